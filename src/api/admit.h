@@ -1,0 +1,44 @@
+/* admit.h - defaulting and validation, in process: no webhook is needed
+ *
+ * An admission changes the object in place (defaults are added as single fields; nothing the user wrote is lost or
+ * re-ordered) and adds every problem it finds to 'ps'. The object may be stored when ps->n_errors did not grow.
+ *
+ * 'old' is NULL on create; else the stored object, and the rules for updates apply. Nodes added by defaulting carry
+ * env->mark.
+ */
+#ifndef API_ADMIT_H
+#define API_ADMIT_H
+
+#include "json/json.h"
+#include "json/problem.h"
+
+/* What an admission may know about the rest of the cluster. Any callback may be NULL: then the checks that need it
+ * are left out (render and validate have no cluster). */
+struct admit_env {
+    void *ctx;
+    const struct json *(*find_queue)(void *ctx, struct str name);
+    bool (*queue_has_children)(void *ctx, struct str name);
+    /* All queues, for the sums of hierarchy: calls 'each' for every queue. */
+    void (*each_queue)(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg);
+    const struct json *(*find_namespace)(void *ctx, struct str name);
+    struct str scheduler_name; /* default for spec.schedulerName; empty: "volcano" */
+    struct str namespace;      /* for namespaced objects without one; empty: "default" */
+    uint8_t mark;
+};
+
+/* Jobs: the rules of job.md section 1 except those about plugins (see plugin/plugin.h and job/admit.h). */
+void admit_job_defaults(struct arena *a, struct json *job, const struct admit_env *env);
+void admit_job_check(const struct place *job, const struct json *old, const struct admit_env *env, struct problems *ps);
+
+/* Queues and PodGroups, whole. */
+void admit_queue(struct arena *a, struct json *queue, const struct json *old, const struct admit_env *env,
+                 struct problems *ps);
+void admit_queue_delete(const struct json *queue, const struct admit_env *env, struct problems *ps);
+void admit_podgroup(struct arena *a, struct json *pg, const struct json *old, const struct admit_env *env,
+                    struct problems *ps);
+
+/* A pod template as core Kubernetes checks it (job.md V8): names, images, ports, env, volumes and mounts, resources,
+ * probes, enums … 'at' is the place of the template ({metadata, spec}). Schema checks are done by the caller. */
+void pod_template_check(const struct place *at, struct problems *ps);
+
+#endif

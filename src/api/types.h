@@ -1,0 +1,40 @@
+/* types.h - every kind of object the program knows, in one table
+ *
+ * Discovery, routing, storage keys, printing, short names on the command line and admission all read these rows.
+ */
+#ifndef API_TYPES_H
+#define API_TYPES_H
+
+#include "base/str.h"
+
+struct schema;
+
+enum type_scope { SCOPE_NAMESPACED, SCOPE_CLUSTER };
+
+struct resource_type {
+    const char *group;          /* "" for the core group */
+    const char *version;        /* "v1" */
+    const char *kind;           /* "Job" */
+    const char *plural;         /* "jobs" */
+    const char *short_names[4]; /* NULL-terminated */
+    enum type_scope scope;
+    const char *subresources[8]; /* "status", …; NULL-terminated */
+    const struct schema *schema; /* whole object; NULL: not described */
+    const char *const *fields;   /* allowed in field selectors beyond metadata.name and .namespace; NULL: none */
+};
+
+extern const struct resource_type resource_types[];
+extern const size_t n_resource_types;
+
+/* "batch.volcano.sh/v1alpha1", "v1". */
+struct arena;
+struct str type_api_version(struct arena *a, const struct resource_type *t);
+
+/* By what stands in a manifest. NULL if unknown. */
+const struct resource_type *type_by_kind(struct str api_version, struct str kind);
+
+/* By what a user types: plural, singular, kind, short name, any of them with ".group"; letter case does not count.
+ * Where two groups share a name, Volcano's wins over Kubernetes' ("jobs" is ours). */
+const struct resource_type *type_by_name(struct str name);
+
+#endif

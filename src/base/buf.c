@@ -1,0 +1,137 @@
+/* buf.c - growing text */
+#include "base/buf.h"
+
+#include "base/util.h"
+
+#include <assert.h>
+
+void buf_done(struct buf *b)
+{
+    free(b->p);
+    *b = (struct buf){ 0 };
+}
+
+void buf_reset(struct buf *b)
+{
+    b->n = 0;
+    if (b->p)
+        b->p[0] = '\0';
+}
+
+char *buf_reserve(struct buf *b, size_t n)
+{
+    size_t need = b->n + n + 1;
+
+    assert(need > n);
+    if (need > b->cap) {
+        b->cap = MAX_OF(need, MAX_OF(b->cap * 2, 64));
+        b->p = xrealloc(b->p, b->cap);
+        b->p[b->n] = '\0';
+    }
+    return b->p + b->n;
+}
+
+void buf_repeat(struct buf *b, char c, size_t n)
+{
+    memset(buf_reserve(b, n), c, n);
+    b->n += n;
+    b->p[b->n] = '\0';
+}
+
+void buf_vfmt(struct buf *b, const char *fmt, va_list ap)
+{
+    va_list again;
+    int n;
+
+    va_copy(again, ap);
+    n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    assert(n >= 0);
+    (void)vsnprintf(buf_reserve(b, (size_t)n), (size_t)n + 1, fmt, ap);
+    b->n += (size_t)n;
+}
+
+void buf_fmt(struct buf *b, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    buf_vfmt(b, fmt, ap);
+    va_end(ap);
+}
+
+void buf_i64(struct buf *b, int64_t v)
+{
+    char digits[20];
+    size_t i = sizeof(digits);
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+
+    do
+        digits[--i] = (char)('0' + u % 10);
+    while (u /= 10);
+    if (v < 0)
+        digits[--i] = '-';
+    buf_append(b, digits + i, sizeof(digits) - i);
+}
+
+static const char base64_digits[64] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void buf_base64(struct buf *b, struct str bytes)
+{
+    char *out = buf_reserve(b, (bytes.n + 2) / 3 * 4);
+
+    for (size_t i = 0; i < bytes.n; i += 3) {
+        size_t left = MIN_OF(bytes.n - i, 3);
+        uint32_t v = (uint32_t)(unsigned char)bytes.p[i] << 16;
+
+        if (left > 1)
+            v |= (uint32_t)(unsigned char)bytes.p[i + 1] << 8;
+        if (left > 2)
+            v |= (unsigned char)bytes.p[i + 2];
+        *out++ = base64_digits[v >> 18];
+        *out++ = base64_digits[v >> 12 & 63];
+        *out++ = left > 1 ? base64_digits[v >> 6 & 63] : '=';
+        *out++ = left > 2 ? base64_digits[v & 63] : '=';
+    }
+    b->n = (size_t)(out - b->p);
+    *out = '\0';
+}
+
+static int base64_value(char c)
+{
+    const char *at = c ? memchr(base64_digits, c, 64) : NULL;
+
+    return at ? (int)(at - base64_digits) : -1;
+}
+
+int buf_unbase64(struct buf *b, struct str text)
+{
+    size_t start = b->n;
+
+    if (text.n % 4)
+        return -1;
+    for (size_t i = 0; i < text.n; i += 4) {
+        int pad = 0;
+        uint32_t v = 0;
+
+        for (size_t k = 0; k < 4; k++) {
+            char c = text.p[i + k];
+            int d = base64_value(c);
+
+            if (c == '=' && i + 4 == text.n && k >= 2)
+                pad++, d = 0;
+            else if (d < 0 || pad)
+                goto bad;
+            v = v << 6 | (uint32_t)d;
+        }
+        if ((pad == 1 && (v & 0xff)) || (pad == 2 && (v & 0xffff))) /* bits that encode nothing */
+            goto bad;
+        buf_append(b, (char[]){ (char)(v >> 16), (char)(v >> 8), (char)v }, (size_t)(3 - pad));
+    }
+    return 0;
+bad:
+    b->n = start;
+    if (b->p)
+        b->p[start] = '\0';
+    return -1;
+}

@@ -1,0 +1,25 @@
+/* patch.h - the three patch types of the Kubernetes API
+ *
+ * Each takes the document and the patch and returns a new tree in 'a' (which may share text, never nodes, with the
+ * inputs); the inputs stay as they are. Errors are ERR_INVALID and name the operation or the path.
+ */
+#ifndef JSON_PATCH_H
+#define JSON_PATCH_H
+
+#include "json/json.h"
+
+struct schema;
+
+/* RFC 6902: add, remove, replace, move, copy, test. All or nothing. */
+int json_patch(struct arena *a, const struct json *doc, const struct json *ops, struct json **ret, struct err *e);
+
+/* RFC 7386. Cannot fail: anything is a merge patch. */
+struct json *json_merge_patch(struct arena *a, const struct json *doc, const struct json *patch);
+
+/* Kubernetes strategic merge: lists whose schema field has a merge key are merged by it; $patch: delete|replace|merge,
+ * $deleteFromPrimitiveList/<field>, $setElementOrder/<field>, $retainKeys. Without 'schema' it is a merge patch that
+ * still understands the directives. */
+int json_strategic_patch(struct arena *a, const struct schema *schema, const struct json *doc, const struct json *patch,
+                         struct json **ret, struct err *e);
+
+#endif

@@ -1,0 +1,62 @@
+/* problem.h - all that is wrong with a document, not only the first thing
+ *
+ * Checks add problems as they meet them and go on; at the end the list is sorted by place in the file and shown. A
+ * problem has a path ("spec.tasks[0].replicas"), a place (line and column, 0 if the program made the node), and a
+ * sentence that says what is wrong and, where it helps, what to do.
+ */
+#ifndef JSON_PROBLEM_H
+#define JSON_PROBLEM_H
+
+#include "base/vec.h"
+#include "json/json.h"
+
+enum problem_level { PROBLEM_WARNING, PROBLEM_ERROR };
+
+struct problem {
+    enum problem_level level;
+    struct str path;
+    struct str text;
+    uint32_t line, col;
+    uint32_t seq; /* order of finding, for equal places */
+};
+
+struct problems {
+    struct arena *arena; /* owns paths and texts */
+    VEC(struct problem) list;
+    size_t n_errors;
+};
+
+/* Where a check is in the document: frames on the stack of the walking functions, so that no path is ever built
+ * unless there is a problem to report. Root: { 0 } with .node set. */
+struct place {
+    const struct place *up;
+    const struct json *node; /* may be NULL: the member is missing */
+    struct str key;          /* member name; empty for an element of a list */
+    size_t index;            /* element of a list */
+};
+
+/* The place of a member or element below 'up'; the node may be NULL. */
+static inline struct place place_member(const struct place *up, const char *key)
+{
+    return (struct place){ up, json_get(up->node, key), { key, strlen(key) }, 0 };
+}
+static inline struct place place_item(const struct place *up, const struct json *node, size_t index)
+{
+    return (struct place){ up, node, STR_NULL, index };
+}
+/* "spec.tasks[0].replicas"; keys with dots or slashes are written [app.kubernetes.io/name]. Root: "". */
+struct str place_path(struct arena *a, const struct place *at);
+
+/* Report at a place. If the node is missing, the nearest one above it gives line and column. */
+void problem_add(struct problems *ps, enum problem_level level, const struct place *at, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+#define problem_error(ps, at, ...) problem_add((ps), PROBLEM_ERROR, (at), __VA_ARGS__)
+#define problem_warn(ps, at, ...)  problem_add((ps), PROBLEM_WARNING, (at), __VA_ARGS__)
+
+/* By line, column, then order of finding. */
+void problems_sort(struct problems *ps);
+
+/* "spec.queue: unknown queue; spec.tasks[0].replicas: must not be negative": all errors, for one message. */
+struct str problems_join(struct arena *a, const struct problems *ps);
+
+#endif

@@ -1,0 +1,1 @@
+/* hcclrank.c - */
