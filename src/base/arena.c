@@ -13,6 +13,9 @@ struct arena_block {
 
 enum { BLOCK_MIN = 4096 - sizeof(struct arena_block), BLOCK_MAX = 256 * 1024 };
 
+_Static_assert(sizeof(struct arena_block) % ARENA_ALIGN == 0 && _Alignof(max_align_t) >= ARENA_ALIGN,
+               "the first bytes of a block are aligned");
+
 void arena_done(struct arena *a)
 {
     for (struct arena_block *b = a->blocks, *next; b; b = next) {
@@ -47,8 +50,9 @@ void *arena_grow(struct arena *a, size_t n)
     size_t size = a->blocks ? MIN_OF(a->blocks->size * 2, BLOCK_MAX) : BLOCK_MIN;
     struct arena_block *b;
 
+    assert(n <= SIZE_MAX / 2); /* a size computed wrongly, not a wish */
+    n = (n + (ARENA_ALIGN - 1)) & ~(size_t)(ARENA_ALIGN - 1);
     size = MAX_OF(size, n);
-    assert(size <= SIZE_MAX - sizeof(*b));
     b = xmalloc(sizeof(*b) + size);
     b->size = size;
     b->next = a->blocks;
@@ -62,6 +66,12 @@ void *arena_grow(struct arena *a, size_t n)
 void *arena_zalloc(struct arena *a, size_t n)
 {
     return memset(arena_alloc(a, n), 0, n);
+}
+
+void *arena_zalloc_array(struct arena *a, size_t n, size_t size)
+{
+    assert(n <= SIZE_MAX / 2 / size);
+    return arena_zalloc(a, n * size);
 }
 
 struct str arena_str(struct arena *a, struct str s)

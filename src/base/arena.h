@@ -24,20 +24,27 @@ void arena_done(struct arena *a);
 void arena_reset(struct arena *a);
 void *arena_grow(struct arena *a, size_t n); /* the slow path of arena_alloc; do not call */
 
-/* Not cleared; aligned for any pointer or integer. Never NULL. */
+enum { ARENA_ALIGN = 16 }; /* __int128 and long double need it */
+
+/* Not cleared; aligned for any type. Never NULL, also when n is 0. */
 static inline void *arena_alloc(struct arena *a, size_t n)
 {
-    n = (n + 7) & ~(size_t)7;
-    if ((size_t)(a->end - a->at) < n)
+    char *p = a->at;
+
+    /* Free space is a multiple of ARENA_ALIGN, so what is left holds the rounded n too. "<=": an arena without any
+     * block has room for 0 bytes but no address for them. */
+    if ((size_t)(a->end - a->at) <= n)
         return arena_grow(a, n);
+    n = (n + (ARENA_ALIGN - 1)) & ~(size_t)(ARENA_ALIGN - 1);
     a->at += n;
     a->used += n;
-    return a->at - n;
+    return p;
 }
-void *arena_zalloc(struct arena *a, size_t n); /* cleared */
+void *arena_zalloc(struct arena *a, size_t n);                    /* cleared */
+void *arena_zalloc_array(struct arena *a, size_t n, size_t size); /* n * size bytes, cleared; checks the product */
 
 #define arena_new(a, type)      ((type *)arena_zalloc((a), sizeof(type)))
-#define arena_array(a, type, n) ((type *)arena_zalloc((a), sizeof(type) * (n)))
+#define arena_array(a, type, n) ((type *)arena_zalloc_array((a), (n), sizeof(type)))
 
 /* Copies; the copy is followed by a NUL that is not counted. */
 struct str arena_str(struct arena *a, struct str s);

@@ -74,6 +74,49 @@ void buf_i64(struct buf *b, int64_t v)
     buf_append(b, digits + i, sizeof(digits) - i);
 }
 
+static void quote_one(struct buf *b, struct str character)
+{
+    unsigned char c = (unsigned char)character.p[0];
+
+    switch (c) {
+    case '\n':
+        buf_str(b, STR("\\n"));
+        return;
+    case '\r':
+        buf_str(b, STR("\\r"));
+        return;
+    case '\t':
+        buf_str(b, STR("\\t"));
+        return;
+    }
+    if (c == '"' || c == '\\')
+        buf_fmt(b, "\\%c", c);
+    else if (c < 0x20 || c == 0x7f)
+        buf_fmt(b, "\\x%02x", c);
+    else
+        buf_str(b, character);
+}
+
+void buf_quote(struct buf *b, struct str s, size_t max)
+{
+    buf_char(b, '"');
+    for (size_t at = 0; at < s.n;) {
+        struct str rest = str_from(s, at);
+        size_t n = str_utf8_front(rest);
+
+        if (at + MAX_OF(n, 1) > max) {
+            buf_str(b, STR("\"..."));
+            return;
+        }
+        if (n == 0)
+            buf_fmt(b, "\\x%02x", (unsigned char)rest.p[0]);
+        else
+            quote_one(b, str_sub(rest, 0, n));
+        at += MAX_OF(n, 1);
+    }
+    buf_char(b, '"');
+}
+
 static const char base64_digits[64] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 void buf_base64(struct buf *b, struct str bytes)

@@ -21,7 +21,7 @@ void buf_done(struct buf *b);               /* release; the buffer is empty and 
 void buf_reset(struct buf *b);              /* empty, but keep the memory */
 char *buf_reserve(struct buf *b, size_t n); /* room for n more bytes; returns where they go */
 
-/* Defined here because printing is the hot path: one compare, one copy. */
+/* Defined here because printing is the hot path: one compare, one copy. 'p' must not point into the buffer itself. */
 static inline void buf_append(struct buf *b, const void *p, size_t n)
 {
     char *at = b->cap - b->n > n ? b->p + b->n : buf_reserve(b, n);
@@ -49,6 +49,11 @@ static inline struct str buf_view(const struct buf *b)
 {
     return (struct str){ b->p, b->n };
 }
+
+/* Text as a message shows it: in double quotes, one line, good UTF-8. Quotes, backslashes and control characters are
+ * escaped (\" \\ \n \r \t \xNN), so are bytes that are not UTF-8. What is longer than 'max' bytes is cut and followed
+ * by "..." outside the quotes. */
+void buf_quote(struct buf *b, struct str s, size_t max);
 
 /* Standard base64 with padding. Decoding refuses anything else, line breaks included. */
 void buf_base64(struct buf *b, struct str bytes);

@@ -1,1 +1,297 @@
-/* clock.c - */
+/* clock.c - clocks, and RFC 3339
+ *
+ * Dates are computed here because the C library's functions depend on the time zone and on locks. Days are counted in
+ * years that begin on 1 March: then the leap day is the last of its year and the months follow one formula.
+ */
+#include "base/clock.h"
+
+#include <assert.h>
+#include <time.h>
+
+#include "base/util.h"
+
+static const int64_t us_per_second = 1000 * 1000;
+
+enum {
+    DAYS_PER_ERA = 146097,         /* 400 years */
+    DAYS_0000_03_TO_1970 = 719468, /* from 0000-03-01 to 1970-01-01 */
+    SECONDS_PER_DAY = 86400,
+};
+
+struct civil {
+    int year, month, day; /* month and day from 1 */
+};
+
+/* ---- clocks ---- */
+
+static int64_t read_us(clockid_t id)
+{
+    struct timespec t;
+    int rc = clock_gettime(id, &t);
+
+    assert(rc == 0); /* fails only for an unknown clock */
+    return (int64_t)t.tv_sec * us_per_second + t.tv_nsec / 1000;
+}
+
+static int64_t real_now_us(struct clock *c)
+{
+    return read_us(CLOCK_REALTIME);
+}
+
+static int64_t real_mono_us(struct clock *c)
+{
+    return read_us(CLOCK_MONOTONIC);
+}
+
+struct clock clock_real = { real_now_us, real_mono_us };
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+int64_t clock_now_us(struct clock *c)
+{
+    return c->now_us(c);
+}
+
+int64_t clock_now_ms(struct clock *c)
+{
+    return floor_div(c->now_us(c), 1000);
+}
+
+int64_t clock_mono_us(struct clock *c)
+{
+    return c->mono_us(c);
+}
+
+int64_t clock_mono_ms(struct clock *c)
+{
+    return floor_div(c->mono_us(c), 1000);
+}
+
+static int64_t manual_now_us(struct clock *c)
+{
+    return ((struct clock_manual *)c)->now_us; /* 'clock' is the first member */
+}
+
+static int64_t manual_mono_us(struct clock *c)
+{
+    return ((struct clock_manual *)c)->mono_us;
+}
+
+void clock_manual_init(struct clock_manual *m, int64_t now_ms)
+{
+    *m = (struct clock_manual){ { manual_now_us, manual_mono_us }, .now_us = now_ms * 1000 };
+}
+
+void clock_manual_advance(struct clock_manual *m, int64_t ms)
+{
+    assert(ms >= 0);
+    m->now_us += ms * 1000;
+    m->mono_us += ms * 1000;
+}
+
+void clock_manual_set(struct clock_manual *m, int64_t now_ms)
+{
+    m->now_us = now_ms * 1000;
+}
+
+/* ---- dates ---- */
+
+static int64_t days_of_civil(struct civil c)
+{
+    int year = c.year - (c.month <= 2); /* January and February end the year before */
+    int month = (c.month + 9) % 12;     /* March is 0 */
+    int64_t era = floor_div(year, 400);
+    int64_t year_of_era = year - era * 400;
+    int64_t day_of_year = (153 * month + 2) / 5 + c.day - 1; /* 153 days in every five months from March */
+    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+
+    return era * DAYS_PER_ERA + day_of_era - DAYS_0000_03_TO_1970;
+}
+
+static struct civil civil_of_days(int64_t days)
+{
+    int64_t d = days + DAYS_0000_03_TO_1970;
+    int64_t era = floor_div(d, DAYS_PER_ERA);
+    int64_t day_of_era = d - era * DAYS_PER_ERA;
+    /* Take the leap days before this day out, then every year has 365: 1460 days are 4 years less their leap day. */
+    int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    int64_t day_of_year = day_of_era - (year_of_era * 365 + year_of_era / 4 - year_of_era / 100);
+    int month = (int)((5 * day_of_year + 2) / 153);
+    int day = (int)(day_of_year - (153 * month + 2) / 5 + 1);
+
+    month = month < 10 ? month + 3 : month - 9;
+    return (struct civil){ (int)(year_of_era + era * 400) + (month <= 2), month, day };
+}
+
+static int days_in_month(int year, int month)
+{
+    static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+    return days[month - 1] + (month == 2 && is_leap);
+}
+
+static int64_t first_us(void) /* of year 0000 */
+{
+    return days_of_civil((struct civil){ 0, 1, 1 }) * SECONDS_PER_DAY * us_per_second;
+}
+
+static int64_t end_us(void) /* of year 9999, one too many */
+{
+    return days_of_civil((struct civil){ 10000, 1, 1 }) * SECONDS_PER_DAY * us_per_second;
+}
+
+/* ---- printing ---- */
+
+static void print(struct buf *out, int64_t us, bool has_fraction)
+{
+    int64_t seconds, days;
+    struct civil c;
+    int of_day;
+
+    us = MAX_OF(MIN_OF(us, end_us() - 1), first_us());
+    seconds = floor_div(us, us_per_second);
+    days = floor_div(seconds, SECONDS_PER_DAY);
+    of_day = (int)(seconds - days * SECONDS_PER_DAY);
+    c = civil_of_days(days);
+    buf_fmt(out, "%04d-%02d-%02dT%02d:%02d:%02d", c.year, c.month, c.day, of_day / 3600, of_day / 60 % 60, of_day % 60);
+    if (has_fraction)
+        buf_fmt(out, ".%06d", (int)(us - seconds * us_per_second));
+    buf_char(out, 'Z');
+}
+
+void clock_print(struct buf *out, int64_t ms)
+{
+    int64_t us;
+
+    if (__builtin_mul_overflow(ms, 1000, &us))
+        us = ms < 0 ? INT64_MIN : INT64_MAX;
+    print(out, us, false);
+}
+
+void clock_print_us(struct buf *out, int64_t us)
+{
+    print(out, us, true);
+}
+
+/* ---- parsing ---- */
+
+static bool take_char(struct str *s, char c)
+{
+    if (!s->n || s->p[0] != c)
+        return false;
+    *s = str_from(*s, 1);
+    return true;
+}
+
+/* Exactly 'n' digits; false if they are not there or not in low … high. */
+static bool take_number(struct str *s, size_t n, int low, int high, int *ret)
+{
+    int v = 0;
+
+    if (s->n < n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (s->p[i] < '0' || s->p[i] > '9')
+            return false;
+        v = v * 10 + (s->p[i] - '0');
+    }
+    *s = str_from(*s, n);
+    *ret = v;
+    return v >= low && v <= high;
+}
+
+static bool take_date(struct str *s, struct civil *ret)
+{
+    return take_number(s, 4, 0, 9999, &ret->year) && take_char(s, '-') && take_number(s, 2, 1, 12, &ret->month) &&
+           take_char(s, '-') && take_number(s, 2, 1, days_in_month(ret->year, ret->month), &ret->day);
+}
+
+static bool take_time(struct str *s, int *ret_seconds)
+{
+    int h, m, sec; /* no second 60: a leap second has no place in the count of seconds */
+
+    if (!(take_number(s, 2, 0, 23, &h) && take_char(s, ':') && take_number(s, 2, 0, 59, &m) && take_char(s, ':') &&
+          take_number(s, 2, 0, 59, &sec)))
+        return false;
+    *ret_seconds = h * 3600 + m * 60 + sec;
+    return true;
+}
+
+static bool take_fraction(struct str *s, int *ret_us)
+{
+    int unit = 100 * 1000, digit;
+
+    *ret_us = 0;
+    if (!take_char(s, '.'))
+        return true;
+    if (!take_number(s, 1, 0, 9, &digit))
+        return false;
+    do {
+        *ret_us += digit * unit;
+        unit /= 10; /* 0 in the end: finer digits count nothing */
+    } while (take_number(s, 1, 0, 9, &digit));
+    return true;
+}
+
+static bool take_offset(struct str *s, int *ret_seconds)
+{
+    int sign = s->n && s->p[0] == '-' ? -1 : 1, h, m;
+
+    *ret_seconds = 0;
+    if (take_char(s, 'Z'))
+        return true;
+    if (!take_char(s, '+') && !take_char(s, '-'))
+        return false;
+    if (!(take_number(s, 2, 0, 23, &h) && take_char(s, ':') && take_number(s, 2, 0, 59, &m)))
+        return false;
+    *ret_seconds = sign * (h * 3600 + m * 60);
+    return true;
+}
+
+static int bad_time(struct str text, const char *what, struct err *e)
+{
+    autobuf shown = { 0 };
+
+    buf_quote(&shown, text, 60);
+    return err_set(e, ERR_INVALID, "not a time: %s (got %s, want for example \"2026-03-01T09:30:00Z\")", what, shown.p);
+}
+
+int clock_parse_us(struct str text, int64_t *ret_us, struct err *e)
+{
+    struct civil c;
+    int of_day, fraction, offset;
+    struct str s = text;
+    int64_t us;
+
+    if (!take_date(&s, &c))
+        return bad_time(text, "no valid date at the beginning", e);
+    if (!take_char(&s, 'T'))
+        return bad_time(text, "no 'T' after the date", e);
+    if (!take_time(&s, &of_day))
+        return bad_time(text, "no valid time of day after the 'T'", e);
+    if (!take_fraction(&s, &fraction))
+        return bad_time(text, "no digits after the point", e);
+    if (!take_offset(&s, &offset))
+        return bad_time(text, "no 'Z' or offset like +01:00 after the time", e);
+    if (s.n)
+        return bad_time(text, "more text after the time", e);
+    us = (days_of_civil(c) * SECONDS_PER_DAY + of_day - offset) * us_per_second + fraction;
+    if (us < first_us() || us >= end_us()) /* only by its offset; it could not be printed again */
+        return bad_time(text, "outside the years 0000 to 9999 in UTC", e);
+    *ret_us = us;
+    return 0;
+}
+
+int clock_parse(struct str text, int64_t *ret_ms, struct err *e)
+{
+    int64_t us;
+
+    if (clock_parse_us(text, &us, e) < 0)
+        return -1;
+    *ret_ms = floor_div(us, 1000);
+    return 0;
+}

@@ -25,11 +25,16 @@ const char *err_code_name(enum err_code code)
     return code >= 0 && code < ERR_CODE_MAX ? err_code_names[code] : "InternalError";
 }
 
-/* A cut sentence must look cut, or the reader trusts half a message. */
+/* A cut sentence must look cut, or the reader trusts half a message. It ends with a whole UTF-8 character. */
 static void mark_cut(struct err *e, int wanted)
 {
-    if (wanted >= (int)sizeof(e->text))
-        memcpy(e->text + sizeof(e->text) - 4, "...", 4);
+    size_t at = sizeof(e->text) - 4;
+
+    if (wanted < (int)sizeof(e->text))
+        return;
+    while (at > sizeof(e->text) - 8 && (e->text[at] & 0xc0) == 0x80)
+        at--;
+    memcpy(e->text + at, "...", 4);
 }
 
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)

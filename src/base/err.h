@@ -37,7 +37,7 @@ struct err {
 /* "Invalid", "NotFound", …: the reason names of the Kubernetes API where one fits. */
 const char *err_code_name(enum err_code code);
 
-/* Set code and sentence. Returns -1. */
+/* Set code and sentence. Returns -1. The arguments must not point into 'e->text': that is what err_wrap is for. */
 int err_set(struct err *e, enum err_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Set ERR_IO (ERR_NOT_FOUND for ENOENT, ERR_EXISTS for EEXIST …) and "sentence: strerror(errno)". Returns -1. */

@@ -161,7 +161,7 @@ size_t str_distance(struct str a, struct str b, size_t limit)
 
 bool str_is_utf8(struct str s)
 {
-    const unsigned char *p = (const unsigned char *)s.p, *end = p + s.n;
+    const unsigned char *p = (const unsigned char *)(s.p ? s.p : ""), *end = p + s.n;
 
     while (p < end) {
         unsigned c = *p, need, min;
@@ -190,6 +190,14 @@ bool str_is_utf8(struct str s)
         p += need + 1;
     }
     return true;
+}
+
+size_t str_utf8_front(struct str s)
+{
+    for (size_t n = 1; n <= MIN_OF(s.n, 4); n++)
+        if (str_is_utf8(str_sub(s, 0, n)))
+            return n;
+    return 0;
 }
 
 /* wyhash-like mixing: 8 bytes a step, seeded so that outside keys cannot be chosen to collide. */

@@ -62,10 +62,10 @@ struct str str_sub(struct str s, size_t at, size_t n);
 struct str str_trim(struct str s);
 
 /* Take the part up to 'sep' out of '*rest'; false when no part is left. "a,,b" gives "a", "", "b" and "" gives one
- * empty part, so the parts joined again are always the text. */
+ * empty part (STR_NULL none), so the parts joined again are always the text. */
 bool str_split(struct str *rest, char sep, struct str *ret_part);
 
-/* Whole decimal numbers: optional sign, digits, nothing else. -1 on anything else or overflow; '*ret' untouched. */
+/* Whole decimal numbers: optional sign (not for str_to_u64), digits, nothing else. -1 on anything else or overflow; '*ret' untouched. */
 int str_to_i64(struct str s, int64_t *ret);
 int str_to_u64(struct str s, uint64_t *ret);
 
@@ -75,6 +75,9 @@ size_t str_distance(struct str a, struct str b, size_t limit);
 
 /* Is it well-formed UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF)? */
 bool str_is_utf8(struct str s);
+
+/* Bytes of the UTF-8 character at the front; 0 if there is none. */
+size_t str_utf8_front(struct str s);
 
 uint64_t str_hash(struct str s, uint64_t seed);
 

@@ -27,6 +27,6 @@ void *vec_grow(struct arena *a, void *old, size_t n, size_t *cap, size_t size); 
      memset(&(vec)->v[(vec)->n], 0, sizeof(*(vec)->v)), &(vec)->v[(vec)->n++])
 
 #define VEC_FOREACH(item, vec)                                                                                         \
-    for (__typeof__((vec)->v) item = (vec)->v; (vec)->n && item < (vec)->v + (vec)->n; item++)
+    for (__typeof__(*(vec)->v) *item = (vec)->v; (vec)->n && item < (vec)->v + (vec)->n; item++)
 
 #endif
