@@ -2,7 +2,7 @@
 #include "json/json.h"
 
 #include "base/util.h"
-#include "base/vec.h"
+#include "json/json_internal.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ struct json *json_get_str(const struct json *j, struct str key)
     if (!json_is(j, JSON_OBJECT))
         return NULL;
     for (struct json *m = j->first; m; m = m->next)
-        if (m->key_n == key.n && memcmp(m->key, key.p, key.n) == 0)
+        if (str_eq(json_key(m), key))
             found = m;
     return found;
 }
@@ -89,6 +89,7 @@ struct decimal {
     struct str digits[2]; /* before and after the point; one run of digits when put together */
     size_t skip, n;       /* significant digits: from 'skip', 'n' of them */
     int64_t exponent;     /* of the last significant digit */
+    bool is_endless;      /* the exponent does not fit: compare as text only */
 };
 
 static char decimal_digit(const struct decimal *d, size_t i)
@@ -114,9 +115,10 @@ static struct decimal decimal_of(struct str text)
             at++;
         d.digits[1] = str_sub(text, start, at - start);
     }
-    if (at < text.n && str_to_i64(str_from(text, at + 1), &e) < 0) /* beyond int64: as good as infinite */
-        e = at + 1 < text.n && text.p[at + 1] == '-' ? INT64_MIN / 4 : INT64_MAX / 4;
-    e = MAX_OF(MIN_OF(e, INT64_MAX / 4), INT64_MIN / 4);
+    if (at < text.n && (str_to_i64(str_from(text, at + 1), &e) < 0 || e > INT64_MAX / 4 || e < INT64_MIN / 4)) {
+        d.is_endless = true;
+        e = 0;
+    }
     total = d.digits[0].n + d.digits[1].n;
     d.n = total;
     d.exponent = e - (int64_t)d.digits[1].n;
@@ -125,7 +127,7 @@ static struct decimal decimal_of(struct str text)
     while (d.n && decimal_digit(&d, d.n - 1) == '0')
         d.n--, d.exponent++;
     if (d.n == 0)
-        d.exponent = 0, d.is_negative = false; /* -0, 0.0 and 0e9 are all zero */
+        d.exponent = 0, d.is_negative = d.is_endless = false; /* -0, 0.0 and 0e9 are all zero */
     return d;
 }
 
@@ -136,7 +138,7 @@ static bool number_equal(struct str x, struct str y)
     if (str_eq(x, y))
         return true;
     a = decimal_of(x), b = decimal_of(y);
-    if (a.is_negative != b.is_negative || a.n != b.n || a.exponent != b.exponent)
+    if (a.is_endless || b.is_endless || a.is_negative != b.is_negative || a.n != b.n || a.exponent != b.exponent)
         return false;
     for (size_t i = 0; i < a.n; i++)
         if (decimal_digit(&a, i) != decimal_digit(&b, i))
@@ -154,7 +156,7 @@ int json_to_i64(const struct json *j, int64_t *ret)
     if (str_to_i64((struct str){ j->text, j->n }, ret) == 0) /* nearly always */
         return 0;
     d = decimal_of((struct str){ j->text, j->n });
-    if (d.exponent < 0 || d.exponent > 18 || d.n > 19)
+    if (d.is_endless || d.exponent < 0 || d.exponent > 18 || d.n > 19)
         return -1;
     for (size_t i = 0; i < d.n; i++)
         v = v * 10 + (uint64_t)(decimal_digit(&d, i) - '0');
@@ -167,23 +169,63 @@ int json_to_i64(const struct json *j, int64_t *ret)
     return 0;
 }
 
-static int by_key(const void *x, const void *y)
-{
-    const struct json *a = *(struct json *const *)x, *b = *(struct json *const *)y;
+/* ---- members sorted by key ---- */
 
-    return str_cmp(json_key(a), json_key(b));
+static void merge_runs(struct json **to, struct json *const *from, size_t a, size_t middle, size_t b)
+{
+    size_t i = a, k = middle;
+
+    for (size_t at = a; at < b; at++)
+        to[at] = k >= b || (i < middle && str_cmp(json_key(from[i]), json_key(from[k])) <= 0) ? from[i++] : from[k++];
 }
 
-/* The members as an array sorted by key, equal keys in the order of the document. Sorting makes comparing two objects
- * n log n instead of n × n, which an outside document could make us pay. */
+/* The members as an array sorted by key, equal keys in the order of the document (qsort would not promise that).
+ * Sorting makes comparing two objects n log n instead of n × n, which an outside document could make us pay. */
 static struct json **members_sorted(const struct json *j)
 {
-    struct json **v = xmalloc(sizeof(*v) * (j->n + 1)), *m = j->first;
+    struct json **v = xmalloc(sizeof(*v) * ((size_t)j->n + 1)), *m = j->first;
+    struct json **spare = xmalloc(sizeof(*v) * ((size_t)j->n + 1)), **swap;
 
     for (size_t i = 0; i < j->n; i++, m = m->next)
         v[i] = m;
-    qsort(v, j->n, sizeof(*v), by_key);
+    for (size_t run = 1; run < j->n; run *= 2) {
+        for (size_t i = 0; i < j->n; i += 2 * run)
+            merge_runs(spare, v, i, MIN_OF(i + run, j->n), MIN_OF(i + 2 * run, j->n));
+        swap = v, v = spare, spare = swap;
+    }
+    free(spare);
     return v;
+}
+
+/* 256: below that many steps in all, walking beats allocating and sorting. */
+void json_members_init(struct json_members *ms, const struct json *j, size_t n_lookups)
+{
+    *ms = (struct json_members){ json_is(j, JSON_OBJECT) ? j : NULL, NULL };
+    if (json_count(ms->object) > 8 && json_count(ms->object) * n_lookups > 256)
+        ms->sorted = members_sorted(j);
+}
+
+void json_members_done(struct json_members *ms)
+{
+    free(ms->sorted);
+    *ms = (struct json_members){ 0 };
+}
+
+struct json *json_members_get(const struct json_members *ms, struct str key)
+{
+    size_t low = 0, high = json_count(ms->object);
+
+    if (!ms->sorted)
+        return json_get_str(ms->object, key);
+    while (low < high) { /* to the first key above 'key' */
+        size_t middle = low + (high - low) / 2;
+
+        if (str_cmp(json_key(ms->sorted[middle]), key) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && str_eq(json_key(ms->sorted[low - 1]), key) ? ms->sorted[low - 1] : NULL;
 }
 
 static bool object_equal(const struct json *a, const struct json *b)
@@ -311,13 +353,44 @@ struct json *json_copy(struct arena *a, const struct json *j)
     copy->next = NULL;
     if (j->type < JSON_ARRAY)
         return copy;
-    copy->first = copy->last = NULL;
+    copy->last = NULL;
     tail = &copy->first;
-    for (const struct json *c = j->first; c; c = c->next) {
-        copy->last = *tail = json_copy(a, c);
-        tail = &copy->last->next;
+    for (const struct json *c = j->first; c; c = c->next, tail = &copy->last->next) {
+        if (c->type >= JSON_ARRAY) {
+            copy->last = *tail = json_copy(a, c);
+        } else { /* most nodes; no call for them */
+            copy->last = *tail = arena_alloc(a, sizeof(*c));
+            *copy->last = *c;
+        }
     }
+    *tail = NULL;
     return copy;
+}
+
+struct json *json_copy_bare(struct arena *a, const struct json *j)
+{
+    struct json *copy = arena_alloc(a, sizeof(*copy));
+
+    *copy = *j;
+    copy->next = copy->first = copy->last = NULL;
+    copy->n = 0;
+    return copy;
+}
+
+size_t json_depth(const struct json *j, size_t limit)
+{
+    size_t deepest = 0;
+
+    if (!j || j->type < JSON_ARRAY)
+        return 0;
+    if (limit == 0)
+        return 1;
+    JSON_FOREACH(c, j) {
+        size_t depth = json_depth(c, limit - 1);
+
+        deepest = MAX_OF(deepest, depth);
+    }
+    return deepest + 1;
 }
 
 /* ---- changing ---- */
@@ -410,11 +483,25 @@ void json_unlink(struct json *parent, struct json *child)
 
 bool json_remove_key(struct json *j, struct str key)
 {
-    bool found = false;
+    struct json *last = NULL, **link;
+    size_t before = json_count(j);
 
-    for (struct json *m; (m = json_get_str(j, key)); found = true)
-        json_unlink(j, m);
-    return found;
+    if (!json_is(j, JSON_OBJECT))
+        return false;
+    for (link = &j->first; *link;) {
+        struct json *m = *link;
+
+        if (str_eq(json_key(m), key)) {
+            *link = m->next;
+            m->next = NULL;
+            j->n--;
+        } else {
+            last = m;
+            link = &m->next;
+        }
+    }
+    j->last = last;
+    return j->n < before;
 }
 
 bool json_remove(struct json *j, const char *key)
@@ -443,6 +530,8 @@ static struct json *need(struct arena *a, struct json *j, const char *key, enum 
 {
     struct json *m = json_get(j, key);
 
+    if (!json_is(j, JSON_OBJECT))
+        return NULL;
     if (!m || m->type == JSON_NULL)
         return json_set(j, key, node_new(a, type));
     return m->type == type ? m : NULL;

@@ -135,7 +135,8 @@ void json_unlink(struct json *parent, struct json *child);
 /* Replace 'old' by 'take' at the same place (key and all). */
 void json_replace(struct json *parent, struct json *old, struct json *take);
 
-/* The member as an object/array: made and appended if it is missing or null. NULL if it is another type. */
+/* The member as an object/array: made and appended if it is missing, made in place if it is null. NULL if it is
+ * another type, or if 'j' is NULL or no object. */
 struct json *json_need_object(struct arena *a, struct json *j, const char *key);
 struct json *json_need_array(struct arena *a, struct json *j, const char *key);
 
@@ -148,23 +149,26 @@ struct json *json_mark(struct json *j, uint8_t mark);
 /* ---- text ---- */
 
 struct json_limits {
-    size_t max_bytes; /* of input; 0: 64 MiB */
-    size_t max_depth; /* of nesting; 0: 256 */
+    size_t max_bytes; /* of input; 0: 64 MiB; at most 4 GiB */
+    size_t max_depth; /* of nesting; 0: 256; at most 4096 */
 };
 
 struct json_duplicate { /* a key that stood twice in one object */
     struct str key;
-    uint32_t line, col;
+    uint32_t line, col; /* of the later key */
 };
 
 struct json_parse_options {
     struct json_limits limits;
-    /* Called for each key that is there twice; the last one wins. NULL: a duplicate key is an error. */
+    /* Called for each key that was there before, when its object ends. The last value wins and stands where the first
+     * one stood. NULL: a duplicate key is an error. */
     void (*on_duplicate)(void *ctx, struct json_duplicate dup);
     void *ctx;
 };
 
 /* Strict RFC 8259, one value and white space. 'text' is borrowed by the tree. 'opt' may be NULL (defaults).
+ * Where the standard leaves a choice: no byte order mark, no invalid UTF-8, no lone surrogate in \u escapes; \u0000
+ * is a character like any other; numbers of any size and length are kept as written. Columns count bytes from 1.
  * Errors: ERR_SYNTAX "line 3, column 7: expected ':'", ERR_TOO_BIG. */
 int json_parse(struct arena *a, struct str text, const struct json_parse_options *opt, struct json **ret,
                struct err *e);

@@ -1,1 +1,226 @@
-/* print.c - */
+/* print.c - a tree to JSON text
+ *
+ * Output goes straight into the buffer's memory: room is made once for each piece, and the buffer learns its new length
+ * at the end. Text that a parser found plain is copied as it is.
+ */
+#include "json/json.h"
+
+#include "base/util.h"
+#include "json/json_internal.h"
+
+struct printer {
+    struct buf *out;
+    char *at, *end; /* free part of 'out'; a NUL still fits at 'end' */
+    bool is_pretty;
+    unsigned indent;
+};
+
+static __attribute__((noinline)) void grow(struct printer *pr, size_t n)
+{
+    pr->out->n = (size_t)(pr->at - pr->out->p);
+    pr->at = buf_reserve(pr->out, n);
+    pr->end = pr->out->p + pr->out->cap - 1;
+}
+
+static inline void need(struct printer *pr, size_t n)
+{
+    if ((size_t)(pr->end - pr->at) < n)
+        grow(pr, n);
+}
+
+/* Most pieces are shorter than 17 bytes, where two overlapping words beat a call of memcpy. */
+static inline void put(struct printer *pr, const char *p, size_t n)
+{
+    char *at = pr->at;
+
+    if (n > 16) {
+        memcpy(at, p, n);
+    } else if (n >= 8) {
+        memcpy(at, p, 8);
+        memcpy(at + n - 8, p + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(at, p, 4);
+        memcpy(at + n - 4, p + n - 4, 4);
+    } else if (n) {
+        at[0] = p[0];
+        at[n / 2] = p[n / 2];
+        at[n - 1] = p[n - 1];
+    }
+    pr->at = at + n;
+}
+
+static inline void put_piece(struct printer *pr, const char *p, size_t n)
+{
+    need(pr, n);
+    put(pr, p, n);
+}
+
+size_t json_utf8_len(const char *p, const char *end)
+{
+    unsigned char c = (unsigned char)*p;
+    size_t n = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+
+    return (size_t)(end - p) >= n && str_is_utf8((struct str){ p, n }) ? n : 0;
+}
+
+static void put_escape(struct printer *pr, unsigned char c)
+{
+    static const char digits[] = "0123456789abcdef", short_form[] = "btn?fr"; /* 0x08 to 0x0d */
+
+    if (c == '"' || c == '\\')
+        put_piece(pr, (char[]){ '\\', (char)c }, 2);
+    else if (c >= '\b' && c <= '\r' && c != '\v')
+        put_piece(pr, (char[]){ '\\', short_form[c - '\b'] }, 2);
+    else
+        put_piece(pr, (char[]){ '\\', 'u', '0', '0', digits[c >> 4], digits[c & 15] }, 6);
+}
+
+/* A run without anything to escape; what is not UTF-8 becomes U+FFFD, one for each byte. */
+static void put_run(struct printer *pr, const char *p, const char *end, bool high)
+{
+    if (!high || str_is_utf8((struct str){ p, (size_t)(end - p) })) {
+        put_piece(pr, p, (size_t)(end - p));
+        return;
+    }
+    while (p < end) {
+        size_t n = json_utf8_len(p, end);
+
+        if (n)
+            put_piece(pr, p, n);
+        else
+            put_piece(pr, "\xef\xbf\xbd", 3);
+        p += n ? n : 1;
+    }
+}
+
+static void put_text_slow(struct printer *pr, const char *p, const char *end)
+{
+    put_piece(pr, "\"", 1);
+    while (p < end) {
+        bool high = false;
+        const char *stop = json_scan(p, end, &high);
+
+        put_run(pr, p, stop, high);
+        if (stop < end)
+            put_escape(pr, (unsigned char)*stop++);
+        p = stop;
+    }
+    put_piece(pr, "\"", 1);
+}
+
+static inline void put_text(struct printer *pr, const char *p, size_t n, bool is_plain)
+{
+    if (!is_plain) {
+        put_text_slow(pr, p, n ? p + n : p);
+        return;
+    }
+    need(pr, n + 2);
+    *pr->at++ = '"';
+    put(pr, p, n);
+    *pr->at++ = '"';
+}
+
+static void put_line(struct printer *pr, size_t depth)
+{
+    size_t n = depth * pr->indent;
+
+    need(pr, n + 1);
+    *pr->at++ = '\n';
+    memset(pr->at, ' ', n);
+    pr->at += n;
+}
+
+static void print_node(struct printer *pr, const struct json *j, size_t depth);
+
+static void print_children(struct printer *pr, const struct json *j, size_t depth)
+{
+    static const char brackets[2][2] = { "[]", "{}" };
+    const char *pair = brackets[j->type == JSON_OBJECT];
+
+    if (!j->first) {
+        put_piece(pr, pair, 2);
+        return;
+    }
+    put_piece(pr, pair, 1);
+    for (const struct json *c = j->first; c; c = c->next) {
+        if (pr->is_pretty)
+            put_line(pr, depth + 1);
+        if (j->type == JSON_OBJECT) {
+            put_text(pr, c->key, c->key_n, c->flags & JSON_PLAIN_KEY);
+            put_piece(pr, ": ", pr->is_pretty ? 2 : 1);
+        }
+        print_node(pr, c, depth + 1);
+        if (c->next)
+            put_piece(pr, ",", 1);
+    }
+    if (pr->is_pretty)
+        put_line(pr, depth);
+    put_piece(pr, pair + 1, 1);
+}
+
+static void print_node(struct printer *pr, const struct json *j, size_t depth)
+{
+    switch ((enum json_type)j->type) {
+    case JSON_STRING:
+        put_text(pr, j->text, j->n, j->flags & JSON_PLAIN_TEXT);
+        break;
+    case JSON_NUMBER:
+        put_piece(pr, j->text, j->n);
+        break;
+    case JSON_BOOL:
+        put_piece(pr, j->n ? "true" : "false", j->n ? 4 : 5);
+        break;
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        print_children(pr, j, depth);
+        break;
+    case JSON_NULL:
+    case JSON_TYPE_MAX:
+        put_piece(pr, "null", 4);
+        break;
+    }
+}
+
+static struct printer printer_open(struct buf *out)
+{
+    char *at = buf_reserve(out, 0);
+
+    return (struct printer){ .out = out, .at = at, .end = out->p + out->cap - 1 };
+}
+
+static void printer_close(struct printer *pr)
+{
+    pr->out->n = (size_t)(pr->at - pr->out->p);
+    *pr->at = '\0';
+}
+
+static void print(struct printer pr, const struct json *j)
+{
+    if (j)
+        print_node(&pr, j, 0);
+    else
+        put_piece(&pr, "null", 4);
+    printer_close(&pr);
+}
+
+void json_print(struct buf *out, const struct json *j)
+{
+    print(printer_open(out), j);
+}
+
+void json_print_pretty(struct buf *out, const struct json *j, unsigned indent)
+{
+    struct printer pr = printer_open(out);
+
+    pr.is_pretty = true;
+    pr.indent = indent;
+    print(pr, j);
+}
+
+void json_print_str(struct buf *out, struct str text)
+{
+    struct printer pr = printer_open(out);
+
+    put_text_slow(&pr, text.p, text.n ? text.p + text.n : text.p);
+    printer_close(&pr);
+}

@@ -1,1 +1,117 @@
-/* problem.c - */
+/* problem.c - collecting what is wrong, with the path and the place of each */
+#include "json/problem.h"
+
+#include "base/util.h"
+
+/* ---- places ---- */
+
+static bool is_item(const struct place *at)
+{
+    return !at->key.p || json_is(at->up->node, JSON_ARRAY);
+}
+
+/* Would the key be torn apart when the path is read again? */
+static bool needs_brackets(struct str key)
+{
+    for (size_t i = 0; i < key.n; i++)
+        if (strchr("./[]", key.p[i]))
+            return true;
+    return key.n == 0;
+}
+
+static void path_append(struct buf *out, const struct place *at)
+{
+    if (!at->up) /* the root has no name */
+        return;
+    path_append(out, at->up);
+    if (is_item(at))
+        buf_fmt(out, "[%zu]", at->index);
+    else if (needs_brackets(at->key))
+        buf_fmt(out, "[%.*s]", STR_ARG(at->key));
+    else
+        buf_fmt(out, "%s%.*s", out->n ? "." : "", STR_ARG(at->key));
+}
+
+struct str place_path(struct arena *a, const struct place *at)
+{
+    autobuf out = { 0 };
+
+    path_append(&out, at);
+    return arena_str(a, buf_view(&out));
+}
+
+/* ---- problems ---- */
+
+static bool is_full(const struct problems *ps, enum problem_level level)
+{
+    size_t n_errors_kept = MIN_OF(ps->n_errors, PROBLEMS_MAX);
+
+    return (level == PROBLEM_ERROR ? n_errors_kept : ps->list.n - n_errors_kept) >= PROBLEMS_MAX;
+}
+
+void problem_add(struct problems *ps, enum problem_level level, const struct place *at, const char *fmt, ...)
+{
+    const struct place *seen = at;
+    struct problem p = { .level = level, .seq = (uint32_t)ps->list.n };
+    bool is_kept = !is_full(ps, level);
+    va_list ap;
+
+    ps->n_errors += level == PROBLEM_ERROR;
+    if (!is_kept)
+        return;
+    while (!seen->node && seen->up)
+        seen = seen->up;
+    if (seen->node)
+        p.line = seen->node->line, p.col = seen->node->col;
+    p.path = place_path(ps->arena, at);
+    va_start(ap, fmt);
+    p.text = arena_vfmt(ps->arena, fmt, ap);
+    va_end(ap);
+    *vec_push(ps->arena, &ps->list) = p;
+}
+
+static int by_position(const void *x, const void *y)
+{
+    const struct problem *a = x, *b = y;
+
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    if (a->col != b->col)
+        return a->col < b->col ? -1 : 1;
+    return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+void problems_sort(struct problems *ps)
+{
+    if (ps->list.n > 1)
+        qsort(ps->list.v, ps->list.n, sizeof(*ps->list.v), by_position);
+}
+
+struct str problems_join(struct arena *a, const struct problems *ps)
+{
+    autobuf out = { 0 };
+
+    VEC_FOREACH(p, &ps->list) {
+        if (p->level != PROBLEM_ERROR)
+            continue;
+        buf_fmt(&out, "%s%.*s%s%.*s", out.n ? "; " : "", STR_ARG(p->path), p->path.n ? ": " : "", STR_ARG(p->text));
+    }
+    if (ps->n_errors > PROBLEMS_MAX)
+        buf_fmt(&out, "; and %zu more", ps->n_errors - PROBLEMS_MAX);
+    return arena_str(a, buf_view(&out));
+}
+
+bool problems_error_below(const struct problems *ps, const struct place *at)
+{
+    autoarena scratch = { 0 };
+    struct str path = place_path(&scratch, at);
+
+    VEC_FOREACH(p, &ps->list) {
+        struct str rest = str_from(p->path, path.n);
+
+        if (p->level == PROBLEM_ERROR && str_starts(p->path, path) &&
+            (path.n == 0 || rest.n == 0 || rest.p[0] == '.' || rest.p[0] == '['))
+            return true;
+    }
+    return false;
+}

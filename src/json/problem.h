@@ -20,10 +20,13 @@ struct problem {
     uint32_t seq; /* order of finding, for equal places */
 };
 
+/* A document can be wrong a million times; this many errors, and as many warnings, are worth keeping. */
+#define PROBLEMS_MAX 1000
+
 struct problems {
     struct arena *arena; /* owns paths and texts */
     VEC(struct problem) list;
-    size_t n_errors;
+    size_t n_errors; /* all of them, kept or not */
 };
 
 /* Where a check is in the document: frames on the stack of the walking functions, so that no path is ever built
@@ -52,6 +55,10 @@ void problem_add(struct problems *ps, enum problem_level level, const struct pla
     __attribute__((format(printf, 4, 5)));
 #define problem_error(ps, at, ...) problem_add((ps), PROBLEM_ERROR, (at), __VA_ARGS__)
 #define problem_warn(ps, at, ...)  problem_add((ps), PROBLEM_WARNING, (at), __VA_ARGS__)
+
+/* Is there an error at this place or below it? Rules that look at several fields ask this first, so that one mistake
+ * gives one message. */
+bool problems_error_below(const struct problems *ps, const struct place *at);
 
 /* By line, column, then order of finding. */
 void problems_sort(struct problems *ps);

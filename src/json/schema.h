@@ -46,7 +46,8 @@ struct field {
     const char *merge_key;     /* lists of objects that strategic merge joins, e.g. "name" */
     const char *const *values; /* allowed texts, NULL-terminated; NULL: any */
     int64_t min, max;          /* numbers, when min < max or either is not 0; length of text likewise (max) */
-    /* More about a scalar: NULL when fine, else what is wrong ("must be a DNS label"); 'a' for the sentence. */
+    /* More about one value (each element, each value of a map): NULL when fine, else what is wrong ("must be a DNS
+     * label"); 'a' for the sentence. With FIELD_ANY it sees every type but null. */
     const char *(*check)(struct arena *a, const struct json *value);
     const char *doc; /* one line for `explain` and generated manuals; may be NULL */
 };
@@ -62,12 +63,16 @@ struct schema {
 /* The field of that name, or NULL. */
 const struct field *schema_field(const struct schema *s, struct str name);
 
-/* Check 'at->node' and everything below it against the schema; unknown fields are warnings with a suggestion. */
+/* Check 'at->node' and everything below it against the schema. At most one problem for each node: the first that is
+ * wrong with it. null reads as "not set". Unknown fields are warnings with a suggestion, deprecated ones are warnings
+ * too; all else is an error. Text in an enum or a number range is checked as the row says; "" is fine for an enum
+ * unless the field is required or must not be empty. */
 void schema_check(const struct schema *s, const struct place *at, struct problems *ps);
 
 /* Fill the struct at 'ret' (size s->size, cleared first) from 'j'. Fields of a wrong type are left at zero: call
- * schema_check() when that must be known. Lists decode to { T *v; size_t n; } (two members: pointer, then size_t),
- * maps of text are kept as 'struct json *'. Text is borrowed from the tree. */
+ * schema_check() when that must be known. Lists decode to { T *v; size_t n; } (two members: pointer, then size_t);
+ * an element of a wrong type is zero. Kept as 'struct json *': maps, lists with FIELD_POINTER, objects whose schema has
+ * no struct, and the kinds that are not decoded. Text is borrowed from the tree. */
 void schema_decode(struct arena *a, const struct schema *s, const struct json *j, void *ret);
 
 /* The name in 'names' nearest to 'word' if it is near enough to be a typing error, else NULL. Case and '-', '_' do
