@@ -93,9 +93,9 @@ struct job {
     struct job_status status;
 };
 
-extern const struct schema schema_job; /* the whole object */
-extern const char *const job_events[]; /* all event names, NULL-terminated */
-extern const char *const job_actions[];
+extern const struct schema schema_job;  /* the whole object */
+extern const char *const job_events[];  /* all event names, internal ones too, NULL-terminated */
+extern const char *const job_actions[]; /* actions a user may ask for, NULL-terminated */
 
 /* Decode an admitted Job. Cannot fail: what has a wrong type reads as not set. */
 void job_decode(struct arena *a, struct json *obj, struct job *ret);

@@ -21,7 +21,9 @@ struct quantity {
  * exponent (e3, E-2). ERR_INVALID with what is wrong. */
 int quantity_parse(struct str text, struct quantity *ret, struct err *e);
 
-/* Canonical form: no fraction, the largest suffix of its family that keeps it whole; 1500m, 2Gi, 1k. */
+/* Canonical form: no fraction, the largest suffix of its family that keeps it whole; 1500m, 2Gi, 1k. A binary quantity
+ * with a fraction or below 1024 is printed as a decimal one. Parsing the text gives the same value, but not always the
+ * same family: 1584.9609375Ki prints as 1623000, which is decimal. */
 void quantity_print(struct buf *out, struct quantity q);
 
 struct quantity quantity_of_i64(int64_t units, enum quantity_format format);
@@ -32,7 +34,7 @@ struct quantity quantity_sub(struct quantity a, struct quantity b);
 struct quantity quantity_mul(struct quantity a, int64_t n);
 
 int64_t quantity_milli(struct quantity q); /* rounded up, cut to the range of int64_t */
-int64_t quantity_units(struct quantity q); /* rounded up */
+int64_t quantity_units(struct quantity q); /* rounded up; both away from zero */
 bool quantity_is_whole(struct quantity q);
 
 #endif

@@ -1,1 +1,174 @@
-/* types.c - */
+/* types.c - the table of kinds and looking it up */
+#include "api/types.h"
+
+#include "api/job.h"
+#include "api/schemas.h"
+#include "base/util.h"
+
+/* Field selectors, kubernetes-api.md 2.4. */
+static const char *const pod_selectors[] = {
+    "spec.nodeName",
+    "spec.host",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "spec.hostNetwork",
+    "status.phase",
+    "status.podIP",
+    "status.podIPs",
+    "status.nominatedNodeName",
+    NULL,
+};
+static const char *const node_selectors[] = { "spec.unschedulable", NULL };
+static const char *const namespace_selectors[] = { "status.phase", NULL };
+static const char *const secret_selectors[] = { "type", NULL };
+static const char *const service_selectors[] = { "spec.clusterIP", "spec.type", NULL };
+static const char *const event_selectors[] = {
+    "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "involvedObject.apiVersion",
+    "involvedObject.resourceVersion",
+    "involvedObject.fieldPath",
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
+    NULL,
+};
+static const char *const new_event_selectors[] = {
+    "regarding.kind",
+    "regarding.namespace",
+    "regarding.name",
+    "regarding.uid",
+    "regarding.apiVersion",
+    "regarding.resourceVersion",
+    "regarding.fieldPath",
+    "reason",
+    "reportingController",
+    "type",
+    NULL,
+};
+
+/* clang-format off */
+
+#define N SCOPE_NAMESPACED
+#define C SCOPE_CLUSTER
+#define LIST(...) { __VA_ARGS__ }
+
+/* Volcano's kinds come first: where two groups share a name, the first row wins. */
+const struct resource_type resource_types[] = {
+    /* group, version, kind, plural, short names, scope, subresources, schema, field selectors */
+    { "batch.volcano.sh", "v1alpha1", "Job", "jobs", LIST("vcjob", "vj"), N, LIST("status"), &schema_job, NULL },
+    { "batch.volcano.sh", "v1alpha1", "CronJob", "cronjobs", LIST("cronvcjob", "cronvj"), N, LIST("status"),
+      &schema_cronjob, NULL },
+    { "bus.volcano.sh", "v1alpha1", "Command", "commands", LIST(NULL), N, LIST(NULL), &schema_command, NULL },
+    { "scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups", LIST("pg", "podgroup-v1beta1"), N, LIST(NULL),
+      &schema_podgroup, NULL },
+    { "scheduling.volcano.sh", "v1beta1", "Queue", "queues", LIST("q", "queue-v1beta1"), C, LIST("status"),
+      &schema_queue, NULL },
+    { "flow.volcano.sh", "v1alpha1", "JobFlow", "jobflows", LIST("jf"), N, LIST("status"), &schema_jobflow, NULL },
+    { "flow.volcano.sh", "v1alpha1", "JobTemplate", "jobtemplates", LIST("jt"), N, LIST("status"),
+      &schema_jobtemplate, NULL },
+
+    { "", "v1", "Namespace", "namespaces", LIST("ns"), C, LIST("status", "finalize"), &schema_namespace,
+      namespace_selectors },
+    { "", "v1", "Pod", "pods", LIST("po"), N,
+      LIST("status", "binding", "log", "exec", "attach", "portforward", "eviction", "ephemeralcontainers"),
+      &schema_pod, pod_selectors },
+    { "", "v1", "Binding", "bindings", LIST(NULL), N, LIST(NULL), &schema_binding, NULL },
+    { "", "v1", "ConfigMap", "configmaps", LIST("cm"), N, LIST(NULL), &schema_configmap, NULL },
+    { "", "v1", "Secret", "secrets", LIST(NULL), N, LIST(NULL), &schema_secret, secret_selectors },
+    { "", "v1", "Service", "services", LIST("svc"), N, LIST("status"), &schema_service, service_selectors },
+    { "", "v1", "Endpoints", "endpoints", LIST("ep"), N, LIST(NULL), &schema_endpoints, NULL },
+    { "", "v1", "Event", "events", LIST("ev"), N, LIST(NULL), &schema_event, event_selectors },
+    { "", "v1", "Node", "nodes", LIST("no"), C, LIST("status"), &schema_node, node_selectors },
+    { "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", LIST("pvc"), N, LIST("status"), &schema_pvc, NULL },
+    { "", "v1", "PersistentVolume", "persistentvolumes", LIST("pv"), C, LIST("status"), &schema_pv, NULL },
+    { "", "v1", "ServiceAccount", "serviceaccounts", LIST("sa"), N, LIST("token"), &schema_service_account, NULL },
+    { "", "v1", "ResourceQuota", "resourcequotas", LIST("quota"), N, LIST("status"), &schema_resource_quota, NULL },
+
+    { "events.k8s.io", "v1", "Event", "events", LIST("ev"), N, LIST(NULL), &schema_new_event, new_event_selectors },
+    { "coordination.k8s.io", "v1", "Lease", "leases", LIST(NULL), N, LIST(NULL), &schema_lease, NULL },
+    { "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", LIST("netpol"), N, LIST(NULL),
+      &schema_network_policy, NULL },
+    { "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", LIST("pc"), C, LIST(NULL),
+      &schema_priority_class, NULL },
+    { "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", LIST("pdb"), N, LIST("status"), &schema_pdb,
+      NULL },
+    { "discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", LIST(NULL), N, LIST(NULL), &schema_endpoint_slice,
+      NULL },
+
+    /* Questions, not objects: create only, nothing is stored. */
+    { "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", LIST(NULL), C, LIST(NULL),
+      NULL, NULL },
+    { "authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", LIST(NULL), C, LIST(NULL),
+      NULL, NULL },
+    { "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", LIST(NULL), C, LIST(NULL), NULL, NULL },
+    { "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", LIST(NULL), C, LIST(NULL), NULL, NULL },
+};
+
+#undef N
+#undef C
+#undef LIST
+
+/* clang-format on */
+
+const size_t n_resource_types = ARRAY_LEN(resource_types);
+
+struct str type_api_version(struct arena *a, const struct resource_type *t)
+{
+    return arena_fmt(a, "%s%s%s", t->group, t->group[0] ? "/" : "", t->version);
+}
+
+const struct resource_type *type_by_kind(struct str api_version, struct str kind)
+{
+    ptrdiff_t slash = str_rfind_char(api_version, '/');
+    struct str group = slash < 0 ? STR_NULL : str_sub(api_version, 0, (size_t)slash);
+    struct str version = str_from(api_version, (size_t)(slash + 1));
+
+    if (slash == 0) /* "/v1" is not how the core group is written */
+        return NULL;
+    for (size_t i = 0; i < n_resource_types; i++) {
+        const struct resource_type *t = &resource_types[i];
+
+        if (str_is(kind, t->kind) && str_is(group, t->group) && str_is(version, t->version))
+            return t;
+    }
+    return NULL;
+}
+
+static bool is_called(const struct resource_type *t, struct str word)
+{
+    if (str_eq_nocase(word, str_of(t->plural)) || str_eq_nocase(word, str_of(t->kind)))
+        return true; /* the singular is the kind in lower case */
+    for (size_t i = 0; i < ARRAY_LEN(t->short_names) && t->short_names[i]; i++)
+        if (str_eq_nocase(word, str_of(t->short_names[i])))
+            return true;
+    return false;
+}
+
+/* "group" or "version.group"; "" matches any. */
+static bool is_of_group(const struct resource_type *t, struct str suffix)
+{
+    struct str rest = suffix, version;
+
+    if (!suffix.n || str_eq_nocase(suffix, str_of(t->group)))
+        return true;
+    return str_split(&rest, '.', &version) && str_is(version, t->version) && str_eq_nocase(rest, str_of(t->group));
+}
+
+const struct resource_type *type_by_name(struct str name)
+{
+    ptrdiff_t dot = str_find_char(name, '.');
+    struct str word = dot < 0 ? name : str_sub(name, 0, (size_t)dot);
+    struct str suffix = dot < 0 ? STR_NULL : str_from(name, (size_t)dot + 1);
+
+    if (dot >= 0 && !suffix.n) /* "jobs." */
+        return NULL;
+    for (size_t i = 0; i < n_resource_types; i++)
+        if (is_called(&resource_types[i], word) && is_of_group(&resource_types[i], suffix))
+            return &resource_types[i];
+    return NULL;
+}

@@ -18,9 +18,9 @@ struct resource_type {
     const char *plural;         /* "jobs" */
     const char *short_names[4]; /* NULL-terminated */
     enum type_scope scope;
-    const char *subresources[8]; /* "status", …; NULL-terminated */
-    const struct schema *schema; /* whole object; NULL: not described */
-    const char *const *fields;   /* allowed in field selectors beyond metadata.name and .namespace; NULL: none */
+    const char *subresources[12]; /* "status", …; NULL-terminated */
+    const struct schema *schema;  /* whole object; NULL: not described */
+    const char *const *fields;    /* allowed in field selectors beyond metadata.name and .namespace; NULL: none */
 };
 
 extern const struct resource_type resource_types[];
