@@ -47,6 +47,7 @@ enum plugin_arg_kind {
     ARG_PORT, /* int64_t, 1…65535 */
     ARG_STR,  /* struct str */
     ARG_LIST, /* struct str, comma-separated names; repeating the flag appends */
+    ARG_RAW,  /* struct str, byte for byte as given (keys); the others are trimmed */
 };
 
 struct plugin_arg {
@@ -57,6 +58,7 @@ struct plugin_arg {
     const char *alias;         /* another name, or NULL */
     const char *const *values; /* allowed texts, NULL-terminated; NULL: any */
     const char *doc;
+    bool is_lenient; /* a port out of range: warning and the fallback, not an error */
 };
 
 /* ---- one plugin ---- */
@@ -109,6 +111,7 @@ struct job_plugin {
     void (*check)(struct plugin_call *call, const struct place *at, struct problems *ps);
     /* Once for each job, before anything below: compute what pods share (host lists …) and leave it in call->state. */
     int (*prepare)(struct plugin_call *call, struct err *e);
+    bool prepares_last; /* its prepare() asks for the files of all others */
     /* Files it wants below /etc/volcano (needs svc). */
     int (*files)(struct plugin_call *call, struct plugin_files *out, struct err *e);
     /* Objects it wants, in order. */
@@ -150,6 +153,11 @@ const void *plugin_set_args(const struct plugin_set *set, const char *name);
 /* Was the argument given by the user (not a default)? */
 bool plugin_set_given(const struct plugin_set *set, const char *plugin, const char *arg);
 
+/* The value of another plugin's argument by its documented name: whole numbers (ARG_INT, ARG_PORT) and text. The
+ * fallback when the job does not use the plugin, or it has no such argument of that kind. */
+int64_t plugin_set_int(const struct plugin_set *set, const char *plugin, const char *arg, int64_t fallback);
+struct str plugin_set_text(const struct plugin_set *set, const char *plugin, const char *arg, struct str fallback);
+
 /* All files wanted below /etc/volcano by plugins other than svc, in plugin order. */
 int plugin_set_files(const struct plugin_set *set, struct arena *a, struct plugin_files *out, struct err *e);
 
@@ -164,7 +172,8 @@ struct json *plugin_set_markers(const struct plugin_set *set, struct arena *a);
 
 /* ---- for the command `plugins` ---- */
 
-/* Name, type, default and text of each argument, from the tables that parse them. */
-const char *plugin_arg_type(const struct plugin_arg *arg); /* "true|false", "number", "port", "text", "a|b" */
+/* Name, type, default and text of each argument, from the tables that parse them. The type is "true|false", "number",
+ * "port", "text", "list", or the allowed values "a|b"; valid until the next call. */
+const char *plugin_arg_type(const struct plugin_arg *arg);
 
 #endif
