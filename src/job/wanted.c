@@ -1,0 +1,23 @@
+/* wanted.c - the objects of a job, pods aside */
+#include "job/wanted.h"
+
+#include "job/volume.h"
+
+int job_wanted(struct job *job, const struct plugin_set *set, const struct priority_source *priorities,
+               struct plugin_objects *out, struct err *e)
+{
+    job_volumes_name(out->arena, job);
+    if (plugin_set_objects(set, out, e) < 0)
+        return -1;
+    job_volumes_claims(job, out);
+    *vec_push(out->arena, &out->list) = job_podgroup_new(out->arena, job, priorities);
+    return 0;
+}
+
+struct json *job_markers(struct arena *a, const struct job *job, const struct plugin_set *set)
+{
+    struct json *markers = plugin_set_markers(set, a);
+
+    job_volumes_markers(a, job, markers);
+    return markers;
+}

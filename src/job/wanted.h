@@ -1,0 +1,20 @@
+/* wanted.h - everything a job wants to exist, in order of creation
+ *
+ * The job controller compares this with what is there; `pumice render` prints it. Order (job.md 4.2): what plugins want,
+ * claims, the PodGroup, and then the pods by task and index (job_pod_new()), which are not in this list because there
+ * may be very many.
+ */
+#ifndef JOB_WANTED_H
+#define JOB_WANTED_H
+
+#include "job/podgroup.h"
+#include "plugin/plugin.h"
+
+/* All but the pods, appended to 'out'. Names the job's claims first (see job_volumes_name). */
+int job_wanted(struct job *job, const struct plugin_set *set, const struct priority_source *priorities,
+               struct plugin_objects *out, struct err *e);
+
+/* status.controlledResources once all of it exists. */
+struct json *job_markers(struct arena *a, const struct job *job, const struct plugin_set *set);
+
+#endif
