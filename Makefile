@@ -1,14 +1,45 @@
 # Short names for the usual things; meson does the work.
-.PHONY: all test clean release fuzz bench format
+.PHONY: all clang release test bench fuzz manual format clean
 
-all: build/build.ninja
+all: build/build.ninja          ## build/pumice with ASan and UBSan: the developer's build
 	@ninja -C build --quiet
-
 build/build.ninja:
 	@meson setup build --werror -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
 
-test: all
+clang: b-clang/build.ninja      ## the same code through the other compiler
+	@ninja -C b-clang --quiet
+b-clang/build.ninja:
+	@CC=clang meson setup b-clang --werror > /dev/null
+
+release: b-release/build.ninja  ## b-release/pumice, optimised
+	@ninja -C b-release --quiet pumice
+b-release/build.ninja:
+	@meson setup b-release -Dbuildtype=release -Dstrip=true > /dev/null
+
+test:                           ## everything CI runs
 	@tools/test
+
+bench: b-bench/build.ninja      ## ratios; see docs/bench.md
+	@ninja -C b-bench --quiet bench/bench_json bench/bench_render
+	b-bench/bench/bench_json
+	b-bench/bench/bench_render
+b-bench/build.ninja:
+	@tools/deps bench
+	@meson setup b-bench -Dbuildtype=release -Dbench=true > /dev/null
+
+fuzz: b-fuzz/build.ninja        ## new inputs; see docs/fuzzing.md. SECONDS=600 make fuzz
+	@ninja -C b-fuzz --quiet
+	@tools/fuzz $(SECONDS)
+b-fuzz/build.ninja:
+	@tools/deps fuzz
+	@CC=clang meson setup b-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
+
+manual: all                     ## docs/pumice.1 and docs/plugins.md from the program's own tables
+	@build/pumice manual > docs/pumice.1
+	@build/pumice plugins -o markdown > docs/plugins.md
+
+format:
+	@clang-format -i $$(find src fuzz bench tests -name '*.[ch]')
 
 clean:
 	rm -rf build b-*

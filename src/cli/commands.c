@@ -1,0 +1,7 @@
+/* commands.c - the table of commands, in the order of --help */
+#include "cli/commands.h"
+
+#include "base/util.h"
+
+const struct command *const commands[] = { &command_render, &command_validate, &command_plugins, &command_version };
+const size_t n_commands = ARRAY_LEN(commands);

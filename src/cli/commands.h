@@ -1,0 +1,9 @@
+/* commands.h - the commands; adding one is a file and a row in commands.c */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+extern const struct command command_plugins, command_render, command_validate, command_version;
+
+#endif

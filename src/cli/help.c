@@ -1,0 +1,145 @@
+/* help.c - --help and the manual page, from the command tables */
+#include "base/util.h"
+#include "cli/options.h"
+
+static const char about_program[] =
+    "Pumice runs Volcano Jobs (batch.volcano.sh/v1alpha1): distributed jobs with gang scheduling, lifecycle policies\n"
+    "and plugins that make MPI, PyTorch, TensorFlow, Ray and JAX find each other.\n";
+
+static const char exit_status[] =
+    "0 fine, 1 something is wrong with the input (or the output could not be written), 2 wrong use.";
+
+/* "-o, --output FORMAT" */
+static void option_head(struct buf *out, const struct option *o)
+{
+    if (o->letter)
+        buf_fmt(out, "-%c, ", o->letter);
+    else
+        buf_fmt(out, "    ");
+    buf_fmt(out, "--%s", o->name);
+    if (o->value)
+        buf_fmt(out, " %s", o->value);
+}
+
+static void help_options(struct buf *out, const struct command *c)
+{
+    size_t width = strlen("-h, --help");
+
+    for (size_t i = 0; i < c->n_options; i++) {
+        autobuf head = { 0 };
+
+        option_head(&head, &c->options[i]);
+        width = MAX_OF(width, head.n);
+    }
+    buf_fmt(out, "\nOptions:\n");
+    for (size_t i = 0; i < c->n_options; i++) {
+        autobuf head = { 0 };
+
+        option_head(&head, &c->options[i]);
+        buf_fmt(out, "  %-*s  %s\n", (int)width, head.p, c->options[i].doc);
+    }
+    buf_fmt(out, "  %-*s  %s\n", (int)width, "-h, --help", "show this");
+}
+
+static void help_examples(struct buf *out, const struct command *c)
+{
+    if (!c->examples)
+        return;
+    buf_fmt(out, "\nExamples:\n");
+    for (const char *const *e = c->examples; e[0]; e += 2)
+        buf_fmt(out, "  %-44s %s\n", e[0], e[1]);
+}
+
+static void help_command(struct buf *out, const struct command *c)
+{
+    buf_fmt(out, "Usage: pumice %s%s%s%s\n\n%s\n", c->name, c->n_options ? " [OPTION…]" : "",
+            c->arguments[0] ? " " : "", c->arguments, c->about);
+    help_options(out, c);
+    help_examples(out, c);
+}
+
+void help_print(struct buf *out, const struct command *c)
+{
+    if (c) {
+        help_command(out, c);
+        return;
+    }
+    buf_fmt(out, "Usage: pumice COMMAND [OPTION…] [FILE…]\n\n%s\nCommands:\n", about_program);
+    for (size_t i = 0; i < n_commands; i++)
+        buf_fmt(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    buf_fmt(out, "\n'pumice COMMAND --help' tells more. Exit status: %s\n", exit_status);
+}
+
+/* ---- the manual page ---- */
+
+/* Roff reads '\' and, at the start of a line, '.' and ''' as commands; '-' would be a hyphen. */
+static void roff_text(struct buf *out, const char *text)
+{
+    bool at_start = true;
+
+    for (const char *p = text; *p; p++) {
+        if (at_start && (*p == '.' || *p == '\''))
+            buf_fmt(out, "\\&");
+        if (*p == '\\')
+            buf_fmt(out, "\\e");
+        else if (*p == '-')
+            buf_fmt(out, "\\-");
+        else if (*p == '\n' && p[1] == '\n') {
+            buf_fmt(out, "\n.PP");
+        } else
+            buf_char(out, *p);
+        at_start = *p == '\n';
+    }
+}
+
+static void manual_options(struct buf *out, const struct command *c)
+{
+    for (size_t i = 0; i < c->n_options; i++) {
+        const struct option *o = &c->options[i];
+        autobuf head = { 0 };
+
+        option_head(&head, o);
+        buf_fmt(out, ".TP\n.B ");
+        roff_text(out, head.p + (o->letter ? 0 : 4));
+        buf_char(out, '\n');
+        roff_text(out, o->doc);
+        buf_char(out, '\n');
+    }
+}
+
+static void manual_command(struct buf *out, const struct command *c)
+{
+    buf_fmt(out, ".SS ");
+    roff_text(out, c->name);
+    buf_fmt(out, "\n.B pumice ");
+    roff_text(out, c->name);
+    buf_fmt(out, "\n%s ", c->n_options ? "[\\fIoption\\fR]..." : "");
+    roff_text(out, c->arguments);
+    buf_fmt(out, "\n.PP\n");
+    roff_text(out, c->about);
+    buf_char(out, '\n');
+    manual_options(out, c);
+    for (const char *const *e = c->examples; e && e[0]; e += 2) {
+        buf_fmt(out, ".PP\n.nf\n");
+        roff_text(out, e[0]);
+        buf_fmt(out, "\n.fi\n.RS\n");
+        roff_text(out, e[1]);
+        buf_fmt(out, "\n.RE\n");
+    }
+}
+
+void manual_print(struct buf *out)
+{
+    buf_fmt(out,
+            ".\\\" Made by 'pumice manual'; do not edit.\n"
+            ".TH PUMICE 1 \"\" \"pumice %s\" \"User Commands\"\n.SH NAME\npumice \\- run Volcano Jobs\n"
+            ".SH SYNOPSIS\n.B pumice\n.I command\n[\\fIoption\\fR]... [\\fIfile\\fR]...\n.SH DESCRIPTION\n",
+            PUMICE_VERSION);
+    roff_text(out, about_program);
+    buf_fmt(out, ".SH COMMANDS\n");
+    for (size_t i = 0; i < n_commands; i++)
+        manual_command(out, commands[i]);
+    buf_fmt(out, ".SH EXIT STATUS\n");
+    roff_text(out, exit_status);
+    buf_fmt(out, "\n.SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set, no colour is used, also on a terminal.\n");
+}

@@ -1,0 +1,325 @@
+/* load.c - from files to admitted objects */
+#include "cli/load.h"
+
+#include "api/meta.h"
+#include "api/name.h"
+#include "base/map.h"
+#include "base/util.h"
+#include "cli/read.h"
+#include "cli/term.h"
+#include "yaml/yaml.h"
+
+#include <inttypes.h>
+
+/* ---- one file ---- */
+
+struct reading {
+    struct load *load;
+    struct problems duplicates; /* keys that stood twice, until the documents are known */
+};
+
+static void on_duplicate(void *ctx, struct json_duplicate dup)
+{
+    struct reading *r = ctx;
+    struct json node = { .line = dup.line, .col = (uint16_t)MIN_OF(dup.col, UINT16_MAX) };
+    struct place at = { .node = &node };
+
+    problem_warn(&r->duplicates, &at, "the key \"%.*s\" stands twice in one mapping; the last one counts",
+                 STR_ARG(dup.key));
+}
+
+static void add_document(struct load *l, const char *file, struct json *root)
+{
+    struct loaded *doc = arena_new(l->arena, struct loaded);
+
+    doc->file = file;
+    doc->root = root;
+    doc->problems.arena = l->arena;
+    doc->type = type_by_kind(object_api_version(root), object_kind(root));
+    *vec_push(l->arena, &l->docs) = doc;
+}
+
+/* `kubectl get -o yaml` wraps several objects in a List; so does our own -o json. */
+static void add_documents(struct load *l, const char *file, struct json *root)
+{
+    if (str_is(object_kind(root), "List") && json_is(json_get(root, "items"), JSON_ARRAY)) {
+        JSON_FOREACH(item, json_get(root, "items"))
+            add_document(l, file, item);
+        return;
+    }
+    add_document(l, file, root);
+}
+
+/* A *.json file must be JSON. Everything else is YAML, which JSON is too. */
+static int parse(struct reading *r, const char *file, struct str text, struct yaml_docs *docs, struct err *e)
+{
+    struct json_parse_options json_opt = { .on_duplicate = on_duplicate, .ctx = r };
+    struct yaml_options yaml_opt = { .on_duplicate = on_duplicate, .ctx = r };
+    struct json *root;
+
+    if (!str_ends(str_of(file), STR(".json")))
+        return yaml_parse(r->load->arena, text, &yaml_opt, docs, e);
+    if (str_empty(str_trim(text)))
+        return 0;
+    if (json_parse(r->load->arena, text, &json_opt, &root, e) < 0)
+        return -1;
+    *vec_push(r->load->arena, docs) = root;
+    return 0;
+}
+
+/* A duplicate key belongs to the last document that began before it. */
+static void hand_out_duplicates(struct load *l, size_t first_doc, const struct problems *duplicates)
+{
+    VEC_FOREACH(d, &duplicates->list) {
+        struct loaded *owner = l->docs.v[first_doc];
+
+        for (size_t i = first_doc; i < l->docs.n && l->docs.v[i]->root->line <= d->line; i++)
+            owner = l->docs.v[i];
+        *vec_push(l->arena, &owner->problems.list) = *d;
+    }
+}
+
+static void fail(struct load *l, const char *file, const char *what)
+{
+    *vec_push(l->arena, &l->failures) = arena_fmt(l->arena, "%s: %s", strcmp(file, "-") == 0 ? "standard input" : file,
+                                                  what);
+}
+
+static void load_file(struct load *l, const char *file)
+{
+    struct reading r = { .load = l, .duplicates.arena = l->arena };
+    struct yaml_docs docs = { 0 };
+    size_t first_doc = l->docs.n;
+    struct str text;
+    struct err e;
+
+    if (read_file(l->arena, file, &text, &e) < 0 || parse(&r, file, text, &docs, &e) < 0) {
+        fail(l, file, e.text);
+        return;
+    }
+    for (size_t i = 0; i < docs.n; i++)
+        add_documents(l, file, docs.v[i]);
+    if (l->docs.n == first_doc)
+        fail(l, file, str_empty(str_trim(text)) ? "the file is empty" : "the file holds no document");
+    else
+        hand_out_duplicates(l, first_doc, &r.duplicates);
+}
+
+/* ---- by name ---- */
+
+/* "Pod/default/x"; objects without a namespace are in "default" unless their kind has none. */
+static struct str index_key(struct arena *a, const char *kind, bool is_namespaced, struct str namespace,
+                            struct str name)
+{
+    if (!is_namespaced)
+    namespace = STR_NULL;
+    else if (str_empty(namespace)) namespace = STR("default");
+    return arena_fmt(a, "%s/%.*s/%.*s", kind, STR_ARG(namespace), STR_ARG(name));
+}
+
+/* Two objects of one name in the files: the second would be refused, or overwrite the first. */
+static void index_documents(struct load *l)
+{
+    for (size_t i = 0; i < l->docs.n; i++) {
+        struct loaded *doc = l->docs.v[i], *first;
+        struct place root = { .node = doc->root }, meta = place_member(&root, "metadata"),
+                     name = place_member(&meta, "name");
+        struct str key;
+
+        if (!doc->type || str_empty(object_name(doc->root)))
+            continue;
+        key = index_key(l->arena, doc->type->kind, doc->type->scope == SCOPE_NAMESPACED, object_namespace(doc->root),
+                        object_name(doc->root));
+        first = map_get(&l->index, key);
+        if (!first)
+            map_put(&l->index, key, doc);
+        else if (first->type == doc->type)
+            problem_error(&doc->problems, &name, "a %s named \"%.*s\" is already at %s:%u; names must be unique",
+                          doc->type->kind, STR_ARG(object_name(doc->root)), first->file, first->root->line);
+    }
+}
+
+struct json *load_find(const struct load *l, const char *kind, struct str namespace, struct str name)
+{
+    const struct resource_type *type = type_by_name(str_of(kind));
+    autoarena scratch = { 0 };
+    struct loaded *doc;
+
+    if (!l || !type)
+        return NULL;
+    doc = map_get(&l->index, index_key(&scratch, kind, type->scope == SCOPE_NAMESPACED, namespace, name));
+    return doc ? doc->root : NULL;
+}
+
+void load_done(struct load *l)
+{
+    map_done(&l->index);
+}
+
+/* ---- admission ---- */
+
+/* A uid that is the same each time for one name, so that two renderings can be compared. The API server gives the real
+ * one. Form: version 8 of RFC 9562, "made by the program". */
+static struct str uid_of_name(struct arena *a, struct str namespace, struct str name)
+{
+    struct str key = arena_fmt(a, "%.*s/%.*s", STR_ARG(namespace), STR_ARG(name));
+    uint64_t x = str_hash(key, 1), y = str_hash(key, 2);
+
+    return arena_fmt(a, "%08" PRIx64 "-%04" PRIx64 "-8%03" PRIx64 "-%04" PRIx64 "-%012" PRIx64, x >> 32,
+                     x >> 16 & 0xffff, x & 0xfff, (y >> 48 & 0x3fff) | 0x8000, y & 0xffffffffffff);
+}
+
+static void fill_uid(struct load *l, struct json *root, const struct json *old)
+{
+    struct json *meta = json_get(root, "metadata");
+    struct str namespace = json_member_text(meta, "namespace");
+    struct str uid = object_uid(old);
+
+    if (!json_is(meta, JSON_OBJECT) || !str_empty(json_member_text(meta, "uid")))
+        return;
+    if (str_empty(namespace)) {
+        namespace = l->namespace ? str_of(l->namespace) : STR("default");
+        json_set(meta, "namespace", json_mark(json_str(l->arena, namespace), MARK_DEFAULT));
+    }
+    if (str_empty(uid))
+        uid = uid_of_name(l->arena, namespace, object_name(root));
+    json_set(meta, "uid", json_mark(json_str(l->arena, uid), MARK_DEFAULT));
+}
+
+static const struct json *find_existing(void *ctx, const char *kind, struct str name)
+{
+    const struct loaded *doc = ((void **)ctx)[0];
+    const struct load *l = ((void **)ctx)[1];
+
+    return load_find(l->state, kind, doc->job.meta.namespace, name);
+}
+
+static void admit_one_job(struct load *l, struct loaded *doc, const struct admit_env *env)
+{
+    struct json *old = NULL;
+    struct plugin_world *world = arena_new(l->arena, struct plugin_world);
+    void **ctx = arena_array(l->arena, void *, 2);
+
+    ctx[0] = doc, ctx[1] = l;
+    *world = (struct plugin_world){ .ctx = ctx, .find = l->state ? find_existing : NULL };
+    if (l->state)
+        old = load_find(l->state, JOB_KIND, object_namespace(doc->root), object_name(doc->root));
+    if (l->fills_uid)
+        fill_uid(l, doc->root, old);
+    job_admit(l->arena, doc->root, old, env, world, &doc->job, &doc->set, &doc->problems);
+}
+
+static void admit_known(struct load *l, struct loaded *doc, const struct admit_env *env)
+{
+    struct place root = { .node = doc->root };
+
+    if (str_is(object_kind(doc->root), "Queue")) {
+        admit_queue(l->arena, doc->root, NULL, env, &doc->problems);
+    } else if (str_is(object_kind(doc->root), "PodGroup")) {
+        admit_podgroup(l->arena, doc->root, NULL, env, &doc->problems);
+    } else {
+        if (doc->type->schema)
+            schema_check(doc->type->schema, &root, &doc->problems);
+        meta_check(&root, NULL, false, &doc->problems);
+    }
+}
+
+static void check_unknown(struct loaded *doc)
+{
+    struct place root = { .node = doc->root };
+    struct place kind = place_member(&root, "kind"), version = place_member(&root, "apiVersion");
+    struct str k = object_kind(doc->root), v = object_api_version(doc->root);
+
+    if (!json_is(doc->root, JSON_OBJECT))
+        problem_error(&doc->problems, &root, "a Kubernetes object is a mapping with apiVersion and kind; this is a %s",
+                      json_type_name(doc->root->type));
+    else if (str_empty(k) || str_empty(v))
+        problem_error(&doc->problems, str_empty(v) ? &version : &kind,
+                      "missing: a Volcano Job begins with apiVersion: " JOB_API_VERSION " and kind: " JOB_KIND);
+    else if (str_is(k, JOB_KIND))
+        problem_error(&doc->problems, &version,
+                      "%.*s Jobs are not ours: a Volcano Job has apiVersion: " JOB_API_VERSION, STR_ARG(v));
+    else
+        problem_warn(&doc->problems, &kind, "the kind %.*s of %.*s is not known here, so it was not checked",
+                     STR_ARG(k), STR_ARG(v));
+}
+
+void load_files(struct load *l, const struct text_list *files)
+{
+    struct admit_env env = { .mark = MARK_DEFAULT };
+
+    if (l->namespace)
+        env.namespace = str_of(l->namespace);
+    VEC_FOREACH(file, &files->list)
+        load_file(l, *file);
+    for (size_t i = 0; i < l->docs.n; i++) {
+        struct loaded *doc = l->docs.v[i];
+
+        if (!doc->type)
+            check_unknown(doc);
+        else if (str_eq(object_kind(doc->root), STR(JOB_KIND)))
+            admit_one_job(l, doc, &env);
+        else
+            admit_known(l, doc, &env);
+    }
+    index_documents(l);
+    for (size_t i = 0; i < l->docs.n; i++)
+        problems_sort(&l->docs.v[i]->problems);
+}
+
+void load_state(struct load *l, const struct text_list *files)
+{
+    VEC_FOREACH(file, &files->list)
+        load_file(l, *file);
+    index_documents(l);
+}
+
+size_t load_count_jobs(const struct load *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->docs.n; i++)
+        n += l->docs.v[i]->set != NULL;
+    return n;
+}
+
+/* ---- telling ---- */
+
+static void print_problem(struct buf *out, bool colour, const char *file, const struct problem *p, bool as_error)
+{
+    buf_fmt(out, "%s:", file);
+    if (p->line)
+        buf_fmt(out, "%u:%u:", p->line, p->col);
+    buf_char(out, ' ');
+    term_style(out, colour, as_error ? STYLE_RED : STYLE_YELLOW, as_error ? STR("error:") : STR("warning:"));
+    buf_char(out, ' ');
+    if (!str_empty(p->path)) {
+        term_style(out, colour, STYLE_BOLD, p->path);
+        buf_fmt(out, ": ");
+    }
+    buf_fmt(out, "%.*s\n", STR_ARG(p->text));
+}
+
+size_t load_report(const struct load *l)
+{
+    bool colour = term_has_colour(stderr);
+    autobuf out = { 0 };
+    size_t errors = l->failures.n;
+
+    VEC_FOREACH(f, &l->failures) {
+        term_style(&out, colour, STYLE_RED, STR("error:"));
+        buf_fmt(&out, " %.*s\n", STR_ARG(*f));
+    }
+    for (size_t i = 0; i < l->docs.n; i++) {
+        struct loaded *doc = l->docs.v[i];
+
+        VEC_FOREACH(p, &doc->problems.list) {
+            bool as_error = p->level == PROBLEM_ERROR || l->is_strict;
+
+            print_problem(&out, colour, strcmp(doc->file, "-") == 0 ? "standard input" : doc->file, p, as_error);
+            errors += as_error;
+        }
+    }
+    (void)term_write(stderr, &out); /* nobody is left to tell */
+    return errors;
+}

@@ -1,0 +1,51 @@
+/* load.h - manifests from files: read, admitted, with all that is wrong with them
+ *
+ * Shared by every command that takes FILEs. Nothing is printed here; load_report() does that.
+ */
+#ifndef CLI_LOAD_H
+#define CLI_LOAD_H
+
+#include "api/types.h"
+#include "base/map.h"
+#include "cli/options.h"
+#include "job/admit.h"
+
+struct loaded { /* one document */
+    const char *file;
+    struct json *root;
+    const struct resource_type *type; /* NULL: a kind we do not know */
+    struct problems problems;
+    struct job job; /* a Volcano Job, admitted; else zero */
+    struct plugin_set *set;
+};
+
+struct load {
+    struct arena *arena;
+    const char *namespace;    /* for objects without one; NULL: "default" */
+    bool is_strict;           /* duplicate keys are errors, and so is every other warning */
+    bool fills_uid;           /* give Jobs without uid one that is made from their name */
+    const struct load *state; /* objects that already exist, or NULL: an empty cluster */
+    VEC(struct loaded *) docs;
+    VEC(struct str) failures; /* files that could not be read at all: whole messages */
+    struct map index;         /* the documents by kind, namespace and name */
+};
+
+void load_done(struct load *l);
+#define autoload __attribute__((cleanup(load_done))) struct load
+
+/* Read and admit all files ("-": standard input). */
+void load_files(struct load *l, const struct text_list *files);
+
+/* Read only: for the objects of --state, which are taken as they are. */
+void load_state(struct load *l, const struct text_list *files);
+
+/* The object of that kind and name among the documents, or NULL. */
+struct json *load_find(const struct load *l, const char *kind, struct str namespace, struct str name);
+
+/* Print every problem to standard error, in the order of the files: "job.yaml:12:3: error: spec.queue: …". Returns the
+ * number of errors (warnings too when strict). */
+size_t load_report(const struct load *l);
+
+size_t load_count_jobs(const struct load *l);
+
+#endif

@@ -1,0 +1,237 @@
+/* options.c - parsing command lines and choosing the command */
+#include "cli/options.h"
+
+#include "base/util.h"
+#include "cli/term.h"
+#include "json/schema.h" /* suggest() */
+
+struct parsed {
+    struct arena *arena;
+    const struct command *command;
+    void *options;
+    struct text_list arguments;
+    bool wants_help;
+};
+
+static int usage_error(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static int usage_error(const struct command *c, const char *fmt, ...)
+{
+    va_list ap;
+
+    fprintf(stderr, "pumice%s%s: ", c ? " " : "", c ? c->name : "");
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\nTry 'pumice %s%s--help'.\n", c ? c->name : "", c ? " " : "");
+    return EXIT_USAGE;
+}
+
+static int unknown_option(const struct command *c, const char *given, struct str name)
+{
+    const char *names[64];
+    const char *near;
+    size_t n = 0;
+
+    for (; n < c->n_options && n < ARRAY_LEN(names); n++)
+        names[n] = c->options[n].name;
+    near = suggest(name, names, n);
+    if (near)
+        return usage_error(c, "unknown option %s (did you mean --%s?)", given, near);
+    return usage_error(c, "unknown option %s", given);
+}
+
+static const struct option *option_by_name(const struct command *c, struct str name)
+{
+    for (size_t i = 0; i < c->n_options; i++)
+        if (str_is(name, c->options[i].name))
+            return &c->options[i];
+    return NULL;
+}
+
+static const struct option *option_by_letter(const struct command *c, char letter)
+{
+    for (size_t i = 0; i < c->n_options; i++)
+        if (c->options[i].letter == letter)
+            return &c->options[i];
+    return NULL;
+}
+
+static bool is_allowed(const char *const *values, const char *value)
+{
+    for (; *values; values++)
+        if (strcmp(*values, value) == 0)
+            return true;
+    return false;
+}
+
+static int store(struct parsed *p, const struct option *o, const char *value)
+{
+    void *field = (char *)p->options + o->offset;
+
+    if (o->values && !is_allowed(o->values, value)) {
+        autobuf list = { 0 };
+
+        for (const char *const *v = o->values; *v; v++)
+            buf_fmt(&list, "%s%s", list.n ? ", " : "", *v);
+        return usage_error(p->command, "--%s: '%s' is not one of %s", o->name, value, list.p);
+    }
+    switch (o->kind) {
+    case OPTION_FLAG:
+        *(bool *)field = true;
+        break;
+    case OPTION_TEXT:
+        *(const char **)field = value;
+        break;
+    case OPTION_LIST:
+        *vec_push(p->arena, &((struct text_list *)field)->list) = value;
+        break;
+    }
+    return EXIT_FINE;
+}
+
+/* --name, --name=value, --name value. '*next' is advanced when the value is a word of its own. */
+static int parse_long(struct parsed *p, const char *word, char ***next)
+{
+    struct str name = str_of(word + 2);
+    ptrdiff_t eq = str_find_char(name, '=');
+    const char *value = eq >= 0 ? name.p + eq + 1 : NULL;
+    const struct option *o;
+
+    if (eq >= 0)
+        name.n = (size_t)eq;
+    if (str_is(name, "help")) {
+        p->wants_help = true;
+        return EXIT_FINE;
+    }
+    o = option_by_name(p->command, name);
+    if (!o)
+        return unknown_option(p->command, word, name);
+    if (o->kind == OPTION_FLAG && value)
+        return usage_error(p->command, "--%s takes no value", o->name);
+    if (o->kind != OPTION_FLAG && !value && !(value = **next ? *(*next)++ : NULL))
+        return usage_error(p->command, "--%s needs a value (%s)", o->name, o->value);
+    return store(p, o, value);
+}
+
+/* -o yaml, -oyaml, -qo yaml. */
+static int parse_letters(struct parsed *p, const char *word, char ***next)
+{
+    for (const char *at = word + 1; *at; at++) {
+        const struct option *o;
+        const char *value = NULL;
+        int rc;
+
+        if (*at == 'h') {
+            p->wants_help = true;
+            continue;
+        }
+        o = option_by_letter(p->command, *at);
+        if (!o)
+            return usage_error(p->command, "unknown option -%c", *at);
+        if (o->kind != OPTION_FLAG) {
+            value = at[1] ? at + 1 + (at[1] == '=') : **next ? *(*next)++ : NULL;
+            if (!value)
+                return usage_error(p->command, "-%c needs a value (%s)", *at, o->value);
+        }
+        rc = store(p, o, value);
+        if (rc != EXIT_FINE || value)
+            return rc;
+    }
+    return EXIT_FINE;
+}
+
+static int parse_words(struct parsed *p, char **next)
+{
+    bool only_arguments = false;
+
+    while (*next) {
+        const char *word = *next++;
+        int rc = EXIT_FINE;
+
+        if (only_arguments || word[0] != '-' || word[1] == '\0') /* "-" is standard input */
+            *vec_push(p->arena, &p->arguments.list) = word;
+        else if (strcmp(word, "--") == 0)
+            only_arguments = true;
+        else
+            rc = word[1] == '-' ? parse_long(p, word, &next) : parse_letters(p, word, &next);
+        if (rc != EXIT_FINE)
+            return rc;
+    }
+    return EXIT_FINE;
+}
+
+static int help(const struct command *c)
+{
+    autobuf text = { 0 };
+
+    help_print(&text, c);
+    return term_write(stdout, &text) == 0 ? EXIT_FINE : EXIT_FAILED;
+}
+
+static int manual(void)
+{
+    autobuf text = { 0 };
+
+    manual_print(&text);
+    return term_write(stdout, &text) == 0 ? EXIT_FINE : EXIT_FAILED;
+}
+
+static const struct command *command_by_name(const char *name)
+{
+    for (size_t i = 0; i < n_commands; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[64], *near;
+    size_t n = 0;
+
+    for (; n < n_commands && n < ARRAY_LEN(names); n++)
+        names[n] = commands[n]->name;
+    near = suggest(str_of(name), names, n);
+    if (near)
+        return usage_error(NULL, "unknown command '%s' (did you mean '%s'?)", name, near);
+    return usage_error(NULL, "unknown command '%s'", name);
+}
+
+static int help_command(const char *name)
+{
+    const struct command *c = name ? command_by_name(name) : NULL;
+
+    return name && !c ? unknown_command(name) : help(c);
+}
+
+int cli_main(int argc, char **argv)
+{
+    autoarena arena = { 0 };
+    struct parsed p = { .arena = &arena };
+    const char *name = argc > 1 ? argv[1] : NULL;
+    int rc;
+
+    if (!name) {
+        (void)help(NULL); /* the exit status says more than a failed write of the help */
+        return EXIT_USAGE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+        return help_command(argc > 2 ? argv[2] : NULL);
+    if (strcmp(name, "manual") == 0) /* for packaging: pumice manual > pumice.1 */
+        return manual();
+    p.command = command_by_name(strcmp(name, "--version") == 0 ? "version" : name);
+    if (!p.command)
+        return name[0] == '-' ? usage_error(NULL, "unknown option %s", name) : unknown_command(name);
+    p.options = arena_zalloc(&arena, p.command->options_size + 1);
+    rc = parse_words(&p, argv + 2);
+    if (rc != EXIT_FINE)
+        return rc;
+    if (p.wants_help)
+        return help(p.command);
+    if (p.command->arguments[0] && p.arguments.list.n == 0)
+        return usage_error(p.command, "no file given ('-' reads standard input)");
+    if (!p.command->arguments[0] && p.arguments.list.n)
+        return usage_error(p.command, "takes no arguments (got '%s')", p.arguments.list.v[0]);
+    return p.command->run(&arena, p.options, &p.arguments);
+}

@@ -1,0 +1,58 @@
+/* options.h - command lines by table: what is parsed, what --help shows and what the manual page says are one thing
+ *
+ * Wrong use is not an error of the program: options_parse() prints what is wrong and how to see the help, and the
+ * command ends with EXIT_USAGE.
+ */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+
+enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+enum option_kind {
+    OPTION_FLAG, /* bool */
+    OPTION_TEXT, /* const char *; the last one wins */
+    OPTION_LIST, /* struct text_list; each use appends */
+};
+
+struct text_list {
+    VEC(const char *) list;
+};
+
+struct option {
+    char letter;      /* 0: none */
+    const char *name; /* without dashes */
+    enum option_kind kind;
+    uint32_t offset;           /* into the command's options struct */
+    const char *value;         /* what --help calls the value; NULL for flags */
+    const char *const *values; /* allowed, NULL-terminated; NULL: any */
+    const char *doc;
+};
+
+struct command {
+    const char *name;
+    const char *arguments; /* "FILE…" */
+    const char *summary;   /* one line */
+    const char *about;     /* paragraphs for --help */
+    const struct option *options;
+    size_t n_options;
+    size_t options_size;
+    const char *const *examples; /* pairs: command line, what it does; NULL-terminated */
+    int (*run)(struct arena *a, const void *options, const struct text_list *arguments);
+};
+
+extern const struct command *const commands[];
+extern const size_t n_commands;
+
+/* Parse and run: argv[0] is the program, argv[1] the command. Returns the exit status. */
+int cli_main(int argc, char **argv);
+
+/* Help for one command, or for the program when 'c' is NULL. */
+void help_print(struct buf *out, const struct command *c);
+
+/* The manual page in roff, made from the same tables. */
+void manual_print(struct buf *out);
+
+#endif

@@ -1,0 +1,61 @@
+/* read.c - reading a file once, from start to end */
+#include "cli/read.h"
+
+#include "base/buf.h"
+#include "base/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static int too_big(struct err *e)
+{
+    return err_set(e, ERR_TOO_BIG, "larger than %d MiB; a manifest is not: split it, or check the file name",
+                   READ_MAX_BYTES / 1024 / 1024);
+}
+
+/* A directory opens fine and fails at the first read with a message that helps nobody. */
+static int check_kind(int fd, struct err *e)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return err_errno(e, "cannot look at it");
+    if (S_ISDIR(st.st_mode))
+        return err_set(e, ERR_INVALID, "is a directory; name the files in it");
+    if (S_ISREG(st.st_mode) && st.st_size > READ_MAX_BYTES)
+        return too_big(e);
+    return 0;
+}
+
+static int read_all(int fd, struct buf *out, struct err *e)
+{
+    for (;;) {
+        char *at = buf_reserve(out, 64 * 1024);
+        ssize_t n = read(fd, at, 64 * 1024);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_errno(e, "cannot read it");
+        if (n == 0)
+            return 0;
+        out->n += (size_t)n;
+        if (out->n > READ_MAX_BYTES)
+            return too_big(e);
+    }
+}
+
+int read_file(struct arena *a, const char *path, struct str *ret, struct err *e)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    autoclose int fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    autobuf bytes = { 0 };
+
+    if (fd < 0)
+        return err_errno(e, "cannot open it");
+    if (check_kind(fd, e) < 0 || read_all(fd, &bytes, e) < 0)
+        return -1;
+    *ret = arena_str(a, buf_view(&bytes));
+    return 0;
+}

@@ -1,0 +1,305 @@
+/* render.c - the command `pumice render` */
+#include "cli/render.h"
+
+#include "api/meta.h"
+#include "base/util.h"
+#include "cli/commands.h"
+#include "cli/mask.h"
+#include "cli/term.h"
+#include "job/pod.h"
+#include "job/wanted.h"
+
+#include <errno.h>
+
+struct render_options {
+    const char *output, *namespace;
+    struct text_list only, state;
+    bool explain, show_secrets;
+};
+
+static const struct render_form *const forms[] = { &render_yaml, &render_json, &render_tree, &render_summary };
+
+static const struct render_form *form_by_name(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++)
+        if (strcmp(forms[i]->name, name) == 0)
+            return forms[i];
+    return NULL;
+}
+
+bool render_wants(const struct render *r, struct str kind, struct str name)
+{
+    VEC_FOREACH(only, &r->only->list) {
+        struct str want = str_of(*only), want_name = STR_NULL;
+        ptrdiff_t slash = str_find_char(want, '/');
+        const struct resource_type *type;
+
+        if (slash >= 0) {
+            want_name = str_from(want, (size_t)slash + 1);
+            want.n = (size_t)slash;
+        }
+        type = type_by_name(want);
+        if (type && str_is(kind, type->kind) && (str_empty(want_name) || str_eq(want_name, name)))
+            return true;
+    }
+    return r->only->list.n == 0;
+}
+
+void render_flush(struct render *r)
+{
+    if (r->out.n && !r->failed_errno && term_write(stdout, &r->out) < 0)
+        r->failed_errno = errno;
+    buf_reset(&r->out);
+}
+
+const char *render_writer(const struct json *object)
+{
+    return mark_name(object->mark);
+}
+
+/* A list of objects (env, volumes …) often has several writers: each item says its own, the list nothing. */
+static bool is_list_of_objects(const struct json *j)
+{
+    return json_is(j, JSON_ARRAY) && json_is(json_first(j), JSON_OBJECT);
+}
+
+static void fold(struct json *j, uint8_t parent_mark)
+{
+    bool is_open = is_list_of_objects(j);
+    uint8_t mark = j->mark;
+
+    JSON_FOREACH(c, j)
+        fold(c, is_open ? parent_mark : mark);
+    j->mark = mark == parent_mark || is_open ? MARK_USER : mark & 63;
+}
+
+void render_fold_marks(struct json *object)
+{
+    uint8_t own = object->mark;
+
+    fold(object, own);
+    object->mark = own;
+}
+
+/* ---- one job ---- */
+
+static int64_t priority_value(void *ctx, struct str class_name)
+{
+    const struct json *class = load_find(ctx, "PriorityClass", STR_NULL, class_name);
+
+    return json_i64(json_get(class, "value"), 0);
+}
+
+static void show_object(struct render *r, struct json *object)
+{
+    r->n_objects++;
+    if (!render_wants(r, object_kind(object), object_name(object)))
+        return;
+    if (!r->shows_secrets)
+        mask_object(r->arena, object);
+    r->form->object(r, object);
+    r->n_shown++;
+    render_flush(r);
+}
+
+/* A pod that exists is left as it is; the controller would not touch it either. */
+static int make_pod(const struct load *l, const struct loaded *doc, struct arena *a, size_t task_pos, uint32_t index,
+                    struct json **ret, struct err *e)
+{
+    const struct job_task *task = &doc->job.spec.tasks.v[task_pos];
+    struct json *found = NULL;
+
+    if (l->state)
+        found = load_find(l->state, "Pod", doc->job.meta.namespace, job_pod_name(a, &doc->job, task, index));
+    if (found && str_eq(object_controller_uid(found), doc->job.meta.uid)) {
+        *ret = json_copy(a, found);
+        return 0;
+    }
+    return job_pod_new(a, &doc->job, doc->set, task_pos, index, ret, e);
+}
+
+static int show_task(struct render *r, const struct load *l, size_t task_pos, struct err *e)
+{
+    const struct job_task *task = &r->doc->job.spec.tasks.v[task_pos];
+    autoarena scratch = { 0 }; /* one pod at a time */
+
+    r->n_in_task = 0;
+    if (r->form->task)
+        r->form->task(r, task);
+    for (int32_t i = 0; i < task->replicas; i++) {
+        struct json *pod;
+
+        if (make_pod(l, r->doc, &scratch, task_pos, (uint32_t)i, &pod, e) < 0)
+            return -1;
+        r->n_pods++, r->n_in_task++;
+        if (render_wants(r, STR("Pod"), object_name(pod))) {
+            r->form->pod(r, pod, task);
+            r->n_shown++;
+            render_flush(r);
+        }
+        arena_reset(&scratch);
+    }
+    return 0;
+}
+
+static void show_job_itself(struct render *r, struct loaded *doc)
+{
+    struct json *job = doc->root, *status = json_need_object(r->arena, job, "status");
+
+    if (status)
+        json_set(status, "controlledResources", json_mark(job_markers(r->arena, &doc->job, doc->set), MARK_JOB));
+    if (!render_wants(r, STR(JOB_KIND), doc->job.meta.name))
+        return;
+    if (!r->shows_secrets) { /* the plugins still read the arguments: hide them in a copy */
+        job = json_copy(r->arena, job);
+        mask_object(r->arena, job);
+    }
+    r->form->job(r, job);
+    r->n_shown++;
+    render_flush(r);
+}
+
+static int show_job(struct render *r, const struct load *l, struct loaded *doc, struct err *e)
+{
+    struct priority_source priorities = { .ctx = (void *)l, .value = priority_value };
+    struct plugin_objects objects = { .arena = r->arena };
+
+    r->doc = doc;
+    r->n_objects = r->n_pods = 0;
+    if (job_wanted(&doc->job, doc->set, &priorities, &objects, e) < 0)
+        return -1;
+    show_job_itself(r, doc);
+    VEC_FOREACH(object, &objects.list)
+        show_object(r, *object);
+    for (size_t i = 0; i < doc->job.spec.tasks.n; i++)
+        if (show_task(r, l, i, e) < 0)
+            return -1;
+    if (r->form->done)
+        r->form->done(r);
+    render_flush(r);
+    return 0;
+}
+
+/* ---- the command ---- */
+
+static int check_only(const struct text_list *only)
+{
+    VEC_FOREACH(word, &only->list) {
+        struct str kind = str_of(*word);
+        ptrdiff_t slash = str_find_char(kind, '/');
+
+        if (slash >= 0)
+            kind.n = (size_t)slash;
+        if (!type_by_name(kind)) {
+            fprintf(
+                stderr,
+                "pumice render: --only: unknown kind '%.*s' (try Job, Pod, ConfigMap, Secret, Service, NetworkPolicy, "
+                "PodGroup, PersistentVolumeClaim)\n",
+                STR_ARG(kind));
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int load_all(struct load *l, struct load *state, const struct render_options *o, const struct text_list *files)
+{
+    if (o->state.list.n) {
+        load_state(state, &o->state);
+        if (load_report(state))
+            return -1;
+        l->state = state;
+    }
+    load_files(l, files);
+    if (load_report(l))
+        return -1;
+    if (load_count_jobs(l) == 0) {
+        fprintf(stderr, "pumice render: no Volcano Job in %s\n", files->list.n == 1 ? files->list.v[0] : "these files");
+        return -1;
+    }
+    return 0;
+}
+
+static int render_run(struct arena *a, const void *options, const struct text_list *files)
+{
+    const struct render_options *o = options;
+    autoload state = { .arena = a };
+    autoload l = { .arena = a, .namespace = o->namespace, .fills_uid = true };
+    struct render r = {
+        .arena = a,
+        .form = form_by_name(o->output ? o->output : "yaml"),
+        .explains = o->explain,
+        .shows_secrets = o->show_secrets,
+        .has_colour = term_has_colour(stdout),
+        .only = &o->only,
+    };
+    int rc = EXIT_FINE;
+    struct err e;
+
+    if (check_only(&o->only) < 0)
+        return EXIT_USAGE;
+    if (load_all(&l, &state, o, files) < 0)
+        return EXIT_FAILED;
+    if (r.form->begin)
+        r.form->begin(&r);
+    for (size_t i = 0; i < l.docs.n && rc == EXIT_FINE; i++) {
+        if (!l.docs.v[i]->set || show_job(&r, &l, l.docs.v[i], &e) == 0)
+            continue;
+        fprintf(stderr, "%s: %s\n", l.docs.v[i]->file, e.text);
+        rc = EXIT_FAILED;
+    }
+    if (r.form->end)
+        r.form->end(&r);
+    render_flush(&r);
+    buf_done(&r.out);
+    if (r.failed_errno && r.failed_errno != EPIPE) {
+        fprintf(stderr, "pumice render: cannot write the output: %s\n", strerror(r.failed_errno));
+        rc = EXIT_FAILED;
+    }
+    return rc;
+}
+
+static const char *const form_names[] = { "yaml", "json", "tree", "summary", NULL };
+
+static const struct option render_option_table[] = {
+    { 'o', "output", OPTION_TEXT, offsetof(struct render_options, output), "FORM", form_names,
+      "yaml (default), json (one v1 List), tree or summary" },
+    { 0, "only", OPTION_LIST, offsetof(struct render_options, only), "KIND[/NAME]", NULL,
+      "only objects of this kind (pod, cm, svc, …); may be repeated" },
+    { 0, "explain", OPTION_FLAG, offsetof(struct render_options, explain), NULL, NULL,
+      "say which plugin wrote each part" },
+    { 0, "show-secrets", OPTION_FLAG, offsetof(struct render_options, show_secrets), NULL, NULL,
+      "print keys and other secrets instead of masking them" },
+    { 0, "state", OPTION_LIST, offsetof(struct render_options, state), "FILE", NULL,
+      "objects that exist already (default: an empty cluster)" },
+    { 'n', "namespace", OPTION_TEXT, offsetof(struct render_options, namespace), "NAME", NULL,
+      "namespace of jobs that name none (default: default)" },
+};
+
+static const char *const render_examples[] = {
+    "pumice render job.yaml",
+    "every object, as YAML",
+    "pumice render -o tree job.yaml",
+    "the same at a glance",
+    "pumice render --explain --only pod job.yaml",
+    "the pods, and who wrote what in them",
+    "pumice render --only cm -o json job.yaml",
+    "only the ConfigMap, as JSON",
+    NULL,
+};
+
+const struct command command_render = {
+    .name = "render",
+    .arguments = "FILE…",
+    .summary = "print every object a Job would create, changing nothing",
+    .about = "Prints the Job as admission leaves it (with defaults and forced plugins), then everything it creates in "
+             "order\n"
+             "of creation: what plugins make, claims, the PodGroup, and the pods by task and index. Nothing is "
+             "contacted or\n"
+             "changed. The Job's uid is made from its name where the file has none; the API server gives the real one.",
+    .options = render_option_table,
+    .n_options = ARRAY_LEN(render_option_table),
+    .options_size = sizeof(struct render_options),
+    .examples = render_examples,
+    .run = render_run,
+};

@@ -1,0 +1,71 @@
+/* term.c - colour and tables */
+#include "cli/term.h"
+
+#include "base/util.h"
+
+static const char *const style_codes[] = {
+    [STYLE_PLAIN] = "",    [STYLE_BOLD] = "1",   [STYLE_DIM] = "2",   [STYLE_RED] = "1;31",
+    [STYLE_YELLOW] = "33", [STYLE_GREEN] = "32", [STYLE_CYAN] = "36",
+};
+
+bool term_has_colour(FILE *f)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    return isatty(fileno(f)) && !(no && no[0]) && !(term && strcmp(term, "dumb") == 0);
+}
+
+int term_write(FILE *f, const struct buf *text)
+{
+    if (text->n && fwrite(text->p, 1, text->n, f) < text->n)
+        return -1;
+    return fflush(f) == 0 ? 0 : -1;
+}
+
+void term_style(struct buf *out, bool colour, enum style style, struct str text)
+{
+    if (!colour || style == STYLE_PLAIN) {
+        buf_str(out, text);
+        return;
+    }
+    buf_fmt(out, "\033[%sm%.*s\033[0m", style_codes[style], STR_ARG(text));
+}
+
+void table_cell(struct table *t, struct str text)
+{
+    *vec_push(t->arena, &t->cells) = text;
+}
+
+/* Columns on screen, not bytes: continuation bytes of UTF-8 take no room. */
+static size_t screen_width(struct str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+void table_print(struct buf *out, const struct table *t, const char *indent)
+{
+    size_t widths[16] = { 0 }, columns = MIN_OF(t->columns, ARRAY_LEN(widths));
+
+    for (size_t i = 0; i < t->cells.n; i++)
+        widths[i % columns] = MAX_OF(widths[i % columns], screen_width(t->cells.v[i]));
+    for (size_t i = 0; i < t->cells.n; i++) {
+        bool is_last = i % columns == columns - 1;
+
+        if (i % columns == 0)
+            buf_str(out, str_of(indent));
+        buf_str(out, t->cells.v[i]);
+        if (!is_last)
+            buf_repeat(out, ' ', widths[i % columns] - screen_width(t->cells.v[i]) + 2);
+        else
+            buf_char(out, '\n');
+    }
+}
+
+struct str plural(struct arena *a, int64_t n, const char *noun)
+{
+    return arena_fmt(a, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
+}

@@ -1,0 +1,33 @@
+/* term.h - how things look: colour on a terminal, tables, plurals */
+#ifndef CLI_TERM_H
+#define CLI_TERM_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+
+#include <stdio.h>
+
+enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_YELLOW, STYLE_GREEN, STYLE_CYAN };
+
+/* Does this stream want colour? Only a terminal does, and only if NO_COLOR is not set. */
+bool term_has_colour(FILE *f);
+
+/* Write it all; -1 and errno if that failed. */
+int term_write(FILE *f, const struct buf *text);
+
+/* Text in a style, or as it is when 'colour' is false. */
+void term_style(struct buf *out, bool colour, enum style style, struct str text);
+
+/* Rows of cells in columns as wide as their widest cell; the last column is not padded. */
+struct table {
+    struct arena *arena;
+    VEC(struct str) cells;
+    size_t columns;
+};
+void table_cell(struct table *t, struct str text);
+void table_print(struct buf *out, const struct table *t, const char *indent);
+
+/* "1 pod", "3 pods". */
+struct str plural(struct arena *a, int64_t n, const char *noun);
+
+#endif
