@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""The command line as its user meets it: help, usage errors, forms of output, masking, explaining."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import yaml
+
+from harness import PUMICE, Suite, objects_by_kind, pumice, pumice_json
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MPI = os.path.join(HERE, "..", "examples", "mpi.yaml")
+EXAMPLES = [os.path.join(HERE, "..", "examples", f) for f in sorted(os.listdir(os.path.join(HERE, "..", "examples")))]
+COMMANDS = ("render", "validate", "plugins", "version")
+
+
+def same(real, want):
+    assert real == want, f"want {want!r}, got {real!r}"
+
+
+def fine(run):
+    assert run.returncode == 0, f"status {run.returncode}: {run.stderr}"
+    return run.stdout
+
+
+# ---- wrong use ----
+
+def help_everywhere():
+    for args in (["--help"], ["-h"], ["help"]):
+        text = fine(pumice(*args))
+        for name in COMMANDS:
+            assert name in text, text
+    for name in COMMANDS:
+        text = fine(pumice(name, "--help"))
+        assert text.startswith(f"Usage: pumice {name}"), text
+        same(fine(pumice("help", name)), text)
+
+
+def wrong_use_is_status_2():
+    for args, part in ((["rendr", "x"], "did you mean 'render'?"), (["render"], "no file"),
+                       (["render", "--onyl", "pod", MPI], "did you mean --only?"), (["render", "-o", "xml", MPI], "yaml"),
+                       (["render", "-x", MPI], "-x"), (["render", MPI, "--only"], "needs a value"),
+                       (["render", "--only", "spaceship", MPI], "spaceship"), (["render", "--explain=1", MPI], "no value"),
+                       (["version", "now"], "no arguments"), (["plugins", "--only", "nope"], "nope"), (["--nope"], "--nope")):
+        run = pumice(*args)
+        same((args, run.returncode), (args, 2))
+        assert part in run.stderr, (args, run.stderr)
+        same(run.stdout, "")
+    same(pumice().returncode, 2)
+
+
+def version():
+    assert re.fullmatch(r"pumice \d+\.\d+\.\d+ \(batch\.volcano\.sh/v1alpha1\)\n", fine(pumice("version")))
+    same(fine(pumice("--version")), fine(pumice("version")))
+
+
+def manual_is_valid_roff():
+    run = subprocess.run(["man", "--warnings=all", "-l", "-"], input=fine(pumice("manual")), capture_output=True,
+                         text=True, env=dict(os.environ, MANWIDTH="100", LC_ALL="C.UTF-8"))
+    same((run.returncode, run.stderr), (0, ""))
+    for name in COMMANDS:
+        assert f"pumice {name}" in run.stdout, name
+
+
+def no_colour_unless_terminal():
+    for args in (["render", "-o", "tree", MPI], ["validate", MPI], ["plugins"]):
+        run = pumice(*args)
+        assert "\033" not in run.stdout + run.stderr, args
+
+
+def colour_on_a_terminal():
+    out = subprocess.run(["script", "-qec", f"{PUMICE} render -o tree {MPI}", "/dev/null"], capture_output=True, text=True,
+                         env={k: v for k, v in dict(os.environ, TERM="xterm").items() if k != "NO_COLOR"}).stdout
+    assert "\033[" in out, out[:200]
+    out = subprocess.run(["script", "-qec", f"{PUMICE} render -o tree {MPI}", "/dev/null"], capture_output=True, text=True,
+                         env=dict(os.environ, TERM="xterm", NO_COLOR="1")).stdout
+    assert "\033[" not in out, out[:200]
+
+
+# ---- render ----
+
+def yaml_and_json_say_the_same():
+    for path in EXAMPLES:
+        docs = [d for d in yaml.safe_load_all(fine(pumice("render", path))) if d]
+        same(docs, pumice_json("render", "-o", "json", path)["items"])
+
+
+def order_of_creation():
+    kinds = [o["kind"] for o in pumice_json("render", "-o", "json", MPI)["items"]]
+    same(kinds, ["Job", "ConfigMap", "Service", "NetworkPolicy", "Secret", "PodGroup", "Pod", "Pod", "Pod"])
+    names = [o["metadata"]["name"] for o in pumice_json("render", "-o", "json", MPI)["items"]][-3:]
+    same(names, ["lm-mpi-job-mpimaster-0", "lm-mpi-job-mpiworker-0", "lm-mpi-job-mpiworker-1"])
+
+
+def json_list():
+    out = pumice_json("render", "-o", "json", MPI)
+    same((out["apiVersion"], out["kind"]), ("v1", "List"))
+    same(pumice_json("render", "-o", "json", "--only", "pvc", MPI)["items"], [])
+
+
+def standard_input():
+    with open(MPI) as f:
+        same(fine(pumice("render", "--only", "cm", "-", stdin=f.read())), fine(pumice("render", "--only", "cm", MPI)))
+
+
+def only():
+    for word in ("pod", "pods", "Pod", "po", "pods/lm-mpi-job-mpiworker-1"):
+        items = pumice_json("render", "-o", "json", "--only", word, MPI)["items"]
+        same({o["kind"] for o in items}, {"Pod"})
+        same(len(items), 1 if "/" in word else 3)
+    items = pumice_json("render", "-o", "json", "--only", "cm", "--only=svc", MPI)["items"]
+    same([o["kind"] for o in items], ["ConfigMap", "Service"])
+
+
+def rendering_again_changes_nothing():
+    """What render prints, rendered again, is the same: defaults are applied once."""
+    first = fine(pumice("render", "--show-secrets", "--only", "job", MPI))
+    again = fine(pumice("render", "--show-secrets", "--only", "job", "-", stdin=first))
+    same(again, first)
+
+
+def the_same_each_time():
+    for form in ("yaml", "tree", "summary"):
+        same(fine(pumice("render", "-o", form, MPI)), fine(pumice("render", "-o", form, MPI)))
+
+
+def secrets_are_masked():
+    for form in ("yaml", "json", "tree", "summary"):
+        assert "PRIVATE" not in fine(pumice("render", "-o", form, MPI))
+    secret = pumice_json("render", "-o", "json", "--only", "secret", MPI)["items"][0]
+    assert all("hidden" in v for v in secret["data"].values()), secret
+    shown = pumice_json("render", "-o", "json", "--only", "secret", "--show-secrets", MPI)["items"][0]
+    assert all("hidden" not in v for v in shown["data"].values()), shown
+
+
+def private_key_arguments_are_masked():
+    key = "-----BEGIN RSA PRIVATE KEY-----AAAABBBB"
+    for args in ([f"--ssh-private-key={key}"], ["--sshPrivateKey", key]):
+        job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job",
+               "metadata": {"name": "j", "annotations": {"kubectl.kubernetes.io/last-applied-configuration": key}},
+               "spec": {"plugins": {"ssh": args}, "tasks": [{"replicas": 1, "template": {"spec": {"containers": [
+                   {"name": "c", "image": "i"}]}}}]}}
+        out = pumice("render", "-", stdin=json.dumps(job))
+        fine(out)
+        assert "AAAABBBB" not in out.stdout + out.stderr, out.stdout
+        assert "AAAABBBB" in fine(pumice("render", "--show-secrets", "-", stdin=json.dumps(job)))
+
+
+def explain_names_the_writer():
+    text = fine(pumice("render", "--explain", "--only", "pod/lm-mpi-job-mpimaster-0", MPI))
+    for pattern in (r"hostname: lm-mpi-job-mpimaster-0 +# svc", r"- name: VC_MPIMASTER_HOSTS +# svc",
+                    r"- name: MPI_HOST +# mpi", r"schedulerName: volcano *# job",
+                    r"- name: lm-mpi-job-ssh +# ssh|mountPath: /root/.ssh +# ssh"):
+        assert re.search(pattern, text), f"{pattern}\n{text}"
+    assert not re.search(r"image: .*#", text), "the user's own lines carry no mark"
+    plain = list(yaml.safe_load_all(fine(pumice("render", "--only", "pod/lm-mpi-job-mpimaster-0", MPI))))
+    same(list(yaml.safe_load_all(text)), plain)
+
+
+def explain_in_json_points_at_parts():
+    out = pumice_json("render", "-o", "json", "--explain", "--only", "pod/lm-mpi-job-mpimaster-0", MPI)
+    pod, parts = out["items"][0], out["explain"][0]["parts"]
+    writers = {}
+    for pointer, writer in parts.items():
+        node = pod
+        for key in pointer.split("/")[1:]:
+            key = key.replace("~1", "/").replace("~0", "~")
+            node = node[int(key)] if isinstance(node, list) else node[key]
+        if isinstance(node, dict) and "name" in node:
+            writers[node["name"]] = writer
+    same(writers["MPI_HOST"], "mpi")
+    same(writers["VC_MPIWORKER_NUM"], "svc")
+
+
+def tree_and_summary_name_everything():
+    for form in ("tree", "summary"):
+        text = fine(pumice("render", "-o", form, MPI))
+        for part in ("Job default/lm-mpi-job", "ConfigMap", "Service", "NetworkPolicy", "Secret", "PodGroup", "mpimaster"):
+            assert part in text, f"{form}: {part}\n{text}"
+    assert "MPI_HOST" in fine(pumice("render", "-o", "tree", "--explain", MPI))
+
+
+def namespace_option():
+    items = pumice_json("render", "-o", "json", "-n", "team", MPI)["items"]
+    same({o["metadata"]["namespace"] for o in items}, {"team"})
+
+
+def full_disk_is_reported():
+    run = subprocess.run([PUMICE, "render", MPI], stdout=open("/dev/full", "w"), stderr=subprocess.PIPE, text=True)
+    same(run.returncode, 1)
+    assert "No space left" in run.stderr, run.stderr
+
+
+def ten_thousand_pods():
+    job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "big"},
+           "spec": {"plugins": {"mpi": []}, "tasks": [
+               {"name": n, "replicas": r, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
+               for n, r in (("master", 1), ("worker", 9999))]}}
+    out = pumice("render", "-o", "json", "-", stdin=json.dumps(job))
+    items = json.loads(fine(out))["items"]
+    same(len(objects_by_kind(items, "Pod")), 10000)
+    same(len(objects_by_kind(items, "Secret")), 1)
+    assert "warning" in out.stderr, "leaving a variable out is never silent"
+    data = {}
+    for cm in objects_by_kind(items, "ConfigMap"):
+        size = sum(len(k) + len(v) for k, v in cm["data"].items())
+        assert size <= 1 << 20, size
+        data.update(cm["data"])
+    same(len(data["worker.host"].split("\n")), 9999)
+    same(data["VC_WORKER_NUM"], "9999")
+    for pod in objects_by_kind(items, "Pod")[:2]:
+        for env in pod["spec"]["containers"][0]["env"]:
+            value = env.get("value") or data[env["valueFrom"]["configMapKeyRef"]["key"]]
+            assert len(value) < 128 * 1024, env["name"]
+
+
+# ---- validate, plugins ----
+
+def examples_are_fine():
+    run = pumice("validate", "--strict", *EXAMPLES)
+    same(run.stderr, "")
+    fine(run)
+
+
+def plugins_lists_all():
+    text = fine(pumice("plugins"))
+    listed = [p["name"] for p in pumice_json("plugins", "-o", "json")]
+    same(listed, ["env", "svc", "ssh", "tensorflow", "pytorch", "mpi", "ray", "deepspeed", "jax", "wait", "hcclrank"])
+    for p in pumice_json("plugins", "-o", "json"):
+        assert p["name"] in text and p["summary"] in text
+        for arg in p["arguments"]:
+            assert f"--{arg['name']}" in text and arg["doc"], (p["name"], arg)
+
+
+def every_documented_argument_is_accepted():
+    """The table that documents is the table that parses: pass each argument its own default."""
+    for plugin in pumice_json("plugins", "-o", "json"):
+        for arg in plugin["arguments"]:
+            for name in filter(None, (arg["name"], arg["alias"])):
+                value = {"true|false": "true"}.get(arg["type"]) if arg["default"] is None else arg["default"]
+                if value is None or value == "":
+                    continue
+                job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j"},
+                       "spec": {"plugins": {plugin["name"]: [f"--{name}={value}"]}, "tasks": [
+                           {"name": t, "replicas": 1, "template": {"spec": {"containers": [
+                               {"name": t, "image": "i", "command": ["x"]}]}}}
+                           for t in ("master", "worker", "head", "ps", "chief", "evaluator")]}}
+                run = pumice("validate", "-", stdin=json.dumps(job))
+                assert "unknown" not in run.stderr and "bad value" not in run.stderr, (plugin["name"], name, run.stderr)
+
+
+def main():
+    suite = Suite()
+    for f in (help_everywhere, wrong_use_is_status_2, version, manual_is_valid_roff, no_colour_unless_terminal,
+              colour_on_a_terminal, yaml_and_json_say_the_same, order_of_creation, json_list, standard_input, only,
+              rendering_again_changes_nothing, the_same_each_time, secrets_are_masked, private_key_arguments_are_masked,
+              explain_names_the_writer, explain_in_json_points_at_parts, tree_and_summary_name_everything,
+              namespace_option, full_disk_is_reported, ten_thousand_pods, examples_are_fine, plugins_lists_all,
+              every_documented_argument_is_accepted):
+        suite.case(f.__name__, f)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

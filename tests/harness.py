@@ -1,0 +1,54 @@
+"""What the behaviour tests share: running the real binary, and saying which case failed.
+
+PUMICE names the binary under test; meson sets it.
+"""
+import json
+import os
+import subprocess
+import sys
+import traceback
+
+PUMICE = os.environ.get("PUMICE", os.path.join(os.path.dirname(__file__), "..", "build", "pumice"))
+
+
+def pumice(*args, stdin=None, env=None):
+    """Run the program; text in, text out. A sanitizer's report is a failure whatever the exit status."""
+    run = subprocess.run([PUMICE, *args], input=stdin, capture_output=True, text=True, env=env)
+    for sign in ("Sanitizer", "runtime error:"):
+        if sign in run.stderr:
+            raise AssertionError(f"pumice {' '.join(args)[:200]}:\n{run.stderr[:3000]}")
+    if run.returncode < 0:
+        raise AssertionError(f"pumice {' '.join(args)[:200]}: killed by signal {-run.returncode}: {run.stderr[:500]}")
+    return run
+
+
+def pumice_json(*args, **kw):
+    run = pumice(*args, **kw)
+    if run.returncode != 0:
+        raise AssertionError(f"pumice {' '.join(args)}: status {run.returncode}: {run.stderr}")
+    return json.loads(run.stdout)
+
+
+def objects_by_kind(items, kind):
+    return [o for o in items if o["kind"] == kind]
+
+
+class Suite:
+    """Counts cases; quiet when green, names the case when red."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def case(self, name, function):
+        try:
+            function()
+            self.passed += 1
+        except Exception as e:  # every kind of failure is one failed case
+            self.failed += 1
+            print(f"FAILED {name}: {type(e).__name__}: {e}")
+            if not isinstance(e, AssertionError) and type(e).__name__ != "Mismatch":
+                traceback.print_exc(file=sys.stdout)
+
+    def finish(self):
+        print(f"cases: {self.passed} passed, {self.failed} failed")
+        return 1 if self.failed or not self.passed else 0
