@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Runs meson's tests and the static checks, and adds up their cases.
+
+A cmocka program says how many cases passed, our own say "cases: N passed, N failed"; a program that dies without a
+word is one failed case.
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+BUILD = "build"
+
+
+def say(line):
+    print(line, flush=True)
+
+
+def count_cases(text, ok):
+    own = re.findall(r"^cases: (\d+) passed, (\d+) failed", text, re.M)
+    if own:
+        return sum(int(p) for p, _ in own), sum(int(f) for _, f in own)
+    passed = sum(int(n) for n in re.findall(r"\[  PASSED  \] (\d+) test", text))
+    failed = sum(int(n) for n in re.findall(r"\[  FAILED  \] (?:\w+: )?(\d+) test", text))
+    if not ok and not failed:
+        failed = 1
+    return passed or int(ok), failed
+
+
+def meson_tests():
+    run = subprocess.run(["meson", "test", "-C", BUILD, "--no-rebuild", "--quiet", "--num-processes", str(os.cpu_count())],
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    log = os.path.join(BUILD, "meson-logs", "testlog.json")
+    if not os.path.exists(log):
+        say(run.stdout)
+        return 0, 1
+    passed = failed = 0
+    with open(log) as f:
+        for line in f:
+            test = json.loads(line)
+            text = (test.get("stdout") or "") + (test.get("stderr") or "")
+            ok = test["result"] in ("OK", "EXPECTEDFAIL")
+            p, n = count_cases(text, ok)
+            if not ok and not n:
+                n = 1
+            passed, failed = passed + p, failed + n
+            say(f"  {test['name']}: {p} passed" + (f", {n} FAILED ({test['result']})" if n else ""))
+            if n:
+                say(text)
+    return passed, failed
+
+
+def sources():
+    return sorted(f for d in ("src", "fuzz", "bench", "tests") for f in glob.glob(f"{d}/**/*.[ch]", recursive=True))
+
+
+def check_format():
+    return subprocess.run(["clang-format", "--dry-run", "--Werror", *sources()]).returncode == 0
+
+
+def check_cppcheck():
+    files = [f for f in sources() if f.startswith("src/") and f.endswith(".c") and "/test/" not in f]
+    return subprocess.run(["cppcheck", "--quiet", "--enable=warning,performance,portability", "--std=c11", "--inline-suppr",
+                           "--suppress=missingIncludeSystem", "--suppressions-list=tools/cppcheck.txt",
+                           "--error-exitcode=1", "-j", str(os.cpu_count()), "-Isrc",
+                           '-DPUMICE_VERSION="0"', "-D_GNU_SOURCE", *files]).returncode == 0
+
+
+def check_layers():
+    """A folder may use the folders above it, never those below."""
+    order = ["base", "json", "yaml", "api", "plugin", "job", "cli"]
+    bad = []
+    for path in (f for f in sources() if f.startswith("src/") and f.count("/") == 2):
+        own = path.split("/")[1]
+        with open(path) as f:
+            for used in re.findall(r'^#include "(\w+)/', f.read(), re.M):
+                if used in order and order.index(used) > order.index(own):
+                    bad.append(f"{path} includes {used}/")
+    for line in bad:
+        say(line)
+    return not bad
+
+
+def check_manual():
+    fine = True
+    for page, command in (("docs/pumice.1", ["manual"]), ("docs/plugins.md", ["plugins", "-o", "markdown"])):
+        made = subprocess.run([f"{BUILD}/pumice", *command], capture_output=True, text=True).stdout
+        with open(page) as f:
+            if f.read() != made:
+                say(f"{page} is not what the program says: run 'make manual'")
+                fine = False
+    return fine
+
+
+def main():
+    say("tests:")
+    passed, failed = meson_tests()
+    say("checks:")
+    for check in (check_format, check_cppcheck, check_layers, check_manual):
+        ok = check()
+        say(f"  {check.__name__.removeprefix('check_')}: {'fine' if ok else 'FAILED'}")
+        passed, failed = passed + ok, failed + (not ok)
+    say(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
