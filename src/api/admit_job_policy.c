@@ -72,8 +72,6 @@ static void check_event(struct policy_list *pl, const struct place *policy, cons
     bool has_timeout = is_set(json_get(policy->node, "timeout"));
     size_t first;
 
-    if (!is_one_of(event, job_policy_events))
-        report_word(pl->c, at, "event", job_policy_events);
     if (!name_map_add(pl->c->arena, &pl->events, event, policy->index, &first))
         check_error(pl->c, at, "duplicate event %.*s across different policy: policies[%zu] has it already",
                     STR_ARG(event), first);

@@ -35,9 +35,9 @@ SCHEMA_DECODED(, schema_job_policy, "LifecyclePolicy", struct job_policy, FIELD_
     D_STR("action", struct job_policy, action,
           DOC("what to do: AbortJob, RestartJob, RestartTask, RestartPod, RestartPartition, TerminateJob, CompleteJob, "
               "ResumeJob")),
-    D_STR("event", struct job_policy, event, NOT_EMPTY, .values = job_events,
+    D_STR("event", struct job_policy, event, NOT_EMPTY, .values = job_policy_events,
           DOC("when: * (any), PodFailed, PodEvicted, PodPending (needs timeout), Unknown, TaskCompleted, TaskFailed")),
-    D_STRS("events", struct job_policy, events, .values = job_events, DOC("several events for one action")),
+    D_STRS("events", struct job_policy, events, .values = job_policy_events, DOC("several events for one action")),
     D_INT("exitCode", struct job_policy, exit_code, POINTER,
           DOC("when a container ends with this code; not 0, not together with events")),
     D_STR("timeout", struct job_policy, timeout, .check = format_duration,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+/* One side is evaluated twice: no calls with effects, and no recursion (it would double at every level). */
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
 #define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
 

@@ -238,7 +238,7 @@ static int read_op(const struct json *j, const struct op_kind **ret_kind, struct
 
 static int apply_op(struct patching *pt, const struct json *j)
 {
-    const struct op_kind *kind;
+    const struct op_kind *kind = NULL;
     struct op op;
 
     if (read_op(j, &kind, &op, pt->e) < 0)

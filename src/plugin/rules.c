@@ -27,9 +27,11 @@ static void check_job_name(const struct plugin_set *set, const struct place *at,
         if (!plugin_set_args(set, rule->plugin))
             continue;
         wrong = rule->is_service ? name_check_dns1035_label(set->arena, name) : name_check_dns_label(set->arena, name);
-        if (wrong)
+        if (wrong) { /* the first says enough */
             problem_error(ps, at, "plugin %s names %s \"%.*s\", which %s", rule->plugin, rule->what, STR_ARG(name),
                           wrong);
+            return;
+        }
     }
 }
 
@@ -64,7 +66,8 @@ void plugin_rules_check(const struct plugin_set *set, const struct place *job, s
 {
     struct place spec = place_member(job, "spec"), tasks = place_member(&spec, "tasks");
     struct place meta = place_member(job, "metadata"), name = place_member(&meta, "name");
-    bool has_svc = plugin_set_args(set, "svc"), has_name = !str_empty(set->job->meta.name);
+    bool has_svc = plugin_set_args(set, "svc");
+    bool has_name = !str_empty(set->job->meta.name) && !problems_error_below(ps, &name);
 
     if (!set->n_use)
         return;
@@ -74,7 +77,7 @@ void plugin_rules_check(const struct plugin_set *set, const struct place *job, s
         const struct job_task *task = &set->job->spec.tasks.v[i];
         struct place at = place_item(&tasks, task->raw, i);
 
-        if (has_svc && has_name)
+        if (has_svc && has_name && !problems_error_below(ps, &name))
             check_pod_name(set, task, &name, ps);
         check_hostname(task, &at, ps);
     }

@@ -422,8 +422,8 @@ static void slips_in_jobs(void **state)
           "spec.tasks[0].template.spec.containers[0].imagePullPolcy: unknown field \"imagePullPolcy\", did you mean "
           "\"imagePullPolicy\"?" },
         { "spec: {policies: [{event: PodFaild, action: RestartJob}]}",
-          "spec.policies[0].event: must be one of *, PodFailed, PodEvicted, PodPending, PodRunning, Unknown, "
-          "TaskCompleted, TaskFailed, OutOfSync, JobUpdated, CommandIssued (got \"PodFaild\"; did you mean "
+          "spec.policies[0].event: must be one of *, PodFailed, PodEvicted, PodPending, Unknown, "
+          "TaskCompleted, TaskFailed, JobUpdated (got \"PodFaild\"; did you mean "
           "\"PodFailed\"?)" },
         { "spec: {tasks: [{replicas: \"3\"}]}",
           "spec.tasks[0].replicas: must be a whole number, not a string (got \"3\"; leave out the quotes)" },
