@@ -4,17 +4,17 @@
 all: build/build.ninja          ## build/pumice with ASan and UBSan: the developer's build
 	@ninja -C build --quiet
 build/build.ninja:
-	@meson setup build --werror -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
+	@meson setup build --werror -Db_sanitize=address,undefined -Db_lundef=false > $(@D).log || { cat $(@D).log; rm -rf $(@D); exit 1; }
 
 clang: b-clang/build.ninja      ## the same code through the other compiler
 	@ninja -C b-clang --quiet
 b-clang/build.ninja:
-	@CC=clang meson setup b-clang --werror > /dev/null
+	@CC=clang meson setup b-clang --werror > $(@D).log || { cat $(@D).log; rm -rf $(@D); exit 1; }
 
 release: b-release/build.ninja  ## b-release/pumice, optimised
 	@ninja -C b-release --quiet pumice
 b-release/build.ninja:
-	@meson setup b-release -Dbuildtype=release -Dstrip=true > /dev/null
+	@meson setup b-release -Dbuildtype=release -Dstrip=true > $(@D).log || { cat $(@D).log; rm -rf $(@D); exit 1; }
 
 test:                           ## everything CI runs
 	@tools/test
@@ -25,14 +25,14 @@ bench: b-bench/build.ninja      ## ratios; see docs/bench.md
 	b-bench/bench/bench_render
 b-bench/build.ninja:
 	@tools/deps bench
-	@meson setup b-bench -Dbuildtype=release -Dbench=true > /dev/null
+	@meson setup b-bench -Dbuildtype=release -Dbench=true > $(@D).log || { cat $(@D).log; rm -rf $(@D); exit 1; }
 
 fuzz: b-fuzz/build.ninja        ## new inputs; see docs/fuzzing.md. SECONDS=600 make fuzz
 	@ninja -C b-fuzz --quiet
 	@tools/fuzz $(SECONDS)
 b-fuzz/build.ninja:
 	@tools/deps fuzz
-	@CC=clang meson setup b-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
+	@CC=clang meson setup b-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false > $(@D).log || { cat $(@D).log; rm -rf $(@D); exit 1; }
 
 manual: all                     ## docs/pumice.1 and docs/plugins.md from the program's own tables
 	@build/pumice manual > docs/pumice.1
@@ -42,4 +42,4 @@ format:
 	@clang-format -i $$(find src fuzz bench tests -name '*.[ch]')
 
 clean:
-	rm -rf build b-*
+	rm -rf build b-* build.log

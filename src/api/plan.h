@@ -1,0 +1,61 @@
+/* plan.h - a list of writes: what a controller wants done next
+ *
+ * Controllers are pure: they look at what was observed and the time, and fill in a plan. The driver applies it, and what
+ * comes of it is observed again. Writes of one plan go out in order, but each stands alone: any of them may fail, be
+ * repeated, or take effect without an answer, so a plan must be right to start again from any point.
+ *
+ * A decision (a new phase, a retry, a command obeyed) is one status write and the only write of its plan; what follows
+ * from it is planned when that write has come back.
+ */
+#ifndef API_PLAN_H
+#define API_PLAN_H
+
+#include "base/vec.h"
+#include "json/json.h"
+
+struct resource_type;
+
+enum op_kind {
+    OP_CREATE,        /* body */
+    OP_UPDATE,        /* body: the main resource, spec and metadata; body's metadata.resourceVersion is the precondition */
+    OP_UPDATE_STATUS, /* body: only status is taken; the same precondition */
+    OP_MERGE_PATCH,   /* body: RFC 7386; 'uid' is a precondition where given */
+    OP_DELETE,        /* 'uid' is a precondition where given */
+    OP_KIND_MAX,
+};
+
+enum propagation { PROPAGATE_BACKGROUND, PROPAGATE_FOREGROUND, PROPAGATE_ORPHAN };
+
+struct op {
+    enum op_kind kind;
+    const struct resource_type *type;
+    struct str namespace, name; /* of the object; for creates the body has them too */
+    struct str uid;             /* precondition; empty: whatever is there */
+    struct json *body;
+    enum propagation propagation;
+    int64_t grace_s; /* OP_DELETE: -1: the object's own */
+};
+
+struct plan {
+    struct arena *arena; /* everything in the plan lives here, until it is applied */
+    VEC(struct op) ops;
+    int64_t wake_ms; /* plan again at this time even if nothing happens; 0: no need */
+};
+
+struct op *plan_create(struct plan *p, const struct resource_type *type, struct json *body);
+struct op *plan_update(struct plan *p, const struct resource_type *type, struct json *body);
+struct op *plan_update_status(struct plan *p, const struct resource_type *type, struct json *body);
+struct op *plan_patch(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
+                      struct str uid, struct json *patch);
+struct op *plan_delete(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
+                       struct str uid);
+
+/* Wake at 'ms' or earlier. */
+void plan_wake(struct plan *p, int64_t ms);
+
+/* A Kubernetes Event about 'about' (a Job …): type "Normal" or "Warning". An op like any other (OP_CREATE of an Event
+ * whose name is a function of object, reason and message, so that a repeat is the same Event). */
+struct op *plan_event(struct plan *p, const struct json *about, const char *type, const char *reason, int64_t now_ms,
+                      const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
+#endif

@@ -1,0 +1,86 @@
+/* cluster.h - the only door to the world
+ *
+ * A cluster tells what happens (watches) and takes writes; both are asynchronous. Whoever uses it asks for types once,
+ * then takes events one at a time with cluster_next() until there is none. Three implementations pass one suite:
+ * cluster_embedded (on a store), cluster_sim (a store behind seeded faults and a virtual clock), and later cluster_kube.
+ *
+ * What a user must live with, because a real API server does it: events may come late; after a gap everything of a type
+ * is told again (RELIST … SYNCED) and what is not mentioned is gone; the same state may be told twice; a write may fail
+ * with an error, or with no answer at all, having taken effect or not (is_unknown).
+ */
+#ifndef CLUSTER_CLUSTER_H
+#define CLUSTER_CLUSTER_H
+
+#include "api/plan.h"
+#include "base/err.h"
+#include "store/object.h"
+
+enum cluster_event_kind {
+    CLUSTER_PUT,    /* an object was added or changed: 'object' */
+    CLUSTER_GONE,   /* an object was removed: 'object' is its last state */
+    CLUSTER_RELIST, /* everything of 'type' is told again from here … */
+    CLUSTER_SYNCED, /* … to here; what was not told is gone. The first list ends with this too */
+    CLUSTER_RESULT, /* the answer to a write or read: 'token', 'err', 'object' (NULL: a read found nothing, or an error) */
+    CLUSTER_EVENT_KIND_MAX,
+};
+
+struct cluster_event {
+    enum cluster_event_kind kind;
+    const struct resource_type *type;
+    const struct object *object; /* borrowed until the next cluster_next() */
+    uint64_t token;              /* CLUSTER_RESULT */
+    struct err err;              /* CLUSTER_RESULT: code ERR_OK when it worked */
+    bool is_unknown;             /* CLUSTER_RESULT with an error: nobody knows whether it took effect */
+};
+
+struct cluster;
+
+struct cluster_class { /* what an implementation provides; the functions below call through it */
+    void (*free)(struct cluster *c);
+    void (*want)(struct cluster *c, const struct resource_type *type);
+    uint64_t (*write)(struct cluster *c, const struct op *op);
+    uint64_t (*read)(struct cluster *c, const struct resource_type *type, struct str namespace, struct str name);
+    bool (*next)(struct cluster *c, struct cluster_event *ret);
+    int64_t (*now_ms)(struct cluster *c);
+};
+
+struct cluster { /* first member of every implementation */
+    const struct cluster_class *class;
+};
+
+static inline void cluster_free(struct cluster *c)
+{
+    if (c)
+        c->class->free(c);
+}
+/* Tell everything about this type: a RELIST, a PUT for each object, SYNCED, then changes. */
+static inline void cluster_want(struct cluster *c, const struct resource_type *type)
+{
+    c->class->want(c, type);
+}
+/* The op and its body are copied; the answer comes as a CLUSTER_RESULT with the token returned here (never 0). */
+static inline uint64_t cluster_write(struct cluster *c, const struct op *op)
+{
+    return c->class->write(c, op);
+}
+/* A fresh read of one object. */
+static inline uint64_t cluster_read(struct cluster *c, const struct resource_type *type, struct str namespace,
+                                    struct str name)
+{
+    return c->class->read(c, type, namespace, name);
+}
+/* The next event; false when there is none now. */
+static inline bool cluster_next(struct cluster *c, struct cluster_event *ret)
+{
+    return c->class->next(c, ret);
+}
+static inline int64_t cluster_now_ms(struct cluster *c)
+{
+    return c->class->now_ms(c);
+}
+
+/* On a store in this process: writes take effect at once, their answers and the changes come with cluster_next(). */
+struct store;
+struct cluster *cluster_embedded_new(struct store *s, struct clock *clock);
+
+#endif

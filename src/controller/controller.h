@@ -1,0 +1,62 @@
+/* controller.h - the smaller controllers, all pure: observed in, plan out
+ *
+ * Each is a function from what the caches show and the time to writes. None keeps state of its own.
+ */
+#ifndef CONTROLLER_CONTROLLER_H
+#define CONTROLLER_CONTROLLER_H
+
+#include "api/job.h"
+#include "api/plan.h"
+
+/* ---- ttl.c: finished jobs go when their time is up (job.md 9) ---- */
+
+/* Delete (foreground, uid precondition) a Completed, Failed or Terminated job whose ttlSecondsAfterFinished has passed;
+ * else wake when it will. Aborted jobs stay, unless annotated pumice.dev/ttl-aborted: "true" (B57). */
+void ttl_plan(const struct job *job, int64_t now_ms, struct plan *plan);
+
+/* ---- queue.c: state of a queue (cli-and-flows.md 8) ---- */
+
+struct queue_observed {
+    const struct json *queue;                             /* the object */
+    uint32_t pending, inqueue, running, unknown, completed; /* PodGroups of this queue by phase */
+    const struct command *commands; /* OpenQueue, CloseQueue that name it */
+    size_t n_commands;
+    const struct json *parent; /* NULL: none */
+};
+struct command {
+    struct str namespace, name, uid, action;
+};
+
+/* Open, Closing (closed with PodGroups left), Closed, Unknown; counters; parent "root" when empty; obeys commands. */
+void queue_plan(const struct queue_observed *o, int64_t now_ms, struct plan *plan);
+
+/* The queues that must exist: root and default. 'find' tells whether one does. */
+void queue_ensure(bool has_root, bool has_default, struct plan *plan);
+
+/* ---- podgroup.c: what jobs need of a PodGroup's status ---- */
+
+/* A PodGroup without phase gets Pending. */
+void podgroup_plan(const struct json *group, struct plan *plan);
+
+/* ---- gc.c: dependents of owners that are gone (kubernetes-api.md 4.5) ---- */
+
+struct gc_owner {
+    bool is_known;   /* the caches are complete for its kind */
+    bool exists;     /* an object of that uid is there */
+    bool is_deleting, waits_for_dependents; /* has the finalizer foregroundDeletion */
+};
+struct gc_observed {
+    const struct resource_type *type;
+    struct str namespace, name, uid;
+    bool is_deleting, has_foreground, has_orphan; /* finalizers foregroundDeletion, orphan */
+    const struct json *meta;   /* its metadata, for removing finalizers and owner references */
+    const struct gc_owner *owners; /* one for each ownerReference */
+    size_t n_owners;
+    size_t n_dependents, n_blocking; /* objects that name it as owner; those with blockOwnerDeletion */
+};
+/* Delete an object all of whose owners are gone (background) or wait for it (foreground); drop references to owners that
+ * are gone while others remain; let go of an owner in foreground deletion when nothing blocks it, of one in orphaning
+ * when its dependents no longer name it. */
+void gc_plan(const struct gc_observed *o, struct plan *plan);
+
+#endif

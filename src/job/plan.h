@@ -1,0 +1,53 @@
+/* plan.h - the job controller: from what is observed of one job to the writes that bring it one step further
+ *
+ * Pure: the same input gives the same plan. It reads no clock, draws no random number, does no I/O, and never waits.
+ * Level-triggered: the plan follows from the state, not from the memory of an event.
+ *
+ * What must survive a crash is in the Job's status: phase, version, retryCount, reason; and, as notes in
+ * status.controlledResources (memo.h), the target of a restart, timers, obeyed commands and which indices were seen and
+ * done. A decision is one status write and nothing else; what follows from it is planned when that write has come back.
+ */
+#ifndef JOB_PLAN_H
+#define JOB_PLAN_H
+
+#include "api/plan.h"
+#include "job/pods.h"
+#include "job/podgroup.h"
+#include "plugin/plugin.h"
+
+struct podgroup_view {
+    bool exists, is_deleting;
+    struct str uid, phase; /* phase: "", Pending, Inqueue, Running, Unknown, Completed */
+    struct json *raw;      /* the object, for comparing what is wanted */
+    struct str condition, condition_message; /* the newest True condition that is not Scheduled; empty: none */
+};
+
+struct command_view {
+    struct str name, uid, action;
+};
+
+enum queue_state { QUEUE_UNKNOWN, QUEUE_OPEN, QUEUE_CLOSED }; /* unknown: there is no such queue (yet) */
+
+struct job_observed {
+    const struct job *job;   /* decoded; job->raw is the whole object */
+    struct plugin_set *set;  /* of this job; NULL: its spec is not acceptable, see 'spec_problem' */
+    struct str spec_problem; /* why (never trust admission) */
+    const struct job_pods *pods;
+    struct podgroup_view group;
+    const struct command_view *commands; /* that name this job's uid */
+    size_t n_commands;
+    enum queue_state queue;
+    /* An object of the job's namespace as it is now, or NULL: plugin objects, claims. */
+    const struct json *(*find)(void *ctx, const char *kind, struct str name);
+    void *find_ctx;
+    const struct priority_source *priorities;
+    uint32_t create_window; /* pods that may be asked for now; the driver's slow start */
+    /* The last failed write of this job that is not an ordinary answer, and since when: quota, webhook … */
+    struct str trouble;
+};
+
+/* Add to 'plan' what is next for this job. True if the changed pods (pods->to_look) need not be looked at again; the
+ * driver then calls pods_looked(). */
+bool job_plan(const struct job_observed *o, int64_t now_ms, struct plan *plan);
+
+#endif

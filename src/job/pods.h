@@ -1,0 +1,140 @@
+/* pods.h - the pods of one job, counted as they change
+ *
+ * A cached pod is a small view, not the object: what policies and counters need. The table knows for each task which
+ * indices have a pod, keeps the counters of the status, and lists the pods that changed since they were last looked at,
+ * so that an event on one pod of 10,000 does not walk the other 9,999.
+ *
+ * Every pod is in exactly one class (job.md B41):
+ *
+ *     LIVE         wanted index, current version, not being deleted: counted by phase
+ *     OLD          the same of an earlier version: what a whole-job kill left, or retained
+ *     SURPLUS      index beyond replicas, or a task the job does not have
+ *     TERMINATING  deletionTimestamp is set
+ *
+ * Writes that are on their way are part of what is observed: a slot remembers that its pod was asked for or is being
+ * deleted, until the pod shows up, goes, or the flight is called off.
+ */
+#ifndef JOB_PODS_H
+#define JOB_PODS_H
+
+#include "api/job.h"
+#include "base/list.h"
+#include "base/map.h"
+
+enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN, POD_PHASE_MAX };
+extern const char *const pod_phase_names[POD_PHASE_MAX];
+
+enum pod_class { POD_LIVE, POD_OLD, POD_SURPLUS, POD_TERMINATING, POD_CLASS_MAX };
+
+enum { POD_EXIT_CODES = 4 };
+
+struct pod_view { /* decoded from a Pod; copied by value */
+    char uid[40];
+    uint64_t rev;
+    int64_t created_ms;  /* creationTimestamp */
+    int64_t finished_ms; /* when its last container ended; 0: not known */
+    int32_t version;     /* annotation volcano.sh/job-version; -1: none, counts as the current one */
+    int32_t restarts;    /* of all containers, init ones too */
+    int32_t exit_codes[POD_EXIT_CODES]; /* non-zero ones of main, then init containers */
+    uint8_t n_exit_codes;
+    uint8_t phase; /* enum pod_phase */
+    bool is_deleting;  /* deletionTimestamp */
+    bool is_ready;     /* every container status is ready */
+    bool is_marked;    /* annotation volcano.sh/controller-out-of-sync: somebody else's controller is deleting it */
+    bool is_disrupted; /* condition DisruptionTarget: evicted, not failed (B7) */
+};
+
+enum pod_flight { FLIGHT_NONE, FLIGHT_CREATE, FLIGHT_DELETE };
+
+struct job_pod { /* one pod object of the job */
+    struct pod_view view;
+    struct str name;  /* owned */
+    uint32_t task;    /* position of its task; UINT32_MAX: a task the job does not have */
+    uint32_t index;
+    uint8_t class;    /* enum pod_class */
+    uint8_t flight;   /* FLIGHT_NONE or FLIGHT_DELETE */
+    int64_t flight_ms; /* when it took off */
+    struct list_link in_class; /* the table's list of its class */
+    struct list_link to_look;  /* the table's list of changed pods; in none when it was looked at */
+};
+
+struct pod_slot { /* one index of a task */
+    struct job_pod *pod; /* NULL: there is none */
+    int64_t flight_ms;   /* a create took off then; 0: none in flight */
+};
+
+/* Sets of indices are bits, so that finding the missing ones among 10,000 takes 157 steps. Each has words for 'n' bits;
+ * bits at 'n' and beyond are 0. */
+
+struct task_pods {
+    struct pod_slot *slots; /* 'n' of them: replicas */
+    uint32_t n;
+    uint64_t *present;  /* an index has a pod of any class (but SURPLUS, which has no index here) */
+    uint64_t *creating; /* a create is in flight and there is no pod */
+    uint64_t *seen;     /* had a pod of the current version */
+    uint64_t *done;     /* has Succeeded in the current version, whether its pod is still there or not */
+    uint32_t n_present, n_creating;
+    uint32_t live[POD_PHASE_MAX], old[POD_PHASE_MAX];
+    uint32_t terminating, surplus;
+    uint32_t ready;      /* live pods that dependsOn counts: Succeeded, or Running and ready */
+    int64_t restarts;    /* of live Pending and Running pods */
+};
+
+struct job_pods {
+    struct task_pods *tasks;
+    size_t n_tasks;
+    struct str *task_names; /* owned copies, to find the task of a pod */
+    int32_t version;        /* what LIVE means */
+    struct list classes[POD_CLASS_MAX]; /* struct job_pod.in_class */
+    uint32_t n_class[POD_CLASS_MAX];
+    struct list to_look;    /* struct job_pod.to_look: changed since pods_looked() */
+    struct map by_name;     /* struct job_pod by pod name */
+    uint32_t n_deleting;    /* pods with a delete in flight */
+};
+
+void pods_init(struct job_pods *p);
+void pods_done(struct job_pods *p);
+
+/* The job changed: other replicas, another version, another set of tasks. Sorts all pods anew when one of them did.
+ * 'seen' and 'done' are cleared when the version grew. */
+void pods_set_job(struct job_pods *p, const struct job *job);
+
+/* A pod was added or changed. 'task_name' and 'index' from its annotations and name. Older than what is known: ignored. */
+void pods_put(struct job_pods *p, struct str name, struct str task_name, uint32_t index, const struct pod_view *view);
+
+/* A pod is gone. Ignored if the one known has another uid. */
+void pods_remove(struct job_pods *p, struct str name, struct str uid);
+
+struct job_pod *pods_get(const struct job_pods *p, struct str name);
+struct job_pod *pods_at(const struct job_pods *p, size_t task, uint32_t index); /* NULL if there is none */
+
+/* Flights. */
+void pods_flight_create(struct job_pods *p, size_t task, uint32_t index, int64_t now_ms);
+void pods_flight_delete(struct job_pods *p, struct job_pod *pod, int64_t now_ms);
+void pods_flight_off(struct job_pods *p, size_t task, uint32_t index); /* the create was refused or is given up */
+void pods_flight_delete_off(struct job_pods *p, struct job_pod *pod);
+
+/* The lowest index from 'from' on that has neither pod, nor create in flight, nor 'done' bit: what sync has to create.
+ * UINT32_MAX if there is none. */
+uint32_t pods_next_missing(const struct task_pods *t, uint32_t from);
+
+/* The lowest index from 'from' on that was seen, is not done, and has no pod and no create in flight: it was evicted. */
+uint32_t pods_next_evicted(const struct task_pods *t, uint32_t from);
+
+/* Everything on the list of changes was looked at. */
+void pods_looked(struct job_pods *p);
+
+/* All phases of live pods, or of live and old ones. */
+uint32_t pods_count(const struct job_pods *p, enum pod_phase phase, bool with_old);
+
+/* Take what the status remembers (memo.h) into 'seen' and 'done' of a task; adds, never clears. */
+void pods_recall(struct job_pods *p, size_t task, struct str seen, struct str done);
+
+/* For tests: counters and lists agree with the pods. Aborts with a message if not. */
+void pods_check(const struct job_pods *p);
+
+/* "0-3,7,9-12" and back, for what is kept in the status. */
+struct str bits_print(struct arena *a, const uint64_t *bits, uint32_t n);
+void bits_parse(struct str text, uint64_t *bits, uint32_t n); /* what cannot be read is left out */
+
+#endif

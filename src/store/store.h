@@ -1,0 +1,101 @@
+/* store.h - versioned objects with watches: what an API server keeps
+ *
+ * Every change gets the next revision; revisions never repeat and never go back. Objects read from the store are
+ * immutable and shared: keep one with object_ref(). The store does what the API promises about metadata:
+ *
+ * - create: uid, creationTimestamp, generation 1, generateName; status is dropped for kinds with a status subresource
+ *   unless the type keeps it on create (Node).
+ * - update: optimistic (ERR_CONFLICT unless the body's resourceVersion is the stored one; none: overwrite), immutable
+ *   uid, name, creationTimestamp, deletionTimestamp; generation + 1 when spec changed; a change of nothing is no new
+ *   revision. The main resource cannot change status, nor the status part anything else, for kinds with that subresource.
+ * - delete: see store_delete.
+ *
+ * Two implementations pass one suite (test/conformance.c): memory now, a durable one later. Single-threaded.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "api/plan.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "store/object.h"
+
+struct store;
+
+struct store_options {
+    struct clock *clock; /* for timestamps; must outlive the store */
+    uint64_t seed;       /* uids and generated names follow from it: the same seed, the same history */
+    size_t history;      /* changes kept for watches; 0: 100,000. Older ones answer ERR_GONE */
+};
+
+struct store *store_new(const struct store_options *opt);
+void store_free(struct store *s); /* NULL is fine; watches must be closed before */
+
+uint64_t store_revision(const struct store *s); /* of the last change; 0: none yet */
+
+/* ---- reading ---- */
+
+/* Borrowed until the next write. NULL if there is no such object. 'namespace' is ignored for cluster-scoped types. */
+const struct object *store_get(const struct store *s, const struct resource_type *type, struct str namespace,
+                               struct str name);
+
+/* All objects of the type in order of namespace and name; namespace empty: all of them. 'each' must not write. */
+void store_list(const struct store *s, const struct resource_type *type, struct str namespace,
+                void (*each)(void *ctx, const struct object *o), void *ctx);
+size_t store_count(const struct store *s, const struct resource_type *type);
+
+/* ---- writing ---- '*ret' (may be NULL) gets the new object, a reference of the caller's ---- */
+
+enum store_part { STORE_MAIN, STORE_STATUS };
+
+int store_create(struct store *s, const struct json *body, struct object **ret, struct err *e); /* ERR_EXISTS, … */
+int store_update(struct store *s, const struct json *body, enum store_part part, struct object **ret, struct err *e);
+int store_merge_patch(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
+                      struct str uid, const struct json *patch, struct object **ret, struct err *e);
+
+struct store_delete_options {
+    struct str uid;     /* precondition; empty: none */
+    uint64_t rev;       /* precondition; 0: none */
+    int64_t grace_s;    /* -1: Pods: spec.terminationGracePeriodSeconds or 30; others 0 */
+    enum propagation propagation;
+};
+
+/* Ask for the end of an object. With finalizers (its own, or foregroundDeletion/orphan added by the propagation) or, for
+ * a Pod that has been bound to a node, with a grace period above 0: deletionTimestamp is set and the object stays until
+ * the last finalizer is removed and the grace is confirmed (a delete with grace 0, as a kubelet does). Else it is gone.
+ * A second delete may shorten the grace, never lengthen it. ERR_NOT_FOUND, ERR_CONFLICT (preconditions). */
+int store_delete(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
+                 const struct store_delete_options *opt, struct object **ret, struct err *e);
+
+/* Any op of a plan. */
+int store_apply(struct store *s, const struct op *op, struct object **ret, struct err *e);
+
+/* ---- watching ---- */
+
+enum watch_kind { WATCH_ADDED, WATCH_MODIFIED, WATCH_DELETED, WATCH_BOOKMARK, WATCH_KIND_MAX };
+
+struct watch_event {
+    enum watch_kind kind;
+    const struct object *object; /* the state after the change; for DELETED the last state with the delete's revision.
+                                    Borrowed until the next call on this watch. NULL for a bookmark */
+    uint64_t rev;
+};
+
+struct watch;
+
+/* Changes of a type after revision 'from' (0: from now). ERR_GONE if they are no longer kept. */
+int watch_open(struct store *s, const struct resource_type *type, struct str namespace, uint64_t from,
+               struct watch **ret, struct err *e);
+void watch_close(struct watch *w); /* NULL is fine */
+
+/* The next change: 1 and '*ret', 0 if there is none yet, -1 with ERR_GONE when the watch fell behind compaction: list
+ * again. */
+int watch_next(struct watch *w, struct watch_event *ret, struct err *e);
+
+/* Ask for a bookmark: once everything up to now was read, watch_next gives one. */
+void watch_want_bookmark(struct watch *w);
+
+/* Forget changes up to 'rev': watches from before answer ERR_GONE. */
+void store_compact(struct store *s, uint64_t rev);
+
+#endif
