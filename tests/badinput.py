@@ -10,11 +10,11 @@ import tempfile
 from harness import Suite, pumice
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ERROR = re.compile(r"^(.+?):(\d+:\d+:)? error: (.*)$|^error: (.*)$", re.M)
+ERROR = re.compile(r"^(.+?):(\d+:\d+:)? error: (.*)$", re.M)
 
 
 def errors_of(run):
-    return [m.group(3) or m.group(4) for m in ERROR.finditer(run.stderr)]
+    return [m.group(3) for m in ERROR.finditer(run.stderr)]
 
 
 def run_on(text, command="validate", name="job.yaml", *more):
@@ -45,13 +45,64 @@ def minimal(**spec):
 def empty_file():
     refused(run_on(""), "empty")
     refused(run_on(" \n\n"), "empty")
-    refused(run_on("# only a comment\n---\n---\n"), "no document")
+    refused(run_on("# only a comment\n---\n---\n"), "no object")
 
 
 def directory():
     with tempfile.TemporaryDirectory() as d:
         refused(pumice("validate", d), "directory")
         refused(pumice("render", d), "directory")
+
+
+def no_metadata():
+    for text in (json.dumps({**minimal(), "metadata": None}), json.dumps({k: v for k, v in minimal().items() if k != "metadata"})):
+        refused(run_on(text), "metadata.name: is required")
+
+
+def too_many_to_print():
+    """Not all are printed, but all are counted, and nothing is left out silently."""
+    refused(run_on(json.dumps(minimal(plugins={f"p{i}": [] for i in range(1234)}))), "and 234 more errors", "1234 errors",
+            count=1000)
+
+
+def terminal_escapes_are_harmless():
+    job = minimal(plugins={"p\x1b[1m": [], "ssh": ["--x\x1b]0;t\x07=3", "\x9b5m"]}, **{"min\x1bAvailable": 3})
+    job["metadata"]["labels"] = {"a\x1bb": "c"}
+    job["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["image"] = "i\x1b[31m\nsecond line"
+    run = run_on(json.dumps(job))
+    same_text = run.stderr.replace("\n", "")
+    assert same_text.isprintable(), repr(run.stderr)
+    assert "\\x1b" in run.stderr, run.stderr
+    del job["spec"]["plugins"], job["metadata"]["labels"]
+    for form in ("tree", "summary"):
+        run = pumice("render", "-o", form, "--explain", "-", stdin=json.dumps(job))
+        assert run.stdout.replace("\n", "").isprintable(), repr(run.stdout)
+        assert "\nsecond" not in run.stdout, run.stdout
+
+
+def arguments_of_wrong_types():
+    """One bad plugin does not hide the others."""
+    refused(run_on(json.dumps(minimal(plugins={"svc": [1, None], "ssh": "x", "env": {}, "nope": 3}))), "spec.plugins.svc[0]",
+            "spec.plugins.svc[1]", "spec.plugins.ssh: must be a list", "spec.plugins.env: must be a list", "spec.plugins.nope", count=6)
+
+
+def volume_of_a_plugin_is_taken():
+    job = minimal(plugins={"svc": [], "ssh": ["--ssh-key-file-path=/keys"]})
+    spec = job["spec"]["tasks"][0]["template"]["spec"]
+    spec["volumes"] = [{"name": "j-svc", "emptyDir": {}}, {"name": "mine", "emptyDir": {}}]
+    spec["containers"][0]["volumeMounts"] = [{"name": "mine", "mountPath": p} for p in ("/keys/", "/etc/volcano", "/data")]
+    run = run_on(json.dumps(job))
+    refused(run, "volumes[0].name: plugin svc adds a volume of this name", "volumeMounts[0].mountPath: plugin ssh uses",
+            "volumeMounts[1].mountPath: plugin svc uses")
+    same_count = run.stderr.count("warning:")
+    assert same_count == 2, run.stderr
+
+
+def port_of_the_node_is_said_once():
+    job = minimal(plugins={"mpi": ["--master=t"]})
+    job["spec"]["tasks"][0]["template"]["spec"]["hostNetwork"] = True
+    run = run_on(json.dumps(job))
+    assert run.returncode == 0 and run.stderr.count("port 22") == 1, run.stderr
 
 
 def missing_file():
@@ -294,7 +345,8 @@ def huge_numbers():
 
 def main():
     suite = Suite()
-    for f in (empty_file, directory, missing_file, binary_data, huge_file, huge_standard_input, deep_nesting,
+    for f in (empty_file, directory, no_metadata, too_many_to_print, terminal_escapes_are_harmless, arguments_of_wrong_types,
+              volume_of_a_plugin_is_taken, port_of_the_node_is_said_once, missing_file, binary_data, huge_file, huge_standard_input, deep_nesting,
               billion_laughs, not_an_object, every_syntax_error_names_its_place, two_jobs_of_one_name,
               full_job_is_fine, null_everywhere_never_crashes, all_problems_at_once, misspelt_fields_are_warned_about,
               huge_numbers):

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The command line as its user meets it: help, usage errors, forms of output, masking, explaining."""
+import copy
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import yaml
 
@@ -105,6 +107,38 @@ def standard_input():
         same(fine(pumice("render", "--only", "cm", "-", stdin=f.read())), fine(pumice("render", "--only", "cm", MPI)))
 
 
+def standard_input_has_a_name():
+    with open(MPI) as f:
+        job = f.read()
+    assert fine(pumice("validate", "-", stdin=job)).startswith("standard input: Job lm-mpi-job is fine")
+    assert pumice("validate", "-", stdin="[").stderr.startswith("standard input: error: line ")
+    assert "no Volcano Job in standard input" in pumice("render", "-", stdin="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}").stderr
+
+
+def lists():
+    """List as kubectl prints it, JobList as the API sends it: there the items do not name their kind."""
+    job = {k: v for k, v in SSH_JOB.items() if k not in ("apiVersion", "kind")}
+    for kind, version, item in (("List", "v1", SSH_JOB), ("JobList", SSH_JOB["apiVersion"], job)):
+        text = json.dumps({"apiVersion": version, "kind": kind, "items": [item]})
+        same(pumice_json("render", "-o", "json", "--only", "pod", "-", stdin=text),
+             pumice_json("render", "-o", "json", "--only", "pod", "-", stdin=json.dumps(SSH_JOB)))
+
+
+def only_in_a_tree():
+    text = fine(pumice("render", "-o", "tree", "--only", "secret", MPI))
+    same([line.split()[:2] for line in text.splitlines()], [["Job", "default/lm-mpi-job"], ["├──", "Secret"], ["└──", "5"]])
+
+
+def only_that_matches_nothing():
+    run = pumice("render", "--only", "pod/nobody", MPI)
+    same((run.returncode, run.stdout, run.stderr.count("matches nothing")), (0, "", 1))
+
+
+def summary_of_an_empty_gang():
+    text = fine(pumice("render", "-o", "summary", "-", stdin=json.dumps(scaled(SSH_JOB, 0))))
+    assert "needs" not in text, text
+
+
 def only():
     for word in ("pod", "pods", "Pod", "po", "pods/lm-mpi-job-mpiworker-1"):
         items = pumice_json("render", "-o", "json", "--only", word, MPI)["items"]
@@ -137,7 +171,7 @@ def secrets_are_masked():
 
 def private_key_arguments_are_masked():
     key = "-----BEGIN RSA PRIVATE KEY-----AAAABBBB"
-    for args in ([f"--ssh-private-key={key}"], ["--sshPrivateKey", key]):
+    for args in ([f"--ssh-private-key={key}"], ["--sshPrivateKey", key], [f"\t-ssh_private_key={key}"]):
         job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job",
                "metadata": {"name": "j", "annotations": {"kubectl.kubernetes.io/last-applied-configuration": key}},
                "spec": {"plugins": {"ssh": args}, "tasks": [{"replicas": 1, "template": {"spec": {"containers": [
@@ -188,9 +222,66 @@ def namespace_option():
 
 
 def full_disk_is_reported():
-    run = subprocess.run([PUMICE, "render", MPI], stdout=open("/dev/full", "w"), stderr=subprocess.PIPE, text=True)
-    same(run.returncode, 1)
-    assert "No space left" in run.stderr, run.stderr
+    for args in (["render", MPI], ["validate", MPI], ["plugins"], ["version"], ["--help"], ["manual"]):
+        with open("/dev/full", "w") as full:
+            run = subprocess.run([PUMICE, *args], stdout=full, stderr=subprocess.PIPE, text=True)
+        same((args, run.returncode), (args, 1))
+        assert "No space left" in run.stderr, (args, run.stderr)
+
+
+# ---- render --state ----
+
+SSH_JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j"},
+           "spec": {"plugins": {"svc": [], "ssh": []}, "tasks": [
+               {"name": "w", "replicas": 1, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}]}}
+
+
+def with_state(state, job, *args):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+        f.write(state)
+        f.flush()
+        return pumice("render", "--state", f.name, *args, "-", stdin=json.dumps(job))
+
+
+def scaled(job, replicas):
+    job = copy.deepcopy(job)
+    job["spec"]["tasks"][0]["replicas"] = replicas
+    return job
+
+
+def state_keeps_the_secret():
+    """Also when the namespace comes from the command line."""
+    before = fine(pumice("render", "--show-secrets", "-n", "team", "-o", "json", "-", stdin=json.dumps(SSH_JOB)))
+    uid = json.loads(before)["items"][0]["metadata"]["uid"]
+    real = "11111111-2222-3333-4444-555555555555"
+    run = with_state(before.replace(uid, real), scaled(SSH_JOB, 2), "-n", "team", "-o", "json", "--show-secrets")
+    now = json.loads(fine(run))["items"]
+    same(now[0]["metadata"]["uid"], real)
+    same(objects_by_kind(now, "Secret"), objects_by_kind(json.loads(before.replace(uid, real))["items"], "Secret"))
+    same(run.stderr, "")
+
+
+def state_may_be_the_old_manifest():
+    """A job as its user wrote it, without defaults: only what the user changed is a change."""
+    same(with_state(json.dumps(SSH_JOB), scaled(SSH_JOB, 2)).stderr, "")
+    other = copy.deepcopy(SSH_JOB)
+    other["spec"]["queue"] = "other"
+    run = with_state(json.dumps(SSH_JOB), other)
+    same((run.returncode, run.stderr.count("error:"), run.stderr.count("spec.queue: is immutable")), (1, 1, 1))
+
+
+def state_of_others_is_told():
+    foreign = [{"apiVersion": "v1", "kind": kind, "metadata": {"name": name}}
+               for kind, name in (("Secret", "j-ssh"), ("Pod", "j-w-0"), ("ConfigMap", "unrelated"))]
+    run = with_state(json.dumps({"apiVersion": "v1", "kind": "List", "items": foreign}), SSH_JOB)
+    fine(run)
+    same([line.split(": ")[2].split(" exists")[0] for line in run.stderr.splitlines()], ["Secret j-ssh", "Pod j-w-0"])
+
+
+def state_that_is_none():
+    for text in ("[1, 2]", "just words", "apiVersion: v1"):
+        run = with_state(text, SSH_JOB)
+        same((text, run.returncode, run.stderr.count("error:")), (text, 1, 1))
 
 
 def ten_thousand_pods():
@@ -234,6 +325,16 @@ def plugins_lists_all():
             assert f"--{arg['name']}" in text and arg["doc"], (p["name"], arg)
 
 
+def plugins_name_the_values_of_each_argument():
+    text = fine(pumice("plugins"))
+    for p in pumice_json("plugins", "-o", "json"):
+        for arg in p["arguments"]:
+            row = re.search(rf"^ +--{arg['name']}( .*)?  {re.escape(arg['type'])}  .*{re.escape(arg['doc'])}$",
+                            text[text.index(f"{p['name']} - "):], re.M)
+            assert row, (p["name"], arg["name"], arg["type"])
+            assert "|" not in arg["type"] or not arg["default"] or arg["default"] in arg["type"].split("|"), arg
+
+
 def every_documented_argument_is_accepted():
     """The table that documents is the table that parses: pass each argument its own default."""
     for plugin in pumice_json("plugins", "-o", "json"):
@@ -255,10 +356,12 @@ def main():
     suite = Suite()
     for f in (help_everywhere, wrong_use_is_status_2, version, manual_is_valid_roff, no_colour_unless_terminal,
               colour_on_a_terminal, yaml_and_json_say_the_same, order_of_creation, json_list, standard_input, only,
+              standard_input_has_a_name, lists, only_in_a_tree, only_that_matches_nothing, summary_of_an_empty_gang,
               rendering_again_changes_nothing, the_same_each_time, secrets_are_masked, private_key_arguments_are_masked,
               explain_names_the_writer, explain_in_json_points_at_parts, tree_and_summary_name_everything,
-              namespace_option, full_disk_is_reported, ten_thousand_pods, examples_are_fine, plugins_lists_all,
-              every_documented_argument_is_accepted):
+              namespace_option, full_disk_is_reported, state_keeps_the_secret, state_may_be_the_old_manifest,
+              state_of_others_is_told, state_that_is_none, ten_thousand_pods, examples_are_fine, plugins_lists_all,
+              plugins_name_the_values_of_each_argument, every_documented_argument_is_accepted):
         suite.case(f.__name__, f)
     return suite.finish()
 

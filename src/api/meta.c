@@ -191,7 +191,7 @@ static void check_names(const struct place *meta, const char *(*name_check)(stru
         problem_error(ps, &prefix, "%s", wrong);
     if (space_text.n && (wrong = name_check_dns_label(ps->arena, space_text)))
         problem_error(ps, &space, "%s", wrong);
-    else if (needs_namespace && is_missing(space.node))
+    else if (needs_namespace && is_missing(space.node) && json_is(meta->node, JSON_OBJECT)) /* else: no name either */
         problem_error(ps, &space, "is required");
 }
 

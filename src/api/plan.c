@@ -1,1 +1,154 @@
-/* plan.c - */
+/* plan.c - making the writes of a plan */
+#include "api/plan.h"
+
+#include "api/meta.h"
+#include "api/types.h"
+#include "base/clock.h"
+#include "base/util.h"
+
+#include <assert.h>
+
+/* Events and their source carry the name of Volcano's controller: tools that filter by component find ours too. */
+#define COMPONENT "vc-controller-manager"
+
+/* Names of objects end at 253 bytes; an Event's is the object's, a dot and 16 digits. */
+enum { EVENT_NAME_MAX = 253, EVENT_HASH_CHARS = 17 };
+
+static struct op *op_add(struct plan *p, enum op_kind kind, const struct resource_type *type)
+{
+    struct op *op = vec_push(p->arena, &p->ops);
+
+    assert(type);
+    op->kind = kind;
+    op->type = type;
+    op->grace_s = -1;
+    return op;
+}
+
+static struct op *op_with_body(struct plan *p, enum op_kind kind, const struct resource_type *type, struct json *body)
+{
+    struct op *op = op_add(p, kind, type);
+
+    assert(body);
+    op->namespace = object_namespace(body);
+    op->name = object_name(body);
+    op->body = body;
+    return op;
+}
+
+static struct op *op_by_name(struct plan *p, enum op_kind kind, const struct resource_type *type, struct str namespace,
+                             struct str name, struct str uid)
+{
+    struct op *op = op_add(p, kind, type);
+
+    /* Copied: names often come from a cache, which may change before the plan is applied. */
+    op->namespace = arena_str(p->arena, namespace);
+    op->name = arena_str(p->arena, name);
+    op->uid = arena_str(p->arena, uid);
+    return op;
+}
+
+struct op *plan_create(struct plan *p, const struct resource_type *type, struct json *body)
+{
+    return op_with_body(p, OP_CREATE, type, body);
+}
+
+struct op *plan_update(struct plan *p, const struct resource_type *type, struct json *body)
+{
+    return op_with_body(p, OP_UPDATE, type, body);
+}
+
+struct op *plan_update_status(struct plan *p, const struct resource_type *type, struct json *body)
+{
+    return op_with_body(p, OP_UPDATE_STATUS, type, body);
+}
+
+struct op *plan_patch(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
+                      struct str uid, struct json *patch)
+{
+    struct op *op = op_by_name(p, OP_MERGE_PATCH, type, namespace, name, uid);
+
+    op->body = patch;
+    return op;
+}
+
+struct op *plan_delete(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
+                       struct str uid)
+{
+    return op_by_name(p, OP_DELETE, type, namespace, name, uid);
+}
+
+void plan_wake(struct plan *p, int64_t ms)
+{
+    if (p->wake_ms == 0 || ms < p->wake_ms)
+        p->wake_ms = ms;
+}
+
+/* ---- events ---- */
+
+/* The same for the same object, reason and message: telling twice makes one Event, the second create is refused. */
+static struct str event_name(struct arena *a, const struct json *about, struct str reason, struct str message)
+{
+    uint64_t hash = str_hash(object_uid(about), 0);
+
+    hash = str_hash(reason, hash);
+    hash = str_hash(message, hash);
+    return arena_fmt(a, "%.*s.%016llx", STR_ARG(str_sub(object_name(about), 0, EVENT_NAME_MAX - EVENT_HASH_CHARS)),
+                     (unsigned long long)hash);
+}
+
+static void add_text(struct arena *a, struct json *to, const char *key, struct str text)
+{
+    if (text.n)
+        json_add(to, str_of(key), json_str(a, arena_str(a, text)));
+}
+
+static struct json *event_about(struct arena *a, const struct json *about)
+{
+    struct json *ref = json_object(a);
+
+    add_text(a, ref, "apiVersion", object_api_version(about));
+    add_text(a, ref, "kind", object_kind(about));
+    add_text(a, ref, "namespace", object_namespace(about));
+    add_text(a, ref, "name", object_name(about));
+    add_text(a, ref, "uid", object_uid(about));
+    add_text(a, ref, "resourceVersion", json_member_text(json_get(about, "metadata"), "resourceVersion"));
+    return ref;
+}
+
+static struct json *event_body(struct arena *a, const struct json *about, struct str reason, struct str message,
+                               const char *type, int64_t now_ms)
+{
+    struct str namespace = object_namespace(about);
+    struct json *event, *source = json_object(a);
+    autobuf now = { 0 };
+
+    /* Events have a namespace always; those about cluster-scoped objects live in "default". */
+    event = object_new(a, "v1", "Event", namespace.n ? arena_str(a, namespace) : STR("default"),
+                       event_name(a, about, reason, message));
+    json_add(event, STR("involvedObject"), event_about(a, about));
+    add_text(a, event, "reason", reason);
+    add_text(a, event, "message", message);
+    add_text(a, event, "type", str_of(type));
+    add_text(a, source, "component", STR(COMPONENT));
+    json_add(event, STR("source"), source);
+    clock_print(&now, now_ms);
+    add_text(a, event, "firstTimestamp", buf_view(&now));
+    add_text(a, event, "lastTimestamp", buf_view(&now));
+    json_add(event, STR("count"), json_int(a, 1));
+    add_text(a, event, "reportingComponent", STR(COMPONENT));
+    return event;
+}
+
+struct op *plan_event(struct plan *p, const struct json *about, const char *type, const char *reason, int64_t now_ms,
+                      const char *fmt, ...)
+{
+    struct str message;
+    va_list ap;
+
+    va_start(ap, fmt);
+    message = arena_vfmt(p->arena, fmt, ap);
+    va_end(ap);
+    return plan_create(p, type_by_kind(STR("v1"), STR("Event")),
+                       event_body(p->arena, about, str_of(reason), message, type, now_ms));
+}

@@ -16,8 +16,8 @@
 struct resource_type;
 
 enum op_kind {
-    OP_CREATE,        /* body */
-    OP_UPDATE,        /* body: the main resource, spec and metadata; body's metadata.resourceVersion is the precondition */
+    OP_CREATE, /* body */
+    OP_UPDATE, /* body: the main resource, spec and metadata; body's metadata.resourceVersion is the precondition */
     OP_UPDATE_STATUS, /* body: only status is taken; the same precondition */
     OP_MERGE_PATCH,   /* body: RFC 7386; 'uid' is a precondition where given */
     OP_DELETE,        /* 'uid' is a precondition where given */

@@ -67,7 +67,7 @@ void help_print(struct buf *out, const struct command *c)
     buf_fmt(out, "Usage: pumice COMMAND [OPTION…] [FILE…]\n\n%s\nCommands:\n", about_program);
     for (size_t i = 0; i < n_commands; i++)
         buf_fmt(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    buf_fmt(out, "\n'pumice COMMAND --help' tells more. Exit status: %s\n", exit_status);
+    buf_fmt(out, "\n'pumice COMMAND --help' tells more.\nExit status: %s\n", exit_status);
 }
 
 /* ---- the manual page ---- */

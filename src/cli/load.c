@@ -39,12 +39,26 @@ static void add_document(struct load *l, const char *file, struct json *root)
     *vec_push(l->arena, &l->docs) = doc;
 }
 
+/* In a JobList, unlike in a List, the items do not say what they are. */
+static void fill_kind(struct load *l, struct json *item, const struct json *list)
+{
+    struct str kind = object_kind(list);
+
+    kind.n -= strlen("List");
+    if (!json_is(item, JSON_OBJECT) || str_empty(kind) || json_get(item, "kind") || json_get(item, "apiVersion"))
+        return;
+    json_set(item, "apiVersion", json_str(l->arena, object_api_version(list)));
+    json_set(item, "kind", json_str(l->arena, kind));
+}
+
 /* `kubectl get -o yaml` wraps several objects in a List; so does our own -o json. */
 static void add_documents(struct load *l, const char *file, struct json *root)
 {
-    if (str_is(object_kind(root), "List") && json_is(json_get(root, "items"), JSON_ARRAY)) {
-        JSON_FOREACH(item, json_get(root, "items"))
+    if (str_ends(object_kind(root), STR("List")) && json_is(json_get(root, "items"), JSON_ARRAY)) {
+        JSON_FOREACH(item, json_get(root, "items")) {
+            fill_kind(l, item, root);
             add_document(l, file, item);
+        }
         return;
     }
     add_document(l, file, root);
@@ -79,10 +93,14 @@ static void hand_out_duplicates(struct load *l, size_t first_doc, const struct p
     }
 }
 
+struct str load_file_name(const char *file)
+{
+    return strcmp(file, "-") == 0 ? STR("standard input") : str_of(file);
+}
+
 static void fail(struct load *l, const char *file, const char *what)
 {
-    *vec_push(l->arena, &l->failures) = arena_fmt(l->arena, "%s: %s", strcmp(file, "-") == 0 ? "standard input" : file,
-                                                  what);
+    *vec_push(l->arena, &l->failures) = (struct load_failure){ file, arena_fmt(l->arena, "%s", what) };
 }
 
 static void load_file(struct load *l, const char *file)
@@ -100,21 +118,27 @@ static void load_file(struct load *l, const char *file)
     for (size_t i = 0; i < docs.n; i++)
         add_documents(l, file, docs.v[i]);
     if (l->docs.n == first_doc)
-        fail(l, file, str_empty(str_trim(text)) ? "the file is empty" : "the file holds no document");
+        fail(l, file, str_empty(str_trim(text)) ? "the file is empty" : "the file holds no object");
     else
         hand_out_duplicates(l, first_doc, &r.duplicates);
 }
 
 /* ---- by name ---- */
 
-/* "Pod/default/x"; objects without a namespace are in "default" unless their kind has none. */
-static struct str index_key(struct arena *a, const char *kind, bool is_namespaced, struct str namespace,
+static struct str default_namespace(const struct load *l)
+{
+    return l->namespace && l->namespace[0] ? str_of(l->namespace) : STR("default");
+}
+
+/* "Pod/default/x". Objects that name no namespace are in that of --namespace, unless their kind has none. */
+static struct str index_key(struct arena *a, const struct load *l, const struct resource_type *type, struct str space,
                             struct str name)
 {
-    if (!is_namespaced)
-    namespace = STR_NULL;
-    else if (str_empty(namespace)) namespace = STR("default");
-    return arena_fmt(a, "%s/%.*s/%.*s", kind, STR_ARG(namespace), STR_ARG(name));
+    if (type->scope != SCOPE_NAMESPACED)
+        space = STR_NULL;
+    else if (str_empty(space))
+        space = default_namespace(l);
+    return arena_fmt(a, "%s/%.*s/%.*s", type->kind, STR_ARG(space), STR_ARG(name));
 }
 
 /* Two objects of one name in the files: the second would be refused, or overwrite the first. */
@@ -128,14 +152,14 @@ static void index_documents(struct load *l)
 
         if (!doc->type || str_empty(object_name(doc->root)))
             continue;
-        key = index_key(l->arena, doc->type->kind, doc->type->scope == SCOPE_NAMESPACED, object_namespace(doc->root),
-                        object_name(doc->root));
+        key = index_key(l->arena, l, doc->type, object_namespace(doc->root), object_name(doc->root));
         first = map_get(&l->index, key);
         if (!first)
             map_put(&l->index, key, doc);
         else if (first->type == doc->type)
-            problem_error(&doc->problems, &name, "a %s named \"%.*s\" is already at %s:%u; names must be unique",
-                          doc->type->kind, STR_ARG(object_name(doc->root)), first->file, first->root->line);
+            problem_error(&doc->problems, &name, "a %s named \"%.*s\" is already at %.*s:%u; names must be unique",
+                          doc->type->kind, STR_ARG(object_name(doc->root)), STR_ARG(load_file_name(first->file)),
+                          first->root->line);
     }
 }
 
@@ -147,7 +171,7 @@ struct json *load_find(const struct load *l, const char *kind, struct str namesp
 
     if (!l || !type)
         return NULL;
-    doc = map_get(&l->index, index_key(&scratch, kind, type->scope == SCOPE_NAMESPACED, namespace, name));
+    doc = map_get(&l->index, index_key(&scratch, l, type, namespace, name));
     return doc ? doc->root : NULL;
 }
 
@@ -178,7 +202,7 @@ static void fill_uid(struct load *l, struct json *root, const struct json *old)
     if (!json_is(meta, JSON_OBJECT) || !str_empty(json_member_text(meta, "uid")))
         return;
     if (str_empty(namespace)) {
-        namespace = l->namespace ? str_of(l->namespace) : STR("default");
+        namespace = default_namespace(l);
         json_set(meta, "namespace", json_mark(json_str(l->arena, namespace), MARK_DEFAULT));
     }
     if (str_empty(uid))
@@ -246,10 +270,8 @@ static void check_unknown(struct loaded *doc)
 
 void load_files(struct load *l, const struct text_list *files)
 {
-    struct admit_env env = { .mark = MARK_DEFAULT };
+    struct admit_env env = { .mark = MARK_DEFAULT, .namespace = default_namespace(l) };
 
-    if (l->namespace)
-        env.namespace = str_of(l->namespace);
     VEC_FOREACH(file, &files->list)
         load_file(l, *file);
     for (size_t i = 0; i < l->docs.n; i++) {
@@ -269,8 +291,18 @@ void load_files(struct load *l, const struct text_list *files)
 
 void load_state(struct load *l, const struct text_list *files)
 {
+    struct admit_env env = { .namespace = default_namespace(l) };
+
     VEC_FOREACH(file, &files->list)
         load_file(l, *file);
+    for (size_t i = 0; i < l->docs.n; i++) {
+        struct loaded *doc = l->docs.v[i];
+
+        if (str_empty(object_kind(doc->root)) || str_empty(object_api_version(doc->root)))
+            check_unknown(doc);
+        else if (doc->type && str_eq(object_kind(doc->root), STR(JOB_KIND)))
+            job_default(l->arena, doc->root, &env);
+    }
     index_documents(l);
 }
 
@@ -285,19 +317,37 @@ size_t load_count_jobs(const struct load *l)
 
 /* ---- telling ---- */
 
+/* "job.yaml:12:3: error: spec.queue: …" */
 static void print_problem(struct buf *out, bool colour, const char *file, const struct problem *p, bool as_error)
 {
-    buf_fmt(out, "%s:", file);
+    autobuf path = { 0 };
+
+    term_text(out, load_file_name(file));
+    buf_char(out, ':');
     if (p->line)
         buf_fmt(out, "%u:%u:", p->line, p->col);
     buf_char(out, ' ');
     term_style(out, colour, as_error ? STYLE_RED : STYLE_YELLOW, as_error ? STR("error:") : STR("warning:"));
     buf_char(out, ' ');
     if (!str_empty(p->path)) {
-        term_style(out, colour, STYLE_BOLD, p->path);
+        term_text(&path, p->path);
+        term_style(out, colour, STYLE_BOLD, buf_view(&path));
         buf_fmt(out, ": ");
     }
-    buf_fmt(out, "%.*s\n", STR_ARG(p->text));
+    term_text(out, p->text);
+    buf_char(out, '\n');
+}
+
+/* Only so many are kept of each document; the others are counted. */
+static size_t print_rest(struct buf *out, const struct loaded *doc)
+{
+    size_t rest = doc->problems.n_errors > PROBLEMS_MAX ? doc->problems.n_errors - PROBLEMS_MAX : 0;
+
+    if (rest) {
+        term_text(out, load_file_name(doc->file));
+        buf_fmt(out, ": and %zu more error%s\n", rest, rest == 1 ? "" : "s");
+    }
+    return rest;
 }
 
 size_t load_report(const struct load *l)
@@ -306,19 +356,18 @@ size_t load_report(const struct load *l)
     autobuf out = { 0 };
     size_t errors = l->failures.n;
 
-    VEC_FOREACH(f, &l->failures) {
-        term_style(&out, colour, STYLE_RED, STR("error:"));
-        buf_fmt(&out, " %.*s\n", STR_ARG(*f));
-    }
+    VEC_FOREACH(f, &l->failures)
+        print_problem(&out, colour, f->file, &(struct problem){ .text = f->text }, true);
     for (size_t i = 0; i < l->docs.n; i++) {
         struct loaded *doc = l->docs.v[i];
 
         VEC_FOREACH(p, &doc->problems.list) {
             bool as_error = p->level == PROBLEM_ERROR || l->is_strict;
 
-            print_problem(&out, colour, strcmp(doc->file, "-") == 0 ? "standard input" : doc->file, p, as_error);
+            print_problem(&out, colour, doc->file, p, as_error);
             errors += as_error;
         }
+        errors += print_rest(&out, doc);
     }
     (void)term_write(stderr, &out); /* nobody is left to tell */
     return errors;

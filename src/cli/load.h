@@ -19,6 +19,11 @@ struct loaded { /* one document */
     struct plugin_set *set;
 };
 
+struct load_failure {
+    const char *file;
+    struct str text;
+};
+
 struct load {
     struct arena *arena;
     const char *namespace;    /* for objects without one; NULL: "default" */
@@ -26,8 +31,8 @@ struct load {
     bool fills_uid;           /* give Jobs without uid one that is made from their name */
     const struct load *state; /* objects that already exist, or NULL: an empty cluster */
     VEC(struct loaded *) docs;
-    VEC(struct str) failures; /* files that could not be read at all: whole messages */
-    struct map index;         /* the documents by kind, namespace and name */
+    VEC(struct load_failure) failures; /* files that could not be read at all */
+    struct map index;                  /* the documents by kind, namespace and name */
 };
 
 void load_done(struct load *l);
@@ -36,7 +41,8 @@ void load_done(struct load *l);
 /* Read and admit all files ("-": standard input). */
 void load_files(struct load *l, const struct text_list *files);
 
-/* Read only: for the objects of --state, which are taken as they are. */
+/* Read only: for the objects of --state. They are taken as they are, except that Jobs get their defaults: the file may
+ * be the one that was once submitted. */
 void load_state(struct load *l, const struct text_list *files);
 
 /* The object of that kind and name among the documents, or NULL. */
@@ -45,6 +51,9 @@ struct json *load_find(const struct load *l, const char *kind, struct str namesp
 /* Print every problem to standard error, in the order of the files: "job.yaml:12:3: error: spec.queue: …". Returns the
  * number of errors (warnings too when strict). */
 size_t load_report(const struct load *l);
+
+/* How messages name a file: "standard input" for "-". */
+struct str load_file_name(const char *file);
 
 size_t load_count_jobs(const struct load *l);
 

@@ -30,7 +30,7 @@ static bool is_private_key_flag(struct str arg)
     for (size_t i = 0; i < arg.n; i++) {
         char c = arg.p[i];
 
-        if (c == '-' || c == '_' || c == ' ')
+        if (c == '-' || c == '_' || c == ' ' || (c >= '\t' && c <= '\r'))
             continue;
         if (c >= 'A' && c <= 'Z')
             c = (char)(c + 32);

@@ -166,7 +166,7 @@ static int help(const struct command *c)
     autobuf text = { 0 };
 
     help_print(&text, c);
-    return term_write(stdout, &text) == 0 ? EXIT_FINE : EXIT_FAILED;
+    return term_print(&text) == 0 ? EXIT_FINE : EXIT_FAILED;
 }
 
 static int manual(void)
@@ -174,7 +174,7 @@ static int manual(void)
     autobuf text = { 0 };
 
     manual_print(&text);
-    return term_write(stdout, &text) == 0 ? EXIT_FINE : EXIT_FAILED;
+    return term_print(&text) == 0 ? EXIT_FINE : EXIT_FAILED;
 }
 
 static const struct command *command_by_name(const char *name)

@@ -32,7 +32,7 @@ static void print_arguments(struct arena *a, struct buf *out, const struct job_p
 
         table_cell(&t, arg->alias ? arena_fmt(a, "--%s (or --%s)", arg->name, arg->alias)
                                   : arena_fmt(a, "--%s", arg->name));
-        table_cell(&t, str_of(plugin_arg_type(arg)));
+        table_cell(&t, plugin_arg_type(a, arg));
         table_cell(&t, arg->fallback && arg->fallback[0] ? arena_fmt(a, "[%s]", arg->fallback) : STR(""));
         table_cell(&t, str_of(arg->doc));
     }
@@ -53,13 +53,13 @@ static void print_text(struct arena *a, struct buf *out, const struct job_plugin
 }
 
 /* docs/plugins.md: '|' would end a cell. */
-static void markdown_cell(struct buf *out, const char *text)
+static void markdown_cell(struct buf *out, struct str text)
 {
-    for (; *text; text++)
-        buf_fmt(out, *text == '|' ? "\\%c" : "%c", *text);
+    for (size_t i = 0; i < text.n; i++)
+        buf_fmt(out, text.p[i] == '|' ? "\\%c" : "%c", text.p[i]);
 }
 
-static void print_markdown(struct buf *out, const struct job_plugin *p)
+static void print_markdown(struct arena *a, struct buf *out, const struct job_plugin *p)
 {
     buf_fmt(out, "## %s\n\n%s\n\n", p->name, p->summary);
     for (const char *const *f = p->forces; *f; f++)
@@ -78,12 +78,12 @@ static void print_markdown(struct buf *out, const struct job_plugin *p)
         if (arg->alias)
             buf_fmt(out, ", `--%s`", arg->alias);
         buf_fmt(out, " | ");
-        markdown_cell(out, plugin_arg_type(arg));
+        markdown_cell(out, plugin_arg_type(a, arg));
         buf_fmt(out, " | ");
         if (arg->fallback && arg->fallback[0])
             buf_fmt(out, "`%s`", arg->fallback);
         buf_fmt(out, " | ");
-        markdown_cell(out, arg->doc);
+        markdown_cell(out, str_of(arg->doc));
         buf_fmt(out, " |\n");
     }
 }
@@ -111,7 +111,7 @@ static struct json *plugin_json(struct arena *a, const struct job_plugin *p)
 
         json_add(arg, STR("name"), json_str(a, str_of(p->args[i].name)));
         json_add(arg, STR("alias"), text_or_null(a, p->args[i].alias));
-        json_add(arg, STR("type"), json_str(a, str_of(plugin_arg_type(&p->args[i]))));
+        json_add(arg, STR("type"), json_str(a, plugin_arg_type(a, &p->args[i])));
         json_add(arg, STR("default"), text_or_null(a, p->args[i].fallback));
         json_add(arg, STR("doc"), json_str(a, str_of(p->args[i].doc)));
     }
@@ -129,7 +129,7 @@ static int plugins_run(struct arena *a, const void *options, const struct text_l
     (void)arguments;
     VEC_FOREACH(name, &o->only.list)
         if (!plugin_by_name(str_of(*name))) {
-            fprintf(stderr, "pumice plugins: there is no plugin '%s'\n", *name);
+            fprintf(stderr, "pumice plugins: there is no plugin '%s'; 'pumice plugins' lists them\n", *name);
             return EXIT_USAGE;
         }
     for (size_t i = 0; i < n_job_plugins; i++) {
@@ -147,7 +147,7 @@ static int plugins_run(struct arena *a, const void *options, const struct text_l
         if (out.n)
             buf_char(&out, '\n');
         if (as_markdown)
-            print_markdown(&out, p);
+            print_markdown(a, &out, p);
         else
             print_text(a, &out, p, colour);
     }
@@ -159,13 +159,13 @@ static int plugins_run(struct arena *a, const void *options, const struct text_l
                 "A job names its plugins in `spec.plugins`, each with a list of arguments. They run in the order of "
                 "this page. In argument\nnames `-`, `_` and letter case do not count.\n\n");
         buf_str(&page, buf_view(&out));
-        return term_write(stdout, &page) == 0 ? EXIT_FINE : EXIT_FAILED;
+        return term_print(&page) == 0 ? EXIT_FINE : EXIT_FAILED;
     }
     if (as_json) {
         json_print_pretty(&out, list, 4);
         buf_char(&out, '\n');
     }
-    return term_write(stdout, &out) == 0 ? EXIT_FINE : EXIT_FAILED;
+    return term_print(&out) == 0 ? EXIT_FINE : EXIT_FAILED;
 }
 
 static const char *const output_forms[] = { "text", "json", "markdown", NULL };

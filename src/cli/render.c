@@ -27,19 +27,23 @@ static const struct render_form *form_by_name(const char *name)
     return NULL;
 }
 
+/* A word of --only: KIND or KIND/NAME. NULL: there is no such kind. */
+static const struct resource_type *only_parse(const char *word, struct str *ret_kind, struct str *ret_name)
+{
+    struct str rest = str_of(word);
+
+    (void)str_split(&rest, '/', ret_kind);
+    *ret_name = ret_kind->n < strlen(word) ? rest : STR_NULL;
+    return type_by_name(*ret_kind);
+}
+
 bool render_wants(const struct render *r, struct str kind, struct str name)
 {
     VEC_FOREACH(only, &r->only->list) {
-        struct str want = str_of(*only), want_name = STR_NULL;
-        ptrdiff_t slash = str_find_char(want, '/');
-        const struct resource_type *type;
+        struct str ignored, want_name;
+        const struct resource_type *type = only_parse(*only, &ignored, &want_name);
 
-        if (slash >= 0) {
-            want_name = str_from(want, (size_t)slash + 1);
-            want.n = (size_t)slash;
-        }
-        type = type_by_name(want);
-        if (type && str_is(kind, type->kind) && (str_empty(want_name) || str_eq(want_name, name)))
+        if (type && str_is(kind, type->kind) && (str_empty(want_name) || !name.p || str_eq(want_name, name)))
             return true;
     }
     return r->only->list.n == 0;
@@ -90,6 +94,18 @@ static int64_t priority_value(void *ctx, struct str class_name)
     return json_i64(json_get(class, "value"), 0);
 }
 
+/* plugins.md 1.8: what somebody else made is never changed; the job waits until it is gone. */
+static void warn_foreign(const struct load *l, const struct loaded *doc, const struct json *wanted)
+{
+    const struct json *found = load_find(l->state, arena_cstr(l->arena, object_kind(wanted)), doc->job.meta.namespace,
+                                         object_name(wanted));
+
+    if (found && !str_eq(object_controller_uid(found), doc->job.meta.uid))
+        fprintf(stderr,
+                "%.*s: warning: %.*s %.*s exists and is not owned by this job, which would wait until it is gone\n",
+                STR_ARG(load_file_name(doc->file)), STR_ARG(object_kind(wanted)), STR_ARG(object_name(wanted)));
+}
+
 static void show_object(struct render *r, struct json *object)
 {
     r->n_objects++;
@@ -115,7 +131,11 @@ static int make_pod(const struct load *l, const struct loaded *doc, struct arena
         *ret = json_copy(a, found);
         return 0;
     }
-    return job_pod_new(a, &doc->job, doc->set, task_pos, index, ret, e);
+    if (job_pod_new(a, &doc->job, doc->set, task_pos, index, ret, e) < 0)
+        return -1;
+    if (found)
+        warn_foreign(l, doc, *ret);
+    return 0;
 }
 
 static int show_task(struct render *r, const struct load *l, size_t task_pos, struct err *e)
@@ -124,7 +144,7 @@ static int show_task(struct render *r, const struct load *l, size_t task_pos, st
     autoarena scratch = { 0 }; /* one pod at a time */
 
     r->n_in_task = 0;
-    if (r->form->task)
+    if (r->form->task && render_wants(r, STR("Pod"), STR_NULL))
         r->form->task(r, task);
     for (int32_t i = 0; i < task->replicas; i++) {
         struct json *pod;
@@ -148,7 +168,7 @@ static void show_job_itself(struct render *r, struct loaded *doc)
 
     if (status)
         json_set(status, "controlledResources", json_mark(job_markers(r->arena, &doc->job, doc->set), MARK_JOB));
-    if (!render_wants(r, STR(JOB_KIND), doc->job.meta.name))
+    if (!r->form->shows_always && !render_wants(r, STR(JOB_KIND), doc->job.meta.name))
         return;
     if (!r->shows_secrets) { /* the plugins still read the arguments: hide them in a copy */
         job = json_copy(r->arena, job);
@@ -169,8 +189,10 @@ static int show_job(struct render *r, const struct load *l, struct loaded *doc, 
     if (job_wanted(&doc->job, doc->set, &priorities, &objects, e) < 0)
         return -1;
     show_job_itself(r, doc);
-    VEC_FOREACH(object, &objects.list)
+    VEC_FOREACH(object, &objects.list) {
+        warn_foreign(l, doc, *object);
         show_object(r, *object);
+    }
     for (size_t i = 0; i < doc->job.spec.tasks.n; i++)
         if (show_task(r, l, i, e) < 0)
             return -1;
@@ -185,12 +207,9 @@ static int show_job(struct render *r, const struct load *l, struct loaded *doc, 
 static int check_only(const struct text_list *only)
 {
     VEC_FOREACH(word, &only->list) {
-        struct str kind = str_of(*word);
-        ptrdiff_t slash = str_find_char(kind, '/');
+        struct str kind, name;
 
-        if (slash >= 0)
-            kind.n = (size_t)slash;
-        if (!type_by_name(kind)) {
+        if (!only_parse(*word, &kind, &name)) {
             fprintf(
                 stderr,
                 "pumice render: --only: unknown kind '%.*s' (try Job, Pod, ConfigMap, Secret, Service, NetworkPolicy, "
@@ -214,7 +233,8 @@ static int load_all(struct load *l, struct load *state, const struct render_opti
     if (load_report(l))
         return -1;
     if (load_count_jobs(l) == 0) {
-        fprintf(stderr, "pumice render: no Volcano Job in %s\n", files->list.n == 1 ? files->list.v[0] : "these files");
+        fprintf(stderr, "pumice render: no Volcano Job in %.*s\n",
+                STR_ARG(files->list.n == 1 ? load_file_name(files->list.v[0]) : STR("these files")));
         return -1;
     }
     return 0;
@@ -223,7 +243,7 @@ static int load_all(struct load *l, struct load *state, const struct render_opti
 static int render_run(struct arena *a, const void *options, const struct text_list *files)
 {
     const struct render_options *o = options;
-    autoload state = { .arena = a };
+    autoload state = { .arena = a, .namespace = o->namespace };
     autoload l = { .arena = a, .namespace = o->namespace, .fills_uid = true };
     struct render r = {
         .arena = a,
@@ -252,6 +272,8 @@ static int render_run(struct arena *a, const void *options, const struct text_li
         r.form->end(&r);
     render_flush(&r);
     buf_done(&r.out);
+    if (rc == EXIT_FINE && r.n_shown == 0)
+        fprintf(stderr, "pumice render: --only matches nothing of what the job creates\n");
     if (r.failed_errno && r.failed_errno != EPIPE) {
         fprintf(stderr, "pumice render: cannot write the output: %s\n", strerror(r.failed_errno));
         rc = EXIT_FAILED;

@@ -26,6 +26,7 @@ struct render {
 
 struct render_form {
     const char *name;
+    bool shows_always; /* the line of the job, whatever --only says */
     void (*begin)(struct render *r);
     void (*job)(struct render *r, struct json *job);
     void (*object)(struct render *r, struct json *object);
@@ -37,7 +38,7 @@ struct render_form {
 
 extern const struct render_form render_yaml, render_json, render_tree, render_summary;
 
-/* Is an object of this kind and name wanted by --only? */
+/* Is an object of this kind and name (STR_NULL: any) wanted by --only? */
 bool render_wants(const struct render *r, struct str kind, struct str name);
 
 /* Write out what is in r->out. */

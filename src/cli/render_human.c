@@ -72,11 +72,17 @@ static struct str about(struct arena *a, const struct json *o)
         if (str_is(object_kind(o), abouts[i].kind))
             abouts[i].about(&text, o);
     if (text.n > 72) { /* one line each */
-        text.n = 69;
-        while (text.n && ((unsigned char)text.p[text.n] & 0xc0) == 0x80)
-            text.n--;
+        text.n = term_cut(buf_view(&text), 69).n;
         buf_fmt(&text, "…");
     }
+    return arena_str(a, buf_view(&text));
+}
+
+static struct str image_of(struct arena *a, const struct json *pod_spec)
+{
+    autobuf text = { 0 };
+
+    term_text(&text, json_member_text(json_at(json_get(pod_spec, "containers"), 0), "image"));
     return arena_str(a, buf_view(&text));
 }
 
@@ -104,13 +110,11 @@ static void tree_object(struct render *r, struct json *o)
 
 static void tree_task(struct render *r, const struct job_task *task)
 {
-    const struct json *first = json_at(json_get(job_task_pod_spec(task), "containers"), 0);
-
     buf_fmt(&r->out, "├── task %.*s: %.*s", STR_ARG(task->name),
             STR_ARG(plural(r->arena, MAX_OF(task->replicas, 0), "pod")));
     if (task->min_available && *task->min_available != task->replicas)
         buf_fmt(&r->out, ", at least %d", *task->min_available);
-    buf_fmt(&r->out, ", image %.*s\n", STR_ARG(json_member_text(first, "image")));
+    buf_fmt(&r->out, ", image %.*s\n", STR_ARG(image_of(r->arena, job_task_pod_spec(task))));
 }
 
 /* "env MPI_HOST", "volume lm-mpi-job-ssh": what a marked node is, from its place and its name. */
@@ -124,8 +128,11 @@ static void tree_part(struct render *r, struct str what, const struct json *j)
         buf_fmt(&r->out, " %.*s", STR_ARG(name));
     if (json_is(j, JSON_STRING))
         value = json_text(j, STR_NULL);
-    if (!str_empty(value))
-        buf_fmt(&r->out, " = %.*s%s", (int)MIN_OF(value.n, 60), value.p, value.n > 60 ? "…" : "");
+    if (!str_empty(value)) {
+        buf_fmt(&r->out, " = ");
+        term_text(&r->out, term_cut(value, 60));
+        buf_fmt(&r->out, "%s", value.n > 60 ? "…" : "");
+    }
     term_style(&r->out, r->has_colour, STYLE_CYAN, arena_fmt(r->arena, "  [%s]\n", mark_name(j->mark)));
 }
 
@@ -171,6 +178,7 @@ static void tree_done(struct render *r)
 
 const struct render_form render_tree = {
     .name = "tree",
+    .shows_always = true,
     .job = head_line,
     .object = tree_object,
     .task = tree_task,
@@ -223,7 +231,7 @@ static void summary_tasks(struct render *r)
         table_cell(&t, task->name);
         table_cell(&t, arena_fmt(r->arena, "%d", task->replicas));
         table_cell(&t, arena_fmt(r->arena, "%d", job_task_minimum(task)));
-        table_cell(&t, json_member_text(json_at(json_get(spec, "containers"), 0), "image"));
+        table_cell(&t, image_of(r->arena, spec));
         table_cell(&t, amounts(r->arena, spec));
     }
     buf_char(&r->out, '\n');
@@ -260,28 +268,36 @@ static void summary_pod(struct render *r, struct json *pod, const struct job_tas
     (void)r, (void)pod, (void)task; /* the task's line says it all; building the pod has shown that it can be built */
 }
 
+/* requests.cpu repeats cpu, and count/pods repeats pods. */
+static bool is_said_twice(struct str resource)
+{
+    return (str_has_char(resource, '.') && !str_has_char(resource, '/')) || str_starts(resource, STR("count/")) ||
+           str_starts(resource, STR("requests."));
+}
+
 static void summary_done(struct render *r)
 {
     autoarena scratch = { 0 };
     struct resources min;
-    bool any = false;
+    const char *before = "needs ";
 
     job_min_resources(&scratch, &r->doc->job, NULL, &min);
-    buf_fmt(&r->out, "\n  The gang of %d needs ", r->doc->job.spec.min_available);
+    if (!min.list.n)
+        return;
+    buf_fmt(&r->out, "\n  The gang of %d ", r->doc->job.spec.min_available);
     VEC_FOREACH(m, &min.list) {
-        if (str_has_char(m->name, '.') && !str_has_char(m->name, '/')) /* requests.cpu repeats cpu */
+        if (is_said_twice(m->name))
             continue;
-        if (str_starts(m->name, STR("count/")) || str_starts(m->name, STR("requests.")))
-            continue;
-        buf_fmt(&r->out, "%s%.*s ", any ? ", " : "", STR_ARG(m->name));
+        buf_fmt(&r->out, "%s%.*s ", before, STR_ARG(m->name));
         quantity_print(&r->out, m->q);
-        any = true;
+        before = ", ";
     }
     buf_fmt(&r->out, ".\n");
 }
 
 const struct render_form render_summary = {
     .name = "summary",
+    .shows_always = true,
     .job = summary_job,
     .object = summary_object,
     .task = summary_task,

@@ -3,6 +3,8 @@
 
 #include "base/util.h"
 
+#include <errno.h>
+
 static const char *const style_codes[] = {
     [STYLE_PLAIN] = "",    [STYLE_BOLD] = "1",   [STYLE_DIM] = "2",   [STYLE_RED] = "1;31",
     [STYLE_YELLOW] = "33", [STYLE_GREEN] = "32", [STYLE_CYAN] = "36",
@@ -20,6 +22,48 @@ int term_write(FILE *f, const struct buf *text)
     if (text->n && fwrite(text->p, 1, text->n, f) < text->n)
         return -1;
     return fflush(f) == 0 ? 0 : -1;
+}
+
+int term_print(const struct buf *text)
+{
+    if (term_write(stdout, text) == 0)
+        return 0;
+    if (errno != EPIPE) /* the reader has seen enough */
+        fprintf(stderr, "pumice: cannot write the output: %s\n", strerror(errno));
+    return -1;
+}
+
+/* C0, DEL, and C1 (which begins with 0xc2 in UTF-8) can move the cursor or change colours. */
+static bool is_control(struct str character)
+{
+    unsigned char c = (unsigned char)character.p[0];
+
+    return c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)character.p[1] < 0xa0);
+}
+
+void term_text(struct buf *out, struct str text)
+{
+    for (size_t at = 0, n; at < text.n; at += n) {
+        size_t good = str_utf8_front(str_from(text, at));
+
+        n = MAX_OF(good, 1);
+        if (good && !is_control(str_sub(text, at, n)))
+            buf_append(out, text.p + at, n);
+        else if (text.p[at] == '\n' || text.p[at] == '\t')
+            buf_str(out, text.p[at] == '\n' ? STR("\\n") : STR("\\t"));
+        else
+            for (size_t i = 0; i < n; i++)
+                buf_fmt(out, "\\x%02x", (unsigned char)text.p[at + i]);
+    }
+}
+
+struct str term_cut(struct str text, size_t max)
+{
+    size_t n = MIN_OF(text.n, max);
+
+    while (n < text.n && n && ((unsigned char)text.p[n] & 0xc0) == 0x80)
+        n--;
+    return str_sub(text, 0, n);
 }
 
 void term_style(struct buf *out, bool colour, enum style style, struct str text)

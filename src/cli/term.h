@@ -15,6 +15,16 @@ bool term_has_colour(FILE *f);
 /* Write it all; -1 and errno if that failed. */
 int term_write(FILE *f, const struct buf *text);
 
+/* Write it to standard output and say on standard error why not; -1 then. */
+int term_print(const struct buf *text);
+
+/* Text from a file or a command line, made harmless for a terminal: control characters, and bytes that are not UTF-8,
+ * are written \n, \t, \xNN. */
+void term_text(struct buf *out, struct str text);
+
+/* The first 'max' bytes of it at most, whole characters. */
+struct str term_cut(struct str text, size_t max);
+
 /* Text in a style, or as it is when 'colour' is false. */
 void term_style(struct buf *out, bool colour, enum style style, struct str text);
 

@@ -21,19 +21,21 @@ static size_t count(const struct problems *ps, enum problem_level level)
 }
 
 /* One line for each object that is fine, so that "nothing was said" never has two meanings. */
-static void tell_fine(struct arena *a, const struct loaded *doc)
+static void tell_fine(struct arena *a, struct buf *out, const struct loaded *doc)
 {
     size_t warnings = count(&doc->problems, PROBLEM_WARNING);
     struct str note = warnings ? arena_fmt(a, " (%.*s)", STR_ARG(plural(a, (int64_t)warnings, "warning"))) : STR("");
 
-    printf("%s: %.*s %.*s is fine%.*s\n", doc->file, STR_ARG(object_kind(doc->root)), STR_ARG(object_name(doc->root)),
-           STR_ARG(note));
+    term_text(out, load_file_name(doc->file));
+    buf_fmt(out, ": %.*s %.*s is fine%.*s\n", STR_ARG(object_kind(doc->root)), STR_ARG(object_name(doc->root)),
+            STR_ARG(note));
 }
 
 static int validate_run(struct arena *a, const void *options, const struct text_list *files)
 {
     const struct validate_options *o = options;
     autoload l = { .arena = a, .namespace = o->namespace, .is_strict = o->strict };
+    autobuf fine = { 0 };
     size_t errors;
 
     load_files(&l, files);
@@ -43,11 +45,11 @@ static int validate_run(struct arena *a, const void *options, const struct text_
         size_t bad = count(&doc->problems, PROBLEM_ERROR) + (o->strict ? count(&doc->problems, PROBLEM_WARNING) : 0);
 
         if (bad == 0 && doc->type)
-            tell_fine(a, doc);
+            tell_fine(a, &fine, doc);
     }
     if (errors && !o->quiet)
         fprintf(stderr, "%.*s\n", STR_ARG(plural(a, (int64_t)errors, "error")));
-    if (fflush(stdout) != 0)
+    if (term_print(&fine) < 0)
         return EXIT_FAILED;
     return errors ? EXIT_FAILED : EXIT_FINE;
 }

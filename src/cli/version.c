@@ -1,13 +1,14 @@
 /* version.c - the command `pumice version` */
 #include "cli/commands.h"
-
-#include <stdio.h>
+#include "cli/term.h"
 
 static int version_run(struct arena *a, const void *options, const struct text_list *arguments)
 {
+    autobuf text = { 0 };
+
     (void)a, (void)options, (void)arguments;
-    printf("pumice %s (batch.volcano.sh/v1alpha1)\n", PUMICE_VERSION);
-    return fflush(stdout) == 0 ? EXIT_FINE : EXIT_FAILED;
+    buf_fmt(&text, "pumice %s (batch.volcano.sh/v1alpha1)\n", PUMICE_VERSION);
+    return term_print(&text) == 0 ? EXIT_FINE : EXIT_FAILED;
 }
 
 const struct command command_version = {

@@ -196,25 +196,19 @@ static void args_default(struct args_reader *r)
 
 /* ---- reading the list ---- */
 
-enum { TYPE_TEXT_MAX = 256 };
-
-const char *plugin_arg_type(const struct plugin_arg *arg)
+struct str plugin_arg_type(struct arena *a, const struct plugin_arg *arg)
 {
     static const char *const names[] = {
         [ARG_BOOL] = "true|false", [ARG_INT] = "number", [ARG_PORT] = "port",
         [ARG_STR] = "text",        [ARG_LIST] = "list",  [ARG_RAW] = "text",
     };
-    static char text[TYPE_TEXT_MAX]; /* tables are short; a longer list of values is cut */
-    size_t n = 0;
+    autobuf text = { 0 };
 
     if (!arg->values)
-        return names[arg->kind];
-    for (size_t i = 0; arg->values[i] && n < sizeof(text) - 1; i++) {
-        int more = snprintf(text + n, sizeof(text) - n, "%s%s", i ? "|" : "", arg->values[i]);
-
-        n += more > 0 ? (size_t)more : 0;
-    }
-    return text;
+        return str_of(names[arg->kind]);
+    for (size_t i = 0; arg->values[i]; i++)
+        buf_fmt(&text, "%s%s", i ? "|" : "", arg->values[i]);
+    return arena_str(a, buf_view(&text));
 }
 
 /* The head of a text for a message: one line, not too long. What is no known argument may well be a private key. */
@@ -233,6 +227,7 @@ static struct str clip(struct str s)
 static void report_bad_value(struct args_reader *r, const struct plugin_arg *arg, struct str value,
                              const struct place *at)
 {
+    struct str type = arg->kind == ARG_PORT ? STR("a port, 1-65535") : plugin_arg_type(r->arena, arg);
     int64_t ignored;
 
     value = clip(value);
@@ -240,8 +235,8 @@ static void report_bad_value(struct args_reader *r, const struct plugin_arg *arg
         problem_warn(r->ps, at, "plugin %s: argument %s: %.*s is out of range 1-65535; %s is used", r->plugin->name,
                      arg->name, STR_ARG(value), arg->fallback);
     else
-        problem_error(r->ps, at, "plugin %s: argument %s: bad value \"%.*s\" (must be %s)", r->plugin->name, arg->name,
-                      STR_ARG(value), arg->kind == ARG_PORT ? "a port, 1-65535" : plugin_arg_type(arg));
+        problem_error(r->ps, at, "plugin %s: argument %s: bad value \"%.*s\" (must be %.*s)", r->plugin->name,
+                      arg->name, STR_ARG(value), STR_ARG(type));
 }
 
 static void report_unknown(struct args_reader *r, struct str name, const struct place *at)
@@ -349,8 +344,9 @@ void plugin_args_parse(struct arena *a, const struct job_plugin *plugin, const s
     if (!at->node || at->node->type == JSON_NULL)
         return;
     if (at->node->type != JSON_ARRAY) {
-        problem_error(ps, at, "plugin %s: arguments must be a list of strings, not %s", plugin->name,
-                      json_type_name(at->node->type));
+        if (!problems_error_below(ps, at)) /* else admission has said it */
+            problem_error(ps, at, "plugin %s: arguments must be a list of strings, not %s", plugin->name,
+                          json_type_name(at->node->type));
         return;
     }
     for (struct json *item = at->node->first; item; item = item->next, index++)

@@ -46,7 +46,7 @@ static void ds_check(struct plugin_call *call, const struct place *at, struct pr
     struct err e = { 0 };
 
     if (rank_order_init(call->arena, call->job, args->tasks, &order, &e) < 0)
-        problem_error(ps, at, "argument tasks: %s", e.text);
+        problem_error(ps, at, "plugin deepspeed: argument tasks: %s", e.text);
     slots_check(at, "slots", args->slots, ps);
 }
 
@@ -58,12 +58,7 @@ static int ds_prepare(struct plugin_call *call, struct err *e)
     call->state = state;
     if (rank_order_init(call->arena, call->job, args->tasks, &state->order, e) < 0)
         return -1;
-    for (size_t i = 0; i < state->order.n && str_empty(state->master); i++) {
-        const struct task_hosts *hosts = plugin_set_hosts(call->set, state->order.task_pos[i]);
-
-        if (hosts->n)
-            state->master = hosts->host[0];
-    }
+    state->master = rank_order_host0(call->set, &state->order);
     state->port = arena_fmt(call->arena, "%lld", (long long)args->port);
     return 0;
 }

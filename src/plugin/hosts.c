@@ -150,6 +150,17 @@ int rank_order_init(struct arena *a, const struct job *job, struct str tasks, st
     return 0;
 }
 
+struct str rank_order_host0(const struct plugin_set *set, const struct rank_order *order)
+{
+    for (size_t i = 0; i < order->n; i++) {
+        const struct task_hosts *hosts = plugin_set_hosts(set, order->task_pos[i]);
+
+        if (hosts->n)
+            return hosts->host[0];
+    }
+    return STR_NULL;
+}
+
 int64_t rank_order_of(const struct rank_order *order, size_t task_pos, uint32_t index)
 {
     for (size_t i = 0; i < order->n; i++)

@@ -33,6 +33,8 @@ struct rank_order {
 };
 /* -1 and an error that names the unknown task. */
 int rank_order_init(struct arena *a, const struct job *job, struct str tasks, struct rank_order *ret, struct err *e);
+/* Host of rank 0; empty if there are no pods. */
+struct str rank_order_host0(const struct plugin_set *set, const struct rank_order *order);
 /* Rank of a pod; -1 if its task is not listed. */
 int64_t rank_order_of(const struct rank_order *order, size_t task_pos, uint32_t index);
 

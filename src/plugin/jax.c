@@ -1,7 +1,9 @@
 /* jax.c - coordinator address and process ids for JAX
  *
  * plugins.md 5.2. jax.distributed.initialize() reads only the coordinator address from the environment; the script
- * passes the other two. With --slurm-env the pod looks like a Slurm step, which JAX detects by itself.
+ * passes the other two. With --slurm-env the pod looks like a Slurm step, which JAX detects by itself. There it gives
+ * each process one device, number SLURM_LOCALID, unless JAX_LOCAL_DEVICE_IDS says otherwise: a process that is alone in
+ * its pod must be told to take all.
  */
 #include "plugin/launch.h"
 #include "plugin/plugin_internal.h"
@@ -25,7 +27,7 @@ static const struct plugin_arg jax_arg_table[] = {
       .doc = "the variables replace those of the template" },
 };
 
-enum { JAX_PER_NODE_MAX = 65536 };
+enum { JAX_PER_NODE_MAX = 65536, JAX_DEVICES_MAX = 1024 };
 
 struct jax_state {
     struct rank_order order;
@@ -54,9 +56,10 @@ static void jax_check(struct plugin_call *call, const struct place *at, struct p
     struct err e = { 0 };
 
     if (rank_order_init(call->arena, call->job, args->tasks, &order, &e) < 0)
-        problem_error(ps, at, "argument tasks: %s", e.text);
+        problem_error(ps, at, "plugin jax: argument tasks: %s", e.text);
     if (args->per_node < 1 || args->per_node > JAX_PER_NODE_MAX)
-        problem_error(ps, at, "argument processes-per-node: bad value \"%lld\": a number from 1 to %d",
+        problem_error(ps, at,
+                      "plugin jax: argument processes-per-node: bad value \"%lld\" (must be a number from 1 to %d)",
                       (long long)args->per_node, JAX_PER_NODE_MAX);
 }
 
@@ -86,12 +89,7 @@ static int jax_prepare(struct plugin_call *call, struct err *e)
     call->state = state;
     if (rank_order_init(call->arena, call->job, args->tasks, &state->order, e) < 0)
         return -1;
-    for (size_t i = 0; i < state->order.n && str_empty(state->first); i++) {
-        const struct task_hosts *hosts = plugin_set_hosts(call->set, state->order.task_pos[i]);
-
-        if (hosts->n)
-            state->first = hosts->host[0];
-    }
+    state->first = rank_order_host0(call->set, &state->order);
     state->address = arena_fmt(call->arena, "%.*s:%lld", STR_ARG(state->first), (long long)args->port);
     state->size = arena_fmt(call->arena, "%lld", (long long)state->order.size * args->per_node);
     state->slurm_id = arena_fmt(call->arena, "%u", id ? id : 1);
@@ -100,32 +98,46 @@ static int jax_prepare(struct plugin_call *call, struct err *e)
     return 0;
 }
 
+/* "0,1,2,3": all accelerators of the pod, for a process that is alone in it. Empty: JAX finds the same by itself. */
+static struct str device_ids(struct plugin_call *call, const struct job_task *task)
+{
+    const struct jax_args *args = call->args;
+    int64_t n = MIN_OF(task_accelerators(task), JAX_DEVICES_MAX);
+    autobuf ids = { 0 };
+
+    for (int64_t i = 0; args->slurm_env && args->per_node == 1 && n > 1 && i < n; i++)
+        buf_fmt(&ids, "%s%lld", i ? "," : "", (long long)i);
+    return arena_str(call->arena, buf_view(&ids));
+}
+
 static int jax_on_pod(struct plugin_call *call, struct pod_draft *pod, struct err *e)
 {
     const struct jax_args *args = call->args;
     const struct jax_state *state = call->state;
     int64_t rank = rank_order_of(&state->order, pod->task_pos, pod->index);
     struct str id = arena_fmt(call->arena, "%lld", (long long)(rank * args->per_node));
+    struct str devices = device_ids(call, pod->task);
     const struct {
         const char *name;
         struct str value;
-        bool is_slurm;
+        bool is_wanted;
     } vars[] = {
-        { "JAX_COORDINATOR_ADDRESS", state->address, false },
-        { "JAX_NUM_PROCESSES", state->size, false },
-        { "JAX_PROCESS_ID", id, false },
-        { "SLURM_JOB_ID", state->slurm_id, true },
-        { "SLURM_STEP_NODELIST", state->nodes, true },
-        { "SLURM_NTASKS", state->size, true },
-        { "SLURM_PROCID", id, true },
-        { "SLURM_LOCALID", STR("0"), true },
+        { "JAX_COORDINATOR_ADDRESS", state->address, true },
+        { "JAX_NUM_PROCESSES", state->size, true },
+        { "JAX_PROCESS_ID", id, true },
+        { "SLURM_JOB_ID", state->slurm_id, args->slurm_env },
+        { "SLURM_STEP_NODELIST", state->nodes, args->slurm_env },
+        { "SLURM_NTASKS", state->size, args->slurm_env },
+        { "SLURM_PROCID", id, args->slurm_env },
+        { "SLURM_LOCALID", STR("0"), args->slurm_env },
+        { "JAX_LOCAL_DEVICE_IDS", devices, !str_empty(devices) },
     };
 
     (void)e;
     if (rank < 0)
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(vars); i++)
-        if (!vars[i].is_slurm || args->slurm_env)
+        if (vars[i].is_wanted)
             pod_set_env(call, pod, POD_ALL, vars[i].name, vars[i].value, !args->override);
     if (rank == 0)
         pod_open_first_port(call, pod, "jax-coordinator", args->port);
@@ -136,7 +148,8 @@ static const char *const jax_adds[] = {
     "variables JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID in all containers and init containers of "
     "the listed tasks",
     "port jax-coordinator in the first container of the first pod",
-    "variables SLURM_JOB_ID, SLURM_STEP_NODELIST, SLURM_NTASKS, SLURM_PROCID and SLURM_LOCALID, with --slurm-env",
+    "variables SLURM_JOB_ID, SLURM_STEP_NODELIST, SLURM_NTASKS, SLURM_PROCID and SLURM_LOCALID, with --slurm-env; "
+    "JAX_LOCAL_DEVICE_IDS too, where one process has several accelerators",
     NULL,
 };
 

@@ -25,15 +25,15 @@ int64_t slots_of(struct str text, const struct job_task *task)
 void slots_check(const struct place *at, const char *arg, struct str text, struct problems *ps)
 {
     if (!slots_is_valid(text))
-        problem_error(ps, at, "argument %s: bad value \"%.*s\": auto or a number from 1 to %d", arg, STR_ARG(text),
-                      SLOTS_MAX);
+        problem_error(ps, at, "plugin %.*s: argument %s: bad value \"%.*s\" (must be auto or a number from 1 to %d)",
+                      STR_ARG(at->key), arg, STR_ARG(text), SLOTS_MAX);
 }
 
 void timeout_check(const struct place *at, const char *arg, int64_t timeout_s, struct problems *ps)
 {
     if (timeout_s < 0 || timeout_s > WAIT_TIMEOUT_MAX_S)
-        problem_error(ps, at, "argument %s: bad value \"%lld\": seconds from 0 to %d", arg, (long long)timeout_s,
-                      WAIT_TIMEOUT_MAX_S);
+        problem_error(ps, at, "plugin %.*s: argument %s: bad value \"%lld\" (must be seconds, 0 to %d)",
+                      STR_ARG(at->key), arg, (long long)timeout_s, WAIT_TIMEOUT_MAX_S);
 }
 
 void pod_set_env(struct plugin_call *call, struct pod_draft *pod, enum pod_containers which, const char *name,

@@ -79,7 +79,7 @@ static const struct launcher {
       { { "I_MPI_HYDRA_HOST_FILE", VALUE_HOSTFILE },
         { "I_MPI_PERHOST", VALUE_SLOTS },
         { "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", VALUE_SSH_ARGS } } },
-    { ":", { { "HYDRA_HOST_FILE", VALUE_HOSTFILE }, { "HYDRA_LAUNCH_EXTRA_ARGS", VALUE_SSH_ARGS } } },
+    { ":", { { "HYDRA_HOST_FILE", VALUE_HOSTFILE }, { "HYDRA_LAUNCHER_EXTRA_ARGS", VALUE_SSH_ARGS } } },
 };
 _Static_assert(ARRAY_LEN(launchers) == ARRAY_LEN(impl_names) - 1, "a launcher for each implementation");
 
@@ -172,16 +172,17 @@ static void mpi_check(struct plugin_call *call, const struct place *at, struct p
     slots_check(at, "slots", args->slots, ps);
     timeout_check(at, "wait-timeout", args->wait_timeout, ps);
     if (!str_starts(args->hostfile, STR("/")))
-        problem_error(ps, at, "argument hostfile: bad value \"%.*s\": must be an absolute path",
+        problem_error(ps, at, "plugin mpi: argument hostfile: bad value \"%.*s\" (must be an absolute path)",
                       STR_ARG(args->hostfile));
     if (!state.hosts_fit)
         problem_warn(ps, at,
-                     "MPI_HOST is left out: it would be over %d KiB, and no container starts with a variable of that "
+                     "plugin mpi: MPI_HOST is left out: it would be over %d KiB, and no container starts with a "
+                     "variable of that "
                      "size. The launcher reads %.*s instead",
                      ENV_TEXT_MAX / 1024, STR_ARG(args->hostfile));
     if (args->port == 22 && has_host_network(call->job) && !plugin_set_given(call->set, "ssh", "ssh-port"))
         problem_warn(ps, at,
-                     "with hostNetwork, port 22 is usually taken by the node itself: give --port another "
+                     "plugin mpi: with hostNetwork, port 22 is usually taken by the node itself: give --port another "
                      "number and start sshd on it, and keep pods apart with --exclusive-nodes");
 }
 
@@ -260,15 +261,6 @@ static void add_launcher(struct plugin_call *call, struct pod_draft *pod)
 
     for (const struct launcher_env *env = launcher_of(args->impl)->env; env->name; env++)
         pod_set_env(call, pod, POD_ALL, env->name, values[env->value], !args->override);
-}
-
-static struct json *need_member(struct plugin_call *call, struct json *j, const char *key, enum json_type type)
-{
-    struct json *member = json_get(j, key);
-
-    if (!json_is(j, JSON_OBJECT) || (member && member->type != JSON_NULL))
-        return json_is(member, type) ? member : NULL;
-    return json_set(j, key, type == JSON_ARRAY ? mk_array(call) : mk_object(call));
 }
 
 /* B25: no two pods of the job on one node. */

@@ -197,11 +197,12 @@ struct plugin_set *plugin_set_new(struct arena *a, const struct job *job, const 
         set->world = *world;
     set->hosts = arena_array(a, struct task_hosts, job->spec.tasks.n);
     set->use = arena_array(a, struct plugin_use, n_job_plugins);
-    if (problems_error_below(ps, &plugins)) /* admission has said it */
+    if (plugins.node && plugins.node->type != JSON_OBJECT && plugins.node->type != JSON_NULL) {
+        if (!problems_error_below(ps, &plugins)) /* else admission has said it */
+            problem_error(ps, &plugins, "must be an object of plugin names and argument lists, not %s",
+                          json_type_name(plugins.node->type));
         return set;
-    if (plugins.node && plugins.node->type != JSON_OBJECT && plugins.node->type != JSON_NULL)
-        problem_error(ps, &plugins, "must be an object of plugin names and argument lists, not %s",
-                      json_type_name(plugins.node->type));
+    }
     set_read(set, &plugins, ps);
     if (!tasks_are_readable(&spec, ps) || !size_check(set, &root, ps))
         return set;

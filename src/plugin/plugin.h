@@ -173,7 +173,7 @@ struct json *plugin_set_markers(const struct plugin_set *set, struct arena *a);
 /* ---- for the command `plugins` ---- */
 
 /* Name, type, default and text of each argument, from the tables that parse them. The type is "true|false", "number",
- * "port", "text", "list", or the allowed values "a|b"; valid until the next call. */
-const char *plugin_arg_type(const struct plugin_arg *arg);
+ * "port", "text", "list", or the allowed values "a|b". */
+struct str plugin_arg_type(struct arena *a, const struct plugin_arg *arg);
 
 #endif

@@ -68,8 +68,7 @@ struct json *mk_job_selector(struct plugin_call *call)
     return labels;
 }
 
-/* The member as a list or an object, made with the mark if it is missing; NULL if the template has something else. */
-static struct json *need(struct plugin_call *call, struct json *j, const char *key, enum json_type type)
+struct json *need_member(struct plugin_call *call, struct json *j, const char *key, enum json_type type)
 {
     struct json *m = json_get(j, key);
 
@@ -121,66 +120,24 @@ struct json *pod_container_next(const struct pod_draft *pod, enum pod_containers
     return !after || is_last_init ? skip_to_object(json_first(main_ones)) : NULL;
 }
 
-struct json *pod_container_by_name(const struct pod_draft *pod, enum pod_containers which, struct str name)
-{
-    POD_FOREACH_CONTAINER(c, pod, which)
-        if (str_eq(json_member_text(c, "name"), name))
-            return c;
-    return NULL;
-}
-
-size_t pod_container_count(const struct pod_draft *pod, enum pod_containers which)
-{
-    size_t n = 0;
-
-    POD_FOREACH_CONTAINER(c, pod, which)
-        n++;
-    return n;
-}
-
 /* ---- environment ---- */
 
-/* Put { name, <key>: value } where the variable of that name stands, or at the end. */
-static bool env_put(struct plugin_call *call, struct json *container, struct str name, const char *key,
-                    struct json *value, bool keep_user)
+bool container_set_env(struct plugin_call *call, struct json *container, const char *name, struct str value,
+                       bool keep_user)
 {
-    struct json *env = need(call, container, "env", JSON_ARRAY), *old = find_by(env, "name", name), *entry;
+    struct json *env = need_member(call, container, "env", JSON_ARRAY), *old = find_by(env, "name", str_of(name)),
+                *entry;
 
     if (!env || (old && keep_user))
         return false;
     entry = mk_object(call);
-    json_set(entry, "name", mk_str(call, name));
-    json_set(entry, key, value);
+    json_set(entry, "name", mk_str(call, str_of(name)));
+    json_set(entry, "value", mk_str(call, value));
     if (old)
         json_replace(env, old, entry);
     else
         json_push(env, entry);
     return true;
-}
-
-bool container_set_env(struct plugin_call *call, struct json *container, const char *name, struct str value,
-                       bool keep_user)
-{
-    return env_put(call, container, str_of(name), "value", mk_str(call, value), keep_user);
-}
-
-bool container_set_env_from_config(struct plugin_call *call, struct json *container, struct str name,
-                                   struct str config_map, struct str key, bool keep_user)
-{
-    struct json *from = mk_object(call), *ref = json_set(from, "configMapKeyRef", mk_object(call));
-
-    json_set(ref, "name", mk_str(call, config_map));
-    json_set(ref, "key", mk_str(call, key));
-    return env_put(call, container, name, "valueFrom", from, keep_user);
-}
-
-bool container_set_env_from_field(struct plugin_call *call, struct json *container, const char *name,
-                                  const char *field_path, bool keep_user)
-{
-    struct json *from = mk_object(call), *ref = json_set(from, "fieldRef", mk_object(call));
-
-    json_set(ref, "fieldPath", mk_str(call, str_of(field_path)));
-    return env_put(call, container, str_of(name), "valueFrom", from, keep_user);
 }
 
 struct str container_env(const struct json *container, const char *name)
@@ -192,7 +149,7 @@ struct str container_env(const struct json *container, const char *name)
 
 void container_open_port(struct plugin_call *call, struct json *container, const char *name, int64_t port)
 {
-    struct json *ports = need(call, container, "ports", JSON_ARRAY), *entry;
+    struct json *ports = need_member(call, container, "ports", JSON_ARRAY), *entry;
 
     if (!ports)
         return;
@@ -206,7 +163,7 @@ void container_open_port(struct plugin_call *call, struct json *container, const
     json_push(ports, entry);
 }
 
-static struct str path_clean(struct str path)
+struct str path_clean(struct str path)
 {
     while (path.n > 1 && path.p[path.n - 1] == '/')
         path.n--;
@@ -216,7 +173,7 @@ static struct str path_clean(struct str path)
 void container_mount(struct plugin_call *call, struct json *container, struct str volume, struct str path,
                      const char *sub_path)
 {
-    struct json *mounts = need(call, container, "volumeMounts", JSON_ARRAY), *entry;
+    struct json *mounts = need_member(call, container, "volumeMounts", JSON_ARRAY), *entry;
 
     if (!mounts)
         return;
@@ -229,6 +186,14 @@ void container_mount(struct plugin_call *call, struct json *container, struct st
     if (sub_path)
         json_set(entry, "subPath", mk_str(call, str_of(sub_path)));
     json_push(mounts, entry);
+}
+
+void container_copy_member(struct plugin_call *call, struct json *to, const struct json *from, const char *key)
+{
+    const struct json *value = json_get(from, key);
+
+    if (value)
+        json_set(to, key, json_mark(json_copy(call->arena, value), call->mark));
 }
 
 void container_set_shell(struct plugin_call *call, struct json *container, struct str script)
@@ -263,7 +228,7 @@ void pod_open_port(struct plugin_call *call, struct pod_draft *pod, enum pod_con
 
 struct json *pod_add_volume(struct plugin_call *call, struct pod_draft *pod, struct str name)
 {
-    struct json *volumes = need(call, pod->spec, "volumes", JSON_ARRAY), *volume;
+    struct json *volumes = need_member(call, pod->spec, "volumes", JSON_ARRAY), *volume;
 
     if (!volumes || find_by(volumes, "name", name))
         return NULL;
@@ -274,7 +239,7 @@ struct json *pod_add_volume(struct plugin_call *call, struct pod_draft *pod, str
 
 struct json *pod_add_init_container(struct plugin_call *call, struct pod_draft *pod, struct str name)
 {
-    struct json *list = need(call, pod->spec, "initContainers", JSON_ARRAY), *container;
+    struct json *list = need_member(call, pod->spec, "initContainers", JSON_ARRAY), *container;
 
     if (!list || find_by(list, "name", name))
         return NULL;
@@ -291,7 +256,7 @@ void pod_default_text(struct plugin_call *call, struct pod_draft *pod, const cha
 
 void pod_set_annotation(struct plugin_call *call, struct pod_draft *pod, const char *key, struct str value)
 {
-    struct json *annotations = need(call, pod->meta, "annotations", JSON_OBJECT);
+    struct json *annotations = need_member(call, pod->meta, "annotations", JSON_OBJECT);
 
     if (annotations)
         json_set(annotations, key, mk_str(call, value));

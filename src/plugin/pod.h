@@ -11,17 +11,10 @@ enum pod_containers { POD_MAIN = 1, POD_INIT = 2, POD_ALL = 3 };
     for (struct json *c = pod_container_next((pod), (which), NULL); c; c = pod_container_next((pod), (which), c))
 struct json *pod_container_next(const struct pod_draft *pod, enum pod_containers which, const struct json *after);
 
-struct json *pod_container_by_name(const struct pod_draft *pod, enum pod_containers which, struct str name);
-size_t pod_container_count(const struct pod_draft *pod, enum pod_containers which);
-
 /* plugins.md 1.5: a variable of that name is replaced where it stands, so the plugin's value wins without a double
  * entry; 'keep_user' leaves it alone instead. Returns false when it was left alone. */
 bool container_set_env(struct plugin_call *call, struct json *container, const char *name, struct str value,
                        bool keep_user);
-bool container_set_env_from_config(struct plugin_call *call, struct json *container, struct str name,
-                                   struct str config_map, struct str key, bool keep_user);
-bool container_set_env_from_field(struct plugin_call *call, struct json *container, const char *name,
-                                  const char *field_path, bool keep_user);
 /* Value of a plain variable (the last of that name); empty if missing or valueFrom. */
 struct str container_env(const struct json *container, const char *name);
 
@@ -31,6 +24,9 @@ void container_open_port(struct plugin_call *call, struct json *container, const
 /* Append a mount; 'sub_path' may be NULL. An existing mount of that path is left alone (the user's wins). */
 void container_mount(struct plugin_call *call, struct json *container, struct str volume, struct str path,
                      const char *sub_path);
+
+/* Give it what another container has there, if it has anything. */
+void container_copy_member(struct plugin_call *call, struct json *to, const struct json *from, const char *key);
 
 /* Replace the command by [ "sh", "-c", script ]. */
 void container_set_shell(struct plugin_call *call, struct json *container, struct str script);
@@ -55,6 +51,12 @@ void pod_open_port(struct plugin_call *call, struct pod_draft *pod, enum pod_con
 
 /* Whole accelerators in the limits of the task's first container, at least 1 (nproc-per-node=auto). */
 int64_t task_accelerators(const struct job_task *task);
+
+/* The member of an object as a list or an object, made if it is missing or null; NULL if it is something else. */
+struct json *need_member(struct plugin_call *call, struct json *j, const char *key, enum json_type type);
+
+/* A path without slashes at the end. */
+struct str path_clean(struct str path);
 
 /* New nodes with the mark on them. */
 struct json *mk_str(struct plugin_call *call, struct str text);

@@ -100,17 +100,19 @@ static void check_words(struct plugin_call *call, const struct place *at, struct
     if (!str_empty(args->nproc))
         slots_check(at, "nproc-per-node", args->nproc, ps);
     if (args->max_restarts < 0)
-        problem_error(ps, at, "argument max-restarts: bad value \"%lld\"", (long long)args->max_restarts);
+        problem_error(ps, at, "plugin pytorch: argument max-restarts: bad value \"%lld\" (must not be negative)",
+                      (long long)args->max_restarts);
     if (str_empty(args->elastic))
         return;
     if (elastic_range(args->elastic, &low, &high) < 0)
-        problem_error(ps, at, "argument elastic: bad value \"%.*s\": min:max nodes, such as 2:4",
+        problem_error(ps, at,
+                      "plugin pytorch: argument elastic: bad value \"%.*s\" (must be min:max nodes, such as 2:4)",
                       STR_ARG(args->elastic));
     else if (low > (int64_t)master_count(call) + worker_count(call))
-        problem_warn(ps, at, "argument elastic: at least %lld nodes are wanted, but the job has %u", (long long)low,
-                     master_count(call) + worker_count(call));
+        problem_warn(ps, at, "plugin pytorch: argument elastic: at least %lld nodes are wanted, but the job has %u",
+                     (long long)low, master_count(call) + worker_count(call));
     if (args->rdzv_port == args->port)
-        problem_warn(ps, at, "arguments port and rdzv-port are both %lld", (long long)args->port);
+        problem_warn(ps, at, "plugin pytorch: arguments port and rdzv-port are both %lld", (long long)args->port);
 }
 
 static void torch_check(struct plugin_call *call, const struct place *at, struct problems *ps)
@@ -119,14 +121,16 @@ static void torch_check(struct plugin_call *call, const struct place *at, struct
 
     check_words(call, at, ps);
     if (!master_task(call))
-        problem_warn(ps, at,
-                     "there is no task %.*s for the master: the plugin adds nothing. Name it by --master=, or "
-                     "give an empty --master= to make worker 0 the master",
-                     STR_ARG(str_empty(args->master) ? args->worker : args->master));
+        problem_warn(
+            ps, at,
+            "plugin pytorch: there is no task %.*s for the master: the plugin adds nothing. Name it by --master=, or "
+            "give an empty --master= to make worker 0 the master",
+            STR_ARG(str_empty(args->master) ? args->worker : args->master));
     else if (str_eq(args->master, args->worker))
-        problem_error(ps, at, "task %.*s is given two roles, master and worker", STR_ARG(args->master));
+        problem_error(ps, at, "plugin pytorch: task %.*s is given two roles, master and worker", STR_ARG(args->master));
     else if (!task_pods(master_task(call)))
-        problem_warn(ps, at, "task %.*s has no pods: nobody will answer as master", STR_ARG(master_task(call)->name));
+        problem_warn(ps, at, "plugin pytorch: task %.*s has no pods: nobody will answer as master",
+                     STR_ARG(master_task(call)->name));
 }
 
 static int torch_prepare(struct plugin_call *call, struct err *e)

@@ -107,14 +107,14 @@ static void check_ports(const struct ray_args *args, const struct place *at, str
     for (size_t i = 1; i < RAY_PORTS; i++)
         for (size_t k = 0; k < i; k++)
             if (ports[i].number == ports[k].number)
-                problem_error(ps, at, "ports %s and %s are both %lld", ports[k].name, ports[i].name,
+                problem_error(ps, at, "plugin ray: ports %s and %s are both %lld", ports[k].name, ports[i].name,
                               (long long)ports[i].number);
 }
 
 static void check_container(const struct job_task *task, struct str name, const struct place *at, struct problems *ps)
 {
     if (task && !template_container(task, name))
-        problem_warn(ps, at, "task %.*s has no container %.*s, so Ray is started in none of its containers",
+        problem_warn(ps, at, "plugin ray: task %.*s has no container %.*s, so Ray is started in none of its containers",
                      STR_ARG(task->name), STR_ARG(name));
 }
 
@@ -127,13 +127,16 @@ static void check_mode(struct plugin_call *call, const struct job_task *head, co
     if (mode_is(args, "start"))
         return;
     if (!str_empty(args->submit))
-        problem_error(ps, at, "argument submit: only with --mode=start; with --mode=%.*s the head runs its own command",
-                      STR_ARG(args->mode));
+        problem_error(
+            ps, at,
+            "plugin ray: argument submit: only with --mode=start; with --mode=%.*s the head runs its own command",
+            STR_ARG(args->mode));
     if (container && !json_count(json_get(container, "command")))
-        problem_error(ps, at,
-                      "argument mode: %.*s needs a command in container %.*s of task %.*s, because the entrypoint of "
-                      "the image cannot be known",
-                      STR_ARG(args->mode), STR_ARG(json_member_text(container, "name")), STR_ARG(head->name));
+        problem_error(
+            ps, at,
+            "plugin ray: argument mode: %.*s needs a command in container %.*s of task %.*s, because the entrypoint of "
+            "the image cannot be known",
+            STR_ARG(args->mode), STR_ARG(json_member_text(container, "name")), STR_ARG(head->name));
 }
 
 static void ray_check(struct plugin_call *call, const struct place *at, struct problems *ps)
@@ -144,13 +147,13 @@ static void ray_check(struct plugin_call *call, const struct place *at, struct p
     int64_t n;
 
     if (!head)
-        problem_error(ps, at, "job %.*s doesn't have head task %.*s", STR_ARG(call->job->meta.name),
+        problem_error(ps, at, "plugin ray: job %.*s doesn't have head task %.*s", STR_ARG(call->job->meta.name),
                       STR_ARG(args->head));
     else if (head == worker)
-        problem_error(ps, at, "task %.*s is given two roles, head and worker", STR_ARG(head->name));
+        problem_error(ps, at, "plugin ray: task %.*s is given two roles, head and worker", STR_ARG(head->name));
     if (head && task_pods(head) > 1)
-        problem_error(ps, at, "task %.*s has %d replicas, but a Ray cluster has one head", STR_ARG(head->name),
-                      head->replicas);
+        problem_error(ps, at, "plugin ray: task %.*s has %d replicas, but a Ray cluster has one head",
+                      STR_ARG(head->name), head->replicas);
     check_ports(args, at, ps);
     check_container(head, args->head_container, at, ps);
     check_container(worker, args->worker_container, at, ps);
@@ -158,7 +161,8 @@ static void ray_check(struct plugin_call *call, const struct place *at, struct p
     timeout_check(at, "wait-timeout", args->wait_timeout, ps);
     if (!str_empty(args->num_gpus) && !str_eq(args->num_gpus, STR("auto")) &&
         (str_to_i64(args->num_gpus, &n) < 0 || n < 0))
-        problem_error(ps, at, "argument num-gpus: bad value \"%.*s\": auto or a number", STR_ARG(args->num_gpus));
+        problem_error(ps, at, "plugin ray: argument num-gpus: bad value \"%.*s\" (must be auto or a number)",
+                      STR_ARG(args->num_gpus));
 }
 
 static int ray_prepare(struct plugin_call *call, struct err *e)

@@ -3,6 +3,7 @@
 
 #include "api/name.h"
 #include "base/util.h"
+#include "plugin/pod.h"
 
 /* Names made from the job's name, and by which plugin. The whole must be a DNS label; a Service's (1035) too. */
 static const struct name_rule {
@@ -62,6 +63,64 @@ static void check_hostname(const struct job_task *task, const struct place *task
                      task->replicas, STR_ARG(task->name), STR_ARG(json_text(at.node, STR_NULL)));
 }
 
+/* What svc and ssh mount in every container. */
+struct plugin_mount {
+    const char *plugin;
+    struct str volume, path;
+};
+
+/* The user's mount wins, so the files of the plugin will not be where programs look for them. */
+static void check_mounts(const struct plugin_mount *m, const struct place *pod_spec, const char *list,
+                         struct problems *ps)
+{
+    struct place containers = place_member(pod_spec, list);
+    size_t i = 0;
+
+    JSON_FOREACH(node, json_is(containers.node, JSON_ARRAY) ? containers.node : NULL) {
+        struct place container = place_item(&containers, node, i++), mounts = place_member(&container, "volumeMounts");
+        size_t k = 0;
+
+        JSON_FOREACH(mount, json_is(mounts.node, JSON_ARRAY) ? mounts.node : NULL) {
+            struct place at = place_item(&mounts, mount, k++), path = place_member(&at, "mountPath");
+
+            if (str_eq(path_clean(json_text(path.node, STR_NULL)), path_clean(m->path)))
+                problem_warn(ps, &path, "plugin %s uses this directory too; this mount wins, and its files are missing",
+                             m->plugin);
+        }
+    }
+}
+
+/* Upstream adds a second volume of that name, and the API server refuses every pod. */
+static void check_volumes(const struct plugin_mount *m, const struct place *pod_spec, struct problems *ps)
+{
+    struct place volumes = place_member(pod_spec, "volumes");
+    size_t i = 0;
+
+    JSON_FOREACH(volume, json_is(volumes.node, JSON_ARRAY) ? volumes.node : NULL) {
+        struct place at = place_item(&volumes, volume, i++), name = place_member(&at, "name");
+
+        if (str_eq(json_text(name.node, STR_NULL), m->volume))
+            problem_error(ps, &name, "plugin %s adds a volume of this name: choose another", m->plugin);
+    }
+}
+
+static void check_mounted(const struct plugin_set *set, const struct place *task, struct problems *ps)
+{
+    struct place template = place_member(task, "template"), spec = place_member(&template, "spec");
+    struct str job = set->job->meta.name;
+    const struct plugin_mount mounts[] = {
+        { "svc", arena_cat(set->arena, job, STR("-svc")), STR("/etc/volcano") },
+        { "ssh", arena_cat(set->arena, job, STR("-ssh")), plugin_set_text(set, "ssh", "ssh-key-file-path", STR_NULL) },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(mounts); i++)
+        if (plugin_set_args(set, mounts[i].plugin)) {
+            check_volumes(&mounts[i], &spec, ps);
+            check_mounts(&mounts[i], &spec, "initContainers", ps);
+            check_mounts(&mounts[i], &spec, "containers", ps);
+        }
+}
+
 void plugin_rules_check(const struct plugin_set *set, const struct place *job, struct problems *ps)
 {
     struct place spec = place_member(job, "spec"), tasks = place_member(&spec, "tasks");
@@ -80,5 +139,6 @@ void plugin_rules_check(const struct plugin_set *set, const struct place *job, s
         if (has_svc && has_name && !problems_error_below(ps, &name))
             check_pod_name(set, task, &name, ps);
         check_hostname(task, &at, ps);
+        check_mounted(set, &at, ps);
     }
 }

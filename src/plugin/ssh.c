@@ -79,13 +79,6 @@ struct ssh_state {
 
 /* ---- arguments ---- */
 
-static struct str path_clean(struct str path)
-{
-    while (path.n > 1 && path.p[path.n - 1] == '/')
-        path.n--;
-    return path;
-}
-
 /* "0600", "600" or "0o600". */
 static int mode_parse(struct str text, int64_t *ret)
 {
@@ -223,7 +216,8 @@ static void check_template(struct plugin_call *call, const struct job_task *task
                      "plugin ssh: task \"%.*s\" has fsGroup, which opens the private key to its group, and ssh refuses "
                      "such a key; add --ssh-copy",
                      STR_ARG(task->name));
-    if (port_of(call) == PORT_SSH && json_bool(json_get(spec, "hostNetwork"), false))
+    if (port_of(call) == PORT_SSH && json_bool(json_get(spec, "hostNetwork"), false) &&
+        !plugin_set_args(call->set, "mpi")) /* which has said it */
         problem_warn(ps, at,
                      "plugin ssh: task \"%.*s\" uses the network of the node, where port 22 is usually taken; choose "
                      "another with --ssh-port",
@@ -466,12 +460,8 @@ static void add_copy_container(struct plugin_call *call, struct pod_draft *pod)
 
     if (!copy)
         return;
-    for (size_t i = 0; i < ARRAY_LEN(same_as_first); i++) {
-        const struct json *value = json_get(first, same_as_first[i]);
-
-        if (value)
-            json_set(copy, same_as_first[i], json_mark(json_copy(call->arena, value), call->mark));
-    }
+    for (size_t i = 0; i < ARRAY_LEN(same_as_first); i++)
+        container_copy_member(call, copy, first, same_as_first[i]);
     container_set_shell(call, copy, str_of(copy_script));
     container_mount(call, copy, s->secret, STR("/volcano/keys"), NULL);
     container_mount(call, copy, str_of(copy_volume), STR("/volcano/home"), NULL);

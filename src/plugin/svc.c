@@ -52,13 +52,14 @@ struct svc_key { /* one key of the ConfigMaps */
     struct str name, text;
     size_t map; /* which of them holds it */
     size_t seq; /* order of adding: the last of equal names wins */
+    size_t env; /* the variable that refers to it: 1 + its position in svc_state.env; 0: none */
 };
 
 struct svc_state {
     VEC(struct svc_key) keys; /* by name */
     size_t n_maps;
     bool has_executable;
-    struct json *env; /* the entries all containers get; copied into each */
+    VEC(struct json *) env; /* the entries all containers get; copied into each */
 };
 
 /* ---- names ---- */
@@ -103,7 +104,7 @@ static bool hosts_fit_env(const struct task_hosts *hosts)
 
 static void key_add(struct plugin_call *call, struct svc_state *s, struct str name, struct str text)
 {
-    *vec_push(call->arena, &s->keys) = (struct svc_key){ name, text, 0, s->keys.n };
+    *vec_push(call->arena, &s->keys) = (struct svc_key){ name, text, 0, s->keys.n, 0 };
 }
 
 static size_t keys_bytes(const struct svc_state *s)
@@ -214,7 +215,8 @@ static int keys_split(struct plugin_call *call, struct svc_state *s, struct err 
     return 0;
 }
 
-static const struct svc_key *key_find(const struct svc_state *s, struct str name)
+/* NULL if there is no such key. */
+static struct svc_key *key_find(const struct svc_state *s, struct str name)
 {
     size_t lo = 0, hi = s->keys.n;
 
@@ -226,19 +228,22 @@ static const struct svc_key *key_find(const struct svc_state *s, struct str name
         else
             hi = mid;
     }
-    return &s->keys.v[lo]; /* it is there: svc_prepare() added it */
+    return lo < s->keys.n && str_eq(s->keys.v[lo].name, name) ? &s->keys.v[lo] : NULL;
 }
 
 /* { name, valueFrom: { configMapKeyRef: { name: <ConfigMap>, key: name } } } */
 static void env_add(struct plugin_call *call, struct svc_state *s, struct str name)
 {
-    struct json *entry = json_push(s->env, mk_object(call)), *from, *ref;
+    struct svc_key *key = key_find(s, name); /* it is there: svc_prepare() added it */
+    struct json *entry = mk_object(call), *from, *ref;
 
     json_set(entry, "name", mk_str(call, name));
     from = json_set(entry, "valueFrom", mk_object(call));
     ref = json_set(from, "configMapKeyRef", mk_object(call));
-    json_set(ref, "name", mk_str(call, map_name(call, key_find(s, name)->map)));
+    json_set(ref, "name", mk_str(call, map_name(call, key->map)));
     json_set(ref, "key", mk_str(call, name));
+    *vec_push(call->arena, &s->env) = entry;
+    key->env = s->env.n;
 }
 
 /* The variables are the same for all containers of all pods: make them once. */
@@ -246,7 +251,6 @@ static void env_build(struct plugin_call *call, struct svc_state *s)
 {
     const struct svc_args *args = call->args;
 
-    s->env = mk_array(call);
     for (size_t i = 0; args->inject_hosts && i < call->job->spec.tasks.n; i++) {
         struct str task = call->job->spec.tasks.v[i].name;
 
@@ -456,36 +460,28 @@ static int svc_objects(struct plugin_call *call, struct plugin_objects *out, str
 
 /* ---- pods ---- */
 
-static bool env_has_vc(const struct json *container)
-{
-    JSON_FOREACH(entry, json_get(container, "env"))
-        if (str_starts(json_member_text(entry, "name"), STR("VC_")))
-            return true;
-    return false;
-}
-
+/* What the template sets itself is replaced where it stands (or left alone, if that is wished); the rest follows. */
 static void add_env(struct plugin_call *call, const struct svc_state *s, struct json *container)
 {
     const struct svc_args *args = call->args;
-    struct json *env = json_get(container, "env");
+    struct json *env = s->env.n ? need_member(call, container, "env", JSON_ARRAY) : NULL, *next;
+    bool *is_there = arena_array(call->arena, bool, s->env.n + 1);
 
-    if (!json_count(s->env))
+    if (!env)
         return;
-    if (json_is(env, JSON_ARRAY) && env_has_vc(container)) { /* look at each name; slow with thousands of tasks */
-        JSON_FOREACH(entry, s->env) {
-            struct json *ref = json_find(entry, "valueFrom", "configMapKeyRef", NULL);
-            struct str key = json_member_text(ref, "key");
+    for (struct json *old = json_first(env); old; old = next) {
+        const struct svc_key *key = key_find(s, json_member_text(old, "name"));
 
-            container_set_env_from_config(call, container, key, json_member_text(ref, "name"), key,
-                                          args->keep_user_env);
-        }
-        return;
+        next = old->next;
+        if (!key || !key->env)
+            continue;
+        is_there[key->env - 1] = true;
+        if (!args->keep_user_env)
+            json_replace(env, old, json_copy(call->arena, s->env.v[key->env - 1]));
     }
-    if (!env || env->type == JSON_NULL)
-        env = json_set(container, "env", mk_array(call));
-    JSON_FOREACH(entry, s->env)
-        if (env->type == JSON_ARRAY)
-            json_push(env, json_copy(call->arena, entry));
+    for (size_t i = 0; i < s->env.n; i++)
+        if (!is_there[i])
+            json_push(env, json_copy(call->arena, s->env.v[i]));
 }
 
 static void add_volume(struct plugin_call *call, const struct svc_state *s, struct pod_draft *pod)

@@ -133,8 +133,8 @@ static void check_roles(struct plugin_call *call, const struct place *at, struct
 
         for (size_t q = 0; q < r; q++)
             if (str_eq(task, role_task(call->args, q)) && job_task_by_name(call->job, task, NULL))
-                problem_error(ps, at, "task %.*s is given two roles, %s and %s", STR_ARG(task), tf_roles[q].name,
-                              tf_roles[r].name);
+                problem_error(ps, at, "plugin tensorflow: task %.*s is given two roles, %s and %s", STR_ARG(task),
+                              tf_roles[q].name, tf_roles[r].name);
     }
 }
 
@@ -155,12 +155,15 @@ static void tf_check(struct plugin_call *call, const struct place *at, struct pr
     }
     if (!put_cluster(call, &cluster) || cluster.n + REST > ENV_TEXT_MAX)
         problem_error(ps, at,
-                      "TF_CONFIG for %lld hosts would be over %d KiB, and no container starts with a variable of that "
+                      "plugin tensorflow: TF_CONFIG for %lld hosts would be over %d KiB, and no container starts with "
+                      "a variable of that "
                       "size: use fewer pods or shorter names",
                       (long long)n_hosts, ENV_TEXT_MAX / 1024);
     else if (n_hosts > TF_HOSTS_WARN)
-        problem_warn(ps, at, "TF_CONFIG holds all %lld hosts in every pod (%zu bytes each): expect slow starts",
-                     (long long)n_hosts, cluster.n);
+        problem_warn(
+            ps, at,
+            "plugin tensorflow: TF_CONFIG holds all %lld hosts in every pod (%zu bytes each): expect slow starts",
+            (long long)n_hosts, cluster.n);
 }
 
 /* A task that is no role has its own name as type and is not in the cluster. */

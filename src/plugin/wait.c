@@ -42,9 +42,10 @@ static bool is_tcp(const struct wait_args *args)
 static void check_tcp(const struct wait_args *args, const struct place *at, struct problems *ps)
 {
     if (!args->port)
-        problem_error(ps, at, "argument port: needed with --for=tcp");
+        problem_error(ps, at, "plugin wait: argument port: needed with --for=tcp");
     if (str_empty(args->tasks))
-        problem_error(ps, at, "argument tasks: needed with --for=tcp; tasks that wait for each other never start");
+        problem_error(ps, at,
+                      "plugin wait: argument tasks: needed with --for=tcp; tasks that wait for each other never start");
 }
 
 static void wait_check(struct plugin_call *call, const struct place *at, struct problems *ps)
@@ -54,15 +55,17 @@ static void wait_check(struct plugin_call *call, const struct place *at, struct 
     struct err e = { 0 };
 
     if (rank_order_init(call->arena, call->job, args->tasks, &order, &e) < 0)
-        problem_error(ps, at, "argument tasks: %s", e.text);
+        problem_error(ps, at, "plugin wait: argument tasks: %s", e.text);
     timeout_check(at, "timeout", args->timeout, ps);
     if (args->min < 0 || args->min > PLUGIN_PODS_MAX)
-        problem_error(ps, at, "argument min: bad value \"%lld\"", (long long)args->min);
+        problem_error(ps, at, "plugin wait: argument min: bad value \"%lld\" (must be a number from 0 to %d)",
+                      (long long)args->min, PLUGIN_PODS_MAX);
     if (is_tcp(args))
         check_tcp(args, at, ps);
     else if (call->job->spec.tasks.n > 1 && !plugin_set_flag(call->set, "svc", "publish-not-ready-addresses", false))
         problem_warn(ps, at,
-                     "pods that wait are not ready, and names of such pods are not in DNS: tasks that wait for each "
+                     "plugin wait: pods that wait are not ready, and names of such pods are not in DNS: tasks that "
+                     "wait for each "
                      "other need svc --publish-not-ready-addresses=true");
 }
 

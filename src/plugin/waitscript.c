@@ -149,14 +149,6 @@ struct str wait_script_prefix(struct plugin_call *call, const struct wait_script
     return arena_fmt(call->arena, "(\n%.*s) || exit 1\n", STR_ARG(text));
 }
 
-static void copy_member(struct plugin_call *call, struct json *to, const struct json *from, const char *key)
-{
-    const struct json *value = json_get(from, key);
-
-    if (value)
-        json_set(to, key, json_mark(json_copy(call->arena, value), call->mark));
-}
-
 void pod_add_wait(struct plugin_call *call, struct pod_draft *pod, struct str name, struct str image, struct str script,
                   bool needs_files)
 {
@@ -167,15 +159,15 @@ void pod_add_wait(struct plugin_call *call, struct pod_draft *pod, struct str na
     if (!c)
         return;
     if (own_image) {
-        copy_member(call, c, first, "image");
-        copy_member(call, c, first, "imagePullPolicy");
+        container_copy_member(call, c, first, "image");
+        container_copy_member(call, c, first, "imagePullPolicy");
     } else {
         json_set(c, "image", mk_str(call, image));
     }
     container_set_shell(call, c, script);
     if (own_image) {
-        copy_member(call, c, first, "resources");
-        copy_member(call, c, first, "securityContext");
+        container_copy_member(call, c, first, "resources");
+        container_copy_member(call, c, first, "securityContext");
     }
     if (needs_files)
         container_mount(call, c, arena_fmt(call->arena, "%.*s-svc", STR_ARG(call->job->meta.name)), STR("/etc/volcano"),

@@ -215,9 +215,11 @@ static void test_types(void **state)
 {
     static const char *const want[] = { "true|false", "port", "port", "number", "text", "list", "text", "one|two" };
 
+    autoarena a = { 0 };
+
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(sample_table); i++)
-        assert_string_equal(plugin_arg_type(&sample_table[i]), want[i]);
+        assert_true(str_is(plugin_arg_type(&a, &sample_table[i]), want[i]));
 }
 
 /* Every default in every table can be read by the code that reads arguments, and every row is documented. */

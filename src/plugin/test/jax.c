@@ -1,8 +1,10 @@
 /* jax.c - tests of coordinator address and process ids */
 #include "plugin/test/fixture.h"
 
-#define JAX(args)         QUIET_SVC ", jax: [" args "]"
-#define TWO               TASK("a", "1") TASK("b", "2")
+#define JAX(args) QUIET_SVC ", jax: [" args "]"
+#define TWO       TASK("a", "1") TASK("b", "2")
+#define GPUS                                                                                                           \
+    "- {name: a, replicas: 1, " POD_OF("containers: [{name: c, resources: {limits: {nvidia.com/gpu: 4}}}]") "}\n"
 #define VARS(host, n, id) "JAX_COORDINATOR_ADDRESS=" host ":1234 JAX_NUM_PROCESSES=" n " JAX_PROCESS_ID=" id
 
 static const struct plugin_case jax_cases[] = {
@@ -26,6 +28,11 @@ static const struct plugin_case jax_cases[] = {
                                 "SLURM_PROCID=1 SLURM_LOCALID=0" },
     { "slurm: a list that does not fit", JAX("--slurm-env"), TASK("a", "12000"), "a/7 env:0", "",
       "~ SLURM_STEP_NODELIST=j-a-0.j SLURM_NTASKS=12000 SLURM_PROCID=7 " },
+    { "slurm: one process takes all devices", JAX("--slurm-env"), GPUS, "a/0 env:0", "",
+      "~ SLURM_LOCALID=0 JAX_LOCAL_DEVICE_IDS=0,1,2,3" },
+    { "slurm: each process its own", JAX("'--slurm-env', '--processes-per-node=4'"), GPUS, "a/0 env:0", "",
+      VARS("j-a-0.j", "4", "0") " SLURM_JOB_ID=3700369788 SLURM_STEP_NODELIST=j-a-0.j SLURM_NTASKS=4 SLURM_PROCID=0 "
+                                "SLURM_LOCALID=0" },
     { "user's variable wins", JAX(""),
       "- {name: a, replicas: 1, " POD_OF("containers: [{name: c, env: [{name: JAX_PROCESS_ID, value: x}]}]") "}\n",
       "a/0 env:0", "", "JAX_PROCESS_ID=x JAX_COORDINATOR_ADDRESS=j-a-0.j:1234 JAX_NUM_PROCESSES=1" },

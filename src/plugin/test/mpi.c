@@ -89,18 +89,18 @@ static const struct plugin_case mpi_cases[] = {
       HOSTS
       " I_MPI_HYDRA_HOST_FILE=/h I_MPI_PERHOST=4 I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS=-o ConnectionAttempts=10" },
     { "mpich", MPI("--impl=mpich"), ONE_TWO, "master/0 env:0", "",
-      HOSTS " HYDRA_HOST_FILE=/etc/volcano/hostfile HYDRA_LAUNCH_EXTRA_ARGS=-o ConnectionAttempts=10" },
+      HOSTS " HYDRA_HOST_FILE=/etc/volcano/hostfile HYDRA_LAUNCHER_EXTRA_ARGS=-o ConnectionAttempts=10" },
     { "slots alone bring them", MPI("--slots=3"), ONE_TWO, "master/0 env:0", "", HOSTS " " OMPI("3") },
     { "workers have none", MPI("--slots=3"), ONE_TWO, "worker/0 env:0", "", "" },
     { "user's launcher variable wins", MPI("--impl=mpich"),
       "- {name: master, replicas: 1, " POD_OF(
           "containers: [{name: c, env: [{name: HYDRA_HOST_FILE, value: x}]}]") "}\n" TASK("worker", "2"),
-      "master/0 env:0", "", "HYDRA_HOST_FILE=x " HOSTS " HYDRA_LAUNCH_EXTRA_ARGS=-o ConnectionAttempts=10" },
+      "master/0 env:0", "", "HYDRA_HOST_FILE=x " HOSTS " HYDRA_LAUNCHER_EXTRA_ARGS=-o ConnectionAttempts=10" },
     { "unless overridden", MPI("--impl=mpich, --override"),
       "- {name: master, replicas: 1, " POD_OF(
           "containers: [{name: c, env: [{name: HYDRA_HOST_FILE, value: x}]}]") "}\n" TASK("worker", "2"),
       "master/0 env:0", "",
-      "HYDRA_HOST_FILE=/etc/volcano/hostfile " HOSTS " HYDRA_LAUNCH_EXTRA_ARGS=-o ConnectionAttempts=10" },
+      "HYDRA_HOST_FILE=/etc/volcano/hostfile " HOSTS " HYDRA_LAUNCHER_EXTRA_ARGS=-o ConnectionAttempts=10" },
     { "MPI_HOST too long: the host file", MPI(""), TASK("master", "1") TASK("worker", "8000"), "master/0 env:0", "",
       OMPI("1") },
     { "and a warning", MPI(""), TASK("master", "1") TASK("worker", "8000"), "warning", "", "~MPI_HOST is left out" },

@@ -254,9 +254,6 @@ static void test_container_walk(void **state)
     POD_FOREACH_CONTAINER(c, &pod, POD_MAIN)
         buf_fmt(&got, "%.*s ", STR_ARG(json_member_text(c, "name")));
     assert_string_equal(got.p, "i1 i2 c1 c2 i1 i2 c1 c2 ");
-    assert_int_equal(pod_container_count(&pod, POD_ALL), 4);
-    assert_ptr_equal(pod_container_by_name(&pod, POD_MAIN, STR("c2")), json_at(json_get(pod.spec, "containers"), 2));
-    assert_null(pod_container_by_name(&pod, POD_MAIN, STR("i1")));
 }
 
 static void test_accelerators(void **state)
@@ -311,10 +308,10 @@ static void test_pod_helpers(void **state)
     assert_true(str_empty(container_env(c, "B")));
     assert_false(container_set_env(&call, c, "A", STR("9"), true));
     assert_true(container_set_env(&call, c, "A", STR("9"), false));
-    assert_true(container_set_env_from_field(&call, c, "IP", "status.podIP", false));
+    assert_true(container_set_env(&call, c, "IP", STR("x"), true));
     assert_at(&t, c, "env",
               "[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\",\"valueFrom\":{}},{\"name\":\"A\",\"value\":\"9\"},"
-              "{\"name\":\"IP\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"status.podIP\"}}}]");
+              "{\"name\":\"IP\",\"value\":\"x\"}]");
     container_open_port(&call, c, "q", 1); /* the number is there */
     container_open_port(&call, c, "p", 2); /* the name is taken */
     container_open_port(&call, c, "q", 3);

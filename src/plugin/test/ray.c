@@ -94,7 +94,7 @@ static const struct plugin_case ray_cases[] = {
     { "symmetric: limit", RAY("--mode=symmetric, --wait-timeout=9"), DRIVER, "worker/0 env:0", "",
       "RAY_ADDRESS=j-head-0.j:6379 RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT=9" },
     /* admission */
-    { "no head", RAY("--head=z"), CLUSTER, "error", "", "job j doesn't have head task z" },
+    { "no head", RAY("--head=z"), CLUSTER, "error", "", "~job j doesn't have head task z" },
     { "two heads", RAY(""), RAY_TASK("head", "2", ""), "error", "", "~one head" },
     { "one task, two roles", RAY("--worker=head"), CLUSTER, "error", "", "~two roles" },
     { "equal ports", RAY("--port=8265"), CLUSTER, "error", "", "~ports gcs and dashboard are both 8265" },

@@ -45,7 +45,7 @@ static const struct plugin_case tf_cases[] = {
     { "no port is opened", TF(""), TWO_ROLES, "ps/0", "spec.containers[0].ports", NULL },
     { "forces svc", "tensorflow: []", TWO_ROLES, "ps/0", "spec.subdomain", "j" },
     { "two roles for one task", TF("--chief=worker"), TWO_ROLES, "error", "",
-      "task worker is given two roles, worker and chief" },
+      "~task worker is given two roles, worker and chief" },
     { "equal names without such a task", TF("--chief=z, --ps=z"), TWO_ROLES, "error", "", NULL },
     { "bad port", TF("--port=0"), TWO_ROLES, "error", "", "~bad value \"0\"" },
     { "few hosts: no warning", TF(""), TASK("worker", "500"), "warning", "", NULL },
