@@ -1,1 +1,299 @@
-/* memory.c - */
+/* memory.c - a store that lives as long as the process
+ *
+ * A write builds the new state as a tree in the scratch arena (rules.c), then commits: the next revision, one immutable
+ * object shared by the index and the history, readers and watches.
+ */
+#include "store/store_internal.h"
+
+#include "api/meta.h"
+#include "base/util.h"
+
+#include <assert.h>
+
+enum {
+    HISTORY_DEFAULT = 100000,
+    GENERATED_CHARS = 5,
+    GENERATED_PREFIX = 58, /* of generateName is used, so that the result is a DNS label */
+    GENERATED_TRIES = 8,
+};
+
+size_t store_kind_of(const struct resource_type *type)
+{
+    ptrdiff_t i = type - resource_types;
+
+    assert(i >= 0 && (size_t)i < n_resource_types);
+    return (size_t)i;
+}
+
+struct store *store_new(const struct store_options *opt)
+{
+    struct store *s = xcalloc(1, sizeof(*s));
+    uint64_t secret = map_seed_default(); /* hash order is never seen, so it may differ from run to run */
+
+    assert(opt->clock && n_resource_types <= UINT8_MAX);
+    s->clock = opt->clock;
+    s->history = opt->history ? opt->history : HISTORY_DEFAULT;
+    rand_seed(&s->rand, opt->seed);
+    s->kinds = xcalloc(n_resource_types, sizeof(*s->kinds));
+    for (size_t i = 0; i < n_resource_types; i++)
+        index_init(&s->kinds[i].index, secret);
+    return s;
+}
+
+void store_free(struct store *s)
+{
+    if (!s)
+        return;
+    assert(s->n_watches == 0);
+    history_done(s);
+    for (size_t i = 0; i < n_resource_types; i++)
+        index_done(&s->kinds[i].index);
+    free(s->kinds);
+    arena_done(&s->scratch);
+    free(s);
+}
+
+uint64_t store_revision(const struct store *s)
+{
+    return s->rev;
+}
+
+/* ---- reading ---- */
+
+static struct index *index_of(const struct store *s, const struct resource_type *type)
+{
+    return &s->kinds[store_kind_of(type)].index;
+}
+
+static struct entry *find(const struct store *s, const struct resource_type *type, struct str namespace,
+                          struct str name)
+{
+    return index_find(index_of(s, type), type->scope == SCOPE_CLUSTER ? STR_NULL : namespace, name);
+}
+
+const struct object *store_get(const struct store *s, const struct resource_type *type, struct str namespace,
+                               struct str name)
+{
+    const struct entry *entry = find(s, type, namespace, name);
+
+    return entry ? entry->object : NULL;
+}
+
+void store_list(const struct store *s, const struct resource_type *type, struct str namespace,
+                void (*each)(void *ctx, const struct object *o), void *ctx)
+{
+    index_walk(index_of(s, type), type->scope == SCOPE_CLUSTER ? STR_NULL : namespace, each, ctx);
+}
+
+size_t store_count(const struct store *s, const struct resource_type *type)
+{
+    return map_count(&index_of(s, type)->by_key);
+}
+
+/* ---- committing ---- */
+
+static void give(struct object **ret, const struct object *o)
+{
+    if (ret)
+        *ret = object_ref(o);
+}
+
+static void commit_add(struct store *s, const struct resource_type *type, const struct json *tree, struct object **ret)
+{
+    struct object *o = object_make(type, tree, ++s->rev);
+
+    index_add(index_of(s, type), o);
+    history_add(s, store_kind_of(type), WATCH_ADDED, o);
+    give(ret, o);
+}
+
+static void commit_change(struct store *s, struct entry *entry, const struct json *tree, struct object **ret)
+{
+    struct object *old = entry->object;
+
+    entry->object = object_make(old->type, tree, ++s->rev);
+    history_add(s, store_kind_of(old->type), WATCH_MODIFIED, entry->object);
+    give(ret, entry->object);
+    object_unref(old); /* last: the tree may share its nodes */
+}
+
+/* 'tree' is the last state, with the revision of the delete. */
+static void commit_remove(struct store *s, struct entry *entry, const struct json *tree, struct object **ret)
+{
+    struct object *old = entry->object, *last = object_make(old->type, tree, ++s->rev);
+
+    index_remove(index_of(s, old->type), entry);
+    history_add(s, store_kind_of(old->type), WATCH_DELETED, last);
+    give(ret, last);
+    object_unref(last);
+    object_unref(old);
+}
+
+/* ---- writing ---- */
+
+static int not_found(struct store *s, const struct resource_type *type, struct str name, struct err *e)
+{
+    return err_set(e, ERR_NOT_FOUND, "%.*s \"%.*s\" not found", STR_ARG(rules_resource(&s->scratch, type)),
+                   STR_ARG(name));
+}
+
+static struct arena *scratch(struct store *s)
+{
+    arena_reset(&s->scratch);
+    return &s->scratch;
+}
+
+/* Version 4 of RFC 4122: random but for six bits. */
+static struct str new_uid(struct store *s)
+{
+    unsigned char b[16];
+
+    rand_bytes(&s->rand, b, sizeof(b));
+    b[6] = (b[6] & 0x0f) | 0x40;
+    b[8] = (b[8] & 0x3f) | 0x80;
+    return arena_fmt(&s->scratch, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+                     b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+/* No vowels, and no digits that look like one: no words come out. */
+static struct str generated_name(struct store *s, struct str prefix)
+{
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    char text[GENERATED_CHARS];
+
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = letters[rand_below(&s->rand, sizeof(letters) - 1)];
+    return arena_cat(&s->scratch, str_sub(prefix, 0, GENERATED_PREFIX), (struct str){ text, sizeof(text) });
+}
+
+/* A name for an object that has none yet; the last try stays, free or not. */
+static void name_new(struct store *s, const struct resource_type *type, struct json *tree)
+{
+    struct str prefix = json_member_text(json_get(tree, "metadata"), "generateName"), name = STR_NULL;
+
+    if (object_name(tree).n)
+        return;
+    for (int i = 0; i < GENERATED_TRIES; i++) {
+        name = generated_name(s, prefix);
+        if (!find(s, type, object_namespace(tree), name))
+            break;
+    }
+    rules_set_name(&s->scratch, tree, name);
+}
+
+int store_create(struct store *s, const struct json *body, struct object **ret, struct err *e)
+{
+    struct arena *a = scratch(s);
+    const struct resource_type *type;
+    struct json *tree;
+
+    if (rules_type(body, &type, e) < 0 || rules_create(a, type, body, new_uid(s), clock_now_ms(s->clock), &tree, e) < 0)
+        return -1;
+    name_new(s, type, tree);
+    if (find(s, type, object_namespace(tree), object_name(tree)))
+        return err_set(e, ERR_EXISTS, "%.*s \"%.*s\" already exists", STR_ARG(rules_resource(a, type)),
+                       STR_ARG(object_name(tree)));
+    commit_add(s, type, tree, ret);
+    return 0;
+}
+
+/* 'tree' is what an update leaves; NULL: nothing changes. */
+static void commit_update(struct store *s, struct entry *entry, const struct json *tree, struct object **ret)
+{
+    if (!tree)
+        give(ret, entry->object);
+    else if (rules_is_over(tree))
+        commit_remove(s, entry, tree, ret);
+    else
+        commit_change(s, entry, tree, ret);
+}
+
+int store_update(struct store *s, const struct json *body, enum store_part part, struct object **ret, struct err *e)
+{
+    struct arena *a = scratch(s);
+    const struct resource_type *type;
+    struct entry *entry;
+    struct json *tree;
+
+    if (rules_type(body, &type, e) < 0)
+        return -1;
+    if (!(entry = find(s, type, object_namespace(body), object_name(body))))
+        return not_found(s, type, object_name(body), e);
+    if (rules_update(a, entry->object, body, part, &tree, e) < 0)
+        return -1;
+    commit_update(s, entry, tree, ret);
+    return 0;
+}
+
+/* "" and 0: no precondition. */
+static int check_still(struct store *s, const struct object *o, struct str uid, uint64_t rev, struct err *e)
+{
+    if ((!uid.n || str_eq(uid, o->uid)) && (!rev || rev == o->rev))
+        return 0;
+    return err_set(e, ERR_CONFLICT,
+                   "Operation cannot be fulfilled on %.*s \"%.*s\": precondition failed: it has uid %.*s and resource "
+                   "version %llu",
+                   STR_ARG(rules_resource(&s->scratch, o->type)), STR_ARG(o->name), STR_ARG(o->uid),
+                   (unsigned long long)o->rev);
+}
+
+int store_merge_patch(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
+                      struct str uid, const struct json *patch, struct object **ret, struct err *e)
+{
+    struct arena *a = scratch(s);
+    struct entry *entry = find(s, type, namespace, name);
+    struct json *tree;
+
+    if (!entry)
+        return not_found(s, type, name, e);
+    if (check_still(s, entry->object, uid, 0, e) < 0 || rules_patch(a, entry->object, patch, &tree, e) < 0)
+        return -1;
+    commit_update(s, entry, tree, ret);
+    return 0;
+}
+
+int store_delete(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
+                 const struct store_delete_options *opt, struct object **ret, struct err *e)
+{
+    struct arena *a = scratch(s);
+    struct entry *entry = find(s, type, namespace, name);
+    struct json *tree = NULL;
+
+    if (!entry)
+        return not_found(s, type, name, e);
+    if (check_still(s, entry->object, opt->uid, opt->rev, e) < 0)
+        return -1;
+    switch (rules_delete(a, entry->object, opt, clock_now_ms(s->clock), &tree)) {
+    case DELETE_NOTHING:
+        give(ret, entry->object);
+        break;
+    case DELETE_MARK:
+        commit_change(s, entry, tree, ret);
+        break;
+    case DELETE_REMOVE:
+        commit_remove(s, entry, entry->object->root, ret);
+        break;
+    }
+    return 0;
+}
+
+int store_apply(struct store *s, const struct op *op, struct object **ret, struct err *e)
+{
+    struct store_delete_options opt = { .uid = op->uid, .grace_s = op->grace_s, .propagation = op->propagation };
+
+    switch (op->kind) {
+    case OP_CREATE:
+        return store_create(s, op->body, ret, e);
+    case OP_UPDATE:
+        return store_update(s, op->body, STORE_MAIN, ret, e);
+    case OP_UPDATE_STATUS:
+        return store_update(s, op->body, STORE_STATUS, ret, e);
+    case OP_MERGE_PATCH:
+        return store_merge_patch(s, op->type, op->namespace, op->name, op->uid, op->body, ret, e);
+    case OP_DELETE:
+        return store_delete(s, op->type, op->namespace, op->name, &opt, ret, e);
+    case OP_KIND_MAX:
+        break;
+    }
+    return err_set(e, ERR_INTERNAL, "there is no op %d", (int)op->kind);
+}

@@ -14,9 +14,7 @@ struct object {
     const struct json *root;
     struct str namespace, name, uid; /* inside the tree */
     uint64_t rev;                    /* metadata.resourceVersion */
-    /* private */
-    struct arena arena;
-    unsigned refs;
+    unsigned refs;                   /* private; nodes and text follow the struct in the same allocation */
 };
 
 /* A deep copy of 'tree', text and all, with metadata.resourceVersion set to 'rev'. One reference, the caller's. */

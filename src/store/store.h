@@ -4,13 +4,18 @@
  * immutable and shared: keep one with object_ref(). The store does what the API promises about metadata:
  *
  * - create: uid, creationTimestamp, generation 1, generateName; status is dropped for kinds with a status subresource
- *   unless the type keeps it on create (Node).
+ *   unless the type keeps it on create (Node); a new Pod is Pending. A namespaced object needs its namespace, a
+ *   cluster-scoped one loses it. Names are not checked beyond what a URL needs: that is admission's work.
  * - update: optimistic (ERR_CONFLICT unless the body's resourceVersion is the stored one; none: overwrite), immutable
- *   uid, name, creationTimestamp, deletionTimestamp; generation + 1 when spec changed; a change of nothing is no new
- *   revision. The main resource cannot change status, nor the status part anything else, for kinds with that subresource.
+ *   uid, name, creationTimestamp, deletionTimestamp; generation + 1 when spec changed (anything but metadata, and
+ *   status where that is a subresource) or deletion began; a change of nothing is no new revision. The main resource
+ *   cannot change status, nor the status part anything else, for kinds with that subresource; for others the status
+ *   part is ERR_NOT_FOUND. An object being deleted takes no new finalizer; the update that removes the last one removes
+ *   it, once the grace of a Pod is confirmed.
+ * - generation is counted for the kinds the API server counts it for: all but ConfigMap, Secret, Service, Node, … .
  * - delete: see store_delete.
  *
- * Two implementations pass one suite (test/conformance.c): memory now, a durable one later. Single-threaded.
+ * Two implementations pass one suite (test/conformance*.c): memory now, a durable one later. Single-threaded.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -54,16 +59,17 @@ int store_merge_patch(struct store *s, const struct resource_type *type, struct 
                       struct str uid, const struct json *patch, struct object **ret, struct err *e);
 
 struct store_delete_options {
-    struct str uid;     /* precondition; empty: none */
-    uint64_t rev;       /* precondition; 0: none */
-    int64_t grace_s;    /* -1: Pods: spec.terminationGracePeriodSeconds or 30; others 0 */
+    struct str uid;  /* precondition; empty: none */
+    uint64_t rev;    /* precondition; 0: none */
+    int64_t grace_s; /* -1: Pods: spec.terminationGracePeriodSeconds or 30; others 0 always */
     enum propagation propagation;
 };
 
-/* Ask for the end of an object. With finalizers (its own, or foregroundDeletion/orphan added by the propagation) or, for
- * a Pod that has been bound to a node, with a grace period above 0: deletionTimestamp is set and the object stays until
- * the last finalizer is removed and the grace is confirmed (a delete with grace 0, as a kubelet does). Else it is gone.
- * A second delete may shorten the grace, never lengthen it. ERR_NOT_FOUND, ERR_CONFLICT (preconditions). */
+/* Ask for the end of an object. With finalizers (its own, or foregroundDeletion/orphan added by the propagation) or,
+ * for a Pod that has been bound to a node and has not ended, with a grace period above 0: deletionTimestamp is set (now
+ * and the grace) and the object stays until the last finalizer is removed and the grace is confirmed (a delete with
+ * grace 0, as a kubelet does). Else it is gone. A second delete may shorten the grace, never lengthen it, and changes
+ * nothing else. ERR_NOT_FOUND, ERR_CONFLICT (preconditions). */
 int store_delete(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
                  const struct store_delete_options *opt, struct object **ret, struct err *e);
 
@@ -83,7 +89,8 @@ struct watch_event {
 
 struct watch;
 
-/* Changes of a type after revision 'from' (0: from now). ERR_GONE if they are no longer kept. */
+/* Changes of a type after revision 'from' (0: from now; one that is yet to come: silent until then). ERR_GONE if
+ * changes after 'from', of any type, are no longer kept. */
 int watch_open(struct store *s, const struct resource_type *type, struct str namespace, uint64_t from,
                struct watch **ret, struct err *e);
 void watch_close(struct watch *w); /* NULL is fine */
@@ -92,10 +99,11 @@ void watch_close(struct watch *w); /* NULL is fine */
  * again. */
 int watch_next(struct watch *w, struct watch_event *ret, struct err *e);
 
-/* Ask for a bookmark: once everything up to now was read, watch_next gives one. */
+/* Ask for a bookmark: once everything up to now was read, watch_next gives one. A bookmark of revision R promises that
+ * nothing up to R is still to come, so a new watch may start from R. */
 void watch_want_bookmark(struct watch *w);
 
-/* Forget changes up to 'rev': watches from before answer ERR_GONE. */
+/* Forget changes up to 'rev': new watches from before answer ERR_GONE, and open ones that had some of them to read. */
 void store_compact(struct store *s, uint64_t rev);
 
 #endif

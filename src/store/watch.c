@@ -1,1 +1,197 @@
-/* watch.c - */
+/* watch.c - the changes that are kept, and reading them
+ *
+ * Each type has a ring of its changes, numbered from 0 as they happen. A watch is a number: the next change it has not
+ * read. So a watch never looks at changes of other types, and an idle one costs nothing. How many changes are kept is
+ * counted over all types: the oldest goes first, whatever its type.
+ */
+#include "store/store_internal.h"
+
+#include "base/util.h"
+
+#include <assert.h>
+
+/* ---- keeping ---- */
+
+static struct change *change_at(const struct history *h, uint64_t i)
+{
+    return &h->v[i & (h->cap - 1)];
+}
+
+static void history_grow(struct history *h)
+{
+    struct history old = *h;
+
+    h->cap = old.cap ? old.cap * 2 : 16;
+    h->v = xmalloc(h->cap * sizeof(*h->v));
+    for (uint64_t i = h->first; i < h->end; i++)
+        *change_at(h, i) = *change_at(&old, i);
+    free(old.v);
+}
+
+static void order_grow(struct store *s)
+{
+    size_t cap = s->order_cap ? s->order_cap * 2 : 64;
+    uint8_t *order = xmalloc(cap);
+
+    for (uint64_t rev = s->dropped + 1; rev < s->rev; rev++)
+        order[rev & (cap - 1)] = s->order[rev & (s->order_cap - 1)];
+    free(s->order);
+    s->order = order;
+    s->order_cap = cap;
+}
+
+static void drop_oldest(struct store *s)
+{
+    uint64_t rev = ++s->dropped;
+    struct history *h = &s->kinds[s->order[rev & (s->order_cap - 1)]].history;
+
+    assert(h->first < h->end && change_at(h, h->first)->rev == rev);
+    object_unref(change_at(h, h->first)->object);
+    h->first++;
+}
+
+void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o)
+{
+    struct history *h = &s->kinds[kind].history;
+
+    if (s->rev - s->dropped > s->order_cap)
+        order_grow(s);
+    s->order[s->rev & (s->order_cap - 1)] = (uint8_t)kind;
+    if (h->end - h->first == h->cap)
+        history_grow(h);
+    *change_at(h, h->end++) = (struct change){ what, s->rev, object_ref(o) };
+    if (s->rev - s->dropped > s->history)
+        drop_oldest(s);
+}
+
+void store_compact(struct store *s, uint64_t rev)
+{
+    while (s->dropped < MIN_OF(rev, s->rev))
+        drop_oldest(s);
+}
+
+void history_done(struct store *s)
+{
+    store_compact(s, s->rev);
+    for (size_t i = 0; i < n_resource_types; i++)
+        free(s->kinds[i].history.v);
+    free(s->order);
+}
+
+/* ---- reading ---- */
+
+struct watch {
+    struct store *store;
+    const struct history *history;
+    struct str namespace; /* empty: all */
+    uint64_t at;          /* number of the next change to read */
+    uint64_t from;        /* revisions up to this one are not wanted */
+    bool wants_bookmark;
+    uint64_t bookmark_rev; /* the revision when it was asked for */
+    struct object *held;   /* what was given last */
+    char text[];           /* of the namespace */
+};
+
+/* The number of the first change after 'rev'. */
+static uint64_t history_after(const struct history *h, uint64_t rev)
+{
+    uint64_t low = h->first, high = h->end;
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (change_at(h, middle)->rev <= rev)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int gone(struct err *e, uint64_t wanted, uint64_t dropped)
+{
+    return err_set(e, ERR_GONE, "too old resource version: %llu (%llu is the oldest to watch from)",
+                   (unsigned long long)wanted, (unsigned long long)dropped);
+}
+
+int watch_open(struct store *s, const struct resource_type *type, struct str namespace, uint64_t from,
+               struct watch **ret, struct err *e)
+{
+    const struct history *h = &s->kinds[store_kind_of(type)].history;
+    struct watch *w;
+
+    if (from != 0 && from < s->dropped)
+        return gone(e, from, s->dropped);
+    if (type->scope == SCOPE_CLUSTER)
+    namespace = STR_NULL;
+    if (from == 0)
+        from = s->rev;
+    w = xmalloc(sizeof(*w) + namespace.n);
+    *w = (struct watch){ .store = s, .history = h, .at = history_after(h, from), .from = from };
+    if (namespace.n)
+        memcpy(w->text, namespace.p, namespace.n);
+    w->namespace = (struct str){ w->text, namespace.n };
+    s->n_watches++;
+    *ret = w;
+    return 0;
+}
+
+void watch_close(struct watch *w)
+{
+    if (!w)
+        return;
+    assert(w->store->n_watches > 0);
+    w->store->n_watches--;
+    object_unref(w->held);
+    free(w);
+}
+
+/* The next change that is wanted, not taken yet; NULL if there is none. */
+static const struct change *peek(struct watch *w)
+{
+    for (; w->at < w->history->end; w->at++) {
+        const struct change *change = change_at(w->history, w->at);
+
+        if (change->rev > w->from && (!w->namespace.n || str_eq(change->object->namespace, w->namespace)))
+            return change;
+    }
+    return NULL;
+}
+
+/* A bookmark at R promises that everything up to R was read. It is due when nothing from before the asking is left. */
+static bool take_bookmark(struct watch *w, const struct change *next, struct watch_event *ret)
+{
+    uint64_t rev = next ? next->rev - 1 : w->store->rev;
+
+    if (!w->wants_bookmark || rev < w->bookmark_rev || rev < w->from)
+        return false;
+    w->wants_bookmark = false;
+    *ret = (struct watch_event){ WATCH_BOOKMARK, NULL, rev };
+    return true;
+}
+
+int watch_next(struct watch *w, struct watch_event *ret, struct err *e)
+{
+    const struct change *change;
+
+    object_unref(w->held);
+    w->held = NULL;
+    if (w->at < w->history->first)
+        return gone(e, w->from, w->store->dropped);
+    change = peek(w);
+    if (take_bookmark(w, change, ret))
+        return 1;
+    if (!change)
+        return 0;
+    w->held = object_ref(change->object); /* the change itself may be dropped while the caller looks at it */
+    *ret = (struct watch_event){ change->kind, w->held, change->rev };
+    w->at++;
+    w->from = change->rev;
+    return 1;
+}
+
+void watch_want_bookmark(struct watch *w)
+{
+    w->wants_bookmark = true;
+    w->bookmark_rev = w->store->rev;
+}

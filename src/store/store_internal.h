@@ -1,0 +1,126 @@
+/* store_internal.h - what the files of this folder share: entries and their index, the rules of metadata, the history
+ *
+ * index.c   the objects of one type, found by name and walked in order
+ * rules.c   what the API does to metadata on create, update and delete; pure, a durable store uses it as well
+ * memory.c  the store: rules applied, changes committed
+ * watch.c   the changes kept, and reading them
+ */
+#ifndef STORE_STORE_INTERNAL_H
+#define STORE_STORE_INTERNAL_H
+
+#include "base/map.h"
+#include "base/rand.h"
+#include "store/store.h"
+
+/* ---- index.c ---- */
+
+struct entry { /* a name that has an object; also a node of the tree of its type */
+    struct object *object;
+    struct entry *left, *right;
+    uint64_t priority; /* of a parent: never below that of its children */
+    uint32_t namespace_n, key_n;
+    char key[]; /* "namespace/name"; neither part has a '/' */
+};
+
+struct index {
+    struct map by_key;
+    struct entry *root; /* a treap ordered by namespace and name */
+};
+
+/* Names longer than this are refused, so that a key fits on the stack. */
+enum { STORE_NAME_MAX = 253 };
+
+void index_init(struct index *x, uint64_t seed);
+void index_done(struct index *x); /* drops the references to the objects */
+struct entry *index_find(const struct index *x, struct str namespace, struct str name);
+void index_add(struct index *x, struct object *take);    /* no such name is there */
+void index_remove(struct index *x, struct entry *entry); /* frees the entry, not the object */
+
+/* In order; namespace empty: all. */
+void index_walk(const struct index *x, struct str namespace, void (*each)(void *ctx, const struct object *o),
+                void *ctx);
+
+/* Stops the program if order or balance is broken. For tests. */
+void index_check(const struct index *x);
+
+/* ---- rules.c ---- trees are built in 'a' and share nodes with what they were built from: copy before they go ---- */
+
+struct type_rules {
+    bool has_status;   /* as a subresource */
+    bool keeps_status; /* on create */
+    bool tracks_generation;
+    bool has_grace;          /* Pods */
+    const char *first_phase; /* status.phase of a new object; NULL: no status */
+};
+
+struct type_rules rules_of(const struct resource_type *type);
+
+/* The type of a body, or ERR_INVALID. */
+int rules_type(const struct json *body, const struct resource_type **ret, struct err *e);
+
+/* The object that a create stores, but for its name when that is to be generated: metadata.name is empty then. */
+int rules_create(struct arena *a, const struct resource_type *type, const struct json *body, struct str uid,
+                 int64_t now_ms, struct json **ret, struct err *e);
+void rules_set_name(struct arena *a, struct json *tree, struct str name);
+
+/* What an update of 'old' leaves; NULL in '*ret': nothing changes. */
+int rules_update(struct arena *a, const struct object *old, const struct json *body, enum store_part part,
+                 struct json **ret, struct err *e);
+
+/* The same for a body that a patch made: other answers where it changes what never changes. */
+int rules_patch(struct arena *a, const struct object *old, const struct json *patch, struct json **ret, struct err *e);
+
+/* Is it to go as soon as it is written: being deleted, no finalizers, no grace left? */
+bool rules_is_over(const struct json *tree);
+
+enum delete_answer { DELETE_NOTHING, DELETE_MARK, DELETE_REMOVE };
+
+/* What a delete does to 'old': nothing, '*ret' is written, or it is removed. */
+enum delete_answer rules_delete(struct arena *a, const struct object *old, const struct store_delete_options *opt,
+                                int64_t now_ms, struct json **ret);
+
+/* "pods", "jobs.batch.volcano.sh": for messages. */
+struct str rules_resource(struct arena *a, const struct resource_type *type);
+
+/* ---- watch.c ---- */
+
+struct change {
+    enum watch_kind kind;
+    uint64_t rev;
+    struct object *object; /* a reference */
+};
+
+struct history { /* changes of one type; the i-th ever made is v[i & (cap - 1)], for first <= i < end */
+    struct change *v;
+    size_t cap; /* a power of two, or 0 */
+    uint64_t first, end;
+};
+
+/* A change of revision s->rev, which is new. Takes a reference. Drops the oldest change of the store if there are too
+ * many. */
+void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o);
+void history_done(struct store *s);
+
+/* ---- memory.c ---- */
+
+struct kind { /* a row of resource_types[] */
+    struct index index;
+    struct history history;
+};
+
+struct store {
+    struct clock *clock;
+    struct rand rand;
+    uint64_t rev;     /* of the last change */
+    uint64_t dropped; /* changes up to this revision are no longer kept */
+    size_t history;   /* most changes kept */
+    uint8_t *order;   /* the kind of each kept change: order[rev & (order_cap - 1)] */
+    size_t order_cap;
+    size_t n_watches;
+    struct kind *kinds;
+    struct arena scratch; /* for one write */
+};
+
+size_t store_kind_of(const struct resource_type *type); /* index into kinds */
+
+#endif
