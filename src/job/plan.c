@@ -1,1 +1,57 @@
-/* plan.c - */
+/* plan.c - one step of a job's life */
+#include "job/plan.h"
+
+#include "job/decide.h"
+#include "job/steps.h"
+#include "job/wanted.h"
+
+typedef struct job_outcome (*job_step_f)(struct status_draft *d, int64_t now_ms, struct plan *plan);
+
+static const job_step_f steps[JOB_PHASE_MAX] = {
+    [PHASE_PENDING] = step_active,    [PHASE_RUNNING] = step_active,      [PHASE_RESTARTING] = step_restarting,
+    [PHASE_ABORTING] = step_killing,  [PHASE_ABORTED] = step_killing,     [PHASE_COMPLETING] = step_killing,
+    [PHASE_COMPLETED] = step_killing, [PHASE_TERMINATING] = step_killing, [PHASE_TERMINATED] = step_killing,
+    [PHASE_FAILED] = step_killing,
+};
+
+/* The first write of a job's life: it waits, and what its plugins will make is marked. */
+static void begin(struct status_draft *d, int64_t now_ms, struct plan *plan)
+{
+    status_set_phase(d, PHASE_PENDING, now_ms, NULL, "%s", "");
+    status_count(d);
+    status_send(d, now_ms, plan);
+}
+
+static void mark_objects(struct status_draft *d)
+{
+    struct json *markers;
+
+    if (!d->o->set || !(phase_is_active(d->phase) || d->phase == PHASE_RESTARTING))
+        return;
+    markers = job_markers(d->arena, d->o->job, d->o->set);
+    for (struct json *m = json_first(markers), *next; m; m = next) {
+        next = m->next;
+        json_set_key(d->controlled, json_key(m), json_copy(d->arena, m));
+    }
+}
+
+struct job_outcome job_plan(const struct job_observed *o, int64_t now_ms, struct plan *plan)
+{
+    struct job_outcome nothing = { .objects_are_fine = o->objects_are_fine };
+    struct status_draft d;
+
+    if (!str_empty(o->job->meta.deletion_timestamp)) /* the garbage collector takes it from here */
+        return nothing;
+    status_begin(&d, plan->arena, o);
+    mark_objects(&d);
+    if (d.phase == PHASE_NONE) {
+        begin(&d, now_ms, plan);
+        return nothing;
+    }
+    if (job_decide(&d, now_ms, plan)) { /* durable first; what it means is planned when the status is stored */
+        status_count(&d);
+        status_send(&d, now_ms, plan);
+        return nothing;
+    }
+    return steps[d.phase](&d, now_ms, plan);
+}

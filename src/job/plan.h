@@ -17,13 +17,19 @@
 
 struct podgroup_view {
     bool exists, is_deleting;
-    struct str uid, phase; /* phase: "", Pending, Inqueue, Running, Unknown, Completed */
-    struct json *raw;      /* the object, for comparing what is wanted */
+    struct str uid, phase;                   /* phase: "", Pending, Inqueue, Running, Unknown, Completed */
+    struct json *raw;                        /* the object, for comparing what is wanted */
     struct str condition, condition_message; /* the newest True condition that is not Scheduled; empty: none */
 };
 
 struct command_view {
     struct str name, uid, action;
+};
+
+struct owned_object { /* a ConfigMap, Secret, Service or NetworkPolicy whose controller is this very job */
+    const struct resource_type *type;
+    struct str name, uid;
+    bool is_deleting;
 };
 
 enum queue_state { QUEUE_UNKNOWN, QUEUE_OPEN, QUEUE_CLOSED }; /* unknown: there is no such queue (yet) */
@@ -40,14 +46,22 @@ struct job_observed {
     /* An object of the job's namespace as it is now, or NULL: plugin objects, claims. */
     const struct json *(*find)(void *ctx, const char *kind, struct str name);
     void *find_ctx;
+    const struct owned_object *owned;
+    size_t n_owned;
+    bool objects_are_fine; /* an earlier plan found them in order, and none of them nor the spec has changed since */
     const struct priority_source *priorities;
     uint32_t create_window; /* pods that may be asked for now; the driver's slow start */
+    int64_t status_ms;      /* when the last status write of this job was sent; 0: not by us, or long ago */
     /* The last failed write of this job that is not an ordinary answer, and since when: quota, webhook … */
     struct str trouble;
 };
 
-/* Add to 'plan' what is next for this job. True if the changed pods (pods->to_look) need not be looked at again; the
- * driver then calls pods_looked(). */
-bool job_plan(const struct job_observed *o, int64_t now_ms, struct plan *plan);
+struct job_outcome {
+    bool has_looked;       /* the changed pods (pods->to_look) need not be looked at again: pods_looked() */
+    bool objects_are_fine; /* plugin objects and PodGroup are as wanted: see job_observed */
+};
+
+/* Add to 'plan' what is next for this job. */
+struct job_outcome job_plan(const struct job_observed *o, int64_t now_ms, struct plan *plan);
 
 #endif

@@ -1,1 +1,268 @@
-/* status.c - */
+/* status.c - building the status of a job (job.md 7, with B36, B38, B39, B40) */
+#include "job/status.h"
+
+#include "api/duration.h"
+#include "api/meta.h"
+#include "api/types.h"
+#include "base/clock.h"
+#include "base/util.h"
+
+/* Counters alone are written at most this often: a second, or in a large job a millisecond for each pod up to ten. */
+static int64_t counters_every_ms(const struct job *job)
+{
+    return MAX_OF(1000, MIN_OF(job_total_replicas(job), 10000));
+}
+
+static struct json *timestamp(struct arena *a, int64_t ms)
+{
+    autobuf text = { 0 };
+
+    clock_print(&text, ms);
+    return json_str(a, arena_str(a, buf_view(&text)));
+}
+
+void status_begin(struct status_draft *d, struct arena *a, const struct job_observed *o)
+{
+    const struct job *job = o->job;
+    const struct json *old = json_get(job->raw, "status");
+    struct json *meta;
+
+    *d = (struct status_draft){ .arena = a,
+                                .o = o,
+                                .phase = job_phase_of(job->status.phase),
+                                .version = job->status.version,
+                                .retry_count = job->status.retry_count };
+    d->body = object_new(a, JOB_API_VERSION, JOB_KIND, job->meta.namespace, job->meta.name);
+    meta = json_get(d->body, "metadata");
+    json_add(meta, STR("uid"), json_str(a, job->meta.uid));
+    json_add(meta, STR("resourceVersion"), json_str(a, job->meta.resource_version));
+    d->status = json_add(d->body, STR("status"), json_is(old, JSON_OBJECT) ? json_copy(a, old) : json_object(a));
+    d->controlled = json_need_object(a, d->status, "controlledResources");
+    if (!d->controlled) /* somebody wrote nonsense there */
+        d->controlled = json_set(d->status, "controlledResources", json_object(a));
+    memo_read(a, d->controlled, &d->memo);
+}
+
+/* ---- counters ---- */
+
+static void set_int(struct status_draft *d, struct json *to, const char *key, int64_t v)
+{
+    if (v)
+        json_set(to, key, json_int(d->arena, v));
+    else
+        json_remove(to, key); /* as the API server prints it: zero is left out */
+}
+
+/* In an active phase pods of earlier versions are on their way out and count for nothing; once it is over, what was
+ * kept counts by its phase (B36). */
+static uint32_t count_of(const struct status_draft *d, const struct task_pods *t, enum pod_phase phase)
+{
+    bool with_old = !phase_is_active(d->phase) && d->phase != PHASE_RESTARTING;
+    uint32_t n = t->live[phase] + (with_old ? t->old[phase] : 0);
+
+    if (phase == POD_SUCCEEDED)
+        n = MAX_OF(n, t->n_done); /* B12: a pod that is gone has still succeeded */
+    return n;
+}
+
+static void count_task(struct status_draft *d, size_t pos, struct json *by_task, int64_t totals[POD_PHASE_MAX])
+{
+    const struct task_pods *t = &d->o->pods->tasks[pos];
+    struct json *phases = json_object(d->arena), *entry;
+    bool any = false;
+
+    for (int p = 0; p < POD_PHASE_MAX; p++) {
+        uint32_t n = count_of(d, t, (enum pod_phase)p);
+
+        totals[p] += n;
+        if (n) {
+            json_add(phases, str_of(pod_phase_names[p]), json_int(d->arena, n));
+            any = true;
+        }
+    }
+    if (!any)
+        return;
+    entry = json_add(by_task, d->o->job->spec.tasks.v[pos].name, json_object(d->arena));
+    json_add(entry, STR("phase"), phases);
+}
+
+static void note_bits(struct status_draft *d, const char *what, struct str task, const uint64_t *bits, uint32_t n)
+{
+    struct str key = arena_fmt(d->arena, "pumice-%s-%.*s", what, STR_ARG(task));
+    struct str text = bits ? bits_print(d->arena, bits, n) : STR_NULL;
+
+    if (str_empty(text))
+        json_remove_key(d->controlled, key);
+    else
+        json_set_key(d->controlled, key, json_str(d->arena, text));
+}
+
+/* The bits without those that are to be forgotten. */
+static const uint64_t *remembered(struct status_draft *d, size_t pos, const uint64_t *bits, uint32_t n)
+{
+    size_t words = (n + 63) / 64;
+    uint64_t *copy;
+
+    if (!bits || pos != d->forget_task || d->forget_from >= d->forget_to)
+        return bits;
+    copy = memcpy(arena_alloc(d->arena, words * sizeof(*copy) + 1), bits, words * sizeof(*copy));
+    for (uint32_t i = d->forget_from; i < d->forget_to && i < n; i++)
+        bit_clear(copy, i);
+    return copy;
+}
+
+/* Has a pod succeeded and gone without the stored status knowing? Then that must not wait (B12). */
+static bool is_only_known_by_us(struct status_draft *d, struct str task, const struct task_pods *t)
+{
+    struct str key = arena_fmt(d->arena, "pumice-done-%.*s", STR_ARG(task));
+    const struct json *stored = json_get_str(json_find(d->o->job->raw, "status", "controlledResources", NULL), key);
+
+    if (json_equal(stored, json_get_str(d->controlled, key)))
+        return false;
+    for (size_t w = 0; w < bits_words(t->n); w++)
+        if (t->done[w] & ~t->present[w])
+            return true;
+    return false;
+}
+
+static void note_task(struct status_draft *d, size_t pos)
+{
+    const struct task_pods *t = &d->o->pods->tasks[pos];
+    struct str name = d->o->job->spec.tasks.v[pos].name;
+    bool is_new_version = d->version != d->o->job->status.version;
+
+    note_bits(d, "seen", name, is_new_version ? NULL : remembered(d, pos, t->seen, t->n), t->n);
+    note_bits(d, "done", name, d->forgets_done ? NULL : remembered(d, pos, t->done, t->n), t->n);
+    d->is_urgent |= is_only_known_by_us(d, name, t);
+}
+
+void status_count(struct status_draft *d)
+{
+    const struct job_pods *pods = d->o->pods;
+    struct json *by_task = json_object(d->arena);
+    int64_t totals[POD_PHASE_MAX] = { 0 };
+    static const char *const fields[POD_PHASE_MAX] = { "pending", "running", "succeeded", "failed", "unknown" };
+
+    for (size_t i = 0; i < pods->n_tasks && i < d->o->job->spec.tasks.n; i++) {
+        count_task(d, i, by_task, totals);
+        note_task(d, i);
+    }
+    for (int p = 0; p < POD_PHASE_MAX; p++)
+        set_int(d, d->status, fields[p], totals[p]);
+    set_int(d, d->status, "terminating", pods->n_class[POD_TERMINATING]);
+    set_int(d, d->status, "minAvailable", d->o->job->spec.min_available);
+    if (json_count(by_task))
+        json_set(d->status, "taskStatusCount", by_task);
+    else
+        json_remove(d->status, "taskStatusCount");
+}
+
+/* ---- phase ---- */
+
+static void set_text(struct status_draft *d, struct json *to, const char *key, struct str text)
+{
+    if (str_empty(text))
+        json_remove(to, key);
+    else
+        json_set(to, key, json_str(d->arena, text));
+}
+
+static struct json *state_of(struct status_draft *d)
+{
+    struct json *state = json_need_object(d->arena, d->status, "state");
+
+    return state ? state : json_set(d->status, "state", json_object(d->arena));
+}
+
+/* One entry for each phase, the newest last. */
+static void add_condition(struct status_draft *d, int64_t now_ms)
+{
+    struct json *list = json_need_array(d->arena, d->status, "conditions"), *entry, *next;
+
+    if (!list)
+        list = json_set(d->status, "conditions", json_array(d->arena));
+    for (struct json *c = json_first(list); c; c = next) {
+        next = c->next;
+        if (str_is(json_member_text(c, "status"), job_phase_name(d->phase)))
+            json_unlink(list, c);
+    }
+    entry = json_push(list, json_object(d->arena));
+    json_add(entry, STR("status"), json_str(d->arena, str_of(job_phase_name(d->phase))));
+    json_add(entry, STR("lastTransitionTime"), timestamp(d->arena, now_ms));
+}
+
+/* B39: from the first time it ran, not from its creation. */
+static void note_duration(struct status_draft *d, int64_t now_ms)
+{
+    const struct json *started = json_get(d->controlled, "pumice-started");
+    autobuf text = { 0 };
+    int64_t start_ms;
+
+    if (d->phase == PHASE_RUNNING && !started)
+        json_set(d->controlled, "pumice-started", timestamp(d->arena, now_ms));
+    if (phase_is_active(d->phase) || clock_parse(json_text(started, STR("")), &start_ms, NULL) < 0)
+        return;
+    duration_print(&text, MAX_OF(now_ms / 1000 * 1000 - start_ms, 0) * 1000000);
+    json_set(d->status, "runningDuration", json_str(d->arena, arena_str(d->arena, buf_view(&text))));
+}
+
+/* A new reason is news: it does not wait as counters do. */
+static void explain(struct status_draft *d, const char *reason, const char *fmt, va_list ap)
+{
+    struct json *state = state_of(d);
+    struct str text = fmt ? arena_vfmt(d->arena, fmt, ap) : STR_NULL;
+
+    d->is_urgent |= !str_eq(json_member_text(state, "reason"), str_of(reason));
+    set_text(d, state, "reason", str_of(reason));
+    set_text(d, state, "message", text);
+}
+
+void status_explain(struct status_draft *d, const char *reason, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    explain(d, reason, fmt, ap);
+    va_end(ap);
+}
+
+void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_ms, const char *reason, const char *fmt,
+                      ...)
+{
+    struct json *state = state_of(d);
+    va_list ap;
+
+    va_start(ap, fmt);
+    explain(d, reason, fmt, ap);
+    va_end(ap);
+    if (phase == d->phase)
+        return;
+    d->phase = phase;
+    d->is_urgent = true;
+    json_set(state, "phase", json_str(d->arena, str_of(job_phase_name(phase))));
+    json_set(state, "lastTransitionTime", timestamp(d->arena, now_ms)); /* B38: only when the phase changes */
+    add_condition(d, now_ms);
+    note_duration(d, now_ms);
+}
+
+/* ---- sending ---- */
+
+bool status_send(struct status_draft *d, int64_t now_ms, struct plan *plan)
+{
+    const struct json *old = json_get(d->o->job->raw, "status");
+    int64_t due_ms = d->o->status_ms + counters_every_ms(d->o->job);
+
+    memo_write(d->arena, &d->memo, d->controlled);
+    set_int(d, d->status, "version", d->version);
+    set_int(d, d->status, "retryCount", d->retry_count);
+    if (json_count(d->controlled) == 0)
+        json_remove(d->status, "controlledResources");
+    if (json_equal(old, d->status) || (!old && json_count(d->status) == 0))
+        return false;
+    if (!d->is_urgent && d->o->status_ms && now_ms < due_ms) {
+        plan_wake(plan, due_ms);
+        return false;
+    }
+    plan_update_status(plan, type_by_kind(STR(JOB_API_VERSION), STR(JOB_KIND)), d->body);
+    return true;
+}

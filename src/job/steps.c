@@ -1,1 +1,344 @@
-/* steps.c - */
+/* steps.c - sync and kill (job.md 4 and 5) */
+#include "job/steps.h"
+
+#include "api/meta.h"
+#include "api/types.h"
+#include "base/util.h"
+#include "job/decide.h"
+#include "job/ensure.h"
+#include "job/pod.h"
+
+static const struct resource_type *pod_type(void)
+{
+    return type_by_kind(STR("v1"), STR("Pod"));
+}
+
+static void delete_pod(struct status_draft *d, const struct job_pod *pod, struct plan *plan)
+{
+    if (pod->flight == FLIGHT_NONE && pod->class != POD_TERMINATING)
+        plan_delete(plan, pod_type(), d->o->job->meta.namespace, pod->name, str_of(pod->view.uid));
+}
+
+/* ---- which phase follows ---- */
+
+struct counts {
+    int64_t pending, running, succeeded, failed, replicas;
+};
+
+static struct counts count(const struct job_observed *o)
+{
+    struct counts c = { .replicas = job_total_replicas(o->job) };
+
+    for (size_t i = 0; i < o->pods->n_tasks; i++) {
+        const struct task_pods *t = &o->pods->tasks[i];
+
+        c.pending += t->live[POD_PENDING];
+        c.running += t->live[POD_RUNNING];
+        c.failed += t->live[POD_FAILED];
+        c.succeeded += t->n_done;
+    }
+    return c;
+}
+
+static bool misses_task_minimum(const struct job_observed *o)
+{
+    for (size_t i = 0; i < o->pods->n_tasks && i < o->job->spec.tasks.n; i++) {
+        const struct job_task *task = &o->job->spec.tasks.v[i];
+
+        if (task->min_available && (int64_t)o->pods->tasks[i].n_done < *task->min_available)
+            return true;
+    }
+    return false;
+}
+
+static enum job_phase settle_finished(const struct job_observed *o, const struct counts *c, const char **ret_why)
+{
+    const struct job_spec *spec = &o->job->spec;
+    int64_t minima = 0;
+
+    for (size_t i = 0; i < spec->tasks.n; i++)
+        minima += spec->tasks.v[i].min_available ? *spec->tasks.v[i].min_available : spec->tasks.v[i].replicas;
+    if (spec->min_available >= minima && misses_task_minimum(o)) {
+        *ret_why = "all pods have ended, and a task has fewer successes than its minAvailable";
+        return PHASE_FAILED;
+    }
+    if (spec->min_success && c->succeeded < *spec->min_success) {
+        *ret_why = "all pods have ended with fewer successes than minSuccess";
+        return PHASE_FAILED;
+    }
+    *ret_why = c->succeeded >= spec->min_available ? "all pods have ended, enough of them with success"
+                                                   : "all pods have ended with fewer successes than minAvailable";
+    return c->succeeded >= spec->min_available ? PHASE_COMPLETED : PHASE_FAILED;
+}
+
+enum job_phase settle(const struct job_observed *o, enum job_phase phase, const char **ret_why)
+{
+    const struct job_spec *spec = &o->job->spec;
+    struct counts c = count(o);
+
+    *ret_why = "";
+    if (phase == PHASE_PENDING) {
+        *ret_why = "enough pods have started";
+        return spec->min_available <= c.running + c.succeeded + c.failed ? PHASE_RUNNING : PHASE_PENDING;
+    }
+    if (c.replicas == 0)
+        return phase;
+    if (spec->min_success && c.succeeded >= *spec->min_success) {
+        *ret_why = "minSuccess pods have succeeded";
+        return PHASE_COMPLETED;
+    }
+    if (c.succeeded + c.failed >= c.replicas)
+        return settle_finished(o, &c, ret_why);
+    *ret_why = "too many pods wait";
+    return c.pending > c.replicas - spec->min_available ? PHASE_PENDING : phase;
+}
+
+/* ---- Pending and Running ---- */
+
+static bool pods_are_allowed(const struct podgroup_view *g)
+{
+    return g->exists && !g->is_deleting && !str_empty(g->phase) && !str_is(g->phase, "Pending");
+}
+
+static void create_pods(struct status_draft *d, int64_t now_ms, struct plan *plan)
+{
+    struct str group = object_name(d->o->group.raw), default_group = job_group_name(d->arena, d->o->job);
+    uint32_t left = d->o->create_window;
+
+    for (size_t i = 0; i < d->o->pods->n_tasks && left; i++) {
+        const struct task_pods *t = &d->o->pods->tasks[i];
+        uint32_t at = pods_next_missing(t, 0);
+
+        if (at == UINT32_MAX || !task_is_released(d->o, i))
+            continue;
+        for (; at != UINT32_MAX && left; at = pods_next_missing(t, at + 1), left--) {
+            struct json *pod;
+            struct err e;
+
+            if (job_pod_new(d->arena, d->o->job, d->o->set, i, at, &pod, &e) < 0) {
+                plan_event(plan, d->o->job->raw, "Warning", "PluginError", now_ms, "%s", e.text);
+                return;
+            }
+            if (!str_eq(group, default_group)) /* B46: a PodGroup of the older naming */
+                object_set_annotation(d->arena, pod, "scheduling.k8s.io/group-name", group);
+            plan_create(plan, pod_type(), pod);
+        }
+    }
+}
+
+/* What an earlier attempt or a larger size left behind. Old pods that have succeeded count and stay (B35). */
+static void delete_leftovers(struct status_draft *d, struct plan *plan)
+{
+    LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[POD_OLD], in_class) {
+        const struct task_pods *t = &d->o->pods->tasks[pod->task];
+
+        if (pod->view.phase != POD_SUCCEEDED || !bit_get(t->done, pod->index))
+            delete_pod(d, pod, plan);
+    }
+    LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[POD_SURPLUS], in_class)
+        delete_pod(d, pod, plan);
+}
+
+static struct str lowered(struct arena *a, struct str s)
+{
+    char *p = (char *)arena_str(a, s).p;
+
+    for (size_t i = 0; i < s.n; i++)
+        if (p[i] >= 'A' && p[i] <= 'Z')
+            p[i] = (char)(p[i] + 32);
+    return (struct str){ p, s.n };
+}
+
+static void tell_waiting(struct status_draft *d, int64_t now_ms, struct plan *plan)
+{
+    const struct job_observed *o = d->o;
+
+    if (o->group.exists && !str_empty(o->group.condition) && d->phase == PHASE_PENDING)
+        plan_event(plan, o->job->raw, "Warning", "PodGroupPending", now_ms, "PodGroup %.*s:%.*s %.*s: %.*s",
+                   STR_ARG(o->job->meta.namespace), STR_ARG(o->job->meta.name),
+                   STR_ARG(lowered(d->arena, o->group.condition)), STR_ARG(o->group.condition_message));
+    if (!str_empty(o->trouble)) {
+        status_explain(d, "WaitingForRetry", "%.*s", STR_ARG(o->trouble));
+        plan_event(plan, o->job->raw, "Warning", "FailedCreate", now_ms, "%.*s", STR_ARG(o->trouble));
+    } else if (o->queue == QUEUE_UNKNOWN && d->phase == PHASE_PENDING) {
+        status_explain(d, "WaitingForQueue", "the queue %.*s does not exist", STR_ARG(o->job->spec.queue)); /* B26 */
+    }
+}
+
+/* What it waited for has come. */
+static void clear_waiting(struct status_draft *d)
+{
+    if (str_starts(json_text(json_find(d->status, "state", "reason", NULL), STR("")), STR("Waiting")))
+        status_explain(d, NULL, "%s", "");
+}
+
+/* B51: admission refuses it, but admission may have been off. */
+static struct str unknown_dependency(const struct job *job)
+{
+    for (size_t i = 0; i < job->spec.tasks.n; i++) {
+        const struct job_depends *d = job->spec.tasks.v[i].depends_on;
+
+        for (size_t k = 0; d && k < d->name.n; k++)
+            if (!job_task_by_name(job, d->name.v[k], NULL))
+                return d->name.v[k];
+    }
+    return STR_NULL;
+}
+
+/* Objects, then pods. A spec that cannot be carried out makes nothing new, but what is there is still looked after. */
+static enum ensured make(struct status_draft *d, int64_t now_ms, struct plan *plan)
+{
+    enum ensured ensured;
+
+    struct str ghost = unknown_dependency(d->o->job);
+
+    if (!d->o->set || !str_empty(ghost)) {
+        if (!d->o->set)
+            status_explain(d, "WaitingForSpec", "%.*s", STR_ARG(d->o->spec_problem));
+        else
+            status_explain(d, "WaitingForSpec", "a task depends on %.*s, and the job has no such task", STR_ARG(ghost));
+        return ENSURED_BLOCKED;
+    }
+    ensured = job_ensure(d, now_ms, plan);
+    if (ensured == ENSURED_FINE && pods_are_allowed(&d->o->group))
+        create_pods(d, now_ms, plan);
+    if (ensured != ENSURED_BLOCKED)
+        tell_waiting(d, now_ms, plan);
+    return ensured;
+}
+
+struct job_outcome step_active(struct status_draft *d, int64_t now_ms, struct plan *plan)
+{
+    struct job_outcome out = { .has_looked = true };
+    enum job_phase next;
+    const char *why;
+
+    clear_waiting(d);
+    out.objects_are_fine = make(d, now_ms, plan) == ENSURED_FINE;
+    delete_leftovers(d, plan);
+    next = settle(d->o, d->phase, &why);
+    if (next != d->phase)
+        status_set_phase(d, next, now_ms, phase_is_final(next) ? job_phase_name(next) : NULL, "%s",
+                         phase_is_final(next) ? why : "");
+    status_count(d);
+    status_send(d, now_ms, plan);
+    return out;
+}
+
+/* ---- Restarting ---- */
+
+static bool kill_target(struct status_draft *d, struct plan *plan)
+{
+    bool any = false;
+
+    for (int class = 0; class < POD_CLASS_MAX; class ++)
+        LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[class], in_class)
+            if (restart_has(&d->memo, d->o->job, pod)) {
+                delete_pod(d, pod, plan);
+                any = true;
+            }
+    return any;
+}
+
+/* Whole job: everything of earlier versions, and the PodGroup. */
+static bool kill_all(struct status_draft *d, struct plan *plan)
+{
+    const struct podgroup_view *g = &d->o->group;
+    const struct job_pods *pods = d->o->pods;
+    uint32_t kept = 0;
+
+    delete_leftovers(d, plan);
+    LIST_FOREACH(struct job_pod, pod, &pods->classes[POD_OLD], in_class)
+        kept += pod->view.phase == POD_SUCCEEDED && bit_get(pods->tasks[pod->task].done, pod->index);
+    if (g->exists && !g->is_deleting)
+        plan_delete(plan, type_by_kind(STR("scheduling.volcano.sh/v1beta1"), STR("PodGroup")),
+                    d->o->job->meta.namespace, json_member_text(json_get(g->raw, "metadata"), "name"), g->uid);
+    return g->exists || pods->n_class[POD_OLD] > kept ||
+           job_total_replicas(d->o->job) - pods->n_class[POD_TERMINATING] < d->o->job->spec.min_available;
+}
+
+/* The pods of the target are gone by our own doing: their indices are to be filled again, not mourned. */
+static void forget_target(struct status_draft *d)
+{
+    const struct job_task *task = job_task_by_name(d->o->job, d->memo.task, &d->forget_task);
+    uint32_t size = task && task->partition ? (uint32_t)MAX_OF(task->partition->partition_size, 1) : 1;
+
+    if (!task || d->memo.scope == RESTART_NONE)
+        return;
+    d->forget_from = d->memo.scope == RESTART_TASK ? 0 : d->memo.number * (d->memo.scope == RESTART_POD ? 1 : size);
+    d->forget_to = d->memo.scope == RESTART_TASK ? UINT32_MAX
+                                                 : d->forget_from + (d->memo.scope == RESTART_POD ? 1 : size);
+}
+
+static struct str state_text(const struct status_draft *d, const char *key)
+{
+    return json_text(json_find(d->status, "state", key, NULL), STR(""));
+}
+
+static bool is_exhausted(const struct status_draft *d)
+{
+    return !str_is(state_text(d, "reason"), "ResumeJob") && d->retry_count >= d->o->job->spec.max_retry;
+}
+
+struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struct plan *plan)
+{
+    struct job_outcome out = { .objects_are_fine = d->o->objects_are_fine };
+    bool is_busy;
+
+    if (is_exhausted(d)) { /* B31: nothing is prepared for an attempt that will not be made; pods are kept to look at */
+        d->memo.scope = RESTART_NONE;
+        status_set_phase(d, PHASE_FAILED, now_ms, "RetriesExhausted", "retry %d of %d", d->retry_count,
+                         d->o->job->spec.max_retry);
+    } else {
+        is_busy = d->memo.scope != RESTART_NONE ? kill_target(d, plan) : kill_all(d, plan);
+        if (!is_busy) {
+            forget_target(d);
+            d->memo.scope = RESTART_NONE;
+            status_set_phase(d, PHASE_PENDING, now_ms, NULL, "%s", "");
+        }
+    }
+    status_count(d);
+    status_send(d, now_ms, plan);
+    return out;
+}
+
+/* ---- Aborting, Completing, Terminating and after ---- */
+
+static bool is_kept(const struct job_pod *pod)
+{
+    return pod->class != POD_SURPLUS && (pod->view.phase == POD_SUCCEEDED || pod->view.phase == POD_FAILED);
+}
+
+/* The markers of plugins go with their objects. */
+static void remove_markers(struct status_draft *d)
+{
+    struct json *next;
+
+    for (struct json *m = json_first(d->controlled); m; m = next) {
+        next = m->next;
+        if (str_starts(json_key(m), STR("plugin-")))
+            json_unlink(d->controlled, m);
+    }
+}
+
+struct job_outcome step_killing(struct status_draft *d, int64_t now_ms, struct plan *plan)
+{
+    static const enum pod_class classes[] = { POD_LIVE, POD_OLD, POD_SURPLUS };
+    enum job_phase next = phase_after_kill(d->phase);
+    uint32_t left = d->o->pods->n_class[POD_TERMINATING];
+
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++)
+        LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[classes[i]], in_class)
+            if (!is_kept(pod)) {
+                delete_pod(d, pod, plan);
+                left++;
+            }
+    job_dismantle(d, plan);
+    remove_markers(d);
+    if (next != PHASE_NONE && left == 0) /* why it was killed is still why it rests */
+        status_set_phase(d, next, now_ms, arena_cstr(d->arena, state_text(d, "reason")), "%.*s",
+                         STR_ARG(state_text(d, "message")));
+    status_count(d);
+    status_send(d, now_ms, plan);
+    return (struct job_outcome){ .has_looked = true };
+}

@@ -1,0 +1,291 @@
+/* ensure.c - claims, plugin objects and the PodGroup */
+#include "job/ensure.h"
+
+#include "api/meta.h"
+#include "api/types.h"
+#include "base/util.h"
+#include "job/volume.h"
+#include "job/wanted.h"
+
+#define GROUP_VERSION "scheduling.volcano.sh/v1beta1"
+
+static const struct resource_type *type_of(const struct json *obj)
+{
+    return type_by_kind(object_api_version(obj), object_kind(obj));
+}
+
+static enum ensured blocked(struct status_draft *d, const char *reason, struct str message, int64_t now_ms,
+                            struct plan *plan, const char *event)
+{
+    status_explain(d, reason, "%.*s", STR_ARG(message));
+    plan_event(plan, d->o->job->raw, "Warning", event, now_ms, "%.*s", STR_ARG(message));
+    return ENSURED_BLOCKED;
+}
+
+/* ---- dependsOn ---- */
+
+static bool dependency_is_ready(const struct job_observed *o, struct str name)
+{
+    size_t pos;
+    const struct job_task *task = job_task_by_name(o->job, name, &pos);
+    const struct task_pods *t;
+    uint32_t done_only = 0;
+
+    if (!task || pos >= o->pods->n_tasks) /* B51: admission refuses it; waiting for nobody would be for ever */
+        return true;
+    t = &o->pods->tasks[pos];
+    for (uint32_t i = 0; i < (t->n + 63) / 64; i++) /* succeeded, and its pod is gone */
+        done_only += (uint32_t)__builtin_popcountll(t->done[i] & ~t->present[i]);
+    return (int64_t)t->ready + done_only >= (task->min_available ? *task->min_available : 0);
+}
+
+bool task_is_released(const struct job_observed *o, size_t task)
+{
+    const struct job_depends *d = o->job->spec.tasks.v[task].depends_on;
+    size_t ready = 0;
+
+    if (!d || d->name.n == 0)
+        return true;
+    for (size_t i = 0; i < d->name.n; i++)
+        ready += dependency_is_ready(o, d->name.v[i]);
+    return d->name.n >= 2 && str_is(d->iteration, "any") ? ready > 0 : ready == d->name.n;
+}
+
+static bool has_dependencies(const struct job *job)
+{
+    for (size_t i = 0; i < job->spec.tasks.n; i++)
+        if (job->spec.tasks.v[i].depends_on)
+            return true;
+    return false;
+}
+
+/* B43: the gang grows with the stages that are released; what is held back cannot be placed. A task that has pods was
+ * released once and stays so. */
+static void mask_held_back(struct arena *a, const struct job_observed *o, struct job *ret)
+{
+    struct job_task *tasks = arena_array(a, struct job_task, o->job->spec.tasks.n + 1);
+    static const int32_t none = 0;
+    int64_t released = 0;
+    bool any = false;
+
+    *ret = *o->job;
+    for (size_t i = 0; i < o->job->spec.tasks.n; i++) {
+        tasks[i] = o->job->spec.tasks.v[i];
+        if (!task_is_released(o, i) && (i >= o->pods->n_tasks || o->pods->tasks[i].n_present == 0)) {
+            tasks[i].replicas = 0;
+            tasks[i].min_available = (int32_t *)&none;
+            any = true;
+        }
+        released += tasks[i].replicas;
+    }
+    ret->spec.tasks.v = tasks;
+    if (any)
+        ret->spec.min_available = (int32_t)MIN_OF(ret->spec.min_available, MAX_OF(released, 1));
+}
+
+/* ---- differences as merge patches ---- */
+
+/* What must be merged into 'have' to get 'want', members that are not wanted included; NULL if nothing. */
+static struct json *difference(struct arena *a, const struct json *want, const struct json *have)
+{
+    struct json *patch = NULL;
+
+    if (!json_is(want, JSON_OBJECT) || !json_is(have, JSON_OBJECT))
+        return json_equal(want, have) ? NULL : json_copy(a, want);
+    JSON_FOREACH(w, want) {
+        const struct json *h = json_get_str(have, json_key(w));
+        struct json *part = h ? difference(a, w, h) : json_copy(a, w);
+
+        if (part)
+            json_set_key(patch ? patch : (patch = json_object(a)), json_key(w), part);
+    }
+    JSON_FOREACH(h, have)
+        if (!json_get_str(want, json_key(h)))
+            json_set_key(patch ? patch : (patch = json_object(a)), json_key(h), json_null(a));
+    return patch;
+}
+
+/* ---- the PodGroup ---- */
+
+/* B45: labels and annotations that mean something to the scheduler follow the Job's. None is removed: the scheduler writes
+ * some of its own. */
+static struct json *group_meta_patch(struct arena *a, const struct json *want, const struct json *have)
+{
+    static const char *const maps[] = { "labels", "annotations" };
+    struct json *patch = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(maps); i++) {
+        struct json *part = NULL;
+
+        JSON_FOREACH(w, json_get(want, maps[i]))
+            if (str_has(json_key(w), STR("volcano.sh/")) &&
+                !json_equal(w, json_get_str(json_get(have, maps[i]), json_key(w))))
+                json_set_key(part ? part : (part = json_object(a)), json_key(w), json_copy(a, w));
+        if (part)
+            json_set(patch ? patch : (patch = json_object(a)), maps[i], part);
+    }
+    return patch;
+}
+
+/* Only what we own of its spec; the scheduler and users may add to the rest. */
+static struct json *group_patch(struct arena *a, const struct json *want, const struct json *have)
+{
+    static const char *const ours[] = { "minMember",         "minTaskMember",   "minResources",
+                                        "priorityClassName", "networkTopology", "subGroupPolicy" };
+    const struct json *want_spec = json_get(want, "spec"), *have_spec = json_get(have, "spec");
+    struct json *spec = NULL, *patch = NULL, *meta;
+
+    for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+        const struct json *w = json_get(want_spec, ours[i]), *h = json_get(have_spec, ours[i]);
+        struct json *part = w && h ? difference(a, w, h) : w ? json_copy(a, w) : h && h->type ? json_null(a) : NULL;
+
+        if (part)
+            json_set(spec ? spec : (spec = json_object(a)), ours[i], part);
+    }
+    meta = group_meta_patch(a, json_get(want, "metadata"), json_get(have, "metadata"));
+    if (spec || meta)
+        patch = json_object(a);
+    if (meta)
+        json_set(patch, "metadata", meta);
+    if (spec)
+        json_set(patch, "spec", spec);
+    return patch;
+}
+
+static enum ensured ensure_group(struct status_draft *d, struct plan *plan)
+{
+    const struct podgroup_view *g = &d->o->group;
+    struct json *want, *patch;
+    struct job masked;
+
+    if (g->is_deleting)
+        return ENSURED_WORKING; /* the old one must go first (B21) */
+    mask_held_back(d->arena, d->o, &masked);
+    want = job_podgroup_new(d->arena, &masked, d->o->priorities);
+    if (!g->exists) {
+        plan_create(plan, type_of(want), want);
+        return ENSURED_WORKING;
+    }
+    patch = group_patch(d->arena, want, g->raw);
+    if (!patch)
+        return ENSURED_FINE;
+    plan_patch(plan, type_of(want), d->o->job->meta.namespace, object_name(g->raw), g->uid, patch);
+    return ENSURED_FINE; /* pods need not wait for it */
+}
+
+/* ---- claims ---- */
+
+static enum ensured ensure_claim_names(struct status_draft *d, struct plan *plan)
+{
+    struct job named;
+    struct json *copy;
+
+    for (size_t i = 0; i < d->o->job->spec.volumes.n; i++) {
+        const struct job_volume *v = &d->o->job->spec.volumes.v[i];
+
+        if (!str_empty(v->claim_name) || !v->claim)
+            continue;
+        copy = json_copy(d->arena, d->o->job->raw); /* B47: the names are stored before any claim is made */
+        job_decode(d->arena, copy, &named);
+        job_volumes_name(d->arena, &named);
+        plan_update(plan, type_of(copy), copy);
+        return ENSURED_WORKING;
+    }
+    return ENSURED_FINE;
+}
+
+static enum ensured ensure_foreign_claims(struct status_draft *d, int64_t now_ms, struct plan *plan)
+{
+    for (size_t i = 0; i < d->o->job->spec.volumes.n; i++) {
+        const struct job_volume *v = &d->o->job->spec.volumes.v[i];
+
+        if (v->claim || str_empty(v->claim_name) || d->o->find(d->o->find_ctx, "PersistentVolumeClaim", v->claim_name))
+            continue;
+        return blocked(d, "WaitingForClaim",
+                       arena_fmt(d->arena, "the PersistentVolumeClaim %.*s does not exist; the job starts when it does",
+                                 STR_ARG(v->claim_name)),
+                       now_ms, plan, "PVCError");
+    }
+    return ENSURED_FINE;
+}
+
+/* ---- everything else ---- */
+
+static bool is_older_job(const struct json *obj)
+{
+    JSON_FOREACH(ref, json_find(obj, "metadata", "ownerReferences", NULL))
+        if (json_bool(json_get(ref, "controller"), false))
+            return str_is(json_member_text(ref, "kind"), JOB_KIND);
+    return false;
+}
+
+static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_t now_ms, struct plan *plan)
+{
+    struct str kind = object_kind(want), name = object_name(want);
+    const struct json *have = d->o->find(d->o->find_ctx, arena_cstr(d->arena, kind), name);
+    struct json *patch;
+
+    if (!have) {
+        plan_create(plan, type_of(want), want);
+        return ENSURED_WORKING;
+    }
+    if (!str_eq(object_controller_uid(have), d->o->job->meta.uid) ||
+        json_find(have, "metadata", "deletionTimestamp", NULL)) {
+        if (str_eq(object_controller_uid(have), d->o->job->meta.uid) || is_older_job(have))
+            return blocked(
+                d, "WaitingForCleanup",
+                arena_fmt(d->arena, "the %.*s %.*s of an earlier job is still there", STR_ARG(kind), STR_ARG(name)),
+                now_ms, plan, "PluginError");
+        return blocked(d, "WaitingForName",
+                       arena_fmt(d->arena, "%.*s %.*s exists and is not owned by this job; rename the job or remove it",
+                                 STR_ARG(kind), STR_ARG(name)),
+                       now_ms, plan, "PluginError");
+    }
+    if (!str_is(kind, "ConfigMap")) /* keys are never replaced, and a Service is as good as new */
+        return ENSURED_FINE;
+    patch = difference(d->arena, json_get(want, "data"), json_get(have, "data"));
+    if (patch) {
+        struct json *whole = json_object(d->arena);
+
+        json_set(whole, "data", patch);
+        plan_patch(plan, type_of(want), d->o->job->meta.namespace, name, object_uid(have), whole);
+    }
+    return ENSURED_FINE; /* mounted files follow by themselves */
+}
+
+static enum ensured worse(enum ensured a, enum ensured b)
+{
+    return MAX_OF(a, b);
+}
+
+enum ensured job_ensure(struct status_draft *d, int64_t now_ms, struct plan *plan)
+{
+    struct plugin_objects wanted = { .arena = d->arena };
+    enum ensured result = ensure_claim_names(d, plan);
+    struct job job = *d->o->job;
+    struct err e;
+
+    if (result != ENSURED_FINE)
+        return result;
+    if (d->o->objects_are_fine)
+        return has_dependencies(d->o->job) || !d->o->group.exists ? ensure_group(d, plan) : ENSURED_FINE;
+    result = ensure_foreign_claims(d, now_ms, plan);
+    if (plugin_set_objects(d->o->set, &wanted, &e) < 0)
+        return blocked(d, "WaitingForPlugin", str_of(e.text), now_ms, plan, "PluginError");
+    job_volumes_claims(&job, &wanted);
+    VEC_FOREACH(want, &wanted.list)
+        result = worse(result, ensure_one(d, *want, now_ms, plan));
+    return result == ENSURED_FINE ? ensure_group(d, plan) : result;
+}
+
+void job_dismantle(struct status_draft *d, struct plan *plan)
+{
+    const struct podgroup_view *g = &d->o->group;
+
+    if (g->exists && !g->is_deleting)
+        plan_delete(plan, type_by_kind(STR(GROUP_VERSION), STR("PodGroup")), d->o->job->meta.namespace,
+                    object_name(g->raw), g->uid);
+    for (size_t i = 0; i < d->o->n_owned; i++)
+        if (!d->o->owned[i].is_deleting)
+            plan_delete(plan, d->o->owned[i].type, d->o->job->meta.namespace, d->o->owned[i].name, d->o->owned[i].uid);
+}

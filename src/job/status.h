@@ -1,0 +1,43 @@
+/* status.h - the next status of a job, being written
+ *
+ * Begins as a copy of the stored one; status_send() adds the write to the plan if anything differs.
+ */
+#ifndef JOB_STATUS_H
+#define JOB_STATUS_H
+
+#include "job/memo.h"
+#include "job/phase.h"
+#include "job/plan.h"
+
+struct status_draft {
+    struct arena *arena;
+    const struct job_observed *o;
+    struct json *body, *status, *controlled;
+    struct memo memo;
+    enum job_phase phase; /* after status_set_phase() the new one */
+    int32_t version, retry_count;
+    bool is_urgent;     /* more than counters has changed */
+    bool forgets_done;  /* a new version that runs everything again; else what has succeeded stays so (B35) */
+    size_t forget_task; /* indices of this task whose seen and done start afresh: a restart has removed their pods */
+    uint32_t forget_from, forget_to; /* from ≤ index < to; from = to: none */
+};
+
+void status_begin(struct status_draft *d, struct arena *a, const struct job_observed *o);
+
+/* Counters, taskStatusCount, notes of seen and done indices. Call once everything else is decided. */
+void status_count(struct status_draft *d);
+
+/* A new phase: state, condition, time; runningDuration when it ends. The same phase again changes only reason and
+ * message. */
+void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_ms, const char *reason, const char *fmt,
+                      ...) __attribute__((format(printf, 5, 6)));
+
+/* Reason and message of the phase it is in. */
+void status_explain(struct status_draft *d, const char *reason, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Send it if it differs from the stored one. Counters alone wait until a second after the last write in larger jobs, so
+ * that 10,000 pods do not make 10,000 writes. True if a write was added. */
+bool status_send(struct status_draft *d, int64_t now_ms, struct plan *plan);
+
+#endif

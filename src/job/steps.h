@@ -1,0 +1,15 @@
+/* steps.h - what a job does in each phase when nothing calls for a decision */
+#ifndef JOB_STEPS_H
+#define JOB_STEPS_H
+
+#include "job/status.h"
+
+struct job_outcome step_active(struct status_draft *d, int64_t now_ms, struct plan *plan); /* Pending, Running */
+struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struct plan *plan);
+struct job_outcome step_killing(struct status_draft *d, int64_t now_ms, struct plan *plan); /* all others */
+
+/* Which phase follows from the counters: the status functions P and R of job.md 2.4. Pure; the same phase: no change.
+ * '*ret_why' is one line. */
+enum job_phase settle(const struct job_observed *o, enum job_phase phase, const char **ret_why);
+
+#endif
