@@ -17,20 +17,23 @@ void ttl_plan(const struct job *job, int64_t now_ms, struct plan *plan);
 /* ---- queue.c: state of a queue (cli-and-flows.md 8) ---- */
 
 struct queue_observed {
-    const struct json *queue;                             /* the object */
+    const struct json *queue;                               /* the object */
     uint32_t pending, inqueue, running, unknown, completed; /* PodGroups of this queue by phase */
-    const struct command *commands; /* OpenQueue, CloseQueue that name it */
+    const struct command *commands; /* that name it (by uid), in the order they were made: the last one counts */
     size_t n_commands;
-    const struct json *parent; /* NULL: none */
+    const struct json *parent; /* NULL: there is none; counts as root. Do not plan before all queues are known */
+    int64_t status_ms; /* when the last status write of this queue was sent; 0: long ago. Counters alone are written at
+                          most once a second */
 };
 struct command {
     struct str namespace, name, uid, action;
 };
 
-/* Open, Closing (closed with PodGroups left), Closed, Unknown; counters; parent "root" when empty; obeys commands. */
+/* Open, Closing (closed with unfinished PodGroups left), Closed, Unknown; counters; parent "root" when empty; obeys
+ * commands. A queue follows its parent: plan the children again when the state of a queue changed. */
 void queue_plan(const struct queue_observed *o, int64_t now_ms, struct plan *plan);
 
-/* The queues that must exist: root and default. 'find' tells whether one does. */
+/* The queues that must exist: root and default. */
 void queue_ensure(bool has_root, bool has_default, struct plan *plan);
 
 /* ---- podgroup.c: what jobs need of a PodGroup's status ---- */
@@ -41,22 +44,25 @@ void podgroup_plan(const struct json *group, struct plan *plan);
 /* ---- gc.c: dependents of owners that are gone (kubernetes-api.md 4.5) ---- */
 
 struct gc_owner {
-    bool is_known;   /* the caches are complete for its kind */
-    bool exists;     /* an object of that uid is there */
-    bool is_deleting, waits_for_dependents; /* has the finalizer foregroundDeletion */
+    /* The cache of its kind is complete, and not older than the dependent: an owner that was not told yet must not look
+     * as if it were gone. */
+    bool is_known;
+    bool exists; /* an object of that uid is there, in the same namespace or in none */
+    bool is_deleting;
+    bool waits_for_dependents, orphans; /* has the finalizer foregroundDeletion, orphan */
 };
 struct gc_observed {
     const struct resource_type *type;
     struct str namespace, name, uid;
     bool is_deleting, has_foreground, has_orphan; /* finalizers foregroundDeletion, orphan */
-    const struct json *meta;   /* its metadata, for removing finalizers and owner references */
-    const struct gc_owner *owners; /* one for each ownerReference */
+    const struct json *meta;                      /* its metadata, for removing finalizers and owner references */
+    const struct gc_owner *owners;                /* one for each ownerReference */
     size_t n_owners;
     size_t n_dependents, n_blocking; /* objects that name it as owner; those with blockOwnerDeletion */
 };
 /* Delete an object all of whose owners are gone (background) or wait for it (foreground); drop references to owners that
- * are gone while others remain; let go of an owner in foreground deletion when nothing blocks it, of one in orphaning
- * when its dependents no longer name it. */
+ * are gone while others remain, and to those that orphan it; let go of an owner in foreground deletion when nothing
+ * blocks it, of one in orphaning when its dependents no longer name it. */
 void gc_plan(const struct gc_observed *o, struct plan *plan);
 
 #endif
