@@ -20,7 +20,8 @@ enum cluster_event_kind {
     CLUSTER_GONE,   /* an object was removed: 'object' is its last state */
     CLUSTER_RELIST, /* everything of 'type' is told again from here … */
     CLUSTER_SYNCED, /* … to here; what was not told is gone. The first list ends with this too */
-    CLUSTER_RESULT, /* the answer to a write or read: 'token', 'err', 'object' (NULL: a read found nothing, or an error) */
+    CLUSTER_RESULT, /* the answer to a write or read: 'token', 'err', 'object' (the state after it; NULL: an error, a read
+                       found nothing, or a delete removed the object at once) */
     CLUSTER_EVENT_KIND_MAX,
 };
 
@@ -28,6 +29,7 @@ struct cluster_event {
     enum cluster_event_kind kind;
     const struct resource_type *type;
     const struct object *object; /* borrowed until the next cluster_next() */
+    uint64_t rev;                /* CLUSTER_SYNCED: the revision of the list; 0: not known */
     uint64_t token;              /* CLUSTER_RESULT */
     struct err err;              /* CLUSTER_RESULT: code ERR_OK when it worked */
     bool is_unknown;             /* CLUSTER_RESULT with an error: nobody knows whether it took effect */
@@ -80,6 +82,7 @@ static inline int64_t cluster_now_ms(struct cluster *c)
 }
 
 /* On a store in this process: writes take effect at once, their answers and the changes come with cluster_next(). */
+struct clock;
 struct store;
 struct cluster *cluster_embedded_new(struct store *s, struct clock *clock);
 

@@ -10,18 +10,19 @@
 
 #include "cluster/cluster.h"
 
+struct arena;
 struct driver;
+struct ssh_keys;
 
 struct driver_options {
-    struct str scheduler_name;  /* of PodGroups and pods we care for; empty: "volcano" */
-    uint32_t max_flights;       /* writes in flight at a time; 0: 500 */
-    bool collects_garbage;      /* run the owner garbage collector (embedded; a real cluster has its own) */
-    uint64_t seed;              /* of maps; 0: from the operating system */
+    struct str scheduler_name; /* of PodGroups and pods we care for; empty: "volcano" */
+    uint32_t max_flights;      /* writes in flight at a time; 0: 500 */
+    bool collects_garbage;     /* run the owner garbage collector (embedded; a real cluster has its own) */
+    uint64_t seed;             /* of maps; 0: from the operating system */
     /* New ssh keys; NULL: real ones. Simulations and benchmarks give constant ones. */
     int (*make_keys)(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e);
     void *keys_ctx;
 };
-struct ssh_keys;
 
 struct driver *driver_new(struct cluster *c, const struct driver_options *opt); /* the cluster stays the caller's */
 void driver_free(struct driver *d);

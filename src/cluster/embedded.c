@@ -1,1 +1,289 @@
-/* embedded.c - */
+/* embedded.c - a cluster on a store in this process
+ *
+ * A write takes effect inside cluster_write(); its answer waits in a queue. Answers come before changes, changes of all
+ * types in the order of their revisions. A type that is asked for, or whose watch fell behind, is listed: the objects
+ * are kept by reference and told one by one.
+ */
+#include "cluster/cluster.h"
+
+#include "base/list.h"
+#include "base/util.h"
+#include "store/store.h"
+
+struct answer {
+    struct list_link link;
+    const struct resource_type *type;
+    struct object *object;
+    uint64_t token;
+    struct err err;
+};
+
+enum want_state { WANT_LIST, WANT_TELL, WANT_WATCH };
+
+struct want { /* one type that somebody asked for */
+    struct list_link link;
+    const struct resource_type *type;
+    enum want_state state;
+    struct object **listed; /* WANT_TELL: 'n' of them, told up to 'at' */
+    size_t n, cap, at;
+    uint64_t list_rev;
+    struct watch *watch;
+    uint64_t polled_rev;     /* the watch was empty at this revision of the store */
+    struct watch_event next; /* looked at ahead of time; kind WATCH_KIND_MAX: none */
+};
+
+struct embedded {
+    struct cluster cluster;
+    struct store *store;
+    struct clock *clock;
+    struct list answers, wants;
+    struct object *held; /* of the event given out last */
+    uint64_t token;
+};
+
+static struct embedded *embedded_of(struct cluster *c)
+{
+    return (struct embedded *)c;
+}
+
+static void want_forget_list(struct want *w)
+{
+    for (size_t i = w->at; i < w->n; i++)
+        object_unref(w->listed[i]);
+    free(w->listed);
+    w->listed = NULL;
+    w->n = w->cap = w->at = 0;
+}
+
+static void embedded_free(struct cluster *c)
+{
+    struct embedded *m = embedded_of(c);
+
+    LIST_FOREACH(struct answer, a, &m->answers, link) {
+        object_unref(a->object);
+        free(a);
+    }
+    LIST_FOREACH(struct want, w, &m->wants, link) {
+        want_forget_list(w);
+        watch_close(w->watch);
+        free(w);
+    }
+    object_unref(m->held);
+    free(m);
+}
+
+static void embedded_want(struct cluster *c, const struct resource_type *type)
+{
+    struct embedded *m = embedded_of(c);
+    struct want *w;
+
+    LIST_FOREACH(struct want, old, &m->wants, link)
+        if (old->type == type)
+            return;
+    w = xcalloc(1, sizeof(*w));
+    w->type = type;
+    w->next.kind = WATCH_KIND_MAX;
+    list_push(&m->wants, &w->link);
+}
+
+/* ---- writes and reads ---- */
+
+static struct answer *answer_new(struct embedded *m, const struct resource_type *type)
+{
+    struct answer *a = xcalloc(1, sizeof(*a));
+
+    a->type = type;
+    a->token = ++m->token;
+    list_push(&m->answers, &a->link);
+    return a;
+}
+
+/* What a delete left: the object with its deletionTimestamp, or nothing. */
+static bool is_still_there(struct embedded *m, const struct object *o)
+{
+    const struct object *now = store_get(m->store, o->type, o->namespace, o->name);
+
+    return now && str_eq(now->uid, o->uid);
+}
+
+static uint64_t embedded_write(struct cluster *c, const struct op *op)
+{
+    struct embedded *m = embedded_of(c);
+    struct answer *a = answer_new(m, op->type);
+
+    if (store_apply(m->store, op, &a->object, &a->err) < 0)
+        a->object = NULL;
+    else
+        a->err = (struct err){ 0 };
+    if (op->kind == OP_DELETE && a->object && !is_still_there(m, a->object)) {
+        object_unref(a->object);
+        a->object = NULL;
+    }
+    return a->token;
+}
+
+static uint64_t embedded_read(struct cluster *c, const struct resource_type *type, struct str namespace,
+                              struct str name)
+{
+    struct embedded *m = embedded_of(c);
+    struct answer *a = answer_new(m, type);
+
+    a->object = object_ref(store_get(m->store, type, namespace, name));
+    return a->token;
+}
+
+/* ---- events ---- */
+
+/* 'take' lives until the next event. */
+static void hold(struct embedded *m, struct object *take)
+{
+    object_unref(m->held);
+    m->held = take;
+}
+
+static bool next_answer(struct embedded *m, struct cluster_event *ret)
+{
+    struct list_link *first = list_pop_front(&m->answers);
+    struct answer *a;
+
+    if (!first)
+        return false;
+    a = LIST_ITEM(first, struct answer, link);
+    hold(m, a->object);
+    *ret = (struct cluster_event){ .kind = CLUSTER_RESULT, .type = a->type, .object = a->object, .token = a->token };
+    ret->err = a->err;
+    free(a);
+    return true;
+}
+
+static void keep_listed(void *ctx, const struct object *o)
+{
+    struct want *w = ctx;
+
+    if (w->n == w->cap) {
+        w->cap = MAX_OF(w->cap * 2, 16u);
+        w->listed = xrealloc(w->listed, w->cap * sizeof(struct object *));
+    }
+    w->listed[w->n++] = object_ref(o);
+}
+
+/* Take the list and begin to watch from the same revision. */
+static void want_list(struct embedded *m, struct want *w)
+{
+    struct err e;
+
+    watch_close(w->watch);
+    w->watch = NULL;
+    w->next.kind = WATCH_KIND_MAX;
+    want_forget_list(w);
+    w->list_rev = store_revision(m->store);
+    store_list(m->store, w->type, STR_NULL, keep_listed, w);
+    if (watch_open(m->store, w->type, STR_NULL, w->list_rev, &w->watch, &e) < 0)
+        w->watch = NULL; /* nobody can compact past the last revision; if so, the next poll lists again */
+    w->polled_rev = 0;
+    w->state = WANT_TELL;
+}
+
+static bool next_listed(struct embedded *m, struct want *w, struct cluster_event *ret)
+{
+    *ret = (struct cluster_event){ .type = w->type };
+    if (w->state == WANT_LIST) {
+        want_list(m, w);
+        ret->kind = CLUSTER_RELIST;
+        return true;
+    }
+    if (w->state != WANT_TELL)
+        return false;
+    if (w->at < w->n) {
+        hold(m, w->listed[w->at++]);
+        ret->kind = CLUSTER_PUT;
+        ret->object = m->held;
+        return true;
+    }
+    want_forget_list(w);
+    w->state = WANT_WATCH;
+    ret->kind = CLUSTER_SYNCED;
+    ret->rev = w->list_rev;
+    return true;
+}
+
+/* Look one change ahead. False: the watch is of no use any more, list again. */
+static bool want_peek(struct embedded *m, struct want *w)
+{
+    struct err e;
+
+    while (w->next.kind == WATCH_KIND_MAX && w->polled_rev != store_revision(m->store)) {
+        int got = w->watch ? watch_next(w->watch, &w->next, &e) : -1;
+
+        if (got < 0) {
+            w->next.kind = WATCH_KIND_MAX;
+            return false;
+        }
+        if (got == 0) {
+            w->next.kind = WATCH_KIND_MAX;
+            w->polled_rev = store_revision(m->store);
+        } else if (w->next.kind == WATCH_BOOKMARK) {
+            w->next.kind = WATCH_KIND_MAX;
+        }
+    }
+    return true;
+}
+
+static bool next_change(struct embedded *m, struct cluster_event *ret)
+{
+    struct want *first = NULL;
+
+    LIST_FOREACH(struct want, w, &m->wants, link) {
+        if (!want_peek(m, w)) {
+            w->state = WANT_LIST;
+            return next_listed(m, w, ret);
+        }
+        if (w->next.kind != WATCH_KIND_MAX && (!first || w->next.rev < first->next.rev))
+            first = w;
+    }
+    if (!first)
+        return false;
+    hold(m, object_ref(first->next.object));
+    *ret = (struct cluster_event){ .type = first->type, .object = m->held };
+    ret->kind = first->next.kind == WATCH_DELETED ? CLUSTER_GONE : CLUSTER_PUT;
+    first->next.kind = WATCH_KIND_MAX;
+    return true;
+}
+
+static bool embedded_next(struct cluster *c, struct cluster_event *ret)
+{
+    struct embedded *m = embedded_of(c);
+
+    if (next_answer(m, ret))
+        return true;
+    LIST_FOREACH(struct want, w, &m->wants, link)
+        if (next_listed(m, w, ret))
+            return true;
+    return next_change(m, ret);
+}
+
+static int64_t embedded_now_ms(struct cluster *c)
+{
+    return clock_now_ms(embedded_of(c)->clock);
+}
+
+static const struct cluster_class embedded_class = {
+    .free = embedded_free,
+    .want = embedded_want,
+    .write = embedded_write,
+    .read = embedded_read,
+    .next = embedded_next,
+    .now_ms = embedded_now_ms,
+};
+
+struct cluster *cluster_embedded_new(struct store *s, struct clock *clock)
+{
+    struct embedded *m = xcalloc(1, sizeof(*m));
+
+    m->cluster.class = &embedded_class;
+    m->store = s;
+    m->clock = clock;
+    list_init(&m->answers);
+    list_init(&m->wants);
+    return &m->cluster;
+}
