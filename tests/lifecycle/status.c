@@ -1,0 +1,163 @@
+/* status.c - checklist 100 to 106: what the status and the Events say (job.md 7, 11) */
+#include "harness.h"
+
+#define THREE JOB("j", TASKS(TASK("a", "3", "")))
+
+static void test_100_final_counters(void **state)
+{
+    autoh h = h_new();
+
+    (void)state;
+    h_running(h, JOB("j", "minSuccess: 2, " TASKS(TASK("a", "2", ""), TASK("b", "1", ""))));
+    h_pod_phase(h, "j-a-0", "Succeeded");
+    h_pod_phase(h, "j-a-1", "Succeeded");
+    h_advance(h, 5000);
+    h_expect_phase(h, "j", "Completed");
+    h_expect(h, "job/j", "status.succeeded", "2");
+    assert_int_equal(h_int(h, "job/j", "status.running"), 0);
+    assert_int_equal(h_int(h, "job/j", "status.terminating"), 0);
+    h_expect(h, "job/j", "status.taskStatusCount.a.phase.Succeeded", "2");
+}
+
+static void test_101_one_condition_for_each_phase(void **state)
+{
+    static const char *const want[] = { "Restarting", "Pending", "Running" };
+    autoh h = h_new();
+
+    (void)state;
+    h_running(h, JOB("j", POLICIES(POLICY("PodFailed", "RestartJob")) TASKS(TASK("a", "2", ""))));
+    for (int i = 0; i < 2; i++) {
+        h_advance(h, 5000);
+        h_pod_fail(h, "j-a-0", 1);
+        h_go(h, "j");
+    }
+    h_expect(h, "job/j", "status.conditions", "(3)");
+    for (size_t i = 0; i < ARRAY_LEN(want); i++)
+        h_expect(h, "job/j", arena_fmt(&h->arena, "status.conditions[%zu].status", i).p, want[i]);
+    h_expect(h, "job/j", "status.conditions[2].lastTransitionTime",
+             h_get(h, "job/j", "status.state.lastTransitionTime"));
+}
+
+static void test_102_transition_time_is_of_the_phase(void **state)
+{
+    autoh h = h_new();
+    const char *since;
+
+    (void)state;
+    h_running(h, THREE);
+    since = h_get(h, "job/j", "status.state.lastTransitionTime");
+    assert_string_not_equal(since, "");
+    h_advance(h, 60 * 1000);
+    h_pod_phase(h, "j-a-0", "Succeeded");
+    h_advance(h, 60 * 1000);
+    h_pod_fail(h, "j-a-1", 1);
+    h_advance(h, 5000);
+    h_expect(h, "job/j", "status.succeeded", "1");
+    h_expect(h, "job/j", "status.failed", "1");
+    h_expect(h, "job/j", "status.state.lastTransitionTime", since);
+}
+
+static void test_103_finished_jobs_are_quiet(void **state)
+{
+    static const char *const phases[] = { "Completed", "Failed", "Terminated", "Aborted" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
+        autoh h = h_new();
+        const char *rev;
+        uint64_t writes;
+
+        h_running(h, JOB("j", "plugins: {svc: []}, " TASKS(TASK("a", "2", ""))));
+        if (i < 2)
+            h_pods_phase(h, "j", i ? "Failed" : "Succeeded");
+        else
+            h_command(h, "j", i == 2 ? "TerminateJob" : "AbortJob");
+        h_advance(h, 10 * 1000);
+        h_expect_phase(h, "j", phases[i]);
+        rev = h_get(h, "job/j", "metadata.resourceVersion");
+        writes = h->job_writes;
+        for (int k = 0; k < 3; k++)
+            h_restart_controller(h);
+        h_advance(h, 3600 * 1000);
+        h_expect(h, "job/j", "metadata.resourceVersion", rev);
+        assert_int_equal(h->job_writes, writes);
+    }
+}
+
+static void test_104_events_name_the_action(void **state)
+{
+    autoh h = h_new();
+    autoh late = h_new();
+
+    (void)state;
+    h_running(h, JOB("j", POLICIES(POLICY("PodFailed", "RestartJob")) TASKS(TASK("a", "2", ""))));
+    h_pod_fail(h, "j-a-0", 1);
+    assert_true(h_event_says(h, "ExecuteAction", "RestartJob"));
+    h_running(late, JOB("j", POLICIES(POLICY_AFTER("PodFailed", "AbortJob", "10s")) TASKS(TASK("a", "2", ""))));
+    h_pod_fail(late, "j-a-0", 1);
+    assert_true(h_event_says(late, "ExecuteAction", "AbortJob"));
+    assert_true(h_event_says(late, "ExecuteAction", "10"));
+    h_expect_phase(late, "j", "Running");
+}
+
+static void test_105_quota(void **state)
+{
+    autoh h = h_new();
+
+    (void)state;
+    h_job(h, THREE);
+    h_run(h);
+    h_fail_next_writes(h, OP_CREATE, "pods", ERR_FORBIDDEN, 1000000, "exceeded quota: compute");
+    h_admit(h, "j");
+    h_advance(h, 5 * 60 * 1000);
+    assert_true(h_event_says(h, "FailedCreate", "exceeded quota"));
+    h_expect_phase(h, "j", "Pending");
+    assert_in_range(h->pod_creates, 1, 200); /* it waits longer and longer */
+    h_no_more_failures(h);
+    h_advance(h, 10 * 60 * 1000);
+    h_go(h, "j");
+    h_expect_phase(h, "j", "Running");
+    assert_int_equal(h_int(h, "job/j", "status.version"), 0);
+}
+
+/* The metrics themselves come with the metrics end point. What they will count is there: one write that makes the job
+ * Completed or Failed, whatever is lost or repeated around it (B42). */
+static void test_106_a_job_ends_once(void **state)
+{
+    static const char *const ends[] = { "Succeeded", "Failed" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        autoh h = h_new();
+        const char *since;
+
+        h_running(h, THREE);
+        h_lose_next_answers(h, OP_UPDATE_STATUS, "jobs", 1);
+        h_fail_next_writes(h, OP_UPDATE_STATUS, "jobs", ERR_CONFLICT, 1, "somebody was faster");
+        h_pods_phase(h, "j", ends[i]);
+        h_advance(h, 10 * 1000);
+        h_expect_phase(h, "j", i ? "Failed" : "Completed");
+        since = h_get(h, "job/j", "status.state.lastTransitionTime");
+        h_advance(h, 60 * 1000);
+        h_restart_controller(h);
+        h_expect(h, "job/j", "status.state.lastTransitionTime", since);
+        h_delete(h, "job/j", -1);
+        h_advance(h, 60 * 1000);
+        assert_false(h_exists(h, "job/j"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_100_final_counters),
+        cmocka_unit_test(test_101_one_condition_for_each_phase),
+        cmocka_unit_test(test_102_transition_time_is_of_the_phase),
+        cmocka_unit_test(test_103_finished_jobs_are_quiet),
+        cmocka_unit_test(test_104_events_name_the_action),
+        cmocka_unit_test(test_105_quota),
+        cmocka_unit_test(test_106_a_job_ends_once),
+    };
+
+    return cmocka_run_group_tests_name("lifecycle/status", tests, NULL, NULL);
+}
