@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Break the program in small ways, one at a time, and show that the simulation notices.
+
+Each mutant is an edit of one source file in a copy of the tree. The copy is compiled (-O1, only what pumice-sim needs)
+and run over a fixed range of seeds and over the scripted lives; a mutant that both let pass is an error, and so is an
+edit whose old text is no longer there exactly once: then the list has fallen behind the code.
+
+    mutants.py [--seeds N] [--steps M] [--only WORD] [--keep-going]
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ["base", "json", "api", "plugin", "job", "controller", "store", "cluster"]
+CC = os.environ.get("CC", "cc")
+FLAGS = ["-std=gnu17", "-O1", "-D_GNU_SOURCE", '-DPUMICE_VERSION="0"', "-fno-strict-aliasing", "-w"]
+
+# (file, old text, new text, what it breaks)
+MUTANTS = [
+    ("src/job/phase.c", "PHASE_RESTARTING, .bumps_version = true, .is_retry = true", "PHASE_RESTARTING, .is_retry = true",
+     "a whole restart does not bump the version"),
+    ("src/job/pods.c", "pod->view.version >= p->version ? POD_LIVE : POD_OLD", "pod->view.version >= 0 ? POD_LIVE : POD_OLD",
+     "the version of a pod is not looked at"),
+    ("src/job/decide.c", "d->retry_count += t.is_retry && charged;", "",
+     "retries are not counted"),
+    ("src/job/plan.c", "        status_send(&d, now_ms, plan);\n        return nothing;\n    }\n    return steps[d.phase]",
+     "        status_send(&d, now_ms, plan);\n    }\n    return steps[d.phase]",
+     "acts before the status is written"),
+    ("src/job/steps.c", "pod->name, str_of(pod->view.uid));", "pod->name, STR_NULL);",
+     "pods are deleted by name only"),
+    ("src/job/steps.c", "if (next != PHASE_NONE && left == 0)", "if (next != PHASE_NONE)",
+     "does not wait for the pods to go"),
+    ("src/job/steps.c", "    LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[POD_SURPLUS], in_class)\n        delete_pod(d, pod, plan);\n",
+     "", "pods beyond the replicas stay"),
+    ("src/job/decide.c", "            *vec_push(d->arena, &d->memo.commands) = c->uid;\n", "",
+     "an obeyed command is not remembered"),
+    ("src/job/status.c", "            json_unlink(list, c);\n", "            (void)next;\n",
+     "conditions pile up"),
+    ("src/job/phase.c", "    [PHASE_ABORTED] = { [ACTION_RESUME] = KILL(RESTARTING) },\n",
+     "    [PHASE_ABORTED] = { [ACTION_RESUME] = KILL(RESTARTING) },\n"
+     "    [PHASE_COMPLETED] = { [ACTION_RESTART] = KILL(RESTARTING) },\n",
+     "a finished job can be restarted"),
+    ("src/job/ensure.c", "    if (g->exists && !g->is_deleting)\n        plan_delete(", "    if (0)\n        plan_delete(",
+     "the PodGroup of a finished job stays"),
+    ("src/job/pods.c", "        bit_set(t->done, pod->index);\n        t->n_done++;\n", "",
+     "what has succeeded is forgotten"),
+    ("src/controller/ttl.c", "|| !is_finished(job))", ")", "jobs go before they have finished"),
+    ("src/controller/gc.c", "    if (!owner->exists)\n        return TIE_GONE;\n", "", "dependents of a deleted owner stay"),
+    ("src/cluster/apply.c", "    pods_flight_create(&j->pods, f->task, f->index, f->sent_ms);\n", "",
+     "a pod on its way is forgotten"),
+    ("src/cluster/apply.c", "    f->blocks = !is_uninteresting(op->type) &&", "    f->blocks = false && !is_uninteresting(op->type) &&",
+     "plans while the status is on its way"),
+    ("src/job/decide.c", "if (d->memo.timers.v[i].deadline_ms > now_ms)", "if (d->memo.timers.v[i].deadline_ms >= 0)",
+     "delayed actions never come"),
+    ("src/cluster/apply.c", "    delay = queue_add_failed(&d->queue, f->key, d->run_ms);\n", "    delay = 5;\n",
+     "what failed is not tried again"),
+    ("src/cluster/cache.c", "    return map_get(&c->tombstones, uid_cut(uid));", "    return (void)c, (void)uid, false;",
+     "a deleted job comes back with a late event"),
+]
+
+
+def sources(root):
+    found = []
+    for folder in FOLDERS:
+        found += sorted((root / "src" / folder).glob("*.c"))
+    return found + sorted((root / "tests" / "sim").glob("*.c"))
+
+
+def object_of(root, source):
+    return root / "obj" / (str(source.relative_to(root)).replace("/", "_") + ".o")
+
+
+def compile_one(root, source):
+    out = object_of(root, source)
+    out.parent.mkdir(exist_ok=True)
+    cmd = [CC, *FLAGS, "-I", str(root / "src"), "-c", str(source), "-o", str(out)]
+    done = subprocess.run(cmd, capture_output=True, text=True)
+    return done.returncode, done.stderr
+
+
+def compile_all(root, list_of_sources):
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for code, text in pool.map(lambda s: compile_one(root, s), list_of_sources):
+            if code:
+                sys.exit("mutants: the tree does not compile:\n" + text)
+
+
+def link(root):
+    objects = [str(object_of(root, s)) for s in sources(root)]
+    subprocess.run([CC, "-o", str(root / "pumice-sim"), *objects, "-lcrypto"], check=True)
+
+
+def run(root, args):
+    """Exit status of the simulation: 0 it saw nothing. A crash or an endless loop counts as seen."""
+    seeds = ["--seed", "1", "--seeds", str(args.seeds), "--steps", str(args.steps)]
+    for extra in (["--crash-every"], seeds):
+        try:
+            done = subprocess.run([str(root / "pumice-sim"), *extra], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  timeout=args.timeout)
+        except subprocess.TimeoutExpired:
+            return 1, "did not end"
+        if done.returncode:
+            said = [line for line in done.stdout.decode(errors="replace").splitlines() if line.startswith(("seed ", "life "))]
+            return done.returncode, said[0] if said else "crashed"
+    return 0, ""
+
+
+def try_mutant(root, mutant, args):
+    file, old, new, what = mutant
+    path = root / file
+    text = path.read_text()
+    if text.count(old) != 1:
+        return "STALE", f"the old text is there {text.count(old)} times in {file}"
+    path.write_text(text.replace(old, new))
+    try:
+        code, error = compile_one(root, path)
+        if code:
+            return "STALE", "does not compile: " + error.strip().splitlines()[0]
+        link(root)
+        code, said = run(root, args)
+    finally:
+        path.write_text(text)
+        compile_one(root, path)
+    return ("caught", said) if code else ("SURVIVED", what)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=150)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--timeout", type=int, default=100)
+    parser.add_argument("--only", default="")
+    args = parser.parse_args()
+    bad = 0
+    with tempfile.TemporaryDirectory(prefix="mutants.") as folder:
+        root = pathlib.Path(folder)
+        shutil.copytree(ROOT / "src", root / "src")
+        shutil.copytree(ROOT / "tests" / "sim", root / "tests" / "sim")
+        compile_all(root, sources(root))
+        link(root)
+        code, said = run(root, args)
+        if code:
+            sys.exit("mutants: the simulation fails without any mutant: " + said)
+        for mutant in MUTANTS:
+            if args.only not in mutant[3]:
+                continue
+            state, said = try_mutant(root, mutant, args)
+            bad += state != "caught"
+            print(f"{state:9} {mutant[3]}: {said[:150]}", flush=True)
+    print(f"{len(MUTANTS)} mutants, {bad} not caught")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
