@@ -26,6 +26,7 @@ struct flight {
     enum flight_state state;
     bool is_write; /* else only a question */
     bool blocks;   /* the key waits for it */
+    bool is_doubt; /* a question about a pod that should be there: task and index */
     bool has_failed;
     unsigned reads;
     enum op_kind kind;
@@ -180,7 +181,8 @@ static void wake_key(struct driver *d, const struct flight *f)
     if (str_empty(f->key) || (str_starts(f->key, STR(KEY_JOB)) && !j))
         return;
     if (!f->has_failed) {
-        if (f->blocks)
+        /* A pod's own news may have come before this answer, when the window was still full. */
+        if (f->blocks || (j && is_pod_create(f) && j->drive.n_creates + 2 >= j->drive.window))
             queue_add(&d->queue, f->key);
         return;
     }
@@ -281,7 +283,22 @@ static void read_answered(struct driver *d, struct flight *f, const struct objec
         forget_object(d, f->type, f->namespace, f->name, known);
     if (o)
         take_object(d, o);
+    else if (f->is_doubt && driver_key_job(d, f->key))
+        pods_confirm_gone(&driver_key_job(d, f->key)->pods, f->task, f->index);
     flight_end(d, f);
+}
+
+void flight_ask_pod(struct driver *d, struct str key, const struct cache_job *j, size_t task, uint32_t index)
+{
+    autoarena scratch = { 0 };
+    struct str name = job_pod_name(&scratch, &j->job, &j->job.spec.tasks.v[task], index);
+    struct flight *f = flight_new(d, key, type_by_kind(STR("v1"), STR("Pod")), j->job.meta.namespace, name, STR_NULL);
+
+    f->is_doubt = f->blocks = true;
+    f->task = task;
+    f->index = index;
+    busy_add(d, f->key);
+    read_start(d, f);
 }
 
 void flight_ask(struct driver *d, struct str key, const struct resource_type *type, struct str namespace,

@@ -64,7 +64,10 @@ static void on_group(void *ctx, const struct object *group)
 
 static void on_doubt(void *ctx, const struct resource_type *type, struct str namespace, struct str name, struct str uid)
 {
-    flight_ask(ctx, STR_NULL, type, namespace, name, uid);
+    struct driver *d = ctx;
+    bool is_job = cache_job(&d->cache, uid) != NULL; /* what may be gone is not worked on until that is known */
+
+    flight_ask(d, is_job ? driver_key(d, KEY_JOB, uid) : STR_NULL, type, namespace, name, uid);
 }
 
 static int on_make_keys(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e)

@@ -59,6 +59,9 @@ void flight_send(struct driver *d, struct str key, const struct op *op);
 /* Has the key writes in flight that it must wait for? All but those of pods and Events. */
 bool flight_is_busy(const struct driver *d, struct str key);
 
+/* Is the pod there that the job's status remembers and the cache does not know? The key waits for the answer. */
+void flight_ask_pod(struct driver *d, struct str key, const struct cache_job *j, size_t task, uint32_t index);
+
 /* Ask for an object as it is now. 'uid' is what is thought to be there; 'key' (may be empty) is looked at afterwards. */
 void flight_ask(struct driver *d, struct str key, const struct resource_type *type, struct str namespace,
                 struct str name, struct str uid);

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "cluster/driver_internal.h"
+
+#include "job/policy.h"
 #include "controller/controller.h"
 
 /* ---- jobs ---- */
@@ -146,6 +148,25 @@ static void look_at_trouble(struct driver *d, struct cache_job *j, int64_t now_m
         plan_wake(plan, now_ms + j->drive.trouble_until - d->run_ms);
 }
 
+/* The status remembers a pod that we have never met. Before a policy takes it for evicted, somebody must look. */
+static bool has_doubts(struct driver *d, const struct cache_job *j)
+{
+    struct str key = arena_fmt(&d->arena, KEY_JOB "%.*s", STR_ARG(j->job.meta.uid));
+    bool any = false;
+
+    for (size_t i = 0; i < j->pods.n_tasks && i < j->job.spec.tasks.n; i++) {
+        const struct task_pods *t = &j->pods.tasks[i];
+        uint32_t at = pods_next_doubtful(t, 0);
+
+        if (at == UINT32_MAX ||
+            policy_choose(&j->job, &j->job.spec.tasks.v[i], EVENT_POD_EVICTED, NULL, 0).action == ACTION_NONE)
+            continue;
+        for (; at != UINT32_MAX; at = pods_next_doubtful(t, at + 1), any = true)
+            flight_ask_pod(d, key, j, i, at);
+    }
+    return any;
+}
+
 static void plan_job(struct driver *d, struct str uid, int64_t now_ms, struct plan *plan)
 {
     struct cache_job *j = cache_job(&d->cache, uid);
@@ -153,7 +174,7 @@ static void plan_job(struct driver *d, struct str uid, int64_t now_ms, struct pl
     struct job_observed seen = { .find = cache_job_find, .find_ctx = j, .priorities = &priorities };
     struct job_outcome outcome;
 
-    if (!j || !j->object)
+    if (!j || !j->object || has_doubts(d, j))
         return;
     cache_job_need_set(j);
     seen.job = &j->job;

@@ -104,19 +104,25 @@ static uint32_t index_of(const struct object *o)
     return str_to_u64(text, &index) < 0 || index >= UINT32_MAX ? UINT32_MAX : (uint32_t)index;
 }
 
+/* A number in an annotation; -1 if there is none. */
+static int32_t number_of(const struct json *pod, const char *key)
+{
+    int64_t n;
+
+    return str_to_i64(object_annotation(pod, key), &n) < 0 ? -1 : int32_of(n);
+}
+
 void pod_view_decode(const struct object *o, struct pod_view *ret, struct str *ret_task, uint32_t *ret_index)
 {
     const struct json *meta = json_get(o->root, "metadata"), *status = json_get(o->root, "status");
     struct str uid = str_sub(o->uid, 0, sizeof(ret->uid) - 1);
-    int64_t version = -1;
 
     *ret = (struct pod_view){ .rev = o->rev };
     if (uid.n)
         memcpy(ret->uid, uid.p, uid.n);
     ret->created_ms = time_of(json_get(meta, "creationTimestamp"));
-    if (str_to_i64(object_annotation(o->root, "volcano.sh/job-version"), &version) < 0)
-        version = -1;
-    ret->version = int32_of(version);
+    ret->version = number_of(o->root, "volcano.sh/job-version");
+    ret->retry = number_of(o->root, "volcano.sh/job-retry-count");
     ret->phase = phase_of(json_member_text(status, "phase"));
     ret->is_deleting = !str_empty(json_member_text(meta, "deletionTimestamp"));
     ret->is_ready = look_at_containers(json_get(status, "containerStatuses"), ret);

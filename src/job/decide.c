@@ -377,12 +377,13 @@ bool job_decide(struct status_draft *d, int64_t now_ms, struct plan *plan)
     return false;
 }
 
-bool restart_has(const struct memo *m, const struct job *job, const struct job_pod *pod)
+bool restart_has(const struct status_draft *d, const struct job_pod *pod)
 {
-    const struct job_task *task = task_at(job, pod->task);
+    const struct job_task *task = task_at(d->o->job, pod->task);
     int32_t size = task && task->partition ? task->partition->partition_size : 0;
+    const struct memo *m = &d->memo;
 
-    if (!task || m->scope == RESTART_NONE || !str_eq(task->name, m->task))
+    if (!task || m->scope == RESTART_NONE || !str_eq(task->name, m->task) || pod->view.retry >= d->retry_count)
         return false;
     if (m->scope == RESTART_POD)
         return pod->index == m->number;

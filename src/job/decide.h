@@ -11,7 +11,8 @@
 /* True if the draft now holds a decision. Adds Events about it, and deletes of Commands that were obeyed, to the plan. */
 bool job_decide(struct status_draft *d, int64_t now_ms, struct plan *plan);
 
-/* Is this pod of the restart's target? */
-bool restart_has(const struct memo *m, const struct job *job, const struct job_pod *pod);
+/* Is this pod of the restart's target? Pods that were made since the restart belong to a later attempt and are not: a
+ * controller that is late must not kill what another has made. */
+bool restart_has(const struct status_draft *d, const struct job_pod *pod);
 
 #endif

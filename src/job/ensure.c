@@ -162,7 +162,8 @@ static enum ensured ensure_group(struct status_draft *d, struct plan *plan)
         return ENSURED_WORKING; /* the old one must go first (B21) */
     mask_held_back(d->arena, d->o, &masked);
     want = job_podgroup_new(d->arena, &masked, d->o->priorities);
-    if (!g->exists) {
+    if (!g->exists) { /* its phase comes along: it has no status subresource, and that saves a write */
+        json_set(json_set(want, "status", json_object(d->arena)), "phase", json_str(d->arena, STR("Pending")));
         plan_create(plan, type_of(want), want);
         return ENSURED_WORKING;
     }

@@ -42,6 +42,7 @@ static void task_resize(struct task_pods *t, uint32_t n)
     bits_resize(&t->creating, t->n, n);
     bits_resize(&t->seen, t->n, n);
     bits_resize(&t->done, t->n, n);
+    bits_resize(&t->gone, t->n, n);
     t->n = n;
     t->n_done = bits_ones(t->done, n);
     t->n_creating = bits_ones(t->creating, n); /* flights beyond the new end are forgotten */
@@ -64,6 +65,7 @@ static void task_empty(struct task_pods *t, bool is_new_version)
     if (bytes && is_new_version) {
         memset(t->seen, 0, bytes);
         memset(t->done, 0, bytes);
+        memset(t->gone, 0, bytes);
         t->n_done = 0;
     }
     t->n_present = t->terminating = t->surplus = t->ready = 0;
@@ -155,6 +157,7 @@ static void slot_take(struct task_pods *t, struct job_pod *pod)
         t->n_creating--;
     }
     slot->pod = pod;
+    bit_clear(t->gone, pod->index);
     bit_set(t->present, pod->index);
     t->n_present++;
 }
@@ -487,6 +490,7 @@ void pods_remove(struct job_pods *p, struct str name, struct str uid)
     index = pod->index;
     pod_drop(p, pod);
     give_to_double(p, task, index);
+    pods_confirm_gone(p, task, index);
 }
 
 struct job_pod *pods_get(const struct job_pods *p, struct str name)
@@ -547,13 +551,24 @@ void pods_flight_delete_off(struct job_pods *p, struct job_pod *pod)
 
 /* ---- questions ---- */
 
-/* The lowest index from 'from' on that is in 'among' (NULL: all are) and is not there, not asked for and not done. */
-static uint32_t next_free(const struct task_pods *t, uint32_t from, const uint64_t *among)
+enum which { WHICH_ANY, WHICH_EVICTED, WHICH_DOUBTFUL };
+
+/* Of the indices that are not there, not asked for and not done. */
+static uint64_t wanted_bits(const struct task_pods *t, size_t w, enum which which)
+{
+    uint64_t missing = ~(t->present[w] | t->creating[w] | t->done[w]);
+
+    if (which == WHICH_ANY)
+        return missing;
+    return missing & t->seen[w] & (which == WHICH_EVICTED ? t->gone[w] : ~t->gone[w]);
+}
+
+static uint32_t next_missing(const struct task_pods *t, uint32_t from, enum which which)
 {
     if (t->n_present + t->n_creating >= t->n) /* nearly always: nothing is missing */
         return UINT32_MAX;
     for (size_t w = from / 64; from < t->n && w < bits_words(t->n); w++) {
-        uint64_t word = ~(t->present[w] | t->creating[w] | t->done[w]) & (among ? among[w] : UINT64_MAX);
+        uint64_t word = wanted_bits(t, w, which);
 
         if (w == from / 64)
             word &= UINT64_MAX << (from % 64);
@@ -568,12 +583,25 @@ static uint32_t next_free(const struct task_pods *t, uint32_t from, const uint64
 
 uint32_t pods_next_missing(const struct task_pods *t, uint32_t from)
 {
-    return next_free(t, from, NULL);
+    return next_missing(t, from, WHICH_ANY);
 }
 
 uint32_t pods_next_evicted(const struct task_pods *t, uint32_t from)
 {
-    return next_free(t, from, t->seen);
+    return next_missing(t, from, WHICH_EVICTED);
+}
+
+uint32_t pods_next_doubtful(const struct task_pods *t, uint32_t from)
+{
+    return next_missing(t, from, WHICH_DOUBTFUL);
+}
+
+void pods_confirm_gone(struct job_pods *p, size_t task, uint32_t index)
+{
+    struct task_pods *t = task < p->n_tasks ? &p->tasks[task] : NULL;
+
+    if (t && index < t->n && !bit_get(t->present, index))
+        bit_set(t->gone, index);
 }
 
 uint32_t pods_count(const struct job_pods *p, enum pod_phase phase, bool with_old)

@@ -43,6 +43,7 @@ struct pod_view { /* decoded from a Pod; copied by value */
     int64_t created_ms;                 /* creationTimestamp */
     int64_t finished_ms;                /* when its last container ended; 0: not known */
     int32_t version;                    /* annotation volcano.sh/job-version; -1: none, counts as the current one */
+    int32_t retry;                      /* annotation volcano.sh/job-retry-count: the attempt it belongs to; -1: none */
     int32_t restarts;                   /* of all containers, init ones too */
     int32_t exit_codes[POD_EXIT_CODES]; /* non-zero ones of main, then init containers */
     uint8_t n_exit_codes;
@@ -91,6 +92,7 @@ struct task_pods {
     uint64_t *creating; /* a create is in flight and there is no pod */
     uint64_t *seen;     /* had a pod of the current version */
     uint64_t *done;     /* has Succeeded in the current version, whether its pod is still there or not */
+    uint64_t *gone;     /* its pod is known to be gone: it was seen to go, or a fresh read found none */
     uint32_t n_present, n_creating, n_done;
     uint32_t live[POD_PHASE_MAX], old[POD_PHASE_MAX];
     uint32_t terminating, surplus; /* with any index */
@@ -143,8 +145,13 @@ void pods_flight_delete_off(struct job_pods *p, struct job_pod *pod);
  * UINT32_MAX if there is none. */
 uint32_t pods_next_missing(const struct task_pods *t, uint32_t from);
 
-/* The lowest index from 'from' on that was seen, is not done, and has no pod and no create in flight: it was evicted. */
+/* The lowest index from 'from' on that was seen, is not done, and whose pod is known to be gone: it was evicted. */
 uint32_t pods_next_evicted(const struct task_pods *t, uint32_t from);
+
+/* The same of those nobody knows about: the status remembers a pod that we have never met. It may be gone, or news of it may
+ * be late; only a fresh read can tell. */
+uint32_t pods_next_doubtful(const struct task_pods *t, uint32_t from);
+void pods_confirm_gone(struct job_pods *p, size_t task, uint32_t index); /* the read found nothing */
 
 /* Everything on the list of changes was looked at. */
 void pods_looked(struct job_pods *p);

@@ -52,7 +52,7 @@ struct recount {
 
 static void check_bits(const struct task_pods *t, struct str name)
 {
-    uint64_t *const sets[] = { t->present, t->creating, t->seen, t->done };
+    uint64_t *const sets[] = { t->present, t->creating, t->seen, t->done, t->gone };
     uint64_t beyond = t->n % 64 ? UINT64_MAX << (t->n % 64) : 0;
 
     for (size_t s = 0; s < ARRAY_LEN(sets) && t->n; s++)
@@ -61,6 +61,7 @@ static void check_bits(const struct task_pods *t, struct str name)
         const struct pod_slot *slot = &t->slots[i];
 
         must_be(bit_get(t->present, i) == (slot->pod != NULL), "present bit", name);
+        must_be(!slot->pod || !bit_get(t->gone, i), "gone and there", name);
         must_be(bit_get(t->creating, i) == (slot->flight_ms != 0), "creating bit", name);
         must_be(!slot->pod || !slot->flight_ms, "a create in flight beside a pod", name);
     }

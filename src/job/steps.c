@@ -15,7 +15,8 @@ static const struct resource_type *pod_type(void)
 
 static void delete_pod(struct status_draft *d, const struct job_pod *pod, struct plan *plan)
 {
-    if (pod->flight == FLIGHT_NONE && pod->class != POD_TERMINATING)
+    /* A pod of a later version means that our Job is old news: what we know does not apply to it. */
+    if (pod->flight == FLIGHT_NONE && pod->class != POD_TERMINATING && pod->view.version <= d->version)
         plan_delete(plan, pod_type(), d->o->job->meta.namespace, pod->name, str_of(pod->view.uid));
 }
 
@@ -233,7 +234,7 @@ static bool kill_target(struct status_draft *d, struct plan *plan)
 
     for (int class = 0; class < POD_CLASS_MAX; class ++)
         LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[class], in_class)
-            if (restart_has(&d->memo, d->o->job, pod)) {
+            if (restart_has(d, pod)) {
                 delete_pod(d, pod, plan);
                 any = true;
             }

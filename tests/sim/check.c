@@ -91,6 +91,15 @@ static void check_counters(struct world *w, const struct sim_job *job, const str
             world_break(w, "job %s: status.%s is negative", job->name, names[i]);
 }
 
+/* The phase in which a job waits for its pods to go; Completed may also follow from Running. */
+static enum phase released_from(enum phase p)
+{
+    return p == PHASE_ABORTED      ? PHASE_ABORTING
+           : p == PHASE_COMPLETED  ? PHASE_COMPLETING
+           : p == PHASE_TERMINATED ? PHASE_TERMINATING
+                                   : PHASE_MAX;
+}
+
 /* One status after another of the same job. */
 static void check_transition(struct world *w, const struct sim_job *old, const struct sim_job *new)
 {
@@ -101,6 +110,9 @@ static void check_transition(struct world *w, const struct sim_job *old, const s
         world_break(w, "job %s: a phase that does not exist", new->name);
     if (phase_is_final(old->phase) && new->phase != old->phase)
         world_break(w, "job %s: finished as %s, then %s", new->name, phase_names[old->phase], phase_names[new->phase]);
+    if ((new->phase == PHASE_ABORTED || new->phase == PHASE_TERMINATED) && old->phase != new->phase &&
+        old->phase != released_from(new->phase))
+        world_break(w, "job %s: %s right after %s", new->name, phase_names[new->phase], phase_names[old->phase]);
     if (new->version < old->version || new->version > old->version + 1)
         world_break(w, "job %s: version goes from %" PRId64 " to %" PRId64, new->name, old->version, new->version);
     if (new->retry < old->retry || new->retry > old->retry + 1)
@@ -351,7 +363,7 @@ static void told_read(struct map *m, struct str name, const struct object *o)
 {
     MAP_FOREACH(struct told *, t, m)
         if (str_is(name, t->name) && !(o && str_is(o->uid, t->uid)))
-            t->is_gone = true;
+            t->is_gone = t->is_read_gone = true;
 }
 
 static void end_creates(struct controller *c, struct str pod_name)
@@ -382,6 +394,11 @@ static void told_answer(struct world *w, struct controller *c, const struct clus
     if (f && is_given_up(w, f)) { /* it may have listened or not */
         if (is_job && ev->object && !map_get(m, ev->object->uid))
             told_put(m, ev->object, is_job);
+        MAP_FOREACH(struct told *, t, m)
+            if (str_is(str_of(f->name), t->name)) {
+                t->is_active = false;
+                t->phase = PHASE_NONE;
+            }
         free(f);
         return;
     }
@@ -458,8 +475,13 @@ static const struct told *told_job(const struct controller *c, struct str uid)
 static void check_pod_create(struct world *w, const struct controller *c, const struct op *op)
 {
     struct str uid = object_controller_uid(op->body);
-    const struct told *job = told_job(c, uid);
+    const struct told *job = told_job(c, uid), *any = map_get(&c->jobs, uid);
+    const struct sim_job *truth = map_get(&w->jobs, uid);
 
+    /* A read on behalf of an older job of that name: if it shows the new one, that is not on record here; if it shows none,
+     * the driver does not take that for an answer about the new one, which may have been made since. */
+    if ((!job && truth && !truth->is_gone) || (any && any->is_read_gone))
+        return;
     if (!job)
         world_break(w, "%s creates pod %.*s of a job that is gone, or that it never heard of", ctl_names[c->id],
                     STR_ARG(op->name));
@@ -476,9 +498,9 @@ static void check_release(struct world *w, const struct controller *c, const str
     enum phase to = phase_of(json_text(json_find(op->body, "status", "state", "phase", NULL), STR("")));
     struct str uid = object_uid(op->body);
     const struct told *job = told_job(c, uid);
-    bool is_released = to == PHASE_ABORTED || to == PHASE_TERMINATED || to == PHASE_COMPLETED;
+    const struct sim_job *truth = map_get(&w->jobs, uid);
 
-    if (!job || !is_released || job->phase == to || (to == PHASE_COMPLETED && job->phase != PHASE_COMPLETING))
+    if (!job || to == PHASE_NONE || released_from(to) != job->phase || (truth && truth->phase == to))
         return;
     MAP_FOREACH(const struct told *, pod, &c->pods)
         if (pod->is_active && !pod->is_gone && str_is(uid, pod->job_uid)) {

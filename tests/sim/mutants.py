@@ -38,7 +38,7 @@ MUTANTS = [
      "does not wait for the pods to go"),
     ("src/job/steps.c", "    LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[POD_SURPLUS], in_class)\n        delete_pod(d, pod, plan);\n",
      "", "pods beyond the replicas stay"),
-    ("src/job/decide.c", "            *vec_push(d->arena, &d->memo.commands) = c->uid;\n", "",
+    ("src/job/decide.c", "    *vec_push(d->arena, &d->memo.commands) = (struct memo_command){ uid, now_ms };\n", "    (void)uid;\n",
      "an obeyed command is not remembered"),
     ("src/job/status.c", "            json_unlink(list, c);\n", "            (void)next;\n",
      "conditions pile up"),

@@ -20,13 +20,16 @@ def kept():
 def main():
     runs = [*kept(), ["--seed", "1", "--seeds", SEEDS, "--steps", "100"], ["--seed", "1", "--seeds", "20", "--twice"],
             ["--crash-every"]]
-    failed = 0
+    passed = failed = 0
     for args in runs:
         done = subprocess.run([SIM, *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode:
             failed += 1
             sys.stdout.write(done.stdout.decode(errors="replace"))
             print("FAILED:", "pumice-sim", *args)
+        else:
+            passed += 1
+    print(f"cases: {passed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -103,6 +103,7 @@ struct told { /* what a controller was told last of an object */
     uint64_t rev;
     bool is_active; /* a pod that is Pending or Running */
     bool is_deleting, is_gone, is_fresh;
+    bool is_read_gone;                /* a read found nothing under its name */
     struct sim_task tasks[MAX_TASKS]; /* of a job */
     size_t n_tasks;
 };

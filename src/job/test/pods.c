@@ -581,6 +581,12 @@ static void test_next(void **state)
         pods_recall(&b.pods, 5, str_of(cases[i].seen), str_of(cases[i].done));
         if (pods_next_missing(&b.pods.tasks[0], cases[i].from) != cases[i].missing)
             fail_msg("%s: missing", cases[i].label);
+        if (pods_next_evicted(&b.pods.tasks[0], cases[i].from) != UINT32_MAX) /* nobody has looked yet */
+            fail_msg("%s: evicted on hearsay", cases[i].label);
+        if (pods_next_doubtful(&b.pods.tasks[0], cases[i].from) != cases[i].evicted)
+            fail_msg("%s: doubtful", cases[i].label);
+        for (uint32_t k = 0; k < cases[i].n + 2; k++)
+            pods_confirm_gone(&b.pods, 0, k);
         if (pods_next_evicted(&b.pods.tasks[0], cases[i].from) != cases[i].evicted)
             fail_msg("%s: evicted", cases[i].label);
         bench_done(&b);
