@@ -153,7 +153,7 @@ def main():
             state, said = try_mutant(root, mutant, args)
             bad += state != "caught"
             print(f"{state:9} {mutant[3]}: {said[:150]}", flush=True)
-    print(f"{len(MUTANTS)} mutants, {bad} not caught")
+    print(f"cases: {len(MUTANTS) - bad} passed, {bad} failed")
     return 1 if bad else 0
 
 
