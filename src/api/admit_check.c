@@ -263,22 +263,12 @@ void check_labels(struct check *c, const struct place *labels)
     }
 }
 
-/* Keys of annotations may have capitals in the prefix: Kubernetes lowers them before it looks. */
-static struct str lowered(struct arena *a, struct str s)
-{
-    char *low = arena_alloc(a, s.n + 1);
-
-    for (size_t i = 0; i < s.n; i++)
-        low[i] = (char)(s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] + 32 : s.p[i]);
-    return (struct str){ low, s.n };
-}
-
 void check_annotations(struct check *c, const struct place *annotations)
 {
     size_t bytes = 0;
 
     PLACE_FOREACH(item, annotations) {
-        const char *why = name_check_qualified(c->arena, lowered(c->arena, item.key));
+        const char *why = name_check_qualified(c->arena, arena_lower(c->arena, item.key));
 
         if (why)
             check_error(c, &item, "the key %s", why);

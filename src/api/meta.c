@@ -209,24 +209,14 @@ static void check_labels(const struct place *labels, struct problems *ps)
     }
 }
 
-/* Unlike label keys, annotation keys may be written in capitals. */
-static struct str lowered(struct arena *a, struct str s)
-{
-    char *p = (char *)arena_str(a, s).p;
-
-    for (size_t i = 0; i < s.n; i++)
-        if (p[i] >= 'A' && p[i] <= 'Z')
-            p[i] = (char)(p[i] + 32);
-    return (struct str){ p, s.n };
-}
-
 static void check_annotations(const struct place *annotations, struct problems *ps)
 {
     size_t total = 0;
 
     JSON_FOREACH(m, json_is(annotations->node, JSON_OBJECT) ? annotations->node : NULL) {
         struct place at = { annotations, m, json_key(m), 0 };
-        const char *wrong = name_check_qualified(ps->arena, lowered(ps->arena, json_key(m)));
+        /* unlike label keys, annotation keys may have capitals */
+        const char *wrong = name_check_qualified(ps->arena, arena_lower(ps->arena, json_key(m)));
 
         if (wrong)
             problem_error(ps, &at, "key \"%.*s\": %s", STR_ARG(cut(json_key(m))), wrong);

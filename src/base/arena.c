@@ -115,6 +115,16 @@ struct str arena_fmt(struct arena *a, const char *fmt, ...)
     return s;
 }
 
+struct str arena_lower(struct arena *a, struct str s)
+{
+    char *p = (char *)arena_str(a, s).p;
+
+    for (size_t i = 0; i < s.n; i++)
+        if (p[i] >= 'A' && p[i] <= 'Z')
+            p[i] = (char)(p[i] + 32);
+    return (struct str){ p, s.n };
+}
+
 struct str arena_cat(struct arena *a, struct str x, struct str y)
 {
     char *p = arena_alloc(a, x.n + y.n + 1);

@@ -54,6 +54,9 @@ struct str arena_vfmt(struct arena *a, const char *fmt, va_list ap) __attribute_
 /* 's' as a C string (NUL at the end). */
 const char *arena_cstr(struct arena *a, struct str s);
 
+/* A copy with ASCII capitals made small. */
+struct str arena_lower(struct arena *a, struct str s);
+
 /* 'a' and 'b' joined. */
 struct str arena_cat(struct arena *a, struct str x, struct str y);
 

@@ -140,16 +140,6 @@ static void delete_leftovers(struct status_draft *d, struct plan *plan)
         delete_pod(d, pod, plan);
 }
 
-static struct str lowered(struct arena *a, struct str s)
-{
-    char *p = (char *)arena_str(a, s).p;
-
-    for (size_t i = 0; i < s.n; i++)
-        if (p[i] >= 'A' && p[i] <= 'Z')
-            p[i] = (char)(p[i] + 32);
-    return (struct str){ p, s.n };
-}
-
 static void tell_waiting(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
     const struct job_observed *o = d->o;
@@ -157,7 +147,7 @@ static void tell_waiting(struct status_draft *d, int64_t now_ms, struct plan *pl
     if (o->group.exists && !str_empty(o->group.condition) && d->phase == PHASE_PENDING)
         plan_event(plan, o->job->raw, "Warning", "PodGroupPending", now_ms, "PodGroup %.*s:%.*s %.*s: %.*s",
                    STR_ARG(o->job->meta.namespace), STR_ARG(o->job->meta.name),
-                   STR_ARG(lowered(d->arena, o->group.condition)), STR_ARG(o->group.condition_message));
+                   STR_ARG(arena_lower(d->arena, o->group.condition)), STR_ARG(o->group.condition_message));
     if (!str_empty(o->trouble)) {
         status_explain(d, "WaitingForRetry", "%.*s", STR_ARG(o->trouble));
         plan_event(plan, o->job->raw, "Warning", "FailedCreate", now_ms, "%.*s", STR_ARG(o->trouble));

@@ -94,11 +94,25 @@ static void text_is_copied_with_a_nul(void **state)
     assert_int_equal(s.p[9999], '1');
 }
 
+static void test_lower(void **state)
+{
+    autoarena a = { 0 };
+    struct str s = arena_lower(&a, STR("Example.COM/X-\xc3\x84_9"));
+
+    (void)state;
+    assert_int_equal(s.n, 18);
+    assert_string_equal(s.p, "example.com/x-\xc3\x84_9"); /* only ASCII */
+    assert_int_equal(arena_lower(&a, STR_NULL).n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_never_null),         cmocka_unit_test(pieces_are_aligned_and_apart),
-        cmocka_unit_test(reset_keeps_the_largest_block), cmocka_unit_test(zalloc_clears_used_memory),
+        cmocka_unit_test(test_lower),
+        cmocka_unit_test(nothing_is_never_null),
+        cmocka_unit_test(pieces_are_aligned_and_apart),
+        cmocka_unit_test(reset_keeps_the_largest_block),
+        cmocka_unit_test(zalloc_clears_used_memory),
         cmocka_unit_test(text_is_copied_with_a_nul),
     };
 
