@@ -351,8 +351,6 @@ static void note_start(struct driver *d, struct flight *f, const struct op *op)
         pod_create_starts(j, f, op);
     else if (j && f->type == known_types()->pod && op->kind == OP_DELETE)
         pod_delete_starts(j, f);
-    else if (j && f->type == known_types()->job && op->kind == OP_UPDATE_STATUS)
-        j->drive.status_ms = f->sent_ms;
     else if (f->type == known_types()->queue && op->kind == OP_UPDATE_STATUS && cache_queue(&d->cache, f->name))
         cache_queue(&d->cache, f->name)->status_ms = f->sent_ms;
     d->stats.writes++;

@@ -33,7 +33,7 @@ struct cached { /* one object other than a Job or a Pod */
 
 struct job_drive { /* what the driver keeps about a job; the cache clears what an event makes untrue */
     bool objects_are_fine;
-    int64_t status_ms;
+    int64_t stale_ms;           /* see job_observed */
     uint32_t window, n_creates; /* slow start: pods that may be in flight, and those that are */
     int64_t no_create_until;
     struct buf trouble;

@@ -186,13 +186,17 @@ static void plan_job(struct driver *d, struct str uid, int64_t now_ms, struct pl
     look_at_owned(plan->arena, j, &seen);
     seen.queue = cache_queue_state(j->queue);
     seen.objects_are_fine = j->drive.objects_are_fine;
-    seen.status_ms = j->drive.status_ms;
+    seen.stale_ms = j->drive.stale_ms;
     seen.create_window = create_window(d, j);
     look_at_trouble(d, j, now_ms, plan);
     seen.trouble = buf_view(&j->drive.trouble);
     d->stats.job_plans++;
     outcome = job_plan(&seen, now_ms, plan);
     j->drive.objects_are_fine = outcome.objects_are_fine;
+    if (!outcome.has_stale_status)
+        j->drive.stale_ms = 0;
+    else if (!j->drive.stale_ms)
+        j->drive.stale_ms = now_ms;
     if (outcome.has_looked)
         pods_looked(&j->pods);
     if (plan->ops.n == 0)

@@ -37,7 +37,7 @@ static void mark_objects(struct status_draft *d)
 
 struct job_outcome job_plan(const struct job_observed *o, int64_t now_ms, struct plan *plan)
 {
-    struct job_outcome nothing = { .objects_are_fine = o->objects_are_fine };
+    struct job_outcome nothing = { .objects_are_fine = o->objects_are_fine }, outcome;
     struct status_draft d;
 
     if (!str_empty(o->job->meta.deletion_timestamp)) /* the garbage collector takes it from here */
@@ -53,5 +53,7 @@ struct job_outcome job_plan(const struct job_observed *o, int64_t now_ms, struct
         status_send(&d, now_ms, plan);
         return nothing;
     }
-    return steps[d.phase](&d, now_ms, plan);
+    outcome = steps[d.phase](&d, now_ms, plan);
+    outcome.has_stale_status = d.is_stale;
+    return outcome;
 }

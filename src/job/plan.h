@@ -51,7 +51,8 @@ struct job_observed {
     bool objects_are_fine; /* an earlier plan found them in order, and none of them nor the spec has changed since */
     const struct priority_source *priorities;
     uint32_t create_window; /* pods that may be asked for now; the driver's slow start */
-    int64_t status_ms;      /* when the last status write of this job was sent; 0: not by us, or long ago */
+    int64_t
+        stale_ms; /* since when the counters in the status are behind (an earlier outcome said so); 0: they are not */
     /* The last failed write of this job that is not an ordinary answer, and since when: quota, webhook … */
     struct str trouble;
 };
@@ -59,6 +60,7 @@ struct job_observed {
 struct job_outcome {
     bool has_looked;       /* the changed pods (pods->to_look) need not be looked at again: pods_looked() */
     bool objects_are_fine; /* plugin objects and PodGroup are as wanted: see job_observed */
+    bool has_stale_status; /* counters have changed that are not worth a write yet: see job_observed.stale_ms */
 };
 
 /* Add to 'plan' what is next for this job. */

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 
-/* Counters alone are written at most this often: a second, or in a large job a millisecond for each pod up to ten. */
+/* Counters alone wait this long: a second, or in a large job a millisecond for each pod up to ten seconds. */
 static int64_t counters_every_ms(const struct job *job)
 {
     return MAX_OF(1000, MIN_OF(job_total_replicas(job), 10000));
@@ -250,7 +250,7 @@ void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_
 bool status_send(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
     const struct json *old = json_get(d->o->job->raw, "status");
-    int64_t due_ms = d->o->status_ms + counters_every_ms(d->o->job);
+    int64_t due_ms = (d->o->stale_ms ? d->o->stale_ms : now_ms) + counters_every_ms(d->o->job);
 
     memo_write(d->arena, &d->memo, d->controlled);
     set_int(d, d->status, "version", d->version);
@@ -259,7 +259,8 @@ bool status_send(struct status_draft *d, int64_t now_ms, struct plan *plan)
         json_remove(d->status, "controlledResources");
     if (json_equal(old, d->status) || (!old && json_count(d->status) == 0))
         return false;
-    if (!d->is_urgent && d->o->status_ms && now_ms < due_ms) {
+    if (!d->is_urgent && now_ms < due_ms) {
+        d->is_stale = true;
         plan_wake(plan, due_ms);
         return false;
     }

@@ -17,6 +17,7 @@ struct status_draft {
     enum job_phase phase; /* after status_set_phase() the new one */
     int32_t version, retry_count;
     bool is_urgent;     /* more than counters has changed */
+    bool is_stale;      /* status_send() let the counters wait */
     bool forgets_done;  /* a new version that runs everything again; else what has succeeded stays so (B35) */
     size_t forget_task; /* indices of this task whose seen and done start afresh: a restart has removed their pods */
     uint32_t forget_from, forget_to; /* from ≤ index < to; from = to: none */
@@ -36,8 +37,9 @@ void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_
 void status_explain(struct status_draft *d, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Send it if it differs from the stored one. Counters alone wait until a second after the last write in larger jobs, so
- * that 10,000 pods do not make 10,000 writes. True if a write was added. */
+/* Send it if it differs from the stored one. Counters alone wait a second (more in large jobs) for others to come along, so
+ * that 10,000 pods do not make 10,000 writes, and a phase that follows at once takes them with it. True if a write was
+ * added. */
 bool status_send(struct status_draft *d, int64_t now_ms, struct plan *plan);
 
 #endif
