@@ -65,6 +65,48 @@ static void test_b15_task_failed_once(void **state)
     assert_int_equal(h->pod_creates, 5);
 }
 
+static void test_b15_no_limit(void **state)
+{
+    autoh h = h_new();
+
+    (void)state;
+    h_running(h, JOB("j", TASKS(TASK("a", "1", "maxRetry: -1, " POLICIES(POLICY("TaskFailed", "AbortJob"))))));
+    h_pod_status(h, "j-a-0", RESTARTS("1000"));
+    h_advance(h, 60 * 1000);
+    h_expect_phase(h, "j", "Running");
+}
+
+/* Admission refuses it; a controller must not do nothing for ever. */
+static void test_b10_partition_of_nothing(void **state)
+{
+    autoh h = h_new();
+    const char *first;
+
+    (void)state;
+    h_create(h, JOB("j", "minAvailable: 2, queue: default, maxRetry: 3, " TASKS(
+                             TASK("a", "2", "minAvailable: 2, " POLICIES(POLICY("PodFailed", "RestartPartition"))))));
+    h_run(h);
+    h_go(h, "j");
+    first = h_uid(h, "pod/j-a-1");
+    h_pod_fail(h, "j-a-0", 1);
+    h_go(h, "j");
+    h_expect_phase(h, "j", "Running");
+    h_expect(h, "job/j", "status.retryCount", "1");
+    assert_string_equal(h_uid(h, "pod/j-a-1"), first);
+}
+
+static void test_b46_stale_keys_go(void **state)
+{
+    autoh h = h_new();
+
+    (void)state;
+    h_running(h, JOB("j", TASKS(TASK("a", "2", ""))));
+    h_set(h, "pg/j", "spec.minTaskMember", "{a: 1, ghost: 7}");
+    h_run(h);
+    h_expect(h, "pg/j", "spec.minTaskMember.a", "2");
+    h_expect(h, "pg/j", "spec.minTaskMember.ghost", "");
+}
+
 static void test_b19_deletes_are_of_one_pod(void **state)
 {
     autoh h = h_new();
@@ -367,6 +409,9 @@ int main(void)
         cmocka_unit_test(test_b07_disruption_is_eviction),
         cmocka_unit_test(test_b09_target_of_nothing),
         cmocka_unit_test(test_b15_task_failed_once),
+        cmocka_unit_test(test_b15_no_limit),
+        cmocka_unit_test(test_b10_partition_of_nothing),
+        cmocka_unit_test(test_b46_stale_keys_go),
         cmocka_unit_test(test_b19_deletes_are_of_one_pod),
         cmocka_unit_test(test_b20_groups_of_others),
         cmocka_unit_test(test_b26_missing_queue),
