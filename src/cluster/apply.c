@@ -335,6 +335,15 @@ static void pod_create_starts(struct cache_job *j, struct flight *f, const struc
     pods_flight_create(&j->pods, f->task, f->index, f->sent_ms);
 }
 
+void flights_mark(struct driver *d, struct cache_job *j)
+{
+    if (j->drive.n_creates && j->drive.marked_generation != j->job.meta.generation)
+        LIST_FOREACH(struct flight, f, &d->all_flights, link)
+            if (is_pod_create(f) && driver_key_job(d, f->key) == j)
+                pods_flight_create(&j->pods, f->task, f->index, f->sent_ms);
+    j->drive.marked_generation = j->job.meta.generation;
+}
+
 static void pod_delete_starts(struct cache_job *j, const struct flight *f)
 {
     struct job_pod *pod = pods_get(&j->pods, f->name);

@@ -35,6 +35,7 @@ struct job_drive { /* what the driver keeps about a job; the cache clears what a
     bool objects_are_fine;
     int64_t stale_ms;           /* see job_observed */
     uint32_t window, n_creates; /* slow start: pods that may be in flight, and those that are */
+    int64_t marked_generation;  /* of the spec for which the slots know of the creates in flight */
     int64_t no_create_until;
     struct buf trouble;
     int64_t trouble_until;                   /* if it is not tried again by then, it is no longer wanted */

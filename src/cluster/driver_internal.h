@@ -59,6 +59,9 @@ void flight_send(struct driver *d, struct str key, const struct op *op);
 /* Has the key writes in flight that it must wait for? All but those of pods and Events. */
 bool flight_is_busy(const struct driver *d, struct str key);
 
+/* The spec has changed: slots that went with fewer replicas and came back must know again what is on its way to them. */
+void flights_mark(struct driver *d, struct cache_job *j);
+
 /* Is the pod there that the job's status remembers and the cache does not know? The key waits for the answer. */
 void flight_ask_pod(struct driver *d, struct str key, const struct cache_job *j, size_t task, uint32_t index);
 

@@ -174,7 +174,10 @@ static void plan_job(struct driver *d, struct str uid, int64_t now_ms, struct pl
     struct job_observed seen = { .find = cache_job_find, .find_ctx = j, .priorities = &priorities };
     struct job_outcome outcome;
 
-    if (!j || !j->object || has_doubts(d, j))
+    if (!j || !j->object)
+        return;
+    flights_mark(d, j);
+    if (has_doubts(d, j))
         return;
     cache_job_need_set(j);
     seen.job = &j->job;

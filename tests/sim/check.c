@@ -334,6 +334,8 @@ static void told_put(struct map *m, const struct object *o, bool is_job)
     struct str phase = json_text(json_find(o->root, "status", "phase", NULL), STR("Pending"));
 
     if (!t) {
+        MAP_FOREACH(struct told *, other, m) /* one object has a name at a time: the older one must be gone */
+            other->is_gone |= !is_job && str_is(o->name, other->name) && other->rev < o->rev;
         t = xcalloc(1, sizeof(*t));
         copy(t->uid, sizeof(t->uid), o->uid);
         copy(t->name, sizeof(t->name), o->name);
