@@ -51,7 +51,7 @@ MUTANTS = [
      "what has succeeded is forgotten"),
     ("src/controller/ttl.c", "|| !is_finished(job))", ")", "jobs go before they have finished"),
     ("src/controller/gc.c", "    if (!owner->exists)\n        return TIE_GONE;\n", "", "dependents of a deleted owner stay"),
-    ("src/cluster/apply.c", "    pods_flight_create(&j->pods, f->task, f->index, f->sent_ms);\n", "",
+    ("src/cluster/apply.c", "n_creates++;\n    pods_flight_create(&j->pods, f->task, f->index, f->sent_ms);", "n_creates++;",
      "a pod on its way is forgotten"),
     ("src/cluster/apply.c", "    f->blocks = !is_uninteresting(op->type) &&", "    f->blocks = false && !is_uninteresting(op->type) &&",
      "plans while the status is on its way"),
