@@ -7,8 +7,6 @@
 #include "job/volume.h"
 #include "job/wanted.h"
 
-#define GROUP_VERSION "scheduling.volcano.sh/v1beta1"
-
 static const struct resource_type *type_of(const struct json *obj)
 {
     return type_by_kind(object_api_version(obj), object_kind(obj));
@@ -279,13 +277,18 @@ enum ensured job_ensure(struct status_draft *d, int64_t now_ms, struct plan *pla
     return result == ENSURED_FINE ? ensure_group(d, plan) : result;
 }
 
-void job_dismantle(struct status_draft *d, struct plan *plan)
+void job_group_delete(struct status_draft *d, struct plan *plan)
 {
     const struct podgroup_view *g = &d->o->group;
 
     if (g->exists && !g->is_deleting)
-        plan_delete(plan, type_by_kind(STR(GROUP_VERSION), STR("PodGroup")), d->o->job->meta.namespace,
-                    object_name(g->raw), g->uid);
+        plan_delete(plan, type_by_kind(STR("scheduling.volcano.sh/v1beta1"), STR("PodGroup")),
+                    d->o->job->meta.namespace, object_name(g->raw), g->uid);
+}
+
+void job_dismantle(struct status_draft *d, struct plan *plan)
+{
+    job_group_delete(d, plan);
     for (size_t i = 0; i < d->o->n_owned; i++)
         if (!d->o->owned[i].is_deleting)
             plan_delete(plan, d->o->owned[i].type, d->o->job->meta.namespace, d->o->owned[i].name, d->o->owned[i].uid);

@@ -16,6 +16,9 @@ enum ensured {
 
 enum ensured job_ensure(struct status_draft *d, int64_t now_ms, struct plan *plan);
 
+/* Delete the PodGroup, unless it is on its way out. */
+void job_group_delete(struct status_draft *d, struct plan *plan);
+
 /* Delete what a finished or aborted job leaves: its plugin objects and its PodGroup. Claims stay. */
 void job_dismantle(struct status_draft *d, struct plan *plan);
 

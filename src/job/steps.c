@@ -241,9 +241,7 @@ static bool kill_all(struct status_draft *d, struct plan *plan)
     delete_leftovers(d, plan);
     LIST_FOREACH(struct job_pod, pod, &pods->classes[POD_OLD], in_class)
         kept += pod->view.phase == POD_SUCCEEDED && bit_get(pods->tasks[pod->task].done, pod->index);
-    if (g->exists && !g->is_deleting)
-        plan_delete(plan, type_by_kind(STR("scheduling.volcano.sh/v1beta1"), STR("PodGroup")),
-                    d->o->job->meta.namespace, json_member_text(json_get(g->raw, "metadata"), "name"), g->uid);
+    job_group_delete(d, plan);
     return g->exists || pods->n_class[POD_OLD] > kept ||
            job_total_replicas(d->o->job) - pods->n_class[POD_TERMINATING] < d->o->job->spec.min_available;
 }

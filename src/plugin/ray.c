@@ -295,11 +295,12 @@ static int64_t container_gpus(const struct json *container)
 static struct str ray_options(struct plugin_call *call, const struct json *container, struct str more)
 {
     const struct ray_args *args = call->args;
+    int64_t gpus = container_gpus(container);
     autobuf out = { 0 };
 
     if (str_eq(args->num_gpus, STR("auto"))) {
-        if (container_gpus(container))
-            buf_fmt(&out, " --num-gpus=%lld", (long long)container_gpus(container));
+        if (gpus)
+            buf_fmt(&out, " --num-gpus=%lld", (long long)gpus);
     } else if (!str_empty(args->num_gpus)) {
         buf_fmt(&out, " --num-gpus=%.*s", STR_ARG(args->num_gpus));
     }
