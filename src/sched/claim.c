@@ -1,0 +1,158 @@
+/* claim.c - places that are kept for a group */
+#include "sched/claim.h"
+
+#include "base/util.h"
+
+/* What is kept for a group is owed to it by its queue too, not only by the nodes: small jobs of the same queue must not
+ * use up what the queue may have. */
+static void owe(struct sched_model *m, const struct claim *c, int by)
+{
+    if (c->kind == CLAIM_ADMITTED) /* counted as promised already */
+        return;
+    for (struct sched_queue *q = c->queue; q; q = q->parent)
+        amounts_add_times(&q->owed, &c->sum, by, m->dims.n);
+}
+
+void claim_lift(struct sched_model *m, struct claim *c)
+{
+    uint64_t room = m->room;
+
+    if (!c->is_held)
+        return;
+    for (uint32_t i = 0; i < c->n; i++)
+        node_unhold(m, c->seats[i].node, &c->seats[i].class->ask);
+    owe(m, c, -1);
+    c->is_held = false;
+    m->room = room; /* only for a moment */
+}
+
+void claim_put_back(struct sched_model *m, struct claim *c)
+{
+    if (c->is_held)
+        return;
+    for (uint32_t i = 0; i < c->n; i++)
+        node_hold(m, c->seats[i].node, &c->seats[i].class->ask);
+    owe(m, c, 1);
+    c->is_held = true;
+}
+
+struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind kind, int64_t now_ms)
+{
+    struct sched_group *g = t->group;
+    struct claim *c;
+
+    claim_drop(m, g);
+    c = xcalloc(1, sizeof(*c) + t->seats.n * sizeof(*c->seats));
+    c->group = g;
+    c->queue = g->queue;
+    c->kind = kind;
+    c->since_ms = now_ms;
+    VEC_FOREACH(s, &t->seats) {
+        if (s->is_extra) /* only the minimum is worth keeping others away */
+            continue;
+        c->seats[c->n++] = (struct claim_seat){ s->role, class_share(s->class), s->node };
+        s->node->seats++;
+        amounts_add(&c->sum, &s->class->ask, m->dims.n);
+    }
+    trial_undo(t);
+    claim_put_back(m, c);
+    list_push(kind == CLAIM_ADMITTED ? &m->seated : &m->kept, &c->link);
+    g->claim = c;
+    c->free_ms = claim_free_ms(c);
+    c->shape = m->shape;
+    return c;
+}
+
+void claim_drop(struct sched_model *m, struct sched_group *g)
+{
+    struct claim *c = g->claim;
+
+    if (!c)
+        return;
+    claim_lift(m, c);
+    for (uint32_t i = 0; i < c->n; i++) {
+        struct sched_node *n = c->seats[i].node;
+
+        class_unref(m, c->seats[i].class);
+        if (--n->seats == 0)
+            model_release_node(m, n);
+    }
+    list_remove(&c->link);
+    g->claim = NULL;
+    free(c);
+    m->room++;
+}
+
+static bool seats_are_fine(struct sched_model *m, const struct claim *c)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct claim_seat *s = &c->seats[i];
+
+        if (!s->node->exists || !fit_node(m, s->class, c->group, s->node, FIT_EMPTY, NULL))
+            return false;
+    }
+    return true;
+}
+
+bool claim_is_valid(struct sched_model *m, struct claim *c)
+{
+    bool is_fine;
+
+    if (c->shape == m->shape)
+        return true;
+    claim_lift(m, c);
+    is_fine = seats_are_fine(m, c);
+    claim_put_back(m, c);
+    c->shape = m->shape;
+    return is_fine;
+}
+
+/* The end of a pod by its group's own word, counted from its start; 0: it does not say. */
+static int64_t pod_end_ms(const struct sched_pod *p)
+{
+    if (!p->group || !p->group->runtime_ms || !p->started_ms)
+        return 0;
+    return p->started_ms + p->group->runtime_ms;
+}
+
+int64_t claim_free_ms(const struct claim *c)
+{
+    int64_t last = 0;
+
+    for (uint32_t i = 0; i < c->n; i++)
+        LIST_FOREACH(struct sched_pod, p, &c->seats[i].node->pods, on_node) {
+            int64_t end = pod_end_ms(p);
+
+            if (!p->group)
+                continue; /* stays where it is and was not counted as room */
+            if (end == 0)
+                return 0;
+            last = MAX_OF(last, end);
+        }
+    return last;
+}
+
+int64_t claim_victims(const struct claim *c)
+{
+    int64_t n = 0;
+
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (i && c->seats[i].node == c->seats[i - 1].node)
+            continue; /* seats on one node mostly follow each other; a few counted twice do no harm */
+        LIST_FOREACH(struct sched_pod, p, &c->seats[i].node->pods, on_node)
+            n += p->is_victim;
+    }
+    return n;
+}
+
+bool claim_is_free(const struct sched_model *m, const struct claim *c)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct sched_node *n = c->seats[i].node;
+
+        for (int d = 0; d < m->dims.n; d++)
+            if (c->seats[i].class->ask.v[d] && n->total.v[d] - n->used.v[d] - n->held.v[d] < 0)
+                return false;
+    }
+    return true;
+}

@@ -1,0 +1,61 @@
+/* claim.h - places that are kept for a group
+ *
+ * Three situations, one means: a group that was admitted waits for its pods to be made; a group for which pods are being
+ * evicted waits for them to go; a gang that has waited long waits for running pods to end (reservation). In each, seats
+ * for the whole missing minimum are chosen and held: no other group can be placed there. When everything a seat needs is
+ * free, the group is placed like any other, and the claim ends.
+ *
+ * The bound: a reservation is made at the latest reserve_after_ms after the gang came to the head of its queue. From then
+ * on nothing new is placed on its seats, so it starts when the pods that ran there at that moment have ended, whatever
+ * arrives in the meantime.
+ */
+#ifndef SCHED_CLAIM_H
+#define SCHED_CLAIM_H
+
+#include "sched/gang.h"
+
+enum claim_kind { CLAIM_ADMITTED, CLAIM_EVICTING, CLAIM_RESERVED };
+
+struct claim_seat {
+    struct sched_role *role;
+    const struct pod_class *class; /* one use is counted */
+    struct sched_node *node;
+};
+
+struct claim {
+    struct list_link link; /* model.kept */
+    struct sched_group *group;
+    struct sched_queue *queue; /* of the group, when it was made */
+    enum claim_kind kind;
+    int64_t since_ms;
+    int64_t free_ms;    /* when the last pod in its way has said it ends; 0: not known */
+    bool is_held;       /* false while its own group is tried */
+    bool is_over;       /* beyond its queue's share: those within theirs go first */
+    struct amounts sum; /* of all seats */
+    bool is_free;       /* everything it keeps was free when its group was last tried */
+    uint64_t shape;     /* model.shape when it was last found valid */
+    uint32_t n;
+    struct claim_seat seats[];
+};
+
+/* Keep the seats of a trial (which is undone by this) for its group. An older claim of the group ends. */
+struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind kind, int64_t now_ms);
+void claim_drop(struct sched_model *m, struct sched_group *g); /* nothing happens if it has none */
+
+/* Let go of the seats for a moment, and take them again. */
+void claim_lift(struct sched_model *m, struct claim *c);
+void claim_put_back(struct sched_model *m, struct claim *c);
+
+/* Are all its nodes still there, and open to it? Cheap while no Node changed. */
+bool claim_is_valid(struct sched_model *m, struct claim *c);
+
+/* When the pods on its nodes say they end (annotation pumice.dev/runtime); 0: some do not say. */
+int64_t claim_free_ms(const struct claim *c);
+
+/* Victims that are still on its nodes. */
+int64_t claim_victims(const struct claim *c);
+
+/* Is everything free that it keeps (as held)? */
+bool claim_is_free(const struct sched_model *m, const struct claim *c);
+
+#endif

@@ -1,0 +1,549 @@
+/* evict.c - whom to evict so that a gang fits
+ *
+ * Candidates are bundles: one surplus pod, or all pods of a job. They are sorted by cost and taken away for a trial until
+ * the gang fits; then what was not needed is put back, the dearest first.
+ */
+#include "sched/evict.h"
+
+#include "api/selector.h"
+#include "base/util.h"
+#include "sched/share.h"
+
+struct bundle {
+    struct sched_group *group;
+    bool is_whole;
+    VEC(struct sched_pod *) pods;
+    struct amounts sum;
+    int64_t started_ms; /* of the youngest */
+    int64_t over;       /* reclaim: how far its queue is above its share */
+    uint32_t at;        /* order of making: the same in every run */
+    bool is_out;        /* taken away in the trial */
+};
+
+struct lost { /* by queue, in this plan */
+    struct sched_queue *queue;
+    struct amounts sum;
+};
+
+struct hunt {
+    struct sched_model *m;
+    struct sched_group *g;
+    enum evict_kind kind;
+    int64_t now_ms;
+    struct arena *a;
+    int64_t *wake_ms;
+    struct amounts needs;
+    VEC(struct bundle) bundles;
+    VEC(struct lost) lost;
+    VEC(struct amounts) going; /* of all queues, while the trial acts as if they had gone */
+};
+
+enum { PRUNE_TRIALS = 64 };
+
+/* ---- may this pod be taken? ---- */
+
+static void wake_at(struct hunt *h, int64_t ms)
+{
+    if (h->wake_ms && (*h->wake_ms == 0 || ms < *h->wake_ms))
+        *h->wake_ms = ms;
+}
+
+static bool is_old_enough(struct hunt *h, const struct sched_pod *p)
+{
+    int64_t until = p->started_ms + MAX_OF(h->m->config.min_run_ms, p->cooldown_ms);
+
+    if (p->started_ms == 0 || until <= h->now_ms)
+        return true;
+    wake_at(h, until);
+    return false;
+}
+
+static bool may_take(struct hunt *h, const struct sched_pod *p)
+{
+    if (p->state != POD_BOUND && p->state != POD_RUNNING)
+        return false;
+    return p->node && p->is_preemptable && !p->is_critical && is_old_enough(h, p);
+}
+
+/* ---- disruption budgets ---- */
+
+static struct json *labels_of(struct arena *a, const struct sched_pod *p)
+{
+    struct json *j = json_object(a);
+    struct str rest = p->labels, line, key;
+
+    while (str_split(&rest, '\n', &line))
+        if (str_split(&line, '=', &key) && !str_empty(key))
+            json_add(j, key, json_str(a, line));
+    return j;
+}
+
+static bool budget_covers(struct hunt *h, const struct sched_budget *b, const struct sched_pod *p)
+{
+    return str_eq(b->namespace, p->namespace) && b->selector && selector_matches(b->selector, labels_of(h->a, p));
+}
+
+/* Rounded as Kubernetes does: a share of what must stay, or may go, is rounded up. */
+static int64_t part_of(const struct sched_budget *b, int64_t v, int64_t total)
+{
+    return b->is_percent ? (v * total + 99) / 100 : v;
+}
+
+/* Without a controller that fills in the status: count. */
+static int64_t budget_count(struct hunt *h, const struct sched_budget *b)
+{
+    int64_t total = 0, healthy = 0;
+
+    MAP_FOREACH(struct sched_pod *, p, &h->m->pods)
+        if (budget_covers(h, b, p)) {
+            total += p->state != POD_SUCCEEDED && p->state != POD_FAILED;
+            healthy += p->state == POD_RUNNING;
+        }
+    if (b->min_available >= 0)
+        return healthy - part_of(b, b->min_available, total);
+    if (b->max_unavailable >= 0)
+        return part_of(b, b->max_unavailable, total) - (total - healthy);
+    return INT64_MAX / 2;
+}
+
+static int64_t budget_left(struct hunt *h, const struct sched_budget *b)
+{
+    return (b->has_status ? b->allowed : budget_count(h, b)) - b->taken;
+}
+
+/* Would all budgets bear the loss of these pods? */
+static bool budgets_bear(struct hunt *h, const struct bundle *b)
+{
+    if (!h->m->config.has_pdb)
+        return true;
+    MAP_FOREACH(struct sched_budget *, budget, &h->m->budgets) {
+        int64_t n = 0;
+
+        VEC_FOREACH(p, &b->pods)
+            n += budget_covers(h, budget, *p);
+        if (n && n > budget_left(h, budget))
+            return false;
+    }
+    return true;
+}
+
+static void budgets_charge(struct hunt *h, const struct bundle *b, int by)
+{
+    if (!h->m->config.has_pdb || map_count(&h->m->budgets) == 0)
+        return;
+    MAP_FOREACH(struct sched_budget *, budget, &h->m->budgets)
+        VEC_FOREACH(p, &b->pods)
+            if (budget_covers(h, budget, *p))
+                budget->taken += by;
+}
+
+/* ---- bundles ---- */
+
+/* Least worth first: lowest task priority, then the highest index, then the youngest. */
+static int surplus_cmp(const void *x, const void *y)
+{
+    const struct sched_pod *a = *(struct sched_pod *const *)x, *b = *(struct sched_pod *const *)y;
+
+    if (a->priority != b->priority)
+        return a->priority < b->priority ? -1 : 1;
+    if (a->index != b->index)
+        return a->index > b->index ? -1 : 1;
+    if (a->created_ms != b->created_ms)
+        return a->created_ms > b->created_ms ? -1 : 1;
+    return str_cmp(b->uid, a->uid);
+}
+
+struct pod_list {
+    VEC(struct sched_pod *) list;
+};
+
+/* All pods with a place; '*ret_all': each of them may be taken. */
+static struct pod_list placed_pods(struct hunt *h, const struct sched_group *g, bool *ret_all)
+{
+    static const enum pod_state states[] = { POD_BINDING, POD_BOUND, POD_RUNNING };
+    struct pod_list all = { 0 };
+
+    *ret_all = true;
+    VEC_FOREACH(r, &g->roles)
+        for (size_t i = 0; i < ARRAY_LEN(states); i++)
+            LIST_FOREACH(struct sched_pod, p, &(*r)->pods[states[i]], in_role) {
+                if (may_take(h, p))
+                    *vec_push(h->a, &all.list) = p;
+                else
+                    *ret_all = false;
+            }
+    if (all.list.n)
+        qsort(all.list.v, all.list.n, sizeof(*all.list.v), surplus_cmp);
+    return all;
+}
+
+static struct bundle *bundle_new(struct hunt *h, struct sched_group *g, bool is_whole)
+{
+    struct bundle *b = vec_push(h->a, &h->bundles);
+
+    b->group = g;
+    b->is_whole = is_whole;
+    b->at = (uint32_t)h->bundles.n;
+    b->over = h->kind == EVICT_RECLAIM ? share_of(h->m, g->queue) : 0;
+    return b;
+}
+
+static void bundle_add(struct hunt *h, struct bundle *b, struct sched_pod *p)
+{
+    *vec_push(h->a, &b->pods) = p;
+    amounts_add(&b->sum, &p->class->ask, h->m->dims.n);
+    b->started_ms = MAX_OF(b->started_ms, p->started_ms);
+}
+
+/* How many of each role were made surplus so far. */
+struct spare {
+    const struct sched_role *role;
+    int64_t n;
+};
+struct spares {
+    VEC(struct spare) list;
+};
+
+static int64_t *spare_of(struct arena *a, struct spares *all, const struct sched_role *r)
+{
+    VEC_FOREACH(s, &all->list)
+        if (s->role == r)
+            return &s->n;
+    *vec_push(a, &all->list) = (struct spare){ r, 0 };
+    return &all->list.v[all->list.n - 1].n;
+}
+
+static bool is_surplus(struct hunt *h, const struct sched_group *g, const struct sched_pod *p, int64_t *total,
+                       struct spares *spares)
+{
+    int64_t *of_role = spare_of(h->a, spares, p->role);
+
+    if (group_ready(g) - *total <= group_min(g) || role_ready(p->role) - *of_role <= p->role->min)
+        return false;
+    ++*total;
+    ++*of_role;
+    return true;
+}
+
+/* Does it help at all? One of the pods stands where one of ours could. */
+static bool is_useful(struct hunt *h, const struct bundle *b)
+{
+    VEC_FOREACH(p, &b->pods)
+        VEC_FOREACH(r, &h->g->roles) {
+            const struct sched_pod *want = LIST_FIRST(&(*r)->pods[POD_PENDING], struct sched_pod, in_role);
+            const struct pod_class *c = want ? want->class : (*r)->class;
+
+            if (c && fit_node(h->m, c, h->g, (*p)->node, FIT_EMPTY, NULL))
+                return true;
+        }
+    return false;
+}
+
+static void drop_last(struct hunt *h)
+{
+    h->bundles.n--;
+}
+
+static void make_bundles(struct hunt *h, struct sched_group *g)
+{
+    bool can_all;
+    struct pod_list pods = placed_pods(h, g, &can_all);
+    struct spares spares = { 0 };
+    struct bundle *whole;
+    int64_t n = 0;
+
+    if (pods.list.n == 0)
+        return;
+    VEC_FOREACH(p, &pods.list)
+        if (is_surplus(h, g, *p, &n, &spares)) {
+            bundle_add(h, bundle_new(h, g, false), *p);
+            if (!is_useful(h, &h->bundles.v[h->bundles.n - 1]))
+                drop_last(h);
+        }
+    if (!can_all ||
+        (size_t)n == pods.list.n) /* what must keep one pod keeps its minimum; what is all surplus has none */
+        return;
+    whole = bundle_new(h, g, true);
+    VEC_FOREACH(p, &pods.list)
+        bundle_add(h, whole, *p);
+    if (!is_useful(h, whole))
+        drop_last(h);
+}
+
+static bool is_candidate(const struct hunt *h, const struct sched_group *v)
+{
+    if (v == h->g || !v->is_preemptable || amounts_is_zero(&v->allocated, h->m->dims.n))
+        return false;
+    if (h->kind == EVICT_PREEMPT)
+        return v->queue == h->g->queue && v->priority < h->g->priority;
+    return v->queue != h->g->queue && v->queue->is_reclaimable;
+}
+
+static int bundle_cmp(const void *x, const void *y)
+{
+    const struct bundle *a = x, *b = y;
+    int c;
+
+    if (a->over != b->over)
+        return a->over > b->over ? -1 : 1;
+    if (a->group->priority != b->group->priority)
+        return a->group->priority < b->group->priority ? -1 : 1;
+    if (a->is_whole != b->is_whole)
+        return a->is_whole ? 1 : -1;
+    if (a->started_ms != b->started_ms)
+        return a->started_ms > b->started_ms ? -1 : 1;
+    if ((c = str_cmp(a->group->key, b->group->key)) != 0)
+        return c;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void collect(struct hunt *h)
+{
+    if (h->kind == EVICT_PREEMPT) {
+        LIST_FOREACH(struct sched_group, v, &h->g->queue->groups, in_queue)
+            if (is_candidate(h, v))
+                make_bundles(h, v);
+    } else {
+        MAP_FOREACH(struct sched_queue *, q, &h->m->queues) {
+            if (q == h->g->queue || !q->is_reclaimable || share_of(h->m, q) <= 1 << 20)
+                continue;
+            LIST_FOREACH(struct sched_group, v, &q->groups, in_queue)
+                if (is_candidate(h, v))
+                    make_bundles(h, v);
+        }
+    }
+    if (h->bundles.n)
+        qsort(h->bundles.v, h->bundles.n, sizeof(*h->bundles.v), bundle_cmp);
+}
+
+/* ---- taking bundles away for a trial ---- */
+
+static struct amounts *lost_of(struct hunt *h, struct sched_queue *q)
+{
+    VEC_FOREACH(l, &h->lost)
+        if (l->queue == q)
+            return &l->sum;
+    *vec_push(h->a, &h->lost) = (struct lost){ .queue = q };
+    return &h->lost.v[h->lost.n - 1].sum;
+}
+
+static void path_add(struct sched_model *m, struct sched_queue *q, const struct amounts *by, int sign)
+{
+    for (; q; q = q->parent)
+        amounts_add_times(&q->allocated, by, sign, m->dims.n);
+}
+
+static void pod_out(struct hunt *h, struct sched_pod *p)
+{
+    node_give(h->m, p->node, p->class);
+    path_add(h->m, p->group->queue, &p->class->ask, -1);
+    amounts_add(lost_of(h, p->group->queue), &p->class->ask, h->m->dims.n);
+}
+
+static void pod_back(struct hunt *h, struct sched_pod *p)
+{
+    node_take(h->m, p->node, p->class);
+    path_add(h->m, p->group->queue, &p->class->ask, 1);
+    amounts_sub(lost_of(h, p->group->queue), &p->class->ask, h->m->dims.n);
+}
+
+/* False: its queue or a budget does not bear it, given what is out already. */
+static bool bundle_out(struct hunt *h, struct bundle *b)
+{
+    if (h->kind == EVICT_RECLAIM) {
+        /* The queue's own numbers already lack what is out. */
+        static const struct amounts none;
+
+        if (!share_spares(h->m, b->group->queue, h->g->queue, &b->sum, &none, &h->needs))
+            return false;
+    }
+    if (!budgets_bear(h, b))
+        return false;
+    VEC_FOREACH(p, &b->pods)
+        if (!(*p)->out_by) { /* not out already, as surplus of the same job */
+            pod_out(h, *p);
+            (*p)->out_by = b->at;
+        }
+    budgets_charge(h, b, 1);
+    b->is_out = true;
+    return true;
+}
+
+static void bundle_back(struct hunt *h, struct bundle *b)
+{
+    if (!b->is_out)
+        return;
+    b->is_out = false;
+    VEC_FOREACH(p, &b->pods)
+        if ((*p)->out_by == b->at) {
+            pod_back(h, *p);
+            (*p)->out_by = 0;
+        }
+    budgets_charge(h, b, -1);
+}
+
+/* What already goes counts as gone. */
+static void forget_going(struct hunt *h)
+{
+    MAP_FOREACH(struct sched_queue *, q, &h->m->queues) {
+        *vec_push(h->a, &h->going) = q->going;
+        q->going = (struct amounts){ { 0 } };
+    }
+}
+
+static void restore_going(struct hunt *h)
+{
+    size_t i = 0;
+
+    MAP_FOREACH(struct sched_queue *, q, &h->m->queues)
+        q->going = h->going.v[i++];
+}
+
+static bool fits(struct hunt *h, struct trial *ret)
+{
+    struct gang_options opt = { .room = FIT_SOON,
+                                .limit = h->kind == EVICT_RECLAIM ? GANG_FAIR : GANG_LIMIT,
+                                .is_virtual = true };
+
+    return gang_try(h->m, h->g, &opt, h->a, ret, NULL);
+}
+
+/* Take away more and more, each time twice as much, until the gang fits. */
+static bool take_until_fit(struct hunt *h)
+{
+    struct trial t;
+    size_t at = 0, step = 1;
+
+    while (at < h->bundles.n) {
+        size_t taken = 0;
+
+        while (at < h->bundles.n && taken < step)
+            taken += bundle_out(h, &h->bundles.v[at++]);
+        if (taken && fits(h, &t)) {
+            trial_undo(&t);
+            return true;
+        }
+        step *= 2;
+    }
+    return false;
+}
+
+static bool whole_is_out(const struct hunt *h, const struct sched_group *g)
+{
+    VEC_FOREACH(b, &h->bundles)
+        if (b->is_out && b->is_whole && b->group == g)
+            return true;
+    return false;
+}
+
+/* Put back what was not needed, the dearest first. */
+static void prune(struct hunt *h)
+{
+    int trials = PRUNE_TRIALS;
+    struct trial t;
+
+    for (size_t i = h->bundles.n; i-- > 0 && trials > 0;) {
+        struct bundle *b = &h->bundles.v[i];
+
+        if (!b->is_out || (!b->is_whole && whole_is_out(h, b->group)))
+            continue;
+        bundle_back(h, b);
+        trials--;
+        if (fits(h, &t))
+            trial_undo(&t);
+        else
+            (void)bundle_out(h, b); /* it was allowed before */
+    }
+}
+
+static void all_back(struct hunt *h, struct victims *ret)
+{
+    for (size_t i = h->bundles.n; i-- > 0;) {
+        struct bundle *b = &h->bundles.v[i];
+
+        if (!b->is_out)
+            continue;
+        if (ret)
+            VEC_FOREACH(p, &b->pods)
+                if ((*p)->out_by == b->at)
+                    *vec_push(h->a, &ret->list) = *p;
+        bundle_back(h, b);
+    }
+}
+
+bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind kind, int64_t now_ms, struct arena *a,
+                struct victims *ret_victims, struct trial *ret_trial, int64_t *ret_wake_ms)
+{
+    struct hunt h = { .m = m, .g = g, .kind = kind, .now_ms = now_ms, .a = a, .wake_ms = ret_wake_ms };
+    uint64_t room = m->room;
+    bool is_found;
+
+    *ret_victims = (struct victims){ 0 };
+    gang_needs(m, g, a, &h.needs);
+    collect(&h);
+    if (h.bundles.n == 0)
+        return false;
+    forget_going(&h);
+    is_found = take_until_fit(&h);
+    if (is_found) {
+        prune(&h);
+        is_found = fits(&h, ret_trial);
+    }
+    all_back(&h, is_found ? ret_victims : NULL);
+    restore_going(&h);
+    m->room = room;
+    return is_found;
+}
+
+/* ---- inside one job ---- */
+
+static struct sched_pod *first_waiting(struct sched_group *g)
+{
+    struct sched_pod *best = NULL;
+
+    VEC_FOREACH(r, &g->roles)
+        LIST_FOREACH(struct sched_pod, p, &(*r)->pods[POD_PENDING], in_role)
+            if (!p->is_gated && !p->never_preempts && (!best || surplus_cmp(&p, &best) > 0))
+                best = p;
+    return best;
+}
+
+bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a,
+                  struct victims *ret_victims, struct trial *ret_trial)
+{
+    struct hunt h = { .m = m, .g = g, .kind = EVICT_PREEMPT, .now_ms = now_ms, .a = a };
+    struct sched_pod *want = first_waiting(g);
+    bool can_all;
+    struct pod_list pods = placed_pods(&h, g, &can_all);
+    struct spares spares = { 0 };
+    int64_t n = 0;
+
+    *ret_victims = (struct victims){ 0 };
+    *ret_trial = (struct trial){ .m = m, .group = g, .arena = a };
+    VEC_FOREACH(p, &pods.list) {
+        struct bundle one = { .group = g };
+        struct sched_node *node;
+        uint64_t room;
+
+        if (!want || (*p)->priority >= want->priority)
+            return false;
+        if (!is_surplus(&h, g, *p, &n, &spares))
+            continue;
+        *vec_push(a, &one.pods) = *p;
+        if (!budgets_bear(&h, &one))
+            continue;
+        room = m->room;
+        node_give(m, (*p)->node, (*p)->class);
+        node = fit_best(m, want->class, g, FIT_SOON, fit_all(m));
+        node_take(m, (*p)->node, (*p)->class);
+        m->room = room;
+        if (!node)
+            continue;
+        *vec_push(a, &ret_victims->list) = *p;
+        seat_take(m, node, want->class);
+        *vec_push(a, &ret_trial->seats) =
+            (struct seat){ .pod = want, .role = want->role, .class = want->class, .node = node };
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,31 @@
+/* evict.h - whom to evict so that a gang fits
+ *
+ * Victims are chosen by whole jobs: first pods that a job has beyond its minimum, then complete jobs; a gang is never
+ * left running below its minimum (D7). Among those the cheapest go: lowest priority, surplus before whole jobs, the
+ * youngest first. Nobody is evicted unless the gang then fits, and nobody whose eviction is not needed for that.
+ *
+ * Never victims: pods that say so (volcano.sh/preemptable: "false", on the pod or its group), critical pods, pods younger
+ * than min_run_ms or inside their cooldown, pods a PodDisruptionBudget protects; in a preemption jobs of the same or a
+ * higher priority; in a reclaim queues that are not reclaimable or not above their fair share.
+ */
+#ifndef SCHED_EVICT_H
+#define SCHED_EVICT_H
+
+#include "sched/gang.h"
+
+enum evict_kind { EVICT_PREEMPT, EVICT_RECLAIM };
+
+struct victims {
+    VEC(struct sched_pod *) list;
+};
+
+/* True: the gang fits once 'ret_victims' are gone, on the seats of 'ret_trial' (the caller ends the trial; the victims
+ * are untouched so far). '*ret_wake_ms' (kept if earlier or 0): when a victim that is too young now may be taken. */
+bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind kind, int64_t now_ms, struct arena *a,
+                struct victims *ret_victims, struct trial *ret_trial, int64_t *ret_wake_ms);
+
+/* Inside one job that stands: a waiting pod of higher task priority takes the place of a surplus pod of a lower one. */
+bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a,
+                  struct victims *ret_victims, struct trial *ret_trial);
+
+#endif

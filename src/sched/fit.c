@@ -1,0 +1,387 @@
+/* fit.c - which node for a pod of this class? */
+#include "sched/fit.h"
+
+#include "base/util.h"
+#include "sched/couple.h"
+#include "sched/nodematch.h"
+#include "sched/score.h"
+#include "sched/volume.h"
+
+#include <assert.h>
+
+void fit_init(struct sched_model *m)
+{
+    struct fit *f = xcalloc(1, sizeof(*f));
+
+    m->fit = f;
+    map_init(&f->classes, m->seed);
+    map_init(&f->images, m->seed);
+    memcpy(f->weights, m->config.weights, sizeof(f->weights));
+    terms_init(m);
+    views_init(m);
+}
+
+/* Pods and roles still hold classes; they are freed with the rest, by class_unref() before or here. */
+void fit_done(struct sched_model *m)
+{
+    struct fit *f = m->fit;
+
+    if (!f)
+        return;
+    class_drop_all(m);
+    for (uint32_t i = 0; i < f->n_notes; i++)
+        if (f->notes[i])
+            node_note_free(m, f->notes[i]);
+    free(f->notes);
+    views_done(m);
+    terms_done(m);
+    map_done(&f->classes);
+    map_done(&f->images);
+    arena_done(&f->arena);
+    arena_done(&f->scratch);
+    arena_done(&f->decode);
+    buf_done(&f->text);
+    free(f);
+    m->fit = NULL;
+}
+
+/* ---- being told ---- */
+
+void fit_count(struct sched_model *m, const struct pod_class *c, struct sched_node *n, int by)
+{
+    struct node_note *note = node_note_of(m, n);
+
+    note->pods += by;
+    tallies_add(&c->work->spots, note->slot, by, 0, 0);
+    terms_count(m, c, note, by);
+}
+
+static bool is_in_order(const struct sched_model *m, const struct sched_node *n)
+{
+    return !m->is_unordered && n->index < m->n_order && m->order[n->index] == n;
+}
+
+void fit_node_changed(struct sched_model *m, struct sched_node *n)
+{
+    if (is_in_order(m, n))
+        views_note(m, n->index, false);
+}
+
+void fit_node_told(struct sched_model *m, struct sched_node *n)
+{
+    struct node_note *note = node_note_of(m, n);
+
+    node_note_read(m, note, n);
+    if (is_in_order(m, n))
+        views_note(m, n->index, true);
+}
+
+void fit_node_gone(struct sched_model *m, struct sched_node *n)
+{
+    if (n->note)
+        node_note_free(m, n->note);
+    n->note = NULL;
+}
+
+void fit_reordered(struct sched_model *m)
+{
+    views_restart(m);
+    m->fit->terms.epoch++;
+}
+
+void fit_volumes_changed(struct sched_model *m)
+{
+    m->fit->volumes++;
+}
+
+void fit_namespaces_changed(struct sched_model *m)
+{
+    terms_namespaces_changed(m);
+}
+
+void fit_class_gone(struct sched_model *m, const struct pod_class *c)
+{
+    views_forget(m, c);
+}
+
+void fit_check(struct sched_model *m)
+{
+    terms_check(m);
+}
+
+/* ---- rules that look at the node alone ---- */
+
+static const struct str no_node = STR_INIT("node(s) were not found"),
+                        no_scheduling = STR_INIT("node(s) were unschedulable"),
+                        no_affinity = STR_INIT("node(s) didn't match Pod's node affinity/selector"),
+                        no_ports = STR_INIT("node(s) didn't have free ports for the requested pod ports"),
+                        no_pods_left = STR_INIT("node(s) pod number exceeded"),
+                        no_dimension = STR_INIT("Insufficient room for another resource name");
+
+int32_t fit_fixed(struct sched_model *m, const struct pod_class *c, struct sched_node *n)
+{
+    int32_t refusals = 0;
+
+    if (n->is_unschedulable && !tolerates_unschedulable(c->tolerations))
+        refusals |= REFUSE_UNSCHEDULABLE;
+    if (n->taints && taint_untolerated(n->taints, c->tolerations, TAINT_HARD))
+        refusals |= REFUSE_TAINT;
+    if (c->must && !node_rule_matches(c->must, n))
+        refusals |= REFUSE_AFFINITY;
+    if (c->claims.n && !volume_allows(m, c, n, NULL))
+        refusals |= REFUSE_VOLUME;
+    return refusals ? -refusals : (int32_t)score_fixed(m, c, n, NULL);
+}
+
+bool fit_ports_are_free(const struct pod_class *c, const struct sched_node *n)
+{
+    VEC_FOREACH(want, &c->ports)
+        VEC_FOREACH(has, &n->ports)
+            if (has->uses && has->port == want->port && has->protocol == want->protocol &&
+                (str_empty(has->ip) || str_empty(want->ip) || str_eq(has->ip, want->ip)))
+                return false;
+    return true;
+}
+
+static struct str taint_text(struct fit *f, const struct json *taint)
+{
+    buf_reset(&f->text);
+    buf_fmt(&f->text, "node(s) had untolerated taint {%.*s: %.*s}", STR_ARG(json_member_text(taint, "key")),
+            STR_ARG(json_member_text(taint, "value")));
+    return buf_view(&f->text);
+}
+
+static struct str dim_text(struct sched_model *m, int d)
+{
+    if (d == DIM_PODS)
+        return no_pods_left;
+    buf_reset(&m->fit->text);
+    buf_fmt(&m->fit->text, "Insufficient %.*s", STR_ARG(m->dims.names[d]));
+    return buf_view(&m->fit->text);
+}
+
+/* In the order of kube-scheduler, up to the amounts. */
+static bool node_allows(struct sched_model *m, const struct pod_class *c, const struct sched_node *n,
+                        enum fit_room room, struct str *ret_why)
+{
+    const struct json *taint;
+
+    *ret_why = no_node;
+    if (!n->exists)
+        return false;
+    *ret_why = no_scheduling;
+    if (n->is_unschedulable && !tolerates_unschedulable(c->tolerations))
+        return false;
+    taint = taint_untolerated(n->taints, c->tolerations, TAINT_HARD);
+    if (taint) {
+        *ret_why = taint_text(m->fit, taint);
+        return false;
+    }
+    *ret_why = no_affinity;
+    if (!node_rule_matches(c->must, n))
+        return false;
+    *ret_why = no_ports;
+    if (room != FIT_EMPTY && !fit_ports_are_free(c, n))
+        return false;
+    *ret_why = no_dimension;
+    return !c->has_lost_name;
+}
+
+static uint32_t dims_lacking(const struct pod_class *c, const struct sched_node *n, enum fit_room room)
+{
+    uint32_t lacking = 0;
+
+    for (int d = 0; d < AMOUNT_DIMS; d++)
+        if ((c->ask_dims >> d & 1) && c->ask.v[d] > free_on(n, room, d))
+            lacking |= 1U << d;
+    return lacking;
+}
+
+/* ---- asking ---- */
+
+/* Weights may have been set to others since the last question. */
+static void sync_settings(struct sched_model *m)
+{
+    struct fit *f = m->fit;
+
+    if (memcmp(f->weights, m->config.weights, sizeof(f->weights)) == 0)
+        return;
+    memcpy(f->weights, m->config.weights, sizeof(f->weights));
+    views_restart(m);
+}
+
+/* Every node of the range that could be better than the best so far; nothing else is asked. */
+static uint32_t walk(const struct view *v, const struct coupling *k, uint32_t from, uint32_t to)
+{
+    uint32_t best = UINT32_MAX;
+    int64_t score = -1;
+
+    for (uint32_t i = from; i < to; i++) {
+        int64_t leaf = v->level[0][i], sum;
+
+        if (leaf == VIEW_NONE || leaf + k->most <= score)
+            continue;
+        sum = score_cut(leaf + couple_score(k, i, NULL));
+        if (sum > score && couple_allows(k, i, NULL)) {
+            score = sum;
+            best = i;
+        }
+    }
+    return best;
+}
+
+struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
+                            enum fit_room room, struct fit_range range)
+{
+    struct coupling k = { 0 };
+    const struct view *v;
+    uint32_t i;
+
+    assert(!m->is_unordered);
+    range.to = MIN_OF(range.to, m->n_order);
+    if (c->has_lost_name || range.from >= range.to)
+        return NULL;
+    sync_settings(m);
+    if (c->is_coupled || group)
+        couple_begin(m, c, group, room, &k);
+    v = view_get(m, c, room);
+    i = k.is_on ? walk(v, &k, range.from, range.to) : view_best(v, range.from, range.to);
+    return i == UINT32_MAX ? NULL : m->order[i];
+}
+
+static bool may_go(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
+                   const struct coupling *k, struct str *ret_why)
+{
+    if (!node_allows(m, c, n, room, ret_why))
+        return false;
+    if (!has_room(c, n, room)) {
+        *ret_why = STR_NULL; /* fit_node() finds the words */
+        return false;
+    }
+    if (c->claims.n && !volume_allows(m, c, n, ret_why))
+        return false;
+    return !k->is_on || couple_allows(k, n->index, ret_why);
+}
+
+/* The rules about other pods know nodes by their place in the order. */
+static void begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
+                  struct coupling *k)
+{
+    *k = (struct coupling){ 0 };
+    if (!c->is_coupled && !group)
+        return;
+    if (m->is_unordered)
+        model_order(m);
+    sync_settings(m);
+    couple_begin(m, c, group, room, k);
+}
+
+bool fit_node(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
+              const struct sched_node *n, enum fit_room room, struct str *ret_why)
+{
+    struct coupling k;
+    struct str why;
+    bool ok;
+
+    begin(m, c, group, room, &k);
+    ok = may_go(m, c, n, room, &k, &why);
+    if (!ok && ret_why)
+        *ret_why = why.p ? why : dim_text(m, __builtin_ctz(dims_lacking(c, n, room)));
+    return ok;
+}
+
+void fit_lacking(const struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
+                 struct amounts *ret_have)
+{
+    *ret_have = (struct amounts){ 0 };
+    for (int d = 0; d < m->dims.n; d++)
+        ret_have->v[d] = free_on(n, room, d);
+}
+
+int64_t fit_score(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
+                  const struct sched_node *n, int64_t *ret_parts)
+{
+    struct coupling k;
+    int64_t sum;
+
+    if (ret_parts)
+        memset(ret_parts, 0, SCORE_KIND_MAX * sizeof(*ret_parts));
+    begin(m, c, group, FIT_NOW, &k);
+    sum = score_fixed(m, c, (struct sched_node *)n, ret_parts) + score_amounts(m->config.weights, c, n, ret_parts);
+    sum = score_cut(sum);
+    if (k.is_on && is_in_order(m, n))
+        sum = score_cut(sum + couple_score(&k, n->index, ret_parts));
+    return sum;
+}
+
+/* ---- why not ---- */
+
+struct cause {
+    struct str text;
+    uint32_t count;
+};
+struct causes {
+    struct cause *v;
+    size_t n, cap;
+    uint32_t lacking[AMOUNT_DIMS]; /* nodes that lack so much of it */
+};
+
+enum { CAUSES_MAX = 64 }; /* taints could be different on every node */
+
+static void add_cause(struct arena *a, struct causes *all, struct str text, uint32_t count)
+{
+    VEC_FOREACH(c, all)
+        if (str_eq(c->text, text)) {
+            c->count += count;
+            return;
+        }
+    if (all->n < CAUSES_MAX)
+        *vec_push(a, all) = (struct cause){ arena_str(a, text), count };
+}
+
+static int by_count(const void *x, const void *y)
+{
+    const struct cause *a = x, *b = y;
+
+    return a->count != b->count ? (a->count < b->count ? 1 : -1) : str_cmp(a->text, b->text);
+}
+
+static void count_causes(struct sched_model *m, const struct pod_class *c, const struct sched_node *n,
+                         enum fit_room room, const struct coupling *k, struct arena *a, struct causes *all)
+{
+    uint32_t lacking = dims_lacking(c, n, room);
+    struct str why;
+
+    if (may_go(m, c, n, room, k, &why))
+        return;
+    if (!lacking || !node_allows(m, c, n, room, &why))
+        add_cause(a, all, why, 1);
+    else
+        for (; lacking; lacking &= lacking - 1) /* all that is missing, not only the first (D81) */
+            all->lacking[__builtin_ctz(lacking)]++;
+}
+
+void fit_why(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
+             struct fit_range range, struct why *w)
+{
+    autoarena a = { 0 };
+    struct causes all = { 0 };
+    struct coupling k;
+
+    begin(m, c, group, room, &k);
+    range.to = MIN_OF(range.to, m->n_order);
+    w->n_nodes = range.to > range.from ? range.to - range.from : 0;
+    for (uint32_t i = range.from; i < range.to; i++)
+        count_causes(m, c, m->order[i], room, &k, &a, &all);
+    for (int d = 0; d < m->dims.n; d++)
+        if (all.lacking[d])
+            add_cause(&a, &all, dim_text(m, d), all.lacking[d]);
+    if (all.n)
+        qsort(all.v, all.n, sizeof(all.v[0]), by_count);
+    w->n_causes = 0;
+    for (; w->n_causes < MIN_OF(all.n, (size_t)WHY_NODES); w->n_causes++) {
+        (void)snprintf(w->causes[w->n_causes].text, sizeof(w->causes[0].text), "%.*s",
+                       STR_ARG(all.v[w->n_causes].text));
+        w->causes[w->n_causes].count = all.v[w->n_causes].count;
+    }
+}

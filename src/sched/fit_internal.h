@@ -1,0 +1,114 @@
+/* fit_internal.h - what class.c, terms.c, couple.c, view.c, score.c and fit.c share
+ *
+ * A node has a note: what was worked out from its labels and images. A class has a work sheet: where pods of it are, which
+ * terms match it, and what is known about each node. Both are dropped and made again without anybody noticing.
+ */
+#ifndef SCHED_FIT_INTERNAL_H
+#define SCHED_FIT_INTERNAL_H
+
+#include "sched/fit.h"
+#include "sched/tally.h"
+#include "sched/terms.h"
+#include "sched/view.h"
+
+enum { NO_VALUE = UINT32_MAX }; /* the node lacks the label */
+
+struct image { /* a name of an image that some node has or some class asks for */
+    struct str name;
+    uint32_t uses;
+    uint32_t nodes; /* that have it; 0: nobody needs to look */
+};
+
+struct node_image {
+    struct image *image;
+    int64_t bytes;
+};
+
+struct node_note {
+    uint32_t slot;    /* small, stays while the node is known */
+    uint32_t *values; /* by topology key: the number of its value, or NO_VALUE */
+    uint32_t n_values;
+    struct node_image *images; /* by address */
+    uint32_t n_images;
+    int64_t pods; /* counted on it, of all classes */
+};
+
+/* Why a node is refused whatever runs on it. */
+enum refusal {
+    REFUSE_UNSCHEDULABLE = 1,
+    REFUSE_TAINT = 2,
+    REFUSE_AFFINITY = 4,
+    REFUSE_VOLUME = 8,
+};
+
+struct class_work {
+    struct tallies spots; /* pods of the class by slot of the node */
+    uint32_t *matched;    /* terms that match it, sorted */
+    uint32_t n_matched, cap_matched;
+    int32_t *fixed; /* by index: what does not depend on amounts: -refusals, or its part of the score */
+    uint32_t n_fixed;
+    uint64_t epoch, volumes, told; /* of the state 'fixed' was made from */
+    struct view *views[FIT_ROOM_MAX];
+};
+
+struct fit {
+    struct map classes;         /* struct pod_class by key */
+    struct map images;          /* struct image by name */
+    struct arena arena;         /* of label keys */
+    VEC(struct str) label_keys; /* that terms look at, sorted */
+    bool must_relabel;
+    VEC(uint32_t) free_ids; /* of classes; in 'arena' */
+    uint32_t next_id;
+
+    struct node_note **notes; /* by slot; NULL: free */
+    uint32_t n_notes, cap_notes, n_free_notes;
+
+    struct terms terms;
+    struct views views;
+    int weights[SCORE_KIND_MAX]; /* that views were made with */
+    uint64_t volumes;            /* goes up with every change of a volume or claim */
+    struct arena scratch;        /* of one question */
+    struct arena decode;         /* of class_ref */
+    struct buf text;             /* of the last answer */
+};
+
+void class_drop_all(struct sched_model *m); /* whoever still holds one must not use it */
+
+struct node_note *node_note_of(struct sched_model *m, struct sched_node *n); /* made when it is new */
+void node_note_read(struct sched_model *m, struct node_note *note, const struct sched_node *n); /* it may be another */
+void node_note_free(struct sched_model *m, struct node_note *note);
+int64_t note_image_bytes(const struct node_note *note, const struct image *image);
+struct image *image_ref(struct fit *f, struct str name); /* ":latest" where there is no tag */
+void image_unref(struct fit *f, struct image *image);
+
+/* -refusals, or the part of the score that does not depend on what runs there. */
+int32_t fit_fixed(struct sched_model *m, const struct pod_class *c, struct sched_node *n);
+bool fit_ports_are_free(const struct pod_class *c, const struct sched_node *n);
+
+/* What is free on a node in a dimension. What is kept for groups does not count against "could it ever?". */
+static inline int64_t free_on(const struct sched_node *n, enum fit_room room, int d)
+{
+    int64_t free = n->total.v[d] - n->used.v[d];
+
+    switch (room) {
+    case FIT_NOW:
+        return free - n->held.v[d];
+    case FIT_SOON:
+        return free - n->held.v[d] + n->going.v[d];
+    default:
+        return free + n->moving.v[d];
+    }
+}
+
+static inline bool has_room(const struct pod_class *c, const struct sched_node *n, enum fit_room room)
+{
+    for (uint32_t left = c->ask_dims; left; left &= left - 1) {
+        int d = __builtin_ctz(left);
+
+        if (c->ask.v[d] > free_on(n, room, d))
+            return false;
+    }
+    return true;
+}
+
+#endif

@@ -1,0 +1,466 @@
+/* gang.c - places for a whole gang, or none
+ *
+ * Pods are tried in the order in which they would be served: task priority, then index. The minimum comes first: what
+ * each role needs for itself, then the best of the rest. When a pod finds no node, no other pod of its class will in
+ * this trial, so the class is not asked again.
+ */
+#include "sched/gang.h"
+
+#include "base/util.h"
+#include "sched/gang_internal.h"
+#include "sched/share.h"
+
+/* ---- who wants a seat ---- */
+
+static int slot_cmp(const void *x, const void *y)
+{
+    const struct slot *a = x, *b = y;
+    int c;
+
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    if (a->index != b->index)
+        return a->index < b->index ? -1 : 1;
+    if (a->role != b->role && (c = str_cmp(a->role->name, b->role->name)) != 0)
+        return c;
+    if (a->created_ms != b->created_ms)
+        return a->created_ms < b->created_ms ? -1 : 1;
+    if (a->pod && b->pod)
+        return str_cmp(a->pod->uid, b->pod->uid);
+    return (a->pod == NULL) - (b->pod == NULL);
+}
+
+static void collect_pods(struct arena *a, struct sched_role *r, struct slots *ret)
+{
+    LIST_FOREACH(struct sched_pod, p, &r->pods[POD_PENDING], in_role)
+        if (!p->is_gated)
+            *vec_push(a,
+                      &ret->list) = (struct slot){ p, r, p->class, p->priority, p->index, p->created_ms, false, NULL };
+}
+
+static int64_t role_to_come(const struct sched_role *r)
+{
+    int64_t there = (int64_t)r->n[POD_PENDING] + role_ready(r);
+
+    return r->class && r->replicas > there ? r->replicas - there : 0;
+}
+
+enum { TO_COME_MAX = 1000000 };
+
+static void collect_to_come(struct arena *a, struct sched_role *r, struct slots *ret)
+{
+    int64_t n = role_to_come(r);
+    uint32_t first = (uint32_t)(r->replicas - n);
+
+    n = MIN_OF(n, MIN_OF(group_min(r->group), TO_COME_MAX)); /* a trial needs no more; nobody has a million nodes */
+
+    for (int64_t i = 0; i < n; i++)
+        *vec_push(a, &ret->list) = (struct slot){ NULL,      r,     r->class, r->priority, first + (uint32_t)i,
+                                                  INT64_MAX, false, NULL };
+}
+
+static bool is_sorted(const struct slots *s)
+{
+    for (size_t i = 1; i < s->list.n; i++)
+        if (slot_cmp(&s->list.v[i - 1], &s->list.v[i]) > 0)
+            return false;
+    return true;
+}
+
+static void collect(struct arena *a, struct sched_group *g, bool is_virtual, struct slots *ret)
+{
+    VEC_FOREACH(r, &g->roles) {
+        collect_pods(a, *r, ret);
+        if (is_virtual)
+            collect_to_come(a, *r, ret);
+    }
+    if (ret->list.n && !is_sorted(ret)) /* pods mostly come in order */
+        qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), slot_cmp);
+}
+
+/* ---- taking seats ---- */
+
+void seat_take(struct sched_model *m, struct sched_node *n, const struct pod_class *class)
+{
+    m->in_trial = true;
+    node_take(m, n, class);
+    m->in_trial = false;
+}
+
+void seat_give(struct sched_model *m, struct sched_node *n, const struct pod_class *class)
+{
+    m->in_trial = true;
+    node_give(m, n, class);
+    m->in_trial = false;
+}
+
+/* Reservations look further ahead, but prefer what is free already. */
+static struct sched_node *find_node(const struct work *w, const struct slot *s)
+{
+    struct trial *t = w->t;
+    struct sched_node *n = NULL;
+
+    for (enum fit_room room = FIT_NOW; !n && room <= w->opt->room; room++)
+        n = fit_best(t->m, s->class, t->group, room, w->range);
+    return n;
+}
+
+static bool queue_allows(struct work *w, const struct slot *s)
+{
+    struct trial *t = w->t;
+    struct amounts ask = t->sum;
+
+    if (w->opt->limit == GANG_NO_LIMIT)
+        return true;
+    amounts_add(&ask, &s->class->ask, t->m->dims.n);
+    /* Only what this pod asks for can be refused to it. */
+    for (int d = 0; d < t->m->dims.n; d++)
+        if (!(s->class->ask_dims & (1U << d)))
+            ask.v[d] = 0;
+    return share_allows(t->m, t->group->queue, &ask, w->opt->gone,
+                        w->opt->limit == GANG_FAIR ? SHARE_FAIR : SHARE_LIMIT, &w->limit_queue, &w->limit_dim,
+                        &w->limit_left);
+}
+
+static bool is_hopeless(const struct work *w, const struct pod_class *c)
+{
+    VEC_FOREACH(h, &w->hopeless)
+        if (*h == c)
+            return true;
+    return false;
+}
+
+static void sit(struct work *w, struct slot *s, struct sched_node *n, bool is_extra)
+{
+    struct trial *t = w->t;
+
+    seat_take(t->m, n, s->class);
+    *vec_push(t->arena, &t->seats) = (struct seat){ s->pod, s->role, s->class, n, is_extra, s };
+    amounts_add(&t->sum, &s->class->ask, t->m->dims.n);
+    s->is_seated = true;
+    if (!is_extra)
+        t->n_min++;
+    if (s->class->is_coupled) /* it may be what another class waited for */
+        w->hopeless.n = 0;
+}
+
+bool gang_take(struct work *w, struct slot *s, bool is_extra)
+{
+    struct sched_node *n;
+    bool is_refused;
+
+    if (is_hopeless(w, s->class))
+        return false;
+    is_refused = !queue_allows(w, s);
+    n = is_refused ? NULL : find_node(w, s);
+    if (n) {
+        sit(w, s, n, is_extra);
+        return true;
+    }
+    *vec_push(w->t->arena, &w->hopeless) = s->class;
+    if (!w->stuck) {
+        w->stuck = s;
+        w->is_limit = is_refused;
+    }
+    return false;
+}
+
+/* Seats its sub-groups have. */
+static int64_t seats_of(const struct work *w, const struct sched_role *r)
+{
+    int64_t n = 0;
+
+    if (w->subs)
+        VEC_FOREACH(s, &w->t->seats)
+            n += s->role == r;
+    return n;
+}
+
+/* What each role needs for itself. Roles are few; their pods may be many. */
+static bool seat_roles(struct work *w)
+{
+    struct sched_group *g = w->t->group;
+    bool all = true;
+
+    VEC_FOREACH(r, &g->roles) {
+        int64_t lacks = (*r)->min - role_ready(*r) - seats_of(w, *r);
+
+        if (lacks <= 0)
+            continue;
+        VEC_FOREACH(s, &w->slots->list) {
+            if (lacks <= 0)
+                break;
+            if (s->role == *r && !s->is_seated && !s->sub && gang_take(w, s, false)) {
+                lacks--;
+                w->lacks--;
+            }
+        }
+        all &= lacks <= 0;
+    }
+    return all;
+}
+
+static bool seat_rest(struct work *w)
+{
+    VEC_FOREACH(s, &w->slots->list) {
+        if (w->lacks <= 0)
+            return true;
+        if (!s->is_seated && !s->sub && gang_take(w, s, false))
+            w->lacks--;
+    }
+    return w->lacks <= 0;
+}
+
+static void seat_extras(struct work *w)
+{
+    if (w->subs)
+        (void)subgroups_seat(w, w->subs, true); /* as many as fit */
+    VEC_FOREACH(s, &w->slots->list)
+        if (!s->is_seated && !s->sub)    /* members of a sub-group come with it or not at all */
+            (void)gang_take(w, s, true); /* as many as fit */
+}
+
+void trial_undo(struct trial *t)
+{
+    uint64_t room = t->m->room;
+
+    for (size_t i = t->seats.n; i-- > 0;)
+        seat_give(t->m, t->seats.v[i].node, t->seats.v[i].class);
+    t->m->room = room; /* nobody has more room than before the trial */
+    t->seats.n = 0;
+    t->n_min = 0;
+    t->sum = (struct amounts){ { 0 } };
+}
+
+void gang_undo_to(struct work *w, size_t n)
+{
+    struct trial *t = w->t;
+    uint64_t room = t->m->room;
+
+    while (t->seats.n > n) {
+        struct seat *s = &t->seats.v[--t->seats.n];
+
+        seat_give(t->m, s->node, s->class);
+        amounts_sub(&t->sum, &s->class->ask, t->m->dims.n);
+        if (!s->is_extra)
+            t->n_min--;
+        s->slot->is_seated = false;
+    }
+    t->m->room = room;
+    w->hopeless.n = 0;
+}
+
+static bool try_range(struct work *w, struct fit_range range)
+{
+    struct trial *t = w->t;
+    struct subgroups *subs;
+
+    w->range = range;
+    w->hopeless.n = 0;
+    w->stuck = NULL;
+    w->lacks = group_min(t->group) - group_ready(t->group);
+    VEC_FOREACH(s, &w->slots->list)
+        s->is_seated = false;
+    subs = subgroups_find(w);
+    w->subs = subs;
+    return (!subs || subgroups_seat(w, subs, false)) && seat_roles(w) && seat_rest(w);
+}
+
+/* ---- why not ---- */
+
+/* The whole minimum at once: the first resource of which the cluster has too little in sum. */
+static int lacking_in_sum(struct sched_model *m, const struct sched_group *g, struct arena *a)
+{
+    struct amounts free = m->total, needs;
+
+    amounts_sub(&free, &m->used, m->dims.n);
+    gang_needs(m, g, a, &needs);
+    return amounts_lacking(&free, &needs, m->dims.n);
+}
+
+static void copy_name(char *to, size_t size, struct str text)
+{
+    size_t n = MIN_OF(text.n, size - 1);
+
+    if (n)
+        memcpy(to, text.p, n);
+    to[n] = '\0';
+}
+
+/* Does a queue bound it, or just the size of the cluster? */
+static bool is_own_bound(const struct sched_model *m, const struct sched_queue *q, int dim)
+{
+    return q->limit.v[dim] < m->root->limit.v[dim];
+}
+
+/* What refuses for good is the better answer than what refuses for now. False: only the cluster is too small. */
+static bool say_limit(const struct work *w, struct why *ret)
+{
+    struct gang_options opt = *w->opt;
+    struct work hard = *w;
+
+    opt.limit = GANG_LIMIT;
+    hard.opt = &opt;
+    if (!queue_allows(&hard, w->stuck)) {
+        bool is_own = is_own_bound(w->t->m, hard.limit_queue, hard.limit_dim);
+
+        if (!is_own && share_kept_from(w->t->group->queue, hard.limit_queue, hard.limit_dim) == 0)
+            return false;
+        ret->kind = is_own ? WHY_CAPABILITY : WHY_GUARANTEE;
+        w = &hard;
+    } else {
+        ret->kind = WHY_FAIR_SHARE;
+    }
+    ret->dim = w->limit_dim;
+    ret->have = w->limit_left;
+    copy_name(ret->queue, sizeof(ret->queue), w->limit_queue->name);
+    return true;
+}
+
+static void say_room(const struct work *w, struct why *ret)
+{
+    const struct slot *s = w->stuck;
+    struct trial *t = w->t;
+
+    ret->kind = s && s->class->has_lost_name ? WHY_TOO_MANY_NAMES : WHY_NO_ROOM;
+    ret->dim = lacking_in_sum(t->m, t->group, t->arena);
+    ret->have = group_ready(t->group) + (int64_t)t->seats.n;
+    ret->need = group_min(t->group);
+    if (!s)
+        return;
+    fit_why(t->m, s->class, t->group, w->opt->room, w->range, ret);
+    copy_name(ret->pod, sizeof(ret->pod),
+              s->pod ? s->pod->name : arena_fmt(t->arena, "a pod of task %.*s", STR_ARG(s->role->name)));
+}
+
+/* What the missing minimum asks of 'dim', for a queue that refused. */
+static int64_t needed(struct sched_model *m, const struct sched_group *g, struct arena *a, int dim)
+{
+    struct amounts needs;
+
+    gang_needs(m, g, a, &needs);
+    return needs.v[dim];
+}
+
+static void say(const struct work *w, struct why *ret)
+{
+    struct trial *t = w->t;
+
+    *ret = (struct why){ .dim = -1 };
+    if (!w->stuck || !w->is_limit || !say_limit(w, ret)) {
+        say_room(w, ret);
+        return;
+    }
+    ret->need = needed(t->m, t->group, t->arena, ret->dim);
+}
+
+/* ---- the trial ---- */
+
+/* The domain that is left fullest: large gaps stay whole for large gangs. Domains come smallest tier first. */
+static bool try_domains(struct work *w, struct why *ret_why)
+{
+    struct trial *t = w->t;
+    struct domain_list all = { 0 };
+    bool is_hard = false;
+    int64_t best = 0;
+
+    topology_candidates(t->m, t->arena, t->group->topology, t->group->domain, &all, &is_hard);
+    VEC_FOREACH(d, &all.list) {
+        if (try_range(w, (*d)->range)) {
+            t->domain = *d;
+            return true;
+        }
+        if (group_ready(t->group) + t->n_min >= best) {
+            best = group_ready(t->group) + t->n_min;
+            if (ret_why)
+                say(w, ret_why);
+        }
+        trial_undo(t);
+    }
+    if (ret_why && ret_why->kind == WHY_NO_ROOM && is_hard) {
+        ret_why->kind = WHY_TOPOLOGY;
+        ret_why->have = best;
+        ret_why->need = group_min(t->group);
+    }
+    return false;
+}
+
+/* Between rounds of trying: pods show where the last trial had them (tell.c). */
+static void show_seats(const struct trial *t)
+{
+    VEC_FOREACH(s, &t->seats)
+        if (s->pod)
+            s->pod->seat = s->node;
+}
+
+bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_options *opt, struct arena *a,
+              struct trial *ret, struct why *ret_why)
+{
+    struct slots slots = { 0 };
+    struct work w = { .t = ret, .opt = opt, .slots = &slots };
+    bool is_placed;
+
+    *ret = (struct trial){ .m = m, .group = g, .arena = a };
+    collect(a, g, opt->is_virtual, &slots);
+    if (ret_why)
+        *ret_why = (struct why){ .kind = WHY_NO_ROOM, .dim = -1, .have = group_ready(g), .need = group_min(g) };
+    if (json_is(g->topology, JSON_OBJECT)) {
+        is_placed = try_domains(&w, ret_why);
+    } else {
+        is_placed = try_range(&w, fit_all(m));
+        if (!is_placed && ret_why)
+            say(&w, ret_why);
+    }
+    if (opt->room == FIT_NOW)
+        show_seats(ret);
+    if (!is_placed) {
+        trial_undo(ret);
+        return false;
+    }
+    if (opt->has_extras) {
+        seat_extras(&w);
+        if (ret_why && w.stuck) /* why some of them were left */
+            say(&w, ret_why);
+    }
+    return true;
+}
+
+/* ---- how much ---- */
+
+/* Add the asks of the first 'n' slots of a role (any role: NULL) that are not counted yet. */
+static int64_t add_asks(struct sched_model *m, struct slots *slots, const struct sched_role *role, int64_t n,
+                        struct amounts *ret)
+{
+    VEC_FOREACH(s, &slots->list) {
+        if (n <= 0)
+            break;
+        if (s->is_seated || (role && s->role != role))
+            continue;
+        amounts_add(ret, &s->class->ask, m->dims.n);
+        s->is_seated = true;
+        n--;
+    }
+    return n;
+}
+
+void gang_needs(struct sched_model *m, const struct sched_group *g, struct arena *a, struct amounts *ret)
+{
+    struct slots slots = { 0 };
+    int64_t lacks = group_min(g) - group_ready(g);
+
+    *ret = (struct amounts){ { 0 } };
+    collect(a, (struct sched_group *)g, true, &slots);
+    VEC_FOREACH(r, &g->roles) {
+        int64_t of_role = (*r)->min - role_ready(*r);
+
+        if (of_role > 0)
+            lacks -= of_role - add_asks(m, &slots, *r, of_role, ret);
+    }
+    lacks = add_asks(m, &slots, NULL, lacks, ret);
+    if (slots.list.n == 0 && g->has_min_resources) { /* neither pods nor templates: what the group says */
+        *ret = g->min_resources;
+        amounts_sub(ret, &g->allocated, m->dims.n);
+        for (int d = 0; d < m->dims.n; d++)
+            ret->v[d] = MAX_OF(ret->v[d], 0);
+    }
+}

@@ -1,0 +1,56 @@
+/* gang.h - places for a whole gang, or none: a trial that can be undone
+ *
+ * A trial takes places on nodes one by one (node_take) and remembers them. Whoever began it ends it: trial_undo() gives
+ * everything back, gang_bind() turns it into bindings, claim_new() into places that are kept.
+ */
+#ifndef SCHED_GANG_H
+#define SCHED_GANG_H
+
+#include "sched/fit.h"
+#include "sched/topology.h"
+
+struct slot;
+
+struct seat {
+    struct sched_pod *pod; /* NULL: a pod of the role that does not exist yet */
+    struct sched_role *role;
+    const struct pod_class *class;
+    struct sched_node *node;
+    bool is_extra;     /* beyond the minimum */
+    struct slot *slot; /* gang.c */
+};
+
+struct trial {
+    struct sched_model *m;
+    struct sched_group *group;
+    struct arena *arena;
+    VEC(struct seat) seats;
+    struct amounts sum;    /* of all seats */
+    int64_t n_min;         /* seats that count for the minimum */
+    struct domain *domain; /* the one chosen, when the group has a topology */
+};
+
+struct gang_options {
+    enum fit_room room;
+    enum gang_limit { GANG_NO_LIMIT, GANG_FAIR, GANG_LIMIT } limit; /* the queue's */
+    const struct amounts *gone;                                     /* see share_allows */
+    bool is_virtual; /* places for pods to come, from the templates, where pods are missing */
+    bool has_extras; /* also pods beyond the minimum, as far as they fit */
+};
+
+/* Try to place what the group lacks for its minimum: first each role's own minimum, then the rest in the order of task
+ * priority and index. True: the gang stands with these places. False: everything was given back, and '*ret_why' (may be
+ * NULL) says what was missing. */
+bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_options *opt, struct arena *a,
+              struct trial *ret, struct why *ret_why);
+
+void trial_undo(struct trial *t);
+
+/* A seat of a trial, by hand. */
+void seat_take(struct sched_model *m, struct sched_node *n, const struct pod_class *class);
+void seat_give(struct sched_model *m, struct sched_node *n, const struct pod_class *class);
+
+/* What the missing part of the minimum asks for. */
+void gang_needs(struct sched_model *m, const struct sched_group *g, struct arena *a, struct amounts *ret);
+
+#endif

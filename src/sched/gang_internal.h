@@ -1,0 +1,56 @@
+/* gang_internal.h - what gang.c and subgroup.c share */
+#ifndef SCHED_GANG_INTERNAL_H
+#define SCHED_GANG_INTERNAL_H
+
+#include "sched/gang.h"
+
+struct subgroup;
+struct sched_queue;
+
+struct slot { /* a pod, or one to come, that wants a seat */
+    struct sched_pod *pod;
+    struct sched_role *role;
+    const struct pod_class *class;
+    int32_t priority;
+    uint32_t index;
+    int64_t created_ms;
+    bool is_seated;
+    struct subgroup *sub; /* subgroup.c; NULL: none */
+};
+
+struct slots {
+    VEC(struct slot) list;
+};
+
+struct work { /* one attempt in one range of nodes */
+    struct trial *t;
+    const struct gang_options *opt;
+    struct slots *slots;
+    struct fit_range range;
+    struct subgroups *subs;                 /* NULL: it has none */
+    int64_t lacks;                          /* seats still missing for the minimum */
+    VEC(const struct pod_class *) hopeless; /* found no node */
+    const struct slot *stuck;               /* the first slot that found none … */
+    bool is_limit;                          /* … because of its queue: */
+    const struct sched_queue *limit_queue;
+    int limit_dim;
+    int64_t limit_left;
+};
+
+/* A seat for this slot, if its queue and a node allow it. */
+bool gang_take(struct work *w, struct slot *s, bool is_extra);
+
+/* Give back the seats from number 'n' on; their slots stand again. */
+void gang_undo_to(struct work *w, size_t n);
+
+/* ---- subgroup.c ---- */
+
+/* Find the sub-group of every slot, and how many pods each has already. NULL policies: nothing happens. */
+struct subgroups;
+struct subgroups *subgroups_find(struct work *w);
+
+/* Seats for as many whole sub-groups as each policy's minSubGroups asks for; false: they do not fit. With 'extras': for
+ * all others that fit. */
+bool subgroups_seat(struct work *w, struct subgroups *all, bool extras);
+
+#endif

@@ -1,0 +1,299 @@
+/* later.c - room that is not there yet: evictions, reservations, promises that ran out */
+#include "sched/round.h"
+
+#include "base/util.h"
+#include "sched/evict.h"
+
+enum { EVICTIONS_A_ROUND = 16 }; /* groups for which victims are looked for */
+
+/* ---- evictions ---- */
+
+static void evict_one(struct round *r, struct sched_pod *p, const struct sched_group *for_whom, const char *reason)
+{
+    struct decision *d = round_decide(r, DECIDE_EVICT, p->namespace, p->name, p->uid);
+
+    d->reason = str_of(reason);
+    d->other = for_whom ? arena_str(r->a, for_whom->key) : STR_NULL;
+    d->node = p->node ? arena_str(r->a, p->node->name) : STR_NULL;
+    p->is_victim = true;
+    model_set_pod(r->m, p, POD_GOING, p->node);
+    round_touch(r, p->group);
+    r->out->n_evicted++;
+}
+
+static void nominate(struct round *r, const struct trial *t)
+{
+    VEC_FOREACH(s, &t->seats) {
+        if (!s->pod || s->pod->nominated == s->node)
+            continue;
+        model_nominate(r->m, s->pod, s->node);
+        round_decide(r, DECIDE_NOMINATE, s->pod->namespace, s->pod->name, s->pod->uid)->node = arena_str(r->a,
+                                                                                                         s->node->name);
+    }
+}
+
+/* The seats are held before the victims go, so that nobody else takes what they leave. */
+static void carry_out(struct round *r, struct sched_group *g, struct victims *v, struct trial *t, const char *reason)
+{
+    uint64_t room = r->m->room;
+
+    nominate(r, t);
+    (void)claim_new(r->m, t, CLAIM_EVICTING, r->now_ms);
+    VEC_FOREACH(p, &v->list)
+        evict_one(r, *p, g, reason);
+    r->m->room = room; /* nothing is free yet */
+    g->why = (struct why){ .kind = WHY_EVICTING, .dim = -1, .have = (int64_t)v->list.n };
+    g->tried = room;
+    round_touch(r, g);
+}
+
+/* One pod that must not drive others away speaks for its gang. */
+static bool never_preempts(const struct sched_group *g)
+{
+    if (g->never_preempts)
+        return true;
+    VEC_FOREACH(r, &g->roles) {
+        const struct sched_pod *p = LIST_FIRST(&(*r)->pods[POD_PENDING], struct sched_pod, in_role);
+
+        if (p && p->never_preempts)
+            return true;
+    }
+    return false;
+}
+
+static bool evict_for(struct round *r, struct sched_group *g, bool may_reclaim)
+{
+    const struct sched_config *c = &r->m->config;
+    struct victims v;
+    struct trial t;
+    struct lifted lifted = { 0 };
+    const char *reason = NULL;
+    int64_t wake_ms = 0;
+
+    arena_reset(&r->trial);
+    if (g->claim) /* what is kept for it is free to it; carry_out() ends this claim */
+        claim_lift(r->m, g->claim);
+    others_lift(r, g, false, &lifted);
+    if (c->preempts && !never_preempts(g) && evict_plan(r->m, g, EVICT_PREEMPT, r->now_ms, &r->trial, &v, &t, &wake_ms))
+        reason = "preempt";
+    else if (c->reclaims && may_reclaim && evict_plan(r->m, g, EVICT_RECLAIM, r->now_ms, &r->trial, &v, &t, &wake_ms))
+        reason = "reclaim";
+    others_put_back(r, &lifted);
+    if (reason) {
+        carry_out(r, g, &v, &t, reason);
+        return true;
+    }
+    if (g->claim)
+        claim_put_back(r->m, g->claim);
+    if (wake_ms) /* somebody is too young to be a victim now */
+        round_retry(r, g, wake_ms);
+    return false;
+}
+
+static bool evict_inside(struct round *r, struct sched_group *g)
+{
+    struct victims v;
+    struct trial t;
+
+    arena_reset(&r->trial);
+    if (!r->m->config.preempts || g->claim || !evict_within(r->m, g, r->now_ms, &r->trial, &v, &t))
+        return false;
+    carry_out(r, g, &v, &t, "preempt");
+    return true;
+}
+
+static bool waits_for_victims(const struct sched_group *g)
+{
+    return g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim) > 0;
+}
+
+void round_evict(struct round *r)
+{
+    int left = EVICTIONS_A_ROUND;
+
+    VEC_FOREACH(g, &r->stuck.list) {
+        if (left <= 0)
+            break;
+        if (waits_for_victims(*g) || (*g)->never_fits)
+            continue;
+        left -= (*g)->is_whole ? evict_inside(r, *g) : (evict_for(r, *g, true), 1);
+    }
+    VEC_FOREACH(g, &r->over.list) { /* their queue is full: room for them is in their own queue (D35) */
+        if (left <= 0)
+            break;
+        if (waits_for_victims(*g) || (*g)->never_fits || (*g)->is_whole)
+            continue;
+        (void)evict_for(r, *g, false);
+        left--;
+    }
+}
+
+/* ---- reservations ---- */
+
+static bool queue_has_claim(const struct sched_model *m, const struct sched_queue *q)
+{
+    LIST_FOREACH(struct claim, c, &m->kept, link)
+        if (c->group->queue == q && c->kind != CLAIM_ADMITTED)
+            return true;
+    return false;
+}
+
+static bool is_due(struct round *r, struct sched_group *g)
+{
+    int64_t at_ms = g->waiting_ms + r->m->config.reserve_after_ms;
+
+    if (r->now_ms >= at_ms)
+        return true;
+    round_retry(r, g, at_ms);
+    return false;
+}
+
+static void reserve(struct round *r, struct sched_group *g)
+{
+    struct gang_options opt = { .room = FIT_EMPTY, .limit = GANG_NO_LIMIT, .is_virtual = true };
+    struct claim *claim;
+    struct trial t;
+
+    arena_reset(&r->trial);
+    if (!gang_try(r->m, g, &opt, &r->trial, &t, NULL)) /* others have reserved what it would need */
+        return;
+    claim = claim_new(r->m, &t, CLAIM_RESERVED, r->now_ms);
+    if (claim_is_free(r->m, claim) && group_live(g) >= group_min(g)) { /* it was refused, yet all of this is free */
+        round_drop_claim(r, g);
+        g->futile = r->m->shape;
+    }
+    round_touch(r, g);
+}
+
+/* Could its queue ever have so much? */
+static bool is_within_limits(struct round *r, const struct sched_group *g)
+{
+    struct amounts needs;
+
+    gang_needs(r->m, g, r->a, &needs);
+    for (const struct sched_queue *q = g->queue; q->parent; q = q->parent)
+        if (amounts_lacking(&q->limit, &needs, r->m->dims.n) >= 0)
+            return false;
+    return true;
+}
+
+static bool may_reserve(struct round *r, const struct sched_group *g)
+{
+    return !g->is_whole && !g->never_fits && g->futile != r->m->shape && !g->claim && group_knows_its_pods(g) &&
+           is_within_limits(r, g);
+}
+
+/* Has it waited so long for pods that are not made that nothing is kept for it any more? */
+static bool has_given_up(const struct round *r, const struct sched_group *g)
+{
+    return group_live(g) < group_min(g) && g->waiting_ms && r->now_ms - g->waiting_ms >= r->m->config.admission_ms;
+}
+
+void round_reserve_for(struct round *r, struct sched_group *g)
+{
+    if (!has_given_up(r, g) && may_reserve(r, g))
+        reserve(r, g);
+}
+
+static int by_service(const void *x, const void *y)
+{
+    return order_cmp(*(struct sched_group *const *)x, *(struct sched_group *const *)y);
+}
+
+/* One gang of each queue: the first of those that wait, for room or for their queue. */
+void round_reserve(struct round *r)
+{
+    struct group_list all = { 0 };
+
+    VEC_FOREACH(g, &r->stuck.list)
+        *vec_push(r->a, &all.list) = *g;
+    VEC_FOREACH(g, &r->over.list)
+        *vec_push(r->a, &all.list) = *g;
+    if (all.list.n)
+        qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_service);
+    VEC_FOREACH(g, &all.list)
+        if (!queue_has_claim(r->m, (*g)->queue) && may_reserve(r, *g) && is_due(r, *g))
+            reserve(r, *g);
+}
+
+/* ---- what ran out ---- */
+
+static int by_name(const void *x, const void *y)
+{
+    return str_cmp((*(struct sched_pod *const *)x)->name, (*(struct sched_pod *const *)y)->name);
+}
+
+/* Members that were bound with a gang that did not come about, and have not started, are let go (D2). */
+static void unbind(struct round *r, struct sched_group *g)
+{
+    int64_t at_ms = g->half_ms + r->m->config.unbind_ms;
+    VEC(struct sched_pod *) bound = { 0 };
+
+    if (!g->half_ms || g->is_whole)
+        return;
+    if (r->now_ms < at_ms) {
+        round_wake(r, at_ms);
+        return;
+    }
+    VEC_FOREACH(role, &g->roles)
+        LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_BOUND], in_role)
+            *vec_push(r->a, &bound) = p;
+    if (bound.n)
+        qsort(bound.v, bound.n, sizeof(*bound.v), by_name);
+    VEC_FOREACH(p, &bound)
+        evict_one(r, *p, g, "gang");
+}
+
+/* Before anything is placed: what the round binds must not be what it lets go. */
+void round_unbind(struct round *r)
+{
+    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting)
+        unbind(r, g);
+}
+
+/* An admission that led to no place is withdrawn when somebody else could use it, or when its pods never came (D20, D32):
+ * it must not keep others out for ever. */
+static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
+{
+    int64_t at_ms = g->admitted_ms + r->m->config.admission_ms;
+    bool has_no_pods = group_live(g) == 0;
+
+    if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_ready(g) > 0 || (g->claim && !has_no_pods))
+        return;
+    if (!has_no_pods && !is_in_the_way)
+        return;
+    if (r->now_ms < at_ms) {
+        round_wake(r, at_ms);
+        return;
+    }
+    round_drop_claim(r, g);
+    g->phase = GROUP_PENDING;
+    g->admitted_ms = 0;
+    g->expired++;
+    model_set_admitted(r->m, g, &(struct amounts){ { 0 } });
+    round_touch(r, g);
+    r->m->room++; /* for those it kept out */
+}
+
+/* Nothing is kept for pods that do not come. */
+static void give_up(struct round *r, struct sched_group *g)
+{
+    if (!g->claim || g->claim->kind == CLAIM_ADMITTED || !g->waiting_ms || group_live(g) >= group_min(g))
+        return;
+    if (has_given_up(r, g))
+        round_drop_claim(r, g);
+    else
+        round_wake(r, g->waiting_ms + r->m->config.admission_ms);
+}
+
+void round_expire(struct round *r)
+{
+    bool is_blocking = false;
+
+    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting)
+        is_blocking |= g->is_blocked && !group_is_admitted(g);
+    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting) {
+        expire(r, g, is_blocking);
+        give_up(r, g);
+    }
+}

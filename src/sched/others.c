@@ -1,0 +1,91 @@
+/* others.c - places that are kept for others: who must respect them, and who need not */
+#include "sched/round.h"
+
+#include "base/util.h"
+
+static bool gives_way(const struct claim *c, const struct sched_group *g)
+{
+    return c->group != g && c->group->queue == g->queue && c->group->priority < g->priority;
+}
+
+/* Several claims may wait for the same room. Then those within their queue's share have it before those beyond it, and
+ * the oldest before the others, or nobody ever would. 'is_later': the claim was made after that of the group. */
+static bool is_junior(const struct claim *c, const struct sched_group *g, bool is_over, bool is_later)
+{
+    if (gives_way(c, g))
+        return true;
+    if (c->is_over != is_over)
+        return c->is_over;
+    return is_later;
+}
+
+static void lift(struct round *r, struct claim *c, struct lifted *ret)
+{
+    if (!c->is_held)
+        return;
+    claim_lift(r->m, c);
+    *vec_push(r->a, &ret->list) = c;
+}
+
+void others_lift(struct round *r, const struct sched_group *g, bool is_over, struct lifted *ret)
+{
+    bool is_later = false;
+
+    LIST_FOREACH(struct claim, c, &r->m->kept, link) {
+        is_later |= c->group == g || gives_way(c, g); /* it stands where the first that gives way to it stands */
+        if (c->group != g && is_junior(c, g, is_over, is_later))
+            lift(r, c, ret);
+    }
+    if (g->priority <= r->lowest_seated) /* these give way to nothing else, and may be many */
+        return;
+    LIST_FOREACH(struct claim, c, &r->m->seated, link)
+        if (gives_way(c, g))
+            lift(r, c, ret);
+}
+
+void others_put_back(struct round *r, struct lifted *l)
+{
+    VEC_FOREACH(c, &l->list)
+        claim_put_back(r->m, *c);
+    l->list.n = 0;
+}
+
+bool others_lift_until(struct round *r, int64_t end_ms, struct lifted *ret)
+{
+    LIST_FOREACH(struct claim, c, &r->m->kept, link)
+        if (c->kind == CLAIM_RESERVED && c->free_ms && end_ms <= c->free_ms)
+            lift(r, c, ret);
+    return ret->list.n > 0;
+}
+
+const struct sched_group *others_in_the_way(struct round *r, struct sched_group *g)
+{
+    const struct claim *first = LIST_FIRST(&r->m->kept, struct claim, link);
+    struct lifted lifted = { 0 };
+    bool is_it;
+
+    LIST_FOREACH(struct claim, c, &r->m->kept, link)
+        lift(r, c, &lifted);
+    is_it = lifted.list.n && round_would_fit(r, g, FIT_NOW, NULL);
+    others_put_back(r, &lifted);
+    return is_it && first->group != g ? first->group : NULL;
+}
+
+void others_withdraw(struct round *r, const struct sched_group *g)
+{
+    if (g->priority <= r->lowest_seated)
+        return;
+    LIST_FOREACH(struct claim, c, &r->m->seated, link) {
+        struct sched_group *o = c->group;
+
+        if (!gives_way(c, g) || claim_is_free(r->m, c))
+            continue;
+        round_drop_claim(r, o);
+        round_touch(r, o);
+        if (group_ready(o) == 0 && o->phase == GROUP_INQUEUE) {
+            o->phase = GROUP_PENDING;
+            o->admitted_ms = 0;
+            model_set_admitted(r->m, o, &(struct amounts){ { 0 } });
+        }
+    }
+}

@@ -1,0 +1,410 @@
+/* place.c - one group: may it be looked at, is it admitted, where do its pods go? */
+#include "sched/round.h"
+
+#include "base/util.h"
+#include "sched/share.h"
+
+static void set_name(char *to, size_t size, struct str name)
+{
+    (void)snprintf(to, size, "%.*s", STR_ARG(name));
+}
+
+/* ---- before anything else (D25, D28, D83) ---- */
+
+static bool queue_is_fine(const struct sched_group *g, struct why *ret)
+{
+    const struct sched_queue *q = g->queue;
+
+    ret->kind = !q->exists      ? WHY_NO_QUEUE
+                : !q->is_open   ? WHY_QUEUE_CLOSED
+                : q->children.n ? WHY_QUEUE_HAS_CHILDREN
+                                : WHY_NOT;
+    set_name(ret->queue, sizeof(ret->queue), q->name);
+    return ret->kind == WHY_NOT;
+}
+
+static bool has_pods(const struct sched_group *g, struct why *ret)
+{
+    int64_t live = group_live(g), need = group_min(g);
+
+    ret->have = live;
+    ret->need = need;
+    if (live < need) {
+        bool is_gated = live + g->n_gated >= need;
+
+        ret->kind = is_gated ? WHY_GATED : live ? WHY_NOT_ENOUGH_PODS : WHY_NO_PODS_YET;
+        ret->have = is_gated ? g->n_gated : live;
+        return false;
+    }
+    VEC_FOREACH(r, &g->roles) {
+        int64_t of_role = role_ready(*r) + (*r)->n[POD_PENDING] - (*r)->n_gated;
+
+        if (of_role >= (*r)->min)
+            continue;
+        ret->kind = WHY_NOT_ENOUGH_OF_ROLE;
+        ret->have = of_role;
+        ret->need = (*r)->min;
+        set_name(ret->role, sizeof(ret->role), (*r)->name);
+        return false;
+    }
+    return true;
+}
+
+/* ---- refusing ---- */
+
+bool group_knows_its_pods(const struct sched_group *g)
+{
+    VEC_FOREACH(r, &g->roles)
+        if ((*r)->class)
+            return true;
+    return group_live(g) >= group_min(g);
+}
+
+bool round_would_fit(struct round *r, struct sched_group *g, enum fit_room room, struct why *ret_why)
+{
+    struct gang_options opt = { .room = room, .limit = GANG_NO_LIMIT, .is_virtual = true };
+    struct trial t;
+
+    if (!gang_try(r->m, g, &opt, &r->trial, &t, ret_why))
+        return false;
+    trial_undo(&t);
+    return true;
+}
+
+/* It fits nowhere, whoever ends: say so instead. */
+static void say_never(struct round *r, struct sched_group *g)
+{
+    struct why why = { .dim = -1 };
+
+    if (!g->never_fits || round_would_fit(r, g, FIT_EMPTY, &why))
+        return;
+    g->why = why;
+    if (why.kind == WHY_NO_ROOM)
+        g->why.kind = WHY_NEVER_FITS;
+    VEC_FOREACH(role, &g->roles) /* seats that happen to be free now mean nothing to it */
+        LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role)
+            p->seat = NULL;
+}
+
+/* Room that is kept for others is not theirs to lose, but whoever waits should know. */
+static void find_holder(struct round *r, struct sched_group *g)
+{
+    const struct sched_group *other = others_in_the_way(r, g);
+
+    if (!other)
+        return;
+    g->why.kind = WHY_HELD;
+    group_people_name(other, g->why.other, sizeof(g->why.other));
+}
+
+static void refuse(struct round *r, struct sched_group *g, const struct why *why, enum gang_limit limit)
+{
+    g->why = *why;
+    g->is_stuck = false;
+    g->tried = r->m->room;
+    g->is_refused = true;
+    if (!g->waiting_ms) /* what never stood waits since it is there, also for a scheduler that has just begun */
+        g->waiting_ms = g->ready_ms || g->created_ms <= 0 ? r->now_ms : MIN_OF(g->created_ms, r->now_ms);
+    if (why->kind == WHY_FAIR_SHARE || why->kind == WHY_CAPABILITY || why->kind == WHY_GUARANTEE) {
+        *vec_push(r->a, &r->over.list) = g;
+    }
+    if (why->kind == WHY_NO_ROOM || why->kind == WHY_TOPOLOGY) {
+        *vec_push(r->a, &r->stuck.list) = g;
+        if (!g->is_whole) {
+            say_never(r, g);
+            if (!g->never_fits)
+                find_holder(r, g);
+        }
+        g->is_stuck = limit == GANG_FAIR && !g->is_whole && !g->never_fits;
+    }
+    if (g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim))
+        g->why = (struct why){ .kind = WHY_EVICTING, .dim = -1, .have = claim_victims(g->claim) };
+    if (group_is_broken(g)) /* what is freed goes to it, not to a newcomer (D1) */
+        round_reserve_for(r, g);
+    round_touch(r, g);
+}
+
+/* ---- placing ---- */
+
+static void bind_one(struct round *r, struct sched_pod *p, struct sched_node *n)
+{
+    struct decision *d;
+
+    if (p->nominated) {
+        (void)round_decide(r, DECIDE_NOMINATE, p->namespace, p->name, p->uid);
+        model_nominate(r->m, p, NULL);
+    }
+    d = round_decide(r, DECIDE_BIND, p->namespace, p->name, p->uid);
+    d->node = arena_str(r->a, n->name);
+    p->started_ms = r->now_ms;
+    model_set_pod(r->m, p, POD_BINDING, n);
+    r->out->n_bound++;
+}
+
+static void bind_all(struct round *r, struct trial *t)
+{
+    struct sched_group *g = t->group;
+
+    if (t->domain && !g->domain)
+        g->domain = t->domain;
+    VEC_FOREACH(s, &t->seats) {
+        uint64_t room = r->m->room;
+
+        seat_give(r->m, s->node, s->class);
+        bind_one(r, s->pod, s->node);
+        r->m->room = room;
+    }
+    t->seats.n = 0;
+    claim_drop(r->m, g);
+    g->is_whole = group_is_whole(g);
+    g->why = (struct why){ .dim = -1 };
+    g->is_stuck = false;
+    g->waiting_ms = 0;
+    if (g->is_whole)
+        g->ready_ms = r->now_ms;
+    g->expired = 0;
+    round_touch(r, g);
+}
+
+/* Short jobs that say when they end may use seats that are kept for somebody who cannot start earlier (D22). */
+static bool try_beside(struct round *r, struct sched_group *g, const struct gang_options *opt, struct trial *ret)
+{
+    struct lifted lifted = { 0 };
+    bool is_placed;
+
+    is_placed = g->runtime_ms && others_lift_until(r, r->now_ms + g->runtime_ms, &lifted) &&
+                gang_try(r->m, g, opt, &r->trial, ret, NULL);
+    others_put_back(r, &lifted);
+    return is_placed;
+}
+
+static bool try_group(struct round *r, struct sched_group *g, const struct gang_options *opt, struct trial *ret,
+                      struct why *ret_why)
+{
+    return gang_try(r->m, g, opt, &r->trial, ret, ret_why) ||
+           (ret_why->kind == WHY_NO_ROOM && try_beside(r, g, opt, ret));
+}
+
+static void place(struct round *r, struct sched_group *g, enum gang_limit limit)
+{
+    struct gang_options opt = { .room = FIT_NOW, .limit = limit, .has_extras = g->is_whole };
+    struct why why = { .dim = -1 };
+    struct trial t;
+    bool was_whole = g->is_whole;
+
+    if (!try_group(r, g, &opt, &t, &why)) {
+        refuse(r, g, &why, limit);
+        return;
+    }
+    if (t.seats.n)
+        bind_all(r, &t);
+    if (g->n[POD_PENDING] <= g->n_gated)
+        return;
+    if (!was_whole) { /* extras come after the gangs of others */
+        round_push(r, g);
+        return;
+    }
+    /* It runs; some of it does not fit. Their queue's share or the nodes: */
+    g->why = why;
+    g->is_refused = true;
+    g->tried = r->m->room;
+    round_touch(r, g);
+    if (limit == GANG_FAIR)
+        *vec_push(r->a, &r->over.list) = g;
+    else
+        *vec_push(r->a, &r->stuck.list) = g;
+}
+
+/* ---- admission ---- */
+
+static void become_inqueue(struct round *r, struct sched_group *g)
+{
+    struct amounts rest = { { 0 } };
+
+    g->phase = GROUP_INQUEUE;
+    g->has_phase = true;
+    g->admitted_ms = r->now_ms;
+    g->waiting_ms = 0;
+    g->is_blocked = false;
+    if (group_live(g) == 0)
+        g->why = (struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 };
+    for (int d = 0; g->has_min_resources && d < r->m->dims.n; d++)
+        rest.v[d] = MAX_OF(g->min_resources.v[d] - g->allocated.v[d], 0);
+    model_set_admitted(r->m, g, &rest);
+    round_touch(r, g);
+}
+
+/* Everything that was promised, and this, within what the nodes have times the factor. The first resource that is not,
+ * or -1. */
+static int overcommitted(const struct round *r, const struct amounts *needs)
+{
+    const struct sched_model *m = r->m;
+    struct amounts left = { { 0 } };
+
+    for (int d = 0; d < m->dims.n; d++)
+        left.v[d] = (int64_t)((double)m->schedulable.v[d] * m->config.overcommit) - m->used.v[d] -
+                    m->root->admitted.v[d];
+    return amounts_lacking(&left, needs, m->dims.n);
+}
+
+static int64_t sla_of(const struct round *r, const struct sched_group *g)
+{
+    return g->sla_ms ? g->sla_ms : r->m->config.sla_ms;
+}
+
+static bool is_overdue(const struct round *r, const struct sched_group *g)
+{
+    return sla_of(r, g) && g->created_ms + sla_of(r, g) <= r->now_ms;
+}
+
+/* A group of lower priority that was let in on credit and runs nothing gives way (D23). */
+static bool un_admit_lower(struct round *r, const struct sched_group *g, const struct amounts *needs)
+{
+    if (g->priority <= r->lowest_on_credit) /* nobody to be found: do not look at all who wait */
+        return false;
+    LIST_FOREACH(struct sched_group, o, &r->m->waiting, in_waiting) {
+        if (o->priority >= g->priority || o->phase != GROUP_INQUEUE || group_ready(o) || o->claim)
+            continue;
+        o->phase = GROUP_PENDING;
+        o->admitted_ms = 0;
+        model_set_admitted(r->m, o, &(struct amounts){ { 0 } });
+        round_touch(r, o);
+        if (overcommitted(r, needs) < 0)
+            return true;
+    }
+    r->lowest_on_credit = g->priority; /* all below are out */
+    return false;
+}
+
+/* On credit: there is no room now, but there soon may be, and pods that exist can be placed at once. */
+static bool admit_on_credit(struct round *r, struct sched_group *g, const struct amounts *needs)
+{
+    if (g->never_fits)
+        return false;
+    if (sla_of(r, g) && !is_overdue(r, g))
+        round_retry(r, g, g->created_ms + sla_of(r, g));
+    if (is_overdue(r, g) || overcommitted(r, needs) < 0 || un_admit_lower(r, g, needs))
+        return true;
+    g->is_blocked = true;
+    return false;
+}
+
+/* May its queue be promised this much? Only a queue's own bounds count here; the nodes are asked next. */
+static bool queue_admits(struct round *r, struct sched_group *g, const struct amounts *needs, struct why *ret)
+{
+    const struct sched_queue *q = NULL;
+    int dim = -1;
+
+    if (share_admits(r->m, g->queue, needs, &q, &dim, &ret->have) ||
+        (q->limit.v[dim] >= r->m->root->limit.v[dim] && share_kept_from(g->queue, q, dim) == 0))
+        return true;
+    ret->kind = q->limit.v[dim] < r->m->root->limit.v[dim] ? WHY_CAPABILITY : WHY_GUARANTEE;
+    ret->dim = dim;
+    ret->need = needs->v[dim];
+    set_name(ret->queue, sizeof(ret->queue), q->name);
+    return false;
+}
+
+/* Places for a group whose pods are there are used at once; for one whose pods are to come they are kept. */
+static void settle(struct round *r, struct sched_group *g, struct trial *t)
+{
+    bool all_there = true;
+
+    become_inqueue(r, g);
+    VEC_FOREACH(s, &t->seats)
+        all_there &= s->pod != NULL;
+    if (!all_there) {
+        (void)claim_new(r->m, t, CLAIM_ADMITTED, r->now_ms);
+        r->lowest_seated = MIN_OF(r->lowest_seated, g->priority);
+        return;
+    }
+    bind_all(r, t);
+    if (g->n[POD_PENDING] > g->n_gated)
+        round_push(r, g);
+}
+
+static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
+{
+    struct gang_options opt = { .room = FIT_NOW, .limit = limit, .is_virtual = true };
+    struct why why = { .dim = -1 };
+    struct amounts needs;
+    struct trial t;
+
+    gang_needs(r->m, g, &r->trial, &needs);
+    if (!queue_admits(r, g, &needs, &why)) {
+        refuse(r, g, &why, limit);
+        return;
+    }
+    if (group_knows_its_pods(g)) {
+        if (try_group(r, g, &opt, &t, &why)) {
+            settle(r, g, &t);
+            return;
+        }
+        refuse(r, g, &why, limit);
+        if (why.kind != WHY_NO_ROOM || limit == GANG_NO_LIMIT)
+            return;
+    } else {
+        why = (struct why){ .kind = WHY_NO_ROOM, .dim = overcommitted(r, &needs), .need = group_min(g) };
+    }
+    if (!g->has_min_resources || admit_on_credit(r, g, &needs)) {
+        become_inqueue(r, g);
+        r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->priority);
+    } else if (!group_knows_its_pods(g))
+        refuse(r, g, &why, limit);
+}
+
+static void attempt(struct round *r, struct sched_group *g, enum gang_limit limit)
+{
+    struct why why = { .dim = -1 };
+
+    if (!queue_is_fine(g, &why)) {
+        refuse(r, g, &why, limit);
+        return;
+    }
+    if (!group_is_admitted(g)) {
+        if (group_ready(g) == 0) {
+            admit(r, g, limit);
+            if (group_is_admitted(g) && !g->is_whole && group_live(g) && !g->claim && !has_pods(g, &why))
+                refuse(r, g, &why, limit); /* the better answer than "no room" */
+            return;
+        }
+        become_inqueue(r, g); /* admission is not lost with a pod (D11) */
+    }
+    why = (struct why){ .dim = -1 };
+    if (!g->is_whole && !has_pods(g, &why)) {
+        refuse(r, g, &why, limit);
+        return;
+    }
+    place(r, g, limit);
+}
+
+/* Everything that was reserved is free, and still it does not fit: rules about other pods are in the way, which no
+ * reservation can foresee. Others may have the room. */
+static void check_use(struct round *r, struct sched_group *g)
+{
+    if (!g->is_refused || g->why.kind != WHY_NO_ROOM || g->claim->kind != CLAIM_RESERVED ||
+        !claim_is_free(r->m, g->claim))
+        return;
+    round_drop_claim(r, g);
+    g->futile = r->m->shape;
+}
+
+void round_attempt(struct round *r, struct sched_group *g, enum gang_limit limit)
+{
+    bool is_owed = g->claim && g->claim->kind == CLAIM_EVICTING;
+    uint32_t n_bound = r->out->n_bound;
+    struct lifted lifted = { 0 };
+
+    arena_reset(&r->trial);
+    if (g->claim) /* what is kept for it does not stand in its way */
+        claim_lift(r->m, g->claim);
+    others_lift(r, g, limit == GANG_LIMIT && !is_owed, &lifted);
+    attempt(r, g, is_owed ? GANG_LIMIT : limit); /* others have lost their places for it: it has them, come what may */
+    if (g->claim && !g->claim->is_held) {
+        claim_put_back(r->m, g->claim);
+        check_use(r, g);
+    }
+    others_put_back(r, &lifted);
+    if (r->out->n_bound != n_bound || g->claim)
+        others_withdraw(r, g);
+}

@@ -1,0 +1,450 @@
+/* round.c - one scheduling round: who is looked at, in which order */
+#include "sched/round.h"
+
+#include "base/util.h"
+#include "sched/share.h"
+
+struct decision *round_decide(struct round *r, enum decision_kind kind, struct str namespace, struct str name,
+                              struct str uid)
+{
+    struct decision *d = vec_push(r->a, &r->out->list);
+
+    d->kind = kind;
+    d->namespace = arena_str(r->a, namespace);
+    d->name = arena_str(r->a, name);
+    d->uid = arena_str(r->a, uid);
+    return d;
+}
+
+void round_wake(struct round *r, int64_t ms)
+{
+    if (ms > 0 && (r->out->wake_ms == 0 || ms < r->out->wake_ms))
+        r->out->wake_ms = ms;
+}
+
+void round_touch(struct round *r, struct sched_group *g)
+{
+    if (g->is_told)
+        return;
+    g->is_told = true;
+    *vec_push(r->a, &r->touched.list) = g;
+}
+
+void round_retry(struct round *r, struct sched_group *g, int64_t at_ms)
+{
+    if (!g->retry_ms || at_ms < g->retry_ms)
+        g->retry_ms = at_ms;
+    round_wake(r, at_ms);
+}
+
+void round_drop_claim(struct round *r, struct sched_group *g)
+{
+    if (!g->claim)
+        return;
+    VEC_FOREACH(role, &g->roles)
+        LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role)
+            if (p->nominated) { /* D12: nobody believes in an old plan */
+                (void)round_decide(r, DECIDE_NOMINATE, p->namespace, p->name, p->uid);
+                model_nominate(r->m, p, NULL);
+            }
+    claim_drop(r->m, g);
+}
+
+void group_people_name(const struct sched_group *g, char *to, size_t size)
+{
+    struct str name = str_empty(g->owner_job) ? g->name : g->owner_job;
+
+    (void)snprintf(to, size, "%.*s/%.*s", STR_ARG(g->namespace), STR_ARG(name));
+}
+
+/* ---- order ---- */
+
+bool group_is_broken(const struct sched_group *g)
+{
+    return !g->is_whole && g->ready_ms && group_ready(g) > 0;
+}
+
+static int64_t deadline(const struct sched_group *g)
+{
+    return g->sla_ms ? g->created_ms + g->sla_ms : INT64_MAX;
+}
+
+int order_cmp(const struct sched_group *a, const struct sched_group *b)
+{
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    if (group_is_broken(a) != group_is_broken(b))
+        return group_is_broken(a) ? -1 : 1;
+    if (a->expired != b->expired)
+        return a->expired < b->expired ? -1 : 1;
+    if (deadline(a) != deadline(b))
+        return deadline(a) < deadline(b) ? -1 : 1;
+    if (a->is_whole != b->is_whole)
+        return a->is_whole ? 1 : -1;
+    if (a->share != b->share)
+        return a->share < b->share ? -1 : 1;
+    if (a->created_ms != b->created_ms)
+        return a->created_ms < b->created_ms ? -1 : 1;
+    if (str_cmp(a->uid, b->uid) != 0)
+        return str_cmp(a->uid, b->uid);
+    return str_cmp(a->key, b->key);
+}
+
+static int heap_order(const struct heap_node *x, const struct heap_node *y)
+{
+    return order_cmp(HEAP_ITEM(x, struct sched_group, node), HEAP_ITEM(y, struct sched_group, node));
+}
+
+void round_push(struct round *r, struct sched_group *g)
+{
+    struct sched_queue *q = g->queue;
+
+    if (heap_has(&g->node))
+        return;
+    g->share = r->m->config.has_drf ? amounts_share(&g->allocated, &r->m->total, r->m->dims.n) : 0;
+    if (heap_count(&q->waiting) == 0) {
+        heap_done(&q->waiting);
+        heap_init(&q->waiting, heap_order);
+        *vec_push(r->a, &r->active) = q;
+    }
+    heap_push(&q->waiting, &g->node);
+}
+
+/* The queue to be served next; NULL: none has groups left. Queues are few. */
+static struct sched_queue *next_queue(struct round *r)
+{
+    struct sched_queue *best = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->active.n; i++) {
+        struct sched_queue *q = r->active.v[i];
+
+        if (heap_count(&q->waiting) == 0)
+            continue;
+        r->active.v[n++] = q;
+        if (!best || share_cmp(r->m, q, best) < 0)
+            best = q;
+    }
+    r->active.n = n;
+    return best;
+}
+
+/* ---- what changed ---- */
+
+static bool is_waiting(const struct sched_group *g)
+{
+    if (!g->exists || g->is_deleting)
+        return false;
+    if (g->n[POD_PENDING] > g->n_gated || g->half_ms)
+        return true;
+    return g->phase != GROUP_COMPLETED && (!group_is_admitted(g) || !g->is_whole);
+}
+
+/* What it would take if it could: pods that wait, and pods to come. */
+static void demand_of(const struct sched_model *m, const struct sched_group *g, struct amounts *ret)
+{
+    bool knows = g->n[POD_PENDING] > 0;
+
+    *ret = g->pending;
+    VEC_FOREACH(r, &g->roles) {
+        int64_t to_come = (*r)->replicas - (int64_t)(*r)->n[POD_PENDING] - role_ready(*r);
+
+        if ((*r)->class && to_come > 0)
+            amounts_add_times(ret, &(*r)->class->ask, to_come, m->dims.n);
+        knows |= (*r)->class != NULL;
+    }
+    if (knows || !g->has_min_resources)
+        return;
+    for (int d = 0; d < m->dims.n; d++)
+        ret->v[d] = MAX_OF(g->min_resources.v[d] - g->allocated.v[d], 0);
+}
+
+/* The part of its minimum that it was promised and does not have yet (D30). */
+static void promise_of(const struct sched_model *m, const struct sched_group *g, struct amounts *ret)
+{
+    *ret = (struct amounts){ { 0 } };
+    if (!group_is_admitted(g) || g->is_whole || g->phase == GROUP_COMPLETED)
+        return;
+    for (int d = 0; g->has_min_resources && d < m->dims.n; d++)
+        ret->v[d] = MAX_OF(g->min_resources.v[d] - g->allocated.v[d], 0);
+}
+
+/* By what was told: a binding that is still on its way does not count. */
+static bool is_half(const struct sched_group *g)
+{
+    return g->n[POD_BOUND] && g->n[POD_BOUND] < group_min(g) && !g->n[POD_RUNNING] && !g->n[POD_SUCCEEDED];
+}
+
+/* Nobody but time can help a group that fits on empty nodes. What does not, must not count as a request either: others
+ * would leave room for something that never comes. Asked when the nodes or the group changed; while the answer is no, each
+ * time. */
+static void find_never(struct round *r, struct sched_group *g)
+{
+    bool knows = group_knows_its_pods(g);
+    uint64_t key = ((r->m->shape * 31 + g->look) * 31 + g->job_look) * 2 + knows;
+
+    if (key == g->never_key && !g->never_fits)
+        return;
+    g->never_key = key;
+    arena_reset(&r->trial);
+    g->never_fits = knows && !g->is_whole && !round_would_fit(r, g, FIT_EMPTY, NULL);
+}
+
+static void refresh(struct round *r, struct sched_group *g)
+{
+    struct sched_model *m = r->m;
+    struct amounts demand = { { 0 } }, promise;
+
+    g->is_whole = group_is_whole(g);
+    if ((g->is_whole && group_ready(g) > 0) || g->phase == GROUP_RUNNING || g->phase == GROUP_UNKNOWN)
+        g->ready_ms = r->now_ms; /* by its phase: it stood before we were here */
+    g->half_ms = !is_half(g) ? 0 : g->half_ms ? g->half_ms : r->now_ms;
+    if (is_waiting(g)) {
+        if (!list_is_linked(&g->in_waiting))
+            list_push(&m->waiting, &g->in_waiting);
+        find_never(r, g);
+        if (!g->never_fits && g->queue->exists && g->queue->is_open)
+            demand_of(m, g, &demand);
+    } else {
+        list_remove(&g->in_waiting);
+        g->is_stuck = false;
+        g->waiting_ms = 0;
+        g->why = (struct why){ .dim = -1 };
+    }
+    if (group_is_admitted(g) && !g->admitted_ms)
+        g->admitted_ms = r->now_ms;
+    if (g->claim && (g->is_deleting || !g->exists || (g->is_whole && g->claim->kind != CLAIM_EVICTING)))
+        round_drop_claim(r, g);
+    promise_of(m, g, &promise);
+    model_set_demand(m, g, &demand);
+    model_set_admitted(m, g, &promise);
+    g->tried = 0;
+    g->retry_ms = 0;
+}
+
+static void take_dirty(struct round *r)
+{
+    struct list_link *link;
+
+    while ((link = list_pop_front(&r->m->dirty))) {
+        struct sched_group *g = LIST_ITEM(link, struct sched_group, in_dirty);
+
+        g->is_dirty = false;
+        refresh(r, g);
+        round_touch(r, g);
+    }
+}
+
+/* Other nodes: what could never fit may fit now, and asks for its share again. */
+static void look_at_shape(struct round *r)
+{
+    if (r->m->seen_shape == r->m->shape)
+        return;
+    r->m->seen_shape = r->m->shape;
+    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting)
+        refresh(r, g);
+}
+
+/* Others have their share, and with this gang its queue (or one above) would have more than its own. */
+static bool is_beyond_share(const struct sched_model *m, const struct claim *c)
+{
+    for (const struct sched_queue *q = c->queue; q->parent; q = q->parent)
+        for (int d = 0; d < m->dims.n; d++)
+            if (c->sum.v[d] > 0 && q->fair.v[d] < q->limit.v[d] &&
+                q->allocated.v[d] + q->going.v[d] + c->sum.v[d] > q->fair.v[d])
+                return true;
+    return false;
+}
+
+/* Limits may have come down since. */
+static bool is_beyond_limit(const struct sched_model *m, const struct claim *c)
+{
+    for (const struct sched_queue *q = c->queue; q->parent; q = q->parent)
+        if (amounts_lacking(&q->limit, &c->sum, m->dims.n) >= 0)
+            return true;
+    return false;
+}
+
+static void drop_invalid(struct round *r, struct claim *c)
+{
+    round_touch(r, c->group);
+    c->group->tried = 0;
+    round_drop_claim(r, c->group);
+}
+
+static void check_claims(struct round *r)
+{
+    r->lowest_seated = r->lowest_on_credit = INT32_MAX;
+    LIST_FOREACH(struct claim, c, &r->m->seated, link) {
+        if (claim_is_valid(r->m, c))
+            r->lowest_seated = MIN_OF(r->lowest_seated, c->group->priority);
+        else
+            drop_invalid(r, c);
+    }
+    LIST_FOREACH(struct claim, c, &r->m->kept, link) {
+        if (!claim_is_valid(r->m, c) || is_beyond_limit(r->m, c))
+            drop_invalid(r, c);
+        else if (c->kind == CLAIM_RESERVED)
+            c->is_over = is_beyond_share(r->m, c);
+    }
+}
+
+/* Groups that found no place are looked at again only when there is more room than then. */
+static void push_waiting(struct round *r)
+{
+    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting) {
+        bool is_time = g->retry_ms && g->retry_ms <= r->now_ms;
+
+        if (g->phase == GROUP_INQUEUE && !g->claim && group_ready(g) == 0)
+            r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->priority);
+        if (g->retry_ms && !is_time)
+            round_wake(r, g->retry_ms);
+        if (g->tried == r->m->room && !is_time && !g->queue->is_fifo)
+            continue; /* fifo: nobody overtakes those who were not asked again */
+        g->retry_ms = 0;
+        round_push(r, g);
+    }
+}
+
+static bool holds_up_others(const struct sched_group *g)
+{
+    switch (g->why.kind) {
+    case WHY_CAPABILITY:
+    case WHY_GUARANTEE:
+    case WHY_FAIR_SHARE:
+    case WHY_NO_ROOM:
+    case WHY_HELD:
+    case WHY_NEVER_FITS:
+    case WHY_TOPOLOGY:
+    case WHY_EVICTING:
+        return !g->is_whole;
+    default: /* what has no pods keeps nobody waiting */
+        return false;
+    }
+}
+
+/* fifo: nobody behind the first that waits (D24). */
+static void hold_back(struct round *r, struct sched_queue *q, const struct sched_group *first)
+{
+    struct heap_node *node;
+
+    while ((node = heap_pop(&q->waiting))) {
+        struct sched_group *g = HEAP_ITEM(node, struct sched_group, node);
+
+        if (g->is_whole)
+            continue;
+        g->why = (struct why){ .kind = WHY_ORDER, .dim = -1 };
+        group_people_name(first, g->why.other, sizeof(g->why.other));
+        (void)snprintf(g->why.queue, sizeof(g->why.queue), "%.*s", STR_ARG(q->name));
+        g->tried = r->m->room;
+        round_touch(r, g);
+    }
+}
+
+/* Room that was given back during the round is for the next one: whoever was refused is asked again then. */
+static void serve(struct round *r, enum gang_limit limit)
+{
+    struct sched_queue *q;
+
+    while ((q = next_queue(r))) {
+        struct sched_group *g = HEAP_ITEM(heap_pop(&q->waiting), struct sched_group, node);
+
+        round_attempt(r, g, limit);
+        r->out->n_groups++;
+        if (q->is_fifo && holds_up_others(g))
+            hold_back(r, q, g);
+    }
+}
+
+/* For each resource (the last: any at all): whose groups are entitled to more of it and wait. */
+struct wanted {
+    const struct sched_queue *by[AMOUNT_DIMS + 1];
+    bool by_several[AMOUNT_DIMS + 1];
+};
+
+static void find_wanted(const struct round *r, struct wanted *ret)
+{
+    *ret = (struct wanted){ 0 };
+    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting) {
+        int at = g->why.dim < 0 ? AMOUNT_DIMS : g->why.dim;
+
+        if (!g->is_stuck || g->claim || g->futile == r->m->shape) /* with places kept it needs no such help */
+            continue;
+        ret->by_several[at] |= ret->by[at] && ret->by[at] != g->queue;
+        ret->by[at] = g->queue;
+    }
+}
+
+static bool others_want(const struct wanted *w, int at, const struct sched_queue *q)
+{
+    return w->by_several[at] || (w->by[at] && w->by[at] != q);
+}
+
+/* Does somebody in another queue, who is entitled, wait for what this group wants? Then it may not have more than its
+ * queue's share: the room must gather. */
+static bool is_wanted(const struct round *r, const struct wanted *w, const struct sched_group *g)
+{
+    for (int d = 0; d < r->m->dims.n; d++)
+        if (g->demand.v[d] > 0 && others_want(w, d, g->queue))
+            return true;
+    return others_want(w, AMOUNT_DIMS, g->queue);
+}
+
+static void serve_over(struct round *r)
+{
+    struct group_list over = r->over;
+    struct wanted wanted;
+
+    find_wanted(r, &wanted);
+    r->over = (struct group_list){ 0 };
+    VEC_FOREACH(g, &over.list) {
+        if (is_wanted(r, &wanted, *g))
+            *vec_push(r->a, &r->over.list) = *g;
+        else
+            round_push(r, *g);
+    }
+    serve(r, GANG_LIMIT);
+}
+
+static int by_key(const void *x, const void *y)
+{
+    return str_cmp((*(struct sched_group *const *)x)->key, (*(struct sched_group *const *)y)->key);
+}
+
+/* What queues owe goes along the parents they had. */
+static void relink_queues(struct round *r)
+{
+    LIST_FOREACH(struct claim, c, &r->m->kept, link)
+        claim_lift(r->m, c);
+    share_link(r->m);
+    LIST_FOREACH(struct claim, c, &r->m->kept, link)
+        claim_put_back(r->m, c);
+}
+
+void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *ret)
+{
+    struct round r = { .m = m, .out = ret, .a = &ret->arena, .now_ms = now_ms };
+
+    class_relabel(m);
+    model_order(m);
+    take_dirty(&r);
+    look_at_shape(&r);
+    if (m->queues_changed)
+        relink_queues(&r);
+    share_update(m);
+    check_claims(&r);
+    round_unbind(&r);
+    push_waiting(&r);
+    serve(&r, GANG_FAIR);
+    serve_over(&r);
+    round_evict(&r);
+    round_reserve(&r);
+    round_expire(&r);
+    share_update(m);
+    if (r.touched.list.n)
+        qsort(r.touched.list.v, r.touched.list.n, sizeof(*r.touched.list.v), by_key);
+    round_tell(&r);
+    VEC_FOREACH(g, &r.touched.list)
+        (*g)->is_told = false;
+    arena_done(&r.trial);
+}

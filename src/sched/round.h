@@ -1,0 +1,84 @@
+/* round.h - what the files of one scheduling round share */
+#ifndef SCHED_ROUND_H
+#define SCHED_ROUND_H
+
+#include "sched/claim.h"
+#include "sched/sched.h"
+
+struct group_list {
+    VEC(struct sched_group *) list;
+};
+
+struct round {
+    struct sched_model *m;
+    struct sched_round *out;
+    struct arena *a;    /* of the round */
+    struct arena trial; /* of one attempt: reset for each */
+    int64_t now_ms;
+    struct group_list touched;        /* something about them changed: tell.c looks at them */
+    struct group_list stuck;          /* entitled, but the nodes have no room; in order */
+    struct group_list over;           /* their queue has had its share; in order */
+    VEC(struct sched_queue *) active; /* with groups in their heap */
+    int32_t lowest_seated;            /* priority of all groups that were admitted and wait for their pods */
+    int32_t lowest_on_credit;         /* … that were admitted without places */
+};
+
+struct decision *round_decide(struct round *r, enum decision_kind kind, struct str namespace, struct str name,
+                              struct str uid);
+void round_wake(struct round *r, int64_t ms);
+void round_touch(struct round *r, struct sched_group *g);
+void round_retry(struct round *r, struct sched_group *g, int64_t at_ms);    /* look at it again then */
+void round_drop_claim(struct round *r, struct sched_group *g);              /* and what its pods were told of it */
+void group_people_name(const struct sched_group *g, char *to, size_t size); /* "namespace/job", as people know it */
+bool group_is_broken(const struct sched_group *g);                          /* it stood, and lost members */
+bool group_knows_its_pods(const struct sched_group *g); /* pods, or templates of them: enough to look for nodes */
+
+/* Who goes first (scheduling.md 5; D1, D20): priority, a gang that lost members, whose admission never ran out, earlier
+ * deadline, gangs before extras, smaller dominant share, older, by name. */
+int order_cmp(const struct sched_group *a, const struct sched_group *b);
+
+static inline bool group_is_admitted(const struct sched_group *g)
+{
+    return g->has_phase && g->phase != GROUP_PENDING;
+}
+
+/* ---- place.c: one group ---- */
+void round_attempt(struct round *r, struct sched_group *g, enum gang_limit limit);
+/* Would its minimum fit, whatever its queue may have? */
+bool round_would_fit(struct round *r, struct sched_group *g, enum fit_room room, struct why *ret_why);
+/* Another group may be served now that this one was. */
+void round_push(struct round *r, struct sched_group *g);
+
+/* ---- others.c: places that are kept for others ---- */
+struct lifted {
+    VEC(struct claim *) list;
+};
+
+/* Let go of the places that are no obstacle to this group: of lower priorities in its queue, of those beyond their share
+ * if it is not, of those that came later. others_put_back() keeps them again. */
+void others_lift(struct round *r, const struct sched_group *g, bool is_over, struct lifted *ret);
+void others_put_back(struct round *r, struct lifted *l);
+
+/* Those that cannot be used before 'end_ms' anyway. False: there are none. */
+bool others_lift_until(struct round *r, int64_t end_ms, struct lifted *ret);
+
+/* Would it fit but for what is kept for others? For whom, first of all; NULL: it would not. */
+const struct sched_group *others_in_the_way(struct round *r, struct sched_group *g);
+
+/* A group that was let in and whose seats this one took before it had pods is out again (D23). */
+void others_withdraw(struct round *r, const struct sched_group *g);
+
+/* ---- later.c: room that is not there yet ---- */
+void round_evict(struct round *r);
+void round_reserve(struct round *r);
+void round_reserve_for(struct round *r, struct sched_group *g); /* at once */
+void round_expire(struct round *r);
+void round_unbind(struct round *r);
+
+/* ---- tell.c ---- */
+void round_tell(struct round *r);
+
+/* ---- round.c ---- */
+void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *ret);
+
+#endif

@@ -1,0 +1,313 @@
+/* sched.c - the public face: news in, rounds out, questions answered */
+#include "sched/sched.h"
+
+#include "base/util.h"
+#include "sched/feed.h"
+#include "sched/round.h"
+#include "sched/share.h"
+
+struct sched {
+    struct sched_model m;
+    uint64_t room; /* model.room when the last round began */
+    struct arena late;
+    VEC(struct decision) failures; /* to be told with the next round; in 'late' */
+};
+
+struct sched *sched_new(const struct sched_config *config, uint64_t seed)
+{
+    struct sched *s = xcalloc(1, sizeof(*s));
+    struct sched_config standard;
+
+    sched_config_default(&standard);
+    model_init(&s->m, config ? config : &standard, seed);
+    return s;
+}
+
+void sched_free(struct sched *s)
+{
+    if (!s)
+        return;
+    while (!list_is_empty(&s->m.kept))
+        claim_drop(&s->m, LIST_FIRST(&s->m.kept, struct claim, link)->group);
+    while (!list_is_empty(&s->m.seated))
+        claim_drop(&s->m, LIST_FIRST(&s->m.seated, struct claim, link)->group);
+    model_done(&s->m);
+    arena_done(&s->late);
+    free(s);
+}
+
+void sched_configure(struct sched *s, const struct sched_config *config)
+{
+    s->m.config = *config;
+    s->m.room++; /* who was refused by the old rules is asked again */
+    s->m.shape++;
+    s->m.shares_changed = true;
+    fit_reordered(&s->m); /* scores have other weights */
+}
+
+void sched_put(struct sched *s, const struct json *root)
+{
+    feed_put(&s->m, root);
+}
+
+void sched_gone(struct sched *s, struct str kind, struct str namespace, struct str name, struct str uid)
+{
+    feed_gone(&s->m, kind, namespace, name, uid);
+}
+
+bool sched_wants(struct str api_version, struct str kind)
+{
+    return feed_wants(api_version, kind);
+}
+
+/* What did not work is said before the round tries again. */
+static void tell_failures(struct sched *s, struct sched_round *ret)
+{
+    VEC_FOREACH(f, &s->failures) {
+        struct decision *d = vec_push(&ret->arena, &ret->list);
+
+        *d = *f;
+        d->namespace = arena_str(&ret->arena, f->namespace);
+        d->name = arena_str(&ret->arena, f->name);
+        d->uid = arena_str(&ret->arena, f->uid);
+        d->message = arena_str(&ret->arena, f->message);
+    }
+    s->failures.n = s->failures.cap = 0;
+    s->failures.v = NULL;
+    arena_reset(&s->late);
+}
+
+void sched_round(struct sched *s, int64_t now_ms, struct sched_round *ret)
+{
+    s->room = s->m.room;
+    tell_failures(s, ret);
+    sched_round_run(&s->m, now_ms, ret);
+}
+
+bool sched_is_idle(const struct sched *s)
+{
+    return list_is_empty(&s->m.dirty) && s->room == s->m.room && !s->m.is_unordered && !s->m.shares_changed;
+}
+
+/* ---- what did not work ---- */
+
+static struct sched_pod *find_pod(const struct sched_model *m, const struct decision *d)
+{
+    return map_get(&m->pods, d->uid);
+}
+
+static void note_failure(struct sched *s, const struct decision *d, enum decision_kind kind, struct str message)
+{
+    *vec_push(&s->late, &s->failures) = (struct decision){
+        .kind = kind,
+        .namespace = arena_str(&s->late, d->namespace),
+        .name = arena_str(&s->late, d->name),
+        .uid = arena_str(&s->late, d->uid),
+        .reason = kind == DECIDE_EVENT ? STR("FailedScheduling") : STR("SchedulerError"),
+        .message = message,
+        .event_type = "Warning",
+        .event_kind = "Pod",
+    };
+}
+
+static void bind_failed(struct sched *s, const struct decision *d, struct str error)
+{
+    struct sched_pod *p = find_pod(&s->m, d);
+    struct str message;
+
+    if (!p || p->state != POD_BINDING)
+        return;
+    message = arena_fmt(&s->late, "failed to bind to node %.*s: %.*s", STR_ARG(d->node), STR_ARG(error));
+    note_failure(s, d, DECIDE_POD_STATUS, message);
+    note_failure(s, d, DECIDE_EVENT, message);
+    p->started_ms = 0;
+    p->said = said_condition(STR("False"), STR("SchedulerError"), message);
+    model_set_pod(&s->m, p, POD_PENDING, NULL);
+}
+
+static void evict_failed(struct sched *s, const struct decision *d)
+{
+    struct sched_pod *p = find_pod(&s->m, d);
+
+    if (!p || !p->is_victim || p->told == POD_GOING)
+        return;
+    p->is_victim = false;
+    model_set_pod(&s->m, p, p->told, p->node);      /* D46: as it was */
+    LIST_FOREACH(struct claim, c, &s->m.kept, link) /* whoever waits for it decides again */
+        if (c->kind == CLAIM_EVICTING) {
+            c->group->tried = 0;
+            model_touch(&s->m, c->group);
+        }
+}
+
+void sched_failed(struct sched *s, const struct decision *d, struct str error)
+{
+    struct sched_group *g;
+    struct sched_queue *q;
+    struct sched_pod *p;
+
+    switch (d->kind) {
+    case DECIDE_BIND:
+        bind_failed(s, d, error);
+        return;
+    case DECIDE_EVICT:
+        evict_failed(s, d);
+        return;
+    case DECIDE_POD_STATUS:
+        if ((p = find_pod(&s->m, d)))
+            p->said = 0;
+        return;
+    case DECIDE_GROUP:
+        if ((g = model_group(&s->m, d->namespace, d->name))) {
+            g->said = 0;
+            model_touch(&s->m, g);
+        }
+        return;
+    case DECIDE_QUEUE:
+        if ((q = model_queue(&s->m, d->name))) {
+            q->said = 0;
+            s->m.shares_changed = true;
+        }
+        return;
+    case DECIDE_NOMINATE: /* best effort */
+    case DECIDE_EVENT:
+    case DECISION_KIND_MAX:
+        return;
+    }
+}
+
+/* ---- asking ---- */
+
+static void view_group(struct sched *s, struct sched_group *g, struct arena *a, struct sched_group_view *ret)
+{
+    *ret = (struct sched_group_view){
+        .namespace = g->namespace,
+        .name = g->name,
+        .queue = g->queue_name,
+        .phase = str_of(group_phase_names[g->phase]),
+        .job = g->owner_job,
+        .priority = g->priority,
+        .min = group_min(g),
+        .ready = group_ready(g),
+        .pending = g->n[POD_PENDING],
+        .running = g->n[POD_RUNNING],
+        .created_ms = g->created_ms,
+        .is_whole = group_is_whole(g),
+        .has_claim = g->claim != NULL,
+        .why = &g->why,
+        .allocated = g->allocated,
+    };
+    gang_needs(&s->m, g, a, &ret->needs);
+}
+
+bool sched_group_view(struct sched *s, struct str namespace, struct str name, struct sched_group_view *ret)
+{
+    struct sched_group *g = model_group(&s->m, namespace, name);
+    autoarena a = { 0 };
+
+    if (!g || !g->exists)
+        return false;
+    view_group(s, g, &a, ret);
+    return true;
+}
+
+const struct dims *sched_dims(const struct sched *s)
+{
+    return &s->m.dims;
+}
+
+static int by_service(const void *x, const void *y)
+{
+    return order_cmp(*(struct sched_group *const *)x, *(struct sched_group *const *)y);
+}
+
+static const struct sched_model *queue_cmp_model; /* qsort has no context */
+static int by_queue(const void *x, const void *y)
+{
+    return share_cmp(queue_cmp_model, *(struct sched_queue *const *)x, *(struct sched_queue *const *)y);
+}
+
+/* Queue after queue in the order they would be served; inside, job after job. */
+void sched_waiting(struct sched *s, struct arena *a, void (*each)(void *ctx, const struct sched_group_view *g),
+                   void *ctx)
+{
+    VEC(struct sched_queue *) queues = { 0 };
+
+    MAP_FOREACH(struct sched_queue *, q, &s->m.queues)
+        *vec_push(a, &queues) = q;
+    queue_cmp_model = &s->m;
+    if (queues.n)
+        qsort(queues.v, queues.n, sizeof(*queues.v), by_queue);
+    VEC_FOREACH(q, &queues) {
+        VEC(struct sched_group *) groups = { 0 };
+
+        LIST_FOREACH(struct sched_group, g, &(*q)->groups, in_queue) {
+            if (!list_is_linked(&g->in_waiting) || g->is_whole)
+                continue;
+            g->share = s->m.config.has_drf ? amounts_share(&g->allocated, &s->m.total, s->m.dims.n) : 0;
+            *vec_push(a, &groups) = g;
+        }
+        if (groups.n)
+            qsort(groups.v, groups.n, sizeof(*groups.v), by_service);
+        VEC_FOREACH(g, &groups) {
+            struct sched_group_view v;
+
+            view_group(s, *g, a, &v);
+            each(ctx, &v);
+        }
+    }
+}
+
+static int by_queue_name(const void *x, const void *y)
+{
+    return str_cmp((*(struct sched_queue *const *)x)->name, (*(struct sched_queue *const *)y)->name);
+}
+
+void sched_queues(struct sched *s, void (*each)(void *ctx, const struct sched_queue_view *q), void *ctx)
+{
+    autoarena a = { 0 };
+    VEC(struct sched_queue *) all = { 0 };
+
+    share_update(&s->m);
+    MAP_FOREACH(struct sched_queue *, q, &s->m.queues)
+        if (q->exists)
+            *vec_push(&a, &all) = q;
+    if (all.n)
+        qsort(all.v, all.n, sizeof(*all.v), by_queue_name);
+    VEC_FOREACH(at, &all) {
+        const struct sched_queue *q = *at;
+        struct sched_queue_view v = {
+            q->name, q->parent ? q->parent->name : STR_NULL, q->is_open, q->allocated, q->fair, q->limit, q->demand
+        };
+
+        each(ctx, &v);
+    }
+}
+
+static int by_node_name(const void *x, const void *y)
+{
+    return str_cmp((*(struct sched_node *const *)x)->name, (*(struct sched_node *const *)y)->name);
+}
+
+void sched_nodes(struct sched *s, void (*each)(void *ctx, const struct sched_node_view *n), void *ctx)
+{
+    autoarena a = { 0 };
+    VEC(struct sched_node *) all = { 0 };
+
+    model_sync_dims(&s->m);
+    MAP_FOREACH(struct sched_node *, n, &s->m.nodes)
+        if (n->exists)
+            *vec_push(&a, &all) = n;
+    if (all.n)
+        qsort(all.v, all.n, sizeof(*all.v), by_node_name);
+    VEC_FOREACH(n, &all) {
+        struct sched_node_view v = { (*n)->name, (*n)->total, (*n)->used, (*n)->held };
+
+        each(ctx, &v);
+    }
+}
+
+void sched_check(struct sched *s)
+{
+    model_check(&s->m);
+}

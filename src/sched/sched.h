@@ -1,0 +1,109 @@
+/* sched.h - the gang scheduler
+ *
+ * It is told what there is (objects as they come, in any order, again and again), and asked what to do:
+ *
+ *     sched_put(s, root);                          a Node, Pod, PodGroup, Queue, Job, PriorityClass, … as it is now
+ *     sched_gone(s, kind, namespace, name, uid);
+ *     sched_round(s, now_ms, &round);              decisions, in an arena
+ *
+ * It does no I/O, reads no clock, and draws no random number: the same state and time give the same decisions. Between
+ * two rounds it keeps the state as counters and does work only for what changed.
+ *
+ * A decision is taken as done until news say otherwise: a pod it bound counts as placed, a pod it evicts as going. The
+ * caller carries decisions out and tells of failures (sched_failed); the next round then decides again.
+ *
+ * Order of a round: groups whose kept places are free; admission and placing in order of queue, then job; what is left
+ * for queues above their fair share; preemption and reclaim; reservations; status.
+ */
+#ifndef SCHED_SCHED_H
+#define SCHED_SCHED_H
+
+#include "sched/config.h"
+#include "sched/why.h"
+
+struct sched;
+
+struct sched *sched_new(const struct sched_config *config, uint64_t seed); /* config NULL: the default */
+void sched_free(struct sched *s);
+void sched_configure(struct sched *s, const struct sched_config *config); /* from the next round on */
+
+/* Kinds it takes: Node Pod PodGroup Queue PriorityClass PodDisruptionBudget HyperNode, batch.volcano.sh Job (templates of
+ * pods to come), Namespace (default queue), PersistentVolume and PersistentVolumeClaim (zones). Others are ignored. The
+ * tree is only read. */
+void sched_put(struct sched *s, const struct json *root);
+void sched_gone(struct sched *s, struct str kind, struct str namespace, struct str name, struct str uid);
+bool sched_wants(struct str api_version, struct str kind);
+
+enum decision_kind {
+    DECIDE_BIND,     /* pod → node */
+    DECIDE_EVICT,    /* delete pod, because of reason ("preempt", "reclaim", "gang"); 'other' is the group it is for */
+    DECIDE_NOMINATE, /* pod.status.nominatedNodeName = node; empty: clear */
+    DECIDE_POD_STATUS, /* condition PodScheduled False: reason, message */
+    DECIDE_GROUP,      /* PodGroup status: phase, running, succeeded, failed, conditions */
+    DECIDE_QUEUE,      /* Queue status.allocated */
+    DECIDE_EVENT,      /* on the pod or group: type, reason, message */
+    DECISION_KIND_MAX,
+};
+
+struct decision {
+    enum decision_kind kind;
+    struct str namespace, name, uid; /* of the object to write */
+    struct str node;
+    struct str reason, message;
+    struct str other;
+    const char *event_type; /* DECIDE_EVENT: "Normal", "Warning" */
+    const char *event_kind; /* … "Pod", "PodGroup" */
+    struct json *status;    /* DECIDE_GROUP: the whole status; DECIDE_QUEUE: {allocated} */
+};
+
+struct sched_round {
+    struct arena arena;                    /* of everything here; the caller resets it */
+    VEC(struct decision) list;             /* evictions and bindings first */
+    int64_t wake_ms;                       /* look again at this time even if nothing happens; 0: no need */
+    uint32_t n_bound, n_evicted, n_groups; /* groups looked at */
+};
+
+void sched_round(struct sched *s, int64_t now_ms, struct sched_round *ret);
+
+/* Is there anything that a round would look at? False: skip it. */
+bool sched_is_idle(const struct sched *s);
+
+/* A write did not work, or nobody knows. The pod is as told last; the next round decides again. */
+void sched_failed(struct sched *s, const struct decision *d, struct str error);
+
+/* ---- asking ---- for explain, plan and tests; valid until the next call that changes anything ---- */
+
+struct sched_group_view {
+    struct str namespace, name, queue, phase, job;
+    int32_t priority;
+    int64_t min, ready, pending, running;
+    int64_t created_ms;
+    bool is_whole, has_claim;
+    const struct why *why;
+    struct amounts needs; /* of the pods that are still missing for the minimum */
+    struct amounts allocated;
+};
+bool sched_group_view(struct sched *s, struct str namespace, struct str name, struct sched_group_view *ret);
+const struct dims *sched_dims(const struct sched *s);
+
+/* Waiting groups in the order they would be served, the first first. */
+void sched_waiting(struct sched *s, struct arena *a, void (*each)(void *ctx, const struct sched_group_view *g),
+                   void *ctx);
+
+struct sched_queue_view {
+    struct str name, parent;
+    bool is_open;
+    struct amounts allocated, fair, limit, demand;
+};
+void sched_queues(struct sched *s, void (*each)(void *ctx, const struct sched_queue_view *q), void *ctx); /* by name */
+
+struct sched_node_view {
+    struct str name;
+    struct amounts total, used, held;
+};
+void sched_nodes(struct sched *s, void (*each)(void *ctx, const struct sched_node_view *n), void *ctx); /* by name */
+
+/* For tests: every counter is what counting afresh gives; stops the program if not. */
+void sched_check(struct sched *s);
+
+#endif

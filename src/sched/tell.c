@@ -1,0 +1,353 @@
+/* tell.c - what PodGroups, pods and queues are told: phases, conditions, events
+ *
+ * Written only when something changed, by a hash of what counts; the hash of what an object has comes with its news
+ * (feed.c), so that a new scheduler does not write everything again.
+ */
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/util.h"
+#include "sched/round.h"
+#include "sched/share.h"
+
+#include <inttypes.h>
+
+enum { POD_AGAIN_MS = 60000 }; /* least time between two changes of a waiting pod's condition (D62) */
+
+/* ---- phase (scheduling.md 3.1, D11) ---- */
+
+static uint32_t going_with_node(const struct sched_group *g)
+{
+    uint32_t n = 0;
+
+    VEC_FOREACH(r, &g->roles)
+        LIST_FOREACH(struct sched_pod, p, &(*r)->pods[POD_GOING], in_role)
+            n += p->node != NULL;
+    return n;
+}
+
+/* Its pods are there, and cannot be placed. Pods that are missing are for its controller to make. */
+static bool is_unschedulable(const struct sched_group *g)
+{
+    switch (g->why.kind) {
+    case WHY_NOT:
+    case WHY_NO_PODS_YET:
+    case WHY_NOT_ENOUGH_PODS:
+    case WHY_NOT_ENOUGH_OF_ROLE:
+    case WHY_GATED:
+    case WHY_EVICTING:
+    case WHY_MAX:
+        return false;
+    default:
+        return !g->is_whole;
+    }
+}
+
+static enum group_phase phase_of(const struct sched_group *g)
+{
+    uint32_t done = g->n[POD_SUCCEEDED] + g->n[POD_FAILED];
+    uint32_t scheduled = g->n[POD_BOUND] + g->n[POD_RUNNING] + done + going_with_node(g);
+
+    if (g->n[POD_RUNNING] && is_unschedulable(g))
+        return GROUP_UNKNOWN;
+    if (scheduled >= g->min_member)
+        return scheduled == done ? GROUP_COMPLETED : GROUP_RUNNING;
+    if (g->phase == GROUP_INQUEUE || (group_is_admitted(g) && group_ready(g) > 0))
+        return GROUP_INQUEUE;
+    return GROUP_PENDING;
+}
+
+/* ---- words ---- */
+
+static void print_states(struct buf *out, const struct sched_group *g)
+{
+    static const char *const names[POD_STATE_MAX] = { "Pending",   "Binding",   "Bound",  "Running",
+                                                      "Releasing", "Succeeded", "Failed", "Unknown" };
+
+    buf_str(out, STR("pod group is not ready, "));
+    for (int s = 0; s < POD_STATE_MAX; s++)
+        if (g->n[s])
+            buf_fmt(out, "%u %s, ", g->n[s], names[s]);
+    buf_fmt(out, "%" PRId64 " minAvailable", group_min(g));
+}
+
+static uint32_t count_seats(const struct sched_group *g)
+{
+    uint32_t n = 0;
+
+    VEC_FOREACH(r, &g->roles)
+        LIST_FOREACH(struct sched_pod, p, &(*r)->pods[POD_PENDING], in_role)
+            n += p->seat != NULL;
+    return n;
+}
+
+/* The sentence upstream's users know, then the rule that stops it in plain words. */
+static void print_message(struct buf *out, const struct round *r, const struct sched_group *g)
+{
+    uint32_t total = 0, pending = g->n[POD_PENDING], seats = count_seats(g);
+    int64_t lacks = group_min(g) - group_ready(g) - seats;
+
+    for (int s = 0; s < POD_STATE_MAX; s++)
+        total += g->n[s];
+    if (total) {
+        buf_fmt(out, "%" PRId64 "/%u tasks in gang unschedulable: ", MAX_OF(lacks, 0), total);
+        print_states(out, g);
+        buf_str(out, STR("; "));
+    }
+    if (g->why.kind == WHY_NO_ROOM && total) {
+        buf_fmt(out, "Pending: %u Schedulable, %u Unschedulable. Origin reason is %s: ", seats, pending - seats,
+                g->why.pod[0] ? g->why.pod : "unknown");
+        why_print_causes(out, &g->why);
+        return;
+    }
+    why_print(out, &r->m->dims, &g->why);
+}
+
+/* ---- PodGroups ---- */
+
+static struct json *condition(struct round *r, const char *type, bool is_true, struct str reason, struct str message)
+{
+    struct json *c = json_object(r->a);
+
+    json_set(c, "type", json_str(r->a, str_of(type)));
+    json_set(c, "status", json_str(r->a, is_true ? STR("True") : STR("False")));
+    json_set(c, "reason", json_str(r->a, reason));
+    json_set(c, "message", json_str(r->a, message));
+    return c;
+}
+
+static bool is_waiting(const struct sched_group *g)
+{
+    return !g->is_whole && g->why.kind != WHY_NOT && g->why.kind != WHY_NO_PODS_YET;
+}
+
+static struct json *conditions_of(struct round *r, const struct sched_group *g, struct str message)
+{
+    struct json *list = json_array(r->a);
+
+    if (is_waiting(g)) {
+        struct str reason = str_of(why_names[g->why.kind]);
+
+        json_push(list, condition(r, "Unschedulable", true, reason, message));
+        json_push(list, condition(r, "Scheduled", false, reason, message)); /* D82: one that says it plainly */
+    } else if (g->is_whole && group_ready(g) > 0) {
+        json_push(list, condition(r, "Scheduled", true, STR("tasks in gang are ready to be scheduled"), STR("")));
+    }
+    return list;
+}
+
+static void set_times(struct round *r, struct sched_group *g, struct json *list)
+{
+    autobuf when = { 0 };
+    struct str text, id;
+
+    clock_print(&when, g->condition_ms);
+    text = arena_str(r->a, buf_view(&when));
+    id = arena_fmt(r->a, "%08" PRIx64 "-%04x", (uint64_t)g->condition_ms / 1000, (unsigned)(g->condition & 0xffff));
+    JSON_FOREACH(c, list) {
+        json_set(c, "transitionID", json_str(r->a, id));
+        json_set(c, "lastTransitionTime", json_str(r->a, text));
+    }
+}
+
+static void group_event(struct round *r, const struct sched_group *g, const char *type, const char *reason,
+                        struct str message)
+{
+    struct decision *d = round_decide(r, DECIDE_EVENT, g->namespace, g->name, g->uid);
+
+    d->event_kind = "PodGroup";
+    d->event_type = type;
+    d->reason = str_of(reason);
+    d->message = message;
+}
+
+static void change_phase(struct round *r, struct sched_group *g)
+{
+    enum group_phase phase = phase_of(g);
+
+    if (!g->has_phase && phase == GROUP_PENDING && g->phase == GROUP_PENDING)
+        g->has_phase = true;
+    if (phase == g->phase)
+        return;
+    g->phase = phase;
+    g->has_phase = true;
+    if (phase == GROUP_PENDING) { /* it starts again from the beginning */
+        g->admitted_ms = 0;
+        g->ready_ms = 0;
+    }
+    model_touch(r->m, g);
+}
+
+static void tell_group(struct round *r, struct sched_group *g, struct str message)
+{
+    struct json *status = json_object(r->a), *list;
+    uint64_t h, conditions;
+
+    list = conditions_of(r, g, message);
+    json_set(status, "phase", json_str(r->a, str_of(group_phase_names[g->phase])));
+    json_set(status, "running", json_int(r->a, g->n[POD_RUNNING]));
+    json_set(status, "succeeded", json_int(r->a, g->n[POD_SUCCEEDED]));
+    json_set(status, "failed", json_int(r->a, g->n[POD_FAILED]));
+    json_set(status, "conditions", list);
+    h = said_status(status);
+    if (h == g->said)
+        return;
+    conditions = said_status(list);
+    if (conditions != g->condition) {
+        g->condition = conditions;
+        g->condition_ms = r->now_ms;
+        if (is_waiting(g))
+            group_event(r, g, "Warning", "Unschedulable", message);
+        else if (json_count(list))
+            group_event(r, g, "Normal", "Scheduled", STR("pod group is ready"));
+    }
+    set_times(r, g, list);
+    g->said = h;
+    round_decide(r, DECIDE_GROUP, g->namespace, g->name, g->uid)->status = status;
+}
+
+/* ---- pods ---- */
+
+static void pod_words(struct round *r, const struct sched_group *g, const struct sched_pod *p, struct str group_message,
+                      struct str *ret_reason, struct str *ret_message)
+{
+    autobuf causes = { 0 };
+
+    *ret_reason = STR("Unschedulable");
+    if (p->nominated) {
+        *ret_message = arena_fmt(r->a,
+                                 "Pod %.*s/%.*s can possibly be assigned to %.*s, once resource is released and "
+                                 "minAvailable is satisfied",
+                                 STR_ARG(p->namespace), STR_ARG(p->name), STR_ARG(p->nominated->name));
+    } else if (p->seat) {
+        *ret_reason = STR("Schedulable");
+        *ret_message = arena_fmt(r->a, "Pod %.*s/%.*s can possibly be assigned to %.*s, once minAvailable is satisfied",
+                                 STR_ARG(p->namespace), STR_ARG(p->name), STR_ARG(p->seat->name));
+    } else if (g->why.n_causes) {
+        why_print_causes(&causes, &g->why);
+        *ret_message = arena_str(r->a, buf_view(&causes));
+    } else if (!str_empty(group_message)) {
+        *ret_message = group_message;
+    } else { /* a pod beyond the minimum */
+        why_print(&causes, &r->m->dims, &g->why);
+        *ret_message = arena_str(r->a, buf_view(&causes));
+    }
+}
+
+static void tell_pod(struct round *r, struct sched_pod *p, struct str reason, struct str message)
+{
+    struct decision *d = round_decide(r, DECIDE_POD_STATUS, p->namespace, p->name, p->uid);
+
+    d->reason = reason;
+    d->message = message;
+    d = round_decide(r, DECIDE_EVENT, p->namespace, p->name, p->uid);
+    d->event_kind = "Pod";
+    d->event_type = "Warning";
+    d->reason = STR("FailedScheduling");
+    d->message = message;
+}
+
+static int by_pod_name(const void *x, const void *y)
+{
+    return str_cmp((*(struct sched_pod *const *)x)->name, (*(struct sched_pod *const *)y)->name);
+}
+
+static void tell_pods(struct round *r, struct sched_group *g, struct str group_message)
+{
+    VEC(struct sched_pod *) waiting = { 0 };
+    bool may_change = r->now_ms - g->told_ms >= POD_AGAIN_MS, any = false;
+
+    VEC_FOREACH(role, &g->roles)
+        LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role)
+            if (!p->is_gated && (!p->said || may_change))
+                *vec_push(&r->trial, &waiting) = p;
+    if (waiting.n)
+        qsort(waiting.v, waiting.n, sizeof(*waiting.v), by_pod_name);
+    VEC_FOREACH(at, &waiting) {
+        struct sched_pod *p = *at;
+        struct str reason, message;
+        uint64_t h;
+
+        pod_words(r, g, p, group_message, &reason, &message);
+        h = said_condition(STR("False"), reason, message);
+        if (h == p->said)
+            continue;
+        p->said = h;
+        any = true;
+        tell_pod(r, p, reason, message);
+    }
+    if (any)
+        g->told_ms = r->now_ms;
+}
+
+static void forget_seats(struct sched_group *g)
+{
+    VEC_FOREACH(r, &g->roles)
+        for (int s = 0; s < POD_STATE_MAX; s++)
+            LIST_FOREACH(struct sched_pod, p, &(*r)->pods[s], in_role)
+                p->seat = NULL;
+}
+
+/* ---- queues ---- */
+
+static void tell_queue(struct round *r, struct sched_queue *q)
+{
+    struct json *allocated, *status;
+    uint64_t h;
+
+    if (!q->exists)
+        return;
+    allocated = amounts_to_json(r->a, &r->m->dims, &q->allocated);
+    h = said_status(allocated);
+    if (h == q->said)
+        return;
+    if (q->said_ms && r->now_ms - q->said_ms < r->m->config.status_ms) {
+        round_wake(r, q->said_ms + r->m->config.status_ms);
+        return;
+    }
+    q->said = h;
+    q->said_ms = r->now_ms;
+    status = json_object(r->a);
+    json_set(status, "allocated", allocated);
+    round_decide(r, DECIDE_QUEUE, STR_NULL, q->name, STR_NULL)->status = status;
+}
+
+static int by_name(const void *x, const void *y)
+{
+    return str_cmp((*(struct sched_queue *const *)x)->name, (*(struct sched_queue *const *)y)->name);
+}
+
+static void tell_queues(struct round *r)
+{
+    VEC(struct sched_queue *) all = { 0 };
+
+    MAP_FOREACH(struct sched_queue *, q, &r->m->queues)
+        *vec_push(r->a, &all) = q;
+    if (all.n)
+        qsort(all.v, all.n, sizeof(*all.v), by_name);
+    VEC_FOREACH(q, &all)
+        tell_queue(r, *q);
+}
+
+void round_tell(struct round *r)
+{
+    VEC_FOREACH(at, &r->touched.list) {
+        struct sched_group *g = *at;
+        autobuf message = { 0 };
+        struct str text = STR("");
+
+        if (g->exists && !g->is_deleting) {
+            change_phase(r, g);
+            if (is_waiting(g)) {
+                print_message(&message, r, g);
+                text = arena_str(r->a, buf_view(&message));
+            }
+            tell_group(r, g, text);
+            if (g->is_refused)
+                tell_pods(r, g, text);
+        }
+        if (g->is_refused)
+            forget_seats(g);
+        g->is_refused = false;
+    }
+    tell_queues(r);
+}

@@ -1,0 +1,514 @@
+/* terms.c - interned terms, their counters, and topology keys */
+#include "sched/terms.h"
+
+#include "api/selector.h"
+#include "base/util.h"
+#include "sched/fit_internal.h"
+
+#include <assert.h>
+
+void terms_init(struct sched_model *m)
+{
+    struct terms *t = &m->fit->terms;
+
+    map_init(&t->by_key, m->seed);
+    t->epoch = 1;
+}
+
+static void term_free(struct term *t)
+{
+    tallies_done(&t->by_value);
+    tallies_done(&t->by_trial);
+    tallies_done(&t->by_node);
+    arena_done(&t->arena);
+    free(t);
+}
+
+void terms_done(struct sched_model *m)
+{
+    struct terms *t = &m->fit->terms;
+
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->v[i])
+            term_free(t->v[i]);
+    for (uint32_t i = 0; i < t->n_topos; i++) {
+        for (uint32_t id = 0; id < t->topos[i].n_ids; id++)
+            free(t->topos[i].by_id[id]);
+        free(t->topos[i].by_id);
+        free(t->topos[i].at);
+        map_done(&t->topos[i].values);
+    }
+    free(t->topos);
+    free(t->v);
+    map_done(&t->by_key);
+    arena_done(&t->arena);
+}
+
+/* ---- making terms ---- */
+
+static void read_part(struct arena *a, const struct json *j, struct term_part *p)
+{
+    const struct json *in = json_get(j, "nss"), *pods = json_get(j, "sel");
+
+    JSON_FOREACH(ns, json_get(j, "ns"))
+        *vec_push(a, &p->namespaces) = json_text(ns, STR(""));
+    /* A selector that cannot be understood matches nothing. */
+    if (!json_is(in, JSON_OBJECT) || selector_from_json(a, in, &p->in, NULL) < 0)
+        p->in = NULL;
+    if (!json_is(pods, JSON_OBJECT) || selector_from_json(a, pods, &p->pods, NULL) < 0)
+        p->pods = NULL;
+}
+
+static struct term *term_new(struct sched_model *m, struct str key)
+{
+    struct terms *all = &m->fit->terms;
+    struct term *t = xcalloc(1, sizeof(*t));
+    struct json *j;
+    struct json_parse_options opt = { .limits = { .max_depth = 4096 } };
+
+    t->key = arena_str(&t->arena, key);
+    if (json_parse(&t->arena, t->key, &opt, &j, NULL) < 0)
+        j = NULL; /* it was printed by us; without parts nothing would be matched */
+    JSON_FOREACH(p, json_get(j, "m"))
+        read_part(&t->arena, p, vec_push(&t->arena, &t->parts));
+    t->topo = topo_need(m, json_member_text(j, "k"));
+    if (map_count(&all->by_key) == all->n) /* no number is free */
+        t->id = all->n;
+    while (t->id < all->n && all->v[t->id])
+        t->id++;
+    if (t->id == all->cap) {
+        all->cap = all->cap ? 2 * all->cap : 16;
+        all->v = xrealloc(all->v, all->cap * sizeof(struct term *));
+    }
+    if (t->id == all->n)
+        all->n++;
+    all->v[t->id] = t;
+    map_put(&all->by_key, t->key, t);
+    return t;
+}
+
+static bool is_in_namespace(const struct sched_model *m, const struct term_part *p, struct str name)
+{
+    const struct sched_namespace *ns;
+
+    VEC_FOREACH(s, &p->namespaces)
+        if (str_eq(*s, name))
+            return true;
+    if (!p->in)
+        return false;
+    ns = map_get(&m->namespaces, name);
+    return selector_matches(p->in, ns ? ns->labels : NULL);
+}
+
+bool term_matches(const struct sched_model *m, const struct term *t, const struct pod_class *c)
+{
+    VEC_FOREACH(p, &t->parts)
+        if (!p->pods || !selector_matches(p->pods, c->labels) || !is_in_namespace(m, p, c->namespace))
+            return false;
+    return t->parts.n > 0;
+}
+
+/* ---- counting ---- */
+
+static void count_match(struct term *t, const struct node_note *note, int32_t by, bool in_trial)
+{
+    uint32_t value = note->values[t->topo];
+
+    if (value != NO_VALUE) {
+        tallies_add(&t->by_value, value, by, 0, 0);
+        if (in_trial)
+            tallies_add(&t->by_trial, value, by, 0, 0);
+        t->total += by;
+    }
+    if (t->used_as[TERM_SPREAD])
+        tallies_add(&t->by_node, note->slot, by, 0, 0);
+}
+
+static void count_own(struct term *t, const struct node_note *note, int32_t owners, int32_t weight, bool in_trial)
+{
+    uint32_t value = note->values[t->topo];
+
+    if (value == NO_VALUE || (!owners && !weight))
+        return;
+    tallies_add(&t->by_value, value, 0, owners, weight);
+    if (in_trial)
+        tallies_add(&t->by_trial, value, 0, owners, weight);
+}
+
+void terms_count(struct sched_model *m, const struct pod_class *c, const struct node_note *note, int by)
+{
+    struct term **v = m->fit->terms.v;
+
+    for (uint32_t i = 0; i < c->work->n_matched; i++)
+        count_match(v[c->work->matched[i]], note, by, m->in_trial);
+    VEC_FOREACH(id, &c->avoid)
+        count_own(v[*id], note, by, 0, m->in_trial);
+    VEC_FOREACH(p, &c->like)
+        count_own(v[p->term], note, 0, by * p->weight, m->in_trial);
+}
+
+bool class_is_matched(const struct pod_class *c, uint32_t term)
+{
+    uint32_t low = 0, high = c->work->n_matched;
+
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+
+        if (c->work->matched[mid] < term)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < c->work->n_matched && c->work->matched[low] == term;
+}
+
+static void note_match(struct pod_class *c, uint32_t term, bool is_matched)
+{
+    struct class_work *w = c->work;
+    uint32_t i = 0;
+
+    while (i < w->n_matched && w->matched[i] < term)
+        i++;
+    if (!is_matched) {
+        w->n_matched--;
+        memmove(w->matched + i, w->matched + i + 1, (w->n_matched - i) * sizeof(*w->matched));
+        return;
+    }
+    if (w->n_matched == w->cap_matched) {
+        w->cap_matched = w->cap_matched ? 2 * w->cap_matched : 4;
+        w->matched = xrealloc(w->matched, w->cap_matched * sizeof(*w->matched));
+    }
+    memmove(w->matched + i + 1, w->matched + i, (w->n_matched - i) * sizeof(*w->matched));
+    w->matched[i] = term;
+    w->n_matched++;
+}
+
+/* Does it matter to pods of this class what else is where? */
+static bool find_coupling(const struct sched_model *m, const struct pod_class *c)
+{
+    if (c->need.n || c->avoid.n || c->like.n || c->spread.n)
+        return true;
+    for (uint32_t i = 0; i < c->work->n_matched; i++) {
+        const struct term *t = term_at(&m->fit->terms, c->work->matched[i]);
+
+        if (t->used_as[TERM_AVOID] || t->used_as[TERM_LIKE])
+            return true;
+    }
+    return false;
+}
+
+static void set_match(struct sched_model *m, struct term *t, struct pod_class *c, bool is_matched)
+{
+    if (is_matched == class_is_matched(c, t->id))
+        return;
+    note_match(c, t->id, is_matched);
+    TALLY_FOREACH(spot, &c->work->spots)
+    count_match(t, m->fit->notes[spot->place - 1], is_matched ? spot->pods : -spot->pods, false);
+}
+
+/* Ask all classes whether the term matches them. */
+static void term_rematch(struct sched_model *m, struct term *t)
+{
+    MAP_FOREACH(struct pod_class *, c, &m->fit->classes) {
+        set_match(m, t, c, term_matches(m, t, c));
+        c->is_coupled = find_coupling(m, c);
+    }
+}
+
+/* From now on, or from now on not, pods are also counted by node. */
+static void term_count_nodes(struct sched_model *m, struct term *t)
+{
+    tallies_done(&t->by_node);
+    if (!t->used_as[TERM_SPREAD])
+        return;
+    MAP_FOREACH(struct pod_class *, c, &m->fit->classes)
+        if (class_is_matched(c, t->id))
+            TALLY_FOREACH(spot, &c->work->spots)
+    tallies_add(&t->by_node, spot->place - 1, spot->pods, 0, 0);
+}
+
+uint32_t term_ref(struct sched_model *m, const struct json *j, enum term_use use)
+{
+    autobuf text = { 0 };
+    struct term *t;
+
+    json_print(&text, j);
+    t = map_get(&m->fit->terms.by_key, buf_view(&text));
+    if (!t)
+        t = term_new(m, buf_view(&text));
+    t->uses++;
+    if (t->used_as[use]++ == 0 && use == TERM_SPREAD)
+        term_count_nodes(m, t);
+    if (t->uses == 1 || t->used_as[use] == 1) /* new, or it matters in a new way to the classes it matches */
+        term_rematch(m, t);
+    return t->id;
+}
+
+static void term_unref(struct sched_model *m, uint32_t id, enum term_use use)
+{
+    struct terms *all = &m->fit->terms;
+    struct term *t = all->v[id];
+
+    if (--t->used_as[use] == 0 && use == TERM_SPREAD)
+        term_count_nodes(m, t);
+    if (--t->uses == 0)
+        MAP_FOREACH(struct pod_class *, c, &m->fit->classes)
+            set_match(m, t, c, false);
+    if (t->used_as[use] == 0)
+        MAP_FOREACH(struct pod_class *, c, &m->fit->classes)
+            c->is_coupled = find_coupling(m, c);
+    if (t->uses)
+        return;
+    map_remove(&all->by_key, t->key);
+    all->v[id] = NULL;
+    term_free(t);
+}
+
+void terms_class_added(struct sched_model *m, struct pod_class *c)
+{
+    for (uint32_t id = 0; id < m->fit->terms.n; id++)
+        if (m->fit->terms.v[id])
+            set_match(m, m->fit->terms.v[id], c, term_matches(m, m->fit->terms.v[id], c));
+    c->is_coupled = find_coupling(m, c);
+}
+
+void terms_class_removed(struct sched_model *m, struct pod_class *c)
+{
+    VEC_FOREACH(id, &c->need)
+        term_unref(m, *id, TERM_NEED);
+    VEC_FOREACH(id, &c->avoid)
+        term_unref(m, *id, TERM_AVOID);
+    VEC_FOREACH(p, &c->like)
+        term_unref(m, p->term, TERM_LIKE);
+    VEC_FOREACH(s, &c->spread)
+        term_unref(m, s->term, TERM_SPREAD);
+}
+
+void terms_namespaces_changed(struct sched_model *m)
+{
+    for (uint32_t id = 0; id < m->fit->terms.n; id++) {
+        struct term *t = m->fit->terms.v[id];
+        bool looks = false;
+
+        VEC_FOREACH(p, t ? &t->parts : &(__typeof__(t->parts)){ 0 })
+            looks |= p->in != NULL;
+        if (looks)
+            term_rematch(m, t);
+    }
+}
+
+/* ---- topology keys ---- */
+
+uint32_t topo_value_find(const struct topo *t, struct str name)
+{
+    const struct topo_value *v = map_get(&t->values, name);
+
+    return v ? v->id : NO_VALUE;
+}
+
+static struct topo_value *value_new(struct topo *t, struct str name)
+{
+    struct topo_value *v = xcalloc(1, sizeof(*v) + name.n + 1);
+
+    memcpy(v + 1, name.p, name.n);
+    v->name = (struct str){ (char *)(v + 1), name.n };
+    if (map_count(&t->values) < t->n_ids) /* a number is free */
+        while (t->by_id[v->id])
+            v->id++;
+    else
+        v->id = t->n_ids;
+    if (v->id == t->cap_ids) {
+        t->cap_ids = t->cap_ids ? 2 * t->cap_ids : 8;
+        t->by_id = xrealloc(t->by_id, t->cap_ids * sizeof(struct topo_value *));
+    }
+    if (v->id == t->n_ids)
+        t->n_ids++;
+    t->by_id[v->id] = v;
+    map_put(&t->values, v->name, v);
+    return v;
+}
+
+static uint32_t value_ref(struct topo *t, const struct sched_node *n)
+{
+    const struct json *label = n->exists ? json_get_str(n->labels, t->key) : NULL;
+    struct str name = json_text(label, STR(""));
+    struct topo_value *v;
+
+    if (!json_is(label, JSON_STRING))
+        return NO_VALUE;
+    v = map_get(&t->values, name);
+    if (!v)
+        v = value_new(t, name);
+    v->nodes++;
+    return v->id;
+}
+
+static void value_unref(struct topo *t, uint32_t id)
+{
+    struct topo_value *v;
+
+    if (id == NO_VALUE)
+        return;
+    v = t->by_id[id];
+    if (--v->nodes)
+        return;
+    map_remove(&t->values, v->name);
+    t->by_id[id] = NULL;
+    free(v);
+}
+
+uint32_t topo_need(struct sched_model *m, struct str key)
+{
+    struct terms *all = &m->fit->terms;
+    uint32_t id = 0;
+
+    while (id < all->n_topos && !str_eq(all->topos[id].key, key))
+        id++;
+    if (id < all->n_topos)
+        return id;
+    all->topos = xrealloc(all->topos, (all->n_topos + 1) * sizeof(*all->topos));
+    all->topos[id] = (struct topo){ .key = arena_str(&all->arena, key) };
+    map_init(&all->topos[id].values, m->seed);
+    all->n_topos++;
+    all->epoch++;
+    MAP_FOREACH(struct sched_node *, n, &m->nodes) /* no term of this key has counted anything yet */
+        terms_note_read(m, node_note_of(m, n), n);
+    return id;
+}
+
+const uint32_t *topo_at(struct sched_model *m, uint32_t topo)
+{
+    struct terms *all = &m->fit->terms;
+    struct topo *t = &all->topos[topo];
+
+    if (t->at_epoch == all->epoch)
+        return t->at;
+    t->at = xrealloc(t->at, (m->n_order + 1) * sizeof(*t->at));
+    for (uint32_t i = 0; i < m->n_order; i++)
+        t->at[i] = node_note_of(m, m->order[i])->values[topo];
+    t->at_epoch = all->epoch;
+    return t->at;
+}
+
+/* Take the pods on a node out of, or put them into, the counters of this topology key. */
+static void count_node(struct sched_model *m, uint32_t topo, const struct node_note *note, int sign)
+{
+    if (!note->pods)
+        return;
+    MAP_FOREACH(struct pod_class *, c, &m->fit->classes) {
+        int32_t pods = sign * tally_of(&c->work->spots, note->slot).pods;
+        struct term **v = m->fit->terms.v;
+
+        if (!pods)
+            continue;
+        for (uint32_t i = 0; i < c->work->n_matched; i++)
+            if (v[c->work->matched[i]]->topo == topo)
+                count_match(v[c->work->matched[i]], note, pods, false);
+        VEC_FOREACH(id, &c->avoid)
+            if (v[*id]->topo == topo)
+                count_own(v[*id], note, pods, 0, false);
+        VEC_FOREACH(p, &c->like)
+            if (v[p->term]->topo == topo)
+                count_own(v[p->term], note, 0, pods * p->weight, false);
+    }
+}
+
+void terms_note_read(struct sched_model *m, struct node_note *note, const struct sched_node *n)
+{
+    struct terms *all = &m->fit->terms;
+
+    if (note->n_values < all->n_topos) {
+        note->values = xrealloc(note->values, all->n_topos * sizeof(*note->values));
+        for (; note->n_values < all->n_topos; note->n_values++)
+            note->values[note->n_values] = NO_VALUE;
+    }
+    for (uint32_t k = 0; k < all->n_topos; k++) {
+        uint32_t old = note->values[k], new = value_ref(&all->topos[k], n);
+
+        if (new != old) {
+            count_node(m, k, note, -1);
+            note->values[k] = new;
+            count_node(m, k, note, +1);
+            all->epoch++;
+        }
+        value_unref(&all->topos[k], old);
+    }
+}
+
+void terms_note_gone(struct sched_model *m, struct node_note *note)
+{
+    struct terms *all = &m->fit->terms;
+
+    for (uint32_t k = 0; k < note->n_values; k++)
+        value_unref(&all->topos[k], note->values[k]);
+    free(note->values);
+}
+
+/* ---- tests ---- */
+
+static void check_tallies(const struct tallies *have, const struct tallies *want)
+{
+    assert(have->n == want->n);
+    TALLY_FOREACH(w, want)
+    {
+        struct tally h = tally_of(have, w->place - 1);
+
+        assert(h.pods == w->pods && h.owners == w->owners && h.weight == w->weight);
+    }
+}
+
+static void check_term(struct sched_model *m, const struct term *t)
+{
+    struct tallies by_value = { 0 }, by_node = { 0 };
+    int64_t total = 0;
+
+    MAP_FOREACH(struct pod_class *, c, &m->fit->classes) {
+        bool is_matched = term_matches(m, t, c);
+
+        assert(is_matched == class_is_matched(c, t->id));
+        TALLY_FOREACH(spot, &c->work->spots)
+        {
+            const struct node_note *note = m->fit->notes[spot->place - 1];
+            uint32_t value = note->values[t->topo];
+
+            if (is_matched && t->used_as[TERM_SPREAD])
+                tallies_add(&by_node, note->slot, spot->pods, 0, 0);
+            if (value == NO_VALUE)
+                continue;
+            if (is_matched) {
+                tallies_add(&by_value, value, spot->pods, 0, 0);
+                total += spot->pods;
+            }
+            VEC_FOREACH(id, &c->avoid)
+                if (*id == t->id)
+                    tallies_add(&by_value, value, 0, spot->pods, 0);
+            VEC_FOREACH(p, &c->like)
+                if (p->term == t->id && p->weight)
+                    tallies_add(&by_value, value, 0, 0, spot->pods * p->weight);
+        }
+    }
+    check_tallies(&t->by_value, &by_value);
+    check_tallies(&t->by_node, &by_node);
+    assert(t->total == total);
+    tallies_done(&by_value);
+    tallies_done(&by_node);
+}
+
+void terms_check(struct sched_model *m)
+{
+    struct terms *all = &m->fit->terms;
+
+    MAP_FOREACH(struct sched_node *, n, &m->nodes)
+        for (uint32_t k = 0; n->note && k < all->n_topos; k++) {
+            const struct json *label = n->exists ? json_get_str(n->labels, all->topos[k].key) : NULL;
+            uint32_t value = n->note->values[k];
+
+            assert((value != NO_VALUE) == json_is(label, JSON_STRING));
+            assert(value == NO_VALUE || str_eq(all->topos[k].by_id[value]->name, json_text(label, STR(""))));
+        }
+    for (uint32_t id = 0; id < all->n; id++)
+        if (all->v[id])
+            check_term(m, all->v[id]);
+    MAP_FOREACH(struct pod_class *, c, &m->fit->classes)
+        assert(c->is_coupled == find_coupling(m, c));
+}

@@ -1,0 +1,141 @@
+/* why.c - reasons as words */
+#include "sched/why.h"
+
+#include "base/util.h"
+
+#include <inttypes.h>
+
+const char *const why_names[WHY_MAX] = {
+    [WHY_NOT] = "",
+    [WHY_NO_QUEUE] = "QueueNotFound",
+    [WHY_QUEUE_CLOSED] = "QueueClosed",
+    [WHY_QUEUE_HAS_CHILDREN] = "QueueNotLeaf",
+    [WHY_NOT_ENOUGH_PODS] = "NotEnoughTasks",
+    [WHY_NOT_ENOUGH_OF_ROLE] = "NotEnoughPodsOfTask",
+    [WHY_GATED] = "SchedulingGated",
+    [WHY_CAPABILITY] = "QueueCapability",
+    [WHY_GUARANTEE] = "QueueGuarantee",
+    [WHY_FAIR_SHARE] = "QueueFairShare",
+    [WHY_NO_ROOM] = "NotEnoughResources",
+    [WHY_HELD] = "Reserved",
+    [WHY_NEVER_FITS] = "NeverFits",
+    [WHY_TOPOLOGY] = "NetworkTopology",
+    [WHY_ORDER] = "QueueOrder",
+    [WHY_EVICTING] = "Evicting",
+    [WHY_NO_PODS_YET] = "PodsNotCreated",
+    [WHY_TOO_MANY_NAMES] = "TooManyResourceNames",
+};
+
+static int by_text(const void *x, const void *y)
+{
+    return strcmp(x, y);
+}
+
+void why_print_causes(struct buf *out, const struct why *w)
+{
+    char texts[WHY_NODES][2 * WHY_TEXT + 16];
+
+    if (w->n_nodes == 0) {
+        buf_str(out, STR("there are no nodes."));
+        return;
+    }
+    for (uint32_t i = 0; i < w->n_causes; i++)
+        (void)snprintf(texts[i], sizeof(texts[i]), "%u %s", w->causes[i].count, w->causes[i].text);
+    qsort(texts, w->n_causes, sizeof(texts[0]), by_text);
+    buf_fmt(out, "0/%u nodes are unavailable", w->n_nodes);
+    for (uint32_t i = 0; i < w->n_causes; i++)
+        buf_fmt(out, "%s%s", i ? ", " : ": ", texts[i]);
+    buf_char(out, '.');
+}
+
+static void print_room(struct buf *out, const struct why *w)
+{
+    buf_fmt(out, "%" PRId64 " place%s needed together, %" PRId64 " %s", w->need, w->need == 1 ? " is" : "s are",
+            w->have, w->have == 1 ? "is there" : "are there");
+    if (w->n_nodes == 0) {
+        buf_str(out, STR("; there are no nodes"));
+        return;
+    }
+    if (w->n_causes == 0)
+        return;
+    buf_str(out, STR("; for "));
+    buf_str(out, w->pod[0] ? str_of(w->pod) : STR("the next pod"));
+    buf_str(out, STR(" "));
+    why_print_causes(out, w);
+}
+
+static void print_queue_amount(struct buf *out, const struct dims *dims, const struct why *w, const char *what)
+{
+    buf_fmt(out, "queue %s: %s leaves ", w->queue, what);
+    amount_print(out, dims, w->dim, w->have > 0 ? w->have : 0);
+    buf_fmt(out, " of %.*s, ", STR_ARG(dims->names[w->dim]));
+    amount_print(out, dims, w->dim, w->need);
+    buf_str(out, STR(" is needed"));
+}
+
+void why_print(struct buf *out, const struct dims *dims, const struct why *w)
+{
+    switch (w->kind) {
+    case WHY_NOT:
+    case WHY_MAX:
+        return;
+    case WHY_NO_QUEUE:
+        buf_fmt(out, "there is no queue %s", w->queue);
+        return;
+    case WHY_QUEUE_CLOSED:
+        buf_fmt(out, "queue %s is closed", w->queue);
+        return;
+    case WHY_QUEUE_HAS_CHILDREN:
+        buf_fmt(out, "queue %s has queues below it; jobs run in those", w->queue);
+        return;
+    case WHY_NOT_ENOUGH_PODS:
+        buf_fmt(out, "Not enough valid tasks for gang-scheduling, valid: %" PRId64 ", min: %" PRId64, w->have, w->need);
+        return;
+    case WHY_NOT_ENOUGH_OF_ROLE:
+        buf_fmt(out, "Not enough valid pods of task %s for gang-scheduling, valid: %" PRId64 ", min: %" PRId64, w->role,
+                w->have, w->need);
+        return;
+    case WHY_GATED:
+        buf_fmt(out, "%" PRId64 " pods have scheduling gates; %" PRId64 " pods are needed together", w->have, w->need);
+        return;
+    case WHY_CAPABILITY:
+        print_queue_amount(out, dims, w, "its capability");
+        return;
+    case WHY_GUARANTEE:
+        buf_str(out, STR("what is guaranteed to other queues leaves "));
+        amount_print(out, dims, w->dim, w->have > 0 ? w->have : 0);
+        buf_fmt(out, " of %.*s, ", STR_ARG(dims->names[w->dim]));
+        amount_print(out, dims, w->dim, w->need);
+        buf_str(out, STR(" is needed"));
+        return;
+    case WHY_FAIR_SHARE:
+        print_queue_amount(out, dims, w, "its fair share");
+        return;
+    case WHY_NO_ROOM:
+        print_room(out, w);
+        return;
+    case WHY_HELD:
+        buf_fmt(out, "there is room, but it is kept for %s, which has waited longer", w->other);
+        return;
+    case WHY_NEVER_FITS:
+        buf_str(out, STR("it would not fit even if nothing else ran: "));
+        print_room(out, w);
+        return;
+    case WHY_TOPOLOGY:
+        buf_fmt(out, "no network domain of an allowed tier has room for all %" PRId64 " pods; the best has %" PRId64,
+                w->need, w->have);
+        return;
+    case WHY_ORDER:
+        buf_fmt(out, "queue %s serves jobs in order (fifo), and %s is before it", w->queue, w->other);
+        return;
+    case WHY_EVICTING:
+        buf_fmt(out, "room is being made: %" PRId64 " pods have still to end", w->have);
+        return;
+    case WHY_NO_PODS_YET:
+        buf_str(out, STR("it is admitted; its pods are being made"));
+        return;
+    case WHY_TOO_MANY_NAMES:
+        buf_fmt(out, "it asks for more than %d different resources", AMOUNT_DIMS);
+        return;
+    }
+}

@@ -1,0 +1,61 @@
+/* why.h - why a group waits: one reason from a fixed list, with the numbers
+ *
+ * Every refusal in the scheduler ends in one of these. tell.c turns it into a condition, explain.c into advice.
+ */
+#ifndef SCHED_WHY_H
+#define SCHED_WHY_H
+
+#include "sched/amount.h"
+
+enum why_kind {
+    WHY_NOT,      /* it does not wait */
+    WHY_NO_QUEUE, /* its queue does not exist */
+    WHY_QUEUE_CLOSED,
+    WHY_QUEUE_HAS_CHILDREN, /* only leaf queues run jobs (D25) */
+    WHY_NOT_ENOUGH_PODS,    /* fewer live pods than the minimum: have, need */
+    WHY_NOT_ENOUGH_OF_ROLE, /* the same for 'role' */
+    WHY_GATED,              /* scheduling gates: have (gated), need */
+    WHY_CAPABILITY,         /* queue 'queue' (itself or one above) would pass its capability: dim, have (free), need */
+    WHY_GUARANTEE, /* what other queues below 'queue' are guaranteed and do not use would be touched: dim, have, need */
+    WHY_FAIR_SHARE,     /* other queues are entitled to the room: dim, have (left of the fair share), need */
+    WHY_NO_ROOM,        /* the nodes have not enough free now: have (placeable), need (minimum) */
+    WHY_HELD,           /* there is room, but it is kept for 'other', which waits longer */
+    WHY_NEVER_FITS,     /* not even on empty nodes: have (placeable), need */
+    WHY_TOPOLOGY,       /* no domain of an allowed tier has room: have (best domain), need */
+    WHY_ORDER,          /* fifo: 'other' is first in this queue and waits */
+    WHY_EVICTING,       /* room is being made: have (evictions still to come) */
+    WHY_NO_PODS_YET,    /* admitted; the pods are being made */
+    WHY_TOO_MANY_NAMES, /* more resource names than AMOUNT_DIMS */
+    WHY_MAX,
+};
+extern const char *const why_names[WHY_MAX]; /* "QueueClosed" …: the reason in machine form */
+
+struct why_node {    /* a cause on some nodes, in kube-scheduler's words */
+    struct str text; /* "Insufficient cpu" */
+    uint32_t nodes;
+};
+
+enum { WHY_NODES = 8, WHY_TEXT = 64 };
+
+struct why {
+    enum why_kind kind;
+    int dim; /* the resource that is short; -1: none in particular */
+    int64_t have, need;
+    char role[WHY_TEXT], queue[WHY_TEXT];
+    char other[2 * WHY_TEXT]; /* "namespace/name" of another group */
+    uint32_t n_nodes;         /* nodes looked at */
+    struct {
+        char text[2 * WHY_TEXT];
+        uint32_t count;
+    } causes[WHY_NODES]; /* why the first pod without a place fits on none, most frequent first */
+    uint32_t n_causes;
+    char pod[2 * WHY_TEXT]; /* … that pod, or the role of a pod to come */
+};
+
+/* "0/5 nodes are unavailable: 2 node(s) were unschedulable, 3 Insufficient cpu.": sorted as kube-scheduler does. */
+void why_print_causes(struct buf *out, const struct why *w);
+
+/* One sentence for people: "needs 4 places, 3 fit: 0/5 nodes are available: 3 Insufficient cpu, …". */
+void why_print(struct buf *out, const struct dims *dims, const struct why *w);
+
+#endif
