@@ -78,6 +78,33 @@ struct op *plan_delete(struct plan *p, const struct resource_type *type, struct 
     return op_by_name(p, OP_DELETE, type, namespace, name, uid);
 }
 
+struct op *plan_patch_status(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
+                             struct str uid, struct json *status)
+{
+    struct op *op = op_by_name(p, OP_PATCH_STATUS, type, namespace, name, uid);
+
+    assert(status);
+    op->body = json_object(p->arena);
+    json_add(op->body, STR("status"), status);
+    return op;
+}
+
+struct op *plan_bind(struct plan *p, struct str namespace, struct str name, struct str uid, struct str node)
+{
+    struct op *op = op_by_name(p, OP_BIND, type_by_kind(STR("v1"), STR("Pod")), namespace, name, uid);
+    struct arena *a = p->arena;
+    struct json *target;
+
+    op->body = object_new(a, "v1", "Binding", op->namespace, op->name);
+    if (op->uid.n)
+        json_set(json_get(op->body, "metadata"), "uid", json_str(a, op->uid));
+    target = json_add(op->body, STR("target"), json_object(a));
+    json_add(target, STR("apiVersion"), json_str(a, STR("v1")));
+    json_add(target, STR("kind"), json_str(a, STR("Node")));
+    json_add(target, STR("name"), json_str(a, arena_str(a, node)));
+    return op;
+}
+
 void plan_wake(struct plan *p, int64_t ms)
 {
     if (p->wake_ms == 0 || ms < p->wake_ms)

@@ -21,6 +21,9 @@ enum op_kind {
     OP_UPDATE_STATUS, /* body: only status is taken; the same precondition */
     OP_MERGE_PATCH,   /* body: RFC 7386; 'uid' is a precondition where given */
     OP_DELETE,        /* 'uid' is a precondition where given */
+    OP_PATCH_STATUS,  /* body: { status }, a strategic merge patch of the status subresource; 'uid' as above, and the
+                         body's metadata.resourceVersion where given */
+    OP_BIND,          /* a Pod, to a node: body is the v1 Binding; 'uid' as above. The answer may lack the object */
     OP_KIND_MAX,
 };
 
@@ -33,7 +36,8 @@ struct op {
     struct str uid;             /* precondition; empty: whatever is there */
     struct json *body;
     enum propagation propagation;
-    int64_t grace_s; /* OP_DELETE: -1: the object's own */
+    int64_t grace_s;     /* OP_DELETE: -1: the object's own */
+    bool is_best_effort; /* nobody waits for the answer, and a failure is not looked into */
 };
 
 struct plan {
@@ -49,6 +53,12 @@ struct op *plan_patch(struct plan *p, const struct resource_type *type, struct s
                       struct str uid, struct json *patch);
 struct op *plan_delete(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
                        struct str uid);
+
+/* 'status' becomes part of the patch: members that are null go, lists with a merge key are merged. Only for kinds with
+ * a status subresource; the others take plan_patch(). */
+struct op *plan_patch_status(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
+                             struct str uid, struct json *status);
+struct op *plan_bind(struct plan *p, struct str namespace, struct str name, struct str uid, struct str node);
 
 /* Wake at 'ms' or earlier. */
 void plan_wake(struct plan *p, int64_t ms);

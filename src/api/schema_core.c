@@ -118,9 +118,52 @@ SCHEMA(, schema_pvc, "PersistentVolumeClaim", F_OBJECT,
     F_OBJ("spec", &schema_pvc_spec),
     F_OBJ("status", &pvc_status));
 
+/* Where a volume can be reached from. What it is (nfs, csi, …) is not looked at. */
+SCHEMA(static, volume_affinity, "VolumeNodeAffinity",
+    F_OBJ("required", &schema_node_selector));
+
+SCHEMA(static, pv_spec, "PersistentVolumeSpec",
+    F_RESOURCES("capacity"),
+    F_STRS("accessModes"),
+    F_OBJ("claimRef", &schema_object_ref),
+    F_STR("persistentVolumeReclaimPolicy", ONE_OF("Delete", "Recycle", "Retain")),
+    F_STR("storageClassName"),
+    F_STR("volumeAttributesClassName"),
+    F_STRS("mountOptions"),
+    F_STR("volumeMode", ONE_OF("Block", "Filesystem")),
+    F_OBJ("nodeAffinity", &volume_affinity),
+    F_OBJ("awsElasticBlockStore", NULL),
+    F_OBJ("azureDisk", NULL),
+    F_OBJ("azureFile", NULL),
+    F_OBJ("cephfs", NULL),
+    F_OBJ("cinder", NULL),
+    F_OBJ("csi", NULL),
+    F_OBJ("fc", NULL),
+    F_OBJ("flexVolume", NULL),
+    F_OBJ("flocker", NULL),
+    F_OBJ("gcePersistentDisk", NULL),
+    F_OBJ("glusterfs", NULL),
+    F_OBJ("hostPath", NULL),
+    F_OBJ("iscsi", NULL),
+    F_OBJ("local", NULL),
+    F_OBJ("nfs", NULL),
+    F_OBJ("photonPersistentDisk", NULL),
+    F_OBJ("portworxVolume", NULL),
+    F_OBJ("quobyte", NULL),
+    F_OBJ("rbd", NULL),
+    F_OBJ("scaleIO", NULL),
+    F_OBJ("storageos", NULL),
+    F_OBJ("vsphereVolume", NULL));
+
+SCHEMA(static, pv_status, "PersistentVolumeStatus",
+    F_STR("phase", ONE_OF("Pending", "Available", "Bound", "Released", "Failed")),
+    F_STR("message"),
+    F_STR("reason"),
+    F_TIME("lastPhaseTransitionTime"));
+
 SCHEMA(, schema_pv, "PersistentVolume", F_OBJECT,
-    F_OBJ("spec", NULL),
-    F_OBJ("status", NULL));
+    F_OBJ("spec", &pv_spec),
+    F_OBJ("status", &pv_status));
 
 /* ---- nodes and namespaces ---- */
 

@@ -1,4 +1,4 @@
-/* schema_queue.c - PodGroup and Queue of scheduling.volcano.sh/v1beta1 (scheduling.md 1 and 2) */
+/* schema_queue.c - PodGroup, Queue (scheduling.md 1 and 2) and HyperNode (5.11): what the scheduler looks at */
 #include "api/schemas.h"
 
 #include "api/fields.h"
@@ -97,3 +97,35 @@ SCHEMA(, schema_queue, "Queue",
     F_OBJ("metadata", &schema_meta),
     F_OBJ("spec", &schema_queue_spec),
     F_OBJ("status", &queue_status));
+
+/* ---- HyperNode ---- */
+
+SCHEMA(static, exact_match, "ExactMatch",
+    F_STR("name", NEEDED));
+
+SCHEMA(static, regex_match, "RegexMatch",
+    F_STR("pattern", NEEDED));
+
+SCHEMA(static, member_selector, "MemberSelector",
+    F_OBJ("exactMatch", &exact_match, DOC("the one of this name")),
+    F_OBJ("regexMatch", &regex_match, DOC("all whose name matches")),
+    F_OBJ("labelMatch", &schema_label_selector, DOC("all whose labels match; Nodes only")));
+
+SCHEMA(static, hypernode_member, "MemberSpec",
+    F_STR("type", NEEDED, ONE_OF("Node", "HyperNode")),
+    F_OBJ("selector", &member_selector, REQUIRED, DOC("which of them; one of its members is set")));
+
+SCHEMA(static, hypernode_spec, "HyperNodeSpec",
+    F_INT("tier", REQUIRED, AT_LEAST(0), DOC("the lower, the nearer its members are to each other")),
+    F_STR("tierName", .max = 253),
+    F_OBJS("members", &hypernode_member));
+
+SCHEMA(static, hypernode_status, "HyperNodeStatus",
+    F_OBJS("conditions", &schema_condition, MERGED_BY("type")),
+    F_LONG("nodeCount", AT_LEAST(0)));
+
+SCHEMA(, schema_hypernode, "HyperNode",
+    F_TYPE,
+    F_OBJ("metadata", &schema_meta),
+    F_OBJ("spec", &hypernode_spec),
+    F_OBJ("status", &hypernode_status));

@@ -9,7 +9,7 @@
 
 /* ---- whole objects ---- */
 
-extern const struct schema schema_podgroup, schema_queue, schema_command;
+extern const struct schema schema_podgroup, schema_queue, schema_command, schema_hypernode;
 extern const struct schema schema_jobflow, schema_jobtemplate, schema_cronjob;
 extern const struct schema schema_pod, schema_node, schema_namespace, schema_event, schema_new_event, schema_binding;
 extern const struct schema schema_configmap, schema_secret, schema_service, schema_endpoints, schema_endpoint_slice;

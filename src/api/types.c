@@ -71,6 +71,8 @@ const struct resource_type resource_types[] = {
     { "flow.volcano.sh", "v1alpha1", "JobFlow", "jobflows", LIST("jf"), N, LIST("status"), &schema_jobflow, NULL },
     { "flow.volcano.sh", "v1alpha1", "JobTemplate", "jobtemplates", LIST("jt"), N, LIST("status"),
       &schema_jobtemplate, NULL },
+    { "topology.volcano.sh", "v1alpha1", "HyperNode", "hypernodes", LIST("hn"), C, LIST("status"), &schema_hypernode,
+      NULL },
 
     { "", "v1", "Namespace", "namespaces", LIST("ns"), C, LIST("status", "finalize"), &schema_namespace,
       namespace_selectors },

@@ -189,19 +189,36 @@ static bool counters_differ(const struct queue_observed *o)
     return false;
 }
 
+static void set_counters(const struct queue_observed *o, struct arena *a, struct json *status)
+{
+    struct counter counters[COUNTERS];
+
+    counters_of(o, counters);
+    for (size_t i = 0; i < COUNTERS; i++)
+        json_set(status, counters[i].key, json_int(a, counters[i].n));
+}
+
+/* A new state follows from all of the queue, so it is written only onto the version that was looked at. */
 static void write_status(const struct queue_observed *o, enum state state, struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct json *queue = json_copy(a, o->queue), *status = json_get(queue, "status");
-    struct counter counters[COUNTERS];
 
     if (!json_is(status, JSON_OBJECT))
         status = json_set(queue, "status", json_object(a));
     json_set(status, "state", json_str(a, str_of(state_names[state])));
-    counters_of(o, counters);
-    for (size_t i = 0; i < COUNTERS; i++)
-        json_set(status, counters[i].key, json_int(a, counters[i].n));
+    set_counters(o, a, status);
     plan_update_status(plan, queue_type(), queue);
+}
+
+/* Counters have no other writer, and status.allocated, which the scheduler writes, is none of them: no precondition, so
+ * that the two never get into each other's way (D33). */
+static void write_counters(const struct queue_observed *o, struct plan *plan)
+{
+    struct json *status = json_object(plan->arena);
+
+    set_counters(o, plan->arena, status);
+    plan_patch_status(plan, queue_type(), STR_NULL, object_name(o->queue), object_uid(o->queue), status);
 }
 
 /* ---- the plan ---- */
@@ -244,7 +261,7 @@ static void plan_answer(const struct queue_observed *o, enum request request, co
     drop_commands(o, plan);
 }
 
-static void plan_counters(const struct queue_observed *o, enum state state, int64_t now_ms, struct plan *plan)
+static void plan_counters(const struct queue_observed *o, int64_t now_ms, struct plan *plan)
 {
     int64_t due_ms = o->status_ms ? o->status_ms + COUNTERS_EVERY_MS : 0;
 
@@ -254,7 +271,7 @@ static void plan_counters(const struct queue_observed *o, enum state state, int6
     if (now_ms < due_ms && due_ms - now_ms <= COUNTERS_EVERY_MS)
         plan_wake(plan, due_ms);
     else
-        write_status(o, state, plan);
+        write_counters(o, plan);
 }
 
 void queue_plan(const struct queue_observed *o, int64_t now_ms, struct plan *plan)
@@ -273,7 +290,7 @@ void queue_plan(const struct queue_observed *o, int64_t now_ms, struct plan *pla
         write_status(o, next, plan);
         return; /* commands are answered when it has come back */
     }
-    plan_counters(o, next, now_ms, plan);
+    plan_counters(o, now_ms, plan);
     plan_answer(o, command, why_not, now_ms, plan);
 }
 

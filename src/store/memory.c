@@ -181,6 +181,17 @@ static void name_new(struct store *s, const struct resource_type *type, struct j
     rules_set_name(&s->scratch, tree, name);
 }
 
+static int add_new(struct store *s, const struct resource_type *type, struct json *tree, struct object **ret,
+                   struct err *e)
+{
+    name_new(s, type, tree);
+    if (find(s, type, object_namespace(tree), object_name(tree)))
+        return err_set(e, ERR_EXISTS, "%.*s \"%.*s\" already exists", STR_ARG(rules_resource(&s->scratch, type)),
+                       STR_ARG(object_name(tree)));
+    commit_add(s, type, tree, ret);
+    return 0;
+}
+
 int store_create(struct store *s, const struct json *body, struct object **ret, struct err *e)
 {
     struct arena *a = scratch(s);
@@ -189,12 +200,19 @@ int store_create(struct store *s, const struct json *body, struct object **ret, 
 
     if (rules_type(body, &type, e) < 0 || rules_create(a, type, body, new_uid(s), clock_now_ms(s->clock), &tree, e) < 0)
         return -1;
-    name_new(s, type, tree);
-    if (find(s, type, object_namespace(tree), object_name(tree)))
-        return err_set(e, ERR_EXISTS, "%.*s \"%.*s\" already exists", STR_ARG(rules_resource(a, type)),
-                       STR_ARG(object_name(tree)));
-    commit_add(s, type, tree, ret);
-    return 0;
+    return add_new(s, type, tree, ret, e);
+}
+
+int store_restore(struct store *s, const struct json *body, struct object **ret, struct err *e)
+{
+    struct arena *a = scratch(s);
+    const struct resource_type *type;
+    struct json *tree;
+
+    if (rules_type(body, &type, e) < 0 ||
+        rules_restore(a, type, body, new_uid(s), clock_now_ms(s->clock), &tree, e) < 0)
+        return -1;
+    return add_new(s, type, tree, ret, e);
 }
 
 /* 'tree' is what an update leaves; NULL: nothing changes. */
@@ -252,6 +270,38 @@ int store_merge_patch(struct store *s, const struct resource_type *type, struct 
     return 0;
 }
 
+int store_patch_status(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
+                       struct str uid, const struct json *patch, struct object **ret, struct err *e)
+{
+    struct arena *a = scratch(s);
+    struct entry *entry = find(s, type, namespace, name);
+    struct json *tree;
+
+    if (!entry)
+        return not_found(s, type, name, e);
+    if (check_still(s, entry->object, uid, 0, e) < 0 || rules_patch_status(a, entry->object, patch, &tree, e) < 0)
+        return -1;
+    commit_update(s, entry, tree, ret);
+    return 0;
+}
+
+int store_bind(struct store *s, struct str namespace, struct str name, struct str uid, const struct json *binding,
+               struct object **ret, struct err *e)
+{
+    const struct resource_type *type = type_by_kind(STR("v1"), STR("Pod"));
+    struct arena *a = scratch(s);
+    struct entry *entry = find(s, type, namespace, name);
+    struct json *tree;
+
+    if (!entry)
+        return not_found(s, type, name, e);
+    if (check_still(s, entry->object, uid, 0, e) < 0 ||
+        rules_bind(a, entry->object, binding, clock_now_ms(s->clock), &tree, e) < 0)
+        return -1;
+    commit_change(s, entry, tree, ret);
+    return 0;
+}
+
 int store_delete(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
                  const struct store_delete_options *opt, struct object **ret, struct err *e)
 {
@@ -292,6 +342,10 @@ int store_apply(struct store *s, const struct op *op, struct object **ret, struc
         return store_merge_patch(s, op->type, op->namespace, op->name, op->uid, op->body, ret, e);
     case OP_DELETE:
         return store_delete(s, op->type, op->namespace, op->name, &opt, ret, e);
+    case OP_PATCH_STATUS:
+        return store_patch_status(s, op->type, op->namespace, op->name, op->uid, op->body, ret, e);
+    case OP_BIND:
+        return store_bind(s, op->namespace, op->name, op->uid, op->body, ret, e);
     case OP_KIND_MAX:
         break;
     }

@@ -216,6 +216,55 @@ int rules_create(struct arena *a, const struct resource_type *type, const struct
     return 0;
 }
 
+/* Pods being deleted wait for a confirmation that takes the grace to 0, so it must be above; other kinds are there only
+ * because of finalizers. */
+static int restore_deletion(struct arena *a, struct type_rules rules, struct json *tree, struct err *e)
+{
+    struct json *meta = json_get(tree, "metadata");
+    int64_t at_ms;
+
+    if (!json_get(meta, "deletionTimestamp"))
+        return 0;
+    if (clock_parse(json_member_text(meta, "deletionTimestamp"), &at_ms, e) < 0)
+        return err_wrap(e, "metadata.deletionTimestamp");
+    if (rules.has_grace && json_i64(json_get(meta, "deletionGracePeriodSeconds"), 0) <= 0)
+        json_set(meta, "deletionGracePeriodSeconds", json_int(a, 1));
+    if (rules_is_over(tree))
+        return err_set(e, ERR_INVALID, "metadata.deletionTimestamp: without finalizers the object would be gone");
+    return 0;
+}
+
+int rules_restore(struct arena *a, const struct resource_type *type, const struct json *body, struct str uid,
+                  int64_t now_ms, struct json **ret, struct err *e)
+{
+    struct type_rules rules = rules_of(type);
+    struct json *tree, *meta;
+    int64_t created_ms;
+
+    if (!json_is(meta_of(body), JSON_OBJECT))
+        return err_set(e, ERR_INVALID, "metadata: must be an object");
+    tree = shallow(a, body);
+    meta = json_set(tree, "metadata", shallow(a, meta_of(body)));
+    json_remove(meta, "resourceVersion");
+    if (check_new_meta(a, type, meta, e) < 0)
+        return -1;
+    if (type->scope == SCOPE_CLUSTER)
+        json_remove(meta, "namespace");
+    tidy_finalizers(meta);
+    if (!json_member_text(meta, "uid").n)
+        json_set(meta, "uid", json_str(a, uid));
+    if (!json_is(json_get(meta, "creationTimestamp"), JSON_STRING))
+        json_set(meta, "creationTimestamp", time_node(a, now_ms));
+    else if (clock_parse(json_member_text(meta, "creationTimestamp"), &created_ms, e) < 0)
+        return err_wrap(e, "metadata.creationTimestamp");
+    if (rules.tracks_generation && json_i64(json_get(meta, "generation"), 0) <= 0)
+        json_set(meta, "generation", json_int(a, 1));
+    if (!json_is(json_get(tree, "status"), JSON_OBJECT) && rules.has_status)
+        new_status(a, (struct type_rules){ .has_status = true, .first_phase = rules.first_phase }, tree);
+    *ret = tree;
+    return restore_deletion(a, rules, tree, e);
+}
+
 void rules_set_name(struct arena *a, struct json *tree, struct str name)
 {
     json_set(json_get(tree, "metadata"), "name", json_str(a, name));
@@ -378,6 +427,23 @@ int rules_patch(struct arena *a, const struct object *old, const struct json *pa
     if (check_uid(a, old, json_member_text(meta_of(body), "uid"), ERR_INVALID, e) < 0)
         return -1;
     return rules_update(a, old, body, STORE_MAIN, ret, e);
+}
+
+int rules_patch_status(struct arena *a, const struct object *old, const struct json *patch, struct json **ret,
+                       struct err *e)
+{
+    struct json *doc = json_object(a), *wish = json_object(a), *body;
+
+    if (!json_is(patch, JSON_OBJECT))
+        return err_set(e, ERR_INVALID, "a patch of the status must be an object");
+    take_member(a, doc, old->root, "status");
+    take_member(a, wish, patch, "status");
+    if (json_strategic_patch(a, old->type->schema, doc, wish, &body, e) < 0)
+        return -1;
+    if (json_get(body, "status") && !json_is(json_get(body, "status"), JSON_OBJECT))
+        return err_set(e, ERR_INVALID, "status: must be an object");
+    take_member(a, body, patch, "metadata"); /* for its preconditions */
+    return rules_update(a, old, body, STORE_STATUS, ret, e);
 }
 
 bool rules_is_over(const struct json *tree)

@@ -2,6 +2,7 @@
  *
  * index.c   the objects of one type, found by name and walked in order
  * rules.c   what the API does to metadata on create, update and delete; pure, a durable store uses it as well
+ * bind.c    what a binding does to a pod; pure as well
  * memory.c  the store: rules applied, changes committed
  * watch.c   the changes kept, and reading them
  */
@@ -61,6 +62,9 @@ int rules_type(const struct json *body, const struct resource_type **ret, struct
 /* The object that a create stores, but for its name when that is to be generated: metadata.name is empty then. */
 int rules_create(struct arena *a, const struct resource_type *type, const struct json *body, struct str uid,
                  int64_t now_ms, struct json **ret, struct err *e);
+/* The same for an object that was stored elsewhere: it keeps what the server gave it there. */
+int rules_restore(struct arena *a, const struct resource_type *type, const struct json *body, struct str uid,
+                  int64_t now_ms, struct json **ret, struct err *e);
 void rules_set_name(struct arena *a, struct json *tree, struct str name);
 
 /* What an update of 'old' leaves; NULL in '*ret': nothing changes. */
@@ -69,6 +73,10 @@ int rules_update(struct arena *a, const struct object *old, const struct json *b
 
 /* The same for a body that a patch made: other answers where it changes what never changes. */
 int rules_patch(struct arena *a, const struct object *old, const struct json *patch, struct json **ret, struct err *e);
+
+/* A strategic merge patch of the status part. */
+int rules_patch_status(struct arena *a, const struct object *old, const struct json *patch, struct json **ret,
+                       struct err *e);
 
 /* Is it to go as soon as it is written: being deleted, no finalizers, no grace left? */
 bool rules_is_over(const struct json *tree);
@@ -81,6 +89,12 @@ enum delete_answer rules_delete(struct arena *a, const struct object *old, const
 
 /* "pods", "jobs.batch.volcano.sh": for messages. */
 struct str rules_resource(struct arena *a, const struct resource_type *type);
+
+/* ---- bind.c ---- */
+
+/* The Pod 'old' on the node that 'binding' names, or ERR_CONFLICT, ERR_INVALID. */
+int rules_bind(struct arena *a, const struct object *old, const struct json *binding, int64_t now_ms, struct json **ret,
+               struct err *e);
 
 /* ---- watch.c ---- */
 

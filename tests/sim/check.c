@@ -10,7 +10,8 @@
 #include <inttypes.h>
 
 static const char *const ctl_names[MAX_CONTROLLERS] = { "ctl0", "ctl1" };
-static const char *const verbs[OP_KIND_MAX] = { "create", "update", "update status of", "patch", "delete" };
+static const char *const verbs[OP_KIND_MAX] = { "create", "update",          "update status of", "patch",
+                                                "delete", "patch status of", "bind" };
 
 static void copy(char *to, size_t size, struct str from)
 {

@@ -60,6 +60,38 @@ static void ops_in_order(void **state)
     }
 }
 
+static void status_patch(void **state)
+{
+    struct plan p = { .arena = &arena };
+    struct json *status = json_object(&arena);
+    struct op *op = plan_patch_status(&p, pods(), STR("ns"), STR("p"), STR("u"), status);
+
+    (void)state;
+    assert_int_equal(op->kind, OP_PATCH_STATUS);
+    assert_true(str_is(op->namespace, "ns") && str_is(op->name, "p") && str_is(op->uid, "u"));
+    assert_ptr_equal(json_get(op->body, "status"), status);
+}
+
+static void binding(void **state)
+{
+    static const char want[] = "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"p\","
+                               "\"namespace\":\"ns\",\"uid\":\"u\"},\"target\":{\"apiVersion\":\"v1\","
+                               "\"kind\":\"Node\",\"name\":\"n1\"}}";
+    struct plan p = { .arena = &arena };
+    char node[] = "n1";
+    struct op *op = plan_bind(&p, STR("ns"), STR("p"), STR("u"), str_of(node));
+    autobuf text = { 0 };
+
+    (void)state;
+    memset(node, 'x', 2);
+    assert_int_equal(op->kind, OP_BIND);
+    assert_ptr_equal(op->type, pods());
+    assert_true(str_is(op->namespace, "ns") && str_is(op->name, "p") && str_is(op->uid, "u"));
+    json_sort_keys(op->body, true);
+    json_print(&text, op->body);
+    assert_string_equal(text.p, want);
+}
+
 static void names_are_copied(void **state)
 {
     struct plan p = { .arena = &arena };
@@ -143,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(ops_in_order, forget),       cmocka_unit_test_teardown(names_are_copied, forget),
+        cmocka_unit_test_teardown(status_patch, forget),       cmocka_unit_test_teardown(binding, forget),
         cmocka_unit_test_teardown(earliest_wake_wins, forget), cmocka_unit_test_teardown(event_says_all, forget),
         cmocka_unit_test_teardown(event_names, forget),
     };

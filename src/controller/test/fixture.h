@@ -19,7 +19,8 @@ static inline struct json *parse(struct arena *a, const char *text)
 
 static inline void op_print(struct buf *out, const struct op *op)
 {
-    static const char *const kinds[OP_KIND_MAX] = { "create", "update", "status", "patch", "delete" };
+    static const char *const kinds[OP_KIND_MAX] = { "create", "update",      "status", "patch",
+                                                    "delete", "statuspatch", "bind" };
     static const char *const propagations[] = { "background", "foreground", "orphan" };
 
     if (op->kind == OP_CREATE && str_is(object_kind(op->body), "Event")) {
@@ -37,7 +38,8 @@ static inline void op_print(struct buf *out, const struct op *op)
         buf_fmt(out, " %s", propagations[op->propagation]);
     if (op->body) {
         buf_char(out, ' ');
-        json_print(out, op->kind == OP_UPDATE_STATUS ? json_get(op->body, "status") : op->body);
+        json_print(out, op->kind == OP_UPDATE_STATUS || op->kind == OP_PATCH_STATUS ? json_get(op->body, "status")
+                                                                                    : op->body);
     }
     buf_char(out, '\n');
 }
