@@ -26,9 +26,11 @@ struct flight {
     enum flight_state state;
     bool is_write; /* else only a question */
     bool blocks;   /* the key waits for it */
+    bool is_loose; /* nobody waits for it: a failure is not looked into */
     bool is_doubt; /* a question about a pod that should be there: task and index */
     bool has_failed;
     unsigned reads;
+    struct err *error; /* of the write, once it has failed */
     enum op_kind kind;
     const struct resource_type *type;
     size_t task; /* a pod being created */
@@ -64,8 +66,10 @@ void flights_init(struct driver *d, uint64_t seed)
 void flights_done(struct driver *d)
 {
     heap_done(&d->timers);
-    LIST_FOREACH(struct flight, f, &d->all_flights, link)
+    LIST_FOREACH(struct flight, f, &d->all_flights, link) {
+        free(f->error);
         free(f);
+    }
     MAP_FOREACH(struct busy *, b, &d->busy)
         free(b);
     map_u64_done(&d->flights);
@@ -107,16 +111,6 @@ static void busy_drop(struct driver *d, struct str key)
 
 /* ---- flights ---- */
 
-static struct str put_text(char **at, struct str s)
-{
-    struct str copy = { *at, s.n };
-
-    if (s.n)
-        memcpy(*at, s.p, s.n);
-    *at += s.n;
-    return copy;
-}
-
 static struct flight *flight_new(struct driver *d, struct str key, const struct resource_type *type,
                                  struct str namespace, struct str name, struct str uid)
 {
@@ -125,10 +119,10 @@ static struct flight *flight_new(struct driver *d, struct str key, const struct 
 
     f->type = type;
     f->seq = ++d->flight_seq;
-    f->key = put_text(&text, key);
-    f->namespace = put_text(&text, namespace);
-    f->name = put_text(&text, name);
-    f->uid = put_text(&text, uid);
+    f->key = text_put(&text, key);
+    f->namespace = text_put(&text, namespace);
+    f->name = text_put(&text, name);
+    f->uid = text_put(&text, uid);
     list_push(&d->all_flights, &f->link);
     return f;
 }
@@ -178,7 +172,7 @@ static void wake_key(struct driver *d, const struct flight *f)
     struct cache_job *j = driver_key_job(d, f->key);
     int64_t delay;
 
-    if (str_empty(f->key) || (str_starts(f->key, STR(KEY_JOB)) && !j))
+    if (str_empty(f->key) || str_starts(f->key, STR(KEY_ERRAND)) || (str_starts(f->key, STR(KEY_JOB)) && !j))
         return;
     if (!f->has_failed) {
         /* A pod's own news may have come before this answer, when the window was still full. */
@@ -212,7 +206,15 @@ static void flight_end(struct driver *d, struct flight *f)
     heap_remove(&d->timers, &f->node);
     list_remove(&f->link);
     wake_key(d, f);
+    free(f->error);
     free(f);
+}
+
+/* An errand decides itself what comes next. */
+static void tell_errand(struct driver *d, const struct flight *f, const struct err *e, const struct object *seen)
+{
+    if (f->is_write && !f->is_loose && str_starts(f->key, STR(KEY_ERRAND)))
+        errand_answered(d, f->key, f->kind, e, seen);
 }
 
 /* ---- reading afresh ---- */
@@ -264,6 +266,8 @@ static void forget_object(struct driver *d, const struct resource_type *type, st
                           struct str uid)
 {
     cache_gone(&d->cache, type, namespace, name, uid);
+    if (d->opt.schedules)
+        fed_gone(d, type, namespace, name, uid);
     if (d->opt.collects_garbage)
         garbage_gone(&d->garbage, uid);
 }
@@ -271,6 +275,8 @@ static void forget_object(struct driver *d, const struct resource_type *type, st
 static void take_object(struct driver *d, const struct object *o)
 {
     cache_put(&d->cache, o);
+    if (d->opt.schedules)
+        fed_put(d, o);
     if (d->opt.collects_garbage)
         garbage_put(&d->garbage, o);
 }
@@ -285,6 +291,7 @@ static void read_answered(struct driver *d, struct flight *f, const struct objec
         take_object(d, o);
     else if (f->is_doubt && driver_key_job(d, f->key))
         pods_confirm_gone(&driver_key_job(d, f->key)->pods, f->task, f->index);
+    tell_errand(d, f, f->error, o);
     flight_end(d, f);
 }
 
@@ -352,6 +359,11 @@ static void pod_delete_starts(struct cache_job *j, const struct flight *f)
         pods_flight_delete(&j->pods, pod, f->sent_ms);
 }
 
+static bool is_status_write(enum op_kind kind)
+{
+    return kind == OP_UPDATE_STATUS || kind == OP_PATCH_STATUS;
+}
+
 static void note_start(struct driver *d, struct flight *f, const struct op *op)
 {
     struct cache_job *j = driver_key_job(d, f->key);
@@ -360,7 +372,7 @@ static void note_start(struct driver *d, struct flight *f, const struct op *op)
         pod_create_starts(j, f, op);
     else if (j && f->type == known_types()->pod && op->kind == OP_DELETE)
         pod_delete_starts(j, f);
-    else if (f->type == known_types()->queue && op->kind == OP_UPDATE_STATUS && cache_queue(&d->cache, f->name))
+    else if (str_starts(f->key, STR(KEY_QUEUE)) && is_status_write(op->kind) && cache_queue(&d->cache, f->name))
         cache_queue(&d->cache, f->name)->status_ms = f->sent_ms;
     d->stats.writes++;
     d->stats.job_writes += j != NULL;
@@ -398,7 +410,8 @@ void flight_send(struct driver *d, struct str key, const struct op *op)
     f->is_write = true;
     f->kind = op->kind;
     f->sent_ms = MAX_OF(d->last_now_ms, 1);
-    f->blocks = !is_uninteresting(op->type) && !(op->type == known_types()->pod && str_starts(key, STR(KEY_JOB)));
+    f->is_loose = is_uninteresting(op->type) || op->is_best_effort || str_empty(key);
+    f->blocks = !f->is_loose && !(op->type == known_types()->pod && str_starts(key, STR(KEY_JOB)));
     if (f->blocks)
         busy_add(d, f->key);
     d->n_writes++;
@@ -432,7 +445,8 @@ static enum answer answer_of(const struct flight *f, enum err_code code, bool is
 
 static const char *const op_verbs[OP_KIND_MAX] = {
     [OP_CREATE] = "create",     [OP_UPDATE] = "update", [OP_UPDATE_STATUS] = "update status of",
-    [OP_MERGE_PATCH] = "patch", [OP_DELETE] = "delete",
+    [OP_MERGE_PATCH] = "patch", [OP_DELETE] = "delete", [OP_PATCH_STATUS] = "patch status of",
+    [OP_BIND] = "bind",
 };
 
 static void note_failure(struct driver *d, struct flight *f, const struct err *e, enum answer answer)
@@ -440,6 +454,9 @@ static void note_failure(struct driver *d, struct flight *f, const struct err *e
     struct cache_job *j = driver_key_job(d, f->key);
 
     f->has_failed = true;
+    free(f->error);
+    f->error = xmalloc(sizeof(*f->error));
+    *f->error = *e;
     if (!j)
         return;
     j->drive.failed_kind = f->kind;
@@ -460,20 +477,23 @@ static void write_failed(struct driver *d, struct flight *f, const struct err *e
 
     d->stats.failed_writes++;
     log_debug("write failed", LOG_TEXT("kind", f->type->kind), LOG_STR("name", f->name), LOG_TEXT("error", e->text));
-    if (is_uninteresting(f->type)) {
+    if (f->is_loose) {
         flight_end(d, f);
         return;
     }
     if (f->kind == OP_DELETE && e->code == ERR_NOT_FOUND && !is_unknown && !str_empty(f->uid)) {
         forget_object(d, f->type, f->namespace, f->name, f->uid); /* what was wanted */
+        tell_errand(d, f, NULL, NULL);
         flight_end(d, f);
         return;
     }
     note_failure(d, f, e, answer);
-    if (answer == ANSWER_READ)
+    if (answer == ANSWER_READ) {
         read_start(d, f);
-    else
-        flight_end(d, f);
+        return;
+    }
+    tell_errand(d, f, e, NULL);
+    flight_end(d, f);
 }
 
 static void note_success(struct driver *d, const struct flight *f)
@@ -481,7 +501,8 @@ static void note_success(struct driver *d, const struct flight *f)
     struct cache_job *j = driver_key_job(d, f->key);
 
     if (!j) {
-        queue_forget(&d->queue, f->key);
+        if (!f->is_loose && !str_starts(f->key, STR(KEY_ERRAND)))
+            queue_forget(&d->queue, f->key);
         return;
     }
     if (is_pod_create(f)) {
@@ -503,6 +524,7 @@ static void write_done(struct driver *d, struct flight *f, const struct object *
         forget_object(d, f->type, f->namespace, f->name, o ? o->uid : f->uid);
     else if (o && !is_uninteresting(f->type))
         take_object(d, o);
+    tell_errand(d, f, NULL, o);
     flight_end(d, f);
 }
 

@@ -71,6 +71,13 @@ bool cache_wants(const struct cache *c, const struct resource_type *type)
     return type_of(c, type);
 }
 
+const struct told *cache_told(const struct cache *c, const struct resource_type *type)
+{
+    const struct cache_type *t = type_of(c, type);
+
+    return t && t->is_listing ? &t->told : NULL;
+}
+
 /* ---- uids that a list has told ---- */
 
 void told_begin(struct told *t, uint64_t seed)

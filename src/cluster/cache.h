@@ -143,6 +143,9 @@ void cache_want(struct cache *c, const struct resource_type *type); /* expect ne
 bool cache_is_synced(const struct cache *c);                        /* every wanted type was listed once */
 bool cache_wants(const struct cache *c, const struct resource_type *type);
 
+/* What the list of this type that is being told has told so far; NULL: there is none. */
+const struct told *cache_told(const struct cache *c, const struct resource_type *type);
+
 /* Take news: PUT, GONE, RELIST, SYNCED. */
 void cache_event(struct cache *c, const struct cluster_event *ev);
 

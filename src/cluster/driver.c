@@ -121,6 +121,21 @@ static void want_all(struct driver *d)
             want(d, &resource_types[i]);
 }
 
+static void want_for_scheduler(struct driver *d)
+{
+    autoarena scratch = { 0 };
+
+    for (size_t i = 0; i < n_resource_types; i++) {
+        const struct resource_type *type = &resource_types[i];
+
+        if (!sched_wants(type_api_version(&scratch, type), str_of(type->kind)))
+            continue;
+        fed_want(d, type);
+        if (!cache_wants(&d->cache, type))
+            want(d, type);
+    }
+}
+
 struct driver *driver_new(struct cluster *c, const struct driver_options *opt)
 {
     struct driver *d = xcalloc(1, sizeof(*d));
@@ -144,8 +159,11 @@ struct driver *driver_new(struct cluster *c, const struct driver_options *opt)
     d->garbage.ask = on_ask;
     queue_init(&d->queue, d->opt.seed);
     flights_init(d, d->opt.seed);
+    schedule_init(d);
     d->last_now_ms = cluster_now_ms(c);
     want_all(d);
+    if (d->opt.schedules)
+        want_for_scheduler(d);
     queue_add(&d->queue, STR(KEY_ENSURE));
     return d;
 }
@@ -155,6 +173,7 @@ void driver_free(struct driver *d)
     if (!d)
         return;
     flights_done(d);
+    schedule_done(d);
     queue_done(&d->queue);
     garbage_done(&d->garbage);
     cache_done(&d->cache);
@@ -188,7 +207,11 @@ static bool take_events(struct driver *d)
             flight_result(d, &ev);
             continue;
         }
+        if (d->opt.schedules && ev.kind == CLUSTER_SYNCED)
+            fed_list_ends(d, &ev);
         cache_event(&d->cache, &ev);
+        if (d->opt.schedules)
+            fed_event(d, &ev);
         if (d->opt.collects_garbage)
             garbage_event(&d->garbage, &ev);
     }
@@ -217,7 +240,10 @@ int64_t driver_turn(struct driver *d, bool *ret_busy)
     is_busy |= flights_tick(d);
     if (cache_is_synced(&d->cache)) {
         is_busy |= plan_all(d);
-        queue_ms = d->is_full ? INT64_MAX : queue_due(&d->queue);
+        if (schedule_turn(d))
+            is_busy |= plan_all(d);
+        is_busy |= schedule_flush(d);
+        queue_ms = d->is_full ? INT64_MAX : MIN_OF(queue_due(&d->queue), schedule_due(d));
     }
     due_ms = MIN_OF(flights_due(d), queue_ms);
     if (ret_busy)
@@ -231,5 +257,6 @@ void driver_stats(const struct driver *d, struct driver_stats *ret)
     ret->job_events = d->cache.job_events;
     ret->jobs = map_count(&d->cache.jobs_name);
     ret->pods = d->cache.n_pods;
-    ret->cache_bytes = cache_bytes(&d->cache) + (d->opt.collects_garbage ? garbage_bytes(&d->garbage) : 0);
+    ret->cache_bytes = cache_bytes(&d->cache) + (d->opt.collects_garbage ? garbage_bytes(&d->garbage) : 0) +
+                       fed_bytes(d);
 }

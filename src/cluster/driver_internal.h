@@ -6,6 +6,7 @@
 #include "cluster/driver.h"
 #include "cluster/garbage.h"
 #include "cluster/queue.h"
+#include "cluster/schedule.h"
 
 /* Keys of the work queue. */
 #define KEY_JOB    "job/"   /* + uid */
@@ -26,7 +27,8 @@ struct driver {
     struct cluster *cluster;
     struct driver_options opt;
     struct cache cache;
-    struct garbage garbage; /* used if opt.collects_garbage */
+    struct garbage garbage;   /* used if opt.collects_garbage */
+    struct schedule schedule; /* used if opt.schedules */
     struct work_queue queue;
     struct arena arena; /* of one plan */
     struct buf key;     /* a key being put together */
@@ -48,12 +50,23 @@ struct driver {
     bool is_full;    /* too many writes: nothing is planned until half of them are back */
 };
 
+/* Copy 's' to '*at', which moves on: for structs that are followed by their text. */
+static inline struct str text_put(char **at, struct str s)
+{
+    struct str copy = { *at, s.n };
+
+    if (s.n)
+        memcpy(*at, s.p, s.n);
+    *at += s.n;
+    return copy;
+}
+
 /* ---- apply.c ---- */
 
 void flights_init(struct driver *d, uint64_t seed);
 void flights_done(struct driver *d);
 
-/* Send a write of the controller that looks after 'key'. */
+/* Send a write of the controller that looks after 'key'; empty: nobody waits for it. */
 void flight_send(struct driver *d, struct str key, const struct op *op);
 
 /* Has the key writes in flight that it must wait for? All but those of pods and Events. */

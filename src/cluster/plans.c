@@ -272,7 +272,7 @@ static const struct {
     void (*plan)(struct driver *d, struct str rest, int64_t now_ms, struct plan *plan);
 } controllers[] = {
     { KEY_JOB, plan_job },    { KEY_QUEUE, plan_queue },   { KEY_GROUP, plan_group },
-    { KEY_GC, plan_garbage }, { KEY_ENSURE, plan_ensure },
+    { KEY_GC, plan_garbage }, { KEY_ENSURE, plan_ensure }, { KEY_ERRAND, errand_plan },
 };
 
 static void send_all(struct driver *d, struct str key, const struct plan *plan)
@@ -292,6 +292,8 @@ static void all_is_well(struct driver *d, struct str key)
 {
     struct cache_job *j = driver_key_job(d, key);
 
+    if (str_starts(key, STR(KEY_ERRAND))) /* they know best */
+        return;
     if (!j) {
         queue_forget(&d->queue, key);
         return;

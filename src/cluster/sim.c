@@ -313,7 +313,7 @@ static void touch(struct sim_net *net, const struct request *r)
 
 static void request_write(struct sim_net *net, struct request *r, struct object **ret, struct err *e)
 {
-    bool is_update = r->op.kind == OP_UPDATE || r->op.kind == OP_UPDATE_STATUS;
+    bool is_update = r->op.kind == OP_UPDATE || r->op.kind == OP_UPDATE_STATUS || r->op.kind == OP_PATCH_STATUS;
     int rc;
 
     if (is_update && chance(net, net->faults->conflict))

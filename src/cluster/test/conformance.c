@@ -188,6 +188,29 @@ static void deletes_show_what_is_left(void **state)
     world_done(&w);
 }
 
+static void binds_and_patches_status(void **state)
+{
+    const struct resource_type *pods = type_by_kind(STR("v1"), STR("Pod"));
+    struct plan plan = { 0 };
+    struct world w;
+
+    (void)state;
+    world_init(&w, 0);
+    plan.arena = &w.arena;
+    assert_int_equal(store_create(w.store, object_new(&w.arena, "v1", "Pod", STR("default"), STR("p")), NULL, NULL), 0);
+    cluster_want(w.cluster, pods);
+    assert_told(&w, "RELIST, PUT p, SYNCED");
+    plan_bind(&plan, STR("default"), STR("p"), STR_NULL, STR("n1"));
+    plan_bind(&plan, STR("default"), STR("p"), STR_NULL, STR("n2"));
+    plan_bind(&plan, STR("default"), STR("none"), STR_NULL, STR("n1"));
+    plan_patch_status(&plan, pods, STR("default"), STR("p"), STR("other"), json_object(&w.arena));
+    plan_patch_status(&plan, pods, STR("default"), STR("p"), STR_NULL, json_object(&w.arena)); /* of nothing */
+    for (size_t i = 0; i < plan.ops.n; i++)
+        cluster_write(w.cluster, &plan.ops.v[i]);
+    assert_told(&w, "RESULT 1 ok p, RESULT 2 Conflict, RESULT 3 NotFound, RESULT 4 Conflict, RESULT 5 ok p, PUT p");
+    world_done(&w);
+}
+
 static void tells_types_in_order(void **state)
 {
     struct world w;
@@ -277,6 +300,7 @@ int main(void)
         cmocka_unit_test(reads_afresh),
         cmocka_unit_test(op_is_copied),
         cmocka_unit_test(deletes_show_what_is_left),
+        cmocka_unit_test(binds_and_patches_status),
         cmocka_unit_test(tells_types_in_order),
         cmocka_unit_test(lists_again_after_a_gap),
         cmocka_unit_test(list_says_its_revision),

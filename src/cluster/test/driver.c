@@ -11,93 +11,8 @@
 #include "cluster/cache.h"
 #include "cluster/driver.h"
 #include "cluster/test/fixture.h"
+#include "cluster/test/flaky.h"
 #include "store/store.h"
-
-/* ---- a cluster that can be told to fail ---- */
-
-struct flaky {
-    struct cluster cluster;
-    struct cluster *inner;
-    const char *fail_kind; /* creates of this kind … */
-    enum err_code code;    /* … are refused with this */
-    unsigned fail_left;    /* that many times */
-    bool takes_effect;     /* the write is done, but the answer is "unknown" */
-    bool drops;            /* there is no answer at all */
-    struct {
-        uint64_t token;
-        bool is_unknown, is_dropped;
-        enum err_code code;
-    } bad[64];
-    size_t n_bad;
-    unsigned n_creates; /* of 'fail_kind' */
-    struct buf log;     /* of all writes */
-};
-
-static void flaky_free(struct cluster *c)
-{
-    buf_done(&((struct flaky *)c)->log);
-}
-
-static void flaky_want(struct cluster *c, const struct resource_type *type)
-{
-    cluster_want(((struct flaky *)c)->inner, type);
-}
-
-static uint64_t flaky_write(struct cluster *c, const struct op *op)
-{
-    static const char *const verbs[OP_KIND_MAX] = { "create", "update", "status", "patch", "delete" };
-    struct flaky *f = (struct flaky *)c;
-    bool is_hit = f->fail_kind && op->kind == OP_CREATE && strcmp(op->type->kind, f->fail_kind) == 0;
-    uint64_t token;
-
-    if (strcmp(op->type->kind, "Event") != 0)
-        buf_fmt(&f->log, "%s %s %.*s\n", verbs[op->kind], op->type->kind, STR_ARG(op->name));
-    f->n_creates += is_hit;
-    if (!is_hit || !f->fail_left)
-        return cluster_write(f->inner, op);
-    f->fail_left--;
-    assert_true(f->n_bad < ARRAY_LEN(f->bad));
-    token = f->takes_effect ? cluster_write(f->inner, op)
-                            : cluster_read(f->inner, op->type, STR("nowhere"), STR("nothing"));
-    f->bad[f->n_bad].token = token;
-    f->bad[f->n_bad].is_unknown = f->takes_effect;
-    f->bad[f->n_bad].is_dropped = f->drops;
-    f->bad[f->n_bad++].code = f->code;
-    return token;
-}
-
-static uint64_t flaky_read(struct cluster *c, const struct resource_type *type, struct str namespace, struct str name)
-{
-    return cluster_read(((struct flaky *)c)->inner, type, namespace, name);
-}
-
-static bool flaky_next(struct cluster *c, struct cluster_event *ret)
-{
-    struct flaky *f = (struct flaky *)c;
-
-again:
-    if (!cluster_next(f->inner, ret))
-        return false;
-    for (size_t i = 0; ret->kind == CLUSTER_RESULT && i < f->n_bad; i++) {
-        if (f->bad[i].token != ret->token)
-            continue;
-        if (f->bad[i].is_dropped)
-            goto again;
-        ret->object = NULL;
-        ret->is_unknown = f->bad[i].is_unknown;
-        (void)err_set(&ret->err, f->bad[i].code, "refused by the test");
-    }
-    return true;
-}
-
-static int64_t flaky_now(struct cluster *c)
-{
-    return cluster_now_ms(((struct flaky *)c)->inner);
-}
-
-static const struct cluster_class flaky_class = {
-    flaky_free, flaky_want, flaky_write, flaky_read, flaky_next, flaky_now
-};
 
 /* ---- the world ---- */
 
@@ -369,9 +284,9 @@ static void quota_backs_off_and_heals(void **state)
     w.flaky.fail_left = 18;
     get_to_pods(&w);
     settle(&w);
-    assert_int_equal(w.flaky.n_creates, 3); /* the first window, refused */
+    assert_int_equal(w.flaky.n_tries, 3); /* the first window, refused */
     run_for(&w, 1000);
-    assert_true(w.flaky.n_creates < 15); /* one at a time, ever slower */
+    assert_true(w.flaky.n_tries < 15); /* one at a time, ever slower */
     assert_phase(&w, "Pending");
     run_for(&w, 600000);
     assert_int_equal(store_count(w.store, type("pod")), 3);
@@ -427,7 +342,7 @@ static void unknown_outcome_is_read(void **state)
     w.flaky.fail_left = 3;
     get_to_pods(&w);
     run_for(&w, 10000);
-    assert_int_equal(w.flaky.n_creates, 3);
+    assert_int_equal(w.flaky.n_tries, 3);
     assert_int_equal(store_count(w.store, type("pod")), 3);
     set_pods(&w, 3, "{phase: Running}");
     run_for(&w, 5000);
@@ -448,7 +363,7 @@ static void lost_flights_are_given_up(void **state)
     create(&w, job_text);
     run_for(&w, 59000);
     assert_int_equal(store_count(w.store, type("podgroup")), 0);
-    assert_int_equal(w.flaky.n_creates, 1); /* it waits */
+    assert_int_equal(w.flaky.n_tries, 1); /* it waits */
     run_for(&w, 10000);
     if (store_count(w.store, type("podgroup")) != 1)
         fail_msg("writes:\n%.*s", STR_ARG(buf_view(&w.flaky.log)));
@@ -471,8 +386,8 @@ static void foreign_pod_is_waited_for(void **state)
     get_to_pods(&w);
     run_for(&w, 10000);
     assert_int_equal(store_count(w.store, type("pod")), 3);
-    if (w.flaky.n_creates > 20)
-        fail_msg("%u creates in ten seconds", w.flaky.n_creates);
+    if (w.flaky.n_tries > 20)
+        fail_msg("%u creates in ten seconds", w.flaky.n_tries);
     assert_int_equal(store_delete(w.store, type("pod"), STR("ns"), STR("j-t-1"), &now, NULL, NULL), 0);
     run_for(&w, 300000);
     assert_true(str_eq(object_controller_uid(get(&w, "pod", "j-t-1")->root), get(&w, "vcjob", "j")->uid));
@@ -539,12 +454,12 @@ static void large_jobs_go_in_portions(void **state)
     assert_int_equal(store_create(w.store, body, NULL, NULL), 0);
     settle(&w);
     admit_group(&w);
-    for (bool is_busy = true; is_busy; before = w.flaky.n_creates) {
+    for (bool is_busy = true; is_busy; before = w.flaky.n_tries) {
         (void)driver_turn(w.driver, &is_busy);
-        assert_true(w.flaky.n_creates - before <= 20);
+        assert_true(w.flaky.n_tries - before <= 20);
     }
     assert_int_equal(store_count(w.store, type("pod")), 300);
-    assert_int_equal(w.flaky.n_creates, 300);
+    assert_int_equal(w.flaky.n_tries, 300);
     set_pods(&w, 300, "{phase: Running}");
     run_for(&w, 5000);
     create(&w,

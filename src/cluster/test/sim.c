@@ -337,6 +337,54 @@ static void another_writer_gives_a_conflict(void **state)
     fixture_done(&f);
 }
 
+static void put_pod(struct fixture *f)
+{
+    autoarena a = { 0 };
+    struct json *pod = config(&a, 1, 1);
+
+    json_set(pod, "kind", json_str(&a, STR("Pod")));
+    assert_int_equal(store_create(f->store, pod, NULL, NULL), 0);
+}
+
+/* Bindings and patches of a status travel as other writes do: with bodies of their own, and they can be lost. */
+static void bindings_travel(void **state)
+{
+    static const struct sim_faults faults[] = {
+        { .slow = SIM_CHANCE, .slow_ms = 1000 },
+        { .slow = SIM_CHANCE, .slow_ms = 1000, .answer_lost = SIM_CHANCE, .timeout_ms = 2000 },
+        { .request_lost = SIM_CHANCE, .timeout_ms = 2000 },
+    };
+    const struct resource_type *pods = type_by_kind(STR("v1"), STR("Pod"));
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
+        struct arena a = { 0 };
+        struct plan plan = { .arena = &a };
+        const struct object *pod;
+        struct fixture f;
+
+        fixture_init(&f, 5, &faults[i], NULL);
+        put_pod(&f);
+        plan_bind(&plan, STR("n"), STR("c1"), STR_NULL, STR("node"));
+        plan_patch_status(&plan, pods, STR("n"), STR("c1"), STR_NULL, json_object(&a));
+        json_set(json_get(plan.ops.v[1].body, "status"), "reason", json_str(&a, arena_str(&a, STR("because"))));
+        for (size_t k = 0; k < plan.ops.n; k++)
+            cluster_write(f.client, &plan.ops.v[k]);
+        arena_done(&a);
+        for (int k = 0; k < 30; k++) {
+            clock_manual_advance(&f.clock, 100);
+            sim_net_run(f.net);
+        }
+        drain(&f);
+        pod = store_get(f.store, pods, STR("n"), STR("c1"));
+        assert_int_equal(str_is(json_member_text(json_get(pod->root, "spec"), "nodeName"), "node"), i < 2);
+        assert_int_equal(str_is(json_member_text(json_get(pod->root, "status"), "reason"), "because"), i < 2);
+        assert_int_equal(f.answers, 2);
+        assert_int_equal(f.unknown, i == 0 ? 0 : 2);
+        fixture_done(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_dead_client_does_nothing),
         cmocka_unit_test(a_request_outlives_its_client),
         cmocka_unit_test(another_writer_gives_a_conflict),
+        cmocka_unit_test(bindings_travel),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
