@@ -229,7 +229,7 @@ int cli_main(int argc, char **argv)
         return rc;
     if (p.wants_help)
         return help(p.command);
-    if (p.command->arguments[0] && p.arguments.list.n == 0)
+    if (p.command->arguments[0] && p.command->arguments[0] != '[' && p.arguments.list.n == 0)
         return usage_error(p.command, "no file given ('-' reads standard input)");
     if (!p.command->arguments[0] && p.arguments.list.n)
         return usage_error(p.command, "takes no arguments (got '%s')", p.arguments.list.v[0]);

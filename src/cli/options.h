@@ -33,7 +33,7 @@ struct option {
 
 struct command {
     const char *name;
-    const char *arguments; /* "FILE…" */
+    const char *arguments; /* "FILE…"; "[FILE…]": none is fine too */
     const char *summary;   /* one line */
     const char *about;     /* paragraphs for --help */
     const struct option *options;

@@ -1,0 +1,26 @@
+/* page.h - a timeline as a picture (SVG) or a page (HTML), complete in one file
+ *
+ * Nothing is loaded from anywhere: no script, no font, no image. Colours follow the reader's light or dark setting; what
+ * a bar means stands in its tooltip and, on the page, in the tables too.
+ */
+#ifndef CLI_PAGE_H
+#define CLI_PAGE_H
+
+#include "cli/timeline.h"
+
+struct page_options {
+    struct str title;              /* "Plan for 6 jobs on 4 nodes" */
+    const struct timeline *before; /* the plan without the change; NULL: there is none */
+    struct str change;             /* what was changed, in words: "2 more nodes"; used with 'before' */
+};
+
+/* An SVG document: Gantt chart, use of each resource by queue, use of each node. */
+void page_svg(struct buf *out, const struct timeline *t, const struct page_options *opt);
+
+/* An HTML document: figures, the same charts, a table of jobs, and why each of them waited. */
+void page_html(struct buf *out, const struct timeline *t, const struct page_options *opt);
+
+/* Text inside HTML or XML, quotes included. Characters that XML does not allow become U+FFFD. */
+void markup_text(struct buf *out, struct str text);
+
+#endif

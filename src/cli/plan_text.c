@@ -1,0 +1,382 @@
+/* plan_text.c - a plan as tables for people */
+#include "cli/plan.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+#include "cli/gantt.h"
+#include "cli/term.h"
+
+void plan_title(struct buf *out, const struct timeline *t)
+{
+    int dims[AMOUNT_DIMS], n = timeline_dims(t, dims);
+    size_t nodes = 0;
+
+    for (size_t i = 0; i < t->nodes.n; i++)
+        nodes += !t->nodes.v[i]->is_gone;
+    buf_fmt(out, "%zu job%s on %zu node%s", t->jobs.n, t->jobs.n == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
+    for (int i = 0; i < n; i++) {
+        buf_str(out, i ? STR(", ") : STR(" ("));
+        size_print(out, &t->dims, dims[i], t->total.v[dims[i]]);
+        buf_fmt(out, " %.*s", STR_ARG(t->dims.names[dims[i]]));
+    }
+    buf_char(out, ')');
+}
+
+int64_t plan_last_end(const struct timeline *t)
+{
+    int64_t end = -1;
+
+    for (size_t i = 0; i < t->jobs.n; i++)
+        if (!t->jobs.v[i]->was_over)
+            end = MAX_OF(end, t->jobs.v[i]->finished_ms);
+    return end;
+}
+
+/* ---- cells ---- */
+
+struct text {
+    struct arena *a;
+    const struct plan_report *r;
+    struct buf *out;
+    bool shows_namespace; /* only where there is more than one */
+};
+
+static struct str offset(struct text *x, const struct timeline *t, int64_t at_ms)
+{
+    autobuf b = { 0 };
+
+    offset_print(&b, t, at_ms);
+    return arena_str(x->a, buf_view(&b));
+}
+
+static struct str span(struct text *x, int64_t ms)
+{
+    autobuf b = { 0 };
+
+    if (ms < 0)
+        return STR("-");
+    span_print(&b, ms);
+    return arena_str(x->a, buf_view(&b));
+}
+
+static struct str safe(struct text *x, struct str s)
+{
+    autobuf b = { 0 };
+
+    term_text(&b, s);
+    return arena_str(x->a, buf_view(&b));
+}
+
+static struct str job_name(struct text *x, const struct timeline_job *j)
+{
+    if (x->shows_namespace)
+        return safe(x, arena_fmt(x->a, "%.*s/%.*s", STR_ARG(j->namespace), STR_ARG(j->name)));
+    return safe(x, j->name);
+}
+
+static bool has_namespaces(const struct timeline *t)
+{
+    for (size_t i = 0; i < t->jobs.n; i++)
+        if (!str_eq(t->jobs.v[i]->namespace, t->jobs.v[0]->namespace))
+            return true;
+    return false;
+}
+
+static enum job_state last_state(const struct timeline_job *j)
+{
+    return j->steps.n ? j->steps.v[j->steps.n - 1].state : STATE_WAITS;
+}
+
+/* ---- jobs ---- */
+
+/* "+10m → +0s" where a change moved it. */
+static struct str moved(struct text *x, int64_t now_ms, int64_t old_ms, bool has_old)
+{
+    const struct timeline *t = x->r->t, *before = x->r->before;
+    struct str now = offset(x, t, now_ms), old;
+
+    if (!before)
+        return now;
+    old = has_old ? offset(x, before, old_ms) : STR("(none)");
+    return str_eq(now, old) ? now : arena_fmt(x->a, "%.*s → %.*s", STR_ARG(old), STR_ARG(now));
+}
+
+static struct str gain(struct text *x, const struct timeline_job *j, const struct timeline_job *old)
+{
+    int64_t sooner;
+
+    if (!old)
+        return STR("new");
+    if (old->finished_ms < 0 && j->finished_ms < 0)
+        return STR("");
+    if (old->finished_ms < 0)
+        return STR("now ends");
+    if (j->finished_ms < 0)
+        return STR("no longer ends");
+    sooner = old->finished_ms - x->r->before->begin_ms - (j->finished_ms - x->r->t->begin_ms);
+    if (sooner == 0)
+        return STR("");
+    return arena_fmt(x->a, "%.*s %s", STR_ARG(span(x, sooner < 0 ? -sooner : sooner)), sooner < 0 ? "later" : "sooner");
+}
+
+static struct str pods_text(struct text *x, const struct timeline_job *j)
+{
+    if (j->min == j->replicas || j->replicas == 0)
+        return arena_fmt(x->a, "%lld", (long long)MAX_OF(j->replicas, j->min));
+    return arena_fmt(x->a, "%lld (min %lld)", (long long)j->replicas, (long long)j->min);
+}
+
+/* "Completed", "Completed, stopped twice": a job that lost its places to others should not look like one that did not. */
+static struct str state_text(struct text *x, const struct timeline_job *j)
+{
+    const char *state = job_state_names[last_state(j)];
+    size_t stops = job_stops(j);
+
+    if (stops == 0)
+        return str_of(state);
+    if (stops <= 2)
+        return arena_fmt(x->a, "%s, stopped %s", state, stops == 1 ? "once" : "twice");
+    return arena_fmt(x->a, "%s, stopped %zu times", state, stops);
+}
+
+static void job_cells(struct text *x, struct table *table, const struct timeline_job *j)
+{
+    const struct timeline *before = x->r->before;
+    const struct timeline_job *old = before ? timeline_job(before, j->namespace, j->name) : NULL;
+
+    table_cell(table, job_name(x, j));
+    table_cell(table, safe(x, j->queue));
+    table_cell(table, arena_fmt(x->a, "%lld", (long long)j->priority));
+    table_cell(table, pods_text(x, j));
+    table_cell(table, j->was_over ? STR("before") : moved(x, j->started_ms, old ? old->started_ms : -1, old));
+    table_cell(table, j->was_over ? STR("before") : moved(x, j->finished_ms, old ? old->finished_ms : -1, old));
+    if (before)
+        table_cell(table, gain(x, j, old));
+    table_cell(table, span(x, job_wait_ms(x->r->t, j)));
+    table_cell(table, span(x, job_run_ms(x->r->t, j)));
+    table_cell(table, state_text(x, j));
+}
+
+/* A job that is only in the plan without the change. */
+static void missing_cells(struct text *x, struct table *table, const struct timeline_job *old)
+{
+    struct str start = offset(x, x->r->before, old->started_ms), end = offset(x, x->r->before, old->finished_ms);
+
+    table_cell(table, job_name(x, old));
+    table_cell(table, safe(x, old->queue));
+    table_cell(table, arena_fmt(x->a, "%lld", (long long)old->priority));
+    table_cell(table, pods_text(x, old));
+    table_cell(table, arena_fmt(x->a, "%.*s → (none)", STR_ARG(start)));
+    table_cell(table, arena_fmt(x->a, "%.*s → (none)", STR_ARG(end)));
+    for (int i = 0; i < 3; i++)
+        table_cell(table, i ? STR("-") : STR(""));
+    table_cell(table, STR("left out"));
+}
+
+static void jobs(struct text *x)
+{
+    static const char *const heads[] = { "JOB", "QUEUE",  "PRIORITY", "PODS", "START",
+                                         "END", "CHANGE", "WAITS",    "RUNS", "AT THE END" };
+    const struct timeline *before = x->r->before;
+    struct table table = { .arena = x->a, .columns = before ? 10 : 9 };
+
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        if (before || strcmp(heads[i], "CHANGE") != 0)
+            table_cell(&table, str_of(heads[i]));
+    for (size_t i = 0; i < x->r->t->jobs.n; i++)
+        job_cells(x, &table, x->r->t->jobs.v[i]);
+    for (size_t i = 0; before && i < before->jobs.n; i++)
+        if (!timeline_job(x->r->t, before->jobs.v[i]->namespace, before->jobs.v[i]->name))
+            missing_cells(x, &table, before->jobs.v[i]);
+    table_print(x->out, &table, "");
+}
+
+/* ---- why ---- */
+
+/* Text in lines of at most 'width' columns, later lines indented. */
+static void wrap(struct text *x, struct str text, size_t indent)
+{
+    size_t room = x->r->width > indent + 20 ? x->r->width - indent : 20;
+    struct str rest = safe(x, text);
+
+    while (rest.n > room) {
+        size_t n = term_cut(rest, room).n, at = n;
+
+        while (at > room / 2 && rest.p[at] != ' ')
+            at--;
+        if (at <= room / 2)
+            at = n;
+        buf_str(x->out, str_sub(rest, 0, at));
+        rest = str_trim(str_from(rest, at));
+        buf_char(x->out, '\n');
+        buf_repeat(x->out, ' ', indent);
+    }
+    buf_str(x->out, rest);
+    buf_char(x->out, '\n');
+}
+
+/* From here on the same reason holds, whatever its numbers. */
+static size_t same_reason(const struct timeline_job *j, size_t i)
+{
+    size_t end = i + 1;
+
+    while (end < j->waits.n && j->waits.v[i].reason.n && str_eq(j->waits.v[end].reason, j->waits.v[i].reason) &&
+           j->waits.v[end].from_ms == j->waits.v[end - 1].until_ms)
+        end++;
+    return end;
+}
+
+static void job_waits(struct text *x, const struct timeline_job *j)
+{
+    bool is_first = true;
+
+    for (size_t i = 0, end; i < j->waits.n; i = end) {
+        const struct timeline_wait *w = &j->waits.v[i], *last;
+        struct str until;
+
+        end = same_reason(j, i);
+        last = &j->waits.v[end - 1];
+        until = last->until_ms < 0 ? STR("the end of the plan") : offset(x, x->r->t, last->until_ms);
+        if (is_first) {
+            buf_str(x->out, STR("  "));
+            term_style(x->out, x->r->colour, STYLE_BOLD, job_name(x, j));
+            buf_char(x->out, '\n');
+        }
+        is_first = false;
+        buf_fmt(x->out, "    %.*s to %.*s", STR_ARG(offset(x, x->r->t, w->from_ms)), STR_ARG(until));
+        if (w->reason.n) {
+            buf_str(x->out, STR("  "));
+            term_style(x->out, x->r->colour, STYLE_YELLOW, safe(x, w->reason));
+        }
+        buf_str(x->out, STR("\n      "));
+        wrap(x, w->message.n ? w->message : STR("nobody says why"), 6);
+    }
+}
+
+static void waits(struct text *x)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < x->r->t->jobs.n; i++) {
+        const struct timeline_job *j = x->r->t->jobs.v[i];
+
+        if (j->waits.n == 0 || j->was_over)
+            continue;
+        if (!any)
+            buf_str(x->out, STR("\nWhat waits, and why:\n"));
+        any = true;
+        job_waits(x, j);
+    }
+}
+
+/* ---- queues ---- */
+
+static void spark_line(struct text *x, struct buf *out, const struct timeline_place *q, int dim, int64_t whole)
+{
+    enum { CELLS = 24 };
+    const struct timeline *t = x->r->t;
+    int64_t span_ms = MAX_OF(t->end_ms - t->begin_ms, 1);
+
+    for (int i = 0; i < CELLS; i++) {
+        double mean = place_mean(q, dim, t->begin_ms + span_ms * i / CELLS, t->begin_ms + span_ms * (i + 1) / CELLS);
+
+        buf_str(out, spark(whole > 0 ? mean / (double)whole : 0));
+    }
+}
+
+static struct str percent(struct text *x, double part, int64_t whole)
+{
+    return whole > 0 ? arena_fmt(x->a, "%.0f%%", 100 * part / (double)whole) : STR("-");
+}
+
+static void queue_cells(struct text *x, struct table *table, const struct timeline_place *q, int dim, bool is_first)
+{
+    const struct timeline *t = x->r->t;
+    int64_t whole = t->total.v[dim], peak = place_peak(q, dim, t->begin_ms, t->end_ms + 1);
+    autobuf line = { 0 }, amount = { 0 };
+
+    spark_line(x, &line, q, dim, whole);
+    size_print(&amount, &t->dims, dim, peak);
+    table_cell(table, is_first ? safe(x, q->name) : STR(""));
+    table_cell(table, safe(x, t->dims.names[dim]));
+    table_cell(table, arena_str(x->a, buf_view(&amount)));
+    table_cell(table, percent(x, (double)peak, whole));
+    table_cell(table, percent(x, place_mean(q, dim, t->begin_ms, t->end_ms), whole));
+    while (line.n && line.p[line.n - 1] == ' ')
+        line.n--;
+    table_cell(table, arena_str(x->a, buf_view(&line)));
+}
+
+static void queues(struct text *x)
+{
+    static const char *const heads[] = { "QUEUE", "RESOURCE", "PEAK", "OF ALL", "MEAN", "OVER TIME" };
+    const struct timeline *t = x->r->t;
+    int dims[AMOUNT_DIMS], n = timeline_dims(t, dims);
+    struct table table = { .arena = x->a, .columns = ARRAY_LEN(heads) };
+
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        table_cell(&table, str_of(heads[i]));
+    for (size_t i = 0; i < t->queues.n; i++) {
+        bool is_first = true;
+
+        for (int d = 0; d < n; d++)
+            if (place_peak(t->queues.v[i], dims[d], t->begin_ms, t->end_ms + 1) > 0) {
+                queue_cells(x, &table, t->queues.v[i], dims[d], is_first);
+                is_first = false;
+            }
+    }
+    if (table.cells.n == ARRAY_LEN(heads))
+        return;
+    buf_char(x->out, '\n');
+    table_print(x->out, &table, "");
+}
+
+/* ---- the whole ---- */
+
+static void summary(struct text *x)
+{
+    const struct timeline *t = x->r->t, *before = x->r->before;
+    int64_t end = plan_last_end(t), old = before ? plan_last_end(before) : -1;
+
+    plan_title(x->out, t);
+    buf_str(x->out, STR(", from "));
+    clock_print(x->out, t->begin_ms);
+    buf_char(x->out, '\n');
+    if (before)
+        buf_fmt(x->out, "if: %.*s\n", STR_ARG(safe(x, x->r->change)));
+    if (end >= 0) {
+        buf_str(x->out, STR("the last job ends at "));
+        if (old >= 0 && old - before->begin_ms != end - t->begin_ms)
+            buf_fmt(x->out, "%.*s → ", STR_ARG(offset(x, before, old)));
+        buf_str(x->out, offset(x, t, end));
+        buf_char(x->out, '\n');
+    }
+    buf_char(x->out, '\n');
+}
+
+static void open_ends(struct text *x)
+{
+    const struct timeline *t = x->r->t;
+    size_t running = 0;
+
+    for (size_t i = 0; i < t->jobs.n; i++)
+        running += t->jobs.v[i]->finished_ms < 0 && t->jobs.v[i]->started_ms >= 0;
+    if (x->r->is_cut)
+        buf_fmt(x->out, "\nThe plan ends at %.*s (--until).\n", STR_ARG(offset(x, t, t->end_ms)));
+    else if (running)
+        buf_fmt(x->out,
+                "\n%.*s without end: say how long with --runtime JOB=10m or the annotation pumice.dev/runtime.\n",
+                STR_ARG(plural(x->a, (int64_t)running, "job")));
+}
+
+void plan_print_table(struct buf *out, const struct plan_report *r)
+{
+    autoarena a = { 0 };
+    struct text x = { &a, r, out, has_namespaces(r->t) };
+
+    summary(&x);
+    jobs(&x);
+    waits(&x);
+    queues(&x);
+    open_ends(&x);
+}

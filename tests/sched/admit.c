@@ -1,0 +1,329 @@
+/* admit.c - into the queue: items 36, 37, 54 of the checklist; D11, D20, D21, D23, D30, D32, D35 */
+#include "harness.h"
+
+#include "base/util.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static bool is_admitted(struct h *h, const char *group)
+{
+    struct str phase = h_group_phase(h, group);
+
+    return !str_empty(phase) && !str_is(phase, "Pending");
+}
+
+static void item_36_larger_than_the_cluster(void **state)
+{
+    (void)state;
+    for (int fifo = 0; fifo < 2; fifo++) {
+        struct h *h = h_new(NULL);
+        const char *big, *small;
+
+        h_node(h, "n1", "cpu: 4");
+        h_queue(h, "q", fifo ? "weight: 1, dequeueStrategy: fifo" : "weight: 1");
+        big = h_job(h, "big", .min = 5, .replicas = 5, .pod = "cpu: 1", .queue = "q");
+        h_pass(h, 2000);
+        small = h_job(h, "small", .min = 2, .replicas = 2, .pod = "cpu: 1", .queue = "q");
+        h_settle(h);
+        assert_text(h_group_phase(h, big), "Pending");
+        assert_int_equal(is_admitted(h, small), !fifo);
+        assert_true(h_events(h, "PodGroup", big, "Unschedulable") >= 1);
+        VEC_FOREACH(ev, &h->events)
+            if (str_is(ev->name, big) && str_is(ev->reason, "Unschedulable"))
+                assert_has(ev->message, "cpu");
+        h_free(h);
+    }
+}
+
+/* The same for a group that nobody has a template for: only its minResources speak. */
+static void item_36_by_min_resources(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 10");
+    h_group(h, "big", .min = 1, .asks = "cpu: 13");
+    h_pass(h, 2000);
+    h_group(h, "small", .min = 1, .asks = "cpu: 4");
+    h_settle(h);
+    assert_false(is_admitted(h, "big"));
+    assert_true(is_admitted(h, "small"));
+    h_free(h);
+}
+
+static void item_37_D11_admission_is_sticky(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *g;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 3");
+    g = h_job(h, "j", .min = 3, .replicas = 3, .pod = "cpu: 1");
+    h_settle(h);
+    assert_text(h_group_phase(h, g), "Inqueue");
+    h_job_pods(h, g, 3);
+    h_settle(h);
+    h_run(h);
+    h_settle(h);
+    assert_text(h_group_phase(h, g), "Running");
+    h_phase(h, "j-w-1", "Failed");
+    h_settle(h);
+    assert_true(is_admitted(h, g));
+    h_delete(h, "Pod", "j-w-1");
+    h_settle(h);
+    assert_true(is_admitted(h, g)); /* so its controller makes a new pod */
+    h_job_pods(h, g, 1);
+    h_settle(h);
+    assert_int_equal(h_bound(h, g), 3);
+    h_free(h);
+}
+
+static void item_37_D11_all_pods_lost(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *g;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 3");
+    g = h_job(h, "j", .min = 3, .replicas = 3, .pod = "cpu: 1");
+    h_settle(h);
+    h_job_pods(h, g, 3);
+    h_work(h, 2000, 1000);
+    for (int i = 0; i < 3; i++)
+        h_delete(h, "Pod", (const char *[]){ "j-w-0", "j-w-1", "j-w-2" }[i]);
+    h_settle(h);
+    assert_true(is_admitted(h, g));
+    h_free(h);
+}
+
+/* The nodes that are there have the sum but no place for one of the pods: not admitted, and nobody waits for it. */
+static void D20_fragmented_job_blocks_nobody(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *big, *small;
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        h_node(h, (const char *[]){ "n1", "n2", "n3", "n4" }[i], "cpu: 1");
+    big = h_job(h, "big", .min = 1, .replicas = 1, .pod = "cpu: 2");
+    h_pass(h, 2000);
+    small = h_job(h, "small", .min = 4, .replicas = 4, .pod = "cpu: 1");
+    h_settle(h);
+    assert_false(is_admitted(h, big));
+    assert_true(is_admitted(h, small));
+    h_free(h);
+}
+
+/* Admitted, but the pods that came fit nowhere (they are not like the template): the promise ends after a time. */
+static void D20_admission_expires(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    h_group(h, "stuck", .min = 1, .asks = "cpu: 4");
+    h_settle(h);
+    assert_true(is_admitted(h, "stuck"));
+    h_pods_more(h, "stuck", "w", 1, "cpu: 4", "spec: {nodeSelector: {no: where}}");
+    h_pass(h, 2000);
+    h_group(h, "next", .min = 1, .asks = "cpu: 4");
+    h_work(h, h->config.admission_ms + 60000, 5000);
+    assert_true(is_admitted(h, "next"));
+    h_free(h);
+}
+
+/* The cluster is full of another queue's pods; a job that has no pods yet gets its share by reclaim all the same. */
+static void D21_reclaim_before_admission(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *g;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 8");
+    h_queue(h, "qa", "weight: 1");
+    h_queue(h, "qb", "weight: 1");
+    for (int i = 0; i < 8; i++) {
+        char name[8];
+
+        snprintf(name, sizeof(name), "b%d", i);
+        h_group(h, name, .min = 1, .queue = "qb");
+        h_pods(h, name, "w", 1, "cpu: 1");
+    }
+    h_work(h, 120000, 10000);
+    assert_int_equal(h_bound(h, NULL), 8);
+    g = h_job(h, "a", .min = 4, .replicas = 4, .pod = "cpu: 1", .queue = "qa");
+    for (int i = 0; i < 10 && !is_admitted(h, g); i++)
+        h_work(h, 1000, 1000);
+    assert_true(is_admitted(h, g));
+    h_job_pods(h, g, 4);
+    h_work(h, 10000, 1000);
+    assert_int_equal(h_bound(h, g), 4);
+    assert_int_equal(h_bound(h, NULL), 8);
+    h_free(h);
+}
+
+/* Low-priority jobs that were let in and have no pods make way for one of high priority. */
+static void D23_priority_aware_admission(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *low, *high;
+
+    (void)state;
+    h_priority(h, "high", 100, NULL);
+    h_node(h, "n1", "cpu: 4");
+    low = h_job(h, "low", .min = 4, .replicas = 4, .pod = "cpu: 1");
+    h_settle(h);
+    assert_true(is_admitted(h, low));
+    high = h_job(h, "high", .min = 4, .replicas = 4, .pod = "cpu: 1", .priority = "high");
+    h_settle(h);
+    assert_true(is_admitted(h, high));
+    h_job_pods(h, high, 4);
+    h_settle(h);
+    assert_int_equal(h_bound(h, high), 4);
+    h_free(h);
+}
+
+static void D30_counts_the_rest_only(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *a, *b;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 8");
+    a = h_job(h, "a", .min = 4, .replicas = 4, .pod = "cpu: 1");
+    h_settle(h);
+    h_job_pods(h, a, 4);
+    h_settle(h);
+    assert_int_equal(h_bound(h, a), 4);
+    b = h_job(h, "b", .min = 4, .replicas = 4, .pod = "cpu: 1");
+    h_settle(h);
+    assert_true(is_admitted(h, b));
+    h_free(h);
+}
+
+static void D30_tainted_nodes_are_no_room(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *g, *ok;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    h_node_more(h, "n2", "cpu: 100", "spec: {taints: [{key: only, value: others, effect: NoSchedule}]}");
+    g = h_job(h, "a", .min = 50, .replicas = 50, .pod = "cpu: 1");
+    ok = h_job(h, "b", .min = 50, .replicas = 50, .pod = "cpu: 1",
+               .spec_more = "tolerations: [{key: only, operator: Exists}]");
+    h_settle(h);
+    assert_false(is_admitted(h, g));
+    assert_true(is_admitted(h, ok));
+    h_free(h);
+}
+
+static void D32_group_without_pods_keeps_nothing(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    h_group(h, "idle", .min = 1, .asks = "cpu: 4");
+    h_settle(h);
+    assert_true(is_admitted(h, "idle"));
+    h_group(h, "next", .min = 4, .asks = "cpu: 4");
+    h_pods(h, "next", "w", 4, "cpu: 1");
+    h_work(h, h->config.admission_ms + 60000, 5000);
+    assert_int_equal(h_bound(h, "next"), 4);
+    h_free(h);
+}
+
+static void D32_finished_group_keeps_nothing(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    h_group(h, "done", .min = 1, .asks = "cpu: 4");
+    h_pods(h, "done", "w", 1, "cpu: 4");
+    h_settle(h);
+    h_run(h);
+    h_phase(h, "done-w-0", "Succeeded");
+    h_group(h, "next", .min = 1, .asks = "cpu: 4");
+    h_settle(h);
+    assert_text(h_group_phase(h, "done"), "Completed");
+    assert_true(is_admitted(h, "next"));
+    h_free(h);
+}
+
+/* The queue, not the cluster, is full: a job of higher priority in it is let in and preempts. */
+static void D35_preemption_in_a_full_queue(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *g;
+
+    (void)state;
+    h_priority(h, "high", 100, NULL);
+    h_node(h, "n1", "cpu: 16");
+    h_queue(h, "q", "weight: 1, capability: {cpu: 2}");
+    h_group(h, "low", .min = 1, .queue = "q");
+    h_pods(h, "low", "w", 2, "cpu: 1");
+    h_work(h, 120000, 10000);
+    assert_int_equal(h_bound(h, "low"), 2);
+    g = h_job(h, "high", .min = 2, .replicas = 2, .pod = "cpu: 1", .queue = "q", .priority = "high");
+    for (int i = 0; i < 10 && !is_admitted(h, g); i++)
+        h_work(h, 1000, 1000);
+    assert_true(is_admitted(h, g));
+    h_job_pods(h, g, 2);
+    h_work(h, 10000, 1000);
+    assert_int_equal(h_bound(h, g), 2);
+    assert_int_equal(h_bound(h, "low"), 0);
+    h_free(h);
+}
+
+static void item_54_sla(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *g;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    h_group(h, "running", .min = 4);
+    h_pods(h, "running", "w", 4, "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    g = h_job(h, "j", .min = 2, .replicas = 2, .pod = "cpu: 1",
+              .group_more = "metadata: {annotations: {sla-waiting-time: 10s}}");
+    h_settle(h);
+    assert_false(is_admitted(h, g));
+    h_pass(h, 9000);
+    h_settle(h);
+    assert_false(is_admitted(h, g));
+    assert_true(h->wake_ms > 0 && h->wake_ms <= h->now_ms + 1000); /* it asks to be woken in time */
+    h_pass(h, 1000);
+    h_settle(h);
+    assert_true(is_admitted(h, g));
+    h_free(h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(item_36_larger_than_the_cluster),
+        cmocka_unit_test(item_36_by_min_resources),
+        cmocka_unit_test(item_37_D11_admission_is_sticky),
+        cmocka_unit_test(item_37_D11_all_pods_lost),
+        cmocka_unit_test(D20_fragmented_job_blocks_nobody),
+        cmocka_unit_test(D20_admission_expires),
+        cmocka_unit_test(D21_reclaim_before_admission),
+        cmocka_unit_test(D23_priority_aware_admission),
+        cmocka_unit_test(D30_counts_the_rest_only),
+        cmocka_unit_test(D30_tainted_nodes_are_no_room),
+        cmocka_unit_test(D32_group_without_pods_keeps_nothing),
+        cmocka_unit_test(D32_finished_group_keeps_nothing),
+        cmocka_unit_test(D35_preemption_in_a_full_queue),
+        cmocka_unit_test(item_54_sla),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

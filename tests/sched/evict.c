@@ -1,0 +1,578 @@
+/* evict.c - making room: items 22, 26-33, 45 of the checklist; D7, D12, D36, D40-D47 */
+#include "harness.h"
+
+#include "base/util.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static void singles(struct h *h, const char *prefix, int n, const char *queue)
+{
+    for (int i = 0; i < n; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "%s%d", prefix, i);
+        h_group(h, name, .min = 1, .queue = queue);
+        h_pods(h, name, "w", 1, "cpu: 1");
+    }
+}
+
+static int bound(struct h *h, const char *prefix, int n)
+{
+    int sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "%s%d", prefix, i);
+        sum += h_bound(h, name);
+    }
+    return sum;
+}
+
+/* A cluster of one node, full with a low-priority group that has run for two minutes. */
+static struct h *full(int cpus, int min, const char *pod_more)
+{
+    struct h *h = h_new(NULL);
+    char amounts[32];
+
+    snprintf(amounts, sizeof(amounts), "cpu: %d", cpus);
+    h_priority(h, "high", 100, NULL);
+    h_priority(h, "low", 10, NULL);
+    h_node(h, "n1", amounts);
+    h_group(h, "low", .min = min, .priority = "low");
+    h_pods_more(h, "low", "w", cpus, "cpu: 1", pod_more);
+    h_work(h, 2000, 1000);
+    assert_int_equal(h_bound(h, "low"), cpus);
+    h_pass(h, 120000);
+    h_settle(h);
+    return h;
+}
+
+static void high(struct h *h, int n)
+{
+    h_group(h, "high", .min = n, .priority = "high");
+    h_pods(h, "high", "w", n, "cpu: 1");
+    h_work(h, 10000, 1000);
+}
+
+static void item_22_reclaim_to_deserved(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 8");
+    h_queue(h, "qa", "weight: 1, deserved: {cpu: 4}");
+    h_queue(h, "qb", "weight: 1, deserved: {cpu: 4}");
+    singles(h, "b", 8, "qb");
+    h_work(h, 120000, 10000);
+    assert_int_equal(bound(h, "b", 8), 8); /* borrowed */
+    singles(h, "a", 8, "qa");
+    h_work(h, 10000, 1000);
+    assert_int_equal(bound(h, "a", 8), 4);
+    assert_int_equal(bound(h, "b", 8), 4);
+    h_free(h);
+}
+
+static void item_22_never_below_guarantee(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 8");
+    h_queue(h, "qa", "weight: 100");
+    h_queue(h, "qb", "weight: 1, deserved: {cpu: 3}, guarantee: {resource: {cpu: 3}}");
+    singles(h, "b", 8, "qb");
+    h_work(h, 120000, 10000);
+    singles(h, "a", 12, "qa");
+    h_work(h, 10000, 1000);
+    assert_int_equal(bound(h, "a", 12), 4); /* its share is a little less than 5 */
+    assert_int_equal(bound(h, "b", 8), 4);
+    h_free(h);
+}
+
+static void item_26_not_reclaimable(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    h_queue(h, "qa", "weight: 1");
+    h_queue(h, "qb", "weight: 1, reclaimable: false");
+    singles(h, "b", 4, "qb");
+    h_work(h, 120000, 10000);
+    singles(h, "a", 2, "qa");
+    h_work(h, 10000, 1000);
+    assert_int_equal(bound(h, "a", 2), 0);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    h_free(h);
+}
+
+static void item_27_no_reclaim_without_benefit(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    h_queue(h, "qa", "weight: 1");
+    h_queue(h, "qb", "weight: 1");
+    singles(h, "b", 4, "qb");
+    h_work(h, 120000, 10000);
+    h_group(h, "a", .min = 1, .queue = "qa");
+    h_pods_more(h, "a", "w", 1, "cpu: 1", "spec: {nodeSelector: {no: where}}");
+    h_group(h, "gang", .min = 3, .queue = "qa"); /* more than the share */
+    h_pods(h, "gang", "w", 3, "cpu: 1");
+    h_work(h, 10000, 1000);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    h_free(h);
+}
+
+static void item_28_surplus_first(void **state)
+{
+    struct h *h = full(4, 2, NULL);
+
+    (void)state;
+    high(h, 2);
+    assert_int_equal(h_bound(h, "high"), 2);
+    assert_int_equal(h_bound(h, "low"), 2);
+    h_free(h);
+}
+
+static void item_28_D7_whole_gang(void **state)
+{
+    struct h *h = full(4, 2, NULL);
+
+    (void)state;
+    high(h, 3);
+    assert_int_equal(h_bound(h, "high"), 3);
+    assert_int_equal(h_bound(h, "low"), 0);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 4); /* one alone is no gang */
+    h_free(h);
+}
+
+static void item_28_equal_priority(void **state)
+{
+    struct h *h = full(4, 1, NULL);
+
+    (void)state;
+    h_group(h, "same", .min = 2, .priority = "low");
+    h_pods(h, "same", "w", 2, "cpu: 1");
+    h_work(h, 10000, 1000);
+    assert_int_equal(h_bound(h, "same"), 0);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    h_free(h);
+}
+
+/* Two jobs may lose: the fewest pods go, and no gang is broken where a single one is enough. */
+static void D7_fewest_gangs(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_priority(h, "high", 100, NULL);
+    h_node(h, "n1", "cpu: 3");
+    h_node(h, "n2", "cpu: 3");
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "x" : "y";
+
+        h_group(h, name, .min = 3);
+        h_pods(h, name, "w", 3, "cpu: 1");
+    }
+    h_work(h, 120000, 10000);
+    high(h, 1);
+    assert_int_equal(h_bound(h, "high"), 1);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 3);
+    assert_true((h_bound(h, "x") == 3 && h_bound(h, "y") == 0) || (h_bound(h, "y") == 3 && h_bound(h, "x") == 0));
+    h_free(h);
+}
+
+static void item_29_never_preempts(void **state)
+{
+    struct h *h = full(2, 1, NULL);
+
+    (void)state;
+    h_group(h, "high", .min = 1, .priority = "high");
+    h_pods_more(h, "high", "w", 1, "cpu: 1", "spec: {preemptionPolicy: Never}");
+    h_work(h, 10000, 1000);
+    assert_int_equal(h_bound(h, "high"), 0);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    h_priority(h, "polite", 200, "preemptionPolicy: Never");
+    h_group(h, "polite", .min = 1, .priority = "polite");
+    h_pods(h, "polite", "w", 1, "cpu: 1");
+    h_work(h, 10000, 1000);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    h_free(h);
+}
+
+/* The words for pod and group (DisruptionTarget, Evict) are the driver's: src/cluster/test/schedule.c. */
+static void check_preempt(struct h *h, const struct decision *d)
+{
+    if (d->kind != DECIDE_EVICT)
+        return;
+    assert_text(d->reason, "preempt");
+    assert_text(d->other, "default/high");
+    h->ctx = h;
+}
+
+static void item_30_what_an_eviction_says(void **state)
+{
+    struct h *h = full(2, 1, NULL);
+
+    (void)state;
+    h->on_decision = check_preempt;
+    high(h, 1);
+    assert_non_null(h->ctx);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 1);
+    h_free(h);
+}
+
+static void check_reclaim(struct h *h, const struct decision *d)
+{
+    if (d->kind != DECIDE_EVICT)
+        return;
+    assert_text(d->reason, "reclaim");
+    assert_text(d->other, "default/a0");
+    h->ctx = h;
+}
+
+static void item_30_reclaim_says_so(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h->on_decision = check_reclaim;
+    h_node(h, "n1", "cpu: 2");
+    h_queue(h, "qa", "weight: 1");
+    h_queue(h, "qb", "weight: 1");
+    singles(h, "b", 2, "qb");
+    h_work(h, 120000, 10000);
+    singles(h, "a", 1, "qa");
+    h_work(h, 10000, 1000);
+    assert_non_null(h->ctx);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 1);
+    h_free(h);
+}
+
+static void item_31_D40_delete_fails(void **state)
+{
+    struct h *h = full(1, 1, NULL);
+
+    (void)state;
+    h_fail(h, DECIDE_EVICT, "low-w-0");
+    h_group(h, "high", .min = 1, .priority = "high");
+    h_pods(h, "high", "w", 1, "cpu: 1");
+    for (int i = 0; i < 20; i++) {
+        h_round(h);
+        h_pass(h, 1000);
+    }
+    assert_true(h->all.n[DECIDE_EVICT] >= 2);
+    h_fail(h, DECIDE_EVICT, NULL);
+    for (int i = 0; i < 60; i++) {
+        h_round(h);
+        h_finish_deletes(h);
+        h_pass(h, 1000);
+    }
+    assert_int_equal(h_bound(h, "high"), 1);
+    h_free(h);
+}
+
+static void item_32_critical_pods(void **state)
+{
+    static const char *const classes[] = { "system-node-critical", "system-cluster-critical" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
+        char more[80];
+        struct h *h;
+
+        snprintf(more, sizeof(more), "spec: {priorityClassName: %s}", classes[i]);
+        h = full(2, 1, more);
+        high(h, 1);
+        assert_int_equal(h_bound(h, "high"), 0);
+        assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+        h_free(h);
+    }
+}
+
+static void item_32_kube_system(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_priority(h, "high", 100, NULL);
+    h_node(h, "n1", "cpu: 1");
+    h_group(h, "low", .min = 1, .namespace = "kube-system");
+    h_pods(h, "low", "w", 1, "cpu: 1");
+    h_work(h, 120000, 10000);
+    assert_int_equal(h_bound(h, "low"), 1);
+    high(h, 1);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    h_free(h);
+}
+
+static void item_33_not_preemptable(void **state)
+{
+    (void)state;
+    for (int no = 0; no < 2; no++) {
+        struct h *h = full(2, 1, no ? "metadata: {annotations: {volcano.sh/preemptable: 'false'}}" : NULL);
+
+        high(h, 1);
+        assert_int_equal(h_bound(h, "high"), !no);
+        assert_int_equal(h->all.n[DECIDE_EVICT], !no);
+        h_free(h);
+    }
+}
+
+/* One protected member protects the gang it belongs to: it could only be broken. */
+static void item_33_one_member_protects_the_gang(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_priority(h, "high", 100, NULL);
+    h_node(h, "n1", "cpu: 2");
+    h_group(h, "low", .min = 2);
+    h_pods(h, "low", "w", 1, "cpu: 1");
+    h_pods_more(h, "low", "safe", 1, "cpu: 1", "metadata: {annotations: {volcano.sh/preemptable: 'false'}}");
+    h_work(h, 120000, 10000);
+    assert_int_equal(h_bound(h, "low"), 2);
+    high(h, 1);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    assert_int_equal(h_bound(h, "low"), 2);
+    h_free(h);
+}
+
+static void item_45_nomination(void **state)
+{
+    struct h *h = full(1, 1, NULL);
+
+    (void)state;
+    h_group(h, "high", .min = 1, .priority = "high");
+    h_pods(h, "high", "w", 1, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h_going(h, "low"), 1);
+    assert_text(h_nominated(h, "high-w-0"), "n1");
+    h_finish_deletes(h);
+    h_settle(h);
+    assert_text(h_node_of(h, "high-w-0"), "n1");
+    assert_text(h_nominated(h, "high-w-0"), "");
+    h_free(h);
+}
+
+static void item_45_D12_nomination_is_cleared_by_a_new_plan(void **state)
+{
+    struct h *h = full(1, 1, NULL);
+
+    (void)state;
+    h_group(h, "high", .min = 1, .priority = "high");
+    h_pods(h, "high", "w", 1, "cpu: 1");
+    h_settle(h);
+    assert_text(h_nominated(h, "high-w-0"), "n1");
+    h_delete(h, "Node", "n1");
+    h_finish_deletes(h);
+    h_settle(h);
+    assert_text(h_nominated(h, "high-w-0"), "");
+    h_node(h, "n2", "cpu: 1");
+    h_settle(h);
+    assert_text(h_node_of(h, "high-w-0"), "n2");
+    h_free(h);
+}
+
+/* A nomination that somebody wrote long ago does not keep the pod from a free node. */
+static void D12_stale_nomination(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 1");
+    h_node(h, "n2", "cpu: 2");
+    h_stranger(h, "default", "stranger", "n1", "cpu: 1");
+    h_group(h, "g", .min = 2);
+    h_pods_more(h, "g", "w", 2, "cpu: 1", "status: {nominatedNodeName: n1}");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "g"), 2);
+    assert_text(h_nominated(h, "g-w-0"), "");
+    h_free(h);
+}
+
+/* Without 'deserved' a queue that stays within its fair share loses nothing. */
+static void D36_no_immediate_victims(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4, memory: 4Gi");
+    h_queue(h, "qa", "weight: 1, deserved: {cpu: 2}");
+    h_queue(h, "qb", "weight: 1");
+    singles(h, "b", 2, "qb");
+    h_work(h, 120000, 10000);
+    h_group(h, "a", .min = 1, .queue = "qa");
+    h_pods(h, "a", "w", 4, "cpu: 1");
+    h_work(h, 10000, 1000);
+    assert_int_equal(bound(h, "b", 2), 2);
+    assert_int_equal(h_bound(h, "a"), 2);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    h_free(h);
+}
+
+static void D41_D43_D44_budget_is_a_veto(void **state)
+{
+    (void)state;
+    for (int allowed = 0; allowed <= 1; allowed++) {
+        struct h *h = full(2, 1, "metadata: {labels: {app: web}}");
+
+        h_budget(h, "b", "app: web", allowed);
+        high(h, 1);
+        assert_int_equal(h_bound(h, "high"), allowed);
+        assert_int_equal(h->all.n[DECIDE_EVICT], allowed);
+        h_free(h);
+    }
+}
+
+/* A budget for one disruption is used once, also within one plan. */
+static void D41_budget_is_counted(void **state)
+{
+    struct h *h = full(4, 1, "metadata: {labels: {app: web}}");
+
+    (void)state;
+    h_budget(h, "b", "app: web", 1);
+    high(h, 2);
+    assert_int_equal(h_bound(h, "high"), 0);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0); /* one would not be enough for the gang */
+    h_free(h);
+}
+
+static void D42_unlabelled_pods_are_eligible(void **state)
+{
+    struct h *h = full(2, 1, "metadata: {labels: null}");
+
+    (void)state;
+    h_budget(h, "b", "app: web", 0);
+    high(h, 1);
+    assert_int_equal(h_bound(h, "high"), 1);
+    h_free(h);
+}
+
+static void D45_cheapest_victims(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_priority(h, "high", 100, NULL);
+    h_priority(h, "middle", 50, NULL);
+    h_priority(h, "low", 10, NULL);
+    h_node(h, "n1", "cpu: 1");
+    h_node(h, "n2", "cpu: 2");
+    h_group(h, "middle", .min = 1, .priority = "middle");
+    h_pods_more(h, "middle", "w", 1, "cpu: 1", "spec: {nodeSelector: {kubernetes.io/hostname: n1}}");
+    h_group(h, "low", .min = 1, .priority = "low");
+    h_pods_more(h, "low", "w", 1, "cpu: 2", "spec: {nodeSelector: {kubernetes.io/hostname: n2}}");
+    h_work(h, 120000, 10000);
+    assert_int_equal(h_bound(h, "low") + h_bound(h, "middle"), 2);
+    high(h, 1);
+    assert_int_equal(h_bound(h, "high"), 1);
+    assert_int_equal(h_bound(h, "middle"), 1);
+    assert_int_equal(h_bound(h, "low"), 0);
+    h_free(h);
+}
+
+static void D47_minimum_run_time(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_priority(h, "high", 100, NULL);
+    h_node(h, "n1", "cpu: 1");
+    h_group(h, "low", .min = 1);
+    h_pods(h, "low", "w", 1, "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    h_settle(h);
+    h_pass(h, 10000);
+    h_group(h, "high", .min = 1, .priority = "high");
+    h_pods(h, "high", "w", 1, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    assert_true(h->wake_ms > h->now_ms && h->wake_ms <= h->now_ms + 60000);
+    h_pass(h, h->config.min_run_ms);
+    h_settle(h);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 1);
+    h_free(h);
+}
+
+/* Nothing is evicted when waiting for pods that are already going is enough. */
+static void no_eviction_while_others_go(void **state)
+{
+    struct h *h = full(2, 1, NULL);
+
+    (void)state;
+    h_mark_deleted(h, "low-w-0");
+    h_group(h, "high", .min = 1, .priority = "high");
+    h_pods(h, "high", "w", 1, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    h_finish_deletes(h);
+    h_settle(h);
+    assert_int_equal(h_bound(h, "high"), 1);
+    h_free(h);
+}
+
+/* The room that evictions make goes to the one they were made for. */
+static void freed_room_is_not_stolen(void **state)
+{
+    struct h *h = full(2, 2, NULL);
+
+    (void)state;
+    h_group(h, "high", .min = 2, .priority = "high");
+    h_pods(h, "high", "w", 2, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h_going(h, "low"), 2);
+    h_group(h, "thief", .min = 1, .priority = "low");
+    h_pods(h, "thief", "w", 1, "cpu: 1");
+    h_gone(h, h_get(h, "Pod", "low-w-0")); /* one is gone, the other takes its time */
+    h_settle(h);
+    assert_int_equal(h_bound(h, "thief"), 0);
+    assert_int_equal(h_bound(h, "high"), 0);
+    h_finish_deletes(h);
+    h_settle(h);
+    assert_int_equal(h_bound(h, "high"), 2);
+    h_free(h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(item_22_reclaim_to_deserved),
+        cmocka_unit_test(item_22_never_below_guarantee),
+        cmocka_unit_test(item_26_not_reclaimable),
+        cmocka_unit_test(item_27_no_reclaim_without_benefit),
+        cmocka_unit_test(item_28_surplus_first),
+        cmocka_unit_test(item_28_D7_whole_gang),
+        cmocka_unit_test(item_28_equal_priority),
+        cmocka_unit_test(D7_fewest_gangs),
+        cmocka_unit_test(item_29_never_preempts),
+        cmocka_unit_test(item_30_what_an_eviction_says),
+        cmocka_unit_test(item_30_reclaim_says_so),
+        cmocka_unit_test(item_31_D40_delete_fails),
+        cmocka_unit_test(item_32_critical_pods),
+        cmocka_unit_test(item_32_kube_system),
+        cmocka_unit_test(item_33_not_preemptable),
+        cmocka_unit_test(item_33_one_member_protects_the_gang),
+        cmocka_unit_test(item_45_nomination),
+        cmocka_unit_test(item_45_D12_nomination_is_cleared_by_a_new_plan),
+        cmocka_unit_test(D12_stale_nomination),
+        cmocka_unit_test(D36_no_immediate_victims),
+        cmocka_unit_test(D41_D43_D44_budget_is_a_veto),
+        cmocka_unit_test(D41_budget_is_counted),
+        cmocka_unit_test(D42_unlabelled_pods_are_eligible),
+        cmocka_unit_test(D45_cheapest_victims),
+        cmocka_unit_test(D47_minimum_run_time),
+        cmocka_unit_test(no_eviction_while_others_go),
+        cmocka_unit_test(freed_room_is_not_stolen),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/* starve.c - nobody waits for ever: D22, reservations, deadlock between gangs, backfill that delays nobody */
+#include "harness.h"
+
+#include "base/util.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+enum { RUN_MS = 30000, STEP_MS = 1000 };
+
+/* Jobs of one pod that come all the time and run RUN_MS each. When each pod ends is kept by its name. */
+struct stream {
+    struct h *h;
+    int made;
+    struct {
+        char pod[24];
+        int64_t end_ms;
+    } running[256];
+    int n;
+};
+
+static void stream_turn(struct stream *s, int fresh)
+{
+    struct h *h = s->h;
+
+    for (int i = 0; i < s->n; i++)
+        if (s->running[i].end_ms && s->running[i].end_ms <= h->now_ms) {
+            h_phase(h, s->running[i].pod, "Succeeded");
+            h_delete(h, "Pod", s->running[i].pod);
+            s->running[i] = s->running[--s->n];
+            i--;
+        }
+    for (int i = 0; i < fresh && s->n < 255; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "s%d", s->made++);
+        h_group(h, name, .min = 1);
+        h_pods(h, name, "w", 1, "cpu: 1");
+        snprintf(s->running[s->n].pod, sizeof(s->running[0].pod), "%s-w-0", name);
+        s->running[s->n++].end_ms = 0;
+    }
+    h_settle(h);
+    h_run(h);
+    for (int i = 0; i < s->n; i++)
+        if (!s->running[i].end_ms && !str_empty(h_node_of(h, s->running[i].pod)))
+            s->running[i].end_ms = h->now_ms + RUN_MS;
+    h_pass(h, STEP_MS);
+}
+
+static void D22_big_gang_under_a_stream(void **state)
+{
+    struct h *h = h_new(NULL);
+    struct stream s = { .h = h };
+    int64_t came;
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        h_node(h, (const char *[]){ "n1", "n2", "n3", "n4" }[i], "cpu: 2");
+    for (int i = 0; i < 60; i++) /* nearly full, and nobody waits */
+        stream_turn(&s, i % 4 == 0);
+    came = h->now_ms;
+    h_group(h, "big", .min = 8);
+    h_pods(h, "big", "w", 8, "cpu: 1");
+    while (h_bound(h, "big") == 0 && h->now_ms < came + 10 * 60000)
+        stream_turn(&s, (h->now_ms / STEP_MS) % 3 == 0); /* from now on more come than can run */
+    assert_int_equal(h_bound(h, "big"), 8);
+    if (h->now_ms - came > h->config.reserve_after_ms + RUN_MS + 2 * STEP_MS)
+        fail_msg("it waited %lld ms", (long long)(h->now_ms - came));
+    h_free(h);
+}
+
+/* Two gangs of three on four CPUs, whose pods come one by one: neither takes places it cannot use. */
+static void no_deadlock_between_gangs(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    h_group(h, "a", .min = 3);
+    h_group(h, "b", .min = 3);
+    for (int i = 0; i < 3; i++) {
+        h_pods(h, "a", "w", 1, "cpu: 1");
+        h_settle(h);
+        h_pods(h, "b", "w", 1, "cpu: 1");
+        h_settle(h);
+        if (i < 2)
+            assert_int_equal(h_bound(h, NULL), 0);
+    }
+    assert_int_equal(h_bound(h, NULL), 3);
+    h_phase_all(h, h_bound(h, "a") ? "a" : "b", "Succeeded");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "a") + h_bound(h, "b"), 3);
+    h_free(h);
+}
+
+/* Nodes are kept for the gang that waits longest; a best-effort pod needs none of that and runs. */
+static void backfill_beside_a_reservation(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 2");
+    h_group(h, "runs", .min = 1);
+    h_pods(h, "runs", "w", 1, "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    h_group(h, "big", .min = 2);
+    h_pods(h, "big", "w", 2, "cpu: 1");
+    h_work(h, h->config.reserve_after_ms + 5000, 1000);
+    h_group(h, "small", .min = 1);
+    h_pods(h, "small", "w", 1, "cpu: 1");
+    h_group(h, "be", .min = 1);
+    h_pods(h, "be", "w", 1, "");
+    h_work(h, 5000, 1000);
+    assert_int_equal(h_bound(h, "small"), 0); /* it would delay the gang */
+    assert_int_equal(h_bound(h, "be"), 1);    /* it does not */
+    assert_has(h_said(h, "PodGroup", "small", "Unschedulable"), "big");
+    h_phase_all(h, "runs", "Succeeded");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "big"), 2);
+    h_free(h);
+}
+
+/* A gang that can never fit gets no reservation: it would keep nodes from everybody for nothing. */
+static void no_reservation_for_the_impossible(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 2");
+    h_group(h, "never", .min = 3);
+    h_pods(h, "never", "w", 3, "cpu: 1");
+    h_work(h, h->config.reserve_after_ms + 5000, 1000);
+    h_group(h, "small", .min = 2);
+    h_pods(h, "small", "w", 2, "cpu: 1");
+    h_work(h, 2000, 1000);
+    assert_int_equal(h_bound(h, "small"), 2);
+    h_free(h);
+}
+
+/* One node, and two pods that must not be on one: nobody can say so from the amounts, but nothing may be kept for them for
+ * ever. */
+static void no_reservation_against_anti_affinity(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 2");
+    h_group(h, "busy", .min = 1);
+    h_pods(h, "busy", "w", 2, "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    h_group(h, "never", .min = 2);
+    h_pods_more(h, "never", "w", 2, "cpu: 1",
+                "metadata: {labels: {app: x}}, spec: {affinity: {podAntiAffinity: "
+                "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, "
+                "labelSelector: {matchLabels: {app: x}}}]}}}");
+    h_work(h, h->config.reserve_after_ms + 5000, 5000);
+    h_group(h, "small", .min = 2);
+    h_pods(h, "small", "w", 2, "cpu: 1");
+    h_phase_all(h, "busy", "Succeeded");
+    h_work(h, h->config.admission_ms + 60000, 5000);
+    assert_int_equal(h_bound(h, "small"), 2);
+    h_free(h);
+}
+
+/* A higher priority does not wait for the reservation of a lower one. */
+static void reservation_yields_to_priority(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_priority(h, "high", 100, NULL);
+    h_node(h, "n1", "cpu: 3");
+    h_group(h, "runs", .min = 1);
+    h_pods(h, "runs", "w", 1, "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    h_group(h, "big", .min = 3);
+    h_pods(h, "big", "w", 3, "cpu: 1");
+    h_work(h, h->config.reserve_after_ms + 5000, 1000);
+    assert_int_equal(h_bound(h, "big"), 0);
+    h_group(h, "high", .min = 2, .priority = "high");
+    h_pods(h, "high", "w", 2, "cpu: 1");
+    h_work(h, 3000, 1000);
+    assert_int_equal(h_bound(h, "high"), 2);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    h_free(h);
+}
+
+/* Two queues, a gang in each that needs more than half of the cluster and has waited so long that nodes are kept for it.
+ * When the cluster is empty one of them starts; the two never hold each other's places. */
+static void two_reservations(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_queue(h, "qa", "weight: 1");
+    h_queue(h, "qb", "weight: 1");
+    h_node(h, "n1", "cpu: 2");
+    h_node(h, "n2", "cpu: 2");
+    h_group(h, "busy", .min = 4);
+    h_pods(h, "busy", "w", 4, "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    h_group(h, "a", .min = 3, .queue = "qa");
+    h_pods(h, "a", "w", 3, "cpu: 1");
+    h_group(h, "b", .min = 3, .queue = "qb");
+    h_pods(h, "b", "w", 3, "cpu: 1");
+    h_work(h, 2 * h->config.reserve_after_ms, 5000);
+    h_phase_all(h, "busy", "Succeeded");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "a") + h_bound(h, "b"), 3);
+    h_run(h);
+    h_phase_all(h, h_bound(h, "a") ? "a" : "b", "Succeeded");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "a") + h_bound(h, "b"), 3);
+    h_free(h);
+}
+
+/* The same in one queue: an older gang, and one of higher priority that came later. */
+static void reservations_of_one_queue(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_priority(h, "high", 100, NULL);
+    h_node(h, "n1", "cpu: 2");
+    h_node(h, "n2", "cpu: 2");
+    h_group(h, "busy", .min = 4, .priority = "high");
+    h_pods(h, "busy", "w", 4, "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    h_group(h, "a", .min = 3);
+    h_pods(h, "a", "w", 3, "cpu: 1");
+    h_work(h, h->config.reserve_after_ms + 5000, 5000);
+    h_group(h, "b", .min = 3, .priority = "high");
+    h_pods(h, "b", "w", 3, "cpu: 1");
+    h_work(h, h->config.reserve_after_ms + 5000, 5000);
+    h_phase_all(h, "busy", "Succeeded");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "b"), 3);
+    h_run(h);
+    h_phase_all(h, "b", "Succeeded");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "a"), 3);
+    h_free(h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(D22_big_gang_under_a_stream),
+        cmocka_unit_test(no_deadlock_between_gangs),
+        cmocka_unit_test(backfill_beside_a_reservation),
+        cmocka_unit_test(no_reservation_for_the_impossible),
+        cmocka_unit_test(no_reservation_against_anti_affinity),
+        cmocka_unit_test(reservation_yields_to_priority),
+        cmocka_unit_test(two_reservations),
+        cmocka_unit_test(reservations_of_one_queue),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
