@@ -2,18 +2,24 @@
 #include "sched/round.h"
 
 #include "base/util.h"
+#include "sched/share.h"
 
 static bool gives_way(const struct claim *c, const struct sched_group *g)
 {
     return c->group != g && c->group->queue == g->queue && c->group->priority < g->priority;
 }
 
-/* Several claims may wait for the same room. Then those within their queue's share have it before those beyond it, and
- * the oldest before the others, or nobody ever would. 'is_later': the claim was made after that of the group. */
+/* Several claims may wait for the same room. Then those for which others were evicted have it first, those within their
+ * queue's share before those beyond it, and the oldest before the others, or nobody ever would. 'is_later': the claim
+ * was made after that of the group. */
 static bool is_junior(const struct claim *c, const struct sched_group *g, bool is_over, bool is_later)
 {
+    bool is_owed = g->claim && g->claim->kind == CLAIM_EVICTING;
+
     if (gives_way(c, g))
         return true;
+    if (is_owed != (c->kind == CLAIM_EVICTING))
+        return is_owed;
     if (c->is_over != is_over)
         return c->is_over;
     return is_later;
@@ -27,10 +33,25 @@ static void lift(struct round *r, struct claim *c, struct lifted *ret)
     *vec_push(r->a, &ret->list) = c;
 }
 
-void others_lift(struct round *r, const struct sched_group *g, bool is_over, struct lifted *ret)
+/* Is there room beside all that is kept, and is its queue free to give it? Then nobody needs to be disturbed. */
+static bool needs_no_lift(struct round *r, struct sched_group *g)
+{
+    struct amounts needs;
+
+    if (list_is_empty(&r->m->kept) && g->priority <= r->lowest_seated)
+        return true;
+    gang_needs(r->m, g, &r->trial, &needs);
+    if (!share_allows(r->m, g->queue, &needs, NULL, SHARE_LIMIT, NULL, NULL, NULL))
+        return false;
+    return round_would_fit(r, g, FIT_NOW, NULL);
+}
+
+void others_lift(struct round *r, struct sched_group *g, bool is_over, struct lifted *ret)
 {
     bool is_later = false;
 
+    if (needs_no_lift(r, g))
+        return;
     LIST_FOREACH(struct claim, c, &r->m->kept, link) {
         is_later |= c->group == g || gives_way(c, g); /* it stands where the first that gives way to it stands */
         if (c->group != g && is_junior(c, g, is_over, is_later))

@@ -190,14 +190,32 @@ static void find_never(struct round *r, struct sched_group *g)
     g->never_fits = knows && !g->is_whole && !round_would_fit(r, g, FIT_EMPTY, NULL);
 }
 
+/* By its pods or its phase, also when that was before we were here. */
+static bool has_stood(const struct sched_group *g)
+{
+    if (g->is_whole)
+        return group_ready(g) > 0;
+    return g->n[POD_RUNNING] || g->n[POD_SUCCEEDED] || g->phase == GROUP_RUNNING || g->phase == GROUP_UNKNOWN;
+}
+
+/* What is kept for it must be what it lacks: less is of no use, more is too much for the others. */
+static bool claim_is_stale(const struct sched_group *g)
+{
+    int64_t lacks = group_min(g) - group_ready(g);
+
+    if (!g->exists || g->is_deleting || (g->is_whole && g->claim->kind != CLAIM_EVICTING))
+        return true;
+    return !g->is_whole && (lacks > g->claim->n || (lacks < g->claim->n && g->claim->kind == CLAIM_RESERVED));
+}
+
 static void refresh(struct round *r, struct sched_group *g)
 {
     struct sched_model *m = r->m;
     struct amounts demand = { { 0 } }, promise;
 
     g->is_whole = group_is_whole(g);
-    if ((g->is_whole && group_ready(g) > 0) || g->phase == GROUP_RUNNING || g->phase == GROUP_UNKNOWN)
-        g->ready_ms = r->now_ms; /* by its phase: it stood before we were here */
+    if (has_stood(g))
+        g->ready_ms = r->now_ms;
     g->half_ms = !is_half(g) ? 0 : g->half_ms ? g->half_ms : r->now_ms;
     if (is_waiting(g)) {
         if (!list_is_linked(&g->in_waiting))
@@ -213,7 +231,7 @@ static void refresh(struct round *r, struct sched_group *g)
     }
     if (group_is_admitted(g) && !g->admitted_ms)
         g->admitted_ms = r->now_ms;
-    if (g->claim && (g->is_deleting || !g->exists || (g->is_whole && g->claim->kind != CLAIM_EVICTING)))
+    if (g->claim && claim_is_stale(g))
         round_drop_claim(r, g);
     promise_of(m, g, &promise);
     model_set_demand(m, g, &demand);

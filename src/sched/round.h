@@ -56,7 +56,7 @@ struct lifted {
 
 /* Let go of the places that are no obstacle to this group: of lower priorities in its queue, of those beyond their share
  * if it is not, of those that came later. others_put_back() keeps them again. */
-void others_lift(struct round *r, const struct sched_group *g, bool is_over, struct lifted *ret);
+void others_lift(struct round *r, struct sched_group *g, bool is_over, struct lifted *ret);
 void others_put_back(struct round *r, struct lifted *l);
 
 /* Those that cannot be used before 'end_ms' anyway. False: there are none. */
