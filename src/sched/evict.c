@@ -8,6 +8,7 @@
 #include "api/selector.h"
 #include "base/util.h"
 #include "sched/share.h"
+#include "sched/tree.h"
 
 struct bundle {
     struct sched_group *group;
@@ -67,20 +68,10 @@ static bool may_take(struct hunt *h, const struct sched_pod *p)
 
 /* ---- disruption budgets ---- */
 
-static struct json *labels_of(struct arena *a, const struct sched_pod *p)
-{
-    struct json *j = json_object(a);
-    struct str rest = p->labels, line, key;
-
-    while (str_split(&rest, '\n', &line))
-        if (str_split(&line, '=', &key) && !str_empty(key))
-            json_add(j, key, json_str(a, line));
-    return j;
-}
-
 static bool budget_covers(struct hunt *h, const struct sched_budget *b, const struct sched_pod *p)
 {
-    return str_eq(b->namespace, p->namespace) && b->selector && selector_matches(b->selector, labels_of(h->a, p));
+    return str_eq(b->namespace, p->namespace) && b->selector &&
+           selector_matches(b->selector, labels_json(h->a, p->labels));
 }
 
 /* Rounded as Kubernetes does: a share of what must stay, or may go, is rounded up. */
@@ -228,6 +219,8 @@ static bool is_surplus(struct hunt *h, const struct sched_group *g, const struct
 /* Does it help at all? One of the pods stands where one of ours could. */
 static bool is_useful(struct hunt *h, const struct bundle *b)
 {
+    if (h->g->why->kind != WHY_NO_ROOM && h->g->why->kind != WHY_HELD && h->g->why->kind != WHY_TOPOLOGY)
+        return true; /* its queue is full: whoever leaves it helps */
     VEC_FOREACH(p, &b->pods)
         VEC_FOREACH(r, &h->g->roles) {
             const struct sched_pod *want = LIST_FIRST(&(*r)->pods[POD_PENDING], struct sched_pod, in_role);

@@ -105,7 +105,8 @@ static struct sched_node *find_node(const struct work *w, const struct slot *s)
     return n;
 }
 
-static bool queue_allows(struct work *w, const struct slot *s)
+/* 'dims': bits of the resources that are looked at. */
+static bool queue_allows(struct work *w, const struct slot *s, uint32_t dims)
 {
     struct trial *t = w->t;
     struct amounts ask = t->sum;
@@ -115,7 +116,7 @@ static bool queue_allows(struct work *w, const struct slot *s)
     amounts_add(&ask, &s->class->ask, t->m->dims.n);
     /* Only what this pod asks for can be refused to it. */
     for (int d = 0; d < t->m->dims.n; d++)
-        if (!(s->class->ask_dims & (1U << d)))
+        if (!(s->class->ask_dims & dims & (1U << d)))
             ask.v[d] = 0;
     return share_allows(t->m, t->group->queue, &ask, w->opt->gone,
                         w->opt->limit == GANG_FAIR ? SHARE_FAIR : SHARE_LIMIT, &w->limit_queue, &w->limit_dim,
@@ -151,7 +152,7 @@ bool gang_take(struct work *w, struct slot *s, bool is_extra)
 
     if (is_hopeless(w, s->class))
         return false;
-    is_refused = !queue_allows(w, s);
+    is_refused = !queue_allows(w, s, UINT32_MAX);
     n = is_refused ? NULL : find_node(w, s);
     if (n) {
         sit(w, s, n, is_extra);
@@ -293,27 +294,40 @@ static bool is_own_bound(const struct sched_model *m, const struct sched_queue *
     return q->limit.v[dim] < m->root->limit.v[dim];
 }
 
-/* What refuses for good is the better answer than what refuses for now. False: only the cluster is too small. */
+static void say_queue(struct why *ret, enum why_kind kind, const struct work *w)
+{
+    ret->kind = kind;
+    ret->dim = w->limit_dim;
+    ret->have = w->limit_left;
+    copy_name(ret->queue, sizeof(ret->queue), w->limit_queue->name);
+}
+
+/* What refuses for good is the better answer than what refuses for now, and a queue's own bound than the size of the
+ * cluster: each resource is asked for by itself. False: only the cluster is too small. */
 static bool say_limit(const struct work *w, struct why *ret)
 {
     struct gang_options opt = *w->opt;
     struct work hard = *w;
+    bool is_hard = false;
 
     opt.limit = GANG_LIMIT;
     hard.opt = &opt;
-    if (!queue_allows(&hard, w->stuck)) {
-        bool is_own = is_own_bound(w->t->m, hard.limit_queue, hard.limit_dim);
-
-        if (!is_own && share_kept_from(w->t->group->queue, hard.limit_queue, hard.limit_dim) == 0)
-            return false;
-        ret->kind = is_own ? WHY_CAPABILITY : WHY_GUARANTEE;
-        w = &hard;
-    } else {
-        ret->kind = WHY_FAIR_SHARE;
+    for (int d = 0; d < w->t->m->dims.n; d++) {
+        if (!(w->stuck->class->ask_dims & (1U << d)) || queue_allows(&hard, w->stuck, 1U << d))
+            continue;
+        is_hard = true;
+        if (is_own_bound(w->t->m, hard.limit_queue, d)) {
+            say_queue(ret, WHY_CAPABILITY, &hard);
+            return true;
+        }
+        if (share_kept_from(w->t->group->queue, hard.limit_queue, d) > 0) {
+            say_queue(ret, WHY_GUARANTEE, &hard);
+            return true;
+        }
     }
-    ret->dim = w->limit_dim;
-    ret->have = w->limit_left;
-    copy_name(ret->queue, sizeof(ret->queue), w->limit_queue->name);
+    if (is_hard)
+        return false;
+    say_queue(ret, WHY_FAIR_SHARE, w);
     return true;
 }
 

@@ -42,7 +42,7 @@ static void carry_out(struct round *r, struct sched_group *g, struct victims *v,
     VEC_FOREACH(p, &v->list)
         evict_one(r, *p, g, reason);
     r->m->room = room; /* nothing is free yet */
-    g->why = (struct why){ .kind = WHY_EVICTING, .dim = -1, .have = (int64_t)v->list.n };
+    group_say(g, &(struct why){ .kind = WHY_EVICTING, .dim = -1, .have = (int64_t)v->list.n });
     g->tried = room;
     round_touch(r, g);
 }

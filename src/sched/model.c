@@ -203,6 +203,7 @@ struct sched_group *model_need_group(struct sched_model *m, struct str namespace
     g->namespace = str_sub(g->key, 0, namespace.n);
     g->name = str_from(g->key, namespace.n + 1);
     g->is_preemptable = true;
+    g->why = &why_none;
     g->priority = m->default_priority;
     map_put(&m->groups, g->key, g);
     model_set_queue(m, g, STR("default"));
@@ -298,7 +299,7 @@ void model_forget_group(struct sched_model *m, struct sched_group *g)
     g->admitted_ms = g->waiting_ms = g->ready_ms = 0;
     g->expired = g->evictions = 0;
     g->domain = NULL;
-    g->why = (struct why){ 0 };
+    group_say(g, &why_none);
     model_touch(m, g);
 }
 
@@ -308,6 +309,20 @@ static bool group_has_pods(const struct sched_group *g)
         if (g->n[i])
             return true;
     return false;
+}
+
+void group_say(struct sched_group *g, const struct why *why)
+{
+    struct why *old = g->why == &why_none ? NULL : (struct why *)g->why;
+
+    if (why->kind == WHY_NOT) {
+        free(old);
+        g->why = &why_none;
+        return;
+    }
+    if (!old)
+        g->why = old = xmalloc(sizeof(*old));
+    *old = *why;
 }
 
 static void group_free(struct sched_model *m, struct sched_group *g)
@@ -321,6 +336,7 @@ static void group_free(struct sched_model *m, struct sched_group *g)
     arena_done(&g->spec_arena);
     free(g->text);
     free(g->job_text);
+    group_say(g, &why_none);
     free(g);
 }
 

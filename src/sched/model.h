@@ -208,7 +208,7 @@ struct sched_group {
     uint32_t evictions;              /* of others for its sake, still in flight */
     struct claim *claim;             /* places kept for it (claim.h); NULL: none */
     struct domain *domain;           /* where it runs, for hard topology */
-    struct why why;                  /* the last answer to "why does it wait?" */
+    const struct why *why;           /* the last answer to "why does it wait?"; group_say() sets it */
 };
 
 /* ---- queues ---- a tree below root; see share.h for the amounts ---- */
@@ -248,6 +248,7 @@ struct sched_queue {
     bool has_cycle;          /* spec.parent leads back to itself or to nowhere: child of root (D27) */
 
     struct heap waiting; /* sched_group.node during a round */
+    bool is_over;        /* round.c, for a moment */
     uint64_t said;       /* said_status() of status.allocated it has */
     int64_t said_ms;
 };
@@ -409,6 +410,8 @@ uint64_t said_status(const struct json *status); /* times and ids of transitions
 
 /* max(minMember, sum of the roles' minima, what its Job says): the pods that must have places together (D5). */
 int64_t group_min(const struct sched_group *g);
+/* Why it waits. An answer is large, and most groups do not wait: it is kept only while there is one. */
+void group_say(struct sched_group *g, const struct why *why);
 /* Pods with a place: Binding, Bound, Running, Succeeded. */
 int64_t group_ready(const struct sched_group *g);
 int64_t role_ready(const struct sched_role *r);

@@ -34,14 +34,14 @@ static void lift(struct round *r, struct claim *c, struct lifted *ret)
 }
 
 /* Is there room beside all that is kept, and is its queue free to give it? Then nobody needs to be disturbed. */
-static bool needs_no_lift(struct round *r, struct sched_group *g)
+static bool needs_no_lift(struct round *r, struct sched_group *g, bool is_over)
 {
     struct amounts needs;
 
     if (list_is_empty(&r->m->kept) && g->priority <= r->lowest_seated)
         return true;
     gang_needs(r->m, g, &r->trial, &needs);
-    if (!share_allows(r->m, g->queue, &needs, NULL, SHARE_LIMIT, NULL, NULL, NULL))
+    if (!share_allows(r->m, g->queue, &needs, NULL, is_over ? SHARE_LIMIT : SHARE_FAIR, NULL, NULL, NULL))
         return false;
     return round_would_fit(r, g, FIT_NOW, NULL);
 }
@@ -50,7 +50,7 @@ void others_lift(struct round *r, struct sched_group *g, bool is_over, struct li
 {
     bool is_later = false;
 
-    if (needs_no_lift(r, g))
+    if (needs_no_lift(r, g, is_over))
         return;
     LIST_FOREACH(struct claim, c, &r->m->kept, link) {
         is_later |= c->group == g || gives_way(c, g); /* it stands where the first that gives way to it stands */

@@ -78,9 +78,9 @@ static void say_never(struct round *r, struct sched_group *g)
 
     if (!g->never_fits || round_would_fit(r, g, FIT_EMPTY, &why))
         return;
-    g->why = why;
     if (why.kind == WHY_NO_ROOM)
-        g->why.kind = WHY_NEVER_FITS;
+        why.kind = WHY_NEVER_FITS;
+    group_say(g, &why);
     VEC_FOREACH(role, &g->roles) /* seats that happen to be free now mean nothing to it */
         LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role)
             p->seat = NULL;
@@ -90,35 +90,49 @@ static void say_never(struct round *r, struct sched_group *g)
 static void find_holder(struct round *r, struct sched_group *g)
 {
     const struct sched_group *other = others_in_the_way(r, g);
+    struct why held;
 
     if (!other)
         return;
-    g->why.kind = WHY_HELD;
-    group_people_name(other, g->why.other, sizeof(g->why.other));
+    held = *g->why;
+    held.kind = WHY_HELD;
+    group_people_name(other, held.other, sizeof(held.other));
+    group_say(g, &held);
+}
+
+/* Nobody holds back for its sake any more: whoever did is asked again. */
+static void unstick(struct round *r, struct sched_group *g)
+{
+    if (g->is_stuck)
+        r->m->room++;
+    g->is_stuck = false;
 }
 
 static void refuse(struct round *r, struct sched_group *g, const struct why *why, enum gang_limit limit)
 {
-    g->why = *why;
-    g->is_stuck = false;
+    bool is_room = why->kind == WHY_NO_ROOM || why->kind == WHY_TOPOLOGY;
+
+    group_say(g, why);
     g->tried = r->m->room;
     g->is_refused = true;
     if (!g->waiting_ms) /* what never stood waits since it is there, also for a scheduler that has just begun */
         g->waiting_ms = g->ready_ms || g->created_ms <= 0 ? r->now_ms : MIN_OF(g->created_ms, r->now_ms);
-    if (why->kind == WHY_FAIR_SHARE || why->kind == WHY_CAPABILITY || why->kind == WHY_GUARANTEE) {
+    if (why->kind == WHY_FAIR_SHARE || why->kind == WHY_CAPABILITY || why->kind == WHY_GUARANTEE)
         *vec_push(r->a, &r->over.list) = g;
-    }
-    if (why->kind == WHY_NO_ROOM || why->kind == WHY_TOPOLOGY) {
+    if (is_room) {
         *vec_push(r->a, &r->stuck.list) = g;
         if (!g->is_whole) {
             say_never(r, g);
             if (!g->never_fits)
                 find_holder(r, g);
         }
-        g->is_stuck = limit == GANG_FAIR && !g->is_whole && !g->never_fits;
     }
+    if (is_room && limit == GANG_FAIR && !g->is_whole && !g->never_fits)
+        g->is_stuck = true;
+    else
+        unstick(r, g);
     if (g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim))
-        g->why = (struct why){ .kind = WHY_EVICTING, .dim = -1, .have = claim_victims(g->claim) };
+        group_say(g, &(struct why){ .kind = WHY_EVICTING, .dim = -1, .have = claim_victims(g->claim) });
     if (group_is_broken(g)) /* what is freed goes to it, not to a newcomer (D1) */
         round_reserve_for(r, g);
     round_touch(r, g);
@@ -157,8 +171,8 @@ static void bind_all(struct round *r, struct trial *t)
     t->seats.n = 0;
     claim_drop(r->m, g);
     g->is_whole = group_is_whole(g);
-    g->why = (struct why){ .dim = -1 };
-    g->is_stuck = false;
+    group_say(g, &why_none);
+    unstick(r, g);
     g->waiting_ms = 0;
     if (g->is_whole)
         g->ready_ms = r->now_ms;
@@ -205,7 +219,7 @@ static void place(struct round *r, struct sched_group *g, enum gang_limit limit)
         return;
     }
     /* It runs; some of it does not fit. Their queue's share or the nodes: */
-    g->why = why;
+    group_say(g, &why);
     g->is_refused = true;
     g->tried = r->m->room;
     round_touch(r, g);
@@ -227,7 +241,7 @@ static void become_inqueue(struct round *r, struct sched_group *g)
     g->waiting_ms = 0;
     g->is_blocked = false;
     if (group_live(g) == 0)
-        g->why = (struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 };
+        group_say(g, &(struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 });
     for (int d = 0; g->has_min_resources && d < r->m->dims.n; d++)
         rest.v[d] = MAX_OF(g->min_resources.v[d] - g->allocated.v[d], 0);
     model_set_admitted(r->m, g, &rest);
@@ -241,9 +255,11 @@ static int overcommitted(const struct round *r, const struct amounts *needs)
     const struct sched_model *m = r->m;
     struct amounts left = { { 0 } };
 
-    for (int d = 0; d < m->dims.n; d++)
-        left.v[d] = (int64_t)((double)m->schedulable.v[d] * m->config.overcommit) - m->used.v[d] -
-                    m->root->admitted.v[d];
+    for (int d = 0; d < m->dims.n; d++) {
+        double most = MIN_OF((double)m->schedulable.v[d] * m->config.overcommit, (double)AMOUNT_UNLIMITED);
+
+        left.v[d] = (int64_t)most - m->used.v[d] - m->root->admitted.v[d];
+    }
     return amounts_lacking(&left, needs, m->dims.n);
 }
 
@@ -382,7 +398,7 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
  * reservation can foresee. Others may have the room. */
 static void check_use(struct round *r, struct sched_group *g)
 {
-    if (!g->is_refused || g->why.kind != WHY_NO_ROOM || g->claim->kind != CLAIM_RESERVED ||
+    if (!g->is_refused || g->why->kind != WHY_NO_ROOM || g->claim->kind != CLAIM_RESERVED ||
         !claim_is_free(r->m, g->claim))
         return;
     round_drop_claim(r, g);

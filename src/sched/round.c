@@ -203,7 +203,7 @@ static bool claim_is_stale(const struct sched_group *g)
 {
     int64_t lacks = group_min(g) - group_ready(g);
 
-    if (!g->exists || g->is_deleting || (g->is_whole && g->claim->kind != CLAIM_EVICTING))
+    if (!g->exists || g->is_deleting || g->never_fits || (g->is_whole && g->claim->kind != CLAIM_EVICTING))
         return true;
     return !g->is_whole && (lacks > g->claim->n || (lacks < g->claim->n && g->claim->kind == CLAIM_RESERVED));
 }
@@ -221,13 +221,20 @@ static void refresh(struct round *r, struct sched_group *g)
         if (!list_is_linked(&g->in_waiting))
             list_push(&m->waiting, &g->in_waiting);
         find_never(r, g);
+        if (g->is_stuck && (g->never_fits || group_live(g) < group_min(g))) {
+            g->is_stuck = false; /* nobody holds back for its sake any more */
+            m->room++;
+        }
         if (!g->never_fits && g->queue->exists && g->queue->is_open)
             demand_of(m, g, &demand);
     } else {
         list_remove(&g->in_waiting);
+        if (g->is_stuck) /* nobody holds back for its sake any more */
+            m->room++;
         g->is_stuck = false;
+        round_drop_claim(r, g);
         g->waiting_ms = 0;
-        g->why = (struct why){ .dim = -1 };
+        group_say(g, &why_none);
     }
     if (group_is_admitted(g) && !g->admitted_ms)
         g->admitted_ms = r->now_ms;
@@ -326,7 +333,7 @@ static void push_waiting(struct round *r)
 
 static bool holds_up_others(const struct sched_group *g)
 {
-    switch (g->why.kind) {
+    switch (g->why->kind) {
     case WHY_CAPABILITY:
     case WHY_GUARANTEE:
     case WHY_FAIR_SHARE:
@@ -348,12 +355,14 @@ static void hold_back(struct round *r, struct sched_queue *q, const struct sched
 
     while ((node = heap_pop(&q->waiting))) {
         struct sched_group *g = HEAP_ITEM(node, struct sched_group, node);
+        struct why why;
 
         if (g->is_whole)
             continue;
-        g->why = (struct why){ .kind = WHY_ORDER, .dim = -1 };
-        group_people_name(first, g->why.other, sizeof(g->why.other));
-        (void)snprintf(g->why.queue, sizeof(g->why.queue), "%.*s", STR_ARG(q->name));
+        why = (struct why){ .kind = WHY_ORDER, .dim = -1 };
+        group_people_name(first, why.other, sizeof(why.other));
+        (void)snprintf(why.queue, sizeof(why.queue), "%.*s", STR_ARG(q->name));
+        group_say(g, &why);
         g->tried = r->m->room;
         round_touch(r, g);
     }
@@ -384,7 +393,7 @@ static void find_wanted(const struct round *r, struct wanted *ret)
 {
     *ret = (struct wanted){ 0 };
     LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting) {
-        int at = g->why.dim < 0 ? AMOUNT_DIMS : g->why.dim;
+        int at = g->why->dim < 0 ? AMOUNT_DIMS : g->why->dim;
 
         if (!g->is_stuck || g->claim || g->futile == r->m->shape) /* with places kept it needs no such help */
             continue;
@@ -408,11 +417,31 @@ static bool is_wanted(const struct round *r, const struct wanted *w, const struc
     return others_want(w, AMOUNT_DIMS, g->queue);
 }
 
+static bool is_refused_by_queue(const struct sched_group *g)
+{
+    return g->why->kind == WHY_FAIR_SHARE || g->why->kind == WHY_GUARANTEE || g->why->kind == WHY_CAPABILITY;
+}
+
+/* Those of the same queues that were refused before and not asked again in this round: nobody overtakes them. */
+static void add_others_beyond(struct round *r, struct group_list *over)
+{
+    if (over->list.n == 0)
+        return;
+    VEC_FOREACH(g, &over->list)
+        (*g)->queue->is_over = true;
+    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting)
+        if (g->queue->is_over && !g->is_refused && !g->is_whole && is_refused_by_queue(g))
+            *vec_push(r->a, &over->list) = g;
+    VEC_FOREACH(g, &over->list)
+        (*g)->queue->is_over = false;
+}
+
 static void serve_over(struct round *r)
 {
     struct group_list over = r->over;
     struct wanted wanted;
 
+    add_others_beyond(r, &over);
     find_wanted(r, &wanted);
     r->over = (struct group_list){ 0 };
     VEC_FOREACH(g, &over.list) {

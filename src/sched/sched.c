@@ -194,7 +194,7 @@ static void view_group(struct sched *s, struct sched_group *g, struct arena *a, 
         .created_ms = g->created_ms,
         .is_whole = group_is_whole(g),
         .has_claim = g->claim != NULL,
-        .why = &g->why,
+        .why = g->why,
         .allocated = g->allocated,
     };
     gang_needs(&s->m, g, a, &ret->needs);

@@ -7,6 +7,7 @@
 #include "api/selector.h"
 #include "base/util.h"
 #include "sched/gang_internal.h"
+#include "sched/tree.h"
 
 struct policy {
     const struct json *raw;
@@ -38,17 +39,6 @@ static void read_policies(struct arena *a, const struct json *raw, struct subgro
         if (selector_from_json(a, json_get(j, "labelSelector"), &p->selector, NULL) < 0)
             p->selector = NULL; /* matches nothing */
     }
-}
-
-static struct json *labels_of(struct arena *a, struct str text)
-{
-    struct json *j = json_object(a);
-    struct str line, key;
-
-    while (str_split(&text, '\n', &line))
-        if (str_split(&line, '=', &key) && !str_empty(key))
-            json_add(j, key, json_str(a, line));
-    return j;
 }
 
 /* "policy/value/value"; empty: none. A pod to come has no labels of its own yet: its index tells the part. */
@@ -91,7 +81,7 @@ static struct subgroup *need(struct arena *a, struct subgroups *all, struct map 
 static struct subgroup *subgroup_of(struct arena *a, struct subgroups *all, struct map *index, struct str labels_text,
                                     bool is_to_come, uint32_t pod_index)
 {
-    struct json *labels = labels_of(a, labels_text);
+    struct json *labels = labels_json(a, labels_text);
 
     for (size_t i = 0; i < all->policies.n; i++) {
         struct str key = key_of(a, &all->policies.v[i], i, labels, is_to_come, pod_index);

@@ -28,7 +28,7 @@ static uint32_t going_with_node(const struct sched_group *g)
 /* Its pods are there, and cannot be placed. Pods that are missing are for its controller to make. */
 static bool is_unschedulable(const struct sched_group *g)
 {
-    switch (g->why.kind) {
+    switch (g->why->kind) {
     case WHY_NOT:
     case WHY_NO_PODS_YET:
     case WHY_NOT_ENOUGH_PODS:
@@ -93,13 +93,13 @@ static void print_message(struct buf *out, const struct round *r, const struct s
         print_states(out, g);
         buf_str(out, STR("; "));
     }
-    if (g->why.kind == WHY_NO_ROOM && total) {
+    if (g->why->kind == WHY_NO_ROOM && total) {
         buf_fmt(out, "Pending: %u Schedulable, %u Unschedulable. Origin reason is %s: ", seats, pending - seats,
-                g->why.pod[0] ? g->why.pod : "unknown");
-        why_print_causes(out, &g->why);
+                g->why->pod[0] ? g->why->pod : "unknown");
+        why_print_causes(out, g->why);
         return;
     }
-    why_print(out, &r->m->dims, &g->why);
+    why_print(out, &r->m->dims, g->why);
 }
 
 /* ---- PodGroups ---- */
@@ -117,7 +117,7 @@ static struct json *condition(struct round *r, const char *type, bool is_true, s
 
 static bool is_waiting(const struct sched_group *g)
 {
-    return !g->is_whole && g->why.kind != WHY_NOT && g->why.kind != WHY_NO_PODS_YET;
+    return !g->is_whole && g->why->kind != WHY_NOT && g->why->kind != WHY_NO_PODS_YET;
 }
 
 static struct json *conditions_of(struct round *r, const struct sched_group *g, struct str message)
@@ -125,7 +125,7 @@ static struct json *conditions_of(struct round *r, const struct sched_group *g, 
     struct json *list = json_array(r->a);
 
     if (is_waiting(g)) {
-        struct str reason = str_of(why_names[g->why.kind]);
+        struct str reason = str_of(why_names[g->why->kind]);
 
         json_push(list, condition(r, "Unschedulable", true, reason, message));
         json_push(list, condition(r, "Scheduled", false, reason, message)); /* D82: one that says it plainly */
@@ -222,13 +222,13 @@ static void pod_words(struct round *r, const struct sched_group *g, const struct
         *ret_reason = STR("Schedulable");
         *ret_message = arena_fmt(r->a, "Pod %.*s/%.*s can possibly be assigned to %.*s, once minAvailable is satisfied",
                                  STR_ARG(p->namespace), STR_ARG(p->name), STR_ARG(p->seat->name));
-    } else if (g->why.n_causes) {
-        why_print_causes(&causes, &g->why);
+    } else if (g->why->n_causes) {
+        why_print_causes(&causes, g->why);
         *ret_message = arena_str(r->a, buf_view(&causes));
     } else if (!str_empty(group_message)) {
         *ret_message = group_message;
     } else { /* a pod beyond the minimum */
-        why_print(&causes, &r->m->dims, &g->why);
+        why_print(&causes, &r->m->dims, g->why);
         *ret_message = arena_str(r->a, buf_view(&causes));
     }
 }

@@ -114,3 +114,14 @@ void text_pack(char **mem, struct str *const list[], size_t n)
     free(*mem); /* after the copy: the list may point into it */
     *mem = text;
 }
+
+struct json *labels_json(struct arena *a, struct str text)
+{
+    struct json *j = json_object(a);
+    struct str line, key;
+
+    while (str_split(&text, '\n', &line))
+        if (str_split(&line, '=', &key) && !str_empty(key))
+            json_add(j, key, json_str(a, line));
+    return j;
+}

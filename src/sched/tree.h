@@ -18,4 +18,7 @@ uint64_t hash_text(uint64_t h, struct str text);
 /* Several texts in one piece of memory: text_pack(&mem, list, n) copies them and lets the list point at the copies. */
 void text_pack(char **mem, struct str *const list[], size_t n);
 
+/* Labels from their text in a pod or role ("key=value" lines, model.h), as an object. */
+struct json *labels_json(struct arena *a, struct str text);
+
 #endif

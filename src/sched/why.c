@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+const struct why why_none = { .kind = WHY_NOT, .dim = -1 };
+
 const char *const why_names[WHY_MAX] = {
     [WHY_NOT] = "",
     [WHY_NO_QUEUE] = "QueueNotFound",

@@ -52,6 +52,8 @@ struct why {
     char pod[2 * WHY_TEXT]; /* … that pod, or the role of a pod to come */
 };
 
+extern const struct why why_none; /* WHY_NOT */
+
 /* "0/5 nodes are unavailable: 2 node(s) were unschedulable, 3 Insufficient cpu.": sorted as kube-scheduler does. */
 void why_print_causes(struct buf *out, const struct why *w);
 

@@ -345,6 +345,22 @@ static void item_33_one_member_protects_the_gang(void **state)
     h_free(h);
 }
 
+/* The same on the PodGroup, for all of its pods. */
+static void item_33_not_preemptable_group(void **state)
+{
+    (void)state;
+    for (int no = 0; no < 2; no++) {
+        struct h *h = full(2, 1, NULL);
+
+        h_change(h, h_get(h, "PodGroup", "low"),
+                 no ? "metadata: {annotations: {volcano.sh/preemptable: 'false'}}" : "metadata: {annotations: {a: b}}");
+        high(h, 1);
+        assert_int_equal(h_bound(h, "high"), !no);
+        assert_int_equal(h->all.n[DECIDE_EVICT], !no);
+        h_free(h);
+    }
+}
+
 static void item_45_nomination(void **state)
 {
     struct h *h = full(1, 1, NULL);
@@ -503,6 +519,19 @@ static void D47_minimum_run_time(void **state)
     h_free(h);
 }
 
+/* A pod may ask for a longer time. */
+static void D47_cooldown(void **state)
+{
+    struct h *h = full(1, 1, "metadata: {annotations: {volcano.sh/cooldown-time: 10m}}");
+
+    (void)state;
+    high(h, 1);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    h_work(h, 10 * 60000, 10000);
+    assert_int_equal(h_bound(h, "high"), 1);
+    h_free(h);
+}
+
 /* Nothing is evicted when waiting for pods that are already going is enough. */
 static void no_eviction_while_others_go(void **state)
 {
@@ -561,6 +590,7 @@ int main(void)
         cmocka_unit_test(item_32_kube_system),
         cmocka_unit_test(item_33_not_preemptable),
         cmocka_unit_test(item_33_one_member_protects_the_gang),
+        cmocka_unit_test(item_33_not_preemptable_group),
         cmocka_unit_test(item_45_nomination),
         cmocka_unit_test(item_45_D12_nomination_is_cleared_by_a_new_plan),
         cmocka_unit_test(D12_stale_nomination),
@@ -570,6 +600,7 @@ int main(void)
         cmocka_unit_test(D42_unlabelled_pods_are_eligible),
         cmocka_unit_test(D45_cheapest_victims),
         cmocka_unit_test(D47_minimum_run_time),
+        cmocka_unit_test(D47_cooldown),
         cmocka_unit_test(no_eviction_while_others_go),
         cmocka_unit_test(freed_room_is_not_stolen),
     };

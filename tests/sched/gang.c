@@ -2,14 +2,17 @@
  *
  * Where each number of scheduling.md section 9 is tested ("gang" is tests/sched/gang.c, and so on):
  *
- *    1-10  gang        25  queue         36  admit        46-48  nodes
- *   11-13  order    26-33  evict         37  admit           49  status
- *      14  queue       34  gang       38-39  lifecycle    50-51  src/sched/test/config.c
- *   15-16  src/api     35  gang       40-41  gang         52-53  topology
- *   17-21  queue                      42-43  restart         54  admit
- *      22  evict                         44  cluster         55  gang
- *   23-24  queue                         45  evict           56  status
- *                                                            57  order, property
+ *    1-10  gang     22  evict    26-33  evict    40-41  gang       49  status
+ *   11-13  order    23  queue    34-35  gang     42-43  restart    52-53  topology
+ *      14  queue    24  queue    36-37  admit       45  evict      54  admit
+ *   17-21  queue    25  queue                    46-48  nodes      55  gang
+ *                                                                  56  status
+ *                                                                  57  order, property
+ *   15, 16  src/api/test/admit_podgroup.c: test_13_25_redirect; test_rules, "closed queue"
+ *       38  tests/lifecycle/creation.c: test_031_no_pods_before_admission, test_030_admitted_job_gets_its_pods
+ *       39  tests/lifecycle: test_111_no_pods_of_the_dead (races.c), test_059_restart_pod (policies.c)
+ *       44  src/cluster/test/schedule.c: item_44_D63_many_objects
+ *   50, 51  src/sched/test/config.c: test_bad, "unknown action"; test_good, "unknown names are warnings"; test_50_51_reload
  *
  * Defects: D1-D6 gang; D7, D36, D40-D47 evict; D11, D20, D21, D23, D30, D32, D35 admit; D22 starve; D24-D29, D31 queue;
  * D61, D62, D69, D80-D83 status. The expected behaviour is the better rule of scheduling.md section 7.

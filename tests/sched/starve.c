@@ -124,6 +124,38 @@ static void backfill_beside_a_reservation(void **state)
     h_free(h);
 }
 
+/* A job that says how long it runs may use what is kept for another, if it is over before that one could start. */
+static void D22_short_job_beside_a_reservation(void **state)
+{
+    static const struct {
+        const char *runtime;
+        int want;
+    } cases[] = { { "2m", 1 }, { "20m", 0 }, { NULL, 0 } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct h *h = h_new(NULL);
+        char more[80];
+
+        snprintf(more, sizeof(more), "metadata: {annotations: {pumice.dev/runtime: %s}}",
+                 cases[i].runtime ? cases[i].runtime : "''");
+        h_node(h, "n1", "cpu: 2");
+        h_group(h, "runs", .min = 1, .more = "metadata: {annotations: {pumice.dev/runtime: 10m}}");
+        h_pods(h, "runs", "w", 1, "cpu: 1");
+        h_settle(h);
+        h_run(h);
+        h_group(h, "big", .min = 2);
+        h_pods(h, "big", "w", 2, "cpu: 1");
+        h_work(h, h->config.reserve_after_ms + 5000, 1000);
+        h_group(h, "short", .min = 1, .more = more);
+        h_pods(h, "short", "w", 1, "cpu: 1");
+        h_work(h, 5000, 1000);
+        if (h_bound(h, "short") != cases[i].want)
+            fail_msg("runtime %s: %d bound", cases[i].runtime ? cases[i].runtime : "unknown", h_bound(h, "short"));
+        h_free(h);
+    }
+}
+
 /* A gang that can never fit gets no reservation: it would keep nodes from everybody for nothing. */
 static void no_reservation_for_the_impossible(void **state)
 {
@@ -253,13 +285,10 @@ static void reservations_of_one_queue(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(D22_big_gang_under_a_stream),
-        cmocka_unit_test(no_deadlock_between_gangs),
-        cmocka_unit_test(backfill_beside_a_reservation),
-        cmocka_unit_test(no_reservation_for_the_impossible),
-        cmocka_unit_test(no_reservation_against_anti_affinity),
-        cmocka_unit_test(reservation_yields_to_priority),
-        cmocka_unit_test(two_reservations),
+        cmocka_unit_test(D22_big_gang_under_a_stream),       cmocka_unit_test(no_deadlock_between_gangs),
+        cmocka_unit_test(backfill_beside_a_reservation),     cmocka_unit_test(D22_short_job_beside_a_reservation),
+        cmocka_unit_test(no_reservation_for_the_impossible), cmocka_unit_test(no_reservation_against_anti_affinity),
+        cmocka_unit_test(reservation_yields_to_priority),    cmocka_unit_test(two_reservations),
         cmocka_unit_test(reservations_of_one_queue),
     };
 

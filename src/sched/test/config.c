@@ -7,7 +7,7 @@
 
 #include "base/rand.h"
 #include "base/util.h"
-#include "sched/config.h"
+#include "sched/sched.h"
 #include "yaml/yaml.h"
 
 /* All that a configuration says, on one line. */
@@ -305,13 +305,78 @@ static void test_any_tree(void **state)
     assert_true(n_taken > 100 && n_refused > 100);
 }
 
+/* ---- while it runs (checklist 50, 51) ---- */
+
+/* A node that a job of priority 0 fills; one of priority 100 waits. */
+static const char *const full_cluster[] = {
+    "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 1, pods: 10}}}",
+    "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: default}, status: {state: Open}}",
+    "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 100}",
+    "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: low, namespace: default, uid: gl}, "
+    "spec: {minMember: 1, queue: default}, status: {phase: Running}}",
+    "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: high, namespace: default, uid: gh}, "
+    "spec: {minMember: 1, queue: default, priorityClassName: high}, status: {phase: Inqueue}}",
+    "{apiVersion: v1, kind: Pod, metadata: {name: low-0, namespace: default, uid: pl, annotations: "
+    "{scheduling.k8s.io/group-name: low}}, spec: {schedulerName: volcano, nodeName: n1, containers: [{name: c, "
+    "resources: {requests: {cpu: 1}}}]}, status: {phase: Running, startTime: '2023-11-14T00:00:00Z'}}",
+    "{apiVersion: v1, kind: Pod, metadata: {name: high-0, namespace: default, uid: ph, annotations: "
+    "{scheduling.k8s.io/group-name: high}}, spec: {schedulerName: volcano, containers: [{name: c, resources: "
+    "{requests: {cpu: 1}}}]}, status: {phase: Pending}}",
+};
+
+static uint32_t evictions(struct sched *s, int64_t now_ms)
+{
+    struct sched_round round = { 0 };
+    uint32_t n;
+
+    sched_round(s, now_ms, &round);
+    n = round.n_evicted;
+    arena_done(&round.arena);
+    return n;
+}
+
+/* As whoever watches the file does it: what cannot be read changes nothing, what can holds from the next round on. */
+static void reload(struct sched *s, struct sched_config *c, const char *text)
+{
+    autoarena a = { 0 };
+    struct problems ps;
+
+    if (read_text(&a, text, c, &ps) == 0)
+        sched_configure(s, c);
+}
+
+static void test_50_51_reload(void **state)
+{
+    int64_t now_ms = 1700000000000;
+    autoarena a = { 0 };
+    struct sched_config c;
+    struct sched *s;
+
+    (void)state;
+    sched_config_default(&c);
+    c.preempts = false;
+    s = sched_new(&c, 1);
+    for (size_t i = 0; i < ARRAY_LEN(full_cluster); i++) {
+        struct yaml_docs docs = { 0 };
+
+        assert_int_equal(yaml_parse(&a, str_of(full_cluster[i]), NULL, &docs, NULL), 0);
+        sched_put(s, docs.v[0]);
+    }
+    assert_int_equal(evictions(s, now_ms), 0);
+    reload(s, &c, "actions: enqueue, allocate, preemt\n"); /* refused: the old settings stay */
+    assert_int_equal(evictions(s, now_ms + 1000), 0);
+    reload(s, &c, "actions: enqueue, allocate, preempt\ntiers: [{plugins: [{name: nobody}]}]\n"); /* a warning */
+    assert_false(sched_is_idle(s));
+    assert_int_equal(evictions(s, now_ms + 2000), 1);
+    sched_check(s);
+    sched_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_old_problems),
-        cmocka_unit_test(test_any_tree),
+        cmocka_unit_test(test_good),     cmocka_unit_test(test_bad),          cmocka_unit_test(test_old_problems),
+        cmocka_unit_test(test_any_tree), cmocka_unit_test(test_50_51_reload),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
