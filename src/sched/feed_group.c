@@ -64,6 +64,12 @@ static void read_text(struct sched_group *g, const struct json *meta, const stru
     text_pack(&g->text, (struct str *const[]){ &g->uid, &g->told_queue, &g->told_owner, &g->priority_class }, 4);
 }
 
+/* Few groups have such texts; the others need no memory for them. */
+static struct str keep_text(struct sched_group *g, struct str text)
+{
+    return str_empty(text) ? STR_NULL : arena_str(&g->spec_arena, text);
+}
+
 static void read_group(struct sched_model *m, struct sched_group *g, const struct json *root)
 {
     const struct json *meta = json_get(root, "metadata"), *spec = json_get(root, "spec");
@@ -74,6 +80,9 @@ static void read_group(struct sched_model *m, struct sched_group *g, const struc
     arena_reset(&g->spec_arena);
     g->topology = tree_keep(&g->spec_arena, json_get(spec, "networkTopology"), JSON_OBJECT);
     g->subgroups = tree_keep(&g->spec_arena, json_get(spec, "subGroupPolicy"), JSON_ARRAY);
+    g->near = keep_text(g, json_member_text(notes, "volcano.sh/task-topology-affinity"));
+    g->apart = keep_text(g, json_member_text(notes, "volcano.sh/task-topology-anti-affinity"));
+    g->task_order = keep_text(g, json_member_text(notes, "volcano.sh/task-topology-task-order"));
     g->min_member = number_of(json_get(spec, "minMember"), 0, INT32_MAX, 0);
     read_minima(g, json_get(spec, "minTaskMember"));
     g->has_min_resources = json_is(min, JSON_OBJECT);

@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "sched/gang_internal.h"
+#include "sched/near.h"
 #include "sched/share.h"
 
 /* ---- who wants a seat ---- */
@@ -19,6 +20,8 @@ static int slot_cmp(const void *x, const void *y)
 
     if (a->priority != b->priority)
         return a->priority > b->priority ? -1 : 1;
+    if (a->order != b->order)
+        return a->order < b->order ? -1 : 1;
     if (a->index != b->index)
         return a->index < b->index ? -1 : 1;
     if (a->role != b->role && (c = str_cmp(a->role->name, b->role->name)) != 0)
@@ -34,8 +37,7 @@ static void collect_pods(struct arena *a, struct sched_role *r, struct slots *re
 {
     LIST_FOREACH(struct sched_pod, p, &r->pods[POD_PENDING], in_role)
         if (!p->is_gated)
-            *vec_push(a,
-                      &ret->list) = (struct slot){ p, r, p->class, p->priority, p->index, p->created_ms, false, NULL };
+            *vec_push(a, &ret->list) = (struct slot){ p, r, p->class, p->priority, p->index, p->created_ms };
 }
 
 static int64_t role_to_come(const struct sched_role *r)
@@ -55,8 +57,7 @@ static void collect_to_come(struct arena *a, struct sched_role *r, struct slots 
     n = MIN_OF(n, MIN_OF(group_min(r->group), TO_COME_MAX)); /* a trial needs no more; nobody has a million nodes */
 
     for (int64_t i = 0; i < n; i++)
-        *vec_push(a, &ret->list) = (struct slot){ NULL,      r,     r->class, r->priority, first + (uint32_t)i,
-                                                  INT64_MAX, false, NULL };
+        *vec_push(a, &ret->list) = (struct slot){ NULL, r, r->class, r->priority, first + (uint32_t)i, INT64_MAX };
 }
 
 static bool is_sorted(const struct slots *s)
@@ -67,13 +68,16 @@ static bool is_sorted(const struct slots *s)
     return true;
 }
 
-static void collect(struct arena *a, struct sched_group *g, bool is_virtual, struct slots *ret)
+static void collect(struct arena *a, struct sched_group *g, bool is_virtual, const struct near *near, struct slots *ret)
 {
     VEC_FOREACH(r, &g->roles) {
         collect_pods(a, *r, ret);
         if (is_virtual)
             collect_to_come(a, *r, ret);
     }
+    if (near)
+        VEC_FOREACH(s, &ret->list)
+            s->order = near_order(near, s->role);
     if (ret->list.n && !is_sorted(ret)) /* pods mostly come in order */
         qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), slot_cmp);
 }
@@ -101,7 +105,7 @@ static struct sched_node *find_node(const struct work *w, const struct slot *s)
     struct sched_node *n = NULL;
 
     for (enum fit_room room = FIT_NOW; !n && room <= w->opt->room; room++)
-        n = fit_best(t->m, s->class, t->group, room, w->range);
+        n = w->near ? near_best(w->near, w, s, room) : fit_best(t->m, s->class, t->group, room, w->range);
     return n;
 }
 
@@ -415,7 +419,8 @@ bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_op
     bool is_placed;
 
     *ret = (struct trial){ .m = m, .group = g, .arena = a };
-    collect(a, g, opt->is_virtual, &slots);
+    w.near = near_read(a, g);
+    collect(a, g, opt->is_virtual, w.near, &slots);
     if (ret_why)
         *ret_why = (struct why){ .kind = WHY_NO_ROOM, .dim = -1, .have = group_ready(g), .need = group_min(g) };
     if (json_is(g->topology, JSON_OBJECT)) {
@@ -463,7 +468,7 @@ void gang_needs(struct sched_model *m, const struct sched_group *g, struct arena
     int64_t lacks = group_min(g) - group_ready(g);
 
     *ret = (struct amounts){ { 0 } };
-    collect(a, (struct sched_group *)g, true, &slots);
+    collect(a, (struct sched_group *)g, true, NULL, &slots);
     VEC_FOREACH(r, &g->roles) {
         int64_t of_role = (*r)->min - role_ready(*r);
 

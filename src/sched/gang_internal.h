@@ -4,6 +4,7 @@
 
 #include "sched/gang.h"
 
+struct near;
 struct subgroup;
 struct sched_queue;
 
@@ -16,6 +17,7 @@ struct slot { /* a pod, or one to come, that wants a seat */
     int64_t created_ms;
     bool is_seated;
     struct subgroup *sub; /* subgroup.c; NULL: none */
+    int order;            /* of its task (near.h); 0 without */
 };
 
 struct slots {
@@ -27,6 +29,7 @@ struct work { /* one attempt in one range of nodes */
     const struct gang_options *opt;
     struct slots *slots;
     struct fit_range range;
+    struct near *near;                      /* NULL: no wishes about its tasks */
     struct subgroups *subs;                 /* NULL: it has none */
     int64_t lacks;                          /* seats still missing for the minimum */
     VEC(const struct pod_class *) hopeless; /* found no node */

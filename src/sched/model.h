@@ -147,6 +147,7 @@ struct sched_group {
     struct amounts min_resources;
     struct json *topology;  /* spec.networkTopology or NULL */
     struct json *subgroups; /* spec.subGroupPolicy or NULL */
+    struct str near, apart, task_order; /* annotations volcano.sh/task-topology-…; in spec_arena (near.h) */
     struct str owner_job;   /* name of the owning Volcano Job; empty: none */
     int64_t created_ms;
     int64_t sla_ms;      /* sla-waiting-time; 0: none */

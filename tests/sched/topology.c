@@ -176,6 +176,63 @@ static void item_53_sub_groups_all_or_none(void **state)
     h_free(h);
 }
 
+/* Wishes about the tasks of one job (scheduling.md 5.10): ps and worker share nodes, workers keep apart from each other. */
+static int nodes_of(struct h *h, const char *prefix, int n, struct str *ret)
+{
+    int different = 0;
+
+    for (int i = 0; i < n; i++) {
+        char pod[32];
+        bool is_new = true;
+
+        snprintf(pod, sizeof(pod), "%s-%d", prefix, i);
+        ret[i] = h_node_of(h, pod);
+        for (int k = 0; k < i; k++)
+            is_new &= !str_eq(ret[i], ret[k]);
+        different += is_new;
+    }
+    return different;
+}
+
+static void task_topology(void **state)
+{
+    static const struct {
+        const char *notes;
+        bool workers_apart, ps_with_worker;
+    } cases[] = {
+        { "volcano.sh/task-topology-affinity: \"ps,worker\", volcano.sh/task-topology-anti-affinity: worker", true,
+          true },
+        { "volcano.sh/task-topology-affinity: worker", false, false },
+        { "volcano.sh/task-topology-anti-affinity: \"worker;ps,worker\"", true, false },
+        { "volcano.sh/task-topology-affinity: \"worker,nobody\"", false, false }, /* says nothing: packed as ever */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct h *h = h_new(NULL);
+        struct str workers[2], ps[1];
+        char notes[256];
+
+        for (int k = 0; k < 4; k++)
+            h_node(h, (const char *[]){ "n1", "n2", "n3", "n4" }[k], "cpu: 8");
+        h_group(h, "g", .min = 3);
+        snprintf(notes, sizeof(notes), "metadata: {annotations: {%s}}", cases[i].notes);
+        h_change(h, h_get(h, "PodGroup", "g"), notes);
+        h_pods(h, "g", "ps", 1, "cpu: 1");
+        h_pods(h, "g", "worker", 2, "cpu: 1");
+        h_settle(h);
+        assert_int_equal(h_bound(h, "g"), 3);
+        if ((nodes_of(h, "g-worker", 2, workers) == 2) != cases[i].workers_apart)
+            fail_msg("%s: workers", cases[i].notes);
+        (void)nodes_of(h, "g-ps", 1, ps);
+        if (cases[i].ps_with_worker && !str_eq(ps[0], workers[0]) && !str_eq(ps[0], workers[1]))
+            fail_msg("%s: ps is alone", cases[i].notes);
+        if (i == 2 && (str_eq(ps[0], workers[0]) || str_eq(ps[0], workers[1])))
+            fail_msg("%s: ps is with a worker", cases[i].notes);
+        h_free(h);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +243,7 @@ int main(void)
         cmocka_unit_test(D8_topology_preempts),
         cmocka_unit_test(item_53_sub_groups),
         cmocka_unit_test(item_53_sub_groups_all_or_none),
+        cmocka_unit_test(task_topology),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,24 @@
+/* near.h - tasks of one job that belong together, or apart (scheduling.md 5.10)
+ *
+ * Annotations of the PodGroup name roles: volcano.sh/task-topology-affinity "ps,worker;chief" (a group of roles that should
+ * share nodes; one role alone: its own pods), volcano.sh/task-topology-anti-affinity the same for roles that should not, and
+ * volcano.sh/task-topology-task-order "ps,worker" who is placed first. An annotation that names an unknown role, or one
+ * twice, says nothing. These are wishes: a pod that finds no better node still gets one.
+ */
+#ifndef SCHED_NEAR_H
+#define SCHED_NEAR_H
+
+#include "sched/gang_internal.h"
+
+struct near;
+
+/* NULL: the group has no such wishes. */
+struct near *near_read(struct arena *a, const struct sched_group *g);
+
+/* Place in the order of tasks; roles that are not named come last. */
+int near_order(const struct near *n, const struct sched_role *role);
+
+/* The best node when wishes count too; NULL: none fits. */
+struct sched_node *near_best(const struct near *n, const struct work *w, const struct slot *s, enum fit_room room);
+
+#endif
