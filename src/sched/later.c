@@ -158,6 +158,8 @@ static void reserve(struct round *r, struct sched_group *g)
     if (!gang_try(r->m, g, &opt, &r->trial, &t, NULL)) /* others have reserved what it would need */
         return;
     claim = claim_new(r->m, &t, CLAIM_RESERVED, r->now_ms);
+    if (g->is_stuck) /* with places kept, nobody else needs to hold back */
+        r->m->room++;
     if (claim_is_free(r->m, claim) && group_live(g) >= group_min(g)) { /* it was refused, yet all of this is free */
         round_drop_claim(r, g);
         g->futile = r->m->shape;

@@ -240,8 +240,10 @@ static bool one_world(uint64_t seed, int *ret_rounds)
         if (rand_chance(&w.r, 1, 4) && !has_memory(&w))
             fresh = make_fresh(&w);
         world_round(&w);
-        if (fresh)
+        if (fresh && !has_memory(&w))
             compare_fresh(&w, fresh);
+        else
+            sched_free(fresh);
         if (!w.wrong && rand_chance(&w.r, 2, 3))
             let_evictions_come_true(&w);
         if (!w.wrong)
