@@ -20,10 +20,11 @@ test:                           ## everything CI runs
 	@tools/test
 
 bench: b-bench/build.ninja      ## ratios; see docs/bench.md
-	@ninja -C b-bench --quiet bench/bench_json bench/bench_render bench/bench_controller
+	@ninja -C b-bench --quiet bench/bench_json bench/bench_render bench/bench_controller bench/bench_sched
 	b-bench/bench/bench_json
 	b-bench/bench/bench_render
 	b-bench/bench/bench_controller
+	b-bench/bench/bench_sched
 b-bench/build.ninja:
 	@tools/deps bench
 	@meson setup b-bench -Dbuildtype=release -Dbench=true > $(@D).log || { cat $(@D).log; rm -rf $(@D); exit 1; }

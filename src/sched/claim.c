@@ -36,7 +36,7 @@ void claim_put_back(struct sched_model *m, struct claim *c)
     c->is_held = true;
 }
 
-struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind kind, int64_t now_ms)
+struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind kind)
 {
     struct sched_group *g = t->group;
     struct claim *c;
@@ -46,7 +46,6 @@ struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind 
     c->group = g;
     c->queue = g->queue;
     c->kind = kind;
-    c->since_ms = now_ms;
     VEC_FOREACH(s, &t->seats) {
         if (s->is_extra) /* only the minimum is worth keeping others away */
             continue;

@@ -27,19 +27,17 @@ struct claim {
     struct sched_group *group;
     struct sched_queue *queue; /* of the group, when it was made */
     enum claim_kind kind;
-    int64_t since_ms;
     int64_t free_ms;    /* when the last pod in its way has said it ends; 0: not known */
     bool is_held;       /* false while its own group is tried */
     bool is_over;       /* beyond its queue's share: those within theirs go first */
     struct amounts sum; /* of all seats */
-    bool is_free;       /* everything it keeps was free when its group was last tried */
     uint64_t shape;     /* model.shape when it was last found valid */
     uint32_t n;
     struct claim_seat seats[];
 };
 
 /* Keep the seats of a trial (which is undone by this) for its group. An older claim of the group ends. */
-struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind kind, int64_t now_ms);
+struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind kind);
 void claim_drop(struct sched_model *m, struct sched_group *g); /* nothing happens if it has none */
 
 /* Let go of the seats for a moment, and take them again. */

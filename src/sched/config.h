@@ -43,7 +43,7 @@ struct sched_config {
     int64_t admission_ms;     /* an admission that led to no place is withdrawn after this; 5 min */
     int64_t min_run_ms;       /* a pod that started less than this ago is no victim; 60 s */
     int64_t unbind_ms; /* members bound but not started are released when the gang stays broken this long; 60 s */
-    int64_t status_ms; /* least time between two writes of a queue's or a waiting pod's status; 1 s, 60 s */
+    int64_t status_ms; /* least time between two writes of a queue's status; 1 s */
     int max_depth;     /* of the queue tree; 5 */
 };
 

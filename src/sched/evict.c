@@ -63,7 +63,7 @@ static bool may_take(struct hunt *h, const struct sched_pod *p)
 {
     if (p->state != POD_BOUND && p->state != POD_RUNNING)
         return false;
-    return p->node && p->is_preemptable && !p->is_critical && is_old_enough(h, p);
+    return p->node && p->is_preemptable && !(p->is_critical && h->m->config.has_conformance) && is_old_enough(h, p);
 }
 
 /* ---- disruption budgets ---- */

@@ -75,6 +75,7 @@ static void read_group(struct sched_model *m, struct sched_group *g, const struc
     const struct json *meta = json_get(root, "metadata"), *spec = json_get(root, "spec");
     const struct json *min = json_get(spec, "minResources"), *notes = json_get(meta, "annotations");
     struct str sla = json_member_text(notes, "volcano.sh/sla-waiting-time");
+    bool was_safe;
 
     read_text(g, meta, spec);
     arena_reset(&g->spec_arena);
@@ -90,7 +91,10 @@ static void read_group(struct sched_model *m, struct sched_group *g, const struc
     amounts_from_json(&m->dims, min, &g->min_resources, NULL);
     g->created_ms = time_of(json_get(meta, "creationTimestamp"));
     g->is_deleting = !str_empty(json_member_text(meta, "deletionTimestamp"));
+    was_safe = !g->is_preemptable;
     g->is_preemptable = truth_of(note_of(meta, "volcano.sh/preemptable"), true);
+    if (was_safe && g->is_preemptable)
+        m->room++; /* for whoever would have its places */
     g->sla_ms = duration_of(str_empty(sla) ? json_member_text(notes, "sla-waiting-time") : sla);
     g->told_runtime_ms = duration_of(json_member_text(notes, "pumice.dev/runtime"));
 }

@@ -141,12 +141,16 @@ static bool set_traits(struct sched_model *m, struct sched_pod *p, const struct 
     struct str nominated = json_member_text(news->status, "nominatedNodeName");
     int32_t old_priority = p->priority;
     int64_t started_ms = started_of(news, scheduled);
+    bool was_safe;
 
     p->index = index_of(p->name);
     p->created_ms = time_of(json_get(meta, "creationTimestamp"));
     if (started_ms || news->state == POD_PENDING)
         p->started_ms = started_ms;
+    was_safe = p->node && !p->is_preemptable;
     p->is_preemptable = truth_of(note_of(meta, "volcano.sh/preemptable"), true);
+    if (was_safe && p->is_preemptable)
+        m->room++; /* for whoever would have its place */
     p->is_critical = is_critical(news);
     p->has_own_policy = json_is(policy, JSON_STRING);
     p->never_preempts = str_is(json_text(policy, STR_NULL), "Never");

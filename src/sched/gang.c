@@ -122,9 +122,8 @@ static bool queue_allows(struct work *w, const struct slot *s, uint32_t dims)
     for (int d = 0; d < t->m->dims.n; d++)
         if (!(s->class->ask_dims & dims & (1U << d)))
             ask.v[d] = 0;
-    return share_allows(t->m, t->group->queue, &ask, w->opt->gone,
-                        w->opt->limit == GANG_FAIR ? SHARE_FAIR : SHARE_LIMIT, &w->limit_queue, &w->limit_dim,
-                        &w->limit_left);
+    return share_allows(t->m, t->group->queue, &ask, NULL, w->opt->limit == GANG_FAIR ? SHARE_FAIR : SHARE_LIMIT,
+                        &w->limit_queue, &w->limit_dim, &w->limit_left);
 }
 
 static bool is_hopeless(const struct work *w, const struct pod_class *c)
@@ -374,16 +373,34 @@ static void say(const struct work *w, struct why *ret)
 
 /* ---- the trial ---- */
 
-/* The domain that is left fullest: large gaps stay whole for large gangs. Domains come smallest tier first. */
+/* The smallest domain around the pods that have a place; NULL: none has, or they are everywhere. A scheduler that has just
+ * begun does not know which one was chosen for them. */
+static struct domain *domain_of_placed(const struct sched_group *g)
+{
+    static const enum pod_state placed[] = { POD_BINDING, POD_BOUND, POD_RUNNING };
+    struct domain *d = NULL;
+
+    VEC_FOREACH(r, &g->roles)
+        for (size_t s = 0; s < ARRAY_LEN(placed); s++)
+            LIST_FOREACH(struct sched_pod, p, &(*r)->pods[placed[s]], in_role)
+                if (p->node && p->node->exists)
+                    d = d ? topology_common(d, p->node->domain) : p->node->domain;
+    return d;
+}
+
+/* The first that has room: the smallest tier, then by name. */
 static bool try_domains(struct work *w, struct why *ret_why)
 {
     struct trial *t = w->t;
+    struct domain *placed = t->group->domain ? NULL : domain_of_placed(t->group);
     struct domain_list all = { 0 };
     bool is_hard = false;
     int64_t best = 0;
 
     topology_candidates(t->m, t->arena, t->group->topology, t->group->domain, &all, &is_hard);
     VEC_FOREACH(d, &all.list) {
+        if (is_hard && placed && !topology_has(*d, placed))
+            continue;
         if (try_range(w, (*d)->range)) {
             t->domain = *d;
             return true;

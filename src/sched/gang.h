@@ -1,7 +1,7 @@
 /* gang.h - places for a whole gang, or none: a trial that can be undone
  *
  * A trial takes places on nodes one by one (node_take) and remembers them. Whoever began it ends it: trial_undo() gives
- * everything back, gang_bind() turns it into bindings, claim_new() into places that are kept.
+ * everything back, place.c turns it into bindings, claim_new() into places that are kept.
  */
 #ifndef SCHED_GANG_H
 #define SCHED_GANG_H
@@ -33,7 +33,6 @@ struct trial {
 struct gang_options {
     enum fit_room room;
     enum gang_limit { GANG_NO_LIMIT, GANG_FAIR, GANG_LIMIT } limit; /* the queue's */
-    const struct amounts *gone;                                     /* see share_allows */
     bool is_virtual; /* places for pods to come, from the templates, where pods are missing */
     bool has_extras; /* also pods beyond the minimum, as far as they fit */
 };

@@ -38,7 +38,7 @@ static void carry_out(struct round *r, struct sched_group *g, struct victims *v,
     uint64_t room = r->m->room;
 
     nominate(r, t);
-    (void)claim_new(r->m, t, CLAIM_EVICTING, r->now_ms);
+    (void)claim_new(r->m, t, CLAIM_EVICTING);
     VEC_FOREACH(p, &v->list)
         evict_one(r, *p, g, reason);
     r->m->room = room; /* nothing is free yet */
@@ -157,7 +157,7 @@ static void reserve(struct round *r, struct sched_group *g)
     arena_reset(&r->trial);
     if (!gang_try(r->m, g, &opt, &r->trial, &t, NULL)) /* others have reserved what it would need */
         return;
-    claim = claim_new(r->m, &t, CLAIM_RESERVED, r->now_ms);
+    claim = claim_new(r->m, &t, CLAIM_RESERVED);
     if (g->is_stuck) /* with places kept, nobody else needs to hold back */
         r->m->room++;
     if (claim_is_free(r->m, claim) && group_live(g) >= group_min(g)) { /* it was refused, yet all of this is free */

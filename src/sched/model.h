@@ -145,10 +145,10 @@ struct sched_group {
     int32_t priority; /* its value; kept up to date when PriorityClasses change */
     bool has_min_resources;
     struct amounts min_resources;
-    struct json *topology;  /* spec.networkTopology or NULL */
-    struct json *subgroups; /* spec.subGroupPolicy or NULL */
+    struct json *topology;              /* spec.networkTopology or NULL */
+    struct json *subgroups;             /* spec.subGroupPolicy or NULL */
     struct str near, apart, task_order; /* annotations volcano.sh/task-topology-…; in spec_arena (near.h) */
-    struct str owner_job;   /* name of the owning Volcano Job; empty: none */
+    struct str owner_job;               /* name of the owning Volcano Job; empty: none */
     int64_t created_ms;
     int64_t sla_ms;      /* sla-waiting-time; 0: none */
     int64_t runtime_ms;  /* annotation pumice.dev/runtime: how long it says it runs; 0: unknown */
@@ -198,7 +198,6 @@ struct sched_group {
     bool is_whole;                   /* as of the last round that looked at it */
     int64_t share;                   /* dominant share, while it is in a heap */
     bool is_told;                    /* its status was looked at in this round */
-    uint32_t n_seats;                /* its pods that the last trial found a seat for */
     struct heap_node node;           /* in its queue's heap during a round */
     uint64_t tried;                  /* model.room when it last found no place; 0: not tried */
     struct amounts demand;           /* what it counts for in its queue's request */
@@ -206,7 +205,6 @@ struct sched_group {
     int64_t admitted_ms, waiting_ms; /* since when; 0: not */
     uint32_t expired;                /* admissions that led to nothing (D20) */
     int64_t ready_ms;                /* when its minimum was last all placed; 0: never */
-    uint32_t evictions;              /* of others for its sake, still in flight */
     struct claim *claim;             /* places kept for it (claim.h); NULL: none */
     struct domain *domain;           /* where it runs, for hard topology */
     const struct why *why;           /* the last answer to "why does it wait?"; group_say() sets it */
@@ -298,7 +296,6 @@ struct sched_model {
     struct list seated;         /* … groups that were admitted and wait for their pods */
     uint64_t shape;             /* goes up when Nodes come, go, or change in what they have or allow */
     uint64_t seen_shape;        /* … when the last round began */
-    uint32_t n_waiting;
 
     bool in_trial;       /* what is taken and given now are seats of a trial (gang.h) */
     uint64_t room;       /* goes up when something happened that may let a waiting group in */

@@ -18,6 +18,8 @@ static bool is_junior(const struct claim *c, const struct sched_group *g, bool i
 
     if (gives_way(c, g))
         return true;
+    if (g->claim && g->claim->kind == CLAIM_ADMITTED && c->kind == CLAIM_RESERVED)
+        return true; /* its room was free; a reservation does not look at what is kept, and came later */
     if (is_owed != (c->kind == CLAIM_EVICTING))
         return is_owed;
     if (c->is_over != is_over)

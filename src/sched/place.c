@@ -238,7 +238,6 @@ static void become_inqueue(struct round *r, struct sched_group *g)
     g->phase = GROUP_INQUEUE;
     g->has_phase = true;
     g->admitted_ms = r->now_ms;
-    g->waiting_ms = 0;
     g->is_blocked = false;
     if (group_live(g) == 0)
         group_say(g, &(struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 });
@@ -330,7 +329,8 @@ static void settle(struct round *r, struct sched_group *g, struct trial *t)
     VEC_FOREACH(s, &t->seats)
         all_there &= s->pod != NULL;
     if (!all_there) {
-        (void)claim_new(r->m, t, CLAIM_ADMITTED, r->now_ms);
+        g->waiting_ms = 0;
+        (void)claim_new(r->m, t, CLAIM_ADMITTED);
         r->lowest_seated = MIN_OF(r->lowest_seated, g->priority);
         return;
     }
@@ -378,13 +378,13 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
         return;
     }
     if (!group_is_admitted(g)) {
-        if (group_ready(g) == 0) {
+        if (group_ready(g) == 0 && r->m->config.admits) {
             admit(r, g, limit);
             if (group_is_admitted(g) && !g->is_whole && group_live(g) && !g->claim && !has_pods(g, &why))
                 refuse(r, g, &why, limit); /* the better answer than "no room" */
             return;
         }
-        become_inqueue(r, g); /* admission is not lost with a pod (D11) */
+        become_inqueue(r, g); /* not lost with a pod (D11), or nobody asks for admission at all */
     }
     why = (struct why){ .dim = -1 };
     if (!g->is_whole && !has_pods(g, &why)) {

@@ -12,8 +12,9 @@
  * A decision is taken as done until news say otherwise: a pod it bound counts as placed, a pod it evicts as going. The
  * caller carries decisions out and tells of failures (sched_failed); the next round then decides again.
  *
- * Order of a round: groups whose kept places are free; admission and placing in order of queue, then job; what is left
- * for queues above their fair share; preemption and reclaim; reservations; status.
+ * Order of a round: what changed; members of gangs that did not come about; admission and placing in order of queue, then
+ * job, for queues within their fair share; what is left for those above it; preemption and reclaim; reservations; promises
+ * that ran out; status.
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
@@ -28,7 +29,7 @@ void sched_free(struct sched *s);
 void sched_configure(struct sched *s, const struct sched_config *config); /* from the next round on */
 
 /* Kinds it takes: Node Pod PodGroup Queue PriorityClass PodDisruptionBudget HyperNode, batch.volcano.sh Job (templates of
- * pods to come), Namespace (default queue), PersistentVolume and PersistentVolumeClaim (zones). Others are ignored. The
+ * pods to come), Namespace (labels that affinity terms select), PersistentVolume and PersistentVolumeClaim (zones). Others are ignored. The
  * tree is only read. */
 void sched_put(struct sched *s, const struct json *root);
 void sched_gone(struct sched *s, struct str kind, struct str namespace, struct str name, struct str uid);

@@ -1,6 +1,6 @@
 /* why.h - why a group waits: one reason from a fixed list, with the numbers
  *
- * Every refusal in the scheduler ends in one of these. tell.c turns it into a condition, explain.c into advice.
+ * Every refusal in the scheduler ends in one of these. tell.c turns it into a condition, cluster/advice.h into advice.
  */
 #ifndef SCHED_WHY_H
 #define SCHED_WHY_H
@@ -57,7 +57,7 @@ extern const struct why why_none; /* WHY_NOT */
 /* "0/5 nodes are unavailable: 2 node(s) were unschedulable, 3 Insufficient cpu.": sorted as kube-scheduler does. */
 void why_print_causes(struct buf *out, const struct why *w);
 
-/* One sentence for people: "needs 4 places, 3 fit: 0/5 nodes are available: 3 Insufficient cpu, …". */
+/* One sentence for people: "4 places are needed together, 3 are there; for train-worker-3 0/5 nodes are unavailable: …". */
 void why_print(struct buf *out, const struct dims *dims, const struct why *w);
 
 #endif

@@ -58,6 +58,7 @@ static void test_111_no_pods_of_the_dead(void **state)
         assert_int_equal(h->pod_creates, creates);
         assert_int_equal(h_count(h, "pods"), 0);
         assert_int_equal(h_count(h, "jobs"), 0);
+        assert_int_equal(h_count(h, "podgroups"), 0); /* scheduling.md 9, item 39 */
     }
 }
 

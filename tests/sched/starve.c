@@ -96,6 +96,34 @@ static void no_deadlock_between_gangs(void **state)
     h_free(h);
 }
 
+/* Two jobs, each of which fits alone. One is admitted with places, the other on credit, and gets a reservation: that must not
+ * take the first one's places away, or both wait for each other. */
+static void no_deadlock_of_admission_and_reservation(void **state)
+{
+    (void)state;
+    for (int order = 0; order < 2; order++) {
+        struct h *h = h_new(NULL);
+        const char *a, *b, *first;
+
+        for (int i = 0; i < 3; i++)
+            h_node(h, (const char *[]){ "n1", "n2", "n3" }[i], "cpu: 8");
+        a = h_job(h, "a", .min = 3, .replicas = 3, .pod = "cpu: 2");
+        b = h_job(h, "b", .min = 5, .replicas = 5, .pod = "cpu: 4");
+        h_settle(h);
+        h_job_pods(h, order ? b : a, order ? 5 : 3);
+        h_settle(h);
+        h_job_pods(h, order ? a : b, order ? 3 : 5);
+        h_settle(h);
+        assert_true((h_bound(h, a) == 3) != (h_bound(h, b) == 5));
+        first = h_bound(h, a) ? a : b;
+        h_run(h);
+        h_phase_all(h, first, "Succeeded");
+        h_settle(h);
+        assert_int_equal(h_bound(h, first == a ? b : a), first == a ? 5 : 3);
+        h_free(h);
+    }
+}
+
 /* Nodes are kept for the gang that waits longest; a best-effort pod needs none of that and runs. */
 static void backfill_beside_a_reservation(void **state)
 {
@@ -285,10 +313,15 @@ static void reservations_of_one_queue(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(D22_big_gang_under_a_stream),       cmocka_unit_test(no_deadlock_between_gangs),
-        cmocka_unit_test(backfill_beside_a_reservation),     cmocka_unit_test(D22_short_job_beside_a_reservation),
-        cmocka_unit_test(no_reservation_for_the_impossible), cmocka_unit_test(no_reservation_against_anti_affinity),
-        cmocka_unit_test(reservation_yields_to_priority),    cmocka_unit_test(two_reservations),
+        cmocka_unit_test(D22_big_gang_under_a_stream),
+        cmocka_unit_test(no_deadlock_between_gangs),
+        cmocka_unit_test(no_deadlock_of_admission_and_reservation),
+        cmocka_unit_test(backfill_beside_a_reservation),
+        cmocka_unit_test(D22_short_job_beside_a_reservation),
+        cmocka_unit_test(no_reservation_for_the_impossible),
+        cmocka_unit_test(no_reservation_against_anti_affinity),
+        cmocka_unit_test(reservation_yields_to_priority),
+        cmocka_unit_test(two_reservations),
         cmocka_unit_test(reservations_of_one_queue),
     };
 

@@ -85,20 +85,26 @@ static void item_52_soft(void **state)
 /* A member that comes back goes to the domain the others are in. */
 static void item_52_replacement_stays_in_the_domain(void **state)
 {
-    struct h *h = racks();
-
     (void)state;
-    h_group(h, "g", .min = 3, .more = "spec: {networkTopology: {mode: hard, highestTierAllowed: 1}}");
-    h_pods(h, "g", "w", 3, "cpu: 1");
-    h_settle(h);
-    h_run(h);
-    h_settle(h);
-    h_delete(h, "Pod", "g-w-1");
-    h_pods(h, "g", "w", 1, "cpu: 1");
-    h_settle(h);
-    assert_int_equal(h_bound(h, "g"), 3);
-    assert_int_equal(rack_of(h, "g-w-1"), rack_of(h, "g-w-0"));
-    h_free(h);
+    for (int restart = 0; restart < 2; restart++) { /* also for a scheduler that did not choose the domain (D9) */
+        struct h *h = racks();
+
+        h_stranger(h, "default", "stranger", "n1", "cpu: 2"); /* so that rack2 is chosen */
+        h_group(h, "g", .min = 3, .more = "spec: {networkTopology: {mode: hard, highestTierAllowed: 1}}");
+        h_pods(h, "g", "w", 3, "cpu: 1");
+        h_settle(h);
+        h_run(h);
+        h_settle(h);
+        h_delete(h, "Pod", "g-w-1");
+        h_delete(h, "Pod", "stranger");
+        if (restart)
+            h_restart(h);
+        h_pods(h, "g", "w", 1, "cpu: 1");
+        h_settle(h);
+        assert_int_equal(h_bound(h, "g"), 3);
+        assert_int_equal(rack_of(h, "g-w-1"), rack_of(h, "g-w-0"));
+        h_free(h);
+    }
 }
 
 static void D8_topology_preempts(void **state)

@@ -532,6 +532,35 @@ static void news_in_any_order(void **state)
     }
 }
 
+/* Checklist 44: a scheduler that begins among very many objects decides nothing until it has heard of all of them. */
+static void item_44_D63_many_objects(void **state)
+{
+    enum { OBJECTS = 100000, A_TURN = 5000 };
+    struct driver_options opt = { .seed = 11, .schedules = true };
+    struct script s = { .cluster = { &script_class } };
+    struct driver *d = driver_new(&s.cluster, &opt);
+
+    (void)state;
+    puppet->is_restless = true;
+    tell(&s, STR("["));
+    for (int i = 0; i < OBJECTS; i++) {
+        char line[48];
+
+        snprintf(line, sizeof(line), "+p%d u%d %d", i, i, i + 2);
+        tell(&s, str_of(line));
+        if (i % A_TURN == 0)
+            driver_turn(d, NULL);
+        buf_reset(&puppet->log);
+    }
+    driver_turn(d, NULL);
+    assert_int_equal(puppet->rounds, 0);
+    tell(&s, STR("] 200000"));
+    driver_turn(d, NULL);
+    assert_int_equal(puppet->rounds, 1);
+    driver_free(d);
+    cluster_free(&s.cluster);
+}
+
 /* ---- bindings ---- */
 
 static void decide_bind(struct world *w, const char *node)
@@ -991,6 +1020,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(told_what_it_wants),
         cmocka_unit_test(nothing_before_all_is_listed),
+        cmocka_unit_test(item_44_D63_many_objects),
         cmocka_unit_test(a_list_without_a_node),
         cmocka_unit_test(rounds_follow_news_and_the_clock),
         cmocka_unit_test(news_in_any_order),
