@@ -57,7 +57,7 @@ void queue_put(struct sched_model *m, const struct json *root)
 {
     struct head head;
     struct sched_queue *q;
-    uint64_t look = queue_look(root);
+    uint64_t look = queue_look(root), said;
 
     if (!head_read(root, &head))
         return;
@@ -72,7 +72,9 @@ void queue_put(struct sched_model *m, const struct json *root)
         touch_groups(m, q);
     }
     q->rev = head.rev;
-    q->said = said_status(json_find(root, "status", "allocated", NULL));
+    said = said_status(json_find(root, "status", "allocated", NULL));
+    m->shares_changed |= q->said_ms && said != q->said; /* somebody wrote over it: an older write that came late, … */
+    q->said = said;
 }
 
 void queue_gone(struct sched_model *m, struct str namespace, struct str name, struct str uid)

@@ -273,13 +273,12 @@ static bool try_range(struct work *w, struct fit_range range)
 /* ---- why not ---- */
 
 /* The whole minimum at once: the first resource of which the cluster has too little in sum. */
-static int lacking_in_sum(struct sched_model *m, const struct sched_group *g, struct arena *a)
+static int lacking_in_sum(struct sched_model *m, const struct amounts *needs)
 {
-    struct amounts free = m->total, needs;
+    struct amounts free = m->total;
 
     amounts_sub(&free, &m->used, m->dims.n);
-    gang_needs(m, g, a, &needs);
-    return amounts_lacking(&free, &needs, m->dims.n);
+    return amounts_lacking(&free, needs, m->dims.n);
 }
 
 static void copy_name(char *to, size_t size, struct str text)
@@ -340,7 +339,8 @@ static void say_room(const struct work *w, struct why *ret)
     struct trial *t = w->t;
 
     ret->kind = s && s->class->has_lost_name ? WHY_TOO_MANY_NAMES : WHY_NO_ROOM;
-    ret->dim = lacking_in_sum(t->m, t->group, t->arena);
+    gang_needs(t->m, t->group, t->arena, &ret->needs);
+    ret->dim = lacking_in_sum(t->m, &ret->needs);
     ret->have = group_ready(t->group) + (int64_t)t->seats.n;
     ret->need = group_min(t->group);
     if (!s)

@@ -107,6 +107,12 @@ static bool waits_for_victims(const struct sched_group *g)
     return g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim) > 0;
 }
 
+/* Has it waited so long for pods that are not made that nothing is kept for it any more? */
+static bool has_given_up(const struct round *r, const struct sched_group *g)
+{
+    return group_live(g) < group_min(g) && g->waiting_ms && r->now_ms - g->waiting_ms >= r->m->config.admission_ms;
+}
+
 void round_evict(struct round *r)
 {
     int left = EVICTIONS_A_ROUND;
@@ -114,14 +120,14 @@ void round_evict(struct round *r)
     VEC_FOREACH(g, &r->stuck.list) {
         if (left <= 0)
             break;
-        if (waits_for_victims(*g) || (*g)->never_fits)
+        if (waits_for_victims(*g) || (*g)->never_fits || has_given_up(r, *g))
             continue;
         left -= (*g)->is_whole ? evict_inside(r, *g) : (evict_for(r, *g, true), 1);
     }
     VEC_FOREACH(g, &r->over.list) { /* their queue is full: room for them is in their own queue (D35) */
         if (left <= 0)
             break;
-        if (waits_for_victims(*g) || (*g)->never_fits || (*g)->is_whole)
+        if (waits_for_victims(*g) || (*g)->never_fits || has_given_up(r, *g) || (*g)->is_whole)
             continue;
         (void)evict_for(r, *g, false);
         left--;
@@ -183,12 +189,6 @@ static bool may_reserve(struct round *r, const struct sched_group *g)
 {
     return !g->is_whole && !g->never_fits && g->futile != r->m->shape && !g->claim && group_knows_its_pods(g) &&
            is_within_limits(r, g);
-}
-
-/* Has it waited so long for pods that are not made that nothing is kept for it any more? */
-static bool has_given_up(const struct round *r, const struct sched_group *g)
-{
-    return group_live(g) < group_min(g) && g->waiting_ms && r->now_ms - g->waiting_ms >= r->m->config.admission_ms;
 }
 
 void round_reserve_for(struct round *r, struct sched_group *g)

@@ -270,13 +270,13 @@ static void look_at_shape(struct round *r)
         refresh(r, g);
 }
 
-/* Others have their share, and with this gang its queue (or one above) would have more than its own. */
-static bool is_beyond_share(const struct sched_model *m, const struct claim *c)
+/* Others have their share, and with so much more this queue (or one above) would have more than its own. */
+static bool is_beyond_share(const struct sched_model *m, const struct sched_queue *q, const struct amounts *sum)
 {
-    for (const struct sched_queue *q = c->queue; q->parent; q = q->parent)
+    for (; q->parent; q = q->parent)
         for (int d = 0; d < m->dims.n; d++)
-            if (c->sum.v[d] > 0 && q->fair.v[d] < q->limit.v[d] &&
-                q->allocated.v[d] + q->going.v[d] + c->sum.v[d] > q->fair.v[d])
+            if (sum->v[d] > 0 && q->fair.v[d] < q->limit.v[d] &&
+                q->allocated.v[d] + q->going.v[d] + sum->v[d] > q->fair.v[d])
                 return true;
     return false;
 }
@@ -310,7 +310,7 @@ static void check_claims(struct round *r)
         if (!claim_is_valid(r->m, c) || is_beyond_limit(r->m, c))
             drop_invalid(r, c);
         else if (c->kind == CLAIM_RESERVED)
-            c->is_over = is_beyond_share(r->m, c);
+            c->is_over = is_beyond_share(r->m, c->queue, &c->sum);
     }
 }
 
@@ -396,6 +396,8 @@ static void find_wanted(const struct round *r, struct wanted *ret)
         int at = g->why->dim < 0 ? AMOUNT_DIMS : g->why->dim;
 
         if (!g->is_stuck || g->claim || g->futile == r->m->shape) /* with places kept it needs no such help */
+            continue;
+        if (is_beyond_share(r->m, g->queue, &g->why->needs)) /* shares have changed since it was asked */
             continue;
         ret->by_several[at] |= ret->by[at] && ret->by[at] != g->queue;
         ret->by[at] = g->queue;

@@ -41,6 +41,7 @@ struct why {
     enum why_kind kind;
     int dim; /* the resource that is short; -1: none in particular */
     int64_t have, need;
+    struct amounts needs; /* WHY_NO_ROOM: what the missing part of the minimum asks for */
     char role[WHY_TEXT], queue[WHY_TEXT];
     char other[2 * WHY_TEXT]; /* "namespace/name" of another group */
     uint32_t n_nodes;         /* nodes looked at */
