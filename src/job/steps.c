@@ -91,6 +91,8 @@ enum job_phase settle(const struct job_observed *o, enum job_phase phase, const 
     if (c.succeeded + c.failed >= c.replicas)
         return settle_finished(o, &c, ret_why);
     *ret_why = "too many pods wait";
+    if (c.running + c.succeeded + c.failed >= spec->min_available) /* a pod may count twice while it is run again */
+        return phase;
     return c.pending > c.replicas - spec->min_available ? PHASE_PENDING : phase;
 }
 

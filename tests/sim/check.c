@@ -10,8 +10,8 @@
 #include <inttypes.h>
 
 static const char *const ctl_names[MAX_CONTROLLERS] = { "ctl0", "ctl1" };
-static const char *const verbs[OP_KIND_MAX] = { "create", "update",          "update status of", "patch",
-                                                "delete", "patch status of", "bind" };
+static const char *const verbs[OP_KIND_MAX] = { "create",          "update", "update status of", "patch", "delete",
+                                                "patch status of", "bind" };
 
 static void copy(char *to, size_t size, struct str from)
 {
@@ -40,7 +40,7 @@ static bool is_deleting(const struct object *o)
 /* Has the status (or spec) condemned this pod, so that a controller may delete it? */
 static bool is_condemned(const struct sim_job *job, const struct sim_pod *pod)
 {
-    if (!job || job->is_gone || job->is_deleting || pod->is_surplus || pod->is_excused)
+    if (!job || job->is_gone || job->is_deleting || pod->is_surplus || pod->is_excused || pod->is_victim)
         return true;
     if (job->phase != PHASE_NONE && job->phase != PHASE_PENDING && job->phase != PHASE_RUNNING)
         return true;
@@ -250,6 +250,8 @@ static struct sim_pod *add_pod(struct world *w, const struct object *o)
     copy(pod->group, sizeof(pod->group), object_annotation(o->root, "scheduling.k8s.io/group-name"));
     pod->index = to_i64(object_annotation(o->root, "volcano.sh/task-index"), -1);
     pod->version = to_i64(object_annotation(o->root, "volcano.sh/job-version"), -1);
+    pod->ask = amount_of_pod(o->root);
+    pod->charged = pod->node = -1;
     map_put(&w->pods, str_of(pod->uid), pod);
     check_new_pod(w, pod);
     return pod;
@@ -284,6 +286,8 @@ static void see_pod(struct world *w, const struct watch_event *ev)
               : ev->kind == WATCH_ADDED ? "new"
                                         : "changed",
               pod->phase, pod->is_bound ? " bound" : "", pod->is_deleting ? " deleting" : "");
+    if (!w->profile.has_placer)
+        placing_pod_changed(w, pod, o);
     /* With late news a controller may delete a pod it does not know to have succeeded. */
     if (pod->is_gone && str_is(str_of(pod->phase), "Succeeded") && !(w->profile.is_exact && is_controller(w->actor)))
         note_lost_success(w, pod);
@@ -296,13 +300,16 @@ static void see_other(struct world *w, enum kind kind, const struct watch_event 
     static const char *const what[] = { "new", "changed", "gone" };
     const struct json *j = ev->object->root;
     struct str phase = json_text(json_find(j, "status", "phase", NULL), STR(""));
+    struct str more = kind == KIND_COMMAND ? json_member_text(j, "action") : json_member_text(j, "reason");
 
-    world_log(w, w->actor, "%s %.*s %s %.*s%.*s%s", ev->object->type->kind, STR_ARG(ev->object->name), what[ev->kind],
-              STR_ARG(phase),
-              STR_ARG(kind == KIND_COMMAND ? json_member_text(j, "action") : json_member_text(j, "reason")),
-              is_deleting(ev->object) ? " deleting" : "");
+    if (kind == KIND_PODGROUP)
+        more = json_member_text(json_at(json_find(j, "status", "conditions", NULL), 0), "reason");
+    world_log(w, w->actor, "%s %.*s %s %.*s %.*s%s", ev->object->type->kind, STR_ARG(ev->object->name), what[ev->kind],
+              STR_ARG(phase), STR_ARG(more), is_deleting(ev->object) ? " deleting" : "");
     if (kind == KIND_COMMAND && ev->kind == WATCH_ADDED)
         see_command(w, ev->object);
+    if (kind == KIND_NODE)
+        fleet_node_changed(w, ev->object, ev->kind == WATCH_DELETED);
     if (kind == KIND_PODGROUP) {
         if (ev->kind != WATCH_DELETED)
             placer_group_changed(w, ev->object);
@@ -350,6 +357,8 @@ static void told_put(struct map *m, const struct object *o, bool is_job)
     t->is_deleting = is_deleting(o);
     t->is_active = !is_job && (str_is(phase, "Pending") || str_is(phase, "Running"));
     t->n_tasks = is_job ? read_tasks(o, t->tasks) : 0;
+    if (!is_job)
+        placing_told_pod(t, o);
     t->phase = is_job ? phase_of(json_text(json_find(o->root, "status", "state", "phase", NULL), STR(""))) : PHASE_NONE;
 }
 
@@ -394,6 +403,8 @@ static void told_answer(struct world *w, struct controller *c, const struct clus
                    ((ev->err.code == ERR_OK && !ev->object) || ev->err.code == ERR_NOT_FOUND ||
                     ev->err.code == ERR_CONFLICT);
 
+    if (f && !is_job)
+        placing_answered(c, f, ev);
     if (f && is_given_up(w, f)) { /* it may have listened or not */
         if (is_job && ev->object && !map_get(m, ev->object->uid))
             told_put(m, ev->object, is_job);
@@ -401,6 +412,8 @@ static void told_answer(struct world *w, struct controller *c, const struct clus
             if (str_is(str_of(f->name), t->name)) {
                 t->is_active = false;
                 t->phase = PHASE_NONE;
+                t->node[0] = t->wish[0] = '\0';
+                t->is_troubled = true;
             }
         free(f);
         return;
@@ -429,6 +442,7 @@ void check_forget_told(struct controller *c)
             free(t);
         map_clear(maps[i]);
     }
+    placing_forget(c);
 }
 
 static void on_event(void *ctx, uint32_t client, const struct cluster_event *ev)
@@ -438,8 +452,10 @@ static void on_event(void *ctx, uint32_t client, const struct cluster_event *ev)
     bool is_job = is_kind(ev->type, KIND_JOB);
     struct map *m = is_job ? &c->jobs : &c->pods;
 
-    if (!is_job && !is_kind(ev->type, KIND_POD))
+    if (!is_job && !is_kind(ev->type, KIND_POD)) {
+        placing_told(w, c, ev);
         return;
+    }
     if (!is_job && ev->object)
         end_creates(c, ev->object->name);
     switch (ev->kind) {
@@ -513,12 +529,22 @@ static void check_release(struct world *w, const struct controller *c, const str
         }
 }
 
+/* What a scheduler does to a pod: it need not wait for the job's controller, nor the other way round. */
+static bool is_of_scheduler(struct world *w, const struct flight *f)
+{
+    const struct sim_pod *pod = f->type == KIND_POD && f->uid[0] ? map_get(&w->pods, str_of(f->uid)) : NULL;
+
+    return f->kind == OP_BIND || f->kind == OP_PATCH_STATUS || (f->kind == OP_DELETE && pod && pod->is_victim);
+}
+
 /* One write at a time: no pod is asked for twice, and nothing is done to a job's pods while its status is on its way. */
 static void check_flights(struct world *w, const struct controller *c, const struct flight *new)
 {
     struct map_iter it = map_u64_iter(&c->flights);
     const struct told *job;
 
+    if (is_of_scheduler(w, new))
+        return;
     for (const struct flight *f; (f = map_next(&it));) {
         bool is_status = f->type == KIND_JOB && f->kind == OP_UPDATE_STATUS;
 
@@ -544,11 +570,12 @@ static void note_flight(struct world *w, struct controller *c, const struct op *
     f = xcalloc(1, sizeof(*f));
     f->token = token;
     f->sent_ms = world_ms(w);
+    f->turn = c->turn;
     f->kind = op->kind;
     f->type = is_job ? KIND_JOB : KIND_POD;
     copy(f->name, sizeof(f->name), op->name);
     copy(f->uid, sizeof(f->uid), op->uid);
-    if (op->body)
+    if (op->body && op->kind != OP_BIND && op->kind != OP_PATCH_STATUS)
         copy(f->job_uid, sizeof(f->job_uid), is_job ? object_uid(op->body) : object_controller_uid(op->body));
     else if (is_job)
         copy(f->job_uid, sizeof(f->job_uid), op->uid);
@@ -582,6 +609,7 @@ static void on_read(void *ctx, uint32_t client, const struct resource_type *type
     f->kind = OP_KIND_MAX;
     f->type = is_kind(type, KIND_JOB) ? KIND_JOB : KIND_POD;
     f->sent_ms = world_ms(w);
+    f->turn = w->controllers[client].turn;
     copy(f->name, sizeof(f->name), name);
     map_u64_put(&w->controllers[client].flights, token, f);
 }
@@ -600,6 +628,7 @@ static enum sim_fate on_send(void *ctx, uint32_t client, const struct op *op, ui
         check_release(w, c, op);
     if (op->kind == OP_DELETE && is_kind(op->type, KIND_POD))
         check_pod_delete(w, c, op);
+    placing_sent(w, c, op);
     note_flight(w, c, op, token);
     if (c->crash_at != c->writes)
         return SIM_GO;
@@ -641,6 +670,8 @@ static void on_effect(void *ctx, uint32_t client, const struct op *op, const str
         check_pod_deleted(w, c, op);
     if (op->kind == OP_DELETE && is_kind(op->type, KIND_JOB))
         check_job_deleted(w, c, op);
+    if (op->kind == OP_BIND)
+        placing_bound(w, c, op);
     w->actor = ctl_names[client];
     check_observe(w);
     w->actor = "?";

@@ -202,7 +202,7 @@ static void do_act(struct world *w, const struct sim_job *job, const struct act 
         (void)world_delete(w, "user", KIND_POD, str_of(act->evict), -1, PROPAGATE_BACKGROUND); /* the end is compared */
 }
 
-static const struct profile plain = { .name = "script", .controllers = 1, .is_exact = true };
+static const struct profile plain = { .name = "script", .controllers = 1, .is_exact = true, .is_scripted = true };
 
 /* Live it; crash at write 'crash_at' (0: never). The end goes to 'out', the number of writes to '*ret_writes'. */
 static int live(const struct life *life, uint64_t crash_at, bool crash_after, bool is_verbose, struct buf *out,
@@ -214,7 +214,6 @@ static int live(const struct life *life, uint64_t crash_at, bool crash_after, bo
     int rc;
 
     world_init(&w, 1, &plain, is_verbose);
-    w.is_scripted = true;
     w.script = life->fate;
     w.controllers[0].crash_at = crash_at;
     w.controllers[0].crash_after = crash_after;

@@ -35,7 +35,8 @@ static void complain(const struct world *w, const struct options *opt)
 {
     if (!opt->is_verbose)
         world_print_history(w);
-    printf("\nseed %" PRIu64 " (profile %s): %s\n", w->seed, w->profile.name, w->broken);
+    printf("\nseed %" PRIu64 " (profile %s%s): %s\n", w->seed, w->profile.has_placer ? "placer/" : "", w->profile.name,
+           w->broken);
     printf("replay: pumice-sim --seed %" PRIu64 " --steps %u%s%s --verbose\n", w->seed, opt->steps,
            opt->profile ? " --profile " : "", opt->profile ? opt->profile : "");
 }

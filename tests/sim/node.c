@@ -14,7 +14,7 @@ static struct sim_pod *live_pod(struct world *w, const char *uid)
 
 static bool is_dead(struct world *w, const struct sim_pod *pod)
 {
-    return !w->is_calm && w->nodes[pod->node].is_dead && w->nodes[pod->node].back_ms > world_ms(w);
+    return !w->is_calm && pod->node >= 0 && w->nodes[pod->node].is_dead && w->nodes[pod->node].back_ms > world_ms(w);
 }
 
 /* The pod's status as its node sees it. */
@@ -61,7 +61,7 @@ static struct fate random_fate(struct world *w)
     } else if (dice < 85) {
         f.how = FATE_RESTART;
     } else {
-        f.how = FATE_HANG;
+        f.how = w->is_calm && w->all_ends ? FATE_SUCCEED : FATE_HANG;
     }
     return f;
 }
@@ -127,7 +127,12 @@ void node_pod_changed(struct world *w, struct sim_pod *pod)
         return;
     if (pod->is_bound && !pod->is_started && !pod->is_deleting) {
         pod->is_started = true;
-        pod->node = (int)world_between(w, 0, N_NODES - 1);
+        if (w->profile.has_placer)
+            pod->node = (int)world_between(w, 0, w->n_nodes - 1);
+        if (pod->node < 0 || (!w->profile.has_placer && !w->nodes[pod->node].exists)) { /* nobody runs it */
+            world_timer(w, TIMER_CONFIRM, str_of(pod->uid), 40 * SECOND_MS);
+            return;
+        }
         world_timer(w, TIMER_START, str_of(pod->uid), w->is_scripted ? 500 : world_between(w, 1, 5 * SECOND_MS));
     }
     if (pod->is_deleting && !pod->is_ending) {
@@ -138,6 +143,11 @@ void node_pod_changed(struct world *w, struct sim_pod *pod)
 }
 
 /* ---- what befalls pods and nodes ---- */
+
+static int by_name(const void *x, const void *y)
+{
+    return strcmp((*(struct sim_pod *const *)x)->name, (*(struct sim_pod *const *)y)->name);
+}
 
 static struct sim_pod *random_pod(struct world *w, const char *phase)
 {
@@ -184,7 +194,7 @@ static void delete_succeeded(struct world *w)
 
 static void kill_node(struct world *w)
 {
-    int i = (int)world_between(w, 0, N_NODES - 1);
+    int i = (int)world_between(w, 0, w->n_nodes - 1);
 
     w->nodes[i].is_dead = true;
     w->nodes[i].back_ms = world_ms(w) + world_between(w, SECOND_MS, 20 * MINUTE_MS);
@@ -193,7 +203,7 @@ static void kill_node(struct world *w)
 
 static void revive_nodes(struct world *w)
 {
-    for (int i = 0; i < N_NODES; i++)
+    for (int i = 0; i < w->n_nodes; i++)
         if (w->nodes[i].is_dead && w->nodes[i].back_ms <= world_ms(w)) {
             w->nodes[i].is_dead = false;
             world_log(w, "node", "node %d is back", i);
@@ -206,6 +216,21 @@ static void pod_now(struct world *w)
 
     if (pod && !is_dead(w, pod))
         end(w, pod);
+}
+
+/* Pods that hang end after all, so that whatever waits for their room gets it. */
+void node_calm(struct world *w)
+{
+    autofree struct sim_pod **v = xcalloc(map_count(&w->pods) + 1, sizeof(*v));
+    size_t n = 0;
+
+    MAP_FOREACH(struct sim_pod *, pod, &w->pods)
+        if (w->all_ends && !pod->is_gone && str_is(str_of(pod->phase), "Running"))
+            v[n++] = pod;
+    if (n)
+        qsort(v, n, sizeof(*v), by_name);
+    for (size_t i = 0; i < n; i++)
+        world_timer(w, TIMER_END, str_of(v[i]->uid), world_between(w, 1, MINUTE_MS));
 }
 
 void node_step(struct world *w)

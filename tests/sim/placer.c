@@ -1,4 +1,8 @@
-/* placer.c - a simple scheduler: admits PodGroups after a while, binds gangs all or none */
+/* placer.c - a simple scheduler in place of the real one: admits PodGroups after a while, binds gangs all or none
+ *
+ * It knows no room, no queue and no order, and so brings jobs into every state soon. Seeds that found bugs of the job
+ * controller before there was a scheduler replay in its world.
+ */
 #include "world.h"
 
 #include "api/meta.h"
@@ -24,7 +28,7 @@ static void set_phase(struct world *w, struct str name, const char *phase)
 
 void placer_wake(struct world *w)
 {
-    if (w->is_placing)
+    if (w->is_placing || !w->profile.has_placer)
         return;
     w->is_placing = true;
     world_timer(w, TIMER_PLACE, STR_NULL, w->is_scripted ? 100 : world_between(w, 1, 2 * SECOND_MS));
@@ -33,9 +37,9 @@ void placer_wake(struct world *w)
 /* One in ten groups waits long for a place in its queue. */
 void placer_group_changed(struct world *w, const struct object *group)
 {
-    int64_t delay = world_chance(w, 10) ? 10 * MINUTE_MS : 3 * SECOND_MS;
+    int64_t delay = w->profile.has_placer && world_chance(w, 10) ? 10 * MINUTE_MS : 3 * SECOND_MS;
 
-    if (!is_admitted(group))
+    if (w->profile.has_placer && !is_admitted(group))
         world_timer(w, TIMER_ADMIT, group->uid, w->is_scripted ? 200 : world_between(w, 1, delay));
 }
 

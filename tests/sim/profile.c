@@ -76,6 +76,49 @@ const struct profile profiles[] = {
                   .answer_lost = 1500,
                   .answer_lost_too_soon = 1000,
                   .quota = 1000 } },
+    { .name = "large",
+      .controllers = 1,
+      .faults = { .latency_ms = 20,
+                  .late = 20,
+                  .late_ms = 2000,
+                  .conflict = 20,
+                  .request_lost = 10,
+                  .answer_lost = 10,
+                  .timeout_ms = 5000 },
+      .crash = 5,
+      .evict = 10,
+      .node_death = 30,
+      .min_nodes = 1000,
+      .max_nodes = 10000,
+      .is_large = true },
 };
 
 const size_t n_profiles = ARRAY_LEN(profiles);
+
+static const struct profile *find(struct str name)
+{
+    for (size_t i = 0; i < n_profiles; i++)
+        if (str_is(name, profiles[i].name))
+            return &profiles[i];
+    return NULL;
+}
+
+/* Large worlds take seconds, so they come only when asked for. One seed in eight meets the placer. */
+struct profile profile_pick(uint64_t seed, const char *name)
+{
+    static const struct str placer = STR("placer/");
+    struct str wanted = name ? str_of(name) : STR_NULL;
+    bool has_placer = str_starts(wanted, placer);
+    const struct profile *p = name ? find(has_placer ? str_from(wanted, placer.n) : wanted) : NULL;
+    struct profile ret;
+    struct rand r;
+
+    rand_seed(&r, seed * 31 + 7);
+    if (!p) {
+        p = &profiles[rand_below(&r, n_profiles - 1)];
+        has_placer |= rand_below(&r, 8) == 0;
+    }
+    ret = *p;
+    ret.has_placer = has_placer;
+    return ret;
+}

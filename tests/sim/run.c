@@ -3,17 +3,6 @@
 
 #include <inttypes.h>
 
-static const struct profile *pick_profile(uint64_t seed, const char *name)
-{
-    struct rand r;
-
-    for (size_t i = 0; name && i < n_profiles; i++)
-        if (str_is(str_of(profiles[i].name), name))
-            return &profiles[i];
-    rand_seed(&r, seed * 31 + 7);
-    return &profiles[rand_below(&r, n_profiles)];
-}
-
 /* Mostly short, sometimes long enough for every timer to run out. */
 static int64_t random_pause(struct world *w)
 {
@@ -77,14 +66,19 @@ static void step(struct world *w)
         node_step(w);
     else if (world_chance(w, 15))
         placer_step(w);
+    else if (!p->has_placer && !p->is_exact && world_chance(w, 40))
+        fleet_step(w);
     if (!world_is_broken(w))
         world_run(w, world_ms(w) + random_pause(w));
+    placing_step(w);
 }
 
 int run_seed(struct world *w, uint64_t seed, unsigned steps, const char *profile, bool is_verbose)
 {
-    world_init(w, seed, pick_profile(seed, profile), is_verbose);
-    world_log(w, "sim", "seed %" PRIu64 ", profile %s", seed, w->profile.name);
+    struct profile p = profile_pick(seed, profile);
+
+    world_init(w, seed, &p, is_verbose);
+    world_log(w, "sim", "seed %" PRIu64 ", profile %s%s", seed, p.has_placer ? "placer/" : "", w->profile.name);
     for (unsigned i = 0; i < steps && !world_is_broken(w); i++)
         step(w);
     if (!world_is_broken(w))

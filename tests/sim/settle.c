@@ -143,6 +143,18 @@ static void check_objects(struct world *w, const struct sim_job *job, const stru
     }
 }
 
+static bool is_admitted(struct world *w, const struct sim_job *job)
+{
+    char name[NAME_MAX_ + UID_MAX];
+    const struct object *o;
+    struct str phase;
+
+    snprintf(name, sizeof(name), "%s-%s", job->name, job->uid);
+    o = world_get(w, KIND_PODGROUP, str_of(name));
+    phase = o ? json_text(json_find(o->root, "status", "phase", NULL), STR("")) : STR_NULL;
+    return !str_empty(phase) && !str_is(phase, "Pending");
+}
+
 static void check_job(void *ctx, const struct object *o)
 {
     struct world *w = ctx;
@@ -159,7 +171,7 @@ static void check_job(void *ctx, const struct object *o)
         return;
     check_counters(w, job, json_get(o->root, "status"));
     check_objects(w, job, o);
-    if (is_active_phase(job->phase))
+    if (is_active_phase(job->phase) && is_admitted(w, job))
         check_complete(w, job, o);
     if (str_starts(reason, STR("Waiting")))
         world_break(w, "at rest: job %s says %.*s, and nothing is in its way", job->name, STR_ARG(reason));
@@ -197,6 +209,8 @@ static void check_rest(struct world *w)
     for (size_t i = 0; i < ARRAY_LEN(owned); i++)
         store_list(w->store, sim_types[owned[i]], STR_NULL, check_owner, w);
     store_list(w->store, sim_types[KIND_COMMAND], STR_NULL, check_command, w);
+    if (!w->profile.has_placer && !world_is_broken(w))
+        rest_check(w);
 }
 
 /* ---- */
@@ -207,9 +221,9 @@ static void calm_down(struct world *w)
     w->faults = (struct sim_faults){ .latency_ms = w->profile.faults.latency_ms ? 5 : 0 };
     for (int i = 0; i < w->profile.controllers; i++)
         w->controllers[i].crash_at = 0;
-    for (int i = 0; i < N_NODES; i++)
-        w->nodes[i].is_dead = false;
-    world_log(w, "sim", "no more faults");
+    world_log(w, "sim", "no more faults%s", w->all_ends ? ", and every pod ends" : "");
+    fleet_calm(w);
+    node_calm(w);
 }
 
 void world_settle(struct world *w)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The simulation as a test: kept seeds, a range of new ones, the same history twice, a crash at every write."""
+"""The simulation as a test: kept seeds, a range of new ones, large clusters, the same history twice, a crash at every
+write."""
 import os
 import pathlib
 import subprocess
@@ -7,7 +8,7 @@ import sys
 
 SIM = os.environ["PUMICE_SIM"]
 HERE = pathlib.Path(__file__).resolve().parent
-SEEDS = os.environ.get("SIM_SEEDS", "500")
+SEEDS = os.environ.get("SIM_SEEDS", "200")
 
 
 def kept():
@@ -19,7 +20,7 @@ def kept():
 
 def main():
     runs = [*kept(), ["--seed", "1", "--seeds", SEEDS, "--steps", "100"], ["--seed", "1", "--seeds", "20", "--twice"],
-            ["--crash-every"]]
+            ["--seed", "1", "--seeds", "4", "--steps", "60", "--profile", "large"], ["--crash-every"]]
     passed = failed = 0
     for args in runs:
         done = subprocess.run([SIM, *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

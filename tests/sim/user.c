@@ -52,6 +52,26 @@ static void random_policies(struct world *w, struct buf *out, bool is_partitione
     buf_fmt(out, "],");
 }
 
+/* What a container asks for. Mostly little, so that gangs wait now and then but not always. */
+static void random_requests(struct world *w, struct buf *out)
+{
+    buf_fmt(out, ",\"resources\":{\"requests\":{\"cpu\":\"%" PRId64 "m\"",
+            world_chance(w, 70) ? 100 * world_between(w, 1, 15) : 1000 * world_between(w, 1, 5));
+    if (world_chance(w, 60))
+        buf_fmt(out, ",\"memory\":\"%" PRId64 "Mi\"", 256 * world_between(w, 1, world_chance(w, 80) ? 8 : 40));
+    if (world_chance(w, 15))
+        buf_fmt(out, ",\"nvidia.com/gpu\":\"%" PRId64 "\"", world_between(w, 1, 2));
+    buf_fmt(out, "}}");
+}
+
+static void random_container(struct world *w, struct buf *out)
+{
+    buf_fmt(out, "{\"name\":\"main\",\"image\":\"i\"");
+    if (!w->profile.has_placer && !world_chance(w, 5))
+        random_requests(w, out);
+    buf_char(out, '}');
+}
+
 static void random_task(struct world *w, struct buf *out, int64_t pos)
 {
     int64_t replicas = world_between(w, world_chance(w, 5) ? 0 : 1, 3);
@@ -59,6 +79,8 @@ static void random_task(struct world *w, struct buf *out, int64_t pos)
 
     if (is_partitioned)
         replicas = 4;
+    else if (w->profile.is_large)
+        replicas = world_between(w, 1, world_chance(w, 20) ? 120 : 20);
     buf_fmt(out, "%s{\"name\":\"t%" PRId64 "\",\"replicas\":%" PRId64 ",", pos ? "," : "", pos, replicas);
     if (is_partitioned)
         buf_fmt(out, "\"partitionPolicy\":{\"totalPartitions\":2,\"partitionSize\":2},");
@@ -70,9 +92,20 @@ static void random_task(struct world *w, struct buf *out, int64_t pos)
         buf_fmt(out, "\"maxRetry\":%" PRId64 ",", world_between(w, 1, 3));
     if (pos && world_chance(w, 30))
         buf_fmt(out, "\"dependsOn\":{\"name\":[\"t0\"]},");
-    buf_fmt(out,
-            "\"template\":{\"spec\":{\"restartPolicy\":\"%s\",\"containers\":[{\"name\":\"main\",\"image\":\"i\"}]}}}",
+    buf_fmt(out, "\"template\":{\"spec\":{\"restartPolicy\":\"%s\",\"containers\":[",
             world_chance(w, 50) ? "OnFailure" : "Never");
+    random_container(w, out);
+    buf_fmt(out, "]}}}");
+}
+
+static void random_place(struct world *w, struct buf *out)
+{
+    if (w->profile.has_placer)
+        return;
+    if (world_chance(w, 80))
+        buf_fmt(out, "\"queue\":\"q%" PRId64 "\",", world_between(w, 0, w->n_queues - 1));
+    if (world_chance(w, 70))
+        buf_fmt(out, "\"priorityClassName\":\"%s\",", priority_names[world_between(w, 0, N_PRIORITIES - 1)]);
 }
 
 static void random_job(struct world *w, struct buf *out, const char *name)
@@ -81,8 +114,11 @@ static void random_job(struct world *w, struct buf *out, const char *name)
 
     buf_fmt(out,
             "{\"apiVersion\":\"batch.volcano.sh/"
-            "v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"" SIM_NS "\"},\"spec\":{",
-            name);
+            "v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"" SIM_NS "\"%s},\"spec\":{",
+            name,
+            !w->profile.has_placer && world_chance(w, 15) ? ",\"annotations\":{\"volcano.sh/preemptable\":\"false\"}"
+                                                          : "");
+    random_place(w, out);
     if (world_chance(w, 60))
         random_policies(w, out, false);
     if (world_chance(w, 50))
@@ -142,7 +178,7 @@ static void create_job(struct world *w)
     char name[16];
 
     /* Few names, so that a job is often made again under the name of an earlier one. */
-    snprintf(name, sizeof(name), "j%" PRId64, world_between(w, 0, 4));
+    snprintf(name, sizeof(name), "j%" PRId64, world_between(w, 0, w->profile.has_placer ? 4 : 7));
     if (world_get(w, KIND_JOB, str_of(name)))
         return;
     random_job(w, &text, name);

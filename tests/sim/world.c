@@ -23,6 +23,8 @@ static const struct {
     [KIND_NETPOL] = { "networking.k8s.io/v1", "NetworkPolicy" },
     [KIND_PVC] = { "v1", "PersistentVolumeClaim" },
     [KIND_EVENT] = { "v1", "Event" },
+    [KIND_NODE] = { "v1", "Node" },
+    [KIND_PRIORITY] = { "scheduling.k8s.io/v1", "PriorityClass" },
 };
 
 const char *const phase_names[PHASE_MAX] = {
@@ -188,6 +190,19 @@ int world_delete(struct world *w, const char *who, enum kind kind, struct str na
     return wrote(w, store_delete(w->store, sim_types[kind], STR(SIM_NS), name, &opt, NULL, NULL));
 }
 
+const struct object *world_get_global(struct world *w, enum kind kind, struct str name)
+{
+    return store_get(w->store, sim_types[kind], STR_NULL, name);
+}
+
+int world_delete_global(struct world *w, const char *who, enum kind kind, struct str name)
+{
+    struct store_delete_options opt = { .grace_s = 0 };
+
+    w->actor = who;
+    return wrote(w, store_delete(w->store, sim_types[kind], STR_NULL, name, &opt, NULL, NULL));
+}
+
 int world_patch(struct world *w, const char *who, enum kind kind, struct str name, const char *fmt, ...)
 {
     autoarena a = { 0 };
@@ -219,7 +234,11 @@ static int make_keys(void *ctx, struct arena *a, const char *type, struct ssh_ke
 
 static void controller_up(struct world *w, struct controller *c)
 {
-    struct driver_options opt = { .collects_garbage = true, .seed = w->seed + c->id + 1, .make_keys = make_keys };
+    struct driver_options opt = { .collects_garbage = true,
+                                  .schedules = !w->profile.has_placer,
+                                  .max_flights = w->profile.is_large ? 20000 : 0,
+                                  .seed = w->seed + c->id + 1,
+                                  .make_keys = make_keys };
 
     c->cluster = cluster_sim_new(w->net, c->id);
     c->driver = driver_new(c->cluster, &opt);
@@ -269,7 +288,9 @@ static void controller_turn(struct world *w, struct controller *c)
     }
     c->due_ms = driver_turn(c->driver, &busy);
     w->turns++;
-    if (cluster_sim_is_dead(c->cluster))
+    if (!cluster_sim_is_dead(c->cluster))
+        placing_turn_over(w, c);
+    else
         world_crash(w, c,
                     w->is_scripted ? 0 : world_between(w, 0, world_chance(w, 20) ? 5 * MINUTE_MS : 5 * SECOND_MS));
 }
@@ -353,6 +374,7 @@ void world_init(struct world *w, uint64_t seed, const struct profile *profile, b
     *w = (struct world){
         .seed = seed, .profile = *profile, .faults = profile->faults, .is_verbose = is_verbose, .actor = "?"
     };
+    w->is_scripted = profile->is_scripted;
     w->lines = xcalloc(HISTORY_LINES, LINE_MAX_);
     rand_seed(&w->rand, seed);
     clock_manual_init(&w->clock, 1767225600000); /* 2026-01-01 */
@@ -361,6 +383,7 @@ void world_init(struct world *w, uint64_t seed, const struct profile *profile, b
     heap_init(&w->timers, timer_cmp);
     map_init(&w->jobs, seed);
     map_init(&w->pods, seed);
+    map_init(&w->groups, seed);
     sim.store = w->store;
     check_hooks(w, &sim.hooks);
     w->net = sim_net_new(&sim);
@@ -369,11 +392,14 @@ void world_init(struct world *w, uint64_t seed, const struct profile *profile, b
             assert(!"a watch of a new store");
     world_furnish(w);
     check_observe(w);
+    fleet_init(w);
     for (int i = 0; i < profile->controllers; i++) {
         w->controllers[i].id = (uint32_t)i;
         map_init(&w->controllers[i].jobs, seed);
         map_init(&w->controllers[i].pods, seed);
         map_u64_init(&w->controllers[i].flights, seed);
+        for (size_t k = 0; k < KNOWN_MAX; k++)
+            map_init(&w->controllers[i].known[k], seed);
         controller_up(w, &w->controllers[i]);
     }
 }
@@ -388,6 +414,8 @@ void world_done(struct world *w)
         map_done(&w->controllers[i].jobs);
         map_done(&w->controllers[i].pods);
         map_u64_done(&w->controllers[i].flights);
+        for (size_t k = 0; k < KNOWN_MAX; k++)
+            map_done(&w->controllers[i].known[k]);
     }
     sim_net_free(w->net);
     for (size_t i = 0; i < KIND_MAX; i++)
@@ -400,7 +428,11 @@ void world_done(struct world *w)
         free(job);
     MAP_FOREACH(struct sim_pod *, pod, &w->pods)
         free(pod);
+    MAP_FOREACH(struct sim_group *, group, &w->groups)
+        free(group);
     map_done(&w->jobs);
     map_done(&w->pods);
+    map_done(&w->groups);
+    free(w->nodes);
     free(w->lines);
 }

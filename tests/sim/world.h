@@ -1,7 +1,7 @@
 /* world.h - a whole cluster in one thread on a virtual clock, from one seed
  *
- * The store is the truth. Around it live: one or two controllers (a driver behind cluster_sim each), a placer, hollow
- * nodes, and users. Everything that happens later is a timer on the world's mono clock. Whatever is drawn by chance comes
+ * The store is the truth. Around it live: one or two controllers with their schedulers (a driver behind cluster_sim
+ * each), hollow nodes, and users; in some worlds a simple placer instead of the schedulers. Everything that happens later is a timer on the world's mono clock. Whatever is drawn by chance comes
  * from the seed, so the same seed gives the same history, and a failing one replays.
  *
  * The checker sees every change of the store right after it was made, and every event and write of the controllers as it
@@ -40,6 +40,8 @@ enum kind {
     KIND_NETPOL,
     KIND_PVC,
     KIND_EVENT,
+    KIND_NODE,
+    KIND_PRIORITY,
     KIND_MAX,
 };
 extern const struct resource_type *sim_types[KIND_MAX];
@@ -64,6 +66,14 @@ enum phase { /* of a job; PHASE_NONE: "" */
 extern const char *const phase_names[PHASE_MAX];
 enum phase phase_of(struct str name); /* PHASE_MAX if there is none */
 bool phase_is_final(enum phase p);
+
+/* ---- amounts, counted by the simulation itself ---- */
+
+enum res { RES_CPU, RES_MEMORY, RES_GPU, RES_PODS, RES_MAX };
+extern const char *const res_names[RES_MAX];
+struct amount {
+    int64_t v[RES_MAX]; /* milli-CPU, bytes, pieces */
+};
 
 /* ---- what the world knows of an object, by uid; kept after it is gone ---- */
 
@@ -92,14 +102,57 @@ struct sim_pod {
     bool is_surplus;            /* was once beyond the replicas: may go, whatever became of the spec since */
     bool is_excused;            /* a controller that was told late has reason to delete it */
     bool is_started, is_ending; /* its node works on it */
-    int node;
+    bool is_victim;             /* a scheduler evicts it */
+    bool is_late_bound;         /* by a binding whose sender no longer counted on it */
+    int node;                   /* its number; -1: there is none of that name */
+    int charged;                /* the node it counts for now, -1: none */
+    struct amount ask;
     int64_t restarts;     /* of its containers */
     int64_t job_restarts; /* of its job, when it was last seen */
 };
 
+struct sim_node {
+    char name[16];
+    struct amount has, used; /* used: by the pods in the store that are bound to it and have not finished */
+    bool exists, is_cordoned, is_tainted;
+    bool is_dead; /* its kubelet is silent */
+    int64_t back_ms;
+    int64_t upset_ms; /* when it last shrank, or a late binding came: the scheduler may not have known; 0: never */
+};
+
+struct sim_group { /* a PodGroup, by name */
+    char name[NAME_MAX_];
+    bool was_whole, is_gone;
+    int64_t half_since_ms; /* some are bound, but never all; 0: no */
+};
+
+struct known { /* what a controller was told last of a Node, PodGroup or Queue, by name */
+    char name[NAME_MAX_];
+    uint64_t rev;
+    bool is_gone, is_fresh;
+    struct amount has; /* Node: allocatable; Queue: capability, -1: no limit */
+    bool takes_pods;   /* Node */
+    int64_t min;       /* PodGroup */
+    int32_t priority;
+    bool is_protected;            /* not preemptable */
+    char queue[32];               /* PodGroup: its queue; Queue: its parent */
+    bool is_reclaimable, is_used; /* Queue; PodGroup or Queue: pods were bound in this turn */
+    struct amount asked;          /* … by those pods together */
+    int64_t lost;                 /* PodGroup: pods that were evicted in this turn */
+};
+enum { KNOWN_NODE, KNOWN_GROUP, KNOWN_QUEUE, KNOWN_MAX };
+
 struct told { /* what a controller was told last of an object */
     char name[NAME_MAX_], uid[UID_MAX], job_uid[UID_MAX];
-    enum phase phase; /* of a job */
+    /* of a pod */
+    char group[NAME_MAX_], node[16];
+    char wish[16]; /* the node it was bound to; no news of that yet, nor of a failure */
+    int64_t wish_ms;
+    struct amount ask;
+    bool is_done, is_succeeded, is_running, is_victim, is_protected;
+    bool is_troubled;     /* the last write of it failed: the next waits, whatever becomes of its reason */
+    uint64_t answer_turn; /* when a write or read of it was last answered */
+    enum phase phase;     /* of a job */
     uint64_t rev;
     bool is_active; /* a pod that is Pending or Running */
     bool is_deleting, is_gone, is_fresh;
@@ -111,6 +164,7 @@ struct told { /* what a controller was told last of an object */
 struct flight { /* a write or read of a controller that has not been answered */
     uint64_t token;
     int64_t sent_ms;
+    uint64_t turn;     /* of its controller */
     enum op_kind kind; /* OP_KIND_MAX: a read */
     enum kind type;
     bool is_over; /* a pod of that name showed up: whatever the answer, the create is decided */
@@ -130,6 +184,8 @@ struct controller {
     bool crash_after;       /* right after it, else right before */
     struct map jobs, pods;  /* struct told by uid: what this life was told; kept when gone */
     struct map_u64 flights; /* struct flight by token */
+    struct map known[KNOWN_MAX];
+    uint64_t turn;
 };
 
 /* ---- timers ---- */
@@ -144,7 +200,7 @@ struct timer {
     char uid[UID_MAX];
 };
 
-enum { N_NODES = 3, HISTORY_LINES = 200, LINE_MAX_ = 240 };
+enum { HISTORY_LINES = 200, LINE_MAX_ = 240, MAX_QUEUES = 4 };
 
 struct profile {
     const char *name;
@@ -152,7 +208,11 @@ struct profile {
     int controllers;
     /* chances out of 100 that a step is one of these */
     unsigned crash, outage, jump, evict, node_death;
-    bool is_exact; /* no lateness at all: what a controller decides must fit the truth of that moment */
+    bool is_exact;            /* no lateness at all: what a controller decides must fit the truth of that moment */
+    int min_nodes, max_nodes; /* 0: three */
+    bool is_large;            /* only on request; jobs are large too */
+    bool is_scripted;         /* no chance decides anything */
+    bool has_placer;          /* the simple placer instead of the scheduler */
 };
 
 /* What becomes of a pod that runs. */
@@ -173,17 +233,18 @@ struct world {
     struct controller controllers[MAX_CONTROLLERS];
     struct watch *watches[KIND_MAX];
     struct map jobs, pods; /* struct sim_job, struct sim_pod by uid */
+    struct map groups;     /* struct sim_group by name */
+    struct sim_node *nodes;
+    int n_nodes;
+    int n_queues;  /* q0 … */
+    bool all_ends; /* once it is calm no pod hangs: whatever can run must run to its end */
     struct heap timers;
     uint64_t timer_seq;
     bool is_placing; /* a TIMER_PLACE is set */
     bool is_calm;    /* no more faults: users are idle, nodes and placer do their work */
     bool is_scripted;
     struct fate (*script)(struct world *w, const struct sim_pod *pod); /* is_scripted */
-    struct {
-        bool is_dead;
-        int64_t back_ms;
-    } nodes[N_NODES];
-    const char *actor; /* who writes now */
+    const char *actor;                                                 /* who writes now */
     unsigned n_names;
     /* for the end of the run */
     char broken[400]; /* the first broken invariant; empty: none */
@@ -230,9 +291,45 @@ const struct object *world_get(struct world *w, enum kind kind, struct str name)
 void world_timer(struct world *w, enum timer_kind kind, struct str uid, int64_t in_ms);
 void world_crash(struct world *w, struct controller *c, int64_t down_ms);
 
+/* Objects without a namespace: by store_update and store_delete; seen by the checker as the others are. */
+const struct object *world_get_global(struct world *w, enum kind kind, struct str name);
+int world_delete_global(struct world *w, const char *who, enum kind kind, struct str name);
+
 /* profile.c */
 extern const struct profile profiles[];
 extern const size_t n_profiles;
+/* By name, "placer/NAME" for the world with the placer; NULL: as the seed says. */
+struct profile profile_pick(uint64_t seed, const char *name);
+
+/* amount.c */
+struct amount amount_from_json(const struct json *list, int64_t fallback); /* of what is not named */
+struct amount amount_of_pod(const struct json *pod);
+void amount_add(struct amount *to, const struct amount *more, int64_t times);
+int32_t priority_of(struct str class_name);
+extern const char *const priority_names[];
+enum { N_PRIORITIES = 3 };
+bool is_protected_from_eviction(const struct json *object);
+
+/* fleet.c: Nodes and Queues as objects, and what befalls them */
+void fleet_init(struct world *w);
+void fleet_step(struct world *w);
+void fleet_calm(struct world *w);
+struct sim_node *fleet_find(struct world *w, struct str name); /* NULL: never was */
+void fleet_node_changed(struct world *w, const struct object *o, bool is_gone);
+
+/* placing.c: the invariants of the scheduler */
+void placing_pod_changed(struct world *w, struct sim_pod *pod, const struct object *o); /* in the store */
+void placing_told(struct world *w, struct controller *c, const struct cluster_event *ev);
+void placing_told_pod(struct told *t, const struct object *o);
+void placing_answered(struct controller *c, const struct flight *f, const struct cluster_event *ev); /* of a pod */
+void placing_sent(struct world *w, struct controller *c, const struct op *op);  /* a write of a scheduler */
+void placing_bound(struct world *w, struct controller *c, const struct op *op); /* … that took effect */
+void placing_turn_over(struct world *w, struct controller *c);
+void placing_forget(struct controller *c);
+void placing_step(struct world *w); /* now and then */
+
+/* rest.c: the scheduler's part of a world at rest */
+void rest_check(struct world *w);
 
 /* check.c: follow the store; say what is wrong */
 void check_observe(struct world *w);
@@ -245,6 +342,7 @@ void world_settle(struct world *w);
 /* node.c, placer.c: what a timer means to them, and what they do about a changed object */
 void node_timer(struct world *w, const struct timer *t);
 void node_pod_changed(struct world *w, struct sim_pod *pod);
+void node_calm(struct world *w); /* the faults are over */
 void node_step(struct world *w); /* something befalls a random pod or node */
 void placer_timer(struct world *w, const struct timer *t);
 void placer_wake(struct world *w);
