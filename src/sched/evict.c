@@ -485,6 +485,10 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
     all_back(&h, is_found ? ret_victims : NULL);
     restore_going(&h);
     m->room = room;
+    if (is_found && ret_victims->list.n == 0) { /* those who go already are enough */
+        trial_undo(ret_trial);
+        return false;
+    }
     return is_found;
 }
 

@@ -258,11 +258,11 @@ void round_unbind(struct round *r)
 static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 {
     int64_t at_ms = g->admitted_ms + r->m->config.admission_ms;
-    bool has_no_pods = group_live(g) == 0;
+    bool lacks_pods = group_live(g) < group_min(g);
 
-    if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_ready(g) > 0 || (g->claim && !has_no_pods))
+    if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_ready(g) > 0 || (g->claim && !lacks_pods))
         return;
-    if (!has_no_pods && !is_in_the_way)
+    if (!is_in_the_way && !g->claim)
         return;
     if (r->now_ms < at_ms) {
         round_wake(r, at_ms);
@@ -293,7 +293,7 @@ void round_expire(struct round *r)
     bool is_blocking = false;
 
     LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting)
-        is_blocking |= g->is_blocked && !group_is_admitted(g);
+        is_blocking |= g->is_stuck || (g->is_blocked && !group_is_admitted(g));
     LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting) {
         expire(r, g, is_blocking);
         give_up(r, g);

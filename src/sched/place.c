@@ -133,7 +133,10 @@ static void refuse(struct round *r, struct sched_group *g, const struct why *why
         unstick(r, g);
     if (g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim))
         group_say(g, &(struct why){ .kind = WHY_EVICTING, .dim = -1, .have = claim_victims(g->claim) });
-    if (group_is_broken(g)) /* what is freed goes to it, not to a newcomer (D1) */
+    if (!is_room && g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim) == 0)
+        round_drop_claim(r,
+                         g); /* its victims are gone, and its queue refuses it all the same: nobody owes it anything */
+    if (group_is_broken(g))  /* what is freed goes to it, not to a newcomer (D1) */
         round_reserve_for(r, g);
     round_touch(r, g);
 }
@@ -407,7 +410,7 @@ static void check_use(struct round *r, struct sched_group *g)
 
 void round_attempt(struct round *r, struct sched_group *g, enum gang_limit limit)
 {
-    bool is_owed = g->claim && g->claim->kind == CLAIM_EVICTING;
+    bool is_owed = g->claim && g->claim->kind != CLAIM_RESERVED;
     uint32_t n_bound = r->out->n_bound;
     struct lifted lifted = { 0 };
 
@@ -415,7 +418,7 @@ void round_attempt(struct round *r, struct sched_group *g, enum gang_limit limit
     if (g->claim) /* what is kept for it does not stand in its way */
         claim_lift(r->m, g->claim);
     others_lift(r, g, limit == GANG_LIMIT && !is_owed, &lifted);
-    attempt(r, g, is_owed ? GANG_LIMIT : limit); /* others have lost their places for it: it has them, come what may */
+    attempt(r, g, is_owed ? GANG_LIMIT : limit); /* it was let in, or others lost their places for it: it has them */
     if (g->claim && !g->claim->is_held) {
         claim_put_back(r->m, g->claim);
         check_use(r, g);
