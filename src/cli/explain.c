@@ -142,24 +142,33 @@ static int parse_now(const struct explain_options *o, const struct load *l, int6
     return 0;
 }
 
-static int read_config(struct arena *a, const char *file, struct sched_config *ret)
+int scheduler_config(struct arena *a, const char *file, struct sched_config *ret, struct err *e)
 {
     struct problems problems = { .arena = a };
     struct yaml_docs docs = { 0 };
     struct str text;
-    struct err e;
 
     sched_config_default(ret);
     if (!file)
         return 0;
-    if (read_file(a, file, &text, &e) < 0 || yaml_parse(a, text, NULL, &docs, &e) < 0) {
-        fprintf(stderr, "pumice explain: --scheduler-config: %s: %s\n", file, e.text);
-        return -1;
-    }
-    if (docs.n == 1 && sched_config_read(a, docs.v[0], ret, &problems) == 0)
+    if (read_file(a, file, &text, e) < 0 || yaml_parse(a, text, NULL, &docs, e) < 0)
+        return err_wrap(e, "--scheduler-config: %s", file);
+    if (docs.n != 1)
+        return err_set(e, ERR_INVALID, "--scheduler-config: %s: must hold one document", file);
+    if (sched_config_read(a, docs.v[0], ret, &problems) < 0)
+        return err_set(e, ERR_INVALID, "--scheduler-config: %s: %.*s", file, STR_ARG(problems_join(a, &problems)));
+    return 0;
+}
+
+static int read_config(struct arena *a, const char *file, struct sched_config *ret)
+{
+    autobuf text = { 0 };
+    struct err e;
+
+    if (scheduler_config(a, file, ret, &e) == 0)
         return 0;
-    fprintf(stderr, "pumice explain: --scheduler-config: %s: %.*s\n", file,
-            STR_ARG(docs.n == 1 ? problems_join(a, &problems) : STR("must hold one document")));
+    term_text(&text, str_of(e.text));
+    fprintf(stderr, "pumice explain: %s\n", text.p);
     return -1;
 }
 
@@ -253,6 +262,7 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
     in.namespace = w.namespace;
     in.name = w.name;
     in.config = &config;
+    in.may_fork = true;
     return job ? explain_one(a, o, &in) : explain_all(a, o, &in);
 }
 

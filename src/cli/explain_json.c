@@ -190,6 +190,8 @@ static void add_estimate(struct arena *a, struct json *root, const struct advice
         add_list(a, out, "after", e->after.v, e->after.n);
         json_add(out, STR("overdue"), json_bool_new(a, e->has_overdue));
     }
+    if (v->state == ADVICE_WAITS)
+        json_add(out, STR("never"), json_bool_new(a, e->is_never));
     add_list(a, out, "unknownRuntime", e->silent.v, e->silent.n);
 }
 

@@ -13,6 +13,7 @@ struct saying {
     const struct advice *advice;
     int64_t now_ms;
     bool has_colour;
+    bool shows_pods; /* "pods" as a resource */
 };
 
 /* ---- words ---- */
@@ -46,9 +47,21 @@ static struct str clean(struct saying *s, struct str text)
     return arena_str(s->a, buf_view(&out));
 }
 
+/* The number of pods is said in words; of nodes only where it is what is short. */
 static bool is_shown(const struct saying *s, struct str resource)
 {
-    return !str_is(resource, "pods") || str_is(s->advice->why_resource, "pods");
+    return !str_is(resource, "pods") || (s->shows_pods && str_is(s->advice->why_resource, "pods"));
+}
+
+/* 8000, not 8k: people count devices. */
+static void plain_amount(struct buf *out, struct quantity q)
+{
+    const int64_t one = 1000000000, many = 1000000;
+
+    if (q.format == QUANTITY_DECIMAL_SI && q.nano % one == 0 && q.nano / one < many)
+        buf_fmt(out, "%lld", (long long)(q.nano / one));
+    else
+        quantity_print(out, q);
 }
 
 /* "8 cpu, 32Gi memory"; cpu and memory first, as people say it. */
@@ -62,7 +75,7 @@ static struct str amounts(struct saying *s, const struct resources *r)
 
         if (q) {
             buf_str(&out, out.n ? STR(", ") : STR(""));
-            quantity_print(&out, *q);
+            plain_amount(&out, *q);
             buf_fmt(&out, " %s", first[i]);
         }
     }
@@ -70,7 +83,7 @@ static struct str amounts(struct saying *s, const struct resources *r)
         if (str_is(one->name, "cpu") || str_is(one->name, "memory") || !is_shown(s, one->name))
             continue;
         buf_str(&out, out.n ? STR(", ") : STR(""));
-        quantity_print(&out, one->q);
+        plain_amount(&out, one->q);
         buf_char(&out, ' ');
         term_text(&out, one->name);
     }
@@ -111,6 +124,14 @@ static struct str task_phrase(struct saying *s, const struct advice_task *t)
     return arena_fmt(s->a, "%lld × %.*s (%.*s)", (long long)t->missing, STR_ARG(name), STR_ARG(amounts(s, &t->each)));
 }
 
+static bool has_amounts(const struct saying *s, const struct resources *r)
+{
+    VEC_FOREACH(one, &r->list)
+        if (is_shown(s, one->name))
+            return true;
+    return false;
+}
+
 static void say_needs(struct saying *s)
 {
     const struct advice *v = s->advice;
@@ -124,7 +145,7 @@ static void say_needs(struct saying *s)
     if (!shown)
         buf_fmt(s->out, "%.*s", STR_ARG(plural_of(s, missing, "pod")));
     buf_fmt(s->out, "%s\n", missing > 1 ? ", all at once" : "");
-    if (missing > 1 && v->needs.list.n) {
+    if (missing > 1 && has_amounts(s, &v->needs)) {
         indent(s);
         buf_fmt(s->out, "= %.*s for %.*s\n", STR_ARG(amounts(s, &v->needs)), STR_ARG(plural_of(s, missing, "pod")));
     }
@@ -139,6 +160,7 @@ static void say_free(struct saying *s)
     const struct advice *v = s->advice;
     size_t shown = 0, fitting = 0;
 
+    s->shows_pods = true;
     label(s, "free");
     if (v->n_nodes == 0) {
         buf_fmt(s->out, "there are no nodes\n");
@@ -178,14 +200,17 @@ static void say_free(struct saying *s)
     }
 }
 
+static struct str without_stop(struct str text)
+{
+    return str_ends(text, STR(".")) ? str_sub(text, 0, text.n - 1) : text;
+}
+
 static void say_why(struct saying *s)
 {
     const struct advice *v = s->advice;
-    struct str text = clean(s, v->why_text);
+    struct str text = without_stop(clean(s, v->why_text));
 
     label(s, "stopped");
-    if (str_ends(text, STR(".")))
-        text.n--;
     term_style(s->out, s->has_colour, STYLE_YELLOW, text);
     buf_fmt(s->out, " (%s)\n", why_names[v->why.kind]);
 }
@@ -195,6 +220,9 @@ static void say_ahead(struct saying *s)
     const struct advice *v = s->advice;
     size_t shown = 0;
 
+    s->shows_pods = false;
+    if (!v->is_in_line)
+        return;
     label(s, "ahead");
     if (v->ahead.n == 0) {
         buf_fmt(s->out, "nobody: it is first in line\n");
@@ -292,10 +320,12 @@ static void say_estimate(struct saying *s)
         if (e->after.n)
             buf_fmt(s->out, ", when %.*s end%s", STR_ARG(names(s, e->after.v, e->after.n)), e->after.n == 1 ? "s" : "");
         buf_str(s->out, STR(".\n"));
-    } else if (e->silent.n) {
+    } else if (!e->is_never) {
         buf_fmt(s->out, "nobody knows; %.*s do%s not say how long %s (annotation pumice.dev/runtime).\n",
                 STR_ARG(names(s, e->silent.v, e->silent.n)), e->silent.n == 1 ? "es" : "",
                 e->silent.n == 1 ? "it runs" : "they run");
+    } else if (e->silent.n) {
+        buf_str(s->out, STR("it does not start by itself, not even when all that runs has ended.\n"));
     } else {
         buf_str(s->out, STR("it does not start by itself.\n"));
     }
@@ -413,7 +443,7 @@ void explain_list_text(struct arena *a, struct buf *out, const struct advice_lin
         table_cell(&t, clean(&s, l->queue));
         table_cell(&t, arena_fmt(a, "%d", l->priority));
         table_cell(&t, arena_fmt(a, "%lld", (long long)l->pods));
-        table_cell(&t, clean(&s, l->why_text));
+        table_cell(&t, without_stop(clean(&s, l->why_text)));
     }
     table_print(out, &t, "");
 }

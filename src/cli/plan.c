@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "cli/commands.h"
+#include "cli/explain.h"
 #include "cli/gantt.h"
 #include "cli/load.h"
 #include "cli/page.h"
@@ -25,7 +26,7 @@ enum {
 };
 
 struct plan_options {
-    const char *output, *out, *namespace, *until, *at;
+    const char *output, *out, *namespace, *until, *at, *config;
     struct text_list files, runtime, nodes;
     struct changes changes;
 };
@@ -43,6 +44,7 @@ struct planner {
     int64_t begin_ms, until_ms;
     VEC(struct runtime) runtimes;
     int64_t default_ms; /* -1: none */
+    struct sched_config config;
 };
 
 static int parse_ms(const char *flag, struct str text, int64_t *ret, struct err *e)
@@ -219,7 +221,7 @@ static int plan_scenario(struct planner *p, const struct scenario *s, struct tim
 {
     struct run run = { .planner = p, .timeline = t };
     struct future_options opt = {
-        .now_ms = p->begin_ms, .runtime_ms = pod_runtime, .changed = on_changed, .ctx = &run
+        .now_ms = p->begin_ms, .config = &p->config, .runtime_ms = pod_runtime, .changed = on_changed, .ctx = &run
     };
     struct arrival *v = arena_array(p->arena, struct arrival, s->objects.n + 1);
     int rc;
@@ -430,13 +432,33 @@ static int read_times(struct planner *p, struct err *e)
     return 0;
 }
 
+/* The PodGroups of Jobs that were submitted before. */
+static void add_groups(struct planner *p, struct scenario *s)
+{
+    struct map groups = { 0 }; /* by the uid of their jobs */
+    size_t n = s->objects.n;
+
+    for (size_t i = 0; i < n; i++)
+        if (str_is(object_kind(s->objects.v[i]), "PodGroup"))
+            map_put(&groups, object_controller_uid(s->objects.v[i]), s->objects.v[i]);
+    for (size_t i = 0; i < n; i++) {
+        const struct json *object = s->objects.v[i];
+
+        if (future_lacks_group(object) && !map_get(&groups, object_uid(object)) && arrival_ms(p, object) == p->begin_ms)
+            scenario_add(s, future_group_of(p->arena, object));
+    }
+    map_done(&groups);
+}
+
 static int prepare(struct planner *p, struct scenario *base, struct err *e)
 {
     VEC_FOREACH(value, &p->o->nodes.list)
         if (scenario_make_nodes(base, str_of(*value), e) < 0)
             return err_wrap(e, "--nodes %s", *value);
-    if (check_scenario(base, e) < 0 || read_times(p, e) < 0)
+    if (check_scenario(base, e) < 0 || read_times(p, e) < 0 ||
+        scheduler_config(p->arena, p->o->config, &p->config, e) < 0)
         return -1;
+    add_groups(p, base);
     return read_runtimes(p, base, e);
 }
 
@@ -453,7 +475,7 @@ static int plan_both(struct planner *p, const struct scenario *base, struct err 
     if (changes_any(&p->o->changes)) {
         scenario_copy(&changed, base);
         if (scenario_change(&changed, &p->o->changes, &words, e) < 0 || check_scenario(&changed, e) < 0)
-            return -1;
+            return fail(e, EXIT_USAGE);
     }
     if (plan_scenario(p, base, &plain, &r.is_cut, e) < 0)
         goto done;
@@ -511,6 +533,8 @@ static const struct option plan_option_table[] = {
     { 0, "at", OPTION_TEXT, FIELD(at), "TIME", NULL, "when it begins, as 2026-03-01T09:00:00Z (default: now)" },
     { 'n', "namespace", OPTION_TEXT, FIELD(namespace), "NAME", NULL,
       "namespace of objects that name none (default: default)" },
+    { 0, "scheduler-config", OPTION_TEXT, FIELD(config), "FILE", NULL,
+      "Volcano's volcano-scheduler.conf (default: all rules on)" },
     { 0, "add-nodes", OPTION_LIST, FIELD(changes.add_nodes), "N[=NODE]", NULL,
       "what if there were N more nodes, like NODE (default: the first)" },
     { 0, "remove-node", OPTION_LIST, FIELD(changes.remove_node), "NODE", NULL, "what if this node were gone" },

@@ -117,7 +117,7 @@ static struct json *job_json(struct arena *a, const struct timeline *t, const st
     set_time(a, one, "end", t, j->was_over ? -1 : j->finished_ms);
     set_seconds(a, one, "waitSeconds", job_wait_ms(t, j));
     set_seconds(a, one, "runSeconds", job_run_ms(t, j));
-    set_int(a, one, "stops", (int64_t)job_stops(j));
+    set_int(a, one, "stops", (int64_t)j->stops);
     set_int(a, one, "stoppedPods", j->stopped);
     json_add(one, STR("tasks"), tasks_json(a, j));
     json_add(one, STR("waits"), waits_json(a, t, j));

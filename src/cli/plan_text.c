@@ -130,13 +130,19 @@ static struct str pods_text(struct text *x, const struct timeline_job *j)
 static struct str state_text(struct text *x, const struct timeline_job *j)
 {
     const char *state = job_state_names[last_state(j)];
-    size_t stops = job_stops(j);
+    size_t stops = j->stops;
 
     if (stops == 0)
         return str_of(state);
     if (stops <= 2)
         return arena_fmt(x->a, "%s, stopped %s", state, stops == 1 ? "once" : "twice");
     return arena_fmt(x->a, "%s, stopped %zu times", state, stops);
+}
+
+/* It waits when nothing more can happen: how far the plan looks beyond that says nothing. */
+static bool waits_for_ever(const struct text *x, const struct timeline_job *j)
+{
+    return !x->r->is_cut && !j->was_over && last_state(j) < STATE_RUNS;
 }
 
 static void job_cells(struct text *x, struct table *table, const struct timeline_job *j)
@@ -152,7 +158,7 @@ static void job_cells(struct text *x, struct table *table, const struct timeline
     table_cell(table, j->was_over ? STR("before") : moved(x, j->finished_ms, old ? old->finished_ms : -1, old));
     if (before)
         table_cell(table, gain(x, j, old));
-    table_cell(table, span(x, job_wait_ms(x->r->t, j)));
+    table_cell(table, waits_for_ever(x, j) ? STR("no end") : span(x, job_wait_ms(x->r->t, j)));
     table_cell(table, span(x, job_run_ms(x->r->t, j)));
     table_cell(table, state_text(x, j));
 }
@@ -333,10 +339,29 @@ static void queues(struct text *x)
 
 /* ---- the whole ---- */
 
+/* "the last job ends at +2h", or how many do. */
+static struct str end_text(struct text *x, const struct timeline *t)
+{
+    size_t ended = 0, all = 0;
+
+    for (size_t i = 0; i < t->jobs.n; i++)
+        if (!t->jobs.v[i]->was_over) {
+            all++;
+            ended += t->jobs.v[i]->finished_ms >= 0;
+        }
+    if (ended == 0)
+        return all ? STR("no job ends") : STR_NULL;
+    if (ended == all)
+        return arena_fmt(x->a, "the last job ends at %.*s", STR_ARG(offset(x, t, plan_last_end(t))));
+    return arena_fmt(x->a, "%zu of %zu jobs end%s, the last at %.*s", ended, all, ended == 1 ? "s" : "",
+                     STR_ARG(offset(x, t, plan_last_end(t))));
+}
+
 static void summary(struct text *x)
 {
     const struct timeline *t = x->r->t, *before = x->r->before;
-    int64_t end = plan_last_end(t), old = before ? plan_last_end(before) : -1;
+    struct str now = end_text(x, t), old = before ? end_text(x, before) : now;
+    const struct str all = STR("the last job ends at ");
 
     plan_title(x->out, t);
     buf_str(x->out, STR(", from "));
@@ -344,13 +369,12 @@ static void summary(struct text *x)
     buf_char(x->out, '\n');
     if (before)
         buf_fmt(x->out, "if: %.*s\n", STR_ARG(safe(x, x->r->change)));
-    if (end >= 0) {
-        buf_str(x->out, STR("the last job ends at "));
-        if (old >= 0 && old - before->begin_ms != end - t->begin_ms)
-            buf_fmt(x->out, "%.*s → ", STR_ARG(offset(x, before, old)));
-        buf_str(x->out, offset(x, t, end));
-        buf_char(x->out, '\n');
-    }
+    if (str_starts(now, all) && str_starts(old, all) && !str_eq(now, old))
+        buf_fmt(x->out, "%.*s → %.*s\n", STR_ARG(old), STR_ARG(str_from(now, all.n)));
+    else if (!str_eq(now, old))
+        buf_fmt(x->out, "%.*s → %.*s\n", STR_ARG(old), STR_ARG(now));
+    else if (now.n)
+        buf_fmt(x->out, "%.*s\n", STR_ARG(now));
     buf_char(x->out, '\n');
 }
 

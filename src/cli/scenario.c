@@ -425,7 +425,7 @@ static int replicas(struct change *c, struct err *e)
     if (split_value(c->text, "JOB/TASK=NUMBER", &name, &value, e) < 0 || number_of(value, &n, e) < 0 ||
         scenario_task(c->s, name, &job, &task, e) < 0)
         return -1;
-    say(c, "%.*s of %.*s", STR_ARG(value), STR_ARG(name));
+    say(c, "%.*s with %.*s pod%s", STR_ARG(name), STR_ARG(value), n == 1 ? "" : "s");
     json_set(task, "replicas", json_int(c->s->arena, n));
     drop_default(task, "minAvailable");
     drop_default(spec_of(c, job), "minAvailable");
@@ -442,6 +442,8 @@ static int min_available(struct change *c, struct err *e)
     if (split_value(c->text, "JOB=NUMBER", &name, &value, e) < 0 || number_of(value, &n, e) < 0 ||
         scenario_job(c->s, name, &job, e) < 0)
         return -1;
+    if (n == 0) /* in a Job it means: all */
+        return err_set(e, ERR_INVALID, "at least one pod is needed to start");
     say(c, "%.*s with minAvailable %.*s", STR_ARG(name), STR_ARG(value));
     json_set(spec_of(c, job), "minAvailable", json_int(c->s->arena, n));
     mark_changed(c, job);

@@ -475,20 +475,32 @@ static void move_pod(struct timeline *t, struct timeline_pod *pod, struct timeli
     use(t, node, &pod->request, 1, now_ms);
 }
 
+/* It may have its places again in the same moment, on other nodes; its work is lost all the same. */
+static void note_stop(struct timeline_job *j, bool ran, int64_t now_ms)
+{
+    j->stopped++;
+    if (!ran || phase_state(j) >= STATE_RUNS || (j->stops && j->stopped_ms == now_ms))
+        return;
+    j->stops++;
+    j->stopped_ms = now_ms;
+}
+
 static void pod_changed(struct timeline *t, const struct object *o, bool is_gone, int64_t now_ms)
 {
     struct timeline_pod *pod = map_get(&t->pods, o->uid);
     struct str node = json_member_text(json_get(o->root, "spec"), "nodeName");
     struct str phase = json_member_text(json_get(o->root, "status"), "phase");
-    bool is_ended = str_is(phase, "Succeeded") || str_is(phase, "Failed");
+    bool is_ended = str_is(phase, "Succeeded") || str_is(phase, "Failed"), is_stopped, ran;
 
     if (!pod && is_gone)
         return;
     if (!pod)
         pod = pod_new(t, o);
-    if (is_gone && pod->job && pod->node && !is_ended)
-        pod->job->stopped++;
+    is_stopped = is_gone && pod->job && pod->node && !is_ended;
+    ran = is_stopped && phase_state(pod->job) == STATE_RUNS;
     set_phase(t, pod, is_gone ? STR("") : phase);
+    if (is_stopped)
+        note_stop(pod->job, ran, now_ms);
     if (is_gone || is_ended || str_empty(node))
         move_pod(t, pod, NULL, NULL, now_ms);
     else
@@ -532,8 +544,11 @@ static void class_changed(struct timeline *t, const struct object *o, bool is_go
 
     (void)now_ms;
     *value = json_i64(json_get(o->root, "value"), 0);
-    if (!is_gone)
-        map_put(&t->priorities, keep(t, o->name), value);
+    if (is_gone)
+        return;
+    map_put(&t->priorities, keep(t, o->name), value);
+    if (json_bool(json_get(o->root, "globalDefault"), false))
+        t->default_priority = *value;
 }
 
 static const struct {
@@ -603,7 +618,7 @@ void timeline_finish(struct timeline *t, int64_t end_ms)
         struct timeline_job *j = t->jobs.v[i];
         const int64_t *value = map_get(&t->priorities, j->priority_class);
 
-        j->priority = value ? *value : 0;
+        j->priority = value ? *value : t->default_priority;
         if (open_wait(j) && open_wait(j)->from_ms == end_ms && j->waits.n > 1)
             j->waits.n--;
     }

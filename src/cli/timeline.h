@@ -48,6 +48,8 @@ struct timeline_job {
     int64_t priority, min, replicas;
     int64_t submitted_ms, admitted_ms, started_ms, finished_ms; /* -1: has not happened (yet) */
     int64_t running, succeeded, failed, stopped;                /* pods; stopped: deleted on a node before they ended */
+    size_t stops;       /* times it ran and then had no longer enough pods, because they were stopped */
+    int64_t stopped_ms; /* the last time */
     VEC(struct timeline_task) tasks;
     VEC(struct timeline_step) steps;
     VEC(struct timeline_wait) waits;
@@ -86,6 +88,7 @@ struct timeline {
     struct map pods;      /* struct timeline_pod by uid */
     struct map queue_names, node_names;
     struct map priorities; /* int64_t by PriorityClass */
+    int64_t default_priority;
     struct buf key;
 };
 
@@ -110,7 +113,6 @@ const struct timeline_job *timeline_job(const struct timeline *t, struct str nam
 /* How long it waited (also after it was stopped) and ran, within the timeline; -1 where that does not apply. */
 int64_t job_wait_ms(const struct timeline *t, const struct timeline_job *j);
 int64_t job_run_ms(const struct timeline *t, const struct timeline_job *j);
-size_t job_stops(const struct timeline_job *j); /* times it ran and then no longer had enough pods */
 
 /* The state that holds longest within [from, to). JOB_STATE_MAX: not submitted yet. */
 enum job_state job_state_between(const struct timeline_job *j, int64_t from_ms, int64_t to_ms);

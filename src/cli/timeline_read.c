@@ -32,15 +32,6 @@ int64_t job_run_ms(const struct timeline *t, const struct timeline_job *j)
     return j->was_over || j->started_ms < 0 ? -1 : time_in(t, j, STATE_RUNS, STATE_RUNS);
 }
 
-size_t job_stops(const struct timeline_job *j)
-{
-    size_t n = 0;
-
-    for (size_t i = 1; i < j->steps.n; i++)
-        n += j->steps.v[i - 1].state == STATE_RUNS && j->steps.v[i].state < STATE_RUNS;
-    return n;
-}
-
 enum job_state job_state_between(const struct timeline_job *j, int64_t from_ms, int64_t to_ms)
 {
     int64_t held[JOB_STATE_MAX] = { 0 };

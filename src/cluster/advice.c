@@ -149,26 +149,45 @@ static struct future *begin(struct advising *v)
     return f;
 }
 
-/* True: it waits, and suggestions make sense. */
-static bool look(struct advising *v)
+/* Does it have its places, or get them without anybody having to go? Else it is looked at again when all is at rest. */
+static bool is_placed(struct advising *v)
 {
     struct future *f = begin(v);
     struct sched_group_view g;
-    bool is_whole = false, has_group = job_group(v, f, &g);
+    bool has_group = job_group(v, f, &g), is_whole = has_group && g.is_whole;
 
-    if (has_group) {
-        is_whole = g.is_whole;
+    if (is_whole) {
         look_at_group(v, f, &g);
-    } else {
+        v->out->state = str_is(v->out->phase, "Running") || v->out->running > 0 ? ADVICE_RUNS : ADVICE_STARTS;
+    } else if (!has_group) {
         take_blocked(v, f);
     }
     future_free(f);
     arena_reset(&v->scratch);
-    if (!has_group)
-        return false;
-    if (is_whole)
-        v->out->state = str_is(v->out->phase, "Running") || v->out->running > 0 ? ADVICE_RUNS : ADVICE_STARTS;
-    return !is_whole;
+    return is_whole || !has_group;
+}
+
+/* ---- left alone for a moment ---- evictions that are under way come to their end, for it or for others ---- */
+
+static void look_at_rest(struct advising *v, struct future *f)
+{
+    struct sched_group_view g;
+
+    v->out->state = ADVICE_WAITS;
+    if (job_group(v, f, &g))
+        look_at_group(v, f, &g);
+}
+
+static bool starts_soon(struct advising *v)
+{
+    bool starts = trial_run(v, &v->world, &v->now, look_at_rest);
+
+    if (starts)
+        v->out->state = ADVICE_STARTS;
+    VEC_FOREACH(victim, &v->now.evicts)
+        *vec_push(v->a, &v->out->evicts) = *victim;
+    arena_reset(&v->scratch);
+    return starts;
 }
 
 /* ---- what would help ---- */
@@ -194,20 +213,6 @@ static void advise(struct advising *v)
     v->out->suggestions.n = MIN_OF(v->out->suggestions.n, v->max_suggestions);
 }
 
-/* Left alone, does it start in a moment (others are being evicted for it)? Then nothing need be done. */
-static bool starts_soon(struct advising *v)
-{
-    if (!trial_run(v, &v->world, &v->now)) {
-        arena_reset(&v->scratch);
-        return false;
-    }
-    v->out->state = ADVICE_STARTS;
-    VEC_FOREACH(victim, &v->now.evicts)
-        *vec_push(v->a, &v->out->evicts) = *victim;
-    arena_reset(&v->scratch);
-    return true;
-}
-
 static void look_and_advise(struct advising *v)
 {
     if (has_ended(v)) {
@@ -215,9 +220,8 @@ static void look_and_advise(struct advising *v)
         return;
     }
     look_at_tasks(v);
-    if ((v->is_new && !is_acceptable(v)) || !look(v) || starts_soon(v))
+    if ((v->is_new && !is_acceptable(v)) || is_placed(v) || starts_soon(v))
         return;
-    v->out->state = ADVICE_WAITS;
     advise(v);
     advice_estimate(v);
 }
@@ -236,6 +240,7 @@ int advice_make(struct arena *a, const struct advice_input *in, struct advice *r
         return -1;
     look_and_advise(&v);
     ret->n_trials = v.trials;
+    rest_done(&v);
     arena_done(&v.scratch);
     return 0;
 }

@@ -90,7 +90,9 @@ struct suggestion {
 
 struct advice_task {
     struct str name;
-    int64_t replicas, min, missing; /* missing: pods of it still to be placed for the minimum */
+    int64_t replicas, min;   /* min: what counts of its minAvailable */
+    int64_t placed, missing; /* pods of it with a place, and those still to be placed for the job's minimum */
+    int64_t priority;        /* of its pods; counts inside the job */
     struct resources each;
     struct str held_by; /* dependsOn: waits for these tasks; empty: released */
 };
@@ -114,6 +116,7 @@ struct advice_estimate {
     int64_t at_ms;
     VEC(struct str) after;  /* jobs that end just then */
     VEC(struct str) silent; /* running jobs that do not say how long they run; they are taken to run for ever */
+    bool is_never;          /* not known, and not even when all of those have ended */
     bool has_overdue;       /* a job has run longer than it said: it is taken to end now */
 };
 
@@ -136,6 +139,7 @@ struct advice {
     size_t n_nodes, n_usable;      /* all; those that refuse none of its pods and have any room */
     struct why why;
     struct str why_text, why_resource; /* one sentence; the name of why.dim */
+    bool is_in_line;                   /* false: it cannot be served whatever is free, so nobody is ahead either */
     VEC(struct advice_ahead) ahead;
     VEC(struct advice_victim) evicts; /* ADVICE_STARTS: whose pods make room */
     VEC(struct suggestion) suggestions;
@@ -151,6 +155,7 @@ struct advice_input {
     int64_t now_ms;
     const struct sched_config *config; /* NULL: the default */
     size_t max_suggestions;            /* 0: 5 */
+    bool may_fork;                     /* trials in child processes: much quicker; for programs without threads */
 };
 
 /* '*ret' lives in 'a'. ERR_NOT_FOUND: no Job or PodGroup of that name. */

@@ -1,7 +1,8 @@
 /* advice_estimate.c - when would it start if nobody changed anything?
  *
  * The state is run forward with every job that says how long it runs (annotation pumice.dev/runtime) ending when it says,
- * and all others running for ever. Jobs that wait before it start, run and end in their turn.
+ * and all others running for ever. Jobs that wait before it start, run and end in their turn. Where that does not start
+ * it, it is done once more with all others ending too: does it depend on them, or on nobody?
  */
 #include "cluster/advice_internal.h"
 
@@ -18,7 +19,18 @@ struct watching {
     struct future *f;
     struct map lively; /* pods that were seen before their end, by uid */
     int64_t ended_ms;  /* when those in estimate.after did */
+    bool ends_all;     /* the second time */
 };
+
+static const int64_t some_time_ms = 3600 * 1000; /* whatever; all that runs ends */
+
+static int64_t runtime_ms(void *ctx, const struct json *pod)
+{
+    struct watching *w = ctx;
+    int64_t ms = future_declared_ms(w->f, pod);
+
+    return ms < 0 && w->ends_all ? some_time_ms : ms;
+}
 
 static struct str owner_title(struct arena *a, const struct json *pod)
 {
@@ -120,10 +132,23 @@ static bool run_until_started(struct advising *v, struct future *f, int64_t due_
     return true;
 }
 
+static bool starts_when_all_end(struct advising *v)
+{
+    struct watching w = { .v = v, .ends_all = true };
+    struct future_options opt = { .runtime_ms = runtime_ms, .ctx = &w };
+    bool starts;
+
+    w.f = world_future(v, &v->world, &opt);
+    starts = run_until_started(v, w.f, future_settle(w.f));
+    future_free(w.f);
+    arena_reset(&v->scratch);
+    return starts;
+}
+
 void advice_estimate(struct advising *v)
 {
     struct watching w = { .v = v, .ended_ms = -1 };
-    struct future_options opt = { .changed = on_change, .ctx = &w };
+    struct future_options opt = { .runtime_ms = runtime_ms, .changed = on_change, .ctx = &w };
     struct advice_estimate *e = &v->out->estimate;
     int64_t due_ms;
 
@@ -140,4 +165,5 @@ void advice_estimate(struct advising *v)
     future_free(w.f);
     map_done(&w.lively);
     arena_reset(&v->scratch);
+    e->is_never = !e->is_known && (e->silent.n == 0 || !starts_when_all_end(v));
 }

@@ -233,6 +233,23 @@ static void say_field(struct advising *v, struct suggestion *s, const struct adv
     }
 }
 
+/* A PodGroup does not own its pods. */
+static void say_pods(struct advising *v, struct suggestion *s, const struct advice_edit *group)
+{
+    autobuf line = { 0 };
+
+    VEC_FOREACH(o, &v->world.list)
+        if (is_pod_of_group(*o, group->namespace, group->name)) {
+            buf_str(&line, line.n ? STR(" ") : STR("kubectl delete pod "));
+            shell_word(&line, object_name(*o));
+        }
+    if (line.n == 0)
+        return;
+    buf_str(&line, STR(" -n "));
+    shell_word(&line, group->namespace);
+    say(v, s, &line);
+}
+
 static bool is_first_of_object(const struct suggestion *s, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -261,6 +278,8 @@ void suggestion_how(struct advising *v, struct suggestion *s)
             buf_str(&line, STR("kubectl delete "));
             target_words(&line, e);
             say(v, s, &line);
+            if (strcmp(e->kind, "PodGroup") == 0)
+                say_pods(v, s, e);
         }
     }
     if (has_file)

@@ -22,6 +22,16 @@ struct verdict {
     VEC(struct advice_victim) evicts;
 };
 
+/* The cluster, left alone until it is at rest; what a change is tried on. */
+struct placed {
+    struct str namespace, name, uid, owner;
+};
+struct at_rest {
+    struct future *future; /* NULL: to be made */
+    struct arena arena;
+    VEC(struct placed) placed; /* pods that have a place */
+};
+
 struct advising {
     struct arena *a;
     const struct advice_input *in;
@@ -34,10 +44,12 @@ struct advising {
     bool is_new; /* never submitted: it may be changed in any way, in its file */
     struct job job;
     unsigned trials, max_trials;
+    size_t notes; /* also those that are not shown */
     size_t max_suggestions;
     /* A change without which nothing helps (the queue does not exist, or is closed): part of every suggestion. */
     struct suggestion *prefix;
     struct verdict now; /* with the prefix applied */
+    struct at_rest rest;
 };
 
 /* ---- advice_world.c ---- */
@@ -57,13 +69,30 @@ struct str full_name(struct arena *a, struct str namespace, struct str name);
 /* The state with the prefix and the edits applied; lives until the next trial. -1: one of them makes no sense. */
 int world_edit(struct advising *v, const struct suggestion *s, struct world *ret);
 
+/* Copies: with a field changed (NULL: the path makes no sense); as a user's file has it, without what a server wrote;
+ * another node of its kind. */
+struct json *edit_object(struct arena *a, const struct json *object, const struct advice_edit *e);
+struct json *as_submitted(struct arena *a, const struct json *object);
+struct json *node_like(struct arena *a, const struct json *like, int64_t number);
+
+/* ---- advice_live.c ---- */
+
+/* Make the prefix' changes and those of 's' in a cluster that runs, as kubectl would. -1: one of them was refused. */
+int live_edit(struct advising *v, struct future *f, const struct suggestion *s);
+
 /* ---- advice_trial.c ---- */
 
-/* Does the job start? Counts as one trial. */
-bool trial_run(struct advising *v, const struct world *w, struct verdict *ret);
+/* Does the job start? Counts as one trial. 'if_not' (may be NULL) looks at the cluster when it does not. */
+bool trial_run(struct advising *v, const struct world *w, struct verdict *ret,
+               void (*if_not)(struct advising *v, struct future *f));
 
 /* With the prefix' edits first, then those of 's'. Fills s->evicts when it works. false also when no trial is left. */
 bool trial_suggestion(struct advising *v, struct suggestion *s, struct verdict *ret);
+void trial_change(struct advising *v, struct suggestion *s, struct verdict *ret); /* spoils v->rest */
+void rest_done(struct advising *v);
+
+/* advice_fork.c: trial_change() in a child process. false: there is none to be had. */
+bool trial_in_child(struct advising *v, struct suggestion *s, struct verdict *ret);
 
 struct future *world_future(struct advising *v, const struct world *w, const struct future_options *opt);
 

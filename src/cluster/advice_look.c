@@ -7,9 +7,14 @@
 
 static const char *const task_key = "volcano.sh/task-spec";
 
+enum { NOTES_MAX = 5 };
+
 void note(struct advising *v, struct str text)
 {
-    *vec_push(v->a, &v->out->notes) = text;
+    if (v->notes++ < NOTES_MAX)
+        *vec_push(v->a, &v->out->notes) = text;
+    else
+        v->out->notes.v[NOTES_MAX - 1] = arena_fmt(v->a, "and %zu more of this sort", v->notes - NOTES_MAX + 1);
 }
 
 /* ---- what it needs ---- */
@@ -31,6 +36,24 @@ static struct str depends_text(struct advising *v, const struct job_task *task)
     return arena_str(v->a, buf_view(&out));
 }
 
+/* In a job that means to run with fewer pods than its tasks' minima add up to, a task whose minimum is all it has says
+ * nothing: Volcano fills that in (group_settle_minima). */
+static int64_t minimum_that_counts(const struct job *job, const struct job_task *task)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < job->spec.tasks.n; i++)
+        sum += job_task_minimum(&job->spec.tasks.v[i]);
+    return job->spec.min_available < sum && job_task_minimum(task) >= task->replicas ? 0 : job_task_minimum(task);
+}
+
+static int64_t class_value(const struct advising *v, struct str name)
+{
+    const struct json *class = str_empty(name) ? NULL : world_find(&v->world, "PriorityClass", STR_NULL, name);
+
+    return json_i64(json_get(class, "value"), 0);
+}
+
 void look_at_tasks(struct advising *v)
 {
     for (size_t i = 0; i < v->job.spec.tasks.n; i++) {
@@ -39,7 +62,8 @@ void look_at_tasks(struct advising *v)
 
         t->name = task->name;
         t->replicas = task->replicas;
-        t->min = t->missing = job_task_minimum(task);
+        t->min = minimum_that_counts(&v->job, task);
+        t->priority = class_value(v, json_member_text(job_task_pod_spec(task), "priorityClassName"));
         t->held_by = depends_text(v, task);
         pod_requests(v->a, job_task_pod_spec(task), &t->each);
     }
@@ -76,7 +100,7 @@ static void count_pod(void *ctx, const struct object *o)
     if (!t) { /* a bare group has what its pods have */
         t = vec_push(v->a, &v->out->tasks);
         t->name = arena_str(v->a, role);
-        t->min = t->missing = json_i64(json_get_str(json_find(v->root, "spec", "minTaskMember", NULL), role), 0);
+        t->min = json_i64(json_get_str(json_find(v->root, "spec", "minTaskMember", NULL), role), 0);
         take_requests(v, json_get(o->root, "spec"), &t->each);
     }
     t->held_by = STR_NULL; /* it has pods: it was released */
@@ -85,27 +109,39 @@ static void count_pod(void *ctx, const struct object *o)
     phase = json_member_text(json_get(o->root, "status"), "phase");
     if ((json_member_text(json_get(o->root, "spec"), "nodeName").n && !str_is(phase, "Failed")) ||
         str_is(phase, "Succeeded"))
-        t->missing = MAX_OF(t->missing - 1, 0);
+        t->placed++;
+}
+
+/* The task whose next pod is served first: the more important one, then the lower index, then by name. */
+static struct advice_task *next_task(struct advice *out)
+{
+    struct advice_task *best = NULL;
+
+    VEC_FOREACH(t, &out->tasks) {
+        int64_t index = t->placed + t->missing, best_index = best ? best->placed + best->missing : 0;
+
+        if (t->held_by.n || index >= t->replicas)
+            continue;
+        if (!best || t->priority > best->priority ||
+            (t->priority == best->priority &&
+             (index < best_index || (index == best_index && str_cmp(t->name, best->name) < 0))))
+            best = t;
+    }
+    return best;
 }
 
 /* The group as a whole may need more than its tasks' minima; a task that is held back needs nothing yet. */
 static void spread_missing(struct advice *out)
 {
     int64_t rest = out->min - out->ready;
+    struct advice_task *t;
 
-    VEC_FOREACH(t, &out->tasks) {
-        if (t->held_by.n)
-            t->missing = 0;
-        rest -= t->missing;
+    VEC_FOREACH(own, &out->tasks) {
+        own->missing = own->held_by.n ? 0 : MAX_OF(own->min - own->placed, 0);
+        rest -= own->missing;
     }
-    VEC_FOREACH(t, &out->tasks) {
-        int64_t more = MAX_OF(MIN_OF(rest, t->replicas - t->min), 0);
-
-        if (t->held_by.n)
-            continue;
-        t->missing += more;
-        rest -= more;
-    }
+    for (; rest > 0 && (t = next_task(out)); rest--)
+        t->missing++;
 }
 
 /* ---- what is free ---- */
@@ -235,6 +271,14 @@ struct lining {
     bool is_past;
 };
 
+/* Those that cannot be served whatever is free hold nobody up. */
+static bool is_out_of_line(enum why_kind why)
+{
+    return why == WHY_NO_QUEUE || why == WHY_QUEUE_CLOSED || why == WHY_QUEUE_HAS_CHILDREN || why == WHY_GATED ||
+           why == WHY_NOT_ENOUGH_PODS || why == WHY_NOT_ENOUGH_OF_ROLE || why == WHY_NEVER_FITS ||
+           why == WHY_TOO_MANY_NAMES;
+}
+
 static void look_at_waiting(void *ctx, const struct sched_group_view *g)
 {
     struct lining *l = ctx;
@@ -242,7 +286,7 @@ static void look_at_waiting(void *ctx, const struct sched_group_view *g)
 
     if (str_eq(g->namespace, l->v->namespace) && str_eq(g->name, l->group))
         l->is_past = true;
-    if (l->is_past || g->is_whole) /* whole: only pods beyond its minimum wait, and those come last */
+    if (l->is_past || g->is_whole || is_out_of_line(g->why->kind)) /* whole: pods beyond its minimum come last */
         return;
     a = vec_push(l->v->a, &l->v->out->ahead);
     a->name = group_title(l->v->a, g);
@@ -257,7 +301,8 @@ static void look_at_line(struct advising *v, struct future *f, struct str group)
     struct lining l = { .v = v, .dims = sched_dims(future_sched(f)), .group = group };
 
     sched_waiting(future_sched(f), &v->scratch, look_at_waiting, &l);
-    if (!l.is_past) /* it is not in line at all */
+    v->out->is_in_line = l.is_past && !is_out_of_line(v->out->why.kind);
+    if (!v->out->is_in_line)
         v->out->ahead.n = 0;
 }
 
@@ -314,8 +359,8 @@ void look_at_group(struct advising *v, struct future *f, const struct sched_grou
     spread_missing(out);
     resources_of(v, sched_dims(future_sched(f)), &g->needs, NULL, &out->needs);
     look_at_room(v, f, g);
-    look_at_line(v, f, out->group);
     take_why(v, f, g->why);
+    look_at_line(v, f, out->group);
     if (g->why->kind == WHY_GATED)
         note_gates(v);
 }

@@ -1,8 +1,10 @@
 /* advice_size.c - a smaller gang: minAvailable, replicas
  *
- * The scheduler places max(minAvailable, sum of the tasks' minima) pods together (scheduling.md D5), and a task that
- * names no minimum has all its replicas as one. So lowering the job's number alone often does nothing; the task's goes
- * down with it here.
+ * The scheduler places max(minAvailable, sum of the tasks' minima) pods together (scheduling.md D5). A task that names no
+ * minimum has all its replicas as one; but as soon as the job's number is below the sum, such a task has none at all. So
+ * a job of one task has only one number that matters, the job's. With several tasks that would leave open which of them
+ * gives way, so the task's number and the job's go down together. A job whose number is below the sum already is left as
+ * it is but for that number, and for minima that count.
  */
 #include "cluster/advice_internal.h"
 
@@ -88,7 +90,7 @@ static void build_job_min(struct advising *v, const void *ctx, int64_t n, struct
     s->kind = ADVISE_MIN_AVAILABLE;
     set_number(v, s, STR("/spec/minAvailable"), n);
     describe(v, s, v->name, "minAvailable", t->min, n);
-    s->text = arena_fmt(v->a, "lower minAvailable of the job from %lld to %lld%.*s", (long long)t->min, (long long)n,
+    s->text = arena_fmt(v->a, "lower minAvailable from %lld to %lld%.*s", (long long)t->min, (long long)n,
                         STR_ARG(rest_joins(v, t->replicas - n)));
 }
 
@@ -147,17 +149,47 @@ static void keep_better(struct suggestion *best, const struct suggestion *s)
         *best = *s;
 }
 
+static int64_t room_hint(const struct advising *v)
+{
+    return v->now.why.kind == WHY_NO_ROOM ? v->now.why.have : 0;
+}
+
+static bool is_elastic(const struct job *job)
+{
+    return job->spec.min_available < sum_of_minima(job);
+}
+
+/* Does the number say anything, and does lowering it say what is meant? */
+static bool has_own_minimum(const struct job *job, const struct job_task *task)
+{
+    return job_task_minimum(task) < task->replicas || (!is_elastic(job) && job->spec.tasks.n > 1);
+}
+
 static void try_task(struct advising *v, size_t i, struct suggestion *best_min, struct suggestion *best_replicas)
 {
     const struct job_task *task = &v->job.spec.tasks.v[i];
     struct shrink t = { .task = i, .min = job_task_minimum(task), .replicas = task->replicas };
-    int64_t have = v->now.why.kind == WHY_NO_ROOM ? v->now.why.have : 0, n = 0, hint = t.min - (v->out->min - have);
+    int64_t have = room_hint(v), n = 0, hint = have ? t.min - (v->out->min - have) : 0;
     struct suggestion s;
 
-    if (search_largest(&(struct search){ v, build_task_min, &t }, 1, t.min - 1, have ? hint : 0, &s, &n))
+    if (has_own_minimum(&v->job, task) &&
+        search_largest(&(struct search){ v, build_task_min, &t }, 1, t.min - 1, hint, &s, &n))
         keep_better(best_min, &s);
-    if (search_largest(&(struct search){ v, build_replicas, &t }, 1, t.min - 1, n, &s, &n))
+    if (search_largest(&(struct search){ v, build_replicas, &t }, 1, t.min - 1, n ? n : hint, &s, &n))
         keep_better(best_replicas, &s);
+}
+
+/* Below this the tasks' own minima hold. */
+static int64_t lowest_job_min(const struct advising *v)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < v->job.spec.tasks.n; i++) {
+        const struct job_task *task = &v->job.spec.tasks.v[i];
+
+        sum += job_task_minimum(task) < task->replicas ? job_task_minimum(task) : 0;
+    }
+    return MAX_OF(sum, 1);
 }
 
 static void advise_job_size(struct advising *v)
@@ -166,8 +198,9 @@ static void advise_job_size(struct advising *v)
     struct shrink whole = { .min = v->job.spec.min_available, .replicas = job_total_replicas(&v->job) };
     int64_t n;
 
-    if (search_largest(&(struct search){ v, build_job_min, &whole }, MAX_OF(sum_of_minima(&v->job), 1), whole.min - 1,
-                       v->now.why.kind == WHY_NO_ROOM ? v->now.why.have : 0, &s, &n))
+    if ((v->job.spec.tasks.n == 1 || is_elastic(&v->job)) &&
+        search_largest(&(struct search){ v, build_job_min, &whole }, lowest_job_min(v), whole.min - 1, room_hint(v), &s,
+                       &n))
         min = s;
     for (size_t i = 0; i < v->job.spec.tasks.n && i < TASKS_TRIED; i++)
         if (!v->job.spec.tasks.v[i].partition) /* its numbers depend on each other */

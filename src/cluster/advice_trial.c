@@ -2,6 +2,9 @@
  *
  * In a trial pods that are bound start, and pods that are evicted go at once, but no time passes and nothing ends by
  * itself. So what a trial says is what the cluster would come to if it were left alone for a moment.
+ *
+ * A suggestion must pass two trials: the change is made in the cluster when it has come to rest, under the eyes of a
+ * scheduler that has its plans already; and a scheduler that is new finds the state with the change.
  */
 #include "cluster/advice_internal.h"
 
@@ -130,7 +133,7 @@ static void find_victims(struct advising *v, const struct world *w, struct futur
 
 /* ---- trying ---- */
 
-static void judge(struct advising *v, const struct world *w, struct future *f, struct verdict *ret)
+static void judge(struct advising *v, struct future *f, struct verdict *ret)
 {
     struct sched_group_view g;
 
@@ -141,11 +144,10 @@ static void judge(struct advising *v, const struct world *w, struct future *f, s
     ret->why = *g.why;
     if (g.why->dim >= 0 && g.why->dim < sched_dims(future_sched(f))->n)
         ret->resource = arena_str(v->a, sched_dims(future_sched(f))->names[g.why->dim]);
-    if (ret->starts)
-        find_victims(v, w, f, ret);
 }
 
-bool trial_run(struct advising *v, const struct world *w, struct verdict *ret)
+bool trial_run(struct advising *v, const struct world *w, struct verdict *ret,
+               void (*if_not)(struct advising *v, struct future *f))
 {
     struct future_options opt = { .runtime_ms = never };
     struct future *f = world_future(v, w, &opt);
@@ -153,40 +155,111 @@ bool trial_run(struct advising *v, const struct world *w, struct verdict *ret)
     *ret = (struct verdict){ 0 };
     v->trials++;
     (void)future_settle(f); /* when the next thing is due does not matter */
-    judge(v, w, f, ret);
+    judge(v, f, ret);
+    if (ret->starts)
+        find_victims(v, w, f, ret);
+    else if (if_not)
+        if_not(v, f);
     future_free(f);
     return ret->starts;
 }
 
-/* Does it get its places without anybody having to go first? Then who goes in the same moment goes for others. */
-static bool needs_no_victims(struct advising *v, const struct world *w)
-{
-    struct future_options opt = { .stands_still = true };
-    struct future *f = world_future(v, w, &opt);
-    struct sched_group_view g;
-    bool is_whole;
+/* ---- a change, tried ---- */
 
-    (void)future_settle(f);
-    is_whole = job_group(v, f, &g) && g.is_whole;
-    future_free(f);
-    return is_whole;
+static void count_placed(void *ctx, const struct object *o)
+{
+    struct at_rest *r = ctx;
+    struct arena *a = &r->arena;
+
+    if (had_place(o->root))
+        *vec_push(a, &r->placed) = (struct placed){ arena_str(a, o->namespace), arena_str(a, o->name),
+                                                    arena_str(a, o->uid), pod_owner(a, o->root) };
+}
+
+/* A job that was never submitted is not there yet. */
+static void come_to_rest(struct advising *v)
+{
+    struct future_options opt = { .runtime_ms = never };
+    struct world w = v->world;
+
+    if (v->is_new) {
+        w = (struct world){ 0 };
+        VEC_FOREACH(object, &v->world.list)
+            if (*object != v->root)
+                world_add(v, &w, *object);
+    }
+    v->rest.future = world_future(v, &w, &opt);
+    (void)future_settle(v->rest.future);
+    store_list(future_store(v->rest.future), type_by_name(STR("Pod")), STR_NULL, count_placed, &v->rest);
+}
+
+void rest_done(struct advising *v)
+{
+    future_free(v->rest.future);
+    arena_done(&v->rest.arena);
+    v->rest = (struct at_rest){ 0 };
+}
+
+static bool is_freed(struct advising *v, const struct suggestion *s, struct str owner)
+{
+    VEC_FOREACH(e, &s->edits)
+        if (e->op == EDIT_DELETE && str_eq(full_name(&v->scratch, e->namespace, e->name), owner))
+            return true;
+    return str_eq(full_name(&v->scratch, v->namespace, v->name), owner);
+}
+
+/* Who had a place before the change and has none now. */
+static void find_losers(struct advising *v, struct suggestion *s)
+{
+    struct verdict lost = { 0 };
+
+    VEC_FOREACH(p, &v->rest.placed) {
+        const struct json *pod = stored(v->rest.future, "Pod", p->namespace, p->name);
+
+        if ((!pod || !str_eq(object_uid(pod), p->uid) || !had_place(pod)) && !is_freed(v, s, p->owner))
+            count_victim(v, &lost, p->owner);
+    }
+    VEC_FOREACH(victim, &lost.evicts)
+        *vec_push(v->a, &s->evicts) = *victim;
+}
+
+void trial_change(struct advising *v, struct suggestion *s, struct verdict *ret)
+{
+    if (live_edit(v, v->rest.future, s) < 0)
+        return;
+    (void)future_settle(v->rest.future);
+    judge(v, v->rest.future, ret);
+    if (ret->starts)
+        find_losers(v, s);
 }
 
 bool trial_suggestion(struct advising *v, struct suggestion *s, struct verdict *ret)
 {
     struct verdict ignored = { 0 };
-    struct world w;
-    bool works;
 
     ret = ret ? ret : &ignored;
     *ret = (struct verdict){ 0 };
     if (v->trials >= v->max_trials)
         return false;
-    works = world_edit(v, s, &w) == 0 && trial_run(v, &w, ret);
+    v->trials++;
     s->evicts.n = 0;
-    if (works && ret->evicts.n && !needs_no_victims(v, &w))
-        VEC_FOREACH(victim, &ret->evicts)
-            *vec_push(v->a, &s->evicts) = *victim;
+    if (!v->rest.future)
+        come_to_rest(v);
+    if (!v->in->may_fork || !trial_in_child(v, s, ret)) {
+        trial_change(v, s, ret);
+        rest_done(v); /* it is not as it was */
+    }
+    arena_reset(&v->scratch);
+    return ret->starts;
+}
+
+/* The same with a scheduler that begins with the changed state, as after a restart. */
+static bool works_afresh(struct advising *v, const struct suggestion *s)
+{
+    struct verdict ignored;
+    struct world w;
+    bool works = world_edit(v, s, &w) == 0 && trial_run(v, &w, &ignored, NULL);
+
     arena_reset(&v->scratch);
     return works;
 }
@@ -206,6 +279,8 @@ void suggest_keep(struct advising *v, const struct suggestion *s)
     struct suggestion *list;
     size_t at;
 
+    if (!works_afresh(v, s))
+        return;
     (void)vec_push(v->a, &v->out->suggestions);
     list = v->out->suggestions.v;
     for (at = v->out->suggestions.n - 1; at > 0 && by_rank(s, &list[at - 1]) < 0; at--)

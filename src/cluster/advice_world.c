@@ -4,7 +4,6 @@
 #include "api/meta.h"
 #include "base/map.h"
 #include "base/util.h"
-#include "job/phase.h"
 #include "job/podgroup.h"
 #include "json/patch.h"
 
@@ -65,27 +64,6 @@ struct str full_name(struct arena *a, struct str namespace, struct str name)
 
 /* ---- beginning ---- */
 
-static struct json *group_of_job(struct advising *v, const struct json *root)
-{
-    struct json *group, *meta;
-    struct job job;
-
-    job_decode(v->a, json_copy(v->a, root), &job);
-    group = job_podgroup_new(v->a, &job, NULL);
-    meta = json_get(group, "metadata");
-    json_set(meta, "creationTimestamp", json_str(v->a, job.meta.creation_timestamp));
-    json_set(json_set(group, "status", json_object(v->a)), "phase", json_str(v->a, STR("Pending")));
-    return group;
-}
-
-static bool lacks_group(const struct map *groups, const struct json *object)
-{
-    enum job_phase phase = job_phase_of(json_text(json_find(object, "status", "state", "phase", NULL), STR("")));
-
-    return is_kind(object, JOB_KIND) && phase <= PHASE_PENDING && !str_empty(object_uid(object)) &&
-           json_find(object, "metadata", "creationTimestamp", NULL) && !map_get(groups, object_uid(object));
-}
-
 void world_begin(struct advising *v)
 {
     struct map groups; /* by the uid of their jobs */
@@ -99,8 +77,8 @@ void world_begin(struct advising *v)
             map_put(&groups, object_controller_uid(object), (void *)object);
     }
     for (size_t i = 0; i < v->in->n; i++)
-        if (lacks_group(&groups, v->in->objects[i]))
-            *vec_push(v->a, &v->world.list) = group_of_job(v, v->in->objects[i]);
+        if (!map_get(&groups, object_uid(v->in->objects[i])) && future_lacks_group(v->in->objects[i]))
+            *vec_push(v->a, &v->world.list) = future_group_of(v->a, v->in->objects[i]);
     map_done(&groups);
 }
 
@@ -139,11 +117,20 @@ static void take_out(struct world *w, const struct advice_edit *e)
 
 /* ---- making again ---- */
 
-/* As if its file were submitted now: no status, no age, nothing it has made. */
-static void make_again(struct advising *v, struct world *w)
+struct json *as_submitted(struct arena *a, const struct json *object)
 {
     static const char *const of_the_server[] = { "uid",           "creationTimestamp", "resourceVersion",  "generation",
                                                  "managedFields", "selfLink",          "deletionTimestamp" };
+    struct json *copy = json_copy(a, object), *meta = json_get(copy, "metadata");
+
+    json_remove(copy, "status");
+    for (size_t i = 0; i < ARRAY_LEN(of_the_server); i++)
+        json_remove(meta, of_the_server[i]);
+    return copy;
+}
+
+static void make_again(struct advising *v, struct world *w)
+{
     size_t kept = 0;
 
     for (size_t i = 0; i < w->list.n; i++) {
@@ -151,14 +138,8 @@ static void make_again(struct advising *v, struct world *w)
 
         if (belongs_to_job(object, v->namespace, v->name))
             continue;
-        if (is_object(object, JOB_KIND, v->namespace, v->name)) {
-            struct json *copy = json_copy(&v->scratch, object), *meta = json_get(copy, "metadata");
-
-            json_remove(copy, "status");
-            for (size_t k = 0; k < ARRAY_LEN(of_the_server); k++)
-                json_remove(meta, of_the_server[k]);
-            object = copy;
-        }
+        if (is_object(object, JOB_KIND, v->namespace, v->name))
+            object = as_submitted(&v->scratch, object);
         w->list.v[kept++] = object;
     }
     w->list.n = kept;
@@ -196,25 +177,30 @@ static void make_parents(struct arena *a, struct json *root, struct str path)
     }
 }
 
+struct json *edit_object(struct arena *a, const struct json *object, const struct advice_edit *e)
+{
+    struct json *copy = json_copy(a, object), *ops = json_array(a), *op = json_push(ops, json_object(a));
+
+    if (e->op == EDIT_SET && !is_parent_there(copy, e->path))
+        make_parents(a, copy, e->path);
+    json_add(op, STR("op"), json_str(a, e->op == EDIT_SET ? STR("add") : STR("remove")));
+    json_add(op, STR("path"), json_str(a, e->path));
+    if (e->op == EDIT_SET)
+        json_add(op, STR("value"), json_copy(a, e->value));
+    return json_patch(a, copy, ops, &copy, NULL) < 0 ? NULL : copy;
+}
+
 static int edit_field(struct advising *v, struct world *w, const struct advice_edit *e)
 {
     VEC_FOREACH(object, &w->list) {
-        struct json *copy, *ops, *op;
+        const struct json *edited;
 
         if (!is_object(*object, e->kind, e->namespace, e->name))
             continue;
-        copy = json_copy(&v->scratch, *object);
-        if (e->op == EDIT_SET && !is_parent_there(copy, e->path))
-            make_parents(&v->scratch, copy, e->path);
-        ops = json_array(&v->scratch);
-        op = json_push(ops, json_object(&v->scratch));
-        json_add(op, STR("op"), json_str(&v->scratch, e->op == EDIT_SET ? STR("add") : STR("remove")));
-        json_add(op, STR("path"), json_str(&v->scratch, e->path));
-        if (e->op == EDIT_SET)
-            json_add(op, STR("value"), json_copy(&v->scratch, e->value));
-        if (json_patch(&v->scratch, copy, ops, &copy, NULL) < 0)
+        edited = edit_object(&v->scratch, *object, e);
+        if (!edited)
             return -1;
-        *object = copy;
+        *object = edited;
         return 0;
     }
     return -1;
@@ -222,25 +208,26 @@ static int edit_field(struct advising *v, struct world *w, const struct advice_e
 
 /* ---- nodes ---- */
 
+struct json *node_like(struct arena *a, const struct json *like, int64_t number)
+{
+    struct json *node = json_copy(a, like), *meta = json_get(node, "metadata"), *labels = json_get(meta, "labels");
+    struct str name = arena_fmt(a, "%.*s-new-%lld", STR_ARG(object_name(like)), (long long)number);
+
+    json_set(meta, "name", json_str(a, name));
+    json_remove(meta, "uid");
+    json_remove(meta, "creationTimestamp");
+    if (json_get(labels, "kubernetes.io/hostname"))
+        json_set(labels, "kubernetes.io/hostname", json_str(a, name));
+    return node;
+}
+
 static int add_nodes(struct advising *v, struct world *w, const struct advice_edit *e)
 {
     const struct json *like = world_find(w, "Node", STR_NULL, e->name);
 
-    if (!like)
-        return -1;
-    for (int64_t i = 1; i <= e->count; i++) {
-        struct json *node = json_copy(&v->scratch, like), *meta = json_get(node, "metadata"),
-                    *labels = json_get(meta, "labels");
-        struct str name = arena_fmt(&v->scratch, "%.*s-new-%lld", STR_ARG(e->name), (long long)i);
-
-        json_set(meta, "name", json_str(&v->scratch, name));
-        json_remove(meta, "uid");
-        json_remove(meta, "creationTimestamp");
-        if (json_get(labels, "kubernetes.io/hostname"))
-            json_set(labels, "kubernetes.io/hostname", json_str(&v->scratch, name));
-        world_add(v, w, node);
-    }
-    return 0;
+    for (int64_t i = 1; like && i <= e->count; i++)
+        world_add(v, w, node_like(&v->scratch, like, i));
+    return like ? 0 : -1;
 }
 
 /* ---- all of it ---- */

@@ -13,6 +13,8 @@
 #include "base/util.h"
 #include "cluster/cache.h"
 #include "cluster/hollow.h"
+#include "job/phase.h"
+#include "job/podgroup.h"
 #include "plugin/plugin.h"
 #include "store/store.h"
 
@@ -224,6 +226,27 @@ int future_add(struct future *f, const struct json *object, struct err *e)
     rc = put_in(f, with_identity(f, object, label), label, e);
     arena_reset(&f->scratch);
     return rc;
+}
+
+bool future_lacks_group(const struct json *object)
+{
+    const struct resource_type *type = type_by_kind(object_api_version(object), object_kind(object));
+    enum job_phase phase = job_phase_of(json_text(json_find(object, "status", "state", "phase", NULL), STR("")));
+
+    return type && type == known_types()->job && phase <= PHASE_PENDING && !str_empty(object_uid(object)) &&
+           json_find(object, "metadata", "creationTimestamp", NULL);
+}
+
+struct json *future_group_of(struct arena *a, const struct json *root)
+{
+    struct json *group;
+    struct job job;
+
+    job_decode(a, json_copy(a, root), &job);
+    group = job_podgroup_new(a, &job, NULL);
+    json_set(json_get(group, "metadata"), "creationTimestamp", json_str(a, job.meta.creation_timestamp));
+    json_set(json_set(group, "status", json_object(a)), "phase", json_str(a, STR("Pending")));
+    return group;
 }
 
 /* ---- time ---- */

@@ -36,6 +36,11 @@ void future_free(struct future *f);
  * of one uid, a bad time, … */
 int future_add(struct future *f, const struct json *object, struct err *e);
 
+/* A Job that was submitted before and has not begun has a PodGroup of its age, and its place in line depends on that. Where
+ * the objects have none for such a Job, this is the one to add. */
+bool future_lacks_group(const struct json *object);
+struct json *future_group_of(struct arena *a, const struct json *job);
+
 /* Let everything happen that happens now, without time passing. Returns when the next thing is due (INT64_MAX: never). */
 int64_t future_settle(struct future *f);
 

@@ -80,15 +80,16 @@ static void test_changes(void **state)
         { "set-queue", "a=ml", "a in queue ml", 6, "spec.queue", "ml" },
         { "set-queue", "a=default", "a in queue default", 3, "spec.queue", "default" },
         { "set-queue", "a=zz", "!no Queue \"zz\"", 0, NULL, NULL },
-        { "replicas", "a/w=7", "7 of a/w", 3, "spec.tasks[0].replicas", "7" },
-        { "replicas", "default/b/w=2", "2 of default/b/w", 4, "spec.minAvailable", "2" }, /* a default follows */
-        { "replicas", "a/w=1", "!minAvailable", 0, NULL, NULL },                          /* what was written stays */
+        { "replicas", "a/w=7", "a/w with 7 pods", 3, "spec.tasks[0].replicas", "7" },
+        { "replicas", "default/b/w=2", "default/b/w with 2 pods", 4, "spec.minAvailable", "2" }, /* a default follows */
+        { "replicas", "a/w=1", "!minAvailable", 0, NULL, NULL }, /* what was written stays */
         { "replicas", "a/x=1", "!no task \"x\" (it has: w)", 0, NULL, NULL },
         { "replicas", "a=1", "!JOB/TASK", 0, NULL, NULL },
         { "replicas", "a/w=-1", "!number", 0, NULL, NULL },
         { "replicas", "a/w=1e9", "!number", 0, NULL, NULL },
         { "min-available", "a=3", "a with minAvailable 3", 3, "spec.minAvailable", "3" },
         { "min-available", "a=9", "!minAvailable", 0, NULL, NULL },
+        { "min-available", "a=0", "!at least one", 0, NULL, NULL },
         { "add-nodes", "2", "2 more nodes like n1", 9, "metadata.name", "n1-more-2" },
         { "add-nodes", "1=n1", "1 more node like n1", 8, "status.allocatable.cpu", "8" },
         { "add-nodes", "1=n1", "1 more node like n1", 8, "metadata.labels[kubernetes.io/hostname]", "n1-more-1" },

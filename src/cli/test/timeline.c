@@ -67,7 +67,7 @@ static void test_starts_at_its_minimum(void **state)
     story_pod(&s, 30, "a", 1, "n1", "Running", true); /* evicted */
     assert_int_equal(j->steps.v[j->steps.n - 1].state, STATE_PARTLY);
     assert_int_equal(j->stopped, 1);
-    assert_int_equal(job_stops(j), 1);
+    assert_int_equal(j->stops, 1);
     timeline_finish(&s.t, s.t.begin_ms + 45000);
     assert_int_equal(job_run_ms(&s.t, j), 10000);
     assert_int_equal(job_wait_ms(&s.t, j), 35000);

@@ -72,7 +72,7 @@ static const struct situation {
     const char *target, *from, *to;
 } situations[] = {
     { "fits", NODE("n", "4") JOB("j", "4", "1", ""), ADVICE_STARTS, WHY_NOT, ADVICE_KIND_MAX, "", "", "" },
-    { "one too many", NODE("n", "4") JOB("j", "5", "1", ""), ADVICE_WAITS, WHY_NEVER_FITS, ADVISE_MIN_AVAILABLE, "w",
+    { "one too many", NODE("n", "4") JOB("j", "5", "1", ""), ADVICE_WAITS, WHY_NEVER_FITS, ADVISE_MIN_AVAILABLE, "j",
       "5", "4" },
     { "too large", NODE("n", "4") JOB("j", "1", "5", ""), ADVICE_WAITS, WHY_NEVER_FITS, ADVISE_REQUESTS, "w", "5",
       "4" },
@@ -81,7 +81,7 @@ static const struct situation {
     { "missing", NODE("n", "4") JOB("j", "1", "1", "queue: q,"), ADVICE_WAITS, WHY_NO_QUEUE, ADVISE_QUEUE_CREATE, "q",
       "", "" },
     { "capped", NODE("n", "8") QUEUE("q", "weight: 1, capability: {cpu: 4}", "Open") JOB("j", "6", "1", "queue: q,"),
-      ADVICE_WAITS, WHY_CAPABILITY, ADVISE_MIN_AVAILABLE, "w", "6", "4" },
+      ADVICE_WAITS, WHY_CAPABILITY, ADVISE_MIN_AVAILABLE, "j", "6", "4" },
     { "no node", JOB("j", "1", "1", ""), ADVICE_WAITS, WHY_NEVER_FITS, ADVICE_KIND_MAX, "", "", "" },
     { "refused", NODE("n", "4") JOB("j", "-1", "1", ""), ADVICE_BLOCKED, WHY_NOT, ADVICE_KIND_MAX, "", "", "" },
 };
