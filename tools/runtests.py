@@ -70,7 +70,7 @@ def check_cppcheck():
 
 def check_layers():
     """A folder may use the folders above it, never those below."""
-    order = ["base", "json", "yaml", "api", "plugin", "job", "controller", "sched", "store", "cluster", "cli"]
+    order = ["base", "json", "yaml", "api", "plugin", "job", "controller", "sched", "store", "cluster", "node", "cli"]
     bad = []
     for path in (f for f in sources() if f.startswith("src/") and f.count("/") == 2):
         own = path.split("/")[1]

@@ -1,0 +1,1167 @@
+/* filter.c - tests of NetworkPolicy and Services: the text, and what real packets do */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "node/filter.h"
+
+#include "base/rand.h"
+#include "node/test/wire.h"
+#include "yaml/yaml.h"
+
+#include <net/if.h>
+#include <sys/wait.h>
+
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) < 0)                                                                                                \
+            fail_msg("%s: %s", #call, e.text);                                                                         \
+    } while (0)
+
+/* ---- input ---- */
+
+static struct yaml_docs read_yaml(struct arena *a, const char *text)
+{
+    struct yaml_docs docs = { 0 };
+    struct err e = { 0 };
+
+    if (yaml_parse(a, str_of(text), NULL, &docs, &e) < 0)
+        fail_msg("%s in\n%s", e.text, text);
+    return docs;
+}
+
+static void add_policies(struct arena *a, struct filter_input *in, const char *yaml)
+{
+    struct yaml_docs docs = read_yaml(a, yaml);
+
+    VEC_FOREACH(d, &docs)
+        if (json_is(*d, JSON_OBJECT))
+            *vec_push(a, &in->policies) = *d;
+}
+
+/* The five pods of all tests; each listens at the ports below. */
+enum { A, B, C, D, E, POD_MAX };
+static const struct {
+    const char *namespace, *labels, *ports;
+} cast[POD_MAX] = {
+    [A] = { "default", "{app: a, job: x, \"volcano.sh/job-name\": j, \"volcano.sh/job-namespace\": default}",
+            "[{name: http, containerPort: 8080}, {containerPort: 9000}, {name: http, containerPort: 9000, protocol: "
+            "UDP}]" },
+    [B] = { "default", "{app: b, job: x, \"volcano.sh/job-name\": j, \"volcano.sh/job-namespace\": default}",
+            "[{name: http, containerPort: 8081}]" },
+    [C] = { "default", "{app: c}", NULL },
+    [D] = { "other", "{app: a, team: red}", "[{name: http, containerPort: 8081}]" },
+    [E] = { "third", NULL, NULL },
+};
+static const unsigned tcp_ports[] = { 8080, 8081, 9000 }, udp_ports[] = { 8080, 9000 };
+
+static const char namespaces_yaml[] = "{kind: Namespace, metadata: {name: other, labels: {env: prod}}}\n"
+                                      "---\n"
+                                      "{kind: Namespace, metadata: {name: default, labels: null}}\n"
+                                      "---\n"
+                                      "{kind: Namespace, metadata: {name: empty, labels: {env: prod}}}\n";
+
+static struct json *yaml_value(struct arena *a, const char *text)
+{
+    return text ? read_yaml(a, text).v[0] : NULL;
+}
+
+static void add_cast(struct arena *a, struct filter_input *in, uint32_t first)
+{
+    struct yaml_docs docs = read_yaml(a, namespaces_yaml);
+
+    VEC_FOREACH(d, &docs)
+        *vec_push(a, &in->namespaces) = *d;
+    for (int i = 0; i < POD_MAX; i++)
+        *vec_push(a, &in->pods) = (struct filter_pod){ .namespace = str_of(cast[i].namespace),
+                                                       .name = arena_fmt(a, "%c", 'a' + i),
+                                                       .labels = yaml_value(a, cast[i].labels),
+                                                       .address = { htonl(first + (uint32_t)i) },
+                                                       .ports = yaml_value(a, cast[i].ports) };
+}
+
+static struct filter_service *add_service(struct arena *a, struct filter_input *in, uint32_t address, unsigned port,
+                                          char protocol)
+{
+    struct filter_service *s = vec_push(a, &in->services);
+
+    *s = (struct filter_service){ .namespace = STR("default"),
+                                  .name = arena_fmt(a, "s%u", port),
+                                  .address = { htonl(address) },
+                                  .port = (uint16_t)port,
+                                  .protocol = protocol };
+    return s;
+}
+
+static void add_endpoint(struct arena *a, struct filter_service *s, struct in_addr address, unsigned port)
+{
+    *vec_push(a, &s->endpoints) = (struct filter_endpoint){ address, (uint16_t)port };
+}
+
+/* ---- the text ---- */
+
+enum { FIRST = 0x0a580002, SERVICE = 0x0a600001 };
+
+static const char empty_text[] = "add table inet pumice_0123ab\n"
+                                 "delete table inet pumice_0123ab\n"
+                                 "table inet pumice_0123ab {\n"
+                                 "\tchain forward {\n"
+                                 "\t\ttype filter hook forward priority filter\n"
+                                 "\t\toifname \"pm0123ab-br\" goto gone\n"
+                                 "\t\tct state established,related accept\n"
+                                 "\t\tgoto ingress\n"
+                                 "\t}\n"
+                                 "\tchain ingress {\n"
+                                 "\t\taccept\n"
+                                 "\t}\n"
+                                 "\tchain gone {\n"
+                                 "\t\tmeta l4proto tcp reject with tcp reset\n"
+                                 "\t\treject with icmpx host-unreachable\n"
+                                 "\t}\n"
+                                 "\tchain refuse {\n"
+                                 "\t\tmeta l4proto tcp reject with tcp reset\n"
+                                 "\t\treject with icmpx admin-prohibited\n"
+                                 "\t}\n"
+                                 "}\n";
+
+static struct filter_input plain_input(void)
+{
+    return (struct filter_input){ .id = "0123ab", .bridge = "pm0123ab-br", .gateway = { htonl(0x0a580001) } };
+}
+
+static void text_without_anything(void **state)
+{
+    struct filter_input in = plain_input();
+    autoarena a = { 0 };
+    autobuf out = { 0 };
+
+    filter_text(&a, &in, &out);
+    assert_string_equal(out.p, empty_text);
+}
+
+static const char golden_yaml[] = "kind: NetworkPolicy\n"
+                                  "metadata: {name: web, namespace: default}\n"
+                                  "spec:\n"
+                                  "  podSelector: {matchLabels: {job: x}}\n"
+                                  "  ingress:\n"
+                                  "  - from:\n"
+                                  "    - podSelector: {matchLabels: {app: c}}\n"
+                                  "    - namespaceSelector: {matchLabels: {env: prod}}\n"
+                                  "    - ipBlock: {cidr: 192.168.0.0/16, except: [192.168.4.0/24]}\n"
+                                  "    ports:\n"
+                                  "    - {port: 80}\n"
+                                  "    - {port: 8000, endPort: 8010}\n"
+                                  "    - {port: http}\n"
+                                  "    - {protocol: UDP}\n"
+                                  "  egress:\n"
+                                  "  - {}\n"
+                                  "---\n"
+                                  "metadata: {name: all, namespace: default}\n"
+                                  "spec: {podSelector: {}, policyTypes: [Ingress]}\n"
+                                  "---\n"
+                                  "metadata: {name: nobody-here, namespace: empty}\n"
+                                  "spec: {podSelector: {}}\n";
+
+static const char golden_text[] = "add table inet pumice_0123ab\n"
+                                  "delete table inet pumice_0123ab\n"
+                                  "table inet pumice_0123ab {\n"
+                                  "\tset service_addresses {\n"
+                                  "\t\ttype ipv4_addr\n"
+                                  "\t\telements = {\n"
+                                  "\t\t\t10.96.0.1,\n"
+                                  "\t\t\t10.96.0.2\n"
+                                  "\t\t}\n"
+                                  "\t}\n"
+                                  "\tmap service_of {\n"
+                                  "\t\ttype ipv4_addr . inet_proto . inet_service : verdict\n"
+                                  "\t\telements = {\n"
+                                  "\t\t\t10.96.0.1 . tcp . 80 : goto service_1,\n"
+                                  "\t\t\t10.96.0.1 . udp . 53 : goto service_2\n"
+                                  "\t\t}\n"
+                                  "\t}\n"
+                                  "\tset itself {\n"
+                                  "\t\ttype ipv4_addr . ipv4_addr\n"
+                                  "\t\telements = {\n"
+                                  "\t\t\t10.88.0.2 . 10.88.0.2,\n"
+                                  "\t\t\t10.88.0.3 . 10.88.0.3\n"
+                                  "\t\t}\n"
+                                  "\t}\n"
+                                  "\tset port_1 {\n"
+                                  "\t\ttype ipv4_addr . inet_proto . inet_service\n"
+                                  "\t\telements = {\n"
+                                  "\t\t\t10.88.0.2 . tcp . 8080,\n"
+                                  "\t\t\t10.88.0.3 . tcp . 8081,\n"
+                                  "\t\t\t10.88.0.5 . tcp . 8081\n"
+                                  "\t\t}\n"
+                                  "\t}\n"
+                                  "\tmap ingress_of {\n"
+                                  "\t\ttype ipv4_addr : verdict\n"
+                                  "\t\telements = {\n"
+                                  "\t\t\t10.88.0.2 : goto ingress_1,\n"
+                                  "\t\t\t10.88.0.3 : goto ingress_1,\n"
+                                  "\t\t\t10.88.0.4 : goto ingress_2\n"
+                                  "\t\t}\n"
+                                  "\t}\n"
+                                  "\tmap egress_of {\n"
+                                  "\t\ttype ipv4_addr : verdict\n"
+                                  "\t\telements = {\n"
+                                  "\t\t\t10.88.0.2 : goto egress_1,\n"
+                                  "\t\t\t10.88.0.3 : goto egress_1\n"
+                                  "\t\t}\n"
+                                  "\t}\n"
+                                  "\tchain service_1 {\n"
+                                  "\t\t# default/s80\n"
+                                  "\t\tmeta l4proto tcp dnat ip to numgen random mod 2 map { 0 : 10.88.0.2 . 8080, "
+                                  "1 : 10.88.0.3 . 8081 }\n"
+                                  "\t}\n"
+                                  "\tchain service_2 {\n"
+                                  "\t\t# default/s53\n"
+                                  "\t\tmeta l4proto udp dnat ip to 10.88.0.2:5353\n"
+                                  "\t}\n"
+                                  "\tchain services_prerouting {\n"
+                                  "\t\ttype nat hook prerouting priority -100\n"
+                                  "\t\tip daddr . meta l4proto . th dport vmap @service_of\n"
+                                  "\t}\n"
+                                  "\tchain nowhere_prerouting {\n"
+                                  "\t\ttype filter hook prerouting priority -90\n"
+                                  "\t\tip daddr @service_addresses goto nowhere\n"
+                                  "\t}\n"
+                                  "\tchain services_output {\n"
+                                  "\t\ttype nat hook output priority -100\n"
+                                  "\t\tip daddr . meta l4proto . th dport vmap @service_of\n"
+                                  "\t}\n"
+                                  "\tchain nowhere_output {\n"
+                                  "\t\ttype filter hook output priority -90\n"
+                                  "\t\tip daddr @service_addresses goto nowhere\n"
+                                  "\t}\n"
+                                  "\tchain nowhere {\n"
+                                  "\t\tmeta l4proto tcp reject with tcp reset\n"
+                                  "\t\treject with icmpx port-unreachable\n"
+                                  "\t}\n"
+                                  "\tchain itself {\n"
+                                  "\t\ttype nat hook postrouting priority srcnat\n"
+                                  "\t\tip saddr . ip daddr @itself snat ip to 10.88.0.1\n"
+                                  "\t}\n"
+                                  "\tchain policy_1_ingress {\n"
+                                  "\t\t# default/all\n"
+                                  "\t}\n"
+                                  "\tchain policy_2_ingress {\n"
+                                  "\t\t# default/web\n"
+                                  "\t\tip saddr { 10.88.0.4-10.88.0.5, 192.168.0.0-192.168.3.255, "
+                                  "192.168.5.0-192.168.255.255 } tcp dport { 80, 8000-8010 } accept\n"
+                                  "\t\tip saddr { 10.88.0.4-10.88.0.5, 192.168.0.0-192.168.3.255, "
+                                  "192.168.5.0-192.168.255.255 } meta l4proto udp accept\n"
+                                  "\t\tip saddr { 10.88.0.4-10.88.0.5, 192.168.0.0-192.168.3.255, "
+                                  "192.168.5.0-192.168.255.255 } ip daddr . meta l4proto . th dport @port_1 accept\n"
+                                  "\t}\n"
+                                  "\tchain policy_2_egress {\n"
+                                  "\t\t# default/web\n"
+                                  "\t\tgoto ingress\n"
+                                  "\t}\n"
+                                  "\tchain ingress_1 {\n"
+                                  "\t\tjump policy_1_ingress\n"
+                                  "\t\tjump policy_2_ingress\n"
+                                  "\t\tgoto refuse\n"
+                                  "\t}\n"
+                                  "\tchain ingress_2 {\n"
+                                  "\t\tjump policy_1_ingress\n"
+                                  "\t\tgoto refuse\n"
+                                  "\t}\n"
+                                  "\tchain egress_1 {\n"
+                                  "\t\tjump policy_2_egress\n"
+                                  "\t\tgoto refuse\n"
+                                  "\t}\n"
+                                  "\tchain forward {\n"
+                                  "\t\ttype filter hook forward priority filter\n"
+                                  "\t\toifname \"pm0123ab-br\" goto gone\n"
+                                  "\t\tct state established,related accept\n"
+                                  "\t\tip saddr . ip daddr @itself accept\n"
+                                  "\t\tip saddr vmap @egress_of\n"
+                                  "\t\tgoto ingress\n"
+                                  "\t}\n"
+                                  "\tchain ingress {\n"
+                                  "\t\tip daddr vmap @ingress_of\n"
+                                  "\t\taccept\n"
+                                  "\t}\n"
+                                  "\tchain gone {\n"
+                                  "\t\tmeta l4proto tcp reject with tcp reset\n"
+                                  "\t\treject with icmpx host-unreachable\n"
+                                  "\t}\n"
+                                  "\tchain refuse {\n"
+                                  "\t\tmeta l4proto tcp reject with tcp reset\n"
+                                  "\t\treject with icmpx admin-prohibited\n"
+                                  "\t}\n"
+                                  "\tchain way_out {\n"
+                                  "\t\ttype nat hook postrouting priority srcnat\n"
+                                  "\t\tip saddr { 10.88.0.2-10.88.0.6 } oifname != \"pm0123ab*\" masquerade\n"
+                                  "\t}\n"
+                                  "}\n";
+
+static struct filter_input golden_input(struct arena *a)
+{
+    struct filter_input in = plain_input();
+    struct filter_service *s;
+
+    add_cast(a, &in, FIRST);
+    add_policies(a, &in, golden_yaml);
+    s = add_service(a, &in, SERVICE, 80, 'T');
+    add_endpoint(a, s, in.pods.v[B].address, 8081);
+    add_endpoint(a, s, in.pods.v[A].address, 8080);
+    s = add_service(a, &in, SERVICE, 53, 'U');
+    add_endpoint(a, s, in.pods.v[A].address, 5353);
+    add_endpoint(a, s, (struct in_addr){ 0 }, 5353); /* no address yet */
+    add_service(a, &in, SERVICE + 1, 80, 'T');
+    return in;
+}
+
+static void text_of_everything(void **state)
+{
+    autoarena a = { 0 };
+    autobuf out = { 0 };
+    struct filter_input in = golden_input(&a);
+
+    filter_text(&a, &in, &out);
+    assert_string_equal(out.p, golden_text);
+}
+
+#define SHUFFLE(r, vec)                                                                                                \
+    for (size_t i_ = (vec).n; i_ > 1; i_--) {                                                                          \
+        size_t k_ = rand_below((r), i_);                                                                               \
+        __typeof__(*(vec).v) t_ = (vec).v[k_];                                                                         \
+        (vec).v[k_] = (vec).v[i_ - 1];                                                                                 \
+        (vec).v[i_ - 1] = t_;                                                                                          \
+    }
+
+static void text_has_one_order(void **state)
+{
+    struct rand r;
+
+    rand_seed(&r, 9);
+    for (int i = 0; i < 50; i++) {
+        autoarena a = { 0 };
+        autobuf out = { 0 };
+        struct filter_input in = golden_input(&a);
+        struct filter_service again;
+        struct filter_pod twin;
+
+        SHUFFLE(&r, in.pods);
+        SHUFFLE(&r, in.policies);
+        SHUFFLE(&r, in.namespaces);
+        SHUFFLE(&r, in.services);
+        again = in.services.v[0];
+        twin = (struct filter_pod){ .namespace = STR("zz"), .name = STR("z"), .address = in.pods.v[0].address };
+        *vec_push(&a, &in.pods) = twin; /* an address twice: the first by name counts */
+        *vec_push(&a, &in.pods) = (struct filter_pod){ .name = STR("no-address") };
+        *vec_push(&a, &in.services) = again;
+        filter_text(&a, &in, &out);
+        assert_string_equal(out.p, golden_text);
+    }
+}
+
+static void names_cannot_break_out(void **state)
+{
+    struct filter_input in = plain_input();
+    autoarena a = { 0 };
+    autobuf out = { 0 };
+    struct filter_service *s;
+
+    add_cast(&a, &in, FIRST);
+    add_policies(&a, &in,
+                 "{metadata: {namespace: default, name: \"x\\n}\\nflush ruleset\\n#\"}, spec: {podSelector: {}, "
+                 "ingress: [{ports: [{port: \"a\\n} drop\"}]}]}}");
+    s = add_service(&a, &in, SERVICE, 80, 'T');
+    s->name = STR("a\nb\"}");
+    add_endpoint(&a, s, in.pods.v[A].address, 1);
+    filter_text(&a, &in, &out);
+    assert_non_null(strstr(out.p, "# default/x???flush?ruleset??\n"));
+    assert_non_null(strstr(out.p, "# default/a?b??\n"));
+    assert_null(strstr(out.p, "flush ruleset"));
+}
+
+/* Whatever JSON a policy is made of, a text comes out. */
+static struct json *random_json(struct arena *a, struct rand *r, int depth)
+{
+    static const char *const keys[] = { "metadata",
+                                        "namespace",
+                                        "name",
+                                        "spec",
+                                        "podSelector",
+                                        "policyTypes",
+                                        "ingress",
+                                        "egress",
+                                        "from",
+                                        "to",
+                                        "ports",
+                                        "port",
+                                        "endPort",
+                                        "protocol",
+                                        "ipBlock",
+                                        "cidr",
+                                        "except",
+                                        "namespaceSelector",
+                                        "matchLabels",
+                                        "matchExpressions",
+                                        "key",
+                                        "operator",
+                                        "values",
+                                        "app",
+                                        "x" };
+    static const char *const texts[] = { "",     "default",    "a",         "Ingress",    "Egress", "TCP", "UDP",
+                                         "http", "10.0.0.0/8", "0.0.0.0/0", "1.2.3.4/33", "::/0",   "In",  "Exists" };
+    struct json *j;
+
+    switch (rand_below(r, depth > 0 ? 7 : 4)) {
+    case 0:
+        return json_str(a, str_of(texts[rand_below(r, ARRAY_LEN(texts))]));
+    case 1:
+        return json_int(a, rand_between(r, -1, 70000));
+    case 2:
+        return rand_chance(r, 1, 2) ? json_null(a) : json_bool_new(a, true);
+    case 3:
+        return json_fmt(a, "%lld", (long long)rand_u64(r));
+    case 4:
+        j = json_array(a);
+        for (uint64_t n = rand_below(r, 4); n; n--)
+            json_push(j, random_json(a, r, depth - 1));
+        return j;
+    default:
+        j = json_object(a);
+        for (uint64_t n = rand_below(r, 6); n; n--)
+            json_set(j, keys[rand_below(r, ARRAY_LEN(keys))], random_json(a, r, depth - 1));
+        return j;
+    }
+}
+
+static void any_json_is_survived(void **state)
+{
+    struct rand r;
+
+    rand_seed(&r, 11);
+    for (int i = 0; i < 3000; i++) {
+        struct filter_input in = plain_input();
+        autoarena a = { 0 };
+        autobuf out = { 0 };
+
+        add_cast(&a, &in, FIRST);
+        for (int k = 0; k < 3; k++) {
+            struct json *policy = json_object(&a);
+
+            json_set(policy, "spec", random_json(&a, &r, 6));
+            *vec_push(&a, &in.policies) = rand_chance(&r, 1, 2) ? policy : random_json(&a, &r, 7);
+            *vec_push(&a, &in.namespaces) = random_json(&a, &r, 3);
+        }
+        in.pods.v[A].labels = random_json(&a, &r, 2);
+        in.pods.v[B].ports = random_json(&a, &r, 3);
+        filter_text(&a, &in, &out);
+        assert_true(out.n > sizeof(empty_text) - 100);
+    }
+}
+
+/* ---- a network ---- */
+
+static bool has_network, has_nft;
+
+struct stage { /* the pods for real */
+    struct net *net;
+    struct wire_pod pods[POD_MAX];
+    int tcp[POD_MAX + 1][ARRAY_LEN(tcp_ports)],
+        udp[POD_MAX + 1][ARRAY_LEN(udp_ports)]; /* the last: the machine itself */
+};
+static struct stage stage;
+
+static int listen_all(int who, int ns)
+{
+    for (size_t k = 0; k < ARRAY_LEN(tcp_ports); k++)
+        if ((stage.tcp[who][k] = wire_listen(ns, SOCK_STREAM, tcp_ports[k])) < 0)
+            return -1;
+    for (size_t k = 0; k < ARRAY_LEN(udp_ports); k++)
+        if ((stage.udp[who][k] = wire_listen(ns, SOCK_DGRAM, udp_ports[k])) < 0)
+            return -1;
+    return 0;
+}
+
+static int stage_open(struct err *e)
+{
+    if (net_open(&(struct net_options){ .id = "0123ab", .subnet = "10.88.0.0/16", .is_private = true }, &stage.net, e) <
+        0)
+        return -1;
+    for (int i = 0; i < POD_MAX; i++)
+        if (wire_join(stage.net, &stage.pods[i], e) < 0 || listen_all(i, stage.pods[i].ns) < 0)
+            return -1;
+    return listen_all(POD_MAX, net_ns_fd(stage.net));
+}
+
+static void close_list(int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fds[i] > 0)
+            close(fds[i]);
+}
+
+static int stage_close(void **state)
+{
+    if (stage.net && net_ns_fd(stage.net) >= 0)
+        (void)filter_remove("0123ab", net_ns_fd(stage.net), NULL); /* it goes with the namespace anyway */
+    for (int i = 0; i <= POD_MAX; i++) {
+        close_list(stage.tcp[i], ARRAY_LEN(tcp_ports));
+        close_list(stage.udp[i], ARRAY_LEN(udp_ports));
+        if (i < POD_MAX)
+            close_list(&stage.pods[i].ns, 1);
+    }
+    net_close(stage.net);
+    stage = (struct stage){ 0 };
+    return 0;
+}
+
+static int stage_setup(void **state)
+{
+    struct err e = { 0 };
+
+    if (!has_network || !has_nft)
+        return 0;
+    if (stage_open(&e) == 0)
+        return 0;
+    print_message("%s\n", e.text);
+    return stage_close(state), -1;
+}
+
+#define NEED_STAGE()                                                                                                   \
+    do {                                                                                                               \
+        if (!has_network || !has_nft) {                                                                                \
+            print_message("skipped: %s\n", has_network ? "nft does not work here" : "may not make a network");         \
+            skip();                                                                                                    \
+        }                                                                                                              \
+    } while (0)
+
+static struct filter_input stage_input(struct arena *a)
+{
+    struct filter_input in = { .id = "0123ab", .bridge = net_bridge(stage.net), .gateway = net_gateway(stage.net) };
+
+    add_cast(a, &in, ntohl(stage.pods[A].address.s_addr));
+    return in;
+}
+
+static void apply(struct arena *a, const struct filter_input *in)
+{
+    autobuf text = { 0 };
+    struct err e = { 0 };
+
+    filter_text(a, in, &text);
+    if (filter_apply(buf_view(&text), net_ns_fd(stage.net), &e) < 0)
+        fail_msg("%s in\n%s", e.text, text.p);
+}
+
+static int ns_of(char who)
+{
+    return who == 'g' ? net_ns_fd(stage.net) : stage.pods[who - 'a'].ns;
+}
+
+static struct in_addr address_of(char who)
+{
+    return who == 'g' ? net_gateway(stage.net) : stage.pods[who - 'a'].address;
+}
+
+/* Forget the connections that waited: the queues are short. */
+static void drain(void)
+{
+    for (int i = 0; i <= POD_MAX; i++)
+        for (size_t k = 0; k < ARRAY_LEN(tcp_ports); k++)
+            for (int fd; (fd = accept4(stage.tcp[i][k], NULL, NULL, SOCK_CLOEXEC)) >= 0;)
+                close(fd);
+}
+
+/* "b>a:8080" (TCP) or "b>a:u8080" (UDP): 0 or an errno. */
+static int try(struct str what)
+{
+    char from = what.p[0], to = what.p[2];
+    bool is_udp = what.p[4] == 'u';
+    int64_t port = 0;
+    int rc;
+
+    assert_int_equal(str_to_i64(str_from(what, is_udp ? 5 : 4), &port), 0);
+    if (is_udp)
+        return wire_udp(ns_of(from), address_of(to), (unsigned)port,
+                        stage.udp[to == 'g' ? POD_MAX : to - 'a'][port != 8080]);
+    rc = wire_tcp(ns_of(from), address_of(to), (unsigned)port);
+    drain();
+    return rc;
+}
+
+/* TCP at once; ICMP is sent a few times a second only. */
+static bool is_refused(struct str word, int got)
+{
+    return word.p[5] == 'u' ? got == EHOSTUNREACH || got == WIRE_SILENT : got == ECONNREFUSED;
+}
+
+/* Words of who reaches whom; one with '!' in front must be refused. */
+static void check_words(const char *name, const char *words)
+{
+    struct str rest = str_of(words), word;
+
+    while (str_split(&rest, ' ', &word)) {
+        bool want_no = word.p[0] == '!';
+        int got = try(str_from(word, want_no));
+
+        if (want_no ? !is_refused(word, got) : got != 0)
+            fail_msg("%s: %.*s: %s", name, STR_ARG(word), strerror(got));
+    }
+}
+
+/* ---- policies ---- */
+
+#define POLICY(spec) "---\n{metadata: {name: p, namespace: default}, spec: {" spec "}}\n"
+#define ON_A         "podSelector: {matchLabels: {app: a}}"
+#define FROM(peers)  POLICY(ON_A ", ingress: [{from: [" peers "]}]")
+#define PORTS(ports) POLICY(ON_A ", ingress: [{ports: [" ports "]}]")
+
+static const struct {
+    const char *name, *policies, *words;
+} policy_cases[] = {
+    { "no policy", "", "a>b:8080 b>a:8080 d>a:8080 a>e:u8080 c>a:9000 a>g:9000 g>a:9000" },
+    { "nobody may come in", POLICY(ON_A), "!b>a:8080 !b>a:u8080 !d>a:9000 a>b:8080 a>d:8080 b>c:8080 c>d:8080" },
+    { "the machine may", POLICY("podSelector: {}, policyTypes: [Ingress, Egress]"),
+      "g>a:8080 a>g:9000 a>g:u9000 !a>b:8080 !b>a:8080 !d>a:8080 !a>d:8080 d>e:8080" },
+    { "the whole namespace", POLICY("podSelector: {}"), "!a>b:8080 !b>c:u8080 !d>c:8080 a>d:8080 e>d:8080" },
+    { "no podSelector is all", POLICY("policyTypes: [Ingress]"), "!a>b:8080 a>d:8080" },
+    { "policy elsewhere", "{metadata: {name: p, namespace: third}, spec: {podSelector: {}}}",
+      "a>b:8080 !a>e:8080 e>a:8080" },
+    { "from pods of the namespace", FROM("{podSelector: {matchLabels: {app: b}}}"),
+      "b>a:8080 b>a:u9000 !c>a:8080 !d>a:8080" },
+    { "the same label elsewhere does not count",
+      POLICY("podSelector: {matchLabels: {app: b}}, ingress: [{from: [{podSelector: {matchLabels: {app: a}}}]}]"),
+      "a>b:8080 !d>b:8080 !c>b:8080" },
+    { "from any pod of the namespace", FROM("{podSelector: {}}"), "b>a:8080 c>a:8080 !d>a:8080 !e>a:8080" },
+    { "from namespaces", FROM("{namespaceSelector: {matchLabels: {env: prod}}}"), "d>a:8080 !b>a:8080 !e>a:8080" },
+    { "from every namespace", FROM("{namespaceSelector: {}}"), "b>a:8080 c>a:8080 d>a:8080 e>a:8080" },
+    { "a namespace by its name", FROM("{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: third}}}"),
+      "e>a:8080 !d>a:8080 !b>a:8080" },
+    { "pods in namespaces", FROM("{namespaceSelector: {}, podSelector: {matchLabels: {team: red}}}"),
+      "d>a:8080 !e>a:8080 !b>a:8080" },
+    { "pods and namespaces as two peers",
+      FROM("{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: third}}}, {podSelector: {matchLabels: "
+           "{app: c}}}"),
+      "e>a:8080 c>a:8080 !b>a:8080 !d>a:8080" },
+    { "expressions", FROM("{podSelector: {matchExpressions: [{key: app, operator: NotIn, values: [b]}]}}"),
+      "c>a:8080 !b>a:8080" },
+    { "expression on namespaces", FROM("{namespaceSelector: {matchExpressions: [{key: env, operator: DoesNotExist}]}}"),
+      "b>a:8080 e>a:8080 !d>a:8080" },
+    { "a block without some", FROM("{ipBlock: {cidr: 10.88.0.0/16, except: [10.88.0.3/32, 10.88.0.6/32]}}"),
+      "c>a:8080 d>a:8080 !b>a:8080 !e>a:8080" },
+    { "everything but", FROM("{ipBlock: {cidr: 0.0.0.0/0, except: [10.88.0.3/32]}}"), "c>a:8080 !b>a:8080 e>a:8080" },
+    { "everything", FROM("{ipBlock: {cidr: 0.0.0.0/0}}"), "b>a:8080 d>a:8080" },
+    { "a block with nothing left", FROM("{ipBlock: {cidr: 10.88.0.0/16, except: [10.0.0.0/8]}}"), "!b>a:8080" },
+    { "IPv6 is nobody here", FROM("{ipBlock: {cidr: \"::/0\"}}"), "!b>a:8080" },
+    { "from nobody named is everybody", FROM(""), "b>a:8080 e>a:8080" },
+    { "from null is everybody", POLICY(ON_A ", ingress: [{from: null, ports: null}]"), "b>a:8080 e>a:u8080" },
+    { "a rule with nothing in it", POLICY(ON_A ", ingress: [{}]"), "b>a:8080 e>a:u8080" },
+    { "a port", PORTS("{port: 8080}"), "b>a:8080 d>a:8080 !b>a:8081 !b>a:u8080" },
+    { "ports", PORTS("{port: 8080}, {port: 9000, protocol: UDP}"), "b>a:8080 b>a:u9000 !b>a:9000 !b>a:u8080" },
+    { "a range", PORTS("{port: 8000, endPort: 8080}"), "b>a:8080 !b>a:8081" },
+    { "a protocol", PORTS("{protocol: UDP}"), "b>a:u8080 b>a:u9000 !b>a:8080" },
+    { "a name", PORTS("{port: http}"), "b>a:8080 !b>a:8081 !b>a:9000 !b>a:u9000" },
+    { "a name of another protocol", PORTS("{port: http, protocol: UDP}"), "b>a:u9000 !b>a:9000 !b>a:u8080" },
+    { "a name is another number elsewhere", POLICY("podSelector: {}, ingress: [{ports: [{port: http}]}]"),
+      "b>a:8080 !b>a:8081 a>b:8081 !a>b:8080 !a>c:8080" },
+    { "a name nobody has", PORTS("{port: grpc}"), "!b>a:8080" },
+    { "peers and ports",
+      POLICY(ON_A ", ingress: [{from: [{podSelector: {matchLabels: {app: b}}}], ports: [{port: 9000}]}]"),
+      "b>a:9000 !b>a:8080 !c>a:9000" },
+    { "several rules",
+      POLICY(ON_A ", ingress: [{from: [{podSelector: {matchLabels: {app: b}}}], ports: [{port: 9000}]}, {ports: "
+                  "[{port: 8080}]}]"),
+      "b>a:9000 b>a:8080 c>a:8080 !c>a:9000" },
+    { "several policies", FROM("{podSelector: {matchLabels: {app: b}}}") PORTS("{port: 9000}"),
+      "b>a:8080 c>a:9000 !c>a:8080" },
+    { "out to pods", POLICY(ON_A ", policyTypes: [Egress], egress: [{to: [{podSelector: {matchLabels: {app: b}}}]}]"),
+      "a>b:8080 a>b:u8080 !a>c:8080 !a>d:8080 c>a:8080 d>a:8080" },
+    { "out to nobody", POLICY(ON_A ", policyTypes: [Egress]"), "!a>b:8080 b>a:8080 a>g:9000" },
+    { "an egress rule makes both directions", POLICY(ON_A ", egress: [{ports: [{port: 9000}]}]"),
+      "a>b:9000 !a>b:8080 !b>a:9000" },
+    { "no egress rule, no egress policy", POLICY(ON_A ", egress: []"), "a>b:9000 !b>a:9000" },
+    { "a direction that is not named does not count", POLICY(ON_A ", policyTypes: [Egress], ingress: [], egress: [{}]"),
+      "a>b:9000 b>a:9000" },
+    { "out to a name",
+      POLICY(ON_A ", policyTypes: [Egress], egress: [{to: [{podSelector: {}}], ports: [{port: http}]}]"),
+      "a>b:8081 !a>b:8080 !a>d:8081" },
+    { "out to a block", POLICY(ON_A ", policyTypes: [Egress], egress: [{to: [{ipBlock: {cidr: 10.88.0.4/31}}]}]"),
+      "a>c:8080 a>d:8080 !a>b:8080" },
+    { "both ends must agree",
+      POLICY(ON_A ", policyTypes: [Egress], egress: [{}]") POLICY("podSelector: {matchLabels: {app: b}}"),
+      "!a>b:8080 a>c:8080 b>a:8080" },
+    { "the svc plugin's",
+      "apiVersion: networking.k8s.io/v1\n"
+      "kind: NetworkPolicy\n"
+      "metadata: {name: j, namespace: default}\n"
+      "spec:\n"
+      "  podSelector: {matchLabels: {volcano.sh/job-name: j, volcano.sh/job-namespace: default}}\n"
+      "  policyTypes: [Ingress]\n"
+      "  ingress:\n"
+      "  - from:\n"
+      "    - podSelector: {matchLabels: {volcano.sh/job-name: j, volcano.sh/job-namespace: default}}\n"
+      "  - from: [{podSelector: {}}]\n"
+      "    ports: [{protocol: TCP, port: 8081}]\n"
+      "  - from: [{namespaceSelector: {}}]\n"
+      "    ports: [{protocol: TCP, port: 9000}]\n",
+      "a>b:8080 b>a:u8080 a>c:8080 !c>a:8080 c>a:8081 !d>a:8081 d>a:9000 !d>a:8080" },
+    /* What cannot be read allows nothing. */
+    { "bad podSelector", POLICY("podSelector: 5"), "!a>b:8080 !b>a:8080 a>d:8080" },
+    { "bad from", POLICY(ON_A ", ingress: [{from: all}]"), "!b>a:8080" },
+    { "bad peer", FROM("{}"), "!b>a:8080" },
+    { "bad peer selector", FROM("{podSelector: {matchExpressions: [{key: app, operator: Like}]}}"), "!b>a:8080" },
+    { "block and selector", FROM("{podSelector: {}, ipBlock: {cidr: 0.0.0.0/0}}"), "!b>a:8080" },
+    { "bad block", FROM("{ipBlock: {cidr: 10.88.0.0/40}}, {ipBlock: {cidr: x}}, {ipBlock: 7}"), "!b>a:8080" },
+    { "bad exception", FROM("{ipBlock: {cidr: 10.88.0.0/16, except: [oops]}}"), "!b>a:8080" },
+    { "bad ports", POLICY(ON_A ", ingress: [{ports: 8080}]"), "!b>a:8080" },
+    { "bad port",
+      PORTS("{port: 0}, {port: 99999}, {port: 9000, endPort: 8000}, {port: http, endPort: 9000}, {port: 80.5}"),
+      "!b>a:8080 !b>a:9000" },
+    { "bad protocol", PORTS("{port: 8080, protocol: tcp}"), "!b>a:8080" },
+    { "bad rule", POLICY(ON_A ", ingress: [all]"), "!b>a:8080" },
+    { "bad ingress", POLICY(ON_A ", ingress: all"), "!b>a:8080" },
+};
+
+static void policies_hold(void **state)
+{
+    NEED_STAGE();
+    for (size_t i = 0; i < ARRAY_LEN(policy_cases); i++) {
+        autoarena a = { 0 };
+        struct filter_input in = stage_input(&a);
+
+        add_policies(&a, &in, policy_cases[i].policies);
+        apply(&a, &in);
+        check_words(policy_cases[i].name, policy_cases[i].words);
+    }
+}
+
+/* ---- services ---- */
+
+static struct in_addr service_address(uint32_t k)
+{
+    return (struct in_addr){ htonl(SERVICE + k) };
+}
+
+/* Which of the pods got the connection that was just made; -1: none. */
+static int who_got(size_t port, struct sockaddr_in *from)
+{
+    socklen_t n = sizeof(*from);
+
+    for (int i = 0; i < POD_MAX; i++) {
+        int fd = accept4(stage.tcp[i][port], (struct sockaddr *)from, &n, SOCK_CLOEXEC);
+
+        if (fd < 0)
+            continue;
+        close(fd);
+        return i;
+    }
+    return -1;
+}
+
+static void services_spread(void **state)
+{
+    autoarena a = { 0 };
+    struct filter_input in;
+    struct filter_service *s;
+    struct sockaddr_in from;
+    int got[POD_MAX] = { 0 };
+
+    NEED_STAGE();
+    in = stage_input(&a);
+    s = add_service(&a, &in, SERVICE, 80, 'T');
+    for (int i = A; i <= C; i++)
+        add_endpoint(&a, s, stage.pods[i].address, 8080);
+    apply(&a, &in);
+    for (int i = 0; i < 120; i++) {
+        int who;
+
+        assert_int_equal(wire_tcp(stage.pods[E].ns, service_address(0), 80), 0);
+        who = who_got(0, &from);
+        assert_true(who >= A && who <= C);
+        assert_int_equal(from.sin_addr.s_addr, stage.pods[E].address.s_addr); /* it is seen as who it is */
+        got[who]++;
+    }
+    for (int i = A; i <= C; i++)
+        assert_true(got[i] > 10); /* 40 on average; fewer than 11 once in some billion runs */
+}
+
+static void services_of_every_kind(void **state)
+{
+    autoarena a = { 0 };
+    struct filter_input in;
+    struct filter_service *s;
+    int pod;
+
+    NEED_STAGE();
+    in = stage_input(&a);
+    pod = stage.pods[C].ns;
+    s = add_service(&a, &in, SERVICE, 80, 'T');
+    add_endpoint(&a, s, stage.pods[A].address, 9000);
+    s = add_service(&a, &in, SERVICE, 80, 'U');
+    add_endpoint(&a, s, stage.pods[A].address, 9000);
+    add_service(&a, &in, SERVICE, 81, 'T');
+    add_service(&a, &in, SERVICE + 1, 80, 'T'); /* nobody behind it */
+    add_service(&a, &in, SERVICE + 1, 80, 'U');
+    apply(&a, &in);
+    assert_int_equal(wire_tcp(pod, service_address(0), 80), 0);
+    assert_int_equal(wire_udp(pod, service_address(0), 80, stage.udp[A][1]), 0);
+    assert_int_equal(wire_tcp(stage.pods[A].ns, service_address(0), 80), 0); /* itself, by way of its Service */
+    assert_int_equal(wire_udp(stage.pods[A].ns, service_address(0), 80, stage.udp[A][1]), 0);
+    assert_int_equal(wire_tcp(pod, service_address(0), 81), ECONNREFUSED);
+    assert_int_equal(wire_tcp(pod, service_address(0), 443), ECONNREFUSED);
+    assert_int_equal(wire_tcp(pod, service_address(1), 80), ECONNREFUSED);
+    assert_int_equal(wire_udp(pod, service_address(1), 80, -1), ECONNREFUSED);
+    assert_int_equal(wire_tcp(pod, (struct in_addr){ htonl(ntohl(address_of('e').s_addr) + 100) }, 80), ECONNREFUSED);
+    drain();
+}
+
+/* A policy speaks of the pod behind a Service and of its port there. */
+static void policies_see_through_services(void **state)
+{
+    autoarena a = { 0 };
+    struct filter_input in;
+    struct filter_service *s;
+
+    NEED_STAGE();
+    in = stage_input(&a);
+    s = add_service(&a, &in, SERVICE, 80, 'T');
+    add_endpoint(&a, s, stage.pods[A].address, 9000);
+    s = add_service(&a, &in, SERVICE, 81, 'T');
+    add_endpoint(&a, s, stage.pods[A].address, 8080);
+    add_policies(&a, &in,
+                 POLICY(ON_A ", policyTypes: [Ingress, Egress], ingress: [{from: [{podSelector: {matchLabels: "
+                             "{app: b}}}], ports: [{port: 9000}]}]"));
+    apply(&a, &in);
+    assert_int_equal(wire_tcp(stage.pods[B].ns, service_address(0), 80), 0);
+    assert_int_equal(wire_tcp(stage.pods[B].ns, service_address(0), 81), ECONNREFUSED);
+    assert_int_equal(wire_tcp(stage.pods[C].ns, service_address(0), 80), ECONNREFUSED);
+    assert_int_equal(wire_tcp(stage.pods[A].ns, service_address(0), 81), 0); /* itself, whatever the policy */
+    drain();
+}
+
+/* ---- replacing and removing ---- */
+
+static void say(int from, int to)
+{
+    char c = 0;
+
+    assert_int_equal(send(from, "x", 1, MSG_NOSIGNAL), 1);
+    assert_true(wire_wait(to, POLLIN, WIRE_WAIT_MS));
+    assert_int_equal(recv(to, &c, 1, 0), 1);
+    assert_int_equal(c, 'x');
+}
+
+static void replacing_keeps_connections(void **state)
+{
+    autoarena a = { 0 };
+    struct filter_input in, closed;
+    struct filter_service *s;
+    int client, server, plain, plain_server;
+
+    NEED_STAGE();
+    in = stage_input(&a);
+    s = add_service(&a, &in, SERVICE, 80, 'T');
+    add_endpoint(&a, s, stage.pods[A].address, 8080);
+    apply(&a, &in);
+    client = wire_connect(stage.pods[C].ns, service_address(0), 80);
+    plain = wire_connect(stage.pods[C].ns, stage.pods[B].address, 9000);
+    assert_true(client >= 0 && plain >= 0);
+    server = accept4(stage.tcp[A][0], NULL, NULL, SOCK_CLOEXEC);
+    plain_server = accept4(stage.tcp[B][2], NULL, NULL, SOCK_CLOEXEC);
+    assert_true(server >= 0 && plain_server >= 0);
+    say(client, server);
+    closed = stage_input(&a); /* no Service any more, and nobody may go anywhere */
+    add_policies(&a, &closed, POLICY("podSelector: {}, policyTypes: [Ingress, Egress]"));
+    for (int i = 0; i < 3; i++) {
+        apply(&a, i == 1 ? &in : &closed);
+        say(client, server);
+        say(server, client);
+        say(plain, plain_server);
+        say(plain_server, plain);
+    }
+    assert_int_equal(wire_tcp(stage.pods[C].ns, stage.pods[B].address, 9000), ECONNREFUSED);
+    close(client);
+    close(server);
+    close(plain);
+    close(plain_server);
+}
+
+/* A pod leaves: those who talk to it are told, without a new table. */
+static void peers_of_the_dead_learn_it(void **state)
+{
+    autoarena a = { 0 };
+    struct filter_input in;
+    struct err e = { 0 };
+    int client, server;
+    char c;
+
+    NEED_STAGE();
+    in = stage_input(&a);
+    apply(&a, &in);
+    client = wire_connect(stage.pods[C].ns, stage.pods[A].address, 8080);
+    server = accept4(stage.tcp[A][0], NULL, NULL, SOCK_CLOEXEC);
+    assert_true(client >= 0 && server >= 0);
+    say(client, server);
+    OK(net_leave(stage.net, stage.pods[A].address, &e));
+    assert_int_equal(send(client, "x", 1, MSG_NOSIGNAL), 1);
+    assert_true(wire_wait(client, POLLIN, WIRE_WAIT_MS));
+    assert_int_equal(recv(client, &c, 1, 0), -1);
+    assert_int_equal(errno, ECONNRESET);
+    assert_int_equal(wire_tcp(stage.pods[C].ns, stage.pods[A].address, 8080), ECONNREFUSED);
+    close(client);
+    close(server);
+}
+
+static void removing_leaves_nothing(void **state)
+{
+    autoarena a = { 0 };
+    struct filter_input in;
+    struct err e = { 0 };
+    int ns;
+
+    NEED_STAGE();
+    ns = net_ns_fd(stage.net);
+    in = stage_input(&a);
+    add_policies(&a, &in, POLICY("podSelector: {}"));
+    apply(&a, &in);
+    OK(filter_apply(STR("list table inet pumice_0123ab\n"), ns, &e));
+    assert_int_equal(try(STR("a>b:8080")), ECONNREFUSED);
+    OK(filter_remove("0123ab", ns, &e));
+    OK(filter_remove("0123ab", ns, &e));
+    assert_int_equal(filter_apply(STR("list table inet pumice_0123ab\n"), ns, &e), -1);
+    assert_int_equal(try(STR("a>b:8080")), 0);
+    assert_int_equal(filter_apply(STR("add nonsense\n"), ns, &e), -1);
+    assert_int_equal(e.code, ERR_IO);
+    assert_non_null(strstr(e.text, "nonsense"));
+}
+
+static bool knows(void *ctx, const char *id)
+{
+    return strcmp(id, ctx) == 0;
+}
+
+static void sweeps_what_is_left(void **state)
+{
+    struct err e = { 0 };
+
+    NEED_STAGE(); /* this process is in a namespace of its own */
+    OK(filter_apply(STR("table inet pumice_00dead {\n}\ntable inet pumice_00beef {\n}\ntable inet pumice_other {\n}\n"
+                        "table ip pumice_00dead {\n}\n"),
+                    -1, &e));
+    assert_int_equal(filter_sweep(knows, (void *)"00beef"), 1);
+    assert_int_equal(filter_sweep(knows, (void *)"00beef"), 0);
+    assert_int_equal(filter_apply(STR("list table inet pumice_00dead\n"), -1, &e), -1);
+    OK(filter_apply(
+        STR("delete table inet pumice_00beef\ndelete table inet pumice_other\ndelete table ip pumice_00dead\n"), -1,
+        &e));
+}
+
+/* ---- as an ordinary user ---- */
+
+static int user_test(void)
+{
+    autoarena a = { 0 };
+    autobuf text = { 0 };
+    struct filter_input in;
+    struct err e = { 0 };
+
+    if (geteuid() == 0 && setgid(65534) == 0)
+        (void)setuid(65534); /* else this is an ordinary user already, in a user namespace */
+    if (wire_user_ns() < 0)
+        return 77;
+    stage = (struct stage){ 0 };
+    if (stage_open(&e) < 0)
+        return 2;
+    in = stage_input(&a);
+    add_policies(&a, &in, FROM("{podSelector: {matchLabels: {app: b}}}"));
+    filter_text(&a, &in, &text);
+    if (filter_apply(buf_view(&text), net_ns_fd(stage.net), &e) < 0) {
+        print_message("%s\n", e.text);
+        return 3;
+    }
+    return try(STR("b>a:8080")) == 0 && try(STR("c>a:8080")) == ECONNREFUSED ? 0 : 4;
+}
+
+static void works_for_an_ordinary_user(void **state)
+{
+    int status;
+    pid_t pid;
+
+    NEED_STAGE();
+    pid = fork();
+    if (pid == 0)
+        _exit(user_test());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        print_message("skipped: no user namespaces for ordinary users here\n");
+        skip();
+    }
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* ---- the way out ---- */
+
+struct outside {
+    struct net *uplink; /* a second network of ours plays the host's */
+    struct wire_pod host, world;
+};
+
+/* The host itself reaches Services as pods do. */
+static int host_uses_services(struct arena *a, struct filter_input *in, const struct wire_pod *p, struct err *e)
+{
+    autoclose int tcp = wire_listen(p->ns, SOCK_STREAM, 7001), udp = wire_listen(p->ns, SOCK_DGRAM, 7001);
+    autobuf text = { 0 };
+    int got[3];
+
+    if (tcp < 0 || udp < 0) /* no assertions here: this is not the thread that cmocka watches */
+        return err_errno(e, "listen");
+    add_endpoint(a, add_service(a, in, SERVICE, 80, 'T'), p->address, 7001);
+    add_endpoint(a, add_service(a, in, SERVICE, 80, 'U'), p->address, 7001);
+    add_service(a, in, SERVICE, 81, 'T');
+    filter_text(a, in, &text);
+    if (filter_apply(buf_view(&text), -1, e) < 0)
+        return -1;
+    got[0] = wire_tcp(-1, service_address(0), 80);
+    got[1] = wire_udp(-1, service_address(0), 80, udp);
+    got[2] = wire_tcp(-1, service_address(0), 81);
+    if (got[0] != 0 || got[1] != 0 || got[2] != ECONNREFUSED)
+        return err_set(e, ERR_INTERNAL, "services from the host: %d %d %d", got[0], got[1], got[2]);
+    return 0;
+}
+
+static int out_test(void *ctx, struct err *e)
+{
+    const struct outside *o = ctx;
+    struct filter_input in = { .id = "00cafe" };
+    struct wire_pod p;
+    struct sockaddr_in from;
+    socklen_t n = sizeof(from);
+    autoarena a = { 0 };
+    autobuf text = { 0 };
+    struct net *net;
+    int listener = wire_listen(o->world.ns, SOCK_STREAM, 7000), fd, rc = -1;
+    FILE *f;
+
+    if (net_open(&(struct net_options){ .id = "00cafe", .subnet = "10.99.0.0/16", .has_way_out = true }, &net, e) < 0)
+        return -1;
+    if (wire_join(net, &p, e) < 0)
+        goto out;
+    in.bridge = net_bridge(net);
+    in.gateway = net_gateway(net);
+    *vec_push(&a, &in.pods) = (struct filter_pod){ .name = STR("p"), .address = p.address };
+    filter_text(&a, &in, &text);
+    if (filter_apply(buf_view(&text), -1, e) < 0)
+        goto out;
+    rc = wire_tcp(p.ns, o->world.address, 7000);
+    fd = accept4(listener, (struct sockaddr *)&from, &n, SOCK_CLOEXEC);
+    if (rc || fd < 0 || from.sin_addr.s_addr != o->host.address.s_addr)
+        rc = err_set(e, ERR_INTERNAL, "no way out: %s", strerror(rc));
+    close(fd);
+    if (rc == 0)
+        rc = host_uses_services(&a, &in, &p, e);
+    close(p.ns);
+    (void)filter_remove("00cafe", -1, NULL); /* goes with the namespace */
+out:
+    close(listener);
+    net_close(net);
+    f = fopen("/proc/sys/net/ipv4/conf/eth0/forwarding", "re");
+    if (!f || fgetc(f) != '0')
+        rc = err_set(e, ERR_INTERNAL, "the link still forwards");
+    if (f)
+        (void)fclose(f);
+    return rc;
+}
+
+static void pods_reach_the_outside(void **state)
+{
+    struct outside o;
+    struct err e = { 0 };
+
+    NEED_STAGE();
+    o.uplink = stage.net;
+    o.host = stage.pods[A];
+    o.world = stage.pods[B];
+    OK(netns_run(o.host.ns, out_test, &o, &e)); /* inside a "host" with one link and a default route */
+}
+
+/* ---- size ---- */
+
+static double wall_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+/* 500 pods in 100 jobs with a policy each. */
+static void many_pods(void **state)
+{
+    autoarena a = { 0 };
+    autobuf text = { 0 };
+    struct filter_input in;
+    struct err e = { 0 };
+    double t;
+
+    NEED_STAGE();
+    in = plain_input();
+    for (uint32_t i = 0; i < 500; i++) {
+        struct json *labels = json_object(&a);
+
+        json_set(labels, "volcano.sh/job-name", json_fmt(&a, "j%u", i % 100));
+        *vec_push(&a, &in.pods) = (struct filter_pod){ .namespace = STR("default"),
+                                                       .name = arena_fmt(&a, "p%u", i),
+                                                       .labels = labels,
+                                                       .address = { htonl(FIRST + 100 + i) } };
+    }
+    for (int i = 0; i < 100; i++)
+        add_policies(&a, &in,
+                     arena_fmt(&a,
+                               "{metadata: {name: j%d, namespace: default}, spec: {podSelector: {matchLabels: "
+                               "{volcano.sh/job-name: j%d}}, ingress: [{from: [{podSelector: {matchLabels: "
+                               "{volcano.sh/job-name: j%d}}}]}]}}",
+                               i, i, i)
+                         .p);
+    t = wall_ms();
+    filter_text(&a, &in, &text);
+    if (getenv("PUMICE_TEST_NUMBERS"))
+        print_message("text for 500 pods, 100 policies: %.1f ms, %zu KiB\n", wall_ms() - t, text.n / 1024);
+    t = wall_ms();
+    OK(filter_apply(buf_view(&text), net_ns_fd(stage.net), &e));
+    if (getenv("PUMICE_TEST_NUMBERS"))
+        print_message("apply: %.1f ms\n", wall_ms() - t);
+    t = wall_ms();
+    OK(filter_apply(buf_view(&text), net_ns_fd(stage.net), &e));
+    if (getenv("PUMICE_TEST_NUMBERS"))
+        print_message("replace: %.1f ms\n", wall_ms() - t);
+}
+
+#define ON_STAGE(name) cmocka_unit_test_setup_teardown(name, stage_setup, stage_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_without_anything),
+        cmocka_unit_test(text_of_everything),
+        cmocka_unit_test(text_has_one_order),
+        cmocka_unit_test(names_cannot_break_out),
+        cmocka_unit_test(any_json_is_survived),
+        ON_STAGE(policies_hold),
+        ON_STAGE(services_spread),
+        ON_STAGE(services_of_every_kind),
+        ON_STAGE(policies_see_through_services),
+        ON_STAGE(replacing_keeps_connections),
+        ON_STAGE(peers_of_the_dead_learn_it),
+        ON_STAGE(removing_leaves_nothing),
+        ON_STAGE(sweeps_what_is_left),
+        cmocka_unit_test(works_for_an_ordinary_user),
+        ON_STAGE(pods_reach_the_outside),
+        ON_STAGE(many_pods),
+    };
+    struct err e = { 0 };
+
+    has_network = wire_own_network();
+    has_nft = has_network && filter_remove("000000", -1, &e) == 0;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
