@@ -253,6 +253,8 @@ void round_unbind(struct round *r)
         unbind(r, g);
 }
 
+enum { EXPIRES_MOST = 2 }; /* times: a group that nobody can help must not change its phase for ever */
+
 /* An admission that led to no place is withdrawn when somebody else could use it, or when its pods never came (D20, D32):
  * it must not keep others out for ever. */
 static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
@@ -262,13 +264,15 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 
     if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_ready(g) > 0 || (g->claim && !lacks_pods))
         return;
-    if (!is_in_the_way && !g->claim)
+    if ((!is_in_the_way || g->expired >= EXPIRES_MOST) && !g->claim)
         return;
     if (r->now_ms < at_ms) {
         round_wake(r, at_ms);
         return;
     }
-    round_drop_claim(r, g);
+    round_drop_claim(r, g); /* nothing is kept for pods that do not come */
+    if (!is_in_the_way || g->expired >= EXPIRES_MOST)
+        return;
     g->phase = GROUP_PENDING;
     g->admitted_ms = 0;
     g->expired++;
