@@ -21,11 +21,6 @@ struct bundle {
     bool is_out;        /* taken away in the trial */
 };
 
-struct lost { /* by queue, in this plan */
-    struct sched_queue *queue;
-    struct amounts sum;
-};
-
 struct hunt {
     struct sched_model *m;
     struct sched_group *g;
@@ -35,7 +30,6 @@ struct hunt {
     int64_t *wake_ms;
     struct amounts needs;
     VEC(struct bundle) bundles;
-    VEC(struct lost) lost;
     VEC(struct amounts) going; /* of all queues, while the trial acts as if they had gone */
 };
 
@@ -311,15 +305,6 @@ static void collect(struct hunt *h)
 
 /* ---- taking bundles away for a trial ---- */
 
-static struct amounts *lost_of(struct hunt *h, struct sched_queue *q)
-{
-    VEC_FOREACH(l, &h->lost)
-        if (l->queue == q)
-            return &l->sum;
-    *vec_push(h->a, &h->lost) = (struct lost){ .queue = q };
-    return &h->lost.v[h->lost.n - 1].sum;
-}
-
 static void path_add(struct sched_model *m, struct sched_queue *q, const struct amounts *by, int sign)
 {
     for (; q; q = q->parent)
@@ -330,14 +315,12 @@ static void pod_out(struct hunt *h, struct sched_pod *p)
 {
     node_give(h->m, p->node, p->class);
     path_add(h->m, p->group->queue, &p->class->ask, -1);
-    amounts_add(lost_of(h, p->group->queue), &p->class->ask, h->m->dims.n);
 }
 
 static void pod_back(struct hunt *h, struct sched_pod *p)
 {
     node_take(h->m, p->node, p->class);
     path_add(h->m, p->group->queue, &p->class->ask, 1);
-    amounts_sub(lost_of(h, p->group->queue), &p->class->ask, h->m->dims.n);
 }
 
 /* False: its queue or a budget does not bear it, given what is out already. */

@@ -221,10 +221,9 @@ static int by_service(const void *x, const void *y)
     return order_cmp(*(struct sched_group *const *)x, *(struct sched_group *const *)y);
 }
 
-static const struct sched_model *queue_cmp_model; /* qsort has no context */
-static int by_queue(const void *x, const void *y)
+static int by_queue(const void *x, const void *y, void *model)
 {
-    return share_cmp(queue_cmp_model, *(struct sched_queue *const *)x, *(struct sched_queue *const *)y);
+    return share_cmp(model, *(struct sched_queue *const *)x, *(struct sched_queue *const *)y);
 }
 
 /* Queue after queue in the order they would be served; inside, job after job. */
@@ -235,9 +234,8 @@ void sched_waiting(struct sched *s, struct arena *a, void (*each)(void *ctx, con
 
     MAP_FOREACH(struct sched_queue *, q, &s->m.queues)
         *vec_push(a, &queues) = q;
-    queue_cmp_model = &s->m;
     if (queues.n)
-        qsort(queues.v, queues.n, sizeof(*queues.v), by_queue);
+        qsort_r(queues.v, queues.n, sizeof(*queues.v), by_queue, &s->m);
     VEC_FOREACH(q, &queues) {
         VEC(struct sched_group *) groups = { 0 };
 

@@ -255,8 +255,12 @@ static int check_still(struct store *s, const struct object *o, struct str uid, 
                    (unsigned long long)o->rev);
 }
 
-int store_merge_patch(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
-                      struct str uid, const struct json *patch, struct object **ret, struct err *e)
+/* How a patch makes the new tree: of the whole object, or of its status. */
+typedef int patch_f(struct arena *a, const struct object *o, const struct json *patch, struct json **ret,
+                    struct err *e);
+
+static int patch_by(patch_f *rules, struct store *s, const struct resource_type *type, struct str namespace,
+                    struct str name, struct str uid, const struct json *patch, struct object **ret, struct err *e)
 {
     struct arena *a = scratch(s);
     struct entry *entry = find(s, type, namespace, name);
@@ -264,25 +268,22 @@ int store_merge_patch(struct store *s, const struct resource_type *type, struct 
 
     if (!entry)
         return not_found(s, type, name, e);
-    if (check_still(s, entry->object, uid, 0, e) < 0 || rules_patch(a, entry->object, patch, &tree, e) < 0)
+    if (check_still(s, entry->object, uid, 0, e) < 0 || rules(a, entry->object, patch, &tree, e) < 0)
         return -1;
     commit_update(s, entry, tree, ret);
     return 0;
 }
 
+int store_merge_patch(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
+                      struct str uid, const struct json *patch, struct object **ret, struct err *e)
+{
+    return patch_by(rules_patch, s, type, namespace, name, uid, patch, ret, e);
+}
+
 int store_patch_status(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
                        struct str uid, const struct json *patch, struct object **ret, struct err *e)
 {
-    struct arena *a = scratch(s);
-    struct entry *entry = find(s, type, namespace, name);
-    struct json *tree;
-
-    if (!entry)
-        return not_found(s, type, name, e);
-    if (check_still(s, entry->object, uid, 0, e) < 0 || rules_patch_status(a, entry->object, patch, &tree, e) < 0)
-        return -1;
-    commit_update(s, entry, tree, ret);
-    return 0;
+    return patch_by(rules_patch_status, s, type, namespace, name, uid, patch, ret, e);
 }
 
 int store_bind(struct store *s, struct str namespace, struct str name, struct str uid, const struct json *binding,
