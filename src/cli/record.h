@@ -1,0 +1,42 @@
+/* record.h - the flight recorder: what happened in a run, and when, as a page or a trace
+ *
+ * Fed with every change of every object, with what pods wrote and used; it keeps times finer than Kubernetes' seconds. For each pod (each
+ * one that ever was: a restarted task has several under one name): created → scheduled → started → ready → ended, each
+ * container's attempts, its last lines, exit code, signal, OOM; for each job: queued, admitted, phases, every decision of a policy and
+ * why (from Job status conditions, reasons and Events).
+ */
+#ifndef CLI_RECORD_H
+#define CLI_RECORD_H
+
+#include "base/buf.h"
+#include "node/agent.h"
+#include "store/object.h"
+
+struct record;
+
+struct record *record_new(int64_t begin_ms);
+void record_free(struct record *r); /* NULL is fine */
+
+void record_changed(struct record *r, const struct object *o, bool is_gone, int64_t now_ms);
+void record_output(struct record *r, const struct agent_output *line);
+void record_usage(struct record *r, struct str pod_uid, const struct cgroup_stats *s, int64_t now_ms);
+void record_note(struct record *r, struct str sentence, int64_t now_ms); /* notices, Ctrl-C, time-outs */
+void record_finish(struct record *r, int64_t end_ms);
+
+/* A page complete in one file (no script needed to read it, nothing loaded): a Gantt chart of all pods, decisions with reasons, failed pods
+ * with their last lines, resource use. */
+void record_html(struct buf *out, const struct record *r, struct str title);
+
+/* The Trace Event Format of Chrome and Perfetto: a process per job, a thread per pod, spans, instants for decisions, counters for use. */
+void record_trace(struct buf *out, const struct record *r);
+
+/* The last words of failed containers, for the summary: at most 'max' pods, newest first; false when there are no more. */
+struct record_words {
+    struct str namespace, pod, task, container, reason; /* reason: "exit code 3", "OOMKilled", "killed by SIGSEGV" … */
+    int exit_code;
+    int64_t at_ms;
+    struct str tail; /* its last lines */
+};
+bool record_failed(const struct record *r, size_t i, struct record_words *ret);
+
+#endif

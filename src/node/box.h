@@ -1,0 +1,106 @@
+/* box.h - one container: what it sees, what it may do, and its first program
+ *
+ * A box is built by the process that becomes it: box_run() is called in a child made with clone3(CLONE_NEWPID | CLONE_NEWNS …)
+ * in the pod's network, ipc and uts namespaces, already in its cgroup. It puts the root together, enters it, gives up what
+ * the container is not to have, forks the program and stays as the container's process 1: it forwards signals, reaps orphans and
+ * reports how the program ended. So a program need not know how to be process 1: SIGTERM ends one that does not handle it,
+ * at once instead of after the grace period.
+ *
+ * Process 1 keeps nothing: no capability, no descriptor but its report, not dumpable (so /proc/1/{exe,fd,mem,root} say
+ * nothing to the container's root).
+ *
+ * The root is an overlay: below, the host's own files (or an unpacked image); above, a directory of this container. With the
+ * host's files each further file system of the host (/home, /usr …) is overlaid too, or bound read-only where an overlay is
+ * not possible. Never visible: the host's /proc, /sys (a fresh one, read-only), /dev (only the few devices of every
+ * container and those granted), /run, /tmp (both new and empty) and 'hidden'. Paths are resolved below the new root only
+ * (openat2 with RESOLVE_IN_ROOT), so an image or volume cannot lead a mount elsewhere.
+ */
+#ifndef NODE_BOX_H
+#define NODE_BOX_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct box_mount {
+    int fd;            /* a detached mount: open_tree(OPEN_TREE_CLONE), made read-only where asked (box_clone_mount) */
+    struct str target; /* absolute, clean; what is missing on the way is made: a directory, or a file for a file */
+};
+
+struct box_device {
+    struct str host; /* "/dev/nvidia0": of the host; its path in the container is the same unless 'path' is set */
+    struct str path;
+};
+
+struct box_limit { /* of setrlimit */
+    int resource;
+    uint64_t soft, hard;
+};
+
+struct box_spec {
+    struct str name;      /* of the container, for messages */
+    VEC(struct str) argv; /* [0] is looked up in the PATH of 'env', inside the root */
+    VEC(struct str) env;  /* "NAME=value" */
+    struct str cwd;       /* empty: "/"; made if it is not there */
+    struct str root;      /* directory of an unpacked image; empty: the host's files */
+    struct str upper;     /* what the container changes: "upper*" and "work*" are made in this directory of the host */
+    VEC(struct str) hidden;       /* host's files: directories that show as empty ones (our state) */
+    VEC(struct box_mount) mounts; /* parents first */
+    VEC(struct box_device) devices;
+    int64_t shm_bytes; /* of /dev/shm; 0: 64 MiB */
+
+    struct str user;                     /* as an image says it: "", "1000", "1000:100", "name", "name:group" */
+    int64_t uid, gid;                    /* -1: what 'user' says, else 0 */
+    VEC(uint32_t) groups;                /* besides those of /etc/group when the user has a name there */
+    bool must_not_be_root;               /* runAsNonRoot */
+    VEC(struct str) add_caps, drop_caps; /* "NET_ADMIN", "CAP_NET_ADMIN", "ALL" */
+    VEC(struct box_limit) limits;
+    bool is_privileged; /* all capabilities, all devices, no filter, /sys writable */
+    bool has_new_privileges_off;
+    bool has_no_seccomp;
+    bool is_root_read_only;
+    bool has_host_pids; /* no pid namespace of its own: hostPID, or a pod with shared processes */
+    bool has_tty;       /* descriptor 0 is a terminal: make it the controlling one */
+    int oom_score_adj;
+};
+
+/* As text for the wire, and back. mounts[i].fd is not in the text: 'fds' are those of the mounts, in their order.
+ * ERR_INVALID: the text is not what box_encode() writes. */
+void box_encode(struct buf *out, const struct box_spec *s);
+int box_decode(struct arena *a, struct str text, const int *fds, size_t n_fds, struct box_spec *ret, struct err *e);
+
+/* A detached copy of what 'fd' (O_PATH; -1 and a path: that path) shows, for box_mount.fd. Call it in the mount namespace
+ * the descriptor comes from. */
+int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursive, int *ret_fd, struct err *e);
+
+/* ---- what a box tells: one struct per message on its report socket (SOCK_SEQPACKET) ---- */
+
+enum box_report_kind { BOX_STARTED, BOX_FAILED, BOX_ENDED, BOX_REPORT_KIND_MAX };
+
+struct box_report {
+    enum box_report_kind kind;
+    int status; /* BOX_ENDED: as waitpid() gives it. BOX_FAILED: exit code by Kubernetes' custom: 128 cannot start */
+    char reason[32]; /* BOX_FAILED: "StartError" (the program cannot be run), "CreateContainerError" (mounts, root),
+                        "CreateContainerConfigError" (user, runAsNonRoot, capabilities) */
+    char text[500];  /* BOX_FAILED: "exec: \"nope\": executable file not found in $PATH" */
+};
+
+/* Become the container; see above. Descriptors 0, 1, 2 are its standard streams; 'report' is kept by process 1 only;
+ * everything else is closed. Signals blocked in the caller are unblocked for the program. Never returns. */
+_Noreturn void box_run(const struct box_spec *s, int report);
+
+/* Run 's->argv' in the running container whose process 1 is 'init' (a pidfd), with the environment, identity and limits of 's':
+ * called in a child of its own, already in the container's cgroup; it enters the namespaces, forks (for the pid namespace),
+ * and ends with the program's status (128 + signal; 126, 127 as a shell says when it cannot be run, with a message on
+ * descriptor 2). SIGTERM to the caller ends the program with SIGKILL. */
+_Noreturn void box_exec(const struct box_spec *s, int init);
+
+/* The capabilities and system calls a container has when nothing is said, for docs and tests. */
+const char *const *box_default_caps(void); /* NULL-terminated, without "CAP_" */
+
+#endif

@@ -1,0 +1,45 @@
+/* image.h - which root file system a container gets for the image it asks for
+ *
+ * There is no registry here. By default every image is "the host": the container sees the host's software through an overlay. An
+ * image can be given as a directory (a root file system, or an OCI image layout) or an archive (docker save, OCI archive;
+ * plain, gzip; a tar of a root file system), on the command line or in a store of unpacked images. Archives are
+ * unpacked once, layer by layer, into the store under the digest of what they are; whiteouts are honoured; nothing is ever
+ * written outside the directory (no "..", no link followed, no device node), and what is half unpacked after a crash is not used.
+ */
+#ifndef NODE_IMAGE_H
+#define NODE_IMAGE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+
+struct images;
+
+struct image {
+    struct str name; /* as asked for */
+    struct str root; /* directory; empty: the host's files */
+    struct str id;   /* "sha256:…" for imageID; "host" for the host's */
+    struct str said; /* for people: "the host's files", "archive app.tar", "directory /srv/roots/app" */
+    VEC(struct str) env, entrypoint, cmd; /* of the image's config; empty if it has none */
+    struct str cwd, user;
+    int stop_signal; /* 0: SIGTERM */
+};
+
+/* 'store': directory of unpacked images, made when first needed; NULL: archives cannot be used. */
+struct images *images_new(const char *store);
+void images_free(struct images *i);
+
+/* "NAME=DIR" or "NAME=archive.tar[.gz]". NAME is an image reference ("busybox", "volcanosh/example-mpi:0.0.1"), or "*": every image that
+ * nothing else was said for. Reads (and unpacks) at once. Errors name the file and what is wrong with it. */
+int images_add(struct images *i, struct str text, struct err *e);
+
+/* What a container gets. References are compared normalised ("busybox" is "docker.io/library/busybox:latest"). Given ones first, then
+ * the store's, then the host's files. Borrowed as long as 'i' lives. */
+const struct image *images_find(struct images *i, struct str reference);
+
+/* Remove what a crash left half unpacked. */
+int images_sweep(const char *store, struct err *e);
+
+#endif

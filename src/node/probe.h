@@ -1,0 +1,40 @@
+/* probe.h - does something answer? httpGet, tcpSocket and grpc probes
+ *
+ * As the kubelet asks: HTTP without following redirects to other hosts, any status from 200 to 399 is fine, HTTPS without looking at
+ * the certificate; TCP: a connection; gRPC: grpc.health.v1.Health/Check says SERVING.
+ */
+#ifndef NODE_PROBE_H
+#define NODE_PROBE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum probe_kind { PROBE_HTTP, PROBE_HTTPS, PROBE_TCP, PROBE_GRPC, PROBE_KIND_MAX };
+
+struct probe_header {
+    struct str name, value;
+};
+
+struct probe_target {
+    enum probe_kind kind;
+    struct str host; /* an IPv4 address; a name only with hostNetwork */
+    uint16_t port;
+    struct str path;                  /* HTTP: empty: "/" */
+    struct str service;               /* gRPC; may be empty */
+    VEC(struct probe_header) headers; /* "Host" replaces ours; User-Agent is "kube-probe/1.32" unless given */
+};
+
+/* Ask and wait for the answer, at most 'timeout_ms'. true: fine. 'out' gets the reason in the kubelet's words
+ * ("HTTP probe failed with statuscode: 500"), at most a few hundred bytes. Blocks: called in a process of its own. */
+bool probe_run(const struct probe_target *t, int64_t timeout_ms, struct buf *out);
+
+/* For the wire. */
+void probe_encode(struct buf *out, const struct probe_target *t);
+int probe_decode(struct arena *a, struct str text, struct probe_target *ret, struct err *e);
+
+#endif

@@ -1,0 +1,26 @@
+/* user.h - an ordinary user becomes root of a user namespace, and the run gets a mount namespace of its own
+ *
+ * Called first thing, while there is one thread. As real root only the mount namespace is made: mounts of the run are seen by nobody else
+ * and go with its last process. As an ordinary user this process moves into a user namespace where it is root: with the
+ * user's subordinate ids (newuidmap, newgidmap; /etc/subuid, /etc/subgid) if they are there, else with its own id alone.
+ */
+#ifndef NODE_USER_H
+#define NODE_USER_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct user_root {
+    bool is_real;    /* root of the host */
+    uint32_t n_ids;  /* how many user ids there are inside; 1: only root, programs that change their user (sshd) fail */
+    uid_t outer_uid; /* who we are outside */
+};
+
+/* ERR_FORBIDDEN: user namespaces are not allowed here; the sentence says by what (sysctl, AppArmor, a limit) and the command that allows
+ * them. Nothing was changed then. */
+int user_enter(struct user_root *ret, struct err *e);
+
+#endif
