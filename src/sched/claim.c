@@ -7,10 +7,8 @@
  * use up what the queue may have. */
 static void owe(struct sched_model *m, const struct claim *c, int by)
 {
-    if (c->kind == CLAIM_ADMITTED) /* counted as promised already */
-        return;
     for (struct sched_queue *q = c->queue; q; q = q->parent)
-        amounts_add_times(&q->owed, &c->sum, by, m->dims.n);
+        amounts_add_times(c->kind == CLAIM_ADMITTED ? &q->seated : &q->owed, &c->sum, by, m->dims.n);
 }
 
 void claim_lift(struct sched_model *m, struct claim *c)

@@ -241,6 +241,7 @@ struct sched_queue {
     struct amounts fair;     /* share.h */
     struct amounts promised; /* its guarantee, or the sum of those below it if that is more */
     struct amounts owed;     /* kept for groups that wait (claim.h); the same */
+    struct amounts seated;   /* kept for admitted groups whose pods are being made; a part of 'admitted'; the same */
     uint32_t keeps;          /* dimensions in which one of its children has such a promise */
     struct amounts limit;    /* capability, cut to what guarantees of others leave, and by the queues above */
     uint32_t lacking;        /* bit per dimension: fair is less than it asks for (share.c) */

@@ -277,8 +277,7 @@ static int64_t left_of(const struct test *t, const struct sched_queue *q, const 
         most = MIN_OF(most, q->fair.v[dim]);
     left = most - q->allocated.v[dim] - q->going.v[dim];
     if (is_bounded(t, q, dim)) /* where only the nodes are the bound, the seats that are kept say it better */
-        left -= q->owed.v[dim];
-
+        left -= amount_add(q->owed.v[dim], t->has_admitted ? 0 : q->seated.v[dim]);
     if (t->has_admitted)
         left -= q->admitted.v[dim];
     return amount_add(left, given_back(q, t->losses, t->n_losses, dim));

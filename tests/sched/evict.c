@@ -77,6 +77,46 @@ static void item_22_reclaim_to_deserved(void **state)
     h_free(h);
 }
 
+/* Two gangs of a queue that is below its share come together: only what keeps the queue within it is reclaimed. */
+static void item_22_two_gangs_at_once(void **state)
+{
+    static const char *const nodes[] = { "n1", "n2", "n3", "n4" }, *const dev[] = { "d0", "d1", "d2" },
+                             *const names[] = { "p0", "p1", "p2" };
+
+    for (int together = 0; together < 2; together++) {
+        struct h *h = h_new(NULL);
+        const char *prod[3];
+
+        (void)state;
+        for (int i = 0; i < 4; i++)
+            h_node(h, nodes[i], "cpu: 32");
+        h_queue(h, "prod", "weight: 4");
+        h_queue(h, "dev", "weight: 2");
+        for (int i = 0; i < 3; i++) {
+            const char *g = h_job(h, dev[i], .min = 4, .replicas = 4, .pod = "cpu: 8", .queue = "dev");
+
+            h_job_pods(h, g, 4);
+        }
+        prod[0] = h_job(h, names[0], .min = 4, .replicas = 4, .pod = "cpu: 8", .queue = "prod");
+        h_job_pods(h, prod[0], 4);
+        h_work(h, 120000, 10000);
+        assert_int_equal(h_bound(h, NULL), 16);
+        for (int i = 1; i < 3; i++) {
+            prod[i] = h_job(h, names[i], .min = 4, .replicas = 4, .pod = "cpu: 8", .queue = "prod");
+            if (!together)
+                h_work(h, 5000, 1000);
+        }
+        h_work(h, 20000, 1000);
+        for (int i = 1; i < 3; i++)
+            h_job_pods(h, prod[i], 4);
+        h_work(h, 20000, 1000);
+        /* 128 cpu, 4 to 2: the share of prod is 85, so one more gang of 32 and not two. */
+        assert_int_equal(h_bound(h, prod[0]) + h_bound(h, prod[1]) + h_bound(h, prod[2]), 8);
+        assert_int_equal(h->all.n[DECIDE_EVICT], 4);
+        h_free(h);
+    }
+}
+
 static void item_22_never_below_guarantee(void **state)
 {
     struct h *h = h_new(NULL);
@@ -575,6 +615,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(item_22_reclaim_to_deserved),
+        cmocka_unit_test(item_22_two_gangs_at_once),
         cmocka_unit_test(item_22_never_below_guarantee),
         cmocka_unit_test(item_26_not_reclaimable),
         cmocka_unit_test(item_27_no_reclaim_without_benefit),
