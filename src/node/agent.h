@@ -54,10 +54,12 @@ struct agent_options {
     const struct json *capacity; /* {"cpu": "8", "memory": …}: instead of what the machine has; may be NULL */
     const char *cluster_domain;  /* NULL: "cluster.local" */
     const char *oci_runtime;     /* NULL: our own boxes */
-    struct images *images;       /* borrowed; may be NULL */
+    struct images *images;       /* borrowed */
     struct devices *devices;     /* borrowed; may be NULL */
     enum agent_network network;
-    bool keeps_state; /* leave files and logs below <state_dir>/<id> at the end */
+    int64_t pids_limit; /* processes of a pod; 0: 4096 */
+    int64_t log_bytes;  /* of one log file before it is turned over; 0: 10 MiB */
+    bool keeps_state;   /* leave files and logs below <state_dir>/<id> at the end */
     struct agent_hooks hooks;
 };
 

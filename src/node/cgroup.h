@@ -61,6 +61,11 @@ int cgroup_add(struct cgroups *c, const char *path, pid_t pid, struct err *e);
  * there is no such group: use cgroup_add then. The caller closes it. */
 int cgroup_fd(struct cgroups *c, const char *path);
 
+/* The quick way in, for a child to come: it is born in the v2 half (clone3 with CLONE_INTO_CGROUP and this descriptor, the
+ * caller closes it; -1: there is none) and then, while it has one thread, goes into the rest by itself. */
+int cgroup_birth_fd(struct cgroups *c, const char *path);
+int cgroup_enter(struct cgroups *c, const char *path, bool is_born, struct err *e);
+
 /* SIGKILL to everything in the group and below, again until it is empty (at most 'ms'). A frozen group is thawed by it.
  * Both fail on a host that cannot (kind "none"; freeze: without CGROUP_FREEZE). Freezing waits until all stand still; what
  * does not within a second is an error, and nothing is frozen. */

@@ -1,8 +1,9 @@
 /* conlog.h - the output of a container on disk, as the container runtime interface has it
  *
  * One record for each line: "2026-03-01T09:30:00.000250123Z stdout F the line". A line longer than CONLOG_LINE bytes becomes
- * several records, all but the last tagged P instead of F; so does a line that is not finished when its writer ends (F then). Bytes
- * are kept as they are. When a file passes its limit it is renamed ("0.log" → "0.log.1" …) and a new one begun.
+ * several records, all but the last tagged P instead of F. A line that is not finished when its writer ends is tagged F. Bytes
+ * are kept as they are. When a file passes its limit it is renamed ("0.log" → "0.log.1" …) and a new one begun; CONLOG_KEPT
+ * files are kept, the current one included.
  *
  * What cannot be written (a full disk) is dropped and counted, never an error for the container: it must not block on its log; the
  * number of dropped bytes is written as a line of its own once that works again. The tail is kept in memory, so the last words are
@@ -23,13 +24,17 @@ enum conlog_stream { CONLOG_STDOUT, CONLOG_STDERR, CONLOG_STREAM_MAX };
 /* ---- writing ---- */
 
 struct conlog;
-/* 'path' is the current file; its directory must be there. 'max_bytes' 0: never turned over. */
+/* 'path' is the current file; its directory must be there. 'max_bytes' 0: never turned over. A full disk is no error. */
 int conlog_open(const char *path, int64_t max_bytes, struct conlog **ret, struct err *e);
 /* Bytes as they come from the pipe. 'now_ns': wall clock. Written to disk at the latest by conlog_flush(). */
 void conlog_put(struct conlog *l, enum conlog_stream stream, struct str bytes, int64_t now_ns);
 void conlog_end(struct conlog *l, enum conlog_stream stream, int64_t now_ns); /* an unfinished line is closed */
 void conlog_flush(struct conlog *l);
 void conlog_close(struct conlog *l); /* NULL is fine */
+
+/* The last CONLOG_TAIL bytes put, both streams as they came, if some of them are not on disk; empty if all are. Borrowed until
+ * the next call. */
+struct str conlog_unwritten(const struct conlog *l);
 
 /* ---- following ---- */
 
@@ -42,12 +47,15 @@ struct conlog_line {
     struct str text; /* without the newline; borrowed until the next call */
 };
 
-struct conlog_reader *conlog_reader_new(const char *path);
-void conlog_reader_free(struct conlog_reader *r); /* NULL is fine */
+struct conlog_reader *conlog_reader_new(const char *path); /* begins with the oldest file that is kept */
+void conlog_reader_free(struct conlog_reader *r);          /* NULL is fine */
 /* The next whole record; false: there is none yet. Text that is no record is given as it is, as stdout. */
 bool conlog_next(struct conlog_reader *r, struct conlog_line *ret);
 
 /* The last lines of a log, at most 'max' bytes of text: for termination messages (FallbackToLogsOnError) and reports. */
 void conlog_tail(const char *path, size_t max, int lines, struct buf *out);
+
+/* One record without its newline. false: it is none, and all of it is the text. */
+bool conlog_parse(struct str record, struct conlog_line *ret);
 
 #endif

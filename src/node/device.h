@@ -33,6 +33,8 @@ struct device_grant {
     VEC(struct str) nodes;     /* "/dev/nvidia0", "/dev/nvidiactl" … */
     VEC(struct str) env;       /* "NVIDIA_VISIBLE_DEVICES=GPU-…", "CUDA_VISIBLE_DEVICES=0,1", … */
     VEC(struct str) libraries; /* files of the host an image needs: bound read-only at the same path */
+    struct str
+        library_path; /* where those are: goes to the end of an image's LD_LIBRARY_PATH. Not for the host's files */
 };
 
 /* Units for one container by its resources.limits, under 'owner' ("<pod uid>/<container>"); the same owner again gets the same.

@@ -221,20 +221,6 @@ const struct filter_ns *filter_ns_find(const struct filter_world *w, struct str 
 
 /* ---- the table ---- */
 
-/* Pods' addresses mean nothing outside. */
-static void put_way_out(struct filter_world *w, struct buf *chains)
-{
-    struct ranges all = { 0 };
-
-    if (!w->pods.n)
-        return;
-    VEC_FOREACH(p, &w->pods)
-        ranges_add(w->arena, &all, p->address, p->address);
-    buf_str(chains, STR("\tchain way_out {\n\t\ttype nat hook postrouting priority srcnat\n\t\tip saddr "));
-    ranges_print(chains, &all, true);
-    buf_fmt(chains, " oifname != \"pm%s*\" masquerade\n\t}\n", w->in->id);
-}
-
 void filter_text(struct arena *a, const struct filter_input *in, struct buf *out)
 {
     autobuf sets = { 0 }, chains = { 0 };
@@ -243,7 +229,9 @@ void filter_text(struct arena *a, const struct filter_input *in, struct buf *out
     filter_world_init(&w, a, in);
     filter_services(&w, &sets, &chains);
     filter_policies(&w, &sets, &chains);
-    put_way_out(&w, &chains);
+    /* While there is a chain like this, connections to a Service that has gone since are still translated. */
+    if (w.pods.n)
+        buf_str(&chains, STR("\tchain translated {\n\t\ttype nat hook postrouting priority srcnat\n\t}\n"));
     buf_fmt(out, "add table inet pumice_%s\ndelete table inet pumice_%s\ntable inet pumice_%s {\n", in->id, in->id,
             in->id);
     buf_str(out, buf_view(&sets));

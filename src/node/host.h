@@ -14,22 +14,31 @@
 
 enum host_verdict { HOST_FINE, HOST_LIMITED, HOST_IMPOSSIBLE, HOST_VERDICT_MAX };
 
+const char *host_verdict_name(enum host_verdict v); /* "fine", "limited", "impossible" */
+
 struct host_check {
-    const char *
-        name; /* "user namespaces", "overlay", "cgroups", "network", "way out", "nft", "uid range", "ssh server", "GPUs" … */
+    const char *name; /* "kernel", "user namespaces", "overlay", "cgroups", "network", "way out", "nft", "GPUs" … */
     enum host_verdict verdict;
-    struct str says; /* "v2: cpu, memory, pids" · "no memory limits: …" */
-    struct str fix;  /* "apt-get install uidmap"; empty: nothing to do or nothing can be done */
+    struct str says;   /* "v2: cpu, memory, pids" · "no memory limits: …" */
+    const char *means; /* for jobs, when it is not fine; "" otherwise */
+    struct str fix;    /* "apt-get install uidmap"; empty: nothing to do or nothing can be done */
 };
 
 struct host_checks {
     VEC(struct host_check) list;
+    bool can_run;       /* nothing is impossible */
+    struct str summary; /* "pods run here as root" · "pods cannot run here: …" */
 };
 
-/* All checks, in the order in which a pod needs them; as the present user. Some 100 ms. */
-void host_examine(struct arena *a, struct host_checks *ret);
+/* Where runs keep their files unless told otherwise: /var/lib/pumice for root, else below the user's home. */
+struct str host_state_dir(struct arena *a);
 
-/* Only what makes pods impossible, quickly (a few ms); -1 with one clear sentence that ends with what to do. */
+/* All checks, in the order in which a pod needs them; as the present user. Some 100 ms. The file system of 'state_dir' is tried; it
+ * need not exist. */
+void host_examine(struct arena *a, const char *state_dir, struct host_checks *ret);
+
+/* Only what makes pods impossible, quickly: for root less than a millisecond, for others a few. -1 with one clear sentence that ends
+ * with what to do. */
 int host_require(struct err *e);
 
 #endif

@@ -3,8 +3,9 @@
  * There is no registry here. By default every image is "the host": the container sees the host's software through an overlay. An
  * image can be given as a directory (a root file system, or an OCI image layout) or an archive (docker save, OCI archive;
  * plain, gzip; a tar of a root file system), on the command line or in a store of unpacked images. Archives are
- * unpacked once, layer by layer, into the store under the digest of what they are; whiteouts are honoured; nothing is ever
- * written outside the directory (no "..", no link followed, no device node), and what is half unpacked after a crash is not used.
+ * unpacked once, layer by layer, into the store under the digest of what they are, and every digest is checked; whiteouts are
+ * honoured; nothing is ever written outside the directory (no "..", links are followed only inside it, as the container will, and
+ * there are no device nodes), and what is half unpacked after a crash is not used.
  */
 #ifndef NODE_IMAGE_H
 #define NODE_IMAGE_H
@@ -20,7 +21,7 @@ struct images;
 struct image {
     struct str name; /* as asked for */
     struct str root; /* directory; empty: the host's files */
-    struct str id;   /* "sha256:…" for imageID; "host" for the host's */
+    struct str id;   /* "sha256:…" for imageID; "dir:/srv/roots/app" for a directory, "host" for the host's */
     struct str said; /* for people: "the host's files", "archive app.tar", "directory /srv/roots/app" */
     VEC(struct str) env, entrypoint, cmd; /* of the image's config; empty if it has none */
     struct str cwd, user;
@@ -31,12 +32,13 @@ struct image {
 struct images *images_new(const char *store);
 void images_free(struct images *i);
 
-/* "NAME=DIR" or "NAME=archive.tar[.gz]". NAME is an image reference ("busybox", "volcanosh/example-mpi:0.0.1"), or "*": every image that
- * nothing else was said for. Reads (and unpacks) at once. Errors name the file and what is wrong with it. */
+/* "NAME=DIR" or "NAME=archive.tar[.gz|.xz|.zst|.bz2]". NAME is an image reference ("busybox", "volcanosh/example-mpi:0.0.1"), or "*": every image that
+ * nothing else was said for. Reads (and unpacks) at once. What was unpacked stays in the store under NAME (but not under "*"), and an archive
+ * that did not change is not read again. Errors name the file and what is wrong with it. */
 int images_add(struct images *i, struct str text, struct err *e);
 
 /* What a container gets. References are compared normalised ("busybox" is "docker.io/library/busybox:latest"). Given ones first, then
- * the store's, then the host's files. Borrowed as long as 'i' lives. */
+ * the store's (only if no "*" was given), then the host's files. Borrowed as long as 'i' lives. */
 const struct image *images_find(struct images *i, struct str reference);
 
 /* Remove what a crash left half unpacked. */

@@ -1,9 +1,11 @@
-/* net.c - the network of the pods: opening, joining, leaving, sweeping
+/* net.c - the network of the pods: opening, joining, leaving
+ *
+ * The namespace is ours alone, and so are the numbers of its links: each pod's follows from its address. So a pod joins
+ * with two messages to the kernel, one here and one in the pod's namespace, without asking for anything.
  *
  * All links of one run carry a group number made from its id. Removing a link makes the kernel wait for every processor, some
  * 20 ms; a whole group takes hardly longer. So a pod that leaves is cut off at once, but its link only moves to a second
- * group. Most go with their pod's namespace, which the kernel does by itself; the rest are removed many at a time. Sweeping
- * trusts a link only if both its name and its group are ours.
+ * group. Most go with their pod's namespace, which the kernel does by itself; the rest are removed many at a time.
  */
 #include "node/net_internal.h"
 
@@ -22,12 +24,15 @@ enum {
     MTU_MIN = 576,
     MTU_MAX = 65535,
     LEFT_MAX = 64,
-    START_TRIES = 10000,
-    START_PAUSE_US = 200,
+    LOOPBACK = 1,  /* the number of every "lo" */
+    POD_LINK = 64, /* of every "eth0": beyond the tunnels that some kernels put into each namespace */
+    BRIDGE_LINK = 65,
+    FIRST_LINK = 1000, /* of our end for the subnet's first address */
 };
 
 struct port { /* the link of one pod */
     struct in_addr address;
+    int index;
     char name[IF_NAMESIZE];
 };
 
@@ -38,8 +43,9 @@ struct net {
     int ns_fd, mtu;
     uint32_t group;
     char id[NET_ID_DIGITS + 1], bridge[IF_NAMESIZE];
-    struct net_out out;
     size_t n_left; /* links that may be in the second group */
+    bool has_out;  /* 'out' was begun */
+    struct net_out out;
 };
 
 /* Our end of each pair has this address; the segments do not know of each other. Pods' ends carry their IPv4 address. */
@@ -74,55 +80,26 @@ int net_ns_fd(const struct net *n)
 
 /* ---- opening ---- */
 
-static int set_up_bridge(struct net *n, struct err *e)
+static int make_bridge(struct net *n, struct err *e)
 {
     /* Empty, so without a carrier: the address is there all the same. An address that no pod has ends here too. */
     static const struct net_setting settings[] = { { IPV4_DEVCONF_FORWARDING, 1 } };
     struct nl *l = &n->nl;
-    int index;
-
-    if (nl_link_index(l, n->bridge, &index, e) < 0)
-        return -1;
-    net_put_no_ipv6(l, index);
-    net_put_up(l, "start the bridge", index);
-    net_put_settings(l, settings, ARRAY_LEN(settings));
-    net_put_address(l, index, net_gateway(n), n->subnet.prefix, 0);
-    return nl_send(l, e);
-}
-
-static int make_bridge(struct net *n, struct err *e)
-{
-    struct nl *l = &n->nl;
     struct nlattr *info;
 
-    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "make the bridge", 0, 0);
+    net_put_up(l, "start lo", LOOPBACK);
+    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "make the bridge", BRIDGE_LINK, 0);
     nl_put_text(l, IFLA_IFNAME, n->bridge);
     nl_put_u32(l, IFLA_GROUP, n->group);
     nl_put_u32(l, IFLA_MTU, (uint32_t)n->mtu);
     info = nl_nest(l, IFLA_LINKINFO);
     nl_put(l, IFLA_INFO_KIND, "bridge", strlen("bridge"));
     nl_nest_end(l, info);
-    if (nl_send(l, e) < 0)
-        return l->error == EPERM
-                   ? err_set(e, ERR_FORBIDDEN,
-                             "cannot make network links: needs root, or root in a user namespace of one's own")
-                   : -1;
-    if (set_up_bridge(n, e) < 0) {
-        (void)net_delete_group(l, n->group, NULL); /* the first error counts */
-        return -1;
-    }
-    return 0;
-}
-
-static int open_private(struct net *n, struct err *e)
-{
-    int loopback;
-
-    if (netns_new(&n->ns_fd, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0 ||
-        nl_link_index(&n->nl, "lo", &loopback, e) < 0)
-        return -1;
-    net_put_up(&n->nl, "start lo", loopback);
-    return nl_send(&n->nl, e);
+    net_put_no_ipv6(l, BRIDGE_LINK);
+    net_put_up(l, "start the bridge", BRIDGE_LINK);
+    net_put_settings(l, settings, ARRAY_LEN(settings));
+    net_put_address(l, BRIDGE_LINK, net_gateway(n), n->subnet.prefix, 0);
+    return nl_send(l, e);
 }
 
 /* ---- open and close ---- */
@@ -151,32 +128,24 @@ static int read_options(struct net *n, const struct net_options *opt, struct err
 
 static int open_all(struct net *n, const struct net_options *opt, struct err *e)
 {
-    autoclose int lock = -1;
+    struct net_way way = { n->id, &n->subnet, &n->nl, NULL, -1, 0 };
 
-    if (read_options(n, opt, e) < 0)
+    if (read_options(n, opt, e) < 0 || netns_new(&n->ns_fd, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
         return -1;
-    if (opt->is_private || !netns_is_ours()) {
-        if (open_private(n, e) < 0)
-            return -1;
-    } else if (nl_open(&n->nl, e) < 0 || net_subnet_lock(&lock, e) < 0) {
-        return -1;
+    if (opt->has_way_out) {
+        net_out_begin(&n->out, n->id);
+        n->has_out = true;
     }
-    if (net_subnet_choose(&n->nl, opt->subnet, &n->subnet, e) < 0)
+    if (net_subnet_choose(n->has_out && n->out.host.sock ? &n->out.host : NULL, opt->subnet, &n->subnet, e) < 0)
         return -1;
     subnet_init(&n->subnet);
-    return make_bridge(n, e);
-}
-
-static void free_all(struct net *n)
-{
-    MAP_FOREACH(struct port *, p, &n->ports.map)
-        free(p);
-    map_u64_done(&n->ports);
-    subnet_done(&n->subnet);
-    nl_close(&n->nl);
-    if (n->ns_fd >= 0)
-        close(n->ns_fd);
-    free(n);
+    if (make_bridge(n, e) < 0)
+        return -1;
+    way.ns_fd = n->ns_fd;
+    way.mtu = n->mtu;
+    if (n->has_out)
+        net_out_open(&n->out, &way);
+    return 0;
 }
 
 int net_open(const struct net_options *opt, struct net **ret, struct err *e)
@@ -186,10 +155,6 @@ int net_open(const struct net_options *opt, struct net **ret, struct err *e)
     n->ns_fd = -1;
     map_u64_init(&n->ports, map_seed_default());
     if (open_all(n, opt, e) < 0) {
-        free_all(n);
-        return err_wrap(e, "network of the pods");
-    }
-    if (opt->has_way_out && n->ns_fd < 0 && net_out_open(&n->out, &n->nl, e) < 0) {
         net_close(n);
         return err_wrap(e, "network of the pods");
     }
@@ -201,12 +166,23 @@ void net_close(struct net *n)
 {
     if (!n)
         return;
-    net_out_close(&n->out, &n->nl);
-    if (n->ns_fd < 0) {                                 /* a private namespace goes as a whole, later, without us */
-        (void)net_delete_group(&n->nl, n->group, NULL); /* what stays is swept by the next start */
-        remove_left(n);
-    }
-    free_all(n);
+    if (n->has_out)
+        net_out_close(&n->out, n->id);
+    MAP_FOREACH(struct port *, p, &n->ports.map)
+        free(p);
+    map_u64_done(&n->ports);
+    subnet_done(&n->subnet);
+    nl_close(&n->nl);
+    if (n->ns_fd >= 0)
+        close(n->ns_fd);
+    free(n);
+}
+
+const char *net_way_out(const struct net *n, const char **ret_why)
+{
+    if (ret_why)
+        *ret_why = n->has_out && n->out.why.text[0] ? n->out.why.text : NULL;
+    return n->has_out ? net_out_text(&n->out) : NULL;
 }
 
 /* ---- addresses ---- */
@@ -223,54 +199,42 @@ void net_give_address(struct net *n, struct in_addr a)
 
 /* ---- joining ---- */
 
-static void put_end(struct nl *l, const struct net *n, const char *name, const uint8_t mac[6])
-{
-    nl_put_text(l, IFLA_IFNAME, name);
-    nl_put_u32(l, IFLA_MTU, (uint32_t)n->mtu);
-    nl_put(l, IFLA_ADDRESS, mac, 6);
-    nl_put_u32(l, IFLA_NUM_TX_QUEUES, 1); /* else one for each processor, with files in /sys */
-    nl_put_u32(l, IFLA_NUM_RX_QUEUES, 1);
-}
-
-static int make_pair(struct net *n, int ns_fd, const struct port *port, struct err *e)
+static void put_pair(struct net *n, int ns_fd, const struct port *port, const uint8_t mac[6])
 {
     struct nl *l = &n->nl;
     struct nlattr *info, *data, *peer;
-    uint8_t mac[6];
+    struct ifinfomsg *head;
 
-    pod_mac(port->address, mac);
-    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "make a veth pair", 0, 0);
-    put_end(l, n, port->name, own_mac);
+    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "make a veth pair", port->index, 0);
+    net_put_end(l, port->name, n->mtu, own_mac);
     nl_put_u32(l, IFLA_GROUP, n->group);
     info = nl_nest(l, IFLA_LINKINFO);
     nl_put(l, IFLA_INFO_KIND, "veth", strlen("veth"));
     data = nl_nest(l, IFLA_INFO_DATA);
     peer = nl_nest(l, VETH_INFO_PEER);
-    (void)nl_put_room(l, sizeof(struct ifinfomsg));
-    put_end(l, n, "eth0", mac);
+    head = nl_put_room(l, sizeof(*head));
+    head->ifi_index = POD_LINK;
+    net_put_end(l, "eth0", n->mtu, mac);
     nl_put_u32(l, IFLA_NET_NS_FD, (uint32_t)ns_fd);
     nl_nest_end(l, peer);
     nl_nest_end(l, data);
     nl_nest_end(l, info);
-    return nl_send(l, e);
 }
 
-static int set_up_own_end(struct net *n, const struct port *port, struct err *e)
+static int make_pair(struct net *n, int ns_fd, const struct port *port, struct err *e)
 {
     /* Strict reverse path: the pod may send from the address that is routed to it, and from no other. */
     static const struct net_setting settings[] = { { IPV4_DEVCONF_FORWARDING, 1 }, { IPV4_DEVCONF_RP_FILTER, 1 } };
     struct nl *l = &n->nl;
     uint8_t mac[6];
-    int index;
 
-    if (nl_link_index(l, port->name, &index, e) < 0)
-        return -1;
     pod_mac(port->address, mac);
-    net_put_no_ipv6(l, index);
-    net_put_up(l, "start the link", index);
+    put_pair(n, ns_fd, port, mac);
+    net_put_no_ipv6(l, port->index);
+    net_put_up(l, "start the link", port->index);
     net_put_settings(l, settings, ARRAY_LEN(settings));
-    net_put_route(l, index, &port->address, NULL);
-    net_put_neighbour(l, index, port->address, mac);
+    net_put_route(l, port->index, &port->address, 32, NULL);
+    net_put_neighbour(l, port->index, port->address, mac);
     return nl_send(l, e);
 }
 
@@ -279,17 +243,14 @@ static int set_up_own_end(struct net *n, const struct port *port, struct err *e)
 static int set_up_pod_end(struct net *n, struct nl *l, const struct port *port, struct err *e)
 {
     struct in_addr gateway = net_gateway(n);
-    int index, loopback;
 
-    if (nl_link_index(l, "lo", &loopback, e) < 0 || nl_link_index(l, "eth0", &index, e) < 0)
-        return -1;
-    net_put_up(l, "start lo", loopback);
-    net_put_no_ipv6(l, index);
-    net_put_up(l, "start eth0", index);
-    net_put_address(l, index, port->address, n->subnet.prefix, IFA_F_NOPREFIXROUTE);
-    net_put_neighbour(l, index, gateway, own_mac);
-    net_put_route(l, index, &gateway, NULL);
-    net_put_route(l, index, NULL, &gateway);
+    net_put_up(l, "start lo", LOOPBACK);
+    net_put_no_ipv6(l, POD_LINK);
+    net_put_up(l, "start eth0", POD_LINK);
+    net_put_address(l, POD_LINK, port->address, n->subnet.prefix, IFA_F_NOPREFIXROUTE);
+    net_put_neighbour(l, POD_LINK, gateway, own_mac);
+    net_put_route(l, POD_LINK, &gateway, 32, NULL);
+    net_put_route(l, POD_LINK, NULL, 0, &gateway);
     return nl_send(l, e);
 }
 
@@ -325,28 +286,12 @@ static int cut_off(struct net *n, const struct port *port, struct err *e)
     return 0;
 }
 
-/* Our end came up before the pod's, so without a carrier. Until a worker of the kernel has seen that there is one now,
- * packets to the pod are dropped, and a first connection would wait a second. (New kernels see to it when they are asked.) */
-static int wait_for_link(struct net *n, const struct port *port, struct err *e)
-{
-    struct nl_link link;
-
-    for (int tries = 0; tries < START_TRIES; tries++) {
-        if (nl_link_find(&n->nl, port->name, &link, e) < 0)
-            return -1;
-        if (link.is_running)
-            return 0;
-        (void)usleep(START_PAUSE_US); /* interrupted: just the next look */
-    }
-    return err_set(e, ERR_IO, "the link does not start");
-}
-
 /* The address may still be the name of a link put aside, or the namespace may hold its eth0. */
 static int make_new_pair(struct net *n, int ns_fd, const struct port *port, struct err *e)
 {
     if (make_pair(n, ns_fd, port, e) == 0)
         return 0;
-    if (n->nl.error != EEXIST || !n->n_left)
+    if ((n->nl.error != EEXIST && n->nl.error != EBUSY) || !n->n_left)
         return -1;
     remove_left(n);
     return make_pair(n, ns_fd, port, e);
@@ -364,20 +309,18 @@ int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_
                        at < 0 ? "not in the subnet" : "in use");
     port = xcalloc(1, sizeof(*port));
     port->address = address;
+    port->index = FIRST_LINK + (int)at;
     (void)snprintf(port->name, sizeof(port->name), "pm%sv%x", n->id, (unsigned)at & 0xffffff);
-    if (make_new_pair(n, ns_fd, port, e) < 0)
-        goto undo_port;
-    if (set_up_own_end(n, port, e) < 0 || join_pod(n, ns_fd, port, e) < 0 || wait_for_link(n, port, e) < 0)
-        goto undo_pair;
+    if (make_new_pair(n, ns_fd, port, e) < 0 || join_pod(n, ns_fd, port, e) < 0 ||
+        net_wait_for_link(&n->nl, port->name, e) < 0) {
+        (void)cut_off(n, port, NULL); /* the first error counts */
+        free(port);
+        return err_wrap(e, "join %s", text);
+    }
     map_u64_put(&n->ports, address.s_addr, port);
-    *ret_link = port->name;
+    if (ret_link)
+        *ret_link = port->name;
     return 0;
-
-undo_pair:
-    (void)cut_off(n, port, NULL); /* the first error counts */
-undo_port:
-    free(port);
-    return err_wrap(e, "join %s", text);
 }
 
 int net_leave(struct net *n, struct in_addr address, struct err *e)

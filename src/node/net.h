@@ -1,15 +1,19 @@
-/* net.h - one small network for the pods of this machine: a bridge, a veth pair for each pod, addresses
+/* net.h - one small network for the pods of this machine: a bridge, a veth pair for each pod, addresses, a way out
  *
- * Everything is made through rtnetlink (libmnl). As root the bridge is in the host's network namespace under a name of its
- * own; for an ordinary user, and where asked, everything lives in a private network namespace that goes away with its last
- * process. Names of links are derived from ours ("pm" + 6 hex digits + …), so what a killed program left is found and
- * removed by the next start (net_sweep).
+ * Everything is made through rtnetlink (libmnl), in a private network namespace that goes away with its last process. Nothing of
+ * pods is in the host's namespace, so no firewall or forwarding policy of the host stands between two pods, and nothing is
+ * left there by whoever dies.
  *
  * How packets go: each pod has a link of its own and a route to it; the bridge holds the gateway's address and the route of
  * the subnet, no pod's link is a port of it. So every packet between two pods is routed and passes the forward hook, where
- * filter.h sees it. Frames switched inside a bridge would get past NetworkPolicy (or, with br_netfilter, depend on a switch
- * that is the whole host's). A pod can only send from its own address (strict reverse path), speaks to the gateway alone and
- * needs no ARP. Broadcasts do not reach other pods, as on most Kubernetes networks.
+ * filter.h sees it. Frames switched inside a bridge would get past NetworkPolicy. A pod can only send from its own address
+ * (strict reverse path), speaks to the gateway alone and needs no ARP. Broadcasts do not reach other pods, as on most
+ * Kubernetes networks.
+ *
+ * The way out, where there is one: for root a veth pair to the host's namespace ("pm<id>h" there), which hides the pods'
+ * addresses (a table "pumice_<id>_out") and forwards between that link and those with a default route; the host has a route
+ * to the pods, so it reaches them. For others a slirp4netns, where installed; the host does not reach the pods then. That
+ * there is none is never an error, it is said.
  *
  * An ordinary user must be root in a user namespace. One net belongs to one thread at a time; that thread stays in its
  * own network namespace.
@@ -27,35 +31,44 @@
 struct net;
 
 struct net_options {
-    const char *id;     /* 6 hex digits: of this run or server */
-    const char *subnet; /* "10.88.0.0/16"; NULL: the first of a few private ones that no route of this host uses */
-    bool is_private;    /* in a network namespace of its own: no way out, no way in */
-    bool has_way_out; /* not private: the links with a default route forward too, until net_close; filter.h hides pods'
-                           addresses behind the host's */
+    const char *id; /* 6 hex digits: of this run or server */
+    const char *
+        subnet; /* "10.88.0.0/16"; NULL: the first of a few private ones; with a way out, one no route of this host uses */
+    bool has_way_out; /* if there can be one; see net_way_out() */
     int mtu;          /* 0: 1500 */
 };
 
-/* ERR_EXISTS: the id is in use. ERR_FORBIDDEN: neither root nor in a user namespace. */
+/* ERR_FORBIDDEN: neither root nor in a user namespace. Runs no program but slirp4netns, where that is the way out. */
 int net_open(const struct net_options *opt, struct net **ret, struct err *e);
-/* Removes the bridge and every veth of ours; a private namespace goes with everything in it once no process and no socket
- * is left there. NULL is fine. */
+/* The namespace goes with everything in it once no process and no socket is left there. What the way out put into the host's
+ * namespace is removed within some 50 ms, by a process that nobody has to wait for; the next net_open() with a way out does. NULL
+ * is fine. */
 void net_close(struct net *n);
 
-/* Remove what runs that no longer exist have left: bridges and veths named as ours whose id 'is_alive' does not know. The
- * number removed. */
+/* How pods reach the world: "by the host's addresses", "by slirp4netns"; NULL: they do not. '*ret_why' (may be NULL): why not, or why
+ * it may not work, in a sentence that ends with what helps ("…; run: …"); NULL when there is nothing to say. Both live as
+ * long as the net. */
+const char *net_way_out(const struct net *n, const char **ret_why);
+
+/* Remove what killed runs have left in the host's namespace: links and tables named as ours, of ids that neither 'is_alive' (may be
+ * NULL) knows nor a living program holds. Forwarding that was switched on for them is switched off. The number of things
+ * removed. For somebody who is not root there is never anything. */
 int net_sweep(bool (*is_alive)(void *ctx, const char *id), void *ctx);
+/* The same for one run that is known to be dead; from any process in the host's network namespace. Nothing to do, and no waiting,
+ * right after its net_close(). */
+int net_sweep_run(const char *id);
 
 struct in_addr net_gateway(const struct net *n); /* the bridge's own address: DNS listens there */
 int net_prefix(const struct net *n);             /* bits of the subnet */
 const char *net_bridge(const struct net *n);     /* its name, for nft */
-int net_ns_fd(const struct net *n);              /* the private namespace; -1: the host's own */
+int net_ns_fd(const struct net *n);              /* the private namespace */
 
 /* The next free address; they are not given again soon. ERR_TOO_BIG when the subnet is used up. */
 int net_take_address(struct net *n, struct in_addr *ret, struct err *e);
 void net_give_address(struct net *n, struct in_addr a);
 
 /* Join a pod: a veth pair, one end "eth0" in the network namespace 'ns_fd' with the address and a default route, the other
- * with us; "lo" up. Returns the name of our end (valid until net_leave), for nft and statistics. */
+ * with us; "lo" up. Returns the name of our end (may be NULL; valid until net_leave), for nft and statistics. */
 int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_link, struct err *e);
 
 /* Cut the pod off at once; the kernel removes its link with the namespace, or we do, with others, by and by. Also when the

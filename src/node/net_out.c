@@ -1,67 +1,128 @@
-/* net_out.c - the way out of the pods' network: links with a default route forward */
+/* net_out.c - the way out of the pods' network: by the host's network, else by slirp4netns, else none, and why */
 #include "node/net_internal.h"
 
 #include "base/util.h"
+#include "node/net_nat.h"
 
-#include <linux/ip.h>
-#include <net/if.h>
+#include <errno.h>
+#include <sys/wait.h>
 
-static bool take_default_link(void *ctx, const struct nlmsghdr *m)
+static const char *const kind_texts[NET_OUT_MAX] = {
+    [NET_OUT_NONE] = NULL,
+    [NET_OUT_HOST] = "by the host's addresses",
+    [NET_OUT_SLIRP] = "by slirp4netns",
+};
+
+/* One chain that drops is enough, whatever others say: ours cannot help, and rules of others are not ours to change. */
+static int check_firewall(struct err *e)
 {
-    struct net_out *w = ctx;
-    const struct rtmsg *head = mnl_nlmsg_get_payload(m);
-    const struct nlattr *a;
+    char chain[120];
 
-    if (m->nlmsg_type != RTM_NEWROUTE || mnl_nlmsg_get_payload_len(m) < sizeof(*head) || head->rtm_dst_len != 0 ||
-        head->rtm_type != RTN_UNICAST)
-        return true;
-    mnl_attr_for_each(a, m, sizeof(*head)) if (mnl_attr_get_type(a) == RTA_OIF &&
-                                               mnl_attr_get_payload_len(a) == sizeof(uint32_t) &&
-                                               w->n < ARRAY_LEN(w->links)) w->links[w->n++] = (int)mnl_attr_get_u32(a);
-    return true;
+    if (!nat_is_forward_dropped(-1, chain, sizeof(chain)))
+        return 0;
+    return err_set(
+        e, ERR_FORBIDDEN,
+        "the host's firewall may drop what pods send (nft chain %s has policy drop); run: iptables -I FORWARD -i "
+        "'pm+' -j ACCEPT; iptables -I FORWARD -o 'pm+' -j ACCEPT",
+        chain);
 }
 
-static bool link_forwards(int index)
+void net_out_begin(struct net_out *o, const char *id)
 {
-    char name[IF_NAMESIZE], path[80], c = '0';
-    autofile FILE *f = NULL;
+    struct err e = { 0 };
 
-    if (!if_indextoname((unsigned)index, name))
-        return true; /* gone: nothing to do */
-    (void)snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%s/forwarding", name);
-    f = fopen(path, "re");
-    return f && fread(&c, 1, 1, f) == 1 && c != '0';
+    *o = (struct net_out){ .lock = -1, .alive = -1, .exit_fd = -1 };
+    o->is_root = netns_is_ours();
+    if (nl_open(&o->host, &e) < 0 ||
+        (o->is_root && (net_lock(&o->lock, &e) < 0 || net_alive_take(id, &o->alive, &e) < 0)))
+        o->why = e;
 }
 
-static void set_forwarding(struct nl *l, int index, uint32_t value)
+/* The firewall's word is a doubt, not a fact: there may be a rule for us. So slirp4netns if it works, else we try. */
+static enum net_out_kind open_some(struct net_out *o, const struct net_way *w)
 {
-    struct net_setting s = { IPV4_DEVCONF_FORWARDING, value };
+    struct err doubt = { 0 }, host = { 0 }, slirp = { 0 };
+    bool is_sure = o->is_root && check_firewall(&doubt) == 0;
 
-    net_begin_link(l, 0, "let a link forward", index, 0);
-    net_put_settings(l, &s, 1);
-}
-
-int net_out_open(struct net_out *o, struct nl *l, struct err *e)
-{
-    struct net_out w = { { 0 }, 0 };
-
-    if (nl_dump(l, RTM_GETROUTE, AF_INET, take_default_link, &w, e) < 0)
-        return -1;
-    for (size_t i = 0; i < w.n; i++) {
-        if (link_forwards(w.links[i]))
-            continue;
-        set_forwarding(l, w.links[i], 1);
-        if (nl_send(l, e) < 0)
-            return -1;
-        o->links[o->n++] = w.links[i];
+    if (is_sure && net_uplink_open(w, &host) == 0)
+        return NET_OUT_HOST;
+    if (net_slirp_open(w, &o->exit_fd, &slirp) == 0)
+        return NET_OUT_SLIRP;
+    if (o->is_root && !is_sure && net_uplink_open(w, &host) == 0) {
+        o->why = doubt;
+        return NET_OUT_HOST;
     }
-    return 0;
+    o->why = o->is_root ? host : slirp;
+    return NET_OUT_NONE;
 }
 
-void net_out_close(struct net_out *o, struct nl *l)
+void net_out_open(struct net_out *o, const struct net_way *w)
 {
-    for (size_t i = 0; i < o->n; i++) {
-        set_forwarding(l, o->links[i], 0);
-        (void)nl_send(l, NULL); /* the link may be gone */
-    }
+    struct net_way way = *w;
+
+    way.host = &o->host;
+    if (!o->why.code)
+        o->kind = open_some(o, &way);
+    if (o->lock >= 0)
+        close(o->lock);
+    o->lock = -1;
+}
+
+/* Whoever waits for our output must not wait for this process. */
+static void keep_only(int a, int b)
+{
+    unsigned low = (unsigned)MIN_OF(a, b), high = (unsigned)MAX_OF(a, b);
+
+    if (low > 0)
+        (void)close_range(0, low - 1, 0); /* nothing of it is needed */
+    if (high > low + 1)
+        (void)close_range(low + 1, high - 1, 0);
+    (void)close_range(high + 1, ~0U, 0);
+}
+
+/* In a process that is nobody's child. */
+static _Noreturn void be_remover(int lock, int ending, const char *id)
+{
+    struct nl l = { 0 };
+
+    if (setsid() < 0 || fork() != 0)
+        _exit(0);
+    keep_only(lock, ending);
+    if (nl_open(&l, NULL) == 0)
+        (void)net_uplink_remove(&l, id, lock); /* what stays is swept by the next start */
+    _exit(0);
+}
+
+/* Links and tables go slowly: the kernel waits for every processor, several times, some 50 ms. Nobody has to wait for that but
+ * the next one who wants the lock. */
+static void remove_uplink(struct net_out *o, const char *id)
+{
+    autoclose int lock = -1, ending = -1;
+    bool is_locked = net_lock(&lock, NULL) == 0; /* else somebody hangs: go on without */
+    pid_t pid = is_locked && net_ending_take(id, &ending, NULL) == 0 ? fork() : -1;
+
+    if (pid == 0)
+        be_remover(lock, ending, id);
+    if (pid < 0)
+        (void)net_uplink_remove(&o->host, id, -1);
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+void net_out_close(struct net_out *o, const char *id)
+{
+    if (o->kind == NET_OUT_HOST)
+        remove_uplink(o, id);
+    if (o->lock >= 0)
+        close(o->lock);
+    if (o->exit_fd >= 0)
+        close(o->exit_fd);
+    if (o->alive >= 0)
+        close(o->alive);
+    nl_close(&o->host);
+}
+
+const char *net_out_text(const struct net_out *o)
+{
+    return kind_texts[o->kind];
 }

@@ -7,7 +7,11 @@
 #include <linux/neighbour.h>
 #include <net/if.h>
 
-enum { GROUP_MARK = 0x50000000 }; /* with the id in the low 24 bits */
+enum {
+    GROUP_MARK = 0x50000000, /* with the id in the low 24 bits */
+    START_TRIES = 10000,
+    START_PAUSE_US = 200,
+};
 
 uint32_t net_group(const char *id)
 {
@@ -24,6 +28,15 @@ void net_begin_link(struct nl *l, uint16_t flags, const char *what, int index, u
 void net_put_up(struct nl *l, const char *what, int index)
 {
     net_begin_link(l, 0, what, index, IFF_UP);
+}
+
+void net_put_end(struct nl *l, const char *name, int mtu, const uint8_t mac[6])
+{
+    nl_put_text(l, IFLA_IFNAME, name);
+    nl_put_u32(l, IFLA_MTU, (uint32_t)mtu);
+    nl_put(l, IFLA_ADDRESS, mac, 6);
+    nl_put_u32(l, IFLA_NUM_TX_QUEUES, 1); /* else one for each processor, with files in /sys */
+    nl_put_u32(l, IFLA_NUM_RX_QUEUES, 1);
 }
 
 void net_put_settings(struct nl *l, const struct net_setting *list, size_t n)
@@ -61,10 +74,10 @@ void net_put_address(struct nl *l, int index, struct in_addr a, int prefix, uint
     nl_put_u32(l, IFA_FLAGS, flags);
 }
 
-void net_put_route(struct nl *l, int index, const struct in_addr *to, const struct in_addr *via)
+void net_put_route(struct nl *l, int index, const struct in_addr *to, int prefix, const struct in_addr *via)
 {
     struct rtmsg head = { .rtm_family = AF_INET,
-                          .rtm_dst_len = to ? 32 : 0,
+                          .rtm_dst_len = (uint8_t)prefix,
                           .rtm_table = RT_TABLE_MAIN,
                           .rtm_protocol = RTPROT_STATIC,
                           .rtm_scope = via ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK,
@@ -85,6 +98,20 @@ void net_put_neighbour(struct nl *l, int index, struct in_addr a, const uint8_t 
     nl_begin(l, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, "set a neighbour", &head, sizeof(head));
     nl_put(l, NDA_DST, &a, sizeof(a));
     nl_put(l, NDA_LLADDR, mac, 6);
+}
+
+int net_wait_for_link(struct nl *l, const char *name, struct err *e)
+{
+    struct nl_link link;
+
+    for (int tries = 0; tries < START_TRIES; tries++) {
+        if (nl_link_find(l, name, &link, e) < 0)
+            return -1;
+        if (link.is_running)
+            return 0;
+        (void)usleep(START_PAUSE_US); /* interrupted: just the next look */
+    }
+    return err_set(e, ERR_IO, "the link %s does not start", name);
 }
 
 int net_delete_group(struct nl *l, uint32_t group, struct err *e)

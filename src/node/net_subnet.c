@@ -4,11 +4,6 @@
 #include "base/util.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-
-enum { LOCK_WAIT_MS = 3000 };
 
 /* Tried in this order. Not the first choices of other programs (docker, podman, libvirt, minikube). */
 static const char *const subnets[] = {
@@ -55,28 +50,10 @@ int net_subnet_choose(struct nl *l, const char *wanted, struct subnet *ret, stru
     if (wanted)
         return subnet_parse(str_of(wanted), ret, e);
     for (size_t i = 0; i < ARRAY_LEN(subnets); i++) {
-        if (subnet_parse(str_of(subnets[i]), ret, e) < 0 || subnet_is_used(l, ret, &is_used, e) < 0)
+        if (subnet_parse(str_of(subnets[i]), ret, e) < 0 || (l && subnet_is_used(l, ret, &is_used, e) < 0))
             return -1;
-        if (!is_used)
+        if (!l || !is_used)
             return 0;
     }
     return err_set(e, ERR_EXISTS, "this host has routes to every subnet that pods could have: choose one by hand");
-}
-
-/* Abstract names belong to the network namespace and vanish with their process. */
-int net_subnet_lock(int *ret_fd, struct err *e)
-{
-    static const struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "\0pumice-subnet" };
-    autoclose int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return err_errno(e, "make a socket");
-    for (int ms = 0; bind(fd, (const void *)&name, sizeof(name)) < 0; ms++) {
-        if (errno != EADDRINUSE || ms >= LOCK_WAIT_MS)
-            return err_errno(e, "wait for another program that chooses a subnet");
-        (void)usleep(1000); /* interrupted: just the next try */
-    }
-    *ret_fd = fd;
-    fd = -1;
-    return 0;
 }

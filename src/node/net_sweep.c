@@ -1,12 +1,15 @@
-/* net_sweep.c - remove the links that a killed program left */
+/* net_sweep.c - remove what a killed program left in the host's namespace: the link of its way out and the table with it
+ *
+ * Everything else was in a private namespace and went with it.
+ */
 #include "node/net_internal.h"
 
 #include "base/util.h"
 #include "base/vec.h"
+#include "node/net_nat.h"
 
 struct leftover {
     char id[NET_ID_DIGITS + 1];
-    int n;
 };
 
 struct sweep {
@@ -14,19 +17,15 @@ struct sweep {
     VEC(struct leftover) list;
 };
 
-/* "pm3fa91c-br" or "pm3fa91cv1a2b": copies the id. */
+/* "pm3fa91ch": copies the id. */
 static bool name_is_ours(const char *name, char id[NET_ID_DIGITS + 1])
 {
-    const char *rest;
-
-    if (strlen(name) < 2 + NET_ID_DIGITS || name[0] != 'p' || name[1] != 'm' ||
-        strspn(name + 2, "0123456789abcdef") < NET_ID_DIGITS)
+    if (strlen(name) != 2 + NET_ID_DIGITS + 1 || name[0] != 'p' || name[1] != 'm' ||
+        strspn(name + 2, "0123456789abcdef") != NET_ID_DIGITS || name[2 + NET_ID_DIGITS] != 'h')
         return false;
-    rest = name + 2 + NET_ID_DIGITS;
     memcpy(id, name + 2, NET_ID_DIGITS);
     id[NET_ID_DIGITS] = '\0';
-    return strcmp(rest, "-br") == 0 ||
-           (rest[0] == 'v' && rest[1] && rest[1 + strspn(rest + 1, "0123456789abcdef")] == '\0');
+    return true;
 }
 
 static void sweep_note(struct sweep *s, const char *id)
@@ -34,13 +33,10 @@ static void sweep_note(struct sweep *s, const char *id)
     struct leftover *new;
 
     VEC_FOREACH(old, &s->list)
-        if (strcmp(old->id, id) == 0) {
-            old->n++;
+        if (strcmp(old->id, id) == 0)
             return;
-        }
     new = vec_push(&s->arena, &s->list);
     memcpy(new->id, id, sizeof(new->id));
-    new->n = 1;
 }
 
 static bool sweep_link(void *ctx, const struct nlmsghdr *m)
@@ -59,27 +55,49 @@ static bool sweep_link(void *ctx, const struct nlmsghdr *m)
         else if (mnl_attr_get_type(a) == IFLA_GROUP && mnl_attr_validate(a, MNL_TYPE_U32) >= 0)
             group = mnl_attr_get_u32(a);
     }
-    if (name_is_ours(name, id) && (group & ~(uint32_t)NET_GROUP_LEFT) == net_group(id))
+    if (name_is_ours(name, id) && group == net_group(id)) /* the name alone could be anybody's */
         sweep_note(ctx, id);
     return true;
 }
 
+static int remove_locked(struct nl *l, const char *id)
+{
+    int lock = -1;
+
+    (void)net_lock(&lock, NULL); /* somebody hangs: go on without */
+    return net_uplink_remove(l, id, lock);
+}
+
 int net_sweep(bool (*is_alive)(void *ctx, const char *id), void *ctx)
 {
+    struct nat_tables tables = { 0 };
     struct sweep s = { 0 };
     struct nl l = { 0 };
     int removed = 0;
 
     if (nl_open(&l, NULL) < 0)
         return 0;
-    if (nl_dump(&l, RTM_GETLINK, AF_UNSPEC, sweep_link, &s, NULL) == 0)
-        VEC_FOREACH(old, &s.list)
-            if (!is_alive(ctx, old->id)) {
-                int rc = net_delete_group(&l, net_group(old->id), NULL);
-
-                removed += net_delete_group(&l, net_group(old->id) | NET_GROUP_LEFT, NULL) == 0 || rc == 0 ? old->n : 0;
-            }
+    (void)nl_dump(&l, RTM_GETLINK, AF_UNSPEC, sweep_link, &s, NULL); /* what was seen until then */
+    (void)nat_list(&s.arena, -1, &tables, NULL);                     /* ordinary users may not look, and left nothing */
+    VEC_FOREACH(t, &tables.list)
+        sweep_note(&s, t->id);
+    VEC_FOREACH(old, &s.list)
+        if (!(is_alive && is_alive(ctx, old->id)) && !net_alive(old->id) && !net_ending(old->id))
+            removed += remove_locked(&l, old->id);
     arena_done(&s.arena);
     nl_close(&l);
+    return removed;
+}
+
+int net_sweep_run(const char *id)
+{
+    struct nl l = { 0 };
+    int removed = 0;
+
+    if (strlen(id) == NET_ID_DIGITS && strspn(id, "0123456789abcdef") == NET_ID_DIGITS && !net_ending(id) &&
+        nl_open(&l, NULL) == 0) {
+        removed = remove_locked(&l, id);
+        nl_close(&l);
+    }
     return removed;
 }

@@ -8,9 +8,12 @@
  *        └───────────────── shim socket (wire.h) ────┘
  *
  * When the program dies or closes its end, a shim kills all of its pod and goes. The spawner, seeing the same, waits for the
- * shims and then removes what is left of the run ('on_orphaned'): nothing remains even after kill -9 of the program.
+ * shims and then removes what is left of the run ('on_orphaned'): nothing remains even after kill -9 of the program. The spawner
+ * also holds the shim's end of each socket until it has seen the shim end and has removed what a killed shim left. So the
+ * program sees the end of a shim only when nothing of its pod is there any more.
  *
- * The struct cgroups is opened before the spawner starts and inherited: each process uses its own copy.
+ * The struct cgroups is opened before the spawner starts and inherited: each process uses its own copy. Descriptors that are
+ * open when the spawner starts stay open in it and in the shims; none that the program opens later get there.
  */
 #ifndef NODE_SHIM_H
 #define NODE_SHIM_H
@@ -25,12 +28,14 @@
 /* ---- the spawner ---- */
 
 struct spawner;
+struct shim_driver; /* shim_internal.h */
 
 struct spawner_options {
     struct cgroups *cgroups;
     void (*on_orphaned)(void *ctx); /* in the spawner, when the program is gone and no shim is left; may be NULL */
     void *ctx;
     const char *oci; /* path of an OCI runtime to run containers with ("/usr/sbin/runc"); NULL: box.h. See oci.h */
+    const struct shim_driver *driver; /* what a container is made by; NULL: by 'oci'. For tests */
 };
 
 int spawner_start(const struct spawner_options *opt, struct spawner **ret, struct err *e); /* one thread only */
@@ -60,6 +65,8 @@ struct shim_options {
 int shim_new(struct spawner *s, const struct shim_options *opt, struct shim **ret, struct err *e);
 void shim_free(struct shim *s);    /* whatever runs in the pod is killed, soon. NULL is fine */
 int shim_fd(const struct shim *s); /* readable: call shim_next() */
+/* End the pod at once, whatever runs in it: SHIM_GONE follows when nothing of it is left. No more orders then. */
+void shim_stop(struct shim *s);
 
 /* Orders. An error means the shim is gone (SHIM_GONE follows). 'container': its name. */
 
@@ -79,10 +86,10 @@ enum shim_event_kind {
     SHIM_READY,   /* the namespaces are there: 'net_fd' */
     SHIM_STARTED, /* a container's program runs: 'pid' of its process 1 as the host sees it */
     SHIM_FAILED,  /* a container could not be started: 'report' */
-    SHIM_ENDED,   /* a container ended: 'status', 'is_oom', 'stats' */
+    SHIM_ENDED, /* a container ended: 'status', 'is_oom', 'stats'; 'text': its last words, if they are not in its log */
     SHIM_LOG, /* its log has grown: read on (conlog.h). At most every SHIM_LOG_MS for one container, and before ENDED */
     SHIM_RESULT, /* of shim_exec(), shim_probe() */
-    SHIM_GONE,   /* the shim is no more, and all of its pod with it: 'text' */
+    SHIM_GONE, /* the shim is no more, and all of its pod with it (processes, groups): 'text' says why; empty: as told */
     SHIM_EVENT_KIND_MAX,
 };
 enum { SHIM_LOG_MS = 20, SHIM_OUTPUT_MAX = 4096 };

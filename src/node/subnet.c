@@ -5,7 +5,7 @@
 
 #include <arpa/inet.h>
 
-enum { GATEWAY = 1, FIRST = 2 };
+enum { GATEWAY = 1, FIRST = 2, LAST = 2 }; /* LAST: as many at the end are not given */
 
 static uint32_t mask_of(int prefix)
 {
@@ -58,7 +58,8 @@ void subnet_init(struct subnet *s)
     s->next = FIRST;
     for (uint32_t i = 0; i < FIRST; i++)
         set_bit(s, i, true);
-    set_bit(s, size_of(s) - 1, true);
+    for (uint32_t i = 1; i <= LAST; i++)
+        set_bit(s, size_of(s) - i, true);
 }
 
 void subnet_done(struct subnet *s)
@@ -70,6 +71,11 @@ void subnet_done(struct subnet *s)
 struct in_addr subnet_gateway(const struct subnet *s)
 {
     return (struct in_addr){ htonl(s->base + GATEWAY) };
+}
+
+struct in_addr subnet_host(const struct subnet *s)
+{
+    return (struct in_addr){ htonl(s->base + size_of(s) - LAST) };
 }
 
 bool subnet_overlaps(const struct subnet *s, uint32_t base, int prefix)
@@ -99,7 +105,7 @@ int subnet_take(struct subnet *s, struct in_addr *ret, struct err *e)
         ret->s_addr = htonl(s->base + i);
         return 0;
     }
-    return err_set(e, ERR_TOO_BIG, "all %u addresses of the pod network are in use", n - FIRST - 1);
+    return err_set(e, ERR_TOO_BIG, "all %u addresses of the pod network are in use", n - FIRST - LAST);
 }
 
 int64_t subnet_index(const struct subnet *s, struct in_addr a)
@@ -113,6 +119,6 @@ void subnet_give(struct subnet *s, struct in_addr a)
 {
     int64_t i = subnet_index(s, a);
 
-    if (i >= FIRST && i < (int64_t)size_of(s) - 1)
+    if (i >= FIRST && i < (int64_t)size_of(s) - LAST)
         set_bit(s, (uint32_t)i, false);
 }

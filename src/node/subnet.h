@@ -21,12 +21,13 @@ struct subnet {
 /* "10.88.0.0/16": bits of the host part must be zero. ERR_INVALID. Without room for 'taken' yet. */
 int subnet_parse(struct str text, struct subnet *ret, struct err *e);
 
-/* Get ready to hand out addresses. The first (the network's own), the second (the gateway) and the last (broadcast) are
- * never given. */
+/* Get ready to hand out addresses. The first (the network's own), the second (the gateway), the last but one (the host's end
+ * of the way out) and the last (broadcast) are never given. */
 void subnet_init(struct subnet *s);
 void subnet_done(struct subnet *s);
 
 struct in_addr subnet_gateway(const struct subnet *s);
+struct in_addr subnet_host(const struct subnet *s);
 bool subnet_overlaps(const struct subnet *s, uint32_t base, int prefix);
 
 /* ERR_TOO_BIG when all are taken. */

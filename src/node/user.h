@@ -1,8 +1,9 @@
 /* user.h - an ordinary user becomes root of a user namespace, and the run gets a mount namespace of its own
  *
- * Called first thing, while there is one thread. As real root only the mount namespace is made: mounts of the run are seen by nobody else
+ * Called first thing, while there is one thread. As root only the mount namespace is made: mounts of the run are seen by nobody else
  * and go with its last process. As an ordinary user this process moves into a user namespace where it is root: with the
  * user's subordinate ids (newuidmap, newgidmap; /etc/subuid, /etc/subgid) if they are there, else with its own id alone.
+ * Groups the user is in besides the first are kept (as "nogroup" inside): they may be what opens a device.
  */
 #ifndef NODE_USER_H
 #define NODE_USER_H
@@ -14,13 +15,14 @@
 #include <sys/types.h>
 
 struct user_root {
-    bool is_real;    /* root of the host */
+    bool is_real;    /* root of the host, or of whatever this user namespace sees as one */
     uint32_t n_ids;  /* how many user ids there are inside; 1: only root, programs that change their user (sshd) fail */
     uid_t outer_uid; /* who we are outside */
+    char why[300];   /* n_ids is 1: why, and the command that helps ("…; as root run: …"); else empty */
 };
 
-/* ERR_FORBIDDEN: user namespaces are not allowed here; the sentence says by what (sysctl, AppArmor, a limit) and the command that allows
- * them. Nothing was changed then. */
+/* ERR_FORBIDDEN: not allowed here; the sentence says by what (sysctl, AppArmor, a limit) and the command that allows it. The program
+ * should end then. */
 int user_enter(struct user_root *ret, struct err *e);
 
 #endif

@@ -293,9 +293,8 @@ static const char golden_text[] = "add table inet pumice_0123ab\n"
                                   "\t\tmeta l4proto tcp reject with tcp reset\n"
                                   "\t\treject with icmpx admin-prohibited\n"
                                   "\t}\n"
-                                  "\tchain way_out {\n"
+                                  "\tchain translated {\n"
                                   "\t\ttype nat hook postrouting priority srcnat\n"
-                                  "\t\tip saddr { 10.88.0.2-10.88.0.6 } oifname != \"pm0123ab*\" masquerade\n"
                                   "\t}\n"
                                   "}\n";
 
@@ -484,7 +483,7 @@ static int listen_all(int who, int ns)
 
 static int stage_open(struct err *e)
 {
-    if (net_open(&(struct net_options){ .id = "0123ab", .subnet = "10.88.0.0/16", .is_private = true }, &stage.net, e) <
+    if (net_open(&(struct net_options){ .id = "0123ab", .subnet = "10.88.0.0/16" }, &stage.net, e) <
         0)
         return -1;
     for (int i = 0; i < POD_MAX; i++)
@@ -1000,91 +999,6 @@ static void works_for_an_ordinary_user(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* ---- the way out ---- */
-
-struct outside {
-    struct net *uplink; /* a second network of ours plays the host's */
-    struct wire_pod host, world;
-};
-
-/* The host itself reaches Services as pods do. */
-static int host_uses_services(struct arena *a, struct filter_input *in, const struct wire_pod *p, struct err *e)
-{
-    autoclose int tcp = wire_listen(p->ns, SOCK_STREAM, 7001), udp = wire_listen(p->ns, SOCK_DGRAM, 7001);
-    autobuf text = { 0 };
-    int got[3];
-
-    if (tcp < 0 || udp < 0) /* no assertions here: this is not the thread that cmocka watches */
-        return err_errno(e, "listen");
-    add_endpoint(a, add_service(a, in, SERVICE, 80, 'T'), p->address, 7001);
-    add_endpoint(a, add_service(a, in, SERVICE, 80, 'U'), p->address, 7001);
-    add_service(a, in, SERVICE, 81, 'T');
-    filter_text(a, in, &text);
-    if (filter_apply(buf_view(&text), -1, e) < 0)
-        return -1;
-    got[0] = wire_tcp(-1, service_address(0), 80);
-    got[1] = wire_udp(-1, service_address(0), 80, udp);
-    got[2] = wire_tcp(-1, service_address(0), 81);
-    if (got[0] != 0 || got[1] != 0 || got[2] != ECONNREFUSED)
-        return err_set(e, ERR_INTERNAL, "services from the host: %d %d %d", got[0], got[1], got[2]);
-    return 0;
-}
-
-static int out_test(void *ctx, struct err *e)
-{
-    const struct outside *o = ctx;
-    struct filter_input in = { .id = "00cafe" };
-    struct wire_pod p;
-    struct sockaddr_in from;
-    socklen_t n = sizeof(from);
-    autoarena a = { 0 };
-    autobuf text = { 0 };
-    struct net *net;
-    int listener = wire_listen(o->world.ns, SOCK_STREAM, 7000), fd, rc = -1;
-    FILE *f;
-
-    if (net_open(&(struct net_options){ .id = "00cafe", .subnet = "10.99.0.0/16", .has_way_out = true }, &net, e) < 0)
-        return -1;
-    if (wire_join(net, &p, e) < 0)
-        goto out;
-    in.bridge = net_bridge(net);
-    in.gateway = net_gateway(net);
-    *vec_push(&a, &in.pods) = (struct filter_pod){ .name = STR("p"), .address = p.address };
-    filter_text(&a, &in, &text);
-    if (filter_apply(buf_view(&text), -1, e) < 0)
-        goto out;
-    rc = wire_tcp(p.ns, o->world.address, 7000);
-    fd = accept4(listener, (struct sockaddr *)&from, &n, SOCK_CLOEXEC);
-    if (rc || fd < 0 || from.sin_addr.s_addr != o->host.address.s_addr)
-        rc = err_set(e, ERR_INTERNAL, "no way out: %s", strerror(rc));
-    close(fd);
-    if (rc == 0)
-        rc = host_uses_services(&a, &in, &p, e);
-    close(p.ns);
-    (void)filter_remove("00cafe", -1, NULL); /* goes with the namespace */
-out:
-    close(listener);
-    net_close(net);
-    f = fopen("/proc/sys/net/ipv4/conf/eth0/forwarding", "re");
-    if (!f || fgetc(f) != '0')
-        rc = err_set(e, ERR_INTERNAL, "the link still forwards");
-    if (f)
-        (void)fclose(f);
-    return rc;
-}
-
-static void pods_reach_the_outside(void **state)
-{
-    struct outside o;
-    struct err e = { 0 };
-
-    NEED_STAGE();
-    o.uplink = stage.net;
-    o.host = stage.pods[A];
-    o.world = stage.pods[B];
-    OK(netns_run(o.host.ns, out_test, &o, &e)); /* inside a "host" with one link and a default route */
-}
-
 /* ---- size ---- */
 
 static double wall_ms(void)
@@ -1156,7 +1070,6 @@ int main(void)
         ON_STAGE(removing_leaves_nothing),
         ON_STAGE(sweeps_what_is_left),
         cmocka_unit_test(works_for_an_ordinary_user),
-        ON_STAGE(pods_reach_the_outside),
         ON_STAGE(many_pods),
     };
     struct err e = { 0 };

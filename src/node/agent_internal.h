@@ -1,0 +1,205 @@
+/* agent_internal.h - what the agent_*.c files share
+ *
+ * agent.c         open, turn, close
+ * agent_run.c     the run on the host: id, directory, what dead runs left
+ * agent_cache.c   objects that pods refer to
+ * agent_node.c    the Node
+ * agent_pod.c     a pod: from binding to the last trace of it
+ * agent_box.c     a container of the API as a box of box.h
+ * agent_env.c     its variables
+ * agent_etc.c     its /etc/hosts, hostname, resolv.conf
+ * agent_service.c names, Service addresses and policies
+ */
+#ifndef NODE_AGENT_INTERNAL_H
+#define NODE_AGENT_INTERNAL_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/util.h"
+#include "cluster/cache.h"
+#include "node/agent.h"
+#include "node/cgroup.h"
+#include "node/device.h"
+#include "node/dns.h"
+#include "node/filter.h"
+#include "node/image.h"
+#include "node/life.h"
+#include "node/net.h"
+#include "node/shim.h"
+#include "node/subnet.h"
+#include "node/volume.h"
+
+/* ---- agent_cache.c ---- */
+
+enum agent_want {
+    WANT_POD,
+    WANT_CONFIG_MAP,
+    WANT_SECRET,
+    WANT_CLAIM,
+    WANT_SERVICE,
+    WANT_POLICY,
+    WANT_NAMESPACE,
+    WANT_MAX
+};
+const struct resource_type *agent_type(enum agent_want w);
+struct agent_object {
+    struct object *object;
+    enum agent_want want;
+    struct str key; /* bytes follow the struct */
+};
+void agent_cache_put(struct agent *g, enum agent_want w, const struct object *o);
+void agent_cache_remove(struct agent *g, enum agent_want w, const struct object *o);
+void agent_cache_done(struct agent *g);
+const struct object *agent_find(const struct agent *g, enum agent_want w, struct str namespace, struct str name);
+
+/* ---- agent_run.c ---- */
+
+/* What a run has on the host besides its processes. Its directory:
+ *     small/<pod>    a tmpfs that only the run sees: what we write for pods. Making and deleting many small files on a disk
+ *                    would cost more than all the rest of a pod
+ *     pods/<pod>     volumes whose contents belong on disk
+ *     layers/…       what containers change of their root
+ *     logs/…         what they say */
+struct agent_run {
+    char id[8];
+    int alive_fd;         /* an abstract socket named after the id: taken as long as the run or its spawner lives */
+    int dir_fd, small_fd; /* of 'dir', and of the tmpfs in it */
+    struct str dir, state_dir;
+};
+
+int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir, struct err *e);
+/* Everything of the run but its processes and mounts, from any process of it. */
+void agent_run_remove(const struct agent_run *r, struct cgroups *cgroups, bool keeps_files);
+void agent_run_done(struct agent_run *r);
+bool agent_run_is_alive(void *ctx, const char *id); /* for the sweeps; ctx is not used */
+void agent_run_group(const char *id, char ret[32]); /* the name of its cgroup */
+
+/* ---- agent_service.c ---- */
+
+struct agent_services {
+    struct dns_zone *zone;
+    struct dns_server *server;
+    struct subnet addresses; /* of Services */
+    struct buf applied;      /* the nft text in force; empty: none */
+    bool is_dirty;           /* a pod, Service or policy changed */
+    int64_t next_ms;         /* not before, unless a pod waits for it */
+    struct map known;        /* Services in the zone: struct agent_known by "namespace/name" */
+};
+
+struct agent {
+    struct arena arena;
+    struct agent_options opt;
+    struct cluster *cluster;
+    struct agent_run run;
+    struct cgroups *cgroups;
+    const char *cgroups_why;
+    struct spawner *spawner;
+    struct net *net;
+    struct agent_services services;
+    struct str node_name, host_ip;
+    struct str host_resolv; /* the host's resolv.conf */
+    bool has_node, is_closing;
+    int epoll;
+    struct map pods;            /* struct agent_pod by uid */
+    struct list dirty;          /* pods that something happened to */
+    struct heap timers;         /* pods that are due at a time */
+    struct map objects;         /* struct agent_object by "Kind/namespace/name" */
+    struct told told[WANT_MAX]; /* what a list that is being told has told so far */
+    bool is_listing[WANT_MAX];
+    struct map told_image; /* images that a notice was given for */
+    int64_t usage_ms;      /* when to ask for the use of pods next */
+    uint64_t seq;
+    struct json *allocatable;
+};
+
+/* ---- agent_pod.c ---- */
+
+enum pod_stage {
+    STAGE_NEW,    /* nothing was made */
+    STAGE_SHIM,   /* its shim was asked for */
+    STAGE_FILTER, /* it has joined the network, and waits until the filter knows it */
+    STAGE_MADE,
+    STAGE_UNMADE,
+};
+
+struct agent_log {
+    struct list_link link;
+    struct conlog_reader *reader;
+    int attempt;
+    char *container; /* follows the struct */
+};
+
+struct agent_pod {
+    struct agent *agent;
+    struct object *object;
+    struct life *life;
+    enum pod_stage stage;
+    struct arena arena; /* paths and names, as long as the pod */
+    struct str hostname;
+    struct str small, disk; /* directories of the pod: see struct agent_run */
+    VEC(struct str) layers; /* directories of its containers, below that of the run */
+    struct shim *shim;
+    struct volume_set *volumes;
+    struct in_addr address; /* 0.0.0.0: none (the host's network) */
+    struct list logs;
+    bool is_joined, is_host_network;
+    bool is_filtered; /* the filter in force knows its address */
+    struct list_link dirty;
+    struct heap_node timer;
+    int64_t due_ms;
+    uint64_t seq;
+};
+
+void agent_pod_put(struct agent *g, const struct object *o);
+void agent_pod_gone(struct agent *g, const struct object *o);
+void agent_pod_dirty(struct agent_pod *p);
+bool agent_pods_step(struct agent *g);      /* all dirty ones, and those that are due; true: something was done */
+void agent_pod_events(struct agent_pod *p); /* its shim has something to tell */
+void agent_pod_made(struct agent_pod *p);   /* the filter knows it */
+void agent_pods_usage(struct agent *g);
+void agent_pods_done(struct agent *g);
+void agent_pods_refresh(struct agent *g,
+                        const struct object *changed); /* a ConfigMap or Secret: bring volumes up to date */
+void agent_event(struct agent *g, const struct json *about, bool is_warning, const char *reason, struct str message);
+
+/* ---- agent_box.c ---- */
+
+struct box_build { /* a container about to be started */
+    struct box_spec spec;
+    struct cgroup_limits limits;
+    int *mount_fds; /* to close afterwards */
+    size_t n_mount_fds;
+};
+
+/* '*ret_reason' says what kind of failure it was, in Kubernetes' word. */
+int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_action *action, struct box_build *ret,
+                    const char **ret_reason, struct err *e);
+void agent_box_done(struct box_build *b);
+void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret);
+struct str agent_termination_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
+struct str agent_log_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
+
+/* ---- agent_env.c, agent_etc.c ---- */
+
+/* "NAME=value" entries, each followed by a NUL. 'base' comes first: of the image and the devices. */
+int agent_env(struct agent_pod *p, struct arena *a, const struct json *pod, const struct json *container,
+              struct buf *env, struct err *e);
+int agent_etc_write(struct agent_pod *p, struct err *e);
+int agent_source_init(struct agent_pod *p, struct volume_source *ret); /* 'p' is its ctx */
+
+/* ---- agent_service.c ---- */
+
+int agent_services_open(struct agent *g, struct err *e);
+void agent_services_close(struct agent *g);
+void agent_service_changed(struct agent *g, const struct object *service); /* gives it an address if it needs one */
+bool agent_services_refresh(struct agent *g, int64_t now_ms);              /* true: something was done */
+int64_t agent_services_due(const struct agent *g);
+struct str agent_address(struct arena *a, struct in_addr address);
+
+/* ---- agent_node.c ---- */
+
+void agent_node_write(struct agent *g);
+struct json *agent_capacity(struct agent *g, struct arena *a);
+
+#endif

@@ -1,0 +1,84 @@
+/* box_exec.c - a command in a running container
+ *
+ * The one who waits stays outside of the container's pid namespace, so nothing in it can see or signal him; the child is inside,
+ * and closed to the others until it executes (its memory is ours).
+ */
+#include "node/box_internal.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
+
+static _Noreturn void give_up(int code, const char *text)
+{
+    (void)dprintf(2, "%s\n", text);
+    _exit(code);
+}
+
+static int enter(struct box *b, int init, struct err *e)
+{
+    const char *cwd = arena_cstr(&b->arena, b->spec->cwd.n ? b->spec->cwd : STR("/"));
+
+    if (setns(init, CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) < 0) {
+        if (errno == ESRCH)
+            return err_set(e, ERR_GONE, "the container has ended");
+        return err_errno(e, "enter the container");
+    }
+    b->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (b->root < 0)
+        return err_errno(e, "open the container's root");
+    return chdir(cwd) < 0 ? err_errno(e, "chdir to \"%s\"", cwd) : 0;
+}
+
+static int take_identity(struct box *b, struct err *e)
+{
+    if (box_find_who(b, e) < 0 || box_find_caps(b, e) < 0)
+        return -1;
+    return b->spec->is_privileged || b->spec->has_no_seccomp ? 0 : box_seccomp_load(b->caps, e);
+}
+
+/* SIGTERM (and its like) mean: time is up. The program leads a group of its own, which goes with it. */
+static _Noreturn void wait_for(pid_t program)
+{
+    sigset_t set;
+    int signo, status;
+
+    sigfillset(&set);
+    for (;;) {
+        signo = sigwaitinfo(&set, NULL);
+        if (signo == SIGCHLD && waitpid(program, &status, WNOHANG) == program)
+            _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+        if (signo == SIGTERM || signo == SIGINT || signo == SIGHUP) {
+            (void)kill(-program, SIGKILL);
+            (void)kill(program, SIGKILL);
+        }
+    }
+}
+
+_Noreturn void box_exec(const struct box_spec *s, int init)
+{
+    struct box b = { .spec = s, .root = -1 };
+    struct box_program program;
+    struct err e;
+    pid_t pid;
+
+    box_block_signals();
+    box_set_oom_score(s->oom_score_adj);
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    if (box_program_init(&b.arena, s, &program, &e) < 0 || enter(&b, init, &e) < 0 || take_identity(&b, &e) < 0)
+        give_up(CANNOT_RUN, e.text);
+    box_keep_only(NULL);
+    program.who = &b.who;
+    program.caps = b.caps;
+    program.dies_with_parent = true;
+    pid = box_program_start(&b.arena, &program);
+    if (pid < 0)
+        give_up(program.not_found ? NOT_FOUND : CANNOT_RUN, program.err.text);
+    (void)close_range(0, 2, 0);
+    box_caps_init(b.caps);
+    wait_for(pid);
+}

@@ -1,0 +1,70 @@
+/* shim_clone.c - a child of a shim, born in a cgroup and in the namespaces it belongs to */
+#include "node/shim_internal.h"
+
+#include "base/util.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+/* What a child has of the shim and must not keep. */
+static void forget_shim(const struct pod *p)
+{
+    static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM };
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)setsid();
+    for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
+        (void)signal(ignored[i], SIG_DFL);
+    (void)setrlimit(RLIMIT_NOFILE, &p->own->files);
+}
+
+static pid_t clone_in(struct pod *p, struct clone_args *args, int pids_fd, struct err *e)
+{
+    pid_t pid;
+
+    if (pids_fd >= 0 && setns(pids_fd, CLONE_NEWPID) < 0)
+        return err_errno(e, "join the pod's processes");
+    pid = (pid_t)syscall(SYS_clone3, args, sizeof(*args));
+    if (pid < 0)
+        (void)err_errno(e, errno == EAGAIN ? "make a process (is a limit on processes reached?)" : "make a process");
+    if (pid != 0 && pids_fd >= 0 && setns(p->own_pids, CLONE_NEWPID) < 0)
+        _exit(1); /* every child from now on would be born there; the spawner cleans up */
+    return pid;
+}
+
+pid_t pod_clone(struct pod *p, const char *group, uint64_t flags, int pids_fd, int *ret_pidfd, struct err *e)
+{
+    struct cgroups *groups = p->own->opt->cgroups;
+    autoclose int group_fd = group ? cgroup_birth_fd(groups, group) : -1;
+    int pidfd = -1;
+    struct clone_args args = {
+        .flags = flags | CLONE_PIDFD | (group_fd >= 0 ? CLONE_INTO_CGROUP : 0),
+        .pidfd = (uintptr_t)&pidfd,
+        .exit_signal = SIGCHLD,
+        .cgroup = group_fd >= 0 ? (uint64_t)group_fd : 0,
+    };
+    pid_t pid = clone_in(p, &args, pids_fd, e);
+
+    if (pid == 0) {
+        forget_shim(p);
+        *e = (struct err){ 0 };
+        if (group)
+            (void)cgroup_enter(groups, group, group_fd >= 0, e); /* the caller looks at 'e' */
+        return 0;
+    }
+    if (pid > 0 && ret_pidfd)
+        *ret_pidfd = pidfd;
+    else if (pid > 0)
+        close(pidfd);
+    return pid;
+}
+
+void pod_child_streams(int in, int out, int err)
+{
+    if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
+        _exit(127);
+}

@@ -1,0 +1,113 @@
+/* user.c - an ordinary user becomes root of a user namespace, and the run gets a mount namespace of its own */
+#include "node/user_internal.h"
+
+#include "base/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+
+static const uint32_t all_ids = UINT32_MAX;
+
+static int write_text(const char *path, const char *text)
+{
+    autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+/* Mounts of others may come in (and go: we must not keep a disk busy); ours do not get out. */
+static int keep_mounts_in(struct err *e)
+{
+    if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+        return errno == EPERM || errno == EACCES ? user_refused(errno, e) : err_errno(e, "make the mounts our own");
+    return 0;
+}
+
+/* ---- root ---- */
+
+/* As in /proc/self/uid_map: "inside outside count". */
+static void read_own_map(struct user_root *ret)
+{
+    autofile FILE *f = fopen("/proc/self/uid_map", "re");
+    unsigned inside, outside, n;
+    uint64_t sum = 0;
+
+    while (f && fscanf(f, "%u %u %u", &inside, &outside, &n) == 3) {
+        sum += n;
+        if (inside == 0)
+            ret->outer_uid = outside;
+    }
+    ret->n_ids = (uint32_t)MIN_OF(sum, all_ids);
+    ret->is_real = ret->n_ids == all_ids && ret->outer_uid == 0;
+    if (ret->n_ids <= 1)
+        (void)snprintf(ret->why, sizeof(ret->why),
+                       "this user namespace has one user id only; start pumice outside of it");
+}
+
+/* ---- an ordinary user ---- */
+
+/* Ourselves alone. A kernel rule: without setgroups, or one could give up a group that forbids something. */
+static int map_self(uid_t uid, gid_t gid, bool has_uids, struct err *e)
+{
+    char line[48];
+
+    (void)snprintf(line, sizeof(line), "0 %u 1", uid);
+    if (!has_uids && write_text("/proc/self/uid_map", line) < 0)
+        return user_refused(errno, e);
+    (void)snprintf(line, sizeof(line), "0 %u 1", gid);
+    if (write_text("/proc/self/setgroups", "deny") < 0 || write_text("/proc/self/gid_map", line) < 0)
+        return user_refused(errno, e);
+    return 0;
+}
+
+static bool map_is_set(const char *path)
+{
+    autofile FILE *f = fopen(path, "re");
+
+    return f && fgetc(f) != EOF;
+}
+
+/* newuidmap may have worked and newgidmap not; each map can be written once. */
+static int map_ids(struct user_helper *h, uid_t uid, gid_t gid, struct user_root *ret, struct err *e)
+{
+    if (h->pid && user_helper_finish(h) == 0) {
+        ret->n_ids = h->n_ids;
+        return 0;
+    }
+    (void)snprintf(ret->why, sizeof(ret->why), "%s", h->why);
+    ret->n_ids = 1;
+    return map_self(uid, gid, map_is_set("/proc/self/uid_map"), e);
+}
+
+static int become_root(struct user_root *ret, struct err *e)
+{
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    struct user_helper h;
+
+    user_helper_start(&h);
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) {
+        int error = errno;
+
+        user_helper_cancel(&h);
+        return user_refused(error, e);
+    }
+    ret->outer_uid = uid;
+    return map_ids(&h, uid, gid, ret, e);
+}
+
+int user_enter(struct user_root *ret, struct err *e)
+{
+    struct user_root root = { .is_real = false };
+
+    if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0)
+        read_own_map(&root);
+    else if (become_root(&root, e) < 0) /* also a root who may do nothing, as in most containers */
+        return -1;
+    if (keep_mounts_in(e) < 0)
+        return -1;
+    *ret = root;
+    return 0;
+}
