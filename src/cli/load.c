@@ -274,6 +274,8 @@ void load_files(struct load *l, const struct text_list *files)
 
     VEC_FOREACH(file, &files->list)
         load_file(l, *file);
+    if (l->change && l->failures.n == 0)
+        l->change(l->ctx, l);
     for (size_t i = 0; i < l->docs.n; i++) {
         struct loaded *doc = l->docs.v[i];
 

@@ -30,6 +30,9 @@ struct load {
     bool is_strict;           /* duplicate keys are errors, and so is every other warning */
     bool fills_uid;           /* give Jobs without uid one that is made from their name */
     const struct load *state; /* objects that already exist, or NULL: an empty cluster */
+    /* Called when all files could be read, before anything is admitted: to change the documents. NULL: as they are. */
+    void (*change)(void *ctx, struct load *l);
+    void *ctx;
     VEC(struct loaded *) docs;
     VEC(struct load_failure) failures; /* files that could not be read at all */
     struct map index;                  /* the documents by kind, namespace and name */

@@ -31,7 +31,7 @@ void page_svg(struct buf *out, const struct timeline *t, const struct page_optio
     buf_fmt(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n"
             "<style>%s</style>\n<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/>\n",
-            PAGE_WIDTH, y, PAGE_WIDTH, y, page_style);
+            PAGE_WIDTH, y, PAGE_WIDTH, y, draw_style);
     buf_str(out, STR("<text class=\"t\" x=\"16\" y=\"30\">"));
     markup_text(out, opt->title);
     buf_str(out, STR("</text>\n"));
@@ -40,25 +40,6 @@ void page_svg(struct buf *out, const struct timeline *t, const struct page_optio
 }
 
 /* ---- HTML ---- */
-
-static const char html_style[] =
-    ":root{--bg:#fff;--fg:#1c2430;--dim:#6b7685;--line:#e3e7ec;--wait:#c9d0d8;--adm:#e8c268;--bad:#d1495b}"
-    "@media(prefers-color-scheme:dark){:root{--bg:#14181e;--fg:#e6eaf0;--dim:#8d98a7;--line:#2a313b;--wait:#465060;"
-    "--adm:#8f7431;--bad:#ef6f7f}}"
-    "body{margin:0 auto;max-width:1240px;padding:28px 20px;background:var(--bg);color:var(--fg);"
-    "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}"
-    "h1{font-size:24px;margin:0 0 2px}h2{font-size:17px;margin:34px 0 8px}p.s{color:var(--dim);margin:0 0 20px}"
-    ".cards{display:flex;flex-wrap:wrap;gap:12px}.card{border:1px solid var(--line);border-radius:8px;padding:10px "
-    "16px;"
-    "min-width:120px}.card b{display:block;font-size:22px;font-weight:600}.card span{color:var(--dim);font-size:13px}"
-    ".card i{font-style:normal;color:#59a14f;font-size:13px}.card i.x{color:var(--bad)}"
-    ".chart{overflow-x:auto}.chart svg{max-width:100%;height:auto}"
-    "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th{text-align:left;color:var(--dim);"
-    "font-weight:500;font-size:13px}th,td{padding:5px 14px 5px 0;border-bottom:1px solid "
-    "var(--line);vertical-align:top}"
-    "td.n,th.n{text-align:right}.d{color:var(--dim)}.good{color:#59a14f}.bad{color:var(--bad)}"
-    ".key span{margin-right:18px;color:var(--dim);font-size:13px}.key i{display:inline-block;width:22px;height:9px;"
-    "border-radius:2px;margin-right:6px}footer{margin-top:40px;color:var(--dim);font-size:13px}";
 
 static void card(struct buf *out, struct str value, const char *what)
 {
@@ -246,7 +227,7 @@ void page_html(struct buf *out, const struct timeline *t, const struct page_opti
     buf_str(out, STR("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>"));
     markup_text(out, opt->title);
-    buf_fmt(out, "</title>\n<style>%s%s</style></head><body>\n<h1>", page_style, html_style);
+    buf_fmt(out, "</title>\n<style>%s%s</style></head><body>\n<h1>", draw_style, draw_page_style);
     markup_text(out, opt->title);
     buf_str(out, STR("</h1>\n<p class=\"s\">from "));
     clock_print(out, t->begin_ms);

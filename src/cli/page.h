@@ -20,7 +20,4 @@ void page_svg(struct buf *out, const struct timeline *t, const struct page_optio
 /* An HTML document: figures, the same charts, a table of jobs, and why each of them waited. */
 void page_html(struct buf *out, const struct timeline *t, const struct page_options *opt);
 
-/* Text inside HTML or XML, quotes included. Characters that XML does not allow become U+FFFD. */
-void markup_text(struct buf *out, struct str text);
-
 #endif

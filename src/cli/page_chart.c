@@ -2,11 +2,10 @@
 #include "cli/page_internal.h"
 
 #include "base/util.h"
-#include "cli/gantt.h"
 
 enum {
-    LEFT = 210, /* labels */
-    RIGHT = 24, /* air */
+    LEFT = DRAW_LEFT,
+    RIGHT = DRAW_RIGHT,
     ROW = 24,   /* height of a job */
     BAR = 14,   /* … of its bar */
     AXIS = 34,  /* time axis above a chart */
@@ -16,42 +15,6 @@ enum {
     NODES_SHOWN = 100,
     HEAT_CELLS = 160,
 };
-
-/* Without CSS variables: viewers other than browsers do not know them. */
-const char page_style[] =
-    "svg{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}"
-    "svg text{fill:#1c2430}svg .d{fill:#6b7685}svg .e{text-anchor:end}svg .m{text-anchor:middle}"
-    "svg .h{font-weight:600;font-size:13px}svg .t{font-weight:600;font-size:18px}svg .bg{fill:#fff}"
-    "svg .g{stroke:#e3e7ec}svg .cap{stroke:#6b7685;stroke-dasharray:4 3}"
-    "svg .w{fill:#c9d0d8}svg .a{fill:#e8c268}svg .x{fill:#d1495b}svg .p{opacity:.45}svg .u{fill:#4e79a7}"
-    "svg .q0{fill:#4e79a7}svg .q1{fill:#f28e2b}svg .q2{fill:#59a14f}svg .q3{fill:#b07aa1}svg .q4{fill:#76b7b2}"
-    "svg .q5{fill:#e15759}svg .q6{fill:#9c755f}svg .q7{fill:#edc948}"
-    "@media(prefers-color-scheme:dark){svg text{fill:#e6eaf0}svg .d{fill:#8d98a7}svg .bg{fill:#14181e}"
-    "svg .g{stroke:#2a313b}svg .cap{stroke:#8d98a7}svg .w{fill:#465060}svg .a{fill:#8f7431}svg .x{fill:#ef6f7f}}";
-
-void markup_text(struct buf *out, struct str text)
-{
-    for (size_t at = 0, n; at < text.n; at += n) {
-        unsigned char c = (unsigned char)text.p[at];
-        size_t good = str_utf8_front(str_from(text, at));
-
-        n = MAX_OF(good, 1);
-        if (c == '&')
-            buf_str(out, STR("&amp;"));
-        else if (c == '<')
-            buf_str(out, STR("&lt;"));
-        else if (c == '>')
-            buf_str(out, STR("&gt;"));
-        else if (c == '"')
-            buf_str(out, STR("&quot;"));
-        else if (c == '\'')
-            buf_str(out, STR("&#39;"));
-        else if (!good || (c < 0x20 && c != '\t' && c != '\n') || c == 0x7f)
-            buf_str(out, STR("\xef\xbf\xbd"));
-        else
-            buf_append(out, text.p + at, n);
-    }
-}
 
 void page_span(struct buf *out, int64_t ms)
 {
@@ -70,9 +33,7 @@ static int64_t span_ms(const struct timeline *t)
 
 static double x_of(const struct timeline *t, int64_t at_ms)
 {
-    double part = (double)(at_ms - t->begin_ms) / (double)span_ms(t);
-
-    return LEFT + (PAGE_WIDTH - LEFT - RIGHT) * (part < 0 ? 0 : part > 1 ? 1 : part);
+    return draw_x(&(struct draw_span){ t->begin_ms, t->end_ms }, at_ms);
 }
 
 static size_t colour_of(const struct timeline *t, struct str queue)
@@ -83,48 +44,9 @@ static size_t colour_of(const struct timeline *t, struct str queue)
     return 0;
 }
 
-static void begin(struct buf *out, int y, int height)
-{
-    buf_fmt(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" y=\"%d\">\n",
-            PAGE_WIDTH, height, PAGE_WIDTH, height, y);
-}
-
-static void text_at(struct buf *out, const char *class, double x, double y, struct str text)
-{
-    buf_fmt(out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", class, x, y);
-    markup_text(out, text);
-    buf_str(out, STR("</text>\n"));
-}
-
-/* Names that do not fit into the margin are cut; the whole name is in the tooltip. */
-static void label(struct buf *out, struct str text, double y, const char *class)
-{
-    size_t at = 0, n = 0;
-
-    for (; at < text.n && n < 28; n++)
-        at += MAX_OF(str_utf8_front(str_from(text, at)), 1);
-    buf_fmt(out, "<text class=\"%s\" x=\"%d\" y=\"%.1f\"><title>", class, LEFT - 10, y);
-    markup_text(out, text);
-    buf_str(out, STR("</title>"));
-    markup_text(out, str_sub(text, 0, at));
-    if (at < text.n)
-        buf_str(out, STR("…"));
-    buf_str(out, STR("</text>\n"));
-}
-
 static void axis(struct buf *out, const struct timeline *t, int top, int bottom)
 {
-    int64_t step_ms = axis_step(span_ms(t), 12);
-
-    for (int64_t ms = 0; ms <= span_ms(t); ms += step_ms) {
-        double x = x_of(t, t->begin_ms + ms);
-        autobuf text = { 0 };
-
-        offset_print(&text, t, t->begin_ms + ms);
-        buf_fmt(out, "<line class=\"g\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n", x, x, top, bottom);
-        text_at(out, "d m", x, top - 6, buf_view(&text));
-    }
+    draw_axis(out, &(struct draw_span){ t->begin_ms, t->end_ms }, top, bottom);
 }
 
 /* ---- jobs ---- */
@@ -191,13 +113,13 @@ int chart_jobs(struct buf *out, const struct timeline *t, int y)
 {
     int height = AXIS + (int)t->jobs.n * ROW + 8;
 
-    begin(out, y, height);
+    draw_begin(out, y, height);
     axis(out, t, AXIS - 8, height - 8);
     for (size_t i = 0; i < t->jobs.n; i++) {
         const struct timeline_job *j = t->jobs.v[i];
         double top = AXIS + (double)i * ROW;
 
-        label(out, j->name, top + BAR, "e");
+        draw_label(out, j->name, top + BAR, "e");
         bars(out, t, j, top + 3);
         if (j->steps.n && j->steps.v[j->steps.n - 1].state == STATE_FAILED && j->finished_ms >= 0) {
             buf_fmt(out, "<circle class=\"x\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\">", x_of(t, j->finished_ms), top + 10);
@@ -286,9 +208,9 @@ static void area_chart(const struct area *a)
     int64_t *times;
     size_t n = all_times(a, &arena, &times);
 
-    label(a->out, a->t->dims.names[a->dim], a->top + 14, "h e");
+    draw_label(a->out, a->t->dims.names[a->dim], a->top + 14, "h e");
     size_print(&whole, &a->t->dims, a->dim, (int64_t)a->whole);
-    text_at(a->out, "d e", LEFT - 10, a->top + 32, arena_fmt(&arena, "of %.*s", (int)whole.n, whole.p));
+    draw_text(a->out, "d e", LEFT - 10, a->top + 32, arena_fmt(&arena, "of %.*s", (int)whole.n, whole.p));
     for (size_t i = 0; i < a->t->queues.n; i++)
         if (place_peak(a->t->queues.v[i], a->dim, a->t->begin_ms, a->t->end_ms + 1) > 0)
             area_of(a, i, times, n);
@@ -307,7 +229,7 @@ static void queue_legend(struct buf *out, const struct timeline *t, int y)
             continue;
         buf_fmt(out, "<rect class=\"q%zu\" x=\"%.1f\" y=\"%d\" width=\"11\" height=\"11\" rx=\"2\"/>\n", i % COLOURS, x,
                 y - 10);
-        text_at(out, "d", x + 16, y, t->queues.v[i]->name);
+        draw_text(out, "d", x + 16, y, t->queues.v[i]->name);
         x += 34 + 7.0 * (double)t->queues.v[i]->name.n;
     }
 }
@@ -326,7 +248,7 @@ int chart_queues(struct buf *out, const struct timeline *t, int y)
 {
     int dims[AMOUNT_DIMS], n = timeline_dims(t, dims), height = AXIS + 24 + n * (AREA + 22);
 
-    begin(out, y, height);
+    draw_begin(out, y, height);
     queue_legend(out, t, 14);
     axis(out, t, AXIS + 10, height - 22);
     for (int i = 0; i < n; i++) {
@@ -412,19 +334,19 @@ int chart_nodes(struct buf *out, const struct timeline *t, int y)
     size_t shown = MIN_OF(t->nodes.n, (size_t)NODES_SHOWN);
     int height = AXIS + (int)shown * NODE_ROW + (shown < t->nodes.n ? 30 : 12);
 
-    begin(out, y, height);
+    draw_begin(out, y, height);
     axis(out, t, AXIS - 8, AXIS + (int)shown * NODE_ROW);
     for (size_t i = 0; i < shown; i++) {
         int top = AXIS + (int)i * NODE_ROW;
 
-        label(out, t->nodes.v[i]->name, top + 10, "d e");
+        draw_label(out, t->nodes.v[i]->name, top + 10, "d e");
         heat_row(out, t, t->nodes.v[i], dims, n, top);
     }
     if (shown < t->nodes.n) {
         autobuf text = { 0 };
 
         buf_fmt(&text, "and %zu more nodes", t->nodes.n - shown);
-        text_at(out, "d e", LEFT - 10, height - 10, buf_view(&text));
+        draw_text(out, "d e", LEFT - 10, height - 10, buf_view(&text));
     }
     buf_str(out, STR("</svg>\n"));
     return height;

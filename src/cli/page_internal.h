@@ -2,11 +2,10 @@
 #ifndef CLI_PAGE_INTERNAL_H
 #define CLI_PAGE_INTERNAL_H
 
+#include "cli/draw.h"
 #include "cli/page.h"
 
-enum { PAGE_WIDTH = 1200 };
-
-extern const char page_style[]; /* CSS of the charts */
+enum { PAGE_WIDTH = DRAW_WIDTH };
 
 /* The charts, each an <svg> element of PAGE_WIDTH units with its own height, which is returned. 'y' moves it down inside
  * a larger picture. */

@@ -30,12 +30,14 @@ void record_html(struct buf *out, const struct record *r, struct str title);
 /* The Trace Event Format of Chrome and Perfetto: a process per job, a thread per pod, spans, instants for decisions, counters for use. */
 void record_trace(struct buf *out, const struct record *r);
 
-/* The last words of failed containers, for the summary: at most 'max' pods, newest first; false when there are no more. */
+/* The last words of what failed, for the summary: the i-th, newest first; false when there are no more. A container that was
+ * killed because its pod was deleted has not failed. Where no container ran (a missing ConfigMap, a pod that was evicted)
+ * 'container' may be empty and exit_code is -1. Borrowed until something new is recorded. */
 struct record_words {
     struct str namespace, pod, task, container, reason; /* reason: "exit code 3", "OOMKilled", "killed by SIGSEGV" … */
     int exit_code;
     int64_t at_ms;
-    struct str tail; /* its last lines */
+    struct str tail; /* its last lines, as written (control characters too); its message where it wrote none */
 };
 bool record_failed(const struct record *r, size_t i, struct record_words *ret);
 

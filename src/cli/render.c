@@ -240,6 +240,43 @@ static int load_all(struct load *l, struct load *state, const struct render_opti
     return 0;
 }
 
+static int show_all(struct render *r, struct load *l)
+{
+    int rc = EXIT_FINE;
+    struct err e;
+
+    if (r->form->begin)
+        r->form->begin(r);
+    for (size_t i = 0; i < l->docs.n && rc == EXIT_FINE; i++) {
+        if (!l->docs.v[i]->set || show_job(r, l, l->docs.v[i], &e) == 0)
+            continue;
+        fprintf(stderr, "%s: %s\n", l->docs.v[i]->file, e.text);
+        rc = EXIT_FAILED;
+    }
+    if (r->form->end)
+        r->form->end(r);
+    render_flush(r);
+    buf_done(&r->out);
+    if (rc == EXIT_FINE && r->n_shown == 0)
+        fprintf(stderr, "pumice render: --only matches nothing of what the job creates\n");
+    if (r->failed_errno && r->failed_errno != EPIPE) {
+        fprintf(stderr, "pumice render: cannot write the output: %s\n", strerror(r->failed_errno));
+        rc = EXIT_FAILED;
+    }
+    return rc;
+}
+
+int render_loaded(struct arena *a, struct load *l, const char *form)
+{
+    static const struct text_list everything;
+    struct render r = { .arena = a,
+                        .form = form_by_name(form ? form : "yaml"),
+                        .has_colour = term_has_colour(stdout),
+                        .only = &everything };
+
+    return show_all(&r, l);
+}
+
 static int render_run(struct arena *a, const void *options, const struct text_list *files)
 {
     const struct render_options *o = options;
@@ -253,32 +290,12 @@ static int render_run(struct arena *a, const void *options, const struct text_li
         .has_colour = term_has_colour(stdout),
         .only = &o->only,
     };
-    int rc = EXIT_FINE;
-    struct err e;
 
     if (check_only(&o->only) < 0)
         return EXIT_USAGE;
     if (load_all(&l, &state, o, files) < 0)
         return EXIT_FAILED;
-    if (r.form->begin)
-        r.form->begin(&r);
-    for (size_t i = 0; i < l.docs.n && rc == EXIT_FINE; i++) {
-        if (!l.docs.v[i]->set || show_job(&r, &l, l.docs.v[i], &e) == 0)
-            continue;
-        fprintf(stderr, "%s: %s\n", l.docs.v[i]->file, e.text);
-        rc = EXIT_FAILED;
-    }
-    if (r.form->end)
-        r.form->end(&r);
-    render_flush(&r);
-    buf_done(&r.out);
-    if (rc == EXIT_FINE && r.n_shown == 0)
-        fprintf(stderr, "pumice render: --only matches nothing of what the job creates\n");
-    if (r.failed_errno && r.failed_errno != EPIPE) {
-        fprintf(stderr, "pumice render: cannot write the output: %s\n", strerror(r.failed_errno));
-        rc = EXIT_FAILED;
-    }
-    return rc;
+    return show_all(&r, &l);
 }
 
 static const char *const form_names[] = { "yaml", "json", "tree", "summary", NULL };

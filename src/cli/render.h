@@ -38,6 +38,9 @@ struct render_form {
 
 extern const struct render_form render_yaml, render_json, render_tree, render_summary;
 
+/* Print everything the loaded Jobs create, in the form of that name (NULL: yaml). Returns the exit status. */
+int render_loaded(struct arena *a, struct load *l, const char *form);
+
 /* Is an object of this kind and name (STR_NULL: any) wanted by --only? */
 bool render_wants(const struct render *r, struct str kind, struct str name);
 

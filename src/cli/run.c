@@ -1,0 +1,621 @@
+/* run.c - the command `pumice run`: a Job, really, on this machine */
+#include "cli/run.h"
+
+#include "api/duration.h"
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "cli/commands.h"
+#include "cli/render.h"
+#include "cli/term.h"
+#include "node/device.h"
+#include "node/host.h"
+#include "node/image.h"
+#include "node/oci.h"
+#include "node/user.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+
+struct report { /* --report or --trace: opened before anything runs, written at the end */
+    const char *flag, *path;
+    int fd;
+    void (*print)(struct buf *out, const struct record *rec, struct str title);
+};
+
+struct session { /* what one `pumice run` holds */
+    struct run run;
+    struct load *load;
+    struct agent *agent;
+    struct cluster *agent_door;
+    struct images *images;
+    struct devices *devices;
+    struct json *capacity;
+    struct report reports[2];
+    size_t n_reports;
+    struct str state;
+    struct user_root root;
+    int log_pipe[2];
+};
+
+static int fail(const struct err *e, int status)
+{
+    autobuf text = { 0 };
+
+    term_text(&text, str_of(e->text));
+    fprintf(stderr, "pumice run: %s\n", text.p);
+    return status;
+}
+
+/* ---- options ---- */
+
+static int read_timeout(struct session *s, const char *text, struct err *e)
+{
+    int64_t ns;
+
+    s->run.timeout_ms = INT64_MAX;
+    if (!text)
+        return 0;
+    if (duration_parse(str_of(text), &ns, e) < 0)
+        return err_wrap(e, "--timeout");
+    if (ns <= 0)
+        return err_set(e, ERR_INVALID, "--timeout: must be more than nothing");
+    s->run.timeout_ms = ns / 1000000;
+    return 0;
+}
+
+static int read_options(struct session *s, const struct run_options *o, struct err *e)
+{
+    if (read_timeout(s, o->timeout, e) < 0)
+        return -1;
+    if (o->node && run_capacity(s->run.arena, str_of(o->node), &s->capacity, e) < 0)
+        return err_wrap(e, "--node %s", o->node);
+    return 0;
+}
+
+static int absolute(struct arena *a, const char *path, struct str *ret, struct err *e)
+{
+    char here[PATH_MAX];
+
+    if (path[0] == '/') {
+        *ret = str_of(path);
+        return 0;
+    }
+    if (!getcwd(here, sizeof(here)))
+        return err_errno(e, "the directory we are in");
+    *ret = arena_fmt(a, "%s/%s", here, path);
+    return 0;
+}
+
+static int make_dirs(struct arena *a, struct str path, struct err *e)
+{
+    char *at = (char *)arena_cstr(a, arena_str(a, path));
+
+    for (char *p = at + 1;; p++) {
+        char c = *p;
+
+        if (c != '/' && c != '\0')
+            continue;
+        *p = '\0';
+        if (mkdir(at, 0755) < 0 && errno != EEXIST)
+            return err_errno(e, "make %s", at);
+        if (c == '\0')
+            return 0;
+        *p = c;
+    }
+}
+
+/* ---- files ---- */
+
+struct changing {
+    const struct run_options *o;
+    struct err err;
+    bool is_bad;
+};
+
+static void on_loaded(void *ctx, struct load *l)
+{
+    struct changing *c = ctx;
+
+    c->is_bad = run_change(l, c->o, &c->err) < 0;
+}
+
+static size_t count_kind(const struct load *l, const char *kind)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->docs.n; i++)
+        n += l->docs.v[i]->type && strcmp(l->docs.v[i]->type->kind, kind) == 0;
+    return n;
+}
+
+static int load_all(struct load *l, const struct run_options *o, const struct text_list *files)
+{
+    struct changing c = { .o = o };
+
+    l->change = on_loaded;
+    l->ctx = &c;
+    load_files(l, files);
+    l->change = NULL;
+    if (c.is_bad)
+        return fail(&c.err, EXIT_USAGE);
+    if (load_report(l))
+        return EXIT_FAILED;
+    if (load_count_jobs(l) == 0 && (count_kind(l, "Pod") == 0 || o->dry_run)) {
+        fprintf(stderr, "pumice run: no Volcano Job in %.*s\n",
+                STR_ARG(files->list.n == 1 ? load_file_name(files->list.v[0]) : STR("these files")));
+        return EXIT_FAILED;
+    }
+    return EXIT_FINE;
+}
+
+static bool has_namespaces(const struct load *l)
+{
+    struct str first = STR_NULL;
+
+    for (size_t i = 0; i < l->docs.n; i++) {
+        struct str own = object_namespace(l->docs.v[i]->root);
+
+        if (!l->docs.v[i]->set)
+            continue;
+        if (str_empty(first))
+            first = own;
+        else if (!str_eq(first, own))
+            return true;
+    }
+    return false;
+}
+
+/* ---- reports ---- */
+
+static void print_trace(struct buf *out, const struct record *rec, struct str title)
+{
+    (void)title;
+    record_trace(out, rec);
+}
+
+static int open_reports(struct session *s, const struct run_options *o, struct err *e)
+{
+    const struct report wanted[] = { { "--report", o->report, -1, record_html },
+                                     { "--trace", o->trace, -1, print_trace } };
+
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+        struct report *r = &s->reports[s->n_reports];
+
+        if (!wanted[i].path)
+            continue;
+        *r = wanted[i];
+        r->fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        if (r->fd < 0)
+            return err_errno(e, "%s %s", r->flag, r->path);
+        s->n_reports++;
+    }
+    return 0;
+}
+
+static int write_all(int fd, struct str text)
+{
+    for (size_t at = 0; at < text.n;) {
+        ssize_t n = write(fd, text.p + at, text.n - at);
+
+        if (n < 0 && errno != EINTR)
+            return -1;
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+static struct str title_of(const struct session *s)
+{
+    const struct run_view *v = &s->run.view;
+
+    if (v->jobs.n == 1)
+        return v->jobs.v[0]->name;
+    return arena_fmt(s->run.arena, "%zu jobs", v->jobs.n);
+}
+
+static int write_reports(struct session *s)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < s->n_reports; i++) {
+        const struct report *r = &s->reports[i];
+        autobuf text = { 0 };
+
+        r->print(&text, s->run.record, title_of(s));
+        if ((ftruncate(r->fd, 0) < 0 && errno != EINVAL) || write_all(r->fd, buf_view(&text)) < 0) {
+            fprintf(stderr, "pumice run: cannot write %s: %s\n", r->path, strerror(errno));
+            rc = -1;
+        }
+    }
+    return rc;
+}
+
+/* ---- the machine ---- */
+
+static void on_output(void *ctx, const struct agent_output *line)
+{
+    struct session *s = ctx;
+
+    record_output(s->run.record, line);
+    run_logs_line(&s->run.logs, line);
+}
+
+static void on_usage(void *ctx, struct str pod_uid, const struct cgroup_stats *stats, int64_t now_ms)
+{
+    record_usage(((struct session *)ctx)->run.record, pod_uid, stats, now_ms);
+}
+
+static void on_notice(void *ctx, struct str sentence)
+{
+    struct session *s = ctx;
+
+    if (!s->run.o->quiet || s->run.is_json)
+        run_say(&s->run, sentence);
+    else
+        record_note(s->run.record, sentence, clock_now_ms(s->run.clock));
+}
+
+static int64_t node_turn(void *ctx, bool *ret_busy)
+{
+    return agent_turn(((struct session *)ctx)->agent, ret_busy);
+}
+
+static size_t node_pods(void *ctx)
+{
+    return agent_pods(((struct session *)ctx)->agent);
+}
+
+static void node_kill(void *ctx)
+{
+    agent_kill_all(((struct session *)ctx)->agent);
+}
+
+static int find_images(struct session *s, const struct run_options *o, struct err *e)
+{
+    const char *store = o->image_store ? o->image_store
+                                       : arena_cstr(s->run.arena, arena_cat(s->run.arena, s->state, STR("/images")));
+
+    s->images = images_new(store);
+    VEC_FOREACH(text, &o->image.list)
+        if (images_add(s->images, str_of(*text), e) < 0)
+            return err_wrap(e, "--image %s", *text);
+    s->devices = devices_new(&(struct device_options){ 0 });
+    VEC_FOREACH(text, &o->device.list)
+        if (devices_add(s->devices, str_of(*text), e) < 0)
+            return err_wrap(e, "--device %s", *text);
+    return 0;
+}
+
+static int open_agent(struct session *s, const struct run_options *o, struct err *e)
+{
+    struct agent_options opt = {
+        .state_dir = arena_cstr(s->run.arena, s->state),
+        .capacity = s->capacity,
+        .images = s->images,
+        .devices = s->devices,
+        .network = o->network && strcmp(o->network, "private") == 0 ? AGENT_NET_PRIVATE : AGENT_NET_AUTO,
+        .keeps_state = o->keep,
+        .hooks = { s, on_output, on_usage, on_notice },
+    };
+    struct str claims = STR_NULL;
+
+    if (o->runtime && oci_find(s->run.arena, o->runtime, &opt.oci_runtime, e) < 0)
+        return err_wrap(e, "--runtime %s", o->runtime);
+    if (o->claims) {
+        if (absolute(s->run.arena, o->claims, &claims, e) < 0 || make_dirs(s->run.arena, claims, e) < 0)
+            return err_wrap(e, "--claims");
+        opt.claims_dir = arena_cstr(s->run.arena, claims);
+    }
+    if (agent_open(&opt, &s->agent, e) < 0)
+        return -1;
+    s->run.node = (struct run_node){ s, agent_fd(s->agent), node_turn, node_pods, node_kill };
+    return 0;
+}
+
+/* Before anything is made that would have to be removed again. What the agent starts sets its own signals. */
+static int take_over_signals(struct session *s, struct err *e)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGWINCH);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL); /* cannot fail with these arguments */
+    (void)signal(SIGPIPE, SIG_IGN);
+    s->run.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return s->run.signal_fd < 0 ? err_errno(e, "signals") : 0;
+}
+
+/* While there is a block on the screen, lines of our own log must not go right through it. */
+static void take_over_log(struct session *s)
+{
+    struct log_config c = { .fd = STDERR_FILENO, .level = LOG_LEVEL_WARN };
+
+    if (s->run.progress.is_live && pipe2(s->log_pipe, O_CLOEXEC | O_NONBLOCK) == 0) {
+        c.fd = s->log_pipe[1];
+        s->run.log_fd = s->log_pipe[0];
+    }
+    (void)log_setup(c); /* the old one is the default */
+}
+
+static void give_back_log(struct session *s)
+{
+    (void)log_setup((struct log_config){ .fd = STDERR_FILENO, .level = LOG_LEVEL_WARN });
+    for (int i = 0; i < 2; i++)
+        if (s->log_pipe[i] >= 0)
+            close(s->log_pipe[i]);
+    s->run.log_fd = -1;
+}
+
+/* ---- running ---- */
+
+static uint64_t random_seed(void)
+{
+    uint64_t seed = 0;
+
+    if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed) || !seed)
+        seed = map_seed_default();
+    return seed;
+}
+
+static void on_say(void *ctx, struct str sentence)
+{
+    run_say(ctx, sentence);
+}
+
+static int start(struct session *s, struct err *e)
+{
+    struct run *r = &s->run;
+    struct run_say say = { r, on_say };
+
+    agent_attach(s->agent, s->agent_door);
+    if (s->root.why[0])
+        on_notice(s, str_of(s->root.why));
+    if (r->is_json)
+        run_event_start(&r->events, agent_id(s->agent), s->load, r->begin_ms);
+    if (run_create(r->store, s->load, &say, e) < 0)
+        return -1;
+    if (r->timeout_ms != INT64_MAX)
+        r->timeout_ms += r->begin_ms;
+    return 0;
+}
+
+/* Everything that is still in the queue, unless somebody presses Ctrl-C again. */
+static void drain(struct run *r)
+{
+    while (!run_out_flush(&r->out)) {
+        struct pollfd p[] = { { .fd = r->out.fd, .events = POLLOUT }, { .fd = r->signal_fd, .events = POLLIN } };
+        struct signalfd_siginfo info;
+
+        (void)poll(p, ARRAY_LEN(p), -1);
+        if (p[1].revents && read(r->signal_fd, &info, sizeof(info)) > 0 && info.ssi_signo != SIGWINCH)
+            return;
+    }
+}
+
+static int tell_end(struct session *s)
+{
+    struct run *r = &s->run;
+    autobuf text = { 0 };
+    int status = r->end.status;
+
+    run_logs_end(&r->logs);
+    if (r->is_json)
+        run_event_end(&r->events, &r->view, r->record, &r->end);
+    run_progress_hide(&r->progress);
+    drain(r);
+    if (!r->is_json)
+        run_summary(&text, &r->view, r->record, &r->end, r->progress.has_colour, r->o->quiet);
+    (void)term_write(stderr, &text); /* nobody is left to tell */
+    if (r->logs.dir_errno)
+        fprintf(stderr, "pumice run: cannot write below %s: %s\n", r->logs.dir, strerror(r->logs.dir_errno));
+    if (r->out.failed_errno)
+        fprintf(stderr, "pumice run: cannot write the output: %s\n", strerror(r->out.failed_errno));
+    if (write_reports(s) < 0 || r->logs.dir_errno || r->out.failed_errno)
+        status = status == EXIT_FINE ? EXIT_FAILED : status;
+    return status;
+}
+
+/* From here on there is something to clean up. */
+static int run_all(struct session *s)
+{
+    struct run *r = &s->run;
+    struct err e;
+    int status;
+
+    r->store = store_new(&(struct store_options){ .clock = r->clock, .seed = random_seed() });
+    run_begin(r, load_count_jobs(s->load), r->logs.has_namespaces);
+    r->logs.view = &r->view;
+    s->agent_door = cluster_embedded_new(r->store, r->clock);
+    run_progress_init(&r->progress, &r->view, &r->out, r->o->quiet, r->is_json, r->begin_ms);
+    if (take_over_signals(s, &e) < 0 || open_agent(s, r->o, &e) < 0) {
+        status = fail(&e, EXIT_FAILED);
+        goto done;
+    }
+    take_over_log(s);
+    if (start(s, &e) == 0) {
+        run_loop(r);
+        record_finish(r->record, r->end.end_ms);
+        status = tell_end(s);
+    } else {
+        status = fail(&e, EXIT_FAILED);
+    }
+    if (r->o->keep)
+        fprintf(stderr, "pumice: the state of the run is kept in %s\n", agent_dir(s->agent));
+    give_back_log(s);
+    agent_close(s->agent);
+done:
+    run_progress_done(&r->progress);
+    cluster_free(s->agent_door);
+    run_finish(r);
+    store_free(r->store);
+    if (r->signal_fd >= 0)
+        close(r->signal_fd);
+    return status;
+}
+
+static void set_up_output(struct session *s, const struct run_options *o)
+{
+    struct run *r = &s->run;
+
+    r->is_json = o->output && strcmp(o->output, "json") == 0;
+    run_out_init(&r->out, STDOUT_FILENO);
+    r->events.out = &r->out;
+    r->logs.out = &r->out;
+    r->logs.events = r->is_json ? &r->events : NULL;
+    r->logs.is_terminal = isatty(STDOUT_FILENO);
+    r->logs.has_colour = term_has_colour(stdout);
+}
+
+/* All that can go wrong before anything runs. */
+static int prepare(struct session *s, const struct run_options *o, struct err *e)
+{
+    struct arena *a = s->run.arena;
+
+    if (absolute(a, o->state ? o->state : arena_cstr(a, host_state_dir(a)), &s->state, e) < 0)
+        return err_wrap(e, "--state");
+    if (open_reports(s, o, e) < 0 || run_logs_open(&s->run.logs, e) < 0)
+        return -1;
+    if (host_require(e) < 0 || user_enter(&s->root, e) < 0)
+        return -1;
+    if (make_dirs(a, s->state, e) < 0)
+        return err_wrap(e, "--state");
+    return find_images(s, o, e);
+}
+
+static int run_session(struct session *s, const struct run_options *o)
+{
+    struct run *r = &s->run;
+    struct err e;
+    int status;
+
+    if (run_logs_init(&r->logs, o, s->load, &e) < 0) {
+        status = fail(&e, EXIT_USAGE);
+    } else {
+        set_up_output(s, o);
+        r->record = record_new(clock_now_ms(r->clock));
+        status = prepare(s, o, &e) < 0 ? fail(&e, EXIT_FAILED) : run_all(s);
+        record_free(r->record);
+        run_out_done(&r->out);
+    }
+    run_logs_done(&r->logs);
+    for (size_t i = 0; i < s->n_reports; i++)
+        close(s->reports[i].fd);
+    if (s->images)
+        images_free(s->images);
+    if (s->devices)
+        devices_free(s->devices);
+    return status;
+}
+
+static int run_run(struct arena *a, const void *options, const struct text_list *files)
+{
+    const struct run_options *o = options;
+    autoload l = { .arena = a, .namespace = o->namespace, .fills_uid = o->dry_run };
+    struct session s = { .run = { .arena = a, .o = o, .clock = &clock_real, .signal_fd = -1, .log_fd = -1 },
+                         .load = &l,
+                         .log_pipe = { -1, -1 } };
+    struct err e;
+    int status;
+
+    if (read_options(&s, o, &e) < 0)
+        return fail(&e, EXIT_USAGE);
+    status = load_all(&l, o, files);
+    if (status != EXIT_FINE)
+        return status;
+    if (o->dry_run)
+        return render_loaded(a, &l, o->output && strcmp(o->output, "json") == 0 ? "json" : NULL);
+    s.run.logs.has_namespaces = has_namespaces(&l);
+    return run_session(&s, o);
+}
+
+/* ---- the command ---- */
+
+#define FIELD(name) offsetof(struct run_options, name)
+
+static const char *const output_names[] = { "text", "json", NULL };
+static const char *const network_names[] = { "auto", "private", NULL };
+
+static const struct option run_option_table[] = {
+    { 'o', "output", OPTION_TEXT, FIELD(output), "FORM", output_names,
+      "text (default), or json: one object on each line, for programs" },
+    { 0, "logs", OPTION_TEXT, FIELD(logs), "WHICH", NULL,
+      "all (default), failed, none, or tasks: worker, train/worker, with commas between" },
+    { 0, "log-dir", OPTION_TEXT, FIELD(log_dir), "DIR", NULL, "write the output of each container to a file here" },
+    { 0, "set", OPTION_LIST, FIELD(set), "[JOB/]PATH=VALUE", NULL,
+      "change a field of the Job, as spec.tasks[worker].replicas=3 (may be repeated)" },
+    { 0, "replicas", OPTION_LIST, FIELD(replicas), "[JOB/]TASK=N", NULL, "run N pods of this task (may be repeated)" },
+    { 'e', "env", OPTION_LIST, FIELD(env), "NAME[=VALUE]", NULL,
+      "a variable for all containers; without VALUE as it is here (may be repeated)" },
+    { 0, "timeout", OPTION_TEXT, FIELD(timeout), "TIME", NULL, "stop after this time, such as 10m; exit status 124" },
+    { 0, "wait", OPTION_FLAG, FIELD(wait), NULL, NULL, "wait also when nothing runs and nothing can start" },
+    { 0, "report", OPTION_TEXT, FIELD(report), "FILE", NULL, "write a page that shows what happened (HTML, one file)" },
+    { 0, "trace", OPTION_TEXT, FIELD(trace), "FILE", NULL, "write a trace for Perfetto or Chrome (JSON)" },
+    { 0, "dry-run", OPTION_FLAG, FIELD(dry_run), NULL, NULL, "run nothing: print every object, as render does" },
+    { 0, "keep", OPTION_FLAG, FIELD(keep), NULL, NULL, "leave the files and logs of the run, and say where" },
+    { 'q', "quiet", OPTION_FLAG, FIELD(quiet), NULL, NULL, "only logs, and what failed" },
+    { 'n', "namespace", OPTION_TEXT, FIELD(namespace), "NAME", NULL,
+      "namespace of objects that name none (default: default)" },
+    { 0, "node", OPTION_TEXT, FIELD(node), "AMOUNTS", NULL,
+      "what the node has, as cpu=8,memory=16Gi (default: what the machine has)" },
+    { 0, "image", OPTION_LIST, FIELD(image), "NAME=WHERE", NULL,
+      "files of an image: a directory, or an archive (may be repeated; '*': all; default: the host's)" },
+    { 0, "image-store", OPTION_TEXT, FIELD(image_store), "DIR", NULL, "unpacked images (default: below --state)" },
+    { 0, "device", OPTION_LIST, FIELD(device), "NAME=PATH,…", NULL,
+      "a resource and its devices, as example.com/fpga=/dev/fpga0 (may be repeated)" },
+    { 0, "network", OPTION_TEXT, FIELD(network), "KIND", network_names,
+      "auto (default): a way out of the pods' network where there can be one; private: none" },
+    { 0, "runtime", OPTION_TEXT, FIELD(runtime), "PROGRAM", NULL,
+      "run containers with runc, crun or another OCI runtime" },
+    { 0, "claims", OPTION_TEXT, FIELD(claims), "DIR", NULL,
+      "keep PersistentVolumeClaims here (default: gone with the run)" },
+    { 0, "state", OPTION_TEXT, FIELD(state), "DIR", NULL,
+      "where runs keep their files (default: /var/lib/pumice; ~/.local/state/pumice)" },
+};
+
+static const char *const run_examples[] = {
+    "pumice run job.yaml",
+    "run it to its end",
+    "pumice run --replicas worker=4 -e STEPS=10 job.yaml",
+    "the same, larger and shorter",
+    "pumice run --logs=failed --report run.html job.yaml",
+    "words only of what fails, and a page to look at",
+    "pumice run -o json job.yaml | jq .",
+    "for programs",
+    "pumice run --image app=app.tar job.yaml",
+    "with the files of an image",
+    NULL,
+};
+
+const struct command command_run = {
+    .name = "run",
+    .arguments = "FILE…",
+    .summary = "run Jobs to their end on this machine, with real pods",
+    .about =
+        "Runs all Jobs of the files together, with the real controllers and the real scheduler, as pods of this "
+        "machine:\n"
+        "isolated, in a network of their own, with names, volumes, ssh and all that a cluster would give them. Root "
+        "is\n"
+        "not needed. Nothing is left behind.\n\n"
+        "What containers write goes to standard output, each line with the name of its pod; progress and the summary "
+        "go\n"
+        "to standard error. Ctrl-C stops the jobs gracefully, a second time at once.\n\n"
+        "Exit status: 0 when all Jobs completed; else that of the first container that failed in the first Job that\n"
+        "failed, 1 if there is none; 124 after --timeout, 130 after Ctrl-C, 143 after SIGTERM; 2 for wrong use.",
+    .options = run_option_table,
+    .n_options = ARRAY_LEN(run_option_table),
+    .options_size = sizeof(struct run_options),
+    .examples = run_examples,
+    .run = run_run,
+};

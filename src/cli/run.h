@@ -1,0 +1,304 @@
+/* run.h - the parts of `pumice run`: changed manifests, what is known of the run, what is shown of it, the loop
+ *
+ *     run.c           options, the order of things            run_view.c      what the objects say, kept for the others
+ *     run_change.c    --set, --replicas, --env                run_progress.c  lines, or a block that is redrawn
+ *     run_create.c    from files into the store               run_logs.c      what containers write
+ *     run_loop.c      turns, signals, time-outs, the end      run_events.c    -o json
+ *     run_out.c       standard output without blocking        run_summary.c   the closing table, the exit status
+ */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "cli/load.h"
+#include "cli/options.h"
+#include "cli/record.h"
+#include "job/phase.h"
+#include "sched/why.h"
+
+struct cluster;
+struct driver;
+struct store;
+
+struct run_options {
+    const char *output, *logs, *log_dir, *namespace, *timeout, *node, *image_store, *network, *runtime, *state, *claims,
+        *report, *trace;
+    struct text_list set, replicas, env, image, device;
+    bool keep, dry_run, quiet, wait;
+};
+
+enum { EXIT_TIMED_OUT = 124 };
+
+/* ---- manifests ---- */
+
+/* Change the Jobs among the documents, before they are admitted. Errors name the flag and its value. */
+int run_change(struct load *l, const struct run_options *o, struct err *e);
+
+/* Put everything into the store: namespaces as needed, then what Jobs may refer to, Jobs, pods, Commands. What nothing here acts on
+ * is left out and 'say' is told a sentence. */
+struct run_say {
+    void *ctx;
+    void (*say)(void *ctx, struct str sentence);
+};
+int run_create(struct store *s, struct load *l, const struct run_say *say, struct err *e);
+
+/* "cpu=8,memory=16Gi": an object of quantities. */
+int run_capacity(struct arena *a, struct str text, struct json **ret, struct err *e);
+
+/* ---- standard output ---- */
+
+/* Bytes wait in a queue while the reader is slow, so that the run does not. A reader that is gone takes nothing more. */
+struct run_out {
+    int fd;
+    struct buf queue;
+    size_t at; /* written so far */
+    bool is_file, is_gone;
+    int failed_errno; /* not EPIPE */
+};
+enum { RUN_OUT_MAX = 64 << 20 }; /* beyond this the run waits for its reader */
+
+void run_out_init(struct run_out *o, int fd);
+void run_out_done(struct run_out *o);
+/* Write what can be written now; true: nothing is left. */
+bool run_out_flush(struct run_out *o);
+static inline size_t run_out_left(const struct run_out *o)
+{
+    return o->queue.n - o->at;
+}
+
+/* ---- what is known ---- */
+
+enum run_state {
+    RUN_PENDING,
+    RUN_STARTING, /* it has a node */
+    RUN_RUNNING,
+    RUN_SUCCEEDED,
+    RUN_FAILED,
+    RUN_STOPPED, /* was deleted before it ended */
+    RUN_STATE_MAX,
+};
+extern const char *const run_state_names[RUN_STATE_MAX]; /* "pending" … */
+static inline bool run_state_is_over(enum run_state s)
+{
+    return s >= RUN_SUCCEEDED;
+}
+
+struct run_task {
+    struct str name;
+    int64_t replicas;
+    uint32_t n[RUN_STATE_MAX]; /* of the newest pod of each name */
+};
+
+struct run_job {
+    struct str namespace, name, uid, queue;
+    struct str label; /* for people: "train", "other/train" where there are several namespaces */
+    enum job_phase phase;
+    struct str reason, message; /* of the phase */
+    struct str group;           /* name of its PodGroup; empty: none yet */
+    VEC(struct run_task *) tasks;
+    int64_t retries;
+    int64_t created_ms, ended_ms; /* 0: not yet */
+    uint64_t ended_seq;           /* the how manieth thing that ended; 0: not yet */
+    bool is_gone, is_stopped;     /* stopped: by us */
+    enum why_kind why;
+    struct str why_text;          /* empty: it does not wait */
+    int64_t why_ms;               /* since when it waits */
+    const struct run_pod *failed; /* the first pod whose container failed, in any retry */
+};
+
+struct run_pod {
+    struct str namespace, name, uid;
+    struct str label;      /* "worker-1", "train/worker-1" where there are several jobs, or its name */
+    struct run_job *job;   /* NULL: a pod of its own */
+    struct run_task *task; /* NULL too */
+    int64_t index;         /* in the task; -1: none */
+    enum run_state state;
+    bool is_deleting, is_gone, is_replaced; /* replaced: a newer one has its name */
+    int64_t created_ms, started_ms, ended_ms;
+    int64_t grace_s, restarts;
+    int exit_code;               /* of the container that failed first; 0: none */
+    struct str container;        /* … its name */
+    struct str result;           /* "exit code 3", "OOMKilled", "killed by SIGSEGV", "Evicted: …" */
+    struct str waits, waits_why; /* a container or volume that cannot be made: reason, message */
+};
+
+struct run_view_hooks { /* each may be NULL */
+    void *ctx;
+    void (*job)(void *ctx, const struct run_job *j); /* a new phase */
+    void (*pod)(void *ctx, const struct run_pod *p); /* a new state, or another reason for waiting */
+    void (*decision)(void *ctx, const struct run_job *j, struct str reason, struct str message);
+};
+
+struct run_view {
+    struct arena arena;
+    VEC(struct run_job *) jobs; /* in order of creation */
+    VEC(struct run_pod *) pods;
+    struct map job_uids, pod_uids, pod_names, groups, events;
+    bool has_namespaces; /* more than one: labels say which */
+    size_t want_jobs;    /* how many the files have: from 2 on labels of pods say which */
+    uint64_t seq;
+    uint64_t changes; /* counts what a progress display shows */
+    struct run_view_hooks hooks;
+};
+
+void run_view_init(struct run_view *v, size_t want_jobs, bool has_namespaces, const struct run_view_hooks *hooks);
+void run_view_done(struct run_view *v);
+void run_view_changed(struct run_view *v, const struct object *o, bool is_gone, int64_t now_ms);
+
+/* Ask the scheduler why jobs wait; 'changed' (may be NULL) is called for each that waits for another reason than before. */
+struct sched;
+void run_view_ask(struct run_view *v, struct sched *s, int64_t now_ms,
+                  void (*changed)(void *ctx, const struct run_job *j), void *ctx);
+
+bool run_job_is_over(const struct run_job *j);
+bool run_job_is_fine(const struct run_job *j);      /* Completed */
+bool run_job_waits(const struct run_job *j);        /* and not only for the next step of the controllers */
+bool run_view_is_over(const struct run_view *v);    /* all jobs; without jobs all pods */
+const char *run_job_phase(const struct run_job *j); /* "Pending" for a new one; "Stopped" for one that we ended */
+/* Nothing runs, and nothing that waits can ever start by itself: why, as a sentence. False: it may. */
+bool run_view_is_stuck(const struct run_view *v, struct buf *ret_why);
+const struct run_pod *run_view_pod(const struct run_view *v, struct str uid);
+
+/* The exit status of a run that came to its end by itself. */
+int run_view_status(const struct run_view *v);
+
+/* ---- what containers write ---- */
+
+enum run_logs_mode { RUN_LOGS_ALL, RUN_LOGS_FAILED, RUN_LOGS_TASKS, RUN_LOGS_NONE };
+
+struct run_logs {
+    struct arena arena;
+    enum run_logs_mode mode;
+    VEC(struct str) tasks;
+    const char *dir; /* NULL: none */
+    int dir_fd;      /* -1: none */
+    int dir_errno;   /* writing there failed: said once */
+    struct run_out *out;
+    const struct run_view *view;
+    struct run_events *events; /* not NULL: lines become events */
+    bool has_colour, is_terminal, has_containers, has_namespaces;
+    size_t width;
+    struct map containers; /* struct run_log by "uid/container" */
+    struct map names;      /* of files, to number those of pods that come again */
+    VEC(struct run_log *) dirty;
+};
+
+/* 'mode': all, failed, none, or names of tasks ("worker", "train/worker", with commas between). Usage errors name what there is. */
+int run_logs_init(struct run_logs *g, const struct run_options *o, const struct load *l, struct err *e);
+int run_logs_open(struct run_logs *g, struct err *e); /* make the directory */
+void run_logs_done(struct run_logs *g);
+void run_logs_line(struct run_logs *g, const struct agent_output *line);
+void run_logs_pod(struct run_logs *g, const struct run_pod *p); /* it changed: failed ones are printed */
+void run_logs_flush(struct run_logs *g);                        /* files, at the end of a turn */
+void run_logs_end(struct run_logs *g);                          /* unfinished lines too */
+
+/* ---- -o json ---- */
+
+struct run_events {
+    struct run_out *out;
+    int64_t time_ms; /* of the text below */
+    char time[40];
+    size_t time_n;
+};
+void run_event_start(struct run_events *ev, const char *id, const struct load *l, int64_t now_ms);
+void run_event_job(struct run_events *ev, const struct run_job *j, int64_t now_ms);
+void run_event_pod(struct run_events *ev, const struct run_pod *p, int64_t now_ms);
+/* 'names' come from run_event_names(), made once for each container: lines are many. */
+void run_event_log(struct run_events *ev, const struct agent_output *line, struct str names, struct str text);
+void run_event_names(struct buf *out, const struct run_pod *p, const struct agent_output *line);
+void run_event_decision(struct run_events *ev, const struct run_job *j, struct str reason, struct str message,
+                        int64_t now_ms);
+void run_event_wait(struct run_events *ev, const struct run_job *j, int64_t now_ms);
+void run_event_notice(struct run_events *ev, struct str sentence, int64_t now_ms);
+
+struct run_end {
+    int status;
+    struct str reason; /* empty: by itself */
+    int64_t begin_ms, end_ms;
+};
+void run_event_end(struct run_events *ev, const struct run_view *v, struct record *rec, const struct run_end *end);
+
+/* ---- progress ---- on standard error ---- */
+
+struct run_progress {
+    const struct run_view *view;
+    struct run_out *out; /* on a terminal both share the screen */
+    bool is_live, is_plain, has_colour, shares_screen;
+    int64_t begin_ms, drawn_ms, told_ms;
+    size_t n_lines;   /* of the block on the screen; 0: none */
+    uint64_t changes; /* of the view, when it was drawn or told */
+    bool is_stopping;
+    struct buf block;
+    struct map waits; /* jobs whose wait was told: uid → text */
+    struct arena arena;
+};
+void run_progress_init(struct run_progress *p, const struct run_view *v, struct run_out *out, bool is_quiet,
+                       bool is_json, int64_t now_ms);
+void run_progress_done(struct run_progress *p);
+void run_progress_hide(struct run_progress *p); /* before anything else is written */
+/* Draw or tell what is new. Returns when to call again at the latest. */
+int64_t run_progress_turn(struct run_progress *p, int64_t now_ms);
+void run_progress_job(struct run_progress *p, const struct run_job *j, int64_t now_ms);
+void run_progress_pod(struct run_progress *p, const struct run_pod *pod, int64_t now_ms);
+void run_progress_decision(struct run_progress *p, const struct run_job *j, struct str message, int64_t now_ms);
+/* A line for people, above the block. */
+void run_progress_say(struct run_progress *p, struct str sentence);
+/* The block itself, for tests: 'rows' lines of 'columns' at most. */
+size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t columns, size_t rows, int64_t now_ms);
+
+/* ---- the end ---- */
+
+void run_summary(struct buf *out, const struct run_view *v, struct record *rec, const struct run_end *end,
+                 bool has_colour, bool is_quiet);
+
+/* ---- the loop ---- */
+
+struct run_node { /* the machine: an agent, or in tests something else */
+    void *ctx;
+    int fd; /* -1: none */
+    int64_t (*turn)(void *ctx, bool *ret_busy);
+    size_t (*pods)(void *ctx);
+    void (*kill_all)(void *ctx);
+};
+
+enum run_stage { RUN_GOES, RUN_CLOSES, RUN_STOPS, RUN_KILLED };
+
+struct run {
+    struct arena *arena;
+    const struct run_options *o;
+    struct clock *clock;
+    struct store *store;
+    struct cluster *door, *eyes;
+    struct driver *driver;
+    struct run_node node;
+    struct run_view view;
+    struct run_out out;
+    struct run_logs logs;
+    struct run_events events;
+    struct run_progress progress;
+    struct record *record;
+    int signal_fd, log_fd; /* -1: none */
+    bool is_json;
+    bool is_kicked; /* we wrote something: no sleep before the next turn */
+    enum run_stage stage;
+    int64_t begin_ms, timeout_ms; /* INT64_MAX: none */
+    int64_t stage_due_ms;         /* when patience ends */
+    int64_t stuck_after_ms;       /* nothing can happen for so long: nothing will; 0: 3 s */
+    int64_t stuck_ms, asked_ms;   /* since when nothing can happen; INT64_MAX: it can */
+    uint64_t compacted_rev;
+    struct run_end end;
+};
+
+/* Both doors and the driver; 'r->store', 'r->clock', 'r->record' are there. */
+void run_begin(struct run *r, size_t n_jobs, bool has_namespaces);
+/* Until it is over. Fills 'r->end'. */
+void run_loop(struct run *r);
+void run_finish(struct run *r); /* what run_begin made */
+
+/* Say a sentence to whoever watches: a line or an event, and the record. */
+void run_say(struct run *r, struct str sentence);
+/* End it: 'status' is the exit status. Once: gracefully; again: at once. */
+void run_stop(struct run *r, int status, struct str reason);
+
+#endif

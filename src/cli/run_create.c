@@ -1,0 +1,152 @@
+/* run_create.c - everything from the files into the store, in the order in which it is needed */
+#include "api/meta.h"
+#include "api/quantity.h"
+#include "base/util.h"
+#include "cli/run.h"
+#include "store/store.h"
+
+/* What is put in when; kinds that are not here come with the first. */
+static const struct {
+    const char *kind;
+    int turn; /* -1: never */
+    const char *why_not;
+} kinds[] = {
+    { "Namespace", 0, NULL },
+    { JOB_KIND, 2, NULL },
+    { "Pod", 3, NULL },
+    { "Command", 4, NULL },
+    { "Node", -1, "pods of this run are on this machine only" },
+    { "CronJob", -1, "nothing here starts it" },
+    { "JobFlow", -1, "nothing here starts it" },
+    { "JobTemplate", -1, "nothing here starts it" },
+    { "Event", -1, NULL },
+    { "Binding", -1, NULL },
+};
+enum { TURNS = 5, TURN_OTHERS = 1 };
+
+static int turn_of(const struct loaded *doc, const char **ret_why)
+{
+    *ret_why = NULL;
+    if (!doc->type || !doc->type->schema)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (strcmp(kinds[i].kind, doc->type->kind) == 0) {
+            *ret_why = kinds[i].why_not;
+            return kinds[i].turn;
+        }
+    return TURN_OTHERS;
+}
+
+static int need_namespace(struct store *s, struct arena *a, struct str name, struct err *e)
+{
+    const struct resource_type *type = type_by_name(STR("namespaces"));
+
+    if (store_get(s, type, STR_NULL, name))
+        return 0;
+    return store_create(s, object_new(a, "v1", "Namespace", STR_NULL, name), NULL, e);
+}
+
+/* There is one scheduler here, and it does the work of whichever was named. */
+static void set_scheduler(struct load *l, const struct loaded *doc)
+{
+    struct json *spec = json_get(doc->root, "spec");
+
+    if (!json_is(spec, JSON_OBJECT))
+        return;
+    if (strcmp(doc->type->kind, "Pod") == 0) {
+        json_remove(spec, "nodeName");
+        json_set(spec, "schedulerName", json_str(l->arena, STR("volcano")));
+    } else if (strcmp(doc->type->kind, JOB_KIND) == 0) {
+        json_set(spec, "schedulerName", json_str(l->arena, STR("volcano")));
+        JSON_FOREACH(task, json_get(spec, "tasks"))
+            json_remove(json_find(task, "template", "spec", NULL), "schedulerName");
+    }
+}
+
+/* The scheduler places groups: a pod of its own is a group of one. */
+static int need_group(struct store *s, struct arena *a, struct json *pod, struct err *e)
+{
+    static const char key[] = "scheduling.k8s.io/group-name";
+    struct str name = arena_fmt(a, "podgroup-%.*s", STR_ARG(object_name(pod))),
+               queue = object_annotation(pod, "scheduling.volcano.sh/queue-name");
+    struct json *group, *spec;
+
+    if (!str_empty(object_annotation(pod, key)))
+        return 0;
+    group = object_new(a, "scheduling.volcano.sh/v1beta1", "PodGroup", object_namespace(pod), name);
+    spec = json_set(group, "spec", json_object(a));
+    json_set(spec, "minMember", json_int(a, 1));
+    json_set(spec, "queue", json_str(a, queue.n ? queue : STR("default")));
+    if (json_get(json_get(pod, "spec"), "priorityClassName"))
+        json_set(spec, "priorityClassName", json_copy(a, json_get(json_get(pod, "spec"), "priorityClassName")));
+    object_set_annotation(a, pod, key, name);
+    return store_create(s, group, NULL, e);
+}
+
+static int create_one(struct store *s, struct load *l, struct loaded *doc, struct err *e)
+{
+    struct json *meta = json_get(doc->root, "metadata");
+
+    if (doc->type->scope == SCOPE_NAMESPACED && json_is(meta, JSON_OBJECT)) {
+        if (str_empty(object_namespace(doc->root)))
+            json_set(meta, "namespace",
+                     json_str(l->arena, str_of(l->namespace && l->namespace[0] ? l->namespace : "default")));
+        if (need_namespace(s, l->arena, object_namespace(doc->root), e) < 0)
+            return -1;
+    }
+    json_remove(meta, "resourceVersion");
+    set_scheduler(l, doc);
+    if (strcmp(doc->type->kind, "Pod") == 0 && need_group(s, l->arena, doc->root, e) < 0)
+        return -1;
+    if (store_create(s, doc->root, NULL, e) < 0)
+        return err_wrap(e, "%.*s %.*s", STR_ARG(object_kind(doc->root)), STR_ARG(object_name(doc->root)));
+    return 0;
+}
+
+static void leave_out(struct load *l, const struct loaded *doc, const struct run_say *say, const char *why)
+{
+    if (why && say)
+        say->say(say->ctx, arena_fmt(l->arena, "%.*s %.*s is left out: %s", STR_ARG(object_kind(doc->root)),
+                                     STR_ARG(object_name(doc->root)), why));
+}
+
+int run_create(struct store *s, struct load *l, const struct run_say *say, struct err *e)
+{
+    for (int turn = 0; turn < TURNS; turn++)
+        for (size_t i = 0; i < l->docs.n; i++) {
+            struct loaded *doc = l->docs.v[i];
+            const char *why;
+            int own = turn_of(doc, &why);
+
+            if (own >= 0 && object_controller_uid(doc->root).n) { /* the controllers make their own */
+                own = -1;
+                why = "it belongs to an object of another cluster";
+            }
+            if (own < 0 && turn == 0)
+                leave_out(l, doc, say, why);
+            if (own == turn && create_one(s, l, doc, e) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+int run_capacity(struct arena *a, struct str text, struct json **ret, struct err *e)
+{
+    struct json *amounts = json_object(a);
+    struct str part;
+
+    while (str_split(&text, ',', &part)) {
+        ptrdiff_t eq = str_rfind_char(part, '=');
+        struct quantity q;
+
+        if (eq <= 0)
+            return err_set(e, ERR_INVALID, "\"%.*s\" is not RESOURCE=AMOUNT, such as cpu=8", STR_ARG(part));
+        if (quantity_parse(str_from(part, (size_t)eq + 1), &q, e) < 0)
+            return err_wrap(e, "%.*s", STR_ARG(part));
+        if (q.nano < 0)
+            return err_set(e, ERR_INVALID, "%.*s: must not be negative", STR_ARG(part));
+        json_set_key(amounts, str_sub(part, 0, (size_t)eq), json_str(a, str_from(part, (size_t)eq + 1)));
+    }
+    *ret = amounts;
+    return 0;
+}

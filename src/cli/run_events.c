@@ -1,0 +1,249 @@
+/* run_events.c - `pumice run -o json`: one JSON object on each line; docs/run.md describes them */
+#include "base/clock.h"
+#include "base/util.h"
+#include "cli/run.h"
+
+/* Written straight into the queue: a line of output costs no tree. */
+
+/* Many events share a millisecond. */
+static void put_time(struct run_events *ev, struct buf *b, int64_t now_ms)
+{
+    if (ev->time_ms != now_ms || !ev->time_n) {
+        autobuf text = { 0 };
+
+        clock_print_us(&text, now_ms * 1000);
+        ev->time_n = MIN_OF(text.n, sizeof(ev->time));
+        memcpy(ev->time, text.p, ev->time_n);
+        ev->time_ms = now_ms;
+    }
+    buf_append(b, ev->time, ev->time_n);
+}
+
+static struct buf *begin(struct run_events *ev, const char *type, int64_t now_ms)
+{
+    struct buf *b = &ev->out->queue;
+
+    buf_str(b, STR("{\"type\":\""));
+    buf_str(b, str_of(type));
+    buf_str(b, STR("\",\"time\":\""));
+    put_time(ev, b, now_ms);
+    buf_char(b, '"');
+    return b;
+}
+
+static void end(struct buf *b)
+{
+    buf_str(b, STR("}\n"));
+}
+
+static void text(struct buf *b, const char *key, struct str value)
+{
+    buf_fmt(b, ",\"%s\":", key);
+    json_print_str(b, value);
+}
+
+static void text_if(struct buf *b, const char *key, struct str value)
+{
+    if (value.n)
+        text(b, key, value);
+}
+
+static void number(struct buf *b, const char *key, int64_t value)
+{
+    buf_fmt(b, ",\"%s\":%lld", key, (long long)value);
+}
+
+static void pod_names(struct buf *b, const struct run_pod *p)
+{
+    if (!p)
+        return;
+    if (p->job)
+        text(b, "job", p->job->name);
+    if (p->task)
+        text(b, "task", p->task->name);
+    if (p->index >= 0)
+        number(b, "index", p->index);
+}
+
+void run_event_start(struct run_events *ev, const char *id, const struct load *l, int64_t now_ms)
+{
+    struct buf *b = begin(ev, "start", now_ms);
+    bool any = false;
+
+    text(b, "run", str_of(id));
+    buf_str(b, STR(",\"jobs\":["));
+    for (size_t i = 0; i < l->docs.n; i++) {
+        const struct job *job = &l->docs.v[i]->job;
+
+        if (!l->docs.v[i]->set)
+            continue;
+        buf_fmt(b, "%s{\"namespace\":", any ? "," : "");
+        json_print_str(b, job->meta.namespace);
+        text(b, "job", job->meta.name);
+        buf_str(b, STR(",\"tasks\":["));
+        for (size_t k = 0; k < job->spec.tasks.n; k++) {
+            buf_fmt(b, "%s{\"task\":", k ? "," : "");
+            json_print_str(b, job->spec.tasks.v[k].name);
+            number(b, "replicas", job->spec.tasks.v[k].replicas);
+            buf_char(b, '}');
+        }
+        buf_str(b, STR("]}"));
+        any = true;
+    }
+    buf_char(b, ']');
+    end(b);
+}
+
+static void job_fields(struct buf *b, const struct run_job *j)
+{
+    text(b, "namespace", j->namespace);
+    text(b, "job", j->name);
+    text(b, "phase", str_of(run_job_phase(j)));
+    text_if(b, "reason", j->reason);
+    text_if(b, "message", j->message);
+    if (j->retries)
+        number(b, "retries", j->retries);
+}
+
+void run_event_job(struct run_events *ev, const struct run_job *j, int64_t now_ms)
+{
+    struct buf *b = begin(ev, "job", now_ms);
+
+    job_fields(b, j);
+    end(b);
+}
+
+void run_event_pod(struct run_events *ev, const struct run_pod *p, int64_t now_ms)
+{
+    struct buf *b = begin(ev, "pod", now_ms);
+
+    text(b, "namespace", p->namespace);
+    text(b, "pod", p->name);
+    text(b, "uid", p->uid);
+    pod_names(b, p);
+    text(b, "state", str_of(run_state_names[p->state]));
+    if (p->state == RUN_FAILED) {
+        text_if(b, "container", p->container);
+        if (p->exit_code)
+            number(b, "exitCode", p->exit_code);
+        text_if(b, "reason", p->result);
+    } else if (!run_state_is_over(p->state)) {
+        text_if(b, "reason", p->waits);
+        text_if(b, "message", p->waits_why);
+    }
+    if (p->restarts)
+        number(b, "restarts", p->restarts);
+    end(b);
+}
+
+void run_event_names(struct buf *out, const struct run_pod *p, const struct agent_output *line)
+{
+    text(out, "namespace", line->namespace);
+    text(out, "pod", line->pod);
+    pod_names(out, p);
+    text(out, "container", line->container);
+}
+
+void run_event_log(struct run_events *ev, const struct agent_output *line, struct str names, struct str written)
+{
+    struct buf *b = begin(ev, "log", line->at_ms);
+
+    buf_str(b, names);
+    buf_str(b, line->stream == CONLOG_STDERR ? STR(",\"stream\":\"stderr\",\"text\":")
+                                             : STR(",\"stream\":\"stdout\",\"text\":"));
+    json_print_str(b, written);
+    if (!str_is_utf8(written)) { /* the text has U+FFFD for what is none: here are the bytes */
+        buf_str(b, STR(",\"base64\":\""));
+        buf_base64(b, written);
+        buf_char(b, '"');
+    }
+    if (line->is_partial)
+        buf_str(b, STR(",\"partial\":true"));
+    end(b);
+}
+
+void run_event_decision(struct run_events *ev, const struct run_job *j, struct str reason, struct str message,
+                        int64_t now_ms)
+{
+    struct buf *b = begin(ev, "decision", now_ms);
+
+    text(b, "namespace", j->namespace);
+    text(b, "job", j->name);
+    text(b, "reason", reason);
+    text_if(b, "message", message);
+    end(b);
+}
+
+void run_event_wait(struct run_events *ev, const struct run_job *j, int64_t now_ms)
+{
+    struct buf *b = begin(ev, "wait", now_ms);
+
+    text(b, "namespace", j->namespace);
+    text(b, "job", j->name);
+    text(b, "reason", str_of(why_names[j->why]));
+    text(b, "message", j->why_text);
+    end(b);
+}
+
+void run_event_notice(struct run_events *ev, struct str sentence, int64_t now_ms)
+{
+    struct buf *b = begin(ev, "notice", now_ms);
+
+    text(b, "text", sentence);
+    end(b);
+}
+
+static void end_jobs(struct buf *b, const struct run_view *v)
+{
+    buf_str(b, STR(",\"jobs\":["));
+    for (size_t i = 0; i < v->jobs.n; i++) {
+        const struct run_job *j = v->jobs.v[i];
+        autobuf fields = { 0 };
+
+        job_fields(&fields, j);
+        if (!run_job_is_fine(j) && j->failed)
+            number(&fields, "exitCode", j->failed->exit_code);
+        buf_fmt(b, "%s{%s,\"tasks\":[", i ? "," : "", fields.p + 1);
+        for (size_t k = 0; k < j->tasks.n; k++) {
+            buf_fmt(b, "%s{\"task\":", k ? "," : "");
+            json_print_str(b, j->tasks.v[k]->name);
+            for (int s = 0; s < RUN_STATE_MAX; s++)
+                number(b, run_state_names[s], j->tasks.v[k]->n[s]);
+            buf_char(b, '}');
+        }
+        buf_str(b, STR("]}"));
+    }
+    buf_char(b, ']');
+}
+
+static void end_failed(struct buf *b, struct record *rec)
+{
+    struct record_words w;
+
+    buf_str(b, STR(",\"failed\":["));
+    for (size_t i = 0; record_failed(rec, i, &w); i++) {
+        buf_fmt(b, "%s{\"namespace\":", i ? "," : "");
+        json_print_str(b, w.namespace);
+        text(b, "pod", w.pod);
+        text_if(b, "task", w.task);
+        text_if(b, "container", w.container);
+        if (w.exit_code >= 0)
+            number(b, "exitCode", w.exit_code);
+        text(b, "reason", w.reason);
+        text(b, "tail", w.tail);
+        buf_char(b, '}');
+    }
+    buf_char(b, ']');
+}
+
+void run_event_end(struct run_events *ev, const struct run_view *v, struct record *rec, const struct run_end *e)
+{
+    struct buf *b = begin(ev, "end", e->end_ms);
+
+    number(b, "status", e->status);
+    text_if(b, "reason", e->reason);
+    number(b, "milliseconds", e->end_ms - e->begin_ms);
+    end_jobs(b, v);
+    end_failed(b, rec);
+    end(b);
+}

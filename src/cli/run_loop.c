@@ -1,0 +1,369 @@
+/* run_loop.c - one thread, one loop: controllers and scheduler, the node, what is shown, signals and time
+ *
+ * A turn lets the driver, then the node work, then looks at what changed. While anything was done the next turn follows at once;
+ * else the loop sleeps until the node has news, a signal comes, the reader of the output is ready, or something is due.
+ *
+ * A run goes; when all its jobs are over it closes (what still runs is deleted and waited for); when it is told to stop it deletes its jobs
+ * and waits; told again, or out of patience, it kills.
+ */
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/util.h"
+#include "cli/run.h"
+#include "cluster/cache.h"
+#include "cluster/driver.h"
+#include "store/store.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+enum {
+    STUCK_MS = 3000,      /* nothing can happen for so long: nothing will */
+    PATIENCE_MS = 10000,  /* beyond the grace of the pods, before they are killed */
+    KILL_MS = 5000,       /* for the dead to be buried */
+    ASK_MS = 250,         /* the scheduler is asked so often while things go on */
+    SLEEP_MAX_MS = 60000, /* clocks are set */
+};
+
+static int64_t now_of(const struct run *r)
+{
+    return clock_now_ms(r->clock);
+}
+
+void run_say(struct run *r, struct str sentence)
+{
+    record_note(r->record, sentence, now_of(r));
+    if (r->is_json)
+        run_event_notice(&r->events, sentence, now_of(r));
+    else
+        run_progress_say(&r->progress, sentence);
+}
+
+/* ---- news ---- */
+
+static void on_job(void *ctx, const struct run_job *j)
+{
+    struct run *r = ctx;
+
+    run_progress_job(&r->progress, j, now_of(r));
+    if (r->is_json)
+        run_event_job(&r->events, j, now_of(r));
+}
+
+static void on_pod(void *ctx, const struct run_pod *p)
+{
+    struct run *r = ctx;
+
+    run_logs_pod(&r->logs, p);
+    run_progress_pod(&r->progress, p, now_of(r));
+    if (r->is_json)
+        run_event_pod(&r->events, p, now_of(r));
+}
+
+static void on_decision(void *ctx, const struct run_job *j, struct str reason, struct str message)
+{
+    struct run *r = ctx;
+
+    run_progress_decision(&r->progress, j, message, now_of(r));
+    if (r->is_json)
+        run_event_decision(&r->events, j, reason, message, now_of(r));
+}
+
+static void on_wait(void *ctx, const struct run_job *j)
+{
+    struct run *r = ctx;
+
+    if (r->is_json && j->why_text.n && run_job_waits(j))
+        run_event_wait(&r->events, j, now_of(r));
+}
+
+static bool look(struct run *r)
+{
+    struct cluster_event ev;
+    bool any = false;
+
+    while (cluster_next(r->eyes, &ev)) {
+        if (ev.kind != CLUSTER_PUT && ev.kind != CLUSTER_GONE)
+            continue;
+        record_changed(r->record, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
+        run_view_changed(&r->view, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
+        any = true;
+    }
+    return any;
+}
+
+void run_begin(struct run *r, size_t n_jobs, bool has_namespaces)
+{
+    struct run_view_hooks hooks = { r, on_job, on_pod, on_decision };
+    struct driver_options opt = { .schedules = true, .collects_garbage = true };
+
+    r->begin_ms = now_of(r);
+    if (!r->stuck_after_ms)
+        r->stuck_after_ms = STUCK_MS;
+    r->stuck_ms = r->stage_due_ms = INT64_MAX;
+    r->door = cluster_embedded_new(r->store, r->clock);
+    r->driver = driver_new(r->door, &opt);
+    r->eyes = cluster_embedded_new(r->store, r->clock);
+    for (size_t i = 0; i < n_resource_types; i++)
+        if (resource_types[i].schema)
+            cluster_want(r->eyes, &resource_types[i]);
+    run_view_init(&r->view, n_jobs, has_namespaces, &hooks);
+    (void)look(r); /* the lists are empty yet: from here on everything comes as a change, in order */
+}
+
+void run_finish(struct run *r)
+{
+    run_view_done(&r->view);
+    driver_free(r->driver);
+    cluster_free(r->eyes);
+    cluster_free(r->door);
+}
+
+/* ---- ending ---- */
+
+static void delete_object(struct run *r, const struct resource_type *type, struct str namespace, struct str name,
+                          struct str uid)
+{
+    struct store_delete_options opt = { .uid = uid, .grace_s = -1 };
+
+    (void)store_delete(r->store, type, namespace, name, &opt, NULL, NULL); /* gone already is as good */
+}
+
+/* Delete what pods are left, of the jobs too: one that failed may have kept some. Returns the longest grace of all that run. */
+static int64_t delete_pods(struct run *r, bool only_own)
+{
+    int64_t grace_s = 0;
+
+    VEC_FOREACH(at, &r->view.pods) {
+        const struct run_pod *p = *at;
+
+        if (p->is_gone || run_state_is_over(p->state))
+            continue;
+        grace_s = MAX_OF(grace_s, MIN_OF(p->grace_s, 24 * 3600));
+        if (!p->is_deleting && (!only_own || !p->job))
+            delete_object(r, known_types()->pod, p->namespace, p->name, p->uid);
+    }
+    return grace_s;
+}
+
+static void enter(struct run *r, enum run_stage stage, int64_t patience_ms)
+{
+    r->stage = stage;
+    r->is_kicked = true;
+    r->stage_due_ms = now_of(r) + patience_ms;
+    r->progress.is_stopping = stage == RUN_STOPS;
+}
+
+static void kill_all(struct run *r)
+{
+    if (r->stage == RUN_KILLED)
+        return;
+    r->node.kill_all(r->node.ctx);
+    enter(r, RUN_KILLED, KILL_MS);
+}
+
+void run_stop(struct run *r, int status, struct str reason)
+{
+    if (r->stage != RUN_GOES) {
+        kill_all(r);
+        return;
+    }
+    r->end.status = status;
+    r->end.reason = arena_str(r->arena, reason);
+    record_note(r->record, reason, now_of(r));
+    VEC_FOREACH(j, &r->view.jobs)
+        if (!run_job_is_over(*j)) {
+            (*j)->is_stopped = true;
+            delete_object(r, known_types()->job, (*j)->namespace, (*j)->name, (*j)->uid);
+        }
+    enter(r, RUN_STOPS, delete_pods(r, true) * 1000 + PATIENCE_MS);
+}
+
+static bool is_empty(const struct run *r)
+{
+    if (r->node.pods(r->node.ctx))
+        return false;
+    if (r->stage == RUN_KILLED)
+        return true;
+    VEC_FOREACH(p, &r->view.pods)
+        if (!(*p)->is_gone && !run_state_is_over((*p)->state) && ((*p)->state != RUN_PENDING || (*p)->is_deleting))
+            return false;
+    return r->stage != RUN_STOPS || run_view_is_over(&r->view) || r->view.jobs.n == 0;
+}
+
+/* Nothing runs and nothing can: say so and end, unless somebody wants to wait for it. */
+static void watch_for_stuck(struct run *r)
+{
+    autobuf why = { 0 };
+
+    if (r->o->wait || !run_view_is_stuck(&r->view, &why)) {
+        r->stuck_ms = INT64_MAX;
+        return;
+    }
+    if (r->stuck_ms == INT64_MAX)
+        r->stuck_ms = now_of(r);
+    if (now_of(r) < r->stuck_ms + r->stuck_after_ms)
+        return;
+    run_stop(r, EXIT_FAILED,
+             arena_fmt(r->arena, "nothing runs, and what waits cannot start (--wait waits all the same): %.*s",
+                       STR_ARG(buf_view(&why))));
+}
+
+static void time_out(struct run *r)
+{
+    run_say(r, arena_fmt(r->arena, "timed out after %s; stopping", r->o->timeout));
+    run_stop(r, EXIT_TIMED_OUT, arena_fmt(r->arena, "timed out after %s", r->o->timeout));
+}
+
+/* What follows from how things are. True: it is over. */
+static bool advance(struct run *r, bool is_settled)
+{
+    int64_t now_ms = now_of(r);
+
+    if (r->stage == RUN_GOES && run_view_is_over(&r->view)) {
+        r->end.status = run_view_status(&r->view);
+        enter(r, RUN_CLOSES, delete_pods(r, false) * 1000 + PATIENCE_MS);
+        return false; /* the deletions have not been seen yet */
+    }
+    if (r->stage == RUN_GOES && now_ms >= r->timeout_ms)
+        time_out(r);
+    else if (r->stage == RUN_GOES && is_settled)
+        watch_for_stuck(r);
+    else if (r->stage != RUN_GOES && is_settled && is_empty(r))
+        return true;
+    else if (r->stage != RUN_GOES && now_ms >= r->stage_due_ms) {
+        if (r->stage == RUN_KILLED)
+            return true;
+        kill_all(r);
+    }
+    return false;
+}
+
+/* ---- signals ---- */
+
+static void take_signals(struct run *r)
+{
+    struct signalfd_siginfo info;
+
+    while (r->signal_fd >= 0 && read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        int number = (int)info.ssi_signo;
+
+        if (number == SIGWINCH) {
+            r->view.changes++;
+            continue;
+        }
+        if (r->stage == RUN_GOES)
+            run_say(r, STR("stopping; press Ctrl-C again to stop at once"));
+        else if (r->stage != RUN_KILLED)
+            run_say(r, STR("stopping at once"));
+        run_stop(r, 128 + number,
+                 number == SIGINT ? STR("stopped by Ctrl-C")
+                                  : arena_fmt(r->arena, "stopped by SIG%s", sigabbrev_np(number)));
+    }
+}
+
+/* Our own log goes through a pipe while there is a block on the screen. */
+static void take_log(struct run *r)
+{
+    char text[4096];
+    ssize_t n;
+
+    while (r->log_fd >= 0 && (n = read(r->log_fd, text, sizeof(text))) > 0) {
+        run_progress_hide(&r->progress);
+        (void)!write(STDERR_FILENO, text, (size_t)n); /* nobody is left to tell */
+    }
+}
+
+/* ---- waiting ---- */
+
+enum { WAIT_NODE, WAIT_SIGNAL, WAIT_OUT, WAIT_LOG, WAIT_MAX };
+
+static void sleep_until(struct run *r, int64_t due_ms, bool only_out)
+{
+    struct pollfd p[WAIT_MAX] = {
+        [WAIT_NODE] = { .fd = only_out ? -1 : r->node.fd, .events = POLLIN },
+        [WAIT_SIGNAL] = { .fd = r->signal_fd, .events = POLLIN },
+        [WAIT_OUT] = { .fd = run_out_left(&r->out) ? r->out.fd : -1, .events = POLLOUT },
+        [WAIT_LOG] = { .fd = only_out ? -1 : r->log_fd, .events = POLLIN },
+    };
+    int64_t ms = MAX_OF(due_ms - now_of(r), 0);
+
+    (void)poll(p, WAIT_MAX, (int)MIN_OF(ms, (int64_t)SLEEP_MAX_MS));
+    if (p[WAIT_SIGNAL].revents)
+        take_signals(r);
+    if (p[WAIT_LOG].revents)
+        take_log(r);
+}
+
+/* Give the reader what it takes. One that is far behind is waited for, or the memory would fill. */
+static void flush(struct run *r)
+{
+    if (r->progress.shares_screen && run_out_left(&r->out))
+        run_progress_hide(&r->progress);
+    run_logs_flush(&r->logs);
+    while (!run_out_flush(&r->out) && run_out_left(&r->out) > RUN_OUT_MAX && r->stage != RUN_KILLED)
+        sleep_until(r, INT64_MAX, true);
+}
+
+/* ---- turns ---- */
+
+static void ask(struct run *r, bool is_settled)
+{
+    int64_t now_ms = now_of(r);
+
+    if (!is_settled && now_ms < r->asked_ms + ASK_MS)
+        return;
+    r->asked_ms = now_ms;
+    run_view_ask(&r->view, driver_sched(r->driver), now_ms, on_wait, r);
+}
+
+static bool turn(struct run *r, int64_t *ret_due_ms)
+{
+    bool is_driver_busy = false, is_node_busy = false, any;
+    int64_t driver_ms = driver_turn(r->driver, &is_driver_busy), node_ms = r->node.turn(r->node.ctx, &is_node_busy);
+
+    any = look(r);
+    *ret_due_ms = MIN_OF(driver_ms, node_ms);
+    return any || is_driver_busy || is_node_busy;
+}
+
+/* What nobody has to read any more is forgotten. */
+static void compact(struct run *r)
+{
+    uint64_t rev = store_revision(r->store);
+
+    if (rev != r->compacted_rev)
+        store_compact(r->store, rev);
+    r->compacted_rev = rev;
+}
+
+void run_loop(struct run *r)
+{
+    bool is_busy = true, was_busy, is_over = false;
+    int64_t due_ms, shown_ms;
+
+    while (!is_over) {
+        was_busy = is_busy;
+        r->is_kicked = false;
+        is_busy = turn(r, &due_ms);
+        if (is_busy || was_busy)
+            ask(r, !is_busy);
+        if (!is_busy)
+            compact(r);
+        is_over = advance(r, !is_busy);
+        flush(r);
+        shown_ms = run_progress_turn(&r->progress, now_of(r));
+        if (is_over)
+            break;
+        due_ms = MIN_OF(due_ms, shown_ms);
+        due_ms = MIN_OF(due_ms, r->stage_due_ms);
+        if (r->stage == RUN_GOES)
+            due_ms = MIN_OF(due_ms, r->timeout_ms);
+        if (r->stuck_ms != INT64_MAX && r->stage == RUN_GOES)
+            due_ms = MIN_OF(due_ms, r->stuck_ms + r->stuck_after_ms);
+        sleep_until(r, is_busy || r->is_kicked ? 0 : due_ms, false);
+    }
+    r->end.begin_ms = r->begin_ms;
+    r->end.end_ms = now_of(r);
+}

@@ -1,0 +1,416 @@
+/* run_progress.c - what a person sees of a run: a block that is redrawn below the log, or a line for each change
+ *
+ * The block is only on the screen while nothing else is written: whoever writes hides it first, and the next turn draws it again. So
+ * it never mixes with log lines, whichever of standard output and standard error is a terminal.
+ */
+#include "base/util.h"
+#include "cli/run.h"
+#include "cli/term.h"
+#include "cli/timeline.h" /* span_print() */
+
+#include <sys/ioctl.h>
+
+enum {
+    DRAW_MS = 100,   /* at most so often when things change … */
+    CLOCK_MS = 1000, /* … and when only time passes */
+    WAIT_MS = 1000,  /* a job that waits is not worth a word before */
+    FEW_PODS = 20,   /* of a job with more pods, lines tell of tasks, not pods */
+    COLUMNS = 80,
+    ROWS = 24,
+};
+
+void run_progress_init(struct run_progress *p, const struct run_view *v, struct run_out *out, bool is_quiet,
+                       bool is_json, int64_t now_ms)
+{
+    const char *term = getenv("TERM");
+    bool is_screen = isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+
+    *p = (struct run_progress){ .view = v, .out = out, .begin_ms = now_ms };
+    p->is_live = is_screen && !is_quiet && !is_json;
+    p->is_plain = !is_screen && !is_quiet && !is_json;
+    p->has_colour = term_has_colour(stderr);
+    p->shares_screen = p->is_live && isatty(STDOUT_FILENO);
+    map_init(&p->waits, map_seed_default());
+}
+
+void run_progress_done(struct run_progress *p)
+{
+    run_progress_hide(p);
+    buf_done(&p->block);
+    map_done(&p->waits);
+    arena_done(&p->arena);
+}
+
+/* Nobody is left to tell when standard error fails. */
+static void put(const struct buf *text)
+{
+    (void)term_write(stderr, text);
+}
+
+/* ---- lines ---- */
+
+static struct run_task *first_busy(const struct run_job *j)
+{
+    VEC_FOREACH(t, &j->tasks)
+        if ((*t)->n[RUN_PENDING] || (*t)->n[RUN_STARTING] || (*t)->n[RUN_RUNNING])
+            return *t;
+    return NULL;
+}
+
+static int64_t pods_of(const struct run_job *j)
+{
+    int64_t n = 0;
+
+    VEC_FOREACH(t, &j->tasks)
+        n += (*t)->replicas;
+    return n;
+}
+
+static void line(struct run_progress *p, const struct buf *text)
+{
+    autobuf out = { 0 };
+
+    run_progress_hide(p);
+    if (p->out)
+        (void)run_out_flush(p->out); /* what was written before stands before it, where both go to one place */
+    buf_str(&out, STR("pumice: "));
+    buf_str(&out, buf_view(text));
+    buf_char(&out, '\n');
+    put(&out);
+}
+
+void run_progress_say(struct run_progress *p, struct str sentence)
+{
+    autobuf text = { 0 };
+
+    term_text(&text, sentence);
+    line(p, &text);
+}
+
+static enum style phase_style(const struct run_job *j)
+{
+    switch (j->phase) {
+    case PHASE_RUNNING:
+    case PHASE_COMPLETING:
+    case PHASE_COMPLETED:
+        return STYLE_GREEN;
+    case PHASE_FAILED:
+    case PHASE_ABORTED:
+    case PHASE_TERMINATED:
+        return STYLE_RED;
+    default:
+        return STYLE_YELLOW;
+    }
+}
+
+static void phase_words(struct buf *out, const struct run_progress *p, const struct run_job *j)
+{
+    term_text(out, j->label);
+    buf_char(out, ' ');
+    term_style(out, p->has_colour, phase_style(j), str_of(run_job_phase(j)));
+    if (j->message.n && !run_job_is_fine(j)) {
+        buf_str(out, STR(": "));
+        term_text(out, j->message);
+    }
+}
+
+/* On a terminal the block shows it; only what a log should keep is written above it. */
+void run_progress_job(struct run_progress *p, const struct run_job *j, int64_t now_ms)
+{
+    autobuf text = { 0 };
+
+    (void)now_ms;
+    if (!p->is_plain)
+        return;
+    buf_str(&text, STR("job "));
+    phase_words(&text, p, j);
+    line(p, &text);
+}
+
+void run_progress_pod(struct run_progress *p, const struct run_pod *pod, int64_t now_ms)
+{
+    autobuf text = { 0 };
+    bool is_failed = pod->state == RUN_FAILED, is_many = pod->job && pods_of(pod->job) > FEW_PODS;
+
+    (void)now_ms;
+    if (!p->is_plain && !(p->is_live && is_failed))
+        return;
+    if (!is_failed && !pod->waits.n && (is_many || pod->state == RUN_PENDING || pod->state == RUN_STARTING))
+        return;
+    term_text(&text, pod->label);
+    buf_char(&text, ' ');
+    term_style(&text, p->has_colour, is_failed ? STYLE_RED : STYLE_PLAIN, str_of(run_state_names[pod->state]));
+    if (is_failed && pod->result.n) {
+        buf_str(&text, STR(": "));
+        term_text(&text, pod->result);
+    } else if (!run_state_is_over(pod->state) && pod->waits.n) {
+        buf_fmt(&text, ": %.*s%s", STR_ARG(pod->waits), pod->waits_why.n ? ": " : "");
+        term_text(&text, pod->waits_why);
+    }
+    line(p, &text);
+}
+
+void run_progress_decision(struct run_progress *p, const struct run_job *j, struct str message, int64_t now_ms)
+{
+    autobuf text = { 0 };
+
+    (void)now_ms;
+    if (!p->is_live && !p->is_plain)
+        return;
+    buf_str(&text, STR("job "));
+    term_text(&text, j->label);
+    buf_str(&text, STR(": "));
+    term_text(&text, message);
+    line(p, &text);
+}
+
+static void state_words(struct buf *out, const struct run_progress *p, const struct run_task *t)
+{
+    static const enum style styles[RUN_STATE_MAX] = { STYLE_DIM,   STYLE_YELLOW, STYLE_CYAN,
+                                                      STYLE_GREEN, STYLE_RED,    STYLE_DIM };
+    bool any = false;
+
+    for (int s = RUN_STATE_MAX - 1; s >= 0; s--) {
+        char words[48];
+
+        if (!t->n[s])
+            continue;
+        (void)snprintf(words, sizeof(words), "%u %s", t->n[s], run_state_names[s]);
+        if (any)
+            buf_str(out, STR(", "));
+        term_style(out, p->has_colour, styles[s], str_of(words));
+        any = true;
+    }
+    if (!any)
+        buf_fmt(out, "%lld to come", (long long)t->replicas);
+}
+
+/* Why jobs wait, once for each reason. Returns when the next one is worth a word. */
+static int64_t tell_waits(struct run_progress *p, int64_t now_ms)
+{
+    int64_t due_ms = INT64_MAX;
+
+    VEC_FOREACH(at, &p->view->jobs) {
+        struct run_job *j = *at;
+        struct str *told = map_get(&p->waits, j->uid);
+        autobuf text = { 0 };
+
+        if (!j->why_text.n || run_job_is_over(j) || j->is_stopped || (told && str_eq(*told, j->why_text)))
+            continue;
+        if (now_ms < j->why_ms + WAIT_MS) {
+            due_ms = MIN_OF(due_ms, j->why_ms + WAIT_MS);
+            continue;
+        }
+        if (!told) {
+            told = arena_new(&p->arena, struct str);
+            map_put(&p->waits, j->uid, told);
+        }
+        *told = arena_str(&p->arena, j->why_text);
+        buf_str(&text, STR("job "));
+        term_text(&text, j->label);
+        buf_str(&text, STR(" waits: "));
+        term_text(&text, j->why_text);
+        line(p, &text);
+    }
+    return due_ms;
+}
+
+/* Large jobs: how far each task is, at most once a second. */
+static int64_t tell_tasks(struct run_progress *p, int64_t now_ms)
+{
+    bool any = false;
+
+    if (p->changes == p->view->changes)
+        return INT64_MAX;
+    if (now_ms < p->told_ms + CLOCK_MS)
+        return p->told_ms + CLOCK_MS;
+    p->changes = p->view->changes;
+    p->told_ms = now_ms;
+    VEC_FOREACH(at, &p->view->jobs) {
+        struct run_job *j = *at;
+
+        if (pods_of(j) <= FEW_PODS || run_job_is_over(j) || !first_busy(j))
+            continue;
+        VEC_FOREACH(t, &j->tasks) {
+            autobuf text = { 0 };
+
+            term_text(&text, j->label);
+            buf_fmt(&text, "/%.*s: ", STR_ARG((*t)->name));
+            state_words(&text, p, *t);
+            line(p, &text);
+            any = true;
+        }
+    }
+    return any ? now_ms + CLOCK_MS : INT64_MAX;
+}
+
+/* ---- the block ---- */
+
+static size_t visible(struct str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '\033')
+            while (i < s.n && s.p[i] != 'm')
+                i++;
+        else
+            n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    }
+    return n;
+}
+
+/* Lines that are wider than the screen would wrap, and the block could not be taken back. */
+static void cut_line(struct buf *out, struct str s, size_t columns)
+{
+    size_t shown = 0;
+    bool is_cut = visible(s) > columns;
+
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '\033') {
+            size_t from = i;
+
+            while (i < s.n && s.p[i] != 'm')
+                i++;
+            buf_str(out, str_sub(s, from, i + 1 - from));
+            continue;
+        }
+        if (((unsigned char)s.p[i] & 0xc0) != 0x80)
+            shown++;
+        if (!is_cut || shown < columns)
+            buf_char(out, s.p[i]);
+    }
+    if (is_cut)
+        buf_str(out, STR("…"));
+    buf_char(out, '\n');
+}
+
+struct drawing {
+    const struct run_progress *p;
+    struct buf *out;
+    size_t columns, left, n;
+};
+
+static bool draw_line(struct drawing *d, const struct buf *text)
+{
+    if (d->left == 0)
+        return false;
+    cut_line(d->out, buf_view(text), d->columns);
+    d->left--;
+    d->n++;
+    return true;
+}
+
+static void draw_tasks(struct drawing *d, const struct run_job *j)
+{
+    size_t width = 0;
+
+    VEC_FOREACH(t, &j->tasks)
+        width = MAX_OF(width, (*t)->name.n);
+    VEC_FOREACH(t, &j->tasks) {
+        autobuf text = { 0 };
+
+        buf_str(&text, STR("  "));
+        term_text(&text, (*t)->name);
+        buf_repeat(&text, ' ', width - (*t)->name.n + 2);
+        state_words(&text, d->p, *t);
+        if (!draw_line(d, &text))
+            return;
+    }
+}
+
+static void draw_wait(struct drawing *d, const struct run_job *j, int64_t now_ms)
+{
+    autobuf text = { 0 };
+    struct str why = j->why_text;
+
+    if (!why.n && phase_is_active(j->phase) && j->phase != PHASE_RUNNING && j->message.n)
+        why = j->message;
+    if (!why.n || now_ms < (j->why_text.n ? j->why_ms : j->created_ms) + WAIT_MS)
+        return;
+    buf_str(&text, STR("  waits: "));
+    term_text(&text, why);
+    draw_line(d, &text);
+}
+
+static void draw_job(struct drawing *d, const struct run_job *j, int64_t now_ms)
+{
+    autobuf text = { 0 };
+
+    term_style(&text, d->p->has_colour, STYLE_BOLD, j->label);
+    buf_char(&text, ' ');
+    term_style(&text, d->p->has_colour, phase_style(j), str_of(run_job_phase(j)));
+    buf_char(&text, ' ');
+    span_print(&text, MAX_OF(((j->ended_ms ? j->ended_ms : now_ms) - j->created_ms) / 1000 * 1000, 0));
+    if (j->retries)
+        buf_fmt(&text, ", retry %lld", (long long)j->retries);
+    if (d->p->is_stopping)
+        buf_str(&text, STR("  (Ctrl-C: stop at once)"));
+    if (!draw_line(d, &text) || run_job_is_over(j))
+        return;
+    draw_tasks(d, j);
+    draw_wait(d, j, now_ms);
+}
+
+size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t columns, size_t rows, int64_t now_ms)
+{
+    struct drawing d = { p, out, columns, rows, 0 };
+
+    VEC_FOREACH(j, &p->view->jobs)
+        if (!run_job_is_over(*j)) /* those at work first: the screen may be small */
+            draw_job(&d, *j, now_ms);
+    VEC_FOREACH(j, &p->view->jobs)
+        if (run_job_is_over(*j))
+            draw_job(&d, *j, now_ms);
+    return d.n;
+}
+
+void run_progress_hide(struct run_progress *p)
+{
+    autobuf out = { 0 };
+
+    if (!p->n_lines)
+        return;
+    buf_fmt(&out, "\r\033[%zuA\033[J", p->n_lines);
+    p->n_lines = 0;
+    put(&out);
+}
+
+static void draw(struct run_progress *p, int64_t now_ms)
+{
+    struct winsize size = { 0 };
+    size_t columns = COLUMNS, rows = ROWS, n;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col && size.ws_row) {
+        columns = size.ws_col;
+        rows = size.ws_row;
+    }
+    buf_reset(&p->block);
+    if (p->n_lines)
+        buf_fmt(&p->block, "\r\033[%zuA\033[J", p->n_lines);
+    n = run_progress_block(p, &p->block, MAX_OF(columns, 20u), MAX_OF(rows / 2, 2u), now_ms);
+    p->n_lines = n;
+    p->drawn_ms = now_ms;
+    p->changes = p->view->changes;
+    put(&p->block);
+}
+
+int64_t run_progress_turn(struct run_progress *p, int64_t now_ms)
+{
+    int64_t due_ms, wait_ms;
+
+    if (p->is_plain) {
+        wait_ms = tell_waits(p, now_ms);
+        due_ms = tell_tasks(p, now_ms);
+        return MIN_OF(due_ms, wait_ms);
+    }
+    if (!p->is_live)
+        return INT64_MAX;
+    if (p->shares_screen && run_out_left(p->out)) /* it is drawn when the log stands still */
+        return INT64_MAX;
+    due_ms = p->drawn_ms + (p->n_lines && p->changes == p->view->changes ? CLOCK_MS : DRAW_MS);
+    if (now_ms < due_ms)
+        return due_ms;
+    draw(p, now_ms);
+    return now_ms + CLOCK_MS;
+}

@@ -1,0 +1,216 @@
+/* run_summary.c - the closing words: what became of each pod and job, and the last words of what failed */
+#include "base/util.h"
+#include "cli/run.h"
+#include "cli/term.h"
+#include "cli/timeline.h" /* span_print() */
+
+enum {
+    ROWS_MAX = 30, /* more pods than this: only those that did not succeed, and the tasks in numbers */
+    WORDS_MAX = 5, /* failed containers whose last words are shown */
+    LINES_MAX = 10,
+};
+
+struct summary {
+    struct arena *a;
+    struct buf *out;
+    const struct run_view *v;
+    bool has_colour;
+};
+
+/* ---- pods ---- */
+
+static bool is_shown(const struct run_pod *p, bool only_odd)
+{
+    if (p->is_replaced)
+        return false;
+    return !only_odd || p->state != RUN_SUCCEEDED;
+}
+
+static size_t count_shown(const struct run_view *v, bool only_odd)
+{
+    size_t n = 0;
+
+    VEC_FOREACH(p, &v->pods)
+        n += is_shown(*p, only_odd);
+    return n;
+}
+
+static int by_place(const void *x, const void *y)
+{
+    const struct run_pod *a = *(struct run_pod *const *)x, *b = *(struct run_pod *const *)y;
+    int by_name = str_cmp(a->label, b->label);
+
+    if (a->job != b->job)
+        return !a->job || !b->job ? (a->job ? -1 : 1) : str_cmp(a->job->label, b->job->label);
+    if (a->task != b->task || a->index == b->index)
+        return a->task && b->task ? str_cmp(a->task->name, b->task->name) : by_name;
+    return a->index < b->index ? -1 : 1;
+}
+
+static struct str span(struct arena *a, int64_t ms)
+{
+    autobuf text = { 0 };
+
+    span_print(&text, MAX_OF(ms, 0));
+    return arena_str(a, buf_view(&text));
+}
+
+static struct str harmless(struct arena *a, struct str s)
+{
+    autobuf text = { 0 };
+
+    term_text(&text, s);
+    return arena_str(a, buf_view(&text));
+}
+
+static void pod_row(struct summary *s, struct table *t, const struct run_pod *p)
+{
+    struct str result = str_of(run_state_names[p->state]);
+
+    if (p->state == RUN_FAILED && p->result.n)
+        result = arena_fmt(s->a, "failed: %.*s", STR_ARG(p->result));
+    else if (!run_state_is_over(p->state) && p->waits.n)
+        result = arena_fmt(s->a, "%s: %.*s", run_state_names[p->state], STR_ARG(p->waits));
+    if (p->restarts)
+        result = arena_fmt(s->a, "%.*s (%.*s)", STR_ARG(result), STR_ARG(plural(s->a, p->restarts, "restart")));
+    table_cell(t, harmless(s->a, p->label));
+    table_cell(t, p->started_ms && p->ended_ms ? span(s->a, p->ended_ms - p->started_ms) : STR("-"));
+    table_cell(t, harmless(s->a, result));
+}
+
+static void pods_table(struct summary *s)
+{
+    bool only_odd = count_shown(s->v, false) > ROWS_MAX;
+    size_t n = count_shown(s->v, only_odd), at = 0;
+    const struct run_pod **rows = arena_array(s->a, const struct run_pod *, n + 1);
+    struct table t = { .arena = s->a, .columns = 3 };
+
+    if (n == 0)
+        return;
+    VEC_FOREACH(p, &s->v->pods)
+        if (is_shown(*p, only_odd))
+            rows[at++] = *p;
+    qsort(rows, n, sizeof(*rows), by_place);
+    table_cell(&t, STR("POD"));
+    table_cell(&t, STR("RAN FOR"));
+    table_cell(&t, STR("RESULT"));
+    for (size_t i = 0; i < MIN_OF(n, (size_t)ROWS_MAX); i++)
+        pod_row(s, &t, rows[i]);
+    table_print(s->out, &t, "  ");
+    if (n > ROWS_MAX)
+        buf_fmt(s->out, "  and %zu more that did not succeed\n", n - ROWS_MAX);
+}
+
+/* "  worker  499 succeeded, 1 failed" for jobs whose pods are too many to name. */
+static void tasks_table(struct summary *s)
+{
+    if (count_shown(s->v, false) <= ROWS_MAX)
+        return;
+    VEC_FOREACH(j, &s->v->jobs)
+        VEC_FOREACH(t, &(*j)->tasks) {
+            bool any = false;
+
+            buf_fmt(s->out, "  %.*s/%.*s  ", STR_ARG((*j)->label), STR_ARG((*t)->name));
+            for (int k = RUN_STATE_MAX - 1; k >= 0; k--)
+                if ((*t)->n[k]) {
+                    buf_fmt(s->out, "%s%u %s", any ? ", " : "", (*t)->n[k], run_state_names[k]);
+                    any = true;
+                }
+            buf_str(s->out, any ? STR("\n") : STR("no pods\n"));
+        }
+}
+
+/* ---- last words ---- */
+
+static struct str last_lines(struct str tail, size_t n)
+{
+    size_t at;
+
+    if (str_ends(tail, STR("\n")))
+        tail.n--;
+    for (at = tail.n; at; at--)
+        if (tail.p[at - 1] == '\n' && --n == 0)
+            break;
+    return str_from(tail, at);
+}
+
+static void words_of(struct summary *s, const struct record_words *w)
+{
+    struct str rest = last_lines(w->tail, LINES_MAX), line;
+    struct str who = harmless(s->a, w->pod);
+
+    if (w->container.n)
+        who = arena_fmt(s->a, "%.*s, container %.*s", STR_ARG(who), STR_ARG(harmless(s->a, w->container)));
+    term_style(s->out, s->has_colour, STYLE_RED,
+               arena_fmt(s->a, "%.*s: %.*s", STR_ARG(who), STR_ARG(harmless(s->a, w->reason))));
+    if (str_empty(rest) || str_ends(w->reason, rest)) { /* what never ran has its reason for last words */
+        buf_str(s->out, str_empty(rest) ? STR("; it wrote nothing\n") : STR("\n"));
+        return;
+    }
+    buf_str(s->out, STR("; its last lines:\n"));
+    while (str_split(&rest, '\n', &line)) {
+        buf_str(s->out, STR("    "));
+        term_text(s->out, line);
+        buf_char(s->out, '\n');
+    }
+}
+
+static void last_words(struct summary *s, struct record *rec)
+{
+    struct record_words w;
+    size_t n = 0;
+
+    for (; record_failed(rec, n, &w); n++)
+        if (n < WORDS_MAX)
+            words_of(s, &w);
+    if (n > WORDS_MAX)
+        buf_fmt(s->out, "and %zu more containers that failed\n", n - WORDS_MAX);
+}
+
+/* ---- jobs ---- */
+
+static void job_line(struct summary *s, const struct run_job *j)
+{
+    bool is_fine = run_job_is_fine(j);
+
+    buf_str(s->out, STR("job "));
+    term_text(s->out, j->label);
+    buf_char(s->out, ' ');
+    term_style(s->out, s->has_colour, is_fine ? STYLE_GREEN : STYLE_RED, str_of(run_job_phase(j)));
+    if (j->ended_ms)
+        buf_fmt(s->out, " after %.*s", STR_ARG(span(s->a, j->ended_ms - j->created_ms)));
+    if (j->retries)
+        buf_fmt(s->out, ", %lld %s", (long long)j->retries, j->retries == 1 ? "retry" : "retries");
+    if (j->message.n && !is_fine) {
+        buf_str(s->out, STR(": "));
+        term_text(s->out, j->message);
+    } else if (j->why_text.n && !run_job_is_over(j)) {
+        buf_str(s->out, STR(": "));
+        term_text(s->out, j->why_text);
+    }
+    buf_char(s->out, '\n');
+}
+
+void run_summary(struct buf *out, const struct run_view *v, struct record *rec, const struct run_end *end,
+                 bool has_colour, bool is_quiet)
+{
+    autoarena a = { 0 };
+    struct summary s = { &a, out, v, has_colour };
+
+    if (is_quiet && end->status == EXIT_FINE)
+        return;
+    if (!is_quiet) {
+        pods_table(&s);
+        tasks_table(&s);
+    }
+    if (end->status != EXIT_FINE)
+        last_words(&s, rec);
+    VEC_FOREACH(j, &v->jobs)
+        if (!is_quiet || !run_job_is_fine(*j))
+            job_line(&s, *j);
+    if (end->reason.n) {
+        buf_str(out, STR("pumice: "));
+        term_text(out, end->reason);
+        buf_char(out, '\n');
+    }
+}
