@@ -143,13 +143,25 @@ static struct arena *scratch(struct store *s)
     return &s->scratch;
 }
 
-/* Version 4 of RFC 4122: random but for six bits. */
+/* Version 7 of RFC 9562: the time, a counter within the millisecond, then random. Times of the API have seconds only; where jobs of one second
+ * are told apart by uid, the one that was made first is first. */
 static struct str new_uid(struct store *s)
 {
+    int64_t now_ms = clock_now_ms(s->clock);
     unsigned char b[16];
 
+    if (now_ms > s->uid_ms) {
+        s->uid_ms = now_ms;
+        s->uid_seq = 0;
+    } else if (++s->uid_seq > 0xfff) {
+        s->uid_ms++;
+        s->uid_seq = 0;
+    }
     rand_bytes(&s->rand, b, sizeof(b));
-    b[6] = (b[6] & 0x0f) | 0x40;
+    for (int i = 0; i < 6; i++)
+        b[i] = (unsigned char)((uint64_t)s->uid_ms >> (40 - 8 * i));
+    b[6] = (unsigned char)(0x70 | s->uid_seq >> 8);
+    b[7] = (unsigned char)s->uid_seq;
     b[8] = (b[8] & 0x3f) | 0x80;
     return arena_fmt(&s->scratch, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
                      b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);

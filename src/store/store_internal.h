@@ -125,6 +125,8 @@ struct kind { /* a row of resource_types[] */
 struct store {
     struct clock *clock;
     struct rand rand;
+    int64_t uid_ms; /* of the uid given last */
+    unsigned uid_seq;
     uint64_t rev;     /* of the last change */
     uint64_t dropped; /* changes up to this revision are no longer kept */
     size_t history;   /* most changes kept */
