@@ -9,7 +9,6 @@ from harness import Suite, objects_by_kind, pumice, pumice_json
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SEEDS = os.path.join(HERE, "seeds")
-EXAMPLES = os.path.join(HERE, "..", "examples")
 
 
 class Rendered:
@@ -53,10 +52,6 @@ def same(real, want):
 
 def seed(name):
     return Rendered(os.path.join(SEEDS, name))
-
-
-def example(name):
-    return Rendered(os.path.join(EXAMPLES, name))
 
 
 # ---- the svc guide ----
@@ -162,7 +157,7 @@ def mpi_by_hand():
 
 
 def mpi_host():
-    r = example("mpi.yaml")
+    r = seed("mpi.yaml")
     same(r.env("lm-mpi-job-mpimaster-0")["MPI_HOST"],
          "lm-mpi-job-mpiworker-0.lm-mpi-job,lm-mpi-job-mpiworker-1.lm-mpi-job")
     assert "MPI_HOST" not in r.env("lm-mpi-job-mpiworker-0")
@@ -172,7 +167,7 @@ def mpi_host():
 
 
 def pytorch_environment():
-    r = example("pytorch.yaml")
+    r = seed("pytorch.yaml")
     for pod, rank in (("master-0", "0"), ("worker-0", "1"), ("worker-1", "2")):
         env = r.env("pytorch-job-" + pod)
         same({k: env[k] for k in ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK")},
@@ -181,7 +176,7 @@ def pytorch_environment():
 
 
 def tf_config():
-    r = example("tensorflow.yaml")
+    r = seed("tensorflow.yaml")
     host = "tensorflow-training-%s-%d.tensorflow-training:2222"
     same(r.env("tensorflow-training-worker-0")["TF_CONFIG"], json.dumps({
         "cluster": {"ps": [host % ("ps", i) for i in range(2)], "worker": [host % ("worker", i) for i in range(3)]},
@@ -189,7 +184,7 @@ def tf_config():
 
 
 def ray_cluster():
-    r = example("ray.yaml")
+    r = seed("ray.yaml")
     ports = r.one("Service", "ray-cluster-job-head-svc")["spec"]["ports"]
     same([(p["name"], p["port"]) for p in ports], [("gcs", 6379), ("dashboard", 8265), ("client-server", 10001)])
     same(r.one("Service", "ray-cluster-job")["spec"]["clusterIP"], "None")

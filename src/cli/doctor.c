@@ -77,6 +77,10 @@ static int doctor_run(struct arena *a, const void *options, const struct text_li
     autobuf out = { 0 };
 
     (void)arguments;
+    if (str_empty(state)) {
+        fprintf(stderr, "pumice doctor: no home directory is known: give --state DIR\n");
+        return EXIT_FAILED;
+    }
     if (state.p[0] != '/')
         state = arena_fmt(a, "%s/%.*s", getcwd(here, sizeof(here)) ? here : "", STR_ARG(state));
     host_examine(a, arena_cstr(a, state), &r);

@@ -21,6 +21,22 @@ static void option_head(struct buf *out, const struct option *o)
         buf_fmt(out, " %s", o->value);
 }
 
+/* Columns on a screen: "…" is one. */
+static size_t columns(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static void padded(struct buf *out, const char *text, size_t width)
+{
+    buf_str(out, str_of(text));
+    buf_repeat(out, ' ', width > columns(text) ? width - columns(text) : 0);
+}
+
 static void help_options(struct buf *out, const struct command *c)
 {
     size_t width = strlen("-h, --help");
@@ -29,25 +45,34 @@ static void help_options(struct buf *out, const struct command *c)
         autobuf head = { 0 };
 
         option_head(&head, &c->options[i]);
-        width = MAX_OF(width, head.n);
+        width = MAX_OF(width, columns(head.p));
     }
     buf_fmt(out, "\nOptions:\n");
     for (size_t i = 0; i < c->n_options; i++) {
         autobuf head = { 0 };
 
         option_head(&head, &c->options[i]);
-        buf_fmt(out, "  %-*s  %s\n", (int)width, head.p, c->options[i].doc);
+        buf_str(out, STR("  "));
+        padded(out, head.p, width);
+        buf_fmt(out, "  %s\n", c->options[i].doc);
     }
     buf_fmt(out, "  %-*s  %s\n", (int)width, "-h, --help", "show this");
 }
 
 static void help_examples(struct buf *out, const struct command *c)
 {
+    size_t width = 0;
+
     if (!c->examples)
         return;
     buf_fmt(out, "\nExamples:\n");
     for (const char *const *e = c->examples; e[0]; e += 2)
-        buf_fmt(out, "  %-44s %s\n", e[0], e[1]);
+        width = MAX_OF(width, columns(e[0]));
+    for (const char *const *e = c->examples; e[0]; e += 2) {
+        buf_str(out, STR("  "));
+        padded(out, e[0], width);
+        buf_fmt(out, "  %s\n", e[1]);
+    }
 }
 
 static void help_command(struct buf *out, const struct command *c)

@@ -17,8 +17,7 @@
 
 #include <errno.h>
 
-#define SUBMIT_ANNOTATION "pumice.dev/submit-after"
-#define DAY_MS            (24 * 3600 * INT64_C(1000))
+#define DAY_MS (24 * 3600 * INT64_C(1000))
 
 enum {
     QUIET_DAYS = 1,         /* nothing runs to an end and no job changed for so long: nothing will */

@@ -188,17 +188,33 @@ size_t record_causes(struct arena *a, const struct record *r, struct record_caus
     return v.n;
 }
 
+/* The termination message, or ours, where the last lines would hide it. */
+static void add_said(struct buf *reason, struct str said, struct str tail)
+{
+    enum { SHORT = 200 };
+
+    said = str_trim(said);
+    if (tail.n && said.n && said.n <= SHORT && str_find_char(said, '\n') < 0 && !str_ends(str_trim(tail), said) &&
+        !str_ends(buf_view(reason), said))
+        buf_fmt(reason, ": %.*s", STR_ARG(said));
+}
+
 void record_cause_words(const struct record_cause *c, struct buf *reason, struct record_words *ret)
 {
     struct str said = c->attempt ? c->attempt->message : c->container ? c->container->waiting_text : c->pod->message;
     struct str tail = c->container ? buf_view(&c->container->tail) : STR("");
 
-    if (c->attempt)
+    if (c->container && c->pod->reason.n) { /* why the pod was ended; the container only died of it */
+        buf_str(reason, c->pod->reason);
+        said = c->pod->message;
+    } else if (c->attempt) {
         attempt_reason(reason, c->attempt);
-    else if (c->container)
+    } else if (c->container) {
         buf_str(reason, c->container->waiting);
-    else
+    } else {
         buf_str(reason, c->pod->reason.n ? c->pod->reason : STR("failed"));
+    }
+    add_said(reason, said, tail);
     if (tail.n > RECORD_TAIL)
         tail = str_from(tail, tail.n - RECORD_TAIL);
     *ret = (struct record_words){ .namespace = c->pod->namespace,

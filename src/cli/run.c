@@ -145,6 +145,7 @@ static int load_all(struct load *l, const struct run_options *o, const struct te
     l->ctx = &c;
     load_files(l, files);
     l->change = NULL;
+    l->ctx = NULL;
     if (c.is_bad)
         return fail(&c.err, EXIT_USAGE);
     if (load_report(l))
@@ -246,7 +247,16 @@ static void on_output(void *ctx, const struct agent_output *line)
     struct session *s = ctx;
 
     record_output(s->run.record, line);
-    run_logs_line(&s->run.logs, line);
+    if (s->run.stage != RUN_KILLED || run_out_left(&s->run.out) < RUN_OUT_MAX) /* killed: nobody waits any more */
+        run_logs_line(&s->run.logs, line);
+}
+
+static size_t on_room(void *ctx)
+{
+    const struct run *r = &((struct session *)ctx)->run;
+    size_t left = run_out_left(&r->out);
+
+    return r->stage == RUN_KILLED ? RUN_OUT_MAX : left < RUN_OUT_MAX ? RUN_OUT_MAX - left : 0;
 }
 
 static void on_usage(void *ctx, struct str pod_uid, const struct cgroup_stats *stats, int64_t now_ms)
@@ -266,7 +276,16 @@ static void on_notice(void *ctx, struct str sentence)
 
 static int64_t node_turn(void *ctx, bool *ret_busy)
 {
-    return agent_turn(((struct session *)ctx)->agent, ret_busy);
+    struct session *s = ctx;
+    int64_t due_ms = agent_turn(s->agent, ret_busy);
+
+    if (agent_is_broken(s->agent) && s->run.stage == RUN_GOES) {
+        struct str why = STR("a part of this program, its spawner, was killed: no pod can start any more");
+
+        run_say(&s->run, why);
+        run_stop(&s->run, EXIT_FAILED, why);
+    }
+    return due_ms;
 }
 
 static size_t node_pods(void *ctx)
@@ -284,6 +303,7 @@ static int find_images(struct session *s, const struct run_options *o, struct er
     const char *store = o->image_store ? o->image_store
                                        : arena_cstr(s->run.arena, arena_cat(s->run.arena, s->state, STR("/images")));
 
+    (void)images_sweep(store, NULL); /* what stays is in nobody's way */
     s->images = images_new(store);
     VEC_FOREACH(text, &o->image.list)
         if (images_add(s->images, str_of(*text), e) < 0)
@@ -304,7 +324,7 @@ static int open_agent(struct session *s, const struct run_options *o, struct err
         .devices = s->devices,
         .network = o->network && strcmp(o->network, "private") == 0 ? AGENT_NET_PRIVATE : AGENT_NET_AUTO,
         .keeps_state = o->keep,
-        .hooks = { s, on_output, on_usage, on_notice },
+        .hooks = { s, on_output, on_room, on_usage, on_notice },
     };
     struct str claims = STR_NULL;
 
@@ -381,9 +401,10 @@ static int start(struct session *s, struct err *e)
 
     agent_attach(s->agent, s->agent_door);
     if (s->root.why[0])
-        on_notice(s, str_of(s->root.why));
+        on_notice(s, arena_fmt(r->arena, "containers have one user only, root: %s", s->root.why));
     if (r->is_json)
         run_event_start(&r->events, agent_id(s->agent), s->load, r->begin_ms);
+    r->load = s->load;
     if (run_create(r->store, s->load, &say, e) < 0)
         return -1;
     if (r->timeout_ms != INT64_MAX)
@@ -411,6 +432,9 @@ static int tell_end(struct session *s)
     int status = r->end.status;
 
     run_logs_end(&r->logs);
+    if (r->is_json && r->o->keep)
+        run_event_notice(&r->events, arena_fmt(r->arena, "the files of the run are kept in %s", agent_dir(s->agent)),
+                         r->end.end_ms);
     if (r->is_json)
         run_event_end(&r->events, &r->view, r->record, &r->end);
     run_progress_hide(&r->progress);
@@ -451,8 +475,8 @@ static int run_all(struct session *s)
     } else {
         status = fail(&e, EXIT_FAILED);
     }
-    if (r->o->keep)
-        fprintf(stderr, "pumice: the state of the run is kept in %s\n", agent_dir(s->agent));
+    if (r->o->keep && !r->is_json)
+        fprintf(stderr, "pumice: the files of the run are kept in %s\n", agent_dir(s->agent));
     give_back_log(s);
     agent_close(s->agent);
 done:
@@ -482,8 +506,11 @@ static void set_up_output(struct session *s, const struct run_options *o)
 static int prepare(struct session *s, const struct run_options *o, struct err *e)
 {
     struct arena *a = s->run.arena;
+    struct str state = o->state ? str_of(o->state) : host_state_dir(a);
 
-    if (absolute(a, o->state ? o->state : arena_cstr(a, host_state_dir(a)), &s->state, e) < 0)
+    if (str_empty(state))
+        return err_set(e, ERR_INVALID, "no home directory is known: give --state DIR");
+    if (absolute(a, arena_cstr(a, state), &s->state, e) < 0)
         return err_wrap(e, "--state");
     if (open_reports(s, o, e) < 0 || run_logs_open(&s->run.logs, e) < 0)
         return -1;

@@ -43,6 +43,12 @@ struct run_say {
 };
 int run_create(struct store *s, struct load *l, const struct run_say *say, struct err *e);
 
+/* Documents with the annotation pumice.dev/submit-after: "5s" are put in later, as if somebody submitted them then: those of the time
+ * after 'from_ms' up to 'to_ms' since the beginning. Returns when the next ones are due; INT64_MAX: there are no more. run_create()
+ * puts in those up to 0. */
+int run_create_later(struct store *s, struct load *l, int64_t from_ms, int64_t to_ms, struct err *e);
+int64_t run_create_due(const struct load *l, int64_t after_ms);
+
 /* "cpu=8,memory=16Gi": an object of quantities. */
 int run_capacity(struct arena *a, struct str text, struct json **ret, struct err *e);
 
@@ -56,7 +62,7 @@ struct run_out {
     bool is_file, is_gone;
     int failed_errno; /* not EPIPE */
 };
-enum { RUN_OUT_MAX = 64 << 20 }; /* beyond this the run waits for its reader */
+enum { RUN_OUT_MAX = 16 << 20 }; /* beyond this containers wait for the reader of the run */
 
 void run_out_init(struct run_out *o, int fd);
 void run_out_done(struct run_out *o);
@@ -104,6 +110,7 @@ struct run_job {
     enum why_kind why;
     struct str why_text;          /* empty: it does not wait */
     int64_t why_ms;               /* since when it waits */
+    struct str told;              /* the decision that was told last: the phase that follows has it for its message */
     const struct run_pod *failed; /* the first pod whose container failed, in any retry */
 };
 
@@ -287,6 +294,8 @@ struct run {
     int64_t stuck_after_ms;       /* nothing can happen for so long: nothing will; 0: 3 s */
     int64_t stuck_ms, asked_ms;   /* since when nothing can happen; INT64_MAX: it can */
     uint64_t compacted_rev;
+    struct load *load;  /* what is put in later; may be NULL */
+    int64_t created_ms; /* since the beginning: up to when it was put in */
     struct run_end end;
 };
 

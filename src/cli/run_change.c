@@ -354,7 +354,7 @@ static int change_set(struct load *l, struct str text, struct err *e)
 {
     ptrdiff_t eq = find_equals(text);
     struct str path, job;
-    struct json *value;
+    struct json *value = NULL;
     bool any = false;
 
     if (eq <= 0)
@@ -376,6 +376,17 @@ static int change_set(struct load *l, struct str text, struct err *e)
 
 /* ---- all of them ---- */
 
+/* Admission wants the uid of what a Command acts on. In a file nobody knows it: run_create() goes by the name. */
+static void name_targets(struct load *l)
+{
+    VEC_FOREACH(doc, &l->docs) {
+        struct json *target = json_get((*doc)->root, "target");
+
+        if (str_is(object_kind((*doc)->root), "Command") && json_is(target, JSON_OBJECT) && !json_get(target, "uid"))
+            json_set(target, "uid", json_str(l->arena, STR("by-name")));
+    }
+}
+
 int run_change(struct load *l, const struct run_options *o, struct err *e)
 {
     const struct {
@@ -388,6 +399,7 @@ int run_change(struct load *l, const struct run_options *o, struct err *e)
         { "env", &o->env, change_env },
     };
 
+    name_targets(l);
     for (size_t i = 0; i < ARRAY_LEN(flags); i++)
         VEC_FOREACH(value, &flags[i].values->list)
             if (need_a_job(l, e) < 0 || flags[i].apply(l, str_of(*value), e) < 0)

@@ -3,6 +3,8 @@
 #include "api/quantity.h"
 #include "base/util.h"
 #include "cli/run.h"
+#include "cluster/hollow.h"
+#include "cluster/cache.h"
 #include "store/store.h"
 
 /* What is put in when; kinds that are not here come with the first. */
@@ -83,6 +85,19 @@ static int need_group(struct store *s, struct arena *a, struct json *pod, struct
     return store_create(s, group, NULL, e);
 }
 
+/* A Command acts on the uid; in a file nobody knows it yet, so a name is enough. */
+static void aim_command(struct store *s, struct load *l, struct json *command)
+{
+    struct json *target = json_get(command, "target");
+    const struct object *o;
+
+    if (!str_is(json_member_text(target, "kind"), JOB_KIND))
+        return;
+    o = store_get(s, known_types()->job, object_namespace(command), json_member_text(target, "name"));
+    if (o)
+        json_set(target, "uid", json_str(l->arena, arena_str(l->arena, o->uid)));
+}
+
 static int create_one(struct store *s, struct load *l, struct loaded *doc, struct err *e)
 {
     struct json *meta = json_get(doc->root, "metadata");
@@ -96,6 +111,8 @@ static int create_one(struct store *s, struct load *l, struct loaded *doc, struc
     }
     json_remove(meta, "resourceVersion");
     set_scheduler(l, doc);
+    if (strcmp(doc->type->kind, "Command") == 0)
+        aim_command(s, l, doc->root);
     if (strcmp(doc->type->kind, "Pod") == 0 && need_group(s, l->arena, doc->root, e) < 0)
         return -1;
     if (store_create(s, doc->root, NULL, e) < 0)
@@ -110,24 +127,55 @@ static void leave_out(struct load *l, const struct loaded *doc, const struct run
                                      STR_ARG(object_name(doc->root)), why));
 }
 
+static int64_t submit_ms(const struct loaded *doc)
+{
+    return MAX_OF(annotation_ms(doc->root, SUBMIT_ANNOTATION), 0);
+}
+
+/* The turn of a document that is ours to put in; -1: it is left out. */
+static int own_turn(const struct loaded *doc, const char **ret_why)
+{
+    int turn = turn_of(doc, ret_why);
+
+    if (turn >= 0 && object_controller_uid(doc->root).n) { /* the controllers make their own */
+        *ret_why = "it belongs to an object of another cluster";
+        return -1;
+    }
+    return turn;
+}
+
+int run_create_later(struct store *s, struct load *l, int64_t from_ms, int64_t to_ms, struct err *e)
+{
+    const char *why;
+
+    for (int turn = 0; turn < TURNS; turn++)
+        VEC_FOREACH(doc, &l->docs)
+            if (own_turn(*doc, &why) == turn && submit_ms(*doc) > from_ms && submit_ms(*doc) <= to_ms &&
+                create_one(s, l, *doc, e) < 0)
+                return -1;
+    return 0;
+}
+
+int64_t run_create_due(const struct load *l, int64_t after_ms)
+{
+    int64_t due = INT64_MAX;
+    const char *why;
+
+    VEC_FOREACH(doc, &l->docs)
+        if (submit_ms(*doc) > after_ms && own_turn(*doc, &why) >= 0)
+            due = MIN_OF(due, submit_ms(*doc));
+    return due;
+}
+
 int run_create(struct store *s, struct load *l, const struct run_say *say, struct err *e)
 {
-    for (int turn = 0; turn < TURNS; turn++)
-        for (size_t i = 0; i < l->docs.n; i++) {
-            struct loaded *doc = l->docs.v[i];
-            const char *why;
-            int own = turn_of(doc, &why);
+    VEC_FOREACH(doc, &l->docs) {
+        const char *why;
 
-            if (own >= 0 && object_controller_uid(doc->root).n) { /* the controllers make their own */
-                own = -1;
-                why = "it belongs to an object of another cluster";
-            }
-            if (own < 0 && turn == 0)
-                leave_out(l, doc, say, why);
-            if (own == turn && create_one(s, l, doc, e) < 0)
-                return -1;
-        }
-    return 0;
+        if (own_turn(*doc, &why) < 0)
+            leave_out(l, *doc, say, why);
+    }
+    return run_create_later(s, l, -1, 0, e);
 }
 
 int run_capacity(struct arena *a, struct str text, struct json **ret, struct err *e)

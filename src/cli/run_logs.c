@@ -191,19 +191,30 @@ static unsigned colour_of(const struct run_pod *p, struct str label)
     return colours[n % ARRAY_LEN(colours)];
 }
 
+static bool is_init_container(const struct agent_output *line)
+{
+    JSON_FOREACH(c, json_find(line->root, "spec", "initContainers", NULL))
+        if (str_eq(json_member_text(c, "name"), line->container))
+            return true;
+    return false;
+}
+
+/* The container is named where the pod alone does not say it. The name of an init container, which says a few words at the
+ * beginning, does not make room in all other lines. */
 static struct str prefix_of(struct run_logs *g, const struct run_pod *p, const struct agent_output *line)
 {
-    size_t n_containers = json_count(json_find(line->root, "spec", "containers", NULL)) +
-                          json_count(json_find(line->root, "spec", "initContainers", NULL));
+    bool is_init = is_init_container(line),
+         is_named = is_init || json_count(json_find(line->root, "spec", "containers", NULL)) > 1;
     struct str label = p ? p->label : line->pod;
     autobuf plain = { 0 }, out = { 0 };
 
     term_text(&plain, label);
-    if (n_containers > 1) {
+    if (is_named) {
         buf_char(&plain, '/');
         term_text(&plain, line->container);
     }
-    g->width = MAX_OF(g->width, MIN_OF(plain.n, (size_t)40));
+    if (!is_init)
+        g->width = MAX_OF(g->width, MIN_OF(plain.n, (size_t)40));
     buf_repeat(&plain, ' ', plain.n < g->width ? g->width - plain.n : 0);
     buf_str(&plain, STR(" | "));
     if (!g->has_colour)

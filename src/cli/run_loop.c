@@ -206,7 +206,7 @@ static void watch_for_stuck(struct run *r)
     if (now_of(r) < r->stuck_ms + r->stuck_after_ms)
         return;
     run_stop(r, EXIT_FAILED,
-             arena_fmt(r->arena, "nothing runs, and what waits cannot start (--wait waits all the same): %.*s",
+             arena_fmt(r->arena, "nothing runs, and what waits cannot start: %.*s (with --wait the run waits on)",
                        STR_ARG(buf_view(&why))));
 }
 
@@ -216,19 +216,40 @@ static void time_out(struct run *r)
     run_stop(r, EXIT_TIMED_OUT, arena_fmt(r->arena, "timed out after %s", r->o->timeout));
 }
 
+/* When something is still to be put in; INT64_MAX: nothing is. */
+static int64_t later_ms(const struct run *r)
+{
+    int64_t due_ms = r->load && r->stage == RUN_GOES ? run_create_due(r->load, r->created_ms) : INT64_MAX;
+
+    return due_ms == INT64_MAX ? due_ms : r->begin_ms + due_ms;
+}
+
+static void put_in_later(struct run *r)
+{
+    int64_t upto_ms = now_of(r) - r->begin_ms;
+    struct err e;
+
+    if (run_create_later(r->store, r->load, r->created_ms, upto_ms, &e) < 0)
+        run_say(r, arena_fmt(r->arena, "%s", e.text));
+    r->created_ms = upto_ms;
+    r->is_kicked = true;
+}
+
 /* What follows from how things are. True: it is over. */
 static bool advance(struct run *r, bool is_settled)
 {
     int64_t now_ms = now_of(r);
 
-    if (r->stage == RUN_GOES && run_view_is_over(&r->view)) {
+    if (later_ms(r) <= now_ms)
+        put_in_later(r);
+    if (r->stage == RUN_GOES && later_ms(r) == INT64_MAX && !r->is_kicked && run_view_is_over(&r->view)) {
         r->end.status = run_view_status(&r->view);
         enter(r, RUN_CLOSES, delete_pods(r, false) * 1000 + PATIENCE_MS);
         return false; /* the deletions have not been seen yet */
     }
     if (r->stage == RUN_GOES && now_ms >= r->timeout_ms)
         time_out(r);
-    else if (r->stage == RUN_GOES && is_settled)
+    else if (r->stage == RUN_GOES && is_settled && later_ms(r) == INT64_MAX)
         watch_for_stuck(r);
     else if (r->stage != RUN_GOES && is_settled && is_empty(r))
         return true;
@@ -279,13 +300,13 @@ static void take_log(struct run *r)
 
 enum { WAIT_NODE, WAIT_SIGNAL, WAIT_OUT, WAIT_LOG, WAIT_MAX };
 
-static void sleep_until(struct run *r, int64_t due_ms, bool only_out)
+static void sleep_until(struct run *r, int64_t due_ms)
 {
     struct pollfd p[WAIT_MAX] = {
-        [WAIT_NODE] = { .fd = only_out ? -1 : r->node.fd, .events = POLLIN },
+        [WAIT_NODE] = { .fd = r->node.fd, .events = POLLIN },
         [WAIT_SIGNAL] = { .fd = r->signal_fd, .events = POLLIN },
         [WAIT_OUT] = { .fd = run_out_left(&r->out) ? r->out.fd : -1, .events = POLLOUT },
-        [WAIT_LOG] = { .fd = only_out ? -1 : r->log_fd, .events = POLLIN },
+        [WAIT_LOG] = { .fd = r->log_fd, .events = POLLIN },
     };
     int64_t ms = MAX_OF(due_ms - now_of(r), 0);
 
@@ -296,14 +317,13 @@ static void sleep_until(struct run *r, int64_t due_ms, bool only_out)
         take_log(r);
 }
 
-/* Give the reader what it takes. One that is far behind is waited for, or the memory would fill. */
+/* Give the reader what it takes. Where it is far behind the node reads no more output, and containers wait. */
 static void flush(struct run *r)
 {
     if (r->progress.shares_screen && run_out_left(&r->out))
         run_progress_hide(&r->progress);
     run_logs_flush(&r->logs);
-    while (!run_out_flush(&r->out) && run_out_left(&r->out) > RUN_OUT_MAX && r->stage != RUN_KILLED)
-        sleep_until(r, INT64_MAX, true);
+    (void)run_out_flush(&r->out);
 }
 
 /* ---- turns ---- */
@@ -358,11 +378,12 @@ void run_loop(struct run *r)
             break;
         due_ms = MIN_OF(due_ms, shown_ms);
         due_ms = MIN_OF(due_ms, r->stage_due_ms);
+        due_ms = MIN_OF(due_ms, later_ms(r));
         if (r->stage == RUN_GOES)
             due_ms = MIN_OF(due_ms, r->timeout_ms);
         if (r->stuck_ms != INT64_MAX && r->stage == RUN_GOES)
             due_ms = MIN_OF(due_ms, r->stuck_ms + r->stuck_after_ms);
-        sleep_until(r, is_busy || r->is_kicked ? 0 : due_ms, false);
+        sleep_until(r, is_busy || r->is_kicked ? 0 : due_ms);
     }
     r->end.begin_ms = r->begin_ms;
     r->end.end_ms = now_of(r);

@@ -32,7 +32,7 @@ static void drop_written(struct run_out *o)
     if (o->at == o->queue.n) {
         o->at = 0;
         buf_reset(&o->queue);
-    } else if (o->at >= SHRINK) {
+    } else if (o->at >= SHRINK && o->at >= o->queue.n / 2) { /* so that no byte is moved more than once or twice */
         memmove(o->queue.p, o->queue.p + o->at, o->queue.n - o->at);
         o->queue.n -= o->at;
         o->at = 0;

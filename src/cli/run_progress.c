@@ -12,7 +12,8 @@
 
 enum {
     DRAW_MS = 100,   /* at most so often when things change … */
-    CLOCK_MS = 1000, /* … and when only time passes */
+    CLOCK_MS = 1000, /* … and when only time passes; */
+    AGAIN_MS = 20,   /* after a line of a log, before the eye sees that it was gone */
     WAIT_MS = 1000,  /* a job that waits is not worth a word before */
     FEW_PODS = 20,   /* of a job with more pods, lines tell of tasks, not pods */
     COLUMNS = 80,
@@ -108,7 +109,7 @@ static void phase_words(struct buf *out, const struct run_progress *p, const str
     term_text(out, j->label);
     buf_char(out, ' ');
     term_style(out, p->has_colour, phase_style(j), str_of(run_job_phase(j)));
-    if (j->message.n && !run_job_is_fine(j)) {
+    if (j->message.n && !run_job_is_fine(j) && !str_eq(j->message, j->told)) {
         buf_str(out, STR(": "));
         term_text(out, j->message);
     }
@@ -234,8 +235,11 @@ static int64_t tell_tasks(struct run_progress *p, int64_t now_ms)
         VEC_FOREACH(t, &j->tasks) {
             autobuf text = { 0 };
 
-            term_text(&text, j->label);
-            buf_fmt(&text, "/%.*s: ", STR_ARG((*t)->name));
+            if (p->view->jobs.n > 1) {
+                term_text(&text, j->label);
+                buf_char(&text, '/');
+            }
+            buf_fmt(&text, "%.*s: ", STR_ARG((*t)->name));
             state_words(&text, p, *t);
             line(p, &text);
             any = true;
@@ -335,18 +339,19 @@ static void draw_wait(struct drawing *d, const struct run_job *j, int64_t now_ms
 
 static void draw_job(struct drawing *d, const struct run_job *j, int64_t now_ms)
 {
+    bool is_ending = j->is_stopped && first_busy(j); /* it is gone, but its pods have their grace */
     autobuf text = { 0 };
 
     term_style(&text, d->p->has_colour, STYLE_BOLD, j->label);
     buf_char(&text, ' ');
-    term_style(&text, d->p->has_colour, phase_style(j), str_of(run_job_phase(j)));
+    term_style(&text, d->p->has_colour, phase_style(j), str_of(is_ending ? "Stopping" : run_job_phase(j)));
     buf_char(&text, ' ');
-    span_print(&text, MAX_OF(((j->ended_ms ? j->ended_ms : now_ms) - j->created_ms) / 1000 * 1000, 0));
+    span_print(&text, MAX_OF(((j->ended_ms && !is_ending ? j->ended_ms : now_ms) - j->created_ms) / 1000 * 1000, 0));
     if (j->retries)
         buf_fmt(&text, ", retry %lld", (long long)j->retries);
     if (d->p->is_stopping)
         buf_str(&text, STR("  (Ctrl-C: stop at once)"));
-    if (!draw_line(d, &text) || run_job_is_over(j))
+    if (!draw_line(d, &text) || (run_job_is_over(j) && !first_busy(j)))
         return;
     draw_tasks(d, j);
     draw_wait(d, j, now_ms);
@@ -408,7 +413,7 @@ int64_t run_progress_turn(struct run_progress *p, int64_t now_ms)
         return INT64_MAX;
     if (p->shares_screen && run_out_left(p->out)) /* it is drawn when the log stands still */
         return INT64_MAX;
-    due_ms = p->drawn_ms + (p->n_lines && p->changes == p->view->changes ? CLOCK_MS : DRAW_MS);
+    due_ms = p->drawn_ms + (!p->n_lines ? AGAIN_MS : p->changes == p->view->changes ? CLOCK_MS : DRAW_MS);
     if (now_ms < due_ms)
         return due_ms;
     draw(p, now_ms);

@@ -110,7 +110,10 @@ static void tasks_table(struct summary *s)
         VEC_FOREACH(t, &(*j)->tasks) {
             bool any = false;
 
-            buf_fmt(s->out, "  %.*s/%.*s  ", STR_ARG((*j)->label), STR_ARG((*t)->name));
+            if (s->v->jobs.n > 1)
+                buf_fmt(s->out, "  %.*s/%.*s  ", STR_ARG((*j)->label), STR_ARG((*t)->name));
+            else
+                buf_fmt(s->out, "  %.*s  ", STR_ARG((*t)->name));
             for (int k = RUN_STATE_MAX - 1; k >= 0; k--)
                 if ((*t)->n[k]) {
                     buf_fmt(s->out, "%s%u %s", any ? ", " : "", (*t)->n[k], run_state_names[k]);
@@ -134,17 +137,31 @@ static struct str last_lines(struct str tail, size_t n)
     return str_from(tail, at);
 }
 
+/* The name that its lines had. */
+static struct str label_of(const struct run_view *v, const struct record_words *w)
+{
+    VEC_FOREACH(p, &v->pods)
+        if (str_eq((*p)->name, w->pod) && str_eq((*p)->namespace, w->namespace))
+            return (*p)->label;
+    return w->pod;
+}
+
 static void words_of(struct summary *s, const struct record_words *w)
 {
     struct str rest = last_lines(w->tail, LINES_MAX), line;
-    struct str who = harmless(s->a, w->pod);
+    struct str who = harmless(s->a, label_of(s->v, w));
+    bool never_ran = w->exit_code < 0;
 
     if (w->container.n)
         who = arena_fmt(s->a, "%.*s, container %.*s", STR_ARG(who), STR_ARG(harmless(s->a, w->container)));
     term_style(s->out, s->has_colour, STYLE_RED,
                arena_fmt(s->a, "%.*s: %.*s", STR_ARG(who), STR_ARG(harmless(s->a, w->reason))));
-    if (str_empty(rest) || str_ends(w->reason, rest)) { /* what never ran has its reason for last words */
-        buf_str(s->out, str_empty(rest) ? STR("; it wrote nothing\n") : STR("\n"));
+    if (never_ran && !str_empty(rest)) { /* what never ran has its reason for last words */
+        buf_str(s->out, STR(": "));
+        term_text(s->out, rest);
+    }
+    if (never_ran || str_empty(rest) || str_ends(w->reason, rest)) {
+        buf_str(s->out, !never_ran && str_empty(rest) ? STR("; it wrote nothing\n") : STR("\n"));
         return;
     }
     buf_str(s->out, STR("; its last lines:\n"));
@@ -169,6 +186,17 @@ static void last_words(struct summary *s, struct record *rec)
 
 /* ---- jobs ---- */
 
+/* A job that was stopped is gone at once; its pods had their grace. */
+static int64_t end_of(const struct run_view *v, const struct run_job *j)
+{
+    int64_t ms = j->ended_ms;
+
+    VEC_FOREACH(p, &v->pods)
+        if ((*p)->job == j && j->is_stopped)
+            ms = MAX_OF(ms, (*p)->ended_ms);
+    return ms;
+}
+
 static void job_line(struct summary *s, const struct run_job *j)
 {
     bool is_fine = run_job_is_fine(j);
@@ -178,7 +206,7 @@ static void job_line(struct summary *s, const struct run_job *j)
     buf_char(s->out, ' ');
     term_style(s->out, s->has_colour, is_fine ? STYLE_GREEN : STYLE_RED, str_of(run_job_phase(j)));
     if (j->ended_ms)
-        buf_fmt(s->out, " after %.*s", STR_ARG(span(s->a, j->ended_ms - j->created_ms)));
+        buf_fmt(s->out, " after %.*s", STR_ARG(span(s->a, end_of(s->v, j) - j->created_ms)));
     if (j->retries)
         buf_fmt(s->out, ", %lld %s", (long long)j->retries, j->retries == 1 ? "retry" : "retries");
     if (j->message.n && !is_fine) {
@@ -200,6 +228,7 @@ void run_summary(struct buf *out, const struct run_view *v, struct record *rec, 
     if (is_quiet && end->status == EXIT_FINE)
         return;
     if (!is_quiet) {
+        buf_char(out, '\n'); /* the log is over */
         pods_table(&s);
         tasks_table(&s);
     }

@@ -135,8 +135,11 @@ static void job_changed(struct run_view *v, const struct object *o, bool is_gone
     v->changes++;
     if (!is_told)
         return;
-    if (!is_new && job_action_of(j->reason) != ACTION_NONE && !phase_is_final(phase) && v->hooks.decision && !is_gone)
+    if (!is_new && job_action_of(j->reason) != ACTION_NONE && !phase_is_final(phase) && phase != PHASE_ABORTED &&
+        v->hooks.decision && !is_gone) {
+        j->told = j->message;
         v->hooks.decision(v->hooks.ctx, j, j->reason, j->message);
+    }
     if (v->hooks.job)
         v->hooks.job(v->hooks.ctx, j);
 }
@@ -255,24 +258,47 @@ static const struct json *first_failed(const struct json *status, struct str *re
     return first;
 }
 
-static struct str result_of(struct run_view *v, const struct json *status, const struct json *end)
+static bool is_plain(struct str reason)
 {
-    struct str reason = json_member_text(status, "reason"), message = json_member_text(status, "message");
+    return str_empty(reason) || str_is(reason, "Error");
+}
+
+static struct str end_of(struct run_view *v, const struct json *end)
+{
     int64_t code = json_i64(json_get(end, "exitCode"), 0), number = json_i64(json_get(end, "signal"), 0);
+    struct str reason = json_member_text(end, "reason");
     const char *name;
 
-    if (end && !str_empty(json_member_text(end, "reason")) && !str_is(json_member_text(end, "reason"), "Error"))
-        return arena_fmt(&v->arena, "%.*s, exit code %lld", STR_ARG(json_member_text(end, "reason")), (long long)code);
+    if (!is_plain(reason))
+        return arena_fmt(&v->arena, "%.*s, exit code %lld", STR_ARG(reason), (long long)code);
     if (!number && code > 128 && code < 128 + NSIG)
         number = code - 128;
     name = number > 0 && number < NSIG ? sigabbrev_np((int)number) : NULL;
-    if (end && name)
-        return arena_fmt(&v->arena, "killed by SIG%s", name);
-    if (end)
-        return arena_fmt(&v->arena, "exit code %lld", (long long)code);
-    if (message.n)
-        return arena_fmt(&v->arena, "%.*s: %.*s", STR_ARG(reason), STR_ARG(message));
-    return arena_str(&v->arena, reason);
+    return name ? arena_fmt(&v->arena, "killed by SIG%s", name)
+                : arena_fmt(&v->arena, "exit code %lld", (long long)code);
+}
+
+/* What was said of it, if it is short. */
+static struct str with_message(struct run_view *v, struct str what, struct str message)
+{
+    enum { SHORT = 200 };
+
+    message = str_trim(message);
+    if (str_empty(message) || message.n > SHORT || str_find_char(message, '\n') >= 0)
+        return arena_str(&v->arena, what);
+    return arena_fmt(&v->arena, "%.*s: %.*s", STR_ARG(what), STR_ARG(message));
+}
+
+/* Why the pod failed goes before how its container ended: one that is killed at a deadline dies of a signal like any other. */
+static struct str result_of(struct run_view *v, const struct json *status, const struct json *end)
+{
+    struct str reason = json_member_text(status, "reason");
+
+    if (end && str_empty(reason) && is_plain(json_member_text(end, "reason"))) /* its message is the end of its log */
+        return end_of(v, end);
+    if (end && str_empty(reason))
+        return with_message(v, end_of(v, end), json_member_text(end, "message"));
+    return with_message(v, reason, json_member_text(status, "message"));
 }
 
 static void note_failure(struct run_view *v, struct run_pod *p, const struct json *root)
@@ -436,6 +462,20 @@ bool run_job_waits(const struct run_job *j)
     }
 }
 
+/* Too few pods for its gang, and the controller has none to make: those that are missing have ended. */
+static bool is_short(const struct run_view *v, const struct run_job *j)
+{
+    int64_t want = 0;
+
+    if (j->why != WHY_NOT_ENOUGH_PODS && j->why != WHY_NOT_ENOUGH_OF_ROLE)
+        return false;
+    VEC_FOREACH(t, &j->tasks)
+        want += (*t)->replicas;
+    VEC_FOREACH(p, &v->pods)
+        want -= (*p)->job == j && !(*p)->is_gone;
+    return want <= 0;
+}
+
 static void add_reason(struct buf *out, struct str label, struct str text, struct str more)
 {
     if (out->n)
@@ -467,7 +507,7 @@ bool run_view_is_stuck(const struct run_view *v, struct buf *ret_why)
         VEC_FOREACH(p, &v->pods)
             if ((*p)->job == j && !(*p)->is_gone && is_hopeless(*p) && !hopeless)
                 hopeless = *p;
-        if (!phase_is_active(j->phase) || (!hopeless && !run_job_waits(j)))
+        if (!phase_is_active(j->phase) || (!hopeless && !run_job_waits(j) && !is_short(v, j)))
             return false; /* while nothing runs, nothing is given back to those who wait */
         any = true;
         if (hopeless)

@@ -31,6 +31,7 @@ struct hollow_options {
 };
 
 #define RUNTIME_ANNOTATION "pumice.dev/runtime"
+#define SUBMIT_ANNOTATION  "pumice.dev/submit-after" /* of an object in a file: when it comes, from the beginning */
 
 struct hollow {
     struct hollow_options opt;

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 
-enum { USAGE_MS = 1000, EVENTS = 64 };
+enum { USAGE_MS = 1000, EVENTS = 64, OUTPUT_TURN = 1 << 20 }; /* then the others have their turn */
 
 static int by_due(const struct heap_node *x, const struct heap_node *y)
 {
@@ -63,6 +63,7 @@ static void set_defaults(struct agent *g)
     map_init(&g->objects, map_seed_default());
     map_init(&g->told_image, map_seed_default());
     list_init(&g->dirty);
+    list_init(&g->held);
     heap_init(&g->timers, by_due);
 }
 
@@ -74,6 +75,20 @@ static void orphaned(void *ctx)
     agent_run_remove(&g->run, g->cgroups, g->opt.keeps_state);
 }
 
+/* Without it no pod can start, and nobody would clean up after us. */
+static int watch_spawner(struct agent *g, struct err *e)
+{
+    struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = g } };
+
+    return epoll_ctl(g->epoll, EPOLL_CTL_ADD, spawner_fd(g->spawner), &ev) < 0 ? err_errno(e, "watch the spawner") : 0;
+}
+
+static void spawner_died(struct agent *g)
+{
+    (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, spawner_fd(g->spawner), NULL); /* it would be told again and again */
+    g->is_broken = true;
+}
+
 static int open_parts(struct agent *g, struct err *e)
 {
     struct spawner_options spawner = { .on_orphaned = orphaned, .ctx = g, .oci = g->opt.oci_runtime };
@@ -81,6 +96,7 @@ static int open_parts(struct agent *g, struct err *e)
     const char *why = NULL;
     char group[32];
 
+    spawner.oci_dir = arena_fmt(&g->arena, "%s/small/oci", g->run.dir.p).p;
     agent_run_group(g->run.id, group);
     if (cgroups_open(group, &g->cgroups, &g->cgroups_why, e) < 0)
         return err_wrap(e, "cgroups");
@@ -90,6 +106,8 @@ static int open_parts(struct agent *g, struct err *e)
     g->epoll = epoll_create1(EPOLL_CLOEXEC); /* after the spawner: what it has open, containers' parents have open */
     if (g->epoll < 0)
         return err_errno(e, "epoll");
+    if (watch_spawner(g, e) < 0)
+        return -1;
     if (net_open(&net, &g->net, e) < 0)
         return err_wrap(e, "make the network of pods");
     g->host_ip = agent_address(&g->arena, net_gateway(g->net));
@@ -104,6 +122,13 @@ static int open_parts(struct agent *g, struct err *e)
     return agent_services_open(g, e);
 }
 
+/* From the beginning: the program may be killed, and then somebody wants to look even more. */
+static void mark_kept(struct agent *g)
+{
+    if (g->opt.keeps_state)
+        close(openat(g->run.dir_fd, "keep", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
 int agent_open(const struct agent_options *opt, struct agent **ret, struct err *e)
 {
     struct agent *g = xcalloc(1, sizeof(*g));
@@ -113,11 +138,13 @@ int agent_open(const struct agent_options *opt, struct agent **ret, struct err *
     g->run.alive_fd = g->run.dir_fd = g->run.small_fd = -1;
     if (agent_run_begin(&g->run, &g->arena, opt->state_dir, e) == 0) {
         set_defaults(g);
+        mark_kept(g);
         if (open_parts(g, e) == 0) {
             *ret = g;
             return 0;
         }
     }
+    g->opt.keeps_state = false; /* there is nothing to look at */
     agent_close(g);
     return -1;
 }
@@ -220,7 +247,10 @@ static bool take_shims(struct agent *g)
     int n = epoll_wait(g->epoll, ev, EVENTS, 0);
 
     for (int i = 0; i < n; i++)
-        agent_pod_events(ev[i].data.ptr);
+        if (ev[i].data.ptr == g)
+            spawner_died(g);
+        else
+            agent_pod_events(ev[i].data.ptr);
     return n > 0;
 }
 
@@ -230,7 +260,7 @@ static int64_t next_due(struct agent *g)
     int64_t due = first ? HEAP_ITEM(first, struct agent_pod, timer)->due_ms : INT64_MAX;
 
     due = MIN_OF(due, agent_services_due(g));
-    if (g->opt.hooks.usage && map_count(&g->pods))
+    if (map_count(&g->pods))
         due = MIN_OF(due, g->usage_ms);
     return due;
 }
@@ -238,25 +268,30 @@ static int64_t next_due(struct agent *g)
 int64_t agent_turn(struct agent *g, bool *ret_busy)
 {
     int64_t now_ms = cluster_now_ms(g->cluster);
-    bool did = false, again;
+    bool did = false, again, has_room;
 
+    g->room = g->opt.hooks.room ? (int64_t)MIN_OF(g->opt.hooks.room(g->opt.hooks.ctx), OUTPUT_TURN) : OUTPUT_TURN;
+    has_room = g->room > 0;
     if (!g->has_node) {
         g->has_node = did = true;
         agent_node_write(g);
     }
     do {
         again = take_news(g);
+        again |= agent_pods_unhold(g);
         again |= take_shims(g);
         again |= agent_pods_step(g);
         again |= agent_services_refresh(g, now_ms);
         did |= again;
     } while (again);
-    if (g->opt.hooks.usage && now_ms >= g->usage_ms) {
+    if (now_ms >= g->usage_ms) {
         g->usage_ms = now_ms + USAGE_MS;
-        agent_pods_usage(g);
+        if (g->opt.hooks.usage)
+            agent_pods_usage(g);
+        agent_small_check(g);
     }
     if (ret_busy)
-        *ret_busy = did;
+        *ret_busy = did || (has_room && !list_is_empty(&g->held));
     return next_due(g);
 }
 
@@ -277,6 +312,11 @@ void agent_kill_all(struct agent *g)
         life_stop(p->life, 0, STR("Killed"), STR("the run was stopped at once"), cluster_now_ms(g->cluster));
         agent_pod_dirty(p);
     }
+}
+
+bool agent_is_broken(const struct agent *g)
+{
+    return g->is_broken;
 }
 
 const char *agent_id(const struct agent *g)
@@ -302,8 +342,6 @@ void agent_close(struct agent *g)
     spawner_stop(g->spawner);
     if (g->run.dir_fd >= 0)
         agent_run_remove(&g->run, g->cgroups, g->opt.keeps_state);
-    if (g->opt.keeps_state && g->run.dir_fd >= 0)
-        close(openat(g->run.dir_fd, "keep", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     agent_run_done(&g->run);
     for (int w = 0; w < WANT_MAX; w++)
         told_end(&g->told[w]);

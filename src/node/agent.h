@@ -35,6 +35,9 @@ struct agent_output { /* a line that a container wrote */
 struct agent_hooks { /* each may be NULL */
     void *ctx;
     void (*output)(void *ctx, const struct agent_output *line);
+    /* How many bytes of output there is room for now; NULL: always some. At 0 output waits, and so do containers that write much. Ask
+     * again with the next agent_turn(). */
+    size_t (*room)(void *ctx);
     /* What a running pod uses; about once a second, and when it ends. */
     void (*usage)(void *ctx, struct str pod_uid, const struct cgroup_stats *s, int64_t now_ms);
     /* Said once: "image \"busybox\": the host's files (give another with --image busybox=DIR)". */
@@ -76,6 +79,7 @@ int64_t agent_turn(struct agent *a, bool *ret_busy);
 
 size_t agent_pods(const struct agent *a);     /* that have something left on this machine */
 void agent_kill_all(struct agent *a);         /* everything, at once */
+bool agent_is_broken(const struct agent *a);  /* its spawner is dead: no pod can start any more */
 const char *agent_id(const struct agent *a);  /* of the run, 6 hex digits */
 const char *agent_dir(const struct agent *a); /* <state_dir>/<id> */
 

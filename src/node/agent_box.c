@@ -4,6 +4,7 @@
 #include "api/meta.h"
 #include "api/resources.h"
 #include "node/expand.h"
+#include "node/over.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@ struct str agent_termination_path(struct agent_pod *p, struct arena *a, struct s
 
 struct str agent_log_path(struct agent_pod *p, struct arena *a, struct str container, int attempt)
 {
-    return arena_fmt(a, "%s/logs/%.*s/%.*s/%d.log", p->agent->run.dir.p, STR_ARG(p->object->uid), STR_ARG(container),
+    return arena_fmt(a, "%s/logs/%.*s/%.*s.%d.log", p->agent->run.dir.p, STR_ARG(p->object->uid), STR_ARG(container),
                      attempt);
 }
 
@@ -347,6 +348,23 @@ static int build_mounts(struct building *b, struct err *e)
 
 /* ---- all together ---- */
 
+static int make_over(struct agent *g, struct str *ret, struct err *e)
+{
+    struct str path = arena_fmt(&g->arena, "%s/small/over", g->run.dir.p);
+    const struct str own[] = { g->run.state_dir, str_of(g->opt.claims_dir) }; /* what pods leave behind, of any run */
+    autoclose int dir = -1;
+
+    if (mkdirat(g->run.small_fd, "over", 0755) < 0 && errno != EEXIST)
+        return err_errno(e, "make %s", path.p);
+    dir = openat(g->run.small_fd, "over", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return err_errno(e, "open %s", path.p);
+    if (over_make(dir, e) < 0 || secrets_hide(&g->arena, dir, own, ARRAY_LEN(own), &g->secrets, e) < 0)
+        return -1;
+    *ret = g->over = path;
+    return 0;
+}
+
 static int build_root(struct building *b, struct err *e)
 {
     struct agent_pod *p = b->p;
@@ -359,8 +377,13 @@ static int build_root(struct building *b, struct err *e)
     *vec_push(&p->arena, &p->layers) = layer;
     s->upper = arena_fmt(b->arena, "%s/%s", p->agent->run.dir.p, layer.p);
     s->root = b->image->root;
-    if (s->root.n == 0)
-        *vec_push(b->arena, &s->hidden) = p->agent->run.state_dir;
+    if (s->root.n)
+        return 0;
+    if (!p->agent->over.n && make_over(p->agent, &s->over, e) < 0)
+        return -1;
+    s->over = p->agent->over;
+    VEC_FOREACH(path, &p->agent->secrets)
+        *vec_push(b->arena, &s->hidden) = *path;
     return 0;
 }
 

@@ -9,6 +9,7 @@
  * agent_env.c     its variables
  * agent_etc.c     its /etc/hosts, hostname, resolv.conf
  * agent_service.c names, Service addresses and policies
+ * agent_small.c   what pods may write to the files we made for them
  */
 #ifndef NODE_AGENT_INTERNAL_H
 #define NODE_AGENT_INTERNAL_H
@@ -26,6 +27,7 @@
 #include "node/image.h"
 #include "node/life.h"
 #include "node/net.h"
+#include "node/secrets.h"
 #include "node/shim.h"
 #include "node/subnet.h"
 #include "node/volume.h"
@@ -58,6 +60,7 @@ const struct object *agent_find(const struct agent *g, enum agent_want w, struct
 /* What a run has on the host besides its processes. Its directory:
  *     small/<pod>    a tmpfs that only the run sees: what we write for pods. Making and deleting many small files on a disk
  *                    would cost more than all the rest of a pod
+ *     small/over     see over.h, secrets.h
  *     pods/<pod>     volumes whose contents belong on disk
  *     layers/…       what containers change of their root
  *     logs/…         what they say */
@@ -99,10 +102,14 @@ struct agent {
     struct agent_services services;
     struct str node_name, host_ip;
     struct str host_resolv; /* the host's resolv.conf */
-    bool has_node, is_closing;
+    struct str over;        /* a directory: see over.h; made for the first container that needs it */
+    struct secrets secrets; /* what it hides of the host: see secrets.h */
+    bool has_node, is_closing, is_broken;
     int epoll;
     struct map pods;            /* struct agent_pod by uid */
     struct list dirty;          /* pods that something happened to */
+    struct list held;           /* pods with an event that waits for room for output */
+    int64_t room;               /* for output, in this turn */
     struct heap timers;         /* pods that are due at a time */
     struct map objects;         /* struct agent_object by "Kind/namespace/name" */
     struct told told[WANT_MAX]; /* what a list that is being told has told so far */
@@ -143,6 +150,9 @@ struct agent_pod {
     struct volume_set *volumes;
     struct in_addr address; /* 0.0.0.0: none (the host's network) */
     struct list logs;
+    struct shim_event event; /* if is_held: not taken yet, since the log before it has not been read to its end */
+    bool is_held;
+    struct list_link held;
     bool is_joined, is_host_network;
     bool is_filtered; /* the filter in force knows its address */
     struct list_link dirty;
@@ -156,6 +166,7 @@ void agent_pod_gone(struct agent *g, const struct object *o);
 void agent_pod_dirty(struct agent_pod *p);
 bool agent_pods_step(struct agent *g);      /* all dirty ones, and those that are due; true: something was done */
 void agent_pod_events(struct agent_pod *p); /* its shim has something to tell */
+bool agent_pods_unhold(struct agent *g);    /* go on with those that waited for room; true: something was done */
 void agent_pod_made(struct agent_pod *p);   /* the filter knows it */
 void agent_pods_usage(struct agent *g);
 void agent_pods_done(struct agent *g);
@@ -196,6 +207,10 @@ void agent_service_changed(struct agent *g, const struct object *service); /* gi
 bool agent_services_refresh(struct agent *g, int64_t now_ms);              /* true: something was done */
 int64_t agent_services_due(const struct agent *g);
 struct str agent_address(struct arena *a, struct in_addr address);
+
+/* ---- agent_small.c ---- */
+
+void agent_small_check(struct agent *g); /* about once a second */
 
 /* ---- agent_node.c ---- */
 

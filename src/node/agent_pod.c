@@ -10,10 +10,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 
-enum { MESSAGE_MAX = 4096, TAIL_BYTES = 2048, TAIL_LINES = 40 };
+enum {
+    MESSAGE_MAX = 4096,
+    TAIL_BYTES = 2048,
+    TAIL_LINES = 40,
+    LOG_AHEAD = 8 << 20, /* a writer may be this far ahead of us: what we read at a time, and time to be away */
+};
 
 static int64_t now_of(const struct agent_pod *p)
 {
@@ -100,6 +106,20 @@ static void read_sysctls(const struct agent_pod *p, struct arena *a, struct shim
         *vec_push(a, &opt->sysctls) = (struct shim_sysctl){ json_member_text(s, "name"), json_member_text(s, "value") };
 }
 
+static int watch(struct agent_pod *p, struct err *e)
+{
+    struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = p } };
+
+    if (epoll_ctl(p->agent->epoll, EPOLL_CTL_ADD, shim_fd(p->shim), &ev) < 0)
+        return err_errno(e, "watch the shim");
+    return 0;
+}
+
+static void unwatch(struct agent_pod *p)
+{
+    (void)epoll_ctl(p->agent->epoll, EPOLL_CTL_DEL, shim_fd(p->shim), NULL); /* not watched is as good */
+}
+
 static int ask_for_shim(struct agent_pod *p, struct err *e)
 {
     autoarena a = { 0 };
@@ -113,16 +133,14 @@ static int ask_for_shim(struct agent_pod *p, struct err *e)
         .shares_pids = json_bool(json_get(spec, "shareProcessNamespace"), false),
         .log_dir = arena_fmt(&a, "%s/logs/%.*s", p->agent->run.dir.p, STR_ARG(p->object->uid)).p,
         .log_bytes = p->agent->opt.log_bytes,
+        .log_ahead = p->agent->opt.hooks.output ? LOG_AHEAD : 0,
     };
-    struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = p } };
 
     agent_pod_limits(p, &opt.limits);
     read_sysctls(p, &a, &opt);
     if (shim_new(p->agent->spawner, &opt, &p->shim, e) < 0)
         return -1;
-    if (epoll_ctl(p->agent->epoll, EPOLL_CTL_ADD, shim_fd(p->shim), &ev) < 0)
-        return err_errno(e, "watch the shim");
-    return 0;
+    return watch(p, e);
 }
 
 static void remove_tree(int dir, const char *path)
@@ -153,7 +171,9 @@ static void unmake(struct agent_pod *p)
     autoarena a = { 0 };
 
     if (p->shim)
-        epoll_ctl(g->epoll, EPOLL_CTL_DEL, shim_fd(p->shim), NULL);
+        unwatch(p);
+    list_remove(&p->held);
+    p->is_held = false;
     shim_free(p->shim);
     p->shim = NULL;
     if (p->is_joined) {
@@ -202,7 +222,7 @@ static void make(struct agent_pod *p)
 }
 
 /* The namespaces are there: join them to the network, then wait for the filter. */
-static void join(struct agent_pod *p, int net_fd)
+static void join(struct agent_pod *p, const struct shim_event *ev)
 {
     struct err e;
 
@@ -210,7 +230,7 @@ static void join(struct agent_pod *p, int net_fd)
         agent_pod_made(p);
         return;
     }
-    if (net_join(p->agent->net, net_fd, p->address, NULL, &e) < 0) {
+    if (net_join_by(p->agent->net, ev->net_fd, ev->nl_fd, p->address, NULL, &e) < 0) {
         unmake(p);
         p->stage = STAGE_NEW;
         life_failed(p->life, false, STR("FailedCreatePodSandBox"), str_of(e.text), now_of(p));
@@ -258,25 +278,57 @@ static void follow(struct agent_pod *p, struct str container, int attempt)
     list_push(&p->logs, &l->link);
 }
 
-static void read_log(struct agent_pod *p, struct str container, int attempt)
+static void give_line(struct agent_pod *p, struct str container, const struct conlog_line *line)
 {
-    struct agent_log *l = log_of(p, container, attempt);
     struct agent_hooks *hooks = &p->agent->opt.hooks;
+    struct agent_output out = { .namespace = p->object->namespace,
+                                .pod = p->object->name,
+                                .uid = p->object->uid,
+                                .container = container,
+                                .root = p->object->root,
+                                .stream = line->stream,
+                                .is_partial = line->is_partial,
+                                .at_ms = line->at_ns / 1000000,
+                                .text = line->text };
+
+    p->agent->room -= (int64_t)line->text.n + CONLOG_EXTRA;
+    hooks->output(hooks->ctx, &out);
+}
+
+/* False: there is more, and no room for it now. */
+static bool read_log(struct agent_pod *p, struct agent_log *l)
+{
     struct conlog_line line;
 
-    while (l && conlog_next(l->reader, &line)) {
-        struct agent_output out = { .namespace = p->object->namespace,
-                                    .pod = p->object->name,
-                                    .uid = p->object->uid,
-                                    .container = container,
-                                    .root = p->object->root,
-                                    .stream = line.stream,
-                                    .is_partial = line.is_partial,
-                                    .at_ms = line.at_ns / 1000000,
-                                    .text = line.text };
+    while (l && p->agent->room > 0 && conlog_next(l->reader, &line))
+        give_line(p, str_of(l->container), &line);
+    return !l || p->agent->room > 0;
+}
 
-        hooks->output(hooks->ctx, &out);
-    }
+/* The end of what it wrote did not fit on the disk: show what the shim remembers, and say so. */
+static void tell_unwritten(struct agent_pod *p, const struct shim_event *ev)
+{
+    struct agent_hooks *hooks = &p->agent->opt.hooks;
+    struct conlog_line line = { .at_ns = now_of(p) * 1000000 };
+    struct str rest = ev->text;
+    autobuf said = { 0 };
+
+    if (rest.n && rest.p[rest.n - 1] == '\n')
+        rest.n--;
+    while (hooks->output && rest.n && str_split(&rest, '\n', &line.text))
+        give_line(p, ev->container, &line);
+    buf_fmt(&said, "%.*s: its output could not be written below %s (No space left on device?); only its last words were kept",
+            STR_ARG(p->object->name), p->agent->run.dir.p);
+    if (hooks->notice)
+        hooks->notice(hooks->ctx, buf_view(&said));
+}
+
+static bool read_logs(struct agent_pod *p)
+{
+    LIST_FOREACH(struct agent_log, l, &p->logs, link)
+        if (!read_log(p, l))
+            return false;
+    return true;
 }
 
 static void forget_log(struct agent_pod *p, struct str container, int attempt)
@@ -328,8 +380,9 @@ static void ended(struct agent_pod *p, const struct shim_event *ev)
     autobuf words = { 0 };
     struct life_end end = { .status = ev->status, .is_oom = ev->is_oom };
 
-    read_log(p, ev->container, ev->attempt);
     forget_log(p, ev->container, ev->attempt);
+    if (ev->text.n)
+        tell_unwritten(p, ev);
     last_words(p, ev, &words);
     end.message = buf_view(&words);
     if (p->agent->opt.hooks.usage)
@@ -424,10 +477,14 @@ static void confirm_gone(struct agent_pod *p)
     cluster_write(p->agent->cluster, &op);
 }
 
+/* An image may want another signal than SIGTERM. */
 static void send_signal(struct agent_pod *p, const struct life_action *action)
 {
+    const struct image *image = images_find(p->agent->opt.images, json_member_text(action->container, "image"));
+    int signo = action->signo == SIGTERM && image->stop_signal ? image->stop_signal : action->signo;
+
     if (p->shim)
-        shim_signal(p->shim, action->name, action->signo, NULL);
+        shim_signal(p->shim, action->name, signo, NULL);
 }
 
 static void act(struct agent_pod *p, const struct life_action *action)
@@ -529,49 +586,94 @@ bool agent_pods_step(struct agent *g)
 
 /* ---- news ---- */
 
+static void lost(struct agent_pod *p, struct str text)
+{
+    autobuf why = { 0 };
+
+    if (p->stage == STAGE_MADE) {
+        unwatch(p);
+        life_lost(p->life, text, now_of(p));
+        return;
+    }
+    buf_str(&why, text);
+    unmake(p);
+    p->stage = STAGE_NEW;
+    life_failed(p->life, false, STR("FailedCreatePodSandBox"), buf_view(&why), now_of(p));
+}
+
+static void take_event(struct agent_pod *p, const struct shim_event *ev)
+{
+    switch (ev->kind) {
+    case SHIM_READY:
+        join(p, ev);
+        close(ev->net_fd);
+        break;
+    case SHIM_STARTED:
+        started(p, ev);
+        break;
+    case SHIM_FAILED:
+        failed(p, ev);
+        break;
+    case SHIM_ENDED:
+        ended(p, ev);
+        break;
+    case SHIM_LOG:
+        (void)shim_log_read(p->shim, ev->container, ev->attempt, ev->log_bytes, NULL); /* gone: SHIM_GONE follows */
+        break;
+    case SHIM_RESULT:
+        life_result(p->life, ev->id, ev->is_ok, ev->text, now_of(p));
+        break;
+    case SHIM_GONE:
+        lost(p, ev->text);
+        break;
+    default:
+        break;
+    }
+}
+
+/* What a container said comes before what became of it. */
+static bool read_before(struct agent_pod *p, const struct shim_event *ev)
+{
+    if (ev->kind == SHIM_LOG || ev->kind == SHIM_ENDED)
+        return read_log(p, log_of(p, ev->container, ev->attempt));
+    return ev->kind != SHIM_GONE || read_logs(p);
+}
+
+/* Its text stays as it is: nothing more is taken from the shim meanwhile. */
+static void hold(struct agent_pod *p)
+{
+    p->is_held = true;
+    list_push(&p->agent->held, &p->held);
+    unwatch(p);
+}
+
 void agent_pod_events(struct agent_pod *p)
 {
-    struct shim_event ev;
-
-    while (p->shim && shim_next(p->shim, &ev) > 0) {
-        switch (ev.kind) {
-        case SHIM_READY:
-            join(p, ev.net_fd);
-            close(ev.net_fd);
-            break;
-        case SHIM_STARTED:
-            started(p, &ev);
-            break;
-        case SHIM_FAILED:
-            failed(p, &ev);
-            break;
-        case SHIM_ENDED:
-            ended(p, &ev);
-            break;
-        case SHIM_LOG:
-            read_log(p, ev.container, ev.attempt);
-            break;
-        case SHIM_RESULT:
-            life_result(p->life, ev.id, ev.is_ok, ev.text, now_of(p));
-            break;
-        case SHIM_GONE:
-            if (p->stage == STAGE_MADE) {
-                epoll_ctl(p->agent->epoll, EPOLL_CTL_DEL, shim_fd(p->shim), NULL);
-                life_lost(p->life, ev.text, now_of(p));
-            } else {
-                autobuf why = { 0 };
-
-                buf_str(&why, ev.text);
-                unmake(p);
-                p->stage = STAGE_NEW;
-                life_failed(p->life, false, STR("FailedCreatePodSandBox"), buf_view(&why), now_of(p));
-            }
-            break;
-        default:
+    while (p->shim && (p->is_held || shim_next(p->shim, &p->event) > 0)) {
+        p->is_held = false;
+        if (!read_before(p, &p->event)) {
+            hold(p);
             break;
         }
+        take_event(p, &p->event);
     }
     agent_pod_dirty(p);
+}
+
+bool agent_pods_unhold(struct agent *g)
+{
+    struct list_link *link;
+    bool did = false;
+
+    while (g->room > 0 && (link = list_pop_front(&g->held))) {
+        struct agent_pod *p = LIST_ITEM(link, struct agent_pod, held);
+
+        if (watch(p, NULL) < 0)
+            log_warn("a shim is not watched any more", LOG_STR("pod", p->object->name));
+        agent_pod_events(p);
+        did = true;
+    }
+    return did;
 }
 
 static struct str pod_hostname(struct arena *a, const struct object *o)

@@ -53,7 +53,11 @@ struct box_spec {
     /* What the container changes: "upper*", "work*" and "tmp*" are made in this directory of the host, new ones at every start.
      * It is made if it is not there. If its file system cannot hold an overlay's changes, a tmpfs is used instead. */
     struct str upper;
-    VEC(struct str) hidden;       /* host's files: directories that show as empty ones (our state) */
+    struct str
+        over; /* host's files: a tree of directories and files that lie over them, by the same paths; empty: none */
+    /* Host's files: what must not be seen. With 'over', that tree has something else or a whiteout at each of these paths (secrets.h);
+     * where it cannot lie over the host's files, and without it, they show as empty. */
+    VEC(struct str) hidden;
     VEC(struct box_mount) mounts; /* parents first */
     VEC(struct box_device) devices;
     int64_t shm_bytes; /* of /dev/shm; 0: 64 MiB */

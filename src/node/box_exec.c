@@ -19,11 +19,37 @@ static _Noreturn void give_up(int code, const char *text)
     _exit(code);
 }
 
+/* The container may have put a link where its working directory was. One that leads through /proc/self/fd would lead to the
+ * host: of what we inherited some descriptors are directories there. */
+static int enter_cwd(const struct box *b, struct err *e)
+{
+    struct str cwd = b->spec->cwd.n ? b->spec->cwd : STR("/");
+    autoclose int fd = box_open(b->root, cwd, O_PATH | O_DIRECTORY);
+
+    return fd < 0 || fchdir(fd) < 0 ? err_errno(e, "chdir to \"%.*s\"", STR_ARG(cwd)) : 0;
+}
+
+/* All at once, or one after the other: an ordinary user may not enter those of the host, where a pod with hostPID or hostNetwork is. He
+ * need not: our parent is in them too. */
+static int enter_namespaces(const struct box *b, int init)
+{
+    static const int all[] = { CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWPID, CLONE_NEWCGROUP, CLONE_NEWNS };
+    int flags = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        flags |= all[i];
+    if (setns(init, flags) == 0)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (setns(init, all[i]) < 0 &&
+            (errno != EPERM || all[i] == CLONE_NEWNS || (all[i] == CLONE_NEWPID && !b->spec->has_host_pids)))
+            return -1;
+    return 0;
+}
+
 static int enter(struct box *b, int init, struct err *e)
 {
-    const char *cwd = arena_cstr(&b->arena, b->spec->cwd.n ? b->spec->cwd : STR("/"));
-
-    if (setns(init, CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) < 0) {
+    if (enter_namespaces(b, init) < 0) {
         if (errno == ESRCH)
             return err_set(e, ERR_GONE, "the container has ended");
         return err_errno(e, "enter the container");
@@ -31,7 +57,7 @@ static int enter(struct box *b, int init, struct err *e)
     b->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (b->root < 0)
         return err_errno(e, "open the container's root");
-    return chdir(cwd) < 0 ? err_errno(e, "chdir to \"%s\"", cwd) : 0;
+    return enter_cwd(b, e);
 }
 
 static int take_identity(struct box *b, struct err *e)

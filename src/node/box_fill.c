@@ -13,11 +13,17 @@ enum { QUIET = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
 
 /* Files of the kernel that speak of the whole machine. */
 static const char *const masked[] = {
-    "/proc/acpi",       "/proc/kcore",
-    "/proc/keys",       "/proc/latency_stats",
-    "/proc/scsi",       "/proc/sched_debug",
-    "/proc/timer_list", "/proc/timer_stats",
-    "/sys/firmware",    "/sys/devices/virtual/powercap",
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/scsi",
+    "/proc/sched_debug",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/sys/firmware",
+    "/sys/devices/virtual/powercap",
 };
 static const char *const read_only[] = { "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger" };
 
@@ -194,10 +200,28 @@ static int fill_run(struct box *b, struct err *e)
     return 0;
 }
 
+/* A file that another one should lie over, where no overlay has put it there. */
+static int change(struct box *b, struct str path, struct err *e)
+{
+    autoclose int target = box_open(b->root, path, O_PATH);
+    autoclose int other = box_open(b->over, path, O_PATH | O_NOFOLLOW);
+    autoclose int copy = -1;
+    struct statfs fs;
+
+    if (target < 0 || (fstatfs(target, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC))
+        return 0;
+    copy = other < 0 ? -1 : box_mount_clone(other, "", false);
+    if (copy < 0 || box_mount_set(copy, QUIET | MOUNT_ATTR_RDONLY, false) < 0 || box_mount_attach(copy, target) < 0)
+        return err_errno(e, "hide \"%.*s\"", STR_ARG(path));
+    return 0;
+}
+
 static int hide(struct box *b, struct err *e)
 {
-    VEC_FOREACH(dir, &b->spec->hidden)
-        if (mask(b, *dir, e) < 0)
+    if (b->over >= 0 && !b->has_bare) /* they are gone */
+        return 0;
+    VEC_FOREACH(path, &b->spec->hidden)
+        if ((S_ISREG(box_over_look(b, *path)) ? change(b, *path, e) : mask(b, *path, e)) < 0)
             return -1;
     return 0;
 }
@@ -239,6 +263,9 @@ static int add_mount(struct box *b, const struct box_mount *m, struct err *e)
         return -1;
     if (check_target(b, target, e) < 0)
         return -1;
+    if (!b->spec->is_privileged && !S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode) &&
+        box_mount_set(m->fd, MOUNT_ATTR_NODEV, true) < 0)
+        return err_errno(e, "forbid devices in it");
     return box_mount_attach(m->fd, target) < 0 ? err_errno(e, "attach it") : 0;
 }
 

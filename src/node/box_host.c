@@ -7,6 +7,7 @@
  * together in the same way, level by level. What we may not even open (/root of an ordinary user) is an empty directory.
  */
 #include "node/box_internal.h"
+#include "node/over.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,6 +24,7 @@ struct host_mount {
 struct host {
     struct box *box;
     VEC(struct host_mount) mounts; /* below "/", without those of our own /proc, /sys … */
+    VEC(struct str) whole; /* directories that 'over' stands for as a whole (over.h), with all that is mounted below */
 };
 
 /* Not the host's: the container gets its own. */
@@ -144,6 +146,8 @@ static void add_line(struct host *h, struct str line)
     m.attr = attr_of(field[5]);
     m.is_skipped = !str_split(&line, ' ', &word) || is_dull_type(word) || is_hidden(h, m.path) ||
                    is_in(m.path, dull_dirs, ARRAY_LEN(dull_dirs));
+    if (m.is_skipped && str_split(&line, ' ', &word) && str_is(word, "pumice"))
+        return; /* our own: the kernel lets us look behind it, and nothing of it shows */
     *vec_push(a, &h->mounts) = m;
 }
 
@@ -173,9 +177,9 @@ static bool is_visible(const struct host_mount *m, int fd, struct stat *ret)
 /* ---- one directory of the host ---- */
 
 /* An overlay over 'lower', or, where there can be none, the same files read-only. */
-static int layer(struct host *h, int lower, bool is_dir, unsigned attr)
+static int layer(struct host *h, int lower, struct str path, bool is_dir, unsigned attr)
 {
-    int mount = is_dir && !(attr & MOUNT_ATTR_RDONLY) ? box_overlay(h->box, lower, attr, NULL) : -1;
+    int mount = is_dir && !(attr & MOUNT_ATTR_RDONLY) ? box_overlay(h->box, lower, path, attr, NULL) : -1;
 
     if (mount >= 0) {
         int part = fcntl(mount, F_DUPFD_CLOEXEC, 3);
@@ -184,6 +188,7 @@ static int layer(struct host *h, int lower, bool is_dir, unsigned attr)
             box_part(h->box, part);
         return mount;
     }
+    h->box->has_bare |= is_dir && S_ISDIR(box_over_look(h->box, path));
     mount = box_mount_clone(lower, "", false);
     if (mount < 0 && errno == EINVAL)
         mount = box_mount_clone(lower, "", true);
@@ -204,7 +209,10 @@ static int place_mount(struct host *h, const struct host_mount *m, struct err *e
 
     if (m->is_skipped || from < 0 || !is_visible(m, from, &st))
         return 0;
-    mount = layer(h, from, S_ISDIR(st.st_mode), m->attr);
+    VEC_FOREACH(dir, &h->whole)
+        if (box_is_below(m->path, *dir))
+            return 0;
+    mount = layer(h, from, m->path, S_ISDIR(st.st_mode), m->attr);
     if (mount < 0)
         return 0;
     return box_put(h->box, mount, m->path, S_ISDIR(st.st_mode) ? BOX_DIR : BOX_FILE, e);
@@ -265,13 +273,29 @@ static size_t count_entries(int dir, size_t *ret_files)
 
 static int compose(struct host *h, int from, int to, struct str path, int depth, struct err *e);
 
-static int attach_layer(struct host *h, int from, int to, const char *name, bool is_dir)
+static int attach_layer(struct host *h, int from, int to, const char *name, struct str path, bool is_dir)
 {
     autoclose int target = openat(to, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    autoclose int mount = target < 0 ? -1 : layer(h, from, is_dir, MOUNT_ATTR_NODEV);
+    autoclose int mount = target < 0 ? -1 : layer(h, from, path, is_dir, MOUNT_ATTR_NODEV);
 
     /* A directory that cannot be shown stays empty. */
     return mount < 0 ? 0 : box_mount_attach(mount, target);
+}
+
+/* The kernel refuses an overlay over the host's own; this one is as good. */
+static int attach_whole(struct host *h, int to, const char *name, struct str path)
+{
+    autoclose int from = box_open(h->box->over, path, O_PATH | O_DIRECTORY);
+    autoclose int target = openat(to, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    autoclose int mount = from < 0 || target < 0 ? -1 : layer(h, from, STR_NULL, true, MOUNT_ATTR_NODEV);
+
+    *vec_push(&h->box->arena, &h->whole) = path;
+    return mount < 0 ? -1 : box_mount_attach(mount, target);
+}
+
+static bool is_whole(struct host *h, struct str path)
+{
+    return S_ISCHR(box_over_look(h->box, arena_fmt(&h->box->arena, "%.*s/" OVER_WHOLE, STR_ARG(path))));
 }
 
 static int compose_dir(struct host *h, int from, int to, const char *name, struct str path, int depth, struct err *e)
@@ -289,8 +313,10 @@ static int compose_dir(struct host *h, int from, int to, const char *name, struc
         return 0;
     if (count_entries(fd, &n_files) == 0) /* /media, /opt …: as good as an overlay, and cheaper */
         return 0;
+    if (has_mounts_below(h, path) && is_whole(h, path))
+        return attach_whole(h, to, name, path) < 0 ? err_errno(e, "mount \"%.*s\"", STR_ARG(path)) : 0;
     if (!has_mounts_below(h, path) || depth >= MAX_DEPTH || n_files > MAX_FILES)
-        return attach_layer(h, fd, to, name, true) < 0 ? err_errno(e, "mount \"%.*s\"", STR_ARG(path)) : 0;
+        return attach_layer(h, fd, to, name, path, true) < 0 ? err_errno(e, "mount \"%.*s\"", STR_ARG(path)) : 0;
     made = openat(to, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     return made < 0 ? err_errno(e, "open \"%.*s\"", STR_ARG(path)) : compose(h, fd, made, path, depth + 1, e);
 }
@@ -306,12 +332,14 @@ static int compose_link(int from, int to, const char *name)
     return symlinkat(target, to, name);
 }
 
-static int compose_file(struct host *h, int from, int to, const char *name)
+static int compose_file(struct host *h, int from, int to, const char *name, struct str path)
 {
-    autoclose int fd = openat(from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    bool is_changed = S_ISREG(box_over_look(h->box, path));
+    autoclose int fd = is_changed ? box_open(h->box->over, path, O_PATH | O_NOFOLLOW)
+                                  : openat(from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     autoclose int made = fd < 0 ? -1 : openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 
-    return made < 0 ? 0 : attach_layer(h, fd, to, name, false);
+    return made < 0 ? 0 : attach_layer(h, fd, to, name, STR_NULL, false);
 }
 
 static int compose_entry(struct host *h, int from, int to, const struct dirent *entry, struct str dir, int depth,
@@ -324,10 +352,12 @@ static int compose_entry(struct host *h, int from, int to, const struct dirent *
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
     path = arena_fmt(&h->box->arena, "%.*s/%s", STR_ARG(dir), name);
+    if (S_ISCHR(box_over_look(h->box, path)))
+        return 0;
     if (S_ISDIR(st.st_mode))
         return compose_dir(h, from, to, name, path, depth, e);
     if (S_ISLNK(st.st_mode) ? compose_link(from, to, name) < 0
-                            : S_ISREG(st.st_mode) && compose_file(h, from, to, name) < 0)
+                            : S_ISREG(st.st_mode) && compose_file(h, from, to, name, path) < 0)
         return err_errno(e, "\"%.*s\"", STR_ARG(path));
     return 0;
 }
@@ -368,7 +398,7 @@ static int compose_root(struct host *h, int from, struct err *e)
 
 static int overlay_root(struct box *b, int lower, struct err *e)
 {
-    b->root = box_overlay(b, lower, MOUNT_ATTR_NODEV, e);
+    b->root = box_overlay(b, lower, STR("/"), MOUNT_ATTR_NODEV, e);
     if (b->root < 0)
         return -1;
     box_part(b, b->root);
@@ -382,6 +412,8 @@ int box_root_host(struct box *b, struct err *e)
 
     if (lower < 0)
         return err_errno(e, "open /");
+    if (b->spec->over.n && (b->over = open(arena_cstr(&b->arena, b->spec->over), O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+        return err_errno(e, "open %.*s", STR_ARG(b->spec->over));
     if (read_mounts(&h, e) < 0)
         return -1;
     if (b->is_inner || overlay_root(b, lower, e) < 0) {

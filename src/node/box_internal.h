@@ -40,8 +40,10 @@ struct box {
     int state;          /* directory for upper*, work*, tmp*: spec->upper, or a tmpfs over it */
     bool has_tmp_state; /* it is the tmpfs */
     unsigned n_state;   /* names used there */
+    int over;           /* spec->over, O_PATH; -1: none */
     int root;           /* the new root's mount, attached */
     VEC(int) parts;     /* the mounts the root is made of; made read-only together */
+    bool has_bare;      /* one of them is the host's own, not an overlay, and 'over' should lie over it */
     int empty;          /* an attached read-only directory with nothing in it, for masks; -1: not made yet */
     int cwd;            /* O_PATH in the new root */
     struct box_who who;
@@ -87,8 +89,11 @@ int box_enter(struct box *b, struct err *e);
 
 /* ---- box_root.c, box_host.c ---- */
 
-/* An overlay over 'lower' (O_PATH), its changes in b->state: a mount, not attached. */
-int box_overlay(struct box *b, int lower, unsigned attr, struct err *e);
+/* An overlay over 'lower' (O_PATH), its changes in b->state: a mount, not attached. 'path' is where the host has 'lower', so that what
+ * is to lie over it is found; empty: nothing lies over it. */
+int box_overlay(struct box *b, int lower, struct str path, unsigned attr, struct err *e);
+/* What lies over a path of the host: S_IFCHR nothing is to be seen there, S_IFREG another file, S_IFDIR more below; 0: nothing. */
+mode_t box_over_look(const struct box *b, struct str path);
 void box_part(struct box *b, int take_mount); /* remember it as a part of the root */
 int box_use_tmp_state(struct box *b, struct err *e);
 int box_root_host(struct box *b, struct err *e);
@@ -125,6 +130,7 @@ int box_program_init(struct arena *a, const struct box_spec *s, struct box_progr
 pid_t box_program_start(struct arena *a, struct box_program *p);
 
 bool box_in_user_namespace(void);
+bool box_groups_are_fixed(void); /* in a user namespace with one id nobody may change its groups */
 void box_block_signals(void);
 void box_set_oom_score(int adj);
 void box_keep_only(

@@ -4,6 +4,7 @@
  * leave the reason in our own struct.
  */
 #include "node/box_internal.h"
+#include "node/user.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -85,6 +86,9 @@ static int set_limits(const struct box_spec *s, struct err *e)
 
 static int set_groups(const struct box_program *p, struct err *e)
 {
+    /* Of an ordinary user root inside is that user: what a group of its opens outside, it opens inside too. */
+    if (user_is_ordinary() && p->who->uid == 0 && p->spec->groups.n == 0)
+        return 0;
     if (setgroups(p->who->groups.n, p->who->groups.v) == 0)
         return 0;
     /* A user namespace with one id: groups cannot be changed at all. Those of /etc/group are a courtesy; those asked for are not. */
@@ -92,8 +96,8 @@ static int set_groups(const struct box_program *p, struct err *e)
         return 0;
     if (errno == EPERM || errno == EINVAL)
         return err_set(e, ERR_FORBIDDEN,
-                       "supplementary groups: not possible in this user namespace (it needs "
-                       "subordinate ids, see subgid(5))");
+                       "supplementary groups: this user has no subordinate ids for them (pumice doctor says how to get "
+                       "some)");
     return err_errno(e, "set supplementary groups");
 }
 
@@ -106,11 +110,15 @@ static int set_ids(const struct box_program *p, struct err *e)
     if (setresgid(w->gid, w->gid, w->gid) < 0)
         return errno != EINVAL ? err_errno(e, "set group %u", w->gid)
                                : err_set(e, ERR_FORBIDDEN,
-                                         "group %u: this user namespace does not have it (see subgid(5))", w->gid);
+                                         "group %u: this user has no subordinate ids for it (pumice doctor says how to "
+                                         "get some)",
+                                         w->gid);
     if (setresuid(w->uid, w->uid, w->uid) < 0)
         return errno != EINVAL
                    ? err_errno(e, "set user %u", w->uid)
-                   : err_set(e, ERR_FORBIDDEN, "user %u: this user namespace does not have it (see subuid(5))", w->uid);
+                   : err_set(e, ERR_FORBIDDEN,
+                             "user %u: this user has no subordinate ids for it (pumice doctor says how to get some)",
+                             w->uid);
     return 0;
 }
 
@@ -252,6 +260,14 @@ bool box_in_user_namespace(void)
 
     /* The first user namespace has a fixed number. */
     return stat("/proc/self/ns/user", &st) < 0 || st.st_ino != 0xEFFFFFFDU;
+}
+
+bool box_groups_are_fixed(void)
+{
+    autoclose int fd = open("/proc/self/setgroups", O_RDONLY | O_CLOEXEC);
+    char text[8];
+
+    return fd >= 0 && read(fd, text, sizeof(text)) >= 4 && memcmp(text, "deny", 4) == 0;
 }
 
 /* They wait until somebody asks for them. SIGCHLD ignored would take the exit status away. */

@@ -83,13 +83,19 @@ static int make_layer_dirs(struct box *b, char upper[16], char work[16], struct 
     return 0;
 }
 
-/* The overlay's top directory has mode and owner of the upper one. An owner from outside our user namespace cannot be given. */
+/* The overlay's top directory has mode and owner of the upper one. An owner from outside our user namespace (it shows as "nobody")
+ * cannot be given: root's it is. */
 static int copy_top(struct box *b, int lower, const char *upper, struct err *e)
 {
+    enum { NOBODY = 65534 };
     struct stat st;
 
     if (fstat(lower, &st) < 0)
         return err_errno(e, "look at the lower layer");
+    if (b->is_inner && st.st_uid == NOBODY)
+        st.st_uid = 0;
+    if (b->is_inner && st.st_gid == NOBODY)
+        st.st_gid = 0;
     if ((st.st_uid || st.st_gid) && fchownat(b->state, upper, st.st_uid, st.st_gid, 0) < 0 && !b->is_inner)
         return err_errno(e, "give \"%s\" its owner", upper);
     if ((st.st_mode & 07777) != 0755 && fchmodat(b->state, upper, st.st_mode & 07777, 0) < 0)
@@ -97,22 +103,47 @@ static int copy_top(struct box *b, int lower, const char *upper, struct err *e)
     return 0;
 }
 
-int box_overlay(struct box *b, int lower, unsigned attr, struct err *e)
+/* "/proc/self/fd/5", or "/proc/self/fd/6:/proc/self/fd/5": what comes first lies above. */
+static void lower_paths(char *ret, size_t size, int lower, int over)
 {
-    char upper[16], work[16], lower_path[40], upper_path[64], work_path[64];
-    struct box_option opt[] = {
+    int n = over < 0 ? 0 : snprintf(ret, size, "/proc/self/fd/%d:", over);
+
+    (void)snprintf(ret + n, size - (size_t)n, "/proc/self/fd/%d", lower);
+}
+
+static int open_over(const struct box *b, struct str path)
+{
+    return b->over < 0 || path.n == 0 ? -1 : box_open(b->over, path, O_PATH | O_DIRECTORY);
+}
+
+mode_t box_over_look(const struct box *b, struct str path)
+{
+    autoclose int fd = b->over < 0 ? -1 : box_open(b->over, path, O_PATH | O_NOFOLLOW);
+    struct stat st;
+
+    return fd < 0 || fstat(fd, &st) < 0 ? 0 : st.st_mode & S_IFMT;
+}
+
+int box_overlay(struct box *b, int lower, struct str path, unsigned attr, struct err *e)
+{
+    autoclose int over = open_over(b, path);
+    char upper[16], work[16], lower_path[80], upper_path[64], work_path[64];
+    struct box_option opt[8] = {
         { "source", "pumice" },
         { "lowerdir", lower_path }, /* by descriptor: a path may hold ":", and may have been mounted over */
         { "upperdir", upper_path },
         { "workdir", work_path },
         { "volatile", NULL }, /* it is thrown away: nothing needs to reach the disk */
-        { b->is_inner ? "userxattr" : NULL, NULL },
-        { 0 },
     };
+    size_t n = 5;
 
+    if (b->is_inner)
+        opt[n++].key = "userxattr";
+    if (over >= 0) /* it is in memory, and programs are to see one file system all the same */
+        opt[n] = (struct box_option){ "xino", "on" };
     if (make_layer_dirs(b, upper, work, e) < 0 || copy_top(b, lower, upper, e) < 0)
         return -1;
-    (void)snprintf(lower_path, sizeof(lower_path), "/proc/self/fd/%d", lower);
+    lower_paths(lower_path, sizeof(lower_path), lower, over);
     (void)snprintf(upper_path, sizeof(upper_path), "/proc/self/fd/%d/%s", b->state, upper);
     (void)snprintf(work_path, sizeof(work_path), "/proc/self/fd/%d/%s", b->state, work);
     return box_mount_new("overlay", opt, attr, e);
@@ -125,11 +156,11 @@ void box_part(struct box *b, int take_mount)
 
 static int image_overlay(struct box *b, int lower, struct err *e)
 {
-    int mount = box_overlay(b, lower, MOUNT_ATTR_NODEV, e);
+    int mount = box_overlay(b, lower, STR_NULL, MOUNT_ATTR_NODEV, e);
 
     if (mount >= 0 || b->has_tmp_state)
         return mount;
-    return box_use_tmp_state(b, e) < 0 ? -1 : box_overlay(b, lower, MOUNT_ATTR_NODEV, e);
+    return box_use_tmp_state(b, e) < 0 ? -1 : box_overlay(b, lower, STR_NULL, MOUNT_ATTR_NODEV, e);
 }
 
 static int root_image(struct box *b, struct err *e)
@@ -149,6 +180,7 @@ static int root_image(struct box *b, struct err *e)
 
 int box_root_make(struct box *b, struct err *e)
 {
+    b->over = -1;
     /* Nothing we mount may show outside, nor may what is mounted there later show here. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return err_errno(e, "make the mounts private");

@@ -18,7 +18,7 @@ static const struct {
 } texts[] = {
     { "name", offsetof(struct box_spec, name), false }, { "cwd", offsetof(struct box_spec, cwd), true },
     { "root", offsetof(struct box_spec, root), true },  { "upper", offsetof(struct box_spec, upper), true },
-    { "user", offsetof(struct box_spec, user), false },
+    { "user", offsetof(struct box_spec, user), false }, { "over", offsetof(struct box_spec, over), true },
 };
 
 typedef VEC(struct str) str_vec;

@@ -161,6 +161,10 @@ int box_find_who(struct box *b, struct err *e)
         return -1;
     if (check_root(b, e) < 0)
         return -1;
+    if (s->groups.n && box_groups_are_fixed()) /* the filter of system calls would let it seem to work */
+        return err_set(e, ERR_FORBIDDEN,
+                       "supplementary groups: this user has no subordinate ids for them (pumice "
+                       "doctor says how to get some)");
     add_groups(b, group);
     return 0;
 }

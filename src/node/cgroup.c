@@ -47,10 +47,19 @@ int cgroup_group_open(const struct cgroup_hier *h, const char *path, struct err 
     return dir;
 }
 
-static int apply(int dir, const struct cgroup_setting *s, bool is_new)
+/* A new group is as the kernel makes it: nothing has to be set back. */
+static size_t wanted_settings(const struct cgroup_hier *h, struct cgroup_setting *s, size_t n)
 {
-    if (is_new && (s->flags & CGROUP_SETTING_RESETS))
-        return 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if ((h->ctrls & s[i].ctrl) && !(s[i].flags & CGROUP_SETTING_RESETS))
+            s[kept++] = s[i];
+    return kept;
+}
+
+static int apply(int dir, const struct cgroup_setting *s)
+{
     if (cgroup_file_write(dir, s->file, s->text) == 0 || (s->flags & CGROUP_SETTING_TRIES))
         return 0;
     if (errno == ENOENT && (s->flags & CGROUP_SETTING_IF_THERE))
@@ -63,23 +72,26 @@ static int apply(int dir, const struct cgroup_setting *s, bool is_new)
 static int set_limits(const struct cgroup_hier *h, const char *path, int depth, const struct cgroup_limits *limits,
                       bool is_new, struct err *e)
 {
-    autoclose int dir = cgroup_group_open(h, path, e);
     struct cgroup_setting s[CGROUP_SETTINGS_MAX];
-    size_t n;
+    size_t n = 0;
 
+    if (limits)
+        n = h->is_v2 ? cgroup_v2_settings(limits, depth, s) : cgroup_v1_settings(limits, depth, s);
+    if (is_new)
+        n = wanted_settings(h, s, n);
+    if (is_new && !n)
+        return 0;
+    autoclose int dir = cgroup_group_open(h, path, e);
     if (dir < 0)
         return -1;
-    if (!limits)
-        return 0;
-    n = h->is_v2 ? cgroup_v2_settings(limits, depth, s) : cgroup_v1_settings(limits, depth, s);
     for (size_t i = 0; i < n; i++)
-        if ((h->ctrls & s[i].ctrl) && apply(dir, &s[i], is_new) < 0)
+        if ((h->ctrls & s[i].ctrl) && apply(dir, &s[i]) < 0)
             return err_errno(e, "group %s: set %s to %s", path, s[i].file, s[i].text);
     return 0;
 }
 
 /* The first group in a pod: from now on the pod passes controllers on and holds no processes itself. v1 has no such
- * rule; we keep it there too, so that a mistake shows on every host. */
+ * rule; we keep it there too, so that a mistake shows on every host. One hierarchy tells: processes are put into all. */
 static int prepare_parent(const struct cgroup_hier *h, const char *path, struct err *e)
 {
     struct str pod = str_sub(str_of(path), 0, (size_t)str_find_char(str_of(path), '/'));
@@ -114,10 +126,10 @@ static void inherit(const struct cgroup_hier *h, const char *path)
     cgroup_v1_inherit(h->ours, dir); /* the pod between has the same */
 }
 
-static int make_in(const struct cgroup_hier *h, const char *path, int depth, const struct cgroup_limits *limits,
-                   bool *ret_is_new, struct err *e)
+static int make_in(const struct cgroup_hier *h, const char *path, int depth, bool is_first,
+                   const struct cgroup_limits *limits, bool *ret_is_new, struct err *e)
 {
-    if (depth == 2 && prepare_parent(h, path, e) < 0)
+    if (depth == 2 && is_first && prepare_parent(h, path, e) < 0)
         return -1;
     if (mkdirat(h->ours, path, 0755) == 0)
         *ret_is_new = true;
@@ -136,7 +148,7 @@ int cgroup_make(struct cgroups *c, const char *path, const struct cgroup_limits 
     if (cgroup_path_check(path, &depth, e) < 0 || (limits && check_limits(limits, e) < 0))
         return -1;
     for (size_t i = 0; i < c->n; i++) {
-        if (make_in(&c->hiers[i], path, depth, limits, &is_new[i], e) == 0)
+        if (make_in(&c->hiers[i], path, depth, i == 0, limits, &is_new[i], e) == 0)
             continue;
         for (size_t k = 0; k <= i; k++)
             if (is_new[k])
@@ -180,12 +192,25 @@ int cgroup_fd(struct cgroups *c, const char *path)
     return cgroup_dir_open(c->hiers[0].ours, path);
 }
 
+/* The usual case: nothing is in it any more, and the kernel is the one to ask. */
+static bool remove_empty(struct cgroups *c, const char *path)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (unlinkat(c->hiers[i].ours, path, AT_REMOVEDIR) < 0 && errno != ENOENT)
+            return false;
+    return true;
+}
+
 int cgroup_remove(struct cgroups *c, const char *path, struct err *e)
 {
     autoopened o = { .n = 0 };
     int depth;
 
-    if (cgroup_path_check(path, &depth, e) < 0 || cgroup_open_all(c, path, false, &o, e) < 0)
+    if (cgroup_path_check(path, &depth, e) < 0)
+        return -1;
+    if (remove_empty(c, path))
+        return 0;
+    if (cgroup_open_all(c, path, false, &o, e) < 0)
         return -1;
     if (cgroup_kill_opened(c, &o, path, CGROUP_REMOVE_MS, e) < 0)
         return -1;

@@ -26,13 +26,12 @@ int cgroup_enter(struct cgroups *c, const char *path, bool is_born, struct err *
         return -1;
     for (size_t i = 0; i < c->n; i++) {
         const struct cgroup_hier *h = &c->hiers[i];
+        char file[600];
 
         if (h->is_v2 && is_born)
             continue;
-        autoclose int dir = cgroup_group_open(h, path, e);
-        if (dir < 0)
-            return -1;
-        if (cgroup_file_write(dir, h->is_v2 ? "cgroup.procs" : "tasks", "0") < 0) /* 0: who writes it */
+        (void)snprintf(file, sizeof(file), "%s/%s", path, h->is_v2 ? "cgroup.procs" : "tasks");
+        if (cgroup_file_write(h->ours, file, "0") < 0) /* 0: who writes it */
             return err_errno(e, "enter group %s", path);
     }
     return 0;

@@ -6,6 +6,7 @@
 #include "node/cgroup_internal.h"
 
 #include "base/util.h"
+#include "node/user.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -192,7 +193,7 @@ static void explain(struct cgroups *c, const struct trouble *t)
     autobuf text = { 0 };
     enum cgroup_hitch hitch = t->hitch ? t->hitch : CGROUP_HITCH_NOT_OFFERED;
 
-    cgroup_why(&text, c->can, hitch, t->path ? t->path : "the kernel", geteuid() == 0);
+    cgroup_why(&text, c->can, hitch, t->path ? t->path : "the kernel", !user_is_ordinary());
     if (text.n)
         c->why = arena_str(&c->arena, buf_view(&text)).p;
 }

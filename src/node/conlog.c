@@ -18,8 +18,8 @@ static const char *const stream_tags[CONLOG_STREAM_MAX] = { " stdout ", " stderr
 
 struct conlog {
     char *path;
-    int fd; /* -1: could not be opened, tried again with the next flush */
-    int64_t max_bytes, size;
+    int fd; /* -1: not there yet, or could not be opened: tried again with the next flush */
+    int64_t max_bytes, size, written;
     struct buf lines[CONLOG_STREAM_MAX]; /* begun, not finished */
     struct buf out;                      /* whole records, not written */
     int64_t lost;                        /* bytes of text, since the last that could be written */
@@ -31,34 +31,50 @@ struct conlog {
     int64_t now_ns;         /* of the last put */
 };
 
+/* The part of 'path' above its last name. */
+static void directory(struct buf *out, const char *path)
+{
+    ptrdiff_t slash = str_rfind_char(str_of(path), '/');
+
+    buf_reset(out);
+    buf_str(out, slash < 0 ? STR(".") : slash == 0 ? STR("/") : str_sub(str_of(path), 0, (size_t)slash));
+}
+
+static int make_file(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+}
+
 static int open_file(struct conlog *l)
 {
+    autobuf dir = { 0 };
     struct stat st;
 
-    l->fd = open(l->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+    l->fd = make_file(l->path);
+    if (l->fd < 0 && errno == ENOENT) {
+        directory(&dir, l->path);
+        l->fd = mkdir(dir.p, 0755) < 0 && errno != EEXIST ? -1 : make_file(l->path);
+    }
     if (l->fd < 0)
         return -1;
     l->size = fstat(l->fd, &st) == 0 ? st.st_size : 0;
     return 0;
 }
 
-static bool is_full(int error)
-{
-    return error == ENOSPC || error == EDQUOT;
-}
-
 int conlog_open(const char *path, int64_t max_bytes, struct conlog **ret, struct err *e)
 {
-    struct conlog *l = xcalloc(1, sizeof(*l));
+    autobuf dir = { 0 }, above = { 0 };
+    struct conlog *l;
 
+    directory(&dir, path);
+    directory(&above, dir.p);
+    if (access(dir.p, W_OK) < 0 && access(above.p, W_OK) < 0)
+        return err_errno(e, "log %s", path);
+    l = xcalloc(1, sizeof(*l));
     l->path = strdup(path);
+    l->fd = -1;
     l->max_bytes = max_bytes;
     l->written_second = -1;
-    if (open_file(l) < 0 && !is_full(errno)) {
-        (void)err_errno(e, "log %s", path);
-        conlog_close(l);
-        return -1;
-    }
     *ret = l;
     return 0;
 }
@@ -148,6 +164,7 @@ static bool report_loss(struct conlog *l)
             strerror(why));
     n = write_records(l, buf_view(&line));
     l->size += (int64_t)n;
+    l->written += (int64_t)n;
     l->why = why;
     if (n < line.n)
         return false;
@@ -166,6 +183,7 @@ void conlog_flush(struct conlog *l)
     else if (report_loss(l))
         n = write_records(l, buf_view(&l->out));
     l->size += (int64_t)n;
+    l->written += (int64_t)n;
     l->lost += text_bytes(str_from(buf_view(&l->out), n));
     buf_reset(&l->out);
     if (l->out.cap > 4 * WRITE_AT)
@@ -245,6 +263,11 @@ void conlog_end(struct conlog *l, enum conlog_stream stream, int64_t now_ns)
     if (line->n)
         emit(l, stream, buf_view(line), false);
     buf_done(line);
+}
+
+int64_t conlog_bytes(const struct conlog *l)
+{
+    return l->written;
 }
 
 struct str conlog_unwritten(const struct conlog *l)

@@ -19,18 +19,23 @@
 #include <stdint.h>
 
 enum { CONLOG_LINE = 16 << 10, CONLOG_TAIL = 4096, CONLOG_KEPT = 5 };
+/* The most that a record is longer than its text: time, stream and tag, with some to spare. */
+enum { CONLOG_EXTRA = 64 };
 enum conlog_stream { CONLOG_STDOUT, CONLOG_STDERR, CONLOG_STREAM_MAX };
 
 /* ---- writing ---- */
 
 struct conlog;
-/* 'path' is the current file; its directory must be there. 'max_bytes' 0: never turned over. A full disk is no error. */
+/* 'path' is the current file. It is made with the first record, and so is the directory it is in; the one above must be there.
+ * 'max_bytes' 0: never turned over. */
 int conlog_open(const char *path, int64_t max_bytes, struct conlog **ret, struct err *e);
 /* Bytes as they come from the pipe. 'now_ns': wall clock. Written to disk at the latest by conlog_flush(). */
 void conlog_put(struct conlog *l, enum conlog_stream stream, struct str bytes, int64_t now_ns);
 void conlog_end(struct conlog *l, enum conlog_stream stream, int64_t now_ns); /* an unfinished line is closed */
 void conlog_flush(struct conlog *l);
 void conlog_close(struct conlog *l); /* NULL is fine */
+
+int64_t conlog_bytes(const struct conlog *l); /* written to disk since it was opened, in all files */
 
 /* The last CONLOG_TAIL bytes put, both streams as they came, if some of them are not on disk; empty if all are. Borrowed until
  * the next call. */

@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { READ_AT_ONCE = 64 << 10, RECORD_EXTRA = 64 }; /* 64: time, stream and tag, with some to spare */
+enum { READ_AT_ONCE = 64 << 10 };
 
 struct conlog_reader {
     char *path;
@@ -271,7 +271,7 @@ static struct str last_lines(struct str s, size_t max, int lines)
 void conlog_tail(const char *path, size_t max, int lines, struct buf *out)
 {
     /* So much of a file holds the text that is wanted, behind a first record that may be cut. */
-    size_t window = max + ((size_t)MAX_OF(lines, 0) + max / CONLOG_LINE + 2) * RECORD_EXTRA + CONLOG_LINE;
+    size_t window = max + ((size_t)MAX_OF(lines, 0) + max / CONLOG_LINE + 2) * CONLOG_EXTRA + CONLOG_LINE;
     autobuf records = { 0 }, text = { 0 };
 
     if (lines <= 0 || !max)

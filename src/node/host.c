@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <sched.h>
 #include <sys/wait.h>
 
@@ -35,7 +36,9 @@ static const struct {
 } checks[] = {
     { "kernel", host_look_kernel, false, "pods cannot be made" },
     { "root", look_root, false, "pods cannot be made" },
-    { "user ids", host_try_ids, true, "programs that change their user fail: sshd (plugins ssh, mpi), runAsUser" },
+    { "user ids", host_try_ids, true,
+      "containers have one user, root: runAsUser, fsGroup and programs that become another "
+      "user fail (sshd, of the plugins ssh and mpi, does not)" },
     { "overlay", host_try_overlay, true, "containers have no root file system" },
     { "proc", host_try_proc, true, "containers have no processes of their own" },
     { "cgroups", host_try_cgroups, true, "pods run without these limits" },
@@ -240,22 +243,24 @@ void host_examine(struct arena *a, const char *state_dir, struct host_checks *re
 struct str host_state_dir(struct arena *a)
 {
     const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    const struct passwd *pw;
 
     if (geteuid() == 0)
         return STR("/var/lib/pumice");
     if (xdg && xdg[0] == '/')
         return arena_fmt(a, "%s/pumice", xdg);
-    return arena_fmt(a, "%s/.local/state/pumice", home && home[0] == '/' ? home : "/tmp");
+    if ((!home || home[0] != '/') && (pw = getpwuid(geteuid())))
+        home = pw->pw_dir;
+    return home && home[0] == '/' ? arena_fmt(a, "%s/.local/state/pumice", home) : STR_NULL;
 }
 
 /* ---- only what must be ---- */
 
 static int try_as_user(struct err *e)
 {
-    struct user_root root;
     int error;
 
-    if (user_enter(&root, e) < 0)
+    if (user_enter_alone(e) < 0)
         return -1;
     if (unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) < 0)
         return err_errno(e, "pods cannot run here: make namespaces; run: pumice doctor");

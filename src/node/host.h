@@ -30,7 +30,7 @@ struct host_checks {
     struct str summary; /* "pods run here as root" · "pods cannot run here: …" */
 };
 
-/* Where runs keep their files unless told otherwise: /var/lib/pumice for root, else below the user's home. */
+/* Where runs keep their files unless told otherwise: /var/lib/pumice for root, else below the user's home. Empty: it has none. */
 struct str host_state_dir(struct arena *a);
 
 /* All checks, in the order in which a pod needs them; as the present user. Some 100 ms. The file system of 'state_dir' is tried; it

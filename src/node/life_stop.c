@@ -97,11 +97,21 @@ static bool is_past_hook(struct life *l, struct life_con *c, struct life_look *k
     return c->pre.state == LIFE_HOOK_DONE;
 }
 
+/* It is not there yet, so nobody can be asked to end. A start takes no time, or it hangs: then the grace is enough for it too. */
+static bool stop_starting(const struct life *l, struct life_con *c, struct life_look *k)
+{
+    if (!l->stop.is_on || c->stop.is_killed || (!l->stop.is_forced && !life_is_due(k, l->stop.until_ms)))
+        return false;
+    return kill_now(c, k);
+}
+
 bool life_stop_step(struct life *l, struct life_con *c, struct life_look *k)
 {
     struct life_end_of_con *s = &c->stop;
     bool was_given = false;
 
+    if (c->state == LIFE_CON_STARTING)
+        return stop_starting(l, c, k);
     if (c->state != LIFE_CON_RUNNING || !s->is_on || s->is_killed)
         return false;
     if (s->is_forced)

@@ -254,10 +254,10 @@ static int set_up_pod_end(struct net *n, struct nl *l, const struct port *port, 
     return nl_send(l, e);
 }
 
-static int join_pod(struct net *n, int ns_fd, const struct port *port, struct err *e)
+static int join_pod(struct net *n, int ns_fd, int take_nl_fd, const struct port *port, struct err *e)
 {
     struct nl l;
-    int rc = nl_open_in(&l, ns_fd, e);
+    int rc = take_nl_fd >= 0 ? nl_open_fd(&l, take_nl_fd, e) : nl_open_in(&l, ns_fd, e);
 
     if (rc == 0)
         rc = set_up_pod_end(n, &l, port, e);
@@ -297,9 +297,26 @@ static int make_new_pair(struct net *n, int ns_fd, const struct port *port, stru
     return make_pair(n, ns_fd, port, e);
 }
 
+static int make_joined(struct net *n, int ns_fd, int *nl_fd, const struct port *port, struct err *e)
+{
+    int taken;
+
+    if (make_new_pair(n, ns_fd, port, e) < 0)
+        return -1;
+    taken = *nl_fd;
+    *nl_fd = -1;
+    return join_pod(n, ns_fd, taken, port, e) < 0 ? -1 : net_wait_for_link(&n->nl, port->name, e);
+}
+
 int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_link, struct err *e)
 {
+    return net_join_by(n, ns_fd, -1, address, ret_link, e);
+}
+
+int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address, const char **ret_link, struct err *e)
+{
     int64_t at = subnet_index(&n->subnet, address);
+    autoclose int nl_fd = take_nl_fd;
     char text[INET_ADDRSTRLEN];
     struct port *port;
 
@@ -311,8 +328,7 @@ int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_
     port->address = address;
     port->index = FIRST_LINK + (int)at;
     (void)snprintf(port->name, sizeof(port->name), "pm%sv%x", n->id, (unsigned)at & 0xffffff);
-    if (make_new_pair(n, ns_fd, port, e) < 0 || join_pod(n, ns_fd, port, e) < 0 ||
-        net_wait_for_link(&n->nl, port->name, e) < 0) {
+    if (make_joined(n, ns_fd, &nl_fd, port, e) < 0) {
         (void)cut_off(n, port, NULL); /* the first error counts */
         free(port);
         return err_wrap(e, "join %s", text);

@@ -70,6 +70,8 @@ void net_give_address(struct net *n, struct in_addr a);
 /* Join a pod: a veth pair, one end "eth0" in the network namespace 'ns_fd' with the address and a default route, the other
  * with us; "lo" up. Returns the name of our end (may be NULL; valid until net_leave), for nft and statistics. */
 int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_link, struct err *e);
+/* The same by a netlink socket (NETLINK_ROUTE) that was opened in the namespace: saves the thread that would go there to open one. */
+int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address, const char **ret_link, struct err *e);
 
 /* Cut the pod off at once; the kernel removes its link with the namespace, or we do, with others, by and by. Also when the
  * namespace is gone already, and when the pod never joined. */

@@ -16,14 +16,10 @@
 
 enum { REPLY_BYTES = 32 * 1024 }; /* the kernel fills dumps up to this */
 
-int nl_open(struct nl *l, struct err *e)
+static int set_up(struct nl *l, struct err *e)
 {
     int on = 1;
 
-    *l = (struct nl){ .seq = 1 };
-    l->sock = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-    if (!l->sock)
-        return err_errno(e, "open a netlink socket");
     if (mnl_socket_bind(l->sock, 0, MNL_SOCKET_AUTOPID) < 0) {
         err_errno(e, "bind a netlink socket");
         nl_close(l);
@@ -33,6 +29,24 @@ int nl_open(struct nl *l, struct err *e)
     (void)mnl_socket_setsockopt(l->sock, NETLINK_CAP_ACK, &on,
                                 sizeof(on)); /* answers without our own request in them */
     return 0;
+}
+
+int nl_open(struct nl *l, struct err *e)
+{
+    *l = (struct nl){ .seq = 1 };
+    l->sock = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+    return l->sock ? set_up(l, e) : err_errno(e, "open a netlink socket");
+}
+
+int nl_open_fd(struct nl *l, int take_fd, struct err *e)
+{
+    *l = (struct nl){ .seq = 1 };
+    l->sock = mnl_socket_fdopen(take_fd);
+    if (l->sock)
+        return set_up(l, e);
+    (void)err_errno(e, "use a netlink socket");
+    close(take_fd);
+    return -1;
 }
 
 void nl_close(struct nl *l)

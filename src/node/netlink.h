@@ -37,7 +37,8 @@ struct nl {
 };
 
 int nl_open(struct nl *l, struct err *e);
-void nl_close(struct nl *l); /* also one that was never opened, if zeroed */
+int nl_open_fd(struct nl *l, int take_fd, struct err *e); /* over a socket that somebody opened in another namespace */
+void nl_close(struct nl *l);                              /* also one that was never opened, if zeroed */
 
 /* ---- a batch ---- what is built must fit NL_REQUESTS_MAX and NL_BYTES_MAX: all of it is ours, none from outside ---- */
 

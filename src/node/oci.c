@@ -1,19 +1,22 @@
 /* oci.c - run a container by an OCI runtime
  *
- *     oci_run ── runtime create ──▶ the container's process, waiting; our child, since we are a subreaper
+ *     oci_run ── pause_run      ──▶ process 1: holds the pid namespace
+ *             ── runtime create ──▶ the container's process, waiting; our child, since we are a subreaper
  *             ── runtime start  ──▶ its program runs
  *             ── waitpid        ──▶ how it ended, exactly: exit code or signal
- *             ── runtime delete
  *
- * The runtime's own state lies in the bundle, so it goes with it.
+ * The runtime's own state lies in the bundle, so it goes with it, and what runs ends with process 1. A runtime that left nothing else
+ * (groups) need not be called again. The state and config.json have the container's variables: the bundle is not on a disk.
  */
-#include "node/oci.h"
+#include "node/oci_internal.h"
 
-#include "json/json.h"
 #include "node/box_internal.h"
+#include "node/pause.h"
+#include "node/volume_internal.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -21,20 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { CANNOT_START = 128, LOG_MAX_BYTES = 64 << 10 };
-
-struct run {
-    const struct box_spec *spec;
-    const struct oci_place *place;
-    int report;
-    struct arena arena;
-    const char *id, *rootfs, *state, *log;
-};
-
-static const char *in_bundle(struct run *r, const char *name)
-{
-    return arena_fmt(&r->arena, "%s/%s", r->place->bundle, name).p;
-}
+enum { CANNOT_START = 128, START_MS = 120 * 1000, CLEAN_MS = 3000 };
 
 /* ---- telling ---- */
 
@@ -47,123 +37,40 @@ static void tell(int report, enum box_report_kind kind, int status, const char *
     (void)send(report, &r, sizeof(r), MSG_NOSIGNAL); /* nobody there: we go anyway */
 }
 
-static _Noreturn void fail(struct run *r, const char *reason, const char *text)
+static void remove_bundle(struct oci_run *r)
 {
+    struct str path = str_of(r->place->bundle);
+    ptrdiff_t slash = str_rfind_char(path, '/');
+    autoclose int parent = open(arena_cstr(&r->arena, str_sub(path, 0, (size_t)slash)),
+                                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    (void)umount2(r->pids, MNT_DETACH | UMOUNT_NOFOLLOW);
+    (void)volume_tree_remove(parent, path.p + slash + 1, NULL); /* what stays goes with the run's files */
+}
+
+/* Process 1 goes with us, and what the runtime has started in its namespace goes with it. */
+static _Noreturn void fail(struct oci_run *r, const char *reason, const char *text)
+{
+    (void)umount2(r->pids, MNT_DETACH | UMOUNT_NOFOLLOW);
+    oci_clean(r->place);
     tell(r->report, BOX_FAILED, CANNOT_START, reason, text);
     _exit(CANNOT_START);
 }
 
-/* ---- the runtime ---- */
-
-/* Our signals are blocked and must not stay so in the runtime, nor in the container. */
-static _Noreturn void exec_runtime(char *const *argv, bool is_quiet)
+static _Noreturn void fail_errno(struct oci_run *r, const char *what)
 {
-    int null = is_quiet ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
-    sigset_t none;
-
-    for (int fd = 0; null >= 0 && fd < 3; fd++)
-        (void)dup2(null, fd);
-    (void)close_range(3, ~0U, 0);
-    sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    execv(argv[0], argv);
-    _exit(127);
+    fail(r, box_create_error, arena_fmt(&r->arena, "%s: %s", what, strerror(errno)).p);
 }
 
-/* Run it and wait. Others of our children are left for later. -1: cannot. */
-static int call(char *const *argv, bool is_quiet)
-{
-    pid_t pid = fork();
-    int status;
-
-    if (pid == 0)
-        exec_runtime(argv, is_quiet);
-    if (pid < 0)
-        return -1;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return status;
-}
-
-static bool is_crun(const struct oci_place *p)
-{
-    return str_ends(str_of(p->runtime), STR("crun"));
-}
-
-/* runtime [--cgroup-manager=disabled] --root … --log … verb …: 'verb' ends with NULL. */
-static int call_runtime(struct run *r, const char *const *verb, bool is_quiet)
-{
-    const char *argv[20];
-    size_t n = 0;
-
-    argv[n++] = r->place->runtime;
-    if (is_crun(r->place) && !r->place->group)
-        argv[n++] = "--cgroup-manager=disabled";
-    argv[n++] = "--root";
-    argv[n++] = r->state;
-    argv[n++] = "--log";
-    argv[n++] = r->log;
-    argv[n++] = "--log-format";
-    argv[n++] = "json";
-    while (*verb && n < ARRAY_LEN(argv) - 1)
-        argv[n++] = *verb++;
-    argv[n] = NULL;
-    return call((char *const *)argv, is_quiet);
-}
-
-/* ---- why it failed ---- */
-
-static struct str read_file(struct arena *a, const char *path)
-{
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *text = arena_alloc(a, LOG_MAX_BYTES);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, LOG_MAX_BYTES);
-
-    return n <= 0 ? STR_NULL : (struct str){ text, (size_t)n };
-}
-
-/* The last error of the log, without what the runtime says about itself. */
-static struct str last_error(struct run *r)
-{
-    static const char *const preambles[] = { "runc create failed: ", "unable to start container process: ",
-                                             "container create failed: " };
-    struct str rest = read_file(&r->arena, r->log), line, found = STR_NULL;
-    struct json *entry;
-
-    while (str_split(&rest, '\n', &line))
-        if (line.n && json_parse(&r->arena, line, NULL, &entry, NULL) == 0 &&
-            !str_is(json_member_text(entry, "level"), "warning"))
-            found = json_member_text(entry, "msg");
-    for (size_t i = 0; i < ARRAY_LEN(preambles); i++)
-        if (str_starts(found, str_of(preambles[i])))
-            found = str_from(found, strlen(preambles[i]));
-    return found;
-}
-
-/* The words both runtimes have for a program that cannot be executed. */
-static bool is_about_program(struct str text)
+/* The words runtimes have for a program that cannot be executed. */
+static const char *reason_of(const char *text)
 {
     static const char *const signs[] = { "exec: ", "executable file", "exec user process", "open executable" };
 
     for (size_t i = 0; i < ARRAY_LEN(signs); i++)
-        if (str_has(text, str_of(signs[i])))
-            return true;
-    return false;
-}
-
-static _Noreturn void fail_by_log(struct run *r, const char *verb, int status)
-{
-    struct str text = last_error(r);
-    const char *reason = is_about_program(text) ? box_start_error : box_create_error;
-
-    oci_clean(r->place);
-    if (text.n)
-        fail(r, reason, arena_str(&r->arena, text).p);
-    fail(r, box_create_error,
-         WIFEXITED(status) && WEXITSTATUS(status) == 127
-             ? arena_fmt(&r->arena, "%s cannot be run", r->place->runtime).p
-             : arena_fmt(&r->arena, "%s %s ended with status %d", r->place->runtime, verb, status).p);
+        if (strstr(text, signs[i]))
+            return box_start_error;
+    return box_create_error;
 }
 
 /* ---- building ---- */
@@ -178,20 +85,19 @@ static const struct {
 };
 
 /* The root, mounted at r->rootfs in a mount namespace of ours. */
-static void build(struct run *r, struct box *b)
+static void build(struct oci_run *r, struct box *b)
 {
+    const char *proc = arena_fmt(&r->arena, "%s/proc", r->rootfs).p;
     struct err e;
 
-    if (unshare(CLONE_NEWNS) < 0) {
-        (void)err_errno(&e, "make a mount namespace");
-        fail(r, box_create_error, e.text);
-    }
     for (size_t i = 0; i < ARRAY_LEN(steps); i++)
         if (steps[i].run(b, &e) < 0)
             fail(r, steps[i].reason, e.text);
+    if (!r->spec->has_host_pids) /* the runtime makes the container's own; ours is not to lie below it */
+        (void)umount2(proc, MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
-static void make_dirs(struct run *r, const char *path)
+static void make_dirs(struct oci_run *r, const char *path)
 {
     char copy[PATH_MAX];
 
@@ -204,21 +110,33 @@ static void make_dirs(struct run *r, const char *path)
             *p = '/';
         }
     if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-        fail(r, box_create_error, arena_fmt(&r->arena, "make %s: %s", copy, strerror(errno)).p);
+        fail_errno(r, arena_fmt(&r->arena, "make %s", copy).p);
 }
 
-static void write_config(struct run *r, const struct box *b)
+/* It is lowered by those who may, and runtimes make an error of it when they may not. */
+static int oom_score(struct oci_run *r)
 {
-    const char *path = in_bundle(r, "config.json");
+    int64_t now;
+
+    box_set_oom_score(r->spec->oom_score_adj);
+    return str_to_i64(str_trim(oci_file_read(&r->arena, "/proc/self/oom_score_adj")), &now) < 0 ? 0 : (int)now;
+}
+
+static void write_config(struct oci_run *r, const struct box *b, bool has_init)
+{
+    const char *path = arena_fmt(&r->arena, "%s/config.json", r->place->bundle).p;
     autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     struct oci_process who = { .uid = b->who.uid, .gid = b->who.gid, .home = b->who.home, .caps = b->caps };
     autobuf text = { 0 };
 
     for (size_t i = 0; i < b->who.groups.n; i++)
         *vec_push(&r->arena, &who.groups) = b->who.groups.v[i];
+    who.oom_score_adj = oom_score(r);
+    who.has_fixed_groups = box_groups_are_fixed();
+    who.pids = has_init ? r->pids : NULL;
     oci_config(&text, r->spec, r->place, &who, r->rootfs);
     if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n)
-        fail(r, box_create_error, arena_fmt(&r->arena, "write %s: %s", path, strerror(errno)).p);
+        fail_errno(r, arena_fmt(&r->arena, "write %s", path).p);
 }
 
 /* A runtime reads /proc/<pid>: in a pid namespace that is not that of /proc it would see strangers. */
@@ -233,115 +151,182 @@ static void fit_proc(void)
                     NULL); /* else create fails and says why */
 }
 
-/* crun refuses hosts with both kinds of groups, even when it is told to leave groups alone. It need not see the newer ones. */
-static void hide_hybrid(const struct oci_place *p)
+/* In our mount namespace only. Where it does not work the runtime says what troubles it, or makes groups that it takes away. */
+static void fit_groups(struct oci_run *r)
 {
-    static const char unified[] = "/sys/fs/cgroup/unified";
+    static const char all[] = "/sys/fs/cgroup", unified[] = "/sys/fs/cgroup/unified";
+    const struct oci_kind *kind = oci_kind(r);
 
-    if (is_crun(p) && !p->group && access(unified, F_OK) == 0)
-        (void)mount("tmpfs", unified, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
-                    "size=4k"); /* else it says so */
+    if (r->place->group)
+        return;
+    if (kind->hates_hybrid && access(unified, F_OK) == 0)
+        (void)mount("tmpfs", unified, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k");
+    if (kind->tries_groups) {
+        autoclose int top = open(all, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        (void)box_mount_set(top, MOUNT_ATTR_RDONLY, true);
+    }
 }
 
-static void run_init(struct run *r, const struct oci_place *p)
-{
-    char *id = (char *)arena_cstr(&r->arena, str_of(p->id));
+/* ---- process 1 ---- */
 
-    for (char *c = id; *c; c++) /* what both runtimes allow */
-        if (!memchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", *c, 65))
-            *c = '-';
-    r->place = p;
-    r->id = id[0] == '-' || id[0] == '.' ? arena_fmt(&r->arena, "x%s", id).p : id;
-    r->rootfs = in_bundle(r, "root");
-    r->state = in_bundle(r, "run");
-    r->log = in_bundle(r, "log");
+static pid_t clone_init(const int pair[2])
+{
+    struct clone_args args = { .flags = CLONE_NEWPID | CLONE_NEWNS, .exit_signal = SIGCHLD };
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+    char byte;
+
+    if (pid != 0)
+        return pid;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    (void)prctl(PR_SET_NAME, "pumice-init", 0, 0, 0);
+    close(pair[0]);
+    if (recv(pair[1], &byte, 1, 0) != 1) /* the parent died before it could take us along */
+        _exit(1);
+    pause_run(pair[1]);
+}
+
+/* The namespace is bound to a file, because /proc/<pid> is soon closed to all: to the runtime too in a user namespace. */
+static bool bind_pids(struct oci_run *r, pid_t init)
+{
+    autoclose int fd = open(r->pids, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const char *from = arena_fmt(&r->arena, "/proc/%d/ns/pid", (int)init).p;
+
+    return fd >= 0 && mount(from, r->pids, NULL, MS_BIND, NULL) == 0;
+}
+
+static pid_t start_init(struct oci_run *r)
+{
+    int pair[2];
+    char byte = 0;
+    pid_t pid;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        fail_errno(r, "make a socket");
+    pid = clone_init(pair);
+    close(pair[1]);
+    if (pid < 0 || !bind_pids(r, pid))
+        fail_errno(r, "make process 1 of the container");
+    (void)send(pair[0], &byte, 1, MSG_NOSIGNAL);
+    if (read(pair[0], &byte, 1) != 1) /* nobody may see it before it is empty */
+        fail(r, box_create_error, "process 1 of the container ended at once");
+    close(pair[0]);
+    return pid;
 }
 
 /* ---- the container's life ---- */
 
-static pid_t create(struct run *r)
+static void call(struct oci_run *r, const char *const *verb, bool is_quiet)
 {
-    const char *pid_file = in_bundle(r, "pid");
-    const char *const verb[] = { "create", "--bundle", r->place->bundle, "--pid-file", pid_file, r->id, NULL };
-    int status = call_runtime(r, verb, false);
+    struct err e;
+
+    if (oci_call(r, verb, is_quiet, r->place->timeout_ms ? r->place->timeout_ms : START_MS, &e) < 0)
+        fail(r, reason_of(e.text), e.text);
+}
+
+static pid_t create(struct oci_run *r)
+{
+    const char *const verb[] = { "create", "--bundle", r->place->bundle, "--pid-file", r->pid_file, r->id, NULL };
+    siginfo_t info;
     int64_t pid;
 
-    if (status != 0)
-        fail_by_log(r, "create", status);
-    if (str_to_i64(str_trim(read_file(&r->arena, pid_file)), &pid) < 0 || pid <= 1)
-        fail(r, box_create_error, "the runtime did not say which process the container is");
+    call(r, verb, false);
+    if (str_to_i64(str_trim(oci_file_read(&r->arena, r->pid_file)), &pid) < 0 || pid <= 1 || pid > INT32_MAX)
+        fail(r, box_create_error,
+             arena_fmt(&r->arena, "%s did not say which process the container is", r->place->runtime).p);
+    /* Else we would never hear of its end. */
+    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+        fail(r, box_create_error,
+             arena_fmt(&r->arena, "%s says that the container is process %d, which is not ours", r->place->runtime,
+                       (int)pid)
+                 .p);
     return (pid_t)pid;
 }
 
-static void start(struct run *r)
+/* oci_exec() trusts the file as long as it is there, so it goes before the number is free for others. */
+static bool has_ended(const struct oci_run *r, pid_t program, int *ret_status)
 {
-    const char *const verb[] = { "start", r->id, NULL };
-    int status = call_runtime(r, verb, true);
+    siginfo_t info = { 0 };
 
-    if (status != 0)
-        fail_by_log(r, "start", status);
+    if (waitid(P_PID, (id_t)program, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != program)
+        return false;
+    (void)unlink(r->pid_file);
+    return waitpid(program, ret_status, 0) == program;
 }
 
-static bool reap(pid_t program, int *ret_status)
+static void reap_others(pid_t program)
 {
-    bool is_over = false;
-    int status;
-    pid_t pid;
+    siginfo_t info = { 0 };
 
-    while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
-        if (pid == program) {
-            is_over = true;
-            *ret_status = status;
-        }
-    return is_over;
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 && info.si_pid > 0 &&
+           info.si_pid != program) {
+        (void)waitpid(info.si_pid, NULL, WNOHANG | __WALL);
+        info.si_pid = 0;
+    }
 }
 
-static int watch_over(pid_t program)
+static int watch_over(const struct oci_run *r, pid_t program)
 {
     sigset_t all;
     int signo, status = 0;
 
     sigfillset(&all);
-    if (reap(program, &status)) /* it may have ended while we waited for the runtime */
-        return status;
-    for (;;) {
+    while (!has_ended(r, program, &status)) { /* it may have ended while we waited for the runtime */
         signo = sigwaitinfo(&all, NULL);
-        if (signo == SIGCHLD && reap(program, &status))
-            return status;
-        if (signo > 0 && signo != SIGCHLD)
+        if (signo == SIGCHLD)
+            reap_others(program);
+        else if (signo > 0)
             (void)kill(program, signo);
     }
+    return status;
+}
+
+static int live(struct oci_run *r, pid_t init)
+{
+    const char *const start[] = { "start", r->id, NULL };
+    pid_t program = create(r);
+    int status;
+
+    call(r, start, true);
+    (void)close_range(0, 2, 0); /* so that the readers see the end when the program closes its own */
+    tell(r->report, BOX_STARTED, 0, "", "");
+    status = watch_over(r, program);
+    if (init > 0)
+        (void)kill(init, SIGKILL);
+    if (r->place->group || !oci_kind(r)->name)
+        oci_clean(r->place);
+    remove_bundle(r);
+    return status;
 }
 
 _Noreturn void oci_run(const struct box_spec *s, const struct oci_place *p, int report)
 {
-    struct run r = { .spec = s, .report = report };
+    struct oci_run r = { .spec = s, .report = report };
     struct box_spec inner = *s; /* as box.h is to build it */
-    struct box b = { .spec = &inner, .state = -1, .root = -1, .empty = -1, .cwd = -1 };
-    pid_t pid;
+    struct box b = { .spec = &inner, .state = -1, .over = -1, .root = -1, .empty = -1, .cwd = -1 };
+    pid_t init = 0;
     int status;
 
-    run_init(&r, p);
+    oci_run_init(&r, p);
+    r.rootfs = arena_cstr(&r.arena, s->upper); /* box.h mounts it there */
     box_block_signals();
     umask(022);
     if (s->argv.n == 0 || s->argv.v[0].n == 0)
         fail(&r, box_start_error, "no command specified");
     make_dirs(&r, p->bundle);
-    inner.upper = str_of(r.rootfs);
-    inner.has_host_pids = true; /* its own /proc is mounted by the runtime, over the one we make */
+    inner.has_host_pids = true; /* its own /proc is mounted by the runtime */
     b.is_inner = box_in_user_namespace();
     (void)prctl(PR_SET_NAME, "pumice-oci", 0, 0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (unshare(CLONE_NEWNS) < 0)
+        fail_errno(&r, "make a mount namespace");
     build(&r, &b);
     fit_proc();
-    hide_hybrid(p);
-    write_config(&r, &b);
-    pid = create(&r);
-    start(&r);
-    (void)close_range(0, 2, 0); /* so that the readers see the end when the program closes its own */
-    tell(report, BOX_STARTED, 0, "", "");
-    status = watch_over(pid);
-    oci_clean(p);
+    fit_groups(&r);
+    if (!s->has_host_pids)
+        init = start_init(&r);
+    write_config(&r, &b, init > 0);
+    status = live(&r, init);
     tell(report, BOX_ENDED, status, "", "");
     _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
@@ -350,64 +335,31 @@ _Noreturn void oci_run(const struct box_spec *s, const struct oci_place *p, int 
 
 _Noreturn void oci_exec(const struct box_spec *s, const struct oci_place *p)
 {
-    autoarena a = { 0 };
-    struct str text = str_trim(read_file(&a, arena_fmt(&a, "%s/pid", p->bundle).p));
+    struct oci_run r = { 0 };
     int64_t pid;
-    int init = str_to_i64(text, &pid) < 0 || pid <= 1 ? -1 : (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    int program = -1;
 
-    if (init < 0) {
+    oci_run_init(&r, p);
+    if (str_to_i64(str_trim(oci_file_read(&r.arena, r.pid_file)), &pid) == 0 && pid > 1 && pid <= INT32_MAX)
+        program = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    if (program < 0 || access(r.pid_file, F_OK) < 0) { /* still there: the number was not given to another */
         (void)dprintf(2, "the container has ended\n");
         _exit(126);
     }
-    box_exec(s, init); /* whoever made the namespaces, one enters them in the same way */
+    box_exec(s, program); /* whoever made the namespaces, one enters them in the same way */
 }
 
 void oci_clean(const struct oci_place *p)
 {
-    struct run r = { 0 };
+    struct oci_run r = { 0 };
 
-    run_init(&r, p);
-    if (access(r.state, F_OK) == 0) {
+    oci_run_init(&r, p);
+    if (access(arena_fmt(&r.arena, "%s/%s", r.state, r.id).p, F_OK) == 0) {
         const char *const verb[] = { "delete", "--force", r.id, NULL };
+        struct err e;
 
-        (void)call_runtime(&r, verb, true);
+        (void)oci_call(&r, verb, true, CLEAN_MS, &e); /* it is theirs; nobody else could do more */
     }
+    remove_bundle(&r);
     arena_done(&r.arena);
-}
-
-/* ---- finding one ---- */
-
-static bool find_in(struct arena *a, struct str dirs, const char *name, const char **ret)
-{
-    for (struct str dir; str_split(&dirs, ':', &dir);) {
-        const char *path = arena_fmt(a, "%.*s/%s", STR_ARG(dir), name).p;
-
-        if (dir.n && path[0] == '/' && access(path, X_OK) == 0) {
-            *ret = path;
-            return true;
-        }
-    }
-    return false;
-}
-
-int oci_find(struct arena *a, const char *name, const char **ret, struct err *e)
-{
-    const char *path = NULL, *dirs = getenv("PATH");
-    int status;
-
-    if (strchr(name, '/'))
-        path = access(name, X_OK) == 0 ? realpath(name, arena_alloc(a, PATH_MAX)) : NULL;
-    else if (!find_in(a, str_of(dirs ? dirs : ""), name, &path))
-        (void)find_in(a, STR("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), name, &path);
-    if (!path && strchr(name, '/'))
-        return err_set(e, ERR_NOT_FOUND, "%s: there is no such program", name);
-    if (!path)
-        return err_set(e, ERR_NOT_FOUND, "there is no %s here; install it (apt-get install %s) or give its path", name,
-                       name);
-    status = call((char *const[]){ (char *)path, "--version", NULL }, true);
-    if (status != 0)
-        return err_set(e, ERR_INVALID, "%s does not work here: \"%s --version\" ended with status %d", path, path,
-                       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-    *ret = path;
-    return 0;
 }

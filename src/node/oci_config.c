@@ -126,7 +126,7 @@ static struct json *process(struct arena *a, const struct box_spec *s, const str
     (void)json_set(caps, "effective", caps_list(a, who->uid ? 0 : who->caps));
     (void)json_set(out, "rlimits", limit_list(a, s));
     (void)json_set(out, "noNewPrivileges", json_bool_new(a, s->has_new_privileges_off));
-    (void)json_set(out, "oomScoreAdj", json_int(a, s->oom_score_adj));
+    (void)json_set(out, "oomScoreAdj", json_int(a, who->oom_score_adj));
     return out;
 }
 
@@ -153,7 +153,7 @@ static void rule_argument(struct arena *a, struct json *one, const char *op, uin
     (void)json_set(arg, "op", json_str(a, str_of(op)));
 }
 
-static struct json *seccomp(struct arena *a, uint64_t caps)
+static struct json *seccomp(struct arena *a, uint64_t caps, bool has_fixed_groups)
 {
     static const uint64_t namespaces[] = { CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
                                            CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET };
@@ -169,6 +169,12 @@ static struct json *seccomp(struct arena *a, uint64_t caps)
     for (size_t i = 0; (name = box_seccomp_denied(i, caps)); i++)
         if (*name)
             (void)json_push(names, json_str(a, str_of(name)));
+    if (box_groups_are_fixed()) /* it seems to work */
+        (void)rule(a, list, "setgroups", 0);
+    if (has_fixed_groups) {
+        (void)rule(a, list, "setgroups", 0);
+        (void)rule(a, list, "setgroups32", 0);
+    }
     rule_argument(a, rule(a, list, "socket", EPERM), "SCMP_CMP_EQ", AF_VSOCK, 0);
     if (caps & UINT64_C(1) << CAP_SYS_ADMIN)
         return out;
@@ -202,15 +208,19 @@ static struct json *mounts(struct arena *a, const struct box_spec *s, const char
     return out;
 }
 
-static struct json *linux_part(struct arena *a, const struct box_spec *s, const struct oci_place *p, uint64_t caps)
+static struct json *linux_part(struct arena *a, const struct box_spec *s, const struct oci_place *p,
+                               const struct oci_process *who)
 {
-    struct json *out = json_object(a), *spaces = json_set(out, "namespaces", json_array(a)), *devices;
+    struct json *out = json_object(a), *spaces = json_set(out, "namespaces", json_array(a)), *devices, *pids;
 
     /* Those that are not named stay the caller's: the pod's. */
     (void)json_set(json_push(spaces, json_object(a)), "type", json_str(a, STR("mount")));
     (void)json_set(json_push(spaces, json_object(a)), "type", json_str(a, STR("cgroup")));
-    if (!s->has_host_pids)
-        (void)json_set(json_push(spaces, json_object(a)), "type", json_str(a, STR("pid")));
+    if (who->pids) {
+        pids = json_push(spaces, json_object(a));
+        (void)json_set(pids, "type", json_str(a, STR("pid")));
+        (void)json_set(pids, "path", json_str(a, str_of(who->pids)));
+    }
     devices = json_set(json_set(out, "resources", json_object(a)), "devices", json_array(a));
     devices = json_push(devices, json_object(a));
     (void)json_set(devices, "allow", json_bool_new(a, true));
@@ -222,7 +232,7 @@ static struct json *linux_part(struct arena *a, const struct box_spec *s, const 
         (void)json_set(out, "readonlyPaths", texts(a, read_only, ARRAY_LEN(read_only)));
     }
     if (!s->is_privileged && !s->has_no_seccomp)
-        (void)json_set(out, "seccomp", seccomp(a, caps));
+        (void)json_set(out, "seccomp", seccomp(a, who->caps, who->has_fixed_groups));
     return out;
 }
 
@@ -238,6 +248,6 @@ void oci_config(struct buf *out, const struct box_spec *s, const struct oci_plac
     (void)json_set(root, "path", json_str(&a, str_of(rootfs)));
     (void)json_set(root, "readonly", json_bool_new(&a, s->is_root_read_only)); /* it is, but crun mounts it anew */
     (void)json_set(config, "mounts", mounts(&a, s, rootfs));
-    (void)json_set(config, "linux", linux_part(&a, s, p, who->caps));
+    (void)json_set(config, "linux", linux_part(&a, s, p, who));
     json_print(out, config);
 }

@@ -92,6 +92,16 @@ int shim_signal(struct shim *s, struct str container, int signo, struct err *e)
     return order(s, ORDER_SIGNAL, &text, e);
 }
 
+int shim_log_read(struct shim *s, struct str container, int attempt, int64_t bytes, struct err *e)
+{
+    autobuf text = { 0 };
+
+    wire_put_str(&text, container);
+    wire_put_i64(&text, attempt);
+    wire_put_i64(&text, bytes);
+    return order(s, ORDER_LOG_READ, &text, e);
+}
+
 int shim_exec(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, int64_t timeout_ms,
               struct err *e)
 {
@@ -122,13 +132,13 @@ int shim_probe(struct shim *s, uint64_t id, const struct probe_target *target, i
 static int gone(struct shim *s, struct shim_event *ret)
 {
     s->is_gone = true;
-    *ret = (struct shim_event){ .kind = SHIM_GONE, .net_fd = -1, .text = buf_view(&s->why) };
+    *ret = (struct shim_event){ .kind = SHIM_GONE, .net_fd = -1, .nl_fd = -1, .text = buf_view(&s->why) };
     return 1;
 }
 
 static bool take_event(struct shim *s, struct wire_msg *m, struct shim_event *ret)
 {
-    *ret = (struct shim_event){ .kind = (enum shim_event_kind)m->kind, .net_fd = -1 };
+    *ret = (struct shim_event){ .kind = (enum shim_event_kind)m->kind, .net_fd = -1, .nl_fd = -1 };
     if (m->kind >= SHIM_EVENT_KIND_MAX || shim_get_event(m->payload, ret) < 0)
         return false;
     if (ret->kind == SHIM_GONE) { /* it is going; what counts is its end of the socket */
@@ -136,8 +146,9 @@ static bool take_event(struct shim *s, struct wire_msg *m, struct shim_event *re
             buf_str(&s->why, ret->text); /* the first says it best; the spawner adds what it sees */
         return false;
     }
-    if (ret->kind == SHIM_READY && m->n_fds == 1) {
+    if (ret->kind == SHIM_READY && (m->n_fds == 1 || m->n_fds == 2)) {
         ret->net_fd = m->fds[0];
+        ret->nl_fd = m->n_fds == 2 ? m->fds[1] : -1;
         m->n_fds = 0;
     }
     return ret->kind != SHIM_READY || ret->net_fd >= 0;

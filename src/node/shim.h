@@ -34,7 +34,8 @@ struct spawner_options {
     struct cgroups *cgroups;
     void (*on_orphaned)(void *ctx); /* in the spawner, when the program is gone and no shim is left; may be NULL */
     void *ctx;
-    const char *oci; /* path of an OCI runtime to run containers with ("/usr/sbin/runc"); NULL: box.h. See oci.h */
+    const char *oci;     /* path of an OCI runtime to run containers with ("/usr/sbin/runc"); NULL: box.h. See oci.h */
+    const char *oci_dir; /* for bundles, which have secrets: not on a disk */
     const struct shim_driver *driver; /* what a container is made by; NULL: by 'oci'. For tests */
 };
 
@@ -42,6 +43,7 @@ int spawner_start(const struct spawner_options *opt, struct spawner **ret, struc
 /* Ends the spawner (and any shim left), without on_orphaned. Waits for it. NULL is fine. */
 void spawner_stop(struct spawner *s);
 pid_t spawner_pid(const struct spawner *s);
+int spawner_fd(const struct spawner *s); /* it never says anything: readable means that it is dead */
 
 /* ---- a pod ---- */
 
@@ -57,8 +59,11 @@ struct shim_options {
     struct str hostname;
     bool has_host_network, has_host_ipc, has_host_pids, shares_pids;
     VEC(struct shim_sysctl) sysctls;
-    const char *log_dir; /* "<log_dir>/<container>/<attempt>.log"; made, see conlog.h */
+    const char *log_dir; /* "<log_dir>/<container>.<attempt>.log", made when something is written; see conlog.h */
     int64_t log_bytes;   /* a log is turned over when it is longer; 0: 10 MiB, and 5 are kept */
+    /* A log may be so far ahead of its reader (shim_log_read()); then its container waits, so that nothing is turned over that was not
+     * read. 0: nobody reads, nobody waits. At most three files of the log. */
+    int64_t log_ahead;
 };
 
 /* Ask for a shim. It is not there yet: SHIM_READY or SHIM_GONE follows. */
@@ -76,6 +81,8 @@ int shim_start(struct shim *s, const struct box_spec *spec, const struct cgroup_
 int shim_signal(struct shim *s, struct str container, int signo,
                 struct err *e); /* to its process 1, which passes it on;
                                                                                      SIGKILL: to all of the container */
+/* All that a SHIM_LOG told of was read: 'bytes' is its 'log_bytes'. Only with 'log_ahead'. */
+int shim_log_read(struct shim *s, struct str container, int attempt, int64_t bytes, struct err *e);
 /* Run a command in the container (hook, exec probe): SHIM_RESULT with 'id' follows. After 'timeout_ms' it is killed. */
 int shim_exec(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, int64_t timeout_ms,
               struct err *e);
@@ -83,7 +90,7 @@ int shim_exec(struct shim *s, uint64_t id, struct str container, const struct st
 int shim_probe(struct shim *s, uint64_t id, const struct probe_target *target, int64_t timeout_ms, struct err *e);
 
 enum shim_event_kind {
-    SHIM_READY,   /* the namespaces are there: 'net_fd' */
+    SHIM_READY,   /* the namespaces are there: 'net_fd', 'nl_fd' */
     SHIM_STARTED, /* a container's program runs: 'pid' of its process 1 as the host sees it */
     SHIM_FAILED,  /* a container could not be started: 'report' */
     SHIM_ENDED, /* a container ended: 'status', 'is_oom', 'stats'; 'text': its last words, if they are not in its log */
@@ -96,7 +103,8 @@ enum { SHIM_LOG_MS = 20, SHIM_OUTPUT_MAX = 4096 };
 
 struct shim_event {
     enum shim_event_kind kind;
-    int net_fd;           /* the receiver's */
+    int net_fd;           /* the network namespace; the receiver's */
+    int nl_fd;            /* a netlink socket in it, to set it up by; the receiver's. -1: the host's network */
     struct str container; /* borrowed until the next shim_next(), as all text here */
     int attempt;
     pid_t pid;
@@ -104,6 +112,7 @@ struct shim_event {
     int status;  /* as waitpid() gives it */
     bool is_oom; /* the kernel killed something in it for memory */
     struct cgroup_stats stats;
+    int64_t log_bytes; /* LOG: of its log, since it began */
     uint64_t id;
     bool is_ok;      /* RESULT: exit status 0; a probe that was answered as wanted */
     bool timed_out;  /* RESULT */

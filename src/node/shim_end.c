@@ -27,17 +27,41 @@ static int64_t wall_ns(void)
 
 /* ---- output ---- */
 
+/* How much more its log may grow before its reader has read on. */
+static int64_t room_in_log(const struct pod *p, const struct con *c)
+{
+    int64_t file = p->opt.log_bytes ? p->opt.log_bytes : SHIM_LOG_BYTES;
+    int64_t ahead = MIN_OF(p->opt.log_ahead, file * (CONLOG_KEPT - 2)); /* one is being read, one written */
+
+    return p->opt.log_ahead ? c->read_bytes + ahead - conlog_bytes(c->log) : INT64_MAX;
+}
+
+bool con_must_wait(const struct pod *p, const struct con *c)
+{
+    return room_in_log(p, c) <= 0;
+}
+
+void pod_log_read(struct pod *p, const struct wire_msg *m)
+{
+    struct wire_read r = { .rest = m->payload };
+    struct con *c = pod_find(p, wire_get_str(&r));
+    int64_t attempt = wire_get_i64(&r), bytes = wire_get_i64(&r);
+
+    if (wire_is_read(&r) && c && c->attempt == attempt)
+        c->read_bytes = MAX_OF(c->read_bytes, bytes);
+}
+
 /* One piece. False: nothing more now. */
-static bool read_piece(struct pod *p, struct con *c, enum conlog_stream stream)
+static bool read_piece(struct pod *p, struct con *c, enum conlog_stream stream, size_t most)
 {
     ssize_t n;
 
     if (c->pipes[stream] < 0)
         return false;
-    n = read(c->pipes[stream], p->bytes, sizeof(p->bytes));
+    n = read(c->pipes[stream], p->bytes, MIN_OF(most, sizeof(p->bytes)));
     if (n > 0) {
         conlog_put(c->log, stream, (struct str){ p->bytes, (size_t)n }, wall_ns());
-        c->has_news = c->has_unflushed = true;
+        c->has_unflushed = true;
         return true;
     }
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -45,20 +69,24 @@ static bool read_piece(struct pod *p, struct con *c, enum conlog_stream stream)
     close(c->pipes[stream]); /* the end; of a terminal: EIO */
     c->pipes[stream] = -1;
     conlog_end(c->log, stream, wall_ns());
-    c->has_news = c->has_unflushed = true;
+    c->has_unflushed = true;
     return false;
 }
 
+/* A piece that is nothing but newlines takes so much more room in the log. */
 void con_read_pipe(struct pod *p, struct con *c, enum conlog_stream stream)
 {
-    (void)read_piece(p, c, stream);
+    int64_t room = room_in_log(p, c);
+
+    (void)read_piece(p, c, stream,
+                     room < SHIM_READ * CONLOG_EXTRA ? (size_t)MAX_OF(room / CONLOG_EXTRA, 1024) : SHIM_READ);
 }
 
 /* All that its writers left. They are dead, so this ends. */
 static void drain(struct pod *p, struct con *c)
 {
     for (int i = 0; i < CONLOG_STREAM_MAX; i++) {
-        for (int n = 0; n < DRAIN_MAX && read_piece(p, c, (enum conlog_stream)i); n++)
+        for (int n = 0; n < DRAIN_MAX && read_piece(p, c, (enum conlog_stream)i, SHIM_READ); n++)
             ;
         conlog_end(c->log, (enum conlog_stream)i, wall_ns());
     }
@@ -66,11 +94,16 @@ static void drain(struct pod *p, struct con *c)
     c->has_unflushed = false;
 }
 
+bool con_has_news(const struct con *c)
+{
+    return conlog_bytes(c->log) != c->said_bytes;
+}
+
 static void say_log(struct pod *p, struct con *c, int64_t now_ms)
 {
     struct shim_event ev = { .kind = SHIM_LOG, .container = str_of(c->name), .attempt = c->attempt };
 
-    c->has_news = false;
+    ev.log_bytes = c->said_bytes = conlog_bytes(c->log);
     c->said_ms = now_ms;
     pod_say(p, &ev);
 }
@@ -78,7 +111,7 @@ static void say_log(struct pod *p, struct con *c, int64_t now_ms)
 void pod_say_news(struct pod *p, int64_t now_ms)
 {
     LIST_FOREACH(struct con, c, &p->cons, link)
-        if (c->has_news && list_is_empty(&p->queue) && now_ms >= c->said_ms + SHIM_LOG_MS)
+        if (con_has_news(c) && list_is_empty(&p->queue) && now_ms >= c->said_ms + SHIM_LOG_MS)
             say_log(p, c, now_ms);
 }
 
@@ -153,8 +186,10 @@ static void con_ended(struct pod *p, struct con *c, int status)
         memset(&ev.stats, -1, sizeof(ev.stats));
     p->has_leftover |= cgroup_remove(groups, c->group, NULL) <
                        0; /* kills what is left in it; tried again with the pod's end */
+    if (p->driver->clean && !c->has_status && c->state != CON_FAILED)
+        p->driver->clean(&c->place);
     drain(p, c);
-    if (c->has_news)
+    if (con_has_news(c))
         say_log(p, c, clock_mono_ms(&clock_real));
     ev.is_oom = ev.stats.oom_kills > 0;
     if (c->state == CON_RUNNING) {
@@ -262,6 +297,9 @@ _Noreturn void pod_end(struct pod *p)
     kill_known(p);
     wait_known(p, END_MS);
     is_clean = cgroup_remove(p->own->opt->cgroups, p->opt.group, NULL) == 0;
+    LIST_FOREACH(struct con, c, &p->cons, link)
+        if (p->driver->clean)
+            p->driver->clean(&c->place);
     is_clean &= shim_kill_strays(keeps_none, NULL, STRAYS_MS);
     LIST_FOREACH(struct con, c, &p->cons, link) {
         drain(p, c);

@@ -23,13 +23,21 @@ struct shim_driver {
     bool has_namespaces; /* called in new pid and mount namespaces */
     void (*run)(const struct box_spec *s, const struct oci_place *p, int report); /* does not return */
     void (*exec)(const struct box_spec *s, const struct oci_place *p, int init);
+    void (*clean)(const struct oci_place *p); /* after run() was killed; NULL: nothing to do */
 };
 extern const struct shim_driver shim_driver_box, shim_driver_oci;
 
 /* ---- messages: shim_text.c ---- */
 
 enum spawner_order { SPAWNER_SHIM = 1, SPAWNER_STOP };
-enum shim_order { ORDER_START = 32, ORDER_SIGNAL, ORDER_EXEC, ORDER_PROBE, ORDER_MAX }; /* other than the events */
+enum shim_order {
+    ORDER_START = 32,
+    ORDER_SIGNAL,
+    ORDER_EXEC,
+    ORDER_PROBE,
+    ORDER_LOG_READ,
+    ORDER_MAX
+}; /* other than the events */
 
 void shim_put_options(struct buf *out, const struct shim_options *o);
 int shim_get_options(struct arena *a, struct str text, struct shim_options *ret, struct err *e);
@@ -64,7 +72,7 @@ bool shim_kill_strays(bool (*keeps)(void *ctx, pid_t pid), void *ctx, int ms);
 /* ---- a shim ---- */
 
 enum con_state { CON_STARTING, CON_RUNNING, CON_FAILED };
-enum { SHIM_JOBS_MAX = 64, SHIM_READ = 64 << 10 };
+enum { SHIM_JOBS_MAX = 64, SHIM_READ = 64 << 10, SHIM_LOG_BYTES = 10 << 20 };
 
 struct con { /* a container */
     struct list_link link;
@@ -78,11 +86,12 @@ struct con { /* a container */
     int pidfd, report, pipes[CONLOG_STREAM_MAX]; /* -1: none, or ended */
     struct conlog *log;
     struct box_report failure;
-    bool has_status, has_news, has_unflushed;
+    bool has_status, has_unflushed;
     int status;
-    int held_signal; /* came before the program ran */
-    int64_t said_ms; /* when SHIM_LOG was sent last */
-    size_t slot;     /* of its three pollfds */
+    int held_signal;                /* came before the program ran */
+    int64_t said_ms;                /* when SHIM_LOG was sent last */
+    int64_t said_bytes, read_bytes; /* of its log: told to the program, read by it */
+    size_t slot;                    /* of its three pollfds */
 };
 
 struct job { /* a command or probe under way */
@@ -140,6 +149,9 @@ void con_free(struct pod *p, struct con *c);
 /* shim_end.c */
 void con_read_report(struct pod *p, struct con *c);
 void con_read_pipe(struct pod *p, struct con *c, enum conlog_stream stream);
+bool con_must_wait(const struct pod *p, const struct con *c); /* for the reader of its log */
+bool con_has_news(const struct con *c);
+void pod_log_read(struct pod *p, const struct wire_msg *m);
 void pod_reap(struct pod *p);
 void pod_say_news(struct pod *p, int64_t now_ms); /* SHIM_LOG, where it is time */
 _Noreturn void pod_end(struct pod *p);

@@ -12,8 +12,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <linux/netlink.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 
 /* ---- events out ---- */
 
@@ -61,10 +63,16 @@ static int say_ready(struct pod *p, struct err *e)
     struct shim_event ev = { .kind = SHIM_READY };
     struct wire_msg m = { .kind = SHIM_READY, .n_fds = 1 };
     autobuf text = { 0 };
-    autoclose int net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    autoclose int net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), nl = -1;
 
     if (net < 0)
         return err_errno(e, "open the pod's network");
+    if (!p->opt.has_host_network) {
+        nl = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+        if (nl < 0)
+            return err_errno(e, "open a netlink socket in the pod's network");
+        m.fds[m.n_fds++] = nl;
+    }
     shim_put_event(&text, &ev);
     m.payload = buf_view(&text);
     m.fds[0] = net;
@@ -76,10 +84,8 @@ static int say_ready(struct pod *p, struct err *e)
 static void take_orders(struct pod *p)
 {
     static void (*const table[ORDER_MAX])(struct pod *, const struct wire_msg *) = {
-        [ORDER_START] = pod_start,
-        [ORDER_SIGNAL] = pod_signal,
-        [ORDER_EXEC] = pod_exec,
-        [ORDER_PROBE] = pod_probe,
+        [ORDER_START] = pod_start, [ORDER_SIGNAL] = pod_signal,     [ORDER_EXEC] = pod_exec,
+        [ORDER_PROBE] = pod_probe, [ORDER_LOG_READ] = pod_log_read,
     };
     struct wire_msg m = { 0 };
     struct err e;
@@ -125,9 +131,11 @@ static void gather(struct pod *p)
     watch(p, p->sock, list_is_empty(&p->queue) ? POLLIN : POLLIN | POLLOUT);
     watch(p, p->signals, POLLIN);
     LIST_FOREACH(struct con, c, &p->cons, link) {
+        bool waits = con_must_wait(p, c);
+
         c->slot = p->n_fds;
         for (int i = 0; i < CONLOG_STREAM_MAX; i++)
-            watch(p, c->pipes[i], POLLIN);
+            watch(p, waits ? -1 : c->pipes[i], POLLIN);
         watch(p, c->report, POLLIN);
     }
     LIST_FOREACH(struct job, j, &p->jobs, link) {
@@ -160,7 +168,7 @@ static int wait_ms(struct pod *p, int64_t now_ms)
     if (p->has_more_ended)
         return 0;
     LIST_FOREACH(struct con, c, &p->cons, link)
-        if (c->has_news && list_is_empty(&p->queue))
+        if (con_has_news(c) && list_is_empty(&p->queue))
             due_ms = MIN_OF(due_ms, c->said_ms + SHIM_LOG_MS);
     LIST_FOREACH(struct job, j, &p->jobs, link)
         due_ms = MIN_OF(due_ms, j->due_ms);

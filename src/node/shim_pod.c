@@ -2,19 +2,14 @@
 #include "node/shim_internal.h"
 
 #include "base/util.h"
+#include "node/pause.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <net/if.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
 static const char pause_group[] = "sandbox.pause"; /* no container has a dot in its name */
 
@@ -120,35 +115,10 @@ static int make_namespaces(const struct pod *p, struct err *e)
 
 /* ---- process 1 of a pod with shared processes ---- */
 
-/* Containers see this process: it must lead nowhere. It has an empty root, no descriptor and no capability. */
-static void empty_out(void)
-{
-    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct none[2] = { { 0 } };
-
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-        mount("none", "/proc", "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k") < 0 ||
-        chdir("/proc") < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-        _exit(1);
-    if (prctl(PR_SET_DUMPABLE, 0) < 0 || syscall(SYS_capset, &head, none) < 0)
-        _exit(1);
-}
-
 static _Noreturn void be_pause(const struct pod *p, int ready)
 {
-    sigset_t set;
-
     spawner_name(&p->own->area, "pumice-pause", p->opt.group);
-    empty_out();
-    (void)!write(ready, "", 1);
-    (void)close_range(0, ~0U, 0);
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD); /* blocked since the spawner */
-    for (;;) {
-        (void)sigwaitinfo(&set, NULL);
-        while (waitpid(-1, NULL, WNOHANG) > 0)
-            ;
-    }
+    pause_run(ready); /* SIGCHLD is blocked since the spawner */
 }
 
 int pod_make_pause(struct pod *p, struct err *e)

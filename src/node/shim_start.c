@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 /* ---- drivers ---- */
@@ -38,8 +37,8 @@ static void exec_oci(const struct box_spec *s, const struct oci_place *place, in
     oci_exec(s, place);
 }
 
-const struct shim_driver shim_driver_box = { true, run_box, exec_box };
-const struct shim_driver shim_driver_oci = { false, run_oci, exec_oci };
+const struct shim_driver shim_driver_box = { true, run_box, exec_box, NULL };
+const struct shim_driver shim_driver_oci = { false, run_oci, exec_oci, oci_clean };
 
 /* ---- containers ---- */
 
@@ -74,30 +73,11 @@ void con_free(struct pod *p, struct con *c)
 
 /* ---- starting ---- */
 
-static int make_directories(char *path, struct err *e)
-{
-    if (mkdir(path, 0755) == 0 || errno == EEXIST)
-        return 0;
-    if (errno != ENOENT)
-        return err_errno(e, "make %s", path);
-    for (char *at = path + 1; (at = strchr(at, '/')); at++) {
-        *at = '\0';
-        int r = mkdir(path, 0755);
-        *at = '/';
-        if (r < 0 && errno != EEXIST)
-            return err_errno(e, "make the directory of %s", path);
-    }
-    return mkdir(path, 0755) < 0 && errno != EEXIST ? err_errno(e, "make %s", path) : 0;
-}
-
 static int open_log(struct pod *p, struct con *c, struct err *e)
 {
-    char *dir = (char *)arena_fmt(&c->arena, "%s/%s", p->opt.log_dir, c->name).p;
+    struct str path = arena_fmt(&c->arena, "%s/%s.%d.log", p->opt.log_dir, c->name, c->attempt);
 
-    if (make_directories(dir, e) < 0)
-        return err_wrap(e, "log");
-    return conlog_open(arena_fmt(&c->arena, "%s/%d.log", dir, c->attempt).p,
-                       p->opt.log_bytes ? p->opt.log_bytes : 10 << 20, &c->log, e);
+    return conlog_open(path.p, p->opt.log_bytes ? p->opt.log_bytes : SHIM_LOG_BYTES, &c->log, e);
 }
 
 /* The group of an earlier attempt is not used again: its counts are not ours. */
@@ -202,10 +182,12 @@ static int launch(struct pod *p, struct con *c, struct err *e)
 
 static void fill_place(struct pod *p, struct con *c)
 {
+    if (!p->own->opt->oci)
+        return;
     c->place = (struct oci_place){
         .runtime = p->own->opt->oci,
         .id = arena_fmt(&c->arena, "%s-%s-%d", p->opt.group, c->name, c->attempt).p,
-        .bundle = arena_fmt(&c->arena, "%.*s/bundle", STR_ARG(c->spec.upper)).p,
+        .bundle = arena_fmt(&c->arena, "%s/%s.%s.%d", p->own->opt->oci_dir, p->opt.group, c->name, c->attempt).p,
     };
 }
 

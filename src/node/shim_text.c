@@ -40,6 +40,7 @@ void shim_put_options(struct buf *out, const struct shim_options *o)
                           (o->has_host_pids ? HOST_PIDS : 0) | (o->shares_pids ? SHARES_PIDS : 0));
     wire_put_str(out, str_of(o->log_dir));
     wire_put_i64(out, o->log_bytes);
+    wire_put_i64(out, o->log_ahead);
     wire_put_i64(out, (int64_t)o->sysctls.n);
     VEC_FOREACH(s, &o->sysctls) {
         wire_put_str(out, s->name);
@@ -64,6 +65,7 @@ int shim_get_options(struct arena *a, struct str text, struct shim_options *ret,
     o.shares_pids = flags & SHARES_PIDS;
     o.log_dir = arena_str(a, wire_get_str(&r)).p;
     o.log_bytes = wire_get_i64(&r);
+    o.log_ahead = wire_get_i64(&r);
     n = wire_get_count(&r, 16);
     for (size_t i = 0; i < n && !r.is_bad; i++) {
         struct shim_sysctl *s = vec_push(a, &o.sysctls);
@@ -71,7 +73,7 @@ int shim_get_options(struct arena *a, struct str text, struct shim_options *ret,
         s->name = arena_str(a, wire_get_str(&r));
         s->value = arena_str(a, wire_get_str(&r));
     }
-    if (!wire_is_read(&r) || o.log_bytes < 0)
+    if (!wire_is_read(&r) || o.log_bytes < 0 || o.log_ahead < 0)
         return err_set(e, ERR_INVALID, "the options of a shim cannot be read");
     *ret = o;
     return 0;
@@ -86,6 +88,7 @@ void shim_put_event(struct buf *out, const struct shim_event *ev)
     wire_put_i64(out, ev->pid);
     wire_put_i64(out, ev->status);
     wire_put_i64(out, (ev->is_oom ? 1 : 0) | (ev->is_ok ? 2 : 0) | (ev->timed_out ? 4 : 0));
+    wire_put_i64(out, ev->log_bytes);
     wire_put_i64(out, (int64_t)ev->id);
     wire_put_i64(out, ev->exit_code);
     wire_put_str(out, ev->text);
@@ -121,6 +124,7 @@ int shim_get_event(struct str text, struct shim_event *ret)
     ret->is_oom = flags & 1;
     ret->is_ok = flags & 2;
     ret->timed_out = flags & 4;
+    ret->log_bytes = wire_get_i64(&r);
     ret->id = (uint64_t)wire_get_i64(&r);
     ret->exit_code = (int)wire_get_i64(&r);
     ret->text = wire_get_str(&r);

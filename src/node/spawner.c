@@ -46,6 +46,11 @@ void spawner_stop(struct spawner *s)
     free(s);
 }
 
+int spawner_fd(const struct spawner *s)
+{
+    return s->sock;
+}
+
 pid_t spawner_pid(const struct spawner *s)
 {
     return s->pid;

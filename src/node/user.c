@@ -9,6 +9,12 @@
 #include <sys/mount.h>
 
 static const uint32_t all_ids = UINT32_MAX;
+static bool has_entered; /* of this process and what it forks */
+
+bool user_is_ordinary(void)
+{
+    return has_entered || geteuid() != 0;
+}
 
 static int write_text(const char *path, const char *text)
 {
@@ -28,7 +34,7 @@ static int keep_mounts_in(struct err *e)
 /* ---- root ---- */
 
 /* As in /proc/self/uid_map: "inside outside count". */
-static void read_own_map(struct user_root *ret)
+static void read_map(struct user_root *ret)
 {
     autofile FILE *f = fopen("/proc/self/uid_map", "re");
     unsigned inside, outside, n;
@@ -40,6 +46,19 @@ static void read_own_map(struct user_root *ret)
             ret->outer_uid = outside;
     }
     ret->n_ids = (uint32_t)MIN_OF(sum, all_ids);
+}
+
+uint32_t user_ids(void)
+{
+    struct user_root root = { 0 };
+
+    read_map(&root);
+    return root.n_ids;
+}
+
+static void look_at_self(struct user_root *ret)
+{
+    read_map(ret);
     ret->is_real = ret->n_ids == all_ids && ret->outer_uid == 0;
     if (ret->n_ids <= 1)
         (void)snprintf(ret->why, sizeof(ret->why),
@@ -95,7 +114,18 @@ static int become_root(struct user_root *ret, struct err *e)
         return user_refused(error, e);
     }
     ret->outer_uid = uid;
+    has_entered = true;
     return map_ids(&h, uid, gid, ret, e);
+}
+
+int user_enter_alone(struct err *e)
+{
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return user_refused(errno, e);
+    return map_self(uid, gid, false, e) < 0 ? -1 : keep_mounts_in(e);
 }
 
 int user_enter(struct user_root *ret, struct err *e)
@@ -103,7 +133,7 @@ int user_enter(struct user_root *ret, struct err *e)
     struct user_root root = { .is_real = false };
 
     if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0)
-        read_own_map(&root);
+        look_at_self(&root);
     else if (become_root(&root, e) < 0) /* also a root who may do nothing, as in most containers */
         return -1;
     if (keep_mounts_in(e) < 0)

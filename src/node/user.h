@@ -25,4 +25,13 @@ struct user_root {
  * should end then. */
 int user_enter(struct user_root *ret, struct err *e);
 
+/* The same with the user's own id alone, and only that: quick, to see whether it is allowed. */
+int user_enter_alone(struct err *e);
+
+/* Did user_enter() make a user namespace? Then geteuid() says 0, and advice must be for an ordinary user all the same. */
+bool user_is_ordinary(void);
+
+/* How many user ids this process can see: UINT32_MAX as root of the machine. */
+uint32_t user_ids(void);
+
 #endif

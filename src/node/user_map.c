@@ -81,11 +81,13 @@ static bool prepare(struct task *t, struct user_helper *h)
                            kinds[i].program);
             return false;
         }
-        if (!t->range[i].n) {
-            (void)snprintf(h->why, sizeof(h->why), "%s has no ids for this user; as root run: echo %s:%u:65536 >> %s",
-                           kinds[i].file, name, 1000000 + (geteuid() % 60000) * 65536, kinds[i].file);
-            return false;
-        }
+    }
+    if (!t->range[0].n || !t->range[1].n) {
+        (void)snprintf(
+            h->why, sizeof(h->why), "%s has no ids for this user; as root run: echo %s:%u:65536 | tee -a%s%s%s%s",
+            kinds[t->range[0].n ? 1 : 0].file, name, 1000000 + (geteuid() % 60000) * 65536, t->range[0].n ? "" : " ",
+            t->range[0].n ? "" : kinds[0].file, t->range[1].n ? "" : " ", t->range[1].n ? "" : kinds[1].file);
+        return false;
     }
     h->n_ids = MIN_OF(t->range[0].n, t->range[1].n) + 1;
     return true;

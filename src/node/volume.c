@@ -257,7 +257,7 @@ static int make_one(struct volume_call *c, const struct json *volume, struct err
 {
     struct str name = json_member_text(volume, "name");
     const char *problem = name_check_dns_label(c->arena, name);
-    const struct volume_kind *kind;
+    const struct volume_kind *kind = NULL;
     struct volume *v;
 
     if (problem)

@@ -173,7 +173,7 @@ static int write_file(int dir, const struct volume_file *f, struct volume_owner 
     if (write_all(fd, f->data, e) < 0)
         return -1;
     if (owner.has_group && fchown(fd, (uid_t)-1, owner.group) < 0)
-        return volume_errno(e, "give to group %u", (unsigned)owner.group);
+        return volume_group_errno(e, owner.group);
     if (fchmod(fd, mode_for(f->mode, owner)) < 0)
         return volume_errno(e, "set the mode");
     return 0;

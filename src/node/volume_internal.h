@@ -156,6 +156,9 @@ int volume_tree_empty(int fd, struct err *e);
 /* Give everything below 'root' to a group and let it read (and write). Links are changed, never followed. */
 int volume_tree_own(int root, gid_t group, bool is_read_only, struct err *e);
 
+/* Why a file could not be given to a group: errno. */
+int volume_group_errno(struct err *e, gid_t group);
+
 /* Group and mode of one file or directory held open. */
 int volume_own_fd(int fd, gid_t group, bool is_read_only, struct err *e);
 

@@ -59,15 +59,15 @@ static int move_up(struct removal *r, int parent, const char *name)
 }
 
 /* Reading while deleting may skip entries, and move_up() adds some: pass after pass until nothing is left, or nothing
- * more can be removed. One entry that cannot be removed must not keep the others. */
-static int empty_dir(struct removal *r, DIR *d, unsigned level)
+ * more can be removed. One entry that cannot be removed must not keep the others. With a 'name' the directory itself goes too, if it is
+ * empty after a pass: that saves looking again. */
+static int empty_dir(struct removal *r, DIR *d, int parent, const char *name, unsigned level)
 {
     struct dirent *entry;
     size_t n_removed, n_failed;
 
     do {
         n_removed = n_failed = 0;
-        rewinddir(d);
         while ((entry = readdir(d))) {
             if (is_dots(entry->d_name))
                 continue;
@@ -76,6 +76,9 @@ static int empty_dir(struct removal *r, DIR *d, unsigned level)
             else
                 n_removed++;
         }
+        if (n_removed && !n_failed && name && unlinkat(parent, name, AT_REMOVEDIR) == 0)
+            return 0;
+        rewinddir(d);
     } while (n_removed);
     return n_failed ? -1 : 0;
 }
@@ -94,7 +97,7 @@ static int remove_dir(struct removal *r, int parent, const char *name, unsigned 
                               : volume_errno(r->e, "open \"%s\"", name);
     if (level == 0)
         r->top = dirfd(d);
-    if (empty_dir(r, d, level + 1) < 0)
+    if (empty_dir(r, d, parent, name, level + 1) < 0)
         return level < 4 ? err_wrap(r->e, "%s", name) : -1; /* a few names say where */
     if (unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
         return volume_errno(r->e, "remove \"%s\"", name);
@@ -106,7 +109,7 @@ static int remove_entry(struct removal *r, int parent, const char *name, unsigne
     if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
         return 0;
     if (errno == EISDIR || errno == EPERM) /* EPERM: what POSIX says for a directory */
-        return remove_dir(r, parent, name, level);
+        return unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : remove_dir(r, parent, name, level); /* many are empty */
     return volume_errno(r->e, "remove \"%s\"", name);
 }
 
@@ -125,7 +128,7 @@ int volume_tree_empty(int fd, struct err *e)
     if (!d)
         return volume_errno(e, "read the directory");
     r.top = dirfd(d);
-    return empty_dir(&r, d, 1);
+    return empty_dir(&r, d, -1, NULL, 1);
 }
 
 /* ---- hand to a group ---- */
@@ -137,6 +140,17 @@ static int set_mode(int fd, mode_t mode)
 
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     return chmod(path, mode);
+}
+
+int volume_group_errno(struct err *e, gid_t group)
+{
+    if (errno == EINVAL)
+        return err_set(
+            e, ERR_FORBIDDEN,
+            "there is no group %u here: this user has no subordinate ids for it (pumice doctor says how to get "
+            "some)",
+            (unsigned)group);
+    return volume_errno(e, "give to group %u", (unsigned)group);
 }
 
 int volume_own_fd(int fd, gid_t group, bool is_read_only, struct err *e)
@@ -151,7 +165,7 @@ int volume_own_fd(int fd, gid_t group, bool is_read_only, struct err *e)
     mode = (st.st_mode & 07777) | more;
     if (st.st_gid != group) {
         if (fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0)
-            return volume_errno(e, "give to group %u", (unsigned)group);
+            return volume_group_errno(e, group);
         if (!S_ISDIR(st.st_mode)) /* a program that ran as its owner or group must not run as the new one */
             mode &= 01777;
     } else if (mode == (st.st_mode & 07777)) {

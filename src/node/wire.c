@@ -211,7 +211,8 @@ int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, stru
     struct header head = { 0 };
     union control control;
     struct taken t = { .n = 0 };
-    ssize_t n;
+    bool was_reset = false;
+    ssize_t n = 0;
 
     if (in->payload.cap > KEEP)
         buf_done(&in->payload);
@@ -219,9 +220,11 @@ int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, stru
     struct iovec parts[2] = { { &head, sizeof(head) }, { buf_reserve(&in->payload, WIRE_INLINE), WIRE_INLINE } };
     struct msghdr h = { .msg_iov = parts, .msg_iovlen = 2, .msg_control = &control, .msg_controllen = sizeof(control) };
 
-    do
+    /* Who goes without having read all leaves an error, which is told once and before the last words that are still queued. */
+    do {
+        was_reset |= n < 0 && errno == ECONNRESET;
         n = recvmsg(fd, &h, MSG_CMSG_CLOEXEC | (waits ? 0 : MSG_DONTWAIT));
-    while (n < 0 && errno == EINTR);
+    } while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !was_reset)));
     if (n < 0 && errno == EAGAIN)
         return 0;
     if (n == 0 || (n < 0 && errno == ECONNRESET))

@@ -368,7 +368,8 @@ static void say(const struct work *w, struct why *ret)
         say_room(w, ret);
         return;
     }
-    ret->need = needed(t->m, t->group, t->arena, ret->dim);
+    /* One that has its minimum waits for its next pod. */
+    ret->need = MAX_OF(needed(t->m, t->group, t->arena, ret->dim), w->stuck->class->ask.v[ret->dim]);
 }
 
 /* ---- the trial ---- */

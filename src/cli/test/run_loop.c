@@ -423,7 +423,7 @@ static const struct {
     { "another scheduler", JOB("a", "schedulerName: default-scheduler, ", TASK("t", "1", "1", FAST)), "4",
       .status = 0 },
     { "many pods are told in numbers", JOB("a", "", TASK("t", "40", "0", "test/ms: '1200'")), "4", .status = 0,
-      .line = "a/t: ", .summary = "a/t  40 succeeded" },
+      .line = "pumice: t: ", .summary = "  t  40 succeeded" },
     { "logs of what failed",
       JOB("a", "",
           TASK("t", "1", "1", "test/ms: '10', test/says: fine") "," TASK(

@@ -252,6 +252,37 @@ static void lines(void **state)
     bench_done(&b);
 }
 
+/* A container is named where the pod does not say which it is; an init container does not push the others to the right. */
+static void prefixes(void **state)
+{
+    static const struct {
+        const char *pod, *container, *root;
+    } rows[] = {
+#define WITH_INIT "{\"spec\":{\"containers\":[{\"name\":\"c\"}],\"initContainers\":[{\"name\":\"fetch\"}]}}"
+#define WITH_TWO  "{\"spec\":{\"containers\":[{\"name\":\"c\"},{\"name\":\"side\"}]}}"
+        { "a-worker-0", "fetch", WITH_INIT }, { "a-worker-0", "c", WITH_INIT },     { "a-boss-0", "c", WITH_TWO },
+        { "a-boss-0", "side", WITH_TWO },     { "a-worker-0", "fetch", WITH_INIT },
+    };
+    struct bench b;
+
+    bench_init(&b, NULL, false);
+    put_pod(&b.v, "a", "worker", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
+    put_pod(&b.v, "a", "boss", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        autoarena a = { 0 };
+        struct agent_output line = { .pod = str_of(rows[i].pod), .uid = str_of(rows[i].pod), .text = STR("hi") };
+        struct json *root;
+
+        assert_int_equal(json_parse(&a, str_of(rows[i].root), NULL, &root, NULL), 0);
+        line.root = root;
+        line.container = str_of(rows[i].container);
+        run_logs_line(&b.g, &line);
+    }
+    assert_string_equal(b.out.queue.p,
+                        "worker-0/fetch | hi\nworker-0 | hi\nboss-0/c | hi\nboss-0/side | hi\nworker-0/fetch | hi\n");
+    bench_done(&b);
+}
+
 static void read_back(struct bench *b, const char *name, struct buf *out)
 {
     autofree char *path = NULL;
@@ -367,9 +398,9 @@ static void full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods),        cmocka_unit_test(again),     cmocka_unit_test(block),
-        cmocka_unit_test(lines),       cmocka_unit_test(files),     cmocka_unit_test(failed_only),
-        cmocka_unit_test(slow_reader), cmocka_unit_test(full_disk),
+        cmocka_unit_test(pods),        cmocka_unit_test(again),       cmocka_unit_test(block),
+        cmocka_unit_test(lines),       cmocka_unit_test(prefixes),    cmocka_unit_test(files),
+        cmocka_unit_test(failed_only), cmocka_unit_test(slow_reader), cmocka_unit_test(full_disk),
     };
 
     (void)signal(SIGPIPE, SIG_IGN);

@@ -271,6 +271,14 @@ static void do_signal(struct world *w, int con, int signo)
     }
 }
 
+/* It may come too late. */
+static void do_kill_start(struct world *w, struct con *c, int signo)
+{
+    if (signo != SIGKILL || c->was_killed || !w->is_stopping)
+        DIE(w, "signal %d to %.*s, which starts", signo, STR_ARG(c->name));
+    c->was_killed = true;
+}
+
 static bool anything_runs(const struct world *w)
 {
     for (int i = 0; i < w->n; i++)
@@ -285,6 +293,10 @@ static void carry_out(struct world *w, const struct life_action *act)
 
     if (w->is_gone)
         DIE(w, "action %d after GONE", act->kind);
+    if (con >= 0 && act->kind == LIFE_SIGNAL && w->cons[con].is_starting) {
+        do_kill_start(w, &w->cons[con], act->signo);
+        return;
+    }
     if (con >= 0 && act->kind != LIFE_START && !w->cons[con].is_running)
         DIE(w, "action %d of %.*s, which does not run", act->kind, STR_ARG(act->name));
     if (w->has_ended && act->kind != LIFE_UNMAKE && act->kind != LIFE_GONE)
@@ -365,7 +377,7 @@ static void happen_started(struct world *w, const struct task *t)
 
     if (!c->is_starting)
         return; /* the sandbox was lost meanwhile */
-    c->is_starting = false;
+    c->is_starting = c->was_killed = false;
     if (chance(w, 85)) {
         c->n_attempts++;
         c->is_running = true;

@@ -95,6 +95,7 @@ static void prepare(struct fixture *f, const char *runtime, const char *script)
         .id = arena_fmt(&f->a, "pumice/test %d-%u", (int)getpid(), n_places).p,
         .bundle = arena_fmt(&f->a, "%s/state/bundle%u", f->top, n_places).p,
     };
+    f->spec.upper = arena_fmt(&f->a, "%s/upper%u", f->top, n_places);
     n_places++;
 }
 
@@ -160,6 +161,7 @@ static int expect_end(struct fixture *f)
     assert_int_equal(r.kind, BOX_ENDED);
     assert_int_equal(waitpid(f->pid, NULL, 0), f->pid);
     f->pid = 0;
+    assert_int_equal(access(f->place.bundle, F_OK), -1);
     return r.status;
 }
 
@@ -240,6 +242,26 @@ static void test_output_and_status(void **state)
     }
 }
 
+static void read_text(const char *path, char *ret, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = read(fd, ret, size - 1);
+
+    assert_true(n > 0);
+    ret[n] = '\0';
+    close(fd);
+}
+
+static pid_t program_of(struct fixture *f)
+{
+    char text[16];
+    int64_t pid = 0;
+
+    read_text(arena_fmt(&f->a, "%s/pid", f->place.bundle).p, text, sizeof(text));
+    assert_int_equal(str_to_i64(str_trim(str_of(text)), &pid), 0);
+    return (pid_t)pid;
+}
+
 /* Killed by a signal is told apart from any exit code. */
 static void test_killed(void **state)
 {
@@ -247,18 +269,12 @@ static void test_killed(void **state)
 
     FOREACH_RUNTIME(f, path)
     {
-        int64_t pid = 0;
-        char text[16] = "";
-        int fd, status;
+        int status;
 
         prepare(f, path, "exec sleep 1000");
         run(f);
         expect_started(f);
-        fd = open(arena_fmt(&f->a, "%s/pid", f->place.bundle).p, O_RDONLY | O_CLOEXEC);
-        assert_true(read(fd, text, sizeof(text) - 1) > 0);
-        close(fd);
-        assert_int_equal(str_to_i64(str_trim(str_of(text)), &pid), 0);
-        assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
+        assert_int_equal(kill(program_of(f), SIGKILL), 0);
         status = expect_end(f);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     }
@@ -284,6 +300,71 @@ static void test_signal(void **state)
     }
 }
 
+/* The program is not process 1: what it does not handle has its usual effect. And what it left behind ends with it. */
+static void test_plain_signal(void **state)
+{
+    struct fixture *f = *state;
+
+    FOREACH_RUNTIME(f, path)
+    {
+        char ready;
+        int status;
+
+        prepare(f, path, "sleep 1000 & echo; exec sleep 1000");
+        run(f);
+        expect_started(f);
+        assert_int_equal(read(f->output, &ready, 1), 1);
+        assert_int_equal(kill(f->pid, SIGTERM), 0);
+        assert_string_equal(output(f), ""); /* ends when nobody holds the pipe any more */
+        status = expect_end(f);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    }
+}
+
+static const char *wrapper_of(struct fixture *f, const char *path)
+{
+    const char *wrapper = arena_fmt(&f->a, "%s/wrapper", f->top).p;
+    int fd = open(wrapper, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+
+    assert_true(dprintf(fd, "#!/bin/sh\nexec %s \"$@\"\n", path) > 0);
+    close(fd);
+    return wrapper;
+}
+
+static void check_groups(struct fixture *f, const char *path, struct str own)
+{
+    char ready, text[8192] = "";
+    int status;
+
+    prepare(f, path, "echo; exec sleep 1000");
+    run(f);
+    expect_started(f);
+    assert_int_equal(read(f->output, &ready, 1), 1);
+    read_text(arena_fmt(&f->a, "/proc/%d/cgroup", (int)program_of(f)).p, text, sizeof(text));
+    if (!str_is(own, text))
+        fail_msg("%s: in groups %s", path, text);
+    assert_int_equal(kill(f->pid, SIGTERM), 0);
+    status = expect_end(f);
+    assert_true(WIFSIGNALED(status));
+}
+
+/* Groups are the caller's; none are made. */
+static void test_groups(void **state)
+{
+    struct fixture *f = *state;
+    autobuf own = { 0 };
+    FILE *file = fopen("/proc/self/cgroup", "re");
+
+    buf_reserve(&own, 8192);
+    own.n = fread(own.p, 1, 8192, file);
+    (void)fclose(file);
+    FOREACH_RUNTIME(f, path)
+    {
+        check_groups(f, path, buf_view(&own));
+        check_groups(f, wrapper_of(f, path), buf_view(&own)); /* it is known by its own words */
+    }
+}
+
 static void test_environment(void **state)
 {
     struct fixture *f = *state;
@@ -291,13 +372,13 @@ static void test_environment(void **state)
     NEEDS_IDS();
     FOREACH_RUNTIME(f, path)
     {
-        prepare(f, path, "echo $A $HOME; pwd; id -u; id -g; id -G; echo $$; umask");
+        prepare(f, path, "echo $A $HOME; pwd; id -u; id -g; id -G; [ $$ != 1 ] && echo ours; umask");
         *vec_push(&f->a, &f->spec.env) = STR("A=b c");
         f->spec.cwd = STR("/srv/made/here");
         f->spec.uid = 1234;
         f->spec.gid = 5678;
         *vec_push(&f->a, &f->spec.groups) = 99;
-        expect_text(f, "environment", "b c /\n/srv/made/here\n1234\n5678\n5678 99\n1\n0022\n");
+        expect_text(f, "environment", "b c /\n/srv/made/here\n1234\n5678\n5678 99\nours\n0022\n");
     }
 }
 
@@ -331,14 +412,15 @@ static void test_isolation(void **state)
             f, path,
             arena_fmt(
                 &f->a,
-                "echo x > %s && cat %s; ls %s 2>/dev/null | wc -l; echo /proc/[0-9]*; ls -A /tmp; head -c 3 /dev/zero "
+                "echo x > %s && cat %s; ls %s 2>/dev/null | wc -l; head -1 /proc/1/status; ls /proc/1/root "
+                "2>/dev/null; ls -A /tmp; head -c 3 /dev/zero "
                 "| wc -c;"
                 "(echo x > /proc/sys/kernel/hostname) 2>/dev/null || echo ro; cat /proc/keys; ls /dev | tr '\\n' ' '",
                 marker, marker, f->top)
                 .p);
-        expect_text(
-            f, "isolation",
-            "x\n0\n/proc/1\n3\nro\nfd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero ");
+        expect_text(f, "isolation",
+                    "x\n0\nName:\tpumice-init\n3\nro\nfd full mqueue null ptmx pts random shm stderr stdin stdout tty "
+                    "urandom zero ");
         assert_int_equal(access(marker, F_OK), -1);
     }
 }
@@ -471,7 +553,16 @@ static void test_exec(void **state)
     }
 }
 
-/* kill -9 of the parent: oci_clean() ends the container and takes all away. */
+static const char *state_of(struct fixture *f)
+{
+    char *path = (char *)arena_fmt(&f->a, "%s/run/%s", f->place.bundle, f->place.id).p;
+
+    for (char *p = path + strlen(f->place.bundle) + 5; *p; p++)
+        *p = *p == '/' || *p == ' ' ? '-' : *p;
+    return path;
+}
+
+/* kill -9 of the parent: the container ends, and oci_clean() takes away what the runtime knows. */
 static void test_clean(void **state)
 {
     struct fixture *f = *state;
@@ -487,9 +578,11 @@ static void test_clean(void **state)
         assert_int_equal(kill(f->pid, SIGKILL), 0);
         assert_int_equal(waitpid(f->pid, NULL, 0), f->pid);
         f->pid = 0;
+        assert_string_equal(output(f), ""); /* process 1 went with it, and the program with that */
+        assert_int_equal(access(state_of(f), F_OK), 0);
         oci_clean(&f->place);
-        assert_string_equal(output(f), ""); /* ends when nobody holds the pipe any more */
-        oci_clean(&f->place);               /* nothing to do */
+        assert_int_equal(access(f->place.bundle, F_OK), -1);
+        oci_clean(&f->place); /* nothing to do */
     }
 }
 
@@ -523,6 +616,47 @@ static void test_image_root(void **state)
     }
 }
 
+/* A runtime that does not work says so in the report, and nobody waits for it. */
+static void test_broken(void **state)
+{
+    static const struct {
+        const char *script, *text;
+    } cases[] = {
+        { "exit 3", "ended with status 3" },
+        { "kill -9 $$", "was killed" },
+        { "kill -USR1 $$", "was ended by signal 10" },
+        { "echo garbage; echo more >&2", "did not say which process" },
+        { "sleep 1000 & sleep 1000", "did not end within 1 seconds" },
+        { "while [ \"$1\" != --pid-file ]; do shift; done; echo 1x > $2", "did not say which process" },
+        { "while [ \"$1\" != --pid-file ]; do shift; done; echo $PPID > $2", "which is not ours" },
+        { "while [ \"$1\" != --log ]; do shift; done; echo '{\"level\":\"error\",\"msg\":\"no luck\"}' > $2; exit 1",
+          "no luck" },
+    };
+    struct fixture *f = *state;
+    const char *path = arena_fmt(&f->a, "%s/runtime", f->top).p;
+
+    if (geteuid() != 0) {
+        print_message("skipped: needs root\n");
+        skip();
+    }
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+        struct box_report r;
+
+        assert_true(dprintf(fd, "#!/bin/sh\n%s\n", cases[i].script) > 0);
+        close(fd);
+        prepare(f, path, "true");
+        f->place.timeout_ms = 1000;
+        run(f);
+        r = next(f);
+        if (r.kind != BOX_FAILED || strcmp(r.reason, "CreateContainerError") != 0 || !strstr(r.text, cases[i].text))
+            fail_msg("%s: %d %s: %s", cases[i].script, r.kind, r.reason, r.text);
+        (void)output(f);
+        assert_int_equal(waitpid(f->pid, NULL, 0), f->pid);
+        f->pid = 0;
+    }
+}
+
 static void test_config(void **state)
 {
     struct fixture *f = *state;
@@ -543,13 +677,17 @@ static void test_config(void **state)
     assert_int_equal(json_count(json_find(j, "process", "rlimits", NULL)), 1);
     assert_true(json_count(json_find(j, "linux", "seccomp", "syscalls", NULL)) > 5);
     assert_null(json_find(j, "linux", "cgroupsPath", NULL));
+    assert_int_equal(json_count(json_find(j, "linux", "namespaces", NULL)), 2);
     buf_reset(&out);
     f->spec.is_privileged = true;
     f->place.group = "/x";
+    who.pids = "/b/pids";
     oci_config(&out, &f->spec, &f->place, &who, "/b/root");
     assert_int_equal(json_parse(&f->a, buf_view(&out), NULL, &j, &f->e), 0);
     assert_null(json_find(j, "linux", "seccomp", NULL));
     assert_true(str_is(json_member_text(json_get(j, "linux"), "cgroupsPath"), "/x"));
+    j = json_at(json_find(j, "linux", "namespaces", NULL), 2);
+    assert_true(str_is(json_member_text(j, "type"), "pid") && str_is(json_member_text(j, "path"), "/b/pids"));
     buf_done(&out);
 }
 
@@ -575,6 +713,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_output_and_status, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_signal, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_plain_signal, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_groups, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
         cmocka_unit_test_setup_teardown(test_environment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_capabilities, setup, teardown),
         cmocka_unit_test_setup_teardown(test_isolation, setup, teardown),

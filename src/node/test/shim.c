@@ -200,7 +200,7 @@ static void test_flood(void **state)
     struct shim *s = stand_pod("flood");
     const struct str echo[] = { STR("echo"), STR("hi") };
     struct shim_event ev;
-    bool has_result = false;
+    bool has_result = false, has_ended = false;
     int64_t sent, before, peak = 0;
     pid_t shim;
 
@@ -211,19 +211,19 @@ static void test_flood(void **state)
     (void)stand_expect(s, SHIM_STARTED, "loud");
     sent = clock_mono_ms(&clock_real);
     assert_int_equal(shim_exec(s, 5, STR("quiet"), echo, 2, 10000, NULL), 0);
-    for (;;) {
+    while (!has_ended || !has_result) {
         assert_true(stand_wait(s, &ev, 60000));
         if (ev.kind == SHIM_RESULT) {
-            has_result = ev.is_ok && str_is(ev.text, "hi\n");
+            has_result = true;
+            assert_true(ev.is_ok && str_is(ev.text, "hi\n"));
             assert_in_range(clock_mono_ms(&clock_real) - sent, 0, 3000);
         }
         if (ev.kind == SHIM_LOG)
             peak = MAX_OF(peak, peak_kib(shim));
         if (ev.kind == SHIM_ENDED)
-            break;
+            assert_int_equal(ev.status, 0);
+        has_ended |= ev.kind == SHIM_ENDED;
     }
-    assert_int_equal(ev.status, 0);
-    assert_true(has_result);
     assert_true(before > 0 && peak > 0);
     if (peak - before > 8 << 10)
         fail_msg("the shim grew from %lld to %lld KiB", (long long)before, (long long)peak);
@@ -236,6 +236,93 @@ static void test_flood(void **state)
     }
     conlog_reader_free(r);
     assert_in_range(n, 4 * (10 << 20) / 140, 5 * (10 << 20) / 140);
+    stand_gone(s);
+}
+
+/* Two that write as fast as they can, and a reader that stops: they wait for it, and nothing is lost. */
+static void test_slow_reader(void **state)
+{
+    enum { AHEAD = 1 << 20, FILE_BYTES = 512 << 10, LINES = 300000 };
+    static const char *const names[] = { "one", "two" };
+    struct shim_options opt = stand_options("slow-reader");
+    struct conlog_reader *readers[2];
+    int next[2] = { 0 }, ended = 0;
+    struct shim_event ev;
+    int64_t told[2] = { 0 };
+    char text[96];
+    struct shim *s;
+
+    opt.log_bytes = FILE_BYTES;
+    opt.log_ahead = AHEAD;
+    s = stand_pod_with(&opt);
+    (void)snprintf(text, sizeof(text), "exec seq 0 %d", LINES - 1);
+    for (int i = 0; i < 2; i++) {
+        stand_start(s, names[i], text, 0);
+        readers[i] = stand_log(names[i], 0);
+    }
+    while (stand_wait(s, &ev, 300)) { /* nobody reads: they stop */
+        if (ev.kind == SHIM_LOG)
+            told[str_is(ev.container, "two")] = ev.log_bytes;
+        assert_int_not_equal(ev.kind, SHIM_ENDED);
+    }
+    for (int i = 0; i < 2; i++)
+        assert_in_range(told[i], AHEAD / 2, AHEAD + (128 << 10));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(shim_log_read(s, str_of(names[i]), 1, INT64_MAX, NULL), 0); /* another attempt's: nothing */
+    assert_false(stand_wait(s, &ev, 100));
+    for (bool is_first = true; ended < 2; is_first = false) {
+        struct conlog_line line;
+
+        if (is_first)
+            ev = (struct shim_event){ .kind = SHIM_LOG, .container = STR("one"), .log_bytes = told[0] };
+        else
+            assert_true(stand_wait(s, &ev, 20000));
+        for (int i = 0; i < 2; i++) {
+            while (conlog_next(readers[i], &line)) {
+                (void)snprintf(text, sizeof(text), "%d", next[i]++);
+                if (!str_is(line.text, text))
+                    fail_msg("%s: \"%.*s\", not %s", names[i], STR_ARG(line.text), text);
+            }
+            if (is_first)
+                assert_int_equal(shim_log_read(s, str_of(names[i]), 0, told[i], NULL), 0);
+        }
+        if (ev.kind == SHIM_LOG)
+            assert_int_equal(shim_log_read(s, ev.container, ev.attempt, ev.log_bytes, NULL), 0);
+        ended += ev.kind == SHIM_ENDED;
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(next[i], LINES);
+        conlog_reader_free(readers[i]);
+    }
+    stand_gone(s);
+}
+
+/* An empty line takes forty times its size in the log: not one may be turned over unread. */
+static void test_newlines(void **state)
+{
+    enum { AHEAD = 4 << 20, FILE_BYTES = 2 << 20, LINES = 200000 }; /* the last pipe full may go beyond */
+    struct shim_options opt = stand_options("newlines");
+    struct conlog_reader *r;
+    struct conlog_line line;
+    struct shim_event ev = { 0 };
+    struct shim *s;
+    int n = 0;
+
+    opt.log_bytes = FILE_BYTES;
+    opt.log_ahead = AHEAD;
+    s = stand_pod_with(&opt);
+    stand_start(s, "main", "head -c 200000 /dev/zero | tr '\\0' '\\n'", 0);
+    r = stand_log("main", 0);
+    while (ev.kind != SHIM_ENDED) {
+        assert_true(stand_wait(s, &ev, 20000));
+        if (ev.kind != SHIM_LOG && ev.kind != SHIM_ENDED)
+            continue;
+        while (conlog_next(r, &line))
+            n++;
+        assert_int_equal(shim_log_read(s, ev.container, ev.attempt, ev.log_bytes, NULL), 0);
+    }
+    assert_int_equal(n, LINES);
+    conlog_reader_free(r);
     stand_gone(s);
 }
 
@@ -465,6 +552,9 @@ static void test_network(void **state)
         assert_int_equal(fstat(ev.net_fd, &got), 0);
         assert_int_equal(own.st_ino == got.st_ino, is_host);
         close(ev.net_fd);
+        assert_int_equal(ev.nl_fd < 0, is_host);
+        if (!is_host)
+            close(ev.nl_fd);
         stand_gone(s);
     }
 }
@@ -770,7 +860,7 @@ static void test_many_pods(void **state)
 
             while (fds[i].revents && pods[i] && shim_next(pods[i], &ev)) {
                 if (ev.kind == SHIM_READY)
-                    close(ev.net_fd);
+                    (void)(close(ev.net_fd) + close(ev.nl_fd));
                 if (ev.kind == SHIM_FAILED)
                     fail_msg("pod %d: %s", i, ev.report.text);
                 if (ev.kind == SHIM_ENDED) {
@@ -876,7 +966,7 @@ static int setup(void **state)
 
     static int n;
 
-    (void)snprintf(log_dir, sizeof(log_dir), "%s/%d/logs", run_dir, n++);
+    (void)snprintf(log_dir, sizeof(log_dir), "%s/%d.logs", run_dir, n++);
     fds_before = stand_count_fds();
     return spawner_start(&opt, &spawner, NULL);
 }
@@ -902,6 +992,8 @@ int main(void)
         SHIM_TEST(test_logs),
         SHIM_TEST(test_log_news),
         SHIM_TEST(test_flood),
+        SHIM_TEST(test_slow_reader),
+        SHIM_TEST(test_newlines),
         SHIM_TEST(test_full_disk),
         SHIM_TEST(test_terminal),
         SHIM_TEST(test_exec),

@@ -219,7 +219,7 @@ static void stand_exec(const struct box_spec *s, const struct oci_place *place, 
     _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-static const struct shim_driver stand_in = { true, stand_run, stand_exec };
+static const struct shim_driver stand_in = { true, stand_run, stand_exec, NULL };
 
 /* ---- around a spawner ---- */
 
@@ -287,8 +287,10 @@ static inline struct shim *stand_pod_with(const struct shim_options *opt)
     if (shim_new(spawner, opt, &s, &e) < 0)
         fail_msg("%s: %s", opt->group, e.text);
     ev = stand_expect(s, SHIM_READY, opt->group);
-    assert_true(ev.net_fd >= 0);
+    assert_true(ev.net_fd >= 0 && (ev.nl_fd >= 0) == !opt->has_host_network);
     close(ev.net_fd);
+    if (ev.nl_fd >= 0)
+        close(ev.nl_fd);
     return s;
 }
 
@@ -329,7 +331,7 @@ static inline struct conlog_reader *stand_log(const char *container, int attempt
 {
     char path[160];
 
-    (void)snprintf(path, sizeof(path), "%s/%s/%d.log", log_dir, container, attempt);
+    (void)snprintf(path, sizeof(path), "%s/%s.%d.log", log_dir, container, attempt);
     return conlog_reader_new(path);
 }
 

@@ -108,6 +108,27 @@ static void test_gone(void **state)
     close(pair[1]);
 }
 
+/* Who goes with a message unread resets the connection; what it said before must not be lost by that. */
+static void test_gone_unread(void **state)
+{
+    struct wire_msg m = { .kind = 1, .payload = STR("last") }, got;
+    struct wire_in in = { 0 };
+    struct err e;
+    int pair[2];
+
+    (void)state;
+    pair_of(pair);
+    assert_int_equal(wire_send(pair[0], &m, NULL), 0);
+    assert_int_equal(wire_send(pair[1], &m, NULL), 0);
+    close(pair[0]);
+    assert_int_equal(wire_recv(pair[1], false, &in, &got, &e), 1);
+    assert_true(str_is(got.payload, "last"));
+    assert_int_equal(wire_recv(pair[1], false, &in, &got, &e), -1);
+    assert_int_equal(e.code, ERR_GONE);
+    close(pair[1]);
+    wire_in_done(&in);
+}
+
 static void test_full(void **state)
 {
     struct wire_msg m = { .kind = 1 }, got;
@@ -226,9 +247,9 @@ static void test_payload_lies(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_too_big),  cmocka_unit_test(test_gone),
-        cmocka_unit_test(test_full),         cmocka_unit_test(test_nonsense), cmocka_unit_test(test_payload),
-        cmocka_unit_test(test_payload_lies),
+        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_too_big),     cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_full),         cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_payload),
+        cmocka_unit_test(test_payload_lies), cmocka_unit_test(test_gone_unread),
     };
     struct rlimit files = { 4096, 4096 };
 

@@ -1,0 +1,137 @@
+/* What is hidden of the host, and what is left of /etc/shadow. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/util.h"
+#include "node/secrets.h"
+#include "node/volume_internal.h"
+
+#include <sys/stat.h>
+
+static void shadow_has_no_passwords(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        { "root:$6$salt$hash:1:0:99999:7:::\n", "root:*:1:0:99999:7:::\n" },
+        { "a:!:1::::::\nb:*:2::::::\n", "a:*:1::::::\nb:*:2::::::\n" },
+        { "c:$y$j9T$x:3::::::", "c:*:3::::::\n" },                          /* without a last newline */
+        { "root:x:0:0:root:/root:/bin/bash\n", "root:*:1:0:99999:7:::\n" }, /* of /etc/passwd */
+        { "nonsense\n\n:x:1\n", "" },
+        { "", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autobuf out = { 0 };
+
+        secrets_shadow(&out, str_of(cases[i].text));
+        buf_char(&out, '\0');
+        assert_string_equal(out.p, cases[i].want);
+    }
+}
+
+/* ---- a home directory of the test's own ---- */
+
+struct world {
+    struct arena arena;
+    const char *top, *home;
+    int over;
+};
+
+static const char *in(struct world *w, const char *fmt, const char *name)
+{
+    return arena_fmt(&w->arena, fmt, w->top, name).p;
+}
+
+static void world_make(struct world *w)
+{
+    char top[] = "/var/tmp/test-secrets-XXXXXX";
+
+    *w = (struct world){ 0 };
+    assert_non_null(mkdtemp(top));
+    w->top = arena_str(&w->arena, str_of(top)).p;
+    w->home = in(w, "%s/%s", "home");
+    for (const char *const *name = (const char *const[]){ "home", "home/.ssh", "home/.config", "home/.config/gcloud",
+                                                          "home/.config/other", "elsewhere", "over", NULL };
+         *name; name++)
+        assert_int_equal(mkdir(in(w, "%s/%s", *name), 0750), 0);
+    assert_int_equal(symlink("../elsewhere", in(w, "%s/%s", "home/.kube")), 0);
+    w->over = open(in(w, "%s/%s", "over"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(w->over >= 0);
+    assert_int_equal(setenv("HOME", w->home, 1), 0);
+}
+
+static void world_done(struct world *w)
+{
+    int above = open("/var/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    close(w->over);
+    assert_int_equal(volume_tree_remove(above, strrchr(w->top, '/') + 1, NULL), 0);
+    close(above);
+    arena_done(&w->arena);
+}
+
+/* S_IFMT of what lies over a path; 0: nothing. */
+static mode_t over(struct world *w, const char *name)
+{
+    struct stat st;
+
+    return fstatat(w->over, in(w, "%s/%s", name) + 1, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : st.st_mode & S_IFMT;
+}
+
+static bool has(const struct secrets *s, const char *path)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (str_is(s->v[i], path))
+            return true;
+    return false;
+}
+
+static void hides_a_home(void **state)
+{
+    static const struct {
+        const char *name;
+        mode_t want;
+    } cases[] = {
+        { "home/.ssh", S_IFCHR },    { "home/.config/gcloud", S_IFCHR },
+        { "home/.kube", S_IFCHR },   { "elsewhere", S_IFCHR }, /* where the link leads */
+        { "home/.config", S_IFDIR }, { "home/.config/other", 0 },
+        { "home/.aws", 0 },          { "state", S_IFCHR }, /* not there yet */
+        { "state/claims", 0 },
+    };
+    struct world w;
+    struct secrets hidden;
+    struct stat st;
+    struct err e;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    world_make(&w);
+    const struct str own[] = { str_of(in(&w, "%s/%s", "state/claims")), str_of(in(&w, "%s/%s", "state")),
+                               str_of(in(&w, "%s/%s", "state")) };
+    if (secrets_hide(&w.arena, w.over, own, ARRAY_LEN(own), &hidden, &e) < 0)
+        fail_msg("%s", e.text);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        if (over(&w, cases[i].name) != cases[i].want)
+            fail_msg("%s: %o", cases[i].name, over(&w, cases[i].name));
+    assert_true(has(&hidden, in(&w, "%s/%s", "elsewhere")));
+    assert_false(has(&hidden, in(&w, "%s/%s", "home/.config")));
+    assert_int_equal(fstatat(w.over, w.home + 1, &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0750); /* as on the host */
+    world_done(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shadow_has_no_passwords),
+        cmocka_unit_test(hides_a_home),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

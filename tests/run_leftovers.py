@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+"""Nothing left behind, however a run ends: processes, mounts (in any namespace), links, tables, groups, files.
+
+leftovers.py knows what a run makes; here are the ways to end one.
+"""
+import os
+import random
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+
+import leftovers
+from harness import Suite
+from runs import Run, config_map, job, run, same, secret, sh, task
+
+LEAVES_S = 10           # after kill -9 the rest has this long to go
+SEED = int(os.environ.get("SEED", random.randrange(1 << 30)))
+
+VOLUMES = {"terminationGracePeriodSeconds": 2, "volumes": [
+    {"name": "disk", "emptyDir": {}},
+    {"name": "memory", "emptyDir": {"medium": "Memory"}},
+    {"name": "words", "configMap": {"name": "words"}},
+    {"name": "keys", "secret": {"secretName": "keys"}},
+    {"name": "claim", "persistentVolumeClaim": {"claimName": "claim"}}]}
+MOUNTS = [{"name": v["name"], "mountPath": "/v/" + v["name"]} for v in VOLUMES["volumes"]]
+MOUNTS.append({"name": "disk", "mountPath": "/v/part", "subPath": "a/b"})
+OBJECTS = [config_map("words", one="eins"), secret("keys", token="s3cret"),
+           {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "claim"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]
+WRITE = "echo x > /etc/new; for d in disk memory claim part; do touch /v/$d/x; done; "
+NODE = ("--node", "cpu=100,memory=100Gi,pods=100")
+
+
+def full(script, replicas=4, **fields):
+    """A job that uses all that could stay: several pods, volumes, ssh keys, names, limits, a way out."""
+    return [*OBJECTS, job("full", task("a", sh(WRITE + script), replicas=replicas, pod=VOLUMES, volumeMounts=MOUNTS,
+                                       resources={"limits": {"cpu": "1", "memory": "64Mi"}}, **fields),
+                          plugins={"ssh": [], "svc": [], "env": []})]
+
+
+ENDLESS = "echo up; setsid sleep 1000 & while :; do sleep 0.1; done"
+
+
+def is_up(r):
+    return r.all_lines().count("up") == 4
+
+
+def started(*options, script=ENDLESS, **kw):
+    return Run(full(script), *NODE, *options, **kw).until(is_up)
+
+
+# ---- looking ----
+
+def mounted_anywhere(what):
+    """Mounts with any of these words, in the mount namespaces of all processes."""
+    seen, out = set(), []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            namespace = os.readlink(f"/proc/{pid}/ns/mnt")
+        except OSError:
+            continue
+        if namespace not in seen:
+            seen.add(namespace)
+            out += [f"{pid}: {line}" for line in leftovers.read(f"/proc/{pid}/mountinfo").splitlines() if any(w in line for w in what)]
+    return out
+
+
+def ids_on_host():
+    """Ids of runs that left a link, a table or a group with no process that answers for it."""
+    ids = {n[2:8] for n in os.listdir("/sys/class/net") if n.startswith("pm") and len(n) == 9}
+    ids |= {line.split("pumice_")[1][:6] for line in leftovers.nft_tables("pumice_")}
+    ids |= {os.path.basename(g)[7:13] for g in leftovers.cgroups("pumice-")}
+    return {i for i in ids if not is_alive(i)}
+
+
+def is_alive(run_id):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        try:
+            s.bind(f"\0pumice-run-{run_id}")
+        except OSError:
+            return True
+    return False
+
+
+def nothing(r, patience_s=LEAVES_S):
+    """As Run.end() looks, and in the namespaces of others."""
+    deadline = time.monotonic() + patience_s
+    words = [w for w in (r.state, r.id() and f"pumice-{r.id()}") if w]
+    while mounted_anywhere(words):
+        assert time.monotonic() < deadline, mounted_anywhere(words)
+        time.sleep(0.05)
+
+
+def ends(r, status, leaves_s=0.5):
+    if r.process.returncode is None:
+        r.end(leaves_s=leaves_s)
+    same(r.status, status)
+    nothing(r)
+    return r
+
+
+def family(pid):
+    """A process and all that come from it."""
+    out = [pid]
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        for child in leftovers.read(f"/proc/{pid}/task/{tid}/children").split():
+            try:
+                out += family(int(child))
+            except FileNotFoundError:
+                pass
+    return out
+
+
+def called(r, name):
+    return [pid for pid in family(r.process.pid) if leftovers.read(f"/proc/{pid}/comm").strip() == name]
+
+
+# ---- ends that the program sees ----
+
+def by_itself():
+    r = ends(run(full("echo up; sleep 0.2"), *NODE), 0)
+    same(r.phase(), "Completed")
+
+
+def interrupted():
+    ends(started().signal(signal.SIGINT), 130)
+
+
+def interrupted_twice():
+    r = started(script="trap '' TERM INT HUP; " + ENDLESS).signal(signal.SIGINT)
+    time.sleep(0.1)
+    ends(r.signal(signal.SIGINT), 130)
+
+
+def terminated():
+    ends(started().signal(signal.SIGTERM), 143)
+
+
+def timed_out():
+    ends(run(full(ENDLESS), *NODE, "--timeout", "1500ms"), 124)
+
+
+def interrupted_while_starting():
+    """Ctrl-C before anything is there, or half of it."""
+    chance = random.Random(SEED)
+    for _ in range(4):
+        r = Run(full(ENDLESS), *NODE)
+        time.sleep(chance.uniform(0, 0.6))
+        r.signal(signal.SIGINT).end()
+        assert r.status in (130, -signal.SIGINT), f"seed {SEED}: status {r.status}, {r.err}"
+        nothing(r)
+
+
+def nothing_can_start():
+    r = run(full("true"), "--node", "cpu=1,memory=1Gi,pods=2", "--timeout", "2s")
+    assert r.status in (1, 124), r.status
+    nothing(r)
+
+
+def cannot_open():
+    """The machine refuses early: what was made until then goes."""
+    with tempfile.TemporaryDirectory() as d:
+        with open(f"{d}/file", "w"):
+            r = Run(full("true"), state=f"{d}/file/below").end()
+        assert r.status == 1 and "file" in r.err, (r.status, r.err)
+        nothing(r)
+
+
+# ---- kill -9 ----
+
+def killed_once(script, delay_s):
+    """Before its spawner is there nobody cleans up; then, and only then, the next start may."""
+    with tempfile.TemporaryDirectory(prefix="pumice-run-") as state:
+        r = Run(full(script), *NODE, state=state)
+        time.sleep(delay_s)
+        had_spawner = bool(r.events or (r.process.poll() is None and called(r, "pumice-spawner")))
+        r.signal(signal.SIGKILL)
+        try:
+            r.end(leaves_s=LEAVES_S if had_spawner else 2)
+        except AssertionError:
+            if had_spawner:
+                raise
+            Run(job("next", task("a", ["/bin/true"])), state=state).end()
+        nothing(r)
+
+
+def killed_at_any_time():
+    chance = random.Random(SEED)
+    for i in range(10):
+        script, delay_s = ("sleep 0.3", chance.uniform(0, 2)) if i % 2 else (ENDLESS, chance.uniform(0, (0.1, 0.4, 1)[i % 3]))
+        try:
+            killed_once(script, delay_s)
+        except AssertionError as e:
+            raise AssertionError(f"seed {SEED}, number {i}, after {delay_s:.3f} s: {e}") from None
+
+
+def killed_while_stopping():
+    for number, wait_s in ((signal.SIGINT, 0.02), (signal.SIGTERM, 0.2)):
+        r = started(script="trap 'sleep 1; exit 0' TERM; " + ENDLESS).signal(number)
+        time.sleep(wait_s)
+        ends(r.signal(signal.SIGKILL), -signal.SIGKILL, LEAVES_S)
+
+
+def shim_killed():
+    """The pod fails, and says why; the others and the run go on."""
+    r = started(script="echo up; sleep 3; echo end")
+    victim = called(r, "pumice-shim")[0]
+    os.kill(victim, signal.SIGKILL)
+    r.end(leaves_s=LEAVES_S)
+    nothing(r)
+    same(sorted(r.states().values()), ["failed"] + ["succeeded"] * 3)
+    failed = next(e for e in r.of("pod") if e["state"] == "failed")
+    assert "shim" in str(failed) + str(r.last()), (failed, r.last())
+    assert r.status != 0, r.status
+
+
+def spawner_killed():
+    """Nothing can start any more. The run must end, and say so, not wait for ever."""
+    r = started()
+    os.kill(called(r, "pumice-spawner")[0], signal.SIGKILL)
+    r.end(patience_s=30, leaves_s=LEAVES_S)
+    nothing(r)
+    assert r.status not in (0, None), r.status
+    assert "spawner" in str(r.events) + r.err, (r.told(), r.err)
+
+
+def inits_killed():
+    """kill -9 of a container's process 1: it failed, as if its program was killed."""
+    r = started(script="echo up; sleep 3; echo end")
+    os.kill(called(r, "pumice-init")[0], signal.SIGKILL)
+    r.end(leaves_s=LEAVES_S)
+    nothing(r)
+    same(sorted(r.states().values()), ["failed"] + ["succeeded"] * 3)
+
+
+def all_killed():
+    """Nobody is left to clean up; the next run does it."""
+    state = tempfile.mkdtemp(prefix="pumice-run-")
+    try:
+        r = started(state=state)
+        run_id = r.id()
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in family(r.process.pid):
+                os.kill(pid, number)
+        r.process.wait()
+        same([n for n in os.listdir(state) if n != "images"], [run_id])
+        while leftovers.children():
+            time.sleep(0.02)
+        assert leftovers.found(run_id, state, False), "this was to leave something behind"
+        ends(Run(job("next", task("a", ["/bin/true"])), state=state), 0)
+        leftovers.check(run_id, state, patience_s=1)
+    finally:
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def next_run_spares_the_living():
+    """Two runs in one state directory; a third that was killed. The start of the second must not touch the first."""
+    state = tempfile.mkdtemp(prefix="pumice-run-")
+    try:
+        first = started(state=state)
+        ends_beside(state, first.id())
+        same(first.process.poll(), None)
+        first.signal(signal.SIGINT).end()
+        same(first.status, 130)
+        leftovers.check(first.id(), state, patience_s=1)
+    finally:
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def ends_beside(state, other):
+    r = Run(full("cat /v/words/one; echo; sleep 0.2"), *NODE, state=state)
+    r.process.wait(60)
+    r.reader.join(5)
+    same((r.process.returncode, r.all_lines().count("eins")), (0, 4))
+    same([n for n in os.listdir(state) if n != "images"], [other])
+
+
+# ---- --keep ----
+
+def files_below(top):
+    return sorted(os.path.relpath(os.path.join(d, n), top) for d, _, names in os.walk(top) for n in names)
+
+
+def kept():
+    """Logs and layers stay, and the program says where; the next run leaves them. Nothing else stays."""
+    state = tempfile.mkdtemp(prefix="pumice-run-")
+    try:
+        r = Run(full("echo up; sleep 0.1"), *NODE, "--keep", state=state).end()
+        same(r.status, 0)
+        where = os.path.join(state, r.id())
+        assert where in r.err + str(r.of("notice")), (r.err, r.of("notice"))
+        nothing(r)
+        files = files_below(where)
+        assert any("logs" in f for f in files) and any(f.endswith("etc/new") for f in files), files
+        assert not any("s3cret" in leftovers.read(os.path.join(where, f)) for f in files), "a secret stays on disk"
+        Run(job("next", task("a", ["/bin/true"])), "--keep", state=state).end()
+        same(files_below(where), files)
+        Run(job("third", task("a", ["/bin/true"])), state=state).process.wait()
+        same(files_below(where), files)
+    finally:
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def kept_after_kill():
+    """--keep holds as well when the program was killed: that is when one wants to look."""
+    state = tempfile.mkdtemp(prefix="pumice-run-")
+    try:
+        r = started("--keep", state=state)
+        r.signal(signal.SIGKILL).end(leaves_s=LEAVES_S)
+        nothing(r)
+        where = os.path.join(state, r.id())
+        assert any(f.endswith("etc/new") for f in files_below(where)), files_below(where)
+        files = files_below(where)
+        Run(job("next", task("a", ["/bin/true"])), state=state).process.wait()
+        same(files_below(where), files)
+    finally:
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def main():
+    if os.geteuid() != 0:
+        print("skipped: needs root")
+        return 77
+    suite, before = Suite(), ids_on_host()
+    for f in (by_itself, interrupted, interrupted_twice, terminated, timed_out, interrupted_while_starting, nothing_can_start, cannot_open,
+              killed_at_any_time, killed_while_stopping, shim_killed, spawner_killed, inits_killed, all_killed,
+              next_run_spares_the_living, kept, kept_after_kill):
+        if len(sys.argv) == 1 or f.__name__ in sys.argv:
+            suite.case(f.__name__, f)
+    suite.case("nothing on the host", lambda: nothing_on_host(before))
+    return suite.finish()
+
+
+def nothing_on_host(before):
+    """Whatever was too short-lived to tell its id. Runs of others may just be ending: they get their time."""
+    deadline = time.monotonic() + LEAVES_S
+    while ids_on_host() - before:
+        assert time.monotonic() < deadline, ids_on_host() - before
+        time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
