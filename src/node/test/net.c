@@ -528,6 +528,24 @@ static int out_test(void *ctx, struct err *e)
     return 0;
 }
 
+/* A new network namespace may take this setting over from the machine the test runs on. */
+static int forwards_nothing(void *ctx, struct err *e)
+{
+    static const char *const parts[] = { "all", "default", "eth0" };
+
+    (void)ctx;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        char path[100];
+        FILE *f;
+
+        snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%s/forwarding", parts[i]);
+        f = fopen(path, "we");
+        if (!f || fputs("0", f) < 0 || fclose(f) != 0)
+            return err_errno(e, "write %s", path);
+    }
+    return 0;
+}
+
 static struct outside make_outside(void)
 {
     struct net *n = start(&(struct net_options){ .id = "00aa04", .subnet = "10.99.0.0/16" });
@@ -540,6 +558,7 @@ static void in_host(int (*run)(void *ctx, struct err *e))
     struct outside o = make_outside();
     struct err e = { 0 };
 
+    NET_OK(netns_run(o.host.ns, forwards_nothing, NULL, &e));
     NET_OK(netns_run(o.host.ns, run, &o, &e));
     stop();
 }
