@@ -5,6 +5,9 @@
  * agent_cache.c   objects that pods refer to
  * agent_node.c    the Node
  * agent_pod.c     a pod: from binding to the last trace of it
+ * agent_make.c    its sandbox
+ * agent_log.c     its output
+ * agent_ask.c     its probes and hooks
  * agent_box.c     a container of the API as a box of box.h
  * agent_env.c     its variables
  * agent_etc.c     its /etc/hosts, hostname, resolv.conf
@@ -161,6 +164,7 @@ struct agent_pod {
     uint64_t seq;
 };
 
+int64_t agent_pod_now(const struct agent_pod *p);
 void agent_pod_put(struct agent *g, const struct object *o);
 void agent_pod_gone(struct agent *g, const struct object *o);
 void agent_pod_dirty(struct agent_pod *p);
@@ -173,6 +177,28 @@ void agent_pods_done(struct agent *g);
 void agent_pods_refresh(struct agent *g,
                         const struct object *changed); /* a ConfigMap or Secret: bring volumes up to date */
 void agent_event(struct agent *g, const struct json *about, bool is_warning, const char *reason, struct str message);
+
+/* ---- agent_make.c ---- */
+
+void agent_pod_make(
+    struct agent_pod *p); /* its volumes, and a shim is asked for; life_failed() if that does not work */
+void agent_pod_join(struct agent_pod *p, const struct shim_event *ev); /* its namespaces are there */
+void agent_pod_unmake(struct agent_pod *p);
+int agent_pod_watch(struct agent_pod *p, struct err *e); /* be told when its shim has something to say */
+void agent_pod_unwatch(struct agent_pod *p);
+
+/* ---- agent_log.c ---- */
+
+struct agent_log *agent_log_of(struct agent_pod *p, struct str container, int attempt);
+void agent_log_follow(struct agent_pod *p, struct str container, int attempt);
+void agent_log_forget(struct agent_pod *p, struct str container, int attempt);
+bool agent_log_read(struct agent_pod *p, struct agent_log *l); /* false: there is more, and no room for it now */
+bool agent_logs_read(struct agent_pod *p);                     /* all of them */
+void agent_log_unwritten(struct agent_pod *p, const struct shim_event *ev);
+
+/* ---- agent_ask.c ---- */
+
+void agent_pod_ask(struct agent_pod *p, const struct life_action *action); /* LIFE_PROBE, LIFE_HOOK */
 
 /* ---- agent_box.c ---- */
 

@@ -6,7 +6,6 @@
 
 #include "api/meta.h"
 #include "base/log.h"
-#include "node/volume_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +17,9 @@ enum {
     MESSAGE_MAX = 4096,
     TAIL_BYTES = 2048,
     TAIL_LINES = 40,
-    LOG_AHEAD = 8 << 20, /* a writer may be this far ahead of us: what we read at a time, and time to be away */
 };
 
-static int64_t now_of(const struct agent_pod *p)
+int64_t agent_pod_now(const struct agent_pod *p)
 {
     return cluster_now_ms(p->agent->cluster);
 }
@@ -43,304 +41,7 @@ void agent_event(struct agent *g, const struct json *about, bool is_warning, con
     cluster_write(g->cluster, op);
 }
 
-/* ---- making ---- */
-
-static const struct json *find_object(void *ctx, const char *kind, struct str name)
-{
-    static const struct {
-        const char *kind;
-        enum agent_want want;
-    } kinds[] = { { "ConfigMap", WANT_CONFIG_MAP },
-                  { "Secret", WANT_SECRET },
-                  { "PersistentVolumeClaim", WANT_CLAIM } };
-    const struct agent_pod *p = ctx;
-
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        const struct object *o;
-
-        if (strcmp(kind, kinds[i].kind) != 0)
-            continue;
-        o = agent_find(p->agent, kinds[i].want, p->object->namespace, name);
-        return o ? o->root : NULL;
-    }
-    return NULL;
-}
-
-int agent_source_init(struct agent_pod *p, struct volume_source *ret)
-{
-    *ret = (struct volume_source){ .ctx = p,
-                                   .find = find_object,
-                                   .allocatable = p->agent->allocatable,
-                                   .claims_dir = p->agent->opt.claims_dir,
-                                   .allows_host_path = true };
-    return 0;
-}
-
-/* Does it have a volume whose contents belong on disk? The others are files we write: few and small. */
-static bool needs_disk(const struct agent_pod *p)
-{
-    JSON_FOREACH(v, json_find(p->object->root, "spec", "volumes", NULL))
-        if (json_get(v, "emptyDir") || json_get(v, "ephemeral"))
-            return true;
-    return false;
-}
-
-static int make_volumes(struct agent_pod *p, struct err *e)
-{
-    autoarena a = { 0 };
-    struct volume_source source;
-    struct str dir = needs_disk(p) ? p->disk : p->small;
-    const struct json *fs_group = json_find(p->object->root, "spec", "securityContext", "fsGroup", NULL);
-
-    if (mkdir(dir.p, 0700) < 0 && errno != EEXIST)
-        return err_errno(e, "make %s", dir.p);
-    agent_source_init(p, &source);
-    if (volumes_make(arena_fmt(&a, "%s/volumes", dir.p).p, p->object->root, &source, true, &p->volumes, e) < 0)
-        return -1;
-    return fs_group ? volumes_own(p->volumes, (gid_t)json_i64(fs_group, 0), e) : 0;
-}
-
-static void read_sysctls(const struct agent_pod *p, struct arena *a, struct shim_options *opt)
-{
-    JSON_FOREACH(s, json_find(p->object->root, "spec", "securityContext", "sysctls", NULL))
-        *vec_push(a, &opt->sysctls) = (struct shim_sysctl){ json_member_text(s, "name"), json_member_text(s, "value") };
-}
-
-static int watch(struct agent_pod *p, struct err *e)
-{
-    struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = p } };
-
-    if (epoll_ctl(p->agent->epoll, EPOLL_CTL_ADD, shim_fd(p->shim), &ev) < 0)
-        return err_errno(e, "watch the shim");
-    return 0;
-}
-
-static void unwatch(struct agent_pod *p)
-{
-    (void)epoll_ctl(p->agent->epoll, EPOLL_CTL_DEL, shim_fd(p->shim), NULL); /* not watched is as good */
-}
-
-static int ask_for_shim(struct agent_pod *p, struct err *e)
-{
-    autoarena a = { 0 };
-    const struct json *spec = json_get(p->object->root, "spec");
-    struct shim_options opt = {
-        .group = arena_fmt(&a, "pod-%.*s", STR_ARG(p->object->uid)).p,
-        .hostname = p->hostname,
-        .has_host_network = p->is_host_network,
-        .has_host_ipc = json_bool(json_get(spec, "hostIPC"), false),
-        .has_host_pids = json_bool(json_get(spec, "hostPID"), false),
-        .shares_pids = json_bool(json_get(spec, "shareProcessNamespace"), false),
-        .log_dir = arena_fmt(&a, "%s/logs/%.*s", p->agent->run.dir.p, STR_ARG(p->object->uid)).p,
-        .log_bytes = p->agent->opt.log_bytes,
-        .log_ahead = p->agent->opt.hooks.output ? LOG_AHEAD : 0,
-    };
-
-    agent_pod_limits(p, &opt.limits);
-    read_sysctls(p, &a, &opt);
-    if (shim_new(p->agent->spawner, &opt, &p->shim, e) < 0)
-        return -1;
-    return watch(p, e);
-}
-
-static void remove_tree(int dir, const char *path)
-{
-    struct err e;
-
-    if (volume_tree_remove(dir, path, &e) < 0)
-        log_warn("files of a pod stay behind", LOG_TEXT("why", e.text));
-}
-
-static void remove_files(struct agent_pod *p)
-{
-    autoarena a = { 0 };
-
-    remove_tree(p->agent->run.small_fd, arena_str(&a, p->object->uid).p);
-    if (p->agent->opt.keeps_state)
-        return;
-    if (needs_disk(p))
-        remove_tree(p->agent->run.dir_fd, arena_fmt(&a, "pods/%.*s", STR_ARG(p->object->uid)).p);
-    VEC_FOREACH(layer, &p->layers)
-        remove_tree(p->agent->run.dir_fd, layer->p);
-    p->layers.n = 0;
-}
-
-static void unmake(struct agent_pod *p)
-{
-    struct agent *g = p->agent;
-    autoarena a = { 0 };
-
-    if (p->shim)
-        unwatch(p);
-    list_remove(&p->held);
-    p->is_held = false;
-    shim_free(p->shim);
-    p->shim = NULL;
-    if (p->is_joined) {
-        net_leave(g->net, p->address, NULL);
-        g->services.is_dirty = true;
-    }
-    if (p->address.s_addr)
-        net_give_address(g->net, p->address);
-    p->is_joined = p->is_filtered = false;
-    p->address.s_addr = 0;
-    volumes_free(p->volumes, true);
-    p->volumes = NULL;
-    if (g->opt.devices)
-        devices_give(g->opt.devices, arena_fmt(&a, "%.*s/", STR_ARG(p->object->uid)));
-    remove_files(p);
-    p->stage = STAGE_UNMADE;
-}
-
-static int try_make(struct agent_pod *p, struct err *e)
-{
-    if (mkdir(p->small.p, 0700) < 0 && errno != EEXIST)
-        return err_errno(e, "make %s", p->small.p);
-    if (make_volumes(p, e) < 0)
-        return -1;
-    if (!p->is_host_network && net_take_address(p->agent->net, &p->address, e) < 0)
-        return -1;
-    if (agent_etc_write(p, e) < 0)
-        return -1;
-    return ask_for_shim(p, e);
-}
-
-static void make(struct agent_pod *p)
-{
-    struct err e;
-
-    if (try_make(p, &e) == 0) {
-        p->stage = STAGE_SHIM;
-        p->agent->services.is_dirty = true; /* so that the filter knows its address when it has joined */
-        return;
-    }
-    unmake(p);
-    p->stage = STAGE_NEW;
-    life_failed(p->life, e.code == ERR_FORBIDDEN || e.code == ERR_INVALID,
-                e.code == ERR_NOT_FOUND ? STR("FailedMount") : STR("FailedCreatePodSandBox"), str_of(e.text),
-                now_of(p));
-}
-
-/* The namespaces are there: join them to the network, then wait for the filter. */
-static void join(struct agent_pod *p, const struct shim_event *ev)
-{
-    struct err e;
-
-    if (p->is_host_network) {
-        agent_pod_made(p);
-        return;
-    }
-    if (net_join_by(p->agent->net, ev->net_fd, ev->nl_fd, p->address, NULL, &e) < 0) {
-        unmake(p);
-        p->stage = STAGE_NEW;
-        life_failed(p->life, false, STR("FailedCreatePodSandBox"), str_of(e.text), now_of(p));
-        return;
-    }
-    p->is_joined = true;
-    p->stage = STAGE_FILTER;
-    p->agent->services.is_dirty = true;
-    if (p->is_filtered)
-        agent_pod_made(p);
-}
-
-void agent_pod_made(struct agent_pod *p)
-{
-    autoarena a = { 0 };
-    struct str own = p->is_host_network ? p->agent->host_ip : agent_address(&a, p->address);
-
-    p->stage = STAGE_MADE;
-    life_made(p->life, own, p->agent->host_ip, now_of(p));
-    agent_pod_dirty(p);
-}
-
 /* ---- containers ---- */
-
-static struct agent_log *log_of(struct agent_pod *p, struct str container, int attempt)
-{
-    LIST_FOREACH(struct agent_log, l, &p->logs, link)
-        if (l->attempt == attempt && str_is(container, l->container))
-            return l;
-    return NULL;
-}
-
-static void follow(struct agent_pod *p, struct str container, int attempt)
-{
-    autoarena a = { 0 };
-    struct agent_log *l;
-
-    if (!p->agent->opt.hooks.output || log_of(p, container, attempt))
-        return;
-    l = xcalloc(1, sizeof(*l) + container.n + 1);
-    l->container = (char *)(l + 1);
-    memcpy(l->container, container.p, container.n);
-    l->attempt = attempt;
-    l->reader = conlog_reader_new(agent_log_path(p, &a, container, attempt).p);
-    list_push(&p->logs, &l->link);
-}
-
-static void give_line(struct agent_pod *p, struct str container, const struct conlog_line *line)
-{
-    struct agent_hooks *hooks = &p->agent->opt.hooks;
-    struct agent_output out = { .namespace = p->object->namespace,
-                                .pod = p->object->name,
-                                .uid = p->object->uid,
-                                .container = container,
-                                .root = p->object->root,
-                                .stream = line->stream,
-                                .is_partial = line->is_partial,
-                                .at_ms = line->at_ns / 1000000,
-                                .text = line->text };
-
-    p->agent->room -= (int64_t)line->text.n + CONLOG_EXTRA;
-    hooks->output(hooks->ctx, &out);
-}
-
-/* False: there is more, and no room for it now. */
-static bool read_log(struct agent_pod *p, struct agent_log *l)
-{
-    struct conlog_line line;
-
-    while (l && p->agent->room > 0 && conlog_next(l->reader, &line))
-        give_line(p, str_of(l->container), &line);
-    return !l || p->agent->room > 0;
-}
-
-/* The end of what it wrote did not fit on the disk: show what the shim remembers, and say so. */
-static void tell_unwritten(struct agent_pod *p, const struct shim_event *ev)
-{
-    struct agent_hooks *hooks = &p->agent->opt.hooks;
-    struct conlog_line line = { .at_ns = now_of(p) * 1000000 };
-    struct str rest = ev->text;
-    autobuf said = { 0 };
-
-    if (rest.n && rest.p[rest.n - 1] == '\n')
-        rest.n--;
-    while (hooks->output && rest.n && str_split(&rest, '\n', &line.text))
-        give_line(p, ev->container, &line);
-    buf_fmt(&said, "%.*s: its output could not be written below %s (No space left on device?); only its last words were kept",
-            STR_ARG(p->object->name), p->agent->run.dir.p);
-    if (hooks->notice)
-        hooks->notice(hooks->ctx, buf_view(&said));
-}
-
-static bool read_logs(struct agent_pod *p)
-{
-    LIST_FOREACH(struct agent_log, l, &p->logs, link)
-        if (!read_log(p, l))
-            return false;
-    return true;
-}
-
-static void forget_log(struct agent_pod *p, struct str container, int attempt)
-{
-    struct agent_log *l = log_of(p, container, attempt);
-
-    if (!l)
-        return;
-    list_remove(&l->link);
-    conlog_reader_free(l->reader);
-    free(l);
-}
 
 static void start(struct agent_pod *p, const struct life_action *action)
 {
@@ -350,10 +51,10 @@ static void start(struct agent_pod *p, const struct life_action *action)
     struct err e;
 
     if (agent_box_build(p, &a, action, &build, &reason, &e) < 0) {
-        life_start_failed(p->life, action->name, 128, str_of(reason), str_of(e.text), now_of(p));
+        life_start_failed(p->life, action->name, 128, str_of(reason), str_of(e.text), agent_pod_now(p));
         return;
     }
-    follow(p, action->name, action->attempt);
+    agent_log_follow(p, action->name, action->attempt);
     if (shim_start(p->shim, &build.spec, &build.limits, action->attempt, &e) < 0)
         log_warn("a shim does not answer", LOG_STR("pod", p->object->name), LOG_TEXT("why", e.text));
     agent_box_done(&build);
@@ -380,14 +81,14 @@ static void ended(struct agent_pod *p, const struct shim_event *ev)
     autobuf words = { 0 };
     struct life_end end = { .status = ev->status, .is_oom = ev->is_oom };
 
-    forget_log(p, ev->container, ev->attempt);
+    agent_log_forget(p, ev->container, ev->attempt);
     if (ev->text.n)
-        tell_unwritten(p, ev);
+        agent_log_unwritten(p, ev);
     last_words(p, ev, &words);
     end.message = buf_view(&words);
     if (p->agent->opt.hooks.usage)
-        p->agent->opt.hooks.usage(p->agent->opt.hooks.ctx, p->object->uid, &ev->stats, now_of(p));
-    life_ended(p->life, ev->container, &end, now_of(p));
+        p->agent->opt.hooks.usage(p->agent->opt.hooks.ctx, p->object->uid, &ev->stats, agent_pod_now(p));
+    life_ended(p->life, ev->container, &end, agent_pod_now(p));
 }
 
 static void started(struct agent_pod *p, const struct shim_event *ev)
@@ -396,72 +97,14 @@ static void started(struct agent_pod *p, const struct shim_event *ev)
     struct str id = arena_fmt(&a, "pumice://%.*s/%.*s/%d", STR_ARG(p->object->uid), STR_ARG(ev->container),
                               ev->attempt);
 
-    life_started(p->life, ev->container, id, now_of(p));
+    life_started(p->life, ev->container, id, agent_pod_now(p));
 }
 
 static void failed(struct agent_pod *p, const struct shim_event *ev)
 {
-    forget_log(p, ev->container, ev->attempt);
+    agent_log_forget(p, ev->container, ev->attempt);
     life_start_failed(p->life, ev->container, ev->report.status, str_of(ev->report.reason), str_of(ev->report.text),
-                      now_of(p));
-}
-
-/* ---- probes and hooks ---- */
-
-static uint16_t port_number(const struct json *container, const struct json *port)
-{
-    struct str name = json_text(port, STR_NULL);
-    int64_t number = json_i64(port, 0);
-
-    if (name.n && str_to_i64(name, &number) < 0)
-        JSON_FOREACH(one, json_get(container, "ports"))
-            if (str_eq(json_member_text(one, "name"), name))
-                number = json_i64(json_get(one, "containerPort"), 0);
-    return number > 0 && number < 65536 ? (uint16_t)number : 0;
-}
-
-static void read_target(struct agent_pod *p, struct arena *a, const struct life_action *action,
-                        struct probe_target *ret)
-{
-    const struct json *http = json_get(action->spec, "httpGet"), *tcp = json_get(action->spec, "tcpSocket"),
-                      *grpc = json_get(action->spec, "grpc"),
-                      *from = http  ? http
-                              : tcp ? tcp
-                                    : grpc;
-
-    ret->kind = grpc && from == grpc ? PROBE_GRPC : from == tcp ? PROBE_TCP : PROBE_HTTP;
-    if (http && str_is(json_member_text(http, "scheme"), "HTTPS"))
-        ret->kind = PROBE_HTTPS;
-    ret->host = json_member_text(from, "host");
-    if (ret->host.n == 0)
-        ret->host = p->is_host_network ? STR("127.0.0.1") : agent_address(a, p->address);
-    ret->port = port_number(action->container, json_get(from, "port"));
-    ret->path = json_member_text(http, "path");
-    ret->service = json_member_text(grpc, "service");
-    JSON_FOREACH(h, json_get(http, "httpHeaders"))
-        *vec_push(a, &ret->headers) = (struct probe_header){ json_member_text(h, "name"),
-                                                             json_member_text(h, "value") };
-}
-
-static void ask(struct agent_pod *p, const struct life_action *action)
-{
-    autoarena a = { 0 };
-    const struct json *exec = json_get(action->spec, "exec");
-    struct probe_target target = { 0 };
-    VEC(struct str) argv = { 0 };
-    struct err e;
-    int rc;
-
-    if (exec) {
-        JSON_FOREACH(word, json_get(exec, "command"))
-            *vec_push(&a, &argv) = json_text(word, STR_NULL);
-        rc = shim_exec(p->shim, action->id, action->name, argv.v, argv.n, action->timeout_ms, &e);
-    } else {
-        read_target(p, &a, action, &target);
-        rc = shim_probe(p->shim, action->id, &target, action->timeout_ms, &e);
-    }
-    if (rc < 0)
-        life_result(p->life, action->id, false, str_of(e.text), now_of(p));
+                      agent_pod_now(p));
 }
 
 /* ---- one step after the other ---- */
@@ -491,7 +134,7 @@ static void act(struct agent_pod *p, const struct life_action *action)
 {
     switch (action->kind) {
     case LIFE_MAKE:
-        make(p);
+        agent_pod_make(p);
         break;
     case LIFE_START:
         start(p, action);
@@ -501,11 +144,11 @@ static void act(struct agent_pod *p, const struct life_action *action)
         break;
     case LIFE_PROBE:
     case LIFE_HOOK:
-        ask(p, action);
+        agent_pod_ask(p, action);
         break;
     case LIFE_UNMAKE:
-        unmake(p);
-        life_unmade(p->life, now_of(p));
+        agent_pod_unmake(p);
+        life_unmade(p->life, agent_pod_now(p));
         break;
     case LIFE_GONE:
         confirm_gone(p);
@@ -553,7 +196,7 @@ static void step(struct agent_pod *p)
     struct life_action action;
     bool is_changed = life_is_changed(p->life);
 
-    while (life_step(p->life, now_of(p), &action)) {
+    while (life_step(p->life, agent_pod_now(p), &action)) {
         is_changed |= life_is_changed(p->life); /* a start looks at the status */
         act(p, &action);
     }
@@ -591,21 +234,21 @@ static void lost(struct agent_pod *p, struct str text)
     autobuf why = { 0 };
 
     if (p->stage == STAGE_MADE) {
-        unwatch(p);
-        life_lost(p->life, text, now_of(p));
+        agent_pod_unwatch(p);
+        life_lost(p->life, text, agent_pod_now(p));
         return;
     }
     buf_str(&why, text);
-    unmake(p);
+    agent_pod_unmake(p);
     p->stage = STAGE_NEW;
-    life_failed(p->life, false, STR("FailedCreatePodSandBox"), buf_view(&why), now_of(p));
+    life_failed(p->life, false, STR("FailedCreatePodSandBox"), buf_view(&why), agent_pod_now(p));
 }
 
 static void take_event(struct agent_pod *p, const struct shim_event *ev)
 {
     switch (ev->kind) {
     case SHIM_READY:
-        join(p, ev);
+        agent_pod_join(p, ev);
         close(ev->net_fd);
         break;
     case SHIM_STARTED:
@@ -621,7 +264,7 @@ static void take_event(struct agent_pod *p, const struct shim_event *ev)
         (void)shim_log_read(p->shim, ev->container, ev->attempt, ev->log_bytes, NULL); /* gone: SHIM_GONE follows */
         break;
     case SHIM_RESULT:
-        life_result(p->life, ev->id, ev->is_ok, ev->text, now_of(p));
+        life_result(p->life, ev->id, ev->is_ok, ev->text, agent_pod_now(p));
         break;
     case SHIM_GONE:
         lost(p, ev->text);
@@ -635,8 +278,8 @@ static void take_event(struct agent_pod *p, const struct shim_event *ev)
 static bool read_before(struct agent_pod *p, const struct shim_event *ev)
 {
     if (ev->kind == SHIM_LOG || ev->kind == SHIM_ENDED)
-        return read_log(p, log_of(p, ev->container, ev->attempt));
-    return ev->kind != SHIM_GONE || read_logs(p);
+        return agent_log_read(p, agent_log_of(p, ev->container, ev->attempt));
+    return ev->kind != SHIM_GONE || agent_logs_read(p);
 }
 
 /* Its text stays as it is: nothing more is taken from the shim meanwhile. */
@@ -644,7 +287,7 @@ static void hold(struct agent_pod *p)
 {
     p->is_held = true;
     list_push(&p->agent->held, &p->held);
-    unwatch(p);
+    agent_pod_unwatch(p);
 }
 
 void agent_pod_events(struct agent_pod *p)
@@ -668,7 +311,7 @@ bool agent_pods_unhold(struct agent *g)
     while (g->room > 0 && (link = list_pop_front(&g->held))) {
         struct agent_pod *p = LIST_ITEM(link, struct agent_pod, held);
 
-        if (watch(p, NULL) < 0)
+        if (agent_pod_watch(p, NULL) < 0)
             log_warn("a shim is not watched any more", LOG_STR("pod", p->object->name));
         agent_pod_events(p);
         did = true;
@@ -730,7 +373,7 @@ static void pod_free(struct agent_pod *p)
     heap_remove(&p->agent->timers, &p->timer);
     list_remove(&p->dirty);
     if (p->stage != STAGE_UNMADE)
-        unmake(p);
+        agent_pod_unmake(p);
     LIST_FOREACH(struct agent_log, l, &p->logs, link) {
         conlog_reader_free(l->reader);
         free(l);

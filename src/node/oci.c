@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -24,7 +25,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { CANNOT_START = 128, START_MS = 120 * 1000, CLEAN_MS = 3000 };
+enum { CANNOT_START = 128, START_MS = 120 * 1000, CLEAN_MS = 3000, ENDED_MS = 1000 };
 
 /* ---- telling ---- */
 
@@ -343,6 +344,7 @@ _Noreturn void oci_exec(const struct box_spec *s, const struct oci_place *p)
     if (str_to_i64(str_trim(oci_file_read(&r.arena, r.pid_file)), &pid) == 0 && pid > 1 && pid <= INT32_MAX)
         program = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     if (program < 0 || access(r.pid_file, F_OK) < 0) { /* still there: the number was not given to another */
+        (void)poll(NULL, 0, ENDED_MS); /* its end is being told; before that, this would look like a failed probe */
         (void)dprintf(2, "the container has ended\n");
         _exit(126);
     }

@@ -48,10 +48,11 @@ static void uids_are_in_order(void **state)
     (void)state;
     for (int i = 0; i < 5000; i++) {
         struct object *o;
-        char text[200];
 
-        snprintf(text, sizeof(text), "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'p%d','namespace':'a'}}", i);
-        assert_int_equal(store_create(store, js(text), &o, &err), 0);
+        assert_int_equal(
+            store_create(store, js("{'apiVersion':'v1','kind':'Pod','metadata':{'name':'p%d','namespace':'a'}}", i), &o,
+                         &err),
+            0);
         if (last)
             assert_true(str_cmp(str_of(last), o->uid) < 0);
         free(last);
