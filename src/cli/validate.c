@@ -63,7 +63,11 @@ static const struct option validate_option_table[] = {
 };
 
 static const char *const validate_examples[] = {
-    "pumice validate job.yaml", "check one file", "pumice validate --strict examples/*/job.yaml", "as a gate in CI", NULL,
+    "pumice validate job.yaml",
+    "check one file",
+    "pumice validate --strict examples/*/job.yaml",
+    "as a gate in CI",
+    NULL,
 };
 
 const struct command command_validate = {

@@ -88,11 +88,12 @@ MUTANTS = [
 
 
 def kept():
-    """The seeds that once found a bug of the job controller, as arguments. The range finds those of the scheduler."""
+    """The seeds that once found a bug of the job controller, or are kept for a mutant ("where …"), as arguments. The range finds
+    those of the scheduler."""
     for line in (ROOT / "tests" / "sim" / "seeds.txt").read_text().splitlines():
         if line and not line.startswith("#"):
-            seed, steps, profile = line.split()[:3]
-            if not profile.startswith("placer/"):
+            seed, steps, profile, what = line.split(maxsplit=3)
+            if not profile.startswith("placer/") and not what.startswith("where "):
                 continue
             yield ["--seed", seed, "--steps", steps, "--profile", profile]
 

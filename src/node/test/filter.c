@@ -483,8 +483,7 @@ static int listen_all(int who, int ns)
 
 static int stage_open(struct err *e)
 {
-    if (net_open(&(struct net_options){ .id = "0123ab", .subnet = "10.88.0.0/16" }, &stage.net, e) <
-        0)
+    if (net_open(&(struct net_options){ .id = "0123ab", .subnet = "10.88.0.0/16" }, &stage.net, e) < 0)
         return -1;
     for (int i = 0; i < POD_MAX; i++)
         if (wire_join(stage.net, &stage.pods[i], e) < 0 || listen_all(i, stage.pods[i].ns) < 0)

@@ -625,7 +625,8 @@ static const struct {
     { "preStop: sleeps", "{containers: [{name: a, lifecycle: {preStop: {sleep: {seconds: 3}}}}]}",
       UP "@1000 delete 10 >\n due 4000\n @4000 > TERM a\n due 11000\n" },
     { "a start that hangs is killed when the grace is over", ONE("Never"),
-      "> MAKE\n made > START a 0\n @1000 delete 10 >\n due 11000\n @11000 > KILL a\n due never\n nostart a StartError killed > UNMAKE\n" },
+      "> MAKE\n made > START a 0\n @1000 delete 10 >\n due 11000\n @11000 > KILL a\n due never\n nostart a StartError "
+      "killed > UNMAKE\n" },
     { "a start that hangs is killed at once without grace", ONE("Never"),
       "> MAKE\n made > START a 0\n delete 0 > KILL a\n started a > KILL a\n" },
     { "preStop: none without grace", "{containers: [{name: a, lifecycle: {preStop: {sleep: {seconds: 3}}}}]}",
