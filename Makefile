@@ -25,6 +25,8 @@ bench: b-bench/build.ninja      ## ratios; see docs/bench.md
 	b-bench/bench/bench_render
 	b-bench/bench/bench_controller
 	b-bench/bench/bench_sched
+	@ninja -C b-bench --quiet pumice bench/bench_floor
+	bench/run
 b-bench/build.ninja:
 	@tools/deps bench
 	@meson setup b-bench -Dbuildtype=release -Dbench=true > $(@D).log || { cat $(@D).log; rm -rf $(@D); exit 1; }
