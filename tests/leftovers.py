@@ -92,3 +92,11 @@ def check(run_id, state, is_kept=False, patience_s=0.0):
         if time.monotonic() >= deadline:
             raise AssertionError(f"run {run_id} left behind: {left}")
         time.sleep(0.05)
+
+
+def kill(pid, number):
+    """A signal to a process that may have ended by itself meanwhile."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass

@@ -244,7 +244,7 @@ def all_killed():
         run_id = r.id()
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in family(r.process.pid):
-                os.kill(pid, number)
+                leftovers.kill(pid, number)
         r.process.wait()
         same([n for n in os.listdir(state) if n != "images"], [run_id])
         while leftovers.children():

@@ -195,10 +195,10 @@ def killed(runtime):
     r = Run(wait, *with_(runtime))
     r.until(lambda r: r.all_lines().count("ready") == 2)
     for pid in descendants(r.process.pid):
-        os.kill(pid, signal.SIGSTOP)
+        leftovers.kill(pid, signal.SIGSTOP)
     for pid in reversed(descendants(r.process.pid)):  # containers last: those that end by themselves are to end so
         if not is_in_container(pid):
-            os.kill(pid, signal.SIGKILL)
+            leftovers.kill(pid, signal.SIGKILL)
     r.process.wait()
     deadline = time.monotonic() + 10
     while leftovers.children() + leftovers.in_group(r.id()) and time.monotonic() < deadline:  # it reaps, as process 1 would

@@ -357,7 +357,7 @@ def killed():
 
 def descendants(pid):
     out = [pid]
-    for tid in os.listdir(f"/proc/{pid}/task"):
+    for tid in os.listdir(f"/proc/{pid}/task") if os.path.isdir(f"/proc/{pid}/task") else []:
         for child in leftovers.read(f"/proc/{pid}/task/{tid}/children").split():
             out += descendants(int(child))
     return out
@@ -368,9 +368,9 @@ def all_killed():
     r = start(long_job()).until(both_ready)
     pids = descendants(r.process.pid)
     for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+        leftovers.kill(pid, signal.SIGSTOP)
     for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+        leftovers.kill(pid, signal.SIGKILL)
     r.process.wait()
     deadline = time.monotonic() + 10
     while leftovers.children() and time.monotonic() < deadline:
