@@ -1,7 +1,7 @@
 /* agent_ask.c - probes and hooks: a question of the API as one for the shim */
 #include "node/agent_internal.h"
 
-static uint16_t port_number(const struct json *container, const struct json *port)
+uint16_t agent_port(const struct json *container, const struct json *port)
 {
     struct str name = json_text(port, STR_NULL);
     int64_t number = json_i64(port, 0);
@@ -28,7 +28,7 @@ static void read_target(struct agent_pod *p, struct arena *a, const struct life_
     ret->host = json_member_text(from, "host");
     if (ret->host.n == 0)
         ret->host = p->is_host_network ? STR("127.0.0.1") : agent_address(a, p->address);
-    ret->port = port_number(action->container, json_get(from, "port"));
+    ret->port = agent_port(action->container, json_get(from, "port"));
     ret->path = json_member_text(http, "path");
     ret->service = json_member_text(grpc, "service");
     JSON_FOREACH(h, json_get(http, "httpHeaders"))

@@ -187,7 +187,6 @@ static void build_identity(struct building *b)
     s->is_root_read_only = json_bool(json_get(own, "readOnlyRootFilesystem"), false);
     s->has_no_seccomp = s->is_privileged ||
                         str_is(json_member_text(security(b, "seccompProfile"), "type"), "Unconfined");
-    s->has_tty = false;
     s->has_host_pids = json_bool(json_find(b->p->object->root, "spec", "hostPID", NULL), false);
     build_caps(b, "add", s, true);
     build_caps(b, "drop", s, false);

@@ -107,7 +107,7 @@ struct agent {
     struct str host_resolv; /* the host's resolv.conf */
     struct str over;        /* a directory: see over.h; made for the first container that needs it */
     struct secrets secrets; /* what it hides of the host: see secrets.h */
-    bool has_node, is_closing, is_broken;
+    bool has_node, is_broken;
     int epoll;
     struct map pods;            /* struct agent_pod by uid */
     struct list dirty;          /* pods that something happened to */
@@ -198,6 +198,8 @@ void agent_log_unwritten(struct agent_pod *p, const struct shim_event *ev);
 
 /* ---- agent_ask.c ---- */
 
+/* A port given by number, or by the name the container gives it; 0: there is no such port. */
+uint16_t agent_port(const struct json *container, const struct json *port);
 void agent_pod_ask(struct agent_pod *p, const struct life_action *action); /* LIFE_PROBE, LIFE_HOOK */
 
 /* ---- agent_box.c ---- */
@@ -223,7 +225,7 @@ struct str agent_log_path(struct agent_pod *p, struct arena *a, struct str conta
 int agent_env(struct agent_pod *p, struct arena *a, const struct json *pod, const struct json *container,
               struct buf *env, struct err *e);
 int agent_etc_write(struct agent_pod *p, struct err *e);
-int agent_source_init(struct agent_pod *p, struct volume_source *ret); /* 'p' is its ctx */
+void agent_source_init(struct agent_pod *p, struct volume_source *ret); /* 'p' is its ctx */
 
 /* ---- agent_service.c ---- */
 

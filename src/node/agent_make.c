@@ -34,14 +34,13 @@ static const struct json *find_object(void *ctx, const char *kind, struct str na
     return NULL;
 }
 
-int agent_source_init(struct agent_pod *p, struct volume_source *ret)
+void agent_source_init(struct agent_pod *p, struct volume_source *ret)
 {
     *ret = (struct volume_source){ .ctx = p,
                                    .find = find_object,
                                    .allocatable = p->agent->allocatable,
                                    .claims_dir = p->agent->opt.claims_dir,
                                    .allows_host_path = true };
-    return 0;
 }
 
 /* Does it have a volume whose contents belong on disk? The others are files we write: few and small. */

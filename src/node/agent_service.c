@@ -148,23 +148,18 @@ static struct selector *service_selector(struct refresh *r, const struct json *s
     return selector_from_json(r->arena, form, &ret, NULL) < 0 ? NULL : ret;
 }
 
-/* The number of a port given by number or by the name a container gives it. */
+/* Without a target it is the Service's own port. A name may be that of any container's. */
 static uint16_t target_port(const struct agent_pod *p, const struct json *port)
 {
     const struct json *target = json_get(port, "targetPort");
-    struct str name = json_text(target, STR_NULL);
-    int64_t number = json_i64(target, 0);
+    uint16_t found = 0;
 
-    if (!target || (name.n == 0 && number == 0))
-        number = json_i64(json_get(port, "port"), 0);
-    if (name.n && str_to_i64(name, &number) < 0) {
-        number = 0;
-        JSON_FOREACH(container, json_find(p->object->root, "spec", "containers", NULL))
-            JSON_FOREACH(one, json_get(container, "ports"))
-                if (str_eq(json_member_text(one, "name"), name))
-                    number = json_i64(json_get(one, "containerPort"), 0);
-    }
-    return number > 0 && number < 65536 ? (uint16_t)number : 0;
+    if (json_text(target, STR_NULL).n == 0 && json_i64(target, 0) == 0)
+        target = json_get(port, "port");
+    JSON_FOREACH(container, json_find(p->object->root, "spec", "containers", NULL))
+        if (!found)
+            found = agent_port(container, target);
+    return found;
 }
 
 static char protocol_of(const struct json *port)
