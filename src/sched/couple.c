@@ -323,8 +323,6 @@ static const struct domain *near_of(const struct sched_model *m, const struct sc
 
     if (!d || !d->children.n)
         return NULL;
-    if (g->domain)
-        return g->domain;
     if (g->n[POD_BINDING] + g->n[POD_BOUND] + g->n[POD_RUNNING] > NEAR_PODS)
         return NULL;
     VEC_FOREACH(r, &g->roles)

@@ -180,6 +180,20 @@ static int64_t seats_of(const struct work *w, const struct sched_role *r)
     return n;
 }
 
+/* Up to 'want' seats for pods of a role (NULL: any) that belong to no sub-group: those come with it or not at all. */
+static int64_t seat_loose(struct work *w, const struct sched_role *role, int64_t want, bool is_extra)
+{
+    int64_t n = 0;
+
+    VEC_FOREACH(s, &w->slots->list) {
+        if (n >= want)
+            break;
+        if (!s->is_seated && !s->sub && (!role || s->role == role) && gang_take(w, s, is_extra))
+            n++;
+    }
+    return n;
+}
+
 /* What each role needs for itself. Roles are few; their pods may be many. */
 static bool seat_roles(struct work *w)
 {
@@ -187,18 +201,17 @@ static bool seat_roles(struct work *w)
     bool all = true;
 
     VEC_FOREACH(r, &g->roles) {
-        int64_t lacks = (*r)->min - role_ready(*r) - seats_of(w, *r);
+        int64_t lacks = (*r)->min - role_ready(*r) - seats_of(w, *r), n;
 
         if (lacks <= 0)
             continue;
-        VEC_FOREACH(s, &w->slots->list) {
-            if (lacks <= 0)
-                break;
-            if (s->role == *r && !s->is_seated && !s->sub && gang_take(w, s, false)) {
-                lacks--;
-                w->lacks--;
-            }
-        }
+        n = seat_loose(w, *r, lacks, false);
+        w->lacks -= n;
+        lacks -= n;
+        if (w->subs && lacks > 0)
+            lacks -= subgroups_more(w, *r, lacks, false);
+        if (w->subs && lacks > 0)
+            lacks -= subgroups_surplus(w, *r, lacks, false);
         all &= lacks <= 0;
     }
     return all;
@@ -206,22 +219,40 @@ static bool seat_roles(struct work *w)
 
 static bool seat_rest(struct work *w)
 {
-    VEC_FOREACH(s, &w->slots->list) {
-        if (w->lacks <= 0)
-            return true;
-        if (!s->is_seated && !s->sub && gang_take(w, s, false))
-            w->lacks--;
-    }
+    if (w->subs && w->lacks > 0)
+        (void)subgroups_more(w, NULL, w->lacks, false); /* it counts down what is lacking */
+    if (w->lacks > 0)
+        w->lacks -= seat_loose(w, NULL, w->lacks, false);
+    if (w->subs && w->lacks > 0)
+        (void)subgroups_surplus(w, NULL, w->lacks, false);
     return w->lacks <= 0;
 }
 
+/* As many as fit. */
 static void seat_extras(struct work *w)
 {
-    if (w->subs)
-        (void)subgroups_seat(w, w->subs, true); /* as many as fit */
-    VEC_FOREACH(s, &w->slots->list)
-        if (!s->is_seated && !s->sub)    /* members of a sub-group come with it or not at all */
-            (void)gang_take(w, s, true); /* as many as fit */
+    if (w->subs) {
+        (void)subgroups_more(w, NULL, INT64_MAX, true);
+        (void)subgroups_surplus(w, NULL, INT64_MAX, true);
+    }
+    (void)seat_loose(w, NULL, INT64_MAX, true);
+}
+
+/* A group with a network topology grows from the domain of its minimum outwards: as far as the tier that is allowed when that
+ * is hard, else anywhere. */
+static void seat_extras_near(struct work *w)
+{
+    struct trial *t = w->t;
+    struct domain_list all = { 0 };
+    bool is_hard;
+
+    topology_candidates(t->m, t->arena, t->group->topology, t->domain, &all, &is_hard);
+    VEC_FOREACH(d, &all.list) {
+        w->range = (*d)->range;
+        w->hopeless.n = 0;
+        w->stuck = NULL;
+        seat_extras(w);
+    }
 }
 
 void trial_undo(struct trial *t)
@@ -254,20 +285,30 @@ void gang_undo_to(struct work *w, size_t n)
     w->hopeless.n = 0;
 }
 
-static bool try_range(struct work *w, struct fit_range range)
+static bool try_seats(struct work *w)
 {
-    struct trial *t = w->t;
-    struct subgroups *subs;
-
-    w->range = range;
     w->hopeless.n = 0;
     w->stuck = NULL;
-    w->lacks = group_min(t->group) - group_ready(t->group);
+    w->lacks = group_min(w->t->group) - group_ready(w->t->group);
     VEC_FOREACH(s, &w->slots->list)
         s->is_seated = false;
-    subs = subgroups_find(w);
-    w->subs = subs;
-    return (!subs || subgroups_seat(w, subs, false)) && seat_roles(w) && seat_rest(w);
+    w->subs = subgroups_find(w);
+    return (!w->subs || subgroups_minima(w)) && seat_roles(w) && seat_rest(w);
+}
+
+/* Sub-groups take the tightest domain for what they must have. Where the minimum needs more of them than that, their domain has
+ * to have room for all of their pods: that is the second try. */
+static bool try_range(struct work *w, struct fit_range range)
+{
+    w->range = range;
+    w->has_room_for_all = false;
+    if (try_seats(w))
+        return true;
+    if (!w->subs)
+        return false;
+    trial_undo(w->t);
+    w->has_room_for_all = true;
+    return try_seats(w);
 }
 
 /* ---- why not ---- */
@@ -374,34 +415,19 @@ static void say(const struct work *w, struct why *ret)
 
 /* ---- the trial ---- */
 
-/* The smallest domain around the pods that have a place; NULL: none has, or they are everywhere. A scheduler that has just
- * begun does not know which one was chosen for them. */
-static struct domain *domain_of_placed(const struct sched_group *g)
-{
-    static const enum pod_state placed[] = { POD_BINDING, POD_BOUND, POD_RUNNING };
-    struct domain *d = NULL;
-
-    VEC_FOREACH(r, &g->roles)
-        for (size_t s = 0; s < ARRAY_LEN(placed); s++)
-            LIST_FOREACH(struct sched_pod, p, &(*r)->pods[placed[s]], in_role)
-                if (p->node && p->node->exists)
-                    d = d ? topology_common(d, p->node->domain) : p->node->domain;
-    return d;
-}
-
-/* The first that has room: the smallest tier, then by name. */
+/* The first that has room: the smallest tier, then the tightest. A group that runs somewhere stays around it. */
 static bool try_domains(struct work *w, struct why *ret_why)
 {
     struct trial *t = w->t;
-    struct domain *placed = t->group->domain ? NULL : domain_of_placed(t->group);
     struct domain_list all = { 0 };
+    struct amounts needs;
     bool is_hard = false;
     int64_t best = 0;
 
-    topology_candidates(t->m, t->arena, t->group->topology, t->group->domain, &all, &is_hard);
+    topology_candidates(t->m, t->arena, t->group->topology, topology_of_group(t->m, t->group), &all, &is_hard);
+    gang_needs(t->m, t->group, t->arena, &needs);
+    topology_tightest_first(t->m, t->arena, &needs, &all);
     VEC_FOREACH(d, &all.list) {
-        if (is_hard && placed && !topology_has(*d, placed))
-            continue;
         if (try_range(w, (*d)->range)) {
             t->domain = *d;
             return true;
@@ -455,7 +481,10 @@ bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_op
         return false;
     }
     if (opt->has_extras) {
-        seat_extras(&w);
+        if (ret->domain)
+            seat_extras_near(&w);
+        else
+            seat_extras(&w);
         if (ret_why && w.stuck) /* why some of them were left */
             say(&w, ret_why);
     }

@@ -31,6 +31,7 @@ struct work { /* one attempt in one range of nodes */
     struct fit_range range;
     struct near *near;                      /* NULL: no wishes about its tasks */
     struct subgroups *subs;                 /* NULL: it has none */
+    bool has_room_for_all;                  /* sub-groups: domains that have room for all their pods come first */
     int64_t lacks;                          /* seats still missing for the minimum */
     VEC(const struct pod_class *) hopeless; /* found no node */
     const struct slot *stuck;               /* the first slot that found none … */
@@ -48,12 +49,17 @@ void gang_undo_to(struct work *w, size_t n);
 
 /* ---- subgroup.c ---- */
 
-/* Find the sub-group of every slot, and how many pods each has already. NULL policies: nothing happens. */
+/* Find the sub-group of every slot, and how many pods each has already. NULL: the group has no policies. */
 struct subgroups;
 struct subgroups *subgroups_find(struct work *w);
 
-/* Seats for as many whole sub-groups as each policy's minSubGroups asks for; false: they do not fit. With 'extras': for
- * all others that fit. */
-bool subgroups_seat(struct work *w, struct subgroups *all, bool extras);
+/* Seats for as many whole sub-groups as each policy's minSubGroups asks for; false: they do not fit. */
+bool subgroups_minima(struct work *w);
+
+/* Seats for further whole sub-groups, until 'want' pods of 'role' (NULL: of any) have got one; how many have. */
+int64_t subgroups_more(struct work *w, const struct sched_role *role, int64_t want, bool is_extra);
+
+/* The same for single pods beyond the size of sub-groups that stand: near to the rest, within the tier their policy allows. */
+int64_t subgroups_surplus(struct work *w, const struct sched_role *role, int64_t want, bool is_extra);
 
 #endif

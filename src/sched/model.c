@@ -298,7 +298,6 @@ void model_forget_group(struct sched_model *m, struct sched_group *g)
     g->tried = 0;
     g->admitted_ms = g->waiting_ms = g->ready_ms = 0;
     g->expired = 0;
-    g->domain = NULL;
     group_say(g, &why_none);
     model_touch(m, g);
 }

@@ -206,7 +206,6 @@ struct sched_group {
     uint32_t expired;                /* admissions that led to nothing (D20) */
     int64_t ready_ms;                /* when its minimum was last all placed; 0: never */
     struct claim *claim;             /* places kept for it (claim.h); NULL: none */
-    struct domain *domain;           /* where it runs, for hard topology */
     const struct why *why;           /* the last answer to "why does it wait?"; group_say() sets it */
 };
 

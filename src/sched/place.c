@@ -162,8 +162,6 @@ static void bind_all(struct round *r, struct trial *t)
 {
     struct sched_group *g = t->group;
 
-    if (t->domain && !g->domain)
-        g->domain = t->domain;
     VEC_FOREACH(s, &t->seats) {
         uint64_t room = r->m->room;
 

@@ -18,8 +18,8 @@ struct policy {
 struct subgroup {
     struct policy *policy;
     struct str key;
-    int64_t ready;         /* pods that have a place already */
-    struct domain *domain; /* the smallest that has all of those */
+    int64_t ready;         /* pods that have a place already, or a seat in this trial */
+    struct domain *domain; /* the smallest that has all of those; NULL: there are none */
     VEC(struct slot *) slots;
 };
 
@@ -104,8 +104,8 @@ static void count_ready(struct work *w, struct subgroups *all, struct map *index
                 if (!s)
                     continue;
                 s->ready++;
-                if (p->node && p->node->domain)
-                    s->domain = s->domain ? topology_common(s->domain, p->node->domain) : p->node->domain;
+                if (p->node && p->node->exists)
+                    s->domain = topology_widen(w->t->m, s->domain, p->node);
             }
 }
 
@@ -128,76 +128,185 @@ struct subgroups *subgroups_find(struct work *w)
     return all;
 }
 
+/* ---- seats ---- */
+
+/* The ranges of nodes it may take, the best first: domains around the pods it has, or all that the group may use. */
+struct ranges {
+    VEC(struct fit_range) list;
+};
+
+static struct fit_range cut(struct fit_range a, struct fit_range b)
+{
+    return (struct fit_range){ MAX_OF(a.from, b.from), MIN_OF(a.to, b.to) };
+}
+
+static struct ranges ranges_of(struct work *w, const struct subgroup *s, const struct amounts *asks)
+{
+    const struct json *topology = json_get(s->policy->raw, "networkTopology");
+    struct sched_model *m = w->t->m;
+    struct domain_list domains = { 0 };
+    struct ranges ret = { 0 };
+    bool is_hard;
+
+    if (!json_is(topology, JSON_OBJECT)) {
+        *vec_push(w->t->arena, &ret.list) = w->range;
+        return ret;
+    }
+    topology_candidates(m, w->t->arena, topology, s->domain, &domains, &is_hard);
+    topology_tightest_first(m, w->t->arena, asks, &domains);
+    VEC_FOREACH(d, &domains.list) {
+        struct fit_range range = cut((*d)->range, w->range);
+
+        if (range.from < range.to)
+            *vec_push(w->t->arena, &ret.list) = range;
+    }
+    return ret;
+}
+
+/* What it is and where it is, with the seats from number 'from' on. How many of them are of 'role'. */
+static int64_t count_seats(struct work *w, struct subgroup *s, size_t from, const struct sched_role *role,
+                           bool is_extra)
+{
+    int64_t n = 0, of_role = 0;
+
+    for (size_t i = from; i < w->t->seats.n; i++) {
+        const struct seat *seat = &w->t->seats.v[i];
+
+        s->domain = topology_widen(w->t->m, s->domain, seat->node);
+        of_role += !role || seat->role == role;
+        n++;
+    }
+    s->ready += n;
+    if (!is_extra)
+        w->lacks -= n;
+    return of_role;
+}
+
 /* All of what it lacks inside one range, or nothing. */
 static bool seat_in(struct work *w, struct subgroup *s, int64_t lacks, struct fit_range range, bool is_extra)
 {
     struct fit_range outer = w->range;
     size_t before = w->t->seats.n;
 
-    w->range = (struct fit_range){ MAX_OF(range.from, outer.from), MIN_OF(range.to, outer.to) };
+    w->range = range;
     w->hopeless.n = 0;
     VEC_FOREACH(slot, &s->slots)
         if (lacks > 0 && gang_take(w, *slot, is_extra))
             lacks--;
     w->range = outer;
+    w->hopeless.n = 0; /* what was asked in one range says nothing about others */
     if (lacks <= 0)
         return true;
     gang_undo_to(w, before);
     return false;
 }
 
-static bool seat_one(struct work *w, struct subgroup *s, bool is_extra)
+static bool seat_n(struct work *w, struct subgroup *s, int64_t lacks, bool is_extra)
 {
-    const struct json *topology = json_get(s->policy->raw, "networkTopology");
-    int64_t lacks = s->policy->size - s->ready;
-    struct domain_list domains = { 0 };
-    bool is_hard;
+    struct amounts asks = { { 0 } };
+    struct ranges ranges;
 
-    if ((int64_t)s->slots.n < lacks)
-        return false;
-    if (!json_is(topology, JSON_OBJECT))
-        return seat_in(w, s, lacks, w->range, is_extra);
-    topology_candidates(w->t->m, w->t->arena, topology, s->domain, &domains, &is_hard);
-    VEC_FOREACH(d, &domains.list)
-        if (seat_in(w, s, lacks, (*d)->range, is_extra))
+    for (int64_t i = 0; i < lacks; i++)
+        amounts_add(&asks, &s->slots.v[i]->class->ask, w->t->m->dims.n);
+    ranges = ranges_of(w, s, &asks);
+    VEC_FOREACH(range, &ranges.list)
+        if (seat_in(w, s, lacks, *range, is_extra))
             return true;
     return false;
 }
 
-/* The rest of a sub-group that stands: pods beyond its size, one by one. */
-static void seat_surplus(struct work *w, struct subgroup *s)
+static bool seat_whole(struct work *w, struct subgroup *s, bool is_extra)
 {
-    VEC_FOREACH(slot, &s->slots)
-        if (!(*slot)->is_seated)
-            (void)gang_take(w, *slot, true); /* as many as fit */
+    int64_t lacks = s->policy->size - s->ready, all = (int64_t)s->slots.n;
+
+    if (all < lacks)
+        return false;
+    return (w->has_room_for_all && all > lacks && seat_n(w, s, all, is_extra)) || seat_n(w, s, lacks, is_extra);
 }
 
-bool subgroups_seat(struct work *w, struct subgroups *all, bool extras)
+static bool has_slot_of(const struct subgroup *s, const struct sched_role *role)
 {
-    bool is_fine = true;
+    VEC_FOREACH(slot, &s->slots)
+        if (!(*slot)->is_seated && (!role || (*slot)->role == role))
+            return true;
+    return false;
+}
 
-    VEC_FOREACH(p, &all->policies) {
-        int64_t whole = 0;
+static bool is_standing(const struct subgroup *s)
+{
+    return s->ready >= s->policy->size;
+}
 
-        VEC_FOREACH(at, &all->list) {
-            struct subgroup *s = *at;
+bool subgroups_minima(struct work *w)
+{
+    VEC_FOREACH(p, &w->subs->policies) {
+        int64_t lacks = p->min;
+
+        VEC_FOREACH(at, &w->subs->list) /* those that stand count first, wherever they are in the order */
+            lacks -= (*at)->policy == p && is_standing(*at);
+        VEC_FOREACH(at, &w->subs->list) {
             size_t before = w->t->seats.n;
 
-            if (s->policy != p)
+            if (lacks <= 0)
+                break;
+            if ((*at)->policy != p || is_standing(*at) || !seat_whole(w, *at, false))
                 continue;
-            if (s->ready < p->size && !(s->slots.n && s->slots.v[0]->is_seated)) {
-                if (!extras && whole >= p->min && w->lacks <= 0)
-                    continue;
-                if (!seat_one(w, s, extras))
-                    continue;
-                if (!extras)
-                    w->lacks -= (int64_t)(w->t->seats.n - before);
-            } else if (extras) {
-                seat_surplus(w, s);
-            }
-            whole++;
+            (void)count_seats(w, *at, before, NULL, false);
+            lacks--;
         }
-        is_fine &= extras || whole >= p->min;
+        if (lacks > 0)
+            return false;
     }
-    return is_fine;
+    return true;
+}
+
+int64_t subgroups_more(struct work *w, const struct sched_role *role, int64_t want, bool is_extra)
+{
+    int64_t n = 0;
+
+    VEC_FOREACH(at, &w->subs->list) {
+        size_t before = w->t->seats.n;
+
+        if (n >= want)
+            break;
+        if (!is_standing(*at) && has_slot_of(*at, role) && seat_whole(w, *at, is_extra))
+            n += count_seats(w, *at, before, role, is_extra);
+    }
+    return n;
+}
+
+/* One pod as near to the others of its sub-group as there is room. */
+static bool seat_one(struct work *w, const struct subgroup *s, struct slot *slot, bool is_extra)
+{
+    struct ranges ranges = ranges_of(w, s, &slot->class->ask);
+    struct fit_range outer = w->range;
+    bool is_seated = false;
+
+    VEC_FOREACH(range, &ranges.list) {
+        w->range = *range;
+        w->hopeless.n = 0;
+        is_seated = is_seated || gang_take(w, slot, is_extra);
+    }
+    w->range = outer;
+    w->hopeless.n = 0;
+    return is_seated;
+}
+
+int64_t subgroups_surplus(struct work *w, const struct sched_role *role, int64_t want, bool is_extra)
+{
+    int64_t n = 0;
+
+    VEC_FOREACH(at, &w->subs->list) {
+        if (!is_standing(*at))
+            continue;
+        VEC_FOREACH(slot, &(*at)->slots) {
+            size_t before = w->t->seats.n;
+
+            if (n >= want)
+                return n;
+            if (!(*slot)->is_seated && (!role || (*slot)->role == role) && seat_one(w, *at, *slot, is_extra))
+                n += count_seats(w, *at, before, role, is_extra);
+        }
+    }
+    return n;
 }

@@ -29,7 +29,6 @@ struct hyper {
     struct json *labels;
     VEC(struct match) members;
     uint64_t look, rev; /* hash of what was read, and its resourceVersion */
-    bool is_gone;
 };
 
 struct topology {
@@ -196,7 +195,6 @@ void topology_gone(struct sched_model *m, struct str name)
 
     if (!h)
         return;
-    h->is_gone = true;
     *vec_push(&m->topology->gone_arena, &m->topology->gone) = h; /* nodes and groups still point at it */
     topology_changed(m);
 }
@@ -227,9 +225,6 @@ static void drop_gone(struct sched_model *m)
 
     if (t->gone.n == 0)
         return;
-    MAP_FOREACH(struct sched_group *, g, &m->groups)
-        if (g->domain && ((struct hyper *)g->domain)->is_gone)
-            g->domain = NULL;
     VEC_FOREACH(gone, &t->gone)
         hyper_free(t, *gone);
     memset(&t->gone, 0, sizeof(t->gone));
@@ -473,26 +468,93 @@ static int64_t highest_tier(const struct topology *t, const struct json *topolog
     return tier;
 }
 
-void topology_candidates(struct sched_model *m, struct arena *a, const struct json *topology, struct domain *within,
+void topology_candidates(struct sched_model *m, struct arena *a, const struct json *topology, struct domain *around,
                          struct domain_list *ret, bool *ret_is_hard)
 {
     struct topology *t = m->topology;
-    bool is_hard = json_is(topology, JSON_OBJECT) && !str_is(json_member_text(topology, "mode"), "soft");
+    bool is_hard = !str_is(json_member_text(topology, "mode"), "soft");
     int64_t highest = is_hard ? highest_tier(t, topology) : INT64_MAX;
+    struct domain *root = &t->root.domain;
 
     *ret = (struct domain_list){ 0 };
     *ret_is_hard = is_hard;
-    within = within ? within : &t->root.domain;
-    if (!json_is(topology, JSON_OBJECT)) {
-        *vec_push(a, &ret->list) = within;
-        return;
-    }
     VEC_FOREACH(h, &t->by_tier) {
         struct domain *d = &(*h)->domain;
 
-        if (d->tier <= highest && topology_has(within, d) && d->range.from < d->range.to)
+        if (d->tier <= highest && (!around || topology_has(d, around)) && d->range.from < d->range.to)
             *vec_push(a, &ret->list) = d;
     }
-    if (within == &t->root.domain && within->tier <= highest && m->n_order > 0)
-        *vec_push(a, &ret->list) = within;
+    if (root->tier <= highest && m->n_order > 0)
+        *vec_push(a, &ret->list) = root;
+}
+
+/* ---- the room of domains ---- */
+
+struct roomy {
+    struct domain *domain;
+    int64_t times; /* thousandths */
+};
+
+static int64_t times_free(const struct sched_model *m, const struct domain *d, const struct amounts *asks)
+{
+    struct amounts free = { { 0 } };
+    int64_t least = INT64_MAX;
+
+    for (uint32_t i = d->range.from; i < d->range.to; i++) {
+        const struct sched_node *n = m->order[i];
+
+        for (int k = 0; n->takes_pods && k < m->dims.n; k++)
+            free.v[k] += MAX_OF(n->total.v[k] - n->used.v[k] - n->held.v[k], 0);
+    }
+    for (int k = 0; k < m->dims.n; k++)
+        if (asks->v[k] > 0)
+            least = MIN_OF(least, (int64_t)((double)free.v[k] / (double)asks->v[k] * 1000));
+    return least;
+}
+
+static int roomy_cmp(const void *x, const void *y)
+{
+    const struct roomy *a = x, *b = y;
+
+    if (a->domain->tier != b->domain->tier)
+        return a->domain->tier < b->domain->tier ? -1 : 1;
+    if (a->times != b->times)
+        return a->times < b->times ? -1 : 1;
+    return str_cmp(a->domain->name, b->domain->name);
+}
+
+void topology_tightest_first(struct sched_model *m, struct arena *a, const struct amounts *asks,
+                             struct domain_list *list)
+{
+    struct roomy *by_room = arena_array(a, struct roomy, list->list.n);
+
+    if (list->list.n < 2)
+        return;
+    for (size_t i = 0; i < list->list.n; i++)
+        by_room[i] = (struct roomy){ list->list.v[i], times_free(m, list->list.v[i], asks) };
+    qsort(by_room, list->list.n, sizeof(*by_room), roomy_cmp);
+    for (size_t i = 0; i < list->list.n; i++)
+        list->list.v[i] = by_room[i].domain;
+}
+
+/* ---- where pods are ---- */
+
+struct domain *topology_widen(const struct sched_model *m, struct domain *d, const struct sched_node *n)
+{
+    struct domain *of_node = n->domain ? n->domain : topology_root(m);
+
+    return d ? topology_common(d, of_node) : of_node;
+}
+
+struct domain *topology_of_group(const struct sched_model *m, const struct sched_group *g)
+{
+    static const enum pod_state placed[] = { POD_BINDING, POD_BOUND, POD_RUNNING };
+    struct domain *d = NULL;
+
+    VEC_FOREACH(r, &g->roles)
+        for (size_t s = 0; s < ARRAY_LEN(placed); s++)
+            LIST_FOREACH(struct sched_pod, p, &(*r)->pods[placed[s]], in_role)
+                if (p->node && p->node->exists)
+                    d = topology_widen(m, d, p->node);
+    return d;
 }

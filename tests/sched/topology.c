@@ -1,6 +1,7 @@
 /* topology.c - network topology and sub-groups: items 52 and 53 of the checklist; D8 */
 #include "harness.h"
 
+#include "base/rand.h"
 #include "base/util.h"
 
 #include <stdarg.h>
@@ -182,6 +183,338 @@ static void item_53_sub_groups_all_or_none(void **state)
     h_free(h);
 }
 
+/* ---- pods beyond the minimum ---- */
+
+static int in_rack(struct h *h, const char *prefix, int from, int to, int rack)
+{
+    int n = 0;
+
+    for (int i = from; i < to; i++) {
+        char pod[32];
+
+        snprintf(pod, sizeof(pod), "%s-%d", prefix, i);
+        n += rack_of(h, pod) == rack;
+    }
+    return n;
+}
+
+/* Five pods of which three are needed: rack1 has four CPUs. The fifth waits, goes to the other rack, or anywhere. */
+static void extras_leave_the_domain_as_far_as_allowed(void **state)
+{
+    static const struct {
+        const char *topology;
+        int bound;
+    } cases[] = {
+        { "{mode: hard, highestTierAllowed: 1}", 4 },
+        { "{mode: hard, highestTierAllowed: 2}", 5 },
+        { "{mode: soft, highestTierAllowed: 1}", 5 },
+        { "{mode: soft}", 5 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        for (int restart = 0; restart < 2; restart++) {
+            struct h *h = racks();
+            char more[120];
+
+            snprintf(more, sizeof(more), "spec: {networkTopology: %s}", cases[i].topology);
+            h_group(h, "g", .min = 3, .more = more);
+            h_pods(h, "g", "w", 3, "cpu: 1");
+            h_settle(h);
+            h_run(h);
+            if (restart) /* where it runs is seen from its pods */
+                h_restart(h);
+            h_pods(h, "g", "w", 2, "cpu: 1");
+            h_settle(h);
+            if (h_bound(h, "g") != cases[i].bound)
+                fail_msg("%s: %d bound, %d expected", cases[i].topology, h_bound(h, "g"), cases[i].bound);
+            assert_int_equal(in_rack(h, "g-w", 0, 5, rack_of(h, "g-w-0")), 4); /* as near as there is room */
+            h_free(h);
+        }
+}
+
+/* A pod goes, and somebody else has its place. */
+static void lose(struct h *h, const char *pod)
+{
+    const char *node = rack_of(h, pod) == 1 ? (str_is(h_node_of(h, pod), "n1") ? "n1" : "n2") : "n3";
+
+    h_delete(h, "Pod", pod);
+    h_stranger(h, "default", "stranger", node, "cpu: 1");
+}
+
+/* A member that was lost may come back anywhere in the allowed tier when its old domain is full by then. */
+static void lost_member_widens(void **state)
+{
+    struct h *h = racks();
+
+    (void)state;
+    h_group(h, "g", .min = 4, .more = "spec: {networkTopology: {mode: hard, highestTierAllowed: 2}}");
+    h_pods(h, "g", "w", 4, "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    assert_int_equal(in_rack(h, "g-w", 0, 4, 1), 4);
+    lose(h, "g-w-1");
+    h_pods(h, "g", "w", 1, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "g"), 4);
+    h_free(h);
+}
+
+/* A node that is in no domain is not "in the domain of the others". */
+static void node_outside_is_outside(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "a-alone", "cpu: 1");
+    h_node(h, "n1", "cpu: 2");
+    h_hyper(h, "rack1", 1, "Node", "n1");
+    h_group(h, "g", .min = 1, .more = "spec: {networkTopology: {mode: hard, highestTierAllowed: 1}}");
+    h_pods(h, "g", "w", 3, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "g"), 2);
+    assert_true(str_empty(h_node_of(h, "g-w-2")) || !str_is(h_node_of(h, "g-w-2"), "a-alone"));
+    h_free(h);
+}
+
+/* ---- sub-groups ---- */
+
+#define PART(name, size, min, role, tier)                                                                              \
+    "{name: " name ", subGroupSize: " size ", minSubGroups: " min ", labelSelector: {matchLabels: "                    \
+    "{volcano.sh/task-spec: " role                                                                                     \
+    "}}, matchLabelKeys: [part], networkTopology: {mode: hard, highestTierAllowed: " tier "}}"
+
+static void part_pods(struct h *h, const char *role, int n, const char *part)
+{
+    char more[80];
+
+    snprintf(more, sizeof(more), "metadata: {labels: {part: '%s'}}", part);
+    h_pods_more(h, "g", role, n, "cpu: 1", more);
+}
+
+/* The small part takes the rack that just has room for it, so that the large one finds its own whole. */
+static void part_takes_the_tightest_domain(void **state)
+{
+    struct h *h = racks();
+
+    (void)state;
+    h_stranger(h, "default", "stranger", "n3", "cpu: 2"); /* rack2 has two left */
+    h_group(
+        h, "g", .min = 6,
+        .more = "spec: {subGroupPolicy: [" PART("few", "2", "1", "a", "1") ", " PART("many", "4", "1", "b", "1") "]}");
+    part_pods(h, "a", 2, "0");
+    part_pods(h, "b", 4, "0");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "g"), 6);
+    assert_int_equal(in_rack(h, "g-a", 0, 2, 2), 2);
+    assert_int_equal(in_rack(h, "g-b", 0, 4, 1), 4);
+    h_free(h);
+}
+
+/* The second policy's minimum comes before a third part of the first, though more pods are needed in sum. */
+static void minima_of_all_policies_come_first(void **state)
+{
+    struct h *h = racks();
+
+    (void)state;
+    h_group(h, "g", .min = 8,
+            .more = "spec: {subGroupPolicy: [" PART("a", "2", "1", "a", "1") ", " PART("b", "4", "1", "b", "1") "]}");
+    for (int i = 0; i < 3; i++)
+        part_pods(h, "a", 2, (const char *[]){ "0", "1", "2" }[i]);
+    part_pods(h, "b", 4, "0");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "g"), 8);
+    assert_int_equal(h_bound_role(h, "g", "b"), 4);
+    assert_int_equal(h_bound_role(h, "g", "a"), 4);
+    h_free(h);
+}
+
+/* Three pods in each part of two: the surplus counts towards minMember (and towards a role's minimum), and stays in the domain. */
+static void surplus_counts_and_stays(void **state)
+{
+    static const char *const roles[] = { NULL, "w: 6" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(roles); i++) {
+        struct h *h = racks();
+
+        h_group(h, "g", .min = 6, .roles = roles[i],
+                .more = "spec: {subGroupPolicy: [" PART("w", "2", "2", "w", "1") "]}");
+        part_pods(h, "w", 3, "0");
+        part_pods(h, "w", 3, "1");
+        h_settle(h);
+        assert_int_equal(h_bound(h, "g"), 6);
+        assert_int_equal(in_rack(h, "g-w", 0, 3, rack_of(h, "g-w-0")), 3);
+        assert_int_equal(in_rack(h, "g-w", 3, 6, rack_of(h, "g-w-3")), 3);
+        h_free(h);
+    }
+}
+
+/* Pods beyond the size of a part that stands do not leave its domain, though there is room elsewhere. */
+static void surplus_never_leaves_a_hard_domain(void **state)
+{
+    struct h *h = racks();
+
+    (void)state;
+    h_stranger(h, "default", "stranger", "n2", "cpu: 1"); /* rack1 has three left: the tighter one */
+    h_group(h, "g", .min = 2, .more = "spec: {subGroupPolicy: [" PART("w", "2", "1", "w", "1") "]}");
+    part_pods(h, "w", 5, "0");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "g"), 3);
+    assert_int_equal(in_rack(h, "g-w", 0, 5, 1), 3);
+    h_free(h);
+}
+
+/* A part that lost a pod whose place is taken grows to the next domain, if its tier allows that. */
+static void part_that_lost_a_pod_widens(void **state)
+{
+    (void)state;
+    for (int tier = 1; tier <= 2; tier++) {
+        struct h *h = racks();
+
+        h_group(h, "g", .min = 4,
+                .more = tier == 1 ? "spec: {subGroupPolicy: [" PART("w", "4", "1", "w", "1") "]}"
+                                  : "spec: {subGroupPolicy: [" PART("w", "4", "1", "w", "2") "]}");
+        part_pods(h, "w", 4, "0");
+        h_settle(h);
+        h_run(h);
+        assert_int_equal(in_rack(h, "g-w", 0, 4, 1), 4);
+        lose(h, "g-w-1");
+        part_pods(h, "w", 1, "0");
+        h_settle(h);
+        assert_int_equal(h_bound(h, "g"), tier == 1 ? 3 : 4);
+        h_free(h);
+    }
+}
+
+/* ---- a law: whatever comes and goes, who asked for a hard domain is in one ---- */
+
+enum { LAW_NODES = 8, LAW_GROUPS = 4 }; /* a tree of halves: tier 1 has two nodes, tier 2 four, tier 3 all */
+
+struct law_group {
+    int limit; /* tier; 0: soft */
+    int size;  /* of its parts; 0: none */
+    int pods;
+};
+
+/* The tier of the smallest domain that has all pods of a group whose numbers are equal modulo 'parts'. */
+static int tier_of(struct h *h, int g, int pods, int part, int parts)
+{
+    int low = LAW_NODES, high = -1, tier = 0;
+
+    for (int i = part; i < pods; i += parts) {
+        char pod[32];
+        struct str node;
+
+        snprintf(pod, sizeof(pod), "g%d-w-%d", g, i);
+        if (!h_get(h, "Pod", pod) || str_empty(node = h_node_of(h, pod)))
+            continue;
+        low = MIN_OF(low, node.p[1] - '0');
+        high = MAX_OF(high, node.p[1] - '0');
+    }
+    while (high >= 0 && low >> tier != high >> tier)
+        tier++;
+    return tier;
+}
+
+static void law_world(struct h *h)
+{
+    static const char *const tiers[][2] = { { "t1a", "n0, n1" },  { "t1b", "n2, n3" },   { "t1c", "n4, n5" },
+                                            { "t1d", "n6, n7" },  { "t2a", "t1a, t1b" }, { "t2b", "t1c, t1d" },
+                                            { "t3a", "t2a, t2b" } };
+
+    for (size_t i = 0; i < ARRAY_LEN(tiers); i++)
+        h_hyper(h, tiers[i][0], tiers[i][0][1] - '0', i < 4 ? "Node" : "HyperNode", tiers[i][1]);
+}
+
+static void law_group(struct h *h, struct rand *r, int g, struct law_group *ret)
+{
+    char name[8], more[400] = "";
+    int part = (int)rand_below(r, 3), min;
+
+    *ret = (struct law_group){ .limit = (int)rand_below(r, 4), .size = part };
+    min = 1 + (int)rand_below(r, 4);
+    snprintf(name, sizeof(name), "g%d", g);
+    if (part)
+        snprintf(more, sizeof(more),
+                 "spec: {subGroupPolicy: [{name: p, subGroupSize: %d, minSubGroups: %d, labelSelector: {matchLabels: "
+                 "{volcano.sh/task-spec: w}}, matchLabelKeys: [part], networkTopology: {mode: %s, "
+                 "highestTierAllowed: %d}}]}",
+                 part, (int)rand_below(r, 3), ret->limit ? "hard" : "soft", MAX_OF(ret->limit, 1));
+    else
+        snprintf(more, sizeof(more), "spec: {networkTopology: {mode: %s, highestTierAllowed: %d}}",
+                 ret->limit ? "hard" : "soft", MAX_OF(ret->limit, 1));
+    h_group(h, name, .min = min, .more = more);
+}
+
+/* The first number that is free: even ones are one part, odd ones the other. */
+static void law_pod(struct h *h, struct rand *r, int g, struct law_group *all)
+{
+    char name[32], more[80];
+    int i = 0;
+
+    do
+        snprintf(name, sizeof(name), "g%d-w-%d", g, i++);
+    while (h_get(h, "Pod", name));
+    if (i > 9)
+        return;
+    all->pods = MAX_OF(all->pods, i);
+    snprintf(name, sizeof(name), "g%d", g);
+    snprintf(more, sizeof(more), "metadata: {labels: {part: '%d'}}", (i - 1) % 2);
+    h_pods_more(h, name, "w", 1, rand_below(r, 2) ? "cpu: 1" : "cpu: 2", more);
+}
+
+static void law_step(struct h *h, struct rand *r, struct law_group *all)
+{
+    int g = (int)rand_below(r, LAW_GROUPS);
+    char name[32];
+
+    switch (rand_below(r, 4)) {
+    case 0:
+        snprintf(name, sizeof(name), "g%d-w-%d", g, all[g].pods ? (int)rand_below(r, (uint64_t)all[g].pods) : 0);
+        if (h_get(h, "Pod", name))
+            h_delete(h, "Pod", name);
+        break;
+    case 1:
+        snprintf(name, sizeof(name), "s%d", (int)rand_below(r, 4));
+        if (h_get(h, "Pod", name))
+            h_delete(h, "Pod", name);
+        else
+            h_stranger(h, "default", name,
+                       (const char *[]){ "n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7" }[rand_below(r, LAW_NODES)],
+                       "cpu: 1");
+        break;
+    default:
+        law_pod(h, r, g, &all[g]);
+    }
+}
+
+static void hard_domains_hold(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        struct h *h = h_new(NULL);
+        struct law_group all[LAW_GROUPS];
+        struct rand r;
+
+        rand_seed(&r, seed);
+        for (int i = 0; i < LAW_NODES; i++)
+            h_node(h, (const char *[]){ "n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7" }[i], "cpu: 3");
+        law_world(h);
+        for (int g = 0; g < LAW_GROUPS; g++)
+            law_group(h, &r, g, &all[g]);
+        for (int step = 0; step < 40; step++) {
+            law_step(h, &r, all);
+            h_work(h, 2000, 1000);
+            for (int g = 0; g < LAW_GROUPS; g++)
+                for (int part = 0; all[g].limit && part < (all[g].size ? 2 : 1); part++)
+                    if (tier_of(h, g, all[g].pods, part, all[g].size ? 2 : 1) > all[g].limit)
+                        fail_msg("seed %d, step %d: g%d left its domain", (int)seed, step, g);
+        }
+        h_free(h);
+    }
+}
+
 /* Wishes about the tasks of one job (scheduling.md 5.10): ps and worker share nodes, workers keep apart from each other. */
 static int nodes_of(struct h *h, const char *prefix, int n, struct str *ret)
 {
@@ -249,6 +582,15 @@ int main(void)
         cmocka_unit_test(D8_topology_preempts),
         cmocka_unit_test(item_53_sub_groups),
         cmocka_unit_test(item_53_sub_groups_all_or_none),
+        cmocka_unit_test(extras_leave_the_domain_as_far_as_allowed),
+        cmocka_unit_test(lost_member_widens),
+        cmocka_unit_test(node_outside_is_outside),
+        cmocka_unit_test(part_takes_the_tightest_domain),
+        cmocka_unit_test(minima_of_all_policies_come_first),
+        cmocka_unit_test(surplus_counts_and_stays),
+        cmocka_unit_test(surplus_never_leaves_a_hard_domain),
+        cmocka_unit_test(part_that_lost_a_pod_widens),
+        cmocka_unit_test(hard_domains_hold),
         cmocka_unit_test(task_topology),
     };
 

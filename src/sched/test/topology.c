@@ -155,7 +155,6 @@ static void test_trees(void **state)
 static void test_changes(void **state)
 {
     struct sched_model *m = model_new(3);
-    struct sched_group *g;
     struct domain *s1;
     uint64_t room;
 
@@ -167,9 +166,6 @@ static void test_changes(void **state)
     check_tree(m, "at first", "(2) [s0(1) n1] [s1(1) n0]");
     assert_true(topology_uses_labels(m));
     s1 = topology_find(m, STR("s1"));
-    g = model_need_group(m, STR("ns"), STR("g"));
-    g->exists = true; /* or it is dropped */
-    g->domain = s1;
     put_node(m, "n0", "rack: a");
     check_tree(m, "a label came", "(2) [s0(1) n0 n1] [s1(1)]");
     put_node(m, "n2", "rack: a");
@@ -181,7 +177,6 @@ static void test_changes(void **state)
     assert_false(topology_uses_labels(m));
     check_tree(m, "a HyperNode changed", "(2) [s0(1) n2] [s1(1) n0]");
     assert_ptr_equal(topology_find(m, STR("s1")), s1);
-    assert_ptr_equal(g->domain, s1);
 
     /* The same again, or with another status only, changes nothing; older news neither. */
     put(m, "HyperNode",
@@ -196,9 +191,7 @@ static void test_changes(void **state)
     put(m, "HyperNode", HYPER("s2", "2", NAME("HyperNode", "s0")));
     check_tree(m, "gone", "(3) n0 [s2(2) [s0(1) n2]]");
     assert_null(topology_find(m, STR("s1")));
-    assert_null(g->domain);
     feed_gone(m, STR("HyperNode"), STR(""), STR("s0"), STR("")); /* not built again: freed all the same */
-    g->exists = false;
     model_free(m);
 }
 
@@ -213,7 +206,7 @@ static struct json *parse(struct arena *a, const char *text)
 static void test_candidates(void **state)
 {
     static const struct {
-        const char *topology, *within, *want;
+        const char *topology, *around, *want;
         bool is_hard;
     } cases[] = {
         { "{mode: hard, highestTierAllowed: 1}", NULL, "s0 s1 s2 ", true },
@@ -226,12 +219,10 @@ static void test_candidates(void **state)
         { "{mode: hard, highestTierName: spine}", NULL, "s0 s1 s2 t0 t1 ", true },
         { "{mode: hard, highestTierName: none}", NULL, "", true },
         { "{mode: soft, highestTierAllowed: 1}", NULL, "s0 s1 s2 t0 t1 (all) ", false },
-        { "{mode: soft}", "t0", "s0 s1 t0 ", false },
-        { "{mode: hard, highestTierAllowed: 1}", "t0", "s0 s1 ", true },
-        { "{mode: hard, highestTierAllowed: 2}", "s1", "s1 ", true },
-        { "null", NULL, "(all) ", false },
-        { "null", "t1", "t1 ", false },
-        { "[1]", NULL, "(all) ", false },
+        { "{mode: soft}", "s1", "s1 t0 (all) ", false },
+        { "{mode: hard, highestTierAllowed: 1}", "t0", "", true },
+        { "{mode: hard, highestTierAllowed: 2}", "s1", "s1 t0 ", true },
+        { "{mode: hard, highestTierAllowed: 1}", "s1", "s1 ", true },
     };
     struct sched_model *m = model_new(1);
 
@@ -253,12 +244,12 @@ static void test_candidates(void **state)
         bool is_hard;
 
         topology_candidates(m, &a, parse(&a, cases[i].topology),
-                            cases[i].within ? topology_find(m, str_of(cases[i].within)) : NULL, &list, &is_hard);
+                            cases[i].around ? topology_find(m, str_of(cases[i].around)) : NULL, &list, &is_hard);
         buf_append(&got, "", 0);
         VEC_FOREACH(d, &list.list)
             buf_fmt(&got, "%.*s ", STR_ARG(*d == topology_root(m) ? STR("(all)") : (*d)->name));
         if (!str_is(buf_view(&got), cases[i].want) || is_hard != cases[i].is_hard)
-            fail_msg("%s within %s: got \"%s\" %d", cases[i].topology, cases[i].within ? cases[i].within : "all", got.p,
+            fail_msg("%s around %s: got \"%s\" %d", cases[i].topology, cases[i].around ? cases[i].around : "all", got.p,
                      is_hard);
     }
     assert_ptr_equal(topology_common(topology_find(m, STR("s0")), topology_find(m, STR("s1"))),
