@@ -172,11 +172,18 @@ static int read_config(struct arena *a, const char *file, struct sched_config *r
     return -1;
 }
 
-static void warn_no_nodes(const struct load *l)
+static bool has_kind(const struct load *l, const char *kind)
 {
     for (size_t i = 0; i < l->docs.n; i++)
-        if (l->docs.v[i]->type && l->docs.v[i]->type == type_by_name(STR("Node")))
-            return;
+        if (l->docs.v[i]->type && l->docs.v[i]->type == type_by_name(str_of(kind)))
+            return true;
+    return false;
+}
+
+static void warn_no_nodes(const struct load *l)
+{
+    if (has_kind(l, "Node"))
+        return;
     fprintf(stderr, "pumice explain: warning: there is no Node in STATE, so no pod has a place to go "
                     "(kubectl get nodes -o yaml)\n");
 }
@@ -254,6 +261,7 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
     if (job && !find_anywhere(&l, &w))
         return unknown_job(a, &l, &w);
     warn_no_nodes(&l);
+    config.knows_claims = has_kind(&l, "PersistentVolumeClaim");
     for (size_t i = 0; i < l.docs.n; i++)
         if (l.docs.v[i]->type)
             *vec_push(a, &objects) = l.docs.v[i]->root;

@@ -457,6 +457,9 @@ static int prepare(struct planner *p, struct scenario *base, struct err *e)
     if (check_scenario(base, e) < 0 || read_times(p, e) < 0 ||
         scheduler_config(p->arena, p->o->config, &p->config, e) < 0)
         return -1;
+    p->config.knows_claims = false;
+    for (size_t i = 0; i < base->objects.n; i++)
+        p->config.knows_claims |= str_is(object_kind(base->objects.v[i]), "PersistentVolumeClaim");
     add_groups(p, base);
     return read_runtimes(p, base, e);
 }

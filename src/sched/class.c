@@ -123,7 +123,11 @@ static struct pod_class *class_new(struct sched_model *m, struct str key, size_t
     JSON_FOREACH(i, c->images)
         *vec_push(&c->arena, &c->image_list) = image_ref(m->fit, json_text(i, STR("")));
     JSON_FOREACH(i, json_get(j, "c"))
-        *vec_push(&c->arena, &c->claims) = json_text(i, STR(""));
+        *vec_push(&c->arena, &c->claims) = (struct class_claim){
+            json_text(i, STR("")),
+            arena_fmt(&c->arena, "persistentvolumeclaim \"%.*s\" not found", STR_ARG(json_text(i, STR("")))),
+        };
+    c->has_device_claims = json_bool(json_get(j, "d"), false);
     read_terms(m, c, j);
     map_put(&m->fit->classes, c->key, c);
     terms_class_added(m, c);

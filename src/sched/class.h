@@ -31,6 +31,11 @@ struct node_preference {
     int weight;
 };
 
+struct class_claim { /* a PersistentVolumeClaim (volume.h) */
+    struct str name;
+    struct str missing; /* what is said when there is none */
+};
+
 struct pod_class {
     struct str key; /* canonical text it is interned by */
     size_t body_n;  /* … its part before the labels */
@@ -50,7 +55,8 @@ struct pod_class {
     struct json *tolerations;   /* or NULL */
     struct json *images;        /* list of names or NULL */
     VEC(struct host_port) ports;
-    VEC(struct str) claims; /* names of PersistentVolumeClaims (volume.h) */
+    VEC(struct class_claim) claims;
+    bool has_device_claims; /* spec.resourceClaims: devices that somebody would have to allocate; nobody here does */
     /* Inter-pod rules, as numbers of terms (terms.h). */
     VEC(uint32_t) need, avoid;   /* required pod affinity, anti-affinity */
     VEC(struct preference) like; /* preferred; negative for anti */

@@ -160,6 +160,10 @@ static void put_claims(struct writer *w, const struct json *spec)
             *vec_push(w->a, &names) = name;
     }
     put_names(w, "c", &names);
+    if (json_count(json_get(spec, "resourceClaims"))) {
+        put_key(w, "d");
+        buf_str(w->out, STR("true"));
+    }
 }
 
 /* ---- … terms ---- */

@@ -51,6 +51,7 @@ void sched_config_default(struct sched_config *ret)
         .has_pdb = true,
         .has_conformance = true,
         .has_predicates = true,
+        .knows_claims = true,
         .reserve_after_ms = 60 * 1000,
         .admission_ms = 5 * 60 * 1000,
         .min_run_ms = 60 * 1000,
@@ -107,11 +108,11 @@ static const struct plugin {
 
 /* Switches of a plugin, without the "enable" or "enabled" before them. */
 static const char *const switches[] = {
-    "Allocatable", "BestNode",    "ClusterOrder",  "Hierarchy",        "HyperNodeOrder",
-    "JobEnqueued", "JobOrder",    "JobPipelined",  "JobReady",         "JobStarving",
-    "NodeOrder",   "Overused",    "Predicate",     "Preemptable",      "Preemptive",
-    "QueueOrder",  "Reclaimable", "ReservedNodes", "SubJobOrder",      "SubJobPipelined",
-    "SubJobReady", "TargetJob",   "TaskOrder",     "VictimQueueOrder", "Victim",
+    "Allocatable",      "BestNode",    "ClusterOrder",    "Hierarchy",   "HyperNodeGradient", "HyperNodeOrder",
+    "JobEnqueued",      "JobOrder",    "JobPipelined",    "JobReady",    "JobStarving",       "NodeOrder",
+    "Overused",         "Predicate",   "Preemptable",     "Preemptive",  "QueueOrder",        "Reclaimable",
+    "ReservedNodes",    "SubJobOrder", "SubJobPipelined", "SubJobReady", "TargetJob",         "TaskOrder",
+    "VictimQueueOrder", "Victim",
 };
 
 /* Those that mean something here, when they are off. The others belong to steps that we do another way. */

@@ -45,6 +45,8 @@ struct sched_config {
     int64_t unbind_ms; /* members bound but not started are released when the gang stays broken this long; 60 s */
     int64_t status_ms; /* least time between two writes of a queue's status; 1 s */
     int max_depth;     /* of the queue tree; 5 */
+    bool
+        knows_claims; /* every PersistentVolumeClaim is told: one that was not does not exist. Off for a state that leaves them out */
 };
 
 /* What holds without a file: all actions on, packing (weights as the Helm chart, but binpack instead of

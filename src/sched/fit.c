@@ -92,6 +92,17 @@ void fit_reordered(struct sched_model *m)
 void fit_volumes_changed(struct sched_model *m)
 {
     m->fit->volumes++;
+    m->shape++; /* a node may be allowed now that was not, also to those who could not ever run */
+    m->room++;
+}
+
+bool fit_wants_claim(const struct sched_model *m, struct str namespace, struct str name)
+{
+    MAP_FOREACH(struct pod_class *, c, &m->fit->classes)
+        VEC_FOREACH(claim, &c->claims)
+            if (str_eq(claim->name, name) && str_eq(c->namespace, namespace))
+                return true;
+    return false;
 }
 
 void fit_namespaces_changed(struct sched_model *m)
@@ -116,6 +127,8 @@ static const struct str no_node = STR_INIT("node(s) were not found"),
                         no_affinity = STR_INIT("node(s) didn't match Pod's node affinity/selector"),
                         no_ports = STR_INIT("node(s) didn't have free ports for the requested pod ports"),
                         no_pods_left = STR_INIT("node(s) pod number exceeded"),
+                        no_devices = STR_INIT(
+                            "node(s) cannot allocate resource claims: spec.resourceClaims is not supported"),
                         no_dimension = STR_INIT("Insufficient room for another resource name");
 
 int32_t fit_fixed(struct sched_model *m, const struct pod_class *c, struct sched_node *n)
@@ -128,7 +141,7 @@ int32_t fit_fixed(struct sched_model *m, const struct pod_class *c, struct sched
         refusals |= REFUSE_TAINT;
     if (c->must && !node_rule_matches(c->must, n))
         refusals |= REFUSE_AFFINITY;
-    if (c->claims.n && !volume_allows(m, c, n, NULL))
+    if (c->has_device_claims || (c->claims.n && !volume_allows(m, c, n, NULL)))
         refusals |= REFUSE_VOLUME;
     return refusals ? -refusals : (int32_t)score_fixed(m, c, n, NULL);
 }
@@ -256,6 +269,10 @@ static bool may_go(struct sched_model *m, const struct pod_class *c, const struc
         return false;
     if (!has_room(c, n, room)) {
         *ret_why = STR_NULL; /* fit_node() finds the words */
+        return false;
+    }
+    if (c->has_device_claims) {
+        *ret_why = no_devices;
         return false;
     }
     if (c->claims.n && !volume_allows(m, c, n, ret_why))

@@ -68,7 +68,8 @@ void fit_node_told(struct sched_model *m, struct sched_node *n);
 void fit_node_gone(struct sched_model *m, struct sched_node *n);
 
 void fit_reordered(struct sched_model *m);       /* model.order is another */
-void fit_volumes_changed(struct sched_model *m); /* a volume or a claim (volume.c) */
+void fit_volumes_changed(struct sched_model *m); /* a volume, or a claim that somebody wants (volume.c) */
+bool fit_wants_claim(const struct sched_model *m, struct str namespace, struct str name);
 void fit_namespaces_changed(
     struct sched_model *m); /* labels of a Namespace: terms with a namespaceSelector look again */
 void fit_class_gone(struct sched_model *m, const struct pod_class *c);

@@ -61,7 +61,7 @@ static bool claim_put(struct sched_model *m, const struct json *object)
     old = map_put(&m->claims, c->key, c);
     is_same = old && str_eq(old->volume, c->volume);
     claim_free(old);
-    return !is_same;
+    return !is_same && fit_wants_claim(m, json_member_text(meta, "namespace"), json_member_text(meta, "name"));
 }
 
 static void volume_read(struct volume *v, const struct json *object)
@@ -108,9 +108,11 @@ void volume_gone(struct sched_model *m, struct str kind, struct str namespace, s
 {
     autoarena a = { 0 };
 
-    if (str_is(kind, "PersistentVolumeClaim"))
+    if (str_is(kind, "PersistentVolumeClaim")) {
         claim_free(map_remove(&m->claims, claim_key(&a, namespace, name)));
-    else if (str_is(kind, "PersistentVolume"))
+        if (!fit_wants_claim(m, namespace, name))
+            return;
+    } else if (str_is(kind, "PersistentVolume"))
         volume_free(map_remove(&m->volumes, name));
     else
         return;
@@ -160,28 +162,23 @@ static bool zones_allow(const struct volume *v, const struct sched_node *n)
     return true;
 }
 
-static const struct volume *volume_of_claim(const struct sched_model *m, struct arena *a, struct str namespace,
-                                            struct str name)
-{
-    const struct volume_claim *c = map_get(&m->claims, claim_key(a, namespace, name));
-
-    return c && !str_empty(c->volume) ? map_get(&m->volumes, c->volume) : NULL;
-}
-
 bool volume_allows(const struct sched_model *m, const struct pod_class *c, const struct sched_node *n,
                    struct str *ret_why)
 {
     autoarena a = { 0 };
 
-    VEC_FOREACH(name, &c->claims) {
-        const struct volume *v = volume_of_claim(m, &a, c->namespace, *name);
+    VEC_FOREACH(want, &c->claims) {
+        const struct volume_claim *claim = map_get(&m->claims, claim_key(&a, c->namespace, want->name));
+        const struct volume *v = claim && !str_empty(claim->volume) ? map_get(&m->volumes, claim->volume) : NULL;
+        bool is_there = claim || !m->config.knows_claims;
         bool is_near = !v || node_rule_matches(v->rule, n), is_in_zone = !v || zones_allow(v, n);
 
-        if (is_near && is_in_zone)
+        if (is_there && is_near && is_in_zone)
             continue;
         if (ret_why)
-            *ret_why = is_near ? STR("node(s) had no available volume zone")
-                               : STR("node(s) had volume node affinity conflict");
+            *ret_why = !is_there  ? want->missing
+                       : !is_near ? STR("node(s) had volume node affinity conflict")
+                                  : STR("node(s) had no available volume zone");
         return false;
     }
     return true;

@@ -187,6 +187,48 @@ static void item_46_volume_zone(void **state)
     h_free(h);
 }
 
+/* A claim that does not exist yet is waited for, whoever else runs meanwhile, and holds nothing. */
+static void claim_that_is_missing(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 2");
+    h_group(h, "g", .min = 1);
+    h_pods_more(h, "g", "w", 1, "cpu: 2", "spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}");
+    h_work(h, 120000, 10000);
+    assert_int_equal(h_bound(h, "g"), 0);
+    assert_has(h_said(h, "Pod", "g-w-0", "PodScheduled"), "persistentvolumeclaim \"data\" not found");
+    h_group(h, "other", .min = 1);
+    h_pods(h, "other", "w", 1, "cpu: 2");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "other"), 1);
+    h_delete(h, "Pod", "other-w-0");
+    h_put(h, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: other, namespace: default}, spec: {}}");
+    h_put(h, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: elsewhere}, spec: {}}");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "g"), 0);
+    h_put(h, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: default}, spec: {}}");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "g"), 1);
+    h_free(h);
+}
+
+/* Devices that somebody else would have to allocate: nobody does, so the pod is not bound as if it had them. */
+static void device_claims_are_not_met(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 2");
+    h_group(h, "g", .min = 1);
+    h_pods_more(h, "g", "w", 1, "cpu: 1", "spec: {resourceClaims: [{name: gpu, resourceClaimName: one}]}");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "g"), 0);
+    assert_has(h_said(h, "Pod", "g-w-0", "PodScheduled"), "resource claims");
+    h_free(h);
+}
+
 static void item_47_exact_amount(void **state)
 {
     static const char *const cases[][2] = {
@@ -298,6 +340,8 @@ int main(void)
         cmocka_unit_test(item_46_spread),
         cmocka_unit_test(item_46_gang_with_anti_affinity),
         cmocka_unit_test(item_46_volume_zone),
+        cmocka_unit_test(claim_that_is_missing),
+        cmocka_unit_test(device_claims_are_not_met),
         cmocka_unit_test(item_47_exact_amount),
         cmocka_unit_test(item_47_sum_of_parts),
         cmocka_unit_test(item_48_extended_resources),

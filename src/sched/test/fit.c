@@ -259,7 +259,13 @@ static void test_volumes(void **state)
     add_node(&w, "b", "topology.kubernetes.io/zone: zb");
     add_node(&w, "c", "");
     c = class_of(&w, "{spec: {volumes: [{persistentVolumeClaim: {claimName: data}}]}}");
-    may_use(&w, c, "b", NULL); /* not known: says nothing */
+    w.m.config.knows_claims = true;
+    fit_volumes_changed(&w.m);
+    may_use(&w, c, "b", "persistentvolumeclaim \"data\" not found");
+    assert_null(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)));
+    w.m.config.knows_claims = false; /* a state without claims: says nothing */
+    fit_volumes_changed(&w.m);
+    may_use(&w, c, "b", NULL);
     assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)), w.m.order[0]);
     tell(&w,
          "{kind: PersistentVolumeClaim, apiVersion: v1, metadata: {name: data, namespace: ns}, spec: {volumeName: v}}");
