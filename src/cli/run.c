@@ -13,6 +13,7 @@
 #include "node/host.h"
 #include "node/image.h"
 #include "node/oci.h"
+#include "node/reexec.h"
 #include "node/user.h"
 #include "store/store.h"
 
@@ -558,6 +559,8 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
 
     if (read_options(&s, o, &e) < 0)
         return fail(&e, EXIT_USAGE);
+    if (!o->dry_run && reexec_sealed(&e) < 0) /* before standard input is read */
+        return fail(&e, EXIT_FAILED);
     status = load_all(&l, o, files);
     if (status != EXIT_FINE)
         return status;
