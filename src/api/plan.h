@@ -20,7 +20,7 @@ enum op_kind {
     OP_UPDATE, /* body: the main resource, spec and metadata; body's metadata.resourceVersion is the precondition */
     OP_UPDATE_STATUS, /* body: only status is taken; the same precondition */
     OP_MERGE_PATCH,   /* body: RFC 7386; 'uid' is a precondition where given */
-    OP_DELETE,        /* 'uid' is a precondition where given */
+    OP_DELETE,        /* 'uid' is a precondition where given, and so is 'rev' */
     OP_PATCH_STATUS,  /* body: { status }, a strategic merge patch of the status subresource; 'uid' as above, and the
                          body's metadata.resourceVersion where given */
     OP_BIND,          /* a Pod, to a node: body is the v1 Binding; 'uid' as above. The answer may lack the object */
@@ -34,6 +34,7 @@ struct op {
     const struct resource_type *type;
     struct str namespace, name; /* of the object; for creates the body has them too */
     struct str uid;             /* precondition; empty: whatever is there */
+    uint64_t rev;               /* OP_DELETE: precondition, the revision it was decided by; 0: whichever */
     struct json *body;
     enum propagation propagation;
     int64_t grace_s;     /* OP_DELETE: -1: the object's own */

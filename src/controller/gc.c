@@ -110,6 +110,15 @@ static void plan_deleting(const struct gc_observed *o, struct plan *plan)
         drop_references(o, 1u << TIE_ORPHANS, plan);
 }
 
+/* As it was seen: somebody may have given it another owner meanwhile. */
+static void delete_object(const struct gc_observed *o, struct plan *plan)
+{
+    struct op *op = plan_delete(plan, o->type, o->namespace, o->name, o->uid);
+
+    op->propagation = propagation_of(o);
+    (void)str_to_u64(json_member_text(o->meta, "resourceVersion"), &op->rev); /* none: whatever is there */
+}
+
 static void plan_living(const struct gc_observed *o, struct plan *plan)
 {
     unsigned drops = 0;
@@ -122,7 +131,7 @@ static void plan_living(const struct gc_observed *o, struct plan *plan)
     if (is_kept)
         drop_references(o, drops, plan);
     else
-        plan_delete(plan, o->type, o->namespace, o->name, o->uid)->propagation = propagation_of(o);
+        delete_object(o, plan);
 }
 
 void gc_plan(const struct gc_observed *o, struct plan *plan)

@@ -13,11 +13,12 @@ static const struct resource_type *pod_type(void)
     return type_by_kind(STR("v1"), STR("Pod"));
 }
 
+/* The pod as we know it: one that has ended since may have to stay, and is looked at again. */
 static void delete_pod(struct status_draft *d, const struct job_pod *pod, struct plan *plan)
 {
     /* A pod of a later version means that our Job is old news: what we know does not apply to it. */
     if (pod->flight == FLIGHT_NONE && pod->class != POD_TERMINATING && pod->view.version <= d->version)
-        plan_delete(plan, pod_type(), d->o->job->meta.namespace, pod->name, str_of(pod->view.uid));
+        plan_delete(plan, pod_type(), d->o->job->meta.namespace, pod->name, str_of(pod->view.uid))->rev = pod->view.rev;
 }
 
 /* ---- which phase follows ---- */

@@ -342,7 +342,9 @@ int store_delete(struct store *s, const struct resource_type *type, struct str n
 
 int store_apply(struct store *s, const struct op *op, struct object **ret, struct err *e)
 {
-    struct store_delete_options opt = { .uid = op->uid, .grace_s = op->grace_s, .propagation = op->propagation };
+    struct store_delete_options opt = {
+        .uid = op->uid, .rev = op->rev, .grace_s = op->grace_s, .propagation = op->propagation
+    };
 
     switch (op->kind) {
     case OP_CREATE:

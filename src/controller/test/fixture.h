@@ -34,6 +34,8 @@ static inline void op_print(struct buf *out, const struct op *op)
     buf_str(out, op->name);
     if (op->uid.n)
         buf_fmt(out, " uid %.*s", STR_ARG(op->uid));
+    if (op->rev)
+        buf_fmt(out, " rev %llu", (unsigned long long)op->rev);
     if (op->kind == OP_DELETE)
         buf_fmt(out, " %s", propagations[op->propagation]);
     if (op->body) {

@@ -48,7 +48,7 @@ static struct gc_observed observed(void)
 }
 
 #define PATCH(members) "patch Pod n/x uid u-1 {\"metadata\":{" members ",\"resourceVersion\":\"7\"}}\n"
-#define DELETE(how)    "delete Pod n/x uid u-1 " how "\n"
+#define DELETE(how)    "delete Pod n/x uid u-1 rev 7 " how "\n"
 
 static void test_owners(void **state)
 {

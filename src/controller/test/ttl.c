@@ -22,10 +22,11 @@ static void check(const char *label, const char *meta, const char *spec, const c
     struct str text;
 
     assert_int_equal(clock_parse(STR(FINISHED), &finished_ms, NULL), 0);
-    text = arena_fmt(&a,
-                     "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\","
-                     "\"namespace\":\"n\",\"uid\":\"u-1\"%s},\"spec\":{%s},\"status\":{\"state\":{%s}}}",
-                     meta, spec, state);
+    text = arena_fmt(
+        &a,
+        "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\","
+        "\"namespace\":\"n\",\"uid\":\"u-1\",\"resourceVersion\":\"7\"%s},\"spec\":{%s},\"status\":{\"state\":{%s}}}",
+        meta, spec, state);
     job_decode(&a, parse(&a, text.p), &job);
     ttl_plan(&job, finished_ms + after_ms, &plan);
     if (plan.wake_ms)
@@ -37,7 +38,7 @@ static void test_ttl(void **state)
 {
 #define AT(phase)  "\"phase\":\"" phase "\",\"lastTransitionTime\":\"" FINISHED "\""
 #define TTL(n)     "\"ttlSecondsAfterFinished\":" #n
-#define DELETED    "delete Job n/j uid u-1 foreground\n"
+#define DELETED    "delete Job n/j uid u-1 rev 7 foreground\n" /* not one that was changed meanwhile */
 #define ABORTED(v) ",\"annotations\":{\"pumice.dev/ttl-aborted\":" v "}"
     static const struct {
         const char *label, *meta, *spec, *state;
