@@ -259,7 +259,8 @@ static void make_bundles(struct hunt *h, struct sched_group *g)
 
 static bool is_candidate(const struct hunt *h, const struct sched_group *v)
 {
-    if (v == h->g || !v->is_preemptable || amounts_is_zero(&v->allocated, h->m->dims.n))
+    if (v == h->g || !v->exists || !v->is_preemptable || /* without its PodGroup nobody knows whether it may go */
+        amounts_is_zero(&v->allocated, h->m->dims.n))
         return false;
     if (h->kind == EVICT_PREEMPT)
         return v->queue == h->g->queue && v->priority < h->g->priority;
