@@ -474,7 +474,7 @@ bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_op
         if (!is_placed && ret_why)
             say(&w, ret_why);
     }
-    if (opt->room == FIT_NOW)
+    if (opt->shows)
         show_seats(ret);
     if (!is_placed) {
         trial_undo(ret);

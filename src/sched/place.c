@@ -202,7 +202,7 @@ static bool try_group(struct round *r, struct sched_group *g, const struct gang_
 
 static void place(struct round *r, struct sched_group *g, enum gang_limit limit)
 {
-    struct gang_options opt = { .room = FIT_NOW, .limit = limit, .has_extras = g->is_whole };
+    struct gang_options opt = { .room = FIT_NOW, .limit = limit, .has_extras = g->is_whole, .shows = true };
     struct why why = { .dim = -1 };
     struct trial t;
     bool was_whole = g->is_whole;
@@ -342,7 +342,7 @@ static void settle(struct round *r, struct sched_group *g, struct trial *t)
 
 static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
 {
-    struct gang_options opt = { .room = FIT_NOW, .limit = limit, .is_virtual = true };
+    struct gang_options opt = { .room = FIT_NOW, .limit = limit, .is_virtual = true, .shows = true };
     struct why why = { .dim = -1 };
     struct amounts needs;
     struct trial t;

@@ -282,9 +282,8 @@ static void tell_pods(struct round *r, struct sched_group *g, struct str group_m
 static void forget_seats(struct sched_group *g)
 {
     VEC_FOREACH(r, &g->roles)
-        for (int s = 0; s < POD_STATE_MAX; s++)
-            LIST_FOREACH(struct sched_pod, p, &(*r)->pods[s], in_role)
-                p->seat = NULL;
+        LIST_FOREACH(struct sched_pod, p, &(*r)->pods[POD_PENDING], in_role)
+            p->seat = NULL;
 }
 
 /* ---- queues ---- */
@@ -345,8 +344,7 @@ void round_tell(struct round *r)
             if (g->is_refused)
                 tell_pods(r, g, text);
         }
-        if (g->is_refused)
-            forget_seats(g);
+        forget_seats(g);
         g->is_refused = false;
     }
     tell_queues(r);
