@@ -248,9 +248,9 @@ static void become_inqueue(struct round *r, struct sched_group *g)
     round_touch(r, g);
 }
 
-/* Everything that was promised, and this, within what the nodes have times the factor. The first resource that is not,
- * or -1. */
-static int overcommitted(const struct round *r, const struct amounts *needs)
+/* Everything that was promised, without what is given back, and this, within what the nodes have times the factor. The
+ * first resource that is not, or -1. */
+static int overcommitted_without(const struct round *r, const struct amounts *needs, const struct amounts *back)
 {
     const struct sched_model *m = r->m;
     struct amounts left = { { 0 } };
@@ -258,9 +258,14 @@ static int overcommitted(const struct round *r, const struct amounts *needs)
     for (int d = 0; d < m->dims.n; d++) {
         double most = MIN_OF((double)m->schedulable.v[d] * m->config.overcommit, (double)AMOUNT_UNLIMITED);
 
-        left.v[d] = (int64_t)most - m->used.v[d] - m->root->admitted.v[d];
+        left.v[d] = (int64_t)most - m->used.v[d] - m->root->admitted.v[d] + back->v[d];
     }
     return amounts_lacking(&left, needs, m->dims.n);
+}
+
+static int overcommitted(const struct round *r, const struct amounts *needs)
+{
+    return overcommitted_without(r, needs, &(struct amounts){ { 0 } });
 }
 
 static int64_t sla_of(const struct round *r, const struct sched_group *g)
@@ -273,13 +278,38 @@ static bool is_overdue(const struct round *r, const struct sched_group *g)
     return sla_of(r, g) && g->created_ms + sla_of(r, g) <= r->now_ms;
 }
 
+static bool may_give_way(const struct sched_group *o, const struct sched_group *g)
+{
+    return o->priority < g->priority && o->phase == GROUP_INQUEUE && group_ready(o) == 0 && !o->claim;
+}
+
+/* Would it help if all who may gave way? What was let in and is put out again in vain comes back in the next round, and so
+ * on for ever. */
+static bool can_un_admit(struct round *r, const struct sched_group *g, const struct amounts *needs)
+{
+    struct amounts back = { { 0 } };
+
+    if (g->priority <= r->futile_priority && r->futile_room == r->m->room + 1 &&
+        amounts_lacking(needs, &r->futile_needs, r->m->dims.n) < 0)
+        return false; /* one who needs no more, and may put out as many, was refused: do not look at all who wait */
+    LIST_FOREACH(struct sched_group, o, &r->m->waiting, in_waiting)
+        if (may_give_way(o, g))
+            amounts_add(&back, &o->admitted, r->m->dims.n);
+    if (overcommitted_without(r, needs, &back) < 0)
+        return true;
+    r->futile_priority = g->priority;
+    r->futile_needs = *needs;
+    r->futile_room = r->m->room + 1;
+    return false;
+}
+
 /* A group of lower priority that was let in on credit and runs nothing gives way (D23). */
 static bool un_admit_lower(struct round *r, const struct sched_group *g, const struct amounts *needs)
 {
-    if (g->priority <= r->lowest_on_credit) /* nobody to be found: do not look at all who wait */
+    if (g->priority <= r->lowest_on_credit || !can_un_admit(r, g, needs))
         return false;
     LIST_FOREACH(struct sched_group, o, &r->m->waiting, in_waiting) {
-        if (o->priority >= g->priority || o->phase != GROUP_INQUEUE || group_ready(o) || o->claim)
+        if (!may_give_way(o, g))
             continue;
         o->phase = GROUP_PENDING;
         o->admitted_ms = 0;

@@ -21,6 +21,9 @@ struct round {
     VEC(struct sched_queue *) active; /* with groups in their heap */
     int32_t lowest_seated;            /* priority of all groups that were admitted and wait for their pods */
     int32_t lowest_on_credit;         /* … that were admitted without places */
+    int32_t futile_priority;          /* for a group of this priority … */
+    struct amounts futile_needs;      /* … with these needs it did not help to put out those on credit … */
+    uint64_t futile_room;             /* … when model.room was one less; 0: none was asked yet */
 };
 
 struct decision *round_decide(struct round *r, enum decision_kind kind, struct str namespace, struct str name,
