@@ -73,7 +73,7 @@ void queue_put(struct sched_model *m, const struct json *root)
     }
     q->rev = head.rev;
     said = said_status(json_find(root, "status", "allocated", NULL));
-    m->shares_changed |= q->said_ms && said != q->said; /* somebody wrote over it: an older write that came late, … */
+    m->shares_changed |= said != q->said; /* somebody wrote over it: an older write that came late, … */
     q->said = said;
 }
 

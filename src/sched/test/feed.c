@@ -542,8 +542,11 @@ static void test_queue(void **state)
     put(QUEUE "}", "q2");
     put(GROUP ",'uid':'u'},'spec':{'queue':'q2'}}", "g");
     old = marks();
+    model_queue(&m, STR("q2"))->said = said_status(tree(arena_str(&arena, STR("{'cpu':'1'}"))));
     put(QUEUE ",'status':{'allocated':{'cpu':'1'}}}", "q2"); /* our own writing */
     assert_untouched(old);
+    put(QUEUE ",'status':{'allocated':{'cpu':'2'}}}", "q2"); /* somebody else's, or an old one of ours that came late */
+    assert_true(m.shares_changed);
     put(QUEUE ",'spec':{'weight':0},'status':{'state':'Open'}}", "q2");
     assert_true(group("g")->is_dirty && m.shares_changed && !m.queues_changed);
     q = model_queue(&m, STR("q2"));
