@@ -235,6 +235,7 @@ int64_t driver_turn(struct driver *d, bool *ret_busy)
     int64_t due_ms, queue_ms = INT64_MAX;
     bool is_busy;
 
+    d->turn++;
     tell_time(d);
     is_busy = take_events(d);
     is_busy |= flights_tick(d);

@@ -33,6 +33,7 @@ struct driver {
     struct arena arena; /* of one plan */
     struct buf key;     /* a key being put together */
     struct driver_stats stats;
+    uint64_t turn; /* turns, counted */
 
     /* The time of queue and flights: goes with the cluster's clock, but never back. */
     int64_t last_now_ms, run_ms;

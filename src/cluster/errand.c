@@ -14,6 +14,7 @@ struct errand { /* what is wanted of one object */
 
     /* Pods */
     struct buf node, sent_node; /* bind it to this node, empty: no; the node of the last binding sent */
+    uint64_t turn;              /* in which the binding was decided */
     bool evicts, is_marked;     /* delete it; its conditions say so already */
     struct buf evict_reason;
     bool has_nominee, has_refusal;
@@ -86,10 +87,10 @@ static struct errand *errand_need(struct driver *d, const struct resource_type *
 
 static void wish_bind(struct driver *d, struct errand *e, const struct decision *what)
 {
-    (void)d;
     if (e->evicts)
         return;
     set_text(&e->node, what->node);
+    e->turn = d->turn;
     if (e->failed == OP_BIND) /* why it failed is worth saying */
         return;
     e->has_refusal = false; /* any other refusal is over */
@@ -106,7 +107,8 @@ static void wish_evict(struct driver *d, struct errand *e, const struct decision
         return;
     e->evicts = true;
     e->has_refusal = e->has_nominee = false;
-    e->rests_until = 0;
+    if (e->failed == OP_BIND) /* the back-off of another wish */
+        e->rests_until = 0;
     buf_reset(&e->node);
     set_text(&e->evict_reason, what->reason);
     buf_fmt(&message, "Pod is evicted, because of %.*s", STR_ARG(what->reason));
@@ -190,30 +192,50 @@ static void add_condition(struct arena *a, struct json *list, const char *type, 
     json_add(c, STR("lastTransitionTime"), time_node(a, since_ms));
 }
 
-/* Marks are best effort; the delete is what counts (scheduling.md 6.3, D40). */
-static void plan_evict(struct driver *d, struct errand *e, int64_t now_ms, struct plan *plan)
+/* Only of the pod as it was seen: one that has ended, or started, meanwhile is looked at again. */
+static void add_revision(struct arena *a, struct op *op, const struct fed *fed)
+{
+    struct json *meta = json_add(op->body, STR("metadata"), json_object(a));
+
+    json_add(meta, STR("resourceVersion"), json_fmt(a, "%llu", (unsigned long long)fed->rev));
+}
+
+/* First the conditions say why, as best they can; their answer tells the revision that may be deleted. */
+static void plan_evict(struct driver *d, struct errand *e, const struct fed *fed, int64_t now_ms, struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct json *status = json_object(a), *list = json_add(status, STR("conditions"), json_array(a));
     struct str why = arena_fmt(a, "Pod is evicted, because of %.*s", STR_ARG(buf_view(&e->evict_reason)));
 
-    if (!e->is_marked) {
-        add_condition(a, list, "Ready", "False", STR("Evict"), why, now_ms);
-        add_condition(
-            a, list, "DisruptionTarget", "True", STR("PreemptionByScheduler"),
-            arena_fmt(a, "%.*s: preempting to accommodate a higher priority pod", STR_ARG(d->opt.scheduler_name)),
-            now_ms);
-        plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status)->is_best_effort = true;
+    if (e->is_marked) {
+        plan_delete(plan, e->type, e->namespace, e->name, e->uid)->rev = fed->rev;
+        return;
     }
+    add_condition(a, list, "Ready", "False", STR("Evict"), why, now_ms);
+    add_condition(a, list, "DisruptionTarget", "True", STR("PreemptionByScheduler"),
+                  arena_fmt(a, "%.*s: preempting to accommodate a higher priority pod", STR_ARG(d->opt.scheduler_name)),
+                  now_ms);
+    add_revision(a, plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status), fed);
     e->is_marked = true;
-    plan_delete(plan, e->type, e->namespace, e->name, e->uid);
+}
+
+/* The pod stays after all. */
+static void plan_unmark(struct errand *e, int64_t now_ms, struct plan *plan)
+{
+    struct arena *a = plan->arena;
+    struct json *status = json_object(a), *list = json_add(status, STR("conditions"), json_array(a));
+
+    add_condition(a, list, "DisruptionTarget", "False", STR("PreemptionByScheduler"),
+                  STR("the pod changed before it was evicted"), now_ms);
+    plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status)->is_best_effort = true;
+    e->is_marked = false;
 }
 
 /* A refusal belongs to the pod as it was seen: were it bound meanwhile, the condition would be wrong. */
 static void plan_pod_status(struct errand *e, const struct fed *fed, int64_t now_ms, struct plan *plan)
 {
     struct arena *a = plan->arena;
-    struct json *status = json_object(a), *meta = json_object(a);
+    struct json *status = json_object(a);
     struct op *op;
 
     if (e->has_refusal)
@@ -223,11 +245,47 @@ static void plan_pod_status(struct errand *e, const struct fed *fed, int64_t now
     if (e->has_nominee)
         json_add(status, STR("nominatedNodeName"), e->nominee.n ? text_node(a, buf_view(&e->nominee)) : json_null(a));
     op = plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status);
-    if (e->has_refusal) {
-        json_add(op->body, STR("metadata"), meta);
-        json_add(meta, STR("resourceVersion"), json_fmt(a, "%llu", (unsigned long long)fed->rev));
-    }
+    if (e->has_refusal)
+        add_revision(a, op, fed);
     e->sent = e->wished;
+}
+
+/* ---- old decisions ---- */
+
+/* The pod is not what it was when that was decided: the scheduler, who knows by now, decides again. */
+static void withdraw(struct driver *d, struct errand *e, enum decision_kind kind)
+{
+    struct decision what = { kind, e->namespace, e->name, e->uid, .node = buf_view(&e->node) };
+
+    sched_failed(d->schedule.sched, &what, STR_NULL);
+    d->schedule.has_news = true;
+    if (kind == DECIDE_EVICT)
+        e->evicts = false;
+    else
+        buf_reset(&e->node);
+}
+
+/* What is no longer of use. */
+static void tidy(struct errand *e, const struct fed *fed)
+{
+    if (fed->is_going || fed->is_over)
+        e->evicts = e->has_nominee = false;
+    if (fed->is_going || fed->is_over || fed->is_bound) {
+        e->has_refusal = false;
+        buf_reset(&e->node);
+        e->failed = e->failed == OP_BIND ? OP_KIND_MAX : e->failed;
+    }
+}
+
+/* What waited for its turn was decided with older news than there are. */
+static void review(struct driver *d, struct errand *e, const struct fed *fed)
+{
+    struct decision bind = { DECIDE_BIND, e->namespace, e->name, e->uid, .node = buf_view(&e->node) };
+
+    if (e->evicts && fed->is_running && str_is(buf_view(&e->evict_reason), "gang"))
+        withdraw(d, e, DECIDE_EVICT); /* only what does not run is taken back */
+    if (e->node.n && e->turn != d->turn && !sched_stands(d->schedule.sched, &bind))
+        withdraw(d, e, DECIDE_BIND);
 }
 
 /* The binding comes first, but for what is to be said about the one that failed. */
@@ -235,19 +293,17 @@ static void plan_pod(struct driver *d, struct errand *e, const struct fed *fed, 
 {
     bool rests = d->run_ms < e->rests_until;
 
-    if (fed->is_going)
-        e->evicts = e->has_nominee = false; /* what was wanted; no longer */
-    if (fed->is_going || fed->is_bound) {
-        e->has_refusal = false;
-        buf_reset(&e->node);
-        e->failed = e->failed == OP_BIND ? OP_KIND_MAX : e->failed;
-    }
-    if (e->has_refusal && !e->evicts && e->failed == OP_BIND) {
+    tidy(e, fed);
+    if (!rests)
+        review(d, e, fed);
+    if (e->is_marked && !e->evicts && !fed->is_going && !fed->is_over) {
+        plan_unmark(e, now_ms, plan);
+    } else if (e->has_refusal && !e->evicts && e->failed == OP_BIND) {
         plan_pod_status(e, fed, now_ms, plan);
     } else if (rests) {
         return;
     } else if (e->evicts) {
-        plan_evict(d, e, now_ms, plan);
+        plan_evict(d, e, fed, now_ms, plan);
     } else if (e->node.n) {
         set_text(&e->sent_node, buf_view(&e->node));
         plan_bind(plan, e->namespace, e->name, e->uid, buf_view(&e->node));
@@ -399,7 +455,7 @@ static bool status_answered(struct driver *d, struct errand *e, const struct err
 {
     (void)d, (void)seen;
     if (error)
-        return false;
+        return e->evicts && e->is_marked; /* the conditions are worth one try */
     if (e->sent == e->wished) {
         e->has_refusal = e->has_nominee = false;
         buf_reset(&e->status);
@@ -422,6 +478,12 @@ void errand_answered(struct driver *d, struct str key, enum op_kind kind, const 
 
     if (!errand || !answers[kind])
         return;
+    if (e && e->code == ERR_CONFLICT && errand->evicts) { /* the pod has changed since that was decided */
+        errand->is_marked &= kind == OP_DELETE;
+        errand->rests_until = d->run_ms + queue_add_failed(&d->queue, errand->key, d->run_ms);
+        withdraw(d, errand, DECIDE_EVICT);
+        return;
+    }
     if (!answers[kind](d, errand, e, seen)) {
         errand->failed = kind;
         errand->rests_until = d->run_ms + queue_add_failed(&d->queue, errand->key, d->run_ms);

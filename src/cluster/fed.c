@@ -104,8 +104,12 @@ static void remove_fed(struct driver *d, struct fed_type *t, struct fed *f)
 /* What errands need to know of a pod. */
 static void look_at_pod(struct fed *f, const struct json *pod)
 {
+    struct str phase = json_member_text(json_get(pod, "status"), "phase");
+
     f->is_bound = json_member_text(json_get(pod, "spec"), "nodeName").n;
     f->is_going = json_find(pod, "metadata", "deletionTimestamp", NULL);
+    f->is_running = str_is(phase, "Running");
+    f->is_over = str_is(phase, "Succeeded") || str_is(phase, "Failed");
     f->refused_ms = 0;
     JSON_FOREACH(c, json_find(pod, "status", "conditions", NULL))
         if (str_is(json_member_text(c, "type"), "PodScheduled") && str_is(json_member_text(c, "status"), "False"))

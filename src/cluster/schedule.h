@@ -10,8 +10,9 @@
  *
  *     bind      sent once. Refused or unknown: the pod is read afresh; if it is not where it should be the scheduler is
  *               told and decides again. What it says about that is written at once; a further binding of the same pod
- *               waits for the back-off
- *     evict     the conditions are best effort, the delete is what counts: repeated until the pod is going or gone (D40)
+ *               waits for the back-off. One that had to wait is sent only if the scheduler still stands by it
+ *     evict     the conditions get one try, the delete is what counts: repeated until the pod is going or gone (D40). Both
+ *               hold for the pod as it was seen: if it has changed, the scheduler decides again
  *     statuses  repeated until written; only the newest is sent (D61)
  */
 #ifndef CLUSTER_SCHEDULE_H
@@ -31,6 +32,7 @@ struct fed {               /* one object that the scheduler knows */
     uint64_t rev;
     int64_t refused_ms;                   /* Pod: since when PodScheduled is False; 0: it is not */
     bool is_bound, is_going;              /* Pod: has a node; is being deleted */
+    bool is_running, is_over;             /* Pod: its phase; over: Succeeded or Failed */
     struct str key, namespace, name, uid; /* the bytes follow this struct; key: "namespace/name" */
     struct str group;                     /* Pod: its PodGroup */
 };

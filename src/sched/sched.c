@@ -117,12 +117,36 @@ static void bind_failed(struct sched *s, const struct decision *d, struct str er
 
     if (!p || p->state != POD_BINDING)
         return;
-    message = arena_fmt(&s->late, "failed to bind to node %.*s: %.*s", STR_ARG(d->node), STR_ARG(error));
-    note_failure(s, d, DECIDE_POD_STATUS, message);
-    note_failure(s, d, DECIDE_EVENT, message);
+    p->said = 0; /* what was to be said before it was bound may not have been */
+    if (!str_empty(error)) {
+        message = arena_fmt(&s->late, "failed to bind to node %.*s: %.*s", STR_ARG(d->node), STR_ARG(error));
+        note_failure(s, d, DECIDE_POD_STATUS, message);
+        note_failure(s, d, DECIDE_EVENT, message);
+        p->said = said_condition(STR("False"), STR("SchedulerError"), message);
+    }
     p->started_ms = 0;
-    p->said = said_condition(STR("False"), STR("SchedulerError"), message);
+    p->seat = NULL; /* of the round that bound it */
     model_set_pod(&s->m, p, POD_PENDING, NULL);
+}
+
+static bool is_overfull(const struct sched_model *m, const struct sched_pod *p)
+{
+    for (int d = 0; d < m->dims.n; d++)
+        if (p->class->ask.v[d] && p->node->used.v[d] > p->node->total.v[d])
+            return true;
+    return false;
+}
+
+bool sched_stands(struct sched *s, const struct decision *bind)
+{
+    const struct sched_pod *p = find_pod(&s->m, bind);
+
+    if (!p || p->state != POD_BINDING || !p->group || !p->group->exists || !group_is_whole(p->group))
+        return false;
+    if (!p->node->exists || !str_eq(p->node->name, bind->node) || is_overfull(&s->m, p))
+        return false;
+    /* A pod with terms about others counts itself among them by now. */
+    return p->class->is_coupled || fit_node(&s->m, p->class, p->group, p->node, FIT_EMPTY, NULL);
 }
 
 static void evict_failed(struct sched *s, const struct decision *d)

@@ -69,8 +69,13 @@ void sched_round(struct sched *s, int64_t now_ms, struct sched_round *ret);
 /* Is there anything that a round would look at? False: skip it. */
 bool sched_is_idle(const struct sched *s);
 
-/* A write did not work, or nobody knows. The pod is as told last; the next round decides again. */
+/* A write did not work, or nobody knows; without an 'error': it was not sent. The pod is as told last; the next round
+ * decides again. */
 void sched_failed(struct sched *s, const struct decision *d, struct str error);
+
+/* A binding could not be sent at once, and there may have been news: would it still be right? Its gang is whole with it,
+ * and its node takes the pod. If not: sched_failed. */
+bool sched_stands(struct sched *s, const struct decision *bind);
 
 /* ---- asking ---- for explain, plan and tests; valid until the next call that changes anything ---- */
 

@@ -21,13 +21,18 @@
 
 /* ---- the puppet ---- */
 
+struct world;
+
 struct sched {
-    struct buf log; /* "put Node n1", "gone Node n1", "failed p-0 n1: …" */
+    struct buf log; /* "put Node n1", "gone Node n1", "failed p-0 n1", "withdrawn p-0 n1", "spared p-0" */
     struct arena arena;
     VEC(struct decision) next; /* of the next round */
     unsigned rounds;
     int64_t wake_ms;
-    bool is_restless; /* never idle */
+    bool is_restless;                   /* never idle */
+    bool is_fickle;                     /* stands by no binding */
+    void (*meanwhile)(struct world *w); /* happens while the next round decides, so that nobody has heard of it */
+    struct world *world;
 };
 
 static struct sched *puppet;
@@ -81,9 +86,18 @@ void sched_gone(struct sched *s, struct str kind, struct str namespace, struct s
 
 void sched_failed(struct sched *s, const struct decision *d, struct str error)
 {
-    assert_int_equal(d->kind, DECIDE_BIND);
-    assert_true(d->uid.n && error.n);
-    buf_fmt(&s->log, "failed %.*s %.*s\n", STR_ARG(d->name), STR_ARG(d->node));
+    assert_true(d->uid.n);
+    assert_true(d->kind == DECIDE_BIND || d->kind == DECIDE_EVICT);
+    if (d->kind == DECIDE_EVICT)
+        buf_fmt(&s->log, "spared %.*s\n", STR_ARG(d->name));
+    else
+        buf_fmt(&s->log, "%s %.*s %.*s\n", error.n ? "failed" : "withdrawn", STR_ARG(d->name), STR_ARG(d->node));
+}
+
+bool sched_stands(struct sched *s, const struct decision *bind)
+{
+    assert_true(bind->kind == DECIDE_BIND && bind->node.n);
+    return !s->is_fickle;
 }
 
 bool sched_is_idle(const struct sched *s)
@@ -101,6 +115,9 @@ void sched_round(struct sched *s, int64_t now_ms, struct sched_round *ret)
     s->next.n = 0;
     ret->wake_ms = s->wake_ms;
     s->wake_ms = 0;
+    if (s->meanwhile)
+        s->meanwhile(s->world);
+    s->meanwhile = NULL;
 }
 
 /* ---- the world ---- */
@@ -743,6 +760,32 @@ static void why_a_binding_failed(void **state)
     world_done(&w);
 }
 
+/* The scheduler is asked again about what could not be sent at once. */
+static void a_binding_that_waited(void **state)
+{
+    (void)state;
+    for (int is_fickle = 0; is_fickle <= 1; is_fickle++) {
+        struct world w;
+
+        world_with_pod(&w);
+        fail_next(&w, OP_PATCH_STATUS, "Pod", ERR_OK, 0);
+        w.flaky.holds = true;
+        decide_refusal(&w, "no room");
+        nudge(&w);
+        settle(&w);
+        decide(&w, DECIDE_BIND, "pod", "p")->node = STR("n1"); /* one write of a pod at a time */
+        nudge(&w);
+        settle(&w);
+        assert_log(w.flaky.log, "statuspatch Pod p\n");
+        puppet->is_fickle = is_fickle;
+        w.flaky.holds = false;
+        settle(&w);
+        assert_log(w.flaky.log, is_fickle ? "statuspatch Pod p\n" : "statuspatch Pod p\nbind Pod p\n");
+        assert_int_equal(count(buf_view(&puppet->log), "withdrawn p n1"), is_fickle);
+        world_done(&w);
+    }
+}
+
 /* ---- evictions ---- */
 
 static void an_eviction(void **state)
@@ -778,7 +821,6 @@ static void an_eviction_is_repeated(void **state)
     } cases[] = {
         { "delete fails", OP_DELETE, ERR_IO, 3, 4 },
         { "delete is refused", OP_DELETE, ERR_FORBIDDEN, 5, 6 },
-        { "delete meets a conflict", OP_DELETE, ERR_CONFLICT, 2, 3 },
         { "conditions fail", OP_PATCH_STATUS, ERR_IO, 9, 1 },
     };
 
@@ -796,6 +838,65 @@ static void an_eviction_is_repeated(void **state)
             fail_msg("%s:\n%.*s", cases[i].label, STR_ARG(buf_view(&w.flaky.log)));
         assert_int_equal(count(buf_view(&puppet->log), "gone Pod p"), 1);
         assert_int_equal(stats(&w).evictions, 1);
+        world_done(&w);
+    }
+}
+
+static void set_phase(struct world *w, const char *phase)
+{
+    struct json *patch = tree_of(&w->arena, arena_fmt(&w->arena, "{status: {phase: %s}}", phase).p);
+    struct err e = { 0 };
+
+    if (store_patch_status(w->store, known_types()->pod, STR("ns"), STR("p"), STR_NULL, patch, NULL, &e) < 0)
+        fail_msg("%s: %s", phase, e.text);
+}
+
+static void it_runs(struct world *w)
+{
+    set_phase(w, "Running");
+}
+
+static void it_succeeds(struct world *w)
+{
+    set_phase(w, "Succeeded");
+}
+
+/* What has changed since the scheduler looked is looked at again. */
+static void an_eviction_of_a_pod_that_changed(void **state)
+{
+    static const struct {
+        const char *label, *reason;
+        void (*change)(struct world *w);
+        bool is_heard; /* after the conditions were written, else before, when nobody has heard */
+        const char *log;
+        bool is_spared, is_gone;
+    } cases[] = {
+        { "it ended, unheard", "preempt", it_succeeds, false, "statuspatch Pod p\n", true, false },
+        { "it ended", "preempt", it_succeeds, true, "statuspatch Pod p\n", false, false },
+        { "it started, unheard", "gang", it_runs, false, "statuspatch Pod p\n", true, false },
+        { "it started", "gang", it_runs, true, "statuspatch Pod p\nstatuspatch Pod p\n", true, false },
+        { "it started, and may go", "preempt", it_runs, true, "statuspatch Pod p\ndelete Pod p\n", false, true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct world w;
+
+        world_with_pod(&w);
+        bind_behind_its_back(&w, "n1");
+        decide(&w, DECIDE_EVICT, "pod", "p")->reason = str_of(cases[i].reason);
+        puppet->world = &w;
+        puppet->meanwhile = cases[i].is_heard ? NULL : cases[i].change;
+        (void)driver_turn(w.driver, NULL);
+        if (cases[i].is_heard)
+            cases[i].change(&w);
+        run_for(&w, 10000);
+        if (!str_is(buf_view(&w.flaky.log), cases[i].log) ||
+            count(buf_view(&puppet->log), "spared p") != cases[i].is_spared ||
+            (json_find(get(&w, "pod", "p")->root, "metadata", "deletionTimestamp", NULL) != NULL) != cases[i].is_gone)
+            fail_msg("%s:\n%.*s%.*s", cases[i].label, STR_ARG(buf_view(&w.flaky.log)), STR_ARG(buf_view(&puppet->log)));
+        if (cases[i].is_spared)
+            assert_false(str_is(condition(&w, "p", "DisruptionTarget", "status"), "True"));
         world_done(&w);
     }
 }
@@ -1033,7 +1134,9 @@ int main(void)
         cmocka_unit_test(why_a_binding_failed),
         cmocka_unit_test(an_eviction),
         cmocka_unit_test(an_eviction_is_repeated),
+        cmocka_unit_test(an_eviction_of_a_pod_that_changed),
         cmocka_unit_test(an_eviction_of_unknown_outcome),
+        cmocka_unit_test(a_binding_that_waited),
         cmocka_unit_test(a_refusal_and_a_nomination),
         cmocka_unit_test(only_the_newest_status_is_sent),
         cmocka_unit_test(a_wish_that_comes_before_the_answer),

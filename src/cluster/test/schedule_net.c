@@ -115,9 +115,17 @@ void sched_failed(struct sched *s, const struct decision *d, struct str error)
 {
     struct thing *t = find(s, STR("Pod"), d->name);
 
-    assert_true(error.n);
-    if (t && str_is(d->uid, t->uid))
-        t->is_assumed = false;
+    (void)error;
+    if (!t || !str_is(d->uid, t->uid))
+        return;
+    s->evictions_left += t->is_victim && d->kind == DECIDE_EVICT; /* it may be chosen again */
+    t->is_assumed &= d->kind != DECIDE_BIND;
+    t->is_victim &= d->kind != DECIDE_EVICT;
+}
+
+bool sched_stands(struct sched *s, const struct decision *bind)
+{
+    return rand_chance(&s->rand, 1, 2) && find(s, STR("Pod"), bind->name);
 }
 
 static bool is_waiting(const struct thing *t)
