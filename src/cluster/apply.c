@@ -520,6 +520,8 @@ static void write_done(struct driver *d, struct flight *f, const struct object *
                    (!o || str_empty(json_member_text(json_get(o->root, "metadata"), "deletionTimestamp")));
 
     note_success(d, f);
+    if (is_gone || o)
+        contest_wrote(d, f->type, f->namespace, f->name, is_gone ? 0 : o->rev);
     if (is_gone)
         forget_object(d, f->type, f->namespace, f->name, o ? o->uid : f->uid);
     else if (o && !is_uninteresting(f->type))

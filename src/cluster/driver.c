@@ -159,6 +159,7 @@ struct driver *driver_new(struct cluster *c, const struct driver_options *opt)
     d->garbage.ask = on_ask;
     queue_init(&d->queue, d->opt.seed);
     flights_init(d, d->opt.seed);
+    contests_init(d, d->opt.seed);
     schedule_init(d);
     d->last_now_ms = cluster_now_ms(c);
     want_all(d);
@@ -173,6 +174,7 @@ void driver_free(struct driver *d)
     if (!d)
         return;
     flights_done(d);
+    contests_done(d);
     schedule_done(d);
     queue_done(&d->queue);
     garbage_done(&d->garbage);

@@ -4,6 +4,8 @@
  * and sends the writes. A key whose write failed is planned again after a back-off of its own (5 ms doubling to 5 min,
  * forgotten on success); no failure ends a job. While a status write of a job is on its way the job is not planned: a
  * decision is durable before it acts. After a write of unknown outcome the object is read afresh before planning again.
+ * An object that somebody else has written since our last write of it is written again only after a while, which doubles
+ * (20 ms to 30 s): two controllers at once do not answer each other without end.
  *
  * With 'schedules' the driver also runs the gang scheduler: once everything is listed, one round in a turn at most, after
  * the controllers. Its bindings, evictions and statuses share the limit of writes in flight; a binding that did not work

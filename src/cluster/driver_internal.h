@@ -47,6 +47,12 @@ struct driver {
     struct sent_event sent_ring[EVENTS_REMEMBERED];
     size_t sent_at;
     uint64_t flight_seq;
+
+    /* contest.c: objects that were written lately. */
+    struct map_u64 contests; /* struct contest by hash of its name */
+    struct contest *contest_ring;
+    size_t contest_at;
+
     size_t n_writes; /* in flight */
     bool is_full;    /* too many writes: nothing is planned until half of them are back */
 };
@@ -88,6 +94,18 @@ void flight_result(struct driver *d, const struct cluster_event *ev);
 /* Give up what was not answered; ask again where it is time. True if there was anything. */
 bool flights_tick(struct driver *d);
 int64_t flights_due(const struct driver *d); /* when to call it next, in run_ms; INT64_MAX: never */
+
+/* ---- contest.c ---- what another writes over ---- */
+
+void contests_init(struct driver *d, uint64_t seed);
+void contests_done(struct driver *d);
+
+/* How long this write has to wait; 0: it may be sent. */
+int64_t contest_wait(struct driver *d, const struct op *op);
+
+/* A write worked. 'rev': of the object after it, 0: it is gone. */
+void contest_wrote(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
+                   uint64_t rev);
 
 /* ---- driver.c ---- */
 

@@ -278,6 +278,12 @@ static const struct {
 static void send_all(struct driver *d, struct str key, const struct plan *plan)
 {
     for (size_t i = 0; i < plan->ops.n; i++) {
+        int64_t wait_ms = contest_wait(d, &plan->ops.v[i]);
+
+        if (wait_ms) { /* so does the rest: writes of a plan go out in order */
+            queue_add_at(&d->queue, key, d->run_ms + wait_ms);
+            return;
+        }
         if (d->is_full) { /* the rest is planned again when there is room */
             queue_add(&d->queue, key);
             return;

@@ -1116,6 +1116,34 @@ static void limits_hold(void **state)
     world_done(&w);
 }
 
+/* Somebody else writes another status, at once and again and again: we write ours a few times, further and further apart. */
+static void another_writer_is_not_answered_at_once(void **state)
+{
+    struct json *theirs;
+    struct world w;
+    unsigned n;
+
+    (void)state;
+    world_with_pod(&w);
+    theirs = tree_of(&w.arena, "{status: {phase: Running, running: 7}}");
+    for (int i = 0; i < 6000; i++) {
+        decide(&w, DECIDE_GROUP, "podgroup", "g")->status = tree_of(&puppet->arena, "{phase: Running, running: 1}");
+        nudge(&w);
+        settle(&w);
+        assert_int_equal(
+            store_merge_patch(w.store, known_types()->group, STR("ns"), STR("g"), STR_NULL, theirs, NULL, NULL), 0);
+        settle(&w);
+        clock_manual_advance(&w.clock, 10);
+        arena_reset(&puppet->arena);
+        puppet->next.v = NULL;
+        puppet->next.n = puppet->next.cap = 0;
+    }
+    n = count(buf_view(&w.flaky.log), "patch PodGroup g");
+    if (n < 8 || n > 20) /* in a minute */
+        fail_msg("it was written %u times", n);
+    world_done(&w);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -1137,6 +1165,7 @@ int main(void)
         cmocka_unit_test(an_eviction_of_a_pod_that_changed),
         cmocka_unit_test(an_eviction_of_unknown_outcome),
         cmocka_unit_test(a_binding_that_waited),
+        cmocka_unit_test(another_writer_is_not_answered_at_once),
         cmocka_unit_test(a_refusal_and_a_nomination),
         cmocka_unit_test(only_the_newest_status_is_sent),
         cmocka_unit_test(a_wish_that_comes_before_the_answer),
