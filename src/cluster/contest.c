@@ -84,6 +84,13 @@ int64_t contest_wait(struct driver *d, const struct op *op)
     return 0;
 }
 
+bool contest_is_on(struct driver *d, const struct object *o)
+{
+    const struct contest *c = map_u64_get(&d->contests, id_of(d, o->type, o->namespace, o->name));
+
+    return c && c->n >= FREE && c->rev != o->rev;
+}
+
 void contest_wrote(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
                    uint64_t rev)
 {

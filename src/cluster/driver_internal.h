@@ -103,6 +103,9 @@ void contests_done(struct driver *d);
 /* How long this write has to wait; 0: it may be sent. */
 int64_t contest_wait(struct driver *d, const struct op *op);
 
+/* Do we and another write this object by turns, and did he write last? */
+bool contest_is_on(struct driver *d, const struct object *o);
+
 /* A write worked. 'rev': of the object after it, 0: it is gone. */
 void contest_wrote(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
                    uint64_t rev);
