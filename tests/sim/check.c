@@ -15,7 +15,11 @@ static const char *const verbs[OP_KIND_MAX] = { "create",          "update", "up
 
 static void copy(char *to, size_t size, struct str from)
 {
-    snprintf(to, size, "%.*s", STR_ARG(from));
+    size_t n = MIN_OF(from.n, size - 1);
+
+    if (n)
+        memcpy(to, from.p, n);
+    to[n] = '\0';
 }
 
 static bool is_kind(const struct resource_type *type, enum kind kind)
@@ -400,13 +404,12 @@ static void told_answer(struct world *w, struct controller *c, const struct clus
 {
     struct flight *f = map_u64_remove(&c->flights, ev->token);
     bool is_gone = f && f->kind == OP_DELETE &&
-                   ((ev->err.code == ERR_OK && !ev->object) || ev->err.code == ERR_NOT_FOUND ||
-                    ev->err.code == ERR_CONFLICT);
+                   ((ev->err.code == ERR_OK && !ev->object) || ev->err.code == ERR_NOT_FOUND);
 
     if (f && !is_job)
         placing_answered(c, f, ev);
     if (f && is_given_up(w, f)) { /* it may have listened or not */
-        if (is_job && ev->object && !map_get(m, ev->object->uid))
+        if (ev->object && !map_get(m, ev->object->uid))
             told_put(m, ev->object, is_job);
         MAP_FOREACH(struct told *, t, m)
             if (str_is(str_of(f->name), t->name)) {
@@ -641,7 +644,10 @@ static void check_pod_deleted(struct world *w, const struct controller *c, const
 {
     struct sim_pod *pod = map_get(&w->pods, op->uid);
     struct sim_job *job = pod ? map_get(&w->jobs, str_of(pod->job_uid)) : NULL;
+    const struct told *t = map_get(&c->pods, op->uid);
 
+    if (pod && !pod->is_gone && str_is(str_of(pod->phase), "Succeeded") && t && !t->is_succeeded && !t->is_troubled)
+        world_break(w, "%s deletes pod %s, which has Succeeded: it has not heard", ctl_names[c->id], pod->name);
     if (pod && !pod->is_deleting && !pod->is_gone && !is_condemned(job, pod))
         world_break(w, "%s deletes pod %s: the job is %s, version %" PRId64 ", and the pod is of version %" PRId64,
                     ctl_names[c->id], pod->name, phase_names[job->phase], job->version, pod->version);
@@ -654,6 +660,30 @@ static void check_job_deleted(struct world *w, const struct controller *c, const
 
     if (job && !job->is_deleting && !phase_is_final(job->phase))
         world_break(w, "%s deletes job %s, which is %s", ctl_names[c->id], job->name, phase_names[job->phase]);
+}
+
+/* Two controllers that answer each other at once make a storm of it. Pods have other writers, and each but few writes. */
+static void check_storm(struct world *w, const struct controller *c, const struct op *op)
+{
+    enum { ANSWERS_MAX = 100, SPAN_MS = 10 * SECOND_MS };
+    char name[sizeof(((struct wrote *)NULL)->name)];
+    struct wrote *wrote;
+
+    if (is_kind(op->type, KIND_POD) || is_kind(op->type, KIND_EVENT))
+        return;
+    snprintf(name, sizeof(name), "%s %.*s", op->type->kind, STR_ARG(op->name));
+    if (!(wrote = map_get(&w->wrote, str_of(name)))) {
+        wrote = xcalloc(1, sizeof(*wrote));
+        memcpy(wrote->name, name, sizeof(name));
+        map_put(&w->wrote, str_of(wrote->name), wrote);
+    }
+    if (world_ms(w) - wrote->since_ms > SPAN_MS)
+        wrote->n = 0, wrote->since_ms = world_ms(w);
+    wrote->n += wrote->last != c->id;
+    wrote->last = c->id;
+    if (wrote->n > ANSWERS_MAX)
+        world_break(w, "two controllers answer each other: %s, %u times within %d seconds", name, wrote->n,
+                    SPAN_MS / SECOND_MS);
 }
 
 static void on_effect(void *ctx, uint32_t client, const struct op *op, const struct err *e)
@@ -672,6 +702,7 @@ static void on_effect(void *ctx, uint32_t client, const struct op *op, const str
         check_job_deleted(w, c, op);
     if (op->kind == OP_BIND)
         placing_bound(w, c, op);
+    check_storm(w, c, op);
     w->actor = ctl_names[client];
     check_observe(w);
     w->actor = "?";

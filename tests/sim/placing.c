@@ -19,7 +19,11 @@ enum { GIVEN_UP_MS = 60 * SECOND_MS };
 
 static void copy(char *to, size_t size, struct str from)
 {
-    snprintf(to, size, "%.*s", STR_ARG(from));
+    size_t n = MIN_OF(from.n, size - 1);
+
+    if (n)
+        memcpy(to, from.p, n);
+    to[n] = '\0';
 }
 
 static const char *ctl_name(const struct controller *c)
@@ -241,7 +245,9 @@ void placing_answered(struct controller *c, const struct flight *f, const struct
     if (!t)
         return;
     t->answer_turn = c->turn;
-    t->is_troubled = f->kind == OP_KIND_MAX ? t->is_troubled : ev->err.code != ERR_OK;
+    if (f->kind != OP_KIND_MAX && f->kind != OP_CREATE) /* its creation is the business of another */
+        t->is_troubled = ev->err.code != ERR_OK;
+    t->is_victim &= !((f->kind == OP_DELETE || f->kind == OP_PATCH_STATUS) && ev->err.code == ERR_CONFLICT);
     if (f->kind != OP_BIND)
         return;
     if (ev->err.code == ERR_OK) {
@@ -386,7 +392,12 @@ static void check_evict(struct world *w, struct controller *c, const struct op *
     JSON_FOREACH(cond, json_find(op->body, "status", "conditions", NULL)) {
         struct str said = json_member_text(cond, "message");
 
-        is_eviction |= str_is(json_member_text(cond, "type"), "DisruptionTarget");
+        if (!str_is(json_member_text(cond, "type"), "DisruptionTarget"))
+            ;
+        else if (str_is(json_member_text(cond, "status"), "True"))
+            is_eviction = true;
+        else if (pod)
+            pod->is_victim = false; /* it stays after all */
         if (str_starts(said, STR("Pod is evicted, because of ")))
             reason = str_from(said, STR("Pod is evicted, because of ").n);
     }
@@ -425,6 +436,12 @@ struct members {
     int64_t placed, succeeded, troubled, busy;
 };
 
+/* A read on behalf of an older pod of that name says nothing about this one. */
+static bool is_away(const struct told *t)
+{
+    return t->is_gone && !t->is_read_gone;
+}
+
 /* One write of a pod at a time: while its condition is on its way it cannot be bound yet. */
 static void count_busy(const struct controller *c, const struct known *g, struct members *n)
 {
@@ -433,7 +450,7 @@ static void count_busy(const struct controller *c, const struct known *g, struct
     for (const struct flight *f; (f = map_next(&it));) {
         const struct told *t = f->turn + 1 < c->turn ? pod_of(c, f) : NULL;
 
-        n->busy += t && !t->is_gone && str_is(str_of(t->group), g->name);
+        n->busy += t && !is_away(t) && str_is(str_of(t->group), g->name);
     }
 }
 
@@ -442,8 +459,9 @@ static struct members count_members(const struct world *w, const struct controll
     struct members n = { 0 };
 
     MAP_FOREACH(const struct told *, t, &c->pods) {
-        if (t->is_gone || !str_is(str_of(t->group), g->name))
+        if (is_away(t) || !str_is(str_of(t->group), g->name))
             continue;
+        n.busy += t->is_gone;
         n.succeeded += t->is_succeeded;
         n.troubled += t->is_troubled && !t->node[0];
         n.placed += !t->is_deleting && !t->is_victim && place_of(w, t)[0];

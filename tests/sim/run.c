@@ -38,6 +38,7 @@ static void jump_step(struct world *w)
     world_log(w, "clock", "jumps by %" PRId64 " ms", by);
     clock_manual_set(&w->clock, clock_now_ms(&w->clock.clock) + by);
     w->jumped_ms = world_ms(w);
+    clock_manual_advance(&w->clock, 1); /* what is sent after it is not sent before it */
 }
 
 static void outage_step(struct world *w)

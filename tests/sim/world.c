@@ -383,6 +383,7 @@ void world_init(struct world *w, uint64_t seed, const struct profile *profile, b
     heap_init(&w->timers, timer_cmp);
     map_init(&w->jobs, seed);
     map_init(&w->pods, seed);
+    map_init(&w->wrote, seed);
     map_init(&w->groups, seed);
     sim.store = w->store;
     check_hooks(w, &sim.hooks);
@@ -432,6 +433,9 @@ void world_done(struct world *w)
         free(group);
     map_done(&w->jobs);
     map_done(&w->pods);
+    MAP_FOREACH(struct wrote *, wrote, &w->wrote)
+        free(wrote);
+    map_done(&w->wrote);
     map_done(&w->groups);
     free(w->nodes);
     free(w->lines);

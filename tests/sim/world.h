@@ -171,6 +171,13 @@ struct flight { /* a write or read of a controller that has not been answered */
     char name[NAME_MAX_], uid[UID_MAX], job_uid[UID_MAX]; /* uid: of a delete; job_uid: of a pod or a job */
 };
 
+struct wrote { /* how often the controllers answered each other about one object lately */
+    char name[NAME_MAX_ + 32];
+    int64_t since_ms;
+    uint32_t last; /* who wrote it */
+    unsigned n;
+};
+
 /* ---- controllers ---- */
 
 struct controller {
@@ -234,6 +241,7 @@ struct world {
     struct watch *watches[KIND_MAX];
     struct map jobs, pods; /* struct sim_job, struct sim_pod by uid */
     struct map groups;     /* struct sim_group by name */
+    struct map wrote;      /* struct wrote by name */
     struct sim_node *nodes;
     int n_nodes;
     int n_queues;  /* q0 … */
