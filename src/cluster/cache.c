@@ -513,6 +513,7 @@ static void list_ended(struct cache *c, struct cache_type *t, uint64_t rev)
 void cache_event(struct cache *c, const struct cluster_event *ev)
 {
     struct cache_type *t = type_of(c, ev->type);
+    struct cache_job *j;
 
     if (!t)
         return;
@@ -523,6 +524,8 @@ void cache_event(struct cache *c, const struct cluster_event *ev)
         cache_put(c, ev->object);
         break;
     case CLUSTER_GONE:
+        if (ev->type == known_types()->pod && (j = cache_job(c, object_job_uid(ev->object->root))))
+            j->drive.gone_rev = MAX_OF(j->drive.gone_rev, ev->object->rev);
         gone(c, ev->type, ev->object->namespace, ev->object->name, ev->object->uid, object_job_uid(ev->object->root));
         if (ev->type == known_types()->pod)
             cache_touch_heir(c, ev->object);

@@ -37,6 +37,8 @@ struct job_drive { /* what the driver keeps about a job; the cache clears what a
     uint32_t window, n_creates; /* slow start: pods that may be in flight, and those that are */
     int64_t marked_generation;  /* of the spec for which the slots know of the creates in flight */
     int64_t no_create_until;
+    uint64_t gone_rev;      /* when the last of its pods went that we heard of */
+    uint64_t confirmed_rev; /* the Job was read again when pods of this revision were there, or had gone */
     struct buf trouble;
     int64_t trouble_until;                   /* if it is not tried again by then, it is no longer wanted */
     enum op_kind failed_kind;                /* the last failure: what was tried … */

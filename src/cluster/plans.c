@@ -275,8 +275,30 @@ static const struct {
     { KEY_GC, plan_garbage }, { KEY_ENSURE, plan_ensure }, { KEY_ERRAND, errand_plan },
 };
 
+/* A pod that is younger than the Job we know may be wanted by a Job we have not heard of: a larger size, the next attempt.
+ * One that went since then may have gone because the Job is no more. Before the one is deleted, or the other is made again,
+ * the Job is read afresh. */
+static bool must_ask(struct driver *d, struct str key, const struct plan *plan)
+{
+    struct cache_job *j = driver_key_job(d, key);
+    uint64_t newest = 0;
+
+    if (!j || !j->object)
+        return false;
+    VEC_FOREACH(op, &plan->ops)
+        if (op->type == known_types()->pod)
+            newest = MAX_OF(newest, op->kind == OP_CREATE ? j->drive.gone_rev : op->rev);
+    if (newest <= MAX_OF(j->object->rev, j->drive.confirmed_rev))
+        return false;
+    j->drive.confirmed_rev = newest; /* the key waits until the answer is there */
+    flight_ask(d, key, known_types()->job, j->object->namespace, j->object->name, j->object->uid);
+    return true;
+}
+
 static void send_all(struct driver *d, struct str key, const struct plan *plan)
 {
+    if (must_ask(d, key, plan))
+        return;
     for (size_t i = 0; i < plan->ops.n; i++) {
         int64_t wait_ms = contest_wait(d, &plan->ops.v[i]);
 
