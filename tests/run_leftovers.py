@@ -3,17 +3,18 @@
 
 leftovers.py knows what a run makes; here are the ways to end one.
 """
+import json
 import os
 import random
 import shutil
 import signal
-import socket
+import subprocess
 import sys
 import tempfile
 import time
 
 import leftovers
-from harness import Suite
+from harness import PUMICE, Suite
 from runs import Run, config_map, job, run, same, secret, sh, task
 
 LEAVES_S = 10           # after kill -9 the rest has this long to go
@@ -77,12 +78,8 @@ def ids_on_host():
 
 
 def is_alive(run_id):
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
-        try:
-            s.bind(f"\0pumice-run-{run_id}")
-        except OSError:
-            return True
-    return False
+    """Every run has a shim for each of its pods, and its group says whose it is."""
+    return bool(leftovers.in_group(run_id))
 
 
 def nothing(r, patience_s=LEAVES_S):
@@ -246,7 +243,7 @@ def all_killed():
             for pid in family(r.process.pid):
                 leftovers.kill(pid, number)
         r.process.wait()
-        same([n for n in os.listdir(state) if n != "images"], [run_id])
+        same(runs_in(state), [run_id])
         while leftovers.children():
             time.sleep(0.02)
         assert leftovers.found(run_id, state, False), "this was to leave something behind"
@@ -275,7 +272,64 @@ def ends_beside(state, other):
     r.process.wait(60)
     r.reader.join(5)
     same((r.process.returncode, r.all_lines().count("eins")), (0, 4))
-    same([n for n in os.listdir(state) if n != "images"], [other])
+    same(runs_in(state), [other])
+
+
+def living_from_another_network():
+    """The second run is in another network namespace, where no name of the first one is known."""
+    state = tempfile.mkdtemp(prefix="pumice-run-")
+    first = started(state=state)
+    try:
+        r = Run(full("cat /v/words/one; echo; sleep 0.2"), *NODE, state=state, prefix=("unshare", "--net"))
+        r.process.wait(60)
+        r.reader.join(5)
+        same((r.process.returncode, r.all_lines().count("eins")), (0, 4))
+        same((runs_in(state), first.process.poll()), ([first.id()], None))
+        first.signal(signal.SIGINT).end()
+        same(first.status, 130)
+        leftovers.check(first.id(), state, patience_s=1)
+    finally:
+        first.process.kill()
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def locks_are_ours_alone():
+    """Nobody else can hold what a run waits for, nor give it a directory that he can change."""
+    with tempfile.TemporaryDirectory(prefix="pumice-run-") as top:
+        state = os.path.join(top, "state")
+        os.mkdir(state)
+        hello = job("hello", task("a", ["/bin/true"]))
+        r = Run(hello, state=state)
+        r.process.wait(60)
+        same(r.process.returncode, 0)
+        for path in ("/run/pumice", "/run/pumice/net.lock", f"{state}/lock"):
+            st = os.stat(path)
+            same((path, st.st_uid, st.st_mode & 0o077), (path, 0, 0))
+        os.chmod(state, 0o777)
+        refused(hello, state, f"chmod go-w {state}")
+        os.chmod(state, 0o755)
+        os.chown(state, 65534, 65534)
+        refused(hello, state, "belongs to user 65534")
+        os.chown(state, 0, 0)
+        os.unlink(f"{state}/lock")
+        os.symlink("/etc/passwd", f"{state}/lock")
+        refused(hello, state, f"{state}: ")
+        os.unlink(f"{state}/lock")
+        os.mkdir(f"{state}/abc123")     # neither a link nor something without a lock is a run of ours
+        os.symlink(top, f"{state}/abcdef")
+        open(f"{top}/precious", "w").close()
+        r = Run(hello, state=state)
+        r.process.wait(60)
+        same((r.process.returncode, sorted(runs_in(state)), os.path.exists(f"{top}/precious")), (0, ["abcdef"], True))
+
+
+def refused(what, state, words):
+    done = subprocess.run([PUMICE, "run", "--state", state, "-"], input=json.dumps(what), capture_output=True, text=True)
+    assert done.returncode == 1 and words in done.stderr, (done.returncode, words, done.stderr)
+
+
+def runs_in(state):
+    return [n for n in os.listdir(state) if n not in ("images", "lock")]
 
 
 # ---- --keep ----
@@ -327,7 +381,7 @@ def main():
     suite, before = Suite(), ids_on_host()
     for f in (by_itself, interrupted, interrupted_twice, terminated, timed_out, interrupted_while_starting, nothing_can_start, cannot_open,
               killed_at_any_time, killed_while_stopping, shim_killed, spawner_killed, inits_killed, all_killed,
-              next_run_spares_the_living, kept, kept_after_kill):
+              next_run_spares_the_living, living_from_another_network, locks_are_ours_alone, kept, kept_after_kill):
         if len(sys.argv) == 1 or f.__name__ in sys.argv:
             suite.case(f.__name__, f)
     suite.case("nothing on the host", lambda: nothing_on_host(before))

@@ -72,6 +72,7 @@ static void orphaned(void *ctx)
 {
     struct agent *g = ctx;
 
+    (void)net_sweep_run(g->run.id); /* before the directory: as long as that is there, somebody will look again */
     agent_run_remove(&g->run, g->cgroups, g->opt.keeps_state);
 }
 
@@ -135,7 +136,7 @@ int agent_open(const struct agent_options *opt, struct agent **ret, struct err *
 
     g->opt = *opt;
     g->epoll = -1;
-    g->run.alive_fd = g->run.dir_fd = g->run.small_fd = -1;
+    g->run.lock_fd = g->run.dir_fd = g->run.small_fd = -1;
     if (agent_run_begin(&g->run, &g->arena, opt->state_dir, e) == 0) {
         set_defaults(g);
         mark_kept(g);

@@ -66,19 +66,19 @@ const struct object *agent_find(const struct agent *g, enum agent_want w, struct
  *     small/over     see over.h, secrets.h
  *     pods/<pod>     volumes whose contents belong on disk
  *     layers/…       what containers change of their root
- *     logs/…         what they say */
+ *     logs/…         what they say
+ *     lock           see agent_run.c */
 struct agent_run {
     char id[8];
-    int alive_fd;         /* an abstract socket named after the id: taken as long as the run or its spawner lives */
+    int lock_fd; /* taken as long as the program, its spawner or a shim lives */
     int dir_fd, small_fd; /* of 'dir', and of the tmpfs in it */
     struct str dir, state_dir;
 };
 
 int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir, struct err *e);
-/* Everything of the run but its processes and mounts, from any process of it. */
+/* Its groups and files, from any process of it. */
 void agent_run_remove(const struct agent_run *r, struct cgroups *cgroups, bool keeps_files);
 void agent_run_done(struct agent_run *r);
-bool agent_run_is_alive(void *ctx, const char *id); /* for the sweeps; ctx is not used */
 void agent_run_group(const char *id, char ret[32]); /* the name of its cgroup */
 
 /* ---- agent_service.c ---- */

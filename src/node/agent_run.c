@@ -1,8 +1,15 @@
-/* agent_run.c - the run on the host: its id, its directory, and what dead runs left */
+/* agent_run.c - the run on the host: its id, its directory, and what dead runs left
+ *
+ * <state>/lock        held for a moment by whoever makes, claims or takes away the directory of a run
+ * <state>/<id>/lock   held by the program, its spawner and its shims: free once the last of them is gone
+ *
+ * Who wants to remove a run that is not his own must hold its lock. So nobody removes a living one, nor two a dead one.
+ */
 #include "node/agent_internal.h"
 
 #include "base/log.h"
 #include "base/rand.h"
+#include "node/lock.h"
 #include "node/volume_internal.h"
 
 #include <dirent.h>
@@ -11,51 +18,34 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
-enum { ID_CHARS = 6 };
+enum {
+    ID_CHARS = 6,
+    STATE_LOCK_MS = 10000, /* it is held for microseconds, unless its holder was stopped */
+};
+
+static const char lock_name[] = "lock";
 
 void agent_run_group(const char *id, char ret[32])
 {
     snprintf(ret, 32, "pumice-%s", id);
 }
 
-/* The name is free again when the last process that holds the socket is gone: nobody has to clean up after a crash. */
-static int alive_bind(const char *id)
+static int state_lock(int state_fd, int *ret_fd, struct err *e)
 {
-    struct sockaddr_un at = { .sun_family = AF_UNIX };
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    int n = snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "pumice-run-%s", id);
-
-    if (fd >= 0 &&
-        bind(fd, (struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) < 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
+    return lock_take(state_fd, lock_name, STATE_LOCK_MS, ret_fd, e);
 }
 
-bool agent_run_is_alive(void *ctx, const char *id)
+/* Become the one who removes the run. False: it lives, or is gone, or somebody else is at it. */
+static bool claim(int state_fd, const char *id, int *ret_fd)
 {
-    int fd = alive_bind(id);
+    autoclose int lock = -1, dir = -1;
 
-    (void)ctx;
-    if (fd >= 0)
-        close(fd);
-    return fd < 0;
-}
-
-static int take_id(struct agent_run *r, struct err *e)
-{
-    for (int tries = 0; tries < 100; tries++) {
-        snprintf(r->id, sizeof(r->id), "%06x", (unsigned)(rand_os_u64() & 0xffffff));
-        r->alive_fd = alive_bind(r->id);
-        if (r->alive_fd >= 0)
-            return 0;
-    }
-    return err_errno(e, "take an id for this run");
+    if (state_lock(state_fd, &lock, NULL) < 0)
+        return false;
+    dir = openat(state_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return dir >= 0 && lock_take(dir, lock_name, 0, ret_fd, NULL) == 0;
 }
 
 static bool is_id(const char *name)
@@ -84,9 +74,27 @@ static void sweep_volumes(const char *dir)
         closedir(d);
 }
 
+/* The lock stays until the end: without it the rest would seem to be nobody's. */
+static void empty_run(int state_fd, const char *id)
+{
+    int fd = openat(state_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    struct err e;
+
+    for (struct dirent *entry; d && (entry = readdir(d));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, lock_name) != 0 && volume_tree_remove(fd, entry->d_name, &e) < 0)
+            log_warn("files stay behind", LOG_TEXT("why", e.text));
+    if (d)
+        closedir(d);
+    else if (fd >= 0)
+        close(fd);
+}
+
 static void remove_files(int state_fd, struct str state_dir, const char *id)
 {
     autobuf pods = { 0 }, small = { 0 };
+    autoclose int lock = -1;
     struct err e;
 
     buf_fmt(&pods, "%.*s/%s/pods", STR_ARG(state_dir), id);
@@ -94,18 +102,41 @@ static void remove_files(int state_fd, struct str state_dir, const char *id)
     sweep_volumes(pods.p);
     sweep_volumes(small.p);
     (void)umount2(small.p, MNT_DETACH); /* if it is the run's own process that removes it */
+    empty_run(state_fd, id);
+    (void)state_lock(state_fd, &lock, NULL); /* somebody hangs: go on without */
     if (volume_tree_remove(state_fd, id, &e) < 0)
         log_warn("files stay behind", LOG_TEXT("why", e.text));
 }
 
 void agent_run_remove(const struct agent_run *r, struct cgroups *cgroups, bool keeps_files)
 {
-    autoclose int state = open(r->state_dir.p, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    autoclose int state = open(r->state_dir.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     cgroups_close(cgroups, true);
-    net_sweep_run(r->id);
     if (!keeps_files && state >= 0)
         remove_files(state, r->state_dir, r->id);
+}
+
+static bool is_kept(int state_fd, const char *id)
+{
+    char path[16];
+
+    (void)snprintf(path, sizeof(path), "%s/keep", id);
+    return faccessat(state_fd, path, F_OK, 0) == 0; /* somebody wants to look at it */
+}
+
+/* A run whose processes are all gone; its lock is ours. */
+static void remove_dead(int state_fd, struct str state_dir, const char *id)
+{
+    struct cgroups *c;
+    char group[32];
+
+    agent_run_group(id, group);
+    if (cgroups_adopt(group, &c, NULL, NULL) == 0)
+        cgroups_close(c, true);
+    (void)net_sweep_run(id);
+    if (!is_kept(state_fd, id))
+        remove_files(state_fd, state_dir, id);
 }
 
 /* Runs that died with all of their processes. */
@@ -114,24 +145,14 @@ static void sweep_dead(const struct agent_run *r, int state_fd)
     DIR *d = opendir(r->state_dir.p);
 
     for (struct dirent *entry; d && (entry = readdir(d));) {
-        char group[32];
-        autobuf kept = { 0 };
-        struct cgroups *c;
-        struct err e;
+        autoclose int lock = -1;
 
-        if (!is_id(entry->d_name) || agent_run_is_alive(NULL, entry->d_name))
-            continue;
-        buf_fmt(&kept, "%s/keep", entry->d_name);
-        if (faccessat(state_fd, kept.p, F_OK, 0) == 0) /* somebody wants to look at it */
-            continue;
-        agent_run_group(entry->d_name, group);
-        if (cgroups_adopt(group, &c, NULL, &e) == 0)
-            cgroups_close(c, true);
-        remove_files(state_fd, r->state_dir, entry->d_name);
+        if (is_id(entry->d_name) && !is_kept(state_fd, entry->d_name) && claim(state_fd, entry->d_name, &lock))
+            remove_dead(state_fd, r->state_dir, entry->d_name);
     }
     if (d)
         closedir(d);
-    net_sweep(agent_run_is_alive, NULL);
+    (void)net_sweep();
 }
 
 /* ---- beginning ---- */
@@ -166,33 +187,53 @@ static void spread(int dir, const char *name)
     (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
-int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir, struct err *e)
+static int find_state(struct agent_run *r, struct arena *a, const char *state_dir, int *ret_fd, struct err *e)
 {
-    static const char *const parts[] = { "small", "pods", "layers", "logs" };
-    autoclose int state = -1;
+    autofree char *real = NULL;
 
-    r->alive_fd = r->dir_fd = r->small_fd = -1;
     if (make_path(state_dir, e) < 0)
         return -1;
-    {
-        autofree char *real = realpath(state_dir, NULL);
+    real = realpath(state_dir, NULL);
+    if (!real)
+        return err_errno(e, "state directory %s", state_dir);
+    r->state_dir = arena_str(a, str_of(real));
+    return lock_dir_open(r->state_dir.p, ret_fd, e) < 0 ? err_wrap(e, "state directory") : 0;
+}
 
-        if (!real)
-            return err_errno(e, "state directory %s", state_dir);
-        r->state_dir = arena_str(a, str_of(real));
-    }
-    state = open(r->state_dir.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (state < 0)
-        return err_errno(e, "open the state directory %s", state_dir);
-    sweep_dead(r, state);
-    if (take_id(r, e) < 0)
-        return -1;
+static void choose_id(struct agent_run *r, int state)
+{
+    do
+        snprintf(r->id, sizeof(r->id), "%06x", (unsigned)(rand_os_u64() & 0xffffff));
+    while (faccessat(state, r->id, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+static int make_dir(struct agent_run *r, struct arena *a, int state, struct err *e)
+{
+    autoclose int lock = -1;
+
+    if (state_lock(state, &lock, e) < 0)
+        return err_wrap(e, "state directory %s", r->state_dir.p);
+    choose_id(r, state);
     r->dir = arena_fmt(a, "%s/%s", r->state_dir.p, r->id);
     if (mkdirat(state, r->id, 0700) < 0)
         return err_errno(e, "make %s", r->dir.p);
     r->dir_fd = openat(state, r->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (r->dir_fd < 0)
         return err_errno(e, "open %s", r->dir.p);
+    return lock_take(r->dir_fd, lock_name, 0, &r->lock_fd, e) < 0 ? err_wrap(e, "%s", r->dir.p) : 0;
+}
+
+int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir, struct err *e)
+{
+    static const char *const parts[] = { "small", "pods", "layers", "logs" };
+    autoclose int state = -1;
+
+    r->lock_fd = r->dir_fd = r->small_fd = -1;
+    if (find_state(r, a, state_dir, &state, e) < 0)
+        return -1;
+    sweep_dead(r, state);
+    if (make_dir(r, a, state, e) < 0)
+        return -1;
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         if (mkdirat(r->dir_fd, parts[i], 0700) < 0)
             return err_errno(e, "make %s/%s", r->dir.p, parts[i]);
@@ -206,7 +247,7 @@ int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir,
 
 void agent_run_done(struct agent_run *r)
 {
-    int *const fds[] = { &r->dir_fd, &r->small_fd, &r->alive_fd };
+    int *const fds[] = { &r->dir_fd, &r->small_fd, &r->lock_fd };
 
     for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
         if (*fds[i] >= 0)

@@ -133,7 +133,7 @@ static int open_all(struct net *n, const struct net_options *opt, struct err *e)
     if (read_options(n, opt, e) < 0 || netns_new(&n->ns_fd, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
         return -1;
     if (opt->has_way_out) {
-        net_out_begin(&n->out, n->id);
+        net_out_begin(&n->out);
         n->has_out = true;
     }
     if (net_subnet_choose(n->has_out && n->out.host.sock ? &n->out.host : NULL, opt->subnet, &n->subnet, e) < 0)

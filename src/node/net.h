@@ -50,12 +50,10 @@ void net_close(struct net *n);
  * long as the net. */
 const char *net_way_out(const struct net *n, const char **ret_why);
 
-/* Remove what killed runs have left in the host's namespace: links and tables named as ours, of ids that neither 'is_alive' (may be
- * NULL) knows nor a living program holds. Forwarding that was switched on for them is switched off. The number of things
- * removed. For somebody who is not root there is never anything. */
-int net_sweep(bool (*is_alive)(void *ctx, const char *id), void *ctx);
-/* The same for one run that is known to be dead; from any process in the host's network namespace. Nothing to do, and no waiting,
- * right after its net_close(). */
+/* Remove what killed runs have left in the host's namespace: tables named as ours whose link is gone. Forwarding that was switched
+ * on for them is switched off. The number of things removed. For somebody who is not root there is never anything. */
+int net_sweep(void);
+/* The same for one run that is known to be dead; from any process in the host's network namespace. */
 int net_sweep_run(const char *id);
 
 struct in_addr net_gateway(const struct net *n); /* the bridge's own address: DNS listens there */

@@ -60,14 +60,14 @@ enum net_out_kind { NET_OUT_NONE, NET_OUT_HOST, NET_OUT_SLIRP, NET_OUT_MAX };
 
 struct net_out {
     enum net_out_kind kind;
-    struct err why;  /* there is none, or it may not work */
-    struct nl host;  /* speaks to the host's namespace */
-    bool is_root;    /* may change the host's network */
-    int lock, alive; /* root: until it is open; until it is closed */
-    int exit_fd;     /* slirp4netns ends with it */
+    struct err why; /* there is none, or it may not work */
+    struct nl host; /* speaks to the host's namespace */
+    bool is_root;   /* may change the host's network */
+    int lock;       /* root: until it is open */
+    int exit_fd;    /* slirp4netns ends with it */
 };
 
-void net_out_begin(struct net_out *o, const char *id); /* before the subnet is chosen: takes the lock */
+void net_out_begin(struct net_out *o); /* before the subnet is chosen: takes the lock */
 void net_out_open(struct net_out *o, const struct net_way *w);
 void net_out_close(struct net_out *o,
                    const char *id); /* also after net_out_begin() alone, and of a zeroed one with -1 */
@@ -82,11 +82,4 @@ int net_uplink_remove(struct nl *host, const char *id, int lock);
 
 /* Two runs must not choose the same subnet, nor switch forwarding at the same time. Close it to let go. */
 int net_lock(int *ret_fd, struct err *e);
-/* The id is in use as long as somebody keeps the descriptor open. */
-int net_alive_take(const char *id, int *ret_fd, struct err *e);
-bool net_alive(const char *id);
-/* The same for who removes it. */
-int net_ending_take(const char *id, int *ret_fd, struct err *e);
-bool net_ending(const char *id);
-
 #endif

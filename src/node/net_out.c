@@ -27,14 +27,13 @@ static int check_firewall(struct err *e)
         chain);
 }
 
-void net_out_begin(struct net_out *o, const char *id)
+void net_out_begin(struct net_out *o)
 {
     struct err e = { 0 };
 
-    *o = (struct net_out){ .lock = -1, .alive = -1, .exit_fd = -1 };
+    *o = (struct net_out){ .lock = -1, .exit_fd = -1 };
     o->is_root = netns_is_ours();
-    if (nl_open(&o->host, &e) < 0 ||
-        (o->is_root && (net_lock(&o->lock, &e) < 0 || net_alive_take(id, &o->alive, &e) < 0)))
+    if (nl_open(&o->host, &e) < 0 || (o->is_root && net_lock(&o->lock, &e) < 0))
         o->why = e;
 }
 
@@ -69,25 +68,21 @@ void net_out_open(struct net_out *o, const struct net_way *w)
 }
 
 /* Whoever waits for our output must not wait for this process. */
-static void keep_only(int a, int b)
+static void keep_only(int fd)
 {
-    unsigned low = (unsigned)MIN_OF(a, b), high = (unsigned)MAX_OF(a, b);
-
-    if (low > 0)
-        (void)close_range(0, low - 1, 0); /* nothing of it is needed */
-    if (high > low + 1)
-        (void)close_range(low + 1, high - 1, 0);
-    (void)close_range(high + 1, ~0U, 0);
+    if (fd > 0)
+        (void)close_range(0, (unsigned)fd - 1, 0); /* nothing of it is needed */
+    (void)close_range((unsigned)fd + 1, ~0U, 0);
 }
 
 /* In a process that is nobody's child. */
-static _Noreturn void be_remover(int lock, int ending, const char *id)
+static _Noreturn void be_remover(int lock, const char *id)
 {
     struct nl l = { 0 };
 
     if (setsid() < 0 || fork() != 0)
         _exit(0);
-    keep_only(lock, ending);
+    keep_only(lock);
     if (nl_open(&l, NULL) == 0)
         (void)net_uplink_remove(&l, id, lock); /* what stays is swept by the next start */
     _exit(0);
@@ -97,12 +92,11 @@ static _Noreturn void be_remover(int lock, int ending, const char *id)
  * the next one who wants the lock. */
 static void remove_uplink(struct net_out *o, const char *id)
 {
-    autoclose int lock = -1, ending = -1;
-    bool is_locked = net_lock(&lock, NULL) == 0; /* else somebody hangs: go on without */
-    pid_t pid = is_locked && net_ending_take(id, &ending, NULL) == 0 ? fork() : -1;
+    autoclose int lock = -1;
+    pid_t pid = net_lock(&lock, NULL) == 0 ? fork() : -1; /* else somebody hangs: go on without */
 
     if (pid == 0)
-        be_remover(lock, ending, id);
+        be_remover(lock, id);
     if (pid < 0)
         (void)net_uplink_remove(&o->host, id, -1);
     while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -117,8 +111,6 @@ void net_out_close(struct net_out *o, const char *id)
         close(o->lock);
     if (o->exit_fd >= 0)
         close(o->exit_fd);
-    if (o->alive >= 0)
-        close(o->alive);
     nl_close(&o->host);
 }
 

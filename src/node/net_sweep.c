@@ -1,6 +1,9 @@
-/* net_sweep.c - remove what a killed program left in the host's namespace: the link of its way out and the table with it
+/* net_sweep.c - remove what a killed program left in the host's namespace: the table of its way out
  *
- * Everything else was in a private namespace and went with it.
+ * Everything else was in a private namespace and went with it; also the link, whose other end was there. So the link says
+ * whether a run lives, to everybody in this network namespace, whatever files he sees: a table without its link is
+ * what a dead run left. It is made after the link and removed before it; who looks for tables first and for links then cannot take
+ * a new run for a dead one.
  */
 #include "node/net_internal.h"
 
@@ -8,13 +11,13 @@
 #include "base/vec.h"
 #include "node/net_nat.h"
 
-struct leftover {
+struct link_id {
     char id[NET_ID_DIGITS + 1];
 };
 
-struct sweep {
-    struct arena arena;
-    VEC(struct leftover) list;
+struct living {
+    struct arena *arena;
+    VEC(struct link_id) list;
 };
 
 /* "pm3fa91ch": copies the id. */
@@ -28,23 +31,21 @@ static bool name_is_ours(const char *name, char id[NET_ID_DIGITS + 1])
     return true;
 }
 
-static void sweep_note(struct sweep *s, const char *id)
+static bool is_living(const struct living *l, const char *id)
 {
-    struct leftover *new;
-
-    VEC_FOREACH(old, &s->list)
-        if (strcmp(old->id, id) == 0)
-            return;
-    new = vec_push(&s->arena, &s->list);
-    memcpy(new->id, id, sizeof(new->id));
+    VEC_FOREACH(link, &l->list)
+        if (strcmp(link->id, id) == 0)
+            return true;
+    return false;
 }
 
-static bool sweep_link(void *ctx, const struct nlmsghdr *m)
+static bool note_link(void *ctx, const struct nlmsghdr *m)
 {
+    struct living *living = ctx;
     const char *name = "";
     const struct nlattr *a;
     uint32_t group = 0;
-    char id[NET_ID_DIGITS + 1];
+    struct link_id link;
 
     if (m->nlmsg_type != RTM_NEWLINK || mnl_nlmsg_get_payload_len(m) < sizeof(struct ifinfomsg))
         return true;
@@ -55,8 +56,8 @@ static bool sweep_link(void *ctx, const struct nlmsghdr *m)
         else if (mnl_attr_get_type(a) == IFLA_GROUP && mnl_attr_validate(a, MNL_TYPE_U32) >= 0)
             group = mnl_attr_get_u32(a);
     }
-    if (name_is_ours(name, id) && group == net_group(id)) /* the name alone could be anybody's */
-        sweep_note(ctx, id);
+    if (name_is_ours(name, link.id) && group == net_group(link.id)) /* the name alone could be anybody's */
+        *vec_push(living->arena, &living->list) = link;
     return true;
 }
 
@@ -68,23 +69,23 @@ static int remove_locked(struct nl *l, const char *id)
     return net_uplink_remove(l, id, lock);
 }
 
-int net_sweep(bool (*is_alive)(void *ctx, const char *id), void *ctx)
+int net_sweep(void)
 {
     struct nat_tables tables = { 0 };
-    struct sweep s = { 0 };
+    struct living living = { 0 };
     struct nl l = { 0 };
+    autoarena a = { 0 };
     int removed = 0;
 
+    if (nat_list(&a, -1, &tables, NULL) < 0 || !tables.list.n) /* ordinary users may not look, and left nothing */
+        return 0;
+    living.arena = &a;
     if (nl_open(&l, NULL) < 0)
         return 0;
-    (void)nl_dump(&l, RTM_GETLINK, AF_UNSPEC, sweep_link, &s, NULL); /* what was seen until then */
-    (void)nat_list(&s.arena, -1, &tables, NULL);                     /* ordinary users may not look, and left nothing */
-    VEC_FOREACH(t, &tables.list)
-        sweep_note(&s, t->id);
-    VEC_FOREACH(old, &s.list)
-        if (!(is_alive && is_alive(ctx, old->id)) && !net_alive(old->id) && !net_ending(old->id))
-            removed += remove_locked(&l, old->id);
-    arena_done(&s.arena);
+    if (nl_dump(&l, RTM_GETLINK, AF_UNSPEC, note_link, &living, NULL) == 0)
+        VEC_FOREACH(t, &tables.list)
+            if (!is_living(&living, t->id))
+                removed += remove_locked(&l, t->id);
     nl_close(&l);
     return removed;
 }
@@ -94,7 +95,7 @@ int net_sweep_run(const char *id)
     struct nl l = { 0 };
     int removed = 0;
 
-    if (strlen(id) == NET_ID_DIGITS && strspn(id, "0123456789abcdef") == NET_ID_DIGITS && !net_ending(id) &&
+    if (strlen(id) == NET_ID_DIGITS && strspn(id, "0123456789abcdef") == NET_ID_DIGITS && netns_is_ours() &&
         nl_open(&l, NULL) == 0) {
         removed = remove_locked(&l, id);
         nl_close(&l);

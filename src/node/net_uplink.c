@@ -9,6 +9,7 @@
 #include "node/net_internal.h"
 
 #include "base/util.h"
+#include "node/lock.h"
 #include "node/net_nat.h"
 
 #include <errno.h>
@@ -16,8 +17,7 @@
 #include <linux/ip.h>
 #include <linux/veth.h>
 #include <net/if.h>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <sys/stat.h>
 
 enum { LINKS_MAX = 6 };
 
@@ -25,76 +25,23 @@ static const char comment_head[] = "forwarding:";
 static const uint8_t host_mac[6] = { 0x02, 0x70, 0x6d, 0x00, 0x00, 0x02 };
 static const uint8_t inner_mac[6] = { 0x02, 0x70, 0x6d, 0x00, 0x00, 0x03 };
 
-/* ---- which run is alive ---- */
+/* ---- the lock ---- */
 
-/* Abstract names belong to the network namespace and vanish with their process. */
-static int name_take(const char *name, int *ret_fd)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return -1;
-    (void)snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s", name);
-    if (bind(fd, (const void *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name))) < 0) {
-        int error = errno;
-
-        close(fd);
-        errno = error;
-        return -1;
-    }
-    *ret_fd = fd;
-    return 0;
-}
-
-static int id_take(const char *id, const char *what, int *ret_fd, struct err *e)
-{
-    char name[40];
-
-    (void)snprintf(name, sizeof(name), "pumice-net-%.6s%s", id, what);
-    return name_take(name, ret_fd) < 0 ? err_errno(e, "take the network's id %s", id) : 0;
-}
-
-static bool id_is_taken(const char *id, const char *what)
-{
-    int fd;
-
-    if (id_take(id, what, &fd, NULL) < 0)
-        return true;
-    close(fd);
-    return false;
-}
-
-int net_alive_take(const char *id, int *ret_fd, struct err *e)
-{
-    return id_take(id, "", ret_fd, e);
-}
-
-bool net_alive(const char *id)
-{
-    return id_is_taken(id, "");
-}
-
-int net_ending_take(const char *id, int *ret_fd, struct err *e)
-{
-    return id_take(id, "-ending", ret_fd, e);
-}
-
-bool net_ending(const char *id)
-{
-    return id_is_taken(id, "-ending");
-}
+/* Of root alone: whoever could open it could keep every run from the network. */
+static const char lock_dir[] = "/run/pumice";
 
 int net_lock(int *ret_fd, struct err *e)
 {
     enum { WAIT_MS = 3000 };
+    autoclose int dir = -1;
 
-    for (int ms = 0; name_take("pumice-net", ret_fd) < 0; ms++) {
-        if (errno != EADDRINUSE || ms >= WAIT_MS)
-            return err_errno(e, "wait for another run that changes the network");
-        (void)usleep(1000); /* interrupted: just the next try */
-    }
-    return 0;
+    if (mkdir(lock_dir, 0700) < 0 && errno != EEXIST)
+        return err_errno(e, "make %s", lock_dir);
+    if (lock_dir_open(lock_dir, &dir, e) < 0)
+        return -1;
+    return lock_take(dir, "net.lock", WAIT_MS, ret_fd, e) < 0
+               ? err_wrap(e, "wait for another run that changes the network")
+               : 0;
 }
 
 /* ---- links that forward ---- */
