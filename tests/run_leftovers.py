@@ -3,6 +3,8 @@
 
 leftovers.py knows what a run makes; here are the ways to end one.
 """
+import concurrent.futures
+import itertools
 import json
 import os
 import random
@@ -78,8 +80,9 @@ def ids_on_host():
 
 
 def is_alive(run_id):
-    """Every run has a shim for each of its pods, and its group says whose it is."""
-    return bool(leftovers.in_group(run_id))
+    """The keeper is the last to go, and says whose it is."""
+    return any(leftovers.read(f"/proc/{pid}/cmdline").replace("\0", " ").strip() == f"pumice-keeper {run_id}"
+               for pid in os.listdir("/proc") if pid.isdigit())
 
 
 def nothing(r, patience_s=LEAVES_S):
@@ -168,30 +171,54 @@ def cannot_open():
 
 # ---- kill -9 ----
 
-def killed_once(script, delay_s):
-    """Before its spawner is there nobody cleans up; then, and only then, the next start may."""
+VICTIMS = ("program", "spawner", "shim")
+COMBINATIONS = [c for n in (1, 2, 3) for c in itertools.combinations(VICTIMS, n)]
+MOMENTS = ("start", "run", "end")
+
+
+def killed(r, names, chance):
+    """kill -9 of these, together. A run that has no spawner or no shim yet loses what there is."""
+    found = {"program": [r.process.pid], "spawner": called(r, "pumice-spawner"), "shim": called(r, "pumice-shim")}
+    pids = [chance.choice(found[n]) for n in names if found[n]]
+    for pid in chance.sample(pids, len(pids)):
+        leftovers.kill(pid, signal.SIGKILL)
+
+
+def killed_once(names, moment, chance):
+    script = "sleep 0.2" if moment == "end" and chance.random() < 0.5 else ENDLESS
     with tempfile.TemporaryDirectory(prefix="pumice-run-") as state:
-        r = Run(full(script), *NODE, state=state)
-        time.sleep(delay_s)
-        had_spawner = bool(r.events or (r.process.poll() is None and called(r, "pumice-spawner")))
-        r.signal(signal.SIGKILL)
-        try:
-            r.end(leaves_s=LEAVES_S if had_spawner else 2)
-        except AssertionError:
-            if had_spawner:
-                raise
-            Run(job("next", task("a", ["/bin/true"])), state=state).end()
+        r = Run(full(script, replicas=2), *NODE, state=state)
+        if moment != "start" and script == ENDLESS:
+            r.until(lambda r: r.all_lines().count("up") == 2)
+        if moment == "end" and script == ENDLESS:
+            r.signal(signal.SIGINT)
+        time.sleep(chance.uniform(0, {"start": chance.choice((0.05, 0.4, 1)), "run": 0.1, "end": 0.5 if script == ENDLESS else 2}[moment]))
+        run_ids = [n for n in os.listdir(state) if len(n) == 6]
+        if r.process.poll() is None:
+            killed(r, names, chance)
+        if "program" not in names:
+            r.signal(signal.SIGINT)
+        r.end(leaves_s=LEAVES_S)
+        for run_id in run_ids:
+            leftovers.check(run_id, state, patience_s=LEAVES_S)
         nothing(r)
 
 
-def killed_at_any_time():
-    chance = random.Random(SEED)
-    for i in range(10):
-        script, delay_s = ("sleep 0.3", chance.uniform(0, 2)) if i % 2 else (ENDLESS, chance.uniform(0, (0.1, 0.4, 1)[i % 3]))
+def killed_in_any_combination():
+    """Program, spawner and a shim, alone and together, while they start, run and end. Nobody but the rest of the run cleans up."""
+    trials = [(c, m) for c in COMBINATIONS for m in MOMENTS]
+    trials = [trials[i % len(trials)] for i in range(int(os.environ.get("TRIALS", len(trials))))]
+
+    def one(i):
         try:
-            killed_once(script, delay_s)
+            killed_once(*trials[i], random.Random(SEED + i))
         except AssertionError as e:
-            raise AssertionError(f"seed {SEED}, number {i}, after {delay_s:.3f} s: {e}") from None
+            return f"seed {SEED}, number {i}, {trials[i]}: {e}"
+        return None
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        failed = list(filter(None, pool.map(one, range(len(trials)))))
+    assert not failed, f"{len(failed)} of {len(trials)}: " + "; ".join(failed[:5])
 
 
 def killed_while_stopping():
@@ -380,7 +407,7 @@ def main():
         return 77
     suite, before = Suite(), ids_on_host()
     for f in (by_itself, interrupted, interrupted_twice, terminated, timed_out, interrupted_while_starting, nothing_can_start, cannot_open,
-              killed_at_any_time, killed_while_stopping, shim_killed, spawner_killed, inits_killed, all_killed,
+              killed_in_any_combination, killed_while_stopping, shim_killed, spawner_killed, inits_killed, all_killed,
               next_run_spares_the_living, living_from_another_network, locks_are_ours_alone, kept, kept_after_kill):
         if len(sys.argv) == 1 or f.__name__ in sys.argv:
             suite.case(f.__name__, f)

@@ -5,7 +5,7 @@
  * names answered (dns.h), NetworkPolicies and Services put into nftables (filter.h) before a pod starts that they concern.
  *
  * Everything a run makes on the host carries its id and goes with it: agent_close() removes it all; after kill -9 the spawner
- * does; what even that left is removed by the next agent_open() with the same state directory.
+ * does, or the keeper (keeper.h); if all of them were killed, the next agent_open() with the same state directory.
  *
  *     user_enter(); agent_open();                 one thread, no children
  *     for (;;) { poll(agent_fd …, due); due = agent_turn(); }

@@ -71,6 +71,7 @@ const struct object *agent_find(const struct agent *g, enum agent_want w, struct
 struct agent_run {
     char id[8];
     int lock_fd; /* taken as long as the program, its spawner or a shim lives */
+    struct keeper *keeper;
     int dir_fd, small_fd; /* of 'dir', and of the tmpfs in it */
     struct str dir, state_dir;
 };

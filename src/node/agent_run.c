@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/rand.h"
+#include "node/keeper.h"
 #include "node/lock.h"
 #include "node/volume_internal.h"
 
@@ -23,6 +24,7 @@
 enum {
     ID_CHARS = 6,
     STATE_LOCK_MS = 10000, /* it is held for microseconds, unless its holder was stopped */
+    KEEPER_MS = 20000,     /* longer than a spawner takes to kill what does not want to go */
 };
 
 static const char lock_name[] = "lock";
@@ -139,7 +141,7 @@ static void remove_dead(int state_fd, struct str state_dir, const char *id)
         remove_files(state_fd, state_dir, id);
 }
 
-/* Runs that died with all of their processes. */
+/* Runs that died with all of their processes, the keeper too. */
 static void sweep_dead(const struct agent_run *r, int state_fd)
 {
     DIR *d = opendir(r->state_dir.p);
@@ -153,6 +155,16 @@ static void sweep_dead(const struct agent_run *r, int state_fd)
     if (d)
         closedir(d);
     (void)net_sweep();
+}
+
+/* In the keeper: nobody else is left. */
+static void finish(void *ctx)
+{
+    const struct agent_run *r = ctx;
+    autoclose int state = open(r->state_dir.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock = -1;
+
+    if (state >= 0 && claim(state, r->id, &lock))
+        remove_dead(state, r->state_dir, r->id);
 }
 
 /* ---- beginning ---- */
@@ -207,14 +219,18 @@ static void choose_id(struct agent_run *r, int state)
     while (faccessat(state, r->id, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 }
 
+/* The keeper first: whenever the program is killed from here on, somebody removes what is there. */
 static int make_dir(struct agent_run *r, struct arena *a, int state, struct err *e)
 {
+    struct keeper_options keeper = { .name = r->id, .finish = finish, .ctx = r, .patience_ms = KEEPER_MS };
     autoclose int lock = -1;
 
     if (state_lock(state, &lock, e) < 0)
         return err_wrap(e, "state directory %s", r->state_dir.p);
     choose_id(r, state);
     r->dir = arena_fmt(a, "%s/%s", r->state_dir.p, r->id);
+    if (keeper_start(&keeper, &r->keeper, e) < 0)
+        return -1;
     if (mkdirat(state, r->id, 0700) < 0)
         return err_errno(e, "make %s", r->dir.p);
     r->dir_fd = openat(state, r->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -254,4 +270,6 @@ void agent_run_done(struct agent_run *r)
             close(*fds[i]);
         *fds[i] = -1;
     }
+    keeper_stop(r->keeper);
+    r->keeper = NULL;
 }

@@ -64,7 +64,9 @@ struct spawner_own { /* what a forked process keeps */
 };
 
 _Noreturn void spawner_main(const struct spawner_options *opt, int sock);
+struct spawner_area spawner_find_area(void);
 void spawner_name(const struct spawner_area *area, const char *name, const char *more);
+void spawner_settle(void); /* in a forked process: a session and streams of its own, no signal of a terminal */
 
 /* Kill and reap every child that 'keeps' does not want, until none is left, at most 'ms'. False: some are. */
 bool shim_kill_strays(bool (*keeps)(void *ctx, pid_t pid), void *ctx, int ms);

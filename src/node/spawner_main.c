@@ -36,7 +36,7 @@ struct spawning {
 /* ---- names ---- */
 
 /* The memory of the command line, from /proc/self/stat: fields 48 and 49. */
-static struct spawner_area find_area(void)
+struct spawner_area spawner_find_area(void)
 {
     autoclose int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     char text[2048];
@@ -265,8 +265,18 @@ static void take_order(struct spawning *s)
     wire_close_fds(&m);
 }
 
+static void leave_streams(void)
+{
+    autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0)
+        return;
+    (void)dup2(null, 0);
+    (void)dup2(null, 1); /* a pipe that the program writes to must end with the program. 2 stays: last words */
+}
+
 /* A session of its own: Ctrl-C reaches the program alone, and the program tells us. */
-static void settle_signals(void)
+void spawner_settle(void)
 {
     static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM };
 
@@ -275,6 +285,7 @@ static void settle_signals(void)
         (void)signal(signo, SIG_DFL);
     for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
         (void)signal(ignored[i], SIG_IGN);
+    leave_streams();
 }
 
 static int highest_fd(void)
@@ -300,24 +311,13 @@ static void raise_files(struct rlimit *ret_was)
     (void)setrlimit(RLIMIT_NOFILE, &most);
 }
 
-static void leave_streams(void)
-{
-    autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    if (null < 0)
-        return;
-    (void)dup2(null, 0);
-    (void)dup2(null, 1); /* a pipe that the program writes to must end with the program. 2 stays: last words */
-}
-
 _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
 {
     struct spawning s = { .own.opt = opt, .sock = sock };
     sigset_t set;
 
-    settle_signals();
-    leave_streams();
-    s.own.area = find_area();
+    spawner_settle();
+    s.own.area = spawner_find_area();
     spawner_name(&s.own.area, "pumice-spawner", "");
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     raise_files(&s.own.files);
