@@ -227,11 +227,12 @@ int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, stru
     } while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !was_reset)));
     if (n < 0 && errno == EAGAIN)
         return 0;
-    if (n == 0 || (n < 0 && errno == ECONNRESET))
-        return err_set(e, ERR_GONE, "the other side is gone");
-    if (n < 0)
+    if (n < 0 && errno != ECONNRESET)
         return err_errno(e, "receive a message");
-    take_fds(&h, &t);
+    if (n >= 0)
+        take_fds(&h, &t);
+    if (n < 0 || (n == 0 && !t.n)) /* descriptors alone come from somebody who is there */
+        return err_set(e, ERR_GONE, "the other side is gone");
     in->payload.n = (size_t)n > sizeof(head) ? (size_t)n - sizeof(head) : 0;
     in->payload.p[in->payload.n] = '\0';
     if (unpack(&head, in->payload.n, h.msg_flags & (MSG_TRUNC | MSG_CTRUNC), &t, in, ret, e) == 1)

@@ -164,7 +164,8 @@ static void test_nonsense(void **state)
     before = count_fds();
     for (int i = 0; i < 400; i++) {
         unsigned char bytes[64];
-        size_t n = 1 + (size_t)i % sizeof(bytes);
+        bool has_fd = i % 5 != 0;
+        size_t n = MAX_OF((size_t)i % sizeof(bytes), has_fd ? 0u : 1u); /* nothing at all would be the end */
         uint64_t size = i % 3 ? (uint64_t)i << (i % 60) : (uint64_t)WIRE_INLINE + 1;
         char control[CMSG_SPACE(sizeof(int))] = { 0 };
         struct iovec part = { bytes, n };
@@ -178,7 +179,7 @@ static void test_nonsense(void **state)
             memcpy(bytes, &magic, 4);
         memcpy(bytes + 8, &size, 8);
         assert_int_equal(ftruncate(memfd, WIRE_INLINE + 1), 0);
-        if (i % 5) {
+        if (has_fd) {
             h.msg_control = control;
             h.msg_controllen = sizeof(control);
             *CMSG_FIRSTHDR(&h) = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
