@@ -99,7 +99,8 @@ def processes_that_keep_the_pod():
     host = [(os.stat(p).st_dev, os.stat(p).st_ino) for p in ("/", os.getcwd())]
     watch = py(f"HOST = {host}{WATCH}")
     for user, pod in ((None, {}), (None, {"hostPID": True}), (None, {"shareProcessNamespace": True}),
-                      *(((ORDINARY, {}), (ORDINARY, {"hostPID": True})) if may_be_ordinary() else ())):
+                      *(((ORDINARY, {}), (ORDINARY, {"hostPID": True}), (ORDINARY, {"shareProcessNamespace": True}))
+                        if may_be_ordinary() else ())):
         r = run(job("j", task("a", watch, pod={**pod, "containers": [
             {"name": "main", "image": "x", "command": watch, "readinessProbe": probe},
             {"name": "other", "image": "x", "command": sh("for i in 1 2 3 4 5 6; do sleep 0.5; done"), "livenessProbe": probe}]})), user=user).done()

@@ -113,7 +113,7 @@ struct pod {
     const struct shim_driver *driver;
     struct shim_options opt;
     int sock, signals, null;
-    int own_pids, pause_pids; /* pid namespaces; -1: not shared */
+    int pause_pids; /* the pod's pid namespace; -1: not shared */
     pid_t pause_pid;
     struct list cons, jobs, queue;
     size_t n_cons, n_jobs;

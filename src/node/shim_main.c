@@ -213,7 +213,7 @@ _Noreturn void shim_main(const struct spawner_own *own, const struct shim_option
     p->own = own;
     p->opt = *opt;
     p->sock = sock;
-    p->own_pids = p->pause_pids = p->null = -1;
+    p->pause_pids = p->null = -1;
     list_init(&p->cons);
     list_init(&p->jobs);
     list_init(&p->queue);

@@ -115,42 +115,53 @@ static int make_namespaces(const struct pod *p, struct err *e)
 
 /* ---- process 1 of a pod with shared processes ---- */
 
-static _Noreturn void be_pause(const struct pod *p, int ready)
+static _Noreturn void be_pause(const struct pod *p, const int pair[2])
 {
+    char byte;
+
+    close(pair[0]);
     spawner_name(&p->own->area, "pumice-pause", p->opt.group);
-    pause_run(ready); /* SIGCHLD is blocked since the spawner */
+    if (recv(pair[1], &byte, 1, 0) != 1) /* the shim died before it had our namespace */
+        _exit(1);
+    pause_run(pair[1]); /* SIGCHLD is blocked since the spawner */
+}
+
+/* Its namespace first: once it is empty it is not dumpable either, and then only root of the machine may open that. */
+static int take_pause(struct pod *p, int sock, struct err *e)
+{
+    char path[64], ready = 1;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)p->pause_pid);
+    p->pause_pids = open(path, O_RDONLY | O_CLOEXEC);
+    if (p->pause_pids < 0)
+        return err_errno(e, "open %s", path);
+    if (send(sock, &ready, 1, MSG_NOSIGNAL) != 1 || recv(sock, &ready, 1, 0) != 1) /* no container may see it before */
+        return err_set(e, ERR_IO, "it ended at once");
+    return 0;
 }
 
 int pod_make_pause(struct pod *p, struct err *e)
 {
     autobuf group = { 0 };
-    char path[64], ready = 1;
-    int pipes[2];
+    int pair[2], rc;
     pid_t pid;
 
     if (p->pause_pids >= 0)
         close(p->pause_pids);
     p->pause_pids = -1;
     buf_fmt(&group, "%s/%s", p->opt.group, pause_group);
-    if (cgroup_make(p->own->opt->cgroups, group.p, NULL, e) < 0)
+    if (cgroup_make(p->own->opt->cgroups, group.p, NULL, e) < 0 || wire_pair(pair, e) < 0)
         return -1;
-    if (pipe2(pipes, O_CLOEXEC) < 0)
-        return err_errno(e, "make a pipe");
     pid = pod_clone(p, group.p, CLONE_NEWPID | CLONE_NEWNS, -1, NULL, e);
     if (pid == 0 && e->code)
         _exit(1);
     if (pid == 0)
-        be_pause(p, pipes[1]);
-    close(pipes[1]);
-    if (pid > 0 && read(pipes[0], &ready, 1) != 1) /* no container may see it before it is empty */
-        pid = err_set(e, ERR_IO, "it ended at once");
-    close(pipes[0]);
-    if (pid < 0)
-        return err_wrap(e, "process 1 of the pod");
-    p->pause_pid = pid;
-    (void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-    p->pause_pids = open(path, O_RDONLY | O_CLOEXEC);
-    return p->pause_pids < 0 ? err_errno(e, "process 1 of the pod") : 0;
+        be_pause(p, pair);
+    close(pair[1]);
+    p->pause_pid = MAX_OF(pid, 0);
+    rc = pid < 0 ? -1 : take_pause(p, pair[0], e);
+    close(pair[0]);
+    return rc < 0 ? err_wrap(e, "process 1 of the pod") : 0;
 }
 
 int pod_make(struct pod *p, struct err *e)
@@ -160,8 +171,5 @@ int pod_make(struct pod *p, struct err *e)
     p->null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (p->null < 0)
         return err_errno(e, "open /dev/null");
-    if (!p->opt.shares_pids || p->opt.has_host_pids)
-        return 0;
-    p->own_pids = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-    return p->own_pids < 0 ? err_errno(e, "the pid namespace of the shim") : pod_make_pause(p, e);
+    return p->opt.shares_pids && !p->opt.has_host_pids ? pod_make_pause(p, e) : 0;
 }
