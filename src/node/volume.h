@@ -9,7 +9,7 @@
  *
  *     DIR/config/<volume>/    configMap, secret, downwardAPI, projected: a tmpfs of the pod, never swapped if the
  *                             kernel can do that, and gone with the pod
- *     DIR/data/<volume>/      emptyDir; a tmpfs of its own with medium Memory
+ *     DIR/data/<volume>/      emptyDir; with medium Memory a tmpfs of its own, never without a size
  *
  * Both are closed to other users of the host (0700): a container reaches its volumes by mounts, not by path.
  *
@@ -37,7 +37,8 @@ struct volume_source {
     /* Append a token of the pod's service account to 'out'; 'audience' may be empty. NULL: there are no tokens here,
      * and a volume that wants one is refused. */
     int (*token)(void *ctx, struct str audience, int64_t expiration_s, struct buf *out, struct err *e);
-    const struct json *allocatable; /* status.allocatable of the node: limits that a container does not set; or NULL */
+    const struct json
+        *allocatable; /* status.allocatable of the node: limits that a container or a volume does not set; or NULL */
     const char *claims_dir; /* where claims have their directories: <claims_dir>/<namespace>/<claim>; NULL: none */
     bool allows_host_path;
 };

@@ -41,24 +41,53 @@ static int64_t pod_memory_limit(const struct json *pod)
     return sum;
 }
 
+/* Volumes of the pod that would grow as they like. */
+static int64_t count_unbounded(const struct json *pod)
+{
+    int64_t n = 0, bytes;
+
+    JSON_FOREACH(v, json_find(pod, "spec", "volumes", NULL)) {
+        const struct json *empty = json_get(v, "emptyDir");
+
+        n += str_is(json_member_text(empty, "medium"), "Memory") &&
+             read_bytes(json_get(empty, "sizeLimit"), &bytes, NULL) == 0 && bytes == 0;
+    }
+    return n;
+}
+
+/* A tmpfs always has a size. Its sizeLimit, and no more than the pod or the node has; without a sizeLimit, in a pod without
+ * limits, all such volumes of the pod have half of the node's memory together: what is in them is no process's that the kernel could
+ * end to get it back. 0: the node does not say what it has, and the kernel decides. */
+static int memory_size(const struct volume_call *c, const struct json *spec, int64_t *ret, struct err *e)
+{
+    int64_t pod = pod_memory_limit(c->pod), node = 0;
+
+    if (read_bytes(json_get(spec, "sizeLimit"), ret, e) < 0)
+        return err_wrap(e, "sizeLimit");
+    (void)read_bytes(json_get(c->source->allocatable, "memory"), &node, NULL); /* ours: a quantity, or not there */
+    if (*ret == 0 && pod == 0)
+        *ret = node / 2 / MAX_OF(count_unbounded(c->pod), 1);
+    else if (*ret == 0 || (pod && pod < *ret))
+        *ret = pod;
+    if (node && *ret > node)
+        *ret = node;
+    return 0;
+}
+
 static int make_in_memory(struct volume_call *c, int parent, const char *name, const struct json *spec, int *ret_fd,
                           struct err *e)
 {
-    int64_t limit, pod_limit = pod_memory_limit(c->pod);
     autoclose int dir = -1;
+    int64_t size;
 
-    if (read_bytes(json_get(spec, "sizeLimit"), &limit, e) < 0)
-        return err_wrap(e, "sizeLimit");
-    if (limit == 0 || (pod_limit && pod_limit < limit))
-        limit = pod_limit;
-    if (volume_make_dir(parent, name, 0777, &dir, e) < 0)
+    if (memory_size(c, spec, &size, e) < 0 || volume_make_dir(parent, name, 0777, &dir, e) < 0)
         return -1;
     if (volume_is_mount(dir)) { /* from an earlier life */
         *ret_fd = dir;
         dir = -1;
         return 0;
     }
-    return volume_mount_tmpfs(dir, 0777, limit, ret_fd, e);
+    return volume_mount_tmpfs(dir, 0777, size, ret_fd, e);
 }
 
 int volume_make_empty(struct volume_call *c, struct volume *v, const struct json *spec, struct err *e)

@@ -241,6 +241,32 @@ static void test_empty_dir_in_memory(void **state)
     assert_false(has_mounts(t));
 }
 
+static int64_t size_of(struct fixture *t, const char *volume)
+{
+    struct statfs fs;
+
+    assert_int_equal(fstatfs(fixture_root(t, volume), &fs), 0);
+    return (int64_t)fs.f_blocks * fs.f_bsize;
+}
+
+/* Nothing says how much: what the node has does. */
+static void test_memory_without_limits(void **state)
+{
+    struct fixture *t = *state;
+    struct json *pod;
+
+    NEEDS_MOUNT();
+    t->source.allocatable = fixture_yaml(t, "{memory: 16Mi}");
+    pod = fixture_pod(t,
+                      "[{name: a, emptyDir: {medium: Memory}}, {name: b, emptyDir: {medium: Memory, sizeLimit: '0'}}, "
+                      "{name: c, emptyDir: {medium: Memory, sizeLimit: 1Gi}}, {name: d, emptyDir: {}}]");
+    json_remove(json_at(json_find(pod, "spec", "containers", NULL), 0), "resources");
+    assert_int_equal(volumes_make(t->dir, pod, &t->source, true, &t->set, &t->e), 0);
+    assert_int_equal(size_of(t, "a"), 4 << 20);
+    assert_int_equal(size_of(t, "b"), 4 << 20);
+    assert_int_equal(size_of(t, "c"), 16 << 20);
+}
+
 /* Without mounts everything is a directory. */
 static void test_without_mounts(void **state)
 {
@@ -786,6 +812,7 @@ int main(void)
         VOLUME_TEST(test_many_keys),
         VOLUME_TEST(test_empty_dir),
         VOLUME_TEST(test_empty_dir_in_memory),
+        VOLUME_TEST(test_memory_without_limits),
         VOLUME_TEST(test_without_mounts),
         VOLUME_TEST(test_host_path),
         VOLUME_TEST(test_host_block_device),
