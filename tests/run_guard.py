@@ -252,6 +252,16 @@ def image_whose_directories_are_links():
             assert r.status in (0, 124, 128), r.told()
 
 
+def working_directory_through_proc():
+    """Links that the kernel resolves, and not their text, lead to what we have open. None is followed, by our own hands or a runtime's."""
+    links = ("self/cwd", "self/root", "self/root/etc", "self/fd/3", "thread-self/cwd", "1/root", "self/exe")
+    tasks = [task(f"t{i}", sh("pwd -P"), workingDir=f"/proc/{link}", pod={"hostPID": i == 0}) for i, link in enumerate(links)]
+    options = ("--runtime", "runc") if has("runc") else ()
+    r = run(job("j", task("fine", sh("pwd -P"), workingDir="/etc/../usr/lib"), *tasks, minAvailable=1), *options)
+    same(r.all_lines(), ["/usr/lib"])
+    same(len({e["task"] for e in r.of("pod") if "workingDir: " in e.get("message", "")}), len(links))
+
+
 # ---- words from outside ----
 
 def odd_words():
@@ -453,7 +463,7 @@ def main():
     for f in (working_directory_that_became_a_link, working_directory_that_moved, processes_that_keep_the_pod,
               secrets_of_home_directories, secrets_of_an_ordinary_user, secrets_on_a_read_only_disk,
               secrets_of_the_machine, other_runs_are_hidden, small_files, small_disk_in_dev, devices_in_volumes,
-              image_whose_directories_are_links, odd_words, settings_of_the_kernel, system_calls, forged_addresses, endless_answers,
+              image_whose_directories_are_links, working_directory_through_proc, odd_words, settings_of_the_kernel, system_calls, forged_addresses, endless_answers,
               terminal, report_page):
         if len(sys.argv) == 1 or f.__name__ in sys.argv:
             begin = time.monotonic()

@@ -281,5 +281,5 @@ int box_find_cwd(struct box *b, struct err *e)
 {
     struct str cwd = b->spec->cwd.n ? b->spec->cwd : STR("/");
 
-    return box_make(b, cwd, BOX_DIR, &b->cwd, e) < 0 ? err_wrap(e, "working directory") : 0;
+    return box_make(b, cwd, BOX_DIR, &b->cwd, e) < 0 ? err_wrap(e, "workingDir") : 0;
 }

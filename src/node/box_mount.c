@@ -260,6 +260,10 @@ int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, st
 
     if (fd < 0 && errno == ENOENT)
         fd = make_path(b, path, kind);
+    if (fd < 0 && errno == ELOOP) /* those of /proc lead to whatever we have open at the moment: never followed */
+        return err_set(e, ERR_INVALID,
+                       "\"%.*s\" leads through a link of /proc, or round in circles; give a path without",
+                       STR_ARG(path));
     if (fd < 0)
         return err_errno(e, "make %s \"%.*s\"", names[kind], STR_ARG(path));
     if (fstat(fd, &st) < 0 || S_ISDIR(st.st_mode) != (kind == BOX_DIR)) {
