@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from harness import PUMICE, Suite
-from runs import Run, job, on, run, run_text, same, sh, task
+from runs import Run, has, job, on, run, run_text, same, sh, skip, task
 
 PYTHON = "/usr/bin/python3"
 
@@ -233,12 +233,62 @@ def two_runs_at_a_time():
     assert runs[0].id() != runs[1].id()
 
 
+# ---- time ----
+
+FAKE_CLOCK = r"""
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+    char text[32] = "0";
+    int rc = (int)syscall(SYS_clock_gettime, id, t), fd = id == CLOCK_REALTIME ? open(getenv("FAKE_CLOCK"), O_RDONLY | O_CLOEXEC) : -1;
+
+    if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+        t->tv_sec += strtol(text, NULL, 10);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+"""
+
+
+def clock_that_is_set():
+    """Somebody sets the clock of the machine: an hour ahead, then a day back. Deadlines, delays and times of a run go on as they were."""
+    if not has("cc"):
+        return skip("no compiler")
+    with tempfile.TemporaryDirectory() as d:
+        def set_clock(seconds):
+            with open(f"{d}/new", "w") as f:
+                f.write(str(seconds))
+            os.rename(f"{d}/new", f"{d}/ahead")
+
+        set_clock(0)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", f"{d}/fake.so", "-x", "c", "-"], input=FAKE_CLOCK, text=True, check=True)
+        prefix = ("env", f"LD_PRELOAD={d}/fake.so", f"FAKE_CLOCK={d}/ahead",
+                  f"ASAN_OPTIONS={os.environ.get('ASAN_OPTIONS', '')}:verify_asan_link_order=0")
+        late = [{**on("PodEvicted", "AbortJob"), "timeout": "100s"}]
+        r = Run(job("j", task("patient", sh("echo up; sleep 2; echo done"), pod={"activeDeadlineSeconds": 100}),
+                    task("hasty", sh("echo up; sleep 1000"), pod={"activeDeadlineSeconds": 2}), minAvailable=1, policies=late),
+                "--timeout", "60s", prefix=prefix)
+        r.until(lambda r: r.all_lines().count("up") == 2)
+        set_clock(3600)
+        time.sleep(0.3)
+        set_clock(-86400)
+        r.end()
+    same((r.lines("patient-0"), r.states()), (["up", "done"], {"j-patient-0": "succeeded", "j-hasty-0": "failed"}))
+    assert "DeadlineExceeded" in str(failed(r)) and r.took_s < 30, (failed(r), r.took_s)
+    assert len({e["time"][:13] for e in r.events}) <= 2, "times of the run jump by an hour"
+
+
 def main():
     suite = Suite()
     for f in (no_such_command, not_a_program, missing_config_map, bad_user, wrong_manifest, memory_over_its_limit, fork_bomb,
               full_volume, full_disk, many_logs, many_logs_on_standard_output, binary_logs, long_line, ignores_sigterm, interrupt,
               interrupt_twice, terminated, timeout, killed, reader_that_leaves, five_hundred_pods, many_jobs,
-              two_runs_at_a_time):
+              two_runs_at_a_time, clock_that_is_set):
         if len(sys.argv) == 1 or f.__name__ in sys.argv:
             suite.case(f.__name__, f)
     return suite.finish()

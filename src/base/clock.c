@@ -70,6 +70,21 @@ int64_t clock_mono_ms(struct clock *c)
     return floor_div(c->mono_us(c), 1000);
 }
 
+static int64_t steady_mono_us(struct clock *c)
+{
+    return clock_mono_us(((struct clock_steady *)c)->from); /* 'clock' is the first member */
+}
+
+static int64_t steady_now_us(struct clock *c)
+{
+    return steady_mono_us(c) + ((struct clock_steady *)c)->ahead_us;
+}
+
+void clock_steady_init(struct clock_steady *s, struct clock *from)
+{
+    *s = (struct clock_steady){ { steady_now_us, steady_mono_us }, from, clock_now_us(from) - clock_mono_us(from) };
+}
+
 static int64_t manual_now_us(struct clock *c)
 {
     return ((struct clock_manual *)c)->now_us; /* 'clock' is the first member */

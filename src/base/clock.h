@@ -28,6 +28,17 @@ int64_t clock_now_ms(struct clock *c);
 int64_t clock_mono_us(struct clock *c);
 int64_t clock_mono_ms(struct clock *c);
 
+/* ---- a clock that nobody sets ---- pass '&s.clock' where a clock is wanted ---- */
+
+/* For a program that keeps times it compares later: 'now' is the wall clock at the beginning and what 'mono' has gone since. A clock that
+ * somebody sets, or a machine that sleeps, ends no time-out early and lets none wait. */
+struct clock_steady {
+    struct clock clock, *from;
+    int64_t ahead_us; /* of 'mono' */
+};
+
+void clock_steady_init(struct clock_steady *s, struct clock *from); /* 'from' outlives it */
+
 /* ---- a clock that stands still ---- pass '&m.clock' where a clock is wanted ---- */
 
 struct clock_manual {

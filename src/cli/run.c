@@ -325,6 +325,7 @@ static int open_agent(struct session *s, const struct run_options *o, struct err
         .devices = s->devices,
         .network = o->network && strcmp(o->network, "private") == 0 ? AGENT_NET_PRIVATE : AGENT_NET_AUTO,
         .keeps_state = o->keep,
+        .clock = s->run.clock,
         .hooks = { s, on_output, on_room, on_usage, on_notice },
     };
     struct str claims = STR_NULL;
@@ -551,12 +552,14 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
 {
     const struct run_options *o = options;
     autoload l = { .arena = a, .namespace = o->namespace, .fills_uid = o->dry_run };
-    struct session s = { .run = { .arena = a, .o = o, .clock = &clock_real, .signal_fd = -1, .log_fd = -1 },
+    struct clock_steady clock;
+    struct session s = { .run = { .arena = a, .o = o, .clock = &clock.clock, .signal_fd = -1, .log_fd = -1 },
                          .load = &l,
                          .log_pipe = { -1, -1 } };
     struct err e;
     int status;
 
+    clock_steady_init(&clock, &clock_real);
     if (read_options(&s, o, &e) < 0)
         return fail(&e, EXIT_USAGE);
     if (!o->dry_run && reexec_sealed(&e) < 0) /* before standard input is read */

@@ -92,7 +92,9 @@ static void spawner_died(struct agent *g)
 
 static int open_parts(struct agent *g, struct err *e)
 {
-    struct spawner_options spawner = { .on_orphaned = orphaned, .ctx = g, .oci = g->opt.oci_runtime };
+    struct spawner_options spawner = {
+        .on_orphaned = orphaned, .ctx = g, .oci = g->opt.oci_runtime, .clock = g->opt.clock
+    };
     struct net_options net = { .id = g->run.id, .has_way_out = g->opt.network == AGENT_NET_AUTO };
     const char *why = NULL;
     char group[32];

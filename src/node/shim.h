@@ -28,6 +28,7 @@
 /* ---- the spawner ---- */
 
 struct spawner;
+struct clock;
 struct shim_driver; /* shim_internal.h */
 
 struct spawner_options {
@@ -36,6 +37,7 @@ struct spawner_options {
     void *ctx;
     const char *oci;     /* path of an OCI runtime to run containers with ("/usr/sbin/runc"); NULL: box.h. See oci.h */
     const char *oci_dir; /* for bundles, which have secrets: not on a disk */
+    struct clock *clock; /* of the times in logs; NULL: clock_real */
     const struct shim_driver *driver; /* what a container is made by; NULL: by 'oci'. For tests */
 };
 

@@ -17,12 +17,11 @@ enum {
     STRAYS_MS = 3000,
 };
 
-static int64_t wall_ns(void)
+static int64_t now_ns(const struct pod *p)
 {
-    struct timespec t;
+    struct clock *c = p->own->opt->clock;
 
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    return clock_now_us(c ? c : &clock_real) * 1000;
 }
 
 /* ---- output ---- */
@@ -60,7 +59,7 @@ static bool read_piece(struct pod *p, struct con *c, enum conlog_stream stream, 
         return false;
     n = read(c->pipes[stream], p->bytes, MIN_OF(most, sizeof(p->bytes)));
     if (n > 0) {
-        conlog_put(c->log, stream, (struct str){ p->bytes, (size_t)n }, wall_ns());
+        conlog_put(c->log, stream, (struct str){ p->bytes, (size_t)n }, now_ns(p));
         c->has_unflushed = true;
         return true;
     }
@@ -68,7 +67,7 @@ static bool read_piece(struct pod *p, struct con *c, enum conlog_stream stream, 
         return errno == EINTR;
     close(c->pipes[stream]); /* the end; of a terminal: EIO */
     c->pipes[stream] = -1;
-    conlog_end(c->log, stream, wall_ns());
+    conlog_end(c->log, stream, now_ns(p));
     c->has_unflushed = true;
     return false;
 }
@@ -88,7 +87,7 @@ static void drain(struct pod *p, struct con *c)
     for (int i = 0; i < CONLOG_STREAM_MAX; i++) {
         for (int n = 0; n < DRAIN_MAX && read_piece(p, c, (enum conlog_stream)i, SHIM_READ); n++)
             ;
-        conlog_end(c->log, (enum conlog_stream)i, wall_ns());
+        conlog_end(c->log, (enum conlog_stream)i, now_ns(p));
     }
     conlog_flush(c->log);
     c->has_unflushed = false;

@@ -56,6 +56,24 @@ static const struct {
     { "0000-01-01T00:00:00.000000Z", -62167219200000000 },
 };
 
+static void the_steady_clock_is_not_set(void **state)
+{
+    struct clock_steady s;
+    struct clock_manual m;
+
+    clock_manual_init(&m, 5000);
+    clock_manual_advance(&m, 100);
+    clock_steady_init(&s, &m.clock);
+    assert_int_equal(clock_now_ms(&s.clock), 5100);
+    clock_manual_set(&m, 9000000);
+    assert_int_equal(clock_now_ms(&s.clock), 5100);
+    clock_manual_advance(&m, 50);
+    assert_int_equal(clock_now_ms(&s.clock), 5150);
+    clock_manual_set(&m, 0);
+    assert_int_equal(clock_now_us(&s.clock), 5150000);
+    assert_int_equal(clock_mono_us(&s.clock), clock_mono_us(&m.clock));
+}
+
 static void known_times(void **state)
 {
     for (size_t i = 0; i < ARRAY_LEN(known); i++) {
@@ -215,10 +233,15 @@ static void beyond_the_years_is_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_real_clock_runs), cmocka_unit_test(the_manual_clock_moves_when_told),
-        cmocka_unit_test(known_times),         cmocka_unit_test(every_day),
-        cmocka_unit_test(round_trip),          cmocka_unit_test(other_forms),
-        cmocka_unit_test(bad_times),           cmocka_unit_test(beyond_the_years_is_cut),
+        cmocka_unit_test(the_real_clock_runs),
+        cmocka_unit_test(the_manual_clock_moves_when_told),
+        cmocka_unit_test(the_steady_clock_is_not_set),
+        cmocka_unit_test(known_times),
+        cmocka_unit_test(every_day),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(other_forms),
+        cmocka_unit_test(bad_times),
+        cmocka_unit_test(beyond_the_years_is_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
