@@ -169,6 +169,17 @@ def cannot_open():
         nothing(r)
 
 
+def stopped():
+    """kill -STOP of everything but the program. Its pods are still asked to end, and it does not wait for who stands still."""
+    r = started(script="trap 'echo asked; exit 0' TERM; " + ENDLESS)
+    for names in (("pumice-shim",), ("pumice-spawner", "pumice-keeper")):
+        for pid in [pid for name in names for pid in called(r, name)]:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(0.1)
+    ends(r.signal(signal.SIGTERM), 143, LEAVES_S)
+    same(r.all_lines().count("asked"), 4)
+
+
 # ---- kill -9 ----
 
 VICTIMS = ("program", "spawner", "shim")
@@ -406,7 +417,7 @@ def main():
         print("skipped: needs root")
         return 77
     suite, before = Suite(), ids_on_host()
-    for f in (by_itself, interrupted, interrupted_twice, terminated, timed_out, interrupted_while_starting, nothing_can_start, cannot_open,
+    for f in (by_itself, interrupted, interrupted_twice, terminated, timed_out, interrupted_while_starting, nothing_can_start, cannot_open, stopped,
               killed_in_any_combination, killed_while_stopping, shim_killed, spawner_killed, inits_killed, all_killed,
               next_run_spares_the_living, living_from_another_network, locks_are_ours_alone, kept, kept_after_kill):
         if len(sys.argv) == 1 or f.__name__ in sys.argv:

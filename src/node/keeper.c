@@ -147,6 +147,7 @@ void keeper_stop(struct keeper *k)
         return;
     (void)send(k->lifeline, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* gone already is fine */
     close(k->lifeline);
+    (void)kill(k->pid, SIGCONT); /* somebody may have stopped it, and we wait */
     while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     free(k);

@@ -4,6 +4,7 @@
 #include "base/util.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 struct spawner {
@@ -41,6 +42,7 @@ void spawner_stop(struct spawner *s)
         return;
     (void)wire_send(s->sock, &m, NULL); /* gone already is fine */
     close(s->sock);
+    (void)kill(s->pid, SIGCONT); /* somebody may have stopped it, and we wait */
     while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     free(s);

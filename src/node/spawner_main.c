@@ -153,16 +153,20 @@ static void shim_ended(struct spawning *s, struct entry *entry, int status)
     entry_free(entry);
 }
 
+/* A shim that somebody stopped passes no signal on and keeps no log: it goes on at once. */
 static void reap(struct spawning *s)
 {
     int status;
 
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
-        LIST_FOREACH(struct entry, entry, &s->entries, link)
-            if (entry->pid == pid) {
-                shim_ended(s, entry, status);
-                break;
-            }
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;)
+        if (WIFSTOPPED(status))
+            (void)kill(pid, SIGCONT);
+        else
+            LIST_FOREACH(struct entry, entry, &s->entries, link)
+                if (entry->pid == pid) {
+                    shim_ended(s, entry, status);
+                    break;
+                }
 }
 
 /* Above all that was open when we began, so that a shim can close what is ours in one go. */
