@@ -13,6 +13,7 @@ from harness import PUMICE, Suite
 from runs import Run, has, job, on, run, run_text, same, sh, skip, task
 
 PYTHON = "/usr/bin/python3"
+NODE = ("--node", "cpu=100,memory=100Gi,pods=100")
 
 
 def failed(r):
@@ -233,6 +234,16 @@ def two_runs_at_a_time():
     assert runs[0].id() != runs[1].id()
 
 
+def few_files():
+    """A shell that allows 64 open files: enough for no job of some size, and not what a container is given elsewhere."""
+    def limited(n, replicas, script):
+        prefix = ("sh", "-c", f'ulimit -Sn {n}; exec "$@"', "sh")
+        return Run(job("j", task("a", sh(script), replicas=replicas)), *NODE, prefix=prefix).end().done()
+
+    same(set(limited(64, 25, "sleep 2; ulimit -Sn").all_lines()), {"1024"})
+    same(limited(3000, 1, "ulimit -Sn").all_lines(), ["3000"])
+
+
 # ---- time ----
 
 FAKE_CLOCK = r"""
@@ -288,7 +299,7 @@ def main():
     for f in (no_such_command, not_a_program, missing_config_map, bad_user, wrong_manifest, memory_over_its_limit, fork_bomb,
               full_volume, full_disk, many_logs, many_logs_on_standard_output, binary_logs, long_line, ignores_sigterm, interrupt,
               interrupt_twice, terminated, timeout, killed, reader_that_leaves, five_hundred_pods, many_jobs,
-              two_runs_at_a_time, clock_that_is_set):
+              two_runs_at_a_time, few_files, clock_that_is_set):
         if len(sys.argv) == 1 or f.__name__ in sys.argv:
             suite.case(f.__name__, f)
     return suite.finish()

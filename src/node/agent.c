@@ -93,7 +93,7 @@ static void spawner_died(struct agent *g)
 static int open_parts(struct agent *g, struct err *e)
 {
     struct spawner_options spawner = {
-        .on_orphaned = orphaned, .ctx = g, .oci = g->opt.oci_runtime, .clock = g->opt.clock
+        .on_orphaned = orphaned, .ctx = g, .oci = g->opt.oci_runtime, .clock = g->opt.clock, .files = &g->files
     };
     struct net_options net = { .id = g->run.id, .has_way_out = g->opt.network == AGENT_NET_AUTO };
     const char *why = NULL;
@@ -132,12 +132,28 @@ static void mark_kept(struct agent *g)
         close(openat(g->run.dir_fd, "keep", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
 
+/* Every pod takes a few descriptors here, so as many as there may be. A container gets what we were given, but not less than
+ * programs expect to have. */
+static void raise_files(struct rlimit *ret_pods)
+{
+    enum { USUAL = 1024 };
+    struct rlimit l;
+
+    *ret_pods = (struct rlimit){ USUAL, USUAL };
+    if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+        return;
+    *ret_pods = (struct rlimit){ MIN_OF(MAX_OF(l.rlim_cur, USUAL), l.rlim_max), l.rlim_max };
+    l.rlim_cur = l.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &l); /* then it stays as it is */
+}
+
 int agent_open(const struct agent_options *opt, struct agent **ret, struct err *e)
 {
     struct agent *g = xcalloc(1, sizeof(*g));
 
     g->opt = *opt;
     g->epoll = -1;
+    raise_files(&g->files);
     g->run.lock_fd = g->run.dir_fd = g->run.small_fd = -1;
     if (agent_run_begin(&g->run, &g->arena, opt->state_dir, e) == 0) {
         set_defaults(g);

@@ -102,6 +102,7 @@ struct agent {
     struct cgroups *cgroups;
     const char *cgroups_why;
     struct spawner *spawner;
+    struct rlimit files; /* of containers */
     struct net *net;
     struct agent_services services;
     struct str node_name, host_ip;

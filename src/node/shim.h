@@ -23,6 +23,7 @@
 #include "node/cgroup.h"
 #include "node/probe.h"
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /* ---- the spawner ---- */
@@ -37,7 +38,8 @@ struct spawner_options {
     void *ctx;
     const char *oci;     /* path of an OCI runtime to run containers with ("/usr/sbin/runc"); NULL: box.h. See oci.h */
     const char *oci_dir; /* for bundles, which have secrets: not on a disk */
-    struct clock *clock; /* of the times in logs; NULL: clock_real */
+    const struct rlimit *files;       /* what containers may have open; NULL: as this process */
+    struct clock *clock;              /* of the times in logs; NULL: clock_real */
     const struct shim_driver *driver; /* what a container is made by; NULL: by 'oci'. For tests */
 };
 

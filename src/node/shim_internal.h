@@ -59,7 +59,7 @@ struct spawner_area { /* where the command line of this process stands in memory
 struct spawner_own { /* what a forked process keeps */
     const struct spawner_options *opt;
     struct spawner_area area;
-    struct rlimit files; /* as the program had it: containers get that */
+    struct rlimit files; /* of containers */
     int first_fd;        /* from here on descriptors are ours */
 };
 

@@ -305,16 +305,6 @@ static int highest_fd(void)
     return (int)most;
 }
 
-static void raise_files(struct rlimit *ret_was)
-{
-    struct rlimit most;
-
-    if (getrlimit(RLIMIT_NOFILE, ret_was) < 0)
-        *ret_was = (struct rlimit){ 1024, 4096 };
-    most = (struct rlimit){ ret_was->rlim_max, ret_was->rlim_max };
-    (void)setrlimit(RLIMIT_NOFILE, &most);
-}
-
 _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
 {
     struct spawning s = { .own.opt = opt, .sock = sock };
@@ -324,7 +314,10 @@ _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
     s.own.area = spawner_find_area();
     spawner_name(&s.own.area, "pumice-spawner", "");
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    raise_files(&s.own.files);
+    if (opt->files)
+        s.own.files = *opt->files;
+    else if (getrlimit(RLIMIT_NOFILE, &s.own.files) < 0)
+        s.own.files = (struct rlimit){ 1024, 4096 };
     if (!opt->driver && !opt->oci)
         box_prepare(); /* every container inherits it */
     list_init(&s.entries);
