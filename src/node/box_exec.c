@@ -6,9 +6,11 @@
 #include "node/box_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
@@ -47,16 +49,48 @@ static int enter_namespaces(const struct box *b, int init)
     return 0;
 }
 
+/* The number of a process in our /proc; -1: it has ended. */
+static int64_t pid_of(int pidfd)
+{
+    char path[64], line[128];
+    int64_t pid = -1;
+
+    (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+    autofile FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f))
+        if (str_starts(str_of(line), STR("Pid:")) && str_to_i64(str_trim(str_from(str_of(line), 4)), &pid) < 0)
+            pid = -1;
+    return pid;
+}
+
+static int open_root(int init)
+{
+    int64_t pid = pid_of(init);
+    char path[64];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "/proc/%" PRId64 "/root", pid);
+    fd = pid > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (pid > 0 && syscall(SYS_pidfd_send_signal, init, 0, NULL, 0) == 0)
+        return fd;
+    if (fd >= 0) /* of whoever has the number now */
+        close(fd);
+    errno = ESRCH;
+    return -1;
+}
+
+/* setns() ends at the root of the mount namespace. Whether that is the root of the container depends on what it was made in: in a
+ * chroot it would be the machine's own. So the root is that of process 1. */
 static int enter(struct box *b, int init, struct err *e)
 {
-    if (enter_namespaces(b, init) < 0) {
+    b->root = open_root(init);
+    if (b->root < 0 || enter_namespaces(b, init) < 0) {
         if (errno == ESRCH)
             return err_set(e, ERR_GONE, "the container has ended");
         return err_errno(e, "enter the container");
     }
-    b->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (b->root < 0)
-        return err_errno(e, "open the container's root");
+    if (fchdir(b->root) < 0 || chroot(".") < 0)
+        return err_errno(e, "enter the container's root");
     return enter_cwd(b, e);
 }
 

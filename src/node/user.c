@@ -5,8 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/stat.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
 static const uint32_t all_ids = UINT32_MAX;
 static bool has_entered; /* of this process and what it forks */
@@ -32,6 +36,49 @@ static int keep_mounts_in(struct err *e)
 }
 
 /* ---- root ---- */
+
+static bool is_same_place(const struct statx *a, const struct statx *b)
+{
+    return a->stx_mnt_id == b->stx_mnt_id && a->stx_ino == b->stx_ino;
+}
+
+/* 'tree' is attached nowhere yet. What was the root is gone from the namespace afterwards. */
+static int put_root(int tree)
+{
+    struct mount_attr slave = { .propagation = MS_SLAVE }; /* the kernel pivots nothing that is shared */
+
+    if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
+        mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &slave, sizeof(slave)) < 0 ||
+        move_mount(tree, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+        return -1;
+    return fchdir(tree) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ? -1 : 0;
+}
+
+/* In a chroot the root of our mount namespace is not ours but the machine's, and whoever enters the namespace of a container later (a probe, a
+ * hook, a runtime's "exec") would be there: pivot_root() changes the root of the one who calls it. Nor need our root be a
+ * mount. So what is ours is made the root of the namespace, which is a copy for this run alone. We see the namespace's root by
+ * entering it anew. */
+static int make_root_ours(struct err *e)
+{
+    autoclose int tree = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+    autoclose int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC),
+                  self = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    struct statx ours, all;
+    char path[PATH_MAX];
+    bool is_known = getcwd(path, sizeof(path)) && path[0] == '/';
+
+    if (tree < 0 || statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &ours) < 0 || setns(self, CLONE_NEWNS) < 0)
+        return 0; /* where that is forbidden nobody can enter a container anyway */
+    if (statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &all) < 0)
+        return err_errno(e, "look at the root");
+    if (is_same_place(&ours, &all))
+        return fchdir(here) < 0 ? err_errno(e, "return to %s", path) : 0;
+    if (put_root(tree) < 0)
+        return err_errno(e, "make the root of this chroot the root of the run");
+    if (is_known && chdir(path) < 0)
+        return err_errno(e, "return to %s", path);
+    return 0;
+}
 
 /* As in /proc/self/uid_map: "inside outside count". */
 static void read_map(struct user_root *ret)
@@ -132,9 +179,11 @@ int user_enter(struct user_root *ret, struct err *e)
 {
     struct user_root root = { .is_real = false };
 
-    if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0)
+    if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0) {
+        if (make_root_ours(e) < 0)
+            return -1;
         look_at_self(&root);
-    else if (become_root(&root, e) < 0) /* also a root who may do nothing, as in most containers */
+    } else if (become_root(&root, e) < 0) /* also a root who may do nothing, as in most containers */
         return -1;
     if (keep_mounts_in(e) < 0)
         return -1;
