@@ -38,6 +38,13 @@ static void tell(int report, enum box_report_kind kind, int status, const char *
     (void)send(report, &r, sizeof(r), MSG_NOSIGNAL); /* nobody there: we go anyway */
 }
 
+/* What is mounted in the bundle. */
+static void detach(const struct oci_run *r)
+{
+    (void)umount2(r->pids, MNT_DETACH | UMOUNT_NOFOLLOW);
+    (void)umount2(r->dev, MNT_DETACH | UMOUNT_NOFOLLOW);
+}
+
 static void remove_bundle(struct oci_run *r)
 {
     struct str path = str_of(r->place->bundle);
@@ -45,14 +52,14 @@ static void remove_bundle(struct oci_run *r)
     autoclose int parent = open(arena_cstr(&r->arena, str_sub(path, 0, (size_t)slash)),
                                 O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    (void)umount2(r->pids, MNT_DETACH | UMOUNT_NOFOLLOW);
+    detach(r);
     (void)volume_tree_remove(parent, path.p + slash + 1, NULL); /* what stays goes with the run's files */
 }
 
 /* Process 1 goes with us, and what the runtime has started in its namespace goes with it. */
 static _Noreturn void fail(struct oci_run *r, const char *reason, const char *text)
 {
-    (void)umount2(r->pids, MNT_DETACH | UMOUNT_NOFOLLOW);
+    detach(r);
     oci_clean(r->place);
     tell(r->report, BOX_FAILED, CANNOT_START, reason, text);
     _exit(CANNOT_START);
@@ -85,17 +92,39 @@ static const struct {
     { box_find_cwd, box_create_error },   { box_root_protect, box_create_error },
 };
 
+/* The runtime makes the container's own; ours is not to lie below it, nor where the image has a link to lead it. */
+static int take_proc_off(const struct box *b)
+{
+    autoclose int proc = box_open(b->root, STR("/proc"), O_PATH | O_DIRECTORY);
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", proc);
+    return proc < 0 ? -1 : umount2(path, MNT_DETACH);
+}
+
+/* A runtime leaves /dev alone if it is to bind something there. It finds what to bind by a name in the machine: so not by one below the
+ * root, where the image may have a link. */
+static int show_dev(const struct oci_run *r, const struct box *b)
+{
+    autoclose int dev = box_open(b->root, STR("/dev"), O_PATH | O_DIRECTORY);
+    autoclose int copy = dev < 0 ? -1 : box_mount_clone(dev, "", true);
+    autoclose int target = mkdir(r->dev, 0700) < 0 ? -1 : open(r->dev, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    return copy < 0 || target < 0 ? -1 : box_mount_attach(copy, target);
+}
+
 /* The root, mounted at r->rootfs in a mount namespace of ours. */
 static void build(struct oci_run *r, struct box *b)
 {
-    const char *proc = arena_fmt(&r->arena, "%s/proc", r->rootfs).p;
     struct err e;
 
     for (size_t i = 0; i < ARRAY_LEN(steps); i++)
         if (steps[i].run(b, &e) < 0)
             fail(r, steps[i].reason, e.text);
-    if (!r->spec->has_host_pids) /* the runtime makes the container's own; ours is not to lie below it */
-        (void)umount2(proc, MNT_DETACH | UMOUNT_NOFOLLOW);
+    if (show_dev(r, b) < 0)
+        fail_errno(r, "show /dev to the runtime");
+    if (!r->spec->has_host_pids && take_proc_off(b) < 0)
+        fail_errno(r, "leave /proc to the runtime");
 }
 
 static void make_dirs(struct oci_run *r, const char *path)

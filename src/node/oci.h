@@ -36,7 +36,8 @@ struct oci_process { /* what box.h finds out in the root */
     const char *pids;      /* the pid namespace to join, as a path; NULL: that of the caller */
 };
 
-/* config.json of the runtime specification for this container; pure. 'rootfs' has everything mounted but /proc. */
+/* config.json of the runtime specification for this container; pure. 'rootfs' has everything mounted but /proc; what is at its /dev is
+ * also at "dev" in the bundle. */
 void oci_config(struct buf *out, const struct box_spec *s, const struct oci_place *p, const struct oci_process *who,
                 const char *rootfs);
 

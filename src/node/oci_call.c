@@ -32,6 +32,7 @@ void oci_run_init(struct oci_run *r, const struct oci_place *p)
     r->state = arena_fmt(&r->arena, "%s/run", p->bundle).p;
     r->log = arena_fmt(&r->arena, "%s/log", p->bundle).p;
     r->pids = arena_fmt(&r->arena, "%s/pids", p->bundle).p;
+    r->dev = arena_fmt(&r->arena, "%s/dev", p->bundle).p;
     r->pid_file = arena_fmt(&r->arena, "%s/pid", p->bundle).p;
 }
 

@@ -1,7 +1,8 @@
 /* oci_config.c - a container in the words of the runtime specification
  *
  * The root is complete (box_root.c, box_fill.c, box_dev.c), so there is little to mount here: /proc, which belongs to the new pid
- * namespace, and /dev over itself, which tells the runtime to leave it alone. Devices need no rules: /dev is a file system that
+ * namespace, and /dev over itself, which tells the runtime to leave it alone. No name in here that is one of the machine's leads
+ * through the root: an image could have a link there. Devices need no rules: /dev is a file system that
  * allows none but those bound into it.
  */
 #include "node/oci.h"
@@ -197,14 +198,14 @@ static void add_mount(struct arena *a, struct json *list, const char *where, con
     (void)json_set(m, "options", texts(a, options, n));
 }
 
-static struct json *mounts(struct arena *a, const struct box_spec *s, const char *rootfs)
+static struct json *mounts(struct arena *a, const struct box_spec *s, const struct oci_place *p)
 {
     static const char *const of_proc[] = { "nosuid", "noexec", "nodev" }, *const of_dev[] = { "rbind" };
     struct json *out = json_array(a);
 
     if (!s->has_host_pids)
         add_mount(a, out, "/proc", "proc", "proc", of_proc, ARRAY_LEN(of_proc));
-    add_mount(a, out, "/dev", "bind", arena_fmt(a, "%s/dev", rootfs).p, of_dev, ARRAY_LEN(of_dev));
+    add_mount(a, out, "/dev", "bind", arena_fmt(a, "%s/dev", p->bundle).p, of_dev, ARRAY_LEN(of_dev));
     return out;
 }
 
@@ -247,7 +248,7 @@ void oci_config(struct buf *out, const struct box_spec *s, const struct oci_plac
     root = json_set(config, "root", json_object(&a));
     (void)json_set(root, "path", json_str(&a, str_of(rootfs)));
     (void)json_set(root, "readonly", json_bool_new(&a, s->is_root_read_only)); /* it is, but crun mounts it anew */
-    (void)json_set(config, "mounts", mounts(&a, s, rootfs));
+    (void)json_set(config, "mounts", mounts(&a, s, p));
     (void)json_set(config, "linux", linux_part(&a, s, p, who));
     json_print(out, config);
 }

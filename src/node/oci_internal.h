@@ -19,7 +19,7 @@ struct oci_run { /* one container; paths in its bundle */
     struct arena arena;
     const struct oci_kind *kind; /* by oci_kind() */
     bool has_asked;
-    const char *id, *rootfs, *state, *log, *pid_file, *pids;
+    const char *id, *rootfs, *state, *log, *pid_file, *pids, *dev;
 };
 
 /* What we know of a runtime by its name. */
