@@ -48,7 +48,7 @@ void pod_open_first_port(struct plugin_call *call, struct pod_draft *pod, const 
     struct json *first = pod_container_next(pod, POD_MAIN, NULL);
 
     if (first)
-        container_open_port(call, first, name, port);
+        pod_open_port_in(call, pod, first, name, port);
 }
 
 bool plugin_set_flag(const struct plugin_set *set, const char *plugin, const char *arg, bool fallback)

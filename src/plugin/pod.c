@@ -147,15 +147,20 @@ struct str container_env(const struct json *container, const char *name)
 
 /* ---- ports, mounts, command ---- */
 
+static bool has_port(const struct json *container, int64_t port)
+{
+    JSON_FOREACH(p, json_get(container, "ports"))
+        if (json_i64(json_get(p, "containerPort"), 0) == port)
+            return true;
+    return false;
+}
+
 void container_open_port(struct plugin_call *call, struct json *container, const char *name, int64_t port)
 {
     struct json *ports = need_member(call, container, "ports", JSON_ARRAY), *entry;
 
-    if (!ports)
+    if (!ports || has_port(container, port))
         return;
-    JSON_FOREACH(p, ports)
-        if (json_i64(json_get(p, "containerPort"), 0) == port)
-            return;
     entry = mk_object(call);
     if (!find_by(ports, "name", str_of(name))) /* names are unique in a container; the number is what counts */
         json_set(entry, "name", mk_str(call, str_of(name)));
@@ -206,22 +211,30 @@ void container_set_shell(struct plugin_call *call, struct json *container, struc
     json_set(container, "command", command);
 }
 
+/* Is the number another main container's already? Init containers run one by one and share nothing. */
+static bool is_taken_on_node(const struct pod_draft *pod, const struct json *container, int64_t port)
+{
+    bool is_main = false, is_taken = false;
+
+    POD_FOREACH_CONTAINER(c, pod, POD_MAIN) {
+        is_main |= c == container;
+        is_taken |= has_port(c, port);
+    }
+    return is_main && is_taken;
+}
+
+void pod_open_port_in(struct plugin_call *call, struct pod_draft *pod, struct json *container, const char *name,
+                      int64_t port)
+{
+    if (!pod_is_host_network(pod) || !is_taken_on_node(pod, container, port))
+        container_open_port(call, container, name, port);
+}
+
 void pod_open_port(struct plugin_call *call, struct pod_draft *pod, enum pod_containers which, const char *name,
                    int64_t port)
 {
-    struct json *first = pod_container_next(pod, POD_MAIN, NULL);
-
-    if (!pod_is_host_network(pod)) {
-        POD_FOREACH_CONTAINER(c, pod, which)
-            container_open_port(call, c, name, port);
-        return;
-    }
-    POD_FOREACH_CONTAINER(c, pod, POD_ALL) /* some container may have it already */
-        JSON_FOREACH(p, json_get(c, "ports"))
-            if (json_i64(json_get(p, "containerPort"), 0) == port)
-                return;
-    if (first)
-        container_open_port(call, first, name, port);
+    POD_FOREACH_CONTAINER(c, pod, which)
+        pod_open_port_in(call, pod, c, name, port);
 }
 
 /* ---- the pod ---- */

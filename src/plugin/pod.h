@@ -42,10 +42,14 @@ void pod_default_text(struct plugin_call *call, struct pod_draft *pod, const cha
 
 void pod_set_annotation(struct plugin_call *call, struct pod_draft *pod, const char *key, struct str value);
 
-/* hostNetwork: container ports are node ports there, so a port may be declared once in a pod only (B24). */
 bool pod_is_host_network(const struct pod_draft *pod);
 
-/* Open 'port' in the containers of 'which'; only in the first main one when the pod has hostNetwork. */
+/* Open 'port' in one container of the pod, unless it has that number. With hostNetwork container ports are node ports,
+ * and an API server lets only one main container declare a number; init containers are looked at one by one. */
+void pod_open_port_in(struct plugin_call *call, struct pod_draft *pod, struct json *container, const char *name,
+                      int64_t port);
+
+/* The same in all containers of 'which'. */
 void pod_open_port(struct plugin_call *call, struct pod_draft *pod, enum pod_containers which, const char *name,
                    int64_t port);
 

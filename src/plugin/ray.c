@@ -34,9 +34,9 @@ static const struct plugin_arg ray_arg_table[] = {
     { "head", ARG_STR, RAY_ARG(head), "head", .doc = "task of the head, one replica" },
     { "worker", ARG_STR, RAY_ARG(worker), "worker", .doc = "task of the workers" },
     { "headContainer", ARG_STR, RAY_ARG(head_container), "head",
-      .doc = "container of the head that runs Ray; a single container is taken whatever its name" },
+      .doc = "container of the head that runs Ray; else the only one, unless it has a command that would be lost" },
     { "workerContainer", ARG_STR, RAY_ARG(worker_container), "worker",
-      .doc = "container of the workers that runs Ray" },
+      .doc = "container of the workers that runs Ray; else the only one, as above" },
     { "port", ARG_PORT, RAY_ARG(port), "6379", .doc = "port of the GCS" },
     { "dashboardPort", ARG_PORT, RAY_ARG(dashboard_port), "8265", .doc = "port of the dashboard" },
     { "clientPort", ARG_PORT, RAY_ARG(client_port), "10001", .alias = "clientServerPort",
@@ -83,18 +83,37 @@ static bool mode_is(const struct ray_args *args, const char *mode)
     return str_is(args->mode, mode);
 }
 
-/* The container of that name, or the only one. */
-static struct json *ray_container(const struct json *containers, struct str name)
+/* Does the container run its own command, wrapped, and not one of ours in its place? */
+static bool keeps_command(const struct ray_args *args, bool is_head)
 {
-    JSON_FOREACH(c, containers)
-        if (str_eq(json_member_text(c, "name"), name))
-            return c;
+    return mode_is(args, "symmetric") || (is_head && mode_is(args, "prefix"));
+}
+
+static bool has_command(const struct json *container)
+{
+    return json_count(json_get(container, "command")) || json_count(json_get(container, "args"));
+}
+
+static struct json *only_container(const struct json *containers)
+{
     return json_count(containers) == 1 && json_is(json_first(containers), JSON_OBJECT) ? json_first(containers) : NULL;
 }
 
-static struct json *template_container(const struct job_task *task, struct str name)
+/* The container that runs Ray: the one of that name; else the only one, unless its own command would be lost. */
+static struct json *ray_container(const struct ray_args *args, const struct json *containers, bool is_head)
 {
-    return task ? ray_container(json_get(job_task_pod_spec(task), "containers"), name) : NULL;
+    struct str name = is_head ? args->head_container : args->worker_container;
+    struct json *only = only_container(containers);
+
+    JSON_FOREACH(c, containers)
+        if (str_eq(json_member_text(c, "name"), name))
+            return c;
+    return only && (keeps_command(args, is_head) || !has_command(only)) ? only : NULL;
+}
+
+static const struct json *template_containers(const struct job_task *task)
+{
+    return json_get(job_task_pod_spec(task), "containers");
 }
 
 /* ---- admission ---- */
@@ -111,9 +130,23 @@ static void check_ports(const struct ray_args *args, const struct place *at, str
                               (long long)ports[i].number);
 }
 
-static void check_container(const struct job_task *task, struct str name, const struct place *at, struct problems *ps)
+static void check_container(const struct ray_args *args, const struct job_task *task, bool is_head,
+                            const struct place *at, struct problems *ps)
 {
-    if (task && !template_container(task, name))
+    struct str name = is_head ? args->head_container : args->worker_container;
+    const char *role = is_head ? "head" : "worker";
+    const struct json *only;
+
+    if (!task || ray_container(args, template_containers(task), is_head))
+        return;
+    only = only_container(template_containers(task));
+    if (only)
+        problem_warn(ps, at,
+                     "plugin ray: Ray is not started in task %.*s: it has no container %.*s, and %.*s has a command of "
+                     "its own, which stays. --%sContainer=%.*s starts Ray in its place%s",
+                     STR_ARG(task->name), STR_ARG(name), STR_ARG(json_member_text(only, "name")), role,
+                     STR_ARG(json_member_text(only, "name")), is_head ? ", --mode=prefix starts both" : "");
+    else
         problem_warn(ps, at, "plugin ray: task %.*s has no container %.*s, so Ray is started in none of its containers",
                      STR_ARG(task->name), STR_ARG(name));
 }
@@ -122,7 +155,7 @@ static void check_mode(struct plugin_call *call, const struct job_task *head, co
                        struct problems *ps)
 {
     const struct ray_args *args = call->args;
-    const struct json *container = template_container(head, args->head_container);
+    const struct json *container = head ? ray_container(args, template_containers(head), true) : NULL;
 
     if (mode_is(args, "start"))
         return;
@@ -155,8 +188,8 @@ static void ray_check(struct plugin_call *call, const struct place *at, struct p
         problem_error(ps, at, "plugin ray: task %.*s has %d replicas, but a Ray cluster has one head",
                       STR_ARG(head->name), head->replicas);
     check_ports(args, at, ps);
-    check_container(head, args->head_container, at, ps);
-    check_container(worker, args->worker_container, at, ps);
+    check_container(args, head, true, at, ps);
+    check_container(args, worker, false, at, ps);
     check_mode(call, head, at, ps);
     timeout_check(at, "wait-timeout", args->wait_timeout, ps);
     if (!str_empty(args->num_gpus) && !str_eq(args->num_gpus, STR("auto")) &&
@@ -184,17 +217,35 @@ static int ray_prepare(struct plugin_call *call, struct err *e)
 
 /* ---- objects ---- */
 
-/* A name as targetPort works only if the container has that name for that number. */
-static bool port_name_is_right(const struct json *container, const struct ray_port *port)
+/* The head's pod as all plugins leave it: an earlier one may have opened a port of Ray's under a name of its own. */
+static int head_draft(struct plugin_call *call, struct pod_draft *ret, struct err *e)
 {
-    JSON_FOREACH(p, json_get(container, "ports")) {
-        bool same_number = json_i64(json_get(p, "containerPort"), 0) == port->number;
-        bool same_name = str_is(json_member_text(p, "name"), port->name);
+    const struct ray_state *state = call->state;
+    const struct json *spec = job_task_pod_spec(state->head);
 
-        if (same_number || same_name)
-            return same_number && same_name;
-    }
-    return true; /* on_pod adds it */
+    *ret = (struct pod_draft){ .task = state->head, .task_pos = (size_t)(state->head - call->job->spec.tasks.v) };
+    ret->name = job_pod_name(call->arena, call->job, state->head, 0);
+    ret->root = json_object(call->arena);
+    ret->meta = json_set(ret->root, "metadata", json_object(call->arena));
+    ret->spec = json_set(ret->root, "spec", spec ? json_copy(call->arena, spec) : json_object(call->arena));
+    return plugin_set_pod(call->set, call->arena, ret, e);
+}
+
+static bool is_tcp(const struct json *port)
+{
+    struct str protocol = json_member_text(port, "protocol");
+
+    return str_empty(protocol) || str_is(protocol, "TCP");
+}
+
+/* A name as targetPort means the first main container's port of that name. */
+static bool port_name_is_right(const struct pod_draft *head, const struct ray_port *port)
+{
+    POD_FOREACH_CONTAINER(c, head, POD_MAIN)
+        JSON_FOREACH(p, json_get(c, "ports"))
+            if (str_is(json_member_text(p, "name"), port->name) && is_tcp(p))
+                return json_i64(json_get(p, "containerPort"), 0) == port->number;
+    return false;
 }
 
 static struct json *head_selector(struct plugin_call *call)
@@ -206,11 +257,9 @@ static struct json *head_selector(struct plugin_call *call)
     return labels;
 }
 
-static struct json *head_service(struct plugin_call *call, struct str name)
+static struct json *head_service(struct plugin_call *call, const struct pod_draft *head, struct str name)
 {
     const struct ray_args *args = call->args;
-    const struct ray_state *state = call->state;
-    const struct json *container = template_container(state->head, args->head_container);
     struct json *service = mk_owned(call, "v1", "Service", name);
     struct json *spec = json_set(service, "spec", mk_object(call)), *list;
     struct ray_port ports[RAY_PORTS];
@@ -220,7 +269,7 @@ static struct json *head_service(struct plugin_call *call, struct str name)
     list = json_set(spec, "ports", mk_array(call));
     for (size_t i = 0; i < RAY_PORTS; i++) {
         struct json *p = json_push(list, mk_object(call));
-        bool by_name = port_name_is_right(container, &ports[i]);
+        bool by_name = port_name_is_right(head, &ports[i]);
 
         json_set(p, "name", mk_str(call, str_of(ports[i].name)));
         json_set(p, "protocol", mk_str(call, STR("TCP")));
@@ -260,9 +309,11 @@ static int ray_objects(struct plugin_call *call, struct plugin_objects *out, str
     const struct ray_args *args = call->args;
     struct str name = arena_fmt(call->arena, "%.*s-head-svc", STR_ARG(call->job->meta.name));
     bool has_policy = !plugin_set_flag(call->set, "svc", "disable-network-policy", false);
+    struct pod_draft head;
 
-    (void)e;
-    *vec_push(out->arena, &out->list) = head_service(call, name);
+    if (head_draft(call, &head, e) < 0)
+        return -1;
+    *vec_push(out->arena, &out->list) = head_service(call, &head, name);
     /* Without svc's policy all is open; a lone policy would close the head to its own workers. */
     if (!str_eq(args->expose, STR("job")) && has_policy)
         *vec_push(out->arena, &out->list) = head_policy(call, name);
@@ -407,7 +458,6 @@ static void set_wrapped(struct plugin_call *call, struct json *container, struct
 static void set_command(struct plugin_call *call, struct json *container, bool is_head)
 {
     const struct ray_args *args = call->args;
-    bool keeps_command = mode_is(args, "symmetric") || (is_head && mode_is(args, "prefix"));
     autobuf script = { 0 };
     struct str text;
 
@@ -416,7 +466,7 @@ static void set_command(struct plugin_call *call, struct json *container, bool i
     else
         put_worker(call, &script, ray_options(call, container, args->worker_args));
     text = arena_str(call->arena, buf_view(&script));
-    if (keeps_command)
+    if (keeps_command(args, is_head))
         set_wrapped(call, container, text, "true"); /* workers never run it, so a missing one does not matter */
     else
         container_set_shell(call, container, text);
@@ -447,13 +497,12 @@ static int ray_on_pod(struct plugin_call *call, struct pod_draft *pod, struct er
     add_env(call, pod);
     if (!is_head && !is_worker)
         return 0;
-    container = ray_container(json_get(pod->spec, "containers"),
-                              is_head ? args->head_container : args->worker_container);
+    container = ray_container(args, json_get(pod->spec, "containers"), is_head);
     if (!container)
         return 0;
     ray_ports(args, ports);
     for (size_t i = 0; is_head && i < RAY_PORTS; i++)
-        container_open_port(call, container, ports[i].name, ports[i].number);
+        pod_open_port_in(call, pod, container, ports[i].name, ports[i].number);
     set_command(call, container, is_head);
     return 0;
 }

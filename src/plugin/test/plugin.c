@@ -334,6 +334,7 @@ static void test_pod_helpers(void **state)
     pod_open_port(&call, &pod, POD_ALL, "h", 77);
     assert_at(&t, c, "ports[3]", "{\"name\":\"h\",\"containerPort\":77}");
     assert_null(json_get(json_at(json_get(pod.spec, "containers"), 1), "ports"));
+    assert_at(&t, json_at(json_get(pod.spec, "initContainers"), 0), "ports", "[{\"name\":\"h\",\"containerPort\":77}]");
 }
 
 int main(void)

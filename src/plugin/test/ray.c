@@ -6,6 +6,8 @@
     "- {name: " name ", replicas: " n ", " POD_OF("containers: [{name: " name ", image: i" more "}]") "}\n"
 #define CLUSTER              RAY_TASK("head", "1", "") RAY_TASK("worker", "2", "")
 #define DRIVER               RAY_TASK("head", "1", ", command: [python, 'a b.py'], args: ['it''s']") RAY_TASK("worker", "2", "")
+#define RAY_OTHER(more)      "- {name: head, replicas: 1, " POD_OF("containers: [{name: main, image: i, " more "}]") "}\n"
+#define OWN_COMMAND          RAY_OTHER("command: [python]")
 #define GPUS                 ", resources: {limits: {nvidia.com/gpu: 8, nvidia.com/gpumem: 3}}"
 #define HEAD_PORTS           " --dashboard-host=0.0.0.0 --port=6379 --dashboard-port=8265 --ray-client-server-port=10001"
 #define HEAD_START           "ray start --head --block" HEAD_PORTS
@@ -43,6 +45,11 @@ static const struct plugin_case ray_cases[] = {
       "spec.containers[0].command", NULL },
     { "and a warning", RAY(""), "- {name: head, replicas: 1, " POD_OF("containers: [{name: a}, {name: b}]") "}\n",
       "warning", "", "~task head has no container head" },
+    { "a single container with a command of its own", RAY(""), OWN_COMMAND, "head/0", COMMAND, "[\"python\"]" },
+    { "is left alone with a word", RAY(""), OWN_COMMAND, "warning", "",
+      "~--headContainer=main starts Ray in its place" },
+    { "args are a command too", RAY(""), RAY_OTHER("args: [x]"), "head/0", COMMAND, NULL },
+    { "prefix keeps the command, so it is taken", RAY("--mode=prefix"), OWN_COMMAND, "head/0", COMMAND "[0]", "sh" },
     /* Service and policy */
     { "service selector", RAY(""), CLUSTER, SERVICE, "spec.selector",
       "{\"volcano.sh/job-name\":\"j\",\"volcano.sh/job-namespace\":\"ns\",\"volcano.sh/task-spec\":\"head\"}" },
