@@ -354,6 +354,8 @@ static void changed(struct cache *c, struct cached *o, const struct object *befo
         o->job->drive.objects_are_fine = false;
     if (o->job)
         cache_touch_job(o->job);
+    else
+        cache_touch_namesakes(c, now);
     touch_watchers(c, now);
 }
 
@@ -366,6 +368,8 @@ static void remove_cached(struct cache *c, struct cached *o)
     if (o->job) {
         o->job->drive.objects_are_fine &= last->type == known_types()->command;
         cache_touch_job(o->job);
+    } else {
+        cache_touch_namesakes(c, last);
     }
     if (q)
         q->n_groups++; /* keep it while it is told about */

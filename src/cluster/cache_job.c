@@ -307,6 +307,30 @@ void cache_touch_heir(struct cache *c, const struct object *last)
     cache_touch_job(j);
 }
 
+static bool is_made_by_plugins(const struct resource_type *type)
+{
+    const struct known_types *k = known_types();
+
+    return type == k->service || type == k->policy || type == k->config_map || type == k->secret;
+}
+
+void cache_touch_namesakes(struct cache *c, const struct object *o)
+{
+    struct str name = o->name;
+
+    for (; is_made_by_plugins(o->type) && name.n; name.n--) {
+        struct cache_job *j;
+
+        if (name.n < o->name.n && o->name.p[name.n] != '-')
+            continue;
+        j = map_get(&c->jobs_name, name_key_of(c, o->namespace, name));
+        if (!j)
+            continue;
+        j->drive.objects_are_fine = false;
+        cache_touch_job(j);
+    }
+}
+
 void cache_put_job(struct cache *c, const struct object *o)
 {
     struct cache_job *j = cache_job(c, o->uid), *other;

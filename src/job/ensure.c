@@ -4,6 +4,7 @@
 #include "api/meta.h"
 #include "api/types.h"
 #include "base/util.h"
+#include "job/foreign.h"
 #include "job/volume.h"
 #include "job/wanted.h"
 
@@ -210,12 +211,42 @@ static enum ensured ensure_foreign_claims(struct status_draft *d, int64_t now_ms
 
 /* ---- everything else ---- */
 
-static bool is_older_job(const struct json *obj)
+static bool is_older_job(const struct job *job, const struct json *obj)
 {
     JSON_FOREACH(ref, json_find(obj, "metadata", "ownerReferences", NULL))
         if (json_bool(json_get(ref, "controller"), false))
-            return str_is(json_member_text(ref, "kind"), JOB_KIND);
+            return str_is(json_member_text(ref, "kind"), JOB_KIND) &&
+                   str_eq(json_member_text(ref, "name"), job->meta.name);
     return false;
+}
+
+/* What has the name, but is not ours, or not for long. */
+static enum ensured ensure_foreign(struct status_draft *d, const struct json *want, const struct json *have,
+                                   int64_t now_ms, struct plan *plan)
+{
+    struct str kind = object_kind(want), name = object_name(want);
+    bool is_ours = str_eq(object_controller_uid(have), d->o->job->meta.uid);
+    const char *why;
+
+    if (is_ours || is_older_job(d->o->job, have))
+        return blocked(
+            d, "WaitingForCleanup",
+            arena_fmt(d->arena, "the %.*s %.*s of an earlier job is still there", STR_ARG(kind), STR_ARG(name)), now_ms,
+            plan, "PluginError");
+    if (json_find(have, "metadata", "deletionTimestamp", NULL))
+        return blocked(d, "WaitingForCleanup",
+                       arena_fmt(d->arena, "the %.*s %.*s is being deleted", STR_ARG(kind), STR_ARG(name)), now_ms,
+                       plan, "PluginError");
+    why = foreign_problem(d->arena, d->o->job, want, have);
+    if (!why)
+        return ENSURED_FINE;
+    return blocked(
+        d, "WaitingForName",
+        arena_fmt(d->arena,
+                  "%.*s %.*s exists, is not owned by this job and cannot stand in for its own: %s. Change or "
+                  "remove it, or rename the job",
+                  STR_ARG(kind), STR_ARG(name), why),
+        now_ms, plan, "PluginError");
 }
 
 static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_t now_ms, struct plan *plan)
@@ -229,17 +260,8 @@ static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_
         return ENSURED_WORKING;
     }
     if (!str_eq(object_controller_uid(have), d->o->job->meta.uid) ||
-        json_find(have, "metadata", "deletionTimestamp", NULL)) {
-        if (str_eq(object_controller_uid(have), d->o->job->meta.uid) || is_older_job(have))
-            return blocked(
-                d, "WaitingForCleanup",
-                arena_fmt(d->arena, "the %.*s %.*s of an earlier job is still there", STR_ARG(kind), STR_ARG(name)),
-                now_ms, plan, "PluginError");
-        return blocked(d, "WaitingForName",
-                       arena_fmt(d->arena, "%.*s %.*s exists and is not owned by this job; rename the job or remove it",
-                                 STR_ARG(kind), STR_ARG(name)),
-                       now_ms, plan, "PluginError");
-    }
+        json_find(have, "metadata", "deletionTimestamp", NULL))
+        return ensure_foreign(d, want, have, now_ms, plan);
     if (!str_is(kind, "ConfigMap")) /* keys are never replaced, and a Service is as good as new */
         return ENSURED_FINE;
     patch = difference(d->arena, json_get(want, "data"), json_get(have, "data"));

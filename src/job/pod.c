@@ -87,6 +87,18 @@ static struct json *copied_map(struct arena *a, struct json *to, const struct js
     return json_add(to, str_of(key), json_mark(json_object(a), MARK_JOB));
 }
 
+struct json *job_task_labels(struct arena *a, const struct job *job, const struct job_task *task)
+{
+    static const char *const of_one_pod[] = { "volcano.sh/task-index", "volcano.sh/partition-id" };
+    struct pod_draft pod = { .task = task };
+    struct json *labels = copied_map(a, json_object(a), json_get(task->template, "metadata"), "labels");
+
+    add_labels(a, job, &pod, labels);
+    for (size_t i = 0; i < ARRAY_LEN(of_one_pod); i++)
+        json_remove(labels, of_one_pod[i]);
+    return labels;
+}
+
 static void default_text(struct arena *a, struct json *spec, const char *key, struct str value)
 {
     if (!str_empty(value) && str_empty(json_member_text(spec, key)))

@@ -11,6 +11,9 @@
 int job_pod_new(struct arena *a, const struct job *job, const struct plugin_set *set, size_t task_pos, uint32_t index,
                 struct json **ret, struct err *e);
 
+/* The labels that all pods of the task have. */
+struct json *job_task_labels(struct arena *a, const struct job *job, const struct job_task *task);
+
 /* "<job>-<uid>": the PodGroup of the job and the pods' scheduling.k8s.io/group-name. */
 struct str job_group_name(struct arena *a, const struct job *job);
 
