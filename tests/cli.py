@@ -279,6 +279,52 @@ def state_of_others_is_told():
     same([line.split(": ")[2].split(" exists")[0] for line in run.stderr.splitlines()], ["Secret j-ssh", "Pod j-w-0"])
 
 
+def state_with_objects_that_fit():
+    """They stay as they are, and are what is shown."""
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "j"},
+               "spec": {"clusterIP": "None", "selector": {"volcano.sh/job-name": "j"}}}
+    run = with_state(json.dumps(service), SSH_JOB, "-o", "json", "--only", "svc")
+    same(run.stderr, "")
+    same([o["spec"] for o in json.loads(fine(run))["items"]], [service["spec"]])
+    service["spec"]["clusterIP"] = "10.0.0.1"
+    run = with_state(json.dumps(service), SSH_JOB, "-o", "json", "--only", "svc")
+    assert "spec.clusterIP must be None" in run.stderr, run.stderr
+    assert json.loads(fine(run))["items"][0]["spec"]["selector"].get("volcano.sh/job-namespace"), run.stdout
+
+
+def state_has_priorities():
+    """The gang's minimum takes the pods of the class with the higher value first, as in the cluster."""
+    job = copy.deepcopy(SSH_JOB)
+    job["spec"].update(minAvailable=1, plugins={}, tasks=[
+        {"name": n, "replicas": 1, "template": {"spec": {"priorityClassName": n, "containers": [
+            {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]}}} for n, cpu in (("low", "1"), ("high", "8"))])
+    state = [{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": n}, "value": v}
+             for n, v in (("low", 1), ("high", 1000))]
+    run = with_state(json.dumps({"apiVersion": "v1", "kind": "List", "items": state}), job, "-o", "json", "--only", "pg")
+    same(json.loads(fine(run))["items"][0]["spec"]["minResources"]["cpu"], "8")
+
+
+def state_has_queues():
+    """Only a state that has queues says which there are."""
+    def queue(name, state):
+        return {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": name},
+                "spec": {"weight": 1}, "status": {"state": state}}
+
+    job = copy.deepcopy(SSH_JOB)
+    below = queue("below", "Open")
+    below["spec"]["parent"] = "above"
+    listed = json.dumps({"apiVersion": "v1", "kind": "List",
+                         "items": [queue("shut", "Closed"), queue("good", "Open"), queue("above", "Open"), below]})
+    for name, want in (("shut", 'spec.queue: can only submit to Open queue: queue "shut" status is Closed'),
+                       ("gone", "spec.queue: unable to find job queue: gone"),
+                       ("above", 'spec.queue: can submit to only leaf queue: queue "above" has child queues'), ("good", None), ("default", None)):
+        job["spec"]["queue"] = name
+        run = with_state(listed, job)
+        same((name, run.returncode), (name, 1 if want else 0))
+        assert not want or want in run.stderr, run.stderr
+        same(with_state(json.dumps(SSH_JOB).replace('"j"', '"other"'), job).returncode, 0)
+
+
 def state_that_is_none():
     for text in ("[1, 2]", "just words", "apiVersion: v1"):
         run = with_state(text, SSH_JOB)
@@ -369,7 +415,7 @@ def main():
               rendering_again_changes_nothing, the_same_each_time, secrets_are_masked, private_key_arguments_are_masked,
               explain_names_the_writer, explain_in_json_points_at_parts, tree_and_summary_name_everything,
               namespace_option, full_disk_is_reported, state_keeps_the_secret, state_may_be_the_old_manifest,
-              state_of_others_is_told, state_that_is_none, ten_thousand_pods, examples_are_fine,
+              state_of_others_is_told, state_with_objects_that_fit, state_has_priorities, state_has_queues, state_that_is_none, ten_thousand_pods, examples_are_fine,
               examples_carry_their_programs, plugins_lists_all,
               plugins_name_the_values_of_each_argument, every_documented_argument_is_accepted):
         suite.case(f.__name__, f)

@@ -218,6 +218,39 @@ static const struct json *find_existing(void *ctx, const char *kind, struct str 
     return load_find(l->state, kind, doc->job.meta.namespace, name);
 }
 
+/* ---- queues ---- of the files and of --state. A state without any queue says nothing about them */
+
+/* Is there a queue, or (with 'parent') one below that? */
+static bool has_queue(const struct load *l, const struct str *parent)
+{
+    for (size_t i = 0; l && i < l->docs.n; i++) {
+        const struct loaded *doc = l->docs.v[i];
+
+        if (doc->type && strcmp(doc->type->kind, "Queue") == 0 &&
+            (!parent || str_eq(json_member_text(json_get(doc->root, "spec"), "parent"), *parent)))
+            return true;
+    }
+    return false;
+}
+
+static bool queue_has_children(void *ctx, struct str name)
+{
+    const struct load *l = ctx;
+
+    return has_queue(l, &name) || has_queue(l->state, &name);
+}
+
+static const struct json *find_queue(void *ctx, struct str name)
+{
+    static struct json always_there = { .type = JSON_OBJECT }; /* the scheduler makes it */
+    const struct load *l = ctx;
+    const struct json *queue = load_find(l, "Queue", STR_NULL, name);
+
+    if (!queue)
+        queue = load_find(l->state, "Queue", STR_NULL, name);
+    return queue || !str_is(name, "default") ? queue : &always_there;
+}
+
 static void admit_one_job(struct load *l, struct loaded *doc, const struct admit_env *env)
 {
     struct json *old = NULL;
@@ -270,23 +303,29 @@ static void check_unknown(struct loaded *doc)
 
 void load_files(struct load *l, const struct text_list *files)
 {
-    struct admit_env env = { .mark = MARK_DEFAULT, .namespace = default_namespace(l) };
+    struct admit_env env = { .mark = MARK_DEFAULT, .namespace = default_namespace(l) }, jobs;
 
     VEC_FOREACH(file, &files->list)
         load_file(l, *file);
     if (l->change && l->failures.n == 0)
         l->change(l->ctx, l);
+    index_documents(l);
+    jobs = env;
+    if (has_queue(l->state, NULL)) {
+        jobs.ctx = l;
+        jobs.find_queue = find_queue;
+        jobs.queue_has_children = queue_has_children;
+    }
     for (size_t i = 0; i < l->docs.n; i++) {
         struct loaded *doc = l->docs.v[i];
 
         if (!doc->type)
             check_unknown(doc);
         else if (str_eq(object_kind(doc->root), STR(JOB_KIND)))
-            admit_one_job(l, doc, &env);
+            admit_one_job(l, doc, &jobs);
         else
             admit_known(l, doc, &env);
     }
-    index_documents(l);
     for (size_t i = 0; i < l->docs.n; i++)
         problems_sort(&l->docs.v[i]->problems);
 }

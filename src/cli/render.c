@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/mask.h"
 #include "cli/term.h"
+#include "job/foreign.h"
 #include "job/pod.h"
 #include "job/wanted.h"
 
@@ -87,23 +88,33 @@ void render_fold_marks(struct json *object)
 
 /* ---- one job ---- */
 
+/* A class among the files that are created together wins over one that exists. */
 static int64_t priority_value(void *ctx, struct str class_name)
 {
-    const struct json *class = load_find(ctx, "PriorityClass", STR_NULL, class_name);
+    const struct load *l = ctx;
+    const struct json *class = load_find(l, "PriorityClass", STR_NULL, class_name);
 
+    if (!class)
+        class = load_find(l->state, "PriorityClass", STR_NULL, class_name);
     return json_i64(json_get(class, "value"), 0);
 }
 
-/* plugins.md 1.8: what somebody else made is never changed; the job waits until it is gone. */
-static void warn_foreign(const struct load *l, const struct loaded *doc, const struct json *wanted)
+/* What somebody else made is never changed: it is used if it fits, else the job waits. Returns what will be there. */
+static struct json *settle_foreign(const struct load *l, const struct loaded *doc, struct json *wanted)
 {
-    const struct json *found = load_find(l->state, arena_cstr(l->arena, object_kind(wanted)), doc->job.meta.namespace,
-                                         object_name(wanted));
+    struct json *found = load_find(l->state, arena_cstr(l->arena, object_kind(wanted)), doc->job.meta.namespace,
+                                   object_name(wanted));
+    const char *why;
 
-    if (found && !str_eq(object_controller_uid(found), doc->job.meta.uid))
-        fprintf(stderr,
-                "%.*s: warning: %.*s %.*s exists and is not owned by this job, which would wait until it is gone\n",
-                STR_ARG(load_file_name(doc->file)), STR_ARG(object_kind(wanted)), STR_ARG(object_name(wanted)));
+    if (!found || str_eq(object_controller_uid(found), doc->job.meta.uid))
+        return wanted;
+    why = foreign_problem(l->arena, &doc->job, wanted, found);
+    if (!why)
+        return json_copy(l->arena, found);
+    fprintf(stderr,
+            "%.*s: warning: %.*s %.*s exists and is not owned by this job, which would wait until it is gone: %s\n",
+            STR_ARG(load_file_name(doc->file)), STR_ARG(object_kind(wanted)), STR_ARG(object_name(wanted)), why);
+    return wanted;
 }
 
 static void show_object(struct render *r, struct json *object)
@@ -134,7 +145,7 @@ static int make_pod(const struct load *l, const struct loaded *doc, struct arena
     if (job_pod_new(a, &doc->job, doc->set, task_pos, index, ret, e) < 0)
         return -1;
     if (found)
-        warn_foreign(l, doc, *ret);
+        (void)settle_foreign(l, doc, *ret); /* a pod never fits: only the warning counts */
     return 0;
 }
 
@@ -189,10 +200,8 @@ static int show_job(struct render *r, const struct load *l, struct loaded *doc, 
     if (job_wanted(&doc->job, doc->set, &priorities, &objects, e) < 0)
         return -1;
     show_job_itself(r, doc);
-    VEC_FOREACH(object, &objects.list) {
-        warn_foreign(l, doc, *object);
-        show_object(r, *object);
-    }
+    VEC_FOREACH(object, &objects.list)
+        show_object(r, settle_foreign(l, doc, *object));
     for (size_t i = 0; i < doc->job.spec.tasks.n; i++)
         if (show_task(r, l, i, e) < 0)
             return -1;

@@ -447,6 +447,17 @@ static bool is_hopeless(const struct run_pod *p)
     return p->state == RUN_STARTING && p->waits.n && !str_is(p->waits, "CrashLoopBackOff");
 }
 
+/* The controller waits for somebody else to change something, and here is nobody else. */
+static bool is_blocked(const struct run_job *j)
+{
+    static const char *const reasons[] = { "WaitingForName", "WaitingForClaim", "WaitingForPlugin", "WaitingForSpec" };
+
+    for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+        if (str_is(j->reason, reasons[i]))
+            return true;
+    return false;
+}
+
 bool run_job_waits(const struct run_job *j)
 {
     switch (j->why) {
@@ -507,11 +518,13 @@ bool run_view_is_stuck(const struct run_view *v, struct buf *ret_why)
         VEC_FOREACH(p, &v->pods)
             if ((*p)->job == j && !(*p)->is_gone && is_hopeless(*p) && !hopeless)
                 hopeless = *p;
-        if (!phase_is_active(j->phase) || (!hopeless && !run_job_waits(j) && !is_short(v, j)))
+        if (!phase_is_active(j->phase) || (!hopeless && !is_blocked(j) && !run_job_waits(j) && !is_short(v, j)))
             return false; /* while nothing runs, nothing is given back to those who wait */
         any = true;
         if (hopeless)
             add_reason(ret_why, hopeless->label, hopeless->waits, hopeless->waits_why);
+        else if (is_blocked(j))
+            add_reason(ret_why, j->label, j->message, STR_NULL);
         else
             add_reason(ret_why, j->label, j->why_text, STR_NULL);
     }
