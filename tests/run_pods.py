@@ -5,11 +5,12 @@ All rows of a table run in one Job at the same time: dozens of checks cost a few
 """
 import os
 import shutil
+import signal
 import sys
 import tempfile
 
 from harness import Suite
-from runs import config_map, container, job, on, run, run_text, same, secret, sh, task
+from runs import Run, config_map, container, job, on, run, run_text, same, secret, sh, task
 
 NODE = ("--node", "cpu=100,memory=100Gi,pods=200", "--timeout", "100s")
 PYTHON = "/usr/bin/python3"
@@ -371,6 +372,38 @@ def queue_that_is_full():
     has_line("leaves 100m of cpu, 400m is needed")([e["message"] for e in r.of("wait")])
 
 
+def objects_made_beforehand():
+    """A Service and a NetworkPolicy of the job's name that fit are used; one that does not is named, with the field."""
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "own"}, "spec": {"clusterIP": "None", "selector": {"app": "x"}}}
+    policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "own"},
+              "spec": {"podSelector": {}, "ingress": [{"from": [{"podSelector": {"matchLabels": {"app": "x"}}}]}]}}
+    asker = task("a", sh("until getent hosts own-b-0.own > /dev/null; do sleep 0.1; done; echo found; touch /h/asked"),
+                 pod={"volumes": [volume("h", hostPath={"path": SHARE})]}, volumeMounts=[mount("h", "/h")])
+    asked = task("b", sh("until [ -e /h/asked ]; do sleep 0.05; done"), pod={"volumes": [volume("h", hostPath={"path": SHARE})]},
+                 volumeMounts=[mount("h", "/h")])
+    for t in (asker, asked):
+        t["template"]["metadata"] = {"labels": {"app": "x"}}
+    same(run([service, policy, job("own", asker, asked, plugins={"svc": []})], *NODE).done().lines("a-0"), ["found"])
+    service["spec"]["clusterIP"] = "10.9.9.9"
+    r = run([service, job("own", asker, asked, plugins={"svc": []})], *NODE)
+    same(r.status, 1)
+    has_line("Service own exists, is not owned by this job and cannot stand in for its own: spec.clusterIP must be None")([r.last()["reason"]])
+
+
+def variables_without_end():
+    """Variables made of variables: refused at a bound, with the name, and without the memory they would need."""
+    doubling = [{"name": "V0", "value": "x" * 1000}] + [{"name": f"V{i}", "value": f"$(V{i - 1})$(V{i - 1})"} for i in range(1, 60)]
+    many = [{"name": "V", "value": "x" * 100000}] + [{"name": f"W{i}", "value": "$(V)"} for i in range(200)]
+    for env, args, want in ((doubling, [], 'container "main": env V8: with its variables it has more than the 131071 bytes'),
+                            (many, [], 'container "main": env W'),
+                            (many[:2], ["$(V)$(V)"], 'container "main": command[3]: with its variables'),
+                            (many[:2], ["$(V)"] * 100, "command and variables together have more than")):
+        r = Run(job("long", task("a", ["sh", "-c", "echo never", *args], env=env)), *NODE)
+        r.until(lambda r: any(want in e.get("message", "") for e in r.of("pod")))
+        r.signal(signal.SIGINT).end()
+        same(r.lines("a-0"), [])
+
+
 def host_is_untouched():
     same([os.path.exists(p) for p in ("/etc/pumice-test", "/made", "/etc/one", "/x")], [False] * 4)
     same([os.path.exists(os.path.join(SHARE, p)) for p in ("from-pod", "made/dir", "made-file")], [True] * 3)
@@ -389,7 +422,8 @@ def main():
         suite.case("all of them succeed", lambda: r.done())
         suite.case("the host is as it was", host_is_untouched)
         run_failing(suite)
-        for f in (stopped, process_limit, restarts_are_told, gang_that_lost_its_pods, queue_that_is_full):
+        for f in (stopped, process_limit, restarts_are_told, gang_that_lost_its_pods, queue_that_is_full, objects_made_beforehand,
+                  variables_without_end):
             suite.case(f.__name__, f)
     finally:
         shutil.rmtree(SHARE, ignore_errors=True)

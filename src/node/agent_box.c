@@ -21,7 +21,7 @@ struct building {
     const struct json *container, *pod; /* 'pod' with the status as it is now */
     const struct image *image;
     struct device_grant grant;
-    struct buf env;
+    struct vars env;
     struct box_build *ret;
 };
 
@@ -40,31 +40,59 @@ struct str agent_log_path(struct agent_pod *p, struct arena *a, struct str conta
 
 /* ---- what to run ---- */
 
-static void expand_list(struct building *b, const struct json *list)
+static int add_word(struct building *b, const char *list, size_t i, struct str word, struct err *e)
 {
-    struct box_spec *s = &b->ret->spec;
+    if (vars_take(&b->env, word, arena_fmt(b->arena, "%s[%zu]", list, i).p, e) < 0)
+        return -1;
+    *vec_push(b->arena, &b->ret->spec.argv) = word;
+    return 0;
+}
 
-    JSON_FOREACH(word, list)
-        *vec_push(b->arena, &s->argv) = expand_vars(b->arena, json_text(word, STR_NULL), buf_view(&b->env), NULL);
+static int add_list(struct building *b, const char *list, struct err *e)
+{
+    size_t i = 0;
+
+    JSON_FOREACH(item, json_get(b->container, list)) {
+        struct str word;
+
+        if (vars_expand(&b->env, json_text(item, STR_NULL), &word, NULL, e) < 0)
+            return err_wrap(e, "%s[%zu]", list, i);
+        if (add_word(b, list, i++, word, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_of_image(struct building *b, const char *list, const struct str *words, size_t n, struct err *e)
+{
+    for (size_t i = 0; i < n; i++)
+        if (add_word(b, list, i, words[i], e) < 0)
+            return -1;
+    return 0;
 }
 
 /* command replaces the image's entrypoint and its cmd; args replaces its cmd. */
+static int collect_argv(struct building *b, struct err *e)
+{
+    bool has_command = json_count(json_get(b->container, "command")),
+         has_args = json_count(json_get(b->container, "args"));
+    const struct image *image = b->image;
+
+    if ((has_command ? add_list(b, "command", e)
+                     : add_of_image(b, "the image's entrypoint", image->entrypoint.v, image->entrypoint.n, e)) < 0)
+        return -1;
+    if (has_args && add_list(b, "args", e) < 0)
+        return -1;
+    if (!has_args && !has_command && add_of_image(b, "the image's command", image->cmd.v, image->cmd.n, e) < 0)
+        return -1;
+    return 0;
+}
+
 static int build_argv(struct building *b, struct err *e)
 {
-    const struct json *command = json_get(b->container, "command"), *args = json_get(b->container, "args");
-    struct box_spec *s = &b->ret->spec;
-
-    if (json_count(command))
-        expand_list(b, command);
-    else
-        VEC_FOREACH(word, &b->image->entrypoint)
-            *vec_push(b->arena, &s->argv) = *word;
-    if (json_count(args))
-        expand_list(b, args);
-    else if (!json_count(command))
-        VEC_FOREACH(word, &b->image->cmd)
-            *vec_push(b->arena, &s->argv) = *word;
-    if (s->argv.n)
+    if (collect_argv(b, e) < 0)
+        return err_wrap(e, "container \"%.*s\"", STR_ARG(b->action->name));
+    if (b->ret->spec.argv.n)
         return 0;
     return err_set(
         e, ERR_INVALID,
@@ -73,73 +101,56 @@ static int build_argv(struct building *b, struct err *e)
         STR_ARG(b->action->name), STR_ARG(b->image->said), STR_ARG(b->image->name));
 }
 
-static void env_default(struct buf *env, struct str name, struct str value)
+static int env_default(struct vars *env, struct str name, struct str value, struct err *e)
 {
     struct str old;
 
-    if (env_find(buf_view(env), name, &old))
-        return;
-    buf_fmt(env, "%.*s=%.*s", STR_ARG(name), STR_ARG(value));
-    buf_char(env, '\0');
+    return vars_get(env, name, &old) ? 0 : vars_put(env, name, value, e);
 }
 
-static void env_put_list(struct buf *env, const struct str *list, size_t n)
+static int env_put_list(struct vars *env, const struct str *list, size_t n, struct err *e)
 {
     for (size_t i = 0; i < n; i++) {
-        buf_str(env, list[i]);
-        buf_char(env, '\0');
+        ptrdiff_t at = str_find_char(list[i], '=');
+
+        if (at > 0 && vars_put(env, str_sub(list[i], 0, (size_t)at), str_from(list[i], (size_t)at + 1), e) < 0)
+            return -1;
     }
-}
-
-/* The last entry of a name counts, and stands where the first one stood. */
-static void env_to_spec(struct building *b)
-{
-    struct box_spec *s = &b->ret->spec;
-    struct map seen;
-    struct str rest = arena_str(b->arena, buf_view(&b->env)), entry;
-
-    map_init(&seen, map_seed_default());
-    while (rest.n && str_split(&rest, '\0', &entry)) {
-        ptrdiff_t at = str_find_char(entry, '=');
-        struct str name = str_sub(entry, 0, at < 0 ? 0 : (size_t)at);
-        uintptr_t index = (uintptr_t)map_get(&seen, name);
-
-        if (name.n == 0)
-            continue;
-        if (index) {
-            s->env.v[index - 1] = entry;
-            continue;
-        }
-        *vec_push(b->arena, &s->env) = entry;
-        map_put(&seen, name, (void *)s->env.n);
-    }
-    map_done(&seen);
+    return 0;
 }
 
 /* An image does not know where the driver's libraries are on this host. */
-static void env_libraries(struct building *b)
+static int env_libraries(struct building *b, struct err *e)
 {
     struct str path = b->grant.library_path, old;
 
     if (b->image->root.n == 0 || path.n == 0)
-        return;
-    if (env_find(buf_view(&b->env), STR("LD_LIBRARY_PATH"), &old) && old.n)
+        return 0;
+    if (vars_get(&b->env, STR("LD_LIBRARY_PATH"), &old) && old.n)
         path = arena_fmt(b->arena, "%.*s:%.*s", STR_ARG(old), STR_ARG(path));
-    buf_fmt(&b->env, "LD_LIBRARY_PATH=%.*s", STR_ARG(path));
-    buf_char(&b->env, '\0');
+    return vars_put(&b->env, STR("LD_LIBRARY_PATH"), path, e);
+}
+
+static int collect_env(struct building *b, struct err *e)
+{
+    struct vars *env = &b->env;
+
+    if (env_put_list(env, b->image->env.v, b->image->env.n, e) < 0 ||
+        env_put_list(env, b->grant.env.v, b->grant.env.n, e) < 0 ||
+        env_default(env, STR("PATH"), STR(PATH_DEFAULT), e) < 0 ||
+        agent_env(b->p, b->arena, b->pod, b->container, env, e) < 0)
+        return -1;
+    if (b->ret->spec.uid <= 0 && b->image->user.n == 0 && env_default(env, STR("HOME"), STR("/root"), e) < 0)
+        return -1;
+    return env_libraries(b, e);
 }
 
 static int build_env(struct building *b, struct err *e)
 {
-    env_put_list(&b->env, b->image->env.v, b->image->env.n);
-    env_put_list(&b->env, b->grant.env.v, b->grant.env.n);
-    env_default(&b->env, STR("PATH"), STR(PATH_DEFAULT));
-    if (agent_env(b->p, b->arena, b->pod, b->container, &b->env, e) < 0)
-        return -1;
-    if (b->ret->spec.uid <= 0 && b->image->user.n == 0)
-        env_default(&b->env, STR("HOME"), STR("/root"));
-    env_libraries(b);
-    env_to_spec(b);
+    if (collect_env(b, e) < 0)
+        return err_wrap(e, "container \"%.*s\"", STR_ARG(b->action->name));
+    VEC_FOREACH(entry, &b->env.list)
+        *vec_push(b->arena, &b->ret->spec.env) = *entry;
     return 0;
 }
 
@@ -337,7 +348,7 @@ static int build_mounts(struct building *b, struct err *e)
     struct volume_mount *v;
     size_t n;
 
-    if (volumes_mounts(b->p->volumes, b->arena, b->container, buf_view(&b->env), &v, &n, e) < 0)
+    if (volumes_mounts(b->p->volumes, b->arena, b->container, &b->env, &v, &n, e) < 0)
         return -1;
     b->ret->mount_fds = arena_array(b->arena, int, n + b->grant.libraries.n + MOUNTS_EXTRA);
     if (add_etc(b, v, n, e) < 0 || add_termination(b, v, n, e) < 0 || add_libraries(b, e) < 0)
@@ -443,13 +454,14 @@ int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_acti
     if (ret->spec.cwd.n == 0)
         ret->spec.cwd = b.image->cwd;
     build_identity(&b);
+    vars_init(&b.env, a);
     *ret_reason = "CreateContainerConfigError";
     if (build_devices(&b, e) == 0 && build_env(&b, e) == 0) {
         *ret_reason = "CreateContainerError";
         if (build_argv(&b, e) == 0 && build_root(&b, e) == 0 && build_mounts(&b, e) == 0)
             rc = 0;
     }
-    buf_done(&b.env);
+    vars_done(&b.env);
     if (rc < 0)
         agent_box_done(ret);
     return rc;

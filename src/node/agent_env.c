@@ -14,15 +14,16 @@ struct env_build {
     struct agent_pod *p;
     struct arena *arena;
     const struct json *pod, *container;
-    struct buf *env;
+    struct vars *env;
+    struct err *e; /* the first that went wrong */
+    bool has_failed;
 };
 
-static void put(struct buf *env, struct str name, struct str value)
+/* What does not fit fails the whole container; the caller asks has_failed once. */
+static void put(struct env_build *b, struct str name, struct str value)
 {
-    buf_str(env, name);
-    buf_char(env, '=');
-    buf_str(env, value);
-    buf_char(env, '\0');
+    if (!b->has_failed && vars_put(b->env, name, value, b->e) < 0)
+        b->has_failed = true;
 }
 
 /* ---- Services of the namespace that have an address ---- */
@@ -48,15 +49,15 @@ static void put_port(struct env_build *b, struct str service, struct str host, c
     struct str url = arena_fmt(a, "%.*s://%.*s:%ld", STR_ARG(lower), STR_ARG(host), number);
 
     if (is_first) {
-        put(b->env, arena_fmt(a, "%.*s_SERVICE_PORT", STR_ARG(service)), text);
-        put(b->env, arena_fmt(a, "%.*s_PORT", STR_ARG(service)), url);
+        put(b, arena_fmt(a, "%.*s_SERVICE_PORT", STR_ARG(service)), text);
+        put(b, arena_fmt(a, "%.*s_PORT", STR_ARG(service)), url);
     }
     if (name.n)
-        put(b->env, arena_fmt(a, "%.*s_SERVICE_PORT_%.*s", STR_ARG(service), STR_ARG(upper_name(a, name))), text);
-    put(b->env, prefix, url);
-    put(b->env, arena_fmt(a, "%.*s_PROTO", STR_ARG(prefix)), lower);
-    put(b->env, arena_fmt(a, "%.*s_PORT", STR_ARG(prefix)), text);
-    put(b->env, arena_fmt(a, "%.*s_ADDR", STR_ARG(prefix)), host);
+        put(b, arena_fmt(a, "%.*s_SERVICE_PORT_%.*s", STR_ARG(service), STR_ARG(upper_name(a, name))), text);
+    put(b, prefix, url);
+    put(b, arena_fmt(a, "%.*s_PROTO", STR_ARG(prefix)), lower);
+    put(b, arena_fmt(a, "%.*s_PORT", STR_ARG(prefix)), text);
+    put(b, arena_fmt(a, "%.*s_ADDR", STR_ARG(prefix)), host);
 }
 
 static int by_key(const void *x, const void *y)
@@ -82,7 +83,7 @@ static void put_services(struct env_build *b)
 
         if (host.n == 0 || str_is(host, "None"))
             continue;
-        put(b->env, arena_fmt(b->arena, "%.*s_SERVICE_HOST", STR_ARG(service)), host);
+        put(b, arena_fmt(b->arena, "%.*s_SERVICE_HOST", STR_ARG(service)), host);
         JSON_FOREACH(port, json_get(spec, "ports")) {
             put_port(b, service, host, port, is_first);
             is_first = false;
@@ -152,7 +153,7 @@ static void put_all(struct env_build *b, size_t source, const struct json *root,
             struct str name = arena_fmt(b->arena, "%.*s%.*s", STR_ARG(prefix), STR_ARG(json_key(item))), value;
 
             if (is_env_name(name) && key_value(b->arena, sources[source].want, root, json_key(item), &value))
-                put(b->env, name, value);
+                put(b, name, value);
         }
     }
 }
@@ -200,29 +201,25 @@ static int put_env(struct env_build *b, const struct json *item, struct err *e)
     const struct json *from = json_get(item, "valueFrom");
     bool is_there = true;
 
-    if (from) {
-        if (value_from(b, from, &is_there, &value, e) < 0)
-            return err_wrap(e, "env %.*s", STR_ARG(name));
-    } else {
-        value = expand_vars(b->arena, value, buf_view(b->env), NULL);
-    }
+    if ((from ? value_from(b, from, &is_there, &value, e) : vars_expand(b->env, value, &value, NULL, e)) < 0)
+        return err_wrap(e, "env %.*s", STR_ARG(name));
     if (is_there && is_env_name(name) && !memchr(value.p ? value.p : "", '\0', value.n))
-        put(b->env, name, value);
+        put(b, name, value);
     return 0;
 }
 
 int agent_env(struct agent_pod *p, struct arena *a, const struct json *pod, const struct json *container,
-              struct buf *env, struct err *e)
+              struct vars *env, struct err *e)
 {
-    struct env_build b = { .p = p, .arena = a, .pod = pod, .container = container, .env = env };
+    struct env_build b = { .p = p, .arena = a, .pod = pod, .container = container, .env = env, .e = e };
 
-    put(env, STR("HOSTNAME"), p->hostname);
+    put(&b, STR("HOSTNAME"), p->hostname);
     put_services(&b);
     JSON_FOREACH(from, json_get(container, "envFrom"))
-        if (put_from(&b, from, e) < 0)
+        if (put_from(&b, from, e) < 0 || b.has_failed)
             return -1;
     JSON_FOREACH(item, json_get(container, "env"))
-        if (put_env(&b, item, e) < 0)
+        if (put_env(&b, item, e) < 0 || b.has_failed)
             return -1;
-    return 0;
+    return b.has_failed ? -1 : 0;
 }

@@ -223,9 +223,10 @@ struct str agent_log_path(struct agent_pod *p, struct arena *a, struct str conta
 
 /* ---- agent_env.c, agent_etc.c ---- */
 
-/* "NAME=value" entries, each followed by a NUL. 'base' comes first: of the image and the devices. */
+/* Adds to those of the image and the devices, which are in 'env' already. */
+struct vars;
 int agent_env(struct agent_pod *p, struct arena *a, const struct json *pod, const struct json *container,
-              struct buf *env, struct err *e);
+              struct vars *env, struct err *e);
 int agent_etc_write(struct agent_pod *p, struct err *e);
 void agent_source_init(struct agent_pod *p, struct volume_source *ret); /* 'p' is its ctx */
 

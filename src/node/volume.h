@@ -51,6 +51,7 @@ struct volume_mount {  /* one volumeMount of a container, ready to be mounted */
 };
 
 struct volume_set;
+struct vars; /* expand.h */
 
 /* Make all volumes of the pod below 'dir' (made if need be, 0755; its parent must be there). 'may_mount': tmpfs is used
  * where this page says so; else plain directories. A 'dir' from an earlier life is taken over: emptyDirs keep their
@@ -70,11 +71,11 @@ void volumes_free(struct volume_set *v, bool removes);
 int volumes_sweep(const char *dir, struct err *e);
 
 /* The mounts of one container (by name; init containers too), in an order in which parents come first.
- * 'expand_env' is the environment of the container for subPathExpr: "NAME=value" entries, each followed by a NUL.
+ * 'env' is the environment of the container, for subPathExpr.
  * A subPath that is not there is made as a directory; in a configMap and its like it is ERR_NOT_FOUND.
  * The fds are good until the next call for a container of the same name, or volumes_free(). Clone the mounts
  * (open_tree) before entering another mount namespace: the kernel refuses it afterwards. */
-int volumes_mounts(struct volume_set *v, struct arena *a, const struct json *container, struct str expand_env,
+int volumes_mounts(struct volume_set *v, struct arena *a, const struct json *container, const struct vars *env,
                    struct volume_mount **ret, size_t *ret_n, struct err *e);
 
 /* A ConfigMap, Secret or the pod itself changed: bring the files up to date. A volume that cannot be made anew keeps

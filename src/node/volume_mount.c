@@ -38,7 +38,7 @@ static void held_add(struct volume_held *h, int take_fd)
 /* ---- subPath ---- */
 
 /* Text of subPath, or of subPathExpr with its variables; empty: the whole volume. */
-static int sub_path_text(struct arena *a, const struct json *mount, struct str env, struct str *ret, struct err *e)
+static int sub_path_text(const struct json *mount, const struct vars *env, struct str *ret, struct err *e)
 {
     struct str plain = json_member_text(mount, "subPath"), expr = json_member_text(mount, "subPathExpr"), missing;
 
@@ -47,7 +47,8 @@ static int sub_path_text(struct arena *a, const struct json *mount, struct str e
     *ret = plain;
     if (expr.n == 0)
         return 0;
-    *ret = expand_vars(a, expr, env, &missing);
+    if (vars_expand(env, expr, ret, &missing, e) < 0)
+        return err_wrap(e, "subPathExpr");
     if (missing.p)
         return err_set(e, ERR_INVALID, "subPathExpr \"%.*s\": the container has no variable \"%.*s\"", STR_ARG(expr),
                        STR_ARG(missing));
@@ -109,7 +110,7 @@ static int open_sub_path(struct arena *a, const struct volume *v, struct str tex
 
 /* ---- mounts ---- */
 
-static int read_mount(struct arena *a, const struct volume *v, const struct json *mount, struct str env,
+static int read_mount(struct arena *a, const struct volume *v, const struct json *mount, const struct vars *env,
                       struct volume_held *held, struct volume_mount *ret, struct err *e)
 {
     struct str propagation = json_member_text(mount, "mountPropagation"), sub;
@@ -119,7 +120,7 @@ static int read_mount(struct arena *a, const struct volume *v, const struct json
         return -1;
     if (str_is(propagation, "Bidirectional"))
         return err_set(e, ERR_INVALID, "mountPropagation Bidirectional is not supported on this node");
-    if (sub_path_text(a, mount, env, &sub, e) < 0)
+    if (sub_path_text(mount, env, &sub, e) < 0)
         return -1;
     ret->fd = v->fd;
     ret->is_file = v->is_file;
@@ -151,7 +152,7 @@ static int sort_mounts(struct volume_mount *mounts, size_t n, struct err *e)
     return 0;
 }
 
-static int read_mounts(struct volume_set *s, struct arena *a, const struct json *list, struct str env,
+static int read_mounts(struct volume_set *s, struct arena *a, const struct json *list, const struct vars *env,
                        struct volume_held *held, struct volume_mount *mounts, struct err *e)
 {
     size_t i = 0;
@@ -169,7 +170,7 @@ static int read_mounts(struct volume_set *s, struct arena *a, const struct json 
     return sort_mounts(mounts, i, e);
 }
 
-int volumes_mounts(struct volume_set *s, struct arena *a, const struct json *container, struct str expand_env,
+int volumes_mounts(struct volume_set *s, struct arena *a, const struct json *container, const struct vars *env,
                    struct volume_mount **ret, size_t *ret_n, struct err *e)
 {
     const struct json *list = json_get(container, "volumeMounts");
@@ -181,7 +182,7 @@ int volumes_mounts(struct volume_set *s, struct arena *a, const struct json *con
     if (json_count(json_get(container, "volumeDevices")))
         return err_set(e, ERR_INVALID, "container \"%.*s\": volumeDevices are not supported on this node",
                        STR_ARG(name));
-    if (read_mounts(s, a, list, expand_env, held, mounts, e) < 0) {
+    if (read_mounts(s, a, list, env, held, mounts, e) < 0) {
         held_done(held);
         return err_wrap(e, "container \"%.*s\"", STR_ARG(name));
     }

@@ -144,29 +144,83 @@ static const struct {
     { "$(AA)", "$(AA)", "AA" }, { "", "", "" },
 };
 
+static void put(struct vars *v, const char *name, struct str value)
+{
+    struct err e = { 0 };
+
+    if (vars_put(v, str_of(name), value, &e) < 0)
+        fail_msg("%s: %s", name, e.text);
+}
+
 static void test_expand(void **state)
 {
-    const struct str env = STR("A=old\0B=two=2\0EMPTY=\0A=one\0");
     autoarena a = { 0 };
+    struct vars v;
+    struct err e;
 
     (void)state;
+    vars_init(&v, &a);
+    put(&v, "A", STR("old"));
+    put(&v, "B", STR("two=2"));
+    put(&v, "EMPTY", STR(""));
+    put(&v, "A", STR("one"));
+    assert_int_equal(v.list.n, 3);
+    assert_true(str_is(v.list.v[0], "A=one"));
     for (size_t i = 0; i < ARRAY_LEN(expansions); i++) {
-        struct str missing, got = expand_vars(&a, str_of(expansions[i].text), env, &missing);
+        struct str missing, got;
 
+        assert_int_equal(vars_expand(&v, str_of(expansions[i].text), &got, &missing, &e), 0);
         if (!str_is(got, expansions[i].want) || !str_is(missing, expansions[i].missing))
             fail_msg("\"%s\": got \"%.*s\", missing \"%.*s\"", expansions[i].text, STR_ARG(got), STR_ARG(missing));
     }
-    assert_true(str_is(expand_vars(&a, STR("$(A)"), STR("A=1"), NULL), "1")); /* the last NUL may be left out */
-    assert_true(str_is(expand_vars(&a, STR("$(A)"), STR_NULL, NULL), "$(A)"));
+    vars_done(&v);
+}
+
+static struct str repeat(struct arena *a, const char *text, size_t n)
+{
+    autobuf out = { 0 };
+
+    for (size_t i = 0; i < n; i++)
+        buf_str(&out, str_of(text));
+    return arena_str(a, buf_view(&out));
+}
+
+/* The bounds to the byte, and texts that make a careless search slow. */
+static void test_expand_is_bounded(void **state)
+{
+    autoarena a = { 0 };
+    struct vars v;
+    struct str got;
+    struct err e = { 0 };
+    size_t n = 0;
+
+    (void)state;
+    vars_init(&v, &a);
+    put(&v, "HALF", repeat(&a, "x", VARS_TEXT_MAX / 2));
+    put(&v, "EMPTY", STR(""));
+    put(&v, "L", repeat(&a, "x", VARS_TEXT_MAX - 3)); /* with "L=" and the NUL */
+    assert_int_equal(vars_put(&v, STR("M"), repeat(&a, "x", VARS_TEXT_MAX - 2), &e), -1);
+    assert_non_null(strstr(e.text, "env M has more than the 131071 bytes"));
+    assert_int_equal(vars_expand(&v, STR("$(HALF)$(HALF)"), &got, NULL, &e), -1);
+    assert_int_equal(vars_expand(&v, repeat(&a, "$(EMPTY)", 1000 * 1000), &got, NULL, &e), 0);
+    assert_int_equal(got.n, 0);
+    assert_int_equal(vars_expand(&v, repeat(&a, "$(", 60 * 1000), &got, NULL, &e), 0);
+    assert_int_equal(got.n, 120 * 1000);
+    assert_int_equal(vars_expand(&v, repeat(&a, "$(NONE)", 1000 * 1000), &got, NULL, &e), -1);
+    while (vars_put(&v, STR("SAME"), repeat(&a, "x", 100 * 1000), &e) == 0) /* replaced ones count too */
+        n++;
+    assert_true(n < 6 * 1024 * 1024 / (100 * 1000));
+    assert_non_null(strstr(e.text, "env SAME is too much"));
+    assert_int_equal(vars_take(&v, repeat(&a, "x", 100 * 1000), "args[0]", &e), -1);
+    assert_non_null(strstr(e.text, "args[0] is too much"));
+    vars_done(&v);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_fields_of_odd_pods),
-        cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_expand),
+        cmocka_unit_test(test_fields), cmocka_unit_test(test_fields_of_odd_pods), cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_expand), cmocka_unit_test(test_expand_is_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -509,18 +509,18 @@ static void test_mount_order(void **state)
     size_t n;
 
     fixture_must_make(t, "[{name: e}]");
-    assert_int_equal(volumes_mounts(t->set, &t->a, container, STR_NULL, &got, &n, &t->e), 0);
+    assert_int_equal(fixture_mounts(t, container, &got, &n), 0);
     assert_int_equal(n, ARRAY_LEN(want));
     for (size_t i = 0; i < n; i++)
         if (!str_is(got[i].target, want[i]))
             fail_msg("%zu: %.*s, not %s", i, STR_ARG(got[i].target), want[i]);
     container = fixture_yaml(t, "{name: c, volumeMounts: [{name: e, mountPath: /b/}, {name: e, mountPath: //b}]}");
-    assert_int_equal(volumes_mounts(t->set, &t->a, container, STR_NULL, &got, &n, &t->e), -1);
+    assert_int_equal(fixture_mounts(t, container, &got, &n), -1);
     assert_string_equal(t->e.text, "container \"c\": two volumes are mounted at \"/b\"");
     container = fixture_yaml(t, "{name: c, volumeDevices: [{name: e, devicePath: /dev/x}]}");
-    assert_int_equal(volumes_mounts(t->set, &t->a, container, STR_NULL, &got, &n, &t->e), -1);
+    assert_int_equal(fixture_mounts(t, container, &got, &n), -1);
     container = fixture_yaml(t, "{name: none}");
-    assert_int_equal(volumes_mounts(t->set, &t->a, container, STR_NULL, &got, &n, &t->e), 0);
+    assert_int_equal(fixture_mounts(t, container, &got, &n), 0);
     assert_int_equal(n, 0);
 }
 

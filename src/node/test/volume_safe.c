@@ -621,7 +621,7 @@ static void test_any_pod(void **state)
         spoil(&r, &t->a, rand_chance(&r, 3, 4) ? json_get(json_get(pod, "spec"), "volumes") : pod);
         spoil(&r, &t->a, container);
         if (volumes_make(t->dir, pod, &t->source, false, &t->set, &t->e) == 0) {
-            (void)volumes_mounts(t->set, &t->a, container, STR("A=1\0"), &m, &n, &t->e);
+            (void)fixture_mounts(t, container, &m, &n);
             spoil(&r, &t->a, pod);
             (void)volumes_update(t->set, pod, &t->source, &t->e);
             volumes_free(t->set, true);

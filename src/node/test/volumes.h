@@ -10,6 +10,7 @@
 
 #include "api/meta.h"
 #include "base/util.h"
+#include "node/expand.h"
 #include "node/volume_internal.h"
 #include "yaml/yaml.h"
 
@@ -200,6 +201,23 @@ static inline void fixture_must_make(struct fixture *t, const char *volumes)
         fail_msg("%s: %s", volumes, t->e.text);
 }
 
+static inline int fixture_mounts(struct fixture *t, const struct json *container, struct volume_mount **ret,
+                                 size_t *ret_n)
+{
+    static const struct {
+        const char *name, *value;
+    } env[] = { { "POD", "p-0" }, { "EMPTY", "" }, { "UP", "../.." }, { "ROOT", "/etc" } };
+    struct vars vars;
+    int rc;
+
+    vars_init(&vars, &t->a);
+    for (size_t i = 0; i < ARRAY_LEN(env); i++)
+        assert_int_equal(vars_put(&vars, str_of(env[i].name), str_of(env[i].value), &t->e), 0);
+    rc = volumes_mounts(t->set, &t->a, container, &vars, ret, ret_n, &t->e);
+    vars_done(&vars);
+    return rc;
+}
+
 /* One mount of container c: "{name: v, mountPath: /x}". -1 with t->e. */
 static inline int fixture_mount(struct fixture *t, const char *mount, struct volume_mount *ret)
 {
@@ -207,7 +225,7 @@ static inline int fixture_mount(struct fixture *t, const char *mount, struct vol
     struct volume_mount *mounts;
     size_t n;
 
-    if (volumes_mounts(t->set, &t->a, container, STR("POD=p-0\0EMPTY=\0UP=../..\0ROOT=/etc\0"), &mounts, &n, &t->e) < 0)
+    if (fixture_mounts(t, container, &mounts, &n) < 0)
         return -1;
     assert_int_equal(n, 1);
     *ret = mounts[0];
