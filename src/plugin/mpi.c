@@ -283,7 +283,9 @@ static void add_wait(struct plugin_call *call, struct pod_draft *pod)
 {
     const struct mpi_args *args = call->args;
     struct str file = host_file_name(call->arena, args->worker);
-    struct wait_script wait = { .files = { &file, 1 }, .port = args->port, .timeout_s = args->wait_timeout };
+    struct wait_script wait = { .files = { &file, 1 },
+                                .port = ssh_port(call->arena, call->set),
+                                .timeout_s = args->wait_timeout };
 
     pod_add_wait(call, pod, STR("wait-for-workers"), STR_NULL, wait_script_text(call, &wait), true);
 }

@@ -63,6 +63,9 @@ static inline uint32_t task_pods(const struct job_task *task)
  * that anyway. */
 void ssh_config_write(struct plugin_call *call, int64_t port, bool wildcard, struct buf *out);
 
+/* sshport.c: where the sshd of the pods listens, as far as arguments and templates tell. */
+int64_t ssh_port(struct arena *a, const struct plugin_set *set);
+
 /* Is 'obj' (may be NULL) controlled by this very job, not by an older one of the same name? */
 bool plugin_job_owns(const struct job *job, const struct json *obj);
 

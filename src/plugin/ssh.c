@@ -37,7 +37,8 @@ static const struct plugin_arg ssh_table[] = {
     { "ssh-public-key", ARG_RAW, offsetof(struct ssh_args, public_key), NULL, NULL, NULL,
       "its public key; found by itself where possible" },
     { "ssh-port", ARG_PORT, offsetof(struct ssh_args, port), "22", NULL, NULL,
-      "port in the ssh config; mpi --port is used when this is not given", true },
+      "port in the ssh config; without it the one of mpi --port, unless the job shows that its sshd has another",
+      true },
     { "ssh-config-wildcard", ARG_BOOL, offsetof(struct ssh_args, wildcard), "false", NULL, NULL,
       "one block per task instead of one per host; on by itself for very large jobs" },
     { "ssh-key-mode", ARG_STR, offsetof(struct ssh_args, key_mode), NULL, NULL, NULL,
@@ -138,15 +139,6 @@ static int user_keys(struct plugin_call *call, struct ssh_keys *ret, struct err 
     return ssh_public_from_private(call->arena, ret->private_pem, &ret->public_line, e);
 }
 
-static int64_t port_of(struct plugin_call *call)
-{
-    const struct ssh_args *args = call->args;
-
-    if (plugin_set_given(call->set, "ssh", "ssh-port"))
-        return args->port;
-    return plugin_set_int(call->set, "mpi", "port", args->port);
-}
-
 static const struct json *world_find(struct plugin_call *call, struct str secret)
 {
     const struct plugin_world *w = call->world;
@@ -216,7 +208,7 @@ static void check_template(struct plugin_call *call, const struct job_task *task
                      "plugin ssh: task \"%.*s\" has fsGroup, which opens the private key to its group, and ssh refuses "
                      "such a key; add --ssh-copy",
                      STR_ARG(task->name));
-    if (port_of(call) == PORT_SSH && json_bool(json_get(spec, "hostNetwork"), false) &&
+    if (ssh_port(call->arena, call->set) == PORT_SSH && json_bool(json_get(spec, "hostNetwork"), false) &&
         !plugin_set_args(call->set, "mpi")) /* which has said it */
         problem_warn(ps, at,
                      "plugin ssh: task \"%.*s\" uses the network of the node, where port 22 is usually taken; choose "
@@ -224,10 +216,24 @@ static void check_template(struct plugin_call *call, const struct job_task *task
                      STR_ARG(task->name));
 }
 
+/* One number cannot be right for both: say which was taken, and how to decide it. */
+static void check_port(struct plugin_call *call, const struct place *at, struct problems *ps)
+{
+    int64_t port = ssh_port(call->arena, call->set), wanted = plugin_set_int(call->set, "mpi", "port", port);
+
+    if (port != wanted && !plugin_set_given(call->set, "ssh", "ssh-port"))
+        problem_warn(
+            ps, at,
+            "plugin ssh: the pods show that their sshd listens on port %lld, so that is in the ssh config, and "
+            "not mpi's --port=%lld; --ssh-port decides it",
+            (long long)port, (long long)wanted);
+}
+
 static void ssh_check(struct plugin_call *call, const struct place *at, struct problems *ps)
 {
     check_values(call, at, ps);
     check_keys(call, at, ps);
+    check_port(call, at, ps);
     for (size_t i = 0; i < call->job->spec.tasks.n; i++)
         check_template(call, &call->job->spec.tasks.v[i], at, ps);
     if (!plugin_set_args(call->set, "svc"))
@@ -288,7 +294,7 @@ static int ssh_prepare(struct plugin_call *call, struct err *e)
     call->state = s;
     s->secret = arena_fmt(call->arena, "%.*s-ssh", STR_ARG(call->job->meta.name));
     s->path = path_clean(args->path);
-    s->port = port_of(call);
+    s->port = ssh_port(call->arena, call->set);
     if (mode_parse(args->key_mode, &s->mode) < 0)
         s->mode = -1;
     if (!str_empty(args->key_secret))

@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#define ON_HOST                                                                                                        \
+    "- {name: master, replicas: 1, " POD_OF(                                                                           \
+        "hostNetwork: true, initContainers: [{name: i}], containers: [{name: c}, {name: d}]") "}\n"
 #define MPI(args) QUIET_SVC ", mpi: [" args "]"
 #define ONE_TWO   TASK("master", "1") TASK("worker", "2")
 #define HOSTS     "MPI_HOST=j-worker-0.j,j-worker-1.j"
@@ -48,10 +51,10 @@ static const struct plugin_case mpi_cases[] = {
       "master/0", "spec.containers[0].ports", "[{\"name\":\"sshd\",\"containerPort\":22}]" },
     { "port by number", MPI("--port=2222"), ONE_TWO, "worker/0", "spec.containers[0].ports",
       "[{\"name\":\"mpijob-port\",\"containerPort\":2222}]" },
-    { "hostNetwork: the port once (B24)", MPI("--port=2222"),
-      "- {name: master, replicas: 1, " POD_OF("hostNetwork: true, initContainers: [{name: i}], containers: [{name: c}, "
-                                              "{name: d}]") "}\n",
-      "master/0", "spec.initContainers[0].ports", NULL },
+    { "hostNetwork: the port once among main containers (B24)", MPI("--port=2222"), ON_HOST, "master/0",
+      "spec.containers[1].ports", NULL },
+    { "hostNetwork: init containers by themselves", MPI("--port=2222"), ON_HOST, "master/0",
+      "spec.initContainers[0].ports", "[{\"name\":\"mpijob-port\",\"containerPort\":2222}]" },
     { "the template's MPI_HOST is replaced", MPI(""),
       "- {name: master, replicas: 1, " POD_OF("containers: [{name: c, env: [{name: MPI_HOST, value: x}]}]") "}\n" TASK(
           "worker", "2"),

@@ -107,6 +107,48 @@ static void test_config(void **state)
     }
 }
 
+/* mpi --port=2222, and what the pods show of their sshd. */
+static void test_port_of_the_pods(void **state)
+{
+    static const struct {
+        const char *container, *port;
+    } cases[] = {
+        { "image: i", "2222" },
+        { "command: [/usr/sbin/sshd, -D]", "22" },
+        { "command: [/usr/sbin/sshd, -D, -p, '2222']", "2222" },
+        { "command: [/usr/sbin/sshd, -D, -p2022]", "2022" },
+        { "command: [/usr/sbin/sshd, -o, Port=2022]", "2022" },
+        { "command: [/usr/sbin/sshd, -oport=2022]", "2022" },
+        { "command: [/usr/sbin/sshd, -f, /etc/own]", "2222" },
+        { "command: [/usr/sbin/sshd, -p, $(PORT)]", "2222" },
+        { "command: [/bin/sh, -c, 'mkdir -p /var/run/sshd; /usr/sbin/sshd -D']", "22" },
+        { "command: [/bin/sh, -c], args: ['mkdir -p /run/sshd && exec sshd -D -p 2022; sleep 1']", "2022" },
+        { "command: [/bin/sh, -c, '/usr/sbin/sshd -D']", "22" },
+        { "command: [/bin/sh, -c, 'if true; then /usr/sbin/sshd; fi; cp -p 7 8']", "22" },
+        { "command: [/bin/sh, -c, 'mkdir -p /run/sshd; ls /usr/sbin/sshd; run']", "2222" }, /* it is not started */
+        { "ports: [{name: ssh, containerPort: 2022}]", "2022" },
+        { "ports: [{containerPort: 22}]", "22" },
+        { "ports: [{containerPort: 22}, {containerPort: 2222}]", "2222" },
+        { "ports: [{containerPort: 22}], command: [sshd, -p, '2222']", "2222" }, /* the command is the plainer sign */
+        { "ports: [{name: ssh, containerPort: 99999}]", "2222" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        bool is_other = strcmp(cases[i].port, "2222") != 0;
+        autojobtest t = { 0 };
+        char tasks[400], want[32];
+
+        snprintf(tasks, sizeof(tasks), "[{name: w, replicas: 1, template: {spec: {containers: [{name: c, %s}]}}}]",
+                 cases[i].container);
+        snprintf(want, sizeof(want), "  Port %s\n", cases[i].port);
+        load(&t, "{mpi: ['--master=w', '--port=2222']}", tasks);
+        jobtest_must_be_good(&t);
+        if (!strstr(secret(&t, "config"), want) || is_other != (t.ps.list.n == 1))
+            fail_msg("%s: want port %s, got %s", cases[i].container, cases[i].port, secret(&t, "config"));
+    }
+}
+
 static void test_ports(void **state)
 {
     static const struct {
@@ -548,6 +590,7 @@ int main(void)
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_config),
         cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_port_of_the_pods),
         cmocka_unit_test(test_large_config),
         cmocka_unit_test(test_real_ssh_reads_it),
         cmocka_unit_test(test_modes),
