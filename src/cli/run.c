@@ -149,6 +149,8 @@ static int load_all(struct load *l, const struct run_options *o, const struct te
     l->ctx = NULL;
     if (c.is_bad)
         return fail(&c.err, EXIT_USAGE);
+    if (o->restricted)
+        run_restrict(l);
     if (load_report(l))
         return EXIT_FAILED;
     if (load_count_jobs(l) == 0 && (count_kind(l, "Pod") == 0 || o->dry_run)) {
@@ -399,13 +401,14 @@ static void on_say(void *ctx, struct str sentence)
 static int start(struct session *s, struct err *e)
 {
     struct run *r = &s->run;
-    struct run_say say = { r, on_say };
+    struct run_say say = { r, on_say }, notice = { s, on_notice };
 
     agent_attach(s->agent, s->agent_door);
     if (s->root.why[0])
         on_notice(s, arena_fmt(r->arena, "containers have one user only, root: %s", s->root.why));
     if (r->is_json)
         run_event_start(&r->events, agent_id(s->agent), s->load, r->begin_ms);
+    run_tell_dangers(s->load, &notice);
     r->load = s->load;
     if (run_create(r->store, s->load, &say, e) < 0)
         return -1;
@@ -593,6 +596,8 @@ static const struct option run_option_table[] = {
       "a variable for all containers; without VALUE as it is here (may be repeated)" },
     { 0, "timeout", OPTION_TEXT, FIELD(timeout), "TIME", NULL, "stop after this time, such as 10m; exit status 124" },
     { 0, "wait", OPTION_FLAG, FIELD(wait), NULL, NULL, "wait also when nothing runs and nothing can start" },
+    { 0, "restricted", OPTION_FLAG, FIELD(restricted), NULL, NULL,
+      "refuse pods that Pod Security \"restricted\" refuses; for jobs of others" },
     { 0, "report", OPTION_TEXT, FIELD(report), "FILE", NULL, "write a page that shows what happened (HTML, one file)" },
     { 0, "trace", OPTION_TEXT, FIELD(trace), "FILE", NULL, "write a trace for Perfetto or Chrome (JSON)" },
     { 0, "dry-run", OPTION_FLAG, FIELD(dry_run), NULL, NULL, "run nothing: print every object, as render does" },

@@ -25,7 +25,7 @@ struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *image_store, *network, *runtime, *state, *claims,
         *report, *trace;
     struct text_list set, replicas, env, image, device;
-    bool keep, dry_run, quiet, wait;
+    bool keep, dry_run, quiet, wait, restricted;
 };
 
 enum { EXIT_TIMED_OUT = 124 };
@@ -48,6 +48,12 @@ int run_create(struct store *s, struct load *l, const struct run_say *say, struc
  * puts in those up to 0. */
 int run_create_later(struct store *s, struct load *l, int64_t from_ms, int64_t to_ms, struct err *e);
 int64_t run_create_due(const struct load *l, int64_t after_ms);
+
+/* --restricted: what Pod Security "restricted" refuses in the pods of the files becomes an error of its document. */
+void run_restrict(struct load *l);
+
+/* What opens this machine to pods (privileged, hostPath, …): 'say' is told one sentence for each kind. */
+void run_tell_dangers(const struct load *l, const struct run_say *say);
 
 /* "cpu=8,memory=16Gi": an object of quantities. */
 int run_capacity(struct arena *a, struct str text, struct json **ret, struct err *e);
