@@ -305,6 +305,91 @@ def type_cases():
     return cases
 
 
+# Fields of a pod as an API server, the CRD of Jobs and Volcano's admission look at them: a field of the container ("c/…") or the pod,
+# its value, and the path of the one error below them with a part of its sentence; None: it is fine.
+POD_CASES = [
+    # lists whose elements have an identity
+    ("c/env", [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}], "env[1].name", 'duplicate variable "A": env[0]'),
+    ("c/env", [{"name": "A"}, {"name": "a"}], None, None),
+    ("c/ports", [{"containerPort": 80}, {"containerPort": 80, "protocol": "TCP"}], "ports[1].containerPort", 'duplicate port "80/TCP"'),
+    ("c/ports", [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}], None, None),
+    ("imagePullSecrets", [{"name": "a"}, {"name": "a"}], "imagePullSecrets[1].name", 'duplicate pull secret "a"'),
+    ("imagePullSecrets", [{"name": "a"}, {"name": "b"}], None, None),
+    ("hostAliases", [{"ip": "10.0.0.1", "hostnames": ["a"]}, {"ip": "10.0.0.1"}], "hostAliases[1].ip", "duplicate"),
+    ("schedulingGates", [{"name": "a"}, {"name": "a"}], "schedulingGates[1].name", "duplicate"),
+    ("resourceClaims", [{"name": "a", "resourceClaimName": "x"}, {"name": "a", "resourceClaimName": "y"}], "resourceClaims[1].name", "duplicate"),
+    ("c/resources", {"claims": [{"name": "a"}]}, "resources.claims[0].name", 'no resource claim "a"'),
+    ("c/volumeMounts", [{"name": "v", "mountPath": "/a"}, {"name": "v", "mountPath": "/a"}], "volumeMounts[1].mountPath", "unique"),
+    # names of variables and of what they come from
+    ("c/env", [{"name": "1A"}], "env[0].name", "not begin with a digit"),
+    ("c/env", [{"name": "A B"}], "env[0].name", "must be letters"),
+    ("c/env", [{"name": "a.b-c_1"}], None, None),
+    ("c/env", [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "No!", "key": "k"}}}], "env[0].valueFrom.configMapKeyRef.name", "No!"),
+    ("c/envFrom", [{"prefix": "1", "configMapRef": {"name": "a"}}], "envFrom[0].prefix", "not begin with a digit"),
+    ("c/envFrom", [{"configMapRef": {"name": "No!"}}], "envFrom[0].configMapRef.name", "No!"),
+    ("c/envFrom", [{"secretRef": {}}], "envFrom[0].secretRef.name", "is required"),
+    ("c/envFrom", [{"secretRef": {"name": "a.b"}}, {"secretRef": {"name": "a.b"}}], None, None),
+    ("c/env", [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "2"}}}], "env[0].valueFrom.resourceFieldRef.divisor", "1m or 1"),
+    ("c/env", [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1000m"}}}], None, None),
+    ("c/env", [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.memory", "divisor": "1m"}}}], "env[0].valueFrom.resourceFieldRef.divisor", "1Mi"),
+    ("c/env", [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.memory", "divisor": "1Mi"}}}], None, None),
+    ("c/env", [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['Ex.com/a']"}}}], None, None),
+    # names the pod looks up
+    ("dnsConfig", {"searches": ["a_b.example.", "."], "options": [{"name": "ndots", "value": "2"}]}, None, None),
+    ("dnsConfig", {"searches": ["no way"]}, "dnsConfig.searches[0]", "must be a domain"),
+    ("dnsConfig", {"searches": [f"{'x' * 60}.{'y' * 60}.{n}" for n in range(20)]}, "dnsConfig.searches", "more than 2048 characters"),
+    ("dnsConfig", {"options": [{"value": "2"}]}, "dnsConfig.options[0].name", "is required"),
+    ("dnsConfig", {"nameservers": ["one"]}, "dnsConfig.nameservers[0]", "address"),
+    # restarts and sizes
+    ("c/restartPolicy", "Always", "restartPolicy", "no init container"),
+    ("initContainers", [{"name": "i", "image": "i", "restartPolicy": "Always"}], None, None),
+    ("initContainers", [{"name": "i", "image": "i", "restartPolicy": "OnFailure"}], "initContainers[0].restartPolicy", "must be Always"),
+    ("initContainers", [{"name": "i", "image": "i", "resizePolicy": [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]}], "initContainers[0].resizePolicy", "must not be set"),
+    ("c/resizePolicy", [{"resourceName": "cpu", "restartPolicy": "NotRequired"}, {"resourceName": "memory", "restartPolicy": "NotRequired"}], None, None),
+    ("c/resizePolicy", [{"resourceName": "cpu", "restartPolicy": "NotRequired"}] * 2, "resizePolicy[1].resourceName", "duplicate"),
+    ("c/resizePolicy", [{"resourceName": "nvidia.com/gpu", "restartPolicy": "NotRequired"}], "resizePolicy[0].resourceName", "cpu or memory"),
+    ("c/resizePolicy", [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}], "resizePolicy[0].restartPolicy", "NotRequired"),
+    # security
+    ("c/securityContext", {"procMount": "Unmasked"}, "securityContext.procMount", "hostUsers is false"),
+    ("c/securityContext", {"procMount": "Default"}, None, None),
+    ("securityContext", {"sysctls": [{"name": "Net.x", "value": "1"}]}, "securityContext.sysctls[0].name", "name of a sysctl"),
+    ("securityContext", {"sysctls": [{"name": "net.a-.b", "value": "1"}]}, "securityContext.sysctls[0].name", "name of a sysctl"),
+    ("securityContext", {"sysctls": [{"name": "net/ipv4/tcp_rmem", "value": "1"}]}, None, None),
+    ("securityContext", {"sysctls": [{"name": "net.a", "value": "1"}] * 2}, "securityContext.sysctls[1].name", "duplicate"),
+    # probes and hooks
+    ("c/livenessProbe", {"httpGet": {"port": 80, "httpHeaders": [{"name": "X_Y", "value": "v"}]}}, "livenessProbe.httpGet.httpHeaders[0].name", "X-Header-Name"),
+    ("c/livenessProbe", {"httpGet": {"port": 80, "httpHeaders": [{"name": "X-Y", "value": "v"}]}}, None, None),
+    ("c/lifecycle", {"preStop": {"sleep": {"seconds": 31}}}, "lifecycle.preStop.sleep.seconds", "31 > 30"),
+    ("c/lifecycle", {"preStop": {"sleep": {"seconds": 30}}}, None, None),
+    ("c/lifecycle", {"stopSignal": "SIGUSR1"}, "lifecycle.stopSignal", "spec.os.name"),
+    # what it takes
+    ("terminationGracePeriodSeconds", -1, None, None),
+]
+
+
+def pod_fields():
+    """One document for each case, all in one run of the program; each bad one gives exactly one error, at its path."""
+    docs = []
+    for path, value, _, _ in POD_CASES:
+        doc = minimal()
+        spec = doc["spec"]["tasks"][0]["template"]["spec"]
+        spec.update(restartPolicy="Never", volumes=[{"name": "v", "emptyDir": {}}])
+        (spec["containers"][0] if path.startswith("c/") else spec)[path.removeprefix("c/")] = value
+        doc["metadata"]["name"] = f"j{len(docs)}"
+        docs.append(json.dumps(doc))
+    run = run_on("\n---\n".join(docs), name="jobs.yaml")
+    found = {}
+    for line, _, error in re.findall(r"jobs\.yaml:(\d+):(\d+): error: (.*)", run.stderr):
+        found.setdefault((int(line) - 1) // 2, []).append(error)
+    wrong = []
+    for i, (path, value, where, says) in enumerate(POD_CASES):
+        at = "spec.tasks[0].template.spec." + ("containers[0]." if path.startswith("c/") else "") + str(where)
+        got = found.get(i, [])
+        if len(got) != (where is not None) or (where and not (got[0].startswith(at + ": ") and says in got[0])):
+            wrong.append(f"{path} = {value!r}: {got}")
+    assert not wrong, "\n".join(wrong)
+
+
 def null_everywhere_never_crashes():
     for _, _, path in list(walk(FULL)):
         doc = copy.deepcopy(FULL)
@@ -334,6 +419,22 @@ def misspelt_fields_are_warned_about():
     assert run_on(json.dumps(doc), "validate", "job.yaml", "--strict").returncode == 1
 
 
+def other_readings_are_warned_about():
+    """What Volcano accepts is accepted; where it reads an argument in another way, or old servers refuse a name, there is a word."""
+    doc = minimal(plugins={"svc": ["--publish-not-ready-addresses", "false"], "mpi": ["--master=t", "--port=0022"]})
+    doc["metadata"]["name"] = "1st"
+    doc["spec"]["tasks"][0]["topologyPolicy"] = ""
+    doc["spec"]["tasks"][0]["template"]["spec"]["terminationGracePeriodSeconds"] = -1
+    run = run_on(json.dumps(doc))
+    assert run.returncode == 0, run.stderr
+    warnings = [line for line in run.stderr.splitlines() if "warning:" in line]
+    for want in ("metadata.name: plugin svc names the Service \"1st\", which begins with a digit",
+                 "spec.plugins.svc[0]: plugin svc: argument publish-not-ready-addresses: \"false\" is taken as its value",
+                 "spec.plugins.mpi[1]: plugin mpi: argument port: \"0022\" is read as a decimal number"):
+        assert sum(want in w for w in warnings) == 1, (want, warnings)
+    assert len(warnings) == 3, warnings
+
+
 def huge_numbers():
     for replicas in (2147483647, 2147483648, 99999999999999999999, 1e30):
         doc = minimal(plugins={"svc": []})
@@ -348,8 +449,8 @@ def main():
     for f in (empty_file, directory, no_metadata, too_many_to_print, terminal_escapes_are_harmless, arguments_of_wrong_types,
               volume_of_a_plugin_is_taken, port_of_the_node_is_said_once, missing_file, binary_data, huge_file, huge_standard_input, deep_nesting,
               billion_laughs, not_an_object, every_syntax_error_names_its_place, two_jobs_of_one_name,
-              full_job_is_fine, null_everywhere_never_crashes, all_problems_at_once, misspelt_fields_are_warned_about,
-              huge_numbers):
+              full_job_is_fine, pod_fields, null_everywhere_never_crashes, all_problems_at_once, misspelt_fields_are_warned_about,
+              other_readings_are_warned_about, huge_numbers):
         suite.case(f.__name__, f)
     cases = type_cases()
     for start in range(0, len(cases), 100):

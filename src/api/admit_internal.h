@@ -139,6 +139,7 @@ void pod_probe_rules(struct pod_check *pc, const struct place *container, bool i
 void pod_volume_rules(struct pod_check *pc);
 void pod_mount_rules(struct pod_check *pc, const struct place *container);
 void pod_placement_rules(struct check *c, const struct place *spec);
+void pod_list_rules(struct check *c, const struct place *spec);
 void pod_security_rules(struct check *c, const struct place *spec);
 void pod_field_ref_rules(struct check *c, const struct place *ref, bool is_volume);
 void pod_resource_ref_rules(struct check *c, const struct place *ref, bool is_volume);

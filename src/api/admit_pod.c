@@ -29,8 +29,43 @@ static void check_host_aliases(struct check *c, const struct place *spec)
     }
 }
 
-#define NAMESERVERS_MAX 3
-#define SEARCHES_MAX    32
+#define NAMESERVERS_MAX   3
+#define SEARCHES_MAX      32
+#define SEARCHES_TEXT_MAX 2048
+
+/* A domain; unlike other names it may have underscores, and a dot at the end. */
+static void check_search(struct check *c, const struct place *at)
+{
+    struct str text = json_text(at->node, STR(""));
+    char *plain = arena_alloc(c->arena, text.n + 1);
+    const char *why;
+
+    for (size_t i = 0; i < text.n; i++)
+        plain[i] = text.p[i] == '_' ? 'x' : text.p[i];
+    if (!json_is(at->node, JSON_STRING) || str_is(text, "."))
+        return;
+    why = name_check_dns_subdomain(c->arena, (struct str){ plain, text.n - str_ends(text, STR(".")) });
+    if (why)
+        check_error(c, at, "must be a domain such as \"example.com\", or \".\" (got \"%.*s\")", STR_ARG(text));
+}
+
+static void check_dns_lists(struct check *c, const struct place *config)
+{
+    struct place searches = place_list(config, "searches"), options = place_list(config, "options");
+    size_t bytes = 0;
+
+    PLACE_FOREACH(search, &searches) {
+        check_search(c, &search);
+        bytes += json_text(search.node, STR("")).n + (search.index > 0);
+    }
+    if (bytes > SEARCHES_TEXT_MAX)
+        check_error(c, &searches,
+                    "must not have more than %d characters in all, spaces between them included (has %zu)",
+                    SEARCHES_TEXT_MAX, bytes);
+    PLACE_FOREACH(option, &options)
+        if (json_is(option.node, JSON_OBJECT))
+            (void)check_required(c, &option, "name");
+}
 
 static void check_dns(struct check *c, const struct place *spec)
 {
@@ -45,6 +80,7 @@ static void check_dns(struct check *c, const struct place *spec)
         check_error(c, &searches, "must not have more than %d search paths", SEARCHES_MAX);
     PLACE_FOREACH(server, &servers)
         check_ip(c, &server);
+    check_dns_lists(c, &config);
 }
 
 static void check_hostname(struct check *c, const struct place *spec)
@@ -79,28 +115,12 @@ static void check_namespaces(struct check *c, const struct place *spec)
 
 /* ---- lists of named things ---- */
 
-/* No two elements may have the same name. */
-static void check_unique(struct check *c, const struct place *list, const char *key, const char *what)
-{
-    struct name_map names = { 0 };
-
-    PLACE_FOREACH(item, list) {
-        struct place at = place_member(&item, key);
-        struct str name = json_text(at.node, STR(""));
-
-        if (name.n && !name_map_add(c->arena, &names, name, item.index, NULL))
-            check_error(c, &at, "duplicate %s \"%.*s\"", what, STR_ARG(name));
-    }
-}
-
 static void check_named_lists(struct check *c, const struct place *spec)
 {
     static const char *const claim_sources[] = { "resourceClaimName", "resourceClaimTemplateName" };
-    struct place secrets = place_list(spec, "imagePullSecrets"), gates = place_list(spec, "schedulingGates");
-    struct place claims = place_list(spec, "resourceClaims");
+    struct place secrets = place_list(spec, "imagePullSecrets"), claims = place_list(spec, "resourceClaims");
 
-    check_unique(c, &gates, "name", "scheduling gate");
-    check_unique(c, &claims, "name", "resource claim");
+    pod_list_rules(c, spec);
     PLACE_FOREACH(claim, &claims)
         (void)check_one_of(c, &claim, claim_sources, ARRAY_LEN(claim_sources), true, "source of the claim");
     PLACE_FOREACH(secret, &secrets)
@@ -157,6 +177,58 @@ static void check_escalation(struct check *c, const struct place *context)
             check_error(c, &at, "cannot set allowPrivilegeEscalation to false and add the capability CAP_SYS_ADMIN");
 }
 
+/* Segments of small letters and digits, with '-' and '_' inside, between dots or slashes. */
+static bool is_sysctl_name(struct str s)
+{
+    bool was_inner = false; /* the last character may be followed by a separator or the end */
+
+    for (size_t i = 0; i < s.n; i++) {
+        bool is_alnum = (s.p[i] >= 'a' && s.p[i] <= 'z') || (s.p[i] >= '0' && s.p[i] <= '9');
+
+        if (s.p[i] == '-' || s.p[i] == '_') {
+            if (i == 0 || s.p[i - 1] == '.' || s.p[i - 1] == '/')
+                return false;
+        } else if (s.p[i] == '.' || s.p[i] == '/') {
+            if (!was_inner)
+                return false;
+        } else if (!is_alnum) {
+            return false;
+        }
+        was_inner = is_alnum;
+    }
+    return was_inner && s.n <= 253;
+}
+
+/* A sysctl of a namespace that the pod shares with the host would be the host's. */
+static void check_sysctl(struct check *c, const struct place *sysctl, const struct place *spec)
+{
+    static const struct {
+        const char *prefix, *shared;
+    } namespaces[] = {
+        { "net.", "hostNetwork" },    { "fs.mqueue.", "hostIPC" }, { "kernel.shm", "hostIPC" },
+        { "kernel.msgm", "hostIPC" }, { "kernel.sem", "hostIPC" },
+    };
+    struct place at = place_member(sysctl, "name");
+    struct str name = json_text(at.node, STR(""));
+
+    if (name.n && !is_sysctl_name(name)) {
+        check_error(c, &at, "must be the name of a sysctl, such as net.core.somaxconn (got \"%.*s\")", STR_ARG(name));
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(namespaces); i++)
+        if (str_starts(name, str_of(namespaces[i].prefix)) &&
+            json_bool(json_get(spec->node, namespaces[i].shared), false))
+            check_error(c, &at, "may not be set when %s is true", namespaces[i].shared);
+}
+
+static void check_proc_mount(struct check *c, const struct place *context, const struct place *spec)
+{
+    struct place at = place_member(context, "procMount");
+
+    if (str_is(json_text(at.node, STR("")), "Unmasked") && json_bool(json_get(spec->node, "hostUsers"), true))
+        check_error(c, &at, "can be Unmasked only when hostUsers is false");
+}
+
 void pod_security_rules(struct check *c, const struct place *spec)
 {
     static const char *const lists[] = { "initContainers", "containers" };
@@ -164,7 +236,8 @@ void pod_security_rules(struct check *c, const struct place *spec)
 
     check_profile(c, &pod, "seccompProfile");
     check_profile(c, &pod, "appArmorProfile");
-    check_unique(c, &sysctls, "name", "sysctl");
+    PLACE_FOREACH(sysctl, &sysctls)
+        check_sysctl(c, &sysctl, spec);
     if (pod.node)
         check_non_root(c, &pod, NULL);
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
@@ -176,6 +249,7 @@ void pod_security_rules(struct check *c, const struct place *spec)
             check_profile(c, &own, "seccompProfile");
             check_profile(c, &own, "appArmorProfile");
             check_escalation(c, &own);
+            check_proc_mount(c, &own, spec);
             if (own.node && (is_set(json_get(own.node, "runAsUser")) || is_set(json_get(own.node, "runAsNonRoot"))))
                 check_non_root(c, &own, pod.node);
         }

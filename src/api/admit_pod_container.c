@@ -27,11 +27,22 @@ static void check_host_port(struct pod_check *pc, const struct place *port)
                     STR_ARG(protocol.n ? protocol : STR("TCP")));
 }
 
+/* A number that stands twice in one container is said once, by the rule of lists. */
+static bool is_new_number(struct arena *a, struct name_map *seen, const struct json *port)
+{
+    struct str protocol = json_member_text(port, "protocol");
+
+    return name_map_add(a, seen,
+                        arena_fmt(a, "%lld/%.*s", (long long)json_i64(json_get(port, "containerPort"), 0),
+                                  STR_ARG(protocol.n ? protocol : STR("TCP"))),
+                        0, NULL);
+}
+
 /* 'is_init': runs alone, so its ports clash with nobody's. */
 static void check_ports(struct pod_check *pc, const struct place *container, bool is_init)
 {
     struct place ports = place_list(container, "ports");
-    struct name_map names = { 0 };
+    struct name_map names = { 0 }, numbers = { 0 };
 
     PLACE_FOREACH(port, &ports) {
         struct place at = place_member(&port, "name"), ip = place_member(&port, "hostIP");
@@ -41,7 +52,7 @@ static void check_ports(struct pod_check *pc, const struct place *container, boo
             check_error(pc->c, &at, "duplicate port name \"%.*s\" in this container", STR_ARG(name));
         if (address.n && !text_is_ip(address))
             check_error(pc->c, &ip, "must be an IPv4 or IPv6 address (got \"%.*s\")", STR_ARG(address));
-        if (!is_init)
+        if (!is_init && is_new_number(pc->c->arena, &numbers, port.node))
             check_host_port(pc, &port);
     }
 }
@@ -56,7 +67,7 @@ static const char *const volume_fields[] = {
     "metadata.name", "metadata.namespace", "metadata.uid", "metadata.labels", "metadata.annotations",
 };
 
-/* metadata.labels['key'] and metadata.annotations['key']. */
+/* metadata.labels['key'] and metadata.annotations['key']; keys of annotations may have capitals in their prefix. */
 static bool is_keyed_field(struct arena *a, struct str path)
 {
     static const char *const maps[] = { "metadata.labels['", "metadata.annotations['" };
@@ -65,7 +76,8 @@ static bool is_keyed_field(struct arena *a, struct str path)
         size_t n = strlen(maps[i]);
 
         if (str_starts(path, str_of(maps[i])) && str_ends(path, STR("']")) && path.n > n + 2)
-            return name_check_qualified(a, str_sub(path, n, path.n - n - 2)) == NULL;
+            return name_check_qualified(a, i == 1 ? arena_lower(a, str_sub(path, n, path.n - n - 2))
+                                                  : str_sub(path, n, path.n - n - 2)) == NULL;
     }
     return false;
 }
@@ -88,6 +100,25 @@ void pod_field_ref_rules(struct check *c, const struct place *ref, bool is_volum
                 STR_ARG(check_hint(c->arena, path, known, n)));
 }
 
+/* The units that a resource can be counted in. */
+static void check_divisor(struct check *c, const struct place *ref, bool is_cpu)
+{
+    static const char *const of_cpu[] = { "1m", "1", NULL };
+    static const char *const of_bytes[] = { "1",   "1k",  "1M",  "1G",  "1T",  "1P",  "1E",
+                                            "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei", NULL };
+    const char *const *units = is_cpu ? of_cpu : of_bytes;
+    struct place at = place_member(ref, "divisor");
+    struct quantity have, unit;
+
+    if (!quantity_of(at.node, &have) || have.nano == 0)
+        return;
+    for (size_t i = 0; units[i]; i++)
+        if (quantity_parse(str_of(units[i]), &unit, NULL) == 0 && quantity_cmp(have, unit) == 0)
+            return;
+    check_error(c, &at, "must be %s",
+                is_cpu ? "1m or 1 for cpu" : "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi or 1Ei");
+}
+
 void pod_resource_ref_rules(struct check *c, const struct place *ref, bool is_volume)
 {
     static const char *const known[] = { "limits.cpu",   "limits.memory",   "limits.ephemeral-storage",
@@ -97,6 +128,7 @@ void pod_resource_ref_rules(struct check *c, const struct place *ref, bool is_vo
 
     if (is_volume)
         (void)check_required(c, ref, "containerName");
+    check_divisor(c, ref, str_ends(name, STR(".cpu")));
     if (str_empty(name) || str_starts(name, STR("limits.hugepages-")) || str_starts(name, STR("requests.hugepages-")))
         return;
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
@@ -111,7 +143,8 @@ void pod_resource_ref_rules(struct check *c, const struct place *ref, bool is_vo
 static void key_ref_rules(struct check *c, const struct place *ref, bool is_volume)
 {
     (void)is_volume;
-    (void)check_required(c, ref, "name");
+    if (check_required(c, ref, "name"))
+        check_member_name(c, ref, "name", name_check_dns_subdomain);
 }
 
 static void file_ref_rules(struct check *c, const struct place *ref, bool is_volume)
@@ -120,6 +153,26 @@ static void file_ref_rules(struct check *c, const struct place *ref, bool is_vol
 
     (void)is_volume;
     check_inner_path(c, &path);
+}
+
+/* Stricter than what API servers from 1.34 on take in a pod: Volcano's admission has not followed them. */
+static void check_env_name(struct check *c, const struct place *up, const char *key)
+{
+    struct place at = place_member(up, key);
+    struct str name = json_text(at.node, STR(""));
+    bool is_good = !str_starts(name, STR("..")) && !str_is(name, ".");
+
+    for (size_t i = 0; i < name.n; i++) {
+        char ch = name.p[i];
+        bool is_digit = ch >= '0' && ch <= '9';
+
+        is_good = is_good && ((is_digit && i > 0) || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+                              ch == '_' || ch == '-' || ch == '.');
+    }
+    if (!is_good)
+        check_error(c, &at,
+                    "must be letters, digits, '_', '-' and '.', and not begin with a digit or \"..\" (got \"%.*s\")",
+                    STR_ARG(name));
 }
 
 static void check_env(struct pod_check *pc, const struct place *var)
@@ -133,6 +186,7 @@ static void check_env(struct pod_check *pc, const struct place *var)
     int found;
 
     _Static_assert(ARRAY_LEN(sources) == ARRAY_LEN(rules), "a rule for each source");
+    check_env_name(pc->c, var, "name");
     if (!from.node)
         return;
     if (json_member_text(var->node, "value").n)
@@ -151,11 +205,12 @@ static void check_env_from(struct pod_check *pc, const struct place *from)
     static const char *const sources[] = { "configMapRef", "secretRef" };
     int found = check_one_of(pc->c, from, sources, ARRAY_LEN(sources), true, "source");
 
+    check_env_name(pc->c, from, "prefix");
     if (found >= 0) {
         struct place ref = place_object(from, sources[found]);
 
         if (ref.node)
-            (void)check_required(pc->c, &ref, "name");
+            key_ref_rules(pc->c, &ref, false);
     }
 }
 
@@ -188,9 +243,61 @@ static void check_identity(struct pod_check *pc, const struct place *container)
         (void)check_required(pc->c, container, "image");
 }
 
+/* A policy of its own makes an init container a sidecar, and means nothing else. */
+static void check_restart_policy(struct pod_check *pc, const struct place *container, bool is_init)
+{
+    struct place at = place_member(container, "restartPolicy"), rules = place_list(container, "restartPolicyRules");
+    struct str policy = json_text(at.node, STR(""));
+
+    if (policy.n && !is_init)
+        check_error(pc->c, &at,
+                    "may not be set for a container that is no init container: the pod's restartPolicy counts");
+    else if (policy.n && !str_is(policy, "Always"))
+        check_error(pc->c, &at, "must be Always for an init container (got \"%.*s\")", STR_ARG(policy));
+    if (json_count(rules.node) > 0 && policy.n == 0)
+        check_error(pc->c, &rules, "must specify restartPolicy when restart rules are used");
+}
+
+static void check_resize(struct pod_check *pc, const struct place *container, bool is_init)
+{
+    bool never_restarts = str_is(json_member_text(pc->spec->node, "restartPolicy"), "Never");
+    struct place list = place_list(container, "resizePolicy");
+
+    if (is_init && json_count(list.node) > 0) {
+        check_error(pc->c, &list, "must not be set for init containers");
+        return;
+    }
+    PLACE_FOREACH(policy, &list) {
+        struct place name = place_member(&policy, "resourceName"), restart = place_member(&policy, "restartPolicy");
+        struct str resource = json_text(name.node, STR(""));
+
+        if (resource.n && !str_is(resource, "cpu") && !str_is(resource, "memory"))
+            check_error(pc->c, &name, "must be cpu or memory (got \"%.*s\")", STR_ARG(resource));
+        if (never_restarts && str_is(json_text(restart.node, STR("")), "RestartContainer"))
+            check_error(pc->c, &restart, "must be NotRequired when the pod's restartPolicy is Never");
+    }
+}
+
+/* What a container claims must be one of the pod's claims. */
+static void check_claims(struct pod_check *pc, const struct place *resources)
+{
+    struct place claims = place_list(resources, "claims");
+
+    PLACE_FOREACH(claim, &claims) {
+        struct place at = place_member(&claim, "name");
+        struct str name = json_text(at.node, STR(""));
+        bool is_there = str_empty(name);
+
+        JSON_FOREACH(have, json_get(pc->spec->node, "resourceClaims"))
+            is_there |= str_eq(json_member_text(have, "name"), name);
+        if (!is_there)
+            check_error(pc->c, &at, "the pod has no resource claim \"%.*s\"", STR_ARG(name));
+    }
+}
+
 static void check_container(struct pod_check *pc, const struct place *container, bool is_init)
 {
-    struct place resources = place_object(container, "resources"), rules = place_list(container, "restartPolicyRules");
+    struct place resources = place_object(container, "resources");
     bool is_sidecar = is_init && str_is(json_member_text(container->node, "restartPolicy"), "Always");
 
     if (!json_is(container->node, JSON_OBJECT))
@@ -201,8 +308,9 @@ static void check_container(struct pod_check *pc, const struct place *container,
     resource_rules(pc->c, &resources);
     pod_mount_rules(pc, container);
     pod_probe_rules(pc, container, is_init && !is_sidecar);
-    if (json_count(rules.node) > 0 && json_member_text(container->node, "restartPolicy").n == 0)
-        check_error(pc->c, &rules, "must specify restartPolicy when restart rules are used");
+    check_restart_policy(pc, container, is_init);
+    check_resize(pc, container, is_init);
+    check_claims(pc, &resources);
 }
 
 void pod_container_rules(struct pod_check *pc)
