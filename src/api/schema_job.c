@@ -64,7 +64,7 @@ SCHEMA_DECODED(, schema_job_task, "TaskSpec", struct job_task, offsetof(struct j
           DOC("pods of this task that must be placeable together; default: replicas")),
     D_OBJ("template", struct job_task, template, &schema_pod_template, DOC("the pod: metadata and spec")),
     D_OBJS("policies", struct job_task, policies, &schema_job_policy, DOC("policies that go before the job's")),
-    D_STR("topologyPolicy", struct job_task, topology_policy, NOT_EMPTY,
+    D_STR("topologyPolicy", struct job_task, topology_policy, /* "" is none */
           ONE_OF("none", "best-effort", "restricted", "single-numa-node"), DOC("NUMA placement of the pods")),
     D_INT("maxRetry", struct job_task, max_retry, AT_LEAST(-1), /* B15 */
           DOC("container restarts in all pods of the task before event TaskFailed; default 3, -1: no limit")),

@@ -159,7 +159,7 @@ SCHEMA(, schema_pod_spec, "PodSpec",
     F_OBJS("containers", &schema_container, NEEDED, MERGED_BY("name")),
     F_OBJS("ephemeralContainers", &schema_ephemeral_container, MERGED_BY("name")),
     F_ENUM("restartPolicy", pod_restart_policies),
-    F_LONG("terminationGracePeriodSeconds", AT_LEAST(0)),
+    F_LONG("terminationGracePeriodSeconds"), /* negative: 1, see admit_pod_probe.c */
     F_LONG("activeDeadlineSeconds", RANGE(1, INT32_MAX)),
     F_ENUM("dnsPolicy", pod_dns_policies),
     F_STR_MAP("nodeSelector", .check = format_label_value),

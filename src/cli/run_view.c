@@ -367,6 +367,7 @@ static void pod_changed(struct run_view *v, const struct object *o, bool is_gone
     p->is_gone = is_gone;
     p->is_deleting |= json_find(o->root, "metadata", "deletionTimestamp", NULL) != NULL;
     p->grace_s = json_i64(json_find(o->root, "spec", "terminationGracePeriodSeconds", NULL), 30);
+    p->grace_s = p->grace_s < 0 ? 1 : p->grace_s; /* as the API has it */
     p->restarts = restarts_of(o->root);
     count(p, -1);
     p->state = state_of(p, o->root, is_gone);

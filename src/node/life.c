@@ -25,7 +25,11 @@ int64_t life_seconds(const struct json *parent, const char *key, int64_t fallbac
 
 int64_t life_spec_grace(const struct life *l)
 {
-    return life_seconds(json_get(l->pod->root, "spec"), "terminationGracePeriodSeconds", LIFE_GRACE_S);
+    const struct json *spec = json_get(l->pod->root, "spec");
+
+    if (json_i64(json_get(spec, "terminationGracePeriodSeconds"), 0) < 0) /* as the API has it */
+        return 1000;
+    return life_seconds(spec, "terminationGracePeriodSeconds", LIFE_GRACE_S);
 }
 
 struct str life_pod_text(const struct life *l, struct arena *a)

@@ -272,11 +272,35 @@ static bool take_next(const struct plugin_arg *arg, struct json **item, size_t *
     return true;
 }
 
+/* What upstream's flag package reads in another way: it would be a surprise to find out there. */
+static void warn_other_reading(struct args_reader *r, const struct plugin_arg *arg, bool is_next, struct str value,
+                               const struct place *at)
+{
+    struct str digits = str_trim(value);
+
+    if (digits.n && (digits.p[0] == '-' || digits.p[0] == '+'))
+        digits = str_from(digits, 1);
+    if (arg->kind == ARG_BOOL && is_next)
+        problem_warn(
+            r->ps, at,
+            "plugin %s: argument %s: \"%.*s\" is taken as its value; Volcano reads true, and nothing after it: "
+            "write --%s=%.*s",
+            r->plugin->name, arg->name, STR_ARG(str_trim(value)), arg->name, STR_ARG(str_trim(value)));
+    else if ((arg->kind == ARG_INT || arg->kind == ARG_PORT) && digits.n > 1 && digits.p[0] == '0' &&
+             digits.p[1] >= '0' && digits.p[1] <= '9')
+        problem_warn(
+            r->ps, at,
+            "plugin %s: argument %s: \"%.*s\" is read as a decimal number; Volcano reads it as octal: write it "
+            "without the leading zero",
+            r->plugin->name, arg->name, STR_ARG(str_trim(value)));
+}
+
 /* One flag. 'name' has lost its dashes; 'value' is what follows '=', if there was one. */
 static void read_flag(struct args_reader *r, struct str name, bool has_value, struct str value, struct json **item,
                       size_t *index, const struct place *at)
 {
     size_t pos = name.n && name.p[0] != '-' ? arg_find(r->plugin, name) : r->plugin->n_args;
+    const struct json *first = *item;
     const struct plugin_arg *arg;
 
     if (pos == r->plugin->n_args) {
@@ -293,10 +317,12 @@ static void read_flag(struct args_reader *r, struct str name, bool has_value, st
         }
         value = STR("true");
     }
-    if (value_set(r, pos, value) < 0)
+    if (value_set(r, pos, value) < 0) {
         report_bad_value(r, arg, value, at);
-    else
-        r->given[pos] = true;
+        return;
+    }
+    r->given[pos] = true;
+    warn_other_reading(r, arg, *item != first, value, at);
 }
 
 static struct str skip_blanks(struct str s)

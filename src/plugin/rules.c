@@ -5,7 +5,8 @@
 #include "base/util.h"
 #include "plugin/pod.h"
 
-/* Names made from the job's name, and by which plugin. The whole must be a DNS label; a Service's (1035) too. */
+/* Names made from the job's name, and by which plugin. The whole must be a DNS label; a Service's should not begin with a
+ * digit. */
 static const struct name_rule {
     const char *plugin, *suffix, *what;
     bool is_service;
@@ -19,6 +20,7 @@ static const struct name_rule {
 static void check_job_name(const struct plugin_set *set, const struct place *at, struct problems *ps)
 {
     struct str job = set->job->meta.name;
+    bool is_told = false;
 
     for (size_t i = 0; i < ARRAY_LEN(name_rules); i++) {
         const struct name_rule *rule = &name_rules[i];
@@ -27,11 +29,18 @@ static void check_job_name(const struct plugin_set *set, const struct place *at,
 
         if (!plugin_set_args(set, rule->plugin))
             continue;
-        wrong = rule->is_service ? name_check_dns1035_label(set->arena, name) : name_check_dns_label(set->arena, name);
+        wrong = name_check_dns_label(set->arena, name);
         if (wrong) { /* the first says enough */
             problem_error(ps, at, "plugin %s names %s \"%.*s\", which %s", rule->plugin, rule->what, STR_ARG(name),
                           wrong);
             return;
+        }
+        if (rule->is_service && !is_told && name_check_dns1035_label(set->arena, name)) {
+            problem_warn(ps, at,
+                         "plugin %s names %s \"%.*s\", which begins with a digit: API servers before Kubernetes 1.36 "
+                         "refuse it",
+                         rule->plugin, rule->what, STR_ARG(name));
+            is_told = true;
         }
     }
 }

@@ -40,8 +40,12 @@ static const struct {
     { "['--b=0']", "0 22 7 def x one", "" },
     { "['--b=false', '--b=T']", "1 22 7 def x one", "" },
     { "['--b=false', '--b']", "1 22 7 def x one", "" },
-    { "['--b', 'false']", "0 22 7 def x one", "" },
-    { "['--b', 'false', '--port=3']", "0 3 7 def x one", "" },
+    { "['--b', 'false']", "0 22 7 def x one",
+      "W [0]: plugin sample: argument b: \"false\" is taken as its value; Volcano reads true, and nothing after it: write "
+      "--b=false\n" },
+    { "['--b', 'false', '--port=3']", "0 3 7 def x one",
+      "W [0]: plugin sample: argument b: \"false\" is taken as its value; Volcano reads true, and nothing after it: write "
+      "--b=false\n" },
     { "['--b', 'no', '--port=3']", "1 3 7 def x one",
       "W [1]: plugin sample: \"no\" belongs to no argument and is ignored\n" },
     { "['--b=no']", "1 22 7 def x one", "E [0]: plugin sample: argument b: bad value \"no\" (must be true|false)\n" },
@@ -53,7 +57,9 @@ static const struct {
     { "['--port', '23']", "1 23 7 def x one", "" },
     { "['--port=0x16']", "1 22 7 def x one", "" },
     { "['--port=0X17']", "1 23 7 def x one", "" },
-    { "['--port=022']", "1 22 7 def x one", "" },
+    { "['--port=022']", "1 22 7 def x one",
+      "W [0]: plugin sample: argument port: \"022\" is read as a decimal number; Volcano reads it as octal: write it "
+      "without the leading zero\n" },
     { "['--port=+7']", "1 7 7 def x one", "" },
     { "['--n=-10']", "1 22 -10 def x one", "" },
     { "['--n', '-10']", "1 22 -10 def x one", "" },

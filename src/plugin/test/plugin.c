@@ -143,7 +143,7 @@ static void test_names(void **state)
         { "{ssh: []}", "a.b", "{name: t, replicas: 1}",
           "E metadata.name: plugin ssh names the volume and Secret \"a.b-ssh\"" },
         { "{ssh: []}", "1a", "{name: t, replicas: 1}", "" },
-        { "{svc: []}", "1a", "{name: t, replicas: 1}", "E metadata.name: plugin svc names the Service \"1a\"" },
+        { "{svc: []}", "1a", "{name: t, replicas: 1}", "W metadata.name: plugin svc names the Service \"1a\"" },
         { "{svc: []}", "a.b", "{name: t, replicas: 1}", "E metadata.name: plugin svc names the Service \"a.b\"" },
         { "{svc: []}", "59", "{name: t, replicas: 10}", "" },
         { "{svc: []}", "60", "{name: t, replicas: 1}",
