@@ -8,7 +8,7 @@ import tempfile
 
 import runs
 from harness import PUMICE, Suite
-from runs import has, job, same, sh, skip, task
+from runs import has, has_mount_namespaces, job, same, sh, skip, task
 
 # Arguments: where it is to be, is it to be a mount point, the program.
 MAKE = r"""
@@ -76,7 +76,7 @@ def main():
     if os.geteuid() != 0:
         skip("a chroot: not root")
         return 77
-    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+    if not has_mount_namespaces():
         skip("no mount namespaces")
         return 77
     for f in (root_is_a_directory, root_is_a_mount, other_runtimes):

@@ -221,7 +221,7 @@ NOBODY = 65534
 def ordinary_user():
     """Nobody's pods: root inside, nobody outside; names and network as for root."""
     if os.getuid() != 0 or not may_run(NOBODY):
-        return skip("ordinary user: not root, or the program is out of the user's reach")
+        return skip("ordinary user: not root, or the program is out of the user's reach, or no user namespaces")
     mark = f"/var/tmp/pumice-test-{os.getpid()}"
     r = Run(job("j", task("a", sh(f"""
 n=0; until getent hosts j-b-0.j > /dev/null; do n=$((n+1)); [ $n -lt 100 ] || exit 1; sleep 0.1; done
@@ -238,14 +238,16 @@ cut -d: -f2 /etc/shadow | sort -u; mount -t tmpfs none /mnt 2> /dev/null || echo
 
 def ordinary_user_killed():
     if os.getuid() != 0 or not may_run(NOBODY):
-        return skip("ordinary user: not root, or the program is out of the user's reach")
+        return skip("ordinary user: not root, or the program is out of the user's reach, or no user namespaces")
     r = Run(job("j", task("a", sh("echo ready; sleep 600"), replicas=2), plugins={"svc": []}), user=NOBODY)
     r.until(lambda r: r.all_lines().count("ready") == 2).signal(signal.SIGKILL).end(leaves_s=15)
 
 
 def may_run(user):
+    """Can this user reach the program, and may it make user namespaces? (Nobody may in a chroot.)"""
     try:
-        return subprocess.run([PUMICE, "version"], user=user, group=user, extra_groups=[], capture_output=True).returncode == 0
+        return all(subprocess.run(command, user=user, group=user, extra_groups=[], capture_output=True).returncode == 0
+                   for command in ([PUMICE, "version"], ["unshare", "-Ur", "true"]))
     except PermissionError:
         return False
 

@@ -219,5 +219,10 @@ def has(*programs):
     return all(shutil.which(p, path="/usr/sbin:/sbin:" + os.environ.get("PATH", "")) for p in programs)
 
 
+def has_mount_namespaces():
+    """May a test change mounts for itself alone? Not in a chroot whose root is no mount point."""
+    return subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0
+
+
 def skip(why):
     print(f"skipped: {why}")

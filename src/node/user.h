@@ -1,9 +1,10 @@
 /* user.h - an ordinary user becomes root of a user namespace, and the run gets a mount namespace of its own
  *
  * Called first thing, while there is one thread. As root only the mount namespace is made: mounts of the run are seen by nobody else
- * and go with its last process. As an ordinary user this process moves into a user namespace where it is root: with the
- * user's subordinate ids (newuidmap, newgidmap; /etc/subuid, /etc/subgid) if they are there, else with its own id alone.
- * Groups the user is in besides the first are kept (as "nogroup" inside): they may be what opens a device.
+ * and go with its last process. In a chroot, the chroot becomes the root of that namespace, whoever enters it later. As an ordinary
+ * user this process moves into a user namespace where it is root: with the user's subordinate ids (newuidmap, newgidmap; /etc/subuid,
+ * /etc/subgid) if they are there, else with its own id alone. Groups the user is in besides the first are kept (as "nogroup"
+ * inside): they may be what opens a device.
  */
 #ifndef NODE_USER_H
 #define NODE_USER_H

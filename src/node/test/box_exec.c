@@ -1,6 +1,7 @@
 /* box_exec.c - commands in running containers; the filter of system calls; a real ssh server */
 #include "node/test/boxes.h"
 
+#include <limits.h>
 #include <linux/keyctl.h>
 #include <sys/prctl.h>
 
@@ -89,6 +90,52 @@ static void test_exec_user(void **state)
     (void)kill(r.pid, SIGTERM); /* process 1 may signal another user */
     finish(&r, &main_res);
     assert_string_equal(main_res.out, "up\nbye\n");
+}
+
+/* A copy of all mounts with another /srv. */
+static void enter_chroot(const struct fixture *f)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "%s/root", f->dir);
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(mount("/", path, NULL, MS_BIND | MS_REC, NULL), 0);
+    assert_int_equal(chroot(path), 0);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(mount("t", "/srv", "tmpfs", 0, "mode=755"), 0);
+    write_text("/srv/where", "in the chroot\n");
+}
+
+static void leave_chroot(const struct fixture *f, int root)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "%s/root", f->dir);
+    assert_int_equal(fchdir(root), 0);
+    assert_int_equal(chroot("."), 0);
+    assert_int_equal(umount2(path, MNT_DETACH), 0);
+}
+
+/* The root of the mount namespace is not that of the container here. */
+static void test_exec_in_chroot(void **state)
+{
+    struct fixture *f = *state;
+    struct result res = { 0 }, main_res = { 0 };
+    struct running r;
+
+    NEEDS_BOX();
+    autoclose int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    enter_chroot(f);
+    set_script(f, "cat /srv/where; exec sleep 100");
+    r = start(f);
+    wait_started(&r);
+    assert_true(read_until(r.out, &main_res, "in the chroot\n"));
+    set_script(f, "cat /srv/where /proc/1/comm");
+    assert_int_equal(run_exec(f, &r, -1, &res), 0);
+    assert_string_equal(res.out, "in the chroot\npumice-init\n");
+    (void)kill(r.pid, SIGKILL);
+    finish(&r, &main_res);
+    leave_chroot(f, root);
 }
 
 /* ---- system calls ---- */
@@ -193,8 +240,8 @@ static void test_sshd(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOX_TEST(test_exec),    BOX_TEST(test_exec_ends), BOX_TEST(test_exec_user),
-        BOX_TEST(test_seccomp), BOX_TEST(test_sshd),
+        BOX_TEST(test_exec),           BOX_TEST(test_exec_ends), BOX_TEST(test_exec_user),
+        BOX_TEST(test_exec_in_chroot), BOX_TEST(test_seccomp),   BOX_TEST(test_sshd),
     };
 
     return boxes_main("box_exec", tests, ARRAY_LEN(tests));

@@ -10,6 +10,7 @@
 
 #include "base/util.h"
 #include "node/box_internal.h"
+#include "node/user.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -102,8 +103,10 @@ static inline bool enter_user_namespace(void)
 /* /srv of the run is another file system of "the host", with things to see and to hide. */
 static inline int boxes_setup(void **state)
 {
+    struct user_root root;
+
     (void)state;
-    can_build = is_inner || (geteuid() == 0 && unshare(CLONE_NEWNS) == 0) || enter_user_namespace();
+    can_build = is_inner || (geteuid() == 0 && user_enter(&root, NULL) == 0) || enter_user_namespace();
     if (can_build &&
         (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount("t", "/srv", "tmpfs", 0, "mode=755") < 0))
         can_build = false;

@@ -1018,7 +1018,7 @@ int main(void)
     int r;
 
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
-        print_message("skipped: needs root\n");
+        print_message("skipped: needs root, and a root that is a mount point\n");
         return 77;
     }
     (void)snprintf(run_dir, sizeof(run_dir), "/tmp/pumice-shim-%d", (int)getpid());
