@@ -101,7 +101,7 @@ def full_disk():
         spec = os.path.join(d, "job.json")
         with open(spec, "w") as f:
             json.dump(job("j", task("a", sh("dd if=/dev/zero of=/var/file bs=1M count=30 2>&1 | tail -1; echo end"))), f)
-        script = (f"mount -t tmpfs -o size=8m none {d}/state && {PUMICE} run --state {d}/state {spec}; s=$?; "
+        script = (f"mount -t tmpfs -o size=8m,mode=755 none {d}/state && {PUMICE} run --state {d}/state {spec}; s=$?; "
                   f"find {d}/state -type f ! -name '*lock'; umount {d}/state; exit $s")
         os.mkdir(f"{d}/state")
         r = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=60)
