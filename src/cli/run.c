@@ -13,8 +13,10 @@
 #include "node/host.h"
 #include "node/image.h"
 #include "node/oci.h"
+#include "node/program.h"
 #include "node/reexec.h"
 #include "node/user.h"
+#include "plugin/plugin.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -326,6 +328,7 @@ static int open_agent(struct session *s, const struct run_options *o, struct err
         .images = s->images,
         .devices = s->devices,
         .network = o->network && strcmp(o->network, "private") == 0 ? AGENT_NET_PRIVATE : AGENT_NET_AUTO,
+        .allows_unfiltered = o->allow_unfiltered,
         .keeps_state = o->keep,
         .clock = s->run.clock,
         .hooks = { s, on_output, on_room, on_usage, on_notice },
@@ -507,6 +510,37 @@ static void set_up_output(struct session *s, const struct run_options *o)
     r->logs.has_colour = term_has_colour(stdout);
 }
 
+static bool makes_policy(struct arena *a, const struct loaded *doc)
+{
+    struct plugin_objects objects = { .arena = a };
+
+    if (doc->type && strcmp(doc->type->kind, "NetworkPolicy") == 0)
+        return true;
+    if (!doc->set || plugin_set_objects(doc->set, &objects, NULL) < 0)
+        return false;
+    VEC_FOREACH(object, &objects.list)
+        if (str_is(object_kind(*object), "NetworkPolicy"))
+            return true;
+    return false;
+}
+
+/* A policy that nobody enforces is worse than none: somebody relies on it. */
+static int check_policies(struct session *s, const struct run_options *o, struct err *e)
+{
+    char nft[PATH_MAX];
+
+    if (o->allow_unfiltered || program_find("nft", nft, sizeof(nft)))
+        return 0;
+    VEC_FOREACH(doc, &s->load->docs)
+        if (makes_policy(s->run.arena, *doc))
+            return err_set(e, ERR_NOT_FOUND,
+                           "%.*s %.*s: there is no program nft to enforce %s NetworkPolicy with; install nftables "
+                           "(apt-get install nftables), or run without the protection: --allow-unfiltered",
+                           STR_ARG(object_kind((*doc)->root)), STR_ARG(object_name((*doc)->root)),
+                           (*doc)->set ? "its" : "this");
+    return 0;
+}
+
 /* All that can go wrong before anything runs. */
 static int prepare(struct session *s, const struct run_options *o, struct err *e)
 {
@@ -517,6 +551,8 @@ static int prepare(struct session *s, const struct run_options *o, struct err *e
         return err_set(e, ERR_INVALID, "no home directory is known: give --state DIR");
     if (absolute(a, arena_cstr(a, state), &s->state, e) < 0)
         return err_wrap(e, "--state");
+    if (check_policies(s, o, e) < 0)
+        return -1;
     if (open_reports(s, o, e) < 0 || run_logs_open(&s->run.logs, e) < 0)
         return -1;
     if (host_require(e) < 0 || user_enter(&s->root, e) < 0)
@@ -614,6 +650,8 @@ static const struct option run_option_table[] = {
       "a resource and its devices, as example.com/fpga=/dev/fpga0 (may be repeated)" },
     { 0, "network", OPTION_TEXT, FIELD(network), "KIND", network_names,
       "auto (default): a way out of the pods' network where there can be one; private: none" },
+    { 0, "allow-unfiltered", OPTION_FLAG, FIELD(allow_unfiltered), NULL, NULL,
+      "start pods also where their NetworkPolicies cannot be enforced (no nft)" },
     { 0, "runtime", OPTION_TEXT, FIELD(runtime), "PROGRAM", NULL,
       "run containers with runc, crun or another OCI runtime" },
     { 0, "claims", OPTION_TEXT, FIELD(claims), "DIR", NULL,

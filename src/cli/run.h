@@ -25,7 +25,7 @@ struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *image_store, *network, *runtime, *state, *claims,
         *report, *trace;
     struct text_list set, replicas, env, image, device;
-    bool keep, dry_run, quiet, wait, restricted;
+    bool keep, dry_run, quiet, wait, restricted, allow_unfiltered;
 };
 
 enum { EXIT_TIMED_OUT = 124 };

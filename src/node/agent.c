@@ -153,6 +153,7 @@ int agent_open(const struct agent_options *opt, struct agent **ret, struct err *
 
     g->opt = *opt;
     g->epoll = -1;
+    g->filter.due_ms = INT64_MAX;
     raise_files(&g->files);
     g->run.lock_fd = g->run.dir_fd = g->run.small_fd = -1;
     if (agent_run_begin(&g->run, &g->arena, opt->state_dir, e) == 0) {
@@ -268,6 +269,8 @@ static bool take_shims(struct agent *g)
     for (int i = 0; i < n; i++)
         if (ev[i].data.ptr == g)
             spawner_died(g);
+        else if (ev[i].data.ptr == &g->filter)
+            agent_filter_ended(g);
         else
             agent_pod_events(ev[i].data.ptr);
     return n > 0;
@@ -354,6 +357,7 @@ void agent_close(struct agent *g)
     if (!g)
         return;
     agent_pods_done(g);
+    agent_filter_close(g);
     if (g->services.server || g->services.zone)
         agent_services_close(g);
     if (g->net)

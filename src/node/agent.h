@@ -61,10 +61,11 @@ struct agent_options {
     struct images *images;       /* borrowed */
     struct devices *devices;     /* borrowed; may be NULL */
     enum agent_network network;
-    int64_t pids_limit;  /* processes of a pod; 0: 4096 */
-    int64_t log_bytes;   /* of one log file before it is turned over; 0: 10 MiB */
-    bool keeps_state;    /* leave files and logs below <state_dir>/<id> at the end */
-    struct clock *clock; /* of the times in logs, as the cluster's; NULL: clock_real */
+    int64_t pids_limit;     /* processes of a pod; 0: 4096 */
+    int64_t log_bytes;      /* of one log file before it is turned over; 0: 10 MiB */
+    bool allows_unfiltered; /* pods that a NetworkPolicy selects start also while it cannot be enforced */
+    bool keeps_state;       /* leave files and logs below <state_dir>/<id> at the end */
+    struct clock *clock;    /* of the times in logs, as the cluster's; NULL: clock_real */
     struct agent_hooks hooks;
 };
 

@@ -12,6 +12,7 @@
  * agent_env.c     its variables
  * agent_etc.c     its /etc/hosts, hostname, resolv.conf
  * agent_service.c names, Service addresses and policies
+ * agent_filter.c  the last two brought into force, and who waits for it
  * agent_small.c   what pods may write to the files we made for them
  */
 #ifndef NODE_AGENT_INTERNAL_H
@@ -88,10 +89,20 @@ struct agent_services {
     struct dns_zone *zone;
     struct dns_server *server;
     struct subnet addresses; /* of Services */
-    struct buf applied;      /* the nft text in force; empty: none */
     bool is_dirty;           /* a pod, Service or policy changed */
     int64_t next_ms;         /* not before, unless a pod waits for it */
     struct map known;        /* Services in the zone: struct agent_known by "namespace/name" */
+};
+
+/* ---- agent_filter.c ---- */
+
+struct agent_filter {
+    struct buf applied, tried; /* the nft text in force, empty: none; the one that nft was given last */
+    uint64_t round, in_force;  /* the number of the text that was made last, of the one in force */
+    struct filter_run *nft;    /* at work; NULL: it is not */
+    bool is_behind;            /* something changed meanwhile */
+    struct err trouble;        /* the last one failed; code ERR_OK: it did not */
+    int64_t retry_ms, due_ms;  /* the pause before the next try; when nft is late or the pause over */
 };
 
 struct agent {
@@ -105,6 +116,7 @@ struct agent {
     struct rlimit files; /* of containers */
     struct net *net;
     struct agent_services services;
+    struct agent_filter filter;
     struct str node_name, host_ip;
     struct str host_resolv; /* the host's resolv.conf */
     struct str over;        /* a directory: see over.h; made for the first container that needs it */
@@ -159,7 +171,7 @@ struct agent_pod {
     bool is_held;
     struct list_link held;
     bool is_joined, is_host_network;
-    bool is_filtered; /* the filter in force knows its address */
+    uint64_t filter_round; /* the first text of the filter that knows its address; 0: none yet */
     struct list_link dirty;
     struct heap_node timer;
     int64_t due_ms;
@@ -173,7 +185,7 @@ void agent_pod_dirty(struct agent_pod *p);
 bool agent_pods_step(struct agent *g);      /* all dirty ones, and those that are due; true: something was done */
 void agent_pod_events(struct agent_pod *p); /* its shim has something to tell */
 bool agent_pods_unhold(struct agent *g);    /* go on with those that waited for room; true: something was done */
-void agent_pod_made(struct agent_pod *p);   /* the filter knows it */
+void agent_pod_made(struct agent_pod *p);   /* nothing of its sandbox is missing */
 void agent_pods_usage(struct agent *g);
 void agent_pods_done(struct agent *g);
 void agent_pods_refresh(struct agent *g,
@@ -238,6 +250,17 @@ void agent_service_changed(struct agent *g, const struct object *service); /* gi
 bool agent_services_refresh(struct agent *g, int64_t now_ms);              /* true: something was done */
 int64_t agent_services_due(const struct agent *g);
 struct str agent_address(struct arena *a, struct in_addr address);
+
+/* ---- agent_filter.c ---- */
+
+/* Bring the text (of filter_text(); empty: nothing is to be filtered, nor ever was) into force, if it is not already. */
+void agent_filter_put(struct agent *g, struct str text);
+void agent_filter_ended(struct agent *g);                        /* nft has: its descriptor says so */
+bool agent_filter_turn(struct agent *g, int64_t now_ms);         /* nft is late; true: something was done */
+bool agent_filter_is_due(const struct agent *g, int64_t now_ms); /* to be tried again */
+void agent_filter_pod(
+    struct agent_pod *p); /* it has joined, or is being stopped: may it go on? Else it waits, with a reason */
+void agent_filter_close(struct agent *g);
 
 /* ---- agent_small.c ---- */
 

@@ -149,7 +149,8 @@ void agent_pod_unmake(struct agent_pod *p)
     }
     if (p->address.s_addr)
         net_give_address(g->net, p->address);
-    p->is_joined = p->is_filtered = false;
+    p->is_joined = false;
+    p->filter_round = 0;
     p->address.s_addr = 0;
     volumes_free(p->volumes, true);
     p->volumes = NULL;
@@ -206,8 +207,7 @@ void agent_pod_join(struct agent_pod *p, const struct shim_event *ev)
     p->is_joined = true;
     p->stage = STAGE_FILTER;
     p->agent->services.is_dirty = true;
-    if (p->is_filtered)
-        agent_pod_made(p);
+    agent_filter_pod(p);
 }
 
 void agent_pod_made(struct agent_pod *p)

@@ -1,14 +1,13 @@
 /* agent_service.c - names, Service addresses and NetworkPolicies of the pods here
  *
- * All three follow from pods, Services and policies. What changed in one turn is put into the name server and nftables once. A pod
- * does not start before the filter knows its address; it is put in as soon as it has one, while its sandbox is still being
- * made, so that hundreds of pods bound together take one run of nft. Readiness alone can wait a little.
+ * All three follow from pods, Services and policies. What changed in one turn is put into the name server and the filter
+ * (agent_filter.c) once. A pod does not start before the filter knows its address; it is put in as soon as it has one, while its
+ * sandbox is still being made, so that hundreds of pods bound together take one run of nft. Readiness alone can wait a little.
  */
 #include "node/agent_internal.h"
 
 #include "api/meta.h"
 #include "api/selector.h"
-#include "base/log.h"
 #include "base/rand.h"
 
 #include <arpa/inet.h>
@@ -91,7 +90,6 @@ void agent_services_close(struct agent *g)
     MAP_FOREACH(struct agent_known *, k, &s->known)
         free(k);
     map_done(&s->known);
-    buf_done(&s->applied);
     *s = (struct agent_services){ 0 };
 }
 
@@ -304,50 +302,29 @@ static void add_objects(struct refresh *r)
     }
 }
 
-/* Where there is no policy and no Service address there is nothing to filter, and nft is not run. */
-static void apply_filter(struct refresh *r)
-{
-    struct agent_services *s = &r->agent->services;
-    autobuf text = { 0 };
-    struct err e;
-
-    if (!r->has_rules && s->applied.n == 0)
-        return;
-    add_pods(r);
-    filter_text(r->arena, &r->filter, &text);
-    if (str_eq(buf_view(&text), buf_view(&s->applied)))
-        return;
-    if (filter_apply(buf_view(&text), net_ns_fd(r->agent->net), &e) < 0) {
-        autobuf said = { 0 };
-
-        buf_fmt(&said, "NetworkPolicies and Service addresses do not work: %s", e.text);
-        log_warn("nft failed", LOG_TEXT("why", e.text));
-        if (r->agent->opt.hooks.notice)
-            r->agent->opt.hooks.notice(r->agent->opt.hooks.ctx, buf_view(&said));
-    }
-    buf_reset(&s->applied);
-    buf_str(&s->applied, buf_view(&text));
-}
-
 static bool somebody_waits(const struct agent *g)
 {
     MAP_FOREACH(const struct agent_pod *, p, &g->pods)
-        if (p->address.s_addr && !p->is_filtered)
+        if (p->address.s_addr && !p->filter_round)
             return true;
     return false;
 }
 
 int64_t agent_services_due(const struct agent *g)
 {
-    return g->services.is_dirty ? g->services.next_ms : INT64_MAX;
+    return g->services.is_dirty ? MIN_OF(g->services.next_ms, g->filter.due_ms) : g->filter.due_ms;
 }
 
 bool agent_services_refresh(struct agent *g, int64_t now_ms)
 {
     autoarena a = { 0 };
     struct refresh r = { .agent = g, .arena = &a };
+    autobuf text = { 0 };
 
-    if (!g->services.is_dirty || (now_ms < g->services.next_ms && !somebody_waits(g)))
+    if (agent_filter_turn(g, now_ms))
+        return true;
+    if (!(g->services.is_dirty && (now_ms >= g->services.next_ms || somebody_waits(g))) &&
+        !agent_filter_is_due(g, now_ms))
         return false;
     g->services.is_dirty = false;
     g->services.next_ms = now_ms + REFRESH_MS;
@@ -358,11 +335,10 @@ bool agent_services_refresh(struct agent *g, int64_t now_ms)
     add_objects(&r);
     forget_removed(g);
     dns_server_unlock(g->services.server);
-    apply_filter(&r);
-    MAP_FOREACH(struct agent_pod *, p, &g->pods) {
-        p->is_filtered = p->address.s_addr != 0;
-        if (p->stage == STAGE_FILTER)
-            agent_pod_made(p);
+    if (r.has_rules || g->filter.applied.n) {
+        add_pods(&r);
+        filter_text(&a, &r.filter, &text);
     }
+    agent_filter_put(g, buf_view(&text));
     return true;
 }

@@ -64,7 +64,18 @@ struct filter_input {
  * input gives the same text, in whatever order its lists are. */
 void filter_text(struct arena *a, const struct filter_input *in, struct buf *out);
 
-int filter_apply(struct str text, int ns_fd, struct err *e); /* ns_fd -1: here */
+/* Does the NetworkPolicy select a pod of this namespace and these labels (object or NULL), in any direction? Such a pod must not run
+ * before it is in the table. */
+bool filter_selects(struct arena *a, const struct json *policy, struct str namespace, const struct json *labels);
+
+/* nft at work on a text: all of it or nothing comes into force. ns_fd -1: here. ERR_NOT_FOUND: there is no nft. */
+struct filter_run;
+enum { FILTER_PATIENCE_MS = 10000 }; /* then it hangs: filter_end() kills it */
+int filter_begin(struct str text, int ns_fd, struct filter_run **ret, struct err *e);
+int filter_fd(const struct filter_run *r); /* readable: it has ended */
+int filter_end(struct filter_run *r, struct err *e);
+
+int filter_apply(struct str text, int ns_fd, struct err *e); /* the same, and wait for it */
 int filter_remove(const char *id, int ns_fd, struct err *e); /* no such table: nothing to do */
 
 /* Remove the tables that runs which no longer exist have left in this network namespace; see net_sweep(). The number

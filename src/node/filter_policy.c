@@ -98,6 +98,16 @@ static struct selector *read_selector(struct arena *a, const struct json *j)
     return selector_from_json(a, is_null(j) ? NULL : j, &s, NULL) < 0 ? NULL : s;
 }
 
+bool filter_selects(struct arena *a, const struct json *policy, struct str namespace, const struct json *labels)
+{
+    struct policy p = { .namespace = member_namespace(policy), .spec = json_get(policy, "spec") };
+    const struct selector *s = read_selector(a, json_get(p.spec, "podSelector"));
+
+    read_types(&p);
+    return str_eq(p.namespace, namespace) && (p.affects[INGRESS] || p.affects[EGRESS]) &&
+           (!s || selector_matches(s, labels));
+}
+
 /* The policies of each pod: for direction d and pod i, list[d][i] is a text of their numbers, the key of its class. */
 struct selection {
     struct buf *list[DIRECTION_MAX];

@@ -208,6 +208,17 @@ void life_made(struct life *l, struct str pod_ip, struct str host_ip, int64_t no
     life_settle(l, now_ms);
 }
 
+void life_delayed(struct life *l, struct str reason, struct str message)
+{
+    if (l->box != LIFE_BOX_MAKING || l->stop.is_on ||
+        (str_eq(buf_view(&l->make_reason), reason) && str_eq(buf_view(&l->make_message), message)))
+        return;
+    life_say(l, true, reason, NULL, "%.*s", STR_ARG(message));
+    life_set_text(&l->make_reason, reason);
+    life_set_text(&l->make_message, message);
+    l->is_changed = true;
+}
+
 void life_failed(struct life *l, bool is_final, struct str reason, struct str message, int64_t now_ms)
 {
     if (l->box != LIFE_BOX_MAKING)
@@ -327,6 +338,11 @@ bool life_step(struct life *l, int64_t now_ms, struct life_action *ret)
     did = walk(l, &k);
     l->due_ms = did ? now_ms : k.due_ms;
     return did;
+}
+
+bool life_is_stopping(const struct life *l)
+{
+    return l->stop.is_on;
 }
 
 int64_t life_due_ms(const struct life *l)

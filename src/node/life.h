@@ -89,6 +89,8 @@ void life_made(struct life *l, struct str pod_ip, struct str host_ip, int64_t no
 /* The sandbox could not be made, and nothing is left of it. is_final: the pod fails with this reason; else it is tried again (1 s
  * doubling to 1 min), and the containers are waiting with this reason ("FailedMount" …) and message. */
 void life_failed(struct life *l, bool is_final, struct str reason, struct str message, int64_t now_ms);
+/* It is still being made, and this keeps it: the containers are waiting with this reason until life_made() or life_failed(). */
+void life_delayed(struct life *l, struct str reason, struct str message);
 void life_unmade(struct life *l, int64_t now_ms);
 /* All of the pod died at once without a word (its shim was killed). Containers end with 137. UNMAKE follows; then, unless restartPolicy
  * is Never, a new sandbox is made and all starts again with the first init container. */
@@ -116,6 +118,7 @@ bool life_is_changed(struct life *l); /* since the last life_status() */
 struct json *life_status(struct life *l, struct arena *a);
 bool life_has_ended(const struct life *l); /* phase Succeeded or Failed */
 bool life_is_ready(const struct life *l);
+bool life_is_stopping(const struct life *l); /* no container will start any more */
 
 /* Something to say as an Event (Started, Killing, BackOff, Unhealthy, FailedPostStartHook, FailedMount …), in the kubelet's words. false: no more. */
 struct life_event {

@@ -12,6 +12,7 @@
 #include "yaml/yaml.h"
 
 #include <net/if.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define OK(call)                                                                                                       \
@@ -910,6 +911,56 @@ static void peers_of_the_dead_learn_it(void **state)
     close(server);
 }
 
+/* ---- nft that hangs ---- */
+
+static void one_that_hangs_is_killed(void **state)
+{
+    char dir[] = "/tmp/pumice-nft-XXXXXX", path[64], old[4096];
+    struct filter_run *r;
+    struct err e = { 0 };
+    FILE *f;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof(path), "%s/nft", dir);
+    f = fopen(path, "w");
+    assert_true(f && fputs("#!/bin/sh\n/bin/sleep 600\n", f) >= 0 && fchmod(fileno(f), 0755) == 0 && fclose(f) == 0);
+    (void)snprintf(old, sizeof(old), "%s", getenv("PATH"));
+    assert_int_equal(setenv("PATH", dir, 1), 0);
+    OK(filter_begin(STR("list tables\n"), -1, &r, &e));
+    assert_int_equal(setenv("PATH", old, 1), 0);
+    assert_int_equal(filter_end(r, &e), -1);
+    assert_string_equal(e.text, "nft did not end within 10 s");
+    assert_true(unlink(path) == 0 && rmdir(dir) == 0);
+}
+
+static void selecting(void **state)
+{
+    static const struct {
+        const char *spec, *namespace, *labels;
+        bool is_selected;
+    } cases[] = {
+        { "podSelector: {}", "default", "{}", true },
+        { "podSelector: {}", "other", "{}", false },
+        { "podSelector: {matchLabels: {a: b}}", "default", "{a: b, c: d}", true },
+        { "podSelector: {matchLabels: {a: b}}", "default", "{c: d}", false },
+        { "podSelector: {matchExpressions: [{key: a, operator: Nonsense}]}", "default", "{c: d}", true },
+        { "podSelector: 7", "default", "{}", true },
+        { "{podSelector: {}, policyTypes: [Egress]}", "default", "{}", true },
+        { "{podSelector: {}, policyTypes: [Nonsense]}", "default", "{}", false },
+    };
+    autoarena a = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct json *policy = json_object(&a);
+
+        json_set(policy, "spec", read_yaml(&a, cases[i].spec).v[0]);
+        assert_int_equal(filter_selects(&a, policy, str_of(cases[i].namespace), read_yaml(&a, cases[i].labels).v[0]),
+                         cases[i].is_selected);
+    }
+}
+
 static void removing_leaves_nothing(void **state)
 {
     autoarena a = { 0 };
@@ -1060,6 +1111,8 @@ int main(void)
         cmocka_unit_test(text_has_one_order),
         cmocka_unit_test(names_cannot_break_out),
         cmocka_unit_test(any_json_is_survived),
+        cmocka_unit_test(selecting),
+        cmocka_unit_test(one_that_hangs_is_killed),
         ON_STAGE(policies_hold),
         ON_STAGE(services_spread),
         ON_STAGE(services_of_every_kind),

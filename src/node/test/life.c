@@ -118,6 +118,13 @@ static void tell_failed(struct world *w, struct str rest)
     life_failed(w->life, false, reason, str_trim(rest), w->now_ms);
 }
 
+static void tell_delayed(struct world *w, struct str rest)
+{
+    struct str reason = word(&rest);
+
+    life_delayed(w->life, reason, str_trim(rest));
+}
+
 static void tell_refused(struct world *w, struct str rest)
 {
     struct str reason = word(&rest);
@@ -192,23 +199,15 @@ static const struct {
     const char *word;
     void (*tell)(struct world *w, struct str rest);
 } news[] = {
-    { "made", tell_made },
-    { "unmade", tell_unmade },
-    { "failed", tell_failed },
-    { "refused", tell_refused },
-    { "lost", tell_lost },
-    { "started", tell_started },
-    { "nostart", tell_start_failed },
-    { "exit", tell_exit },
-    { "signal", tell_signal },
-    { "oom", tell_oom },
-    { "ok", tell_ok },
-    { "bad", tell_bad },
-    { "delete", tell_delete },
-    { "stop", tell_stop },
-    { "condition", tell_condition },
-    { "phase", tell_phase },
-    { "deadline", tell_deadline },
+    { "made", tell_made },       { "unmade", tell_unmade },
+    { "failed", tell_failed },   { "delayed", tell_delayed },
+    { "refused", tell_refused }, { "lost", tell_lost },
+    { "started", tell_started }, { "nostart", tell_start_failed },
+    { "exit", tell_exit },       { "signal", tell_signal },
+    { "oom", tell_oom },         { "ok", tell_ok },
+    { "bad", tell_bad },         { "delete", tell_delete },
+    { "stop", tell_stop },       { "condition", tell_condition },
+    { "phase", tell_phase },     { "deadline", tell_deadline },
 };
 
 static void tell(struct world *w, struct str what)
@@ -576,6 +575,11 @@ static const struct {
       "located when the pod was terminated); x0; -\n" },
     { "deletion: during MAKE", ONE("Always"),
       "> MAKE\n delete 30 >\n ? phase = Failed\n made > UNMAKE\n unmade > GONE\n" },
+    { "a MAKE that takes long says why, once", ONE("Always"),
+      "> MAKE\n delayed NetworkNotReady no nft >\n ? c a = waiting NetworkNotReady (no nft); x0; -\n ! "
+      "NetworkNotReady: no nft\n"
+      " delayed NetworkNotReady no nft >\n !\n made > START a 0\n ? c a = waiting ContainerCreating; x0; -\n"
+      " delayed NetworkNotReady no nft >\n ? c a = waiting ContainerCreating; x0; -\n" },
     { "deletion: during a MAKE that fails", ONE("Always"), "> MAKE\n delete 30 >\n failed FailedMount no > GONE\n" },
     { "deletion: during the wait for another MAKE", ONE("Always"),
       "> MAKE\n failed FailedMount no >\n delete 30 > GONE\n" },
