@@ -74,7 +74,7 @@ def secret(name, **data):
 class Run:
     """A run in progress or at its end. Its state is in a directory of its own, which must be empty afterwards."""
 
-    def __init__(self, what, *options, is_json=True, binary=False, user=None, state=None, prefix=(), env=None):
+    def __init__(self, what, *options, is_json=True, binary=False, user=None, state=None, prefix=(), env=None, within=()):
         leftovers.adopt_orphans()
         self.dir = tempfile.mkdtemp(prefix="pumice-run-")
         atexit.register(shutil.rmtree, self.dir, True)
@@ -90,7 +90,9 @@ class Run:
         if user:
             for path in (self.dir, *(os.path.join(self.dir, n) for n in os.listdir(self.dir))):
                 os.chown(path, user, user)
-        self.process = subprocess.Popen([*prefix, PUMICE, *self.args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        if within:  # a command that goes somewhere else, and becomes the user there
+            user = None
+        self.process = subprocess.Popen([*within, *prefix, PUMICE, *self.args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=self.err_file, user=user, group=user, extra_groups=[] if user else None,
                                         env={**os.environ, **env} if env else None)
         leftovers.OURS.add(self.process.pid)

@@ -320,6 +320,18 @@ static int find_images(struct session *s, const struct run_options *o, struct er
     return 0;
 }
 
+static const char *const network_names[] = {
+    [AGENT_NET_AUTO] = "auto", [AGENT_NET_PRIVATE] = "private", [AGENT_NET_OPEN] = "open", [AGENT_NET_MAX] = NULL
+};
+
+static enum agent_network network_of(const char *name)
+{
+    for (int i = 0; name && i < AGENT_NET_MAX; i++)
+        if (strcmp(name, network_names[i]) == 0)
+            return (enum agent_network)i;
+    return AGENT_NET_AUTO;
+}
+
 static int open_agent(struct session *s, const struct run_options *o, struct err *e)
 {
     struct agent_options opt = {
@@ -327,7 +339,7 @@ static int open_agent(struct session *s, const struct run_options *o, struct err
         .capacity = s->capacity,
         .images = s->images,
         .devices = s->devices,
-        .network = o->network && strcmp(o->network, "private") == 0 ? AGENT_NET_PRIVATE : AGENT_NET_AUTO,
+        .network = network_of(o->network),
         .allows_unfiltered = o->allow_unfiltered,
         .keeps_state = o->keep,
         .clock = s->run.clock,
@@ -617,7 +629,6 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
 #define FIELD(name) offsetof(struct run_options, name)
 
 static const char *const output_names[] = { "text", "json", NULL };
-static const char *const network_names[] = { "auto", "private", NULL };
 
 static const struct option run_option_table[] = {
     { 'o', "output", OPTION_TEXT, FIELD(output), "FORM", output_names,
@@ -649,7 +660,7 @@ static const struct option run_option_table[] = {
     { 0, "device", OPTION_LIST, FIELD(device), "NAME=PATH,…", NULL,
       "a resource and its devices, as example.com/fpga=/dev/fpga0 (may be repeated)" },
     { 0, "network", OPTION_TEXT, FIELD(network), "KIND", network_names,
-      "auto (default): a way out of the pods' network where there can be one; private: none" },
+      "auto (default): a way out of the pods' network where there can be one; private: none; open: also a way in" },
     { 0, "allow-unfiltered", OPTION_FLAG, FIELD(allow_unfiltered), NULL, NULL,
       "start pods also where their NetworkPolicies cannot be enforced (no nft)" },
     { 0, "runtime", OPTION_TEXT, FIELD(runtime), "PROGRAM", NULL,

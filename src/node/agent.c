@@ -95,7 +95,9 @@ static int open_parts(struct agent *g, struct err *e)
     struct spawner_options spawner = {
         .on_orphaned = orphaned, .ctx = g, .oci = g->opt.oci_runtime, .clock = g->opt.clock, .files = &g->files
     };
-    struct net_options net = { .id = g->run.id, .has_way_out = g->opt.network == AGENT_NET_AUTO };
+    struct net_options net = { .id = g->run.id,
+                               .has_way_out = g->opt.network != AGENT_NET_PRIVATE,
+                               .is_open = g->opt.network == AGENT_NET_OPEN };
     const char *why = NULL;
     char group[32];
 
@@ -114,7 +116,7 @@ static int open_parts(struct agent *g, struct err *e)
     if (net_open(&net, &g->net, e) < 0)
         return err_wrap(e, "make the network of pods");
     g->host_ip = agent_address(&g->arena, net_gateway(g->net));
-    if (g->opt.network == AGENT_NET_AUTO) {
+    if (net.has_way_out) {
         bool has_way_out = net_way_out(g->net, &why);
 
         if (why)

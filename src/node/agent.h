@@ -48,6 +48,7 @@ struct agent_hooks { /* each may be NULL */
 enum agent_network {
     AGENT_NET_AUTO,    /* a way out where there can be one; else without, and a notice says why */
     AGENT_NET_PRIVATE, /* pods reach each other, nothing else */
+    AGENT_NET_OPEN,    /* as auto, and whoever has a route to pods reaches them: see net.h */
     AGENT_NET_MAX,
 };
 

@@ -128,7 +128,7 @@ static int read_options(struct net *n, const struct net_options *opt, struct err
 
 static int open_all(struct net *n, const struct net_options *opt, struct err *e)
 {
-    struct net_way way = { n->id, &n->subnet, &n->nl, NULL, -1, 0 };
+    struct net_way way = { .id = n->id, .subnet = &n->subnet, .inner = &n->nl, .ns_fd = -1, .is_open = opt->is_open };
 
     if (read_options(n, opt, e) < 0 || netns_new(&n->ns_fd, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
         return -1;

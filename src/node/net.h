@@ -15,6 +15,12 @@
  * to the pods, so it reaches them. For others a slirp4netns, where installed; the host does not reach the pods then. That
  * there is none is never an error, it is said.
  *
+ * It is a way out, not in: nobody begins a conversation with a pod from outside, neither the LAN nor another run nor a user of
+ * this machine, except its root; and pods do not reach link-local addresses (169.254.0.0/16), where clouds hand out credentials
+ * of the machine. Where links forward only because of us they forward for pods, and for nobody else. 'is_open' is without the
+ * first two. Reachable are: the LAN and what lies behind it, networks of the machine, and services of the machine that listen
+ * at addresses other than loopback.
+ *
  * An ordinary user must be root in a user namespace. One net belongs to one thread at a time; that thread stays in its
  * own network namespace.
  */
@@ -35,6 +41,7 @@ struct net_options {
     const char *
         subnet; /* "10.88.0.0/16"; NULL: the first of a few private ones; with a way out, one no route of this host uses */
     bool has_way_out; /* if there can be one; see net_way_out() */
+    bool is_open;     /* and it is a way in, too: see above */
     int mtu;          /* 0: 1500 */
 };
 

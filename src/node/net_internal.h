@@ -9,6 +9,8 @@
 enum {
     NET_ID_DIGITS = 6,
     NET_GROUP_LEFT = 0x08000000, /* in a group number: links of pods that left */
+    NET_GROUP_MARK = 0x50000000, /* in the bits below, of links of all runs; the id is in the low 24 bits */
+    NET_GROUP_MASK = 0x70000000,
 };
 
 uint32_t net_group(const char *id); /* the group of all links of a run */
@@ -54,6 +56,8 @@ struct net_way { /* between the pods' namespace and the host's */
     const struct subnet *subnet;
     struct nl *inner, *host;
     int ns_fd, mtu;
+    bool is_open; /* see struct net_options */
+    bool is_root; /* of the host's namespace */
 };
 
 enum net_out_kind { NET_OUT_NONE, NET_OUT_HOST, NET_OUT_SLIRP, NET_OUT_MAX };

@@ -1,4 +1,4 @@
-/* net_nat.c - one small nftables table that hides the pods behind the address of whoever forwards for them
+/* net_nat.c - one small nftables table at the way out: it hides the pods, and guards who gets in and how far out they get
  *
  * The kernel takes nftables changes as one batch: begin, messages, end. Only the last message asks for an answer; one that
  * fails gives an answer in any case, and then nothing of the batch is done.
@@ -6,23 +6,28 @@
 #include "node/net_nat.h"
 
 #include "base/util.h"
-#include "node/netlink.h"
+#include "node/net_internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/icmp.h>
 #include <linux/netfilter.h>
+#include <linux/netfilter/nf_conntrack_common.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 
 enum {
-    BATCH_BYTES = 4096,
+    BATCH_BYTES = 16 * 1024, /* a rule has some 400 */
     REPLY_BYTES = 16 * 1024,
     ID_DIGITS = 6,
+    RAW_PRIORITY = -300, /* before anybody gives packets another destination */
+    FILTER_PRIORITY = 0,
     SRCNAT_PRIORITY = 100,
     SADDR_AT = 12,
     DADDR_AT = 16
 };
 
+static const uint32_t LINK_LOCAL = 0xa9fe0000; /* 169.254.0.0 */
 static const char prefix[] = "pumice_", suffix[] = "_out";
 
 struct batch {
@@ -114,7 +119,7 @@ static int batch_send(struct batch *b, int ns_fd, struct err *e)
     return rc;
 }
 
-/* ---- the rule ---- */
+/* ---- rules ---- */
 
 static struct nlattr *expr_begin(struct nlmsghdr *m, const char *name, struct nlattr **ret_elem)
 {
@@ -129,52 +134,120 @@ static void expr_end(struct nlmsghdr *m, struct nlattr *elem, struct nlattr *dat
     mnl_attr_nest_end(m, elem);
 }
 
-static void put_value(struct nlmsghdr *m, uint16_t type, uint32_t value)
+static void put_bytes(struct nlmsghdr *m, uint16_t type, const void *value, size_t n)
 {
     struct nlattr *nest = mnl_attr_nest_start(m, type);
 
-    mnl_attr_put_u32(m, NFTA_DATA_VALUE, value); /* in network order already */
+    mnl_attr_put(m, NFTA_DATA_VALUE, n, value);
     mnl_attr_nest_end(m, nest);
 }
 
-/* "ip saddr 10.213.0.0/16", "ip daddr != 10.213.0.0/16": load, mask, compare. */
-static void put_match(struct nlmsghdr *m, uint32_t at, const struct subnet *pods, enum nft_cmp_ops op)
+/* Four bytes of the IP header, from 'at' on, into the register that all below look at. */
+static void load_header(struct nlmsghdr *m, uint32_t at)
 {
     struct nlattr *elem, *data = expr_begin(m, "payload", &elem);
 
-    mnl_attr_put_u32(m, NFTA_PAYLOAD_DREG, htonl(NFT_REG32_00));
+    mnl_attr_put_u32(m, NFTA_PAYLOAD_DREG, htonl(NFT_REG_1));
     mnl_attr_put_u32(m, NFTA_PAYLOAD_BASE, htonl(NFT_PAYLOAD_NETWORK_HEADER));
     mnl_attr_put_u32(m, NFTA_PAYLOAD_OFFSET, htonl(at));
     mnl_attr_put_u32(m, NFTA_PAYLOAD_LEN, htonl(4));
     expr_end(m, elem, data);
+}
 
-    data = expr_begin(m, "bitwise", &elem);
-    mnl_attr_put_u32(m, NFTA_BITWISE_SREG, htonl(NFT_REG32_00));
-    mnl_attr_put_u32(m, NFTA_BITWISE_DREG, htonl(NFT_REG32_00));
-    mnl_attr_put_u32(m, NFTA_BITWISE_LEN, htonl(4));
-    put_value(m, NFTA_BITWISE_MASK, htonl(~(uint32_t)0 << (32 - pods->prefix)));
-    put_value(m, NFTA_BITWISE_XOR, 0);
-    expr_end(m, elem, data);
+static void load_meta(struct nlmsghdr *m, enum nft_meta_keys key)
+{
+    struct nlattr *elem, *data = expr_begin(m, "meta", &elem);
 
-    data = expr_begin(m, "cmp", &elem);
-    mnl_attr_put_u32(m, NFTA_CMP_SREG, htonl(NFT_REG32_00));
-    mnl_attr_put_u32(m, NFTA_CMP_OP, htonl((uint32_t)op));
-    put_value(m, NFTA_CMP_DATA, htonl(pods->base));
+    mnl_attr_put_u32(m, NFTA_META_DREG, htonl(NFT_REG_1));
+    mnl_attr_put_u32(m, NFTA_META_KEY, htonl((uint32_t)key));
     expr_end(m, elem, data);
 }
 
-static void put_rule(struct nlmsghdr *m, const char *table, const struct subnet *pods)
+static void load_ct_state(struct nlmsghdr *m)
 {
-    struct nlattr *list, *elem, *data;
+    struct nlattr *elem, *data = expr_begin(m, "ct", &elem);
 
-    mnl_attr_put_strz(m, NFTA_RULE_TABLE, table);
-    mnl_attr_put_strz(m, NFTA_RULE_CHAIN, "way_out");
-    list = mnl_attr_nest_start(m, NFTA_RULE_EXPRESSIONS);
-    put_match(m, SADDR_AT, pods, NFT_CMP_EQ);
-    put_match(m, DADDR_AT, pods, NFT_CMP_NEQ);
-    data = expr_begin(m, "masq", &elem);
+    mnl_attr_put_u32(m, NFTA_CT_DREG, htonl(NFT_REG_1));
+    mnl_attr_put_u32(m, NFTA_CT_KEY, htonl(NFT_CT_STATE));
     expr_end(m, elem, data);
-    mnl_attr_nest_end(m, list);
+}
+
+static void mask(struct nlmsghdr *m, uint32_t bits)
+{
+    struct nlattr *elem, *data = expr_begin(m, "bitwise", &elem);
+    uint32_t nothing = 0;
+
+    mnl_attr_put_u32(m, NFTA_BITWISE_SREG, htonl(NFT_REG_1));
+    mnl_attr_put_u32(m, NFTA_BITWISE_DREG, htonl(NFT_REG_1));
+    mnl_attr_put_u32(m, NFTA_BITWISE_LEN, htonl(4));
+    put_bytes(m, NFTA_BITWISE_MASK, &bits, sizeof(bits));
+    put_bytes(m, NFTA_BITWISE_XOR, &nothing, sizeof(nothing));
+    expr_end(m, elem, data);
+}
+
+static void compare(struct nlmsghdr *m, enum nft_cmp_ops op, const void *value, size_t n)
+{
+    struct nlattr *elem, *data = expr_begin(m, "cmp", &elem);
+
+    mnl_attr_put_u32(m, NFTA_CMP_SREG, htonl(NFT_REG_1));
+    mnl_attr_put_u32(m, NFTA_CMP_OP, htonl((uint32_t)op));
+    put_bytes(m, NFTA_CMP_DATA, value, n);
+    expr_end(m, elem, data);
+}
+
+/* "ip saddr 10.213.0.0/16", "ip daddr != 10.213.0.0/16": load, mask, compare. */
+static void match_address(struct nlmsghdr *m, uint32_t at, enum nft_cmp_ops op, uint32_t base, int bits)
+{
+    uint32_t wanted = htonl(base);
+
+    load_header(m, at);
+    mask(m, htonl(~(uint32_t)0 << (32 - bits)));
+    compare(m, op, &wanted, sizeof(wanted));
+}
+
+/* Numbers of the machine itself, unlike those of packets, are in its own byte order. */
+static void match_meta(struct nlmsghdr *m, enum nft_meta_keys key, uint32_t bits, enum nft_cmp_ops op, uint32_t value)
+{
+    load_meta(m, key);
+    if (~bits)
+        mask(m, bits);
+    compare(m, op, &value, sizeof(value));
+}
+
+static void match_link_in(struct nlmsghdr *m, const char *name)
+{
+    char padded[IFNAMSIZ] = "";
+
+    (void)snprintf(padded, sizeof(padded), "%s", name);
+    load_meta(m, NFT_META_IIFNAME);
+    compare(m, NFT_CMP_EQ, padded, sizeof(padded));
+}
+
+/* No part of what passed before: "ct state != established,related". */
+static void match_new(struct nlmsghdr *m)
+{
+    uint32_t nothing = 0;
+
+    load_ct_state(m);
+    mask(m, NF_CT_STATE_BIT(IP_CT_ESTABLISHED) | NF_CT_STATE_BIT(IP_CT_RELATED));
+    compare(m, NFT_CMP_EQ, &nothing, sizeof(nothing));
+}
+
+static void masquerade(struct nlmsghdr *m)
+{
+    struct nlattr *elem, *data = expr_begin(m, "masq", &elem);
+
+    expr_end(m, elem, data);
+}
+
+/* Refused at once, not swallowed: nobody waits two minutes to learn it. */
+static void reject(struct nlmsghdr *m)
+{
+    struct nlattr *elem, *data = expr_begin(m, "reject", &elem);
+
+    mnl_attr_put_u32(m, NFTA_REJECT_TYPE, htonl(NFT_REJECT_ICMP_UNREACH));
+    mnl_attr_put_u8(m, NFTA_REJECT_ICMP_CODE, ICMP_PKT_FILTERED);
+    expr_end(m, elem, data);
 }
 
 /* ---- the table ---- */
@@ -195,34 +268,138 @@ static void put_comment(struct nlmsghdr *m, const char *comment)
     mnl_attr_put(m, NFTA_TABLE_USERDATA, n + 2, data);
 }
 
-static void put_chain(struct nlmsghdr *m, const char *table)
+struct chain_kind {
+    const char *name, *type;
+    enum nf_inet_hooks hook;
+    int priority;
+};
+
+static const struct chain_kind way_out = { "way_out", "nat", NF_INET_POST_ROUTING, SRCNAT_PRIORITY },
+                               link_local = { "link_local", "filter", NF_INET_PRE_ROUTING, RAW_PRIORITY },
+                               forwarded = { "forwarded", "filter", NF_INET_FORWARD, FILTER_PRIORITY },
+                               own = { "own", "filter", NF_INET_LOCAL_OUT, FILTER_PRIORITY };
+
+struct table { /* being made */
+    struct batch b;
+    char name[32];
+    const struct nat_options *opt;
+    struct nlattr *list; /* of the rule begun last */
+};
+
+static void put_chain(struct table *t, const struct chain_kind *c)
 {
+    struct nlmsghdr *m;
     struct nlattr *hook;
 
-    mnl_attr_put_strz(m, NFTA_CHAIN_TABLE, table);
-    mnl_attr_put_strz(m, NFTA_CHAIN_NAME, "way_out");
-    mnl_attr_put_strz(m, NFTA_CHAIN_TYPE, "nat");
+    batch_begin(&t->b, NFT_MSG_NEWCHAIN, NLM_F_CREATE);
+    m = t->b.now;
+    mnl_attr_put_strz(m, NFTA_CHAIN_TABLE, t->name);
+    mnl_attr_put_strz(m, NFTA_CHAIN_NAME, c->name);
+    mnl_attr_put_strz(m, NFTA_CHAIN_TYPE, c->type);
     hook = mnl_attr_nest_start(m, NFTA_CHAIN_HOOK);
-    mnl_attr_put_u32(m, NFTA_HOOK_HOOKNUM, htonl(NF_INET_POST_ROUTING));
-    mnl_attr_put_u32(m, NFTA_HOOK_PRIORITY, htonl(SRCNAT_PRIORITY));
+    mnl_attr_put_u32(m, NFTA_HOOK_HOOKNUM, htonl((uint32_t)c->hook));
+    mnl_attr_put_u32(m, NFTA_HOOK_PRIORITY, htonl((uint32_t)c->priority));
     mnl_attr_nest_end(m, hook);
 }
 
-int nat_add(int ns_fd, const char *id, const struct subnet *pods, const char *comment, struct err *e)
+static struct nlmsghdr *rule_begin(struct table *t, const struct chain_kind *c)
 {
-    char table[32];
-    struct batch b;
+    batch_begin(&t->b, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND);
+    mnl_attr_put_strz(t->b.now, NFTA_RULE_TABLE, t->name);
+    mnl_attr_put_strz(t->b.now, NFTA_RULE_CHAIN, c->name);
+    t->list = mnl_attr_nest_start(t->b.now, NFTA_RULE_EXPRESSIONS);
+    return t->b.now;
+}
 
-    name_of(id, table);
-    batch_init(&b);
-    batch_begin(&b, NFT_MSG_NEWTABLE, NLM_F_CREATE);
-    mnl_attr_put_strz(b.now, NFTA_TABLE_NAME, table);
-    put_comment(b.now, comment);
-    batch_begin(&b, NFT_MSG_NEWCHAIN, NLM_F_CREATE);
-    put_chain(b.now, table);
-    batch_begin(&b, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND);
-    put_rule(b.now, table, pods);
-    return batch_send(&b, ns_fd, e);
+static void rule_end(struct table *t)
+{
+    mnl_attr_nest_end(t->b.now, t->list);
+}
+
+static void put_way_out(struct table *t)
+{
+    const struct subnet *pods = t->opt->pods;
+    struct nlmsghdr *m;
+
+    put_chain(t, &way_out);
+    m = rule_begin(t, &way_out);
+    match_address(m, SADDR_AT, NFT_CMP_EQ, pods->base, pods->prefix);
+    match_address(m, DADDR_AT, NFT_CMP_NEQ, pods->base, pods->prefix);
+    masquerade(m);
+    rule_end(t);
+}
+
+/* The gateway's are questions of the name server: in some clouds they go to a link-local address. */
+static void put_link_local(struct table *t)
+{
+    const struct subnet *pods = t->opt->pods;
+    struct nlmsghdr *m;
+
+    put_chain(t, &link_local);
+    m = rule_begin(t, &link_local);
+    match_address(m, SADDR_AT, NFT_CMP_EQ, pods->base, pods->prefix);
+    match_address(m, SADDR_AT, NFT_CMP_NEQ, ntohl(subnet_gateway(pods).s_addr), 32);
+    match_address(m, DADDR_AT, NFT_CMP_EQ, LINK_LOCAL, 16);
+    reject(m);
+    rule_end(t);
+}
+
+static void put_forwarded(struct table *t)
+{
+    struct nlmsghdr *m;
+
+    put_chain(t, &forwarded);
+    if (!t->opt->is_open) {
+        m = rule_begin(t, &forwarded);
+        match_meta(m, NFT_META_OIFGROUP, ~0U, NFT_CMP_EQ, t->opt->group);
+        match_new(m);
+        reject(m);
+        rule_end(t);
+    }
+    for (size_t i = 0; i < t->opt->n_links; i++) {
+        m = rule_begin(t, &forwarded);
+        match_link_in(m, t->opt->links[i]);
+        match_meta(m, NFT_META_OIFGROUP, NET_GROUP_MASK, NFT_CMP_NEQ, NET_GROUP_MARK);
+        reject(m);
+        rule_end(t);
+    }
+}
+
+/* Root of the machine reaches the pods. Its other users do not, and so neither do pods of other runs that leave by slirp4netns, whose
+ * connections are the machine's own: it has another group where its user is root. */
+static void put_own(struct table *t)
+{
+    static const enum nft_meta_keys owners[] = { NFT_META_SKUID, NFT_META_SKGID };
+    struct nlmsghdr *m;
+
+    put_chain(t, &own);
+    for (size_t i = 0; i < ARRAY_LEN(owners); i++) {
+        m = rule_begin(t, &own);
+        match_meta(m, NFT_META_OIFGROUP, ~0U, NFT_CMP_EQ, t->opt->group);
+        match_new(m);
+        match_meta(m, owners[i], ~0U, NFT_CMP_NEQ, 0);
+        reject(m);
+        rule_end(t);
+    }
+}
+
+int nat_add(int ns_fd, const struct nat_options *opt, struct err *e)
+{
+    struct table t = { .opt = opt };
+
+    name_of(opt->id, t.name);
+    batch_init(&t.b);
+    batch_begin(&t.b, NFT_MSG_NEWTABLE, NLM_F_CREATE);
+    mnl_attr_put_strz(t.b.now, NFTA_TABLE_NAME, t.name);
+    put_comment(t.b.now, opt->comment);
+    put_way_out(&t);
+    if (!opt->is_open)
+        put_link_local(&t);
+    if (opt->group)
+        put_forwarded(&t);
+    if (opt->group && !opt->is_open)
+        put_own(&t);
+    return batch_send(&t.b, ns_fd, e);
 }
 
 int nat_remove(int ns_fd, const char *id, struct err *e)

@@ -60,6 +60,7 @@ void net_out_open(struct net_out *o, const struct net_way *w)
     struct net_way way = *w;
 
     way.host = &o->host;
+    way.is_root = o->is_root;
     if (!o->why.code)
         o->kind = open_some(o, &way);
     if (o->lock >= 0)

@@ -8,14 +8,13 @@
 #include <net/if.h>
 
 enum {
-    GROUP_MARK = 0x50000000, /* with the id in the low 24 bits */
     START_TRIES = 10000,
     START_PAUSE_US = 200,
 };
 
 uint32_t net_group(const char *id)
 {
-    return GROUP_MARK | (uint32_t)strtoul(id, NULL, 16);
+    return NET_GROUP_MARK | (uint32_t)strtoul(id, NULL, 16);
 }
 
 void net_begin_link(struct nl *l, uint16_t flags, const char *what, int index, unsigned up)

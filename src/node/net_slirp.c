@@ -18,11 +18,12 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { READY_MS = 3000 };
+enum { READY_MS = 3000, NOBODY = 65534 };
 
 struct slirp {
     char program[256], tap[IF_NAMESIZE], ns[40], ready[16], exit[16];
     int ns_fd, ready_fd, exit_fd, words;
+    bool is_root;
 };
 
 /* After fork: system calls only. */
@@ -38,6 +39,9 @@ static _Noreturn void become_slirp(const struct slirp *s)
     (void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail */
     if (setsid() < 0 || fork() != 0)             /* not for the terminal's Ctrl-C; and not our child */
         _exit(0);
+    if (s->is_root &&
+        setresgid(NOBODY, NOBODY, NOBODY) < 0) /* by which other runs know that it is not root (net_nat.h) */
+        _exit(1);
     for (size_t i = 0; i < ARRAY_LEN(keep); i++)
         (void)fcntl(keep[i], F_SETFD, 0); /* a number of our own */
     if (dup2(s->words, 1) >= 0 && dup2(s->words, 2) >= 0)
@@ -97,7 +101,11 @@ static int use_tap(const struct net_way *w, const char *tap, struct err *e)
     net_put_settings(w->inner, settings, ARRAY_LEN(settings));
     if (nl_send(w->inner, e) < 0)
         return -1;
-    return nat_add(w->ns_fd, w->id, w->subnet, "the pods leave by the tap's address", e);
+    return nat_add(
+        w->ns_fd,
+        &(struct nat_options){
+            .id = w->id, .comment = "the pods leave by the tap's address", .pods = w->subnet, .is_open = w->is_open },
+        e);
 }
 
 static int find_all(struct slirp *s, struct err *e)
@@ -112,7 +120,7 @@ static int find_all(struct slirp *s, struct err *e)
 
 int net_slirp_open(const struct net_way *w, int *ret_exit_fd, struct err *e)
 {
-    struct slirp s = { .ns_fd = w->ns_fd, .ready_fd = -1, .exit_fd = -1 };
+    struct slirp s = { .ns_fd = w->ns_fd, .ready_fd = -1, .exit_fd = -1, .is_root = w->is_root };
     autoclose int words = -1, ready = -1, hold = -1;
     int pipes[2][2];
 

@@ -51,6 +51,11 @@ struct default_links {
     size_t n;
 };
 
+struct forced_links {
+    const char *names[LINKS_MAX];
+    size_t n;
+};
+
 static bool take_default_link(void *ctx, const struct nlmsghdr *m)
 {
     struct default_links *d = ctx;
@@ -106,15 +111,19 @@ static bool is_listed(const struct nat_tables *tables, struct str link)
     return false;
 }
 
-static void write_comment(const struct default_links *d, const struct nat_tables *tables, char out[NAT_COMMENT_MAX])
+/* The links that forward because of us, and the comment that says so. */
+static void write_comment(struct arena *a, const struct default_links *d, const struct nat_tables *tables,
+                          struct forced_links *ret, char out[NAT_COMMENT_MAX])
 {
     size_t n = (size_t)snprintf(out, NAT_COMMENT_MAX, "%s", comment_head);
     char name[IF_NAMESIZE];
 
     for (size_t i = 0; i < d->n; i++)
         if (if_indextoname((unsigned)d->index[i], name) && !comment_lists(out, str_of(name)) &&
-            (!link_forwards(name) || is_listed(tables, str_of(name))))
+            (!link_forwards(name) || is_listed(tables, str_of(name)))) {
             n += (size_t)snprintf(out + n, NAT_COMMENT_MAX - n, " %s", name);
+            ret->names[ret->n++] = arena_str(a, str_of(name)).p;
+        }
 }
 
 /* ---- the pair ---- */
@@ -189,8 +198,15 @@ static int hide_and_forward(const struct net_way *w, struct err *e)
 {
     struct default_links d = { { 0 }, 0 };
     struct nat_tables tables = { 0 };
+    struct forced_links forced = { 0 };
     char comment[NAT_COMMENT_MAX], name[IF_NAMESIZE];
     autoarena a = { 0 };
+    struct nat_options opt = { .id = w->id,
+                               .comment = comment,
+                               .pods = w->subnet,
+                               .is_open = w->is_open,
+                               .group = net_group(w->id),
+                               .links = forced.names };
 
     if (nl_dump(w->host, RTM_GETROUTE, AF_INET, take_default_link, &d, e) < 0 || nat_list(&a, -1, &tables, e) < 0)
         return -1;
@@ -199,8 +215,9 @@ static int hide_and_forward(const struct net_way *w, struct err *e)
     VEC_FOREACH(t, &tables.list)
         if (strcmp(t->id, w->id) == 0 && nat_remove(-1, w->id, e) < 0) /* a dead run's, with our id: hardly ever */
             return -1;
-    write_comment(&d, &tables, comment);
-    if (nat_add(-1, w->id, w->subnet, comment, e) < 0)
+    write_comment(&a, &d, &tables, &forced, comment);
+    opt.n_links = forced.n;
+    if (nat_add(-1, &opt, e) < 0)
         return -1;
     for (size_t i = 0; i < d.n; i++)
         if (if_indextoname((unsigned)d.index[i], name) && comment_lists(comment, str_of(name)) &&
