@@ -115,6 +115,21 @@ def home_directory(top):
         with open(f"{top}/{name}", "w") as f:
             f.write(f"word-of-{os.path.basename(name)}\n")
     os.symlink(".kube-real", f"{top}/.kube")
+    for name, mode in (("token", 0o600), (".app/deep/er/token", 0o400), ("work/private.py", 0o600), ("work/tool", 0o700), ("work/group", 0o640)):
+        os.makedirs(os.path.dirname(f"{top}/{name}"), exist_ok=True)
+        with open(f"{top}/{name}", "w") as f:
+            f.write(f"word-of-{os.path.basename(name)}\n")
+        os.chmod(f"{top}/{name}", mode)
+
+
+SEEN_OF_HOME = (".config/plain/file", "work/group", "work/private.py", "work/tool", "work/train.py")
+
+
+def private_environment(top):
+    """A virtual environment in a home that only its owner may enter, made by somebody whose files are his alone."""
+    subprocess.run(["sh", "-e", "-c", f"umask 077; {PYTHON} -m venv --without-pip {top}/venv; cd {top}/venv/lib/python3*/site-packages; "
+                    "echo x = 7 > own.py"], check=True)
+    os.chmod(top, 0o700)
 
 
 def secrets_of_home(user):
@@ -122,10 +137,12 @@ def secrets_of_home(user):
         os.chmod(d, 0o755)
         os.mkdir(f"{d}/home")
         home_directory(f"{d}/home")
+        private_environment(f"{d}/home")
         if user:
             subprocess.run(["chown", "-R", f"{user}:{user}", f"{d}/home"], check=True)
         script = f"""
 grep -r -l word-of {d}/home | sort
+{d}/home/venv/bin/python -c 'import own; print(own.x)'
 mkdir {d}/home/.ssh && echo own > {d}/home/.ssh/id_rsa && cat {d}/home/.ssh/id_rsa
 cat /asked/id_rsa"""
         pod = {"volumes": [{"name": "v", "hostPath": {"path": f"{d}/home/.ssh"}}]}
@@ -135,7 +152,7 @@ cat /asked/id_rsa"""
                     user=user).done()
         finally:
             os.environ["HOME"] = before
-        same(r.lines("a-0"), [f"{d}/home/.config/plain/file", f"{d}/home/work/train.py", "own", "word-of-id_rsa"])
+        same(r.lines("a-0"), [*(f"{d}/home/{n}" for n in SEEN_OF_HOME), "7", "own", "word-of-id_rsa"])
         same(open(f"{d}/home/.ssh/id_rsa").read(), "word-of-id_rsa\n")
 
 
@@ -164,7 +181,7 @@ def secrets_on_a_read_only_disk():
         r = subprocess.run(["unshare", "-m", "sh", "-c", script, PUMICE, "run", "--quiet", "--state", f"{d}/state", f"{d}/job.json"],
                            capture_output=True, text=True)
         same((r.returncode, [line.split("| ")[1] for line in r.stdout.splitlines()]),
-             (0, [f"{d}/home/.config/plain/file", f"{d}/home/work/train.py", "refused"]))
+             (0, [*(f"{d}/home/{n}" for n in SEEN_OF_HOME), "refused"]))
 
 
 def secrets_of_the_machine():
@@ -183,9 +200,45 @@ for k in {' '.join(keys)}; do sha256sum $k | cut -d' ' -f1; done"""
     assert not set(got[2:]) & {digest(k) for k in keys} and len(got) == 2 + len(keys), got
 
 
+def closed_files(top):
+    """Files of a directory of the machine, with a word each; those that everybody may read."""
+    for name, mode in (("open", 0o644), ("closed", 0o640), ("dir", 0o750), ("dir/inside", 0o644), ("unlisted", 0o711),
+                       ("unlisted/open", 0o604), ("unlisted/closed", 0o600)):
+        if name in ("dir", "unlisted"):
+            os.mkdir(f"{top}/{name}")
+        else:
+            with open(f"{top}/{name}", "w") as f:
+                f.write("word-of-closed-files\n")
+        os.chmod(f"{top}/{name}", mode)
+    return [f"{top}/open", f"{top}/unlisted/open"]
+
+
+def what_others_may_not_read():
+    """Below /etc and /var. An /etc of the test's own is an overlay over the real one, in a mount namespace."""
+    for user in (None, *((ORDINARY,) if may_be_ordinary() else ())):
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as d, tempfile.TemporaryDirectory(dir="/tmp") as layers:
+            os.chmod(d, 0o755)
+            seen = closed_files(d)
+            for name in ("upper", "upper/pumice-test", "work"):
+                os.mkdir(f"{layers}/{name}")
+            closed_files(f"{layers}/upper/pumice-test")
+            if user:
+                subprocess.run(["chown", "-R", f"{user}:{user}", d], check=True)
+            else:
+                seen = ["/etc/pumice-test/open", "/etc/pumice-test/unlisted/open", *seen]
+            within = ["unshare", "-m", "sh", "-c", f"mount -t overlay -o lowerdir=/etc,upperdir={layers}/upper,workdir={layers}/work none /etc; "
+                      'exec "$@"', "sh"]
+            r = Run(job("j", task("a", sh(f"grep -r -l word-of-closed-files /etc {d} 2> /dev/null; "
+                                          "ls -d /var/lib/dpkg/info /etc/sudoers 2> /dev/null; true"))),
+                    user=user, within=() if user else within).end().done()
+            want = [p for p in ("/etc/sudoers", "/var/lib/dpkg/info") if os.path.exists(p)]
+            same((user, sorted(r.lines("a-0"))), (user, sorted(seen + want)))
+
+
 def other_runs_are_hidden():
     """What another run has on disk, its state and its claims, is not there."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as d:
+        os.chmod(d, 0o755)
         r = Run(job("j", task("a", sh(f"ls -A {d}; echo ready; sleep 60"))), "--claims", f"{d}/claims")
         r.until_line("ready")
         same(r.lines("a-0"), ["ready"])
@@ -464,7 +517,7 @@ def main():
         return 77
     for f in (working_directory_that_became_a_link, working_directory_that_moved, processes_that_keep_the_pod,
               secrets_of_home_directories, secrets_of_an_ordinary_user, secrets_on_a_read_only_disk,
-              secrets_of_the_machine, other_runs_are_hidden, small_files, small_disk_in_dev, devices_in_volumes,
+              secrets_of_the_machine, what_others_may_not_read, other_runs_are_hidden, small_files, small_disk_in_dev, devices_in_volumes,
               image_whose_directories_are_links, working_directory_through_proc, odd_words, settings_of_the_kernel, system_calls, forged_addresses, endless_answers,
               terminal, report_page):
         if len(sys.argv) == 1 or f.__name__ in sys.argv:

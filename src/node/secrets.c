@@ -12,7 +12,13 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-enum { NOBODY = 65534, LINKS_MAX = 8, FILE_MAX = 4 << 20, NEVER_WAIT = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT };
+enum {
+    FIRST_PERSON = 1000,
+    NOBODY = 65534,
+    LINKS_MAX = 8,
+    FILE_MAX = 4 << 20,
+    NEVER_WAIT = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT
+};
 
 struct hiding {
     struct arena *arena;
@@ -20,6 +26,10 @@ struct hiding {
     int over;
     bool is_inner; /* root of a user namespace */
     struct err *e;
+    VEC(struct str)
+    homes; /* of people, not of services; without links. Closed, and yet with programs in them, also below /var */
+    struct str parent; /* the directory of the tree that was used last */
+    int parent_fd;
 };
 
 /* ---- the host's side ---- */
@@ -95,12 +105,19 @@ static int make_dirs(struct hiding *h, struct str path)
     return at;
 }
 
+/* Most come in groups: the last directory is kept. */
 static int place(struct hiding *h, struct str path, int *ret_dir, const char **ret_base)
 {
     struct str base, parent = parent_of(h->arena, path, &base);
 
     *ret_base = arena_cstr(h->arena, base);
-    *ret_dir = make_dirs(h, parent);
+    if (h->parent_fd < 0 || !str_eq(parent, h->parent)) {
+        if (h->parent_fd >= 0)
+            close(h->parent_fd);
+        h->parent = parent;
+        h->parent_fd = make_dirs(h, parent);
+    }
+    *ret_dir = h->parent_fd;
     if (*ret_dir < 0 && errno == ENOTDIR)
         return 1;
     return *ret_dir < 0 ? err_errno(h->e, "hide %.*s", STR_ARG(path)) : 0;
@@ -108,10 +125,9 @@ static int place(struct hiding *h, struct str path, int *ret_dir, const char **r
 
 static int whiteout(struct hiding *h, struct str path)
 {
-    autoclose int dir = -1;
     const char *base;
     struct stat st;
-    int r = place(h, path, &dir, &base);
+    int dir, r = place(h, path, &dir, &base);
 
     if (r)
         return r < 0 ? -1 : 0;
@@ -163,7 +179,66 @@ static int hide(struct hiding *h, struct str path, int links)
     return hide_own(h, path);
 }
 
-static int hide_home(struct hiding *h, struct str dir)
+/* ---- what modes say ---- */
+
+static bool is_below(struct str path, struct str dir)
+{
+    return path.n > dir.n && str_starts(path, dir) && path.p[dir.n] == '/';
+}
+
+static enum secrets_place place_of(void *ctx, struct str path)
+{
+    const struct hiding *h = ctx;
+
+    VEC_FOREACH(one, h->hidden)
+        if (str_eq(*one, path))
+            return PLACE_SETTLED;
+    VEC_FOREACH(home, &h->homes)
+        if (str_eq(*home, path))
+            return PLACE_SETTLED;
+        else if (is_below(*home, path))
+            return PLACE_ABOVE_HOME;
+    return PLACE_PLAIN;
+}
+
+static int found(void *ctx, struct str path)
+{
+    struct hiding *h = ctx;
+
+    return whiteout(h, arena_str(h->arena, path));
+}
+
+static int look_at_all(struct hiding *h)
+{
+    static const char *const tops[] = { "/etc", "/var" };
+    struct secrets_look how = { h, h->is_inner, place_of, found };
+
+    for (size_t i = 0; i < ARRAY_LEN(tops); i++) {
+        struct str real = real_dir(h->arena, tops[i]);
+
+        if (real.n && secrets_look_machine(&how, real.p) < 0)
+            return -1;
+    }
+    VEC_FOREACH(home, &h->homes)
+        if (secrets_look_home(&how, home->p) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- home directories ---- */
+
+static void note_home(struct hiding *h, const char *dir)
+{
+    struct str real = real_dir(h->arena, dir);
+
+    VEC_FOREACH(seen, &h->homes)
+        if (str_eq(*seen, real))
+            return;
+    if (real.n > 1) /* "/" is no home, whatever /etc/passwd says */
+        *vec_push(h->arena, &h->homes) = real;
+}
+
+static int hide_home(struct hiding *h, struct str dir, bool is_person)
 {
     autoclose int fd = open(dir.p, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct stat st;
@@ -172,6 +247,8 @@ static int hide_home(struct hiding *h, struct str dir)
         if (fstatat(fd, *name, &st, NEVER_WAIT) == 0 &&
             hide(h, arena_fmt(h->arena, "%.*s/%s", STR_ARG(dir), *name), 0) < 0)
             return -1;
+    if (fd >= 0 && is_person)
+        note_home(h, dir.p);
     return 0;
 }
 
@@ -193,7 +270,7 @@ static int hide_homes_of_users(struct hiding *h)
         if (fstatat(AT_FDCWD, f[5].p, &st, AT_NO_AUTOMOUNT) < 0 || st.st_uid != uid)
             if (uid != 0)
                 continue;
-        if (hide_home(h, f[5]) < 0)
+        if (hide_home(h, f[5], uid == 0 || (uid >= FIRST_PERSON && uid != NOBODY)) < 0)
             return -1;
     }
     return 0;
@@ -207,7 +284,7 @@ static int hide_homes_below(struct hiding *h, const char *path)
 
     for (struct dirent *entry; d && result == 0 && (entry = readdir(d));)
         if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
-            result = hide_home(h, arena_fmt(h->arena, "%s/%s", path, entry->d_name));
+            result = hide_home(h, arena_fmt(h->arena, "%s/%s", path, entry->d_name), true);
     if (d)
         closedir(d);
     return result;
@@ -223,9 +300,9 @@ static int hide_all(struct hiding *h, const struct str *more, size_t n_more)
     for (size_t i = 0; i < n_more; i++)
         if (more[i].n && more[i].p[0] == '/' && hide_own(h, more[i]) < 0)
             return -1;
-    if (own && own[0] == '/' && hide_home(h, arena_str(h->arena, str_of(own))) < 0)
+    if (own && own[0] == '/' && hide_home(h, arena_str(h->arena, str_of(own)), true) < 0)
         return -1;
-    return hide_homes_of_users(h) < 0 || hide_homes_below(h, "/home") < 0 ? -1 : 0;
+    return hide_homes_of_users(h) < 0 || hide_homes_below(h, "/home") < 0 || look_at_all(h) < 0 ? -1 : 0;
 }
 
 /* ---- /etc/shadow ---- */
@@ -253,8 +330,14 @@ static int change_shadow(struct hiding *h)
 
 int secrets_hide(struct arena *a, int over, const struct str *own, size_t n, struct secrets *ret, struct err *e)
 {
-    struct hiding h = { .arena = a, .hidden = ret, .over = over, .is_inner = user_ids() != UINT32_MAX, .e = e };
+    struct hiding h = {
+        .arena = a, .hidden = ret, .over = over, .is_inner = user_ids() != UINT32_MAX, .e = e, .parent_fd = -1
+    };
+    int rc;
 
     *ret = (struct secrets){ 0 };
-    return hide_all(&h, own, n) < 0 || change_shadow(&h) < 0 ? err_wrap(e, "hide secrets of the host") : 0;
+    rc = hide_all(&h, own, n) < 0 || change_shadow(&h) < 0 ? err_wrap(e, "hide secrets of the host") : 0;
+    if (h.parent_fd >= 0)
+        close(h.parent_fd);
+    return rc;
 }

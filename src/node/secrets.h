@@ -4,9 +4,16 @@
  * passwords, the data of other engines; and for an ordinary user, his own keys. In the tree that lies over the host's files (over.h)
  * a whiteout, by which overlayfs knows a deleted file, takes each of them away. So a program can make a ~/.ssh of its own.
  *
- * Hidden are the paths of secrets_table.c, of the machine and of every home directory, and what they lead to where they are links.
- * /etc/shadow has its users, and no passwords. (The host keys of sshd are over.h's: others are in their place.) A hostPath volume
- * shows what it names, hidden or not: somebody asked for it.
+ * Hidden are
+ *   - below /etc and /var: what others may not read. A directory that others may not enter is hidden whole, so only the rest is looked
+ *     into; and of that not what packages bring and all may read (secrets_shown());
+ *   - in every home directory: the known places of credentials (secrets_home()); and what only its owner may read, unless it is a
+ *     program (executable, or by its name, or in a virtual environment): right there and three levels below, of the first
+ *     thousands of files. A whole home may have millions, and a run takes milliseconds;
+ *   - the paths of secrets_machine(), whatever their modes;
+ * and what such paths lead to where they are links. /etc/shadow has its users, and no passwords. (The host keys of sshd are over.h's: others
+ * are in their place.) A hostPath volume shows what it names, hidden or not: somebody asked for it. It is as the run finds it when
+ * the first container starts: a file that comes later, or is closed later, shows.
  */
 #ifndef NODE_SECRETS_H
 #define NODE_SECRETS_H
@@ -15,6 +22,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
+
+#include <stdbool.h>
 
 struct secrets {
     struct str *v;
@@ -25,7 +34,29 @@ struct secrets {
  * as on the host, without links on the way. What we may not see ourselves, pods cannot see either, and it is left out. */
 int secrets_hide(struct arena *a, int over, const struct str *own, size_t n, struct secrets *ret, struct err *e);
 
+/* ---- secrets_look.c ---- */
+
+enum secrets_place {
+    PLACE_PLAIN,
+    PLACE_SETTLED,    /* hidden already, or a home, which has rules of its own */
+    PLACE_ABOVE_HOME, /* on the way to one: stays, closed or not */
+};
+
+struct secrets_look {
+    void *ctx;
+    bool is_inner; /* root of a user namespace: what we may not read is no secret of ours */
+    enum secrets_place (*place)(void *ctx, struct str path); /* of a directory */
+    int (*hide)(void *ctx, struct str path);                 /* -1: stop */
+};
+
+/* Hide what is found below 'top', an absolute path without links. -1: as 'hide' said. */
+int secrets_look_machine(const struct secrets_look *how, const char *top);
+int secrets_look_home(const struct secrets_look *how, const char *top);
+
 /* ---- secrets_table.c ---- */
+
+const char *const *
+secrets_shown(void); /* below /etc and /var, closed to others or not; "…*": all that begin so; NULL-terminated */
 
 const char *const *secrets_machine(void);              /* paths; NULL-terminated */
 const char *const *secrets_home(void);                 /* below a home directory */

@@ -1,7 +1,18 @@
 /* secrets_table.c - which files of a machine are secrets */
 #include "node/secrets.h"
 
-/* Closed to ordinary users of the machine, and no software that a job would want. */
+/* Not looked at below /etc and /var. Programs want what is closed of it, and it is no secret; or packages fill it with thousands of files
+ * that everybody may read. */
+static const char *const shown[] = {
+    "/etc/shadow",         /* another one lies over it */
+    "/etc/ssh/ssh_host_*", /* so do other keys */
+    "/etc/sudoers",        /* who may, not with what password */
+    "/etc/sudoers.d",      "/etc/alternatives",     "/etc/ssl/certs", "/var/cache/apt", /* its "partial" directories are closed, and must be there */
+    "/var/cache/dnf",      "/var/cache/fontconfig", "/var/cache/man", "/var/lib/apt",   "/var/lib/dnf",
+    "/var/lib/dpkg",       "/var/lib/flatpak",      "/var/lib/rpm",   "/var/lib/texmf", NULL,
+};
+
+/* Whatever their modes are on this machine: no software that a job would want. */
 static const char *const machine[] = {
     /* passwords and keys */
     "/etc/gshadow",
@@ -18,6 +29,7 @@ static const char *const machine[] = {
     "/etc/wireguard",
     "/etc/openvpn",
     "/etc/NetworkManager/system-connections",
+    "/etc/netplan",
     "/etc/wpa_supplicant",
     "/etc/ppp/chap-secrets",
     "/etc/ppp/pap-secrets",
@@ -43,6 +55,7 @@ static const char *const machine[] = {
     "/var/lib/machines",
     "/var/snap",
     /* data of services */
+    "/var/lib/cloud", /* what clouds gave the machine to begin with, passwords among it */
     "/var/lib/private",
     "/var/lib/NetworkManager",
     "/var/lib/bluetooth",
@@ -124,6 +137,11 @@ static const char *const home[] = {
     ".local/state/pumice",
     NULL,
 };
+
+const char *const *secrets_shown(void)
+{
+    return shown;
+}
 
 const char *const *secrets_machine(void)
 {

@@ -47,6 +47,28 @@ static const char *in(struct world *w, const char *fmt, const char *name)
     return arena_fmt(&w->arena, fmt, w->top, name).p;
 }
 
+/* Home and way to it are closed to others, here as on most machines. */
+static const struct {
+    const char *name;
+    mode_t mode;
+} made[] = {
+    { "home/token", S_IFREG | 0600 },
+    { "home/deep", S_IFDIR | 0700 },
+    { "home/deep/private", S_IFDIR | 0700 },
+    { "home/deep/private/token", S_IFREG | 0400 },
+    { "home/deep/shown", S_IFREG | 0640 },
+    { "home/deep/tool", S_IFREG | 0700 },
+    { "home/deep/train.py", S_IFREG | 0600 },
+    { "home/venv", S_IFDIR | 0700 },
+    { "home/venv/pyvenv.cfg", S_IFREG | 0600 },
+    { "home/venv/data.txt", S_IFREG | 0600 },
+    { "closed", S_IFDIR | 0750 },
+    { "closed/file", S_IFREG | 0644 },
+    { "open", S_IFDIR | 0711 },
+    { "open/file", S_IFREG | 0644 },
+    { "open/closed-file", S_IFREG | 0640 },
+};
+
 static void world_make(struct world *w)
 {
     char top[] = "/var/tmp/test-secrets-XXXXXX";
@@ -59,6 +81,15 @@ static void world_make(struct world *w)
                                                           "home/.config/other", "elsewhere", "over", NULL };
          *name; name++)
         assert_int_equal(mkdir(in(w, "%s/%s", *name), 0750), 0);
+    for (size_t i = 0; i < ARRAY_LEN(made); i++) {
+        const char *path = in(w, "%s/%s", made[i].name);
+
+        if (S_ISDIR(made[i].mode))
+            assert_int_equal(mkdir(path, 0700), 0);
+        else
+            close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        assert_int_equal(chmod(path, made[i].mode & 07777), 0);
+    }
     assert_int_equal(symlink("../elsewhere", in(w, "%s/%s", "home/.kube")), 0);
     w->over = open(in(w, "%s/%s", "over"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(w->over >= 0);
@@ -101,6 +132,11 @@ static void hides_a_home(void **state)
         { "home/.kube", S_IFCHR },   { "elsewhere", S_IFCHR }, /* where the link leads */
         { "home/.config", S_IFDIR }, { "home/.config/other", 0 },
         { "home/.aws", 0 },          { "state", S_IFCHR }, /* not there yet */
+        { "home/token", S_IFCHR },   { "home/deep/private/token", S_IFCHR },
+        { "home/deep/shown", 0 },    { "home/deep/tool", 0 },
+        { "home/deep/train.py", 0 }, { "home/venv", 0 },
+        { "closed", S_IFCHR },       { "open/closed-file", S_IFCHR },
+        { "open/file", 0 },          { "open", S_IFDIR },
         { "state/claims", 0 },
     };
     struct world w;
