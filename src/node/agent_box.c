@@ -378,6 +378,25 @@ static int make_over(struct agent *g, struct str *ret, struct err *e)
     return 0;
 }
 
+static bool has_host_files(const struct agent_pod *p)
+{
+    static const char *const lists[] = { "initContainers", "containers" };
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        JSON_FOREACH(c, json_find(p->object->root, "spec", lists[i], NULL))
+            if (images_find(p->agent->opt.images, json_member_text(c, "image"))->root.n == 0)
+                return true;
+    return false;
+}
+
+void agent_box_prepare(const struct agent_pod *p)
+{
+    struct str path;
+
+    if (!p->agent->over.n && has_host_files(p))
+        (void)make_over(p->agent, &path, &(struct err){ 0 }); /* the first start tries again, and tells */
+}
+
 static int build_root(struct building *b, struct err *e)
 {
     struct agent_pod *p = b->p;

@@ -229,6 +229,8 @@ struct box_build { /* a container about to be started */
 int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_action *action, struct box_build *ret,
                     const char **ret_reason, struct err *e);
 void agent_box_done(struct box_build *b);
+/* What all containers on the host's files share: some milliseconds that pass best while the shim makes the pod's namespaces. */
+void agent_box_prepare(const struct agent_pod *p);
 void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret);
 struct str agent_termination_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
 struct str agent_log_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);

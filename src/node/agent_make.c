@@ -180,6 +180,7 @@ void agent_pod_make(struct agent_pod *p)
     if (try_make(p, &e) == 0) {
         p->stage = STAGE_SHIM;
         p->agent->services.is_dirty = true; /* so that the filter knows its address when it has joined */
+        agent_box_prepare(p);
         return;
     }
     agent_pod_unmake(p);
