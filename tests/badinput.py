@@ -435,6 +435,49 @@ def other_readings_are_warned_about():
     assert len(warnings) == 3, warnings
 
 
+# A misspelt field and the path of the one error; what the field leaves out is not told again.
+MISSPELT = [
+    (lambda d: rename(d["spec"]["tasks"][0], "replicas", "replica"), "spec.tasks[0].replica"),
+    (lambda d: rename(d["spec"]["tasks"][0]["template"]["spec"], "containers", "container"), "spec.tasks[0].template.spec.container"),
+    (lambda d: rename(d["spec"]["tasks"][0]["template"], "spec", "specs"), "spec.tasks[0].template.specs"),
+    (lambda d: rename(d["spec"]["tasks"][0], "template", "templates"), "spec.tasks[0].templates"),
+    (lambda d: rename(d["spec"], "tasks", "task"), "spec.task"),
+    (lambda d: rename(d["metadata"], "name", "names"), "metadata.names"),
+    (lambda d: rename(d["spec"]["tasks"][0]["template"]["spec"]["containers"][0], "image", "images"), "spec.tasks[0].template.spec.containers[0].images"),
+]
+
+
+def rename(parent, old, new):
+    parent[new] = parent.pop(old)
+
+
+def one_message_for_a_misspelling():
+    for change, where in MISSPELT:
+        doc = minimal(minAvailable=1)
+        change(doc)
+        run = run_on(json.dumps(doc))
+        told = [line.split(": ", 1)[1] for line in run.stderr.splitlines() if ": error: " in line or ": warning: " in line]
+        assert run.returncode == 1 and len(told) == 1 and told[0].startswith(f"error: {where}: unknown field"), run.stderr
+    doc = minimal(minAvailable=1)  # both are there: each is a mistake of its own
+    doc["spec"]["tasks"][0]["template"]["spec"].update(container=[], containers=[{"name": "c"}])
+    run = run_on(json.dumps(doc))
+    assert run.stderr.count(" error: ") == 1 and run.stderr.count(" warning: ") == 1, run.stderr
+
+
+def messages_read_well():
+    """No words of a library, no empty names, and plain grammar."""
+    bad_key = "--ssh-private-key=-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----"
+    doc = minimal(plugins={"ssh": [bad_key], "svc": [], "pytorch": ["--master=", "--worker="]},
+                  policies=[{"event": "PodFailed", "action": "RestartPartition"}])
+    doc["spec"]["tasks"][0]["policies"] = [{"event": "PodFailed", "action": "RestartPartition"}]
+    told = run_on(json.dumps(doc)).stderr
+    for want in ("the private key cannot be read: it must be a whole PEM text", "neither --master= nor --worker= names a task",
+                 "and this task has none", "and no task of the job has one"):
+        assert told.count(want) == 1, (want, told)
+    for wrong in ("routines", "error:1E", "task  ", "not has"):
+        assert wrong not in told, told
+
+
 def huge_numbers():
     for replicas in (2147483647, 2147483648, 99999999999999999999, 1e30):
         doc = minimal(plugins={"svc": []})
@@ -450,7 +493,8 @@ def main():
               volume_of_a_plugin_is_taken, port_of_the_node_is_said_once, missing_file, binary_data, huge_file, huge_standard_input, deep_nesting,
               billion_laughs, not_an_object, every_syntax_error_names_its_place, two_jobs_of_one_name,
               full_job_is_fine, pod_fields, null_everywhere_never_crashes, all_problems_at_once, misspelt_fields_are_warned_about,
-              other_readings_are_warned_about, huge_numbers):
+              other_readings_are_warned_about,
+              one_message_for_a_misspelling, messages_read_well, huge_numbers):
         suite.case(f.__name__, f)
     cases = type_cases()
     for start in range(0, len(cases), 100):

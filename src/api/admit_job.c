@@ -141,6 +141,17 @@ static void gather(struct job_check *jc, const struct place *job)
 
 /* ---- counts: V4, V10, V12, minSuccess ---- */
 
+/* Too few pods because `replicas` was misspelt? Then that is the mistake, whatever was compared with it. */
+static bool tell_misspelt(struct job_check *jc, const struct place *task)
+{
+    struct place at = place_member(task, "replicas");
+
+    if (is_set(at.node) || !problems_misspelt(jc->c->ps, &at))
+        return false;
+    check_error(jc->c, &at, "is missing");
+    return true;
+}
+
 static void check_totals(struct job_check *jc)
 {
     struct place min = place_member(&jc->spec, "minAvailable"), success = place_member(&jc->spec, "minSuccess");
@@ -153,6 +164,10 @@ static void check_totals(struct job_check *jc)
         check_error(jc->c, &jc->tasks, "the replicas of all tasks together must be at most %d (got %lld)", INT32_MAX,
                     total);
     /* The sum of the tasks' minimums is too much only if one of them is, and that is reported there. */
+    if (json_to_i64(min.node, &n) == 0 && n > jc->replicas)
+        PLACE_FOREACH(task, &jc->tasks)
+            if (tell_misspelt(jc, &task))
+                return;
     if (json_to_i64(min.node, &n) == 0 && n > jc->replicas && n != jc->minimums)
         check_error(jc->c, &min,
                     "job 'minAvailable' greater than total replicas: %lld > %lld; lower it or raise the replicas of a "
@@ -174,7 +189,8 @@ static void check_task_minimum(struct job_check *jc, const struct place *task)
     struct str name = json_member_text(task->node, "name");
     int64_t n, replicas;
 
-    if (count_of(task->node, "replicas", &replicas) == 0 && json_to_i64(min.node, &n) == 0 && n > replicas)
+    if (count_of(task->node, "replicas", &replicas) == 0 && json_to_i64(min.node, &n) == 0 && n > replicas &&
+        !tell_misspelt(jc, task))
         check_error(jc->c, &min, "'minAvailable' is greater than 'replicas' in task %.*s, job %.*s: %lld > %lld",
                     STR_ARG(name), STR_ARG(jc->name), (long long)n, (long long)replicas);
 }

@@ -117,8 +117,8 @@ static void check_action(struct policy_list *pl, const struct place *policy)
     if (!is_one_of(action, job_actions))
         report_word(pl->c, &at, "action", job_actions);
     if (str_eq(action, STR("RestartPartition")) && !pl->scope.has_partition)
-        check_error(pl->c, &at, "RestartPartition needs a partitionPolicy, and %s has one",
-                    pl->scope.is_task ? "this task does not" : "no task of the job");
+        check_error(pl->c, &at, "RestartPartition needs a partitionPolicy, and %s",
+                    pl->scope.is_task ? "this task has none" : "no task of the job has one");
 }
 
 static void check_timeout(struct policy_list *pl, const struct place *policy)

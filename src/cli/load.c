@@ -326,8 +326,10 @@ void load_files(struct load *l, const struct text_list *files)
         else
             admit_known(l, doc, &env);
     }
-    for (size_t i = 0; i < l->docs.n; i++)
+    for (size_t i = 0; i < l->docs.n; i++) {
+        problems_merge(&l->docs.v[i]->problems);
         problems_sort(&l->docs.v[i]->problems);
+    }
 }
 
 void load_state(struct load *l, const struct text_list *files)

@@ -16,4 +16,5 @@ void job_admit(struct arena *a, struct json *obj, const struct json *old, const 
     admit_job_check(&root, old, env, ps);
     job_decode(a, obj, ret_job);
     *ret_set = plugin_set_new(a, ret_job, world, ps);
+    problems_merge(ps);
 }

@@ -70,6 +70,69 @@ void problem_add(struct problems *ps, enum problem_level level, const struct pla
     *vec_push(ps->arena, &ps->list) = p;
 }
 
+void problem_unknown(struct problems *ps, const struct place *at, const char *near)
+{
+    size_t n = ps->list.n;
+
+    if (!near) {
+        problem_warn(ps, at, "unknown field \"%.*s\"", STR_ARG(at->key));
+        return;
+    }
+    problem_warn(ps, at, "unknown field \"%.*s\", did you mean \"%s\"?", STR_ARG(at->key), near);
+    if (ps->list.n > n && !json_get(at->up->node, near)) { /* where both are there, each is its own mistake */
+        struct place meant = { at->up, NULL, str_of(near), 0 };
+
+        ps->list.v[n].meant = place_path(ps->arena, &meant);
+    }
+}
+
+bool problems_misspelt(const struct problems *ps, const struct place *missing)
+{
+    autoarena scratch = { 0 };
+    struct str path = place_path(&scratch, missing);
+
+    VEC_FOREACH(p, &ps->list)
+        if (p->meant.n && str_eq(p->meant, path))
+            return true;
+    return false;
+}
+
+/* Is 'path' that of 'above', or below it? */
+static bool path_is_below(struct str path, struct str above)
+{
+    struct str rest = str_from(path, above.n);
+
+    return str_starts(path, above) && (above.n == 0 || rest.n == 0 || rest.p[0] == '.' || rest.p[0] == '[');
+}
+
+static struct problem *misspelling_of(struct problems *ps, struct str path)
+{
+    VEC_FOREACH(p, &ps->list)
+        if (p->meant.n && path_is_below(path, p->meant))
+            return p;
+    return NULL;
+}
+
+void problems_merge(struct problems *ps)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < ps->list.n; i++) {
+        struct problem *p = &ps->list.v[i],
+                       *cause = p->level == PROBLEM_ERROR && !p->meant.n ? misspelling_of(ps, p->path) : NULL;
+
+        if (!cause)
+            continue;
+        ps->n_errors -= cause->level == PROBLEM_ERROR;
+        cause->level = PROBLEM_ERROR;
+        p->text = STR_NULL; /* goes below, when all causes have been found */
+    }
+    for (size_t i = 0; i < ps->list.n; i++)
+        if (ps->list.v[i].text.p)
+            ps->list.v[kept++] = ps->list.v[i];
+    ps->list.n = kept;
+}
+
 static int by_position(const void *x, const void *y)
 {
     const struct problem *a = x, *b = y;
@@ -106,12 +169,8 @@ bool problems_error_below(const struct problems *ps, const struct place *at)
     autoarena scratch = { 0 };
     struct str path = place_path(&scratch, at);
 
-    VEC_FOREACH(p, &ps->list) {
-        struct str rest = str_from(p->path, path.n);
-
-        if (p->level == PROBLEM_ERROR && str_starts(p->path, path) &&
-            (path.n == 0 || rest.n == 0 || rest.p[0] == '.' || rest.p[0] == '['))
+    VEC_FOREACH(p, &ps->list)
+        if (p->level == PROBLEM_ERROR && path_is_below(p->path, path))
             return true;
-    }
     return false;
 }

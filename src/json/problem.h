@@ -17,7 +17,8 @@ struct problem {
     struct str path;
     struct str text;
     uint32_t line, col;
-    uint32_t seq; /* order of finding, for equal places */
+    uint32_t seq;     /* order of finding, for equal places */
+    struct str meant; /* an unknown field: the path of the one that was probably meant; else empty */
 };
 
 /* A document can be wrong a million times; this many errors, and as many warnings, are worth keeping. */
@@ -55,6 +56,16 @@ void problem_add(struct problems *ps, enum problem_level level, const struct pla
     __attribute__((format(printf, 4, 5)));
 #define problem_error(ps, at, ...) problem_add((ps), PROBLEM_ERROR, (at), __VA_ARGS__)
 #define problem_warn(ps, at, ...)  problem_add((ps), PROBLEM_WARNING, (at), __VA_ARGS__)
+
+/* Warn of an unknown field; 'near' (may be NULL) is the name that was probably meant. */
+void problem_unknown(struct problems *ps, const struct place *at, const char *near);
+
+/* Was this member, which is missing, probably meant by one of its neighbours? */
+bool problems_misspelt(const struct problems *ps, const struct place *missing);
+
+/* One mistake, one message: where a misspelt field is why another is missing, the errors about that one go, and the
+ * misspelling is the error. */
+void problems_merge(struct problems *ps);
 
 /* Is there an error at this place or below it? Rules that look at several fields ask this first, so that one mistake
  * gives one message. */

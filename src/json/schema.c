@@ -263,10 +263,7 @@ static void report_unknown(const struct schema *s, const struct place *at, struc
 {
     const char *near = ps->list.n < PROBLEMS_MAX ? nearest(at->key, s->fields, sizeof(*s->fields), s->n_fields) : NULL;
 
-    if (near)
-        problem_warn(ps, at, "unknown field \"%.*s\", did you mean \"%s\"?", STR_ARG(at->key), near);
-    else
-        problem_warn(ps, at, "unknown field \"%.*s\"", STR_ARG(at->key));
+    problem_unknown(ps, at, near);
 }
 
 void schema_check(const struct schema *s, const struct place *at, struct problems *ps)

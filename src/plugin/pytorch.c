@@ -120,7 +120,9 @@ static void torch_check(struct plugin_call *call, const struct place *at, struct
     const struct torch_args *args = call->args;
 
     check_words(call, at, ps);
-    if (!master_task(call))
+    if (!master_task(call) && str_empty(args->master) && str_empty(args->worker))
+        problem_warn(ps, at, "plugin pytorch: neither --master= nor --worker= names a task: the plugin adds nothing");
+    else if (!master_task(call))
         problem_warn(
             ps, at,
             "plugin pytorch: there is no task %.*s for the master: the plugin adds nothing. Name it by --master=, or "

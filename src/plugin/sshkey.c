@@ -51,16 +51,11 @@ static void secret_done(struct buf *b)
     buf_done(b);
 }
 
-/* OpenSSL's own sentence behind ours; its queue is emptied. */
+/* OpenSSL's words ("DECODER routines::unsupported") are for its own authors; its queue is emptied. */
 static int err_openssl(struct err *e, enum err_code code, const char *what)
 {
-    unsigned long first = ERR_peek_error();
-    char text[200] = "no details";
-
-    if (first)
-        ERR_error_string_n(first, text, sizeof(text));
     ERR_clear_error();
-    return err_set(e, code, "%s: %s", what, text);
+    return err_set(e, code, "%s", what);
 }
 
 /* ---- the wire form of RFC 4251: 32-bit lengths, big-endian ---- */
@@ -224,7 +219,7 @@ static int public_line_of(struct arena *a, EVP_PKEY *key, struct str *ret, struc
     autobuf blob = { 0 };
 
     if (public_blob(key, &blob) < 0 || public_line(a, buf_view(&blob), ret) < 0)
-        return err_openssl(e, ERR_INVALID, "no ssh public key for this kind of key");
+        return err_openssl(e, ERR_INVALID, "ssh has no public key of this kind: use an RSA, ECDSA or Ed25519 key");
     return 0;
 }
 
@@ -332,7 +327,7 @@ int ssh_keys_generate(struct arena *a, const char *type, struct ssh_keys *ret, s
         if (strcmp(t->name, type) != 0)
             continue;
         if (!key || t->write(a, key, &keys.private_pem) < 0)
-            return err_openssl(e, ERR_INTERNAL, "make an ssh key");
+            return err_openssl(e, ERR_INTERNAL, "OpenSSL could not make an ssh key");
         if (public_line_of(a, key, &keys.public_line, e) < 0)
             return -1;
         *ret = keys;
@@ -404,6 +399,7 @@ int ssh_public_from_private(struct arena *a, struct str pem, struct str *ret_lin
     bio = BIO_new_mem_buf(pem.p, (int)pem.n);
     key = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL) : NULL;
     if (!key)
-        return err_openssl(e, ERR_INVALID, "the private key cannot be read");
+        return err_openssl(e, ERR_INVALID,
+                           "the private key cannot be read: it must be a whole PEM text, without a passphrase");
     return public_line_of(a, key, ret_line, e);
 }

@@ -799,7 +799,7 @@ static void test_b52_useless_policies(void **state)
         { "Unknown and the job", { "spec.policies: [{event: Unknown, action: RestartJob}]" }, NULL },
         { "partition of a task without",
           { "spec.tasks[0].policies: [{event: PodFailed, action: RestartPartition}]" },
-          "spec.tasks[0].policies[0].action: this task does not" },
+          "spec.tasks[0].policies[0].action: this task has none" },
         { "partition of a job without",
           { "spec.policies: [{event: PodFailed, action: RestartPartition}]" },
           "spec.policies[0].action: no task of the job" },
