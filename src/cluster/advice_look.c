@@ -272,11 +272,13 @@ struct lining {
 };
 
 /* Those that cannot be served whatever is free hold nobody up. */
-static bool is_out_of_line(enum why_kind why)
+static bool is_out_of_line(const struct why *w)
 {
-    return why == WHY_NO_QUEUE || why == WHY_QUEUE_CLOSED || why == WHY_QUEUE_HAS_CHILDREN || why == WHY_GATED ||
-           why == WHY_NOT_ENOUGH_PODS || why == WHY_NOT_ENOUGH_OF_ROLE || why == WHY_NEVER_FITS ||
-           why == WHY_TOO_MANY_NAMES;
+    enum why_kind why = w->kind;
+
+    return w->is_passed || w->is_never || why == WHY_NO_QUEUE || why == WHY_QUEUE_CLOSED ||
+           why == WHY_QUEUE_HAS_CHILDREN || why == WHY_GATED || why == WHY_NOT_ENOUGH_PODS ||
+           why == WHY_NOT_ENOUGH_OF_ROLE || why == WHY_NEVER_FITS || why == WHY_TOO_MANY_NAMES;
 }
 
 static void look_at_waiting(void *ctx, const struct sched_group_view *g)
@@ -286,7 +288,7 @@ static void look_at_waiting(void *ctx, const struct sched_group_view *g)
 
     if (str_eq(g->namespace, l->v->namespace) && str_eq(g->name, l->group))
         l->is_past = true;
-    if (l->is_past || g->is_whole || is_out_of_line(g->why->kind)) /* whole: pods beyond its minimum come last */
+    if (l->is_past || g->is_whole || is_out_of_line(g->why)) /* whole: pods beyond its minimum come last */
         return;
     a = vec_push(l->v->a, &l->v->out->ahead);
     a->name = group_title(l->v->a, g);
@@ -301,7 +303,7 @@ static void look_at_line(struct advising *v, struct future *f, struct str group)
     struct lining l = { .v = v, .dims = sched_dims(future_sched(f)), .group = group };
 
     sched_waiting(future_sched(f), &v->scratch, look_at_waiting, &l);
-    v->out->is_in_line = l.is_past && !is_out_of_line(v->out->why.kind);
+    v->out->is_in_line = l.is_past && !is_out_of_line(&v->out->why);
     if (!v->out->is_in_line)
         v->out->ahead.n = 0;
 }

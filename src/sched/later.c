@@ -107,10 +107,19 @@ static bool waits_for_victims(const struct sched_group *g)
     return g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim) > 0;
 }
 
-/* Has it waited so long for pods that are not made that nothing is kept for it any more? */
+/* When nothing is kept any more for pods that are not made; 0: they are there, or nobody was asked to make them. */
+static int64_t pods_due_ms(const struct round *r, const struct sched_group *g)
+{
+    if (group_live(g) >= group_min(g) || !g->waiting_ms || !group_is_admitted(g))
+        return 0;
+    return MAX_OF(g->waiting_ms, g->admitted_ms) + r->m->config.admission_ms;
+}
+
 static bool has_given_up(const struct round *r, const struct sched_group *g)
 {
-    return group_live(g) < group_min(g) && g->waiting_ms && r->now_ms - g->waiting_ms >= r->m->config.admission_ms;
+    int64_t due_ms = pods_due_ms(r, g);
+
+    return due_ms && r->now_ms >= due_ms;
 }
 
 void round_evict(struct round *r)
@@ -173,22 +182,9 @@ static void reserve(struct round *r, struct sched_group *g)
     round_touch(r, g);
 }
 
-/* Could its queue ever have so much? */
-static bool is_within_limits(struct round *r, const struct sched_group *g)
-{
-    struct amounts needs;
-
-    gang_needs(r->m, g, r->a, &needs);
-    for (const struct sched_queue *q = g->queue; q->parent; q = q->parent)
-        if (amounts_lacking(&q->limit, &needs, r->m->dims.n) >= 0)
-            return false;
-    return true;
-}
-
 static bool may_reserve(struct round *r, const struct sched_group *g)
 {
-    return !g->is_whole && !g->never_fits && g->futile != r->m->shape && !g->claim && group_knows_its_pods(g) &&
-           is_within_limits(r, g);
+    return !g->is_whole && !round_is_hopeless(r, g) && g->futile != r->m->shape && !g->claim && group_knows_its_pods(g);
 }
 
 void round_reserve_for(struct round *r, struct sched_group *g)
@@ -253,29 +249,30 @@ void round_unbind(struct round *r)
         unbind(r, g);
 }
 
-enum { EXPIRES_MOST = 2 }; /* times: a group that nobody can help must not change its phase for ever */
-
 /* An admission that led to no place is withdrawn when somebody else could use it, or when its pods never came (D20, D32):
- * it must not keep others out for ever. */
+ * it must not keep others out for ever. One that nobody can help does not change its phase for ever either: in the end it
+ * stays admitted, and is promised nothing. */
 static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 {
     int64_t at_ms = g->admitted_ms + r->m->config.admission_ms;
     bool lacks_pods = group_live(g) < group_min(g);
 
+    is_in_the_way &= g->expired <= EXPIRES_MOST;
     if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_ready(g) > 0 || (g->claim && !lacks_pods))
         return;
-    if ((!is_in_the_way || g->expired >= EXPIRES_MOST) && !g->claim)
+    if (!is_in_the_way && !g->claim)
         return;
     if (r->now_ms < at_ms) {
         round_wake(r, at_ms);
         return;
     }
     round_drop_claim(r, g); /* nothing is kept for pods that do not come */
-    if (!is_in_the_way || g->expired >= EXPIRES_MOST)
+    if (!is_in_the_way)
         return;
-    g->phase = GROUP_PENDING;
-    g->admitted_ms = 0;
-    g->expired++;
+    if (g->expired++ < EXPIRES_MOST) {
+        g->phase = GROUP_PENDING;
+        g->admitted_ms = 0;
+    }
     model_set_admitted(r->m, g, &(struct amounts){ { 0 } });
     round_touch(r, g);
     r->m->room++; /* for those it kept out */
@@ -284,12 +281,14 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 /* Nothing is kept for pods that do not come. */
 static void give_up(struct round *r, struct sched_group *g)
 {
-    if (!g->claim || g->claim->kind == CLAIM_ADMITTED || !g->waiting_ms || group_live(g) >= group_min(g))
+    int64_t due_ms = pods_due_ms(r, g);
+
+    if (!g->claim || g->claim->kind == CLAIM_ADMITTED || !due_ms)
         return;
-    if (has_given_up(r, g))
+    if (r->now_ms >= due_ms)
         round_drop_claim(r, g);
     else
-        round_wake(r, g->waiting_ms + r->m->config.admission_ms);
+        round_wake(r, due_ms);
 }
 
 void round_expire(struct round *r)

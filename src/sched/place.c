@@ -74,9 +74,9 @@ bool round_would_fit(struct round *r, struct sched_group *g, enum fit_room room,
 /* It fits nowhere, whoever ends: say so instead. */
 static void say_never(struct round *r, struct sched_group *g)
 {
-    struct why why = { .dim = -1 };
+    struct why why = *g->why;
 
-    if (!g->never_fits || round_would_fit(r, g, FIT_EMPTY, &why))
+    if (!g->never_fits || (group_knows_its_pods(g) && round_would_fit(r, g, FIT_EMPTY, &why)))
         return;
     if (why.kind == WHY_NO_ROOM)
         why.kind = WHY_NEVER_FITS;
@@ -100,24 +100,57 @@ static void find_holder(struct round *r, struct sched_group *g)
     group_say(g, &held);
 }
 
-/* Nobody holds back for its sake any more: whoever did is asked again. */
-static void unstick(struct round *r, struct sched_group *g)
+void round_unstick(struct round *r, struct sched_group *g)
 {
     if (g->is_stuck)
         r->m->room++;
     g->is_stuck = false;
 }
 
-static void refuse(struct round *r, struct sched_group *g, const struct why *why, enum gang_limit limit)
+static bool is_of_queue(enum why_kind kind)
 {
-    bool is_room = why->kind == WHY_NO_ROOM || why->kind == WHY_TOPOLOGY;
+    return kind == WHY_FAIR_SHARE || kind == WHY_CAPABILITY || kind == WHY_GUARANTEE;
+}
 
+/* What its queue may never have is the better answer than what is missing now. */
+static void look_for_limits(struct round *r, struct sched_group *g, struct why *why)
+{
+    struct amounts needs;
+    struct why limit;
+
+    if (g->is_whole || !(is_of_queue(why->kind) || why->kind == WHY_NO_ROOM || why->kind == WHY_TOPOLOGY))
+        return;
+    gang_needs(r->m, g, &r->trial, &needs);
+    if (round_is_beyond_limits(r->m, g, needs, &limit))
+        *why = limit;
+}
+
+/* Its queue takes nobody, or it was seen that it can never run: what is kept for it is of no use. */
+static bool keeps_in_vain(const struct sched_group *g)
+{
+    switch (g->why->kind) {
+    case WHY_NO_QUEUE:
+    case WHY_QUEUE_CLOSED:
+    case WHY_QUEUE_HAS_CHILDREN:
+    case WHY_TOO_MANY_NAMES:
+        return true;
+    default:
+        return g->never_fits || g->why->is_never;
+    }
+}
+
+static void refuse(struct round *r, struct sched_group *g, struct why *why, enum gang_limit limit)
+{
+    bool is_room;
+
+    look_for_limits(r, g, why);
+    is_room = why->kind == WHY_NO_ROOM || why->kind == WHY_TOPOLOGY;
     group_say(g, why);
     g->tried = r->m->room;
     g->is_refused = true;
     if (!g->waiting_ms) /* what never stood waits since it is there, also for a scheduler that has just begun */
         g->waiting_ms = g->ready_ms || g->created_ms <= 0 ? r->now_ms : MIN_OF(g->created_ms, r->now_ms);
-    if (why->kind == WHY_FAIR_SHARE || why->kind == WHY_CAPABILITY || why->kind == WHY_GUARANTEE)
+    if (is_of_queue(why->kind) && !why->is_never)
         *vec_push(r->a, &r->over.list) = g;
     if (is_room) {
         *vec_push(r->a, &r->stuck.list) = g;
@@ -130,13 +163,15 @@ static void refuse(struct round *r, struct sched_group *g, const struct why *why
     if (is_room && limit == GANG_FAIR && !g->is_whole && !g->never_fits)
         g->is_stuck = true;
     else
-        unstick(r, g);
+        round_unstick(r, g);
     if (g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim))
         group_say(g, &(struct why){ .kind = WHY_EVICTING, .dim = -1, .have = claim_victims(g->claim) });
     if (!is_room && g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim) == 0)
         round_drop_claim(r,
                          g); /* its victims are gone, and its queue refuses it all the same: nobody owes it anything */
-    if (group_is_broken(g))  /* what is freed goes to it, not to a newcomer (D1) */
+    if (keeps_in_vain(g))
+        round_drop_claim(r, g);
+    if (group_is_broken(g)) /* what is freed goes to it, not to a newcomer (D1) */
         round_reserve_for(r, g);
     round_touch(r, g);
 }
@@ -173,7 +208,7 @@ static void bind_all(struct round *r, struct trial *t)
     claim_drop(r->m, g);
     g->is_whole = group_is_whole(g);
     group_say(g, &why_none);
-    unstick(r, g);
+    round_unstick(r, g);
     g->waiting_ms = 0;
     if (g->is_whole)
         g->ready_ms = r->now_ms;
@@ -248,6 +283,11 @@ static void become_inqueue(struct round *r, struct sched_group *g)
     round_touch(r, g);
 }
 
+int64_t round_credit(const struct sched_model *m, int dim)
+{
+    return (int64_t)MIN_OF((double)m->schedulable.v[dim] * m->config.overcommit, (double)AMOUNT_UNLIMITED);
+}
+
 /* Everything that was promised, without what is given back, and this, within what the nodes have times the factor. The
  * first resource that is not, or -1. */
 static int overcommitted_without(const struct round *r, const struct amounts *needs, const struct amounts *back)
@@ -255,11 +295,8 @@ static int overcommitted_without(const struct round *r, const struct amounts *ne
     const struct sched_model *m = r->m;
     struct amounts left = { { 0 } };
 
-    for (int d = 0; d < m->dims.n; d++) {
-        double most = MIN_OF((double)m->schedulable.v[d] * m->config.overcommit, (double)AMOUNT_UNLIMITED);
-
-        left.v[d] = (int64_t)most - m->used.v[d] - m->root->admitted.v[d] + back->v[d];
-    }
+    for (int d = 0; d < m->dims.n; d++)
+        left.v[d] = round_credit(m, d) - m->used.v[d] - m->root->admitted.v[d] + back->v[d];
     return amounts_lacking(&left, needs, m->dims.n);
 }
 
@@ -325,7 +362,7 @@ static bool un_admit_lower(struct round *r, const struct sched_group *g, const s
 /* On credit: there is no room now, but there soon may be, and pods that exist can be placed at once. */
 static bool admit_on_credit(struct round *r, struct sched_group *g, const struct amounts *needs)
 {
-    if (g->never_fits)
+    if (g->never_fits && group_knows_its_pods(g))
         return false;
     if (sla_of(r, g) && !is_overdue(r, g))
         round_retry(r, g, g->created_ms + sla_of(r, g));
@@ -348,6 +385,7 @@ static bool queue_admits(struct round *r, struct sched_group *g, const struct am
     ret->dim = dim;
     ret->need = needs->v[dim];
     set_name(ret->queue, sizeof(ret->queue), q->name);
+    g->is_blocked |= share_allows(r->m, g->queue, needs, NULL, SHARE_LIMIT, NULL, NULL, NULL);
     return false;
 }
 
@@ -391,7 +429,9 @@ static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
         if (why.kind != WHY_NO_ROOM || limit == GANG_NO_LIMIT)
             return;
     } else {
-        why = (struct why){ .kind = WHY_NO_ROOM, .dim = overcommitted(r, &needs), .need = group_min(g) };
+        why =
+            (struct why){ .kind = WHY_NO_ROOM, .dim = overcommitted(r, &needs), .need = group_min(g), .needs = needs };
+        why.is_sum = why.dim >= 0;
     }
     if (!g->has_min_resources || admit_on_credit(r, g, &needs)) {
         become_inqueue(r, g);
@@ -425,12 +465,13 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
     place(r, g, limit);
 }
 
-/* Everything that was reserved is free, and still it does not fit: rules about other pods are in the way, which no
+/* Everything that was kept for it is free, its pods are there, and still it does not fit: rules about other pods are in the way, which no
  * reservation can foresee. Others may have the room. */
 static void check_use(struct round *r, struct sched_group *g)
 {
-    if (!g->is_refused || g->why->kind != WHY_NO_ROOM || g->claim->kind != CLAIM_RESERVED ||
-        !claim_is_free(r->m, g->claim))
+    bool is_to_come = g->claim->kind != CLAIM_RESERVED && group_live(g) < group_min(g);
+
+    if (!g->is_refused || g->why->kind != WHY_NO_ROOM || is_to_come || !claim_is_free(r->m, g->claim))
         return;
     round_drop_claim(r, g);
     g->futile = r->m->shape;

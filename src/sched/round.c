@@ -163,7 +163,7 @@ static void demand_of(const struct sched_model *m, const struct sched_group *g, 
 static void promise_of(const struct sched_model *m, const struct sched_group *g, struct amounts *ret)
 {
     *ret = (struct amounts){ { 0 } };
-    if (!group_is_admitted(g) || g->is_whole || g->phase == GROUP_COMPLETED)
+    if (!group_is_admitted(g) || g->is_whole || g->phase == GROUP_COMPLETED || g->expired > EXPIRES_MOST)
         return;
     for (int d = 0; g->has_min_resources && d < m->dims.n; d++)
         ret->v[d] = MAX_OF(g->min_resources.v[d] - g->allocated.v[d], 0);
@@ -173,21 +173,6 @@ static void promise_of(const struct sched_model *m, const struct sched_group *g,
 static bool is_half(const struct sched_group *g)
 {
     return g->n[POD_BOUND] && g->n[POD_BOUND] < group_min(g) && !g->n[POD_RUNNING] && !g->n[POD_SUCCEEDED];
-}
-
-/* Nobody but time can help a group that fits on empty nodes. What does not, must not count as a request either: others
- * would leave room for something that never comes. Asked when the nodes or the group changed; while the answer is no, each
- * time. */
-static void find_never(struct round *r, struct sched_group *g)
-{
-    bool knows = group_knows_its_pods(g);
-    uint64_t key = ((r->m->shape * 31 + g->look) * 31 + g->job_look) * 2 + knows;
-
-    if (key == g->never_key && !g->never_fits)
-        return;
-    g->never_key = key;
-    arena_reset(&r->trial);
-    g->never_fits = knows && !g->is_whole && !round_would_fit(r, g, FIT_EMPTY, NULL);
 }
 
 /* By its pods or its phase, also when that was before we were here. */
@@ -220,18 +205,15 @@ static void refresh(struct round *r, struct sched_group *g)
     if (is_waiting(g)) {
         if (!list_is_linked(&g->in_waiting))
             list_push(&m->waiting, &g->in_waiting);
-        find_never(r, g);
-        if (g->is_stuck && (g->never_fits || group_live(g) < group_min(g))) {
-            g->is_stuck = false; /* nobody holds back for its sake any more */
-            m->room++;
-        }
+        round_find_never(r, g);
+        if (g->never_fits || group_live(g) < group_min(g))
+            round_unstick(r, g);
+        /* What never runs must not count as a request: others would leave room for something that never comes. */
         if (!g->never_fits && g->queue->exists && g->queue->is_open)
             demand_of(m, g, &demand);
     } else {
         list_remove(&g->in_waiting);
-        if (g->is_stuck) /* nobody holds back for its sake any more */
-            m->room++;
-        g->is_stuck = false;
+        round_unstick(r, g);
         round_drop_claim(r, g);
         g->waiting_ms = 0;
         group_say(g, &why_none);
@@ -301,7 +283,7 @@ static void check_claims(struct round *r)
 {
     r->lowest_seated = r->lowest_on_credit = INT32_MAX;
     LIST_FOREACH(struct claim, c, &r->m->seated, link) {
-        if (claim_is_valid(r->m, c))
+        if (claim_is_valid(r->m, c) && !is_beyond_limit(r->m, c))
             r->lowest_seated = MIN_OF(r->lowest_seated, c->group->priority);
         else
             drop_invalid(r, c);
@@ -331,7 +313,7 @@ static void push_waiting(struct round *r)
     }
 }
 
-static bool holds_up_others(const struct sched_group *g)
+static bool is_kept_waiting(const struct sched_group *g)
 {
     switch (g->why->kind) {
     case WHY_CAPABILITY:
@@ -342,29 +324,41 @@ static bool holds_up_others(const struct sched_group *g)
     case WHY_NEVER_FITS:
     case WHY_TOPOLOGY:
     case WHY_EVICTING:
-        return !g->is_whole;
+        return true;
     default: /* what has no pods keeps nobody waiting */
         return false;
     }
 }
 
-/* fifo: nobody behind the first that waits (D24). */
-static void hold_back(struct round *r, struct sched_queue *q, const struct sched_group *first)
+/* It waits for others before it, not for room: nothing is kept for it meanwhile, and nobody leaves it room. */
+static void put_behind(struct round *r, struct sched_group *g, const struct sched_group *first)
+{
+    struct why why = { .kind = WHY_ORDER, .dim = -1 };
+
+    group_people_name(first, why.other, sizeof(why.other));
+    (void)snprintf(why.queue, sizeof(why.queue), "%.*s", STR_ARG(g->queue->name));
+    round_drop_claim(r, g);
+    round_unstick(r, g);
+    group_say(g, &why);
+    g->tried = r->m->room;
+    round_touch(r, g);
+}
+
+/* fifo: nobody behind the first that waits (D24), but those for whom others already lost their places, and those that can
+ * never run: they are told that. */
+static void hold_back(struct round *r, struct sched_queue *q, const struct sched_group *first, enum gang_limit limit)
 {
     struct heap_node *node;
 
     while ((node = heap_pop(&q->waiting))) {
         struct sched_group *g = HEAP_ITEM(node, struct sched_group, node);
-        struct why why;
 
         if (g->is_whole)
             continue;
-        why = (struct why){ .kind = WHY_ORDER, .dim = -1 };
-        group_people_name(first, why.other, sizeof(why.other));
-        (void)snprintf(why.queue, sizeof(why.queue), "%.*s", STR_ARG(q->name));
-        group_say(g, &why);
-        g->tried = r->m->room;
-        round_touch(r, g);
+        if (g->never_fits || (g->claim && g->claim->kind == CLAIM_EVICTING))
+            round_attempt(r, g, limit);
+        else
+            put_behind(r, g, first);
     }
 }
 
@@ -378,8 +372,12 @@ static void serve(struct round *r, enum gang_limit limit)
 
         round_attempt(r, g, limit);
         r->out->n_groups++;
-        if (q->is_fifo && holds_up_others(g))
-            hold_back(r, q, g);
+        if (!q->is_fifo || g->is_whole || !is_kept_waiting(g))
+            continue;
+        if (round_is_hopeless(r, g))
+            round_pass(g);
+        else
+            hold_back(r, q, g, limit);
     }
 }
 

@@ -45,10 +45,27 @@ static inline bool group_is_admitted(const struct sched_group *g)
     return g->has_phase && g->phase != GROUP_PENDING;
 }
 
+/* ---- never.c: what nothing that goes on can help; it keeps nothing from others ---- */
+
+/* Sets never_fits: not even on empty nodes. Asked when the nodes or the group changed; while the answer is yes, each time. */
+void round_find_never(struct round *r, struct sched_group *g);
+/* Would it, with what it lacks ('needs'), have more than its queue or one above may ever have? Then why. */
+bool round_is_beyond_limits(const struct sched_model *m, const struct sched_group *g, struct amounts needs,
+                            struct why *ret);
+/* After it was refused: it does not fit on empty nodes, is beyond the limits of its queue, or found no place although all
+ * that was kept for it was free. */
+bool round_is_hopeless(const struct round *r, const struct sched_group *g);
+/* Its fifo queue goes on without it; said on the group, or people would take it for the one all wait for. */
+void round_pass(struct sched_group *g);
+
 /* ---- place.c: one group ---- */
 void round_attempt(struct round *r, struct sched_group *g, enum gang_limit limit);
 /* Would its minimum fit, whatever its queue may have? */
 bool round_would_fit(struct round *r, struct sched_group *g, enum fit_room room, struct why *ret_why);
+/* The most that may be promised of a resource. */
+int64_t round_credit(const struct sched_model *m, int dim);
+/* Nobody holds back for its sake any more: whoever did is asked again. */
+void round_unstick(struct round *r, struct sched_group *g);
 /* Another group may be served now that this one was. */
 void round_push(struct round *r, struct sched_group *g);
 
@@ -72,6 +89,7 @@ const struct sched_group *others_in_the_way(struct round *r, struct sched_group 
 void others_withdraw(struct round *r, const struct sched_group *g);
 
 /* ---- later.c: room that is not there yet ---- */
+enum { EXPIRES_MOST = 2 }; /* times an admission is withdrawn; after that it is worth nothing */
 void round_evict(struct round *r);
 void round_reserve(struct round *r);
 void round_reserve_for(struct round *r, struct sched_group *g); /* at once */

@@ -97,6 +97,7 @@ static void print_message(struct buf *out, const struct round *r, const struct s
         buf_fmt(out, "Pending: %u Schedulable, %u Unschedulable. Origin reason is %s: ", seats, pending - seats,
                 g->why->pod[0] ? g->why->pod : "unknown");
         why_print_causes(out, g->why);
+        why_print_passed(out, g->why);
         return;
     }
     why_print(out, &r->m->dims, g->why);

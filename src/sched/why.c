@@ -50,8 +50,20 @@ void why_print_causes(struct buf *out, const struct why *w)
     buf_char(out, '.');
 }
 
-static void print_room(struct buf *out, const struct why *w)
+static void print_of(struct buf *out, const struct dims *dims, int dim, int64_t v)
 {
+    amount_print(out, dims, dim, v > 0 ? v : 0);
+    buf_fmt(out, " of %.*s", STR_ARG(dims->names[dim]));
+}
+
+static void print_room(struct buf *out, const struct dims *dims, const struct why *w)
+{
+    if (w->is_sum) {
+        buf_str(out, STR("its minResources ask for "));
+        print_of(out, dims, w->dim, w->needs.v[w->dim]);
+        buf_str(out, STR(", more than may ever be promised"));
+        return;
+    }
     buf_fmt(out, "%" PRId64 " place%s needed together, %" PRId64 " %s", w->need, w->need == 1 ? " is" : "s are",
             w->have, w->have == 1 ? "is there" : "are there");
     if (w->n_nodes == 0) {
@@ -66,16 +78,17 @@ static void print_room(struct buf *out, const struct why *w)
     why_print_causes(out, w);
 }
 
-static void print_queue_amount(struct buf *out, const struct dims *dims, const struct why *w, const char *what)
+/* "its capability leaves 1 of cpu, 2 is needed"; where it can never be: "is 1". */
+static void print_bound(struct buf *out, const struct dims *dims, const struct why *w, const char *what)
 {
-    buf_fmt(out, "queue %s: %s leaves ", w->queue, what);
-    amount_print(out, dims, w->dim, w->have > 0 ? w->have : 0);
-    buf_fmt(out, " of %.*s, ", STR_ARG(dims->names[w->dim]));
+    buf_fmt(out, "%s %s ", what, w->is_never ? "is only" : "leaves");
+    print_of(out, dims, w->dim, w->have);
+    buf_str(out, STR(", "));
     amount_print(out, dims, w->dim, w->need);
     buf_str(out, STR(" is needed"));
 }
 
-void why_print(struct buf *out, const struct dims *dims, const struct why *w)
+static void print_reason(struct buf *out, const struct dims *dims, const struct why *w)
 {
     switch (w->kind) {
     case WHY_NOT:
@@ -101,27 +114,29 @@ void why_print(struct buf *out, const struct dims *dims, const struct why *w)
         buf_fmt(out, "%" PRId64 " pods have scheduling gates; %" PRId64 " pods are needed together", w->have, w->need);
         return;
     case WHY_CAPABILITY:
-        print_queue_amount(out, dims, w, "its capability");
+        buf_fmt(out, "queue %s: ", w->queue);
+        print_bound(out, dims, w, "its capability");
         return;
     case WHY_GUARANTEE:
         buf_str(out, STR("what is guaranteed to other queues leaves "));
-        amount_print(out, dims, w->dim, w->have > 0 ? w->have : 0);
-        buf_fmt(out, " of %.*s, ", STR_ARG(dims->names[w->dim]));
+        print_of(out, dims, w->dim, w->have);
+        buf_str(out, STR(", "));
         amount_print(out, dims, w->dim, w->need);
         buf_str(out, STR(" is needed"));
         return;
     case WHY_FAIR_SHARE:
-        print_queue_amount(out, dims, w, "its fair share");
+        buf_fmt(out, "queue %s: ", w->queue);
+        print_bound(out, dims, w, "its fair share");
         return;
     case WHY_NO_ROOM:
-        print_room(out, w);
+        print_room(out, dims, w);
         return;
     case WHY_HELD:
         buf_fmt(out, "there is room, but it is kept for %s, which has waited longer", w->other);
         return;
     case WHY_NEVER_FITS:
         buf_str(out, STR("it would not fit even if nothing else ran: "));
-        print_room(out, w);
+        print_room(out, dims, w);
         return;
     case WHY_TOPOLOGY:
         buf_fmt(out, "no network domain of an allowed tier has room for all %" PRId64 " pods; the best has %" PRId64,
@@ -140,4 +155,16 @@ void why_print(struct buf *out, const struct dims *dims, const struct why *w)
         buf_fmt(out, "it asks for more than %d different resources", AMOUNT_DIMS);
         return;
     }
+}
+
+void why_print_passed(struct buf *out, const struct why *w)
+{
+    if (w->is_passed)
+        buf_str(out, STR("; the jobs behind it in its queue do not wait for it"));
+}
+
+void why_print(struct buf *out, const struct dims *dims, const struct why *w)
+{
+    print_reason(out, dims, w);
+    why_print_passed(out, w);
 }

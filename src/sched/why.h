@@ -51,6 +51,9 @@ struct why {
     } causes[WHY_NODES]; /* why the first pod without a place fits on none, most frequent first */
     uint32_t n_causes;
     char pod[2 * WHY_TEXT]; /* … that pod, or the role of a pod to come */
+    bool is_sum;            /* neither pods nor templates are known: 'needs' has too much of 'dim' in sum */
+    bool is_never;          /* WHY_CAPABILITY, WHY_GUARANTEE: it asks for more than its queue may ever have */
+    bool is_passed;         /* it can never run as things stand, and its fifo queue goes on without it */
 };
 
 extern const struct why why_none; /* WHY_NOT */
@@ -60,5 +63,8 @@ void why_print_causes(struct buf *out, const struct why *w);
 
 /* One sentence for people: "4 places are needed together, 3 are there; for train-worker-3 0/5 nodes are unavailable: …". */
 void why_print(struct buf *out, const struct dims *dims, const struct why *w);
+
+/* The end of that sentence for one that its fifo queue has passed. */
+void why_print_passed(struct buf *out, const struct why *w);
 
 #endif

@@ -44,7 +44,8 @@ static void queue_text(const struct world *w, const struct w_queue *q, int weigh
     char amounts[96];
     int64_t some[RES];
 
-    snprintf(out, n, "weight: %d, reclaimable: %s", weight, q->is_reclaimable ? "true" : "false");
+    snprintf(out, n, "weight: %d, reclaimable: %s%s", weight, q->is_reclaimable ? "true" : "false",
+             q->is_fifo ? ", dequeueStrategy: fifo" : "");
     if (q->parent >= 0)
         snprintf(out + strlen(out), n - strlen(out), ", parent: %s", w->queues[q->parent].name);
     for (int r = 0; r < RES; r++)
@@ -65,6 +66,7 @@ static void add_queue(struct world *w)
 
     *q = (struct w_queue){ .parent = -1, .is_reclaimable = !rand_chance(&w->r, 1, 4), .cap = { -1, -1, -1 } };
     snprintf(q->name, sizeof(q->name), "q%d", i);
+    q->is_fifo = rand_chance(&w->r, 1, 4);
     if (i > 0 && rand_chance(&w->r, 1, 3)) {
         q->parent = (int)rand_below(&w->r, (uint64_t)i);
         if (w->queues[q->parent].guarantee[CPU]) /* guarantees only where nobody is below */

@@ -23,7 +23,7 @@ struct w_node {
 struct w_queue {
     char name[16];
     int parent; /* -1: below root */
-    bool has_children, is_reclaimable;
+    bool has_children, is_reclaimable, is_fifo;
     int64_t cap[RES];       /* -1: none */
     int64_t guarantee[RES]; /* 0: none */
 };

@@ -1,0 +1,76 @@
+/* never.c - what can never run as things stand, and therefore keeps nothing from anybody else
+ *
+ * A group waits for something: pods that end, room in its queue, a node. Where nothing that goes on can help it there is no
+ * sense in waiting for it: it asks for no share, no places are kept for it, nobody leaves room for it, and the first of a
+ * fifo queue is passed. When the nodes, its queue or the group itself change it is asked again.
+ */
+#include "sched/round.h"
+
+#include "base/util.h"
+
+/* Neither pods nor templates are known: more than may ever be promised is never let in. */
+static bool is_beyond_credit(const struct sched_model *m, const struct sched_group *g)
+{
+    struct amounts most = { { 0 } };
+
+    if (!g->has_min_resources || group_is_admitted(g))
+        return false;
+    for (int d = 0; d < m->dims.n; d++)
+        most.v[d] = round_credit(m, d);
+    return amounts_lacking(&most, &g->min_resources, m->dims.n) >= 0;
+}
+
+void round_find_never(struct round *r, struct sched_group *g)
+{
+    bool knows = group_knows_its_pods(g);
+    uint64_t key = ((r->m->shape * 31 + g->look) * 31 + g->job_look) * 2 + knows;
+
+    if (key == g->never_key && !g->never_fits)
+        return;
+    g->never_key = key;
+    arena_reset(&r->trial);
+    if (knows)
+        g->never_fits = !g->is_whole && !round_would_fit(r, g, FIT_EMPTY, NULL);
+    else
+        g->never_fits = is_beyond_credit(r->m, g);
+}
+
+static void say_limit(const struct sched_queue *q, enum why_kind kind, int dim, int64_t have, int64_t need,
+                      struct why *ret)
+{
+    *ret = (struct why){ .kind = kind, .dim = dim, .have = have, .need = need, .is_never = true };
+    (void)snprintf(ret->queue, sizeof(ret->queue), "%.*s", STR_ARG(q->name));
+}
+
+bool round_is_beyond_limits(const struct sched_model *m, const struct sched_group *g, struct amounts needs,
+                            struct why *ret)
+{
+    int dim = -1;
+
+    amounts_add(&needs, &g->allocated, m->dims.n); /* what it has it keeps */
+    for (const struct sched_queue *q = g->queue; q->parent; q = q->parent) {
+        dim = amounts_lacking(&q->capability, &needs, m->dims.n);
+        if (dim < 0)
+            continue;
+        say_limit(q, WHY_CAPABILITY, dim, q->capability.v[dim], needs.v[dim], ret);
+        return true;
+    }
+    dim = amounts_lacking(&g->queue->limit, &needs, m->dims.n);
+    if (dim < 0 || g->queue->limit.v[dim] >= m->root->limit.v[dim]) /* only the cluster is too small */
+        return false;
+    say_limit(g->queue, WHY_GUARANTEE, dim, g->queue->limit.v[dim], needs.v[dim], ret);
+    return true;
+}
+
+bool round_is_hopeless(const struct round *r, const struct sched_group *g)
+{
+    return g->never_fits || g->why->is_never || (g->futile == r->m->shape && g->why->kind == WHY_NO_ROOM);
+}
+
+void round_pass(struct sched_group *g)
+{
+    struct why why = *g->why;
+
+    why.is_passed = true;
+    group_say(g, &why);
+}
