@@ -17,6 +17,7 @@ struct bundle {
     struct amounts sum;
     int64_t started_ms; /* of the youngest */
     int64_t over;       /* reclaim: how far its queue is above its share */
+    bool is_below_full; /* in or below the queue that refuses the gang: without some of these nothing helps */
     uint32_t at;        /* order of making: the same in every run */
     bool is_out;        /* taken away in the trial */
 };
@@ -29,6 +30,7 @@ struct hunt {
     struct arena *a;
     int64_t *wake_ms;
     struct amounts needs;
+    const struct sched_queue *full; /* the queue on the way up that refuses it as things are; NULL: none does */
     VEC(struct bundle) bundles;
     VEC(struct amounts) going; /* of all queues, while the trial acts as if they had gone */
 };
@@ -162,6 +164,13 @@ static struct pod_list placed_pods(struct hunt *h, const struct sched_group *g, 
     return all;
 }
 
+static bool is_in_or_below(const struct sched_queue *q, const struct sched_queue *top)
+{
+    while (q && q != top)
+        q = q->parent;
+    return q != NULL;
+}
+
 static struct bundle *bundle_new(struct hunt *h, struct sched_group *g, bool is_whole)
 {
     struct bundle *b = vec_push(h->a, &h->bundles);
@@ -170,6 +179,7 @@ static struct bundle *bundle_new(struct hunt *h, struct sched_group *g, bool is_
     b->is_whole = is_whole;
     b->at = (uint32_t)h->bundles.n;
     b->over = h->kind == EVICT_RECLAIM ? share_of(h->m, g->queue) : 0;
+    b->is_below_full = h->full && is_in_or_below(g->queue, h->full);
     return b;
 }
 
@@ -272,6 +282,8 @@ static int bundle_cmp(const void *x, const void *y)
     const struct bundle *a = x, *b = y;
     int c;
 
+    if (a->is_below_full != b->is_below_full)
+        return a->is_below_full ? -1 : 1;
     if (a->over != b->over)
         return a->over > b->over ? -1 : 1;
     if (a->group->priority != b->group->priority)
@@ -457,6 +469,8 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
 
     *ret_victims = (struct victims){ 0 };
     gang_needs(m, g, a, &h.needs);
+    (void)share_allows(m, g->queue, &h.needs, NULL, kind == EVICT_RECLAIM ? SHARE_FAIR : SHARE_LIMIT, &h.full, NULL,
+                       NULL); /* whom it asks for */
     collect(&h);
     if (h.bundles.n == 0)
         return false;

@@ -122,6 +122,20 @@ static bool has_given_up(const struct round *r, const struct sched_group *g)
     return due_ms && r->now_ms >= due_ms;
 }
 
+/* Its own queue may have so much, and one above it is full: what others below that have too much is its own. What the
+ * queues in between may have is asked again with the victims taken away. */
+static bool is_within_share(struct round *r, const struct sched_group *g)
+{
+    const struct sched_queue *q = g->queue;
+    struct amounts needs;
+
+    gang_needs(r->m, g, &r->trial, &needs);
+    for (int d = 0; d < r->m->dims.n; d++)
+        if (needs.v[d] > 0 && q->allocated.v[d] + q->going.v[d] + needs.v[d] > q->fair.v[d])
+            return false;
+    return true;
+}
+
 void round_evict(struct round *r)
 {
     int left = EVICTIONS_A_ROUND;
@@ -133,12 +147,12 @@ void round_evict(struct round *r)
             continue;
         left -= (*g)->is_whole ? evict_inside(r, *g) : (evict_for(r, *g, true), 1);
     }
-    VEC_FOREACH(g, &r->over.list) { /* their queue is full: room for them is in their own queue (D35) */
+    VEC_FOREACH(g, &r->over.list) { /* a queue is full: room for them is in it (D35) … */
         if (left <= 0)
             break;
         if (waits_for_victims(*g) || (*g)->never_fits || has_given_up(r, *g) || (*g)->is_whole)
             continue;
-        (void)evict_for(r, *g, false);
+        (void)evict_for(r, *g, is_within_share(r, *g)); /* … or below one above it */
         left--;
     }
 }

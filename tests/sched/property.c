@@ -367,6 +367,8 @@ int main(int argc, char **argv)
         bad += !one_world(s, &rounds);
         if (s % 100 == 0)
             bad += !one_stream(s);
+        if (s % 20 == 0)
+            bad += !one_tree(s, is_trace);
     }
     running_seed = 0;
     printf("%lld clusters from seed %llu, %d steps, %d bad\n", (long long)count, (unsigned long long)seed, rounds, bad);
