@@ -320,8 +320,10 @@ static void collect(struct hunt *h)
 
 static void path_add(struct sched_model *m, struct sched_queue *q, const struct amounts *by, int sign)
 {
-    for (; q; q = q->parent)
+    for (; q; q = q->parent) {
         amounts_add_times(&q->allocated, by, sign, m->dims.n);
+        amounts_add_times(&q->out, by, -sign, m->dims.n);
+    }
 }
 
 static void pod_out(struct hunt *h, struct sched_pod *p)

@@ -136,25 +136,72 @@ static bool is_within_share(struct round *r, const struct sched_group *g)
     return true;
 }
 
+/* ---- who hunts ---- */
+
+struct hunts { /* of one round */
+    int left;
+    VEC(uint64_t) failed; /* groups like these found nobody */
+};
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    return (h ^ v) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
+}
+
+/* Groups of one queue that are alike in this find the same victims, or none. */
+static uint64_t likeness(const struct sched_group *g, bool may_reclaim)
+{
+    uint64_t h = mix((uint64_t)(uintptr_t)g->queue,
+                     (uint64_t)(uint32_t)g->priority * 4 + 2 * may_reclaim + g->is_whole);
+
+    if (g->topology || g->subgroups || g->claim || g->is_whole)
+        return mix(h, (uint64_t)(uintptr_t)g);
+    h = mix(h, (uint64_t)(group_min(g) - group_ready(g)));
+    VEC_FOREACH(r, &g->roles) {
+        const struct sched_pod *p = LIST_FIRST(&(*r)->pods[POD_PENDING], struct sched_pod, in_role);
+
+        h = mix(h, (uint64_t)(uintptr_t)(p ? p->class : (*r)->class));
+        h = mix(h, mix((uint64_t)((*r)->min - role_ready(*r)), (*r)->n[POD_PENDING]));
+    }
+    return h;
+}
+
+static bool has_failed(const struct hunts *h, uint64_t like)
+{
+    VEC_FOREACH(f, &h->failed)
+        if (*f == like)
+            return true;
+    return false;
+}
+
+/* Victims are looked for on behalf of a few groups in each round; whoever had no turn is asked again at once. */
+static void hunt(struct round *r, struct hunts *h, struct sched_group *g, bool may_reclaim)
+{
+    uint64_t like;
+
+    if (waits_for_victims(g) || g->never_fits || has_given_up(r, g))
+        return;
+    like = likeness(g, may_reclaim);
+    if (has_failed(h, like))
+        return;
+    if (h->left <= 0) {
+        round_retry(r, g, r->now_ms + 1);
+        return;
+    }
+    h->left--;
+    if (!(g->is_whole ? evict_inside(r, g) : evict_for(r, g, may_reclaim)))
+        *vec_push(r->a, &h->failed) = like;
+}
+
 void round_evict(struct round *r)
 {
-    int left = EVICTIONS_A_ROUND;
+    struct hunts h = { .left = EVICTIONS_A_ROUND };
 
-    VEC_FOREACH(g, &r->stuck.list) {
-        if (left <= 0)
-            break;
-        if (waits_for_victims(*g) || (*g)->never_fits || has_given_up(r, *g))
-            continue;
-        left -= (*g)->is_whole ? evict_inside(r, *g) : (evict_for(r, *g, true), 1);
-    }
-    VEC_FOREACH(g, &r->over.list) { /* a queue is full: room for them is in it (D35) … */
-        if (left <= 0)
-            break;
-        if (waits_for_victims(*g) || (*g)->never_fits || has_given_up(r, *g) || (*g)->is_whole)
-            continue;
-        (void)evict_for(r, *g, is_within_share(r, *g)); /* … or below one above it */
-        left--;
-    }
+    VEC_FOREACH(g, &r->stuck.list)
+        hunt(r, &h, *g, true);
+    VEC_FOREACH(g, &r->over.list) /* a queue is full: room for them is in it (D35), or below one above it */
+        if (!(*g)->is_whole)
+            hunt(r, &h, *g, is_within_share(r, *g));
 }
 
 /* ---- reservations ---- */

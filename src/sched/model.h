@@ -242,6 +242,7 @@ struct sched_queue {
     struct amounts owed;     /* kept for groups that wait (claim.h); the same */
     struct amounts seated;   /* kept for admitted groups whose pods are being made; a part of 'admitted'; the same */
     uint32_t keeps;          /* dimensions in which one of its children has such a promise */
+    struct amounts out;      /* evict.c: what its victims would give back; in 'allocated' no more; 0 between trials */
     struct amounts limit;    /* capability, cut to what guarantees of others leave, and by the queues above */
     uint32_t lacking;        /* bit per dimension: fair is less than it asks for (share.c) */
     bool has_cycle;          /* spec.parent leads back to itself or to nowhere: child of root (D27) */

@@ -273,8 +273,9 @@ static int64_t left_of(const struct test *t, const struct sched_queue *q, const 
     int64_t most = q->limit.v[dim] - idle_promises(q, below, dim);
     int64_t left;
 
-    if (t->kind == SHARE_FAIR) /* somebody else may be above its share, and guarantees must be kept all the same */
-        most = MIN_OF(most, q->fair.v[dim]);
+    if (t->kind == SHARE_FAIR) /* somebody else may be above its share, and guarantees must be kept all the same. Where
+                                  as much goes as comes, a queue above both has no more than before. */
+        most = MIN_OF(most, MAX_OF(q->fair.v[dim], q->out.v[dim] ? q->allocated.v[dim] + q->out.v[dim] : 0));
     left = most - q->allocated.v[dim] - q->going.v[dim];
     if (is_bounded(t, q, dim)) /* where only the nodes are the bound, the seats that are kept say it better */
         left -= amount_add(q->owed.v[dim], t->has_admitted ? 0 : q->seated.v[dim]);

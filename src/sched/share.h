@@ -44,7 +44,7 @@ void share_update(struct sched_model *m);
 enum share_test { SHARE_LIMIT, SHARE_FAIR };
 
 /* May the queue take 'ask' more? Looks at it and every queue above: allocated + going + ask must stay within fair, or
- * limit. 'gone' (may be NULL): count as if this queue had given back so much already (evictions). On refusal (each may
+ * limit; where the victims of a reclaim are already taken away (queue.out), what was there before will do as well as fair. 'gone' (may be NULL): count as if this queue had given back so much already (evictions). On refusal (each may
  * be NULL): the first dimension that lacks, the queue that has least left of it, and how much (>= 0). With SHARE_LIMIT
  * only a queue with a bound of its own (limit below that of its parent) is named, and the root, which stands for the
  * cluster, if there is none. */

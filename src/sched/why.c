@@ -61,7 +61,8 @@ static void print_room(struct buf *out, const struct dims *dims, const struct wh
     if (w->is_sum) {
         buf_str(out, STR("its minResources ask for "));
         print_of(out, dims, w->dim, w->needs.v[w->dim]);
-        buf_str(out, STR(", more than may ever be promised"));
+        buf_str(out, w->kind == WHY_NEVER_FITS ? STR(", more than may ever be promised")
+                                               : STR(", more than may be promised now"));
         return;
     }
     buf_fmt(out, "%" PRId64 " place%s needed together, %" PRId64 " %s", w->need, w->need == 1 ? " is" : "s are",
