@@ -268,9 +268,20 @@ static bool is_bounded(const struct test *t, const struct sched_queue *q, int di
            (q->limit.v[dim] < root->limit.v[dim] || (t->kind == SHARE_FAIR && q->fair.v[dim] < q->limit.v[dim]));
 }
 
+/* What it may have by its limit, less what others below it are guaranteed. Where more is guaranteed than there is (nodes
+ * were lost), that must not keep everybody from everything: within its own guarantee a queue may take what is free. */
+static int64_t most_of(const struct sched_queue *q, const struct sched_queue *below, int dim)
+{
+    int64_t has = q->allocated.v[dim] + q->going.v[dim], own = 0;
+
+    if (below)
+        own = plus(below->promised.v[dim] - below->allocated.v[dim] - below->going.v[dim]);
+    return MIN_OF(q->limit.v[dim], MAX_OF(q->limit.v[dim] - idle_promises(q, below, dim), amount_add(has, own)));
+}
+
 static int64_t left_of(const struct test *t, const struct sched_queue *q, const struct sched_queue *below, int dim)
 {
-    int64_t most = q->limit.v[dim] - idle_promises(q, below, dim);
+    int64_t most = most_of(q, below, dim);
     int64_t left;
 
     if (t->kind == SHARE_FAIR) /* somebody else may be above its share, and guarantees must be kept all the same. Where

@@ -4,7 +4,8 @@
  * are worked out top down, each resource for itself:
  *
  *   limit = capability, but never what the guarantees of its siblings take, nor more than the limit of the queue above.
- *           A guarantee is never lent.
+ *           A guarantee is never lent. Where more is guaranteed than there is (nodes were lost), each may take what is
+ *           free within its own guarantee; nobody else may.
  *   fair  = 1. everybody gets what it asks for up to its guarantee;
  *           2. then up to its deserved amount, where one is written;
  *           3. what is left goes to those that still ask for more, in proportion to their weights, until nobody asks or

@@ -166,6 +166,28 @@ static void item_20_guarantee_against_two(void **state)
     h_free(h);
 }
 
+/* A node is lost, and more is guaranteed than there is: that keeps nobody from what is guaranteed to it. */
+static void item_20_more_guaranteed_than_there_is(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 2");
+    h_node(h, "n2", "cpu: 2");
+    h_queue(h, "qa", "weight: 1, guarantee: {resource: {cpu: 2}}");
+    h_queue(h, "qb", "weight: 1, guarantee: {resource: {cpu: 2}}");
+    h_queue(h, "qc", "weight: 1");
+    h_delete(h, "Node", "n2");
+    singles(h, "c", 0, 1, "qc", "cpu: 1");
+    h_settle(h);
+    assert_int_equal(bound(h, "c", 1), 0);
+    h_group(h, "a", .min = 2, .queue = "qa");
+    h_pods(h, "a", "w", 2, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "a"), 2);
+    h_free(h);
+}
+
 /* A gang that is larger than its queue's share runs when nobody else can use the room, also while another queue asks for
  * more than its own share. */
 static void item_19_gang_above_the_share(void **state)
@@ -425,6 +447,7 @@ int main(void)
         cmocka_unit_test(item_19_idle_share_is_lent),
         cmocka_unit_test(item_20_guarantee),
         cmocka_unit_test(item_20_guarantee_against_two),
+        cmocka_unit_test(item_20_more_guaranteed_than_there_is),
         cmocka_unit_test(item_19_gang_above_the_share),
         cmocka_unit_test(item_19_the_impossible_has_no_share),
         cmocka_unit_test(item_21_capability),
