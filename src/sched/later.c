@@ -306,8 +306,15 @@ static void unbind(struct round *r, struct sched_group *g)
 /* Before anything is placed: what the round binds must not be what it lets go. */
 void round_unbind(struct round *r)
 {
+    struct group_list half = { 0 };
+
     LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting)
-        unbind(r, g);
+        if (g->half_ms)
+            *vec_push(r->a, &half.list) = g;
+    if (half.list.n)
+        qsort(half.list.v, half.list.n, sizeof(*half.list.v), by_service);
+    VEC_FOREACH(g, &half.list)
+        unbind(r, *g);
 }
 
 /* An admission that led to no place is withdrawn when somebody else could use it, or when its pods never came (D20, D32):
