@@ -25,6 +25,7 @@ void round_find_never(struct round *r, struct sched_group *g)
     bool knows = group_knows_its_pods(g);
     uint64_t key = ((r->m->shape * 31 + g->look) * 31 + g->job_look) * 2 + knows;
 
+    key = (key * 31 + (uint64_t)group_ready(g)) * 31 + g->n[POD_PENDING];
     if (key == g->never_key && !g->never_fits)
         return;
     g->never_key = key;

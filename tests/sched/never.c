@@ -269,6 +269,39 @@ static void places_that_suit_no_pod_are_given_up(void **state)
     h_free(h);
 }
 
+/* A gang lost a node and pods with it; beside those that are left there is no room for the rest. It keeps nothing. */
+static void a_broken_gang_without_room_keeps_nothing(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    h_node(h, "n2", "cpu: 1");
+    gang(h, "a", 5, "default", "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    h_delete(h, "Node", "n2");
+    for (int i = 0, n = 0; i < 5; i++) {
+        char pod[16];
+
+        snprintf(pod, sizeof(pod), "a-w-%d", i);
+        if (str_is(h_node_of(h, pod), "n2"))
+            h_delete(h, "Pod", pod);
+        else if (n++ == 0) /* one place is free, and two are needed */
+            h_phase(h, pod, "Failed");
+    }
+    h_pods(h, "a", "w", 2, "cpu: 1");
+    h_settle(h);
+    gang(h, "beside", 1, "default", "cpu: 1");
+    h_work(h, 5000, 1000);
+    assert_int_equal(h_bound(h, "beside"), 1);
+    assert_text(json_member_text(h_condition(h, "PodGroup", "a", "Unschedulable"), "reason"), "NeverFits");
+    h_node(h, "n2", "cpu: 4");
+    h_work(h, 5000, 1000);
+    assert_int_equal(h_bound(h, "a"), 5);
+    h_free(h);
+}
+
 /* Let in without places, and nobody makes pods for it: its promise does not use up what its queue may have for ever. */
 static void a_promise_without_pods_ends(void **state)
 {
@@ -349,6 +382,7 @@ int main(void)
         cmocka_unit_test(a_closed_queue_keeps_nothing),
         cmocka_unit_test(a_smaller_queue_keeps_nothing),
         cmocka_unit_test(places_that_suit_no_pod_are_given_up),
+        cmocka_unit_test(a_broken_gang_without_room_keeps_nothing),
         cmocka_unit_test(a_promise_without_pods_ends),
         cmocka_unit_test(no_room_is_left_for_the_impossible),
         cmocka_unit_test(a_job_that_waits_for_admission_keeps_its_places),
