@@ -151,7 +151,7 @@ static void keep_better(struct suggestion *best, const struct suggestion *s)
 
 static int64_t room_hint(const struct advising *v)
 {
-    return v->now.why.kind == WHY_NO_ROOM ? v->now.why.have : 0;
+    return v->now.why.kind == WHY_NO_ROOM && !v->now.why.role[0] ? v->now.why.have : 0;
 }
 
 static bool is_elastic(const struct job *job)

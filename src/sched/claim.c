@@ -153,3 +153,16 @@ bool claim_is_free(const struct sched_model *m, const struct claim *c)
     }
     return true;
 }
+
+const struct sched_group *claim_keeper(const struct sched_model *m, const struct sched_queue *q,
+                                       const struct sched_group *but)
+{
+    const struct list *lists[] = { &m->kept, &m->seated };
+
+    for (size_t i = 0; q && i < ARRAY_LEN(lists); i++)
+        LIST_FOREACH(struct claim, c, lists[i], link)
+            for (const struct sched_queue *at = c->queue; c->is_held && c->group != but && at; at = at->parent)
+                if (at == q)
+                    return c->group;
+    return NULL;
+}

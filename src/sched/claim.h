@@ -53,6 +53,10 @@ int64_t claim_free_ms(const struct claim *c);
 /* Victims that are still on its nodes. */
 int64_t claim_victims(const struct claim *c);
 
+/* The first group for which something is kept that this queue, or one below it, may have; not 'but'. NULL: none. */
+const struct sched_group *claim_keeper(const struct sched_model *m, const struct sched_queue *q,
+                                       const struct sched_group *but);
+
 /* Is everything free that it keeps (as held)? */
 bool claim_is_free(const struct sched_model *m, const struct claim *c);
 

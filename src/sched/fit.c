@@ -126,6 +126,7 @@ static const struct str no_node = STR_INIT("node(s) were not found"),
                         no_scheduling = STR_INIT("node(s) were unschedulable"),
                         no_affinity = STR_INIT("node(s) didn't match Pod's node affinity/selector"),
                         no_ports = STR_INIT("node(s) didn't have free ports for the requested pod ports"),
+                        no_kept = STR_INIT("node(s) had room that is kept for another job"),
                         no_pods_left = STR_INIT("node(s) pod number exceeded"),
                         no_devices = STR_INIT(
                             "node(s) cannot allocate resource claims: spec.resourceClaims is not supported"),
@@ -208,6 +209,20 @@ static uint32_t dims_lacking(const struct pod_class *c, const struct sched_node 
         if ((c->ask_dims >> d & 1) && c->ask.v[d] > free_on(n, room, d))
             lacking |= 1U << d;
     return lacking;
+}
+
+/* … whatever is kept for others. */
+static uint32_t dims_used_up(const struct pod_class *c, const struct sched_node *n, enum fit_room room)
+{
+    uint32_t lacking = dims_lacking(c, n, room), used_up = 0;
+
+    for (; lacking; lacking &= lacking - 1) {
+        int d = __builtin_ctz(lacking);
+
+        if (room == FIT_EMPTY || c->ask.v[d] > free_on(n, room, d) + n->held.v[d])
+            used_up |= 1U << d;
+    }
+    return used_up;
 }
 
 /* ---- asking ---- */
@@ -371,8 +386,13 @@ static void count_causes(struct sched_model *m, const struct pod_class *c, const
 
     if (may_go(m, c, n, room, k, &why))
         return;
-    if (!lacking || !node_allows(m, c, n, room, &why))
+    if (!lacking || !node_allows(m, c, n, room, &why)) {
         add_cause(a, all, why, 1);
+        return;
+    }
+    lacking = dims_used_up(c, n, room);
+    if (!lacking)
+        add_cause(a, all, no_kept, 1);
     else
         for (; lacking; lacking &= lacking - 1) /* all that is missing, not only the first (D81) */
             all->lacking[__builtin_ctz(lacking)]++;

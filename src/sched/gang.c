@@ -109,21 +109,32 @@ static struct sched_node *find_node(const struct work *w, const struct slot *s)
     return n;
 }
 
-/* 'dims': bits of the resources that are looked at. */
-static bool queue_allows(struct work *w, const struct slot *s, uint32_t dims)
+/* With the seats taken so far. Only what this pod asks for can be refused to it. */
+static struct amounts ask_with(const struct work *w, const struct slot *s)
 {
     struct trial *t = w->t;
     struct amounts ask = t->sum;
 
+    amounts_add(&ask, &s->class->ask, t->m->dims.n);
+    for (int d = 0; d < t->m->dims.n; d++)
+        if (!(s->class->ask_dims & (1U << d)))
+            ask.v[d] = 0;
+    return ask;
+}
+
+static enum share_test test_of(const struct work *w)
+{
+    return w->opt->limit == GANG_FAIR ? SHARE_FAIR : SHARE_LIMIT;
+}
+
+static bool queue_allows(const struct work *w, const struct slot *s)
+{
+    struct amounts ask;
+
     if (w->opt->limit == GANG_NO_LIMIT)
         return true;
-    amounts_add(&ask, &s->class->ask, t->m->dims.n);
-    /* Only what this pod asks for can be refused to it. */
-    for (int d = 0; d < t->m->dims.n; d++)
-        if (!(s->class->ask_dims & dims & (1U << d)))
-            ask.v[d] = 0;
-    return share_allows(t->m, t->group->queue, &ask, NULL, w->opt->limit == GANG_FAIR ? SHARE_FAIR : SHARE_LIMIT,
-                        &w->limit_queue, &w->limit_dim, &w->limit_left);
+    ask = ask_with(w, s);
+    return share_allows(w->t->m, w->t->group->queue, &ask, NULL, test_of(w), NULL, NULL, NULL);
 }
 
 static bool is_hopeless(const struct work *w, const struct pod_class *c)
@@ -155,7 +166,7 @@ bool gang_take(struct work *w, struct slot *s, bool is_extra)
 
     if (is_hopeless(w, s->class))
         return false;
-    is_refused = !queue_allows(w, s, UINT32_MAX);
+    is_refused = !queue_allows(w, s);
     n = is_refused ? NULL : find_node(w, s);
     if (n) {
         sit(w, s, n, is_extra);
@@ -331,47 +342,44 @@ static void copy_name(char *to, size_t size, struct str text)
     to[n] = '\0';
 }
 
-/* Does a queue bound it, or just the size of the cluster? */
-static bool is_own_bound(const struct sched_model *m, const struct sched_queue *q, int dim)
+void gang_say_refusal(const struct share_refusal *no, struct why *ret)
 {
-    return q->limit.v[dim] < m->root->limit.v[dim];
+    static const enum why_kind kinds[] = {
+        [BOUND_CAPABILITY] = WHY_CAPABILITY, [BOUND_GUARANTEE] = WHY_GUARANTEE, [BOUND_CLUSTER] = WHY_NO_ROOM,
+        [BOUND_FAIR] = WHY_FAIR_SHARE,       [BOUND_KEPT] = WHY_QUEUE_RESERVED,
+    };
+
+    ret->kind = kinds[no->bound];
+    ret->dim = no->dim;
+    ret->have = no->left;
+    copy_name(ret->queue, sizeof(ret->queue), no->queue->name);
 }
 
-static void say_queue(struct why *ret, enum why_kind kind, const struct work *w)
-{
-    ret->kind = kind;
-    ret->dim = w->limit_dim;
-    ret->have = w->limit_left;
-    copy_name(ret->queue, sizeof(ret->queue), w->limit_queue->name);
-}
-
-/* What refuses for good is the better answer than what refuses for now, and a queue's own bound than the size of the
- * cluster: each resource is asked for by itself. False: only the cluster is too small. */
+/* False: only the cluster is too small. */
 static bool say_limit(const struct work *w, struct why *ret)
 {
-    struct gang_options opt = *w->opt;
-    struct work hard = *w;
-    bool is_hard = false;
+    struct amounts ask = ask_with(w, w->stuck);
+    struct share_refusal no;
 
-    opt.limit = GANG_LIMIT;
-    hard.opt = &opt;
-    for (int d = 0; d < w->t->m->dims.n; d++) {
-        if (!(w->stuck->class->ask_dims & (1U << d)) || queue_allows(&hard, w->stuck, 1U << d))
-            continue;
-        is_hard = true;
-        if (is_own_bound(w->t->m, hard.limit_queue, d)) {
-            say_queue(ret, WHY_CAPABILITY, &hard);
-            return true;
-        }
-        if (share_kept_from(w->t->group->queue, hard.limit_queue, d) > 0) {
-            say_queue(ret, WHY_GUARANTEE, &hard);
-            return true;
-        }
-    }
-    if (is_hard)
+    share_refusal(w->t->m, w->t->group->queue, &ask, test_of(w), false, &no);
+    if (no.bound == BOUND_CLUSTER)
         return false;
-    say_queue(ret, WHY_FAIR_SHARE, w);
+    gang_say_refusal(&no, ret);
     return true;
+}
+
+/* Its role lacks pods of its own minimum, though the gang as a whole has enough. */
+static void say_role(const struct trial *t, const struct sched_role *r, struct why *ret)
+{
+    int64_t has = role_ready(r);
+
+    VEC_FOREACH(s, &t->seats)
+        has += s->role == r;
+    if (ret->have < ret->need || has >= r->min)
+        return;
+    ret->have = has;
+    ret->need = r->min;
+    copy_name(ret->role, sizeof(ret->role), r->name);
 }
 
 static void say_room(const struct work *w, struct why *ret)
@@ -384,8 +392,10 @@ static void say_room(const struct work *w, struct why *ret)
     ret->dim = lacking_in_sum(t->m, &ret->needs);
     ret->have = group_ready(t->group) + (int64_t)t->seats.n;
     ret->need = group_min(t->group);
+    ret->n_nodes = w->range.to - w->range.from;
     if (!s)
         return;
+    say_role(t, s->role, ret);
     fit_why(t->m, s->class, t->group, w->opt->room, w->range, ret);
     copy_name(ret->pod, sizeof(ret->pod),
               s->pod ? s->pod->name : arena_fmt(t->arena, "a pod of task %.*s", STR_ARG(s->role->name)));
@@ -447,9 +457,12 @@ static bool try_domains(struct work *w, struct why *ret_why)
     return false;
 }
 
-/* Between rounds of trying: pods show where the last trial had them (tell.c). */
-static void show_seats(const struct trial *t)
+/* Between rounds of trying: pods show where the last trial that counted had them (tell.c). */
+static void show_seats(const struct trial *t, const struct slots *slots)
 {
+    VEC_FOREACH(s, &slots->list)
+        if (s->pod)
+            s->pod->seat = NULL;
     VEC_FOREACH(s, &t->seats)
         if (s->pod)
             s->pod->seat = s->node;
@@ -498,7 +511,7 @@ bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_op
     if (opt->room == FIT_EMPTY)
         own_pods_stay(m, g, false);
     if (opt->shows)
-        show_seats(ret);
+        show_seats(ret, &slots);
     if (!is_placed) {
         trial_undo(ret);
         return false;

@@ -44,6 +44,9 @@ struct gang_options {
 bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_options *opt, struct arena *a,
               struct trial *ret, struct why *ret_why);
 
+struct share_refusal;                                                   /* share.h */
+void gang_say_refusal(const struct share_refusal *no, struct why *ret); /* kind, dim, have, queue */
+
 void trial_undo(struct trial *t);
 
 /* A seat of a trial, by hand. */

@@ -35,10 +35,7 @@ struct work { /* one attempt in one range of nodes */
     int64_t lacks;                          /* seats still missing for the minimum */
     VEC(const struct pod_class *) hopeless; /* found no node */
     const struct slot *stuck;               /* the first slot that found none … */
-    bool is_limit;                          /* … because of its queue: */
-    const struct sched_queue *limit_queue;
-    int limit_dim;
-    int64_t limit_left;
+    bool is_limit;                          /* … because of its queue */
 };
 
 /* A seat for this slot, if its queue and a node allow it. */

@@ -109,7 +109,7 @@ void round_unstick(struct round *r, struct sched_group *g)
 
 static bool is_of_queue(enum why_kind kind)
 {
-    return kind == WHY_FAIR_SHARE || kind == WHY_CAPABILITY || kind == WHY_GUARANTEE;
+    return kind == WHY_FAIR_SHARE || kind == WHY_CAPABILITY || kind == WHY_GUARANTEE || kind == WHY_QUEUE_RESERVED;
 }
 
 /* What its queue may never have is the better answer than what is missing now. */
@@ -123,6 +123,18 @@ static void look_for_limits(struct round *r, struct sched_group *g, struct why *
     gang_needs(r->m, g, &r->trial, &needs);
     if (round_is_beyond_limits(r->m, g, needs, &limit))
         *why = limit;
+}
+
+/* For whom is it kept? */
+static void name_keeper(struct round *r, struct sched_group *g, struct why *why)
+{
+    const struct sched_group *other;
+
+    if (why->kind != WHY_QUEUE_RESERVED)
+        return;
+    other = claim_keeper(r->m, model_queue(r->m, str_of(why->queue)), g);
+    if (other)
+        group_people_name(other, why->other, sizeof(why->other));
 }
 
 /* Its queue takes nobody, or it was seen that it can never run: what is kept for it is of no use. */
@@ -144,6 +156,7 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
     bool is_room;
 
     look_for_limits(r, g, why);
+    name_keeper(r, g, why);
     is_room = why->kind == WHY_NO_ROOM || why->kind == WHY_TOPOLOGY;
     group_say(g, why);
     g->tried = r->m->room;
@@ -375,17 +388,16 @@ static bool admit_on_credit(struct round *r, struct sched_group *g, const struct
 /* May its queue be promised this much? Only a queue's own bounds count here; the nodes are asked next. */
 static bool queue_admits(struct round *r, struct sched_group *g, const struct amounts *needs, struct why *ret)
 {
-    const struct sched_queue *q = NULL;
-    int dim = -1;
+    struct share_refusal no;
 
-    if (share_admits(r->m, g->queue, needs, &q, &dim, &ret->have) ||
-        (q->limit.v[dim] >= r->m->root->limit.v[dim] && share_kept_from(g->queue, q, dim) == 0))
+    if (share_admits(r->m, g->queue, needs, NULL, NULL, NULL))
         return true;
-    ret->kind = q->limit.v[dim] < r->m->root->limit.v[dim] ? WHY_CAPABILITY : WHY_GUARANTEE;
-    ret->dim = dim;
-    ret->need = needs->v[dim];
-    set_name(ret->queue, sizeof(ret->queue), q->name);
-    g->is_blocked |= share_allows(r->m, g->queue, needs, NULL, SHARE_LIMIT, NULL, NULL, NULL);
+    share_refusal(r->m, g->queue, needs, SHARE_LIMIT, true, &no);
+    if (no.bound == BOUND_CLUSTER || (no.bound == BOUND_KEPT && !no.queue->parent))
+        return true;
+    gang_say_refusal(&no, ret);
+    ret->need = needs->v[no.dim];
+    g->is_blocked |= no.bound == BOUND_KEPT;
     return false;
 }
 
@@ -440,6 +452,17 @@ static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
         refuse(r, g, &why, limit);
 }
 
+/* It was let in, and lacks pods: the better answer than "no room". What has places is not refused. */
+static void say_pods(struct round *r, struct sched_group *g, struct why *why, enum gang_limit limit)
+{
+    if (!g->claim)
+        refuse(r, g, why, limit);
+    else if (g->claim->kind == CLAIM_ADMITTED)
+        group_say(g, &(struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 });
+    else
+        group_say(g, why);
+}
+
 static void attempt(struct round *r, struct sched_group *g, enum gang_limit limit)
 {
     struct why why = { .dim = -1 };
@@ -451,8 +474,8 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
     if (!group_is_admitted(g)) {
         if (group_ready(g) == 0 && r->m->config.admits) {
             admit(r, g, limit);
-            if (group_is_admitted(g) && !g->is_whole && group_live(g) && !g->claim && !has_pods(g, &why))
-                refuse(r, g, &why, limit); /* the better answer than "no room" */
+            if (group_is_admitted(g) && !g->is_whole && group_live(g) && !has_pods(g, &why))
+                say_pods(r, g, &why, limit);
             return;
         }
         become_inqueue(r, g); /* not lost with a pod (D11), or nobody asks for admission at all */

@@ -319,6 +319,7 @@ static bool is_kept_waiting(const struct sched_group *g)
     case WHY_CAPABILITY:
     case WHY_GUARANTEE:
     case WHY_FAIR_SHARE:
+    case WHY_QUEUE_RESERVED:
     case WHY_NO_ROOM:
     case WHY_HELD:
     case WHY_NEVER_FITS:
@@ -419,7 +420,8 @@ static bool is_wanted(const struct round *r, const struct wanted *w, const struc
 
 static bool is_refused_by_queue(const struct sched_group *g)
 {
-    return g->why->kind == WHY_FAIR_SHARE || g->why->kind == WHY_GUARANTEE || g->why->kind == WHY_CAPABILITY;
+    return g->why->kind == WHY_FAIR_SHARE || g->why->kind == WHY_GUARANTEE || g->why->kind == WHY_CAPABILITY ||
+           g->why->kind == WHY_QUEUE_RESERVED;
 }
 
 /* Those of the same queues that were refused before and not asked again in this round: nobody overtakes them. */

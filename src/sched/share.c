@@ -248,15 +248,6 @@ static int64_t idle_promises(const struct sched_queue *q, const struct sched_que
     return sum;
 }
 
-int64_t share_kept_from(const struct sched_queue *q, const struct sched_queue *above, int dim)
-{
-    const struct sched_queue *below = NULL;
-
-    for (; q && q != above; q = q->parent)
-        below = q;
-    return idle_promises(above, below, dim);
-}
-
 /* Has the queue less than the cluster, by its own limits or because others have their share? */
 static bool is_bounded(const struct test *t, const struct sched_queue *q, int dim)
 {
@@ -373,6 +364,65 @@ bool share_admits(const struct sched_model *m, const struct sched_queue *q, cons
     struct test t = { .ask = ask, .kind = SHARE_LIMIT, .has_admitted = true };
 
     return passes(m, &t, q, ret_queue, ret_dim, ret_left);
+}
+
+/* ---- which bound? ---- */
+
+/* What is left of a bound for a queue; AMOUNT_UNLIMITED: it is none. */
+static int64_t left_by(enum share_bound bound, const struct test *t, const struct sched_queue *q,
+                       const struct sched_queue *below, int dim)
+{
+    int64_t has = q->allocated.v[dim] + q->going.v[dim], most = AMOUNT_UNLIMITED;
+
+    switch (bound) {
+    case BOUND_CAPABILITY:
+        most = q->capability.v[dim];
+        break;
+    case BOUND_GUARANTEE: /* a limit that is neither its own nor handed down was cut for others */
+        if (q->parent && q->limit.v[dim] < MIN_OF(q->parent->limit.v[dim], q->capability.v[dim]))
+            most = q->limit.v[dim];
+        else if (idle_promises(q, below, dim) > 0)
+            most = most_of(q, below, dim);
+        break;
+    case BOUND_CLUSTER:
+        most = q->parent ? AMOUNT_UNLIMITED : q->limit.v[dim];
+        break;
+    case BOUND_FAIR:
+        most = t->kind == SHARE_FAIR ? q->fair.v[dim] : AMOUNT_UNLIMITED;
+        break;
+    case BOUND_KEPT:
+        return is_bounded(t, q, dim) ? left_of(t, q, below, dim) : AMOUNT_UNLIMITED;
+    }
+    return most >= AMOUNT_UNLIMITED ? AMOUNT_UNLIMITED : most - has;
+}
+
+static bool is_refused_by(enum share_bound bound, const struct sched_model *m, const struct test *t,
+                          const struct sched_queue *q, struct share_refusal *ret)
+{
+    for (int dim = 0; dim < m->dims.n; dim++) {
+        const struct sched_queue *below = NULL;
+
+        for (const struct sched_queue *at = q; t->ask->v[dim] > 0 && at; below = at, at = at->parent) {
+            int64_t left = left_by(bound, t, at, below, dim);
+
+            if (left >= t->ask->v[dim])
+                continue;
+            *ret = (struct share_refusal){ bound, at, dim, plus(left) };
+            return true;
+        }
+    }
+    return false;
+}
+
+void share_refusal(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
+                   enum share_test test, bool is_admission, struct share_refusal *ret)
+{
+    struct test t = { .ask = ask, .kind = test, .has_admitted = is_admission };
+
+    *ret = (struct share_refusal){ BOUND_CLUSTER, m->root, 0, 0 };
+    for (enum share_bound bound = BOUND_CAPABILITY; bound <= BOUND_KEPT; bound++)
+        if (is_refused_by(bound, m, &t, q, ret))
+            return;
 }
 
 /* Is it above its share of something that helps, and does it keep its guarantee? */

@@ -74,9 +74,23 @@ bool share_admits(const struct sched_model *m, const struct sched_queue *q, cons
 bool share_spares(const struct sched_model *m, const struct sched_queue *q, const struct sched_queue *taker,
                   const struct amounts *lose, const struct amounts *lost, const struct amounts *need);
 
-/* What 'above', a queue on the way up from 'q' (or 'q' itself), keeps from it because other queues are guaranteed it and do
- * not use it now. */
-int64_t share_kept_from(const struct sched_queue *q, const struct sched_queue *above, int dim);
+/* Which bound refuses it? Asked after share_allows(), or share_admits() ('is_admission'), said no. What refuses for good
+ * comes before what refuses for now, each resource by itself. */
+enum share_bound {
+    BOUND_CAPABILITY, /* of 'queue' */
+    BOUND_GUARANTEE,  /* what others are guaranteed, below 'queue' or beside it */
+    BOUND_CLUSTER,    /* there is no more */
+    BOUND_FAIR,       /* the fair share of 'queue' */
+    BOUND_KEPT,       /* 'queue' may have it, but it is kept for, or was promised to, others of it */
+};
+struct share_refusal {
+    enum share_bound bound;
+    const struct sched_queue *queue;
+    int dim;
+    int64_t left; /* >= 0 */
+};
+void share_refusal(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
+                   enum share_test test, bool is_admission, struct share_refusal *ret);
 
 /* Who is served first: higher priority, then the smaller allocated/fair, then the older, then by name; compared at the
  * two queues just below the common ancestor. A queue comes before those below it. */

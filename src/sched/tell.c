@@ -93,7 +93,7 @@ static void print_message(struct buf *out, const struct round *r, const struct s
         print_states(out, g);
         buf_str(out, STR("; "));
     }
-    if (g->why->kind == WHY_NO_ROOM && total) {
+    if (g->why->kind == WHY_NO_ROOM && total && g->why->n_causes) {
         buf_fmt(out, "Pending: %u Schedulable, %u Unschedulable. Origin reason is %s: ", seats, pending - seats,
                 g->why->pod[0] ? g->why->pod : "unknown");
         why_print_causes(out, g->why);

@@ -18,6 +18,7 @@ const char *const why_names[WHY_MAX] = {
     [WHY_CAPABILITY] = "QueueCapability",
     [WHY_GUARANTEE] = "QueueGuarantee",
     [WHY_FAIR_SHARE] = "QueueFairShare",
+    [WHY_QUEUE_RESERVED] = "QueueReserved",
     [WHY_NO_ROOM] = "NotEnoughResources",
     [WHY_HELD] = "Reserved",
     [WHY_NEVER_FITS] = "NeverFits",
@@ -65,8 +66,11 @@ static void print_room(struct buf *out, const struct dims *dims, const struct wh
                                                : STR(", more than may be promised now"));
         return;
     }
-    buf_fmt(out, "%" PRId64 " place%s needed together, %" PRId64 " %s", w->need, w->need == 1 ? " is" : "s are",
-            w->have, w->have == 1 ? "is there" : "are there");
+    if (w->have >= w->need)
+        buf_str(out, STR("its minimum has its places"));
+    else
+        buf_fmt(out, "%" PRId64 " place%s needed%s%s, %" PRId64 " %s", w->need, w->need == 1 ? " is" : "s are",
+                w->role[0] ? " for task " : " together", w->role, w->have, w->have == 1 ? "is there" : "are there");
     if (w->n_nodes == 0) {
         buf_str(out, STR("; there are no nodes"));
         return;
@@ -82,7 +86,7 @@ static void print_room(struct buf *out, const struct dims *dims, const struct wh
 /* "its capability leaves 1 of cpu, 2 is needed"; where it can never be: "is 1". */
 static void print_bound(struct buf *out, const struct dims *dims, const struct why *w, const char *what)
 {
-    buf_fmt(out, "%s %s ", what, w->is_never ? "is only" : "leaves");
+    buf_fmt(out, "%s%s ", what, w->is_never ? " is only" : " leaves");
     print_of(out, dims, w->dim, w->have);
     buf_str(out, STR(", "));
     amount_print(out, dims, w->dim, w->need);
@@ -128,6 +132,12 @@ static void print_reason(struct buf *out, const struct dims *dims, const struct 
     case WHY_FAIR_SHARE:
         buf_fmt(out, "queue %s: ", w->queue);
         print_bound(out, dims, w, "its fair share");
+        return;
+    case WHY_QUEUE_RESERVED:
+        buf_fmt(out, "queue %s: ", w->queue);
+        if (w->other[0])
+            buf_fmt(out, "what is kept for %s", w->other);
+        print_bound(out, dims, w, w->other[0] ? "" : "what was promised to jobs before it");
         return;
     case WHY_NO_ROOM:
         print_room(out, dims, w);

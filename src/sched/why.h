@@ -18,7 +18,9 @@ enum why_kind {
     WHY_CAPABILITY,         /* queue 'queue' (itself or one above) would pass its capability: dim, have (free), need */
     WHY_GUARANTEE, /* what other queues below 'queue' are guaranteed and do not use would be touched: dim, have, need */
     WHY_FAIR_SHARE,     /* other queues are entitled to the room: dim, have (left of the fair share), need */
-    WHY_NO_ROOM,        /* the nodes have not enough free now: have (placeable), need (minimum) */
+    WHY_QUEUE_RESERVED, /* what 'queue' may have is kept for 'other', or was promised to others: dim, have, need */
+    WHY_NO_ROOM,        /* the nodes have not enough free now: have (placeable), need (minimum; of 'role', if
+                           one is named) */
     WHY_HELD,           /* there is room, but it is kept for 'other', which waits longer */
     WHY_NEVER_FITS,     /* not even on empty nodes: have (placeable), need */
     WHY_TOPOLOGY,       /* no domain of an allowed tier has room: have (best domain), need */

@@ -453,5 +453,6 @@ void world_round(struct world *w)
     check_gangs(w);
     check_queues(w);
     check_priority(w);
+    world_check_reasons(w);
     compare_twin(w);
 }

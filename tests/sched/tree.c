@@ -241,6 +241,8 @@ bool one_tree(uint64_t seed, bool is_trace)
     is_good = look(&t, seed);
     for (int i = 0; i < t.n; i++)
         on_others += i == hog ? 0 : t.q[i].bound;
+    for (int i = 0; i < t.n; i++) /* a share that ends within a pod may cost one more */
+        on_others += t.q[i].has_children;
     if (evicted > on_others) {
         printf("seed %llu: %d evicted for %d pods\n", (unsigned long long)seed, evicted, on_others);
         is_good = false;

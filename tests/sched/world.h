@@ -82,6 +82,9 @@ int world_finish_deletes(struct world *w);
 void world_replace_pods(struct world *w, int group); /* as a controller would, up to the minimum */
 int world_add_group(struct world *w, int priority);
 
+/* truth.c */
+void world_check_reasons(struct world *w);
+
 /* tree.c */
 bool one_tree(uint64_t seed, bool is_trace); /* shares come true at every level of a tree of queues */
 

@@ -205,8 +205,9 @@ static bool queue_allows(struct world *w, struct str name, const struct amount *
 
 static void check_runs(void *ctx, const struct object *o)
 {
-    static const char *const reasons[] = { "NotEnoughResources", "Reserved",       "NeverFits",  "QueueFairShare",
-                                           "QueueCapability",    "QueueGuarantee", "QueueOrder", "Evicting" };
+    static const char *const reasons[] = { "NotEnoughResources", "Reserved",        "NeverFits",
+                                           "QueueFairShare",     "QueueCapability", "QueueGuarantee",
+                                           "QueueOrder",         "Evicting",        "QueueReserved" };
     struct world *w = ctx;
     const struct json *why = condition(o->root, "Unschedulable", "True");
     struct str queue = json_text(json_find(o->root, "spec", "queue", NULL), STR("default"));

@@ -1,0 +1,161 @@
+/* truth.c - after each round: is what a waiting group was told really what stops it? */
+#include "world.h"
+
+#include "base/util.h"
+
+static const char *const res_names[RES] = { "cpu", "memory", "nvidia.com/gpu" };
+
+static int res_of(const struct world *w, int dim)
+{
+    for (int r = 0; r < RES && dim >= 0; r++)
+        if (str_is(sched_dims(w->h->s)->names[dim], res_names[r]))
+            return r;
+    return -1;
+}
+
+static bool is_below(const struct world *w, int queue, int top)
+{
+    for (; queue >= 0; queue = w->queues[queue].parent)
+        if (queue == top)
+            return true;
+    return false;
+}
+
+static bool has_node(const struct w_pod *p)
+{
+    return p->node >= 0 && (p->state == W_BOUND || p->state == W_RUNS || p->state == W_GOING);
+}
+
+/* What the pods below a queue have, also those that are going. */
+static int64_t queue_has(const struct world *w, int top, int res)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < w->n_pods; i++)
+        if (has_node(&w->pods[i]) && is_below(w, w->groups[w->pods[i].group].queue, top))
+            sum += w->groups[w->pods[i].group].ask[res];
+    return sum;
+}
+
+static int64_t node_free(const struct world *w, int node, int res)
+{
+    int64_t free = w->nodes[node].has[res];
+
+    for (int i = 0; i < w->n_pods; i++)
+        if (w->pods[i].node == node && has_node(&w->pods[i]))
+            free -= w->groups[w->pods[i].group].ask[res];
+    return free;
+}
+
+/* Pods it lacks at most. */
+static int64_t lacks(const struct world *w, int group)
+{
+    const struct w_group *g = &w->groups[group];
+    int ready[W_ROLES] = { 0 };
+    int64_t roles = 0;
+
+    for (int i = 0; i < w->n_pods; i++) {
+        enum w_state s = w->pods[i].state;
+
+        if (w->pods[i].group == group && (s == W_BOUND || s == W_RUNS || s == W_DONE))
+            ready[w->pods[i].role]++;
+    }
+    for (int r = 0; r < W_ROLES; r++)
+        roles += MAX_OF(g->role_min[r] - ready[r], 0);
+    return MAX_OF(MAX_OF(g->min, g->role_min[0] + g->role_min[1]) - ready[0] - ready[1], roles);
+}
+
+static void check_capability(struct world *w, int group, const struct why *why)
+{
+    int res = res_of(w, why->dim), queue = 0;
+    int64_t has, needs;
+
+    if (res < 0)
+        return;
+    while (queue < w->n_queues && strcmp(w->queues[queue].name, why->queue) != 0)
+        queue++;
+    if (queue == w->n_queues || !is_below(w, w->groups[group].queue, queue) || w->queues[queue].cap[res] < 0) {
+        world_wrong(w, "a capability that is none", "%s: queue %s", w->groups[group].name, why->queue);
+        return;
+    }
+    has = queue_has(w, queue, res);
+    needs = lacks(w, group) * w->groups[group].ask[res];
+    if (has + needs <= w->queues[queue].cap[res])
+        world_wrong(w, "a capability that is not reached", "%s: %s has %lld and needs %lld of %lld",
+                    w->groups[group].name, why->queue, (long long)has, (long long)needs,
+                    (long long)w->queues[queue].cap[res]);
+}
+
+/* Guarantees are just below root (random.c). */
+static void check_guarantee(struct world *w, int group, const struct why *why)
+{
+    int res = res_of(w, why->dim);
+    int64_t all = 0, sum;
+
+    if (res < 0)
+        return;
+    sum = lacks(w, group) * w->groups[group].ask[res];
+    for (int i = 0; i < w->n_nodes; i++)
+        all += w->nodes[i].exists ? w->nodes[i].has[res] : 0;
+    for (int q = 0; q < w->n_queues; q++)
+        if (w->queues[q].parent < 0) {
+            int64_t has = queue_has(w, q, res);
+
+            sum += is_below(w, w->groups[group].queue, q) ? has : MAX_OF(has, w->queues[q].guarantee[res]);
+        }
+    if (sum <= all)
+        world_wrong(w, "a guarantee that is not touched", "%s: %lld of %lld", w->groups[group].name, (long long)sum,
+                    (long long)all);
+}
+
+/* "Insufficient" on a node that has enough, whatever is kept there, for all it lacks. */
+static void check_room(struct world *w, int group, const struct why *why)
+{
+    const struct w_group *g = &w->groups[group];
+
+    if (why->have >= why->need)
+        world_wrong(w, "more places than are needed", "%s: %lld of %lld", g->name, (long long)why->have,
+                    (long long)why->need);
+    for (uint32_t i = 0; i < why->n_causes; i++)
+        for (int r = 0; r < RES; r++) {
+            char text[64];
+            uint32_t short_of_it = 0;
+
+            snprintf(text, sizeof(text), "Insufficient %s", res_names[r]);
+            if (strcmp(text, why->causes[i].text) != 0)
+                continue;
+            for (int n = 0; n < w->n_nodes; n++)
+                short_of_it += w->nodes[n].exists && node_free(w, n, r) < lacks(w, group) * g->ask[r];
+            if (why->causes[i].count > short_of_it)
+                world_wrong(w, "insufficient where there is enough", "%s: %u nodes, in truth %u (%s)", g->name,
+                            why->causes[i].count, short_of_it, res_names[r]);
+        }
+}
+
+void world_check_reasons(struct world *w)
+{
+    for (int i = 0; i < w->n_groups && !w->wrong; i++) {
+        struct sched_group_view v;
+
+        if (group_stands(w, i) || w->groups[i].evicted_now || /* it is asked in the next round */
+            !sched_group_view(w->h->s, STR("default"), str_of(w->groups[i].name), &v))
+            continue;
+        switch (v.why->kind) {
+        case WHY_CAPABILITY:
+            check_capability(w, i, v.why);
+            break;
+        case WHY_GUARANTEE:
+            check_guarantee(w, i, v.why);
+            break;
+        case WHY_NO_ROOM:
+            check_room(w, i, v.why);
+            break;
+        case WHY_NEVER_FITS:
+            if (group_is_feasible(w, i))
+                world_wrong(w, "never is not true", "%s", w->groups[i].name);
+            break;
+        default:
+            break;
+        }
+    }
+}
