@@ -7,8 +7,11 @@
  * use up what the queue may have. */
 static void owe(struct sched_model *m, const struct claim *c, int by)
 {
-    for (struct sched_queue *q = c->queue; q; q = q->parent)
+    for (struct sched_queue *q = c->queue; q; q = q->parent) {
         amounts_add_times(c->kind == CLAIM_ADMITTED ? &q->seated : &q->owed, &c->sum, by, m->dims.n);
+        if (c->kind == CLAIM_EVICTING)
+            amounts_add_times(&q->cleared, &c->sum, by, m->dims.n);
+    }
 }
 
 void claim_lift(struct sched_model *m, struct claim *c)

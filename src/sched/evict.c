@@ -399,6 +399,17 @@ static bool fits(struct hunt *h, struct trial *ret)
     return gang_try(h->m, h->g, &opt, h->a, ret, NULL);
 }
 
+/* Is it enough that those go who are going already? */
+static bool fits_soon(struct hunt *h)
+{
+    struct trial t;
+
+    if (!fits(h, &t))
+        return false;
+    trial_undo(&t);
+    return true;
+}
+
 /* Take away more and more, each time twice as much, until the gang fits. */
 static bool take_until_fit(struct hunt *h)
 {
@@ -477,7 +488,7 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
     if (h.bundles.n == 0)
         return false;
     forget_going(&h);
-    is_found = take_until_fit(&h);
+    is_found = !fits_soon(&h) && take_until_fit(&h);
     if (is_found) {
         prune(&h);
         is_found = fits(&h, ret_trial);
@@ -505,42 +516,63 @@ static struct sched_pod *first_waiting(struct sched_group *g)
     return best;
 }
 
+/* Where this pod could go, by its queue and the nodes, once all that goes has gone. */
+static struct sched_node *place_soon(struct hunt *h, const struct sched_pod *p)
+{
+    if (!share_allows(h->m, h->g->queue, &p->class->ask, NULL, SHARE_LIMIT, NULL, NULL, NULL))
+        return NULL;
+    return fit_best(h->m, p->class, h->g, FIT_SOON, fit_all(h->m));
+}
+
+/* The first surplus pod of a lower priority whose place, or part of the queue, 'want' can use. */
+static struct sched_pod *victim_within(struct hunt *h, const struct sched_pod *want, struct sched_node **ret_node)
+{
+    bool can_all;
+    struct pod_list pods = placed_pods(h, h->g, &can_all);
+    struct spares spares = { 0 };
+    int64_t n = 0;
+
+    VEC_FOREACH(p, &pods.list) {
+        struct bundle one = { .group = h->g };
+
+        if ((*p)->priority >= want->priority)
+            return NULL;
+        if (!is_surplus(h, h->g, *p, &n, &spares))
+            continue;
+        *vec_push(h->a, &one.pods) = *p;
+        if (!budgets_bear(h, &one))
+            continue;
+        pod_out(h, *p);
+        *ret_node = place_soon(h, want);
+        pod_back(h, *p);
+        if (*ret_node)
+            return *p;
+    }
+    return NULL;
+}
+
 bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a,
                   struct victims *ret_victims, struct trial *ret_trial)
 {
     struct hunt h = { .m = m, .g = g, .kind = EVICT_PREEMPT, .now_ms = now_ms, .a = a };
-    struct sched_pod *want = first_waiting(g);
-    bool can_all;
-    struct pod_list pods = placed_pods(&h, g, &can_all);
-    struct spares spares = { 0 };
-    int64_t n = 0;
+    struct sched_pod *want = first_waiting(g), *victim = NULL;
+    struct sched_node *node = NULL;
+    uint64_t room = m->room;
 
     *ret_victims = (struct victims){ 0 };
     *ret_trial = (struct trial){ .m = m, .group = g, .arena = a };
-    VEC_FOREACH(p, &pods.list) {
-        struct bundle one = { .group = g };
-        struct sched_node *node;
-        uint64_t room;
-
-        if (!want || (*p)->priority >= want->priority)
-            return false;
-        if (!is_surplus(&h, g, *p, &n, &spares))
-            continue;
-        *vec_push(a, &one.pods) = *p;
-        if (!budgets_bear(&h, &one))
-            continue;
-        room = m->room;
-        node_give(m, (*p)->node, (*p)->class);
-        node = fit_best(m, want->class, g, FIT_SOON, fit_all(m));
-        node_take(m, (*p)->node, (*p)->class);
-        m->room = room;
-        if (!node)
-            continue;
-        *vec_push(a, &ret_victims->list) = *p;
-        seat_take(m, node, want->class);
-        *vec_push(a, &ret_trial->seats) =
-            (struct seat){ .pod = want, .role = want->role, .class = want->class, .node = node };
-        return true;
-    }
-    return false;
+    if (!want)
+        return false;
+    forget_going(&h);
+    if (!place_soon(&h, want))
+        victim = victim_within(&h, want, &node);
+    restore_going(&h);
+    m->room = room;
+    if (!victim)
+        return false;
+    *vec_push(a, &ret_victims->list) = victim;
+    seat_take(m, node, want->class);
+    *vec_push(a,
+              &ret_trial->seats) = (struct seat){ .pod = want, .role = want->role, .class = want->class, .node = node };
+    return true;
 }

@@ -98,11 +98,21 @@ void seat_give(struct sched_model *m, struct sched_node *n, const struct pod_cla
     m->in_trial = false;
 }
 
+/* Where it was said it would go, if it can go there now: others made room for it. */
+static struct sched_node *nominated_node(const struct work *w, const struct slot *s)
+{
+    struct sched_node *n = s->pod ? s->pod->nominated : NULL;
+
+    if (!n || !n->exists || n->index < w->range.from || n->index >= w->range.to)
+        return NULL;
+    return fit_node(w->t->m, s->class, w->t->group, n, FIT_NOW, NULL) ? n : NULL;
+}
+
 /* Reservations look further ahead, but prefer what is free already. */
 static struct sched_node *find_node(const struct work *w, const struct slot *s)
 {
     struct trial *t = w->t;
-    struct sched_node *n = NULL;
+    struct sched_node *n = nominated_node(w, s);
 
     for (enum fit_room room = FIT_NOW; !n && room <= w->opt->room; room++)
         n = w->near ? near_best(w->near, w, s, room) : fit_best(t->m, s->class, t->group, room, w->range);

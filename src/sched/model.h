@@ -240,6 +240,7 @@ struct sched_queue {
     struct amounts fair;     /* share.h */
     struct amounts promised; /* its guarantee, or the sum of those below it if that is more */
     struct amounts owed;     /* kept for groups that wait (claim.h); the same */
+    struct amounts cleared;  /* the part of 'owed' for which others are evicted */
     struct amounts seated;   /* kept for admitted groups whose pods are being made; a part of 'admitted'; the same */
     uint32_t keeps;          /* dimensions in which one of its children has such a promise */
     struct amounts out;      /* evict.c: what its victims would give back; in 'allocated' no more; 0 between trials */

@@ -22,6 +22,8 @@ static bool is_junior(const struct claim *c, const struct sched_group *g, bool i
         return true; /* its room was free; a reservation does not look at what is kept, and came later */
     if (is_owed != (c->kind == CLAIM_EVICTING))
         return is_owed;
+    if (is_owed) /* each has victims of its own, on other places: what they leave is for whom they left it */
+        return false;
     if (c->is_over != is_over)
         return c->is_over;
     return is_later;
@@ -50,9 +52,9 @@ static bool needs_no_lift(struct round *r, struct sched_group *g, bool is_over)
 
 void others_lift(struct round *r, struct sched_group *g, bool is_over, struct lifted *ret)
 {
-    bool is_later = false;
+    bool is_owed = g->claim && g->claim->kind == CLAIM_EVICTING, is_later = false;
 
-    if (needs_no_lift(r, g, is_over))
+    if (!is_owed && needs_no_lift(r, g, is_over)) /* others left their places for it: it goes there, and nowhere else */
         return;
     LIST_FOREACH(struct claim, c, &r->m->kept, link) {
         is_later |= c->group == g || gives_way(c, g); /* it stands where the first that gives way to it stands */

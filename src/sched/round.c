@@ -463,11 +463,15 @@ static int by_key(const void *x, const void *y)
 /* What queues owe goes along the parents they had. */
 static void relink_queues(struct round *r)
 {
-    LIST_FOREACH(struct claim, c, &r->m->kept, link)
-        claim_lift(r->m, c);
+    struct list *lists[] = { &r->m->kept, &r->m->seated };
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        LIST_FOREACH(struct claim, c, lists[i], link)
+            claim_lift(r->m, c);
     share_link(r->m);
-    LIST_FOREACH(struct claim, c, &r->m->kept, link)
-        claim_put_back(r->m, c);
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        LIST_FOREACH(struct claim, c, lists[i], link)
+            claim_put_back(r->m, c);
 }
 
 void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *ret)

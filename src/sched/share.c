@@ -270,6 +270,17 @@ static int64_t most_of(const struct sched_queue *q, const struct sched_queue *be
     return MIN_OF(q->limit.v[dim], MAX_OF(q->limit.v[dim] - idle_promises(q, below, dim), amount_add(has, own)));
 }
 
+/* What it may have is kept for others. Where only the nodes are the bound the seats that are kept say it better; where it
+ * is the nodes less what is guaranteed to others, reservations on places that are in use would count twice. */
+static int64_t kept_of(const struct test *t, const struct sched_queue *q, const struct sched_queue *below, int dim)
+{
+    int64_t seated = t->has_admitted ? 0 : q->seated.v[dim];
+
+    if (is_bounded(t, q, dim))
+        return amount_add(q->owed.v[dim], seated);
+    return idle_promises(q, below, dim) > 0 ? amount_add(q->cleared.v[dim], seated) : 0;
+}
+
 static int64_t left_of(const struct test *t, const struct sched_queue *q, const struct sched_queue *below, int dim)
 {
     int64_t most = most_of(q, below, dim);
@@ -279,8 +290,7 @@ static int64_t left_of(const struct test *t, const struct sched_queue *q, const 
                                   as much goes as comes, a queue above both has no more than before. */
         most = MIN_OF(most, MAX_OF(q->fair.v[dim], q->out.v[dim] ? q->allocated.v[dim] + q->out.v[dim] : 0));
     left = most - q->allocated.v[dim] - q->going.v[dim];
-    if (is_bounded(t, q, dim)) /* where only the nodes are the bound, the seats that are kept say it better */
-        left -= amount_add(q->owed.v[dim], t->has_admitted ? 0 : q->seated.v[dim]);
+    left -= kept_of(t, q, below, dim);
     if (t->has_admitted)
         left -= q->admitted.v[dim];
     return amount_add(left, given_back(q, t->losses, t->n_losses, dim));
@@ -391,7 +401,8 @@ static int64_t left_by(enum share_bound bound, const struct test *t, const struc
         most = t->kind == SHARE_FAIR ? q->fair.v[dim] : AMOUNT_UNLIMITED;
         break;
     case BOUND_KEPT:
-        return is_bounded(t, q, dim) ? left_of(t, q, below, dim) : AMOUNT_UNLIMITED;
+        return kept_of(t, q, below, dim) > 0 || (t->has_admitted && is_bounded(t, q, dim)) ? left_of(t, q, below, dim)
+                                                                                           : AMOUNT_UNLIMITED;
     }
     return most >= AMOUNT_UNLIMITED ? AMOUNT_UNLIMITED : most - has;
 }

@@ -278,6 +278,45 @@ static int find_group(const struct world *w, struct str key)
     return -1;
 }
 
+/* What is kept there for pods of others. */
+static int64_t nominated_to(const struct world *w, int node, int but, int res)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < w->n_pods; i++)
+        if (w->pods[i].nominated == node + 1 && w->pods[i].state == W_WAITS && w->pods[i].group != but)
+            sum += w->groups[w->pods[i].group].ask[res];
+    return sum;
+}
+
+/* What was made free for it is where it goes, if it can. */
+static void check_nominated(struct world *w, const struct w_pod *p, int node)
+{
+    const struct w_group *g = &w->groups[p->group];
+    int said = p->nominated - 1;
+
+    if (said < 0 || said == node || g->has_anti || !may_go(w, g, &w->nodes[said]))
+        return;
+    for (int r = 0; r < RES; r++)
+        if (g->ask[r] && world_free(w, said, r) - nominated_to(w, said, p->group, r) < g->ask[r])
+            return;
+    world_wrong(w, "bound elsewhere than nominated", "%s to %s, not %s", p->name, w->nodes[node].name,
+                w->nodes[said].name);
+}
+
+static void note_nomination(struct world *w, const struct decision *d)
+{
+    int pod = find_pod(w, d->name);
+
+    if (pod < 0)
+        return;
+    if (str_empty(d->node))
+        w->cleared = pod + 1; /* it is bound with the next decision, or the plan is void */
+    for (int i = 0; i < w->n_nodes; i++)
+        if (str_is(d->node, w->nodes[i].name))
+            w->pods[pod].nominated = i + 1;
+}
+
 static void note_bind(struct world *w, const struct decision *d)
 {
     int pod = find_pod(w, d->name), node = -1;
@@ -293,6 +332,7 @@ static void note_bind(struct world *w, const struct decision *d)
     p = &w->pods[pod];
     if (!may_go(w, &w->groups[p->group], &w->nodes[node]))
         world_wrong(w, "node rules", "%s to %s", p->name, w->nodes[node].name);
+    check_nominated(w, p, node);
     p->node = node;
     p->state = W_BOUND;
     p->started_ms = w->h->now_ms;
@@ -349,11 +389,17 @@ static void note_evict(struct world *w, const struct decision *d)
 static void on_decision(struct h *h, const struct decision *d)
 {
     struct world *w = h->ctx;
+    int cleared = w->cleared;
 
+    w->cleared = 0;
     if (d->kind == DECIDE_BIND)
         note_bind(w, d);
+    if (cleared)
+        w->pods[cleared - 1].nominated = 0;
     if (d->kind == DECIDE_EVICT)
         note_evict(w, d);
+    if (d->kind == DECIDE_NOMINATE)
+        note_nomination(w, d);
 }
 
 /* Tell the second scheduler the news in another order. */
@@ -445,6 +491,7 @@ void world_round(struct world *w)
         w->groups[i].whole_before = group_stands(w, i);
         w->groups[i].bound_now = w->groups[i].evicted_now = 0;
     }
+    world_note(w);
     tell_twin(w);
     w->h->on_decision = on_decision;
     h_round(w->h);
@@ -454,5 +501,6 @@ void world_round(struct world *w)
     check_queues(w);
     check_priority(w);
     world_check_reasons(w);
+    world_check_evictions(w);
     compare_twin(w);
 }

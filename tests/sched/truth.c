@@ -1,4 +1,4 @@
-/* truth.c - after each round: is what a waiting group was told really what stops it? */
+/* truth.c - after each round: is what a waiting group was told really what stops it, and did others have to go for it? */
 #include "world.h"
 
 #include "base/util.h"
@@ -37,7 +37,7 @@ static int64_t queue_has(const struct world *w, int top, int res)
     return sum;
 }
 
-static int64_t node_free(const struct world *w, int node, int res)
+int64_t world_free(const struct world *w, int node, int res)
 {
     int64_t free = w->nodes[node].has[res];
 
@@ -125,7 +125,7 @@ static void check_room(struct world *w, int group, const struct why *why)
             if (strcmp(text, why->causes[i].text) != 0)
                 continue;
             for (int n = 0; n < w->n_nodes; n++)
-                short_of_it += w->nodes[n].exists && node_free(w, n, r) < lacks(w, group) * g->ask[r];
+                short_of_it += w->nodes[n].exists && world_free(w, n, r) < lacks(w, group) * g->ask[r];
             if (why->causes[i].count > short_of_it)
                 world_wrong(w, "insufficient where there is enough", "%s: %u nodes, in truth %u (%s)", g->name,
                             why->causes[i].count, short_of_it, res_names[r]);
@@ -158,4 +158,84 @@ void world_check_reasons(struct world *w)
             break;
         }
     }
+}
+
+/* ---- evictions ---- */
+
+void world_note(struct world *w)
+{
+    struct sched_group_view v;
+
+    w->has_claims = false;
+    for (int i = 0; i < w->n_pods; i++)
+        w->pods[i].went_early = w->pods[i].state == W_GOING;
+    for (int i = 0; i < w->n_groups; i++)
+        w->has_claims |= sched_group_view(w->h->s, STR("default"), str_of(w->groups[i].name), &v) && v.has_claim;
+}
+
+/* What goes since before the round, on a node or below a queue (the other: -1). */
+static int64_t goes(const struct world *w, int node, int queue, int res)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < w->n_pods; i++) {
+        const struct w_pod *p = &w->pods[i];
+        const struct w_group *g = &w->groups[p->group];
+
+        if (p->state == W_GOING && p->went_early && p->node >= 0 &&
+            (node >= 0 ? p->node == node : is_below(w, g->queue, queue)))
+            sum += g->ask[res];
+    }
+    return sum;
+}
+
+/* Would it have had places and its queues' leave without its victims, once those had gone that were going? */
+static bool had_only_to_wait(const struct world *w, int group)
+{
+    const struct w_group *g = &w->groups[group];
+    int64_t places = 0, need = lacks(w, group);
+
+    for (int n = 0; n < w->n_nodes; n++) {
+        int64_t fit = 1000;
+
+        for (int r = 0; r < RES; r++)
+            if (g->ask[r])
+                fit = MIN_OF(fit, (world_free(w, n, r) + goes(w, n, -1, r)) / g->ask[r]);
+        if (w->nodes[n].exists && (g->zone < 0 || g->zone == w->nodes[n].zone) &&
+            (!w->nodes[n].is_tainted || g->tolerates))
+            places += MAX_OF(fit, 0);
+    }
+    for (int q = g->queue; q >= 0; q = w->queues[q].parent)
+        for (int r = 0; r < RES; r++)
+            if (w->queues[q].cap[r] >= 0 && g->ask[r] &&
+                queue_has(w, q, r) - goes(w, -1, q, r) + need * g->ask[r] > w->queues[q].cap[r])
+                return false;
+    return places >= need;
+}
+
+/* Places were kept for another too, in this round or before. */
+static bool others_have_claims(struct world *w, int group)
+{
+    struct sched_group_view v;
+    bool any = w->has_claims;
+
+    for (int i = 0; i < w->n_groups; i++)
+        any |= i != group && sched_group_view(w->h->s, STR("default"), str_of(w->groups[i].name), &v) && v.has_claim;
+    return any;
+}
+
+void world_check_evictions(struct world *w)
+{
+    for (int q = 0; q < w->n_queues; q++)
+        if (w->queues[q].guarantee[CPU])
+            return; /* another bound */
+    for (int i = 0; i < w->n_groups; i++)
+        for (int k = 0; k < w->n_groups; k++) {
+            const struct w_group *victim = &w->groups[k], *g = &w->groups[i];
+
+            if (victim->evicted_now && k != i && strcmp(victim->reason, "preempt") == 0 && !g->has_anti &&
+                strcmp(victim->evicted_for, g->key) == 0 && !group_stands(w, i) && !others_have_claims(w, i) &&
+                had_only_to_wait(w, i))
+                world_wrong(w, "evicted for what goes anyway", "%s for %s", victim->name, g->name);
+        }
 }

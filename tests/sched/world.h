@@ -51,6 +51,8 @@ struct w_pod {
     int group, role, node; /* node -1: none */
     enum w_state state;
     int64_t started_ms;
+    int nominated;   /* node, 1 + its number; 0: none */
+    bool went_early; /* it was going before this round */
 };
 
 struct world {
@@ -63,6 +65,8 @@ struct world {
     struct w_pod pods[W_PODS];
     int n_nodes, n_queues, n_groups, n_pods;
     bool has_evictions; /* some are on their way */
+    int cleared;        /* 1 + the pod whose nomination the last decision cleared; 0: none */
+    bool has_claims;    /* at the beginning of the round something was kept for somebody */
     const char *wrong;  /* the first rule that was broken */
     char detail[256];
     /* the second scheduler, told the same in another order */
@@ -84,6 +88,9 @@ int world_add_group(struct world *w, int priority);
 
 /* truth.c */
 void world_check_reasons(struct world *w);
+void world_note(struct world *w);            /* before a round: what is going, and whether something is kept */
+void world_check_evictions(struct world *w); /* after it: was it needed? */
+int64_t world_free(const struct world *w, int node, int res);
 
 /* tree.c */
 bool one_tree(uint64_t seed, bool is_trace); /* shares come true at every level of a tree of queues */
