@@ -169,6 +169,14 @@ static void sit(struct work *w, struct slot *s, struct sched_node *n, bool is_ex
         w->hopeless.n = 0;
 }
 
+bool gang_take_at(struct work *w, struct slot *s, struct sched_node *n)
+{
+    if (!fit_node(w->t->m, s->class, w->t->group, n, w->opt->room, NULL) || !queue_allows(w, s))
+        return false;
+    sit(w, s, n, false);
+    return true;
+}
+
 bool gang_take(struct work *w, struct slot *s, bool is_extra)
 {
     struct sched_node *n;
@@ -325,8 +333,14 @@ static bool try_range(struct work *w, struct fit_range range)
     w->has_room_for_all = false;
     if (try_seats(w))
         return true;
-    if (!w->subs)
-        return false;
+    if (!w->subs) {
+        if (!pack_is_worth(w))
+            return false;
+        if (pack_try(w))
+            return true;
+        trial_undo(w->t);
+        return try_seats(w); /* what is missing is told as it was tried first */
+    }
     trial_undo(w->t);
     w->has_room_for_all = true;
     return try_seats(w);

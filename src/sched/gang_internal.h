@@ -41,6 +41,16 @@ struct work { /* one attempt in one range of nodes */
 /* A seat for this slot, if its queue and a node allow it. */
 bool gang_take(struct work *w, struct slot *s, bool is_extra);
 
+/* The same on this node, for the minimum. */
+bool gang_take_at(struct work *w, struct slot *s, struct sched_node *n);
+
+/* ---- pack.c ---- */
+
+/* Do its pods differ, and was it not its queue that refused? Then another order may help. */
+bool pack_is_worth(const struct work *w);
+/* Seats for the minimum, largest first, and in every way if the group is tight. False: none are taken. */
+bool pack_try(struct work *w);
+
 /* Give back the seats from number 'n' on; their slots stand again. */
 void gang_undo_to(struct work *w, size_t n);
 

@@ -193,6 +193,7 @@ struct sched_group {
     struct list_link in_waiting;
     uint64_t never_key;              /* what never_fits was found out from */
     bool never_fits;                 /* not even on empty nodes */
+    bool is_tight;                   /* its pods fit on empty nodes in some order only (pack.c) */
     uint64_t futile;                 /* model.shape when a reservation was all free and of no use */
     int64_t told_ms;                 /* when the conditions of its pods were last written */
     bool is_whole;                   /* as of the last round that looked at it */

@@ -30,10 +30,17 @@ void round_find_never(struct round *r, struct sched_group *g)
         return;
     g->never_key = key;
     arena_reset(&r->trial);
-    if (knows)
-        g->never_fits = !g->is_whole && !round_would_fit(r, g, FIT_EMPTY, NULL);
-    else
+    g->is_tight = false;
+    if (!knows) {
         g->never_fits = is_beyond_credit(r->m, g);
+        return;
+    }
+    g->never_fits = !g->is_whole && !round_would_fit(r, g, FIT_EMPTY, NULL);
+    if (!g->never_fits)
+        return;
+    g->is_tight = true; /* before it is called impossible */
+    g->never_fits = !round_would_fit(r, g, FIT_EMPTY, NULL);
+    g->is_tight = !g->never_fits;
 }
 
 static void say_limit(const struct sched_queue *q, enum why_kind kind, int dim, int64_t have, int64_t need,
