@@ -15,6 +15,7 @@ struct bundle {
     bool is_whole;
     VEC(struct sched_pod *) pods;
     struct amounts sum;
+    int32_t priority;   /* of the pod with the highest of its own */
     int64_t started_ms; /* of the youngest */
     int64_t over;       /* reclaim: how far its queue is above its share */
     bool is_below_full; /* in or below the queue that refuses the gang: without some of these nothing helps */
@@ -185,6 +186,7 @@ static struct bundle *bundle_new(struct hunt *h, struct sched_group *g, bool is_
 
 static void bundle_add(struct hunt *h, struct bundle *b, struct sched_pod *p)
 {
+    b->priority = b->pods.n ? MAX_OF(b->priority, p->priority) : p->priority;
     *vec_push(h->a, &b->pods) = p;
     amounts_add(&b->sum, &p->class->ask, h->m->dims.n);
     b->started_ms = MAX_OF(b->started_ms, p->started_ms);
@@ -290,6 +292,8 @@ static int bundle_cmp(const void *x, const void *y)
         return a->group->priority < b->group->priority ? -1 : 1;
     if (a->is_whole != b->is_whole)
         return a->is_whole ? 1 : -1;
+    if (a->priority != b->priority)
+        return a->priority < b->priority ? -1 : 1;
     if (a->started_ms != b->started_ms)
         return a->started_ms > b->started_ms ? -1 : 1;
     if ((c = str_cmp(a->group->key, b->group->key)) != 0)

@@ -1,8 +1,8 @@
 /* evict.h - whom to evict so that a gang fits
  *
  * Victims are chosen by whole jobs: first pods that a job has beyond its minimum, then complete jobs; a gang is never
- * left running below its minimum (D7). Among those the cheapest go: lowest priority, surplus before whole jobs, the
- * youngest first. Nobody is evicted unless the gang then fits, and nobody whose eviction is not needed for that.
+ * left running below its minimum (D7). Among those the cheapest go: lowest priority of the job, surplus before
+ * whole jobs, lowest priority of the pods themselves, the youngest first. Nobody is evicted unless the gang then fits, and nobody whose eviction is not needed for that.
  *
  * Never victims: pods that say so (volcano.sh/preemptable: "false", on the pod or its group), critical pods, pods younger
  * than min_run_ms or inside their cooldown, pods a PodDisruptionBudget protects; in a preemption jobs of the same or a

@@ -1,4 +1,5 @@
-/* needless.c - nobody is evicted for what comes by itself, and what others were evicted for is used for that */
+/* needless.c - nobody is evicted for what comes by itself, what others were evicted for is used for that, and among equals
+ * the right ones go */
 #include "harness.h"
 
 #include "base/util.h"
@@ -194,6 +195,42 @@ static void bound_where_it_was_nominated(void **state)
     h_free(h);
 }
 
+/* ---- among equals ---- */
+
+static void equal(struct h *h, const char *name, const char *priority, int extra)
+{
+    char more[40];
+
+    snprintf(more, sizeof(more), "spec: {priority: %s}", priority);
+    h_group(h, name, .min = 1);
+    h_pods_more(h, name, "w", 1 + extra, "cpu: 1", more);
+    h_settle(h);
+    h_run(h);
+    h_pass(h, 2000);
+}
+
+/* Jobs of one priority, whose pods differ in their own: those go first that say the least, not the youngest. */
+static void own_priority_of_pods_counts(void **state)
+{
+    (void)state;
+    for (int extra = 0; extra < 2; extra++) {
+        struct h *h = h_new(NULL);
+
+        h_priority(h, "high", 100, NULL);
+        h_node(h, "n1", extra ? "cpu: 6" : "cpu: 3");
+        equal(h, "first", "20", extra);
+        equal(h, "least", "10", extra);
+        equal(h, "young", "30", extra);
+        grow_old(h);
+        h_group(h, "new", .min = 1, .priority = "high");
+        h_pods(h, "new", "w", 1, "cpu: 1");
+        h_settle(h);
+        assert_int_equal(h_going(h, "least"), 1);
+        assert_int_equal(h->all.n[DECIDE_EVICT], 1);
+        h_free(h);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +240,7 @@ int main(void)
         cmocka_unit_test(room_is_used_by_whom_it_was_made_for),
         cmocka_unit_test(what_was_made_free_is_not_taken_beside_a_guarantee),
         cmocka_unit_test(bound_where_it_was_nominated),
+        cmocka_unit_test(own_priority_of_pods_counts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
