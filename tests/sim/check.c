@@ -340,7 +340,7 @@ void check_observe(struct world *w)
 
 /* ---- what a controller was told ---- */
 
-static void told_put(struct map *m, const struct object *o, bool is_job)
+static void told_put(const struct controller *c, struct map *m, const struct object *o, bool is_job)
 {
     struct told *t = map_get(m, o->uid);
     struct str phase = json_text(json_find(o->root, "status", "phase", NULL), STR("Pending"));
@@ -352,6 +352,7 @@ static void told_put(struct map *m, const struct object *o, bool is_job)
         copy(t->uid, sizeof(t->uid), o->uid);
         copy(t->name, sizeof(t->name), o->name);
         copy(t->job_uid, sizeof(t->job_uid), object_controller_uid(o->root));
+        t->since_turn = c->turn;
         map_put(m, str_of(t->uid), t);
     }
     t->is_fresh = true;
@@ -374,11 +375,11 @@ static void told_gone(struct map *m, struct str uid)
         t->is_gone = true;
 }
 
-/* A read shows what is under a name; whatever else was told under that name is gone. */
-static void told_read(struct map *m, struct str name, const struct object *o)
+/* A read shows what is under a name; whatever else was told under that name, before it was asked for, is gone. */
+static void told_read(struct map *m, const struct flight *f, const struct object *o)
 {
     MAP_FOREACH(struct told *, t, m)
-        if (str_is(name, t->name) && !(o && str_is(o->uid, t->uid)))
+        if (str_is(str_of(f->name), t->name) && t->since_turn <= f->turn && !(o && str_is(o->uid, t->uid)))
             t->is_gone = t->is_read_gone = true;
 }
 
@@ -409,24 +410,26 @@ static void told_answer(struct world *w, struct controller *c, const struct clus
     if (f && !is_job)
         placing_answered(c, f, ev);
     if (f && is_given_up(w, f)) { /* it may have listened or not */
-        if (ev->object && !map_get(m, ev->object->uid))
-            told_put(m, ev->object, is_job);
+        if (is_job && ev->object && !map_get(m, ev->object->uid))
+            told_put(c, m, ev->object, is_job);
         MAP_FOREACH(struct told *, t, m)
             if (str_is(str_of(f->name), t->name)) {
                 t->is_active = false;
                 t->phase = PHASE_NONE;
                 t->node[0] = t->wish[0] = '\0';
                 t->is_troubled = true;
+                if (ev->object && str_is(ev->object->uid, t->uid))
+                    t->rev = MAX_OF(t->rev, ev->object->rev); /* older news tell nothing any more */
             }
         free(f);
         return;
     }
     if (f && f->kind == OP_KIND_MAX && ev->err.code == ERR_OK)
-        told_read(m, str_of(f->name), ev->object);
+        told_read(m, f, ev->object);
     if (is_gone)
         told_gone(m, str_of(f->uid));
     else if (ev->object)
-        told_put(m, ev->object, is_job);
+        told_put(c, m, ev->object, is_job);
     free(f);
 }
 
@@ -463,7 +466,7 @@ static void on_event(void *ctx, uint32_t client, const struct cluster_event *ev)
         end_creates(c, ev->object->name);
     switch (ev->kind) {
     case CLUSTER_PUT:
-        told_put(m, ev->object, is_job);
+        told_put(c, m, ev->object, is_job);
         break;
     case CLUSTER_GONE:
         told_gone(m, ev->object->uid);
@@ -646,7 +649,8 @@ static void check_pod_deleted(struct world *w, const struct controller *c, const
     struct sim_job *job = pod ? map_get(&w->jobs, str_of(pod->job_uid)) : NULL;
     const struct told *t = map_get(&c->pods, op->uid);
 
-    if (pod && !pod->is_gone && str_is(str_of(pod->phase), "Succeeded") && t && !t->is_succeeded && !t->is_troubled)
+    if (pod && !pod->is_gone && str_is(str_of(pod->phase), "Succeeded") && t && !t->is_gone && !t->is_succeeded &&
+        !t->is_troubled)
         world_break(w, "%s deletes pod %s, which has Succeeded: it has not heard", ctl_names[c->id], pod->name);
     if (pod && !pod->is_deleting && !pod->is_gone && !is_condemned(job, pod))
         world_break(w, "%s deletes pod %s: the job is %s, version %" PRId64 ", and the pod is of version %" PRId64,

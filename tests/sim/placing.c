@@ -433,7 +433,8 @@ void placing_bound(struct world *w, struct controller *c, const struct op *op)
 /* ---- the end of a turn ---- */
 
 struct members {
-    int64_t placed, succeeded, troubled, busy;
+    int64_t placed, succeeded, busy;
+    int64_t troubled, resting; /* the last write of them failed: of those without a node, of all */
 };
 
 /* A read on behalf of an older pod of that name says nothing about this one. */
@@ -464,6 +465,7 @@ static struct members count_members(const struct world *w, const struct controll
         n.busy += t->is_gone;
         n.succeeded += t->is_succeeded;
         n.troubled += t->is_troubled && !t->node[0];
+        n.resting += t->is_troubled;
         n.placed += !t->is_deleting && !t->is_victim && place_of(w, t)[0];
     }
     count_busy(c, g, &n);
@@ -479,7 +481,7 @@ static void check_gang(struct world *w, const struct controller *c, const struct
     if (g->is_used && n.placed + n.succeeded + n.busy < g->min && !n.troubled)
         world_break(w, "%s binds %" PRId64 " pods of PodGroup %s, which needs %" PRId64, ctl_name(c),
                     n.placed + n.succeeded, g->name, g->min);
-    if (g->lost && n.placed > 0 && !n.busy && !n.troubled && n.placed + n.succeeded < g->min &&
+    if (g->lost && n.placed > 0 && !n.busy && !n.resting && n.placed + n.succeeded < g->min &&
         n.placed + n.succeeded + g->lost >= g->min)
         world_break(w, "%s evicts %" PRId64 " pods of PodGroup %s: %" PRId64 " are left, and it needs %" PRId64,
                     ctl_name(c), g->lost, g->name, n.placed, g->min);
