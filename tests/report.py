@@ -322,7 +322,7 @@ def real(browser, r, page, trace):
         assert part in shown["failed"][0], (part, shown["failed"])
     rows = [row for row in shown["table"] if row[0].startswith("real-")]
     same(sorted(row[0] for row in rows), sorted(2 * names))  # each was there before the restart and after it
-    same(sorted(row[1].split(":")[0] for row in rows), ["failed"] + 6 * ["killed"] + ["succeeded"])
+    same(sorted(row[1].split(":")[0] for row in rows), ["failed"] + 6 * ["stopped"] + ["succeeded"])
     events = check_trace(trace)
     same([e["name"] for e in events if e["ph"] == "i" and e["s"] == "p"], r.decisions())
     spans = [e["name"] for e in events if e["ph"] == "X"]

@@ -73,7 +73,7 @@ def memory_over_its_limit():
         assert any("memory" in e["text"] for e in r.of("notice")), "no limit, and no word about it"
         return
     r.done("Failed", 137)
-    same(failed(r)["reason"].split(",")[0], "OOMKilled")
+    same((failed(r)["reason"], failed(r)["message"]), ("OOMKilled", "its memory limit is 48Mi"))
 
 
 def fork_bomb():

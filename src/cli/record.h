@@ -9,6 +9,7 @@
 #define CLI_RECORD_H
 
 #include "base/buf.h"
+#include "base/vec.h"
 #include "node/agent.h"
 #include "store/object.h"
 
@@ -34,11 +35,33 @@ void record_trace(struct buf *out, const struct record *r);
  * killed because its pod was deleted has not failed. Where no container ran (a missing ConfigMap, a pod that was evicted)
  * 'container' may be empty and exit_code is -1. Borrowed until something new is recorded. */
 struct record_words {
-    struct str namespace, pod, task, container, reason; /* reason: "exit code 3", "OOMKilled", "killed by SIGSEGV" … */
+    struct str namespace, job, pod, uid, task, container, node;
+    struct str reason, message; /* failure.h */
+    struct str words; /* for people: "exit code 3", "OOMKilled: its memory limit is 64Mi", "killed by SIGSEGV" … */
     int exit_code;
-    int64_t at_ms;
-    struct str tail; /* its last lines, as written (control characters too); its message where it wrote none */
+    int64_t at_ms, failures; /* failures: how often this container has failed */
+    bool is_only;            /* the pod has no other container */
+    bool is_over;            /* the pod has failed: nothing of it is started again */
+    struct str tail;         /* its last lines, as written (control characters too); its message where it wrote none */
 };
 bool record_failed(const struct record *r, size_t i, struct record_words *ret);
+
+/* What has failed since the last call, oldest first, containers that are started again too; false: no more. Borrowed as above. */
+bool record_next_failure(struct record *r, struct record_words *ret);
+
+/* Two failures with the same key are told as one, with a count: same job, task, container, reason and last line, whatever numbers
+ * are in them (addresses, ranks, times). */
+void record_alike_key(struct buf *out, const struct record_words *w);
+
+/* Failures that are alike, in the order of record_failed(). */
+struct record_alike {
+    struct record_words first;
+    VEC(struct str) others; /* names of the other pods */
+    int64_t failures;       /* of all of them */
+};
+struct record_alikes {
+    VEC(struct record_alike *) list;
+};
+void record_alikes(struct arena *a, const struct record *r, struct record_alikes *ret);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "cli/failure.h"
 #include "cli/record.h"
 #include "job/policy.h"
 
@@ -42,6 +43,8 @@ struct record_container {
     bool is_init;
     bool is_fresh; /* the next line is of another attempt */
     int64_t restarts;
+    int64_t failures; /* attempts that failed */
+    struct str limit; /* "its memory limit is 64Mi"; empty: none is known */
     VEC(struct record_attempt) attempts;
     struct str waiting, waiting_text; /* reason and message; empty: it does not wait */
     struct buf tail;                  /* the last lines of the newest attempt that wrote any */
@@ -51,7 +54,7 @@ struct record_sample {
     int64_t at_ms, cpu_us, memory_bytes; /* cpu_us: since the pod began */
 };
 
-enum pod_end { END_OPEN, END_OK, END_FAILED, END_KILLED, POD_END_MAX }; /* killed: somebody deleted it while it ran */
+enum pod_end { END_OPEN, END_OK, END_FAILED, END_STOPPED, POD_END_MAX }; /* stopped: somebody deleted it while it ran */
 
 struct record_pod {
     struct record_job *job; /* NULL: it belongs to none */
@@ -65,6 +68,11 @@ struct record_pod {
     VEC(struct record_container *) containers; /* init containers first */
     VEC(struct record_sample) samples;
     int64_t memory_peak_bytes;
+};
+
+struct record_news { /* something failed just now */
+    struct record_pod *pod;
+    struct record_container *container; /* NULL: the pod as a whole */
 };
 
 struct record_wait {
@@ -129,6 +137,8 @@ struct record {
     VEC(struct record_decision) decisions;
     VEC(struct record_warning) warnings;
     VEC(struct record_said) notes;
+    VEC(struct record_news) news; /* failures that nobody has asked for yet */
+    size_t n_news_read;
     size_t n_left_out;    /* that were over RECORD_LISTED */
     struct map jobs_uid;  /* struct record_job */
     struct map pods_uid;  /* struct record_pod */
@@ -151,7 +161,8 @@ void record_pods_done(struct record *r);
 /* The job's status was written: notes decisions it holds that are new. */
 void record_job_decided(struct record *r, struct record_job *j, const struct object *o, int64_t now_ms);
 
-/* "exit code 3", "OOMKilled", "killed by SIGSEGV", "StartError: …"; "exited with 3", "was killed by SIGSEGV" … */
+/* "exit code 3", "killed by SIGSEGV", "StartError: …"; "exited with 3", "was killed by SIGSEGV" … */
+struct failure attempt_failure(const struct record_attempt *a);
 void attempt_reason(struct buf *out, const struct record_attempt *a);
 void attempt_story(struct buf *out, const struct record_attempt *a);
 
@@ -194,9 +205,10 @@ struct record_cause { /* a container that failed, or a pod that never came that 
     int64_t at_ms;
 };
 size_t record_causes(struct arena *a, const struct record *r, struct record_cause **ret); /* newest first */
-void record_cause_words(const struct record_cause *c, struct buf *reason, struct record_words *ret);
+/* 'words' has the text of ret->words. */
+void record_cause_words(const struct record_cause *c, struct buf *words, struct record_words *ret);
 
-extern const char *const pod_end_names[POD_END_MAX];         /* "not over", "succeeded", "failed", "killed" */
+extern const char *const pod_end_names[POD_END_MAX];         /* "not over", "succeeded", "failed", "stopped" */
 const char *decision_class(const struct record_decision *d); /* "good", "warn", "bad": for its colour */
 
 int64_t record_end_ms(const struct record *r);

@@ -109,8 +109,8 @@ static void cards(struct buf *out, const struct record *r)
     count_card(out, (int64_t)r->pods.n, "pod", "pods");
     if (f.ends[END_FAILED])
         count_card(out, f.ends[END_FAILED], "pod failed", "pods failed");
-    if (f.ends[END_KILLED])
-        count_card(out, f.ends[END_KILLED], "pod killed", "pods killed");
+    if (f.ends[END_STOPPED])
+        count_card(out, f.ends[END_STOPPED], "pod stopped", "pods stopped");
     if (f.restarts)
         count_card(out, f.restarts, "container restart", "container restarts");
     count_card(out, (int64_t)r->decisions.n, "decision", "decisions");
@@ -163,7 +163,7 @@ static void gantt(struct buf *out, const struct record *r)
         { "var(--wait)", "queued" },       { "var(--adm)", "admitted: waits for a place, or for other tasks" },
         { "var(--start)", "starting" },    { "var(--open)", "runs at the end" },
         { "var(--ok)", "ran, succeeded" }, { "var(--fail)", "failed" },
-        { "var(--kill)", "killed" },
+        { "var(--kill)", "stopped" },
     };
     autoarena a = { 0 };
     struct record_view v;
@@ -235,40 +235,32 @@ static void decisions(struct buf *out, const struct record *r)
 
 /* ---- failures ---- */
 
-/* Pods that failed in the same way, with the same last lines, are shown once. */
-struct alike {
-    const struct record_cause *first; /* the newest */
-    struct str reason, lines;
-    VEC(struct str) others; /* their names */
-};
-
-static void alike_head(struct buf *out, const struct record *r, const struct alike *k)
+static void alike_head(struct buf *out, const struct record *r, const struct record_alike *k)
 {
-    const struct record_cause *c = k->first;
+    const struct record_words *w = &k->first;
 
     buf_str(out, STR("<p><b>"));
-    markup_text(out, c->pod->name);
+    markup_text(out, w->pod);
     buf_str(out, STR("</b>"));
-    if (c->container) {
+    if (w->container.n) {
         buf_str(out, STR(" <span class=\"d\">container "));
-        markup_text(out, c->container->name);
+        markup_text(out, w->container);
         buf_str(out, STR("</span>"));
     }
     buf_str(out, STR(" <b class=\"bad\">"));
-    markup_text(out, k->reason);
+    markup_text(out, w->words);
     buf_str(out, STR("</b> <span class=\"d\">"));
-    record_offset(out, r, c->at_ms);
-    if (c->container && c->container->restarts)
-        buf_fmt(out, " · after %lld restart%s", (long long)c->container->restarts,
-                c->container->restarts == 1 ? "" : "s");
-    if (c->pod->node.n) {
+    record_offset(out, r, w->at_ms);
+    if (w->failures > 1)
+        buf_fmt(out, " · failed %lld times", (long long)w->failures);
+    if (w->node.n) {
         buf_str(out, STR(" · on node "));
-        markup_text(out, c->pod->node);
+        markup_text(out, w->node);
     }
     buf_str(out, STR("</span></p>"));
 }
 
-static void alike_others(struct buf *out, const struct alike *k)
+static void alike_others(struct buf *out, const struct record_alike *k)
 {
     if (k->others.n == 0)
         return;
@@ -280,78 +272,46 @@ static void alike_others(struct buf *out, const struct alike *k)
     buf_str(out, k->others.n > NAMES_SHOWN ? STR(" …</p>") : STR("</p>"));
 }
 
-static void failure(struct buf *out, const struct record *r, const struct alike *k)
+static void failure(struct buf *out, const struct record *r, const struct record_alike *k)
 {
+    autobuf lines = { 0 };
+
+    plain_lines(&lines, k->first.tail);
     buf_str(out, STR("<div class=\"fail\" data-failed=\""));
-    markup_text(out, k->first->pod->namespace);
+    markup_text(out, k->first.namespace);
     buf_char(out, '/');
-    markup_text(out, k->first->pod->name);
+    markup_text(out, k->first.pod);
     buf_str(out, STR("\">"));
     alike_head(out, r, k);
     alike_others(out, k);
-    if (k->lines.n) {
+    if (lines.n) {
         buf_str(out, STR("<pre>\n")); /* HTML drops the first line break of <pre> */
-        markup_text(out, k->lines);
+        markup_text(out, buf_view(&lines));
         buf_str(out, STR("</pre>"));
     }
     buf_str(out, STR("</div>\n"));
 }
 
-static struct alike *alike_of(struct arena *a, struct map *known, const struct record_cause *c)
-{
-    autobuf reason = { 0 }, key = { 0 };
-    struct record_words w;
-    struct alike *k;
-    size_t n;
-
-    record_cause_words(c, &reason, &w);
-    buf_fmt(&key, "%.*s\n%.*s\n%.*s\n", STR_ARG(w.task), STR_ARG(w.container), STR_ARG(buf_view(&reason)));
-    n = key.n;
-    plain_lines(&key, w.tail);
-    k = map_get(known, buf_view(&key));
-    if (k)
-        return k;
-    k = arena_new(a, struct alike);
-    k->reason = arena_str(a, buf_view(&reason));
-    k->lines = arena_str(a, str_from(buf_view(&key), n));
-    map_put(known, arena_str(a, buf_view(&key)), k);
-    return k;
-}
-
 static void failures(struct buf *out, const struct record *r)
 {
     autoarena a = { 0 };
-    struct map known;
-    VEC(struct alike *) list = { 0 };
-    struct record_cause *all;
-    size_t n = record_causes(&a, r, &all);
+    struct record_alikes all;
 
-    if (n == 0)
+    record_alikes(&a, r, &all);
+    if (all.list.n == 0)
         return;
-    map_init(&known, map_seed_default());
-    for (size_t i = 0; i < n; i++) {
-        struct alike *k = alike_of(&a, &known, &all[i]);
-
-        if (k->first) {
-            *vec_push(&a, &k->others) = all[i].pod->name;
-        } else {
-            k->first = &all[i];
-            *vec_push(&a, &list) = k;
-        }
-    }
     buf_str(out, STR("<h2>What failed, and its last lines</h2>\n"));
-    for (size_t i = 0; i < list.n && i < FAILURES_SHOWN; i++)
-        failure(out, r, list.v[i]);
-    page_more(out, list.n, FAILURES_SHOWN);
-    map_done(&known);
+    for (size_t i = 0; i < all.list.n && i < FAILURES_SHOWN; i++)
+        failure(out, r, all.list.v[i]);
+    page_more(out, all.list.n, FAILURES_SHOWN);
 }
 
 void record_html(struct buf *out, const struct record *r, struct str title)
 {
     head(out, r, title);
+    failures(out, r); /* who opens the page of a run that failed wants this */
     gantt(out, r);
     decisions(out, r);
-    failures(out, r);
     page_jobs_table(out, r);
     page_waits_table(out, r);
     if (record_has_use(r)) {

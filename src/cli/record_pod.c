@@ -81,7 +81,33 @@ static void end_attempt(struct record *r, struct record_container *c, struct rec
     a->reason = record_keep(r, json_member_text(ended, "reason"));
     a->message = record_keep(r, json_member_text(ended, "message"));
     a->is_failed = a->exit_code != 0 || a->signo != 0 || str_is(a->reason, "OOMKilled");
+    if (str_is(a->reason, "OOMKilled") && c->limit.n)
+        a->message = c->limit;
     c->is_fresh = true;
+}
+
+/* Attempts may have come and gone between two statuses: the number of restarts tells how many. */
+static void note_failures(struct record *r, struct record_pod *p, struct record_container *c)
+{
+    const struct record_attempt *a = last_attempt(c);
+    bool is_open = a && a->ended_ms < 0;
+    int64_t n = c->restarts + !is_open;
+
+    if (is_open && c->attempts.n > 1)
+        a--;
+    if (!a || !a->is_failed || n <= c->failures || p->deleting_ms >= 0)
+        return;
+    c->failures = n;
+    if (r->news.n < RECORD_LISTED)
+        *vec_push(&r->arena, &r->news) = (struct record_news){ p, c };
+}
+
+static void note_limit(struct record *r, struct record_container *c, const struct json *root)
+{
+    autoarena a = { 0 };
+
+    if (!c->limit.n)
+        c->limit = record_keep(r, failure_memory_limit(&a, root, c->name));
 }
 
 /* A status says how it is, not what happened: an attempt may have begun and ended since the last one. */
@@ -112,14 +138,20 @@ static void container_changed(struct record *r, struct record_pod *p, const stru
         end_attempt(r, c, a, ended, now_ms);
 }
 
-static void containers_changed(struct record *r, struct record_pod *p, const struct json *status, int64_t now_ms)
+static void containers_changed(struct record *r, struct record_pod *p, const struct json *root, int64_t now_ms)
 {
-    JSON_FOREACH(c, json_get(status, "initContainerStatuses"))
-        if (!str_empty(json_member_text(c, "name")))
-            container_changed(r, p, c, true, now_ms);
-    JSON_FOREACH(c, json_get(status, "containerStatuses"))
-        if (!str_empty(json_member_text(c, "name")))
-            container_changed(r, p, c, false, now_ms);
+    static const char *const lists[] = { "containerStatuses", "initContainerStatuses" };
+
+    for (int is_init = 1; is_init >= 0; is_init--)
+        JSON_FOREACH(c, json_find(root, "status", lists[is_init], NULL)) {
+            struct str name = json_member_text(c, "name");
+
+            if (str_empty(name))
+                continue;
+            note_limit(r, container_of(r, p, name), root);
+            container_changed(r, p, c, is_init, now_ms);
+            note_failures(r, p, container_of(r, p, name));
+        }
 }
 
 /* ---- pods ---- */
@@ -166,15 +198,21 @@ static int64_t begun_ms(const struct record_pod *p, int64_t now_ms)
     return MAX_OF(first_ms, p->scheduled_ms);
 }
 
-static void note_end(struct record_pod *p, struct str phase, int64_t now_ms)
+static void note_end(struct record *r, struct record_pod *p, struct str phase, int64_t now_ms)
 {
+    int64_t failures = 0;
+
     if (p->ended_ms >= 0)
         return;
     p->ended_ms = now_ms;
     if (str_is(phase, "Succeeded"))
         p->end = END_OK;
     else
-        p->end = p->deleting_ms >= 0 ? END_KILLED : END_FAILED;
+        p->end = p->deleting_ms >= 0 ? END_STOPPED : END_FAILED;
+    VEC_FOREACH(c, &p->containers)
+        failures += (*c)->failures;
+    if (p->end == END_FAILED && !failures && r->news.n < RECORD_LISTED)
+        *vec_push(&r->arena, &r->news) = (struct record_news){ p, NULL };
 }
 
 /* What was open is over with the pod. */
@@ -194,7 +232,7 @@ static void pod_gone(struct record *r, struct record_pod *p, int64_t now_ms)
     p->gone_ms = now_ms;
     if (p->deleting_ms < 0)
         p->deleting_ms = now_ms;
-    note_end(p, STR(""), now_ms);
+    note_end(r, p, STR(""), now_ms);
     close_all(r, p, now_ms);
 }
 
@@ -215,14 +253,14 @@ void record_pod_changed(struct record *r, const struct object *o, bool is_gone, 
     }
     if (p->deleting_ms < 0 && !str_empty(json_member_text(meta, "deletionTimestamp")))
         p->deleting_ms = now_ms;
-    containers_changed(r, p, status, now_ms);
+    containers_changed(r, p, o->root, now_ms);
     if (p->started_ms < 0 && has_begun(p, phase))
         p->started_ms = begun_ms(p, now_ms);
     note_ready(r, p, is_ready(status) && p->ended_ms < 0, now_ms);
     p->reason = record_keep(r, json_member_text(status, "reason"));
     p->message = record_keep(r, json_member_text(status, "message"));
     if (str_is(phase, "Succeeded") || str_is(phase, "Failed")) {
-        note_end(p, phase, now_ms);
+        note_end(r, p, phase, now_ms);
         close_all(r, p, now_ms);
     }
     if (is_gone)

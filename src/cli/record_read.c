@@ -5,7 +5,7 @@
 #include "cli/timeline.h"
 #include "job/phase.h"
 
-const char *const pod_end_names[POD_END_MAX] = { "not over", "succeeded", "failed", "killed" };
+const char *const pod_end_names[POD_END_MAX] = { "not over", "succeeded", "failed", "stopped" };
 
 const char *decision_class(const struct record_decision *d)
 {
@@ -161,8 +161,8 @@ static bool is_cause(const struct record_pod *p, const struct record_container *
     *ret = (struct record_cause){ p, c, last, last ? last->ended_ms : p->seen_ms };
     if (last && last->ended_ms < 0)
         return false;
-    if (last && last->is_failed && (p->end == END_FAILED || (p->end == END_OPEN && c->waiting.n)))
-        return p->deleting_ms < 0 || last->ended_ms <= p->deleting_ms;
+    if (last && last->is_failed && (p->end == END_FAILED || p->end == END_STOPPED || c->waiting.n))
+        return p->deleting_ms < 0 || last->ended_ms < p->deleting_ms;
     ret->attempt = NULL;
     return !last && is_trouble(c->waiting);
 }
@@ -199,31 +199,46 @@ static void add_said(struct buf *reason, struct str said, struct str tail)
         buf_fmt(reason, ": %.*s", STR_ARG(said));
 }
 
-void record_cause_words(const struct record_cause *c, struct buf *reason, struct record_words *ret)
+/* Why the pod was ended goes before how its container ended: one that is killed at a deadline dies of a signal like any other. */
+static struct failure failure_of(const struct record_cause *c)
 {
-    struct str said = c->attempt ? c->attempt->message : c->container ? c->container->waiting_text : c->pod->message;
-    struct str tail = c->container ? buf_view(&c->container->tail) : STR("");
+    int code = c->attempt ? c->attempt->exit_code : -1;
 
-    if (c->container && c->pod->reason.n) { /* why the pod was ended; the container only died of it */
-        buf_str(reason, c->pod->reason);
-        said = c->pod->message;
-    } else if (c->attempt) {
-        attempt_reason(reason, c->attempt);
-    } else if (c->container) {
-        buf_str(reason, c->container->waiting);
-    } else {
-        buf_str(reason, c->pod->reason.n ? c->pod->reason : STR("failed"));
-    }
-    add_said(reason, said, tail);
+    if (c->pod->reason.n)
+        return (struct failure){ code, 0, c->pod->reason, c->pod->message };
+    if (c->attempt)
+        return attempt_failure(c->attempt);
+    if (c->container)
+        return (struct failure){ code, 0, c->container->waiting, c->container->waiting_text };
+    return (struct failure){ code, 0, STR(""), c->pod->message };
+}
+
+void record_cause_words(const struct record_cause *c, struct buf *words, struct record_words *ret)
+{
+    struct str tail = c->container ? buf_view(&c->container->tail) : STR("");
+    struct failure f = failure_of(c), bare = f;
+
+    if (c->pod->reason.n || !c->attempt) /* a message of ours is for the lines below, where nothing else was written */
+        bare.message = STR("");
+    failure_words(words, &bare);
+    add_said(words, f.message, tail);
     if (tail.n > RECORD_TAIL)
         tail = str_from(tail, tail.n - RECORD_TAIL);
     *ret = (struct record_words){ .namespace = c->pod->namespace,
+                                  .job = c->pod->job ? c->pod->job->name : STR(""),
                                   .pod = c->pod->name,
+                                  .uid = c->pod->uid,
                                   .task = c->pod->task,
                                   .container = c->container ? c->container->name : STR(""),
-                                  .exit_code = c->attempt ? c->attempt->exit_code : -1,
+                                  .node = c->pod->node,
+                                  .reason = failure_reason(f.reason),
+                                  .message = str_trim(f.message),
+                                  .exit_code = f.exit_code,
                                   .at_ms = c->at_ms,
-                                  .tail = tail.n ? tail : said };
+                                  .failures = c->container ? MAX_OF(c->container->failures, 1) : 1,
+                                  .is_only = c->pod->containers.n < 2,
+                                  .is_over = c->pod->end == END_FAILED,
+                                  .tail = tail.n ? tail : f.message };
 }
 
 static void find_words(const struct record *r, struct record_found *f)
@@ -234,10 +249,10 @@ static void find_words(const struct record *r, struct record_found *f)
     f->n = record_causes(&f->arena, r, &all);
     f->words = arena_array(&f->arena, struct record_words, f->n);
     for (size_t i = 0; i < f->n; i++) {
-        autobuf reason = { 0 };
+        autobuf words = { 0 };
 
-        record_cause_words(&all[i], &reason, &f->words[i]);
-        f->words[i].reason = arena_str(&f->arena, buf_view(&reason));
+        record_cause_words(&all[i], &words, &f->words[i]);
+        f->words[i].words = arena_str(&f->arena, buf_view(&words));
     }
     f->is_valid = true;
 }
@@ -340,32 +355,54 @@ static void why_not(struct buf *out, const struct record *r, const struct record
 
     if (last && last->because.n)
         buf_fmt(out, ": %.*s", STR_ARG(last->because));
-    else if (j->message.n)
+    else if (j->message.n && job_is_over(j))
         buf_fmt(out, ": %.*s", STR_ARG(j->message));
     for (size_t i = 0; i < n; i++)
         if (all[i].pod->job == j)
             first = &all[i];
     if (first && (!last || !last->policy.n) && !(last && str_has(last->because, first->pod->name))) {
-        buf_str(out, STR("; first, "));
+        buf_str(out, job_is_over(j) ? STR("; first, ") : STR(": "));
         pod_story(out, first->pod);
     }
 }
 
+/* Pods of the job that failed and were not replaced by another; of how many. */
+static size_t failed_pods(const struct record *r, const struct record_job *j, size_t *ret_all)
+{
+    size_t n = 0;
+
+    *ret_all = 0;
+    for (size_t i = 0; i < r->pods.n; i++) {
+        const struct record_pod *p = r->pods.v[i];
+        autobuf key = { 0 };
+
+        buf_fmt(&key, "%.*s/%.*s", STR_ARG(p->namespace), STR_ARG(p->name));
+        if (p->job != j || map_get(&r->pods_name, buf_view(&key)) != p)
+            continue;
+        ++*ret_all;
+        n += p->end == END_FAILED;
+    }
+    return n;
+}
+
 void job_verdict(struct buf *out, const struct record *r, const struct record_job *j)
 {
+    size_t all;
     int64_t until_ms = j->finished_ms >= 0 ? j->finished_ms : j->gone_ms >= 0 ? j->gone_ms : record_end_ms(r);
 
     if (job_is_over(j))
         buf_fmt(out, "%.*s %s ", STR_ARG(j->phase), job_is_ok(j) ? "in" : "after");
     else if (j->gone_ms >= 0)
-        buf_str(out, STR("Deleted after "));
+        buf_str(out, STR("Stopped after "));
     else
         buf_fmt(out, "Not over: %.*s after ", STR_ARG(j->phase.n ? j->phase : STR("new")));
     took_print(out, until_ms - j->submitted_ms);
-    if (job_is_over(j) && !job_is_ok(j))
-        why_not(out, r, j);
-    else if (!job_is_over(j) && j->waits.n && j->waits.v[j->waits.n - 1].until_ms < 0)
+    if (!job_is_over(j) && j->waits.n && j->waits.v[j->waits.n - 1].until_ms < 0)
         buf_fmt(out, ": waits, %.*s", STR_ARG(j->waits.v[j->waits.n - 1].message));
+    else if (!job_is_ok(j))
+        why_not(out, r, j);
+    else if (failed_pods(r, j, &all))
+        buf_fmt(out, "; %zu of %zu pods failed", failed_pods(r, j, &all), all);
 }
 
 void record_verdict(struct buf *out, const struct record *r, bool *ret_ok, bool *ret_over)

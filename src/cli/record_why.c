@@ -12,63 +12,38 @@
 #include "job/memo.h"
 #include "job/phase.h"
 
-#include <signal.h>
-
 /* ---- ends ---- */
 
-static const char *signal_name(int signo)
+struct failure attempt_failure(const struct record_attempt *a)
 {
-    const char *name = signo > 0 && signo < NSIG ? sigabbrev_np(signo) : NULL;
-
-    return name ? name : "";
-}
-
-/* Of an exit status alone a signal is a guess that shells have made a rule. */
-static int signal_of(const struct record_attempt *a)
-{
-    if (a->signo)
-        return a->signo;
-    return a->exit_code > 128 && a->exit_code < 128 + NSIG ? a->exit_code - 128 : 0;
-}
-
-static bool is_plain(struct str reason)
-{
-    return str_empty(reason) || str_is(reason, "Error") || str_is(reason, "Completed");
-}
-
-static void end_words(struct buf *out, const struct record_attempt *a, const char *code, const char *killed)
-{
-    int signo = signal_of(a);
-
-    if (!is_plain(a->reason) && !str_is(a->reason, "OOMKilled")) {
-        buf_str(out, a->reason);
-        if (a->message.n)
-            buf_fmt(out, ": %.*s", STR_ARG(str_trim(a->message)));
-    } else if (a->signo && *signal_name(signo)) {
-        buf_fmt(out, "%s SIG%s", killed, signal_name(signo));
-    } else {
-        buf_fmt(out, "%s %d", code, a->exit_code);
-        if (signo && *signal_name(signo))
-            buf_fmt(out, " (SIG%s)", signal_name(signo));
-    }
+    return (struct failure){ a->exit_code, a->signo, a->reason, a->message };
 }
 
 void attempt_reason(struct buf *out, const struct record_attempt *a)
 {
-    if (str_is(a->reason, "OOMKilled"))
-        buf_str(out, STR("OOMKilled"));
-    else
-        end_words(out, a, "exit code", "killed by");
+    struct failure f = attempt_failure(a);
+
+    failure_words(out, &f);
 }
 
+/* The same as part of a sentence about the pod. */
 void attempt_story(struct buf *out, const struct record_attempt *a)
 {
-    if (str_is(a->reason, "OOMKilled"))
-        buf_str(out, STR("ran out of memory (OOMKilled)"));
-    else if (!is_plain(a->reason))
-        buf_str(out, STR("could not run: ")), end_words(out, a, "", "");
+    static const struct {
+        const char *front, *instead;
+    } verbs[] = { { "exit code", "exited with" },
+                  { "killed by", "was killed by" },
+                  { "OOMKilled", "ran out of memory (OOMKilled)" } };
+    autobuf words = { 0 };
+    size_t i = 0;
+
+    attempt_reason(&words, a);
+    while (i < ARRAY_LEN(verbs) && !str_starts(buf_view(&words), str_of(verbs[i].front)))
+        i++;
+    if (i == ARRAY_LEN(verbs))
+        buf_fmt(out, "could not run: %s", words.p);
     else
-        end_words(out, a, "exited with", "was killed by");
+        buf_fmt(out, "%s%s", verbs[i].instead, words.p + strlen(verbs[i].front));
 }
 
 static const struct record_attempt *failed_attempt(const struct record_pod *p, const struct record_container **ret)

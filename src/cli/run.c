@@ -642,6 +642,8 @@ static const struct option run_option_table[] = {
     { 'e', "env", OPTION_LIST, FIELD(env), "NAME[=VALUE]", NULL,
       "a variable for all containers; without VALUE as it is here (may be repeated)" },
     { 0, "timeout", OPTION_TEXT, FIELD(timeout), "TIME", NULL, "stop after this time, such as 10m; exit status 124" },
+    { 0, "fail-on-any", OPTION_FLAG, FIELD(fail_on_any), NULL, NULL,
+      "an exit status other than 0 also when Jobs completed and pods of them failed" },
     { 0, "wait", OPTION_FLAG, FIELD(wait), NULL, NULL, "wait also when nothing runs and nothing can start" },
     { 0, "restricted", OPTION_FLAG, FIELD(restricted), NULL, NULL,
       "refuse pods that Pod Security \"restricted\" refuses; for jobs of others" },

@@ -5,6 +5,7 @@
  *     run_create.c    from files into the store               run_logs.c      what containers write
  *     run_loop.c      turns, signals, time-outs, the end      run_events.c    -o json
  *     run_out.c       standard output without blocking        run_summary.c   the closing table, the exit status
+ *     run_failures.c  what fails, as it fails
  */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
@@ -25,7 +26,7 @@ struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *image_store, *network, *runtime, *state, *claims,
         *report, *trace;
     struct text_list set, replicas, env, image, device;
-    bool keep, dry_run, quiet, wait, restricted, allow_unfiltered;
+    bool keep, dry_run, quiet, wait, fail_on_any, restricted, allow_unfiltered;
 };
 
 enum { EXIT_TIMED_OUT = 124 };
@@ -100,6 +101,7 @@ struct run_task {
     struct str name;
     int64_t replicas;
     uint32_t n[RUN_STATE_MAX]; /* of the newest pod of each name */
+    uint32_t n_restarting;     /* of those that run: a container failed and waits for its next start */
 };
 
 struct run_job {
@@ -132,7 +134,8 @@ struct run_pod {
     int64_t grace_s, restarts;
     int exit_code;               /* of the container that failed first; 0: none */
     struct str container;        /* … its name */
-    struct str result;           /* "exit code 3", "OOMKilled", "killed by SIGSEGV", "Evicted: …" */
+    struct str reason, message;  /* failed: failure.h */
+    struct str result;           /* … both for people: "exit code 3", "killed by SIGSEGV", "Evicted: …" */
     struct str waits, waits_why; /* a container or volume that cannot be made: reason, message */
 };
 
@@ -171,10 +174,14 @@ bool run_view_is_over(const struct run_view *v);    /* all jobs; without jobs al
 const char *run_job_phase(const struct run_job *j); /* "Pending" for a new one; "Stopped" for one that we ended */
 /* Nothing runs, and nothing that waits can ever start by itself: why, as a sentence. False: it may. */
 bool run_view_is_stuck(const struct run_view *v, struct buf *ret_why);
+bool run_pod_restarts(const struct run_pod *p); /* a container of it failed and waits for its next start */
 const struct run_pod *run_view_pod(const struct run_view *v, struct str uid);
 
-/* The exit status of a run that came to its end by itself. */
-int run_view_status(const struct run_view *v);
+/* Pods of the job that failed, and of how many; a pod that was made again counts once. */
+size_t run_job_failed_pods(const struct run_job *j, size_t *ret_all);
+
+/* The exit status of a run that came to its end by itself. 'fail_on_any': also a Job that completed fails with any of its pods. */
+int run_view_status(const struct run_view *v, bool fail_on_any);
 
 /* ---- what containers write ---- */
 
@@ -195,6 +202,7 @@ struct run_logs {
     struct map containers; /* struct run_log by "uid/container" */
     struct map names;      /* of files, to number those of pods that come again */
     VEC(struct run_log *) dirty;
+    const struct run_log *last; /* whose line was shown last */
 };
 
 /* 'mode': all, failed, none, or names of tasks ("worker", "train/worker", with commas between). Usage errors name what there is. */
@@ -203,8 +211,9 @@ int run_logs_open(struct run_logs *g, struct err *e); /* make the directory */
 void run_logs_done(struct run_logs *g);
 void run_logs_line(struct run_logs *g, const struct agent_output *line);
 void run_logs_pod(struct run_logs *g, const struct run_pod *p); /* it changed: failed ones are printed */
-void run_logs_flush(struct run_logs *g);                        /* files, at the end of a turn */
-void run_logs_end(struct run_logs *g);                          /* unfinished lines too */
+bool run_logs_is_last(const struct run_logs *g, struct str uid, struct str container); /* it wrote the newest line */
+void run_logs_flush(struct run_logs *g);                                               /* files, at the end of a turn */
+void run_logs_end(struct run_logs *g);                                                 /* unfinished lines too */
 
 /* ---- -o json ---- */
 
@@ -220,6 +229,8 @@ void run_event_pod(struct run_events *ev, const struct run_pod *p, int64_t now_m
 /* 'names' come from run_event_names(), made once for each container: lines are many. */
 void run_event_log(struct run_events *ev, const struct agent_output *line, struct str names, struct str text);
 void run_event_names(struct buf *out, const struct run_pod *p, const struct agent_output *line);
+/* A container or pod failed: at once, and for each time. 'p' may be NULL. */
+void run_event_failure(struct run_events *ev, const struct record_words *w, const struct run_pod *p, int64_t now_ms);
 void run_event_decision(struct run_events *ev, const struct run_job *j, struct str reason, struct str message,
                         int64_t now_ms);
 void run_event_wait(struct run_events *ev, const struct run_job *j, int64_t now_ms);
@@ -232,18 +243,51 @@ struct run_end {
 };
 void run_event_end(struct run_events *ev, const struct run_view *v, struct record *rec, const struct run_end *end);
 
+/* ---- failures, as they happen ---- */
+
+struct run_kind {               /* failures that are alike are told as one */
+    const struct run_job *job;  /* NULL: of pods of their own */
+    struct str label;           /* of the first pod */
+    struct str task, container; /* container: empty where the pod has no other */
+    struct str words, tail;
+    struct str hint; /* what to do; may be empty */
+    size_t n_pods, told_pods;
+    int64_t n_times, told_times;
+    int64_t since_ms, told_ms;
+    bool is_final;   /* the pod has failed with it: nothing is started again */
+    bool is_seen;    /* its last lines stand right above */
+    struct map pods; /* by uid */
+};
+
+struct run_failures {
+    struct arena arena;
+    VEC(struct run_kind *) kinds;
+    struct map kinds_by_key, counts; /* counts: int64_t by "uid/container" */
+};
+
+void run_failures_init(struct run_failures *f);
+void run_failures_done(struct run_failures *f);
+/* NULL: there are too many kinds. */
+struct run_kind *run_failures_add(struct run_failures *f, const struct record_words *w, const struct run_pod *p,
+                                  int64_t now_ms);
+int64_t run_kind_due(const struct run_kind *k);                /* when to tell it, or more of it; INT64_MAX: not now */
+void run_kind_head(struct buf *out, const struct run_kind *k); /* "2 pods of worker failed 8 times: exit code 3" */
+void run_kind_tell(struct buf *out, struct run_kind *k,
+                   int64_t now_ms); /* the first time with its last lines and the hint */
+
 /* ---- progress ---- on standard error ---- */
 
 struct run_progress {
     const struct run_view *view;
     struct run_out *out; /* on a terminal both share the screen */
-    bool is_live, is_plain, has_colour, shares_screen;
+    bool is_live, is_plain, is_quiet, has_colour, shares_screen;
     int64_t begin_ms, drawn_ms, told_ms;
-    size_t n_lines;   /* of the block on the screen; 0: none */
-    uint64_t changes; /* of the view, when it was drawn or told */
-    bool is_stopping;
+    size_t n_lines;              /* of the block on the screen; 0: none */
+    uint64_t changes;            /* of the view, when it was drawn or told */
+    bool is_stopping, is_ending; /* ending: nothing is told any more that the summary tells */
     struct buf block;
     struct map waits; /* jobs whose wait was told: uid → text */
+    struct run_failures failures;
     struct arena arena;
 };
 void run_progress_init(struct run_progress *p, const struct run_view *v, struct run_out *out, bool is_quiet,
@@ -254,6 +298,9 @@ void run_progress_hide(struct run_progress *p); /* before anything else is writt
 int64_t run_progress_turn(struct run_progress *p, int64_t now_ms);
 void run_progress_job(struct run_progress *p, const struct run_job *j, int64_t now_ms);
 void run_progress_pod(struct run_progress *p, const struct run_pod *pod, int64_t now_ms);
+/* Something failed; 'is_seen': its last lines stand right above. The hint may be empty. */
+void run_progress_failure(struct run_progress *p, const struct record_words *w, const struct run_pod *pod, bool is_seen,
+                          struct str hint, int64_t now_ms);
 void run_progress_decision(struct run_progress *p, const struct run_job *j, struct str message, int64_t now_ms);
 /* A line for people, above the block. */
 void run_progress_say(struct run_progress *p, struct str sentence);

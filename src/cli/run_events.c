@@ -1,6 +1,7 @@
 /* run_events.c - `pumice run -o json`: one JSON object on each line; docs/run.md describes them */
 #include "base/clock.h"
 #include "base/util.h"
+#include "cli/failure.h"
 #include "cli/run.h"
 
 /* Written straight into the queue: a line of output costs no tree. */
@@ -126,9 +127,11 @@ void run_event_pod(struct run_events *ev, const struct run_pod *p, int64_t now_m
         text_if(b, "container", p->container);
         if (p->exit_code)
             number(b, "exitCode", p->exit_code);
-        text_if(b, "reason", p->result);
+        text(b, "reason", p->reason);
+        text_if(b, "message", p->message);
     } else if (!run_state_is_over(p->state)) {
-        text_if(b, "reason", p->waits);
+        if (p->waits.n)
+            text(b, "reason", failure_reason(p->waits));
         text_if(b, "message", p->waits_why);
     }
     if (p->restarts)
@@ -216,6 +219,29 @@ static void end_jobs(struct buf *b, const struct run_view *v)
     buf_char(b, ']');
 }
 
+static void failure_fields(struct buf *b, const struct record_words *w)
+{
+    text_if(b, "container", w->container);
+    if (w->exit_code >= 0)
+        number(b, "exitCode", w->exit_code);
+    text(b, "reason", w->reason);
+    text_if(b, "message", w->message);
+    number(b, "failures", w->failures);
+    text(b, "tail", w->tail);
+}
+
+void run_event_failure(struct run_events *ev, const struct record_words *w, const struct run_pod *p, int64_t now_ms)
+{
+    struct buf *b = begin(ev, "failure", now_ms);
+
+    text(b, "namespace", w->namespace);
+    text(b, "pod", w->pod);
+    text(b, "uid", w->uid);
+    pod_names(b, p);
+    failure_fields(b, w);
+    end(b);
+}
+
 static void end_failed(struct buf *b, struct record *rec)
 {
     struct record_words w;
@@ -226,11 +252,7 @@ static void end_failed(struct buf *b, struct record *rec)
         json_print_str(b, w.namespace);
         text(b, "pod", w.pod);
         text_if(b, "task", w.task);
-        text_if(b, "container", w.container);
-        if (w.exit_code >= 0)
-            number(b, "exitCode", w.exit_code);
-        text(b, "reason", w.reason);
-        text(b, "tail", w.tail);
+        failure_fields(b, &w);
         buf_char(b, '}');
     }
     buf_char(b, ']');

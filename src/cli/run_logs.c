@@ -244,11 +244,27 @@ static struct str file_name(struct run_logs *g, const struct agent_output *line)
     return name;
 }
 
+enum { KEY_SIZE = 600 };
+
+static struct str key_of(char key[KEY_SIZE], struct str uid, struct str container)
+{
+    int n = snprintf(key, KEY_SIZE, "%.*s/%.*s", STR_ARG(uid), STR_ARG(container));
+
+    return (struct str){ key, MIN_OF((size_t)MAX_OF(n, 0), (size_t)KEY_SIZE - 1) };
+}
+
+bool run_logs_is_last(const struct run_logs *g, struct str uid, struct str container)
+{
+    char key[KEY_SIZE];
+    const struct run_log *log = map_get(&g->containers, key_of(key, uid, container));
+
+    return log && log == g->last;
+}
+
 static struct run_log *log_of(struct run_logs *g, const struct agent_output *line)
 {
-    char key[600];
-    int n = snprintf(key, sizeof(key), "%.*s/%.*s", STR_ARG(line->uid), STR_ARG(line->container));
-    struct str view = { key, MIN_OF((size_t)MAX_OF(n, 0), sizeof(key) - 1) };
+    char key[KEY_SIZE];
+    struct str view = key_of(key, line->uid, line->container);
     struct run_log *log = map_get(&g->containers, view);
     const struct run_pod *p;
 
@@ -365,6 +381,8 @@ static void show(struct run_logs *g, struct run_log *log, struct str text)
 
     if (g->out->is_gone)
         return;
+    if (!log->keeps)
+        g->last = log;
     buf_str(to, log->prefix);
     put_text(g, to, text);
     buf_char(to, '\n');

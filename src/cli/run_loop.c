@@ -78,6 +78,21 @@ static void on_wait(void *ctx, const struct run_job *j)
         run_event_wait(&r->events, j, now_of(r));
 }
 
+static void tell_failures(struct run *r)
+{
+    struct record_words w;
+
+    while (record_next_failure(r->record, &w)) {
+        const struct run_pod *p = run_view_pod(&r->view, w.uid);
+
+        if (r->is_json)
+            run_event_failure(&r->events, &w, p, now_of(r));
+        else
+            run_progress_failure(&r->progress, &w, p, run_logs_is_last(&r->logs, w.uid, w.container), STR_NULL,
+                                 now_of(r));
+    }
+}
+
 static bool look(struct run *r)
 {
     struct cluster_event ev;
@@ -90,6 +105,7 @@ static bool look(struct run *r)
         run_view_changed(&r->view, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
         any = true;
     }
+    tell_failures(r);
     return any;
 }
 
@@ -153,6 +169,7 @@ static void enter(struct run *r, enum run_stage stage, int64_t patience_ms)
     r->is_kicked = true;
     r->stage_due_ms = now_of(r) + patience_ms;
     r->progress.is_stopping = stage == RUN_STOPS;
+    r->progress.is_ending = true;
 }
 
 static void kill_all(struct run *r)
@@ -243,7 +260,7 @@ static bool advance(struct run *r, bool is_settled)
     if (later_ms(r) <= now_ms)
         put_in_later(r);
     if (r->stage == RUN_GOES && later_ms(r) == INT64_MAX && !r->is_kicked && run_view_is_over(&r->view)) {
-        r->end.status = run_view_status(&r->view);
+        r->end.status = run_view_status(&r->view, r->o->fail_on_any);
         enter(r, RUN_CLOSES, delete_pods(r, false) * 1000 + PATIENCE_MS);
         return false; /* the deletions have not been seen yet */
     }

@@ -15,6 +15,7 @@ enum {
     CLOCK_MS = 1000, /* … and when only time passes; */
     AGAIN_MS = 20,   /* after a line of a log, before the eye sees that it was gone */
     WAIT_MS = 1000,  /* a job that waits is not worth a word before */
+    KINDS_SHOWN = 3, /* of failures, in the block */
     FEW_PODS = 20,   /* of a job with more pods, lines tell of tasks, not pods */
     COLUMNS = 80,
     ROWS = 24,
@@ -29,9 +30,11 @@ void run_progress_init(struct run_progress *p, const struct run_view *v, struct 
     *p = (struct run_progress){ .view = v, .out = out, .begin_ms = now_ms };
     p->is_live = is_screen && !is_quiet && !is_json;
     p->is_plain = !is_screen && !is_quiet && !is_json;
+    p->is_quiet = is_quiet && !is_json;
     p->has_colour = term_has_colour(stderr);
     p->shares_screen = p->is_live && isatty(STDOUT_FILENO);
     map_init(&p->waits, map_seed_default());
+    run_failures_init(&p->failures);
 }
 
 void run_progress_done(struct run_progress *p)
@@ -39,6 +42,7 @@ void run_progress_done(struct run_progress *p)
     run_progress_hide(p);
     buf_done(&p->block);
     map_done(&p->waits);
+    run_failures_done(&p->failures);
     arena_done(&p->arena);
 }
 
@@ -134,8 +138,9 @@ void run_progress_pod(struct run_progress *p, const struct run_pod *pod, int64_t
     bool is_failed = pod->state == RUN_FAILED, is_many = pod->job && pods_of(pod->job) > FEW_PODS;
 
     (void)now_ms;
-    if (!p->is_plain && !(p->is_live && is_failed))
-        return;
+    if (!p->is_plain || (is_failed && is_many) ||
+        (!run_state_is_over(pod->state) && str_is(pod->waits, "CrashLoopBackOff")))
+        return; /* failures are told by what they have in common */
     if (!is_failed && !pod->waits.n && (is_many || pod->state == RUN_PENDING || pod->state == RUN_STARTING))
         return;
     term_text(&text, pod->label);
@@ -149,6 +154,37 @@ void run_progress_pod(struct run_progress *p, const struct run_pod *pod, int64_t
         term_text(&text, pod->waits_why);
     }
     line(p, &text);
+}
+
+void run_progress_failure(struct run_progress *p, const struct record_words *w, const struct run_pod *pod, bool is_seen,
+                          struct str hint, int64_t now_ms)
+{
+    struct run_kind *k = run_failures_add(&p->failures, w, pod, now_ms);
+
+    if (!k || k->told_times)
+        return;
+    k->is_seen |= is_seen && p->shares_screen;
+    if (hint.n && !k->hint.n)
+        k->hint = arena_str(&p->failures.arena, hint);
+}
+
+/* Returns when there is more to tell. */
+static int64_t tell_failures(struct run_progress *p, int64_t now_ms)
+{
+    int64_t due_ms = INT64_MAX;
+
+    if (p->is_ending || !(p->is_live || p->is_plain || p->is_quiet))
+        return due_ms;
+    VEC_FOREACH(k, &p->failures.kinds) {
+        autobuf text = { 0 };
+
+        if (now_ms >= run_kind_due(*k)) {
+            run_kind_tell(&text, *k, now_ms);
+            line(p, &text);
+        }
+        due_ms = MIN_OF(due_ms, run_kind_due(*k));
+    }
+    return due_ms;
 }
 
 void run_progress_decision(struct run_progress *p, const struct run_job *j, struct str message, int64_t now_ms)
@@ -174,12 +210,23 @@ static void state_words(struct buf *out, const struct run_progress *p, const str
     for (int s = RUN_STATE_MAX - 1; s >= 0; s--) {
         char words[48];
 
-        if (!t->n[s])
+        uint32_t n = t->n[s] - (s == RUN_RUNNING ? t->n_restarting : 0);
+
+        if (!n)
             continue;
-        (void)snprintf(words, sizeof(words), "%u %s", t->n[s], run_state_names[s]);
+        (void)snprintf(words, sizeof(words), "%u %s", n, run_state_names[s]);
         if (any)
             buf_str(out, STR(", "));
         term_style(out, p->has_colour, styles[s], str_of(words));
+        any = true;
+    }
+    if (t->n_restarting) {
+        char words[48];
+
+        (void)snprintf(words, sizeof(words), "%u failed and restarting", t->n_restarting);
+        if (any)
+            buf_str(out, STR(", "));
+        term_style(out, p->has_colour, STYLE_RED, str_of(words));
         any = true;
     }
     if (!any)
@@ -323,6 +370,31 @@ static void draw_tasks(struct drawing *d, const struct run_job *j)
     }
 }
 
+/* Why its pods fail: the kinds with most of them stand first in time, and that is mostly where to look. */
+static void draw_failures(struct drawing *d, const struct run_job *j)
+{
+    size_t left = KINDS_SHOWN;
+
+    VEC_FOREACH(at, &d->p->failures.kinds) {
+        const struct run_kind *k = *at;
+        autobuf head = { 0 }, text = { 0 };
+
+        if (k->job != j || !left--)
+            continue;
+        run_kind_head(&head, k);
+        if (k->tail.n) {
+            struct str tail = str_trim(k->tail);
+
+            buf_str(&head, STR(": "));
+            term_text(&head, str_from(tail, (size_t)(str_rfind_char(tail, '\n') + 1)));
+        }
+        buf_str(&text, STR("  "));
+        term_style(&text, d->p->has_colour, STYLE_RED, buf_view(&head));
+        if (!draw_line(d, &text))
+            return;
+    }
+}
+
 static void draw_wait(struct drawing *d, const struct run_job *j, int64_t now_ms)
 {
     autobuf text = { 0 };
@@ -354,6 +426,7 @@ static void draw_job(struct drawing *d, const struct run_job *j, int64_t now_ms)
     if (!draw_line(d, &text) || (run_job_is_over(j) && !first_busy(j)))
         return;
     draw_tasks(d, j);
+    draw_failures(d, j);
     draw_wait(d, j, now_ms);
 }
 
@@ -402,20 +475,21 @@ static void draw(struct run_progress *p, int64_t now_ms)
 
 int64_t run_progress_turn(struct run_progress *p, int64_t now_ms)
 {
-    int64_t due_ms, wait_ms;
+    int64_t due_ms, wait_ms, fail_ms;
 
+    fail_ms = tell_failures(p, now_ms);
     if (p->is_plain) {
         wait_ms = tell_waits(p, now_ms);
         due_ms = tell_tasks(p, now_ms);
-        return MIN_OF(due_ms, wait_ms);
+        return MIN_OF(MIN_OF(due_ms, wait_ms), fail_ms);
     }
     if (!p->is_live)
-        return INT64_MAX;
+        return fail_ms;
     if (p->shares_screen && run_out_left(p->out)) /* it is drawn when the log stands still */
-        return INT64_MAX;
+        return fail_ms;
     due_ms = p->drawn_ms + (!p->n_lines ? AGAIN_MS : p->changes == p->view->changes ? CLOCK_MS : DRAW_MS);
     if (now_ms < due_ms)
-        return due_ms;
+        return MIN_OF(due_ms, fail_ms);
     draw(p, now_ms);
-    return now_ms + CLOCK_MS;
+    return MIN_OF(now_ms + CLOCK_MS, fail_ms);
 }

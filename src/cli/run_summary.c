@@ -6,6 +6,7 @@
 
 enum {
     ROWS_MAX = 30, /* more pods than this: only those that did not succeed, and the tasks in numbers */
+    SAME_MIN = 4,  /* so many neighbours that did not succeed in the same way are one row */
     WORDS_MAX = 5, /* failed containers whose last words are shown */
     LINES_MAX = 10,
 };
@@ -63,7 +64,7 @@ static struct str harmless(struct arena *a, struct str s)
     return arena_str(a, buf_view(&text));
 }
 
-static void pod_row(struct summary *s, struct table *t, const struct run_pod *p)
+static struct str result_of(struct summary *s, const struct run_pod *p)
 {
     struct str result = str_of(run_state_names[p->state]);
 
@@ -73,15 +74,37 @@ static void pod_row(struct summary *s, struct table *t, const struct run_pod *p)
         result = arena_fmt(s->a, "%s: %.*s", run_state_names[p->state], STR_ARG(p->waits));
     if (p->restarts)
         result = arena_fmt(s->a, "%.*s (%.*s)", STR_ARG(result), STR_ARG(plural(s->a, p->restarts, "restart")));
-    table_cell(t, harmless(s->a, p->label));
-    table_cell(t, p->started_ms && p->ended_ms ? span(s->a, p->ended_ms - p->started_ms) : STR("-"));
-    table_cell(t, harmless(s->a, result));
+    return harmless(s->a, result);
+}
+
+/* How many of the rows from here on say the same of neighbours: what did not succeed, many times over, is one row. */
+static size_t same_rows(struct summary *s, const struct run_pod **rows, size_t n)
+{
+    struct str result = result_of(s, rows[0]);
+    size_t same = 1;
+
+    if (rows[0]->state == RUN_SUCCEEDED || !rows[0]->task)
+        return 1;
+    while (same < n && rows[same]->task == rows[0]->task && str_eq(result_of(s, rows[same]), result))
+        same++;
+    return same < SAME_MIN ? 1 : same;
+}
+
+/* For the pods from 'p' to 'last', which may be one. */
+static void pod_row(struct summary *s, struct table *t, const struct run_pod *p, const struct run_pod *last)
+{
+    struct str label = p == last ? p->label : arena_fmt(s->a, "%.*s to %.*s", STR_ARG(p->label), STR_ARG(last->label));
+    bool has_span = p == last && p->started_ms && p->ended_ms;
+
+    table_cell(t, harmless(s->a, label));
+    table_cell(t, has_span ? span(s->a, p->ended_ms - p->started_ms) : STR("-"));
+    table_cell(t, result_of(s, p));
 }
 
 static void pods_table(struct summary *s)
 {
     bool only_odd = count_shown(s->v, false) > ROWS_MAX;
-    size_t n = count_shown(s->v, only_odd), at = 0;
+    size_t n = count_shown(s->v, only_odd), at = 0, n_rows = 0;
     const struct run_pod **rows = arena_array(s->a, const struct run_pod *, n + 1);
     struct table t = { .arena = s->a, .columns = 3 };
 
@@ -94,11 +117,15 @@ static void pods_table(struct summary *s)
     table_cell(&t, STR("POD"));
     table_cell(&t, STR("RAN FOR"));
     table_cell(&t, STR("RESULT"));
-    for (size_t i = 0; i < MIN_OF(n, (size_t)ROWS_MAX); i++)
-        pod_row(s, &t, rows[i]);
+    for (at = 0; at < n && n_rows < ROWS_MAX; n_rows++) {
+        size_t same = same_rows(s, rows + at, n - at);
+
+        pod_row(s, &t, rows[at], rows[at + same - 1]);
+        at += same;
+    }
     table_print(s->out, &t, "  ");
-    if (n > ROWS_MAX)
-        buf_fmt(s->out, "  and %zu more that did not succeed\n", n - ROWS_MAX);
+    if (at < n)
+        buf_fmt(s->out, "  and %zu more that did not succeed\n", n - at);
 }
 
 /* "  worker  499 succeeded, 1 failed" for jobs whose pods are too many to name. */
@@ -146,25 +173,41 @@ static struct str label_of(const struct run_view *v, const struct record_words *
     return w->pod;
 }
 
-static void words_of(struct summary *s, const struct record_words *w)
+static struct str who_failed(struct summary *s, const struct record_alike *k)
 {
-    struct str rest = last_lines(w->tail, LINES_MAX), line;
+    const struct record_words *w = &k->first;
     struct str who = harmless(s->a, label_of(s->v, w));
+
+    if (k->others.n)
+        who = arena_fmt(s->a, "%zu pods%s%.*s", k->others.n + 1, w->task.n ? " of " : "",
+                        STR_ARG(harmless(s->a, w->task)));
+    if (w->container.n && !w->is_only)
+        who = arena_fmt(s->a, "%.*s, container %.*s", STR_ARG(who), STR_ARG(harmless(s->a, w->container)));
+    if (k->failures > (int64_t)k->others.n + 1)
+        who = arena_fmt(s->a, "%.*s, %lld times", STR_ARG(who), (long long)k->failures);
+    return who;
+}
+
+static void words_of(struct summary *s, const struct record_alike *k)
+{
+    const struct record_words *w = &k->first;
+    struct str rest = last_lines(w->tail, LINES_MAX), line;
     bool never_ran = w->exit_code < 0;
 
-    if (w->container.n)
-        who = arena_fmt(s->a, "%.*s, container %.*s", STR_ARG(who), STR_ARG(harmless(s->a, w->container)));
     term_style(s->out, s->has_colour, STYLE_RED,
-               arena_fmt(s->a, "%.*s: %.*s", STR_ARG(who), STR_ARG(harmless(s->a, w->reason))));
+               arena_fmt(s->a, "%.*s: %.*s", STR_ARG(who_failed(s, k)), STR_ARG(harmless(s->a, w->words))));
     if (never_ran && !str_empty(rest)) { /* what never ran has its reason for last words */
         buf_str(s->out, STR(": "));
         term_text(s->out, rest);
     }
-    if (never_ran || str_empty(rest) || str_ends(w->reason, rest)) {
+    if (never_ran || str_empty(rest) || str_ends(w->words, rest)) {
         buf_str(s->out, !never_ran && str_empty(rest) ? STR("; it wrote nothing\n") : STR("\n"));
         return;
     }
-    buf_str(s->out, STR("; its last lines:\n"));
+    if (k->others.n)
+        buf_fmt(s->out, "; the last lines of %.*s:\n", STR_ARG(harmless(s->a, label_of(s->v, w))));
+    else
+        buf_str(s->out, STR("; its last lines:\n"));
     while (str_split(&rest, '\n', &line)) {
         buf_str(s->out, STR("    "));
         term_text(s->out, line);
@@ -174,14 +217,15 @@ static void words_of(struct summary *s, const struct record_words *w)
 
 static void last_words(struct summary *s, struct record *rec)
 {
-    struct record_words w;
+    struct record_alikes all;
     size_t n = 0;
 
-    for (; record_failed(rec, n, &w); n++)
-        if (n < WORDS_MAX)
-            words_of(s, &w);
+    record_alikes(s->a, rec, &all);
+    VEC_FOREACH(k, &all.list)
+        if (n++ < WORDS_MAX)
+            words_of(s, *k);
     if (n > WORDS_MAX)
-        buf_fmt(s->out, "and %zu more containers that failed\n", n - WORDS_MAX);
+        buf_fmt(s->out, "and %zu more ways in which containers failed (--report FILE.html shows all)\n", n - WORDS_MAX);
 }
 
 /* ---- jobs ---- */
@@ -200,6 +244,7 @@ static int64_t end_of(const struct run_view *v, const struct run_job *j)
 static void job_line(struct summary *s, const struct run_job *j)
 {
     bool is_fine = run_job_is_fine(j);
+    size_t all, n_failed = run_job_failed_pods(j, &all);
 
     buf_str(s->out, STR("job "));
     term_text(s->out, j->label);
@@ -209,6 +254,8 @@ static void job_line(struct summary *s, const struct run_job *j)
         buf_fmt(s->out, " after %.*s", STR_ARG(span(s->a, end_of(s->v, j) - j->created_ms)));
     if (j->retries)
         buf_fmt(s->out, ", %lld %s", (long long)j->retries, j->retries == 1 ? "retry" : "retries");
+    if (is_fine && n_failed)
+        term_style(s->out, s->has_colour, STYLE_YELLOW, arena_fmt(s->a, "; %zu of %zu pods failed", n_failed, all));
     if (j->message.n && !is_fine) {
         buf_str(s->out, STR(": "));
         term_text(s->out, j->message);
@@ -224,18 +271,21 @@ void run_summary(struct buf *out, const struct run_view *v, struct record *rec, 
 {
     autoarena a = { 0 };
     struct summary s = { &a, out, v, has_colour };
+    size_t all, n_failed = 0;
 
-    if (is_quiet && end->status == EXIT_FINE)
+    VEC_FOREACH(j, &v->jobs)
+        n_failed += run_job_failed_pods(*j, &all);
+    if (is_quiet && end->status == EXIT_FINE && !n_failed)
         return;
     if (!is_quiet) {
         buf_char(out, '\n'); /* the log is over */
         pods_table(&s);
         tasks_table(&s);
     }
-    if (end->status != EXIT_FINE)
+    if (end->status != EXIT_FINE || n_failed)
         last_words(&s, rec);
     VEC_FOREACH(j, &v->jobs)
-        if (!is_quiet || !run_job_is_fine(*j))
+        if (!is_quiet || !run_job_is_fine(*j) || run_job_failed_pods(*j, &all))
             job_line(&s, *j);
     if (end->reason.n) {
         buf_str(out, STR("pumice: "));

@@ -2,12 +2,11 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/util.h"
+#include "cli/failure.h"
 #include "cli/run.h"
 #include "cluster/cache.h"
 #include "job/policy.h"
 #include "sched/sched.h"
-
-#include <signal.h>
 
 const char *const run_state_names[RUN_STATE_MAX] = {
     "pending", "starting", "running", "succeeded", "failed", "stopped"
@@ -172,6 +171,11 @@ static void event_changed(struct run_view *v, const struct object *o, bool is_go
 
 /* ---- pods ---- */
 
+bool run_pod_restarts(const struct run_pod *p)
+{
+    return p->state == RUN_RUNNING && str_is(p->waits, "CrashLoopBackOff");
+}
+
 const struct run_pod *run_view_pod(const struct run_view *v, struct str uid)
 {
     return map_get(&v->pod_uids, uid);
@@ -188,8 +192,11 @@ static struct str pod_label(struct run_view *v, const struct run_pod *p)
 
 static void count(struct run_pod *p, int by)
 {
-    if (p->task && !p->is_replaced)
-        p->task->n[p->state] += (uint32_t)by;
+    if (!p->task || p->is_replaced)
+        return;
+    p->task->n[p->state] += (uint32_t)by;
+    if (run_pod_restarts(p))
+        p->task->n_restarting += (uint32_t)by;
 }
 
 static struct run_pod *pod_new(struct run_view *v, const struct object *o, int64_t now_ms)
@@ -258,58 +265,52 @@ static const struct json *first_failed(const struct json *status, struct str *re
     return first;
 }
 
-static bool is_plain(struct str reason)
-{
-    return str_empty(reason) || str_is(reason, "Error");
-}
-
-static struct str end_of(struct run_view *v, const struct json *end)
-{
-    int64_t code = json_i64(json_get(end, "exitCode"), 0), number = json_i64(json_get(end, "signal"), 0);
-    struct str reason = json_member_text(end, "reason");
-    const char *name;
-
-    if (!is_plain(reason))
-        return arena_fmt(&v->arena, "%.*s, exit code %lld", STR_ARG(reason), (long long)code);
-    if (!number && code > 128 && code < 128 + NSIG)
-        number = code - 128;
-    name = number > 0 && number < NSIG ? sigabbrev_np((int)number) : NULL;
-    return name ? arena_fmt(&v->arena, "killed by SIG%s", name)
-                : arena_fmt(&v->arena, "exit code %lld", (long long)code);
-}
-
 /* What was said of it, if it is short. */
-static struct str with_message(struct run_view *v, struct str what, struct str message)
+static struct str short_message(struct str message)
 {
     enum { SHORT = 200 };
 
     message = str_trim(message);
-    if (str_empty(message) || message.n > SHORT || str_find_char(message, '\n') >= 0)
-        return arena_str(&v->arena, what);
-    return arena_fmt(&v->arena, "%.*s: %.*s", STR_ARG(what), STR_ARG(message));
+    return message.n > SHORT || str_find_char(message, '\n') >= 0 ? STR_NULL : message;
 }
 
 /* Why the pod failed goes before how its container ended: one that is killed at a deadline dies of a signal like any other. */
-static struct str result_of(struct run_view *v, const struct json *status, const struct json *end)
+static struct failure failure_of(struct run_view *v, const struct json *root, const struct json *end,
+                                 struct str container)
 {
-    struct str reason = json_member_text(status, "reason");
+    const struct json *status = json_get(root, "status");
+    struct str reason = json_member_text(status, "reason"), limit;
+    struct failure f = { .exit_code = end ? (int)json_i64(json_get(end, "exitCode"), 0) : -1 };
 
-    if (end && str_empty(reason) && is_plain(json_member_text(end, "reason"))) /* its message is the end of its log */
-        return end_of(v, end);
-    if (end && str_empty(reason))
-        return with_message(v, end_of(v, end), json_member_text(end, "message"));
-    return with_message(v, reason, json_member_text(status, "message"));
+    if (!end || !str_empty(reason)) {
+        f.reason = reason;
+        f.message = json_member_text(status, "message");
+        return f;
+    }
+    f.signo = (int)json_i64(json_get(end, "signal"), 0);
+    f.reason = json_member_text(end, "reason");
+    f.message = json_member_text(end, "message");
+    if (str_is(f.reason, "OOMKilled") && (limit = failure_memory_limit(&v->arena, root, container)).n)
+        f.message = limit;
+    return f;
 }
 
 static void note_failure(struct run_view *v, struct run_pod *p, const struct json *root)
 {
-    const struct json *status = json_get(root, "status"), *end;
+    const struct json *end;
     struct str container = STR_NULL;
+    struct failure f;
+    autobuf words = { 0 };
 
-    end = first_failed(status, &container);
-    p->exit_code = (int)json_i64(json_get(end, "exitCode"), 0);
+    end = first_failed(json_get(root, "status"), &container);
+    f = failure_of(v, root, end, container);
+    p->exit_code = MAX_OF(f.exit_code, 0);
     p->container = arena_str(&v->arena, container);
-    p->result = result_of(v, status, end);
+    p->reason = failure_reason(f.reason);
+    p->message = arena_str(&v->arena, str_trim(f.message));
+    f.message = short_message(f.message);
+    failure_words(&words, &f);
+    p->result = arena_str(&v->arena, buf_view(&words));
     if (p->job && !p->job->failed && end)
         p->job->failed = p;
 }
@@ -371,9 +372,9 @@ static void pod_changed(struct run_view *v, const struct object *o, bool is_gone
     p->restarts = restarts_of(o->root);
     count(p, -1);
     p->state = state_of(p, o->root, is_gone);
+    is_news = note_waiting(v, p, o->root) && !run_state_is_over(p->state);
     count(p, 1);
     note_times(p, before, now_ms);
-    is_news = note_waiting(v, p, o->root) && !run_state_is_over(p->state);
     if (p->state == RUN_FAILED && before != RUN_FAILED)
         note_failure(v, p, o->root);
     v->changes++;
@@ -545,12 +546,27 @@ static int status_of(const struct run_pod *failed)
     return failed && failed->exit_code > 0 && failed->exit_code < 256 ? failed->exit_code : EXIT_FAILED;
 }
 
-int run_view_status(const struct run_view *v)
+size_t run_job_failed_pods(const struct run_job *j, size_t *ret_all)
+{
+    size_t n = 0;
+
+    *ret_all = 0;
+    VEC_FOREACH(t, &j->tasks) {
+        n += (*t)->n[RUN_FAILED];
+        for (int s = 0; s < RUN_STATE_MAX; s++)
+            *ret_all += (*t)->n[s];
+    }
+    return n;
+}
+
+int run_view_status(const struct run_view *v, bool fail_on_any)
 {
     const struct run_job *first = NULL;
+    size_t all;
 
     VEC_FOREACH(j, &v->jobs)
-        if (!run_job_is_fine(*j) && (!first || (*j)->ended_seq < first->ended_seq))
+        if ((!run_job_is_fine(*j) || (fail_on_any && run_job_failed_pods(*j, &all))) &&
+            (!first || (*j)->ended_seq < first->ended_seq))
             first = *j;
     if (v->jobs.n)
         return first ? status_of(first->failed) : EXIT_FINE;

@@ -95,7 +95,7 @@ static void test_times(void **state)
     assert_int_equal(w1->ended_ms - STORY_BEGIN_MS, 1510);
     assert_int_equal(w1->end, END_FAILED);
     assert_int_equal(m->end, END_OK);
-    assert_int_equal(w0->end, END_KILLED);
+    assert_int_equal(w0->end, END_STOPPED);
     assert_int_equal(w0->deleting_ms - STORY_BEGIN_MS, 4090);
     assert_int_equal(w0->ended_ms - STORY_BEGIN_MS, 4180);
     assert_int_equal(pod_restarts(w0), 1);
@@ -135,8 +135,8 @@ static void test_ends(void **state)
         story_job(&s, 0, "j", "tasks: [{name: t}]", "");
         story_pod_tell(&s, 1, &p, false);
         story_end(&s, 9, &p, "Failed", cases[i].ended); /* nobody saw it run */
-        if (!record_failed(s.r, 0, &w) || !str_is(w.reason, cases[i].reason) || w.exit_code != cases[i].code)
-            fail_msg("%s: \"%.*s\", %d", cases[i].ended, STR_ARG(w.reason), w.exit_code);
+        if (!record_failed(s.r, 0, &w) || !str_is(w.words, cases[i].reason) || w.exit_code != cases[i].code)
+            fail_msg("%s: \"%.*s\", %d", cases[i].ended, STR_ARG(w.words), w.exit_code);
         assert_true(str_is(w.pod, "j-t-0") && str_is(w.container, "main") && str_is(w.task, "t"));
         assert_int_equal(w.at_ms - STORY_BEGIN_MS, 9);
         assert_false(record_failed(s.r, 1, &w));
@@ -192,8 +192,8 @@ static void test_failed_or_not(void **state)
         is_listed = record_failed(s.r, 0, &w);
         if (is_listed != (cases[i].reason != NULL))
             fail_msg("%s: %s", cases[i].name, is_listed ? "listed" : "not listed");
-        if (is_listed && (!str_is(w.reason, cases[i].reason) || !str_is(w.tail, cases[i].tail)))
-            fail_msg("%s: \"%.*s\", \"%.*s\"", cases[i].name, STR_ARG(w.reason), STR_ARG(w.tail));
+        if (is_listed && (!str_is(w.words, cases[i].reason) || !str_is(w.tail, cases[i].tail)))
+            fail_msg("%s: \"%.*s\", \"%.*s\"", cases[i].name, STR_ARG(w.words), STR_ARG(w.tail));
         check_documents(s.r);
         story_done(&s);
     }
@@ -321,11 +321,11 @@ static void test_verdicts(void **state)
     static const struct {
         const char *status, *want;
     } cases[] = {
-        { "state: {phase: Completed, reason: Completed, message: fine}", "Completed in 2.50s" },
+        { "state: {phase: Completed, reason: Completed, message: fine}", "Completed in 2.50s; 1 of 1 pods failed" },
         { "state: {phase: Failed, reason: Failed, message: all pods have ended with fewer successes than minAvailable}",
           "Failed after 2.50s: all pods have ended with fewer successes than minAvailable; first, j-a-0 exited with "
           "5" },
-        { "state: {phase: Running}", "Not over: Running after 3.00s" },
+        { "state: {phase: Running}", "Not over: Running after 3.00s: j-a-0 exited with 5" },
         { "state: {phase: Aborted, reason: AbortJob, message: 'PodFailed of j-a-0 with exit code 5: AbortJob'}",
           "Aborted after 2.50s: PodFailed: j-a-0 exited with 5" },
     };

@@ -374,7 +374,7 @@ static const struct {
     { "one fails", JOB("a", "", TASK("t", "2", "1", FAST) "," TASK("u", "1", "1", "test/ms: '40', test/exit: '7'")),
       "4", .status = 7, .line = "pumice: u-0 failed: exit code 7", .summary = "job a Failed" },
     { "killed by a signal", JOB("a", "", TASK("t", "1", "1", "test/ms: '10', test/exit: '139'")), "4", .status = 139,
-      .summary = "killed by SIGSEGV" },
+      .summary = "exit code 139 (SIGSEGV)" },
     { "last words", JOB("a", "", TASK("t", "1", "1", "test/ms: '10', test/exit: '3', test/says: \"one\\nthe end\"")),
       "4", .status = 3, .summary = "    the end\n", .out = "t-0 | one\nt-0 | the end\n" },
     { "it tries again",

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Causes shown: what somebody sees of a job that fails, on a terminal, in a pipe, in -o json and in the report."""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import tempfile
+import termios
+import time
+
+from harness import PUMICE, Suite
+from runs import Run, job, run, run_text, same, sh, task
+
+BROKEN = "echo starting; echo 'ImportError: no module named torch' >&2; exit 3"
+AGAIN = {"restartPolicy": "OnFailure"}
+
+
+def has(text, *parts):
+    for part in parts:
+        assert part in text, f"no {part!r} in:\n{text}"
+
+
+def lacks(text, *parts):
+    for part in parts:
+        assert part not in text, f"{part!r} is in:\n{text}"
+
+
+def page_of(path):
+    with open(path) as f:
+        return re.sub(r"<style>.*?</style>|<[^>]*>", " ", f.read(), flags=re.S)
+
+
+class Screen:
+    """A run on a terminal: everything that was written there, and the keys that were pressed."""
+
+    def __init__(self, what, *options, columns=100, env=None):
+        self.state = tempfile.TemporaryDirectory()
+        self.text = ""
+        with tempfile.NamedTemporaryFile("w", suffix=".json", dir=self.state.name, delete=False) as f:
+            json.dump(what, f)
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+            os.environ.update({"TERM": "xterm", **(env or {})})
+            if not env:
+                os.environ.pop("NO_COLOR", None)
+            os.execv(PUMICE, [PUMICE, "run", "--state", os.path.join(self.state.name, "state"), *options, f.name])
+
+    def read(self, timeout):
+        if not select.select([self.fd], [], [], timeout)[0]:
+            return True
+        try:
+            part = os.read(self.fd, 65536)
+        except OSError:
+            return False
+        self.text += part.decode(errors="surrogateescape")
+        return bool(part)
+
+    def until(self, part, patience_s=60):
+        deadline = time.monotonic() + patience_s
+        while part not in self.text:
+            assert time.monotonic() < deadline and self.read(1), f"{part!r} never came:\n{self.text}"
+        return self
+
+    def keys(self, keys):
+        os.write(self.fd, keys)
+        return self
+
+    def end(self):
+        while self.read(60):
+            pass
+        self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        os.close(self.fd)
+        self.state.cleanup()
+        lacks(self.text, "Sanitizer", "runtime error:")
+        return self
+
+
+# ---- what fails and is started again ----
+
+def crash_loop_for_programs():
+    with tempfile.TemporaryDirectory() as d:
+        page = os.path.join(d, "r.html")
+        r = Run(job("j", task("worker", sh(BROKEN), pod=AGAIN)), "--report", page)
+        r.until(lambda r: any(e["failures"] >= 2 for e in r.of("failure")))
+        r.signal(signal.SIGTERM).end()
+        same(r.status, 143)
+        for e in (r.of("failure")[-1], r.last()["failed"][0]):
+            same((e["pod"], e["container"], e["exitCode"], e["reason"], e["failures"]), ("j-worker-0", "main", 3, "Error", 2))
+            has(e["message"], "ImportError: no module named torch")
+            has(e["tail"], "ImportError: no module named torch")
+        text = page_of(page)
+        has(text, "Stopped after", "exit code 3", "failed 2 times", "ImportError: no module named torch")
+        assert text.index("ImportError") < text.index("Pods over time"), "the cause is not at the top of the report"
+
+
+def crash_loop_in_a_pipe():
+    """Told once with its last lines, then counted; said again at the end, also with -q."""
+    for options in ((), ("-q",)):
+        r = run_text(job("j", task("worker", sh(BROKEN), replicas=2, pod=AGAIN)), "--timeout", "2s", *options)
+        same(r.status, 124)
+        now, _, end = r.err.partition("timed out after 2s; stopping")
+        has(now, "2 pods of worker failed 4 times: exit code 3; they are started again; the last lines of worker-",
+            "\n    ImportError: no module named torch\n")
+        same(now.count("    ImportError"), 1)
+        has(end, "2 pods of worker, 4 times: exit code 3; the last lines of worker-", "\n    ImportError: no module named torch\n",
+            "job j Stopped")
+        lacks(r.err, "CrashLoopBackOff")
+
+
+def crash_loop_on_a_terminal():
+    s = Screen(job("j", task("worker", sh(BROKEN), pod=AGAIN)))
+    s.until("1 failed and restarting").until("worker-0 failed 2 times: exit code 3: ImportError: no module named torch")
+    s.until("pumice: worker-0 failed 2 times: exit code 3; it is started again")
+    same(s.keys(b"\x03").end().status, 130)
+    has(s.text, "worker-0, 2 times: exit code 3", "    ImportError: no module named torch")
+
+
+def init_container_that_fails():
+    inits = {"initContainers": [{"name": "fetch", "image": "x", "command": sh("echo no such bucket; exit 4")}], **AGAIN}
+    r = run_text(job("j", task("worker", sh("true"), pod=inits)), "--timeout", "2s")
+    has(r.err, "worker-0, container fetch failed 2 times: exit code 4", "    no such bucket")
+
+
+def alike_are_one():
+    """Thirty workers that miss the same program, and a rank in the message of each."""
+    missing = run_text(job("j", task("worker", ["trainer"], replicas=30), task("boss", sh("sleep 2"))), "--timeout", "60s")
+    has(missing.err, '30 pods of worker failed: StartError: exec: "trainer": executable file not found in $PATH')
+    has(missing.err, "worker-0 to worker-29 ")
+    assert missing.err.count("trainer") <= 4, missing.err
+    loud = "echo \"[rank $VC_TASK_INDEX] 10.0.0.$VC_TASK_INDEX:29500 lost\"; exit 1"
+    ranks = run_text(job("j", task("worker", sh(loud), replicas=4), plugins={"env": []}))
+    has(ranks.err, "4 pods of worker: exit code 1; the last lines of worker-")
+    same(ranks.err.count(" lost\n"), 1)
+
+
+# ---- what completes all the same ----
+
+def partial_success():
+    some = job("j", task("worker", sh('[ "$VC_TASK_INDEX" -ge 3 ] || { echo bad data; exit 7; }'), replicas=6),
+               plugins={"env": []}, minAvailable=3)
+    with tempfile.TemporaryDirectory() as d:
+        page = os.path.join(d, "r.html")
+        r = run_text(some, "-q", "--report", page)
+        same(r.status, 0)
+        has(r.err, "job j Completed after", "; 3 of 6 pods failed", "3 pods of worker: exit code 7", "    bad data")
+        has(page_of(page), "Completed in", "; 3 of 6 pods failed")
+    r = run(some, "--fail-on-any")
+    r.done("Completed", 7)
+    same(r.last()["jobs"][0]["tasks"][0]["failed"], 3)
+
+
+def main():
+    suite = Suite()
+    for case in (crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
+                 partial_success):
+        if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
+            suite.case(case.__name__, case)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
