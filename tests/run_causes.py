@@ -155,10 +155,42 @@ def partial_success():
     same(r.last()["jobs"][0]["tasks"][0]["failed"], 3)
 
 
+# ---- hints ----
+
+def hints():
+    """Each ends in the words to add to the command, and they help."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as d:
+        os.chmod(d, 0o755)
+        with open(os.path.join(d, "pumice-trainer"), "w") as f:
+            f.write("#!/bin/sh\necho trained\n")
+        os.chmod(f.name, 0o755)
+        before = os.environ["PATH"]
+        os.environ["PATH"] = f"{d}:{before}"
+        try:
+            two = job("j", task("own", ["pumice-trainer"]), task("script", sh("pumice-trainer")))
+            r = run_text(two, "--image", "foo=/usr", "-q")
+            same(r.err.count(f'hint: pumice-trainer is in {d} here, which is not in the container\'s PATH: -e PATH="$PATH"'), 2)
+            r = run_text(two, "-e", f"PATH={os.environ['PATH']}", "--image", "foo=/usr")
+            same(sorted(r.text), ["own-0    | trained\n", "script-0 | trained\n"])
+            has(r.err, "--image foo: no container has this image; they have \"debian:12\". For all of them: --image '*=/usr'")
+        finally:
+            os.environ["PATH"] = before
+    r = run(job("j", task("other", ["sh7", "-c", "true"]), task("none", sh("no-such-program; exit 127"))))
+    said = {e["task"]: e["hint"] for e in r.last()["failed"]}
+    has(said["none"], "the host has no no-such-program; for the image's own files: --image debian:12=DIR")
+    assert said["other"].endswith("but sh: --set 'spec.tasks[other].template.spec.containers[main].command[0]=sh'"), said
+
+
+def hint_for_a_gpu():
+    r = Run(job("j", task("a", sh("true"), replicas=2, resources={"limits": {"example.com/gpu": 2}})))
+    r.until(lambda r: r.of("wait")).signal(signal.SIGTERM).end()
+    has(r.of("wait")[0]["hint"], "pumice doctor", "--node example.com/gpu=4")
+
+
 def main():
     suite = Suite()
     for case in (crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
-                 partial_success):
+                 partial_success, hints, hint_for_a_gpu):
         if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
             suite.case(case.__name__, case)
     return suite.finish()

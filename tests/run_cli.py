@@ -210,7 +210,7 @@ def never_fits():
     begin = time.monotonic()
     r = run([job(tasks={"worker": (4, "true")})], "--node", "cpu=300m,memory=1Gi,pods=100")
     same(r.returncode, 1)
-    has(r.stderr, "job train waits: ", "cannot start", "cpu")
+    has(r.stderr, "job train waits: ", "cannot start", "cpu", "    hint: ", ": --node cpu=400m\n")
     assert "running" not in r.stderr, r.stderr
     assert 2.5 < time.monotonic() - begin < 30, "it should give up after 3 s"
 

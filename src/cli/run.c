@@ -43,6 +43,7 @@ struct session { /* what one `pumice run` holds */
     struct devices *devices;
     struct json *capacity;
     struct report reports[2];
+    struct hints hints;
     size_t n_reports;
     struct str state;
     struct user_root root;
@@ -425,6 +426,13 @@ static int start(struct session *s, struct err *e)
         run_event_start(&r->events, agent_id(s->agent), s->load, r->begin_ms);
     run_tell_dangers(s->load, &notice);
     r->load = s->load;
+    VEC_FOREACH(text, &r->o->image.list) {
+        autobuf said = { 0 };
+
+        hint_image(&said, &s->hints, str_of(*text));
+        if (said.n)
+            on_notice(s, buf_view(&said));
+    }
     if (run_create(r->store, s->load, &say, e) < 0)
         return -1;
     if (r->timeout_ms != INT64_MAX)
@@ -481,6 +489,8 @@ static int run_all(struct session *s)
     r->store = store_new(&(struct store_options){ .clock = r->clock, .seed = random_seed() });
     run_begin(r, load_count_jobs(s->load), r->logs.has_namespaces);
     r->logs.view = &r->view;
+    s->hints = (struct hints){ s->load, s->images };
+    r->view.hints = &s->hints;
     s->agent_door = cluster_embedded_new(r->store, r->clock);
     run_progress_init(&r->progress, &r->view, &r->out, r->o->quiet, r->is_json, r->begin_ms);
     if (take_over_signals(s, &e) < 0 || open_agent(s, r->o, &e) < 0) {

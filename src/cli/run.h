@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "cli/hint.h"
 #include "cli/load.h"
 #include "cli/options.h"
 #include "cli/record.h"
@@ -156,6 +157,7 @@ struct run_view {
     uint64_t seq;
     uint64_t changes; /* counts what a progress display shows */
     struct run_view_hooks hooks;
+    const struct hints *hints; /* what to do about failures is made from these; NULL: nothing is said */
 };
 
 void run_view_init(struct run_view *v, size_t want_jobs, bool has_namespaces, const struct run_view_hooks *hooks);
@@ -229,16 +231,17 @@ void run_event_pod(struct run_events *ev, const struct run_pod *p, int64_t now_m
 /* 'names' come from run_event_names(), made once for each container: lines are many. */
 void run_event_log(struct run_events *ev, const struct agent_output *line, struct str names, struct str text);
 void run_event_names(struct buf *out, const struct run_pod *p, const struct agent_output *line);
-/* A container or pod failed: at once, and for each time. 'p' may be NULL. */
-void run_event_failure(struct run_events *ev, const struct record_words *w, const struct run_pod *p, int64_t now_ms);
+/* A container or pod failed: at once, and for each time. */
+void run_event_failure(struct run_events *ev, const struct record_words *w, const struct run_view *v, int64_t now_ms);
 void run_event_decision(struct run_events *ev, const struct run_job *j, struct str reason, struct str message,
                         int64_t now_ms);
-void run_event_wait(struct run_events *ev, const struct run_job *j, int64_t now_ms);
+void run_event_wait(struct run_events *ev, const struct run_view *v, const struct run_job *j, int64_t now_ms);
 void run_event_notice(struct run_events *ev, struct str sentence, int64_t now_ms);
 
 struct run_end {
     int status;
     struct str reason; /* empty: by itself */
+    struct str hint;   /* what to do about it; may be empty */
     int64_t begin_ms, end_ms;
 };
 void run_event_end(struct run_events *ev, const struct run_view *v, struct record *rec, const struct run_end *end);
@@ -298,9 +301,8 @@ void run_progress_hide(struct run_progress *p); /* before anything else is writt
 int64_t run_progress_turn(struct run_progress *p, int64_t now_ms);
 void run_progress_job(struct run_progress *p, const struct run_job *j, int64_t now_ms);
 void run_progress_pod(struct run_progress *p, const struct run_pod *pod, int64_t now_ms);
-/* Something failed; 'is_seen': its last lines stand right above. The hint may be empty. */
-void run_progress_failure(struct run_progress *p, const struct record_words *w, const struct run_pod *pod, bool is_seen,
-                          struct str hint, int64_t now_ms);
+/* Something failed; 'is_seen': its last lines stand right above. */
+void run_progress_failure(struct run_progress *p, const struct record_words *w, bool is_seen, int64_t now_ms);
 void run_progress_decision(struct run_progress *p, const struct run_job *j, struct str message, int64_t now_ms);
 /* A line for people, above the block. */
 void run_progress_say(struct run_progress *p, struct str sentence);

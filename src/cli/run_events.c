@@ -177,14 +177,18 @@ void run_event_decision(struct run_events *ev, const struct run_job *j, struct s
     end(b);
 }
 
-void run_event_wait(struct run_events *ev, const struct run_job *j, int64_t now_ms)
+void run_event_wait(struct run_events *ev, const struct run_view *v, const struct run_job *j, int64_t now_ms)
 {
     struct buf *b = begin(ev, "wait", now_ms);
+    autobuf hint = { 0 };
 
     text(b, "namespace", j->namespace);
     text(b, "job", j->name);
     text(b, "reason", str_of(why_names[j->why]));
     text(b, "message", j->why_text);
+    if (j->why == WHY_NEVER_FITS)
+        hint_wait(&hint, v->hints, j->namespace, j->name, j->why_text);
+    text_if(b, "hint", buf_view(&hint));
     end(b);
 }
 
@@ -219,30 +223,34 @@ static void end_jobs(struct buf *b, const struct run_view *v)
     buf_char(b, ']');
 }
 
-static void failure_fields(struct buf *b, const struct record_words *w)
+static void failure_fields(struct buf *b, const struct record_words *w, const struct run_view *v)
 {
+    autobuf hint = { 0 };
+
+    hint_failure(&hint, v->hints, w);
     text_if(b, "container", w->container);
     if (w->exit_code >= 0)
         number(b, "exitCode", w->exit_code);
     text(b, "reason", w->reason);
     text_if(b, "message", w->message);
     number(b, "failures", w->failures);
+    text_if(b, "hint", buf_view(&hint));
     text(b, "tail", w->tail);
 }
 
-void run_event_failure(struct run_events *ev, const struct record_words *w, const struct run_pod *p, int64_t now_ms)
+void run_event_failure(struct run_events *ev, const struct record_words *w, const struct run_view *v, int64_t now_ms)
 {
     struct buf *b = begin(ev, "failure", now_ms);
 
     text(b, "namespace", w->namespace);
     text(b, "pod", w->pod);
     text(b, "uid", w->uid);
-    pod_names(b, p);
-    failure_fields(b, w);
+    pod_names(b, run_view_pod(v, w->uid));
+    failure_fields(b, w, v);
     end(b);
 }
 
-static void end_failed(struct buf *b, struct record *rec)
+static void end_failed(struct buf *b, const struct run_view *v, struct record *rec)
 {
     struct record_words w;
 
@@ -252,7 +260,7 @@ static void end_failed(struct buf *b, struct record *rec)
         json_print_str(b, w.namespace);
         text(b, "pod", w.pod);
         text_if(b, "task", w.task);
-        failure_fields(b, &w);
+        failure_fields(b, &w, v);
         buf_char(b, '}');
     }
     buf_char(b, ']');
@@ -264,8 +272,9 @@ void run_event_end(struct run_events *ev, const struct run_view *v, struct recor
 
     number(b, "status", e->status);
     text_if(b, "reason", e->reason);
+    text_if(b, "hint", e->hint);
     number(b, "milliseconds", e->end_ms - e->begin_ms);
     end_jobs(b, v);
-    end_failed(b, rec);
+    end_failed(b, v, rec);
     end(b);
 }

@@ -75,7 +75,7 @@ static void on_wait(void *ctx, const struct run_job *j)
     struct run *r = ctx;
 
     if (r->is_json && j->why_text.n && run_job_waits(j))
-        run_event_wait(&r->events, j, now_of(r));
+        run_event_wait(&r->events, &r->view, j, now_of(r));
 }
 
 static void tell_failures(struct run *r)
@@ -83,13 +83,10 @@ static void tell_failures(struct run *r)
     struct record_words w;
 
     while (record_next_failure(r->record, &w)) {
-        const struct run_pod *p = run_view_pod(&r->view, w.uid);
-
         if (r->is_json)
-            run_event_failure(&r->events, &w, p, now_of(r));
+            run_event_failure(&r->events, &w, &r->view, now_of(r));
         else
-            run_progress_failure(&r->progress, &w, p, run_logs_is_last(&r->logs, w.uid, w.container), STR_NULL,
-                                 now_of(r));
+            run_progress_failure(&r->progress, &w, run_logs_is_last(&r->logs, w.uid, w.container), now_of(r));
     }
 }
 
@@ -209,6 +206,17 @@ static bool is_empty(const struct run *r)
     return r->stage != RUN_STOPS || run_view_is_over(&r->view) || r->view.jobs.n == 0;
 }
 
+/* What would let them start, where it is the machine that is too small. */
+static struct str stuck_hint(const struct run *r)
+{
+    autobuf hint = { 0 };
+
+    VEC_FOREACH(j, &r->view.jobs)
+        if (!run_job_is_over(*j) && (*j)->why == WHY_NEVER_FITS && !hint.n)
+            hint_wait(&hint, r->view.hints, (*j)->namespace, (*j)->name, (*j)->why_text);
+    return arena_str(r->arena, buf_view(&hint));
+}
+
 /* Nothing runs and nothing can: say so and end, unless somebody wants to wait for it. */
 static void watch_for_stuck(struct run *r)
 {
@@ -222,6 +230,7 @@ static void watch_for_stuck(struct run *r)
         r->stuck_ms = now_of(r);
     if (now_of(r) < r->stuck_ms + r->stuck_after_ms)
         return;
+    r->end.hint = stuck_hint(r);
     run_stop(r, EXIT_FAILED,
              arena_fmt(r->arena, "nothing runs, and what waits cannot start: %.*s (with --wait the run waits on)",
                        STR_ARG(buf_view(&why))));

@@ -156,16 +156,18 @@ void run_progress_pod(struct run_progress *p, const struct run_pod *pod, int64_t
     line(p, &text);
 }
 
-void run_progress_failure(struct run_progress *p, const struct record_words *w, const struct run_pod *pod, bool is_seen,
-                          struct str hint, int64_t now_ms)
+void run_progress_failure(struct run_progress *p, const struct record_words *w, bool is_seen, int64_t now_ms)
 {
-    struct run_kind *k = run_failures_add(&p->failures, w, pod, now_ms);
+    struct run_kind *k = run_failures_add(&p->failures, w, run_view_pod(p->view, w->uid), now_ms);
+    autobuf hint = { 0 };
 
     if (!k || k->told_times)
         return;
     k->is_seen |= is_seen && p->shares_screen;
-    if (hint.n && !k->hint.n)
-        k->hint = arena_str(&p->failures.arena, hint);
+    if (k->hint.n)
+        return;
+    hint_failure(&hint, p->view->hints, w);
+    k->hint = arena_str(&p->failures.arena, buf_view(&hint));
 }
 
 /* Returns when there is more to tell. */

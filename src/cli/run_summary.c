@@ -188,6 +188,15 @@ static struct str who_failed(struct summary *s, const struct record_alike *k)
     return who;
 }
 
+static void hint_line(struct summary *s, const struct record_words *w)
+{
+    autobuf hint = { 0 };
+
+    hint_failure(&hint, s->v->hints, w);
+    if (hint.n)
+        buf_fmt(s->out, "    hint: %.*s\n", STR_ARG(harmless(s->a, buf_view(&hint))));
+}
+
 static void words_of(struct summary *s, const struct record_alike *k)
 {
     const struct record_words *w = &k->first;
@@ -222,8 +231,10 @@ static void last_words(struct summary *s, struct record *rec)
 
     record_alikes(s->a, rec, &all);
     VEC_FOREACH(k, &all.list)
-        if (n++ < WORDS_MAX)
+        if (n++ < WORDS_MAX) {
             words_of(s, *k);
+            hint_line(s, &(*k)->first);
+        }
     if (n > WORDS_MAX)
         buf_fmt(s->out, "and %zu more ways in which containers failed (--report FILE.html shows all)\n", n - WORDS_MAX);
 }
@@ -290,6 +301,11 @@ void run_summary(struct buf *out, const struct run_view *v, struct record *rec, 
     if (end->reason.n) {
         buf_str(out, STR("pumice: "));
         term_text(out, end->reason);
+        buf_char(out, '\n');
+    }
+    if (end->hint.n) {
+        buf_str(out, STR("    hint: "));
+        term_text(out, end->hint);
         buf_char(out, '\n');
     }
 }

@@ -1,0 +1,265 @@
+/* hint.c - what somebody can do about it here and now */
+#include "cli/hint.h"
+
+#include "api/quantity.h"
+#include "base/util.h"
+#include "cli/pod_specs.h"
+#include "node/image.h"
+
+/* ---- a program that is not there ---- */
+
+static const struct pod_spec *spec_of(const struct pod_specs *all, const struct record_words *w)
+{
+    VEC_FOREACH(p, &all->list)
+        if (str_eq(p->job, w->job) && str_eq(p->task, w->task) && str_eq(p->namespace, w->namespace) &&
+            (w->job.n || str_eq(p->name, w->pod)))
+            return p;
+    return NULL;
+}
+
+static struct str unquoted(struct str s)
+{
+    static const char *const quotes[] = { "'", "\"", "`", "\xe2\x80\x98", "\xe2\x80\x99" };
+
+    s = str_trim(s);
+    for (size_t i = 0; i < ARRAY_LEN(quotes); i++) {
+        if (str_starts(s, str_of(quotes[i])))
+            s = str_from(s, strlen(quotes[i]));
+        if (str_ends(s, str_of(quotes[i])))
+            s.n -= strlen(quotes[i]);
+    }
+    return s;
+}
+
+/* "sh: 1: trainer: not found", "bash: line 1: trainer: command not found", "env: 'trainer': No such file or directory" → trainer. */
+static struct str program_in(struct str lines)
+{
+    static const char *const ends[] = { ": not found", ": command not found", ": No such file or directory" };
+    struct str line, found = STR_NULL;
+
+    while (str_split(&lines, '\n', &line)) {
+        line = str_trim(line);
+        for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+            if (str_ends(line, str_of(ends[i]))) {
+                struct str front = str_sub(line, 0, line.n - strlen(ends[i]));
+
+                found = unquoted(str_from(front, (size_t)(str_rfind_char(front, ':') + 1)));
+            }
+    }
+    return found;
+}
+
+static bool is_program(struct arena *a, struct str dir, struct str name)
+{
+    return access(arena_cstr(a, arena_fmt(a, "%.*s/%.*s", STR_ARG(dir), STR_ARG(name))), X_OK) == 0;
+}
+
+#define POD_PATH                                                                                                       \
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" /* of a container that says nothing else */
+
+/* Pods have their own of these. */
+static bool is_hidden(struct str dir)
+{
+    static const char *const own[] = { "/tmp", "/run", "/dev", "/proc", "/sys" };
+    struct str rest = dir, top;
+
+    (void)str_split(&rest, '/', &top);
+    (void)str_split(&rest, '/', &top);
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        if (str_is(top, own[i] + 1))
+            return true;
+    return false;
+}
+
+/* The directory of 'path' that has it; empty: none. */
+static struct str dir_of(struct arena *a, const char *path, struct str name)
+{
+    struct str rest = str_of(path ? path : ""), dir;
+
+    while (name.n && str_split(&rest, ':', &dir))
+        if (str_starts(dir, STR("/")) && !is_hidden(dir) && is_program(a, dir, name))
+            return dir;
+    return STR_NULL;
+}
+
+/* python → python3, pip → pip3; python3.11 → python3, python. */
+static struct str another(struct arena *a, struct str name)
+{
+    struct str longer = arena_fmt(a, "%.*s3", STR_ARG(name));
+
+    if (dir_of(a, POD_PATH, longer).n)
+        return longer;
+    for (; name.n > 1 && strchr("0123456789.", name.p[name.n - 1]);) {
+        name.n--;
+        if (dir_of(a, POD_PATH, name).n)
+            return name;
+    }
+    return STR_NULL;
+}
+
+struct missing { /* a program */
+    struct str name, image;
+    const struct pod_spec *pod;
+    const struct json *container;
+    bool is_command; /* the container's own, not one in a script of it */
+};
+
+static bool find_missing(const struct hints *h, const struct pod_specs *all, const struct record_words *w,
+                         struct missing *ret)
+{
+    bool is_start = str_is(w->reason, "StartError") || str_is(w->reason, "ContainerCannotRun");
+
+    if (!h->images || (!is_start && w->exit_code != 127) || !(ret->pod = spec_of(all, w)) ||
+        !(ret->container = pod_spec_container(ret->pod, w->container)))
+        return false;
+    ret->image = json_member_text(ret->container, "image");
+    ret->is_command = is_start;
+    ret->name = is_start ? json_text(json_at(json_get(ret->container, "command"), 0), STR_NULL) : program_in(w->tail);
+    return images_find(h->images, ret->image)->root.n == 0 && ret->name.n;
+}
+
+static void tell_missing(struct buf *out, struct arena *a, const struct missing *m)
+{
+    bool is_path = str_has_char(m->name, '/');
+    struct str dir = is_path ? STR_NULL : dir_of(a, getenv("PATH"), m->name),
+               other = is_path ? STR_NULL : another(a, m->name);
+
+    if (!is_path && dir_of(a, POD_PATH, m->name).n) /* it is there: this is about something else */
+        return;
+
+    if (dir.n) {
+        buf_fmt(out, "%.*s is in %.*s here, which is not in the container's PATH: -e PATH=\"$PATH\"", STR_ARG(m->name),
+                STR_ARG(dir));
+        return;
+    }
+    buf_fmt(out, "image \"%.*s\" has the host's files, and the host has no %.*s", STR_ARG(m->image), STR_ARG(m->name));
+    if (other.n && m->is_command)
+        buf_fmt(out, ", but %.*s: --set '%.*s.containers[%.*s].command[0]=%.*s'", STR_ARG(other), STR_ARG(m->pod->path),
+                STR_ARG(json_member_text(m->container, "name")), STR_ARG(other));
+    else
+        buf_fmt(out, "%s%.*s; for the image's own files: --image %.*s=DIR", other.n ? ", but " : "", STR_ARG(other),
+                STR_ARG(m->image));
+}
+
+void hint_failure(struct buf *out, const struct hints *h, const struct record_words *w)
+{
+    autoarena a = { 0 };
+    struct pod_specs all;
+    struct missing m = { 0 };
+
+    if (!h || !h->load)
+        return;
+    pod_specs_of(&a, h->load, &all);
+    if (find_missing(h, &all, w, &m))
+        tell_missing(out, &a, &m);
+}
+
+/* ---- what does not fit ---- */
+
+/* What one pod asks for; where only a limit is given, that is the request. */
+static struct quantity ask_of(const struct json *pod, struct str resource)
+{
+    struct quantity sum = { 0 }, one;
+
+    JSON_FOREACH(c, json_get(pod, "containers")) {
+        const struct json *asked = NULL;
+
+        JSON_FOREACH(list, json_get(c, "resources"))
+            JSON_FOREACH(amount, list)
+                if (str_eq(json_key(amount), resource) && (!asked || str_is(json_key(list), "requests")))
+                    asked = amount;
+        if (json_is(asked, JSON_NUMBER))
+            sum = quantity_add(sum, quantity_of_i64(json_i64(asked, 0), QUANTITY_DECIMAL_SI));
+        else if (quantity_parse(json_text(asked, STR_NULL), &one, NULL) == 0)
+            sum = quantity_add(sum, one);
+    }
+    return sum;
+}
+
+static struct str sum_of(struct arena *a, const struct pod_specs *all, struct str namespace, struct str job,
+                         struct str resource)
+{
+    struct quantity sum = { 0 };
+    autobuf text = { 0 };
+
+    VEC_FOREACH(p, &all->list)
+        if (str_eq(p->job, job) && str_eq(p->namespace, namespace))
+            sum = quantity_add(sum, quantity_mul(ask_of(p->spec, resource), p->replicas));
+    if (!sum.nano)
+        return STR_NULL;
+    quantity_print(&text, sum);
+    return arena_str(a, buf_view(&text));
+}
+
+/* "1 Insufficient cpu, 1 Insufficient nvidia.com/gpu." → each in turn. */
+static bool next_short(struct str *why, struct str *ret)
+{
+    struct str sign = STR("Insufficient ");
+    const char *at = why->n ? memmem(why->p, why->n, sign.p, sign.n) : NULL;
+    size_t n = 0;
+
+    if (!at)
+        return false;
+    *why = str_from(*why, (size_t)(at - why->p) + sign.n);
+    while (n < why->n && !strchr(" ,;", why->p[n]))
+        n++;
+    *ret = str_sub(*why, 0, n && why->p[n - 1] == '.' ? n - 1 : n);
+    return true;
+}
+
+void hint_wait(struct buf *out, const struct hints *h, struct str namespace, struct str job, struct str why)
+{
+    autoarena a = { 0 };
+    autobuf amounts = { 0 };
+    struct pod_specs all;
+    struct str resource, sum;
+    bool is_device = false;
+
+    if (!h || !h->load)
+        return;
+    pod_specs_of(&a, h->load, &all);
+    while (next_short(&why, &resource)) {
+        sum = sum_of(&a, &all, namespace, job, resource);
+        if (!sum.n)
+            continue;
+        buf_fmt(&amounts, "%s%.*s=%.*s", amounts.n ? "," : "", STR_ARG(resource), STR_ARG(sum));
+        is_device |= str_has_char(resource, '/');
+    }
+    if (amounts.n)
+        buf_fmt(out, "%s: --node %s",
+                is_device ? "`pumice doctor` says which devices there are; to run it without them"
+                          : "to run it as if the machine had what it asks for",
+                amounts.p);
+}
+
+/* ---- images that nobody asks for ---- */
+
+void hint_image(struct buf *out, const struct hints *h, struct str option)
+{
+    autoarena a = { 0 };
+    autobuf names = { 0 };
+    struct pod_specs all;
+    ptrdiff_t eq = str_find_char(option, '=');
+    struct str name = str_sub(option, 0, (size_t)MAX_OF(eq, 0)), root;
+
+    if (eq <= 0 || str_is(name, "*"))
+        return;
+    root = images_find(h->images, name)->root;
+    pod_specs_of(&a, h->load, &all);
+    VEC_FOREACH(p, &all.list) {
+        static const char *const lists[] = { "initContainers", "containers" };
+
+        for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+            JSON_FOREACH(c, json_get(p->spec, lists[i])) {
+                struct str image = json_member_text(c, "image");
+
+                if (str_eq(images_find(h->images, image)->root, root))
+                    return;
+                if (!str_has(buf_view(&names), arena_fmt(&a, "\"%.*s\"", STR_ARG(image))))
+                    buf_fmt(&names, "%s\"%.*s\"", names.n ? ", " : "", STR_ARG(image));
+            }
+    }
+    if (names.n)
+        buf_fmt(out, "--image %.*s: no container has this image; they have %s. For all of them: --image '*=%.*s'",
+                STR_ARG(name), names.p, STR_ARG(str_from(option, (size_t)eq + 1)));
+}

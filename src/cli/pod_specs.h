@@ -1,0 +1,26 @@
+/* pod_specs.h - the specs of all pods that the files ask for: templates of tasks, and pods of their own */
+#ifndef CLI_POD_SPECS_H
+#define CLI_POD_SPECS_H
+
+#include "cli/load.h"
+
+struct pod_spec {
+    const struct loaded *doc;
+    struct str namespace, job, task; /* job and task: empty for a pod of its own */
+    struct str name;                 /* of the document */
+    int64_t replicas;
+    const struct json *spec;
+    struct str path; /* "spec.tasks[worker].template.spec"; "spec" */
+};
+
+struct pod_specs {
+    VEC(struct pod_spec) list;
+};
+
+/* In the order of the files. */
+void pod_specs_of(struct arena *a, const struct load *l, struct pod_specs *ret);
+
+/* The container of that name, init containers too; NULL: there is none. */
+const struct json *pod_spec_container(const struct pod_spec *p, struct str name);
+
+#endif
