@@ -53,6 +53,9 @@ bool record_next_failure(struct record *r, struct record_words *ret);
  * are in them (addresses, ranks, times). */
 void record_alike_key(struct buf *out, const struct record_words *w);
 
+/* Lines a terminal would show: without its control sequences, of "50%\r100%" only the last. */
+void plain_lines(struct buf *out, struct str text);
+
 /* Failures that are alike, in the order of record_failed(). */
 struct record_alike {
     struct record_words first;

@@ -225,9 +225,6 @@ bool job_is_over(const struct record_job *j);
 void record_verdict(struct buf *out, const struct record *r, bool *ret_ok, bool *ret_over);
 void job_verdict(struct buf *out, const struct record *r, const struct record_job *j);
 
-/* Lines a terminal would show: without its control sequences, of "50%\r100%" only the last. */
-void plain_lines(struct buf *out, struct str text);
-
 /* A time since the beginning, as fine as the length of the record asks for: "+1.503s", "+12m30s"; "–" for -1. How long
  * something took: "4.20s", "12m30s". "12Mi". "1.35". */
 void record_offset(struct buf *out, const struct record *r, int64_t at_ms);

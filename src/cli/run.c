@@ -493,6 +493,7 @@ static int run_all(struct session *s)
     r->view.hints = &s->hints;
     s->agent_door = cluster_embedded_new(r->store, r->clock);
     run_progress_init(&r->progress, &r->view, &r->out, r->o->quiet, r->is_json, r->begin_ms);
+    r->progress.logs = &r->logs;
     if (take_over_signals(s, &e) < 0 || open_agent(s, r->o, &e) < 0) {
         status = fail(&e, EXIT_FAILED);
         goto done;

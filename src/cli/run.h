@@ -189,6 +189,11 @@ int run_view_status(const struct run_view *v, bool fail_on_any);
 
 enum run_logs_mode { RUN_LOGS_ALL, RUN_LOGS_FAILED, RUN_LOGS_TASKS, RUN_LOGS_NONE };
 
+struct run_bar { /* a line that is written over and not finished */
+    struct run_log *log;
+    enum conlog_stream stream;
+};
+
 struct run_logs {
     struct arena arena;
     enum run_logs_mode mode;
@@ -205,6 +210,8 @@ struct run_logs {
     struct map names;      /* of files, to number those of pods that come again */
     VEC(struct run_log *) dirty;
     const struct run_log *last; /* whose line was shown last */
+    VEC(struct run_bar) bars;   /* progress bars of programs, on a terminal */
+    uint64_t n_moves;           /* counts what they show */
 };
 
 /* 'mode': all, failed, none, or names of tasks ("worker", "train/worker", with commas between). Usage errors name what there is. */
@@ -213,6 +220,8 @@ int run_logs_open(struct run_logs *g, struct err *e); /* make the directory */
 void run_logs_done(struct run_logs *g);
 void run_logs_line(struct run_logs *g, const struct agent_output *line);
 void run_logs_pod(struct run_logs *g, const struct run_pod *p); /* it changed: failed ones are printed */
+/* The i-th progress bar of a program as it is now, for the block; false: there are no more. */
+bool run_logs_bar(const struct run_logs *g, size_t i, struct buf *out);
 bool run_logs_is_last(const struct run_logs *g, struct str uid, struct str container); /* it wrote the newest line */
 void run_logs_flush(struct run_logs *g);                                               /* files, at the end of a turn */
 void run_logs_end(struct run_logs *g);                                                 /* unfinished lines too */
@@ -287,6 +296,8 @@ struct run_progress {
     int64_t begin_ms, drawn_ms, told_ms;
     size_t n_lines;              /* of the block on the screen; 0: none */
     uint64_t changes;            /* of the view, when it was drawn or told */
+    uint64_t moves;              /* … of progress bars of programs */
+    const struct run_logs *logs; /* which have those; may be NULL */
     bool is_stopping, is_ending; /* ending: nothing is told any more that the summary tells */
     struct buf block;
     struct map waits; /* jobs whose wait was told: uid → text */

@@ -61,10 +61,12 @@ static struct str last_lines(struct str tail, size_t n)
 static struct run_kind *kind_of(struct run_failures *f, const struct record_words *w, const struct run_pod *p,
                                 int64_t now_ms)
 {
-    autobuf key = { 0 };
+    autobuf key = { 0 }, plain = { 0 };
     struct run_kind *k;
-    struct str tail = last_lines(w->tail, LINES_MAX);
+    struct str tail;
 
+    plain_lines(&plain, w->tail);
+    tail = last_lines(buf_view(&plain), LINES_MAX);
     record_alike_key(&key, w);
     k = map_get(&f->kinds_by_key, buf_view(&key));
     if (k || f->kinds.n >= KINDS_MAX)

@@ -25,7 +25,8 @@ struct run_log { /* of one container */
     bool keeps;                         /* --logs=failed, and the pod has not ended */
     struct str file;                    /* its name below --log-dir */
     struct buf part[CONLOG_STREAM_MAX]; /* of lines that are not finished */
-    int64_t part_ms[CONLOG_STREAM_MAX];
+    bool is_bar[CONLOG_STREAM_MAX];     /* … one of them is written over with carriage returns */
+    struct term_colours colours[CONLOG_STREAM_MAX];
     struct buf kept; /* --logs=failed: finished lines, as they will be printed */
     size_t dropped;
     struct buf unwritten; /* for the file */
@@ -339,24 +340,13 @@ void run_logs_flush(struct run_logs *g)
 
 /* ---- lines ---- */
 
-/* Letters of other scripts and tabs are fine on a terminal; what moves the cursor is not. */
-static void put_text(struct run_logs *g, struct buf *to, struct str text)
+static void put_text(struct run_logs *g, struct run_log *log, enum conlog_stream stream, struct buf *to,
+                     struct str text)
 {
-    struct str part;
-    bool first = true;
-
-    if (!g->is_terminal) {
+    if (g->is_terminal)
+        term_line(to, text, g->has_colour, &log->colours[stream]);
+    else
         buf_str(to, text);
-        return;
-    }
-    while (str_split(&text, '\t', &part)) {
-        if (!first)
-            buf_char(to, '\t');
-        first = false;
-        if (str_ends(part, STR("\r"))) /* the line ends of others */
-            part.n--;
-        term_text(to, part);
-    }
 }
 
 /* The oldest whole lines go. */
@@ -375,7 +365,7 @@ static void shorten(struct run_log *log)
     log->dropped += cut;
 }
 
-static void show(struct run_logs *g, struct run_log *log, struct str text)
+static void show(struct run_logs *g, struct run_log *log, enum conlog_stream stream, struct str text)
 {
     struct buf *to = log->keeps ? &log->kept : &g->out->queue;
 
@@ -384,7 +374,7 @@ static void show(struct run_logs *g, struct run_log *log, struct str text)
     if (!log->keeps)
         g->last = log;
     buf_str(to, log->prefix);
-    put_text(g, to, text);
+    put_text(g, log, stream, to, text);
     buf_char(to, '\n');
     if (log->keeps)
         shorten(log);
@@ -405,22 +395,74 @@ static void show_event(struct run_logs *g, struct run_log *log, const struct age
     shorten(log);
 }
 
+/* A line that is written over, on a terminal: only its newest writing is kept, for the block to show it. */
+static void move_bar(struct run_logs *g, struct run_log *log, enum conlog_stream stream)
+{
+    struct buf *part = &log->part[stream];
+    size_t end = part->n, front;
+
+    if (!g->is_terminal || g->events || !str_has_char(buf_view(part), '\r'))
+        return;
+    while (end && part->p[end - 1] == '\r')
+        end--;
+    front = (size_t)(str_rfind_char(str_sub(buf_view(part), 0, end), '\r') + 1);
+    memmove(part->p, part->p + front, part->n - front);
+    part->n -= front;
+    g->n_moves++;
+    if (log->is_bar[stream] || log->keeps)
+        return;
+    log->is_bar[stream] = true;
+    *vec_push(&g->arena, &g->bars) = (struct run_bar){ log, stream };
+}
+
+static void end_bar(struct run_logs *g, struct run_log *log, enum conlog_stream stream)
+{
+    size_t n = 0;
+
+    if (!log->is_bar[stream])
+        return;
+    log->is_bar[stream] = false;
+    g->n_moves++;
+    for (size_t i = 0; i < g->bars.n; i++)
+        if (g->bars.v[i].log != log || g->bars.v[i].stream != stream)
+            g->bars.v[n++] = g->bars.v[i];
+    g->bars.n = n;
+}
+
+bool run_logs_bar(const struct run_logs *g, size_t i, struct buf *out)
+{
+    struct term_colours colours = { 0 };
+    const struct run_log *log;
+
+    if (i >= g->bars.n)
+        return false;
+    log = g->bars.v[i].log;
+    buf_str(out, log->prefix);
+    term_line(out, buf_view(&log->part[g->bars.v[i].stream]), g->has_colour, &colours);
+    return true;
+}
+
 void run_logs_line(struct run_logs *g, const struct agent_output *line)
 {
     struct run_log *log = log_of(g, line);
     struct buf *part = &log->part[line->stream];
+    bool is_moving;
 
     to_file(g, log, line);
     if (!log->is_shown)
         return;
     if (part->n || line->is_partial)
         buf_str(part, line->text);
-    if (line->is_partial && part->n < LINE_MAX_BYTES)
+    is_moving = g->events && str_has_char(line->text, '\r'); /* programs put it together again */
+    if (line->is_partial && part->n < LINE_MAX_BYTES && !is_moving) {
+        move_bar(g, log, line->stream);
         return;
+    }
+    end_bar(g, log, line->stream);
     if (g->events)
         show_event(g, log, line, part->n ? buf_view(part) : line->text);
     else
-        show(g, log, part->n ? buf_view(part) : line->text);
+        show(g, log, line->stream, part->n ? buf_view(part) : line->text);
     buf_reset(part);
 }
 
@@ -430,7 +472,8 @@ static void finish_parts(struct run_logs *g, struct run_log *log)
 {
     for (int s = 0; s < CONLOG_STREAM_MAX; s++)
         if (log->part[s].n && !g->events) {
-            show(g, log, buf_view(&log->part[s]));
+            show(g, log, s, buf_view(&log->part[s]));
+            end_bar(g, log, s);
             buf_reset(&log->part[s]);
         }
 }

@@ -15,6 +15,7 @@ enum {
     CLOCK_MS = 1000, /* … and when only time passes; */
     AGAIN_MS = 20,   /* after a line of a log, before the eye sees that it was gone */
     WAIT_MS = 1000,  /* a job that waits is not worth a word before */
+    BARS_SHOWN = 8,
     KINDS_SHOWN = 3, /* of failures, in the block */
     FEW_PODS = 20,   /* of a job with more pods, lines tell of tasks, not pods */
     COLUMNS = 80,
@@ -432,10 +433,22 @@ static void draw_job(struct drawing *d, const struct run_job *j, int64_t now_ms)
     draw_wait(d, j, now_ms);
 }
 
+/* Progress bars of programs: where they stand now. */
+static void draw_bars(struct drawing *d)
+{
+    for (size_t i = 0; d->p->logs && i < BARS_SHOWN; i++) {
+        autobuf text = { 0 };
+
+        if (!run_logs_bar(d->p->logs, i, &text) || !draw_line(d, &text))
+            return;
+    }
+}
+
 size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t columns, size_t rows, int64_t now_ms)
 {
     struct drawing d = { p, out, columns, rows, 0 };
 
+    draw_bars(&d);
     VEC_FOREACH(j, &p->view->jobs)
         if (!run_job_is_over(*j)) /* those at work first: the screen may be small */
             draw_job(&d, *j, now_ms);
@@ -472,12 +485,14 @@ static void draw(struct run_progress *p, int64_t now_ms)
     p->n_lines = n;
     p->drawn_ms = now_ms;
     p->changes = p->view->changes;
+    p->moves = p->logs ? p->logs->n_moves : 0;
     put(&p->block);
 }
 
 int64_t run_progress_turn(struct run_progress *p, int64_t now_ms)
 {
     int64_t due_ms, wait_ms, fail_ms;
+    bool is_new;
 
     fail_ms = tell_failures(p, now_ms);
     if (p->is_plain) {
@@ -489,7 +504,8 @@ int64_t run_progress_turn(struct run_progress *p, int64_t now_ms)
         return fail_ms;
     if (p->shares_screen && run_out_left(p->out)) /* it is drawn when the log stands still */
         return fail_ms;
-    due_ms = p->drawn_ms + (!p->n_lines ? AGAIN_MS : p->changes == p->view->changes ? CLOCK_MS : DRAW_MS);
+    is_new = p->changes != p->view->changes || (p->logs && p->moves != p->logs->n_moves);
+    due_ms = p->drawn_ms + (!p->n_lines ? AGAIN_MS : is_new ? DRAW_MS : CLOCK_MS);
     if (now_ms < due_ms)
         return MIN_OF(due_ms, fail_ms);
     draw(p, now_ms);

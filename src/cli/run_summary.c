@@ -200,9 +200,12 @@ static void hint_line(struct summary *s, const struct record_words *w)
 static void words_of(struct summary *s, const struct record_alike *k)
 {
     const struct record_words *w = &k->first;
-    struct str rest = last_lines(w->tail, LINES_MAX), line;
     bool never_ran = w->exit_code < 0;
+    autobuf plain = { 0 };
+    struct str rest, line;
 
+    plain_lines(&plain, w->tail);
+    rest = last_lines(buf_view(&plain), LINES_MAX);
     term_style(s->out, s->has_colour, STYLE_RED,
                arena_fmt(s->a, "%.*s: %.*s", STR_ARG(who_failed(s, k)), STR_ARG(harmless(s->a, w->words))));
     if (never_ran && !str_empty(rest)) { /* what never ran has its reason for last words */

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+enum { SGR_MAX = 32 };
+
 static const char *const style_codes[] = {
     [STYLE_PLAIN] = "",    [STYLE_BOLD] = "1",   [STYLE_DIM] = "2",   [STYLE_RED] = "1;31",
     [STYLE_YELLOW] = "33", [STYLE_GREEN] = "32", [STYLE_CYAN] = "36",
@@ -55,6 +57,71 @@ void term_text(struct buf *out, struct str text)
             for (size_t i = 0; i < n; i++)
                 buf_fmt(out, "\\x%02x", (unsigned char)text.p[at + i]);
     }
+}
+
+/* The length of an SGR sequence at the front: ESC [ digits and separators m. 0: there is none. Those with a private mark (ESC [ > 4 m) change
+ * how the keyboard works, so they are not among them. */
+static size_t sgr_front(struct str s)
+{
+    size_t n = 2;
+
+    if (s.n < 3 || s.p[0] != '\033' || s.p[1] != '[')
+        return 0;
+    while (n < s.n && n < SGR_MAX && ((s.p[n] >= '0' && s.p[n] <= '9') || s.p[n] == ';' || s.p[n] == ':'))
+        n++;
+    return n < s.n && s.p[n] == 'm' ? n + 1 : 0;
+}
+
+static void note_sgr(struct term_colours *on, struct str sgr)
+{
+    struct str amounts = str_sub(sgr, 2, sgr.n - 3);
+    bool is_reset = str_empty(amounts) || str_is(amounts, "0") || str_starts(amounts, STR("0;"));
+
+    if (is_reset || on->n + sgr.n > sizeof(on->text))
+        on->n = 0;
+    if (str_empty(amounts) || str_is(amounts, "0"))
+        return;
+    memcpy(on->text + on->n, sgr.p, sgr.n);
+    on->n += sgr.n;
+}
+
+/* What a terminal would show in the end of "10%\r20%\r". */
+static struct str last_writing(struct str line)
+{
+    while (str_ends(line, STR("\r")))
+        line.n--;
+    return str_from(line, (size_t)(str_rfind_char(line, '\r') + 1));
+}
+
+void term_line(struct buf *out, struct str text, bool colour, struct term_colours *on)
+{
+    bool is_coloured = on->n;
+    size_t from = 0, at = 0;
+
+    text = last_writing(text);
+    if (colour)
+        buf_append(out, on->text, on->n);
+    while (at < text.n) {
+        size_t n = sgr_front(str_from(text, at));
+
+        if (!n && text.p[at] != '\t') {
+            at++;
+            continue;
+        }
+        term_text(out, str_sub(text, from, at - from));
+        if (!n) {
+            buf_char(out, '\t');
+            n = 1;
+        } else if (colour) {
+            buf_append(out, text.p + at, n);
+            note_sgr(on, str_sub(text, at, n));
+            is_coloured = true;
+        }
+        from = at += n;
+    }
+    term_text(out, str_from(text, from));
+    if (colour && is_coloured)
+        buf_str(out, STR("\033[0m"));
 }
 
 struct str term_cut(struct str text, size_t max)

@@ -21,6 +21,8 @@ struct conlog {
     int fd; /* -1: not there yet, or could not be opened: tried again with the next flush */
     int64_t max_bytes, size, written;
     struct buf lines[CONLOG_STREAM_MAX]; /* begun, not finished */
+    bool is_begun[CONLOG_STREAM_MAX];    /* … and some of it is in records already */
+    bool is_bar[CONLOG_STREAM_MAX];      /* … and it has carriage returns */
     struct buf out;                      /* whole records, not written */
     int64_t lost;                        /* bytes of text, since the last that could be written */
     int why;                             /* errno of the first of them */
@@ -197,6 +199,8 @@ static void emit(struct conlog *l, enum conlog_stream stream, struct str text, b
     put_time(l, &l->out, l->now_ns);
     buf_append(&l->out, stream_tags[stream], 8);
     buf_append(&l->out, is_partial ? "P " : "F ", 2);
+    l->is_begun[stream] = is_partial;
+    l->is_bar[stream] &= is_partial;
     buf_str(&l->out, text);
     buf_char(&l->out, '\n');
     if (l->max_bytes && l->size + (int64_t)l->out.n > l->max_bytes) {
@@ -237,6 +241,34 @@ static void add_to_line(struct conlog *l, enum conlog_stream stream, struct str 
     buf_str(line, s);
 }
 
+/* The bytes of 's' without a character at its end that has only begun. */
+static size_t whole_characters(struct str s)
+{
+    for (size_t back = 1; back <= MIN_OF(s.n, 3); back++) {
+        unsigned char c = (unsigned char)s.p[s.n - back];
+        size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+
+        if ((c & 0xc0) != 0x80)
+            return need > back ? s.n - back : s.n;
+    }
+    return s.n;
+}
+
+/* A progress bar: what there is of the line is shown, not kept until its end. */
+static void give_bar(struct conlog *l, enum conlog_stream stream)
+{
+    struct buf *line = &l->lines[stream];
+    size_t n;
+
+    l->is_bar[stream] |= str_has_char(buf_view(line), '\r');
+    n = l->is_bar[stream] ? whole_characters(buf_view(line)) : 0;
+    if (!n)
+        return;
+    emit(l, stream, str_sub(buf_view(line), 0, n), true);
+    memmove(line->p, line->p + n, line->n - n);
+    line->n -= n;
+}
+
 void conlog_put(struct conlog *l, enum conlog_stream stream, struct str bytes, int64_t now_ns)
 {
     struct buf *line = &l->lines[stream];
@@ -253,6 +285,7 @@ void conlog_put(struct conlog *l, enum conlog_stream stream, struct str bytes, i
         buf_reset(line);
     }
     add_to_line(l, stream, bytes);
+    give_bar(l, stream);
 }
 
 void conlog_end(struct conlog *l, enum conlog_stream stream, int64_t now_ns)
@@ -260,7 +293,7 @@ void conlog_end(struct conlog *l, enum conlog_stream stream, int64_t now_ns)
     struct buf *line = &l->lines[stream];
 
     l->now_ns = now_ns;
-    if (line->n)
+    if (line->n || l->is_begun[stream])
         emit(l, stream, buf_view(line), false);
     buf_done(line);
 }

@@ -1,7 +1,8 @@
 /* conlog.h - the output of a container on disk, as the container runtime interface has it
  *
  * One record for each line: "2026-03-01T09:30:00.000250123Z stdout F the line". A line longer than CONLOG_LINE bytes becomes
- * several records, all but the last tagged P instead of F. A line that is not finished when its writer ends is tagged F. Bytes
+ * several records, all but the last tagged P instead of F; so does one that is written over with carriage returns (a progress bar), each
+ * time that something new of it came: whoever follows sees it move. A line that is not finished when its writer ends is tagged F. Bytes
  * are kept as they are. When a file passes its limit it is renamed ("0.log" → "0.log.1" …) and a new one begun; CONLOG_KEPT
  * files are kept, the current one included.
  *

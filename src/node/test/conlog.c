@@ -72,6 +72,19 @@ static const struct {
     { "finished", { { 0, "hello\n" }, { 0, NULL } }, 2, T "stdout F hello\n" },
     { "not ended", { { 0, "hello" } }, 1, "" },
     { "carriage return", { { 0, "50%\r100%\r\n" } }, 1, T "stdout F 50%\r100%\r\n" },
+    { "a bar",
+      { { 0, "\r10%" }, { 0, "\r20%" }, { 0, "\r99%\ndone\n" } },
+      3,
+      T "stdout P \r10%\n" T "stdout P \r20%\n" T "stdout F \r99%\n" T "stdout F done\n" },
+    { "a bar, cut in a character",
+      { { 0, "\r\xe2\x96" }, { 0, "\x88\xe2" }, { 0, "\x96\x88\n" } },
+      3,
+      T "stdout P \r\n" T "stdout P \xe2\x96\x88\n" T "stdout F \xe2\x96\x88\n" },
+    { "a bar that ends", { { 0, "10%\r" }, { 0, NULL }, { 1, NULL } }, 3, T "stdout P 10%\r\n" T "stdout F \n" },
+    { "a line after a bar",
+      { { 0, "1\r" }, { 0, "2\nab" }, { 0, "c\n" } },
+      3,
+      T "stdout P 1\r\n" T "stdout F 2\n" T "stdout F abc\n" },
     { "nothing", { { 0, "" }, { 0, NULL }, { 1, NULL } }, 3, "" },
 };
 
@@ -139,6 +152,7 @@ static void test_binary(void **state)
     struct conlog_line line;
     struct conlog *l;
     autobuf all = { 0 };
+    bool is_begun = true;
 
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (char)i;
@@ -150,8 +164,9 @@ static void test_binary(void **state)
     while (conlog_next(r, &line)) {
         assert_int_equal(line.at_ns, AT);
         assert_int_equal(line.stream, CONLOG_STDERR);
-        if (all.n)
+        if (!is_begun)
             buf_char(&all, '\n');
+        is_begun = line.is_partial;
         buf_str(&all, line.text);
     }
     conlog_reader_free(r);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Causes shown: what somebody sees of a job that fails, on a terminal, in a pipe, in -o json and in the report."""
+"""What somebody sees of a run, on a terminal, in a pipe, in -o json and in the report: causes, hints, progress bars, colours."""
 import fcntl
 import json
 import os
@@ -187,10 +187,39 @@ def hint_for_a_gpu():
     has(r.of("wait")[0]["hint"], "pumice doctor", "--node example.com/gpu=4")
 
 
+# ---- what programs write ----
+
+BAR = r"printf '\r40%%|\342\226\210'; until [ -e /v/go ]; do sleep 0.05; done; printf '\r100%%\n'"
+COLOURS = (r"printf '\033[31mred\033[1mbold\nstill\033[0m plain\033[38;5;9m\n';"
+           r"printf '\033[0ma\033[2Jb\033]0;t\007c\033]52;c;eA==\033\\d\302\2332Je\033[>4;2mf\033[?25lg\033[1;1Hh\n'")
+NOT_COLOURS = r"a\x1b[2Jb\x1b]0;t\x07c\x1b]52;c;eA==\x1b\d\xc2\x9b2Je\x1b[>4;2mf\x1b[?25lg\x1b[1;1Hh"
+
+
+def bars_and_colours():
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as d:
+        volume = {"volumes": [{"name": "v", "hostPath": {"path": d}}]}
+        what = job("j", task("a", sh(f"{COLOURS}; {BAR}"), pod=volume, volumeMounts=[{"name": "v", "mountPath": "/v"}]))
+        s = Screen(what).until("40%|\u2588")  # it has not ended yet
+        open(os.path.join(d, "go"), "w").close()
+        s.end()
+        prefix = "\033[36ma-0 | \033[0m"
+        has(s.text, f"{prefix}100%\r\n", f"{prefix}\033[31mred\033[1mbold\033[0m\r\n",
+            f"{prefix}\033[31m\033[1mstill\033[0m plain\033[38;5;9m\033[0m\r\n", NOT_COLOURS)
+        lacks(s.text, "\033]", "\033[>", "\033[2J", "\u009b", "\033[?", "\\x0d")
+        s = Screen(what, env={"NO_COLOR": "1"}).end()
+        has(s.text, "a-0 | redbold\r\n", "a-0 | still plain\r\n", NOT_COLOURS)
+        lacks(s.text, "\033[3", "\\x1b[3", "\033[0m")
+        os.unlink(os.path.join(d, "go"))
+        r = Run(what).until(lambda r: "\r40%|\u2588" in [e["text"] for e in r.of("log") if e.get("partial")])
+        open(os.path.join(d, "go"), "w").close()
+        r.end().done()
+        same(run_text(what).text[-1], "a-0 | \r40%|\u2588\r100%\n")
+
+
 def main():
     suite = Suite()
     for case in (crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
-                 partial_success, hints, hint_for_a_gpu):
+                 partial_success, hints, hint_for_a_gpu, bars_and_colours):
         if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
             suite.case(case.__name__, case)
     return suite.finish()
