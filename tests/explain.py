@@ -587,6 +587,14 @@ def list_of_all():
     assert [(w["name"], w["rule"]) for w in out["waiting"]] == [("default/big", "NotEnoughResources"), ("default/j", "QueueOrder")], out
 
 
+def the_only_job_needs_no_name():
+    with tempfile.TemporaryDirectory() as d:  # the state as a directory
+        with open(os.path.join(d, "state.json"), "w") as f:
+            json.dump({"apiVersion": "v1", "kind": "List", "items": [node("n1", cpu=1), job("j", task(cpu=4))]}, f)
+        with_name, without = (pumice("explain", *name, "-f", d, "--at", NOW) for name in (["j"], []))
+    assert without.returncode == 0 and "cpu" in without.stdout and without.stdout == with_name.stdout, without
+
+
 # ---- wrong use ----
 
 def wrong_use():
@@ -722,7 +730,7 @@ def main():
                  devices_are_counted, needs_and_free, requests_are_round, capability_is_raised_to_what_is_needed,
                  both_jobs_are_named, the_cheapest_job_is_freed, victims_are_named, ahead_in_order, estimate_from_runtimes,
                  estimate_after_those_ahead, no_estimate_without_runtime, not_waiting, blocked, depends_on,
-                 pod_group_by_name, bare_pod_group, pods_of_a_role_are_missing, list_of_all, wrong_use, no_node, kubectl_forms, the_same_each_time,
+                 pod_group_by_name, bare_pod_group, pods_of_a_role_are_missing, list_of_all, the_only_job_needs_no_name, wrong_use, no_node, kubectl_forms, the_same_each_time,
                  strange_names_do_no_harm, manual_is_true):
         cases.append((test.__name__, test))
     with ThreadPoolExecutor(os.cpu_count()) as pool: # the program does the work, not this one

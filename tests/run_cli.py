@@ -237,7 +237,9 @@ def stopped_by(number, want):
     p.send_signal(number)
     _, err = p.communicate(timeout=60)
     same(p.returncode, want)
-    has(err, "stopping; press Ctrl-C again", "job train Stopped")
+    has(err, f"stopping; a second {signal.Signals(number).name} stops at once", "job train Stopped",
+        f"stopped by {signal.Signals(number).name}")
+    assert "Ctrl-C" not in err, "nobody has a keyboard here"
 
 
 def stopped_twice():

@@ -155,6 +155,29 @@ def partial_success():
     same(r.last()["jobs"][0]["tasks"][0]["failed"], 3)
 
 
+# ---- stopping, and running again ----
+
+def claims_and_directories():
+    """A claim whose name the controller makes is found again; files come from -f, also as a directory; stopping warns of nothing."""
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
+    what = job("j", task("a", sh("cat /data/n 2> /dev/null; echo x >> /data/n; echo up; [ -z \"$WAIT\" ] || sleep 60")),
+               volumes=[{"mountPath": "/data", "volumeClaim": claim}], plugins={"svc": []})
+    with tempfile.TemporaryDirectory() as d:
+        dirs, claims, page = (os.path.join(d, name) for name in ("files", "claims", "r.html"))
+        os.mkdir(dirs)
+        for name, text in (("a.json", json.dumps(what)), ("b.txt", "{"), (".c.yaml", "{")):
+            with open(os.path.join(dirs, name), "w") as f:
+                f.write(text)
+        r = run([], "-f", dirs, "--claims", claims)
+        r.done("Completed")
+        same(r.lines("a-0"), ["up"])
+        r = Run(what, "--claims", claims, "-e", "WAIT=1", "--report", page).until_line("up").signal(signal.SIGTERM).end()
+        same(r.lines("a-0"), ["x", "up"])
+        same(len(os.listdir(os.path.join(claims, "default"))), 1)
+        lacks(page_of(page), "FailedMount", "killed", "Deleted")
+        has(page_of(page), "Stopped after", "stopped by SIGTERM")
+
+
 # ---- hints ----
 
 def hints():
@@ -219,7 +242,7 @@ def bars_and_colours():
 def main():
     suite = Suite()
     for case in (crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
-                 partial_success, hints, hint_for_a_gpu, bars_and_colours):
+                 partial_success, claims_and_directories, hints, hint_for_a_gpu, bars_and_colours):
         if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
             suite.case(case.__name__, case)
     return suite.finish()

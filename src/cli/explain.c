@@ -65,6 +65,22 @@ static bool find_anywhere(const struct load *l, struct wanted *w)
     return n == 1;
 }
 
+/* The only Job there is, or the only PodGroup that is nobody's. */
+static bool find_only(const struct load *l, struct wanted *ret)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->docs.n; i++) {
+        const struct loaded *doc = l->docs.v[i];
+
+        if (!is_candidate(doc) || object_controller_uid(doc->root).n)
+            continue;
+        *ret = (struct wanted){ namespace_of(doc->root), object_name(doc->root) };
+        n++;
+    }
+    return n == 1;
+}
+
 enum { NAMES_SHOWN = 8 };
 
 static void list_names(struct buf *out, const struct load *l)
@@ -253,6 +269,7 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
     struct advice_input in = { 0 };
     struct sched_config config;
     int rc = load_all(a, &l, o, arguments);
+    bool is_one;
 
     if (rc != EXIT_FINE)
         return rc;
@@ -260,6 +277,7 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
         return EXIT_USAGE;
     if (job && !find_anywhere(&l, &w))
         return unknown_job(a, &l, &w);
+    is_one = job || (!wants_json(o) && find_only(&l, &w)); /* programs get the list that they asked for */
     warn_no_nodes(&l);
     config.knows_claims = has_kind(&l, "PersistentVolumeClaim");
     for (size_t i = 0; i < l.docs.n; i++)
@@ -271,7 +289,7 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
     in.name = w.name;
     in.config = &config;
     in.may_fork = true;
-    return job ? explain_one(a, o, &in) : explain_all(a, o, &in);
+    return is_one ? explain_one(a, o, &in) : explain_all(a, o, &in);
 }
 
 static const char *const form_names[] = { "text", "json", NULL };
@@ -308,9 +326,9 @@ const struct command command_explain = {
         "start\n"
         "it now, the smallest change first, and when it would start by itself where running jobs say how long they "
         "run\n"
-        "(annotation pumice.dev/runtime: 30m). JOB is a name or NAMESPACE/NAME, of a Job or a PodGroup; without it all "
-        "jobs\n"
-        "that wait are listed, each with the rule that stops it.\n\n"
+        "(annotation pumice.dev/runtime: 30m). JOB is a name or NAMESPACE/NAME, of a Job or a PodGroup; without it the "
+        "only\n"
+        "job, or, if there are several, a list of all that wait, each with the rule that stops it.\n\n"
         "Nothing is contacted or changed. The state comes from files; take it with\n"
         "kubectl get nodes,queues,priorityclasses,vcjobs,podgroups,pods,pdb,pv,pvc -A -o yaml > state.yaml\n\n"
         "Every suggestion was tried: the change was made in a copy of the state, and the scheduler placed the job.",

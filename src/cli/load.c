@@ -9,7 +9,10 @@
 #include "cli/term.h"
 #include "yaml/yaml.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 
 /* ---- one file ---- */
 
@@ -103,7 +106,7 @@ static void fail(struct load *l, const char *file, const char *what)
     *vec_push(l->arena, &l->failures) = (struct load_failure){ file, arena_fmt(l->arena, "%s", what) };
 }
 
-static void load_file(struct load *l, const char *file)
+static void load_one(struct load *l, const char *file)
 {
     struct reading r = { .load = l, .duplicates.arena = l->arena };
     struct yaml_docs docs = { 0 };
@@ -121,6 +124,43 @@ static void load_file(struct load *l, const char *file)
         fail(l, file, str_empty(str_trim(text)) ? "the file is empty" : "the file holds no object");
     else
         hand_out_duplicates(l, first_doc, &r.duplicates);
+}
+
+static int is_manifest(const struct dirent *entry)
+{
+    static const char *const ends[] = { ".yaml", ".yml", ".json" };
+
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        if (entry->d_name[0] != '.' && str_ends(str_of(entry->d_name), str_of(ends[i])))
+            return 1;
+    return 0;
+}
+
+/* As kubectl does it: what is in the directory, not what is below it. */
+static void load_directory(struct load *l, const char *dir)
+{
+    struct dirent **entries = NULL;
+    int n = scandir(dir, &entries, is_manifest, alphasort);
+
+    if (n < 0)
+        fail(l, dir, arena_cstr(l->arena, arena_fmt(l->arena, "cannot list it: %s", strerror(errno))));
+    else if (n == 0)
+        fail(l, dir, "is a directory without files that end with .yaml, .yml or .json");
+    for (int i = 0; i < n; i++) {
+        load_one(l, arena_cstr(l->arena, arena_fmt(l->arena, "%s/%s", dir, entries[i]->d_name)));
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+static void load_file(struct load *l, const char *file)
+{
+    struct stat st;
+
+    if (strcmp(file, "-") != 0 && stat(file, &st) == 0 && S_ISDIR(st.st_mode))
+        load_directory(l, file);
+    else
+        load_one(l, file);
 }
 
 /* ---- by name ---- */
@@ -193,6 +233,13 @@ static struct str uid_of_name(struct arena *a, struct str namespace, struct str 
                      x >> 16 & 0xffff, x & 0xfff, (y >> 48 & 0x3fff) | 0x8000, y & 0xffffffffffff);
 }
 
+struct str load_uid(const struct load *l, const struct json *root)
+{
+    struct str namespace = object_namespace(root);
+
+    return uid_of_name(l->arena, namespace.n ? namespace : default_namespace(l), object_name(root));
+}
+
 static void fill_uid(struct load *l, struct json *root, const struct json *old)
 {
     struct json *meta = json_get(root, "metadata");
@@ -206,7 +253,7 @@ static void fill_uid(struct load *l, struct json *root, const struct json *old)
         json_set(meta, "namespace", json_mark(json_str(l->arena, namespace), MARK_DEFAULT));
     }
     if (str_empty(uid))
-        uid = uid_of_name(l->arena, namespace, object_name(root));
+        uid = load_uid(l, root);
     json_set(meta, "uid", json_mark(json_str(l->arena, uid), MARK_DEFAULT));
 }
 

@@ -41,7 +41,7 @@ struct load {
 void load_done(struct load *l);
 #define autoload __attribute__((cleanup(load_done))) struct load
 
-/* Read and admit all files ("-": standard input). */
+/* Read and admit all files ("-": standard input; a directory: its *.yaml, *.yml and *.json, by name). */
 void load_files(struct load *l, const struct text_list *files);
 
 /* Read only: for the objects of --state. They are taken as they are, except that Jobs get their defaults: the file may
@@ -59,5 +59,8 @@ size_t load_report(const struct load *l);
 struct str load_file_name(const char *file);
 
 size_t load_count_jobs(const struct load *l);
+
+/* A uid that is made from the name of an object: the same name, the same uid. */
+struct str load_uid(const struct load *l, const struct json *root);
 
 #endif

@@ -529,6 +529,7 @@ static void set_up_output(struct session *s, const struct run_options *o)
     r->events.out = &r->out;
     r->logs.out = &r->out;
     r->logs.events = r->is_json ? &r->events : NULL;
+    r->has_keyboard = isatty(STDIN_FILENO);
     r->logs.is_terminal = isatty(STDOUT_FILENO);
     r->logs.has_colour = term_has_colour(stdout);
 }
@@ -621,12 +622,20 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
     struct err e;
     int status;
 
+    struct text_list all = o->files;
+
     clock_steady_init(&clock, &clock_real);
     if (read_options(&s, o, &e) < 0)
         return fail(&e, EXIT_USAGE);
+    VEC_FOREACH(file, &files->list)
+        *vec_push(a, &all.list) = *file;
+    if (all.list.n == 0) {
+        fprintf(stderr, "pumice run: no file given ('-' reads standard input)\nTry 'pumice run --help'.\n");
+        return EXIT_USAGE;
+    }
     if (!o->dry_run && reexec_sealed(&e) < 0) /* before standard input is read */
         return fail(&e, EXIT_FAILED);
-    status = load_all(&l, o, files);
+    status = load_all(&l, o, &all);
     if (status != EXIT_FINE)
         return status;
     if (o->dry_run)
@@ -642,6 +651,8 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
 static const char *const output_names[] = { "text", "json", NULL };
 
 static const struct option run_option_table[] = {
+    { 'f', "file", OPTION_LIST, FIELD(files), "FILE", NULL,
+      "the same as FILE: a file, a directory (its .yaml, .yml and .json), or - (may be repeated)" },
     { 'o', "output", OPTION_TEXT, FIELD(output), "FORM", output_names,
       "text (default), or json: one object on each line, for programs" },
     { 0, "logs", OPTION_TEXT, FIELD(logs), "WHICH", NULL,
@@ -700,7 +711,7 @@ static const char *const run_examples[] = {
 
 const struct command command_run = {
     .name = "run",
-    .arguments = "FILE…",
+    .arguments = "[FILE…]",
     .summary = "run Jobs to their end on this machine, with real pods",
     .about =
         "Runs all Jobs of the files together, with the real controllers and the real scheduler, as pods of this "

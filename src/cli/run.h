@@ -26,7 +26,7 @@ struct store;
 struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *image_store, *network, *runtime, *state, *claims,
         *report, *trace;
-    struct text_list set, replicas, env, image, device;
+    struct text_list files, set, replicas, env, image, device;
     bool keep, dry_run, quiet, wait, fail_on_any, restricted, allow_unfiltered;
 };
 
@@ -353,7 +353,8 @@ struct run {
     struct record *record;
     int signal_fd, log_fd; /* -1: none */
     bool is_json;
-    bool is_kicked; /* we wrote something: no sleep before the next turn */
+    bool has_keyboard; /* somebody can press Ctrl-C */
+    bool is_kicked;    /* we wrote something: no sleep before the next turn */
     enum run_stage stage;
     int64_t begin_ms, timeout_ms; /* INT64_MAX: none */
     int64_t stage_due_ms;         /* when patience ends */

@@ -5,6 +5,7 @@
 #include "cli/run.h"
 #include "cluster/hollow.h"
 #include "cluster/cache.h"
+#include "job/volume.h"
 #include "store/store.h"
 
 /* What is put in when; kinds that are not here come with the first. */
@@ -98,6 +99,15 @@ static void aim_command(struct store *s, struct load *l, struct json *command)
         json_set(target, "uid", json_str(l->arena, arena_str(l->arena, o->uid)));
 }
 
+/* Claims whose name is left to the controller have the same one in each run of the Job, so that --claims finds them again. */
+static void name_claims(struct load *l, const struct loaded *doc)
+{
+    struct job job = doc->job;
+
+    job.meta.uid = load_uid(l, doc->root);
+    (void)job_volumes_name(l->arena, &job);
+}
+
 static int create_one(struct store *s, struct load *l, struct loaded *doc, struct err *e)
 {
     struct json *meta = json_get(doc->root, "metadata");
@@ -111,6 +121,8 @@ static int create_one(struct store *s, struct load *l, struct loaded *doc, struc
     }
     json_remove(meta, "resourceVersion");
     set_scheduler(l, doc);
+    if (doc->set)
+        name_claims(l, doc);
     if (strcmp(doc->type->kind, "Command") == 0)
         aim_command(s, l, doc->root);
     if (strcmp(doc->type->kind, "Pod") == 0 && need_group(s, l->arena, doc->root, e) < 0)

@@ -295,18 +295,20 @@ static void take_signals(struct run *r)
 
     while (r->signal_fd >= 0 && read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         int number = (int)info.ssi_signo;
+        bool is_key = number == SIGINT && r->has_keyboard;
 
         if (number == SIGWINCH) {
             r->view.changes++;
             continue;
         }
-        if (r->stage == RUN_GOES)
+        if (r->stage == RUN_GOES && is_key)
             run_say(r, STR("stopping; press Ctrl-C again to stop at once"));
+        else if (r->stage == RUN_GOES)
+            run_say(r, arena_fmt(r->arena, "stopping; a second SIG%s stops at once", sigabbrev_np(number)));
         else if (r->stage != RUN_KILLED)
             run_say(r, STR("stopping at once"));
         run_stop(r, 128 + number,
-                 number == SIGINT ? STR("stopped by Ctrl-C")
-                                  : arena_fmt(r->arena, "stopped by SIG%s", sigabbrev_np(number)));
+                 is_key ? STR("stopped by Ctrl-C") : arena_fmt(r->arena, "stopped by SIG%s", sigabbrev_np(number)));
     }
 }
 

@@ -205,7 +205,7 @@ static void take(struct agent *g, enum agent_want w, const struct cluster_event 
         agent_service_changed(g, ev->object);
     else if (w == WANT_SERVICE || w == WANT_POLICY || w == WANT_NAMESPACE)
         g->services.is_dirty = true;
-    else
+    else if (!is_gone) /* what is deleted stays in pods as it was: its end is mostly that of the job */
         agent_pods_refresh(g, ev->object);
 }
 

@@ -410,7 +410,8 @@ void agent_pods_refresh(struct agent *g, const struct object *changed)
         struct volume_source source;
         struct err e;
 
-        if (!p->volumes || !str_eq(p->object->namespace, changed->namespace))
+        if (!p->volumes || !str_eq(p->object->namespace, changed->namespace) || life_has_ended(p->life) ||
+            json_find(p->object->root, "metadata", "deletionTimestamp", NULL))
             continue;
         agent_source_init(p, &source);
         if (volumes_update(p->volumes, p->object->root, &source, &e) < 0)

@@ -47,4 +47,7 @@ void devices_give(struct devices *d, struct str owner_prefix); /* all owners tha
 /* For doctor and people: one line per unit: "nvidia.com/gpu 0: NVIDIA H200, GPU-…, /dev/nvidia0". */
 void devices_say(const struct devices *d, struct buf *out);
 
+/* What keeps programs from using GPUs that are there, and the command that would help; false: nothing is wrong, or there are none. */
+bool devices_trouble(struct devices *d, struct str *ret_what, struct str *ret_fix);
+
 #endif

@@ -227,3 +227,64 @@ void device_nvidia_env(struct arena *a, const struct device_unit *const *units, 
     *vec_push(a, &grant->env) = arena_fmt(a, "NVIDIA_VISIBLE_DEVICES=%.*s", STR_ARG(buf_view(&visible)));
     *vec_push(a, &grant->env) = arena_fmt(a, "CUDA_VISIBLE_DEVICES=%.*s", STR_ARG(buf_view(&cuda)));
 }
+
+/* ---- trouble ---- */
+
+static bool has_common(const struct device_kind *k, const char *node)
+{
+    VEC_FOREACH(own, &k->common)
+        if (str_is(*own, node))
+            return true;
+    return false;
+}
+
+/* A GPU on the bus: a display or 3D controller of NVIDIA's. */
+static bool has_card(struct devices *d)
+{
+    const char *bus = device_path(d, "/sys/bus/pci/devices");
+    DIR *dir = opendir(bus);
+    bool found = false;
+
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+        struct str vendor, class;
+
+        if (entry->d_name[0] == '.')
+            continue;
+        vendor = read_small(d, arena_fmt(&d->arena, "%s/%s/vendor", bus, entry->d_name).p);
+        class = read_small(d, arena_fmt(&d->arena, "%s/%s/class", bus, entry->d_name).p);
+        found = str_starts(vendor, STR("0x10de")) && str_starts(class, STR("0x03"));
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+static const struct device_kind *nvidia_of(const struct devices *d)
+{
+    VEC_FOREACH(k, &d->kinds)
+        if (k->is_nvidia)
+            return k;
+    return NULL;
+}
+
+bool devices_trouble(struct devices *d, struct str *ret_what, struct str *ret_fix)
+{
+    const struct device_kind *k = nvidia_of(d);
+
+    if (!k && access(device_path(d, "/proc/driver/nvidia/version"), F_OK) == 0 && has_card(d)) {
+        *ret_what = STR("the driver is there, but no /dev/nvidia0");
+        *ret_fix = STR("as root: nvidia-modprobe -c=0; inside a container: give it the GPUs (docker run --gpus all)");
+    } else if (!k && has_card(d)) {
+        *ret_what = STR("there is an NVIDIA GPU without its driver");
+        *ret_fix = STR("as root: apt-get install nvidia-driver (or the packages of your distribution), then restart");
+    } else if (k && (!has_common(k, "/dev/nvidiactl") || !has_common(k, "/dev/nvidia-uvm"))) {
+        *ret_what = STR("CUDA needs /dev/nvidiactl and /dev/nvidia-uvm, and not both are there");
+        *ret_fix = STR("as root: nvidia-modprobe -u -c=0");
+    } else if (k && !k->library_path.n) {
+        *ret_what = STR("there is no libcuda.so.1 where drivers put it, so images get no CUDA");
+        *ret_fix = STR("as root: apt-get install libcuda1, of the same version as the driver");
+    } else {
+        return false;
+    }
+    return true;
+}

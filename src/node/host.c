@@ -51,7 +51,7 @@ static const struct {
     { "size", host_look_size, false, "" },
     { "processes", host_look_processes, false, "fewer than 500 pods run at once" },
     { "open files", host_look_files, false, "fewer than 500 pods run at once" },
-    { "GPUs", host_look_gpus, false, "" },
+    { "GPUs", host_look_gpus, false, "jobs that ask for nvidia.com/gpu wait, or fail when they use it" },
     { "sshd", host_look_sshd, false,
       "jobs with the plugins ssh and mpi fail on the host's files; images may have their own" },
     { "mpiexec", host_look_mpi, false, "MPI jobs fail on the host's files; images may have their own" },

@@ -129,12 +129,13 @@ void host_look_files(struct exam *x, struct host_check *c)
         c->fix = STR("as root: ulimit -Hn 65536");
 }
 
-/* "nvidia.com/gpu 0: NVIDIA H200, GPU-…, /dev/nvidia0", one line each: the first, and how many. */
+/* "nvidia.com/gpu 0: NVIDIA H200, GPU-…, /dev/nvidia0", one line each: the first, and how many; and what keeps programs from them. */
 void host_look_gpus(struct exam *x, struct host_check *c)
 {
     struct devices *d = devices_new(NULL);
-    struct str rest, line, first = STR_NULL;
+    struct str rest, line, first = STR_NULL, what = STR_NULL, fix = STR_NULL;
     autobuf text = { 0 };
+    bool is_bad = devices_trouble(d, &what, &fix);
     size_t n = 0;
 
     devices_say(d, &text);
@@ -143,10 +144,14 @@ void host_look_gpus(struct exam *x, struct host_check *c)
     while (rest.n && str_split(&rest, '\n', &line))
         if (!n++)
             first = line;
-    if (n)
-        host_say(x, c, HOST_FINE, "%zu: %.*s%s", n, STR_ARG(first), n > 1 ? " …" : "");
-    else
+    if (!n && !is_bad)
         host_say(x, c, HOST_FINE, "none; jobs that ask for nvidia.com/gpu wait");
+    else if (!n)
+        host_say(x, c, HOST_LIMITED, "none that can be used: %.*s", STR_ARG(what));
+    else
+        host_say(x, c, is_bad ? HOST_LIMITED : HOST_FINE, "%zu: %.*s%s%s%.*s", n, STR_ARG(first), n > 1 ? " …" : "",
+                 is_bad ? "; " : "", STR_ARG(what));
+    c->fix = fix; /* texts of the program: they outlive the devices */
 }
 
 static void look_program(struct exam *x, struct host_check *c, const char *program, const char *package)

@@ -199,6 +199,44 @@ static void test_no_gpus(void **state)
     assert_int_equal(json_count(into), 0);
 }
 
+/* What `pumice doctor` says of GPUs that are there and cannot be used. */
+static void test_trouble(void **state)
+{
+    static const struct {
+        const char *put[6];
+        const char *what; /* a part of it; NULL: nothing is wrong */
+    } cases[] = {
+        { { "/dev/null" }, NULL },
+        { { "/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/usr/lib64/libcuda.so.1" }, NULL },
+        { { "/dev/nvidia0", "/dev/nvidiactl", "/usr/lib64/libcuda.so.1" }, "/dev/nvidia-uvm" },
+        { { "/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm" }, "libcuda.so.1" },
+        { { "card" }, "without its driver" },
+        { { "card", "/proc/driver/nvidia/version" }, "no /dev/nvidia0" },
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct str what = STR(""), fix = STR("");
+        bool is_bad;
+
+        (void)nftw(f->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        (void)mkdir(f->root, 0700);
+        for (size_t k = 0; k < ARRAY_LEN(cases[i].put) && cases[i].put[k]; k++) {
+            if (strcmp(cases[i].put[k], "card") != 0) {
+                put(f, cases[i].put[k], "");
+                continue;
+            }
+            put(f, "/sys/bus/pci/devices/0000:41:00.0/vendor", "0x10de\n");
+            put(f, "/sys/bus/pci/devices/0000:41:00.0/class", "0x030200\n");
+        }
+        devices_free(f->d);
+        open_devices(f, false);
+        is_bad = devices_trouble(f->d, &what, &fix);
+        if (is_bad != (cases[i].what != NULL) || (is_bad && (!str_has(what, str_of(cases[i].what)) || !fix.n)))
+            fail_msg("case %zu: %d, %.*s, %.*s", i, is_bad, STR_ARG(what), STR_ARG(fix));
+    }
+}
+
 static void test_ignored(void **state)
 {
     struct fixture *f = *state;
@@ -386,6 +424,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fewer_than_before, setup, teardown),
         cmocka_unit_test_setup_teardown(test_none_asked_for, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_gpus, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_trouble, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ignored, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_limits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_libraries, setup, teardown),
