@@ -425,6 +425,7 @@ static int start(struct session *s, struct err *e)
     if (r->is_json)
         run_event_start(&r->events, agent_id(s->agent), s->load, r->begin_ms);
     run_tell_dangers(s->load, &notice);
+    run_tell_ignored(s->load, &notice);
     r->load = s->load;
     VEC_FOREACH(text, &r->o->image.list) {
         autobuf said = { 0 };
@@ -619,10 +620,9 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
     struct session s = { .run = { .arena = a, .o = o, .clock = &clock.clock, .signal_fd = -1, .log_fd = -1 },
                          .load = &l,
                          .log_pipe = { -1, -1 } };
+    struct text_list all = o->files;
     struct err e;
     int status;
-
-    struct text_list all = o->files;
 
     clock_steady_init(&clock, &clock_real);
     if (read_options(&s, o, &e) < 0)

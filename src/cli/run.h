@@ -56,6 +56,8 @@ void run_restrict(struct load *l);
 
 /* What opens this machine to pods (privileged, hostPath, …): 'say' is told one sentence for each kind. */
 void run_tell_dangers(const struct load *l, const struct run_say *say);
+/* A notice for each field that has no effect on this machine, however many pods have it. */
+void run_tell_ignored(const struct load *l, const struct run_say *say);
 
 /* "cpu=8,memory=16Gi": an object of quantities. */
 int run_capacity(struct arena *a, struct str text, struct json **ret, struct err *e);
