@@ -22,6 +22,7 @@ const char *const failure_reasons[] = {
     "CreateContainerError",
     "FailedMount",
     "FailedCreatePodSandBox",
+    "NetworkNotReady",
     "ContainerCreating",
     "PodInitializing",
     NULL,
