@@ -89,7 +89,7 @@ static void use_of(struct buf *out, const struct record *r, add_f *add, bool is_
     if (is_cpu)
         cores_print(&peak, s.peak), buf_str(&peak, STR(" cores"));
     else
-        bytes_print(&peak, (int64_t)s.peak);
+        bytes_print(&peak, s.peak < 0x1p62 ? (int64_t)s.peak : INT64_C(1) << 62); /* a sum of all pods */
     draw_label(out, is_cpu ? STR("cpu") : STR("memory"), top + 12, "h e");
     draw_label(out, buf_view(&peak), top + 30, "d e");
     buf_fmt(out, "<path class=\"cap\" d=\"M%d %.1fH%d\"/>\n", DRAW_LEFT, top, DRAW_WIDTH - DRAW_RIGHT);

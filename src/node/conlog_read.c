@@ -32,6 +32,8 @@ static bool time_parse(struct str s, int64_t *ret_ns)
 
     if (s.n < 20 || s.n > 35 || clock_parse_us(s, &us, NULL) < 0)
         return false;
+    if (us > INT64_MAX / 1000 - 1 || us < INT64_MIN / 1000 + 1) /* after 2262 or before 1677: nobody wrote it then */
+        return false;
     for (size_t i = 0; point >= 0 && i < 9; i++) {
         size_t k = (size_t)point + 1 + i;
 

@@ -186,6 +186,7 @@ static void test_parse(void **state)
         { T "stdin F x", false },
         { T "stdout X x", false },
         { "yesterday stdout F x", false },
+        { "4052-02-22T09:30:01Z stdout F x", false }, /* more nanoseconds than there are */
         { "", false },
         { " ", false },
         { "   ", false },
