@@ -1,0 +1,103 @@
+/* timeline.c - fuzz: any history of objects, in any order, makes a page, a trace and a timeline
+ *
+ * The input is YAML, one document for each change: an object, with "at" (milliseconds) and "gone" beside its members; or a line that a
+ * container wrote ({output: …, uid, container}), or what a pod uses ({usage: …, uid}).
+ */
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/types.h"
+#include "cli/record.h"
+#include "cli/timeline.h"
+#include "yaml/yaml.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define BEGIN_MS (1772355600 * INT64_C(1000))
+
+struct history {
+    struct record *record;
+    struct timeline timeline;
+    uint64_t rev;
+    int64_t now_ms;
+};
+
+static int64_t number(const struct json *doc, const char *name, int64_t most)
+{
+    int64_t v = 0;
+    const struct json *j = json_get(doc, name);
+
+    if (!j || j->type != JSON_NUMBER || str_to_i64((struct str){ j->text, j->n }, &v) < 0)
+        return 0;
+    return v < 0 ? 0 : v > most ? most : v;
+}
+
+static void tell(struct history *h, const struct json *doc)
+{
+    struct str uid = json_member_text(doc, "uid");
+    const struct resource_type *type;
+    struct object *o;
+
+    h->now_ms += number(doc, "at", 10000000);
+    if (json_get(doc, "output")) {
+        record_output(h->record, &(struct agent_output){ .uid = uid,
+                                                         .container = json_member_text(doc, "container"),
+                                                         .at_ms = h->now_ms,
+                                                         .text = json_member_text(doc, "output") });
+        return;
+    }
+    if (json_get(doc, "usage")) {
+        int64_t used = number(doc, "usage", INT64_MAX);
+
+        record_usage(h->record, uid,
+                     &(struct cgroup_stats){ .cpu_us = used, .memory_bytes = used, .memory_peak_bytes = used },
+                     h->now_ms);
+        return;
+    }
+    type = type_by_kind(json_member_text(doc, "apiVersion"), json_member_text(doc, "kind"));
+    if (!type)
+        return;
+    o = object_make(type, doc, ++h->rev);
+    record_changed(h->record, o, json_bool(json_get(doc, "gone"), false), h->now_ms);
+    timeline_changed(&h->timeline, o, json_bool(json_get(doc, "gone"), false), h->now_ms);
+    object_unref(o);
+}
+
+static void check(const struct history *h)
+{
+    autoarena a = { 0 };
+    autobuf page = { 0 }, trace = { 0 };
+    struct record_words words;
+    struct json *tree;
+
+    record_html(&page, h->record, STR("<t>"));
+    assert(str_is_utf8(buf_view(&page)) && !str_has(buf_view(&page), STR("<script")));
+    record_trace(&trace, h->record);
+    assert(json_parse(&a, buf_view(&trace), NULL, &tree, NULL) == 0);
+    for (size_t i = 0; i < 100 && record_failed(h->record, i, &words); i++)
+        ;
+    VEC_FOREACH(job, &h->timeline.jobs) {
+        assert(job_wait_ms(&h->timeline, *job) >= -1 && job_run_ms(&h->timeline, *job) >= -1);
+        assert((*job)->running >= 0);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct history h = { .record = record_new(BEGIN_MS), .now_ms = BEGIN_MS };
+    struct yaml_docs docs = { 0 };
+    autoarena a = { 0 };
+
+    timeline_init(&h.timeline, BEGIN_MS);
+    if (yaml_parse(&a, (struct str){ (const char *)data, size }, NULL, &docs, NULL) == 0)
+        for (size_t i = 0; i < docs.n; i++)
+            if (docs.v[i]->type == JSON_OBJECT)
+                tell(&h, docs.v[i]);
+    record_finish(h.record, h.now_ms);
+    timeline_finish(&h.timeline, h.now_ms);
+    check(&h);
+    record_free(h.record);
+    timeline_done(&h.timeline);
+    return 0;
+}
