@@ -315,9 +315,11 @@ SITUATIONS = {
         "metadata": {"labels": {"app": "x"}}, "spec": {**template()["spec"], "affinity": {"podAntiAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {
                 "matchLabels": {"app": "x"}}}]}}}}))], "NeverFits", ["anti-affinity"], ["constraint", "min-available"]),
+    "fifo, and it can never run": ([node("n1"), queue("q", dequeueStrategy="fifo"), job("j", task(cpu=12), queue="q")], "NeverFits",
+                                   ["Insufficient cpu", "the jobs behind it in its queue do not wait for it"], ["requests"]),
     "fifo": ([node("n1", cpu=4), queue("q", dequeueStrategy="fifo"), running("old", ["n1"] * 2, queue="q"),
-              job("big", task(cpu=3), queue="q", created="2026-03-01T11:00:00Z"),
-              job("j", task(), queue="q", created="2026-03-01T11:30:00Z")], "QueueOrder", ["q", "big", "fifo"],
+              job("big", task(cpu=3), queue="q", created="2026-03-01T11:59:30Z"), # nothing is kept for it yet
+              job("j", task(), queue="q", created="2026-03-01T11:59:40Z")], "QueueOrder", ["q", "big", "fifo"],
              ["queue", "queue-strategy"]),
     "priority would evict": ([FULL, priority_class("high", 100), job("j", task(replicas=2, cpu=4))], "NotEnoughResources",
                              [], ["priority"]),

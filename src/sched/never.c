@@ -58,7 +58,7 @@ bool round_is_beyond_limits(const struct sched_model *m, const struct sched_grou
     amounts_add(&needs, &g->allocated, m->dims.n); /* what it has it keeps */
     for (const struct sched_queue *q = g->queue; q->parent; q = q->parent) {
         dim = amounts_lacking(&q->capability, &needs, m->dims.n);
-        if (dim < 0)
+        if (dim < 0 || q->capability.v[dim] >= m->root->limit.v[dim])
             continue;
         say_limit(q, WHY_CAPABILITY, dim, q->capability.v[dim], needs.v[dim], ret);
         return true;

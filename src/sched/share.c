@@ -248,13 +248,18 @@ static int64_t idle_promises(const struct sched_queue *q, const struct sched_que
     return sum;
 }
 
+static const struct sched_queue *root_of(const struct sched_queue *q)
+{
+    while (q->parent)
+        q = q->parent;
+    return q;
+}
+
 /* Has the queue less than the cluster, by its own limits or because others have their share? */
 static bool is_bounded(const struct test *t, const struct sched_queue *q, int dim)
 {
-    const struct sched_queue *root = q;
+    const struct sched_queue *root = root_of(q);
 
-    while (root->parent)
-        root = root->parent;
     return q != root &&
            (q->limit.v[dim] < root->limit.v[dim] || (t->kind == SHARE_FAIR && q->fair.v[dim] < q->limit.v[dim]));
 }
@@ -385,8 +390,8 @@ static int64_t left_by(enum share_bound bound, const struct test *t, const struc
     int64_t has = q->allocated.v[dim] + q->going.v[dim], most = AMOUNT_UNLIMITED;
 
     switch (bound) {
-    case BOUND_CAPABILITY:
-        most = q->capability.v[dim];
+    case BOUND_CAPABILITY: /* where the cluster has no more than that, the nodes are the bound */
+        most = q->capability.v[dim] < root_of(q)->limit.v[dim] ? q->capability.v[dim] : AMOUNT_UNLIMITED;
         break;
     case BOUND_GUARANTEE: /* a limit that is neither its own nor handed down was cut for others */
         if (q->parent && q->limit.v[dim] < MIN_OF(q->parent->limit.v[dim], q->capability.v[dim]))

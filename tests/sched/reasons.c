@@ -190,9 +190,10 @@ static void sums_are_told_as_sums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_guarantee_is_no_capability),      cmocka_unit_test(a_reservation_is_no_capability),
-        cmocka_unit_test(a_promise_is_no_capability),        cmocka_unit_test(the_queue_that_is_full_is_named),
-        cmocka_unit_test(kept_is_not_insufficient),          cmocka_unit_test(never_fewer_needed_than_there_are), cmocka_unit_test(sums_are_told_as_sums),
+        cmocka_unit_test(a_guarantee_is_no_capability), cmocka_unit_test(a_reservation_is_no_capability),
+        cmocka_unit_test(a_promise_is_no_capability),   cmocka_unit_test(the_queue_that_is_full_is_named),
+        cmocka_unit_test(kept_is_not_insufficient),     cmocka_unit_test(never_fewer_needed_than_there_are),
+        cmocka_unit_test(sums_are_told_as_sums),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
