@@ -203,10 +203,11 @@ static const struct {
 
 const char *foreign_problem(struct arena *a, const struct job *job, const struct json *want, const struct json *have)
 {
-    struct foreign f = { .arena = a, .job = job, .want = json_get(want, "spec"), .have = json_get(have, "spec") };
+    struct foreign *f = arena_new(a, struct foreign);
 
+    *f = (struct foreign){ .arena = a, .job = job, .want = json_get(want, "spec"), .have = json_get(have, "spec") };
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (str_is(object_kind(want), kinds[i].kind))
-            return kinds[i].problem(&f);
+            return kinds[i].problem(f);
     return "it would be overwritten";
 }

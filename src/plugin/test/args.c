@@ -41,10 +41,12 @@ static const struct {
     { "['--b=false', '--b=T']", "1 22 7 def x one", "" },
     { "['--b=false', '--b']", "1 22 7 def x one", "" },
     { "['--b', 'false']", "0 22 7 def x one",
-      "W [0]: plugin sample: argument b: \"false\" is taken as its value; Volcano reads true, and nothing after it: write "
+      "W [0]: plugin sample: argument b: \"false\" is taken as its value; Volcano reads true, and nothing after it: "
+      "write "
       "--b=false\n" },
     { "['--b', 'false', '--port=3']", "0 3 7 def x one",
-      "W [0]: plugin sample: argument b: \"false\" is taken as its value; Volcano reads true, and nothing after it: write "
+      "W [0]: plugin sample: argument b: \"false\" is taken as its value; Volcano reads true, and nothing after it: "
+      "write "
       "--b=false\n" },
     { "['--b', 'no', '--port=3']", "1 3 7 def x one",
       "W [1]: plugin sample: \"no\" belongs to no argument and is ignored\n" },
