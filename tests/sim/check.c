@@ -359,6 +359,7 @@ static void told_put(const struct controller *c, struct map *m, const struct obj
     if (t->is_gone || o->rev < t->rev)
         return;
     t->rev = o->rev;
+    t->is_vague = false;
     t->is_deleting = is_deleting(o);
     t->is_active = !is_job && (str_is(phase, "Pending") || str_is(phase, "Running"));
     t->n_tasks = is_job ? read_tasks(o, t->tasks) : 0;
@@ -410,14 +411,14 @@ static void told_answer(struct world *w, struct controller *c, const struct clus
     if (f && !is_job)
         placing_answered(c, f, ev);
     if (f && is_given_up(w, f)) { /* it may have listened or not */
-        if (is_job && ev->object && !map_get(m, ev->object->uid))
+        if (ev->object && !map_get(m, ev->object->uid))
             told_put(c, m, ev->object, is_job);
         MAP_FOREACH(struct told *, t, m)
             if (str_is(str_of(f->name), t->name)) {
                 t->is_active = false;
                 t->phase = PHASE_NONE;
                 t->node[0] = t->wish[0] = '\0';
-                t->is_troubled = true;
+                t->is_troubled = t->is_vague = true;
                 if (ev->object && str_is(ev->object->uid, t->uid))
                     t->rev = MAX_OF(t->rev, ev->object->rev); /* older news tell nothing any more */
             }

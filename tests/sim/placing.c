@@ -314,6 +314,11 @@ static void check_bind(struct world *w, struct controller *c, const struct op *o
     /* A read on behalf of an older pod of that name, or an answer that came when it was given up: it may know more. */
     if (!pod || pod->is_read_gone)
         return;
+    if (pod->is_vague) {
+        copy(pod->wish, sizeof(pod->wish), node);
+        pod->wish_ms = world_ms(w);
+        return;
+    }
     if (pod->is_gone || pod->is_deleting || pod->is_done || pod->node[0]) {
         world_break(w, "%s binds pod %.*s, which it knows to be %s", ctl_name(c), STR_ARG(op->name),
                     pod->is_gone       ? "gone"
