@@ -334,7 +334,8 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
         round_wake(r, at_ms);
         return;
     }
-    round_drop_claim(r, g); /* nothing is kept for pods that do not come */
+    round_drop_claim(r, g);           /* nothing is kept for pods that do not come */
+    round_retry(r, g, r->now_ms + 1); /* it says why it waits, and others may have the places */
     if (!is_in_the_way)
         return;
     if (g->expired++ < EXPIRES_MOST) {
