@@ -165,6 +165,8 @@ void group_gone(struct sched_model *m, struct str namespace, struct str name, st
 
     if (!g || !g->exists || (!str_empty(uid) && !str_eq(uid, g->uid)))
         return;
+    if (!amounts_is_zero(&g->admitted, m->dims.n))
+        m->room++; /* what was promised to it is free for others */
     model_forget_group(m, g);
     read_group(m, g, NULL);
     g->exists = false;

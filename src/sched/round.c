@@ -215,6 +215,8 @@ static void refresh(struct round *r, struct sched_group *g)
         list_remove(&g->in_waiting);
         round_unstick(r, g);
         round_drop_claim(r, g);
+        if (!g->is_whole && !amounts_is_zero(&g->admitted, m->dims.n))
+            m->room++; /* what was promised to it is free for others */
         g->waiting_ms = 0;
         group_say(g, &why_none);
     }
