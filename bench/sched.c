@@ -11,6 +11,7 @@
  */
 #include "base/util.h"
 #include "sched/sched.h"
+#include "sched_full.h"
 
 #include <time.h>
 
@@ -336,7 +337,10 @@ int main(int argc, char **argv)
     size_t n_clusters = ARRAY_LEN(clusters) - (argc > 1); /* any argument: the small cluster only */
     double first = 0;
 
-    (void)argv;
+    if (argc > 1 && strcmp(argv[1], "full") == 0) { /* the last part alone */
+        bench_full(false);
+        return 0;
+    }
     printf("%6s %15s %11s %11s %10s %11s\n", "nodes", "groups x pods", "pods/s all", "rounds", "max ms", "plain scan");
     for (size_t c = 0; c < n_clusters; c++)
         for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
@@ -359,5 +363,6 @@ int main(int argc, char **argv)
     for (size_t c = 0; c < n_clusters; c++)
         for (size_t i = 1; i < ARRAY_LEN(sizes); i++)
             throughput(clusters[c], sizes[i][0], sizes[i][1], true);
+    bench_full(argc > 1);
     return 0;
 }
