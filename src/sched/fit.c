@@ -165,7 +165,7 @@ static struct str taint_text(struct fit *f, const struct json *taint)
     return buf_view(&f->text);
 }
 
-static struct str dim_text(struct sched_model *m, int d)
+struct str fit_dim_text(struct sched_model *m, int d)
 {
     if (d == DIM_PODS)
         return no_pods_left;
@@ -205,9 +205,12 @@ static uint32_t dims_lacking(const struct pod_class *c, const struct sched_node 
 {
     uint32_t lacking = 0;
 
-    for (int d = 0; d < AMOUNT_DIMS; d++)
-        if ((c->ask_dims >> d & 1) && c->ask.v[d] > free_on(n, room, d))
+    for (uint32_t left = c->ask_dims; left; left &= left - 1) {
+        int d = __builtin_ctz(left);
+
+        if (c->ask.v[d] > free_on(n, room, d))
             lacking |= 1U << d;
+    }
     return lacking;
 }
 
@@ -295,9 +298,26 @@ static bool may_go(struct sched_model *m, const struct pod_class *c, const struc
     return !k->is_on || couple_allows(k, n->index, ret_why);
 }
 
+uint32_t fit_refusal(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
+                     const struct coupling *k, struct str *ret_text)
+{
+    uint32_t lacking;
+
+    if (may_go(m, c, n, room, k, ret_text)) {
+        *ret_text = STR_NULL;
+        return 0;
+    }
+    if (ret_text->p)
+        return 0;
+    lacking = dims_used_up(c, n, room); /* all that is missing, not only the first (D81) */
+    if (!lacking)
+        *ret_text = no_kept;
+    return lacking;
+}
+
 /* The rules about other pods know nodes by their place in the order. */
-static void begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
-                  struct coupling *k)
+void fit_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
+               struct coupling *k)
 {
     *k = (struct coupling){ 0 };
     if (!c->is_coupled && !group)
@@ -315,10 +335,10 @@ bool fit_node(struct sched_model *m, const struct pod_class *c, const struct sch
     struct str why;
     bool ok;
 
-    begin(m, c, group, room, &k);
+    fit_begin(m, c, group, room, &k);
     ok = may_go(m, c, n, room, &k, &why);
     if (!ok && ret_why)
-        *ret_why = why.p ? why : dim_text(m, __builtin_ctz(dims_lacking(c, n, room)));
+        *ret_why = why.p ? why : fit_dim_text(m, __builtin_ctz(dims_lacking(c, n, room)));
     return ok;
 }
 
@@ -338,87 +358,10 @@ int64_t fit_score(struct sched_model *m, const struct pod_class *c, const struct
 
     if (ret_parts)
         memset(ret_parts, 0, SCORE_KIND_MAX * sizeof(*ret_parts));
-    begin(m, c, group, FIT_NOW, &k);
+    fit_begin(m, c, group, FIT_NOW, &k);
     sum = score_fixed(m, c, (struct sched_node *)n, ret_parts) + score_amounts(m->config.weights, c, n, ret_parts);
     sum = score_cut(sum);
     if (k.is_on && is_in_order(m, n))
         sum = score_cut(sum + couple_score(&k, n->index, ret_parts));
     return sum;
-}
-
-/* ---- why not ---- */
-
-struct cause {
-    struct str text;
-    uint32_t count;
-};
-struct causes {
-    struct cause *v;
-    size_t n, cap;
-    uint32_t lacking[AMOUNT_DIMS]; /* nodes that lack so much of it */
-};
-
-enum { CAUSES_MAX = 64 }; /* taints could be different on every node */
-
-static void add_cause(struct arena *a, struct causes *all, struct str text, uint32_t count)
-{
-    VEC_FOREACH(c, all)
-        if (str_eq(c->text, text)) {
-            c->count += count;
-            return;
-        }
-    if (all->n < CAUSES_MAX)
-        *vec_push(a, all) = (struct cause){ arena_str(a, text), count };
-}
-
-static int by_count(const void *x, const void *y)
-{
-    const struct cause *a = x, *b = y;
-
-    return a->count != b->count ? (a->count < b->count ? 1 : -1) : str_cmp(a->text, b->text);
-}
-
-static void count_causes(struct sched_model *m, const struct pod_class *c, const struct sched_node *n,
-                         enum fit_room room, const struct coupling *k, struct arena *a, struct causes *all)
-{
-    uint32_t lacking = dims_lacking(c, n, room);
-    struct str why;
-
-    if (may_go(m, c, n, room, k, &why))
-        return;
-    if (!lacking || !node_allows(m, c, n, room, &why)) {
-        add_cause(a, all, why, 1);
-        return;
-    }
-    lacking = dims_used_up(c, n, room);
-    if (!lacking)
-        add_cause(a, all, no_kept, 1);
-    else
-        for (; lacking; lacking &= lacking - 1) /* all that is missing, not only the first (D81) */
-            all->lacking[__builtin_ctz(lacking)]++;
-}
-
-void fit_why(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
-             struct fit_range range, struct why *w)
-{
-    autoarena a = { 0 };
-    struct causes all = { 0 };
-    struct coupling k;
-
-    begin(m, c, group, room, &k);
-    range.to = MIN_OF(range.to, m->n_order);
-    w->n_nodes = range.to > range.from ? range.to - range.from : 0;
-    for (uint32_t i = range.from; i < range.to; i++)
-        count_causes(m, c, m->order[i], room, &k, &a, &all);
-    for (int d = 0; d < m->dims.n; d++)
-        if (all.lacking[d])
-            add_cause(&a, &all, dim_text(m, d), all.lacking[d]);
-    if (all.n)
-        qsort(all.v, all.n, sizeof(all.v[0]), by_count);
-    w->n_causes = 0;
-    for (; w->n_causes < MIN_OF(all.n, (size_t)WHY_NODES); w->n_causes++) {
-        (void)snprintf(w->causes[w->n_causes].text, sizeof(w->causes[0].text), "%.*s",
-                       STR_ARG(all.v[w->n_causes].text));
-        w->causes[w->n_causes].count = all.v[w->n_causes].count;
-    }
 }

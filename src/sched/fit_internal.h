@@ -85,6 +85,17 @@ void image_unref(struct fit *f, struct image *image);
 int32_t fit_fixed(struct sched_model *m, const struct pod_class *c, struct sched_node *n);
 bool fit_ports_are_free(const struct pod_class *c, const struct sched_node *n);
 
+struct coupling; /* couple.h */
+
+/* Rules about other pods for questions about one class; '*k' is off where there are none. */
+void fit_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
+               struct coupling *k);
+/* Why a node does not take one more: the resources that it lacks, as bits; or 0 and another rule in words; or 0 and
+ * STR_NULL: it does. The words are constant or live until the next call. */
+uint32_t fit_refusal(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
+                     const struct coupling *k, struct str *ret_text);
+struct str fit_dim_text(struct sched_model *m, int d); /* "Insufficient cpu"; lives until the next call */
+
 /* What is free on a node in a dimension. What is kept for groups does not count against "could it ever?". */
 static inline int64_t free_on(const struct sched_node *n, enum fit_room room, int d)
 {

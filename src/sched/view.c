@@ -21,12 +21,23 @@ void views_init(struct sched_model *m)
     vs->epoch = 1;
 }
 
+static void drop_census(struct views *vs, struct view *v)
+{
+    if (!v->census)
+        return;
+    census_free(v->census);
+    v->census = NULL;
+    v->bytes -= CENSUS_BYTES * v->n;
+    vs->bytes -= CENSUS_BYTES * v->n;
+}
+
 static void view_free(struct views *vs, struct view *v)
 {
     struct class_work *w = v->class->work;
     bool is_last = true;
 
     list_remove(&v->by_use);
+    drop_census(vs, v);
     vs->n--;
     vs->bytes -= v->bytes;
     w->views[v->room] = NULL;
@@ -149,6 +160,7 @@ static void view_shape(struct views *vs, struct view *v, uint32_t n)
 {
     uint32_t width = padded(n), sum = width;
 
+    drop_census(vs, v);
     vs->bytes -= v->bytes;
     free(v->level[0]);
     v->n = n;
@@ -181,6 +193,7 @@ static void view_fill(struct sched_model *m, struct view *v, const int32_t *fixe
         __builtin_prefetch(&ahead->held);
         v->level[0][i] = leaf_of(weights, v->class, m->order[i], v->room, fixed[i]);
     }
+    drop_census(&m->fit->views, v); /* it is made again when somebody asks */
     for (int l = 1; l < v->n_levels; l++) {
         for (uint32_t i = 0; i < width / VIEW_FAN; i++)
             v->level[l][i] = max_of_cells(v->level[l - 1] + i * VIEW_FAN);
@@ -223,6 +236,8 @@ static void read_log(struct sched_model *m, struct view *v, const int32_t *fixed
             continue;
         vs->stamp[i] = vs->turn;
         view_set(v, i, leaf_of(m->config.weights, v->class, m->order[i], v->room, fixed[i]));
+        if (v->census)
+            census_update(m, v->census, v->class, v->room, i);
     }
 }
 
@@ -267,6 +282,16 @@ struct view *view_get(struct sched_model *m, const struct pod_class *c, enum fit
 }
 
 /* ---- asking ---- */
+
+const struct census *view_census(struct sched_model *m, struct view *v)
+{
+    if (!v->census) {
+        v->census = census_new(m, v->class, v->room);
+        v->bytes += CENSUS_BYTES * v->n;
+        m->fit->views.bytes += CENSUS_BYTES * v->n;
+    }
+    return v->census;
+}
 
 struct cell {
     int level;

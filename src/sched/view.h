@@ -11,6 +11,7 @@
 #define SCHED_VIEW_H
 
 #include "base/list.h"
+#include "sched/census.h"
 #include "sched/fit.h"
 
 enum { VIEW_FAN = 16, VIEW_LEVELS = 8, VIEW_NONE = -1 };
@@ -24,6 +25,7 @@ struct view {
     int32_t *level[VIEW_LEVELS]; /* 0: leaves; each level is padded to a multiple of VIEW_FAN */
     uint64_t epoch, seen;        /* of the order; place in the log */
     size_t bytes;
+    struct census *census; /* census.h; NULL: nobody asked */
 };
 
 enum { LOG_SIZE = 1 << 15 };
@@ -52,6 +54,9 @@ struct view *view_get(struct sched_model *m, const struct pod_class *c, enum fit
 
 /* Index of the best in [from, to), UINT32_MAX if no node will do. */
 uint32_t view_best(const struct view *v, uint32_t from, uint32_t to);
+
+/* Up to date, as the view is that was just got. */
+const struct census *view_census(struct sched_model *m, struct view *v);
 
 /* class_work.fixed, up to date. */
 const int32_t *view_fixed(struct sched_model *m, const struct pod_class *c);
