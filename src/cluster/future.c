@@ -34,6 +34,7 @@ struct future {
     struct store *store;
     struct cluster *cluster, *eyes; /* the driver's and ours */
     struct driver *driver;
+    struct sched_config config;
     struct hollow hollow;
     struct map uids;      /* of objects that were added: uid → "Kind namespace/name" */
     struct arena arena;   /* of uids */
@@ -94,11 +95,16 @@ static void start_driver(struct future *f)
         .collects_garbage = true,
         .make_keys = constant_keys,
         .seed = f->opt.seed,
-        .sched_config = f->opt.config,
+        .sched_config = &f->config,
     };
 
     if (f->opt.config)
-        opt.scheduler_name = f->opt.config->scheduler_name;
+        f->config = *f->opt.config;
+    else
+        sched_config_default(&f->config);
+    f->config.retell_ms = 0; /* nobody reads along, and whoever wants to know asks the scheduler */
+    f->config.rewrite_ms = 3600 * 1000;
+    opt.scheduler_name = f->config.scheduler_name;
     f->cluster = cluster_embedded_new(f->store, &f->clock.clock);
     f->driver = driver_new(f->cluster, &opt);
 }

@@ -3,6 +3,7 @@
 
 #include "base/util.h"
 #include "sched/class.h"
+#include "sched/gang_class.h"
 
 #include <stdarg.h>
 
@@ -250,5 +251,6 @@ void model_check(struct sched_model *m)
     check_nodes(m);
     check_pods(m);
     check_queues(m);
+    gang_classes_check(m);
     (void)list_check(&m->dirty);
 }

@@ -2,6 +2,7 @@
 #include "sched/claim.h"
 
 #include "base/util.h"
+#include "sched/gang_class.h"
 
 /* What is kept for a group is owed to it by its queue too, not only by the nodes: small jobs of the same queue must not
  * use up what the queue may have. */
@@ -43,6 +44,7 @@ struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind 
     struct claim *c;
 
     claim_drop(m, g);
+    gang_class_leave(m, g); /* it is not like the others any more */
     c = xcalloc(1, sizeof(*c) + t->seats.n * sizeof(*c->seats));
     c->group = g;
     c->queue = g->queue;

@@ -231,14 +231,15 @@ static void relabel_role(struct sched_model *m, struct sched_role *r)
     class_unref(m, old);
 }
 
-void class_relabel(struct sched_model *m)
+bool class_relabel(struct sched_model *m)
 {
     if (!m->fit->must_relabel)
-        return;
+        return false;
     m->fit->must_relabel = false;
     MAP_FOREACH(struct sched_pod *, p, &m->pods)
         relabel_pod(m, p);
     MAP_FOREACH(struct sched_group *, g, &m->groups)
         VEC_FOREACH(r, &g->roles)
             relabel_role(m, *r);
+    return true;
 }

@@ -57,6 +57,9 @@ void sched_config_default(struct sched_config *ret)
         .min_run_ms = 60 * 1000,
         .unbind_ms = 60 * 1000,
         .status_ms = 1000,
+        .retell = 64,
+        .retell_ms = 1000,
+        .rewrite_ms = 60000,
         .max_depth = 5,
     };
 }

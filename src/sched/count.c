@@ -56,6 +56,30 @@ void model_resum_queues(struct sched_model *m)
         }
 }
 
+/* ---- groups that have pods on nodes ---- */
+
+int group_by_priority(const struct heap_node *x, const struct heap_node *y)
+{
+    const struct sched_group *a = HEAP_ITEM(x, struct sched_group, in_placed);
+    const struct sched_group *b = HEAP_ITEM(y, struct sched_group, in_placed);
+
+    return a->priority != b->priority ? (a->priority < b->priority ? -1 : 1) : 0;
+}
+
+void model_priority_changed(struct sched_group *g)
+{
+    if (heap_has(&g->in_placed))
+        heap_moved(&g->queue->placed, &g->in_placed);
+}
+
+static void note_placed(struct sched_group *g)
+{
+    if (g->allocated.v[DIM_PODS] <= 0)
+        heap_remove(&g->queue->placed, &g->in_placed);
+    else if (!heap_has(&g->in_placed))
+        heap_push(&g->queue->placed, &g->in_placed);
+}
+
 void model_set_queue(struct sched_model *m, struct sched_group *g, struct str name)
 {
     struct sched_queue *old = g->queue, *q;
@@ -68,6 +92,7 @@ void model_set_queue(struct sched_model *m, struct sched_group *g, struct str na
     if (old) {
         heap_remove(&old->waiting, &g->node);
         list_remove(&g->in_queue);
+        heap_remove(&old->placed, &g->in_placed);
         old->n_groups--;
         for (size_t i = 0; i < ARRAY_LEN(queue_sums); i++)
             is_exact &= path_sub(m, old, queue_sums[i].in_queue, sum_at(g, queue_sums[i].in_group));
@@ -76,6 +101,7 @@ void model_set_queue(struct sched_model *m, struct sched_group *g, struct str na
     g->queue_name = q->name;
     list_push(&q->groups, &g->in_queue);
     q->n_groups++;
+    note_placed(g);
     for (size_t i = 0; i < ARRAY_LEN(queue_sums); i++)
         path_add(m, q, queue_sums[i].in_queue, sum_at(g, queue_sums[i].in_group));
     if (!is_exact)
@@ -166,6 +192,7 @@ static void part_add(struct sched_model *m, struct sched_pod *p, enum part part)
     amounts_add(group_part(g, part), &p->class->ask, m->dims.n);
     if (part == IN_PENDING)
         return;
+    note_placed(g);
     path_add(m, g->queue, queue_sums[part == IN_GOING].in_queue, &p->class->ask);
     m->shares_changed = true;
 }
@@ -182,6 +209,7 @@ static void part_sub(struct sched_model *m, struct sched_pod *p, enum part part)
         group_recount(m, g);
     if (part == IN_PENDING)
         return;
+    note_placed(g);
     is_exact &= path_sub(m, g->queue, queue_sums[part == IN_GOING].in_queue, &p->class->ask);
     if (!is_exact)
         model_resum_queues(m);

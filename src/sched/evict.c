@@ -301,19 +301,33 @@ static int bundle_cmp(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
+static void collect_from(struct hunt *h, const struct sched_queue *q)
+{
+    for (size_t i = 0; i < q->placed.n; i++) {
+        struct sched_group *v = HEAP_ITEM(q->placed.v[i], struct sched_group, in_placed);
+
+        if (is_candidate(h, v))
+            make_bundles(h, v);
+    }
+}
+
+static bool has_lower(const struct sched_group *g)
+{
+    const struct heap_node *node = heap_first(&g->queue->placed);
+
+    return node && HEAP_ITEM(node, struct sched_group, in_placed)->priority < g->priority;
+}
+
 static void collect(struct hunt *h)
 {
     if (h->kind == EVICT_PREEMPT) {
-        LIST_FOREACH(struct sched_group, v, &h->g->queue->groups, in_queue)
-            if (is_candidate(h, v))
-                make_bundles(h, v);
+        if (has_lower(h->g))
+            collect_from(h, h->g->queue);
     } else {
         MAP_FOREACH(struct sched_queue *, q, &h->m->queues) {
             if (q == h->g->queue || !q->is_reclaimable || share_of(h->m, q) <= 1 << 20)
                 continue;
-            LIST_FOREACH(struct sched_group, v, &q->groups, in_queue)
-                if (is_candidate(h, v))
-                    make_bundles(h, v);
+            collect_from(h, q);
         }
     }
     if (h->bundles.n)

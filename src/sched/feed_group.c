@@ -20,6 +20,7 @@ bool group_set_priority(const struct sched_model *m, struct sched_group *g)
 
     g->priority = priority;
     g->never_preempts = never;
+    model_priority_changed(g);
     return is_changed;
 }
 

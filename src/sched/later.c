@@ -174,34 +174,69 @@ static bool has_failed(const struct hunts *h, uint64_t like)
     return false;
 }
 
-/* Victims are looked for on behalf of a few groups in each round; whoever had no turn is asked again at once. */
-static void hunt(struct round *r, struct hunts *h, struct sched_group *g, bool may_reclaim)
+/* Victims are looked for on behalf of a few groups in each round; whoever had no turn is asked again at once.
+ * True: they were found. */
+static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool may_reclaim)
 {
     uint64_t like;
 
     if (waits_for_victims(g) || g->never_fits || has_given_up(r, g))
-        return;
+        return false;
     like = likeness(g, may_reclaim);
     if (has_failed(h, like))
-        return;
+        return false;
     if (h->left <= 0) {
         round_retry(r, g, r->now_ms + 1);
-        return;
+        return false;
     }
     h->left--;
-    if (!(g->is_whole ? evict_inside(r, g) : evict_for(r, g, may_reclaim)))
-        *vec_push(r->a, &h->failed) = like;
+    if (g->is_whole ? evict_inside(r, g) : evict_for(r, g, may_reclaim))
+        return true;
+    *vec_push(r->a, &h->failed) = like;
+    return false;
+}
+
+/* Room is being made for the first of a class: the next was refused as it was, and is as entitled. It comes where it would
+ * have come, had it been asked itself. */
+static void add_next(struct round *r, struct group_list *all, size_t at, const struct gang_class *c,
+                     const struct why *why)
+{
+    struct sched_group *next = gang_class_first(c);
+
+    if (!next || next->is_refused || next->queue->is_fifo) /* was asked; waits for the one before it */
+        return;
+    group_say(next, why);
+    next->is_refused = true;
+    next->tried = r->m->room;
+    round_touch(r, next);
+    for (at++; at < all->list.n; at++)
+        if (all->list.v[at]->queue == next->queue && order_cmp(all->list.v[at], next) > 0)
+            break;
+    (void)vec_push(r->a, &all->list);
+    memmove(&all->list.v[at + 1], &all->list.v[at], (all->list.n - 1 - at) * sizeof(struct sched_group *));
+    all->list.v[at] = next;
+}
+
+/* 'is_over': a queue is full: room for them is in it (D35), or below one above it. */
+static void hunt_all(struct round *r, struct hunts *h, struct group_list *all, bool is_over)
+{
+    for (size_t i = 0; i < all->list.n; i++) {
+        struct sched_group *g = all->list.v[i];
+        struct gang_class *c = gang_leads(g) ? gang_class_pin(g->alike) : NULL;
+        struct why why = *g->why;
+
+        if (!(is_over && g->is_whole) && hunt(r, h, g, !is_over || is_within_share(r, g)) && c)
+            add_next(r, all, i, c, &why);
+        gang_class_unpin(r->m, c);
+    }
 }
 
 void round_evict(struct round *r)
 {
     struct hunts h = { .left = EVICTIONS_A_ROUND };
 
-    VEC_FOREACH(g, &r->stuck.list)
-        hunt(r, &h, *g, true);
-    VEC_FOREACH(g, &r->over.list) /* a queue is full: room for them is in it (D35), or below one above it */
-        if (!(*g)->is_whole)
-            hunt(r, &h, *g, is_within_share(r, *g));
+    hunt_all(r, &h, &r->stuck, false);
+    hunt_all(r, &h, &r->over, true);
 }
 
 /* ---- reservations ---- */
@@ -243,9 +278,15 @@ static void reserve(struct round *r, struct sched_group *g)
     round_touch(r, g);
 }
 
+/* What was of no use to one is of no use to another like it. */
+static bool is_futile(const struct sched_model *m, const struct sched_group *g)
+{
+    return g->futile == m->shape || (g->alike && g->alike->futile == m->shape);
+}
+
 static bool may_reserve(struct round *r, const struct sched_group *g)
 {
-    return !g->is_whole && !round_is_hopeless(r, g) && g->futile != r->m->shape && !g->claim && group_knows_its_pods(g);
+    return !g->is_whole && !round_is_hopeless(r, g) && !is_futile(r->m, g) && !g->claim && group_knows_its_pods(g);
 }
 
 void round_reserve_for(struct round *r, struct sched_group *g)
@@ -308,7 +349,7 @@ void round_unbind(struct round *r)
 {
     struct group_list half = { 0 };
 
-    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting)
+    LIST_FOREACH(struct sched_group, g, &r->m->alike->alone, in_alone)
         if (g->half_ms)
             *vec_push(r->a, &half.list) = g;
     if (half.list.n)
@@ -338,11 +379,13 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
     round_retry(r, g, r->now_ms + 1); /* it says why it waits, and others may have the places */
     if (!is_in_the_way)
         return;
+    gang_class_leave(r->m, g);
     if (g->expired++ < EXPIRES_MOST) {
         g->phase = GROUP_PENDING;
         g->admitted_ms = 0;
     }
     model_set_admitted(r->m, g, &(struct amounts){ { 0 } });
+    gang_class_sort(r->m, g);
     round_touch(r, g);
     r->m->room++; /* for those it kept out */
 }
@@ -362,12 +405,20 @@ static void give_up(struct round *r, struct sched_group *g)
 
 void round_expire(struct round *r)
 {
+    struct group_list leaders = { 0 };
+    struct sched_group *oldest;
     bool is_blocking = false;
 
-    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting)
-        is_blocking |= g->is_stuck || (g->is_blocked && !group_is_admitted(g));
-    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting) {
+    gang_leaders(r->m, r->a, &leaders);
+    VEC_FOREACH(g, &leaders.list)
+        is_blocking |= (*g)->is_stuck || ((*g)->is_blocked && !group_is_admitted(*g));
+    LIST_FOREACH(struct sched_group, g, &r->m->alike->alone, in_alone) {
         expire(r, g, is_blocking);
         give_up(r, g);
+    }
+    while (is_blocking && (oldest = gang_class_oldest_on_credit(r->m))) {
+        expire(r, oldest, true);
+        if (oldest == gang_class_oldest_on_credit(r->m)) /* it is not time yet, not for the others either */
+            break;
     }
 }

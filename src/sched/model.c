@@ -5,6 +5,8 @@
 #include "sched/claim.h"
 #include "sched/class.h"
 #include "sched/fit.h"
+#include "sched/gang_class.h"
+#include "sched/model_internal.h"
 #include "sched/topology.h"
 #include "sched/volume.h"
 
@@ -31,6 +33,7 @@ void model_init(struct sched_model *m, const struct sched_config *config, uint64
     list_init(&m->waiting);
     list_init(&m->kept);
     list_init(&m->seated);
+    gang_classes_init(m);
     m->root = model_need_queue(m, STR("root"));
     topology_init(m);
     fit_init(m);
@@ -51,6 +54,7 @@ static void namespace_free(struct sched_namespace *n)
 static void queue_free(struct sched_queue *q)
 {
     heap_done(&q->waiting);
+    heap_done(&q->placed);
     arena_done(&q->spec_arena);
     arena_done(&q->arena);
     free(q);
@@ -82,6 +86,7 @@ void model_done(struct sched_model *m)
         budget_free(b);
     MAP_FOREACH(struct sched_namespace *, n, &m->namespaces)
         namespace_free(n);
+    gang_classes_done(m);
     volume_done(m);
     topology_done(m);
     fit_done(m);
@@ -284,6 +289,7 @@ void group_settle_minima(struct sched_group *g)
 void model_touch(struct sched_model *m, struct sched_group *g)
 {
     g->is_dirty = true;
+    gang_class_leave(m, g);
     if (!list_is_linked(&g->in_dirty))
         list_push(&m->dirty, &g->in_dirty);
 }
@@ -348,7 +354,9 @@ void model_release_group(struct sched_model *m, struct sched_group *g)
     model_forget_group(m, g); /* its sums are all zero then */
     list_remove(&g->in_dirty);
     list_remove(&g->in_waiting);
+    gang_class_leave(m, g);
     heap_remove(&q->waiting, &g->node);
+    heap_remove(&q->placed, &g->in_placed);
     list_remove(&g->in_queue);
     q->n_groups--;
     map_remove(&m->groups, g->key);
@@ -424,6 +432,7 @@ struct sched_queue *model_need_queue(struct sched_model *m, struct str name)
     q = xcalloc(1, sizeof(*q));
     q->name = arena_str(&q->arena, name);
     list_init(&q->groups);
+    heap_init(&q->placed, group_by_priority);
     queue_reset(q);
     map_put(&m->queues, q->name, q);
     if (m->root)

@@ -16,8 +16,10 @@
 #include "sched/config.h"
 #include "sched/why.h"
 
-struct pod_class; /* class.h: what the node choice looks at; pods of one template share one */
-struct domain;    /* topology.h */
+struct pod_class;  /* class.h: what the node choice looks at; pods of one template share one */
+struct domain;     /* topology.h */
+struct gang_class; /* gang_class.h: groups that wait and are alike */
+struct gang_classes;
 struct node_note; /* fit_internal.h */
 
 /* ---- nodes ---- */
@@ -136,11 +138,12 @@ struct sched_group {
     struct str key;          /* "namespace/name" */
 
     /* spec */
-    struct str queue_name;     /* of the PodGroup; else of the Job; else "default" */
-    struct sched_queue *queue; /* of that name; always there, but perhaps without a Queue object: model_set_queue() */
-    struct list_link in_queue; /* sched_queue.groups */
-    int64_t min_member;        /* as written; see group_min() */
-    int64_t job_min;           /* minAvailable of the owning Job, which may be ahead of the PodGroup (D3); else 0 */
+    struct str queue_name;      /* of the PodGroup; else of the Job; else "default" */
+    struct sched_queue *queue;  /* of that name; always there, but perhaps without a Queue object: model_set_queue() */
+    struct list_link in_queue;  /* sched_queue.groups */
+    struct heap_node in_placed; /* sched_queue.placed */
+    int64_t min_member;         /* as written; see group_min() */
+    int64_t job_min;            /* minAvailable of the owning Job, which may be ahead of the PodGroup (D3); else 0 */
     struct str priority_class;
     int32_t priority; /* its value; kept up to date when PriorityClasses change */
     bool has_min_resources;
@@ -191,11 +194,16 @@ struct sched_group {
     bool is_dirty;             /* something about it changed since it was looked at */
     struct list_link in_dirty; /* model.dirty */
     struct list_link in_waiting;
+    struct gang_class *alike;                            /* gang_class.h; NULL: it is asked for itself */
+    struct heap_node in_class, by_runtime, by_admission; /* gang_class.h … */
+    struct list_link in_alone, in_behind;
     uint64_t never_key;              /* what never_fits was found out from */
     bool never_fits;                 /* not even on empty nodes */
     bool is_tight;                   /* its pods fit on empty nodes in some order only (pack.c) */
     uint64_t futile;                 /* model.shape when a reservation was all free and of no use */
     int64_t told_ms;                 /* when the conditions of its pods were last written */
+    enum why_kind told_why;          /* the gist of its own when they were last looked at; WHY_NOT: look again … */
+    int64_t told_why_ms;             /* … and when that was */
     bool is_whole;                   /* as of the last round that looked at it */
     int64_t share;                   /* dominant share, while it is in a heap */
     bool is_told;                    /* its status was looked at in this round */
@@ -229,6 +237,7 @@ struct sched_queue {
     struct sched_queue *parent;         /* NULL: root itself */
     VEC(struct sched_queue *) children; /* by name */
     struct list groups;                 /* sched_group.in_queue */
+    struct heap placed;                 /* sched_group.in_placed: those with pods on nodes, the lowest priority first */
     uint32_t n_groups;
     struct json *affinity; /* spec.affinity or NULL */
     int64_t created_ms;
@@ -295,6 +304,7 @@ struct sched_model {
     struct map namespaces;      /* struct sched_namespace by name: the queue its annotation names */
     struct list dirty;          /* sched_group.in_dirty, in order of the key once sorted by the round */
     struct list waiting;        /* sched_group.in_waiting: those that lack something */
+    struct gang_classes *alike; /* gang_class.h: the same, those that are alike together */
     struct list kept;           /* struct claim.link, oldest first: groups that wait for room */
     struct list seated;         /* … groups that were admitted and wait for their pods */
     uint64_t shape;             /* goes up when Nodes come, go, or change in what they have or allow */
@@ -302,6 +312,7 @@ struct sched_model {
 
     bool in_trial;       /* what is taken and given now are seats of a trial (gang.h) */
     uint64_t room;       /* goes up when something happened that may let a waiting group in */
+    uint64_t seen_room;  /* … when the last round ended */
     bool shares_changed; /* a request, a queue or the total changed: share_update() */
     bool queues_changed; /* a Queue came, went or has another parent: share_link(), at the latest in share_update() */
     struct fit *fit;     /* fit.h: views of the nodes by class */
@@ -357,6 +368,9 @@ void model_node_in(struct sched_model *m, struct sched_node *n);
 void model_release_node(struct sched_model *m, struct sched_node *n);
 void model_release_group(struct sched_model *m, struct sched_group *g);
 void model_release_queue(struct sched_model *m, struct sched_queue *q);
+
+/* Its priority is another now. */
+void model_priority_changed(struct sched_group *g);
 
 /* Put a group, with its sums, into the queue of that name. */
 void model_set_queue(struct sched_model *m, struct sched_group *g, struct str name);

@@ -8,4 +8,7 @@
 void pod_off_node(struct sched_model *m, struct sched_pod *p);
 void pod_on_node(struct sched_model *m, struct sched_pod *p);
 
+/* count.c: the order of sched_queue.placed */
+int group_by_priority(const struct heap_node *x, const struct heap_node *y);
+
 #endif

@@ -83,6 +83,62 @@ bool others_lift_until(struct round *r, int64_t end_ms, struct lifted *ret)
     return ret->list.n > 0;
 }
 
+/* ---- who ends before they are needed ---- */
+
+/* Claims that it need not respect if it says how long it runs. */
+static uint32_t count_until(const struct round *r, const struct sched_group *g)
+{
+    uint32_t n = 0;
+
+    LIST_FOREACH(struct claim, c, &r->m->kept, link)
+        n += g->runtime_ms && c->kind == CLAIM_RESERVED && c->free_ms && r->now_ms + g->runtime_ms <= c->free_ms;
+    return n;
+}
+
+static bool fits_beside(struct round *r, struct sched_group *g, enum gang_limit limit)
+{
+    struct lifted lifted = { 0 };
+    bool is_fit;
+
+    arena_reset(&r->trial);
+    others_lift(r, g, limit == GANG_LIMIT, &lifted);
+    is_fit = others_lift_until(r, r->now_ms + g->runtime_ms, &lifted) && round_would_fit(r, g, FIT_NOW, NULL);
+    others_put_back(r, &lifted);
+    group_forget_seats(g);
+    return is_fit;
+}
+
+/* The first, by order, that need not respect more than so many. */
+static struct sched_group *first_beyond(const struct round *r, const struct gang_class *c, uint32_t n)
+{
+    struct sched_group *best = NULL;
+
+    for (size_t i = 0; i < c->by_runtime.n; i++) {
+        struct sched_group *g = HEAP_ITEM(c->by_runtime.v[i], struct sched_group, by_runtime);
+
+        if (count_until(r, g) > n && (!best || order_cmp(g, best) < 0))
+            best = g;
+    }
+    return best;
+}
+
+struct sched_group *others_beside(struct round *r, const struct gang_class *c, enum gang_limit limit)
+{
+    const struct sched_group *first = gang_class_first(c);
+    struct sched_group *g = gang_class_shortest(c);
+    uint32_t n = count_until(r, first);
+
+    if ((first->why->kind != WHY_NO_ROOM && first->why->kind != WHY_HELD) || first->queue->is_fifo)
+        return NULL;
+    if (!g || count_until(r, g) <= n || !fits_beside(r, g, limit)) /* where the shortest does not fit nobody does */
+        return NULL;
+    do {
+        g = first_beyond(r, c, n);
+        n = count_until(r, g);
+    } while (!fits_beside(r, g, limit) && n < count_until(r, gang_class_shortest(c)));
+    return g->tried == r->m->room ? NULL : g;
+}
+
 const struct sched_group *others_in_the_way(struct round *r, struct sched_group *g)
 {
     const struct claim *first = LIST_FIRST(&r->m->kept, struct claim, link);
@@ -111,6 +167,7 @@ void others_withdraw(struct round *r, const struct sched_group *g)
             o->phase = GROUP_PENDING;
             o->admitted_ms = 0;
             model_set_admitted(r->m, o, &(struct amounts){ { 0 } });
+            gang_class_sort(r->m, o);
         }
     }
 }

@@ -102,7 +102,7 @@ static void find_holder(struct round *r, struct sched_group *g)
 
 void round_unstick(struct round *r, struct sched_group *g)
 {
-    if (g->is_stuck)
+    if (g->is_stuck && gang_leads(g))
         r->m->room++;
     g->is_stuck = false;
 }
@@ -293,6 +293,7 @@ static void become_inqueue(struct round *r, struct sched_group *g)
     for (int d = 0; g->has_min_resources && d < r->m->dims.n; d++)
         rest.v[d] = MAX_OF(g->min_resources.v[d] - g->allocated.v[d], 0);
     model_set_admitted(r->m, g, &rest);
+    gang_class_sort(r->m, g);
     round_touch(r, g);
 }
 
@@ -364,6 +365,7 @@ static bool un_admit_lower(struct round *r, const struct sched_group *g, const s
         o->phase = GROUP_PENDING;
         o->admitted_ms = 0;
         model_set_admitted(r->m, o, &(struct amounts){ { 0 } });
+        gang_class_sort(r->m, o);
         round_touch(r, o);
         if (overcommitted(r, needs) < 0)
             return true;

@@ -48,6 +48,7 @@ void round_drop_claim(struct round *r, struct sched_group *g)
                 model_nominate(r->m, p, NULL);
             }
     claim_drop(r->m, g);
+    gang_class_sort(r->m, g);
 }
 
 void group_people_name(const struct sched_group *g, char *to, size_t size)
@@ -229,6 +230,7 @@ static void refresh(struct round *r, struct sched_group *g)
     model_set_admitted(m, g, &promise);
     g->tried = 0;
     g->retry_ms = 0;
+    gang_class_sort(m, g);
 }
 
 static void take_dirty(struct round *r)
@@ -241,6 +243,8 @@ static void take_dirty(struct round *r)
         g->is_dirty = false;
         refresh(r, g);
         round_touch(r, g);
+        if (g->alike) /* it is new, or another than before: it is told why, also behind others */
+            *vec_push(r->a, &r->fresh.list) = g;
     }
 }
 
@@ -299,20 +303,50 @@ static void check_claims(struct round *r)
 }
 
 /* Groups that found no place are looked at again only when there is more room than then. */
+static void push_again(struct round *r, struct sched_group *g)
+{
+    bool is_time = g->retry_ms && g->retry_ms <= r->now_ms;
+
+    if (g->retry_ms && !is_time)
+        round_wake(r, g->retry_ms);
+    if (g->tried == r->m->room && !is_time && !g->queue->is_fifo)
+        return; /* fifo: nobody overtakes those who were not asked again */
+    g->retry_ms = 0;
+    round_push(r, g);
+}
+
+/* What the first of a class was told holds for all, so nobody has to be asked for the sake of a decision. For the sake of
+ * their reasons they are: all while they are few, of many some in each round, and more when there is nothing else to do. */
+static void push_behind(struct round *r)
+{
+    struct gang_classes *all = r->m->alike;
+    const struct sched_config *c = &r->m->config;
+    uint32_t most = (uint32_t)c->retell, n = all->n_members;
+
+    if (n > most) {
+        n = r->is_quiet ? most : most / 8;
+        if (c->retell_ms && !gang_classes_are_told(r->m))
+            round_wake(r, r->now_ms + c->retell_ms);
+    }
+    for (; n > 0; n--)
+        push_again(r, gang_class_next_behind(r->m));
+    VEC_FOREACH(g, &r->fresh.list)
+        push_again(r, *g);
+}
+
 static void push_waiting(struct round *r)
 {
-    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting) {
-        bool is_time = g->retry_ms && g->retry_ms <= r->now_ms;
+    struct group_list leaders = { 0 };
+
+    gang_leaders(r->m, r->a, &leaders);
+    VEC_FOREACH(at, &leaders.list) {
+        struct sched_group *g = *at;
 
         if (g->phase == GROUP_INQUEUE && !g->claim && group_ready(g) == 0)
             r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->priority);
-        if (g->retry_ms && !is_time)
-            round_wake(r, g->retry_ms);
-        if (g->tried == r->m->room && !is_time && !g->queue->is_fifo)
-            continue; /* fifo: nobody overtakes those who were not asked again */
-        g->retry_ms = 0;
-        round_push(r, g);
+        push_again(r, g);
     }
+    push_behind(r);
 }
 
 static bool is_kept_waiting(const struct sched_group *g)
@@ -365,6 +399,19 @@ static void hold_back(struct round *r, struct sched_queue *q, const struct sched
     }
 }
 
+/* One of a class was served. If its first was let in it is the turn of the next. If not, somebody else may end before seats
+ * are needed that are kept for others, which the first does not (D22). */
+static void push_next(struct round *r, struct gang_class *c, const struct sched_group *served, bool has_led,
+                      enum gang_limit limit)
+{
+    struct sched_group *first = gang_class_first(c), *next;
+
+    if (first && has_led && first != served)
+        push_again(r, first);
+    else if (first && (has_led || served->alike != c) && (next = others_beside(r, c, limit)))
+        round_push(r, next);
+}
+
 /* Room that was given back during the round is for the next one: whoever was refused is asked again then. */
 static void serve(struct round *r, enum gang_limit limit)
 {
@@ -372,9 +419,14 @@ static void serve(struct round *r, enum gang_limit limit)
 
     while ((q = next_queue(r))) {
         struct sched_group *g = HEAP_ITEM(heap_pop(&q->waiting), struct sched_group, node);
+        struct gang_class *c = gang_class_pin(g->alike);
+        bool has_led = gang_leads(g);
 
         round_attempt(r, g, limit);
         r->out->n_groups++;
+        if (c)
+            push_next(r, c, g, has_led, limit);
+        gang_class_unpin(r->m, c);
         if (!q->is_fifo || g->is_whole || !is_kept_waiting(g))
             continue;
         if (round_is_hopeless(r, g))
@@ -392,8 +444,12 @@ struct wanted {
 
 static void find_wanted(const struct round *r, struct wanted *ret)
 {
+    struct group_list leaders = { 0 };
+
     *ret = (struct wanted){ 0 };
-    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting) {
+    gang_leaders(r->m, r->a, &leaders);
+    VEC_FOREACH(it, &leaders.list) {
+        const struct sched_group *g = *it;
         int at = g->why->dim < 0 ? AMOUNT_DIMS : g->why->dim;
 
         if (!g->is_stuck || g->claim || g->futile == r->m->shape) /* with places kept it needs no such help */
@@ -429,13 +485,19 @@ static bool is_refused_by_queue(const struct sched_group *g)
 /* Those of the same queues that were refused before and not asked again in this round: nobody overtakes them. */
 static void add_others_beyond(struct round *r, struct group_list *over)
 {
+    struct group_list leaders = { 0 };
+
     if (over->list.n == 0)
         return;
     VEC_FOREACH(g, &over->list)
         (*g)->queue->is_over = true;
-    LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting)
+    gang_leaders(r->m, r->a, &leaders);
+    VEC_FOREACH(it, &leaders.list) {
+        struct sched_group *g = *it;
+
         if (g->queue->is_over && !g->is_refused && !g->is_whole && is_refused_by_queue(g))
             *vec_push(r->a, &over->list) = g;
+    }
     VEC_FOREACH(g, &over->list)
         (*g)->queue->is_over = false;
 }
@@ -480,7 +542,9 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
 {
     struct round r = { .m = m, .out = ret, .a = &ret->arena, .now_ms = now_ms };
 
-    class_relabel(m);
+    r.is_quiet = list_is_empty(&m->dirty) && m->room == m->seen_room;
+    if (class_relabel(m))
+        gang_class_sort_all(m);
     model_order(m);
     take_dirty(&r);
     look_at_shape(&r);
@@ -501,5 +565,6 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
     round_tell(&r);
     VEC_FOREACH(g, &r.touched.list)
         (*g)->is_told = false;
+    m->seen_room = m->room;
     arena_done(&r.trial);
 }

@@ -3,11 +3,8 @@
 #define SCHED_ROUND_H
 
 #include "sched/claim.h"
+#include "sched/gang_class.h"
 #include "sched/sched.h"
-
-struct group_list {
-    VEC(struct sched_group *) list;
-};
 
 struct round {
     struct sched_model *m;
@@ -15,7 +12,9 @@ struct round {
     struct arena *a;    /* of the round */
     struct arena trial; /* of one attempt: reset for each */
     int64_t now_ms;
+    bool is_quiet;                    /* nothing was told since the last round: it is only time that has passed */
     struct group_list touched;        /* something about them changed: tell.c looks at them */
+    struct group_list fresh;          /* changed, and have a class now */
     struct group_list stuck;          /* entitled, but the nodes have no room; in order */
     struct group_list over;           /* their queue has had its share; in order */
     VEC(struct sched_queue *) active; /* with groups in their heap */
@@ -82,6 +81,10 @@ void others_put_back(struct round *r, struct lifted *l);
 /* Those that cannot be used before 'end_ms' anyway. False: there are none. */
 bool others_lift_until(struct round *r, int64_t end_ms, struct lifted *ret);
 
+/* The first of the class was refused for want of room, but who ends sooner may use more of what is kept for others: the
+ * first that can. NULL: nobody. */
+struct sched_group *others_beside(struct round *r, const struct gang_class *c, enum gang_limit limit);
+
 /* Would it fit but for what is kept for others? For whom, first of all; NULL: it would not. */
 const struct sched_group *others_in_the_way(struct round *r, struct sched_group *g);
 
@@ -98,6 +101,7 @@ void round_unbind(struct round *r);
 
 /* ---- tell.c ---- */
 void round_tell(struct round *r);
+void group_forget_seats(struct sched_group *g); /* of the last trial */
 
 /* ---- round.c ---- */
 void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *ret);

@@ -280,7 +280,7 @@ static void tell_pods(struct round *r, struct sched_group *g, struct str group_m
         g->told_ms = r->now_ms;
 }
 
-static void forget_seats(struct sched_group *g)
+void group_forget_seats(struct sched_group *g)
 {
     VEC_FOREACH(r, &g->roles)
         LIST_FOREACH(struct sched_pod, p, &(*r)->pods[POD_PENDING], in_role)
@@ -328,24 +328,58 @@ static void tell_queues(struct round *r)
         tell_queue(r, *q);
 }
 
+/* Does it wait for its turn, as all do while the cluster is full? Then the answer is one of these by the room that
+ * happens to be there. WHY_NO_ROOM stands for them. */
+static enum why_kind gist_of(const struct why *why)
+{
+    switch (why->kind) {
+    case WHY_CAPABILITY:
+    case WHY_GUARANTEE:
+    case WHY_FAIR_SHARE:
+    case WHY_HELD:
+    case WHY_TOPOLOGY:
+    case WHY_ORDER:
+        return why->is_never ? why->kind : WHY_NO_ROOM;
+    default:
+        return why->kind;
+    }
+}
+
+/* While many wait, what each of them is told changes with every event. It is not written again for the sake of other
+ * numbers until some time has passed. */
+static bool is_told(const struct round *r, const struct sched_group *g)
+{
+    const struct sched_config *c = &r->m->config;
+
+    return g->alike && g->told_why == gist_of(g->why) && r->m->alike->n_members > (uint32_t)c->retell &&
+           r->now_ms - g->told_why_ms < c->rewrite_ms;
+}
+
+static void tell_all(struct round *r, struct sched_group *g)
+{
+    autobuf message = { 0 };
+    struct str text = STR("");
+
+    change_phase(r, g);
+    if (is_waiting(g)) {
+        print_message(&message, r, g);
+        text = arena_str(r->a, buf_view(&message));
+    }
+    tell_group(r, g, text);
+    if (g->is_refused)
+        tell_pods(r, g, text);
+    g->told_why = gist_of(g->why);
+    g->told_why_ms = r->now_ms;
+}
+
 void round_tell(struct round *r)
 {
     VEC_FOREACH(at, &r->touched.list) {
         struct sched_group *g = *at;
-        autobuf message = { 0 };
-        struct str text = STR("");
 
-        if (g->exists && !g->is_deleting) {
-            change_phase(r, g);
-            if (is_waiting(g)) {
-                print_message(&message, r, g);
-                text = arena_str(r->a, buf_view(&message));
-            }
-            tell_group(r, g, text);
-            if (g->is_refused)
-                tell_pods(r, g, text);
-        }
-        forget_seats(g);
+        if (g->exists && !g->is_deleting && !is_told(r, g))
+            tell_all(r, g);
+        group_forget_seats(g);
         g->is_refused = false;
     }
     tell_queues(r);

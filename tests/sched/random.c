@@ -127,18 +127,10 @@ static int leaf_queue(struct world *w)
     return -1;
 }
 
-int world_add_group(struct world *w, int priority)
+static void draw_group(struct world *w, struct w_group *g)
 {
-    int i = w->n_groups, queue = leaf_queue(w), n;
-    struct w_group *g = &w->groups[i];
-    char roles[48] = "";
+    int n;
 
-    if (i == W_GROUPS || queue < 0)
-        return -1;
-    w->n_groups++;
-    *g = (struct w_group){ .queue = queue, .priority = priorities[priority].value, .zone = -1 };
-    snprintf(g->name, sizeof(g->name), "g%d", i);
-    snprintf(g->key, sizeof(g->key), "default/g%d", i);
     memcpy(g->ask, pod_sizes[rand_below(&w->r, ARRAY_LEN(pod_sizes))], sizeof(g->ask));
     if (rand_chance(&w->r, 1, 6))
         g->zone = (int)rand_below(&w->r, 3);
@@ -150,24 +142,69 @@ int world_add_group(struct world *w, int priority)
         g->n_roles = W_ROLES;
         g->role_min[0] = (int)rand_between(&w->r, 0, 2);
         g->role_min[1] = (int)rand_between(&w->r, 0, 2);
-        snprintf(roles, sizeof(roles), "a: %d, b: %d", g->role_min[0], g->role_min[1]);
     }
     n = MAX_OF(g->min, g->role_min[0] + g->role_min[1]) + (rand_chance(&w->r, 1, 3) ? (int)rand_below(&w->r, 4) : 0);
-    h_group(w->h, g->name, .min = g->min, .queue = w->queues[queue].name, .priority = priorities[priority].name,
-            .roles = *roles ? roles : NULL);
     if (rand_chance(&w->r, 1, 10))
         n -= 1; /* not all are there yet */
-    if (g->n_roles) {
-        int a = MIN_OF(n, g->role_min[0] + (int)rand_below(&w->r, 2));
+    g->pods[0] = n;
+    if (!g->n_roles)
+        return;
+    g->pods[0] = MIN_OF(n, g->role_min[0] + (int)rand_below(&w->r, 2));
+    g->pods[0] = MAX_OF(MIN_OF(g->pods[0], n - g->role_min[1]), 0);
+    g->pods[1] = n - g->pods[0];
+}
 
-        a = MIN_OF(a, n - g->role_min[1]);
-        a = MAX_OF(a, 0);
-        add_pods(w, i, 0, a);
-        add_pods(w, i, 1, n - a);
-    } else {
-        add_pods(w, i, 0, n);
-    }
+static void put_group(struct world *w, int i)
+{
+    struct w_group *g = &w->groups[i];
+    char roles[48] = "";
+    const char *priority = NULL;
+
+    snprintf(g->name, sizeof(g->name), "g%d", i);
+    snprintf(g->key, sizeof(g->key), "default/g%d", i);
+    if (g->n_roles)
+        snprintf(roles, sizeof(roles), "a: %d, b: %d", g->role_min[0], g->role_min[1]);
+    for (size_t k = 0; k < ARRAY_LEN(priorities); k++)
+        if (priorities[k].value == g->priority)
+            priority = priorities[k].name;
+    h_group(w->h, g->name, .min = g->min, .queue = w->queues[g->queue].name, .priority = priority,
+            .roles = *roles ? roles : NULL);
+    for (int role = 0; role < MAX_OF(g->n_roles, 1); role++)
+        add_pods(w, i, role, g->pods[role]);
+}
+
+int world_add_group(struct world *w, int priority)
+{
+    int i = w->n_groups, queue = leaf_queue(w);
+
+    if (i == W_GROUPS || queue < 0)
+        return -1;
+    w->n_groups++;
+    w->groups[i] = (struct w_group){ .queue = queue, .priority = priorities[priority].value, .zone = -1 };
+    draw_group(w, &w->groups[i]);
+    put_group(w, i);
     return i;
+}
+
+/* So many more that are like one that is there. */
+static void add_alike(struct world *w, int like, int n)
+{
+    for (; n > 0 && w->n_groups < W_GROUPS && w->n_pods + 8 < W_PODS; n--) {
+        const struct w_group *old = &w->groups[like];
+        int i = w->n_groups++;
+
+        w->groups[i] = (struct w_group){ .queue = old->queue,
+                                         .priority = old->priority,
+                                         .min = old->min,
+                                         .n_roles = old->n_roles,
+                                         .zone = old->zone,
+                                         .tolerates = old->tolerates,
+                                         .is_safe = old->is_safe };
+        memcpy(w->groups[i].role_min, old->role_min, sizeof(old->role_min));
+        memcpy(w->groups[i].ask, old->ask, sizeof(old->ask));
+        memcpy(w->groups[i].pods, old->pods, sizeof(old->pods));
+        put_group(w, i);
+    }
 }
 
 static void on_change(struct h *h, struct h_object *o, bool is_gone)
@@ -193,10 +230,18 @@ void world_make(struct world *w, uint64_t seed)
     memset(w, 0, sizeof(*w));
     w->seed = seed;
     rand_seed(&w->r, seed);
+    w->is_crowded = seed % 3 == 0;
     w->h = h_new(rand_chance(&w->r, 1, 4) ? off_actions : NULL);
     w->h->ctx = w;
     w->h->on_change = on_change;
     w->twin = sched_new(&w->h->config, seed ^ 0x5bd1e995);
+    if (w->is_crowded) {
+        struct sched_config config = w->h->config;
+
+        config.retell = 0;
+        sched_configure(w->h->s, &config);
+        sched_configure(w->twin, &config);
+    }
     for (size_t i = 0; i < w->h->list.n; i++)
         on_change(w->h, w->h->list.v[i], false);
     for (size_t i = 1; i < ARRAY_LEN(priorities); i++)
@@ -211,6 +256,10 @@ void world_make(struct world *w, uint64_t seed)
     n = (int)rand_between(&w->r, 1, 6);
     for (int i = 0; i < n; i++)
         world_add_group(w, (int)rand_below(&w->r, ARRAY_LEN(priorities)));
+    if (!w->is_crowded)
+        return;
+    for (int like = 0, last = w->n_groups; like < last; like++)
+        add_alike(w, like, (int)rand_between(&w->r, 2, 8));
 }
 
 void world_done(struct world *w)

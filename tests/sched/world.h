@@ -32,8 +32,9 @@ struct w_group {
     char name[16], key[32];
     int queue, priority, min;
     int n_roles, role_min[W_ROLES];
-    int64_t ask[RES]; /* each pod asks for the same */
-    int zone;         /* nodeSelector; -1: any */
+    int pods[W_ROLES]; /* made with it */
+    int64_t ask[RES];  /* each pod asks for the same */
+    int zone;          /* nodeSelector; -1: any */
     bool tolerates, has_anti;
     bool is_safe;   /* pods are not preemptable, or under a budget of none, or critical */
     bool was_whole; /* its minimum stood once */
@@ -67,6 +68,7 @@ struct world {
     bool has_evictions; /* some are on their way */
     int cleared;        /* 1 + the pod whose nomination the last decision cleared; 0: none */
     bool has_claims;    /* at the beginning of the round something was kept for somebody */
+    bool is_crowded;    /* many groups are alike; only the first of them are asked, but a fresh scheduler asks all */
     const char *wrong;  /* the first rule that was broken */
     char detail[256];
     /* the second scheduler, told the same in another order */
