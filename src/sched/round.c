@@ -309,7 +309,7 @@ static void push_again(struct round *r, struct sched_group *g)
 
     if (g->retry_ms && !is_time)
         round_wake(r, g->retry_ms);
-    if (g->tried == r->m->room && !is_time && !g->queue->is_fifo)
+    if (g->tried == r->room && !is_time && !g->queue->is_fifo)
         return; /* fifo: nobody overtakes those who were not asked again */
     g->retry_ms = 0;
     round_push(r, g);
@@ -338,6 +338,7 @@ static void push_waiting(struct round *r)
 {
     struct group_list leaders = { 0 };
 
+    r->room = r->m->room;
     gang_leaders(r->m, r->a, &leaders);
     VEC_FOREACH(at, &leaders.list) {
         struct sched_group *g = *at;
@@ -399,6 +400,12 @@ static void hold_back(struct round *r, struct sched_queue *q, const struct sched
     }
 }
 
+static bool is_refused_by_queue(const struct sched_group *g)
+{
+    return g->why->kind == WHY_FAIR_SHARE || g->why->kind == WHY_GUARANTEE || g->why->kind == WHY_CAPABILITY ||
+           g->why->kind == WHY_QUEUE_RESERVED;
+}
+
 /* One of a class was served. If its first was let in it is the turn of the next. If not, somebody else may end before seats
  * are needed that are kept for others, which the first does not (D22). */
 static void push_next(struct round *r, struct gang_class *c, const struct sched_group *served, bool has_led,
@@ -406,7 +413,9 @@ static void push_next(struct round *r, struct gang_class *c, const struct sched_
 {
     struct sched_group *first = gang_class_first(c), *next;
 
-    if (first && has_led && first != served)
+    if (first && has_led && first != served && limit == GANG_LIMIT && is_refused_by_queue(first))
+        round_push(r, first); /* whenever it was asked: nobody overtakes it */
+    else if (first && has_led && first != served)
         push_again(r, first);
     else if (first && (has_led || served->alike != c) && (next = others_beside(r, c, limit)))
         round_push(r, next);
@@ -474,12 +483,6 @@ static bool is_wanted(const struct round *r, const struct wanted *w, const struc
         if (g->demand.v[d] > 0 && others_want(w, d, g->queue))
             return true;
     return others_want(w, AMOUNT_DIMS, g->queue);
-}
-
-static bool is_refused_by_queue(const struct sched_group *g)
-{
-    return g->why->kind == WHY_FAIR_SHARE || g->why->kind == WHY_GUARANTEE || g->why->kind == WHY_CAPABILITY ||
-           g->why->kind == WHY_QUEUE_RESERVED;
 }
 
 /* Those of the same queues that were refused before and not asked again in this round: nobody overtakes them. */

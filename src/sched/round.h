@@ -12,6 +12,7 @@ struct round {
     struct arena *a;    /* of the round */
     struct arena trial; /* of one attempt: reset for each */
     int64_t now_ms;
+    uint64_t room;                    /* model.room when it began to ask: what is made since is for the next round */
     bool is_quiet;                    /* nothing was told since the last round: it is only time that has passed */
     struct group_list touched;        /* something about them changed: tell.c looks at them */
     struct group_list fresh;          /* changed, and have a class now */

@@ -336,6 +336,7 @@ static enum why_kind gist_of(const struct why *why)
     case WHY_CAPABILITY:
     case WHY_GUARANTEE:
     case WHY_FAIR_SHARE:
+    case WHY_QUEUE_RESERVED:
     case WHY_HELD:
     case WHY_TOPOLOGY:
     case WHY_ORDER:
