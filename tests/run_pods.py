@@ -302,9 +302,9 @@ def run_rows(suite, rows, name, objects=(), **spec):
 FAILS = [
     ("oom", [PYTHON, "-c", "x = bytearray(200 << 20)"], {"resources": {"limits": {"memory": "40Mi"}}}, {}, 137, "OOMKilled"),
     ("deadline", sh("sleep 100"), {}, {"activeDeadlineSeconds": 1}, None, "DeadlineExceeded"),
-    ("segv", sh("kill -SEGV $$$$"), {}, {}, 139, "SIGSEGV"),
-    ("exit", sh("exit 7"), {}, {}, 7, "exit code 7"),
-    ("init", sh("echo never"), {}, {"initContainers": [container(sh("exit 9"), "first")]}, 9, "exit code 9"),
+    ("segv", sh("kill -SEGV $$$$"), {}, {}, 139, "'Error'"),
+    ("exit", sh("exit 7"), {}, {}, 7, "'Error'"),
+    ("init", sh("echo never"), {}, {"initContainers": [container(sh("exit 9"), "first")]}, 9, "'Error'"),
     ("message", sh("echo the last word > /dev/termination-log; exit 1"), {}, {}, 1, "the last word"),
     ("own-message", sh("mkdir -p /tmp; echo from my file > /tmp/why; exit 1"), {"terminationMessagePath": "/tmp/why"}, {}, 1, "from my file"),
     ("from-logs", sh("echo only a log line; exit 1"), {"terminationMessagePolicy": "FallbackToLogsOnError"}, {}, 1, "only a log line"),

@@ -35,7 +35,7 @@ def restart_job_when_killed():
     r = run(job("j", task("a", fails_once("kill -9 $$$$")), plugins=ENV, policies=[on(137, "RestartJob")])).done()
     same(len(r.uids("a-0")), 2)
     failed = next(e for e in r.of("pod") if e["state"] == "failed")
-    same((failed["exitCode"], failed["reason"]), (137, "killed by SIGKILL"))
+    same((failed["exitCode"], failed["reason"]), (137, "Error"))
 
 
 def restart_task():

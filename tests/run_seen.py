@@ -217,6 +217,15 @@ def hint_for_a_gpu():
 
 # ---- what has no effect ----
 
+def no_pods_at_all():
+    """Without replicas a task has no pods (as in Volcano): said by validate, and the run does not sit there for ever."""
+    what = job("j", task("a", sh("echo hi")))
+    what["spec"]["tasks"][0].pop("replicas")
+    r = run_text(what, "--timeout", "60s")
+    same(r.status, 1)
+    has(r.err, "replicas: is missing, so the task has no pods; say replicas: 1", "j: it has no pods; set replicas of its tasks")
+
+
 def fields_without_effect():
     fields = {"tty": True, "stdin": False, "imagePullPolicy": "Always", "ports": [{"containerPort": 80}, {"containerPort": 81, "hostPort": 8081}]}
     r = run(job("j", task("a", sh("true"), **fields), task("b", sh("true"), tty=True, imagePullPolicy="IfNotPresent",
@@ -260,7 +269,7 @@ def bars_and_colours():
 def main():
     suite = Suite()
     for case in (crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
-                 partial_success, claims_and_directories, hints, hint_for_a_gpu, fields_without_effect, bars_and_colours):
+                 partial_success, claims_and_directories, hints, hint_for_a_gpu, no_pods_at_all, fields_without_effect, bars_and_colours):
         if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
             suite.case(case.__name__, case)
     return suite.finish()

@@ -152,6 +152,17 @@ static bool tell_misspelt(struct job_check *jc, const struct place *task)
     return true;
 }
 
+/* A task without pods is allowed, and hardly ever meant. */
+static void warn_empty(struct job_check *jc)
+{
+    PLACE_FOREACH(task, &jc->tasks) {
+        struct place at = place_member(&task, "replicas");
+
+        if (json_is(task.node, JSON_OBJECT) && !is_set(at.node) && !problems_misspelt(jc->c->ps, &at))
+            check_warn(jc->c, &at, "is missing, so the task has no pods; say replicas: 1");
+    }
+}
+
 static void check_totals(struct job_check *jc)
 {
     struct place min = place_member(&jc->spec, "minAvailable"), success = place_member(&jc->spec, "minSuccess");
@@ -160,6 +171,8 @@ static void check_totals(struct job_check *jc)
 
     if (!jc->knows_replicas)
         return;
+    if (!jc->is_update)
+        warn_empty(jc);
     if (jc->replicas > INT32_MAX)
         check_error(jc->c, &jc->tasks, "the replicas of all tasks together must be at most %d (got %lld)", INT32_MAX,
                     total);

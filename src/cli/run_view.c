@@ -475,6 +475,15 @@ bool run_job_waits(const struct run_job *j)
     }
 }
 
+/* It asks for no pods, so nothing of it ever ends. */
+static bool is_empty(const struct run_job *j)
+{
+    VEC_FOREACH(t, &j->tasks)
+        if ((*t)->replicas)
+            return false;
+    return true;
+}
+
 /* Too few pods for its gang, and the controller has none to make: those that are missing have ended. */
 static bool is_short(const struct run_view *v, const struct run_job *j)
 {
@@ -520,13 +529,16 @@ bool run_view_is_stuck(const struct run_view *v, struct buf *ret_why)
         VEC_FOREACH(p, &v->pods)
             if ((*p)->job == j && !(*p)->is_gone && is_hopeless(*p) && !hopeless)
                 hopeless = *p;
-        if (!phase_is_active(j->phase) || (!hopeless && !is_blocked(j) && !run_job_waits(j) && !is_short(v, j)))
+        if (!phase_is_active(j->phase) ||
+            (!hopeless && !is_blocked(j) && !run_job_waits(j) && !is_short(v, j) && !is_empty(j)))
             return false; /* while nothing runs, nothing is given back to those who wait */
         any = true;
         if (hopeless)
             add_reason(ret_why, hopeless->label, hopeless->waits, hopeless->waits_why);
         else if (is_blocked(j))
             add_reason(ret_why, j->label, j->message, STR_NULL);
+        else if (is_empty(j))
+            add_reason(ret_why, j->label, STR("it has no pods; set replicas of its tasks"), STR_NULL);
         else
             add_reason(ret_why, j->label, j->why_text, STR_NULL);
     }
