@@ -376,12 +376,18 @@ static void told_gone(struct map *m, struct str uid)
         t->is_gone = true;
 }
 
-/* A read shows what is under a name; whatever else was told under that name, before it was asked for, is gone. */
+/* A read shows what is under a name; whatever else was told under that name, before it was asked for, is gone. What was
+ * told since may have come before or after. */
 static void told_read(struct map *m, const struct flight *f, const struct object *o)
 {
-    MAP_FOREACH(struct told *, t, m)
-        if (str_is(str_of(f->name), t->name) && t->since_turn <= f->turn && !(o && str_is(o->uid, t->uid)))
+    MAP_FOREACH(struct told *, t, m) {
+        if (!str_is(str_of(f->name), t->name) || (o && str_is(o->uid, t->uid)))
+            continue;
+        if (t->since_turn <= f->turn)
             t->is_gone = t->is_read_gone = true;
+        else
+            t->is_vague = true;
+    }
 }
 
 static void end_creates(struct controller *c, struct str pod_name)
@@ -494,7 +500,7 @@ static const struct told *told_job(const struct controller *c, struct str uid)
 {
     const struct told *t = map_get(&c->jobs, uid);
 
-    return t && !t->is_gone ? t : NULL;
+    return t && !t->is_gone && !t->is_vague ? t : NULL;
 }
 
 /* A pod may be asked for only if the job, as the controller was told, is there and wants pods. */
@@ -506,7 +512,7 @@ static void check_pod_create(struct world *w, const struct controller *c, const 
 
     /* A read on behalf of an older job of that name: if it shows the new one, that is not on record here; if it shows none,
      * the driver does not take that for an answer about the new one, which may have been made since. */
-    if ((!job && truth && !truth->is_gone) || (any && any->is_read_gone))
+    if ((!job && truth && !truth->is_gone) || (any && (any->is_read_gone || any->is_vague)))
         return;
     if (!job)
         world_break(w, "%s creates pod %.*s of a job that is gone, or that it never heard of", ctl_names[c->id],

@@ -152,7 +152,7 @@ void fleet_node_changed(struct world *w, const struct object *o, bool is_gone)
     has = amount_from_json(json_find(o->root, "status", "allocatable", NULL), 0);
     for (int i = 0; i < RES_MAX; i++)
         if (has.v[i] < n->has.v[i] || is_gone)
-            n->upset_ms = world_ms(w);
+            n->upset_ms = MAX_OF(world_ms(w), 1); /* 0: never */
     n->has = has;
     n->exists = !is_gone;
     n->is_cordoned = json_bool(json_find(o->root, "spec", "unschedulable", NULL), false);

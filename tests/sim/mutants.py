@@ -78,8 +78,6 @@ MUTANTS = [
      "what the scheduler wanted is not tried again"),
     ("src/job/steps.c", "->rev = pod->view.rev;", ";",
      "pods of which nobody has heard that they succeeded are deleted"),
-    ("src/cluster/errand.c", "plan_delete(plan, e->type, e->namespace, e->name, e->uid)->rev = fed->rev;",
-     "plan_delete(plan, e->type, e->namespace, e->name, e->uid);", "an eviction does not mind what became of the pod"),
     ("src/cluster/contest.c", "    return type != known_types()->pod && type != known_types()->event;", "    return (void)type, false;",
      "two controllers answer each other at once"),
     ("src/sched/sched.c", "    return p->class->is_coupled || fit_node(", "    return true || fit_node(",

@@ -177,6 +177,17 @@ static void known_put(struct map *m, int kind, const struct object *o)
     read_known(k, kind, o->root);
 }
 
+/* The answer may have come when it was given up: of two minima it may go by either. */
+static void known_answer(struct map *m, int kind, const struct object *o)
+{
+    struct known *k = map_get(m, o->name);
+    int64_t min = k ? k->min : INT64_MAX;
+
+    known_put(m, kind, o);
+    k = map_get(m, o->name);
+    k->min = MIN_OF(min, k->min);
+}
+
 void placing_told(struct world *w, struct controller *c, const struct cluster_event *ev)
 {
     int kind = known_kind(ev->type);
@@ -203,7 +214,7 @@ void placing_told(struct world *w, struct controller *c, const struct cluster_ev
         break;
     case CLUSTER_RESULT:
         if (ev->object)
-            known_put(m, kind, ev->object);
+            known_answer(m, kind, ev->object);
         break;
     default:
         break;
