@@ -49,6 +49,7 @@ struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind 
     c->group = g;
     c->queue = g->queue;
     c->kind = kind;
+    c->is_new = true;
     VEC_FOREACH(s, &t->seats) {
         if (s->is_extra) /* only the minimum is worth keeping others away */
             continue;

@@ -29,6 +29,7 @@ struct claim {
     enum claim_kind kind;
     int64_t free_ms;    /* when the last pod in its way has said it ends; 0: not known */
     bool is_held;       /* false while its own group is tried */
+    bool is_new;        /* made since its group was last asked */
     bool is_over;       /* beyond its queue's share: those within theirs go first */
     struct amounts sum; /* of all seats */
     uint64_t shape;     /* model.shape when it was last found valid */

@@ -509,8 +509,10 @@ void round_attempt(struct round *r, struct sched_group *g, enum gang_limit limit
     struct lifted lifted = { 0 };
 
     arena_reset(&r->trial);
-    if (g->claim) /* what is kept for it does not stand in its way */
+    if (g->claim) { /* what is kept for it does not stand in its way */
         claim_lift(r->m, g->claim);
+        g->claim->is_new = false;
+    }
     others_lift(r, g, limit == GANG_LIMIT && !is_owed, &lifted);
     attempt(r, g, is_owed ? GANG_LIMIT : limit); /* it was let in, or others lost their places for it: it has them */
     if (g->claim && !g->claim->is_held) {
@@ -518,6 +520,6 @@ void round_attempt(struct round *r, struct sched_group *g, enum gang_limit limit
         check_use(r, g);
     }
     others_put_back(r, &lifted);
-    if (r->out->n_bound != n_bound || g->claim)
+    if (r->out->n_bound != n_bound || (g->claim && g->claim->is_new)) /* it took what they had: once */
         others_withdraw(r, g);
 }
