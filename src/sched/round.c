@@ -522,6 +522,14 @@ static void serve_over(struct round *r)
     serve(r, GANG_LIMIT);
 }
 
+/* One that came first in its class when it was too late to ask it: its places were kept, or it was withdrawn. */
+static void wake_for_leaders(struct round *r)
+{
+    LIST_FOREACH(struct gang_class, c, &r->m->alike->all, link)
+        if (gang_class_first(c)->tried < r->room)
+            round_wake(r, r->now_ms + 1);
+}
+
 static int by_key(const void *x, const void *y)
 {
     return str_cmp((*(struct sched_group *const *)x)->key, (*(struct sched_group *const *)y)->key);
@@ -568,6 +576,7 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
     round_tell(&r);
     VEC_FOREACH(g, &r.touched.list)
         (*g)->is_told = false;
+    wake_for_leaders(&r);
     m->seen_room = m->room;
     arena_done(&r.trial);
 }

@@ -10,6 +10,7 @@ struct sched {
     struct sched_model m;
     uint64_t room; /* model.room when the last round began */
     struct arena late;
+    struct arena answers;          /* to questions since the last round */
     VEC(struct decision) failures; /* to be told with the next round; in 'late' */
 };
 
@@ -33,6 +34,7 @@ void sched_free(struct sched *s)
         claim_drop(&s->m, LIST_FIRST(&s->m.seated, struct claim, link)->group);
     model_done(&s->m);
     arena_done(&s->late);
+    arena_done(&s->answers);
     free(s);
 }
 
@@ -80,6 +82,7 @@ static void tell_failures(struct sched *s, struct sched_round *ret)
 void sched_round(struct sched *s, int64_t now_ms, struct sched_round *ret)
 {
     s->room = s->m.room;
+    arena_reset(&s->answers);
     tell_failures(s, ret);
     sched_round_run(&s->m, now_ms, ret);
 }
@@ -202,6 +205,25 @@ void sched_failed(struct sched *s, const struct decision *d, struct str error)
 
 /* ---- asking ---- */
 
+/* Who waits behind others like it may not have been asked since the first of them was: then its answer is theirs. */
+static const struct why *latest_why(struct sched *s, const struct sched_group *g)
+{
+    const struct sched_group *first = g->alike ? gang_class_first(g->alike) : g;
+    struct why *why;
+
+    if (g == first || g->tried == first->tried || first->why->kind == WHY_NOT)
+        return g->why;
+    why = arena_array(&s->answers, struct why, 1);
+    *why = *first->why;
+    memcpy(why->pod, g->why->pod, sizeof(why->pod));
+    if (g->queue->is_fifo && why->kind != WHY_ORDER && !why->is_passed) {
+        *why = (struct why){ .kind = WHY_ORDER, .dim = -1 };
+        group_people_name(first, why->other, sizeof(why->other));
+        (void)snprintf(why->queue, sizeof(why->queue), "%.*s", STR_ARG(g->queue->name));
+    }
+    return why;
+}
+
 static void view_group(struct sched *s, struct sched_group *g, struct arena *a, struct sched_group_view *ret)
 {
     *ret = (struct sched_group_view){
@@ -218,7 +240,7 @@ static void view_group(struct sched *s, struct sched_group *g, struct arena *a, 
         .created_ms = g->created_ms,
         .is_whole = group_is_whole(g),
         .has_claim = g->claim != NULL,
-        .why = g->why,
+        .why = latest_why(s, g),
         .allocated = g->allocated,
     };
     gang_needs(&s->m, g, a, &ret->needs);

@@ -134,6 +134,8 @@ static void check_room(struct world *w, int group, const struct why *why)
 
 void world_check_reasons(struct world *w)
 {
+    if (w->is_crowded) /* those behind others are told with them, not at once */
+        return;
     for (int i = 0; i < w->n_groups && !w->wrong; i++) {
         struct sched_group_view v;
 
