@@ -121,7 +121,7 @@ static void job_changed(struct run_view *v, const struct object *o, bool is_gone
         j = job_new(v, o, now_ms);
     keep(v, &j->queue, json_text(json_get(spec, "queue"), STR("default")));
     JSON_FOREACH(task, json_get(spec, "tasks"))
-        task_of(v, j, json_member_text(task, "name"))->replicas = json_i64(json_get(task, "replicas"), 1);
+        task_of(v, j, json_member_text(task, "name"))->replicas = json_i64(json_get(task, "replicas"), 0);
     if (phase == PHASE_NONE)
         phase = PHASE_PENDING;
     is_told = is_new || phase != j->phase || is_gone != j->is_gone;
