@@ -87,6 +87,17 @@ static void cancel_timers(struct status_draft *d, enum job_action action, const 
     d->memo.timers.n = kept;
 }
 
+/* All retries are spent and the job is active: it was resumed after the last, or maxRetry was lowered. */
+static bool give_up(struct status_draft *d, struct str cause, int32_t budget, int64_t now_ms)
+{
+    d->memo.scope = RESTART_NONE;
+    d->memo.timers.n = 0;
+    d->is_urgent = true;
+    status_set_phase(d, PHASE_FAILED, now_ms, "RetriesExhausted", "%.*s: retry %d of %d", STR_ARG(cause),
+                     d->retry_count, budget);
+    return true;
+}
+
 /* Apply the action; false if it has no effect in this phase. 'charged': a policy asked, so it costs a retry. */
 static bool carry_out(struct status_draft *d, enum job_action action, const struct cause *c, bool charged,
                       int64_t now_ms, struct plan *plan)
@@ -100,6 +111,8 @@ static bool carry_out(struct status_draft *d, enum job_action action, const stru
                                  .bumps_version = true }; /* a part is being restarted; now all of it */
     if (t.next == PHASE_NONE)
         return false;
+    if (t.is_retry && charged && d->retry_count >= budget)
+        return give_up(d, cause, budget, now_ms);
     set_target(d, action, c);
     cancel_timers(d, action, c);
     d->version += t.bumps_version;

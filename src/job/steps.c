@@ -267,9 +267,11 @@ static struct str state_text(const struct status_draft *d, const char *key)
     return json_text(json_find(d->status, "state", key, NULL), STR(""));
 }
 
+/* What a Command asks for costs no retry and needs none. */
 static bool is_exhausted(const struct status_draft *d)
 {
-    return !str_is(state_text(d, "reason"), "ResumeJob") && d->retry_count >= d->o->job->spec.max_retry;
+    return !str_starts(state_text(d, "message"), str_of(job_event_name(EVENT_COMMAND))) &&
+           d->retry_count >= d->o->job->spec.max_retry;
 }
 
 struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struct plan *plan)

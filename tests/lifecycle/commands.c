@@ -54,6 +54,34 @@ static void test_095_resume_costs_no_retry(void **state)
     }
 }
 
+/* Aborted while it restarts for the last time: it can be resumed and restarted by hand, and its next failure is the end. */
+static void test_095_resume_after_the_last_retry(void **state)
+{
+    autoh h = h_new();
+
+    (void)state;
+    h_running(h, JOB("j", "maxRetry: 1, " POLICIES(POLICY("PodFailed", "RestartJob")) TASKS(TASK("a", "2", ""))));
+    h_set_status(h, "pod/j-a-0", "{phase: Failed}");
+    for (int i = 0; i < 20 && strcmp(h_phase(h, "j"), "Restarting") != 0; i++)
+        h_turns(h, 0, 1);
+    h_expect_phase(h, "j", "Restarting");
+    command(h, "AbortJob");
+    h_expect_phase(h, "j", "Aborted");
+    command(h, "ResumeJob");
+    h_go(h, "j");
+    h_expect_phase(h, "j", "Running");
+    command(h, "RestartJob");
+    h_go(h, "j");
+    h_expect_phase(h, "j", "Running");
+    h_pod_fail(h, "j-a-0", 1);
+    h_advance(h, 60 * 1000);
+    h_expect_phase(h, "j", "Failed");
+    h_expect(h, "job/j", "status.state.reason", "RetriesExhausted");
+    h_expect(h, "job/j", "status.retryCount", "1");
+    h_expect(h, "pod/j-a-0", "status.phase", "Failed");
+    assert_int_equal(h_count(h, "pods"), 1);
+}
+
 /* A Command that cannot be deleted is still obeyed once. */
 static void test_096_restart_once(void **state)
 {
@@ -178,6 +206,7 @@ int main(void)
         cmocka_unit_test(test_093_abort),
         cmocka_unit_test(test_094_resume),
         cmocka_unit_test(test_095_resume_costs_no_retry),
+        cmocka_unit_test(test_095_resume_after_the_last_retry),
         cmocka_unit_test(test_096_restart_once),
         cmocka_unit_test(test_096_other_actions),
         cmocka_unit_test(test_097_not_for_us),
