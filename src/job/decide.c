@@ -113,6 +113,8 @@ static bool carry_out(struct status_draft *d, enum job_action action, const stru
         return false;
     if (t.is_retry && charged && d->retry_count >= budget)
         return give_up(d, cause, budget, now_ms);
+    if (d->phase == PHASE_RESTARTING)
+        restart_forget(d); /* what it was to run again has not run yet, however far it got */
     set_target(d, action, c);
     cancel_timers(d, action, c);
     d->version += t.bumps_version;
@@ -401,4 +403,16 @@ bool restart_has(const struct status_draft *d, const struct job_pod *pod)
     if (m->scope == RESTART_POD)
         return pod->index == m->number;
     return m->scope == RESTART_TASK || (size > 0 && pod->index / (uint32_t)size == m->number);
+}
+
+void restart_forget(struct status_draft *d)
+{
+    const struct job_task *task = job_task_by_name(d->o->job, d->memo.task, &d->forget_task);
+    uint32_t size = task && task->partition ? (uint32_t)MAX_OF(task->partition->partition_size, 1) : 1;
+
+    if (!task || d->memo.scope == RESTART_NONE)
+        return;
+    d->forget_from = d->memo.scope == RESTART_TASK ? 0 : d->memo.number * (d->memo.scope == RESTART_POD ? 1 : size);
+    d->forget_to = d->memo.scope == RESTART_TASK ? UINT32_MAX
+                                                 : d->forget_from + (d->memo.scope == RESTART_POD ? 1 : size);
 }

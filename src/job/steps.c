@@ -249,19 +249,6 @@ static bool kill_all(struct status_draft *d, struct plan *plan)
            job_total_replicas(d->o->job) - pods->n_class[POD_TERMINATING] < d->o->job->spec.min_available;
 }
 
-/* The pods of the target are gone by our own doing: their indices are to be filled again, not mourned. */
-static void forget_target(struct status_draft *d)
-{
-    const struct job_task *task = job_task_by_name(d->o->job, d->memo.task, &d->forget_task);
-    uint32_t size = task && task->partition ? (uint32_t)MAX_OF(task->partition->partition_size, 1) : 1;
-
-    if (!task || d->memo.scope == RESTART_NONE)
-        return;
-    d->forget_from = d->memo.scope == RESTART_TASK ? 0 : d->memo.number * (d->memo.scope == RESTART_POD ? 1 : size);
-    d->forget_to = d->memo.scope == RESTART_TASK ? UINT32_MAX
-                                                 : d->forget_from + (d->memo.scope == RESTART_POD ? 1 : size);
-}
-
 static struct str state_text(const struct status_draft *d, const char *key)
 {
     return json_text(json_find(d->status, "state", key, NULL), STR(""));
@@ -286,7 +273,7 @@ struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struc
     } else {
         is_busy = d->memo.scope != RESTART_NONE ? kill_target(d, plan) : kill_all(d, plan);
         if (!is_busy) {
-            forget_target(d);
+            restart_forget(d);
             d->memo.scope = RESTART_NONE;
             status_set_phase(d, PHASE_PENDING, now_ms, NULL, "%s", "");
         }

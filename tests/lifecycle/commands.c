@@ -39,6 +39,28 @@ static void test_094_resume(void **state)
     assert_int_equal(h_count_pods(h, "j", "a", "Running"), 2);
 }
 
+/* Aborted while a task is restarted: what had succeeded in it and was taken away is still to be run again. */
+static void test_094_resume_amid_the_restart_of_a_task(void **state)
+{
+    autoh h = h_new();
+
+    (void)state;
+    h_running(h, JOB("j", "maxRetry: 3, " TASKS(TASK("a", "3", POLICIES(POLICY("PodFailed", "RestartTask"))))));
+    h_pod_phase(h, "j-a-0", "Succeeded");
+    h->holds_pods = true;
+    h_pod_fail(h, "j-a-1", 1);
+    h_expect_phase(h, "j", "Restarting");
+    assert_false(h_exists(h, "pod/j-a-0"));
+    command(h, "AbortJob");
+    h_release(h);
+    h_advance(h, 2000);
+    h_expect_phase(h, "j", "Aborted");
+    h_expect(h, "job/j", "status.succeeded", "0");
+    command(h, "ResumeJob");
+    h_go(h, "j");
+    assert_int_equal(h_count_pods(h, "j", "a", "Running"), 3);
+}
+
 static void test_095_resume_costs_no_retry(void **state)
 {
     autoh h = h_new();
@@ -205,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_093_abort),
         cmocka_unit_test(test_094_resume),
+        cmocka_unit_test(test_094_resume_amid_the_restart_of_a_task),
         cmocka_unit_test(test_095_resume_costs_no_retry),
         cmocka_unit_test(test_095_resume_after_the_last_retry),
         cmocka_unit_test(test_096_restart_once),
