@@ -391,6 +391,15 @@ int64_t role_ready(const struct sched_role *r)
     return ready_of(r->n);
 }
 
+int64_t role_to_come(const struct sched_role *r)
+{
+    int64_t there = (int64_t)r->n[POD_PENDING] + role_ready(r);
+
+    if (!r->class || (r->has_dependencies && r->told_min == 0))
+        return 0;
+    return r->replicas > there ? r->replicas - there : 0;
+}
+
 bool group_is_whole(const struct sched_group *g)
 {
     if (group_ready(g) < group_min(g))

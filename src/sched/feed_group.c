@@ -245,6 +245,7 @@ static void read_role(struct sched_model *m, struct sched_group *g, const struct
     r->priority_class = json_member_text(json_get(pod, "spec"), "priorityClassName");
     text_pack(&r->text, (struct str *const[]){ &r->labels, &r->priority_class }, 2);
     r->replicas = number_of(json_get(task, "replicas"), 0, INT32_MAX, 0);
+    r->has_dependencies = json_is(json_get(task, "dependsOn"), JSON_OBJECT);
     read_role_priority(m, r, json_get(task, "template"));
 }
 
@@ -257,7 +258,7 @@ static void clear_role(struct sched_model *m, struct sched_role *r)
     r->labels = r->priority_class = STR_NULL;
     r->replicas = 0;
     r->priority = 0;
-    r->has_own_priority = false;
+    r->has_own_priority = r->has_dependencies = false;
 }
 
 static void read_roles(struct sched_model *m, struct sched_group *g, const struct head *job, const struct json *spec)
@@ -269,8 +270,7 @@ static void read_roles(struct sched_model *m, struct sched_group *g, const struc
         (*r)->replicas = not_named;
     if (json_is(tasks, JSON_ARRAY))
         JSON_FOREACH(task, tasks)
-            if (!json_is(json_get(task, "dependsOn"), JSON_OBJECT)) /* no pods to come before others are there */
-                read_role(m, g, job, spec, task);
+            read_role(m, g, job, spec, task);
     VEC_FOREACH(r, &g->roles)
         if ((*r)->replicas == not_named)
             clear_role(m, *r);

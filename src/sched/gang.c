@@ -40,13 +40,6 @@ static void collect_pods(struct arena *a, struct sched_role *r, struct slots *re
             *vec_push(a, &ret->list) = (struct slot){ p, r, p->class, p->priority, p->index, p->created_ms };
 }
 
-static int64_t role_to_come(const struct sched_role *r)
-{
-    int64_t there = (int64_t)r->n[POD_PENDING] + role_ready(r);
-
-    return r->class && r->replicas > there ? r->replicas - there : 0;
-}
-
 enum { TO_COME_MAX = 1000000 };
 
 static void collect_to_come(struct arena *a, struct sched_role *r, struct slots *ret)

@@ -133,6 +133,7 @@ static bool put_role(struct buf *out, struct arena *a, const struct sched_role *
     put_number(out, r->min);
     put_number(out, r->class ? (int64_t)r->class->id : -1);
     put_number(out, r->replicas);
+    put_number(out, role_to_come(r));
     put_number(out, r->class ? r->priority : 0);
     put_number(out, r->n[POD_PENDING]);
     return put_pods(out, a, r);

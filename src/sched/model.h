@@ -121,6 +121,7 @@ struct sched_role { /* pods of one volcano.sh/task-spec; "" where there is none 
     struct str labels; /* as sched_pod.labels */
     int64_t replicas;
     int32_t priority;
+    bool has_dependencies;     /* its pods come after those of other roles: see role_to_come() */
     bool has_own_priority;     /* the template says a number; else it follows 'priority_class' */
     struct str priority_class; /* of the template */
     char *text;                /* of labels and priority_class */
@@ -430,6 +431,9 @@ void group_say(struct sched_group *g, const struct why *why);
 /* Pods with a place: Binding, Bound, Running, Succeeded. */
 int64_t group_ready(const struct sched_group *g);
 int64_t role_ready(const struct sched_role *r);
+/* Pods of its template that are still to be made. One that depends on others has none before it is its turn, which the
+ * PodGroup knows: until then it is left out of the minima. */
+int64_t role_to_come(const struct sched_role *r);
 /* Ready, and so is each role (and sub-group): the gang stands. */
 bool group_is_whole(const struct sched_group *g);
 /* Pods that count for a gang: with a place, or Pending and not gated. */

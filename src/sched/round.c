@@ -148,9 +148,9 @@ static void demand_of(const struct sched_model *m, const struct sched_group *g, 
 
     *ret = g->pending;
     VEC_FOREACH(r, &g->roles) {
-        int64_t to_come = (*r)->replicas - (int64_t)(*r)->n[POD_PENDING] - role_ready(*r);
+        int64_t to_come = role_to_come(*r);
 
-        if ((*r)->class && to_come > 0)
+        if (to_come > 0)
             amounts_add_times(ret, &(*r)->class->ask, to_come, m->dims.n);
         knows |= (*r)->class != NULL;
     }

@@ -100,6 +100,31 @@ static void item_37_D11_all_pods_lost(void **state)
     h_free(h);
 }
 
+#define TASK(name, replicas, more)                                                                                     \
+    "{name: " name ", replicas: " replicas ", " more                                                                   \
+    "template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}"
+
+/* A task that depends on another has its turn when the PodGroup counts it: its pods are to come, whether or not one of the
+ * other is needed first. Until then it asks for nothing. */
+static void a_task_that_depends_on_another_has_its_turn(void **state)
+{
+    static const char tasks[] = "spec: {tasks: [" TASK("a", "1", "") ", " TASK("b", "2",
+                                                                               "dependsOn: {name: [a]}, ") "]}";
+    struct h *h = h_new(NULL);
+    const char *g, *other;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 3");
+    g = h_job(h, "j", .min = 2, .pod = "cpu: 1", .more = tasks, .group_more = "spec: {minTaskMember: {a: 0, b: 2}}");
+    h_settle(h);
+    assert_text(h_group_phase(h, g), "Inqueue");
+    other = h_job(h, "k", .min = 3, .pod = "cpu: 1", .more = tasks,
+                  .group_more = "spec: {minMember: 1, minTaskMember: {a: 1, b: 0}, minResources: {cpu: 1}}");
+    h_settle(h);
+    assert_text(h_group_phase(h, other), "Inqueue"); /* the third CPU is enough for now */
+    h_free(h);
+}
+
 /* The nodes that are there have the sum but no place for one of the pods: not admitted, and nobody waits for it. */
 static void D20_fragmented_job_blocks_nobody(void **state)
 {
@@ -313,6 +338,7 @@ int main(void)
         cmocka_unit_test(item_36_by_min_resources),
         cmocka_unit_test(item_37_D11_admission_is_sticky),
         cmocka_unit_test(item_37_D11_all_pods_lost),
+        cmocka_unit_test(a_task_that_depends_on_another_has_its_turn),
         cmocka_unit_test(D20_fragmented_job_blocks_nobody),
         cmocka_unit_test(D20_admission_expires),
         cmocka_unit_test(D21_reclaim_before_admission),
