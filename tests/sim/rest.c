@@ -203,6 +203,21 @@ static bool queue_allows(struct world *w, struct str name, const struct amount *
     return fits(&used, need, &total);
 }
 
+/* Every task has the pods that it needs for itself. */
+static bool has_tasks(struct world *w, const struct object *o)
+{
+    JSON_FOREACH(task, json_find(o->root, "spec", "minTaskMember", NULL)) {
+        int64_t n = 0;
+
+        MAP_FOREACH(const struct sim_pod *, pod, &w->pods)
+            n += !pod->is_gone && str_is(o->name, pod->group) && str_is(json_key(task), pod->task) &&
+                 strcmp(pod->phase, "Failed") != 0;
+        if (n < json_i64(task, 0))
+            return false;
+    }
+    return true;
+}
+
 static void check_runs(void *ctx, const struct object *o)
 {
     static const char *const reasons[] = { "NotEnoughResources", "Reserved",        "NeverFits",
@@ -220,7 +235,7 @@ static void check_runs(void *ctx, const struct object *o)
         is_refused |= str_is(json_member_text(why, "reason"), reasons[i]);
     if (json_get(json_get(o->root, "spec"), "subGroupPolicy")) /* a part of it may lack a pod that is over */
         return;
-    if (!is_refused || n.pending == 0 || n.pending + n.bound + n.running + n.succeeded < min)
+    if (!is_refused || n.pending == 0 || n.pending + n.bound + n.running + n.succeeded < min || !has_tasks(w, o))
         return;
     MAP_FOREACH(const struct sim_pod *, pod, &w->pods)
         if (!pod->is_gone && !pod->is_bound && str_is(o->name, pod->group))
