@@ -414,3 +414,13 @@ int64_t group_live(const struct sched_group *g)
 {
     return group_ready(g) + g->n[POD_PENDING] - g->n_gated;
 }
+
+bool group_has_its_pods(const struct sched_group *g)
+{
+    if (group_live(g) < group_min(g))
+        return false;
+    VEC_FOREACH(r, &g->roles)
+        if (role_ready(*r) + (*r)->n[POD_PENDING] - (*r)->n_gated < (*r)->min)
+            return false;
+    return true;
+}

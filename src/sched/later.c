@@ -110,12 +110,12 @@ static bool waits_for_victims(const struct sched_group *g)
 /* When nothing is kept any more for pods that are not made; 0: they are there, or nobody was asked to make them. */
 static int64_t pods_due_ms(const struct round *r, const struct sched_group *g)
 {
-    if (group_live(g) >= group_min(g) || !g->waiting_ms || !group_is_admitted(g))
+    if (group_has_its_pods(g) || !g->waiting_ms || !group_is_admitted(g))
         return 0;
     return MAX_OF(g->waiting_ms, g->admitted_ms) + r->m->config.admission_ms;
 }
 
-static bool has_given_up(const struct round *r, const struct sched_group *g)
+bool round_has_given_up(const struct round *r, const struct sched_group *g)
 {
     int64_t due_ms = pods_due_ms(r, g);
 
@@ -180,7 +180,7 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
 {
     uint64_t like;
 
-    if (waits_for_victims(g) || g->never_fits || has_given_up(r, g))
+    if (waits_for_victims(g) || g->never_fits || round_has_given_up(r, g))
         return false;
     like = likeness(g, may_reclaim);
     if (has_failed(h, like))
@@ -291,7 +291,7 @@ static bool may_reserve(struct round *r, const struct sched_group *g)
 
 void round_reserve_for(struct round *r, struct sched_group *g)
 {
-    if (!has_given_up(r, g) && may_reserve(r, g))
+    if (!round_has_given_up(r, g) && may_reserve(r, g))
         reserve(r, g);
 }
 
@@ -364,7 +364,7 @@ void round_unbind(struct round *r)
 static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 {
     int64_t at_ms = g->admitted_ms + r->m->config.admission_ms;
-    bool lacks_pods = group_live(g) < group_min(g);
+    bool lacks_pods = !group_has_its_pods(g);
 
     is_in_the_way &= g->expired <= EXPIRES_MOST;
     if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_ready(g) > 0 || (g->claim && !lacks_pods))
@@ -390,17 +390,26 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
     r->m->room++; /* for those it kept out */
 }
 
-/* Nothing is kept for pods that do not come. */
+/* Nothing is kept for pods that do not come. What stood is promised its room again only as long: its admission stays. */
 static void give_up(struct round *r, struct sched_group *g)
 {
+    bool has_claim = g->claim && g->claim->kind != CLAIM_ADMITTED;
+    bool has_promise = g->ready_ms && !amounts_is_zero(&g->admitted, r->m->dims.n);
     int64_t due_ms = pods_due_ms(r, g);
 
-    if (!g->claim || g->claim->kind == CLAIM_ADMITTED || !due_ms)
+    if (!due_ms || (!has_claim && !has_promise))
         return;
-    if (r->now_ms >= due_ms)
-        round_drop_claim(r, g);
-    else
+    if (r->now_ms < due_ms) {
         round_wake(r, due_ms);
+        return;
+    }
+    round_retry(r, g, r->now_ms + 1); /* others may have it */
+    if (has_claim)
+        round_drop_claim(r, g);
+    if (has_promise) {
+        model_set_admitted(r->m, g, &(struct amounts){ { 0 } });
+        r->m->room++; /* for those it kept out */
+    }
 }
 
 void round_expire(struct round *r)

@@ -436,6 +436,8 @@ int64_t role_ready(const struct sched_role *r);
 int64_t role_to_come(const struct sched_role *r);
 /* Ready, and so is each role (and sub-group): the gang stands. */
 bool group_is_whole(const struct sched_group *g);
+/* Enough live pods for its minimum, and for that of each role. */
+bool group_has_its_pods(const struct sched_group *g);
 /* Pods that count for a gang: with a place, or Pending and not gated. */
 int64_t group_live(const struct sched_group *g);
 

@@ -9,14 +9,27 @@ static bool gives_way(const struct claim *c, const struct sched_group *g)
     return c->group != g && c->group->queue == g->queue && c->group->priority < g->priority;
 }
 
-/* Several claims may wait for the same room. Then those for which others were evicted have it first, those within their
- * queue's share before those beyond it, and the oldest before the others, or nobody ever would. 'is_later': the claim
- * was made after that of the group. */
-static bool is_junior(const struct claim *c, const struct sched_group *g, bool is_over, bool is_later)
+/* Its group cannot be let in before this one, which stood and was promised its room again, has used that up. */
+static bool waits_for_promise(const struct sched_model *m, const struct claim *c, const struct sched_group *g)
+{
+    if (group_is_admitted(c->group) || !g->ready_ms)
+        return false;
+    for (const struct sched_queue *q = share_common(c->queue, g->queue); q->parent; q = q->parent)
+        for (int d = 0; d < m->dims.n; d++)
+            if (g->admitted.v[d] > 0 && c->sum.v[d] > 0 && q->admitted.v[d] + c->sum.v[d] > q->limit.v[d])
+                return true;
+    return false;
+}
+
+/* Several claims may wait for the same room. Then those that are not let in come after those they wait for, those for which others were
+ * evicted have it first, those within their queue's share before those beyond it, and the oldest before the others, or
+ * nobody ever would. 'is_later': the claim was made after that of the group. */
+static bool is_junior(const struct sched_model *m, const struct claim *c, const struct sched_group *g, bool is_over,
+                      bool is_later)
 {
     bool is_owed = g->claim && g->claim->kind == CLAIM_EVICTING;
 
-    if (gives_way(c, g))
+    if (gives_way(c, g) || waits_for_promise(m, c, g))
         return true;
     if (g->claim && g->claim->kind == CLAIM_ADMITTED && c->kind == CLAIM_RESERVED)
         return true; /* its room was free; a reservation does not look at what is kept, and came later */
@@ -58,7 +71,7 @@ void others_lift(struct round *r, struct sched_group *g, bool is_over, struct li
         return;
     LIST_FOREACH(struct claim, c, &r->m->kept, link) {
         is_later |= c->group == g || gives_way(c, g); /* it stands where the first that gives way to it stands */
-        if (c->group != g && is_junior(c, g, is_over, is_later))
+        if (c->group != g && is_junior(r->m, c, g, is_over, is_later))
             lift(r, c, ret);
     }
     if (g->priority <= r->lowest_seated) /* these give way to nothing else, and may be many */

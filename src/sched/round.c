@@ -161,10 +161,14 @@ static void demand_of(const struct sched_model *m, const struct sched_group *g, 
 }
 
 /* The part of its minimum that it was promised and does not have yet (D30). */
-static void promise_of(const struct sched_model *m, const struct sched_group *g, struct amounts *ret)
+static void promise_of(const struct round *r, const struct sched_group *g, struct amounts *ret)
 {
+    const struct sched_model *m = r->m;
+
     *ret = (struct amounts){ { 0 } };
     if (!group_is_admitted(g) || g->is_whole || g->phase == GROUP_COMPLETED || g->expired > EXPIRES_MOST)
+        return;
+    if (g->ready_ms && (g->never_fits || round_has_given_up(r, g)))
         return;
     for (int d = 0; g->has_min_resources && d < m->dims.n; d++)
         ret->v[d] = MAX_OF(g->min_resources.v[d] - g->allocated.v[d], 0);
@@ -225,7 +229,7 @@ static void refresh(struct round *r, struct sched_group *g)
         g->admitted_ms = r->now_ms;
     if (g->claim && claim_is_stale(g))
         round_drop_claim(r, g);
-    promise_of(m, g, &promise);
+    promise_of(r, g, &promise);
     model_set_demand(m, g, &demand);
     model_set_admitted(m, g, &promise);
     g->tried = 0;

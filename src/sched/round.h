@@ -98,6 +98,7 @@ void round_evict(struct round *r);
 void round_reserve(struct round *r);
 void round_reserve_for(struct round *r, struct sched_group *g); /* at once */
 void round_expire(struct round *r);
+bool round_has_given_up(const struct round *r, const struct sched_group *g); /* its pods do not come */
 void round_unbind(struct round *r);
 
 /* ---- tell.c ---- */

@@ -124,6 +124,59 @@ static void no_deadlock_of_admission_and_reservation(void **state)
     }
 }
 
+/* A gang in a queue of five CPUs has lost a pod and succeeded with the other, and a job that needs all five has waited long:
+ * what was promised to the one keeps the other from being let in, and what is kept for that from placing the lost pod. */
+static struct h *promise_and_reservation(const char **ret_big)
+{
+    struct h *h = h_new(NULL);
+
+    h_queue(h, "q", "capability: {cpu: 5}");
+    h_node(h, "n1", "cpu: 10");
+    h_group(h, "lost", .min = 2, .asks = "cpu: 2", .queue = "q");
+    h_pods(h, "lost", "w", 2, "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    *ret_big = h_job(h, "big", .min = 1, .replicas = 1, .pod = "cpu: 5", .queue = "q");
+    h_work(h, h->config.reserve_after_ms + 5000, 1000);
+    h_phase(h, "lost-w-0", "Succeeded");
+    h_delete(h, "Pod", "lost-w-1");
+    h_settle(h);
+    assert_text(h_group_phase(h, *ret_big), "Pending");
+    return h;
+}
+
+static void no_deadlock_of_promise_and_reservation(void **state)
+{
+    const char *big;
+    struct h *h = promise_and_reservation(&big);
+
+    (void)state;
+    h_pods(h, "lost", "w", 1, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "lost"), 1);
+    h_run(h);
+    h_phase_all(h, "lost", "Succeeded");
+    h_settle(h);
+    assert_text(h_group_phase(h, big), "Inqueue");
+    h_free(h);
+}
+
+/* The same, and the pod that was lost does not come back. */
+static void no_promise_for_ever(void **state)
+{
+    const char *big;
+    struct h *h = promise_and_reservation(&big);
+
+    (void)state;
+    for (int64_t end_ms = h->now_ms + h->config.admission_ms; h->wake_ms && h->wake_ms <= end_ms + 1000; h_settle(h))
+        h_pass(h, h->wake_ms - h->now_ms); /* nothing happens but what it asked to be woken for */
+    assert_text(h_group_phase(h, big), "Inqueue");
+    h_job_pods(h, big, 1);
+    h_settle(h);
+    assert_int_equal(h_bound(h, big), 1);
+    h_free(h);
+}
+
 /* Nodes are kept for the gang that waits longest; a best-effort pod needs none of that and runs. */
 static void backfill_beside_a_reservation(void **state)
 {
@@ -316,6 +369,8 @@ int main(void)
         cmocka_unit_test(D22_big_gang_under_a_stream),
         cmocka_unit_test(no_deadlock_between_gangs),
         cmocka_unit_test(no_deadlock_of_admission_and_reservation),
+        cmocka_unit_test(no_deadlock_of_promise_and_reservation),
+        cmocka_unit_test(no_promise_for_ever),
         cmocka_unit_test(backfill_beside_a_reservation),
         cmocka_unit_test(D22_short_job_beside_a_reservation),
         cmocka_unit_test(no_reservation_for_the_impossible),
