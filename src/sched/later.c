@@ -271,7 +271,8 @@ static void reserve(struct round *r, struct sched_group *g)
     claim = claim_new(r->m, &t, CLAIM_RESERVED);
     if (g->is_stuck) /* with places kept, nobody else needs to hold back */
         r->m->room++;
-    if (claim_is_free(r->m, claim) && group_live(g) >= group_min(g)) { /* it was refused, yet all of this is free */
+    if (claim_is_free(r->m, claim) && group_live(g) >= group_min(g) &&
+        !why_is_of_queue(g->why->kind)) { /* the nodes refused it, yet all of this is free */
         round_drop_claim(r, g);
         g->futile = r->m->shape;
     }

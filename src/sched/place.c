@@ -107,18 +107,13 @@ void round_unstick(struct round *r, struct sched_group *g)
     g->is_stuck = false;
 }
 
-static bool is_of_queue(enum why_kind kind)
-{
-    return kind == WHY_FAIR_SHARE || kind == WHY_CAPABILITY || kind == WHY_GUARANTEE || kind == WHY_QUEUE_RESERVED;
-}
-
 /* What its queue may never have is the better answer than what is missing now. */
 static void look_for_limits(struct round *r, struct sched_group *g, struct why *why)
 {
     struct amounts needs;
     struct why limit;
 
-    if (g->is_whole || !(is_of_queue(why->kind) || why->kind == WHY_NO_ROOM || why->kind == WHY_TOPOLOGY))
+    if (g->is_whole || !(why_is_of_queue(why->kind) || why->kind == WHY_NO_ROOM || why->kind == WHY_TOPOLOGY))
         return;
     gang_needs(r->m, g, &r->trial, &needs);
     if (round_is_beyond_limits(r->m, g, needs, &limit))
@@ -163,7 +158,7 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
     g->is_refused = true;
     if (!g->waiting_ms) /* what never stood waits since it is there, also for a scheduler that has just begun */
         g->waiting_ms = g->ready_ms || g->created_ms <= 0 ? r->now_ms : MIN_OF(g->created_ms, r->now_ms);
-    if (is_of_queue(why->kind) && !why->is_never)
+    if (why_is_of_queue(why->kind) && !why->is_never)
         *vec_push(r->a, &r->over.list) = g;
     if (is_room) {
         *vec_push(r->a, &r->stuck.list) = g;

@@ -404,12 +404,6 @@ static void hold_back(struct round *r, struct sched_queue *q, const struct sched
     }
 }
 
-static bool is_refused_by_queue(const struct sched_group *g)
-{
-    return g->why->kind == WHY_FAIR_SHARE || g->why->kind == WHY_GUARANTEE || g->why->kind == WHY_CAPABILITY ||
-           g->why->kind == WHY_QUEUE_RESERVED;
-}
-
 /* One of a class was served. If its first was let in it is the turn of the next. If not, somebody else may end before seats
  * are needed that are kept for others, which the first does not (D22). */
 static void push_next(struct round *r, struct gang_class *c, const struct sched_group *served, bool has_led,
@@ -417,7 +411,7 @@ static void push_next(struct round *r, struct gang_class *c, const struct sched_
 {
     struct sched_group *first = gang_class_first(c), *next;
 
-    if (first && has_led && first != served && limit == GANG_LIMIT && is_refused_by_queue(first))
+    if (first && has_led && first != served && limit == GANG_LIMIT && why_is_of_queue(first->why->kind))
         round_push(r, first); /* whenever it was asked: nobody overtakes it */
     else if (first && has_led && first != served)
         push_again(r, first);
@@ -502,7 +496,7 @@ static void add_others_beyond(struct round *r, struct group_list *over)
     VEC_FOREACH(it, &leaders.list) {
         struct sched_group *g = *it;
 
-        if (g->queue->is_over && !g->is_refused && !g->is_whole && is_refused_by_queue(g))
+        if (g->queue->is_over && !g->is_refused && !g->is_whole && why_is_of_queue(g->why->kind))
             *vec_push(r->a, &over->list) = g;
     }
     VEC_FOREACH(g, &over->list)

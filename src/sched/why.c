@@ -7,6 +7,11 @@
 
 const struct why why_none = { .kind = WHY_NOT, .dim = -1 };
 
+bool why_is_of_queue(enum why_kind kind)
+{
+    return kind == WHY_FAIR_SHARE || kind == WHY_CAPABILITY || kind == WHY_GUARANTEE || kind == WHY_QUEUE_RESERVED;
+}
+
 const char *const why_names[WHY_MAX] = {
     [WHY_NOT] = "",
     [WHY_NO_QUEUE] = "QueueNotFound",

@@ -60,6 +60,8 @@ struct why {
 
 extern const struct why why_none; /* WHY_NOT */
 
+bool why_is_of_queue(enum why_kind kind); /* what a queue may have is short, not the nodes */
+
 /* "0/5 nodes are unavailable: 2 node(s) were unschedulable, 3 Insufficient cpu.": sorted as kube-scheduler does. */
 void why_print_causes(struct buf *out, const struct why *w);
 

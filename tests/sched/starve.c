@@ -22,7 +22,7 @@ struct stream {
     int n;
 };
 
-static void stream_turn(struct stream *s, int fresh)
+static void stream_turn_in(struct stream *s, const char *queue, int fresh)
 {
     struct h *h = s->h;
 
@@ -37,7 +37,7 @@ static void stream_turn(struct stream *s, int fresh)
         char name[16];
 
         snprintf(name, sizeof(name), "s%d", s->made++);
-        h_group(h, name, .min = 1);
+        h_group(h, name, .min = 1, .queue = queue);
         h_pods(h, name, "w", 1, "cpu: 1");
         snprintf(s->running[s->n].pod, sizeof(s->running[0].pod), "%s-w-0", name);
         s->running[s->n++].end_ms = 0;
@@ -48,6 +48,11 @@ static void stream_turn(struct stream *s, int fresh)
         if (!s->running[i].end_ms && !str_empty(h_node_of(h, s->running[i].pod)))
             s->running[i].end_ms = h->now_ms + RUN_MS;
     h_pass(h, STEP_MS);
+}
+
+static void stream_turn(struct stream *s, int fresh)
+{
+    stream_turn_in(s, NULL, fresh);
 }
 
 static void D22_big_gang_under_a_stream(void **state)
@@ -66,6 +71,30 @@ static void D22_big_gang_under_a_stream(void **state)
     h_pods(h, "big", "w", 8, "cpu: 1");
     while (h_bound(h, "big") == 0 && h->now_ms < came + 10 * 60000)
         stream_turn(&s, (h->now_ms / STEP_MS) % 3 == 0); /* from now on more come than can run */
+    assert_int_equal(h_bound(h, "big"), 8);
+    if (h->now_ms - came > h->config.reserve_after_ms + RUN_MS + 2 * STEP_MS)
+        fail_msg("it waited %lld ms", (long long)(h->now_ms - came));
+    h_free(h);
+}
+
+/* The same where the nodes have room and only the queue's capability is short. */
+static void D22_big_gang_in_a_full_queue(void **state)
+{
+    struct h *h = h_new(NULL);
+    struct stream s = { .h = h };
+    int64_t came;
+
+    (void)state;
+    h_queue(h, "q", "capability: {cpu: 8}");
+    for (int i = 0; i < 4; i++)
+        h_node(h, (const char *[]){ "n1", "n2", "n3", "n4" }[i], "cpu: 8");
+    for (int i = 0; i < 60; i++)
+        stream_turn_in(&s, "q", i % 4 == 0);
+    came = h->now_ms;
+    h_group(h, "big", .min = 8, .queue = "q");
+    h_pods(h, "big", "w", 8, "cpu: 1");
+    while (h_bound(h, "big") == 0 && h->now_ms < came + 10 * 60000)
+        stream_turn_in(&s, "q", (h->now_ms / STEP_MS) % 3 == 0);
     assert_int_equal(h_bound(h, "big"), 8);
     if (h->now_ms - came > h->config.reserve_after_ms + RUN_MS + 2 * STEP_MS)
         fail_msg("it waited %lld ms", (long long)(h->now_ms - came));
@@ -367,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(D22_big_gang_under_a_stream),
+        cmocka_unit_test(D22_big_gang_in_a_full_queue),
         cmocka_unit_test(no_deadlock_between_gangs),
         cmocka_unit_test(no_deadlock_of_admission_and_reservation),
         cmocka_unit_test(no_deadlock_of_promise_and_reservation),
