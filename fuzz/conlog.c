@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/util.h"
-#include "node/conlog.h"
+#include "node/shim/conlog.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "json/json.h"
-#include "node/dns.h"
+#include "node/dns/dns.h"
 
 #include <arpa/inet.h>
 #include <ldns/ldns.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/util.h"
-#include "node/dns_internal.h"
+#include "node/dns/dns_internal.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>

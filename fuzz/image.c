@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "node/image_internal.h"
+#include "node/image/image_internal.h"
 
 #include <signal.h>
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/util.h"
-#include "node/image_internal.h"
+#include "node/image/image_internal.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "json/json.h"
-#include "node/oci.h"
+#include "node/oci/oci.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/util.h"
-#include "node/shim_internal.h"
+#include "node/shim/shim_internal.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/term.h"
 #include "json/json.h"
-#include "node/host.h"
+#include "node/doctor/host.h"
 
 #include <limits.h>
 

@@ -4,7 +4,7 @@
 #include "api/quantity.h"
 #include "base/util.h"
 #include "cli/pod_specs.h"
-#include "node/image.h"
+#include "node/image/image.h"
 
 /* ---- a program that is not there ---- */
 

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "node/agent.h"
+#include "node/agent/agent.h"
 #include "store/object.h"
 
 struct record;

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "node/box.h"
+#include "node/container/box.h"
 
 #include <sys/resource.h>
 

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "node/box_internal.h"
-#include "node/user.h"
+#include "node/container/box_internal.h"
+#include "node/userns/user.h"
 
 #include <errno.h>
 #include <ftw.h>

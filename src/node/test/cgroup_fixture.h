@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "node/cgroup_internal.h"
+#include "node/cgroup/cgroup_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 
 #include "base/rand.h"
 #include "base/util.h"
-#include "node/cgroup_internal.h"
+#include "node/cgroup/cgroup_internal.h"
 
 /* ---- hosts ---- */
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "node/conlog.h"
+#include "node/shim/conlog.h"
 
 #include <dirent.h>
 #include <errno.h>

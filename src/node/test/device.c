@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "node/device.h"
+#include "node/device/device.h"
 
 #include <errno.h>
 #include <ftw.h>

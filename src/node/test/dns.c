@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
-#include "node/dns.h"
+#include "node/dns/dns.h"
 #include "node/test/dns_packet.h"
 
 #include <strings.h>

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/rand.h"
-#include "node/dns.h"
+#include "node/dns/dns.h"
 #include "node/test/dns_packet.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "node/downward.h"
-#include "node/expand.h"
+#include "node/agent/downward.h"
+#include "node/agent/expand.h"
 #include "yaml/yaml.h"
 
 static struct json *yaml(struct arena *a, const char *text)

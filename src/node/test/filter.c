@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/filter.h"
+#include "node/filter/filter.h"
 
 #include "base/rand.h"
 #include "node/test/wire.h"

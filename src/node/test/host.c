@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/host.h"
+#include "node/doctor/host.h"
 
 #include "base/util.h"
-#include "node/host_internal.h"
+#include "node/doctor/host_internal.h"
 
 #include <fcntl.h>
 #include <sched.h>

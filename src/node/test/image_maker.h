@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/util.h"
-#include "node/image_internal.h"
+#include "node/image/image_internal.h"
 
 #include <errno.h>
 #include <ftw.h>

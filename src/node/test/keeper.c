@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "node/keeper.h"
+#include "node/shim/keeper.h"
 
 #include <fcntl.h>
 #include <signal.h>

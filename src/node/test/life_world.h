@@ -6,7 +6,7 @@
 #include "api/types.h"
 #include "base/clock.h"
 #include "base/util.h"
-#include "node/life.h"
+#include "node/lifecycle/life.h"
 
 #define LIFE_T0_MS 1772323200000 /* 2026-03-01T00:00:00Z */
 

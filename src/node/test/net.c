@@ -5,14 +5,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/net.h"
+#include "node/net/net.h"
 
 #include "base/rand.h"
-#include "node/filter.h"
-#include "node/net_internal.h"
-#include "node/net_nat.h"
-#include "node/program.h"
-#include "node/subnet.h"
+#include "node/filter/filter.h"
+#include "node/net/net_internal.h"
+#include "node/net/net_nat.h"
+#include "os/program.h"
+#include "node/net/subnet.h"
 #include "node/test/wire.h"
 
 #include <net/if.h>

@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 #include "json/json.h"
-#include "node/oci.h"
+#include "node/oci/oci.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "node/probe_internal.h"
+#include "node/shim/probe_internal.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

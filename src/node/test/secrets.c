@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "node/secrets.h"
-#include "node/volume_internal.h"
+#include "node/container/secrets.h"
+#include "node/volume/volume_internal.h"
 
 #include <sys/stat.h>
 

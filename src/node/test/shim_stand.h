@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "node/shim_internal.h"
+#include "node/shim/shim_internal.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>

@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/user.h"
+#include "node/userns/user.h"
 
 #include "base/util.h"
-#include "node/user_internal.h"
+#include "node/userns/user_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,8 +10,8 @@
 
 #include "api/meta.h"
 #include "base/util.h"
-#include "node/expand.h"
-#include "node/volume_internal.h"
+#include "node/agent/expand.h"
+#include "node/volume/volume_internal.h"
 #include "yaml/yaml.h"
 
 #include <dirent.h>

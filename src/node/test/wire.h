@@ -6,8 +6,8 @@
 #define NODE_TEST_WIRE_H
 
 #include "base/util.h"
-#include "node/net.h"
-#include "node/netlink.h"
+#include "node/net/net.h"
+#include "os/netlink.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,0 +1,381 @@
+/* agent.c - this machine as a node: open, turn, close */
+#include "node/agent/agent_internal.h"
+
+#include "api/meta.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+enum { USAGE_MS = 1000, EVENTS = 64, OUTPUT_TURN = 1 << 20 }; /* then the others have their turn */
+
+static int by_due(const struct heap_node *x, const struct heap_node *y)
+{
+    const struct agent_pod *a = HEAP_ITEM(x, struct agent_pod, timer), *b = HEAP_ITEM(y, struct agent_pod, timer);
+
+    if (a->due_ms != b->due_ms)
+        return a->due_ms < b->due_ms ? -1 : 1;
+    return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+static struct str read_text(struct arena *a, const char *path)
+{
+    autobuf text = { 0 };
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+
+    while (fd >= 0 && text.n < 65536 && (n = read(fd, buf_reserve(&text, 4096), 4096)) > 0)
+        text.n += (size_t)n;
+    return arena_str(a, buf_view(&text));
+}
+
+static struct str host_name(struct arena *a)
+{
+    char name[256] = "localhost";
+
+    gethostname(name, sizeof(name) - 1);
+    for (char *p = name; *p; p++)
+        *p = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+    return arena_str(a, str_of(name));
+}
+
+static void notice(struct agent *g, const char *fmt, const char *why)
+{
+    autobuf said = { 0 };
+
+    buf_fmt(&said, "%s%s", fmt, why);
+    if (g->opt.hooks.notice)
+        g->opt.hooks.notice(g->opt.hooks.ctx, buf_view(&said));
+}
+
+static void set_defaults(struct agent *g)
+{
+    struct arena *a = &g->arena;
+
+    g->node_name = g->opt.node_name ? arena_str(a, str_of(g->opt.node_name)) : host_name(a);
+    if (!g->opt.cluster_domain)
+        g->opt.cluster_domain = "cluster.local";
+    if (!g->opt.claims_dir)
+        g->opt.claims_dir = arena_fmt(a, "%s/claims", g->run.dir.p).p;
+    g->host_resolv = read_text(a, "/etc/resolv.conf");
+    map_init(&g->pods, map_seed_default());
+    map_init(&g->objects, map_seed_default());
+    map_init(&g->told_image, map_seed_default());
+    list_init(&g->dirty);
+    list_init(&g->held);
+    heap_init(&g->timers, by_due);
+}
+
+/* In the spawner, when the program died: nothing of the run may stay. */
+static void orphaned(void *ctx)
+{
+    struct agent *g = ctx;
+
+    (void)net_sweep_run(g->run.id); /* before the directory: as long as that is there, somebody will look again */
+    agent_run_remove(&g->run, g->cgroups, g->opt.keeps_state);
+}
+
+/* Without it no pod can start, and nobody would clean up after us. */
+static int watch_spawner(struct agent *g, struct err *e)
+{
+    struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = g } };
+
+    return epoll_ctl(g->epoll, EPOLL_CTL_ADD, spawner_fd(g->spawner), &ev) < 0 ? err_errno(e, "watch the spawner") : 0;
+}
+
+static void spawner_died(struct agent *g)
+{
+    (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, spawner_fd(g->spawner), NULL); /* it would be told again and again */
+    g->is_broken = true;
+}
+
+static int open_parts(struct agent *g, struct err *e)
+{
+    struct spawner_options spawner = {
+        .on_orphaned = orphaned, .ctx = g, .oci = g->opt.oci_runtime, .clock = g->opt.clock, .files = &g->files
+    };
+    struct net_options net = { .id = g->run.id,
+                               .has_way_out = g->opt.network != AGENT_NET_PRIVATE,
+                               .is_open = g->opt.network == AGENT_NET_OPEN };
+    const char *why = NULL;
+    char group[32];
+
+    spawner.oci_dir = arena_fmt(&g->arena, "%s/small/oci", g->run.dir.p).p;
+    agent_run_group(g->run.id, group);
+    if (cgroups_open(group, &g->cgroups, &g->cgroups_why, e) < 0)
+        return err_wrap(e, "cgroups");
+    spawner.cgroups = g->cgroups;
+    if (spawner_start(&spawner, &g->spawner, e) < 0)
+        return err_wrap(e, "start the spawner");
+    g->epoll = epoll_create1(EPOLL_CLOEXEC); /* after the spawner: what it has open, containers' parents have open */
+    if (g->epoll < 0)
+        return err_errno(e, "epoll");
+    if (watch_spawner(g, e) < 0)
+        return -1;
+    if (net_open(&net, &g->net, e) < 0)
+        return err_wrap(e, "make the network of pods");
+    g->host_ip = agent_address(&g->arena, net_gateway(g->net));
+    if (net.has_way_out) {
+        bool has_way_out = net_way_out(g->net, &why);
+
+        if (why)
+            notice(g, has_way_out ? "" : "pods have no way out to other networks: ", why);
+    }
+    if (g->cgroups_why)
+        notice(g, "", g->cgroups_why);
+    return agent_services_open(g, e);
+}
+
+/* From the beginning: the program may be killed, and then somebody wants to look even more. */
+static void mark_kept(struct agent *g)
+{
+    if (g->opt.keeps_state)
+        close(openat(g->run.dir_fd, "keep", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+/* Every pod takes a few descriptors here, so as many as there may be. A container gets what we were given, but not less than
+ * programs expect to have. */
+static void raise_files(struct rlimit *ret_pods)
+{
+    enum { USUAL = 1024 };
+    struct rlimit l;
+
+    *ret_pods = (struct rlimit){ USUAL, USUAL };
+    if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+        return;
+    *ret_pods = (struct rlimit){ MIN_OF(MAX_OF(l.rlim_cur, USUAL), l.rlim_max), l.rlim_max };
+    l.rlim_cur = l.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &l); /* then it stays as it is */
+}
+
+int agent_open(const struct agent_options *opt, struct agent **ret, struct err *e)
+{
+    struct agent *g = xcalloc(1, sizeof(*g));
+
+    g->opt = *opt;
+    g->epoll = -1;
+    g->filter.due_ms = INT64_MAX;
+    raise_files(&g->files);
+    g->run.lock_fd = g->run.dir_fd = g->run.small_fd = -1;
+    if (agent_run_begin(&g->run, &g->arena, opt->state_dir, e) == 0) {
+        set_defaults(g);
+        mark_kept(g);
+        if (open_parts(g, e) == 0) {
+            *ret = g;
+            return 0;
+        }
+    }
+    g->opt.keeps_state = false; /* there is nothing to look at */
+    agent_close(g);
+    return -1;
+}
+
+void agent_attach(struct agent *g, struct cluster *c)
+{
+    g->cluster = c;
+    for (int w = 0; w < WANT_MAX; w++)
+        cluster_want(c, agent_type(w));
+    g->allocatable = agent_capacity(g, &g->arena);
+}
+
+int agent_fd(const struct agent *g)
+{
+    return g->epoll;
+}
+
+/* ---- a turn ---- */
+
+static void take(struct agent *g, enum agent_want w, const struct cluster_event *ev)
+{
+    bool is_gone = ev->kind == CLUSTER_GONE;
+
+    if (w == WANT_POD) {
+        if (is_gone)
+            agent_pod_gone(g, ev->object);
+        else
+            agent_pod_put(g, ev->object);
+        return;
+    }
+    if (is_gone)
+        agent_cache_remove(g, w, ev->object);
+    else
+        agent_cache_put(g, w, ev->object);
+    if (w == WANT_SERVICE && !is_gone)
+        agent_service_changed(g, ev->object);
+    else if (w == WANT_SERVICE || w == WANT_POLICY || w == WANT_NAMESPACE)
+        g->services.is_dirty = true;
+    else if (!is_gone) /* what is deleted stays in pods as it was: its end is mostly that of the job */
+        agent_pods_refresh(g, ev->object);
+}
+
+/* A list was told to its end: what it did not mention is gone. */
+static void take_synced(struct agent *g, enum agent_want w)
+{
+    VEC(struct object *) lost = { 0 };
+    autoarena a = { 0 };
+
+    if (w == WANT_POD) {
+        MAP_FOREACH(const struct agent_pod *, p, &g->pods)
+            if (!told_has(&g->told[w], p->object->uid))
+                *vec_push(&a, &lost) = object_ref(p->object);
+    } else {
+        MAP_FOREACH(const struct agent_object *, o, &g->objects)
+            if (o->want == w && !told_has(&g->told[w], o->object->uid))
+                *vec_push(&a, &lost) = object_ref(o->object);
+    }
+    VEC_FOREACH(o, &lost) {
+        take(g, w, &(struct cluster_event){ .kind = CLUSTER_GONE, .type = (*o)->type, .object = *o });
+        object_unref(*o);
+    }
+    told_end(&g->told[w]);
+    g->is_listing[w] = false;
+}
+
+static void take_one(struct agent *g, enum agent_want w, const struct cluster_event *ev)
+{
+    if (ev->kind == CLUSTER_RELIST) {
+        told_begin(&g->told[w], map_seed_default());
+        g->is_listing[w] = true;
+    } else if (ev->kind == CLUSTER_SYNCED) {
+        take_synced(g, w);
+    } else if (ev->kind != CLUSTER_RESULT) {
+        if (g->is_listing[w] && ev->kind == CLUSTER_PUT)
+            told_add(&g->told[w], ev->object->uid);
+        take(g, w, ev);
+    }
+}
+
+static bool take_news(struct agent *g)
+{
+    struct cluster_event ev;
+    bool did = false;
+
+    while (cluster_next(g->cluster, &ev)) {
+        did = true;
+        if (ev.kind == CLUSTER_RESULT && ev.err.code != ERR_OK && ev.err.code != ERR_NOT_FOUND &&
+            ev.err.code != ERR_EXISTS)
+            log_warn("a write failed", LOG_TEXT("why", ev.err.text));
+        for (int w = 0; w < WANT_MAX; w++)
+            if (ev.type == agent_type(w))
+                take_one(g, w, &ev);
+    }
+    return did;
+}
+
+static bool take_shims(struct agent *g)
+{
+    struct epoll_event ev[EVENTS];
+    int n = epoll_wait(g->epoll, ev, EVENTS, 0);
+
+    for (int i = 0; i < n; i++)
+        if (ev[i].data.ptr == g)
+            spawner_died(g);
+        else if (ev[i].data.ptr == &g->filter)
+            agent_filter_ended(g);
+        else
+            agent_pod_events(ev[i].data.ptr);
+    return n > 0;
+}
+
+static int64_t next_due(struct agent *g)
+{
+    const struct heap_node *first = heap_first(&g->timers);
+    int64_t due = first ? HEAP_ITEM(first, struct agent_pod, timer)->due_ms : INT64_MAX;
+
+    due = MIN_OF(due, agent_services_due(g));
+    if (map_count(&g->pods))
+        due = MIN_OF(due, g->usage_ms);
+    return due;
+}
+
+int64_t agent_turn(struct agent *g, bool *ret_busy)
+{
+    int64_t now_ms = cluster_now_ms(g->cluster);
+    bool did = false, again, has_room;
+
+    g->room = g->opt.hooks.room ? (int64_t)MIN_OF(g->opt.hooks.room(g->opt.hooks.ctx), OUTPUT_TURN) : OUTPUT_TURN;
+    has_room = g->room > 0;
+    if (!g->has_node) {
+        g->has_node = did = true;
+        agent_node_write(g);
+    }
+    do {
+        again = take_news(g);
+        again |= agent_pods_unhold(g);
+        again |= take_shims(g);
+        again |= agent_pods_step(g);
+        again |= agent_services_refresh(g, now_ms);
+        did |= again;
+    } while (again);
+    if (now_ms >= g->usage_ms) {
+        g->usage_ms = now_ms + USAGE_MS;
+        if (g->opt.hooks.usage)
+            agent_pods_usage(g);
+        agent_small_check(g);
+    }
+    if (ret_busy)
+        *ret_busy = did || (has_room && !list_is_empty(&g->held));
+    return next_due(g);
+}
+
+/* ---- the end ---- */
+
+size_t agent_pods(const struct agent *g)
+{
+    size_t n = 0;
+
+    MAP_FOREACH(const struct agent_pod *, p, &g->pods)
+        n += p->stage != STAGE_UNMADE && p->stage != STAGE_NEW;
+    return n;
+}
+
+void agent_kill_all(struct agent *g)
+{
+    MAP_FOREACH(struct agent_pod *, p, &g->pods) {
+        life_stop(p->life, 0, STR("Killed"), STR("the run was stopped at once"), cluster_now_ms(g->cluster));
+        agent_pod_dirty(p);
+    }
+}
+
+bool agent_is_broken(const struct agent *g)
+{
+    return g->is_broken;
+}
+
+const char *agent_id(const struct agent *g)
+{
+    return g->run.id;
+}
+
+const char *agent_dir(const struct agent *g)
+{
+    return g->run.dir.p;
+}
+
+/* The spawner is the last to go: it ends what is left, and nothing of ours runs after it. */
+void agent_close(struct agent *g)
+{
+    if (!g)
+        return;
+    agent_pods_done(g);
+    agent_filter_close(g);
+    if (g->services.server || g->services.zone)
+        agent_services_close(g);
+    if (g->net)
+        net_close(g->net);
+    spawner_stop(g->spawner);
+    if (g->run.dir_fd >= 0)
+        agent_run_remove(&g->run, g->cgroups, g->opt.keeps_state);
+    agent_run_done(&g->run);
+    for (int w = 0; w < WANT_MAX; w++)
+        told_end(&g->told[w]);
+    agent_cache_done(g);
+    map_done(&g->told_image);
+    list_init(&g->dirty);
+    heap_done(&g->timers);
+    if (g->epoll >= 0)
+        close(g->epoll);
+    arena_done(&g->arena);
+    free(g);
+}

@@ -1,0 +1,93 @@
+/* agent.h - this machine as a node: it takes the pods bound to it and runs them
+ *
+ * What a kubelet and kube-proxy do. The agent watches a cluster (cluster.h), registers a Node, and for each pod that is bound to it makes
+ * a sandbox (shim.h, net.h, volume.h), follows its life (life.h) and writes its status. Service addresses are given out,
+ * names answered (dns.h), NetworkPolicies and Services put into nftables (filter.h) before a pod starts that they concern.
+ *
+ * Everything a run makes on the host carries its id and goes with it: agent_close() removes it all; after kill -9 the spawner
+ * does, or the keeper (keeper.h); if all of them were killed, the next agent_open() with the same state directory.
+ *
+ *     user_enter(); agent_open();                 one thread, no children
+ *     for (;;) { poll(agent_fd …, due); due = agent_turn(); }
+ */
+#ifndef NODE_AGENT_H
+#define NODE_AGENT_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "cluster/cluster.h"
+#include "node/cgroup/cgroup.h"
+#include "node/shim/conlog.h"
+
+struct agent;
+struct clock;
+struct images;
+struct devices;
+
+struct agent_output { /* a line that a container wrote */
+    struct str namespace, pod, uid, container;
+    const struct json *root; /* the pod */
+    enum conlog_stream stream;
+    bool is_partial;
+    int64_t at_ms;
+    struct str text;
+};
+
+struct agent_hooks { /* each may be NULL */
+    void *ctx;
+    void (*output)(void *ctx, const struct agent_output *line);
+    /* How many bytes of output there is room for now; NULL: always some. At 0 output waits, and so do containers that write much. Ask
+     * again with the next agent_turn(). */
+    size_t (*room)(void *ctx);
+    /* What a running pod uses; about once a second, and when it ends. */
+    void (*usage)(void *ctx, struct str pod_uid, const struct cgroup_stats *s, int64_t now_ms);
+    /* Said once: "image \"busybox\": the host's files (give another with --image busybox=DIR)". */
+    void (*notice)(void *ctx, struct str sentence);
+};
+
+enum agent_network {
+    AGENT_NET_AUTO,    /* a way out where there can be one; else without, and a notice says why */
+    AGENT_NET_PRIVATE, /* pods reach each other, nothing else */
+    AGENT_NET_OPEN,    /* as auto, and whoever has a route to pods reaches them: see net.h */
+    AGENT_NET_MAX,
+};
+
+struct agent_options {
+    const char *state_dir;       /* of all runs: each has <state_dir>/<id>; made */
+    const char *node_name;       /* NULL: the host's name */
+    const char *claims_dir;      /* of PersistentVolumeClaims; NULL: below the run's state, and gone with it */
+    const struct json *capacity; /* {"cpu": "8", "memory": …}: instead of what the machine has; may be NULL */
+    const char *cluster_domain;  /* NULL: "cluster.local" */
+    const char *oci_runtime;     /* NULL: our own boxes */
+    struct images *images;       /* borrowed */
+    struct devices *devices;     /* borrowed; may be NULL */
+    enum agent_network network;
+    int64_t pids_limit;     /* processes of a pod; 0: 4096 */
+    int64_t log_bytes;      /* of one log file before it is turned over; 0: 10 MiB */
+    bool allows_unfiltered; /* pods that a NetworkPolicy selects start also while it cannot be enforced */
+    bool keeps_state;       /* leave files and logs below <state_dir>/<id> at the end */
+    struct clock *clock;    /* of the times in logs, as the cluster's; NULL: clock_real */
+    struct agent_hooks hooks;
+};
+
+/* Sweep what dead runs left, make the run's directory, groups, spawner and network. Call it before any thread exists; user_enter() was
+ * called before. */
+int agent_open(const struct agent_options *opt, struct agent **ret, struct err *e);
+/* From here on it works on the cluster (its own door: a cluster_embedded of its own). The Node is written with the next turn. */
+void agent_attach(struct agent *a, struct cluster *c);
+
+int agent_fd(const struct agent *a); /* readable: something happened */
+/* Take news, do what is due. Returns when to call again at the latest (ms of the cluster's clock; INT64_MAX: never). '*ret_busy' (may be
+ * NULL): something was done. */
+int64_t agent_turn(struct agent *a, bool *ret_busy);
+
+size_t agent_pods(const struct agent *a);     /* that have something left on this machine */
+void agent_kill_all(struct agent *a);         /* everything, at once */
+bool agent_is_broken(const struct agent *a);  /* its spawner is dead: no pod can start any more */
+const char *agent_id(const struct agent *a);  /* of the run, 6 hex digits */
+const char *agent_dir(const struct agent *a); /* <state_dir>/<id> */
+
+/* Ends everything (killing what is left) and removes it; see keeps_state. The cluster stays the caller's. */
+void agent_close(struct agent *a);
+
+#endif

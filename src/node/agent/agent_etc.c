@@ -1,0 +1,81 @@
+/* agent_etc.c - the three files that a pod has of its own: /etc/hosts, /etc/hostname, /etc/resolv.conf */
+#include "node/agent/agent_internal.h"
+
+#include "api/meta.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static int write_file(int dir, const char *name, const struct buf *text, struct err *e)
+{
+    autoclose int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+    size_t done = 0;
+
+    if (fd < 0)
+        return err_errno(e, "write %s", name);
+    while (done < text->n) {
+        ssize_t n = write(fd, text->p + done, text->n - done);
+
+        if (n < 0 && errno != EINTR)
+            return err_errno(e, "write %s", name);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+static void print_hosts(const struct agent_pod *p, struct arena *a, struct buf *out)
+{
+    const struct json *spec = json_get(p->object->root, "spec");
+    struct str subdomain = json_member_text(spec, "subdomain");
+
+    buf_fmt(out, "# Kubernetes-managed hosts file.\n"
+                 "127.0.0.1\tlocalhost\n"
+                 "::1\tlocalhost ip6-localhost ip6-loopback\n"
+                 "fe00::0\tip6-localnet\n"
+                 "fe00::0\tip6-mcastprefix\n"
+                 "fe00::1\tip6-allnodes\n"
+                 "fe00::2\tip6-allrouters\n");
+    if (p->address.s_addr)
+        buf_str(out, agent_address(a, p->address));
+    else
+        buf_str(out, STR("127.0.0.1"));
+    buf_char(out, '\t');
+    if (subdomain.n)
+        buf_fmt(out, "%.*s.%.*s.%.*s.svc.%s\t", STR_ARG(p->hostname), STR_ARG(subdomain), STR_ARG(p->object->namespace),
+                p->agent->opt.cluster_domain);
+    buf_str(out, p->hostname);
+    buf_char(out, '\n');
+    JSON_FOREACH(alias, json_get(spec, "hostAliases")) {
+        buf_str(out, json_member_text(alias, "ip"));
+        JSON_FOREACH(name, json_get(alias, "hostnames")) {
+            buf_char(out, '\t');
+            buf_str(out, json_text(name, STR_NULL));
+        }
+        buf_char(out, '\n');
+    }
+}
+
+int agent_etc_write(struct agent_pod *p, struct err *e)
+{
+    autoarena a = { 0 };
+    autobuf hosts = { 0 }, hostname = { 0 }, resolv = { 0 };
+    struct in_addr server = p->agent->services.server ? net_gateway(p->agent->net) : (struct in_addr){ 0 };
+    struct str path = arena_fmt(&a, "%s/etc", p->small.p);
+    autoclose int dir = -1;
+
+    if (mkdir(path.p, 0755) < 0 && errno != EEXIST)
+        return err_errno(e, "make %s", path.p);
+    dir = open(path.p, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return err_errno(e, "open %s", path.p);
+    print_hosts(p, &a, &hosts);
+    buf_str(&hostname, p->hostname);
+    buf_char(&hostname, '\n');
+    dns_resolv_conf(&resolv, p->object->root, p->agent->opt.cluster_domain, server, p->agent->host_resolv);
+    if (write_file(dir, "hosts", &hosts, e) < 0 || write_file(dir, "hostname", &hostname, e) < 0 ||
+        write_file(dir, "resolv.conf", &resolv, e) < 0)
+        return -1;
+    return 0;
+}

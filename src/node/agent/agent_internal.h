@@ -1,0 +1,276 @@
+/* agent_internal.h - what the agent_*.c files share
+ *
+ * agent.c         open, turn, close
+ * agent_run.c     the run on the host: id, directory, what dead runs left
+ * agent_cache.c   objects that pods refer to
+ * agent_node.c    the Node
+ * agent_pod.c     a pod: from binding to the last trace of it
+ * agent_make.c    its sandbox
+ * agent_log.c     its output
+ * agent_ask.c     its probes and hooks
+ * agent_box.c     a container of the API as a box of box.h
+ * agent_env.c     its variables
+ * agent_etc.c     its /etc/hosts, hostname, resolv.conf
+ * agent_service.c names, Service addresses and policies
+ * agent_filter.c  the last two brought into force, and who waits for it
+ * agent_small.c   what pods may write to the files we made for them
+ */
+#ifndef NODE_AGENT_INTERNAL_H
+#define NODE_AGENT_INTERNAL_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/util.h"
+#include "cluster/cache.h"
+#include "node/agent/agent.h"
+#include "node/cgroup/cgroup.h"
+#include "node/device/device.h"
+#include "node/dns/dns.h"
+#include "node/filter/filter.h"
+#include "node/image/image.h"
+#include "node/lifecycle/life.h"
+#include "node/net/net.h"
+#include "node/container/secrets.h"
+#include "node/shim/shim.h"
+#include "node/net/subnet.h"
+#include "node/volume/volume.h"
+
+/* ---- agent_cache.c ---- */
+
+enum agent_want {
+    WANT_POD,
+    WANT_CONFIG_MAP,
+    WANT_SECRET,
+    WANT_CLAIM,
+    WANT_SERVICE,
+    WANT_POLICY,
+    WANT_NAMESPACE,
+    WANT_MAX
+};
+const struct resource_type *agent_type(enum agent_want w);
+struct agent_object {
+    struct object *object;
+    enum agent_want want;
+    struct str key; /* bytes follow the struct */
+};
+void agent_cache_put(struct agent *g, enum agent_want w, const struct object *o);
+void agent_cache_remove(struct agent *g, enum agent_want w, const struct object *o);
+void agent_cache_done(struct agent *g);
+const struct object *agent_find(const struct agent *g, enum agent_want w, struct str namespace, struct str name);
+
+/* ---- agent_run.c ---- */
+
+/* What a run has on the host besides its processes. Its directory:
+ *     small/<pod>    a tmpfs that only the run sees: what we write for pods. Making and deleting many small files on a disk
+ *                    would cost more than all the rest of a pod
+ *     small/over     see over.h, secrets.h
+ *     pods/<pod>     volumes whose contents belong on disk
+ *     layers/…       what containers change of their root
+ *     logs/…         what they say
+ *     lock           see agent_run.c */
+struct agent_run {
+    char id[8];
+    int lock_fd; /* taken as long as the program, its spawner or a shim lives */
+    struct keeper *keeper;
+    int dir_fd, small_fd; /* of 'dir', and of the tmpfs in it */
+    struct str dir, state_dir;
+};
+
+int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir, struct err *e);
+/* Its groups and files, from any process of it. */
+void agent_run_remove(const struct agent_run *r, struct cgroups *cgroups, bool keeps_files);
+void agent_run_done(struct agent_run *r);
+void agent_run_group(const char *id, char ret[32]); /* the name of its cgroup */
+
+/* ---- agent_service.c ---- */
+
+struct agent_services {
+    struct dns_zone *zone;
+    struct dns_server *server;
+    struct subnet addresses; /* of Services */
+    bool is_dirty;           /* a pod, Service or policy changed */
+    int64_t next_ms;         /* not before, unless a pod waits for it */
+    struct map known;        /* Services in the zone: struct agent_known by "namespace/name" */
+};
+
+/* ---- agent_filter.c ---- */
+
+struct agent_filter {
+    struct buf applied, tried; /* the nft text in force, empty: none; the one that nft was given last */
+    uint64_t round, in_force;  /* the number of the text that was made last, of the one in force */
+    struct filter_run *nft;    /* at work; NULL: it is not */
+    bool is_behind;            /* something changed meanwhile */
+    struct err trouble;        /* the last one failed; code ERR_OK: it did not */
+    int64_t retry_ms, due_ms;  /* the pause before the next try; when nft is late or the pause over */
+};
+
+struct agent {
+    struct arena arena;
+    struct agent_options opt;
+    struct cluster *cluster;
+    struct agent_run run;
+    struct cgroups *cgroups;
+    const char *cgroups_why;
+    struct spawner *spawner;
+    struct rlimit files; /* of containers */
+    struct net *net;
+    struct agent_services services;
+    struct agent_filter filter;
+    struct str node_name, host_ip;
+    struct str host_resolv; /* the host's resolv.conf */
+    struct str over;        /* a directory: see over.h; made for the first container that needs it */
+    struct secrets secrets; /* what it hides of the host: see secrets.h */
+    bool has_node, is_broken;
+    int epoll;
+    struct map pods;            /* struct agent_pod by uid */
+    struct list dirty;          /* pods that something happened to */
+    struct list held;           /* pods with an event that waits for room for output */
+    int64_t room;               /* for output, in this turn */
+    struct heap timers;         /* pods that are due at a time */
+    struct map objects;         /* struct agent_object by "Kind/namespace/name" */
+    struct told told[WANT_MAX]; /* what a list that is being told has told so far */
+    bool is_listing[WANT_MAX];
+    struct map told_image; /* images that a notice was given for */
+    int64_t usage_ms;      /* when to ask for the use of pods next */
+    uint64_t seq;
+    struct json *allocatable;
+};
+
+/* ---- agent_pod.c ---- */
+
+enum pod_stage {
+    STAGE_NEW,    /* nothing was made */
+    STAGE_SHIM,   /* its shim was asked for */
+    STAGE_FILTER, /* it has joined the network, and waits until the filter knows it */
+    STAGE_MADE,
+    STAGE_UNMADE,
+};
+
+struct agent_log {
+    struct list_link link;
+    struct conlog_reader *reader;
+    int attempt;
+    char *container; /* follows the struct */
+};
+
+struct agent_pod {
+    struct agent *agent;
+    struct object *object;
+    struct life *life;
+    enum pod_stage stage;
+    struct arena arena; /* paths and names, as long as the pod */
+    struct str hostname;
+    struct str small, disk; /* directories of the pod: see struct agent_run */
+    VEC(struct str) layers; /* directories of its containers, below that of the run */
+    struct shim *shim;
+    struct volume_set *volumes;
+    struct in_addr address; /* 0.0.0.0: none (the host's network) */
+    struct list logs;
+    struct shim_event event; /* if is_held: not taken yet, since the log before it has not been read to its end */
+    bool is_held;
+    struct list_link held;
+    bool is_joined, is_host_network;
+    uint64_t filter_round; /* the first text of the filter that knows its address; 0: none yet */
+    struct list_link dirty;
+    struct heap_node timer;
+    int64_t due_ms;
+    uint64_t seq;
+};
+
+int64_t agent_pod_now(const struct agent_pod *p);
+void agent_pod_put(struct agent *g, const struct object *o);
+void agent_pod_gone(struct agent *g, const struct object *o);
+void agent_pod_dirty(struct agent_pod *p);
+bool agent_pods_step(struct agent *g);      /* all dirty ones, and those that are due; true: something was done */
+void agent_pod_events(struct agent_pod *p); /* its shim has something to tell */
+bool agent_pods_unhold(struct agent *g);    /* go on with those that waited for room; true: something was done */
+void agent_pod_made(struct agent_pod *p);   /* nothing of its sandbox is missing */
+void agent_pods_usage(struct agent *g);
+void agent_pods_done(struct agent *g);
+void agent_pods_refresh(struct agent *g,
+                        const struct object *changed); /* a ConfigMap or Secret: bring volumes up to date */
+void agent_event(struct agent *g, const struct json *about, bool is_warning, const char *reason, struct str message);
+
+/* ---- agent_make.c ---- */
+
+void agent_pod_make(
+    struct agent_pod *p); /* its volumes, and a shim is asked for; life_failed() if that does not work */
+void agent_pod_join(struct agent_pod *p, const struct shim_event *ev); /* its namespaces are there */
+void agent_pod_unmake(struct agent_pod *p);
+int agent_pod_watch(struct agent_pod *p, struct err *e); /* be told when its shim has something to say */
+void agent_pod_unwatch(struct agent_pod *p);
+
+/* ---- agent_log.c ---- */
+
+struct agent_log *agent_log_of(struct agent_pod *p, struct str container, int attempt);
+void agent_log_follow(struct agent_pod *p, struct str container, int attempt);
+void agent_log_forget(struct agent_pod *p, struct str container, int attempt);
+bool agent_log_read(struct agent_pod *p, struct agent_log *l); /* false: there is more, and no room for it now */
+bool agent_logs_read(struct agent_pod *p);                     /* all of them */
+void agent_log_unwritten(struct agent_pod *p, const struct shim_event *ev);
+
+/* ---- agent_ask.c ---- */
+
+/* A port given by number, or by the name the container gives it; 0: there is no such port. */
+uint16_t agent_port(const struct json *container, const struct json *port);
+void agent_pod_ask(struct agent_pod *p, const struct life_action *action); /* LIFE_PROBE, LIFE_HOOK */
+
+/* ---- agent_box.c ---- */
+
+struct box_build { /* a container about to be started */
+    struct box_spec spec;
+    struct cgroup_limits limits;
+    int *mount_fds; /* to close afterwards */
+    size_t n_mount_fds;
+};
+
+/* '*ret_reason' says what kind of failure it was, in Kubernetes' word. */
+int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_action *action, struct box_build *ret,
+                    const char **ret_reason, struct err *e);
+void agent_box_done(struct box_build *b);
+/* What all containers on the host's files share: some milliseconds that pass best while the shim makes the pod's namespaces. */
+void agent_box_prepare(const struct agent_pod *p);
+void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret);
+struct str agent_termination_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
+struct str agent_log_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
+
+/* ---- agent_env.c, agent_etc.c ---- */
+
+/* Adds to those of the image and the devices, which are in 'env' already. */
+struct vars;
+int agent_env(struct agent_pod *p, struct arena *a, const struct json *pod, const struct json *container,
+              struct vars *env, struct err *e);
+int agent_etc_write(struct agent_pod *p, struct err *e);
+void agent_source_init(struct agent_pod *p, struct volume_source *ret); /* 'p' is its ctx */
+
+/* ---- agent_service.c ---- */
+
+int agent_services_open(struct agent *g, struct err *e);
+void agent_services_close(struct agent *g);
+void agent_service_changed(struct agent *g, const struct object *service); /* gives it an address if it needs one */
+bool agent_services_refresh(struct agent *g, int64_t now_ms);              /* true: something was done */
+int64_t agent_services_due(const struct agent *g);
+struct str agent_address(struct arena *a, struct in_addr address);
+
+/* ---- agent_filter.c ---- */
+
+/* Bring the text (of filter_text(); empty: nothing is to be filtered, nor ever was) into force, if it is not already. */
+void agent_filter_put(struct agent *g, struct str text);
+void agent_filter_ended(struct agent *g);                        /* nft has: its descriptor says so */
+bool agent_filter_turn(struct agent *g, int64_t now_ms);         /* nft is late; true: something was done */
+bool agent_filter_is_due(const struct agent *g, int64_t now_ms); /* to be tried again */
+void agent_filter_pod(
+    struct agent_pod *p); /* it has joined, or is being stopped: may it go on? Else it waits, with a reason */
+void agent_filter_close(struct agent *g);
+
+/* ---- agent_small.c ---- */
+
+void agent_small_check(struct agent *g); /* about once a second */
+
+/* ---- agent_node.c ---- */
+
+void agent_node_write(struct agent *g);
+struct json *agent_capacity(struct agent *g, struct arena *a);
+
+#endif

@@ -1,0 +1,90 @@
+/* agent_log.c - what containers write, from their log files to whoever listens */
+#include "node/agent/agent_internal.h"
+
+struct agent_log *agent_log_of(struct agent_pod *p, struct str container, int attempt)
+{
+    LIST_FOREACH(struct agent_log, l, &p->logs, link)
+        if (l->attempt == attempt && str_is(container, l->container))
+            return l;
+    return NULL;
+}
+
+void agent_log_follow(struct agent_pod *p, struct str container, int attempt)
+{
+    autoarena a = { 0 };
+    struct agent_log *l;
+
+    if (!p->agent->opt.hooks.output || agent_log_of(p, container, attempt))
+        return;
+    l = xcalloc(1, sizeof(*l) + container.n + 1);
+    l->container = (char *)(l + 1);
+    memcpy(l->container, container.p, container.n);
+    l->attempt = attempt;
+    l->reader = conlog_reader_new(agent_log_path(p, &a, container, attempt).p);
+    list_push(&p->logs, &l->link);
+}
+
+static void give_line(struct agent_pod *p, struct str container, const struct conlog_line *line)
+{
+    struct agent_hooks *hooks = &p->agent->opt.hooks;
+    struct agent_output out = { .namespace = p->object->namespace,
+                                .pod = p->object->name,
+                                .uid = p->object->uid,
+                                .container = container,
+                                .root = p->object->root,
+                                .stream = line->stream,
+                                .is_partial = line->is_partial,
+                                .at_ms = line->at_ns / 1000000,
+                                .text = line->text };
+
+    p->agent->room -= (int64_t)line->text.n + CONLOG_EXTRA;
+    hooks->output(hooks->ctx, &out);
+}
+
+/* False: there is more, and no room for it now. */
+bool agent_log_read(struct agent_pod *p, struct agent_log *l)
+{
+    struct conlog_line line;
+
+    while (l && p->agent->room > 0 && conlog_next(l->reader, &line))
+        give_line(p, str_of(l->container), &line);
+    return !l || p->agent->room > 0;
+}
+
+/* The end of what it wrote did not fit on the disk: show what the shim remembers, and say so. */
+void agent_log_unwritten(struct agent_pod *p, const struct shim_event *ev)
+{
+    struct agent_hooks *hooks = &p->agent->opt.hooks;
+    struct conlog_line line = { .at_ns = agent_pod_now(p) * 1000000 };
+    struct str rest = ev->text;
+    autobuf said = { 0 };
+
+    if (rest.n && rest.p[rest.n - 1] == '\n')
+        rest.n--;
+    while (hooks->output && rest.n && str_split(&rest, '\n', &line.text))
+        give_line(p, ev->container, &line);
+    buf_fmt(&said,
+            "%.*s: its output could not be written below %s (No space left on device?); only its last words were kept",
+            STR_ARG(p->object->name), p->agent->run.dir.p);
+    if (hooks->notice)
+        hooks->notice(hooks->ctx, buf_view(&said));
+}
+
+bool agent_logs_read(struct agent_pod *p)
+{
+    LIST_FOREACH(struct agent_log, l, &p->logs, link)
+        if (!agent_log_read(p, l))
+            return false;
+    return true;
+}
+
+void agent_log_forget(struct agent_pod *p, struct str container, int attempt)
+{
+    struct agent_log *l = agent_log_of(p, container, attempt);
+
+    if (!l)
+        return;
+    list_remove(&l->link);
+    conlog_reader_free(l->reader);
+    free(l);
+}

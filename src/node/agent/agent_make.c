@@ -1,0 +1,222 @@
+/* agent_make.c - the sandbox of a pod: volumes, address, shim; made when it starts, removed when it has ended
+ *
+ * Nothing here waits: a sandbox is asked for, and what comes of it is told by its shim.
+ */
+#include "node/agent/agent_internal.h"
+
+#include "base/log.h"
+#include "node/volume/volume_internal.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+
+enum { LOG_AHEAD = 8 << 20 }; /* a writer may be this far ahead of us: what we read at a time, and time to be away */
+
+static const struct json *find_object(void *ctx, const char *kind, struct str name)
+{
+    static const struct {
+        const char *kind;
+        enum agent_want want;
+    } kinds[] = { { "ConfigMap", WANT_CONFIG_MAP },
+                  { "Secret", WANT_SECRET },
+                  { "PersistentVolumeClaim", WANT_CLAIM } };
+    const struct agent_pod *p = ctx;
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        const struct object *o;
+
+        if (strcmp(kind, kinds[i].kind) != 0)
+            continue;
+        o = agent_find(p->agent, kinds[i].want, p->object->namespace, name);
+        return o ? o->root : NULL;
+    }
+    return NULL;
+}
+
+void agent_source_init(struct agent_pod *p, struct volume_source *ret)
+{
+    *ret = (struct volume_source){ .ctx = p,
+                                   .find = find_object,
+                                   .allocatable = p->agent->allocatable,
+                                   .claims_dir = p->agent->opt.claims_dir,
+                                   .allows_host_path = true };
+}
+
+/* Does it have a volume whose contents belong on disk? The others are files we write: few and small. */
+static bool needs_disk(const struct agent_pod *p)
+{
+    JSON_FOREACH(v, json_find(p->object->root, "spec", "volumes", NULL))
+        if (json_get(v, "emptyDir") || json_get(v, "ephemeral"))
+            return true;
+    return false;
+}
+
+static int make_volumes(struct agent_pod *p, struct err *e)
+{
+    autoarena a = { 0 };
+    struct volume_source source;
+    struct str dir = needs_disk(p) ? p->disk : p->small;
+    const struct json *fs_group = json_find(p->object->root, "spec", "securityContext", "fsGroup", NULL);
+
+    if (mkdir(dir.p, 0700) < 0 && errno != EEXIST)
+        return err_errno(e, "make %s", dir.p);
+    agent_source_init(p, &source);
+    if (volumes_make(arena_fmt(&a, "%s/volumes", dir.p).p, p->object->root, &source, true, &p->volumes, e) < 0)
+        return -1;
+    return fs_group ? volumes_own(p->volumes, (gid_t)json_i64(fs_group, 0), e) : 0;
+}
+
+static void read_sysctls(const struct agent_pod *p, struct arena *a, struct shim_options *opt)
+{
+    JSON_FOREACH(s, json_find(p->object->root, "spec", "securityContext", "sysctls", NULL))
+        *vec_push(a, &opt->sysctls) = (struct shim_sysctl){ json_member_text(s, "name"), json_member_text(s, "value") };
+}
+
+int agent_pod_watch(struct agent_pod *p, struct err *e)
+{
+    struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = p } };
+
+    if (epoll_ctl(p->agent->epoll, EPOLL_CTL_ADD, shim_fd(p->shim), &ev) < 0)
+        return err_errno(e, "watch the shim");
+    return 0;
+}
+
+void agent_pod_unwatch(struct agent_pod *p)
+{
+    (void)epoll_ctl(p->agent->epoll, EPOLL_CTL_DEL, shim_fd(p->shim), NULL); /* not watched is as good */
+}
+
+static int ask_for_shim(struct agent_pod *p, struct err *e)
+{
+    autoarena a = { 0 };
+    const struct json *spec = json_get(p->object->root, "spec");
+    struct shim_options opt = {
+        .group = arena_fmt(&a, "pod-%.*s", STR_ARG(p->object->uid)).p,
+        .hostname = p->hostname,
+        .has_host_network = p->is_host_network,
+        .has_host_ipc = json_bool(json_get(spec, "hostIPC"), false),
+        .has_host_pids = json_bool(json_get(spec, "hostPID"), false),
+        .shares_pids = json_bool(json_get(spec, "shareProcessNamespace"), false),
+        .log_dir = arena_fmt(&a, "%s/logs/%.*s", p->agent->run.dir.p, STR_ARG(p->object->uid)).p,
+        .log_bytes = p->agent->opt.log_bytes,
+        .log_ahead = p->agent->opt.hooks.output ? LOG_AHEAD : 0,
+    };
+
+    agent_pod_limits(p, &opt.limits);
+    read_sysctls(p, &a, &opt);
+    if (shim_new(p->agent->spawner, &opt, &p->shim, e) < 0)
+        return -1;
+    return agent_pod_watch(p, e);
+}
+
+static void remove_tree(int dir, const char *path)
+{
+    struct err e;
+
+    if (volume_tree_remove(dir, path, &e) < 0)
+        log_warn("files of a pod stay behind", LOG_TEXT("why", e.text));
+}
+
+static void remove_files(struct agent_pod *p)
+{
+    autoarena a = { 0 };
+
+    remove_tree(p->agent->run.small_fd, arena_str(&a, p->object->uid).p);
+    if (p->agent->opt.keeps_state)
+        return;
+    if (needs_disk(p))
+        remove_tree(p->agent->run.dir_fd, arena_fmt(&a, "pods/%.*s", STR_ARG(p->object->uid)).p);
+    VEC_FOREACH(layer, &p->layers)
+        remove_tree(p->agent->run.dir_fd, layer->p);
+    p->layers.n = 0;
+}
+
+void agent_pod_unmake(struct agent_pod *p)
+{
+    struct agent *g = p->agent;
+    autoarena a = { 0 };
+
+    if (p->shim)
+        agent_pod_unwatch(p);
+    list_remove(&p->held);
+    p->is_held = false;
+    shim_free(p->shim);
+    p->shim = NULL;
+    if (p->is_joined) {
+        net_leave(g->net, p->address, NULL);
+        g->services.is_dirty = true;
+    }
+    if (p->address.s_addr)
+        net_give_address(g->net, p->address);
+    p->is_joined = false;
+    p->filter_round = 0;
+    p->address.s_addr = 0;
+    volumes_free(p->volumes, true);
+    p->volumes = NULL;
+    if (g->opt.devices)
+        devices_give(g->opt.devices, arena_fmt(&a, "%.*s/", STR_ARG(p->object->uid)));
+    remove_files(p);
+    p->stage = STAGE_UNMADE;
+}
+
+static int try_make(struct agent_pod *p, struct err *e)
+{
+    if (mkdir(p->small.p, 0700) < 0 && errno != EEXIST)
+        return err_errno(e, "make %s", p->small.p);
+    if (make_volumes(p, e) < 0)
+        return -1;
+    if (!p->is_host_network && net_take_address(p->agent->net, &p->address, e) < 0)
+        return -1;
+    if (agent_etc_write(p, e) < 0)
+        return -1;
+    return ask_for_shim(p, e);
+}
+
+void agent_pod_make(struct agent_pod *p)
+{
+    struct err e;
+
+    if (try_make(p, &e) == 0) {
+        p->stage = STAGE_SHIM;
+        p->agent->services.is_dirty = true; /* so that the filter knows its address when it has joined */
+        agent_box_prepare(p);
+        return;
+    }
+    agent_pod_unmake(p);
+    p->stage = STAGE_NEW;
+    life_failed(p->life, e.code == ERR_FORBIDDEN || e.code == ERR_INVALID,
+                e.code == ERR_NOT_FOUND ? STR("FailedMount") : STR("FailedCreatePodSandBox"), str_of(e.text),
+                agent_pod_now(p));
+}
+
+/* The namespaces are there: join them to the network, then wait for the filter. */
+void agent_pod_join(struct agent_pod *p, const struct shim_event *ev)
+{
+    struct err e;
+
+    if (p->is_host_network) {
+        agent_pod_made(p);
+        return;
+    }
+    if (net_join_by(p->agent->net, ev->net_fd, ev->nl_fd, p->address, NULL, &e) < 0) {
+        agent_pod_unmake(p);
+        p->stage = STAGE_NEW;
+        life_failed(p->life, false, STR("FailedCreatePodSandBox"), str_of(e.text), agent_pod_now(p));
+        return;
+    }
+    p->is_joined = true;
+    p->stage = STAGE_FILTER;
+    p->agent->services.is_dirty = true;
+    agent_filter_pod(p);
+}
+
+void agent_pod_made(struct agent_pod *p)
+{
+    autoarena a = { 0 };
+    struct str own = p->is_host_network ? p->agent->host_ip : agent_address(&a, p->address);
+
+    p->stage = STAGE_MADE;
+    life_made(p->life, own, p->agent->host_ip, agent_pod_now(p));
+    agent_pod_dirty(p);
+}

@@ -1,0 +1,433 @@
+/* agent_pod.c - a pod: from its binding to the last trace of it
+ *
+ * life.h decides, this file does. Nothing here waits: a sandbox is asked for, and what comes of it is told by its shim.
+ */
+#include "node/agent/agent_internal.h"
+
+#include "api/meta.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+
+enum {
+    MESSAGE_MAX = 4096,
+    TAIL_BYTES = 2048,
+    TAIL_LINES = 40,
+};
+
+int64_t agent_pod_now(const struct agent_pod *p)
+{
+    return cluster_now_ms(p->agent->cluster);
+}
+
+void agent_pod_dirty(struct agent_pod *p)
+{
+    if (!list_is_linked(&p->dirty))
+        list_push(&p->agent->dirty, &p->dirty);
+}
+
+void agent_event(struct agent *g, const struct json *about, bool is_warning, const char *reason, struct str message)
+{
+    autoarena a = { 0 };
+    struct plan plan = { .arena = &a };
+    struct op *op = plan_event(&plan, about, is_warning ? "Warning" : "Normal", reason, cluster_now_ms(g->cluster),
+                               "%.*s", STR_ARG(message));
+
+    op->is_best_effort = true;
+    cluster_write(g->cluster, op);
+}
+
+/* ---- containers ---- */
+
+static void start(struct agent_pod *p, const struct life_action *action)
+{
+    autoarena a = { 0 };
+    struct box_build build;
+    const char *reason;
+    struct err e;
+
+    if (agent_box_build(p, &a, action, &build, &reason, &e) < 0) {
+        life_start_failed(p->life, action->name, 128, str_of(reason), str_of(e.text), agent_pod_now(p));
+        return;
+    }
+    agent_log_follow(p, action->name, action->attempt);
+    if (shim_start(p->shim, &build.spec, &build.limits, action->attempt, &e) < 0)
+        log_warn("a shim does not answer", LOG_STR("pod", p->object->name), LOG_TEXT("why", e.text));
+    agent_box_done(&build);
+}
+
+/* What it wrote into its termination message; a failed one that wrote nothing is quoted by the last lines of its log. */
+static void last_words(struct agent_pod *p, const struct shim_event *ev, struct buf *out)
+{
+    autoarena a = { 0 };
+    autoclose int fd = open(agent_termination_path(p, &a, ev->container, ev->attempt).p,
+                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t n = fd < 0 ? 0 : read(fd, buf_reserve(out, MESSAGE_MAX), MESSAGE_MAX);
+
+    out->n += n > 0 ? (size_t)n : 0;
+    if (out->n || ev->status == 0)
+        return;
+    buf_str(out, ev->text); /* where the log could not be written */
+    if (out->n == 0)
+        conlog_tail(agent_log_path(p, &a, ev->container, ev->attempt).p, TAIL_BYTES, TAIL_LINES, out);
+}
+
+static void ended(struct agent_pod *p, const struct shim_event *ev)
+{
+    autobuf words = { 0 };
+    struct life_end end = { .status = ev->status, .is_oom = ev->is_oom };
+
+    agent_log_forget(p, ev->container, ev->attempt);
+    if (ev->text.n)
+        agent_log_unwritten(p, ev);
+    last_words(p, ev, &words);
+    end.message = buf_view(&words);
+    if (p->agent->opt.hooks.usage)
+        p->agent->opt.hooks.usage(p->agent->opt.hooks.ctx, p->object->uid, &ev->stats, agent_pod_now(p));
+    life_ended(p->life, ev->container, &end, agent_pod_now(p));
+}
+
+static void started(struct agent_pod *p, const struct shim_event *ev)
+{
+    autoarena a = { 0 };
+    struct str id = arena_fmt(&a, "pumice://%.*s/%.*s/%d", STR_ARG(p->object->uid), STR_ARG(ev->container),
+                              ev->attempt);
+
+    life_started(p->life, ev->container, id, agent_pod_now(p));
+}
+
+static void failed(struct agent_pod *p, const struct shim_event *ev)
+{
+    agent_log_forget(p, ev->container, ev->attempt);
+    life_start_failed(p->life, ev->container, ev->report.status, str_of(ev->report.reason), str_of(ev->report.text),
+                      agent_pod_now(p));
+}
+
+/* ---- one step after the other ---- */
+
+static void confirm_gone(struct agent_pod *p)
+{
+    struct op op = { .kind = OP_DELETE,
+                     .type = agent_type(WANT_POD),
+                     .namespace = p->object->namespace,
+                     .name = p->object->name,
+                     .uid = p->object->uid };
+
+    cluster_write(p->agent->cluster, &op);
+}
+
+/* An image may want another signal than SIGTERM. */
+static void send_signal(struct agent_pod *p, const struct life_action *action)
+{
+    const struct image *image = images_find(p->agent->opt.images, json_member_text(action->container, "image"));
+    int signo = action->signo == SIGTERM && image->stop_signal ? image->stop_signal : action->signo;
+
+    if (p->shim)
+        shim_signal(p->shim, action->name, signo, NULL);
+}
+
+static void act(struct agent_pod *p, const struct life_action *action)
+{
+    switch (action->kind) {
+    case LIFE_MAKE:
+        agent_pod_make(p);
+        break;
+    case LIFE_START:
+        start(p, action);
+        break;
+    case LIFE_SIGNAL:
+        send_signal(p, action);
+        break;
+    case LIFE_PROBE:
+    case LIFE_HOOK:
+        agent_pod_ask(p, action);
+        break;
+    case LIFE_UNMAKE:
+        agent_pod_unmake(p);
+        life_unmade(p->life, agent_pod_now(p));
+        break;
+    case LIFE_GONE:
+        confirm_gone(p);
+        break;
+    default:
+        break;
+    }
+}
+
+static void write_status(struct agent_pod *p)
+{
+    autoarena a = { 0 };
+    struct json *body = object_new(&a, "v1", "Pod", p->object->namespace, p->object->name);
+    struct op op = { .kind = OP_UPDATE_STATUS,
+                     .type = agent_type(WANT_POD),
+                     .namespace = p->object->namespace,
+                     .name = p->object->name,
+                     .uid = p->object->uid,
+                     .body = body };
+
+    json_set(json_get(body, "metadata"), "uid", json_str(&a, p->object->uid));
+    json_set(body, "status", life_status(p->life, &a));
+    cluster_write(p->agent->cluster, &op);
+}
+
+static void write_events(struct agent_pod *p)
+{
+    struct life_event ev;
+
+    while (life_next_event(p->life, &ev))
+        agent_event(p->agent, p->object->root, ev.is_warning, ev.reason, ev.message);
+}
+
+static void set_timer(struct agent_pod *p)
+{
+    heap_remove(&p->agent->timers, &p->timer);
+    p->due_ms = life_due_ms(p->life);
+    p->seq = ++p->agent->seq;
+    if (p->due_ms < INT64_MAX)
+        heap_push(&p->agent->timers, &p->timer);
+}
+
+static void step(struct agent_pod *p)
+{
+    struct life_action action;
+    bool is_changed = life_is_changed(p->life);
+
+    if (life_is_stopping(p->life))
+        agent_filter_pod(p); /* it does not wait for that any more */
+    while (life_step(p->life, agent_pod_now(p), &action)) {
+        is_changed |= life_is_changed(p->life); /* a start looks at the status */
+        act(p, &action);
+    }
+    if (is_changed || life_is_changed(p->life)) {
+        write_status(p);
+        p->agent->services.is_dirty = true;
+    }
+    write_events(p);
+    set_timer(p);
+}
+
+bool agent_pods_step(struct agent *g)
+{
+    int64_t now_ms = cluster_now_ms(g->cluster);
+    struct list_link *link;
+    struct heap_node *node;
+    bool did = false;
+
+    while ((node = heap_first(&g->timers)) && HEAP_ITEM(node, struct agent_pod, timer)->due_ms <= now_ms) {
+        struct agent_pod *p = HEAP_ITEM(heap_pop(&g->timers), struct agent_pod, timer);
+
+        agent_pod_dirty(p);
+    }
+    while ((link = list_pop_front(&g->dirty))) {
+        step(LIST_ITEM(link, struct agent_pod, dirty));
+        did = true;
+    }
+    return did;
+}
+
+/* ---- news ---- */
+
+static void lost(struct agent_pod *p, struct str text)
+{
+    autobuf why = { 0 };
+
+    if (p->stage == STAGE_MADE) {
+        agent_pod_unwatch(p);
+        life_lost(p->life, text, agent_pod_now(p));
+        return;
+    }
+    buf_str(&why, text);
+    agent_pod_unmake(p);
+    p->stage = STAGE_NEW;
+    life_failed(p->life, false, STR("FailedCreatePodSandBox"), buf_view(&why), agent_pod_now(p));
+}
+
+static void take_event(struct agent_pod *p, const struct shim_event *ev)
+{
+    switch (ev->kind) {
+    case SHIM_READY:
+        agent_pod_join(p, ev);
+        close(ev->net_fd);
+        break;
+    case SHIM_STARTED:
+        started(p, ev);
+        break;
+    case SHIM_FAILED:
+        failed(p, ev);
+        break;
+    case SHIM_ENDED:
+        ended(p, ev);
+        break;
+    case SHIM_LOG:
+        (void)shim_log_read(p->shim, ev->container, ev->attempt, ev->log_bytes, NULL); /* gone: SHIM_GONE follows */
+        break;
+    case SHIM_RESULT:
+        life_result(p->life, ev->id, ev->is_ok, ev->text, agent_pod_now(p));
+        break;
+    case SHIM_GONE:
+        lost(p, ev->text);
+        break;
+    default:
+        break;
+    }
+}
+
+/* What a container said comes before what became of it. */
+static bool read_before(struct agent_pod *p, const struct shim_event *ev)
+{
+    if (ev->kind == SHIM_LOG || ev->kind == SHIM_ENDED)
+        return agent_log_read(p, agent_log_of(p, ev->container, ev->attempt));
+    return ev->kind != SHIM_GONE || agent_logs_read(p);
+}
+
+/* Its text stays as it is: nothing more is taken from the shim meanwhile. */
+static void hold(struct agent_pod *p)
+{
+    p->is_held = true;
+    list_push(&p->agent->held, &p->held);
+    agent_pod_unwatch(p);
+}
+
+void agent_pod_events(struct agent_pod *p)
+{
+    while (p->shim && (p->is_held || shim_next(p->shim, &p->event) > 0)) {
+        p->is_held = false;
+        if (!read_before(p, &p->event)) {
+            hold(p);
+            break;
+        }
+        take_event(p, &p->event);
+    }
+    agent_pod_dirty(p);
+}
+
+bool agent_pods_unhold(struct agent *g)
+{
+    struct list_link *link;
+    bool did = false;
+
+    while (g->room > 0 && (link = list_pop_front(&g->held))) {
+        struct agent_pod *p = LIST_ITEM(link, struct agent_pod, held);
+
+        if (agent_pod_watch(p, NULL) < 0)
+            log_warn("a shim is not watched any more", LOG_STR("pod", p->object->name));
+        agent_pod_events(p);
+        did = true;
+    }
+    return did;
+}
+
+static struct str pod_hostname(struct arena *a, const struct object *o)
+{
+    struct str name = json_member_text(json_get(o->root, "spec"), "hostname");
+
+    if (name.n == 0)
+        name = str_sub(o->name, 0, 63);
+    while (name.n && (name.p[name.n - 1] == '-' || name.p[name.n - 1] == '.'))
+        name.n--;
+    return arena_str(a, name);
+}
+
+static struct agent_pod *pod_new(struct agent *g, const struct object *o)
+{
+    struct agent_pod *p = xcalloc(1, sizeof(*p));
+
+    p->agent = g;
+    p->object = object_ref(o);
+    list_init(&p->logs);
+    p->small = arena_fmt(&p->arena, "%s/small/%.*s", g->run.dir.p, STR_ARG(o->uid));
+    p->disk = arena_fmt(&p->arena, "%s/pods/%.*s", g->run.dir.p, STR_ARG(o->uid));
+    p->hostname = pod_hostname(&p->arena, o);
+    p->is_host_network = json_bool(json_find(o->root, "spec", "hostNetwork", NULL), false);
+    p->life = life_new(o, cluster_now_ms(g->cluster));
+    map_put(&g->pods, p->object->uid, p);
+    return p;
+}
+
+void agent_pod_put(struct agent *g, const struct object *o)
+{
+    struct agent_pod *p = map_get(&g->pods, o->uid);
+    struct object *old;
+
+    if (!str_eq(json_member_text(json_get(o->root, "spec"), "nodeName"), g->node_name))
+        return;
+    if (!p) {
+        p = pod_new(g, o);
+    } else {
+        old = p->object;
+        p->object = object_ref(o);
+        map_put(&g->pods, p->object->uid, p); /* the key is a part of the object */
+        if (!json_equal(json_find(old->root, "metadata", "labels", NULL),
+                        json_find(o->root, "metadata", "labels", NULL)))
+            g->services.is_dirty = true;
+        object_unref(old);
+        life_update(p->life, o, cluster_now_ms(g->cluster));
+    }
+    agent_pod_dirty(p);
+}
+
+static void pod_free(struct agent_pod *p)
+{
+    heap_remove(&p->agent->timers, &p->timer);
+    list_remove(&p->dirty);
+    if (p->stage != STAGE_UNMADE)
+        agent_pod_unmake(p);
+    LIST_FOREACH(struct agent_log, l, &p->logs, link) {
+        conlog_reader_free(l->reader);
+        free(l);
+    }
+    life_free(p->life);
+    object_unref(p->object);
+    arena_done(&p->arena);
+    free(p);
+}
+
+/* It was removed from the cluster: by us, when nothing was left of it, or by force. */
+void agent_pod_gone(struct agent *g, const struct object *o)
+{
+    struct agent_pod *p = map_remove(&g->pods, o->uid);
+
+    if (!p)
+        return;
+    g->services.is_dirty = true;
+    pod_free(p);
+}
+
+void agent_pods_done(struct agent *g)
+{
+    MAP_FOREACH(struct agent_pod *, p, &g->pods)
+        pod_free(p);
+    map_done(&g->pods);
+}
+
+void agent_pods_refresh(struct agent *g, const struct object *changed)
+{
+    MAP_FOREACH(struct agent_pod *, p, &g->pods) {
+        struct volume_source source;
+        struct err e;
+
+        if (!p->volumes || !str_eq(p->object->namespace, changed->namespace) || life_has_ended(p->life) ||
+            json_find(p->object->root, "metadata", "deletionTimestamp", NULL))
+            continue;
+        agent_source_init(p, &source);
+        if (volumes_update(p->volumes, p->object->root, &source, &e) < 0)
+            agent_event(g, p->object->root, true, "FailedMount", str_of(e.text));
+    }
+}
+
+void agent_pods_usage(struct agent *g)
+{
+    MAP_FOREACH(struct agent_pod *, p, &g->pods) {
+        autoarena a = { 0 };
+        struct cgroup_stats stats;
+
+        if (p->stage != STAGE_MADE || life_has_ended(p->life))
+            continue;
+        if (cgroup_stats(g->cgroups, arena_fmt(&a, "pod-%.*s", STR_ARG(p->object->uid)).p, &stats, NULL) == 0)
+            g->opt.hooks.usage(g->opt.hooks.ctx, p->object->uid, &stats, cluster_now_ms(g->cluster));
+    }
+}

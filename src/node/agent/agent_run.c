@@ -1,0 +1,275 @@
+/* agent_run.c - the run on the host: its id, its directory, and what dead runs left
+ *
+ * <state>/lock        held for a moment by whoever makes, claims or takes away the directory of a run
+ * <state>/<id>/lock   held by the program, its spawner and its shims: free once the last of them is gone
+ *
+ * Who wants to remove a run that is not his own must hold its lock. So nobody removes a living one, nor two a dead one.
+ */
+#include "node/agent/agent_internal.h"
+
+#include "base/log.h"
+#include "base/rand.h"
+#include "node/shim/keeper.h"
+#include "os/lock.h"
+#include "node/volume/volume_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+enum {
+    ID_CHARS = 6,
+    STATE_LOCK_MS = 10000, /* it is held for microseconds, unless its holder was stopped */
+    KEEPER_MS = 20000,     /* longer than a spawner takes to kill what does not want to go */
+};
+
+static const char lock_name[] = "lock";
+
+void agent_run_group(const char *id, char ret[32])
+{
+    snprintf(ret, 32, "pumice-%s", id);
+}
+
+static int state_lock(int state_fd, int *ret_fd, struct err *e)
+{
+    return lock_take(state_fd, lock_name, STATE_LOCK_MS, ret_fd, e);
+}
+
+/* Become the one who removes the run. False: it lives, or is gone, or somebody else is at it. */
+static bool claim(int state_fd, const char *id, int *ret_fd)
+{
+    autoclose int lock = -1, dir = -1;
+
+    if (state_lock(state_fd, &lock, NULL) < 0)
+        return false;
+    dir = openat(state_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return dir >= 0 && lock_take(dir, lock_name, 0, ret_fd, NULL) == 0;
+}
+
+static bool is_id(const char *name)
+{
+    return strlen(name) == ID_CHARS && strspn(name, "0123456789abcdef") == ID_CHARS;
+}
+
+/* ---- removing ---- */
+
+/* Volumes first: they may be mounts. */
+static void sweep_volumes(const char *dir)
+{
+    DIR *d = opendir(dir);
+    struct err e;
+
+    for (struct dirent *entry; d && (entry = readdir(d));) {
+        autobuf volumes = { 0 };
+
+        if (entry->d_name[0] == '.')
+            continue;
+        buf_fmt(&volumes, "%s/%s/volumes", dir, entry->d_name);
+        if (volumes_sweep(volumes.p, &e) < 0)
+            log_warn("volumes stay behind", LOG_TEXT("why", e.text));
+    }
+    if (d)
+        closedir(d);
+}
+
+/* The lock stays until the end: without it the rest would seem to be nobody's. */
+static void empty_run(int state_fd, const char *id)
+{
+    int fd = openat(state_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    struct err e;
+
+    for (struct dirent *entry; d && (entry = readdir(d));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, lock_name) != 0 && volume_tree_remove(fd, entry->d_name, &e) < 0)
+            log_warn("files stay behind", LOG_TEXT("why", e.text));
+    if (d)
+        closedir(d);
+    else if (fd >= 0)
+        close(fd);
+}
+
+static void remove_files(int state_fd, struct str state_dir, const char *id)
+{
+    autobuf pods = { 0 }, small = { 0 };
+    autoclose int lock = -1;
+    struct err e;
+
+    buf_fmt(&pods, "%.*s/%s/pods", STR_ARG(state_dir), id);
+    buf_fmt(&small, "%.*s/%s/small", STR_ARG(state_dir), id);
+    sweep_volumes(pods.p);
+    sweep_volumes(small.p);
+    (void)umount2(small.p, MNT_DETACH); /* if it is the run's own process that removes it */
+    empty_run(state_fd, id);
+    (void)state_lock(state_fd, &lock, NULL); /* somebody hangs: go on without */
+    if (volume_tree_remove(state_fd, id, &e) < 0)
+        log_warn("files stay behind", LOG_TEXT("why", e.text));
+}
+
+void agent_run_remove(const struct agent_run *r, struct cgroups *cgroups, bool keeps_files)
+{
+    autoclose int state = open(r->state_dir.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    cgroups_close(cgroups, true);
+    if (!keeps_files && state >= 0)
+        remove_files(state, r->state_dir, r->id);
+}
+
+static bool is_kept(int state_fd, const char *id)
+{
+    char path[16];
+
+    (void)snprintf(path, sizeof(path), "%s/keep", id);
+    return faccessat(state_fd, path, F_OK, 0) == 0; /* somebody wants to look at it */
+}
+
+/* A run whose processes are all gone; its lock is ours. */
+static void remove_dead(int state_fd, struct str state_dir, const char *id)
+{
+    struct cgroups *c;
+    char group[32];
+
+    agent_run_group(id, group);
+    if (cgroups_adopt(group, &c, NULL, NULL) == 0)
+        cgroups_close(c, true);
+    (void)net_sweep_run(id);
+    if (!is_kept(state_fd, id))
+        remove_files(state_fd, state_dir, id);
+}
+
+/* Runs that died with all of their processes, the keeper too. */
+static void sweep_dead(const struct agent_run *r, int state_fd)
+{
+    DIR *d = opendir(r->state_dir.p);
+
+    for (struct dirent *entry; d && (entry = readdir(d));) {
+        autoclose int lock = -1;
+
+        if (is_id(entry->d_name) && !is_kept(state_fd, entry->d_name) && claim(state_fd, entry->d_name, &lock))
+            remove_dead(state_fd, r->state_dir, entry->d_name);
+    }
+    if (d)
+        closedir(d);
+    (void)net_sweep();
+}
+
+/* In the keeper: nobody else is left. */
+static void finish(void *ctx)
+{
+    const struct agent_run *r = ctx;
+    autoclose int state = open(r->state_dir.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock = -1;
+
+    if (state >= 0 && claim(state, r->id, &lock))
+        remove_dead(state, r->state_dir, r->id);
+}
+
+/* ---- beginning ---- */
+
+/* Like mkdir -p; only the directories that are missing are ours. */
+static int make_path(const char *path, struct err *e)
+{
+    autofree char *p = strdup(path);
+
+    for (char *at = p ? p + 1 : NULL; at && (at = strchr(at, '/')); at++) {
+        *at = '\0';
+        if (mkdir(p, 0755) < 0 && errno != EEXIST)
+            return err_errno(e, "make %s", p);
+        *at = '/';
+    }
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return err_errno(e, "make the state directory %s", path);
+    return 0;
+}
+
+/* ext4 does not use an inode again for some seconds after it was deleted, and looks at each of them when it makes one. An overlay makes
+ * and deletes a few when it is mounted, so hundreds of containers in one part of the disk spend their time there. As "top"
+ * directories they are spread over all of it. Other file systems do not know the flag. */
+static void spread(int dir, const char *name)
+{
+    autoclose int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int flags = 0;
+
+    if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
+        return;
+    flags |= FS_TOPDIR_FL;
+    (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
+static int find_state(struct agent_run *r, struct arena *a, const char *state_dir, int *ret_fd, struct err *e)
+{
+    autofree char *real = NULL;
+
+    if (make_path(state_dir, e) < 0)
+        return -1;
+    real = realpath(state_dir, NULL);
+    if (!real)
+        return err_errno(e, "state directory %s", state_dir);
+    r->state_dir = arena_str(a, str_of(real));
+    return lock_dir_open(r->state_dir.p, ret_fd, e) < 0 ? err_wrap(e, "state directory") : 0;
+}
+
+static void choose_id(struct agent_run *r, int state)
+{
+    do
+        snprintf(r->id, sizeof(r->id), "%06x", (unsigned)(rand_os_u64() & 0xffffff));
+    while (faccessat(state, r->id, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+/* The keeper first: whenever the program is killed from here on, somebody removes what is there. */
+static int make_dir(struct agent_run *r, struct arena *a, int state, struct err *e)
+{
+    struct keeper_options keeper = { .name = r->id, .finish = finish, .ctx = r, .patience_ms = KEEPER_MS };
+    autoclose int lock = -1;
+
+    if (state_lock(state, &lock, e) < 0)
+        return err_wrap(e, "state directory %s", r->state_dir.p);
+    choose_id(r, state);
+    r->dir = arena_fmt(a, "%s/%s", r->state_dir.p, r->id);
+    if (keeper_start(&keeper, &r->keeper, e) < 0)
+        return -1;
+    if (mkdirat(state, r->id, 0700) < 0)
+        return err_errno(e, "make %s", r->dir.p);
+    r->dir_fd = openat(state, r->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->dir_fd < 0)
+        return err_errno(e, "open %s", r->dir.p);
+    return lock_take(r->dir_fd, lock_name, 0, &r->lock_fd, e) < 0 ? err_wrap(e, "%s", r->dir.p) : 0;
+}
+
+int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir, struct err *e)
+{
+    static const char *const parts[] = { "small", "pods", "layers", "logs" };
+    autoclose int state = -1;
+
+    r->lock_fd = r->dir_fd = r->small_fd = -1;
+    if (find_state(r, a, state_dir, &state, e) < 0)
+        return -1;
+    sweep_dead(r, state);
+    if (make_dir(r, a, state, e) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (mkdirat(r->dir_fd, parts[i], 0700) < 0)
+            return err_errno(e, "make %s/%s", r->dir.p, parts[i]);
+        spread(r->dir_fd, parts[i]);
+    }
+    if (mount("pumice", arena_fmt(a, "%s/small", r->dir.p).p, "tmpfs", MS_NODEV | MS_NOSUID, "mode=0700") < 0)
+        return err_errno(e, "mount a tmpfs on %s/small", r->dir.p);
+    r->small_fd = openat(r->dir_fd, "small", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return r->small_fd < 0 ? err_errno(e, "open %s/small", r->dir.p) : 0;
+}
+
+void agent_run_done(struct agent_run *r)
+{
+    int *const fds[] = { &r->dir_fd, &r->small_fd, &r->lock_fd };
+
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+        *fds[i] = -1;
+    }
+    keeper_stop(r->keeper);
+    r->keeper = NULL;
+}

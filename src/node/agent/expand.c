@@ -1,0 +1,125 @@
+/* expand.c - $(VAR) in texts of a container */
+#include "node/agent/expand.h"
+
+#include "base/buf.h"
+#include "base/util.h"
+
+#include <sys/resource.h>
+
+enum {
+    SUM_MIN = 128 * 1024,      /* the kernel's limits for all texts: a quarter of the stack's, within these */
+    SUM_MAX = 6 * 1024 * 1024, /* (ARG_MAX is what is left of it on the default stack, 2 MiB) */
+    SUM_SPARE = 16 * 1024,     /* for the program's path, and what is set at the start: HOME, descriptors */
+};
+
+static size_t sum_max(void)
+{
+    struct rlimit stack;
+    size_t limit = SUM_MAX;
+
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur / 4 < SUM_MAX)
+        limit = MAX_OF((size_t)stack.rlim_cur / 4, (size_t)SUM_MIN);
+    return limit - SUM_SPARE;
+}
+
+void vars_init(struct vars *v, struct arena *a)
+{
+    *v = (struct vars){ .arena = a, .max = sum_max() };
+    map_init(&v->index, map_seed_default());
+}
+
+void vars_done(struct vars *v)
+{
+    map_done(&v->index);
+}
+
+int vars_take(struct vars *v, struct str word, const char *what, struct err *e)
+{
+    size_t room = word.n + 1 + sizeof(char *);
+
+    if (word.n >= VARS_TEXT_MAX)
+        return err_set(e, ERR_INVALID, "%s has more than the %d bytes that the kernel lets a program have in one text",
+                       what, VARS_TEXT_MAX - 1);
+    if (room > v->max - v->bytes)
+        return err_set(e, ERR_INVALID,
+                       "%s is too much: command and variables together have more than the %zu bytes that the kernel "
+                       "lets a program start with",
+                       what, v->max);
+    v->bytes += room;
+    return 0;
+}
+
+int vars_put(struct vars *v, struct str name, struct str value, struct err *e)
+{
+    struct str what = arena_fmt(v->arena, "env %.*s", STR_ARG(name)), entry;
+    uintptr_t at = (uintptr_t)map_get(&v->index, name);
+
+    if (value.n >= VARS_TEXT_MAX) /* before it is copied */
+        return vars_take(v, value, what.p, e);
+    entry = arena_fmt(v->arena, "%.*s=%.*s", STR_ARG(name), STR_ARG(value));
+    if (vars_take(v, entry, what.p, e) < 0)
+        return -1;
+    if (at) {
+        v->list.v[at - 1] = entry; /* the key in the index stays: the old text lives as long */
+        return 0;
+    }
+    *vec_push(v->arena, &v->list) = entry;
+    map_put(&v->index, str_sub(entry, 0, name.n), (void *)v->list.n);
+    return 0;
+}
+
+bool vars_get(const struct vars *v, struct str name, struct str *ret)
+{
+    uintptr_t at = v ? (uintptr_t)map_get(&v->index, name) : 0;
+
+    if (!at)
+        return false;
+    *ret = str_from(v->list.v[at - 1], name.n + 1);
+    return true;
+}
+
+/* The length of a reference at the start of 'text', 0 if there is none. '*has_end' is false once no ')' follows, so that
+ * a long text is not searched again and again. */
+static size_t reference_length(struct str text, bool *has_end)
+{
+    ptrdiff_t end;
+
+    if (!*has_end || !str_starts(text, STR("$(")))
+        return 0;
+    end = str_find_char(text, ')');
+    *has_end = end >= 0;
+    return end < 0 ? 0 : (size_t)end + 1;
+}
+
+int vars_expand(const struct vars *v, struct str text, struct str *ret, struct str *ret_missing, struct err *e)
+{
+    autobuf out = { 0 };
+    struct str missing = STR_NULL, name, value;
+    bool has_end = true;
+
+    while (text.n) {
+        size_t n = reference_length(text, &has_end);
+
+        if (n) {
+            name = str_sub(text, 2, n - 3);
+            value = str_sub(text, 0, n);
+            if (!vars_get(v, name, &value) && !missing.p)
+                missing = name;
+        } else {
+            value = str_sub(text, 0, 1);
+            n = str_starts(text, STR("$$")) ? 2 : 1;
+        }
+        if (out.n + value.n >= VARS_TEXT_MAX)
+            return err_set(
+                e, ERR_INVALID,
+                "with its variables it has more than the %d bytes that the kernel lets a program have in one "
+                "text",
+                VARS_TEXT_MAX - 1);
+        buf_str(&out, value);
+        text = str_from(text, n);
+    }
+    if (ret_missing)
+        *ret_missing = missing;
+    *ret = arena_str(v->arena, buf_view(&out));
+    return 0;
+}

@@ -1,0 +1,244 @@
+/* cgroup.c - groups of pods and containers in all hierarchies the host has */
+#include "node/cgroup/cgroup_internal.h"
+
+#include "base/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+/* ---- names ---- */
+
+bool cgroup_name_is_good(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!(s.p[i] >= 'a' && s.p[i] <= 'z') && !(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '-' && s.p[i] != '.')
+            return false;
+    return s.n > 0 && s.n <= 240 && s.p[0] != '.'; /* 240: NAME_MAX with room for "-self" */
+}
+
+int cgroup_path_check(const char *path, int *ret_depth, struct err *e)
+{
+    struct str rest = str_of(path), part;
+    int depth = 0;
+
+    while (str_split(&rest, '/', &part)) {
+        depth++;
+        if (!cgroup_name_is_good(part) || depth > 2)
+            return err_set(e, ERR_INVALID, "\"%s\": a group is named pod or pod/container, of a-z 0-9 - .", path);
+    }
+    if (!depth)
+        return err_set(e, ERR_INVALID, "a group needs a name");
+    *ret_depth = depth;
+    return 0;
+}
+
+/* ---- groups ---- */
+
+/* The group in one hierarchy. ENOTDIR: the name of a kernel's file. */
+int cgroup_group_open(const struct cgroup_hier *h, const char *path, struct err *e)
+{
+    int dir = cgroup_dir_open(h->ours, path);
+
+    if (dir < 0 && errno == ENOTDIR)
+        return err_set(e, ERR_INVALID, "group %s: the kernel uses this name", path);
+    if (dir < 0)
+        return err_errno(e, "group %s", path);
+    return dir;
+}
+
+/* A new group is as the kernel makes it: nothing has to be set back. */
+static size_t wanted_settings(const struct cgroup_hier *h, struct cgroup_setting *s, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if ((h->ctrls & s[i].ctrl) && !(s[i].flags & CGROUP_SETTING_RESETS))
+            s[kept++] = s[i];
+    return kept;
+}
+
+static int apply(int dir, const struct cgroup_setting *s)
+{
+    if (cgroup_file_write(dir, s->file, s->text) == 0 || (s->flags & CGROUP_SETTING_TRIES))
+        return 0;
+    if (errno == ENOENT && (s->flags & CGROUP_SETTING_IF_THERE))
+        return 0;
+    if (errno == EINVAL && s->instead)
+        return cgroup_file_write(dir, s->file, s->instead);
+    return -1;
+}
+
+static int set_limits(const struct cgroup_hier *h, const char *path, int depth, const struct cgroup_limits *limits,
+                      bool is_new, struct err *e)
+{
+    struct cgroup_setting s[CGROUP_SETTINGS_MAX];
+    size_t n = 0;
+
+    if (limits)
+        n = h->is_v2 ? cgroup_v2_settings(limits, depth, s) : cgroup_v1_settings(limits, depth, s);
+    if (is_new)
+        n = wanted_settings(h, s, n);
+    if (is_new && !n)
+        return 0;
+    autoclose int dir = cgroup_group_open(h, path, e);
+    if (dir < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if ((h->ctrls & s[i].ctrl) && apply(dir, &s[i]) < 0)
+            return err_errno(e, "group %s: set %s to %s", path, s[i].file, s[i].text);
+    return 0;
+}
+
+/* The first group in a pod: from now on the pod passes controllers on and holds no processes itself. v1 has no such
+ * rule; we keep it there too, so that a mistake shows on every host. One hierarchy tells: processes are put into all. */
+static int prepare_parent(const struct cgroup_hier *h, const char *path, struct err *e)
+{
+    struct str pod = str_sub(str_of(path), 0, (size_t)str_find_char(str_of(path), '/'));
+    autobuf procs = { 0 };
+    char name[256];
+
+    (void)snprintf(name, sizeof(name), "%.*s", STR_ARG(pod));
+    autoclose int dir = cgroup_group_open(h, name, e);
+    if (dir < 0)
+        return -1;
+    if (cgroup_tree_has_groups(dir))
+        return 0;
+    if (cgroup_file_read(dir, "cgroup.procs", &procs) == 0 && procs.n)
+        return err_set(e, ERR_INVALID, "group %s: processes are in %s itself", path, name);
+    if (h->is_v2 && (unsigned)cgroup_v2_pass(dir, h->ctrls, '+') != h->ctrls)
+        return err_errno(e, "group %s: pass controllers on", name);
+    return 0;
+}
+
+static int check_limits(const struct cgroup_limits *l, struct err *e)
+{
+    if (l->cpu_milli < 0 || l->cpu_shares_milli < 0 || l->memory_bytes < 0 || l->pids < 0)
+        return err_set(e, ERR_INVALID, "a limit must not be negative");
+    return 0;
+}
+
+static void inherit(const struct cgroup_hier *h, const char *path)
+{
+    if (h->is_v2 || !(h->ctrls & CGROUP_CTRL_CPUSET))
+        return;
+    autoclose int dir = cgroup_dir_open(h->ours, path);
+    cgroup_v1_inherit(h->ours, dir); /* the pod between has the same */
+}
+
+static int make_in(const struct cgroup_hier *h, const char *path, int depth, bool is_first,
+                   const struct cgroup_limits *limits, bool *ret_is_new, struct err *e)
+{
+    if (depth == 2 && is_first && prepare_parent(h, path, e) < 0)
+        return -1;
+    if (mkdirat(h->ours, path, 0755) == 0)
+        *ret_is_new = true;
+    else if (errno != EEXIST)
+        return err_errno(e, "make group %s", path);
+    if (*ret_is_new)
+        inherit(h, path);
+    return set_limits(h, path, depth, limits, *ret_is_new, e);
+}
+
+int cgroup_make(struct cgroups *c, const char *path, const struct cgroup_limits *limits, struct err *e)
+{
+    bool is_new[CGROUP_HIER_MAX] = { false };
+    int depth;
+
+    if (cgroup_path_check(path, &depth, e) < 0 || (limits && check_limits(limits, e) < 0))
+        return -1;
+    for (size_t i = 0; i < c->n; i++) {
+        if (make_in(&c->hiers[i], path, depth, i == 0, limits, &is_new[i], e) == 0)
+            continue;
+        for (size_t k = 0; k <= i; k++)
+            if (is_new[k])
+                (void)cgroup_tree_remove(c->hiers[k].ours, path); /* new and empty */
+        return -1;
+    }
+    return 0;
+}
+
+int cgroup_add(struct cgroups *c, const char *path, pid_t pid, struct err *e)
+{
+    char text[16];
+    int depth;
+
+    if (cgroup_path_check(path, &depth, e) < 0)
+        return -1;
+    if (pid <= 0) /* 0 would mean ourselves */
+        return err_set(e, ERR_INVALID, "process %d: not a process id", (int)pid);
+    (void)snprintf(text, sizeof(text), "%d", (int)pid);
+    for (size_t i = 0; i < c->n; i++) {
+        autoclose int dir = cgroup_group_open(&c->hiers[i], path, e);
+
+        if (dir < 0)
+            return -1;
+        if (cgroup_tree_has_groups(dir))
+            return err_set(e, ERR_INVALID, "group %s: has groups in it, so it holds no processes itself", path);
+        if (cgroup_file_write(dir, "cgroup.procs", text) < 0)
+            return errno == ESRCH ? err_set(e, ERR_NOT_FOUND, "group %s: no process %d", path, (int)pid)
+                                  : err_errno(e, "group %s: add process %d", path, (int)pid);
+    }
+    return 0;
+}
+
+int cgroup_fd(struct cgroups *c, const char *path)
+{
+    int depth;
+
+    /* On a hybrid host the child would miss the v1 half. */
+    if (c->n != 1 || !c->hiers[0].is_v2 || cgroup_path_check(path, &depth, NULL) < 0)
+        return -1;
+    return cgroup_dir_open(c->hiers[0].ours, path);
+}
+
+/* The usual case: nothing is in it any more, and the kernel is the one to ask. */
+static bool remove_empty(struct cgroups *c, const char *path)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (unlinkat(c->hiers[i].ours, path, AT_REMOVEDIR) < 0 && errno != ENOENT)
+            return false;
+    return true;
+}
+
+int cgroup_remove(struct cgroups *c, const char *path, struct err *e)
+{
+    autoopened o = { .n = 0 };
+    int depth;
+
+    if (cgroup_path_check(path, &depth, e) < 0)
+        return -1;
+    if (remove_empty(c, path))
+        return 0;
+    if (cgroup_open_all(c, path, false, &o, e) < 0)
+        return -1;
+    if (cgroup_kill_opened(c, &o, path, CGROUP_REMOVE_MS, e) < 0)
+        return -1;
+    for (size_t i = 0; i < c->n; i++)
+        if (cgroup_tree_remove(c->hiers[i].ours, path) < 0)
+            return err_errno(e, "remove group %s", path);
+    return 0;
+}
+
+/* ---- counts ---- */
+
+int cgroup_stats(struct cgroups *c, const char *path, struct cgroup_stats *ret, struct err *e)
+{
+    struct cgroup_stats s = { -1, -1, -1, -1, -1, -1, -1 };
+    int depth;
+
+    if (cgroup_path_check(path, &depth, e) < 0)
+        return -1;
+    for (size_t i = 0; i < c->n; i++) {
+        autoclose int dir = cgroup_group_open(&c->hiers[i], path, e);
+
+        if (dir < 0)
+            return -1;
+        if (c->hiers[i].is_v2)
+            cgroup_v2_stats(dir, c->hiers[i].ctrls, &s);
+        else
+            cgroup_v1_stats(dir, c->hiers[i].ctrls, &s);
+    }
+    *ret = s;
+    return 0;
+}

@@ -1,0 +1,169 @@
+/* box.c - a process becomes a container: the order of the steps, then the life of process 1
+ *
+ * The order matters. The root is complete before it is entered, because the host's /proc and /dev are needed for it. Users are looked up
+ * in the new root before that too, by descriptor. The filter of system calls is loaded while we may still load one (it
+ * needs a capability, or no_new_privs, which is not ours to set), and before the program is forked, so process 1 has it as well.
+ */
+#include "node/container/box_internal.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum { CANNOT_START = 128 };
+
+/* ---- telling ---- */
+
+static void report_failed(int report, const char *reason, const char *text)
+{
+    struct box_report r = { .kind = BOX_FAILED, .status = CANNOT_START };
+
+    (void)snprintf(r.reason, sizeof(r.reason), "%s", reason);
+    (void)snprintf(r.text, sizeof(r.text), "%s", text);
+    (void)send(report, &r, sizeof(r), MSG_NOSIGNAL); /* nobody there: we go anyway */
+}
+
+/* -1: the other side is gone. */
+static int report_simple(int report, enum box_report_kind kind, int status)
+{
+    struct box_report r = { .kind = kind, .status = status };
+
+    return send(report, &r, sizeof(r), MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+/* ---- building ---- */
+
+static int filter_calls(struct box *b, struct err *e)
+{
+    if (b->spec->is_privileged || b->spec->has_no_seccomp) {
+        /* Keys of the session we were started from are not the container's; others cannot ask for keys at all. */
+        (void)syscall(SYS_keyctl, 1 /* KEYCTL_JOIN_SESSION_KEYRING */, NULL);
+        return 0;
+    }
+    return box_seccomp_load(b->caps, e);
+}
+
+/* The container sees its own group as the top. Old kernels without this show more in /proc/self/cgroup, no harm. */
+static int hide_groups(struct box *b, struct err *e)
+{
+    (void)b;
+    (void)e;
+    (void)unshare(CLONE_NEWCGROUP);
+    return 0;
+}
+
+static const struct {
+    int (*run)(struct box *b, struct err *e);
+    const char *reason; /* if it fails */
+} steps[] = {
+    { hide_groups, box_create_error },   { box_root_make, box_create_error },  { box_fill, box_create_error },
+    { box_fill_dev, box_create_error },  { box_add_mounts, box_create_error }, { box_find_who, box_config_error },
+    { box_find_caps, box_config_error }, { box_find_cwd, box_create_error },   { box_root_protect, box_create_error },
+    { box_enter, box_create_error },     { filter_calls, box_create_error },
+};
+
+static void build(struct box *b, int report)
+{
+    struct err e;
+
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+        if (steps[i].run(b, &e) < 0) {
+            report_failed(report, steps[i].reason, e.text);
+            _exit(CANNOT_START);
+        }
+}
+
+/* ---- process 1 ---- */
+
+/* Nobody in the container may look into us: /proc/1/exe and /proc/1/root lead to the host. A process that is not "dumpable" is closed to
+ * all without CAP_SYS_PTRACE where its program was started. In a user namespace that would shut out box_exec() too, which
+ * must enter our namespaces: there the capabilities of box_caps_init() keep the others out. */
+static void keep_out(bool is_inner)
+{
+    (void)prctl(PR_SET_DUMPABLE, is_inner ? 1 : 0, 0, 0, 0);
+}
+
+static void give_up(const struct box *b)
+{
+    (void)close_range(0, 2, 0); /* so that the readers see the end when the program closes its own */
+    (void)chdir("/");
+    box_caps_init(b->caps);
+    keep_out(b->is_inner);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+}
+
+static int exit_code(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Take all that ended. True with the status when 'program' is among them. */
+static bool reap(pid_t program, int *ret_status)
+{
+    bool is_over = false;
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
+        if (pid == program) {
+            is_over = true;
+            *ret_status = status;
+        }
+    return is_over;
+}
+
+/* With the last return of this process the kernel kills whatever else the container runs. */
+static _Noreturn void watch_over(pid_t program, int report)
+{
+    sigset_t all;
+    int signo, status = 0;
+
+    sigfillset(&all);
+    for (;;) {
+        signo = sigwaitinfo(&all, NULL);
+        if (signo == SIGCHLD && reap(program, &status))
+            break;
+        if (signo > 0 && signo != SIGCHLD)
+            (void)kill(program, signo);
+    }
+    (void)report_simple(report, BOX_ENDED, status);
+    _exit(exit_code(status));
+}
+
+_Noreturn void box_run(const struct box_spec *s, int report)
+{
+    struct box b = { .spec = s, .state = -1, .over = -1, .root = -1, .empty = -1, .cwd = -1 };
+    struct box_program program;
+    struct err e;
+    pid_t pid;
+
+    box_block_signals();
+    umask(0);
+    b.is_inner = box_in_user_namespace();
+    box_set_oom_score(s->oom_score_adj);
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)prctl(PR_SET_NAME, "pumice-init", 0, 0, 0);
+    if (box_program_init(&b.arena, s, &program, &e) < 0) {
+        report_failed(report, box_start_error, e.text);
+        _exit(CANNOT_START);
+    }
+    build(&b, report);
+    box_keep_only(&report);
+    program.who = &b.who;
+    program.caps = b.caps;
+    if (s->has_host_pids)
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    pid = box_program_start(&b.arena, &program);
+    if (pid < 0) {
+        report_failed(report, program.reason, program.err.text);
+        _exit(CANNOT_START);
+    }
+    give_up(&b);
+    if (report_simple(report, BOX_STARTED, 0) < 0)
+        _exit(CANNOT_START); /* nobody would ever ask how it went */
+    watch_over(pid, report);
+}

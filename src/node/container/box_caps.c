@@ -1,0 +1,145 @@
+/* box_caps.c - capabilities: which a container has, and giving up the others */
+#include "node/container/box_internal.h"
+
+#include <errno.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+
+/* The set every container runtime gives, without MKNOD: nothing here filters devices by number. */
+static const char *const default_caps[] = {
+    "AUDIT_WRITE", "CHOWN",   "DAC_OVERRIDE", "FOWNER",  "FSETID", "KILL",       "NET_BIND_SERVICE",
+    "NET_RAW",     "SETFCAP", "SETGID",       "SETPCAP", "SETUID", "SYS_CHROOT", NULL,
+};
+
+const char *const *box_default_caps(void)
+{
+    return default_caps;
+}
+
+static uint64_t bit(cap_value_t cap)
+{
+    return UINT64_C(1) << cap;
+}
+
+/* "NET_ADMIN", "CAP_NET_ADMIN", in any case; -1: no such capability. */
+static int find_cap(struct str name, cap_value_t *ret)
+{
+    char text[40];
+
+    if (str_starts(name, STR("CAP_")) || str_starts(name, STR("cap_")))
+        name = str_from(name, 4);
+    if (name.n == 0 || name.n > 30 || str_has_char(name, '\0'))
+        return -1;
+    (void)snprintf(text, sizeof(text), "cap_%.*s", STR_ARG(name));
+    return cap_from_name(text, ret);
+}
+
+/* Those we can give: what we do not have ourselves nobody gets. */
+static uint64_t all_caps(void)
+{
+    uint64_t all = 0;
+
+    for (cap_value_t cap = 0; cap < cap_max_bits() && cap < 64; cap++)
+        if (cap_get_bound(cap) > 0)
+            all |= bit(cap);
+    return all;
+}
+
+static bool names_all(const struct str *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq_nocase(names[i], STR("ALL")))
+            return true;
+    return false;
+}
+
+static int read_names(const struct str *names, size_t n, const char *verb, uint64_t *ret, struct err *e)
+{
+    cap_value_t cap;
+
+    *ret = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq_nocase(names[i], STR("ALL")))
+            continue;
+        if (find_cap(names[i], &cap) < 0)
+            return err_set(e, ERR_INVALID, "capability \"%.*s\" to %s: there is no such capability", STR_ARG(names[i]),
+                           verb);
+        *ret |= bit(cap);
+    }
+    return 0;
+}
+
+static uint64_t default_set(void)
+{
+    uint64_t set = 0;
+    cap_value_t cap;
+
+    for (size_t i = 0; default_caps[i]; i++)
+        if (find_cap(str_of(default_caps[i]), &cap) == 0)
+            set |= bit(cap);
+    return set;
+}
+
+/* "ALL" first, single names after it, so that { drop: ALL, add: KILL } is KILL. */
+int box_find_caps(struct box *b, struct err *e)
+{
+    const struct box_spec *s = b->spec;
+    uint64_t add, drop, all = all_caps(), set;
+
+    if (read_names(s->add_caps.v, s->add_caps.n, "add", &add, e) < 0 ||
+        read_names(s->drop_caps.v, s->drop_caps.n, "drop", &drop, e) < 0)
+        return -1;
+    set = s->is_privileged || names_all(s->add_caps.v, s->add_caps.n) ? all : default_set();
+    if (names_all(s->drop_caps.v, s->drop_caps.n) && !s->is_privileged)
+        set = 0;
+    if (!s->is_privileged)
+        set = (set | add) & ~drop;
+    b->caps = set & all;
+    return 0;
+}
+
+/* ---- giving up ---- */
+
+int box_caps_bound(uint64_t caps, struct err *e)
+{
+    for (cap_value_t cap = 0; cap < cap_max_bits() && cap < 64; cap++)
+        if (!(caps & bit(cap)) && cap_drop_bound(cap) < 0)
+            return err_errno(e, "drop capability %d", cap);
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* there are none unless somebody started us so */
+    return 0;
+}
+
+static int set_caps(uint64_t permitted, uint64_t effective)
+{
+    cap_t c = cap_init();
+    int result = c ? 0 : -1;
+
+    for (cap_value_t cap = 0; c && cap < cap_max_bits() && cap < 64; cap++) {
+        if (permitted & bit(cap))
+            (void)cap_set_flag(c, CAP_PERMITTED, 1, &cap, CAP_SET);
+        if (effective & bit(cap))
+            (void)cap_set_flag(c, CAP_EFFECTIVE, 1, &cap, CAP_SET);
+    }
+    if (c)
+        result = cap_set_proc(c);
+    cap_free(c);
+    return result;
+}
+
+int box_caps_set(uint64_t caps, struct err *e)
+{
+    return set_caps(caps, caps) < 0 ? err_errno(e, "set capabilities") : 0;
+}
+
+/* KILL: the program may run as another user, and signals are passed on to it. And one that does nothing but that the container
+ * does not have: the kernel lets nobody look into a process that may more than himself, even in a user namespace, where
+ * process 1 must stay "dumpable" (see keep_out() in box.c). */
+void box_caps_init(uint64_t theirs)
+{
+    static const cap_value_t harmless[] = { CAP_WAKE_ALARM, CAP_BLOCK_SUSPEND, CAP_LEASE, CAP_SYS_TTY_CONFIG };
+    uint64_t more = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(harmless) && !more; i++)
+        more = bit(harmless[i]) & ~theirs & all_caps();
+    (void)set_caps(bit(CAP_KILL) | more, bit(CAP_KILL)); /* giving up cannot fail */
+}

@@ -1,0 +1,181 @@
+/* box_dev.c - /dev: the few devices every container has, those granted, terminals, shared memory
+ *
+ * Devices are the host's, bound read-only over empty files of a tmpfs that allows no device: they can be read and written, but
+ * not be given another mode or owner, and a node somebody makes beside them cannot be opened. It works alike for root and for
+ * ordinary users.
+ */
+#include "node/container/box_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+static const char *const usual[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty" };
+
+static const struct {
+    const char *name, *target;
+} links[] = {
+    { "fd", "/proc/self/fd" },       { "stdin", "/proc/self/fd/0" }, { "stdout", "/proc/self/fd/1" },
+    { "stderr", "/proc/self/fd/2" }, { "ptmx", "pts/ptmx" },
+};
+
+static int clone_device(const char *host)
+{
+    int mount = box_mount_clone(AT_FDCWD, host, false);
+
+    if (mount >= 0 && box_mount_set(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, false) < 0) {
+        close(mount);
+        return -1;
+    }
+    return mount;
+}
+
+static int is_device(const char *host)
+{
+    struct stat st;
+
+    return stat(host, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode));
+}
+
+static int add_usual(int dev, const char *host, struct err *e)
+{
+    const char *name = host + sizeof("/dev/") - 1;
+    autoclose int mount = clone_device(host);
+    autoclose int file = mount < 0 ? -1 : openat(dev, name, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+
+    if (mount < 0 && errno == ENOENT) /* a host without it (minimal containers): a program may never miss it */
+        return 0;
+    if (file < 0 || box_mount_attach(mount, file) < 0)
+        return err_errno(e, "device %s", host);
+    return 0;
+}
+
+static int add_granted(struct box *b, const struct box_device *d, struct err *e)
+{
+    const char *host = arena_cstr(&b->arena, d->host);
+    int mount;
+
+    if (!is_device(host))
+        return err_set(e, ERR_NOT_FOUND, "device \"%s\": there is no such device on the host", host);
+    mount = clone_device(host);
+    if (mount < 0)
+        return err_errno(e, "device \"%s\"", host);
+    if (box_put(b, mount, d->path.n ? d->path : d->host, BOX_FILE, e) < 0)
+        return err_wrap(e, "device \"%s\"", host);
+    return 0;
+}
+
+/* ---- file systems below /dev ---- */
+
+static int put_below(int dev, const char *name, int take_mount)
+{
+    autoclose int mount = take_mount;
+    autoclose int target = -1;
+
+    (void)mkdirat(dev, name, 0755); /* is there in the host's /dev, which cannot be written to */
+    target = openat(dev, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return target < 0 ? -1 : box_mount_attach(mount, target);
+}
+
+static int add_pts(const struct box *b, int dev, struct err *e)
+{
+    /* 5 is the group "tty"; a user namespace with one id does not have it. */
+    static const struct box_option opt[] = {
+        { "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { "gid", "5" }, { 0 }
+    };
+    static const struct box_option inner[] = {
+        { "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { 0 }
+    };
+    int mount = box_mount_new("devpts", opt, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
+
+    if (mount < 0 && b->is_inner)
+        mount = box_mount_new("devpts", inner, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
+    if (mount < 0)
+        return err_wrap(e, "/dev/pts");
+    return put_below(dev, "pts", mount) < 0 ? err_errno(e, "mount /dev/pts") : 0;
+}
+
+static bool is_shm_given(const struct box *b)
+{
+    VEC_FOREACH(m, &b->spec->mounts)
+        if (str_is(m->target, "/dev/shm"))
+            return true;
+    return false;
+}
+
+static int add_shm(const struct box *b, int dev, struct err *e)
+{
+    char size[32];
+    const struct box_option opt[] = { { "mode", "1777" }, { "size", size }, { 0 } };
+    int mount;
+
+    if (is_shm_given(b))
+        return 0;
+    (void)snprintf(size, sizeof(size), "%" PRId64, b->spec->shm_bytes > 0 ? b->spec->shm_bytes : (int64_t)64 << 20);
+    mount = box_mount_new("tmpfs", opt, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+    if (mount < 0)
+        return err_wrap(e, "/dev/shm");
+    return put_below(dev, "shm", mount) < 0 ? err_errno(e, "mount /dev/shm") : 0;
+}
+
+static void add_mqueue(int dev)
+{
+    int mount = box_mount_new("mqueue", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, NULL);
+
+    if (mount >= 0)
+        (void)put_below(dev, "mqueue", mount); /* some kernels have none; few programs look */
+}
+
+/* ---- /dev itself ---- */
+
+static int attach_dev(struct box *b, int mount, struct err *e)
+{
+    autoclose int target = -1;
+
+    if (box_make(b, STR("/dev"), BOX_DIR, &target, e) < 0)
+        return -1;
+    return box_mount_attach(mount, target) < 0 ? err_errno(e, "mount /dev") : 0;
+}
+
+static int fill_plain(struct box *b, int dev, struct err *e)
+{
+    for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+        if (add_usual(dev, usual[i], e) < 0)
+            return -1;
+    for (size_t i = 0; i < ARRAY_LEN(links); i++)
+        if (symlinkat(links[i].target, dev, links[i].name) < 0)
+            return err_errno(e, "link /dev/%s", links[i].name);
+    VEC_FOREACH(d, &b->spec->devices)
+        if (add_granted(b, d, e) < 0)
+            return -1;
+    return 0;
+}
+
+static int new_dev(const struct box *b, struct err *e)
+{
+    static const struct box_option opt[] = { { "mode", "0755" }, { "size", "64k" }, { 0 } };
+    int mount;
+
+    if (!b->spec->is_privileged)
+        return box_mount_new("tmpfs", opt, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+    mount = box_mount_clone(AT_FDCWD, "/dev", b->is_inner); /* all devices: the host's own */
+    if (mount >= 0 && box_mount_set(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, false) == 0)
+        return mount;
+    (void)err_errno(e, "copy the host's /dev");
+    if (mount >= 0)
+        close(mount);
+    return -1;
+}
+
+int box_fill_dev(struct box *b, struct err *e)
+{
+    autoclose int dev = new_dev(b, e);
+
+    if (dev < 0 || attach_dev(b, dev, e) < 0)
+        return -1;
+    if (!b->spec->is_privileged && fill_plain(b, dev, e) < 0)
+        return -1;
+    if (add_pts(b, dev, e) < 0 || add_shm(b, dev, e) < 0)
+        return -1;
+    add_mqueue(dev);
+    return 0;
+}

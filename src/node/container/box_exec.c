@@ -1,0 +1,144 @@
+/* box_exec.c - a command in a running container
+ *
+ * The one who waits stays outside of the container's pid namespace, so nothing in it can see or signal him; the child is inside,
+ * and closed to the others until it executes (its memory is ours).
+ */
+#include "node/container/box_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
+
+static _Noreturn void give_up(int code, const char *text)
+{
+    (void)dprintf(2, "%s\n", text);
+    _exit(code);
+}
+
+/* The container may have put a link where its working directory was. One that leads through /proc/self/fd would lead to the
+ * host: of what we inherited some descriptors are directories there. */
+static int enter_cwd(const struct box *b, struct err *e)
+{
+    struct str cwd = b->spec->cwd.n ? b->spec->cwd : STR("/");
+    autoclose int fd = box_open(b->root, cwd, O_PATH | O_DIRECTORY);
+
+    return fd < 0 || fchdir(fd) < 0 ? err_errno(e, "chdir to \"%.*s\"", STR_ARG(cwd)) : 0;
+}
+
+/* All at once, or one after the other: an ordinary user may not enter those of the host, where a pod with hostPID or hostNetwork is. He
+ * need not: our parent is in them too. */
+static int enter_namespaces(const struct box *b, int init)
+{
+    static const int all[] = { CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWPID, CLONE_NEWCGROUP, CLONE_NEWNS };
+    int flags = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        flags |= all[i];
+    if (setns(init, flags) == 0)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (setns(init, all[i]) < 0 &&
+            (errno != EPERM || all[i] == CLONE_NEWNS || (all[i] == CLONE_NEWPID && !b->spec->has_host_pids)))
+            return -1;
+    return 0;
+}
+
+/* The number of a process in our /proc; -1: it has ended. */
+static int64_t pid_of(int pidfd)
+{
+    char path[64], line[128];
+    int64_t pid = -1;
+
+    (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+    autofile FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f))
+        if (str_starts(str_of(line), STR("Pid:")) && str_to_i64(str_trim(str_from(str_of(line), 4)), &pid) < 0)
+            pid = -1;
+    return pid;
+}
+
+static int open_root(int init)
+{
+    int64_t pid = pid_of(init);
+    char path[64];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "/proc/%" PRId64 "/root", pid);
+    fd = pid > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (pid > 0 && syscall(SYS_pidfd_send_signal, init, 0, NULL, 0) == 0)
+        return fd;
+    if (fd >= 0) /* of whoever has the number now */
+        close(fd);
+    errno = ESRCH;
+    return -1;
+}
+
+/* setns() ends at the root of the mount namespace. Whether that is the root of the container depends on what it was made in: in a
+ * chroot it would be the machine's own. So the root is that of process 1. */
+static int enter(struct box *b, int init, struct err *e)
+{
+    b->root = open_root(init);
+    if (b->root < 0 || enter_namespaces(b, init) < 0) {
+        if (errno == ESRCH)
+            return err_set(e, ERR_GONE, "the container has ended");
+        return err_errno(e, "enter the container");
+    }
+    if (fchdir(b->root) < 0 || chroot(".") < 0)
+        return err_errno(e, "enter the container's root");
+    return enter_cwd(b, e);
+}
+
+static int take_identity(struct box *b, struct err *e)
+{
+    if (box_find_who(b, e) < 0 || box_find_caps(b, e) < 0)
+        return -1;
+    return b->spec->is_privileged || b->spec->has_no_seccomp ? 0 : box_seccomp_load(b->caps, e);
+}
+
+/* SIGTERM (and its like) mean: time is up. The program leads a group of its own, which goes with it. */
+static _Noreturn void wait_for(pid_t program)
+{
+    sigset_t set;
+    int signo, status;
+
+    sigfillset(&set);
+    for (;;) {
+        signo = sigwaitinfo(&set, NULL);
+        if (signo == SIGCHLD && waitpid(program, &status, WNOHANG) == program)
+            _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+        if (signo == SIGTERM || signo == SIGINT || signo == SIGHUP) {
+            (void)kill(-program, SIGKILL);
+            (void)kill(program, SIGKILL);
+        }
+    }
+}
+
+_Noreturn void box_exec(const struct box_spec *s, int init)
+{
+    struct box b = { .spec = s, .root = -1 };
+    struct box_program program;
+    struct err e;
+    pid_t pid;
+
+    box_block_signals();
+    box_set_oom_score(s->oom_score_adj);
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    if (box_program_init(&b.arena, s, &program, &e) < 0 || enter(&b, init, &e) < 0 || take_identity(&b, &e) < 0)
+        give_up(CANNOT_RUN, e.text);
+    box_keep_only(NULL);
+    program.who = &b.who;
+    program.caps = b.caps;
+    program.dies_with_parent = true;
+    pid = box_program_start(&b.arena, &program);
+    if (pid < 0)
+        give_up(program.not_found ? NOT_FOUND : CANNOT_RUN, program.err.text);
+    (void)close_range(0, 2, 0);
+    box_caps_init(b.caps);
+    wait_for(pid);
+}

@@ -1,0 +1,285 @@
+/* box_fill.c - what is mounted into a root: /proc, /sys, /run, /tmp, hidden directories, volumes
+ *
+ * /proc and /sys are made while the host's are still mounted: in a user namespace the kernel gives a new one only to those who
+ * see all of an old one.
+ */
+#include "node/container/box_internal.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+enum { QUIET = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
+
+/* Files of the kernel that speak of the whole machine. */
+static const char *const masked[] = {
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/scsi",
+    "/proc/sched_debug",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/sys/firmware",
+    "/sys/devices/virtual/powercap",
+};
+static const char *const read_only[] = { "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger" };
+
+/* ---- masks ---- */
+
+static int make_empty(struct box *b, int target)
+{
+    static const struct box_option opt[] = { { "mode", "0755" }, { "size", "4k" }, { 0 } };
+    int mount = box_mount_new("tmpfs", opt, QUIET | MOUNT_ATTR_RDONLY, NULL);
+
+    if (mount < 0 || box_mount_attach(mount, target) < 0) {
+        if (mount >= 0)
+            close(mount);
+        return -1;
+    }
+    b->empty = mount; /* a mount can be copied once it is attached */
+    return 0;
+}
+
+static int mask_dir(struct box *b, int target)
+{
+    autoclose int copy = -1;
+
+    if (b->empty < 0)
+        return make_empty(b, target);
+    copy = box_mount_clone(b->empty, "", false);
+    return copy < 0 ? -1 : box_mount_attach(copy, target);
+}
+
+static int mask_file(int target)
+{
+    autoclose int copy = box_mount_clone(AT_FDCWD, "/dev/null", false);
+
+    if (copy < 0 || box_mount_set(copy, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, false) < 0)
+        return -1;
+    return box_mount_attach(copy, target);
+}
+
+/* What is not there needs no mask. */
+static int mask(struct box *b, struct str path, struct err *e)
+{
+    autoclose int target = box_open(b->root, path, O_PATH);
+    struct stat st;
+
+    if (target < 0)
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0
+                                                                      : err_errno(e, "open \"%.*s\"", STR_ARG(path));
+    if (fstat(target, &st) < 0 || (S_ISDIR(st.st_mode) ? mask_dir(b, target) : mask_file(target)) < 0)
+        return err_errno(e, "hide \"%.*s\"", STR_ARG(path));
+    return 0;
+}
+
+static int freeze(struct box *b, const char *path, struct err *e)
+{
+    autoclose int target = box_open(b->root, str_of(path), O_PATH);
+    autoclose int copy = target < 0 ? -1 : box_mount_clone(target, "", false);
+
+    if (target < 0 && errno == ENOENT)
+        return 0;
+    if (copy < 0 || box_mount_set(copy, QUIET | MOUNT_ATTR_RDONLY, false) < 0 || box_mount_attach(copy, target) < 0)
+        return err_errno(e, "make %s read-only", path);
+    return 0;
+}
+
+static int mask_kernel(struct box *b, struct err *e)
+{
+    if (b->spec->is_privileged)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(masked); i++)
+        if (mask(b, str_of(masked[i]), e) < 0)
+            return -1;
+    for (size_t i = 0; i < ARRAY_LEN(read_only); i++)
+        if (freeze(b, read_only[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- /proc, /sys ---- */
+
+static int fill_proc(struct box *b, struct err *e)
+{
+    int mount = box_mount_new("proc", NULL, QUIET, e);
+
+    /* With the processes of others there may be no right to a new one; what the host shows is what it would show. */
+    if (mount < 0 && b->spec->has_host_pids && b->is_inner)
+        mount = box_mount_clone(AT_FDCWD, "/proc", true);
+    if (mount < 0 && b->is_inner)
+        return err_wrap(e, "/proc: the kernel refuses a new one here, parts of the present one are hidden from us "
+                           "(as in a container that is not privileged)");
+    if (mount < 0)
+        return err_wrap(e, "/proc");
+    return box_put(b, mount, STR("/proc"), BOX_DIR, e);
+}
+
+static void fill_cgroup(struct box *b)
+{
+    struct statfs fs;
+    autoclose int target = -1;
+    autoclose int mount = -1;
+
+    if (statfs("/sys/fs/cgroup", &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
+        return; /* v1 would be a dozen mounts */
+    mount = box_mount_new("cgroup2", NULL, QUIET | (b->spec->is_privileged ? 0 : MOUNT_ATTR_RDONLY), NULL);
+    target = mount < 0 ? -1 : box_open(b->root, STR("/sys/fs/cgroup"), O_PATH | O_DIRECTORY);
+    if (target >= 0)
+        (void)box_mount_attach(mount, target); /* programs look there for their limits; they do without */
+}
+
+static int fill_sys(struct box *b, struct err *e)
+{
+    unsigned attr = QUIET | (b->spec->is_privileged ? 0 : MOUNT_ATTR_RDONLY);
+    int mount = box_mount_new("sysfs", NULL, attr, e), dir;
+
+    if (mount < 0 && b->is_inner) { /* not the owner of the network namespace, or the host's is partly hidden */
+        mount = box_mount_clone(AT_FDCWD, "/sys", true);
+        if (mount >= 0 && box_mount_set(mount, QUIET | MOUNT_ATTR_RDONLY, true) < 0) {
+            close(mount);
+            mount = -1;
+        }
+        if (mount < 0) { /* an empty one */
+            if (box_make(b, STR("/sys"), BOX_DIR, &dir, e) < 0)
+                return -1;
+            return close(dir);
+        }
+    }
+    if (mount < 0)
+        return err_wrap(e, "/sys");
+    if (box_put(b, mount, STR("/sys"), BOX_DIR, e) < 0)
+        return -1;
+    fill_cgroup(b);
+    return 0;
+}
+
+/* ---- /run, /tmp: with the host's files only; an image has its own ---- */
+
+static int put_part(struct box *b, int take_mount, struct str path, struct err *e)
+{
+    int part = fcntl(take_mount, F_DUPFD_CLOEXEC, 3);
+
+    if (part >= 0)
+        box_part(b, part); /* read-only with the root */
+    return box_put(b, take_mount, path, BOX_DIR, e);
+}
+
+/* On disk, where the container's other changes are: what programs keep there may be larger than memory. */
+static int fill_tmp(struct box *b, struct err *e)
+{
+    char name[16];
+    int mount;
+
+    do
+        (void)snprintf(name, sizeof(name), "tmp%u", b->n_state++);
+    while (mkdirat(b->state, name, 01777) < 0 && errno == EEXIST);
+    mount = box_mount_clone(b->state, name, false);
+    if (mount < 0 || box_mount_set(mount, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, false) < 0) {
+        (void)err_errno(e, "directory for /tmp");
+        if (mount >= 0)
+            close(mount);
+        return -1;
+    }
+    return put_part(b, mount, STR("/tmp"), e);
+}
+
+static int fill_run(struct box *b, struct err *e)
+{
+    static const struct box_option opt[] = { { "mode", "0755" }, { 0 } };
+    int mount = box_mount_new("tmpfs", opt, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, e), lock;
+
+    if (mount < 0)
+        return err_wrap(e, "/run");
+    if (put_part(b, mount, STR("/run"), e) < 0 || box_make(b, STR("/run/lock"), BOX_DIR, &lock, e) < 0)
+        return -1;
+    close(lock);
+    return 0;
+}
+
+/* A file that another one should lie over, where no overlay has put it there. */
+static int change(struct box *b, struct str path, struct err *e)
+{
+    autoclose int target = box_open(b->root, path, O_PATH);
+    autoclose int other = box_open(b->over, path, O_PATH | O_NOFOLLOW);
+    autoclose int copy = -1;
+    struct statfs fs;
+
+    if (target < 0 || (fstatfs(target, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC))
+        return 0;
+    copy = other < 0 ? -1 : box_mount_clone(other, "", false);
+    if (copy < 0 || box_mount_set(copy, QUIET | MOUNT_ATTR_RDONLY, false) < 0 || box_mount_attach(copy, target) < 0)
+        return err_errno(e, "hide \"%.*s\"", STR_ARG(path));
+    return 0;
+}
+
+static int hide(struct box *b, struct err *e)
+{
+    if (b->over >= 0 && !b->has_bare) /* they are gone */
+        return 0;
+    VEC_FOREACH(path, &b->spec->hidden)
+        if ((S_ISREG(box_over_look(b, *path)) ? change(b, *path, e) : mask(b, *path, e)) < 0)
+            return -1;
+    return 0;
+}
+
+int box_fill(struct box *b, struct err *e)
+{
+    if (fill_proc(b, e) < 0 || fill_sys(b, e) < 0 || mask_kernel(b, e) < 0)
+        return -1;
+    if (b->spec->root.n)
+        return 0;
+    return fill_run(b, e) < 0 || fill_tmp(b, e) < 0 || hide(b, e) < 0 ? -1 : 0;
+}
+
+/* ---- volumes ---- */
+
+/* A mount over a file of /proc could fool programs, ours included, about what they ask the kernel. */
+static int check_target(const struct box *b, int target, struct err *e)
+{
+    struct statfs fs;
+    struct stat root, st;
+
+    if (fstatfs(target, &fs) < 0 || fstat(target, &st) < 0 || fstat(b->root, &root) < 0)
+        return err_errno(e, "look at the place");
+    if (fs.f_type == PROC_SUPER_MAGIC)
+        return err_set(e, ERR_INVALID, "nothing can be mounted in /proc");
+    if (st.st_dev == root.st_dev && st.st_ino == root.st_ino)
+        return err_set(e, ERR_INVALID, "nothing can be mounted over the root");
+    return 0;
+}
+
+static int add_mount(struct box *b, const struct box_mount *m, struct err *e)
+{
+    autoclose int target = -1;
+    struct stat st;
+
+    if (fstat(m->fd, &st) < 0)
+        return err_errno(e, "look at it");
+    if (box_make(b, m->target, S_ISDIR(st.st_mode) ? BOX_DIR : BOX_FILE, &target, e) < 0)
+        return -1;
+    if (check_target(b, target, e) < 0)
+        return -1;
+    if (!b->spec->is_privileged && !S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode) &&
+        box_mount_set(m->fd, MOUNT_ATTR_NODEV, true) < 0)
+        return err_errno(e, "forbid devices in it");
+    return box_mount_attach(m->fd, target) < 0 ? err_errno(e, "attach it") : 0;
+}
+
+int box_add_mounts(struct box *b, struct err *e)
+{
+    VEC_FOREACH(m, &b->spec->mounts)
+        if (add_mount(b, m, e) < 0)
+            return err_wrap(e, "mount \"%.*s\"", STR_ARG(m->target));
+    return 0;
+}
+
+int box_find_cwd(struct box *b, struct err *e)
+{
+    struct str cwd = b->spec->cwd.n ? b->spec->cwd : STR("/");
+
+    return box_make(b, cwd, BOX_DIR, &b->cwd, e) < 0 ? err_wrap(e, "workingDir") : 0;
+}

@@ -1,0 +1,285 @@
+/* box_mount.c - the kernel's mount calls, and paths that cannot leave a root
+ *
+ * A mount is made unattached, gets its flags, and only then is put in its place by descriptor: there is no moment at which it is
+ * visible and too permissive, and no path is looked up twice.
+ */
+#include "node/container/box_internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+
+enum { MAX_LINKS = 40 }; /* as the kernel */
+
+/* ---- mounts ---- */
+
+/* The kernel leaves messages in the context: "e overlay: ...". The last one is nearest to the cause. */
+static int context_error(int fs, const char *type, struct err *e)
+{
+    int no = errno;
+    char text[200], last[200] = "";
+    ssize_t n;
+
+    while ((n = read(fs, text, sizeof(text) - 1)) > 0) {
+        text[n] = '\0';
+        if (n > 2 && text[0] == 'e')
+            (void)snprintf(last, sizeof(last), " (%.*s)", (int)strcspn(text + 2, "\n"), text + 2);
+    }
+    errno = no;
+    (void)err_errno(e, "mount %s%s", type, last);
+    errno = no;
+    return -1;
+}
+
+static int set_option(int fs, const struct box_option *o)
+{
+    if (!o->value)
+        return fsconfig(fs, FSCONFIG_SET_FLAG, o->key, NULL, 0);
+    return fsconfig(fs, FSCONFIG_SET_STRING, o->key, o->value, 0);
+}
+
+int box_mount_new(const char *type, const struct box_option *opt, unsigned attr, struct err *e)
+{
+    autoclose int fs = fsopen(type, FSOPEN_CLOEXEC);
+    int mount;
+
+    if (fs < 0)
+        return err_errno(e, "mount %s", type);
+    for (; opt && opt->key; opt++)
+        if (set_option(fs, opt) < 0)
+            return context_error(fs, type, e);
+    if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+        return context_error(fs, type, e);
+    mount = fsmount(fs, FSMOUNT_CLOEXEC, attr);
+    return mount < 0 ? context_error(fs, type, e) : mount;
+}
+
+int box_mount_clone(int dir, const char *path, bool is_recursive)
+{
+    unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_NO_AUTOMOUNT | (*path ? 0 : AT_EMPTY_PATH);
+
+    return open_tree(dir, path, flags | (is_recursive ? AT_RECURSIVE : 0));
+}
+
+int box_mount_set(int mount, uint64_t attr, bool is_recursive)
+{
+    struct mount_attr set = { .attr_set = attr };
+
+    return mount_setattr(mount, "", AT_EMPTY_PATH | (is_recursive ? AT_RECURSIVE : 0), &set, sizeof(set));
+}
+
+int box_mount_attach(int mount, int target)
+{
+    return move_mount(mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}
+
+int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursive, int *ret_fd, struct err *e)
+{
+    int dir = fd >= 0 ? fd : AT_FDCWD, copy;
+    const char *name = fd >= 0 || !path ? "" : path;
+
+    copy = box_mount_clone(dir, name, is_recursive);
+    /* An ordinary user may not look below the mounts of the host: then they come along. */
+    if (copy < 0 && errno == EINVAL && !is_recursive)
+        copy = box_mount_clone(dir, name, is_recursive = true);
+    if (copy < 0)
+        return err_errno(e, "copy the mount%s%s", *name ? " of " : "", name);
+    if (is_read_only && box_mount_set(copy, MOUNT_ATTR_RDONLY, is_recursive) < 0) {
+        (void)err_errno(e, "make %s read-only", *name ? name : "the mount");
+        close(copy);
+        return -1;
+    }
+    *ret_fd = copy;
+    return 0;
+}
+
+/* ---- paths ---- */
+
+bool box_is_below(struct str path, struct str dir)
+{
+    if (dir.n <= 1)
+        return true;
+    return str_starts(path, dir) && (path.n == dir.n || path.p[dir.n] == '/');
+}
+
+int box_open(int root, struct str path, int flags)
+{
+    struct open_how how = { .flags = (unsigned)(flags | O_CLOEXEC),
+                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+    char text[PATH_MAX];
+
+    if (path.n >= sizeof(text)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    (void)snprintf(text, sizeof(text), "%.*s", STR_ARG(path.n ? path : STR(".")));
+    return (int)syscall(SYS_openat2, root, text, &how, sizeof(how));
+}
+
+/* A path on its way through the root: 'done' is without links, 'rest' is still to be walked. */
+struct walk {
+    struct box *box;
+    char done[PATH_MAX], rest[PATH_MAX];
+    int links;
+};
+
+/* Take the first part of 'rest'. */
+static bool next_part(struct walk *w, char part[NAME_MAX + 1])
+{
+    char *p = w->rest + strspn(w->rest, "/");
+    size_t n = strcspn(p, "/");
+
+    if (n == 0 || n > NAME_MAX) {
+        errno = n ? ENAMETOOLONG : 0;
+        return false;
+    }
+    memcpy(part, p, n);
+    part[n] = '\0';
+    memmove(w->rest, p + n, strlen(p + n) + 1);
+    return true;
+}
+
+static int go_up(struct walk *w)
+{
+    char *slash = strrchr(w->done, '/');
+
+    if (slash)
+        *slash = '\0';
+    return 0;
+}
+
+static int go_down(struct walk *w, const char *part)
+{
+    size_t n = strlen(w->done);
+
+    if (n + 1 + strlen(part) >= sizeof(w->done)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    (void)snprintf(w->done + n, sizeof(w->done) - n, "/%s", part);
+    return 0;
+}
+
+/* What a link says comes before the rest. An absolute one begins at the root again. */
+static int follow(struct walk *w, int dir, const char *part)
+{
+    char target[PATH_MAX], rest[PATH_MAX];
+    ssize_t n = readlinkat(dir, part, target, sizeof(target) - 1);
+
+    if (n < 0)
+        return -1;
+    target[n] = '\0';
+    if (++w->links > MAX_LINKS) {
+        errno = ELOOP;
+        return -1;
+    }
+    memcpy(rest, w->rest, sizeof(rest));
+    if ((size_t)snprintf(w->rest, sizeof(w->rest), "%s/%s", target, rest) >= sizeof(w->rest)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    if (target[0] == '/')
+        w->done[0] = '\0';
+    return 0;
+}
+
+static int make_one(int dir, const char *part, bool is_file)
+{
+    int fd;
+
+    if (!is_file)
+        return mkdirat(dir, part, 0755);
+    fd = openat(dir, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    return fd < 0 ? -1 : close(fd);
+}
+
+/* For an ordinary user most directories of the host belong to nobody, and nobody can make anything in them. The top of an overlay is
+ * ours, whatever is below it: one is laid over such a directory. */
+static int make_ours(struct walk *w, int *dir)
+{
+    int mount = w->box->is_inner ? box_overlay(w->box, *dir, STR_NULL, MOUNT_ATTR_NODEV, NULL) : -1;
+
+    if (mount < 0 || box_mount_attach(mount, *dir) < 0) {
+        if (mount >= 0)
+            close(mount);
+        errno = EACCES;
+        return -1;
+    }
+    box_part(w->box, mount);
+    close(*dir);
+    *dir = fcntl(mount, F_DUPFD_CLOEXEC, 3);
+    return *dir < 0 ? -1 : 0;
+}
+
+static int walk_part(struct walk *w, const char *part, enum box_made kind)
+{
+    bool is_file = kind == BOX_FILE && w->rest[strspn(w->rest, "/")] == '\0';
+    autoclose int dir = -1;
+    struct stat st;
+
+    if (strcmp(part, ".") == 0)
+        return 0;
+    if (strcmp(part, "..") == 0)
+        return go_up(w);
+    dir = box_open(w->box->root, str_of(w->done), O_PATH | O_DIRECTORY);
+    if (dir < 0)
+        return -1;
+    if (fstatat(dir, part, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return S_ISLNK(st.st_mode) ? follow(w, dir, part) : go_down(w, part);
+    if (errno != ENOENT)
+        return -1;
+    if (make_one(dir, part, is_file) == 0)
+        return go_down(w, part);
+    if (errno != EACCES || make_ours(w, &dir) < 0 || make_one(dir, part, is_file) < 0)
+        return -1;
+    return go_down(w, part);
+}
+
+static int make_path(struct box *b, struct str path, enum box_made kind)
+{
+    struct walk w = { .box = b };
+    char part[NAME_MAX + 1];
+
+    if (path.n >= sizeof(w.rest)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    (void)snprintf(w.rest, sizeof(w.rest), "%.*s", STR_ARG(path));
+    while (next_part(&w, part))
+        if (walk_part(&w, part, kind) < 0)
+            return -1;
+    return errno ? -1 : box_open(b->root, str_of(w.done), O_PATH);
+}
+
+int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, struct err *e)
+{
+    static const char *const names[] = { [BOX_DIR] = "directory", [BOX_FILE] = "file" };
+    int fd = box_open(b->root, path, O_PATH);
+    struct stat st;
+
+    if (fd < 0 && errno == ENOENT)
+        fd = make_path(b, path, kind);
+    if (fd < 0 && errno == ELOOP) /* those of /proc lead to whatever we have open at the moment: never followed */
+        return err_set(e, ERR_INVALID,
+                       "\"%.*s\" leads through a link of /proc, or round in circles; give a path without",
+                       STR_ARG(path));
+    if (fd < 0)
+        return err_errno(e, "make %s \"%.*s\"", names[kind], STR_ARG(path));
+    if (fstat(fd, &st) < 0 || S_ISDIR(st.st_mode) != (kind == BOX_DIR)) {
+        close(fd);
+        return err_set(e, ERR_INVALID, "\"%.*s\" is there and is not a %s", STR_ARG(path), names[kind]);
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+int box_put(struct box *b, int take_mount, struct str path, enum box_made kind, struct err *e)
+{
+    autoclose int mount = take_mount;
+    autoclose int target = -1;
+
+    if (box_make(b, path, kind, &target, e) < 0)
+        return -1;
+    return box_mount_attach(mount, target) < 0 ? err_errno(e, "mount at \"%.*s\"", STR_ARG(path)) : 0;
+}

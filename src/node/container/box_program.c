@@ -1,0 +1,307 @@
+/* box_program.c - the program itself: the child takes its identity, gives up the rest, and executes
+ *
+ * The child is made by vfork(): it borrows our memory until it executes, so nothing is copied, and when it fails it can
+ * leave the reason in our own struct.
+ */
+#include "node/container/box_internal.h"
+#include "node/userns/user.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+const char box_start_error[] = "StartError";
+const char box_create_error[] = "CreateContainerError";
+const char box_config_error[] = "CreateContainerConfigError";
+
+static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/* ---- before ---- */
+
+static char *env_pair(struct arena *a, const char *name, struct str value)
+{
+    return (char *)arena_fmt(a, "%s%.*s", name, STR_ARG(value)).p;
+}
+
+static const char *env_value(const struct box_spec *s, struct str name_eq)
+{
+    const char *found = NULL;
+
+    VEC_FOREACH(v, &s->env)
+        if (str_starts(*v, name_eq))
+            found = v->p + name_eq.n;
+    return found;
+}
+
+int box_program_init(struct arena *a, const struct box_spec *s, struct box_program *ret, struct err *e)
+{
+    *ret = (struct box_program){ .spec = s };
+    if (s->argv.n == 0 || s->argv.v[0].n == 0)
+        return err_set(e, ERR_INVALID, "no command specified");
+    ret->argv = arena_array(a, char *, s->argv.n + 1);
+    for (size_t i = 0; i < s->argv.n; i++)
+        ret->argv[i] = (char *)arena_cstr(a, s->argv.v[i]);
+    ret->envp = arena_array(a, char *, s->env.n + 2);
+    for (size_t i = 0; i < s->env.n; i++) {
+        ret->envp[i] = (char *)arena_cstr(a, s->env.v[i]);
+        if (strncmp(ret->envp[i], "PATH=", 5) == 0)
+            ret->path = ret->envp[i] + 5;
+    }
+    if (!ret->path)
+        ret->path = default_path;
+    return 0;
+}
+
+/* Programs take a HOME for granted; it is known only with the user. */
+static void add_home(struct arena *a, struct box_program *p)
+{
+    if (!env_value(p->spec, STR("HOME=")))
+        p->envp[p->spec->env.n] = env_pair(a, "HOME=", p->who->home.n ? p->who->home : STR("/"));
+}
+
+/* ---- in the child ---- */
+
+static _Noreturn void fail(struct box_program *p, const char *reason)
+{
+    p->failed = true;
+    p->reason = reason;
+    _exit(127);
+}
+
+static int set_limits(const struct box_spec *s, struct err *e)
+{
+    VEC_FOREACH(l, &s->limits) {
+        struct rlimit limit = { l->soft, l->hard };
+
+        if (setrlimit((__rlimit_resource_t)l->resource, &limit) < 0)
+            return err_errno(e, "set limit %d", l->resource);
+    }
+    return 0;
+}
+
+static int set_groups(const struct box_program *p, struct err *e)
+{
+    /* Of an ordinary user root inside is that user: what a group of its opens outside, it opens inside too. */
+    if (user_is_ordinary() && p->who->uid == 0 && p->spec->groups.n == 0)
+        return 0;
+    if (setgroups(p->who->groups.n, p->who->groups.v) == 0)
+        return 0;
+    /* A user namespace with one id: groups cannot be changed at all. Those of /etc/group are a courtesy; those asked for are not. */
+    if (errno == EPERM && p->spec->groups.n == 0)
+        return 0;
+    if (errno == EPERM || errno == EINVAL)
+        return err_set(e, ERR_FORBIDDEN,
+                       "supplementary groups: this user has no subordinate ids for them (pumice doctor says how to get "
+                       "some)");
+    return err_errno(e, "set supplementary groups");
+}
+
+static int set_ids(const struct box_program *p, struct err *e)
+{
+    const struct box_who *w = p->who;
+
+    if (set_groups(p, e) < 0)
+        return -1;
+    if (setresgid(w->gid, w->gid, w->gid) < 0)
+        return errno != EINVAL ? err_errno(e, "set group %u", w->gid)
+                               : err_set(e, ERR_FORBIDDEN,
+                                         "group %u: this user has no subordinate ids for it (pumice doctor says how to "
+                                         "get some)",
+                                         w->gid);
+    if (setresuid(w->uid, w->uid, w->uid) < 0)
+        return errno != EINVAL
+                   ? err_errno(e, "set user %u", w->uid)
+                   : err_set(e, ERR_FORBIDDEN,
+                             "user %u: this user has no subordinate ids for it (pumice doctor says how to get some)",
+                             w->uid);
+    return 0;
+}
+
+/* Another user than root loses all capabilities with the change; as in other runtimes none are handed on. */
+static int set_identity(const struct box_program *p, struct err *e)
+{
+    if (box_caps_bound(p->caps, e) < 0)
+        return -1;
+    if (p->spec->has_new_privileges_off && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return err_errno(e, "turn new privileges off");
+    if (set_ids(p, e) < 0)
+        return -1;
+    return p->who->uid == 0 ? box_caps_set(p->caps, e) : 0;
+}
+
+static void reset_signals(void)
+{
+    struct sigaction plain = { .sa_handler = SIG_DFL };
+    sigset_t none;
+
+    for (int signo = 1; signo < NSIG; signo++)
+        (void)sigaction(signo, &plain, NULL); /* SIGKILL, SIGSTOP and libc's own cannot be set */
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* ---- finding the program ---- */
+
+static bool is_dir(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* In the words of other runtimes, which people search for. */
+static void say_exec_error(struct box_program *p, const char *path, int no)
+{
+    struct stat st;
+
+    p->not_found = no == ENOENT;
+    if (no == ENOENT && lstat(path, &st) == 0)
+        (void)err_set(&p->err, ERR_NOT_FOUND,
+                      "exec: \"%s\": no such file or directory (it is there, but its interpreter "
+                      "or library loader is not)",
+                      path);
+    else if (no == ENOENT)
+        (void)err_set(&p->err, ERR_NOT_FOUND, "exec: \"%s\": stat %s: no such file or directory", path, path);
+    else if (no == EACCES && is_dir(path))
+        (void)err_set(&p->err, ERR_INVALID, "exec: \"%s\": is a directory", path);
+    else if (no == EACCES)
+        (void)err_set(&p->err, ERR_FORBIDDEN, "exec: \"%s\": permission denied", path);
+    else if (no == ENOEXEC)
+        (void)err_set(&p->err, ERR_INVALID, "exec: \"%s\": exec format error", path);
+    else
+        (void)err_set(&p->err, ERR_IO, "exec: \"%s\": %s", path, strerror(no));
+}
+
+static bool goes_on(int no)
+{
+    return no == ENOENT || no == ENOTDIR || no == EACCES || no == ELOOP || no == ENAMETOOLONG || no == ESTALE;
+}
+
+/* Returns only if nothing in the PATH can be executed. */
+static void exec_in_path(struct box_program *p)
+{
+    struct str rest = str_of(p->path), dir, name = str_of(p->argv[0]);
+    char path[PATH_MAX], denied[PATH_MAX] = "";
+    struct stat st;
+
+    while (str_split(&rest, ':', &dir)) {
+        if (dir.n + name.n + 2 > sizeof(path))
+            continue;
+        (void)snprintf(path, sizeof(path), "%.*s/%s", STR_ARG(dir.n ? dir : STR(".")), name.p);
+        execve(path, p->argv, p->envp);
+        if (!goes_on(errno) || (errno == ENOENT && lstat(path, &st) == 0)) {
+            say_exec_error(p, path, errno);
+            return;
+        }
+        if (errno == EACCES && !denied[0] && !is_dir(path))
+            memcpy(denied, path, sizeof(denied));
+    }
+    if (denied[0]) {
+        say_exec_error(p, denied, EACCES);
+        return;
+    }
+    p->not_found = true;
+    (void)err_set(&p->err, ERR_NOT_FOUND, "exec: \"%s\": executable file not found in $PATH", name.p);
+}
+
+static _Noreturn void become(struct box_program *p)
+{
+    (void)setsid(); /* fails only if we lead a session already */
+    if (p->spec->has_tty && ioctl(0, TIOCSCTTY, 0) < 0) {
+        (void)err_errno(&p->err, "make descriptor 0 the controlling terminal");
+        fail(p, box_start_error);
+    }
+    if (set_limits(p->spec, &p->err) < 0 || set_identity(p, &p->err) < 0)
+        fail(p, box_config_error);
+    if (p->dies_with_parent)
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* after the change of user, which clears it */
+    umask(022);
+    reset_signals();
+    if (strchr(p->argv[0], '/')) {
+        execve(p->argv[0], p->argv, p->envp);
+        say_exec_error(p, p->argv[0], errno);
+    } else {
+        exec_in_path(p);
+    }
+    fail(p, box_start_error);
+}
+
+pid_t box_program_start(struct arena *a, struct box_program *p)
+{
+    pid_t pid;
+    int status;
+
+    add_home(a, p);
+    pid = vfork();
+    if (pid == 0)
+        become(p);
+    if (pid < 0) {
+        (void)err_errno(&p->err, "fork");
+        p->reason = box_start_error;
+        return -1;
+    }
+    if (!p->failed)
+        return pid;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return -1;
+}
+
+/* ---- shared by run and exec ---- */
+
+bool box_in_user_namespace(void)
+{
+    struct stat st;
+
+    /* The first user namespace has a fixed number. */
+    return stat("/proc/self/ns/user", &st) < 0 || st.st_ino != 0xEFFFFFFDU;
+}
+
+bool box_groups_are_fixed(void)
+{
+    autoclose int fd = open("/proc/self/setgroups", O_RDONLY | O_CLOEXEC);
+    char text[8];
+
+    return fd >= 0 && read(fd, text, sizeof(text)) >= 4 && memcmp(text, "deny", 4) == 0;
+}
+
+/* They wait until somebody asks for them. SIGCHLD ignored would take the exit status away. */
+void box_block_signals(void)
+{
+    struct sigaction plain = { .sa_handler = SIG_DFL };
+    sigset_t all;
+
+    sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)sigaction(SIGCHLD, &plain, NULL);
+}
+
+/* Wishes: lowering it needs a capability, and a container runs as well without. */
+void box_set_oom_score(int adj)
+{
+    autoclose int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    char text[16];
+    int n = snprintf(text, sizeof(text), "%d", adj);
+
+    if (fd >= 0 && write(fd, text, (size_t)n) < 0)
+        errno = 0;
+}
+
+void box_keep_only(int *report)
+{
+    unsigned first = 3;
+
+    if (report) {
+        if (*report != 3)
+            (void)dup3(*report, 3, O_CLOEXEC); /* whatever 3 was is not needed any more */
+        (void)fcntl(3, F_SETFD, FD_CLOEXEC);
+        *report = 3;
+        first = 4;
+    }
+    (void)close_range(first, ~0U, 0);
+}

@@ -1,0 +1,354 @@
+/* over.c - what every container of a run sees over the host's files */
+#include "node/container/over.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/util.h"
+#include "node/userns/user.h"
+#include "plugin/sshkey.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+enum {
+    NOBODY = 65534,         /* how the kernel shows owners from outside the user namespace */
+    SMALL_FILE = 64 * 1024, /* larger ones are no settings */
+    LARGE_FILE = 4 << 20,   /* of /etc/passwd; and what is copied if /etc is copied as a whole */
+    WHOLE_DEPTH = 12,
+    WHOLE_ENTRIES = 20000,
+};
+
+struct over {
+    int host, dir;      /* "/", and the tree */
+    bool is_inner;      /* root of a user namespace */
+    bool has_one_id;    /* and nobody else */
+    bool has_whole_etc; /* see copy_etc() */
+    unsigned n_copied;
+    struct arena arena;
+};
+
+/* Where programs write by custom, and how many levels below are directories of the same kind. */
+static const struct {
+    const char *path;
+    int depth;
+} customary[] = { { "etc", 2 }, { "usr", 1 }, { "usr/local", 2 }, { "var", 2 }, { "opt", 1 }, { "srv", 1 } };
+
+/* ---- small helpers ---- */
+
+static bool is_foreign(const struct over *o, const struct stat *st)
+{
+    return o->is_inner && (st->st_uid == NOBODY || st->st_gid == NOBODY);
+}
+
+/* Mode and owner of the host's; root's where the owner is not one of ours. The tree is ours alone: no one can change it meanwhile. */
+static int dress(const struct over *o, const char *path, const struct stat *st)
+{
+    uid_t uid = o->is_inner && st->st_uid == NOBODY ? 0 : st->st_uid;
+    gid_t gid = o->is_inner && st->st_gid == NOBODY ? 0 : st->st_gid;
+
+    if ((uid || gid) && fchownat(o->dir, path, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
+        return -1;
+    return fchmodat(o->dir, path, st->st_mode & 07777, 0);
+}
+
+static int make_dir(const struct over *o, const char *path, struct err *e)
+{
+    struct stat st;
+
+    if (fstatat(o->host, path, &st, 0) < 0)
+        return err_errno(e, "look at /%s", path);
+    if (mkdirat(o->dir, path, 0700) < 0)
+        return errno == EEXIST ? 0 : err_errno(e, "make %s", path);
+    return dress(o, path, &st) < 0 ? err_errno(e, "make %s", path) : 0;
+}
+
+/* In place of what may be there: a copy, or a whiteout. */
+static int open_new(const struct over *o, const char *path)
+{
+    (void)unlinkat(o->dir, path, 0);
+    return openat(o->dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static int make_file(const struct over *o, const char *path, struct str text, mode_t mode, struct err *e)
+{
+    autoclose int fd = open_new(o, path);
+
+    if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n || fchmod(fd, mode) < 0)
+        return err_errno(e, "write %s", path);
+    return 0;
+}
+
+/* What overlays take for "deleted": the host's file does not show. */
+static int whiteout(const struct over *o, const char *path, struct err *e)
+{
+    (void)unlinkat(o->dir, path, 0);
+    return mknodat(o->dir, path, S_IFCHR, makedev(0, 0)) < 0 ? err_errno(e, "hide /%s", path) : 0;
+}
+
+static int hide(const struct over *o, const char *path, struct err *e)
+{
+    if (!o->has_whole_etc)
+        return whiteout(o, path, e);
+    return unlinkat(o->dir, path, 0) < 0 && errno != ENOENT ? err_errno(e, "hide /%s", path) : 0;
+}
+
+/* Empty if it cannot be read or is larger. */
+static struct str read_host(struct over *o, const char *path, size_t max)
+{
+    autoclose int fd = openat(o->host, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    char *p;
+    ssize_t n;
+
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 || (size_t)st.st_size > max)
+        return STR_NULL;
+    p = arena_alloc(&o->arena, (size_t)st.st_size);
+    n = pread(fd, p, (size_t)st.st_size, 0);
+    return (struct str){ p, n > 0 ? (size_t)n : 0 };
+}
+
+/* Call 'f' for what a directory of the host has, with paths; nothing if it cannot be listed. */
+typedef int over_entry_f(struct over *o, const char *path, const struct dirent *entry, int depth, struct err *e);
+
+static int each_entry(struct over *o, const char *dir, int depth, over_entry_f *f, struct err *e)
+{
+    int fd = openat(o->host, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 0;
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    char path[PATH_MAX];
+
+    if (!d) {
+        if (fd >= 0)
+            close(fd);
+        return 0;
+    }
+    for (struct dirent *entry; rc == 0 && (entry = readdir(d));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            (size_t)snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) < sizeof(path))
+            rc = f(o, path, entry, depth, e);
+    closedir(d);
+    return rc;
+}
+
+/* ---- an ordinary user's: directories and files of /etc ---- */
+
+static int copy_dirs(struct over *o, const char *path, int depth, struct err *e);
+
+static int copy_dir(struct over *o, const char *path, const struct dirent *entry, int depth, struct err *e)
+{
+    return entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN ? copy_dirs(o, path, depth, e) : 0;
+}
+
+/* One that we may not look into shows as it is: an overlay could not look into it either. */
+static int copy_dirs(struct over *o, const char *path, int depth, struct err *e)
+{
+    struct stat st;
+
+    if (fstatat(o->host, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) || !is_foreign(o, &st) ||
+        faccessat(o->host, path, R_OK | X_OK, AT_EACCESS) < 0)
+        return 0;
+    if (make_dir(o, path, e) < 0)
+        return -1;
+    return depth ? each_entry(o, path, depth - 1, copy_dir, e) : 0;
+}
+
+/* One that we may not read (/etc/.pwd.lock, /etc/shadow) is of no use inside but in the way of a new one. */
+static int copy_content(struct over *o, const char *path, off_t max, struct err *e)
+{
+    autoclose int from = openat(o->host, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+    autoclose int to = -1;
+    struct stat st;
+    off_t at = 0;
+
+    if (from < 0 && errno == EACCES)
+        return hide(o, path, e);
+    if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > max)
+        return 0;
+    to = open_new(o, path);
+    if (to < 0)
+        return err_errno(e, "make %s", path);
+    while (at < st.st_size) {
+        ssize_t n = sendfile(to, from, &at, (size_t)(st.st_size - at));
+
+        if (n < 0 && errno != EINTR)
+            return err_errno(e, "copy /%s", path);
+        if (n == 0)
+            break; /* it has become shorter */
+    }
+    return dress(o, path, &st) < 0 ? err_errno(e, "copy /%s", path) : 0;
+}
+
+static int copy_file(struct over *o, const char *path, const struct dirent *entry, int depth, struct err *e)
+{
+    struct stat st;
+
+    (void)depth;
+    if ((entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN) ||
+        fstatat(o->host, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_foreign(o, &st))
+        return 0;
+    return copy_content(o, path, SMALL_FILE, e);
+}
+
+static int copy_customary(struct over *o, struct err *e)
+{
+    for (size_t i = 0; i < ARRAY_LEN(customary); i++)
+        if (copy_dirs(o, customary[i].path, customary[i].depth, e) < 0)
+            return -1;
+    if (each_entry(o, "etc", 0, copy_file, e) < 0)
+        return -1;
+    return faccessat(o->dir, "etc/ssh", F_OK, 0) == 0 ? each_entry(o, "etc/ssh", 0, copy_file, e) : 0;
+}
+
+/* ---- all of /etc ---- */
+
+/* The kernel lets root of a user namespace make no overlay over a directory in which the host has mounted something. Containers have
+ * /etc/hosts and the like mounted into them; for an ordinary user in one, /etc is copied. */
+static bool has_mounts_in_etc(void)
+{
+    autofile FILE *f = fopen("/proc/self/mountinfo", "re");
+    autofree char *line = NULL;
+    size_t size = 0;
+    char at[16];
+
+    while (f && getline(&line, &size, f) > 0)
+        if (sscanf(line, "%*s %*s %*s %*s %15s", at) == 1 && strncmp(at, "/etc/", 5) == 0)
+            return true;
+    return false;
+}
+
+static int copy_link(const struct over *o, const char *path, struct err *e)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(o->host, path, target, sizeof(target) - 1);
+
+    if (n < 0)
+        return 0;
+    target[n] = '\0';
+    return symlinkat(target, o->dir, path) < 0 && errno != EEXIST ? err_errno(e, "copy /%s", path) : 0;
+}
+
+static int copy_any(struct over *o, const char *path, const struct dirent *entry, int depth, struct err *e)
+{
+    struct stat st;
+
+    (void)entry;
+    if (++o->n_copied > WHOLE_ENTRIES || fstatat(o->host, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    if (S_ISLNK(st.st_mode))
+        return copy_link(o, path, e);
+    if (S_ISREG(st.st_mode))
+        return copy_content(o, path, LARGE_FILE, e);
+    if (!S_ISDIR(st.st_mode))
+        return 0;
+    if (make_dir(o, path, e) < 0)
+        return -1;
+    return depth ? each_entry(o, path, depth - 1, copy_any, e) : 0;
+}
+
+static int copy_etc(struct over *o, struct err *e)
+{
+    struct stat st;
+
+    if (!has_mounts_in_etc() || fstatat(o->host, "etc", &st, 0) < 0 || !is_foreign(o, &st))
+        return 0;
+    o->has_whole_etc = true;
+    if (make_dir(o, "etc", e) < 0 || each_entry(o, "etc", WHOLE_DEPTH, copy_any, e) < 0)
+        return -1;
+    return whiteout(o, "etc/" OVER_WHOLE, e);
+}
+
+/* ---- users ---- */
+
+/* sshd gives up its rights for a user of that name before it lets anybody log in. Where there is one id only, that must be root (and
+ * box.h lets it believe that it has changed its groups). */
+static void print_passwd(struct str passwd, struct buf *out)
+{
+    struct str line, rest, field;
+
+    while (str_split(&passwd, '\n', &line)) {
+        rest = line;
+        if (!str_starts(line, STR("sshd:")) || !str_split(&rest, ':', &field) || !str_split(&rest, ':', &field) ||
+            !str_split(&rest, ':', &field) || !str_split(&rest, ':', &field))
+            buf_str(out, line);
+        else
+            buf_fmt(out, "sshd:x:0:0:%.*s", STR_ARG(rest));
+        if (line.n)
+            buf_char(out, '\n');
+    }
+}
+
+static int make_users(struct over *o, struct err *e)
+{
+    struct str passwd = read_host(o, "etc/passwd", LARGE_FILE);
+    autobuf users = { 0 };
+
+    if (!o->has_one_id || !passwd.n)
+        return 0;
+    print_passwd(passwd, &users);
+    return make_file(o, "etc/passwd", buf_view(&users), 0644, e);
+}
+
+/* ---- sshd ---- */
+
+/* sshd goes by what is in the file, not by its name: an RSA key would take longer to make than all the rest of a run. */
+static int make_key(struct over *o, const char *path, struct err *e)
+{
+    struct ssh_keys keys;
+
+    if (ssh_keys_generate(&o->arena, strstr(path, "ecdsa") ? "ecdsa" : "ed25519", &keys, e) < 0)
+        return -1;
+    return make_file(o, path, keys.private_pem, 0600, e);
+}
+
+/* "ssh_host_ed25519_key" and the like are replaced; ".pub" would not belong to it any more. */
+static int replace_key(struct over *o, const char *path, const struct dirent *entry, int depth, struct err *e)
+{
+    struct str name = str_of(entry->d_name);
+
+    (void)depth;
+    if (!str_starts(name, STR("ssh_host_")))
+        return 0;
+    return str_ends(name, STR("_key")) ? make_key(o, path, e) : hide(o, path, e);
+}
+
+static int make_keys(struct over *o, struct err *e)
+{
+    static const char first[] = "etc/ssh/ssh_host_ed25519_key";
+
+    if (faccessat(o->host, "etc/ssh/sshd_config", F_OK, 0) < 0)
+        return 0; /* no sshd */
+    if (make_dir(o, "etc/ssh", e) < 0 || each_entry(o, "etc/ssh", 0, replace_key, e) < 0)
+        return -1;
+    return faccessat(o->dir, first, F_OK, 0) == 0 ? 0 : make_key(o, first, e);
+}
+
+/* ---- all of it ---- */
+
+static int fill(struct over *o, struct err *e)
+{
+    struct stat st;
+
+    if (o->is_inner && (copy_customary(o, e) < 0 || copy_etc(o, e) < 0))
+        return -1;
+    if (fstatat(o->host, "etc", &st, 0) < 0 || !S_ISDIR(st.st_mode))
+        return 0; /* a strange host; it has no sshd either */
+    return make_dir(o, "etc", e) < 0 || make_users(o, e) < 0 || make_keys(o, e) < 0 ? -1 : 0;
+}
+
+int over_make(int dir, struct err *e)
+{
+    uint32_t n_ids = user_ids();
+    struct over o = { .dir = dir, .is_inner = n_ids != UINT32_MAX, .has_one_id = n_ids == 1 };
+    int rc;
+
+    o.host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    rc = o.host < 0 ? err_errno(e, "open /") : fill(&o, e);
+    if (o.host >= 0)
+        close(o.host);
+    arena_done(&o.arena);
+    return rc < 0 ? err_wrap(e, "what lies over the host's files") : 0;
+}

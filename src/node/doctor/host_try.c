@@ -1,0 +1,245 @@
+/* host_try.c - the checks that do what a pod needs, and undo it; in a process that is root in namespaces of its own */
+#include "base/util.h"
+#include "node/cgroup/cgroup.h"
+#include "node/filter/filter.h"
+#include "node/doctor/host_internal.h"
+#include "os/netlink.h"
+#include "os/program.h"
+#include "node/volume/volume_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+
+static const char *id_of_run(struct exam *x)
+{
+    return arena_fmt(x->arena, "%06x", (unsigned)getpid() * 2654435761u >> 8).p;
+}
+
+void host_try_ids(struct exam *x, struct host_check *c)
+{
+    if (x->root.is_real)
+        host_say(x, c, HOST_FINE, "all");
+    else if (x->root.n_ids > 1)
+        host_say(x, c, HOST_FINE, "%u user ids", x->root.n_ids);
+    else
+        host_say_why(x, c, HOST_LIMITED, x->root.why);
+}
+
+/* ---- the root file system ---- */
+
+/* The state directory, or what is there of the way to it. */
+static char *existing_part(const char *path)
+{
+    char *p = strdup(path[0] == '/' ? path : "/"), *slash;
+
+    while (p && access(p, F_OK) < 0 && (slash = strrchr(p, '/')))
+        p[slash == p ? 1 : slash - p] = '\0';
+    return p;
+}
+
+static int mount_overlay(struct exam *x, const char *dir, const char **ret_step)
+{
+    /* In a user namespace not over "/": box.h puts that together from directories without mounts below them. */
+    struct str options = arena_fmt(x->arena, "lowerdir=%s,upperdir=%s/upper,workdir=%s/work%s",
+                                   x->root.is_real ? "/" : "/usr/bin", dir, dir, x->root.is_real ? "" : ",userxattr");
+    struct str root = arena_fmt(x->arena, "%s/root", dir), file = arena_fmt(x->arena, "%s/root/pumice-doctor", dir);
+    static const char *const parts[] = { "upper", "work", "root" };
+    int fd, error = 0;
+
+    *ret_step = "make directories";
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (mkdir(arena_fmt(x->arena, "%s/%s", dir, parts[i]).p, 0755) < 0)
+            return errno;
+    *ret_step = "mount an overlay";
+    if (mount("overlay", root.p, "overlay", 0, options.p) < 0)
+        return errno;
+    *ret_step = "write through an overlay";
+    fd = open(file.p, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+    if (fd < 0 || close(fd) < 0 || unlink(file.p) < 0)
+        error = errno;
+    (void)umount2(root.p, MNT_DETACH); /* it goes with us */
+    return error;
+}
+
+static void say_room(struct exam *x, struct host_check *c, const char *where)
+{
+    enum { ROOM_GIB = 1 };
+    struct statvfs st = { 0 };
+    double gib;
+
+    (void)statvfs(where, &st); /* no room then */
+    gib = (double)st.f_bavail * (double)st.f_frsize / (1 << 30);
+    host_say(x, c, gib < ROOM_GIB ? HOST_LIMITED : HOST_FINE, "the host's files, changes in %s (%.1f GiB free)",
+             x->state_dir, gib);
+    if (c->verdict != HOST_FINE)
+        c->fix = STR("pumice run --state DIR (on a larger file system)");
+}
+
+void host_try_overlay(struct exam *x, struct host_check *c)
+{
+    autofree char *base = existing_part(x->state_dir);
+    struct str dir = arena_fmt(x->arena, "%s/.pumice-doctor-XXXXXX", base);
+    autoclose int parent = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const char *step = "make a directory";
+    int error;
+
+    error = mkdtemp((char *)dir.p) ? mount_overlay(x, dir.p, &step) : errno;
+    if (parent >= 0)
+        (void)volume_tree_remove(parent, strrchr(dir.p, '/') + 1, NULL); /* nothing is in it */
+    if (!error) {
+        say_room(x, c, base);
+        return;
+    }
+    host_say(x, c, HOST_IMPOSSIBLE, "cannot %s in %s: %s", step, base, strerror(error));
+    c->fix = STR("pumice run --state DIR (on a local file system: ext4, xfs, btrfs, tmpfs)");
+}
+
+/* ---- processes ---- */
+
+static _Noreturn void mount_as_first(void)
+{
+    _exit(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? errno : 0);
+}
+
+static _Noreturn void make_first(void)
+{
+    int status = 0;
+    pid_t pid;
+
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) < 0 || (pid = fork()) < 0)
+        _exit(errno);
+    if (pid == 0)
+        mount_as_first();
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EINTR);
+}
+
+int host_try_mount_proc(void)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid < 0)
+        return errno;
+    if (pid == 0)
+        make_first();
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
+void host_try_proc(struct exam *x, struct host_check *c)
+{
+    int error = host_try_mount_proc();
+
+    if (!error) {
+        host_say(x, c, HOST_FINE, "a new one in a pid namespace");
+        return;
+    }
+    host_say(x, c, HOST_IMPOSSIBLE, "cannot be mounted in a pid namespace: %s%s", strerror(error),
+             error == EPERM ? " (parts of /proc are hidden here, as in containers)" : "");
+    if (error == EPERM)
+        c->fix = STR("start the container with: --security-opt systempaths=unconfined (docker), unmask=ALL (podman)");
+}
+
+/* ---- groups ---- */
+
+void host_try_cgroups(struct exam *x, struct host_check *c)
+{
+    static const struct {
+        enum cgroup_can can;
+        const char *name;
+    } parts[] = {
+        { CGROUP_CPU, "cpu" }, { CGROUP_MEMORY, "memory" }, { CGROUP_PIDS, "processes" }, { CGROUP_FREEZE, "freezing" }
+    };
+    autobuf has = { 0 };
+    struct cgroups *groups;
+    const char *why;
+    struct err e = { 0 };
+
+    if (cgroups_open(arena_fmt(x->arena, "pumice-doctor-%s", id_of_run(x)).p, &groups, &why, &e) < 0) {
+        host_say_why(x, c, HOST_LIMITED, e.text);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (cgroups_can(groups) & parts[i].can)
+            buf_fmt(&has, "%s%s", has.n ? ", " : "", parts[i].name);
+    if (why)
+        host_say_why(x, c, HOST_LIMITED, why);
+    else
+        host_say(x, c, HOST_FINE, "%s: %.*s", cgroups_kind(groups), STR_ARG(buf_view(&has)));
+    cgroups_close(groups, true);
+}
+
+/* ---- the network ---- */
+
+static int join_one(struct net *n, struct err *e)
+{
+    autoclose int ns = -1;
+    struct in_addr address;
+
+    if (netns_new(&ns, e) < 0 || net_take_address(n, &address, e) < 0 || net_join(n, ns, address, NULL, e) < 0)
+        return -1;
+    return net_leave(n, address, e);
+}
+
+void host_try_network(struct exam *x, struct host_check *c)
+{
+    struct net_options opt = { .id = id_of_run(x), .has_way_out = true };
+    struct err e = { 0 };
+
+    if (net_open(&opt, &x->net, &e) < 0 || join_one(x->net, &e) < 0) {
+        host_say_why(x, c, HOST_IMPOSSIBLE, e.text);
+        return;
+    }
+    host_say(x, c, HOST_FINE, "private, a veth pair for each pod");
+}
+
+/* What filter.h needs of it, in small. */
+static const char nft_text[] =
+    "table inet pumice_doctor {\n"
+    "\tchain services {\n\t\ttype nat hook prerouting priority dstnat\n"
+    "\t\tip daddr 192.0.2.1 tcp dport 80 dnat ip to numgen random mod 2 map { 0 : 192.0.2.2, 1 "
+    ": 192.0.2.3 }\n\t}\n"
+    "\tchain forward {\n\t\ttype filter hook forward priority filter\n"
+    "\t\tct state established,related accept\n"
+    "\t\tmeta l4proto tcp reject with tcp reset\n\t}\n}\n";
+
+void host_try_nft(struct exam *x, struct host_check *c)
+{
+    struct err e = { 0 };
+    char path[256];
+
+    if (!program_find("nft", path, sizeof(path))) {
+        host_say(x, c, HOST_LIMITED, "there is no nft");
+        c->fix = arena_fmt(x->arena, "%sapt-get install nftables", x->root.is_real ? "" : "as root: ");
+    } else if (!x->net) {
+        host_say(x, c, HOST_LIMITED, "not tried: there is no network");
+    } else if (filter_apply(str_of(nft_text), net_ns_fd(x->net), &e) < 0) {
+        host_say(x, c, HOST_LIMITED, "%s does not work: %.200s", path, e.text);
+        c->fix = STR("as root: modprobe -a nf_tables nft_chain_nat nft_numgen nft_ct nft_reject_inet");
+    } else {
+        host_say(x, c, HOST_FINE, "%s", path);
+    }
+}
+
+void host_try_out(struct exam *x, struct host_check *c)
+{
+    const char *how, *why = NULL;
+
+    if (!x->net) {
+        host_say(x, c, HOST_LIMITED, "not tried: there is no network");
+        return;
+    }
+    how = net_way_out(x->net, &why);
+    if (why)
+        host_say_why(x, c, HOST_LIMITED, why);
+    else
+        host_say(x, c, how ? HOST_FINE : HOST_LIMITED, "%s", how ? how : "none");
+}

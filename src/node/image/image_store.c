@@ -1,0 +1,184 @@
+/* image_store.c - unpacked images on disk: a name only when all is there
+ *
+ * An image is unpacked in a directory of its own that is locked as long as somebody works in it, synced, and then renamed. So what has
+ * the name of a digest is whole, also after a power cut, and of two who unpack the same image one wins.
+ */
+#include "node/image/image_internal.h"
+#include "node/volume/volume_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/file.h>
+
+int image_store_open(const char *store, bool makes, int *ret_fd, struct err *e)
+{
+    char path[PATH_MAX];
+    size_t n = strlen(store);
+    int fd;
+
+    if (n >= sizeof(path))
+        return err_set(e, ERR_INVALID, "the path of the image store is too long");
+    memcpy(path, store, n + 1);
+    for (size_t i = 1; makes && i <= n; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        path[i] = '\0';
+        /* 0700: an image has programs that run as root for whoever can reach them */
+        if (mkdir(path, i == n ? 0700 : 0755) < 0 && errno != EEXIST)
+            return err_errno(e, "make the image store %s", path);
+        path[i] = i == n ? '\0' : '/';
+    }
+    fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(e, "open the image store %s", store);
+    *ret_fd = fd;
+    return 0;
+}
+
+void image_store_name(const struct image_digest *id, char ret[80])
+{
+    (void)snprintf(ret, 80, "sha256-%s", id->text + 7);
+}
+
+bool image_store_has(int store, const struct image_digest *id)
+{
+    char name[80];
+
+    image_store_name(id, name);
+    return faccessat(store, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* ---- a place to unpack ---- */
+
+int image_stage_begin(int store, struct image_stage *ret, struct err *e)
+{
+    static unsigned counter;
+    struct image_stage s = { .store = store };
+    struct stat st;
+
+    for (int tries = 0; tries < 100; tries++) {
+        (void)snprintf(s.name, sizeof(s.name), ".part-%d-%u", (int)getpid(), counter++);
+        if (mkdirat(store, s.name, 0700) < 0) {
+            if (errno == EEXIST)
+                continue;
+            return err_errno(e, "make a directory in the image store");
+        }
+        s.dir = openat(store, s.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        /* Somebody who sweeps may have been faster than our lock. */
+        if (s.dir >= 0 && flock(s.dir, LOCK_EX | LOCK_NB) == 0 && fstat(s.dir, &st) == 0 && st.st_nlink > 0) {
+            *ret = s;
+            return 0;
+        }
+        if (s.dir >= 0)
+            close(s.dir);
+    }
+    return err_set(e, ERR_IO, "cannot make a directory in the image store");
+}
+
+int image_stage_publish(struct image_stage *s, const struct image_digest *id, struct err *e)
+{
+    char name[80];
+
+    image_store_name(id, name);
+    if (syncfs(s->dir) < 0)
+        return err_errno(e, "sync the image store");
+    if (renameat(s->store, s->name, s->store, name) < 0 && errno != EEXIST && errno != ENOTEMPTY)
+        return err_errno(e, "name the image in the store");
+    return 0;
+}
+
+void image_stage_drop(struct image_stage *s)
+{
+    if (s->dir < 0)
+        return;
+    (void)volume_tree_remove(s->store, s->name, NULL); /* what stays is found by images_sweep() */
+    close(s->dir);
+    s->dir = -1;
+}
+
+static bool sweep_part(int store, const char *name, struct err *e)
+{
+    autoclose int fd = openat(store, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return true; /* somebody works in it */
+    return volume_tree_remove(store, name, e) == 0;
+}
+
+int images_sweep(const char *store, struct err *e)
+{
+    int fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *entry;
+
+    if (!d) {
+        if (fd >= 0)
+            close(fd);
+        return errno == ENOENT ? 0 : err_errno(e, "open the image store %s", store);
+    }
+    while ((entry = readdir(d)))
+        if (str_starts(str_of(entry->d_name), STR(".part-")) && !sweep_part(dirfd(d), entry->d_name, e))
+            rc = -1;
+    closedir(d);
+    return rc;
+}
+
+/* ---- links ---- */
+
+/* "docker.io/library/a:1" as a file name. */
+static int link_name(struct str key, char ret[NAME_MAX + 1])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < key.n; i++) {
+        if (n + 4 > NAME_MAX)
+            return -1;
+        if (key.p[i] == '/' || key.p[i] == '%' || (i == 0 && key.p[i] == '.'))
+            n += (size_t)snprintf(ret + n, 4, "%%%02X", (unsigned char)key.p[i]);
+        else
+            ret[n++] = key.p[i];
+    }
+    ret[n] = '\0';
+    return n ? 0 : -1;
+}
+
+int image_link_put(int store, const char *dir, struct str key, const struct image_digest *id, struct err *e)
+{
+    char name[NAME_MAX + 1], part[48], target[96] = "../";
+    autoclose int fd = -1;
+
+    if (link_name(key, name) < 0)
+        return 0; /* too long for a file name: it is only not remembered */
+    image_store_name(id, target + 3);
+    (void)snprintf(part, sizeof(part), ".part-%d", (int)getpid());
+    if (mkdirat(store, dir, 0700) < 0 && errno != EEXIST)
+        return err_errno(e, "make %s in the image store", dir);
+    fd = openat(store, dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(e, "open %s in the image store", dir);
+    (void)unlinkat(fd, part, 0); /* of an earlier process with our number */
+    if (symlinkat(target, fd, part) < 0 || renameat(fd, part, fd, name) < 0)
+        return err_errno(e, "write %s/%s in the image store", dir, name);
+    return 0;
+}
+
+int image_link_get(int store, const char *dir, struct str key, struct image_digest *ret)
+{
+    char name[NAME_MAX + 1], path[NAME_MAX + 16], target[96];
+    struct image_digest id;
+    ssize_t n;
+
+    if (link_name(key, name) < 0)
+        return 0;
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    n = readlinkat(store, path, target, sizeof(target) - 1);
+    if (n != 3 + 71)
+        return 0;
+    target[n] = '\0';
+    (void)snprintf(id.text, sizeof(id.text), "sha256:%.64s", target + 3 + 7);
+    if (!image_digest_is_good(str_of(id.text)) || !image_store_has(store, &id))
+        return 0;
+    *ret = id;
+    return 1;
+}

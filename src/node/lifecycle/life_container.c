@@ -1,0 +1,387 @@
+/* life_container.c - one container: waiting, starting, running, ended, and again
+ *
+ * Containers start one at a time, as the kubelet does it: the next one when the one before runs and its postStart hook is over.
+ */
+#include "node/lifecycle/life_internal.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+static const char *const probe_names[LIFE_PROBE_KIND_MAX] = {
+    [LIFE_STARTUP] = "startupProbe",
+    [LIFE_LIVENESS] = "livenessProbe",
+    [LIFE_READINESS] = "readinessProbe",
+};
+
+void life_con_init(struct life_con *c, const struct json *spec, bool is_init)
+{
+    const struct json *hooks = json_get(spec, "lifecycle");
+
+    c->spec = spec;
+    c->name = json_member_text(spec, "name");
+    c->is_init = is_init;
+    c->is_sidecar = is_init && str_is(json_member_text(spec, "restartPolicy"), "Always");
+    if (is_init && !c->is_sidecar) /* it runs to its end: neither hooks nor probes */
+        return;
+    c->post.spec = json_get(hooks, "postStart");
+    c->pre.spec = json_get(hooks, "preStop");
+    for (size_t i = 0; i < LIFE_PROBE_KIND_MAX; i++)
+        c->probes[i].spec = json_get(spec, probe_names[i]);
+}
+
+static void past_done(struct life_past *p)
+{
+    buf_done(&p->message);
+    buf_done(&p->id);
+}
+
+void life_con_done(struct life_con *c)
+{
+    buf_done(&c->wait_reason);
+    buf_done(&c->wait_message);
+    buf_done(&c->id);
+    past_done(&c->last);
+    past_done(&c->before);
+}
+
+static struct life_con *find(struct life *l, struct str name, bool (*fits)(const struct life_con *))
+{
+    VEC_FOREACH(c, &l->cons)
+        if (str_eq(c->name, name) && fits(c))
+            return c;
+    return NULL;
+}
+
+static bool is_starting(const struct life_con *c)
+{
+    return c->state == LIFE_CON_STARTING;
+}
+
+void life_action_of(struct life_look *k, enum life_action_kind kind, const struct life_con *c)
+{
+    *k->ret = (struct life_action){ .kind = kind,
+                                    .container = c->spec,
+                                    .name = c->name,
+                                    .is_init = c->is_init,
+                                    .attempt = MAX_OF(c->n_attempts - 1, 0) };
+}
+
+/* ---- starting ---- */
+
+static void clear_wait(struct life_con *c)
+{
+    buf_reset(&c->wait_reason);
+    buf_reset(&c->wait_message);
+}
+
+/* A restart: the next one will have to wait longer. Trying the same start again is no restart. */
+static void grow_backoff(struct life_con *c, int64_t now_ms)
+{
+    if (!c->last.is_set || c->retry_ms)
+        return;
+    c->backoff_ms = c->backoff_ms ? MIN_OF(c->backoff_ms * 2, LIFE_BACKOFF_MAX_MS) : LIFE_BACKOFF_MS;
+    c->backoff_set_ms = now_ms;
+}
+
+static bool try_start(struct life_con *c, struct life_look *k)
+{
+    if (life_con_is_active(c) || c->is_over || !life_is_due(k, c->start_ms))
+        return false;
+    grow_backoff(c, k->now_ms);
+    c->state = LIFE_CON_STARTING;
+    life_action_of(k, LIFE_START, c);
+    k->ret->attempt = c->n_attempts;
+    return true;
+}
+
+static bool someone_starts(const struct life *l)
+{
+    VEC_FOREACH(c, &l->cons)
+        if (life_con_is_active(c) && !life_con_is_up(c))
+            return true;
+    return false;
+}
+
+bool life_start_step(struct life *l, struct life_look *k)
+{
+    if (l->stop.is_on || l->box != LIFE_BOX_MADE || l->is_broken || someone_starts(l))
+        return false;
+    VEC_FOREACH(c, &l->inits) {
+        if (!(c->is_done && !c->is_sidecar) && try_start(c, k))
+            return true;
+        if (!c->is_done)
+            return false;
+    }
+    VEC_FOREACH(c, &l->mains)
+        if (try_start(c, k))
+            return true;
+    return false;
+}
+
+void life_check_init(struct life_con *c)
+{
+    if (c->is_sidecar && life_con_is_started(c))
+        c->is_done = true;
+}
+
+static void begin_attempt(struct life_con *c, int64_t now_ms)
+{
+    c->state = LIFE_CON_RUNNING;
+    c->n_attempts++;
+    c->started_ms = now_ms;
+    c->retry_ms = 0;
+    clear_wait(c);
+    c->post.state = c->post.spec ? LIFE_HOOK_TODO : LIFE_HOOK_NONE;
+    life_probes_begin(c);
+}
+
+void life_started(struct life *l, struct str container, struct str container_id, int64_t now_ms)
+{
+    struct life_con *c = find(l, container, is_starting);
+
+    if (!c)
+        return;
+    begin_attempt(c, now_ms);
+    life_set_text(&c->id, container_id);
+    life_say(l, false, STR("Started"), c, "Started container %.*s", STR_ARG(c->name));
+    if (l->stop.is_on)
+        life_con_join_stop(l, c, now_ms);
+    life_check_init(c);
+    l->is_changed = true;
+    life_settle(l, now_ms);
+}
+
+/* ---- ended ---- */
+
+static bool wants_restart(const struct life *l, const struct life_con *c, int exit_code)
+{
+    if (l->stop.is_on)
+        return false;
+    if (c->is_sidecar)
+        return true;
+    if (l->policy == LIFE_NEVER)
+        return false;
+    if (!c->is_init && l->policy == LIFE_ALWAYS)
+        return true;
+    return exit_code != 0 || c->stop.restarts;
+}
+
+/* As Go prints it: 10s, 1m20s, 5m0s. */
+static struct str backoff_text(struct arena *a, int64_t ms)
+{
+    int64_t s = ms / 1000;
+
+    return s < 60 ? arena_fmt(a, "%llds", (long long)s)
+                  : arena_fmt(a, "%lldm%llds", (long long)(s / 60), (long long)(s % 60));
+}
+
+static void plan_restart(struct life *l, struct life_con *c, int64_t now_ms)
+{
+    autoarena a = { 0 };
+    struct str pod = life_pod_text(l, &a);
+
+    if (now_ms - c->backoff_set_ms > 2 * LIFE_BACKOFF_MAX_MS) /* it ran well for a while */
+        c->backoff_ms = 0;
+    c->start_ms = now_ms + c->backoff_ms;
+    if (!c->backoff_ms)
+        return;
+    life_set_text(&c->wait_reason, STR("CrashLoopBackOff"));
+    life_set_text(&c->wait_message,
+                  arena_fmt(&a, "back-off %.*s restarting failed container=%.*s pod=%.*s",
+                            STR_ARG(backoff_text(&a, c->backoff_ms)), STR_ARG(c->name), STR_ARG(pod)));
+    life_say(l, true, STR("BackOff"), c, "Back-off restarting failed container %.*s in pod %.*s", STR_ARG(c->name),
+             STR_ARG(pod));
+}
+
+static void forget_attempt(struct life_con *c)
+{
+    c->state = LIFE_CON_IDLE;
+    c->stop = (struct life_end_of_con){ 0 };
+    c->post = (struct life_hook){ .spec = c->post.spec };
+    c->pre = (struct life_hook){ .spec = c->pre.spec };
+    for (size_t i = 0; i < LIFE_PROBE_KIND_MAX; i++)
+        c->probes[i] = (struct life_probe){ .spec = c->probes[i].spec };
+    c->retry_ms = 0;
+    clear_wait(c);
+}
+
+/* 'p' has everything but the texts. */
+static void end_attempt(struct life *l, struct life_con *c, const struct life_past *p, struct str message,
+                        int64_t now_ms)
+{
+    bool again = wants_restart(l, c, p->exit_code);
+
+    past_done(&c->before);
+    c->before = c->last;
+    c->last = *p;
+    c->last.is_set = true;
+    c->last.finished_ms = now_ms;
+    life_set_text(&c->last.message, message);
+    life_set_text(&c->last.id, buf_view(&c->id));
+    buf_reset(&c->id);
+    forget_attempt(c);
+    c->is_over = !again;
+    if (again)
+        plan_restart(l, c, now_ms);
+    else if (c->is_init && p->exit_code == 0)
+        c->is_done = true;
+    l->is_changed = true;
+}
+
+static bool may_end(const struct life_con *c)
+{
+    return c->state != LIFE_CON_IDLE;
+}
+
+void life_ended(struct life *l, struct str container, const struct life_end *end, int64_t now_ms)
+{
+    struct life_con *c = find(l, container, may_end);
+    struct life_past p = { 0 };
+
+    if (!c)
+        return;
+    if (c->state == LIFE_CON_STARTING) /* nobody said that it runs, but it did */
+        begin_attempt(c, now_ms);
+    p.signo = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0;
+    p.exit_code = p.signo ? 128 + p.signo : WEXITSTATUS(end->status);
+    p.reason = end->is_oom ? "OOMKilled" : p.exit_code ? "Error" : "Completed";
+    p.started_ms = c->started_ms;
+    end_attempt(l, c, &p, end->message, now_ms);
+    life_settle(l, now_ms);
+}
+
+void life_con_killed(struct life *l, struct life_con *c, struct str message, int64_t now_ms)
+{
+    struct life_past p = {
+        .exit_code = 128 + SIGKILL, .signo = SIGKILL, .reason = "Error", .started_ms = c->started_ms
+    };
+
+    if (c->state == LIFE_CON_RUNNING)
+        end_attempt(l, c, &p, message, now_ms);
+    else
+        c->state = LIFE_CON_IDLE; /* the start that was on its way never was */
+}
+
+void life_con_again(struct life_con *c, int64_t now_ms)
+{
+    if (!c->is_init)
+        return;
+    if (c->is_done && !c->is_sidecar)
+        c->start_ms = now_ms;
+    c->is_done = c->is_over = false;
+}
+
+/* ---- failed to start ---- */
+
+/* These count as attempts that ended; whatever else is tried again. */
+static const char *const final_reasons[] = { "StartError", "ContainerCannotRun" };
+
+static const char *final_reason(struct str reason)
+{
+    for (size_t i = 0; i < ARRAY_LEN(final_reasons); i++)
+        if (str_is(reason, final_reasons[i]))
+            return final_reasons[i];
+    return NULL;
+}
+
+void life_start_failed(struct life *l, struct str container, int exit_code, struct str reason, struct str message,
+                       int64_t now_ms)
+{
+    struct life_con *c = find(l, container, is_starting);
+    struct life_past p = { .exit_code = exit_code ? exit_code : 128,
+                           .reason = final_reason(reason),
+                           .started_ms = now_ms };
+
+    if (!c)
+        return;
+    life_say(l, true, STR("Failed"), c, "Error: %.*s", STR_ARG(message));
+    if (p.reason) {
+        c->n_attempts++;
+        end_attempt(l, c, &p, message, now_ms);
+    } else {
+        c->state = LIFE_CON_IDLE;
+        c->retry_ms = c->retry_ms ? MIN_OF(c->retry_ms * 2, LIFE_RETRY_MAX_MS) : LIFE_RETRY_MS;
+        c->start_ms = now_ms + c->retry_ms;
+        life_set_text(&c->wait_reason, reason);
+        life_set_text(&c->wait_message, message);
+        l->is_changed = true;
+    }
+    life_settle(l, now_ms);
+}
+
+/* ---- hooks ---- */
+
+bool life_hook_step(struct life *l, struct life_con *c, struct life_hook *h, int64_t timeout_ms, struct life_look *k)
+{
+    const struct json *sleep = json_get(h->spec, "sleep");
+
+    if (h->state == LIFE_HOOK_TODO) {
+        h->state = LIFE_HOOK_RUNS;
+        h->until_ms = sleep ? life_add(k->now_ms, life_seconds(sleep, "seconds", 0)) : INT64_MAX;
+        if (!sleep) {
+            h->id = ++l->last_id;
+            life_action_of(k, LIFE_HOOK, c);
+            k->ret->id = h->id;
+            k->ret->spec = h->spec;
+            k->ret->timeout_ms = timeout_ms;
+            return true;
+        }
+    }
+    if (h->state == LIFE_HOOK_RUNS && h->until_ms < INT64_MAX && life_is_due(k, h->until_ms))
+        h->state = LIFE_HOOK_DONE;
+    return false;
+}
+
+static void post_over(struct life *l, struct life_con *c, bool is_ok, int64_t now_ms)
+{
+    c->post.state = LIFE_HOOK_DONE;
+    c->post.id = 0;
+    if (!is_ok) {
+        life_say(l, true, STR("FailedPostStartHook"), c, "PostStartHook failed");
+        life_con_stop(l, c, life_spec_grace(l), now_ms, "FailedPostStartHook");
+    }
+    life_check_init(c);
+    l->is_changed = true;
+}
+
+bool life_post_step(struct life *l, struct life_con *c, struct life_look *k)
+{
+    if (c->state != LIFE_CON_RUNNING || life_con_is_up(c))
+        return false;
+    if (life_hook_step(l, c, &c->post, LIFE_HOOK_MS, k))
+        return true;
+    if (c->post.state == LIFE_HOOK_DONE) {
+        post_over(l, c, true, k->now_ms);
+        life_settle(l, k->now_ms);
+    }
+    return false;
+}
+
+static void pre_over(struct life *l, struct life_con *c, bool is_ok)
+{
+    c->pre.state = LIFE_HOOK_DONE;
+    c->pre.id = 0;
+    if (!is_ok)
+        life_say(l, true, STR("FailedPreStopHook"), c, "PreStopHook failed");
+}
+
+static bool take_result(struct life *l, struct life_con *c, uint64_t id, bool is_ok, struct str message, int64_t now_ms)
+{
+    if (c->post.id == id)
+        post_over(l, c, is_ok, now_ms);
+    else if (c->pre.id == id)
+        pre_over(l, c, is_ok);
+    else
+        return life_probe_result(l, c, id, is_ok, message, now_ms);
+    return true;
+}
+
+void life_result(struct life *l, uint64_t id, bool is_ok, struct str message, int64_t now_ms)
+{
+    if (!id)
+        return;
+    VEC_FOREACH(c, &l->cons)
+        if (take_result(l, c, id, is_ok, message, now_ms))
+            break; /* what nobody waits for is of an attempt that is over */
+    life_settle(l, now_ms);
+}

@@ -1,0 +1,241 @@
+/* life_internal.h - what the files of life.h share: the pod's and its containers' records
+ *
+ * Decisions are made in one place: life_step() walks over the pod and takes the first thing that can be done now. Every look at a
+ * time goes through life_is_due(), which also remembers the earliest time that has not come yet. So a walk that finds nothing to do
+ * has seen every timer, and life_due_ms() cannot forget one.
+ */
+#ifndef NODE_LIFE_INTERNAL_H
+#define NODE_LIFE_INTERNAL_H
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/util.h"
+#include "base/vec.h"
+#include "node/lifecycle/life.h"
+
+enum {
+    LIFE_GRACE_S = 30,   /* where nobody says anything */
+    LIFE_TERM_MS = 2000, /* between SIGTERM and SIGKILL at least, however long a hook took (grace 0: none) */
+    LIFE_BACKOFF_MS =
+        10 * 1000, /* before the second restart; the first comes at once, each further one waits twice as long */
+    LIFE_BACKOFF_MAX_MS = 300 * 1000,
+    LIFE_RETRY_MS = 1000, /* what could not be made or started at all */
+    LIFE_RETRY_MAX_MS = 60 * 1000,
+    LIFE_HOOK_MS = 24 * 3600 * 1000, /* postStart has no limit in Kubernetes; "no limit" on the wire is a day */
+    LIFE_MESSAGE_MAX = 4096,         /* as Kubernetes cuts termination messages */
+    LIFE_EVENTS_MAX = 100,           /* kept for an owner that does not ask */
+};
+
+enum life_phase { LIFE_PENDING, LIFE_RUNNING, LIFE_SUCCEEDED, LIFE_FAILED, LIFE_PHASE_MAX };
+extern const char *const life_phase_names[LIFE_PHASE_MAX];
+
+struct life_look { /* one walk of life_step() */
+    int64_t now_ms;
+    int64_t due_ms; /* the earliest time that was looked at and has not come */
+    struct life_action *ret;
+};
+
+static inline bool life_is_due(struct life_look *k, int64_t at_ms)
+{
+    if (at_ms <= k->now_ms)
+        return true;
+    k->due_ms = MIN_OF(k->due_ms, at_ms);
+    return false;
+}
+
+/* Both not negative. */
+static inline int64_t life_add(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+/* ---- a container ---- */
+
+enum life_probe_kind { LIFE_STARTUP, LIFE_LIVENESS, LIFE_READINESS, LIFE_PROBE_KIND_MAX };
+
+struct life_probe {          /* of the attempt that runs */
+    const struct json *spec; /* NULL: the container has none */
+    int64_t next_ms;         /* not before */
+    uint64_t id;             /* of the question on its way; 0: none */
+    int32_t n_same;          /* results like the last one, in a row */
+    bool was_ok;             /* the last one */
+    bool is_ok;              /* what enough of them in a row said; false at first */
+    bool is_over;            /* it said what it had to say (startup: either way; liveness: failed) */
+};
+
+enum life_hook_state { LIFE_HOOK_NONE, LIFE_HOOK_TODO, LIFE_HOOK_RUNS, LIFE_HOOK_DONE };
+
+struct life_hook {
+    const struct json *spec; /* NULL: none */
+    enum life_hook_state state;
+    uint64_t id;      /* 0: not on its way */
+    int64_t until_ms; /* a sleep: its end. INT64_MAX: another kind */
+};
+
+struct life_end_of_con { /* how a container is being stopped */
+    bool is_on, is_forced, is_termed, is_killed;
+    bool restarts;    /* a probe wanted it: it is started again whatever its exit code, unless restartPolicy is Never */
+    int64_t until_ms; /* the end of its grace */
+    int64_t termed_ms;
+};
+
+struct life_past { /* an attempt that ended */
+    bool is_set;
+    int exit_code, signo;
+    const char *reason;
+    struct buf message, id;
+    int64_t started_ms, finished_ms;
+};
+
+enum life_con_state { LIFE_CON_IDLE, LIFE_CON_STARTING, LIFE_CON_RUNNING };
+
+struct life_con {
+    const struct json *spec;
+    struct str name;
+    bool is_init, is_sidecar;
+    enum life_con_state state;
+    bool is_done;     /* init: the next one may start */
+    bool is_over;     /* it will not be started again */
+    bool is_unknown;  /* the pod ended before it was started */
+    int n_attempts;   /* that came to be */
+    int64_t start_ms; /* not before */
+    int64_t backoff_ms, backoff_set_ms;
+    int64_t retry_ms;
+    struct buf wait_reason, wait_message; /* why it waits; empty: nothing special */
+
+    int64_t started_ms; /* the attempt that runs */
+    struct buf id;
+    struct life_hook post, pre;
+    struct life_probe probes[LIFE_PROBE_KIND_MAX];
+    struct life_end_of_con stop;
+    struct life_past last, before; /* the last attempt that ended, and the one before */
+};
+
+/* ---- the pod ---- */
+
+enum life_condition_type {
+    LIFE_COND_SANDBOX,
+    LIFE_COND_INITIALIZED,
+    LIFE_COND_READY,
+    LIFE_COND_CONTAINERS,
+    LIFE_COND_SCHEDULED,
+    LIFE_COND_MAX,
+};
+extern const char *const life_condition_names[LIFE_COND_MAX];
+
+struct life_condition {
+    bool is_known; /* since_ms means something */
+    bool is_true;
+    const char *reason; /* NULL: none */
+    struct buf message;
+    int64_t since_ms;
+};
+
+enum life_box { LIFE_BOX_NONE, LIFE_BOX_MAKING, LIFE_BOX_MADE, LIFE_BOX_UNMAKING };
+
+struct life_said { /* an event nobody asked for yet */
+    struct list_link link;
+    bool is_warning;
+    struct str container;
+    struct buf reason, message;
+};
+
+struct life {
+    struct object *first;              /* the spec is read from this one: pointers into it live as long as the life */
+    struct object *pod;                /* as told last */
+    VEC(struct life_con) cons;         /* init containers, then main ones */
+    VEC(struct life_con) inits, mains; /* parts of it */
+    enum { LIFE_ALWAYS, LIFE_ON_FAILURE, LIFE_NEVER } policy;
+    int64_t start_ms; /* the pod's startTime */
+    const char *qos;
+
+    enum life_box box;
+    bool is_broken; /* the sandbox died: take it away and make another */
+    int64_t make_ms, make_retry_ms;
+    struct buf make_reason, make_message; /* why it could not be made */
+    struct buf pod_ip, host_ip;
+
+    struct {
+        bool is_on; /* nothing is started any more */
+        bool is_forced, keeps_waiting;
+        int64_t until_ms;
+        bool has_phase; /* the end is known already: */
+        enum life_phase phase;
+        struct buf reason, message;
+    } stop;
+    bool has_ended, is_past; /* past: ended before we saw it */
+    bool said_gone;
+
+    enum life_phase phase;
+    struct life_condition conditions[LIFE_COND_MAX];
+    bool is_changed;
+    uint64_t last_id;
+    int64_t due_ms;
+
+    struct list events;
+    size_t n_events;
+    struct life_said *told; /* the event given last */
+};
+
+/* life.c */
+void life_set_text(struct buf *b, struct str text);                                   /* cut to LIFE_MESSAGE_MAX */
+int64_t life_seconds(const struct json *parent, const char *key, int64_t fallback_s); /* in ms; never negative */
+int64_t life_spec_grace(const struct life *l);                                        /* ms */
+struct str life_pod_text(const struct life *l, struct arena *a);                      /* "name_namespace(uid)" */
+
+/* life_container.c */
+void life_con_init(struct life_con *c, const struct json *spec, bool is_init);
+void life_con_done(struct life_con *c);
+static inline bool life_con_is_active(const struct life_con *c)
+{
+    return c->state != LIFE_CON_IDLE;
+}
+/* Its program runs and postStart, if any, is over. */
+static inline bool life_con_is_up(const struct life_con *c)
+{
+    return c->state == LIFE_CON_RUNNING && (c->post.state == LIFE_HOOK_NONE || c->post.state == LIFE_HOOK_DONE);
+}
+bool life_con_is_started(const struct life_con *c); /* up, and its startup probe said yes */
+bool life_con_is_ready(const struct life_con *c);
+bool life_start_step(struct life *l, struct life_look *k);
+bool life_post_step(struct life *l, struct life_con *c, struct life_look *k);
+void life_con_killed(struct life *l, struct life_con *c, struct str message, int64_t now_ms); /* see life_lost() */
+void life_con_again(struct life_con *c, int64_t now_ms); /* a new sandbox: from the start */
+void life_check_init(struct life_con *c);                /* is a sidecar far enough for the next one? */
+void life_action_of(struct life_look *k, enum life_action_kind kind, const struct life_con *c);
+/* One step of a hook. true: an action was given. */
+bool life_hook_step(struct life *l, struct life_con *c, struct life_hook *h, int64_t timeout_ms, struct life_look *k);
+
+/* life_probe.c */
+void life_probes_begin(struct life_con *c);
+bool life_probe_step(struct life *l, struct life_con *c, struct life_look *k);
+bool life_probe_result(struct life *l, struct life_con *c, uint64_t id, bool is_ok, struct str message, int64_t now_ms);
+
+/* life_stop.c */
+/* Nothing is started from here on, what runs is ended; or, if that is so already, faster. */
+void life_begin_stop(struct life *l, int64_t grace_ms, int64_t now_ms);
+/* End one container. 'why' is for the event. */
+void life_con_stop(struct life *l, struct life_con *c, int64_t grace_ms, int64_t now_ms, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+void life_con_join_stop(struct life *l, struct life_con *c, int64_t now_ms); /* of the pod */
+bool life_stop_step(struct life *l, struct life_con *c, struct life_look *k);
+
+/* life_phase.c */
+enum life_shown { LIFE_SHOWS_WAITING, LIFE_SHOWS_RUNNING, LIFE_SHOWS_ENDED };
+enum life_shown life_shown(const struct life *l, const struct life_con *c); /* as its status says */
+bool life_shows_last(const struct life *l, const struct life_con *c);       /* lastState: 'last'; else 'before' */
+bool life_shows_ready(const struct life *l, const struct life_con *c);
+bool life_is_finished(const struct life *l); /* its end is decided by its own containers */
+bool life_is_active(const struct life *l);   /* a container runs or is being started */
+/* Phase and conditions follow from what has changed. At the end of every function that was told something. */
+void life_settle(struct life *l, int64_t now_ms);
+
+/* life_qos.c */
+const char *life_qos(const struct json *pod_spec);
+
+/* life_event.c */
+void life_say(struct life *l, bool is_warning, struct str reason, const struct life_con *c, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+void life_events_done(struct life *l);
+
+#endif

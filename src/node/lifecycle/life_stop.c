@@ -1,0 +1,129 @@
+/* life_stop.c - ending containers: preStop, SIGTERM, SIGKILL, each in its time and turn
+ *
+ *     hook runs ──▶ its turn ──▶ SIGTERM ──▶ SIGKILL
+ *
+ * Hook and turn have until the end of the grace; then SIGTERM is sent in any case, and SIGKILL when the grace is over but not
+ * less than LIFE_TERM_MS after it. With a grace of 0 there is SIGKILL only.
+ */
+#include "node/lifecycle/life_internal.h"
+
+#include <signal.h>
+
+static void shorten(struct life_con *c, int64_t grace_ms, int64_t now_ms)
+{
+    c->stop.until_ms = MIN_OF(c->stop.until_ms, life_add(now_ms, grace_ms));
+    c->stop.is_forced |= grace_ms == 0;
+}
+
+void life_con_stop(struct life *l, struct life_con *c, int64_t grace_ms, int64_t now_ms, const char *fmt, ...)
+{
+    autobuf why = { 0 };
+    va_list ap;
+
+    if (c->stop.is_on) {
+        shorten(c, grace_ms, now_ms);
+        return;
+    }
+    va_start(ap, fmt);
+    buf_vfmt(&why, fmt, ap);
+    va_end(ap);
+    life_say(l, false, STR("Killing"), c, "%.*s", STR_ARG(buf_view(&why)));
+    c->stop = (struct life_end_of_con){ .is_on = true, .until_ms = INT64_MAX };
+    shorten(c, grace_ms, now_ms);
+    c->pre.state = c->pre.spec ? LIFE_HOOK_TODO : LIFE_HOOK_NONE;
+    if (!life_con_is_up(c)) { /* nobody waits for postStart any more */
+        c->post.state = LIFE_HOOK_DONE;
+        c->post.id = 0;
+        l->is_changed = true;
+    }
+}
+
+void life_con_join_stop(struct life *l, struct life_con *c, int64_t now_ms)
+{
+    int64_t left_ms = l->stop.is_forced ? 0 : MAX_OF(l->stop.until_ms - now_ms, 1);
+
+    life_con_stop(l, c, left_ms, now_ms, "Stopping container %.*s", STR_ARG(c->name));
+}
+
+void life_begin_stop(struct life *l, int64_t grace_ms, int64_t now_ms)
+{
+    if (l->has_ended)
+        return;
+    if (!l->stop.is_on)
+        l->is_changed = true; /* what waited for a restart does so no more */
+    l->stop.until_ms = MIN_OF(l->stop.is_on ? l->stop.until_ms : INT64_MAX, life_add(now_ms, grace_ms));
+    l->stop.is_forced |= grace_ms == 0;
+    l->stop.is_on = true;
+    VEC_FOREACH(c, &l->cons)
+        if (c->state == LIFE_CON_RUNNING)
+            life_con_join_stop(l, c, now_ms);
+}
+
+/* When the pod ends, a sidecar waits for the main containers and for the sidecars after it. */
+static bool waits_for_turn(const struct life *l, const struct life_con *c)
+{
+    if (!c->is_sidecar || !l->stop.is_on)
+        return false;
+    for (const struct life_con *later = c + 1; later < l->cons.v + l->cons.n; later++)
+        if (life_con_is_active(later) && (later->is_sidecar || !later->is_init))
+            return true;
+    return false;
+}
+
+static bool send(struct life_con *c, int signo, struct life_look *k)
+{
+    life_action_of(k, LIFE_SIGNAL, c);
+    k->ret->signo = signo;
+    return true;
+}
+
+static bool kill_now(struct life_con *c, struct life_look *k)
+{
+    c->stop.is_killed = true;
+    return send(c, SIGKILL, k);
+}
+
+/* Is the hook over? It has the whole grace. An action may have been given instead. */
+static bool is_past_hook(struct life *l, struct life_con *c, struct life_look *k, bool *ret_given)
+{
+    if (c->pre.state == LIFE_HOOK_NONE || c->pre.state == LIFE_HOOK_DONE)
+        return true;
+    if (life_is_due(k, c->stop.until_ms)) {
+        c->pre.state = LIFE_HOOK_DONE;
+        c->pre.id = 0;
+        return true;
+    }
+    *ret_given = life_hook_step(l, c, &c->pre, c->stop.until_ms - k->now_ms, k);
+    return c->pre.state == LIFE_HOOK_DONE;
+}
+
+/* It is not there yet, so nobody can be asked to end. A start takes no time, or it hangs: then the grace is enough for it too. */
+static bool stop_starting(const struct life *l, struct life_con *c, struct life_look *k)
+{
+    if (!l->stop.is_on || c->stop.is_killed || (!l->stop.is_forced && !life_is_due(k, l->stop.until_ms)))
+        return false;
+    return kill_now(c, k);
+}
+
+bool life_stop_step(struct life *l, struct life_con *c, struct life_look *k)
+{
+    struct life_end_of_con *s = &c->stop;
+    bool was_given = false;
+
+    if (c->state == LIFE_CON_STARTING)
+        return stop_starting(l, c, k);
+    if (c->state != LIFE_CON_RUNNING || !s->is_on || s->is_killed)
+        return false;
+    if (s->is_forced)
+        return kill_now(c, k);
+    if (!s->is_termed) {
+        if (!is_past_hook(l, c, k, &was_given))
+            return was_given;
+        if (waits_for_turn(l, c) && !life_is_due(k, s->until_ms))
+            return false;
+        s->is_termed = true;
+        s->termed_ms = k->now_ms;
+        return send(c, SIGTERM, k);
+    }
+    return life_is_due(k, MAX_OF(s->until_ms, life_add(s->termed_ms, LIFE_TERM_MS))) && kill_now(c, k);
+}

@@ -1,0 +1,353 @@
+/* net.c - the network of the pods: opening, joining, leaving
+ *
+ * The namespace is ours alone, and so are the numbers of its links: each pod's follows from its address. So a pod joins
+ * with two messages to the kernel, one here and one in the pod's namespace, without asking for anything.
+ *
+ * All links of one run carry a group number made from its id. Removing a link makes the kernel wait for every processor, some
+ * 20 ms; a whole group takes hardly longer. So a pod that leaves is cut off at once, but its link only moves to a second
+ * group. Most go with their pod's namespace, which the kernel does by itself; the rest are removed many at a time.
+ */
+#include "node/net/net_internal.h"
+
+#include "base/map.h"
+#include "base/util.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <linux/ip.h>
+#include <linux/veth.h>
+#include <net/if.h>
+
+enum {
+    MTU_DEFAULT = 1500,
+    MTU_MIN = 576,
+    MTU_MAX = 65535,
+    LEFT_MAX = 64,
+    LOOPBACK = 1,  /* the number of every "lo" */
+    POD_LINK = 64, /* of every "eth0": beyond the tunnels that some kernels put into each namespace */
+    BRIDGE_LINK = 65,
+    FIRST_LINK = 1000, /* of our end for the subnet's first address */
+};
+
+struct port { /* the link of one pod */
+    struct in_addr address;
+    int index;
+    char name[IF_NAMESIZE];
+};
+
+struct net {
+    struct nl nl;
+    struct subnet subnet;
+    struct map_u64 ports; /* by address */
+    int ns_fd, mtu;
+    uint32_t group;
+    char id[NET_ID_DIGITS + 1], bridge[IF_NAMESIZE];
+    size_t n_left; /* links that may be in the second group */
+    bool has_out;  /* 'out' was begun */
+    struct net_out out;
+};
+
+/* Our end of each pair has this address; the segments do not know of each other. Pods' ends carry their IPv4 address. */
+static const uint8_t own_mac[6] = { 0x02, 0x70, 0x6d, 0x00, 0x00, 0x01 };
+
+static void pod_mac(struct in_addr a, uint8_t mac[6])
+{
+    mac[0] = 0x02;
+    mac[1] = 0x71;
+    memcpy(mac + 2, &a.s_addr, 4);
+}
+
+struct in_addr net_gateway(const struct net *n)
+{
+    return subnet_gateway(&n->subnet);
+}
+
+int net_prefix(const struct net *n)
+{
+    return n->subnet.prefix;
+}
+
+const char *net_bridge(const struct net *n)
+{
+    return n->bridge;
+}
+
+int net_ns_fd(const struct net *n)
+{
+    return n->ns_fd;
+}
+
+/* ---- opening ---- */
+
+static int make_bridge(struct net *n, struct err *e)
+{
+    /* Empty, so without a carrier: the address is there all the same. An address that no pod has ends here too. */
+    static const struct net_setting settings[] = { { IPV4_DEVCONF_FORWARDING, 1 } };
+    struct nl *l = &n->nl;
+    struct nlattr *info;
+
+    net_put_up(l, "start lo", LOOPBACK);
+    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "make the bridge", BRIDGE_LINK, 0);
+    nl_put_text(l, IFLA_IFNAME, n->bridge);
+    nl_put_u32(l, IFLA_GROUP, n->group);
+    nl_put_u32(l, IFLA_MTU, (uint32_t)n->mtu);
+    info = nl_nest(l, IFLA_LINKINFO);
+    nl_put(l, IFLA_INFO_KIND, "bridge", strlen("bridge"));
+    nl_nest_end(l, info);
+    net_put_no_ipv6(l, BRIDGE_LINK);
+    net_put_up(l, "start the bridge", BRIDGE_LINK);
+    net_put_settings(l, settings, ARRAY_LEN(settings));
+    net_put_address(l, BRIDGE_LINK, net_gateway(n), n->subnet.prefix, 0);
+    return nl_send(l, e);
+}
+
+/* ---- open and close ---- */
+
+static void remove_left(struct net *n)
+{
+    if (n->n_left)
+        (void)net_delete_group(&n->nl, n->group | NET_GROUP_LEFT, NULL); /* none is there any more: fine */
+    n->n_left = 0;
+}
+
+static int read_options(struct net *n, const struct net_options *opt, struct err *e)
+{
+    const char *id = opt->id ? opt->id : "";
+
+    if (strlen(id) != NET_ID_DIGITS || strspn(id, "0123456789abcdef") != NET_ID_DIGITS)
+        return err_set(e, ERR_INVALID, "network id \"%s\": must be %d hex digits", id, NET_ID_DIGITS);
+    if (opt->mtu && (opt->mtu < MTU_MIN || opt->mtu > MTU_MAX))
+        return err_set(e, ERR_INVALID, "mtu %d: must be from %d to %d", opt->mtu, MTU_MIN, MTU_MAX);
+    memcpy(n->id, id, NET_ID_DIGITS);
+    n->mtu = opt->mtu ? opt->mtu : MTU_DEFAULT;
+    n->group = net_group(id);
+    (void)snprintf(n->bridge, sizeof(n->bridge), "pm%s-br", id);
+    return 0;
+}
+
+static int open_all(struct net *n, const struct net_options *opt, struct err *e)
+{
+    struct net_way way = { .id = n->id, .subnet = &n->subnet, .inner = &n->nl, .ns_fd = -1, .is_open = opt->is_open };
+
+    if (read_options(n, opt, e) < 0 || netns_new(&n->ns_fd, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
+        return -1;
+    if (opt->has_way_out) {
+        net_out_begin(&n->out);
+        n->has_out = true;
+    }
+    if (net_subnet_choose(n->has_out && n->out.host.sock ? &n->out.host : NULL, opt->subnet, &n->subnet, e) < 0)
+        return -1;
+    subnet_init(&n->subnet);
+    if (make_bridge(n, e) < 0)
+        return -1;
+    way.ns_fd = n->ns_fd;
+    way.mtu = n->mtu;
+    if (n->has_out)
+        net_out_open(&n->out, &way);
+    return 0;
+}
+
+int net_open(const struct net_options *opt, struct net **ret, struct err *e)
+{
+    struct net *n = xcalloc(1, sizeof(*n));
+
+    n->ns_fd = -1;
+    map_u64_init(&n->ports, map_seed_default());
+    if (open_all(n, opt, e) < 0) {
+        net_close(n);
+        return err_wrap(e, "network of the pods");
+    }
+    *ret = n;
+    return 0;
+}
+
+void net_close(struct net *n)
+{
+    if (!n)
+        return;
+    if (n->has_out)
+        net_out_close(&n->out, n->id);
+    MAP_FOREACH(struct port *, p, &n->ports.map)
+        free(p);
+    map_u64_done(&n->ports);
+    subnet_done(&n->subnet);
+    nl_close(&n->nl);
+    if (n->ns_fd >= 0)
+        close(n->ns_fd);
+    free(n);
+}
+
+const char *net_way_out(const struct net *n, const char **ret_why)
+{
+    if (ret_why)
+        *ret_why = n->has_out && n->out.why.text[0] ? n->out.why.text : NULL;
+    return n->has_out ? net_out_text(&n->out) : NULL;
+}
+
+/* ---- addresses ---- */
+
+int net_take_address(struct net *n, struct in_addr *ret, struct err *e)
+{
+    return subnet_take(&n->subnet, ret, e);
+}
+
+void net_give_address(struct net *n, struct in_addr a)
+{
+    subnet_give(&n->subnet, a);
+}
+
+/* ---- joining ---- */
+
+static void put_pair(struct net *n, int ns_fd, const struct port *port, const uint8_t mac[6])
+{
+    struct nl *l = &n->nl;
+    struct nlattr *info, *data, *peer;
+    struct ifinfomsg *head;
+
+    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "make a veth pair", port->index, 0);
+    net_put_end(l, port->name, n->mtu, own_mac);
+    nl_put_u32(l, IFLA_GROUP, n->group);
+    info = nl_nest(l, IFLA_LINKINFO);
+    nl_put(l, IFLA_INFO_KIND, "veth", strlen("veth"));
+    data = nl_nest(l, IFLA_INFO_DATA);
+    peer = nl_nest(l, VETH_INFO_PEER);
+    head = nl_put_room(l, sizeof(*head));
+    head->ifi_index = POD_LINK;
+    net_put_end(l, "eth0", n->mtu, mac);
+    nl_put_u32(l, IFLA_NET_NS_FD, (uint32_t)ns_fd);
+    nl_nest_end(l, peer);
+    nl_nest_end(l, data);
+    nl_nest_end(l, info);
+}
+
+static int make_pair(struct net *n, int ns_fd, const struct port *port, struct err *e)
+{
+    /* Strict reverse path: the pod may send from the address that is routed to it, and from no other. */
+    static const struct net_setting settings[] = { { IPV4_DEVCONF_FORWARDING, 1 }, { IPV4_DEVCONF_RP_FILTER, 1 } };
+    struct nl *l = &n->nl;
+    uint8_t mac[6];
+
+    pod_mac(port->address, mac);
+    put_pair(n, ns_fd, port, mac);
+    net_put_no_ipv6(l, port->index);
+    net_put_up(l, "start the link", port->index);
+    net_put_settings(l, settings, ARRAY_LEN(settings));
+    net_put_route(l, port->index, &port->address, 32, NULL);
+    net_put_neighbour(l, port->index, port->address, mac);
+    return nl_send(l, e);
+}
+
+/* In the pod's namespace. The address shows the subnet's size, for programs that compare networks, but has no route of its
+ * own: everything goes to the gateway. */
+static int set_up_pod_end(struct net *n, struct nl *l, const struct port *port, struct err *e)
+{
+    struct in_addr gateway = net_gateway(n);
+
+    net_put_up(l, "start lo", LOOPBACK);
+    net_put_no_ipv6(l, POD_LINK);
+    net_put_up(l, "start eth0", POD_LINK);
+    net_put_address(l, POD_LINK, port->address, n->subnet.prefix, IFA_F_NOPREFIXROUTE);
+    net_put_neighbour(l, POD_LINK, gateway, own_mac);
+    net_put_route(l, POD_LINK, &gateway, 32, NULL);
+    net_put_route(l, POD_LINK, NULL, 0, &gateway);
+    return nl_send(l, e);
+}
+
+static int join_pod(struct net *n, int ns_fd, int take_nl_fd, const struct port *port, struct err *e)
+{
+    struct nl l;
+    int rc = take_nl_fd >= 0 ? nl_open_fd(&l, take_nl_fd, e) : nl_open_in(&l, ns_fd, e);
+
+    if (rc == 0)
+        rc = set_up_pod_end(n, &l, port, e);
+    nl_close(&l);
+    return rc;
+}
+
+/* No packet goes to the pod, and none comes from it either: there is no way back to the sender. Every request may fail,
+ * for the link goes with the pod's namespace. */
+static int cut_off(struct net *n, const struct port *port, struct err *e)
+{
+    struct rtmsg head = {
+        .rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_table = RT_TABLE_MAIN, .rtm_scope = RT_SCOPE_NOWHERE
+    };
+
+    nl_begin(&n->nl, RTM_DELROUTE, 0, "remove the route", &head, sizeof(head));
+    nl_put(&n->nl, RTA_DST, &port->address, sizeof(port->address));
+    nl_optional(&n->nl);
+    net_begin_link(&n->nl, 0, "put the link aside", 0, 0);
+    nl_put_text(&n->nl, IFLA_IFNAME, port->name);
+    nl_put_u32(&n->nl, IFLA_GROUP, n->group | NET_GROUP_LEFT);
+    if (nl_send(&n->nl, e) < 0)
+        return n->nl.error == ENODEV ? 0 : -1;
+    if (++n->n_left >= LEFT_MAX)
+        remove_left(n);
+    return 0;
+}
+
+/* The address may still be the name of a link put aside, or the namespace may hold its eth0. */
+static int make_new_pair(struct net *n, int ns_fd, const struct port *port, struct err *e)
+{
+    if (make_pair(n, ns_fd, port, e) == 0)
+        return 0;
+    if ((n->nl.error != EEXIST && n->nl.error != EBUSY) || !n->n_left)
+        return -1;
+    remove_left(n);
+    return make_pair(n, ns_fd, port, e);
+}
+
+static int make_joined(struct net *n, int ns_fd, int *nl_fd, const struct port *port, struct err *e)
+{
+    int taken;
+
+    if (make_new_pair(n, ns_fd, port, e) < 0)
+        return -1;
+    taken = *nl_fd;
+    *nl_fd = -1;
+    return join_pod(n, ns_fd, taken, port, e) < 0 ? -1 : net_wait_for_link(&n->nl, port->name, e);
+}
+
+int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_link, struct err *e)
+{
+    return net_join_by(n, ns_fd, -1, address, ret_link, e);
+}
+
+int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address, const char **ret_link, struct err *e)
+{
+    int64_t at = subnet_index(&n->subnet, address);
+    autoclose int nl_fd = take_nl_fd;
+    char text[INET_ADDRSTRLEN];
+    struct port *port;
+
+    (void)inet_ntop(AF_INET, &address, text, sizeof(text));
+    if (at < 0 || map_u64_get(&n->ports, address.s_addr))
+        return err_set(e, at < 0 ? ERR_INVALID : ERR_EXISTS, "join %s: the address is %s", text,
+                       at < 0 ? "not in the subnet" : "in use");
+    port = xcalloc(1, sizeof(*port));
+    port->address = address;
+    port->index = FIRST_LINK + (int)at;
+    (void)snprintf(port->name, sizeof(port->name), "pm%sv%x", n->id, (unsigned)at & 0xffffff);
+    if (make_joined(n, ns_fd, &nl_fd, port, e) < 0) {
+        (void)cut_off(n, port, NULL); /* the first error counts */
+        free(port);
+        return err_wrap(e, "join %s", text);
+    }
+    map_u64_put(&n->ports, address.s_addr, port);
+    if (ret_link)
+        *ret_link = port->name;
+    return 0;
+}
+
+int net_leave(struct net *n, struct in_addr address, struct err *e)
+{
+    struct port *port = map_u64_get(&n->ports, address.s_addr);
+
+    if (!port)
+        return 0;
+    if (cut_off(n, port, e) < 0)
+        return err_wrap(e, "leave");
+    map_u64_remove(&n->ports, address.s_addr);
+    free(port);
+    return 0;
+}

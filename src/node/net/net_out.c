@@ -1,0 +1,121 @@
+/* net_out.c - the way out of the pods' network: by the host's network, else by slirp4netns, else none, and why */
+#include "node/net/net_internal.h"
+
+#include "base/util.h"
+#include "node/net/net_nat.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+
+static const char *const kind_texts[NET_OUT_MAX] = {
+    [NET_OUT_NONE] = NULL,
+    [NET_OUT_HOST] = "by the host's addresses",
+    [NET_OUT_SLIRP] = "by slirp4netns",
+};
+
+/* One chain that drops is enough, whatever others say: ours cannot help, and rules of others are not ours to change. */
+static int check_firewall(struct err *e)
+{
+    char chain[120];
+
+    if (!nat_is_forward_dropped(-1, chain, sizeof(chain)))
+        return 0;
+    return err_set(
+        e, ERR_FORBIDDEN,
+        "the host's firewall may drop what pods send (nft chain %s has policy drop); run: iptables -I FORWARD -i "
+        "'pm+' -j ACCEPT; iptables -I FORWARD -o 'pm+' -j ACCEPT",
+        chain);
+}
+
+void net_out_begin(struct net_out *o)
+{
+    struct err e = { 0 };
+
+    *o = (struct net_out){ .lock = -1, .exit_fd = -1 };
+    o->is_root = netns_is_ours();
+    if (nl_open(&o->host, &e) < 0 || (o->is_root && net_lock(&o->lock, &e) < 0))
+        o->why = e;
+}
+
+/* The firewall's word is a doubt, not a fact: there may be a rule for us. So slirp4netns if it works, else we try. */
+static enum net_out_kind open_some(struct net_out *o, const struct net_way *w)
+{
+    struct err doubt = { 0 }, host = { 0 }, slirp = { 0 };
+    bool is_sure = o->is_root && check_firewall(&doubt) == 0;
+
+    if (is_sure && net_uplink_open(w, &host) == 0)
+        return NET_OUT_HOST;
+    if (net_slirp_open(w, &o->exit_fd, &slirp) == 0)
+        return NET_OUT_SLIRP;
+    if (o->is_root && !is_sure && net_uplink_open(w, &host) == 0) {
+        o->why = doubt;
+        return NET_OUT_HOST;
+    }
+    o->why = o->is_root ? host : slirp;
+    return NET_OUT_NONE;
+}
+
+void net_out_open(struct net_out *o, const struct net_way *w)
+{
+    struct net_way way = *w;
+
+    way.host = &o->host;
+    way.is_root = o->is_root;
+    if (!o->why.code)
+        o->kind = open_some(o, &way);
+    if (o->lock >= 0)
+        close(o->lock);
+    o->lock = -1;
+}
+
+/* Whoever waits for our output must not wait for this process. */
+static void keep_only(int fd)
+{
+    if (fd > 0)
+        (void)close_range(0, (unsigned)fd - 1, 0); /* nothing of it is needed */
+    (void)close_range((unsigned)fd + 1, ~0U, 0);
+}
+
+/* In a process that is nobody's child. */
+static _Noreturn void be_remover(int lock, const char *id)
+{
+    struct nl l = { 0 };
+
+    if (setsid() < 0 || fork() != 0)
+        _exit(0);
+    keep_only(lock);
+    if (nl_open(&l, NULL) == 0)
+        (void)net_uplink_remove(&l, id, lock); /* what stays is swept by the next start */
+    _exit(0);
+}
+
+/* Links and tables go slowly: the kernel waits for every processor, several times, some 50 ms. Nobody has to wait for that but
+ * the next one who wants the lock. */
+static void remove_uplink(struct net_out *o, const char *id)
+{
+    autoclose int lock = -1;
+    pid_t pid = net_lock(&lock, NULL) == 0 ? fork() : -1; /* else somebody hangs: go on without */
+
+    if (pid == 0)
+        be_remover(lock, id);
+    if (pid < 0)
+        (void)net_uplink_remove(&o->host, id, -1);
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+void net_out_close(struct net_out *o, const char *id)
+{
+    if (o->kind == NET_OUT_HOST)
+        remove_uplink(o, id);
+    if (o->lock >= 0)
+        close(o->lock);
+    if (o->exit_fd >= 0)
+        close(o->exit_fd);
+    nl_close(&o->host);
+}
+
+const char *net_out_text(const struct net_out *o)
+{
+    return kind_texts[o->kind];
+}

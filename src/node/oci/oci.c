@@ -1,0 +1,396 @@
+/* oci.c - run a container by an OCI runtime
+ *
+ *     oci_run ── pause_run      ──▶ process 1: holds the pid namespace
+ *             ── runtime create ──▶ the container's process, waiting; our child, since we are a subreaper
+ *             ── runtime start  ──▶ its program runs
+ *             ── waitpid        ──▶ how it ended, exactly: exit code or signal
+ *
+ * The runtime's own state lies in the bundle, so it goes with it, and what runs ends with process 1. A runtime that left nothing else
+ * (groups) need not be called again. The state and config.json have the container's variables: the bundle is not on a disk.
+ */
+#include "node/oci/oci_internal.h"
+
+#include "node/container/box_internal.h"
+#include "node/container/pause.h"
+#include "node/volume/volume_internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum { CANNOT_START = 128, START_MS = 120 * 1000, CLEAN_MS = 3000, ENDED_MS = 1000 };
+
+/* ---- telling ---- */
+
+static void tell(int report, enum box_report_kind kind, int status, const char *reason, const char *text)
+{
+    struct box_report r = { .kind = kind, .status = status };
+
+    (void)snprintf(r.reason, sizeof(r.reason), "%s", reason);
+    (void)snprintf(r.text, sizeof(r.text), "%s", text);
+    (void)send(report, &r, sizeof(r), MSG_NOSIGNAL); /* nobody there: we go anyway */
+}
+
+/* What is mounted in the bundle. */
+static void detach(const struct oci_run *r)
+{
+    (void)umount2(r->pids, MNT_DETACH | UMOUNT_NOFOLLOW);
+    (void)umount2(r->dev, MNT_DETACH | UMOUNT_NOFOLLOW);
+}
+
+static void remove_bundle(struct oci_run *r)
+{
+    struct str path = str_of(r->place->bundle);
+    ptrdiff_t slash = str_rfind_char(path, '/');
+    autoclose int parent = open(arena_cstr(&r->arena, str_sub(path, 0, (size_t)slash)),
+                                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    detach(r);
+    (void)volume_tree_remove(parent, path.p + slash + 1, NULL); /* what stays goes with the run's files */
+}
+
+/* Process 1 goes with us, and what the runtime has started in its namespace goes with it. */
+static _Noreturn void fail(struct oci_run *r, const char *reason, const char *text)
+{
+    detach(r);
+    oci_clean(r->place);
+    tell(r->report, BOX_FAILED, CANNOT_START, reason, text);
+    _exit(CANNOT_START);
+}
+
+static _Noreturn void fail_errno(struct oci_run *r, const char *what)
+{
+    fail(r, box_create_error, arena_fmt(&r->arena, "%s: %s", what, strerror(errno)).p);
+}
+
+/* The words runtimes have for a program that cannot be executed. */
+static const char *reason_of(const char *text)
+{
+    static const char *const signs[] = { "exec: ", "executable file", "exec user process", "open executable" };
+
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+        if (strstr(text, signs[i]))
+            return box_start_error;
+    return box_create_error;
+}
+
+/* ---- building ---- */
+
+static const struct {
+    int (*run)(struct box *b, struct err *e);
+    const char *reason;
+} steps[] = {
+    { box_root_make, box_create_error },  { box_fill, box_create_error },         { box_fill_dev, box_create_error },
+    { box_add_mounts, box_create_error }, { box_find_who, box_config_error },     { box_find_caps, box_config_error },
+    { box_find_cwd, box_create_error },   { box_root_protect, box_create_error },
+};
+
+/* The runtime makes the container's own; ours is not to lie below it, nor where the image has a link to lead it. */
+static int take_proc_off(const struct box *b)
+{
+    autoclose int proc = box_open(b->root, STR("/proc"), O_PATH | O_DIRECTORY);
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", proc);
+    return proc < 0 ? -1 : umount2(path, MNT_DETACH);
+}
+
+/* A runtime leaves /dev alone if it is to bind something there. It finds what to bind by a name in the machine: so not by one below the
+ * root, where the image may have a link. */
+static int show_dev(const struct oci_run *r, const struct box *b)
+{
+    autoclose int dev = box_open(b->root, STR("/dev"), O_PATH | O_DIRECTORY);
+    autoclose int copy = dev < 0 ? -1 : box_mount_clone(dev, "", true);
+    autoclose int target = mkdir(r->dev, 0700) < 0 ? -1 : open(r->dev, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    return copy < 0 || target < 0 ? -1 : box_mount_attach(copy, target);
+}
+
+/* The root, mounted at r->rootfs in a mount namespace of ours. */
+static void build(struct oci_run *r, struct box *b)
+{
+    struct err e;
+
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+        if (steps[i].run(b, &e) < 0)
+            fail(r, steps[i].reason, e.text);
+    if (show_dev(r, b) < 0)
+        fail_errno(r, "show /dev to the runtime");
+    if (!r->spec->has_host_pids && take_proc_off(b) < 0)
+        fail_errno(r, "leave /proc to the runtime");
+}
+
+static void make_dirs(struct oci_run *r, const char *path)
+{
+    char copy[PATH_MAX];
+
+    if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy))
+        fail(r, box_create_error, "the path of the bundle is too long");
+    for (char *p = copy + 1; *p; p++)
+        if (*p == '/') {
+            *p = '\0';
+            (void)mkdir(copy, 0755); /* what matters is whether the last one works */
+            *p = '/';
+        }
+    if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+        fail_errno(r, arena_fmt(&r->arena, "make %s", copy).p);
+}
+
+/* It is lowered by those who may, and runtimes make an error of it when they may not. */
+static int oom_score(struct oci_run *r)
+{
+    int64_t now;
+
+    box_set_oom_score(r->spec->oom_score_adj);
+    return str_to_i64(str_trim(oci_file_read(&r->arena, "/proc/self/oom_score_adj")), &now) < 0 ? 0 : (int)now;
+}
+
+static void write_config(struct oci_run *r, const struct box *b, bool has_init)
+{
+    const char *path = arena_fmt(&r->arena, "%s/config.json", r->place->bundle).p;
+    autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    struct oci_process who = { .uid = b->who.uid, .gid = b->who.gid, .home = b->who.home, .caps = b->caps };
+    autobuf text = { 0 };
+
+    for (size_t i = 0; i < b->who.groups.n; i++)
+        *vec_push(&r->arena, &who.groups) = b->who.groups.v[i];
+    who.oom_score_adj = oom_score(r);
+    who.has_fixed_groups = box_groups_are_fixed();
+    who.pids = has_init ? r->pids : NULL;
+    oci_config(&text, r->spec, r->place, &who, r->rootfs);
+    if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n)
+        fail_errno(r, arena_fmt(&r->arena, "write %s", path).p);
+}
+
+/* A runtime reads /proc/<pid>: in a pid namespace that is not that of /proc it would see strangers. */
+static void fit_proc(void)
+{
+    char self[32] = "", is[32];
+    ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+    (void)snprintf(is, sizeof(is), "%d", (int)getpid());
+    if (n > 0 && strcmp(self, is) != 0)
+        (void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                    NULL); /* else create fails and says why */
+}
+
+/* In our mount namespace only. Where it does not work the runtime says what troubles it, or makes groups that it takes away. */
+static void fit_groups(struct oci_run *r)
+{
+    static const char all[] = "/sys/fs/cgroup", unified[] = "/sys/fs/cgroup/unified";
+    const struct oci_kind *kind = oci_kind(r);
+
+    if (r->place->group)
+        return;
+    if (kind->hates_hybrid && access(unified, F_OK) == 0)
+        (void)mount("tmpfs", unified, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k");
+    if (kind->tries_groups) {
+        autoclose int top = open(all, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        (void)box_mount_set(top, MOUNT_ATTR_RDONLY, true);
+    }
+}
+
+/* ---- process 1 ---- */
+
+static pid_t clone_init(const int pair[2])
+{
+    struct clone_args args = { .flags = CLONE_NEWPID | CLONE_NEWNS, .exit_signal = SIGCHLD };
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+    char byte;
+
+    if (pid != 0)
+        return pid;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    (void)prctl(PR_SET_NAME, "pumice-init", 0, 0, 0);
+    close(pair[0]);
+    if (recv(pair[1], &byte, 1, 0) != 1) /* the parent died before it could take us along */
+        _exit(1);
+    pause_run(pair[1]);
+}
+
+/* The namespace is bound to a file, because /proc/<pid> is soon closed to all: to the runtime too in a user namespace. */
+static bool bind_pids(struct oci_run *r, pid_t init)
+{
+    autoclose int fd = open(r->pids, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const char *from = arena_fmt(&r->arena, "/proc/%d/ns/pid", (int)init).p;
+
+    return fd >= 0 && mount(from, r->pids, NULL, MS_BIND, NULL) == 0;
+}
+
+static pid_t start_init(struct oci_run *r)
+{
+    int pair[2];
+    char byte = 0;
+    pid_t pid;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        fail_errno(r, "make a socket");
+    pid = clone_init(pair);
+    close(pair[1]);
+    if (pid < 0 || !bind_pids(r, pid))
+        fail_errno(r, "make process 1 of the container");
+    (void)send(pair[0], &byte, 1, MSG_NOSIGNAL);
+    if (read(pair[0], &byte, 1) != 1) /* nobody may see it before it is empty */
+        fail(r, box_create_error, "process 1 of the container ended at once");
+    close(pair[0]);
+    return pid;
+}
+
+/* ---- the container's life ---- */
+
+static void call(struct oci_run *r, const char *const *verb, bool is_quiet)
+{
+    struct err e;
+
+    if (oci_call(r, verb, is_quiet, r->place->timeout_ms ? r->place->timeout_ms : START_MS, &e) < 0)
+        fail(r, reason_of(e.text), e.text);
+}
+
+static pid_t create(struct oci_run *r)
+{
+    const char *const verb[] = { "create", "--bundle", r->place->bundle, "--pid-file", r->pid_file, r->id, NULL };
+    siginfo_t info;
+    int64_t pid;
+
+    call(r, verb, false);
+    if (str_to_i64(str_trim(oci_file_read(&r->arena, r->pid_file)), &pid) < 0 || pid <= 1 || pid > INT32_MAX)
+        fail(r, box_create_error,
+             arena_fmt(&r->arena, "%s did not say which process the container is", r->place->runtime).p);
+    /* Else we would never hear of its end. */
+    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+        fail(r, box_create_error,
+             arena_fmt(&r->arena, "%s says that the container is process %d, which is not ours", r->place->runtime,
+                       (int)pid)
+                 .p);
+    return (pid_t)pid;
+}
+
+/* oci_exec() trusts the file as long as it is there, so it goes before the number is free for others. */
+static bool has_ended(const struct oci_run *r, pid_t program, int *ret_status)
+{
+    siginfo_t info = { 0 };
+
+    if (waitid(P_PID, (id_t)program, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != program)
+        return false;
+    (void)unlink(r->pid_file);
+    return waitpid(program, ret_status, 0) == program;
+}
+
+static void reap_others(pid_t program)
+{
+    siginfo_t info = { 0 };
+
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 && info.si_pid > 0 &&
+           info.si_pid != program) {
+        (void)waitpid(info.si_pid, NULL, WNOHANG | __WALL);
+        info.si_pid = 0;
+    }
+}
+
+static int watch_over(const struct oci_run *r, pid_t program)
+{
+    sigset_t all;
+    int signo, status = 0;
+
+    sigfillset(&all);
+    while (!has_ended(r, program, &status)) { /* it may have ended while we waited for the runtime */
+        signo = sigwaitinfo(&all, NULL);
+        if (signo == SIGCHLD)
+            reap_others(program);
+        else if (signo > 0)
+            (void)kill(program, signo);
+    }
+    return status;
+}
+
+static int live(struct oci_run *r, pid_t init)
+{
+    const char *const start[] = { "start", r->id, NULL };
+    pid_t program = create(r);
+    int status;
+
+    call(r, start, true);
+    (void)close_range(0, 2, 0); /* so that the readers see the end when the program closes its own */
+    tell(r->report, BOX_STARTED, 0, "", "");
+    status = watch_over(r, program);
+    if (init > 0)
+        (void)kill(init, SIGKILL);
+    if (r->place->group || !oci_kind(r)->name)
+        oci_clean(r->place);
+    remove_bundle(r);
+    return status;
+}
+
+_Noreturn void oci_run(const struct box_spec *s, const struct oci_place *p, int report)
+{
+    struct oci_run r = { .spec = s, .report = report };
+    struct box_spec inner = *s; /* as box.h is to build it */
+    struct box b = { .spec = &inner, .state = -1, .over = -1, .root = -1, .empty = -1, .cwd = -1 };
+    pid_t init = 0;
+    int status;
+
+    oci_run_init(&r, p);
+    r.rootfs = arena_cstr(&r.arena, s->upper); /* box.h mounts it there */
+    box_block_signals();
+    umask(022);
+    if (s->argv.n == 0 || s->argv.v[0].n == 0)
+        fail(&r, box_start_error, "no command specified");
+    make_dirs(&r, p->bundle);
+    inner.has_host_pids = true; /* its own /proc is mounted by the runtime */
+    b.is_inner = box_in_user_namespace();
+    (void)prctl(PR_SET_NAME, "pumice-oci", 0, 0, 0);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (unshare(CLONE_NEWNS) < 0)
+        fail_errno(&r, "make a mount namespace");
+    build(&r, &b);
+    fit_proc();
+    fit_groups(&r);
+    if (!s->has_host_pids)
+        init = start_init(&r);
+    write_config(&r, &b, init > 0);
+    status = live(&r, init);
+    tell(report, BOX_ENDED, status, "", "");
+    _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* ---- beside the container's life ---- */
+
+_Noreturn void oci_exec(const struct box_spec *s, const struct oci_place *p)
+{
+    struct oci_run r = { 0 };
+    int64_t pid;
+    int program = -1;
+
+    oci_run_init(&r, p);
+    if (str_to_i64(str_trim(oci_file_read(&r.arena, r.pid_file)), &pid) == 0 && pid > 1 && pid <= INT32_MAX)
+        program = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    if (program < 0 || access(r.pid_file, F_OK) < 0) { /* still there: the number was not given to another */
+        (void)poll(NULL, 0, ENDED_MS); /* its end is being told; before that, this would look like a failed probe */
+        (void)dprintf(2, "the container has ended\n");
+        _exit(126);
+    }
+    box_exec(s, program); /* whoever made the namespaces, one enters them in the same way */
+}
+
+void oci_clean(const struct oci_place *p)
+{
+    struct oci_run r = { 0 };
+
+    oci_run_init(&r, p);
+    if (access(arena_fmt(&r.arena, "%s/%s", r.state, r.id).p, F_OK) == 0) {
+        const char *const verb[] = { "delete", "--force", r.id, NULL };
+        struct err e;
+
+        (void)oci_call(&r, verb, true, CLEAN_MS, &e); /* it is theirs; nobody else could do more */
+    }
+    remove_bundle(&r);
+    arena_done(&r.arena);
+}

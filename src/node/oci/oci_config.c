@@ -1,0 +1,254 @@
+/* oci_config.c - a container in the words of the runtime specification
+ *
+ * The root is complete (box_root.c, box_fill.c, box_dev.c), so there is little to mount here: /proc, which belongs to the new pid
+ * namespace, and /dev over itself, which tells the runtime to leave it alone. No name in here that is one of the machine's leads
+ * through the root: an image could have a link there. Devices need no rules: /dev is a file system that
+ * allows none but those bound into it.
+ */
+#include "node/oci/oci.h"
+
+#include "json/json.h"
+#include "node/container/box_internal.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/capability.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+static const char *const masked[] = {
+    "/proc/acpi", "/proc/kcore",       "/proc/keys",       "/proc/latency_stats",
+    "/proc/scsi", "/proc/sched_debug", "/proc/timer_list", "/proc/timer_stats",
+};
+static const char *const read_only[] = { "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger" };
+
+static const char *const limit_names[RLIM_NLIMITS] = {
+    [RLIMIT_CPU] = "RLIMIT_CPU",           [RLIMIT_FSIZE] = "RLIMIT_FSIZE",
+    [RLIMIT_DATA] = "RLIMIT_DATA",         [RLIMIT_STACK] = "RLIMIT_STACK",
+    [RLIMIT_CORE] = "RLIMIT_CORE",         [RLIMIT_RSS] = "RLIMIT_RSS",
+    [RLIMIT_NPROC] = "RLIMIT_NPROC",       [RLIMIT_NOFILE] = "RLIMIT_NOFILE",
+    [RLIMIT_MEMLOCK] = "RLIMIT_MEMLOCK",   [RLIMIT_AS] = "RLIMIT_AS",
+    [RLIMIT_LOCKS] = "RLIMIT_LOCKS",       [RLIMIT_SIGPENDING] = "RLIMIT_SIGPENDING",
+    [RLIMIT_MSGQUEUE] = "RLIMIT_MSGQUEUE", [RLIMIT_NICE] = "RLIMIT_NICE",
+    [RLIMIT_RTPRIO] = "RLIMIT_RTPRIO",     [RLIMIT_RTTIME] = "RLIMIT_RTTIME",
+};
+
+/* ---- small parts ---- */
+
+static struct json *texts(struct arena *a, const char *const *list, size_t n)
+{
+    struct json *out = json_array(a);
+
+    for (size_t i = 0; i < n; i++)
+        (void)json_push(out, json_str(a, str_of(list[i])));
+    return out;
+}
+
+static struct json *caps_list(struct arena *a, uint64_t caps)
+{
+    struct json *out = json_array(a);
+
+    for (cap_value_t cap = 0; cap < cap_max_bits() && cap < 64; cap++) {
+        char *name = caps & UINT64_C(1) << cap ? cap_to_name(cap) : NULL;
+
+        for (char *p = name; p && *p; p++) /* "cap_chown" */
+            if (*p >= 'a' && *p <= 'z')
+                *p = (char)(*p - 'a' + 'A');
+        if (name)
+            (void)json_push(out, json_str(a, arena_str(a, str_of(name))));
+        cap_free(name);
+    }
+    return out;
+}
+
+static struct json *env_list(struct arena *a, const struct box_spec *s, const struct oci_process *who)
+{
+    struct json *out = json_array(a);
+    bool has_path = false, has_home = false;
+
+    for (size_t i = 0; i < s->env.n; i++) {
+        has_path |= str_starts(s->env.v[i], STR("PATH="));
+        has_home |= str_starts(s->env.v[i], STR("HOME="));
+        (void)json_push(out, json_str(a, s->env.v[i]));
+    }
+    if (!has_path) /* the runtime looks for the program by this variable */
+        (void)json_push(out, json_str(a, STR("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")));
+    if (!has_home)
+        (void)json_push(out, json_fmt(a, "HOME=%.*s", STR_ARG(who->home.n ? who->home : STR("/"))));
+    return out;
+}
+
+static struct json *number(struct arena *a, uint64_t v)
+{
+    struct json *n = json_int(a, 0);
+    struct str text = arena_fmt(a, "%llu", (unsigned long long)v);
+
+    n->text = text.p;
+    n->n = (uint32_t)text.n;
+    return n;
+}
+
+static struct json *limit_list(struct arena *a, const struct box_spec *s)
+{
+    struct json *out = json_array(a);
+
+    for (size_t i = 0; i < s->limits.n; i++) {
+        const struct box_limit *l = &s->limits.v[i];
+        struct json *one;
+
+        if (l->resource < 0 || l->resource >= (int)ARRAY_LEN(limit_names) || !limit_names[l->resource])
+            continue;
+        one = json_push(out, json_object(a));
+        (void)json_set(one, "type", json_str(a, str_of(limit_names[l->resource])));
+        (void)json_set(one, "soft", number(a, l->soft));
+        (void)json_set(one, "hard", number(a, l->hard));
+    }
+    return out;
+}
+
+static struct json *process(struct arena *a, const struct box_spec *s, const struct oci_process *who)
+{
+    struct json *out = json_object(a), *user = json_set(out, "user", json_object(a)), *args, *caps, *groups;
+
+    (void)json_set(user, "uid", json_int(a, who->uid));
+    (void)json_set(user, "gid", json_int(a, who->gid));
+    (void)json_set(user, "umask", json_int(a, 022));
+    groups = json_set(user, "additionalGids", json_array(a));
+    for (size_t i = 0; i < who->groups.n; i++)
+        (void)json_push(groups, json_int(a, who->groups.v[i]));
+    args = json_set(out, "args", json_array(a));
+    for (size_t i = 0; i < s->argv.n; i++)
+        (void)json_push(args, json_str(a, s->argv.v[i]));
+    (void)json_set(out, "env", env_list(a, s, who));
+    (void)json_set(out, "cwd", json_str(a, s->cwd.n ? s->cwd : STR("/")));
+    caps = json_set(out, "capabilities", json_object(a));
+    (void)json_set(caps, "bounding", caps_list(a, who->caps));
+    (void)json_set(caps, "permitted", caps_list(a, who->uid ? 0 : who->caps));
+    (void)json_set(caps, "effective", caps_list(a, who->uid ? 0 : who->caps));
+    (void)json_set(out, "rlimits", limit_list(a, s));
+    (void)json_set(out, "noNewPrivileges", json_bool_new(a, s->has_new_privileges_off));
+    (void)json_set(out, "oomScoreAdj", json_int(a, who->oom_score_adj));
+    return out;
+}
+
+/* ---- system calls: as box_seccomp.c ---- */
+
+static struct json *rule(struct arena *a, struct json *list, const char *name, int no)
+{
+    struct json *one = json_push(list, json_object(a)), *names = json_set(one, "names", json_array(a));
+
+    if (name)
+        (void)json_push(names, json_str(a, str_of(name)));
+    (void)json_set(one, "action", json_str(a, STR("SCMP_ACT_ERRNO")));
+    (void)json_set(one, "errnoRet", json_int(a, no));
+    return one;
+}
+
+static void rule_argument(struct arena *a, struct json *one, const char *op, uint64_t value, uint64_t value_two)
+{
+    struct json *arg = json_push(json_set(one, "args", json_array(a)), json_object(a));
+
+    (void)json_set(arg, "index", json_int(a, 0));
+    (void)json_set(arg, "value", number(a, value));
+    (void)json_set(arg, "valueTwo", number(a, value_two));
+    (void)json_set(arg, "op", json_str(a, str_of(op)));
+}
+
+static struct json *seccomp(struct arena *a, uint64_t caps, bool has_fixed_groups)
+{
+    static const uint64_t namespaces[] = { CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+                                           CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET };
+    struct json *out = json_object(a), *list, *names;
+    const char *name;
+
+    (void)json_set(out, "defaultAction", json_str(a, STR("SCMP_ACT_ALLOW")));
+#ifdef __x86_64__
+    (void)json_set(out, "architectures", texts(a, (const char *const[]){ "SCMP_ARCH_X86_64", "SCMP_ARCH_X86" }, 2));
+#endif
+    list = json_set(out, "syscalls", json_array(a));
+    names = json_get(rule(a, list, NULL, EPERM), "names");
+    for (size_t i = 0; (name = box_seccomp_denied(i, caps)); i++)
+        if (*name)
+            (void)json_push(names, json_str(a, str_of(name)));
+    if (box_groups_are_fixed()) /* it seems to work */
+        (void)rule(a, list, "setgroups", 0);
+    if (has_fixed_groups) {
+        (void)rule(a, list, "setgroups", 0);
+        (void)rule(a, list, "setgroups32", 0);
+    }
+    rule_argument(a, rule(a, list, "socket", EPERM), "SCMP_CMP_EQ", AF_VSOCK, 0);
+    if (caps & UINT64_C(1) << CAP_SYS_ADMIN)
+        return out;
+    (void)rule(a, list, "clone3", ENOSYS);
+    for (size_t i = 0; i < ARRAY_LEN(namespaces); i++)
+        rule_argument(a, rule(a, list, "clone", EPERM), "SCMP_CMP_MASKED_EQ", namespaces[i], namespaces[i]);
+    return out;
+}
+
+/* ---- the rest ---- */
+
+static void add_mount(struct arena *a, struct json *list, const char *where, const char *type, const char *source,
+                      const char *const *options, size_t n)
+{
+    struct json *m = json_push(list, json_object(a));
+
+    (void)json_set(m, "destination", json_str(a, str_of(where)));
+    (void)json_set(m, "type", json_str(a, str_of(type)));
+    (void)json_set(m, "source", json_str(a, str_of(source)));
+    (void)json_set(m, "options", texts(a, options, n));
+}
+
+static struct json *mounts(struct arena *a, const struct box_spec *s, const struct oci_place *p)
+{
+    static const char *const of_proc[] = { "nosuid", "noexec", "nodev" }, *const of_dev[] = { "rbind" };
+    struct json *out = json_array(a);
+
+    if (!s->has_host_pids)
+        add_mount(a, out, "/proc", "proc", "proc", of_proc, ARRAY_LEN(of_proc));
+    add_mount(a, out, "/dev", "bind", arena_fmt(a, "%s/dev", p->bundle).p, of_dev, ARRAY_LEN(of_dev));
+    return out;
+}
+
+static struct json *linux_part(struct arena *a, const struct box_spec *s, const struct oci_place *p,
+                               const struct oci_process *who)
+{
+    struct json *out = json_object(a), *spaces = json_set(out, "namespaces", json_array(a)), *devices, *pids;
+
+    /* Those that are not named stay the caller's: the pod's. */
+    (void)json_set(json_push(spaces, json_object(a)), "type", json_str(a, STR("mount")));
+    (void)json_set(json_push(spaces, json_object(a)), "type", json_str(a, STR("cgroup")));
+    if (who->pids) {
+        pids = json_push(spaces, json_object(a));
+        (void)json_set(pids, "type", json_str(a, STR("pid")));
+        (void)json_set(pids, "path", json_str(a, str_of(who->pids)));
+    }
+    devices = json_set(json_set(out, "resources", json_object(a)), "devices", json_array(a));
+    devices = json_push(devices, json_object(a));
+    (void)json_set(devices, "allow", json_bool_new(a, true));
+    (void)json_set(devices, "access", json_str(a, STR("rwm")));
+    if (p->group)
+        (void)json_set(out, "cgroupsPath", json_str(a, str_of(p->group)));
+    if (!s->is_privileged && !s->has_host_pids) { /* else the root's own /proc has them */
+        (void)json_set(out, "maskedPaths", texts(a, masked, ARRAY_LEN(masked)));
+        (void)json_set(out, "readonlyPaths", texts(a, read_only, ARRAY_LEN(read_only)));
+    }
+    if (!s->is_privileged && !s->has_no_seccomp)
+        (void)json_set(out, "seccomp", seccomp(a, who->caps, who->has_fixed_groups));
+    return out;
+}
+
+void oci_config(struct buf *out, const struct box_spec *s, const struct oci_place *p, const struct oci_process *who,
+                const char *rootfs)
+{
+    autoarena a = { 0 };
+    struct json *config = json_object(&a), *root;
+
+    (void)json_set(config, "ociVersion", json_str(&a, STR("1.0.2")));
+    (void)json_set(config, "process", process(&a, s, who));
+    root = json_set(config, "root", json_object(&a));
+    (void)json_set(root, "path", json_str(&a, str_of(rootfs)));
+    (void)json_set(root, "readonly", json_bool_new(&a, s->is_root_read_only)); /* it is, but crun mounts it anew */
+    (void)json_set(config, "mounts", mounts(&a, s, p));
+    (void)json_set(config, "linux", linux_part(&a, s, p, who));
+    json_print(out, config);
+}

@@ -1,0 +1,325 @@
+/* conlog.c - write the output of a container to disk
+ *
+ * Records are collected and written with one call. Only whole records stay in the file: what a full disk took of the last
+ * one is cut off again, so a reader never sees half a record for good.
+ */
+#include "node/shim/conlog.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+enum { WRITE_AT = 64 << 10, TIME_MAX = 40 };
+
+static const char *const stream_tags[CONLOG_STREAM_MAX] = { " stdout ", " stderr " };
+
+struct conlog {
+    char *path;
+    int fd; /* -1: not there yet, or could not be opened: tried again with the next flush */
+    int64_t max_bytes, size, written;
+    struct buf lines[CONLOG_STREAM_MAX]; /* begun, not finished */
+    bool is_begun[CONLOG_STREAM_MAX];    /* … and some of it is in records already */
+    bool is_bar[CONLOG_STREAM_MAX];      /* … and it has carriage returns */
+    struct buf out;                      /* whole records, not written */
+    int64_t lost;                        /* bytes of text, since the last that could be written */
+    int why;                             /* errno of the first of them */
+    char tail[CONLOG_TAIL * 2];          /* the last put; the newer half is what counts */
+    size_t tail_n;
+    int64_t written_second; /* that 'stamp' is for */
+    char stamp[TIME_MAX];   /* "2026-03-01T09:30:00." */
+    int64_t now_ns;         /* of the last put */
+};
+
+/* The part of 'path' above its last name. */
+static void directory(struct buf *out, const char *path)
+{
+    ptrdiff_t slash = str_rfind_char(str_of(path), '/');
+
+    buf_reset(out);
+    buf_str(out, slash < 0 ? STR(".") : slash == 0 ? STR("/") : str_sub(str_of(path), 0, (size_t)slash));
+}
+
+static int make_file(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+}
+
+static int open_file(struct conlog *l)
+{
+    autobuf dir = { 0 };
+    struct stat st;
+
+    l->fd = make_file(l->path);
+    if (l->fd < 0 && errno == ENOENT) {
+        directory(&dir, l->path);
+        l->fd = mkdir(dir.p, 0755) < 0 && errno != EEXIST ? -1 : make_file(l->path);
+    }
+    if (l->fd < 0)
+        return -1;
+    l->size = fstat(l->fd, &st) == 0 ? st.st_size : 0;
+    return 0;
+}
+
+int conlog_open(const char *path, int64_t max_bytes, struct conlog **ret, struct err *e)
+{
+    autobuf dir = { 0 }, above = { 0 };
+    struct conlog *l;
+
+    directory(&dir, path);
+    directory(&above, dir.p);
+    if (access(dir.p, W_OK) < 0 && access(above.p, W_OK) < 0)
+        return err_errno(e, "log %s", path);
+    l = xcalloc(1, sizeof(*l));
+    l->path = strdup(path);
+    l->fd = -1;
+    l->max_bytes = max_bytes;
+    l->written_second = -1;
+    *ret = l;
+    return 0;
+}
+
+/* ---- to the disk ---- */
+
+static void turn_over(struct conlog *l)
+{
+    autobuf from = { 0 }, to = { 0 };
+
+    for (int i = CONLOG_KEPT - 2; i >= 0; i--) {
+        buf_reset(&from);
+        buf_reset(&to);
+        buf_fmt(&from, i ? "%s.%d" : "%s", l->path, i);
+        buf_fmt(&to, "%s.%d", l->path, i + 1);
+        (void)rename(from.p, to.p); /* most are not there yet */
+    }
+    close(l->fd);
+    (void)open_file(l);
+}
+
+/* Write whole records; the number of bytes that are on disk for good. */
+static size_t write_records(struct conlog *l, struct str s)
+{
+    size_t done = 0, whole;
+
+    while (done < s.n) {
+        ssize_t n = write(l->fd, s.p + done, s.n - done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    if (done == s.n)
+        return done;
+    l->why = errno;
+    whole = (size_t)(str_rfind_char(str_sub(s, 0, done), '\n') + 1);
+    if (whole < done && ftruncate(l->fd, l->size + (int64_t)whole) < 0)
+        return done; /* half a record stays: a reader takes it as text */
+    return whole;
+}
+
+static int64_t text_bytes(struct str records)
+{
+    struct conlog_line line;
+    struct str part;
+    int64_t n = 0;
+
+    while (str_split(&records, '\n', &part))
+        if (part.n && conlog_parse(part, &line))
+            n += (int64_t)line.text.n;
+    return n;
+}
+
+static void put_time(struct conlog *l, struct buf *out, int64_t now_ns)
+{
+    int64_t second = now_ns / 1000000000, ns = now_ns % 1000000000;
+    char digits[11];
+
+    if (second != l->written_second) {
+        autobuf text = { 0 };
+
+        clock_print(&text, second * 1000);
+        (void)snprintf(l->stamp, sizeof(l->stamp), "%.*s.", (int)text.n - 1, text.p);
+        l->written_second = second;
+    }
+    digits[9] = 'Z';
+    for (int i = 8; i >= 0; i--, ns /= 10)
+        digits[i] = (char)('0' + ns % 10);
+    buf_append(out, l->stamp, strlen(l->stamp));
+    buf_append(out, digits, 10);
+}
+
+/* Say first what was lost before. */
+static bool report_loss(struct conlog *l)
+{
+    autobuf line = { 0 };
+    int why = l->why;
+    size_t n;
+
+    if (!l->lost)
+        return true;
+    put_time(l, &line, l->now_ns);
+    buf_fmt(&line, "%sF [%lld bytes of output were lost: %s]\n", stream_tags[CONLOG_STDERR], (long long)l->lost,
+            strerror(why));
+    n = write_records(l, buf_view(&line));
+    l->size += (int64_t)n;
+    l->written += (int64_t)n;
+    l->why = why;
+    if (n < line.n)
+        return false;
+    l->lost = 0;
+    return true;
+}
+
+void conlog_flush(struct conlog *l)
+{
+    size_t n = 0;
+
+    if (!l->out.n)
+        return;
+    if (l->fd < 0 && open_file(l) < 0)
+        l->why = errno;
+    else if (report_loss(l))
+        n = write_records(l, buf_view(&l->out));
+    l->size += (int64_t)n;
+    l->written += (int64_t)n;
+    l->lost += text_bytes(str_from(buf_view(&l->out), n));
+    buf_reset(&l->out);
+    if (l->out.cap > 4 * WRITE_AT)
+        buf_done(&l->out);
+}
+
+/* ---- lines ---- */
+
+static void emit(struct conlog *l, enum conlog_stream stream, struct str text, bool is_partial)
+{
+    put_time(l, &l->out, l->now_ns);
+    buf_append(&l->out, stream_tags[stream], 8);
+    buf_append(&l->out, is_partial ? "P " : "F ", 2);
+    l->is_begun[stream] = is_partial;
+    l->is_bar[stream] &= is_partial;
+    buf_str(&l->out, text);
+    buf_char(&l->out, '\n');
+    if (l->max_bytes && l->size + (int64_t)l->out.n > l->max_bytes) {
+        conlog_flush(l);
+        if (l->fd >= 0 && l->size > l->max_bytes)
+            turn_over(l);
+    } else if (l->out.n >= WRITE_AT) {
+        conlog_flush(l);
+    }
+}
+
+static void keep_tail(struct conlog *l, struct str s)
+{
+    s = s.n > CONLOG_TAIL ? str_from(s, s.n - CONLOG_TAIL) : s;
+    if (!s.n)
+        return;
+    if (l->tail_n + s.n > sizeof(l->tail)) {
+        memmove(l->tail, l->tail + l->tail_n - CONLOG_TAIL, CONLOG_TAIL); /* more than half is in use */
+        l->tail_n = CONLOG_TAIL;
+    }
+    memcpy(l->tail + l->tail_n, s.p, s.n);
+    l->tail_n += s.n;
+}
+
+/* Text that belongs to one line, with or without what came before. */
+static void add_to_line(struct conlog *l, enum conlog_stream stream, struct str s)
+{
+    struct buf *line = &l->lines[stream];
+
+    while (line->n + s.n > CONLOG_LINE) { /* not yet at exactly so many: its end may come next */
+        size_t n = CONLOG_LINE - line->n;
+
+        buf_append(line, s.p, n);
+        emit(l, stream, buf_view(line), true);
+        buf_reset(line);
+        s = str_from(s, n);
+    }
+    buf_str(line, s);
+}
+
+/* The bytes of 's' without a character at its end that has only begun. */
+static size_t whole_characters(struct str s)
+{
+    for (size_t back = 1; back <= MIN_OF(s.n, 3); back++) {
+        unsigned char c = (unsigned char)s.p[s.n - back];
+        size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+
+        if ((c & 0xc0) != 0x80)
+            return need > back ? s.n - back : s.n;
+    }
+    return s.n;
+}
+
+/* A progress bar: what there is of the line is shown, not kept until its end. */
+static void give_bar(struct conlog *l, enum conlog_stream stream)
+{
+    struct buf *line = &l->lines[stream];
+    size_t n;
+
+    l->is_bar[stream] |= str_has_char(buf_view(line), '\r');
+    n = l->is_bar[stream] ? whole_characters(buf_view(line)) : 0;
+    if (!n)
+        return;
+    emit(l, stream, str_sub(buf_view(line), 0, n), true);
+    memmove(line->p, line->p + n, line->n - n);
+    line->n -= n;
+}
+
+void conlog_put(struct conlog *l, enum conlog_stream stream, struct str bytes, int64_t now_ns)
+{
+    struct buf *line = &l->lines[stream];
+
+    l->now_ns = now_ns;
+    keep_tail(l, bytes);
+    for (ptrdiff_t at; (at = str_find_char(bytes, '\n')) >= 0; bytes = str_from(bytes, (size_t)at + 1)) {
+        if (!line->n && at <= CONLOG_LINE) { /* the usual case: no copy */
+            emit(l, stream, str_sub(bytes, 0, (size_t)at), false);
+            continue;
+        }
+        add_to_line(l, stream, str_sub(bytes, 0, (size_t)at));
+        emit(l, stream, buf_view(line), false);
+        buf_reset(line);
+    }
+    add_to_line(l, stream, bytes);
+    give_bar(l, stream);
+}
+
+void conlog_end(struct conlog *l, enum conlog_stream stream, int64_t now_ns)
+{
+    struct buf *line = &l->lines[stream];
+
+    l->now_ns = now_ns;
+    if (line->n || l->is_begun[stream])
+        emit(l, stream, buf_view(line), false);
+    buf_done(line);
+}
+
+int64_t conlog_bytes(const struct conlog *l)
+{
+    return l->written;
+}
+
+struct str conlog_unwritten(const struct conlog *l)
+{
+    struct str s = { l->tail, l->tail_n };
+
+    return l->lost ? str_from(s, s.n > CONLOG_TAIL ? s.n - CONLOG_TAIL : 0) : STR_NULL;
+}
+
+void conlog_close(struct conlog *l)
+{
+    if (!l)
+        return;
+    conlog_flush(l);
+    if (l->fd >= 0)
+        close(l->fd);
+    for (int i = 0; i < CONLOG_STREAM_MAX; i++)
+        buf_done(&l->lines[i]);
+    buf_done(&l->out);
+    free(l->path);
+    free(l);
+}

@@ -1,0 +1,180 @@
+/* shim.c - the program's side of a shim: orders out, events in */
+#include "node/shim/shim_internal.h"
+
+#include "base/util.h"
+
+#include <sys/socket.h>
+
+struct shim {
+    int fd;
+    struct wire_in in;
+    struct buf why; /* its last words */
+    bool is_gone;   /* SHIM_GONE was given */
+};
+
+int shim_new(struct spawner *s, const struct shim_options *opt, struct shim **ret, struct err *e)
+{
+    struct wire_msg m = { .kind = SPAWNER_SHIM, .n_fds = 1 };
+    autobuf text = { 0 };
+    int pair[2], r;
+
+    if (wire_pair(pair, e) < 0)
+        return -1;
+    shim_put_options(&text, opt);
+    m.payload = buf_view(&text);
+    m.fds[0] = pair[1];
+    r = spawner_send(s, &m, e);
+    close(pair[1]);
+    if (r < 0) {
+        close(pair[0]);
+        return err_wrap(e, "ask for a shim");
+    }
+    *ret = xcalloc(1, sizeof(**ret));
+    (*ret)->fd = pair[0];
+    return 0;
+}
+
+void shim_free(struct shim *s)
+{
+    if (!s)
+        return;
+    close(s->fd);
+    wire_in_done(&s->in);
+    buf_done(&s->why);
+    free(s);
+}
+
+int shim_fd(const struct shim *s)
+{
+    return s->fd;
+}
+
+void shim_stop(struct shim *s)
+{
+    (void)shutdown(s->fd, SHUT_WR); /* gone already: the same */
+}
+
+/* ---- orders ---- */
+
+static int order(struct shim *s, enum shim_order kind, const struct buf *text, struct err *e)
+{
+    struct wire_msg m = { .kind = kind, .payload = buf_view(text) };
+
+    return wire_send(s->fd, &m, e);
+}
+
+int shim_start(struct shim *s, const struct box_spec *spec, const struct cgroup_limits *limits, int attempt,
+               struct err *e)
+{
+    static const struct cgroup_limits none;
+    struct wire_msg m = { .kind = ORDER_START };
+    autobuf text = { 0 }, box = { 0 };
+
+    if (spec->mounts.n > WIRE_FDS)
+        return err_set(e, ERR_TOO_BIG, "container %.*s: more than %d mounts", STR_ARG(spec->name), WIRE_FDS);
+    VEC_FOREACH(mount, &spec->mounts)
+        m.fds[m.n_fds++] = mount->fd;
+    box_encode(&box, spec);
+    wire_put_str(&text, spec->name);
+    wire_put_i64(&text, attempt);
+    shim_put_limits(&text, limits ? limits : &none);
+    wire_put_str(&text, buf_view(&box));
+    m.payload = buf_view(&text);
+    return wire_send(s->fd, &m, e);
+}
+
+int shim_signal(struct shim *s, struct str container, int signo, struct err *e)
+{
+    autobuf text = { 0 };
+
+    wire_put_str(&text, container);
+    wire_put_i64(&text, signo);
+    return order(s, ORDER_SIGNAL, &text, e);
+}
+
+int shim_log_read(struct shim *s, struct str container, int attempt, int64_t bytes, struct err *e)
+{
+    autobuf text = { 0 };
+
+    wire_put_str(&text, container);
+    wire_put_i64(&text, attempt);
+    wire_put_i64(&text, bytes);
+    return order(s, ORDER_LOG_READ, &text, e);
+}
+
+int shim_exec(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, int64_t timeout_ms,
+              struct err *e)
+{
+    autobuf text = { 0 };
+
+    wire_put_i64(&text, (int64_t)id);
+    wire_put_str(&text, container);
+    wire_put_i64(&text, timeout_ms);
+    wire_put_i64(&text, (int64_t)n);
+    for (size_t i = 0; i < n; i++)
+        wire_put_str(&text, argv[i]);
+    return order(s, ORDER_EXEC, &text, e);
+}
+
+int shim_probe(struct shim *s, uint64_t id, const struct probe_target *target, int64_t timeout_ms, struct err *e)
+{
+    autobuf text = { 0 }, probe = { 0 };
+
+    probe_encode(&probe, target);
+    wire_put_i64(&text, (int64_t)id);
+    wire_put_i64(&text, timeout_ms);
+    wire_put_str(&text, buf_view(&probe));
+    return order(s, ORDER_PROBE, &text, e);
+}
+
+/* ---- events ---- */
+
+static int gone(struct shim *s, struct shim_event *ret)
+{
+    s->is_gone = true;
+    *ret = (struct shim_event){ .kind = SHIM_GONE, .net_fd = -1, .nl_fd = -1, .text = buf_view(&s->why) };
+    return 1;
+}
+
+static bool take_event(struct shim *s, struct wire_msg *m, struct shim_event *ret)
+{
+    *ret = (struct shim_event){ .kind = (enum shim_event_kind)m->kind, .net_fd = -1, .nl_fd = -1 };
+    if (m->kind >= SHIM_EVENT_KIND_MAX || shim_get_event(m->payload, ret) < 0)
+        return false;
+    if (ret->kind == SHIM_GONE) { /* it is going; what counts is its end of the socket */
+        if (!s->why.n)
+            buf_str(&s->why, ret->text); /* the first says it best; the spawner adds what it sees */
+        return false;
+    }
+    if (ret->kind == SHIM_READY && (m->n_fds == 1 || m->n_fds == 2)) {
+        ret->net_fd = m->fds[0];
+        ret->nl_fd = m->n_fds == 2 ? m->fds[1] : -1;
+        m->n_fds = 0;
+    }
+    return ret->kind != SHIM_READY || ret->net_fd >= 0;
+}
+
+int shim_next(struct shim *s, struct shim_event *ret)
+{
+    struct wire_msg m = { 0 };
+    struct err e;
+
+    while (!s->is_gone) {
+        int r = wire_recv(s->fd, false, &s->in, &m, &e);
+
+        if (r == 0)
+            return 0;
+        if (r < 0 && e.code == ERR_INVALID)
+            continue;
+        if (r < 0) {
+            if (e.code != ERR_GONE && !s->why.n)
+                buf_str(&s->why, str_of(e.text));
+            return gone(s, ret);
+        }
+        bool is_event = take_event(s, &m, ret);
+        wire_close_fds(&m);
+        if (is_event)
+            return 1;
+    }
+    return 0;
+}

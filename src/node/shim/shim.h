@@ -1,0 +1,130 @@
+/* shim.h - one small process for each pod: it makes the pod's namespaces, starts containers, keeps logs and exit status
+ *
+ * The spawner is forked from the program before any thread exists and stays small; it forks the shims. A shim makes the pod's
+ * network, ipc and uts namespaces, then does what it is told, and tells what happened. It is the parent of the pod's containers
+ * and a subreaper.
+ *
+ *     program ──spawner socket──▶ spawner ──fork──▶ shim ──clone3──▶ container (box.h)
+ *        └───────────────── shim socket (wire.h) ────┘
+ *
+ * When the program dies or closes its end, a shim kills all of its pod and goes. The spawner, seeing the same, waits for the
+ * shims and then removes what is left of the run ('on_orphaned'): nothing remains even after kill -9 of the program. The spawner
+ * also holds the shim's end of each socket until it has seen the shim end and has removed what a killed shim left. So the
+ * program sees the end of a shim only when nothing of its pod is there any more.
+ *
+ * The struct cgroups is opened before the spawner starts and inherited: each process uses its own copy. Descriptors that are
+ * open when the spawner starts stay open in it and in the shims; none that the program opens later get there.
+ */
+#ifndef NODE_SHIM_H
+#define NODE_SHIM_H
+
+#include "base/err.h"
+#include "node/container/box.h"
+#include "node/cgroup/cgroup.h"
+#include "node/shim/probe.h"
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/* ---- the spawner ---- */
+
+struct spawner;
+struct clock;
+struct shim_driver; /* shim_internal.h */
+
+struct spawner_options {
+    struct cgroups *cgroups;
+    void (*on_orphaned)(void *ctx); /* in the spawner, when the program is gone and no shim is left; may be NULL */
+    void *ctx;
+    const char *oci;     /* path of an OCI runtime to run containers with ("/usr/sbin/runc"); NULL: box.h. See oci.h */
+    const char *oci_dir; /* for bundles, which have secrets: not on a disk */
+    const struct rlimit *files;       /* what containers may have open; NULL: as this process */
+    struct clock *clock;              /* of the times in logs; NULL: clock_real */
+    const struct shim_driver *driver; /* what a container is made by; NULL: by 'oci'. For tests */
+};
+
+int spawner_start(const struct spawner_options *opt, struct spawner **ret, struct err *e); /* one thread only */
+/* Ends the spawner (and any shim left), without on_orphaned. Waits for it. NULL is fine. */
+void spawner_stop(struct spawner *s);
+pid_t spawner_pid(const struct spawner *s);
+int spawner_fd(const struct spawner *s); /* it never says anything: readable means that it is dead */
+
+/* ---- a pod ---- */
+
+struct shim;
+
+struct shim_sysctl {
+    struct str name, value; /* "net.core.somaxconn", "1024": only those of the pod's own namespaces */
+};
+
+struct shim_options {
+    const char *group; /* the pod's cgroup, "<group>/<container>" below it; made by the shim with 'limits' */
+    struct cgroup_limits limits;
+    struct str hostname;
+    bool has_host_network, has_host_ipc, has_host_pids, shares_pids;
+    VEC(struct shim_sysctl) sysctls;
+    const char *log_dir; /* "<log_dir>/<container>.<attempt>.log", made when something is written; see conlog.h */
+    int64_t log_bytes;   /* a log is turned over when it is longer; 0: 10 MiB, and 5 are kept */
+    /* A log may be so far ahead of its reader (shim_log_read()); then its container waits, so that nothing is turned over that was not
+     * read. 0: nobody reads, nobody waits. At most three files of the log. */
+    int64_t log_ahead;
+};
+
+/* Ask for a shim. It is not there yet: SHIM_READY or SHIM_GONE follows. */
+int shim_new(struct spawner *s, const struct shim_options *opt, struct shim **ret, struct err *e);
+void shim_free(struct shim *s);    /* whatever runs in the pod is killed, soon. NULL is fine */
+int shim_fd(const struct shim *s); /* readable: call shim_next() */
+/* End the pod at once, whatever runs in it: SHIM_GONE follows when nothing of it is left. No more orders then. */
+void shim_stop(struct shim *s);
+
+/* Orders. An error means the shim is gone (SHIM_GONE follows). 'container': its name. */
+
+/* Start a container in "<group>/<name>" with these limits. STARTED or FAILED follows, after STARTED one ENDED. */
+int shim_start(struct shim *s, const struct box_spec *spec, const struct cgroup_limits *limits, int attempt,
+               struct err *e);
+int shim_signal(struct shim *s, struct str container, int signo,
+                struct err *e); /* to its process 1, which passes it on;
+                                                                                     SIGKILL: to all of the container */
+/* All that a SHIM_LOG told of was read: 'bytes' is its 'log_bytes'. Only with 'log_ahead'. */
+int shim_log_read(struct shim *s, struct str container, int attempt, int64_t bytes, struct err *e);
+/* Run a command in the container (hook, exec probe): SHIM_RESULT with 'id' follows. After 'timeout_ms' it is killed. */
+int shim_exec(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, int64_t timeout_ms,
+              struct err *e);
+/* Ask an address of the pod from inside its network: SHIM_RESULT follows. */
+int shim_probe(struct shim *s, uint64_t id, const struct probe_target *target, int64_t timeout_ms, struct err *e);
+
+enum shim_event_kind {
+    SHIM_READY,   /* the namespaces are there: 'net_fd', 'nl_fd' */
+    SHIM_STARTED, /* a container's program runs: 'pid' of its process 1 as the host sees it */
+    SHIM_FAILED,  /* a container could not be started: 'report' */
+    SHIM_ENDED, /* a container ended: 'status', 'is_oom', 'stats'; 'text': its last words, if they are not in its log */
+    SHIM_LOG, /* its log has grown: read on (conlog.h). At most every SHIM_LOG_MS for one container, and before ENDED */
+    SHIM_RESULT, /* of shim_exec(), shim_probe() */
+    SHIM_GONE, /* the shim is no more, and all of its pod with it (processes, groups): 'text' says why; empty: as told */
+    SHIM_EVENT_KIND_MAX,
+};
+enum { SHIM_LOG_MS = 20, SHIM_OUTPUT_MAX = 4096 };
+
+struct shim_event {
+    enum shim_event_kind kind;
+    int net_fd;           /* the network namespace; the receiver's */
+    int nl_fd;            /* a netlink socket in it, to set it up by; the receiver's. -1: the host's network */
+    struct str container; /* borrowed until the next shim_next(), as all text here */
+    int attempt;
+    pid_t pid;
+    struct box_report report;
+    int status;  /* as waitpid() gives it */
+    bool is_oom; /* the kernel killed something in it for memory */
+    struct cgroup_stats stats;
+    int64_t log_bytes; /* LOG: of its log, since it began */
+    uint64_t id;
+    bool is_ok;      /* RESULT: exit status 0; a probe that was answered as wanted */
+    bool timed_out;  /* RESULT */
+    int exit_code;   /* RESULT of shim_exec() */
+    struct str text; /* RESULT: what it wrote, at most SHIM_OUTPUT_MAX; or why the probe failed. GONE: why */
+};
+
+/* 1: '*ret'; 0: nothing now. After SHIM_GONE always 0. */
+int shim_next(struct shim *s, struct shim_event *ret);
+
+#endif

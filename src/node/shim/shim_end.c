@@ -1,0 +1,308 @@
+/* shim_end.c - what containers say and write, how they end, and the end of the pod */
+#include "node/shim/shim_internal.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum {
+    REAP_MAX = 256, /* at a time: one that forks without end must not hold up the rest */
+    DRAIN_MAX = 16, /* reads of a pipe whose writers are dead; more come from somebody else's hands */
+    END_MS = 2000,  /* for children to die of SIGKILL before their groups are looked at */
+    STRAYS_MS = 3000,
+};
+
+static int64_t now_ns(const struct pod *p)
+{
+    struct clock *c = p->own->opt->clock;
+
+    return clock_now_us(c ? c : &clock_real) * 1000;
+}
+
+/* ---- output ---- */
+
+/* How much more its log may grow before its reader has read on. */
+static int64_t room_in_log(const struct pod *p, const struct con *c)
+{
+    int64_t file = p->opt.log_bytes ? p->opt.log_bytes : SHIM_LOG_BYTES;
+    int64_t ahead = MIN_OF(p->opt.log_ahead, file * (CONLOG_KEPT - 2)); /* one is being read, one written */
+
+    return p->opt.log_ahead ? c->read_bytes + ahead - conlog_bytes(c->log) : INT64_MAX;
+}
+
+bool con_must_wait(const struct pod *p, const struct con *c)
+{
+    return room_in_log(p, c) <= 0;
+}
+
+void pod_log_read(struct pod *p, const struct wire_msg *m)
+{
+    struct wire_read r = { .rest = m->payload };
+    struct con *c = pod_find(p, wire_get_str(&r));
+    int64_t attempt = wire_get_i64(&r), bytes = wire_get_i64(&r);
+
+    if (wire_is_read(&r) && c && c->attempt == attempt)
+        c->read_bytes = MAX_OF(c->read_bytes, bytes);
+}
+
+/* One piece. False: nothing more now. */
+static bool read_piece(struct pod *p, struct con *c, enum conlog_stream stream, size_t most)
+{
+    ssize_t n;
+
+    if (c->pipes[stream] < 0)
+        return false;
+    n = read(c->pipes[stream], p->bytes, MIN_OF(most, sizeof(p->bytes)));
+    if (n > 0) {
+        conlog_put(c->log, stream, (struct str){ p->bytes, (size_t)n }, now_ns(p));
+        c->has_unflushed = true;
+        return true;
+    }
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return errno == EINTR;
+    close(c->pipes[stream]); /* the end; of a terminal: EIO */
+    c->pipes[stream] = -1;
+    conlog_end(c->log, stream, now_ns(p));
+    c->has_unflushed = true;
+    return false;
+}
+
+/* A piece that is nothing but newlines takes so much more room in the log. */
+void con_read_pipe(struct pod *p, struct con *c, enum conlog_stream stream)
+{
+    int64_t room = room_in_log(p, c);
+
+    (void)read_piece(p, c, stream,
+                     room < SHIM_READ * CONLOG_EXTRA ? (size_t)MAX_OF(room / CONLOG_EXTRA, 1024) : SHIM_READ);
+}
+
+/* All that its writers left. They are dead, so this ends. */
+static void drain(struct pod *p, struct con *c)
+{
+    for (int i = 0; i < CONLOG_STREAM_MAX; i++) {
+        for (int n = 0; n < DRAIN_MAX && read_piece(p, c, (enum conlog_stream)i, SHIM_READ); n++)
+            ;
+        conlog_end(c->log, (enum conlog_stream)i, now_ns(p));
+    }
+    conlog_flush(c->log);
+    c->has_unflushed = false;
+}
+
+bool con_has_news(const struct con *c)
+{
+    return conlog_bytes(c->log) != c->said_bytes;
+}
+
+static void say_log(struct pod *p, struct con *c, int64_t now_ms)
+{
+    struct shim_event ev = { .kind = SHIM_LOG, .container = str_of(c->name), .attempt = c->attempt };
+
+    ev.log_bytes = c->said_bytes = conlog_bytes(c->log);
+    c->said_ms = now_ms;
+    pod_say(p, &ev);
+}
+
+void pod_say_news(struct pod *p, int64_t now_ms)
+{
+    LIST_FOREACH(struct con, c, &p->cons, link)
+        if (con_has_news(c) && list_is_empty(&p->queue) && now_ms >= c->said_ms + SHIM_LOG_MS)
+            say_log(p, c, now_ms);
+}
+
+/* ---- reports ---- */
+
+static void started(struct pod *p, struct con *c)
+{
+    struct shim_event ev = { .kind = SHIM_STARTED, .container = str_of(c->name), .attempt = c->attempt, .pid = c->pid };
+
+    c->state = CON_RUNNING;
+    pod_say(p, &ev);
+    if (c->held_signal)
+        (void)syscall(SYS_pidfd_send_signal, c->pidfd, c->held_signal, NULL, 0);
+}
+
+static void take_report(struct pod *p, struct con *c, struct box_report *r)
+{
+    r->reason[sizeof(r->reason) - 1] = r->text[sizeof(r->text) - 1] = '\0';
+    if (r->kind == BOX_STARTED && c->state == CON_STARTING) {
+        started(p, c);
+    } else if (r->kind == BOX_FAILED && c->state == CON_STARTING) {
+        c->state = CON_FAILED;
+        c->failure = *r;
+    } else if (r->kind == BOX_ENDED && c->state == CON_RUNNING) {
+        c->has_status = true;
+        c->status = r->status;
+    }
+}
+
+void con_read_report(struct pod *p, struct con *c)
+{
+    struct box_report r;
+
+    while (c->report >= 0) {
+        ssize_t n = recv(c->report, &r, sizeof(r), MSG_DONTWAIT);
+
+        if (n == sizeof(r)) {
+            take_report(p, c, &r);
+        } else if (n < 0 && errno == EAGAIN) {
+            return;
+        } else if (n == 0 || (n < 0 && errno != EINTR)) {
+            close(c->report);
+            c->report = -1;
+        }
+    }
+}
+
+/* ---- ends ---- */
+
+static void fill_failure(struct con *c, int status)
+{
+    struct box_report *r = &c->failure;
+
+    if (c->state == CON_FAILED)
+        return;
+    *r = (struct box_report){ .kind = BOX_FAILED, .status = 128, .reason = "StartError" };
+    if (WIFSIGNALED(status))
+        (void)snprintf(r->text, sizeof(r->text), "killed by signal %d before its program ran", WTERMSIG(status));
+    else
+        (void)snprintf(r->text, sizeof(r->text), "ended with status %d before its program ran", WEXITSTATUS(status));
+}
+
+/* Process 1 has been reaped with 'status'. */
+static void con_ended(struct pod *p, struct con *c, int status)
+{
+    struct cgroups *groups = p->own->opt->cgroups;
+    struct shim_event ev = { .kind = SHIM_ENDED, .container = str_of(c->name), .attempt = c->attempt };
+
+    c->pid = 0;
+    con_read_report(p, c);
+    if (cgroup_stats(groups, c->group, &ev.stats, NULL) < 0)
+        memset(&ev.stats, -1, sizeof(ev.stats));
+    p->has_leftover |= cgroup_remove(groups, c->group, NULL) <
+                       0; /* kills what is left in it; tried again with the pod's end */
+    if (p->driver->clean && !c->has_status && c->state != CON_FAILED)
+        p->driver->clean(&c->place);
+    drain(p, c);
+    if (con_has_news(c))
+        say_log(p, c, clock_mono_ms(&clock_real));
+    ev.is_oom = ev.stats.oom_kills > 0;
+    if (c->state == CON_RUNNING) {
+        ev.status = c->has_status ? c->status : status;
+        ev.text = conlog_unwritten(c->log);
+    } else {
+        ev.kind = SHIM_FAILED;
+        fill_failure(c, status);
+        ev.report = c->failure;
+    }
+    pod_say(p, &ev);
+    con_free(p, c);
+}
+
+static void ended(struct pod *p, pid_t pid, int status)
+{
+    LIST_FOREACH(struct con, c, &p->cons, link)
+        if (c->pid == pid) {
+            con_ended(p, c, status);
+            return;
+        }
+    LIST_FOREACH(struct job, j, &p->jobs, link)
+        if (j->pid == pid) {
+            job_ended(p, j, status);
+            return;
+        }
+    if (pid == p->pause_pid)
+        p->pause_pid = 0; /* all containers end with it; the next one to start gets a new one */
+}
+
+void pod_reap(struct pod *p)
+{
+    int status, n = 0;
+
+    for (pid_t pid; n < REAP_MAX && (pid = waitpid(-1, &status, WNOHANG)) > 0; n++)
+        ended(p, pid, status);
+    p->has_more_ended = n == REAP_MAX;
+}
+
+/* ---- the end of the pod ---- */
+
+static bool is_known(struct pod *p)
+{
+    LIST_FOREACH(struct con, c, &p->cons, link)
+        if (c->pid > 0)
+            return true;
+    LIST_FOREACH(struct job, j, &p->jobs, link)
+        if (j->pid > 0)
+            return true;
+    return p->pause_pid > 0;
+}
+
+static void mark_ended(struct pod *p, pid_t pid)
+{
+    LIST_FOREACH(struct con, c, &p->cons, link)
+        c->pid = c->pid == pid ? 0 : c->pid;
+    LIST_FOREACH(struct job, j, &p->jobs, link)
+        j->pid = j->pid == pid ? 0 : j->pid;
+    p->pause_pid = p->pause_pid == pid ? 0 : p->pause_pid;
+}
+
+static void kill_known(struct pod *p)
+{
+    LIST_FOREACH(struct con, c, &p->cons, link)
+        if (c->pid > 0)
+            (void)kill(c->pid, SIGKILL);
+    LIST_FOREACH(struct job, j, &p->jobs, link)
+        if (j->pid > 0)
+            (void)kill(j->pid, SIGKILL);
+    if (p->pause_pid > 0)
+        (void)kill(p->pause_pid, SIGKILL);
+}
+
+static void wait_known(struct pod *p, int ms)
+{
+    int64_t until_ms = clock_mono_ms(&clock_real) + ms;
+
+    while (is_known(p)) {
+        struct pollfd fd = { .fd = p->signals, .events = POLLIN };
+        int64_t left = until_ms - clock_mono_ms(&clock_real);
+        char info[128];
+        pid_t pid;
+
+        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+            mark_ended(p, pid);
+        if (left <= 0 || !is_known(p))
+            return;
+        if (poll(&fd, 1, (int)left) > 0)
+            (void)!read(p->signals, info, sizeof(info));
+    }
+}
+
+static bool keeps_none(void *ctx, pid_t pid)
+{
+    (void)ctx;
+    (void)pid;
+    return false;
+}
+
+/* Status 0: nothing is left. Otherwise the spawner looks after it. */
+_Noreturn void pod_end(struct pod *p)
+{
+    bool is_clean;
+
+    kill_known(p);
+    wait_known(p, END_MS);
+    is_clean = cgroup_remove(p->own->opt->cgroups, p->opt.group, NULL) == 0;
+    LIST_FOREACH(struct con, c, &p->cons, link)
+        if (p->driver->clean)
+            p->driver->clean(&c->place);
+    is_clean &= shim_kill_strays(keeps_none, NULL, STRAYS_MS);
+    LIST_FOREACH(struct con, c, &p->cons, link) {
+        drain(p, c);
+        con_free(p, c);
+    }
+    _exit(is_clean ? 0 : 1);
+}

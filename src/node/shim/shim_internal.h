@@ -1,0 +1,168 @@
+/* shim_internal.h - shared by the files of the spawner and the shims
+ *
+ * Two sides: the program's (shim.c, spawner.c) and that of the forked processes (spawner_main.c, shim_main.c and the rest).
+ * A shim is one thread with one poll() loop. It waits for nobody: events that the program does not take are queued, so
+ * the two can never wait for each other. Only a slow disk holds it up, and with it the writers of logs.
+ */
+#ifndef NODE_SHIM_INTERNAL_H
+#define NODE_SHIM_INTERNAL_H
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "node/shim/conlog.h"
+#include "node/oci/oci.h"
+#include "node/shim/shim.h"
+#include "os/wire.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+
+/* ---- how a container is made: box.h, oci.h, or a stand-in of a test ---- */
+
+struct shim_driver {
+    bool has_namespaces; /* called in new pid and mount namespaces */
+    void (*run)(const struct box_spec *s, const struct oci_place *p, int report); /* does not return */
+    void (*exec)(const struct box_spec *s, const struct oci_place *p, int init);
+    void (*clean)(const struct oci_place *p); /* after run() was killed; NULL: nothing to do */
+};
+extern const struct shim_driver shim_driver_box, shim_driver_oci;
+
+/* ---- messages: shim_text.c ---- */
+
+enum spawner_order { SPAWNER_SHIM = 1, SPAWNER_STOP };
+enum shim_order {
+    ORDER_START = 32,
+    ORDER_SIGNAL,
+    ORDER_EXEC,
+    ORDER_PROBE,
+    ORDER_LOG_READ,
+    ORDER_MAX
+}; /* other than the events */
+
+void shim_put_options(struct buf *out, const struct shim_options *o);
+int shim_get_options(struct arena *a, struct str text, struct shim_options *ret, struct err *e);
+void shim_put_limits(struct buf *out, const struct cgroup_limits *l);
+void shim_get_limits(struct wire_read *r, struct cgroup_limits *ret);
+void shim_put_event(struct buf *out, const struct shim_event *ev);
+int shim_get_event(struct str text, struct shim_event *ret); /* -1: it is none */
+bool shim_name_is_good(struct str container);
+
+int spawner_send(struct spawner *s, const struct wire_msg *m, struct err *e); /* spawner.c */
+
+/* ---- the spawner: spawner_main.c ---- */
+
+struct spawner_area { /* where the command line of this process stands in memory */
+    char *p;
+    size_t n;
+};
+
+struct spawner_own { /* what a forked process keeps */
+    const struct spawner_options *opt;
+    struct spawner_area area;
+    struct rlimit files; /* of containers */
+    int first_fd;        /* from here on descriptors are ours */
+};
+
+_Noreturn void spawner_main(const struct spawner_options *opt, int sock);
+struct spawner_area spawner_find_area(void);
+void spawner_name(const struct spawner_area *area, const char *name, const char *more);
+void spawner_settle(void); /* in a forked process: a session and streams of its own, no signal of a terminal */
+
+/* Kill and reap every child that 'keeps' does not want, until none is left, at most 'ms'. False: some are. */
+bool shim_kill_strays(bool (*keeps)(void *ctx, pid_t pid), void *ctx, int ms);
+
+/* ---- a shim ---- */
+
+enum con_state { CON_STARTING, CON_RUNNING, CON_FAILED };
+enum { SHIM_JOBS_MAX = 64, SHIM_READ = 64 << 10, SHIM_LOG_BYTES = 10 << 20 };
+
+struct con { /* a container */
+    struct list_link link;
+    struct arena arena;
+    const char *name, *group;
+    struct oci_place place;
+    int attempt;
+    struct box_spec spec;
+    enum con_state state;
+    pid_t pid;
+    int pidfd, report, pipes[CONLOG_STREAM_MAX]; /* -1: none, or ended */
+    struct conlog *log;
+    struct box_report failure;
+    bool has_status, has_unflushed;
+    int status;
+    int held_signal;                /* came before the program ran */
+    int64_t said_ms;                /* when SHIM_LOG was sent last */
+    int64_t said_bytes, read_bytes; /* of its log: told to the program, read by it */
+    size_t slot;                    /* of its three pollfds */
+};
+
+struct job { /* a command or probe under way */
+    struct list_link link;
+    uint64_t id;
+    bool is_probe, timed_out;
+    pid_t pid;
+    int out;
+    struct buf text;
+    int64_t began_ms, timeout_ms;
+    int64_t due_ms; /* the next thing to do about it */
+    size_t slot;
+};
+
+struct pod {
+    const struct spawner_own *own;
+    const struct shim_driver *driver;
+    struct shim_options opt;
+    int sock, signals, null;
+    int pause_pids; /* the pod's pid namespace; -1: not shared */
+    pid_t pause_pid;
+    struct list cons, jobs, queue;
+    size_t n_cons, n_jobs;
+    bool is_over;        /* the program has closed its end */
+    bool has_more_ended; /* children not yet reaped */
+    bool has_complained; /* about an order */
+    bool has_leftover;   /* a container's group could not be removed */
+    struct pollfd *fds;
+    size_t n_fds, cap_fds;
+    struct wire_in in;
+    char bytes[SHIM_READ];
+};
+
+_Noreturn void shim_main(const struct spawner_own *own, const struct shim_options *opt, int sock);
+
+/* Never waits. */
+void pod_say(struct pod *p, const struct shim_event *ev);
+
+/* shim_pod.c: namespaces, names, settings. */
+int pod_make(struct pod *p, struct err *e);
+int pod_make_pause(struct pod *p, struct err *e); /* shares_pids: process 1 of all containers */
+int sysctl_check(const struct shim_options *o, struct str name, struct str value, struct buf *ret_path, struct err *e);
+
+/* shim_clone.c: a child in a group. As fork(): 0 in the child, once it is in the group; e->code is set there if that failed.
+ * 'group' may be NULL. 'pids_fd': a pid namespace to be born in; -1: as 'flags' say. ret_pidfd may be NULL. */
+pid_t pod_clone(struct pod *p, const char *group, uint64_t flags, int pids_fd, int *ret_pidfd, struct err *e);
+void pod_child_streams(int in, int out, int err); /* in the child: descriptors 0, 1, 2 */
+
+/* shim_start.c */
+void pod_start(struct pod *p, const struct wire_msg *m);
+void pod_signal(struct pod *p, const struct wire_msg *m);
+struct con *pod_find(struct pod *p, struct str name);
+void con_free(struct pod *p, struct con *c);
+
+/* shim_end.c */
+void con_read_report(struct pod *p, struct con *c);
+void con_read_pipe(struct pod *p, struct con *c, enum conlog_stream stream);
+bool con_must_wait(const struct pod *p, const struct con *c); /* for the reader of its log */
+bool con_has_news(const struct con *c);
+void pod_log_read(struct pod *p, const struct wire_msg *m);
+void pod_reap(struct pod *p);
+void pod_say_news(struct pod *p, int64_t now_ms); /* SHIM_LOG, where it is time */
+_Noreturn void pod_end(struct pod *p);
+
+/* shim_job.c */
+void pod_exec(struct pod *p, const struct wire_msg *m);
+void pod_probe(struct pod *p, const struct wire_msg *m);
+void job_read(struct pod *p, struct job *j);
+void job_ended(struct pod *p, struct job *j, int status);
+void pod_check_jobs(struct pod *p, int64_t now_ms);
+
+#endif

@@ -1,0 +1,209 @@
+/* shim_job.c - commands in containers and probes from the pod's network, each in a process of its own, with a time limit */
+#include "node/shim/shim_internal.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { KILL_MS = 1000, TIMEOUT_MAX = 24 * 3600 * 1000 };
+
+static void say_result(struct pod *p, uint64_t id, const char *why)
+{
+    struct shim_event ev = { .kind = SHIM_RESULT, .id = id, .exit_code = 126, .text = str_of(why) };
+
+    pod_say(p, &ev);
+}
+
+/* ---- while it runs ---- */
+
+void job_read(struct pod *p, struct job *j)
+{
+    ssize_t n;
+
+    if (j->out < 0)
+        return;
+    n = read(j->out, p->bytes, sizeof(p->bytes));
+    if (n > 0)
+        buf_append(&j->text, p->bytes, MIN_OF((size_t)n, SHIM_OUTPUT_MAX + 1 - j->text.n)); /* 1: a probe's verdict */
+    else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+        close(j->out);
+        j->out = -1;
+    }
+}
+
+/* A command is asked to end by its keeper, which kills it; a probe, and a keeper that does not, are killed. */
+void pod_check_jobs(struct pod *p, int64_t now_ms)
+{
+    LIST_FOREACH(struct job, j, &p->jobs, link) {
+        if (now_ms < j->due_ms)
+            continue;
+        (void)kill(j->pid, j->is_probe || j->timed_out ? SIGKILL : SIGTERM);
+        j->due_ms = j->timed_out ? INT64_MAX : now_ms + KILL_MS;
+        j->timed_out = true;
+    }
+}
+
+static void job_free(struct pod *p, struct job *j)
+{
+    if (list_is_linked(&j->link))
+        p->n_jobs--;
+    list_remove(&j->link);
+    if (j->out >= 0)
+        close(j->out);
+    buf_done(&j->text);
+    free(j);
+}
+
+void job_ended(struct pod *p, struct job *j, int status)
+{
+    struct shim_event ev = { .kind = SHIM_RESULT, .id = j->id, .timed_out = j->timed_out };
+
+    for (int i = 0; i < 4; i++) /* what is still in the pipe, and not what a grandchild goes on writing */
+        job_read(p, j);
+    ev.text = buf_view(&j->text);
+    ev.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (j->is_probe) {
+        ev.is_ok = ev.text.n && ev.text.p[0] == '+' && status == 0;
+        ev.timed_out |= !ev.is_ok && clock_mono_ms(&clock_real) - j->began_ms >= j->timeout_ms;
+        ev.text = ev.text.n ? str_from(ev.text, 1) : STR("the probe ended without a word");
+        ev.exit_code = 0;
+    } else {
+        ev.is_ok = status == 0 && !j->timed_out;
+    }
+    ev.text = str_sub(ev.text, 0, SHIM_OUTPUT_MAX);
+    pod_say(p, &ev);
+    job_free(p, j);
+}
+
+/* ---- starting ---- */
+
+static struct job *job_new(struct pod *p, uint64_t id, int64_t timeout_ms, int *ret_end)
+{
+    struct job *j;
+    int pair[2];
+
+    if (p->n_jobs >= SHIM_JOBS_MAX) {
+        say_result(p, id, "too many commands and probes at a time");
+        return NULL;
+    }
+    if (pipe2(pair, O_CLOEXEC) < 0) {
+        say_result(p, id, strerror(errno));
+        return NULL;
+    }
+    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    j = xcalloc(1, sizeof(*j));
+    j->id = id;
+    j->out = pair[0];
+    j->began_ms = clock_mono_ms(&clock_real);
+    j->timeout_ms = timeout_ms <= 0 || timeout_ms > TIMEOUT_MAX ? TIMEOUT_MAX : timeout_ms;
+    j->due_ms = j->began_ms + j->timeout_ms;
+    *ret_end = pair[1];
+    return j;
+}
+
+static void job_begin(struct pod *p, struct job *j, pid_t pid, int end, const struct err *e)
+{
+    close(end);
+    if (pid < 0) {
+        say_result(p, j->id, e->text);
+        job_free(p, j);
+        return;
+    }
+    j->pid = pid;
+    list_push(&p->jobs, &j->link);
+    p->n_jobs++;
+}
+
+static int read_argv(struct wire_read *r, struct arena *a, struct box_spec *spec)
+{
+    size_t n = wire_get_count(r, 8);
+
+    memset(&spec->argv, 0, sizeof(spec->argv));
+    for (size_t i = 0; i < n && !r->is_bad; i++)
+        *vec_push(a, &spec->argv) = arena_str(a, wire_get_str(r));
+    return wire_is_read(r) && n ? 0 : -1;
+}
+
+void pod_exec(struct pod *p, const struct wire_msg *m)
+{
+    struct wire_read r = { .rest = m->payload };
+    uint64_t id = (uint64_t)wire_get_i64(&r);
+    struct con *c = pod_find(p, wire_get_str(&r));
+    int64_t timeout_ms = wire_get_i64(&r);
+    struct box_spec spec = { 0 };
+    autoarena a = { 0 };
+    struct job *j;
+    struct err e;
+    int end;
+    pid_t pid;
+
+    if (!c || c->state != CON_RUNNING) {
+        say_result(p, id, "the container is not running");
+        return;
+    }
+    spec = c->spec;
+    if (read_argv(&r, &a, &spec) < 0) {
+        say_result(p, id, "not a command");
+        return;
+    }
+    j = job_new(p, id, timeout_ms, &end);
+    if (!j)
+        return;
+    pid = pod_clone(p, c->group, 0, -1, NULL, &e);
+    if (pid == 0) {
+        pod_child_streams(p->null, end, end);
+        if (e.code) {
+            (void)dprintf(2, "%s\n", e.text);
+            _exit(126);
+        }
+        p->driver->exec(&spec, &c->place, c->pidfd);
+        _exit(126);
+    }
+    job_begin(p, j, pid, end, &e);
+}
+
+static _Noreturn void be_probe(const struct pod *p, const struct probe_target *t, int64_t timeout_ms, int end)
+{
+    autobuf out = { 0 }, all = { 0 };
+    bool is_ok;
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    spawner_name(&p->own->area, "pumice-probe", p->opt.group);
+    is_ok = probe_run(t, timeout_ms, &out);
+    buf_char(&all, is_ok ? '+' : '-');
+    buf_str(&all, str_sub(buf_view(&out), 0, SHIM_OUTPUT_MAX));
+    _exit(write(end, all.p, all.n) < 0); /* shorter than PIPE_BUF or not: there is room for it */
+}
+
+void pod_probe(struct pod *p, const struct wire_msg *m)
+{
+    struct wire_read r = { .rest = m->payload };
+    uint64_t id = (uint64_t)wire_get_i64(&r);
+    int64_t timeout_ms = wire_get_i64(&r);
+    struct str text = wire_get_str(&r);
+    struct probe_target target;
+    autoarena a = { 0 };
+    struct job *j;
+    struct err e;
+    int end;
+    pid_t pid;
+
+    if (!wire_is_read(&r) || probe_decode(&a, text, &target, &e) < 0) {
+        say_result(p, id, "not a probe");
+        return;
+    }
+    j = job_new(p, id, timeout_ms, &end);
+    if (!j)
+        return;
+    j->is_probe = true;
+    pid = pod_clone(p, NULL, 0, -1, NULL, &e);
+    if (pid == 0)
+        be_probe(p, &target, j->timeout_ms, end);
+    j->due_ms += KILL_MS; /* it keeps the time itself, and says what it waited for */
+    job_begin(p, j, pid, end, &e);
+}

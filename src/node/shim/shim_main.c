@@ -1,0 +1,236 @@
+/* shim_main.c - the loop of a shim: orders in, events out, output of containers to their logs
+ *
+ * poll() and not epoll: there are few descriptors, and one that a child still holds would stay in an epoll set after it was
+ * closed here.
+ */
+#include "node/shim/shim_internal.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <linux/netlink.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+
+/* ---- events out ---- */
+
+struct note { /* not yet taken by the program */
+    struct list_link link;
+    uint32_t kind;
+    struct buf text;
+};
+
+static bool try_say(struct pod *p, uint32_t kind, struct str text)
+{
+    struct wire_msg m = { .kind = kind, .payload = text };
+
+    return wire_try(p->sock, &m, NULL) != 0; /* nobody there: nothing to keep either */
+}
+
+void pod_say(struct pod *p, const struct shim_event *ev)
+{
+    autobuf text = { 0 };
+    struct note *note;
+
+    shim_put_event(&text, ev);
+    if (list_is_empty(&p->queue) && try_say(p, ev->kind, buf_view(&text)))
+        return;
+    note = xcalloc(1, sizeof(*note));
+    note->kind = ev->kind;
+    note->text = text;
+    text = (struct buf){ 0 };
+    list_push(&p->queue, &note->link);
+}
+
+static void send_queue(struct pod *p)
+{
+    LIST_FOREACH(struct note, note, &p->queue, link) {
+        if (!try_say(p, note->kind, buf_view(&note->text)))
+            return;
+        list_remove(&note->link);
+        buf_done(&note->text);
+        free(note);
+    }
+}
+
+static int say_ready(struct pod *p, struct err *e)
+{
+    struct shim_event ev = { .kind = SHIM_READY };
+    struct wire_msg m = { .kind = SHIM_READY, .n_fds = 1 };
+    autobuf text = { 0 };
+    autoclose int net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), nl = -1;
+
+    if (net < 0)
+        return err_errno(e, "open the pod's network");
+    if (!p->opt.has_host_network) {
+        nl = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+        if (nl < 0)
+            return err_errno(e, "open a netlink socket in the pod's network");
+        m.fds[m.n_fds++] = nl;
+    }
+    shim_put_event(&text, &ev);
+    m.payload = buf_view(&text);
+    m.fds[0] = net;
+    return wire_send(p->sock, &m, e);
+}
+
+/* ---- orders in ---- */
+
+static void take_orders(struct pod *p)
+{
+    static void (*const table[ORDER_MAX])(struct pod *, const struct wire_msg *) = {
+        [ORDER_START] = pod_start, [ORDER_SIGNAL] = pod_signal,     [ORDER_EXEC] = pod_exec,
+        [ORDER_PROBE] = pod_probe, [ORDER_LOG_READ] = pod_log_read,
+    };
+    struct wire_msg m = { 0 };
+    struct err e;
+
+    for (int i = 0; i < 16; i++) { /* a few; then the logs again */
+        int r = wire_recv(p->sock, false, &p->in, &m, &e);
+
+        if (r == 0)
+            return;
+        if (r < 0 && e.code != ERR_INVALID) {
+            p->is_over = true;
+            return;
+        }
+        if (r == 1 && m.kind < ORDER_MAX && table[m.kind])
+            table[m.kind](p, &m);
+        else if (!p->has_complained)
+            log_warn("the shim does not understand an order", LOG_TEXT("pod", p->opt.group), LOG_INT("kind", m.kind));
+        p->has_complained |= r < 0 || m.kind >= ORDER_MAX || !table[m.kind]; /* once is enough */
+        if (r == 1)
+            wire_close_fds(&m);
+    }
+}
+
+/* ---- the loop ---- */
+
+static void watch(struct pod *p, int fd, short events)
+{
+    p->fds[p->n_fds++] = (struct pollfd){ .fd = fd, .events = events };
+}
+
+enum { SOCK, SIGNALS, CON_SLOTS = CONLOG_STREAM_MAX + 1 };
+
+/* Each container has three slots and each job one, used or not: a slot is found again without looking. */
+static void gather(struct pod *p)
+{
+    size_t need = 2 + p->n_cons * CON_SLOTS + p->n_jobs;
+
+    if (need > p->cap_fds) {
+        p->cap_fds = need * 2;
+        p->fds = xrealloc(p->fds, p->cap_fds * sizeof(*p->fds));
+    }
+    p->n_fds = 0;
+    watch(p, p->sock, list_is_empty(&p->queue) ? POLLIN : POLLIN | POLLOUT);
+    watch(p, p->signals, POLLIN);
+    LIST_FOREACH(struct con, c, &p->cons, link) {
+        bool waits = con_must_wait(p, c);
+
+        c->slot = p->n_fds;
+        for (int i = 0; i < CONLOG_STREAM_MAX; i++)
+            watch(p, waits ? -1 : c->pipes[i], POLLIN);
+        watch(p, c->report, POLLIN);
+    }
+    LIST_FOREACH(struct job, j, &p->jobs, link) {
+        j->slot = p->n_fds;
+        watch(p, j->out, POLLIN);
+    }
+}
+
+static void read_all(struct pod *p)
+{
+    LIST_FOREACH(struct con, c, &p->cons, link) {
+        for (int i = 0; i < CONLOG_STREAM_MAX; i++)
+            if (p->fds[c->slot + (size_t)i].revents)
+                con_read_pipe(p, c, (enum conlog_stream)i);
+        if (p->fds[c->slot + CONLOG_STREAM_MAX].revents)
+            con_read_report(p, c);
+        if (c->has_unflushed)
+            conlog_flush(c->log);
+        c->has_unflushed = false;
+    }
+    LIST_FOREACH(struct job, j, &p->jobs, link)
+        if (p->fds[j->slot].revents)
+            job_read(p, j);
+}
+
+static int wait_ms(struct pod *p, int64_t now_ms)
+{
+    int64_t due_ms = INT64_MAX;
+
+    if (p->has_more_ended)
+        return 0;
+    LIST_FOREACH(struct con, c, &p->cons, link)
+        if (con_has_news(c) && list_is_empty(&p->queue))
+            due_ms = MIN_OF(due_ms, c->said_ms + SHIM_LOG_MS);
+    LIST_FOREACH(struct job, j, &p->jobs, link)
+        due_ms = MIN_OF(due_ms, j->due_ms);
+    return due_ms == INT64_MAX ? -1 : due_ms <= now_ms ? 0 : (int)MIN_OF(due_ms - now_ms, 1 << 30);
+}
+
+static void turn(struct pod *p)
+{
+    struct signalfd_siginfo info;
+    int64_t now_ms;
+
+    gather(p);
+    if (poll(p->fds, p->n_fds, wait_ms(p, clock_mono_ms(&clock_real))) < 0 && errno != EINTR)
+        _exit(1); /* the spawner cleans up */
+    short sock = p->fds[SOCK].revents, signals = p->fds[SIGNALS].revents;
+    read_all(p); /* before anything is added or removed: slots are as gathered */
+    if (signals)
+        (void)!read(p->signals, &info, sizeof(info));
+    if (signals || p->has_more_ended)
+        pod_reap(p);
+    if (sock & (POLLIN | POLLHUP | POLLERR))
+        take_orders(p);
+    send_queue(p);
+    now_ms = clock_mono_ms(&clock_real);
+    pod_check_jobs(p, now_ms);
+    pod_say_news(p, now_ms);
+}
+
+static void choose_driver(struct pod *p)
+{
+    const struct spawner_options *opt = p->own->opt;
+
+    p->driver = opt->driver ? opt->driver : opt->oci ? &shim_driver_oci : &shim_driver_box;
+}
+
+_Noreturn void shim_main(const struct spawner_own *own, const struct shim_options *opt, int sock)
+{
+    struct pod *p = xcalloc(1, sizeof(*p));
+    struct err e;
+    sigset_t set;
+
+    p->own = own;
+    p->opt = *opt;
+    p->sock = sock;
+    p->pause_pids = p->null = -1;
+    list_init(&p->cons);
+    list_init(&p->jobs);
+    list_init(&p->queue);
+    choose_driver(p);
+    spawner_name(&own->area, "pumice-shim", opt->group);
+    (void)setsid();
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD); /* blocked by the spawner */
+    p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (p->signals < 0 ? err_errno(&e, "watch children") : pod_make(p, &e) < 0 || say_ready(p, &e) < 0) {
+        struct shim_event ev = { .kind = SHIM_GONE, .text = str_of(e.text) };
+
+        pod_say(p, &ev);
+        pod_end(p);
+    }
+    while (!p->is_over)
+        turn(p);
+    pod_end(p);
+}

@@ -1,0 +1,175 @@
+/* shim_pod.c - what all containers of a pod share: namespaces, host name, settings of the kernel, process 1 if they share it */
+#include "node/shim/shim_internal.h"
+
+#include "base/util.h"
+#include "node/container/pause.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+static const char pause_group[] = "sandbox.pause"; /* no container has a dot in its name */
+
+/* ---- settings of the kernel ---- */
+
+/* Those that belong to a namespace of the pod; as Kubernetes knows them. */
+static const struct {
+    struct str prefix;
+    bool is_whole, is_network;
+} sysctl_kinds[] = {
+    { STR_INIT("kernel/shm"), false, false }, { STR_INIT("kernel/msg"), false, false },
+    { STR_INIT("kernel/sem"), true, false },  { STR_INIT("fs/mqueue/"), false, false },
+    { STR_INIT("net/"), false, true },
+};
+
+/* "net.ipv4.conf.eth0.forwarding" → "net/ipv4/…"; with slashes the dots stay, for names of links that have them. */
+static void sysctl_path(struct buf *out, struct str name)
+{
+    ptrdiff_t slash = str_find_char(name, '/'), dot = str_find_char(name, '.');
+    bool has_slashes = slash >= 0 && (dot < 0 || slash < dot);
+
+    buf_str(out, name);
+    for (size_t i = 0; i < out->n && !has_slashes; i++)
+        out->p[i] = out->p[i] == '.' ? '/' : out->p[i] == '/' ? '.' : out->p[i];
+}
+
+static bool is_clean(struct str path)
+{
+    struct str part;
+
+    if (str_has_char(path, '\0'))
+        return false;
+    while (str_split(&path, '/', &part))
+        if (!part.n || str_is(part, ".") || str_is(part, ".."))
+            return false;
+    return true;
+}
+
+int sysctl_check(const struct shim_options *o, struct str name, struct str value, struct buf *ret_path, struct err *e)
+{
+    size_t i = 0;
+
+    buf_reset(ret_path);
+    sysctl_path(ret_path, name);
+    while (i < ARRAY_LEN(sysctl_kinds) &&
+           !(sysctl_kinds[i].is_whole ? str_eq(buf_view(ret_path), sysctl_kinds[i].prefix)
+                                      : str_starts(buf_view(ret_path), sysctl_kinds[i].prefix)))
+        i++;
+    if (i == ARRAY_LEN(sysctl_kinds) || !is_clean(buf_view(ret_path)))
+        return err_set(e, ERR_INVALID, "sysctl \"%.*s\" is not allowed: it is not the pod's own", STR_ARG(name));
+    if (sysctl_kinds[i].is_network ? o->has_host_network : o->has_host_ipc)
+        return err_set(e, ERR_INVALID, "sysctl \"%.*s\" is not allowed with %s", STR_ARG(name),
+                       sysctl_kinds[i].is_network ? "hostNetwork" : "hostIPC");
+    if (value.n > 4096 || str_has_char(value, '\0'))
+        return err_set(e, ERR_INVALID, "sysctl \"%.*s\": not a value", STR_ARG(name));
+    return 0;
+}
+
+static int write_sysctls(const struct pod *p, struct err *e)
+{
+    autobuf path = { 0 };
+
+    if (!p->opt.sysctls.n)
+        return 0;
+    autoclose int dir = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    VEC_FOREACH(s, &p->opt.sysctls) {
+        if (sysctl_check(&p->opt, s->name, s->value, &path, e) < 0)
+            return -1;
+        autoclose int fd = openat(dir, path.p, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0 || write(fd, s->value.p ? s->value.p : "", s->value.n) != (ssize_t)s->value.n)
+            return err_errno(e, "sysctl %.*s=%.*s", STR_ARG(s->name), STR_ARG(s->value));
+    }
+    return 0;
+}
+
+/* ---- namespaces ---- */
+
+static int raise_loopback(struct err *e)
+{
+    struct ifreq request = { .ifr_name = "lo" };
+    autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return err_errno(e, "a socket in the pod's network");
+    request.ifr_flags = IFF_UP | IFF_RUNNING;
+    if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+        return err_errno(e, "bring lo up");
+    return 0;
+}
+
+static int make_namespaces(const struct pod *p, struct err *e)
+{
+    int flags = CLONE_NEWUTS | (p->opt.has_host_network ? 0 : CLONE_NEWNET) | (p->opt.has_host_ipc ? 0 : CLONE_NEWIPC);
+
+    if (unshare(flags) < 0)
+        return err_errno(e, "make the pod's namespaces");
+    if (!p->opt.has_host_network && raise_loopback(e) < 0)
+        return -1;
+    if (p->opt.hostname.n && sethostname(p->opt.hostname.p, p->opt.hostname.n) < 0)
+        return err_errno(e, "host name %.*s", STR_ARG(p->opt.hostname));
+    return write_sysctls(p, e);
+}
+
+/* ---- process 1 of a pod with shared processes ---- */
+
+static _Noreturn void be_pause(const struct pod *p, const int pair[2])
+{
+    char byte;
+
+    close(pair[0]);
+    spawner_name(&p->own->area, "pumice-pause", p->opt.group);
+    if (recv(pair[1], &byte, 1, 0) != 1) /* the shim died before it had our namespace */
+        _exit(1);
+    pause_run(pair[1]); /* SIGCHLD is blocked since the spawner */
+}
+
+/* Its namespace first: once it is empty it is not dumpable either, and then only root of the machine may open that. */
+static int take_pause(struct pod *p, int sock, struct err *e)
+{
+    char path[64], ready = 1;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)p->pause_pid);
+    p->pause_pids = open(path, O_RDONLY | O_CLOEXEC);
+    if (p->pause_pids < 0)
+        return err_errno(e, "open %s", path);
+    if (send(sock, &ready, 1, MSG_NOSIGNAL) != 1 || recv(sock, &ready, 1, 0) != 1) /* no container may see it before */
+        return err_set(e, ERR_IO, "it ended at once");
+    return 0;
+}
+
+int pod_make_pause(struct pod *p, struct err *e)
+{
+    autobuf group = { 0 };
+    int pair[2], rc;
+    pid_t pid;
+
+    if (p->pause_pids >= 0)
+        close(p->pause_pids);
+    p->pause_pids = -1;
+    buf_fmt(&group, "%s/%s", p->opt.group, pause_group);
+    if (cgroup_make(p->own->opt->cgroups, group.p, NULL, e) < 0 || wire_pair(pair, e) < 0)
+        return -1;
+    pid = pod_clone(p, group.p, CLONE_NEWPID | CLONE_NEWNS, -1, NULL, e);
+    if (pid == 0 && e->code)
+        _exit(1);
+    if (pid == 0)
+        be_pause(p, pair);
+    close(pair[1]);
+    p->pause_pid = MAX_OF(pid, 0);
+    rc = pid < 0 ? -1 : take_pause(p, pair[0], e);
+    close(pair[0]);
+    return rc < 0 ? err_wrap(e, "process 1 of the pod") : 0;
+}
+
+int pod_make(struct pod *p, struct err *e)
+{
+    if (cgroup_make(p->own->opt->cgroups, p->opt.group, &p->opt.limits, e) < 0 || make_namespaces(p, e) < 0)
+        return -1;
+    p->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (p->null < 0)
+        return err_errno(e, "open /dev/null");
+    return p->opt.shares_pids && !p->opt.has_host_pids ? pod_make_pause(p, e) : 0;
+}

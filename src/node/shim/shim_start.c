@@ -1,0 +1,275 @@
+/* shim_start.c - start a container, and send it signals */
+#include "node/shim/shim_internal.h"
+
+#include "base/log.h"
+#include "base/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+/* ---- drivers ---- */
+
+static void run_box(const struct box_spec *s, const struct oci_place *place, int report)
+{
+    (void)place;
+    box_run(s, report);
+}
+
+static void exec_box(const struct box_spec *s, const struct oci_place *place, int init)
+{
+    (void)place;
+    box_exec(s, init);
+}
+
+static void run_oci(const struct box_spec *s, const struct oci_place *place, int report)
+{
+    oci_run(s, place, report);
+}
+
+static void exec_oci(const struct box_spec *s, const struct oci_place *place, int init)
+{
+    (void)init;
+    oci_exec(s, place);
+}
+
+const struct shim_driver shim_driver_box = { true, run_box, exec_box, NULL };
+const struct shim_driver shim_driver_oci = { false, run_oci, exec_oci, oci_clean };
+
+/* ---- containers ---- */
+
+struct con *pod_find(struct pod *p, struct str name)
+{
+    LIST_FOREACH(struct con, c, &p->cons, link)
+        if (str_is(name, c->name))
+            return c;
+    return NULL;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void con_free(struct pod *p, struct con *c)
+{
+    if (list_is_linked(&c->link))
+        p->n_cons--;
+    list_remove(&c->link);
+    close_fd(&c->pidfd);
+    close_fd(&c->report);
+    for (int i = 0; i < CONLOG_STREAM_MAX; i++)
+        close_fd(&c->pipes[i]);
+    conlog_close(c->log);
+    arena_done(&c->arena);
+    free(c);
+}
+
+/* ---- starting ---- */
+
+static int open_log(struct pod *p, struct con *c, struct err *e)
+{
+    struct str path = arena_fmt(&c->arena, "%s/%s.%d.log", p->opt.log_dir, c->name, c->attempt);
+
+    return conlog_open(path.p, p->opt.log_bytes ? p->opt.log_bytes : SHIM_LOG_BYTES, &c->log, e);
+}
+
+/* The group of an earlier attempt is not used again: its counts are not ours. */
+static int fresh_group(struct pod *p, struct con *c, const struct cgroup_limits *limits, struct err *e)
+{
+    struct cgroups *groups = p->own->opt->cgroups;
+
+    if (p->has_leftover && cgroup_remove(groups, c->group, e) < 0)
+        return err_wrap(e, "the group of an earlier attempt");
+    return cgroup_make(groups, c->group, limits, e);
+}
+
+/* The far ends: what the container writes to. */
+struct ends {
+    int in, out[CONLOG_STREAM_MAX], report;
+};
+
+static void ends_done(struct ends *ends)
+{
+    close_fd(&ends->in);
+    close_fd(&ends->out[0]);
+    close_fd(&ends->out[1]);
+    close_fd(&ends->report);
+}
+
+/* A terminal: one stream for both, as everywhere. */
+static int open_terminal(struct con *c, struct ends *ends, struct err *e)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+
+    if (master < 0)
+        return err_errno(e, "a terminal");
+    c->pipes[CONLOG_STDOUT] = master;
+    if (unlockpt(master) < 0 || (ends->in = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
+        return err_errno(e, "a terminal");
+    return 0;
+}
+
+static int open_pipes(struct con *c, struct ends *ends, struct err *e)
+{
+    for (int i = 0; i < CONLOG_STREAM_MAX; i++) {
+        int pair[2];
+
+        if (pipe2(pair, O_CLOEXEC) < 0)
+            return err_errno(e, "pipes for the output");
+        c->pipes[i] = pair[0];
+        ends->out[i] = pair[1];
+        (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* our end only */
+    }
+    return 0;
+}
+
+static int open_ends(struct con *c, struct ends *ends, struct err *e)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return err_errno(e, "a socket for reports");
+    c->report = pair[0];
+    ends->report = pair[1];
+    return c->spec.has_tty ? open_terminal(c, ends, e) : open_pipes(c, ends, e);
+}
+
+static _Noreturn void be_container(struct pod *p, struct con *c, const struct ends *ends, const struct err *e)
+{
+    if (e->code) {
+        struct box_report r = { .kind = BOX_FAILED, .status = 128, .reason = "CreateContainerError" };
+
+        (void)snprintf(r.text, sizeof(r.text), "%s", e->text);
+        (void)!send(ends->report, &r, sizeof(r), MSG_NOSIGNAL);
+        _exit(1);
+    }
+    close(c->report); /* or its end would not be seen */
+    spawner_name(&p->own->area, "pumice-init", c->name);
+    if (c->spec.has_tty)
+        pod_child_streams(ends->in, ends->in, ends->in);
+    else
+        pod_child_streams(p->null, ends->out[0], ends->out[1]);
+    p->driver->run(&c->spec, &c->place, ends->report);
+    _exit(127);
+}
+
+static int launch(struct pod *p, struct con *c, struct err *e)
+{
+    struct ends ends = { -1, { -1, -1 }, -1 };
+    bool is_shared = p->pause_pids >= 0, has_own = !is_shared && !p->opt.has_host_pids;
+    uint64_t flags = p->driver->has_namespaces ? CLONE_NEWNS | (has_own ? CLONE_NEWPID : 0) : 0;
+    int r = -1;
+
+    c->spec.has_host_pids = !has_own;
+    if (is_shared && !p->pause_pid && pod_make_pause(p, e) < 0)
+        return -1;
+    if (open_ends(c, &ends, e) == 0) {
+        c->pid = pod_clone(p, c->group, flags, p->pause_pids, &c->pidfd, e);
+        if (c->pid == 0)
+            be_container(p, c, &ends, e);
+        r = c->pid < 0 ? -1 : 0;
+    }
+    ends_done(&ends);
+    return r;
+}
+
+static void fill_place(struct pod *p, struct con *c)
+{
+    if (!p->own->opt->oci)
+        return;
+    c->place = (struct oci_place){
+        .runtime = p->own->opt->oci,
+        .id = arena_fmt(&c->arena, "%s-%s-%d", p->opt.group, c->name, c->attempt).p,
+        .bundle = arena_fmt(&c->arena, "%s/%s.%s.%d", p->own->opt->oci_dir, p->opt.group, c->name, c->attempt).p,
+    };
+}
+
+static int start(struct pod *p, struct con *c, const struct wire_msg *m, struct wire_read *r, struct err *e)
+{
+    struct cgroup_limits limits;
+    struct str box;
+
+    shim_get_limits(r, &limits);
+    box = arena_str(&c->arena, wire_get_str(r));
+    if (!wire_is_read(r))
+        return err_set(e, ERR_INVALID, "an order that cannot be read");
+    if (box_decode(&c->arena, box, m->fds, m->n_fds, &c->spec, e) < 0)
+        return -1;
+    fill_place(p, c);
+    if (open_log(p, c, e) < 0 || fresh_group(p, c, &limits, e) < 0)
+        return -1;
+    if (launch(p, c, e) == 0)
+        return 0;
+    p->has_leftover |= cgroup_remove(p->own->opt->cgroups, c->group, NULL) < 0;
+    return -1;
+}
+
+static void refuse(struct pod *p, struct str name, int attempt, const char *why)
+{
+    struct shim_event ev = { .kind = SHIM_FAILED, .container = name, .attempt = attempt };
+
+    ev.report = (struct box_report){ .kind = BOX_FAILED, .status = 128, .reason = "CreateContainerError" };
+    (void)snprintf(ev.report.text, sizeof(ev.report.text), "%s", why);
+    pod_say(p, &ev);
+}
+
+void pod_start(struct pod *p, const struct wire_msg *m)
+{
+    struct wire_read r = { .rest = m->payload };
+    struct str name = wire_get_str(&r);
+    int attempt = (int)wire_get_i64(&r);
+    struct con *c;
+    struct err e;
+
+    if (!shim_name_is_good(name) || pod_find(p, name)) {
+        refuse(p, name, attempt,
+               shim_name_is_good(name) ? "a container of this name is running" : "not a container's name");
+        return;
+    }
+    c = xcalloc(1, sizeof(*c));
+    c->pidfd = c->report = c->pipes[0] = c->pipes[1] = -1;
+    c->attempt = attempt;
+    c->name = arena_str(&c->arena, name).p;
+    c->group = arena_fmt(&c->arena, "%s/%s", p->opt.group, c->name).p;
+    if (start(p, c, m, &r, &e) < 0) {
+        refuse(p, name, attempt, e.text);
+        con_free(p, c);
+        return;
+    }
+    list_push(&p->cons, &c->link);
+    p->n_cons++;
+}
+
+/* ---- signals ---- */
+
+static void kill_all_of(struct pod *p, struct con *c)
+{
+    (void)kill(c->pid, SIGKILL); /* of a pid namespace: the kernel does the rest */
+    if (c->spec.has_host_pids || !p->driver->has_namespaces)
+        (void)cgroup_kill(p->own->opt->cgroups, c->group, 200, NULL); /* what is left is killed when it has ended */
+}
+
+void pod_signal(struct pod *p, const struct wire_msg *m)
+{
+    struct wire_read r = { .rest = m->payload };
+    struct con *c = pod_find(p, wire_get_str(&r));
+    int64_t signo = wire_get_i64(&r);
+
+    if (!wire_is_read(&r) || signo < 1 || signo > 64)
+        log_warn("not a signal", LOG_TEXT("pod", p->opt.group), LOG_INT("signal", signo));
+    else if (!c)
+        return; /* it has ended meanwhile */
+    else if (signo == SIGKILL)
+        kill_all_of(p, c);
+    else if (c->state == CON_STARTING)
+        c->held_signal = (int)signo; /* process 1 would not see it yet */
+    else
+        (void)syscall(SYS_pidfd_send_signal, c->pidfd, (int)signo, NULL, 0);
+}

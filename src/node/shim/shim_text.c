@@ -1,0 +1,143 @@
+/* shim_text.c - options, limits and events as they go over the wire */
+#include "node/shim/shim_internal.h"
+
+#include "base/util.h"
+
+bool shim_name_is_good(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!(s.p[i] >= 'a' && s.p[i] <= 'z') && !(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '-')
+            return false;
+    return s.n > 0 && s.n <= 63; /* a DNS label, as Kubernetes has it */
+}
+
+/* ---- options ---- */
+
+void shim_put_limits(struct buf *out, const struct cgroup_limits *l)
+{
+    wire_put_i64(out, l->cpu_milli);
+    wire_put_i64(out, l->cpu_shares_milli);
+    wire_put_i64(out, l->memory_bytes);
+    wire_put_i64(out, l->pids);
+}
+
+void shim_get_limits(struct wire_read *r, struct cgroup_limits *ret)
+{
+    ret->cpu_milli = wire_get_i64(r);
+    ret->cpu_shares_milli = wire_get_i64(r);
+    ret->memory_bytes = wire_get_i64(r);
+    ret->pids = wire_get_i64(r);
+}
+
+enum { HOST_NETWORK = 1, HOST_IPC = 2, HOST_PIDS = 4, SHARES_PIDS = 8 };
+
+void shim_put_options(struct buf *out, const struct shim_options *o)
+{
+    wire_put_str(out, str_of(o->group));
+    shim_put_limits(out, &o->limits);
+    wire_put_str(out, o->hostname);
+    wire_put_i64(out, (o->has_host_network ? HOST_NETWORK : 0) | (o->has_host_ipc ? HOST_IPC : 0) |
+                          (o->has_host_pids ? HOST_PIDS : 0) | (o->shares_pids ? SHARES_PIDS : 0));
+    wire_put_str(out, str_of(o->log_dir));
+    wire_put_i64(out, o->log_bytes);
+    wire_put_i64(out, o->log_ahead);
+    wire_put_i64(out, (int64_t)o->sysctls.n);
+    VEC_FOREACH(s, &o->sysctls) {
+        wire_put_str(out, s->name);
+        wire_put_str(out, s->value);
+    }
+}
+
+int shim_get_options(struct arena *a, struct str text, struct shim_options *ret, struct err *e)
+{
+    struct wire_read r = { .rest = text };
+    struct shim_options o = { 0 };
+    int64_t flags;
+    size_t n;
+
+    o.group = arena_str(a, wire_get_str(&r)).p;
+    shim_get_limits(&r, &o.limits);
+    o.hostname = arena_str(a, wire_get_str(&r));
+    flags = wire_get_i64(&r);
+    o.has_host_network = flags & HOST_NETWORK;
+    o.has_host_ipc = flags & HOST_IPC;
+    o.has_host_pids = flags & HOST_PIDS;
+    o.shares_pids = flags & SHARES_PIDS;
+    o.log_dir = arena_str(a, wire_get_str(&r)).p;
+    o.log_bytes = wire_get_i64(&r);
+    o.log_ahead = wire_get_i64(&r);
+    n = wire_get_count(&r, 16);
+    for (size_t i = 0; i < n && !r.is_bad; i++) {
+        struct shim_sysctl *s = vec_push(a, &o.sysctls);
+
+        s->name = arena_str(a, wire_get_str(&r));
+        s->value = arena_str(a, wire_get_str(&r));
+    }
+    if (!wire_is_read(&r) || o.log_bytes < 0 || o.log_ahead < 0)
+        return err_set(e, ERR_INVALID, "the options of a shim cannot be read");
+    *ret = o;
+    return 0;
+}
+
+/* ---- events ---- */
+
+void shim_put_event(struct buf *out, const struct shim_event *ev)
+{
+    wire_put_str(out, ev->container);
+    wire_put_i64(out, ev->attempt);
+    wire_put_i64(out, ev->pid);
+    wire_put_i64(out, ev->status);
+    wire_put_i64(out, (ev->is_oom ? 1 : 0) | (ev->is_ok ? 2 : 0) | (ev->timed_out ? 4 : 0));
+    wire_put_i64(out, ev->log_bytes);
+    wire_put_i64(out, (int64_t)ev->id);
+    wire_put_i64(out, ev->exit_code);
+    wire_put_str(out, ev->text);
+    wire_put_str(out, (struct str){ (const char *)&ev->stats, sizeof(ev->stats) });
+    if (ev->kind != SHIM_FAILED)
+        return;
+    wire_put_i64(out, ev->report.status);
+    wire_put_str(out, str_of(ev->report.reason));
+    wire_put_str(out, str_of(ev->report.text));
+}
+
+static void get_text(struct wire_read *r, char *ret, size_t size)
+{
+    struct str s = wire_get_str(r);
+    size_t n = MIN_OF(s.n, size - 1);
+
+    if (n)
+        memcpy(ret, s.p, n);
+    ret[n] = '\0';
+}
+
+int shim_get_event(struct str text, struct shim_event *ret)
+{
+    struct wire_read r = { .rest = text };
+    struct str stats;
+    int64_t flags;
+
+    ret->container = wire_get_str(&r);
+    ret->attempt = (int)wire_get_i64(&r);
+    ret->pid = (pid_t)wire_get_i64(&r);
+    ret->status = (int)wire_get_i64(&r);
+    flags = wire_get_i64(&r);
+    ret->is_oom = flags & 1;
+    ret->is_ok = flags & 2;
+    ret->timed_out = flags & 4;
+    ret->log_bytes = wire_get_i64(&r);
+    ret->id = (uint64_t)wire_get_i64(&r);
+    ret->exit_code = (int)wire_get_i64(&r);
+    ret->text = wire_get_str(&r);
+    stats = wire_get_str(&r);
+    if (stats.n == sizeof(ret->stats))
+        memcpy(&ret->stats, stats.p, stats.n);
+    else
+        r.is_bad = true;
+    if (ret->kind == SHIM_FAILED) {
+        ret->report.kind = BOX_FAILED;
+        ret->report.status = (int)wire_get_i64(&r);
+        get_text(&r, ret->report.reason, sizeof(ret->report.reason));
+        get_text(&r, ret->report.text, sizeof(ret->report.text));
+    }
+    return wire_is_read(&r) ? 0 : -1;
+}

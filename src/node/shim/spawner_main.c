@@ -1,0 +1,341 @@
+/* spawner_main.c - the spawner: forks shims, and cleans up after those that were killed
+ *
+ * It is forked early and holds next to nothing, so a fork of it is cheap. For each shim it keeps the shim's end of the socket: the
+ * program sees the end only when the spawner, too, has closed it, and that is after all of the pod is gone.
+ */
+#include "node/shim/shim_internal.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+enum { LET_GO_MS = 8000, STRAY_MS = 5000 }; /* a shim itself gives up killing before that */
+
+struct entry {
+    struct list_link link;
+    pid_t pid;
+    int sock;
+    char *group;
+};
+
+struct spawning {
+    struct spawner_own own;
+    int sock, signals;
+    struct list entries;
+    struct wire_in in;
+};
+
+/* ---- names ---- */
+
+/* The memory of the command line, from /proc/self/stat: fields 48 and 49. */
+struct spawner_area spawner_find_area(void)
+{
+    autoclose int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    char text[2048];
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+    struct str rest = { text, n > 0 ? (size_t)n : 0 }, part;
+    uint64_t from = 0, to = 0;
+
+    rest = str_from(rest, (size_t)(str_rfind_char(rest, ')') + 2)); /* the name before it may hold anything */
+    for (int field = 3; str_split(&rest, ' ', &part); field++)
+        if ((field == 48 && str_to_u64(part, &from) < 0) || (field == 49 && str_to_u64(part, &to) < 0))
+            break;
+    return to > from ? (struct spawner_area){ (char *)(uintptr_t)from, to - from } : (struct spawner_area){ NULL, 0 };
+}
+
+void spawner_name(const struct spawner_area *area, const char *name, const char *more)
+{
+    (void)prctl(PR_SET_NAME, name);
+    if (!area->n)
+        return;
+    memset(area->p, 0, area->n);
+    (void)snprintf(area->p, area->n, "%s %s", name, more);
+}
+
+/* ---- strays ---- */
+
+/* Direct children, in text. */
+static void list_children(struct buf *out)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    buf_reset(out);
+    for (ssize_t n = 1; fd >= 0 && n > 0 && out->n<1 << 20; out->n += n> 0 ? (size_t)n : 0)
+        n = read(fd, buf_reserve(out, 4096), 4096);
+}
+
+static size_t kill_children(bool (*keeps)(void *ctx, pid_t pid), void *ctx)
+{
+    autobuf text = { 0 };
+    struct str rest, part;
+    size_t strays = 0;
+    int64_t pid;
+
+    list_children(&text);
+    rest = buf_view(&text);
+    while (str_split(&rest, ' ', &part)) {
+        if (str_to_i64(part, &pid) < 0 || pid <= 1 || keeps(ctx, (pid_t)pid))
+            continue;
+        strays++;
+        (void)kill((pid_t)pid, SIGKILL);
+        (void)waitpid((pid_t)pid, NULL, WNOHANG);
+    }
+    return strays;
+}
+
+bool shim_kill_strays(bool (*keeps)(void *ctx, pid_t pid), void *ctx, int ms)
+{
+    int64_t until_ms = clock_mono_ms(&clock_real) + ms;
+
+    for (int us = 100; kill_children(keeps, ctx); us = MIN_OF(us * 2, 10000)) {
+        if (clock_mono_ms(&clock_real) > until_ms)
+            return false;
+        usleep((useconds_t)us);
+    }
+    return true;
+}
+
+static bool is_shim(void *ctx, pid_t pid)
+{
+    struct spawning *s = ctx;
+
+    LIST_FOREACH(struct entry, entry, &s->entries, link)
+        if (entry->pid == pid)
+            return true;
+    return false;
+}
+
+/* ---- shims ---- */
+
+static void say_gone(int sock, const char *why)
+{
+    struct shim_event ev = { .kind = SHIM_GONE, .text = str_of(why) };
+    struct wire_msg m = { .kind = SHIM_GONE };
+    autobuf text = { 0 };
+
+    shim_put_event(&text, &ev);
+    m.payload = buf_view(&text);
+    (void)wire_try(sock, &m, NULL); /* the program does not listen: it sees the end all the same */
+}
+
+static void entry_free(struct entry *entry)
+{
+    list_remove(&entry->link);
+    close(entry->sock);
+    free(entry->group);
+    free(entry);
+}
+
+static void shim_ended(struct spawning *s, struct entry *entry, int status)
+{
+    char why[80];
+
+    entry->pid = 0;
+    if (status != 0) { /* it did not clean up itself */
+        (void)shim_kill_strays(is_shim, s, STRAY_MS);
+        (void)cgroup_remove(s->own.opt->cgroups, entry->group, NULL); /* what stays is swept with all of the run */
+        if (WIFSIGNALED(status))
+            (void)snprintf(why, sizeof(why), "the shim of the pod was killed by signal %d", WTERMSIG(status));
+        else
+            (void)snprintf(why, sizeof(why), "the shim of the pod ended with status %d", WEXITSTATUS(status));
+        say_gone(entry->sock, why);
+    }
+    entry_free(entry);
+}
+
+/* A shim that somebody stopped passes no signal on and keeps no log: it goes on at once. */
+static void reap(struct spawning *s)
+{
+    int status;
+
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;)
+        if (WIFSTOPPED(status))
+            (void)kill(pid, SIGCONT);
+        else
+            LIST_FOREACH(struct entry, entry, &s->entries, link)
+                if (entry->pid == pid) {
+                    shim_ended(s, entry, status);
+                    break;
+                }
+}
+
+/* Above all that was open when we began, so that a shim can close what is ours in one go. */
+static int move_up(const struct spawning *s, int fd)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, s->own.first_fd);
+
+    if (moved < 0)
+        return fd;
+    close(fd);
+    return moved;
+}
+
+static _Noreturn void become_shim(const struct spawner_own *own, const struct shim_options *opt, int sock)
+{
+    if (sock != own->first_fd && dup3(sock, own->first_fd, O_CLOEXEC) < 0)
+        _exit(1);
+    (void)close_range((unsigned)own->first_fd + 1, ~0U, 0);
+    shim_main(own, opt, own->first_fd);
+}
+
+static void fork_shim(struct spawning *s, struct wire_msg *m)
+{
+    autoarena a = { 0 };
+    struct shim_options opt;
+    struct entry *entry;
+    struct err e;
+    int sock;
+    pid_t pid;
+
+    if (m->n_fds != 1)
+        return;
+    sock = move_up(s, m->fds[0]);
+    m->n_fds = 0;
+    if (shim_get_options(&a, m->payload, &opt, &e) < 0)
+        goto fail;
+    pid = fork();
+    if (pid == 0)
+        become_shim(&s->own, &opt, sock);
+    if (pid < 0) {
+        (void)err_errno(&e, "fork a shim");
+        goto fail;
+    }
+    entry = xcalloc(1, sizeof(*entry));
+    *entry = (struct entry){ .pid = pid, .sock = sock, .group = strdup(opt.group) };
+    list_push(&s->entries, &entry->link);
+    return;
+fail:
+    say_gone(sock, e.text);
+    close(sock);
+}
+
+/* ---- the end ---- */
+
+static void wait_all(struct spawning *s, int ms)
+{
+    int64_t until_ms = clock_mono_ms(&clock_real) + ms;
+
+    for (int64_t left = ms; !list_is_empty(&s->entries) && left > 0; left = until_ms - clock_mono_ms(&clock_real)) {
+        struct pollfd p = { .fd = s->signals, .events = POLLIN };
+        struct signalfd_siginfo info;
+
+        if (poll(&p, 1, (int)left) > 0)
+            (void)!read(s->signals, &info, sizeof(info));
+        reap(s);
+    }
+}
+
+static _Noreturn void finish(struct spawning *s, bool is_orphaned)
+{
+    reap(s);
+    LIST_FOREACH(struct entry, entry, &s->entries, link)
+        (void)shutdown(entry->sock, SHUT_RD); /* a shim sees this as the end of the program */
+    wait_all(s, LET_GO_MS);
+    LIST_FOREACH(struct entry, entry, &s->entries, link)
+        (void)kill(entry->pid, SIGKILL);
+    wait_all(s, STRAY_MS);
+    (void)shim_kill_strays(is_shim, s, STRAY_MS);
+    if (is_orphaned && s->own.opt->on_orphaned)
+        s->own.opt->on_orphaned(s->own.opt->ctx);
+    _exit(0);
+}
+
+/* ---- the loop ---- */
+
+static void take_order(struct spawning *s)
+{
+    struct wire_msg m = { 0 };
+    struct err e;
+    int r = wire_recv(s->sock, false, &s->in, &m, &e);
+
+    if (r < 0 && e.code != ERR_INVALID)
+        finish(s, true);
+    if (r != 1)
+        return;
+    if (m.kind == SPAWNER_STOP)
+        finish(s, false);
+    if (m.kind == SPAWNER_SHIM)
+        fork_shim(s, &m);
+    wire_close_fds(&m);
+}
+
+static void leave_streams(void)
+{
+    autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0)
+        return;
+    (void)dup2(null, 0);
+    (void)dup2(null, 1); /* a pipe that the program writes to must end with the program. 2 stays: last words */
+}
+
+/* A session of its own: Ctrl-C reaches the program alone, and the program tells us. */
+void spawner_settle(void)
+{
+    static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM };
+
+    (void)setsid();
+    for (int signo = 1; signo < 32; signo++)
+        (void)signal(signo, SIG_DFL);
+    for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
+        (void)signal(ignored[i], SIG_IGN);
+    leave_streams();
+}
+
+static int highest_fd(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int64_t fd, most = 2;
+
+    for (struct dirent *d; dir && (d = readdir(dir));)
+        if (str_to_i64(str_of(d->d_name), &fd) == 0 && fd > most && fd != dirfd(dir))
+            most = fd;
+    if (dir)
+        closedir(dir);
+    return (int)most;
+}
+
+_Noreturn void spawner_main(const struct spawner_options *opt, int sock)
+{
+    struct spawning s = { .own.opt = opt, .sock = sock };
+    sigset_t set;
+
+    spawner_settle();
+    s.own.area = spawner_find_area();
+    spawner_name(&s.own.area, "pumice-spawner", "");
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (opt->files)
+        s.own.files = *opt->files;
+    else if (getrlimit(RLIMIT_NOFILE, &s.own.files) < 0)
+        s.own.files = (struct rlimit){ 1024, 4096 };
+    if (!opt->driver && !opt->oci)
+        box_prepare(); /* every container inherits it */
+    list_init(&s.entries);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)sigprocmask(SIG_SETMASK, &set, NULL);
+    s.own.first_fd = highest_fd() + 1; /* our own socket is below it at first */
+    s.sock = move_up(&s, sock);
+    s.signals = move_up(&s, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    for (;;) {
+        struct pollfd p[2] = { { .fd = s.sock, .events = POLLIN }, { .fd = s.signals, .events = POLLIN } };
+        struct signalfd_siginfo info;
+
+        if (poll(p, 2, -1) < 0 && errno != EINTR)
+            _exit(1);
+        if (p[1].revents && read(s.signals, &info, sizeof(info)) >= 0)
+            reap(&s);
+        if (p[0].revents)
+            take_order(&s);
+    }
+}

@@ -1,0 +1,192 @@
+/* user.c - an ordinary user becomes root of a user namespace, and the run gets a mount namespace of its own */
+#include "node/userns/user_internal.h"
+
+#include "base/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/stat.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+static const uint32_t all_ids = UINT32_MAX;
+static bool has_entered; /* of this process and what it forks */
+
+bool user_is_ordinary(void)
+{
+    return has_entered || geteuid() != 0;
+}
+
+static int write_text(const char *path, const char *text)
+{
+    autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+/* Mounts of others may come in (and go: we must not keep a disk busy); ours do not get out. */
+static int keep_mounts_in(struct err *e)
+{
+    if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+        return errno == EPERM || errno == EACCES ? user_refused(errno, e) : err_errno(e, "make the mounts our own");
+    return 0;
+}
+
+/* ---- root ---- */
+
+static bool is_same_place(const struct statx *a, const struct statx *b)
+{
+    return a->stx_mnt_id == b->stx_mnt_id && a->stx_ino == b->stx_ino;
+}
+
+/* 'tree' is attached nowhere yet. What was the root is gone from the namespace afterwards. */
+static int put_root(int tree)
+{
+    struct mount_attr slave = { .propagation = MS_SLAVE }; /* the kernel pivots nothing that is shared */
+
+    if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
+        mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &slave, sizeof(slave)) < 0 ||
+        move_mount(tree, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+        return -1;
+    return fchdir(tree) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ? -1 : 0;
+}
+
+/* In a chroot the root of our mount namespace is not ours but the machine's, and whoever enters the namespace of a container later (a probe, a
+ * hook, a runtime's "exec") would be there: pivot_root() changes the root of the one who calls it. Nor need our root be a
+ * mount. So what is ours is made the root of the namespace, which is a copy for this run alone. We see the namespace's root by
+ * entering it anew. */
+static int make_root_ours(struct err *e)
+{
+    autoclose int tree = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+    autoclose int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC),
+                  self = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    struct statx ours, all;
+    char path[PATH_MAX];
+    bool is_known = getcwd(path, sizeof(path)) && path[0] == '/';
+
+    if (tree < 0 || statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &ours) < 0 || setns(self, CLONE_NEWNS) < 0)
+        return 0; /* where that is forbidden nobody can enter a container anyway */
+    if (statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &all) < 0)
+        return err_errno(e, "look at the root");
+    if (is_same_place(&ours, &all))
+        return fchdir(here) < 0 ? err_errno(e, "return to %s", path) : 0;
+    if (put_root(tree) < 0)
+        return err_errno(e, "make the root of this chroot the root of the run");
+    if (is_known && chdir(path) < 0)
+        return err_errno(e, "return to %s", path);
+    return 0;
+}
+
+/* As in /proc/self/uid_map: "inside outside count". */
+static void read_map(struct user_root *ret)
+{
+    autofile FILE *f = fopen("/proc/self/uid_map", "re");
+    unsigned inside, outside, n;
+    uint64_t sum = 0;
+
+    while (f && fscanf(f, "%u %u %u", &inside, &outside, &n) == 3) {
+        sum += n;
+        if (inside == 0)
+            ret->outer_uid = outside;
+    }
+    ret->n_ids = (uint32_t)MIN_OF(sum, all_ids);
+}
+
+uint32_t user_ids(void)
+{
+    struct user_root root = { 0 };
+
+    read_map(&root);
+    return root.n_ids;
+}
+
+static void look_at_self(struct user_root *ret)
+{
+    read_map(ret);
+    ret->is_real = ret->n_ids == all_ids && ret->outer_uid == 0;
+    if (ret->n_ids <= 1)
+        (void)snprintf(ret->why, sizeof(ret->why),
+                       "this user namespace has one user id only; start pumice outside of it");
+}
+
+/* ---- an ordinary user ---- */
+
+/* Ourselves alone. A kernel rule: without setgroups, or one could give up a group that forbids something. */
+static int map_self(uid_t uid, gid_t gid, bool has_uids, struct err *e)
+{
+    char line[48];
+
+    (void)snprintf(line, sizeof(line), "0 %u 1", uid);
+    if (!has_uids && write_text("/proc/self/uid_map", line) < 0)
+        return user_refused(errno, e);
+    (void)snprintf(line, sizeof(line), "0 %u 1", gid);
+    if (write_text("/proc/self/setgroups", "deny") < 0 || write_text("/proc/self/gid_map", line) < 0)
+        return user_refused(errno, e);
+    return 0;
+}
+
+static bool map_is_set(const char *path)
+{
+    autofile FILE *f = fopen(path, "re");
+
+    return f && fgetc(f) != EOF;
+}
+
+/* newuidmap may have worked and newgidmap not; each map can be written once. */
+static int map_ids(struct user_helper *h, uid_t uid, gid_t gid, struct user_root *ret, struct err *e)
+{
+    if (h->pid && user_helper_finish(h) == 0) {
+        ret->n_ids = h->n_ids;
+        return 0;
+    }
+    (void)snprintf(ret->why, sizeof(ret->why), "%s", h->why);
+    ret->n_ids = 1;
+    return map_self(uid, gid, map_is_set("/proc/self/uid_map"), e);
+}
+
+static int become_root(struct user_root *ret, struct err *e)
+{
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    struct user_helper h;
+
+    user_helper_start(&h);
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) {
+        int error = errno;
+
+        user_helper_cancel(&h);
+        return user_refused(error, e);
+    }
+    ret->outer_uid = uid;
+    has_entered = true;
+    return map_ids(&h, uid, gid, ret, e);
+}
+
+int user_enter_alone(struct err *e)
+{
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return user_refused(errno, e);
+    return map_self(uid, gid, false, e) < 0 ? -1 : keep_mounts_in(e);
+}
+
+int user_enter(struct user_root *ret, struct err *e)
+{
+    struct user_root root = { .is_real = false };
+
+    if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0) {
+        if (make_root_ours(e) < 0)
+            return -1;
+        look_at_self(&root);
+    } else if (become_root(&root, e) < 0) /* also a root who may do nothing, as in most containers */
+        return -1;
+    if (keep_mounts_in(e) < 0)
+        return -1;
+    *ret = root;
+    return 0;
+}

@@ -1,0 +1,315 @@
+/* volume_files.c - the files of a configMap and its like, replaced in one step
+ *
+ *     ..v7/            the files, in directories as their paths say
+ *     ..data           link to ..v7; renaming a new link over it is the step
+ *     key, .ssh …      links to ..data/key, ..data/.ssh: the names a container opens
+ *
+ * The order is: write ..v8, rename ..data, make links for new names, remove those of old ones and ..v7. A crash between
+ * any two leaves a volume that reads well, and the next write cleans up. Only we write here (containers have it
+ * read-only), so the directory itself says what it holds; nothing is remembered.
+ */
+#include "node/volume/volume_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+enum { GENERATION_NAME_MAX = 32 };
+
+static const char data_link[] = "..data", data_link_new[] = "..data_tmp";
+
+/* ---- what is there ---- */
+
+/* The number in "..v7". */
+static bool generation_number(struct str name, uint64_t *ret)
+{
+    return str_starts(name, STR("..v")) && str_to_u64(str_from(name, 3), ret) == 0;
+}
+
+/* The number of the present files; 0: none yet. */
+static uint64_t generation_now(int root)
+{
+    char target[GENERATION_NAME_MAX];
+    ssize_t n = readlinkat(root, data_link, target, sizeof(target));
+    uint64_t number;
+
+    return n > 0 && generation_number((struct str){ target, (size_t)n }, &number) ? number : 0;
+}
+
+static void generation_name(uint64_t number, char name[GENERATION_NAME_MAX])
+{
+    (void)snprintf(name, GENERATION_NAME_MAX, "..v%llu", (unsigned long long)number);
+}
+
+static int generation_open(int root, uint64_t number)
+{
+    char name[GENERATION_NAME_MAX];
+
+    generation_name(number, name);
+    return volume_open(root, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+}
+
+int volume_files_open(int root, int *ret_fd, struct err *e)
+{
+    int fd = generation_open(root, generation_now(root));
+
+    if (fd < 0)
+        return volume_errno(e, "open its files");
+    *ret_fd = fd;
+    return 0;
+}
+
+/* ---- are these the files we want? ---- */
+
+static mode_t mode_for(mode_t mode, struct volume_owner owner)
+{
+    return owner.has_group ? mode | 0440 : mode;
+}
+
+static bool same_bytes(int fd, struct str data)
+{
+    char part[16384];
+    ssize_t n;
+
+    while ((n = read(fd, part, sizeof(part))) > 0) {
+        if ((size_t)n > data.n || memcmp(part, data.p, (size_t)n) != 0)
+            return false;
+        data = str_from(data, (size_t)n);
+    }
+    return n == 0 && data.n == 0;
+}
+
+static bool same_file(int dir, const struct volume_file *f, struct volume_owner owner)
+{
+    autoclose int fd = volume_open(dir, f->path.p, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, RESOLVE_NO_SYMLINKS);
+    struct stat st;
+
+    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size == f->data.n &&
+           (st.st_mode & 07777) == mode_for(f->mode, owner) && (!owner.has_group || st.st_gid == owner.group) &&
+           same_bytes(fd, f->data);
+}
+
+/* Depth is that of paths we made. More than 'limit' is not counted. */
+static size_t count_files(int dir, const char *name, size_t limit)
+{
+    int fd = volume_open(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *entry;
+    size_t n = 0;
+
+    while (d && n <= limit && (entry = readdir(d))) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        n += entry->d_type == DT_DIR ? count_files(fd, entry->d_name, limit - n) : 1;
+    }
+    if (d)
+        closedir(d);
+    else if (fd >= 0)
+        close(fd);
+    return n;
+}
+
+static bool is_current(int root, uint64_t number, const struct volume_files *files, struct volume_owner owner)
+{
+    autoclose int dir = number ? generation_open(root, number) : -1;
+
+    if (dir < 0 || count_files(dir, ".", files->list.n) != files->list.n)
+        return false;
+    VEC_FOREACH(f, &files->list)
+        if (!same_file(dir, f, owner))
+            return false;
+    return true;
+}
+
+/* ---- writing ---- */
+
+static int write_all(int fd, struct str data, struct err *e)
+{
+    while (data.n) {
+        ssize_t n = write(fd, data.p, data.n);
+
+        if (n < 0 && errno != EINTR)
+            return volume_errno(e, "write");
+        if (n > 0)
+            data = str_from(data, (size_t)n);
+    }
+    return 0;
+}
+
+/* The directories a file needs, each 0755. */
+static int make_parents(int dir, struct str path, struct volume_owner owner, struct err *e)
+{
+    for (size_t i = 0; i < path.n; i++) {
+        char prefix[PATH_MAX];
+
+        if (path.p[i] != '/')
+            continue;
+        (void)snprintf(prefix, sizeof(prefix), "%.*s", (int)i, path.p);
+        if (mkdirat(dir, prefix, 0700) == 0) {
+            autoclose int fd = volume_open(dir, prefix, O_RDONLY | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+
+            if (fd < 0 || fchmod(fd, 0755) < 0)
+                return volume_errno(e, "directory \"%s\"", prefix);
+            if (owner.has_group && volume_own_fd(fd, owner.group, true, e) < 0)
+                return err_wrap(e, "directory \"%s\"", prefix);
+        } else if (errno != EEXIST) {
+            return volume_errno(e, "make directory \"%s\"", prefix);
+        }
+    }
+    return 0;
+}
+
+/* Nobody may read it before it has its mode, so it begins with 0600. */
+static int write_file(int dir, const struct volume_file *f, struct volume_owner owner, struct err *e)
+{
+    autoclose int fd = -1;
+
+    if (make_parents(dir, f->path, owner, e) < 0)
+        return -1;
+    fd = openat(dir, f->path.p, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return volume_errno(e, "create");
+    if (write_all(fd, f->data, e) < 0)
+        return -1;
+    if (owner.has_group && fchown(fd, (uid_t)-1, owner.group) < 0)
+        return volume_group_errno(e, owner.group);
+    if (fchmod(fd, mode_for(f->mode, owner)) < 0)
+        return volume_errno(e, "set the mode");
+    return 0;
+}
+
+static int write_files(int dir, const struct volume_files *files, struct volume_owner owner, struct err *e)
+{
+    VEC_FOREACH(f, &files->list)
+        if (write_file(dir, f, owner, e) < 0)
+            return err_wrap(e, "file \"%.*s\"", STR_ARG(f->path));
+    return 0;
+}
+
+static int publish(int root, const char *name, struct err *e)
+{
+    if (unlinkat(root, data_link_new, 0) < 0 && errno != ENOENT)
+        return volume_errno(e, "remove %s", data_link_new);
+    if (symlinkat(name, root, data_link_new) < 0)
+        return volume_errno(e, "make %s", data_link_new);
+    if (renameat(root, data_link_new, root, data_link) < 0)
+        return volume_errno(e, "publish %s", data_link);
+    return 0;
+}
+
+static int write_generation(int root, uint64_t number, const struct volume_files *files, struct volume_owner owner,
+                            struct err *e)
+{
+    char name[GENERATION_NAME_MAX];
+    autoclose int dir = -1;
+
+    generation_name(number, name);
+    if (volume_tree_remove(root, name, e) < 0) /* half written before a crash */
+        return -1;
+    if (volume_make_dir(root, name, 0755, &dir, e) < 0)
+        return -1;
+    if (owner.has_group && volume_own_fd(dir, owner.group, true, e) < 0)
+        goto undo;
+    if (write_files(dir, files, owner, e) < 0 || publish(root, name, e) < 0)
+        goto undo;
+    return 0;
+
+undo:
+    (void)volume_tree_remove(root, name, NULL); /* the next write would do it too */
+    return -1;
+}
+
+/* ---- names ---- */
+
+static struct str first_part(struct str path)
+{
+    ptrdiff_t slash = str_find_char(path, '/');
+
+    return slash < 0 ? path : str_sub(path, 0, (size_t)slash);
+}
+
+static int make_link(struct arena *a, int root, struct str name, struct err *e)
+{
+    const char *link = arena_cstr(a, name);
+    struct str want = arena_fmt(a, "%s/%.*s", data_link, STR_ARG(name));
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(root, link, target, sizeof(target));
+
+    if (n > 0 && str_eq((struct str){ target, (size_t)n }, want))
+        return 0;
+    if ((n >= 0 || errno != ENOENT) && volume_tree_remove(root, link, e) < 0)
+        return -1;
+    return symlinkat(want.p, root, link) < 0 ? volume_errno(e, "make link \"%s\"", link) : 0;
+}
+
+static int make_links(struct arena *a, int root, const struct volume_files *files, struct err *e)
+{
+    struct str last = STR_NULL;
+
+    VEC_FOREACH(f, &files->list) {
+        struct str name = first_part(f->path);
+
+        if (last.p && str_eq(name, last)) /* sorted: equal names stand together */
+            continue;
+        last = name;
+        if (make_link(a, root, name, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool has_name(const struct volume_files *files, struct str name)
+{
+    size_t lo = 0, hi = files->list.n;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (volume_path_cmp(files->list.v[mid].path, name) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < files->list.n && str_eq(first_part(files->list.v[lo].path), name);
+}
+
+/* Take away all that is neither '..data', its directory nor a name of a present file. */
+static int remove_stale(int root, uint64_t number, const struct volume_files *files, struct err *e)
+{
+    int fd = volume_open(root, ".", O_RDONLY | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    char current[GENERATION_NAME_MAX];
+    struct dirent *entry;
+    int rc = 0;
+
+    if (!d) {
+        if (fd >= 0)
+            close(fd);
+        return volume_errno(e, "look for old files");
+    }
+    generation_name(number, current);
+    while (rc == 0 && (entry = readdir(d))) {
+        const char *name = entry->d_name;
+
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, data_link) != 0 &&
+            strcmp(name, current) != 0 && !has_name(files, str_of(name)))
+            rc = volume_tree_remove(root, name, e);
+    }
+    closedir(d);
+    return rc;
+}
+
+int volume_files_write(int root, const struct volume_files *files, struct volume_owner owner, struct err *e)
+{
+    uint64_t number = generation_now(root);
+
+    if (!is_current(root, number, files, owner)) {
+        number = number < UINT64_MAX ? number + 1 : 1;
+        if (write_generation(root, number, files, owner, e) < 0)
+            return -1;
+    }
+    if (make_links(files->arena, root, files, e) < 0)
+        return -1;
+    return remove_stale(root, number, files, e);
+}

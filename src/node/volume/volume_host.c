@@ -1,0 +1,115 @@
+/* volume_host.c - hostPath: a file or directory of this machine, where that is allowed
+ *
+ * The path is the administrator's, not a container's, so its links are followed; what was opened is what is checked.
+ */
+#include "node/volume/volume_internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+enum creates { CREATES_NOTHING, CREATES_DIR, CREATES_FILE };
+
+static const struct host_type {
+    const char *name;
+    mode_t format; /* S_IF…; 0: whatever it is */
+    const char *word;
+    enum creates creates;
+} host_types[] = {
+    /* No check; what is missing is made as a directory, as container runtimes do. */
+    { "", 0, NULL, CREATES_DIR },
+    { "DirectoryOrCreate", S_IFDIR, "a directory", CREATES_DIR },
+    { "Directory", S_IFDIR, "a directory", CREATES_NOTHING },
+    { "FileOrCreate", S_IFREG, "a file", CREATES_FILE },
+    { "File", S_IFREG, "a file", CREATES_NOTHING },
+    { "Socket", S_IFSOCK, "a socket", CREATES_NOTHING },
+    { "CharDevice", S_IFCHR, "a character device", CREATES_NOTHING },
+    { "BlockDevice", S_IFBLK, "a block device", CREATES_NOTHING },
+};
+
+static const struct host_type *find_type(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(host_types); i++)
+        if (str_is(name, host_types[i].name))
+            return &host_types[i];
+    return NULL;
+}
+
+static int check_path(struct str path, struct err *e)
+{
+    struct str rest = path, part;
+
+    if (!str_starts(path, STR("/")))
+        return err_set(e, ERR_INVALID, "hostPath \"%.*s\": must be an absolute path", STR_ARG(path));
+    if (str_has_char(path, '\0') || path.n >= PATH_MAX)
+        return err_set(e, ERR_INVALID, "hostPath: must be shorter than %d bytes and hold no NUL", PATH_MAX);
+    while (rest.n && str_split(&rest, '/', &part))
+        if (str_is(part, ".."))
+            return err_set(e, ERR_INVALID, "hostPath \"%.*s\": must not contain \"..\"", STR_ARG(path));
+    return 0;
+}
+
+/* mkdir -p */
+static int make_dirs(struct arena *a, struct str path, struct err *e)
+{
+    for (size_t i = 1; i <= path.n; i++) {
+        const char *prefix;
+
+        if (i < path.n && path.p[i] != '/')
+            continue;
+        prefix = arena_cstr(a, str_sub(path, 0, i));
+        if (mkdir(prefix, 0755) < 0 && errno != EEXIST)
+            return volume_errno(e, "hostPath %.*s: make %s", STR_ARG(path), prefix);
+    }
+    return 0;
+}
+
+/* Parents are not made, as in Kubernetes. */
+static int make_file(const char *path, struct err *e)
+{
+    autoclose int fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+    return fd < 0 && errno != EEXIST ? volume_errno(e, "hostPath %s: make the file", path) : 0;
+}
+
+static int open_or_make(struct arena *a, struct str path, enum creates creates, struct err *e)
+{
+    const char *name = arena_cstr(a, path);
+    int fd = open(name, O_PATH | O_CLOEXEC);
+
+    if (fd >= 0 || errno != ENOENT || creates == CREATES_NOTHING)
+        goto done;
+    if ((creates == CREATES_DIR ? make_dirs(a, path, e) : make_file(name, e)) < 0)
+        return -1;
+    fd = open(name, O_PATH | O_CLOEXEC);
+done:
+    if (fd < 0)
+        (void)err_errno(e, "hostPath %s", name); /* ERR_NOT_FOUND is right here: it may come */
+    return fd;
+}
+
+int volume_make_host(struct volume_call *c, struct volume *v, const struct json *spec, struct err *e)
+{
+    struct str path = json_member_text(spec, "path"), type_name = json_member_text(spec, "type");
+    const struct host_type *type = find_type(type_name);
+    autoclose int fd = -1;
+    struct stat st;
+
+    if (!c->source->allows_host_path)
+        return err_set(e, ERR_FORBIDDEN, "hostPath %.*s: host paths are not allowed", STR_ARG(path));
+    if (!type)
+        return err_set(e, ERR_INVALID, "hostPath type \"%.*s\" is not known", STR_ARG(type_name));
+    if (check_path(path, e) < 0)
+        return -1;
+    fd = open_or_make(c->arena, path, type->creates, e);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) < 0)
+        return volume_errno(e, "hostPath %.*s", STR_ARG(path));
+    if (type->format && (st.st_mode & S_IFMT) != type->format)
+        return err_set(e, ERR_INVALID, "hostPath type check failed: %.*s is not %s", STR_ARG(path), type->word);
+    v->is_file = !S_ISDIR(st.st_mode);
+    v->fd = fd;
+    fd = -1;
+    return 0;
+}

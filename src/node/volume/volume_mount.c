@@ -1,0 +1,198 @@
+/* volume_mount.c - the volumeMounts of a container */
+#include "node/volume/volume_internal.h"
+
+#include "node/agent/expand.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+/* ---- fds a container was given ---- */
+
+static struct volume_held *held_of(struct volume_set *s, struct str container)
+{
+    struct volume_held *held;
+
+    VEC_FOREACH(h, &s->held)
+        if (str_eq(h->container, container))
+            return h;
+    held = vec_push(&s->arena, &s->held);
+    held->container = arena_str(&s->arena, container);
+    return held;
+}
+
+static void held_done(struct volume_held *h)
+{
+    for (size_t i = 0; i < h->n; i++)
+        close(h->fds[i]);
+    free(h->fds);
+    h->fds = NULL;
+    h->n = 0;
+}
+
+static void held_add(struct volume_held *h, int take_fd)
+{
+    h->fds = xrealloc(h->fds, (h->n + 1) * sizeof(*h->fds));
+    h->fds[h->n++] = take_fd;
+}
+
+/* ---- subPath ---- */
+
+/* Text of subPath, or of subPathExpr with its variables; empty: the whole volume. */
+static int sub_path_text(const struct json *mount, const struct vars *env, struct str *ret, struct err *e)
+{
+    struct str plain = json_member_text(mount, "subPath"), expr = json_member_text(mount, "subPathExpr"), missing;
+
+    if (plain.n && expr.n)
+        return err_set(e, ERR_INVALID, "subPath and subPathExpr cannot both be set");
+    *ret = plain;
+    if (expr.n == 0)
+        return 0;
+    if (vars_expand(env, expr, ret, &missing, e) < 0)
+        return err_wrap(e, "subPathExpr");
+    if (missing.p)
+        return err_set(e, ERR_INVALID, "subPathExpr \"%.*s\": the container has no variable \"%.*s\"", STR_ARG(expr),
+                       STR_ARG(missing));
+    if (ret->n == 0)
+        return err_set(e, ERR_INVALID, "subPathExpr \"%.*s\" is empty with the container's variables", STR_ARG(expr));
+    return 0;
+}
+
+/* A file of a configMap and its like. Only we write there, so there are no links. */
+static int open_config(const struct volume *v, struct str path, int *ret_fd, struct err *e)
+{
+    autoclose int dir = -1;
+    int fd;
+
+    if (volume_files_open(v->fd, &dir, e) < 0)
+        return -1;
+    fd = volume_open(dir, path.p, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+    if (fd < 0 && errno == ENOENT && v->lacks_optional) /* an empty directory stands for it, as in Kubernetes */
+        return volume_make_path(dir, path, 0755, ret_fd, e);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return err_set(e, ERR_NOT_FOUND, "the volume has no file \"%.*s\"", STR_ARG(path));
+    if (fd < 0)
+        return volume_errno(e, "open \"%.*s\"", STR_ARG(path));
+    *ret_fd = fd;
+    return 0;
+}
+
+/* A path in a volume that containers write to. What is missing is made as a directory with the mode of the volume. */
+static int open_in_volume(const struct volume *v, struct str path, int *ret_fd, struct err *e)
+{
+    int fd = volume_open(v->fd, path.p, O_PATH, 0);
+    struct stat st;
+
+    if (fd < 0 && errno == ENOENT && !v->is_read_only) {
+        if (fstat(v->fd, &st) < 0)
+            return volume_errno(e, "look at the volume");
+        return volume_make_path(v->fd, path, st.st_mode & 07777, ret_fd, e);
+    }
+    if (fd < 0 && errno == EXDEV)
+        return err_set(e, ERR_FORBIDDEN, "\"%.*s\" leads out of the volume", STR_ARG(path));
+    if (fd < 0 && errno == ENOENT)
+        return err_set(e, ERR_NOT_FOUND, "\"%.*s\" is not there, and the volume is read-only", STR_ARG(path));
+    if (fd < 0)
+        return volume_errno(e, "open \"%.*s\"", STR_ARG(path));
+    *ret_fd = fd;
+    return 0;
+}
+
+static int open_sub_path(struct arena *a, const struct volume *v, struct str text, int *ret_fd, struct err *e)
+{
+    struct str path;
+
+    if (volume_path_clean(a, text, &path, e) < 0)
+        return err_wrap(e, "subPath");
+    if ((v->kind->is_config ? open_config : open_in_volume)(v, path, ret_fd, e) < 0)
+        return err_wrap(e, "subPath");
+    return 0;
+}
+
+/* ---- mounts ---- */
+
+static int read_mount(struct arena *a, const struct volume *v, const struct json *mount, const struct vars *env,
+                      struct volume_held *held, struct volume_mount *ret, struct err *e)
+{
+    struct str propagation = json_member_text(mount, "mountPropagation"), sub;
+    struct stat st;
+
+    if (volume_target_clean(a, json_member_text(mount, "mountPath"), &ret->target, e) < 0)
+        return -1;
+    if (str_is(propagation, "Bidirectional"))
+        return err_set(e, ERR_INVALID, "mountPropagation Bidirectional is not supported on this node");
+    if (sub_path_text(mount, env, &sub, e) < 0)
+        return -1;
+    ret->fd = v->fd;
+    ret->is_file = v->is_file;
+    ret->is_read_only = v->is_read_only || json_bool(json_get(mount, "readOnly"), false);
+    ret->is_recursive_host = v->kind->is_host && str_is(propagation, "HostToContainer");
+    if (sub.n == 0)
+        return 0;
+    if (open_sub_path(a, v, sub, &ret->fd, e) < 0)
+        return -1;
+    held_add(held, ret->fd);
+    if (fstat(ret->fd, &st) < 0)
+        return volume_errno(e, "look at subPath");
+    ret->is_file = !S_ISDIR(st.st_mode);
+    return 0;
+}
+
+static int target_cmp(const void *x, const void *y)
+{
+    return volume_path_cmp(((const struct volume_mount *)x)->target, ((const struct volume_mount *)y)->target);
+}
+
+static int sort_mounts(struct volume_mount *mounts, size_t n, struct err *e)
+{
+    if (n)
+        qsort(mounts, n, sizeof(*mounts), target_cmp);
+    for (size_t i = 1; i < n; i++)
+        if (str_eq(mounts[i - 1].target, mounts[i].target))
+            return err_set(e, ERR_INVALID, "two volumes are mounted at \"%.*s\"", STR_ARG(mounts[i].target));
+    return 0;
+}
+
+static int read_mounts(struct volume_set *s, struct arena *a, const struct json *list, const struct vars *env,
+                       struct volume_held *held, struct volume_mount *mounts, struct err *e)
+{
+    size_t i = 0;
+
+    JSON_FOREACH(mount, list) {
+        struct str name = json_member_text(mount, "name");
+        const struct volume *v = volume_find(s, name);
+
+        if (!v)
+            return err_set(e, ERR_INVALID, "volumeMounts[%zu]: the pod has no volume \"%.*s\"", i, STR_ARG(name));
+        if (read_mount(a, v, mount, env, held, &mounts[i], e) < 0)
+            return err_wrap(e, "volume \"%.*s\"", STR_ARG(name));
+        i++;
+    }
+    return sort_mounts(mounts, i, e);
+}
+
+int volumes_mounts(struct volume_set *s, struct arena *a, const struct json *container, const struct vars *env,
+                   struct volume_mount **ret, size_t *ret_n, struct err *e)
+{
+    const struct json *list = json_get(container, "volumeMounts");
+    struct str name = json_member_text(container, "name");
+    struct volume_mount *mounts = arena_array(a, struct volume_mount, json_count(list));
+    struct volume_held *held = held_of(s, name);
+
+    held_done(held);
+    if (json_count(json_get(container, "volumeDevices")))
+        return err_set(e, ERR_INVALID, "container \"%.*s\": volumeDevices are not supported on this node",
+                       STR_ARG(name));
+    if (read_mounts(s, a, list, env, held, mounts, e) < 0) {
+        held_done(held);
+        return err_wrap(e, "container \"%.*s\"", STR_ARG(name));
+    }
+    *ret = mounts;
+    *ret_n = json_count(list);
+    return 0;
+}
+
+void volume_held_free(struct volume_set *s)
+{
+    VEC_FOREACH(h, &s->held)
+        held_done(h);
+}

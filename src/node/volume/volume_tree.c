@@ -1,0 +1,228 @@
+/* volume_tree.c - whole trees: delete, hand to a group
+ *
+ * The trees were written by containers, so nothing about them can be trusted: not the depth (a shell loop makes a
+ * directory 100,000 levels deep), not that names stay what they were a moment ago.
+ */
+#include "node/volume/volume_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+/* An open directory for reading; takes no fd over. */
+static DIR *dir_read(int parent, const char *path, uint64_t resolve)
+{
+    int fd = volume_open(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS | resolve);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (fd >= 0 && !d)
+        close(fd);
+    return d;
+}
+
+static void dir_done(DIR **d)
+{
+    if (*d)
+        closedir(*d);
+}
+#define autodir __attribute__((cleanup(dir_done))) DIR
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* ---- delete ---- */
+
+/* Levels (and fds) at once. A directory further down is moved up to the top of the tree and has its turn there. */
+enum { REMOVE_LEVELS = 32 };
+
+struct removal {
+    int top; /* where deep directories are moved to */
+    unsigned n_moved;
+    struct err *e;
+};
+
+static int remove_entry(struct removal *r, int parent, const char *name, unsigned level);
+
+static int move_up(struct removal *r, int parent, const char *name)
+{
+    char moved[32];
+    int rc;
+
+    do {
+        (void)snprintf(moved, sizeof(moved), "..deep%u", r->n_moved++);
+        rc = renameat2(parent, name, r->top, moved, RENAME_NOREPLACE);
+    } while (rc < 0 && errno == EEXIST && r->n_moved);
+    return rc < 0 && errno != ENOENT ? volume_errno(r->e, "move \"%s\"", name) : 0;
+}
+
+/* Reading while deleting may skip entries, and move_up() adds some: pass after pass until nothing is left, or nothing
+ * more can be removed. One entry that cannot be removed must not keep the others. With a 'name' the directory itself goes too, if it is
+ * empty after a pass: that saves looking again. */
+static int empty_dir(struct removal *r, DIR *d, int parent, const char *name, unsigned level)
+{
+    struct dirent *entry;
+    size_t n_removed, n_failed;
+
+    do {
+        n_removed = n_failed = 0;
+        while ((entry = readdir(d))) {
+            if (is_dots(entry->d_name))
+                continue;
+            if (remove_entry(r, dirfd(d), entry->d_name, level) < 0)
+                n_failed++;
+            else
+                n_removed++;
+        }
+        if (n_removed && !n_failed && name && unlinkat(parent, name, AT_REMOVEDIR) == 0)
+            return 0;
+        rewinddir(d);
+    } while (n_removed);
+    return n_failed ? -1 : 0;
+}
+
+static int remove_dir(struct removal *r, int parent, const char *name, unsigned level)
+{
+    autodir *d = NULL;
+
+    if (level >= REMOVE_LEVELS)
+        return move_up(r, parent, name);
+    d = dir_read(parent, name, RESOLVE_NO_XDEV);
+    if (!d && errno == ENOENT)
+        return 0;
+    if (!d)
+        return errno == EXDEV ? err_set(r->e, ERR_IO, "something is mounted at \"%s\"", name)
+                              : volume_errno(r->e, "open \"%s\"", name);
+    if (level == 0)
+        r->top = dirfd(d);
+    if (empty_dir(r, d, parent, name, level + 1) < 0)
+        return level < 4 ? err_wrap(r->e, "%s", name) : -1; /* a few names say where */
+    if (unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        return volume_errno(r->e, "remove \"%s\"", name);
+    return 0;
+}
+
+static int remove_entry(struct removal *r, int parent, const char *name, unsigned level)
+{
+    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno == EISDIR || errno == EPERM) /* EPERM: what POSIX says for a directory */
+        return unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : remove_dir(r, parent, name, level); /* many are empty */
+    return volume_errno(r->e, "remove \"%s\"", name);
+}
+
+int volume_tree_remove(int parent, const char *name, struct err *e)
+{
+    struct removal r = { .top = parent, .e = e };
+
+    return remove_entry(&r, parent, name, 0);
+}
+
+int volume_tree_empty(int fd, struct err *e)
+{
+    autodir *d = dir_read(fd, ".", 0);
+    struct removal r = { .e = e };
+
+    if (!d)
+        return volume_errno(e, "read the directory");
+    r.top = dirfd(d);
+    return empty_dir(&r, d, -1, NULL, 1);
+}
+
+/* ---- hand to a group ---- */
+
+/* chmod of an O_PATH fd; fchmod() refuses those. */
+static int set_mode(int fd, mode_t mode)
+{
+    char path[40];
+
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return chmod(path, mode);
+}
+
+int volume_group_errno(struct err *e, gid_t group)
+{
+    if (errno == EINVAL)
+        return err_set(
+            e, ERR_FORBIDDEN,
+            "there is no group %u here: this user has no subordinate ids for it (pumice doctor says how to get "
+            "some)",
+            (unsigned)group);
+    return volume_errno(e, "give to group %u", (unsigned)group);
+}
+
+int volume_own_fd(int fd, gid_t group, bool is_read_only, struct err *e)
+{
+    mode_t more = is_read_only ? 0440 : 0660, mode;
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return volume_errno(e, "look at a file");
+    if (S_ISDIR(st.st_mode))
+        more |= 0110 | S_ISGID; /* what is made later has the group too */
+    mode = (st.st_mode & 07777) | more;
+    if (st.st_gid != group) {
+        if (fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0)
+            return volume_group_errno(e, group);
+        if (!S_ISDIR(st.st_mode)) /* a program that ran as its owner or group must not run as the new one */
+            mode &= 01777;
+    } else if (mode == (st.st_mode & 07777)) {
+        return 0;
+    }
+    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+        return 0;
+    return set_mode(fd, mode) < 0 ? volume_errno(e, "set the mode") : 0;
+}
+
+struct owning {
+    struct arena *arena;
+    VEC(const char *) todo; /* directories, relative to the root: one fd is enough for any depth */
+    gid_t group;
+    bool is_read_only;
+};
+
+static int own_entry(struct owning *o, int dir, struct str above, const char *name, struct err *e)
+{
+    autoclose int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0) /* gone in the meantime */
+        return errno == ENOENT ? 0 : volume_errno(e, "open");
+    if (volume_own_fd(fd, o->group, o->is_read_only, e) < 0)
+        return -1;
+    if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode))
+        return 0;
+    if (above.n + strlen(name) + 2 > PATH_MAX)
+        return err_set(e, ERR_TOO_BIG, "directories are nested too deep");
+    *vec_push(o->arena, &o->todo) = arena_fmt(o->arena, "%.*s/%s", STR_ARG(above), name).p;
+    return 0;
+}
+
+static int own_dir(struct owning *o, int root, const char *path, struct err *e)
+{
+    autodir *d = dir_read(root, path, RESOLVE_NO_XDEV);
+    struct dirent *entry;
+
+    if (!d) /* gone, replaced by a link, or somebody else's mount: not ours to change */
+        return errno == ENOENT || errno == ELOOP || errno == ENOTDIR || errno == EXDEV ? 0 : volume_errno(e, "open");
+    while ((entry = readdir(d)))
+        if (!is_dots(entry->d_name) && own_entry(o, dirfd(d), str_of(path), entry->d_name, e) < 0)
+            return err_wrap(e, "%s/%s", path, entry->d_name);
+    return 0;
+}
+
+int volume_tree_own(int root, gid_t group, bool is_read_only, struct err *e)
+{
+    autoarena a = { 0 };
+    struct owning o = { .arena = &a, .group = group, .is_read_only = is_read_only };
+
+    if (volume_own_fd(root, group, is_read_only, e) < 0)
+        return -1;
+    *vec_push(&a, &o.todo) = ".";
+    while (o.todo.n)
+        if (own_dir(&o, root, o.todo.v[--o.todo.n], e) < 0)
+            return -1;
+    return 0;
+}
