@@ -6,7 +6,7 @@
  */
 #include "api/meta.h"
 #include "base/util.h"
-#include "cluster/driver.h"
+#include "driver/driver.h"
 #include "plugin/plugin.h"
 #include "store/store.h"
 

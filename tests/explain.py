@@ -2,7 +2,7 @@
 """pumice explain: the rule that stops a job, with its numbers; and every suggestion, applied here and tried again.
 
 The state is made of plain dicts. A suggestion is applied by this file alone, from the "edits" in the JSON, and the
-program is asked again: the job must start then. --states N (or EXPLAIN_STATES=N) tries N random states; src/cluster's own
+program is asked again: the job must start then. --states N (or EXPLAIN_STATES=N) tries N random states; src/whatif's own
 test of advice makes the changes in a cluster that runs.
 """
 import copy

@@ -2,7 +2,7 @@
 #ifndef CLI_EXPLAIN_H
 #define CLI_EXPLAIN_H
 
-#include "cluster/advice.h"
+#include "whatif/advice.h"
 
 /* For people. 'now_ms' is the time the advice is about. */
 void explain_text(struct arena *a, struct buf *out, const struct advice *advice, int64_t now_ms, bool has_colour);

@@ -12,8 +12,8 @@
 #include "cli/page.h"
 #include "cli/scenario.h"
 #include "cli/term.h"
-#include "cluster/future.h"
-#include "cluster/hollow.h"
+#include "whatif/future.h"
+#include "whatif/hollow.h"
 
 #include <errno.h>
 

@@ -3,8 +3,8 @@
 #include "api/quantity.h"
 #include "base/util.h"
 #include "cli/run.h"
-#include "cluster/hollow.h"
-#include "cluster/cache.h"
+#include "whatif/hollow.h"
+#include "driver/cache.h"
 #include "job/volume.h"
 #include "store/store.h"
 

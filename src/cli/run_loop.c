@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "cli/run.h"
-#include "cluster/cache.h"
-#include "cluster/driver.h"
+#include "driver/cache.h"
+#include "driver/driver.h"
 #include "store/store.h"
 
 #include <poll.h>

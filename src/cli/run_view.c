@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "cli/failure.h"
 #include "cli/run.h"
-#include "cluster/cache.h"
+#include "driver/cache.h"
 #include "job/policy.h"
 #include "sched/sched.h"
 

@@ -21,7 +21,7 @@
 #include "api/plan.h"
 #include "base/clock.h"
 #include "base/util.h"
-#include "cluster/driver.h"
+#include "driver/driver.h"
 #include "store/store.h"
 
 enum { H_CONTROLLERS = 2, H_FAULTS = 4 };

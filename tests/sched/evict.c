@@ -247,7 +247,7 @@ static void item_29_never_preempts(void **state)
     h_free(h);
 }
 
-/* The words for pod and group (DisruptionTarget, Evict) are the driver's: src/cluster/test/schedule.c. */
+/* The words for pod and group (DisruptionTarget, Evict) are the driver's: src/driver/test/schedule.c. */
 static void check_preempt(struct h *h, const struct decision *d)
 {
     if (d->kind != DECIDE_EVICT)

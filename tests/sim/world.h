@@ -19,7 +19,7 @@
 #include "plugin/plugin.h" /* before driver.h, which names struct ssh_keys */
 
 #include "cluster/cluster.h"
-#include "cluster/driver.h"
+#include "driver/driver.h"
 #include "cluster/sim.h"
 #include "store/store.h"
 

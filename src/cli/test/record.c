@@ -8,7 +8,7 @@
 #include "base/util.h"
 #include "cli/record_internal.h"
 #include "cli/test/record_story.h"
-#include "cluster/future.h"
+#include "whatif/future.h"
 #include "store/store.h"
 
 static void check_has(const char *what, struct str text, const char *part)

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "cli/run.h"
-#include "cluster/cache.h"
+#include "driver/cache.h"
 #include "cluster/cluster.h"
 #include "store/store.h"
 

@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "cli/run.h"
 #include "cli/term.h"
-#include "cluster/cache.h"
+#include "driver/cache.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -22,7 +22,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/util.h"
-#include "cluster/cache.h"
+#include "driver/cache.h"
 #include "node/agent/agent.h"
 #include "node/cgroup/cgroup.h"
 #include "node/device/device.h"

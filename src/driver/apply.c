@@ -1,0 +1,576 @@
+/* apply.c - writes on their way, and what their answers mean
+ *
+ * A flight is one write. When its answer is good the object goes into the cache at once. When it is an ordinary refusal
+ * (exists, conflict, not found) or nobody knows, the object is read afresh before the flight ends, so that the next plan
+ * starts from what is there. Reads are repeated until one is answered: while there is no answer, nothing can be done
+ * about that object anyway.
+ *
+ *     FLYING ──good──────────────────────────▶ ends
+ *       │ ─────refused, and that is final─────▶ ends, the key backs off
+ *       ├──ordinary refusal, unknown, 60 s──▶ READING ──answered──▶ ends, the key backs off
+ *                                               ▲ │ error, 60 s
+ *                                               └ RESTING
+ */
+#include "api/meta.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "driver/driver_internal.h"
+
+enum flight_state { FLYING, READING, RESTING };
+
+struct flight {
+    struct list_link link; /* driver.all_flights */
+    struct heap_node node; /* driver.timers */
+    int64_t due_ms;        /* of run_ms */
+    uint64_t seq, token;
+    enum flight_state state;
+    bool is_write; /* else only a question */
+    bool blocks;   /* the key waits for it */
+    bool is_loose; /* nobody waits for it: a failure is not looked into */
+    bool is_doubt; /* a question about a pod that should be there: task and index */
+    bool has_failed;
+    unsigned reads;
+    struct err *error; /* of the write, once it has failed */
+    enum op_kind kind;
+    const struct resource_type *type;
+    size_t task; /* a pod being created */
+    uint32_t index;
+    int64_t sent_ms;                      /* by the wall clock, as the slot of the pod has it */
+    struct str key, namespace, name, uid; /* the bytes follow this struct; uid: what we think is there */
+    char known_uid[CACHE_UID_MAX];        /* READING: what the cache had when the question was sent */
+};
+
+struct busy {
+    unsigned n;
+    struct str key; /* the bytes follow this struct */
+};
+
+static int earlier(const struct heap_node *a, const struct heap_node *b)
+{
+    const struct flight *x = HEAP_ITEM(a, const struct flight, node), *y = HEAP_ITEM(b, const struct flight, node);
+
+    if (x->due_ms != y->due_ms)
+        return x->due_ms < y->due_ms ? -1 : 1;
+    return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+void flights_init(struct driver *d, uint64_t seed)
+{
+    map_u64_init(&d->flights, seed);
+    map_u64_init(&d->sent_events, seed);
+    map_init(&d->busy, seed);
+    heap_init(&d->timers, earlier);
+    list_init(&d->all_flights);
+}
+
+void flights_done(struct driver *d)
+{
+    heap_done(&d->timers);
+    LIST_FOREACH(struct flight, f, &d->all_flights, link) {
+        free(f->error);
+        free(f);
+    }
+    MAP_FOREACH(struct busy *, b, &d->busy)
+        free(b);
+    map_u64_done(&d->flights);
+    map_u64_done(&d->sent_events);
+    map_done(&d->busy);
+}
+
+/* ---- keys that wait ---- */
+
+bool flight_is_busy(const struct driver *d, struct str key)
+{
+    return map_get(&d->busy, key);
+}
+
+static void busy_add(struct driver *d, struct str key)
+{
+    struct busy *b = map_get(&d->busy, key);
+    char *text;
+
+    if (!b) {
+        b = xcalloc(1, sizeof(*b) + key.n + 1);
+        text = (char *)(b + 1);
+        memcpy(text, key.p, key.n);
+        b->key = (struct str){ text, key.n };
+        map_put(&d->busy, b->key, b);
+    }
+    b->n++;
+}
+
+static void busy_drop(struct driver *d, struct str key)
+{
+    struct busy *b = map_get(&d->busy, key);
+
+    if (--b->n)
+        return;
+    map_remove(&d->busy, b->key);
+    free(b);
+}
+
+/* ---- flights ---- */
+
+static struct flight *flight_new(struct driver *d, struct str key, const struct resource_type *type,
+                                 struct str namespace, struct str name, struct str uid)
+{
+    struct flight *f = xcalloc(1, sizeof(*f) + key.n + namespace.n + name.n + uid.n);
+    char *text = (char *)(f + 1);
+
+    f->type = type;
+    f->seq = ++d->flight_seq;
+    f->key = text_put(&text, key);
+    f->namespace = text_put(&text, namespace);
+    f->name = text_put(&text, name);
+    f->uid = text_put(&text, uid);
+    list_push(&d->all_flights, &f->link);
+    return f;
+}
+
+static void set_timer(struct driver *d, struct flight *f, int64_t delay_ms)
+{
+    heap_remove(&d->timers, &f->node);
+    f->due_ms = d->run_ms + delay_ms;
+    heap_push(&d->timers, &f->node);
+}
+
+static void set_token(struct driver *d, struct flight *f, uint64_t token)
+{
+    if (f->token)
+        map_u64_remove(&d->flights, f->token);
+    f->token = token;
+    if (token)
+        map_u64_put(&d->flights, token, f);
+}
+
+static bool is_pod_create(const struct flight *f)
+{
+    return f->is_write && f->type == known_types()->pod && f->kind == OP_CREATE;
+}
+
+/* The slot of a pod that was asked for: the answer is there. Not the one of a later flight for the same index. */
+static void pod_create_lands(struct cache_job *j, const struct flight *f)
+{
+    const struct task_pods *t = f->task < j->pods.n_tasks ? &j->pods.tasks[f->task] : NULL;
+
+    j->drive.n_creates -= j->drive.n_creates > 0;
+    if (t && f->index < t->n && t->slots[f->index].flight_ms == f->sent_ms)
+        pods_flight_off(&j->pods, f->task, f->index);
+}
+
+static void pod_delete_lands(struct cache_job *j, const struct flight *f)
+{
+    struct job_pod *pod = pods_get(&j->pods, f->name);
+
+    if (pod && str_is(f->uid, pod->view.uid))
+        pods_flight_delete_off(&j->pods, pod);
+}
+
+/* The key is looked at again: at once, or after its back-off. */
+static void wake_key(struct driver *d, const struct flight *f)
+{
+    struct cache_job *j = driver_key_job(d, f->key);
+    int64_t delay;
+
+    if (str_empty(f->key) || str_starts(f->key, STR(KEY_ERRAND)) || (str_starts(f->key, STR(KEY_JOB)) && !j))
+        return;
+    if (!f->has_failed) {
+        /* A pod's own news may have come before this answer, when the window was still full. */
+        if (f->blocks || (j && is_pod_create(f) && j->drive.n_creates + 2 >= j->drive.window))
+            queue_add(&d->queue, f->key);
+        return;
+    }
+    if (j && is_pod_create(f) && d->run_ms < j->drive.no_create_until)
+        return; /* one of many that were refused together counts for all */
+    delay = queue_add_failed(&d->queue, f->key, d->run_ms);
+    if (j)
+        j->drive.trouble_until = d->run_ms + 2 * delay + TROUBLE_STAYS_MS;
+    if (j && is_pod_create(f))
+        j->drive.no_create_until = d->run_ms + delay;
+}
+
+static void flight_end(struct driver *d, struct flight *f)
+{
+    struct cache_job *j = driver_key_job(d, f->key);
+
+    if (j && is_pod_create(f))
+        pod_create_lands(j, f);
+    else if (j && f->is_write && f->type == known_types()->pod && f->kind == OP_DELETE)
+        pod_delete_lands(j, f);
+    if (f->blocks)
+        busy_drop(d, f->key);
+    d->n_writes -= f->is_write;
+    if (d->n_writes <= d->opt.max_flights / 2)
+        d->is_full = false;
+    set_token(d, f, 0);
+    heap_remove(&d->timers, &f->node);
+    list_remove(&f->link);
+    wake_key(d, f);
+    free(f->error);
+    free(f);
+}
+
+/* An errand decides itself what comes next. */
+static void tell_errand(struct driver *d, const struct flight *f, const struct err *e, const struct object *seen)
+{
+    if (f->is_write && !f->is_loose && str_starts(f->key, STR(KEY_ERRAND)))
+        errand_answered(d, f->key, f->kind, e, seen);
+}
+
+/* ---- reading afresh ---- */
+
+/* What a question is about; for a write what the cache has under its name. */
+static struct str cached_uid(struct driver *d, const struct flight *f)
+{
+    const struct cache_job *j = driver_key_job(d, f->key);
+    const struct object *o;
+
+    if (!f->is_write)
+        return f->uid;
+    if (f->type == known_types()->job && j && j->object && str_eq(j->object->name, f->name))
+        return str_of(j->uid);
+    if (f->type == known_types()->pod) {
+        const struct job_pod *pod = j ? pods_get(&j->pods, f->name) : NULL;
+
+        return pod ? str_of(pod->view.uid) : f->uid;
+    }
+    o = cache_find(&d->cache, f->type, f->namespace, f->name);
+    return o ? o->uid : f->uid;
+}
+
+static void read_start(struct driver *d, struct flight *f)
+{
+    struct str uid = str_sub(cached_uid(d, f), 0, CACHE_UID_MAX - 1);
+
+    if (uid.n)
+        memcpy(f->known_uid, uid.p, uid.n);
+    f->known_uid[uid.n] = '\0';
+    f->state = READING;
+    f->reads++;
+    set_token(d, f, cluster_read(d->cluster, f->type, f->namespace, f->name));
+    set_timer(d, f, FLIGHT_LOST_MS);
+}
+
+static void read_rest(struct driver *d, struct flight *f)
+{
+    int64_t delay = READ_AGAIN_MAX_MS;
+
+    if (f->reads < 16)
+        delay = MIN_OF((int64_t)READ_AGAIN_MIN_MS << f->reads, delay);
+    f->state = RESTING;
+    set_token(d, f, 0);
+    set_timer(d, f, delay);
+}
+
+static void forget_object(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
+                          struct str uid)
+{
+    cache_gone(&d->cache, type, namespace, name, uid);
+    if (d->opt.schedules)
+        fed_gone(d, type, namespace, name, uid);
+    if (d->opt.collects_garbage)
+        garbage_gone(&d->garbage, uid);
+}
+
+static void take_object(struct driver *d, const struct object *o)
+{
+    cache_put(&d->cache, o);
+    if (d->opt.schedules)
+        fed_put(d, o);
+    if (d->opt.collects_garbage)
+        garbage_put(&d->garbage, o);
+}
+
+static void read_answered(struct driver *d, struct flight *f, const struct object *o)
+{
+    struct str known = str_of(f->known_uid);
+
+    if (!str_empty(known) && !(o && str_eq(str_sub(o->uid, 0, CACHE_UID_MAX - 1), known)))
+        forget_object(d, f->type, f->namespace, f->name, known);
+    if (o)
+        take_object(d, o);
+    else if (f->is_doubt && driver_key_job(d, f->key))
+        pods_confirm_gone(&driver_key_job(d, f->key)->pods, f->task, f->index);
+    tell_errand(d, f, f->error, o);
+    flight_end(d, f);
+}
+
+void flight_ask_pod(struct driver *d, struct str key, const struct cache_job *j, size_t task, uint32_t index)
+{
+    autoarena scratch = { 0 };
+    struct str name = job_pod_name(&scratch, &j->job, &j->job.spec.tasks.v[task], index);
+    struct flight *f = flight_new(d, key, type_by_kind(STR("v1"), STR("Pod")), j->job.meta.namespace, name, STR_NULL);
+
+    f->is_doubt = f->blocks = true;
+    f->task = task;
+    f->index = index;
+    busy_add(d, f->key);
+    read_start(d, f);
+}
+
+void flight_ask(struct driver *d, struct str key, const struct resource_type *type, struct str namespace,
+                struct str name, struct str uid)
+{
+    struct flight *f = flight_new(d, key, type, namespace, name, uid);
+
+    if (!str_empty(key)) {
+        f->blocks = true;
+        busy_add(d, f->key);
+    }
+    read_start(d, f);
+}
+
+/* ---- writing ---- */
+
+static bool is_uninteresting(const struct resource_type *type) /* nobody waits for Events */
+{
+    return strcmp(type->kind, "Event") == 0;
+}
+
+static void pod_create_starts(struct cache_job *j, struct flight *f, const struct op *op)
+{
+    struct str task = object_annotation(op->body, "volcano.sh/task-spec");
+    struct str index = object_annotation(op->body, "volcano.sh/task-index");
+    uint64_t n = UINT32_MAX;
+
+    f->task = SIZE_MAX;
+    (void)job_task_by_name(&j->job, task, &f->task); /* of no task: it has no slot to mark */
+    if (str_to_u64(index, &n) < 0 || n > UINT32_MAX)
+        n = UINT32_MAX;
+    f->index = (uint32_t)n;
+    j->drive.n_creates++;
+    pods_flight_create(&j->pods, f->task, f->index, f->sent_ms);
+}
+
+void flights_mark(struct driver *d, struct cache_job *j)
+{
+    if (j->drive.n_creates && j->drive.marked_generation != j->job.meta.generation)
+        LIST_FOREACH(struct flight, f, &d->all_flights, link)
+            if (is_pod_create(f) && driver_key_job(d, f->key) == j)
+                pods_flight_create(&j->pods, f->task, f->index, f->sent_ms);
+    j->drive.marked_generation = j->job.meta.generation;
+}
+
+static void pod_delete_starts(struct cache_job *j, const struct flight *f)
+{
+    struct job_pod *pod = pods_get(&j->pods, f->name);
+
+    if (pod && str_is(f->uid, pod->view.uid))
+        pods_flight_delete(&j->pods, pod, f->sent_ms);
+}
+
+static bool is_status_write(enum op_kind kind)
+{
+    return kind == OP_UPDATE_STATUS || kind == OP_PATCH_STATUS;
+}
+
+static void note_start(struct driver *d, struct flight *f, const struct op *op)
+{
+    struct cache_job *j = driver_key_job(d, f->key);
+
+    if (j && f->type == known_types()->pod && op->kind == OP_CREATE)
+        pod_create_starts(j, f, op);
+    else if (j && f->type == known_types()->pod && op->kind == OP_DELETE)
+        pod_delete_starts(j, f);
+    else if (str_starts(f->key, STR(KEY_QUEUE)) && is_status_write(op->kind) && cache_queue(&d->cache, f->name))
+        cache_queue(&d->cache, f->name)->status_ms = f->sent_ms;
+    d->stats.writes++;
+    d->stats.job_writes += j != NULL;
+}
+
+/* The name of an Event follows from what it says: the same one is not sent again and again. */
+static bool event_was_sent(struct driver *d, const struct op *op)
+{
+    uint64_t id = str_hash(op->name, str_hash(op->namespace, d->opt.seed));
+    struct sent_event *e = map_u64_get(&d->sent_events, id);
+
+    if (e && d->run_ms < e->until_ms)
+        return true;
+    if (!e) {
+        e = &d->sent_ring[d->sent_at++ % EVENTS_REMEMBERED];
+        if (e->until_ms)
+            map_u64_remove(&d->sent_events, e->id);
+        e->id = id;
+        map_u64_put(&d->sent_events, id, e);
+    }
+    e->until_ms = d->run_ms + EVENT_AGAIN_MS;
+    return false;
+}
+
+void flight_send(struct driver *d, struct str key, const struct op *op)
+{
+    struct str name = op->name, namespace = op->namespace, uid = op->uid;
+    struct flight *f;
+
+    if (is_uninteresting(op->type) && op->kind == OP_CREATE && event_was_sent(d, op))
+        return;
+    if (str_empty(name) && op->body)
+        name = object_name(op->body);
+    f = flight_new(d, key, op->type, namespace, name, uid);
+    f->is_write = true;
+    f->kind = op->kind;
+    f->sent_ms = MAX_OF(d->last_now_ms, 1);
+    f->is_loose = is_uninteresting(op->type) || op->is_best_effort || str_empty(key);
+    f->blocks = !f->is_loose && !(op->type == known_types()->pod && str_starts(key, STR(KEY_JOB)));
+    if (f->blocks)
+        busy_add(d, f->key);
+    d->n_writes++;
+    if (d->n_writes >= d->opt.max_flights)
+        d->is_full = true;
+    note_start(d, f, op);
+    set_token(d, f, cluster_write(d->cluster, op));
+    set_timer(d, f, FLIGHT_LOST_MS);
+}
+
+/* ---- answers ---- */
+
+enum answer { ANSWER_READ, ANSWER_REFUSED, ANSWER_LATER };
+
+/* What an error means for the one who asked. */
+static enum answer answer_of(const struct flight *f, enum err_code code, bool is_unknown)
+{
+    static const enum answer table[ERR_CODE_MAX] = {
+        [ERR_INVALID] = ANSWER_REFUSED,  [ERR_SYNTAX] = ANSWER_REFUSED,    [ERR_TOO_BIG] = ANSWER_REFUSED,
+        [ERR_NOT_FOUND] = ANSWER_READ,   [ERR_EXISTS] = ANSWER_READ,       [ERR_CONFLICT] = ANSWER_READ,
+        [ERR_GONE] = ANSWER_LATER,       [ERR_FORBIDDEN] = ANSWER_REFUSED, [ERR_IO] = ANSWER_LATER,
+        [ERR_INTERNAL] = ANSWER_REFUSED,
+    };
+
+    if (is_unknown)
+        return ANSWER_READ;
+    if (code == ERR_NOT_FOUND && f->kind == OP_CREATE) /* the namespace is not there */
+        return ANSWER_REFUSED;
+    return table[code];
+}
+
+static const char *const op_verbs[OP_KIND_MAX] = {
+    [OP_CREATE] = "create",     [OP_UPDATE] = "update", [OP_UPDATE_STATUS] = "update status of",
+    [OP_MERGE_PATCH] = "patch", [OP_DELETE] = "delete", [OP_PATCH_STATUS] = "patch status of",
+    [OP_BIND] = "bind",
+};
+
+static void note_failure(struct driver *d, struct flight *f, const struct err *e, enum answer answer)
+{
+    struct cache_job *j = driver_key_job(d, f->key);
+
+    f->has_failed = true;
+    free(f->error);
+    f->error = xmalloc(sizeof(*f->error));
+    *f->error = *e;
+    if (!j)
+        return;
+    j->drive.failed_kind = f->kind;
+    j->drive.failed_type = f->type;
+    buf_reset(&j->drive.failed_name);
+    buf_str(&j->drive.failed_name, f->name);
+    if (is_pod_create(f) && answer != ANSWER_READ)
+        j->drive.window = 1;
+    if (answer != ANSWER_REFUSED)
+        return;
+    buf_reset(&j->drive.trouble);
+    buf_fmt(&j->drive.trouble, "%s %s %.*s: %s", op_verbs[f->kind], f->type->kind, STR_ARG(f->name), e->text);
+}
+
+static void write_failed(struct driver *d, struct flight *f, const struct err *e, bool is_unknown)
+{
+    enum answer answer = answer_of(f, e->code, is_unknown);
+
+    d->stats.failed_writes++;
+    log_debug("write failed", LOG_TEXT("kind", f->type->kind), LOG_STR("name", f->name), LOG_TEXT("error", e->text));
+    if (f->is_loose) {
+        flight_end(d, f);
+        return;
+    }
+    if (f->kind == OP_DELETE && e->code == ERR_NOT_FOUND && !is_unknown && !str_empty(f->uid)) {
+        forget_object(d, f->type, f->namespace, f->name, f->uid); /* what was wanted */
+        tell_errand(d, f, NULL, NULL);
+        flight_end(d, f);
+        return;
+    }
+    note_failure(d, f, e, answer);
+    if (answer == ANSWER_READ) {
+        read_start(d, f);
+        return;
+    }
+    tell_errand(d, f, e, NULL);
+    flight_end(d, f);
+}
+
+static void note_success(struct driver *d, const struct flight *f)
+{
+    struct cache_job *j = driver_key_job(d, f->key);
+
+    if (!j) {
+        if (!f->is_loose && !str_starts(f->key, STR(KEY_ERRAND)))
+            queue_forget(&d->queue, f->key);
+        return;
+    }
+    if (is_pod_create(f)) {
+        j->drive.window = MIN_OF(j->drive.window + 1, d->opt.max_flights);
+        j->drive.no_create_until = 0;
+    }
+    if (j->drive.failed_type == f->type && j->drive.failed_kind == f->kind)
+        driver_forget_failure(d, j);
+}
+
+/* A delete answers with the object if it is still there, waiting for finalizers or for its grace to pass. */
+static void write_done(struct driver *d, struct flight *f, const struct object *o)
+{
+    bool is_gone = f->kind == OP_DELETE &&
+                   (!o || str_empty(json_member_text(json_get(o->root, "metadata"), "deletionTimestamp")));
+
+    note_success(d, f);
+    if (is_gone || o)
+        contest_wrote(d, f->type, f->namespace, f->name, is_gone ? 0 : o->rev);
+    if (is_gone)
+        forget_object(d, f->type, f->namespace, f->name, o ? o->uid : f->uid);
+    else if (o && !is_uninteresting(f->type))
+        take_object(d, o);
+    tell_errand(d, f, NULL, o);
+    flight_end(d, f);
+}
+
+void flight_result(struct driver *d, const struct cluster_event *ev)
+{
+    struct flight *f = map_u64_get(&d->flights, ev->token);
+
+    if (!f) /* given up long ago: what it shows is read anyway */
+        return;
+    if (f->state == READING && ev->err.code != ERR_OK && ev->err.code != ERR_NOT_FOUND)
+        read_rest(d, f);
+    else if (f->state == READING)
+        read_answered(d, f, ev->err.code == ERR_OK ? ev->object : NULL);
+    else if (ev->err.code == ERR_OK)
+        write_done(d, f, ev->object);
+    else
+        write_failed(d, f, &ev->err, ev->is_unknown);
+}
+
+static void flight_is_due(struct driver *d, struct flight *f)
+{
+    struct err e = { 0 };
+
+    set_token(d, f, 0);
+    if (f->state != FLYING) {
+        read_start(d, f);
+        return;
+    }
+    (void)err_set(&e, ERR_IO, "no answer");
+    write_failed(d, f, &e, true);
+}
+
+int64_t flights_due(const struct driver *d)
+{
+    struct heap_node *first = heap_first(&d->timers);
+
+    return first ? HEAP_ITEM(first, struct flight, node)->due_ms : INT64_MAX;
+}
+
+bool flights_tick(struct driver *d)
+{
+    bool any = false;
+
+    for (; flights_due(d) <= d->run_ms; any = true)
+        flight_is_due(d, HEAP_ITEM(heap_first(&d->timers), struct flight, node));
+    return any;
+}

@@ -1,0 +1,197 @@
+/* cache.h - what the controllers see of the cluster
+ *
+ * Jobs with all that belongs to them, by uid; Queues with the PodGroups counted; other objects by type, namespace and
+ * name. Pods are kept as small views inside their job (job/pods.h), never as objects. Everything belongs together by
+ * uid (job.md B16 to B20): a Job made anew under an old name is another entry, and late news of the old one does not
+ * touch it.
+ *
+ * News may be late, doubled, or in the wrong order. An object older than what is known is ignored; what is gone leaves
+ * a tombstone (a bounded number of them), so that neither a late event nor the answer to a write brings it back.
+ *
+ * Pods, PodGroups and Commands may come before their Job: they wait in an entry that has no Job yet.
+ */
+#ifndef DRIVER_CACHE_H
+#define DRIVER_CACHE_H
+
+#include "cluster/cluster.h"
+#include "job/plan.h"
+
+enum { CACHE_UID_MAX = 40, CACHE_TOMBSTONES = 16384 };
+
+struct cache;
+struct cache_queue;
+
+struct cached { /* one object other than a Job or a Pod */
+    struct object *object;
+    struct list_link in_type;  /* cache_type.objects, in order of arrival */
+    struct list_link in_owner; /* a list of its job or queue */
+    struct cache_job *job;     /* the job it belongs to, or NULL */
+    struct cache_queue *queue; /* Command: its target; PodGroup: where it is counted; Queue: itself */
+    uint8_t counted;           /* PodGroup: counted under this phase */
+    struct str key;            /* the bytes follow this struct */
+};
+
+struct job_drive { /* what the driver keeps about a job; the cache clears what an event makes untrue */
+    bool objects_are_fine;
+    int64_t stale_ms;           /* see job_observed */
+    uint32_t window, n_creates; /* slow start: pods that may be in flight, and those that are */
+    int64_t marked_generation;  /* of the spec for which the slots know of the creates in flight */
+    int64_t no_create_until;
+    uint64_t gone_rev;      /* when the last of its pods went that we heard of */
+    uint64_t confirmed_rev; /* the Job was read again when pods of this revision were there, or had gone */
+    struct buf trouble;
+    int64_t trouble_until;                   /* if it is not tried again by then, it is no longer wanted */
+    enum op_kind failed_kind;                /* the last failure: what was tried … */
+    const struct resource_type *failed_type; /* … NULL: none since the last success of its kind */
+    struct buf failed_name;
+};
+
+struct cache_job {
+    struct cache *cache;
+    struct list_link link; /* cache.jobs */
+    char uid[CACHE_UID_MAX];
+    struct object *object; /* NULL: not known yet */
+    char *name_key;        /* "namespace/name" */
+
+    struct job job;     /* the defaulted Job; spec is the same memory until it changes. Valid if 'object' is */
+    struct arena arena; /* of the view, but for the spec */
+
+    struct object *spec_object; /* the text of the spec belongs to it */
+    struct arena spec_arena;
+    struct json *spec_tree;
+    struct job_spec spec;
+
+    bool has_set; /* 'set' and 'spec_problem' are up to date */
+    struct arena set_arena;
+    struct plugin_set *set;
+    struct str spec_problem;
+
+    struct job_pods pods;
+    struct list owned, commands, groups; /* struct cached.in_owner */
+    struct cache_queue *queue;
+    struct list_link in_queue;    /* cache_queue.jobs */
+    struct list_link in_watchers; /* cache.watchers: it names objects that it does not own */
+    struct job_drive drive;
+};
+
+enum { QUEUE_COUNTS = 5 }; /* Pending, Inqueue, Running, Unknown, Completed */
+
+struct cache_queue {
+    struct cached *self; /* NULL: there is no such Queue */
+    uint32_t counts[QUEUE_COUNTS];
+    uint32_t n_groups;
+    int64_t status_ms;    /* when the driver last wrote its status */
+    struct list commands; /* struct cached.in_owner */
+    struct list jobs;     /* struct cache_job.in_queue */
+    struct str name;      /* the bytes follow this struct */
+};
+
+struct told { /* uids that a list has told so far */
+    struct map uids;
+    struct arena arena;
+    uint64_t max_rev; /* of the objects told: the list is not older */
+};
+
+struct cache_type {
+    const struct resource_type *type;
+    bool is_synced, is_listing;
+    struct told told;
+    struct list objects; /* struct cached.in_type */
+};
+
+struct cache_hooks {
+    void *ctx;
+    void (*job)(void *ctx, struct cache_job *job);      /* something about it changed */
+    void (*job_gone)(void *ctx, struct cache_job *job); /* it is about to be freed */
+    void (*queue)(void *ctx, struct str name);
+    void (*group)(void *ctx, const struct object *group); /* a PodGroup without phase */
+    /* A list did not mention it, but it is newer than the list: ask. */
+    void (*doubt)(void *ctx, const struct resource_type *type, struct str namespace, struct str name, struct str uid);
+    int (*make_keys)(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e); /* or NULL */
+};
+
+struct cache {
+    struct cache_hooks hooks;
+    struct str scheduler_name;
+    struct cache_type *types; /* one for each row of resource_types that is wanted */
+    size_t n_types;
+    struct map objects;   /* struct cached by key */
+    struct map jobs_uid;  /* struct cache_job */
+    struct map jobs_name; /* those with an object */
+    struct list jobs;     /* in order of arrival */
+    struct list watchers;
+    struct map queues;        /* struct cache_queue by name */
+    struct map_u64 pod_owner; /* struct cache_job by hash of the pod's uid */
+    struct map tombstones;
+    char (*ring)[CACHE_UID_MAX]; /* the tombstones, oldest first from 'ring_at' on */
+    size_t ring_n, ring_at;
+    uint64_t seed;
+    size_t n_pods;
+    uint64_t job_events;
+    struct buf scratch;
+};
+
+/* The rows of resource_types that are used by name. */
+struct known_types {
+    const struct resource_type *job, *pod, *group, *command, *queue, *priority, *config_map, *secret, *service, *policy,
+        *claim, *event;
+};
+const struct known_types *known_types(void);
+
+void cache_init(struct cache *c, const struct cache_hooks *hooks, struct str scheduler_name, uint64_t seed);
+void cache_done(struct cache *c);
+
+void cache_want(struct cache *c, const struct resource_type *type); /* expect news of this type */
+bool cache_is_synced(const struct cache *c);                        /* every wanted type was listed once */
+bool cache_wants(const struct cache *c, const struct resource_type *type);
+
+/* What the list of this type that is being told has told so far; NULL: there is none. */
+const struct told *cache_told(const struct cache *c, const struct resource_type *type);
+
+/* Take news: PUT, GONE, RELIST, SYNCED. */
+void cache_event(struct cache *c, const struct cluster_event *ev);
+
+/* An object as an answer shows it: ignored if it is older than what is known or has a tombstone. */
+void cache_put(struct cache *c, const struct object *o);
+
+/* The object of that uid is gone for good. */
+void cache_gone(struct cache *c, const struct resource_type *type, struct str namespace, struct str name,
+                struct str uid);
+bool cache_is_buried(const struct cache *c, struct str uid);
+void cache_bury(struct cache *c, struct str uid);
+
+/* ---- looking ---- borrowed until the next change ---- */
+
+struct cache_job *cache_job(const struct cache *c, struct str uid); /* also one without object; NULL */
+struct cache_queue *cache_queue(const struct cache *c, struct str name);
+const struct object *cache_find(struct cache *c, const struct resource_type *type, struct str namespace,
+                                struct str name);
+
+/* Plugins of the job, built when first needed: job->set or job->spec_problem. */
+void cache_job_need_set(struct cache_job *j);
+
+/* An object of the job's namespace by kind, for the planner and the plugins; 'ctx' is the struct cache_job. */
+const struct json *cache_job_find(void *ctx, const char *kind, struct str name);
+int64_t cache_priority(void *ctx, struct str class_name); /* 'ctx' is the struct cache */
+enum queue_state cache_queue_state(const struct cache_queue *q);
+
+size_t cache_bytes(const struct cache *c);
+void cache_check(const struct cache *c); /* for tests: stops the program if it is not consistent */
+
+/* ---- lists ---- */
+
+void told_begin(struct told *t, uint64_t seed);
+void told_add(struct told *t, struct str uid);
+bool told_has(const struct told *t, struct str uid);
+void told_end(struct told *t);
+
+/* ---- podview.c ---- */
+
+/* Name, task and index of a Pod, and the view of it. Cannot fail: what is not there reads as not set. */
+void pod_view_decode(const struct object *o, struct pod_view *ret, struct str *ret_task, uint32_t *ret_index);
+
+/* The uid (name) of the controller, if it is a Job of batch.volcano.sh; else empty. */
+struct str object_job_uid(const struct json *root);
+struct str object_job_name(const struct json *root);
+
+#endif

@@ -1,0 +1,111 @@
+/* contest.c - objects that another writes too
+ *
+ * Two controllers at once, of which one has older news, undo each other's writes. Each is right by what it knows, and if
+ * each answers at once they write thousands of times until the news are there. So whoever finds again and again, in quick
+ * succession, that somebody else has written an object since his own last write waits before he writes it again: 20 ms
+ * after that write, and twice as long after each further time, up to half a minute; forgotten when the object was left
+ * alone for long. A few answers are free: a user who edits a job does not wait.
+ *
+ * Pods are not among them: their nodes write them all the time, and nobody writes a pod's status but its node and its
+ * scheduler.
+ */
+#include "driver/driver_internal.h"
+
+#include "api/meta.h"
+#include "base/util.h"
+
+enum { CONTESTS = 1024, WAIT_MIN_MS = 20, WAIT_MAX_MS = 30000, WAIT_DOUBLINGS = 11, FREE = 4, CALM = 8 };
+
+struct contest {      /* one object that we wrote */
+    uint64_t id;      /* 0: not used */
+    uint64_t rev;     /* after our last write; 0: we removed it */
+    int64_t wrote_ms; /* of run_ms */
+    unsigned n;       /* how many times another came in between */
+};
+
+void contests_init(struct driver *d, uint64_t seed)
+{
+    map_u64_init(&d->contests, seed);
+    d->contest_ring = xcalloc(CONTESTS, sizeof(*d->contest_ring));
+}
+
+void contests_done(struct driver *d)
+{
+    map_u64_done(&d->contests);
+    free(d->contest_ring);
+}
+
+static uint64_t id_of(const struct driver *d, const struct resource_type *type, struct str namespace, struct str name)
+{
+    if (type->scope != SCOPE_NAMESPACED)
+    namespace = STR_NULL;
+    return str_hash(name, str_hash(namespace, str_hash(str_of(type->plural), d->opt.seed))) | 1;
+}
+
+/* What we know of it by now; 0: it is not there. */
+static uint64_t known_rev(struct driver *d, const struct op *op, struct str name)
+{
+    const struct cache_job *j;
+    const struct object *o;
+
+    if (op->type == known_types()->job) {
+        j = cache_job(&d->cache, op->body ? object_uid(op->body) : op->uid);
+        return j && j->object ? j->object->rev : 0;
+    }
+    o = cache_find(&d->cache, op->type, op->namespace, name);
+    return o ? o->rev : 0;
+}
+
+static bool is_shared(const struct resource_type *type)
+{
+    return type != known_types()->pod && type != known_types()->event;
+}
+
+static int64_t delay_of(const struct contest *c)
+{
+    unsigned doublings = c->n > FREE ? MIN_OF(c->n - FREE, (unsigned)WAIT_DOUBLINGS) : 0;
+
+    return MIN_OF((int64_t)WAIT_MIN_MS << doublings, (int64_t)WAIT_MAX_MS);
+}
+
+int64_t contest_wait(struct driver *d, const struct op *op)
+{
+    struct str name = str_empty(op->name) && op->body ? object_name(op->body) : op->name;
+    struct contest *c = is_shared(op->type) ? map_u64_get(&d->contests, id_of(d, op->type, op->namespace, name)) : NULL;
+    int64_t delay_ms, passed_ms;
+
+    if (!c || known_rev(d, op, name) == c->rev)
+        return 0;
+    delay_ms = delay_of(c);
+    passed_ms = d->run_ms - c->wrote_ms;
+    if (c->n >= FREE && passed_ms < delay_ms)
+        return delay_ms - passed_ms;
+    c->n = passed_ms < CALM * delay_ms ? c->n + 1 : 0;
+    return 0;
+}
+
+bool contest_is_on(struct driver *d, const struct object *o)
+{
+    const struct contest *c = map_u64_get(&d->contests, id_of(d, o->type, o->namespace, o->name));
+
+    return c && c->n >= FREE && c->rev != o->rev;
+}
+
+void contest_wrote(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
+                   uint64_t rev)
+{
+    uint64_t id = id_of(d, type, namespace, name);
+    struct contest *c = is_shared(type) ? map_u64_get(&d->contests, id) : NULL;
+
+    if (!is_shared(type))
+        return;
+    if (!c) {
+        c = &d->contest_ring[d->contest_at++ % CONTESTS]; /* the oldest makes room */
+        if (c->id)
+            map_u64_remove(&d->contests, c->id);
+        *c = (struct contest){ .id = id };
+        map_u64_put(&d->contests, id, c);
+    }
+    c->rev = rev;
+    c->wrote_ms = d->run_ms;
+}

@@ -1,0 +1,56 @@
+/* driver.h - runs controllers, and the scheduler, on a cluster: feeds the caches, plans what changed, applies the plans
+ *
+ * One turn takes all events, then plans each key that something happened to once (many events of one job make one plan),
+ * and sends the writes. A key whose write failed is planned again after a back-off of its own (5 ms doubling to 5 min,
+ * forgotten on success); no failure ends a job. While a status write of a job is on its way the job is not planned: a
+ * decision is durable before it acts. After a write of unknown outcome the object is read afresh before planning again.
+ * An object that somebody else has written since our last write of it is written again only after a while, which doubles
+ * (20 ms to 30 s): two controllers at once do not answer each other without end.
+ *
+ * With 'schedules' the driver also runs the gang scheduler: once everything is listed, one round in a turn at most, after
+ * the controllers. Its bindings, evictions and statuses share the limit of writes in flight; a binding that did not work
+ * is told to the scheduler, an eviction is repeated until the pod goes, of statuses only the newest is written.
+ */
+#ifndef DRIVER_H
+#define DRIVER_H
+
+#include "cluster/cluster.h"
+
+struct arena;
+struct driver;
+struct sched;
+struct sched_config;
+struct ssh_keys;
+
+struct driver_options {
+    struct str scheduler_name; /* of PodGroups and pods we care for; empty: "volcano" */
+    uint32_t max_flights;      /* writes in flight at a time; 0: 500 */
+    bool collects_garbage;     /* run the owner garbage collector (embedded; a real cluster has its own) */
+    bool schedules;            /* run the scheduler */
+    const struct sched_config *sched_config; /* copied; NULL: the default */
+    uint64_t seed;                           /* of maps; 0: from the operating system */
+    /* New ssh keys; NULL: real ones. Simulations and benchmarks give constant ones. */
+    int (*make_keys)(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e);
+    void *keys_ctx;
+};
+
+struct driver *driver_new(struct cluster *c, const struct driver_options *opt); /* the cluster stays the caller's */
+void driver_free(struct driver *d);
+
+/* One turn. Returns when the next one is due even if no event comes (milliseconds of cluster_now_ms; INT64_MAX: never).
+ * '*ret_busy' (may be NULL): something was done. */
+int64_t driver_turn(struct driver *d, bool *ret_busy);
+
+struct driver_stats {
+    uint64_t events, plans, writes, failed_writes;
+    uint64_t job_events, job_plans, job_writes;
+    uint64_t rounds, binds, evictions; /* of the scheduler: those that worked */
+    size_t jobs, pods;
+    size_t cache_bytes; /* all that the caches hold */
+};
+void driver_stats(const struct driver *d, struct driver_stats *ret);
+
+/* For asking: explain and tests. NULL if the driver does not schedule. Valid until the next turn. */
+struct sched *driver_sched(struct driver *d);
+
+#endif

@@ -1,0 +1,129 @@
+/* driver_internal.h - what the files of the driver share among themselves */
+#ifndef DRIVER_DRIVER_INTERNAL_H
+#define DRIVER_DRIVER_INTERNAL_H
+
+#include "driver/cache.h"
+#include "driver/driver.h"
+#include "driver/garbage.h"
+#include "driver/queue.h"
+#include "driver/schedule.h"
+
+/* Keys of the work queue. */
+#define KEY_JOB    "job/"   /* + uid */
+#define KEY_QUEUE  "queue/" /* + name */
+#define KEY_GROUP  "group/" /* + namespace/name */
+#define KEY_GC     "gc/"    /* + uid */
+#define KEY_ENSURE "ensure"
+
+enum { FLIGHT_LOST_MS = 60000, READ_AGAIN_MIN_MS = 100, READ_AGAIN_MAX_MS = 30000, WINDOW_START = 16 };
+enum { EVENTS_REMEMBERED = 1024, EVENT_AGAIN_MS = 600000, TROUBLE_STAYS_MS = 10000 };
+
+struct sent_event {
+    uint64_t id;
+    int64_t until_ms; /* 0: not used */
+};
+
+struct driver {
+    struct cluster *cluster;
+    struct driver_options opt;
+    struct cache cache;
+    struct garbage garbage;   /* used if opt.collects_garbage */
+    struct schedule schedule; /* used if opt.schedules */
+    struct work_queue queue;
+    struct arena arena; /* of one plan */
+    struct buf key;     /* a key being put together */
+    struct driver_stats stats;
+    uint64_t turn; /* turns, counted */
+
+    /* The time of queue and flights: goes with the cluster's clock, but never back. */
+    int64_t last_now_ms, run_ms;
+
+    /* apply.c: writes and reads that have not come back. */
+    struct map_u64 flights; /* struct flight by token */
+    struct list all_flights;
+    struct heap timers;         /* struct flight: when to give it up, or to ask again */
+    struct map busy;            /* struct busy by key */
+    struct map_u64 sent_events; /* struct sent_event by hash of its name */
+    struct sent_event sent_ring[EVENTS_REMEMBERED];
+    size_t sent_at;
+    uint64_t flight_seq;
+
+    /* contest.c: objects that were written lately. */
+    struct map_u64 contests; /* struct contest by hash of its name */
+    struct contest *contest_ring;
+    size_t contest_at;
+
+    size_t n_writes; /* in flight */
+    bool is_full;    /* too many writes: nothing is planned until half of them are back */
+};
+
+/* Copy 's' to '*at', which moves on: for structs that are followed by their text. */
+static inline struct str text_put(char **at, struct str s)
+{
+    struct str copy = { *at, s.n };
+
+    if (s.n)
+        memcpy(*at, s.p, s.n);
+    *at += s.n;
+    return copy;
+}
+
+/* ---- apply.c ---- */
+
+void flights_init(struct driver *d, uint64_t seed);
+void flights_done(struct driver *d);
+
+/* Send a write of the controller that looks after 'key'; empty: nobody waits for it. */
+void flight_send(struct driver *d, struct str key, const struct op *op);
+
+/* Has the key writes in flight that it must wait for? All but those of pods and Events. */
+bool flight_is_busy(const struct driver *d, struct str key);
+
+/* The spec has changed: slots that went with fewer replicas and came back must know again what is on its way to them. */
+void flights_mark(struct driver *d, struct cache_job *j);
+
+/* Is the pod there that the job's status remembers and the cache does not know? The key waits for the answer. */
+void flight_ask_pod(struct driver *d, struct str key, const struct cache_job *j, size_t task, uint32_t index);
+
+/* Ask for an object as it is now. 'uid' is what is thought to be there; 'key' (may be empty) is looked at afterwards. */
+void flight_ask(struct driver *d, struct str key, const struct resource_type *type, struct str namespace,
+                struct str name, struct str uid);
+
+void flight_result(struct driver *d, const struct cluster_event *ev);
+
+/* Give up what was not answered; ask again where it is time. True if there was anything. */
+bool flights_tick(struct driver *d);
+int64_t flights_due(const struct driver *d); /* when to call it next, in run_ms; INT64_MAX: never */
+
+/* ---- contest.c ---- what another writes over ---- */
+
+void contests_init(struct driver *d, uint64_t seed);
+void contests_done(struct driver *d);
+
+/* How long this write has to wait; 0: it may be sent. */
+int64_t contest_wait(struct driver *d, const struct op *op);
+
+/* Do we and another write this object by turns, and did he write last? */
+bool contest_is_on(struct driver *d, const struct object *o);
+
+/* A write worked. 'rev': of the object after it, 0: it is gone. */
+void contest_wrote(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
+                   uint64_t rev);
+
+/* ---- driver.c ---- */
+
+/* A key of two parts, valid until the next call. */
+struct str driver_key(struct driver *d, const char *prefix, struct str rest);
+
+/* The job that a key names; NULL if it is no key of a job, or the job is not known. */
+struct cache_job *driver_key_job(struct driver *d, struct str key);
+
+/* What failed has worked, or is no longer wanted. */
+void driver_forget_failure(struct driver *d, struct cache_job *j);
+
+/* ---- plans.c ---- */
+
+/* Plan one key and send what comes of it. */
+void driver_plan_key(struct driver *d, struct str key);
+
+#endif

@@ -1,0 +1,517 @@
+/* errand.c - decisions of the scheduler on their way to the cluster */
+#include "driver/driver_internal.h"
+
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/util.h"
+
+struct errand { /* what is wanted of one object */
+    const struct resource_type *type;
+    struct str key, namespace, name, uid; /* the bytes follow this struct */
+    enum op_kind failed;                  /* what failed last and has not worked since; OP_KIND_MAX: nothing */
+    int64_t rests_until;                  /* of run_ms: the back-off after that */
+
+    /* Pods */
+    struct buf node, sent_node; /* bind it to this node, empty: no; the node of the last binding sent */
+    uint64_t turn;              /* in which the binding was decided */
+    bool evicts, is_marked;     /* delete it; its conditions say so already */
+    struct buf evict_reason;
+    bool has_nominee, has_refusal;
+    struct buf nominee, refusal_reason, refusal_message;
+
+    /* PodGroups and Queues: the status, printed */
+    struct buf status;
+
+    uint64_t wished, sent; /* statuses, counted: is there a newer wish than the one that was sent? */
+};
+
+static void errand_free(struct errand *e)
+{
+    struct buf *const bufs[] = { &e->node,           &e->sent_node,       &e->evict_reason, &e->nominee,
+                                 &e->refusal_reason, &e->refusal_message, &e->status };
+
+    for (size_t i = 0; i < ARRAY_LEN(bufs); i++)
+        buf_done(bufs[i]);
+    free(e);
+}
+
+void errands_init(struct driver *d)
+{
+    map_init(&d->schedule.errands, d->opt.seed);
+}
+
+void errands_done(struct driver *d)
+{
+    MAP_FOREACH(struct errand *, e, &d->schedule.errands)
+        errand_free(e);
+    map_done(&d->schedule.errands);
+}
+
+/* ---- wishes ---- */
+
+static void set_text(struct buf *b, struct str text)
+{
+    buf_reset(b);
+    buf_str(b, text);
+}
+
+/* Valid until the next key is made. */
+static struct str key_of(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
+                         struct str uid)
+{
+    driver_key(d, KEY_ERRAND, str_of(type->plural));
+    buf_fmt(&d->key, "/%.*s/%.*s/%.*s", STR_ARG(uid), STR_ARG(namespace), STR_ARG(name));
+    return buf_view(&d->key);
+}
+
+static struct errand *errand_need(struct driver *d, const struct resource_type *type, const struct decision *what)
+{
+    struct str key = key_of(d, type, what->namespace, what->name, what->uid);
+    struct errand *e = map_get(&d->schedule.errands, key);
+    char *text;
+
+    if (e)
+        return e;
+    e = xcalloc(1, sizeof(*e) + key.n + what->namespace.n + what->name.n + what->uid.n);
+    text = (char *)(e + 1);
+    e->type = type;
+    e->failed = OP_KIND_MAX;
+    e->key = text_put(&text, key);
+    e->namespace = text_put(&text, what->namespace);
+    e->name = text_put(&text, what->name);
+    e->uid = text_put(&text, what->uid);
+    map_put(&d->schedule.errands, e->key, e);
+    return e;
+}
+
+static void wish_bind(struct driver *d, struct errand *e, const struct decision *what)
+{
+    if (e->evicts)
+        return;
+    set_text(&e->node, what->node);
+    e->turn = d->turn;
+    if (e->failed == OP_BIND) /* why it failed is worth saying */
+        return;
+    e->has_refusal = false; /* any other refusal is over */
+    e->rests_until = 0;
+}
+
+static void wish_evict(struct driver *d, struct errand *e, const struct decision *what)
+{
+    const struct fed *fed = fed_find(d, e->type, e->namespace, e->name, e->uid);
+    const struct object *group;
+    autobuf message = { 0 };
+
+    if (e->evicts)
+        return;
+    e->evicts = true;
+    e->has_refusal = e->has_nominee = false;
+    if (e->failed == OP_BIND) /* the back-off of another wish */
+        e->rests_until = 0;
+    buf_reset(&e->node);
+    set_text(&e->evict_reason, what->reason);
+    buf_fmt(&message, "Pod is evicted, because of %.*s", STR_ARG(what->reason));
+    schedule_tell(d, "Pod", e->namespace, e->name, e->uid, "Warning", STR("Evict"), buf_view(&message));
+    group = fed && fed->group.n ? cache_find(&d->cache, known_types()->group, e->namespace, fed->group) : NULL;
+    if (group)
+        schedule_tell(d, "PodGroup", group->namespace, group->name, group->uid, "Normal", STR("Evict"), what->reason);
+}
+
+static void wish_nominate(struct driver *d, struct errand *e, const struct decision *what)
+{
+    (void)d;
+    e->has_nominee = true;
+    set_text(&e->nominee, what->node);
+}
+
+static void wish_pod_status(struct driver *d, struct errand *e, const struct decision *what)
+{
+    (void)d;
+    e->has_refusal = true;
+    set_text(&e->refusal_reason, what->reason);
+    set_text(&e->refusal_message, what->message);
+}
+
+static void wish_status(struct driver *d, struct errand *e, const struct decision *what)
+{
+    (void)d;
+    buf_reset(&e->status);
+    if (json_is(what->status, JSON_OBJECT))
+        json_print(&e->status, what->status);
+}
+
+static const struct {
+    const char *api_version, *kind;
+    void (*wish)(struct driver *d, struct errand *e, const struct decision *what);
+} wishes[DECISION_KIND_MAX] = {
+    [DECIDE_BIND] = { "v1", "Pod", wish_bind },
+    [DECIDE_EVICT] = { "v1", "Pod", wish_evict },
+    [DECIDE_NOMINATE] = { "v1", "Pod", wish_nominate },
+    [DECIDE_POD_STATUS] = { "v1", "Pod", wish_pod_status },
+    [DECIDE_GROUP] = { "scheduling.volcano.sh/v1beta1", "PodGroup", wish_status },
+    [DECIDE_QUEUE] = { "scheduling.volcano.sh/v1beta1", "Queue", wish_status },
+};
+
+void errand_add(struct driver *d, const struct decision *what)
+{
+    struct errand *e;
+
+    if (!wishes[what->kind].wish) /* an Event */
+        return;
+    e = errand_need(d, type_by_kind(str_of(wishes[what->kind].api_version), str_of(wishes[what->kind].kind)), what);
+    e->wished++;
+    wishes[what->kind].wish(d, e, what);
+    queue_add(&d->queue, e->key);
+}
+
+/* ---- writes ---- */
+
+static struct json *text_node(struct arena *a, struct str text)
+{
+    return json_str(a, arena_str(a, text));
+}
+
+static struct json *time_node(struct arena *a, int64_t ms)
+{
+    autobuf text = { 0 };
+
+    clock_print(&text, ms);
+    return text_node(a, buf_view(&text));
+}
+
+static void add_condition(struct arena *a, struct json *list, const char *type, const char *status, struct str reason,
+                          struct str message, int64_t since_ms)
+{
+    struct json *c = json_push(list, json_object(a));
+
+    json_add(c, STR("type"), json_str(a, str_of(type)));
+    json_add(c, STR("status"), json_str(a, str_of(status)));
+    json_add(c, STR("reason"), text_node(a, reason));
+    json_add(c, STR("message"), text_node(a, message));
+    json_add(c, STR("lastTransitionTime"), time_node(a, since_ms));
+}
+
+/* Only of the pod as it was seen: one that has ended, or started, meanwhile is looked at again. */
+static void add_revision(struct arena *a, struct op *op, const struct fed *fed)
+{
+    struct json *meta = json_add(op->body, STR("metadata"), json_object(a));
+
+    json_add(meta, STR("resourceVersion"), json_fmt(a, "%llu", (unsigned long long)fed->rev));
+}
+
+/* First the conditions say why, as best they can; their answer tells the revision that may be deleted. */
+static void plan_evict(struct driver *d, struct errand *e, const struct fed *fed, int64_t now_ms, struct plan *plan)
+{
+    struct arena *a = plan->arena;
+    struct json *status = json_object(a), *list = json_add(status, STR("conditions"), json_array(a));
+    struct str why = arena_fmt(a, "Pod is evicted, because of %.*s", STR_ARG(buf_view(&e->evict_reason)));
+
+    if (e->is_marked) {
+        plan_delete(plan, e->type, e->namespace, e->name, e->uid)->rev = fed->rev;
+        return;
+    }
+    add_condition(a, list, "Ready", "False", STR("Evict"), why, now_ms);
+    add_condition(a, list, "DisruptionTarget", "True", STR("PreemptionByScheduler"),
+                  arena_fmt(a, "%.*s: preempting to accommodate a higher priority pod", STR_ARG(d->opt.scheduler_name)),
+                  now_ms);
+    add_revision(a, plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status), fed);
+    e->is_marked = true;
+}
+
+/* The pod stays after all. */
+static void plan_unmark(struct errand *e, int64_t now_ms, struct plan *plan)
+{
+    struct arena *a = plan->arena;
+    struct json *status = json_object(a), *list = json_add(status, STR("conditions"), json_array(a));
+
+    add_condition(a, list, "DisruptionTarget", "False", STR("PreemptionByScheduler"),
+                  STR("the pod changed before it was evicted"), now_ms);
+    plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status)->is_best_effort = true;
+    e->is_marked = false;
+}
+
+/* A refusal belongs to the pod as it was seen: were it bound meanwhile, the condition would be wrong. */
+static void plan_pod_status(struct errand *e, const struct fed *fed, int64_t now_ms, struct plan *plan)
+{
+    struct arena *a = plan->arena;
+    struct json *status = json_object(a);
+    struct op *op;
+
+    if (e->has_refusal)
+        add_condition(a, json_add(status, STR("conditions"), json_array(a)), "PodScheduled", "False",
+                      buf_view(&e->refusal_reason), buf_view(&e->refusal_message),
+                      fed->refused_ms ? fed->refused_ms : now_ms);
+    if (e->has_nominee)
+        json_add(status, STR("nominatedNodeName"), e->nominee.n ? text_node(a, buf_view(&e->nominee)) : json_null(a));
+    op = plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status);
+    if (e->has_refusal)
+        add_revision(a, op, fed);
+    e->sent = e->wished;
+}
+
+/* ---- old decisions ---- */
+
+/* The pod is not what it was when that was decided: the scheduler, who knows by now, decides again. */
+static void withdraw(struct driver *d, struct errand *e, enum decision_kind kind)
+{
+    struct decision what = { kind, e->namespace, e->name, e->uid, .node = buf_view(&e->node) };
+
+    sched_failed(d->schedule.sched, &what, STR_NULL);
+    d->schedule.has_news = true;
+    if (kind == DECIDE_EVICT)
+        e->evicts = false;
+    else
+        buf_reset(&e->node);
+}
+
+/* What is no longer of use. */
+static void tidy(struct errand *e, const struct fed *fed)
+{
+    if (fed->is_going || fed->is_over)
+        e->evicts = e->has_nominee = false;
+    if (fed->is_going || fed->is_over || fed->is_bound) {
+        e->has_refusal = false;
+        buf_reset(&e->node);
+        e->failed = e->failed == OP_BIND ? OP_KIND_MAX : e->failed;
+    }
+}
+
+/* What waited for its turn was decided with older news than there are. */
+static void review(struct driver *d, struct errand *e, const struct fed *fed)
+{
+    struct decision bind = { DECIDE_BIND, e->namespace, e->name, e->uid, .node = buf_view(&e->node) };
+
+    if (e->evicts && fed->is_running && str_is(buf_view(&e->evict_reason), "gang"))
+        withdraw(d, e, DECIDE_EVICT); /* only what does not run is taken back */
+    if (e->node.n && e->turn != d->turn && !sched_stands(d->schedule.sched, &bind))
+        withdraw(d, e, DECIDE_BIND);
+}
+
+/* The binding comes first, but for what is to be said about the one that failed. */
+static void plan_pod(struct driver *d, struct errand *e, const struct fed *fed, int64_t now_ms, struct plan *plan)
+{
+    bool rests = d->run_ms < e->rests_until;
+
+    tidy(e, fed);
+    if (!rests)
+        review(d, e, fed);
+    if (e->is_marked && !e->evicts && !fed->is_going && !fed->is_over) {
+        plan_unmark(e, now_ms, plan);
+    } else if (e->has_refusal && !e->evicts && e->failed == OP_BIND) {
+        plan_pod_status(e, fed, now_ms, plan);
+    } else if (rests) {
+        return;
+    } else if (e->evicts) {
+        plan_evict(d, e, fed, now_ms, plan);
+    } else if (e->node.n) {
+        set_text(&e->sent_node, buf_view(&e->node));
+        plan_bind(plan, e->namespace, e->name, e->uid, buf_view(&e->node));
+    } else if (e->has_refusal || e->has_nominee) {
+        plan_pod_status(e, fed, now_ms, plan);
+    }
+}
+
+/* A merge leaves what the patch does not name: name what has to go. */
+static void name_all(struct arena *a, struct json *patch, const struct json *old)
+{
+    JSON_FOREACH(member, old) {
+        struct json *new = json_get_str(patch, json_key(member));
+
+        if (!new)
+            json_add(patch, arena_str(a, json_key(member)), json_null(a));
+        else if (json_is(new, JSON_OBJECT) && json_is(member, JSON_OBJECT))
+            name_all(a, new, member);
+    }
+}
+
+static struct json *wished_status(struct errand *e, struct arena *a)
+{
+    struct json *status = NULL;
+
+    /* We printed it; the copy may outlive the next wish. */
+    if (!e->status.n || json_parse(a, arena_str(a, buf_view(&e->status)), NULL, &status, NULL) < 0)
+        return NULL;
+    return status;
+}
+
+static bool same_text(const struct json *a, const struct json *b, const char *key)
+{
+    return str_eq(json_member_text(a, key), json_member_text(b, key));
+}
+
+/* In other words perhaps: two schedulers may see different causes why the same gang waits. */
+static bool says_the_same(const struct json *a, const struct json *b)
+{
+    static const char *const numbers[] = { "running", "succeeded", "failed" };
+    const struct json *x = json_first(json_get(a, "conditions")), *y = json_first(json_get(b, "conditions"));
+
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        if (json_i64(json_get(a, numbers[i]), 0) != json_i64(json_get(b, numbers[i]), 0))
+            return false;
+    for (; x && y; x = x->next, y = y->next)
+        if (!same_text(x, y, "type") || !same_text(x, y, "status"))
+            return false;
+    return !x && !y && same_text(a, b, "phase");
+}
+
+static void plan_group(struct driver *d, struct errand *e, struct plan *plan)
+{
+    const struct object *group = cache_find(&d->cache, e->type, e->namespace, e->name);
+    const struct json *now = group ? json_get(group->root, "status") : NULL;
+    struct json *status = wished_status(e, plan->arena), *patch;
+
+    if (!status || (now && (json_equal(now, status) || (contest_is_on(d, group) && says_the_same(now, status))))) {
+        buf_reset(&e->status);
+        return;
+    }
+    if (json_is(now, JSON_OBJECT))
+        name_all(plan->arena, status, now);
+    patch = json_object(plan->arena);
+    json_add(patch, STR("status"), status);
+    plan_patch(plan, e->type, e->namespace, e->name, e->uid, patch); /* it has no status subresource */
+    e->sent = e->wished;
+}
+
+static void plan_queue(struct driver *d, struct errand *e, struct plan *plan)
+{
+    const struct object *queue = cache_find(&d->cache, e->type, STR_NULL, e->name);
+    struct json *status = wished_status(e, plan->arena), *new = json_get(status, "allocated");
+    const struct json *now = queue ? json_find(queue->root, "status", "allocated", NULL) : NULL;
+
+    if (!new || (now && json_equal(now, new))) {
+        buf_reset(&e->status);
+        return;
+    }
+    if (json_is(new, JSON_OBJECT) && json_is(now, JSON_OBJECT))
+        name_all(plan->arena, new, now);
+    plan_patch_status(plan, e->type, STR_NULL, e->name, e->uid, status);
+    e->sent = e->wished;
+}
+
+void errand_object_gone(struct driver *d, const struct resource_type *type, const struct fed *object)
+{
+    struct str key = key_of(d, type, object->namespace, object->name, object->uid);
+
+    if (map_get(&d->schedule.errands, key))
+        queue_add(&d->queue, key);
+}
+
+static void errand_end(struct driver *d, struct errand *e)
+{
+    queue_forget(&d->queue, e->key);
+    map_remove(&d->schedule.errands, e->key);
+    errand_free(e);
+}
+
+static bool has_wishes(const struct errand *e)
+{
+    return e->evicts || e->node.n || e->has_refusal || e->has_nominee || e->status.n;
+}
+
+void errand_plan(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)
+{
+    struct errand *e = map_get(&d->schedule.errands, driver_key(d, KEY_ERRAND, key_rest));
+    const struct fed *fed = e ? fed_find(d, e->type, e->namespace, e->name, e->uid) : NULL;
+    bool rests = e && d->run_ms < e->rests_until;
+
+    if (!e)
+        return;
+    if (fed && e->type == known_types()->pod)
+        plan_pod(d, e, fed, now_ms, plan);
+    else if (fed && !rests && e->type == known_types()->group)
+        plan_group(d, e, plan);
+    else if (fed && !rests)
+        plan_queue(d, e, plan);
+    if (!fed || (!has_wishes(e) && e->failed == OP_KIND_MAX)) /* there is no such object any more, or all is done */
+        errand_end(d, e);
+    else if (rests)
+        plan_wake(plan, now_ms + e->rests_until - d->run_ms);
+}
+
+/* ---- answers ---- each says whether what was wanted is so ---- */
+
+static bool is_on_node(const struct errand *e, const struct object *seen)
+{
+    return seen && str_eq(seen->uid, e->uid) &&
+           str_eq(json_member_text(json_get(seen->root, "spec"), "nodeName"), buf_view(&e->sent_node));
+}
+
+static bool bind_answered(struct driver *d, struct errand *e, const struct err *error, const struct object *seen)
+{
+    struct str node = buf_view(&e->sent_node);
+    struct decision what = { DECIDE_BIND, e->namespace, e->name, e->uid, .node = node };
+    bool is_bound = !error || is_on_node(e, seen);
+    autobuf message = { 0 };
+
+    if (str_eq(buf_view(&e->node), node))
+        buf_reset(&e->node);
+    if (is_bound) {
+        d->stats.binds++;
+        buf_fmt(&message, "Successfully assigned %.*s/%.*s to %.*s", STR_ARG(e->namespace), STR_ARG(e->name),
+                STR_ARG(node));
+        schedule_tell(d, "Pod", e->namespace, e->name, e->uid, "Normal", STR("Scheduled"), buf_view(&message));
+        return true;
+    }
+    log_debug("binding failed", LOG_STR("pod", e->name), LOG_STR("node", node), LOG_TEXT("error", error->text));
+    sched_failed(d->schedule.sched, &what, str_of(error->text));
+    d->schedule.has_news = true;
+    return false;
+}
+
+static bool delete_answered(struct driver *d, struct errand *e, const struct err *error, const struct object *seen)
+{
+    bool is_going = !error || (seen && (!str_eq(seen->uid, e->uid) ||
+                                        json_find(seen->root, "metadata", "deletionTimestamp", NULL)));
+
+    if (!is_going)
+        return false;
+    d->stats.evictions += e->evicts;
+    e->evicts = false;
+    return true;
+}
+
+static bool status_answered(struct driver *d, struct errand *e, const struct err *error, const struct object *seen)
+{
+    (void)d, (void)seen;
+    if (error)
+        return e->evicts && e->is_marked; /* the conditions are worth one try */
+    if (e->sent == e->wished) {
+        e->has_refusal = e->has_nominee = false;
+        buf_reset(&e->status);
+    }
+    return true;
+}
+
+static bool (*const answers[OP_KIND_MAX])(struct driver *d, struct errand *e, const struct err *error,
+                                          const struct object *seen) = {
+    [OP_BIND] = bind_answered,
+    [OP_DELETE] = delete_answered,
+    [OP_PATCH_STATUS] = status_answered,
+    [OP_MERGE_PATCH] = status_answered,
+};
+
+void errand_answered(struct driver *d, struct str key, enum op_kind kind, const struct err *e,
+                     const struct object *seen)
+{
+    struct errand *errand = map_get(&d->schedule.errands, key);
+
+    if (!errand || !answers[kind])
+        return;
+    if (e && e->code == ERR_CONFLICT && errand->evicts) { /* the pod has changed since that was decided */
+        errand->is_marked &= kind == OP_DELETE;
+        errand->rests_until = d->run_ms + queue_add_failed(&d->queue, errand->key, d->run_ms);
+        withdraw(d, errand, DECIDE_EVICT);
+        return;
+    }
+    if (!answers[kind](d, errand, e, seen)) {
+        errand->failed = kind;
+        errand->rests_until = d->run_ms + queue_add_failed(&d->queue, errand->key, d->run_ms);
+        return;
+    }
+    if (errand->failed == kind) {
+        errand->failed = OP_KIND_MAX;
+        queue_forget(&d->queue, errand->key);
+    }
+    queue_add(&d->queue, errand->key); /* anything else? */
+}

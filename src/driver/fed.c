@@ -1,0 +1,198 @@
+/* fed.c - what the scheduler has been told
+ *
+ * The scheduler keeps what it needs of each object; here is only what is needed to know whether news are news: name, uid
+ * and revision. Tombstones are the cache's.
+ */
+#include "driver/driver_internal.h"
+
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/util.h"
+
+#include <malloc.h>
+
+#define GROUP_KEY "scheduling.k8s.io/group-name"
+
+static struct fed_type *type_of(struct driver *d, const struct resource_type *type)
+{
+    for (size_t i = 0; i < d->schedule.n_types; i++)
+        if (d->schedule.types[i].type == type)
+            return &d->schedule.types[i];
+    return NULL;
+}
+
+void fed_init(struct driver *d)
+{
+    d->schedule.types = xcalloc(n_resource_types, sizeof(*d->schedule.types));
+}
+
+void fed_done(struct driver *d)
+{
+    for (size_t i = 0; i < d->schedule.n_types; i++) {
+        LIST_FOREACH(struct fed, f, &d->schedule.types[i].list, link)
+            free(f);
+        map_done(&d->schedule.types[i].by_key);
+    }
+    free(d->schedule.types);
+    buf_done(&d->schedule.scratch);
+}
+
+void fed_want(struct driver *d, const struct resource_type *type)
+{
+    struct fed_type *t = &d->schedule.types[d->schedule.n_types++];
+
+    t->type = type;
+    map_init(&t->by_key, d->opt.seed);
+    list_init(&t->list);
+}
+
+/* ---- entries ---- */
+
+static struct fed *find(struct driver *d, const struct fed_type *t, struct str namespace, struct str name)
+{
+    struct buf *key = &d->schedule.scratch;
+
+    buf_reset(key);
+    if (t->type->scope == SCOPE_NAMESPACED)
+        buf_str(key, namespace);
+    buf_char(key, '/');
+    buf_str(key, name);
+    return map_get(&t->by_key, buf_view(key));
+}
+
+const struct fed *fed_find(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
+                           struct str uid)
+{
+    const struct fed_type *t = type_of(d, type);
+    const struct fed *f = t ? find(d, t, namespace, name) : NULL;
+
+    return f && (str_empty(uid) || str_eq(f->uid, uid)) ? f : NULL;
+}
+
+static struct str group_of(const struct fed_type *t, const struct object *o)
+{
+    return t->type == known_types()->pod ? object_annotation(o->root, GROUP_KEY) : STR_NULL;
+}
+
+/* A new entry; the key was just looked for in vain. */
+static struct fed *fed_new(struct driver *d, struct fed_type *t, const struct object *o)
+{
+    struct str key = buf_view(&d->schedule.scratch), group = group_of(t, o);
+    struct fed *f = xcalloc(1, sizeof(*f) + key.n + o->uid.n + group.n);
+    char *text = (char *)(f + 1);
+
+    f->key = text_put(&text, key);
+    f->uid = text_put(&text, o->uid);
+    f->group = text_put(&text, group);
+    f->name = str_from(f->key, f->key.n - o->name.n);
+    f->namespace = str_sub(f->key, 0, f->key.n - o->name.n - 1);
+    map_put(&t->by_key, f->key, f);
+    list_push(&t->list, &f->link);
+    return f;
+}
+
+static void remove_fed(struct driver *d, struct fed_type *t, struct fed *f)
+{
+    sched_gone(d->schedule.sched, str_of(t->type->kind), f->namespace, f->name, f->uid);
+    errand_object_gone(d, t->type, f);
+    d->schedule.has_news = true;
+    map_remove(&t->by_key, f->key);
+    list_remove(&f->link);
+    free(f);
+}
+
+/* What errands need to know of a pod. */
+static void look_at_pod(struct fed *f, const struct json *pod)
+{
+    struct str phase = json_member_text(json_get(pod, "status"), "phase");
+
+    f->is_bound = json_member_text(json_get(pod, "spec"), "nodeName").n;
+    f->is_going = json_find(pod, "metadata", "deletionTimestamp", NULL);
+    f->is_running = str_is(phase, "Running");
+    f->is_over = str_is(phase, "Succeeded") || str_is(phase, "Failed");
+    f->refused_ms = 0;
+    JSON_FOREACH(c, json_find(pod, "status", "conditions", NULL))
+        if (str_is(json_member_text(c, "type"), "PodScheduled") && str_is(json_member_text(c, "status"), "False"))
+            (void)clock_parse(json_member_text(c, "lastTransitionTime"), &f->refused_ms, NULL); /* none: from now */
+}
+
+/* ---- news ---- */
+
+void fed_put(struct driver *d, const struct object *o)
+{
+    struct fed_type *t = type_of(d, o->type);
+    struct fed *f;
+
+    if (!t || cache_is_buried(&d->cache, o->uid))
+        return;
+    f = find(d, t, o->namespace, o->name);
+    if (f && f->rev >= o->rev)
+        return;
+    if (f && !str_eq(f->uid, o->uid)) {
+        cache_bury(&d->cache, f->uid);
+        remove_fed(d, t, f);
+        f = NULL;
+    }
+    if (f && !str_eq(f->group, group_of(t, o))) { /* a pod that changes its group is told as another one */
+        remove_fed(d, t, f);
+        f = NULL;
+    }
+    if (!f)
+        f = fed_new(d, t, o);
+    f->rev = o->rev;
+    if (t->type == known_types()->pod)
+        look_at_pod(f, o->root);
+    sched_put(d->schedule.sched, o->root);
+    d->schedule.has_news = true;
+}
+
+void fed_gone(struct driver *d, const struct resource_type *type, struct str namespace, struct str name, struct str uid)
+{
+    struct fed_type *t = type_of(d, type);
+    struct fed *f = t ? find(d, t, namespace, name) : NULL;
+
+    if (f && str_eq(f->uid, uid))
+        remove_fed(d, t, f);
+}
+
+void fed_event(struct driver *d, const struct cluster_event *ev)
+{
+    if (ev->kind == CLUSTER_PUT)
+        fed_put(d, ev->object);
+    else if (ev->kind == CLUSTER_GONE)
+        fed_gone(d, ev->type, ev->object->namespace, ev->object->name, ev->object->uid);
+}
+
+void fed_list_ends(struct driver *d, const struct cluster_event *ev)
+{
+    const struct told *told = cache_told(&d->cache, ev->type);
+    struct fed_type *t = type_of(d, ev->type);
+    uint64_t rev = ev->rev;
+
+    if (!t || !told)
+        return;
+    if (!rev)
+        rev = told->max_rev;
+    LIST_FOREACH(struct fed, f, &t->list, link) {
+        if (told_has(told, f->uid))
+            continue;
+        if (f->rev > rev) { /* made after the list was */
+            flight_ask(d, STR_NULL, t->type, f->namespace, f->name, f->uid);
+            continue;
+        }
+        cache_bury(&d->cache, f->uid);
+        remove_fed(d, t, f);
+    }
+}
+
+size_t fed_bytes(const struct driver *d)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < d->schedule.n_types; i++) {
+        sum += malloc_usable_size(d->schedule.types[i].by_key.slots);
+        LIST_FOREACH(struct fed, f, &d->schedule.types[i].list, link)
+            sum += malloc_usable_size(f);
+    }
+    return sum;
+}

@@ -1,0 +1,44 @@
+/* garbage.h - who owns whom: what the owner garbage collector looks at
+ *
+ * Every object of the wanted types, by uid, with its owners and its dependents, kept up to date one change at a time. An
+ * owner that is not known is not gone: its news may be late. It is asked for, and only when the answer is no (the cache
+ * has a tombstone then) are its dependents collected.
+ */
+#ifndef DRIVER_GARBAGE_H
+#define DRIVER_GARBAGE_H
+
+#include "driver/cache.h"
+
+struct garbage {
+    struct cache *cache; /* for tombstones and lists */
+    void *ctx;
+    void (*touch)(void *ctx, struct str uid); /* look at this object again */
+    /* Does this owner of 'dependent' exist? Bury it in the cache if not, and touch the dependent. */
+    void (*ask)(void *ctx, const struct resource_type *type, struct str namespace, struct str name, struct str uid,
+                struct str dependent);
+    struct map nodes;  /* struct gc_node by uid */
+    struct map owners; /* struct gc_bucket by uid of the owner, known or not */
+    struct garbage_type {
+        const struct resource_type *type;
+        struct list nodes; /* struct gc_node.in_type */
+        struct told told;
+        bool is_listing;
+    } * types;
+    size_t n_types;
+};
+
+void garbage_init(struct garbage *g, struct cache *c, uint64_t seed);
+void garbage_done(struct garbage *g);
+void garbage_want(struct garbage *g, const struct resource_type *type);
+
+/* The same news that the cache gets, after it. */
+void garbage_event(struct garbage *g, const struct cluster_event *ev);
+void garbage_put(struct garbage *g, const struct object *o);
+void garbage_gone(struct garbage *g, struct str uid);
+
+/* What is to be done about the object of that uid. */
+void garbage_plan(struct garbage *g, struct str uid, struct plan *plan);
+
+size_t garbage_bytes(const struct garbage *g);
+
+#endif

@@ -1,0 +1,157 @@
+/* schedule.c - when the scheduler is asked, and the Events that come of it */
+#include "driver/driver_internal.h"
+
+#include "api/meta.h"
+#include "base/util.h"
+
+/* More Events than this waiting for room are not worth sending. */
+enum { NOTICES_MAX = 20000 };
+
+struct notice { /* an Event that waits for room */
+    struct list_link link;
+    const char *kind, *type;
+    struct str namespace, name, uid, reason, message; /* the bytes follow this struct */
+};
+
+void schedule_init(struct driver *d)
+{
+    struct schedule *s = &d->schedule;
+    struct sched_config config;
+
+    list_init(&s->events);
+    s->wake_ms = INT64_MAX;
+    fed_init(d);
+    errands_init(d);
+    if (!d->opt.schedules)
+        return;
+    if (d->opt.sched_config) {
+        s->sched = sched_new(d->opt.sched_config, d->opt.seed);
+        return;
+    }
+    sched_config_default(&config);
+    config.scheduler_name = d->opt.scheduler_name;
+    s->sched = sched_new(&config, d->opt.seed);
+}
+
+void schedule_done(struct driver *d)
+{
+    struct list_link *link;
+
+    while ((link = list_pop_front(&d->schedule.events)))
+        free(LIST_ITEM(link, struct notice, link));
+    errands_done(d);
+    fed_done(d);
+    sched_free(d->schedule.sched);
+    arena_done(&d->schedule.round.arena);
+}
+
+/* ---- rounds ---- */
+
+static bool is_time(const struct driver *d)
+{
+    const struct schedule *s = &d->schedule;
+
+    /* While too many writes are on their way a decision could not be sent, and would be made with old news. */
+    if (!s->sched || d->is_full)
+        return false;
+    return s->wake_ms <= d->run_ms || (s->has_news && !sched_is_idle(s->sched));
+}
+
+static void decided(struct driver *d, const struct decision *what)
+{
+    if (what->kind == DECIDE_EVENT)
+        schedule_tell(d, what->event_kind, what->namespace, what->name, what->uid, what->event_type, what->reason,
+                      what->message);
+    else
+        errand_add(d, what);
+}
+
+bool schedule_turn(struct driver *d)
+{
+    struct schedule *s = &d->schedule;
+    struct sched_round *r = &s->round;
+    int64_t now_ms = d->last_now_ms;
+
+    if (!is_time(d))
+        return false;
+    arena_reset(&r->arena);
+    *r = (struct sched_round){ .arena = r->arena };
+    s->has_news = false;
+    sched_round(s->sched, now_ms, r);
+    d->stats.rounds++;
+    VEC_FOREACH(what, &r->list)
+        decided(d, what);
+    s->has_news |= r->list.n > 0; /* a round that did something may have left something */
+    s->wake_ms = r->wake_ms ? d->run_ms + MAX_OF(r->wake_ms - now_ms, 1) : INT64_MAX;
+    return r->list.n > 0;
+}
+
+int64_t schedule_due(const struct driver *d)
+{
+    const struct schedule *s = &d->schedule;
+
+    if (is_time(d))
+        return d->run_ms;
+    return s->sched && !d->is_full ? s->wake_ms : INT64_MAX;
+}
+
+struct sched *driver_sched(struct driver *d)
+{
+    return d->schedule.sched;
+}
+
+/* ---- Events ---- */
+
+void schedule_tell(struct driver *d, const char *kind, struct str namespace, struct str name, struct str uid,
+                   const char *type, struct str reason, struct str message)
+{
+    struct notice *n;
+    char *text;
+
+    if (d->schedule.n_events >= NOTICES_MAX)
+        return;
+    n = xcalloc(1, sizeof(*n) + namespace.n + name.n + uid.n + reason.n + message.n);
+    text = (char *)(n + 1);
+    n->kind = kind;
+    n->type = type;
+    n->namespace = text_put(&text, namespace);
+    n->name = text_put(&text, name);
+    n->uid = text_put(&text, uid);
+    n->reason = text_put(&text, reason);
+    n->message = text_put(&text, message);
+    list_push(&d->schedule.events, &n->link);
+    d->schedule.n_events++;
+}
+
+static void send_notice(struct driver *d, const struct notice *n)
+{
+    struct plan plan = { .arena = &d->arena };
+    const char *api_version = strcmp(n->kind, "Pod") == 0 ? "v1" : "scheduling.volcano.sh/v1beta1";
+    struct json *about, *component;
+    struct op *op;
+
+    arena_reset(&d->arena);
+    about = object_new(&d->arena, api_version, n->kind, n->namespace, n->name);
+    json_set(json_get(about, "metadata"), "uid", json_str(&d->arena, n->uid));
+    op = plan_event(&plan, about, n->type, arena_cstr(&d->arena, n->reason), d->last_now_ms, "%.*s",
+                    STR_ARG(n->message));
+    component = json_str(&d->arena, d->opt.scheduler_name); /* tools look for the scheduler's name */
+    json_set(json_get(op->body, "source"), "component", component);
+    json_set(op->body, "reportingComponent", json_copy(&d->arena, component));
+    flight_send(d, STR_NULL, op);
+}
+
+/* They take half of the room at most: the other half is for what matters. */
+bool schedule_flush(struct driver *d)
+{
+    struct list_link *link;
+    bool any = false;
+
+    while (d->n_writes < (d->opt.max_flights + 1) / 2 && !d->is_full && (link = list_pop_front(&d->schedule.events))) {
+        d->schedule.n_events--;
+        send_notice(d, LIST_ITEM(link, struct notice, link));
+        free(LIST_ITEM(link, struct notice, link));
+        any = true;
+    }
+    return any;
+}

@@ -1,0 +1,106 @@
+/* schedule.h - the scheduler inside the driver: what it is told, when it is asked, and how its decisions are carried out
+ *
+ *     fed.c       every object that concerns it goes through here: older news are dropped, what a list does not mention
+ *                 is gone
+ *     schedule.c  one round in a turn at most, when all is known and something changed (D63, D64)
+ *     errand.c    its decisions: one errand for each object, so that the newest wish wins and nothing is written twice
+ *
+ * An errand is a key of the driver's work queue like those of the controllers: it shares the limit of writes in flight and
+ * has a back-off of its own.
+ *
+ *     bind      sent once. Refused or unknown: the pod is read afresh; if it is not where it should be the scheduler is
+ *               told and decides again. What it says about that is written at once; a further binding of the same pod
+ *               waits for the back-off. One that had to wait is sent only if the scheduler still stands by it
+ *     evict     the conditions get one try, the delete is what counts: repeated until the pod is going or gone (D40). Both
+ *               hold for the pod as it was seen: if it has changed, the scheduler decides again
+ *     statuses  repeated until written; only the newest is sent (D61)
+ */
+#ifndef DRIVER_SCHEDULE_H
+#define DRIVER_SCHEDULE_H
+
+#include "driver/cache.h"
+#include "sched/sched.h"
+
+struct driver;
+
+#define KEY_ERRAND "errand/" /* + kind/uid */
+
+/* ---- fed.c ---- */
+
+struct fed {               /* one object that the scheduler knows */
+    struct list_link link; /* fed_type.list */
+    uint64_t rev;
+    int64_t refused_ms;                   /* Pod: since when PodScheduled is False; 0: it is not */
+    bool is_bound, is_going;              /* Pod: has a node; is being deleted */
+    bool is_running, is_over;             /* Pod: its phase; over: Succeeded or Failed */
+    struct str key, namespace, name, uid; /* the bytes follow this struct; key: "namespace/name" */
+    struct str group;                     /* Pod: its PodGroup */
+};
+
+struct fed_type {
+    const struct resource_type *type;
+    struct map by_key;
+    struct list list;
+};
+
+struct schedule {
+    struct sched *sched; /* NULL: the driver does not schedule */
+    struct fed_type *types;
+    size_t n_types;
+    struct buf scratch;
+    struct map errands; /* struct errand by key */
+    struct list events; /* struct notice: Events that wait for room */
+    size_t n_events;
+    struct sched_round round;
+    bool has_news;   /* something was told since the last round */
+    int64_t wake_ms; /* of run_ms: the next round even without news; INT64_MAX: none */
+};
+
+void fed_init(struct driver *d);
+void fed_done(struct driver *d);
+void fed_want(struct driver *d, const struct resource_type *type);
+
+/* News, after the cache had them; but the end of a list before the cache forgets what was listed. */
+void fed_event(struct driver *d, const struct cluster_event *ev);
+void fed_list_ends(struct driver *d, const struct cluster_event *ev);
+void fed_put(struct driver *d, const struct object *o);
+void fed_gone(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
+              struct str uid);
+
+/* What is known of an object; NULL if that uid is not there. */
+const struct fed *fed_find(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
+                           struct str uid);
+size_t fed_bytes(const struct driver *d);
+
+/* ---- errand.c ---- */
+
+void errands_init(struct driver *d);
+void errands_done(struct driver *d);
+
+/* Do what was decided. Everything is copied. */
+void errand_add(struct driver *d, const struct decision *what);
+
+/* For fed.c: there is nothing to be done about it any more. */
+void errand_object_gone(struct driver *d, const struct resource_type *type, const struct fed *object);
+
+/* For plans.c: the next writes of an errand. */
+void errand_plan(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan);
+
+/* For apply.c: the answer to a write of an errand. 'e' is NULL if it worked; 'seen' (may be NULL) is the object as it is
+ * now. */
+void errand_answered(struct driver *d, struct str key, enum op_kind kind, const struct err *e,
+                     const struct object *seen);
+
+/* ---- schedule.c ---- */
+
+void schedule_init(struct driver *d);
+void schedule_done(struct driver *d);
+bool schedule_turn(struct driver *d);         /* a round, if it is time; true if anything came of it */
+bool schedule_flush(struct driver *d);        /* send Events while there is room */
+int64_t schedule_due(const struct driver *d); /* when to call them next, in run_ms; INT64_MAX: never */
+
+/* An Event on a Pod or PodGroup, when there is room. Best effort: many too many are dropped. */
+void schedule_tell(struct driver *d, const char *kind, struct str namespace, struct str name, struct str uid,
+                   const char *type, struct str reason, struct str message);
+
+#endif

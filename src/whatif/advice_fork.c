@@ -1,0 +1,135 @@
+/* advice_fork.c - many trials from one beginning
+ *
+ * To build a large cluster and let it come to rest takes most of the time of a trial, and it is the same each time. A
+ * child process has a copy of it for next to nothing, spoils it with one change, and writes home what came of it.
+ */
+#include "whatif/advice_internal.h"
+
+#include "base/util.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- what the child has to say ---- in the memory layout both have ---- */
+
+struct report {
+    bool starts, has_group;
+    struct why why;
+    size_t resource_n, n_evicts;
+};
+
+static void put(struct buf *out, const void *p, size_t n)
+{
+    buf_str(out, (struct str){ p, n });
+}
+
+static void report_write(struct buf *out, const struct suggestion *s, const struct verdict *verdict)
+{
+    struct report r = { verdict->starts, verdict->has_group, verdict->why, verdict->resource.n, s->evicts.n };
+
+    put(out, &r, sizeof(r));
+    buf_str(out, verdict->resource);
+    VEC_FOREACH(victim, &s->evicts) {
+        put(out, &victim->pods, sizeof(victim->pods));
+        put(out, &victim->name.n, sizeof(victim->name.n));
+        buf_str(out, victim->name);
+    }
+}
+
+static void take(struct str *rest, void *ret, size_t n)
+{
+    assert(rest->n >= n);
+    memcpy(ret, rest->p, n);
+    *rest = str_from(*rest, n);
+}
+
+static struct str take_text(struct arena *a, struct str *rest, size_t n)
+{
+    struct str text;
+
+    assert(rest->n >= n);
+    text = arena_str(a, str_sub(*rest, 0, n));
+    *rest = str_from(*rest, n);
+    return text;
+}
+
+static void report_read(struct arena *a, struct str text, struct suggestion *s, struct verdict *ret)
+{
+    struct report r;
+
+    take(&text, &r, sizeof(r));
+    *ret = (struct verdict){ .starts = r.starts, .has_group = r.has_group, .why = r.why };
+    ret->resource = take_text(a, &text, r.resource_n);
+    for (size_t i = 0; i < r.n_evicts; i++) {
+        struct advice_victim *victim = vec_push(a, &s->evicts);
+        size_t n;
+
+        take(&text, &victim->pods, sizeof(victim->pods));
+        take(&text, &n, sizeof(n));
+        victim->name = take_text(a, &text, n);
+    }
+}
+
+/* ---- processes ---- */
+
+static void write_home(int fd, struct str text)
+{
+    while (text.n) {
+        ssize_t n = write(fd, text.p, text.n);
+
+        if (n < 0 && errno != EINTR)
+            _exit(1);
+        text = str_from(text, n > 0 ? (size_t)n : 0);
+    }
+}
+
+static void read_report(int fd, struct buf *ret)
+{
+    char part[4096];
+    ssize_t n;
+
+    while ((n = read(fd, part, sizeof(part))) != 0)
+        if (n > 0)
+            put(ret, part, (size_t)n);
+        else if (errno != EINTR)
+            return;
+}
+
+_Noreturn static void live_as_child(struct advising *v, struct suggestion *s, int fd)
+{
+    struct verdict verdict = { 0 };
+    struct buf out = { 0 };
+
+    trial_change(v, s, &verdict);
+    report_write(&out, s, &verdict);
+    write_home(fd, buf_view(&out));
+    _exit(0); /* nothing of the parent's is flushed or freed twice */
+}
+
+bool trial_in_child(struct advising *v, struct suggestion *s, struct verdict *ret)
+{
+    int fds[2], status = -1;
+    autobuf report = { 0 };
+    pid_t child;
+
+    if (pipe(fds) < 0)
+        return false;
+    child = fork();
+    if (child == 0) {
+        close(fds[0]);
+        live_as_child(v, s, fds[1]);
+    }
+    close(fds[1]);
+    if (child > 0)
+        read_report(fds[0], &report);
+    close(fds[0]);
+    if (child < 0)
+        return false;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    assert(WIFEXITED(status) && WEXITSTATUS(status) == 0); /* what stops the child would have stopped us */
+    report_read(v->a, buf_view(&report), s, ret);
+    return true;
+}
