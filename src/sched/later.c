@@ -85,6 +85,7 @@ static bool evict_for(struct round *r, struct sched_group *g, bool may_reclaim)
     }
     if (g->claim)
         claim_put_back(r->m, g->claim);
+    g->hunt_ms = wake_ms;
     if (wake_ms) /* somebody is too young to be a victim now */
         round_retry(r, g, wake_ms);
     return false;
@@ -174,6 +175,13 @@ static bool has_failed(const struct hunts *h, uint64_t like)
     return false;
 }
 
+/* It found nobody, and nothing has happened since that would help. It must not take the turn of others who had none, for
+ * ever. */
+static bool has_hunted(const struct round *r, const struct sched_group *g)
+{
+    return g->hunted == r->m->room && !(g->hunt_ms && g->hunt_ms <= r->now_ms);
+}
+
 /* Victims are looked for on behalf of a few groups in each round; whoever had no turn is asked again at once.
  * True: they were found. */
 static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool may_reclaim)
@@ -182,17 +190,21 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
 
     if (waits_for_victims(g) || g->never_fits || round_has_given_up(r, g))
         return false;
+    if (has_hunted(r, g))
+        return false;
     like = likeness(g, may_reclaim);
-    if (has_failed(h, like))
-        return false;
-    if (h->left <= 0) {
-        round_retry(r, g, r->now_ms + 1);
-        return false;
+    if (!has_failed(h, like)) {
+        if (h->left <= 0) {
+            round_retry(r, g, r->now_ms + 1);
+            return false;
+        }
+        h->left--;
+        g->hunt_ms = 0;
+        if (g->is_whole ? evict_inside(r, g) : evict_for(r, g, may_reclaim))
+            return true;
+        *vec_push(r->a, &h->failed) = like;
     }
-    h->left--;
-    if (g->is_whole ? evict_inside(r, g) : evict_for(r, g, may_reclaim))
-        return true;
-    *vec_push(r->a, &h->failed) = like;
+    g->hunted = r->m->room;
     return false;
 }
 

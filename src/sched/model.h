@@ -210,6 +210,8 @@ struct sched_group {
     bool is_told;                    /* its status was looked at in this round */
     struct heap_node node;           /* in its queue's heap during a round */
     uint64_t tried;                  /* model.room when it last found no place; 0: not tried */
+    uint64_t hunted;                 /* model.room when no victims were found for it; 0: not looked for … */
+    int64_t hunt_ms;                 /* … and when somebody is old enough to be one; 0: that is no matter of time */
     struct amounts demand;           /* what it counts for in its queue's request */
     struct amounts admitted;         /* promised when it became Inqueue and not yet allocated */
     int64_t admitted_ms, waiting_ms; /* since when; 0: not */

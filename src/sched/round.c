@@ -232,7 +232,7 @@ static void refresh(struct round *r, struct sched_group *g)
     promise_of(r, g, &promise);
     model_set_demand(m, g, &demand);
     model_set_admitted(m, g, &promise);
-    g->tried = 0;
+    g->tried = g->hunted = 0;
     g->retry_ms = 0;
     gang_class_sort(m, g);
 }

@@ -611,6 +611,36 @@ static void freed_room_is_not_stolen(void **state)
     h_free(h);
 }
 
+/* More groups look for victims than have a turn in one round, and none finds any: each has its turn, then there is rest. */
+static void hunts_come_to_an_end(void **state)
+{
+    enum { HUNTERS = 40 };
+    struct h *h = h_new(NULL);
+    int rounds = 0;
+
+    h_node(h, "n1", "cpu: 1000");
+    h_queue(h, "q", "capability: {cpu: 100}");
+    h_group(h, "old", .min = 1, .queue = "q");
+    h_pods(h, "old", "w", 1, "cpu: 99");
+    h_settle(h);
+    h_run(h);
+    for (int i = 0; i < HUNTERS; i++) { /* all of different size */
+        char name[16], amounts[16];
+
+        snprintf(name, sizeof(name), "g%d", i);
+        snprintf(amounts, sizeof(amounts), "cpu: %d", i + 2);
+        h_group(h, name, .min = 1, .queue = "q");
+        h_pods(h, name, "w", 1, amounts);
+    }
+    do {
+        h_settle(h);
+        h_pass(h, 1);
+        rounds++;
+    } while (h->wake_ms && h->wake_ms <= h->now_ms && rounds < HUNTERS);
+    assert_true(rounds < 8);
+    h_free(h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -644,6 +674,7 @@ int main(void)
         cmocka_unit_test(D47_cooldown),
         cmocka_unit_test(no_eviction_while_others_go),
         cmocka_unit_test(freed_room_is_not_stolen),
+        cmocka_unit_test(hunts_come_to_an_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
