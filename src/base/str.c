@@ -88,6 +88,20 @@ struct str str_trim(struct str s)
 }
 
 /* Once the last part is out, '*rest' points to NULL: that tells "a," (one more, empty) from "a" (no more). */
+struct str str_last_lines(struct str s, size_t n)
+{
+    size_t at;
+
+    if (n == 0)
+        return str_from(s, s.n);
+    if (str_ends(s, STR("\n")))
+        s.n--;
+    for (at = s.n; at; at--)
+        if (s.p[at - 1] == '\n' && --n == 0)
+            break;
+    return str_from(s, at);
+}
+
 bool str_split(struct str *rest, char sep, struct str *ret_part)
 {
     ptrdiff_t at = str_find_char(*rest, sep);

@@ -58,6 +58,9 @@ ptrdiff_t str_rfind_char(struct str s, char c);
 struct str str_from(struct str s, size_t at);
 struct str str_sub(struct str s, size_t at, size_t n);
 
+/* The last 'n' lines, without the end of the last one. */
+struct str str_last_lines(struct str s, size_t n);
+
 /* Without ASCII white space at both ends. */
 struct str str_trim(struct str s);
 

@@ -46,18 +46,6 @@ static int64_t new_failures(struct run_failures *f, const struct record_words *w
     return n;
 }
 
-static struct str last_lines(struct str tail, size_t n)
-{
-    size_t at;
-
-    if (str_ends(tail, STR("\n")))
-        tail.n--;
-    for (at = tail.n; at; at--)
-        if (tail.p[at - 1] == '\n' && --n == 0)
-            break;
-    return str_from(tail, at);
-}
-
 static struct run_kind *kind_of(struct run_failures *f, const struct record_words *w, const struct run_pod *p,
                                 int64_t now_ms)
 {
@@ -66,7 +54,7 @@ static struct run_kind *kind_of(struct run_failures *f, const struct record_word
     struct str tail;
 
     plain_lines(&plain, w->tail);
-    tail = last_lines(buf_view(&plain), LINES_MAX);
+    tail = str_last_lines(buf_view(&plain), LINES_MAX);
     record_alike_key(&key, w);
     k = map_get(&f->kinds_by_key, buf_view(&key));
     if (k || f->kinds.n >= KINDS_MAX)

@@ -152,18 +152,6 @@ static void tasks_table(struct summary *s)
 
 /* ---- last words ---- */
 
-static struct str last_lines(struct str tail, size_t n)
-{
-    size_t at;
-
-    if (str_ends(tail, STR("\n")))
-        tail.n--;
-    for (at = tail.n; at; at--)
-        if (tail.p[at - 1] == '\n' && --n == 0)
-            break;
-    return str_from(tail, at);
-}
-
 /* The name that its lines had. */
 static struct str label_of(const struct run_view *v, const struct record_words *w)
 {
@@ -205,7 +193,7 @@ static void words_of(struct summary *s, const struct record_alike *k)
     struct str rest, line;
 
     plain_lines(&plain, w->tail);
-    rest = last_lines(buf_view(&plain), LINES_MAX);
+    rest = str_last_lines(buf_view(&plain), LINES_MAX);
     term_style(s->out, s->has_colour, STYLE_RED,
                arena_fmt(s->a, "%.*s: %.*s", STR_ARG(who_failed(s, k)), STR_ARG(harmless(s->a, w->words))));
     if (never_ran && !str_empty(rest)) { /* what never ran has its reason for last words */

@@ -263,6 +263,21 @@ static void hash_depends_on_everything(void **state)
     assert_true(str_hash(STR_NULL, 1) == str_hash(STR(""), 1));
 }
 
+static void last_lines(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+        const char *want;
+    } cases[] = {
+        { "a\nb\nc\n", 2, "b\nc" }, { "a\nb\nc", 1, "c" },    { "a\n", 5, "a" }, { "\n\n", 1, "" }, { "", 3, "" },
+        { "a\nb", 0, "" },          { "a\n\nb\n", 2, "\nb" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        assert_true(str_is(str_last_lines(str_of(cases[i].text), cases[i].n), cases[i].want));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +288,7 @@ int main(void)
         cmocka_unit_test(numbers),
         cmocka_unit_test(distance_is_as_defined),
         cmocka_unit_test(distance_of_words),
+        cmocka_unit_test(last_lines),
         cmocka_unit_test(utf8),
         cmocka_unit_test(utf8_all_code_points),
         cmocka_unit_test(hash_depends_on_everything),
