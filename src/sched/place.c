@@ -409,6 +409,9 @@ static void settle(struct round *r, struct sched_group *g, struct trial *t)
     if (!all_there) {
         g->waiting_ms = 0;
         (void)claim_new(r->m, t, CLAIM_ADMITTED);
+        if (group_has_its_pods(
+                g)) /* other pods than those it has would fit: it is asked with these, and told why they do not */
+            round_retry(r, g, r->now_ms + 1);
         r->lowest_seated = MIN_OF(r->lowest_seated, g->priority);
         return;
     }

@@ -125,6 +125,31 @@ static void a_task_that_depends_on_another_has_its_turn(void **state)
     h_free(h);
 }
 
+/* It was let in with places for a pod that is there and one of another task that is to come, as two of the first do not fit.
+ * Where that pod is not made it says why it waits, and keeps nothing from others. */
+static void places_for_a_pod_that_does_not_come(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *g;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4, nvidia.com/gpu: 1");
+    g = h_job(
+        h, "j", .min = 2, .pod = "cpu: 1",
+        .more = "spec: {tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, resources: {requests: "
+                "{cpu: 1, nvidia.com/gpu: 1}}}]}}}, " TASK("b", "1", "") "]}");
+    h_pods(h, g, "a", 2, "cpu: 1, nvidia.com/gpu: 1");
+    for (h_round(h); h->wake_ms && h->wake_ms <= h->now_ms + 1000; h_round(h)) /* only when it asks to be woken */
+        h_pass(h, h->wake_ms - h->now_ms);
+    assert_text(h_group_phase(h, g), "Inqueue");
+    assert_has(h_said(h, "PodGroup", g, "Unschedulable"), "Insufficient nvidia.com/gpu");
+    h_group(h, "next", .min = 1);
+    h_pods(h, "next", "w", 1, "cpu: 4");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "next"), 1);
+    h_free(h);
+}
+
 /* The nodes that are there have the sum but no place for one of the pods: not admitted, and nobody waits for it. */
 static void D20_fragmented_job_blocks_nobody(void **state)
 {
@@ -339,6 +364,7 @@ int main(void)
         cmocka_unit_test(item_37_D11_admission_is_sticky),
         cmocka_unit_test(item_37_D11_all_pods_lost),
         cmocka_unit_test(a_task_that_depends_on_another_has_its_turn),
+        cmocka_unit_test(places_for_a_pod_that_does_not_come),
         cmocka_unit_test(D20_fragmented_job_blocks_nobody),
         cmocka_unit_test(D20_admission_expires),
         cmocka_unit_test(D21_reclaim_before_admission),
