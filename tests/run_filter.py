@@ -11,7 +11,7 @@ import tempfile
 import harness
 import runs
 from harness import PUMICE, Suite
-from runs import Run, has, job, run_text, same, sh, skip, task
+from runs import Run, has, has_mount_namespaces, has_user_namespaces, job, run_text, same, sh, skip, task
 
 PYTHON = "/usr/bin/python3"
 NOBODY = 65534
@@ -48,8 +48,8 @@ class Nft:
 
 
 def users():
-    """Ourselves, and as root an ordinary user too."""
-    return [None, NOBODY] if os.getuid() == 0 else [None]
+    """Ourselves, and as root an ordinary user too, where such a one can run pods."""
+    return [None, NOBODY] if os.getuid() == 0 and has_user_namespaces(NOBODY) else [None]
 
 
 def notices(r):
@@ -167,8 +167,8 @@ def hangs():
 def is_missing():
     """Nothing runs, and one sentence says what to install and how to do without. Who has no policies does not need it."""
     nft = shutil.which("nft", path="/usr/sbin:/sbin:/usr/bin")
-    if os.getuid() != 0 or ctypes.CDLL(None).unshare(CLONE_NEWNS) != 0:
-        return skip("no nft: may not hide it")
+    if os.getuid() != 0 or not has_mount_namespaces() or ctypes.CDLL(None).unshare(CLONE_NEWNS) != 0:
+        return skip("no nft: may not hide it (not root, or no mount namespaces)")
     mount("none", "/", MS_REC | MS_PRIVATE)
     mount("/dev/null", nft, MS_BIND)
     policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "open"},

@@ -113,18 +113,26 @@ def devices(runtime):
 
 def life(runtime):
     """Init containers, restarts, hooks, probes, processes of the pod."""
-    share = {"volumes": [{"name": "v", "emptyDir": {}}]}
-    mount = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    with tempfile.TemporaryDirectory() as d:
+        os.chmod(d, 0o777)
+        life_of(runtime, d)
+
+
+def life_of(runtime, shared):
+    """The job is completed by the last task, which waits for what the others have to show."""
+    share = {"volumes": [{"name": "v", "emptyDir": {}}, {"name": "h", "hostPath": {"path": shared}}]}
+    mount = {"volumeMounts": [{"name": "v", "mountPath": "/v"}, {"name": "h", "mountPath": "/h"}]}
     hooks = {"postStart": {"exec": {"command": sh("echo post > /v/post")}},
              "preStop": {"exec": {"command": sh("echo pre > /v/pre; cat /v/pre > /proc/$(cat /v/pid)/fd/1")}}}
     probed = "echo $$$$ > /v/pid; until test -e /v/post; do sleep 0.05; done; touch /v/ready; echo up; sleep 60"
-    again = "test -e /v/second && { echo again; exit 0; }; touch /v/second; exit 3"
+    again = "test -e /v/second && { echo again; touch /h/again; exit 0; }; touch /v/second; exit 3"
+    last = "until test -e /h/again -a -e /h/seen; do sleep 0.05; done; echo last"
     r = run(job("j", task("restart", sh(again), pod={"restartPolicy": "OnFailure", **share, "initContainers": [
                     container(sh("echo init"), "first", **mount)]}, **mount),
-                task("both", None, pod={"shareProcessNamespace": True, "containers": [
-                         container(sh("until pgrep -x sleep > /dev/null; do sleep 0.05; done; echo seen")),
-                         container(["sleep", "1.5"], "other")]}),
-                task("last", sh("echo last"), depends=["probed"], policies=[on("TaskCompleted", "CompleteJob")]),
+                task("both", None, pod={"shareProcessNamespace": True, **share, "containers": [
+                         container(sh("until pgrep -x sleep > /dev/null; do sleep 0.05; done; echo seen; touch /h/seen"), **mount),
+                         container(["sleep", "100"], "other")]}),
+                task("last", sh(last), pod=share, **mount, depends=["probed"], policies=[on("TaskCompleted", "CompleteJob")]),
                 task("probed", sh(probed), pod={**share, "terminationGracePeriodSeconds": 20}, lifecycle=hooks,
                      readinessProbe={"exec": {"command": sh("test -e /v/ready")}, "periodSeconds": 1}, **mount)),
             *with_(runtime))

@@ -231,5 +231,10 @@ def has_mount_namespaces():
     return subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0
 
 
+def has_user_namespaces(user):
+    """May this user make user namespaces? Nobody may in a chroot."""
+    return subprocess.run(["unshare", "-Ur", "true"], user=user, group=user, extra_groups=[], capture_output=True).returncode == 0
+
+
 def skip(why):
     print(f"skipped: {why}")
