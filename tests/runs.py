@@ -71,6 +71,16 @@ def secret(name, **data):
 
 # ---- runs ----
 
+def end_process(process):
+    """What a case that failed has left running goes with the test."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
 class Run:
     """A run in progress or at its end. Its state is in a directory of its own, which must be empty afterwards."""
 
@@ -96,6 +106,7 @@ class Run:
                                         stderr=self.err_file, user=user, group=user, extra_groups=[] if user else None,
                                         env={**os.environ, **env} if env else None)
         leftovers.OURS.add(self.process.pid)
+        atexit.register(end_process, self.process)
         self.is_json, self.is_binary = is_json, binary
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
