@@ -314,29 +314,12 @@ static bool node_groups_allow(const struct coupling *k, uint32_t i)
 
 enum { NEAR_PODS = 256 }; /* a group with more of them placed is everywhere; do not look at all for each pod */
 
-/* The smallest domain around the nodes of the group's pods; NULL: none placed, or no topology. */
+/* The domain its pods are in; NULL: none is placed, or no topology. */
 static const struct domain *near_of(const struct sched_model *m, const struct sched_group *g)
 {
-    static const enum pod_state placed[] = { POD_BINDING, POD_BOUND, POD_RUNNING };
-    const struct sched_node *first = NULL, *last = NULL;
-    const struct domain *d = topology_root(m);
-
-    if (!d || !d->children.n)
+    if (!topology_root(m)->children.n || g->n[POD_BINDING] + g->n[POD_BOUND] + g->n[POD_RUNNING] > NEAR_PODS)
         return NULL;
-    if (g->n[POD_BINDING] + g->n[POD_BOUND] + g->n[POD_RUNNING] > NEAR_PODS)
-        return NULL;
-    VEC_FOREACH(r, &g->roles)
-        for (size_t s = 0; s < ARRAY_LEN(placed); s++)
-            LIST_FOREACH(struct sched_pod, p, &(*r)->pods[placed[s]], in_role) {
-                if (!p->node || !p->node->exists)
-                    continue;
-                first = !first || p->node->index < first->index ? p->node : first;
-                last = !last || p->node->index > last->index ? p->node : last;
-            }
-    d = first ? first->domain : NULL;
-    while (d && last->index >= d->range.to)
-        d = d->parent;
-    return d;
+    return topology_of_group(m, g);
 }
 
 static void begin_rings(const struct sched_model *m, const struct sched_group *g, struct arena *a, struct coupling *k)
