@@ -26,7 +26,7 @@ struct admit_env {
     uint8_t mark;
 };
 
-/* Jobs: the rules of job.md section 1 except those about plugins (see plugin/plugin.h and job/admit.h). */
+/* Jobs: all rules except those about plugins (see plugin/plugin.h and job/admit.h). */
 void admit_job_defaults(struct arena *a, struct json *job, const struct admit_env *env);
 void admit_job_check(const struct place *job, const struct json *old, const struct admit_env *env, struct problems *ps);
 
@@ -37,7 +37,7 @@ void admit_queue_delete(const struct json *queue, const struct admit_env *env, s
 void admit_podgroup(struct arena *a, struct json *pg, const struct json *old, const struct admit_env *env,
                     struct problems *ps);
 
-/* A pod template as core Kubernetes checks it (job.md V8): names, images, ports, env, volumes and mounts, resources,
+/* A pod template as core Kubernetes checks it: names, images, ports, env, volumes and mounts, resources,
  * probes, enums … 'at' is the place of the template ({metadata, spec}). Schema checks are done by the caller. */
 void pod_template_check(const struct place *at, struct problems *ps);
 

@@ -327,7 +327,7 @@ void default_topology(struct arena *a, struct json *topology, uint8_t mark)
         default_text(a, topology, "mode", STR("hard"), mark);
 }
 
-/* job.md B54: a queue that has just been made has no state yet; it is open. */
+/* B54: a queue that has just been made has no state yet; it is open. */
 static bool queue_is_open(const struct json *queue, struct str *ret_state)
 {
     *ret_state = json_member_text(json_get(queue, "status"), "state");

@@ -109,7 +109,7 @@ bool check_quantity(struct check *c, const struct place *at, struct quantity *re
 /* The quantity of a node without reporting. */
 bool quantity_of(const struct json *j, struct quantity *ret);
 
-/* job.md V3: a tier by number or by name, not both. */
+/* A tier by number or by name, not both. */
 void check_topology(struct check *c, const struct place *topology);
 
 /* networkTopology.mode is "hard" unless said otherwise. */

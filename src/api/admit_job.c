@@ -1,4 +1,4 @@
-/* admit_job.c - Jobs: defaults, and the rules for creating one (job.md 1.5 and 1.8, 12.7, 12.8) */
+/* admit_job.c - Jobs: defaults, and the rules for creating one */
 #include "api/admit_internal.h"
 
 #include "api/job.h"
@@ -139,7 +139,7 @@ static void gather(struct job_check *jc, const struct place *job)
     }
 }
 
-/* ---- counts: V4, V10, V12, minSuccess ---- */
+/* ---- counts: replicas, minAvailable, partitions, minSuccess ---- */
 
 /* Too few pods because `replicas` was misspelt? Then that is the mistake, whatever was compared with it. */
 static bool tell_misspelt(struct job_check *jc, const struct place *task)
@@ -233,9 +233,9 @@ static void check_partition(struct job_check *jc, const struct place *task)
                     (long long)min, (long long)min_partitions, (long long)size, (long long)(min_partitions * size));
 }
 
-/* ---- names: V5, V7, V11, B50 ---- */
+/* ---- names of tasks and of the pods that follow from them (B50) ---- */
 
-/* plugins.md B21: the pod with the longest name is the last one. */
+/* The pod with the longest name is the last one. */
 static void check_pod_name(struct job_check *jc, const struct place *task)
 {
     struct place at = place_member(task, "name");
@@ -281,7 +281,7 @@ static void check_task_names(struct job_check *jc)
     }
 }
 
-/* ---- templates: V8, V9 ---- */
+/* ---- templates ---- */
 
 static bool asks_whole_cpus(const struct json *container)
 {
@@ -325,7 +325,7 @@ static void check_template(struct job_check *jc, const struct place *task)
     check_whole_cpus(jc, &spec, "containers", policy);
 }
 
-/* ---- disruption budgets of pods (job.md 10) ---- */
+/* ---- disruption budgets of pods ---- */
 
 static bool is_budget(struct str s)
 {
@@ -384,7 +384,7 @@ static void check_budgets(struct job_check *jc, const struct place *job)
     }
 }
 
-/* ---- volumes: V15 ---- */
+/* ---- volumes ---- */
 
 /* What the API server will want of the claim; the job is not refused for it, as upstream does not either. */
 static void check_claim(struct job_check *jc, const struct place *claim)
@@ -433,7 +433,7 @@ static void check_volumes(struct job_check *jc)
     }
 }
 
-/* ---- queue: V16 to V19, B50 ---- */
+/* ---- queue: it exists, is open, is a leaf (B50) ---- */
 
 static void check_queue(struct job_check *jc)
 {
@@ -457,7 +457,7 @@ static void check_queue(struct job_check *jc)
 
 /* ---- all together ---- */
 
-/* V1 keeps upstream's words; the schema would only say that the list is empty. */
+/* A job without tasks is refused in upstream's words; the schema would only say that the list is empty. */
 static bool check_has_tasks(struct job_check *jc)
 {
     struct place at = place_member(&jc->spec, "tasks");
@@ -500,7 +500,7 @@ static void check_create(struct job_check *jc, const struct place *job)
     check_budgets(jc, job);
 }
 
-/* job.md B55: an update that leaves the spec alone, or only lets the job die, is not held up by rules about it. */
+/* B55: an update that leaves the spec alone, or only lets the job die, is not held up by rules about it. */
 static bool is_spec_at_rest(const struct json *job, const struct json *old)
 {
     return old && (json_member_text(json_get(job, "metadata"), "deletionTimestamp").n ||

@@ -1,4 +1,4 @@
-/* admit_job_depends.c - dependsOn: known tasks, no cycles (job.md V20)
+/* admit_job_depends.c - dependsOn: known tasks, no cycles
  *
  * The walk is depth first with its own stack, so that a chain of a hundred thousand tasks is as good as one of three.
  */

@@ -1,4 +1,4 @@
-/* admit_job_policy.c - lists of lifecycle policies (job.md 1.6, 12.8 B52) */
+/* admit_job_policy.c - lists of lifecycle policies (B52) */
 #include "api/admit_internal.h"
 
 #include "api/duration.h"

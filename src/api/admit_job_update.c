@@ -1,4 +1,4 @@
-/* admit_job_update.c - what an update of a Job's spec may change (job.md 1.7, 12.8 B56)
+/* admit_job_update.c - what an update of a Job's spec may change (B56)
  *
  * Old and new are walked side by side, and every field that differs and may not is reported at its own path. Equal
  * means what it means to a typed client that reads and writes the object: a missing list and an empty one, "1" CPU
@@ -16,7 +16,7 @@ static const char *const mutable_fields[] = {
     "maxRetry",
     "tasks[].replicas",
     "tasks[].minAvailable",
-    "tasks[].partitionPolicy.totalPartitions", /* replicas must follow it, see V10 */
+    "tasks[].partitionPolicy.totalPartitions", /* replicas must follow it: partitions × size */
 };
 
 /* Members that a typed writer leaves out when they are {}, 0 or false. Elsewhere such a value means something:

@@ -1,4 +1,4 @@
-/* admit_pod.c - pod templates as core Kubernetes checks them (job.md V8): the rules between fields
+/* admit_pod.c - pod templates as core Kubernetes checks them: the rules between fields
  *
  * Types, ranges, enums and the form of names are in the schema tables; here is what needs more than one field to see.
  * Containers, volumes, placement and resources have files of their own.

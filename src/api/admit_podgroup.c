@@ -1,4 +1,4 @@
-/* admit_podgroup.c - PodGroups: defaults and rules (scheduling.md 1.5) */
+/* admit_podgroup.c - PodGroups: defaults and rules */
 #include "api/admit_internal.h"
 
 #include "api/meta.h"

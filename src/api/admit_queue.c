@@ -1,4 +1,4 @@
-/* admit_queue.c - Queues: defaults, amounts, and their place in the hierarchy (scheduling.md 2.3)
+/* admit_queue.c - Queues: defaults, amounts, and their place in the hierarchy
  *
  * The numbers of the rules are those of the table there. For the sums all queues are gathered once into a tree in
  * which the queue under admission stands with its new values.

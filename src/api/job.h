@@ -114,7 +114,7 @@ struct str job_pod_name(struct arena *a, const struct job *job, const struct job
 /* spec of the task's template; NULL if it has none. */
 struct json *job_task_pod_spec(const struct job_task *task);
 
-/* plugins.md 1.7: "<hostname>.<subdomain>" of pod 'index': the template's own hostname and subdomain where it has
+/* "<hostname>.<subdomain>" of pod 'index': the template's own hostname and subdomain where it has
  * them, else the pod's name and the job's. */
 struct str job_pod_domain(struct arena *a, const struct job *job, const struct job_task *task, uint32_t index);
 

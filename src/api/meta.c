@@ -43,7 +43,7 @@ SCHEMA_DECODED(, schema_meta, "ObjectMeta", struct meta, offsetof(struct meta, r
     D_STRS("finalizers", struct meta, finalizers, .flags = FIELD_POINTER | FIELD_MERGE),
     F_OBJS("managedFields", &managed_fields));
 
-/* job.md 1.3: what a template may say about its pods. creationTimestamp: null is what generators leave behind. */
+/* What a template may say about its pods. creationTimestamp: null is what generators leave behind. */
 SCHEMA(, schema_template_meta, "ObjectMeta",
     F_STR("name"),
     F_STR("namespace"),
@@ -157,7 +157,7 @@ struct str object_controller_uid(const struct json *obj)
 
 /* ---- checking ---- */
 
-#define ANNOTATIONS_MAX_BYTES ((size_t)256 << 10) /* kubernetes-api.md 4.1 */
+#define ANNOTATIONS_MAX_BYTES ((size_t)256 << 10) /* all keys and values of an object, as the API server counts them */
 
 /* Is there no text where there should be some? Another type is not "missing"; the schema speaks about it. */
 static bool is_missing(const struct json *j)

@@ -168,7 +168,7 @@ const char *name_check_label_value(struct arena *a, struct str s)
     return s.n ? check(a, &label_value, s) : NULL;
 }
 
-/* spec kubernetes-api.md 5: new servers take any printable ASCII but '='. */
+/* New servers take any printable ASCII but '='. */
 const char *name_check_env(struct arena *a, struct str s)
 {
     bool is_good = s.n > 0;

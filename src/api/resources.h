@@ -33,13 +33,13 @@ struct json *resources_to_json(struct arena *a, const struct resources *r);
 
 /* What the scheduler must find for a pod with this spec: the larger of its main containers together and its init
  * containers one by one (sidecars count all along), pod-level amounts where given, plus overhead. A limit stands in
- * for a missing request, as the API server fills it in (job.md B44). */
+ * for a missing request, as the API server fills it in (B44). */
 void pod_requests(struct arena *a, const struct json *pod_spec, struct resources *ret);
 
 /* The same sum over limits. */
 void pod_limits(struct arena *a, const struct json *pod_spec, struct resources *ret);
 
-/* What a ResourceQuota counts for such a pod: pods, count/pods, cpu and requests.cpu, limits.cpu … (job.md 4.8). */
+/* What a ResourceQuota counts for such a pod: pods, count/pods, cpu and requests.cpu, limits.cpu … */
 void pod_quota_usage(struct arena *a, const struct json *pod_spec, struct resources *ret);
 
 #endif

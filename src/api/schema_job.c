@@ -1,4 +1,4 @@
-/* schema_job.c - Job of batch.volcano.sh/v1alpha1 (job.md 1.2 to 1.4) and the kinds around it */
+/* schema_job.c - Job of batch.volcano.sh/v1alpha1 and the kinds around it */
 #include "api/job.h"
 
 #include "api/fields.h"

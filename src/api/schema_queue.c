@@ -1,4 +1,4 @@
-/* schema_queue.c - PodGroup, Queue (scheduling.md 1 and 2) and HyperNode (5.11): what the scheduler looks at */
+/* schema_queue.c - PodGroup, Queue and HyperNode: what the scheduler looks at */
 #include "api/schemas.h"
 
 #include "api/fields.h"

@@ -36,7 +36,7 @@ extern const struct schema schema_node_selector; /* { nodeSelectorTerms } */
 
 /* ---- texts that others ask about ---- */
 
-/* Events and actions a user may write into a policy (job.md 1.6); job_events has the internal ones too. */
+/* Events and actions a user may write into a policy; job_events has the internal ones too. */
 extern const char *const job_policy_events[];
 extern const char *const job_phases[]; /* of status.state.phase */
 

@@ -414,7 +414,7 @@ static bool has_value(const struct requirement *r, struct str value)
     return bsearch(&value, r->values, r->n, sizeof(value), cmp_str) != NULL;
 }
 
-/* spec kubernetes-api.md 2.4: "not" also matches where the label is missing; > and < need a whole number. */
+/* "not" also matches where the label is missing; > and < need a whole number. */
 static bool requirement_matches(const struct requirement *r, const struct json *labels)
 {
     const struct json *label = json_get_str(labels, r->key);

@@ -5,7 +5,7 @@
 #include "api/schemas.h"
 #include "base/util.h"
 
-/* Field selectors, kubernetes-api.md 2.4. */
+/* The fields that a field selector may name, by type. */
 static const char *const pod_selectors[] = {
     "spec.nodeName",
     "spec.host",

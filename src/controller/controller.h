@@ -8,13 +8,13 @@
 #include "api/job.h"
 #include "api/plan.h"
 
-/* ---- ttl.c: finished jobs go when their time is up (job.md 9) ---- */
+/* ---- ttl.c: finished jobs go when their time is up ---- */
 
 /* Delete (foreground, uid precondition) a Completed, Failed or Terminated job whose ttlSecondsAfterFinished has passed;
  * else wake when it will. Aborted jobs stay, unless annotated pumice.dev/ttl-aborted: "true" (B57). */
 void ttl_plan(const struct job *job, int64_t now_ms, struct plan *plan);
 
-/* ---- queue.c: state of a queue (cli-and-flows.md 8) ---- */
+/* ---- queue.c: state of a queue ---- */
 
 struct queue_observed {
     const struct json *queue;                               /* the object */
@@ -41,7 +41,7 @@ void queue_ensure(bool has_root, bool has_default, struct plan *plan);
 /* A PodGroup without phase gets Pending. */
 void podgroup_plan(const struct json *group, struct plan *plan);
 
-/* ---- gc.c: dependents of owners that are gone (kubernetes-api.md 4.5) ---- */
+/* ---- gc.c: dependents of owners that are gone ---- */
 
 struct gc_owner {
     /* The cache of its kind is complete, and not older than the dependent: an owner that was not told yet must not look

@@ -1,4 +1,4 @@
-/* gc.c - the owner garbage collector: dependents follow their owners (kubernetes-api.md 4.5)
+/* gc.c - the owner garbage collector: dependents follow their owners
  *
  * Each object is looked at by itself. What its owners' state asks of it is a table; what an object in deletion waits for
  * is another.

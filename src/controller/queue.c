@@ -1,4 +1,4 @@
-/* queue.c - state and counters of a queue (cli-and-flows.md 8, scheduling.md 2.2)
+/* queue.c - state and counters of a queue
  *
  * One write at a time: what comes of it is observed before the next. Where upstream's rules are listed as defects the
  * better one is here: only unfinished PodGroups keep a queue in Closing (Q3), a Closed queue that has some is Closing

@@ -1,4 +1,4 @@
-/* ttl.c - deletes finished jobs when their time is up (job.md 9) */
+/* ttl.c - deletes finished jobs when their time is up */
 #include "controller/controller.h"
 
 #include "api/types.h"

@@ -2,7 +2,7 @@
  *
  * Jobs with all that belongs to them, by uid; Queues with the PodGroups counted; other objects by type, namespace and
  * name. Pods are kept as small views inside their job (job/pods.h), never as objects. Everything belongs together by
- * uid (job.md B16 to B20): a Job made anew under an old name is another entry, and late news of the old one does not
+ * uid (B16 to B20): a Job made anew under an old name is another entry, and late news of the old one does not
  * touch it.
  *
  * News may be late, doubled, or in the wrong order. An object older than what is known is ignored; what is gone leaves

@@ -1,4 +1,4 @@
-/* admit.c - a Job's admission, in the order of job.md 1.8 and 1.5 */
+/* admit.c - a Job's admission: defaults first, then the rules, as Volcano's two webhooks run */
 #include "job/admit.h"
 
 void job_default(struct arena *a, struct json *obj, const struct admit_env *env)

@@ -68,7 +68,7 @@ static void set_target(struct status_draft *d, enum job_action action, const str
     }
 }
 
-/* An action on the job ends all timers, one on a task those of its pods (job.md 2.7.5). */
+/* An action on the job ends all timers, one on a task those of its pods. */
 static void cancel_timers(struct status_draft *d, enum job_action action, const struct cause *c)
 {
     const struct job_task *task = task_at(d->o->job, c->task);
@@ -132,7 +132,7 @@ static bool carry_out(struct status_draft *d, enum job_action action, const stru
     return true;
 }
 
-/* ---- commands (job.md 8, B22) ---- */
+/* ---- commands (B22) ---- */
 
 static void delete_command(struct status_draft *d, const struct command_view *c, struct plan *plan)
 {
@@ -191,7 +191,7 @@ static bool decide_command(struct status_draft *d, int64_t now_ms, struct plan *
     return false;
 }
 
-/* ---- timers (job.md 2.7, B8) ---- */
+/* ---- timers (B8) ---- */
 
 static bool pod_of_name(struct status_draft *d, struct str name, struct job_pod **ret)
 {

@@ -1,6 +1,6 @@
 /* ensure.h - the objects of a job besides its pods: made, mended, waited for
  *
- * One rule of ownership for all (plugins.md 1.8): what this very job controls is ours; what an older job of the same name
+ * One rule of ownership for all: what this very job controls is ours; what an older job of the same name
  * controls is waited for until it is gone; everything else is never touched, and used where it fits (foreign.h).
  */
 #ifndef JOB_ENSURE_H

@@ -1,4 +1,4 @@
-/* phase.h - the phases of a job and what an action does in each (job.md 2.1, 2.4, with the better behaviours) */
+/* phase.h - the phases of a job and what an action does in each */
 #ifndef JOB_PHASE_H
 #define JOB_PHASE_H
 

@@ -1,4 +1,4 @@
-/* pod.c - from a task's template to a pod (job.md section 6) */
+/* pod.c - from a task's template to a pod */
 #include "job/pod.h"
 
 #include "api/meta.h"

@@ -1,4 +1,4 @@
-/* podgroup.h - the PodGroup of a job: what the scheduler must place together (job.md 4.7, 4.8) */
+/* podgroup.h - the PodGroup of a job: what the scheduler must place together */
 #ifndef JOB_PODGROUP_H
 #define JOB_PODGROUP_H
 

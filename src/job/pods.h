@@ -4,7 +4,7 @@
  * indices have a pod, keeps the counters of the status, and lists the pods that changed since they were last looked at,
  * so that an event on one pod of 10,000 does not walk the other 9,999.
  *
- * Every pod is in exactly one class (job.md B41):
+ * Every pod is in exactly one class (B41):
  *
  *     LIVE         wanted index, current version, not being deleted: counted by phase
  *     OLD          the same of an earlier version: what a whole-job kill left, or retained

@@ -1,4 +1,4 @@
-/* status.c - building the status of a job (job.md 7, with B36, B38, B39, B40) */
+/* status.c - building the status of a job (B36, B38, B39, B40) */
 #include "job/status.h"
 
 #include "api/duration.h"

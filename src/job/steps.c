@@ -1,4 +1,4 @@
-/* steps.c - sync and kill (job.md 4 and 5) */
+/* steps.c - sync and kill */
 #include "job/steps.h"
 
 #include "api/meta.h"

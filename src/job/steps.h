@@ -8,7 +8,7 @@ struct job_outcome step_active(struct status_draft *d, int64_t now_ms, struct pl
 struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struct plan *plan);
 struct job_outcome step_killing(struct status_draft *d, int64_t now_ms, struct plan *plan); /* all others */
 
-/* Which phase follows from the counters: the status functions P and R of job.md 2.4. Pure; the same phase: no change.
+/* Which phase follows from the counters: what sync and what kill write. Pure; the same phase: no change.
  * '*ret_why' is one line. */
 enum job_phase settle(const struct job_observed *o, enum job_phase phase, const char **ret_why);
 

@@ -1,4 +1,4 @@
-/* volume.h - the job's own volumes: a claim mounted into every container of every pod (job.md 4.4, 6)
+/* volume.h - the job's own volumes: a claim mounted into every container of every pod
  *
  * Names are a function of the job, not random: building them again gives the same, so a crash between two writes
  * neither leaks a claim nor renames a volume (B47, B48).

@@ -1,6 +1,6 @@
 /* wanted.h - everything a job wants to exist, in order of creation
  *
- * The job controller compares this with what is there; `pumice render` prints it. Order (job.md 4.2): what plugins want,
+ * The job controller compares this with what is there; `pumice render` prints it. Order: what plugins want,
  * claims, the PodGroup, and then the pods by task and index (job_pod_new()), which are not in this list because there
  * may be very many.
  */

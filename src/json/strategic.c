@@ -1,4 +1,4 @@
-/* strategic.c - Kubernetes strategic merge patch (kubernetes-api.md 4.6)
+/* strategic.c - Kubernetes strategic merge patch
  *
  * Objects merge member by member and null deletes, as in a merge patch. Lists are replaced, unless the schema says that
  * they merge: lists of objects by a key, lists of scalars as a set. Whatever the patch adds is merged onto nothing, so

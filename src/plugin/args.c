@@ -1,6 +1,6 @@
 /* args.c - the argument lists of plugins: one table-driven parser
  *
- * plugins.md 1.6, DECISION. The forms of Go's flag package are read (one or two dashes, "=value" or the next element),
+ * The forms of Go's flag package are read (one or two dashes, "=value" or the next element),
  * but an element that cannot be used never hides those after it: unknown flags and stray words are warnings, values
  * that cannot be read are errors at admission.
  */

@@ -1,6 +1,6 @@
 /* deepspeed.c - host file and master address for DeepSpeed
  *
- * plugins.md 5.2. The file is one more key of svc (deepspeed.hostfile, because mpi has a "hostfile" too) and appears a
+ * The file is one more key of svc (deepspeed.hostfile, because mpi has a "hostfile" too) and appears a
  * second time at /job/hostfile, where the launcher looks by default. That mount is a sub-path of the volume of svc: it
  * works whichever ConfigMap holds the key, and leaves the rest of /job as the image has it.
  */

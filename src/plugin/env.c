@@ -1,4 +1,4 @@
-/* env.c - tells every container its index inside the task, and more of the job if asked (plugins.md 2.1, 5.2) */
+/* env.c - tells every container its index inside the task, and more of the job if asked */
 #include "plugin/plugin_internal.h"
 
 #include "base/util.h"

@@ -1,6 +1,6 @@
 /* hcclrank.c - the rank of a pod for Ascend HCCL, as an annotation
  *
- * Runs last: a RANK that another plugin (pytorch) or the user set is taken over. plugins.md 2.8.
+ * Runs last: a RANK that another plugin (pytorch) or the user set is taken over.
  */
 #include "plugin/plugin_internal.h"
 #include "plugin/pod.h"

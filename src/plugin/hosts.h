@@ -1,6 +1,6 @@
 /* hosts.h - the one list of hosts that all plugins use
  *
- * plugins.md 2.2: domain(task, i) for each replica; a task with its own hostname has one host, whatever its replicas.
+ * domain(task, i) for each replica; a task with its own hostname has one host, whatever its replicas.
  * Built once for each job (plugin_set_new) and shared by all pods, so that N pods do not cost N × N.
  */
 #ifndef PLUGIN_HOSTS_H

@@ -1,6 +1,6 @@
 /* jax.c - coordinator address and process ids for JAX
  *
- * plugins.md 5.2. jax.distributed.initialize() reads only the coordinator address from the environment; the script
+ * jax.distributed.initialize() reads only the coordinator address from the environment; the script
  * passes the other two. With --slurm-env the pod looks like a Slurm step, which JAX detects by itself. There it gives
  * each process one device, number SLURM_LOCALID, unless JAX_LOCAL_DEVICE_IDS says otherwise: a process that is alone in
  * its pod must be told to take all.

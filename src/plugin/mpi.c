@@ -1,8 +1,8 @@
 /* mpi.c - host list, host file and launcher variables for MPI
  *
- * plugins.md 2.6 and 5.2. By default pods look as upstream makes them: a port, and MPI_HOST on the master. The launcher
+ * By default pods look as upstream makes them: a port, and MPI_HOST on the master. The launcher
  * variables come only when asked for by --impl, --slots or --hostfile, or when MPI_HOST does not fit into a variable
- * and the host file has to take its place (B6). The files below /etc/volcano are always there.
+ * and the host file has to take its place. The files below /etc/volcano are always there.
  */
 #include "plugin/launch.h"
 #include "plugin/plugin_internal.h"
@@ -263,7 +263,7 @@ static void add_launcher(struct plugin_call *call, struct pod_draft *pod)
         pod_set_env(call, pod, POD_ALL, env->name, values[env->value], !args->override);
 }
 
-/* B25: no two pods of the job on one node. */
+/* No two pods of the job on one node. */
 static void add_anti_affinity(struct plugin_call *call, struct pod_draft *pod)
 {
     struct json *affinity = need_member(call, pod->spec, "affinity", JSON_OBJECT);

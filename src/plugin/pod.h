@@ -11,7 +11,7 @@ enum pod_containers { POD_MAIN = 1, POD_INIT = 2, POD_ALL = 3 };
     for (struct json *c = pod_container_next((pod), (which), NULL); c; c = pod_container_next((pod), (which), c))
 struct json *pod_container_next(const struct pod_draft *pod, enum pod_containers which, const struct json *after);
 
-/* plugins.md 1.5: a variable of that name is replaced where it stands, so the plugin's value wins without a double
+/* A variable of that name is replaced where it stands, so the plugin's value wins without a double
  * entry; 'keep_user' leaves it alone instead. Returns false when it was left alone. */
 bool container_set_env(struct plugin_call *call, struct json *container, const char *name, struct str value,
                        bool keep_user);

@@ -1,6 +1,6 @@
 /* pytorch.c - MASTER_ADDR and its friends, and the variables of torchrun
  *
- * plugins.md 2.5 and 5.2. Ranks run over masters, then workers; other tasks learn where the master is but have no rank.
+ * Ranks run over masters, then workers; other tasks learn where the master is but have no rank.
  */
 #include "plugin/launch.h"
 #include "plugin/plugin_internal.h"

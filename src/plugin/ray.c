@@ -1,6 +1,6 @@
 /* ray.c - a Ray cluster: head, workers and the Service of the head
  *
- * plugins.md 2.7 and 5.2. How the user's command takes part depends on --mode:
+ * How the user's command takes part depends on --mode:
  *
  *     start      it does not: head and workers run `ray start --block` (upstream's way)
  *     prefix     the head runs `ray start`, then the user's command; workers block
@@ -279,7 +279,7 @@ static struct json *head_service(struct plugin_call *call, const struct pod_draf
     return service;
 }
 
-/* D15: svc's policy admits only pods of the job. Policies add up, so this one only has to admit more. */
+/* svc's policy admits only pods of the job. Policies add up, so this one only has to admit more. */
 static struct json *head_policy(struct plugin_call *call, struct str name)
 {
     const struct ray_args *args = call->args;

@@ -1,4 +1,4 @@
-/* rules.c - rules for the whole job that follow from the plugins it uses (plugins.md 1.8, B18, B20, B21) */
+/* rules.c - rules for the whole job that follow from the plugins it uses */
 #include "plugin/plugin_internal.h"
 
 #include "api/name.h"
@@ -61,7 +61,7 @@ static void check_pod_name(const struct plugin_set *set, const struct job_task *
         problem_error(ps, at, "plugin svc makes \"%.*s\" a host name, which %s", STR_ARG(host), wrong);
 }
 
-/* B18: all replicas would have one name; host lists hold it once, ranks count on. */
+/* All replicas would have one name; host lists hold it once, ranks count on. */
 static void check_hostname(const struct job_task *task, const struct place *task_at, struct problems *ps)
 {
     struct place template = place_member(task_at, "template"), spec = place_member(&template, "spec");

@@ -1,9 +1,9 @@
-/* ssh.c - password-free ssh between all pods: one key pair and one config for the job (plugins.md 2.3)
+/* ssh.c - password-free ssh between all pods: one key pair and one config for the job
  *
  * Keys are made once, when the Secret is missing. A Secret that this job owns is wanted exactly as it is: it is
  * mounted by subPath, and changing it would empty the directory in running pods (vector 27).
  *
- * --ssh-key-secret (B31) keeps private keys out of the Job: the volume takes them from the named Secret by reference,
+ * --ssh-key-secret keeps private keys out of the Job: the volume takes them from the named Secret by reference,
  * and "<job>-ssh" holds only the config (and the public key, if the named Secret has none and can be read).
  */
 #include "plugin/plugin_internal.h"
@@ -195,7 +195,7 @@ static bool runs_as_root(const struct json *pod_spec, bool when_unknown)
     return false;
 }
 
-/* What a template has that ssh will not like (B9c, B25). */
+/* What a template has that ssh will not like. */
 static void check_template(struct plugin_call *call, const struct job_task *task, const struct place *at,
                            struct problems *ps)
 {

@@ -1,4 +1,4 @@
-/* sshconfig.c - the ssh config of a job: short names of all hosts, and the port (plugins.md 2.3) */
+/* sshconfig.c - the ssh config of a job: short names of all hosts, and the port */
 #include "plugin/plugin_internal.h"
 
 #include "base/util.h"
@@ -65,7 +65,7 @@ static size_t list_bytes(struct plugin_call *call)
     return bytes;
 }
 
-/* B10: the blocks above match short names only, but host lists hold "<host>.<subdomain>". */
+/* The blocks above match short names only, but host lists hold "<host>.<subdomain>". */
 static void write_dotted(struct plugin_call *call, int64_t port, struct buf *out)
 {
     struct str_list subdomains = plugin_set_subdomains(call->set, call->arena);

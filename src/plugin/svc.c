@@ -1,9 +1,9 @@
-/* svc.c - stable names for all pods: headless Service, host files, host variables, NetworkPolicy (plugins.md 2.2)
+/* svc.c - stable names for all pods: headless Service, host files, host variables, NetworkPolicy
  *
  * The host files are keys of the ConfigMap "<job>-svc", mounted on /etc/volcano. What does not fit into one ConfigMap
- * goes on in "<job>-svc-1", "<job>-svc-2" …, mounted as one projected volume (B7). Files of other plugins are further
- * keys. The file "generation" holds metadata.generation of the Job, so that a program sees that the others changed
- * (B27); it is left out before the API server has given one.
+ * goes on in "<job>-svc-1", "<job>-svc-2" …, mounted as one projected volume. Files of other plugins are further
+ * keys. The file "generation" holds metadata.generation of the Job, so that a program sees that the others changed;
+ * it is left out before the API server has given one.
  */
 #include "plugin/plugin_internal.h"
 
@@ -13,7 +13,7 @@
 
 enum {
     MAP_BYTES_MAX = 900 * 1024,   /* of keys and values; the API server stops at 1 MiB */
-    ALIAS_BYTES_MAX = 512 * 1024, /* beyond this no second name for tasks with '-' (D6) */
+    ALIAS_BYTES_MAX = 512 * 1024, /* beyond this no second name for tasks with '-' */
     SMALL_KEY_BYTES = 1024,       /* such keys stay in the first ConfigMap when it is split */
     EXECUTABLE_MODE = 0555,
 };
@@ -130,7 +130,7 @@ static void add_task_keys(struct plugin_call *call, struct svc_state *s)
     }
 }
 
-/* D6: older programs look for "<task>.host" with the task's real name. */
+/* Older programs look for "<task>.host" with the task's real name. */
 static void add_alias_keys(struct plugin_call *call, struct svc_state *s)
 {
     size_t bytes = keys_bytes(s), n = call->job->spec.tasks.n;
@@ -254,7 +254,7 @@ static void env_build(struct plugin_call *call, struct svc_state *s)
     for (size_t i = 0; args->inject_hosts && i < call->job->spec.tasks.n; i++) {
         struct str task = call->job->spec.tasks.v[i].name;
 
-        if (hosts_fit_env(plugin_set_hosts(call->set, i))) /* B6 */
+        if (hosts_fit_env(plugin_set_hosts(call->set, i))) /* else the kernel would refuse to start the program */
             env_add(call, s, env_name(call->arena, task, "_HOSTS"));
         env_add(call, s, env_name(call->arena, task, "_NUM"));
     }
@@ -415,7 +415,7 @@ static bool service_is_foreign(struct plugin_call *call, struct str name)
     return found && !plugin_job_owns(call->job, found);
 }
 
-/* B19: names of pods with a subdomain of their own need a Service of that name. */
+/* Names of pods with a subdomain of their own need a Service of that name. */
 static void add_services(struct plugin_call *call, struct plugin_objects *out)
 {
     struct str_list list = plugin_set_subdomains(call->set, call->arena);
@@ -508,7 +508,7 @@ static void add_volume(struct plugin_call *call, const struct svc_state *s, stru
         json_set(source, "defaultMode", mk_int(call, EXECUTABLE_MODE));
 }
 
-/* B11: Intel MPI and MPICH hand the launcher's bare host name to the workers. */
+/* Intel MPI and MPICH hand the launcher's bare host name to the workers. */
 static bool wants_search(struct plugin_call *call)
 {
     const struct svc_args *args = call->args;

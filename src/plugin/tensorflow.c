@@ -1,6 +1,6 @@
 /* tensorflow.c - TF_CONFIG: who is in the cluster, and who am I
  *
- * The cluster part is the same in all pods and is built once; only type and index differ. plugins.md 2.4.
+ * The cluster part is the same in all pods and is built once; only type and index differ.
  */
 #include "plugin/launch.h"
 #include "plugin/plugin_internal.h"
@@ -13,7 +13,7 @@ struct tf_args {
     bool keep_user_env;
 };
 
-enum { TF_HOSTS_WARN = 500 }; /* B8: every pod carries all hosts */
+enum { TF_HOSTS_WARN = 500 }; /* every pod carries all hosts */
 
 static const struct plugin_arg tf_arg_table[] = {
     { "ps", ARG_STR, offsetof(struct tf_args, ps), "ps", .doc = "task of the parameter servers" },

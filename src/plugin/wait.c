@@ -1,6 +1,6 @@
 /* wait.c - pods start only when the others can be reached
  *
- * One init container, wait-for-peers, that looks names up (--for=dns) or connects (--for=tcp). plugins.md 5.2, B12.
+ * One init container, wait-for-peers, that looks names up (--for=dns) or connects (--for=tcp).
  *
  * Waiting can lock up a job: a pod whose init container waits listens on no port, and is not ready, so that its name
  * is in DNS only with svc --publish-not-ready-addresses. Therefore --for=tcp needs --tasks, the pods of those tasks do

@@ -36,7 +36,7 @@ struct amounts {
 };
 
 /* Is it the name of something that pods ask for? Not "count/…", "requests.…", "limits.…", nor a bare word that
- * Kubernetes does not know (scheduling.md 3.2). */
+ * Kubernetes does not know. */
 bool is_resource_name(struct str name);
 
 /* A quantity in the unit of its dimension, within ±AMOUNT_UNLIMITED. */

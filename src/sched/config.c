@@ -254,7 +254,7 @@ static bool read_factor(struct reading *r, const struct place *at, double *ret)
         return false;
     }
     *ret = (double)q.nano / 1e9;
-    if (*ret < 1) { /* scheduling.md 5.12 */
+    if (*ret < 1) { /* as Volcano: less than there is would be promised */
         *ret = 1.2;
         problem_warn(r->ps, at, "is less than 1; 1.2 is used");
     }

@@ -284,7 +284,7 @@ static const struct json *required_of(const struct json *affinity, const char *k
     return json_is(list, JSON_ARRAY) && json_count(list) ? list : NULL;
 }
 
-/* scheduling.md 2.1: nodes by the label volcano.sh/nodegroup-name. */
+/* Nodes belong to a group by their label volcano.sh/nodegroup-name. */
 static void begin_node_groups(struct sched_model *m, const struct sched_group *g, struct arena *a, struct coupling *k)
 {
     const struct json *affinity = g && g->queue ? g->queue->affinity : NULL;

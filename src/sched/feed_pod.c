@@ -15,7 +15,7 @@ struct pod_news {
 
 /* ---- reading ---- */
 
-/* scheduling.md 4.1 */
+/* Where a pod stands: what it said last, and whether it is going. */
 static enum pod_state state_of(struct str phase, bool is_deleting, bool has_node)
 {
     if (str_is(phase, "Succeeded"))
@@ -110,13 +110,13 @@ bool pod_set_priority(const struct sched_model *m, struct sched_pod *p)
     int32_t old = p->priority;
 
     if (!p->has_own_priority)
-        p->priority = class ? class->value : 1; /* scheduling.md 4.1: 1 where nothing is said */
+        p->priority = class ? class->value : 1; /* 1 where nothing is said */
     if (!p->has_own_policy)
         p->never_preempts = class && class->never_preempts;
     return p->priority != old;
 }
 
-/* Label first here, other than elsewhere (scheduling.md 1.4). */
+/* Label first here, other than elsewhere. */
 static int64_t cooldown_of(const struct json *meta)
 {
     struct str text = json_member_text(json_get(meta, "labels"), "volcano.sh/cooldown-time");

@@ -3,7 +3,7 @@
 
 #include "base/util.h"
 
-/* How strong a wish is against others (scheduling.md 5.10). */
+/* How strong a wish is against others. */
 enum { SELF_APART = 4, TOGETHER = 3, SELF_TOGETHER = 2, APART = 1 };
 
 enum { NEAR_SCORE = 100 }; /* of one pod that is (not) wanted on the node, as other scores count */

@@ -1,4 +1,4 @@
-/* near.h - tasks of one job that belong together, or apart (scheduling.md 5.10)
+/* near.h - tasks of one job that belong together, or apart
  *
  * Annotations of the PodGroup name roles: volcano.sh/task-topology-affinity "ps,worker;chief" (a group of roles that should
  * share nodes; one role alone: its own pods), volcano.sh/task-topology-anti-affinity the same for roles that should not, and

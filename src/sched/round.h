@@ -36,7 +36,7 @@ void group_people_name(const struct sched_group *g, char *to, size_t size); /* "
 bool group_is_broken(const struct sched_group *g);                          /* it stood, and lost members */
 bool group_knows_its_pods(const struct sched_group *g); /* pods, or templates of them: enough to look for nodes */
 
-/* Who goes first (scheduling.md 5; D1, D20): priority, a gang that lost members, whose admission never ran out, earlier
+/* Who goes first (D1, D20): priority, a gang that lost members, whose admission never ran out, earlier
  * deadline, gangs before extras, smaller dominant share, older, by name. */
 int order_cmp(const struct sched_group *a, const struct sched_group *b);
 

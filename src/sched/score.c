@@ -1,4 +1,4 @@
-/* score.c - scores that follow from one node and the class (scheduling.md 5.8, 5.9) */
+/* score.c - scores that follow from one node and the class */
 #include "sched/score.h"
 
 #include "base/util.h"

@@ -13,7 +13,7 @@
 
 enum { POD_AGAIN_MS = 60000 }; /* least time between two changes of a waiting pod's condition (D62) */
 
-/* ---- phase (scheduling.md 3.1, D11) ---- */
+/* ---- phase (D11) ---- */
 
 static uint32_t going_with_node(const struct sched_group *g)
 {

@@ -37,7 +37,7 @@ uint64_t hash_text(uint64_t h, struct str text)
     return hash_mix(h, str_hash(text, 0x5eed));
 }
 
-/* Times and ids of transitions change without anything having changed (scheduling.md 1.3). */
+/* Times and ids of transitions change without anything having changed. */
 static const char *const no_news[] = { "lastTransitionTime", "transitionID", "lastProbeTime", NULL };
 
 static bool is_in(const char *const *list, struct str key)

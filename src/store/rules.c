@@ -1,4 +1,4 @@
-/* rules.c - what the API does to metadata, status and finalizers (kubernetes-api.md 4.1 to 4.4)
+/* rules.c - what the API does to metadata, status and finalizers
  *
  * Pure: the stored object, the wish and the time in, a tree out. Trees are built shallow, that is the top level and
  * metadata are new nodes and all below is shared with the inputs; object_make() copies the result.

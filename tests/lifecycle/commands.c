@@ -1,4 +1,4 @@
-/* commands.c - checklist 93 to 99: Commands of bus.volcano.sh (job.md 8) */
+/* commands.c - checklist 93 to 99: Commands of bus.volcano.sh */
 #include "harness.h"
 
 #define TWO JOB("j", TASKS(TASK("a", "2", "")))

@@ -1,4 +1,4 @@
-/* creation.c - checklist 26 to 41: what a new job makes (job.md 4, 6) */
+/* creation.c - checklist 26 to 41: what a new job makes */
 #include "harness.h"
 
 #define ONE_OF(replicas) JOB("j", TASKS(TASK("a", replicas, "")))

@@ -1,4 +1,4 @@
-/* defects.c - better behaviours of job.md section 12 that the checklist does not name; the number is that of the defect */
+/* defects.c - better behaviours of docs/job-defects.md that the numbered tests do not show; the number is that of the defect */
 #include "harness.h"
 
 #define TWO JOB("j", TASKS(TASK("a", "2", "")))

@@ -1,4 +1,4 @@
-/* depends.c - checklist 89 to 92: tasks that wait for others (job.md 4.5) */
+/* depends.c - checklist 89 to 92: tasks that wait for others */
 #include "harness.h"
 
 #define AFTER(names)     "dependsOn: {name: [" names "]},"

@@ -1,4 +1,4 @@
-/* phases.c - checklist 42 to 55: phases that follow from the pods (job.md 2.4, 4.9) */
+/* phases.c - checklist 42 to 55: phases that follow from the pods */
 #include "harness.h"
 
 static void test_042_enough_pods_make_it_running(void **state)

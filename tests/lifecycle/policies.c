@@ -1,4 +1,4 @@
-/* policies.c - checklist 56 to 78: events and actions (job.md 2.5, 2.6, 3) */
+/* policies.c - checklist 56 to 78: events and actions */
 #include "harness.h"
 
 /* A job of 'replicas' pods with one policy of the job. */

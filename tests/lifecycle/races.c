@@ -1,4 +1,4 @@
-/* races.c - checklist 110 to 116: same names again, lost queues, crashes, many pods, two controllers (job.md 12.2) */
+/* races.c - checklist 110 to 116: same names again, lost queues, crashes, many pods, two controllers */
 #include "harness.h"
 
 #define EIGHT JOB("j", POLICIES(POLICY("PodEvicted", "RestartJob")) TASKS(TASK("a", "8", "")))
@@ -58,7 +58,7 @@ static void test_111_no_pods_of_the_dead(void **state)
         assert_int_equal(h->pod_creates, creates);
         assert_int_equal(h_count(h, "pods"), 0);
         assert_int_equal(h_count(h, "jobs"), 0);
-        assert_int_equal(h_count(h, "podgroups"), 0); /* scheduling.md 9, item 39 */
+        assert_int_equal(h_count(h, "podgroups"), 0); /* item 39 of the scheduler's checklist */
     }
 }
 

@@ -1,4 +1,4 @@
-/* status.c - checklist 100 to 106: what the status and the Events say (job.md 7, 11) */
+/* status.c - checklist 100 to 106: what the status and the Events say */
 #include "harness.h"
 
 #define THREE JOB("j", TASKS(TASK("a", "3", "")))

@@ -1,4 +1,4 @@
-/* table.c - every phase × event × action × where the policy stands, against a table (job.md 2.4, 3.4, section 12)
+/* table.c - every phase × event × action × where the policy stands, against a table
  *
  * The planner is called directly with a world built for each case: a job of two tasks (a and b, two pods each) in
  * version 4 with one retry of three used. Only the decision is looked at: phase, version, retries, that it is the only
@@ -433,7 +433,7 @@ static void test_every_case(void **state)
     expect_none_wrong();
 }
 
-/* job.md 3.4.4: what happened to pods of an earlier version is no event of the job. */
+/* What happened to pods of an earlier version is no event of the job. */
 static void test_old_pods(void **state)
 {
     static const enum job_event events[] = { EVENT_POD_FAILED, EVENT_POD_PENDING, EVENT_TASK_COMPLETED,

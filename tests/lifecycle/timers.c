@@ -1,4 +1,4 @@
-/* timers.c - checklist 79 to 88: delayed actions, restarts of the controller, failed writes (job.md 2.7, 12.1) */
+/* timers.c - checklist 79 to 88: delayed actions, restarts of the controller, failed writes */
 #include "harness.h"
 
 /* A job of 'replicas' pods with one policy of the job. */

@@ -1,4 +1,4 @@
-/* ttl.c - checklist 107 to 109: finished jobs go, deleted jobs leave nothing (job.md 9, 5.4) */
+/* ttl.c - checklist 107 to 109: finished jobs go, deleted jobs leave nothing */
 #include "harness.h"
 
 /* End a running job of two pods in 'phase'. */

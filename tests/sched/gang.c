@@ -1,6 +1,6 @@
 /* gang.c - all or nothing: items 1-10, 34, 35, 40, 41, 55 of the checklist; D1-D6
  *
- * Where each number of scheduling.md section 9 is tested ("gang" is tests/sched/gang.c, and so on):
+ * The checklist is the tests themselves, by number. Where each is ("gang" is tests/sched/gang.c, and so on):
  *
  *    1-10  gang     22  evict    26-33  evict    40-41  gang       49  status
  *   11-13  order    23  queue    34-35  gang     42-43  restart    52-53  topology
@@ -15,7 +15,7 @@
  *   50, 51  src/sched/test/config.c: test_bad, "unknown action"; test_good, "unknown names are warnings"; test_50_51_reload
  *
  * Defects: D1-D6 gang; D7, D36, D40-D47 evict; D11, D20, D21, D23, D30, D32, D35 admit; D22 starve; D24-D29, D31 queue;
- * D61, D62, D69, D80-D83 status. The expected behaviour is the better rule of scheduling.md section 7.
+ * D61, D62, D69, D80-D83 status. What is expected is in docs/sched-defects.md.
  */
 #include "harness.h"
 

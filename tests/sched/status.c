@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* scheduling.md 3.1, one test for each row */
+/* The phase of a PodGroup, one test for each row of the table in docs/scheduling.md */
 
 static void item_49_no_minimum_no_pods(void **state)
 {

@@ -515,7 +515,7 @@ static void hard_domains_hold(void **state)
     }
 }
 
-/* Wishes about the tasks of one job (scheduling.md 5.10): ps and worker share nodes, workers keep apart from each other. */
+/* Wishes about the tasks of one job: ps and worker share nodes, workers keep apart from each other. */
 static int nodes_of(struct h *h, const char *prefix, int n, struct str *ret)
 {
     int different = 0;

@@ -1,4 +1,4 @@
-/* admit_job.c - Jobs: the admission part of job.md 13, each rule of 1.5 to 1.8, and B50 to B56 */
+/* admit_job.c - Jobs: every default and every rule, and B50 to B56 */
 #include "api/test/admit_fixture.h"
 
 static const char base_job[] = "apiVersion: batch.volcano.sh/v1alpha1\n"
@@ -705,7 +705,7 @@ static void test_13_20_v9_whole_cpus(void **state)
         { "no quantity, said once",
           { NUMA, RESOURCES "{requests: {cpu: much}}" },
           "spec.tasks[0].template.spec.containers[0].resources.requests.cpu: quantity" },
-        { "only after V8",
+        { "only after the template is right",
           { NUMA, "spec.tasks[0].template.spec.containers[0].image: ''" },
           "spec.tasks[0].template.spec.containers[0].image: required" },
     };

@@ -1,4 +1,4 @@
-/* admit_podgroup.c - PodGroups: scheduling.md 1.5 */
+/* admit_podgroup.c - PodGroups: defaults and rules */
 #include "api/test/admit_fixture.h"
 
 static const char base_group[] = "apiVersion: scheduling.volcano.sh/v1beta1\n"

@@ -1,4 +1,4 @@
-/* admit_queue.c - Queues: the nine rules of scheduling.md 2.3 */
+/* admit_queue.c - Queues: the nine rules of their admission */
 #include "api/test/admit_fixture.h"
 
 static const char base_queue[] = "apiVersion: scheduling.volcano.sh/v1beta1\n"

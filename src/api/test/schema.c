@@ -327,7 +327,7 @@ static const struct field *field_at(const struct schema *s, const char *path)
     return f;
 }
 
-/* kubernetes-api.md 4.6. */
+/* As Kubernetes' own types say it. */
 static void merge_keys(void **state)
 {
     static const struct {

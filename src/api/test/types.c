@@ -158,7 +158,7 @@ static void scopes(void **state)
         assert_int_equal(type_by_name(str_of(cluster[i]))->scope, SCOPE_CLUSTER);
     for (size_t i = 0; i < ARRAY_LEN(namespaced); i++)
         assert_int_equal(type_by_name(str_of(namespaced[i]))->scope, SCOPE_NAMESPACED);
-    assert_null(type_by_name(STR("podgroups"))->subresources[0]); /* scheduling.md 1.1: status on the main resource */
+    assert_null(type_by_name(STR("podgroups"))->subresources[0]); /* its status is written on the main resource */
 }
 
 int main(void)

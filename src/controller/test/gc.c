@@ -187,7 +187,7 @@ static void test_odd_input(void **state)
 
 /* ---- every combination ---- */
 
-/* The rules of kubernetes-api.md 4.5 once more, as sentences. */
+/* The rules of garbage collection once more, as sentences. */
 static const char *expected(const enum owner_kind kinds[2], size_t n, bool is_deleting, bool has_dependents, char *out,
                             size_t size)
 {

@@ -1,4 +1,4 @@
-/* admit.c - the whole admission of a job: items 5 and 15 of the checklist, which need plugins (job.md 13) */
+/* admit.c - the whole admission of a job, with the rules that need plugins */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

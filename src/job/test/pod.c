@@ -1,4 +1,4 @@
-/* pod.c - pods are built as job.md section 6 says */
+/* pod.c - how a pod is built from its task */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

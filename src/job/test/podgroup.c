@@ -1,4 +1,4 @@
-/* podgroup.c - the PodGroup of job.md 4.7 and the sums of 4.8 */
+/* podgroup.c - what a job's PodGroup says, and the sums in it */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* policy.c - which action an event leads to (job.md 3.4) */
+/* policy.c - which action an event leads to */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* args.c - the argument table of plugins.md 1.6, with our results */
+/* args.c - how upstream reads odd arguments, and how we do */
 #include "jobtest.h"
 
 #include "plugin/plugin_internal.h"

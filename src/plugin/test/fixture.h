@@ -231,7 +231,7 @@ FIXTURE_UNUSED static void fixture_run(const struct plugin_case *cases, size_t n
     }
 }
 
-/* Jobs no plugin may stumble over (B34): they are refused or run, but nothing breaks. */
+/* Jobs no plugin may stumble over: they are refused or run, but nothing breaks. */
 FIXTURE_UNUSED static void fixture_survives(const char *plugins)
 {
     static const char *const odd[] = {

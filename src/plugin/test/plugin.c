@@ -129,7 +129,7 @@ static void test_markers(void **state)
                         "{\"plugin-env\":\"env\",\"plugin-svc\":\"svc\"}");
 }
 
-/* plugins.md 1.8. 'n' letters as job name. */
+/* 'n' letters as job name. */
 static void test_names(void **state)
 {
     static const struct {

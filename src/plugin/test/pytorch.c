@@ -34,7 +34,7 @@ static const struct plugin_case torch_cases[] = {
     { "second container", TORCH(""),
       "- {name: master, replicas: 1, " POD_OF("containers: [{name: c}, {name: d}]") "}\n", "master/0 env:1", "",
       BASE("1") " RANK=0" },
-    { "hostNetwork: the port once (B24)", TORCH(""),
+    { "hostNetwork: the port once", TORCH(""),
       "- {name: master, replicas: 1, " POD_OF("hostNetwork: true, containers: [{name: c}, {name: d}]") "}\n",
       "master/0", "spec.containers[1].ports", NULL },
     { "the template's variables are replaced", TORCH(""),

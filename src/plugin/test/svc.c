@@ -116,7 +116,7 @@ static void test_dashes_zero_and_own_names(void **state)
               "\"trainer-0.host\":\"h.s\",\"trainer_0.host\":\"h.s\"}");
     assert_at(&t, jobtest_pod(&t, 0, 0), "spec.hostname", "\"h\"");
     assert_at(&t, jobtest_pod(&t, 0, 0), "spec.subdomain", "\"s\"");
-    assert_non_null(jobtest_object(&t, "Service", "s")); /* B19 */
+    assert_non_null(jobtest_object(&t, "Service", "s")); /* for pods with a subdomain of their own */
     assert_at(&t, jobtest_object(&t, "Service", "s"), "spec.clusterIP", "\"None\"");
 }
 

@@ -61,7 +61,7 @@ static void uids_are_in_order(void **state)
     }
 }
 
-/* kubernetes-api.md 4.1: ConfigMap and friends are not counted, what the client says is stored. */
+/* ConfigMap and friends are not counted, what the client says is stored. */
 static void generation_is_not_for_all(void **state)
 {
     (void)state;
