@@ -10,6 +10,7 @@
 #include "plugin/plugin.h"
 #include "store/store.h"
 
+#include <malloc.h>
 #include <time.h>
 
 struct bench {
@@ -131,8 +132,9 @@ static void run(int jobs, int pods, double *ret_event_us)
 {
     struct bench b = { 0 };
     struct driver_options opt = { .make_keys = constant_keys, .seed = 1 };
-    struct driver_stats mid, end;
+    struct driver_stats end;
     double event_start;
+    size_t held;
 
     clock_manual_init(&b.clock, 1700000000000);
     b.store = store_new(&(struct store_options){ .clock = &b.clock.clock, .seed = 1 });
@@ -147,14 +149,15 @@ static void run(int jobs, int pods, double *ret_event_us)
     all(&b, "podgroups", "{\"phase\":\"Inqueue\"}", false);
     event_start = b.cpu_s;
     all(&b, "pods", "{\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"c\",\"ready\":true}]}", true);
-    driver_stats(b.driver, &mid);
     all(&b, "pods", "{\"phase\":\"Succeeded\"}", true);
     driver_stats(b.driver, &end);
+    held = mallinfo2().uordblks;
+    driver_free(b.driver);
+    held -= mallinfo2().uordblks;
     *ret_event_us = (b.cpu_s - event_start) * 1e6 / (double)b.pod_events;
     printf("%6d x %-6d %11.2f %12.2f %11.2f %12.2f %14.0f\n", jobs, pods, *ret_event_us,
            b.cpu_s * 1e6 / ((double)jobs * pods), (double)end.job_plans / (double)MAX_OF(end.job_events, 1),
-           (double)end.job_writes / jobs - pods, mid.pods ? (double)mid.cache_bytes / (double)mid.pods : 0.0);
-    driver_free(b.driver);
+           (double)end.job_writes / jobs - pods, (double)held / ((double)jobs * pods));
     cluster_free(b.cluster);
     store_free(b.store);
 }

@@ -23,8 +23,7 @@ static void try_quantity(struct str text)
     assert(quantity_cmp(q, back) == 0);
     quantity_print(&again, back);
     assert(q.format != back.format || str_eq(buf_view(&b), buf_view(&again))); /* 1584.9609375Ki is 1623000 is 1623k */
-    assert(quantity_cmp(quantity_sub(q, q), quantity_of_i64(0, q.format)) == 0);
-    (void)quantity_milli(q); /* must only not overflow */
+    (void)quantity_milli(q);                                                   /* must only not overflow */
 }
 
 static void try_duration(struct str text)

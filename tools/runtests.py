@@ -101,11 +101,15 @@ def check_citations():
     return subprocess.run([sys.executable, "tools/citations.py"]).returncode == 0
 
 
+def check_unused():
+    return subprocess.run([sys.executable, "tools/unused.py"]).returncode == 0
+
+
 def main():
     say("tests:")
     passed, failed = meson_tests()
     say("checks:")
-    for check in (check_format, check_cppcheck, check_layers, check_citations, check_manual):
+    for check in (check_format, check_cppcheck, check_layers, check_citations, check_unused, check_manual):
         ok = check()
         say(f"  {check.__name__.removeprefix('check_')}: {'fine' if ok else 'FAILED'}")
         passed, failed = passed + ok, failed + (not ok)

@@ -37,8 +37,4 @@ void admit_queue_delete(const struct json *queue, const struct admit_env *env, s
 void admit_podgroup(struct arena *a, struct json *pg, const struct json *old, const struct admit_env *env,
                     struct problems *ps);
 
-/* A pod template as core Kubernetes checks it: names, images, ports, env, volumes and mounts, resources,
- * probes, enums … 'at' is the place of the template ({metadata, spec}). Schema checks are done by the caller. */
-void pod_template_check(const struct place *at, struct problems *ps);
-
 #endif

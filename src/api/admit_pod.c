@@ -297,10 +297,3 @@ void pod_template_rules(struct check *c, const struct place *template)
         check_error(c, &containers, "is required: a pod needs at least one container");
     }
 }
-
-void pod_template_check(const struct place *at, struct problems *ps)
-{
-    struct check c = check_begin(ps, 0);
-
-    pod_template_rules(&c, at);
-}

@@ -243,11 +243,6 @@ struct quantity quantity_add(struct quantity a, struct quantity b)
     return (struct quantity){ cut(cut(a.nano) + cut(b.nano)), a.nano ? a.format : b.format };
 }
 
-struct quantity quantity_sub(struct quantity a, struct quantity b)
-{
-    return (struct quantity){ cut(cut(a.nano) - cut(b.nano)), a.nano ? a.format : b.format };
-}
-
 struct quantity quantity_mul(struct quantity a, int64_t n)
 {
     __int128 nano;

@@ -30,7 +30,6 @@ struct quantity quantity_of_i64(int64_t units, enum quantity_format format);
 
 int quantity_cmp(struct quantity a, struct quantity b);
 struct quantity quantity_add(struct quantity a, struct quantity b); /* keeps the format of 'a' unless 'a' is zero */
-struct quantity quantity_sub(struct quantity a, struct quantity b);
 struct quantity quantity_mul(struct quantity a, int64_t n);
 
 int64_t quantity_milli(struct quantity q); /* rounded up, cut to the range of int64_t */

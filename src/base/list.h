@@ -61,11 +61,6 @@ static inline void list_push(struct list *l, struct list_link *link) /* at the e
 {
     list_insert_before(&l->head, link);
 }
-static inline void list_push_front(struct list *l, struct list_link *link)
-{
-    list_insert_before(l->head.next, link);
-}
-
 /* Out of its list, whichever that is; nothing happens if it is in none. */
 static inline void list_remove(struct list_link *link)
 {

@@ -24,16 +24,6 @@ const char *log_level_name(enum log_level level)
     return level_names[level];
 }
 
-int log_level_parse(struct str word, enum log_level *ret)
-{
-    for (size_t i = 0; i < LOG_LEVEL_MAX; i++)
-        if (str_is(word, level_names[i])) {
-            *ret = (enum log_level)i;
-            return 0;
-        }
-    return -1;
-}
-
 struct log_config log_setup(struct log_config new_config)
 {
     struct log_config old = config;

@@ -23,9 +23,8 @@ struct clock;
 enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR, LOG_LEVEL_MAX };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON, LOG_FORMAT_MAX };
 
-/* "debug", "info", "warn", "error". log_level_parse: -1 for another word. */
+/* "debug", "info", "warn", "error". */
 const char *log_level_name(enum log_level level);
-int log_level_parse(struct str word, enum log_level *ret);
 
 struct log_config {
     int fd; /* borrowed */

@@ -80,10 +80,6 @@ void map_u64_done(struct map_u64 *m);
 void *map_u64_get(const struct map_u64 *m, uint64_t id);
 void *map_u64_put(struct map_u64 *m, uint64_t id, void *value);
 void *map_u64_remove(struct map_u64 *m, uint64_t id);
-static inline size_t map_u64_count(const struct map_u64 *m)
-{
-    return m->map.n;
-}
 static inline struct map_iter map_u64_iter(const struct map_u64 *m) /* then map_next() */
 {
     return map_iter(&m->map);

@@ -23,11 +23,6 @@ void rand_seed(struct rand *r, uint64_t seed)
         r->s[i] = split_next(&seed);
 }
 
-void rand_seed_os(struct rand *r)
-{
-    rand_seed(r, rand_os_u64());
-}
-
 static uint64_t rotate_left(uint64_t v, unsigned by)
 {
     return v << by | v >> (64 - by);

@@ -16,7 +16,6 @@ struct rand {
 };
 
 void rand_seed(struct rand *r, uint64_t seed); /* any seed will do, 0 too */
-void rand_seed_os(struct rand *r);             /* another sequence each time */
 
 uint64_t rand_u64(struct rand *r);
 uint64_t rand_below(struct rand *r, uint64_t n);                   /* 0 … n-1, each equally likely; n > 0 */

@@ -6,7 +6,6 @@
 #include "driver/cache_internal.h"
 
 #include <assert.h>
-#include <malloc.h>
 
 /* ---- types ---- */
 
@@ -609,52 +608,4 @@ void cache_done(struct cache *c)
     free(c->ring);
     buf_done(&c->scratch);
     *c = (struct cache){ 0 };
-}
-
-static size_t job_bytes(const struct cache_job *j)
-{
-    size_t sum = malloc_usable_size((void *)j) + pods_bytes(&j->pods) + malloc_usable_size(j->name_key);
-
-    sum += j->arena.used + j->spec_arena.used + j->set_arena.used + j->drive.trouble.cap + j->drive.failed_name.cap;
-    sum += malloc_usable_size(j->object);
-    return sum + (j->spec_object == j->object ? 0 : malloc_usable_size(j->spec_object));
-}
-
-static size_t map_bytes(const struct map *m)
-{
-    return malloc_usable_size(m->slots);
-}
-
-size_t cache_bytes(const struct cache *c)
-{
-    size_t sum = map_bytes(&c->objects) + map_bytes(&c->jobs_uid) + map_bytes(&c->jobs_name) + map_bytes(&c->queues) +
-                 map_bytes(&c->tombstones) + map_bytes(&c->pod_owner.map) + malloc_usable_size(c->ring);
-
-    LIST_FOREACH(struct cache_job, j, &c->jobs, link)
-        sum += job_bytes(j);
-    MAP_FOREACH(struct cached *, o, &c->objects)
-        sum += malloc_usable_size(o) + malloc_usable_size(o->object);
-    MAP_FOREACH(struct cache_queue *, q, &c->queues)
-        sum += malloc_usable_size(q);
-    return sum;
-}
-
-void cache_check(const struct cache *c)
-{
-    size_t n_pods = 0, n_named = 0;
-
-    map_check(&c->objects);
-    map_check(&c->tombstones);
-    assert(map_count(&c->tombstones) == c->ring_n);
-    LIST_FOREACH(struct cache_job, j, &c->jobs, link) {
-        pods_check(&j->pods);
-        n_pods += map_count(&j->pods.by_name);
-        n_named += j->object != NULL;
-        assert(cache_job(c, str_of(j->uid)) == j);
-        assert(!j->object || map_get(&c->jobs_name, str_of(j->name_key)) == j);
-        MAP_FOREACH(struct job_pod *, pod, &j->pods.by_name)
-            assert(map_u64_get(&c->pod_owner, str_hash(str_of(pod->view.uid), c->seed)) == j);
-    }
-    assert(n_pods == c->n_pods && n_pods == map_u64_count(&c->pod_owner));
-    assert(n_named == map_count(&c->jobs_name));
 }

@@ -175,9 +175,6 @@ const struct json *cache_job_find(void *ctx, const char *kind, struct str name);
 int64_t cache_priority(void *ctx, struct str class_name); /* 'ctx' is the struct cache */
 enum queue_state cache_queue_state(const struct cache_queue *q);
 
-size_t cache_bytes(const struct cache *c);
-void cache_check(const struct cache *c); /* for tests: stops the program if it is not consistent */
-
 /* ---- lists ---- */
 
 void told_begin(struct told *t, uint64_t seed);

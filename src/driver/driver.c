@@ -260,6 +260,4 @@ void driver_stats(const struct driver *d, struct driver_stats *ret)
     ret->job_events = d->cache.job_events;
     ret->jobs = map_count(&d->cache.jobs_name);
     ret->pods = d->cache.n_pods;
-    ret->cache_bytes = cache_bytes(&d->cache) + (d->opt.collects_garbage ? garbage_bytes(&d->garbage) : 0) +
-                       fed_bytes(d);
 }

@@ -46,7 +46,6 @@ struct driver_stats {
     uint64_t job_events, job_plans, job_writes;
     uint64_t rounds, binds, evictions; /* of the scheduler: those that worked */
     size_t jobs, pods;
-    size_t cache_bytes; /* all that the caches hold */
 };
 void driver_stats(const struct driver *d, struct driver_stats *ret);
 

@@ -9,8 +9,6 @@
 #include "base/clock.h"
 #include "base/util.h"
 
-#include <malloc.h>
-
 #define GROUP_KEY "scheduling.k8s.io/group-name"
 
 static struct fed_type *type_of(struct driver *d, const struct resource_type *type)
@@ -183,16 +181,4 @@ void fed_list_ends(struct driver *d, const struct cluster_event *ev)
         cache_bury(&d->cache, f->uid);
         remove_fed(d, t, f);
     }
-}
-
-size_t fed_bytes(const struct driver *d)
-{
-    size_t sum = 0;
-
-    for (size_t i = 0; i < d->schedule.n_types; i++) {
-        sum += malloc_usable_size(d->schedule.types[i].by_key.slots);
-        LIST_FOREACH(struct fed, f, &d->schedule.types[i].list, link)
-            sum += malloc_usable_size(f);
-    }
-    return sum;
 }

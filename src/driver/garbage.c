@@ -6,7 +6,6 @@
 #include "controller/controller.h"
 
 #include <assert.h>
-#include <malloc.h>
 
 struct gc_bucket { /* all that name one owner */
     struct list edges;
@@ -315,15 +314,4 @@ void garbage_plan(struct garbage *g, struct str uid, struct plan *plan)
     seen.n_dependents = bucket ? bucket->n : 0;
     seen.n_blocking = bucket ? bucket->n_blocking : 0;
     gc_plan(&seen, plan);
-}
-
-size_t garbage_bytes(const struct garbage *g)
-{
-    size_t sum = malloc_usable_size(g->nodes.slots) + malloc_usable_size(g->owners.slots);
-
-    MAP_FOREACH(struct gc_node *, node, &g->nodes)
-        sum += malloc_usable_size(node) + malloc_usable_size(node->edges);
-    MAP_FOREACH(struct gc_bucket *, b, &g->owners)
-        sum += malloc_usable_size(b);
-    return sum;
 }

@@ -39,6 +39,4 @@ void garbage_gone(struct garbage *g, struct str uid);
 /* What is to be done about the object of that uid. */
 void garbage_plan(struct garbage *g, struct str uid, struct plan *plan);
 
-size_t garbage_bytes(const struct garbage *g);
-
 #endif

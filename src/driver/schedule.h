@@ -70,7 +70,6 @@ void fed_gone(struct driver *d, const struct resource_type *type, struct str nam
 /* What is known of an object; NULL if that uid is not there. */
 const struct fed *fed_find(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
                            struct str uid);
-size_t fed_bytes(const struct driver *d);
 
 /* ---- errand.c ---- */
 

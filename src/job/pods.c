@@ -498,11 +498,6 @@ struct job_pod *pods_get(const struct job_pods *p, struct str name)
     return map_get(&p->by_name, name);
 }
 
-struct job_pod *pods_at(const struct job_pods *p, size_t task, uint32_t index)
-{
-    return task < p->n_tasks && index < p->tasks[task].n ? p->tasks[task].slots[index].pod : NULL;
-}
-
 void pods_looked(struct job_pods *p)
 {
     while (list_pop_front(&p->to_look))
@@ -602,11 +597,6 @@ void pods_confirm_gone(struct job_pods *p, size_t task, uint32_t index)
 
     if (t && index < t->n && !bit_get(t->present, index))
         bit_set(t->gone, index);
-}
-
-uint32_t pods_count(const struct job_pods *p, enum pod_phase phase, bool with_old)
-{
-    return p->live[phase] + (with_old ? p->old[phase] : 0);
 }
 
 void pods_recall(struct job_pods *p, size_t task, struct str seen, struct str done)

@@ -132,7 +132,6 @@ void pods_put(struct job_pods *p, struct str name, struct str task_name, uint32_
 void pods_remove(struct job_pods *p, struct str name, struct str uid);
 
 struct job_pod *pods_get(const struct job_pods *p, struct str name);
-struct job_pod *pods_at(const struct job_pods *p, size_t task, uint32_t index); /* NULL if there is none */
 
 /* Flights. A create ends when a pod of its index shows up, a delete when deletionTimestamp does. Asking for an index that
  * has a pod, or that the task does not have, changes nothing; calling off what is not in flight neither. */
@@ -156,17 +155,8 @@ void pods_confirm_gone(struct job_pods *p, size_t task, uint32_t index); /* the 
 /* Everything on the list of changes was looked at. */
 void pods_looked(struct job_pods *p);
 
-/* All phases of live pods, or of live and old ones. */
-uint32_t pods_count(const struct job_pods *p, enum pod_phase phase, bool with_old);
-
 /* Take what the status remembers (memo.h): 'seen' becomes the indices in the text and those with a live pod, 'done' those in
  * the text and those with a live Succeeded pod. The status has the last word: a restart of a task forgets what it saw. */
 void pods_recall(struct job_pods *p, size_t task, struct str seen, struct str done);
-
-/* All memory the table holds, itself excluded. */
-size_t pods_bytes(const struct job_pods *p);
-
-/* For tests: counters and lists agree with the pods. Aborts with a message if not. */
-void pods_check(const struct job_pods *p);
 
 #endif

@@ -140,11 +140,6 @@ bool container_set_env(struct plugin_call *call, struct json *container, const c
     return true;
 }
 
-struct str container_env(const struct json *container, const char *name)
-{
-    return json_member_text(find_by(json_get(container, "env"), "name", str_of(name)), "value");
-}
-
 /* ---- ports, mounts, command ---- */
 
 static bool has_port(const struct json *container, int64_t port)

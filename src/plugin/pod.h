@@ -15,8 +15,6 @@ struct json *pod_container_next(const struct pod_draft *pod, enum pod_containers
  * entry; 'keep_user' leaves it alone instead. Returns false when it was left alone. */
 bool container_set_env(struct plugin_call *call, struct json *container, const char *name, struct str value,
                        bool keep_user);
-/* Value of a plain variable (the last of that name); empty if missing or valueFrom. */
-struct str container_env(const struct json *container, const char *name);
 
 /* Append { name, containerPort } unless some entry has that number. */
 void container_open_port(struct plugin_call *call, struct json *container, const char *name, int64_t port);

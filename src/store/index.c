@@ -158,24 +158,3 @@ void index_walk(const struct index *x, struct str namespace, void (*each)(void *
 {
     walk(&(struct walk){ namespace, each, ctx }, x->root);
 }
-
-static size_t check(const struct entry *at, const struct entry *low, const struct entry *high)
-{
-    if (!at)
-        return 0;
-    assert(!low || entry_cmp(low, at) < 0);
-    assert(!high || entry_cmp(at, high) < 0);
-    assert(!at->left || at->left->priority <= at->priority);
-    assert(!at->right || at->right->priority <= at->priority);
-    assert(str_eq(at->object->name, entry_name(at)) && str_eq(at->object->namespace, entry_namespace(at)));
-    return check(at->left, low, at) + 1 + check(at->right, at, high);
-}
-
-void index_check(const struct index *x)
-{
-    size_t n = check(x->root, NULL, NULL);
-
-    assert(n == map_count(&x->by_key));
-    (void)n;
-    map_check(&x->by_key);
-}

@@ -41,9 +41,6 @@ void index_remove(struct index *x, struct entry *entry); /* frees the entry, not
 void index_walk(const struct index *x, struct str namespace, void (*each)(void *ctx, const struct object *o),
                 void *ctx);
 
-/* Stops the program if order or balance is broken. For tests. */
-void index_check(const struct index *x);
-
 /* ---- rules.c ---- trees are built in 'a' and share nodes with what they were built from: copy before they go ---- */
 
 struct type_rules {

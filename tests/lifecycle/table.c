@@ -15,6 +15,7 @@
 #include "job/admit.h"
 #include "job/phase.h"
 #include "job/plan.h"
+#include "job/test/pods_check.h"
 #include "yaml/yaml.h"
 
 enum { VERSION = 4, RETRIES = 1 };

@@ -20,7 +20,7 @@
 
 #include "cluster/cluster.h"
 #include "driver/driver.h"
-#include "cluster/sim.h"
+#include "cluster/test/sim_net.h"
 #include "store/store.h"
 
 #define SIM_NS "sim"

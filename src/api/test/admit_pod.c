@@ -1,6 +1,7 @@
 /* admit_pod.c - pod templates as core Kubernetes checks them: each rule with a row that passes and one that fails */
 #include "api/test/admit_fixture.h"
 
+#include "api/admit_internal.h"
 #include "api/schemas.h"
 
 static const char base_template[] = "metadata: {labels: {app: x}}\n"
@@ -9,6 +10,13 @@ static const char base_template[] = "metadata: {labels: {app: x}}\n"
                                     "  - {name: v, emptyDir: {}}\n"
                                     "  containers:\n"
                                     "  - {name: c, image: busybox}\n";
+
+static void check_template(const struct place *at, struct problems *ps)
+{
+    struct check c = check_begin(ps, 0);
+
+    pod_template_rules(&c, at);
+}
 
 static void run(const struct admit_row *rows, size_t n)
 {
@@ -19,7 +27,7 @@ static void run(const struct admit_row *rows, size_t n)
         struct place root = { .node = edited(base_template, &rows[i]) };
 
         schema_check(&schema_pod_template, &root, &ps);
-        pod_template_check(&root, &ps);
+        check_template(&root, &ps);
         bad += !row_holds(&rows[i], &ps);
     }
     assert_int_equal(bad, 0);
@@ -596,7 +604,7 @@ static size_t errors_of(struct json *template)
     struct place root = { .node = template };
 
     schema_check(&schema_pod_template, &root, &ps);
-    pod_template_check(&root, &ps);
+    check_template(&root, &ps);
     return ps.n_errors;
 }
 

@@ -249,11 +249,9 @@ static void arithmetic_is_exact(void **state)
         assert_int_equal(quantity_cmp(b, a), -c);
         a.nano /= 16; /* so that nothing is cut */
         b.nano /= 16;
-        assert_true(quantity_sub(quantity_add(a, b), b).nano == a.nano);
         assert_true(quantity_add(a, b).nano == quantity_add(b, a).nano);
         assert_true(quantity_mul(a, n).nano == a.nano * n);
         assert_int_equal(quantity_add(a, b).format, a.nano ? a.format : b.format);
-        assert_int_equal(quantity_sub(a, b).format, a.nano ? a.format : b.format);
         assert_int_equal(quantity_is_whole(a), a.nano % one == 0);
         assert_true(quantity_mul(a, (int64_t)rand_u64(&r)).nano <= limit);
     }
@@ -279,7 +277,7 @@ static void sums_are_cut_at_the_end_of_the_range(void **state)
 
     assert_int_equal(quantity_units(least), -INT64_MAX);
     assert_int_equal(quantity_cmp(quantity_add(most, most), most), 0);
-    assert_int_equal(quantity_cmp(quantity_sub(least, most), least), 0);
+    assert_int_equal(quantity_cmp(quantity_add(least, least), least), 0);
     assert_int_equal(quantity_cmp(quantity_mul(most, INT64_MAX), most), 0);
     assert_int_equal(quantity_cmp(quantity_mul(most, INT64_MIN), least), 0);
     assert_int_equal(quantity_cmp(quantity_mul(least, INT64_MIN), most), 0);

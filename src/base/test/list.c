@@ -26,7 +26,7 @@ static void both_ends(void **state)
     assert_null(list_pop_front(&l));
     list_push(&l, &b.link);
     list_push(&l, &c.link);
-    list_push_front(&l, &a.link);
+    list_insert_before(&b.link, &a.link);
     assert_int_equal(list_check(&l), 3);
     assert_ptr_equal(LIST_FIRST(&l, struct item, link), &a);
     assert_ptr_equal(LIST_LAST(&l, struct item, link), &c);

@@ -178,13 +178,10 @@ static void levels_filter(void **state)
 
 static void levels_have_names(void **state)
 {
-    for (int i = 0; i < LOG_LEVEL_MAX; i++) {
-        enum log_level back;
+    static const char *const names[LOG_LEVEL_MAX] = { "debug", "info", "warn", "error" };
 
-        assert_int_equal(log_level_parse(str_of(log_level_name((enum log_level)i)), &back), 0);
-        assert_int_equal(back, i);
-    }
-    assert_int_equal(log_level_parse(STR("loud"), &(enum log_level){ 0 }), -1);
+    for (int i = 0; i < LOG_LEVEL_MAX; i++)
+        assert_string_equal(log_level_name((enum log_level)i), names[i]);
 }
 
 static void a_closed_file_loses_the_line_only(void **state)

@@ -196,7 +196,7 @@ static void numbers_match_an_array(void **state)
         it = map_u64_iter(&m);
         for (const uint64_t *id; (id = map_next(&it)); n++)
             assert_true(is_in[id - ids] && it.id == *id);
-        assert_int_equal(n, map_u64_count(&m));
+        assert_int_equal(n, map_count(&m.map));
     }
     for (uint64_t id = 0; id < 100000; id += 10)
         map_u64_put(&m, id, &m);

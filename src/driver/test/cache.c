@@ -9,6 +9,29 @@
 #include "base/util.h"
 #include "driver/cache.h"
 #include "driver/test/fixture.h"
+#include "job/test/pods_check.h"
+
+/* Stops if the cache does not agree with itself. */
+static void cache_check(const struct cache *c)
+{
+    size_t n_pods = 0, n_named = 0, n_owned = 0;
+
+    map_check(&c->objects);
+    map_check(&c->tombstones);
+    assert_int_equal(map_count(&c->tombstones), c->ring_n);
+    LIST_FOREACH(struct cache_job, j, &c->jobs, link) {
+        pods_check(&j->pods);
+        n_pods += map_count(&j->pods.by_name);
+        n_named += j->object != NULL;
+        assert_ptr_equal(cache_job(c, str_of(j->uid)), j);
+        assert_true(!j->object || map_get(&c->jobs_name, str_of(j->name_key)) == j);
+        MAP_FOREACH(struct job_pod *, pod, &j->pods.by_name)
+            assert_ptr_equal(map_u64_get(&c->pod_owner, str_hash(str_of(pod->view.uid), c->seed)), j);
+    }
+    n_owned = map_count(&c->pod_owner.map);
+    assert_true(n_pods == c->n_pods && n_pods == n_owned);
+    assert_int_equal(n_named, map_count(&c->jobs_name));
+}
 
 struct world {
     struct cache cache;

@@ -15,7 +15,7 @@
 #include "base/util.h"
 #include "driver/cache.h"
 #include "driver/driver.h"
-#include "cluster/sim.h"
+#include "cluster/test/sim_net.h"
 #include "sched/sched.h"
 #include "store/store.h"
 

@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "base/util.h"
 #include "job/pods.h"
+#include "job/test/pods_check.h"
 
 /* ---- a job of a few tasks ---- */
 

@@ -49,13 +49,13 @@ static void test_extended(void **state)
     jobtest_job(&t, "{env: ['--extended']}", tasks);
     c = json_path(jobtest_pod(&t, 1, 2), STR("spec.containers[0]"), NULL);
     for (size_t i = 0; i < ARRAY_LEN(want); i++)
-        if (!str_is(container_env(c, want[i].name), want[i].value))
-            fail_msg("%s is %.*s", want[i].name, STR_ARG(container_env(c, want[i].name)));
+        if (!str_is(jobtest_env(c, want[i].name), want[i].value))
+            fail_msg("%s is %.*s", want[i].name, STR_ARG(jobtest_env(c, want[i].name)));
     jobtest_job(&t, "{env: ['--extended', '--override']}", tasks);
     c = json_path(jobtest_pod(&t, 1, 2), STR("spec.containers[0]"), NULL);
-    assert_true(str_is(container_env(c, "VC_JOB_RANK"), "4"));
+    assert_true(str_is(jobtest_env(c, "VC_JOB_RANK"), "4"));
     c = json_path(jobtest_pod(&t, 0, 1), STR("spec.initContainers[0]"), NULL);
-    assert_true(str_is(container_env(c, "VC_JOB_RANK"), "1"));
+    assert_true(str_is(jobtest_env(c, "VC_JOB_RANK"), "1"));
 }
 
 int main(void)

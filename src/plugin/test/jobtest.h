@@ -31,6 +31,17 @@ static inline void jobtest_done(struct jobtest *t)
     arena_done(&t->a);
 }
 
+/* Value of a container's plain variable (the last of that name); empty if missing or valueFrom. */
+static inline struct str jobtest_env(const struct json *container, const char *name)
+{
+    struct str value = STR_NULL;
+
+    JSON_FOREACH(v, json_get(container, "env"))
+        if (str_is(json_member_text(v, "name"), name))
+            value = json_member_text(v, "value");
+    return value;
+}
+
 /* Parse, default, decode and make the set. Problems are left in t->ps. */
 static inline void jobtest_load(struct jobtest *t, const char *yaml)
 {

@@ -304,8 +304,8 @@ static void test_pod_helpers(void **state)
     c = pod_container_next(&pod, POD_MAIN, NULL);
     call.job = &t.job;
 
-    assert_true(str_is(container_env(c, "A"), "2"));
-    assert_true(str_empty(container_env(c, "B")));
+    assert_true(str_is(jobtest_env(c, "A"), "2"));
+    assert_true(str_empty(jobtest_env(c, "B")));
     assert_false(container_set_env(&call, c, "A", STR("9"), true));
     assert_true(container_set_env(&call, c, "A", STR("9"), false));
     assert_true(container_set_env(&call, c, "IP", STR("x"), true));

@@ -28,6 +28,32 @@ static struct entry *find(const struct index *x, const char *namespace, size_t n
     return index_find(x, str_of(namespace), str_of(name));
 }
 
+static int order_of(const struct entry *a, const struct entry *b)
+{
+    int order = str_cmp(a->object->namespace, b->object->namespace);
+
+    return order ? order : str_cmp(a->object->name, b->object->name);
+}
+
+/* Every key stands between those around it, no child above its parent. Returns how many there are. */
+static size_t in_shape(const struct index *x, const struct entry *at, const struct entry *low, const struct entry *high)
+{
+    if (!at)
+        return 0;
+    assert_true(!low || order_of(low, at) < 0);
+    assert_true(!high || order_of(at, high) < 0);
+    assert_true(!at->left || at->left->priority <= at->priority);
+    assert_true(!at->right || at->right->priority <= at->priority);
+    assert_ptr_equal(index_find(x, at->object->namespace, at->object->name), at);
+    return in_shape(x, at->left, low, at) + 1 + in_shape(x, at->right, at, high);
+}
+
+static void index_check(const struct index *x)
+{
+    assert_int_equal(in_shape(x, x->root, NULL, NULL), map_count(&x->by_key));
+    map_check(&x->by_key);
+}
+
 struct walked {
     struct str namespace, name;
     size_t n;

@@ -1,5 +1,5 @@
 /* pods_check.c - what a table of pods holds, and whether it is as it must be: everything counted again from the pods */
-#include "job/pods.h"
+#include "job/test/pods_check.h"
 
 #include "base/util.h"
 

@@ -1,10 +1,10 @@
-/* sim.c - cluster_sim: a store behind a bad network, on a virtual clock, from a seed
+/* sim_net.c - cluster_sim: a store behind a bad network, on a virtual clock, from a seed
  *
  * A write becomes a request with two times: when it reaches the store (never, if it is lost) and when its answer is back
  * (as an error of unknown outcome, if that is lost). Changes of the store are pulled from the store's own watches into one
  * queue for each type; the time each is told never falls within a queue, which keeps the order a real watch keeps.
  */
-#include "cluster/sim.h"
+#include "cluster/test/sim_net.h"
 
 #include "base/heap.h"
 #include "base/list.h"
@@ -561,14 +561,6 @@ int64_t cluster_sim_due_ms(struct cluster *cluster)
 bool cluster_sim_is_dead(struct cluster *cluster)
 {
     return ((struct sim_client *)cluster)->is_dead;
-}
-
-void cluster_sim_break(struct cluster *cluster)
-{
-    struct sim_client *c = (struct sim_client *)cluster;
-
-    for (size_t i = 0; i < c->n_streams; i++)
-        stream_break(c, &c->streams[i], now_ms(c->net) + some_ms(c->net, c->net->faults->gap_ms));
 }
 
 /* ---- the network ---- */

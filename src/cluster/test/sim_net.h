@@ -1,4 +1,4 @@
-/* sim.h - cluster_sim: a store behind a bad network, on a virtual clock, from a seed
+/* sim_net.h - cluster_sim: a store behind a bad network, on a virtual clock, from a seed
  *
  * All clients of one simulation share a network (struct sim_net): it carries their requests to the store and, by chance
  * from its seed, delays, refuses or loses them. Each client has a watch for each type it wants; within one watch the order
@@ -9,8 +9,8 @@
  *
  * A request that was sent outlives its client: a program that crashed cannot call back what is already on the wire.
  */
-#ifndef CLUSTER_SIM_H
-#define CLUSTER_SIM_H
+#ifndef CLUSTER_TEST_SIM_NET_H
+#define CLUSTER_TEST_SIM_NET_H
 
 #include "base/clock.h"
 #include "cluster/cluster.h"
@@ -71,6 +71,5 @@ void sim_net_outage(struct sim_net *net, int64_t until_ms);
 struct cluster *cluster_sim_new(struct sim_net *net, uint32_t id);
 int64_t cluster_sim_due_ms(struct cluster *c); /* mono time of its next event; INT64_MAX: none known */
 bool cluster_sim_is_dead(struct cluster *c);   /* a hook said crash: it takes no more writes and gives no more events */
-void cluster_sim_break(struct cluster *c);     /* all its watches break now */
 
 #endif
