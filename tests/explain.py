@@ -368,6 +368,18 @@ def by_kind(answer, kind):
     return found[0]
 
 
+def nodes_refuse_as_the_scheduler_does():
+    """Node affinity keeps a pod away; a toleration of node.kubernetes.io/unschedulable lets it onto a cordoned node."""
+    zone = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+        {"matchExpressions": [{"key": "zone", "operator": "NotIn", "values": ["x", "y"]}]}]}}}}
+    here = {"tolerations": [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]}
+    nodes = [node("n1", labels={"zone": "x"}), node("n2", cordoned=True, labels={"zone": "z"}), node("n3")]
+    for pod, want in ((zone, {"n1": "not in its node affinity", "n2": "cordoned"}), (here, {}), ({}, {"n2": "cordoned"})):
+        answer = explain([*nodes, job("j", task(cpu=12, pod=pod))], "j")
+        assert (answer["why"]["have"], answer["why"]["need"]) == (0, 1), answer["why"] # places, though cpu is what is short
+        assert {n["name"]: n["refuses"] for n in answer["free"]["nodes"] if "refuses" in n} == want, answer["free"]
+
+
 def largest_value_that_works():
     answer = explain(SITUATIONS["no room"][0], "j")
     for kind, target in (("min-available", "j"), ("replicas", "worker")):
@@ -727,7 +739,7 @@ def random_states_say_much(kinds):
 def main():
     suite = Suite()
     cases = [(name, lambda n=name: situation(n)) for name in SITUATIONS]
-    for test in (largest_value_that_works, the_task_that_gives_way_is_named, a_job_that_means_to_run_with_less,
+    for test in (nodes_refuse_as_the_scheduler_does, largest_value_that_works, the_task_that_gives_way_is_named, a_job_that_means_to_run_with_less,
                  who_never_starts, others_on_the_move, a_podgroup_does_not_own_its_pods, many_notes_are_few,
                  devices_are_counted, needs_and_free, requests_are_round, capability_is_raised_to_what_is_needed,
                  both_jobs_are_named, the_cheapest_job_is_freed, victims_are_named, ahead_in_order, estimate_from_runtimes,

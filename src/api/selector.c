@@ -2,12 +2,11 @@
 #include "api/selector.h"
 
 #include "api/name.h"
+#include "api/requirement.h"
 #include "base/util.h"
 #include "base/vec.h"
 
 #include <assert.h>
-
-enum op { OP_EQUAL, OP_NOT_EQUAL, OP_IN, OP_NOT_IN, OP_EXISTS, OP_ABSENT, OP_GREATER, OP_LESS, OP_MAX };
 
 /* How many values an operator takes, how it is printed, and what it is called in the object form. */
 static const struct op_info {
@@ -25,22 +24,13 @@ static const struct op_info {
     [OP_LESS] = { ONE_VALUE, false, "<", NULL },
 };
 
-struct requirement {
-    struct str key;
-    enum op op;
-    struct str *values; /* sorted, none twice */
-    size_t n;
-    int64_t number; /* the value of > and < */
-    size_t place;   /* as parsed */
-};
-
 struct selector {
     struct requirement *v; /* sorted by key, then by place */
     size_t n;
 };
 
 /* Vectors with a name, see vec.h. */
-struct requirements {
+struct requirement_list {
     struct requirement *v;
     size_t n, cap;
 };
@@ -57,7 +47,7 @@ static int cmp_requirement(const void *a, const void *b)
     return c ? c : (x->place > y->place) - (x->place < y->place);
 }
 
-static struct selector *selector_of(struct arena *a, struct requirements *r)
+static struct selector *selector_of(struct arena *a, struct requirement_list *r)
 {
     struct selector *s = arena_new(a, struct selector);
 
@@ -67,24 +57,6 @@ static struct selector *selector_of(struct arena *a, struct requirements *r)
         qsort(r->v, r->n, sizeof(r->v[0]), cmp_requirement);
     *s = (struct selector){ r->v, r->n };
     return s;
-}
-
-static int cmp_str(const void *a, const void *b)
-{
-    return str_cmp(*(const struct str *)a, *(const struct str *)b);
-}
-
-static void take_values(struct requirement *r, struct strs *values)
-{
-    size_t n = 0;
-
-    if (values->n)
-        qsort(values->v, values->n, sizeof(values->v[0]), cmp_str);
-    for (size_t i = 0; i < values->n; i++)
-        if (n == 0 || !str_eq(values->v[n - 1], values->v[i]))
-            values->v[n++] = values->v[i];
-    r->values = values->v;
-    r->n = n;
 }
 
 /* ---- the query form ---- */
@@ -197,7 +169,7 @@ static int scan_value(struct scan *s, struct strs *values)
     return add_value(s, values, l);
 }
 
-static int scan_op(struct scan *s, enum op *ret)
+static int scan_op(struct scan *s, enum requirement_op *ret)
 {
     struct lexeme l = peek(s);
 
@@ -240,7 +212,7 @@ static int scan_requirement(struct scan *s, struct requirement *r)
         return -1;
     if (ops[r->op].takes == ONE_VALUE && scan_value(s, &values) < 0)
         return -1;
-    take_values(r, &values);
+    requirement_set_values(r, values.v, values.n);
     if ((r->op == OP_GREATER || r->op == OP_LESS) && str_to_i64(r->values[0], &r->number) < 0)
         return err_set(s->e, ERR_SYNTAX, "column %zu: after '%s' must stand a whole number", value_at + 1,
                        ops[r->op].symbol);
@@ -250,7 +222,7 @@ static int scan_requirement(struct scan *s, struct requirement *r)
 int selector_parse(struct arena *a, struct str text, struct selector **ret, struct err *e)
 {
     struct scan s = { a, arena_str(a, text), 0, e };
-    struct requirements all = { 0 };
+    struct requirement_list all = { 0 };
     struct lexeme l = peek(&s);
 
     while (l.token != T_END) {
@@ -304,7 +276,7 @@ static int read_value(struct reading *rd, const struct json *j, const char *fiel
     return 0;
 }
 
-static int read_labels(struct reading *rd, const struct json *labels, struct requirements *all)
+static int read_labels(struct reading *rd, const struct json *labels, struct requirement_list *all)
 {
     if (is_given(labels) && labels->type != JSON_OBJECT)
         return bad_type(rd, labels, "matchLabels", "an object");
@@ -320,7 +292,7 @@ static int read_labels(struct reading *rd, const struct json *labels, struct req
             return bad_value(rd, "matchLabels", arena_fmt(rd->a, "label key: %s", why).p);
         if (read_value(rd, label, arena_fmt(rd->a, "matchLabels[%.*s]", STR_ARG(r->key)).p, &values) < 0)
             return -1;
-        take_values(r, &values);
+        requirement_set_values(r, values.v, values.n);
     }
     return 0;
 }
@@ -336,7 +308,7 @@ static int read_key(struct reading *rd, const struct json *j, struct str *ret)
     return why ? bad_value(rd, "key", why) : 0;
 }
 
-static int read_operator(struct reading *rd, const struct json *j, enum op *ret)
+static int read_operator(struct reading *rd, const struct json *j, enum requirement_op *ret)
 {
     static const char *const names = "one of In, NotIn, Exists, DoesNotExist";
     struct str name = json_text(j, STR(""));
@@ -346,7 +318,7 @@ static int read_operator(struct reading *rd, const struct json *j, enum op *ret)
         return bad_type(rd, j, "operator", names);
     for (size_t i = 0; i < OP_MAX; i++)
         if (ops[i].json_name && str_is(name, ops[i].json_name)) {
-            *ret = (enum op)i;
+            *ret = (enum requirement_op)i;
             return 0;
         }
     buf_quote(&shown, name, 60);
@@ -367,11 +339,11 @@ static int read_values(struct reading *rd, const struct json *list, struct requi
     JSON_FOREACH(item, list)
         if (read_value(rd, item, arena_fmt(rd->a, "values[%zu]", values.n).p, &values) < 0)
             return -1;
-    take_values(r, &values);
+    requirement_set_values(r, values.v, values.n);
     return 0;
 }
 
-static int read_expressions(struct reading *rd, const struct json *list, struct requirements *all)
+static int read_expressions(struct reading *rd, const struct json *list, struct requirement_list *all)
 {
     size_t i = 0;
 
@@ -395,7 +367,7 @@ static int read_expressions(struct reading *rd, const struct json *list, struct 
 int selector_from_json(struct arena *a, const struct json *j, struct selector **ret, struct err *e)
 {
     struct reading rd = { a, "", e };
-    struct requirements all = { 0 };
+    struct requirement_list all = { 0 };
 
     if (is_given(j) && j->type != JSON_OBJECT)
         return bad_type(&rd, j, "selector", "an object");
@@ -409,46 +381,14 @@ int selector_from_json(struct arena *a, const struct json *j, struct selector **
 
 /* ---- matching and printing ---- */
 
-static bool has_value(const struct requirement *r, struct str value)
-{
-    return bsearch(&value, r->values, r->n, sizeof(value), cmp_str) != NULL;
-}
-
-/* "not" also matches where the label is missing; > and < need a whole number. */
-static bool requirement_matches(const struct requirement *r, const struct json *labels)
-{
-    const struct json *label = json_get_str(labels, r->key);
-    bool is_there = json_is(label, JSON_STRING);
-    struct str value = json_text(label, STR(""));
-    int64_t number;
-
-    switch (r->op) {
-    case OP_EQUAL:
-    case OP_IN:
-        return is_there && has_value(r, value);
-    case OP_NOT_EQUAL:
-    case OP_NOT_IN:
-        return !is_there || !has_value(r, value);
-    case OP_EXISTS:
-        return is_there;
-    case OP_ABSENT:
-        return !is_there;
-    case OP_GREATER:
-        return is_there && str_to_i64(value, &number) == 0 && number > r->number;
-    case OP_LESS:
-        return is_there && str_to_i64(value, &number) == 0 && number < r->number;
-    case OP_MAX:
-        break;
-    }
-    assert(!"an operator");
-    return false;
-}
-
 bool selector_matches(const struct selector *s, const struct json *labels)
 {
-    for (size_t i = 0; i < s->n; i++)
-        if (!requirement_matches(&s->v[i], labels))
+    for (size_t i = 0; i < s->n; i++) {
+        const struct json *label = json_get_str(labels, s->v[i].key);
+
+        if (!requirement_holds(&s->v[i], json_is(label, JSON_STRING), json_text(label, STR(""))))
             return false;
+    }
     return true;
 }
 

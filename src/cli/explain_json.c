@@ -94,7 +94,7 @@ static void add_number(struct arena *a, struct json *why, const char *key, const
 {
     autobuf text = { 0 };
 
-    if (v->why.dim < 0 || str_empty(v->why_resource)) {
+    if (!why_is_of_queue(v->why.kind) && !v->why.is_sum) {
         add_int(a, why, key, n);
         return;
     }

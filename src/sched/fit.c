@@ -1,6 +1,7 @@
 /* fit.c - which node for a pod of this class? */
 #include "sched/fit.h"
 
+#include "api/taint.h"
 #include "base/util.h"
 #include "sched/couple.h"
 #include "sched/nodematch.h"

@@ -25,14 +25,4 @@ void node_rule_ready(struct sched_model *m, const struct node_rule *r);
 
 bool node_rule_matches(const struct node_rule *r, const struct sched_node *n); /* NULL matches everything */
 
-/* ---- taints ---- */
-
-/* The first taint with one of these effects that no toleration covers; NULL: none. */
-enum { TAINT_HARD = 1, TAINT_SOFT = 2 }; /* NoSchedule and NoExecute; PreferNoSchedule */
-const struct json *taint_untolerated(const struct json *taints, const struct json *tolerations, int effects);
-int taint_count(const struct json *taints, const struct json *tolerations, int effects); /* all of them */
-
-/* Is the taint {node.kubernetes.io/unschedulable: NoSchedule} tolerated, which stands for spec.unschedulable? */
-bool tolerates_unschedulable(const struct json *tolerations);
-
 #endif

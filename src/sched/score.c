@@ -1,6 +1,7 @@
 /* score.c - scores that follow from one node and the class */
 #include "sched/score.h"
 
+#include "api/taint.h"
 #include "base/util.h"
 #include "sched/nodematch.h"
 

@@ -159,7 +159,6 @@ void advice_estimate(struct advising *v);
 
 /* advice_place.c: why a node takes no pod with this spec whatever is free on it; empty: it may. */
 struct str node_refuses(struct arena *a, const struct json *node, const struct json *pod_spec);
-bool is_tolerated(const struct json *taint, const struct json *tolerations);
 
 /* advice_how.c: the command lines for the edits. */
 void suggestion_how(struct advising *v, struct suggestion *s);

@@ -2,26 +2,14 @@
 #include "whatif/advice_internal.h"
 
 #include "api/meta.h"
+#include "api/taint.h"
 #include "base/util.h"
+#include "sched/nodematch.h"
 
 enum { PLACES_TRIED = 6 };
+static const char required[] = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /* ---- nodes that refuse ---- */
-
-bool is_tolerated(const struct json *taint, const struct json *tolerations)
-{
-    struct str key = json_member_text(taint, "key"), effect = json_member_text(taint, "effect");
-
-    JSON_FOREACH(t, tolerations) {
-        struct str t_key = json_member_text(t, "key"), t_effect = json_member_text(t, "effect");
-        bool exists = str_is(json_member_text(t, "operator"), "Exists");
-
-        if ((str_empty(t_key) ? exists : str_eq(t_key, key)) && (str_empty(t_effect) || str_eq(t_effect, effect)) &&
-            (exists || str_eq(json_member_text(t, "value"), json_member_text(taint, "value"))))
-            return true;
-    }
-    return false;
-}
 
 static bool keeps_away(const struct json *taint)
 {
@@ -45,17 +33,24 @@ static struct str taint_text(struct arena *a, const struct json *taint)
 
 struct str node_refuses(struct arena *a, const struct json *node, const struct json *pod_spec)
 {
-    if (is_cordoned(node))
+    const struct json *tolerations = json_get(pod_spec, "tolerations"),
+                      *taint = taint_untolerated(json_find(node, "spec", "taints", NULL), tolerations, TAINT_HARD);
+    struct sched_node as_scheduled = { .name = object_name(node),
+                                       .labels = json_find(node, "metadata", "labels", NULL) };
+
+    if (is_cordoned(node) && !tolerates_unschedulable(tolerations))
         return STR("cordoned");
-    JSON_FOREACH(taint, json_find(node, "spec", "taints", NULL))
-        if (keeps_away(taint) && !is_tolerated(taint, json_get(pod_spec, "tolerations")))
-            return arena_fmt(a, "taint %.*s", STR_ARG(taint_text(a, taint)));
+    if (taint)
+        return arena_fmt(a, "taint %.*s", STR_ARG(taint_text(a, taint)));
     JSON_FOREACH(want, json_get(pod_spec, "nodeSelector")) {
-        struct str have = json_text(json_get_str(json_find(node, "metadata", "labels", NULL), json_key(want)), STR(""));
+        struct str have = json_text(json_get_str(as_scheduled.labels, json_key(want)), STR(""));
 
         if (!str_eq(have, json_text(want, STR(""))))
             return arena_fmt(a, "not %.*s=%.*s", STR_ARG(json_key(want)), STR_ARG(json_text(want, STR(""))));
     }
+    if (!node_rule_matches(node_rule_new(a, NULL, json_find(pod_spec, "affinity", "nodeAffinity", required, NULL)),
+                           &as_scheduled))
+        return STR("not in its node affinity");
     return STR_NULL;
 }
 
@@ -126,7 +121,7 @@ static void build_toleration(struct advising *v, const struct json *taint, struc
         const struct json *have = json_get(job_task_pod_spec(&v->job.spec.tasks.v[i]), "tolerations");
         struct json *list = json_is(have, JSON_ARRAY) ? json_copy(v->a, have) : json_array(v->a);
 
-        if (is_tolerated(taint, have))
+        if (taint_is_tolerated(taint, have))
             continue;
         json_push(list, toleration_for(v, taint));
         edit_job(v, s, arena_fmt(v->a, "/spec/tasks/%zu/template/spec/tolerations", i), list);
