@@ -148,6 +148,9 @@ bool sched_stands(struct sched *s, const struct decision *bind)
         return false;
     if (!p->node->exists || !str_eq(p->node->name, bind->node) || is_overfull(&s->m, p))
         return false;
+    share_update(&s->m);
+    if (share_is_exceeded(&s->m, p->group->queue, p->class->ask_dims))
+        return false;
     /* A pod with terms about others counts itself among them by now. */
     return p->class->is_coupled || fit_node(&s->m, p->class, p->group, p->node, FIT_EMPTY, NULL);
 }

@@ -74,7 +74,7 @@ bool sched_is_idle(const struct sched *s);
 void sched_failed(struct sched *s, const struct decision *d, struct str error);
 
 /* A binding could not be sent at once, and there may have been news: would it still be right? Its gang is whole with it,
- * and its node takes the pod. If not: sched_failed. */
+ * its node takes the pod, and its queue may have it. If not: sched_failed. */
 bool sched_stands(struct sched *s, const struct decision *bind);
 
 /* ---- asking ---- for explain, plan and tests; valid until the next call that changes anything ---- */

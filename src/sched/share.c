@@ -381,6 +381,15 @@ bool share_admits(const struct sched_model *m, const struct sched_queue *q, cons
     return passes(m, &t, q, ret_queue, ret_dim, ret_left);
 }
 
+bool share_is_exceeded(const struct sched_model *m, const struct sched_queue *q, uint32_t dims)
+{
+    for (; q; q = q->parent)
+        for (int dim = 0; dim < m->dims.n; dim++)
+            if (dims & 1U << dim && q->allocated.v[dim] + q->going.v[dim] > q->limit.v[dim])
+                return true;
+    return false;
+}
+
 /* ---- which bound? ---- */
 
 /* What is left of a bound for a queue; AMOUNT_UNLIMITED: it is none. */

@@ -63,7 +63,10 @@ bool share_allows_after(const struct sched_model *m, const struct sched_queue *q
                         const struct share_loss *losses, size_t n_losses, enum share_test test,
                         const struct sched_queue **ret_queue, int *ret_dim, int64_t *ret_left);
 
-/* Admission: the same against limit, with what was promised to admitted groups (queue.admitted) counted too. */
+/* Does the queue, or one above it, have more than its limit already, in one of these dimensions (a bit for each)? */
+bool share_is_exceeded(const struct sched_model *m, const struct sched_queue *q, uint32_t dims);
+
+/* Admission: share_allows() against limit, with what was promised to admitted groups (queue.admitted) counted too. */
 bool share_admits(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
                   const struct sched_queue **ret_queue, int *ret_dim, int64_t *ret_left);
 

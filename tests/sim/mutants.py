@@ -82,6 +82,8 @@ MUTANTS = [
      "two controllers answer each other at once"),
     ("src/sched/sched.c", "    return p->class->is_coupled || fit_node(", "    return true || fit_node(",
      "bindings that waited go to nodes that take no pods"),
+    ("src/sched/sched.c", "if (share_is_exceeded(", "if (0 && share_is_exceeded(",
+     "bindings that waited go beyond what their queue may have"),
     ("src/sched/feed_node.c", "ret->is_unschedulable = json_bool(json_get(spec, \"unschedulable\"), false);", "ret->is_unschedulable = false;",
      "cordoned nodes are used"),
     ("src/sched/evict.c", "v->queue == h->g->queue && v->priority < h->g->priority;", "v->queue == h->g->queue;",

@@ -255,7 +255,6 @@ void placing_answered(struct controller *c, const struct flight *f, const struct
 
     if (!t)
         return;
-    t->answer_turn = c->turn;
     if (f->kind != OP_KIND_MAX && f->kind != OP_CREATE) /* its creation is the business of another */
         t->is_troubled = ev->err.code != ERR_OK;
     t->is_victim &= !((f->kind == OP_DELETE || f->kind == OP_PATCH_STATUS) && ev->err.code == ERR_CONFLICT);
@@ -318,8 +317,6 @@ static void check_bind(struct world *w, struct controller *c, const struct op *o
     struct str node = json_text(json_find(op->body, "target", "name", NULL), STR(""));
     const struct known *n = known(c, KNOWN_NODE, node);
     struct told *pod = map_get(&c->pods, op->uid);
-    /* Another write of this pod was on its way until now, or failed: this one may have been decided before. */
-    bool is_old = pod && (pod->answer_turn == c->turn || pod->is_troubled);
     struct known *group;
 
     /* A read on behalf of an older pod of that name, or an answer that came when it was given up: it may know more. */
@@ -338,16 +335,15 @@ static void check_bind(struct world *w, struct controller *c, const struct op *o
                                        : "bound");
         return;
     }
-    if (!is_old && !(n && n->takes_pods)) {
+    if (!n || !n->takes_pods) {
         world_break(w, "%s binds pod %s to node %.*s, which it knows to %s", ctl_name(c), pod->name, STR_ARG(node),
                     n ? "take no pods" : "be gone");
         return;
     }
-    if (!is_old)
-        check_bind_room(w, c, n, pod);
+    check_bind_room(w, c, n, pod);
     copy(pod->wish, sizeof(pod->wish), node);
     pod->wish_ms = world_ms(w);
-    if (is_old || !(group = map_get(&c->known[KNOWN_GROUP], str_of(pod->group))))
+    if (!(group = map_get(&c->known[KNOWN_GROUP], str_of(pod->group))))
         return;
     group->is_used = true;
     amount_add(&group->asked, &pod->ask, 1);

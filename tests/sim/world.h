@@ -150,11 +150,10 @@ struct told { /* what a controller was told last of an object */
     int64_t wish_ms;
     struct amount ask;
     bool is_done, is_succeeded, is_running, is_victim, is_protected;
-    bool is_vague;        /* it may know more, or less */
-    bool is_troubled;     /* the last write of it failed: the next waits, whatever becomes of its reason */
-    uint64_t since_turn;  /* when it was first heard of */
-    uint64_t answer_turn; /* when a write or read of it was last answered */
-    enum phase phase;     /* of a job */
+    bool is_vague;       /* it may know more, or less */
+    bool is_troubled;    /* the last write of it failed: the next waits, whatever becomes of its reason */
+    uint64_t since_turn; /* when it was first heard of */
+    enum phase phase;    /* of a job */
     uint64_t rev;
     bool is_active; /* a pod that is Pending or Running */
     bool is_deleting, is_gone, is_fresh;
