@@ -111,9 +111,9 @@ static bool waits_for_victims(const struct sched_group *g)
 /* When nothing is kept any more for pods that are not made; 0: they are there, or nobody was asked to make them. */
 static int64_t pods_due_ms(const struct round *r, const struct sched_group *g)
 {
-    if (group_has_its_pods(g) || !g->waiting_ms || !group_is_admitted(g))
+    if (!g->lacking_ms || !group_is_admitted(g))
         return 0;
-    return MAX_OF(g->waiting_ms, g->admitted_ms) + r->m->config.admission_ms;
+    return MAX_OF(g->lacking_ms, g->admitted_ms) + r->m->config.admission_ms;
 }
 
 bool round_has_given_up(const struct round *r, const struct sched_group *g)
@@ -376,11 +376,10 @@ void round_unbind(struct round *r)
  * stays admitted, and is promised nothing. */
 static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 {
-    int64_t at_ms = g->admitted_ms + r->m->config.admission_ms;
-    bool lacks_pods = !group_has_its_pods(g);
+    int64_t at_ms = g->claim ? pods_due_ms(r, g) : g->admitted_ms + r->m->config.admission_ms;
 
     is_in_the_way &= g->expired <= EXPIRES_MOST;
-    if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_ready(g) > 0 || (g->claim && !lacks_pods))
+    if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_ready(g) > 0 || !at_ms)
         return;
     if (!is_in_the_way && !g->claim)
         return;

@@ -215,6 +215,7 @@ struct sched_group {
     struct amounts demand;           /* what it counts for in its queue's request */
     struct amounts admitted;         /* promised when it became Inqueue and not yet allocated */
     int64_t admitted_ms, waiting_ms; /* since when; 0: not */
+    int64_t lacking_ms;              /* since when there are fewer pods than its minimum needs; 0: they are there */
     uint32_t expired;                /* admissions that led to nothing (D20) */
     int64_t ready_ms;                /* when its minimum was last all placed; 0: never */
     struct claim *claim;             /* places kept for it (claim.h); NULL: none */

@@ -207,6 +207,7 @@ static void refresh(struct round *r, struct sched_group *g)
     if (has_stood(g))
         g->ready_ms = r->now_ms;
     g->half_ms = !is_half(g) ? 0 : g->half_ms ? g->half_ms : r->now_ms;
+    g->lacking_ms = group_has_its_pods(g) ? 0 : g->lacking_ms ? g->lacking_ms : r->now_ms;
     if (is_waiting(g)) {
         if (!list_is_linked(&g->in_waiting))
             list_push(&m->waiting, &g->in_waiting);

@@ -206,6 +206,105 @@ static void no_promise_for_ever(void **state)
     h_free(h);
 }
 
+/* A gang waits for room longer than anybody waits for pods; then one of its pods is lost, and made again a moment later. */
+static struct h *waits_long_and_loses_a_pod(void)
+{
+    struct h *h = h_new(NULL);
+
+    h_node(h, "n1", "cpu: 4");
+    h_group(h, "runs", .min = 1);
+    h_pods(h, "runs", "w", 4, "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    h_group(h, "big", .min = 3);
+    h_pods(h, "big", "w", 3, "cpu: 1");
+    h_work(h, 2 * h->config.admission_ms, 10000);
+    h_delete(h, "Pod", "big-w-0");
+    h_settle(h);
+    h_group(h, "small", .min = 1);
+    h_pods(h, "small", "w", 1, "cpu: 1");
+    h_phase(h, "runs-w-0", "Succeeded");
+    h_phase(h, "runs-w-1", "Succeeded");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "small"), 0); /* it would delay the gang */
+    return h;
+}
+
+static void places_outlive_a_lost_pod(void **state)
+{
+    struct h *h = waits_long_and_loses_a_pod();
+
+    (void)state;
+    assert_text(h_group_phase(h, "big"), "Inqueue");
+    h_pods(h, "big", "w", 1, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "small"), 0);
+    h_phase(h, "runs-w-2", "Succeeded");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "big"), 3);
+    h_free(h);
+}
+
+static void places_do_not_wait_for_a_lost_pod_for_ever(void **state)
+{
+    struct h *h = waits_long_and_loses_a_pod();
+
+    (void)state;
+    h_work(h, h->config.admission_ms + 10000, 10000);
+    assert_int_equal(h_bound(h, "small"), 1);
+    h_free(h);
+}
+
+/* The same with a gang that stood: what it is to have again is promised to it, and kept from the next of its queue. */
+static struct h *stood_and_loses_another_pod(void)
+{
+    struct h *h = h_new(NULL);
+
+    h_node_more(h, "n1", "cpu: 3", "metadata: {labels: {pool: a}}");
+    h_node(h, "n2", "cpu: 8");
+    h_queue(h, "q", "capability: {cpu: 4}");
+    h_queue(h, "stays", "reclaimable: false");
+    h_group(h, "lost", .min = 3, .asks = "cpu: 3", .queue = "q");
+    h_pods_more(h, "lost", "w", 3, "cpu: 1", "spec: {nodeSelector: {pool: a}}");
+    h_settle(h);
+    h_run(h);
+    h_delete(h, "Pod", "lost-w-0");
+    h_group(h, "faster", .min = 1, .queue = "stays");
+    h_pods(h, "faster", "w", 1, "cpu: 1");
+    h_bind(h, "faster-w-0", "n1");
+    h_pods_more(h, "lost", "w", 1, "cpu: 1", "spec: {nodeSelector: {pool: a}}");
+    h_work(h, 2 * h->config.admission_ms, 10000);
+    h_group(h, "next", .min = 1, .asks = "cpu: 2", .queue = "q");
+    h_settle(h);
+    assert_text(h_group_phase(h, "next"), "Pending");
+    h_delete(h, "Pod", "lost-w-0");
+    h_settle(h);
+    assert_text(h_group_phase(h, "next"), "Pending");
+    return h;
+}
+
+static void a_promise_outlives_a_lost_pod(void **state)
+{
+    struct h *h = stood_and_loses_another_pod();
+
+    (void)state;
+    h_work(h, h->config.admission_ms - 10000, 10000);
+    h_pods_more(h, "lost", "w", 1, "cpu: 1", "spec: {nodeSelector: {pool: a}}");
+    h_work(h, 2 * h->config.admission_ms, 10000); /* it has its pods, and waits for room again */
+    assert_text(h_group_phase(h, "next"), "Pending");
+    h_free(h);
+}
+
+static void a_promise_does_not_wait_for_a_lost_pod_for_ever(void **state)
+{
+    struct h *h = stood_and_loses_another_pod();
+
+    (void)state;
+    h_work(h, h->config.admission_ms + 10000, 10000);
+    assert_text(h_group_phase(h, "next"), "Inqueue");
+    h_free(h);
+}
+
 /* Nodes are kept for the gang that waits longest; a best-effort pod needs none of that and runs. */
 static void backfill_beside_a_reservation(void **state)
 {
@@ -401,6 +500,10 @@ int main(void)
         cmocka_unit_test(no_deadlock_of_admission_and_reservation),
         cmocka_unit_test(no_deadlock_of_promise_and_reservation),
         cmocka_unit_test(no_promise_for_ever),
+        cmocka_unit_test(places_outlive_a_lost_pod),
+        cmocka_unit_test(places_do_not_wait_for_a_lost_pod_for_ever),
+        cmocka_unit_test(a_promise_outlives_a_lost_pod),
+        cmocka_unit_test(a_promise_does_not_wait_for_a_lost_pod_for_ever),
         cmocka_unit_test(backfill_beside_a_reservation),
         cmocka_unit_test(D22_short_job_beside_a_reservation),
         cmocka_unit_test(no_reservation_for_the_impossible),
