@@ -93,6 +93,10 @@ struct job {
     struct job_status status;
 };
 
+/* The key of a note in status.controlledResources, followed by the name of a task: indices whose pods Succeeded, as
+ * "0-3,7". */
+#define JOB_NOTE_DONE "pumice-done-"
+
 extern const struct schema schema_job;  /* the whole object */
 extern const char *const job_events[];  /* all event names, internal ones too, NULL-terminated */
 extern const char *const job_actions[]; /* actions a user may ask for, NULL-terminated */
@@ -107,6 +111,10 @@ int64_t job_total_replicas(const struct job *job);
 
 /* minAvailable if set; else minPartitions × partitionSize if both are there; else replicas. */
 int32_t job_task_minimum(const struct job_task *task);
+
+/* How many indices of a task are done, by the status of its Job: their pods Succeeded and are not made again, whether they
+ * are still there or not. The controller remembers them; where there is no such note it is 0. */
+int64_t job_task_done(const struct json *status, struct str task);
 
 /* "<job>-<task>-<index>". */
 struct str job_pod_name(struct arena *a, const struct job *job, const struct job_task *task, uint32_t index);

@@ -222,7 +222,7 @@ static void recall(struct cache_job *j, const struct object *before, bool is_oth
 
     for (size_t i = 0; i < j->spec.tasks.n; i++) {
         struct str seen_key = arena_cat(&a, STR("pumice-seen-"), j->spec.tasks.v[i].name);
-        struct str done_key = arena_cat(&a, STR("pumice-done-"), j->spec.tasks.v[i].name);
+        struct str done_key = arena_cat(&a, STR(JOB_NOTE_DONE), j->spec.tasks.v[i].name);
         struct str seen = json_text(json_get_str(now, seen_key), STR_NULL);
         struct str done = json_text(json_get_str(now, done_key), STR_NULL);
 

@@ -114,7 +114,7 @@ static const uint64_t *remembered(struct status_draft *d, size_t pos, const uint
 /* Has a pod succeeded and gone without the stored status knowing? Then that must not wait (B12). */
 static bool is_only_known_by_us(struct status_draft *d, struct str task, const struct task_pods *t)
 {
-    struct str key = arena_fmt(d->arena, "pumice-done-%.*s", STR_ARG(task));
+    struct str key = arena_fmt(d->arena, JOB_NOTE_DONE "%.*s", STR_ARG(task));
     const struct json *stored = json_get_str(json_find(d->o->job->raw, "status", "controlledResources", NULL), key);
 
     if (json_equal(stored, json_get_str(d->controlled, key)))

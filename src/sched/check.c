@@ -150,6 +150,7 @@ static size_t check_role(const struct sched_model *m, const struct sched_role *r
         }
     }
     EXPECT(n_gated == r->n_gated, "gated pods of a role", r->group->key);
+    sum->n_gone += MAX_OF(r->n_done - r->n[POD_SUCCEEDED], 0);
     return n;
 }
 
@@ -163,6 +164,7 @@ static size_t check_group(const struct sched_model *m, const struct sched_group 
         n += check_role(m, g->roles.v[i], sum);
     }
     EXPECT(memcmp(sum->n, g->n, sizeof(g->n)) == 0, "number of pods", g->key);
+    EXPECT(sum->n_gone == g->n_gone, "number of pods that Succeeded and are gone", g->key);
     EXPECT(sum->n_gated == g->n_gated, "number of gated pods", g->key);
     same(m, &g->pending, &sum->pending, "pending", g->key);
     same(m, &g->allocated, &sum->allocated, "allocated", g->key);

@@ -216,11 +216,34 @@ static void part_sub(struct sched_model *m, struct sched_pod *p, enum part part)
     m->shares_changed = true;
 }
 
+static int64_t role_gone(const struct sched_role *r)
+{
+    return MAX_OF(r->n_done - r->n[POD_SUCCEEDED], 0);
+}
+
+static void count_gone(struct sched_group *g)
+{
+    g->n_gone = 0;
+    VEC_FOREACH(r, &g->roles)
+        g->n_gone += role_gone(*r);
+}
+
+void model_set_done(struct sched_model *m, struct sched_role *r, int64_t n)
+{
+    if (r->n_done == n)
+        return;
+    r->n_done = n;
+    count_gone(r->group);
+    model_touch(m, r->group);
+}
+
 static void list_out(struct sched_pod *p)
 {
     list_remove(&p->in_role);
     p->role->n[p->state]--;
     p->group->n[p->state]--;
+    if (p->state == POD_SUCCEEDED && p->role->n_done)
+        count_gone(p->group);
     if (p->state == POD_PENDING && p->is_gated) {
         p->role->n_gated--;
         p->group->n_gated--;
@@ -232,6 +255,8 @@ static void list_in(struct sched_pod *p)
     list_push(&p->role->pods[p->state], &p->in_role);
     p->role->n[p->state]++;
     p->group->n[p->state]++;
+    if (p->state == POD_SUCCEEDED && p->role->n_done)
+        count_gone(p->group);
     if (p->state == POD_PENDING && p->is_gated) {
         p->role->n_gated++;
         p->group->n_gated++;
@@ -381,14 +406,19 @@ static int64_t ready_of(const uint32_t n[POD_STATE_MAX])
     return (int64_t)n[POD_BINDING] + n[POD_BOUND] + n[POD_RUNNING] + n[POD_SUCCEEDED];
 }
 
-int64_t group_ready(const struct sched_group *g)
+int64_t group_placed(const struct sched_group *g)
 {
     return ready_of(g->n);
 }
 
+int64_t group_ready(const struct sched_group *g)
+{
+    return group_placed(g) + g->n_gone;
+}
+
 int64_t role_ready(const struct sched_role *r)
 {
-    return ready_of(r->n);
+    return ready_of(r->n) + role_gone(r);
 }
 
 int64_t role_to_come(const struct sched_role *r)

@@ -3,6 +3,7 @@
  * A group is put together from three sides: its PodGroup, its Job, and pods that name it. Each side keeps what it said;
  * settle() works out what holds, so that the order in which they come does not matter.
  */
+#include "api/job.h"
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/util.h"
@@ -249,6 +250,13 @@ static void read_role(struct sched_model *m, struct sched_group *g, const struct
     read_role_priority(m, r, json_get(task, "template"));
 }
 
+/* Of its status only this: which pods are done and not made again. */
+static void read_done(struct sched_model *m, struct sched_group *g, const struct json *status)
+{
+    VEC_FOREACH(r, &g->roles)
+        model_set_done(m, *r, (*r)->class ? MIN_OF(job_task_done(status, (*r)->name), (*r)->replicas) : 0);
+}
+
 static void clear_role(struct sched_model *m, struct sched_role *r)
 {
     class_unref(m, r->class);
@@ -314,12 +322,13 @@ void job_put(struct sched_model *m, const struct json *root)
         return;
     g->job_rev = head.rev;
     look = hash_mix(tree_hash(spec, NULL), tree_hash(json_get(head.meta, "annotations"), NULL));
-    if (g->has_job && g->job_look == look)
-        return; /* its status changes all the time */
-    g->job_look = look;
-    g->has_job = true;
-    read_job(m, g, &head, spec);
-    settle(m, g);
+    if (!g->has_job || g->job_look != look) { /* its status changes all the time */
+        g->job_look = look;
+        g->has_job = true;
+        read_job(m, g, &head, spec);
+        settle(m, g);
+    }
+    read_done(m, g, json_get(root, "status"));
 }
 
 void job_gone(struct sched_model *m, struct str namespace, struct str name, struct str uid)
@@ -329,6 +338,7 @@ void job_gone(struct sched_model *m, struct str namespace, struct str name, stru
     if (!g || !g->has_job)
         return;
     read_job(m, g, &(struct head){ 0 }, NULL);
+    read_done(m, g, NULL);
     g->has_job = false;
     g->job_rev = g->job_look = 0;
     settle(m, g);

@@ -40,7 +40,8 @@ static bool is_untouched(const struct sched_group *g)
 {
     if (!g->exists || g->is_deleting || g->is_whole || g->claim || g->ready_ms || g->half_ms || g->n_gated)
         return false;
-    return !g->subgroups && !has_placed_pods(g); /* sub-groups are told apart by labels, which no key has */
+    return !g->subgroups && !g->n_gone &&
+           !has_placed_pods(g); /* sub-groups are told apart by labels, which no key has */
 }
 
 /* ---- keys ---- */

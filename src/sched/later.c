@@ -379,7 +379,7 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
     int64_t at_ms = g->claim ? pods_due_ms(r, g) : g->admitted_ms + r->m->config.admission_ms;
 
     is_in_the_way &= g->expired <= EXPIRES_MOST;
-    if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_ready(g) > 0 || !at_ms)
+    if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_placed(g) > 0 || !at_ms)
         return;
     if (!is_in_the_way && !g->claim)
         return;

@@ -116,6 +116,7 @@ struct sched_role { /* pods of one volcano.sh/task-spec; "" where there is none 
     struct list pods[POD_STATE_MAX]; /* sched_pod.in_role */
     uint32_t n[POD_STATE_MAX];       /* … counted */
     uint32_t n_gated;                /* of the pending */
+    int64_t n_done;                  /* indices whose pods Succeeded, there or not, as the Job remembers; 0: none */
     /* The template, from the Job that owns the group; class NULL: not known. For pods that do not exist yet. */
     const struct pod_class *class;
     struct str labels; /* as sched_pod.labels */
@@ -175,6 +176,7 @@ struct sched_group {
     /* counters over roles */
     uint32_t n[POD_STATE_MAX];
     uint32_t n_gated;
+    int64_t n_gone;           /* pods that Succeeded and are no longer there */
     struct amounts allocated; /* Binding, Bound, Running */
     struct amounts going;     /* being deleted, on a node */
     struct amounts pending;   /* Pending, not gated */
@@ -398,6 +400,9 @@ void group_settle_minima(struct sched_group *g);
 
 /* ---- changing ---- these keep every counter right ---- */
 
+/* So many of its pods have Succeeded, whether they are still there or not. Marks its group if that is news. */
+void model_set_done(struct sched_model *m, struct sched_role *r, int64_t n);
+
 /* Give a pod another state and node (NULL: none). Marks its group. Room is made when a node gets something back. */
 void model_set_pod(struct sched_model *m, struct sched_pod *p, enum pod_state state, struct sched_node *node);
 void model_set_demand(struct sched_model *m, struct sched_group *g, const struct amounts *demand);
@@ -432,6 +437,8 @@ int64_t group_min(const struct sched_group *g);
 /* Why it waits. An answer is large, and most groups do not wait: it is kept only while there is one. */
 void group_say(struct sched_group *g, const struct why *why);
 /* Pods with a place: Binding, Bound, Running, Succeeded. */
+int64_t group_placed(const struct sched_group *g);
+/* … and those that Succeeded and were deleted: they are not made again, so nobody must wait for them. */
 int64_t group_ready(const struct sched_group *g);
 int64_t role_ready(const struct sched_role *r);
 /* Pods of its template that are still to be made. One that depends on others has none before it is its turn, which the

@@ -176,7 +176,7 @@ void others_withdraw(struct round *r, const struct sched_group *g)
             continue;
         round_drop_claim(r, o);
         round_touch(r, o);
-        if (group_ready(o) == 0 && o->phase == GROUP_INQUEUE) {
+        if (group_placed(o) == 0 && o->phase == GROUP_INQUEUE) {
             o->phase = GROUP_PENDING;
             o->admitted_ms = 0;
             model_set_admitted(r->m, o, &(struct amounts){ { 0 } });

@@ -326,7 +326,7 @@ static bool is_overdue(const struct round *r, const struct sched_group *g)
 
 static bool may_give_way(const struct sched_group *o, const struct sched_group *g)
 {
-    return o->priority < g->priority && o->phase == GROUP_INQUEUE && group_ready(o) == 0 && !o->claim;
+    return o->priority < g->priority && o->phase == GROUP_INQUEUE && group_placed(o) == 0 && !o->claim;
 }
 
 /* Would it help if all who may gave way? What was let in and is put out again in vain comes back in the next round, and so
@@ -472,7 +472,7 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
         return;
     }
     if (!group_is_admitted(g)) {
-        if (group_ready(g) == 0 && r->m->config.admits) {
+        if (group_placed(g) == 0 && r->m->config.admits) {
             admit(r, g, limit);
             if (group_is_admitted(g) && !g->is_whole && group_live(g) && !has_pods(g, &why))
                 say_pods(r, g, &why, limit);

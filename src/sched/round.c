@@ -177,7 +177,8 @@ static void promise_of(const struct round *r, const struct sched_group *g, struc
 /* By what was told: a binding that is still on its way does not count. */
 static bool is_half(const struct sched_group *g)
 {
-    return g->n[POD_BOUND] && g->n[POD_BOUND] < group_min(g) && !g->n[POD_RUNNING] && !g->n[POD_SUCCEEDED];
+    return g->n[POD_BOUND] && g->n[POD_BOUND] < group_min(g) && !g->n[POD_RUNNING] && !g->n[POD_SUCCEEDED] &&
+           !g->n_gone;
 }
 
 /* By its pods or its phase, also when that was before we were here. */
@@ -348,7 +349,7 @@ static void push_waiting(struct round *r)
     VEC_FOREACH(at, &leaders.list) {
         struct sched_group *g = *at;
 
-        if (g->phase == GROUP_INQUEUE && !g->claim && group_ready(g) == 0)
+        if (g->phase == GROUP_INQUEUE && !g->claim && group_placed(g) == 0)
             r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->priority);
         push_again(r, g);
     }

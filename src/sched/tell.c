@@ -44,12 +44,13 @@ static bool is_unschedulable(const struct sched_group *g)
 
 static enum group_phase phase_of(const struct sched_group *g)
 {
-    uint32_t done = g->n[POD_SUCCEEDED] + g->n[POD_FAILED];
-    uint32_t scheduled = g->n[POD_BOUND] + g->n[POD_RUNNING] + done + going_with_node(g);
+    int64_t done = (int64_t)g->n[POD_SUCCEEDED] + g->n[POD_FAILED];
+    int64_t scheduled = (int64_t)g->n[POD_BOUND] + g->n[POD_RUNNING] + done + going_with_node(g);
+    int64_t gone = scheduled ? g->n_gone : 0; /* by itself what is gone is no phase */
 
     if (g->n[POD_RUNNING] && is_unschedulable(g))
         return GROUP_UNKNOWN;
-    if (scheduled >= g->min_member)
+    if (scheduled + gone >= g->min_member)
         return scheduled == done ? GROUP_COMPLETED : GROUP_RUNNING;
     if (g->phase == GROUP_INQUEUE || (group_is_admitted(g) && group_ready(g) > 0))
         return GROUP_INQUEUE;
@@ -64,9 +65,12 @@ static void print_states(struct buf *out, const struct sched_group *g)
                                                       "Releasing", "Succeeded", "Failed", "Unknown" };
 
     buf_str(out, STR("pod group is not ready, "));
-    for (int s = 0; s < POD_STATE_MAX; s++)
-        if (g->n[s])
-            buf_fmt(out, "%u %s, ", g->n[s], names[s]);
+    for (int s = 0; s < POD_STATE_MAX; s++) {
+        int64_t n = g->n[s] + (s == POD_SUCCEEDED ? g->n_gone : 0);
+
+        if (n)
+            buf_fmt(out, "%" PRId64 " %s, ", n, names[s]);
+    }
     buf_fmt(out, "%" PRId64 " minAvailable", group_min(g));
 }
 

@@ -456,6 +456,43 @@ static void D3_job_is_newer_than_group(void **state)
     h_free(h);
 }
 
+/* Pods that Succeeded and were deleted are not made again. They count for the gang, and nothing is kept for them. */
+static void done_pods_count_when_they_are_gone(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *g;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    g = h_job(h, "j", .min = 4, .replicas = 4, .pod = "cpu: 1");
+    h_job_pods(h, g, 4);
+    h_settle(h);
+    h_run(h);
+    h_phase(h, "j-w-2", "Succeeded");
+    h_phase(h, "j-w-3", "Succeeded");
+    h_change(h, h_get(h, "Job", "j"), "status: {controlledResources: {pumice-done-w: 2-3}}");
+    h_settle(h);
+    h_delete(h, "Pod", "j-w-3");
+    h_settle(h);
+    assert_text(h_group_phase(h, g), "Running");
+    h_delete(h, "Pod", "j-w-0"); /* is lost, and made again */
+    h_job_pods(h, g, 1);
+    h_settle(h);
+    assert_int_equal(h_bound(h, g), 2);
+    assert_text(h_group_phase(h, g), "Running");
+    h_group(h, "other", .min = 2);
+    h_pods(h, "other", "w", 2, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "other"), 2);
+    h_change(h, h_get(h, "Job", "j"), "status: {controlledResources: {pumice-done-w: ''}}"); /* all over again */
+    h_delete(h, "Pod", "j-w-0");
+    h_delete(h, "Pod", "j-w-1");
+    h_job_pods(h, g, 2);
+    h_settle(h);
+    assert_int_equal(h_bound(h, g), 0);
+    h_free(h);
+}
+
 /* Starving means any minimum that is not met: preemption goes on until the roles are satisfied too. */
 static void D6_preempts_for_role_minima(void **state)
 {
@@ -502,6 +539,7 @@ int main(void)
         cmocka_unit_test(D1_broken_gang_first),
         cmocka_unit_test(D1_room_is_kept_for_a_bounded_time),
         cmocka_unit_test(D3_job_is_newer_than_group),
+        cmocka_unit_test(done_pods_count_when_they_are_gone),
         cmocka_unit_test(D6_preempts_for_role_minima),
     };
 

@@ -155,7 +155,10 @@ static size_t read_tasks(const struct object *o, struct sim_task ret[MAX_TASKS])
     JSON_FOREACH(task, json_find(o->root, "spec", "tasks", NULL))
         if (n < MAX_TASKS) {
             copy(ret[n].name, sizeof(ret[n].name), json_member_text(task, "name"));
-            ret[n++].replicas = json_i64(json_get(task, "replicas"), 0);
+            ret[n].replicas = json_i64(json_get(task, "replicas"), 0);
+            ret[n].done = job_task_done(json_get(o->root, "status"), str_of(ret[n].name));
+            ret[n].done = MIN_OF(ret[n].done, ret[n].replicas);
+            n++;
         }
     return n;
 }
@@ -406,6 +409,16 @@ static bool is_given_up(const struct world *w, const struct flight *f)
     return world_ms(w) - f->sent_ms >= GIVEN_UP_MS || (w->jumped_ms && f->sent_ms <= w->jumped_ms);
 }
 
+/* It may go by what this says is done, or by what was said before. */
+static void told_done(struct told *job, const struct object *o)
+{
+    struct sim_task tasks[MAX_TASKS];
+    size_t n = MIN_OF(read_tasks(o, tasks), job->n_tasks);
+
+    for (size_t i = 0; i < n; i++)
+        job->tasks[i].done = MAX_OF(job->tasks[i].done, tasks[i].done);
+}
+
 /* What an answer tells: the object, or that it is gone. */
 static void told_answer(struct world *w, struct controller *c, const struct cluster_event *ev, struct map *m,
                         bool is_job)
@@ -425,8 +438,10 @@ static void told_answer(struct world *w, struct controller *c, const struct clus
                 t->phase = PHASE_NONE;
                 t->node[0] = t->wish[0] = '\0';
                 t->is_troubled = t->is_vague = true;
-                if (ev->object && str_is(ev->object->uid, t->uid))
+                if (ev->object && str_is(ev->object->uid, t->uid)) {
                     t->rev = MAX_OF(t->rev, ev->object->rev); /* older news tell nothing any more */
+                    told_done(t, ev->object);
+                }
             }
         free(f);
         return;

@@ -467,9 +467,29 @@ static void count_busy(const struct controller *c, const struct known *g, struct
     }
 }
 
+/* Pods of the group that Succeeded and are no longer there, by the Job that it knows. */
+static int64_t count_gone(const struct world *w, const struct controller *c, const struct known *g)
+{
+    int64_t gone = 0;
+
+    MAP_FOREACH(const struct told *, job, &c->jobs)
+        for (size_t i = 0; i < job->n_tasks && !job->is_gone && str_ends(str_of(g->name), str_of(job->uid)); i++) {
+            int64_t there = 0;
+
+            MAP_FOREACH(const struct told *, t, &c->pods) {
+                const struct sim_pod *pod = map_get(&w->pods, str_of(t->uid));
+
+                there += pod && !t->is_gone && t->is_succeeded && str_is(str_of(t->group), g->name) &&
+                         str_is(str_of(pod->task), job->tasks[i].name);
+            }
+            gone += MAX_OF(job->tasks[i].done - there, 0);
+        }
+    return gone;
+}
+
 static struct members count_members(const struct world *w, const struct controller *c, const struct known *g)
 {
-    struct members n = { 0 };
+    struct members n = { .succeeded = count_gone(w, c, g) };
 
     MAP_FOREACH(const struct told *, t, &c->pods) {
         if (is_away(t) || !str_is(str_of(t->group), g->name))

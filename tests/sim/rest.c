@@ -10,12 +10,34 @@
 
 struct pods { /* of one PodGroup */
     int64_t bound, pending, running, succeeded, failed;
+    int64_t gone; /* Succeeded, and are no longer there */
 };
+
+static const struct sim_job *job_of(struct world *w, struct str group)
+{
+    MAP_FOREACH(const struct sim_job *, job, &w->jobs)
+        if (!job->is_gone && str_ends(group, str_of(job->uid)))
+            return job;
+    return NULL;
+}
+
+static int64_t count_gone(struct world *w, struct str group, const struct sim_task *task)
+{
+    int64_t there = 0;
+
+    MAP_FOREACH(const struct sim_pod *, pod, &w->pods)
+        there += !pod->is_gone && str_is(group, pod->group) && strcmp(pod->task, task->name) == 0 &&
+                 strcmp(pod->phase, "Succeeded") == 0;
+    return MAX_OF(task->done - there, 0);
+}
 
 static struct pods count_pods(struct world *w, struct str group)
 {
+    const struct sim_job *job = job_of(w, group);
     struct pods n = { 0 };
 
+    for (size_t i = 0; job && i < job->n_tasks; i++)
+        n.gone += count_gone(w, group, &job->tasks[i]);
     MAP_FOREACH(const struct sim_pod *, pod, &w->pods) {
         struct str phase = str_of(pod->phase);
 
@@ -58,11 +80,12 @@ static void check_phase(struct world *w, const struct object *o, const struct po
 {
     struct str phase = json_text(json_find(o->root, "status", "phase", NULL), STR(""));
     int64_t done = n->succeeded + n->failed, scheduled = n->bound + n->running + done;
+    int64_t gone = scheduled ? n->gone : 0;
     bool is_unknown = str_is(phase, "Unknown");
 
-    if (is_unknown         ? !n->running || !condition(o->root, "Unschedulable", "True")
-        : scheduled >= min ? !str_is(phase, scheduled == done ? "Completed" : "Running")
-                           : !str_is(phase, "Pending") && !str_is(phase, "Inqueue"))
+    if (is_unknown                ? !n->running || !condition(o->root, "Unschedulable", "True")
+        : scheduled + gone >= min ? !str_is(phase, scheduled == done ? "Completed" : "Running")
+                                  : !str_is(phase, "Pending") && !str_is(phase, "Inqueue"))
         world_break(
             w, "at rest: PodGroup %.*s is %.*s: %" PRId64 " bound, %" PRId64 " run, %" PRId64 " are over, min %" PRId64,
             STR_ARG(o->name), STR_ARG(phase), n->bound, n->running, done, min);
@@ -71,7 +94,7 @@ static void check_phase(struct world *w, const struct object *o, const struct po
 /* Who waits knows why. A group whose controller makes no pods (a job waits for another task) is not told so. */
 static void check_reason(struct world *w, const struct object *o, const struct pods *n, int64_t min)
 {
-    int64_t ready = n->bound + n->running + n->succeeded;
+    int64_t ready = n->bound + n->running + n->succeeded + n->gone;
     struct str phase = json_text(json_find(o->root, "status", "phase", NULL), STR(""));
     const struct json *why = condition(o->root, "Unschedulable", "True");
 
@@ -206,9 +229,14 @@ static bool queue_allows(struct world *w, struct str name, const struct amount *
 /* Every task has the pods that it needs for itself. */
 static bool has_tasks(struct world *w, const struct object *o)
 {
+    const struct sim_job *job = job_of(w, o->name);
+
     JSON_FOREACH(task, json_find(o->root, "spec", "minTaskMember", NULL)) {
         int64_t n = 0;
 
+        for (size_t i = 0; job && i < job->n_tasks; i++)
+            if (str_is(json_key(task), job->tasks[i].name))
+                n += count_gone(w, o->name, &job->tasks[i]);
         MAP_FOREACH(const struct sim_pod *, pod, &w->pods)
             n += !pod->is_gone && str_is(o->name, pod->group) && str_is(json_key(task), pod->task) &&
                  strcmp(pod->phase, "Failed") != 0;
@@ -235,7 +263,8 @@ static void check_runs(void *ctx, const struct object *o)
         is_refused |= str_is(json_member_text(why, "reason"), reasons[i]);
     if (json_get(json_get(o->root, "spec"), "subGroupPolicy")) /* a part of it may lack a pod that is over */
         return;
-    if (!is_refused || n.pending == 0 || n.pending + n.bound + n.running + n.succeeded < min || !has_tasks(w, o))
+    if (!is_refused || n.pending == 0 || n.pending + n.bound + n.running + n.succeeded + n.gone < min ||
+        !has_tasks(w, o))
         return;
     MAP_FOREACH(const struct sim_pod *, pod, &w->pods)
         if (!pod->is_gone && !pod->is_bound && str_is(o->name, pod->group))

@@ -80,6 +80,7 @@ struct amount {
 struct sim_task {
     char name[32];
     int64_t replicas;
+    int64_t done; /* pods that Succeeded, as its status remembers: they count for the gang when they are gone, too */
 };
 
 struct sim_job {

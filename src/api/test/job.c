@@ -236,6 +236,35 @@ static void odd_tasks_decode_to_nothing(void **state)
     }
 }
 
+static void done_indices(void **state)
+{
+    static const struct {
+        const char *note;
+        int64_t want;
+    } cases[] = {
+        { "{}", 0 },
+        { "{pumice-done-w: '3'}", 1 },
+        { "{pumice-done-w: '0-3,7,9-10'}", 7 },
+        { "{pumice-done-w: '', pumice-done-ww: '1'}", 0 },
+        { "{pumice-seen-w: '1', pumice-done-: '1', done-w: '1'}", 0 },
+        { "{pumice-done-w: '3-1,x,2-,-4,7'}", 1 },
+        { "{pumice-done-w: '0-9999999999999'}", 0 },
+        { "{pumice-done-w: '0-2000000000,0-2000000000'}", INT32_MAX },
+        { "{pumice-done-w: 3}", 0 },
+        { "[1]", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct json *status = parsed(arena_fmt(&arena, "controlledResources: %s", cases[i].note).p);
+        int64_t got = job_task_done(status, STR("w"));
+
+        if (got != cases[i].want)
+            fail_msg("%s: %lld are done", cases[i].note, (long long)got);
+    }
+    assert_int_equal(job_task_done(NULL, STR("w")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +273,7 @@ int main(void)
         cmocka_unit_test(decode_tasks),
         cmocka_unit_test(names_and_domains),
         cmocka_unit_test(minimum_of_a_task),
+        cmocka_unit_test(done_indices),
         cmocka_unit_test(odd_jobs_decode_to_nothing),
         cmocka_unit_test(odd_tasks_decode_to_nothing),
     };

@@ -135,17 +135,21 @@ static int bound(struct world *w, const char *job, int n)
     return sum;
 }
 
+static void set_pod(struct world *w, const char *job, int i, const char *phase)
+{
+    struct plan plan = { .arena = &w->arena };
+    struct json *status = tree_of(&w->arena, arena_fmt(&w->arena, "{phase: %s}", phase).p);
+    const struct object *o = pod(w, job, i);
+
+    assert_non_null(o);
+    plan_patch_status(&plan, o->type, o->namespace, o->name, o->uid, status);
+    assert_int_equal(store_apply(w->store, &plan.ops.v[0], NULL, NULL), 0);
+}
+
 static void set_pods(struct world *w, const char *job, int n, const char *phase)
 {
-    for (int i = 0; i < n; i++) {
-        struct plan plan = { .arena = &w->arena };
-        struct json *status = tree_of(&w->arena, arena_fmt(&w->arena, "{phase: %s}", phase).p);
-        const struct object *o = pod(w, job, i);
-
-        assert_non_null(o);
-        plan_patch_status(&plan, o->type, o->namespace, o->name, o->uid, status);
-        assert_int_equal(store_apply(w->store, &plan.ops.v[0], NULL, NULL), 0);
-    }
+    for (int i = 0; i < n; i++)
+        set_pod(w, job, i, phase);
 }
 
 /* The kubelet: pods that are being deleted go. */
@@ -315,6 +319,46 @@ static void a_higher_priority_takes_the_place(void **state)
     world_done(&w);
 }
 
+static void delete_pod(struct world *w, const char *job, int i)
+{
+    struct store_delete_options now = { .grace_s = 0 };
+    const struct object *o = pod(w, job, i);
+
+    assert_non_null(o);
+    assert_int_equal(store_delete(w->store, o->type, o->namespace, o->name, &now, NULL, NULL), 0);
+}
+
+/* Somebody tidies up: a pod that has Succeeded is deleted. It is not run again, so the gang must not wait for it when a third
+ * has to be placed anew. */
+static void a_succeeded_pod_is_deleted(void **state)
+{
+    const struct object *job;
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    create_node(&w, "n1", 3);
+    create_job(&w, "j", 3, NULL);
+    run_for(&w, 2000);
+    set_pods(&w, "j", 3, "Running");
+    run_for(&w, 2000);
+    set_pods(&w, "j", 1, "Succeeded");
+    run_for(&w, 2000);
+    delete_pod(&w, "j", 0);
+    run_for(&w, 2000);
+    delete_pod(&w, "j", 1);
+    run_for(&w, 10000);
+    assert_text(node_of(&w, "j", 0), "(gone)");
+    assert_text(node_of(&w, "j", 1), "n1");
+    assert_text(group_phase(&w, "j"), "Running");
+    set_pod(&w, "j", 1, "Succeeded");
+    set_pod(&w, "j", 2, "Succeeded");
+    run_for(&w, 2000);
+    job = store_get(w.store, known_types()->job, STR("ns"), STR("j"));
+    assert_text(json_text(json_find(job->root, "status", "state", "phase", NULL), STR_NULL), "Completed");
+    world_done(&w);
+}
+
 static void a_new_driver_goes_on(void **state)
 {
     struct world w;
@@ -345,6 +389,7 @@ int main(void)
         cmocka_unit_test(a_binding_that_is_refused_first),
         cmocka_unit_test(a_node_goes),
         cmocka_unit_test(a_higher_priority_takes_the_place),
+        cmocka_unit_test(a_succeeded_pod_is_deleted),
         cmocka_unit_test(a_new_driver_goes_on),
     };
 
