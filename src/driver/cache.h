@@ -14,7 +14,7 @@
 #define DRIVER_CACHE_H
 
 #include "cluster/cluster.h"
-#include "job/plan.h"
+#include "job/controller.h"
 
 enum { CACHE_UID_MAX = 40, CACHE_TOMBSTONES = 16384 };
 

@@ -5,7 +5,7 @@
 #include "driver/cache.h"
 #include "driver/driver.h"
 #include "driver/garbage.h"
-#include "driver/queue.h"
+#include "driver/work_queue.h"
 #include "driver/schedule.h"
 
 /* Keys of the work queue. */
@@ -38,7 +38,7 @@ struct driver {
     /* The time of queue and flights: goes with the cluster's clock, but never back. */
     int64_t last_now_ms, run_ms;
 
-    /* apply.c: writes and reads that have not come back. */
+    /* request.c: writes and reads that have not come back. */
     struct map_u64 flights; /* struct flight by token */
     struct list all_flights;
     struct heap timers;         /* struct flight: when to give it up, or to ask again */
@@ -68,7 +68,7 @@ static inline struct str text_put(char **at, struct str s)
     return copy;
 }
 
-/* ---- apply.c ---- */
+/* ---- request.c ---- */
 
 void flights_init(struct driver *d, uint64_t seed);
 void flights_done(struct driver *d);
@@ -121,7 +121,7 @@ struct cache_job *driver_key_job(struct driver *d, struct str key);
 /* What failed has worked, or is no longer wanted. */
 void driver_forget_failure(struct driver *d, struct cache_job *j);
 
-/* ---- plans.c ---- */
+/* ---- controllers.c ---- */
 
 /* Plan one key and send what comes of it. */
 void driver_plan_key(struct driver *d, struct str key);

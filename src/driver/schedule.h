@@ -1,9 +1,9 @@
 /* schedule.h - the scheduler inside the driver: what it is told, when it is asked, and how its decisions are carried out
  *
- *     fed.c       every object that concerns it goes through here: older news are dropped, what a list does not mention
+ *     sched_feed.c      every object that concerns it goes through here: older news are dropped, what a list does not mention
  *                 is gone
  *     schedule.c  one round in a turn at most, when all is known and something changed (D63, D64)
- *     errand.c    its decisions: one errand for each object, so that the newest wish wins and nothing is written twice
+ *     sched_write.c   its decisions: one errand for each object, so that the newest wish wins and nothing is written twice
  *
  * An errand is a key of the driver's work queue like those of the controllers: it shares the limit of writes in flight and
  * has a back-off of its own.
@@ -25,7 +25,7 @@ struct driver;
 
 #define KEY_ERRAND "errand/" /* + kind/uid */
 
-/* ---- fed.c ---- */
+/* ---- sched_feed.c ---- */
 
 struct fed {               /* one object that the scheduler knows */
     struct list_link link; /* fed_type.list */
@@ -71,7 +71,7 @@ void fed_gone(struct driver *d, const struct resource_type *type, struct str nam
 const struct fed *fed_find(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
                            struct str uid);
 
-/* ---- errand.c ---- */
+/* ---- sched_write.c ---- */
 
 void errands_init(struct driver *d);
 void errands_done(struct driver *d);
@@ -79,13 +79,13 @@ void errands_done(struct driver *d);
 /* Do what was decided. Everything is copied. */
 void errand_add(struct driver *d, const struct decision *what);
 
-/* For fed.c: there is nothing to be done about it any more. */
+/* For sched_feed.c: there is nothing to be done about it any more. */
 void errand_object_gone(struct driver *d, const struct resource_type *type, const struct fed *object);
 
-/* For plans.c: the next writes of an errand. */
+/* For controllers.c: the next writes of an errand. */
 void errand_plan(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan);
 
-/* For apply.c: the answer to a write of an errand. 'e' is NULL if it worked; 'seen' (may be NULL) is the object as it is
+/* For request.c: the answer to a write of an errand. 'e' is NULL if it worked; 'seen' (may be NULL) is the object as it is
  * now. */
 void errand_answered(struct driver *d, struct str key, enum op_kind kind, const struct err *e,
                      const struct object *seen);

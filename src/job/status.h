@@ -7,7 +7,7 @@
 
 #include "job/memo.h"
 #include "job/phase.h"
-#include "job/plan.h"
+#include "job/controller.h"
 
 struct status_draft {
     struct arena *arena;

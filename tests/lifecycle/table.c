@@ -14,7 +14,7 @@
 #include "base/util.h"
 #include "job/admit.h"
 #include "job/phase.h"
-#include "job/plan.h"
+#include "job/controller.h"
 #include "job/test/pods_check.h"
 #include "yaml/yaml.h"
 

@@ -1,4 +1,4 @@
-/* apply.c - writes on their way, and what their answers mean
+/* request.c - writes on their way, and what their answers mean
  *
  * A flight is one write. When its answer is good the object goes into the cache at once. When it is an ordinary refusal
  * (exists, conflict, not found) or nobody knows, the object is read afresh before the flight ends, so that the next plan

@@ -1,4 +1,4 @@
-/* plan.h - the job controller: from what is observed of one job to the writes that bring it one step further
+/* controller.h - the job controller: from what is observed of one job to the writes that bring it one step further
  *
  * Pure: the same input gives the same plan. It reads no clock, draws no random number, does no I/O, and never waits.
  * Level-triggered: the plan follows from the state, not from the memory of an event.
@@ -7,8 +7,8 @@
  * status.controlledResources (memo.h), the target of a restart, timers, obeyed commands and which indices were seen and
  * done. A decision is one status write and nothing else; what follows from it is planned when that write has come back.
  */
-#ifndef JOB_PLAN_H
-#define JOB_PLAN_H
+#ifndef JOB_CONTROLLER_H
+#define JOB_CONTROLLER_H
 
 #include "api/plan.h"
 #include "job/pods.h"

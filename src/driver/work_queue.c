@@ -1,5 +1,5 @@
-/* queue.c - the work queue of keys */
-#include "driver/queue.h"
+/* work_queue.c - the work queue of keys */
+#include "driver/work_queue.h"
 
 #include "base/util.h"
 

@@ -1,5 +1,5 @@
-/* plan.c - one step of a job's life */
-#include "job/plan.h"
+/* controller.c - one step of a job's life */
+#include "job/controller.h"
 
 #include "job/decide.h"
 #include "job/steps.h"

@@ -1,4 +1,4 @@
-/* errand.c - decisions of the scheduler on their way to the cluster */
+/* sched_write.c - decisions of the scheduler on their way to the cluster */
 #include "driver/driver_internal.h"
 
 #include "api/meta.h"

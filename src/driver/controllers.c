@@ -1,4 +1,4 @@
-/* plans.c - from a key to the controller that looks after it
+/* controllers.c - from a key to the controller that looks after it
  *
  * Each function puts together what its controller looks at and lets it add to the plan; sending is the same for all.
  */

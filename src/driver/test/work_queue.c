@@ -1,4 +1,4 @@
-/* queue.c - tests of the work queue */
+/* work_queue.c - tests of the work queue */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/rand.h"
 #include "base/util.h"
-#include "driver/queue.h"
+#include "driver/work_queue.h"
 
 static void want_pop(struct work_queue *q, int64_t now_ms, const char *want)
 {

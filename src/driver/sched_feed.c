@@ -1,4 +1,4 @@
-/* fed.c - what the scheduler has been told
+/* sched_feed.c - what the scheduler has been told
  *
  * The scheduler keeps what it needs of each object; here is only what is needed to know whether news are news: name, uid
  * and revision. Tombstones are the cache's.

@@ -1,4 +1,4 @@
-/* queue.h - what has to be looked at: keys, each once, in order of arrival
+/* work_queue.h - what has to be looked at: keys, each once, in order of arrival
  *
  * A key that is added while it waits is still one entry (coalescing), so many events make one plan. Ready keys come out
  * first in, first out: a busy key cannot starve the others. A key may also wait for a time (queue_add_at): a timer of a
@@ -6,8 +6,8 @@
  *
  * Time is passed in and only compared; nothing depends on the order of a hash table.
  */
-#ifndef DRIVER_QUEUE_H
-#define DRIVER_QUEUE_H
+#ifndef DRIVER_WORK_QUEUE_H
+#define DRIVER_WORK_QUEUE_H
 
 #include "base/heap.h"
 #include "base/list.h"
