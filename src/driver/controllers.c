@@ -120,10 +120,10 @@ static void look_at_owned(struct arena *a, const struct cache_job *j, struct job
 
 static uint32_t create_window(const struct driver *d, struct cache_job *j)
 {
-    uint32_t room = d->n_writes < d->opt.max_flights ? d->opt.max_flights - (uint32_t)d->n_writes : 0;
+    uint32_t room = d->n_writes < d->opt.max_in_flight ? d->opt.max_in_flight - (uint32_t)d->n_writes : 0;
 
     if (!j->drive.window)
-        j->drive.window = MIN_OF((uint32_t)WINDOW_START, d->opt.max_flights);
+        j->drive.window = MIN_OF((uint32_t)WINDOW_START, d->opt.max_in_flight);
     if (d->run_ms < j->drive.no_create_until || j->drive.n_creates >= j->drive.window)
         return 0;
     return MIN_OF(j->drive.window - j->drive.n_creates, room);
@@ -162,7 +162,7 @@ static bool has_doubts(struct driver *d, const struct cache_job *j)
             policy_choose(&j->job, &j->job.spec.tasks.v[i], EVENT_POD_EVICTED, NULL, 0).action == ACTION_NONE)
             continue;
         for (; at != UINT32_MAX; at = pods_next_doubtful(t, at + 1), any = true)
-            flight_ask_pod(d, key, j, i, at);
+            request_read_pod(d, key, j, i, at);
     }
     return any;
 }
@@ -176,7 +176,7 @@ static void plan_job(struct driver *d, struct str uid, int64_t now_ms, struct pl
 
     if (!j || !j->object)
         return;
-    flights_mark(d, j);
+    requests_mark(d, j);
     if (has_doubts(d, j))
         return;
     cache_job_need_set(j);
@@ -272,7 +272,7 @@ static const struct {
     void (*plan)(struct driver *d, struct str rest, int64_t now_ms, struct plan *plan);
 } controllers[] = {
     { KEY_JOB, plan_job },    { KEY_QUEUE, plan_queue },   { KEY_GROUP, plan_group },
-    { KEY_GC, plan_garbage }, { KEY_ENSURE, plan_ensure }, { KEY_ERRAND, errand_plan },
+    { KEY_GC, plan_garbage }, { KEY_ENSURE, plan_ensure }, { KEY_SCHED, sched_write_plan },
 };
 
 /* A pod that is younger than the Job we know may be wanted by a Job we have not heard of: a larger size, the next attempt.
@@ -291,7 +291,7 @@ static bool must_ask(struct driver *d, struct str key, const struct plan *plan)
     if (newest <= MAX_OF(j->object->rev, j->drive.confirmed_rev))
         return false;
     j->drive.confirmed_rev = newest; /* the key waits until the answer is there */
-    flight_ask(d, key, known_types()->job, j->object->namespace, j->object->name, j->object->uid);
+    request_read(d, key, known_types()->job, j->object->namespace, j->object->name, j->object->uid);
     return true;
 }
 
@@ -303,14 +303,14 @@ static void send_all(struct driver *d, struct str key, const struct plan *plan)
         int64_t wait_ms = contest_wait(d, &plan->ops.v[i]);
 
         if (wait_ms) { /* so does the rest: writes of a plan go out in order */
-            queue_add_at(&d->queue, key, d->run_ms + wait_ms);
+            work_queue_add_at(&d->queue, key, d->run_ms + wait_ms);
             return;
         }
         if (d->is_full) { /* the rest is planned again when there is room */
-            queue_add(&d->queue, key);
+            work_queue_add(&d->queue, key);
             return;
         }
-        flight_send(d, key, &plan->ops.v[i]);
+        request_send(d, key, &plan->ops.v[i]);
     }
 }
 
@@ -320,16 +320,16 @@ static void all_is_well(struct driver *d, struct str key)
 {
     struct cache_job *j = driver_key_job(d, key);
 
-    if (str_starts(key, STR(KEY_ERRAND))) /* they know best */
+    if (str_starts(key, STR(KEY_SCHED))) /* they know best */
         return;
     if (!j) {
-        queue_forget(&d->queue, key);
+        work_queue_forget(&d->queue, key);
         return;
     }
     if (d->run_ms < j->drive.no_create_until || j->drive.n_creates)
         return;
     if (j->drive.trouble.n)
-        queue_add(&d->queue, key); /* the status may say so still */
+        work_queue_add(&d->queue, key); /* the status may say so still */
     driver_forget_failure(d, j);
 }
 
@@ -338,7 +338,7 @@ void driver_plan_key(struct driver *d, struct str key)
     struct plan plan = { .arena = &d->arena };
     int64_t now_ms = d->last_now_ms;
 
-    if (flight_is_busy(d, key)) /* it is added again when the last answer is there */
+    if (request_is_busy(d, key)) /* it is added again when the last answer is there */
         return;
     arena_reset(&d->arena);
     for (size_t i = 0; i < ARRAY_LEN(controllers); i++)
@@ -350,6 +350,6 @@ void driver_plan_key(struct driver *d, struct str key)
     if (plan.ops.n == 0)
         all_is_well(d, key);
     if (plan.wake_ms)
-        queue_add_at(&d->queue, key, d->run_ms + MAX_OF(plan.wake_ms - now_ms, 1));
+        work_queue_add_at(&d->queue, key, d->run_ms + MAX_OF(plan.wake_ms - now_ms, 1));
     send_all(d, key, &plan);
 }

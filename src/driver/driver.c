@@ -24,7 +24,7 @@ void driver_forget_failure(struct driver *d, struct cache_job *j)
 {
     j->drive.failed_type = NULL;
     buf_reset(&j->drive.trouble);
-    queue_forget(&d->queue, driver_key(d, KEY_JOB, str_of(j->uid)));
+    work_queue_forget(&d->queue, driver_key(d, KEY_JOB, str_of(j->uid)));
 }
 
 /* ---- what the cache tells ---- */
@@ -33,23 +33,23 @@ static void on_job(void *ctx, struct cache_job *job)
 {
     struct driver *d = ctx;
 
-    queue_add(&d->queue, driver_key(d, KEY_JOB, str_of(job->uid)));
+    work_queue_add(&d->queue, driver_key(d, KEY_JOB, str_of(job->uid)));
 }
 
 static void on_job_gone(void *ctx, struct cache_job *job)
 {
     struct driver *d = ctx;
 
-    queue_drop(&d->queue, driver_key(d, KEY_JOB, str_of(job->uid)));
+    work_queue_drop(&d->queue, driver_key(d, KEY_JOB, str_of(job->uid)));
 }
 
 static void on_queue(void *ctx, struct str name)
 {
     struct driver *d = ctx;
 
-    queue_add(&d->queue, driver_key(d, KEY_QUEUE, name));
+    work_queue_add(&d->queue, driver_key(d, KEY_QUEUE, name));
     if (str_is(name, "root") || str_is(name, "default"))
-        queue_add(&d->queue, STR(KEY_ENSURE));
+        work_queue_add(&d->queue, STR(KEY_ENSURE));
 }
 
 static void on_group(void *ctx, const struct object *group)
@@ -59,7 +59,7 @@ static void on_group(void *ctx, const struct object *group)
     driver_key(d, KEY_GROUP, group->namespace);
     buf_char(&d->key, '/');
     buf_str(&d->key, group->name);
-    queue_add(&d->queue, buf_view(&d->key));
+    work_queue_add(&d->queue, buf_view(&d->key));
 }
 
 static void on_doubt(void *ctx, const struct resource_type *type, struct str namespace, struct str name, struct str uid)
@@ -67,7 +67,7 @@ static void on_doubt(void *ctx, const struct resource_type *type, struct str nam
     struct driver *d = ctx;
     bool is_job = cache_job(&d->cache, uid) != NULL; /* what may be gone is not worked on until that is known */
 
-    flight_ask(d, is_job ? driver_key(d, KEY_JOB, uid) : STR_NULL, type, namespace, name, uid);
+    request_read(d, is_job ? driver_key(d, KEY_JOB, uid) : STR_NULL, type, namespace, name, uid);
 }
 
 static int on_make_keys(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e)
@@ -81,7 +81,7 @@ static void on_garbage(void *ctx, struct str uid)
 {
     struct driver *d = ctx;
 
-    queue_add(&d->queue, driver_key(d, KEY_GC, uid));
+    work_queue_add(&d->queue, driver_key(d, KEY_GC, uid));
 }
 
 static void on_ask(void *ctx, const struct resource_type *type, struct str namespace, struct str name, struct str uid,
@@ -89,7 +89,7 @@ static void on_ask(void *ctx, const struct resource_type *type, struct str names
 {
     struct driver *d = ctx;
 
-    flight_ask(d, driver_key(d, KEY_GC, dependent), type, namespace, name, uid);
+    request_read(d, driver_key(d, KEY_GC, dependent), type, namespace, name, uid);
 }
 
 /* ---- life ---- */
@@ -130,7 +130,7 @@ static void want_for_scheduler(struct driver *d)
 
         if (!sched_wants(type_api_version(&scratch, type), str_of(type->kind)))
             continue;
-        fed_want(d, type);
+        sched_feed_want(d, type);
         if (!cache_wants(&d->cache, type))
             want(d, type);
     }
@@ -145,8 +145,8 @@ struct driver *driver_new(struct cluster *c, const struct driver_options *opt)
 
     d->cluster = c;
     d->opt = *opt;
-    if (!d->opt.max_flights)
-        d->opt.max_flights = 500;
+    if (!d->opt.max_in_flight)
+        d->opt.max_in_flight = 500;
     if (!d->opt.seed)
         d->opt.seed = map_seed_default();
     if (str_empty(d->opt.scheduler_name))
@@ -157,15 +157,15 @@ struct driver *driver_new(struct cluster *c, const struct driver_options *opt)
     d->garbage.ctx = d;
     d->garbage.touch = on_garbage;
     d->garbage.ask = on_ask;
-    queue_init(&d->queue, d->opt.seed);
-    flights_init(d, d->opt.seed);
+    work_queue_init(&d->queue, d->opt.seed);
+    requests_init(d, d->opt.seed);
     contests_init(d, d->opt.seed);
     schedule_init(d);
     d->last_now_ms = cluster_now_ms(c);
     want_all(d);
     if (d->opt.schedules)
         want_for_scheduler(d);
-    queue_add(&d->queue, STR(KEY_ENSURE));
+    work_queue_add(&d->queue, STR(KEY_ENSURE));
     return d;
 }
 
@@ -173,10 +173,10 @@ void driver_free(struct driver *d)
 {
     if (!d)
         return;
-    flights_done(d);
+    requests_done(d);
     contests_done(d);
     schedule_done(d);
-    queue_done(&d->queue);
+    work_queue_done(&d->queue);
     garbage_done(&d->garbage);
     cache_done(&d->cache);
     arena_done(&d->arena);
@@ -206,14 +206,14 @@ static bool take_events(struct driver *d)
         any = true;
         d->stats.events++;
         if (ev.kind == CLUSTER_RESULT) {
-            flight_result(d, &ev);
+            request_result(d, &ev);
             continue;
         }
         if (d->opt.schedules && ev.kind == CLUSTER_SYNCED)
-            fed_list_ends(d, &ev);
+            sched_feed_list_ends(d, &ev);
         cache_event(&d->cache, &ev);
         if (d->opt.schedules)
-            fed_event(d, &ev);
+            sched_feed_event(d, &ev);
         if (d->opt.collects_garbage)
             garbage_event(&d->garbage, &ev);
     }
@@ -225,7 +225,7 @@ static bool plan_all(struct driver *d)
     struct str key;
     bool any = false;
 
-    while (!d->is_full && queue_pop(&d->queue, d->run_ms, &key)) {
+    while (!d->is_full && work_queue_pop(&d->queue, d->run_ms, &key)) {
         driver_plan_key(d, key);
         any = true;
     }
@@ -240,15 +240,15 @@ int64_t driver_turn(struct driver *d, bool *ret_busy)
     d->turn++;
     tell_time(d);
     is_busy = take_events(d);
-    is_busy |= flights_tick(d);
+    is_busy |= requests_tick(d);
     if (cache_is_synced(&d->cache)) {
         is_busy |= plan_all(d);
         if (schedule_turn(d))
             is_busy |= plan_all(d);
         is_busy |= schedule_flush(d);
-        queue_ms = d->is_full ? INT64_MAX : MIN_OF(queue_due(&d->queue), schedule_due(d));
+        queue_ms = d->is_full ? INT64_MAX : MIN_OF(work_queue_due(&d->queue), schedule_due(d));
     }
-    due_ms = MIN_OF(flights_due(d), queue_ms);
+    due_ms = MIN_OF(requests_due(d), queue_ms);
     if (ret_busy)
         *ret_busy = is_busy;
     return due_ms == INT64_MAX ? INT64_MAX : d->last_now_ms + MAX_OF(due_ms - d->run_ms, 0);

@@ -24,7 +24,7 @@ struct ssh_keys;
 
 struct driver_options {
     struct str scheduler_name; /* of PodGroups and pods we care for; empty: "volcano" */
-    uint32_t max_flights;      /* writes in flight at a time; 0: 500 */
+    uint32_t max_in_flight;    /* writes in flight at a time; 0: 500 */
     bool collects_garbage;     /* run the owner garbage collector (embedded; a real cluster has its own) */
     bool schedules;            /* run the scheduler */
     const struct sched_config *sched_config; /* copied; NULL: the default */

@@ -15,7 +15,7 @@
 #define KEY_GC     "gc/"    /* + uid */
 #define KEY_ENSURE "ensure"
 
-enum { FLIGHT_LOST_MS = 60000, READ_AGAIN_MIN_MS = 100, READ_AGAIN_MAX_MS = 30000, WINDOW_START = 16 };
+enum { REQUEST_LOST_MS = 60000, READ_AGAIN_MIN_MS = 100, READ_AGAIN_MAX_MS = 30000, WINDOW_START = 16 };
 enum { EVENTS_REMEMBERED = 1024, EVENT_AGAIN_MS = 600000, TROUBLE_STAYS_MS = 10000 };
 
 struct sent_event {
@@ -35,18 +35,18 @@ struct driver {
     struct driver_stats stats;
     uint64_t turn; /* turns, counted */
 
-    /* The time of queue and flights: goes with the cluster's clock, but never back. */
+    /* The time of queue and requests: goes with the cluster's clock, but never back. */
     int64_t last_now_ms, run_ms;
 
     /* request.c: writes and reads that have not come back. */
-    struct map_u64 flights; /* struct flight by token */
-    struct list all_flights;
-    struct heap timers;         /* struct flight: when to give it up, or to ask again */
+    struct map_u64 requests; /* struct request by token */
+    struct list all_requests;
+    struct heap timers;         /* struct request: when to give it up, or to ask again */
     struct map busy;            /* struct busy by key */
     struct map_u64 sent_events; /* struct sent_event by hash of its name */
     struct sent_event sent_ring[EVENTS_REMEMBERED];
     size_t sent_at;
-    uint64_t flight_seq;
+    uint64_t request_seq;
 
     /* contest.c: objects that were written lately. */
     struct map_u64 contests; /* struct contest by hash of its name */
@@ -70,30 +70,30 @@ static inline struct str text_put(char **at, struct str s)
 
 /* ---- request.c ---- */
 
-void flights_init(struct driver *d, uint64_t seed);
-void flights_done(struct driver *d);
+void requests_init(struct driver *d, uint64_t seed);
+void requests_done(struct driver *d);
 
 /* Send a write of the controller that looks after 'key'; empty: nobody waits for it. */
-void flight_send(struct driver *d, struct str key, const struct op *op);
+void request_send(struct driver *d, struct str key, const struct op *op);
 
 /* Has the key writes in flight that it must wait for? All but those of pods and Events. */
-bool flight_is_busy(const struct driver *d, struct str key);
+bool request_is_busy(const struct driver *d, struct str key);
 
 /* The spec has changed: slots that went with fewer replicas and came back must know again what is on its way to them. */
-void flights_mark(struct driver *d, struct cache_job *j);
+void requests_mark(struct driver *d, struct cache_job *j);
 
 /* Is the pod there that the job's status remembers and the cache does not know? The key waits for the answer. */
-void flight_ask_pod(struct driver *d, struct str key, const struct cache_job *j, size_t task, uint32_t index);
+void request_read_pod(struct driver *d, struct str key, const struct cache_job *j, size_t task, uint32_t index);
 
 /* Ask for an object as it is now. 'uid' is what is thought to be there; 'key' (may be empty) is looked at afterwards. */
-void flight_ask(struct driver *d, struct str key, const struct resource_type *type, struct str namespace,
-                struct str name, struct str uid);
+void request_read(struct driver *d, struct str key, const struct resource_type *type, struct str namespace,
+                  struct str name, struct str uid);
 
-void flight_result(struct driver *d, const struct cluster_event *ev);
+void request_result(struct driver *d, const struct cluster_event *ev);
 
 /* Give up what was not answered; ask again where it is time. True if there was anything. */
-bool flights_tick(struct driver *d);
-int64_t flights_due(const struct driver *d); /* when to call it next, in run_ms; INT64_MAX: never */
+bool requests_tick(struct driver *d);
+int64_t requests_due(const struct driver *d); /* when to call it next, in run_ms; INT64_MAX: never */
 
 /* ---- contest.c ---- what another writes over ---- */
 

@@ -1,11 +1,11 @@
-/* request.c - writes on their way, and what their answers mean
+/* request.c - writes and reads on their way, and what their answers mean
  *
- * A flight is one write. When its answer is good the object goes into the cache at once. When it is an ordinary refusal
- * (exists, conflict, not found) or nobody knows, the object is read afresh before the flight ends, so that the next plan
- * starts from what is there. Reads are repeated until one is answered: while there is no answer, nothing can be done
- * about that object anyway.
+ * When the answer to a write is good the object goes into the cache at once. When it is an ordinary refusal (exists,
+ * conflict, not found) or nobody knows, the object is read afresh before the request ends, so that the next plan starts
+ * from what is there. Reads are repeated until one is answered: while there is no answer, nothing can be done about that
+ * object anyway.
  *
- *     FLYING ──good──────────────────────────▶ ends
+ *     ON_ITS_WAY ──good──────────────────────▶ ends
  *       │ ─────refused, and that is final─────▶ ends, the key backs off
  *       ├──ordinary refusal, unknown, 60 s──▶ READING ──answered──▶ ends, the key backs off
  *                                               ▲ │ error, 60 s
@@ -16,14 +16,14 @@
 #include "base/util.h"
 #include "driver/driver_internal.h"
 
-enum flight_state { FLYING, READING, RESTING };
+enum request_state { ON_ITS_WAY, READING, RESTING };
 
-struct flight {
-    struct list_link link; /* driver.all_flights */
+struct request {
+    struct list_link link; /* driver.all_requests */
     struct heap_node node; /* driver.timers */
     int64_t due_ms;        /* of run_ms */
     uint64_t seq, token;
-    enum flight_state state;
+    enum request_state state;
     bool is_write; /* else only a question */
     bool blocks;   /* the key waits for it */
     bool is_loose; /* nobody waits for it: a failure is not looked into */
@@ -47,39 +47,39 @@ struct busy {
 
 static int earlier(const struct heap_node *a, const struct heap_node *b)
 {
-    const struct flight *x = HEAP_ITEM(a, const struct flight, node), *y = HEAP_ITEM(b, const struct flight, node);
+    const struct request *x = HEAP_ITEM(a, const struct request, node), *y = HEAP_ITEM(b, const struct request, node);
 
     if (x->due_ms != y->due_ms)
         return x->due_ms < y->due_ms ? -1 : 1;
     return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-void flights_init(struct driver *d, uint64_t seed)
+void requests_init(struct driver *d, uint64_t seed)
 {
-    map_u64_init(&d->flights, seed);
+    map_u64_init(&d->requests, seed);
     map_u64_init(&d->sent_events, seed);
     map_init(&d->busy, seed);
     heap_init(&d->timers, earlier);
-    list_init(&d->all_flights);
+    list_init(&d->all_requests);
 }
 
-void flights_done(struct driver *d)
+void requests_done(struct driver *d)
 {
     heap_done(&d->timers);
-    LIST_FOREACH(struct flight, f, &d->all_flights, link) {
+    LIST_FOREACH(struct request, f, &d->all_requests, link) {
         free(f->error);
         free(f);
     }
     MAP_FOREACH(struct busy *, b, &d->busy)
         free(b);
-    map_u64_done(&d->flights);
+    map_u64_done(&d->requests);
     map_u64_done(&d->sent_events);
     map_done(&d->busy);
 }
 
 /* ---- keys that wait ---- */
 
-bool flight_is_busy(const struct driver *d, struct str key)
+bool request_is_busy(const struct driver *d, struct str key)
 {
     return map_get(&d->busy, key);
 }
@@ -109,47 +109,47 @@ static void busy_drop(struct driver *d, struct str key)
     free(b);
 }
 
-/* ---- flights ---- */
+/* ---- requests ---- */
 
-static struct flight *flight_new(struct driver *d, struct str key, const struct resource_type *type,
-                                 struct str namespace, struct str name, struct str uid)
+static struct request *request_new(struct driver *d, struct str key, const struct resource_type *type,
+                                   struct str namespace, struct str name, struct str uid)
 {
-    struct flight *f = xcalloc(1, sizeof(*f) + key.n + namespace.n + name.n + uid.n);
+    struct request *f = xcalloc(1, sizeof(*f) + key.n + namespace.n + name.n + uid.n);
     char *text = (char *)(f + 1);
 
     f->type = type;
-    f->seq = ++d->flight_seq;
+    f->seq = ++d->request_seq;
     f->key = text_put(&text, key);
     f->namespace = text_put(&text, namespace);
     f->name = text_put(&text, name);
     f->uid = text_put(&text, uid);
-    list_push(&d->all_flights, &f->link);
+    list_push(&d->all_requests, &f->link);
     return f;
 }
 
-static void set_timer(struct driver *d, struct flight *f, int64_t delay_ms)
+static void set_timer(struct driver *d, struct request *f, int64_t delay_ms)
 {
     heap_remove(&d->timers, &f->node);
     f->due_ms = d->run_ms + delay_ms;
     heap_push(&d->timers, &f->node);
 }
 
-static void set_token(struct driver *d, struct flight *f, uint64_t token)
+static void set_token(struct driver *d, struct request *f, uint64_t token)
 {
     if (f->token)
-        map_u64_remove(&d->flights, f->token);
+        map_u64_remove(&d->requests, f->token);
     f->token = token;
     if (token)
-        map_u64_put(&d->flights, token, f);
+        map_u64_put(&d->requests, token, f);
 }
 
-static bool is_pod_create(const struct flight *f)
+static bool is_pod_create(const struct request *f)
 {
     return f->is_write && f->type == known_types()->pod && f->kind == OP_CREATE;
 }
 
-/* The slot of a pod that was asked for: the answer is there. Not the one of a later flight for the same index. */
-static void pod_create_lands(struct cache_job *j, const struct flight *f)
+/* The slot of a pod that was asked for: the answer is there. Not the one of a later request for the same index. */
+static void pod_create_lands(struct cache_job *j, const struct request *f)
 {
     const struct task_pods *t = f->task < j->pods.n_tasks ? &j->pods.tasks[f->task] : NULL;
 
@@ -158,7 +158,7 @@ static void pod_create_lands(struct cache_job *j, const struct flight *f)
         pods_flight_off(&j->pods, f->task, f->index);
 }
 
-static void pod_delete_lands(struct cache_job *j, const struct flight *f)
+static void pod_delete_lands(struct cache_job *j, const struct request *f)
 {
     struct job_pod *pod = pods_get(&j->pods, f->name);
 
@@ -167,29 +167,29 @@ static void pod_delete_lands(struct cache_job *j, const struct flight *f)
 }
 
 /* The key is looked at again: at once, or after its back-off. */
-static void wake_key(struct driver *d, const struct flight *f)
+static void wake_key(struct driver *d, const struct request *f)
 {
     struct cache_job *j = driver_key_job(d, f->key);
     int64_t delay;
 
-    if (str_empty(f->key) || str_starts(f->key, STR(KEY_ERRAND)) || (str_starts(f->key, STR(KEY_JOB)) && !j))
+    if (str_empty(f->key) || str_starts(f->key, STR(KEY_SCHED)) || (str_starts(f->key, STR(KEY_JOB)) && !j))
         return;
     if (!f->has_failed) {
         /* A pod's own news may have come before this answer, when the window was still full. */
         if (f->blocks || (j && is_pod_create(f) && j->drive.n_creates + 2 >= j->drive.window))
-            queue_add(&d->queue, f->key);
+            work_queue_add(&d->queue, f->key);
         return;
     }
     if (j && is_pod_create(f) && d->run_ms < j->drive.no_create_until)
         return; /* one of many that were refused together counts for all */
-    delay = queue_add_failed(&d->queue, f->key, d->run_ms);
+    delay = work_queue_add_failed(&d->queue, f->key, d->run_ms);
     if (j)
         j->drive.trouble_until = d->run_ms + 2 * delay + TROUBLE_STAYS_MS;
     if (j && is_pod_create(f))
         j->drive.no_create_until = d->run_ms + delay;
 }
 
-static void flight_end(struct driver *d, struct flight *f)
+static void request_end(struct driver *d, struct request *f)
 {
     struct cache_job *j = driver_key_job(d, f->key);
 
@@ -200,7 +200,7 @@ static void flight_end(struct driver *d, struct flight *f)
     if (f->blocks)
         busy_drop(d, f->key);
     d->n_writes -= f->is_write;
-    if (d->n_writes <= d->opt.max_flights / 2)
+    if (d->n_writes <= d->opt.max_in_flight / 2)
         d->is_full = false;
     set_token(d, f, 0);
     heap_remove(&d->timers, &f->node);
@@ -210,17 +210,18 @@ static void flight_end(struct driver *d, struct flight *f)
     free(f);
 }
 
-/* An errand decides itself what comes next. */
-static void tell_errand(struct driver *d, const struct flight *f, const struct err *e, const struct object *seen)
+/* A write of the scheduler decides itself what comes next. */
+static void answer_sched_write(struct driver *d, const struct request *f, const struct err *e,
+                               const struct object *seen)
 {
-    if (f->is_write && !f->is_loose && str_starts(f->key, STR(KEY_ERRAND)))
-        errand_answered(d, f->key, f->kind, e, seen);
+    if (f->is_write && !f->is_loose && str_starts(f->key, STR(KEY_SCHED)))
+        sched_write_answered(d, f->key, f->kind, e, seen);
 }
 
 /* ---- reading afresh ---- */
 
 /* What a question is about; for a write what the cache has under its name. */
-static struct str cached_uid(struct driver *d, const struct flight *f)
+static struct str cached_uid(struct driver *d, const struct request *f)
 {
     const struct cache_job *j = driver_key_job(d, f->key);
     const struct object *o;
@@ -238,7 +239,7 @@ static struct str cached_uid(struct driver *d, const struct flight *f)
     return o ? o->uid : f->uid;
 }
 
-static void read_start(struct driver *d, struct flight *f)
+static void read_start(struct driver *d, struct request *f)
 {
     struct str uid = str_sub(cached_uid(d, f), 0, CACHE_UID_MAX - 1);
 
@@ -248,10 +249,10 @@ static void read_start(struct driver *d, struct flight *f)
     f->state = READING;
     f->reads++;
     set_token(d, f, cluster_read(d->cluster, f->type, f->namespace, f->name));
-    set_timer(d, f, FLIGHT_LOST_MS);
+    set_timer(d, f, REQUEST_LOST_MS);
 }
 
-static void read_rest(struct driver *d, struct flight *f)
+static void read_rest(struct driver *d, struct request *f)
 {
     int64_t delay = READ_AGAIN_MAX_MS;
 
@@ -267,7 +268,7 @@ static void forget_object(struct driver *d, const struct resource_type *type, st
 {
     cache_gone(&d->cache, type, namespace, name, uid);
     if (d->opt.schedules)
-        fed_gone(d, type, namespace, name, uid);
+        sched_feed_gone(d, type, namespace, name, uid);
     if (d->opt.collects_garbage)
         garbage_gone(&d->garbage, uid);
 }
@@ -276,12 +277,12 @@ static void take_object(struct driver *d, const struct object *o)
 {
     cache_put(&d->cache, o);
     if (d->opt.schedules)
-        fed_put(d, o);
+        sched_feed_put(d, o);
     if (d->opt.collects_garbage)
         garbage_put(&d->garbage, o);
 }
 
-static void read_answered(struct driver *d, struct flight *f, const struct object *o)
+static void read_answered(struct driver *d, struct request *f, const struct object *o)
 {
     struct str known = str_of(f->known_uid);
 
@@ -291,15 +292,15 @@ static void read_answered(struct driver *d, struct flight *f, const struct objec
         take_object(d, o);
     else if (f->is_doubt && driver_key_job(d, f->key))
         pods_confirm_gone(&driver_key_job(d, f->key)->pods, f->task, f->index);
-    tell_errand(d, f, f->error, o);
-    flight_end(d, f);
+    answer_sched_write(d, f, f->error, o);
+    request_end(d, f);
 }
 
-void flight_ask_pod(struct driver *d, struct str key, const struct cache_job *j, size_t task, uint32_t index)
+void request_read_pod(struct driver *d, struct str key, const struct cache_job *j, size_t task, uint32_t index)
 {
     autoarena scratch = { 0 };
     struct str name = job_pod_name(&scratch, &j->job, &j->job.spec.tasks.v[task], index);
-    struct flight *f = flight_new(d, key, type_by_kind(STR("v1"), STR("Pod")), j->job.meta.namespace, name, STR_NULL);
+    struct request *f = request_new(d, key, type_by_kind(STR("v1"), STR("Pod")), j->job.meta.namespace, name, STR_NULL);
 
     f->is_doubt = f->blocks = true;
     f->task = task;
@@ -308,10 +309,10 @@ void flight_ask_pod(struct driver *d, struct str key, const struct cache_job *j,
     read_start(d, f);
 }
 
-void flight_ask(struct driver *d, struct str key, const struct resource_type *type, struct str namespace,
-                struct str name, struct str uid)
+void request_read(struct driver *d, struct str key, const struct resource_type *type, struct str namespace,
+                  struct str name, struct str uid)
 {
-    struct flight *f = flight_new(d, key, type, namespace, name, uid);
+    struct request *f = request_new(d, key, type, namespace, name, uid);
 
     if (!str_empty(key)) {
         f->blocks = true;
@@ -327,7 +328,7 @@ static bool is_uninteresting(const struct resource_type *type) /* nobody waits f
     return strcmp(type->kind, "Event") == 0;
 }
 
-static void pod_create_starts(struct cache_job *j, struct flight *f, const struct op *op)
+static void pod_create_starts(struct cache_job *j, struct request *f, const struct op *op)
 {
     struct str task = object_annotation(op->body, "volcano.sh/task-spec");
     struct str index = object_annotation(op->body, "volcano.sh/task-index");
@@ -342,16 +343,16 @@ static void pod_create_starts(struct cache_job *j, struct flight *f, const struc
     pods_flight_create(&j->pods, f->task, f->index, f->sent_ms);
 }
 
-void flights_mark(struct driver *d, struct cache_job *j)
+void requests_mark(struct driver *d, struct cache_job *j)
 {
     if (j->drive.n_creates && j->drive.marked_generation != j->job.meta.generation)
-        LIST_FOREACH(struct flight, f, &d->all_flights, link)
+        LIST_FOREACH(struct request, f, &d->all_requests, link)
             if (is_pod_create(f) && driver_key_job(d, f->key) == j)
                 pods_flight_create(&j->pods, f->task, f->index, f->sent_ms);
     j->drive.marked_generation = j->job.meta.generation;
 }
 
-static void pod_delete_starts(struct cache_job *j, const struct flight *f)
+static void pod_delete_starts(struct cache_job *j, const struct request *f)
 {
     struct job_pod *pod = pods_get(&j->pods, f->name);
 
@@ -364,7 +365,7 @@ static bool is_status_write(enum op_kind kind)
     return kind == OP_UPDATE_STATUS || kind == OP_PATCH_STATUS;
 }
 
-static void note_start(struct driver *d, struct flight *f, const struct op *op)
+static void note_start(struct driver *d, struct request *f, const struct op *op)
 {
     struct cache_job *j = driver_key_job(d, f->key);
 
@@ -397,16 +398,16 @@ static bool event_was_sent(struct driver *d, const struct op *op)
     return false;
 }
 
-void flight_send(struct driver *d, struct str key, const struct op *op)
+void request_send(struct driver *d, struct str key, const struct op *op)
 {
     struct str name = op->name, namespace = op->namespace, uid = op->uid;
-    struct flight *f;
+    struct request *f;
 
     if (is_uninteresting(op->type) && op->kind == OP_CREATE && event_was_sent(d, op))
         return;
     if (str_empty(name) && op->body)
         name = object_name(op->body);
-    f = flight_new(d, key, op->type, namespace, name, uid);
+    f = request_new(d, key, op->type, namespace, name, uid);
     f->is_write = true;
     f->kind = op->kind;
     f->sent_ms = MAX_OF(d->last_now_ms, 1);
@@ -415,11 +416,11 @@ void flight_send(struct driver *d, struct str key, const struct op *op)
     if (f->blocks)
         busy_add(d, f->key);
     d->n_writes++;
-    if (d->n_writes >= d->opt.max_flights)
+    if (d->n_writes >= d->opt.max_in_flight)
         d->is_full = true;
     note_start(d, f, op);
     set_token(d, f, cluster_write(d->cluster, op));
-    set_timer(d, f, FLIGHT_LOST_MS);
+    set_timer(d, f, REQUEST_LOST_MS);
 }
 
 /* ---- answers ---- */
@@ -427,7 +428,7 @@ void flight_send(struct driver *d, struct str key, const struct op *op)
 enum answer { ANSWER_READ, ANSWER_REFUSED, ANSWER_LATER };
 
 /* What an error means for the one who asked. */
-static enum answer answer_of(const struct flight *f, enum err_code code, bool is_unknown)
+static enum answer answer_of(const struct request *f, enum err_code code, bool is_unknown)
 {
     static const enum answer table[ERR_CODE_MAX] = {
         [ERR_INVALID] = ANSWER_REFUSED,  [ERR_SYNTAX] = ANSWER_REFUSED,    [ERR_TOO_BIG] = ANSWER_REFUSED,
@@ -449,7 +450,7 @@ static const char *const op_verbs[OP_KIND_MAX] = {
     [OP_BIND] = "bind",
 };
 
-static void note_failure(struct driver *d, struct flight *f, const struct err *e, enum answer answer)
+static void note_failure(struct driver *d, struct request *f, const struct err *e, enum answer answer)
 {
     struct cache_job *j = driver_key_job(d, f->key);
 
@@ -471,20 +472,20 @@ static void note_failure(struct driver *d, struct flight *f, const struct err *e
     buf_fmt(&j->drive.trouble, "%s %s %.*s: %s", op_verbs[f->kind], f->type->kind, STR_ARG(f->name), e->text);
 }
 
-static void write_failed(struct driver *d, struct flight *f, const struct err *e, bool is_unknown)
+static void write_failed(struct driver *d, struct request *f, const struct err *e, bool is_unknown)
 {
     enum answer answer = answer_of(f, e->code, is_unknown);
 
     d->stats.failed_writes++;
     log_debug("write failed", LOG_TEXT("kind", f->type->kind), LOG_STR("name", f->name), LOG_TEXT("error", e->text));
     if (f->is_loose) {
-        flight_end(d, f);
+        request_end(d, f);
         return;
     }
     if (f->kind == OP_DELETE && e->code == ERR_NOT_FOUND && !is_unknown && !str_empty(f->uid)) {
         forget_object(d, f->type, f->namespace, f->name, f->uid); /* what was wanted */
-        tell_errand(d, f, NULL, NULL);
-        flight_end(d, f);
+        answer_sched_write(d, f, NULL, NULL);
+        request_end(d, f);
         return;
     }
     note_failure(d, f, e, answer);
@@ -492,21 +493,21 @@ static void write_failed(struct driver *d, struct flight *f, const struct err *e
         read_start(d, f);
         return;
     }
-    tell_errand(d, f, e, NULL);
-    flight_end(d, f);
+    answer_sched_write(d, f, e, NULL);
+    request_end(d, f);
 }
 
-static void note_success(struct driver *d, const struct flight *f)
+static void note_success(struct driver *d, const struct request *f)
 {
     struct cache_job *j = driver_key_job(d, f->key);
 
     if (!j) {
-        if (!f->is_loose && !str_starts(f->key, STR(KEY_ERRAND)))
-            queue_forget(&d->queue, f->key);
+        if (!f->is_loose && !str_starts(f->key, STR(KEY_SCHED)))
+            work_queue_forget(&d->queue, f->key);
         return;
     }
     if (is_pod_create(f)) {
-        j->drive.window = MIN_OF(j->drive.window + 1, d->opt.max_flights);
+        j->drive.window = MIN_OF(j->drive.window + 1, d->opt.max_in_flight);
         j->drive.no_create_until = 0;
     }
     if (j->drive.failed_type == f->type && j->drive.failed_kind == f->kind)
@@ -514,7 +515,7 @@ static void note_success(struct driver *d, const struct flight *f)
 }
 
 /* A delete answers with the object if it is still there, waiting for finalizers or for its grace to pass. */
-static void write_done(struct driver *d, struct flight *f, const struct object *o)
+static void write_done(struct driver *d, struct request *f, const struct object *o)
 {
     bool is_gone = f->kind == OP_DELETE &&
                    (!o || str_empty(json_member_text(json_get(o->root, "metadata"), "deletionTimestamp")));
@@ -526,13 +527,13 @@ static void write_done(struct driver *d, struct flight *f, const struct object *
         forget_object(d, f->type, f->namespace, f->name, o ? o->uid : f->uid);
     else if (o && !is_uninteresting(f->type))
         take_object(d, o);
-    tell_errand(d, f, NULL, o);
-    flight_end(d, f);
+    answer_sched_write(d, f, NULL, o);
+    request_end(d, f);
 }
 
-void flight_result(struct driver *d, const struct cluster_event *ev)
+void request_result(struct driver *d, const struct cluster_event *ev)
 {
-    struct flight *f = map_u64_get(&d->flights, ev->token);
+    struct request *f = map_u64_get(&d->requests, ev->token);
 
     if (!f) /* given up long ago: what it shows is read anyway */
         return;
@@ -546,12 +547,12 @@ void flight_result(struct driver *d, const struct cluster_event *ev)
         write_failed(d, f, &ev->err, ev->is_unknown);
 }
 
-static void flight_is_due(struct driver *d, struct flight *f)
+static void request_is_due(struct driver *d, struct request *f)
 {
     struct err e = { 0 };
 
     set_token(d, f, 0);
-    if (f->state != FLYING) {
+    if (f->state != ON_ITS_WAY) {
         read_start(d, f);
         return;
     }
@@ -559,18 +560,18 @@ static void flight_is_due(struct driver *d, struct flight *f)
     write_failed(d, f, &e, true);
 }
 
-int64_t flights_due(const struct driver *d)
+int64_t requests_due(const struct driver *d)
 {
     struct heap_node *first = heap_first(&d->timers);
 
-    return first ? HEAP_ITEM(first, struct flight, node)->due_ms : INT64_MAX;
+    return first ? HEAP_ITEM(first, struct request, node)->due_ms : INT64_MAX;
 }
 
-bool flights_tick(struct driver *d)
+bool requests_tick(struct driver *d)
 {
     bool any = false;
 
-    for (; flights_due(d) <= d->run_ms; any = true)
-        flight_is_due(d, HEAP_ITEM(heap_first(&d->timers), struct flight, node));
+    for (; requests_due(d) <= d->run_ms; any = true)
+        request_is_due(d, HEAP_ITEM(heap_first(&d->timers), struct request, node));
     return any;
 }

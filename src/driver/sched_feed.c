@@ -11,7 +11,7 @@
 
 #define GROUP_KEY "scheduling.k8s.io/group-name"
 
-static struct fed_type *type_of(struct driver *d, const struct resource_type *type)
+static struct sched_known_type *type_of(struct driver *d, const struct resource_type *type)
 {
     for (size_t i = 0; i < d->schedule.n_types; i++)
         if (d->schedule.types[i].type == type)
@@ -19,15 +19,15 @@ static struct fed_type *type_of(struct driver *d, const struct resource_type *ty
     return NULL;
 }
 
-void fed_init(struct driver *d)
+void sched_feed_init(struct driver *d)
 {
     d->schedule.types = xcalloc(n_resource_types, sizeof(*d->schedule.types));
 }
 
-void fed_done(struct driver *d)
+void sched_feed_done(struct driver *d)
 {
     for (size_t i = 0; i < d->schedule.n_types; i++) {
-        LIST_FOREACH(struct fed, f, &d->schedule.types[i].list, link)
+        LIST_FOREACH(struct sched_known, f, &d->schedule.types[i].list, link)
             free(f);
         map_done(&d->schedule.types[i].by_key);
     }
@@ -35,9 +35,9 @@ void fed_done(struct driver *d)
     buf_done(&d->schedule.scratch);
 }
 
-void fed_want(struct driver *d, const struct resource_type *type)
+void sched_feed_want(struct driver *d, const struct resource_type *type)
 {
-    struct fed_type *t = &d->schedule.types[d->schedule.n_types++];
+    struct sched_known_type *t = &d->schedule.types[d->schedule.n_types++];
 
     t->type = type;
     map_init(&t->by_key, d->opt.seed);
@@ -46,7 +46,8 @@ void fed_want(struct driver *d, const struct resource_type *type)
 
 /* ---- entries ---- */
 
-static struct fed *find(struct driver *d, const struct fed_type *t, struct str namespace, struct str name)
+static struct sched_known *find(struct driver *d, const struct sched_known_type *t, struct str namespace,
+                                struct str name)
 {
     struct buf *key = &d->schedule.scratch;
 
@@ -58,25 +59,25 @@ static struct fed *find(struct driver *d, const struct fed_type *t, struct str n
     return map_get(&t->by_key, buf_view(key));
 }
 
-const struct fed *fed_find(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
-                           struct str uid)
+const struct sched_known *sched_feed_find(struct driver *d, const struct resource_type *type, struct str namespace,
+                                          struct str name, struct str uid)
 {
-    const struct fed_type *t = type_of(d, type);
-    const struct fed *f = t ? find(d, t, namespace, name) : NULL;
+    const struct sched_known_type *t = type_of(d, type);
+    const struct sched_known *f = t ? find(d, t, namespace, name) : NULL;
 
     return f && (str_empty(uid) || str_eq(f->uid, uid)) ? f : NULL;
 }
 
-static struct str group_of(const struct fed_type *t, const struct object *o)
+static struct str group_of(const struct sched_known_type *t, const struct object *o)
 {
     return t->type == known_types()->pod ? object_annotation(o->root, GROUP_KEY) : STR_NULL;
 }
 
 /* A new entry; the key was just looked for in vain. */
-static struct fed *fed_new(struct driver *d, struct fed_type *t, const struct object *o)
+static struct sched_known *fed_new(struct driver *d, struct sched_known_type *t, const struct object *o)
 {
     struct str key = buf_view(&d->schedule.scratch), group = group_of(t, o);
-    struct fed *f = xcalloc(1, sizeof(*f) + key.n + o->uid.n + group.n);
+    struct sched_known *f = xcalloc(1, sizeof(*f) + key.n + o->uid.n + group.n);
     char *text = (char *)(f + 1);
 
     f->key = text_put(&text, key);
@@ -89,18 +90,18 @@ static struct fed *fed_new(struct driver *d, struct fed_type *t, const struct ob
     return f;
 }
 
-static void remove_fed(struct driver *d, struct fed_type *t, struct fed *f)
+static void remove_known(struct driver *d, struct sched_known_type *t, struct sched_known *f)
 {
     sched_gone(d->schedule.sched, str_of(t->type->kind), f->namespace, f->name, f->uid);
-    errand_object_gone(d, t->type, f);
+    sched_write_object_gone(d, t->type, f);
     d->schedule.has_news = true;
     map_remove(&t->by_key, f->key);
     list_remove(&f->link);
     free(f);
 }
 
-/* What errands need to know of a pod. */
-static void look_at_pod(struct fed *f, const struct json *pod)
+/* What writes need to know of a pod. */
+static void look_at_pod(struct sched_known *f, const struct json *pod)
 {
     struct str phase = json_member_text(json_get(pod, "status"), "phase");
 
@@ -116,10 +117,10 @@ static void look_at_pod(struct fed *f, const struct json *pod)
 
 /* ---- news ---- */
 
-void fed_put(struct driver *d, const struct object *o)
+void sched_feed_put(struct driver *d, const struct object *o)
 {
-    struct fed_type *t = type_of(d, o->type);
-    struct fed *f;
+    struct sched_known_type *t = type_of(d, o->type);
+    struct sched_known *f;
 
     if (!t || cache_is_buried(&d->cache, o->uid))
         return;
@@ -128,11 +129,11 @@ void fed_put(struct driver *d, const struct object *o)
         return;
     if (f && !str_eq(f->uid, o->uid)) {
         cache_bury(&d->cache, f->uid);
-        remove_fed(d, t, f);
+        remove_known(d, t, f);
         f = NULL;
     }
     if (f && !str_eq(f->group, group_of(t, o))) { /* a pod that changes its group is told as another one */
-        remove_fed(d, t, f);
+        remove_known(d, t, f);
         f = NULL;
     }
     if (!f)
@@ -144,41 +145,42 @@ void fed_put(struct driver *d, const struct object *o)
     d->schedule.has_news = true;
 }
 
-void fed_gone(struct driver *d, const struct resource_type *type, struct str namespace, struct str name, struct str uid)
+void sched_feed_gone(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
+                     struct str uid)
 {
-    struct fed_type *t = type_of(d, type);
-    struct fed *f = t ? find(d, t, namespace, name) : NULL;
+    struct sched_known_type *t = type_of(d, type);
+    struct sched_known *f = t ? find(d, t, namespace, name) : NULL;
 
     if (f && str_eq(f->uid, uid))
-        remove_fed(d, t, f);
+        remove_known(d, t, f);
 }
 
-void fed_event(struct driver *d, const struct cluster_event *ev)
+void sched_feed_event(struct driver *d, const struct cluster_event *ev)
 {
     if (ev->kind == CLUSTER_PUT)
-        fed_put(d, ev->object);
+        sched_feed_put(d, ev->object);
     else if (ev->kind == CLUSTER_GONE)
-        fed_gone(d, ev->type, ev->object->namespace, ev->object->name, ev->object->uid);
+        sched_feed_gone(d, ev->type, ev->object->namespace, ev->object->name, ev->object->uid);
 }
 
-void fed_list_ends(struct driver *d, const struct cluster_event *ev)
+void sched_feed_list_ends(struct driver *d, const struct cluster_event *ev)
 {
     const struct told *told = cache_told(&d->cache, ev->type);
-    struct fed_type *t = type_of(d, ev->type);
+    struct sched_known_type *t = type_of(d, ev->type);
     uint64_t rev = ev->rev;
 
     if (!t || !told)
         return;
     if (!rev)
         rev = told->max_rev;
-    LIST_FOREACH(struct fed, f, &t->list, link) {
+    LIST_FOREACH(struct sched_known, f, &t->list, link) {
         if (told_has(told, f->uid))
             continue;
         if (f->rev > rev) { /* made after the list was */
-            flight_ask(d, STR_NULL, t->type, f->namespace, f->name, f->uid);
+            request_read(d, STR_NULL, t->type, f->namespace, f->name, f->uid);
             continue;
         }
         cache_bury(&d->cache, f->uid);
-        remove_fed(d, t, f);
+        remove_known(d, t, f);
     }
 }

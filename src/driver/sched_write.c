@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/util.h"
 
-struct errand { /* what is wanted of one object */
+struct sched_write { /* what is wanted of one object */
     const struct resource_type *type;
     struct str key, namespace, name, uid; /* the bytes follow this struct */
     enum op_kind failed;                  /* what failed last and has not worked since; OP_KIND_MAX: nothing */
@@ -26,7 +26,7 @@ struct errand { /* what is wanted of one object */
     uint64_t wished, sent; /* statuses, counted: is there a newer wish than the one that was sent? */
 };
 
-static void errand_free(struct errand *e)
+static void sched_write_free(struct sched_write *e)
 {
     struct buf *const bufs[] = { &e->node,           &e->sent_node,       &e->evict_reason, &e->nominee,
                                  &e->refusal_reason, &e->refusal_message, &e->status };
@@ -36,16 +36,16 @@ static void errand_free(struct errand *e)
     free(e);
 }
 
-void errands_init(struct driver *d)
+void sched_writes_init(struct driver *d)
 {
-    map_init(&d->schedule.errands, d->opt.seed);
+    map_init(&d->schedule.writes, d->opt.seed);
 }
 
-void errands_done(struct driver *d)
+void sched_writes_done(struct driver *d)
 {
-    MAP_FOREACH(struct errand *, e, &d->schedule.errands)
-        errand_free(e);
-    map_done(&d->schedule.errands);
+    MAP_FOREACH(struct sched_write *, e, &d->schedule.writes)
+        sched_write_free(e);
+    map_done(&d->schedule.writes);
 }
 
 /* ---- wishes ---- */
@@ -60,15 +60,16 @@ static void set_text(struct buf *b, struct str text)
 static struct str key_of(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
                          struct str uid)
 {
-    driver_key(d, KEY_ERRAND, str_of(type->plural));
+    driver_key(d, KEY_SCHED, str_of(type->plural));
     buf_fmt(&d->key, "/%.*s/%.*s/%.*s", STR_ARG(uid), STR_ARG(namespace), STR_ARG(name));
     return buf_view(&d->key);
 }
 
-static struct errand *errand_need(struct driver *d, const struct resource_type *type, const struct decision *what)
+static struct sched_write *sched_write_need(struct driver *d, const struct resource_type *type,
+                                            const struct decision *what)
 {
     struct str key = key_of(d, type, what->namespace, what->name, what->uid);
-    struct errand *e = map_get(&d->schedule.errands, key);
+    struct sched_write *e = map_get(&d->schedule.writes, key);
     char *text;
 
     if (e)
@@ -81,11 +82,11 @@ static struct errand *errand_need(struct driver *d, const struct resource_type *
     e->namespace = text_put(&text, what->namespace);
     e->name = text_put(&text, what->name);
     e->uid = text_put(&text, what->uid);
-    map_put(&d->schedule.errands, e->key, e);
+    map_put(&d->schedule.writes, e->key, e);
     return e;
 }
 
-static void wish_bind(struct driver *d, struct errand *e, const struct decision *what)
+static void wish_bind(struct driver *d, struct sched_write *e, const struct decision *what)
 {
     if (e->evicts)
         return;
@@ -97,9 +98,9 @@ static void wish_bind(struct driver *d, struct errand *e, const struct decision 
     e->rests_until = 0;
 }
 
-static void wish_evict(struct driver *d, struct errand *e, const struct decision *what)
+static void wish_evict(struct driver *d, struct sched_write *e, const struct decision *what)
 {
-    const struct fed *fed = fed_find(d, e->type, e->namespace, e->name, e->uid);
+    const struct sched_known *known = sched_feed_find(d, e->type, e->namespace, e->name, e->uid);
     const struct object *group;
     autobuf message = { 0 };
 
@@ -113,19 +114,19 @@ static void wish_evict(struct driver *d, struct errand *e, const struct decision
     set_text(&e->evict_reason, what->reason);
     buf_fmt(&message, "Pod is evicted, because of %.*s", STR_ARG(what->reason));
     schedule_tell(d, "Pod", e->namespace, e->name, e->uid, "Warning", STR("Evict"), buf_view(&message));
-    group = fed && fed->group.n ? cache_find(&d->cache, known_types()->group, e->namespace, fed->group) : NULL;
+    group = known && known->group.n ? cache_find(&d->cache, known_types()->group, e->namespace, known->group) : NULL;
     if (group)
         schedule_tell(d, "PodGroup", group->namespace, group->name, group->uid, "Normal", STR("Evict"), what->reason);
 }
 
-static void wish_nominate(struct driver *d, struct errand *e, const struct decision *what)
+static void wish_nominate(struct driver *d, struct sched_write *e, const struct decision *what)
 {
     (void)d;
     e->has_nominee = true;
     set_text(&e->nominee, what->node);
 }
 
-static void wish_pod_status(struct driver *d, struct errand *e, const struct decision *what)
+static void wish_pod_status(struct driver *d, struct sched_write *e, const struct decision *what)
 {
     (void)d;
     e->has_refusal = true;
@@ -133,7 +134,7 @@ static void wish_pod_status(struct driver *d, struct errand *e, const struct dec
     set_text(&e->refusal_message, what->message);
 }
 
-static void wish_status(struct driver *d, struct errand *e, const struct decision *what)
+static void wish_status(struct driver *d, struct sched_write *e, const struct decision *what)
 {
     (void)d;
     buf_reset(&e->status);
@@ -143,7 +144,7 @@ static void wish_status(struct driver *d, struct errand *e, const struct decisio
 
 static const struct {
     const char *api_version, *kind;
-    void (*wish)(struct driver *d, struct errand *e, const struct decision *what);
+    void (*wish)(struct driver *d, struct sched_write *e, const struct decision *what);
 } wishes[DECISION_KIND_MAX] = {
     [DECIDE_BIND] = { "v1", "Pod", wish_bind },
     [DECIDE_EVICT] = { "v1", "Pod", wish_evict },
@@ -153,16 +154,17 @@ static const struct {
     [DECIDE_QUEUE] = { "scheduling.volcano.sh/v1beta1", "Queue", wish_status },
 };
 
-void errand_add(struct driver *d, const struct decision *what)
+void sched_write_add(struct driver *d, const struct decision *what)
 {
-    struct errand *e;
+    struct sched_write *e;
 
     if (!wishes[what->kind].wish) /* an Event */
         return;
-    e = errand_need(d, type_by_kind(str_of(wishes[what->kind].api_version), str_of(wishes[what->kind].kind)), what);
+    e = sched_write_need(d, type_by_kind(str_of(wishes[what->kind].api_version), str_of(wishes[what->kind].kind)),
+                         what);
     e->wished++;
     wishes[what->kind].wish(d, e, what);
-    queue_add(&d->queue, e->key);
+    work_queue_add(&d->queue, e->key);
 }
 
 /* ---- writes ---- */
@@ -193,34 +195,35 @@ static void add_condition(struct arena *a, struct json *list, const char *type, 
 }
 
 /* Only of the pod as it was seen: one that has ended, or started, meanwhile is looked at again. */
-static void add_revision(struct arena *a, struct op *op, const struct fed *fed)
+static void add_revision(struct arena *a, struct op *op, const struct sched_known *known)
 {
     struct json *meta = json_add(op->body, STR("metadata"), json_object(a));
 
-    json_add(meta, STR("resourceVersion"), json_fmt(a, "%llu", (unsigned long long)fed->rev));
+    json_add(meta, STR("resourceVersion"), json_fmt(a, "%llu", (unsigned long long)known->rev));
 }
 
 /* First the conditions say why, as best they can; their answer tells the revision that may be deleted. */
-static void plan_evict(struct driver *d, struct errand *e, const struct fed *fed, int64_t now_ms, struct plan *plan)
+static void plan_evict(struct driver *d, struct sched_write *e, const struct sched_known *known, int64_t now_ms,
+                       struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct json *status = json_object(a), *list = json_add(status, STR("conditions"), json_array(a));
     struct str why = arena_fmt(a, "Pod is evicted, because of %.*s", STR_ARG(buf_view(&e->evict_reason)));
 
     if (e->is_marked) {
-        plan_delete(plan, e->type, e->namespace, e->name, e->uid)->rev = fed->rev;
+        plan_delete(plan, e->type, e->namespace, e->name, e->uid)->rev = known->rev;
         return;
     }
     add_condition(a, list, "Ready", "False", STR("Evict"), why, now_ms);
     add_condition(a, list, "DisruptionTarget", "True", STR("PreemptionByScheduler"),
                   arena_fmt(a, "%.*s: preempting to accommodate a higher priority pod", STR_ARG(d->opt.scheduler_name)),
                   now_ms);
-    add_revision(a, plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status), fed);
+    add_revision(a, plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status), known);
     e->is_marked = true;
 }
 
 /* The pod stays after all. */
-static void plan_unmark(struct errand *e, int64_t now_ms, struct plan *plan)
+static void plan_unmark(struct sched_write *e, int64_t now_ms, struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct json *status = json_object(a), *list = json_add(status, STR("conditions"), json_array(a));
@@ -232,7 +235,7 @@ static void plan_unmark(struct errand *e, int64_t now_ms, struct plan *plan)
 }
 
 /* A refusal belongs to the pod as it was seen: were it bound meanwhile, the condition would be wrong. */
-static void plan_pod_status(struct errand *e, const struct fed *fed, int64_t now_ms, struct plan *plan)
+static void plan_pod_status(struct sched_write *e, const struct sched_known *known, int64_t now_ms, struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct json *status = json_object(a);
@@ -241,19 +244,19 @@ static void plan_pod_status(struct errand *e, const struct fed *fed, int64_t now
     if (e->has_refusal)
         add_condition(a, json_add(status, STR("conditions"), json_array(a)), "PodScheduled", "False",
                       buf_view(&e->refusal_reason), buf_view(&e->refusal_message),
-                      fed->refused_ms ? fed->refused_ms : now_ms);
+                      known->refused_ms ? known->refused_ms : now_ms);
     if (e->has_nominee)
         json_add(status, STR("nominatedNodeName"), e->nominee.n ? text_node(a, buf_view(&e->nominee)) : json_null(a));
     op = plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status);
     if (e->has_refusal)
-        add_revision(a, op, fed);
+        add_revision(a, op, known);
     e->sent = e->wished;
 }
 
 /* ---- old decisions ---- */
 
 /* The pod is not what it was when that was decided: the scheduler, who knows by now, decides again. */
-static void withdraw(struct driver *d, struct errand *e, enum decision_kind kind)
+static void withdraw(struct driver *d, struct sched_write *e, enum decision_kind kind)
 {
     struct decision what = { kind, e->namespace, e->name, e->uid, .node = buf_view(&e->node) };
 
@@ -266,11 +269,11 @@ static void withdraw(struct driver *d, struct errand *e, enum decision_kind kind
 }
 
 /* What is no longer of use. */
-static void tidy(struct errand *e, const struct fed *fed)
+static void tidy(struct sched_write *e, const struct sched_known *known)
 {
-    if (fed->is_going || fed->is_over)
+    if (known->is_going || known->is_over)
         e->evicts = e->has_nominee = false;
-    if (fed->is_going || fed->is_over || fed->is_bound) {
+    if (known->is_going || known->is_over || known->is_bound) {
         e->has_refusal = false;
         buf_reset(&e->node);
         e->failed = e->failed == OP_BIND ? OP_KIND_MAX : e->failed;
@@ -278,37 +281,38 @@ static void tidy(struct errand *e, const struct fed *fed)
 }
 
 /* What waited for its turn was decided with older news than there are. */
-static void review(struct driver *d, struct errand *e, const struct fed *fed)
+static void review(struct driver *d, struct sched_write *e, const struct sched_known *known)
 {
     struct decision bind = { DECIDE_BIND, e->namespace, e->name, e->uid, .node = buf_view(&e->node) };
 
-    if (e->evicts && fed->is_running && str_is(buf_view(&e->evict_reason), "gang"))
+    if (e->evicts && known->is_running && str_is(buf_view(&e->evict_reason), "gang"))
         withdraw(d, e, DECIDE_EVICT); /* only what does not run is taken back */
     if (e->node.n && e->turn != d->turn && !sched_stands(d->schedule.sched, &bind))
         withdraw(d, e, DECIDE_BIND);
 }
 
 /* The binding comes first, but for what is to be said about the one that failed. */
-static void plan_pod(struct driver *d, struct errand *e, const struct fed *fed, int64_t now_ms, struct plan *plan)
+static void plan_pod(struct driver *d, struct sched_write *e, const struct sched_known *known, int64_t now_ms,
+                     struct plan *plan)
 {
     bool rests = d->run_ms < e->rests_until;
 
-    tidy(e, fed);
+    tidy(e, known);
     if (!rests)
-        review(d, e, fed);
-    if (e->is_marked && !e->evicts && !fed->is_going && !fed->is_over) {
+        review(d, e, known);
+    if (e->is_marked && !e->evicts && !known->is_going && !known->is_over) {
         plan_unmark(e, now_ms, plan);
     } else if (e->has_refusal && !e->evicts && e->failed == OP_BIND) {
-        plan_pod_status(e, fed, now_ms, plan);
+        plan_pod_status(e, known, now_ms, plan);
     } else if (rests) {
         return;
     } else if (e->evicts) {
-        plan_evict(d, e, fed, now_ms, plan);
+        plan_evict(d, e, known, now_ms, plan);
     } else if (e->node.n) {
         set_text(&e->sent_node, buf_view(&e->node));
         plan_bind(plan, e->namespace, e->name, e->uid, buf_view(&e->node));
     } else if (e->has_refusal || e->has_nominee) {
-        plan_pod_status(e, fed, now_ms, plan);
+        plan_pod_status(e, known, now_ms, plan);
     }
 }
 
@@ -325,7 +329,7 @@ static void name_all(struct arena *a, struct json *patch, const struct json *old
     }
 }
 
-static struct json *wished_status(struct errand *e, struct arena *a)
+static struct json *wished_status(struct sched_write *e, struct arena *a)
 {
     struct json *status = NULL;
 
@@ -355,7 +359,7 @@ static bool says_the_same(const struct json *a, const struct json *b)
     return !x && !y && same_text(a, b, "phase");
 }
 
-static void plan_group(struct driver *d, struct errand *e, struct plan *plan)
+static void plan_group(struct driver *d, struct sched_write *e, struct plan *plan)
 {
     const struct object *group = cache_find(&d->cache, e->type, e->namespace, e->name);
     const struct json *now = group ? json_get(group->root, "status") : NULL;
@@ -373,7 +377,7 @@ static void plan_group(struct driver *d, struct errand *e, struct plan *plan)
     e->sent = e->wished;
 }
 
-static void plan_queue(struct driver *d, struct errand *e, struct plan *plan)
+static void plan_queue(struct driver *d, struct sched_write *e, struct plan *plan)
 {
     const struct object *queue = cache_find(&d->cache, e->type, STR_NULL, e->name);
     struct json *status = wished_status(e, plan->arena), *new = json_get(status, "allocated");
@@ -389,55 +393,55 @@ static void plan_queue(struct driver *d, struct errand *e, struct plan *plan)
     e->sent = e->wished;
 }
 
-void errand_object_gone(struct driver *d, const struct resource_type *type, const struct fed *object)
+void sched_write_object_gone(struct driver *d, const struct resource_type *type, const struct sched_known *object)
 {
     struct str key = key_of(d, type, object->namespace, object->name, object->uid);
 
-    if (map_get(&d->schedule.errands, key))
-        queue_add(&d->queue, key);
+    if (map_get(&d->schedule.writes, key))
+        work_queue_add(&d->queue, key);
 }
 
-static void errand_end(struct driver *d, struct errand *e)
+static void sched_write_end(struct driver *d, struct sched_write *e)
 {
-    queue_forget(&d->queue, e->key);
-    map_remove(&d->schedule.errands, e->key);
-    errand_free(e);
+    work_queue_forget(&d->queue, e->key);
+    map_remove(&d->schedule.writes, e->key);
+    sched_write_free(e);
 }
 
-static bool has_wishes(const struct errand *e)
+static bool has_wishes(const struct sched_write *e)
 {
     return e->evicts || e->node.n || e->has_refusal || e->has_nominee || e->status.n;
 }
 
-void errand_plan(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)
+void sched_write_plan(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)
 {
-    struct errand *e = map_get(&d->schedule.errands, driver_key(d, KEY_ERRAND, key_rest));
-    const struct fed *fed = e ? fed_find(d, e->type, e->namespace, e->name, e->uid) : NULL;
+    struct sched_write *e = map_get(&d->schedule.writes, driver_key(d, KEY_SCHED, key_rest));
+    const struct sched_known *known = e ? sched_feed_find(d, e->type, e->namespace, e->name, e->uid) : NULL;
     bool rests = e && d->run_ms < e->rests_until;
 
     if (!e)
         return;
-    if (fed && e->type == known_types()->pod)
-        plan_pod(d, e, fed, now_ms, plan);
-    else if (fed && !rests && e->type == known_types()->group)
+    if (known && e->type == known_types()->pod)
+        plan_pod(d, e, known, now_ms, plan);
+    else if (known && !rests && e->type == known_types()->group)
         plan_group(d, e, plan);
-    else if (fed && !rests)
+    else if (known && !rests)
         plan_queue(d, e, plan);
-    if (!fed || (!has_wishes(e) && e->failed == OP_KIND_MAX)) /* there is no such object any more, or all is done */
-        errand_end(d, e);
+    if (!known || (!has_wishes(e) && e->failed == OP_KIND_MAX)) /* there is no such object any more, or all is done */
+        sched_write_end(d, e);
     else if (rests)
         plan_wake(plan, now_ms + e->rests_until - d->run_ms);
 }
 
 /* ---- answers ---- each says whether what was wanted is so ---- */
 
-static bool is_on_node(const struct errand *e, const struct object *seen)
+static bool is_on_node(const struct sched_write *e, const struct object *seen)
 {
     return seen && str_eq(seen->uid, e->uid) &&
            str_eq(json_member_text(json_get(seen->root, "spec"), "nodeName"), buf_view(&e->sent_node));
 }
 
-static bool bind_answered(struct driver *d, struct errand *e, const struct err *error, const struct object *seen)
+static bool bind_answered(struct driver *d, struct sched_write *e, const struct err *error, const struct object *seen)
 {
     struct str node = buf_view(&e->sent_node);
     struct decision what = { DECIDE_BIND, e->namespace, e->name, e->uid, .node = node };
@@ -459,7 +463,7 @@ static bool bind_answered(struct driver *d, struct errand *e, const struct err *
     return false;
 }
 
-static bool delete_answered(struct driver *d, struct errand *e, const struct err *error, const struct object *seen)
+static bool delete_answered(struct driver *d, struct sched_write *e, const struct err *error, const struct object *seen)
 {
     bool is_going = !error || (seen && (!str_eq(seen->uid, e->uid) ||
                                         json_find(seen->root, "metadata", "deletionTimestamp", NULL)));
@@ -471,7 +475,7 @@ static bool delete_answered(struct driver *d, struct errand *e, const struct err
     return true;
 }
 
-static bool status_answered(struct driver *d, struct errand *e, const struct err *error, const struct object *seen)
+static bool status_answered(struct driver *d, struct sched_write *e, const struct err *error, const struct object *seen)
 {
     (void)d, (void)seen;
     if (error)
@@ -483,7 +487,7 @@ static bool status_answered(struct driver *d, struct errand *e, const struct err
     return true;
 }
 
-static bool (*const answers[OP_KIND_MAX])(struct driver *d, struct errand *e, const struct err *error,
+static bool (*const answers[OP_KIND_MAX])(struct driver *d, struct sched_write *e, const struct err *error,
                                           const struct object *seen) = {
     [OP_BIND] = bind_answered,
     [OP_DELETE] = delete_answered,
@@ -491,27 +495,27 @@ static bool (*const answers[OP_KIND_MAX])(struct driver *d, struct errand *e, co
     [OP_MERGE_PATCH] = status_answered,
 };
 
-void errand_answered(struct driver *d, struct str key, enum op_kind kind, const struct err *e,
-                     const struct object *seen)
+void sched_write_answered(struct driver *d, struct str key, enum op_kind kind, const struct err *e,
+                          const struct object *seen)
 {
-    struct errand *errand = map_get(&d->schedule.errands, key);
+    struct sched_write *wish = map_get(&d->schedule.writes, key);
 
-    if (!errand || !answers[kind])
+    if (!wish || !answers[kind])
         return;
-    if (e && e->code == ERR_CONFLICT && errand->evicts) { /* the pod has changed since that was decided */
-        errand->is_marked &= kind == OP_DELETE;
-        errand->rests_until = d->run_ms + queue_add_failed(&d->queue, errand->key, d->run_ms);
-        withdraw(d, errand, DECIDE_EVICT);
-        return;
-    }
-    if (!answers[kind](d, errand, e, seen)) {
-        errand->failed = kind;
-        errand->rests_until = d->run_ms + queue_add_failed(&d->queue, errand->key, d->run_ms);
+    if (e && e->code == ERR_CONFLICT && wish->evicts) { /* the pod has changed since that was decided */
+        wish->is_marked &= kind == OP_DELETE;
+        wish->rests_until = d->run_ms + work_queue_add_failed(&d->queue, wish->key, d->run_ms);
+        withdraw(d, wish, DECIDE_EVICT);
         return;
     }
-    if (errand->failed == kind) {
-        errand->failed = OP_KIND_MAX;
-        queue_forget(&d->queue, errand->key);
+    if (!answers[kind](d, wish, e, seen)) {
+        wish->failed = kind;
+        wish->rests_until = d->run_ms + work_queue_add_failed(&d->queue, wish->key, d->run_ms);
+        return;
     }
-    queue_add(&d->queue, errand->key); /* anything else? */
+    if (wish->failed == kind) {
+        wish->failed = OP_KIND_MAX;
+        work_queue_forget(&d->queue, wish->key);
+    }
+    work_queue_add(&d->queue, wish->key); /* anything else? */
 }

@@ -20,8 +20,8 @@ void schedule_init(struct driver *d)
 
     list_init(&s->events);
     s->wake_ms = INT64_MAX;
-    fed_init(d);
-    errands_init(d);
+    sched_feed_init(d);
+    sched_writes_init(d);
     if (!d->opt.schedules)
         return;
     if (d->opt.sched_config) {
@@ -39,8 +39,8 @@ void schedule_done(struct driver *d)
 
     while ((link = list_pop_front(&d->schedule.events)))
         free(LIST_ITEM(link, struct notice, link));
-    errands_done(d);
-    fed_done(d);
+    sched_writes_done(d);
+    sched_feed_done(d);
     sched_free(d->schedule.sched);
     arena_done(&d->schedule.round.arena);
 }
@@ -63,7 +63,7 @@ static void decided(struct driver *d, const struct decision *what)
         schedule_tell(d, what->event_kind, what->namespace, what->name, what->uid, what->event_type, what->reason,
                       what->message);
     else
-        errand_add(d, what);
+        sched_write_add(d, what);
 }
 
 bool schedule_turn(struct driver *d)
@@ -138,7 +138,7 @@ static void send_notice(struct driver *d, const struct notice *n)
     component = json_str(&d->arena, d->opt.scheduler_name); /* tools look for the scheduler's name */
     json_set(json_get(op->body, "source"), "component", component);
     json_set(op->body, "reportingComponent", json_copy(&d->arena, component));
-    flight_send(d, STR_NULL, op);
+    request_send(d, STR_NULL, op);
 }
 
 /* They take half of the room at most: the other half is for what matters. */
@@ -147,7 +147,8 @@ bool schedule_flush(struct driver *d)
     struct list_link *link;
     bool any = false;
 
-    while (d->n_writes < (d->opt.max_flights + 1) / 2 && !d->is_full && (link = list_pop_front(&d->schedule.events))) {
+    while (d->n_writes < (d->opt.max_in_flight + 1) / 2 && !d->is_full &&
+           (link = list_pop_front(&d->schedule.events))) {
         d->schedule.n_events--;
         send_notice(d, LIST_ITEM(link, struct notice, link));
         free(LIST_ITEM(link, struct notice, link));

@@ -1,12 +1,12 @@
 /* schedule.h - the scheduler inside the driver: what it is told, when it is asked, and how its decisions are carried out
  *
- *     sched_feed.c      every object that concerns it goes through here: older news are dropped, what a list does not mention
- *                 is gone
- *     schedule.c  one round in a turn at most, when all is known and something changed (D63, D64)
- *     sched_write.c   its decisions: one errand for each object, so that the newest wish wins and nothing is written twice
+ *     sched_feed.c   every object that concerns it goes through here: older news are dropped, what a list does not
+ *                    mention is gone
+ *     schedule.c     one round in a turn at most, when all is known and something changed (D63, D64)
+ *     sched_write.c  its decisions: one entry for each object, so that the newest wish wins and nothing is written twice
  *
- * An errand is a key of the driver's work queue like those of the controllers: it shares the limit of writes in flight and
- * has a back-off of its own.
+ * Such a write is a key of the driver's work queue like those of the controllers: it shares the limit of writes in flight
+ * and has a back-off of its own.
  *
  *     bind      sent once. Refused or unknown: the pod is read afresh; if it is not where it should be the scheduler is
  *               told and decides again. What it says about that is written at once; a further binding of the same pod
@@ -23,12 +23,12 @@
 
 struct driver;
 
-#define KEY_ERRAND "errand/" /* + kind/uid */
+#define KEY_SCHED "sched/" /* + kind/uid */
 
 /* ---- sched_feed.c ---- */
 
-struct fed {               /* one object that the scheduler knows */
-    struct list_link link; /* fed_type.list */
+struct sched_known {       /* one object that the scheduler knows */
+    struct list_link link; /* sched_known_type.list */
     uint64_t rev;
     int64_t refused_ms;                   /* Pod: since when PodScheduled is False; 0: it is not */
     bool is_bound, is_going;              /* Pod: has a node; is being deleted */
@@ -37,7 +37,7 @@ struct fed {               /* one object that the scheduler knows */
     struct str group;                     /* Pod: its PodGroup */
 };
 
-struct fed_type {
+struct sched_known_type {
     const struct resource_type *type;
     struct map by_key;
     struct list list;
@@ -45,10 +45,10 @@ struct fed_type {
 
 struct schedule {
     struct sched *sched; /* NULL: the driver does not schedule */
-    struct fed_type *types;
+    struct sched_known_type *types;
     size_t n_types;
     struct buf scratch;
-    struct map errands; /* struct errand by key */
+    struct map writes;  /* struct sched_write by key */
     struct list events; /* struct notice: Events that wait for room */
     size_t n_events;
     struct sched_round round;
@@ -56,39 +56,39 @@ struct schedule {
     int64_t wake_ms; /* of run_ms: the next round even without news; INT64_MAX: none */
 };
 
-void fed_init(struct driver *d);
-void fed_done(struct driver *d);
-void fed_want(struct driver *d, const struct resource_type *type);
+void sched_feed_init(struct driver *d);
+void sched_feed_done(struct driver *d);
+void sched_feed_want(struct driver *d, const struct resource_type *type);
 
 /* News, after the cache had them; but the end of a list before the cache forgets what was listed. */
-void fed_event(struct driver *d, const struct cluster_event *ev);
-void fed_list_ends(struct driver *d, const struct cluster_event *ev);
-void fed_put(struct driver *d, const struct object *o);
-void fed_gone(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
-              struct str uid);
+void sched_feed_event(struct driver *d, const struct cluster_event *ev);
+void sched_feed_list_ends(struct driver *d, const struct cluster_event *ev);
+void sched_feed_put(struct driver *d, const struct object *o);
+void sched_feed_gone(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
+                     struct str uid);
 
 /* What is known of an object; NULL if that uid is not there. */
-const struct fed *fed_find(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
-                           struct str uid);
+const struct sched_known *sched_feed_find(struct driver *d, const struct resource_type *type, struct str namespace,
+                                          struct str name, struct str uid);
 
 /* ---- sched_write.c ---- */
 
-void errands_init(struct driver *d);
-void errands_done(struct driver *d);
+void sched_writes_init(struct driver *d);
+void sched_writes_done(struct driver *d);
 
 /* Do what was decided. Everything is copied. */
-void errand_add(struct driver *d, const struct decision *what);
+void sched_write_add(struct driver *d, const struct decision *what);
 
 /* For sched_feed.c: there is nothing to be done about it any more. */
-void errand_object_gone(struct driver *d, const struct resource_type *type, const struct fed *object);
+void sched_write_object_gone(struct driver *d, const struct resource_type *type, const struct sched_known *object);
 
-/* For controllers.c: the next writes of an errand. */
-void errand_plan(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan);
+/* For controllers.c: the next writes to an object. */
+void sched_write_plan(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan);
 
-/* For request.c: the answer to a write of an errand. 'e' is NULL if it worked; 'seen' (may be NULL) is the object as it is
+/* For request.c: the answer to such a write. 'e' is NULL if it worked; 'seen' (may be NULL) is the object as it is
  * now. */
-void errand_answered(struct driver *d, struct str key, enum op_kind kind, const struct err *e,
-                     const struct object *seen);
+void sched_write_answered(struct driver *d, struct str key, enum op_kind kind, const struct err *e,
+                          const struct object *seen);
 
 /* ---- schedule.c ---- */
 

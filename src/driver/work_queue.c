@@ -8,7 +8,7 @@ struct work {
     struct heap_node node; /* in 'waiting' */
     int64_t at_ms;
     uint64_t seq;      /* of the wait: equal times come out in order of arrival */
-    unsigned failures; /* since the last queue_forget() */
+    unsigned failures; /* since the last work_queue_forget() */
     bool is_popped;    /* given out last: its text must live until the next pop */
     struct str key;    /* the bytes follow this struct */
 };
@@ -22,7 +22,7 @@ static int earlier(const struct heap_node *a, const struct heap_node *b)
     return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-void queue_init(struct work_queue *q, uint64_t seed)
+void work_queue_init(struct work_queue *q, uint64_t seed)
 {
     *q = (struct work_queue){ 0 };
     map_init(&q->keys, seed);
@@ -30,7 +30,7 @@ void queue_init(struct work_queue *q, uint64_t seed)
     heap_init(&q->waiting, earlier);
 }
 
-void queue_done(struct work_queue *q)
+void work_queue_done(struct work_queue *q)
 {
     heap_done(&q->waiting);
     MAP_FOREACH(struct work *, w, &q->keys)
@@ -62,7 +62,7 @@ static void work_let_go(struct work_queue *q, struct work *w)
     free(w);
 }
 
-void queue_add(struct work_queue *q, struct str key)
+void work_queue_add(struct work_queue *q, struct str key)
 {
     struct work *w = work_need(q, key);
 
@@ -71,7 +71,7 @@ void queue_add(struct work_queue *q, struct str key)
         list_push(&q->ready, &w->link);
 }
 
-void queue_add_at(struct work_queue *q, struct str key, int64_t at_ms)
+void work_queue_add_at(struct work_queue *q, struct str key, int64_t at_ms)
 {
     struct work *w = work_need(q, key);
 
@@ -83,19 +83,19 @@ void queue_add_at(struct work_queue *q, struct str key, int64_t at_ms)
     heap_push(&q->waiting, &w->node);
 }
 
-int64_t queue_add_failed(struct work_queue *q, struct str key, int64_t now_ms)
+int64_t work_queue_add_failed(struct work_queue *q, struct str key, int64_t now_ms)
 {
     struct work *w = work_need(q, key);
-    int64_t delay = QUEUE_BACKOFF_MAX_MS;
+    int64_t delay = WORK_BACKOFF_MAX_MS;
 
     if (w->failures < 16) /* 5 ms << 16 is more than five minutes */
-        delay = MIN_OF((int64_t)QUEUE_BACKOFF_MIN_MS << w->failures, delay);
+        delay = MIN_OF((int64_t)WORK_BACKOFF_MIN_MS << w->failures, delay);
     w->failures++;
-    queue_add_at(q, key, now_ms + delay);
+    work_queue_add_at(q, key, now_ms + delay);
     return delay;
 }
 
-void queue_forget(struct work_queue *q, struct str key)
+void work_queue_forget(struct work_queue *q, struct str key)
 {
     struct work *w = map_get(&q->keys, key);
 
@@ -116,7 +116,7 @@ static void let_go_of_last(struct work_queue *q)
     work_let_go(q, w);
 }
 
-bool queue_pop(struct work_queue *q, int64_t now_ms, struct str *ret)
+bool work_queue_pop(struct work_queue *q, int64_t now_ms, struct str *ret)
 {
     struct heap_node *first;
     struct work *w;
@@ -135,7 +135,7 @@ bool queue_pop(struct work_queue *q, int64_t now_ms, struct str *ret)
     return true;
 }
 
-void queue_drop(struct work_queue *q, struct str key)
+void work_queue_drop(struct work_queue *q, struct str key)
 {
     struct work *w = map_get(&q->keys, key);
 
@@ -147,7 +147,7 @@ void queue_drop(struct work_queue *q, struct str key)
     work_let_go(q, w);
 }
 
-int64_t queue_due(const struct work_queue *q)
+int64_t work_queue_due(const struct work_queue *q)
 {
     struct heap_node *first = heap_first(&q->waiting);
 
@@ -156,7 +156,7 @@ int64_t queue_due(const struct work_queue *q)
     return first ? HEAP_ITEM(first, struct work, node)->at_ms : INT64_MAX;
 }
 
-size_t queue_count(const struct work_queue *q)
+size_t work_queue_count(const struct work_queue *q)
 {
     size_t n = heap_count(&q->waiting);
 

@@ -236,7 +236,7 @@ static void controller_up(struct world *w, struct controller *c)
 {
     struct driver_options opt = { .collects_garbage = true,
                                   .schedules = !w->profile.has_placer,
-                                  .max_flights = w->profile.is_large ? 20000 : 0,
+                                  .max_in_flight = w->profile.is_large ? 20000 : 0,
                                   .seed = w->seed + c->id + 1,
                                   .make_keys = make_keys };
 

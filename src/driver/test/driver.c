@@ -350,7 +350,7 @@ static void unknown_outcome_is_read(void **state)
 }
 
 /* No answer for 60 s: given up, looked at, done again. */
-static void lost_flights_are_given_up(void **state)
+static void lost_requests_are_given_up(void **state)
 {
     struct world w;
 
@@ -435,7 +435,7 @@ static void clock_may_be_set_back(void **state)
 /* More pods than writes may be in flight: never more than allowed, and in the end all of them; then all deleted. */
 static void large_jobs_go_in_portions(void **state)
 {
-    struct driver_options opt = { .seed = 1, .make_keys = constant_keys, .max_flights = 20 };
+    struct driver_options opt = { .seed = 1, .make_keys = constant_keys, .max_in_flight = 20 };
     struct world w;
     struct json *body;
     struct driver_stats stats;
@@ -561,7 +561,7 @@ int main(void)
         cmocka_unit_test(quota_backs_off_and_heals),
         cmocka_unit_test(trouble_ends_when_others_succeed),
         cmocka_unit_test(unknown_outcome_is_read),
-        cmocka_unit_test(lost_flights_are_given_up),
+        cmocka_unit_test(lost_requests_are_given_up),
         cmocka_unit_test(foreign_pod_is_waited_for),
         cmocka_unit_test(conflict_is_planned_again),
         cmocka_unit_test(clock_may_be_set_back),

@@ -1084,7 +1084,7 @@ static void events_come_through(void **state)
 /* Many more decisions than may be in flight: all are carried out, never too many at once. */
 static void limits_hold(void **state)
 {
-    struct driver_options opt = { .seed = 11, .schedules = true, .max_flights = 20 };
+    struct driver_options opt = { .seed = 11, .schedules = true, .max_in_flight = 20 };
     struct world w;
     bool is_busy;
 

@@ -204,7 +204,7 @@ static void world_init(struct world *w, uint64_t seed)
 {
     struct store_options store = { .clock = &w->clock.clock, .seed = seed };
     struct sim_options sim = { .clock = &w->clock, .seed = seed, .faults = &w->faults };
-    struct driver_options opt = { .seed = seed, .schedules = true, .max_flights = 16 };
+    struct driver_options opt = { .seed = seed, .schedules = true, .max_in_flight = 16 };
 
     *w = (struct world){ .faults = bad_day };
     clock_manual_init(&w->clock, 1700000000000);
