@@ -114,7 +114,7 @@ static void remove_tree(int dir, const char *path)
 {
     struct err e;
 
-    if (volume_tree_remove(dir, path, &e) < 0)
+    if (tree_remove(dir, path, &e) < 0)
         log_warn("files of a pod stay behind", LOG_TEXT("why", e.text));
 }
 

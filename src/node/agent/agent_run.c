@@ -85,7 +85,7 @@ static void empty_run(int state_fd, const char *id)
 
     for (struct dirent *entry; d && (entry = readdir(d));)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            strcmp(entry->d_name, lock_name) != 0 && volume_tree_remove(fd, entry->d_name, &e) < 0)
+            strcmp(entry->d_name, lock_name) != 0 && tree_remove(fd, entry->d_name, &e) < 0)
             log_warn("files stay behind", LOG_TEXT("why", e.text));
     if (d)
         closedir(d);
@@ -106,7 +106,7 @@ static void remove_files(int state_fd, struct str state_dir, const char *id)
     (void)umount2(small.p, MNT_DETACH); /* if it is the run's own process that removes it */
     empty_run(state_fd, id);
     (void)state_lock(state_fd, &lock, NULL); /* somebody hangs: go on without */
-    if (volume_tree_remove(state_fd, id, &e) < 0)
+    if (tree_remove(state_fd, id, &e) < 0)
         log_warn("files stay behind", LOG_TEXT("why", e.text));
 }
 

@@ -3,9 +3,11 @@
 
 #include "base/util.h"
 #include "node/userns/user.h"
-#include "node/volume/volume_internal.h"
+#include "os/dir.h"
+#include "os/io.h"
+#include "os/path.h"
+#include "os/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -36,13 +38,7 @@ struct hiding {
 
 static struct str read_file(struct arena *a, const char *path)
 {
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    autobuf text = { 0 };
-    ssize_t n;
-
-    while (fd >= 0 && text.n < FILE_MAX && (n = read(fd, buf_reserve(&text, 16384), 16384)) > 0)
-        text.n += (size_t)n;
-    return arena_str(a, buf_view(&text));
+    return file_text(a, AT_FDCWD, path, FILE_MAX);
 }
 
 /* The path of a directory without links; empty: there is none. Does not wake an automounter. */
@@ -81,28 +77,23 @@ static int copy_look(const struct hiding *h, int dir, const char *name, const st
     return fchmodat(dir, name, st->st_mode & 07777, 0);
 }
 
-/* The directory that stands for 'path' (absolute, without links). -1 and errno; ENOTDIR: it is hidden itself. */
-static int make_dirs(struct hiding *h, struct str path)
+/* A directory that was made over one of the host's looks like it. */
+static int copy_look_of_dir(void *ctx, int parent, const char *name, const char *path, struct err *e)
 {
-    int at = fcntl(h->over, F_DUPFD_CLOEXEC, 3);
-    struct str rest = str_from(path, 1), part;
-    size_t n = 0;
+    const struct hiding *h = ctx;
+    const char *of = arena_fmt(h->arena, "/%s", path).p;
+    struct stat st;
 
-    while (at >= 0 && rest.n && str_split(&rest, '/', &part)) {
-        const char *name = arena_cstr(h->arena, part);
-        struct stat st;
-        int next;
+    return lstat(of, &st) < 0 || copy_look(h, parent, name, &st) < 0 ? err_errno(e, "copy the mode of %s", of) : 0;
+}
 
-        n += part.n + 1;
-        if (mkdirat(at, name, 0700) == 0 &&
-            (lstat(arena_str(h->arena, str_sub(path, 0, n)).p, &st) < 0 || copy_look(h, at, name, &st) < 0))
-            next = -1;
-        else
-            next = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        close(at);
-        at = next;
-    }
-    return at;
+/* The directory that stands for 'path' (absolute, without links). -1 and errno; ENOTDIR: it is hidden itself. */
+static int open_over(struct hiding *h, struct str path)
+{
+    struct make_below how = { h->over, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, 0700, copy_look_of_dir, h };
+    int fd;
+
+    return make_dirs_below(&how, str_from(path, 1), &fd, h->e) < 0 ? -1 : fd;
 }
 
 /* Most come in groups: the last directory is kept. */
@@ -115,7 +106,7 @@ static int place(struct hiding *h, struct str path, int *ret_dir, const char **r
         if (h->parent_fd >= 0)
             close(h->parent_fd);
         h->parent = parent;
-        h->parent_fd = make_dirs(h, parent);
+        h->parent_fd = open_over(h, parent);
     }
     *ret_dir = h->parent_fd;
     if (*ret_dir < 0 && errno == ENOTDIR)
@@ -134,7 +125,7 @@ static int whiteout(struct hiding *h, struct str path)
     if (fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         if (S_ISCHR(st.st_mode)) /* it is hidden */
             return 0;
-        if (volume_tree_remove(dir, base, h->e) < 0) /* a part of it is, or it was copied */
+        if (tree_remove(dir, base, h->e) < 0) /* a part of it is, or it was copied */
             return -1;
     }
     if (mknodat(dir, base, S_IFCHR, makedev(0, 0)) < 0)
@@ -181,11 +172,6 @@ static int hide(struct hiding *h, struct str path, int links)
 
 /* ---- what modes say ---- */
 
-static bool is_below(struct str path, struct str dir)
-{
-    return path.n > dir.n && str_starts(path, dir) && path.p[dir.n] == '/';
-}
-
 static enum secrets_place place_of(void *ctx, struct str path)
 {
     const struct hiding *h = ctx;
@@ -196,7 +182,7 @@ static enum secrets_place place_of(void *ctx, struct str path)
     VEC_FOREACH(home, &h->homes)
         if (str_eq(*home, path))
             return PLACE_SETTLED;
-        else if (is_below(*home, path))
+        else if (path_is_below(*home, path))
             return PLACE_ABOVE_HOME;
     return PLACE_PLAIN;
 }
@@ -279,14 +265,12 @@ static int hide_homes_of_users(struct hiding *h)
 /* Users that are in no file: of a directory service. */
 static int hide_homes_below(struct hiding *h, const char *path)
 {
-    DIR *d = opendir(path);
+    autodir *d = opendir(path);
     int result = 0;
 
-    for (struct dirent *entry; d && result == 0 && (entry = readdir(d));)
+    for (struct dirent *entry; result == 0 && (entry = dir_next(d));)
         if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
             result = hide_home(h, arena_fmt(h->arena, "%s/%s", path, entry->d_name), true);
-    if (d)
-        closedir(d);
     return result;
 }
 
@@ -311,18 +295,17 @@ static int change_shadow(struct hiding *h)
 {
     struct str text = read_file(h->arena, "/etc/shadow");
     autoclose int dir = -1;
-    autoclose int fd = -1;
     autobuf users = { 0 };
     struct stat st;
 
     if (lstat("/etc/shadow", &st) < 0) /* none here, none there */
         return 0;
     secrets_shadow(&users, text.n ? text : read_file(h->arena, "/etc/passwd"));
-    dir = make_dirs(h, STR("/etc"));
-    if (dir >= 0 && volume_tree_remove(dir, "shadow", h->e) < 0)
+    dir = open_over(h, STR("/etc"));
+    if (dir >= 0 && tree_remove(dir, "shadow", h->e) < 0)
         return -1;
-    fd = dir < 0 ? -1 : openat(dir, "shadow", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, users.p, users.n) != (ssize_t)users.n || copy_look(h, dir, "shadow", &st) < 0)
+    if (dir < 0 || file_write(dir, "shadow", O_EXCL, 0600, buf_view(&users)) < 0 ||
+        copy_look(h, dir, "shadow", &st) < 0)
         return err_errno(h->e, "write what is to be /etc/shadow");
     *vec_push(h->arena, h->hidden) = STR("/etc/shadow");
     return 0;

@@ -90,7 +90,7 @@ void host_try_overlay(struct exam *x, struct host_check *c)
 
     error = mkdtemp((char *)dir.p) ? mount_overlay(x, dir.p, &step) : errno;
     if (parent >= 0)
-        (void)volume_tree_remove(parent, strrchr(dir.p, '/') + 1, NULL); /* nothing is in it */
+        (void)tree_remove(parent, strrchr(dir.p, '/') + 1, NULL); /* nothing is in it */
     if (!error) {
         say_room(x, c, base);
         return;

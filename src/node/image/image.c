@@ -95,7 +95,7 @@ static int unpack_fd(int fd, int root, bool is_layer, struct image_digest *ret_f
 
 static int unpack_layer(int dir, const struct image_layer *layer, int root, struct err *e)
 {
-    autoclose int fd = volume_open(dir, layer->path, O_RDONLY | O_NONBLOCK, 0);
+    autoclose int fd = path_open_below(dir, layer->path, O_RDONLY | O_NONBLOCK, 0);
     struct image_digest file, tar;
 
     if (fd < 0)
@@ -150,7 +150,7 @@ static int unpack_archive(struct arena *a, int fd, struct str reference, const s
         return 0;
     if (unpack_layout(files, &layout, s, e) < 0)
         return -1;
-    return volume_tree_remove(s->dir, "files", e);
+    return tree_remove(s->dir, "files", e);
 }
 
 static int add_archive(struct images *i, int store, int fd, const struct stat *st, struct str reference,

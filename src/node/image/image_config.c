@@ -20,7 +20,7 @@ enum { FILE_MAX = 16 << 20, INDEX_DEPTH = 4, LAYERS_MAX = 1024 };
 int image_file_read(struct arena *a, int dir, const char *path, struct str *ret, struct err *e)
 {
     /* O_NONBLOCK: a FIFO must not stop us. */
-    autoclose int fd = volume_open(dir, path, O_RDONLY | O_NONBLOCK, 0);
+    autoclose int fd = path_open_below(dir, path, O_RDONLY | O_NONBLOCK, 0);
     struct stat st;
     size_t n = 0;
     char *text;

@@ -92,7 +92,7 @@ void image_stage_drop(struct image_stage *s)
 {
     if (s->dir < 0)
         return;
-    (void)volume_tree_remove(s->store, s->name, NULL); /* what stays is found by images_sweep() */
+    (void)tree_remove(s->store, s->name, NULL); /* what stays is found by images_sweep() */
     close(s->dir);
     s->dir = -1;
 }
@@ -103,7 +103,7 @@ static bool sweep_part(int store, const char *name, struct err *e)
 
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
         return true; /* somebody works in it */
-    return volume_tree_remove(store, name, e) == 0;
+    return tree_remove(store, name, e) == 0;
 }
 
 int images_sweep(const char *store, struct err *e)

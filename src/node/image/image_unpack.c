@@ -49,7 +49,7 @@ static int unpack_errno(struct unpack *u, struct err *e, const char *what, struc
                        is_known ? (unsigned long long)fs.f_favail : 0);
     }
     errno = why;
-    return volume_errno(e, "%s %.*s", what, STR_ARG(path));
+    return io_errno(e, "%s %.*s", what, STR_ARG(path));
 }
 
 /* A file that cannot fit is refused before the disk is filled with it. */
@@ -333,7 +333,7 @@ static int remove_entry(int parent, const char *base, struct str path, struct er
 {
     if (unlinkat(parent, base, 0) == 0 || errno == ENOENT)
         return 0;
-    return volume_tree_remove(parent, base, e) < 0 ? err_wrap(e, "replace %.*s", STR_ARG(path)) : 0;
+    return tree_remove(parent, base, e) < 0 ? err_wrap(e, "replace %.*s", STR_ARG(path)) : 0;
 }
 
 /* Make room for an entry. A directory over a directory stays; everything else is replaced. */

@@ -12,7 +12,9 @@
 
 #include "node/container/box_internal.h"
 #include "node/container/pause.h"
-#include "node/volume/volume_internal.h"
+#include "os/io.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -53,7 +55,7 @@ static void remove_bundle(struct oci_run *r)
                                 O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     detach(r);
-    (void)volume_tree_remove(parent, path.p + slash + 1, NULL); /* what stays goes with the run's files */
+    (void)tree_remove(parent, path.p + slash + 1, NULL); /* what stays goes with the run's files */
 }
 
 /* Process 1 goes with us, and what the runtime has started in its namespace goes with it. */
@@ -95,7 +97,7 @@ static const struct {
 /* The runtime makes the container's own; ours is not to lie below it, nor where the image has a link to lead it. */
 static int take_proc_off(const struct box *b)
 {
-    autoclose int proc = box_open(b->root, STR("/proc"), O_PATH | O_DIRECTORY);
+    autoclose int proc = path_open_in(b->root, STR("/proc"), O_PATH | O_DIRECTORY);
     char path[64];
 
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", proc);
@@ -106,7 +108,7 @@ static int take_proc_off(const struct box *b)
  * root, where the image may have a link. */
 static int show_dev(const struct oci_run *r, const struct box *b)
 {
-    autoclose int dev = box_open(b->root, STR("/dev"), O_PATH | O_DIRECTORY);
+    autoclose int dev = path_open_in(b->root, STR("/dev"), O_PATH | O_DIRECTORY);
     autoclose int copy = dev < 0 ? -1 : box_mount_clone(dev, "", true);
     autoclose int target = mkdir(r->dev, 0700) < 0 ? -1 : open(r->dev, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -127,22 +129,6 @@ static void build(struct oci_run *r, struct box *b)
         fail_errno(r, "leave /proc to the runtime");
 }
 
-static void make_dirs(struct oci_run *r, const char *path)
-{
-    char copy[PATH_MAX];
-
-    if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy))
-        fail(r, box_create_error, "the path of the bundle is too long");
-    for (char *p = copy + 1; *p; p++)
-        if (*p == '/') {
-            *p = '\0';
-            (void)mkdir(copy, 0755); /* what matters is whether the last one works */
-            *p = '/';
-        }
-    if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-        fail_errno(r, arena_fmt(&r->arena, "make %s", copy).p);
-}
-
 /* It is lowered by those who may, and runtimes make an error of it when they may not. */
 static int oom_score(struct oci_run *r)
 {
@@ -155,7 +141,6 @@ static int oom_score(struct oci_run *r)
 static void write_config(struct oci_run *r, const struct box *b, bool has_init)
 {
     const char *path = arena_fmt(&r->arena, "%s/config.json", r->place->bundle).p;
-    autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     struct oci_process who = { .uid = b->who.uid, .gid = b->who.gid, .home = b->who.home, .caps = b->caps };
     autobuf text = { 0 };
 
@@ -165,7 +150,7 @@ static void write_config(struct oci_run *r, const struct box *b, bool has_init)
     who.has_fixed_groups = box_groups_are_fixed();
     who.pids = has_init ? r->pids : NULL;
     oci_config(&text, r->spec, r->place, &who, r->rootfs);
-    if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n)
+    if (file_write(AT_FDCWD, path, O_TRUNC, 0600, buf_view(&text)) < 0)
         fail_errno(r, arena_fmt(&r->arena, "write %s", path).p);
 }
 
@@ -335,6 +320,7 @@ _Noreturn void oci_run(const struct box_spec *s, const struct oci_place *p, int 
     struct box_spec inner = *s; /* as box.h is to build it */
     struct box b = { .spec = &inner, .state = -1, .over = -1, .root = -1, .empty = -1, .cwd = -1 };
     pid_t init = 0;
+    struct err e;
     int status;
 
     oci_run_init(&r, p);
@@ -343,7 +329,8 @@ _Noreturn void oci_run(const struct box_spec *s, const struct oci_place *p, int 
     umask(022);
     if (s->argv.n == 0 || s->argv.v[0].n == 0)
         fail(&r, box_start_error, "no command specified");
-    make_dirs(&r, p->bundle);
+    if (make_dirs(p->bundle, 0700, &e) < 0)
+        fail(&r, box_create_error, e.text);
     inner.has_host_pids = true; /* its own /proc is mounted by the runtime */
     b.is_inner = box_in_user_namespace();
     (void)prctl(PR_SET_NAME, "pumice-oci", 0, 0, 0);

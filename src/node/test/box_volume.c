@@ -68,7 +68,7 @@ static void test_bad_volumes(void **state)
 
 /* ---- an image ---- */
 
-static void make_dirs(const char *base, const char *const *names)
+static void make_each(const char *base, const char *const *names)
 {
     char path[200];
 
@@ -87,7 +87,7 @@ static bool make_image(struct fixture *f)
     if (access("/bin/busybox", X_OK) < 0)
         return false;
     assert_int_equal(mkdir(dir, 0755), 0);
-    make_dirs(dir, (const char *const[]){ "bin", "etc", "inside", NULL });
+    make_each(dir, (const char *const[]){ "bin", "etc", "inside", NULL });
     (void)snprintf(
         command, sizeof(command),
         "cp /bin/busybox '%s/bin/busybox' && ln -s busybox '%s/bin/sh' && for l in $(ldd /bin/busybox 2>/dev/null | "

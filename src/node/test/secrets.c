@@ -101,7 +101,7 @@ static void world_done(struct world *w)
     int above = open("/var/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     close(w->over);
-    assert_int_equal(volume_tree_remove(above, strrchr(w->top, '/') + 1, NULL), 0);
+    assert_int_equal(tree_remove(above, strrchr(w->top, '/') + 1, NULL), 0);
     close(above);
     arena_done(&w->arena);
 }

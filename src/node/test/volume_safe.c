@@ -235,7 +235,8 @@ static void test_race_of_sub_path(void **state)
     assert_int_equal(pthread_create(&thread, NULL, swap, &s), 0);
     for (int i = 0; i < ROUNDS; i++) {
         autoclose int fd = -1;
-        int rc = volume_make_path(root, arena_fmt(&t->a, "a/%d%s", i, i % 3 ? "" : "/deep"), 0777, &fd, NULL);
+        struct make_below how = { .root = root, .resolve = RESOLVE_BENEATH, .mode = 0777 };
+        int rc = make_dirs_below(&how, arena_fmt(&t->a, "a/%d%s", i, i % 3 ? "" : "/deep"), &fd, NULL);
 
         n_made += rc == 0;
         n_wrong += rc == 0 && !is_inside(fd, volume);
@@ -299,8 +300,8 @@ static void test_race_of_trees(void **state)
         write_text(below(t, volume, "a/victim"), "y");
         root = dup(fixture_root(t, "v"));
         assert_int_equal(pthread_create(&thread, NULL, swap, &s), 0);
-        (void)volume_tree_own(root, 4711, false, NULL); /* whatever comes of it */
-        (void)volume_tree_empty(root, NULL);
+        (void)tree_own(root, 4711, false, NULL); /* whatever comes of it */
+        (void)tree_empty(root, NULL);
         atomic_store(&s.ends, true);
         pthread_join(thread, NULL);
         assert_int_equal(stat(victim, &after), 0);

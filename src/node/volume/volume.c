@@ -4,7 +4,6 @@
 #include "api/name.h"
 #include "base/log.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -37,13 +36,13 @@ static int tmpfs_new(mode_t mode, int64_t size_bytes, int *ret_fd, struct err *e
     if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "source", "pumice", 0) < 0 ||
         fsconfig(fs, FSCONFIG_SET_STRING, "mode", mode_text, 0) < 0 ||
         (size_bytes > 0 && fsconfig(fs, FSCONFIG_SET_STRING, "size", size_text, 0) < 0))
-        return volume_errno(e, "set up a tmpfs");
+        return io_errno(e, "set up a tmpfs");
     /* Linux 6.4, and only for root of the host: elsewhere it is swapped like any memory. */
     (void)fsconfig(fs, FSCONFIG_SET_FLAG, "noswap", NULL, 0);
     if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-        return volume_errno(e, "create a tmpfs");
+        return io_errno(e, "create a tmpfs");
     *ret_fd = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-    return *ret_fd < 0 ? volume_errno(e, "create a tmpfs") : 0;
+    return *ret_fd < 0 ? io_errno(e, "create a tmpfs") : 0;
 }
 
 int volume_mount_tmpfs(int dir_fd, mode_t mode, int64_t size_bytes, int *ret_fd, struct err *e)
@@ -53,7 +52,7 @@ int volume_mount_tmpfs(int dir_fd, mode_t mode, int64_t size_bytes, int *ret_fd,
     if (tmpfs_new(mode, size_bytes, &fd, e) < 0)
         return -1;
     if (move_mount(fd, "", dir_fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-        return volume_errno(e, "mount a tmpfs");
+        return io_errno(e, "mount a tmpfs");
     *ret_fd = fd;
     fd = -1;
     return 0;
@@ -66,12 +65,12 @@ static int unmount(int parent, const char *name, struct err *e)
 
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", parent, name);
     for (int i = 0; i < 16; i++) {
-        autoclose int fd = volume_open(parent, name, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+        autoclose int fd = path_open_below(parent, name, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
 
         if (fd < 0 || !volume_is_mount(fd))
             return 0;
         if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
-            return volume_errno(e, "unmount \"%s\"", name);
+            return io_errno(e, "unmount \"%s\"", name);
     }
     return 0;
 }
@@ -82,7 +81,7 @@ int volume_config_root(struct volume_set *s, int *ret_fd, struct err *e)
 {
     int fd;
 
-    if (s->config_fd < 0 && volume_make_dir(s->dir_fd, config_name, 0700, &s->config_fd, e) < 0)
+    if (s->config_fd < 0 && make_dir_at(s->dir_fd, config_name, 0700, &s->config_fd, e) < 0)
         return -1;
     if (s->may_mount && !volume_is_mount(s->config_fd)) {
         if (volume_mount_tmpfs(s->config_fd, 0700, 0, &fd, e) < 0)
@@ -96,7 +95,7 @@ int volume_config_root(struct volume_set *s, int *ret_fd, struct err *e)
 
 int volume_data_root(struct volume_set *s, int *ret_fd, struct err *e)
 {
-    if (s->data_fd < 0 && volume_make_dir(s->dir_fd, data_name, 0700, &s->data_fd, e) < 0)
+    if (s->data_fd < 0 && make_dir_at(s->dir_fd, data_name, 0700, &s->data_fd, e) < 0)
         return -1;
     *ret_fd = s->data_fd;
     return 0;
@@ -111,12 +110,12 @@ static int open_dir(struct volume_set *s, struct err *e)
 {
     s->made_dir = mkdir(s->dir.p, 0755) == 0;
     if (!s->made_dir && errno != EEXIST)
-        return volume_errno(e, "make %s", s->dir.p);
+        return io_errno(e, "make %s", s->dir.p);
     if (s->made_dir && chmod(s->dir.p, 0755) < 0)
-        return volume_errno(e, "set the mode of %s", s->dir.p);
+        return io_errno(e, "set the mode of %s", s->dir.p);
     s->dir_fd = open(s->dir.p, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (s->dir_fd < 0)
-        return volume_errno(e, "open %s", s->dir.p);
+        return io_errno(e, "open %s", s->dir.p);
     s->is_taken_over = has_entry(s->dir_fd, config_name) || has_entry(s->dir_fd, data_name);
     return 0;
 }
@@ -124,34 +123,26 @@ static int open_dir(struct volume_set *s, struct err *e)
 /* Secrets go first and by name: a mount namespace that still holds the tmpfs then holds an empty one. */
 static int remove_config(int dir, struct err *e)
 {
-    autoclose int fd = volume_open(dir, config_name, O_PATH | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+    autoclose int fd = path_open_below(dir, config_name, O_PATH | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
 
     if (fd < 0)
-        return errno == ENOENT ? 0 : volume_errno(e, "open \"%s\"", config_name);
-    (void)volume_tree_empty(fd, NULL); /* what is left goes with the mount; without one the last line below tells */
+        return errno == ENOENT ? 0 : io_errno(e, "open \"%s\"", config_name);
+    (void)tree_empty(fd, NULL); /* what is left goes with the mount; without one the last line below tells */
     if (unmount(dir, config_name, e) < 0)
         return -1;
-    return volume_tree_remove(dir, config_name, e);
+    return tree_remove(dir, config_name, e);
 }
 
 static int remove_data(int dir, struct err *e)
 {
-    int fd = volume_open(dir, data_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    struct dirent *entry;
+    autodir *d = dir_open(dir, data_name);
     int rc = 0;
 
-    if (fd < 0)
-        return errno == ENOENT ? 0 : volume_errno(e, "open \"%s\"", data_name);
-    if (!d) {
-        close(fd);
-        return volume_errno(e, "read \"%s\"", data_name);
-    }
-    while (rc == 0 && (entry = readdir(d)))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            rc = unmount(fd, entry->d_name, e);
-    closedir(d);
-    return rc < 0 ? -1 : volume_tree_remove(dir, data_name, e);
+    if (!d)
+        return errno == ENOENT ? 0 : io_errno(e, "open \"%s\"", data_name);
+    for (struct dirent *entry; rc == 0 && (entry = dir_next(d));)
+        rc = unmount(dirfd(d), entry->d_name, e);
+    return rc < 0 ? -1 : tree_remove(dir, data_name, e);
 }
 
 /* Both are tried, whatever comes of the first. */
@@ -169,7 +160,7 @@ static int remove_all(int dir, const char *path, struct err *e)
     if (remove_volumes(dir, e) < 0)
         return -1;
     if (rmdir(path) < 0 && errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT)
-        return volume_errno(e, "remove the directory");
+        return io_errno(e, "remove the directory");
     return 0;
 }
 
@@ -178,7 +169,7 @@ int volumes_sweep(const char *dir, struct err *e)
     autoclose int fd = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd < 0)
-        return errno == ENOENT ? 0 : volume_errno(e, "open %s", dir);
+        return errno == ENOENT ? 0 : io_errno(e, "open %s", dir);
     return remove_all(fd, dir, e) < 0 ? err_wrap(e, "remove the volumes in %s", dir) : 0;
 }
 
@@ -193,9 +184,9 @@ static int make_config(struct volume_call *c, struct volume *v, const struct jso
 
     if (volume_files_of(c, v->kind->member, spec, &files, e) < 0)
         return -1;
-    if (v->fd < 0 && (volume_config_root(s, &parent, e) < 0 || volume_make_dir(parent, v->name.p, 0755, &v->fd, e) < 0))
+    if (v->fd < 0 && (volume_config_root(s, &parent, e) < 0 || make_dir_at(parent, v->name.p, 0755, &v->fd, e) < 0))
         return -1;
-    if (owner.has_group && volume_own_fd(v->fd, owner.group, true, e) < 0)
+    if (owner.has_group && tree_own_fd(v->fd, owner.group, true, e) < 0)
         return -1;
     v->is_read_only = true;
     if (volume_files_write(v->fd, &files, owner, e) < 0)
@@ -380,7 +371,7 @@ int volumes_own(struct volume_set *s, gid_t fs_group, struct err *e)
     VEC_FOREACH(v, &s->volumes) {
         if (v->kind->is_host || (v->is_read_only && !v->kind->is_config))
             continue;
-        if (volume_tree_own(v->fd, fs_group, v->is_read_only, e) < 0)
+        if (tree_own(v->fd, fs_group, v->is_read_only, e) < 0)
             return err_wrap(e, "volume \"%.*s\": fsGroup", STR_ARG(v->name));
     }
     return 0;

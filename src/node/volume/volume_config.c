@@ -351,7 +351,7 @@ static int settle(struct volume_files *files, struct err *e)
     for (size_t i = 0; i < n; i++) {
         if (i + 1 < n && str_eq(all[i].file.path, all[i + 1].file.path))
             continue;
-        if (i + 1 < n && volume_path_is_below(all[i + 1].file.path, all[i].file.path))
+        if (i + 1 < n && path_is_below(all[i + 1].file.path, all[i].file.path))
             return err_set(e, ERR_INVALID, "\"%.*s\" cannot be a file and the directory of \"%.*s\"",
                            STR_ARG(all[i].file.path), STR_ARG(all[i + 1].file.path));
         files->list.v[files->list.n++] = all[i].file;

@@ -80,7 +80,7 @@ static int make_in_memory(struct volume_call *c, int parent, const char *name, c
     autoclose int dir = -1;
     int64_t size;
 
-    if (memory_size(c, spec, &size, e) < 0 || volume_make_dir(parent, name, 0777, &dir, e) < 0)
+    if (memory_size(c, spec, &size, e) < 0 || make_dir_at(parent, name, 0777, &dir, e) < 0)
         return -1;
     if (volume_is_mount(dir)) { /* from an earlier life */
         *ret_fd = dir;
@@ -101,7 +101,7 @@ int volume_make_empty(struct volume_call *c, struct volume *v, const struct json
         return -1;
     if (medium.n && c->set->may_mount)
         return make_in_memory(c, parent, v->name.p, spec, &v->fd, e);
-    return volume_make_dir(parent, v->name.p, 0777, &v->fd, e);
+    return make_dir_at(parent, v->name.p, 0777, &v->fd, e);
 }
 
 /* ---- claims ---- */
@@ -114,12 +114,12 @@ static int namespace_dir(const char *claims_dir, struct str namespace, int *ret_
     autoclose int root = -1;
 
     if (mkdir(claims_dir, 0700) < 0 && errno != EEXIST)
-        return volume_errno(e, "make %s", claims_dir);
+        return io_errno(e, "make %s", claims_dir);
     root = open(claims_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
-        return volume_errno(e, "open %s", claims_dir);
+        return io_errno(e, "open %s", claims_dir);
     (void)snprintf(name, sizeof(name), "%.*s", STR_ARG(namespace)); /* a DNS name: short */
-    return volume_make_dir(root, name, 0700, ret_fd, e);
+    return make_dir_at(root, name, 0700, ret_fd, e);
 }
 
 static int claim_dir(struct volume_call *c, struct str claim, int *ret_fd, struct err *e)
@@ -134,7 +134,7 @@ static int claim_dir(struct volume_call *c, struct str claim, int *ret_fd, struc
         return err_set(e, ERR_INVALID, "there is no place for claims on this node");
     if (namespace_dir(c->source->claims_dir, namespace.n ? namespace : STR("default"), &parent, e) < 0)
         return -1;
-    return volume_make_dir(parent, arena_cstr(c->arena, claim), 0777, ret_fd, e);
+    return make_dir_at(parent, arena_cstr(c->arena, claim), 0777, ret_fd, e);
 }
 
 static int find_claim(struct volume_call *c, struct str name, const struct json **ret, struct err *e)

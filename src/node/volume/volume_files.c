@@ -10,7 +10,6 @@
  */
 #include "node/volume/volume_internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -47,7 +46,7 @@ static int generation_open(int root, uint64_t number)
     char name[GENERATION_NAME_MAX];
 
     generation_name(number, name);
-    return volume_open(root, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+    return path_open_below(root, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
 }
 
 int volume_files_open(int root, int *ret_fd, struct err *e)
@@ -55,7 +54,7 @@ int volume_files_open(int root, int *ret_fd, struct err *e)
     int fd = generation_open(root, generation_now(root));
 
     if (fd < 0)
-        return volume_errno(e, "open its files");
+        return io_errno(e, "open its files");
     *ret_fd = fd;
     return 0;
 }
@@ -82,7 +81,7 @@ static bool same_bytes(int fd, struct str data)
 
 static bool same_file(int dir, const struct volume_file *f, struct volume_owner owner)
 {
-    autoclose int fd = volume_open(dir, f->path.p, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, RESOLVE_NO_SYMLINKS);
+    autoclose int fd = path_open_below(dir, f->path.p, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, RESOLVE_NO_SYMLINKS);
     struct stat st;
 
     return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size == f->data.n &&
@@ -93,20 +92,11 @@ static bool same_file(int dir, const struct volume_file *f, struct volume_owner 
 /* Depth is that of paths we made. More than 'limit' is not counted. */
 static size_t count_files(int dir, const char *name, size_t limit)
 {
-    int fd = volume_open(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    struct dirent *entry;
+    autodir *d = dir_open(dir, name);
     size_t n = 0;
 
-    while (d && n <= limit && (entry = readdir(d))) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        n += entry->d_type == DT_DIR ? count_files(fd, entry->d_name, limit - n) : 1;
-    }
-    if (d)
-        closedir(d);
-    else if (fd >= 0)
-        close(fd);
+    for (struct dirent *entry; n <= limit && (entry = dir_next(d));)
+        n += entry->d_type == DT_DIR ? count_files(dirfd(d), entry->d_name, limit - n) : 1;
     return n;
 }
 
@@ -124,58 +114,45 @@ static bool is_current(int root, uint64_t number, const struct volume_files *fil
 
 /* ---- writing ---- */
 
-static int write_all(int fd, struct str data, struct err *e)
+static int own_new_dir(void *ctx, int parent, const char *name, const char *path, struct err *e)
 {
-    while (data.n) {
-        ssize_t n = write(fd, data.p, data.n);
+    const struct volume_owner *owner = ctx;
+    autoclose int fd = -1;
 
-        if (n < 0 && errno != EINTR)
-            return volume_errno(e, "write");
-        if (n > 0)
-            data = str_from(data, (size_t)n);
-    }
-    return 0;
+    if (!owner->has_group)
+        return 0;
+    fd = path_open_below(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+    if (fd < 0)
+        return io_errno(e, "directory \"%s\"", path);
+    return tree_own_fd(fd, owner->group, true, e) < 0 ? err_wrap(e, "directory \"%s\"", path) : 0;
 }
 
-/* The directories a file needs, each 0755. */
-static int make_parents(int dir, struct str path, struct volume_owner owner, struct err *e)
+/* The directory a file is in. */
+static int make_parent(int dir, struct str path, struct volume_owner *owner, int *ret_fd, struct err *e)
 {
-    for (size_t i = 0; i < path.n; i++) {
-        char prefix[PATH_MAX];
+    struct make_below how = { dir, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, 0755, own_new_dir, owner };
+    ptrdiff_t slash = str_rfind_char(path, '/');
 
-        if (path.p[i] != '/')
-            continue;
-        (void)snprintf(prefix, sizeof(prefix), "%.*s", (int)i, path.p);
-        if (mkdirat(dir, prefix, 0700) == 0) {
-            autoclose int fd = volume_open(dir, prefix, O_RDONLY | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
-
-            if (fd < 0 || fchmod(fd, 0755) < 0)
-                return volume_errno(e, "directory \"%s\"", prefix);
-            if (owner.has_group && volume_own_fd(fd, owner.group, true, e) < 0)
-                return err_wrap(e, "directory \"%s\"", prefix);
-        } else if (errno != EEXIST) {
-            return volume_errno(e, "make directory \"%s\"", prefix);
-        }
-    }
-    return 0;
+    return make_dirs_below(&how, str_sub(path, 0, (size_t)MAX_OF(slash, 0)), ret_fd, e);
 }
 
 /* Nobody may read it before it has its mode, so it begins with 0600. */
 static int write_file(int dir, const struct volume_file *f, struct volume_owner owner, struct err *e)
 {
-    autoclose int fd = -1;
+    autoclose int parent = -1, fd = -1;
 
-    if (make_parents(dir, f->path, owner, e) < 0)
+    if (make_parent(dir, f->path, &owner, &parent, e) < 0)
         return -1;
-    fd = openat(dir, f->path.p, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = openat(parent, f->path.p + str_rfind_char(f->path, '/') + 1,
+                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return volume_errno(e, "create");
-    if (write_all(fd, f->data, e) < 0)
-        return -1;
+        return io_errno(e, "create");
+    if (write_all(fd, f->data) < 0)
+        return io_errno(e, "write");
     if (owner.has_group && fchown(fd, (uid_t)-1, owner.group) < 0)
-        return volume_group_errno(e, owner.group);
+        return tree_group_errno(e, owner.group);
     if (fchmod(fd, mode_for(f->mode, owner)) < 0)
-        return volume_errno(e, "set the mode");
+        return io_errno(e, "set the mode");
     return 0;
 }
 
@@ -190,11 +167,11 @@ static int write_files(int dir, const struct volume_files *files, struct volume_
 static int publish(int root, const char *name, struct err *e)
 {
     if (unlinkat(root, data_link_new, 0) < 0 && errno != ENOENT)
-        return volume_errno(e, "remove %s", data_link_new);
+        return io_errno(e, "remove %s", data_link_new);
     if (symlinkat(name, root, data_link_new) < 0)
-        return volume_errno(e, "make %s", data_link_new);
+        return io_errno(e, "make %s", data_link_new);
     if (renameat(root, data_link_new, root, data_link) < 0)
-        return volume_errno(e, "publish %s", data_link);
+        return io_errno(e, "publish %s", data_link);
     return 0;
 }
 
@@ -205,18 +182,18 @@ static int write_generation(int root, uint64_t number, const struct volume_files
     autoclose int dir = -1;
 
     generation_name(number, name);
-    if (volume_tree_remove(root, name, e) < 0) /* half written before a crash */
+    if (tree_remove(root, name, e) < 0) /* half written before a crash */
         return -1;
-    if (volume_make_dir(root, name, 0755, &dir, e) < 0)
+    if (make_dir_at(root, name, 0755, &dir, e) < 0)
         return -1;
-    if (owner.has_group && volume_own_fd(dir, owner.group, true, e) < 0)
+    if (owner.has_group && tree_own_fd(dir, owner.group, true, e) < 0)
         goto undo;
     if (write_files(dir, files, owner, e) < 0 || publish(root, name, e) < 0)
         goto undo;
     return 0;
 
 undo:
-    (void)volume_tree_remove(root, name, NULL); /* the next write would do it too */
+    (void)tree_remove(root, name, NULL); /* the next write would do it too */
     return -1;
 }
 
@@ -238,9 +215,9 @@ static int make_link(struct arena *a, int root, struct str name, struct err *e)
 
     if (n > 0 && str_eq((struct str){ target, (size_t)n }, want))
         return 0;
-    if ((n >= 0 || errno != ENOENT) && volume_tree_remove(root, link, e) < 0)
+    if ((n >= 0 || errno != ENOENT) && tree_remove(root, link, e) < 0)
         return -1;
-    return symlinkat(want.p, root, link) < 0 ? volume_errno(e, "make link \"%s\"", link) : 0;
+    return symlinkat(want.p, root, link) < 0 ? io_errno(e, "make link \"%s\"", link) : 0;
 }
 
 static int make_links(struct arena *a, int root, const struct volume_files *files, struct err *e)
@@ -277,26 +254,19 @@ static bool has_name(const struct volume_files *files, struct str name)
 /* Take away all that is neither '..data', its directory nor a name of a present file. */
 static int remove_stale(int root, uint64_t number, const struct volume_files *files, struct err *e)
 {
-    int fd = volume_open(root, ".", O_RDONLY | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    autodir *d = dir_open(root, ".");
     char current[GENERATION_NAME_MAX];
-    struct dirent *entry;
     int rc = 0;
 
-    if (!d) {
-        if (fd >= 0)
-            close(fd);
-        return volume_errno(e, "look for old files");
-    }
+    if (!d)
+        return io_errno(e, "look for old files");
     generation_name(number, current);
-    while (rc == 0 && (entry = readdir(d))) {
+    for (struct dirent *entry; rc == 0 && (entry = dir_next(d));) {
         const char *name = entry->d_name;
 
-        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, data_link) != 0 &&
-            strcmp(name, current) != 0 && !has_name(files, str_of(name)))
-            rc = volume_tree_remove(root, name, e);
+        if (strcmp(name, data_link) != 0 && strcmp(name, current) != 0 && !has_name(files, str_of(name)))
+            rc = tree_remove(root, name, e);
     }
-    closedir(d);
     return rc;
 }
 

@@ -49,37 +49,25 @@ static int check_path(struct str path, struct err *e)
     return 0;
 }
 
-/* mkdir -p */
-static int make_dirs(struct arena *a, struct str path, struct err *e)
-{
-    for (size_t i = 1; i <= path.n; i++) {
-        const char *prefix;
-
-        if (i < path.n && path.p[i] != '/')
-            continue;
-        prefix = arena_cstr(a, str_sub(path, 0, i));
-        if (mkdir(prefix, 0755) < 0 && errno != EEXIST)
-            return volume_errno(e, "hostPath %.*s: make %s", STR_ARG(path), prefix);
-    }
-    return 0;
-}
-
 /* Parents are not made, as in Kubernetes. */
 static int make_file(const char *path, struct err *e)
 {
     autoclose int fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 
-    return fd < 0 && errno != EEXIST ? volume_errno(e, "hostPath %s: make the file", path) : 0;
+    return fd < 0 && errno != EEXIST ? io_errno(e, "hostPath %s: make the file", path) : 0;
 }
 
 static int open_or_make(struct arena *a, struct str path, enum creates creates, struct err *e)
 {
     const char *name = arena_cstr(a, path);
     int fd = open(name, O_PATH | O_CLOEXEC);
+    struct err why;
 
     if (fd >= 0 || errno != ENOENT || creates == CREATES_NOTHING)
         goto done;
-    if ((creates == CREATES_DIR ? make_dirs(a, path, e) : make_file(name, e)) < 0)
+    if (creates == CREATES_DIR && make_dirs(name, 0755, &why) < 0)
+        return err_set(e, ERR_IO, "hostPath %s: %s", name, why.text);
+    if (creates == CREATES_FILE && make_file(name, e) < 0)
         return -1;
     fd = open(name, O_PATH | O_CLOEXEC);
 done:
@@ -105,7 +93,7 @@ int volume_make_host(struct volume_call *c, struct volume *v, const struct json 
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) < 0)
-        return volume_errno(e, "hostPath %.*s", STR_ARG(path));
+        return io_errno(e, "hostPath %.*s", STR_ARG(path));
     if (type->format && (st.st_mode & S_IFMT) != type->format)
         return err_set(e, ERR_INVALID, "hostPath type check failed: %.*s is not %s", STR_ARG(path), type->word);
     v->is_file = !S_ISDIR(st.st_mode);

@@ -6,8 +6,7 @@
  * volume_dir.c      emptyDir and claims
  * volume_host.c     hostPath
  * volume_mount.c    the volumeMounts of a container
- * volume_path.c     paths from outside; opening and making below a directory
- * volume_tree.c     whole trees: delete, hand to a group
+ * volume_path.c     paths from outside                                                       pure
  */
 #ifndef NODE_VOLUME_INTERNAL_H
 #define NODE_VOLUME_INTERNAL_H
@@ -15,9 +14,12 @@
 #include "node/volume/volume.h"
 
 #include "base/util.h"
+#include "os/dir.h"
+#include "os/io.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 
 struct volume_kind;
 
@@ -130,36 +132,5 @@ int volume_target_clean(struct arena *a, struct str path, struct str *ret, struc
 
 /* By bytes, with '/' before everything else: what is below a path follows it directly. */
 int volume_path_cmp(struct str x, struct str y);
-bool volume_path_is_below(struct str path, struct str above);
-
-/* openat2 below 'root', with O_CLOEXEC and RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve. -1 with errno: EXDEV if
- * the path leaves 'root', ELOOP if a link is not allowed. */
-int volume_open(int root, const char *path, int flags, uint64_t resolve);
-
-/* The directory 'name' in 'parent', made with 'mode' whatever the umask. An older one keeps its mode and is no link. */
-int volume_make_dir(int parent, const char *name, mode_t mode, int *ret_fd, struct err *e);
-
-/* The directory 'path' below 'root'; what is missing is made with 'mode'. Links that stay below 'root' are followed. */
-int volume_make_path(int root, struct str path, mode_t mode, int *ret_fd, struct err *e);
-
-/* errno as an error that never says ERR_NOT_FOUND: that word is kept for what the pod waits for. */
-int volume_errno(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* ---- volume_tree.c ---- */
-
-/* Delete 'name' in 'parent', whatever it is. Never leaves the file system it began in. Fine if it is not there. */
-int volume_tree_remove(int parent, const char *name, struct err *e);
-
-/* Delete all that is in the directory 'fd', which may be a mount, but not what is mounted further down. */
-int volume_tree_empty(int fd, struct err *e);
-
-/* Give everything below 'root' to a group and let it read (and write). Links are changed, never followed. */
-int volume_tree_own(int root, gid_t group, bool is_read_only, struct err *e);
-
-/* Why a file could not be given to a group: errno. */
-int volume_group_errno(struct err *e, gid_t group);
-
-/* Group and mode of one file or directory held open. */
-int volume_own_fd(int fd, gid_t group, bool is_read_only, struct err *e);
 
 #endif

@@ -57,6 +57,16 @@ static int sub_path_text(const struct json *mount, const struct vars *env, struc
     return 0;
 }
 
+/* Links that stay in the volume are followed. */
+static int make_missing(int volume, struct str path, mode_t mode, int *ret_fd, struct err *e)
+{
+    struct make_below how = { .root = volume, .resolve = RESOLVE_BENEATH, .mode = mode };
+
+    if (make_dirs_below(&how, path, ret_fd, e) == 0)
+        return 0;
+    return errno == EXDEV ? err_set(e, ERR_FORBIDDEN, "\"%.*s\" leads out of the volume", STR_ARG(path)) : -1;
+}
+
 /* A file of a configMap and its like. Only we write there, so there are no links. */
 static int open_config(const struct volume *v, struct str path, int *ret_fd, struct err *e)
 {
@@ -65,13 +75,13 @@ static int open_config(const struct volume *v, struct str path, int *ret_fd, str
 
     if (volume_files_open(v->fd, &dir, e) < 0)
         return -1;
-    fd = volume_open(dir, path.p, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+    fd = path_open_below(dir, path.p, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
     if (fd < 0 && errno == ENOENT && v->lacks_optional) /* an empty directory stands for it, as in Kubernetes */
-        return volume_make_path(dir, path, 0755, ret_fd, e);
+        return make_missing(dir, path, 0755, ret_fd, e);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return err_set(e, ERR_NOT_FOUND, "the volume has no file \"%.*s\"", STR_ARG(path));
     if (fd < 0)
-        return volume_errno(e, "open \"%.*s\"", STR_ARG(path));
+        return io_errno(e, "open \"%.*s\"", STR_ARG(path));
     *ret_fd = fd;
     return 0;
 }
@@ -79,20 +89,20 @@ static int open_config(const struct volume *v, struct str path, int *ret_fd, str
 /* A path in a volume that containers write to. What is missing is made as a directory with the mode of the volume. */
 static int open_in_volume(const struct volume *v, struct str path, int *ret_fd, struct err *e)
 {
-    int fd = volume_open(v->fd, path.p, O_PATH, 0);
+    int fd = path_open_below(v->fd, path.p, O_PATH, 0);
     struct stat st;
 
     if (fd < 0 && errno == ENOENT && !v->is_read_only) {
         if (fstat(v->fd, &st) < 0)
-            return volume_errno(e, "look at the volume");
-        return volume_make_path(v->fd, path, st.st_mode & 07777, ret_fd, e);
+            return io_errno(e, "look at the volume");
+        return make_missing(v->fd, path, st.st_mode & 07777, ret_fd, e);
     }
     if (fd < 0 && errno == EXDEV)
         return err_set(e, ERR_FORBIDDEN, "\"%.*s\" leads out of the volume", STR_ARG(path));
     if (fd < 0 && errno == ENOENT)
         return err_set(e, ERR_NOT_FOUND, "\"%.*s\" is not there, and the volume is read-only", STR_ARG(path));
     if (fd < 0)
-        return volume_errno(e, "open \"%.*s\"", STR_ARG(path));
+        return io_errno(e, "open \"%.*s\"", STR_ARG(path));
     *ret_fd = fd;
     return 0;
 }
@@ -132,7 +142,7 @@ static int read_mount(struct arena *a, const struct volume *v, const struct json
         return -1;
     held_add(held, ret->fd);
     if (fstat(ret->fd, &st) < 0)
-        return volume_errno(e, "look at subPath");
+        return io_errno(e, "look at subPath");
     ret->is_file = !S_ISDIR(st.st_mode);
     return 0;
 }

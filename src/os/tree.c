@@ -1,36 +1,20 @@
-/* volume_tree.c - whole trees: delete, hand to a group
- *
- * The trees were written by containers, so nothing about them can be trusted: not the depth (a shell loop makes a
- * directory 100,000 levels deep), not that names stay what they were a moment ago.
- */
-#include "node/volume/volume_internal.h"
+/* tree.c - whole trees: delete, hand to a group */
+#include "os/tree.h"
 
-#include <dirent.h>
+#include "base/arena.h"
+#include "base/util.h"
+#include "base/vec.h"
+#include "os/dir.h"
+#include "os/io.h"
+#include "os/path.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 
-/* An open directory for reading; takes no fd over. */
 static DIR *dir_read(int parent, const char *path, uint64_t resolve)
 {
-    int fd = volume_open(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS | resolve);
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-
-    if (fd >= 0 && !d)
-        close(fd);
-    return d;
-}
-
-static void dir_done(DIR **d)
-{
-    if (*d)
-        closedir(*d);
-}
-#define autodir __attribute__((cleanup(dir_done))) DIR
-
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    return dir_take(path_open_below(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS | resolve));
 }
 
 /* ---- delete ---- */
@@ -55,7 +39,7 @@ static int move_up(struct removal *r, int parent, const char *name)
         (void)snprintf(moved, sizeof(moved), "..deep%u", r->n_moved++);
         rc = renameat2(parent, name, r->top, moved, RENAME_NOREPLACE);
     } while (rc < 0 && errno == EEXIST && r->n_moved);
-    return rc < 0 && errno != ENOENT ? volume_errno(r->e, "move \"%s\"", name) : 0;
+    return rc < 0 && errno != ENOENT ? io_errno(r->e, "move \"%s\"", name) : 0;
 }
 
 /* Reading while deleting may skip entries, and move_up() adds some: pass after pass until nothing is left, or nothing
@@ -68,9 +52,7 @@ static int empty_dir(struct removal *r, DIR *d, int parent, const char *name, un
 
     do {
         n_removed = n_failed = 0;
-        while ((entry = readdir(d))) {
-            if (is_dots(entry->d_name))
-                continue;
+        while ((entry = dir_next(d))) {
             if (remove_entry(r, dirfd(d), entry->d_name, level) < 0)
                 n_failed++;
             else
@@ -94,13 +76,13 @@ static int remove_dir(struct removal *r, int parent, const char *name, unsigned 
         return 0;
     if (!d)
         return errno == EXDEV ? err_set(r->e, ERR_IO, "something is mounted at \"%s\"", name)
-                              : volume_errno(r->e, "open \"%s\"", name);
+                              : io_errno(r->e, "open \"%s\"", name);
     if (level == 0)
         r->top = dirfd(d);
     if (empty_dir(r, d, parent, name, level + 1) < 0)
         return level < 4 ? err_wrap(r->e, "%s", name) : -1; /* a few names say where */
     if (unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-        return volume_errno(r->e, "remove \"%s\"", name);
+        return io_errno(r->e, "remove \"%s\"", name);
     return 0;
 }
 
@@ -110,23 +92,23 @@ static int remove_entry(struct removal *r, int parent, const char *name, unsigne
         return 0;
     if (errno == EISDIR || errno == EPERM) /* EPERM: what POSIX says for a directory */
         return unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : remove_dir(r, parent, name, level); /* many are empty */
-    return volume_errno(r->e, "remove \"%s\"", name);
+    return io_errno(r->e, "remove \"%s\"", name);
 }
 
-int volume_tree_remove(int parent, const char *name, struct err *e)
+int tree_remove(int parent, const char *name, struct err *e)
 {
     struct removal r = { .top = parent, .e = e };
 
     return remove_entry(&r, parent, name, 0);
 }
 
-int volume_tree_empty(int fd, struct err *e)
+int tree_empty(int fd, struct err *e)
 {
     autodir *d = dir_read(fd, ".", 0);
     struct removal r = { .e = e };
 
     if (!d)
-        return volume_errno(e, "read the directory");
+        return io_errno(e, "read the directory");
     r.top = dirfd(d);
     return empty_dir(&r, d, -1, NULL, 1);
 }
@@ -142,7 +124,7 @@ static int set_mode(int fd, mode_t mode)
     return chmod(path, mode);
 }
 
-int volume_group_errno(struct err *e, gid_t group)
+int tree_group_errno(struct err *e, gid_t group)
 {
     if (errno == EINVAL)
         return err_set(
@@ -150,22 +132,22 @@ int volume_group_errno(struct err *e, gid_t group)
             "there is no group %u here: this user has no subordinate ids for it (pumice doctor says how to get "
             "some)",
             (unsigned)group);
-    return volume_errno(e, "give to group %u", (unsigned)group);
+    return io_errno(e, "give to group %u", (unsigned)group);
 }
 
-int volume_own_fd(int fd, gid_t group, bool is_read_only, struct err *e)
+int tree_own_fd(int fd, gid_t group, bool is_read_only, struct err *e)
 {
     mode_t more = is_read_only ? 0440 : 0660, mode;
     struct stat st;
 
     if (fstat(fd, &st) < 0)
-        return volume_errno(e, "look at a file");
+        return io_errno(e, "look at a file");
     if (S_ISDIR(st.st_mode))
         more |= 0110 | S_ISGID; /* what is made later has the group too */
     mode = (st.st_mode & 07777) | more;
     if (st.st_gid != group) {
         if (fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0)
-            return volume_group_errno(e, group);
+            return tree_group_errno(e, group);
         if (!S_ISDIR(st.st_mode)) /* a program that ran as its owner or group must not run as the new one */
             mode &= 01777;
     } else if (mode == (st.st_mode & 07777)) {
@@ -173,7 +155,7 @@ int volume_own_fd(int fd, gid_t group, bool is_read_only, struct err *e)
     }
     if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
         return 0;
-    return set_mode(fd, mode) < 0 ? volume_errno(e, "set the mode") : 0;
+    return set_mode(fd, mode) < 0 ? io_errno(e, "set the mode") : 0;
 }
 
 struct owning {
@@ -189,8 +171,8 @@ static int own_entry(struct owning *o, int dir, struct str above, const char *na
     struct stat st;
 
     if (fd < 0) /* gone in the meantime */
-        return errno == ENOENT ? 0 : volume_errno(e, "open");
-    if (volume_own_fd(fd, o->group, o->is_read_only, e) < 0)
+        return errno == ENOENT ? 0 : io_errno(e, "open");
+    if (tree_own_fd(fd, o->group, o->is_read_only, e) < 0)
         return -1;
     if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode))
         return 0;
@@ -206,19 +188,19 @@ static int own_dir(struct owning *o, int root, const char *path, struct err *e)
     struct dirent *entry;
 
     if (!d) /* gone, replaced by a link, or somebody else's mount: not ours to change */
-        return errno == ENOENT || errno == ELOOP || errno == ENOTDIR || errno == EXDEV ? 0 : volume_errno(e, "open");
-    while ((entry = readdir(d)))
-        if (!is_dots(entry->d_name) && own_entry(o, dirfd(d), str_of(path), entry->d_name, e) < 0)
+        return errno == ENOENT || errno == ELOOP || errno == ENOTDIR || errno == EXDEV ? 0 : io_errno(e, "open");
+    while ((entry = dir_next(d)))
+        if (own_entry(o, dirfd(d), str_of(path), entry->d_name, e) < 0)
             return err_wrap(e, "%s/%s", path, entry->d_name);
     return 0;
 }
 
-int volume_tree_own(int root, gid_t group, bool is_read_only, struct err *e)
+int tree_own(int root, gid_t group, bool is_read_only, struct err *e)
 {
     autoarena a = { 0 };
     struct owning o = { .arena = &a, .group = group, .is_read_only = is_read_only };
 
-    if (volume_own_fd(root, group, is_read_only, e) < 0)
+    if (tree_own_fd(root, group, is_read_only, e) < 0)
         return -1;
     *vec_push(&a, &o.todo) = ".";
     while (o.todo.n)
