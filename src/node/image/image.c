@@ -1,10 +1,11 @@
 /* image.c - which root file system a container gets: given ones, the store's, the host's */
 #include "node/image/image_internal.h"
-#include "node/volume/volume_internal.h"
+#include "os/io.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 #include "base/map.h"
 
-#include <errno.h>
 #include <limits.h>
 
 struct images {
@@ -107,11 +108,7 @@ static int unpack_layer(int dir, const struct image_layer *layer, int root, stru
 
 static int write_config(int dir, struct str text, struct err *e)
 {
-    autoclose int fd = openat(dir, "config.json", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-    if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n)
-        return err_errno(e, "write config.json");
-    return 0;
+    return file_write(dir, "config.json", O_EXCL, 0600, text) < 0 ? err_errno(e, "write config.json") : 0;
 }
 
 /* The layers of a layout in 'dir', one over the other. */

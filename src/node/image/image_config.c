@@ -6,7 +6,8 @@
  * Every file that is named by its digest is checked against it. A layer is checked twice: as it lies there, and unpacked.
  */
 #include "node/image/image_internal.h"
-#include "node/volume/volume_internal.h"
+#include "os/io.h"
+#include "os/path.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,30 +22,19 @@ int image_file_read(struct arena *a, int dir, const char *path, struct str *ret,
 {
     /* O_NONBLOCK: a FIFO must not stop us. */
     autoclose int fd = path_open_below(dir, path, O_RDONLY | O_NONBLOCK, 0);
-    struct stat st;
-    size_t n = 0;
-    char *text;
+    autobuf text = { 0 };
+    int rc;
 
     if (fd < 0)
         return err_errno(e, "%s", path);
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return err_set(e, ERR_INVALID, "%s: is not a regular file", path);
-    if (st.st_size > FILE_MAX)
+    rc = file_read_fd(fd, FILE_MAX, &text);
+    if (rc > 0)
         return err_set(e, ERR_TOO_BIG, "%s: is larger than %d MiB", path, FILE_MAX >> 20);
-    text = arena_alloc(a, (size_t)st.st_size + 1);
-    while (n < (size_t)st.st_size) {
-        ssize_t got = read(fd, text + n, (size_t)st.st_size - n);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return err_errno(e, "read %s", path);
-        if (got == 0)
-            break;
-        n += (size_t)got;
-    }
-    text[n] = '\0';
-    *ret = (struct str){ text, n };
+    if (rc < 0 && errno == EINVAL)
+        return err_set(e, ERR_INVALID, "%s: is not a regular file", path);
+    if (rc < 0)
+        return err_errno(e, "read %s", path);
+    *ret = arena_str(a, buf_view(&text));
     return 0;
 }
 

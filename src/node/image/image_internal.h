@@ -53,9 +53,6 @@ int image_tar_finish(struct image_tar *t, struct image_digest *ret_file, struct 
 
 /* ---- image_unpack.c ---- */
 
-/* openat2 with O_CLOEXEC; RESOLVE_IN_ROOT: links stay inside 'root'. */
-int image_open(int root, const char *path, int flags);
-
 /* Put all entries below the directory 'root', over what is there. 'is_layer': ".wh." names remove what older layers
  * made. Never touches anything outside 'root'. */
 int image_unpack(int root, struct image_tar *t, bool is_layer, struct err *e);

@@ -4,31 +4,20 @@
  * the name of a digest is whole, also after a power cut, and of two who unpack the same image one wins.
  */
 #include "node/image/image_internal.h"
-#include "node/volume/volume_internal.h"
+#include "os/dir.h"
+#include "os/path.h"
+#include "os/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/file.h>
 
 int image_store_open(const char *store, bool makes, int *ret_fd, struct err *e)
 {
-    char path[PATH_MAX];
-    size_t n = strlen(store);
     int fd;
 
-    if (n >= sizeof(path))
-        return err_set(e, ERR_INVALID, "the path of the image store is too long");
-    memcpy(path, store, n + 1);
-    for (size_t i = 1; makes && i <= n; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        path[i] = '\0';
-        /* 0700: an image has programs that run as root for whoever can reach them */
-        if (mkdir(path, i == n ? 0700 : 0755) < 0 && errno != EEXIST)
-            return err_errno(e, "make the image store %s", path);
-        path[i] = i == n ? '\0' : '/';
-    }
+    if (makes && make_dirs(store, 0700, e) < 0) /* an image has programs that run as root for whoever can reach them */
+        return err_wrap(e, "the image store");
     fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_errno(e, "open the image store %s", store);
@@ -108,19 +97,14 @@ static bool sweep_part(int store, const char *name, struct err *e)
 
 int images_sweep(const char *store, struct err *e)
 {
-    int fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    struct dirent *entry;
+    autodir *d = dir_take(open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    int rc = 0;
 
-    if (!d) {
-        if (fd >= 0)
-            close(fd);
+    if (!d)
         return errno == ENOENT ? 0 : err_errno(e, "open the image store %s", store);
-    }
-    while ((entry = readdir(d)))
+    for (struct dirent *entry; (entry = dir_next(d));)
         if (str_starts(str_of(entry->d_name), STR(".part-")) && !sweep_part(dirfd(d), entry->d_name, e))
             rc = -1;
-    closedir(d);
     return rc;
 }
 

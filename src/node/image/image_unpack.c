@@ -8,15 +8,16 @@
  * everything belongs to us, and a program of ours must not become one that runs as us for others.
  */
 #include "node/image/image_internal.h"
-#include "node/volume/volume_internal.h"
+#include "os/dir.h"
+#include "os/io.h"
+#include "os/path.h"
+#include "os/tree.h"
 
 #include "base/map.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 
 struct late_dir { /* its time is set last: each entry made in it changes it */
@@ -99,20 +100,6 @@ static struct str split_path(struct str path, const char **ret_base)
     return str_sub(path, 0, slash < 0 ? 0 : (size_t)slash);
 }
 
-int image_open(int root, const char *path, int flags)
-{
-    struct open_how how = {
-        .flags = (uint64_t)flags | O_CLOEXEC,
-        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-    };
-    int fd;
-
-    do
-        fd = (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
-    while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-    return fd;
-}
-
 /* Remember a path of this layer and what is above it. */
 static void mark_made(struct unpack *u, struct str path)
 {
@@ -133,37 +120,13 @@ static void forget_parent(struct unpack *u)
     u->parent = -1;
 }
 
-/* mkdirat() obeys the umask. */
-static int make_plain_dir(int above, const char *name)
-{
-    if (mkdirat(above, name, 0755) < 0)
-        return errno == EEXIST ? 0 : -1;
-    return fchmodat(above, name, 0755, 0);
-}
-
 /* The directory 'path'; what is missing is made. */
 static int make_parents(struct unpack *u, struct str path, struct err *e)
 {
-    int above = -1, fd = -1;
+    struct make_below how = { .root = u->root, .resolve = RESOLVE_IN_ROOT, .mode = 0755 };
+    int fd;
 
-    for (size_t at = 0; at < path.n;) {
-        ptrdiff_t slash = str_find_char(str_from(path, at), '/');
-        size_t end = slash < 0 ? path.n : at + (size_t)slash;
-        const char *prefix = arena_str(&u->arena, str_sub(path, 0, end)).p;
-
-        fd = image_open(u->root, prefix, O_PATH | O_DIRECTORY);
-        if (fd < 0 && errno == ENOENT && make_plain_dir(above < 0 ? u->root : above, prefix + at) == 0)
-            fd = image_open(u->root, prefix, O_PATH | O_DIRECTORY);
-        if (fd < 0)
-            (void)unpack_errno(u, e, "make directory", str_of(prefix));
-        if (above >= 0)
-            close(above);
-        if (fd < 0)
-            return -1;
-        above = fd;
-        at = end + 1;
-    }
-    return fd;
+    return make_dirs_below(&how, path, &fd, e) < 0 ? unpack_errno(u, e, "make directory", path) : fd;
 }
 
 /* Where an entry goes: '*ret_fd' is lent. */
@@ -176,7 +139,7 @@ static int find_parent(struct unpack *u, struct str path, int *ret_fd, struct er
         return 0;
     }
     forget_parent(u);
-    fd = image_open(u->root, arena_str(&u->arena, path).p, O_PATH | O_DIRECTORY);
+    fd = path_open_in(u->root, path, O_PATH | O_DIRECTORY);
     if (fd < 0 && errno == ENOENT)
         fd = make_parents(u, path, e);
     else if (fd < 0)
@@ -213,21 +176,6 @@ static void set_times(int dir, const char *name, struct timespec mtime)
 typedef int make_f(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int parent,
                    const char *base, struct err *e);
 
-static int write_block(int fd, struct str block, int64_t offset)
-{
-    while (block.n) {
-        ssize_t n = pwrite(fd, block.p, block.n, (off_t)offset);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        block = str_from(block, (size_t)n);
-        offset += n;
-    }
-    return 0;
-}
-
 static int write_data(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int fd, struct err *e)
 {
     struct str block;
@@ -235,7 +183,7 @@ static int write_data(struct unpack *u, struct image_tar *t, const struct image_
     int rc;
 
     while ((rc = image_tar_data(t, &block, &offset, e)) > 0) {
-        if (write_block(fd, block, offset) < 0)
+        if (pwrite_all(fd, block, (off_t)offset) < 0)
             return unpack_errno(u, e, "write", entry->path);
         end = MAX_OF(end, offset + (int64_t)block.n);
     }
@@ -303,7 +251,7 @@ static int make_hardlink(struct unpack *u, struct image_tar *t, const struct ima
     if (clean_path(u, entry->link, &target, e) < 0)
         return -1;
     above = split_path(target, &target_base);
-    dir = image_open(u->root, arena_str(&u->arena, above).p, O_PATH | O_DIRECTORY);
+    dir = path_open_in(u->root, above, O_PATH | O_DIRECTORY);
     if (dir < 0 || linkat(dir, target_base, parent, base, 0) < 0) /* 0: a link is linked, not followed */
         return unpack_errno(u, e, "make hard link", entry->path);
     return 0;
@@ -355,27 +303,19 @@ static int clear_way(struct unpack *u, const struct image_tar_entry *entry, int 
 /* Remove all in the directory 'path' that is not of this layer. */
 static int empty_older(struct unpack *u, struct str path, struct err *e)
 {
-    int fd = image_open(u->root, arena_str(&u->arena, path).p, O_RDONLY | O_DIRECTORY);
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    struct dirent *entry;
+    autodir *d = dir_take(path_open_in(u->root, path, O_RDONLY | O_DIRECTORY));
     int rc = 0;
 
-    if (!d) {
-        if (fd >= 0)
-            close(fd);
+    if (!d)
         return unpack_errno(u, e, "open directory", path);
-    }
-    while (rc == 0 && (entry = readdir(d))) {
+    for (struct dirent *entry; rc == 0 && (entry = dir_next(d));) {
         struct str child = arena_fmt(&u->arena, "%.*s%s%s", STR_ARG(path), path.n ? "/" : "", entry->d_name);
 
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
         if (!map_get(&u->made, child))
             rc = remove_entry(dirfd(d), entry->d_name, child, e);
         else if (entry->d_type == DT_DIR)
             rc = empty_older(u, child, e);
     }
-    closedir(d);
     return rc;
 }
 
@@ -440,7 +380,7 @@ static int unpack_entry(struct unpack *u, struct image_tar *t, const struct imag
 static void set_late_times(struct unpack *u)
 {
     for (size_t i = u->late.n; i-- > 0;) {
-        autoclose int fd = image_open(u->root, u->late.v[i].path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+        autoclose int fd = path_open_in(u->root, str_of(u->late.v[i].path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
         if (fd >= 0) /* not: a later entry replaced it */
             (void)futimens(fd, (struct timespec[2]){ u->late.v[i].mtime, u->late.v[i].mtime });
