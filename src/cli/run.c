@@ -13,7 +13,7 @@
 #include "node/doctor/host.h"
 #include "node/image/image.h"
 #include "node/oci/oci.h"
-#include "os/program.h"
+#include "os/proc.h"
 #include "node/container/reexec.h"
 #include "node/userns/user.h"
 #include "plugin/plugin.h"
@@ -554,7 +554,7 @@ static int check_policies(struct session *s, const struct run_options *o, struct
 {
     char nft[PATH_MAX];
 
-    if (o->allow_unfiltered || program_find("nft", nft, sizeof(nft)))
+    if (o->allow_unfiltered || proc_find("nft", nft, sizeof(nft)))
         return 0;
     VEC_FOREACH(doc, &s->load->docs)
         if (makes_policy(s->run.arena, *doc))

@@ -6,6 +6,7 @@
 #include "os/wire.h"
 
 #include "base/util.h"
+#include "os/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,24 +46,11 @@ static int memfd_of(struct str s, struct err *e)
 
     if (fd < 0)
         return err_errno(e, "memory for a message");
-    for (size_t done = 0; done < s.n;) {
-        ssize_t n = write(fd, s.p + done, s.n - done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            (void)err_errno(e, "memory for a message");
-            close(fd);
-            return -1;
-        }
-        done += (size_t)n;
-    }
-    if (fcntl(fd, F_ADD_SEALS, SEALS) < 0) {
-        (void)err_errno(e, "seal a message");
-        close(fd);
-        return -1;
-    }
-    return fd;
+    if (write_all(fd, s) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
+        return fd;
+    (void)err_errno(e, "memory for a message");
+    close(fd);
+    return -1;
 }
 
 static void attach(struct msghdr *h, union control *c, int memfd, const struct wire_msg *m)
@@ -162,17 +150,8 @@ static int read_memfd(int fd, uint64_t size, struct buf *out, struct err *e)
 
     if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 || (uint64_t)st.st_size != size)
         return err_set(e, ERR_INVALID, "a message without its payload");
-    (void)buf_reserve(out, size);
-    while (out->n < size) {
-        ssize_t n = pread(fd, out->p + out->n, size - out->n, (off_t)out->n);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return err_errno(e, "read a message");
-        out->n += (size_t)n;
-    }
-    out->p[out->n] = '\0';
+    if (lseek(fd, 0, SEEK_SET) < 0 || read_all(fd, size, out) != 0 || out->n != size)
+        return err_errno(e, "read a message");
     return 0;
 }
 

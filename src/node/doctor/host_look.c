@@ -3,7 +3,7 @@
 #include "base/util.h"
 #include "node/device/device.h"
 #include "node/doctor/host_internal.h"
-#include "os/program.h"
+#include "os/proc.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -158,7 +158,7 @@ static void look_program(struct exam *x, struct host_check *c, const char *progr
 {
     char path[256];
 
-    if (program_find(program, path, sizeof(path))) {
+    if (proc_find(program, path, sizeof(path))) {
         host_say(x, c, HOST_FINE, "%s", path);
         return;
     }

@@ -4,8 +4,8 @@
 #include "node/filter/filter.h"
 #include "node/doctor/host_internal.h"
 #include "os/netlink.h"
-#include "os/program.h"
-#include "node/volume/volume_internal.h"
+#include "os/proc.h"
+#include "os/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,29 +108,27 @@ static _Noreturn void mount_as_first(void)
 
 static _Noreturn void make_first(void)
 {
-    int status = 0;
+    int status;
     pid_t pid;
 
     if (unshare(CLONE_NEWPID | CLONE_NEWNS) < 0 || (pid = fork()) < 0)
         _exit(errno);
     if (pid == 0)
         mount_as_first();
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    status = proc_wait(pid);
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EINTR);
 }
 
 int host_try_mount_proc(void)
 {
-    int status = 0;
+    int status;
     pid_t pid = fork();
 
     if (pid < 0)
         return errno;
     if (pid == 0)
         make_first();
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    status = proc_wait(pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
@@ -216,7 +214,7 @@ void host_try_nft(struct exam *x, struct host_check *c)
     struct err e = { 0 };
     char path[256];
 
-    if (!program_find("nft", path, sizeof(path))) {
+    if (!proc_find("nft", path, sizeof(path))) {
         host_say(x, c, HOST_LIMITED, "there is no nft");
         c->fix = arena_fmt(x->arena, "%sapt-get install nftables", x->root.is_real ? "" : "as root: ");
     } else if (!x->net) {

@@ -76,10 +76,5 @@ int filter_fd(const struct filter_run *r); /* readable: it has ended */
 int filter_end(struct filter_run *r, struct err *e);
 
 int filter_apply(struct str text, int ns_fd, struct err *e); /* the same, and wait for it */
-int filter_remove(const char *id, int ns_fd, struct err *e); /* no such table: nothing to do */
-
-/* Remove the tables that runs which no longer exist have left in this network namespace; see net_sweep(). The number
- * removed. */
-int filter_sweep(bool (*is_alive)(void *ctx, const char *id), void *ctx);
 
 #endif

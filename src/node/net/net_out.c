@@ -3,9 +3,7 @@
 
 #include "base/util.h"
 #include "node/net/net_nat.h"
-
-#include <errno.h>
-#include <sys/wait.h>
+#include "os/proc.h"
 
 static const char *const kind_texts[NET_OUT_MAX] = {
     [NET_OUT_NONE] = NULL,
@@ -100,8 +98,7 @@ static void remove_uplink(struct net_out *o, const char *id)
         be_remover(lock, id);
     if (pid < 0)
         (void)net_uplink_remove(&o->host, id, -1);
-    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)proc_wait(pid);
 }
 
 void net_out_close(struct net_out *o, const char *id)

@@ -8,7 +8,7 @@
 
 #include "base/util.h"
 #include "node/net/net_nat.h"
-#include "os/program.h"
+#include "os/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,6 @@
 #include <net/if.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 
 enum { READY_MS = 3000, NOBODY = 65534 };
 
@@ -66,7 +65,7 @@ static int complain(const struct slirp *s, struct err *e)
     autobuf words = { 0 };
     struct str rest, line, last = STR("it did not start");
 
-    program_words(s->words, &words);
+    proc_words(s->words, &words);
     rest = str_trim(buf_view(&words));
     while (str_split(&rest, '\n', &line))
         last = line;
@@ -75,7 +74,6 @@ static int complain(const struct slirp *s, struct err *e)
 
 static int start(struct slirp *s, int ready, struct err *e)
 {
-    int status;
     pid_t pid = fork();
 
     if (pid < 0)
@@ -84,8 +82,7 @@ static int start(struct slirp *s, int ready, struct err *e)
         become_slirp(s);
     close(s->ready_fd); /* or it would never be seen closed */
     close(s->exit_fd);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    (void)proc_wait(pid);
     return is_ready(ready) ? 0 : complain(s, e);
 }
 
@@ -110,7 +107,7 @@ static int use_tap(const struct net_way *w, const char *tap, struct err *e)
 
 static int find_all(struct slirp *s, struct err *e)
 {
-    if (!program_find("slirp4netns", s->program, sizeof(s->program)))
+    if (!proc_find("slirp4netns", s->program, sizeof(s->program)))
         return err_set(e, ERR_NOT_FOUND, "there is no slirp4netns; run: apt-get install slirp4netns");
     if (access("/dev/net/tun", R_OK | W_OK) < 0)
         return err_set(e, ERR_FORBIDDEN, "may not open /dev/net/tun (%s); as root run: %s", strerror(errno),
@@ -136,7 +133,7 @@ int net_slirp_open(const struct net_way *w, int *ret_exit_fd, struct err *e)
     hold = pipes[1][1];
     s.ready_fd = pipes[0][1];
     s.exit_fd = pipes[1][0];
-    words = s.words = program_words_open();
+    words = s.words = proc_words_open();
     (void)snprintf(s.tap, sizeof(s.tap), "pm%st", w->id);
     (void)snprintf(s.ns, sizeof(s.ns), "/proc/self/fd/%d", s.ns_fd);
     (void)snprintf(s.ready, sizeof(s.ready), "%d", s.ready_fd);

@@ -11,7 +11,7 @@
 #include "node/filter/filter.h"
 #include "node/net/net_internal.h"
 #include "node/net/net_nat.h"
-#include "os/program.h"
+#include "os/proc.h"
 #include "node/net/subnet.h"
 #include "node/test/wire.h"
 
@@ -746,7 +746,7 @@ static void a_firewall_of_the_host(void **state)
     char nft[256];
 
     NEED_NETWORK();
-    if (!program_find("nft", nft, sizeof(nft))) {
+    if (!proc_find("nft", nft, sizeof(nft))) {
         print_message("skipped: there is no nft\n");
         skip();
     }

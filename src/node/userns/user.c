@@ -2,6 +2,7 @@
 #include "node/userns/user_internal.h"
 
 #include "base/util.h"
+#include "os/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,13 +19,6 @@ static bool has_entered; /* of this process and what it forks */
 bool user_is_ordinary(void)
 {
     return has_entered || geteuid() != 0;
-}
-
-static int write_text(const char *path, const char *text)
-{
-    autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
 }
 
 /* Mounts of others may come in (and go: we must not keep a disk busy); ours do not get out. */
@@ -120,10 +114,11 @@ static int map_self(uid_t uid, gid_t gid, bool has_uids, struct err *e)
     char line[48];
 
     (void)snprintf(line, sizeof(line), "0 %u 1", uid);
-    if (!has_uids && write_text("/proc/self/uid_map", line) < 0)
+    if (!has_uids && control_write(AT_FDCWD, "/proc/self/uid_map", str_of(line)) < 0)
         return user_refused(errno, e);
     (void)snprintf(line, sizeof(line), "0 %u 1", gid);
-    if (write_text("/proc/self/setgroups", "deny") < 0 || write_text("/proc/self/gid_map", line) < 0)
+    if (control_write(AT_FDCWD, "/proc/self/setgroups", STR("deny")) < 0 ||
+        control_write(AT_FDCWD, "/proc/self/gid_map", str_of(line)) < 0)
         return user_refused(errno, e);
     return 0;
 }

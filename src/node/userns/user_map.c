@@ -5,14 +5,14 @@
  */
 #include "base/buf.h"
 #include "base/util.h"
-#include "os/program.h"
+#include "os/proc.h"
 #include "node/userns/user_internal.h"
+#include "os/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
-#include <sys/wait.h>
 
 enum { FILE_MAX = 1024 * 1024, IDS_MAX = 1024 * 1024 };
 
@@ -42,11 +42,8 @@ struct user_range user_range_find(struct str text, const char *name, uid_t uid)
 static struct user_range read_range(const char *path, const char *name, uid_t uid)
 {
     autobuf text = { 0 };
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n;
 
-    while (fd >= 0 && text.n < FILE_MAX && (n = read(fd, buf_reserve(&text, 4096), 4096)) > 0)
-        text.n += (size_t)n;
+    (void)file_read(AT_FDCWD, path, 0, FILE_MAX, &text); /* nothing in it: no range */
     return user_range_find(buf_view(&text), name, uid);
 }
 
@@ -76,7 +73,7 @@ static bool prepare(struct task *t, struct user_helper *h)
     t->own[1] = getegid();
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         t->range[i] = read_range(kinds[i].file, name, geteuid());
-        if (!program_find(kinds[i].program, t->program[i], sizeof(t->program[i]))) {
+        if (!proc_find(kinds[i].program, t->program[i], sizeof(t->program[i]))) {
             (void)snprintf(h->why, sizeof(h->why), "there is no %s; as root run: apt-get install uidmap",
                            kinds[i].program);
             return false;
@@ -101,7 +98,7 @@ static int run_one(const struct task *t, size_t i, const char *pid, struct buf *
     (void)snprintf(own, sizeof(own), "%u", t->own[i]);
     (void)snprintf(first, sizeof(first), "%u", t->range[i].first);
     (void)snprintf(n, sizeof(n), "%u", t->range[i].n);
-    return program_run(t->program[i], argv, said, NULL);
+    return proc_run(t->program[i], argv, said, NULL);
 }
 
 static _Noreturn void be_helper(const struct task *t, int go, int words, pid_t parent)
@@ -136,7 +133,7 @@ void user_helper_start(struct user_helper *h)
     (void)snprintf(h->why, sizeof(h->why), "cannot start a helper: %s", strerror(errno)); /* until it is there */
     if (pipe2(go, O_CLOEXEC) < 0)
         return;
-    h->words = program_words_open();
+    h->words = proc_words_open();
     h->pid = fork();
     if (h->pid == 0) {
         close(go[1]);
@@ -149,14 +146,10 @@ void user_helper_start(struct user_helper *h)
 
 static int helper_wait(struct user_helper *h)
 {
-    int status = -1;
-
     if (h->go >= 0)
         close(h->go);
-    while (h->pid && waitpid(h->pid, &status, 0) < 0 && errno == EINTR)
-        ;
     h->go = -1;
-    return status;
+    return proc_wait(h->pid);
 }
 
 int user_helper_finish(struct user_helper *h)
@@ -167,7 +160,7 @@ int user_helper_finish(struct user_helper *h)
 
     (void)!write(h->go, "x", 1); /* seen by its exit status */
     status = helper_wait(h);
-    program_words(h->words, &said);
+    proc_words(h->words, &said);
     close(h->words);
     if (status == 0)
         return 0;

@@ -1,0 +1,78 @@
+/* proc.h - the few programs of the host that we use: find one, run it, wait for it
+ *
+ * They are somebody else's: missing, somebody's script, failing without a word, or never ending. So each is a group of processes of its
+ * own that is killed as a whole at the end (unless it is to leave something), dies with the thread that started it, and has none of our descriptors and no blocked
+ * signal. What it reads and says goes through memory files: nothing blocks however much it is, and nobody waits for a pipe that a
+ * grandchild keeps open.
+ *
+ * Between fork() and execv() there are system calls only, so all of it may be called with other threads about.
+ */
+#ifndef OS_PROC_H
+#define OS_PROC_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* ---- finding ---- */
+
+/* Where 'name' is: by PATH, then where PATH, as ordinary users have it, does not say (/usr/sbin …). */
+bool proc_find(const char *name, char *out, size_t size);
+
+/* The first of 'dirs' ("/usr/bin:/bin") that has a program 'name'. Only absolute ones count: not wherever we happen to be. 'skips' says
+ * which are passed over; may be NULL. */
+bool proc_find_in(struct str dirs, const char *name, bool (*skips)(struct str dir), char *out, size_t size);
+
+/* ---- running ---- */
+
+enum proc_streams {
+    PROC_WORDS,  /* it reads proc_how.input; what it says, on either stream, is kept */
+    PROC_SILENT, /* nothing to read, and nobody listens */
+    PROC_OURS,   /* it has our own three */
+};
+
+struct proc_how { /* zeroed: with nothing to read, its words kept, in our network */
+    enum proc_streams streams;
+    struct str input;
+    bool may_leave; /* what it leaves running when it ends in time is not killed */
+    bool has_netns; /* it begins in the network namespace 'netns' */
+    int netns;
+};
+
+struct proc {
+    pid_t pid;
+    int fd;    /* a pidfd: readable once it has ended */
+    int words; /* -1: not kept */
+    bool may_leave;
+};
+
+enum { PROC_CANNOT_ENTER = 126, PROC_CANNOT_RUN = 127 }; /* exit statuses: the namespace, the program */
+
+struct proc_end {
+    bool is_late; /* it was killed because it had not ended */
+    int signo;    /* that ended it; 0: none */
+    int status;   /* of its exit; 0: all is well */
+};
+
+/* Start 'path'. proc_end() must follow. */
+int proc_begin(const char *path, const char *const argv[], const struct proc_how *how, struct proc *ret, struct err *e);
+
+/* Wait until it ends, at most 'wait_ms' (-1: for ever), and kill what is left of it. Its words are appended to 'said' (may be NULL), at
+ * most 4 KiB. */
+struct proc_end proc_end(struct proc *p, int wait_ms, struct buf *said);
+
+/* Both, for those who have time. Its exit status; -1 if it could not be run or was killed. */
+int proc_run(const char *path, const char *const argv[], struct buf *said, struct err *e);
+
+/* ---- waiting ---- */
+
+/* Wait for a child of ours. Its status as waitpid() gives it; -1: there is no such child (also if 'pid' is not above 0). */
+int proc_wait(pid_t pid);
+
+/* A memory file to take a program's words, for those who start it themselves; the words in it; -1. */
+int proc_words_open(void);
+void proc_words(int fd, struct buf *out);
+
+#endif

@@ -1,0 +1,208 @@
+/* proc.c - tests: where programs are, what they say, how they end, and that nothing of them stays */
+#include "place.h"
+
+#include "base/clock.h"
+#include "os/netlink.h"
+#include "os/proc.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+enum { LONG_MS = 20000 };
+
+static struct proc_end run(const char *script, const struct proc_how *how, int wait_ms, struct buf *said)
+{
+    const char *const argv[] = { "sh", "-c", script, NULL };
+    struct proc p;
+    struct err e;
+
+    if (proc_begin("/bin/sh", argv, how, &p, &e) < 0)
+        fail_msg("%s", e.text);
+    return proc_end(&p, wait_ms, said);
+}
+
+/* ---- finding ---- */
+
+static bool skip_bin(struct str dir)
+{
+    return str_is(dir, "/bin");
+}
+
+static void test_find(void **state)
+{
+    char out[64], *old = strdup(getenv("PATH") ? getenv("PATH") : "");
+
+    assert_true(proc_find_in(STR("/nowhere:/bin:/usr/bin"), "sh", NULL, out, sizeof(out)));
+    assert_string_equal(out, "/bin/sh");
+    assert_true(proc_find_in(STR("/nowhere:/bin:/usr/bin"), "sh", skip_bin, out, sizeof(out)));
+    assert_string_equal(out, "/usr/bin/sh");
+    assert_false(proc_find_in(STR("bin::.:/nowhere"), "sh", NULL, out, sizeof(out)));
+    assert_false(proc_find_in(STR("/bin"), "sh", NULL, out, 7)); /* does not fit */
+    assert_false(proc_find_in(STR("/etc"), "passwd", NULL, out, sizeof(out)));
+    assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
+    assert_true(proc_find("sh", out, sizeof(out))); /* where PATH does not say */
+    assert_int_equal(unsetenv("PATH"), 0);
+    assert_true(proc_find("sh", out, sizeof(out)));
+    assert_false(proc_find("no-such-program", out, sizeof(out)));
+    assert_int_equal(setenv("PATH", old, 1), 0);
+    free(old);
+}
+
+/* ---- running ---- */
+
+static void test_words(void **state)
+{
+    struct proc_how how = { .input = STR("one\ntwo\n") };
+    autobuf said = { 0 };
+    struct proc_end end;
+
+    end = run("cat; echo wrong >&2; exit 3", &how, LONG_MS, &said);
+    assert_int_equal(end.status, 3);
+    assert_false(end.is_late || end.signo);
+    assert_string_equal(said.p, "one\ntwo\nwrong\n");
+    buf_reset(&said);
+    end = run("cat; head -c 100000 /dev/zero | tr '\\0' x", &(struct proc_how){ 0 }, LONG_MS, &said);
+    assert_int_equal(end.status, 0);
+    assert_int_equal(said.n, 4096); /* enough for a sentence */
+    end = run("cat; echo nobody listens", &(struct proc_how){ .streams = PROC_SILENT }, LONG_MS, &said);
+    assert_int_equal(end.status, 0);
+    assert_int_equal(said.n, 4096);
+}
+
+static void test_run(void **state)
+{
+    const char *const no[] = { "nothing", NULL }, *const killed[] = { "sh", "-c", "kill -TERM $$", NULL };
+    struct err e;
+
+    assert_int_equal(proc_run("/nowhere/nothing", no, NULL, &e), PROC_CANNOT_RUN);
+    assert_int_equal(proc_run("/bin/sh", killed, NULL, &e), -1);
+    assert_string_equal(e.text, "/bin/sh was ended by signal 15");
+}
+
+/* What is left of a group, whose number the program said, was killed. Orphans are ours: main() asked for them. */
+static void reap_group(struct str said)
+{
+    int64_t group;
+    int status;
+
+    assert_int_equal(str_to_i64(str_trim(said), &group), 0);
+    while (waitpid(-(pid_t)group, &status, 0) > 0)
+        assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGKILL);
+    assert_int_equal(kill(-(pid_t)group, 0), -1);
+}
+
+/* It neither waits longer than it was told, nor leaves anybody behind. */
+static void test_late(void **state)
+{
+    int64_t before_ms = clock_mono_ms(&clock_real);
+    autobuf said = { 0 };
+    struct proc_end end = run("echo $$; trap '' TERM; sleep 1000 & sleep 1000", &(struct proc_how){ 0 }, 200, &said);
+
+    assert_true(end.is_late);
+    assert_int_equal(end.signo, SIGKILL);
+    assert_true(clock_mono_ms(&clock_real) - before_ms < LONG_MS);
+    reap_group(buf_view(&said));
+}
+
+/* One that ends at once and leaves a grandchild: we wait for neither its streams nor itself. */
+static void test_grandchild(void **state)
+{
+    autobuf said = { 0 };
+    struct proc_end end = run("sleep 1000 & echo $$", &(struct proc_how){ 0 }, LONG_MS, &said);
+
+    assert_false(end.is_late);
+    assert_int_equal(end.status, 0);
+    reap_group(buf_view(&said));
+}
+
+/* What a runtime leaves is the container. */
+static void test_leaves(void **state)
+{
+    autobuf said = { 0 };
+    struct proc_end end = run("sleep 1000 & echo $$", &(struct proc_how){ .may_leave = true }, LONG_MS, &said);
+    int64_t group;
+
+    assert_int_equal(end.status, 0);
+    assert_int_equal(str_to_i64(str_trim(buf_view(&said)), &group), 0);
+    assert_int_equal(kill(-(pid_t)group, 0), 0);
+    assert_int_equal(kill(-(pid_t)group, SIGKILL), 0);
+    reap_group(buf_view(&said));
+}
+
+static void test_watch(void **state)
+{
+    const char *const argv[] = { "sh", "-c", "exit 7", NULL };
+    struct pollfd poller = { .events = POLLIN };
+    struct proc p;
+    struct err e;
+
+    assert_int_equal(proc_begin("/bin/sh", argv, &(struct proc_how){ 0 }, &p, &e), 0);
+    assert_closes_on_exec(p.fd);
+    assert_closes_on_exec(p.words);
+    poller.fd = p.fd;
+    assert_int_equal(poll(&poller, 1, LONG_MS), 1);
+    assert_int_equal(proc_end(&p, 0, NULL).status, 7); /* it has ended: it is not late */
+}
+
+/* None of our descriptors, none of our blocked signals. */
+static void test_what_it_has(void **state)
+{
+    int leak = fcntl(2, F_DUPFD, 50); /* without close-on-exec */
+    autobuf said = { 0 };
+    sigset_t all, old;
+
+    assert_true(leak >= 50);
+    sigfillset(&all);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &all, &old), 0);
+    (void)run("ls /proc/self/fd | grep -c '^[45]'; grep SigBlk /proc/self/status", &(struct proc_how){ 0 }, LONG_MS,
+              &said);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &old, NULL), 0);
+    close(leak);
+    assert_string_equal(said.p, "0\nSigBlk:\t0000000000000000\n");
+}
+
+static void test_namespace(void **state)
+{
+    autobuf here = { 0 }, there = { 0 };
+    struct proc_how how = { .has_netns = true };
+    struct err e;
+
+    if (netns_new(&how.netns, &e) < 0) {
+        print_message("skipped: %s\n", e.text);
+        skip();
+    }
+    (void)run("readlink /proc/self/ns/net", &(struct proc_how){ 0 }, LONG_MS, &here);
+    assert_int_equal(run("readlink /proc/self/ns/net", &how, LONG_MS, &there).status, 0);
+    assert_string_not_equal(here.p, there.p);
+    close(how.netns);
+    how.netns = -1;
+    assert_int_equal(run("true", &how, LONG_MS, NULL).status, PROC_CANNOT_ENTER);
+}
+
+static void test_wait(void **state)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(5);
+    assert_int_equal(WEXITSTATUS(proc_wait(pid)), 5);
+    assert_int_equal(proc_wait(pid), -1); /* once */
+    assert_int_equal(proc_wait(-1), -1);  /* never just anybody */
+    assert_int_equal(proc_wait(0), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_find),  cmocka_unit_test(test_words),       cmocka_unit_test(test_run),
+        cmocka_unit_test(test_late),  cmocka_unit_test(test_grandchild),  cmocka_unit_test(test_leaves),
+        cmocka_unit_test(test_watch), cmocka_unit_test(test_what_it_has), cmocka_unit_test(test_namespace),
+        cmocka_unit_test(test_wait),
+    };
+
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
