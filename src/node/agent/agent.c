@@ -3,6 +3,7 @@
 
 #include "api/meta.h"
 #include "base/log.h"
+#include "os/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,17 +18,6 @@ static int by_due(const struct heap_node *x, const struct heap_node *y)
     if (a->due_ms != b->due_ms)
         return a->due_ms < b->due_ms ? -1 : 1;
     return a->seq < b->seq ? -1 : a->seq > b->seq;
-}
-
-static struct str read_text(struct arena *a, const char *path)
-{
-    autobuf text = { 0 };
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n;
-
-    while (fd >= 0 && text.n < 65536 && (n = read(fd, buf_reserve(&text, 4096), 4096)) > 0)
-        text.n += (size_t)n;
-    return arena_str(a, buf_view(&text));
 }
 
 static struct str host_name(struct arena *a)
@@ -58,7 +48,7 @@ static void set_defaults(struct agent *g)
         g->opt.cluster_domain = "cluster.local";
     if (!g->opt.claims_dir)
         g->opt.claims_dir = arena_fmt(a, "%s/claims", g->run.dir.p).p;
-    g->host_resolv = read_text(a, "/etc/resolv.conf");
+    g->host_resolv = file_text(a, AT_FDCWD, "/etc/resolv.conf", 64 << 10);
     map_init(&g->pods, map_seed_default());
     map_init(&g->objects, map_seed_default());
     map_init(&g->told_image, map_seed_default());

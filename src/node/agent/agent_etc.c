@@ -2,6 +2,7 @@
 #include "node/agent/agent_internal.h"
 
 #include "api/meta.h"
+#include "os/io.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,19 +11,7 @@
 
 static int write_file(int dir, const char *name, const struct buf *text, struct err *e)
 {
-    autoclose int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-    size_t done = 0;
-
-    if (fd < 0)
-        return err_errno(e, "write %s", name);
-    while (done < text->n) {
-        ssize_t n = write(fd, text->p + done, text->n - done);
-
-        if (n < 0 && errno != EINTR)
-            return err_errno(e, "write %s", name);
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
+    return file_write(dir, name, O_TRUNC, 0644, buf_view(text)) < 0 ? err_errno(e, "write %s", name) : 0;
 }
 
 static void print_hosts(const struct agent_pod *p, struct arena *a, struct buf *out)

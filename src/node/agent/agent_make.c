@@ -5,7 +5,7 @@
 #include "node/agent/agent_internal.h"
 
 #include "base/log.h"
-#include "node/volume/volume_internal.h"
+#include "os/tree.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

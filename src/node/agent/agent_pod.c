@@ -6,8 +6,8 @@
 
 #include "api/meta.h"
 #include "base/log.h"
+#include "os/io.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -64,11 +64,9 @@ static void start(struct agent_pod *p, const struct life_action *action)
 static void last_words(struct agent_pod *p, const struct shim_event *ev, struct buf *out)
 {
     autoarena a = { 0 };
-    autoclose int fd = open(agent_termination_path(p, &a, ev->container, ev->attempt).p,
-                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    ssize_t n = fd < 0 ? 0 : read(fd, buf_reserve(out, MESSAGE_MAX), MESSAGE_MAX);
 
-    out->n += n > 0 ? (size_t)n : 0;
+    (void)file_read(AT_FDCWD, agent_termination_path(p, &a, ev->container, ev->attempt).p, O_NOFOLLOW, MESSAGE_MAX,
+                    out);
     if (out->n || ev->status == 0)
         return;
     buf_str(out, ev->text); /* where the log could not be written */

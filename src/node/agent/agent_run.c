@@ -11,10 +11,10 @@
 #include "base/rand.h"
 #include "node/shim/keeper.h"
 #include "os/lock.h"
-#include "node/volume/volume_internal.h"
+#include "os/dir.h"
+#include "os/path.h"
+#include "os/tree.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
@@ -60,10 +60,10 @@ static bool is_id(const char *name)
 /* Volumes first: they may be mounts. */
 static void sweep_volumes(const char *dir)
 {
-    DIR *d = opendir(dir);
+    autodir *d = opendir(dir);
     struct err e;
 
-    for (struct dirent *entry; d && (entry = readdir(d));) {
+    for (struct dirent *entry; (entry = dir_next(d));) {
         autobuf volumes = { 0 };
 
         if (entry->d_name[0] == '.')
@@ -72,25 +72,17 @@ static void sweep_volumes(const char *dir)
         if (volumes_sweep(volumes.p, &e) < 0)
             log_warn("volumes stay behind", LOG_TEXT("why", e.text));
     }
-    if (d)
-        closedir(d);
 }
 
 /* The lock stays until the end: without it the rest would seem to be nobody's. */
 static void empty_run(int state_fd, const char *id)
 {
-    int fd = openat(state_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    autodir *d = dir_open(state_fd, id);
     struct err e;
 
-    for (struct dirent *entry; d && (entry = readdir(d));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            strcmp(entry->d_name, lock_name) != 0 && tree_remove(fd, entry->d_name, &e) < 0)
+    for (struct dirent *entry; (entry = dir_next(d));)
+        if (strcmp(entry->d_name, lock_name) != 0 && tree_remove(dirfd(d), entry->d_name, &e) < 0)
             log_warn("files stay behind", LOG_TEXT("why", e.text));
-    if (d)
-        closedir(d);
-    else if (fd >= 0)
-        close(fd);
 }
 
 static void remove_files(int state_fd, struct str state_dir, const char *id)
@@ -144,16 +136,14 @@ static void remove_dead(int state_fd, struct str state_dir, const char *id)
 /* Runs that died with all of their processes, the keeper too. */
 static void sweep_dead(const struct agent_run *r, int state_fd)
 {
-    DIR *d = opendir(r->state_dir.p);
+    autodir *d = opendir(r->state_dir.p);
 
-    for (struct dirent *entry; d && (entry = readdir(d));) {
+    for (struct dirent *entry; (entry = dir_next(d));) {
         autoclose int lock = -1;
 
         if (is_id(entry->d_name) && !is_kept(state_fd, entry->d_name) && claim(state_fd, entry->d_name, &lock))
             remove_dead(state_fd, r->state_dir, entry->d_name);
     }
-    if (d)
-        closedir(d);
     (void)net_sweep();
 }
 
@@ -168,22 +158,6 @@ static void finish(void *ctx)
 }
 
 /* ---- beginning ---- */
-
-/* Like mkdir -p; only the directories that are missing are ours. */
-static int make_path(const char *path, struct err *e)
-{
-    autofree char *p = strdup(path);
-
-    for (char *at = p ? p + 1 : NULL; at && (at = strchr(at, '/')); at++) {
-        *at = '\0';
-        if (mkdir(p, 0755) < 0 && errno != EEXIST)
-            return err_errno(e, "make %s", p);
-        *at = '/';
-    }
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return err_errno(e, "make the state directory %s", path);
-    return 0;
-}
 
 /* ext4 does not use an inode again for some seconds after it was deleted, and looks at each of them when it makes one. An overlay makes
  * and deletes a few when it is mounted, so hundreds of containers in one part of the disk spend their time there. As "top"
@@ -203,8 +177,8 @@ static int find_state(struct agent_run *r, struct arena *a, const char *state_di
 {
     autofree char *real = NULL;
 
-    if (make_path(state_dir, e) < 0)
-        return -1;
+    if (make_dirs(state_dir, 0700, e) < 0)
+        return err_wrap(e, "state directory");
     real = realpath(state_dir, NULL);
     if (!real)
         return err_errno(e, "state directory %s", state_dir);

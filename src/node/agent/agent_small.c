@@ -5,7 +5,8 @@
  */
 #include "node/agent/agent_internal.h"
 
-#include <dirent.h>
+#include "os/dir.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -18,18 +19,13 @@ enum {
 
 static int64_t bytes_of(int above, const char *name)
 {
-    int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    autodir *d = dir_open(above, name);
     int64_t sum = 0;
     struct stat st;
 
-    for (struct dirent *entry; d && (entry = readdir(d));)
-        if (entry->d_type == DT_REG && fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    for (struct dirent *entry; (entry = dir_next(d));)
+        if (entry->d_type == DT_REG && fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
             sum += st.st_blocks * 512;
-    if (d)
-        closedir(d);
-    else if (fd >= 0)
-        close(fd);
     return sum;
 }
 

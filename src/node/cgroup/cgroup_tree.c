@@ -5,8 +5,9 @@
 #include "node/cgroup/cgroup_internal.h"
 
 #include "base/util.h"
+#include "os/dir.h"
+#include "os/io.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,37 +21,13 @@ enum {
 
 int cgroup_file_write(int dir, const char *file, const char *text)
 {
-    autoclose int fd = openat(dir, file, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    ssize_t n;
-
-    if (fd < 0)
-        return -1;
-    do
-        n = write(fd, text, strlen(text)); /* one write is one order to the kernel: never split */
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? -1 : 0;
+    return control_write(dir, file, str_of(text));
 }
 
 int cgroup_file_read(int dir, const char *file, struct buf *out)
 {
-    autoclose int fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-
     buf_reset(out);
-    if (fd < 0)
-        return -1;
-    while (out->n < TEXT_MAX) {
-        ssize_t n = read(fd, buf_reserve(out, 4096), 4096);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        if (n == 0)
-            break;
-        out->n += (size_t)n;
-        out->p[out->n] = '\0';
-    }
-    return 0;
+    return file_read(dir, file, O_NOFOLLOW, TEXT_MAX, out) < 0 ? -1 : 0;
 }
 
 int64_t cgroup_file_number(int dir, const char *file)
@@ -84,23 +61,13 @@ void cgroup_sleep_us(int64_t us)
 
 /* ---- groups ---- */
 
-static DIR *list_open(int dir)
-{
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = fd < 0 ? NULL : fdopendir(fd);
-
-    if (!list && fd >= 0)
-        close(fd);
-    return list;
-}
-
 /* The next group in the list; NULL at the end. */
 static const char *list_next(DIR *list)
 {
     struct dirent *entry;
 
-    while ((entry = readdir(list)))
-        if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+    while ((entry = dir_next(list)))
+        if (entry->d_type == DT_DIR)
             return entry->d_name;
     return NULL;
 }
@@ -110,7 +77,7 @@ static void walk(int dir, cgroup_visit_f visit, void *arg, int depth)
     DIR *list;
 
     visit(dir, arg);
-    if (depth == DEPTH_MAX || !cgroup_tree_has_groups(dir) || !(list = list_open(dir)))
+    if (depth == DEPTH_MAX || !cgroup_tree_has_groups(dir) || !(list = dir_open(dir, ".")))
         return;
     for (const char *name; (name = list_next(list));) {
         autoclose int child = cgroup_dir_open(dir, name);
@@ -171,7 +138,7 @@ static void remove_below(int dir, int depth)
 {
     DIR *list;
 
-    if (depth == DEPTH_MAX || !cgroup_tree_has_groups(dir) || !(list = list_open(dir)))
+    if (depth == DEPTH_MAX || !cgroup_tree_has_groups(dir) || !(list = dir_open(dir, ".")))
         return;
     for (const char *name; (name = list_next(list));) {
         autoclose int child = cgroup_dir_open(dir, name);

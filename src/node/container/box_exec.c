@@ -26,7 +26,7 @@ static _Noreturn void give_up(int code, const char *text)
 static int enter_cwd(const struct box *b, struct err *e)
 {
     struct str cwd = b->spec->cwd.n ? b->spec->cwd : STR("/");
-    autoclose int fd = box_open(b->root, cwd, O_PATH | O_DIRECTORY);
+    autoclose int fd = path_open_in(b->root, cwd, O_PATH | O_DIRECTORY);
 
     return fd < 0 || fchdir(fd) < 0 ? err_errno(e, "chdir to \"%.*s\"", STR_ARG(cwd)) : 0;
 }

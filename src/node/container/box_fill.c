@@ -65,7 +65,7 @@ static int mask_file(int target)
 /* What is not there needs no mask. */
 static int mask(struct box *b, struct str path, struct err *e)
 {
-    autoclose int target = box_open(b->root, path, O_PATH);
+    autoclose int target = path_open_in(b->root, path, O_PATH);
     struct stat st;
 
     if (target < 0)
@@ -78,7 +78,7 @@ static int mask(struct box *b, struct str path, struct err *e)
 
 static int freeze(struct box *b, const char *path, struct err *e)
 {
-    autoclose int target = box_open(b->root, str_of(path), O_PATH);
+    autoclose int target = path_open_in(b->root, str_of(path), O_PATH);
     autoclose int copy = target < 0 ? -1 : box_mount_clone(target, "", false);
 
     if (target < 0 && errno == ENOENT)
@@ -127,7 +127,7 @@ static void fill_cgroup(struct box *b)
     if (statfs("/sys/fs/cgroup", &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
         return; /* v1 would be a dozen mounts */
     mount = box_mount_new("cgroup2", NULL, QUIET | (b->spec->is_privileged ? 0 : MOUNT_ATTR_RDONLY), NULL);
-    target = mount < 0 ? -1 : box_open(b->root, STR("/sys/fs/cgroup"), O_PATH | O_DIRECTORY);
+    target = mount < 0 ? -1 : path_open_in(b->root, STR("/sys/fs/cgroup"), O_PATH | O_DIRECTORY);
     if (target >= 0)
         (void)box_mount_attach(mount, target); /* programs look there for their limits; they do without */
 }
@@ -203,8 +203,8 @@ static int fill_run(struct box *b, struct err *e)
 /* A file that another one should lie over, where no overlay has put it there. */
 static int change(struct box *b, struct str path, struct err *e)
 {
-    autoclose int target = box_open(b->root, path, O_PATH);
-    autoclose int other = box_open(b->over, path, O_PATH | O_NOFOLLOW);
+    autoclose int target = path_open_in(b->root, path, O_PATH);
+    autoclose int other = path_open_in(b->over, path, O_PATH | O_NOFOLLOW);
     autoclose int copy = -1;
     struct statfs fs;
 

@@ -9,10 +9,8 @@
 #include "node/container/box_internal.h"
 #include "node/container/over.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/stat.h>
-#include <sys/syscall.h>
 
 struct host_mount {
     struct str path;
@@ -75,18 +73,6 @@ static bool is_dull_type(struct str type)
 }
 
 /* ---- /proc/self/mountinfo ---- */
-
-static int read_file(const char *path, struct buf *out, struct err *e)
-{
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n;
-
-    if (fd < 0)
-        return err_errno(e, "open %s", path);
-    while ((n = read(fd, buf_reserve(out, 32 << 10), 32 << 10)) > 0)
-        out->n += (size_t)n;
-    return n < 0 ? err_errno(e, "read %s", path) : 0;
-}
 
 static bool is_octal(const char *p)
 {
@@ -156,8 +142,8 @@ static int read_mounts(struct host *h, struct err *e)
     autobuf text = { 0 };
     struct str rest, line;
 
-    if (read_file("/proc/self/mountinfo", &text, e) < 0)
-        return -1;
+    if (file_read(AT_FDCWD, "/proc/self/mountinfo", 0, SIZE_MAX, &text) < 0) /* the kernel has a bound for mounts */
+        return err_errno(e, "read /proc/self/mountinfo");
     rest = arena_str(&h->box->arena, buf_view(&text));
     while (str_split(&rest, '\n', &line))
         add_line(h, line);
@@ -257,18 +243,13 @@ static bool may_list(int dir)
 /* How many entries a directory has, and how many of them are files. */
 static size_t count_entries(int dir, size_t *ret_files)
 {
-    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+    autodir *d = dir_open(dir, ".");
     size_t n = 0;
 
     *ret_files = 0;
-    for (struct dirent *entry; d && (entry = readdir(d)) && *ret_files <= MAX_FILES; n++)
+    for (struct dirent *entry; *ret_files <= MAX_FILES && (entry = dir_next(d)); n++)
         *ret_files += entry->d_type != DT_DIR && entry->d_type != DT_LNK;
-    if (d)
-        closedir(d);
-    else if (copy >= 0)
-        close(copy);
-    return n > 2 ? n - 2 : 0; /* "." and ".." */
+    return n;
 }
 
 static int compose(struct host *h, int from, int to, struct str path, int depth, struct err *e);
@@ -285,7 +266,7 @@ static int attach_layer(struct host *h, int from, int to, const char *name, stru
 /* The kernel refuses an overlay over the host's own; this one is as good. */
 static int attach_whole(struct host *h, int to, const char *name, struct str path)
 {
-    autoclose int from = box_open(h->box->over, path, O_PATH | O_DIRECTORY);
+    autoclose int from = path_open_in(h->box->over, path, O_PATH | O_DIRECTORY);
     autoclose int target = openat(to, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     autoclose int mount = from < 0 || target < 0 ? -1 : layer(h, from, STR_NULL, true, MOUNT_ATTR_NODEV);
 
@@ -335,7 +316,7 @@ static int compose_link(int from, int to, const char *name)
 static int compose_file(struct host *h, int from, int to, const char *name, struct str path)
 {
     bool is_changed = S_ISREG(box_over_look(h->box, path));
-    autoclose int fd = is_changed ? box_open(h->box->over, path, O_PATH | O_NOFOLLOW)
+    autoclose int fd = is_changed ? path_open_in(h->box->over, path, O_PATH | O_NOFOLLOW)
                                   : openat(from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     autoclose int made = fd < 0 ? -1 : openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 
@@ -349,7 +330,7 @@ static int compose_entry(struct host *h, int from, int to, const struct dirent *
     struct str path;
     struct stat st;
 
-    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
     path = arena_fmt(&h->box->arena, "%.*s/%s", STR_ARG(dir), name);
     if (S_ISCHR(box_over_look(h->box, path)))
@@ -365,18 +346,13 @@ static int compose_entry(struct host *h, int from, int to, const struct dirent *
 /* Make of 'to' (a directory in our tmpfs) what 'from' is on the host; 'path' is "" for "/". */
 static int compose(struct host *h, int from, int to, struct str path, int depth, struct err *e)
 {
-    int copy = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = 0;
-    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+    autodir *d = dir_open(from, ".");
+    int result = 0;
 
-    if (!d) {
-        (void)err_errno(e, "list \"%.*s\"", STR_ARG(path));
-        if (copy >= 0)
-            close(copy);
-        return -1;
-    }
-    for (struct dirent *entry; result == 0 && (entry = readdir(d));)
+    if (!d)
+        return err_errno(e, "list \"%.*s\"", STR_ARG(path));
+    for (struct dirent *entry; result == 0 && (entry = dir_next(d));)
         result = compose_entry(h, from, to, entry, path, depth, e);
-    closedir(d);
     return result;
 }
 

@@ -3,7 +3,7 @@
  * box.c           box_run(): the order of the steps, process 1
  * box_exec.c      box_exec()
  * box_text.c      box_encode(), box_decode()
- * box_mount.c     the kernel's mount calls; opening and making below a root
+ * box_mount.c     the kernel's mount calls; making below a root
  * box_root.c      the root: overlays, entering it
  * box_host.c      the host's files as a root: its other file systems
  * box_fill.c      what is mounted into a root: /proc, /sys, /run, /tmp, volumes, hidden directories
@@ -21,6 +21,9 @@
 #include "node/container/box.h"
 
 #include "base/util.h"
+#include "os/dir.h"
+#include "os/io.h"
+#include "os/path.h"
 
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -64,8 +67,6 @@ int box_mount_set(int mount, uint64_t attr, bool is_recursive);
 int box_mount_attach(int mount, int target);
 
 /* ---- box_mount.c: paths below a root; links cannot lead out of it ---- */
-
-int box_open(int root, struct str path, int flags);
 
 enum box_made { BOX_DIR, BOX_FILE };
 /* The directory or file at 'path', made with its parents if it is not there. Also follows links that lead nowhere yet. */

@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
 
 enum { MAX_LINKS = 40 }; /* as the kernel */
 
@@ -98,23 +96,7 @@ int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursi
 
 bool box_is_below(struct str path, struct str dir)
 {
-    if (dir.n <= 1)
-        return true;
-    return str_starts(path, dir) && (path.n == dir.n || path.p[dir.n] == '/');
-}
-
-int box_open(int root, struct str path, int flags)
-{
-    struct open_how how = { .flags = (unsigned)(flags | O_CLOEXEC),
-                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-    char text[PATH_MAX];
-
-    if (path.n >= sizeof(text)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    (void)snprintf(text, sizeof(text), "%.*s", STR_ARG(path.n ? path : STR(".")));
-    return (int)syscall(SYS_openat2, root, text, &how, sizeof(how));
+    return dir.n <= 1 || str_eq(path, dir) || path_is_below(path, dir);
 }
 
 /* A path on its way through the root: 'done' is without links, 'rest' is still to be walked. */
@@ -222,7 +204,7 @@ static int walk_part(struct walk *w, const char *part, enum box_made kind)
         return 0;
     if (strcmp(part, "..") == 0)
         return go_up(w);
-    dir = box_open(w->box->root, str_of(w->done), O_PATH | O_DIRECTORY);
+    dir = path_open_in(w->box->root, str_of(w->done), O_PATH | O_DIRECTORY);
     if (dir < 0)
         return -1;
     if (fstatat(dir, part, &st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -249,13 +231,13 @@ static int make_path(struct box *b, struct str path, enum box_made kind)
     while (next_part(&w, part))
         if (walk_part(&w, part, kind) < 0)
             return -1;
-    return errno ? -1 : box_open(b->root, str_of(w.done), O_PATH);
+    return errno ? -1 : path_open_in(b->root, str_of(w.done), O_PATH);
 }
 
 int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, struct err *e)
 {
     static const char *const names[] = { [BOX_DIR] = "directory", [BOX_FILE] = "file" };
-    int fd = box_open(b->root, path, O_PATH);
+    int fd = path_open_in(b->root, path, O_PATH);
     struct stat st;
 
     if (fd < 0 && errno == ENOENT)

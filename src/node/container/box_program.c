@@ -5,6 +5,7 @@
  */
 #include "node/container/box_internal.h"
 #include "node/userns/user.h"
+#include "os/proc.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -13,7 +14,6 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 const char box_start_error[] = "StartError";
 const char box_create_error[] = "CreateContainerError";
@@ -234,7 +234,6 @@ static _Noreturn void become(struct box_program *p)
 pid_t box_program_start(struct arena *a, struct box_program *p)
 {
     pid_t pid;
-    int status;
 
     add_home(a, p);
     pid = vfork();
@@ -247,8 +246,7 @@ pid_t box_program_start(struct arena *a, struct box_program *p)
     }
     if (!p->failed)
         return pid;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    (void)proc_wait(pid);
     return -1;
 }
 
@@ -264,10 +262,9 @@ bool box_in_user_namespace(void)
 
 bool box_groups_are_fixed(void)
 {
-    autoclose int fd = open("/proc/self/setgroups", O_RDONLY | O_CLOEXEC);
-    char text[8];
+    autobuf text = { 0 };
 
-    return fd >= 0 && read(fd, text, sizeof(text)) >= 4 && memcmp(text, "deny", 4) == 0;
+    return file_read(AT_FDCWD, "/proc/self/setgroups", 0, 8, &text) >= 0 && str_starts(buf_view(&text), STR("deny"));
 }
 
 /* They wait until somebody asks for them. SIGCHLD ignored would take the exit status away. */
@@ -284,12 +281,10 @@ void box_block_signals(void)
 /* Wishes: lowering it needs a capability, and a container runs as well without. */
 void box_set_oom_score(int adj)
 {
-    autoclose int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     char text[16];
-    int n = snprintf(text, sizeof(text), "%d", adj);
 
-    if (fd >= 0 && write(fd, text, (size_t)n) < 0)
-        errno = 0;
+    (void)snprintf(text, sizeof(text), "%d", adj);
+    (void)control_write(AT_FDCWD, "/proc/self/oom_score_adj", str_of(text));
 }
 
 void box_keep_only(int *report)

@@ -113,12 +113,12 @@ static void lower_paths(char *ret, size_t size, int lower, int over)
 
 static int open_over(const struct box *b, struct str path)
 {
-    return b->over < 0 || path.n == 0 ? -1 : box_open(b->over, path, O_PATH | O_DIRECTORY);
+    return b->over < 0 || path.n == 0 ? -1 : path_open_in(b->over, path, O_PATH | O_DIRECTORY);
 }
 
 mode_t box_over_look(const struct box *b, struct str path)
 {
-    autoclose int fd = b->over < 0 ? -1 : box_open(b->over, path, O_PATH | O_NOFOLLOW);
+    autoclose int fd = b->over < 0 ? -1 : path_open_in(b->over, path, O_PATH | O_NOFOLLOW);
     struct stat st;
 
     return fd < 0 || fstat(fd, &st) < 0 ? 0 : st.st_mode & S_IFMT;

@@ -1,23 +1,15 @@
 /* box_user.c - who the program runs as, by the root's own /etc/passwd and /etc/group */
 #include "node/container/box_internal.h"
 
-#include <errno.h>
-
 enum { MAX_FILE = 4 << 20, MAX_ID = 7 };
 
-/* A file of the root; empty if it is not there or is no plain file. */
+/* A file of the root; empty if it is not there, is no plain file or too long. */
 static struct str read_etc(struct box *b, const char *path)
 {
-    autoclose int fd = box_open(b->root, str_of(path), O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    struct stat st;
-    char *p;
-    ssize_t n;
+    autoclose int fd = path_open_in(b->root, str_of(path), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    autobuf text = { 0 };
 
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 || st.st_size > MAX_FILE)
-        return STR_NULL;
-    p = arena_alloc(&b->arena, (size_t)st.st_size);
-    n = pread(fd, p, (size_t)st.st_size, 0);
-    return (struct str){ p, n > 0 ? (size_t)n : 0 };
+    return fd >= 0 && file_read_fd(fd, MAX_FILE, &text) == 0 ? arena_str(&b->arena, buf_view(&text)) : STR_NULL;
 }
 
 /* Split "a:b:c" into at most 'max' fields; the rest are empty. */

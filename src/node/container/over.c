@@ -5,9 +5,10 @@
 #include "base/buf.h"
 #include "base/util.h"
 #include "node/userns/user.h"
+#include "os/dir.h"
+#include "os/io.h"
 #include "plugin/sshkey.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -78,7 +79,7 @@ static int make_file(const struct over *o, const char *path, struct str text, mo
 {
     autoclose int fd = open_new(o, path);
 
-    if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n || fchmod(fd, mode) < 0)
+    if (fd < 0 || write_all(fd, text) < 0 || fchmod(fd, mode) < 0)
         return err_errno(e, "write %s", path);
     return 0;
 }
@@ -100,16 +101,9 @@ static int hide(const struct over *o, const char *path, struct err *e)
 /* Empty if it cannot be read or is larger. */
 static struct str read_host(struct over *o, const char *path, size_t max)
 {
-    autoclose int fd = openat(o->host, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat st;
-    char *p;
-    ssize_t n;
+    autobuf text = { 0 };
 
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 || (size_t)st.st_size > max)
-        return STR_NULL;
-    p = arena_alloc(&o->arena, (size_t)st.st_size);
-    n = pread(fd, p, (size_t)st.st_size, 0);
-    return (struct str){ p, n > 0 ? (size_t)n : 0 };
+    return file_read(o->host, path, O_NOFOLLOW, max, &text) == 0 ? arena_str(&o->arena, buf_view(&text)) : STR_NULL;
 }
 
 /* Call 'f' for what a directory of the host has, with paths; nothing if it cannot be listed. */
@@ -117,20 +111,13 @@ typedef int over_entry_f(struct over *o, const char *path, const struct dirent *
 
 static int each_entry(struct over *o, const char *dir, int depth, over_entry_f *f, struct err *e)
 {
-    int fd = openat(o->host, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 0;
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    autodir *d = dir_open(o->host, dir);
     char path[PATH_MAX];
+    int rc = 0;
 
-    if (!d) {
-        if (fd >= 0)
-            close(fd);
-        return 0;
-    }
-    for (struct dirent *entry; rc == 0 && (entry = readdir(d));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            (size_t)snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) < sizeof(path))
+    for (struct dirent *entry; rc == 0 && (entry = dir_next(d));)
+        if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) < sizeof(path))
             rc = f(o, path, entry, depth, e);
-    closedir(d);
     return rc;
 }
 

@@ -4,8 +4,10 @@
 #include "base/buf.h"
 #include "base/util.h"
 #include "node/container/box_internal.h"
+#include "os/dir.h"
+#include "os/io.h"
+#include "os/proc.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -89,19 +91,17 @@ static int make_memfd(int exe)
 /* The descriptor of the memfd we were executed from; -1: there is none. */
 static int find_memfd(int exe)
 {
-    DIR *dir = opendir("/proc/self/fd");
+    autodir *dir = opendir("/proc/self/fd");
     struct stat own, st;
     int64_t fd = -1;
     int found = -1;
 
     if (fstat(exe, &own) < 0)
         own = (struct stat){ 0 };
-    for (struct dirent *d; found < 0 && dir && (d = readdir(dir));)
+    for (struct dirent *d; found < 0 && (d = dir_next(dir));)
         if (str_to_i64(str_of(d->d_name), &fd) == 0 && fd != exe && fstat((int)fd, &st) == 0 &&
             st.st_ino == own.st_ino && st.st_dev == own.st_dev)
             found = (int)fd;
-    if (dir)
-        closedir(dir);
     return found;
 }
 
@@ -157,8 +157,7 @@ static int make_mount_apart(int exe)
 
         _exit(mount < 0 ? errno : dup3(mount, slot, O_CLOEXEC) < 0 || close(mount) < 0);
     }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    status = proc_wait(pid);
     if (pid > 0 && status == 0)
         return slot;
     errno = pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
@@ -171,12 +170,9 @@ static int make_mount_apart(int exe)
 
 static int read_arguments(struct buf *out, struct err *e)
 {
-    autoclose int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t n = -1;
+    int rc = file_read(AT_FDCWD, "/proc/self/cmdline", 0, SIZE_MAX, out); /* the kernel has a bound for it */
 
-    while (fd >= 0 && (n = read(fd, buf_reserve(out, 64 << 10), 64 << 10)) > 0)
-        out->n += (size_t)n;
-    return n < 0 || !out->n || out->p[out->n - 1] ? err_errno(e, "read /proc/self/cmdline") : 0;
+    return rc < 0 || !out->n || out->p[out->n - 1] ? err_errno(e, "read /proc/self/cmdline") : 0;
 }
 
 static int execute(int fd, struct err *e)

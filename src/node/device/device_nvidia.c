@@ -14,10 +14,10 @@
  */
 #include "node/device/device_internal.h"
 
-#include <dirent.h>
-#include <errno.h>
+#include "os/dir.h"
+#include "os/io.h"
+
 #include <fcntl.h>
-#include <limits.h>
 
 static const char *const common_nodes[] = {
     "/dev/nvidiactl",
@@ -70,11 +70,7 @@ static struct str field(struct str text, struct str name)
 
 static struct str read_small(struct devices *d, const char *path)
 {
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    char text[4096];
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-
-    return n <= 0 ? STR_NULL : arena_str(&d->arena, (struct str){ text, (size_t)n });
+    return file_text(&d->arena, AT_FDCWD, path, 4096);
 }
 
 static void add_unit(struct devices *d, struct device_kind *k, int64_t minor, struct str uuid, struct str model)
@@ -116,30 +112,24 @@ static void add_by_information(struct devices *d, struct device_kind *k, const c
 static void find_by_information(struct devices *d, struct device_kind *k)
 {
     const char *gpus = device_path(d, "/proc/driver/nvidia/gpus");
-    DIR *dir = opendir(gpus);
+    autodir *dir = opendir(gpus);
 
-    if (!dir)
-        return;
-    for (struct dirent *entry; (entry = readdir(dir));)
+    for (struct dirent *entry; (entry = dir_next(dir));)
         if (entry->d_name[0] != '.')
             add_by_information(d, k, gpus, entry->d_name);
-    closedir(dir);
 }
 
 static void find_by_node(struct devices *d, struct device_kind *k)
 {
-    DIR *dir = opendir(device_path(d, "/dev"));
+    autodir *dir = opendir(device_path(d, "/dev"));
     int64_t minor;
 
-    if (!dir)
-        return;
-    for (struct dirent *entry; (entry = readdir(dir));) {
+    for (struct dirent *entry; (entry = dir_next(dir));) {
         struct str name = str_of(entry->d_name);
 
         if (str_starts(name, STR("nvidia")) && name.n < 12 && str_to_i64(str_from(name, 6), &minor) == 0 && minor >= 0)
             add_unit(d, k, minor, STR_NULL, STR("NVIDIA GPU"));
     }
-    closedir(dir);
 }
 
 static int by_minor(const void *x, const void *y)
@@ -169,14 +159,11 @@ static int by_text(const void *x, const void *y)
 
 static void find_libraries(struct devices *d, struct device_kind *k, const char *where)
 {
-    DIR *dir = opendir(device_path(d, where));
+    autodir *dir = opendir(device_path(d, where));
 
-    if (!dir)
-        return;
-    for (struct dirent *entry; (entry = readdir(dir));)
+    for (struct dirent *entry; (entry = dir_next(dir));)
         if (is_library(str_of(entry->d_name)))
             *vec_push(&d->arena, &k->libraries) = arena_fmt(&d->arena, "%s/%s", where, entry->d_name);
-    closedir(dir);
     qsort(k->libraries.v, k->libraries.n, sizeof(*k->libraries.v), by_text);
     k->library_path = str_of(where);
 }
@@ -242,10 +229,10 @@ static bool has_common(const struct device_kind *k, const char *node)
 static bool has_card(struct devices *d)
 {
     const char *bus = device_path(d, "/sys/bus/pci/devices");
-    DIR *dir = opendir(bus);
+    autodir *dir = opendir(bus);
     bool found = false;
 
-    for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+    for (struct dirent *entry; !found && (entry = dir_next(dir));) {
         struct str vendor, class;
 
         if (entry->d_name[0] == '.')
@@ -254,8 +241,6 @@ static bool has_card(struct devices *d)
         class = read_small(d, arena_fmt(&d->arena, "%s/%s/class", bus, entry->d_name).p);
         found = str_starts(vendor, STR("0x10de")) && str_starts(class, STR("0x03"));
     }
-    if (dir)
-        closedir(dir);
     return found;
 }
 

@@ -6,14 +6,15 @@
 #include "base/buf.h"
 #include "base/util.h"
 #include "node/doctor/host_internal.h"
+#include "os/io.h"
+#include "os/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <sched.h>
-#include <sys/wait.h>
 
-enum { PARTS = 4, CHECK_MAX = 32 };
+enum { PARTS = 4, CHECK_MAX = 32, SAID_MAX = 1 << 20 };
 
 static const char *const verdict_names[HOST_VERDICT_MAX] = {
     [HOST_FINE] = "fine",
@@ -122,17 +123,6 @@ static void put_line(struct buf *out, size_t i, const struct host_check *c)
     buf_char(out, '\n');
 }
 
-static void write_all(int fd, struct str text)
-{
-    while (text.n) {
-        ssize_t n = write(fd, text.p, text.n);
-
-        if (n < 0 && errno != EINTR)
-            return; /* the parent sees what is missing */
-        text = str_from(text, n > 0 ? (size_t)n : 0);
-    }
-}
-
 static _Noreturn void be_examiner(const char *state_dir, int out)
 {
     struct arena a = { 0 };
@@ -146,7 +136,7 @@ static _Noreturn void be_examiner(const char *state_dir, int out)
             continue;
         checks[i].look(&x, &c);
         put_line(&line, i, &c);
-        write_all(out, buf_view(&line)); /* one by one: should a check kill us, what was seen before stays */
+        (void)write_all(out, buf_view(&line)); /* one by one: should a check kill us, what was seen before stays */
     }
     net_close(x.net);
     _exit(0);
@@ -172,19 +162,9 @@ static void take_line(struct arena *a, struct str line, struct host_checks *ret)
                                                     .fix = arena_str(a, part[3]) };
 }
 
-static void read_all(int fd, struct buf *out)
-{
-    ssize_t n;
-
-    do {
-        n = read(fd, buf_reserve(out, 4096), 4096);
-        out->n += n > 0 ? (size_t)n : 0;
-    } while (n > 0 || (n < 0 && errno == EINTR));
-}
-
 static int run_child(const char *state_dir, struct buf *out)
 {
-    int status = -1, pipes[2];
+    int pipes[2];
     pid_t pid;
 
     if (pipe2(pipes, O_CLOEXEC) < 0)
@@ -195,11 +175,9 @@ static int run_child(const char *state_dir, struct buf *out)
         be_examiner(state_dir, pipes[1]);
     }
     close(pipes[1]);
-    read_all(pipes[0], out);
+    (void)read_all(pipes[0], SAID_MAX, out); /* what is missing shows in its status */
     close(pipes[0]);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return status;
+    return proc_wait(pid);
 }
 
 static void sum_up(struct arena *a, struct host_checks *r)
@@ -273,7 +251,7 @@ static int try_as_user(struct err *e)
 /* In a child: this process must stay as it is. */
 int host_require(struct err *e)
 {
-    int said[2], status = -1;
+    int said[2], status;
     struct err got = { 0 };
     pid_t pid;
 
@@ -287,14 +265,13 @@ int host_require(struct err *e)
     if (pid == 0) {
         int rc = try_as_user(&got);
 
-        write_all(said[1], (struct str){ (const char *)&got, sizeof(got) });
+        (void)write_all(said[1], (struct str){ (const char *)&got, sizeof(got) });
         _exit(rc < 0);
     }
     close(said[1]);
     (void)!read(said[0], &got, sizeof(got)); /* nothing: it was killed, or all is well */
     close(said[0]);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    status = proc_wait(pid);
     got.text[sizeof(got.text) - 1] = '\0';
     if (status == 0)
         return 0;

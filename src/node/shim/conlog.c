@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "os/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,19 +103,13 @@ static void turn_over(struct conlog *l)
 static size_t write_records(struct conlog *l, struct str s)
 {
     size_t done = 0, whole;
+    struct stat st;
 
-    while (done < s.n) {
-        ssize_t n = write(l->fd, s.p + done, s.n - done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        done += (size_t)n;
-    }
-    if (done == s.n)
-        return done;
+    if (write_all(l->fd, s) == 0)
+        return s.n;
     l->why = errno;
+    if (fstat(l->fd, &st) == 0 && st.st_size > l->size)
+        done = MIN_OF((size_t)(st.st_size - l->size), s.n);
     whole = (size_t)(str_rfind_char(str_sub(s, 0, done), '\n') + 1);
     if (whole < done && ftruncate(l->fd, l->size + (int64_t)whole) < 0)
         return done; /* half a record stays: a reader takes it as text */

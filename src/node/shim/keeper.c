@@ -3,15 +3,15 @@
 
 #include "base/util.h"
 #include "node/shim/shim_internal.h"
+#include "os/dir.h"
+#include "os/proc.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 enum { KILLED_MS = 5000 }; /* for the killed to be gone: a disk may hold them */
 
@@ -33,36 +33,28 @@ static bool has_file(int pid_dir, const char *fd, const struct stat *wanted)
 
 static bool holds(int pid_dir, const struct stat *wanted)
 {
-    int fd = openat(pid_dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    autodir *d = dir_open(pid_dir, "fd");
     bool found = false;
 
-    for (struct dirent *entry; d && !found && (entry = readdir(d));)
+    for (struct dirent *entry; !found && (entry = dir_next(d));)
         found = has_file(pid_dir, entry->d_name, wanted);
-    if (d)
-        closedir(d);
-    else if (fd >= 0)
-        close(fd);
     return found;
 }
 
 /* Nobody has the other end of a socket that was never given a name but those who were forked with it. */
 static void kill_holders(const struct stat *wanted)
 {
-    DIR *proc = opendir("/proc");
+    autodir *proc = opendir("/proc");
     int64_t pid;
 
-    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+    for (struct dirent *entry; (entry = dir_next(proc));) {
         if (str_to_i64(str_of(entry->d_name), &pid) < 0 || pid == getpid())
             continue;
         autoclose int dir = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         if (dir >= 0 && holds(dir, wanted))
-            (void)syscall(SYS_pidfd_send_signal, dir, SIGKILL, NULL,
-                          0); /* by its directory: never another of that id */
+            (void)syscall(SYS_pidfd_send_signal, dir, SIGKILL, NULL, 0); /* its directory: never another of that id */
     }
-    if (proc)
-        closedir(proc);
 }
 
 /* ---- the keeper ---- */
@@ -148,7 +140,6 @@ void keeper_stop(struct keeper *k)
     (void)send(k->lifeline, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* gone already is fine */
     close(k->lifeline);
     (void)kill(k->pid, SIGCONT); /* somebody may have stopped it, and we wait */
-    while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)proc_wait(k->pid);
     free(k);
 }

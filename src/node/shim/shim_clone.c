@@ -2,6 +2,7 @@
 #include "node/shim/shim_internal.h"
 
 #include "base/util.h"
+#include "os/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 /* What a child has of the shim and must not keep. */
 static void forget_shim(const struct pod *p)
@@ -71,8 +71,7 @@ static pid_t clone_there(struct clone_args *args, int pids_fd, int *ret_pidfd, s
     if (midwife < 0 || read(pair[0], &born, sizeof(born)) != sizeof(born))
         born.pid = -1;
     close(pair[0]);
-    while (midwife > 0 && waitpid(midwife, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)proc_wait(midwife);
     if (born.pid > 0)
         *ret_pidfd = (int)syscall(SYS_pidfd_open, born.pid, 0); /* our child: it cannot be another of that id */
     else if (e)

@@ -3,8 +3,8 @@
 
 #include "base/util.h"
 #include "node/container/pause.h"
+#include "os/io.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
@@ -78,8 +78,7 @@ static int write_sysctls(const struct pod *p, struct err *e)
     VEC_FOREACH(s, &p->opt.sysctls) {
         if (sysctl_check(&p->opt, s->name, s->value, &path, e) < 0)
             return -1;
-        autoclose int fd = openat(dir, path.p, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-        if (fd < 0 || write(fd, s->value.p ? s->value.p : "", s->value.n) != (ssize_t)s->value.n)
+        if (control_write(dir, path.p, s->value) < 0)
             return err_errno(e, "sysctl %.*s=%.*s", STR_ARG(s->name), STR_ARG(s->value));
     }
     return 0;

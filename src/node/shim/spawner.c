@@ -2,10 +2,9 @@
 #include "node/shim/shim_internal.h"
 
 #include "base/util.h"
+#include "os/proc.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <sys/wait.h>
 
 struct spawner {
     pid_t pid;
@@ -43,8 +42,7 @@ void spawner_stop(struct spawner *s)
     (void)wire_send(s->sock, &m, NULL); /* gone already is fine */
     close(s->sock);
     (void)kill(s->pid, SIGCONT); /* somebody may have stopped it, and we wait */
-    while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)proc_wait(s->pid);
     free(s);
 }
 

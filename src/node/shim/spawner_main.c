@@ -7,8 +7,9 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "os/dir.h"
+#include "os/io.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -38,12 +39,12 @@ struct spawning {
 /* The memory of the command line, from /proc/self/stat: fields 48 and 49. */
 struct spawner_area spawner_find_area(void)
 {
-    autoclose int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    char text[2048];
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
-    struct str rest = { text, n > 0 ? (size_t)n : 0 }, part;
+    autobuf text = { 0 };
+    struct str rest, part;
     uint64_t from = 0, to = 0;
 
+    (void)file_read(AT_FDCWD, "/proc/self/stat", 0, 2048, &text); /* without it there is no area */
+    rest = buf_view(&text);
     rest = str_from(rest, (size_t)(str_rfind_char(rest, ')') + 2)); /* the name before it may hold anything */
     for (int field = 3; str_split(&rest, ' ', &part); field++)
         if ((field == 48 && str_to_u64(part, &from) < 0) || (field == 49 && str_to_u64(part, &to) < 0))
@@ -68,10 +69,8 @@ static void list_children(struct buf *out)
     char path[64];
 
     (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
     buf_reset(out);
-    for (ssize_t n = 1; fd >= 0 && n > 0 && out->n<1 << 20; out->n += n> 0 ? (size_t)n : 0)
-        n = read(fd, buf_reserve(out, 4096), 4096);
+    (void)file_read(AT_FDCWD, path, 0, 1 << 20, out); /* the next look finds the others */
 }
 
 static size_t kill_children(bool (*keeps)(void *ctx, pid_t pid), void *ctx)
@@ -294,14 +293,12 @@ void spawner_settle(void)
 
 static int highest_fd(void)
 {
-    DIR *dir = opendir("/proc/self/fd");
+    autodir *dir = opendir("/proc/self/fd");
     int64_t fd, most = 2;
 
-    for (struct dirent *d; dir && (d = readdir(dir));)
+    for (struct dirent *d; (d = dir_next(dir));)
         if (str_to_i64(str_of(d->d_name), &fd) == 0 && fd > most && fd != dirfd(dir))
             most = fd;
-    if (dir)
-        closedir(dir);
     return (int)most;
 }
 
