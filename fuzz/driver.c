@@ -1,8 +1,8 @@
 /* driver.c - runs a fuzz target over the files of folders given as arguments: the corpus as a test */
-#include "base/arena.h"
-#include "cli/read.h"
+#include "base/buf.h"
+#include "os/dir.h"
+#include "os/io.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,33 +11,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static size_t run_folder(const char *folder)
 {
-    DIR *dir = opendir(folder);
+    autodir *dir = opendir(folder);
     size_t n = 0;
 
     if (!dir) {
         fprintf(stderr, "%s: %s\n", folder, strerror(errno));
         exit(1);
     }
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        struct arena a = { 0 };
-        struct str text;
-        struct err e;
+    for (struct dirent *entry; (entry = dir_next(dir)); n++) {
+        autobuf text = { 0 };
         char *exact;
 
-        if (entry->d_name[0] == '.')
-            continue;
-        if (read_file(&a, arena_fmt(&a, "%s/%s", folder, entry->d_name).p, &text, &e) < 0) {
-            fprintf(stderr, "%s/%s: %s\n", folder, entry->d_name, e.text);
+        if (file_read(dirfd(dir), entry->d_name, 0, SIZE_MAX, &text) < 0) {
+            fprintf(stderr, "%s/%s: %s\n", folder, entry->d_name, strerror(errno));
             exit(1);
         }
         exact = malloc(text.n + !text.n); /* exact size, so that a read beyond the end is seen */
         memcpy(exact, text.p, text.n);
         LLVMFuzzerTestOneInput((const uint8_t *)exact, text.n);
         free(exact);
-        arena_done(&a);
-        n++;
     }
-    closedir(dir);
     return n;
 }
 

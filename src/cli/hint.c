@@ -5,6 +5,9 @@
 #include "base/util.h"
 #include "cli/pod_specs.h"
 #include "node/image/image.h"
+#include "os/proc.h"
+
+#include <limits.h>
 
 /* ---- a program that is not there ---- */
 
@@ -49,11 +52,6 @@ static struct str program_in(struct str lines)
     return found;
 }
 
-static bool is_program(struct arena *a, struct str dir, struct str name)
-{
-    return access(arena_cstr(a, arena_fmt(a, "%.*s/%.*s", STR_ARG(dir), STR_ARG(name))), X_OK) == 0;
-}
-
 #define POD_PATH                                                                                                       \
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" /* of a container that says nothing else */
 
@@ -74,12 +72,11 @@ static bool is_hidden(struct str dir)
 /* The directory of 'path' that has it; empty: none. */
 static struct str dir_of(struct arena *a, const char *path, struct str name)
 {
-    struct str rest = str_of(path ? path : ""), dir;
+    char found[PATH_MAX];
 
-    while (name.n && str_split(&rest, ':', &dir))
-        if (str_starts(dir, STR("/")) && !is_hidden(dir) && is_program(a, dir, name))
-            return dir;
-    return STR_NULL;
+    if (!name.n || !proc_find_in(str_of(path), arena_cstr(a, name), is_hidden, found, sizeof(found)))
+        return STR_NULL;
+    return arena_str(a, str_sub(str_of(found), 0, (size_t)str_rfind_char(str_of(found), '/')));
 }
 
 /* python → python3, pip → pip3; python3.11 → python3, python. */

@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "base/util.h"
+#include "os/io.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -28,34 +28,20 @@ static int check_kind(int fd, struct err *e)
     return 0;
 }
 
-static int read_all(int fd, struct buf *out, struct err *e)
-{
-    for (;;) {
-        char *at = buf_reserve(out, 64 * 1024);
-        ssize_t n = read(fd, at, 64 * 1024);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_errno(e, "cannot read it");
-        if (n == 0)
-            return 0;
-        out->n += (size_t)n;
-        if (out->n > READ_MAX_BYTES)
-            return too_big(e);
-    }
-}
-
 int read_file(struct arena *a, const char *path, struct str *ret, struct err *e)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     autoclose int fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     autobuf bytes = { 0 };
+    int rc;
 
     if (fd < 0)
         return err_errno(e, "cannot open it");
-    if (check_kind(fd, e) < 0 || read_all(fd, &bytes, e) < 0)
+    if (check_kind(fd, e) < 0)
         return -1;
+    rc = read_all(fd, READ_MAX_BYTES, &bytes);
+    if (rc)
+        return rc < 0 ? err_errno(e, "cannot read it") : too_big(e);
     *ret = arena_str(a, buf_view(&bytes));
     return 0;
 }

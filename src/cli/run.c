@@ -16,6 +16,8 @@
 #include "os/proc.h"
 #include "node/container/reexec.h"
 #include "node/userns/user.h"
+#include "os/io.h"
+#include "os/path.h"
 #include "plugin/plugin.h"
 #include "store/store.h"
 
@@ -97,24 +99,6 @@ static int absolute(struct arena *a, const char *path, struct str *ret, struct e
         return err_errno(e, "the directory we are in");
     *ret = arena_fmt(a, "%s/%s", here, path);
     return 0;
-}
-
-static int make_dirs(struct arena *a, struct str path, struct err *e)
-{
-    char *at = (char *)arena_cstr(a, arena_str(a, path));
-
-    for (char *p = at + 1;; p++) {
-        char c = *p;
-
-        if (c != '/' && c != '\0')
-            continue;
-        *p = '\0';
-        if (mkdir(at, 0755) < 0 && errno != EEXIST)
-            return err_errno(e, "make %s", at);
-        if (c == '\0')
-            return 0;
-        *p = c;
-    }
 }
 
 /* ---- files ---- */
@@ -204,18 +188,6 @@ static int open_reports(struct session *s, const struct run_options *o, struct e
         if (r->fd < 0)
             return err_errno(e, "%s %s", r->flag, r->path);
         s->n_reports++;
-    }
-    return 0;
-}
-
-static int write_all(int fd, struct str text)
-{
-    for (size_t at = 0; at < text.n;) {
-        ssize_t n = write(fd, text.p + at, text.n - at);
-
-        if (n < 0 && errno != EINTR)
-            return -1;
-        at += n > 0 ? (size_t)n : 0;
     }
     return 0;
 }
@@ -351,7 +323,8 @@ static int open_agent(struct session *s, const struct run_options *o, struct err
     if (o->runtime && oci_find(s->run.arena, o->runtime, &opt.oci_runtime, e) < 0)
         return err_wrap(e, "--runtime %s", o->runtime);
     if (o->claims) {
-        if (absolute(s->run.arena, o->claims, &claims, e) < 0 || make_dirs(s->run.arena, claims, e) < 0)
+        if (absolute(s->run.arena, o->claims, &claims, e) < 0 ||
+            make_dirs(arena_cstr(s->run.arena, claims), 0755, e) < 0)
             return err_wrap(e, "--claims");
         opt.claims_dir = arena_cstr(s->run.arena, claims);
     }
@@ -582,7 +555,7 @@ static int prepare(struct session *s, const struct run_options *o, struct err *e
         return -1;
     if (host_require(e) < 0 || user_enter(&s->root, e) < 0)
         return -1;
-    if (make_dirs(a, s->state, e) < 0)
+    if (make_dirs(arena_cstr(a, s->state), 0755, e) < 0)
         return err_wrap(e, "--state");
     return find_images(s, o, e);
 }

@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "cli/run.h"
 #include "cli/term.h"
+#include "os/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -290,7 +291,6 @@ static struct run_log *log_of(struct run_logs *g, const struct agent_output *lin
 static void write_file(struct run_logs *g, struct run_log *log)
 {
     autoclose int fd = -1;
-    size_t at = 0;
 
     if (!g->dir_errno) {
         fd = openat(g->dir_fd, log->file.p,
@@ -299,17 +299,8 @@ static void write_file(struct run_logs *g, struct run_log *log)
             g->dir_errno = errno;
         log->has_file = true;
     }
-    while (fd >= 0 && at < log->unwritten.n) {
-        ssize_t n = write(fd, log->unwritten.p + at, log->unwritten.n - at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            g->dir_errno = errno;
-            break;
-        }
-        at += (size_t)n;
-    }
+    if (fd >= 0 && write_all(fd, buf_view(&log->unwritten)) < 0)
+        g->dir_errno = errno;
     buf_reset(&log->unwritten);
 }
 

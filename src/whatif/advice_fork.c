@@ -6,9 +6,10 @@
 #include "whatif/advice_internal.h"
 
 #include "base/util.h"
+#include "os/io.h"
+#include "os/proc.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,29 +75,6 @@ static void report_read(struct arena *a, struct str text, struct suggestion *s, 
 
 /* ---- processes ---- */
 
-static void write_home(int fd, struct str text)
-{
-    while (text.n) {
-        ssize_t n = write(fd, text.p, text.n);
-
-        if (n < 0 && errno != EINTR)
-            _exit(1);
-        text = str_from(text, n > 0 ? (size_t)n : 0);
-    }
-}
-
-static void read_report(int fd, struct buf *ret)
-{
-    char part[4096];
-    ssize_t n;
-
-    while ((n = read(fd, part, sizeof(part))) != 0)
-        if (n > 0)
-            put(ret, part, (size_t)n);
-        else if (errno != EINTR)
-            return;
-}
-
 _Noreturn static void live_as_child(struct advising *v, struct suggestion *s, int fd)
 {
     struct verdict verdict = { 0 };
@@ -104,13 +82,12 @@ _Noreturn static void live_as_child(struct advising *v, struct suggestion *s, in
 
     trial_change(v, s, &verdict);
     report_write(&out, s, &verdict);
-    write_home(fd, buf_view(&out));
-    _exit(0); /* nothing of the parent's is flushed or freed twice */
+    _exit(write_all(fd, buf_view(&out)) < 0); /* nothing of the parent's is flushed or freed twice */
 }
 
 bool trial_in_child(struct advising *v, struct suggestion *s, struct verdict *ret)
 {
-    int fds[2], status = -1;
+    int fds[2], status;
     autobuf report = { 0 };
     pid_t child;
 
@@ -123,12 +100,11 @@ bool trial_in_child(struct advising *v, struct suggestion *s, struct verdict *re
     }
     close(fds[1]);
     if (child > 0)
-        read_report(fds[0], &report);
+        (void)read_all(fds[0], SIZE_MAX, &report); /* what is missing shows in its status */
     close(fds[0]);
     if (child < 0)
         return false;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
+    status = proc_wait(child);
     assert(WIFEXITED(status) && WEXITSTATUS(status) == 0); /* what stops the child would have stopped us */
     report_read(v->a, buf_view(&report), s, ret);
     return true;
