@@ -265,6 +265,7 @@ void placing_answered(struct controller *c, const struct flight *f, const struct
         return;
     }
     t->wish[0] = '\0';
+    t->is_refused = true;
 }
 
 void placing_forget(struct controller *c)
@@ -341,6 +342,7 @@ static void check_bind(struct world *w, struct controller *c, const struct op *o
         return;
     }
     check_bind_room(w, c, n, pod);
+    pod->is_refused = false;
     copy(pod->wish, sizeof(pod->wish), node);
     pod->wish_ms = world_ms(w);
     if (!(group = map_get(&c->known[KNOWN_GROUP], str_of(pod->group))))
@@ -496,7 +498,7 @@ static struct members count_members(const struct world *w, const struct controll
             continue;
         n.busy += t->is_gone;
         n.succeeded += t->is_succeeded;
-        n.troubled += t->is_troubled && !t->node[0];
+        n.troubled += (t->is_troubled || t->is_refused) && !t->node[0];
         n.resting += t->is_troubled;
         n.placed += !t->is_deleting && !t->is_victim && place_of(w, t)[0];
     }

@@ -152,6 +152,7 @@ struct told { /* what a controller was told last of an object */
     struct amount ask;
     bool is_done, is_succeeded, is_running, is_victim, is_protected;
     bool is_vague;       /* it may know more, or less */
+    bool is_refused;     /* its last binding failed: the next one has to wait, though it may be decided already */
     bool is_troubled;    /* the last write of it failed: the next waits, whatever becomes of its reason */
     uint64_t since_turn; /* when it was first heard of */
     enum phase phase;    /* of a job */
