@@ -614,16 +614,16 @@ static void note_flight(struct world *w, struct controller *c, const struct op *
 }
 
 /* With two controllers one may see a pod the other made before it sees the status or spec that called for it. Then it acts
- * on an older one; nobody told it better. */
+ * on an older one; nobody told it better. So does one that may have heard the answer which it no longer waited for. */
 static void check_pod_delete(struct world *w, const struct controller *c, const struct op *op)
 {
     struct sim_pod *pod = map_get(&w->pods, op->uid);
-    const struct told *job = pod ? told_job(c, str_of(pod->job_uid)) : NULL;
+    const struct told *job = pod ? map_get(&c->jobs, str_of(pod->job_uid)) : NULL;
 
     if (str_empty(op->uid))
         world_break(w, "%s deletes pod %.*s by name only", ctl_names[c->id], STR_ARG(op->name));
-    if (job && w->profile.controllers > 1)
-        pod->is_excused = job->phase >= PHASE_RESTARTING || is_beyond(job->tasks, job->n_tasks, pod);
+    if (job && !job->is_gone && w->profile.controllers > 1)
+        pod->is_excused = job->is_vague || job->phase >= PHASE_RESTARTING || is_beyond(job->tasks, job->n_tasks, pod);
 }
 
 static void on_read(void *ctx, uint32_t client, const struct resource_type *type, struct str name, uint64_t token)
