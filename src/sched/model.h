@@ -203,7 +203,7 @@ struct sched_group {
     uint64_t never_key;              /* what never_fits was found out from */
     bool never_fits;                 /* not even on empty nodes */
     bool is_tight;                   /* its pods fit on empty nodes in some order only (pack.c) */
-    uint64_t futile;                 /* model.shape when a reservation was all free and of no use */
+    uint64_t futile;                 /* model.shape when free places were of no use to its pods; 0: not so */
     int64_t told_ms;                 /* when the conditions of its pods were last written */
     enum why_kind told_why;          /* the gist of its own when they were last looked at; WHY_NOT: look again … */
     int64_t told_why_ms;             /* … and when that was */

@@ -305,6 +305,40 @@ static void a_promise_does_not_wait_for_a_lost_pod_for_ever(void **state)
     h_free(h);
 }
 
+/* The two large pods of an elastic job do not fit together; one large and the small one would, and the small one is made
+ * late. Places for it are all free and of no use yet. When the pod is there it is a gang like any other: places are
+ * kept for it. */
+static void places_for_pods_that_come_late(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *g;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 3");
+    h_node(h, "n2", "cpu: 1");
+    g = h_job(h, "j", .min = 2, .replicas = 2, .pod = "cpu: 3");
+    h_change(h, h_get(h, "Job", "j"),
+             "metadata: {generation: 2}, spec: {tasks: ["
+             "{name: w, replicas: 2, template: {spec: {containers: [{name: c, resources: {requests: {cpu: 3}}}]}}},"
+             "{name: s, replicas: 1, template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}]}");
+    h_job_pods(h, g, 2);
+    h_work(h, 2 * h->config.reserve_after_ms, 5000);
+    assert_int_equal(h_bound(h, g), 0);
+    h_group(h, "first", .min = 1);
+    h_pods(h, "first", "w", 1, "cpu: 1");
+    h_bind(h, "first-w-0", "n2");
+    h_pods(h, g, "s", 1, "cpu: 1");
+    h_work(h, 2 * h->config.reserve_after_ms, 5000);
+    h_group(h, "second", .min = 1);
+    h_pods(h, "second", "w", 1, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "second"), 0); /* it would take the place of the large one */
+    h_phase(h, "first-w-0", "Succeeded");
+    h_settle(h);
+    assert_int_equal(h_bound(h, g), 2);
+    h_free(h);
+}
+
 /* Nodes are kept for the gang that waits longest; a best-effort pod needs none of that and runs. */
 static void backfill_beside_a_reservation(void **state)
 {
@@ -500,6 +534,7 @@ int main(void)
         cmocka_unit_test(no_deadlock_of_admission_and_reservation),
         cmocka_unit_test(no_deadlock_of_promise_and_reservation),
         cmocka_unit_test(no_promise_for_ever),
+        cmocka_unit_test(places_for_pods_that_come_late),
         cmocka_unit_test(places_outlive_a_lost_pod),
         cmocka_unit_test(places_do_not_wait_for_a_lost_pod_for_ever),
         cmocka_unit_test(a_promise_outlives_a_lost_pod),
