@@ -44,35 +44,44 @@ int32_t job_task_minimum(const struct job_task *task)
     return task->replicas;
 }
 
-/* Of "0-3,7" five. What cannot be read does not count. */
-static int64_t count_indices(struct str text)
+bool indices_next(struct str *rest, uint32_t *ret_from, uint32_t *ret_to)
+{
+    for (struct str part; str_split(rest, ',', &part);) {
+        ptrdiff_t dash = str_find_char(part, '-');
+        uint64_t from, to;
+
+        if (str_to_u64(dash < 0 ? part : str_sub(part, 0, (size_t)dash), &from) < 0)
+            continue;
+        to = from;
+        if (dash >= 0 && str_to_u64(str_from(part, (size_t)dash + 1), &to) < 0)
+            continue;
+        if (from > to || from >= UINT32_MAX)
+            continue;
+        *ret_from = (uint32_t)from;
+        *ret_to = (uint32_t)MIN_OF(to, UINT32_MAX - 1);
+        return true;
+    }
+    return false;
+}
+
+int64_t indices_count(struct str text)
 {
     int64_t sum = 0;
 
-    for (struct str part; str_split(&text, ',', &part);) {
-        ptrdiff_t dash = str_find_char(part, '-');
-        int64_t from, to;
-
-        if (str_to_i64(dash < 0 ? part : str_sub(part, 0, (size_t)dash), &from) < 0)
-            continue;
-        to = from;
-        if (dash >= 0 && str_to_i64(str_from(part, (size_t)dash + 1), &to) < 0)
-            continue;
-        if (0 <= from && from <= to && to < INT32_MAX)
-            sum += to - from + 1;
-    }
-    return MIN_OF(sum, INT32_MAX);
+    for (uint32_t from, to; indices_next(&text, &from, &to);)
+        sum = MIN_OF(sum + to - from + 1, INT32_MAX);
+    return sum;
 }
 
-int64_t job_task_done(const struct json *status, struct str task)
+struct str job_task_done(const struct json *status, struct str task)
 {
     JSON_FOREACH(note, json_get(status, "controlledResources")) {
         struct str key = json_key(note);
 
         if (str_starts(key, STR(JOB_NOTE_DONE)) && str_eq(str_from(key, STR(JOB_NOTE_DONE).n), task))
-            return count_indices(json_text(note, STR_NULL));
+            return json_text(note, STR_NULL);
     }
-    return 0;
+    return STR_NULL;
 }
 
 struct str job_pod_name(struct arena *a, const struct job *job, const struct job_task *task, uint32_t index)

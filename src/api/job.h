@@ -112,9 +112,13 @@ int64_t job_total_replicas(const struct job *job);
 /* minAvailable if set; else minPartitions × partitionSize if both are there; else replicas. */
 int32_t job_task_minimum(const struct job_task *task);
 
-/* How many indices of a task are done, by the status of its Job: their pods Succeeded and are not made again, whether they
- * are still there or not. The controller remembers them; where there is no such note it is 0. */
-int64_t job_task_done(const struct json *status, struct str task);
+/* Which indices of a task are done, by the status of its Job: their pods Succeeded and are not made again, whether they are
+ * still there or not. The controller remembers them as "0-3,7"; empty: none. */
+struct str job_task_done(const struct json *status, struct str task);
+
+/* Such a set range by range; false: that was the last. What cannot be read is left out. */
+bool indices_next(struct str *rest, uint32_t *ret_from, uint32_t *ret_to);
+int64_t indices_count(struct str text);
 
 /* "<job>-<task>-<index>". */
 struct str job_pod_name(struct arena *a, const struct job *job, const struct job_task *task, uint32_t index);

@@ -1,6 +1,7 @@
 /* bits.c - sets of indices: searching, counting, and as text */
 #include "job/bits.h"
 
+#include "api/job.h"
 #include "base/buf.h"
 #include "base/util.h"
 
@@ -57,16 +58,7 @@ struct str bits_print(struct arena *a, const uint64_t *bits, uint32_t n)
 
 void bits_parse(struct str text, uint64_t *bits, uint32_t n)
 {
-    for (struct str part; str_split(&text, ',', &part);) {
-        ptrdiff_t dash = str_find_char(part, '-');
-        uint64_t from, to;
-
-        if (str_to_u64(dash < 0 ? part : str_sub(part, 0, (size_t)dash), &from) < 0)
-            continue;
-        to = from;
-        if (dash >= 0 && str_to_u64(str_from(part, (size_t)dash + 1), &to) < 0)
-            continue;
-        if (from <= to && from < n)
-            bits_fill(bits, (uint32_t)from, (uint32_t)MIN_OF(to, (uint64_t)n - 1));
-    }
+    for (uint32_t from, to; indices_next(&text, &from, &to);)
+        if (from < n)
+            bits_fill(bits, from, MIN_OF(to, n - 1));
 }

@@ -3,6 +3,7 @@
  * A sum that reached AMOUNT_UNLIMITED has forgotten what went into it, so it cannot be taken apart again; amounts_sub()
  * says so, and the sum is then counted from its parts. Only absurd requests lead there.
  */
+#include "api/job.h"
 #include "base/util.h"
 #include "sched/claim.h"
 #include "sched/class.h"
@@ -216,7 +217,7 @@ static void part_sub(struct sched_model *m, struct sched_pod *p, enum part part)
     m->shares_changed = true;
 }
 
-static int64_t role_gone(const struct sched_role *r)
+int64_t role_gone(const struct sched_role *r)
 {
     return MAX_OF(r->n_done - r->n[POD_SUCCEEDED], 0);
 }
@@ -228,10 +229,14 @@ static void count_gone(struct sched_group *g)
         g->n_gone += role_gone(*r);
 }
 
-void model_set_done(struct sched_model *m, struct sched_role *r, int64_t n)
+void model_set_done(struct sched_model *m, struct sched_role *r, struct str indices)
 {
-    if (r->n_done == n)
+    int64_t n = MIN_OF(indices_count(indices), MAX_OF(r->replicas, 0));
+
+    if (r->n_done == n && str_eq(buf_view(&r->done), indices))
         return;
+    buf_reset(&r->done);
+    buf_str(&r->done, indices);
     r->n_done = n;
     count_gone(r->group);
     model_touch(m, r->group);

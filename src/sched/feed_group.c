@@ -254,7 +254,7 @@ static void read_role(struct sched_model *m, struct sched_group *g, const struct
 static void read_done(struct sched_model *m, struct sched_group *g, const struct json *status)
 {
     VEC_FOREACH(r, &g->roles)
-        model_set_done(m, *r, (*r)->class ? MIN_OF(job_task_done(status, (*r)->name), (*r)->replicas) : 0);
+        model_set_done(m, *r, (*r)->class ? job_task_done(status, (*r)->name) : STR_NULL);
 }
 
 static void clear_role(struct sched_model *m, struct sched_role *r)

@@ -335,6 +335,7 @@ static void group_free(struct sched_model *m, struct sched_group *g)
     VEC_FOREACH(r, &g->roles) {
         class_unref(m, (*r)->class);
         free((*r)->text);
+        buf_done(&(*r)->done);
         free(*r);
     }
     free(g->roles.v);

@@ -116,7 +116,8 @@ struct sched_role { /* pods of one volcano.sh/task-spec; "" where there is none 
     struct list pods[POD_STATE_MAX]; /* sched_pod.in_role */
     uint32_t n[POD_STATE_MAX];       /* … counted */
     uint32_t n_gated;                /* of the pending */
-    int64_t n_done;                  /* indices whose pods Succeeded, there or not, as the Job remembers; 0: none */
+    struct buf done; /* indices whose pods Succeeded, there or not, as its Job remembers them: "0-3,7" */
+    int64_t n_done;  /* … counted */
     /* The template, from the Job that owns the group; class NULL: not known. For pods that do not exist yet. */
     const struct pod_class *class;
     struct str labels; /* as sched_pod.labels */
@@ -400,8 +401,8 @@ void group_settle_minima(struct sched_group *g);
 
 /* ---- changing ---- these keep every counter right ---- */
 
-/* So many of its pods have Succeeded, whether they are still there or not. Marks its group if that is news. */
-void model_set_done(struct sched_model *m, struct sched_role *r, int64_t n);
+/* These of its pods have Succeeded, whether they are still there or not: "0-3,7". Marks its group if that is news. */
+void model_set_done(struct sched_model *m, struct sched_role *r, struct str indices);
 
 /* Give a pod another state and node (NULL: none). Marks its group. Room is made when a node gets something back. */
 void model_set_pod(struct sched_model *m, struct sched_pod *p, enum pod_state state, struct sched_node *node);
@@ -441,6 +442,7 @@ int64_t group_placed(const struct sched_group *g);
 /* … and those that Succeeded and were deleted: they are not made again, so nobody must wait for them. */
 int64_t group_ready(const struct sched_group *g);
 int64_t role_ready(const struct sched_role *r);
+int64_t role_gone(const struct sched_role *r); /* the latter */
 /* Pods of its template that are still to be made. One that depends on others has none before it is its turn, which the
  * PodGroup knows: until then it is left out of the minima. */
 int64_t role_to_come(const struct sched_role *r);

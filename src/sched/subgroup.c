@@ -4,6 +4,7 @@
  * placed whole, in one network domain where the policy says so, and at least minSubGroups of them with the first
  * placement. The first policy in the list that matches a pod wins; a pod that lacks one of the keys belongs to none.
  */
+#include "api/job.h"
 #include "api/selector.h"
 #include "base/util.h"
 #include "sched/gang_internal.h"
@@ -109,6 +110,30 @@ static void count_ready(struct work *w, struct subgroups *all, struct map *index
             }
 }
 
+enum { INDICES_MAX = 1000000 }; /* replicas come from outside */
+
+/* Pods that Succeeded and were deleted are ready too. They have no labels any more, but an index. */
+static void count_gone(struct work *w, struct subgroups *all, struct map *index, const struct sched_role *r)
+{
+    uint32_t n = (uint32_t)MIN_OF(r->replicas, INDICES_MAX);
+    struct str rest = buf_view(&r->done);
+    bool *is_there;
+
+    if (!role_gone(r))
+        return;
+    is_there = arena_array(w->t->arena, bool, n);
+    LIST_FOREACH(struct sched_pod, p, &r->pods[POD_SUCCEEDED], in_role)
+        if (p->index < n)
+            is_there[p->index] = true;
+    for (uint32_t i, to; indices_next(&rest, &i, &to);)
+        for (; i <= to && i < n; i++) {
+            struct subgroup *s = is_there[i] ? NULL : subgroup_of(w->t->arena, all, index, r->labels, true, i);
+
+            if (s)
+                s->ready++;
+        }
+}
+
 struct subgroups *subgroups_find(struct work *w)
 {
     struct subgroups *all;
@@ -124,6 +149,8 @@ struct subgroups *subgroups_find(struct work *w)
             *vec_push(w->t->arena, &s->sub->slots) = s;
     }
     count_ready(w, all, &index);
+    VEC_FOREACH(r, &w->t->group->roles)
+        count_gone(w, all, &index, *r);
     map_done(&index);
     return all;
 }

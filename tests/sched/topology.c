@@ -387,6 +387,34 @@ static void part_that_lost_a_pod_widens(void **state)
     }
 }
 
+/* A pod of a part Succeeded and was deleted: it is not made again, and its part stands without it. */
+static void part_with_a_done_pod_stands(void **state)
+{
+    static const char *const parts[] = { "metadata: {labels: {part: '0'}}", "metadata: {labels: {part: '1'}}" };
+    struct h *h = racks();
+    char pod[2][64];
+    const char *g;
+
+    (void)state;
+    g = h_job(h, "g", .min = 4, .replicas = 4, .pod = "cpu: 1",
+              .group_more = "spec: {subGroupPolicy: [" PART("w", "2", "2", "w", "1") "]}");
+    for (int i = 0; i < 4; i++)
+        h_pods_more(h, g, "w", 1, "cpu: 1", parts[i / 2]);
+    h_settle(h);
+    h_run(h);
+    assert_int_equal(h_bound(h, g), 4);
+    for (int i = 0; i < 2; i++)
+        snprintf(pod[i], sizeof(pod[i]), "%s-w-%d", g, i + 2);
+    h_phase(h, pod[1], "Succeeded");
+    h_change(h, h_get(h, "Job", "g"), "status: {controlledResources: {pumice-done-w: '3'}}");
+    h_delete(h, "Pod", pod[1]);
+    h_delete(h, "Pod", pod[0]);
+    h_pods_more(h, g, "w", 1, "cpu: 1", parts[1]);
+    h_settle(h);
+    assert_int_equal(h_bound(h, g), 3);
+    h_free(h);
+}
+
 /* ---- a law: whatever comes and goes, who asked for a hard domain is in one ---- */
 
 enum { LAW_NODES = 8, LAW_GROUPS = 4 }; /* a tree of halves: tier 1 has two nodes, tier 2 four, tier 3 all */
@@ -590,6 +618,7 @@ int main(void)
         cmocka_unit_test(surplus_counts_and_stays),
         cmocka_unit_test(surplus_never_leaves_a_hard_domain),
         cmocka_unit_test(part_that_lost_a_pod_widens),
+        cmocka_unit_test(part_with_a_done_pod_stands),
         cmocka_unit_test(hard_domains_hold),
         cmocka_unit_test(task_topology),
     };

@@ -156,7 +156,7 @@ static size_t read_tasks(const struct object *o, struct sim_task ret[MAX_TASKS])
         if (n < MAX_TASKS) {
             copy(ret[n].name, sizeof(ret[n].name), json_member_text(task, "name"));
             ret[n].replicas = json_i64(json_get(task, "replicas"), 0);
-            ret[n].done = job_task_done(json_get(o->root, "status"), str_of(ret[n].name));
+            ret[n].done = indices_count(job_task_done(json_get(o->root, "status"), str_of(ret[n].name)));
             ret[n].done = MIN_OF(ret[n].done, ret[n].replicas);
             n++;
         }
