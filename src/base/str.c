@@ -214,6 +214,15 @@ size_t str_utf8_front(struct str s)
     return 0;
 }
 
+struct str str_cut(struct str s, size_t max)
+{
+    size_t n = MIN_OF(s.n, max);
+
+    while (n < s.n && n && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+        n--;
+    return str_sub(s, 0, n);
+}
+
 /* wyhash-like mixing: 8 bytes a step, seeded so that outside keys cannot be chosen to collide. */
 static uint64_t mix(uint64_t a, uint64_t b)
 {

@@ -82,6 +82,9 @@ bool str_is_utf8(struct str s);
 /* Bytes of the UTF-8 character at the front; 0 if there is none. */
 size_t str_utf8_front(struct str s);
 
+/* The first 'max' bytes of it at most, whole characters. */
+struct str str_cut(struct str s, size_t max);
+
 uint64_t str_hash(struct str s, uint64_t seed);
 
 #endif

@@ -206,7 +206,7 @@ static void wrap(struct text *x, struct str text, size_t indent)
     struct str rest = safe(x, text);
 
     while (rest.n > room) {
-        size_t n = term_cut(rest, room).n, at = n;
+        size_t n = str_cut(rest, room).n, at = n;
 
         while (at > room / 2 && rest.p[at] != ' ')
             at--;

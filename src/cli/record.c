@@ -45,7 +45,7 @@ struct str record_keep(struct record *r, struct str s)
 
     if (str_empty(s))
         return STR("");
-    s = term_cut(s, RECORD_TEXT);
+    s = str_cut(s, RECORD_TEXT);
     old = map_get(&r->texts, s);
     if (old)
         return *old;

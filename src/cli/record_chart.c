@@ -148,7 +148,7 @@ static void tooltip(const struct gantt *g, const struct record_pod *p)
     if (p->end == END_FAILED) {
         pod_story(&story, p);
         buf_str(g->out, STR("\n"));
-        markup_text(g->out, term_cut(buf_view(&story), 200));
+        markup_text(g->out, str_cut(buf_view(&story), 200));
     }
 }
 

@@ -148,7 +148,7 @@ static void head(struct buf *out, const struct record *r, struct str title)
             is_ok     ? "✓"
             : is_over ? "✕"
                       : "…");
-    markup_text(out, term_cut(buf_view(&verdict), 600));
+    markup_text(out, str_cut(buf_view(&verdict), 600));
     buf_str(out, STR("</p>\n"));
     cards(out, r);
 }

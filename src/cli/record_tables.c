@@ -44,7 +44,7 @@ static void result(struct buf *out, const struct record_pod *p)
         if (reason.n == 0)
             buf_str(&reason, p->reason);
         buf_str(out, reason.n ? STR(": ") : STR(""));
-        markup_text(out, term_cut(buf_view(&reason), 40));
+        markup_text(out, str_cut(buf_view(&reason), 40));
     }
     buf_str(out, STR("</td>"));
 }
@@ -113,7 +113,7 @@ void page_jobs_table(struct buf *out, const struct record *r)
         cell_text(out, j->queue);
         cell_time(out, r, j->submitted_ms);
         buf_fmt(out, "<td class=\"text %s\">", job_is_ok(j) ? "good" : job_is_over(j) ? "bad" : "d");
-        markup_text(out, term_cut(buf_view(&verdict), 400));
+        markup_text(out, str_cut(buf_view(&verdict), 400));
         buf_str(out, STR("</td></tr>\n"));
     }
     buf_str(out, STR("</table>\n"));

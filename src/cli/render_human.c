@@ -72,7 +72,7 @@ static struct str about(struct arena *a, const struct json *o)
         if (str_is(object_kind(o), abouts[i].kind))
             abouts[i].about(&text, o);
     if (text.n > 72) { /* one line each */
-        text.n = term_cut(buf_view(&text), 69).n;
+        text.n = str_cut(buf_view(&text), 69).n;
         buf_fmt(&text, "…");
     }
     return arena_str(a, buf_view(&text));
@@ -130,7 +130,7 @@ static void tree_part(struct render *r, struct str what, const struct json *j)
         value = json_text(j, STR_NULL);
     if (!str_empty(value)) {
         buf_fmt(&r->out, " = ");
-        term_text(&r->out, term_cut(value, 60));
+        term_text(&r->out, str_cut(value, 60));
         buf_fmt(&r->out, "%s", value.n > 60 ? "…" : "");
     }
     term_style(&r->out, r->has_colour, STYLE_CYAN, arena_fmt(r->arena, "  [%s]\n", mark_name(j->mark)));

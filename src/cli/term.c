@@ -124,15 +124,6 @@ void term_line(struct buf *out, struct str text, bool colour, struct term_colour
         buf_str(out, STR("\033[0m"));
 }
 
-struct str term_cut(struct str text, size_t max)
-{
-    size_t n = MIN_OF(text.n, max);
-
-    while (n < text.n && n && ((unsigned char)text.p[n] & 0xc0) == 0x80)
-        n--;
-    return str_sub(text, 0, n);
-}
-
 void term_style(struct buf *out, bool colour, enum style style, struct str text)
 {
     if (!colour || style == STYLE_PLAIN) {

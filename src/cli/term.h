@@ -31,9 +31,6 @@ struct term_colours {
 };
 void term_line(struct buf *out, struct str text, bool colour, struct term_colours *on);
 
-/* The first 'max' bytes of it at most, whole characters. */
-struct str term_cut(struct str text, size_t max);
-
 /* Text in a style, or as it is when 'colour' is false. */
 void term_style(struct buf *out, bool colour, enum style style, struct str text);
 

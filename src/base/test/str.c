@@ -263,6 +263,16 @@ static void hash_depends_on_everything(void **state)
     assert_true(str_hash(STR_NULL, 1) == str_hash(STR(""), 1));
 }
 
+/* A character of several bytes is kept whole or left out. */
+static void cut(void **state)
+{
+    assert_true(str_is(str_cut(STR("abc"), 5), "abc"));
+    assert_true(str_is(str_cut(STR("abc"), 2), "ab"));
+    assert_true(str_is(str_cut(STR("a\xe2\x80\xa6"), 4), "a\xe2\x80\xa6"));
+    assert_true(str_is(str_cut(STR("a\xe2\x80\xa6"), 3), "a"));
+    assert_true(str_is(str_cut(STR("\xe2\x80\xa6"), 1), ""));
+}
+
 static void last_lines(void **state)
 {
     static const struct {
@@ -289,6 +299,7 @@ int main(void)
         cmocka_unit_test(distance_is_as_defined),
         cmocka_unit_test(distance_of_words),
         cmocka_unit_test(last_lines),
+        cmocka_unit_test(cut),
         cmocka_unit_test(utf8),
         cmocka_unit_test(utf8_all_code_points),
         cmocka_unit_test(hash_depends_on_everything),
