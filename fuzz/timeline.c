@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "api/types.h"
-#include "cli/record.h"
-#include "cli/timeline.h"
+#include "history/history.h"
+#include "history/timeline.h"
 #include "yaml/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 """The flight recorder's page and trace, judged by a real browser and by Python's JSON.
 
-Pages of a real run and of runs told by hand (RECORD_STORY names the program that writes them) are opened in headless
+Pages of a real run and of runs told by hand (REPORT_STORY names the program that writes them) are opened in headless
 Chromium in light and dark. Asked of each: is every pod and every decision shown, does nothing lie on anything else, is the
 browser silent (no error, no request), is it well-formed.
 
@@ -21,7 +21,7 @@ import tempfile
 from harness import Suite, pumice
 from runs import job, on, run, same, sh, task
 
-STORY = os.environ.get("RECORD_STORY", os.path.join(os.path.dirname(__file__), "..", "build", "src", "cli", "record_story"))
+STORY = os.environ.get("REPORT_STORY", os.path.join(os.path.dirname(__file__), "..", "build", "src", "report", "report_story"))
 CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
 SKIPPED = 77  # meson's word for it
 WIDTH, HEIGHT = 1280, 900

@@ -73,7 +73,7 @@ def check_cppcheck():
 
 def check_layers():
     """A folder may use the folders above it, never those below."""
-    order = ["base", "os", "json", "yaml", "api", "plugin", "job", "controller", "sched", "store", "cluster", "driver", "whatif", "node", "cli"]
+    order = ["base", "os", "json", "yaml", "api", "plugin", "job", "controller", "sched", "store", "cluster", "driver", "whatif", "node", "history", "report", "cli"]
     bad = []
     for path in (f for f in sources() if f.startswith("src/") and f.count("/") > 1 and "/test/" not in f):
         own = path.split("/")[1]

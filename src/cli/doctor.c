@@ -1,7 +1,7 @@
 /* doctor.c - the command `pumice doctor`: what this host can do for pods, and the command that fixes what it cannot */
 #include "base/util.h"
 #include "cli/commands.h"
-#include "cli/term.h"
+#include "report/term.h"
 #include "json/json.h"
 #include "node/doctor/host.h"
 

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/read.h"
-#include "cli/term.h"
+#include "report/term.h"
 #include "yaml/yaml.h"
 
 struct explain_options {

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "cli/term.h"
+#include "report/term.h"
 
 enum { NODES_SHOWN = 3, AHEAD_SHOWN = 5, NAMES_SHOWN = 4 };
 

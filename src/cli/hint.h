@@ -3,7 +3,7 @@
 #define CLI_HINT_H
 
 #include "cli/load.h"
-#include "cli/record.h"
+#include "history/history.h"
 
 struct images;
 

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/util.h"
 #include "cli/read.h"
-#include "cli/term.h"
+#include "report/term.h"
 #include "yaml/yaml.h"
 
 #include <dirent.h>

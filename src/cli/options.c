@@ -2,7 +2,7 @@
 #include "cli/options.h"
 
 #include "base/util.h"
-#include "cli/term.h"
+#include "report/term.h"
 #include "json/schema.h" /* suggest() */
 
 struct parsed {

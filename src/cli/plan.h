@@ -2,7 +2,7 @@
 #ifndef CLI_PLAN_H
 #define CLI_PLAN_H
 
-#include "cli/timeline.h"
+#include "history/timeline.h"
 
 struct plan_report {
     const struct timeline *t;

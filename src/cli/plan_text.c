@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "cli/gantt.h"
-#include "cli/term.h"
+#include "report/gantt.h"
+#include "report/term.h"
 
 void plan_title(struct buf *out, const struct timeline *t)
 {

@@ -5,7 +5,7 @@
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/mask.h"
-#include "cli/term.h"
+#include "report/term.h"
 #include "job/foreign.h"
 #include "job/pod.h"
 #include "job/wanted.h"

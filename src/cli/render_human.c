@@ -3,7 +3,7 @@
 #include "api/resources.h"
 #include "base/util.h"
 #include "cli/render.h"
-#include "cli/term.h"
+#include "report/term.h"
 #include "job/podgroup.h"
 
 /* ---- in a few words ---- */

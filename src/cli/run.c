@@ -8,7 +8,7 @@
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/render.h"
-#include "cli/term.h"
+#include "report/term.h"
 #include "node/device/device.h"
 #include "node/doctor/host.h"
 #include "node/image/image.h"

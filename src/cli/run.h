@@ -15,7 +15,7 @@
 #include "cli/hint.h"
 #include "cli/load.h"
 #include "cli/options.h"
-#include "cli/record.h"
+#include "history/history.h"
 #include "job/phase.h"
 #include "sched/why.h"
 

@@ -1,7 +1,7 @@
 /* run_events.c - `pumice run -o json`: one JSON object on each line; docs/run.md describes them */
 #include "base/clock.h"
 #include "base/util.h"
-#include "cli/failure.h"
+#include "history/failure.h"
 #include "cli/run.h"
 
 /* Written straight into the queue: a line of output costs no tree. */

@@ -5,7 +5,7 @@
  */
 #include "base/util.h"
 #include "cli/run.h"
-#include "cli/term.h"
+#include "report/term.h"
 
 enum {
     KINDS_MAX = 100, /* more are only counted; the summary and the report have them all */

@@ -6,8 +6,8 @@
 #include "api/meta.h"
 #include "base/util.h"
 #include "cli/run.h"
-#include "cli/term.h"
 #include "os/io.h"
+#include "report/term.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,8 +5,8 @@
  */
 #include "base/util.h"
 #include "cli/run.h"
-#include "cli/term.h"
-#include "cli/timeline.h" /* span_print() */
+#include "report/term.h"
+#include "history/timeline.h" /* span_print() */
 
 #include <sys/ioctl.h>
 

@@ -2,7 +2,7 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/util.h"
-#include "cli/failure.h"
+#include "history/failure.h"
 #include "cli/run.h"
 #include "driver/cache.h"
 #include "job/policy.h"

@@ -2,7 +2,7 @@
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/load.h"
-#include "cli/term.h"
+#include "report/term.h"
 
 #include "api/meta.h"
 

@@ -8,7 +8,7 @@
 #include "api/meta.h"
 #include "base/util.h"
 #include "cli/run.h"
-#include "cli/term.h"
+#include "report/term.h"
 #include "driver/cache.h"
 
 #include <dirent.h>

@@ -1,0 +1,187 @@
+/* timeline_read.c - questions to a timeline, and times as words */
+#include "history/timeline.h"
+
+#include "base/util.h"
+
+static const struct amounts nothing;
+
+/* ---- reading ---- */
+
+/* The time between the beginning and the end of the timeline in which it was in one of the states [from, to]. */
+static int64_t time_in(const struct timeline *t, const struct timeline_job *j, enum job_state from, enum job_state to)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < j->steps.n; i++) {
+        const struct timeline_step *s = &j->steps.v[i];
+        int64_t until_ms = MIN_OF(i + 1 < j->steps.n ? s[1].at_ms : INT64_MAX, t->end_ms);
+
+        if (s->state >= from && s->state <= to && until_ms > s->at_ms)
+            sum += until_ms - s->at_ms;
+    }
+    return sum;
+}
+
+int64_t job_wait_ms(const struct timeline *t, const struct timeline_job *j)
+{
+    return j->was_over ? -1 : time_in(t, j, STATE_WAITS, STATE_PARTLY);
+}
+
+int64_t job_run_ms(const struct timeline *t, const struct timeline_job *j)
+{
+    return j->was_over || j->started_ms < 0 ? -1 : time_in(t, j, STATE_RUNS, STATE_RUNS);
+}
+
+enum job_state job_state_between(const struct timeline_job *j, int64_t from_ms, int64_t to_ms)
+{
+    int64_t held[JOB_STATE_MAX] = { 0 };
+    enum job_state best = JOB_STATE_MAX;
+
+    for (size_t i = 0; i < j->steps.n; i++) {
+        const struct timeline_step *s = &j->steps.v[i];
+        int64_t until_ms = i + 1 < j->steps.n ? s[1].at_ms : INT64_MAX;
+        int64_t a = MAX_OF(s->at_ms, from_ms), b = MIN_OF(until_ms, MAX_OF(to_ms, from_ms + 1));
+
+        if (s->at_ms >= to_ms && s->at_ms > from_ms)
+            break;
+        if (b > a)
+            held[s->state] += b - a;
+    }
+    for (int s = 0; s < JOB_STATE_MAX; s++)
+        if (held[s] > 0 && (best == JOB_STATE_MAX || held[s] > held[best]))
+            best = (enum job_state)s;
+    return best;
+}
+
+/* The last step at or before a time; -1: none. */
+static ptrdiff_t step_at(const struct timeline_place *p, int64_t at_ms)
+{
+    size_t low = 0, high = p->steps.n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (p->steps.v[middle].at_ms <= at_ms)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (ptrdiff_t)low - 1;
+}
+
+const struct amounts *place_at(const struct timeline_place *p, int64_t at_ms)
+{
+    ptrdiff_t i = step_at(p, at_ms);
+
+    return i < 0 ? &nothing : &p->steps.v[i].used;
+}
+
+double place_mean(const struct timeline_place *p, int dim, int64_t from_ms, int64_t to_ms)
+{
+    double sum = 0;
+
+    if (to_ms <= from_ms)
+        return (double)place_at(p, from_ms)->v[dim];
+    for (ptrdiff_t i = MAX_OF(step_at(p, from_ms), 0); i < (ptrdiff_t)p->steps.n; i++) {
+        const struct timeline_use *s = &p->steps.v[i];
+        int64_t until_ms = i + 1 < (ptrdiff_t)p->steps.n ? s[1].at_ms : INT64_MAX;
+        int64_t a = MAX_OF(s->at_ms, from_ms), b = MIN_OF(until_ms, to_ms);
+
+        if (s->at_ms >= to_ms)
+            break;
+        if (b > a)
+            sum += (double)s->used.v[dim] * (double)(b - a);
+    }
+    return sum / (double)(to_ms - from_ms);
+}
+
+int64_t place_peak(const struct timeline_place *p, int dim, int64_t from_ms, int64_t to_ms)
+{
+    int64_t peak = place_at(p, from_ms)->v[dim];
+
+    for (ptrdiff_t i = step_at(p, from_ms) + 1; i < (ptrdiff_t)p->steps.n && p->steps.v[i].at_ms < to_ms; i++)
+        peak = MAX_OF(peak, p->steps.v[i].used.v[dim]);
+    return peak;
+}
+
+int timeline_dims(const struct timeline *t, int ret[AMOUNT_DIMS])
+{
+    bool is_used[AMOUNT_DIMS] = { false };
+    int n = 0;
+
+    for (size_t i = 0; i < t->queues.n; i++)
+        VEC_FOREACH(s, &t->queues.v[i]->steps)
+            for (int d = 0; d < t->dims.n; d++)
+                is_used[d] |= s->used.v[d] != 0;
+    for (int d = 0; d < t->dims.n; d++)
+        if (is_used[d] && d != DIM_PODS)
+            ret[n++] = d;
+    if (n == 0)
+        ret[n++] = DIM_PODS;
+    return n;
+}
+
+/* ---- words ---- */
+
+static bool is_bytes(struct str name)
+{
+    return str_is(name, "memory") || str_is(name, "ephemeral-storage") || str_starts(name, STR("hugepages-"));
+}
+
+void size_print(struct buf *out, const struct dims *dims, int dim, int64_t v)
+{
+    static const char units[] = "KMGTPE";
+    double size = (double)v;
+    int unit = -1;
+
+    if (!is_bytes(dims->names[dim]) || v < 1024) {
+        amount_print(out, dims, dim, v);
+        return;
+    }
+    for (; size >= 1024 && units[unit + 1]; unit++)
+        size /= 1024;
+    if (size < 100 && (int64_t)(size * 10 + 0.5) % 10)
+        buf_fmt(out, "%.1f%ci", size, units[unit]);
+    else
+        buf_fmt(out, "%.0f%ci", size, units[unit]);
+}
+
+void span_print(struct buf *out, int64_t ms)
+{
+    static const struct {
+        int64_t ms;
+        char unit;
+        int64_t rest_ms; /* the smaller unit shown beside it */
+        char rest;
+        int64_t near_ms; /* so little below it the next smaller form would round up to it */
+    } units[] = { { 86400000, 'd', 3600000, 'h', 30000 },
+                  { 3600000, 'h', 60000, 'm', 500 },
+                  { 60000, 'm', 1000, 's', 50 } };
+
+    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+        int64_t rounded = (ms + units[i].rest_ms / 2) / units[i].rest_ms * units[i].rest_ms;
+
+        if (ms + units[i].near_ms < units[i].ms)
+            continue;
+        buf_fmt(out, "%lld%c", (long long)(rounded / units[i].ms), units[i].unit);
+        if (rounded % units[i].ms)
+            buf_fmt(out, "%lld%c", (long long)(rounded % units[i].ms / units[i].rest_ms), units[i].rest);
+        return;
+    }
+    if (ms < 1000 && ms > 0)
+        buf_fmt(out, "%lldms", (long long)ms);
+    else if (ms % 1000 / 100)
+        buf_fmt(out, "%lld.%llds", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
+    else
+        buf_fmt(out, "%llds", (long long)(ms / 1000));
+}
+
+void offset_print(struct buf *out, const struct timeline *t, int64_t at_ms)
+{
+    if (at_ms < 0) {
+        buf_char(out, '-');
+        return;
+    }
+    buf_char(out, at_ms < t->begin_ms ? '-' : '+');
+    span_print(out, at_ms < t->begin_ms ? t->begin_ms - at_ms : at_ms - t->begin_ms);
+}

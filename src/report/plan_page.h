@@ -1,0 +1,23 @@
+/* plan_page.h - a timeline as a picture (SVG) or a page (HTML), complete in one file
+ *
+ * Nothing is loaded from anywhere: no script, no font, no image. Colours follow the reader's light or dark setting; what
+ * a bar means stands in its tooltip and, on the page, in the tables too.
+ */
+#ifndef REPORT_PLAN_PAGE_H
+#define REPORT_PLAN_PAGE_H
+
+#include "history/timeline.h"
+
+struct page_options {
+    struct str title;              /* "Plan for 6 jobs on 4 nodes" */
+    const struct timeline *before; /* the plan without the change; NULL: there is none */
+    struct str change;             /* what was changed, in words: "2 more nodes"; used with 'before' */
+};
+
+/* An SVG document: Gantt chart, use of each resource by queue, use of each node. */
+void page_svg(struct buf *out, const struct timeline *t, const struct page_options *opt);
+
+/* An HTML document: figures, the same charts, a table of jobs, and why each of them waited. */
+void page_html(struct buf *out, const struct timeline *t, const struct page_options *opt);
+
+#endif

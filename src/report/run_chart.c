@@ -1,0 +1,349 @@
+/* run_chart.c - the pods over time as SVG: a row for each name, grouped by job and task, with marks for decisions */
+#include "history/history_internal.h"
+
+#include "base/util.h"
+#include "report/draw.h"
+#include "report/term.h"
+
+enum {
+    AXIS = 30,        /* above the rows, and again below many of them */
+    TALL = 900,       /* from here on the axis stands below too */
+    MARKS = 20,       /* the numbers of decisions, above a job */
+    STRIP = 7,        /* its phases */
+    ROWS_MAX = 2500,  /* more are only counted */
+    LABEL_ROW = 12,   /* lower rows have no labels of their own */
+    LABEL_BLOCK = 15, /* the label of a task needs as much */
+};
+
+struct gantt {
+    struct buf *out;
+    const struct record *r;
+    struct draw_span span;
+    double row, bar; /* heights */
+    size_t left;     /* rows that may still be drawn */
+};
+
+static double x_of(const struct gantt *g, int64_t at_ms)
+{
+    return draw_x(&g->span, at_ms);
+}
+
+/* As many as fit on a page stay easy to read; many get thin. */
+static void set_rows(struct gantt *g, size_t n)
+{
+    static const struct {
+        size_t most;
+        double row, bar;
+    } sizes[] = { { 40, 22, 13 }, { 100, 15, 10 }, { 300, 8, 6 }, { 1000, 3.5, 2.8 }, { SIZE_MAX, 2.5, 2 } };
+    size_t i = 0;
+
+    while (n > sizes[i].most)
+        i++;
+    g->row = sizes[i].row;
+    g->bar = sizes[i].bar;
+}
+
+/* ---- a pod ---- */
+
+static void box(const struct gantt *g, const char *class, int64_t from_ms, int64_t until_ms, double y, double height,
+                double least)
+{
+    double x = x_of(g, from_ms), width = MAX_OF(x_of(g, until_ms) - x, least);
+
+    if (until_ms < from_ms || width <= 0.05)
+        return;
+    x = MIN_OF(x, DRAW_WIDTH - DRAW_RIGHT - width + 2); /* what is widened at the end of the record stays inside */
+    buf_fmt(g->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"", class, x, y, width,
+            height);
+    if (width > 5 && height > 5)
+        buf_str(g->out, STR(" rx=\"2\""));
+    buf_str(g->out, STR("/>"));
+}
+
+static const char *const end_classes[POD_END_MAX] = { "op", "ok", "fa", "ki" };
+
+static void end_mark(const struct gantt *g, const struct record_pod *p, double y)
+{
+    double x = x_of(g, p->ended_ms) + 9, mid = y + g->bar / 2;
+
+    if (g->row < LABEL_ROW || p->end != END_FAILED)
+        return;
+    if (x > DRAW_WIDTH - 6)
+        x = DRAW_WIDTH - 6;
+    buf_fmt(g->out, "<path class=\"cross\" d=\"M%.1f %.1fl7 7m0 -7l-7 7\"/>", x - 3.5, mid - 3.5);
+}
+
+static void ticks(const struct gantt *g, const struct record_pod *p, double y)
+{
+    VEC_FOREACH(c, &p->containers)
+        VEC_FOREACH(a, &(*c)->attempts)
+            if (a->number > 0) {
+                double x = x_of(g, a->started_ms);
+
+                buf_fmt(g->out, "<path class=\"tick\" d=\"M%.1f %.1fv%.1f\"/>", x, y - 2, g->bar + 4);
+            }
+}
+
+/* Before the main containers: queued, admitted, starting with the init containers inside. */
+static void before_run(const struct gantt *g, const struct record_pod *p, struct record_span queued, double y)
+{
+    double thin = g->bar > 6 ? g->bar - 7 : g->bar, mid = g->bar > 6 ? g->bar - 4 : g->bar;
+    int64_t until_ms = pod_until_ms(g->r, p), admitted_ms = queued.from_ms < 0 ? p->created_ms : queued.until_ms;
+    int64_t scheduled_ms = p->scheduled_ms < 0 ? until_ms : p->scheduled_ms;
+    int64_t started_ms = p->started_ms < 0 ? until_ms : p->started_ms;
+
+    if (queued.from_ms >= 0)
+        box(g, "w", queued.from_ms, queued.until_ms, y + (g->bar - thin) / 2, thin, 0);
+    box(g, "a", admitted_ms, scheduled_ms, y + (g->bar - thin) / 2, thin, 0);
+    if (p->scheduled_ms < 0)
+        return;
+    box(g, p->started_ms < 0 && p->end == END_FAILED ? "fa" : "st", scheduled_ms, started_ms, y + (g->bar - mid) / 2,
+        mid, p->started_ms < 0 ? 2 : 0);
+    VEC_FOREACH(c, &p->containers)
+        VEC_FOREACH(a, &(*c)->attempts)
+            if ((*c)->is_init && g->bar > 6)
+                box(g, a->is_failed ? "fa" : "in", a->started_ms,
+                    MIN_OF(a->ended_ms < 0 ? until_ms : a->ended_ms, started_ms), y + g->bar / 2 - 1.5, 3, 1);
+}
+
+/* Pale while it is not ready, full while it is, paler still while it is being stopped. */
+static void run(const struct gantt *g, const struct record_pod *p, double y)
+{
+    int64_t until_ms = pod_until_ms(g->r, p);
+    int64_t stop_ms = p->deleting_ms >= 0 && p->deleting_ms < until_ms ? p->deleting_ms : until_ms;
+    char class[16];
+
+    if (p->started_ms < 0)
+        return;
+    (void)snprintf(class, sizeof(class), "%s p", end_classes[p->end]);
+    box(g, class, p->started_ms, stop_ms, y, g->bar, 2);
+    VEC_FOREACH(s, &p->ready)
+        box(g, end_classes[p->end], s->from_ms, MIN_OF(s->until_ms < 0 ? until_ms : s->until_ms, stop_ms), y, g->bar,
+            0);
+    box(g, "sp", stop_ms, until_ms, y + g->bar / 4, g->bar / 2, 0);
+    ticks(g, p, y);
+    end_mark(g, p, y);
+}
+
+static void step_words(const struct gantt *g, const char *what, int64_t at_ms)
+{
+    if (at_ms < 0)
+        return;
+    buf_fmt(g->out, ", %s ", what);
+    record_offset(g->out, g->r, at_ms);
+}
+
+static void tooltip(const struct gantt *g, const struct record_pod *p)
+{
+    autobuf story = { 0 };
+
+    buf_str(g->out, STR("created "));
+    record_offset(g->out, g->r, p->created_ms);
+    step_words(g, "scheduled", p->scheduled_ms);
+    step_words(g, "started", p->started_ms);
+    step_words(g, "ready", p->ready.n ? p->ready.v[0].from_ms : -1);
+    step_words(g, pod_end_names[p->end], p->ended_ms);
+    if (pod_restarts(p))
+        buf_fmt(g->out, ", %lld restarts", (long long)pod_restarts(p));
+    if (p->end == END_FAILED) {
+        pod_story(&story, p);
+        buf_str(g->out, STR("\n"));
+        markup_text(g->out, str_cut(buf_view(&story), 200));
+    }
+}
+
+static void row(struct gantt *g, const struct record_row *row, double top)
+{
+    double y = top + (g->row - g->bar) / 2;
+
+    buf_str(g->out, STR("<g class=\"row\" data-pod=\""));
+    markup_text(g->out, row->pods.v[0]->namespace);
+    buf_char(g->out, '/');
+    markup_text(g->out, row->pods.v[0]->name);
+    buf_str(g->out, STR("\"><title>"));
+    markup_text(g->out, row->pods.v[0]->name);
+    for (size_t i = 0; i < row->pods.n; i++) {
+        buf_char(g->out, '\n');
+        tooltip(g, row->pods.v[i]);
+    }
+    buf_str(g->out, STR("</title>"));
+    for (size_t i = 0; i < row->pods.n; i++) {
+        before_run(g, row->pods.v[i], row->queued.v[i], y);
+        run(g, row->pods.v[i], y);
+    }
+    buf_str(g->out, STR("</g>\n"));
+    if (g->row >= LABEL_ROW)
+        draw_label(g->out, row->label, top + g->row / 2 + 4, "e");
+}
+
+/* ---- tasks ---- */
+
+/* Low rows have one label for all of a task. */
+static double task(struct gantt *g, const struct record_task *t, double top)
+{
+    autobuf label = { 0 };
+    size_t n = MIN_OF(t->rows.n, g->left);
+    double height = (double)n * g->row;
+
+    if (n == 0)
+        return top;
+    for (size_t i = 0; i < n; i++)
+        row(g, t->rows.v[i], top + (double)i * g->row);
+    g->left -= n;
+    if (g->row >= LABEL_ROW)
+        return top + height + 5;
+    buf_fmt(&label, "%.*s × %zu", STR_ARG(t->name), t->rows.n);
+    draw_label(g->out, buf_view(&label), top + 11, "e");
+    buf_fmt(g->out, "<path class=\"brace\" d=\"M%d %.1fv%.1f\"/>\n", DRAW_LEFT - 5, top, height);
+    return top + MAX_OF(height, LABEL_BLOCK) + 6;
+}
+
+/* ---- jobs ---- */
+
+static const char *phase_class(struct str phase)
+{
+    static const struct {
+        const char *phase, *class;
+    } classes[] = { { "Pending", "w" },    { "Running", "op" },   { "Restarting", "re" },  { "Completing", "ok" },
+                    { "Completed", "ok" }, { "Aborting", "fa" },  { "Terminating", "fa" }, { "Failed", "fa" },
+                    { "Aborted", "fa" },   { "Terminated", "fa" } };
+
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++)
+        if (str_is(phase, classes[i].phase))
+            return classes[i].class;
+    return "w";
+}
+
+static void phases(const struct gantt *g, const struct record_job *j, double y)
+{
+    for (size_t i = 0; i < j->phases.n; i++) {
+        int64_t until_ms = i + 1 < j->phases.n ? j->phases.v[i + 1].at_ms : record_end_ms(g->r);
+        bool is_rest = i + 1 == j->phases.n && job_is_over(j);
+
+        buf_str(g->out, STR("<g><title>"));
+        markup_text(g->out, j->phases.v[i].name);
+        buf_str(g->out, STR(" from "));
+        record_offset(g->out, g->r, j->phases.v[i].at_ms);
+        buf_str(g->out, STR("</title>"));
+        box(g, phase_class(j->phases.v[i].name), j->phases.v[i].at_ms, until_ms, y + (is_rest ? 2 : 0),
+            is_rest ? STRIP - 4 : STRIP, 1);
+        buf_str(g->out, STR("</g>\n"));
+    }
+}
+
+static void mark_line(const struct gantt *g, int64_t at_ms, double top, double bottom)
+{
+    buf_fmt(g->out, "<path class=\"dl\" d=\"M%.1f %.1fV%.1f\"/>\n", x_of(g, at_ms), top, bottom);
+}
+
+static void mark(const struct gantt *g, size_t first, size_t last, double x, double width, double y)
+{
+    buf_fmt(g->out, "<a href=\"#d%zu\" class=\"mark %s\" data-first=\"%zu\" data-last=\"%zu\"><title>", first,
+            decision_class(&g->r->decisions.v[last - 1]), first, last);
+    for (size_t i = first; i <= last && i < first + 8; i++) {
+        autobuf text = { 0 };
+
+        decision_sentence(&text, &g->r->decisions.v[i - 1]);
+        buf_fmt(g->out, "%s%zu: ", i > first ? "\n" : "", i);
+        markup_text(g->out, buf_view(&text));
+    }
+    buf_fmt(
+        g->out,
+        "</title><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"15\" rx=\"7.5\"/><text x=\"%.1f\" y=\"%.1f\">%zu",
+        x - width / 2, y, width, x, y + 11, first);
+    if (last > first)
+        buf_fmt(g->out, "–%zu", last);
+    buf_str(g->out, STR("</text></a>\n"));
+}
+
+static double mark_width(size_t first, size_t last)
+{
+    autobuf text = { 0 };
+
+    buf_fmt(&text, "%zu", first);
+    if (last > first)
+        buf_fmt(&text, "-%zu", last);
+    return MAX_OF(9 + 6.6 * (double)text.n, 15.0);
+}
+
+/* Numbers that would lie on each other are one: "3–5". Those of other jobs between them stand at their own. */
+static void marks(const struct gantt *g, const struct record_job *j, double y, double bottom)
+{
+    size_t first = 0, last = 0;
+    double x = 0, width = 0;
+
+    for (size_t i = 1; i <= g->r->decisions.n; i++) {
+        const struct record_decision *d = &g->r->decisions.v[i - 1];
+        double at = x_of(g, d->at_ms);
+
+        if (d->job != j)
+            continue;
+        mark_line(g, d->at_ms, y + 15, bottom);
+        if (first && at - mark_width(i, i) / 2 < x + width / 2 + 2) {
+            last = i;
+            width = mark_width(first, last);
+            continue;
+        }
+        if (first)
+            mark(g, first, last, x, width, y);
+        first = last = i;
+        width = mark_width(i, i);
+        x = MIN_OF(at, DRAW_WIDTH - width / 2 - 1);
+    }
+    if (first)
+        mark(g, first, last, MIN_OF(x, DRAW_WIDTH - width / 2 - 1), width, y);
+}
+
+static bool has_decisions(const struct record *r, const struct record_job *j)
+{
+    VEC_FOREACH(d, &r->decisions)
+        if (d->job == j)
+            return true;
+    return false;
+}
+
+static double group(struct gantt *g, const struct record_group *group, double top)
+{
+    bool has_marks = has_decisions(g->r, group->job);
+    double strip = top + (has_marks ? MARKS : 4), y = strip + STRIP + 8;
+
+    draw_label(g->out, group->job ? group->job->name : STR("pods of no job"), strip + STRIP, "h e");
+    if (group->job)
+        phases(g, group->job, strip);
+    VEC_FOREACH(t, &group->tasks)
+        y = task(g, *t, y);
+    if (has_marks)
+        marks(g, group->job, top, y - 4);
+    return y + 10;
+}
+
+/* ---- all ---- */
+
+static void more_rows(const struct gantt *g, const struct record_view *v, double y)
+{
+    autobuf text = { 0 };
+
+    buf_fmt(&text, "and %zu more pods", v->n_rows - ROWS_MAX);
+    draw_text(g->out, "d", DRAW_LEFT, y, buf_view(&text));
+}
+
+void record_gantt(struct buf *out, const struct record *r, const struct record_view *v)
+{
+    autobuf body = { 0 };
+    struct gantt g = { .out = &body, .r = r, .span = { r->begin_ms, record_end_ms(r) }, .left = ROWS_MAX };
+    double y = AXIS;
+
+    set_rows(&g, v->n_rows);
+    for (size_t i = 0; i < v->groups.n; i++)
+        y = group(&g, v->groups.v[i], y);
+    if (v->n_rows > ROWS_MAX) {
+        more_rows(&g, v, y + 8);
+        y += 20;
+    }
+    draw_begin(out, 0, (int)y + (y > TALL ? AXIS : 4));
+    draw_axis(out, &g.span, AXIS - 10, (int)y);
+    if (y > TALL)
+        draw_axis(out, &g.span, (int)y + 24, (int)y + 24);
+    buf_str(out, buf_view(&body));
+    buf_str(out, STR("</svg>\n"));
+}

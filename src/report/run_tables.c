@@ -1,0 +1,192 @@
+/* run_tables.c - the report's tables: jobs, waits, pods, warnings, notices */
+#include "history/history_internal.h"
+
+#include "base/util.h"
+#include "report/draw.h"
+#include "report/term.h"
+
+enum {
+    PODS_SHOWN = 100, /* the chart has all of them */
+    ROWS_SHOWN = 60,  /* of other tables */
+};
+
+void page_more(struct buf *out, size_t n, size_t shown)
+{
+    if (n > shown)
+        buf_fmt(out, "<p class=\"d\">and %zu more</p>\n", n - shown);
+}
+
+static void cell_text(struct buf *out, struct str text)
+{
+    buf_str(out, STR("<td>"));
+    markup_text(out, text);
+    buf_str(out, STR("</td>"));
+}
+
+static void cell_time(struct buf *out, const struct record *r, int64_t at_ms)
+{
+    buf_str(out, STR("<td class=\"n\">"));
+    record_offset(out, r, at_ms);
+    buf_str(out, STR("</td>"));
+}
+
+static void result(struct buf *out, const struct record_pod *p)
+{
+    static const char *const colours[POD_END_MAX] = { "--open", "--ok", "--fail", "--kill" };
+    autobuf reason = { 0 };
+
+    buf_fmt(out, "<td><span class=\"dot\" style=\"background:var(%s)\"></span>%s", colours[p->end],
+            pod_end_names[p->end]);
+    if (p->end == END_FAILED) {
+        VEC_FOREACH(c, &p->containers)
+            if ((*c)->attempts.n && (*c)->attempts.v[(*c)->attempts.n - 1].is_failed && reason.n == 0)
+                attempt_reason(&reason, &(*c)->attempts.v[(*c)->attempts.n - 1]);
+        if (reason.n == 0)
+            buf_str(&reason, p->reason);
+        buf_str(out, reason.n ? STR(": ") : STR(""));
+        markup_text(out, str_cut(buf_view(&reason), 40));
+    }
+    buf_str(out, STR("</td>"));
+}
+
+static void pod_row(struct buf *out, const struct record *r, const struct record_pod *p, bool with_use)
+{
+    buf_str(out, STR("<tr>"));
+    cell_text(out, p->name);
+    result(out, p);
+    cell_time(out, r, p->created_ms);
+    cell_time(out, r, p->scheduled_ms);
+    cell_time(out, r, p->started_ms);
+    cell_time(out, r, p->ready.n ? p->ready.v[0].from_ms : -1);
+    cell_time(out, r, p->ended_ms);
+    buf_str(out, STR("<td class=\"n\">"));
+    if (p->started_ms >= 0)
+        took_print(out, MAX_OF(pod_until_ms(r, p) - p->started_ms, 0));
+    else
+        buf_str(out, STR("–"));
+    buf_fmt(out, "</td><td class=\"n\">%lld</td>", (long long)pod_restarts(p));
+    if (with_use)
+        record_sparks(out, r, p);
+    buf_str(out, STR("</tr>\n"));
+}
+
+/* Failed ones first: where the table is cut, they are there. */
+void page_pods_table(struct buf *out, const struct record *r)
+{
+    bool with_use = record_has_use(r);
+    size_t left = PODS_SHOWN;
+
+    if (r->pods.n == 0)
+        return;
+    buf_str(out,
+            STR("<h2>Pods</h2>\n<div class=\"wide\"><table><tr><th>Pod</th><th>Result</th><th class=\"n\">Created</th>"
+                "<th class=\"n\">Scheduled</th><th class=\"n\">Started</th><th class=\"n\">Ready</th><th class=\"n\">"
+                "Ended</th><th class=\"n\">Ran</th><th class=\"n\">Restarts</th>"));
+    if (with_use)
+        buf_str(out, STR("<th class=\"n\">Cpu</th><th></th><th class=\"n\">Memory</th><th></th>"));
+    buf_str(out, STR("</tr>\n"));
+    for (int failed = 1; failed >= 0; failed--)
+        for (size_t i = 0; i < r->pods.n && left; i++)
+            if ((r->pods.v[i]->end == END_FAILED) == failed) {
+                pod_row(out, r, r->pods.v[i], with_use);
+                left--;
+            }
+    buf_str(out, STR("</table></div>\n"));
+    page_more(out, r->pods.n, PODS_SHOWN);
+}
+
+void page_jobs_table(struct buf *out, const struct record *r)
+{
+    size_t shown = MIN_OF(r->jobs.n, (size_t)PODS_SHOWN);
+
+    if (r->jobs.n < 2)
+        return;
+    buf_str(out, STR("<h2>Jobs</h2>\n<table><tr><th>Job</th><th>Queue</th><th class=\"n\">Submitted</th><th>How it went"
+                     "</th></tr>\n"));
+    for (size_t i = 0; i < shown; i++) {
+        const struct record_job *j = r->jobs.v[i];
+        autobuf verdict = { 0 };
+
+        job_verdict(&verdict, r, j);
+        buf_str(out, STR("<tr>"));
+        cell_text(out, j->name);
+        cell_text(out, j->queue);
+        cell_time(out, r, j->submitted_ms);
+        buf_fmt(out, "<td class=\"text %s\">", job_is_ok(j) ? "good" : job_is_over(j) ? "bad" : "d");
+        markup_text(out, str_cut(buf_view(&verdict), 400));
+        buf_str(out, STR("</td></tr>\n"));
+    }
+    buf_str(out, STR("</table>\n"));
+    page_more(out, r->jobs.n, shown);
+}
+
+void page_waits_table(struct buf *out, const struct record *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->jobs.n; i++)
+        VEC_FOREACH(w, &r->jobs.v[i]->waits) {
+            if (w->until_ms == w->from_ms || n++ >= ROWS_SHOWN)
+                continue;
+            if (n == 1)
+                buf_str(out,
+                        STR("<h2>Why it waited</h2>\n<table><tr><th>Job</th><th class=\"n\">From</th><th class=\"n\">To"
+                            "</th><th>Reason</th></tr>\n"));
+            buf_str(out, STR("<tr>"));
+            cell_text(out, r->jobs.v[i]->name);
+            cell_time(out, r, w->from_ms);
+            cell_time(out, r, w->until_ms < 0 ? record_end_ms(r) : w->until_ms);
+            buf_str(out, STR("<td class=\"text\"><b>"));
+            markup_text(out, w->reason);
+            buf_str(out, STR("</b> "));
+            markup_text(out, w->message);
+            buf_str(out, STR("</td></tr>\n"));
+        }
+    if (n)
+        buf_str(out, STR("</table>\n"));
+    page_more(out, n, ROWS_SHOWN);
+}
+
+void page_warnings_table(struct buf *out, const struct record *r)
+{
+    size_t shown = MIN_OF(r->warnings.n, (size_t)ROWS_SHOWN);
+
+    if (r->warnings.n == 0)
+        return;
+    buf_str(out,
+            STR("<h2>Warnings</h2>\n<table><tr><th class=\"n\">Last</th><th>About</th><th>Reason</th><th>Message</th>"
+                "</tr>\n"));
+    for (size_t i = 0; i < shown; i++) {
+        const struct record_warning *w = &r->warnings.v[i];
+
+        buf_str(out, STR("<tr>"));
+        cell_time(out, r, w->at_ms);
+        cell_text(out, w->name);
+        cell_text(out, w->reason);
+        buf_str(out, STR("<td class=\"text\">"));
+        markup_text(out, w->message);
+        if (w->count > 1)
+            buf_fmt(out, " <span class=\"d\">(%lld times)</span>", (long long)w->count);
+        buf_str(out, STR("</td></tr>\n"));
+    }
+    buf_str(out, STR("</table>\n"));
+    page_more(out, r->warnings.n, shown);
+}
+
+void page_notices(struct buf *out, const struct record *r)
+{
+    size_t shown = MIN_OF(r->notes.n, (size_t)ROWS_SHOWN);
+
+    if (r->notes.n == 0)
+        return;
+    buf_str(out, STR("<h2>Notices</h2>\n<ol class=\"list\">\n"));
+    for (size_t i = 0; i < shown; i++) {
+        buf_str(out, STR("<li><span></span><span class=\"d\">"));
+        record_offset(out, r, r->notes.v[i].at_ms);
+        buf_str(out, STR("</span><span>"));
+        markup_text(out, r->notes.v[i].text);
+        buf_str(out, STR("</span></li>\n"));
+    }
+    buf_str(out, STR("</ol>\n"));
+    page_more(out, r->notes.n, shown);
+}

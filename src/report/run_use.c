@@ -1,0 +1,148 @@
+/* run_use.c - cpu and memory: of all pods together, and of each as a small line */
+#include "history/history_internal.h"
+
+#include "base/util.h"
+#include "report/draw.h"
+
+enum { AREA = 84, GAP = 26, AXIS = 30, SPARK_WIDTH = 96, SPARK_HEIGHT = 18 };
+
+struct series {
+    size_t n;
+    double v[RECORD_CELLS];
+    double peak;
+};
+
+bool record_has_use(const struct record *r)
+{
+    for (size_t i = 0; i < r->pods.n; i++)
+        if (r->pods.v[i]->samples.n)
+            return true;
+    return false;
+}
+
+/* ---- series ---- */
+
+static int64_t edge_ms(int64_t from_ms, int64_t until_ms, size_t n, size_t i)
+{
+    return from_ms + (until_ms - from_ms) * (int64_t)i / (int64_t)n;
+}
+
+static size_t cells_of(int64_t ms)
+{
+    return (size_t)MAX_OF(MIN_OF(ms, RECORD_CELLS), 1);
+}
+
+/* Cores in use on average in each cell. */
+static void add_cpu(struct series *s, const struct record *r, const struct record_pod *p, int64_t from_ms,
+                    int64_t until_ms)
+{
+    double before = pod_cpu_at(p, from_ms);
+
+    for (size_t i = 0; p->samples.n && i < s->n; i++) {
+        int64_t a = edge_ms(from_ms, until_ms, s->n, i), b = edge_ms(from_ms, until_ms, s->n, i + 1);
+        double now = pod_cpu_at(p, b);
+
+        s->v[i] += b > a ? (now - before) / (double)(b - a) / 1000 : 0;
+        before = now;
+    }
+}
+
+static void add_memory(struct series *s, const struct record *r, const struct record_pod *p, int64_t from_ms,
+                       int64_t until_ms)
+{
+    for (size_t i = 0; p->samples.n && i < s->n; i++)
+        s->v[i] += (double)pod_memory_at(r, p, edge_ms(from_ms, until_ms, 2 * s->n, 2 * i + 1));
+}
+
+typedef void add_f(struct series *s, const struct record *r, const struct record_pod *p, int64_t from_ms,
+                   int64_t until_ms);
+
+static void find_peak(struct series *s)
+{
+    s->peak = 0;
+    for (size_t i = 0; i < s->n; i++)
+        s->peak = MAX_OF(s->peak, s->v[i]);
+}
+
+/* ---- all pods ---- */
+
+static void area(struct buf *out, const struct series *s, double top, const char *class)
+{
+    double width = (double)(DRAW_WIDTH - DRAW_LEFT - DRAW_RIGHT) / (double)s->n;
+
+    buf_fmt(out, "<path class=\"%s\" d=\"M%d %.1f", class, DRAW_LEFT, top + AREA);
+    for (size_t i = 0; i < s->n; i++)
+        buf_fmt(out, "V%.1fH%.1f", top + AREA * (1 - (s->peak > 0 ? s->v[i] / s->peak : 0)),
+                DRAW_LEFT + width * (double)(i + 1));
+    buf_fmt(out, "V%.1fZ\"/>\n", top + AREA);
+}
+
+static void use_of(struct buf *out, const struct record *r, add_f *add, bool is_cpu, double top)
+{
+    struct series s = { .n = cells_of(record_end_ms(r) - r->begin_ms) };
+    autobuf peak = { 0 };
+
+    for (size_t i = 0; i < r->pods.n; i++)
+        add(&s, r, r->pods.v[i], r->begin_ms, record_end_ms(r));
+    find_peak(&s);
+    buf_str(&peak, STR("peak "));
+    if (is_cpu)
+        cores_print(&peak, s.peak), buf_str(&peak, STR(" cores"));
+    else
+        bytes_print(&peak, s.peak < 0x1p62 ? (int64_t)s.peak : INT64_C(1) << 62); /* a sum of all pods */
+    draw_label(out, is_cpu ? STR("cpu") : STR("memory"), top + 12, "h e");
+    draw_label(out, buf_view(&peak), top + 30, "d e");
+    buf_fmt(out, "<path class=\"cap\" d=\"M%d %.1fH%d\"/>\n", DRAW_LEFT, top, DRAW_WIDTH - DRAW_RIGHT);
+    area(out, &s, top, is_cpu ? "cpu" : "mem");
+    buf_fmt(out, "<path class=\"g\" d=\"M%d %.1fH%d\"/>\n", DRAW_LEFT, top + AREA, DRAW_WIDTH - DRAW_RIGHT);
+}
+
+void record_use_chart(struct buf *out, const struct record *r)
+{
+    struct draw_span span = { r->begin_ms, record_end_ms(r) };
+    int height = AXIS + 2 * AREA + GAP + 8;
+
+    draw_begin(out, 0, height);
+    draw_axis(out, &span, AXIS - 10, AXIS + 2 * AREA + GAP);
+    use_of(out, r, add_cpu, true, AXIS);
+    use_of(out, r, add_memory, false, AXIS + AREA + GAP);
+    buf_str(out, STR("</svg>\n"));
+}
+
+/* ---- one pod ---- */
+
+static void spark(struct buf *out, const struct record *r, const struct record_pod *p, add_f *add, const char *class)
+{
+    int64_t from_ms = p->started_ms >= 0 ? p->started_ms : p->created_ms, until_ms = pod_until_ms(r, p);
+    struct series s = { .n = MIN_OF(cells_of(until_ms - from_ms), (size_t)SPARK_WIDTH / 2) };
+
+    add(&s, r, p, from_ms, until_ms);
+    find_peak(&s);
+    buf_fmt(out, "<svg class=\"spark\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\"><path class=\"%s\" d=\"M0 %d",
+            SPARK_WIDTH, SPARK_HEIGHT, SPARK_WIDTH, SPARK_HEIGHT, class, SPARK_HEIGHT);
+    for (size_t i = 0; i < s.n; i++)
+        buf_fmt(out, "V%.1fH%.1f", SPARK_HEIGHT - (SPARK_HEIGHT - 1) * (s.peak > 0 ? s.v[i] / s.peak : 0),
+                (double)SPARK_WIDTH * (double)(i + 1) / (double)s.n);
+    buf_fmt(out, "V%dZ\"/></svg>", SPARK_HEIGHT);
+}
+
+void record_sparks(struct buf *out, const struct record *r, const struct record_pod *p)
+{
+    buf_str(out, STR("<td class=\"n\">"));
+    if (p->samples.n) {
+        buf_fmt(out, "%.1fs", (double)pod_cpu_us(p) / 1e6);
+        buf_str(out, STR("</td><td class=\"sp\">"));
+        spark(out, r, p, add_cpu, "cpu");
+    } else {
+        buf_str(out, STR("–</td><td class=\"sp\">"));
+    }
+    buf_str(out, STR("</td><td class=\"n\">"));
+    if (pod_peak_bytes(p) > 0) {
+        bytes_print(out, pod_peak_bytes(p));
+        buf_str(out, STR("</td><td class=\"sp\">"));
+        spark(out, r, p, add_memory, "mem");
+    } else {
+        buf_str(out, STR("–</td><td class=\"sp\">"));
+    }
+    buf_str(out, STR("</td>"));
+}

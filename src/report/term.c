@@ -1,0 +1,173 @@
+/* term.c - colour and tables */
+#include "report/term.h"
+
+#include "base/util.h"
+
+#include <errno.h>
+
+enum { SGR_MAX = 32 };
+
+static const char *const style_codes[] = {
+    [STYLE_PLAIN] = "",    [STYLE_BOLD] = "1",   [STYLE_DIM] = "2",   [STYLE_RED] = "1;31",
+    [STYLE_YELLOW] = "33", [STYLE_GREEN] = "32", [STYLE_CYAN] = "36",
+};
+
+bool term_has_colour(FILE *f)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    return isatty(fileno(f)) && !(no && no[0]) && !(term && strcmp(term, "dumb") == 0);
+}
+
+int term_write(FILE *f, const struct buf *text)
+{
+    if (text->n && fwrite(text->p, 1, text->n, f) < text->n)
+        return -1;
+    return fflush(f) == 0 ? 0 : -1;
+}
+
+int term_print(const struct buf *text)
+{
+    if (term_write(stdout, text) == 0)
+        return 0;
+    if (errno != EPIPE) /* the reader has seen enough */
+        fprintf(stderr, "pumice: cannot write the output: %s\n", strerror(errno));
+    return -1;
+}
+
+/* C0, DEL, and C1 (which begins with 0xc2 in UTF-8) can move the cursor or change colours. */
+static bool is_control(struct str character)
+{
+    unsigned char c = (unsigned char)character.p[0];
+
+    return c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)character.p[1] < 0xa0);
+}
+
+void term_text(struct buf *out, struct str text)
+{
+    for (size_t at = 0, n; at < text.n; at += n) {
+        size_t good = str_utf8_front(str_from(text, at));
+
+        n = MAX_OF(good, 1);
+        if (good && !is_control(str_sub(text, at, n)))
+            buf_append(out, text.p + at, n);
+        else if (text.p[at] == '\n' || text.p[at] == '\t')
+            buf_str(out, text.p[at] == '\n' ? STR("\\n") : STR("\\t"));
+        else
+            for (size_t i = 0; i < n; i++)
+                buf_fmt(out, "\\x%02x", (unsigned char)text.p[at + i]);
+    }
+}
+
+/* The length of an SGR sequence at the front: ESC [ digits and separators m. 0: there is none. Those with a private mark (ESC [ > 4 m) change
+ * how the keyboard works, so they are not among them. */
+static size_t sgr_front(struct str s)
+{
+    size_t n = 2;
+
+    if (s.n < 3 || s.p[0] != '\033' || s.p[1] != '[')
+        return 0;
+    while (n < s.n && n < SGR_MAX && ((s.p[n] >= '0' && s.p[n] <= '9') || s.p[n] == ';' || s.p[n] == ':'))
+        n++;
+    return n < s.n && s.p[n] == 'm' ? n + 1 : 0;
+}
+
+static void note_sgr(struct term_colours *on, struct str sgr)
+{
+    struct str amounts = str_sub(sgr, 2, sgr.n - 3);
+    bool is_reset = str_empty(amounts) || str_is(amounts, "0") || str_starts(amounts, STR("0;"));
+
+    if (is_reset || on->n + sgr.n > sizeof(on->text))
+        on->n = 0;
+    if (str_empty(amounts) || str_is(amounts, "0"))
+        return;
+    memcpy(on->text + on->n, sgr.p, sgr.n);
+    on->n += sgr.n;
+}
+
+/* What a terminal would show in the end of "10%\r20%\r". */
+static struct str last_writing(struct str line)
+{
+    while (str_ends(line, STR("\r")))
+        line.n--;
+    return str_from(line, (size_t)(str_rfind_char(line, '\r') + 1));
+}
+
+void term_line(struct buf *out, struct str text, bool colour, struct term_colours *on)
+{
+    bool is_coloured = on->n;
+    size_t from = 0, at = 0;
+
+    text = last_writing(text);
+    if (colour)
+        buf_append(out, on->text, on->n);
+    while (at < text.n) {
+        size_t n = sgr_front(str_from(text, at));
+
+        if (!n && text.p[at] != '\t') {
+            at++;
+            continue;
+        }
+        term_text(out, str_sub(text, from, at - from));
+        if (!n) {
+            buf_char(out, '\t');
+            n = 1;
+        } else if (colour) {
+            buf_append(out, text.p + at, n);
+            note_sgr(on, str_sub(text, at, n));
+            is_coloured = true;
+        }
+        from = at += n;
+    }
+    term_text(out, str_from(text, from));
+    if (colour && is_coloured)
+        buf_str(out, STR("\033[0m"));
+}
+
+void term_style(struct buf *out, bool colour, enum style style, struct str text)
+{
+    if (!colour || style == STYLE_PLAIN) {
+        buf_str(out, text);
+        return;
+    }
+    buf_fmt(out, "\033[%sm%.*s\033[0m", style_codes[style], STR_ARG(text));
+}
+
+void table_cell(struct table *t, struct str text)
+{
+    *vec_push(t->arena, &t->cells) = text;
+}
+
+/* Columns on screen, not bytes: continuation bytes of UTF-8 take no room. */
+static size_t screen_width(struct str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+void table_print(struct buf *out, const struct table *t, const char *indent)
+{
+    size_t widths[16] = { 0 }, columns = MIN_OF(t->columns, ARRAY_LEN(widths));
+
+    for (size_t i = 0; i < t->cells.n; i++)
+        widths[i % columns] = MAX_OF(widths[i % columns], screen_width(t->cells.v[i]));
+    for (size_t i = 0; i < t->cells.n; i++) {
+        bool is_last = i % columns == columns - 1;
+
+        if (i % columns == 0)
+            buf_str(out, str_of(indent));
+        buf_str(out, t->cells.v[i]);
+        if (!is_last)
+            buf_repeat(out, ' ', widths[i % columns] - screen_width(t->cells.v[i]) + 2);
+        else
+            buf_char(out, '\n');
+    }
+}
+
+struct str plural(struct arena *a, int64_t n, const char *noun)
+{
+    return arena_fmt(a, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
+}

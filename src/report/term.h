@@ -1,0 +1,49 @@
+/* term.h - how things look: colour on a terminal, tables, plurals */
+#ifndef REPORT_TERM_H
+#define REPORT_TERM_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+
+#include <stdio.h>
+
+enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_YELLOW, STYLE_GREEN, STYLE_CYAN };
+
+/* Does this stream want colour? Only a terminal does, and only if NO_COLOR is not set. */
+bool term_has_colour(FILE *f);
+
+/* Write it all; -1 and errno if that failed. */
+int term_write(FILE *f, const struct buf *text);
+
+/* Write it to standard output and say on standard error why not; -1 then. */
+int term_print(const struct buf *text);
+
+/* Text from a file or a command line, made harmless for a terminal: control characters, and bytes that are not UTF-8,
+ * are written \n, \t, \xNN. */
+void term_text(struct buf *out, struct str text);
+
+/* A line of a program, for a terminal: the same, but tabs stay, and so do colours (SGR sequences, nothing else), or are left out
+ * without 'colour'. Of a line that is written over with carriage returns only the last writing shows. Nothing that was
+ * switched on is on behind it; 'on' has it for the next line of the same program. */
+struct term_colours {
+    char text[64];
+    size_t n;
+};
+void term_line(struct buf *out, struct str text, bool colour, struct term_colours *on);
+
+/* Text in a style, or as it is when 'colour' is false. */
+void term_style(struct buf *out, bool colour, enum style style, struct str text);
+
+/* Rows of cells in columns as wide as their widest cell; the last column is not padded. */
+struct table {
+    struct arena *arena;
+    VEC(struct str) cells;
+    size_t columns;
+};
+void table_cell(struct table *t, struct str text);
+void table_print(struct buf *out, const struct table *t, const char *indent);
+
+/* "1 pod", "3 pods". */
+struct str plural(struct arena *a, int64_t n, const char *noun);
+
+#endif

@@ -1,0 +1,307 @@
+/* trace.c - the record as Trace Event Format (chrome://tracing, ui.perfetto.dev)
+ *
+ * A process for each job, thread 0 with its phases, then a thread for each pod name. Spans of one thread are nested or
+ * apart, never crossed: a container that does not fit among the pod's phases gets a thread of its own. Process 1 is the
+ * run itself, with its notices.
+ */
+#include "history/history_internal.h"
+
+#include "base/util.h"
+#include "json/json.h"
+
+enum { PID_RUN = 1, COUNTERS_MAX = 64 /* pods with counters of their own */ };
+
+struct trace {
+    struct buf *out;
+    const struct record *r;
+    bool has_one;
+};
+
+struct track {
+    struct trace *t;
+    size_t pid, tid, extra; /* extra: the next free thread */
+    VEC(struct record_span) spans;
+    struct arena arena;
+};
+
+/* ---- events ---- */
+
+static int64_t us(const struct trace *t, int64_t at_ms)
+{
+    return (at_ms - t->r->begin_ms) * 1000;
+}
+
+/* The front of an event; the caller adds members and "}". */
+static void begin(struct trace *t, char kind, size_t pid, size_t tid, struct str name)
+{
+    buf_str(t->out, t->has_one ? STR(",\n") : STR("\n"));
+    t->has_one = true;
+    buf_fmt(t->out, "{\"ph\":\"%c\",\"pid\":%zu,\"tid\":%zu,\"name\":", kind, pid, tid);
+    json_print_str(t->out, name);
+}
+
+static void text_arg(struct trace *t, bool *has_args, const char *key, struct str text)
+{
+    if (str_empty(text))
+        return;
+    buf_fmt(t->out, "%s\"%s\":", *has_args ? "," : ",\"args\":{", key);
+    json_print_str(t->out, text);
+    *has_args = true;
+}
+
+static void close_event(struct trace *t, bool has_args)
+{
+    buf_str(t->out, has_args ? STR("}}") : STR("}"));
+}
+
+static void name(struct trace *t, const char *what, size_t pid, size_t tid, struct str text, size_t order)
+{
+    buf_str(t->out, t->has_one ? STR(",\n") : STR("\n"));
+    t->has_one = true;
+    buf_fmt(t->out, "{\"ph\":\"M\",\"pid\":%zu,\"tid\":%zu,\"name\":\"%s_name\",\"args\":{\"name\":", pid, tid, what);
+    json_print_str(t->out, text);
+    buf_fmt(t->out,
+            "}},\n{\"ph\":\"M\",\"pid\":%zu,\"tid\":%zu,\"name\":\"%s_sort_index\",\"args\":{\"sort_index\":%zu}}", pid,
+            tid, what, order);
+}
+
+static void instant(struct trace *t, char scope, size_t pid, int64_t at_ms, struct str text, struct str why,
+                    struct str policy)
+{
+    bool has_args = false;
+
+    begin(t, 'i', pid, 0, text);
+    buf_fmt(t->out, ",\"s\":\"%c\",\"ts\":%lld", scope, (long long)us(t, at_ms));
+    text_arg(t, &has_args, "because", why);
+    text_arg(t, &has_args, "policy", policy);
+    close_event(t, has_args);
+}
+
+/* ---- spans ---- */
+
+/* Does it lie inside or beside each of the spans there are? */
+static bool nests(const struct track *k, int64_t from_ms, int64_t until_ms)
+{
+    VEC_FOREACH(s, &k->spans) {
+        bool is_beside = until_ms <= s->from_ms || from_ms >= s->until_ms;
+        bool is_inside = from_ms >= s->from_ms && until_ms <= s->until_ms;
+
+        if (!is_beside && !is_inside)
+            return false;
+    }
+    return true;
+}
+
+static bool span(struct track *k, size_t tid, struct str what, int64_t from_ms, int64_t until_ms, struct str why)
+{
+    bool has_args = false;
+
+    if (until_ms < from_ms)
+        return false;
+    if (tid == k->tid)
+        *vec_push(&k->arena, &k->spans) = (struct record_span){ from_ms, until_ms };
+    begin(k->t, 'X', k->pid, tid, what);
+    buf_fmt(k->t->out, ",\"ts\":%lld,\"dur\":%lld", (long long)us(k->t, from_ms),
+            (long long)((until_ms - from_ms) * 1000));
+    text_arg(k->t, &has_args, "result", why);
+    close_event(k->t, has_args);
+    return true;
+}
+
+static void phase(struct track *k, const char *what, int64_t from_ms, int64_t until_ms)
+{
+    if (from_ms >= 0 && until_ms > from_ms)
+        (void)span(k, k->tid, str_of(what), from_ms, until_ms, STR(""));
+}
+
+static void ready(struct track *k, const struct record_pod *p, int64_t from_ms, int64_t until_ms)
+{
+    VEC_FOREACH(s, &p->ready)
+        phase(k, "ready", MAX_OF(s->from_ms, from_ms), MIN_OF(s->until_ms < 0 ? until_ms : s->until_ms, until_ms));
+}
+
+static void phases(struct track *k, const struct record_pod *p, struct record_span queued)
+{
+    int64_t until_ms = pod_until_ms(k->t->r, p), admitted_ms = queued.from_ms < 0 ? p->created_ms : queued.until_ms;
+    int64_t scheduled_ms = p->scheduled_ms < 0 ? until_ms : p->scheduled_ms;
+    int64_t started_ms = p->started_ms < 0 ? until_ms : p->started_ms;
+    int64_t stop_ms = p->deleting_ms >= started_ms && p->deleting_ms < until_ms ? p->deleting_ms : until_ms;
+
+    if (queued.from_ms >= 0)
+        phase(k, "queued", queued.from_ms, queued.until_ms);
+    phase(k, "admitted", admitted_ms, scheduled_ms);
+    if (p->scheduled_ms >= 0)
+        phase(k, "starting", scheduled_ms, started_ms);
+    if (p->started_ms >= 0) {
+        phase(k, "running", started_ms, stop_ms);
+        ready(k, p, started_ms, stop_ms);
+        phase(k, "stopping", stop_ms, until_ms);
+    }
+}
+
+/* On the pod's thread where they nest, else on one of their own. */
+static void container(struct track *k, const struct record_pod *p, const struct record_container *c)
+{
+    size_t own = 0;
+
+    VEC_FOREACH(a, &c->attempts) {
+        int64_t until_ms = a->ended_ms < 0 ? pod_until_ms(k->t->r, p) : a->ended_ms;
+        autobuf text = { 0 }, end = { 0 };
+
+        buf_fmt(&text, "%s%.*s", c->is_init ? "init " : "", STR_ARG(c->name));
+        if (a->number)
+            buf_fmt(&text, " (restart %lld)", (long long)a->number);
+        if (a->ended_ms >= 0)
+            attempt_reason(&end, a);
+        if (nests(k, a->started_ms, until_ms)) {
+            (void)span(k, k->tid, buf_view(&text), a->started_ms, until_ms, buf_view(&end));
+            continue;
+        }
+        if (!own) {
+            autobuf title = { 0 };
+
+            own = k->extra++;
+            buf_fmt(&title, "%.*s · %.*s", STR_ARG(p->name), STR_ARG(c->name));
+            name(k->t, "thread", k->pid, own, buf_view(&title), own);
+        }
+        (void)span(k, own, buf_view(&text), a->started_ms, until_ms, buf_view(&end));
+    }
+}
+
+static void pod(struct track *k, const struct record_pod *p, struct record_span queued)
+{
+    int64_t from_ms = queued.from_ms < 0 ? p->created_ms : queued.from_ms;
+    autobuf result = { 0 };
+
+    k->spans.n = 0;
+    if (p->end == END_FAILED)
+        pod_story(&result, p);
+    else
+        buf_str(&result, str_of(pod_end_names[p->end]));
+    (void)span(k, k->tid, p->name, from_ms, pod_until_ms(k->t->r, p), buf_view(&result));
+    phases(k, p, queued);
+    VEC_FOREACH(c, &p->containers)
+        container(k, p, *c);
+}
+
+/* ---- counters ---- */
+
+static void counter(struct trace *t, size_t pid, struct str what, int64_t at_ms, const char *unit, double value)
+{
+    begin(t, 'C', pid, 0, what);
+    buf_fmt(t->out, ",\"ts\":%lld,\"args\":{\"%s\":%.3f}}", (long long)us(t, at_ms), unit, value);
+}
+
+static void pod_counters(struct trace *t, size_t pid, const struct record_pod *p)
+{
+    autobuf cpu = { 0 }, memory = { 0 };
+    int64_t from_ms = p->started_ms >= 0 ? p->started_ms : p->created_ms;
+    double before = 0;
+
+    buf_fmt(&cpu, "cpu %.*s", STR_ARG(p->name));
+    buf_fmt(&memory, "memory %.*s", STR_ARG(p->name));
+    VEC_FOREACH(s, &p->samples) {
+        if (s->at_ms > from_ms)
+            counter(t, pid, buf_view(&cpu), from_ms, "cores",
+                    ((double)s->cpu_us - before) / 1000 / (double)(s->at_ms - from_ms));
+        counter(t, pid, buf_view(&memory), s->at_ms, "bytes", (double)s->memory_bytes);
+        before = (double)s->cpu_us;
+        from_ms = MAX_OF(from_ms, s->at_ms);
+    }
+    if (p->samples.n && p->ended_ms >= 0) {
+        counter(t, pid, buf_view(&cpu), MAX_OF(p->ended_ms, from_ms), "cores", 0);
+        counter(t, pid, buf_view(&memory), MAX_OF(p->ended_ms, from_ms), "bytes", 0);
+    }
+}
+
+/* What the pods of a job use together. */
+static void job_counters(struct trace *t, size_t pid, const struct record_job *j)
+{
+    int64_t begin_ms = t->r->begin_ms, ms = record_end_ms(t->r) - begin_ms,
+            n = MAX_OF(MIN_OF(ms / 10, RECORD_CELLS), 1);
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t a = begin_ms + ms * i / n, b = begin_ms + ms * (i + 1) / n;
+        double cpu = 0, memory = 0;
+
+        for (size_t k = 0; k < t->r->pods.n; k++) {
+            const struct record_pod *p = t->r->pods.v[k];
+
+            if (p->job != j || !p->samples.n)
+                continue;
+            cpu += pod_cpu_at(p, b) - pod_cpu_at(p, a);
+            memory += (double)pod_memory_at(t->r, p, (a + b) / 2);
+        }
+        counter(t, pid, STR("cpu"), a, "cores", b > a ? cpu / 1000 / (double)(b - a) : 0);
+        counter(t, pid, STR("memory"), a, "bytes", memory);
+    }
+}
+
+/* ---- jobs ---- */
+
+static void job_phases(struct trace *t, size_t pid, const struct record_job *j)
+{
+    struct track k = { .t = t, .pid = pid };
+
+    for (size_t i = 0; i < j->phases.n; i++) {
+        int64_t until_ms = i + 1 < j->phases.n ? j->phases.v[i + 1].at_ms : record_end_ms(t->r);
+
+        (void)span(&k, 0, j->phases.v[i].name, j->phases.v[i].at_ms, until_ms, STR(""));
+    }
+    arena_done(&k.arena);
+}
+
+static void decisions(struct trace *t, size_t pid, const struct record_job *j)
+{
+    VEC_FOREACH(d, &t->r->decisions)
+        if (d->job == j) {
+            autobuf text = { 0 };
+
+            buf_str(&text, d->action);
+            if (d->when.n)
+                buf_fmt(&text, " %.*s", STR_ARG(d->when));
+            instant(t, 'p', pid, d->at_ms, buf_view(&text), d->because, d->policy);
+        }
+}
+
+static void group(struct trace *t, const struct record_group *g, size_t pid, bool with_counters)
+{
+    struct track k = { .t = t, .pid = pid, .extra = g->n_rows + 1 };
+
+    name(t, "process", pid, 0, g->job ? g->job->name : STR("pods of no job"), pid);
+    if (g->job) {
+        name(t, "thread", pid, 0, STR("job"), 0);
+        job_phases(t, pid, g->job);
+    }
+    decisions(t, pid, g->job);
+    VEC_FOREACH(task, &g->tasks)
+        VEC_FOREACH(row, &(*task)->rows) {
+            k.tid++;
+            name(t, "thread", pid, k.tid, (*row)->label, k.tid);
+            for (size_t i = 0; i < (*row)->pods.n; i++) {
+                pod(&k, (*row)->pods.v[i], (*row)->queued.v[i]);
+                if (with_counters)
+                    pod_counters(t, pid, (*row)->pods.v[i]);
+            }
+        }
+    if (record_has_use(t->r))
+        job_counters(t, pid, g->job);
+    arena_done(&k.arena);
+}
+
+void record_trace(struct buf *out, const struct record *r)
+{
+    struct trace t = { .out = out, .r = r };
+    autoarena a = { 0 };
+    struct record_view v;
+
+    record_view(&a, r, &v);
+    buf_str(out, STR("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"version\":\"pumice " PUMICE_VERSION
+                     "\"},\"traceEvents\":["));
+    name(&t, "process", PID_RUN, 0, STR("run"), 0);
+    VEC_FOREACH(n, &r->notes)
+        instant(&t, 'g', PID_RUN, n->at_ms, n->text, STR(""), STR(""));
+    for (size_t i = 0; i < v.groups.n; i++)
+        group(&t, v.groups.v[i], PID_RUN + 1 + i, r->pods.n <= COUNTERS_MAX);
+    buf_str(out, STR("\n]}\n"));
+}
