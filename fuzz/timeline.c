@@ -10,14 +10,15 @@
 #include "api/types.h"
 #include "history/history.h"
 #include "history/timeline.h"
+#include "report/report.h"
 #include "yaml/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define BEGIN_MS (1772355600 * INT64_C(1000))
 
-struct history {
-    struct record *record;
+struct story {
+    struct history *history;
     struct timeline timeline;
     uint64_t rev;
     int64_t now_ms;
@@ -33,7 +34,7 @@ static int64_t number(const struct json *doc, const char *name, int64_t most)
     return v < 0 ? 0 : v > most ? most : v;
 }
 
-static void tell(struct history *h, const struct json *doc)
+static void tell(struct story *h, const struct json *doc)
 {
     struct str uid = json_member_text(doc, "uid");
     const struct resource_type *type;
@@ -41,41 +42,41 @@ static void tell(struct history *h, const struct json *doc)
 
     h->now_ms += number(doc, "at", 10000000);
     if (json_get(doc, "output")) {
-        record_output(h->record, &(struct agent_output){ .uid = uid,
-                                                         .container = json_member_text(doc, "container"),
-                                                         .at_ms = h->now_ms,
-                                                         .text = json_member_text(doc, "output") });
+        history_output(h->history, &(struct agent_output){ .uid = uid,
+                                                           .container = json_member_text(doc, "container"),
+                                                           .at_ms = h->now_ms,
+                                                           .text = json_member_text(doc, "output") });
         return;
     }
     if (json_get(doc, "usage")) {
         int64_t used = number(doc, "usage", INT64_MAX);
 
-        record_usage(h->record, uid,
-                     &(struct cgroup_stats){ .cpu_us = used, .memory_bytes = used, .memory_peak_bytes = used },
-                     h->now_ms);
+        history_usage(h->history, uid,
+                      &(struct cgroup_stats){ .cpu_us = used, .memory_bytes = used, .memory_peak_bytes = used },
+                      h->now_ms);
         return;
     }
     type = type_by_kind(json_member_text(doc, "apiVersion"), json_member_text(doc, "kind"));
     if (!type)
         return;
     o = object_make(type, doc, ++h->rev);
-    record_changed(h->record, o, json_bool(json_get(doc, "gone"), false), h->now_ms);
+    history_changed(h->history, o, json_bool(json_get(doc, "gone"), false), h->now_ms);
     timeline_changed(&h->timeline, o, json_bool(json_get(doc, "gone"), false), h->now_ms);
     object_unref(o);
 }
 
-static void check(const struct history *h)
+static void check(const struct story *h)
 {
     autoarena a = { 0 };
     autobuf page = { 0 }, trace = { 0 };
-    struct record_words words;
+    struct history_failure failure;
     struct json *tree;
 
-    record_html(&page, h->record, STR("<t>"));
+    report_html(&page, h->history, STR("<t>"));
     assert(str_is_utf8(buf_view(&page)) && !str_has(buf_view(&page), STR("<script")));
-    record_trace(&trace, h->record);
+    report_trace(&trace, h->history);
     assert(json_parse(&a, buf_view(&trace), NULL, &tree, NULL) == 0);
-    for (size_t i = 0; i < 100 && record_failed(h->record, i, &words); i++)
+    for (size_t i = 0; i < 100 && history_failed(h->history, i, &failure); i++)
         ;
     VEC_FOREACH(job, &h->timeline.jobs) {
         assert(job_wait_ms(&h->timeline, *job) >= -1 && job_run_ms(&h->timeline, *job) >= -1);
@@ -85,7 +86,7 @@ static void check(const struct history *h)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct history h = { .record = record_new(BEGIN_MS), .now_ms = BEGIN_MS };
+    struct story h = { .history = history_new(BEGIN_MS), .now_ms = BEGIN_MS };
     struct yaml_docs docs = { 0 };
     autoarena a = { 0 };
 
@@ -94,10 +95,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t i = 0; i < docs.n; i++)
             if (docs.v[i]->type == JSON_OBJECT)
                 tell(&h, docs.v[i]);
-    record_finish(h.record, h.now_ms);
+    history_finish(h.history, h.now_ms);
     timeline_finish(&h.timeline, h.now_ms);
     check(&h);
-    record_free(h.record);
+    history_free(h.history);
     timeline_done(&h.timeline);
     return 0;
 }

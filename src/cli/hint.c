@@ -11,7 +11,7 @@
 
 /* ---- a program that is not there ---- */
 
-static const struct pod_spec *spec_of(const struct pod_specs *all, const struct record_words *w)
+static const struct pod_spec *spec_of(const struct pod_specs *all, const struct history_failure *w)
 {
     VEC_FOREACH(p, &all->list)
         if (str_eq(p->job, w->job) && str_eq(p->task, w->task) && str_eq(p->namespace, w->namespace) &&
@@ -101,7 +101,7 @@ struct missing { /* a program */
     bool is_command; /* the container's own, not one in a script of it */
 };
 
-static bool find_missing(const struct hints *h, const struct pod_specs *all, const struct record_words *w,
+static bool find_missing(const struct hints *h, const struct pod_specs *all, const struct history_failure *w,
                          struct missing *ret)
 {
     bool is_start = str_is(w->reason, "StartError") || str_is(w->reason, "ContainerCannotRun");
@@ -138,7 +138,7 @@ static void tell_missing(struct buf *out, struct arena *a, const struct missing 
                 STR_ARG(m->image));
 }
 
-void hint_failure(struct buf *out, const struct hints *h, const struct record_words *w)
+void hint_failure(struct buf *out, const struct hints *h, const struct history_failure *w)
 {
     autoarena a = { 0 };
     struct pod_specs all;

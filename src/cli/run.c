@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/render.h"
+#include "report/report.h"
 #include "report/term.h"
 #include "node/device/device.h"
 #include "node/doctor/host.h"
@@ -33,7 +34,7 @@
 struct report { /* --report or --trace: opened before anything runs, written at the end */
     const char *flag, *path;
     int fd;
-    void (*print)(struct buf *out, const struct record *rec, struct str title);
+    void (*print)(struct buf *out, const struct history *rec, struct str title);
 };
 
 struct session { /* what one `pumice run` holds */
@@ -167,15 +168,15 @@ static bool has_namespaces(const struct load *l)
 
 /* ---- reports ---- */
 
-static void print_trace(struct buf *out, const struct record *rec, struct str title)
+static void print_trace(struct buf *out, const struct history *rec, struct str title)
 {
     (void)title;
-    record_trace(out, rec);
+    report_trace(out, rec);
 }
 
 static int open_reports(struct session *s, const struct run_options *o, struct err *e)
 {
-    const struct report wanted[] = { { "--report", o->report, -1, record_html },
+    const struct report wanted[] = { { "--report", o->report, -1, report_html },
                                      { "--trace", o->trace, -1, print_trace } };
 
     for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
@@ -209,7 +210,7 @@ static int write_reports(struct session *s)
         const struct report *r = &s->reports[i];
         autobuf text = { 0 };
 
-        r->print(&text, s->run.record, title_of(s));
+        r->print(&text, s->run.history, title_of(s));
         if ((ftruncate(r->fd, 0) < 0 && errno != EINVAL) || write_all(r->fd, buf_view(&text)) < 0) {
             fprintf(stderr, "pumice run: cannot write %s: %s\n", r->path, strerror(errno));
             rc = -1;
@@ -224,7 +225,7 @@ static void on_output(void *ctx, const struct agent_output *line)
 {
     struct session *s = ctx;
 
-    record_output(s->run.record, line);
+    history_output(s->run.history, line);
     if (s->run.stage != RUN_KILLED || run_out_left(&s->run.out) < RUN_OUT_MAX) /* killed: nobody waits any more */
         run_logs_line(&s->run.logs, line);
 }
@@ -239,7 +240,7 @@ static size_t on_room(void *ctx)
 
 static void on_usage(void *ctx, struct str pod_uid, const struct cgroup_stats *stats, int64_t now_ms)
 {
-    record_usage(((struct session *)ctx)->run.record, pod_uid, stats, now_ms);
+    history_usage(((struct session *)ctx)->run.history, pod_uid, stats, now_ms);
 }
 
 static void on_notice(void *ctx, struct str sentence)
@@ -249,7 +250,7 @@ static void on_notice(void *ctx, struct str sentence)
     if (!s->run.o->quiet || s->run.is_json)
         run_say(&s->run, sentence);
     else
-        record_note(s->run.record, sentence, clock_now_ms(s->run.clock));
+        history_note(s->run.history, sentence, clock_now_ms(s->run.clock));
 }
 
 static int64_t node_turn(void *ctx, bool *ret_busy)
@@ -438,11 +439,11 @@ static int tell_end(struct session *s)
         run_event_notice(&r->events, arena_fmt(r->arena, "the files of the run are kept in %s", agent_dir(s->agent)),
                          r->end.end_ms);
     if (r->is_json)
-        run_event_end(&r->events, &r->view, r->record, &r->end);
+        run_event_end(&r->events, &r->view, r->history, &r->end);
     run_progress_hide(&r->progress);
     drain(r);
     if (!r->is_json)
-        run_summary(&text, &r->view, r->record, &r->end, r->progress.has_colour, r->o->quiet);
+        run_summary(&text, &r->view, r->history, &r->end, r->progress.has_colour, r->o->quiet);
     (void)term_write(stderr, &text); /* nobody is left to tell */
     if (r->logs.dir_errno)
         fprintf(stderr, "pumice run: cannot write below %s: %s\n", r->logs.dir, strerror(r->logs.dir_errno));
@@ -475,7 +476,7 @@ static int run_all(struct session *s)
     take_over_log(s);
     if (start(s, &e) == 0) {
         run_loop(r);
-        record_finish(r->record, r->end.end_ms);
+        history_finish(r->history, r->end.end_ms);
         status = tell_end(s);
     } else {
         status = fail(&e, EXIT_FAILED);
@@ -570,9 +571,9 @@ static int run_session(struct session *s, const struct run_options *o)
         status = fail(&e, EXIT_USAGE);
     } else {
         set_up_output(s, o);
-        r->record = record_new(clock_now_ms(r->clock));
+        r->history = history_new(clock_now_ms(r->clock));
         status = prepare(s, o, &e) < 0 ? fail(&e, EXIT_FAILED) : run_all(s);
-        record_free(r->record);
+        history_free(r->history);
         run_out_done(&r->out);
     }
     run_logs_done(&r->logs);

@@ -243,7 +243,8 @@ void run_event_pod(struct run_events *ev, const struct run_pod *p, int64_t now_m
 void run_event_log(struct run_events *ev, const struct agent_output *line, struct str names, struct str text);
 void run_event_names(struct buf *out, const struct run_pod *p, const struct agent_output *line);
 /* A container or pod failed: at once, and for each time. */
-void run_event_failure(struct run_events *ev, const struct record_words *w, const struct run_view *v, int64_t now_ms);
+void run_event_failure(struct run_events *ev, const struct history_failure *w, const struct run_view *v,
+                       int64_t now_ms);
 void run_event_decision(struct run_events *ev, const struct run_job *j, struct str reason, struct str message,
                         int64_t now_ms);
 void run_event_wait(struct run_events *ev, const struct run_view *v, const struct run_job *j, int64_t now_ms);
@@ -255,7 +256,7 @@ struct run_end {
     struct str hint;   /* what to do about it; may be empty */
     int64_t begin_ms, end_ms;
 };
-void run_event_end(struct run_events *ev, const struct run_view *v, struct record *rec, const struct run_end *end);
+void run_event_end(struct run_events *ev, const struct run_view *v, struct history *rec, const struct run_end *end);
 
 /* ---- failures, as they happen ---- */
 
@@ -282,7 +283,7 @@ struct run_failures {
 void run_failures_init(struct run_failures *f);
 void run_failures_done(struct run_failures *f);
 /* NULL: there are too many kinds. */
-struct run_kind *run_failures_add(struct run_failures *f, const struct record_words *w, const struct run_pod *p,
+struct run_kind *run_failures_add(struct run_failures *f, const struct history_failure *w, const struct run_pod *p,
                                   int64_t now_ms);
 int64_t run_kind_due(const struct run_kind *k);                /* when to tell it, or more of it; INT64_MAX: not now */
 void run_kind_head(struct buf *out, const struct run_kind *k); /* "2 pods of worker failed 8 times: exit code 3" */
@@ -315,7 +316,7 @@ int64_t run_progress_turn(struct run_progress *p, int64_t now_ms);
 void run_progress_job(struct run_progress *p, const struct run_job *j, int64_t now_ms);
 void run_progress_pod(struct run_progress *p, const struct run_pod *pod, int64_t now_ms);
 /* Something failed; 'is_seen': its last lines stand right above. */
-void run_progress_failure(struct run_progress *p, const struct record_words *w, bool is_seen, int64_t now_ms);
+void run_progress_failure(struct run_progress *p, const struct history_failure *w, bool is_seen, int64_t now_ms);
 void run_progress_decision(struct run_progress *p, const struct run_job *j, struct str message, int64_t now_ms);
 /* A line for people, above the block. */
 void run_progress_say(struct run_progress *p, struct str sentence);
@@ -324,7 +325,7 @@ size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t 
 
 /* ---- the end ---- */
 
-void run_summary(struct buf *out, const struct run_view *v, struct record *rec, const struct run_end *end,
+void run_summary(struct buf *out, const struct run_view *v, struct history *rec, const struct run_end *end,
                  bool has_colour, bool is_quiet);
 
 /* ---- the loop ---- */
@@ -352,7 +353,7 @@ struct run {
     struct run_logs logs;
     struct run_events events;
     struct run_progress progress;
-    struct record *record;
+    struct history *history;
     int signal_fd, log_fd; /* -1: none */
     bool is_json;
     bool has_keyboard; /* somebody can press Ctrl-C */
@@ -368,13 +369,13 @@ struct run {
     struct run_end end;
 };
 
-/* Both doors and the driver; 'r->store', 'r->clock', 'r->record' are there. */
+/* Both doors and the driver; 'r->store', 'r->clock', 'r->history' are there. */
 void run_begin(struct run *r, size_t n_jobs, bool has_namespaces);
 /* Until it is over. Fills 'r->end'. */
 void run_loop(struct run *r);
 void run_finish(struct run *r); /* what run_begin made */
 
-/* Say a sentence to whoever watches: a line or an event, and the record. */
+/* Say a sentence to whoever watches: a line or an event, and the history. */
 void run_say(struct run *r, struct str sentence);
 /* End it: 'status' is the exit status. Once: gracefully; again: at once. */
 void run_stop(struct run *r, int status, struct str reason);

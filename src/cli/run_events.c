@@ -223,7 +223,7 @@ static void end_jobs(struct buf *b, const struct run_view *v)
     buf_char(b, ']');
 }
 
-static void failure_fields(struct buf *b, const struct record_words *w, const struct run_view *v)
+static void failure_fields(struct buf *b, const struct history_failure *w, const struct run_view *v)
 {
     autobuf hint = { 0 };
 
@@ -238,7 +238,7 @@ static void failure_fields(struct buf *b, const struct record_words *w, const st
     text(b, "tail", w->tail);
 }
 
-void run_event_failure(struct run_events *ev, const struct record_words *w, const struct run_view *v, int64_t now_ms)
+void run_event_failure(struct run_events *ev, const struct history_failure *w, const struct run_view *v, int64_t now_ms)
 {
     struct buf *b = begin(ev, "failure", now_ms);
 
@@ -250,12 +250,12 @@ void run_event_failure(struct run_events *ev, const struct record_words *w, cons
     end(b);
 }
 
-static void end_failed(struct buf *b, const struct run_view *v, struct record *rec)
+static void end_failed(struct buf *b, const struct run_view *v, struct history *rec)
 {
-    struct record_words w;
+    struct history_failure w;
 
     buf_str(b, STR(",\"failed\":["));
-    for (size_t i = 0; record_failed(rec, i, &w); i++) {
+    for (size_t i = 0; history_failed(rec, i, &w); i++) {
         buf_fmt(b, "%s{\"namespace\":", i ? "," : "");
         json_print_str(b, w.namespace);
         text(b, "pod", w.pod);
@@ -266,7 +266,7 @@ static void end_failed(struct buf *b, const struct run_view *v, struct record *r
     buf_char(b, ']');
 }
 
-void run_event_end(struct run_events *ev, const struct run_view *v, struct record *rec, const struct run_end *e)
+void run_event_end(struct run_events *ev, const struct run_view *v, struct history *rec, const struct run_end *e)
 {
     struct buf *b = begin(ev, "end", e->end_ms);
 

@@ -32,7 +32,7 @@ void run_failures_done(struct run_failures *f)
 }
 
 /* How often it has failed since it was last asked. */
-static int64_t new_failures(struct run_failures *f, const struct record_words *w)
+static int64_t new_failures(struct run_failures *f, const struct history_failure *w)
 {
     struct str key = arena_fmt(&f->arena, "%.*s/%.*s", STR_ARG(w->uid), STR_ARG(w->container));
     int64_t *told = map_get(&f->counts, key), n;
@@ -46,7 +46,7 @@ static int64_t new_failures(struct run_failures *f, const struct record_words *w
     return n;
 }
 
-static struct run_kind *kind_of(struct run_failures *f, const struct record_words *w, const struct run_pod *p,
+static struct run_kind *kind_of(struct run_failures *f, const struct history_failure *w, const struct run_pod *p,
                                 int64_t now_ms)
 {
     autobuf key = { 0 }, plain = { 0 };
@@ -55,7 +55,7 @@ static struct run_kind *kind_of(struct run_failures *f, const struct record_word
 
     plain_lines(&plain, w->tail);
     tail = str_last_lines(buf_view(&plain), LINES_MAX);
-    record_alike_key(&key, w);
+    history_alike_key(&key, w);
     k = map_get(&f->kinds_by_key, buf_view(&key));
     if (k || f->kinds.n >= KINDS_MAX)
         return k;
@@ -76,7 +76,7 @@ static struct run_kind *kind_of(struct run_failures *f, const struct record_word
     return k;
 }
 
-struct run_kind *run_failures_add(struct run_failures *f, const struct record_words *w, const struct run_pod *p,
+struct run_kind *run_failures_add(struct run_failures *f, const struct history_failure *w, const struct run_pod *p,
                                   int64_t now_ms)
 {
     int64_t n = new_failures(f, w);

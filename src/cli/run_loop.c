@@ -33,7 +33,7 @@ static int64_t now_of(const struct run *r)
 
 void run_say(struct run *r, struct str sentence)
 {
-    record_note(r->record, sentence, now_of(r));
+    history_note(r->history, sentence, now_of(r));
     if (r->is_json)
         run_event_notice(&r->events, sentence, now_of(r));
     else
@@ -80,9 +80,9 @@ static void on_wait(void *ctx, const struct run_job *j)
 
 static void tell_failures(struct run *r)
 {
-    struct record_words w;
+    struct history_failure w;
 
-    while (record_next_failure(r->record, &w)) {
+    while (history_next_failure(r->history, &w)) {
         if (r->is_json)
             run_event_failure(&r->events, &w, &r->view, now_of(r));
         else
@@ -98,7 +98,7 @@ static bool look(struct run *r)
     while (cluster_next(r->eyes, &ev)) {
         if (ev.kind != CLUSTER_PUT && ev.kind != CLUSTER_GONE)
             continue;
-        record_changed(r->record, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
+        history_changed(r->history, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
         run_view_changed(&r->view, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
         any = true;
     }
@@ -185,7 +185,7 @@ void run_stop(struct run *r, int status, struct str reason)
     }
     r->end.status = status;
     r->end.reason = arena_str(r->arena, reason);
-    record_note(r->record, reason, now_of(r));
+    history_note(r->history, reason, now_of(r));
     VEC_FOREACH(j, &r->view.jobs)
         if (!run_job_is_over(*j)) {
             (*j)->is_stopped = true;

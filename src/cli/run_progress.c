@@ -157,7 +157,7 @@ void run_progress_pod(struct run_progress *p, const struct run_pod *pod, int64_t
     line(p, &text);
 }
 
-void run_progress_failure(struct run_progress *p, const struct record_words *w, bool is_seen, int64_t now_ms)
+void run_progress_failure(struct run_progress *p, const struct history_failure *w, bool is_seen, int64_t now_ms)
 {
     struct run_kind *k = run_failures_add(&p->failures, w, run_view_pod(p->view, w->uid), now_ms);
     autobuf hint = { 0 };

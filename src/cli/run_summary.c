@@ -153,7 +153,7 @@ static void tasks_table(struct summary *s)
 /* ---- last words ---- */
 
 /* The name that its lines had. */
-static struct str label_of(const struct run_view *v, const struct record_words *w)
+static struct str label_of(const struct run_view *v, const struct history_failure *w)
 {
     VEC_FOREACH(p, &v->pods)
         if (str_eq((*p)->name, w->pod) && str_eq((*p)->namespace, w->namespace))
@@ -161,9 +161,9 @@ static struct str label_of(const struct run_view *v, const struct record_words *
     return w->pod;
 }
 
-static struct str who_failed(struct summary *s, const struct record_alike *k)
+static struct str who_failed(struct summary *s, const struct history_alike *k)
 {
-    const struct record_words *w = &k->first;
+    const struct history_failure *w = &k->first;
     struct str who = harmless(s->a, label_of(s->v, w));
 
     if (k->others.n)
@@ -176,7 +176,7 @@ static struct str who_failed(struct summary *s, const struct record_alike *k)
     return who;
 }
 
-static void hint_line(struct summary *s, const struct record_words *w)
+static void hint_line(struct summary *s, const struct history_failure *w)
 {
     autobuf hint = { 0 };
 
@@ -185,9 +185,9 @@ static void hint_line(struct summary *s, const struct record_words *w)
         buf_fmt(s->out, "    hint: %.*s\n", STR_ARG(harmless(s->a, buf_view(&hint))));
 }
 
-static void words_of(struct summary *s, const struct record_alike *k)
+static void words_of(struct summary *s, const struct history_alike *k)
 {
-    const struct record_words *w = &k->first;
+    const struct history_failure *w = &k->first;
     bool never_ran = w->exit_code < 0;
     autobuf plain = { 0 };
     struct str rest, line;
@@ -215,12 +215,12 @@ static void words_of(struct summary *s, const struct record_alike *k)
     }
 }
 
-static void last_words(struct summary *s, struct record *rec)
+static void last_words(struct summary *s, struct history *rec)
 {
-    struct record_alikes all;
+    struct history_alikes all;
     size_t n = 0;
 
-    record_alikes(s->a, rec, &all);
+    history_alikes(s->a, rec, &all);
     VEC_FOREACH(k, &all.list)
         if (n++ < WORDS_MAX) {
             words_of(s, *k);
@@ -268,7 +268,7 @@ static void job_line(struct summary *s, const struct run_job *j)
     buf_char(s->out, '\n');
 }
 
-void run_summary(struct buf *out, const struct run_view *v, struct record *rec, const struct run_end *end,
+void run_summary(struct buf *out, const struct run_view *v, struct history *rec, const struct run_end *end,
                  bool has_colour, bool is_quiet)
 {
     autoarena a = { 0 };

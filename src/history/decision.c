@@ -14,12 +14,12 @@
 
 /* ---- ends ---- */
 
-struct failure attempt_failure(const struct record_attempt *a)
+struct failure attempt_failure(const struct history_attempt *a)
 {
     return (struct failure){ a->exit_code, a->signo, a->reason, a->message };
 }
 
-void attempt_reason(struct buf *out, const struct record_attempt *a)
+void attempt_reason(struct buf *out, const struct history_attempt *a)
 {
     struct failure f = attempt_failure(a);
 
@@ -27,7 +27,7 @@ void attempt_reason(struct buf *out, const struct record_attempt *a)
 }
 
 /* The same as part of a sentence about the pod. */
-void attempt_story(struct buf *out, const struct record_attempt *a)
+void attempt_story(struct buf *out, const struct history_attempt *a)
 {
     static const struct {
         const char *front, *instead;
@@ -46,12 +46,12 @@ void attempt_story(struct buf *out, const struct record_attempt *a)
         buf_fmt(out, "%s%s", verbs[i].instead, words.p + strlen(verbs[i].front));
 }
 
-static const struct record_attempt *failed_attempt(const struct record_pod *p, const struct record_container **ret)
+static const struct history_attempt *failed_attempt(const struct history_pod *p, const struct history_container **ret)
 {
-    const struct record_attempt *found = NULL;
+    const struct history_attempt *found = NULL;
 
     VEC_FOREACH(c, &p->containers) {
-        const struct record_attempt *a = (*c)->attempts.n ? &(*c)->attempts.v[(*c)->attempts.n - 1] : NULL;
+        const struct history_attempt *a = (*c)->attempts.n ? &(*c)->attempts.v[(*c)->attempts.n - 1] : NULL;
 
         if (a && a->is_failed && (!found || a->ended_ms < found->ended_ms)) /* the first one pulls the others down */
             found = a, *ret = *c;
@@ -59,10 +59,10 @@ static const struct record_attempt *failed_attempt(const struct record_pod *p, c
     return found;
 }
 
-void pod_story(struct buf *out, const struct record_pod *p)
+void pod_story(struct buf *out, const struct history_pod *p)
 {
-    const struct record_container *c = NULL;
-    const struct record_attempt *a = failed_attempt(p, &c);
+    const struct history_container *c = NULL;
+    const struct history_attempt *a = failed_attempt(p, &c);
     size_t n_main = 0;
 
     VEC_FOREACH(other, &p->containers)
@@ -136,9 +136,9 @@ static const char *const event_stories[JOB_EVENT_MAX] = {
     [EVENT_COMMAND] = "a Command asked for it",
 };
 
-static void cause_words(struct record *r, const struct record_job *j, const struct cause *c, struct buf *out)
+static void cause_words(struct history *h, const struct history_job *j, const struct cause *c, struct buf *out)
 {
-    const struct record_pod *p = map_get(&r->pods_name, record_name_key(r, j->namespace, c->about));
+    const struct history_pod *p = map_get(&h->pods_name, history_name_key(h, j->namespace, c->about));
 
     buf_fmt(out, "%s: ", job_event_name(c->event));
     if (p && c->event == EVENT_POD_FAILED)
@@ -169,19 +169,19 @@ static bool find_in(const struct job_policies *list, const struct cause *c, size
     return false;
 }
 
-static const struct job_task *task_of(struct record *r, const struct record_job *j, const struct job *job,
+static const struct job_task *task_of(struct history *h, const struct history_job *j, const struct job *job,
                                       const struct cause *c, size_t *ret_pos)
 {
-    const struct record_pod *p = map_get(&r->pods_name, record_name_key(r, j->namespace, c->about));
+    const struct history_pod *p = map_get(&h->pods_name, history_name_key(h, j->namespace, c->about));
     struct str name = str_starts(c->about, STR("task/")) ? str_from(c->about, 5) : p ? p->task : STR("");
 
     return job_task_by_name(job, name, ret_pos);
 }
 
 /* When a delay is over the exit codes are no longer told: those of the pod are asked. */
-static void add_codes(struct record *r, const struct record_job *j, struct cause *c)
+static void add_codes(struct history *h, const struct history_job *j, struct cause *c)
 {
-    const struct record_pod *p = map_get(&r->pods_name, record_name_key(r, j->namespace, c->about));
+    const struct history_pod *p = map_get(&h->pods_name, history_name_key(h, j->namespace, c->about));
 
     if (!p || c->event != EVENT_POD_FAILED || c->n_codes)
         return;
@@ -190,7 +190,7 @@ static void add_codes(struct record *r, const struct record_job *j, struct cause
             c->codes[c->n_codes++] = (*k)->attempts.v[(*k)->attempts.n - 1].exit_code;
 }
 
-static struct str policy_path(struct record *r, const struct record_job *j, const struct object *o, struct cause c)
+static struct str policy_path(struct history *h, const struct history_job *j, const struct object *o, struct cause c)
 {
     autoarena a = { 0 };
     autobuf text = { 0 };
@@ -200,58 +200,58 @@ static struct str policy_path(struct record *r, const struct record_job *j, cons
 
     if (c.event == EVENT_COMMAND)
         return STR("");
-    add_codes(r, j, &c);
+    add_codes(h, j, &c);
     job_decode(&a, json_copy(&a, o->root), &job);
-    task = task_of(r, j, &job, &c, &pos);
+    task = task_of(h, j, &job, &c, &pos);
     if (task && find_in(&task->policies, &c, &i))
         buf_fmt(&text, "spec.tasks[%zu].policies[%zu]", pos, i);
     else if (find_in(&job.spec.policies, &c, &i))
         buf_fmt(&text, "spec.policies[%zu]", i);
-    return record_keep(r, buf_view(&text));
+    return history_keep(h, buf_view(&text));
 }
 
 /* ---- decisions ---- */
 
-static bool is_said(const struct record *r, const struct record_job *j, struct str mark)
+static bool is_said(const struct history *h, const struct history_job *j, struct str mark)
 {
-    return j->last_decision && str_eq(r->decisions.v[j->last_decision - 1].mark, mark);
+    return j->last_decision && str_eq(h->decisions.v[j->last_decision - 1].mark, mark);
 }
 
 /* An action: "<cause>: <action>, retry 1 of 3". */
-static void note_action(struct record *r, struct record_job *j, const struct object *o, enum job_action action,
+static void note_action(struct history *h, struct history_job *j, const struct object *o, enum job_action action,
                         struct str mark, int64_t now_ms)
 {
     struct str rest = json_text(json_find(o->root, "status", "state", "message", NULL), STR(""));
     autobuf sep = { 0 }, because = { 0 };
-    struct record_decision *d;
+    struct history_decision *d;
     struct cause c;
 
     buf_fmt(&sep, ": %s", job_action_name(action));
     read_cause(take_before(&rest, buf_view(&sep)), &c);
     c.action = action;
-    d = record_decide(r, j, now_ms);
+    d = history_decide(h, j, now_ms);
     if (!d)
         return;
     d->mark = mark;
     d->action = str_of(job_action_name(action));
     if (c.event == JOB_EVENT_MAX) { /* somebody else's words */
-        d->because = record_keep(r, json_text(json_find(o->root, "status", "state", "message", NULL), STR("")));
+        d->because = history_keep(h, json_text(json_find(o->root, "status", "state", "message", NULL), STR("")));
         return;
     }
-    cause_words(r, j, &c, &because);
-    d->because = record_keep(r, buf_view(&because));
-    d->pod = str_starts(c.about, STR("task/")) ? STR("") : record_keep(r, c.about);
-    d->policy = policy_path(r, j, o, c);
-    d->more = record_keep(r, str_starts(rest, STR(", ")) ? str_from(rest, 2) : STR(""));
+    cause_words(h, j, &c, &because);
+    d->because = history_keep(h, buf_view(&because));
+    d->pod = str_starts(c.about, STR("task/")) ? STR("") : history_keep(h, c.about);
+    d->policy = policy_path(h, j, o, c);
+    d->more = history_keep(h, str_starts(rest, STR(", ")) ? str_from(rest, 2) : STR(""));
 }
 
 /* A phase that follows from the pods: all have ended, or retries are used up. */
-static void note_result(struct record *r, struct record_job *j, struct str phase, struct str reason, struct str message,
-                        struct str mark, int64_t now_ms)
+static void note_result(struct history *h, struct history_job *j, struct str phase, struct str reason,
+                        struct str message, struct str mark, int64_t now_ms)
 {
-    const struct record_decision *last = j->last_decision ? &r->decisions.v[j->last_decision - 1] : NULL;
+    const struct history_decision *last = j->last_decision ? &h->decisions.v[j->last_decision - 1] : NULL;
     struct str cause = last ? last->because : STR("");
-    struct record_decision *d = record_decide(r, j, now_ms);
+    struct history_decision *d = history_decide(h, j, now_ms);
     autobuf text = { 0 };
 
     if (!d)
@@ -260,13 +260,13 @@ static void note_result(struct record *r, struct record_job *j, struct str phase
         buf_str(&text, STR("its retries are used up"));
         if (cause.n)
             buf_fmt(&text, "; the last was for %.*s", STR_ARG(cause));
-        d->more = record_keep(r, message);
+        d->more = history_keep(h, message);
     } else {
         buf_str(&text, message);
     }
     d->mark = mark;
-    d->action = record_keep(r, phase);
-    d->because = record_keep(r, buf_view(&text));
+    d->action = history_keep(h, phase);
+    d->because = history_keep(h, buf_view(&text));
 }
 
 static bool had_timer(const struct memo *m, const struct memo_timer *t)
@@ -278,7 +278,7 @@ static bool had_timer(const struct memo *m, const struct memo_timer *t)
 }
 
 /* A policy with a timeout: decided now, done later. */
-static void note_timers(struct record *r, struct record_job *j, const struct object *o, int64_t now_ms)
+static void note_timers(struct history *h, struct history_job *j, const struct object *o, int64_t now_ms)
 {
     autoarena a = { 0 };
     struct memo before = { 0 }, now = { 0 };
@@ -290,23 +290,23 @@ static void note_timers(struct record *r, struct record_job *j, const struct obj
         struct cause c = { .event = t->event, .about = t->about, .action = t->action };
         autobuf because = { 0 }, when = { 0 };
         size_t last = j->last_decision;
-        struct record_decision *d;
+        struct history_decision *d;
 
-        if (had_timer(&before, t) || !(d = record_decide(r, j, now_ms)))
+        if (had_timer(&before, t) || !(d = history_decide(h, j, now_ms)))
             continue;
         j->last_decision = last; /* what is carried out is looked for there */
-        cause_words(r, j, &c, &because);
+        cause_words(h, j, &c, &because);
         buf_str(&when, STR("in "));
         span_print(&when, MAX_OF(t->deadline_ms - now_ms, 0));
         d->action = str_of(job_action_name(t->action));
-        d->when = record_keep(r, buf_view(&when));
-        d->because = record_keep(r, buf_view(&because));
-        d->pod = str_starts(t->about, STR("task/")) ? STR("") : record_keep(r, t->about);
-        d->policy = policy_path(r, j, o, c);
+        d->when = history_keep(h, buf_view(&when));
+        d->because = history_keep(h, buf_view(&because));
+        d->pod = str_starts(t->about, STR("task/")) ? STR("") : history_keep(h, t->about);
+        d->policy = policy_path(h, j, o, c);
     }
 }
 
-void record_job_decided(struct record *r, struct record_job *j, const struct object *o, int64_t now_ms)
+void history_job_decided(struct history *h, struct history_job *j, const struct object *o, int64_t now_ms)
 {
     const struct json *status = json_get(o->root, "status"), *state = json_get(status, "state");
     struct str phase = json_member_text(state, "phase"), reason = json_member_text(state, "reason");
@@ -314,19 +314,19 @@ void record_job_decided(struct record *r, struct record_job *j, const struct obj
     enum job_action action = job_action_of(reason);
     autobuf mark = { 0 };
 
-    note_timers(r, j, o, now_ms);
+    note_timers(h, j, o, now_ms);
     buf_fmt(&mark, "%.*s|%.*s|%lld|%lld", STR_ARG(reason), STR_ARG(message),
             (long long)json_i64(json_get(status, "version"), 0),
             (long long)json_i64(json_get(status, "retryCount"), 0));
-    if (is_said(r, j, record_keep(r, buf_view(&mark))))
+    if (is_said(h, j, history_keep(h, buf_view(&mark))))
         return;
     if (action != ACTION_NONE)
-        note_action(r, j, o, action, record_keep(r, buf_view(&mark)), now_ms);
+        note_action(h, j, o, action, history_keep(h, buf_view(&mark)), now_ms);
     else if (phase_is_final(job_phase_of(phase)) && !str_empty(reason))
-        note_result(r, j, phase, reason, message, record_keep(r, buf_view(&mark)), now_ms);
+        note_result(h, j, phase, reason, message, history_keep(h, buf_view(&mark)), now_ms);
 }
 
-void decision_sentence(struct buf *out, const struct record_decision *d)
+void decision_sentence(struct buf *out, const struct history_decision *d)
 {
     buf_str(out, d->action);
     if (d->when.n)

@@ -1,6 +1,6 @@
 /* draw.h - pieces of pictures and pages: harmless text, a time axis, labels, the common look
  *
- * The plan's page (page.h) and the flight recorder's (record.h) are made of these, so they look alike. Charts are DRAW_WIDTH
+ * The pages of plans (plan_page.h) and runs (report.h) are made of these, so they look alike. Charts are DRAW_WIDTH
  * units wide with DRAW_LEFT of them for labels; time runs over the rest.
  */
 #ifndef REPORT_DRAW_H

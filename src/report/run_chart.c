@@ -1,5 +1,5 @@
 /* run_chart.c - the pods over time as SVG: a row for each name, grouped by job and task, with marks for decisions */
-#include "history/history_internal.h"
+#include "report/report_internal.h"
 
 #include "base/util.h"
 #include "report/draw.h"
@@ -17,7 +17,7 @@ enum {
 
 struct gantt {
     struct buf *out;
-    const struct record *r;
+    const struct history *h;
     struct draw_span span;
     double row, bar; /* heights */
     size_t left;     /* rows that may still be drawn */
@@ -52,7 +52,7 @@ static void box(const struct gantt *g, const char *class, int64_t from_ms, int64
 
     if (until_ms < from_ms || width <= 0.05)
         return;
-    x = MIN_OF(x, DRAW_WIDTH - DRAW_RIGHT - width + 2); /* what is widened at the end of the record stays inside */
+    x = MIN_OF(x, DRAW_WIDTH - DRAW_RIGHT - width + 2); /* what is widened at the end of the history stays inside */
     buf_fmt(g->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"", class, x, y, width,
             height);
     if (width > 5 && height > 5)
@@ -62,7 +62,7 @@ static void box(const struct gantt *g, const char *class, int64_t from_ms, int64
 
 static const char *const end_classes[POD_END_MAX] = { "op", "ok", "fa", "ki" };
 
-static void end_mark(const struct gantt *g, const struct record_pod *p, double y)
+static void end_mark(const struct gantt *g, const struct history_pod *p, double y)
 {
     double x = x_of(g, p->ended_ms) + 9, mid = y + g->bar / 2;
 
@@ -73,7 +73,7 @@ static void end_mark(const struct gantt *g, const struct record_pod *p, double y
     buf_fmt(g->out, "<path class=\"cross\" d=\"M%.1f %.1fl7 7m0 -7l-7 7\"/>", x - 3.5, mid - 3.5);
 }
 
-static void ticks(const struct gantt *g, const struct record_pod *p, double y)
+static void ticks(const struct gantt *g, const struct history_pod *p, double y)
 {
     VEC_FOREACH(c, &p->containers)
         VEC_FOREACH(a, &(*c)->attempts)
@@ -85,10 +85,10 @@ static void ticks(const struct gantt *g, const struct record_pod *p, double y)
 }
 
 /* Before the main containers: queued, admitted, starting with the init containers inside. */
-static void before_run(const struct gantt *g, const struct record_pod *p, struct record_span queued, double y)
+static void before_run(const struct gantt *g, const struct history_pod *p, struct history_span queued, double y)
 {
     double thin = g->bar > 6 ? g->bar - 7 : g->bar, mid = g->bar > 6 ? g->bar - 4 : g->bar;
-    int64_t until_ms = pod_until_ms(g->r, p), admitted_ms = queued.from_ms < 0 ? p->created_ms : queued.until_ms;
+    int64_t until_ms = pod_until_ms(g->h, p), admitted_ms = queued.from_ms < 0 ? p->created_ms : queued.until_ms;
     int64_t scheduled_ms = p->scheduled_ms < 0 ? until_ms : p->scheduled_ms;
     int64_t started_ms = p->started_ms < 0 ? until_ms : p->started_ms;
 
@@ -107,9 +107,9 @@ static void before_run(const struct gantt *g, const struct record_pod *p, struct
 }
 
 /* Pale while it is not ready, full while it is, paler still while it is being stopped. */
-static void run(const struct gantt *g, const struct record_pod *p, double y)
+static void run(const struct gantt *g, const struct history_pod *p, double y)
 {
-    int64_t until_ms = pod_until_ms(g->r, p);
+    int64_t until_ms = pod_until_ms(g->h, p);
     int64_t stop_ms = p->deleting_ms >= 0 && p->deleting_ms < until_ms ? p->deleting_ms : until_ms;
     char class[16];
 
@@ -130,15 +130,15 @@ static void step_words(const struct gantt *g, const char *what, int64_t at_ms)
     if (at_ms < 0)
         return;
     buf_fmt(g->out, ", %s ", what);
-    record_offset(g->out, g->r, at_ms);
+    history_offset(g->out, g->h, at_ms);
 }
 
-static void tooltip(const struct gantt *g, const struct record_pod *p)
+static void tooltip(const struct gantt *g, const struct history_pod *p)
 {
     autobuf story = { 0 };
 
     buf_str(g->out, STR("created "));
-    record_offset(g->out, g->r, p->created_ms);
+    history_offset(g->out, g->h, p->created_ms);
     step_words(g, "scheduled", p->scheduled_ms);
     step_words(g, "started", p->started_ms);
     step_words(g, "ready", p->ready.n ? p->ready.v[0].from_ms : -1);
@@ -152,7 +152,7 @@ static void tooltip(const struct gantt *g, const struct record_pod *p)
     }
 }
 
-static void row(struct gantt *g, const struct record_row *row, double top)
+static void row(struct gantt *g, const struct report_row *row, double top)
 {
     double y = top + (g->row - g->bar) / 2;
 
@@ -179,7 +179,7 @@ static void row(struct gantt *g, const struct record_row *row, double top)
 /* ---- tasks ---- */
 
 /* Low rows have one label for all of a task. */
-static double task(struct gantt *g, const struct record_task *t, double top)
+static double task(struct gantt *g, const struct report_task *t, double top)
 {
     autobuf label = { 0 };
     size_t n = MIN_OF(t->rows.n, g->left);
@@ -214,21 +214,30 @@ static const char *phase_class(struct str phase)
     return "w";
 }
 
-static void phases(const struct gantt *g, const struct record_job *j, double y)
+static void phases(const struct gantt *g, const struct history_job *j, double y)
 {
     for (size_t i = 0; i < j->phases.n; i++) {
-        int64_t until_ms = i + 1 < j->phases.n ? j->phases.v[i + 1].at_ms : record_end_ms(g->r);
+        int64_t until_ms = i + 1 < j->phases.n ? j->phases.v[i + 1].at_ms : history_end_ms(g->h);
         bool is_rest = i + 1 == j->phases.n && job_is_over(j);
 
         buf_str(g->out, STR("<g><title>"));
         markup_text(g->out, j->phases.v[i].name);
         buf_str(g->out, STR(" from "));
-        record_offset(g->out, g->r, j->phases.v[i].at_ms);
+        history_offset(g->out, g->h, j->phases.v[i].at_ms);
         buf_str(g->out, STR("</title>"));
         box(g, phase_class(j->phases.v[i].name), j->phases.v[i].at_ms, until_ms, y + (is_rest ? 2 : 0),
             is_rest ? STRIP - 4 : STRIP, 1);
         buf_str(g->out, STR("</g>\n"));
     }
+}
+
+const char *decision_class(const struct history_decision *d)
+{
+    if (str_starts(d->action, STR("Complete")))
+        return "good";
+    if (str_starts(d->action, STR("Restart")) || str_is(d->action, "ResumeJob") || str_is(d->action, "Evict"))
+        return "warn";
+    return "bad";
 }
 
 static void mark_line(const struct gantt *g, int64_t at_ms, double top, double bottom)
@@ -239,11 +248,11 @@ static void mark_line(const struct gantt *g, int64_t at_ms, double top, double b
 static void mark(const struct gantt *g, size_t first, size_t last, double x, double width, double y)
 {
     buf_fmt(g->out, "<a href=\"#d%zu\" class=\"mark %s\" data-first=\"%zu\" data-last=\"%zu\"><title>", first,
-            decision_class(&g->r->decisions.v[last - 1]), first, last);
+            decision_class(&g->h->decisions.v[last - 1]), first, last);
     for (size_t i = first; i <= last && i < first + 8; i++) {
         autobuf text = { 0 };
 
-        decision_sentence(&text, &g->r->decisions.v[i - 1]);
+        decision_sentence(&text, &g->h->decisions.v[i - 1]);
         buf_fmt(g->out, "%s%zu: ", i > first ? "\n" : "", i);
         markup_text(g->out, buf_view(&text));
     }
@@ -267,13 +276,13 @@ static double mark_width(size_t first, size_t last)
 }
 
 /* Numbers that would lie on each other are one: "3–5". Those of other jobs between them stand at their own. */
-static void marks(const struct gantt *g, const struct record_job *j, double y, double bottom)
+static void marks(const struct gantt *g, const struct history_job *j, double y, double bottom)
 {
     size_t first = 0, last = 0;
     double x = 0, width = 0;
 
-    for (size_t i = 1; i <= g->r->decisions.n; i++) {
-        const struct record_decision *d = &g->r->decisions.v[i - 1];
+    for (size_t i = 1; i <= g->h->decisions.n; i++) {
+        const struct history_decision *d = &g->h->decisions.v[i - 1];
         double at = x_of(g, d->at_ms);
 
         if (d->job != j)
@@ -294,17 +303,17 @@ static void marks(const struct gantt *g, const struct record_job *j, double y, d
         mark(g, first, last, MIN_OF(x, DRAW_WIDTH - width / 2 - 1), width, y);
 }
 
-static bool has_decisions(const struct record *r, const struct record_job *j)
+static bool has_decisions(const struct history *h, const struct history_job *j)
 {
-    VEC_FOREACH(d, &r->decisions)
+    VEC_FOREACH(d, &h->decisions)
         if (d->job == j)
             return true;
     return false;
 }
 
-static double group(struct gantt *g, const struct record_group *group, double top)
+static double group(struct gantt *g, const struct report_group *group, double top)
 {
-    bool has_marks = has_decisions(g->r, group->job);
+    bool has_marks = has_decisions(g->h, group->job);
     double strip = top + (has_marks ? MARKS : 4), y = strip + STRIP + 8;
 
     draw_label(g->out, group->job ? group->job->name : STR("pods of no job"), strip + STRIP, "h e");
@@ -319,7 +328,7 @@ static double group(struct gantt *g, const struct record_group *group, double to
 
 /* ---- all ---- */
 
-static void more_rows(const struct gantt *g, const struct record_view *v, double y)
+static void more_rows(const struct gantt *g, const struct report_rows *v, double y)
 {
     autobuf text = { 0 };
 
@@ -327,10 +336,10 @@ static void more_rows(const struct gantt *g, const struct record_view *v, double
     draw_text(g->out, "d", DRAW_LEFT, y, buf_view(&text));
 }
 
-void record_gantt(struct buf *out, const struct record *r, const struct record_view *v)
+void report_gantt(struct buf *out, const struct history *h, const struct report_rows *v)
 {
     autobuf body = { 0 };
-    struct gantt g = { .out = &body, .r = r, .span = { r->begin_ms, record_end_ms(r) }, .left = ROWS_MAX };
+    struct gantt g = { .out = &body, .h = h, .span = { h->begin_ms, history_end_ms(h) }, .left = ROWS_MAX };
     double y = AXIS;
 
     set_rows(&g, v->n_rows);

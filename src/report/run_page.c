@@ -1,5 +1,5 @@
 /* run_page.c - the report: verdict, figures, chart of pods, decisions, failures, use */
-#include "history/history_internal.h"
+#include "report/report_internal.h"
 
 #include "base/clock.h"
 #include "base/util.h"
@@ -77,11 +77,11 @@ struct figures {
     int64_t ends[POD_END_MAX], restarts, cpu_us, start_ms, n_started, queued_ms;
 };
 
-static void sum_up(const struct record *r, struct figures *f)
+static void sum_up(const struct history *h, struct figures *f)
 {
     *f = (struct figures){ 0 };
-    for (size_t i = 0; i < r->pods.n; i++) {
-        const struct record_pod *p = r->pods.v[i];
+    for (size_t i = 0; i < h->pods.n; i++) {
+        const struct history_pod *p = h->pods.v[i];
 
         f->ends[p->end]++;
         f->restarts += pod_restarts(p);
@@ -91,29 +91,29 @@ static void sum_up(const struct record *r, struct figures *f)
             f->n_started++;
         }
     }
-    for (size_t i = 0; i < r->jobs.n; i++)
-        VEC_FOREACH(s, &r->jobs.v[i]->queued)
-            f->queued_ms = MAX_OF(f->queued_ms, (s->until_ms < 0 ? record_end_ms(r) : s->until_ms) - s->from_ms);
+    for (size_t i = 0; i < h->jobs.n; i++)
+        VEC_FOREACH(s, &h->jobs.v[i]->queued)
+            f->queued_ms = MAX_OF(f->queued_ms, (s->until_ms < 0 ? history_end_ms(h) : s->until_ms) - s->from_ms);
 }
 
-static void cards(struct buf *out, const struct record *r)
+static void cards(struct buf *out, const struct history *h)
 {
     struct figures f;
     autobuf text = { 0 };
 
-    sum_up(r, &f);
+    sum_up(h, &f);
     buf_str(out, STR("<div class=\"cards\">\n"));
-    span_card(out, record_end_ms(r) - r->begin_ms, "from beginning to end");
-    if (r->jobs.n > 1)
-        count_card(out, (int64_t)r->jobs.n, "job", "jobs");
-    count_card(out, (int64_t)r->pods.n, "pod", "pods");
+    span_card(out, history_end_ms(h) - h->begin_ms, "from beginning to end");
+    if (h->jobs.n > 1)
+        count_card(out, (int64_t)h->jobs.n, "job", "jobs");
+    count_card(out, (int64_t)h->pods.n, "pod", "pods");
     if (f.ends[END_FAILED])
         count_card(out, f.ends[END_FAILED], "pod failed", "pods failed");
     if (f.ends[END_STOPPED])
         count_card(out, f.ends[END_STOPPED], "pod stopped", "pods stopped");
     if (f.restarts)
         count_card(out, f.restarts, "container restart", "container restarts");
-    count_card(out, (int64_t)r->decisions.n, "decision", "decisions");
+    count_card(out, (int64_t)h->decisions.n, "decision", "decisions");
     if (f.queued_ms)
         span_card(out, f.queued_ms, "longest in line");
     if (f.n_started)
@@ -125,12 +125,12 @@ static void cards(struct buf *out, const struct record *r)
     buf_str(out, STR("</div>\n"));
 }
 
-static void head(struct buf *out, const struct record *r, struct str title)
+static void head(struct buf *out, const struct history *h, struct str title)
 {
     autobuf verdict = { 0 };
     bool is_ok, is_over;
 
-    record_verdict(&verdict, r, &is_ok, &is_over);
+    history_verdict(&verdict, h, &is_ok, &is_over);
     buf_str(out, STR("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
                      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>"));
@@ -138,9 +138,9 @@ static void head(struct buf *out, const struct record *r, struct str title)
     buf_fmt(out, "</title>\n<style>%s%s%s</style></head><body>\n<h1>", draw_style, draw_page_style, style);
     markup_text(out, title);
     buf_str(out, STR("</h1>\n<p class=\"s\">from "));
-    clock_print(out, r->begin_ms);
+    clock_print(out, h->begin_ms);
     buf_str(out, STR(" to "));
-    clock_print(out, record_end_ms(r));
+    clock_print(out, history_end_ms(h));
     buf_fmt(out, "</p>\n<p class=\"verdict%s\">%s ",
             is_ok     ? ""
             : is_over ? " bad"
@@ -150,12 +150,12 @@ static void head(struct buf *out, const struct record *r, struct str title)
                       : "…");
     markup_text(out, str_cut(buf_view(&verdict), 600));
     buf_str(out, STR("</p>\n"));
-    cards(out, r);
+    cards(out, h);
 }
 
 /* ---- chart ---- */
 
-static void gantt(struct buf *out, const struct record *r)
+static void gantt(struct buf *out, const struct history *h)
 {
     static const struct {
         const char *colour, *what;
@@ -166,11 +166,11 @@ static void gantt(struct buf *out, const struct record *r)
         { "var(--kill)", "stopped" },
     };
     autoarena a = { 0 };
-    struct record_view v;
+    struct report_rows v;
 
-    record_view(&a, r, &v);
+    report_rows(&a, h, &v);
     buf_str(out, STR("<h2>Pods over time</h2>\n<div class=\"chart\">\n"));
-    record_gantt(out, r, &v);
+    report_gantt(out, h, &v);
     buf_str(out, STR("</div>\n<p class=\"key\">"));
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         buf_fmt(out, "<span><i style=\"background:%s\"></i>%s</span> ", keys[i].colour, keys[i].what);
@@ -181,18 +181,18 @@ static void gantt(struct buf *out, const struct record *r)
 
 /* ---- decisions ---- */
 
-static void decision(struct buf *out, const struct record *r, size_t i)
+static void decision(struct buf *out, const struct history *h, size_t i)
 {
-    const struct record_decision *d = &r->decisions.v[i];
+    const struct history_decision *d = &h->decisions.v[i];
 
     buf_fmt(out, "<li id=\"d%zu\" data-decision=\"%zu\"><span class=\"no %s\">%zu</span><span class=\"d\">", i + 1,
             i + 1, decision_class(d), i + 1);
-    record_offset(out, r, d->at_ms);
+    history_offset(out, h, d->at_ms);
     buf_str(out, STR("</span><span><b>"));
     markup_text(out, d->action);
     buf_str(out, STR("</b> "));
     markup_text(out, d->when);
-    if (r->jobs.n > 1 && d->job) {
+    if (h->jobs.n > 1 && d->job) {
         buf_str(out, STR(" of job "));
         markup_text(out, d->job->name);
     }
@@ -213,9 +213,9 @@ static void decision(struct buf *out, const struct record *r, size_t i)
 }
 
 /* The beginning and the end tell most. */
-static void decisions(struct buf *out, const struct record *r)
+static void decisions(struct buf *out, const struct history *h)
 {
-    size_t n = r->decisions.n, front = n > DECISIONS_SHOWN ? DECISIONS_SHOWN * 3 / 4 : n;
+    size_t n = h->decisions.n, front = n > DECISIONS_SHOWN ? DECISIONS_SHOWN * 3 / 4 : n;
 
     buf_str(out, STR("<h2>What was decided, and why</h2>\n"));
     if (n == 0) {
@@ -224,20 +224,20 @@ static void decisions(struct buf *out, const struct record *r)
     }
     buf_str(out, STR("<ol class=\"list\">\n"));
     for (size_t i = 0; i < front; i++)
-        decision(out, r, i);
+        decision(out, h, i);
     if (n > front) {
         buf_fmt(out, "<li><span></span><span></span><span class=\"d\">… %zu more …</span></li>\n", n - DECISIONS_SHOWN);
         for (size_t i = n - DECISIONS_SHOWN / 4; i < n; i++)
-            decision(out, r, i);
+            decision(out, h, i);
     }
     buf_str(out, STR("</ol>\n"));
 }
 
 /* ---- failures ---- */
 
-static void alike_head(struct buf *out, const struct record *r, const struct record_alike *k)
+static void alike_head(struct buf *out, const struct history *h, const struct history_alike *k)
 {
-    const struct record_words *w = &k->first;
+    const struct history_failure *w = &k->first;
 
     buf_str(out, STR("<p><b>"));
     markup_text(out, w->pod);
@@ -250,7 +250,7 @@ static void alike_head(struct buf *out, const struct record *r, const struct rec
     buf_str(out, STR(" <b class=\"bad\">"));
     markup_text(out, w->words);
     buf_str(out, STR("</b> <span class=\"d\">"));
-    record_offset(out, r, w->at_ms);
+    history_offset(out, h, w->at_ms);
     if (w->failures > 1)
         buf_fmt(out, " · failed %lld times", (long long)w->failures);
     if (w->node.n) {
@@ -260,7 +260,7 @@ static void alike_head(struct buf *out, const struct record *r, const struct rec
     buf_str(out, STR("</span></p>"));
 }
 
-static void alike_others(struct buf *out, const struct record_alike *k)
+static void alike_others(struct buf *out, const struct history_alike *k)
 {
     if (k->others.n == 0)
         return;
@@ -272,7 +272,7 @@ static void alike_others(struct buf *out, const struct record_alike *k)
     buf_str(out, k->others.n > NAMES_SHOWN ? STR(" …</p>") : STR("</p>"));
 }
 
-static void failure(struct buf *out, const struct record *r, const struct record_alike *k)
+static void failure(struct buf *out, const struct history *h, const struct history_alike *k)
 {
     autobuf lines = { 0 };
 
@@ -282,7 +282,7 @@ static void failure(struct buf *out, const struct record *r, const struct record
     buf_char(out, '/');
     markup_text(out, k->first.pod);
     buf_str(out, STR("\">"));
-    alike_head(out, r, k);
+    alike_head(out, h, k);
     alike_others(out, k);
     if (lines.n) {
         buf_str(out, STR("<pre>\n")); /* HTML drops the first line break of <pre> */
@@ -292,38 +292,38 @@ static void failure(struct buf *out, const struct record *r, const struct record
     buf_str(out, STR("</div>\n"));
 }
 
-static void failures(struct buf *out, const struct record *r)
+static void failures(struct buf *out, const struct history *h)
 {
     autoarena a = { 0 };
-    struct record_alikes all;
+    struct history_alikes all;
 
-    record_alikes(&a, r, &all);
+    history_alikes(&a, h, &all);
     if (all.list.n == 0)
         return;
     buf_str(out, STR("<h2>What failed, and its last lines</h2>\n"));
     for (size_t i = 0; i < all.list.n && i < FAILURES_SHOWN; i++)
-        failure(out, r, all.list.v[i]);
+        failure(out, h, all.list.v[i]);
     page_more(out, all.list.n, FAILURES_SHOWN);
 }
 
-void record_html(struct buf *out, const struct record *r, struct str title)
+void report_html(struct buf *out, const struct history *h, struct str title)
 {
-    head(out, r, title);
-    failures(out, r); /* who opens the page of a run that failed wants this */
-    gantt(out, r);
-    decisions(out, r);
-    page_jobs_table(out, r);
-    page_waits_table(out, r);
-    if (record_has_use(r)) {
+    head(out, h, title);
+    failures(out, h); /* who opens the page of a run that failed wants this */
+    gantt(out, h);
+    decisions(out, h);
+    page_jobs_table(out, h);
+    page_waits_table(out, h);
+    if (report_has_use(h)) {
         buf_str(out, STR("<h2>Use of all pods together</h2>\n<div class=\"chart\">\n"));
-        record_use_chart(out, r);
+        report_use_chart(out, h);
         buf_str(out, STR("</div>\n"));
     }
-    page_pods_table(out, r);
-    page_warnings_table(out, r);
-    page_notices(out, r);
-    if (r->n_left_out)
-        buf_fmt(out, "<p class=\"d\">%zu more decisions, warnings and notices were not kept.</p>\n", r->n_left_out);
+    page_pods_table(out, h);
+    page_warnings_table(out, h);
+    page_notices(out, h);
+    if (h->n_left_out)
+        buf_fmt(out, "<p class=\"d\">%zu more decisions, warnings and notices were not kept.</p>\n", h->n_left_out);
     buf_fmt(out,
             "<footer>recorded by pumice %s: every time is the moment at which the change was made</footer>\n"
             "</body></html>\n",

@@ -1,5 +1,5 @@
 /* run_tables.c - the report's tables: jobs, waits, pods, warnings, notices */
-#include "history/history_internal.h"
+#include "report/report_internal.h"
 
 #include "base/util.h"
 #include "report/draw.h"
@@ -23,14 +23,14 @@ static void cell_text(struct buf *out, struct str text)
     buf_str(out, STR("</td>"));
 }
 
-static void cell_time(struct buf *out, const struct record *r, int64_t at_ms)
+static void cell_time(struct buf *out, const struct history *h, int64_t at_ms)
 {
     buf_str(out, STR("<td class=\"n\">"));
-    record_offset(out, r, at_ms);
+    history_offset(out, h, at_ms);
     buf_str(out, STR("</td>"));
 }
 
-static void result(struct buf *out, const struct record_pod *p)
+static void result(struct buf *out, const struct history_pod *p)
 {
     static const char *const colours[POD_END_MAX] = { "--open", "--ok", "--fail", "--kill" };
     autobuf reason = { 0 };
@@ -49,34 +49,34 @@ static void result(struct buf *out, const struct record_pod *p)
     buf_str(out, STR("</td>"));
 }
 
-static void pod_row(struct buf *out, const struct record *r, const struct record_pod *p, bool with_use)
+static void pod_row(struct buf *out, const struct history *h, const struct history_pod *p, bool with_use)
 {
     buf_str(out, STR("<tr>"));
     cell_text(out, p->name);
     result(out, p);
-    cell_time(out, r, p->created_ms);
-    cell_time(out, r, p->scheduled_ms);
-    cell_time(out, r, p->started_ms);
-    cell_time(out, r, p->ready.n ? p->ready.v[0].from_ms : -1);
-    cell_time(out, r, p->ended_ms);
+    cell_time(out, h, p->created_ms);
+    cell_time(out, h, p->scheduled_ms);
+    cell_time(out, h, p->started_ms);
+    cell_time(out, h, p->ready.n ? p->ready.v[0].from_ms : -1);
+    cell_time(out, h, p->ended_ms);
     buf_str(out, STR("<td class=\"n\">"));
     if (p->started_ms >= 0)
-        took_print(out, MAX_OF(pod_until_ms(r, p) - p->started_ms, 0));
+        took_print(out, MAX_OF(pod_until_ms(h, p) - p->started_ms, 0));
     else
         buf_str(out, STR("–"));
     buf_fmt(out, "</td><td class=\"n\">%lld</td>", (long long)pod_restarts(p));
     if (with_use)
-        record_sparks(out, r, p);
+        report_sparks(out, h, p);
     buf_str(out, STR("</tr>\n"));
 }
 
 /* Failed ones first: where the table is cut, they are there. */
-void page_pods_table(struct buf *out, const struct record *r)
+void page_pods_table(struct buf *out, const struct history *h)
 {
-    bool with_use = record_has_use(r);
+    bool with_use = report_has_use(h);
     size_t left = PODS_SHOWN;
 
-    if (r->pods.n == 0)
+    if (h->pods.n == 0)
         return;
     buf_str(out,
             STR("<h2>Pods</h2>\n<div class=\"wide\"><table><tr><th>Pod</th><th>Result</th><th class=\"n\">Created</th>"
@@ -86,46 +86,46 @@ void page_pods_table(struct buf *out, const struct record *r)
         buf_str(out, STR("<th class=\"n\">Cpu</th><th></th><th class=\"n\">Memory</th><th></th>"));
     buf_str(out, STR("</tr>\n"));
     for (int failed = 1; failed >= 0; failed--)
-        for (size_t i = 0; i < r->pods.n && left; i++)
-            if ((r->pods.v[i]->end == END_FAILED) == failed) {
-                pod_row(out, r, r->pods.v[i], with_use);
+        for (size_t i = 0; i < h->pods.n && left; i++)
+            if ((h->pods.v[i]->end == END_FAILED) == failed) {
+                pod_row(out, h, h->pods.v[i], with_use);
                 left--;
             }
     buf_str(out, STR("</table></div>\n"));
-    page_more(out, r->pods.n, PODS_SHOWN);
+    page_more(out, h->pods.n, PODS_SHOWN);
 }
 
-void page_jobs_table(struct buf *out, const struct record *r)
+void page_jobs_table(struct buf *out, const struct history *h)
 {
-    size_t shown = MIN_OF(r->jobs.n, (size_t)PODS_SHOWN);
+    size_t shown = MIN_OF(h->jobs.n, (size_t)PODS_SHOWN);
 
-    if (r->jobs.n < 2)
+    if (h->jobs.n < 2)
         return;
     buf_str(out, STR("<h2>Jobs</h2>\n<table><tr><th>Job</th><th>Queue</th><th class=\"n\">Submitted</th><th>How it went"
                      "</th></tr>\n"));
     for (size_t i = 0; i < shown; i++) {
-        const struct record_job *j = r->jobs.v[i];
+        const struct history_job *j = h->jobs.v[i];
         autobuf verdict = { 0 };
 
-        job_verdict(&verdict, r, j);
+        job_verdict(&verdict, h, j);
         buf_str(out, STR("<tr>"));
         cell_text(out, j->name);
         cell_text(out, j->queue);
-        cell_time(out, r, j->submitted_ms);
+        cell_time(out, h, j->submitted_ms);
         buf_fmt(out, "<td class=\"text %s\">", job_is_ok(j) ? "good" : job_is_over(j) ? "bad" : "d");
         markup_text(out, str_cut(buf_view(&verdict), 400));
         buf_str(out, STR("</td></tr>\n"));
     }
     buf_str(out, STR("</table>\n"));
-    page_more(out, r->jobs.n, shown);
+    page_more(out, h->jobs.n, shown);
 }
 
-void page_waits_table(struct buf *out, const struct record *r)
+void page_waits_table(struct buf *out, const struct history *h)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < r->jobs.n; i++)
-        VEC_FOREACH(w, &r->jobs.v[i]->waits) {
+    for (size_t i = 0; i < h->jobs.n; i++)
+        VEC_FOREACH(w, &h->jobs.v[i]->waits) {
             if (w->until_ms == w->from_ms || n++ >= ROWS_SHOWN)
                 continue;
             if (n == 1)
@@ -133,9 +133,9 @@ void page_waits_table(struct buf *out, const struct record *r)
                         STR("<h2>Why it waited</h2>\n<table><tr><th>Job</th><th class=\"n\">From</th><th class=\"n\">To"
                             "</th><th>Reason</th></tr>\n"));
             buf_str(out, STR("<tr>"));
-            cell_text(out, r->jobs.v[i]->name);
-            cell_time(out, r, w->from_ms);
-            cell_time(out, r, w->until_ms < 0 ? record_end_ms(r) : w->until_ms);
+            cell_text(out, h->jobs.v[i]->name);
+            cell_time(out, h, w->from_ms);
+            cell_time(out, h, w->until_ms < 0 ? history_end_ms(h) : w->until_ms);
             buf_str(out, STR("<td class=\"text\"><b>"));
             markup_text(out, w->reason);
             buf_str(out, STR("</b> "));
@@ -147,20 +147,20 @@ void page_waits_table(struct buf *out, const struct record *r)
     page_more(out, n, ROWS_SHOWN);
 }
 
-void page_warnings_table(struct buf *out, const struct record *r)
+void page_warnings_table(struct buf *out, const struct history *h)
 {
-    size_t shown = MIN_OF(r->warnings.n, (size_t)ROWS_SHOWN);
+    size_t shown = MIN_OF(h->warnings.n, (size_t)ROWS_SHOWN);
 
-    if (r->warnings.n == 0)
+    if (h->warnings.n == 0)
         return;
     buf_str(out,
             STR("<h2>Warnings</h2>\n<table><tr><th class=\"n\">Last</th><th>About</th><th>Reason</th><th>Message</th>"
                 "</tr>\n"));
     for (size_t i = 0; i < shown; i++) {
-        const struct record_warning *w = &r->warnings.v[i];
+        const struct history_warning *w = &h->warnings.v[i];
 
         buf_str(out, STR("<tr>"));
-        cell_time(out, r, w->at_ms);
+        cell_time(out, h, w->at_ms);
         cell_text(out, w->name);
         cell_text(out, w->reason);
         buf_str(out, STR("<td class=\"text\">"));
@@ -170,23 +170,23 @@ void page_warnings_table(struct buf *out, const struct record *r)
         buf_str(out, STR("</td></tr>\n"));
     }
     buf_str(out, STR("</table>\n"));
-    page_more(out, r->warnings.n, shown);
+    page_more(out, h->warnings.n, shown);
 }
 
-void page_notices(struct buf *out, const struct record *r)
+void page_notices(struct buf *out, const struct history *h)
 {
-    size_t shown = MIN_OF(r->notes.n, (size_t)ROWS_SHOWN);
+    size_t shown = MIN_OF(h->notes.n, (size_t)ROWS_SHOWN);
 
-    if (r->notes.n == 0)
+    if (h->notes.n == 0)
         return;
     buf_str(out, STR("<h2>Notices</h2>\n<ol class=\"list\">\n"));
     for (size_t i = 0; i < shown; i++) {
         buf_str(out, STR("<li><span></span><span class=\"d\">"));
-        record_offset(out, r, r->notes.v[i].at_ms);
+        history_offset(out, h, h->notes.v[i].at_ms);
         buf_str(out, STR("</span><span>"));
-        markup_text(out, r->notes.v[i].text);
+        markup_text(out, h->notes.v[i].text);
         buf_str(out, STR("</span></li>\n"));
     }
     buf_str(out, STR("</ol>\n"));
-    page_more(out, r->notes.n, shown);
+    page_more(out, h->notes.n, shown);
 }

@@ -1,5 +1,5 @@
 /* run_use.c - cpu and memory: of all pods together, and of each as a small line */
-#include "history/history_internal.h"
+#include "report/report_internal.h"
 
 #include "base/util.h"
 #include "report/draw.h"
@@ -8,14 +8,14 @@ enum { AREA = 84, GAP = 26, AXIS = 30, SPARK_WIDTH = 96, SPARK_HEIGHT = 18 };
 
 struct series {
     size_t n;
-    double v[RECORD_CELLS];
+    double v[REPORT_CELLS];
     double peak;
 };
 
-bool record_has_use(const struct record *r)
+bool report_has_use(const struct history *h)
 {
-    for (size_t i = 0; i < r->pods.n; i++)
-        if (r->pods.v[i]->samples.n)
+    for (size_t i = 0; i < h->pods.n; i++)
+        if (h->pods.v[i]->samples.n)
             return true;
     return false;
 }
@@ -29,11 +29,11 @@ static int64_t edge_ms(int64_t from_ms, int64_t until_ms, size_t n, size_t i)
 
 static size_t cells_of(int64_t ms)
 {
-    return (size_t)MAX_OF(MIN_OF(ms, RECORD_CELLS), 1);
+    return (size_t)MAX_OF(MIN_OF(ms, REPORT_CELLS), 1);
 }
 
 /* Cores in use on average in each cell. */
-static void add_cpu(struct series *s, const struct record *r, const struct record_pod *p, int64_t from_ms,
+static void add_cpu(struct series *s, const struct history *h, const struct history_pod *p, int64_t from_ms,
                     int64_t until_ms)
 {
     double before = pod_cpu_at(p, from_ms);
@@ -47,14 +47,14 @@ static void add_cpu(struct series *s, const struct record *r, const struct recor
     }
 }
 
-static void add_memory(struct series *s, const struct record *r, const struct record_pod *p, int64_t from_ms,
+static void add_memory(struct series *s, const struct history *h, const struct history_pod *p, int64_t from_ms,
                        int64_t until_ms)
 {
     for (size_t i = 0; p->samples.n && i < s->n; i++)
-        s->v[i] += (double)pod_memory_at(r, p, edge_ms(from_ms, until_ms, 2 * s->n, 2 * i + 1));
+        s->v[i] += (double)pod_memory_at(h, p, edge_ms(from_ms, until_ms, 2 * s->n, 2 * i + 1));
 }
 
-typedef void add_f(struct series *s, const struct record *r, const struct record_pod *p, int64_t from_ms,
+typedef void add_f(struct series *s, const struct history *h, const struct history_pod *p, int64_t from_ms,
                    int64_t until_ms);
 
 static void find_peak(struct series *s)
@@ -77,13 +77,13 @@ static void area(struct buf *out, const struct series *s, double top, const char
     buf_fmt(out, "V%.1fZ\"/>\n", top + AREA);
 }
 
-static void use_of(struct buf *out, const struct record *r, add_f *add, bool is_cpu, double top)
+static void use_of(struct buf *out, const struct history *h, add_f *add, bool is_cpu, double top)
 {
-    struct series s = { .n = cells_of(record_end_ms(r) - r->begin_ms) };
+    struct series s = { .n = cells_of(history_end_ms(h) - h->begin_ms) };
     autobuf peak = { 0 };
 
-    for (size_t i = 0; i < r->pods.n; i++)
-        add(&s, r, r->pods.v[i], r->begin_ms, record_end_ms(r));
+    for (size_t i = 0; i < h->pods.n; i++)
+        add(&s, h, h->pods.v[i], h->begin_ms, history_end_ms(h));
     find_peak(&s);
     buf_str(&peak, STR("peak "));
     if (is_cpu)
@@ -97,26 +97,26 @@ static void use_of(struct buf *out, const struct record *r, add_f *add, bool is_
     buf_fmt(out, "<path class=\"g\" d=\"M%d %.1fH%d\"/>\n", DRAW_LEFT, top + AREA, DRAW_WIDTH - DRAW_RIGHT);
 }
 
-void record_use_chart(struct buf *out, const struct record *r)
+void report_use_chart(struct buf *out, const struct history *h)
 {
-    struct draw_span span = { r->begin_ms, record_end_ms(r) };
+    struct draw_span span = { h->begin_ms, history_end_ms(h) };
     int height = AXIS + 2 * AREA + GAP + 8;
 
     draw_begin(out, 0, height);
     draw_axis(out, &span, AXIS - 10, AXIS + 2 * AREA + GAP);
-    use_of(out, r, add_cpu, true, AXIS);
-    use_of(out, r, add_memory, false, AXIS + AREA + GAP);
+    use_of(out, h, add_cpu, true, AXIS);
+    use_of(out, h, add_memory, false, AXIS + AREA + GAP);
     buf_str(out, STR("</svg>\n"));
 }
 
 /* ---- one pod ---- */
 
-static void spark(struct buf *out, const struct record *r, const struct record_pod *p, add_f *add, const char *class)
+static void spark(struct buf *out, const struct history *h, const struct history_pod *p, add_f *add, const char *class)
 {
-    int64_t from_ms = p->started_ms >= 0 ? p->started_ms : p->created_ms, until_ms = pod_until_ms(r, p);
+    int64_t from_ms = p->started_ms >= 0 ? p->started_ms : p->created_ms, until_ms = pod_until_ms(h, p);
     struct series s = { .n = MIN_OF(cells_of(until_ms - from_ms), (size_t)SPARK_WIDTH / 2) };
 
-    add(&s, r, p, from_ms, until_ms);
+    add(&s, h, p, from_ms, until_ms);
     find_peak(&s);
     buf_fmt(out, "<svg class=\"spark\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\"><path class=\"%s\" d=\"M0 %d",
             SPARK_WIDTH, SPARK_HEIGHT, SPARK_WIDTH, SPARK_HEIGHT, class, SPARK_HEIGHT);
@@ -126,13 +126,13 @@ static void spark(struct buf *out, const struct record *r, const struct record_p
     buf_fmt(out, "V%dZ\"/></svg>", SPARK_HEIGHT);
 }
 
-void record_sparks(struct buf *out, const struct record *r, const struct record_pod *p)
+void report_sparks(struct buf *out, const struct history *h, const struct history_pod *p)
 {
     buf_str(out, STR("<td class=\"n\">"));
     if (p->samples.n) {
         buf_fmt(out, "%.1fs", (double)pod_cpu_us(p) / 1e6);
         buf_str(out, STR("</td><td class=\"sp\">"));
-        spark(out, r, p, add_cpu, "cpu");
+        spark(out, h, p, add_cpu, "cpu");
     } else {
         buf_str(out, STR("–</td><td class=\"sp\">"));
     }
@@ -140,7 +140,7 @@ void record_sparks(struct buf *out, const struct record *r, const struct record_
     if (pod_peak_bytes(p) > 0) {
         bytes_print(out, pod_peak_bytes(p));
         buf_str(out, STR("</td><td class=\"sp\">"));
-        spark(out, r, p, add_memory, "mem");
+        spark(out, h, p, add_memory, "mem");
     } else {
         buf_str(out, STR("–</td><td class=\"sp\">"));
     }

@@ -1,10 +1,10 @@
-/* trace.c - the record as Trace Event Format (chrome://tracing, ui.perfetto.dev)
+/* trace.c - a history as Trace Event Format (chrome://tracing, ui.perfetto.dev)
  *
  * A process for each job, thread 0 with its phases, then a thread for each pod name. Spans of one thread are nested or
  * apart, never crossed: a container that does not fit among the pod's phases gets a thread of its own. Process 1 is the
  * run itself, with its notices.
  */
-#include "history/history_internal.h"
+#include "report/report_internal.h"
 
 #include "base/util.h"
 #include "json/json.h"
@@ -13,14 +13,14 @@ enum { PID_RUN = 1, COUNTERS_MAX = 64 /* pods with counters of their own */ };
 
 struct trace {
     struct buf *out;
-    const struct record *r;
+    const struct history *h;
     bool has_one;
 };
 
 struct track {
     struct trace *t;
     size_t pid, tid, extra; /* extra: the next free thread */
-    VEC(struct record_span) spans;
+    VEC(struct history_span) spans;
     struct arena arena;
 };
 
@@ -28,7 +28,7 @@ struct track {
 
 static int64_t us(const struct trace *t, int64_t at_ms)
 {
-    return (at_ms - t->r->begin_ms) * 1000;
+    return (at_ms - t->h->begin_ms) * 1000;
 }
 
 /* The front of an event; the caller adds members and "}". */
@@ -99,7 +99,7 @@ static bool span(struct track *k, size_t tid, struct str what, int64_t from_ms, 
     if (until_ms < from_ms)
         return false;
     if (tid == k->tid)
-        *vec_push(&k->arena, &k->spans) = (struct record_span){ from_ms, until_ms };
+        *vec_push(&k->arena, &k->spans) = (struct history_span){ from_ms, until_ms };
     begin(k->t, 'X', k->pid, tid, what);
     buf_fmt(k->t->out, ",\"ts\":%lld,\"dur\":%lld", (long long)us(k->t, from_ms),
             (long long)((until_ms - from_ms) * 1000));
@@ -114,15 +114,15 @@ static void phase(struct track *k, const char *what, int64_t from_ms, int64_t un
         (void)span(k, k->tid, str_of(what), from_ms, until_ms, STR(""));
 }
 
-static void ready(struct track *k, const struct record_pod *p, int64_t from_ms, int64_t until_ms)
+static void ready(struct track *k, const struct history_pod *p, int64_t from_ms, int64_t until_ms)
 {
     VEC_FOREACH(s, &p->ready)
         phase(k, "ready", MAX_OF(s->from_ms, from_ms), MIN_OF(s->until_ms < 0 ? until_ms : s->until_ms, until_ms));
 }
 
-static void phases(struct track *k, const struct record_pod *p, struct record_span queued)
+static void phases(struct track *k, const struct history_pod *p, struct history_span queued)
 {
-    int64_t until_ms = pod_until_ms(k->t->r, p), admitted_ms = queued.from_ms < 0 ? p->created_ms : queued.until_ms;
+    int64_t until_ms = pod_until_ms(k->t->h, p), admitted_ms = queued.from_ms < 0 ? p->created_ms : queued.until_ms;
     int64_t scheduled_ms = p->scheduled_ms < 0 ? until_ms : p->scheduled_ms;
     int64_t started_ms = p->started_ms < 0 ? until_ms : p->started_ms;
     int64_t stop_ms = p->deleting_ms >= started_ms && p->deleting_ms < until_ms ? p->deleting_ms : until_ms;
@@ -140,12 +140,12 @@ static void phases(struct track *k, const struct record_pod *p, struct record_sp
 }
 
 /* On the pod's thread where they nest, else on one of their own. */
-static void container(struct track *k, const struct record_pod *p, const struct record_container *c)
+static void container(struct track *k, const struct history_pod *p, const struct history_container *c)
 {
     size_t own = 0;
 
     VEC_FOREACH(a, &c->attempts) {
-        int64_t until_ms = a->ended_ms < 0 ? pod_until_ms(k->t->r, p) : a->ended_ms;
+        int64_t until_ms = a->ended_ms < 0 ? pod_until_ms(k->t->h, p) : a->ended_ms;
         autobuf text = { 0 }, end = { 0 };
 
         buf_fmt(&text, "%s%.*s", c->is_init ? "init " : "", STR_ARG(c->name));
@@ -168,7 +168,7 @@ static void container(struct track *k, const struct record_pod *p, const struct 
     }
 }
 
-static void pod(struct track *k, const struct record_pod *p, struct record_span queued)
+static void pod(struct track *k, const struct history_pod *p, struct history_span queued)
 {
     int64_t from_ms = queued.from_ms < 0 ? p->created_ms : queued.from_ms;
     autobuf result = { 0 };
@@ -178,7 +178,7 @@ static void pod(struct track *k, const struct record_pod *p, struct record_span 
         pod_story(&result, p);
     else
         buf_str(&result, str_of(pod_end_names[p->end]));
-    (void)span(k, k->tid, p->name, from_ms, pod_until_ms(k->t->r, p), buf_view(&result));
+    (void)span(k, k->tid, p->name, from_ms, pod_until_ms(k->t->h, p), buf_view(&result));
     phases(k, p, queued);
     VEC_FOREACH(c, &p->containers)
         container(k, p, *c);
@@ -192,7 +192,7 @@ static void counter(struct trace *t, size_t pid, struct str what, int64_t at_ms,
     buf_fmt(t->out, ",\"ts\":%lld,\"args\":{\"%s\":%.3f}}", (long long)us(t, at_ms), unit, value);
 }
 
-static void pod_counters(struct trace *t, size_t pid, const struct record_pod *p)
+static void pod_counters(struct trace *t, size_t pid, const struct history_pod *p)
 {
     autobuf cpu = { 0 }, memory = { 0 };
     int64_t from_ms = p->started_ms >= 0 ? p->started_ms : p->created_ms;
@@ -215,22 +215,22 @@ static void pod_counters(struct trace *t, size_t pid, const struct record_pod *p
 }
 
 /* What the pods of a job use together. */
-static void job_counters(struct trace *t, size_t pid, const struct record_job *j)
+static void job_counters(struct trace *t, size_t pid, const struct history_job *j)
 {
-    int64_t begin_ms = t->r->begin_ms, ms = record_end_ms(t->r) - begin_ms,
-            n = MAX_OF(MIN_OF(ms / 10, RECORD_CELLS), 1);
+    int64_t begin_ms = t->h->begin_ms, ms = history_end_ms(t->h) - begin_ms,
+            n = MAX_OF(MIN_OF(ms / 10, REPORT_CELLS), 1);
 
     for (int64_t i = 0; i < n; i++) {
         int64_t a = begin_ms + ms * i / n, b = begin_ms + ms * (i + 1) / n;
         double cpu = 0, memory = 0;
 
-        for (size_t k = 0; k < t->r->pods.n; k++) {
-            const struct record_pod *p = t->r->pods.v[k];
+        for (size_t k = 0; k < t->h->pods.n; k++) {
+            const struct history_pod *p = t->h->pods.v[k];
 
             if (p->job != j || !p->samples.n)
                 continue;
             cpu += pod_cpu_at(p, b) - pod_cpu_at(p, a);
-            memory += (double)pod_memory_at(t->r, p, (a + b) / 2);
+            memory += (double)pod_memory_at(t->h, p, (a + b) / 2);
         }
         counter(t, pid, STR("cpu"), a, "cores", b > a ? cpu / 1000 / (double)(b - a) : 0);
         counter(t, pid, STR("memory"), a, "bytes", memory);
@@ -239,21 +239,21 @@ static void job_counters(struct trace *t, size_t pid, const struct record_job *j
 
 /* ---- jobs ---- */
 
-static void job_phases(struct trace *t, size_t pid, const struct record_job *j)
+static void job_phases(struct trace *t, size_t pid, const struct history_job *j)
 {
     struct track k = { .t = t, .pid = pid };
 
     for (size_t i = 0; i < j->phases.n; i++) {
-        int64_t until_ms = i + 1 < j->phases.n ? j->phases.v[i + 1].at_ms : record_end_ms(t->r);
+        int64_t until_ms = i + 1 < j->phases.n ? j->phases.v[i + 1].at_ms : history_end_ms(t->h);
 
         (void)span(&k, 0, j->phases.v[i].name, j->phases.v[i].at_ms, until_ms, STR(""));
     }
     arena_done(&k.arena);
 }
 
-static void decisions(struct trace *t, size_t pid, const struct record_job *j)
+static void decisions(struct trace *t, size_t pid, const struct history_job *j)
 {
-    VEC_FOREACH(d, &t->r->decisions)
+    VEC_FOREACH(d, &t->h->decisions)
         if (d->job == j) {
             autobuf text = { 0 };
 
@@ -264,7 +264,7 @@ static void decisions(struct trace *t, size_t pid, const struct record_job *j)
         }
 }
 
-static void group(struct trace *t, const struct record_group *g, size_t pid, bool with_counters)
+static void group(struct trace *t, const struct report_group *g, size_t pid, bool with_counters)
 {
     struct track k = { .t = t, .pid = pid, .extra = g->n_rows + 1 };
 
@@ -284,24 +284,24 @@ static void group(struct trace *t, const struct record_group *g, size_t pid, boo
                     pod_counters(t, pid, (*row)->pods.v[i]);
             }
         }
-    if (record_has_use(t->r))
+    if (report_has_use(t->h))
         job_counters(t, pid, g->job);
     arena_done(&k.arena);
 }
 
-void record_trace(struct buf *out, const struct record *r)
+void report_trace(struct buf *out, const struct history *h)
 {
-    struct trace t = { .out = out, .r = r };
+    struct trace t = { .out = out, .h = h };
     autoarena a = { 0 };
-    struct record_view v;
+    struct report_rows v;
 
-    record_view(&a, r, &v);
+    report_rows(&a, h, &v);
     buf_str(out, STR("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"version\":\"pumice " PUMICE_VERSION
                      "\"},\"traceEvents\":["));
     name(&t, "process", PID_RUN, 0, STR("run"), 0);
-    VEC_FOREACH(n, &r->notes)
+    VEC_FOREACH(n, &h->notes)
         instant(&t, 'g', PID_RUN, n->at_ms, n->text, STR(""), STR(""));
     for (size_t i = 0; i < v.groups.n; i++)
-        group(&t, v.groups.v[i], PID_RUN + 1 + i, r->pods.n <= COUNTERS_MAX);
+        group(&t, v.groups.v[i], PID_RUN + 1 + i, h->pods.n <= COUNTERS_MAX);
     buf_str(out, STR("\n]}\n"));
 }

@@ -85,7 +85,7 @@ static void say(struct fake *f, struct fake_pod *p)
     while (rest.n && str_split(&rest, '\n', &text)) {
         struct agent_output line = { o->namespace, o->name, o->uid, STR("c"), o->root, CONLOG_STDOUT, false, 0, text };
 
-        record_output(f->run->record, &line);
+        history_output(f->run->history, &line);
         run_logs_line(&f->run->logs, &line);
     }
 }
@@ -297,7 +297,7 @@ static void go(const char *text, struct run_options o, const char *cpu, int sign
     load_files(&l, &files);
     unlink(path);
     assert_int_equal(load_report(&l), 0);
-    r.record = record_new(clock_now_ms(&clock_real));
+    r.history = history_new(clock_now_ms(&clock_real));
     r.store = f.store = store_new(&(struct store_options){ .clock = &clock_real, .seed = 7 });
     if (run_logs_init(&r.logs, &o, &l, &e) < 0)
         fail_msg("%s", e.text);
@@ -320,13 +320,13 @@ static void go(const char *text, struct run_options o, const char *cpu, int sign
     if (o.timeout)
         r.timeout_ms = r.begin_ms + 300;
     run_loop(&r);
-    record_finish(r.record, r.end.end_ms);
+    history_finish(r.history, r.end.end_ms);
     run_logs_end(&r.logs);
     if (r.is_json)
-        run_event_end(&r.events, &r.view, r.record, &r.end);
+        run_event_end(&r.events, &r.view, r.history, &r.end);
     assert_true(run_out_flush(&r.out));
     assert_true(dup2(real_err, STDERR_FILENO) >= 0);
-    run_summary(&ret->summary, &r.view, r.record, &r.end, false, false);
+    run_summary(&ret->summary, &r.view, r.history, &r.end, false, false);
     ret->status = r.end.status;
     ret->was_killed = f.was_killed;
     ret->took_ms = r.end.end_ms - r.end.begin_ms;
@@ -342,7 +342,7 @@ static void go(const char *text, struct run_options o, const char *cpu, int sign
     run_logs_done(&r.logs);
     run_finish(&r);
     store_free(r.store);
-    record_free(r.record);
+    history_free(r.history);
     run_out_done(&r.out);
     close(out_fd), close(err_fd), close(real_err), close(r.signal_fd);
 }

@@ -1,4 +1,4 @@
-/* story.h - runs told by hand to a flight recorder, for tests and for looking at */
+/* story.h - runs told by hand, for tests and for looking at */
 #ifndef HISTORY_TEST_STORY_H
 #define HISTORY_TEST_STORY_H
 
@@ -9,19 +9,19 @@
 #define STORY_BEGIN_MS (1772355600 * INT64_C(1000)) /* 2026-03-01T09:00:00Z */
 
 struct story {
-    struct record *r;
+    struct history *h;
     struct arena arena;
     uint64_t rev;
 };
 
 static inline void story_begin(struct story *s)
 {
-    *s = (struct story){ .r = record_new(STORY_BEGIN_MS) };
+    *s = (struct story){ .h = history_new(STORY_BEGIN_MS) };
 }
 
 static inline void story_done(struct story *s)
 {
-    record_free(s->r);
+    history_free(s->h);
     arena_done(&s->arena);
 }
 
@@ -45,7 +45,7 @@ static inline void story_tell(struct story *s, int64_t at_ms, bool is_gone, stru
     if (!type)
         story_stop("unknown kind", text);
     o = object_make(type, docs.v[0], ++s->rev);
-    record_changed(s->r, o, is_gone, STORY_BEGIN_MS + at_ms);
+    history_changed(s->h, o, is_gone, STORY_BEGIN_MS + at_ms);
     object_unref(o);
 }
 
@@ -128,7 +128,7 @@ static inline void story_line(struct story *s, int64_t at_ms, const struct story
                                  .at_ms = STORY_BEGIN_MS + at_ms,
                                  .text = text };
 
-    record_output(s->r, &line);
+    history_output(s->h, &line);
 }
 
 static inline void story_use(struct story *s, int64_t at_ms, const struct story_pod *p, int64_t cpu_ms, int64_t mib)
@@ -137,7 +137,7 @@ static inline void story_use(struct story *s, int64_t at_ms, const struct story_
                                   .memory_bytes = mib << 20,
                                   .memory_peak_bytes = (mib + 4) << 20 };
 
-    record_usage(s->r, story_uid(s, p), &stats, STORY_BEGIN_MS + at_ms);
+    history_usage(s->h, story_uid(s, p), &stats, STORY_BEGIN_MS + at_ms);
 }
 
 /* ---- whole runs ---- */
@@ -194,8 +194,8 @@ static inline void story_small(struct story *s)
     struct story_pod m = { "train", "master", 0, 0 }, w0 = { "train", "worker", 0, 0 },
                      w1 = { "train", "worker", 1, 0 };
 
-    record_note(s->r, STR("image \"pytorch:2.1\": the host's files (give another with --image pytorch:2.1=DIR)"),
-                STORY_BEGIN_MS + 2);
+    history_note(s->h, STR("image \"pytorch:2.1\": the host's files (give another with --image pytorch:2.1=DIR)"),
+                 STORY_BEGIN_MS + 2);
     story_job(s, 0, "train", STORY_SPEC, "state: {phase: Pending}");
     story_group(s, 3, "train", 0, "Pending", "0/1 nodes are unavailable: 1 Insufficient cpu");
     story_group(s, 180, "train", 0, "Inqueue", "");
@@ -255,7 +255,7 @@ static inline void story_small(struct story *s)
     story_job(s, 4199, "train", STORY_SPEC,
               "state: {phase: Completed, reason: CompleteJob, message: 'TaskCompleted of task/master: CompleteJob'},"
               " version: 2, retryCount: 1");
-    record_finish(s->r, STORY_BEGIN_MS + 4200);
+    history_finish(s->h, STORY_BEGIN_MS + 4200);
 }
 
 static inline unsigned story_dice(unsigned *seed)
@@ -321,7 +321,7 @@ static inline void story_many(struct story *s, int n)
         s, end_ms + 5, "bag", spec.p,
         "state: {phase: Failed, reason: Failed, message: all pods have ended with fewer successes than minSuccess},"
         " retryCount: 3");
-    record_finish(s->r, STORY_BEGIN_MS + end_ms + 20);
+    history_finish(s->h, STORY_BEGIN_MS + end_ms + 20);
 }
 
 #endif

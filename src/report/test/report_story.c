@@ -1,6 +1,7 @@
 /* report_story.c - writes the page and the trace of a run told by hand: report_story PODS PAGE.html TRACE.json */
 #include "history/test/story.h"
 
+#include "report/report.h"
 #include "report/term.h"
 
 static int write_file(const char *path, const struct buf *text)
@@ -30,8 +31,8 @@ int main(int argc, char **argv)
         story_small(&s);
     else
         story_many(&s, (int)pods);
-    record_html(&page, s.r, pods == 3 ? STR("train: a run told by hand") : STR("bag: a run told by hand"));
-    record_trace(&trace, s.r);
+    report_html(&page, s.h, pods == 3 ? STR("train: a run told by hand") : STR("bag: a run told by hand"));
+    report_trace(&trace, s.h);
     story_done(&s);
     return write_file(argv[2], &page) < 0 || write_file(argv[3], &trace) < 0;
 }

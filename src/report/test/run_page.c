@@ -1,4 +1,4 @@
-/* run_page.c - tests of the flight recorder: times, ends, decisions in words, page, trace, limits */
+/* run_page.c - tests of the history of a run, and of its page and trace: times, ends, decisions in words, page, trace, limits */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "history/history_internal.h"
 #include "history/test/story.h"
+#include "report/report_internal.h"
 #include "whatif/future.h"
 #include "store/store.h"
 
@@ -23,9 +23,9 @@ static void check_lacks(const char *what, struct str text, const char *part)
         fail_msg("%s has \"%s\"", what, part);
 }
 
-static const struct record_pod *pod_of(const struct story *s, const char *uid)
+static const struct history_pod *pod_of(const struct story *s, const char *uid)
 {
-    const struct record_pod *p = map_get(&s->r->pods_uid, str_of(uid));
+    const struct history_pod *p = map_get(&s->h->pods_uid, str_of(uid));
 
     if (!p)
         fail_msg("no pod %s", uid);
@@ -57,19 +57,19 @@ static void check_nesting(struct str text)
         fail_msg("<%.*s> is never closed", STR_ARG(open[depth - 1]));
 }
 
-static void check_documents(const struct record *r)
+static void check_documents(const struct history *h)
 {
     autoarena a = { 0 };
     autobuf page = { 0 }, trace = { 0 };
     struct json *tree;
     struct err e;
 
-    record_html(&page, r, STR("<t>"));
+    report_html(&page, h, STR("<t>"));
     check_nesting(buf_view(&page));
     check_lacks("the page", buf_view(&page), "<script");
     check_lacks("the page", buf_view(&page), "src=");
     check_lacks("the page", buf_view(&page), "nan");
-    record_trace(&trace, r);
+    report_trace(&trace, h);
     if (json_parse(&a, buf_view(&trace), NULL, &tree, &e) < 0)
         fail_msg("the trace: %s", e.text);
 }
@@ -79,7 +79,7 @@ static void check_documents(const struct record *r)
 static void test_times(void **state)
 {
     struct story s;
-    const struct record_pod *w1, *m, *w0;
+    const struct history_pod *w1, *m, *w0;
 
     (void)state;
     story_begin(&s);
@@ -105,7 +105,7 @@ static void test_times(void **state)
     assert_int_equal(w0->containers.v[1]->attempts.v[0].exit_code, 1);
     assert_int_equal(w0->containers.v[1]->attempts.v[0].ended_ms - STORY_BEGIN_MS, 2600);
     assert_int_equal(w0->containers.v[1]->attempts.v[1].started_ms - STORY_BEGIN_MS, 2900);
-    check_documents(s.r);
+    check_documents(s.h);
     story_done(&s);
 }
 
@@ -129,17 +129,17 @@ static void test_ends(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct story s;
         struct story_pod p = { "j", "t", 0, 0, .node = "n" };
-        struct record_words w;
+        struct history_failure w;
 
         story_begin(&s);
         story_job(&s, 0, "j", "tasks: [{name: t}]", "");
         story_pod_tell(&s, 1, &p, false);
         story_end(&s, 9, &p, "Failed", cases[i].ended); /* nobody saw it run */
-        if (!record_failed(s.r, 0, &w) || !str_is(w.words, cases[i].reason) || w.exit_code != cases[i].code)
+        if (!history_failed(s.h, 0, &w) || !str_is(w.words, cases[i].reason) || w.exit_code != cases[i].code)
             fail_msg("%s: \"%.*s\", %d", cases[i].ended, STR_ARG(w.words), w.exit_code);
         assert_true(str_is(w.pod, "j-t-0") && str_is(w.container, "main") && str_is(w.task, "t"));
         assert_int_equal(w.at_ms - STORY_BEGIN_MS, 9);
-        assert_false(record_failed(s.r, 1, &w));
+        assert_false(history_failed(s.h, 1, &w));
         story_done(&s);
     }
 }
@@ -180,7 +180,7 @@ static void test_failed_or_not(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct story s;
         struct story_pod p = { "j", "t", 0, 0, .node = "n" };
-        struct record_words w = { 0 };
+        struct history_failure w = { 0 };
         bool is_listed;
 
         story_begin(&s);
@@ -189,12 +189,12 @@ static void test_failed_or_not(void **state)
         p.phase = cases[i].phase;
         p.more = cases[i].status;
         story_pod_tell(&s, 2, &p, false);
-        is_listed = record_failed(s.r, 0, &w);
+        is_listed = history_failed(s.h, 0, &w);
         if (is_listed != (cases[i].reason != NULL))
             fail_msg("%s: %s", cases[i].name, is_listed ? "listed" : "not listed");
         if (is_listed && (!str_is(w.words, cases[i].reason) || !str_is(w.tail, cases[i].tail)))
             fail_msg("%s: \"%.*s\", \"%.*s\"", cases[i].name, STR_ARG(w.words), STR_ARG(w.tail));
-        check_documents(s.r);
+        check_documents(s.h);
         story_done(&s);
     }
 }
@@ -254,12 +254,12 @@ static void test_decisions(void **state)
         story_end(&s, 2, &b, "Failed", "exitCode: 7");
         story_job(&s, 3, "j", MIXED, cases[i].status);
         story_job(&s, 4, "j", MIXED, cases[i].status); /* the same again says nothing new */
-        assert_int_equal(s.r->decisions.n, cases[i].want ? 1 : 0);
+        assert_int_equal(s.h->decisions.n, cases[i].want ? 1 : 0);
         if (cases[i].want)
-            decision_sentence(&said, &s.r->decisions.v[0]);
+            decision_sentence(&said, &s.h->decisions.v[0]);
         if (cases[i].want && !str_is(buf_view(&said), cases[i].want))
             fail_msg("%s:\n%.*s, not\n%s", cases[i].status, STR_ARG(buf_view(&said)), cases[i].want);
-        check_documents(s.r);
+        check_documents(s.h);
         story_done(&s);
     }
 }
@@ -285,9 +285,9 @@ static void test_later(void **state)
     story_job(&s, 5003, "j", MIXED,
               "state: {phase: Restarting, reason: RestartPod, message: 'PodFailed of j-a-0: RestartPod, retry 1 of 3'},"
               " retryCount: 1");
-    assert_int_equal(s.r->decisions.n, 2);
-    decision_sentence(&first, &s.r->decisions.v[0]);
-    decision_sentence(&second, &s.r->decisions.v[1]);
+    assert_int_equal(s.h->decisions.n, 2);
+    decision_sentence(&first, &s.h->decisions.v[0]);
+    decision_sentence(&second, &s.h->decisions.v[1]);
     assert_string_equal(first.p,
                         "RestartPod in 5s because PodFailed: j-a-0 exited with 1 (policy spec.tasks[0].policies[1])");
     assert_string_equal(
@@ -306,11 +306,11 @@ static void test_eviction(void **state)
     story_job(&s, 0, "j", MIXED, "state: {phase: Running}");
     story_pod_tell(&s, 1, &p, false);
     story_event(&s, 2, "Pod", "j-a-0", "p-j-a-0-0", "Warning", "Evict", "Pod is evicted, because of preempt");
-    assert_int_equal(s.r->decisions.n, 1);
-    assert_int_equal(s.r->warnings.n, 0);
-    decision_sentence(&said, &s.r->decisions.v[0]);
+    assert_int_equal(s.h->decisions.n, 1);
+    assert_int_equal(s.h->warnings.n, 0);
+    decision_sentence(&said, &s.h->decisions.v[0]);
     assert_string_equal(said.p, "Evict because j-a-0: Pod is evicted, because of preempt");
-    assert_ptr_equal(s.r->decisions.v[0].job, s.r->jobs.v[0]);
+    assert_ptr_equal(s.h->decisions.v[0].job, s.h->jobs.v[0]);
     story_done(&s);
 }
 
@@ -343,8 +343,8 @@ static void test_verdicts(void **state)
         story_end(&s, 2, &p, "Failed", "exitCode: 5");
         story_job(&s, 2500, "j", "policies: [{event: PodFailed, action: AbortJob}], tasks: [{name: a}]",
                   cases[i].status);
-        record_finish(s.r, STORY_BEGIN_MS + 3000);
-        record_verdict(&said, s.r, &is_ok, &is_over);
+        history_finish(s.h, STORY_BEGIN_MS + 3000);
+        history_verdict(&said, s.h, &is_ok, &is_over);
         if (!str_is(buf_view(&said), cases[i].want))
             fail_msg("%.*s, not %s", STR_ARG(buf_view(&said)), cases[i].want);
         assert_int_equal(is_ok, i == 0);
@@ -358,7 +358,7 @@ static void test_tail(void **state)
 {
     struct story s;
     struct story_pod p = { "j", "t", 0, 0, .node = "n" };
-    struct record_words w;
+    struct history_failure w;
     autobuf line = { 0 };
 
     (void)state;
@@ -375,10 +375,10 @@ static void test_tail(void **state)
     story_line(&s, 20000, &p, STR("the last"));
     story_end(&s, 20001, &p, "Failed", "exitCode: 1");
     story_line(&s, 20002, &p, STR("late"));
-    assert_true(record_failed(s.r, 0, &w));
-    assert_true(w.tail.n <= RECORD_TAIL);
+    assert_true(history_failed(s.h, 0, &w));
+    assert_true(w.tail.n <= HISTORY_TAIL);
     assert_true(str_ends(w.tail, STR("x\nthe last\nlate\n")));
-    assert_true(pod_of(&s, "p-j-t-0-0")->containers.v[0]->tail.cap < 8 * RECORD_TAIL);
+    assert_true(pod_of(&s, "p-j-t-0-0")->containers.v[0]->tail.cap < 8 * HISTORY_TAIL);
     story_done(&s);
 }
 
@@ -387,7 +387,7 @@ static void test_tail_of_attempts(void **state)
 {
     struct story s;
     struct story_pod p = { "j", "t", 0, 0, .node = "n", .phase = "Running", .restart_policy = "OnFailure" };
-    struct record_words w;
+    struct history_failure w;
 
     (void)state;
     story_begin(&s);
@@ -398,17 +398,17 @@ static void test_tail_of_attempts(void **state)
         "containerStatuses: [{name: main, restartCount: 0, state: {waiting: {reason: CrashLoopBackOff}}, lastState:"
         " {terminated: {exitCode: 1}}}]";
     story_pod_tell(&s, 3, &p, false);
-    assert_true(record_failed(s.r, 0, &w));
+    assert_true(history_failed(s.h, 0, &w));
     assert_true(str_is(w.tail, "first\n"));
     story_line(&s, 4, &p, STR("second")); /* before its status says so */
     p.more = story_main(&s, "running: {}", 1);
     story_pod_tell(&s, 5, &p, false);
-    assert_false(record_failed(s.r, 0, &w));
+    assert_false(history_failed(s.h, 0, &w));
     story_line(&s, 6, &p, STR("end"));
     p.phase = "Failed";
     p.more = story_main(&s, "terminated: {exitCode: 4}", 1);
     story_pod_tell(&s, 7, &p, false);
-    assert_true(record_failed(s.r, 0, &w));
+    assert_true(history_failed(s.h, 0, &w));
     assert_true(str_is(w.tail, "second\nend\n"));
     assert_int_equal(w.exit_code, 4);
     story_done(&s);
@@ -418,7 +418,7 @@ static void test_samples(void **state)
 {
     struct story s;
     struct story_pod p = { "j", "t", 0, 0, .node = "n", .phase = "Running" };
-    const struct record_pod *seen;
+    const struct history_pod *seen;
 
     (void)state;
     story_begin(&s);
@@ -426,7 +426,7 @@ static void test_samples(void **state)
     for (int i = 1; i <= 5000; i++)
         story_use(&s, i * 100, &p, i * 50, i == 3000 ? 900 : 10);
     seen = pod_of(&s, "p-j-t-0-0");
-    assert_true(seen->samples.n <= RECORD_SAMPLES && seen->samples.n >= RECORD_SAMPLES / 4);
+    assert_true(seen->samples.n <= HISTORY_SAMPLES && seen->samples.n >= HISTORY_SAMPLES / 4);
     assert_int_equal(pod_cpu_us(seen), 5000 * 50 * 1000);
     assert_int_equal(pod_peak_bytes(seen), INT64_C(904) << 20);
     for (size_t i = 1; i < seen->samples.n; i++)
@@ -434,7 +434,7 @@ static void test_samples(void **state)
     /* half a core all the time, however much was thinned */
     assert_true(pod_cpu_at(seen, STORY_BEGIN_MS + 250000) > 124.9e6);
     assert_true(pod_cpu_at(seen, STORY_BEGIN_MS + 250000) < 125.1e6);
-    check_documents(s.r);
+    check_documents(s.h);
     story_done(&s);
 }
 
@@ -442,7 +442,7 @@ static void test_restarts_are_bounded(void **state)
 {
     struct story s;
     struct story_pod p = { "j", "t", 0, 0, .node = "n", .phase = "Running", .restart_policy = "Always" };
-    const struct record_container *c;
+    const struct history_container *c;
 
     (void)state;
     story_begin(&s);
@@ -452,12 +452,12 @@ static void test_restarts_are_bounded(void **state)
         p.is_ready = !p.is_ready;
     }
     c = pod_of(&s, "p-j-t-0-0")->containers.v[0];
-    assert_int_equal(c->attempts.n, RECORD_ATTEMPTS);
+    assert_int_equal(c->attempts.n, HISTORY_ATTEMPTS);
     assert_int_equal(c->attempts.v[0].number, 0);
-    assert_int_equal(c->attempts.v[RECORD_ATTEMPTS - 1].number, 499);
+    assert_int_equal(c->attempts.v[HISTORY_ATTEMPTS - 1].number, 499);
     assert_int_equal(c->restarts, 499);
-    assert_true(pod_of(&s, "p-j-t-0-0")->ready.n <= RECORD_READY);
-    check_documents(s.r);
+    assert_true(pod_of(&s, "p-j-t-0-0")->ready.n <= HISTORY_READY);
+    check_documents(s.h);
     story_done(&s);
 }
 
@@ -508,7 +508,7 @@ static void test_page(void **state)
     (void)state;
     story_begin(&s);
     story_small(&s);
-    record_html(&page, s.r, STR("t"));
+    report_html(&page, s.h, STR("t"));
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
         check_has("the page", buf_view(&page), parts[i]);
     story_done(&s);
@@ -521,14 +521,14 @@ static void test_empty_and_many(void **state)
 
     (void)state;
     story_begin(&s);
-    check_documents(s.r);
-    record_finish(s.r, STORY_BEGIN_MS);
-    check_documents(s.r);
+    check_documents(s.h);
+    history_finish(s.h, STORY_BEGIN_MS);
+    check_documents(s.h);
     story_done(&s);
     story_begin(&s);
     story_many(&s, 3000);
-    check_documents(s.r);
-    record_html(&page, s.r, STR("t"));
+    check_documents(s.h);
+    report_html(&page, s.h, STR("t"));
     check_has("the page", buf_view(&page), "and 500 more pods");
     check_has("the page", buf_view(&page), "<p class=\"d\">and 2903 more</p>");
     assert_true(page.n < 4u << 20);
@@ -551,8 +551,8 @@ static void test_names_are_text(void **state)
         " containerStatuses: [{name: %s, state: {terminated: {exitCode: 1, reason: %s, message: %s}}}]}}",
         bad, bad, bad, bad, bad, bad, bad, bad, bad, bad);
     story_tell(&s, 1, false, text);
-    record_note(s.r, STR("</p><script>\x01\xff"), STORY_BEGIN_MS + 2);
-    check_documents(s.r);
+    history_note(s.h, STR("</p><script>\x01\xff"), STORY_BEGIN_MS + 2);
+    check_documents(s.h);
     story_done(&s);
 }
 
@@ -560,13 +560,13 @@ static void test_names_are_text(void **state)
 
 struct world {
     struct future *f;
-    struct record *r;
+    struct history *h;
     struct arena a;
 };
 
 static void on_changed(void *ctx, const struct object *o, bool is_gone, int64_t now_ms)
 {
-    record_changed(((struct world *)ctx)->r, o, is_gone, now_ms);
+    history_changed(((struct world *)ctx)->h, o, is_gone, now_ms);
 }
 
 static struct json *tree_of(struct world *w, const char *text)
@@ -593,7 +593,7 @@ static void world_init(struct world *w)
         .now_ms = STORY_BEGIN_MS, .start_ms = 70, .stop_ms = 30, .changed = on_changed, .ctx = w
     };
 
-    *w = (struct world){ .r = record_new(STORY_BEGIN_MS) };
+    *w = (struct world){ .h = history_new(STORY_BEGIN_MS) };
     w->f = future_new(&opt);
     add(w, "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 64Gi, pods: 110},"
            " capacity: {cpu: 4, memory: 64Gi, pods: 110}, conditions: [{type: Ready, status: 'True'}]}}");
@@ -602,7 +602,7 @@ static void world_init(struct world *w)
 static void world_done(struct world *w)
 {
     future_free(w->f);
-    record_free(w->r);
+    history_free(w->h);
     arena_done(&w->a);
 }
 
@@ -615,13 +615,13 @@ static void world_done(struct world *w)
     " RestartJob}], template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {requests:"    \
     " {cpu: 1}}}]}}}]}}"
 
-static void check_sentence(const struct record *r, size_t i, const char *want)
+static void check_sentence(const struct history *h, size_t i, const char *want)
 {
     autobuf said = { 0 };
 
-    if (i >= r->decisions.n)
-        fail_msg("only %zu decisions, not: %s", r->decisions.n, want);
-    decision_sentence(&said, &r->decisions.v[i]);
+    if (i >= h->decisions.n)
+        fail_msg("only %zu decisions, not: %s", h->decisions.n, want);
+    decision_sentence(&said, &h->decisions.v[i]);
     if (!str_is(buf_view(&said), want))
         fail_msg("%.*s, not\n%s", STR_ARG(buf_view(&said)), want);
 }
@@ -634,7 +634,7 @@ static void test_real_controllers(void **state)
     struct err e;
     autobuf verdict = { 0 };
     bool is_ok, is_over;
-    const struct record_job *second;
+    const struct history_job *second;
 
     (void)state;
     world_init(&w);
@@ -647,29 +647,29 @@ static void test_real_controllers(void **state)
                            NULL, &e) < 0)
         fail_msg("%s", e.text);
     future_run(w.f, STORY_BEGIN_MS + 60000);
-    record_finish(w.r, future_now_ms(w.f));
+    history_finish(w.h, future_now_ms(w.f));
     check_sentence(
-        w.r, 0,
+        w.h, 0,
         "RestartJob because PodFailed: one-hand-1 exited with 3 (policy spec.tasks[1].policies[0]), retry 1 of 3");
-    record_verdict(&verdict, w.r, &is_ok, &is_over);
+    history_verdict(&verdict, w.h, &is_ok, &is_over);
     if (!is_ok)
         fail_msg("%.*s", STR_ARG(buf_view(&verdict)));
-    for (size_t i = 1; i < w.r->decisions.n; i++)
-        check_sentence(w.r, i,
+    for (size_t i = 1; i < w.h->decisions.n; i++)
+        check_sentence(w.h, i,
                        "CompleteJob because TaskCompleted: task boss: all its pods have succeeded (policy"
                        " spec.tasks[0].policies[0])");
-    assert_int_equal(w.r->decisions.n, 3);
-    assert_int_equal(w.r->pods.n, 9);
-    second = w.r->jobs.v[1];
+    assert_int_equal(w.h->decisions.n, 3);
+    assert_int_equal(w.h->pods.n, 9);
+    second = w.h->jobs.v[1];
     assert_true(second->waits.n > 0 && second->waits.v[0].until_ms > second->waits.v[0].from_ms);
-    assert_int_equal(w.r->jobs.v[0]->queued.n, 2);
-    for (size_t i = 0; i < w.r->pods.n; i++) {
-        const struct record_pod *p = w.r->pods.v[i];
+    assert_int_equal(w.h->jobs.v[0]->queued.n, 2);
+    for (size_t i = 0; i < w.h->pods.n; i++) {
+        const struct history_pod *p = w.h->pods.v[i];
 
         assert_int_equal(p->started_ms - p->scheduled_ms, 70);
         assert_true(p->end != END_OPEN && p->ended_ms > p->started_ms);
     }
-    check_documents(w.r);
+    check_documents(w.h);
     world_done(&w);
 }
 
