@@ -338,7 +338,7 @@ int main(int argc, char **argv)
     double first = 0;
 
     if (argc > 1 && strcmp(argv[1], "full") == 0) { /* the last part alone */
-        bench_full(false);
+        bench_full(false, argc > 2 ? argv[2] : NULL);
         return 0;
     }
     printf("%6s %15s %11s %11s %10s %11s\n", "nodes", "groups x pods", "pods/s all", "rounds", "max ms", "plain scan");
@@ -363,6 +363,6 @@ int main(int argc, char **argv)
     for (size_t c = 0; c < n_clusters; c++)
         for (size_t i = 1; i < ARRAY_LEN(sizes); i++)
             throughput(clusters[c], sizes[i][0], sizes[i][1], true);
-    bench_full(argc > 1);
+    bench_full(argc > 1, NULL);
     return 0;
 }

@@ -282,7 +282,7 @@ static double full_case(const struct full_case *c, int nodes, int waiting, doubl
     return us;
 }
 
-void bench_full(bool is_short)
+void bench_full(bool is_short, const char *only)
 {
     int nodes = is_short ? 200 : 1000;
 
@@ -292,6 +292,8 @@ void bench_full(bool is_short)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         double few_writes, many_writes, few, many;
 
+        if (only && !strstr(cases[i].name, only))
+            continue;
         few = full_case(&cases[i], nodes, 1000, &few_writes);
         printf("%-38s %10.0f %8.1f", cases[i].name, few, few_writes);
         fflush(stdout);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
-void bench_full(bool is_short); /* a table on standard output; short: on 200 nodes */
+/* A table on standard output. Short: on 200 nodes. 'only': cases with this in their name; NULL: all. */
+void bench_full(bool is_short, const char *only);
 
 #endif

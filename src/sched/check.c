@@ -3,6 +3,7 @@
 
 #include "base/util.h"
 #include "sched/class.h"
+#include "sched/gang.h"
 #include "sched/gang_class.h"
 
 #include <stdarg.h>
@@ -254,5 +255,6 @@ void model_check(struct sched_model *m)
     check_pods(m);
     check_queues(m);
     gang_classes_check(m);
+    gang_prefilter_check(m);
     (void)list_check(&m->dirty);
 }

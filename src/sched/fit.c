@@ -281,6 +281,23 @@ struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, co
     return i == UINT32_MAX ? NULL : m->order[i];
 }
 
+int64_t fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
+                   enum fit_room room, struct fit_range range, bool *ret_is_exact)
+{
+    struct coupling k = { 0 };
+
+    assert(!m->is_unordered);
+    range.to = MIN_OF(range.to, m->n_order);
+    *ret_is_exact = true;
+    if (c->has_lost_name || range.from >= range.to)
+        return 0;
+    sync_settings(m);
+    if (c->is_coupled || group)
+        couple_begin(m, c, group, room, &k);
+    *ret_is_exact = !k.is_on && c->ports.n == 0;
+    return view_places(m, view_get(m, c, room), range.from, range.to);
+}
+
 static bool may_go(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
                    const struct coupling *k, struct str *ret_why)
 {

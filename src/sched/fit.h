@@ -16,6 +16,7 @@ enum fit_room {           /* what counts as free on a node */
                 FIT_SOON, /* … + what pods that are being deleted will give back */
                 FIT_EMPTY, /* … + all pods of groups; of the rules about other pods only those among the pods of one trial
                     count. "Could it ever?" */
+                FIT_FREE, /* total - used: now, also what is kept for others */
                 FIT_ROOM_MAX,
 };
 
@@ -34,6 +35,11 @@ void fit_done(struct sched_model *m);
  * the queue's node groups, and scores that look at where its siblings are. */
 struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
                             enum fit_room room, struct fit_range range);
+
+/* How many pods of the class find places in a range, each taking what it asks for: so many at most, and just so many if
+ * '*ret_is_exact' (no rule looks at other pods or ports). Costs as much as the nodes that changed since it was last asked. */
+int64_t fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
+                   enum fit_room room, struct fit_range range, bool *ret_is_exact);
 
 /* May it go there? Every rule is asked; '*ret_why' (may be NULL) gets the first that says no, in kube-scheduler's words.
  * Text is constant or lives until the next call. */

@@ -7,6 +7,7 @@
 #include "sched/gang.h"
 
 #include "base/util.h"
+#include "sched/gang_class.h"
 #include "sched/gang_internal.h"
 #include "sched/near.h"
 #include "sched/share.h"
@@ -518,6 +519,8 @@ bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_op
     bool is_placed;
 
     *ret = (struct trial){ .m = m, .group = g, .arena = a };
+    if ((opt->is_brief || !ret_why) && gang_prefilter(m, g, opt, a, ret_why) == GANG_REFUSED)
+        return false;
     w.near = near_read(a, g);
     collect(a, g, opt->is_virtual, w.near, &slots);
     if (ret_why)
@@ -544,6 +547,30 @@ bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_op
     return true;
 }
 
+void gang_complete(struct sched_model *m, struct sched_group *g, struct arena *a, struct why *why)
+{
+    struct gang_options opt = {
+        .room = FIT_NOW, .limit = GANG_NO_LIMIT, .is_virtual = !group_has_its_pods(g), .shows = true
+    };
+    struct why full;
+    struct trial t;
+
+    why->is_brief = false;
+    if (gang_try(m, g, &opt, a, &t, &full)) {
+        trial_undo(&t);
+        return;
+    }
+    why->n_nodes = full.n_nodes;
+    why->n_causes = full.n_causes;
+    memcpy(why->causes, full.causes, sizeof(why->causes));
+    memcpy(why->pod, full.pod, sizeof(why->pod));
+    memcpy(why->role, full.role, sizeof(why->role));
+    if (why->kind == WHY_NO_ROOM) {
+        why->have = full.have;
+        why->need = full.need;
+    }
+}
+
 /* ---- how much ---- */
 
 /* Add the asks of the first 'n' slots of a role (any role: NULL) that are not counted yet. */
@@ -567,6 +594,10 @@ void gang_needs(struct sched_model *m, const struct sched_group *g, struct arena
     struct slots slots = { 0 };
     int64_t lacks = group_min(g) - group_ready(g);
 
+    if (g->alike) {
+        *ret = g->alike->needs;
+        return;
+    }
     *ret = (struct amounts){ { 0 } };
     collect(a, (struct sched_group *)g, true, NULL, &slots);
     VEC_FOREACH(r, &g->roles) {

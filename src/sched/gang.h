@@ -35,6 +35,7 @@ struct gang_options {
     enum gang_limit { GANG_NO_LIMIT, GANG_FAIR, GANG_LIMIT } limit; /* the queue's */
     bool is_virtual; /* places for pods to come, from the templates, where pods are missing */
     bool has_extras; /* also pods beyond the minimum, as far as they fit */
+    bool is_brief;   /* a refusal without the causes of each node will do (why.is_brief) */
     bool shows;      /* this is the trial that pods are told about; the others only ask "what if" */
 };
 
@@ -43,6 +44,17 @@ struct gang_options {
  * NULL) says what was missing. */
 bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_options *opt, struct arena *a,
               struct trial *ret, struct why *ret_why);
+
+/* What gang_try() would say, by counting (prefilter.c): far cheaper, where it can be said. A refusal comes with '*ret_why'
+ * (may be NULL), without the causes of each node. */
+enum gang_answer { GANG_UNKNOWN, GANG_FITS, GANG_REFUSED };
+enum gang_answer gang_prefilter(struct sched_model *m, struct sched_group *g, const struct gang_options *opt,
+                                struct arena *a, struct why *ret_why);
+
+void gang_prefilter_check(struct sched_model *m); /* for tests: stops the program if a trial says something else */
+
+/* The causes that a brief refusal left out, as things are now. */
+void gang_complete(struct sched_model *m, struct sched_group *g, struct arena *a, struct why *why);
 
 struct share_refusal;                                                   /* share.h */
 void gang_say_refusal(const struct share_refusal *no, struct why *ret); /* kind, dim, have, queue */

@@ -7,6 +7,7 @@
 
 #include "base/util.h"
 #include "sched/class.h"
+#include "sched/gang.h"
 #include "sched/round.h"
 
 #include <assert.h>
@@ -218,7 +219,41 @@ void gang_classes_done(struct sched_model *m)
     free(m->alike);
 }
 
-static struct gang_class *class_need(struct sched_model *m, struct str key)
+/* Of all pods, there or to come; NULL: they differ, or are not enough for each role. */
+static const struct pod_class *only_pod_class(const struct sched_group *g)
+{
+    const struct pod_class *only = NULL;
+    int64_t n = 0;
+
+    VEC_FOREACH(at, &g->roles) {
+        const struct sched_role *r = *at;
+        int64_t to_come = role_to_come(r);
+
+        if (r->n[POD_PENDING] + to_come < r->min || (to_come && only && r->class != only))
+            return NULL;
+        only = to_come ? r->class : only;
+        LIST_FOREACH(struct sched_pod, p, &r->pods[POD_PENDING], in_role) {
+            if (only && p->class != only)
+                return NULL;
+            only = p->class;
+        }
+        n += r->n[POD_PENDING] + to_come;
+    }
+    return n < group_min(g) || (only && only->has_lost_name) ? NULL : only;
+}
+
+static void describe(struct sched_model *m, struct gang_class *c, const struct sched_group *g)
+{
+    autoarena a = { 0 };
+
+    gang_needs(m, g, &a, &c->needs);
+    c->lacks = group_min(g);
+    c->has_pods = group_has_its_pods(g);
+    if (str_empty(g->near) && str_empty(g->apart) && str_empty(g->task_order))
+        c->pod = only_pod_class(g);
+}
+
+static struct gang_class *class_need(struct sched_model *m, const struct sched_group *g, struct str key)
 {
     struct gang_class *c = map_get(&m->alike->by_key, key);
 
@@ -231,6 +266,7 @@ static struct gang_class *class_need(struct sched_model *m, struct str key)
     heap_init(&c->by_runtime, by_runtime);
     map_put(&m->alike->by_key, c->key, c);
     list_push(&m->alike->all, &c->link);
+    describe(m, c, g);
     return c;
 }
 
@@ -313,7 +349,7 @@ void gang_class_sort(struct sched_model *m, struct sched_group *g)
         !key_of(m, g, &m->alike->text))
         return;
     list_remove(&g->in_alone);
-    join(m, class_need(m, buf_view(&m->alike->text)), g);
+    join(m, class_need(m, g, buf_view(&m->alike->text)), g);
 }
 
 void gang_class_sort_all(struct sched_model *m)

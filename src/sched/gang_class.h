@@ -30,8 +30,14 @@ struct gang_class {
     struct list_link link;  /* gang_classes.all */
     struct heap members;    /* sched_group.in_class, by order_cmp() */
     struct heap by_runtime; /* sched_group.by_runtime: those that say how long they run, the shortest first */
-    uint64_t futile;        /* as sched_group.futile, of any member */
-    uint32_t pins;          /* it stays, though empty */
+    struct amounts needs;   /* gang_needs() of each member … */
+    int64_t lacks;          /* … for so many pods */
+    const struct pod_class
+        *pod;        /* all its pods are of this class, and nothing else decides about their places (prefilter.c);
+                             NULL: not so */
+    bool has_pods;   /* that exist, enough for the minimum */
+    uint64_t futile; /* as sched_group.futile, of any member */
+    uint32_t pins;   /* it stays, though empty */
 };
 
 struct gang_classes { /* in the model */

@@ -65,6 +65,12 @@ bool round_would_fit(struct round *r, struct sched_group *g, enum fit_room room,
     struct gang_options opt = { .room = room, .limit = GANG_NO_LIMIT, .is_virtual = true };
     struct trial t;
 
+    if (!ret_why) {
+        enum gang_answer answer = gang_prefilter(r->m, g, &opt, &r->trial, NULL);
+
+        if (answer != GANG_UNKNOWN)
+            return answer == GANG_FITS;
+    }
     if (!gang_try(r->m, g, &opt, &r->trial, &t, ret_why))
         return false;
     trial_undo(&t);
@@ -250,6 +256,7 @@ static void place(struct round *r, struct sched_group *g, enum gang_limit limit)
     struct trial t;
     bool was_whole = g->is_whole;
 
+    opt.is_brief = round_is_told(r, g);
     if (!try_group(r, g, &opt, &t, &why)) {
         refuse(r, g, &why, limit);
         return;
@@ -433,6 +440,7 @@ static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
         return;
     }
     if (group_knows_its_pods(g)) {
+        opt.is_brief = round_is_told(r, g);
         if (try_group(r, g, &opt, &t, &why)) {
             settle(r, g, &t);
             return;

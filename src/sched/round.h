@@ -103,6 +103,8 @@ void round_unbind(struct round *r);
 
 /* ---- tell.c ---- */
 void round_tell(struct round *r);
+/* It was told lately why it waits, and is not told again for the sake of other numbers. */
+bool round_is_told(const struct round *r, const struct sched_group *g);
 void group_forget_seats(struct sched_group *g); /* of the last trial */
 
 /* ---- round.c ---- */

@@ -208,13 +208,28 @@ void sched_failed(struct sched *s, const struct decision *d, struct str error)
 
 /* ---- asking ---- */
 
-/* Who waits behind others like it may not have been asked since the first of them was: then its answer is theirs. */
-static const struct why *latest_why(struct sched *s, const struct sched_group *g)
+/* What was left out while nobody asked. */
+static void complete_why(struct sched *s, struct sched_group *g)
 {
-    const struct sched_group *first = g->alike ? gang_class_first(g->alike) : g;
+    struct why why = *g->why;
+    autoarena a = { 0 };
+
+    if (!why.is_brief)
+        return;
+    model_order(&s->m);
+    gang_complete(&s->m, g, &a, &why);
+    group_forget_seats(g);
+    group_say(g, &why);
+}
+
+/* Who waits behind others like it may not have been asked since the first of them was: then its answer is theirs. */
+static const struct why *latest_why(struct sched *s, struct sched_group *g)
+{
+    struct sched_group *first = g->alike ? gang_class_first(g->alike) : g;
     struct why *why;
 
-    if (g == first || g->tried == first->tried || first->why->kind == WHY_NOT)
+    complete_why(s, first);
+    if (g == first || (g->tried == first->tried && !g->why->is_brief) || first->why->kind == WHY_NOT)
         return g->why;
     why = arena_array(&s->answers, struct why, 1);
     *why = *first->why;

@@ -352,12 +352,21 @@ static enum why_kind gist_of(const struct why *why)
 
 /* While many wait, what each of them is told changes with every event. It is not written again for the sake of other
  * numbers until some time has passed. */
-static bool is_told(const struct round *r, const struct sched_group *g)
+bool round_is_told(const struct round *r, const struct sched_group *g)
 {
     const struct sched_config *c = &r->m->config;
 
-    return g->alike && g->told_why == gist_of(g->why) && r->m->alike->n_members > (uint32_t)c->retell &&
+    return g->alike && g->told_why != WHY_NOT && r->m->alike->n_members > (uint32_t)c->retell &&
            r->now_ms - g->told_why_ms < c->rewrite_ms;
+}
+
+static void complete(struct round *r, struct sched_group *g)
+{
+    struct why why = *g->why;
+
+    arena_reset(&r->trial);
+    gang_complete(r->m, g, &r->trial, &why);
+    group_say(g, &why);
 }
 
 static void tell_all(struct round *r, struct sched_group *g)
@@ -366,6 +375,8 @@ static void tell_all(struct round *r, struct sched_group *g)
     struct str text = STR("");
 
     change_phase(r, g);
+    if (g->why->is_brief)
+        complete(r, g);
     if (is_waiting(g)) {
         print_message(&message, r, g);
         text = arena_str(r->a, buf_view(&message));
@@ -382,7 +393,7 @@ void round_tell(struct round *r)
     VEC_FOREACH(at, &r->touched.list) {
         struct sched_group *g = *at;
 
-        if (g->exists && !g->is_deleting && !is_told(r, g))
+        if (g->exists && !g->is_deleting && !(round_is_told(r, g) && g->told_why == gist_of(g->why)))
             tell_all(r, g);
         group_forget_seats(g);
         g->is_refused = false;

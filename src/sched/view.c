@@ -31,6 +31,16 @@ static void drop_census(struct views *vs, struct view *v)
     vs->bytes -= CENSUS_BYTES * v->n;
 }
 
+static void drop_places(struct views *vs, struct view *v)
+{
+    if (!v->places)
+        return;
+    free(v->places);
+    v->places = NULL;
+    v->bytes -= sizeof(*v->places) * v->n;
+    vs->bytes -= sizeof(*v->places) * v->n;
+}
+
 static void view_free(struct views *vs, struct view *v)
 {
     struct class_work *w = v->class->work;
@@ -38,6 +48,7 @@ static void view_free(struct views *vs, struct view *v)
 
     list_remove(&v->by_use);
     drop_census(vs, v);
+    drop_places(vs, v);
     vs->n--;
     vs->bytes -= v->bytes;
     w->views[v->room] = NULL;
@@ -161,6 +172,7 @@ static void view_shape(struct views *vs, struct view *v, uint32_t n)
     uint32_t width = padded(n), sum = width;
 
     drop_census(vs, v);
+    drop_places(vs, v);
     vs->bytes -= v->bytes;
     free(v->level[0]);
     v->n = n;
@@ -193,7 +205,8 @@ static void view_fill(struct sched_model *m, struct view *v, const int32_t *fixe
         __builtin_prefetch(&ahead->held);
         v->level[0][i] = leaf_of(weights, v->class, m->order[i], v->room, fixed[i]);
     }
-    drop_census(&m->fit->views, v); /* it is made again when somebody asks */
+    drop_census(&m->fit->views, v); /* they are made again when somebody asks */
+    drop_places(&m->fit->views, v);
     for (int l = 1; l < v->n_levels; l++) {
         for (uint32_t i = 0; i < width / VIEW_FAN; i++)
             v->level[l][i] = max_of_cells(v->level[l - 1] + i * VIEW_FAN);
@@ -216,6 +229,55 @@ static void view_set(struct view *v, uint32_t i, int32_t leaf)
     }
 }
 
+/* ---- how many ---- */
+
+static uint32_t places_on(const struct view *v, const struct sched_node *n, uint32_t i)
+{
+    const struct pod_class *c = v->class;
+    int64_t least = UINT32_MAX;
+
+    if (v->level[0][i] == VIEW_NONE)
+        return 0;
+    for (uint32_t left = c->ask_dims; left; left &= left - 1) {
+        int d = __builtin_ctz(left);
+
+        least = MIN_OF(least, free_on(n, v->room, d) / c->ask.v[d]);
+    }
+    return (uint32_t)least;
+}
+
+static void count_places(struct sched_model *m, struct view *v)
+{
+    v->places = xmalloc(MAX_OF(v->n, 1) * sizeof(*v->places));
+    v->n_places = 0;
+    for (uint32_t i = 0; i < v->n; i++) {
+        v->places[i] = places_on(v, m->order[i], i);
+        v->n_places += v->places[i];
+    }
+    v->bytes += sizeof(*v->places) * v->n;
+    m->fit->views.bytes += sizeof(*v->places) * v->n;
+}
+
+static void recount_places(struct view *v, const struct sched_node *n, uint32_t i)
+{
+    v->n_places -= v->places[i];
+    v->places[i] = places_on(v, n, i);
+    v->n_places += v->places[i];
+}
+
+int64_t view_places(struct sched_model *m, struct view *v, uint32_t from, uint32_t to)
+{
+    int64_t sum = 0;
+
+    if (!v->places)
+        count_places(m, v);
+    if (from == 0 && to >= v->n)
+        return v->n_places;
+    for (uint32_t i = from; i < MIN_OF(to, v->n); i++)
+        sum += v->places[i];
+    return sum;
+}
+
 /* ---- keeping up ---- */
 
 /* Each changed node once, the newest entry first. */
@@ -236,6 +298,8 @@ static void read_log(struct sched_model *m, struct view *v, const int32_t *fixed
             continue;
         vs->stamp[i] = vs->turn;
         view_set(v, i, leaf_of(m->config.weights, v->class, m->order[i], v->room, fixed[i]));
+        if (v->places)
+            recount_places(v, m->order[i], i);
         if (v->census)
             census_update(m, v->census, v->class, v->room, i);
     }

@@ -26,6 +26,8 @@ struct view {
     uint64_t epoch, seen;        /* of the order; place in the log */
     size_t bytes;
     struct census *census; /* census.h; NULL: nobody asked */
+    uint32_t *places;      /* by node: how many pods find room there; NULL: nobody asked … */
+    int64_t n_places;      /* … on all */
 };
 
 enum { LOG_SIZE = 1 << 15 };
@@ -54,6 +56,9 @@ struct view *view_get(struct sched_model *m, const struct pod_class *c, enum fit
 
 /* Index of the best in [from, to), UINT32_MAX if no node will do. */
 uint32_t view_best(const struct view *v, uint32_t from, uint32_t to);
+
+/* How many pods find room in [from, to), by what they ask for. The view was just got. */
+int64_t view_places(struct sched_model *m, struct view *v, uint32_t from, uint32_t to);
 
 /* Up to date, as the view is that was just got. */
 const struct census *view_census(struct sched_model *m, struct view *v);

@@ -1,0 +1,194 @@
+/* prefilter.c - would the gang find places? Answered by counting, without a trial
+ *
+ * Pods that are all alike, and whose places depend on nothing but the room of each node, fill the nodes in any order: there
+ * are as many places as the nodes have room for together. A trial seats them one by one, and asks the queue before each:
+ * so the first pod that is refused, and by whom, is known from two numbers, how many the nodes take and how many the queue.
+ */
+#include "sched/gang.h"
+
+#include "base/util.h"
+#include "sched/gang_class.h"
+#include "sched/share.h"
+
+#include <assert.h>
+
+struct filter {
+    struct sched_model *m;
+    struct sched_group *g;
+    const struct gang_options *opt;
+    const struct gang_class *c;
+    int64_t places; /* on the nodes; where the gang must be in one domain: in the one that has most … */
+    bool is_exact;  /* … or fewer */
+    bool is_hard;   /* no other domains will do */
+};
+
+/* ---- nodes ---- */
+
+static void count(struct filter *f, struct fit_range range)
+{
+    bool is_exact;
+    int64_t n = fit_places(f->m, f->c->pod, f->g, f->opt->room, range, &is_exact);
+
+    f->places = MAX_OF(f->places, n);
+    f->is_exact &= is_exact;
+}
+
+/* False: there is none. */
+static bool count_domains(struct filter *f, struct arena *a)
+{
+    struct domain_list all;
+
+    topology_candidates(f->m, a, f->g->topology, NULL, &all, &f->is_hard);
+    VEC_FOREACH(d, &all.list)
+        count(f, (*d)->range);
+    return all.list.n > 0;
+}
+
+/* ---- the queue ---- */
+
+static struct amounts ask_of(const struct filter *f, int64_t n)
+{
+    struct amounts ask = { { 0 } };
+
+    amounts_add_times(&ask, &f->c->pod->ask, n, f->m->dims.n);
+    return ask;
+}
+
+static enum share_test test_of(const struct filter *f)
+{
+    return f->opt->limit == GANG_FAIR ? SHARE_FAIR : SHARE_LIMIT;
+}
+
+static bool queue_takes(const struct filter *f, int64_t n)
+{
+    struct amounts ask;
+
+    if (f->opt->limit == GANG_NO_LIMIT)
+        return true;
+    ask = ask_of(f, n);
+    return share_allows(f->m, f->g->queue, &ask, NULL, test_of(f), NULL, NULL, NULL);
+}
+
+/* The first pod that the queue refuses, of 'n' that it does not take together. */
+static int64_t first_refused(const struct filter *f, int64_t n)
+{
+    int64_t taken = 0;
+
+    while (n - taken > 1) {
+        int64_t middle = taken + (n - taken) / 2;
+
+        if (queue_takes(f, middle))
+            taken = middle;
+        else
+            n = middle;
+    }
+    return n;
+}
+
+/* ---- why not ---- */
+
+/* What can be said without looking at each node: gang_complete() adds the rest. As a trial says it, with 'seats'
+ * taken. */
+static void say_room(const struct filter *f, int64_t seats, struct why *ret)
+{
+    struct amounts ask = ask_of(f, seats), free = f->m->total;
+
+    amounts_sub(&free, &f->m->used, f->m->dims.n);
+    amounts_sub(&free, &ask, f->m->dims.n);
+    *ret = (struct why){ .kind = f->is_hard ? WHY_TOPOLOGY : WHY_NO_ROOM,
+                         .dim = amounts_lacking(&free, &f->c->needs, f->m->dims.n),
+                         .have = seats,
+                         .need = f->c->lacks,
+                         .needs = f->c->needs,
+                         .n_nodes = f->m->n_order,
+                         .is_brief = true };
+}
+
+/* The queue refuses pod number 'n'. */
+static void say_limit(const struct filter *f, int64_t n, struct why *ret)
+{
+    struct amounts ask = ask_of(f, n);
+    struct share_refusal no;
+
+    share_refusal(f->m, f->g->queue, &ask, test_of(f), false, &no);
+    if (no.bound == BOUND_CLUSTER) {
+        say_room(f, n - 1, ret);
+        return;
+    }
+    *ret = (struct why){ .dim = -1 };
+    gang_say_refusal(&no, ret);
+    ret->need = MAX_OF(f->c->needs.v[no.dim], f->c->pod->ask.v[no.dim]);
+}
+
+/* It is refused: by whom? */
+static void say(const struct filter *f, struct why *ret)
+{
+    int64_t turn = MIN_OF(f->places + 1, f->c->lacks); /* of the last that can have one */
+
+    if (queue_takes(f, turn))
+        say_room(f, f->places, ret);
+    else
+        say_limit(f, first_refused(f, turn), ret);
+}
+
+/* ---- the answer ---- */
+
+static bool can_count(const struct filter *f)
+{
+    return f->c && f->c->pod && (f->opt->is_virtual || f->c->has_pods) && !f->opt->has_extras;
+}
+
+enum gang_answer gang_prefilter(struct sched_model *m, struct sched_group *g, const struct gang_options *opt,
+                                struct arena *a, struct why *ret_why)
+{
+    struct filter f = { .m = m, .g = g, .opt = opt, .c = g->alike, .is_exact = true };
+
+    if (!can_count(&f))
+        return GANG_UNKNOWN;
+    if (!json_is(g->topology, JSON_OBJECT))
+        count(&f, fit_all(m));
+    else if (!count_domains(&f, a))
+        return GANG_UNKNOWN;
+    if (f.places >= f.c->lacks && queue_takes(&f, f.c->lacks))
+        return f.is_exact ? GANG_FITS : GANG_UNKNOWN;
+    if (!ret_why)
+        return GANG_REFUSED;
+    if (!f.is_exact)
+        return GANG_UNKNOWN;
+    say(&f, ret_why);
+    return GANG_REFUSED;
+}
+
+/* ---- for tests ---- */
+
+static void check_one(struct sched_model *m, struct sched_group *g, const struct gang_options *opt)
+{
+    autoarena a = { 0 };
+    struct why counted, tried;
+    struct trial t;
+    enum gang_answer answer = gang_prefilter(m, g, opt, &a, &counted);
+    bool is_placed = gang_try(m, g, opt, &a, &t, &tried);
+
+    if (is_placed)
+        trial_undo(&t);
+    assert(answer == GANG_UNKNOWN || (answer == GANG_FITS) == is_placed);
+    if (answer != GANG_REFUSED)
+        return;
+    assert(counted.kind == tried.kind && counted.dim == tried.dim && strcmp(counted.queue, tried.queue) == 0);
+    assert(counted.have == tried.have && counted.need == tried.need);
+}
+
+void gang_prefilter_check(struct sched_model *m)
+{
+    static const enum gang_limit limits[] = { GANG_NO_LIMIT, GANG_FAIR, GANG_LIMIT };
+
+    if (m->is_unordered)
+        return;
+    LIST_FOREACH(struct gang_class, c, &m->alike->all, link)
+        for (enum fit_room room = FIT_NOW; room <= FIT_EMPTY; room++)
+            for (size_t i = 0; i < ARRAY_LEN(limits); i++)
+                for (int is_virtual = 0; is_virtual < 2; is_virtual++)
+                    check_one(
+                        m, gang_class_first(c),
+                        &(struct gang_options){ .room = room, .limit = limits[i], .is_virtual = is_virtual != 0 });
+}
