@@ -318,17 +318,41 @@ static bool has_lower(const struct sched_group *g)
     return node && HEAP_ITEM(node, struct sched_group, in_placed)->priority < g->priority;
 }
 
+static bool can_give_back(const struct sched_model *m, const struct sched_queue *q, const struct sched_group *g)
+{
+    return q != g->queue && q->is_reclaimable && heap_count(&q->placed) && share_of(m, q) > 1 << 20;
+}
+
+/* Nobody of its own queue goes for its sake. */
+static bool has_share_left(const struct sched_model *m, const struct sched_queue *q, const struct amounts *needs)
+{
+    for (int d = 0; d < m->dims.n; d++)
+        if (needs->v[d] > 0 && q->allocated.v[d] + needs->v[d] > MIN_OF(q->fair.v[d], q->limit.v[d]))
+            return false;
+    return true;
+}
+
+bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
+                    const struct amounts *needs)
+{
+    if (kind == EVICT_PREEMPT)
+        return has_lower(g);
+    if (!has_share_left(m, g->queue, needs))
+        return false;
+    MAP_FOREACH(struct sched_queue *, q, &m->queues)
+        if (can_give_back(m, q, g))
+            return true;
+    return false;
+}
+
 static void collect(struct hunt *h)
 {
     if (h->kind == EVICT_PREEMPT) {
-        if (has_lower(h->g))
-            collect_from(h, h->g->queue);
+        collect_from(h, h->g->queue);
     } else {
-        MAP_FOREACH(struct sched_queue *, q, &h->m->queues) {
-            if (q == h->g->queue || !q->is_reclaimable || share_of(h->m, q) <= 1 << 20)
-                continue;
-            collect_from(h, q);
-        }
+        MAP_FOREACH(struct sched_queue *, q, &h->m->queues)
+            if (can_give_back(h->m, q, h->g))
+                collect_from(h, q);
     }
     if (h->bundles.n)
         qsort(h->bundles.v, h->bundles.n, sizeof(*h->bundles.v), bundle_cmp);
@@ -500,6 +524,8 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
 
     *ret_victims = (struct victims){ 0 };
     gang_needs(m, g, a, &h.needs);
+    if (!evict_is_worth(m, g, kind, &h.needs))
+        return false;
     (void)share_allows(m, g->queue, &h.needs, NULL, kind == EVICT_RECLAIM ? SHARE_FAIR : SHARE_LIMIT, &h.full, NULL,
                        NULL); /* whom it asks for */
     collect(&h);

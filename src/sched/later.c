@@ -182,6 +182,18 @@ static bool has_hunted(const struct round *r, const struct sched_group *g)
     return g->hunted == r->m->room && !(g->hunt_ms && g->hunt_ms <= r->now_ms);
 }
 
+static bool is_worth(struct round *r, struct sched_group *g, bool may_reclaim)
+{
+    const struct sched_config *c = &r->m->config;
+    struct amounts needs;
+
+    if (g->is_whole)
+        return true;
+    gang_needs(r->m, g, &r->trial, &needs);
+    return (c->preempts && !never_preempts(g) && evict_is_worth(r->m, g, EVICT_PREEMPT, &needs)) ||
+           (c->reclaims && may_reclaim && evict_is_worth(r->m, g, EVICT_RECLAIM, &needs));
+}
+
 /* Victims are looked for on behalf of a few groups in each round; whoever had no turn is asked again at once.
  * True: they were found. */
 static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool may_reclaim)
@@ -191,6 +203,8 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
     if (waits_for_victims(g) || g->never_fits || round_has_given_up(r, g))
         return false;
     if (has_hunted(r, g))
+        return false;
+    if (!is_worth(r, g, may_reclaim)) /* it takes nobody's turn */
         return false;
     like = likeness(g, may_reclaim);
     if (!has_failed(h, like)) {
