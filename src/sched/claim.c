@@ -15,28 +15,111 @@ static void owe(struct sched_model *m, const struct claim *c, int by)
     }
 }
 
+/* ---- on the nodes ---- */
+
+static int by_node(const void *x, const void *y)
+{
+    const struct claim_seat *a = x, *b = y;
+
+    return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/* The seats from '*at' on that are on one node, together. */
+static void take_part(const struct sched_model *m, const struct claim *c, uint32_t *at, struct claim_part *ret)
+{
+    struct sched_node *node = c->seats[*at].node;
+
+    ret->node = node;
+    for (; *at < c->n && c->seats[*at].node == node; ++*at)
+        amounts_add(&ret->sum, &c->seats[*at].class->ask, m->dims.n);
+}
+
+static void hold(struct sched_model *m, const struct claim *c, bool is_held)
+{
+    for (uint32_t at = 0; at < c->n;) {
+        struct claim_part part = { 0 };
+
+        take_part(m, c, &at, &part);
+        if (is_held)
+            node_hold(m, part.node, &part.sum);
+        else
+            node_unhold(m, part.node, &part.sum);
+    }
+}
+
+/* ---- lifting ---- */
+
+static uint64_t key_of(const struct claim *c)
+{
+    uint64_t h = (uint64_t)(uintptr_t)c * UINT64_C(0x9e3779b97f4a7c15);
+
+    return h ^ h >> 29;
+}
+
+static void leave_lifted(struct sched_model *m, struct claim *c)
+{
+    list_remove(&c->in_lifted);
+    m->lifted_key ^= key_of(c);
+    m->n_lifted--;
+}
+
+void claims_settle(struct sched_model *m)
+{
+    LIST_FOREACH(struct claim, c, &m->lifted, in_lifted) {
+        leave_lifted(m, c);
+        hold(m, c, false);
+    }
+}
+
 void claim_lift(struct sched_model *m, struct claim *c)
 {
-    uint64_t room = m->room;
-
     if (!c->is_held)
         return;
-    for (uint32_t i = 0; i < c->n; i++)
-        node_unhold(m, c->seats[i].node, &c->seats[i].class->ask);
     owe(m, c, -1);
     c->is_held = false;
-    m->room = room; /* only for a moment */
+    if (m->n_lifted == CLAIMS_LIFTED)
+        claims_settle(m);
+    list_push(&m->lifted, &c->in_lifted);
+    m->lifted_key ^= key_of(c);
+    m->n_lifted++;
 }
 
 void claim_put_back(struct sched_model *m, struct claim *c)
 {
     if (c->is_held)
         return;
-    for (uint32_t i = 0; i < c->n; i++)
-        node_hold(m, c->seats[i].node, &c->seats[i].class->ask);
     owe(m, c, 1);
     c->is_held = true;
+    if (list_is_linked(&c->in_lifted))
+        leave_lifted(m, c);
+    else
+        hold(m, c, true);
 }
+
+void claims_walk_lifted(const struct sched_model *m, struct claim_walk *ret)
+{
+    ret->n = 0;
+    LIST_FOREACH(struct claim, c, &m->lifted, in_lifted) {
+        ret->claims[ret->n] = c;
+        ret->at[ret->n++] = 0;
+    }
+}
+
+bool claims_next(const struct sched_model *m, struct claim_walk *w, struct claim_part *ret)
+{
+    const struct sched_node *first = NULL;
+
+    for (int i = 0; i < w->n; i++)
+        if (w->at[i] < w->claims[i]->n && (!first || w->claims[i]->seats[w->at[i]].node < first))
+            first = w->claims[i]->seats[w->at[i]].node;
+    *ret = (struct claim_part){ 0 };
+    for (int i = 0; i < w->n; i++)
+        if (w->at[i] < w->claims[i]->n && w->claims[i]->seats[w->at[i]].node == first)
+            take_part(m, w->claims[i], &w->at[i], ret);
+    return first != NULL;
+}
+
+/* ---- claims ---- */
 
 struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind kind)
 {
@@ -58,6 +141,7 @@ struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind 
         amounts_add(&c->sum, &s->class->ask, m->dims.n);
     }
     trial_undo(t);
+    qsort(c->seats, c->n, sizeof(*c->seats), by_node);
     claim_put_back(m, c);
     list_push(kind == CLAIM_ADMITTED ? &m->seated : &m->kept, &c->link);
     g->claim = c;
@@ -73,6 +157,10 @@ void claim_drop(struct sched_model *m, struct sched_group *g)
     if (!c)
         return;
     claim_lift(m, c);
+    if (list_is_linked(&c->in_lifted)) {
+        leave_lifted(m, c);
+        hold(m, c, false);
+    }
     for (uint32_t i = 0; i < c->n; i++) {
         struct sched_node *n = c->seats[i].node;
 
@@ -141,7 +229,7 @@ int64_t claim_victims(const struct claim *c)
 
     for (uint32_t i = 0; i < c->n; i++) {
         if (i && c->seats[i].node == c->seats[i - 1].node)
-            continue; /* seats on one node mostly follow each other; a few counted twice do no harm */
+            continue;
         LIST_FOREACH(struct sched_pod, p, &c->seats[i].node->pods, on_node)
             n += p->is_victim;
     }

@@ -27,23 +27,41 @@ struct claim {
     struct sched_group *group;
     struct sched_queue *queue; /* of the group, when it was made */
     enum claim_kind kind;
-    int64_t free_ms;    /* when the last pod in its way has said it ends; 0: not known */
-    bool is_held;       /* false while its own group is tried */
-    bool is_new;        /* made since its group was last asked */
-    bool is_over;       /* beyond its queue's share: those within theirs go first */
-    struct amounts sum; /* of all seats */
-    uint64_t shape;     /* model.shape when it was last found valid */
+    int64_t free_ms;            /* when the last pod in its way has said it ends; 0: not known */
+    bool is_held;               /* false while it is lifted */
+    struct list_link in_lifted; /* model.lifted: it is lifted, and its nodes still hold the seats */
+    bool is_new;                /* made since its group was last asked */
+    bool is_over;               /* beyond its queue's share: those within theirs go first */
+    struct amounts sum;         /* of all seats */
+    uint64_t shape;             /* model.shape when it was last found valid */
     uint32_t n;
-    struct claim_seat seats[];
+    struct claim_seat seats[]; /* those on one node follow each other */
 };
 
 /* Keep the seats of a trial (which is undone by this) for its group. An older claim of the group ends. */
 struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind kind);
 void claim_drop(struct sched_model *m, struct sched_group *g); /* nothing happens if it has none */
 
-/* Let go of the seats for a moment, and take them again. */
+/* Let go of the seats for a moment, and take them again. Its queue owes it nothing at once; the nodes hold the seats until
+ * somebody wants to sit down there (claims_settle): mostly it is enough to count how many more pods would find places, and
+ * nothing has to be put back. */
 void claim_lift(struct sched_model *m, struct claim *c);
 void claim_put_back(struct sched_model *m, struct claim *c);
+void claims_settle(struct sched_model *m); /* now: before anything looks at what is free on nodes */
+
+/* What the nodes still hold though it was lifted, node by node. */
+struct claim_part {
+    struct sched_node *node;
+    struct amounts sum;
+};
+enum { CLAIMS_LIFTED = 16 }; /* as many at a time; more are settled at once */
+struct claim_walk {
+    const struct claim *claims[CLAIMS_LIFTED];
+    uint32_t at[CLAIMS_LIFTED];
+    int n;
+};
+void claims_walk_lifted(const struct sched_model *m, struct claim_walk *ret);
+bool claims_next(const struct sched_model *m, struct claim_walk *w, struct claim_part *ret); /* false: no more */
 
 /* Are all its nodes still there, and open to it? Cheap while no Node changed. */
 bool claim_is_valid(struct sched_model *m, struct claim *c);

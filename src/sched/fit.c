@@ -3,6 +3,7 @@
 
 #include "api/taint.h"
 #include "base/util.h"
+#include "sched/claim.h"
 #include "sched/couple.h"
 #include "sched/nodematch.h"
 #include "sched/score.h"
@@ -281,10 +282,39 @@ struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, co
     return i == UINT32_MAX ? NULL : m->order[i];
 }
 
+/* On nodes where something is kept and lifted: how many more than the nodes know of. */
+static int64_t count_lifted(struct sched_model *m, const struct view *v, struct fit_range range)
+{
+    struct claim_walk walk;
+    struct claim_part part;
+    int64_t n = 0;
+
+    claims_walk_lifted(m, &walk);
+    while (claims_next(m, &walk, &part))
+        if (part.node->exists && part.node->index >= range.from && part.node->index < range.to)
+            n += view_more_places(v, part.node, &part.sum);
+    return n;
+}
+
+static int64_t lifted_places(struct sched_model *m, struct view *v, struct fit_range range)
+{
+    struct view_lifted *known = &v->lifted[m->lifted_key % VIEW_LIFTED];
+    bool is_all = range.from == 0 && range.to == m->n_order;
+
+    if (list_is_empty(&m->lifted) || v->room == FIT_EMPTY)
+        return 0;
+    if (!is_all)
+        return count_lifted(m, v, range);
+    if (known->key != m->lifted_key || known->seen != v->seen)
+        *known = (struct view_lifted){ m->lifted_key, v->seen, count_lifted(m, v, range) };
+    return known->places;
+}
+
 int64_t fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
                    enum fit_room room, struct fit_range range, bool *ret_is_exact)
 {
     struct coupling k = { 0 };
+    struct view *v;
 
     assert(!m->is_unordered);
     range.to = MIN_OF(range.to, m->n_order);
@@ -295,7 +325,8 @@ int64_t fit_places(struct sched_model *m, const struct pod_class *c, const struc
     if (c->is_coupled || group)
         couple_begin(m, c, group, room, &k);
     *ret_is_exact = !k.is_on && c->ports.n == 0;
-    return view_places(m, view_get(m, c, room), range.from, range.to);
+    v = view_get(m, c, room);
+    return view_places(m, v, range.from, range.to) + lifted_places(m, v, range);
 }
 
 static bool may_go(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,

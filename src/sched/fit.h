@@ -16,7 +16,6 @@ enum fit_room {           /* what counts as free on a node */
                 FIT_SOON, /* … + what pods that are being deleted will give back */
                 FIT_EMPTY, /* … + all pods of groups; of the rules about other pods only those among the pods of one trial
                     count. "Could it ever?" */
-                FIT_FREE, /* total - used: now, also what is kept for others */
                 FIT_ROOM_MAX,
 };
 

@@ -106,8 +106,6 @@ static inline int64_t free_on(const struct sched_node *n, enum fit_room room, in
         return free - n->held.v[d];
     case FIT_SOON:
         return free - n->held.v[d] + n->going.v[d];
-    case FIT_FREE:
-        return free;
     default:
         return free + n->moving.v[d];
     }

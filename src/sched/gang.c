@@ -7,6 +7,7 @@
 #include "sched/gang.h"
 
 #include "base/util.h"
+#include "sched/claim.h"
 #include "sched/gang_class.h"
 #include "sched/gang_internal.h"
 #include "sched/near.h"
@@ -521,6 +522,7 @@ bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_op
     *ret = (struct trial){ .m = m, .group = g, .arena = a };
     if ((opt->is_brief || !ret_why) && gang_prefilter(m, g, opt, a, ret_why) == GANG_REFUSED)
         return false;
+    claims_settle(m);
     w.near = near_read(a, g);
     collect(a, g, opt->is_virtual, w.near, &slots);
     if (ret_why)

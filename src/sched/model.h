@@ -314,6 +314,9 @@ struct sched_model {
     struct gang_classes *alike; /* gang_class.h: the same, those that are alike together */
     struct list kept;           /* struct claim.link, oldest first: groups that wait for room */
     struct list seated;         /* … groups that were admitted and wait for their pods */
+    struct list lifted;         /* struct claim.in_lifted: let go of, but the nodes do not know yet (claim.h) … */
+    uint64_t lifted_key;        /* … which they are … */
+    uint32_t n_lifted;          /* … and how many */
     uint64_t shape;             /* goes up when Nodes come, go, or change in what they have or allow */
     uint64_t seen_shape;        /* … when the last round began */
 

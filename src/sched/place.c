@@ -502,7 +502,10 @@ static void check_use(struct round *r, struct sched_group *g)
 {
     bool is_to_come = g->claim->kind != CLAIM_RESERVED && group_live(g) < group_min(g);
 
-    if (!g->is_refused || g->why->kind != WHY_NO_ROOM || is_to_come || !claim_is_free(r->m, g->claim))
+    if (!g->is_refused || g->why->kind != WHY_NO_ROOM || is_to_come)
+        return;
+    claims_settle(r->m);
+    if (!claim_is_free(r->m, g->claim))
         return;
     round_drop_claim(r, g);
     g->futile = r->m->shape;

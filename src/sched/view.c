@@ -33,6 +33,7 @@ static void drop_census(struct views *vs, struct view *v)
 
 static void drop_places(struct views *vs, struct view *v)
 {
+    memset(v->lifted, 0, sizeof(v->lifted));
     if (!v->places)
         return;
     free(v->places);
@@ -231,19 +232,33 @@ static void view_set(struct view *v, uint32_t i, int32_t leaf)
 
 /* ---- how many ---- */
 
-static uint32_t places_on(const struct view *v, const struct sched_node *n, uint32_t i)
+/* If so much more were free. */
+static uint32_t places_with(const struct view *v, const struct sched_node *n, const struct amounts *more)
 {
     const struct pod_class *c = v->class;
     int64_t least = UINT32_MAX;
 
-    if (v->level[0][i] == VIEW_NONE)
-        return 0;
     for (uint32_t left = c->ask_dims; left; left &= left - 1) {
         int d = __builtin_ctz(left);
+        int64_t free = free_on(n, v->room, d) + more->v[d];
 
-        least = MIN_OF(least, free_on(n, v->room, d) / c->ask.v[d]);
+        least = MIN_OF(least, free < c->ask.v[d] ? 0 : free / c->ask.v[d]);
     }
     return (uint32_t)least;
+}
+
+static uint32_t places_on(const struct view *v, const struct sched_node *n, uint32_t i)
+{
+    static const struct amounts none;
+
+    return v->level[0][i] == VIEW_NONE ? 0 : places_with(v, n, &none);
+}
+
+int64_t view_more_places(const struct view *v, const struct sched_node *n, const struct amounts *more)
+{
+    if (v->class->work->fixed[n->index] < 0) /* whatever is free */
+        return 0;
+    return (int64_t)places_with(v, n, more) - v->places[n->index];
 }
 
 static void count_places(struct sched_model *m, struct view *v)

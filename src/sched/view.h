@@ -14,7 +14,13 @@
 #include "sched/census.h"
 #include "sched/fit.h"
 
-enum { VIEW_FAN = 16, VIEW_LEVELS = 8, VIEW_NONE = -1 };
+enum { VIEW_FAN = 16, VIEW_LEVELS = 8, VIEW_NONE = -1, VIEW_LIFTED = 4 };
+
+struct view_lifted { /* fit.c: how many more pods find room … */
+    uint64_t key;    /* … with these claims lifted: model.lifted_key … */
+    uint64_t seen;   /* … at this place in the log */
+    int64_t places;
+};
 
 struct view {
     const struct pod_class *class;
@@ -28,6 +34,7 @@ struct view {
     struct census *census; /* census.h; NULL: nobody asked */
     uint32_t *places;      /* by node: how many pods find room there; NULL: nobody asked … */
     int64_t n_places;      /* … on all */
+    struct view_lifted lifted[VIEW_LIFTED];
 };
 
 enum { LOG_SIZE = 1 << 15 };
@@ -59,6 +66,9 @@ uint32_t view_best(const struct view *v, uint32_t from, uint32_t to);
 
 /* How many pods find room in [from, to), by what they ask for. The view was just got. */
 int64_t view_places(struct sched_model *m, struct view *v, uint32_t from, uint32_t to);
+
+/* How many more there would be on this node if so much more were free. view_places() was asked. */
+int64_t view_more_places(const struct view *v, const struct sched_node *n, const struct amounts *more);
 
 /* Up to date, as the view is that was just got. */
 const struct census *view_census(struct sched_model *m, struct view *v);
