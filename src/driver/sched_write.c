@@ -14,9 +14,9 @@ struct sched_write { /* what is wanted of one object */
 
     /* Pods */
     struct buf node, sent_node; /* bind it to this node, empty: no; the node of the last binding sent */
-    uint64_t turn;              /* in which the binding was decided */
+    uint64_t turn;              /* in which the binding or eviction was decided */
     bool evicts, is_marked;     /* delete it; its conditions say so already */
-    struct buf evict_reason;
+    struct buf evict_reason, evict_for;
     bool has_nominee, has_refusal;
     struct buf nominee, refusal_reason, refusal_message;
 
@@ -28,8 +28,8 @@ struct sched_write { /* what is wanted of one object */
 
 static void sched_write_free(struct sched_write *e)
 {
-    struct buf *const bufs[] = { &e->node,           &e->sent_node,       &e->evict_reason, &e->nominee,
-                                 &e->refusal_reason, &e->refusal_message, &e->status };
+    struct buf *const bufs[] = { &e->node,    &e->sent_node,      &e->evict_reason,    &e->evict_for,
+                                 &e->nominee, &e->refusal_reason, &e->refusal_message, &e->status };
 
     for (size_t i = 0; i < ARRAY_LEN(bufs); i++)
         buf_done(bufs[i]);
@@ -111,7 +111,9 @@ static void wish_evict(struct driver *d, struct sched_write *e, const struct dec
     if (e->failed == OP_BIND) /* the back-off of another wish */
         e->rests_until = 0;
     buf_reset(&e->node);
+    e->turn = d->turn;
     set_text(&e->evict_reason, what->reason);
+    set_text(&e->evict_for, what->other);
     buf_fmt(&message, "Pod is evicted, because of %.*s", STR_ARG(what->reason));
     schedule_tell(d, "Pod", e->namespace, e->name, e->uid, "Warning", STR("Evict"), buf_view(&message));
     group = known && known->group.n ? cache_find(&d->cache, known_types()->group, e->namespace, known->group) : NULL;
@@ -255,7 +257,7 @@ static void plan_pod_status(struct sched_write *e, const struct sched_known *kno
 
 /* ---- old decisions ---- */
 
-/* The pod is not what it was when that was decided: the scheduler, who knows by now, decides again. */
+/* Things are not what they were when that was decided: the scheduler, who knows by now, decides again. */
 static void withdraw(struct driver *d, struct sched_write *e, enum decision_kind kind)
 {
     struct decision what = { kind, e->namespace, e->name, e->uid, .node = buf_view(&e->node) };
@@ -281,14 +283,18 @@ static void tidy(struct sched_write *e, const struct sched_known *known)
 }
 
 /* What waited for its turn was decided with older news than there are. */
-static void review(struct driver *d, struct sched_write *e, const struct sched_known *known)
+static void review(struct driver *d, struct sched_write *e)
 {
-    struct decision bind = { DECIDE_BIND, e->namespace, e->name, e->uid, .node = buf_view(&e->node) };
+    struct decision what = { e->evicts ? DECIDE_EVICT : DECIDE_BIND,
+                             e->namespace,
+                             e->name,
+                             e->uid,
+                             .node = buf_view(&e->node),
+                             .reason = buf_view(&e->evict_reason),
+                             .other = buf_view(&e->evict_for) };
 
-    if (e->evicts && known->is_running && str_is(buf_view(&e->evict_reason), "gang"))
-        withdraw(d, e, DECIDE_EVICT); /* only what does not run is taken back */
-    if (e->node.n && e->turn != d->turn && !sched_stands(d->schedule.sched, &bind))
-        withdraw(d, e, DECIDE_BIND);
+    if ((e->evicts || e->node.n) && e->turn != d->turn && !sched_stands(d->schedule.sched, &what))
+        withdraw(d, e, what.kind);
 }
 
 /* The binding comes first, but for what is to be said about the one that failed. */
@@ -299,7 +305,7 @@ static void plan_pod(struct driver *d, struct sched_write *e, const struct sched
 
     tidy(e, known);
     if (!rests)
-        review(d, e, known);
+        review(d, e);
     if (e->is_marked && !e->evicts && !known->is_going && !known->is_over) {
         plan_unmark(e, now_ms, plan);
     } else if (e->has_refusal && !e->evicts && e->failed == OP_BIND) {

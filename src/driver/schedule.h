@@ -12,7 +12,8 @@
  *               told and decides again. What it says about that is written at once; a further binding of the same pod
  *               waits for the back-off. One that had to wait is sent only if the scheduler still stands by it
  *     evict     the conditions get one try, the delete is what counts: repeated until the pod is going or gone (D40). Both
- *               hold for the pod as it was seen: if it has changed, the scheduler decides again
+ *               hold for the pod as it was seen: if it has changed, the scheduler decides again. Given up where it no longer
+ *               stands by it
  *     statuses  repeated until written; only the newest is sent (D61)
  */
 #ifndef DRIVER_SCHEDULE_H

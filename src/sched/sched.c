@@ -140,11 +140,9 @@ static bool is_overfull(const struct sched_model *m, const struct sched_pod *p)
     return false;
 }
 
-bool sched_stands(struct sched *s, const struct decision *bind)
+static bool bind_stands(struct sched *s, const struct decision *bind, const struct sched_pod *p)
 {
-    const struct sched_pod *p = find_pod(&s->m, bind);
-
-    if (!p || p->state != POD_BINDING || !p->group || !p->group->exists || !group_is_whole(p->group))
+    if (p->state != POD_BINDING || !p->group || !p->group->exists || !group_is_whole(p->group))
         return false;
     if (!p->node->exists || !str_eq(p->node->name, bind->node) || is_overfull(&s->m, p))
         return false;
@@ -153,6 +151,22 @@ bool sched_stands(struct sched *s, const struct decision *bind)
         return false;
     /* A pod with terms about others counts itself among them by now. */
     return p->class->is_coupled || fit_node(&s->m, p->class, p->group, p->node, FIT_EMPTY, NULL);
+}
+
+static bool evict_stands(const struct sched *s, const struct decision *evict, const struct sched_pod *p)
+{
+    const struct sched_group *other = map_get(&s->m.groups, evict->other);
+
+    if (str_is(evict->reason, "gang"))
+        return p->told != POD_RUNNING;
+    return other && other->claim && other->claim->kind == CLAIM_EVICTING;
+}
+
+bool sched_stands(struct sched *s, const struct decision *d)
+{
+    const struct sched_pod *p = find_pod(&s->m, d);
+
+    return p && (d->kind == DECIDE_EVICT ? evict_stands(s, d, p) : bind_stands(s, d, p));
 }
 
 static void evict_failed(struct sched *s, const struct decision *d)

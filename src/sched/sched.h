@@ -73,9 +73,10 @@ bool sched_is_idle(const struct sched *s);
  * decides again. */
 void sched_failed(struct sched *s, const struct decision *d, struct str error);
 
-/* A binding could not be sent at once, and there may have been news: would it still be right? Its gang is whole with it,
- * its node takes the pod, and its queue may have it. If not: sched_failed. */
-bool sched_stands(struct sched *s, const struct decision *bind);
+/* A binding or an eviction could not be sent at once, and there may have been news: would it still be right? A binding: its
+ * gang is whole with it, its node takes the pod, and its queue may have it. An eviction: the group it is for still waits
+ * for its victims; what is taken back ("gang") has not started. If not: sched_failed. */
+bool sched_stands(struct sched *s, const struct decision *d);
 
 /* ---- asking ---- for explain, plan and tests; valid until the next call that changes anything ---- */
 

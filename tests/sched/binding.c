@@ -1,4 +1,4 @@
-/* binding.c - bindings that had to wait before they were sent: news came meanwhile, and not all of them still stand */
+/* binding.c - bindings and evictions that had to wait before they were sent: news came meanwhile, and not all still stand */
 #include "harness.h"
 
 #include "base/util.h"
@@ -177,10 +177,76 @@ static void news_before_it_is_sent(void **state)
     }
 }
 
+/* ---- evictions ---- */
+
+static void withdraw_taker(struct h *h)
+{
+    h_delete(h, "PodGroup", "high");
+}
+
+static void make_room_elsewhere(struct h *h)
+{
+    h_node(h, "n2", "cpu: 1");
+    h_round(h);
+}
+
+static const struct {
+    const char *what;
+    void (*happens)(struct h *h);
+    bool stands;
+} before_it_goes[] = {
+    { "nothing", NULL, true },
+    { "nobody needs its place", withdraw_taker, false },
+    { "there is room elsewhere", make_room_elsewhere, false },
+};
+
+static void keep_eviction(struct h *h, const struct decision *d)
+{
+    struct decision *copy = h->ctx;
+
+    if (d->kind == DECIDE_EVICT)
+        *copy = (struct decision){ DECIDE_EVICT,
+                                   arena_str(&h->arena, d->namespace),
+                                   arena_str(&h->arena, d->name),
+                                   arena_str(&h->arena, d->uid),
+                                   .reason = arena_str(&h->arena, d->reason),
+                                   .other = arena_str(&h->arena, d->other) };
+}
+
+static void news_before_it_is_evicted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(before_it_goes); i++) {
+        struct decision evict = { 0 };
+        struct h *h = h_new(NULL);
+
+        h_priority(h, "high", 100, NULL);
+        h_node(h, "n1", "cpu: 1");
+        h_group(h, "low", .min = 1);
+        h_pods(h, "low", "w", 1, "cpu: 1");
+        h_work(h, 120000, 10000);
+        h->is_silent = true;
+        h->on_decision = keep_eviction;
+        h->ctx = &evict;
+        h_group(h, "high", .min = 1, .priority = "high");
+        h_pods(h, "high", "w", 1, "cpu: 1");
+        h_round(h);
+        assert_text(evict.name, "low-w-0");
+        if (before_it_goes[i].happens)
+            before_it_goes[i].happens(h);
+        if (sched_stands(h->s, &evict) != before_it_goes[i].stands)
+            fail_msg("%s: the eviction %s", before_it_goes[i].what,
+                     before_it_goes[i].stands ? "should stand" : "should not stand");
+        sched_check(h->s);
+        h_free(h);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(news_before_it_is_sent),
+        cmocka_unit_test(news_before_it_is_evicted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

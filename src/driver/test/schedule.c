@@ -30,7 +30,8 @@ struct sched {
     unsigned rounds;
     int64_t wake_ms;
     bool is_restless;                   /* never idle */
-    bool is_fickle;                     /* stands by no binding */
+    bool is_fickle;                     /* stands by nothing */
+    bool pod_runs;                      /* so it does not take it back ("gang") */
     void (*meanwhile)(struct world *w); /* happens while the next round decides, so that nobody has heard of it */
     struct world *world;
 };
@@ -75,6 +76,7 @@ bool sched_wants(struct str api_version, struct str kind)
 void sched_put(struct sched *s, const struct json *root)
 {
     buf_fmt(&s->log, "put %.*s %.*s\n", STR_ARG(object_kind(root)), STR_ARG(object_name(root)));
+    s->pod_runs |= str_is(json_member_text(json_get(root, "status"), "phase"), "Running");
 }
 
 void sched_gone(struct sched *s, struct str kind, struct str namespace, struct str name, struct str uid)
@@ -94,10 +96,10 @@ void sched_failed(struct sched *s, const struct decision *d, struct str error)
         buf_fmt(&s->log, "%s %.*s %.*s\n", error.n ? "failed" : "withdrawn", STR_ARG(d->name), STR_ARG(d->node));
 }
 
-bool sched_stands(struct sched *s, const struct decision *bind)
+bool sched_stands(struct sched *s, const struct decision *d)
 {
-    assert_true(bind->kind == DECIDE_BIND && bind->node.n);
-    return !s->is_fickle;
+    assert_true(d->kind == DECIDE_EVICT ? d->reason.n : d->kind == DECIDE_BIND && d->node.n);
+    return !s->is_fickle && !(str_is(d->reason, "gang") && s->pod_runs);
 }
 
 bool sched_is_idle(const struct sched *s)

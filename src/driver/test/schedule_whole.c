@@ -319,6 +319,37 @@ static void a_higher_priority_takes_the_place(void **state)
     world_done(&w);
 }
 
+/* The deletes fail for a while, and the job that needs the places is withdrawn: nobody is evicted for it any more. */
+static void nobody_needs_the_place_any_more(void **state)
+{
+    struct store_delete_options now = { .grace_s = 0 };
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    create(&w, STR("{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000}"));
+    create_node(&w, "n1", 2);
+    create_job(&w, "low", 2, NULL);
+    run_for(&w, 2000);
+    set_pods(&w, "low", 2, "Running");
+    run_for(&w, 120000);
+    w.flaky.fail_op = OP_DELETE;
+    w.flaky.fail_kind = "Pod";
+    w.flaky.code = ERR_IO;
+    w.flaky.fail_left = 200;
+    create_job(&w, "high", 2, "high");
+    run_for(&w, 2000);
+    assert_true(w.flaky.n_tries > 0);
+    assert_int_equal(store_delete(w.store, known_types()->job, STR("ns"), STR("high"), &now, NULL, NULL), 0);
+    w.flaky.fail_left = 0;
+    run_for(&w, 600000);
+    assert_int_equal(bound(&w, "low", 2), 2);
+    for (int i = 0; i < 2; i++)
+        assert_false(json_find(pod(&w, "low", i)->root, "metadata", "deletionTimestamp", NULL));
+    assert_int_equal(stats(&w).evictions, 0);
+    world_done(&w);
+}
+
 static void delete_pod(struct world *w, const char *job, int i)
 {
     struct store_delete_options now = { .grace_s = 0 };
@@ -389,6 +420,7 @@ int main(void)
         cmocka_unit_test(a_binding_that_is_refused_first),
         cmocka_unit_test(a_node_goes),
         cmocka_unit_test(a_higher_priority_takes_the_place),
+        cmocka_unit_test(nobody_needs_the_place_any_more),
         cmocka_unit_test(a_succeeded_pod_is_deleted),
         cmocka_unit_test(a_new_driver_goes_on),
     };
