@@ -3,7 +3,7 @@
 
 #include "api/meta.h"
 #include "api/resources.h"
-#include "node/agent/expand.h"
+#include "node/env/expand.h"
 #include "node/container/over.h"
 
 #include <errno.h>

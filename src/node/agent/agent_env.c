@@ -5,8 +5,8 @@
 #include "node/agent/agent_internal.h"
 
 #include "api/meta.h"
-#include "node/agent/downward.h"
-#include "node/agent/expand.h"
+#include "node/env/downward.h"
+#include "node/env/expand.h"
 
 #include <ctype.h>
 

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "node/agent/downward.h"
-#include "node/agent/expand.h"
+#include "node/env/downward.h"
+#include "node/env/expand.h"
 #include "yaml/yaml.h"
 
 static struct json *yaml(struct arena *a, const char *text)

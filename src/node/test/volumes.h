@@ -10,7 +10,7 @@
 
 #include "api/meta.h"
 #include "base/util.h"
-#include "node/agent/expand.h"
+#include "node/env/expand.h"
 #include "node/volume/volume_internal.h"
 #include "yaml/yaml.h"
 

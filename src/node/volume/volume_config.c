@@ -2,7 +2,7 @@
 #include "node/volume/volume_internal.h"
 
 #include "api/name.h"
-#include "node/agent/downward.h"
+#include "node/env/downward.h"
 
 enum { MODE_DEFAULT = 0644, TOKEN_SECONDS_DEFAULT = 3600 };
 

@@ -1,5 +1,5 @@
 /* downward.c - what a pod may know of itself: fieldRef and resourceFieldRef */
-#include "node/agent/downward.h"
+#include "node/env/downward.h"
 
 #include "api/quantity.h"
 #include "base/util.h"

@@ -1,5 +1,5 @@
 /* expand.c - $(VAR) in texts of a container */
-#include "node/agent/expand.h"
+#include "node/env/expand.h"
 
 #include "base/buf.h"
 #include "base/util.h"
