@@ -1,5 +1,5 @@
 /* io.c - tests: all of the bytes, whatever comes between; what is no plain file; orders to the kernel */
-#include "place.h"
+#include "os/test/place.h"
 
 #include <pthread.h>
 #include <signal.h>

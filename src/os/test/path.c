@@ -1,5 +1,5 @@
 /* path.c - tests: what leads out, links on the way, directories that are made, and what is in one */
-#include "place.h"
+#include "os/test/place.h"
 
 #include "os/dir.h"
 

@@ -1,5 +1,5 @@
 /* proc.c - tests: where programs are, what they say, how they end, and that nothing of them stays */
-#include "place.h"
+#include "os/test/place.h"
 
 #include "base/clock.h"
 #include "os/netlink.h"

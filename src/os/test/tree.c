@@ -2,7 +2,7 @@
  *
  * What a hostile container does meanwhile (links, races, mounts) is tried with the volumes: node/volume/test/volume_safe.c.
  */
-#include "place.h"
+#include "os/test/place.h"
 
 static void test_remove(void **state)
 {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/test/cgroup_fixture.h"
+#include "node/cgroup/test/cgroup_fixture.h"
 
 static char name[80];
 static struct cgroups *cg;

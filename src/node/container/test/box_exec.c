@@ -1,5 +1,5 @@
 /* box_exec.c - commands in running containers; the filter of system calls; a real ssh server */
-#include "node/test/boxes.h"
+#include "node/container/test/boxes.h"
 
 #include <limits.h>
 #include <linux/keyctl.h>

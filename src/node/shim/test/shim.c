@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "node/test/shim_stand.h"
+#include "node/shim/test/shim_stand.h"
 
 /* ---- containers: how they end ---- */
 

@@ -1,5 +1,5 @@
 /* box_volume.c - volumes and images: where they show, and that links cannot lead them elsewhere */
-#include "node/test/boxes.h"
+#include "node/container/test/boxes.h"
 
 /* ---- volumes ---- */
 

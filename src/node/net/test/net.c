@@ -13,7 +13,7 @@
 #include "node/net/net_nat.h"
 #include "os/proc.h"
 #include "node/net/subnet.h"
-#include "node/test/wire.h"
+#include "node/net/test/wire.h"
 
 #include <net/if.h>
 #include <sys/resource.h>

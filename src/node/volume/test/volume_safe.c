@@ -1,5 +1,5 @@
 /* volume_safe.c - what containers may try: links, "..", renames in the middle, other users, odd objects */
-#include "volumes.h"
+#include "node/volume/test/volumes.h"
 
 #include "base/log.h"
 #include "base/rand.h"

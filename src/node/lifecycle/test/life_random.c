@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
-#include "node/test/life_world.h"
+#include "node/lifecycle/test/life_world.h"
 
 #include <signal.h>
 #include <sys/wait.h>

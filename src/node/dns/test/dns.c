@@ -7,7 +7,7 @@
 
 #include "base/rand.h"
 #include "node/dns/dns.h"
-#include "node/test/dns_packet.h"
+#include "node/dns/test/dns_packet.h"
 
 #include <strings.h>
 

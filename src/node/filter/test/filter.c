@@ -8,7 +8,7 @@
 #include "node/filter/filter.h"
 
 #include "base/rand.h"
-#include "node/test/wire.h"
+#include "node/net/test/wire.h"
 #include "yaml/yaml.h"
 
 #include <net/if.h>

@@ -7,7 +7,7 @@
 
 #include "json/json.h"
 #include "node/dns/dns.h"
-#include "node/test/dns_packet.h"
+#include "node/dns/test/dns_packet.h"
 
 #define HOST                                                                                                           \
     "# the host's\nnameserver 192.0.2.1\nnameserver 192.0.2.2\nsearch corp.example lab.example.\noptions edns0 "       \

@@ -1,5 +1,5 @@
 /* image.c - tests: names of images, layouts, docker archives, the store, what a container gets */
-#include "image_maker.h"
+#include "node/image/test/image_maker.h"
 
 #include <dirent.h>
 #include <sys/file.h>

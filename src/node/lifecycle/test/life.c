@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "node/test/life_world.h"
+#include "node/lifecycle/test/life_world.h"
 #include "yaml/yaml.h"
 
 #include <signal.h>

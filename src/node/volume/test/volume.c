@@ -1,5 +1,5 @@
 /* volume.c - what volumes hold, where they are mounted, how they change and go */
-#include "volumes.h"
+#include "node/volume/test/volumes.h"
 
 #include <sys/socket.h>
 #include <sys/statfs.h>

@@ -1,5 +1,5 @@
 /* box.c - containers that really run: what they see, may do and say. As root, and again in a user namespace */
-#include "node/test/boxes.h"
+#include "node/container/test/boxes.h"
 
 #include <sys/capability.h>
 #include <sys/resource.h>

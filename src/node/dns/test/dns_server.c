@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/rand.h"
 #include "node/dns/dns.h"
-#include "node/test/dns_packet.h"
+#include "node/dns/test/dns_packet.h"
 
 #include <errno.h>
 #include <fcntl.h>

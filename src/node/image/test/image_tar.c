@@ -1,5 +1,5 @@
 /* image_tar.c - tests: archives as files, good ones and hostile ones */
-#include "image_maker.h"
+#include "node/image/test/image_maker.h"
 
 #include <sched.h>
 #include <sys/mount.h>
