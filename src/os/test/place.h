@@ -2,21 +2,7 @@
 #ifndef OS_TEST_PLACE_H
 #define OS_TEST_PLACE_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "base/buf.h"
-#include "base/util.h"
-#include "os/io.h"
-#include "os/path.h"
-#include "os/tree.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
+#include "os/test/testing.h"
 
 static char place_path[64];
 static int place;

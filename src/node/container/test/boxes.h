@@ -2,27 +2,18 @@
 #ifndef NODE_TEST_BOXES_H
 #define NODE_TEST_BOXES_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "os/test/testing.h"
 
-#include "base/util.h"
 #include "node/container/box_internal.h"
 #include "node/userns/user.h"
 
-#include <errno.h>
-#include <ftw.h>
 #include <linux/sched.h>
 #include <net/if.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 static bool is_inner;  /* in a user namespace with one id */
 static bool can_build; /* we may make containers at all */
@@ -57,47 +48,12 @@ struct result {
     size_t n;
 };
 
-static inline void write_text(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "we");
-
-    if (f) {
-        (void)fputs(text, f);
-        (void)fclose(f);
-    }
-}
-
-static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    (void)remove(path);
-    return 0;
-}
-
-static inline void remove_tree(const char *path)
-{
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-}
-
 /* ---- group ---- */
 
 static inline bool enter_user_namespace(void)
 {
-    char map[64];
-    uid_t uid = geteuid();
-    gid_t gid = getegid();
-
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-        return false;
-    write_text("/proc/self/setgroups", "deny");
-    (void)snprintf(map, sizeof(map), "0 %u 1", (unsigned)uid);
-    write_text("/proc/self/uid_map", map);
-    (void)snprintf(map, sizeof(map), "0 %u 1", (unsigned)gid);
-    write_text("/proc/self/gid_map", map);
-    is_inner = true;
-    return geteuid() == 0;
+    is_inner = own_user_namespace() == 0 && unshare(CLONE_NEWNS) == 0;
+    return is_inner;
 }
 
 /* /srv of the run is another file system of "the host", with things to see and to hide. */

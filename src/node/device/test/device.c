@@ -1,16 +1,7 @@
 /* device.c - tests: GPUs of a made-up driver tree, configured devices, handing out and taking back */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "os/test/testing.h"
 
-#include "base/util.h"
 #include "node/device/device.h"
-
-#include <errno.h>
-#include <ftw.h>
-#include <sys/stat.h>
 
 struct fixture {
     char root[64];
@@ -23,18 +14,9 @@ struct fixture {
 static void put(struct fixture *f, const char *path, const char *text)
 {
     char full[512];
-    FILE *file;
 
     (void)snprintf(full, sizeof(full), "%s%s", f->root, path);
-    for (char *p = full + strlen(f->root) + 1; (p = strchr(p, '/')); p++) {
-        *p = '\0';
-        (void)mkdir(full, 0755);
-        *p = '/';
-    }
-    file = fopen(full, "we");
-    assert_non_null(file);
-    (void)fputs(text, file);
-    (void)fclose(file);
+    put_file(full, str_of(text));
     assert_int_equal(chmod(full, 0755), 0);
 }
 
@@ -49,18 +31,13 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     struct fixture *f = *state;
 
     devices_free(f->d);
     arena_done(&f->a);
-    (void)nftw(f->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    remove_tree(f->root);
     free(f);
     return 0;
 }
@@ -219,7 +196,7 @@ static void test_trouble(void **state)
         struct str what = STR(""), fix = STR("");
         bool is_bad;
 
-        (void)nftw(f->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        remove_tree(f->root);
         (void)mkdir(f->root, 0700);
         for (size_t k = 0; k < ARRAY_LEN(cases[i].put) && cases[i].put[k]; k++) {
             if (strcmp(cases[i].put[k], "card") != 0) {

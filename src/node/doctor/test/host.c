@@ -1,19 +1,9 @@
 /* host.c - tests of the host's examination: words and fixes, and what `pumice run` asks first */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "os/test/testing.h"
 
 #include "node/doctor/host.h"
 
-#include "base/util.h"
 #include "node/doctor/host_internal.h"
-
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 static void words_and_fix(void **state)
 {
@@ -46,18 +36,6 @@ static void knows_where_state_is(void **state)
     struct str dir = host_state_dir(&a);
 
     assert_true(dir.n && dir.p[0] == '/' && str_ends(dir, STR("/pumice")));
-}
-
-static int in_child(int (*run)(void))
-{
-    pid_t pid = fork();
-    int status;
-
-    assert_true(pid >= 0);
-    if (pid == 0)
-        _exit(run());
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
 static int user_test(void)

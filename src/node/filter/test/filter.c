@@ -991,7 +991,7 @@ static int user_test(void)
 
     if (geteuid() == 0 && setgid(65534) == 0)
         (void)setuid(65534); /* else this is an ordinary user already, in a user namespace */
-    if (wire_user_ns() < 0)
+    if (own_user_namespace() < 0)
         return 77;
     stage = (struct stage){ 0 };
     if (stage_open(&e) < 0)

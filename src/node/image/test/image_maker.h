@@ -5,20 +5,10 @@
 #ifndef NODE_TEST_IMAGE_MAKER_H
 #define NODE_TEST_IMAGE_MAKER_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "os/test/testing.h"
 
 #include "base/buf.h"
-#include "base/util.h"
 #include "node/image/image_internal.h"
-
-#include <errno.h>
-#include <ftw.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 struct fixture {
     struct arena a;
@@ -44,18 +34,13 @@ static inline int setup(void **state)
     return 0;
 }
 
-static inline int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    return remove(path);
-}
-
 static inline int teardown(void **state)
 {
     struct fixture *f = *state;
 
     images_free(f->images);
     arena_done(&f->a);
-    (void)nftw(f->top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    remove_tree(f->top);
     free(f);
     return 0;
 }
@@ -68,31 +53,14 @@ static inline const char *in_top(struct fixture *f, const char *name)
 static inline const char *put_bytes(struct fixture *f, const char *name, struct str bytes)
 {
     const char *path = in_top(f, name);
-    FILE *file;
 
-    for (char *p = (char *)path + strlen(f->top) + 1; (p = strchr(p, '/')); p++) {
-        *p = '\0';
-        (void)mkdir(path, 0755);
-        *p = '/';
-    }
-    file = fopen(path, "we");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes.p, 1, bytes.n, file), bytes.n);
-    assert_int_equal(fclose(file), 0);
+    put_file(path, bytes);
     return path;
 }
 
 static inline struct str get_text(struct fixture *f, const char *path)
 {
-    char text[4096];
-    FILE *file = fopen(path, "re");
-    size_t n;
-
-    if (!file)
-        return STR_NULL;
-    n = fread(text, 1, sizeof(text), file);
-    (void)fclose(file);
-    return arena_str(&f->a, (struct str){ text, n });
+    return file_text(&f->a, AT_FDCWD, path, 4096);
 }
 
 /* ---- tar ---- */

@@ -1,9 +1,5 @@
 /* net.c - tests of the pods' network, with real links in namespaces of the test's own */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "os/test/testing.h"
 
 #include "node/net/net.h"
 
@@ -17,7 +13,6 @@
 
 #include <net/if.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 static bool has_network; /* this process is in a network of its own */
 
@@ -99,19 +94,6 @@ static size_t count_links(void)
 
     assert_int_equal(count_here(&links, NULL), 0);
     return links;
-}
-
-/* Run in a child; the value it returns. */
-static int in_child(int (*run)(void))
-{
-    pid_t pid = fork();
-    int status;
-
-    assert_true(pid >= 0);
-    if (pid == 0)
-        _exit(run());
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
 /* ---- addresses ---- */
@@ -680,7 +662,7 @@ static int slirp_test(void)
     const char *how, *why;
     int listener = wire_listen(slirp_outside.world.ns, SOCK_STREAM, 7000); /* while we may */
 
-    if (setns(slirp_outside.host.ns, CLONE_NEWNET) < 0 || wire_user_ns() < 0)
+    if (setns(slirp_outside.host.ns, CLONE_NEWNET) < 0 || own_user_namespace() < 0)
         return 77;
     if (net_open(&(struct net_options){ .id = "00aa0c", .has_way_out = true }, &n, &e) < 0 || wire_join(n, &p, &e) < 0)
         return 2;
@@ -769,7 +751,7 @@ static int user_test(void)
     int listener;
 
     (void)become_ordinary(); /* or a user namespace inside the one we are in */
-    if (wire_user_ns() < 0)
+    if (own_user_namespace() < 0)
         return 77;
     if (net_open(&(struct net_options){ .id = "00aa07" }, &n, &e) < 0)
         return 2;

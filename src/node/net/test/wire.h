@@ -5,16 +5,12 @@
 #ifndef NODE_TEST_WIRE_H
 #define NODE_TEST_WIRE_H
 
-#include "base/util.h"
 #include "node/net/net.h"
 #include "os/netlink.h"
+#include "os/test/testing.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 
 enum { WIRE_WAIT_MS = 1000, WIRE_UDP_MS = 300, WIRE_SILENT = ETIMEDOUT };
@@ -25,32 +21,12 @@ struct wire_pod {
     const char *link;
 };
 
-static inline int wire_write(const char *path, const char *text)
-{
-    autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
-}
-
-/* Become root in a user namespace of our own. */
-static inline int wire_user_ns(void)
-{
-    char uid[40], gid[40];
-
-    (void)snprintf(uid, sizeof(uid), "0 %u 1", geteuid());
-    (void)snprintf(gid, sizeof(gid), "0 %u 1", getegid());
-    (void)prctl(PR_SET_DUMPABLE, 1); /* or the files below are not ours after a change of user */
-    if (unshare(CLONE_NEWUSER) < 0 || wire_write("/proc/self/setgroups", "deny") < 0)
-        return -1;
-    return wire_write("/proc/self/uid_map", uid) < 0 || wire_write("/proc/self/gid_map", gid) < 0 ? -1 : 0;
-}
-
 /* Move this process into an empty network, so that nothing the test does is seen by the host. False: not allowed. */
 static inline bool wire_own_network(void)
 {
     if (unshare(CLONE_NEWNET) == 0)
         return true;
-    return wire_user_ns() == 0 && unshare(CLONE_NEWNET) == 0;
+    return own_user_namespace() == 0 && unshare(CLONE_NEWNET) == 0;
 }
 
 static inline int wire_join(struct net *n, struct wire_pod *p, struct err *e)

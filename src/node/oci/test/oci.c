@@ -1,27 +1,15 @@
 /* oci.c - tests: containers by the real runc and crun, where they are installed */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "os/test/testing.h"
 
-#include "base/util.h"
 #include "json/json.h"
 #include "node/oci/oci.h"
 #include "node/userns/user.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 struct fixture {
     struct arena a;
@@ -63,18 +51,13 @@ static void close_all(struct fixture *f)
     f->report = f->output = -1;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     struct fixture *f = *state;
 
     close_all(f);
     arena_done(&f->a);
-    (void)nftw(f->top, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    remove_tree(f->top);
     free(f);
     return 0;
 }

@@ -1,28 +1,17 @@
 /* user.c - tests of becoming root of a user namespace; each in a process of its own, as another user */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "os/test/testing.h"
 
 #include "node/userns/user.h"
 
-#include "base/util.h"
 #include "node/userns/user_internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
-#include <sched.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 enum { ORDINARY = 61234, SKIP = 77 };
 
-static char words[600]; /* shared with the child by a pipe, see in_child() */
+static char words[600]; /* shared with the child by a pipe, see with_words() */
 
 static int say(int rc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static int say(int rc, const char *fmt, ...)
@@ -36,7 +25,7 @@ static int say(int rc, const char *fmt, ...)
 }
 
 /* Run in a child with mounts of its own; skips when it says so, fails with its words. */
-static void in_child(int (*run)(void))
+static void with_words(int (*run)(void))
 {
     int status, said[2];
     ssize_t n;
@@ -64,13 +53,6 @@ static void in_child(int (*run)(void))
         fail_msg("status %x: %s", (unsigned)status, words);
 }
 
-static int write_file(const char *path, const char *text)
-{
-    autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
-}
-
 /* Other files in place of /etc/subuid and /etc/subgid, and a user of our own, for this process only. */
 static int set_ranges(const char *uids, const char *gids)
 {
@@ -79,9 +61,9 @@ static int set_ranges(const char *uids, const char *gids)
                                             { "/mnt/g", "/etc/subgid" } };
 
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-        mount("t", "/mnt", "tmpfs", 0, "mode=755") < 0 || write_file("/mnt/u", uids) < 0 ||
-        write_file("/mnt/g", gids) < 0 ||
-        write_file("/mnt/p", "root:x:0:0::/root:/bin/sh\npmtest:x:61234:61234::/:/bin/sh\n") < 0)
+        mount("t", "/mnt", "tmpfs", 0, "mode=755") < 0 || write_text("/mnt/u", uids) < 0 ||
+        write_text("/mnt/g", gids) < 0 ||
+        write_text("/mnt/p", "root:x:0:0::/root:/bin/sh\npmtest:x:61234:61234::/:/bin/sh\n") < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(files); i++)
         if (mount(files[i][0], files[i][1], NULL, MS_BIND, NULL) < 0)
@@ -107,7 +89,7 @@ static int try_overlay(void)
         return say(1, "tmpfs: %s", strerror(errno));
     for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
         (void)mkdir(dirs[i], 0755); /* seen by the next call */
-    if (write_file("/mnt/low/a", "a") < 0)
+    if (write_text("/mnt/low/a", "a") < 0)
         return say(1, "write: %s", strerror(errno));
     if (mount("o", "/mnt/all", "overlay", 0, "lowerdir=/mnt/low,upperdir=/mnt/up,workdir=/mnt/work,userxattr") < 0)
         return say(1, "overlay: %s", strerror(errno));
@@ -189,7 +171,7 @@ static int root_test(void)
 
 static void root_gets_its_mounts(void **state)
 {
-    in_child(root_test);
+    with_words(root_test);
 }
 
 static int alone_test(void)
@@ -213,7 +195,7 @@ static int alone_test(void)
 
 static void one_id_without_ranges(void **state)
 {
-    in_child(alone_test);
+    with_words(alone_test);
 }
 
 static int many_test(void)
@@ -244,7 +226,7 @@ static int many_test(void)
 
 static void many_ids_with_ranges(void **state)
 {
-    in_child(many_test);
+    with_words(many_test);
 }
 
 /* newuidmap does its part, newgidmap does not: the range is not root's to give. */
@@ -267,7 +249,7 @@ static int half_test(void)
 
 static void goes_on_with_one_id(void **state)
 {
-    in_child(half_test);
+    with_words(half_test);
 }
 
 /* In a user namespace that allows no further ones. */
@@ -280,7 +262,7 @@ static int forbidden_test(void)
         return say(SKIP, "%s", e.text);
     if (root.is_real && unshare(CLONE_NEWUSER) < 0) /* root of the host does not lower the host's own limit */
         return say(SKIP, "no user namespace");
-    if (write_file("/proc/sys/user/max_user_namespaces", "0") < 0)
+    if (write_text("/proc/sys/user/max_user_namespaces", "0") < 0)
         return say(SKIP, "cannot lower the limit: %s", strerror(errno));
     if (prctl(PR_CAPBSET_DROP, 21) < 0 && errno != EPERM)
         return say(2, "capabilities: %s", strerror(errno));
@@ -295,7 +277,7 @@ static int forbidden_test(void)
 
 static void says_what_forbids_it(void **state)
 {
-    in_child(forbidden_test);
+    with_words(forbidden_test);
 }
 
 static void finds_ranges(void **state)

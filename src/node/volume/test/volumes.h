@@ -2,24 +2,15 @@
 #ifndef NODE_TEST_VOLUMES_H
 #define NODE_TEST_VOLUMES_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "os/test/testing.h"
 
 #include "api/meta.h"
-#include "base/util.h"
 #include "node/env/expand.h"
 #include "node/volume/volume_internal.h"
 #include "yaml/yaml.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <ftw.h>
-#include <sched.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 
 static bool can_mount; /* in a mount namespace of our own */
 static bool is_root;   /* every user and group is there, and we may give files to them */
@@ -46,33 +37,11 @@ struct fixture {
     const char *token; /* what the token source gives; NULL: it fails */
 };
 
-static inline void write_text(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "we");
-
-    if (f) {
-        (void)fputs(text, f);
-        (void)fclose(f);
-    }
-}
-
 /* As an ordinary user a user namespace makes us root of our own mounts. */
 static inline int enter_namespace(void **state)
 {
-    char map[64];
-    uid_t uid = geteuid();
-    gid_t gid = getegid();
-
     (void)state;
-    can_mount = unshare(CLONE_NEWNS) == 0;
-    if (!can_mount && unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) {
-        write_text("/proc/self/setgroups", "deny");
-        (void)snprintf(map, sizeof(map), "0 %u 1", (unsigned)uid);
-        write_text("/proc/self/uid_map", map);
-        (void)snprintf(map, sizeof(map), "0 %u 1", (unsigned)gid);
-        write_text("/proc/self/gid_map", map);
-        can_mount = true;
-    }
+    can_mount = unshare(CLONE_NEWNS) == 0 || (own_user_namespace() == 0 && unshare(CLONE_NEWNS) == 0);
     if (can_mount && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         can_mount = false;
     umask(027); /* modes must not depend on it */
@@ -90,13 +59,6 @@ static inline int leave_namespace(void **state)
     (void)state;
     (void)umount2(top, MNT_DETACH); /* else it goes with the namespace, but the directory would stay */
     return rmdir(top);
-}
-
-static inline int remove_one(const char *path, const struct stat *st, int flag, struct FTW *w)
-{
-    (void)st, (void)flag, (void)w;
-    (void)remove(path);
-    return 0;
 }
 
 static inline const struct json *fixture_find(void *ctx, const char *kind, struct str name)
@@ -145,7 +107,7 @@ static inline int fixture_end(void **state)
 
     volumes_free(t->set, true);
     (void)volumes_sweep(t->dir, NULL);
-    (void)nftw(t->base, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    remove_tree(t->base);
     arena_done(&t->a);
     free(t);
     return 0;
