@@ -12,13 +12,11 @@
  * box_caps.c      capabilities
  * box_seccomp.c   system calls
  * box_program.c   identity and execve() of the program, in the child
- *
- * Until box_enter() the host is still at "/" and the new root is reached by a descriptor.
  */
 #ifndef NODE_BOX_INTERNAL_H
 #define NODE_BOX_INTERNAL_H
 
-#include "node/container/box.h"
+#include "node/container/box_build.h"
 
 #include "base/util.h"
 #include "os/dir.h"
@@ -29,30 +27,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-struct box_who {
-    uid_t uid;
-    gid_t gid;
-    VEC(gid_t) groups;
-    struct str name, home; /* of /etc/passwd; empty: not there */
-};
-
-struct box {
-    const struct box_spec *spec;
-    struct arena arena;
-    bool is_inner;      /* root of a user namespace, not of the machine */
-    int state;          /* directory for upper*, work*, tmp*: spec->upper, or a tmpfs over it */
-    bool has_tmp_state; /* it is the tmpfs */
-    unsigned n_state;   /* names used there */
-    int over;           /* spec->over, O_PATH; -1: none */
-    int root;           /* the new root's mount, attached */
-    VEC(int) parts;     /* the mounts the root is made of; made read-only together */
-    bool has_bare;      /* one of them is the host's own, not an overlay, and 'over' should lie over it */
-    int empty;          /* an attached read-only directory with nothing in it, for masks; -1: not made yet */
-    int cwd;            /* O_PATH in the new root */
-    struct box_who who;
-    uint64_t caps; /* bit n: capability n */
-};
-
 /* ---- box_mount.c: descriptors of mounts; -1 and errno ---- */
 
 struct box_option {
@@ -62,9 +36,6 @@ struct box_option {
 /* A new file system, not attached anywhere. 'attr': MOUNT_ATTR_*. 'opt' ends with a NULL key. On failure 'e' has the kernel's own
  * words where it gives any. */
 int box_mount_new(const char *type, const struct box_option *opt, unsigned attr, struct err *e);
-int box_mount_clone(int dir, const char *path, bool is_recursive); /* path "": what 'dir' is */
-int box_mount_set(int mount, uint64_t attr, bool is_recursive);
-int box_mount_attach(int mount, int target);
 
 /* ---- box_mount.c: paths below a root; links cannot lead out of it ---- */
 
@@ -76,19 +47,9 @@ int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, st
 int box_put(struct box *b, int take_mount, struct str path, enum box_made kind, struct err *e);
 bool box_is_below(struct str path, struct str dir); /* or the same */
 
-/* ---- the steps, in their order ---- */
-
-int box_root_make(struct box *b, struct err *e);
-int box_fill(struct box *b, struct err *e);
-int box_fill_dev(struct box *b, struct err *e);
-int box_add_mounts(struct box *b, struct err *e);
-int box_find_who(struct box *b, struct err *e); /* needs b->root only */
-int box_find_caps(struct box *b, struct err *e);
-int box_find_cwd(struct box *b, struct err *e);
-int box_root_protect(struct box *b, struct err *e); /* read-only where asked */
-int box_enter(struct box *b, struct err *e);
-
 /* ---- box_root.c, box_host.c ---- */
+
+int box_enter(struct box *b, struct err *e); /* the last step: the root becomes "/" */
 
 /* An overlay over 'lower' (O_PATH), its changes in b->state: a mount, not attached. 'path' is where the host has 'lower', so that what
  * is to lie over it is found; empty: nothing lies over it. */
@@ -105,8 +66,6 @@ int box_caps_bound(uint64_t caps, struct err *e); /* no more than these, for goo
 int box_caps_set(uint64_t caps, struct err *e);   /* permitted and effective: exactly these, no others */
 void box_caps_init(uint64_t theirs);              /* those of process 1 */
 int box_seccomp_load(uint64_t caps, struct err *e);
-/* The i-th call that is denied whatever its arguments; "" if one of 'caps' lifts that, NULL after the last. */
-const char *box_seccomp_denied(size_t i, uint64_t caps);
 
 /* ---- box_program.c ---- */
 
@@ -124,17 +83,11 @@ struct box_program {
     struct err err;
 };
 
-extern const char box_start_error[], box_create_error[], box_config_error[]; /* reasons */
-
 int box_program_init(struct arena *a, const struct box_spec *s, struct box_program *ret, struct err *e);
 /* Start it and wait until it executes; all signals are blocked. -1: it does not, see p->reason and p->err. */
 pid_t box_program_start(struct arena *a, struct box_program *p);
 
-bool box_in_user_namespace(void);
-bool box_groups_are_fixed(void); /* in a user namespace with one id nobody may change its groups */
-void box_block_signals(void);
-void box_set_oom_score(int adj);
-void box_keep_only(
-    int *report); /* closes every descriptor but 0, 1, 2 and the report, which becomes 3; NULL: no report */
+/* Close every descriptor but 0, 1, 2 and the report, which becomes 3; NULL: no report. */
+void box_keep_only(int *report);
 
 #endif

@@ -10,7 +10,8 @@
  */
 #include "node/oci/oci_internal.h"
 
-#include "node/container/box_internal.h"
+#include "base/util.h"
+#include "node/container/box_build.h"
 #include "node/container/pause.h"
 #include "os/io.h"
 #include "os/path.h"
@@ -24,6 +25,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 

@@ -7,8 +7,9 @@
  */
 #include "node/oci/oci.h"
 
+#include "base/util.h"
 #include "json/json.h"
-#include "node/container/box_internal.h"
+#include "node/container/box_build.h"
 
 #include <errno.h>
 #include <sched.h>

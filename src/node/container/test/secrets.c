@@ -1,15 +1,7 @@
 /* What is hidden of the host, and what is left of /etc/shadow. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "os/test/testing.h"
 
-#include "base/util.h"
 #include "node/container/secrets.h"
-#include "node/volume/volume_internal.h"
-
-#include <sys/stat.h>
 
 static void shadow_has_no_passwords(void **state)
 {
