@@ -71,16 +71,32 @@ def check_cppcheck():
                            '-DPUMICE_VERSION="0"', "-D_GNU_SOURCE", *files]).returncode == 0
 
 
+def layer_order():
+    """Folders from the bottom up."""
+    return ["base", "os", "json", "yaml", "api", "plugin", "job", "controller", "sched", "store", "cluster", "driver", "whatif",
+            *(f"node/{part}" for part in ("userns", "cgroup", "net", "filter", "dns", "device", "image", "env", "volume", "container",
+                                          "oci", "shim", "lifecycle", "doctor", "agent")), "history", "report", "cli"]
+
+
+def folder_of(path):
+    """src/node/net/net.c is of node/net, src/api/test/name.c of api."""
+    return re.sub(r"/test$", "", os.path.dirname(path).removeprefix("src/"))
+
+
 def check_layers():
-    """A folder may use the folders above it, never those below."""
-    order = ["base", "os", "json", "yaml", "api", "plugin", "job", "controller", "sched", "store", "cluster", "driver", "whatif", "node", "history", "report", "cli"]
-    bad = []
-    for path in (f for f in sources() if f.startswith("src/") and f.count("/") > 1 and "/test/" not in f):
-        own = path.split("/")[1]
+    """A folder may use the folders above it, never those below; what is internal to a folder is for its own files and tests."""
+    order, bad = layer_order(), []
+    for path in (f for f in sources() if f.startswith("src/") and f.count("/") > 1):
+        own = folder_of(path)
         with open(path) as f:
-            for used in re.findall(r'^#include "(\w+)/', f.read(), re.M):
-                if used in order and order.index(used) > order.index(own):
-                    bad.append(f"{path} includes {used}/")
+            for used in re.findall(r'^#include "(\w[\w/]*/\w+\.h)"', f.read(), re.M):
+                theirs = os.path.dirname(used)
+                if used.endswith("_internal.h") and theirs != own:
+                    bad.append(f"{path} includes {used}, which is internal to {theirs}")
+                elif "/test/" not in path and theirs not in order:
+                    bad.append(f"{path} includes {used}: layer_order() in tools/runtests.py does not know {theirs}")
+                elif "/test/" not in path and order.index(theirs) > order.index(own):
+                    bad.append(f"{path} includes {used}: {own} is below {theirs}")
     for line in bad:
         say(line)
     return not bad
