@@ -158,40 +158,6 @@ int cgroup_make(struct cgroups *c, const char *path, const struct cgroup_limits 
     return 0;
 }
 
-int cgroup_add(struct cgroups *c, const char *path, pid_t pid, struct err *e)
-{
-    char text[16];
-    int depth;
-
-    if (cgroup_path_check(path, &depth, e) < 0)
-        return -1;
-    if (pid <= 0) /* 0 would mean ourselves */
-        return err_set(e, ERR_INVALID, "process %d: not a process id", (int)pid);
-    (void)snprintf(text, sizeof(text), "%d", (int)pid);
-    for (size_t i = 0; i < c->n; i++) {
-        autoclose int dir = cgroup_group_open(&c->hiers[i], path, e);
-
-        if (dir < 0)
-            return -1;
-        if (cgroup_tree_has_groups(dir))
-            return err_set(e, ERR_INVALID, "group %s: has groups in it, so it holds no processes itself", path);
-        if (cgroup_file_write(dir, "cgroup.procs", text) < 0)
-            return errno == ESRCH ? err_set(e, ERR_NOT_FOUND, "group %s: no process %d", path, (int)pid)
-                                  : err_errno(e, "group %s: add process %d", path, (int)pid);
-    }
-    return 0;
-}
-
-int cgroup_fd(struct cgroups *c, const char *path)
-{
-    int depth;
-
-    /* On a hybrid host the child would miss the v1 half. */
-    if (c->n != 1 || !c->hiers[0].is_v2 || cgroup_path_check(path, &depth, NULL) < 0)
-        return -1;
-    return cgroup_dir_open(c->hiers[0].ours, path);
-}
-
 /* The usual case: nothing is in it any more, and the kernel is the one to ask. */
 static bool remove_empty(struct cgroups *c, const char *path)
 {

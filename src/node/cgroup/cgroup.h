@@ -51,26 +51,17 @@ struct cgroup_limits {        /* 0: no limit */
  * before), or set the limits of one; NULL: leave them. Limits the host cannot set are left out. Memory is without swap. A
  * container that passes its memory limit dies as a whole on v2, process by process on v1. */
 int cgroup_make(struct cgroups *c, const char *path, const struct cgroup_limits *limits, struct err *e);
-int cgroup_remove(struct cgroups *c, const char *path,
-                  struct err *e); /* with all below; what runs is killed; gone is fine */
+/* With all below it; what runs is killed, gone is fine. */
+int cgroup_remove(struct cgroups *c, const char *path, struct err *e);
 
-/* Put a process (and all its children to come) into a group. ERR_NOT_FOUND: no such process or group. */
-int cgroup_add(struct cgroups *c, const char *path, pid_t pid, struct err *e);
-
-/* An O_PATH|O_DIRECTORY descriptor for clone3(CLONE_INTO_CGROUP); -1 if the host cannot (v1, hybrid) or
- * there is no such group: use cgroup_add then. The caller closes it. */
-int cgroup_fd(struct cgroups *c, const char *path);
-
-/* The quick way in, for a child to come: it is born in the v2 half (clone3 with CLONE_INTO_CGROUP and this descriptor, the
+/* The way in, for a child to come: it is born in the v2 half (clone3 with CLONE_INTO_CGROUP and this descriptor, the
  * caller closes it; -1: there is none) and then, while it has one thread, goes into the rest by itself. */
 int cgroup_birth_fd(struct cgroups *c, const char *path);
 int cgroup_enter(struct cgroups *c, const char *path, bool is_born, struct err *e);
 
-/* SIGKILL to everything in the group and below, again until it is empty (at most 'ms'). A frozen group is thawed by it.
- * Both fail on a host that cannot (kind "none"; freeze: without CGROUP_FREEZE). Freezing waits until all stand still; what
- * does not within a second is an error, and nothing is frozen. */
+/* SIGKILL to everything in the group and below, again until it is empty (at most 'ms'). A frozen group is thawed by it. Fails on a host
+ * that cannot (kind "none"). */
 int cgroup_kill(struct cgroups *c, const char *path, int ms, struct err *e);
-int cgroup_freeze(struct cgroups *c, const char *path, bool on, struct err *e);
 
 struct cgroup_stats { /* -1: the host does not tell */
     int64_t cpu_us, memory_bytes, memory_peak_bytes, pids, oom_kills, pids_refused, throttled_us;

@@ -8,8 +8,6 @@
 #include <signal.h>
 #include <fcntl.h>
 
-enum { FREEZE_MS = 1000 };
-
 static const struct cgroup_hier *freezer_of(const struct cgroups *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -21,26 +19,6 @@ static const struct cgroup_hier *freezer_of(const struct cgroups *c)
 static int freeze(const struct cgroup_hier *h, int dir, bool on, int ms)
 {
     return h->is_v2 ? cgroup_v2_freeze(dir, on, ms) : cgroup_v1_freeze(dir, on, ms);
-}
-
-int cgroup_freeze(struct cgroups *c, const char *path, bool on, struct err *e)
-{
-    const struct cgroup_hier *h = freezer_of(c);
-    int depth;
-
-    if (cgroup_path_check(path, &depth, e) < 0)
-        return -1;
-    if (!h)
-        return err_set(e, ERR_IO, "group %s: this host cannot freeze", path);
-    autoclose int dir = cgroup_group_open(h, path, e);
-    if (dir < 0)
-        return -1;
-    if (freeze(h, dir, on, FREEZE_MS) == 0)
-        return 0;
-    (void)err_errno(e, "group %s: %s", path, on ? "freeze" : "thaw");
-    if (on)
-        (void)freeze(h, dir, false, 0); /* half frozen is worse than not */
-    return -1;
 }
 
 void cgroup_opened_done(struct cgroup_opened *o)

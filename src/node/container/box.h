@@ -111,11 +111,5 @@ _Noreturn void box_exec(const struct box_spec *s, int init);
 /* Make what all containers share (the filter of system calls) once, in the process whose children call box_run(): each of them
  * saves a third of a millisecond. Not needed for anything else. */
 void box_prepare(void);
-void box_prepare_done(void);
-
-/* The capabilities a container has when nothing is said, for docs and tests: the usual ones without MKNOD, as nothing here
- * filters devices by number. (Even with MKNOD added a node of one's own cannot be opened on the root or in /dev, but it can in
- * a volume that allows devices.) */
-const char *const *box_default_caps(void); /* NULL-terminated, without "CAP_" */
 
 #endif

@@ -216,12 +216,6 @@ void box_prepare(void)
         (void)make_filter(0, &usual, NULL); /* else box_run() tries again, and says why it fails */
 }
 
-void box_prepare_done(void)
-{
-    free(usual.code);
-    usual = (struct filter){ 0 };
-}
-
 int box_seccomp_load(uint64_t caps, struct err *e)
 {
     struct filter own = { 0 };

@@ -63,11 +63,6 @@ struct in_addr net_gateway(const struct net *n)
     return subnet_gateway(&n->subnet);
 }
 
-int net_prefix(const struct net *n)
-{
-    return n->subnet.prefix;
-}
-
 const char *net_bridge(const struct net *n)
 {
     return n->bridge;

@@ -64,7 +64,6 @@ int net_sweep(void);
 int net_sweep_run(const char *id);
 
 struct in_addr net_gateway(const struct net *n); /* the bridge's own address: DNS listens there */
-int net_prefix(const struct net *n);             /* bits of the subnet */
 const char *net_bridge(const struct net *n);     /* its name, for nft */
 int net_ns_fd(const struct net *n);              /* the private namespace */
 

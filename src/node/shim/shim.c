@@ -49,11 +49,6 @@ int shim_fd(const struct shim *s)
     return s->fd;
 }
 
-void shim_stop(struct shim *s)
-{
-    (void)shutdown(s->fd, SHUT_WR); /* gone already: the same */
-}
-
 /* ---- orders ---- */
 
 static int order(struct shim *s, enum shim_order kind, const struct buf *text, struct err *e)

@@ -46,7 +46,6 @@ struct spawner_options {
 int spawner_start(const struct spawner_options *opt, struct spawner **ret, struct err *e); /* one thread only */
 /* Ends the spawner (and any shim left), without on_orphaned. Waits for it. NULL is fine. */
 void spawner_stop(struct spawner *s);
-pid_t spawner_pid(const struct spawner *s);
 int spawner_fd(const struct spawner *s); /* it never says anything: readable means that it is dead */
 
 /* ---- a pod ---- */
@@ -74,8 +73,6 @@ struct shim_options {
 int shim_new(struct spawner *s, const struct shim_options *opt, struct shim **ret, struct err *e);
 void shim_free(struct shim *s);    /* whatever runs in the pod is killed, soon. NULL is fine */
 int shim_fd(const struct shim *s); /* readable: call shim_next() */
-/* End the pod at once, whatever runs in it: SHIM_GONE follows when nothing of it is left. No more orders then. */
-void shim_stop(struct shim *s);
 
 /* Orders. An error means the shim is gone (SHIM_GONE follows). 'container': its name. */
 

@@ -51,11 +51,6 @@ int spawner_fd(const struct spawner *s)
     return s->sock;
 }
 
-pid_t spawner_pid(const struct spawner *s)
-{
-    return s->pid;
-}
-
 int spawner_send(struct spawner *s, const struct wire_msg *m, struct err *e)
 {
     return wire_send(s->sock, m, e);

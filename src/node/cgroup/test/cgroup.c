@@ -22,7 +22,7 @@ static struct err err;
 static pid_t started[8];
 static size_t started_n;
 
-/* Start a child in 'path'; it begins once it is in the group. */
+/* Start a child in 'path'; it is in the group when this returns. */
 static pid_t start_in(const char *path, child_f run, int64_t arg)
 {
     int gate[2];
@@ -32,18 +32,20 @@ static pid_t start_in(const char *path, child_f run, int64_t arg)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
+        close(gate[0]);
+        if (cgroup_enter(cg, path, false, &err) < 0)
+            _exit(1);
+        (void)!write(gate[1], "x", 1);
         close(gate[1]);
-        if (read(gate[0], &c, 1) == 1)
-            run(arg);
+        run(arg);
         _exit(0);
     }
-    close(gate[0]);
-    started[started_n++ % ARRAY_LEN(started)] = pid;
-    int r = cgroup_add(cg, path, pid, &err);
-    (void)!write(gate[1], "x", r == 0);
     close(gate[1]);
-    if (r < 0)
-        fail_msg("%s", err.text);
+    started[started_n++ % ARRAY_LEN(started)] = pid;
+    ssize_t n = read(gate[0], &c, 1);
+    close(gate[0]);
+    if (n != 1)
+        fail_msg("a child cannot enter %s", path);
     return pid;
 }
 
@@ -367,7 +369,18 @@ static int64_t counted(int us)
     return *(volatile int64_t *)shared - before;
 }
 
-static void freeze_stops(void **state)
+/* As somebody on the host may do. */
+static void freeze(const char *path, bool on)
+{
+    for (size_t i = 0; i < cg->n; i++) {
+        autoclose int dir = cgroup_dir_open(cg->hiers[i].ours, path);
+
+        if (cg->hiers[i].freezes)
+            assert_int_equal((cg->hiers[i].is_v2 ? cgroup_v2_freeze : cgroup_v1_freeze)(dir, on, 1000), 0);
+    }
+}
+
+static void frozen_ones_are_killed(void **state)
 {
     pid_t pid;
 
@@ -377,14 +390,14 @@ static void freeze_stops(void **state)
     pid = start_in("pod/main", run_count, 0);
     for (int i = 0; i < 2000 && !counted(1000); i++)
         ;
-    must(cgroup_freeze(cg, "pod", true, &err));
+    freeze("pod", true);
     assert_int_equal(counted(20000), 0);
-    must(cgroup_freeze(cg, "pod", true, &err));
-    must(cgroup_freeze(cg, "pod", false, &err));
+    freeze("pod", true);
+    freeze("pod", false);
     for (int i = 0; i < 2000 && !counted(1000); i++)
         ;
     assert_true(counted(20000) > 0);
-    must(cgroup_freeze(cg, "pod/main", true, &err));
+    freeze("pod/main", true);
     assert_int_equal(counted(20000), 0);
     must(cgroup_kill(cg, "pod", 2000, &err)); /* also what is frozen, and inside */
     assert_true(was_killed(end_of(pid)));
@@ -407,11 +420,10 @@ static void names_are_checked(void **state)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         fails(cgroup_make(cg, bad[i], NULL, &err), ERR_INVALID);
         fails(cgroup_remove(cg, bad[i], &err), ERR_INVALID);
-        fails(cgroup_add(cg, bad[i], getpid(), &err), ERR_INVALID);
+        fails(cgroup_enter(cg, bad[i], false, &err), ERR_INVALID);
         fails(cgroup_kill(cg, bad[i], 0, &err), ERR_INVALID);
-        fails(cgroup_freeze(cg, bad[i], true, &err), ERR_INVALID);
         fails(cgroup_stats(cg, bad[i], &(struct cgroup_stats){ 0 }, &err), ERR_INVALID);
-        assert_int_equal(cgroup_fd(cg, bad[i]), -1);
+        assert_int_equal(cgroup_birth_fd(cg, bad[i]), -1);
     }
     memset(longer, 'a', sizeof(longer));
     longer[sizeof(longer) - 1] = '\0';
@@ -424,10 +436,7 @@ static void names_are_checked(void **state)
     fails(cgroup_make(cg, "cgroup.procs", NULL, &err), ERR_INVALID);
     fails(cgroup_make(cg, "pod/main", NULL, &err), ERR_NOT_FOUND);
     must(cgroup_make(cg, "a.b-0", NULL, &err));
-    fails(cgroup_add(cg, "a.b-0", 0, &err), ERR_INVALID);
-    fails(cgroup_add(cg, "a.b-0", -1, &err), ERR_INVALID);
-    fails(cgroup_add(cg, "a.b-0", INT32_MAX, &err), ERR_NOT_FOUND);
-    fails(cgroup_add(cg, "none", getpid(), &err), ERR_NOT_FOUND);
+    fails(cgroup_enter(cg, "none", false, &err), ERR_NOT_FOUND);
     fails(cgroup_stats(cg, "none", &(struct cgroup_stats){ 0 }, &err), ERR_NOT_FOUND);
 }
 
@@ -439,8 +448,6 @@ static void groups_hold_processes_or_groups(void **state)
     (void)start_in("a", run_wait, 0);
     fails(cgroup_make(cg, "a/main", NULL, &err), ERR_INVALID);
     assert_false(is_there("a/main", false));
-    make_pod(NULL);
-    fails(cgroup_add(cg, "pod", getpid(), &err), ERR_INVALID);
 }
 
 static void clones_into(void **state)
@@ -451,9 +458,9 @@ static void clones_into(void **state)
     (void)state;
     need_groups();
     make_pod(NULL);
-    assert_int_equal(cgroup_fd(cg, "pod/other"), -1);
-    autoclose int fd = cgroup_fd(cg, "pod/main");
-    if (strcmp(cgroups_kind(cg), "v2") != 0) {
+    assert_int_equal(cgroup_birth_fd(cg, "pod/other"), -1);
+    autoclose int fd = cgroup_birth_fd(cg, "pod/main");
+    if (strcmp(cgroups_kind(cg), "v1") == 0) {
         assert_int_equal(fd, -1);
         return;
     }
@@ -553,7 +560,7 @@ static const struct CMUnitTest common_tests[] = {
     T(kill_by_signals_only),
     T(kill_of_nothing_is_fine),
     T(remove_takes_all),
-    T(freeze_stops),
+    T(frozen_ones_are_killed),
     T(names_are_checked),
     T(groups_hold_processes_or_groups),
     T(clones_into),
@@ -577,9 +584,8 @@ static void nothing_is_not_an_error(void **state)
     s = stats_of("pod/main");
     assert_true(s.cpu_us == -1 && s.memory_bytes == -1 && s.memory_peak_bytes == -1 && s.pids == -1 &&
                 s.oom_kills == -1 && s.pids_refused == -1 && s.throttled_us == -1);
-    assert_int_equal(cgroup_fd(cg, "pod"), -1);
+    assert_int_equal(cgroup_birth_fd(cg, "pod"), -1);
     fails(cgroup_kill(cg, "pod", 10, &err), ERR_IO);
-    fails(cgroup_freeze(cg, "pod", true, &err), ERR_IO);
     must(cgroup_remove(cg, "pod", &err));
     assert_int_equal(kill(pid, SIGKILL), 0);
 }
@@ -615,7 +621,7 @@ static void crowd_is_named(void **state)
 }
 
 static const struct CMUnitTest crowd_tests[] = { T(crowd_is_named),    T(kill_of_nothing_is_fine),
-                                                 T(remove_takes_all),  T(freeze_stops),
+                                                 T(remove_takes_all),  T(frozen_ones_are_killed),
                                                  T(clones_into),       T(leftovers_are_taken_or_refused),
                                                  T(why_goes_with_can), T(closing_puts_us_back) };
 

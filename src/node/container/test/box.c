@@ -216,17 +216,16 @@ static void test_scripts(void **state)
 
 static void test_default_caps(void **state)
 {
+    static const cap_value_t caps[] = {
+        CAP_AUDIT_WRITE, CAP_CHOWN,  CAP_DAC_OVERRIDE,     CAP_FOWNER,  CAP_FSETID, CAP_KILL,      CAP_NET_RAW,
+        CAP_SETFCAP,     CAP_SETGID, CAP_NET_BIND_SERVICE, CAP_SETPCAP, CAP_SETUID, CAP_SYS_CHROOT
+    };
     uint64_t want = 0;
     char text[64];
 
     NEEDS_BOX();
-    for (const char *const *cap = box_default_caps(); *cap; cap++) {
-        cap_value_t v;
-
-        (void)snprintf(text, sizeof(text), "cap_%s", *cap);
-        assert_int_equal(cap_from_name(text, &v), 0);
-        want |= UINT64_C(1) << v;
-    }
+    for (size_t i = 0; i < ARRAY_LEN(caps); i++)
+        want |= UINT64_C(1) << caps[i];
     (void)snprintf(text, sizeof(text), "%016lx\n", (unsigned long)want);
     expect(*state, "grep -E '^Cap(Eff|Bnd|Prm)' /proc/self/status | cut -f2 | sort -u", text, 0);
 }

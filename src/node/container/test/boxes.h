@@ -81,7 +81,6 @@ static inline int boxes_setup(void **state)
 static inline int boxes_teardown(void **state)
 {
     (void)state;
-    box_prepare_done();
     remove_tree(top);
     return 0;
 }

@@ -269,7 +269,6 @@ static void pods_reach_each_other(void **state)
     self = (struct wire_pod){ .ns = a->ns, .address = { htonl(INADDR_LOOPBACK) } };
     assert_true(net_ns_fd(n) >= 0);
     assert_string_equal(net_bridge(n), "pm00aa01-br");
-    assert_int_equal(net_prefix(n), 16);
     assert_string_equal(inet_ntoa(net_gateway(n)), "10.88.0.1");
     assert_string_equal(inet_ntoa(a->address), "10.88.0.2");
     assert_string_equal(b->link, "pm00aa01v3");
