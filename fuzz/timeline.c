@@ -42,18 +42,13 @@ static void tell(struct story *h, const struct json *doc)
 
     h->now_ms += number(doc, "at", 10000000);
     if (json_get(doc, "output")) {
-        history_output(h->history, &(struct agent_output){ .uid = uid,
-                                                           .container = json_member_text(doc, "container"),
-                                                           .at_ms = h->now_ms,
-                                                           .text = json_member_text(doc, "output") });
+        history_output(h->history, uid, json_member_text(doc, "container"), json_member_text(doc, "output"), false);
         return;
     }
     if (json_get(doc, "usage")) {
         int64_t used = number(doc, "usage", INT64_MAX);
 
-        history_usage(h->history, uid,
-                      &(struct cgroup_stats){ .cpu_us = used, .memory_bytes = used, .memory_peak_bytes = used },
-                      h->now_ms);
+        history_usage(h->history, uid, used, used, used, h->now_ms);
         return;
     }
     type = type_by_kind(json_member_text(doc, "apiVersion"), json_member_text(doc, "kind"));
@@ -86,7 +81,7 @@ static void check(const struct story *h)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct story h = { .history = history_new(BEGIN_MS), .now_ms = BEGIN_MS };
+    struct story h = { .history = history_new(&(struct history_options){ .begin_ms = BEGIN_MS }), .now_ms = BEGIN_MS };
     struct yaml_docs docs = { 0 };
     autoarena a = { 0 };
 

@@ -34,7 +34,7 @@
 struct report { /* --report or --trace: opened before anything runs, written at the end */
     const char *flag, *path;
     int fd;
-    void (*print)(struct buf *out, const struct history *rec, struct str title);
+    void (*print)(struct buf *out, const struct history *h, struct str title);
 };
 
 struct session { /* what one `pumice run` holds */
@@ -48,6 +48,7 @@ struct session { /* what one `pumice run` holds */
     struct report reports[2];
     struct hints hints;
     size_t n_reports;
+    int64_t from_ms; /* when the history begins: before anything is made ready */
     struct str state;
     struct user_root root;
     int log_pipe[2];
@@ -168,10 +169,10 @@ static bool has_namespaces(const struct load *l)
 
 /* ---- reports ---- */
 
-static void print_trace(struct buf *out, const struct history *rec, struct str title)
+static void print_trace(struct buf *out, const struct history *h, struct str title)
 {
     (void)title;
-    report_trace(out, rec);
+    report_trace(out, h);
 }
 
 static int open_reports(struct session *s, const struct run_options *o, struct err *e)
@@ -195,11 +196,11 @@ static int open_reports(struct session *s, const struct run_options *o, struct e
 
 static struct str title_of(const struct session *s)
 {
-    const struct run_view *v = &s->run.view;
+    const struct history *h = s->run.history;
 
-    if (v->jobs.n == 1)
-        return v->jobs.v[0]->name;
-    return arena_fmt(s->run.arena, "%zu jobs", v->jobs.n);
+    if (h->jobs.n == 1)
+        return h->jobs.v[0]->name;
+    return arena_fmt(s->run.arena, "%zu jobs", h->jobs.n);
 }
 
 static int write_reports(struct session *s)
@@ -225,7 +226,7 @@ static void on_output(void *ctx, const struct agent_output *line)
 {
     struct session *s = ctx;
 
-    history_output(s->run.history, line);
+    history_output(s->run.history, line->uid, line->container, line->text, line->is_partial);
     if (s->run.stage != RUN_KILLED || run_out_left(&s->run.out) < RUN_OUT_MAX) /* killed: nobody waits any more */
         run_logs_line(&s->run.logs, line);
 }
@@ -240,7 +241,8 @@ static size_t on_room(void *ctx)
 
 static void on_usage(void *ctx, struct str pod_uid, const struct cgroup_stats *stats, int64_t now_ms)
 {
-    history_usage(((struct session *)ctx)->run.history, pod_uid, stats, now_ms);
+    history_usage(((struct session *)ctx)->run.history, pod_uid, stats->cpu_us, stats->memory_bytes,
+                  stats->memory_peak_bytes, now_ms);
 }
 
 static void on_notice(void *ctx, struct str sentence)
@@ -439,11 +441,11 @@ static int tell_end(struct session *s)
         run_event_notice(&r->events, arena_fmt(r->arena, "the files of the run are kept in %s", agent_dir(s->agent)),
                          r->end.end_ms);
     if (r->is_json)
-        run_event_end(&r->events, &r->view, r->history, &r->end);
+        run_event_end(&r->events, r->history, &r->end);
     run_progress_hide(&r->progress);
     drain(r);
     if (!r->is_json)
-        run_summary(&text, &r->view, r->history, &r->end, r->progress.has_colour, r->o->quiet);
+        run_summary(&text, r->history, r->hints, &r->end, r->progress.has_colour, r->o->quiet);
     (void)term_write(stderr, &text); /* nobody is left to tell */
     if (r->logs.dir_errno)
         fprintf(stderr, "pumice run: cannot write below %s: %s\n", r->logs.dir, strerror(r->logs.dir_errno));
@@ -462,13 +464,14 @@ static int run_all(struct session *s)
     int status;
 
     r->store = store_new(&(struct store_options){ .clock = r->clock, .seed = random_seed() });
-    run_begin(r, load_count_jobs(s->load), r->logs.has_namespaces);
-    r->logs.view = &r->view;
+    run_begin(r, s->from_ms, load_count_jobs(s->load), r->logs.has_namespaces);
+    r->logs.history = r->history;
     s->hints = (struct hints){ s->load, s->images };
-    r->view.hints = &s->hints;
+    r->hints = r->events.hints = &s->hints;
     s->agent_door = cluster_embedded_new(r->store, r->clock);
-    run_progress_init(&r->progress, &r->view, &r->out, r->o->quiet, r->is_json, r->begin_ms);
+    run_progress_init(&r->progress, r->history, &r->out, r->o->quiet, r->is_json, r->begin_ms);
     r->progress.logs = &r->logs;
+    r->progress.hints = &s->hints;
     if (take_over_signals(s, &e) < 0 || open_agent(s, r->o, &e) < 0) {
         status = fail(&e, EXIT_FAILED);
         goto done;
@@ -571,9 +574,9 @@ static int run_session(struct session *s, const struct run_options *o)
         status = fail(&e, EXIT_USAGE);
     } else {
         set_up_output(s, o);
-        r->history = history_new(clock_now_ms(r->clock));
+        s->from_ms = clock_now_ms(r->clock);
         status = prepare(s, o, &e) < 0 ? fail(&e, EXIT_FAILED) : run_all(s);
-        history_free(r->history);
+
         run_out_done(&r->out);
     }
     run_logs_done(&r->logs);

@@ -1,11 +1,12 @@
 /* run.h - the parts of `pumice run`: changed manifests, what is known of the run, what is shown of it, the loop
  *
- *     run.c           options, the order of things            run_view.c      what the objects say, kept for the others
- *     run_change.c    --set, --replicas, --env                run_progress.c  lines, or a block that is redrawn
+ *     run.c           options, the order of things            run_progress.c  lines, or a block that is redrawn
+ *     run_change.c    --set, --replicas, --env                run_summary.c   the closing table, the exit status
  *     run_create.c    from files into the store               run_logs.c      what containers write
  *     run_loop.c      turns, signals, time-outs, the end      run_events.c    -o json
- *     run_out.c       standard output without blocking        run_summary.c   the closing table, the exit status
- *     run_failures.c  what fails, as it fails
+ *     run_out.c       standard output without blocking        run_failures.c  what fails, as it fails
+ *
+ * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
  */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
@@ -17,6 +18,7 @@
 #include "cli/options.h"
 #include "history/history.h"
 #include "job/phase.h"
+#include "node/agent/agent.h"
 #include "sched/why.h"
 
 struct cluster;
@@ -83,110 +85,6 @@ static inline size_t run_out_left(const struct run_out *o)
     return o->queue.n - o->at;
 }
 
-/* ---- what is known ---- */
-
-enum run_state {
-    RUN_PENDING,
-    RUN_STARTING, /* it has a node */
-    RUN_RUNNING,
-    RUN_SUCCEEDED,
-    RUN_FAILED,
-    RUN_STOPPED, /* was deleted before it ended */
-    RUN_STATE_MAX,
-};
-extern const char *const run_state_names[RUN_STATE_MAX]; /* "pending" … */
-static inline bool run_state_is_over(enum run_state s)
-{
-    return s >= RUN_SUCCEEDED;
-}
-
-struct run_task {
-    struct str name;
-    int64_t replicas;
-    uint32_t n[RUN_STATE_MAX]; /* of the newest pod of each name */
-    uint32_t n_restarting;     /* of those that run: a container failed and waits for its next start */
-};
-
-struct run_job {
-    struct str namespace, name, uid, queue;
-    struct str label; /* for people: "train", "other/train" where there are several namespaces */
-    enum job_phase phase;
-    struct str reason, message; /* of the phase */
-    struct str group;           /* name of its PodGroup; empty: none yet */
-    VEC(struct run_task *) tasks;
-    int64_t retries;
-    int64_t created_ms, ended_ms; /* 0: not yet */
-    uint64_t ended_seq;           /* the how manieth thing that ended; 0: not yet */
-    bool is_gone, is_stopped;     /* stopped: by us */
-    enum why_kind why;
-    struct str why_text;          /* empty: it does not wait */
-    int64_t why_ms;               /* since when it waits */
-    struct str told;              /* the decision that was told last: the phase that follows has it for its message */
-    const struct run_pod *failed; /* the first pod whose container failed, in any retry */
-};
-
-struct run_pod {
-    struct str namespace, name, uid;
-    struct str label;      /* "worker-1", "train/worker-1" where there are several jobs, or its name */
-    struct run_job *job;   /* NULL: a pod of its own */
-    struct run_task *task; /* NULL too */
-    int64_t index;         /* in the task; -1: none */
-    enum run_state state;
-    bool is_deleting, is_gone, is_replaced; /* replaced: a newer one has its name */
-    int64_t created_ms, started_ms, ended_ms;
-    int64_t grace_s, restarts;
-    int exit_code;               /* of the container that failed first; 0: none */
-    struct str container;        /* … its name */
-    struct str reason, message;  /* failed: failure.h */
-    struct str result;           /* … both for people: "exit code 3", "killed by SIGSEGV", "Evicted: …" */
-    struct str waits, waits_why; /* a container or volume that cannot be made: reason, message */
-};
-
-struct run_view_hooks { /* each may be NULL */
-    void *ctx;
-    void (*job)(void *ctx, const struct run_job *j); /* a new phase */
-    void (*pod)(void *ctx, const struct run_pod *p); /* a new state, or another reason for waiting */
-    void (*decision)(void *ctx, const struct run_job *j, struct str reason, struct str message);
-};
-
-struct run_view {
-    struct arena arena;
-    VEC(struct run_job *) jobs; /* in order of creation */
-    VEC(struct run_pod *) pods;
-    struct map job_uids, pod_uids, pod_names, groups, events;
-    bool has_namespaces; /* more than one: labels say which */
-    size_t want_jobs;    /* how many the files have: from 2 on labels of pods say which */
-    uint64_t seq;
-    uint64_t changes; /* counts what a progress display shows */
-    struct run_view_hooks hooks;
-    const struct hints *hints; /* what to do about failures is made from these; NULL: nothing is said */
-};
-
-void run_view_init(struct run_view *v, size_t want_jobs, bool has_namespaces, const struct run_view_hooks *hooks);
-void run_view_done(struct run_view *v);
-void run_view_changed(struct run_view *v, const struct object *o, bool is_gone, int64_t now_ms);
-
-/* Ask the scheduler why jobs wait; 'changed' (may be NULL) is called for each that waits for another reason than before. */
-struct sched;
-void run_view_ask(struct run_view *v, struct sched *s, int64_t now_ms,
-                  void (*changed)(void *ctx, const struct run_job *j), void *ctx);
-
-bool run_job_is_over(const struct run_job *j);
-bool run_job_is_fine(const struct run_job *j);      /* Completed */
-bool run_job_waits(const struct run_job *j);        /* and not only for the next step of the controllers */
-bool run_view_is_over(const struct run_view *v);    /* all jobs; without jobs all pods */
-const char *run_job_phase(const struct run_job *j); /* "Pending" for a new one; "Stopped" for one that we ended */
-/* Nothing runs, and nothing that waits can ever start by itself: why, as a sentence. False: it may. */
-bool run_view_is_stuck(const struct run_view *v, struct buf *ret_why);
-bool run_pod_restarts(const struct run_pod *p); /* a container of it failed and waits for its next start */
-const struct run_pod *run_view_pod(const struct run_view *v, struct str uid);
-
-/* Pods of the job that failed, and of how many; a pod that was made again counts once. */
-size_t run_job_failed_pods(const struct run_job *j, size_t *ret_all);
-
-/* The exit status of a run that came to its end by itself. 'fail_on_any': also a Job that completed fails with any of its pods. */
-int run_view_status(const struct run_view *v, bool fail_on_any);
-
 /* ---- what containers write ---- */
 
 enum run_logs_mode { RUN_LOGS_ALL, RUN_LOGS_FAILED, RUN_LOGS_TASKS, RUN_LOGS_NONE };
@@ -204,7 +102,7 @@ struct run_logs {
     int dir_fd;      /* -1: none */
     int dir_errno;   /* writing there failed: said once */
     struct run_out *out;
-    const struct run_view *view;
+    const struct history *history;
     struct run_events *events; /* not NULL: lines become events */
     bool has_colour, is_terminal, has_containers, has_namespaces;
     size_t width;
@@ -221,7 +119,7 @@ int run_logs_init(struct run_logs *g, const struct run_options *o, const struct 
 int run_logs_open(struct run_logs *g, struct err *e); /* make the directory */
 void run_logs_done(struct run_logs *g);
 void run_logs_line(struct run_logs *g, const struct agent_output *line);
-void run_logs_pod(struct run_logs *g, const struct run_pod *p); /* it changed: failed ones are printed */
+void run_logs_pod(struct run_logs *g, const struct history_pod *p); /* it changed: failed ones are printed */
 /* The i-th progress bar of a program as it is now, for the block; false: there are no more. */
 bool run_logs_bar(const struct run_logs *g, size_t i, struct buf *out);
 bool run_logs_is_last(const struct run_logs *g, struct str uid, struct str container); /* it wrote the newest line */
@@ -232,22 +130,22 @@ void run_logs_end(struct run_logs *g);                                          
 
 struct run_events {
     struct run_out *out;
-    int64_t time_ms; /* of the text below */
+    const struct hints *hints; /* NULL: there are none */
+    int64_t time_ms;           /* of the text below */
     char time[40];
     size_t time_n;
 };
 void run_event_start(struct run_events *ev, const char *id, const struct load *l, int64_t now_ms);
-void run_event_job(struct run_events *ev, const struct run_job *j, int64_t now_ms);
-void run_event_pod(struct run_events *ev, const struct run_pod *p, int64_t now_ms);
+void run_event_job(struct run_events *ev, const struct history_job *j, int64_t now_ms);
+void run_event_pod(struct run_events *ev, const struct history_pod *p, int64_t now_ms);
 /* 'names' come from run_event_names(), made once for each container: lines are many. */
 void run_event_log(struct run_events *ev, const struct agent_output *line, struct str names, struct str text);
-void run_event_names(struct buf *out, const struct run_pod *p, const struct agent_output *line);
+void run_event_names(struct buf *out, const struct history_pod *p, const struct agent_output *line);
 /* A container or pod failed: at once, and for each time. */
-void run_event_failure(struct run_events *ev, const struct history_failure *w, const struct run_view *v,
-                       int64_t now_ms);
-void run_event_decision(struct run_events *ev, const struct run_job *j, struct str reason, struct str message,
+void run_event_failure(struct run_events *ev, const struct history *h, const struct history_failure *f, int64_t now_ms);
+void run_event_decision(struct run_events *ev, const struct history_job *j, struct str reason, struct str message,
                         int64_t now_ms);
-void run_event_wait(struct run_events *ev, const struct run_view *v, const struct run_job *j, int64_t now_ms);
+void run_event_wait(struct run_events *ev, const struct history_job *j, int64_t now_ms);
 void run_event_notice(struct run_events *ev, struct str sentence, int64_t now_ms);
 
 struct run_end {
@@ -256,14 +154,14 @@ struct run_end {
     struct str hint;   /* what to do about it; may be empty */
     int64_t begin_ms, end_ms;
 };
-void run_event_end(struct run_events *ev, const struct run_view *v, struct history *rec, const struct run_end *end);
+void run_event_end(struct run_events *ev, const struct history *h, const struct run_end *end);
 
 /* ---- failures, as they happen ---- */
 
-struct run_kind {               /* failures that are alike are told as one */
-    const struct run_job *job;  /* NULL: of pods of their own */
-    struct str label;           /* of the first pod */
-    struct str task, container; /* container: empty where the pod has no other */
+struct run_kind {                  /* failures that are alike are told as one */
+    const struct history_job *job; /* NULL: of pods of their own */
+    struct str label;              /* of the first pod */
+    struct str task, container;    /* container: empty where the pod has no other */
     struct str words, tail;
     struct str hint; /* what to do; may be empty */
     size_t n_pods, told_pods;
@@ -283,7 +181,7 @@ struct run_failures {
 void run_failures_init(struct run_failures *f);
 void run_failures_done(struct run_failures *f);
 /* NULL: there are too many kinds. */
-struct run_kind *run_failures_add(struct run_failures *f, const struct history_failure *w, const struct run_pod *p,
+struct run_kind *run_failures_add(struct run_failures *f, const struct history_failure *w, const struct history_pod *p,
                                   int64_t now_ms);
 int64_t run_kind_due(const struct run_kind *k);                /* when to tell it, or more of it; INT64_MAX: not now */
 void run_kind_head(struct buf *out, const struct run_kind *k); /* "2 pods of worker failed 8 times: exit code 3" */
@@ -293,12 +191,13 @@ void run_kind_tell(struct buf *out, struct run_kind *k,
 /* ---- progress ---- on standard error ---- */
 
 struct run_progress {
-    const struct run_view *view;
-    struct run_out *out; /* on a terminal both share the screen */
+    const struct history *history;
+    const struct hints *hints; /* what to do about failures is made from these; NULL: nothing is said */
+    struct run_out *out;       /* on a terminal both share the screen */
     bool is_live, is_plain, is_quiet, has_colour, shares_screen;
     int64_t begin_ms, drawn_ms, told_ms;
     size_t n_lines;              /* of the block on the screen; 0: none */
-    uint64_t changes;            /* of the view, when it was drawn or told */
+    uint64_t changes;            /* of the history, when it was drawn or told */
     uint64_t moves;              /* … of progress bars of programs */
     const struct run_logs *logs; /* which have those; may be NULL */
     bool is_stopping, is_ending; /* ending: nothing is told any more that the summary tells */
@@ -307,17 +206,17 @@ struct run_progress {
     struct run_failures failures;
     struct arena arena;
 };
-void run_progress_init(struct run_progress *p, const struct run_view *v, struct run_out *out, bool is_quiet,
+void run_progress_init(struct run_progress *p, const struct history *h, struct run_out *out, bool is_quiet,
                        bool is_json, int64_t now_ms);
 void run_progress_done(struct run_progress *p);
 void run_progress_hide(struct run_progress *p); /* before anything else is written */
 /* Draw or tell what is new. Returns when to call again at the latest. */
 int64_t run_progress_turn(struct run_progress *p, int64_t now_ms);
-void run_progress_job(struct run_progress *p, const struct run_job *j, int64_t now_ms);
-void run_progress_pod(struct run_progress *p, const struct run_pod *pod, int64_t now_ms);
+void run_progress_job(struct run_progress *p, const struct history_job *j, int64_t now_ms);
+void run_progress_pod(struct run_progress *p, const struct history_pod *pod, int64_t now_ms);
 /* Something failed; 'is_seen': its last lines stand right above. */
 void run_progress_failure(struct run_progress *p, const struct history_failure *w, bool is_seen, int64_t now_ms);
-void run_progress_decision(struct run_progress *p, const struct run_job *j, struct str message, int64_t now_ms);
+void run_progress_decision(struct run_progress *p, const struct history_job *j, struct str message, int64_t now_ms);
 /* A line for people, above the block. */
 void run_progress_say(struct run_progress *p, struct str sentence);
 /* The block itself, for tests: 'rows' lines of 'columns' at most. */
@@ -325,7 +224,7 @@ size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t 
 
 /* ---- the end ---- */
 
-void run_summary(struct buf *out, const struct run_view *v, struct history *rec, const struct run_end *end,
+void run_summary(struct buf *out, const struct history *h, const struct hints *hints, const struct run_end *end,
                  bool has_colour, bool is_quiet);
 
 /* ---- the loop ---- */
@@ -348,13 +247,14 @@ struct run {
     struct cluster *door, *eyes;
     struct driver *driver;
     struct run_node node;
-    struct run_view view;
+
     struct run_out out;
     struct run_logs logs;
     struct run_events events;
     struct run_progress progress;
     struct history *history;
-    int signal_fd, log_fd; /* -1: none */
+    const struct hints *hints; /* NULL: there are none */
+    int signal_fd, log_fd;     /* -1: none */
     bool is_json;
     bool has_keyboard; /* somebody can press Ctrl-C */
     bool is_kicked;    /* we wrote something: no sleep before the next turn */
@@ -369,8 +269,8 @@ struct run {
     struct run_end end;
 };
 
-/* Both doors and the driver; 'r->store', 'r->clock', 'r->history' are there. */
-void run_begin(struct run *r, size_t n_jobs, bool has_namespaces);
+/* Both doors and the driver; 'r->store' and 'r->clock' are there. The history begins at 'from_ms'. */
+void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespaces);
 /* Until it is over. Fills 'r->end'. */
 void run_loop(struct run *r);
 void run_finish(struct run *r); /* what run_begin made */

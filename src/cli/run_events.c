@@ -54,7 +54,7 @@ static void number(struct buf *b, const char *key, int64_t value)
     buf_fmt(b, ",\"%s\":%lld", key, (long long)value);
 }
 
-static void pod_names(struct buf *b, const struct run_pod *p)
+static void pod_names(struct buf *b, const struct history_pod *p)
 {
     if (!p)
         return;
@@ -95,18 +95,18 @@ void run_event_start(struct run_events *ev, const char *id, const struct load *l
     end(b);
 }
 
-static void job_fields(struct buf *b, const struct run_job *j)
+static void job_fields(struct buf *b, const struct history_job *j)
 {
     text(b, "namespace", j->namespace);
     text(b, "job", j->name);
-    text(b, "phase", str_of(run_job_phase(j)));
+    text(b, "phase", str_of(job_phase_shown(j)));
     text_if(b, "reason", j->reason);
     text_if(b, "message", j->message);
     if (j->retries)
         number(b, "retries", j->retries);
 }
 
-void run_event_job(struct run_events *ev, const struct run_job *j, int64_t now_ms)
+void run_event_job(struct run_events *ev, const struct history_job *j, int64_t now_ms)
 {
     struct buf *b = begin(ev, "job", now_ms);
 
@@ -114,7 +114,7 @@ void run_event_job(struct run_events *ev, const struct run_job *j, int64_t now_m
     end(b);
 }
 
-void run_event_pod(struct run_events *ev, const struct run_pod *p, int64_t now_ms)
+void run_event_pod(struct run_events *ev, const struct history_pod *p, int64_t now_ms)
 {
     struct buf *b = begin(ev, "pod", now_ms);
 
@@ -122,24 +122,24 @@ void run_event_pod(struct run_events *ev, const struct run_pod *p, int64_t now_m
     text(b, "pod", p->name);
     text(b, "uid", p->uid);
     pod_names(b, p);
-    text(b, "state", str_of(run_state_names[p->state]));
-    if (p->state == RUN_FAILED) {
-        text_if(b, "container", p->container);
-        if (p->exit_code)
-            number(b, "exitCode", p->exit_code);
-        text(b, "reason", p->reason);
-        text_if(b, "message", p->message);
-    } else if (!run_state_is_over(p->state)) {
+    text(b, "state", str_of(history_state_names[p->state]));
+    if (p->state == HISTORY_FAILED) {
+        text_if(b, "container", p->failure.container);
+        if (p->failure.exit_code)
+            number(b, "exitCode", p->failure.exit_code);
+        text(b, "reason", p->failure.reason);
+        text_if(b, "message", p->failure.message);
+    } else if (!state_is_over(p->state)) {
         if (p->waits.n)
             text(b, "reason", failure_reason(p->waits));
         text_if(b, "message", p->waits_why);
     }
-    if (p->restarts)
-        number(b, "restarts", p->restarts);
+    if (pod_main_restarts(p))
+        number(b, "restarts", pod_main_restarts(p));
     end(b);
 }
 
-void run_event_names(struct buf *out, const struct run_pod *p, const struct agent_output *line)
+void run_event_names(struct buf *out, const struct history_pod *p, const struct agent_output *line)
 {
     text(out, "namespace", line->namespace);
     text(out, "pod", line->pod);
@@ -165,7 +165,7 @@ void run_event_log(struct run_events *ev, const struct agent_output *line, struc
     end(b);
 }
 
-void run_event_decision(struct run_events *ev, const struct run_job *j, struct str reason, struct str message,
+void run_event_decision(struct run_events *ev, const struct history_job *j, struct str reason, struct str message,
                         int64_t now_ms)
 {
     struct buf *b = begin(ev, "decision", now_ms);
@@ -177,7 +177,7 @@ void run_event_decision(struct run_events *ev, const struct run_job *j, struct s
     end(b);
 }
 
-void run_event_wait(struct run_events *ev, const struct run_view *v, const struct run_job *j, int64_t now_ms)
+void run_event_wait(struct run_events *ev, const struct history_job *j, int64_t now_ms)
 {
     struct buf *b = begin(ev, "wait", now_ms);
     autobuf hint = { 0 };
@@ -187,7 +187,7 @@ void run_event_wait(struct run_events *ev, const struct run_view *v, const struc
     text(b, "reason", str_of(why_names[j->why]));
     text(b, "message", j->why_text);
     if (j->why == WHY_NEVER_FITS)
-        hint_wait(&hint, v->hints, j->namespace, j->name, j->why_text);
+        hint_wait(&hint, ev->hints, j->namespace, j->name, j->why_text);
     text_if(b, "hint", buf_view(&hint));
     end(b);
 }
@@ -200,22 +200,22 @@ void run_event_notice(struct run_events *ev, struct str sentence, int64_t now_ms
     end(b);
 }
 
-static void end_jobs(struct buf *b, const struct run_view *v)
+static void end_jobs(struct buf *b, const struct history *h)
 {
     buf_str(b, STR(",\"jobs\":["));
-    for (size_t i = 0; i < v->jobs.n; i++) {
-        const struct run_job *j = v->jobs.v[i];
+    for (size_t i = 0; i < h->jobs.n; i++) {
+        const struct history_job *j = h->jobs.v[i];
         autobuf fields = { 0 };
 
         job_fields(&fields, j);
-        if (!run_job_is_fine(j) && j->failed)
-            number(&fields, "exitCode", j->failed->exit_code);
+        if (!job_is_ok(j) && j->failed)
+            number(&fields, "exitCode", j->failed->failure.exit_code);
         buf_fmt(b, "%s{%s,\"tasks\":[", i ? "," : "", fields.p + 1);
         for (size_t k = 0; k < j->tasks.n; k++) {
             buf_fmt(b, "%s{\"task\":", k ? "," : "");
             json_print_str(b, j->tasks.v[k]->name);
-            for (int s = 0; s < RUN_STATE_MAX; s++)
-                number(b, run_state_names[s], j->tasks.v[k]->n[s]);
+            for (int s = 0; s < HISTORY_STATE_MAX; s++)
+                number(b, history_state_names[s], j->tasks.v[k]->n[s]);
             buf_char(b, '}');
         }
         buf_str(b, STR("]}"));
@@ -223,50 +223,50 @@ static void end_jobs(struct buf *b, const struct run_view *v)
     buf_char(b, ']');
 }
 
-static void failure_fields(struct buf *b, const struct history_failure *w, const struct run_view *v)
+static void failure_fields(struct run_events *ev, struct buf *b, const struct history_failure *f)
 {
     autobuf hint = { 0 };
 
-    hint_failure(&hint, v->hints, w);
-    text_if(b, "container", w->container);
-    if (w->exit_code >= 0)
-        number(b, "exitCode", w->exit_code);
-    text(b, "reason", w->reason);
-    text_if(b, "message", w->message);
-    number(b, "failures", w->failures);
+    hint_failure(&hint, ev->hints, f);
+    text_if(b, "container", f->container);
+    if (f->exit_code >= 0)
+        number(b, "exitCode", f->exit_code);
+    text(b, "reason", f->reason);
+    text_if(b, "message", f->message);
+    number(b, "failures", f->failures);
     text_if(b, "hint", buf_view(&hint));
-    text(b, "tail", w->tail);
+    text(b, "tail", f->tail);
 }
 
-void run_event_failure(struct run_events *ev, const struct history_failure *w, const struct run_view *v, int64_t now_ms)
+void run_event_failure(struct run_events *ev, const struct history *h, const struct history_failure *f, int64_t now_ms)
 {
     struct buf *b = begin(ev, "failure", now_ms);
 
-    text(b, "namespace", w->namespace);
-    text(b, "pod", w->pod);
-    text(b, "uid", w->uid);
-    pod_names(b, run_view_pod(v, w->uid));
-    failure_fields(b, w, v);
+    text(b, "namespace", f->namespace);
+    text(b, "pod", f->pod);
+    text(b, "uid", f->uid);
+    pod_names(b, history_pod(h, f->uid));
+    failure_fields(ev, b, f);
     end(b);
 }
 
-static void end_failed(struct buf *b, const struct run_view *v, struct history *rec)
+static void end_failed(struct run_events *ev, struct buf *b, const struct history *h)
 {
-    struct history_failure w;
+    struct history_failure f;
 
     buf_str(b, STR(",\"failed\":["));
-    for (size_t i = 0; history_failed(rec, i, &w); i++) {
+    for (size_t i = 0; history_failed(h, i, &f); i++) {
         buf_fmt(b, "%s{\"namespace\":", i ? "," : "");
-        json_print_str(b, w.namespace);
-        text(b, "pod", w.pod);
-        text_if(b, "task", w.task);
-        failure_fields(b, &w, v);
+        json_print_str(b, f.namespace);
+        text(b, "pod", f.pod);
+        text_if(b, "task", f.task);
+        failure_fields(ev, b, &f);
         buf_char(b, '}');
     }
     buf_char(b, ']');
 }
 
-void run_event_end(struct run_events *ev, const struct run_view *v, struct history *rec, const struct run_end *e)
+void run_event_end(struct run_events *ev, const struct history *h, const struct run_end *e)
 {
     struct buf *b = begin(ev, "end", e->end_ms);
 
@@ -274,7 +274,7 @@ void run_event_end(struct run_events *ev, const struct run_view *v, struct histo
     text_if(b, "reason", e->reason);
     text_if(b, "hint", e->hint);
     number(b, "milliseconds", e->end_ms - e->begin_ms);
-    end_jobs(b, v);
-    end_failed(b, v, rec);
+    end_jobs(b, h);
+    end_failed(ev, b, h);
     end(b);
 }

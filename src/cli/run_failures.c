@@ -46,7 +46,7 @@ static int64_t new_failures(struct run_failures *f, const struct history_failure
     return n;
 }
 
-static struct run_kind *kind_of(struct run_failures *f, const struct history_failure *w, const struct run_pod *p,
+static struct run_kind *kind_of(struct run_failures *f, const struct history_failure *w, const struct history_pod *p,
                                 int64_t now_ms)
 {
     autobuf key = { 0 }, plain = { 0 };
@@ -76,7 +76,7 @@ static struct run_kind *kind_of(struct run_failures *f, const struct history_fai
     return k;
 }
 
-struct run_kind *run_failures_add(struct run_failures *f, const struct history_failure *w, const struct run_pod *p,
+struct run_kind *run_failures_add(struct run_failures *f, const struct history_failure *w, const struct history_pod *p,
                                   int64_t now_ms)
 {
     int64_t n = new_failures(f, w);

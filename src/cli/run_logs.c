@@ -160,7 +160,7 @@ void run_logs_done(struct run_logs *g)
 
 /* ---- one container ---- */
 
-static bool is_wanted(const struct run_logs *g, const struct run_pod *p)
+static bool is_wanted(const struct run_logs *g, const struct history_pod *p)
 {
     if (g->mode != RUN_LOGS_TASKS)
         return g->mode != RUN_LOGS_NONE;
@@ -177,7 +177,7 @@ static bool is_wanted(const struct run_logs *g, const struct run_pod *p)
 }
 
 /* Pods have one colour each; neighbours differ. */
-static unsigned colour_of(const struct run_pod *p, struct str label)
+static unsigned colour_of(const struct history_pod *p, struct str label)
 {
     static const uint8_t colours[] = { 36, 32, 33, 35, 34, 96, 92, 93, 95, 94 };
     uint64_t n = str_hash(label, 0);
@@ -203,7 +203,7 @@ static bool is_init_container(const struct agent_output *line)
 
 /* The container is named where the pod alone does not say it. The name of an init container, which says a few words at the
  * beginning, does not make room in all other lines. */
-static struct str prefix_of(struct run_logs *g, const struct run_pod *p, const struct agent_output *line)
+static struct str prefix_of(struct run_logs *g, const struct history_pod *p, const struct agent_output *line)
 {
     bool is_init = is_init_container(line),
          is_named = is_init || json_count(json_find(line->root, "spec", "containers", NULL)) > 1;
@@ -225,7 +225,7 @@ static struct str prefix_of(struct run_logs *g, const struct run_pod *p, const s
     return arena_str(&g->arena, buf_view(&out));
 }
 
-static struct str names_of(struct run_logs *g, const struct run_pod *p, const struct agent_output *line)
+static struct str names_of(struct run_logs *g, const struct history_pod *p, const struct agent_output *line)
 {
     autobuf text = { 0 };
 
@@ -268,18 +268,18 @@ static struct run_log *log_of(struct run_logs *g, const struct agent_output *lin
     char key[KEY_SIZE];
     struct str view = key_of(key, line->uid, line->container);
     struct run_log *log = map_get(&g->containers, view);
-    const struct run_pod *p;
+    const struct history_pod *p;
 
     if (log)
         return log;
-    p = run_view_pod(g->view, line->uid);
+    p = history_pod(g->history, line->uid);
     log = arena_new(&g->arena, struct run_log);
     log->uid = arena_str(&g->arena, line->uid);
     log->prefix = prefix_of(g, p, line);
     if (g->events)
         log->names = names_of(g, p, line);
     log->is_shown = is_wanted(g, p);
-    log->keeps = g->mode == RUN_LOGS_FAILED && !(p && p->state == RUN_FAILED);
+    log->keeps = g->mode == RUN_LOGS_FAILED && !(p && p->state == HISTORY_FAILED);
     if (g->dir_fd >= 0 && !str_has_char(line->pod, '/') && !str_has_char(line->container, '/'))
         log->file = file_name(g, line);
     map_put(&g->containers, arena_str(&g->arena, view), log);
@@ -483,11 +483,11 @@ static void print_kept(struct run_logs *g, struct run_log *log)
         buf_str(&g->out->queue, buf_view(&log->kept));
 }
 
-void run_logs_pod(struct run_logs *g, const struct run_pod *p)
+void run_logs_pod(struct run_logs *g, const struct history_pod *p)
 {
     VEC(struct run_log *) own = { 0 };
 
-    if (!run_state_is_over(p->state) || g->mode != RUN_LOGS_FAILED)
+    if (!state_is_over(p->state) || g->mode != RUN_LOGS_FAILED)
         return;
     MAP_FOREACH(struct run_log *, log, &g->containers)
         if (str_eq(log->uid, p->uid))
@@ -496,7 +496,7 @@ void run_logs_pod(struct run_logs *g, const struct run_pod *p)
         qsort(own.v, own.n, sizeof(struct run_log *), by_prefix);
     VEC_FOREACH(at, &own) {
         finish_parts(g, *at);
-        if (p->state == RUN_FAILED)
+        if (p->state == HISTORY_FAILED)
             print_kept(g, *at);
         else
             (*at)->is_shown = false;

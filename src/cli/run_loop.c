@@ -12,6 +12,7 @@
 #include "cli/run.h"
 #include "driver/cache.h"
 #include "driver/driver.h"
+#include "sched/sched.h"
 #include "store/store.h"
 
 #include <poll.h>
@@ -42,7 +43,7 @@ void run_say(struct run *r, struct str sentence)
 
 /* ---- news ---- */
 
-static void on_job(void *ctx, const struct run_job *j)
+static void on_job(void *ctx, const struct history_job *j)
 {
     struct run *r = ctx;
 
@@ -51,7 +52,7 @@ static void on_job(void *ctx, const struct run_job *j)
         run_event_job(&r->events, j, now_of(r));
 }
 
-static void on_pod(void *ctx, const struct run_pod *p)
+static void on_pod(void *ctx, const struct history_pod *p)
 {
     struct run *r = ctx;
 
@@ -61,7 +62,7 @@ static void on_pod(void *ctx, const struct run_pod *p)
         run_event_pod(&r->events, p, now_of(r));
 }
 
-static void on_decision(void *ctx, const struct run_job *j, struct str reason, struct str message)
+static void on_decision(void *ctx, const struct history_job *j, struct str reason, struct str message)
 {
     struct run *r = ctx;
 
@@ -70,12 +71,10 @@ static void on_decision(void *ctx, const struct run_job *j, struct str reason, s
         run_event_decision(&r->events, j, reason, message, now_of(r));
 }
 
-static void on_wait(void *ctx, const struct run_job *j)
+static void tell_wait(struct run *r, const struct history_job *j)
 {
-    struct run *r = ctx;
-
-    if (r->is_json && j->why_text.n && run_job_waits(j))
-        run_event_wait(&r->events, &r->view, j, now_of(r));
+    if (r->is_json && j->why_text.n && job_is_waiting(j))
+        run_event_wait(&r->events, j, now_of(r));
 }
 
 static void tell_failures(struct run *r)
@@ -84,7 +83,7 @@ static void tell_failures(struct run *r)
 
     while (history_next_failure(r->history, &w)) {
         if (r->is_json)
-            run_event_failure(&r->events, &w, &r->view, now_of(r));
+            run_event_failure(&r->events, r->history, &w, now_of(r));
         else
             run_progress_failure(&r->progress, &w, run_logs_is_last(&r->logs, w.uid, w.container), now_of(r));
     }
@@ -99,16 +98,15 @@ static bool look(struct run *r)
         if (ev.kind != CLUSTER_PUT && ev.kind != CLUSTER_GONE)
             continue;
         history_changed(r->history, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
-        run_view_changed(&r->view, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
         any = true;
     }
     tell_failures(r);
     return any;
 }
 
-void run_begin(struct run *r, size_t n_jobs, bool has_namespaces)
+void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespaces)
 {
-    struct run_view_hooks hooks = { r, on_job, on_pod, on_decision };
+    struct history_options history = { from_ms, n_jobs, has_namespaces, { r, on_job, on_pod, on_decision } };
     struct driver_options opt = { .schedules = true, .collects_garbage = true };
 
     r->begin_ms = now_of(r);
@@ -121,13 +119,13 @@ void run_begin(struct run *r, size_t n_jobs, bool has_namespaces)
     for (size_t i = 0; i < n_resource_types; i++)
         if (resource_types[i].schema)
             cluster_want(r->eyes, &resource_types[i]);
-    run_view_init(&r->view, n_jobs, has_namespaces, &hooks);
+    r->history = history_new(&history);
     (void)look(r); /* the lists are empty yet: from here on everything comes as a change, in order */
 }
 
 void run_finish(struct run *r)
 {
-    run_view_done(&r->view);
+    history_free(r->history);
     driver_free(r->driver);
     cluster_free(r->eyes);
     cluster_free(r->door);
@@ -148,13 +146,13 @@ static int64_t delete_pods(struct run *r, bool only_own)
 {
     int64_t grace_s = 0;
 
-    VEC_FOREACH(at, &r->view.pods) {
-        const struct run_pod *p = *at;
+    VEC_FOREACH(at, &r->history->pods) {
+        const struct history_pod *p = *at;
 
-        if (p->is_gone || run_state_is_over(p->state))
+        if (p->gone_ms >= 0 || state_is_over(p->state))
             continue;
         grace_s = MAX_OF(grace_s, MIN_OF(p->grace_s, 24 * 3600));
-        if (!p->is_deleting && (!only_own || !p->job))
+        if (p->deleting_ms < 0 && (!only_own || !p->job))
             delete_object(r, known_types()->pod, p->namespace, p->name, p->uid);
     }
     return grace_s;
@@ -186,9 +184,9 @@ void run_stop(struct run *r, int status, struct str reason)
     r->end.status = status;
     r->end.reason = arena_str(r->arena, reason);
     history_note(r->history, reason, now_of(r));
-    VEC_FOREACH(j, &r->view.jobs)
-        if (!run_job_is_over(*j)) {
-            (*j)->is_stopped = true;
+    VEC_FOREACH(j, &r->history->jobs)
+        if (!job_is_over(*j)) {
+            history_stopped(*j);
             delete_object(r, known_types()->job, (*j)->namespace, (*j)->name, (*j)->uid);
         }
     enter(r, RUN_STOPS, delete_pods(r, true) * 1000 + PATIENCE_MS);
@@ -200,10 +198,11 @@ static bool is_empty(const struct run *r)
         return false;
     if (r->stage == RUN_KILLED)
         return true;
-    VEC_FOREACH(p, &r->view.pods)
-        if (!(*p)->is_gone && !run_state_is_over((*p)->state) && ((*p)->state != RUN_PENDING || (*p)->is_deleting))
+    VEC_FOREACH(p, &r->history->pods)
+        if ((*p)->gone_ms < 0 && !state_is_over((*p)->state) &&
+            ((*p)->state != HISTORY_PENDING || (*p)->deleting_ms >= 0))
             return false;
-    return r->stage != RUN_STOPS || run_view_is_over(&r->view) || r->view.jobs.n == 0;
+    return r->stage != RUN_STOPS || history_is_over(r->history) || r->history->jobs.n == 0;
 }
 
 /* What would let them start, where it is the machine that is too small. */
@@ -211,9 +210,9 @@ static struct str stuck_hint(const struct run *r)
 {
     autobuf hint = { 0 };
 
-    VEC_FOREACH(j, &r->view.jobs)
-        if (!run_job_is_over(*j) && (*j)->why == WHY_NEVER_FITS && !hint.n)
-            hint_wait(&hint, r->view.hints, (*j)->namespace, (*j)->name, (*j)->why_text);
+    VEC_FOREACH(j, &r->history->jobs)
+        if (!job_is_over(*j) && (*j)->why == WHY_NEVER_FITS && !hint.n)
+            hint_wait(&hint, r->hints, (*j)->namespace, (*j)->name, (*j)->why_text);
     return arena_str(r->arena, buf_view(&hint));
 }
 
@@ -222,7 +221,7 @@ static void watch_for_stuck(struct run *r)
 {
     autobuf why = { 0 };
 
-    if (r->o->wait || !run_view_is_stuck(&r->view, &why)) {
+    if (r->o->wait || !history_is_stuck(r->history, &why)) {
         r->stuck_ms = INT64_MAX;
         return;
     }
@@ -268,8 +267,8 @@ static bool advance(struct run *r, bool is_settled)
 
     if (later_ms(r) <= now_ms)
         put_in_later(r);
-    if (r->stage == RUN_GOES && later_ms(r) == INT64_MAX && !r->is_kicked && run_view_is_over(&r->view)) {
-        r->end.status = run_view_status(&r->view, r->o->fail_on_any);
+    if (r->stage == RUN_GOES && later_ms(r) == INT64_MAX && !r->is_kicked && history_is_over(r->history)) {
+        r->end.status = history_status(r->history, r->o->fail_on_any);
         enter(r, RUN_CLOSES, delete_pods(r, false) * 1000 + PATIENCE_MS);
         return false; /* the deletions have not been seen yet */
     }
@@ -298,7 +297,7 @@ static void take_signals(struct run *r)
         bool is_key = number == SIGINT && r->has_keyboard;
 
         if (number == SIGWINCH) {
-            r->view.changes++;
+            r->history->changes++;
             continue;
         }
         if (r->stage == RUN_GOES && is_key)
@@ -356,6 +355,21 @@ static void flush(struct run *r)
 
 /* ---- turns ---- */
 
+/* Why a job waits; the scheduler knows it better than what it has written so far. */
+static void ask_why(struct run *r, struct history_job *j, struct sched *s, int64_t now_ms)
+{
+    struct sched_group_view g;
+    enum why_kind why = WHY_NOT;
+    autobuf text = { 0 };
+
+    if (!job_is_over(j) && !str_empty(j->group) && sched_group_view(s, j->namespace, j->group, &g))
+        why = g.why->kind;
+    if (why != WHY_NOT)
+        why_print(&text, sched_dims(s), g.why);
+    if (history_why(r->history, j, why, buf_view(&text), now_ms))
+        tell_wait(r, j);
+}
+
 static void ask(struct run *r, bool is_settled)
 {
     int64_t now_ms = now_of(r);
@@ -363,7 +377,8 @@ static void ask(struct run *r, bool is_settled)
     if (!is_settled && now_ms < r->asked_ms + ASK_MS)
         return;
     r->asked_ms = now_ms;
-    run_view_ask(&r->view, driver_sched(r->driver), now_ms, on_wait, r);
+    VEC_FOREACH(j, &r->history->jobs)
+        ask_why(r, *j, driver_sched(r->driver), now_ms);
 }
 
 static bool turn(struct run *r, int64_t *ret_due_ms)

@@ -22,13 +22,13 @@ enum {
     ROWS = 24,
 };
 
-void run_progress_init(struct run_progress *p, const struct run_view *v, struct run_out *out, bool is_quiet,
+void run_progress_init(struct run_progress *p, const struct history *h, struct run_out *out, bool is_quiet,
                        bool is_json, int64_t now_ms)
 {
     const char *term = getenv("TERM");
     bool is_screen = isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
 
-    *p = (struct run_progress){ .view = v, .out = out, .begin_ms = now_ms };
+    *p = (struct run_progress){ .history = h, .out = out, .begin_ms = now_ms };
     p->is_live = is_screen && !is_quiet && !is_json;
     p->is_plain = !is_screen && !is_quiet && !is_json;
     p->is_quiet = is_quiet && !is_json;
@@ -55,15 +55,15 @@ static void put(const struct buf *text)
 
 /* ---- lines ---- */
 
-static struct run_task *first_busy(const struct run_job *j)
+static struct history_task *first_busy(const struct history_job *j)
 {
     VEC_FOREACH(t, &j->tasks)
-        if ((*t)->n[RUN_PENDING] || (*t)->n[RUN_STARTING] || (*t)->n[RUN_RUNNING])
+        if ((*t)->n[HISTORY_PENDING] || (*t)->n[HISTORY_STARTING] || (*t)->n[HISTORY_RUNNING])
             return *t;
     return NULL;
 }
 
-static int64_t pods_of(const struct run_job *j)
+static int64_t pods_of(const struct history_job *j)
 {
     int64_t n = 0;
 
@@ -93,9 +93,9 @@ void run_progress_say(struct run_progress *p, struct str sentence)
     line(p, &text);
 }
 
-static enum style phase_style(const struct run_job *j)
+static enum style phase_style(const struct history_job *j)
 {
-    switch (j->phase) {
+    switch (job_phase_now(j)) {
     case PHASE_RUNNING:
     case PHASE_COMPLETING:
     case PHASE_COMPLETED:
@@ -109,19 +109,19 @@ static enum style phase_style(const struct run_job *j)
     }
 }
 
-static void phase_words(struct buf *out, const struct run_progress *p, const struct run_job *j)
+static void phase_words(struct buf *out, const struct run_progress *p, const struct history_job *j)
 {
     term_text(out, j->label);
     buf_char(out, ' ');
-    term_style(out, p->has_colour, phase_style(j), str_of(run_job_phase(j)));
-    if (j->message.n && !run_job_is_fine(j) && !str_eq(j->message, j->told)) {
+    term_style(out, p->has_colour, phase_style(j), str_of(job_phase_shown(j)));
+    if (j->message.n && !job_is_ok(j) && !str_eq(j->message, j->told)) {
         buf_str(out, STR(": "));
         term_text(out, j->message);
     }
 }
 
 /* On a terminal the block shows it; only what a log should keep is written above it. */
-void run_progress_job(struct run_progress *p, const struct run_job *j, int64_t now_ms)
+void run_progress_job(struct run_progress *p, const struct history_job *j, int64_t now_ms)
 {
     autobuf text = { 0 };
 
@@ -133,24 +133,24 @@ void run_progress_job(struct run_progress *p, const struct run_job *j, int64_t n
     line(p, &text);
 }
 
-void run_progress_pod(struct run_progress *p, const struct run_pod *pod, int64_t now_ms)
+void run_progress_pod(struct run_progress *p, const struct history_pod *pod, int64_t now_ms)
 {
     autobuf text = { 0 };
-    bool is_failed = pod->state == RUN_FAILED, is_many = pod->job && pods_of(pod->job) > FEW_PODS;
+    bool is_failed = pod->state == HISTORY_FAILED, is_many = pod->job && pods_of(pod->job) > FEW_PODS;
 
     (void)now_ms;
     if (!p->is_plain || (is_failed && is_many) ||
-        (!run_state_is_over(pod->state) && str_is(pod->waits, "CrashLoopBackOff")))
+        (!state_is_over(pod->state) && str_is(pod->waits, "CrashLoopBackOff")))
         return; /* failures are told by what they have in common */
-    if (!is_failed && !pod->waits.n && (is_many || pod->state == RUN_PENDING || pod->state == RUN_STARTING))
+    if (!is_failed && !pod->waits.n && (is_many || pod->state == HISTORY_PENDING || pod->state == HISTORY_STARTING))
         return;
     term_text(&text, pod->label);
     buf_char(&text, ' ');
-    term_style(&text, p->has_colour, is_failed ? STYLE_RED : STYLE_PLAIN, str_of(run_state_names[pod->state]));
-    if (is_failed && pod->result.n) {
+    term_style(&text, p->has_colour, is_failed ? STYLE_RED : STYLE_PLAIN, str_of(history_state_names[pod->state]));
+    if (is_failed && pod->failure.words.n) {
         buf_str(&text, STR(": "));
-        term_text(&text, pod->result);
-    } else if (!run_state_is_over(pod->state) && pod->waits.n) {
+        term_text(&text, pod->failure.words);
+    } else if (!state_is_over(pod->state) && pod->waits.n) {
         buf_fmt(&text, ": %.*s%s", STR_ARG(pod->waits), pod->waits_why.n ? ": " : "");
         term_text(&text, pod->waits_why);
     }
@@ -159,7 +159,7 @@ void run_progress_pod(struct run_progress *p, const struct run_pod *pod, int64_t
 
 void run_progress_failure(struct run_progress *p, const struct history_failure *w, bool is_seen, int64_t now_ms)
 {
-    struct run_kind *k = run_failures_add(&p->failures, w, run_view_pod(p->view, w->uid), now_ms);
+    struct run_kind *k = run_failures_add(&p->failures, w, history_pod(p->history, w->uid), now_ms);
     autobuf hint = { 0 };
 
     if (!k || k->told_times)
@@ -167,7 +167,7 @@ void run_progress_failure(struct run_progress *p, const struct history_failure *
     k->is_seen |= is_seen && p->shares_screen;
     if (k->hint.n)
         return;
-    hint_failure(&hint, p->view->hints, w);
+    hint_failure(&hint, p->hints, w);
     k->hint = arena_str(&p->failures.arena, buf_view(&hint));
 }
 
@@ -190,7 +190,7 @@ static int64_t tell_failures(struct run_progress *p, int64_t now_ms)
     return due_ms;
 }
 
-void run_progress_decision(struct run_progress *p, const struct run_job *j, struct str message, int64_t now_ms)
+void run_progress_decision(struct run_progress *p, const struct history_job *j, struct str message, int64_t now_ms)
 {
     autobuf text = { 0 };
 
@@ -204,20 +204,20 @@ void run_progress_decision(struct run_progress *p, const struct run_job *j, stru
     line(p, &text);
 }
 
-static void state_words(struct buf *out, const struct run_progress *p, const struct run_task *t)
+static void state_words(struct buf *out, const struct run_progress *p, const struct history_task *t)
 {
-    static const enum style styles[RUN_STATE_MAX] = { STYLE_DIM,   STYLE_YELLOW, STYLE_CYAN,
-                                                      STYLE_GREEN, STYLE_RED,    STYLE_DIM };
+    static const enum style styles[HISTORY_STATE_MAX] = { STYLE_DIM,   STYLE_YELLOW, STYLE_CYAN,
+                                                          STYLE_GREEN, STYLE_RED,    STYLE_DIM };
     bool any = false;
 
-    for (int s = RUN_STATE_MAX - 1; s >= 0; s--) {
+    for (int s = HISTORY_STATE_MAX - 1; s >= 0; s--) {
         char words[48];
 
-        uint32_t n = t->n[s] - (s == RUN_RUNNING ? t->n_restarting : 0);
+        uint32_t n = t->n[s] - (s == HISTORY_RUNNING ? t->n_restarting : 0);
 
         if (!n)
             continue;
-        (void)snprintf(words, sizeof(words), "%u %s", n, run_state_names[s]);
+        (void)snprintf(words, sizeof(words), "%u %s", n, history_state_names[s]);
         if (any)
             buf_str(out, STR(", "));
         term_style(out, p->has_colour, styles[s], str_of(words));
@@ -241,12 +241,12 @@ static int64_t tell_waits(struct run_progress *p, int64_t now_ms)
 {
     int64_t due_ms = INT64_MAX;
 
-    VEC_FOREACH(at, &p->view->jobs) {
-        struct run_job *j = *at;
+    VEC_FOREACH(at, &p->history->jobs) {
+        struct history_job *j = *at;
         struct str *told = map_get(&p->waits, j->uid);
         autobuf text = { 0 };
 
-        if (!j->why_text.n || run_job_is_over(j) || j->is_stopped || (told && str_eq(*told, j->why_text)))
+        if (!j->why_text.n || job_is_over(j) || j->is_stopped || (told && str_eq(*told, j->why_text)))
             continue;
         if (now_ms < j->why_ms + WAIT_MS) {
             due_ms = MIN_OF(due_ms, j->why_ms + WAIT_MS);
@@ -271,21 +271,21 @@ static int64_t tell_tasks(struct run_progress *p, int64_t now_ms)
 {
     bool any = false;
 
-    if (p->changes == p->view->changes)
+    if (p->changes == p->history->changes)
         return INT64_MAX;
     if (now_ms < p->told_ms + CLOCK_MS)
         return p->told_ms + CLOCK_MS;
-    p->changes = p->view->changes;
+    p->changes = p->history->changes;
     p->told_ms = now_ms;
-    VEC_FOREACH(at, &p->view->jobs) {
-        struct run_job *j = *at;
+    VEC_FOREACH(at, &p->history->jobs) {
+        struct history_job *j = *at;
 
-        if (pods_of(j) <= FEW_PODS || run_job_is_over(j) || !first_busy(j))
+        if (pods_of(j) <= FEW_PODS || job_is_over(j) || !first_busy(j))
             continue;
         VEC_FOREACH(t, &j->tasks) {
             autobuf text = { 0 };
 
-            if (p->view->jobs.n > 1) {
+            if (p->history->jobs.n > 1) {
                 term_text(&text, j->label);
                 buf_char(&text, '/');
             }
@@ -355,7 +355,7 @@ static bool draw_line(struct drawing *d, const struct buf *text)
     return true;
 }
 
-static void draw_tasks(struct drawing *d, const struct run_job *j)
+static void draw_tasks(struct drawing *d, const struct history_job *j)
 {
     size_t width = 0;
 
@@ -374,7 +374,7 @@ static void draw_tasks(struct drawing *d, const struct run_job *j)
 }
 
 /* Why its pods fail: the kinds with most of them stand first in time, and that is mostly where to look. */
-static void draw_failures(struct drawing *d, const struct run_job *j)
+static void draw_failures(struct drawing *d, const struct history_job *j)
 {
     size_t left = KINDS_SHOWN;
 
@@ -398,35 +398,36 @@ static void draw_failures(struct drawing *d, const struct run_job *j)
     }
 }
 
-static void draw_wait(struct drawing *d, const struct run_job *j, int64_t now_ms)
+static void draw_wait(struct drawing *d, const struct history_job *j, int64_t now_ms)
 {
     autobuf text = { 0 };
     struct str why = j->why_text;
 
-    if (!why.n && phase_is_active(j->phase) && j->phase != PHASE_RUNNING && j->message.n)
+    if (!why.n && phase_is_active(job_phase_now(j)) && job_phase_now(j) != PHASE_RUNNING && j->message.n)
         why = j->message;
-    if (!why.n || now_ms < (j->why_text.n ? j->why_ms : j->created_ms) + WAIT_MS)
+    if (!why.n || now_ms < (j->why_text.n ? j->why_ms : j->submitted_ms) + WAIT_MS)
         return;
     buf_str(&text, STR("  waits: "));
     term_text(&text, why);
     draw_line(d, &text);
 }
 
-static void draw_job(struct drawing *d, const struct run_job *j, int64_t now_ms)
+static void draw_job(struct drawing *d, const struct history_job *j, int64_t now_ms)
 {
     bool is_ending = j->is_stopped && first_busy(j); /* it is gone, but its pods have their grace */
     autobuf text = { 0 };
 
     term_style(&text, d->p->has_colour, STYLE_BOLD, j->label);
     buf_char(&text, ' ');
-    term_style(&text, d->p->has_colour, phase_style(j), str_of(is_ending ? "Stopping" : run_job_phase(j)));
+    term_style(&text, d->p->has_colour, phase_style(j), str_of(is_ending ? "Stopping" : job_phase_shown(j)));
     buf_char(&text, ' ');
-    span_print(&text, MAX_OF(((j->ended_ms && !is_ending ? j->ended_ms : now_ms) - j->created_ms) / 1000 * 1000, 0));
+    span_print(&text,
+               MAX_OF(((job_is_over(j) && !is_ending ? job_over_ms(j) : now_ms) - j->submitted_ms) / 1000 * 1000, 0));
     if (j->retries)
         buf_fmt(&text, ", retry %lld", (long long)j->retries);
     if (d->p->is_stopping)
         buf_str(&text, STR("  (Ctrl-C: stop at once)"));
-    if (!draw_line(d, &text) || (run_job_is_over(j) && !first_busy(j)))
+    if (!draw_line(d, &text) || (job_is_over(j) && !first_busy(j)))
         return;
     draw_tasks(d, j);
     draw_failures(d, j);
@@ -449,11 +450,11 @@ size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t 
     struct drawing d = { p, out, columns, rows, 0 };
 
     draw_bars(&d);
-    VEC_FOREACH(j, &p->view->jobs)
-        if (!run_job_is_over(*j)) /* those at work first: the screen may be small */
+    VEC_FOREACH(j, &p->history->jobs)
+        if (!job_is_over(*j)) /* those at work first: the screen may be small */
             draw_job(&d, *j, now_ms);
-    VEC_FOREACH(j, &p->view->jobs)
-        if (run_job_is_over(*j))
+    VEC_FOREACH(j, &p->history->jobs)
+        if (job_is_over(*j))
             draw_job(&d, *j, now_ms);
     return d.n;
 }
@@ -484,7 +485,7 @@ static void draw(struct run_progress *p, int64_t now_ms)
     n = run_progress_block(p, &p->block, MAX_OF(columns, 20u), MAX_OF(rows / 2, 2u), now_ms);
     p->n_lines = n;
     p->drawn_ms = now_ms;
-    p->changes = p->view->changes;
+    p->changes = p->history->changes;
     p->moves = p->logs ? p->logs->n_moves : 0;
     put(&p->block);
 }
@@ -504,7 +505,7 @@ int64_t run_progress_turn(struct run_progress *p, int64_t now_ms)
         return fail_ms;
     if (p->shares_screen && run_out_left(p->out)) /* it is drawn when the log stands still */
         return fail_ms;
-    is_new = p->changes != p->view->changes || (p->logs && p->moves != p->logs->n_moves);
+    is_new = p->changes != p->history->changes || (p->logs && p->moves != p->logs->n_moves);
     due_ms = p->drawn_ms + (!p->n_lines ? AGAIN_MS : is_new ? DRAW_MS : CLOCK_MS);
     if (now_ms < due_ms)
         return MIN_OF(due_ms, fail_ms);

@@ -14,31 +14,32 @@ enum {
 struct summary {
     struct arena *a;
     struct buf *out;
-    const struct run_view *v;
+    const struct history *h;
+    const struct hints *hints;
     bool has_colour;
 };
 
 /* ---- pods ---- */
 
-static bool is_shown(const struct run_pod *p, bool only_odd)
+static bool is_shown(const struct history_pod *p, bool only_odd)
 {
     if (p->is_replaced)
         return false;
-    return !only_odd || p->state != RUN_SUCCEEDED;
+    return !only_odd || p->state != HISTORY_SUCCEEDED;
 }
 
-static size_t count_shown(const struct run_view *v, bool only_odd)
+static size_t count_shown(const struct history *h, bool only_odd)
 {
     size_t n = 0;
 
-    VEC_FOREACH(p, &v->pods)
+    VEC_FOREACH(p, &h->pods)
         n += is_shown(*p, only_odd);
     return n;
 }
 
 static int by_place(const void *x, const void *y)
 {
-    const struct run_pod *a = *(struct run_pod *const *)x, *b = *(struct run_pod *const *)y;
+    const struct history_pod *a = *(struct history_pod *const *)x, *b = *(struct history_pod *const *)y;
     int by_name = str_cmp(a->label, b->label);
 
     if (a->job != b->job)
@@ -64,26 +65,27 @@ static struct str harmless(struct arena *a, struct str s)
     return arena_str(a, buf_view(&text));
 }
 
-static struct str result_of(struct summary *s, const struct run_pod *p)
+static struct str result_of(struct summary *s, const struct history_pod *p)
 {
-    struct str result = str_of(run_state_names[p->state]);
+    struct str result = str_of(history_state_names[p->state]);
 
-    if (p->state == RUN_FAILED && p->result.n)
-        result = arena_fmt(s->a, "failed: %.*s", STR_ARG(p->result));
-    else if (!run_state_is_over(p->state) && p->waits.n)
-        result = arena_fmt(s->a, "%s: %.*s", run_state_names[p->state], STR_ARG(p->waits));
-    if (p->restarts)
-        result = arena_fmt(s->a, "%.*s (%.*s)", STR_ARG(result), STR_ARG(plural(s->a, p->restarts, "restart")));
+    if (p->state == HISTORY_FAILED && p->failure.words.n)
+        result = arena_fmt(s->a, "failed: %.*s", STR_ARG(p->failure.words));
+    else if (!state_is_over(p->state) && p->waits.n)
+        result = arena_fmt(s->a, "%s: %.*s", history_state_names[p->state], STR_ARG(p->waits));
+    if (pod_main_restarts(p))
+        result = arena_fmt(s->a, "%.*s (%.*s)", STR_ARG(result),
+                           STR_ARG(plural(s->a, pod_main_restarts(p), "restart")));
     return harmless(s->a, result);
 }
 
 /* How many of the rows from here on say the same of neighbours: what did not succeed, many times over, is one row. */
-static size_t same_rows(struct summary *s, const struct run_pod **rows, size_t n)
+static size_t same_rows(struct summary *s, const struct history_pod **rows, size_t n)
 {
     struct str result = result_of(s, rows[0]);
     size_t same = 1;
 
-    if (rows[0]->state == RUN_SUCCEEDED || !rows[0]->task)
+    if (rows[0]->state == HISTORY_SUCCEEDED || !rows[0]->task)
         return 1;
     while (same < n && rows[same]->task == rows[0]->task && str_eq(result_of(s, rows[same]), result))
         same++;
@@ -91,26 +93,26 @@ static size_t same_rows(struct summary *s, const struct run_pod **rows, size_t n
 }
 
 /* For the pods from 'p' to 'last', which may be one. */
-static void pod_row(struct summary *s, struct table *t, const struct run_pod *p, const struct run_pod *last)
+static void pod_row(struct summary *s, struct table *t, const struct history_pod *p, const struct history_pod *last)
 {
     struct str label = p == last ? p->label : arena_fmt(s->a, "%.*s to %.*s", STR_ARG(p->label), STR_ARG(last->label));
-    bool has_span = p == last && p->started_ms && p->ended_ms;
+    bool has_span = p == last && p->running_ms >= 0 && p->ended_ms >= 0;
 
     table_cell(t, harmless(s->a, label));
-    table_cell(t, has_span ? span(s->a, p->ended_ms - p->started_ms) : STR("-"));
+    table_cell(t, has_span ? span(s->a, p->ended_ms - p->running_ms) : STR("-"));
     table_cell(t, result_of(s, p));
 }
 
 static void pods_table(struct summary *s)
 {
-    bool only_odd = count_shown(s->v, false) > ROWS_MAX;
-    size_t n = count_shown(s->v, only_odd), at = 0, n_rows = 0;
-    const struct run_pod **rows = arena_array(s->a, const struct run_pod *, n + 1);
+    bool only_odd = count_shown(s->h, false) > ROWS_MAX;
+    size_t n = count_shown(s->h, only_odd), at = 0, n_rows = 0;
+    const struct history_pod **rows = arena_array(s->a, const struct history_pod *, n + 1);
     struct table t = { .arena = s->a, .columns = 3 };
 
     if (n == 0)
         return;
-    VEC_FOREACH(p, &s->v->pods)
+    VEC_FOREACH(p, &s->h->pods)
         if (is_shown(*p, only_odd))
             rows[at++] = *p;
     qsort(rows, n, sizeof(*rows), by_place);
@@ -131,19 +133,19 @@ static void pods_table(struct summary *s)
 /* "  worker  499 succeeded, 1 failed" for jobs whose pods are too many to name. */
 static void tasks_table(struct summary *s)
 {
-    if (count_shown(s->v, false) <= ROWS_MAX)
+    if (count_shown(s->h, false) <= ROWS_MAX)
         return;
-    VEC_FOREACH(j, &s->v->jobs)
+    VEC_FOREACH(j, &s->h->jobs)
         VEC_FOREACH(t, &(*j)->tasks) {
             bool any = false;
 
-            if (s->v->jobs.n > 1)
+            if (s->h->jobs.n > 1)
                 buf_fmt(s->out, "  %.*s/%.*s  ", STR_ARG((*j)->label), STR_ARG((*t)->name));
             else
                 buf_fmt(s->out, "  %.*s  ", STR_ARG((*t)->name));
-            for (int k = RUN_STATE_MAX - 1; k >= 0; k--)
+            for (int k = HISTORY_STATE_MAX - 1; k >= 0; k--)
                 if ((*t)->n[k]) {
-                    buf_fmt(s->out, "%s%u %s", any ? ", " : "", (*t)->n[k], run_state_names[k]);
+                    buf_fmt(s->out, "%s%u %s", any ? ", " : "", (*t)->n[k], history_state_names[k]);
                     any = true;
                 }
             buf_str(s->out, any ? STR("\n") : STR("no pods\n"));
@@ -153,9 +155,9 @@ static void tasks_table(struct summary *s)
 /* ---- last words ---- */
 
 /* The name that its lines had. */
-static struct str label_of(const struct run_view *v, const struct history_failure *w)
+static struct str label_of(const struct history *h, const struct history_failure *w)
 {
-    VEC_FOREACH(p, &v->pods)
+    VEC_FOREACH(p, &h->pods)
         if (str_eq((*p)->name, w->pod) && str_eq((*p)->namespace, w->namespace))
             return (*p)->label;
     return w->pod;
@@ -164,7 +166,7 @@ static struct str label_of(const struct run_view *v, const struct history_failur
 static struct str who_failed(struct summary *s, const struct history_alike *k)
 {
     const struct history_failure *w = &k->first;
-    struct str who = harmless(s->a, label_of(s->v, w));
+    struct str who = harmless(s->a, label_of(s->h, w));
 
     if (k->others.n)
         who = arena_fmt(s->a, "%zu pods%s%.*s", k->others.n + 1, w->task.n ? " of " : "",
@@ -180,7 +182,7 @@ static void hint_line(struct summary *s, const struct history_failure *w)
 {
     autobuf hint = { 0 };
 
-    hint_failure(&hint, s->v->hints, w);
+    hint_failure(&hint, s->hints, w);
     if (hint.n)
         buf_fmt(s->out, "    hint: %.*s\n", STR_ARG(harmless(s->a, buf_view(&hint))));
 }
@@ -205,7 +207,7 @@ static void words_of(struct summary *s, const struct history_alike *k)
         return;
     }
     if (k->others.n)
-        buf_fmt(s->out, "; the last lines of %.*s:\n", STR_ARG(harmless(s->a, label_of(s->v, w))));
+        buf_fmt(s->out, "; the last lines of %.*s:\n", STR_ARG(harmless(s->a, label_of(s->h, w))));
     else
         buf_str(s->out, STR("; its last lines:\n"));
     while (str_split(&rest, '\n', &line)) {
@@ -215,12 +217,12 @@ static void words_of(struct summary *s, const struct history_alike *k)
     }
 }
 
-static void last_words(struct summary *s, struct history *rec)
+static void last_words(struct summary *s)
 {
     struct history_alikes all;
     size_t n = 0;
 
-    history_alikes(s->a, rec, &all);
+    history_alikes(s->a, s->h, &all);
     VEC_FOREACH(k, &all.list)
         if (n++ < WORDS_MAX) {
             words_of(s, *k);
@@ -233,27 +235,27 @@ static void last_words(struct summary *s, struct history *rec)
 /* ---- jobs ---- */
 
 /* A job that was stopped is gone at once; its pods had their grace. */
-static int64_t end_of(const struct run_view *v, const struct run_job *j)
+static int64_t end_of(const struct history *h, const struct history_job *j)
 {
-    int64_t ms = j->ended_ms;
+    int64_t ms = job_over_ms(j);
 
-    VEC_FOREACH(p, &v->pods)
+    VEC_FOREACH(p, &h->pods)
         if ((*p)->job == j && j->is_stopped)
             ms = MAX_OF(ms, (*p)->ended_ms);
     return ms;
 }
 
-static void job_line(struct summary *s, const struct run_job *j)
+static void job_line(struct summary *s, const struct history_job *j)
 {
-    bool is_fine = run_job_is_fine(j);
-    size_t all, n_failed = run_job_failed_pods(j, &all);
+    bool is_fine = job_is_ok(j);
+    size_t all, n_failed = job_failed_pods(s->h, j, &all);
 
     buf_str(s->out, STR("job "));
     term_text(s->out, j->label);
     buf_char(s->out, ' ');
-    term_style(s->out, s->has_colour, is_fine ? STYLE_GREEN : STYLE_RED, str_of(run_job_phase(j)));
-    if (j->ended_ms)
-        buf_fmt(s->out, " after %.*s", STR_ARG(span(s->a, end_of(s->v, j) - j->created_ms)));
+    term_style(s->out, s->has_colour, is_fine ? STYLE_GREEN : STYLE_RED, str_of(job_phase_shown(j)));
+    if (job_is_over(j))
+        buf_fmt(s->out, " after %.*s", STR_ARG(span(s->a, end_of(s->h, j) - j->submitted_ms)));
     if (j->retries)
         buf_fmt(s->out, ", %lld %s", (long long)j->retries, j->retries == 1 ? "retry" : "retries");
     if (is_fine && n_failed)
@@ -261,22 +263,22 @@ static void job_line(struct summary *s, const struct run_job *j)
     if (j->message.n && !is_fine) {
         buf_str(s->out, STR(": "));
         term_text(s->out, j->message);
-    } else if (j->why_text.n && !run_job_is_over(j)) {
+    } else if (j->why_text.n && !job_is_over(j)) {
         buf_str(s->out, STR(": "));
         term_text(s->out, j->why_text);
     }
     buf_char(s->out, '\n');
 }
 
-void run_summary(struct buf *out, const struct run_view *v, struct history *rec, const struct run_end *end,
+void run_summary(struct buf *out, const struct history *h, const struct hints *hints, const struct run_end *end,
                  bool has_colour, bool is_quiet)
 {
     autoarena a = { 0 };
-    struct summary s = { &a, out, v, has_colour };
+    struct summary s = { &a, out, h, hints, has_colour };
     size_t all, n_failed = 0;
 
-    VEC_FOREACH(j, &v->jobs)
-        n_failed += run_job_failed_pods(*j, &all);
+    VEC_FOREACH(j, &h->jobs)
+        n_failed += job_failed_pods(h, *j, &all);
     if (is_quiet && end->status == EXIT_FINE && !n_failed)
         return;
     if (!is_quiet) {
@@ -285,9 +287,9 @@ void run_summary(struct buf *out, const struct run_view *v, struct history *rec,
         tasks_table(&s);
     }
     if (end->status != EXIT_FINE || n_failed)
-        last_words(&s, rec);
-    VEC_FOREACH(j, &v->jobs)
-        if (!is_quiet || !run_job_is_fine(*j) || run_job_failed_pods(*j, &all))
+        last_words(&s);
+    VEC_FOREACH(j, &h->jobs)
+        if (!is_quiet || !job_is_ok(*j) || job_failed_pods(h, *j, &all))
             job_line(&s, *j);
     if (end->reason.n) {
         buf_str(out, STR("pumice: "));

@@ -173,7 +173,7 @@ static const struct job_task *task_of(struct history *h, const struct history_jo
                                       const struct cause *c, size_t *ret_pos)
 {
     const struct history_pod *p = map_get(&h->pods_name, history_name_key(h, j->namespace, c->about));
-    struct str name = str_starts(c->about, STR("task/")) ? str_from(c->about, 5) : p ? p->task : STR("");
+    struct str name = str_starts(c->about, STR("task/")) ? str_from(c->about, 5) : p ? p->task_name : STR("");
 
     return job_task_by_name(job, name, ret_pos);
 }

@@ -100,7 +100,7 @@ static void cause_failure(const struct history_cause *c, struct buf *words, stru
                                      .job = c->pod->job ? c->pod->job->name : STR(""),
                                      .pod = c->pod->name,
                                      .uid = c->pod->uid,
-                                     .task = c->pod->task,
+                                     .task = c->pod->task_name,
                                      .container = c->container ? c->container->name : STR(""),
                                      .node = c->pod->node,
                                      .reason = failure_reason(f.reason),

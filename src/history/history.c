@@ -1,4 +1,4 @@
-/* history.c - taking in what happens to jobs, groups and Events */
+/* history.c - the life of a history, Events and notices; every change goes through here */
 #include "history/history_internal.h"
 
 #include "api/meta.h"
@@ -6,7 +6,7 @@
 
 /* ---- life ---- */
 
-struct history *history_new(int64_t begin_ms)
+struct history *history_new(const struct history_options *o)
 {
     struct history *h = xcalloc(1, sizeof(*h));
     struct map *maps[] = { &h->jobs_uid, &h->pods_uid, &h->pods_name, &h->events, &h->texts };
@@ -14,7 +14,10 @@ struct history *history_new(int64_t begin_ms)
 
     for (size_t i = 0; i < ARRAY_LEN(maps); i++)
         map_init(maps[i], seed);
-    h->begin_ms = h->end_ms = begin_ms;
+    h->begin_ms = h->end_ms = o->begin_ms;
+    h->n_jobs = o->n_jobs;
+    h->has_namespaces = o->has_namespaces;
+    h->hooks = o->hooks;
     h->found = arena_new(&h->arena, struct history_found);
     return h;
 }
@@ -26,7 +29,7 @@ void history_free(struct history *h)
 
     if (!h)
         return;
-    history_pods_done(h);
+    history_containers_done(h);
     arena_done(&h->found->arena);
     for (size_t i = 0; i < h->jobs.n; i++)
         object_unref(h->jobs.v[i]->object);
@@ -37,14 +40,15 @@ void history_free(struct history *h)
     free(h);
 }
 
-struct str history_keep(struct history *h, struct str s)
+/* ---- texts ---- */
+
+struct str history_text(struct history *h, struct str s)
 {
     const struct str *old;
     struct str *kept;
 
     if (str_empty(s))
         return STR("");
-    s = str_cut(s, HISTORY_TEXT);
     old = map_get(&h->texts, s);
     if (old)
         return *old;
@@ -52,6 +56,24 @@ struct str history_keep(struct history *h, struct str s)
     *kept = arena_str(&h->arena, s);
     map_put(&h->texts, *kept, kept);
     return *kept;
+}
+
+struct str history_keep(struct history *h, struct str s)
+{
+    return history_text(h, str_cut(s, HISTORY_TEXT));
+}
+
+bool history_set(struct history *h, struct str *field, struct str text)
+{
+    if (str_eq(*field, text))
+        return false;
+    *field = history_text(h, text);
+    return true;
+}
+
+struct str history_label(struct history *h, struct str namespace, struct str name)
+{
+    return history_text(h, h->has_namespaces ? history_name_key(h, namespace, name) : name);
 }
 
 struct str history_name_key(struct history *h, struct str namespace, struct str name)
@@ -67,129 +89,6 @@ static void see(struct history *h, int64_t now_ms)
 {
     if (!h->is_finished)
         h->end_ms = MAX_OF(h->end_ms, now_ms);
-}
-
-/* ---- jobs ---- */
-
-static struct history_job *job_new(struct history *h, const struct object *o, int64_t now_ms)
-{
-    struct history_job *j = arena_new(&h->arena, struct history_job);
-
-    j->namespace = history_keep(h, o->namespace);
-    j->name = history_keep(h, o->name);
-    j->uid = history_keep(h, o->uid);
-    j->submitted_ms = now_ms;
-    j->finished_ms = j->gone_ms = -1;
-    map_put(&h->jobs_uid, j->uid, j);
-    *vec_push(&h->arena, &j->queued) = (struct history_span){ now_ms, -1 };
-    *vec_push(&h->arena, &h->jobs) = j;
-    return j;
-}
-
-static bool has_task(const struct history_job *j, struct str name)
-{
-    VEC_FOREACH(task, &j->tasks)
-        if (str_eq(*task, name))
-            return true;
-    return false;
-}
-
-static void note_phase(struct history *h, struct history_job *j, struct str phase, int64_t now_ms)
-{
-    if (str_eq(phase, j->phase))
-        return;
-    j->phase = history_keep(h, phase);
-    if (j->phases.n && j->phases.v[j->phases.n - 1].at_ms == now_ms) /* it lasted no time at all */
-        j->phases.v[j->phases.n - 1].name = j->phase;
-    else if (j->phases.n < HISTORY_PHASES)
-        *vec_push(&h->arena, &j->phases) = (struct history_phase){ now_ms, j->phase };
-    j->finished_ms = job_is_over(j) ? now_ms : -1;
-}
-
-static void close_wait(struct history_job *j, int64_t now_ms)
-{
-    struct history_wait *last = j->waits.n ? &j->waits.v[j->waits.n - 1] : NULL;
-
-    if (last && last->until_ms < 0)
-        last->until_ms = now_ms;
-}
-
-static void job_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)
-{
-    struct history_job *j = map_get(&h->jobs_uid, o->uid);
-    const struct json *spec = json_get(o->root, "spec"), *state = json_find(o->root, "status", "state", NULL);
-
-    if (!j && is_gone)
-        return;
-    if (!j)
-        j = job_new(h, o, now_ms);
-    if (is_gone) {
-        j->gone_ms = now_ms;
-        close_wait(j, now_ms);
-        return;
-    }
-    j->queue = history_keep(h, json_text(json_get(spec, "queue"), STR("default")));
-    JSON_FOREACH(task, json_get(spec, "tasks"))
-        if (!has_task(j, json_member_text(task, "name")))
-            *vec_push(&h->arena, &j->tasks) = history_keep(h, json_member_text(task, "name"));
-    history_job_decided(h, j, o, now_ms);
-    j->reason = history_keep(h, json_member_text(state, "reason"));
-    j->message = history_keep(h, json_member_text(state, "message"));
-    note_phase(h, j, json_member_text(state, "phase"), now_ms);
-    if (job_is_over(j))
-        close_wait(j, now_ms);
-    object_unref(j->object);
-    j->object = object_ref(o);
-}
-
-/* ---- PodGroups: when the job stood in line, and why ---- */
-
-static const struct json *unschedulable(const struct json *root)
-{
-    JSON_FOREACH(c, json_find(root, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "Unschedulable") && str_is(json_member_text(c, "status"), "True"))
-            return c;
-    return NULL;
-}
-
-static void note_wait(struct history *h, struct history_job *j, const struct json *why, int64_t now_ms)
-{
-    struct history_wait *last = j->waits.n ? &j->waits.v[j->waits.n - 1] : NULL;
-    struct str reason = history_keep(h, json_member_text(why, "reason"));
-    struct str message = history_keep(h, json_member_text(why, "message"));
-
-    if (last && last->until_ms < 0 && str_eq(last->reason, reason) && str_eq(last->message, message))
-        return;
-    close_wait(j, now_ms);
-    if (last && last->from_ms == now_ms) /* said and taken back in one moment */
-        j->waits.n--;
-    if (j->waits.n < HISTORY_WAITS)
-        *vec_push(&h->arena, &j->waits) = (struct history_wait){ now_ms, -1, reason, message };
-}
-
-static void group_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)
-{
-    struct history_job *j = map_get(&h->jobs_uid, object_controller_uid(o->root));
-    struct str phase = json_member_text(json_get(o->root, "status"), "phase");
-    const struct json *why = unschedulable(o->root);
-    struct history_span *last;
-
-    if (!j)
-        return;
-    if (!str_eq(j->group_uid, o->uid)) {
-        if (is_gone)
-            return;
-        if (!str_empty(j->group_uid)) /* a restart: it stands in line again */
-            *vec_push(&h->arena, &j->queued) = (struct history_span){ now_ms, -1 };
-        j->group_uid = history_keep(h, o->uid);
-    }
-    last = &j->queued.v[j->queued.n - 1];
-    if (last->until_ms < 0 && !str_empty(phase) && !str_is(phase, "Pending"))
-        last->until_ms = now_ms;
-    if (why && !is_gone && !str_is(phase, "Running") && !job_is_over(j))
-        note_wait(h, j, why, now_ms);
-    else
-        close_wait(j, now_ms);
 }
 
 /* ---- Events ---- */
@@ -224,11 +123,10 @@ static void note_eviction(struct history *h, const struct json *about, struct st
     d->because = history_keep(h, buf_view(&text));
 }
 
-static void note_warning(struct history *h, const struct object *o, int64_t now_ms)
+static void note_warning(struct history *h, const struct object *o, struct history_event *seen, int64_t now_ms)
 {
     const struct json *about = json_get(o->root, "involvedObject");
-    uintptr_t number = (uintptr_t)map_get(&h->events, o->uid);
-    struct history_warning *w = number ? &h->warnings.v[number - 1] : NULL;
+    struct history_warning *w = seen->warning ? &h->warnings.v[seen->warning - 1] : NULL;
 
     if (!w && h->warnings.n >= HISTORY_LISTED) {
         h->n_left_out++;
@@ -239,7 +137,7 @@ static void note_warning(struct history *h, const struct object *o, int64_t now_
         w->kind = history_keep(h, json_member_text(about, "kind"));
         w->name = history_keep(h, json_member_text(about, "name"));
         w->reason = history_keep(h, json_member_text(o->root, "reason"));
-        map_put(&h->events, history_keep(h, o->uid), (void *)(uintptr_t)h->warnings.n);
+        seen->warning = h->warnings.n;
     }
     w->at_ms = now_ms;
     w->count = MAX_OF(json_i64(json_get(o->root, "count"), 1), 1);
@@ -253,16 +151,38 @@ static bool is_about_waiting(const struct json *root, const struct json *about)
            str_is(json_member_text(root, "reason"), "PodGroupPending");
 }
 
+/* Trouble a controller had with a job, and what somebody asked for. */
+static void tell_event(struct history *h, const struct object *o)
+{
+    const struct history_job *j = map_get(&h->jobs_uid, json_member_text(json_get(o->root, "involvedObject"), "uid"));
+    struct str reason = json_member_text(o->root, "reason");
+
+    if (j && h->hooks.decision && !str_is(reason, "PodGroupPending"))
+        h->hooks.decision(h->hooks.ctx, j, reason, json_member_text(o->root, "message"));
+}
+
 static void event_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)
 {
     const struct json *about = json_get(o->root, "involvedObject");
+    struct str reason = json_member_text(o->root, "reason");
+    bool is_warning = str_is(json_member_text(o->root, "type"), "Warning");
+    struct history_event *seen = map_get(&h->events, o->uid);
 
     if (is_gone)
         return;
-    if (str_is(json_member_text(o->root, "reason"), "Evict") && str_is(json_member_text(about, "kind"), "Pod"))
+    if (str_is(reason, "Evict") && str_is(json_member_text(about, "kind"), "Pod")) {
         note_eviction(h, about, json_member_text(o->root, "message"), now_ms);
-    else if (str_is(json_member_text(o->root, "type"), "Warning") && !is_about_waiting(o->root, about))
-        note_warning(h, o, now_ms);
+        return;
+    }
+    if (!is_warning && !str_is(reason, "CommandIssued"))
+        return;
+    if (!seen) { /* told once, however often it is counted up */
+        seen = arena_new(&h->arena, struct history_event);
+        map_put(&h->events, history_text(h, o->uid), seen);
+        tell_event(h, o);
+    }
+    if (is_warning && !is_about_waiting(o->root, about))
+        note_warning(h, o, seen, now_ms);
 }
 
 /* ---- the door ---- */
@@ -272,8 +192,8 @@ static const struct {
     void (*changed)(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
 } kinds[] = {
     { "", "Pod", history_pod_changed },
-    { "batch.volcano.sh", "Job", job_changed },
-    { "scheduling.volcano.sh", "PodGroup", group_changed },
+    { "batch.volcano.sh", "Job", history_job_changed },
+    { "scheduling.volcano.sh", "PodGroup", history_group_changed },
     { "", "Event", event_changed },
 };
 

@@ -1,17 +1,18 @@
 /* history.h - what happened in a run, and when: one model that everybody who tells of a run reads
  *
- * A history is fed with facts as they are seen (changes of objects, lines that containers wrote, what pods used, notices)
- * and keeps times finer than Kubernetes' seconds. It does nothing by itself and has no clock: whoever feeds it says when.
+ * A history is fed with facts as they are seen (changes of objects, lines that containers wrote, what pods used, notices) and
+ * keeps times finer than Kubernetes' seconds. It does nothing by itself and has no clock: whoever feeds it says when. The live
+ * view, the plain lines, -o json, the summary, the report and the trace are all made from it.
  *
- *     history ── jobs        phases, time in line, waits
+ *     history ── jobs        phases, tasks, time in line, waits
  *            ├── pods        every one that ever was: a restarted task has several under one name
  *            │     └── containers ── attempts   start, end, exit code, signal, reason; the last lines
  *            ├── decisions   what a policy or the scheduler did, and why
  *            ├── warnings    Events of that type
  *            └── notes       notices of the run itself
  *
- * Times are those at which a change was seen; -1: it has not happened. Texts are kept once and die with the history, as does all that
- * is read from it. What could grow without end is limited by the numbers below: HISTORY_LISTED and its like say how many are kept.
+ * Times are those at which a change was seen; -1: it has not happened. Texts are kept once and die with the history, as does all
+ * that is read from it. What could grow without end is limited by the numbers below.
  */
 #ifndef HISTORY_HISTORY_H
 #define HISTORY_HISTORY_H
@@ -19,7 +20,8 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "node/agent/agent.h"
+#include "job/phase.h"
+#include "sched/why.h"
 #include "store/object.h"
 
 enum {
@@ -62,21 +64,60 @@ struct history_sample {
     int64_t at_ms, cpu_us, memory_bytes; /* cpu_us: since the pod began */
 };
 
-enum pod_end { END_OPEN, END_OK, END_FAILED, END_STOPPED, POD_END_MAX }; /* stopped: somebody deleted it while it ran */
+enum history_state { /* of a pod */
+                     HISTORY_PENDING,
+                     HISTORY_STARTING, /* it has a node */
+                     HISTORY_RUNNING,
+                     HISTORY_SUCCEEDED,
+                     HISTORY_FAILED,
+                     HISTORY_STOPPED, /* was deleted before it ended */
+                     HISTORY_STATE_MAX,
+};
+extern const char *const history_state_names[HISTORY_STATE_MAX]; /* "pending" … */
+static inline bool state_is_over(enum history_state s)
+{
+    return s >= HISTORY_SUCCEEDED;
+}
+
+/* The same when all is over; what succeeded while it was being deleted has succeeded all the same. */
+enum pod_end { END_OPEN, END_OK, END_FAILED, END_STOPPED, POD_END_MAX };
 extern const char *const pod_end_names[POD_END_MAX]; /* "not over", "succeeded", "failed", "stopped" */
 
 struct history_pod {
-    struct history_job *job; /* NULL: it belongs to none */
-    struct str namespace, name, uid, task, node, reason, message;
-    int64_t index; /* inside the task; -1: not known */
-    int64_t created_ms, scheduled_ms, started_ms, deleting_ms, ended_ms, gone_ms;
-    int64_t seen_ms; /* its last change */
+    struct str namespace, name, uid, node;
+    struct str label;          /* for people: "worker-1", "train/worker-1" where there are several jobs, or its name */
+    struct history_job *job;   /* NULL: a pod of its own */
+    struct history_task *task; /* NULL too */
+    struct str task_name;      /* as the pod says */
+    int64_t index;             /* in the task; -1: none */
+    enum history_state state;
     enum pod_end end;
-    bool restarts; /* its containers may */
+    bool is_replaced; /* a newer one has its name */
+    bool may_restart; /* its containers */
+    int64_t created_ms, scheduled_ms, deleting_ms, ended_ms, gone_ms;
+    int64_t started_ms; /* its first main container */
+    int64_t running_ms; /* seen running; or ended, where nobody saw it run */
+    int64_t seen_ms;    /* its last change */
+    int64_t grace_s;
+    struct str reason, message;     /* of its status */
+    struct str waits, waits_why;    /* a container or volume that cannot be made: reason, message */
+    struct {                        /* it failed: */
+        int exit_code;              /* of the container that failed first; 0: none */
+        struct str container;       /* … its name */
+        struct str reason, message; /* failure.h */
+        struct str words;           /* … both for people: "exit code 3", "killed by SIGSEGV", "Evicted: …" */
+    } failure;
     VEC(struct history_span) ready;
     VEC(struct history_container *) containers; /* init containers first */
     VEC(struct history_sample) samples;
     int64_t memory_peak_bytes;
+};
+
+struct history_task {
+    struct str name;
+    int64_t replicas;
+    uint32_t n[HISTORY_STATE_MAX]; /* of the newest pod of each name */
+    uint32_t n_restarting;         /* of those that run: a container failed and waits for its next start */
 };
 
 struct history_wait {
@@ -90,15 +131,25 @@ struct history_phase {
 };
 
 struct history_job {
-    struct str namespace, name, uid, queue, phase, reason, message;
-    int64_t submitted_ms, finished_ms, gone_ms;
-    const struct object *object; /* as it was last; a reference */
-    VEC(struct str) tasks;       /* in the order of the spec */
+    struct str namespace, name, uid, queue;
+    struct str label;                  /* for people: "train", "other/train" where there are several namespaces */
+    struct str phase, reason, message; /* of its status; phase: empty while it is new */
+    int64_t retries;
+    int64_t submitted_ms, finished_ms, gone_ms; /* finished: Completed, Failed, Aborted or Terminated */
+    uint64_t over_seq;                          /* 1: it was the first to be over; 0: it is not */
+    bool is_stopped;                            /* by us */
+    VEC(struct history_task *) tasks;           /* in the order of the spec */
     VEC(struct history_phase) phases;
     VEC(struct history_span) queued; /* each time it stood in line: from its PodGroup's creation to its admission */
-    VEC(struct history_wait) waits;
-    struct str group_uid;
-    size_t last_decision; /* its number + 1; 0: none */
+    VEC(struct history_wait) waits;  /* told by its PodGroup */
+    struct str group, group_uid;     /* its PodGroup; empty: none yet */
+    enum why_kind why;               /* what the scheduler says now … */
+    struct str why_text;             /* … in words; empty: it does not wait */
+    int64_t why_ms;                  /* since when it waits */
+    struct str told; /* the decision that was told last: the phase that follows has it for its message */
+    const struct history_pod *failed; /* the first pod whose container failed, in any retry */
+    size_t last_decision;             /* its number + 1; 0: none */
+    const struct object *object;      /* as it was last; a reference */
 };
 
 struct history_decision {
@@ -130,8 +181,25 @@ struct history_news { /* something failed just now */
 
 struct history_found;
 
+struct history_hooks { /* called as it is fed; each may be NULL */
+    void *ctx;
+    void (*job)(void *ctx, const struct history_job *j); /* a new phase */
+    void (*pod)(void *ctx, const struct history_pod *p); /* a new state, or another reason for waiting */
+    void (*decision)(void *ctx, const struct history_job *j, struct str reason, struct str message);
+};
+
+struct history_options {
+    int64_t begin_ms;
+    size_t n_jobs;       /* that will come: from 2 on labels of pods say which */
+    bool has_namespaces; /* more than one: labels say which */
+    struct history_hooks hooks;
+};
+
 struct history {
     int64_t begin_ms, end_ms;
+    size_t n_jobs;       /* that will come */
+    bool has_namespaces; /* more than one */
+    struct history_hooks hooks;
     bool is_finished;
     VEC(struct history_job *) jobs; /* as they came; so are the pods */
     VEC(struct history_pod *) pods;
@@ -139,12 +207,14 @@ struct history {
     VEC(struct history_warning) warnings;
     VEC(struct history_note) notes;
     size_t n_left_out;    /* that were over HISTORY_LISTED */
+    uint64_t changes;     /* counts what a progress display shows */
     struct map jobs_uid;  /* struct history_job */
     struct map pods_uid;  /* struct history_pod */
     struct map pods_name; /* "namespace/name": the newest */
     /* for those who feed it */
     struct arena arena;
-    struct map events;             /* by uid → number + 1 in 'warnings', as a pointer */
+    uint64_t over_seq;
+    struct map events;             /* seen: struct history_event by uid */
     struct map texts;              /* kept: struct str */
     struct buf key;                /* scratch */
     VEC(struct history_news) news; /* failures that nobody has asked for yet */
@@ -154,15 +224,24 @@ struct history {
 
 /* ---- feeding ---- */
 
-struct history *history_new(int64_t begin_ms);
+struct history *history_new(const struct history_options *o);
 void history_free(struct history *h); /* NULL is fine */
 
-/* An object is there, or is as given now; is_gone: it was removed. Kinds that tell nothing are ignored. */
+/* An object is there, or is as given now; is_gone: it was removed. Kinds that tell nothing are ignored, and so is what is gone before
+ * it was ever seen. */
 void history_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
-void history_output(struct history *h, const struct agent_output *line);
-void history_usage(struct history *h, struct str pod_uid, const struct cgroup_stats *s, int64_t now_ms);
+
+/* A line of a container, or the beginning of one; what a pod has used so far and uses now (less than 0: not known). */
+void history_output(struct history *h, struct str pod_uid, struct str container, struct str text, bool is_partial);
+void history_usage(struct history *h, struct str pod_uid, int64_t cpu_us, int64_t memory_bytes, int64_t peak_bytes,
+                   int64_t now_ms);
+
 void history_note(struct history *h, struct str sentence, int64_t now_ms); /* notices, Ctrl-C, time-outs */
-void history_finish(struct history *h, int64_t end_ms);                    /* nothing more will come */
+
+/* What the scheduler says of a job (WHY_NOT: it does not wait). True: it is news. */
+bool history_why(struct history *h, struct history_job *j, enum why_kind why, struct str text, int64_t now_ms);
+void history_stopped(struct history_job *j);            /* we end it */
+void history_finish(struct history *h, int64_t end_ms); /* nothing more will come */
 
 /* ---- what failed ---- */
 
@@ -203,7 +282,10 @@ void history_alikes(struct arena *a, const struct history *h, struct history_ali
 
 int64_t history_end_ms(const struct history *h);                            /* after its beginning, always */
 int64_t pod_until_ms(const struct history *h, const struct history_pod *p); /* its end, or that of the history */
-int64_t pod_restarts(const struct history_pod *p);
+int64_t pod_restarts(const struct history_pod *p);                          /* of all its containers */
+int64_t pod_main_restarts(const struct history_pod *p);                     /* … without the init containers */
+bool pod_is_restarting(const struct history_pod *p); /* a container of it failed and waits for its next start */
+const struct history_pod *history_pod(const struct history *h, struct str uid);
 
 /* What a pod used: in all, at its peak, until or at a time. */
 int64_t pod_cpu_us(const struct history_pod *p);
@@ -211,8 +293,24 @@ int64_t pod_peak_bytes(const struct history_pod *p);
 double pod_cpu_at(const struct history_pod *p, int64_t at_ms); /* µs until then */
 int64_t pod_memory_at(const struct history *h, const struct history_pod *p, int64_t at_ms);
 
-bool job_is_ok(const struct history_job *j);
-bool job_is_over(const struct history_job *j);
+enum job_phase job_phase_now(const struct history_job *j); /* Pending for a new one */
+const char *job_phase_shown(const struct history_job *j);  /* … "Stopped" for one that we ended */
+bool job_is_ok(const struct history_job *j);               /* Completed */
+bool job_is_final(const struct history_job *j);            /* by its phase */
+bool job_is_over(const struct history_job *j);             /* … or because it is gone */
+bool job_is_waiting(const struct history_job *j);          /* and not only for the next step of the controllers */
+int64_t job_over_ms(const struct history_job *j);
+
+/* Pods of the job that failed, and of how many; a pod that was made again counts once. */
+size_t job_failed_pods(const struct history *h, const struct history_job *j, size_t *ret_all);
+
+bool history_is_over(const struct history *h); /* all jobs; without jobs all pods */
+
+/* Nothing runs, and nothing that waits can ever start by itself: why, as a sentence. False: it may. */
+bool history_is_stuck(const struct history *h, struct buf *ret_why);
+
+/* The exit status of a run that came to its end by itself. 'fail_on_any': also a Job that completed fails with any of its pods. */
+int history_status(const struct history *h, bool fail_on_any);
 
 /* ---- in words ---- */
 

@@ -1,7 +1,8 @@
 /* history_internal.h - what the parts of a history share
  *
- * history.c takes in jobs, groups and Events; pod.c pods, their output and use; decision.c finds decisions in a job's status and puts
- * them into words; failure_list.c says what failed; read.c answers questions.
+ * Taking in: history.c Events and notices, job.c jobs and PodGroups, decision.c what a job's status decides, pod.c pods, container.c
+ * their containers and what those wrote and used. Reading: read.c, failure_list.c (what failed), outcome.c (is it over, can it ever
+ * be, which exit status).
  */
 #ifndef HISTORY_HISTORY_INTERNAL_H
 #define HISTORY_HISTORY_INTERNAL_H
@@ -20,11 +21,25 @@ struct history_found {
 
 /* ---- taking in ---- */
 
+struct history_event { /* an Event that was seen */
+    size_t warning;    /* its number + 1 in 'warnings'; 0: it is not there */
+};
+
 struct str history_keep(struct history *h, struct str s); /* at most HISTORY_TEXT bytes, whole characters */
+struct str history_text(struct history *h, struct str s); /* all of it */
+bool history_set(struct history *h, struct str *field, struct str text); /* all of it; true: it was another */
+struct str history_label(struct history *h, struct str namespace, struct str name);
 struct str history_name_key(struct history *h, struct str namespace, struct str name); /* until the next call */
 struct history_decision *history_decide(struct history *h, struct history_job *j, int64_t now_ms); /* NULL: too many */
 void history_pod_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
-void history_pods_done(struct history *h);
+void history_job_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
+void history_group_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
+struct history_task *history_task(struct history *h, struct history_job *j, struct str name); /* made if need be */
+
+/* The statuses of a pod's containers as they are now. */
+void history_containers_changed(struct history *h, struct history_pod *p, const struct json *root, int64_t now_ms);
+void history_containers_end(struct history_pod *p, int64_t now_ms);
+void history_containers_done(struct history *h);
 
 /* The job's status was written: notes decisions it holds that are new. */
 void history_job_decided(struct history *h, struct history_job *j, const struct object *o, int64_t now_ms);

@@ -42,6 +42,25 @@ int64_t pod_restarts(const struct history_pod *p)
     return n;
 }
 
+int64_t pod_main_restarts(const struct history_pod *p)
+{
+    int64_t n = 0;
+
+    VEC_FOREACH(c, &p->containers)
+        n += (*c)->is_init ? 0 : (*c)->restarts;
+    return n;
+}
+
+bool pod_is_restarting(const struct history_pod *p)
+{
+    return p->state == HISTORY_RUNNING && str_is(p->waits, "CrashLoopBackOff");
+}
+
+const struct history_pod *history_pod(const struct history *h, struct str uid)
+{
+    return map_get(&h->pods_uid, uid);
+}
+
 /* The first sample not before 'at_ms'. */
 static size_t sample_after(const struct history_pod *p, int64_t at_ms)
 {
@@ -86,14 +105,51 @@ int64_t pod_memory_at(const struct history *h, const struct history_pod *p, int6
 
 /* ---- verdicts ---- */
 
+enum job_phase job_phase_now(const struct history_job *j)
+{
+    enum job_phase phase = job_phase_of(j->phase);
+
+    return phase == PHASE_NONE ? PHASE_PENDING : phase;
+}
+
+const char *job_phase_shown(const struct history_job *j)
+{
+    if (j->is_stopped && !job_is_final(j))
+        return j->gone_ms >= 0 ? "Stopped" : "Stopping";
+    return job_phase_name(job_phase_now(j));
+}
+
 bool job_is_ok(const struct history_job *j)
 {
-    return str_is(j->phase, "Completed");
+    return job_phase_now(j) == PHASE_COMPLETED;
+}
+
+bool job_is_final(const struct history_job *j)
+{
+    return phase_is_final(job_phase_now(j)) || job_phase_now(j) == PHASE_ABORTED;
 }
 
 bool job_is_over(const struct history_job *j)
 {
-    return phase_is_final(job_phase_of(j->phase)) || str_is(j->phase, "Aborted");
+    return j->gone_ms >= 0 || job_is_final(j);
+}
+
+int64_t job_over_ms(const struct history_job *j)
+{
+    return j->finished_ms >= 0 ? j->finished_ms : j->gone_ms;
+}
+
+size_t job_failed_pods(const struct history *h, const struct history_job *j, size_t *ret_all)
+{
+    size_t n = 0;
+
+    *ret_all = 0;
+    VEC_FOREACH(p, &h->pods)
+        if ((*p)->job == j && !(*p)->is_replaced) {
+            ++*ret_all;
+            n += (*p)->end == END_FAILED;
+        }
+    return n;
 }
 
 static void why_not(struct buf *out, const struct history *h, const struct history_job *j)
@@ -105,54 +161,35 @@ static void why_not(struct buf *out, const struct history *h, const struct histo
 
     if (last && last->because.n)
         buf_fmt(out, ": %.*s", STR_ARG(last->because));
-    else if (j->message.n && job_is_over(j))
-        buf_fmt(out, ": %.*s", STR_ARG(j->message));
+    else if (j->message.n && job_is_final(j))
+        buf_fmt(out, ": %.*s", STR_ARG(str_cut(j->message, HISTORY_TEXT)));
     for (size_t i = 0; i < n; i++)
         if (all[i].pod->job == j)
             first = &all[i];
     if (first && (!last || !last->policy.n) && !(last && str_has(last->because, first->pod->name))) {
-        buf_str(out, job_is_over(j) ? STR("; first, ") : STR(": "));
+        buf_str(out, job_is_final(j) ? STR("; first, ") : STR(": "));
         pod_story(out, first->pod);
     }
-}
-
-/* Pods of the job that failed and were not replaced by another; of how many. */
-static size_t failed_pods(const struct history *h, const struct history_job *j, size_t *ret_all)
-{
-    size_t n = 0;
-
-    *ret_all = 0;
-    for (size_t i = 0; i < h->pods.n; i++) {
-        const struct history_pod *p = h->pods.v[i];
-        autobuf key = { 0 };
-
-        buf_fmt(&key, "%.*s/%.*s", STR_ARG(p->namespace), STR_ARG(p->name));
-        if (p->job != j || map_get(&h->pods_name, buf_view(&key)) != p)
-            continue;
-        ++*ret_all;
-        n += p->end == END_FAILED;
-    }
-    return n;
 }
 
 void job_verdict(struct buf *out, const struct history *h, const struct history_job *j)
 {
     size_t all;
-    int64_t until_ms = j->finished_ms >= 0 ? j->finished_ms : j->gone_ms >= 0 ? j->gone_ms : history_end_ms(h);
+    int64_t until_ms = job_over_ms(j) >= 0 ? job_over_ms(j) : history_end_ms(h);
 
-    if (job_is_over(j))
+    if (job_is_final(j))
         buf_fmt(out, "%.*s %s ", STR_ARG(j->phase), job_is_ok(j) ? "in" : "after");
     else if (j->gone_ms >= 0)
         buf_str(out, STR("Stopped after "));
     else
         buf_fmt(out, "Not over: %.*s after ", STR_ARG(j->phase.n ? j->phase : STR("new")));
     took_print(out, until_ms - j->submitted_ms);
-    if (!job_is_over(j) && j->waits.n && j->waits.v[j->waits.n - 1].until_ms < 0)
+    if (!job_is_final(j) && j->waits.n && j->waits.v[j->waits.n - 1].until_ms < 0)
         buf_fmt(out, ": waits, %.*s", STR_ARG(j->waits.v[j->waits.n - 1].message));
     else if (!job_is_ok(j))
         why_not(out, h, j);
-    else if (failed_pods(h, j, &all))
-        buf_fmt(out, "; %zu of %zu pods failed", failed_pods(h, j, &all), all);
+    else if (job_failed_pods(h, j, &all))
+        buf_fmt(out, "; %zu of %zu pods failed", job_failed_pods(h, j, &all), all);
 }
 
 void history_verdict(struct buf *out, const struct history *h, bool *ret_ok, bool *ret_over)
@@ -162,7 +199,7 @@ void history_verdict(struct buf *out, const struct history *h, bool *ret_ok, boo
 
     for (size_t i = 0; i < h->jobs.n; i++) {
         ok += job_is_ok(h->jobs.v[i]);
-        over += job_is_over(h->jobs.v[i]);
+        over += job_is_final(h->jobs.v[i]);
         if (!bad && !job_is_ok(h->jobs.v[i]))
             bad = h->jobs.v[i];
     }

@@ -39,6 +39,16 @@ static struct str label_of(const struct history_pod *p)
     return p->name;
 }
 
+/* Pods of their own may be numbered by their names. */
+static int64_t index_of(const struct history_pod *p)
+{
+    int64_t n;
+
+    if (p->index >= 0)
+        return p->index;
+    return str_to_i64(str_from(p->name, (size_t)(str_rfind_char(p->name, '-') + 1)), &n) < 0 ? -1 : n;
+}
+
 /* The time in line counts for the first pod that each name got after it. */
 static struct history_span queued_for(const struct history_pod *p, const struct history_pod *before)
 {
@@ -78,8 +88,8 @@ void report_rows(struct arena *a, const struct history *h, struct report_rows *r
     for (size_t i = 0; i < h->jobs.n; i++) { /* jobs and tasks in their order, also those without pods */
         struct report_group *g = group_of(a, ret, h->jobs.v[i]);
 
-        VEC_FOREACH(name, &h->jobs.v[i]->tasks)
-            (void)task_of(a, g, *name);
+        VEC_FOREACH(t, &h->jobs.v[i]->tasks)
+            (void)task_of(a, g, (*t)->name);
     }
     for (size_t i = 0; i < h->pods.n; i++) {
         const struct history_pod *p = h->pods.v[i];
@@ -91,9 +101,9 @@ void report_rows(struct arena *a, const struct history *h, struct report_rows *r
         if (!row) {
             row = arena_new(a, struct report_row);
             row->label = label_of(p);
-            row->index = p->index;
+            row->index = index_of(p);
             map_put(&rows, key, row);
-            *vec_push(a, &task_of(a, g, p->task)->rows) = row;
+            *vec_push(a, &task_of(a, g, p->task_name)->rows) = row;
             g->n_rows++;
             ret->n_rows++;
         }

@@ -218,7 +218,7 @@ static void phases(const struct gantt *g, const struct history_job *j, double y)
 {
     for (size_t i = 0; i < j->phases.n; i++) {
         int64_t until_ms = i + 1 < j->phases.n ? j->phases.v[i + 1].at_ms : history_end_ms(g->h);
-        bool is_rest = i + 1 == j->phases.n && job_is_over(j);
+        bool is_rest = i + 1 == j->phases.n && job_is_final(j);
 
         buf_str(g->out, STR("<g><title>"));
         markup_text(g->out, j->phases.v[i].name);

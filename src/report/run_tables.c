@@ -112,7 +112,7 @@ void page_jobs_table(struct buf *out, const struct history *h)
         cell_text(out, j->name);
         cell_text(out, j->queue);
         cell_time(out, h, j->submitted_ms);
-        buf_fmt(out, "<td class=\"text %s\">", job_is_ok(j) ? "good" : job_is_over(j) ? "bad" : "d");
+        buf_fmt(out, "<td class=\"text %s\">", job_is_ok(j) ? "good" : job_is_final(j) ? "bad" : "d");
         markup_text(out, str_cut(buf_view(&verdict), 400));
         buf_str(out, STR("</td></tr>\n"));
     }

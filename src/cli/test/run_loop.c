@@ -85,7 +85,7 @@ static void say(struct fake *f, struct fake_pod *p)
     while (rest.n && str_split(&rest, '\n', &text)) {
         struct agent_output line = { o->namespace, o->name, o->uid, STR("c"), o->root, CONLOG_STDOUT, false, 0, text };
 
-        history_output(f->run->history, &line);
+        history_output(f->run->history, line.uid, line.container, line.text, line.is_partial);
         run_logs_line(&f->run->logs, &line);
     }
 }
@@ -297,16 +297,16 @@ static void go(const char *text, struct run_options o, const char *cpu, int sign
     load_files(&l, &files);
     unlink(path);
     assert_int_equal(load_report(&l), 0);
-    r.history = history_new(clock_now_ms(&clock_real));
+
     r.store = f.store = store_new(&(struct store_options){ .clock = &clock_real, .seed = 7 });
     if (run_logs_init(&r.logs, &o, &l, &e) < 0)
         fail_msg("%s", e.text);
     run_out_init(&r.out, out_fd);
     r.events.out = r.logs.out = &r.out;
     r.logs.events = r.is_json ? &r.events : NULL;
-    r.logs.view = &r.view;
-    run_begin(&r, load_count_jobs(&l), false);
-    run_progress_init(&r.progress, &r.view, &r.out, false, r.is_json, r.begin_ms);
+    run_begin(&r, clock_now_ms(&clock_real), load_count_jobs(&l), false);
+    r.logs.history = r.history;
+    run_progress_init(&r.progress, r.history, &r.out, false, r.is_json, r.begin_ms);
     r.progress.is_live = false;
     r.progress.is_plain = !r.is_json;
     r.progress.has_colour = false;
@@ -323,14 +323,14 @@ static void go(const char *text, struct run_options o, const char *cpu, int sign
     history_finish(r.history, r.end.end_ms);
     run_logs_end(&r.logs);
     if (r.is_json)
-        run_event_end(&r.events, &r.view, r.history, &r.end);
+        run_event_end(&r.events, r.history, &r.end);
     assert_true(run_out_flush(&r.out));
     assert_true(dup2(real_err, STDERR_FILENO) >= 0);
-    run_summary(&ret->summary, &r.view, r.history, &r.end, false, false);
+    run_summary(&ret->summary, r.history, NULL, &r.end, false, false);
     ret->status = r.end.status;
     ret->was_killed = f.was_killed;
     ret->took_ms = r.end.end_ms - r.end.begin_ms;
-    ret->n_pods = r.view.pods.n;
+    ret->n_pods = r.history->pods.n;
     (void)snprintf(ret->reason, sizeof(ret->reason), "%.*s", STR_ARG(r.end.reason));
     slurp(out_fd, &ret->out);
     slurp(err_fd, &ret->lines);
@@ -342,7 +342,7 @@ static void go(const char *text, struct run_options o, const char *cpu, int sign
     run_logs_done(&r.logs);
     run_finish(&r);
     store_free(r.store);
-    history_free(r.history);
+
     run_out_done(&r.out);
     close(out_fd), close(err_fd), close(real_err), close(r.signal_fd);
 }

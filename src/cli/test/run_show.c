@@ -19,7 +19,7 @@
 
 /* ---- objects ---- */
 
-static void put(struct run_view *v, const char *text, bool is_gone, int64_t now_ms)
+static void put(struct history *h, const char *text, bool is_gone, int64_t now_ms)
 {
     autoarena a = { 0 };
     struct json *root;
@@ -29,11 +29,11 @@ static void put(struct run_view *v, const char *text, bool is_gone, int64_t now_
     if (json_parse(&a, str_of(text), NULL, &root, &e) < 0)
         fail_msg("%s: %s", e.text, text);
     o = object_make(type_by_kind(object_api_version(root), object_kind(root)), root, 1);
-    run_view_changed(v, o, is_gone, now_ms);
+    history_changed(h, o, is_gone, now_ms);
     object_unref(o);
 }
 
-static void put_job(struct run_view *v, const char *name, const char *phase, const char *more, int64_t now_ms)
+static void put_job(struct history *h, const char *name, const char *phase, const char *more, int64_t now_ms)
 {
     autobuf text = { 0 };
 
@@ -44,10 +44,10 @@ static void put_job(struct run_view *v, const char *name, const char *phase, con
             "\"replicas\":3}]},"
             "\"status\":{\"state\":{\"phase\":\"%s\"%s}}}",
             name, name, phase, more);
-    put(v, text.p, false, now_ms);
+    put(h, text.p, false, now_ms);
 }
 
-static void put_pod(struct run_view *v, const char *job, const char *task, int index, const char *generation,
+static void put_pod(struct history *h, const char *job, const char *task, int index, const char *generation,
                     const char *meta, const char *status, bool is_gone, int64_t now_ms)
 {
     autobuf text = { 0 };
@@ -59,7 +59,7 @@ static void put_pod(struct run_view *v, const char *job, const char *task, int i
             "task-index\":\"%d\"},\"ownerReferences\":[{\"kind\":\"Job\","
             "\"name\":\"%s\",\"uid\":\"u-%s\",\"controller\":true}]%s},\"spec\":{\"nodeName\":\"n\"},\"status\":%s}",
             job, task, index, job, task, index, generation, task, index, job, job, meta, status);
-    put(v, text.p, is_gone, now_ms);
+    put(h, text.p, is_gone, now_ms);
 }
 
 #define FAILED(code, reason)                                                                                           \
@@ -69,64 +69,65 @@ static void put_pod(struct run_view *v, const char *job, const char *task, int i
 static const struct {
     const char *meta, *status; /* then: the pod is gone, or not */
     bool is_gone;
-    enum run_state state;
+    enum history_state state;
     const char *result;
 } lives[] = {
-    { "", "{\"phase\":\"Pending\"}", false, RUN_STARTING, "" },
-    { "", "{\"phase\":\"Running\"}", false, RUN_RUNNING, "" },
-    { "", "{\"phase\":\"Succeeded\"}", false, RUN_SUCCEEDED, "" },
-    { "", FAILED(3, "Error"), false, RUN_FAILED, "exit code 3" },
-    { "", FAILED(137, "OOMKilled"), false, RUN_FAILED, "OOMKilled" },
-    { "", FAILED(139, "Error"), false, RUN_FAILED, "exit code 139 (SIGSEGV)" },
-    { "", "{\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"no room\"}", false, RUN_FAILED,
+    { "", "{\"phase\":\"Pending\"}", false, HISTORY_STARTING, "" },
+    { "", "{\"phase\":\"Running\"}", false, HISTORY_RUNNING, "" },
+    { "", "{\"phase\":\"Succeeded\"}", false, HISTORY_SUCCEEDED, "" },
+    { "", FAILED(3, "Error"), false, HISTORY_FAILED, "exit code 3" },
+    { "", FAILED(137, "OOMKilled"), false, HISTORY_FAILED, "OOMKilled" },
+    { "", FAILED(139, "Error"), false, HISTORY_FAILED, "exit code 139 (SIGSEGV)" },
+    { "", "{\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"no room\"}", false, HISTORY_FAILED,
       "Evicted: no room" },
-    { "", "{\"phase\":\"Running\"}", true, RUN_STOPPED, "" },
-    { ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"", FAILED(143, "Error"), false, RUN_STOPPED, "" },
-    { ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"", "{\"phase\":\"Running\"}", false, RUN_RUNNING, "" },
-    { "", "{\"phase\":5}", false, RUN_STARTING, "" },
+    { "", "{\"phase\":\"Running\"}", true, HISTORY_STOPPED, "" },
+    { ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"", FAILED(143, "Error"), false, HISTORY_STOPPED, "" },
+    { ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"", "{\"phase\":\"Running\"}", false, HISTORY_RUNNING, "" },
+    { "", "{\"phase\":5}", false, HISTORY_STARTING, "" },
 };
 
 static void pods(void **state)
 {
     for (size_t i = 0; i < ARRAY_LEN(lives); i++) {
-        struct run_view v;
-        const struct run_pod *p;
+        struct history *h;
+        const struct history_pod *p;
 
-        run_view_init(&v, 1, false, NULL);
-        put_job(&v, "a", "Running", "", 1000);
-        put_pod(&v, "a", "worker", 2, "", lives[i].meta, lives[i].status, lives[i].is_gone, 2000);
-        p = run_view_pod(&v, STR("a-worker-2"));
+        h = history_new(&(struct history_options){ .n_jobs = 1 });
+        put_job(h, "a", "Running", "", 1000);
+        put_pod(h, "a", "worker", 2, "", lives[i].meta, lives[i].status, false, 2000);
+        if (lives[i].is_gone)
+            put_pod(h, "a", "worker", 2, "", lives[i].meta, lives[i].status, true, 2000);
+        p = history_pod(h, STR("a-worker-2"));
         assert_non_null(p);
-        if (p->state != lives[i].state || !str_is(p->result, lives[i].result) || !str_is(p->label, "worker-2") ||
-            v.jobs.v[0]->tasks.v[1]->n[p->state] != 1)
-            fail_msg("case %zu: %s, result '%.*s', label '%.*s'", i, run_state_names[p->state], STR_ARG(p->result),
-                     STR_ARG(p->label));
-        run_view_done(&v);
+        if (p->state != lives[i].state || !str_is(p->failure.words, lives[i].result) || !str_is(p->label, "worker-2") ||
+            h->jobs.v[0]->tasks.v[1]->n[p->state] != 1)
+            fail_msg("case %zu: %s, result '%.*s', label '%.*s'", i, history_state_names[p->state],
+                     STR_ARG(p->failure.words), STR_ARG(p->label));
+        history_free(h);
     }
 }
 
 /* Ended pods stay ended; a new pod of the name takes the place of the old one in the count. */
 static void again(void **state)
 {
-    struct run_view v;
-    const struct run_task *t;
+    struct history *h;
+    const struct history_task *t;
 
-    run_view_init(&v, 1, false, NULL);
-    put_job(&v, "a", "Running", "", 1000);
-    put_pod(&v, "a", "worker", 0, "", "", FAILED(3, "Error"), false, 2000);
-    put_pod(&v, "a", "worker", 0, "", ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"", FAILED(3, "Error"), true,
-            2100);
-    t = v.jobs.v[0]->tasks.v[1];
-    assert_int_equal(t->n[RUN_FAILED], 1);
-    put_pod(&v, "a", "worker", 0, "b", "", "{\"phase\":\"Running\"}", false, 2200);
-    assert_int_equal(t->n[RUN_FAILED], 0);
-    assert_int_equal(t->n[RUN_RUNNING], 1);
-    put_pod(&v, "a", "worker", 0, "", "", FAILED(3, "Error"), false, 2300); /* told again */
-    assert_int_equal(t->n[RUN_FAILED], 0);
-    put_job(&v, "a", "Failed", "", 3000);
-    assert_true(run_view_is_over(&v));
-    assert_int_equal(run_view_status(&v, false), 3);
-    run_view_done(&v);
+    h = history_new(&(struct history_options){ .n_jobs = 1 });
+    put_job(h, "a", "Running", "", 1000);
+    put_pod(h, "a", "worker", 0, "", "", FAILED(3, "Error"), false, 2000);
+    put_pod(h, "a", "worker", 0, "", ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"", FAILED(3, "Error"), true, 2100);
+    t = h->jobs.v[0]->tasks.v[1];
+    assert_int_equal(t->n[HISTORY_FAILED], 1);
+    put_pod(h, "a", "worker", 0, "b", "", "{\"phase\":\"Running\"}", false, 2200);
+    assert_int_equal(t->n[HISTORY_FAILED], 0);
+    assert_int_equal(t->n[HISTORY_RUNNING], 1);
+    put_pod(h, "a", "worker", 0, "", "", FAILED(3, "Error"), false, 2300); /* told again */
+    assert_int_equal(t->n[HISTORY_FAILED], 0);
+    put_job(h, "a", "Failed", "", 3000);
+    assert_true(history_is_over(h));
+    assert_int_equal(history_status(h, false), 3);
+    history_free(h);
 }
 
 /* ---- the block ---- */
@@ -150,19 +151,19 @@ static size_t widest(const char *text)
 
 static void block(void **state)
 {
-    struct run_view v;
-    struct run_progress p = { .view = &v };
+    struct history *h;
+    struct run_progress p = { 0 };
     autobuf out = { 0 };
 
-    run_view_init(&v, 2, false, NULL);
-    put_job(&v, "a", "Running", "", 1000);
-    put_job(&v, "b", "Pending", "", 1000);
-    put_pod(&v, "a", "boss", 0, "", "", "{\"phase\":\"Succeeded\"}", false, 2000);
-    put_pod(&v, "a", "worker", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
-    put_pod(&v, "a", "worker", 1, "", "", FAILED(1, "Error"), false, 2000);
-    v.jobs.v[1]->why_text = STR(
+    p.history = h = history_new(&(struct history_options){ .n_jobs = 2 });
+    put_job(h, "a", "Running", "", 1000);
+    put_job(h, "b", "Pending", "", 1000);
+    put_pod(h, "a", "boss", 0, "", "", "{\"phase\":\"Succeeded\"}", false, 2000);
+    put_pod(h, "a", "worker", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
+    put_pod(h, "a", "worker", 1, "", "", FAILED(1, "Error"), false, 2000);
+    h->jobs.v[1]->why_text = STR(
         "4 places are needed together, 3 are there; a long story follows that no small screen shows");
-    v.jobs.v[1]->why_ms = 1000;
+    h->jobs.v[1]->why_ms = 1000;
     assert_int_equal(run_progress_block(&p, &out, 200, 50, 62000), 7);
     assert_string_equal(
         out.p, "a Running 1m1s\n  boss    1 succeeded\n  worker  1 failed, 1 running\n"
@@ -176,13 +177,13 @@ static void block(void **state)
             if (widest(out.p) > columns)
                 fail_msg("%zu columns, %zu rows: too wide:\n%s", columns, rows, out.p);
         }
-    run_view_done(&v);
+    history_free(h);
 }
 
 /* ---- logs ---- */
 
 struct bench {
-    struct run_view v;
+    struct history *h;
     struct run_out out;
     struct run_logs g;
     struct run_options o;
@@ -198,13 +199,13 @@ static void bench_init(struct bench *b, const char *mode, bool has_dir)
     b->o.logs = mode;
     if (has_dir)
         b->o.log_dir = mkdtemp(b->dir);
-    run_view_init(&b->v, 1, false, NULL);
-    put_job(&b->v, "a", "Running", "", 1000);
+    b->h = history_new(&(struct history_options){ .n_jobs = 1 });
+    put_job(b->h, "a", "Running", "", 1000);
     if (run_logs_init(&b->g, &b->o, &none, &e) < 0 || run_logs_open(&b->g, &e) < 0)
         fail_msg("%s", e.text);
     b->out.fd = -1;
     b->g.out = &b->out;
-    b->g.view = &b->v;
+    b->g.history = b->h;
 }
 
 static void bench_done(struct bench *b)
@@ -219,7 +220,7 @@ static void bench_done(struct bench *b)
         rmdir(b->dir);
     run_logs_done(&b->g);
     run_out_done(&b->out);
-    run_view_done(&b->v);
+    history_free(b->h);
 }
 
 static void say(struct bench *b, const char *pod, const char *generation, struct str text, bool is_partial)
@@ -237,8 +238,8 @@ static void lines(void **state)
     struct bench b;
 
     bench_init(&b, NULL, false);
-    put_pod(&b.v, "a", "worker", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
-    put_pod(&b.v, "a", "boss", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
+    put_pod(b.h, "a", "worker", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
+    put_pod(b.h, "a", "boss", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
     say(&b, "a-worker-0", "", STR("hel"), true);
     say(&b, "a-boss-0", "", STR("between"), false);
     say(&b, "a-worker-0", "", STR("lo"), false);
@@ -266,8 +267,8 @@ static void prefixes(void **state)
     struct bench b;
 
     bench_init(&b, NULL, false);
-    put_pod(&b.v, "a", "worker", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
-    put_pod(&b.v, "a", "boss", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
+    put_pod(b.h, "a", "worker", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
+    put_pod(b.h, "a", "boss", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         autoarena a = { 0 };
         struct agent_output line = { .pod = str_of(rows[i].pod), .uid = str_of(rows[i].pod), .text = STR("hi") };
@@ -305,7 +306,7 @@ static void files(void **state)
     autobuf text = { 0 };
 
     bench_init(&b, "none", true);
-    put_pod(&b.v, "a", "worker", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
+    put_pod(b.h, "a", "worker", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
     say(&b, "a-worker-0", "", STR("\xff\033 raw"), false);
     say(&b, "a-worker-0", "", STR("par"), true);
     run_logs_flush(&b.g);
@@ -327,18 +328,18 @@ static void failed_only(void **state)
     autobuf big = { 0 };
 
     bench_init(&b, "failed", false);
-    put_pod(&b.v, "a", "worker", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
-    put_pod(&b.v, "a", "worker", 1, "", "", "{\"phase\":\"Running\"}", false, 2000);
+    put_pod(b.h, "a", "worker", 0, "", "", "{\"phase\":\"Running\"}", false, 2000);
+    put_pod(b.h, "a", "worker", 1, "", "", "{\"phase\":\"Running\"}", false, 2000);
     buf_repeat(&big, 'x', 9999);
     for (int i = 0; i < 100; i++)
         say(&b, "a-worker-0", "", buf_view(&big), false);
     say(&b, "a-worker-0", "", STR("bad"), true);
     say(&b, "a-worker-1", "", STR("fine"), false);
     assert_int_equal(b.out.queue.n, 0);
-    put_pod(&b.v, "a", "worker", 0, "", "", FAILED(1, "Error"), false, 3000);
-    put_pod(&b.v, "a", "worker", 1, "", "", "{\"phase\":\"Succeeded\"}", false, 3000);
-    run_logs_pod(&b.g, run_view_pod(&b.v, STR("a-worker-0")));
-    run_logs_pod(&b.g, run_view_pod(&b.v, STR("a-worker-1")));
+    put_pod(b.h, "a", "worker", 0, "", "", FAILED(1, "Error"), false, 3000);
+    put_pod(b.h, "a", "worker", 1, "", "", "{\"phase\":\"Succeeded\"}", false, 3000);
+    run_logs_pod(&b.g, history_pod(b.h, STR("a-worker-0")));
+    run_logs_pod(&b.g, history_pod(b.h, STR("a-worker-1")));
     say(&b, "a-worker-0", "", STR("late"), false);
     say(&b, "a-worker-1", "", STR("late"), false);
     run_logs_end(&b.g);

@@ -16,7 +16,7 @@ struct story {
 
 static inline void story_begin(struct story *s)
 {
-    *s = (struct story){ .h = history_new(STORY_BEGIN_MS) };
+    *s = (struct story){ .h = history_new(&(struct history_options){ .begin_ms = STORY_BEGIN_MS }) };
 }
 
 static inline void story_done(struct story *s)
@@ -120,24 +120,14 @@ static inline void story_event(struct story *s, int64_t at_ms, const char *kind,
                          name, reason, name, reason, type, reason, message, kind, name, uid));
 }
 
-static inline void story_line(struct story *s, int64_t at_ms, const struct story_pod *p, struct str text)
+static inline void story_line(struct story *s, const struct story_pod *p, struct str text)
 {
-    struct agent_output line = { .namespace = STR("default"),
-                                 .uid = story_uid(s, p),
-                                 .container = STR("main"),
-                                 .at_ms = STORY_BEGIN_MS + at_ms,
-                                 .text = text };
-
-    history_output(s->h, &line);
+    history_output(s->h, story_uid(s, p), STR("main"), text, false);
 }
 
 static inline void story_use(struct story *s, int64_t at_ms, const struct story_pod *p, int64_t cpu_ms, int64_t mib)
 {
-    struct cgroup_stats stats = { .cpu_us = cpu_ms * 1000,
-                                  .memory_bytes = mib << 20,
-                                  .memory_peak_bytes = (mib + 4) << 20 };
-
-    history_usage(s->h, story_uid(s, p), &stats, STORY_BEGIN_MS + at_ms);
+    history_usage(s->h, story_uid(s, p), cpu_ms * 1000, mib << 20, (mib + 4) << 20, STORY_BEGIN_MS + at_ms);
 }
 
 /* ---- whole runs ---- */
@@ -205,11 +195,11 @@ static inline void story_small(struct story *s)
     story_job(s, 410, "train", STORY_SPEC, "state: {phase: Running}");
     story_event(s, 600, "Pod", "train-worker-0", "p-train-worker-0-0", "Warning", "Unhealthy",
                 "Readiness probe failed: dial tcp 10.7.0.3:2222: connect: connection refused");
-    story_line(s, 900, &w1, STR("rank 1 of 2: connecting to train-master-0.train:23456"));
-    story_line(s, 1400, &w1, STR("\x1b[31mTraceback (most recent call last):\x1b[0m"));
-    story_line(s, 1400, &w1, STR("  File \"/opt/train.py\", line 42, in <module>"));
-    story_line(s, 1400, &w1, STR("step 10%\rstep 50%\rstep 90%"));
-    story_line(s, 1401, &w1, STR("RuntimeError: <script>alert('no & \"never\"')</script> \xff\x01 bad gradient"));
+    story_line(s, &w1, STR("rank 1 of 2: connecting to train-master-0.train:23456"));
+    story_line(s, &w1, STR("\x1b[31mTraceback (most recent call last):\x1b[0m"));
+    story_line(s, &w1, STR("  File \"/opt/train.py\", line 42, in <module>"));
+    story_line(s, &w1, STR("step 10%\rstep 50%\rstep 90%"));
+    story_line(s, &w1, STR("RuntimeError: <script>alert('no & \"never\"')</script> \xff\x01 bad gradient"));
     story_use(s, 1000, &w1, 700, 190);
     story_use(s, 1000, &w0, 750, 180);
     story_use(s, 1000, &m, 200, 90);
@@ -235,7 +225,7 @@ static inline void story_small(struct story *s)
         story_use(s, 1800 + i * 240, &w0, 190 * i, 150 + i * 14);
         story_use(s, 1800 + i * 240, &w1, 200 * i - (i > 5 ? 90 * (i - 5) : 0), 150 + (i % 4) * 40);
     }
-    story_line(s, 2500, &w0, STR("lost the connection, exit 1"));
+    story_line(s, &w0, STR("lost the connection, exit 1"));
     w0.is_ready = false;
     w0.more = "containerStatuses: [{name: main, restartCount: 0, state: {waiting: {reason: CrashLoopBackOff}},"
               " lastState: {terminated: {exitCode: 1, reason: Error}}}]";
@@ -294,7 +284,7 @@ static inline void story_many(struct story *s, int n)
         for (int64_t ms = 300; ms < run_ms; ms += 500)
             story_use(s, at_ms + ms, &p, ms * (load + 10) / 100, 40 + (int64_t)story_dice(&seed) % 30 + ms / 100);
         if (fails) {
-            story_line(s, at_ms + run_ms - 5, &p, STR("no more input, and no way out"));
+            story_line(s, &p, STR("no more input, and no way out"));
             story_end(s, at_ms + run_ms, &p, "Failed", story_deaths[failed++ % (int)ARRAY_LEN(story_deaths)]);
         } else {
             story_end(s, at_ms + run_ms, &p, "Succeeded", "exitCode: 0, reason: Completed");

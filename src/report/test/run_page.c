@@ -367,14 +367,14 @@ static void test_tail(void **state)
     for (int i = 0; i < 20000; i++) {
         buf_reset(&line);
         buf_fmt(&line, "line %d", i);
-        story_line(&s, i, &p, buf_view(&line));
+        story_line(&s, &p, buf_view(&line));
     }
     buf_reset(&line);
     buf_repeat(&line, 'x', 100000);
-    story_line(&s, 20000, &p, buf_view(&line));
-    story_line(&s, 20000, &p, STR("the last"));
+    story_line(&s, &p, buf_view(&line));
+    story_line(&s, &p, STR("the last"));
     story_end(&s, 20001, &p, "Failed", "exitCode: 1");
-    story_line(&s, 20002, &p, STR("late"));
+    story_line(&s, &p, STR("late"));
     assert_true(history_failed(s.h, 0, &w));
     assert_true(w.tail.n <= HISTORY_TAIL);
     assert_true(str_ends(w.tail, STR("x\nthe last\nlate\n")));
@@ -393,18 +393,18 @@ static void test_tail_of_attempts(void **state)
     story_begin(&s);
     p.more = story_main(&s, "running: {}", 0);
     story_pod_tell(&s, 1, &p, false);
-    story_line(&s, 2, &p, STR("first"));
+    story_line(&s, &p, STR("first"));
     p.more =
         "containerStatuses: [{name: main, restartCount: 0, state: {waiting: {reason: CrashLoopBackOff}}, lastState:"
         " {terminated: {exitCode: 1}}}]";
     story_pod_tell(&s, 3, &p, false);
     assert_true(history_failed(s.h, 0, &w));
     assert_true(str_is(w.tail, "first\n"));
-    story_line(&s, 4, &p, STR("second")); /* before its status says so */
+    story_line(&s, &p, STR("second")); /* before its status says so */
     p.more = story_main(&s, "running: {}", 1);
     story_pod_tell(&s, 5, &p, false);
     assert_false(history_failed(s.h, 0, &w));
-    story_line(&s, 6, &p, STR("end"));
+    story_line(&s, &p, STR("end"));
     p.phase = "Failed";
     p.more = story_main(&s, "terminated: {exitCode: 4}", 1);
     story_pod_tell(&s, 7, &p, false);
@@ -593,7 +593,7 @@ static void world_init(struct world *w)
         .now_ms = STORY_BEGIN_MS, .start_ms = 70, .stop_ms = 30, .changed = on_changed, .ctx = w
     };
 
-    *w = (struct world){ .h = history_new(STORY_BEGIN_MS) };
+    *w = (struct world){ .h = history_new(&(struct history_options){ .begin_ms = STORY_BEGIN_MS }) };
     w->f = future_new(&opt);
     add(w, "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 64Gi, pods: 110},"
            " capacity: {cpu: 4, memory: 64Gi, pods: 110}, conditions: [{type: Ready, status: 'True'}]}}");

@@ -1,0 +1,197 @@
+/* job.c - taking in jobs and their PodGroups */
+#include "history/history_internal.h"
+
+#include "api/meta.h"
+#include "base/util.h"
+
+/* ---- jobs ---- */
+
+static struct history_job *job_new(struct history *h, const struct object *o, int64_t now_ms)
+{
+    struct history_job *j = arena_new(&h->arena, struct history_job);
+
+    j->namespace = history_text(h, o->namespace);
+    j->name = history_text(h, o->name);
+    j->uid = history_text(h, o->uid);
+    j->label = history_label(h, o->namespace, o->name);
+    j->submitted_ms = now_ms;
+    j->finished_ms = j->gone_ms = j->why_ms = -1;
+    j->why = WHY_NOT;
+    map_put(&h->jobs_uid, j->uid, j);
+    *vec_push(&h->arena, &j->queued) = (struct history_span){ now_ms, -1 };
+    *vec_push(&h->arena, &h->jobs) = j;
+    return j;
+}
+
+struct history_task *history_task(struct history *h, struct history_job *j, struct str name)
+{
+    struct history_task *task;
+
+    VEC_FOREACH(t, &j->tasks)
+        if (str_eq((*t)->name, name))
+            return *t;
+    task = arena_new(&h->arena, struct history_task);
+    task->name = history_text(h, name);
+    *vec_push(&h->arena, &j->tasks) = task;
+    return task;
+}
+
+static void note_phase(struct history *h, struct history_job *j, struct str phase, int64_t now_ms)
+{
+    if (str_eq(phase, j->phase))
+        return;
+    j->phase = history_keep(h, phase);
+    if (j->phases.n && j->phases.v[j->phases.n - 1].at_ms == now_ms) /* it lasted no time at all */
+        j->phases.v[j->phases.n - 1].name = j->phase;
+    else if (j->phases.n < HISTORY_PHASES)
+        *vec_push(&h->arena, &j->phases) = (struct history_phase){ now_ms, j->phase };
+    j->finished_ms = job_is_final(j) ? now_ms : -1;
+}
+
+static void close_wait(struct history_job *j, int64_t now_ms)
+{
+    struct history_wait *last = j->waits.n ? &j->waits.v[j->waits.n - 1] : NULL;
+
+    if (last && last->until_ms < 0)
+        last->until_ms = now_ms;
+}
+
+/* The order in which jobs are over is kept: the exit status is that of the first that failed. */
+static void note_over(struct history *h, struct history_job *j)
+{
+    if (!job_is_over(j)) {
+        j->over_seq = 0;
+    } else if (!j->over_seq) {
+        j->over_seq = ++h->over_seq;
+        j->why_text = STR_NULL;
+    }
+}
+
+static void tell_job(struct history *h, struct history_job *j, bool is_new)
+{
+    bool is_decision = !is_new && job_action_of(j->reason) != ACTION_NONE && !job_is_over(j);
+
+    if (is_decision && h->hooks.decision) {
+        j->told = j->message;
+        h->hooks.decision(h->hooks.ctx, j, j->reason, j->message);
+    }
+    if (h->hooks.job)
+        h->hooks.job(h->hooks.ctx, j);
+}
+
+static void read_job(struct history *h, struct history_job *j, const struct object *o)
+{
+    const struct json *spec = json_get(o->root, "spec"), *status = json_get(o->root, "status"),
+                      *state = json_get(status, "state");
+
+    history_set(h, &j->queue, json_text(json_get(spec, "queue"), STR("default")));
+    JSON_FOREACH(task, json_get(spec, "tasks"))
+        history_task(h, j, json_member_text(task, "name"))->replicas = json_i64(json_get(task, "replicas"), 0);
+    history_set(h, &j->reason, json_member_text(state, "reason"));
+    history_set(h, &j->message, json_member_text(state, "message"));
+    j->retries = json_i64(json_get(status, "retryCount"), 0);
+}
+
+void history_job_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)
+{
+    struct history_job *j = map_get(&h->jobs_uid, o->uid);
+    enum job_phase before = j ? job_phase_now(j) : PHASE_NONE;
+    bool is_new = !j, was_gone = j && j->gone_ms >= 0;
+
+    if (!j && is_gone)
+        return;
+    if (!j)
+        j = job_new(h, o, now_ms);
+    if (is_gone)
+        j->gone_ms = now_ms;
+    else
+        history_job_decided(h, j, o, now_ms);
+    read_job(h, j, o);
+    note_phase(h, j, json_text(json_find(o->root, "status", "state", "phase", NULL), STR("")), now_ms);
+    if (job_is_over(j))
+        close_wait(j, now_ms);
+    note_over(h, j);
+    h->changes++;
+    object_unref(j->object);
+    j->object = object_ref(o);
+    if (is_new || job_phase_now(j) != before || was_gone != is_gone)
+        tell_job(h, j, is_new);
+}
+
+/* ---- PodGroups: when the job stood in line, and why ---- */
+
+static const struct json *unschedulable(const struct json *root)
+{
+    JSON_FOREACH(c, json_find(root, "status", "conditions", NULL))
+        if (str_is(json_member_text(c, "type"), "Unschedulable") && str_is(json_member_text(c, "status"), "True"))
+            return c;
+    return NULL;
+}
+
+static void note_wait(struct history *h, struct history_job *j, const struct json *why, int64_t now_ms)
+{
+    struct history_wait *last = j->waits.n ? &j->waits.v[j->waits.n - 1] : NULL;
+    struct str reason = history_keep(h, json_member_text(why, "reason"));
+    struct str message = history_keep(h, json_member_text(why, "message"));
+
+    if (last && last->until_ms < 0 && str_eq(last->reason, reason) && str_eq(last->message, message))
+        return;
+    close_wait(j, now_ms);
+    if (last && last->from_ms == now_ms) /* said and taken back in one moment */
+        j->waits.n--;
+    if (j->waits.n < HISTORY_WAITS)
+        *vec_push(&h->arena, &j->waits) = (struct history_wait){ now_ms, -1, reason, message };
+}
+
+/* A restart makes a new PodGroup: the job stands in line again. */
+static void note_group(struct history *h, struct history_job *j, const struct object *o, int64_t now_ms)
+{
+    if (!str_empty(j->group_uid))
+        *vec_push(&h->arena, &j->queued) = (struct history_span){ now_ms, -1 };
+    j->group_uid = history_keep(h, o->uid);
+}
+
+void history_group_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)
+{
+    struct history_job *j = map_get(&h->jobs_uid, object_controller_uid(o->root));
+    struct str phase = json_member_text(json_get(o->root, "status"), "phase");
+    const struct json *why = unschedulable(o->root);
+    struct history_span *last;
+
+    if (!j)
+        return;
+    if (!is_gone)
+        history_set(h, &j->group, o->name);
+    else if (str_eq(j->group, o->name))
+        j->group = STR("");
+    if (is_gone && !str_eq(j->group_uid, o->uid))
+        return;
+    if (!str_eq(j->group_uid, o->uid))
+        note_group(h, j, o, now_ms);
+    last = &j->queued.v[j->queued.n - 1];
+    if (last->until_ms < 0 && !str_empty(phase) && !str_is(phase, "Pending"))
+        last->until_ms = now_ms;
+    if (why && !is_gone && !str_is(phase, "Running") && !job_is_final(j))
+        note_wait(h, j, why, now_ms);
+    else
+        close_wait(j, now_ms);
+}
+
+/* ---- what others say of a job ---- */
+
+bool history_why(struct history *h, struct history_job *j, enum why_kind why, struct str text, int64_t now_ms)
+{
+    j->why = why;
+    if (str_eq(j->why_text, text))
+        return false;
+    if (!j->why_text.n)
+        j->why_ms = now_ms;
+    j->why_text = history_text(h, text);
+    h->changes++;
+    return true;
+}
+
+void history_stopped(struct history_job *j)
+{
+    j->is_stopped = true;
+}
