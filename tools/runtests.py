@@ -3,6 +3,9 @@
 
 A cmocka program says how many cases passed, our own say "cases: N passed, N failed"; a program that dies without a
 word is one failed case.
+
+  runtests.py          what the README promises
+  runtests.py kube     and the suite on a real kube-apiserver (tests/kube), which is built when it is not there yet
 """
 import glob
 import json
@@ -29,8 +32,8 @@ def count_cases(text, ok):
     return passed or int(ok), failed
 
 
-def meson_tests():
-    run = subprocess.run(["meson", "test", "-C", BUILD, "--no-rebuild", "--quiet", "--num-processes", str(os.cpu_count())],
+def meson_tests(*suite):
+    run = subprocess.run(["meson", "test", "-C", BUILD, "--no-rebuild", "--quiet", "--num-processes", str(os.cpu_count()), *suite],
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     log = os.path.join(BUILD, "meson-logs", "testlog.json")
     if not os.path.exists(log):
@@ -123,7 +126,11 @@ def check_unused():
 
 def main():
     say("tests:")
-    passed, failed = meson_tests()
+    passed, failed = meson_tests("--no-suite", "kube")
+    if "kube" in sys.argv[1:]:
+        say("tests on a real kube-apiserver:")
+        p, n = meson_tests("--suite", "kube")
+        passed, failed = passed + p, failed + n
     say("checks:")
     for check in (check_format, check_cppcheck, check_layers, check_citations, check_unused, check_manual):
         ok = check()
