@@ -141,7 +141,7 @@ SCHEMA_DECODED(, schema_job, "Job", struct job, offsetof(struct job, raw),
     D_OBJ("spec", struct job, spec, &schema_job_spec, REQUIRED),
     D_OBJ("status", struct job, status, &job_status));
 
-/* ---- kinds around the Job: right at the top, not described below ---- */
+/* ---- Command ---- */
 
 SCHEMA(, schema_command, "Command",
     F_TYPE,
@@ -150,10 +150,3 @@ SCHEMA(, schema_command, "Command",
     F_OBJ("target", &schema_owner_ref),
     F_STR("reason"),
     F_STR("message"));
-
-SCHEMA(, schema_jobtemplate, "JobTemplate",
-    F_TYPE, F_OBJ("metadata", &schema_meta), F_OBJ("spec", &schema_job_spec), F_OBJ("status", NULL));
-SCHEMA(, schema_jobflow, "JobFlow",
-    F_TYPE, F_OBJ("metadata", &schema_meta), F_OBJ("spec", NULL), F_OBJ("status", NULL));
-SCHEMA(, schema_cronjob, "CronJob",
-    F_TYPE, F_OBJ("metadata", &schema_meta), F_OBJ("spec", NULL), F_OBJ("status", NULL));
