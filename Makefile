@@ -1,5 +1,5 @@
 # Short names for the usual things; meson does the work.
-.PHONY: all clang release test bench fuzz manual format clean
+.PHONY: all clang release test bench fuzz manual packaging format clean
 
 all: build/build.ninja          ## build/pumice with ASan and UBSan: the developer's build
 	@ninja -C build --quiet
@@ -41,6 +41,9 @@ b-fuzz/build.ninja:
 manual: all                     ## docs/pumice.1 and docs/plugins.md from the program's own tables
 	@build/pumice manual > docs/pumice.1
 	@build/pumice plugins -o markdown > docs/plugins.md
+
+packaging: all                  ## packaging/ (CRDs, kustomize base, Helm chart) from the program's own tables
+	@build/pumice install --output packaging
 
 format:
 	@clang-format -i $$(find src fuzz bench tests -name '*.[ch]')

@@ -1,0 +1,150 @@
+/* install_roles.c - what the controller may do in a cluster: the least that works, and why
+ *
+ * Roles are made from one table. A rule that only the scheduler needs is in a role of its own, so that a cluster with
+ * another scheduler does not grant it.
+ */
+#include "cli/install.h"
+
+#include "base/util.h"
+
+enum role {
+    ROLE_CONTROLLER, /* always */
+    ROLE_SCHEDULER,  /* with --scheduler */
+    ROLE_LEADER,     /* in the controller's own namespace only */
+    ROLE_VIEW,       /* for people: joins the cluster's role "view" … */
+    ROLE_EDIT,       /* … and "edit" */
+    ROLE_MAX,
+};
+
+struct rule {
+    enum role role;
+    const char *group, *resources, *verbs; /* words with blanks between */
+    const char *why;
+};
+
+static const struct rule rules[] = {
+    { ROLE_CONTROLLER, "batch.volcano.sh", "jobs", "get list watch update patch delete",
+      "jobs: their defaults, and their end when their time to live is over" },
+    { ROLE_CONTROLLER, "batch.volcano.sh", "jobs/status", "update patch", "what a job is doing" },
+    { ROLE_CONTROLLER, "batch.volcano.sh", "jobs/finalizers", "update",
+      "pods that keep their job until they are gone, where the cluster asks for this right" },
+    { ROLE_CONTROLLER, "bus.volcano.sh", "commands", "list watch delete", "suspend and resume" },
+    { ROLE_CONTROLLER, "scheduling.volcano.sh", "podgroups", "get list watch create update patch delete",
+      "one for each job, and for pods that name our scheduler" },
+    { ROLE_CONTROLLER, "scheduling.volcano.sh", "queues", "get list watch create update patch",
+      "the queues root and default, and the parent of those that name none" },
+    { ROLE_CONTROLLER, "scheduling.volcano.sh", "queues/status", "update patch", "open and closed" },
+    { ROLE_CONTROLLER, "", "pods", "get list watch create patch delete", "the pods of jobs" },
+    { ROLE_CONTROLLER, "", "services configmaps", "get list watch create update patch delete",
+      "plugins svc and ssh, host files" },
+    { ROLE_CONTROLLER, "", "secrets", "get create update patch delete",
+      "keys of the ssh plugin; never a list of all secrets" },
+    { ROLE_CONTROLLER, "", "persistentvolumeclaims", "get list watch create", "volumes of jobs" },
+    { ROLE_CONTROLLER, "networking.k8s.io", "networkpolicies", "get list watch create update patch delete",
+      "plugin svc" },
+    { ROLE_CONTROLLER, "scheduling.k8s.io", "priorityclasses", "list watch", "which job goes first" },
+    { ROLE_CONTROLLER, "apps", "replicasets statefulsets", "get", "owners of pods that name our scheduler" },
+    { ROLE_CONTROLLER, "batch", "jobs", "get", "the same" },
+    { ROLE_CONTROLLER, "", "replicationcontrollers", "get", "the same" },
+    { ROLE_CONTROLLER, "", "events", "create patch", "what happened, for people" },
+
+    { ROLE_SCHEDULER, "", "pods/binding", "create", "placing" },
+    { ROLE_SCHEDULER, "", "pods/status", "patch", "why a pod waits, and the node it is promised" },
+    { ROLE_SCHEDULER, "", "pods/eviction", "create", "making room" },
+    { ROLE_SCHEDULER, "", "nodes namespaces persistentvolumes", "list watch", "where there is room" },
+    { ROLE_SCHEDULER, "", "persistentvolumeclaims", "patch", "claims that wait for a node" },
+    { ROLE_SCHEDULER, "storage.k8s.io", "storageclasses csinodes csidrivers csistoragecapacities", "list watch",
+      "which node a volume can be on" },
+    { ROLE_SCHEDULER, "policy", "poddisruptionbudgets", "list watch", "whom not to evict" },
+    { ROLE_SCHEDULER, "topology.volcano.sh", "hypernodes", "list watch", "which nodes are near each other" },
+    { ROLE_SCHEDULER, "topology.volcano.sh", "hypernodes/status", "update patch", "how many nodes they have" },
+
+    { ROLE_LEADER, "coordination.k8s.io", "leases", "get create update", "one leader" },
+
+    { ROLE_VIEW, "batch.volcano.sh", "jobs cronjobs", "get list watch", NULL },
+    { ROLE_VIEW, "scheduling.volcano.sh", "podgroups queues", "get list watch", NULL },
+    { ROLE_VIEW, "flow.volcano.sh", "jobflows jobtemplates", "get list watch", NULL },
+    { ROLE_EDIT, "batch.volcano.sh", "jobs cronjobs", "create update patch delete deletecollection", NULL },
+    { ROLE_EDIT, "bus.volcano.sh", "commands", "create", "suspend and resume" },
+    { ROLE_EDIT, "flow.volcano.sh", "jobflows jobtemplates", "create update patch delete deletecollection", NULL },
+};
+
+struct role_info {
+    const char *name, *flag, *aggregate;
+    bool is_namespaced;
+};
+
+static const struct role_info roles[ROLE_MAX] = {
+    [ROLE_CONTROLLER] = { "pumice-controller", NULL, NULL, false },
+    [ROLE_SCHEDULER] = { "pumice-scheduler", "scheduler", NULL, false },
+    [ROLE_LEADER] = { "pumice-leader", NULL, NULL, true },
+    [ROLE_VIEW] = { "pumice-view", NULL, "view", false },
+    [ROLE_EDIT] = { "pumice-edit", NULL, "edit", false },
+};
+
+static void print_words(struct buf *out, const char *key, const char *words)
+{
+    struct str rest = str_of(words), word;
+
+    buf_fmt(out, "  %s:\n", key);
+    while (str_split(&rest, ' ', &word))
+        buf_fmt(out, "  - %.*s\n", STR_ARG(word));
+}
+
+static void print_rule(struct buf *out, const struct rule *r)
+{
+    if (r->why)
+        buf_fmt(out, "# %s\n", r->why);
+    buf_fmt(out, "- apiGroups:\n  - %s\n", r->group[0] ? r->group : "\"\"");
+    print_words(out, "resources", r->resources);
+    print_words(out, "verbs", r->verbs);
+}
+
+static void print_head(struct buf *out, const struct role_info *info, const char *what)
+{
+    buf_fmt(out, "apiVersion: rbac.authorization.k8s.io/v1\nkind: %s%s\nmetadata:\n  name: %s\n",
+            info->is_namespaced ? "" : "Cluster", what, info->name);
+    if (info->is_namespaced)
+        buf_fmt(out, "  namespace: @namespace@\n");
+    buf_fmt(out, "  labels:\n    app.kubernetes.io/name: pumice\n");
+}
+
+static void print_role(struct buf *out, enum role role)
+{
+    const struct role_info *info = &roles[role];
+
+    print_head(out, info, "Role");
+    if (info->aggregate)
+        buf_fmt(out, "    rbac.authorization.k8s.io/aggregate-to-%s: \"true\"\n", info->aggregate);
+    buf_fmt(out, "rules:\n");
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++)
+        if (rules[i].role == role)
+            print_rule(out, &rules[i]);
+}
+
+static void print_binding(struct buf *out, enum role role)
+{
+    const struct role_info *info = &roles[role];
+
+    buf_fmt(out, "---\n");
+    print_head(out, info, "RoleBinding");
+    buf_fmt(out,
+            "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\n"
+            "subjects:\n- kind: ServiceAccount\n  name: pumice-controller\n  namespace: @namespace@\n",
+            info->is_namespaced ? "Role" : "ClusterRole", info->name);
+}
+
+void install_print_roles(struct buf *out)
+{
+    for (int role = 0; role < ROLE_MAX; role++) {
+        if (roles[role].flag)
+            buf_fmt(out, "@if %s@\n", roles[role].flag);
+        if (role > 0)
+            buf_fmt(out, "---\n");
+        print_role(out, role);
+        if (!roles[role].aggregate)
+            print_binding(out, role);
+        if (roles[role].flag)
+            buf_fmt(out, "@end@\n");
+    }
+}
