@@ -7,12 +7,14 @@ word is one failed case.
   runtests.py          what the README promises
   runtests.py kube     and the suite on a real kube-apiserver (tests/kube), which is built when it is not there yet
 """
+import filecmp
 import glob
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 BUILD = "build"
 
@@ -124,6 +126,22 @@ def check_unused():
     return subprocess.run([sys.executable, "tools/unused.py"]).returncode == 0
 
 
+def files_below(top):
+    return {os.path.relpath(os.path.join(d, f), top) for d, _, names in os.walk(top) for f in names}
+
+
+def check_packaging():
+    """What is in packaging/ is what the program writes, no more and no less."""
+    with tempfile.TemporaryDirectory() as made:
+        subprocess.run([f"{BUILD}/pumice", "install", "--output", made], check=True)
+        ours = {f for f in files_below("packaging") if f.split("/")[0] in os.listdir(made)}
+        bad = ours ^ files_below(made)
+        bad |= {f for f in ours - bad if not filecmp.cmp(os.path.join("packaging", f), os.path.join(made, f), shallow=False)}
+    for f in sorted(bad):
+        say(f"packaging/{f} is not what the program writes: run 'make packaging'")
+    return not bad
+
+
 def main():
     say("tests:")
     passed, failed = meson_tests("--no-suite", "kube")
@@ -132,7 +150,7 @@ def main():
         p, n = meson_tests("--suite", "kube")
         passed, failed = passed + p, failed + n
     say("checks:")
-    for check in (check_format, check_cppcheck, check_layers, check_citations, check_unused, check_manual):
+    for check in (check_format, check_cppcheck, check_layers, check_citations, check_unused, check_manual, check_packaging):
         ok = check()
         say(f"  {check.__name__.removeprefix('check_')}: {'fine' if ok else 'FAILED'}")
         passed, failed = passed + ok, failed + (not ok)
