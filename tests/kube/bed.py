@@ -43,9 +43,9 @@ class Skip(Exception):
     """The bed cannot be had here; the text says why."""
 
 
-def binaries():
-    """The directory of kube-apiserver, kubectl and etcd, built when they are not there yet."""
-    run = subprocess.run([os.path.join(HERE, "build")], capture_output=True, text=True)
+def binaries(*what):
+    """The directory of kube-apiserver, kubectl and etcd (or of what is named), built when they are not there yet."""
+    run = subprocess.run([os.path.join(HERE, "build"), *what], capture_output=True, text=True)
     if run.returncode == 77:
         raise Skip(run.stderr.strip().splitlines()[-1])
     if run.returncode:
