@@ -4,7 +4,7 @@
 #include "api/name.h"
 #include "base/util.h"
 #include "cli/commands.h"
-#include "cli/term.h"
+#include "report/term.h"
 
 struct install_options {
     const char *namespace, *image, *replicas, *output;
