@@ -60,7 +60,6 @@ static void leave_lifted(struct sched_model *m, struct claim *c)
 {
     list_remove(&c->in_lifted);
     m->lifted_key ^= key_of(c);
-    m->n_lifted--;
 }
 
 void claims_settle(struct sched_model *m)
@@ -77,11 +76,8 @@ void claim_lift(struct sched_model *m, struct claim *c)
         return;
     owe(m, c, -1);
     c->is_held = false;
-    if (m->n_lifted == CLAIMS_LIFTED)
-        claims_settle(m);
     list_push(&m->lifted, &c->in_lifted);
     m->lifted_key ^= key_of(c);
-    m->n_lifted++;
 }
 
 void claim_put_back(struct sched_model *m, struct claim *c)
@@ -96,27 +92,66 @@ void claim_put_back(struct sched_model *m, struct claim *c)
         hold(m, c, true);
 }
 
-void claims_walk_lifted(const struct sched_model *m, struct claim_walk *ret)
+/* ---- what lifted claims would leave ---- */
+
+static uint64_t key_of_set(const struct sched_model *m, bool all)
 {
-    ret->n = 0;
-    LIST_FOREACH(struct claim, c, &m->lifted, in_lifted) {
-        ret->claims[ret->n] = c;
-        ret->at[ret->n++] = 0;
+    uint64_t key = m->lifted_key;
+
+    LIST_FOREACH(struct claim, c, &m->kept, link)
+        if (all && c->is_held)
+            key ^= key_of(c);
+    return key;
+}
+
+static void add_parts(struct sched_model *m, struct claim_parts *to, const struct claim *c)
+{
+    for (uint32_t at = 0; at < c->n;) {
+        struct sched_node *n = c->seats[at].node;
+
+        if (n->part_turn != m->part_turn) {
+            if (to->n == to->cap) {
+                to->cap = MAX_OF(2 * to->cap, 16);
+                to->v = xrealloc(to->v, to->cap * sizeof(*to->v));
+            }
+            n->part_turn = m->part_turn;
+            n->part_at = to->n;
+            to->v[to->n++] = (struct claim_part){ .node = n };
+        }
+        take_part(m, c, &at, &to->v[n->part_at]);
     }
 }
 
-bool claims_next(const struct sched_model *m, struct claim_walk *w, struct claim_part *ret)
+const struct claim_parts *claims_parts(struct sched_model *m, bool all)
 {
-    const struct sched_node *first = NULL;
+    uint64_t key = key_of_set(m, all);
+    struct claim_parts *ret = &m->parts[key % CLAIM_SETS];
 
-    for (int i = 0; i < w->n; i++)
-        if (w->at[i] < w->claims[i]->n && (!first || w->claims[i]->seats[w->at[i]].node < first))
-            first = w->claims[i]->seats[w->at[i]].node;
-    *ret = (struct claim_part){ 0 };
-    for (int i = 0; i < w->n; i++)
-        if (w->at[i] < w->claims[i]->n && w->claims[i]->seats[w->at[i]].node == first)
-            take_part(m, w->claims[i], &w->at[i], ret);
-    return first != NULL;
+    if (ret->key == key)
+        return ret;
+    ret->key = key;
+    ret->n = 0;
+    m->part_turn++;
+    LIST_FOREACH(struct claim, c, &m->lifted, in_lifted)
+        add_parts(m, ret, c);
+    LIST_FOREACH(struct claim, c, &m->kept, link)
+        if (all && c->is_held)
+            add_parts(m, ret, c);
+    return ret;
+}
+
+/* A new one may be at the same address. */
+static void forget_parts(struct sched_model *m)
+{
+    for (int i = 0; i < CLAIM_SETS; i++)
+        m->parts[i].key = 0;
+}
+
+void claims_done(struct sched_model *m)
+{
+    for (int i = 0; i < CLAIM_SETS; i++)
+        free(m->parts[i].v);
+    free(m->parts);
 }
 
 /* ---- claims ---- */
@@ -127,7 +162,10 @@ struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind 
     struct claim *c;
 
     claim_drop(m, g);
-    gang_class_leave(m, g); /* it is not like the others any more */
+    if (kind == CLAIM_ADMITTED) /* it is not like the others any more */
+        gang_class_leave(m, g);
+    else
+        gang_class_set_apart(m, g);
     c = xcalloc(1, sizeof(*c) + t->seats.n * sizeof(*c->seats));
     c->group = g;
     c->queue = g->queue;
@@ -171,6 +209,7 @@ void claim_drop(struct sched_model *m, struct sched_group *g)
     list_remove(&c->link);
     g->claim = NULL;
     free(c);
+    forget_parts(m);
     m->room++;
 }
 
@@ -234,6 +273,11 @@ int64_t claim_victims(const struct claim *c)
             n += p->is_victim;
     }
     return n;
+}
+
+bool claim_has_victims(const struct claim *c)
+{
+    return c && c->kind == CLAIM_EVICTING && claim_victims(c) > 0;
 }
 
 bool claim_is_free(const struct sched_model *m, const struct claim *c)

@@ -49,19 +49,20 @@ void claim_lift(struct sched_model *m, struct claim *c);
 void claim_put_back(struct sched_model *m, struct claim *c);
 void claims_settle(struct sched_model *m); /* now: before anything looks at what is free on nodes */
 
-/* What the nodes still hold though it was lifted, node by node. */
+/* What the nodes still hold though it was lifted, node by node; with 'all' also what is kept and not lifted (model.kept).
+ * Valid until the next claim comes or goes, or the next few calls. */
 struct claim_part {
     struct sched_node *node;
     struct amounts sum;
 };
-enum { CLAIMS_LIFTED = 16 }; /* as many at a time; more are settled at once */
-struct claim_walk {
-    const struct claim *claims[CLAIMS_LIFTED];
-    uint32_t at[CLAIMS_LIFTED];
-    int n;
+enum { CLAIM_SETS = 16 };
+struct claim_parts {
+    uint64_t key; /* of the claims it is made of; 0: none */
+    struct claim_part *v;
+    uint32_t n, cap;
 };
-void claims_walk_lifted(const struct sched_model *m, struct claim_walk *ret);
-bool claims_next(const struct sched_model *m, struct claim_walk *w, struct claim_part *ret); /* false: no more */
+const struct claim_parts *claims_parts(struct sched_model *m, bool all);
+void claims_done(struct sched_model *m); /* all groups are gone */
 
 /* Are all its nodes still there, and open to it? Cheap while no Node changed. */
 bool claim_is_valid(struct sched_model *m, struct claim *c);
@@ -71,6 +72,7 @@ int64_t claim_free_ms(const struct claim *c);
 
 /* Victims that are still on its nodes. */
 int64_t claim_victims(const struct claim *c);
+bool claim_has_victims(const struct claim *c); /* and was made for them; NULL: no */
 
 /* The first group for which something is kept that this queue, or one below it, may have; not 'but'. NULL: none. */
 const struct sched_group *claim_keeper(const struct sched_model *m, const struct sched_queue *q,

@@ -31,6 +31,7 @@ struct hunt {
     struct arena *a;
     int64_t *wake_ms;
     struct amounts needs;
+    bool has_pods;                  /* of a queue: some may be taken */
     const struct sched_queue *full; /* the queue on the way up that refuses it as things are; NULL: none does */
     VEC(struct bundle) bundles;
     VEC(struct amounts) going; /* of all queues, while the trial acts as if they had gone */
@@ -155,9 +156,10 @@ static struct pod_list placed_pods(struct hunt *h, const struct sched_group *g, 
     VEC_FOREACH(r, &g->roles)
         for (size_t i = 0; i < ARRAY_LEN(states); i++)
             LIST_FOREACH(struct sched_pod, p, &(*r)->pods[states[i]], in_role) {
-                if (may_take(h, p))
+                if (may_take(h, p)) {
                     *vec_push(h->a, &all.list) = p;
-                else
+                    h->has_pods = true;
+                } else
                     *ret_all = false;
             }
     if (all.list.n)
@@ -301,7 +303,7 @@ static int bundle_cmp(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-static void collect_from(struct hunt *h, const struct sched_queue *q)
+static void collect_groups(struct hunt *h, const struct sched_queue *q)
 {
     for (size_t i = 0; i < q->placed.n; i++) {
         struct sched_group *v = HEAP_ITEM(q->placed.v[i], struct sched_group, in_placed);
@@ -309,6 +311,24 @@ static void collect_from(struct hunt *h, const struct sched_queue *q)
         if (is_candidate(h, v))
             make_bundles(h, v);
     }
+}
+
+/* In a reclaim all of a queue are asked alike: where nobody may be taken for one who hunts, nobody may for the next of the
+ * same round. */
+static void collect_from(struct hunt *h, struct sched_queue *q)
+{
+    int64_t *wake_ms = h->wake_ms, own_ms = 0;
+
+    if (q->spared != h->m->round) {
+        h->has_pods = false;
+        h->wake_ms = &own_ms;
+        collect_groups(h, q);
+        h->wake_ms = wake_ms;
+        q->spared = h->kind == EVICT_RECLAIM && !h->has_pods ? h->m->round : 0;
+        q->spared_ms = own_ms;
+    }
+    if (q->spared_ms)
+        wake_at(h, q->spared_ms);
 }
 
 static bool has_lower(const struct sched_group *g)

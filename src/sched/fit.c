@@ -283,35 +283,37 @@ struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, co
 }
 
 /* On nodes where something is kept and lifted: how many more than the nodes know of. */
-static int64_t count_lifted(struct sched_model *m, const struct view *v, struct fit_range range)
+static int64_t count_lifted(const struct view *v, const struct claim_parts *parts, struct fit_range range)
 {
-    struct claim_walk walk;
-    struct claim_part part;
     int64_t n = 0;
 
-    claims_walk_lifted(m, &walk);
-    while (claims_next(m, &walk, &part))
-        if (part.node->exists && part.node->index >= range.from && part.node->index < range.to)
-            n += view_more_places(v, part.node, &part.sum);
+    for (uint32_t i = 0; i < parts->n; i++) {
+        const struct sched_node *node = parts->v[i].node;
+
+        if (node->exists && node->index >= range.from && node->index < range.to)
+            n += view_more_places(v, node, &parts->v[i].sum);
+    }
     return n;
 }
 
-static int64_t lifted_places(struct sched_model *m, struct view *v, struct fit_range range)
+static int64_t lifted_places(struct sched_model *m, struct view *v, struct fit_range range, bool is_unkept)
 {
-    struct view_lifted *known = &v->lifted[m->lifted_key % VIEW_LIFTED];
-    bool is_all = range.from == 0 && range.to == m->n_order;
+    const struct claim_parts *parts;
+    struct view_lifted *known;
 
-    if (list_is_empty(&m->lifted) || v->room == FIT_EMPTY)
+    if ((list_is_empty(&m->lifted) && !is_unkept) || v->room == FIT_EMPTY)
         return 0;
-    if (!is_all)
-        return count_lifted(m, v, range);
-    if (known->key != m->lifted_key || known->seen != v->seen)
-        *known = (struct view_lifted){ m->lifted_key, v->seen, count_lifted(m, v, range) };
+    parts = claims_parts(m, is_unkept);
+    if (range.from > 0 || range.to < m->n_order)
+        return count_lifted(v, parts, range);
+    known = &v->lifted[parts->key % VIEW_LIFTED];
+    if (known->key != parts->key || known->seen != v->seen)
+        *known = (struct view_lifted){ parts->key, v->seen, count_lifted(v, parts, range) };
     return known->places;
 }
 
 int64_t fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
-                   enum fit_room room, struct fit_range range, bool *ret_is_exact)
+                   enum fit_room room, struct fit_range range, bool is_unkept, bool *ret_is_exact)
 {
     struct coupling k = { 0 };
     struct view *v;
@@ -326,7 +328,7 @@ int64_t fit_places(struct sched_model *m, const struct pod_class *c, const struc
         couple_begin(m, c, group, room, &k);
     *ret_is_exact = !k.is_on && c->ports.n == 0;
     v = view_get(m, c, room);
-    return view_places(m, v, range.from, range.to) + lifted_places(m, v, range);
+    return view_places(m, v, range.from, range.to) + lifted_places(m, v, range, is_unkept);
 }
 
 static bool may_go(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,

@@ -556,12 +556,18 @@ void gang_complete(struct sched_model *m, struct sched_group *g, struct arena *a
     };
     struct why full;
     struct trial t;
+    bool is_placed;
 
     why->is_brief = false;
-    if (gang_try(m, g, &opt, a, &t, &full)) {
+    if (g->claim)
+        claim_lift(m, g->claim);
+    is_placed = gang_try(m, g, &opt, a, &t, &full);
+    if (is_placed)
         trial_undo(&t);
+    if (g->claim)
+        claim_put_back(m, g->claim);
+    if (is_placed || why->kind == WHY_EVICTING)
         return;
-    }
     why->n_nodes = full.n_nodes;
     why->n_causes = full.n_causes;
     memcpy(why->causes, full.causes, sizeof(why->causes));
@@ -596,8 +602,8 @@ void gang_needs(struct sched_model *m, const struct sched_group *g, struct arena
     struct slots slots = { 0 };
     int64_t lacks = group_min(g) - group_ready(g);
 
-    if (g->alike) {
-        *ret = g->alike->needs;
+    if (gang_facts(g)) {
+        *ret = gang_facts(g)->needs;
         return;
     }
     *ret = (struct amounts){ { 0 } };

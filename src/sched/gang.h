@@ -35,6 +35,7 @@ struct gang_options {
     enum gang_limit { GANG_NO_LIMIT, GANG_FAIR, GANG_LIMIT } limit; /* the queue's */
     bool is_virtual; /* places for pods to come, from the templates, where pods are missing */
     bool has_extras; /* also pods beyond the minimum, as far as they fit */
+    bool is_unkept;  /* as if nothing were kept for those who wait: only for gang_prefilter() */
     bool is_brief;   /* a refusal without the causes of each node will do (why.is_brief) */
     bool shows;      /* this is the trial that pods are told about; the others only ask "what if" */
 };

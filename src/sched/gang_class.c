@@ -6,8 +6,8 @@
 #include "sched/gang_class.h"
 
 #include "base/util.h"
+#include "sched/claim.h"
 #include "sched/class.h"
-#include "sched/gang.h"
 #include "sched/round.h"
 
 #include <assert.h>
@@ -31,7 +31,7 @@ static bool is_coupled(const struct sched_group *g)
         if ((*r)->class && (*r)->class->is_coupled)
             return true;
         LIST_FOREACH(struct sched_pod, p, &(*r)->pods[POD_PENDING], in_role)
-            if (p->class->is_coupled || p->nominated)
+            if (p->class->is_coupled || (p->nominated && !g->claim))
                 return true;
     }
     return false;
@@ -39,7 +39,9 @@ static bool is_coupled(const struct sched_group *g)
 
 static bool is_untouched(const struct sched_group *g)
 {
-    if (!g->exists || g->is_deleting || g->is_whole || g->claim || g->ready_ms || g->half_ms || g->n_gated)
+    if (!g->exists || g->is_deleting || g->is_whole || g->ready_ms || g->half_ms || g->n_gated)
+        return false;
+    if (g->claim && g->claim->kind == CLAIM_ADMITTED) /* its pods are being made: it changes all the time */
         return false;
     return !g->subgroups && !g->n_gone &&
            !has_placed_pods(g); /* sub-groups are told apart by labels, which no key has */
@@ -332,7 +334,7 @@ static void leave(struct sched_model *m, struct sched_group *g)
     class_release(m, c);
 }
 
-void gang_class_leave(struct sched_model *m, struct sched_group *g)
+static void put_alone(struct sched_model *m, struct sched_group *g)
 {
     leave(m, g);
     g->told_why = WHY_NOT;
@@ -342,14 +344,37 @@ void gang_class_leave(struct sched_model *m, struct sched_group *g)
         list_push(&m->alike->alone, &g->in_alone);
 }
 
+void gang_class_leave(struct sched_model *m, struct sched_group *g)
+{
+    struct gang_class *c = g->kin;
+
+    put_alone(m, g);
+    g->kin = NULL;
+    gang_class_unpin(m, c);
+}
+
+void gang_class_set_apart(struct sched_model *m, struct sched_group *g)
+{
+    if (g->alike)
+        g->kin = gang_class_pin(g->alike);
+    put_alone(m, g);
+}
+
 void gang_class_sort(struct sched_model *m, struct sched_group *g)
 {
+    struct gang_class *c;
+
     gang_class_leave(m, g);
     if (g->is_dirty || !list_is_linked(&g->in_waiting) || !is_untouched(g) || is_coupled(g) ||
         !key_of(m, g, &m->alike->text))
         return;
+    c = class_need(m, g, buf_view(&m->alike->text));
+    if (g->claim) {
+        g->kin = gang_class_pin(c);
+        return;
+    }
     list_remove(&g->in_alone);
-    join(m, class_need(m, g, buf_view(&m->alike->text)), g);
+    join(m, c, g);
 }
 
 void gang_class_sort_all(struct sched_model *m)
@@ -420,20 +445,23 @@ struct sched_group *gang_class_oldest_on_credit(const struct sched_model *m)
 void gang_classes_check(struct sched_model *m)
 {
     autobuf key = { 0 };
-    uint32_t n = 0;
+    uint32_t n = 0, n_pins = 0;
 
     LIST_FOREACH(struct gang_class, c, &m->alike->all, link) {
         heap_check(&c->members);
         heap_check(&c->by_runtime);
-        assert(!c->pins && heap_count(&c->members));
+        assert(c->pins || heap_count(&c->members));
         n += (uint32_t)heap_count(&c->members);
+        n_pins += c->pins;
     }
     assert(n == m->alike->n_members);
     heap_check(&m->alike->on_credit);
     LIST_FOREACH(struct sched_group, g, &m->waiting, in_waiting) {
         assert((g->alike == NULL) == list_is_linked(&g->in_alone));
-        if (!g->alike)
+        if (!gang_facts(g))
             continue;
-        assert(!g->is_dirty && is_untouched(g) && key_of(m, g, &key) && str_eq(buf_view(&key), g->alike->key));
+        n_pins -= g->kin != NULL;
+        assert(!g->is_dirty && is_untouched(g) && key_of(m, g, &key) && str_eq(buf_view(&key), gang_facts(g)->key));
     }
+    assert(n_pins == 0);
 }

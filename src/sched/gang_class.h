@@ -57,7 +57,9 @@ void gang_classes_done(struct sched_model *m); /* all groups are gone */
  * nowhere. */
 void gang_class_sort(struct sched_model *m, struct sched_group *g);
 void gang_class_leave(struct sched_model *m, struct sched_group *g); /* it may have changed: alone until it is sorted */
-void gang_class_sort_all(struct sched_model *m); /* the classes of pods are others: class_relabel() */
+void gang_class_set_apart(struct sched_model *m,
+                          struct sched_group *g); /* places are kept for it: alone, else as it was */
+void gang_class_sort_all(struct sched_model *m);  /* the classes of pods are others: class_relabel() */
 
 /* Those that a round must look at: all that are alone, and the first of each class. */
 void gang_leaders(const struct sched_model *m, struct arena *a, struct group_list *ret);
@@ -72,6 +74,12 @@ bool gang_classes_are_told(const struct sched_model *m); /* everybody was asked 
 
 /* The member whose admission on credit is the oldest; NULL: there is none. */
 struct sched_group *gang_class_oldest_on_credit(const struct sched_model *m);
+
+/* What is the same for all of its class: also of one that stands apart. NULL: it has no class. */
+static inline const struct gang_class *gang_facts(const struct sched_group *g)
+{
+    return g->alike ? g->alike : g->kin;
+}
 
 /* Keep a class while it is looked at, whatever becomes of its members. NULL is fine. */
 struct gang_class *gang_class_pin(struct gang_class *c);

@@ -103,11 +103,6 @@ static bool evict_inside(struct round *r, struct sched_group *g)
     return true;
 }
 
-static bool waits_for_victims(const struct sched_group *g)
-{
-    return g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim) > 0;
-}
-
 /* When nothing is kept any more for pods that are not made; 0: they are there, or nobody was asked to make them. */
 static int64_t pods_due_ms(const struct round *r, const struct sched_group *g)
 {
@@ -200,7 +195,7 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
 {
     uint64_t like;
 
-    if (waits_for_victims(g) || g->never_fits || round_has_given_up(r, g))
+    if (claim_has_victims(g->claim) || g->never_fits || round_has_given_up(r, g))
         return false;
     if (has_hunted(r, g))
         return false;

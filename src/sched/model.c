@@ -34,6 +34,7 @@ void model_init(struct sched_model *m, const struct sched_config *config, uint64
     list_init(&m->kept);
     list_init(&m->seated);
     list_init(&m->lifted);
+    m->parts = xcalloc(CLAIM_SETS, sizeof(*m->parts));
     gang_classes_init(m);
     m->root = model_need_queue(m, STR("root"));
     topology_init(m);
@@ -88,6 +89,7 @@ void model_done(struct sched_model *m)
     MAP_FOREACH(struct sched_namespace *, n, &m->namespaces)
         namespace_free(n);
     gang_classes_done(m);
+    claims_done(m);
     volume_done(m);
     topology_done(m);
     fit_done(m);

@@ -16,9 +16,10 @@
 #include "sched/config.h"
 #include "sched/why.h"
 
-struct pod_class;  /* class.h: what the node choice looks at; pods of one template share one */
-struct domain;     /* topology.h */
-struct gang_class; /* gang_class.h: groups that wait and are alike */
+struct pod_class;   /* class.h: what the node choice looks at; pods of one template share one */
+struct claim_parts; /* claim.h */
+struct domain;      /* topology.h */
+struct gang_class;  /* gang_class.h: groups that wait and are alike */
 struct gang_classes;
 struct node_note; /* fit_internal.h */
 
@@ -46,6 +47,8 @@ struct sched_node {
     uint32_t n_nominated;   /* pods that are promised a place here: model_nominate() */
     uint64_t rev;           /* of the Node; older news are ignored */
     struct domain *domain;  /* smallest one it belongs to; NULL: none */
+    uint32_t part_at;       /* claim.c's own … */
+    uint64_t part_turn;     /* … as is this */
     uint32_t seats;         /* of claims: the node stays while there are any, though nothing is placed on it */
     uint64_t version;       /* goes up with every change of anything above */
     struct node_note *note; /* fit.c's own; NULL at first; fit_node_gone() ends it */
@@ -198,7 +201,8 @@ struct sched_group {
     bool is_dirty;             /* something about it changed since it was looked at */
     struct list_link in_dirty; /* model.dirty */
     struct list_link in_waiting;
-    struct gang_class *alike;                            /* gang_class.h; NULL: it is asked for itself */
+    struct gang_class *alike; /* gang_class.h; NULL: it is asked for itself */
+    struct gang_class *kin;   /* the class it would be in, but for the places kept for it; pinned; NULL: none */
     struct heap_node in_class, by_runtime, by_admission; /* gang_class.h … */
     struct list_link in_alone, in_behind;
     uint64_t never_key;              /* what never_fits was found out from */
@@ -267,6 +271,8 @@ struct sched_queue {
 
     struct heap waiting; /* sched_group.node during a round */
     bool is_over;        /* round.c, for a moment */
+    uint64_t spared;     /* evict.c: model.round in which none of its pods could be taken … */
+    int64_t spared_ms;   /* … and when the first is old enough; 0: that is no matter of time */
     uint64_t said;       /* said_status() of status.allocated it has */
     int64_t said_ms;
 };
@@ -315,11 +321,13 @@ struct sched_model {
     struct list kept;           /* struct claim.link, oldest first: groups that wait for room */
     struct list seated;         /* … groups that were admitted and wait for their pods */
     struct list lifted;         /* struct claim.in_lifted: let go of, but the nodes do not know yet (claim.h) … */
-    uint64_t lifted_key;        /* … which they are … */
-    uint32_t n_lifted;          /* … and how many */
+    uint64_t lifted_key;        /* … which they are */
+    struct claim_parts *parts;  /* CLAIM_SETS of them: claim.c's own … */
+    uint64_t part_turn;         /* … as is this */
     uint64_t shape;             /* goes up when Nodes come, go, or change in what they have or allow */
     uint64_t seen_shape;        /* … when the last round began */
 
+    uint64_t round;      /* rounds begun */
     bool in_trial;       /* what is taken and given now are seats of a trial (gang.h) */
     uint64_t room;       /* goes up when something happened that may let a waiting group in */
     uint64_t seen_room;  /* … when the last round ended */

@@ -155,14 +155,21 @@ struct sched_group *others_beside(struct round *r, const struct gang_class *c, e
 const struct sched_group *others_in_the_way(struct round *r, struct sched_group *g)
 {
     const struct claim *first = LIST_FIRST(&r->m->kept, struct claim, link);
+    struct gang_options opt = { .room = FIT_NOW, .is_virtual = true, .is_unkept = true };
     struct lifted lifted = { 0 };
+    enum gang_answer answer;
     bool is_it;
 
+    if (!first || first->group == g)
+        return NULL;
+    answer = gang_prefilter(r->m, g, &opt, &r->trial, NULL);
+    if (answer != GANG_UNKNOWN)
+        return answer == GANG_FITS ? first->group : NULL;
     LIST_FOREACH(struct claim, c, &r->m->kept, link)
         lift(r, c, &lifted);
     is_it = lifted.list.n && round_would_fit(r, g, FIT_NOW, NULL);
     others_put_back(r, &lifted);
-    return is_it && first->group != g ? first->group : NULL;
+    return is_it ? first->group : NULL;
 }
 
 void others_withdraw(struct round *r, const struct sched_group *g)

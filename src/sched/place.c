@@ -178,8 +178,9 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
         g->is_stuck = true;
     else
         round_unstick(r, g);
-    if (g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim))
-        group_say(g, &(struct why){ .kind = WHY_EVICTING, .dim = -1, .have = claim_victims(g->claim) });
+    if (claim_has_victims(g->claim))
+        group_say(g, &(struct why){
+                         .kind = WHY_EVICTING, .dim = -1, .have = claim_victims(g->claim), .is_brief = why->is_brief });
     if (!is_room && g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim) == 0)
         round_drop_claim(r,
                          g); /* its victims are gone, and its queue refuses it all the same: nobody owes it anything */

@@ -27,7 +27,7 @@ struct filter {
 static void count(struct filter *f, struct fit_range range)
 {
     bool is_exact;
-    int64_t n = fit_places(f->m, f->c->pod, f->g, f->opt->room, range, &is_exact);
+    int64_t n = fit_places(f->m, f->c->pod, f->g, f->opt->room, range, f->opt->is_unkept, &is_exact);
 
     f->places = MAX_OF(f->places, n);
     f->is_exact &= is_exact;
@@ -141,7 +141,7 @@ static bool can_count(const struct filter *f)
 enum gang_answer gang_prefilter(struct sched_model *m, struct sched_group *g, const struct gang_options *opt,
                                 struct arena *a, struct why *ret_why)
 {
-    struct filter f = { .m = m, .g = g, .opt = opt, .c = g->alike, .is_exact = true };
+    struct filter f = { .m = m, .g = g, .opt = opt, .c = gang_facts(g), .is_exact = true };
 
     if (!can_count(&f))
         return GANG_UNKNOWN;
@@ -184,11 +184,11 @@ void gang_prefilter_check(struct sched_model *m)
 
     if (m->is_unordered)
         return;
-    LIST_FOREACH(struct gang_class, c, &m->alike->all, link)
+    LIST_FOREACH(struct sched_group, g, &m->waiting, in_waiting)
         for (enum fit_room room = FIT_NOW; room <= FIT_EMPTY; room++)
             for (size_t i = 0; i < ARRAY_LEN(limits); i++)
                 for (int is_virtual = 0; is_virtual < 2; is_virtual++)
                     check_one(
-                        m, gang_class_first(c),
+                        m, g,
                         &(struct gang_options){ .room = room, .limit = limits[i], .is_virtual = is_virtual != 0 });
 }

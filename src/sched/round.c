@@ -526,7 +526,7 @@ static void serve_over(struct round *r)
 static void wake_for_leaders(struct round *r)
 {
     LIST_FOREACH(struct gang_class, c, &r->m->alike->all, link)
-        if (gang_class_first(c)->tried < r->room)
+        if (heap_count(&c->members) && gang_class_first(c)->tried < r->room)
             round_wake(r, r->now_ms + 1);
 }
 
@@ -553,6 +553,7 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
 {
     struct round r = { .m = m, .out = ret, .a = &ret->arena, .now_ms = now_ms };
 
+    m->round++;
     r.is_quiet = list_is_empty(&m->dirty) && m->room == m->seen_room;
     if (class_relabel(m))
         gang_class_sort_all(m);

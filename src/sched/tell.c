@@ -356,8 +356,8 @@ bool round_is_told(const struct round *r, const struct sched_group *g)
 {
     const struct sched_config *c = &r->m->config;
 
-    return g->alike && g->told_why != WHY_NOT && r->m->alike->n_members > (uint32_t)c->retell &&
-           r->now_ms - g->told_why_ms < c->rewrite_ms;
+    return (g->alike || claim_has_victims(g->claim)) && g->told_why != WHY_NOT &&
+           r->m->alike->n_members > (uint32_t)c->retell && r->now_ms - g->told_why_ms < c->rewrite_ms;
 }
 
 static void complete(struct round *r, struct sched_group *g)
