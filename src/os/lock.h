@@ -1,11 +1,12 @@
 /* lock.h - locks that are files, held by whoever has the descriptor
  *
- * A lock belongs to the open file (flock): a process has it and all that it forks, and it is free again the moment the last of them
- * is gone or has closed it, also after kill -9. Nobody cleans up: a file that stays is a lock that nobody holds. Files are seen the
- * same from every network and pid namespace, and from every mount namespace that has their directory.
+ * A lock belongs to the open file (flock): a process has it and all that it forks, and it is free again the moment the
+ * last of them is gone or has closed it, also after kill -9. Nobody cleans up: a file that stays is a lock that nobody
+ * holds. Files are seen the same from every network and pid namespace, and from every mount namespace that has their
+ * directory.
  *
- * Who can open a lock can hold it for ever. So a lock is of mode 0600, in a directory that only its owner can write, and one that is
- * a link, no plain file or somebody else's is refused, not followed.
+ * Who can open a lock can hold it for ever. So a lock is of mode 0600, in a directory that only its owner can write,
+ * and one that is a link, no plain file or somebody else's is refused, not followed.
  */
 #ifndef OS_LOCK_H
 #define OS_LOCK_H
@@ -15,8 +16,8 @@
 /* Open a directory for locks. ERR_FORBIDDEN: others could put something there; the sentence says what helps. */
 int lock_dir_open(const char *path, int *ret_dir, struct err *e);
 
-/* Take the lock 'name' in 'dir', made if it is not there; wait at most 'wait_ms' (0: not at all). ERR_CONFLICT: somebody has it.
- * Close the descriptor to let go. */
+/* Take the lock 'name' in 'dir', made if it is not there; wait at most 'wait_ms' (0: not at all). ERR_CONFLICT:
+ * somebody has it. Close the descriptor to let go. */
 int lock_take(int dir, const char *name, int wait_ms, int *ret_fd, struct err *e);
 
 #endif

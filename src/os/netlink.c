@@ -26,8 +26,8 @@ static int set_up(struct nl *l, struct err *e)
         return -1;
     }
     (void)mnl_socket_setsockopt(l->sock, NETLINK_EXT_ACK, &on, sizeof(on)); /* old kernels: errors without words */
-    (void)mnl_socket_setsockopt(l->sock, NETLINK_CAP_ACK, &on,
-                                sizeof(on)); /* answers without our own request in them */
+    /* Answers without our own request in them. */
+    (void)mnl_socket_setsockopt(l->sock, NETLINK_CAP_ACK, &on, sizeof(on));
     return 0;
 }
 
@@ -138,9 +138,9 @@ static const char *ack_words(const struct nlmsghdr *m)
 
     if (!(m->nlmsg_flags & NLM_F_ACK_TLVS) || !(m->nlmsg_flags & NLM_F_CAPPED))
         return NULL;
-    mnl_attr_for_each(a, m, sizeof(struct nlmsgerr)) if (mnl_attr_get_type(a) == NLMSGERR_ATTR_MSG &&
-                                                         mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >=
-                                                             0) return mnl_attr_get_str(a);
+    mnl_attr_for_each(a, m, sizeof(struct nlmsgerr))
+        if (mnl_attr_get_type(a) == NLMSGERR_ATTR_MSG && mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >= 0)
+            return mnl_attr_get_str(a);
     return NULL;
 }
 
@@ -275,9 +275,9 @@ static bool take_link(void *ctx, const struct nlmsghdr *m)
     if (m->nlmsg_type != RTM_NEWLINK || mnl_nlmsg_get_payload_len(m) < sizeof(*head))
         return true;
     link->index = head->ifi_index;
-    mnl_attr_for_each(a, m,
-                      sizeof(*head)) if (mnl_attr_get_type(a) == IFLA_OPERSTATE && mnl_attr_get_payload_len(a) >= 1)
-        link->is_running = mnl_attr_get_u8(a) == IF_OPER_UP;
+    mnl_attr_for_each(a, m, sizeof(*head))
+        if (mnl_attr_get_type(a) == IFLA_OPERSTATE && mnl_attr_get_payload_len(a) >= 1)
+            link->is_running = mnl_attr_get_u8(a) == IF_OPER_UP;
     return true;
 }
 

@@ -5,8 +5,8 @@
  *     nl_begin(…);
  *     if (nl_send(&l, e) < 0) …
  *
- * A socket speaks to the network namespace its thread was in when it was opened, wherever the thread goes afterwards. The
- * kernel works through the requests in order and goes on after one that failed.
+ * A socket speaks to the network namespace its thread was in when it was opened, wherever the thread goes afterwards.
+ * The kernel works through the requests in order and goes on after one that failed.
  */
 #ifndef OS_NETLINK_H
 #define OS_NETLINK_H
@@ -40,7 +40,7 @@ int nl_open(struct nl *l, struct err *e);
 int nl_open_fd(struct nl *l, int take_fd, struct err *e); /* over a socket that somebody opened in another namespace */
 void nl_close(struct nl *l);                              /* also one that was never opened, if zeroed */
 
-/* ---- a batch ---- what is built must fit NL_REQUESTS_MAX and NL_BYTES_MAX: all of it is ours, none from outside ---- */
+/* ---- a batch ---- it must fit NL_REQUESTS_MAX and NL_BYTES_MAX: all of it is ours, none from outside ---- */
 
 /* Begin a request with its fixed head; the attributes put from now on are its own. */
 void nl_begin(struct nl *l, uint16_t type, uint16_t flags, const char *what, const void *head, size_t n);
@@ -74,11 +74,12 @@ int nl_link_index(struct nl *l, const char *name, int *ret, struct err *e);
 
 /* ---- namespaces ----
  *
- * Work in another network namespace is done by a short-lived thread. The calling thread never moves: one that is root only
- * in a user namespace could not go back to a network that its user namespace does not own.
+ * Work in another network namespace is done by a short-lived thread. The calling thread never moves: one that is root
+ * only in a user namespace could not go back to a network that its user namespace does not own.
  */
 
-/* Run 'work' inside 'fd' (NETNS_NEW: in a new, empty one) and wait for it; what it returned. -1 if there is no way in. */
+/* Run 'work' inside 'fd' (NETNS_NEW: in a new, empty one) and wait for it; what it returned. -1 if there is no way
+ * in. */
 enum { NETNS_NEW = -1 };
 int netns_run(int fd, int (*work)(void *ctx, struct err *e), void *ctx, struct err *e);
 

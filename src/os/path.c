@@ -64,7 +64,8 @@ int make_dirs(const char *path, mode_t mode, struct err *e)
     return 0;
 }
 
-/* mkdirat() obeys the umask, which belongs to the process: nobody but us gets in before the directory has its mode. 1: it was there. */
+/* mkdirat() obeys the umask, which belongs to the process: nobody but us gets in before the directory has its mode.
+ * 1: it was there. */
 static int make_one(int parent, const char *name, mode_t mode)
 {
     autoclose int fd = -1;
@@ -111,8 +112,8 @@ static int step(const struct make_below *how, int parent, const char *path, cons
         return complain(path, e);
     if (rc == 0 && how->made && how->made(how->ctx, parent, name, path, e) < 0)
         return -1;
-    fd = open_how(how->root, path, O_PATH | O_DIRECTORY,
-                  resolve); /* somebody was faster, or it is a link to nowhere: this tells */
+    /* Somebody was faster, or it is a link to nowhere: this tells. */
+    fd = open_how(how->root, path, O_PATH | O_DIRECTORY, resolve);
     return fd < 0 ? complain(path, e) : fd;
 }
 

@@ -1,7 +1,8 @@
 /* path.h - paths that others wrote, opened and made below a directory of ours
  *
- * A container may plant a link, an image may name "../../etc/passwd", and both may be changed while we look. So the kernel walks
- * such a path (openat2): it never leaves the directory given, whatever links say, and never follows the magic ones of /proc.
+ * A container may plant a link, an image may name "../../etc/passwd", and both may be changed while we look. So the
+ * kernel walks such a path (openat2): it never leaves the directory given, whatever links say, and never follows the
+ * magic ones of /proc.
  */
 #ifndef OS_PATH_H
 #define OS_PATH_H
@@ -17,7 +18,8 @@
 
 /* ---- opening ---- close-on-exec; -1 and errno; system calls only, so safe after fork() ---- */
 
-/* A path that must stay below 'root': EXDEV if it leads out. 'resolve': RESOLVE_NO_SYMLINKS (then a link is ELOOP), RESOLVE_NO_XDEV … */
+/* A path that must stay below 'root': EXDEV if it leads out. 'resolve': RESOLVE_NO_SYMLINKS (then a link is ELOOP),
+ * RESOLVE_NO_XDEV … */
 int path_open_below(int root, const char *path, int flags, uint64_t resolve);
 
 /* A path as those see it who have 'root' as "/": absolute links and ".." end there. Empty: the root itself. */
@@ -25,11 +27,12 @@ int path_open_in(int root, struct str path, int flags);
 
 /* ---- making directories ---- */
 
-/* mkdir -p of a path that is ours or the administrator's: links are followed, what is there stays as it is. The last directory is made with
- * 'mode', those above it with 0755, both less the umask. */
+/* mkdir -p of a path that is ours or the administrator's: links are followed, what is there stays as it is. The last
+ * directory is made with 'mode', those above it with 0755, both less the umask. */
 int make_dirs(const char *path, mode_t mode, struct err *e);
 
-/* The directory 'name' in 'parent' (O_PATH), made with 'mode' whatever the umask. An older one keeps its mode; a link is refused. */
+/* The directory 'name' in 'parent' (O_PATH), made with 'mode' whatever the umask. An older one keeps its mode; a
+ * link is refused. */
 int make_dir_at(int parent, const char *name, mode_t mode, int *ret_fd, struct err *e);
 
 struct make_below { /* mkdir -p below 'root', by a path of others */
@@ -41,13 +44,15 @@ struct make_below { /* mkdir -p below 'root', by a path of others */
     void *ctx;
 };
 
-/* The directory 'path' (O_PATH), which is relative, without empty, "." and ".." parts; empty: the root. ERR_FORBIDDEN: a link leads out of the
- * root; everything else is ERR_IO. errno says it too, unless it was made() that failed. */
+/* The directory 'path' (O_PATH), which is relative, without empty, "." and ".." parts; empty: the root.
+ * ERR_FORBIDDEN: a link leads out of the root; everything else is ERR_IO. errno says it too, unless it was made()
+ * that failed. */
 int make_dirs_below(const struct make_below *how, struct str path, int *ret_fd, struct err *e);
 
 /* ---- text ---- */
 
-/* Is 'path' below the directory 'dir'? By their text: "/a/b" is below "/a" and "/", neither "/a" nor "/ab" is below "/a". */
+/* Is 'path' below the directory 'dir'? By their text: "/a/b" is below "/a" and "/", neither "/a" nor "/ab" is below
+ * "/a". */
 bool path_is_below(struct str path, struct str dir);
 
 #endif

@@ -1,9 +1,9 @@
 /* proc.h - the few programs of the host that we use: find one, run it, wait for it
  *
- * They are somebody else's: missing, somebody's script, failing without a word, or never ending. So each is a group of processes of its
- * own that is killed as a whole at the end (unless it is to leave something), dies with the thread that started it, and has none of our descriptors and no blocked
- * signal. What it reads and says goes through memory files: nothing blocks however much it is, and nobody waits for a pipe that a
- * grandchild keeps open.
+ * They are somebody else's: missing, somebody's script, failing without a word, or never ending. So each is a group of
+ * processes of its own that is killed as a whole at the end (unless it is to leave something), dies with the thread
+ * that started it, and has none of our descriptors and no blocked signal. What it reads and says goes through memory
+ * files: nothing blocks however much it is, and nobody waits for a pipe that a grandchild keeps open.
  *
  * Between fork() and execv() there are system calls only, so all of it may be called with other threads about.
  */
@@ -21,8 +21,8 @@
 /* Where 'name' is: by PATH, then where PATH, as ordinary users have it, does not say (/usr/sbin …). */
 bool proc_find(const char *name, char *out, size_t size);
 
-/* The first of 'dirs' ("/usr/bin:/bin") that has a program 'name'. Only absolute ones count: not wherever we happen to be. 'skips' says
- * which are passed over; may be NULL. */
+/* The first of 'dirs' ("/usr/bin:/bin") that has a program 'name'. Only absolute ones count: not wherever we happen
+ * to be. 'skips' says which are passed over; may be NULL. */
 bool proc_find_in(struct str dirs, const char *name, bool (*skips)(struct str dir), char *out, size_t size);
 
 /* ---- running ---- */
@@ -59,8 +59,8 @@ struct proc_end {
 /* Start 'path'. proc_end() must follow. */
 int proc_begin(const char *path, const char *const argv[], const struct proc_how *how, struct proc *ret, struct err *e);
 
-/* Wait until it ends, at most 'wait_ms' (-1: for ever), and kill what is left of it. Its words are appended to 'said' (may be NULL), at
- * most 4 KiB. */
+/* Wait until it ends, at most 'wait_ms' (-1: for ever), and kill what is left of it. Its words are appended to
+ * 'said' (may be NULL), at most 4 KiB. */
 struct proc_end proc_end(struct proc *p, int wait_ms, struct buf *said);
 
 /* Both, for those who have time. Its exit status; -1 if it could not be run or was killed. */
@@ -68,7 +68,8 @@ int proc_run(const char *path, const char *const argv[], struct buf *said, struc
 
 /* ---- waiting ---- */
 
-/* Wait for a child of ours. Its status as waitpid() gives it; -1: there is no such child (also if 'pid' is not above 0). */
+/* Wait for a child of ours. Its status as waitpid() gives it; -1: there is no such child (also if 'pid' is not above
+ * 0). */
 int proc_wait(pid_t pid);
 
 /* A memory file to take a program's words, for those who start it themselves; the words in it; -1. */

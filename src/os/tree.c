@@ -42,9 +42,9 @@ static int move_up(struct removal *r, int parent, const char *name)
     return rc < 0 && errno != ENOENT ? io_errno(r->e, "move \"%s\"", name) : 0;
 }
 
-/* Reading while deleting may skip entries, and move_up() adds some: pass after pass until nothing is left, or nothing
- * more can be removed. One entry that cannot be removed must not keep the others. With a 'name' the directory itself goes too, if it is
- * empty after a pass: that saves looking again. */
+/* Reading while deleting may skip entries, and move_up() adds some: pass after pass until nothing is left, or
+ * nothing more can be removed. One entry that cannot be removed must not keep the others. With a 'name' the
+ * directory itself goes too, if it is empty after a pass: that saves looking again. */
 static int empty_dir(struct removal *r, DIR *d, int parent, const char *name, unsigned level)
 {
     struct dirent *entry;

@@ -1,7 +1,7 @@
 /* wire.c - whole messages with descriptors over a pair of sockets
  *
- * On the socket: a header, then the payload; or, when it is long, a memfd as the first descriptor. The memfd is sealed by its
- * sender and its seals are looked at, so it cannot shrink while it is read.
+ * On the socket: a header, then the payload; or, when it is long, a memfd as the first descriptor. The memfd is sealed
+ * by its sender and its seals are looked at, so it cannot shrink while it is read.
  */
 #include "os/wire.h"
 
@@ -199,7 +199,8 @@ int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, stru
     struct iovec parts[2] = { { &head, sizeof(head) }, { buf_reserve(&in->payload, WIRE_INLINE), WIRE_INLINE } };
     struct msghdr h = { .msg_iov = parts, .msg_iovlen = 2, .msg_control = &control, .msg_controllen = sizeof(control) };
 
-    /* Who goes without having read all leaves an error, which is told once and before the last words that are still queued. */
+    /* Who goes without having read all leaves an error, which is told once and before the last words that are still
+     * queued. */
     do {
         was_reset |= n < 0 && errno == ECONNRESET;
         n = recvmsg(fd, &h, MSG_CMSG_CLOEXEC | (waits ? 0 : MSG_DONTWAIT));

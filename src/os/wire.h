@@ -1,7 +1,7 @@
 /* wire.h - messages between the program, its spawner and its shims: a kind, a payload, descriptors
  *
- * Over a SOCK_SEQPACKET pair. A message is whole or not there. A payload of more than WIRE_INLINE bytes travels in a memfd,
- * so its size is bounded by WIRE_MAX alone, not by the socket's buffer.
+ * Over a SOCK_SEQPACKET pair. A message is whole or not there. A payload of more than WIRE_INLINE bytes travels in a
+ * memfd, so its size is bounded by WIRE_MAX alone, not by the socket's buffer.
  */
 #ifndef OS_WIRE_H
 #define OS_WIRE_H
@@ -35,9 +35,9 @@ struct wire_in { /* memory of the message received last; zeroed is valid */
 };
 void wire_in_done(struct wire_in *in);
 
-/* Take one message: 1; 0: there is none now (only if !waits); -1: ERR_GONE when the other side is gone, ERR_INVALID for a message
- * that is none (the next one may be fine), or another error, after which the socket is of no use. The payload is valid until the
- * next call with 'in'. */
+/* Take one message: 1; 0: there is none now (only if !waits); -1: ERR_GONE when the other side is gone, ERR_INVALID
+ * for a message that is none (the next one may be fine), or another error, after which the socket is of no use. The
+ * payload is valid until the next call with 'in'. */
 int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, struct err *e);
 
 void wire_close_fds(struct wire_msg *m); /* those received and not taken */

@@ -124,8 +124,8 @@ static void mark_kept(struct agent *g)
         close(openat(g->run.dir_fd, "keep", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
 
-/* Every pod takes a few descriptors here, so as many as there may be. A container gets what we were given, but not less than
- * programs expect to have. */
+/* Every pod takes a few descriptors here, so as many as there may be. A container gets what we were given, but not
+ * less than programs expect to have. */
 static void raise_files(struct rlimit *ret_pods)
 {
     enum { USUAL = 1024 };

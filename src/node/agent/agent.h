@@ -1,11 +1,13 @@
 /* agent.h - this machine as a node: it takes the pods bound to it and runs them
  *
- * What a kubelet and kube-proxy do. The agent watches a cluster (cluster.h), registers a Node, and for each pod that is bound to it makes
- * a sandbox (shim.h, net.h, volume.h), follows its life (life.h) and writes its status. Service addresses are given out,
- * names answered (dns.h), NetworkPolicies and Services put into nftables (filter.h) before a pod starts that they concern.
+ * What a kubelet and kube-proxy do. The agent watches a cluster (cluster.h), registers a Node, and for each pod that is
+ * bound to it makes a sandbox (shim.h, net.h, volume.h), follows its life (life.h) and writes its status. Service
+ * addresses are given out, names answered (dns.h), NetworkPolicies and Services put into nftables (filter.h) before a
+ * pod starts that they concern.
  *
- * Everything a run makes on the host carries its id and goes with it: agent_close() removes it all; after kill -9 the spawner
- * does, or the keeper (keeper.h); if all of them were killed, the next agent_open() with the same state directory.
+ * Everything a run makes on the host carries its id and goes with it: agent_close() removes it all; after kill -9 the
+ * spawner does, or the keeper (keeper.h); if all of them were killed, the next agent_open() with the same state
+ * directory.
  *
  *     user_enter(); agent_open();                 one thread, no children
  *     for (;;) { poll(agent_fd …, due); due = agent_turn(); }
@@ -36,8 +38,8 @@ struct agent_output { /* a line that a container wrote */
 struct agent_hooks { /* each may be NULL */
     void *ctx;
     void (*output)(void *ctx, const struct agent_output *line);
-    /* How many bytes of output there is room for now; NULL: always some. At 0 output waits, and so do containers that write much. Ask
-     * again with the next agent_turn(). */
+    /* How many bytes of output there is room for now; NULL: always some. At 0 output waits, and so do containers
+     * that write much. Ask again with the next agent_turn(). */
     size_t (*room)(void *ctx);
     /* What a running pod uses; about once a second, and when it ends. */
     void (*usage)(void *ctx, struct str pod_uid, const struct cgroup_stats *s, int64_t now_ms);
@@ -70,15 +72,16 @@ struct agent_options {
     struct agent_hooks hooks;
 };
 
-/* Sweep what dead runs left, make the run's directory, groups, spawner and network. Call it before any thread exists; user_enter() was
- * called before. */
+/* Sweep what dead runs left, make the run's directory, groups, spawner and network. Call it before any thread
+ * exists; user_enter() was called before. */
 int agent_open(const struct agent_options *opt, struct agent **ret, struct err *e);
-/* From here on it works on the cluster (its own door: a cluster_embedded of its own). The Node is written with the next turn. */
+/* From here on it works on the cluster (its own door: a cluster_embedded of its own). The Node is written with the
+ * next turn. */
 void agent_attach(struct agent *a, struct cluster *c);
 
 int agent_fd(const struct agent *a); /* readable: something happened */
-/* Take news, do what is due. Returns when to call again at the latest (ms of the cluster's clock; INT64_MAX: never). '*ret_busy' (may be
- * NULL): something was done. */
+/* Take news, do what is due. Returns when to call again at the latest (ms of the cluster's clock; INT64_MAX: never).
+ * '*ret_busy' (may be NULL): something was done. */
 int64_t agent_turn(struct agent *a, bool *ret_busy);
 
 size_t agent_pods(const struct agent *a);     /* that have something left on this machine */

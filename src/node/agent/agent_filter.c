@@ -1,9 +1,9 @@
 /* agent_filter.c - the filter of the pods: brought into force, tried again, and who waits for it
  *
- * nft works beside the loop. Each text it is given has a number, and each pod that of the first text it was in: once that one or a
- * later one is in force, the pod may start. When nft fails, what was in force stays, and it is tried again after a while. Meanwhile
- * a pod that a NetworkPolicy selects waits, with a reason, unless somebody said that it need not; the others start, since
- * all they lack are the addresses of Services.
+ * nft works beside the loop. Each text it is given has a number, and each pod that of the first text it was in: once
+ * that one or a later one is in force, the pod may start. When nft fails, what was in force stays, and it is tried
+ * again after a while. Meanwhile a pod that a NetworkPolicy selects waits, with a reason, unless somebody said that it
+ * need not; the others start, since all they lack are the addresses of Services.
  */
 #include "node/agent/agent_internal.h"
 

@@ -62,8 +62,8 @@ const struct object *agent_find(const struct agent *g, enum agent_want w, struct
 /* ---- agent_run.c ---- */
 
 /* What a run has on the host besides its processes. Its directory:
- *     small/<pod>    a tmpfs that only the run sees: what we write for pods. Making and deleting many small files on a disk
- *                    would cost more than all the rest of a pod
+ *     small/<pod>    a tmpfs that only the run sees: what we write for pods. Making and deleting many small files on
+ *                    a disk would cost more than all the rest of a pod
  *     small/over     see over.h, secrets.h
  *     pods/<pod>     volumes whose contents belong on disk
  *     layers/…       what containers change of their root
@@ -188,8 +188,8 @@ bool agent_pods_unhold(struct agent *g);    /* go on with those that waited for 
 void agent_pod_made(struct agent_pod *p);   /* nothing of its sandbox is missing */
 void agent_pods_usage(struct agent *g);
 void agent_pods_done(struct agent *g);
-void agent_pods_refresh(struct agent *g,
-                        const struct object *changed); /* a ConfigMap or Secret: bring volumes up to date */
+/* A ConfigMap or Secret changed: bring volumes up to date. */
+void agent_pods_refresh(struct agent *g, const struct object *changed);
 void agent_event(struct agent *g, const struct json *about, bool is_warning, const char *reason, struct str message);
 
 /* ---- agent_make.c ---- */
@@ -229,7 +229,8 @@ struct box_build { /* a container about to be started */
 int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_action *action, struct box_build *ret,
                     const char **ret_reason, struct err *e);
 void agent_box_done(struct box_build *b);
-/* What all containers on the host's files share: some milliseconds that pass best while the shim makes the pod's namespaces. */
+/* What all containers on the host's files share: some milliseconds that pass best while the shim makes the pod's
+ * namespaces. */
 void agent_box_prepare(const struct agent_pod *p);
 void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret);
 struct str agent_termination_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
@@ -255,7 +256,8 @@ struct str agent_address(struct arena *a, struct in_addr address);
 
 /* ---- agent_filter.c ---- */
 
-/* Bring the text (of filter_text(); empty: nothing is to be filtered, nor ever was) into force, if it is not already. */
+/* Bring the text (of filter_text(); empty: nothing is to be filtered, nor ever was) into force, if it is not
+ * already. */
 void agent_filter_put(struct agent *g, struct str text);
 void agent_filter_ended(struct agent *g);                        /* nft has: its descriptor says so */
 bool agent_filter_turn(struct agent *g, int64_t now_ms);         /* nft is late; true: something was done */

@@ -60,7 +60,8 @@ static void start(struct agent_pod *p, const struct life_action *action)
     agent_box_done(&build);
 }
 
-/* What it wrote into its termination message; a failed one that wrote nothing is quoted by the last lines of its log. */
+/* What it wrote into its termination message; a failed one that wrote nothing is quoted by the last lines of its
+ * log. */
 static void last_words(struct agent_pod *p, const struct shim_event *ev, struct buf *out)
 {
     autoarena a = { 0 };

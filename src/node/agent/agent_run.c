@@ -159,9 +159,10 @@ static void finish(void *ctx)
 
 /* ---- beginning ---- */
 
-/* ext4 does not use an inode again for some seconds after it was deleted, and looks at each of them when it makes one. An overlay makes
- * and deletes a few when it is mounted, so hundreds of containers in one part of the disk spend their time there. As "top"
- * directories they are spread over all of it. Other file systems do not know the flag. */
+/* ext4 does not use an inode again for some seconds after it was deleted, and looks at each of them when it makes
+ * one. An overlay makes and deletes a few when it is mounted, so hundreds of containers in one part of the disk
+ * spend their time there. As "top" directories they are spread over all of it. Other file systems do not know the
+ * flag. */
 static void spread(int dir, const char *name)
 {
     autoclose int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

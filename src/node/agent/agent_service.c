@@ -1,8 +1,9 @@
 /* agent_service.c - names, Service addresses and NetworkPolicies of the pods here
  *
- * All three follow from pods, Services and policies. What changed in one turn is put into the name server and the filter
- * (agent_filter.c) once. A pod does not start before the filter knows its address; it is put in as soon as it has one, while its
- * sandbox is still being made, so that hundreds of pods bound together take one run of nft. Readiness alone can wait a little.
+ * All three follow from pods, Services and policies. What changed in one turn is put into the name server and the
+ * filter (agent_filter.c) once. A pod does not start before the filter knows its address; it is put in as soon as it
+ * has one, while its sandbox is still being made, so that hundreds of pods bound together take one run of nft.
+ * Readiness alone can wait a little.
  */
 #include "node/agent/agent_internal.h"
 

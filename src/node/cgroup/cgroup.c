@@ -91,7 +91,8 @@ static int set_limits(const struct cgroup_hier *h, const char *path, int depth, 
 }
 
 /* The first group in a pod: from now on the pod passes controllers on and holds no processes itself. v1 has no such
- * rule; we keep it there too, so that a mistake shows on every host. One hierarchy tells: processes are put into all. */
+ * rule; we keep it there too, so that a mistake shows on every host. One hierarchy tells: processes are put into
+ * all. */
 static int prepare_parent(const struct cgroup_hier *h, const char *path, struct err *e)
 {
     struct str pod = str_sub(str_of(path), 0, (size_t)str_find_char(str_of(path), '/'));

@@ -1,8 +1,8 @@
 /* cgroup.h - limits and counts of pods: cgroup v2, v1, hybrid, or none
  *
  * Groups form a small tree below one group of ours: <ours>/<pod>/<container>. What the host cannot do is not an error:
- * cgroups_can() says it, and the node says it in its conditions. Paths are made and removed by us only; a group that is not
- * empty is killed first. Nothing of ours is left after cgroups_close(…, true).
+ * cgroups_can() says it, and the node says it in its conditions. Paths are made and removed by us only; a group that is
+ * not empty is killed first. Nothing of ours is left after cgroups_close(…, true).
  *
  * A group holds either processes or groups, on every host: put what belongs to the whole pod into a group of its own
  * ("pod/sandbox"). This is the rule of v2; breaking it is ERR_INVALID on v1 as well.
@@ -26,14 +26,14 @@ struct cgroups;
 enum cgroup_can { CGROUP_CPU = 1, CGROUP_MEMORY = 2, CGROUP_PIDS = 4, CGROUP_FREEZE = 8, CGROUP_CPUSET = 16 };
 
 /* Find what the host has (mount points, controllers, where we are allowed to make groups) and make our group 'name'.
- * An older group of that name with processes in it is somebody's: ERR_EXISTS; an empty one is taken over. A host without
- * cgroups gives an object that can do nothing, not an error. '*ret_why' (may be NULL): what is missing, why, and what
- * would help, as "no cpu limits: …; run: …"; NULL when nothing is. It lives as long as the object. 'name': as a part of a
- * path below. */
+ * An older group of that name with processes in it is somebody's: ERR_EXISTS; an empty one is taken over. A host
+ * without cgroups gives an object that can do nothing, not an error. '*ret_why' (may be NULL): what is missing, why,
+ * and what would help, as "no cpu limits: …; run: …"; NULL when nothing is. It lives as long as the object. 'name':
+ * as a part of a path below. */
 int cgroups_open(const char *name, struct cgroups **ret, const char **ret_why, struct err *e);
 
-/* The same for a group known to be ours (an earlier run's, by our state directory): what runs in it stays, its groups can
- * be used again. To sweep: adopt, then cgroups_close(c, true). */
+/* The same for a group known to be ours (an earlier run's, by our state directory): what runs in it stays, its
+ * groups can be used again. To sweep: adopt, then cgroups_close(c, true). */
 int cgroups_adopt(const char *name, struct cgroups **ret, const char **ret_why, struct err *e);
 
 void cgroups_close(struct cgroups *c, bool removes); /* NULL is fine. removes: kill and remove all below our group */
@@ -47,9 +47,9 @@ struct cgroup_limits {        /* 0: no limit */
     int64_t pids;
 };
 
-/* Make a group 'path' ("pod" or "pod/container": [a-z0-9-.]+ without a dot in front, at most two parts, the first one made
- * before), or set the limits of one; NULL: leave them. Limits the host cannot set are left out. Memory is without swap. A
- * container that passes its memory limit dies as a whole on v2, process by process on v1. */
+/* Make a group 'path' ("pod" or "pod/container": [a-z0-9-.]+ without a dot in front, at most two parts, the first
+ * one made before), or set the limits of one; NULL: leave them. Limits the host cannot set are left out. Memory is
+ * without swap. A container that passes its memory limit dies as a whole on v2, process by process on v1. */
 int cgroup_make(struct cgroups *c, const char *path, const struct cgroup_limits *limits, struct err *e);
 /* With all below it; what runs is killed, gone is fine. */
 int cgroup_remove(struct cgroups *c, const char *path, struct err *e);
@@ -59,8 +59,8 @@ int cgroup_remove(struct cgroups *c, const char *path, struct err *e);
 int cgroup_birth_fd(struct cgroups *c, const char *path);
 int cgroup_enter(struct cgroups *c, const char *path, bool is_born, struct err *e);
 
-/* SIGKILL to everything in the group and below, again until it is empty (at most 'ms'). A frozen group is thawed by it. Fails on a host
- * that cannot (kind "none"). */
+/* SIGKILL to everything in the group and below, again until it is empty (at most 'ms'). A frozen group is thawed by
+ * it. Fails on a host that cannot (kind "none"). */
 int cgroup_kill(struct cgroups *c, const char *path, int ms, struct err *e);
 
 struct cgroup_stats { /* -1: the host does not tell */

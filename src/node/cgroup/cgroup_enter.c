@@ -1,7 +1,7 @@
 /* cgroup_enter.c - the quick way into a group: born in it (v2), or going in by oneself (v1)
  *
- * Moving another process makes the kernel stop every fork on the machine and wait for an RCU grace period: 10 ms and more for
- * each hierarchy. Neither of these two does.
+ * Moving another process makes the kernel stop every fork on the machine and wait for an RCU grace period: 10 ms and
+ * more for each hierarchy. Neither of these two does.
  */
 #include "node/cgroup/cgroup_internal.h"
 

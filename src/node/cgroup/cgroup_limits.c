@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-/* The kernel takes no quota below 1 ms and no period above 1 s. A tenth of a second is what everybody uses; the smallest
- * limits get a longer period rather than more time than they asked for. */
+/* The kernel takes no quota below 1 ms and no period above 1 s. A tenth of a second is what everybody uses; the
+ * smallest limits get a longer period rather than more time than they asked for. */
 bool cgroup_quota(int64_t milli, struct cgroup_quota *ret)
 {
     enum { PERIOD_US = 100000, LONG_PERIOD_US = 1000000, QUOTA_MIN_US = 1000, MILLI_MAX = 1000000000 };

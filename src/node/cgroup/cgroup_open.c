@@ -76,8 +76,8 @@ static void find_bases(struct cgroups *c, const struct cgroup_host *host, struct
     }
 }
 
-/* An older group of our name: somebody's if processes are in it, otherwise what a dead run left. All are looked at before
- * one is removed: the processes may be in one half only. */
+/* An older group of our name: somebody's if processes are in it, otherwise what a dead run left. All are looked at
+ * before one is removed: the processes may be in one half only. */
 static int take_over(const struct cgroups *c, struct err *e)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -257,8 +257,8 @@ void cgroups_close(struct cgroups *c, bool removes)
     if (!c)
         return;
     if (removes && cgroup_open_all(c, ".", false, &o, NULL) == 0)
-        (void)cgroup_kill_opened(c, &o, c->name, CGROUP_REMOVE_MS,
-                                 NULL); /* what does not die keeps its group; the next open says so */
+        /* What does not die keeps its group; the next open says so. */
+        (void)cgroup_kill_opened(c, &o, c->name, CGROUP_REMOVE_MS, NULL);
     for (size_t i = 0; i < c->n; i++) {
         if (removes && c->hiers[i].ours >= 0) {
             (void)cgroup_tree_remove(c->hiers[i].base, c->name);

@@ -2,8 +2,8 @@
  *
  * The rule that shapes everything here: a group other than the top may either hold processes or pass controllers on to
  * groups below it. So our own group, where this program runs, can be the base only when nobody else is in it: then we
- * move ourselves into a group "<name>-self" beside ours (this is what a service with Delegate=yes may do). Otherwise the
- * base is the nearest group above that our user may write to and that passes on the most.
+ * move ourselves into a group "<name>-self" beside ours (this is what a service with Delegate=yes may do). Otherwise
+ * the base is the nearest group above that our user may write to and that passes on the most.
  */
 #include "node/cgroup/cgroup_internal.h"
 
@@ -242,8 +242,8 @@ void cgroup_v2_enter(struct cgroup_hier *h, const char *name)
         if (dir >= 0)
             move_all(h->base, dir); /* only processes of ours are there, see has_others() */
     }
-    /* Never more than the gain: a group with processes would take "+cpu", and become a kind of group (threaded) in which
-     * ours cannot hold processes. */
+    /* Never more than the gain: a group with processes would take "+cpu", and become a kind of group (threaded) in
+     * which ours cannot hold processes. */
     h->passed = passed | (unsigned)cgroup_v2_pass(h->base, h->gain & ~passed, '+');
 }
 

@@ -1,8 +1,9 @@
 /* box.c - a process becomes a container: the order of the steps, then the life of process 1
  *
- * The order matters. The root is complete before it is entered, because the host's /proc and /dev are needed for it. Users are looked up
- * in the new root before that too, by descriptor. The filter of system calls is loaded while we may still load one (it
- * needs a capability, or no_new_privs, which is not ours to set), and before the program is forked, so process 1 has it as well.
+ * The order matters. The root is complete before it is entered, because the host's /proc and /dev are needed for it.
+ * Users are looked up in the new root before that too, by descriptor. The filter of system calls is loaded while we may
+ * still load one (it needs a capability, or no_new_privs, which is not ours to set), and before the program is forked,
+ * so process 1 has it as well.
  */
 #include "node/container/box_internal.h"
 
@@ -79,9 +80,10 @@ static void build(struct box *b, int report)
 
 /* ---- process 1 ---- */
 
-/* Nobody in the container may look into us: /proc/1/exe and /proc/1/root lead to the host. A process that is not "dumpable" is closed to
- * all without CAP_SYS_PTRACE where its program was started. In a user namespace that would shut out box_exec() too, which
- * must enter our namespaces: there the capabilities of box_caps_init() keep the others out. */
+/* Nobody in the container may look into us: /proc/1/exe and /proc/1/root lead to the host. A process that is not
+ * "dumpable" is closed to all without CAP_SYS_PTRACE where its program was started. In a user namespace that would
+ * shut out box_exec() too, which must enter our namespaces: there the capabilities of box_caps_init() keep the
+ * others out. */
 static void keep_out(bool is_inner)
 {
     (void)prctl(PR_SET_DUMPABLE, is_inner ? 1 : 0, 0, 0, 0);

@@ -1,21 +1,21 @@
 /* box.h - one container: what it sees, what it may do, and its first program
  *
- * A box is built by the process that becomes it: box_run() is called in a child made with clone3(CLONE_NEWPID | CLONE_NEWNS …)
- * in the pod's network, ipc and uts namespaces, already in its cgroup. It puts the root together, enters it, gives up what
- * the container is not to have, forks the program and stays as the container's process 1: it forwards signals, reaps orphans and
- * reports how the program ended. So a program need not know how to be process 1: SIGTERM ends one that does not handle it,
- * at once instead of after the grace period.
+ * A box is built by the process that becomes it: box_run() is called in a child made with clone3(CLONE_NEWPID |
+ * CLONE_NEWNS …) in the pod's network, ipc and uts namespaces, already in its cgroup. It puts the root together, enters
+ * it, gives up what the container is not to have, forks the program and stays as the container's process 1: it forwards
+ * signals, reaps orphans and reports how the program ended. So a program need not know how to be process 1: SIGTERM
+ * ends one that does not handle it, at once instead of after the grace period.
  *
- * Process 1 keeps nothing: no capability but KILL (to pass signals on to another user), no descriptor but its report. Nobody in
- * the container can look into it: /proc/1/{exe,fd,mem,root} say nothing even to its root (unless it was given SYS_PTRACE in
- * a user namespace).
+ * Process 1 keeps nothing: no capability but KILL (to pass signals on to another user), no descriptor but its report.
+ * Nobody in the container can look into it: /proc/1/{exe,fd,mem,root} say nothing even to its root (unless it was given
+ * SYS_PTRACE in a user namespace).
  *
- * The root is an overlay: below, the host's own files (or an unpacked image); above, a directory of this container. With the
- * host's files each further file system of the host (/home, /usr …) is overlaid too, or bound read-only where an overlay is
- * not possible, or the host's is read-only anyway. Never visible: the host's /proc, /sys (a fresh one, read-only), /dev (only
- * the few devices of every container and those granted), /run, /tmp (both new and empty; an image has its own) and 'hidden'.
- * Paths are resolved below the new root only (openat2 with RESOLVE_IN_ROOT), so an image or volume cannot lead a mount
- * elsewhere. A program without HOME in its environment gets that of /etc/passwd.
+ * The root is an overlay: below, the host's own files (or an unpacked image); above, a directory of this container.
+ * With the host's files each further file system of the host (/home, /usr …) is overlaid too, or bound read-only where
+ * an overlay is not possible, or the host's is read-only anyway. Never visible: the host's /proc, /sys (a fresh one,
+ * read-only), /dev (only the few devices of every container and those granted), /run, /tmp (both new and empty; an
+ * image has its own) and 'hidden'. Paths are resolved below the new root only (openat2 with RESOLVE_IN_ROOT), so an
+ * image or volume cannot lead a mount elsewhere. A program without HOME in its environment gets that of /etc/passwd.
  */
 #ifndef NODE_BOX_H
 #define NODE_BOX_H
@@ -50,13 +50,13 @@ struct box_spec {
     VEC(struct str) env;  /* "NAME=value" */
     struct str cwd;       /* empty: "/"; made if it is not there */
     struct str root;      /* directory of an unpacked image; empty: the host's files */
-    /* What the container changes: "upper*", "work*" and "tmp*" are made in this directory of the host, new ones at every start.
-     * It is made if it is not there. If its file system cannot hold an overlay's changes, a tmpfs is used instead. */
+    /* What the container changes: "upper*", "work*" and "tmp*" are made in this directory of the host, new ones at
+     * every start. It is made if it is not there. If its file system cannot hold an overlay's changes, a tmpfs is
+     * used instead. */
     struct str upper;
-    struct str
-        over; /* host's files: a tree of directories and files that lie over them, by the same paths; empty: none */
-    /* Host's files: what must not be seen. With 'over', that tree has something else or a whiteout at each of these paths (secrets.h);
-     * where it cannot lie over the host's files, and without it, they show as empty. */
+    struct str over; /* host's files: a tree of what lies over them, by the same paths; empty: none */
+    /* Host's files: what must not be seen. With 'over', that tree has something else or a whiteout at each of these
+     * paths (secrets.h); where it cannot lie over the host's files, and without it, they show as empty. */
     VEC(struct str) hidden;
     VEC(struct box_mount) mounts; /* parents first */
     VEC(struct box_device) devices;
@@ -82,8 +82,8 @@ struct box_spec {
 void box_encode(struct buf *out, const struct box_spec *s);
 int box_decode(struct arena *a, struct str text, const int *fds, size_t n_fds, struct box_spec *ret, struct err *e);
 
-/* A detached copy of what 'fd' (O_PATH; -1 and a path: that path) shows, for box_mount.fd. Call it in the mount namespace
- * the descriptor comes from. */
+/* A detached copy of what 'fd' (O_PATH; -1 and a path: that path) shows, for box_mount.fd. Call it in the mount
+ * namespace the descriptor comes from. */
 int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursive, int *ret_fd, struct err *e);
 
 /* ---- what a box tells: one struct per message on its report socket (SOCK_SEQPACKET) ---- */
@@ -102,14 +102,15 @@ struct box_report {
  * everything else is closed. Signals blocked in the caller are unblocked for the program. Never returns. */
 _Noreturn void box_run(const struct box_spec *s, int report);
 
-/* Run 's->argv' in the running container (BOX_STARTED was seen) whose process 1 is 'init' (a pidfd), with the environment, identity and limits of 's':
- * called in a child of its own, already in the container's cgroup; it enters the namespaces, forks (for the pid namespace),
- * and ends with the program's status (128 + signal; 126, 127 as a shell says when it cannot be run, with a message on
- * descriptor 2). SIGTERM to the caller ends the program with SIGKILL. */
+/* Run 's->argv' in the running container (BOX_STARTED was seen) whose process 1 is 'init' (a pidfd), with the
+ * environment, identity and limits of 's': called in a child of its own, already in the container's cgroup; it
+ * enters the namespaces, forks (for the pid namespace), and ends with the program's status (128 + signal; 126, 127
+ * as a shell says when it cannot be run, with a message on descriptor 2). SIGTERM to the caller ends the program
+ * with SIGKILL. */
 _Noreturn void box_exec(const struct box_spec *s, int init);
 
-/* Make what all containers share (the filter of system calls) once, in the process whose children call box_run(): each of them
- * saves a third of a millisecond. Not needed for anything else. */
+/* Make what all containers share (the filter of system calls) once, in the process whose children call box_run():
+ * each of them saves a third of a millisecond. Not needed for anything else. */
 void box_prepare(void);
 
 #endif

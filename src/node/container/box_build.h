@@ -1,7 +1,8 @@
 /* box_build.h - the root of a container, built step by step
  *
- * For those who run the program in it: box.c itself, and oci.h, which leaves that to a runtime. All of it happens in a mount namespace
- * of the container's own. Until the root is entered the host is still at "/" and the new root is reached by a descriptor.
+ * For those who run the program in it: box.c itself, and oci.h, which leaves that to a runtime. All of it happens in a
+ * mount namespace of the container's own. Until the root is entered the host is still at "/" and the new root is
+ * reached by a descriptor.
  */
 #ifndef NODE_BOX_BUILD_H
 #define NODE_BOX_BUILD_H

@@ -5,8 +5,8 @@
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
-/* The set every container runtime gives, without MKNOD: nothing here filters devices by number. (Even with MKNOD added a node of one's
- * own cannot be opened on the root or in /dev, but it can in a volume that allows devices.) */
+/* The set every container runtime gives, without MKNOD: nothing here filters devices by number. (Even with MKNOD
+ * added a node of one's own cannot be opened on the root or in /dev, but it can in a volume that allows devices.) */
 static const char *const default_caps[] = {
     "AUDIT_WRITE", "CHOWN",   "DAC_OVERRIDE", "FOWNER",  "FSETID", "KILL",       "NET_BIND_SERVICE",
     "NET_RAW",     "SETFCAP", "SETGID",       "SETPCAP", "SETUID", "SYS_CHROOT", NULL,
@@ -127,9 +127,9 @@ int box_caps_set(uint64_t caps, struct err *e)
     return set_caps(caps, caps) < 0 ? err_errno(e, "set capabilities") : 0;
 }
 
-/* KILL: the program may run as another user, and signals are passed on to it. And one that does nothing but that the container
- * does not have: the kernel lets nobody look into a process that may more than himself, even in a user namespace, where
- * process 1 must stay "dumpable" (see keep_out() in box.c). */
+/* KILL: the program may run as another user, and signals are passed on to it. And one that does nothing but that the
+ * container does not have: the kernel lets nobody look into a process that may more than himself, even in a user
+ * namespace, where process 1 must stay "dumpable" (see keep_out() in box.c). */
 void box_caps_init(uint64_t theirs)
 {
     static const cap_value_t harmless[] = { CAP_WAKE_ALARM, CAP_BLOCK_SUSPEND, CAP_LEASE, CAP_SYS_TTY_CONFIG };

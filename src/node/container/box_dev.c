@@ -1,8 +1,8 @@
 /* box_dev.c - /dev: the few devices every container has, those granted, terminals, shared memory
  *
- * Devices are the host's, bound read-only over empty files of a tmpfs that allows no device: they can be read and written, but
- * not be given another mode or owner, and a node somebody makes beside them cannot be opened. It works alike for root and for
- * ordinary users.
+ * Devices are the host's, bound read-only over empty files of a tmpfs that allows no device: they can be read and
+ * written, but not be given another mode or owner, and a node somebody makes beside them cannot be opened. It works
+ * alike for root and for ordinary users.
  */
 #include "node/container/box_internal.h"
 

@@ -1,7 +1,7 @@
 /* box_exec.c - a command in a running container
  *
- * The one who waits stays outside of the container's pid namespace, so nothing in it can see or signal him; the child is inside,
- * and closed to the others until it executes (its memory is ours).
+ * The one who waits stays outside of the container's pid namespace, so nothing in it can see or signal him; the child
+ * is inside, and closed to the others until it executes (its memory is ours).
  */
 #include "node/container/box_internal.h"
 
@@ -21,8 +21,8 @@ static _Noreturn void give_up(int code, const char *text)
     _exit(code);
 }
 
-/* The container may have put a link where its working directory was. One that leads through /proc/self/fd would lead to the
- * host: of what we inherited some descriptors are directories there. */
+/* The container may have put a link where its working directory was. One that leads through /proc/self/fd would lead
+ * to the host: of what we inherited some descriptors are directories there. */
 static int enter_cwd(const struct box *b, struct err *e)
 {
     struct str cwd = b->spec->cwd.n ? b->spec->cwd : STR("/");
@@ -31,8 +31,8 @@ static int enter_cwd(const struct box *b, struct err *e)
     return fd < 0 || fchdir(fd) < 0 ? err_errno(e, "chdir to \"%.*s\"", STR_ARG(cwd)) : 0;
 }
 
-/* All at once, or one after the other: an ordinary user may not enter those of the host, where a pod with hostPID or hostNetwork is. He
- * need not: our parent is in them too. */
+/* All at once, or one after the other: an ordinary user may not enter those of the host, where a pod with hostPID or
+ * hostNetwork is. He need not: our parent is in them too. */
 static int enter_namespaces(const struct box *b, int init)
 {
     static const int all[] = { CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWPID, CLONE_NEWCGROUP, CLONE_NEWNS };
@@ -79,8 +79,8 @@ static int open_root(int init)
     return -1;
 }
 
-/* setns() ends at the root of the mount namespace. Whether that is the root of the container depends on what it was made in: in a
- * chroot it would be the machine's own. So the root is that of process 1. */
+/* setns() ends at the root of the mount namespace. Whether that is the root of the container depends on what it was
+ * made in: in a chroot it would be the machine's own. So the root is that of process 1. */
 static int enter(struct box *b, int init, struct err *e)
 {
     b->root = open_root(init);

@@ -1,7 +1,7 @@
 /* box_fill.c - what is mounted into a root: /proc, /sys, /run, /tmp, hidden directories, volumes
  *
- * /proc and /sys are made while the host's are still mounted: in a user namespace the kernel gives a new one only to those who
- * see all of an old one.
+ * /proc and /sys are made while the host's are still mounted: in a user namespace the kernel gives a new one only to
+ * those who see all of an old one.
  */
 #include "node/container/box_internal.h"
 

@@ -2,9 +2,10 @@
  *
  * As root of the machine: one overlay over "/", and one over each other file system that is mounted below it.
  *
- * As root of a user namespace the kernel refuses an overlay over a directory with mounts of the host below it (one could look
- * behind them). Then the root is a tmpfs with one overlay for each directory of "/"; directories with mounts below are put
- * together in the same way, level by level. What we may not even open (/root of an ordinary user) is an empty directory.
+ * As root of a user namespace the kernel refuses an overlay over a directory with mounts of the host below it (one
+ * could look behind them). Then the root is a tmpfs with one overlay for each directory of "/"; directories with mounts
+ * below are put together in the same way, level by level. What we may not even open (/root of an ordinary user) is an
+ * empty directory.
  */
 #include "node/container/box_internal.h"
 #include "node/container/over.h"
@@ -113,7 +114,8 @@ static unsigned attr_of(struct str options)
     return attr;
 }
 
-/* "27 1 254:0 / /home rw,relatime shared:1 - ext4 /dev/vda rw": fields 0 id, 4 mount point, 5 options; the type follows "-". */
+/* "27 1 254:0 / /home rw,relatime shared:1 - ext4 /dev/vda rw": fields 0 id, 4 mount point, 5 options; the type
+ * follows "-". */
 static void add_line(struct host *h, struct str line)
 {
     struct arena *a = &h->box->arena;
@@ -185,8 +187,8 @@ static int layer(struct host *h, int lower, struct str path, bool is_dir, unsign
     return mount;
 }
 
-/* Show a file system of the host that is mounted somewhere below "/". One that cannot be shown is left out: an empty directory
- * is there in its place. */
+/* Show a file system of the host that is mounted somewhere below "/". One that cannot be shown is left out: an empty
+ * directory is there in its place. */
 static int place_mount(struct host *h, const struct host_mount *m, struct err *e)
 {
     autoclose int from = open(arena_cstr(&h->box->arena, m->path), O_PATH | O_NOFOLLOW | O_CLOEXEC);

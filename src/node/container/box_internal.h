@@ -33,14 +33,15 @@ struct box_option {
     const char *key, *value; /* value NULL: a flag */
 };
 
-/* A new file system, not attached anywhere. 'attr': MOUNT_ATTR_*. 'opt' ends with a NULL key. On failure 'e' has the kernel's own
- * words where it gives any. */
+/* A new file system, not attached anywhere. 'attr': MOUNT_ATTR_*. 'opt' ends with a NULL key. On failure 'e' has the
+ * kernel's own words where it gives any. */
 int box_mount_new(const char *type, const struct box_option *opt, unsigned attr, struct err *e);
 
 /* ---- box_mount.c: paths below a root; links cannot lead out of it ---- */
 
 enum box_made { BOX_DIR, BOX_FILE };
-/* The directory or file at 'path', made with its parents if it is not there. Also follows links that lead nowhere yet. */
+/* The directory or file at 'path', made with its parents if it is not there. Also follows links that lead nowhere
+ * yet. */
 int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, struct err *e);
 
 /* Attach 'take_mount' (closed in any case) at 'path', which is made. */
@@ -51,10 +52,11 @@ bool box_is_below(struct str path, struct str dir); /* or the same */
 
 int box_enter(struct box *b, struct err *e); /* the last step: the root becomes "/" */
 
-/* An overlay over 'lower' (O_PATH), its changes in b->state: a mount, not attached. 'path' is where the host has 'lower', so that what
- * is to lie over it is found; empty: nothing lies over it. */
+/* An overlay over 'lower' (O_PATH), its changes in b->state: a mount, not attached. 'path' is where the host has
+ * 'lower', so that what is to lie over it is found; empty: nothing lies over it. */
 int box_overlay(struct box *b, int lower, struct str path, unsigned attr, struct err *e);
-/* What lies over a path of the host: S_IFCHR nothing is to be seen there, S_IFREG another file, S_IFDIR more below; 0: nothing. */
+/* What lies over a path of the host: S_IFCHR nothing is to be seen there, S_IFREG another file, S_IFDIR more below;
+ * 0: nothing. */
 mode_t box_over_look(const struct box *b, struct str path);
 void box_part(struct box *b, int take_mount); /* remember it as a part of the root */
 int box_use_tmp_state(struct box *b, struct err *e);

@@ -1,7 +1,7 @@
 /* box_mount.c - the kernel's mount calls, and paths that cannot leave a root
  *
- * A mount is made unattached, gets its flags, and only then is put in its place by descriptor: there is no moment at which it is
- * visible and too permissive, and no path is looked up twice.
+ * A mount is made unattached, gets its flags, and only then is put in its place by descriptor: there is no moment at
+ * which it is visible and too permissive, and no path is looked up twice.
  */
 #include "node/container/box_internal.h"
 
@@ -176,8 +176,8 @@ static int make_one(int dir, const char *part, bool is_file)
     return fd < 0 ? -1 : close(fd);
 }
 
-/* For an ordinary user most directories of the host belong to nobody, and nobody can make anything in them. The top of an overlay is
- * ours, whatever is below it: one is laid over such a directory. */
+/* For an ordinary user most directories of the host belong to nobody, and nobody can make anything in them. The top
+ * of an overlay is ours, whatever is below it: one is laid over such a directory. */
 static int make_ours(struct walk *w, int *dir)
 {
     int mount = w->box->is_inner ? box_overlay(w->box, *dir, STR_NULL, MOUNT_ATTR_NODEV, NULL) : -1;

@@ -91,7 +91,8 @@ static int set_groups(const struct box_program *p, struct err *e)
         return 0;
     if (setgroups(p->who->groups.n, p->who->groups.v) == 0)
         return 0;
-    /* A user namespace with one id: groups cannot be changed at all. Those of /etc/group are a courtesy; those asked for are not. */
+    /* A user namespace with one id: groups cannot be changed at all. Those of /etc/group are a courtesy; those asked
+     * for are not. */
     if (errno == EPERM && p->spec->groups.n == 0)
         return 0;
     if (errno == EPERM || errno == EINVAL)

@@ -1,7 +1,7 @@
 /* box_root.c - the root of a container: an overlay, and the step into it
  *
- * The new root is attached over the container's own state directory: a place in the mount namespace nobody else looks at. What lies in
- * that directory is used by descriptor from then on, which sees below the mount.
+ * The new root is attached over the container's own state directory: a place in the mount namespace nobody else looks
+ * at. What lies in that directory is used by descriptor from then on, which sees below the mount.
  */
 #include "node/container/box_internal.h"
 
@@ -11,8 +11,8 @@
 
 /* ---- where changes go ---- */
 
-/* File systems that cannot be the upper layer of an overlay (no whiteouts, no attributes, or an overlay themselves). Asking first
- * is cheaper than a failed mount; what is not in the list is found out by trying. */
+/* File systems that cannot be the upper layer of an overlay (no whiteouts, no attributes, or an overlay themselves).
+ * Asking first is cheaper than a failed mount; what is not in the list is found out by trying. */
 static bool cannot_be_upper(int dir)
 {
     static const uint32_t types[] = {
@@ -65,8 +65,8 @@ static int open_state(struct box *b, struct err *e)
 
 /* ---- an overlay ---- */
 
-/* "upper<n>" and "work<n>", both new: a container starts with nothing of an earlier one, and an overlay of ours refuses a
- * second mount of its work directory. */
+/* "upper<n>" and "work<n>", both new: a container starts with nothing of an earlier one, and an overlay of ours
+ * refuses a second mount of its work directory. */
 static int make_layer_dirs(struct box *b, char upper[16], char work[16], struct err *e)
 {
     for (;; b->n_state++) {
@@ -83,8 +83,8 @@ static int make_layer_dirs(struct box *b, char upper[16], char work[16], struct 
     return 0;
 }
 
-/* The overlay's top directory has mode and owner of the upper one. An owner from outside our user namespace (it shows as "nobody")
- * cannot be given: root's it is. */
+/* The overlay's top directory has mode and owner of the upper one. An owner from outside our user namespace (it
+ * shows as "nobody") cannot be given: root's it is. */
 static int copy_top(struct box *b, int lower, const char *upper, struct err *e)
 {
     enum { NOBODY = 65534 };
@@ -205,7 +205,8 @@ int box_enter(struct box *b, struct err *e)
 {
     if (fchdir(b->root) < 0)
         return err_errno(e, "enter the root");
-    /* The old root ends up over the new one, at the same place, where it can be taken off without a directory for it. */
+    /* The old root ends up over the new one, at the same place, where it can be taken off without a directory for
+     * it. */
     if (syscall(SYS_pivot_root, ".", ".") < 0)
         return err_errno(e, "change the root (pivot_root)");
     if (umount2(".", MNT_DETACH) < 0)

@@ -1,8 +1,9 @@
 /* box_seccomp.c - system calls a container may not use
  *
- * Those that act on the whole machine, build namespaces and mounts, or were often the way through a kernel bug. A capability the container was
- * given lifts the ban of the calls that need it anyway. What is denied answers EPERM; clone3() answers ENOSYS, since its flags lie
- * in memory a filter cannot read, and libc then uses clone(), whose flags can be looked at.
+ * Those that act on the whole machine, build namespaces and mounts, or were often the way through a kernel bug. A
+ * capability the container was given lifts the ban of the calls that need it anyway. What is denied answers EPERM;
+ * clone3() answers ENOSYS, since its flags lie in memory a filter cannot read, and libc then uses clone(), whose flags
+ * can be looked at.
  *
  * Making a filter takes a third of a millisecond, so it is kept: see box_prepare().
  */
@@ -119,8 +120,9 @@ static int deny_arguments(scmp_filter_ctx ctx, uint64_t caps)
     return result ? result : seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
-/* Where groups cannot be changed at all, programs that give up rights they do not have (sshd, before each login) go on when they are
- * told that it worked: the groups they keep are the user's own, and outside of them nothing is gained. */
+/* Where groups cannot be changed at all, programs that give up rights they do not have (sshd, before each login) go
+ * on when they are told that it worked: the groups they keep are the user's own, and outside of them nothing is
+ * gained. */
 static int pretend_groups(scmp_filter_ctx ctx)
 {
     static const char *const names[] = { "setgroups", "setgroups32" };
@@ -144,7 +146,8 @@ static int add_rules(scmp_filter_ctx ctx, uint64_t caps)
     /* What the library has no rules for (x32) does not run rather than runs unfiltered. */
     if (result == 0)
         result = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
-    /* A tree instead of a chain: the kernel tries all calls when it loads a filter, to remember which are always allowed. */
+    /* A tree instead of a chain: the kernel tries all calls when it loads a filter, to remember which are always
+     * allowed. */
     if (result == 0)
         result = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     for (size_t i = 0; i < ARRAY_LEN(denied) && result == 0; i++)

@@ -46,7 +46,8 @@ static bool is_foreign(const struct over *o, const struct stat *st)
     return o->is_inner && (st->st_uid == NOBODY || st->st_gid == NOBODY);
 }
 
-/* Mode and owner of the host's; root's where the owner is not one of ours. The tree is ours alone: no one can change it meanwhile. */
+/* Mode and owner of the host's; root's where the owner is not one of ours. The tree is ours alone: no one can change
+ * it meanwhile. */
 static int dress(const struct over *o, const char *path, const struct stat *st)
 {
     uid_t uid = o->is_inner && st->st_uid == NOBODY ? 0 : st->st_uid;
@@ -192,8 +193,8 @@ static int copy_customary(struct over *o, struct err *e)
 
 /* ---- all of /etc ---- */
 
-/* The kernel lets root of a user namespace make no overlay over a directory in which the host has mounted something. Containers have
- * /etc/hosts and the like mounted into them; for an ordinary user in one, /etc is copied. */
+/* The kernel lets root of a user namespace make no overlay over a directory in which the host has mounted something.
+ * Containers have /etc/hosts and the like mounted into them; for an ordinary user in one, /etc is copied. */
 static bool has_mounts_in_etc(void)
 {
     autofile FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -250,8 +251,8 @@ static int copy_etc(struct over *o, struct err *e)
 
 /* ---- users ---- */
 
-/* sshd gives up its rights for a user of that name before it lets anybody log in. Where there is one id only, that must be root (and
- * box.h lets it believe that it has changed its groups). */
+/* sshd gives up its rights for a user of that name before it lets anybody log in. Where there is one id only, that
+ * must be root (and box.h lets it believe that it has changed its groups). */
 static void print_passwd(struct str passwd, struct buf *out)
 {
     struct str line, rest, field;
@@ -281,7 +282,8 @@ static int make_users(struct over *o, struct err *e)
 
 /* ---- sshd ---- */
 
-/* sshd goes by what is in the file, not by its name: an RSA key would take longer to make than all the rest of a run. */
+/* sshd goes by what is in the file, not by its name: an RSA key would take longer to make than all the rest of a
+ * run. */
 static int make_key(struct over *o, const char *path, struct err *e)
 {
     struct ssh_keys keys;

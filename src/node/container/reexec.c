@@ -144,8 +144,8 @@ static int make_mount(int exe)
     return -1;
 }
 
-/* An ordinary user may make mounts in a user namespace only, and this process is not to enter one yet. A child does, which has its
- * descriptors in common with us and puts the mount in a place of ours. */
+/* An ordinary user may make mounts in a user namespace only, and this process is not to enter one yet. A child does,
+ * which has its descriptors in common with us and puts the mount in a place of ours. */
 static int make_mount_apart(int exe)
 {
     struct clone_args args = { .flags = CLONE_FILES, .exit_signal = SIGCHLD };

@@ -28,8 +28,8 @@ struct hiding {
     int over;
     bool is_inner; /* root of a user namespace */
     struct err *e;
-    VEC(struct str)
-    homes; /* of people, not of services; without links. Closed, and yet with programs in them, also below /var */
+    /* Of people, not of services; without links. Closed, and yet with programs in them, also below /var. */
+    VEC(struct str) homes;
     struct str parent; /* the directory of the tree that was used last */
     int parent_fd;
 };

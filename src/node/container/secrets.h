@@ -1,19 +1,20 @@
 /* secrets.h - what of the host's files pods do not see
  *
- * A pod without an image sees the host's files as root, so what is closed to ordinary users of the machine would be open to it: keys,
- * passwords, the data of other engines; and for an ordinary user, his own keys. In the tree that lies over the host's files (over.h)
- * a whiteout, by which overlayfs knows a deleted file, takes each of them away. So a program can make a ~/.ssh of its own.
+ * A pod without an image sees the host's files as root, so what is closed to ordinary users of the machine would be
+ * open to it: keys, passwords, the data of other engines; and for an ordinary user, his own keys. In the tree that lies
+ * over the host's files (over.h) a whiteout, by which overlayfs knows a deleted file, takes each of them away. So a
+ * program can make a ~/.ssh of its own.
  *
  * Hidden are
- *   - below /etc and /var: what others may not read. A directory that others may not enter is hidden whole, so only the rest is looked
- *     into; and of that not what packages bring and all may read (secrets_shown());
- *   - in every home directory: the known places of credentials (secrets_home()); and what only its owner may read, unless it is a
- *     program (executable, or by its name, or in a virtual environment): right there and three levels below, of the first
- *     thousands of files. A whole home may have millions, and a run takes milliseconds;
+ *   - below /etc and /var: what others may not read. A directory that others may not enter is hidden whole, so only the
+ *     rest is looked into; and of that not what packages bring and all may read (secrets_shown());
+ *   - in every home directory: the known places of credentials (secrets_home()); and what only its owner may read,
+ *     unless it is a program (executable, or by its name, or in a virtual environment): right there and three levels
+ *     below, of the first thousands of files. A whole home may have millions, and a run takes milliseconds;
  *   - the paths of secrets_machine(), whatever their modes;
- * and what such paths lead to where they are links. /etc/shadow has its users, and no passwords. (The host keys of sshd are over.h's: others
- * are in their place.) A hostPath volume shows what it names, hidden or not: somebody asked for it. It is as the run finds it when
- * the first container starts: a file that comes later, or is closed later, shows.
+ * and what such paths lead to where they are links. /etc/shadow has its users, and no passwords. (The host keys of sshd
+ * are over.h's: others are in their place.) A hostPath volume shows what it names, hidden or not: somebody asked for
+ * it. It is as the run finds it when the first container starts: a file that comes later, or is closed later, shows.
  */
 #ifndef NODE_SECRETS_H
 #define NODE_SECRETS_H
@@ -30,8 +31,9 @@ struct secrets {
     size_t n, cap; /* as VEC(struct str) */
 };
 
-/* Hide them in 'over', an open directory, and the paths 'own' (absolute; also those that are not there yet). '*ret' has all of them:
- * as on the host, without links on the way. What we may not see ourselves, pods cannot see either, and it is left out. */
+/* Hide them in 'over', an open directory, and the paths 'own' (absolute; also those that are not there yet). '*ret'
+ * has all of them: as on the host, without links on the way. What we may not see ourselves, pods cannot see either,
+ * and it is left out. */
 int secrets_hide(struct arena *a, int over, const struct str *own, size_t n, struct secrets *ret, struct err *e);
 
 /* ---- secrets_look.c ---- */

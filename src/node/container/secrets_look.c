@@ -90,8 +90,8 @@ static bool is_program_dir(const char *name)
     return false;
 }
 
-/* Is it, or something it lies in, the environment of a program? Whatever is there belongs to the program. Asked only when something
- * would be hidden. */
+/* Is it, or something it lies in, the environment of a program? Whatever is there belongs to the program. Asked only
+ * when something would be hidden. */
 static bool is_environment(struct level *level)
 {
     static const char *const marks[] = { "pyvenv.cfg", "conda-meta" };

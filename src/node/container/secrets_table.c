@@ -1,15 +1,19 @@
 /* secrets_table.c - which files of a machine are secrets */
 #include "node/container/secrets.h"
 
-/* Not looked at below /etc and /var. Programs want what is closed of it, and it is no secret; or packages fill it with thousands of files
- * that everybody may read. */
+/* Not looked at below /etc and /var. Programs want what is closed of it, and it is no secret (the "partial"
+ * directories of apt must be there); or packages fill it with thousands of files that everybody may read. */
 static const char *const shown[] = {
     "/etc/shadow",         /* another one lies over it */
     "/etc/ssh/ssh_host_*", /* so do other keys */
     "/etc/sudoers",        /* who may, not with what password */
-    "/etc/sudoers.d",      "/etc/alternatives",     "/etc/ssl/certs", "/var/cache/apt", /* its "partial" directories are closed, and must be there */
-    "/var/cache/dnf",      "/var/cache/fontconfig", "/var/cache/man", "/var/lib/apt",   "/var/lib/dnf",
-    "/var/lib/dpkg",       "/var/lib/flatpak",      "/var/lib/rpm",   "/var/lib/texmf", NULL,
+    "/etc/sudoers.d",      "/etc/alternatives",
+    "/etc/ssl/certs",      "/var/cache/apt",
+    "/var/cache/dnf",      "/var/cache/fontconfig",
+    "/var/cache/man",      "/var/lib/apt",
+    "/var/lib/dnf",        "/var/lib/dpkg",
+    "/var/lib/flatpak",    "/var/lib/rpm",
+    "/var/lib/texmf",      NULL,
 };
 
 /* Whatever their modes are on this machine: no software that a job would want. */

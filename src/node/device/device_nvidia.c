@@ -4,13 +4,13 @@
  *     /dev/nvidia<minor>                                     the GPU
  *     /dev/nvidiactl, /dev/nvidia-uvm …                      needed with any GPU
  *
- * A GPU counts only if its node is there: inside a container or a virtual machine /proc may list more than one may use. Where
- * /proc says nothing (some sandboxes) the nodes alone count. MIG slices are not handed out.
+ * A GPU counts only if its node is there: inside a container or a virtual machine /proc may list more than one may use.
+ * Where /proc says nothing (some sandboxes) the nodes alone count. MIG slices are not handed out.
  *
  * Which GPUs a program uses. The pod has nodes for its own GPUs only, and CUDA leaves out GPUs whose node it cannot
- * open, so inside the pod they are 0 … n-1, whatever they are outside; CUDA_VISIBLE_DEVICES says just that. UUIDs would be right too,
- * but several launchers and servers read the variable as a list of numbers and fail otherwise. NVIDIA_VISIBLE_DEVICES has
- * the UUIDs, as the device plugin of Kubernetes sets it: that one is for tools outside CUDA.
+ * open, so inside the pod they are 0 … n-1, whatever they are outside; CUDA_VISIBLE_DEVICES says just that. UUIDs would
+ * be right too, but several launchers and servers read the variable as a list of numbers and fail otherwise.
+ * NVIDIA_VISIBLE_DEVICES has the UUIDs, as the device plugin of Kubernetes sets it: that one is for tools outside CUDA.
  */
 #include "node/device/device_internal.h"
 

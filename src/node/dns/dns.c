@@ -1,7 +1,7 @@
 /* dns.c - from the bytes of a question to the bytes of its answer
  *
- * ldns reads the question and writes the reply. Between the two a name is looked up in the zone (dns_zone.c), which says
- * what kind of records it has; a table says how each kind is written.
+ * ldns reads the question and writes the reply. Between the two a name is looked up in the zone (dns_zone.c), which
+ * says what kind of records it has; a table says how each kind is written.
  */
 #include "node/dns/dns_internal.h"
 
@@ -158,7 +158,8 @@ static void write_address(struct reply *r)
     answer(r, LDNS_RR_TYPE_A, data_address(r->node->address));
 }
 
-/* An answer by UDP that is cut is asked for again by TCP. With one count for both, each would see only half of the turns. */
+/* An answer by UDP that is cut is asked for again by TCP. With one count for both, each would see only half of the
+ * turns. */
 static void write_all(struct reply *r)
 {
     struct dns_entry *e = r->node->entry;

@@ -1,9 +1,9 @@
 /* dns_ask.c - questions that are not ours, passed on to the host's name server
  *
- * Who can guess the port and the id of a question can forge its answer before the true one comes. So each question has a
- * socket of its own, whose port the kernel draws, connected, so that the kernel takes packets from nobody else; and a random
- * id. An answer that does not repeat id and question is ignored. A client by TCP is served by TCP, so that it gets
- * answers of any length.
+ * Who can guess the port and the id of a question can forge its answer before the true one comes. So each question has
+ * a socket of its own, whose port the kernel draws, connected, so that the kernel takes packets from nobody else; and a
+ * random id. An answer that does not repeat id and question is ignored. A client by TCP is served by TCP, so that it
+ * gets answers of any length.
  */
 #include "node/dns/dns_internal.h"
 

@@ -1,7 +1,8 @@
 /* dns_conn.c - clients by TCP
  *
- * Each message has its length in front (two bytes). A client may send several questions without waiting; they are answered
- * as the answers come. What a client can hold of us is limited: connections, the time of each, replies it does not read.
+ * Each message has its length in front (two bytes). A client may send several questions without waiting; they are
+ * answered as the answers come. What a client can hold of us is limited: connections, the time of each, replies it does
+ * not read.
  */
 #include "node/dns/dns_internal.h"
 
@@ -130,8 +131,8 @@ static bool flush(const struct dns_server *s, struct dns_conn *c)
         c->sent += (size_t)n;
         keep_alive(s, c);
     }
-    if (c->sent &&
-        (unread(c) == 0 || c->sent > UNREAD_MAX)) /* a client that is never quite up to date must not make it grow */
+    /* A client that is never quite up to date must not make it grow. */
+    if (c->sent && (unread(c) == 0 || c->sent > UNREAD_MAX))
         forget_sent(c);
     return true;
 }
@@ -162,8 +163,8 @@ static bool has_work(const struct dns_conn *c)
     return has_message(buf_view(&c->in)) && takes_more(c);
 }
 
-/* Wait for what can go on; end what is finished. Questions that are left for the next turn wait for being able to write,
- * which is at once. */
+/* Wait for what can go on; end what is finished. Questions that are left for the next turn wait for being able to
+ * write, which is at once. */
 static void settle(struct dns_server *s, struct dns_conn *c)
 {
     bool reads = !c->at_end && takes_more(c) && !has_work(c);
@@ -188,8 +189,8 @@ void dns_conn_send(struct dns_server *s, struct dns_conn *c, struct str reply)
         give_up(s, c);
 }
 
-/* Answer the whole messages of what has come, as long as the client reads the replies; a few for each turn, for others wait
- * too. The rest stays. */
+/* Answer the whole messages of what has come, as long as the client reads the replies; a few for each turn, for
+ * others wait too. The rest stays. */
 static void take_messages(struct dns_server *s, struct dns_conn *c)
 {
     struct dns_client client = { c->peer, c };

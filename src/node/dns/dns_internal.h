@@ -1,4 +1,5 @@
-/* dns_internal.h - between the files of the responder: names, the nodes of the zone, the server's clients and questions */
+/* dns_internal.h - between the files of the responder: names, the nodes of the zone, the server's clients and
+ * questions */
 #ifndef NODE_DNS_INTERNAL_H
 #define NODE_DNS_INTERNAL_H
 
@@ -102,8 +103,8 @@ const struct list *dns_zone_owners(const struct dns_zone *z, struct in_addr addr
 /* The members of 'e' with that address: the first, and how many. */
 size_t dns_entry_at(const struct dns_entry *e, struct in_addr address, struct dns_member *const **ret_first);
 
-/* The order of 'n' things on the turn-th time: item i is (start + i * step) % n. Each item is first once in n turns, and
- * the step changes from round to round, so that not always the same follows one that does not answer. */
+/* The order of 'n' things on the turn-th time: item i is (start + i * step) % n. Each item is first once in n turns,
+ * and the step changes from round to round, so that not always the same follows one that does not answer. */
 struct dns_order {
     uint64_t start, step, n;
 };

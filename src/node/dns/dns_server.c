@@ -1,6 +1,7 @@
 /* dns_server.c - the thread that serves: UDP here, clients by TCP in dns_conn.c, questions passed on in dns_ask.c
  *
- * One thread, one epoll. What is closed in a turn is freed at its end, for a later event of the same turn may point at it.
+ * One thread, one epoll. What is closed in a turn is freed at its end, for a later event of the same turn may point at
+ * it.
  */
 #include "node/dns/dns_internal.h"
 

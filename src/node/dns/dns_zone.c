@@ -1,8 +1,8 @@
 /* dns_zone.c - the services the responder knows
  *
- * A service is kept as it is published: members sorted by name and by address, so that a question costs one hash and one
- * binary search however many pods the service has. A second map leads from an address to the services that have it; also
- * to those where it is not published, for such an address is ours to deny.
+ * A service is kept as it is published: members sorted by name and by address, so that a question costs one hash and
+ * one binary search however many pods the service has. A second map leads from an address to the services that have it;
+ * also to those where it is not published, for such an address is ours to deny.
  */
 #include "node/dns/dns_internal.h"
 
@@ -158,8 +158,8 @@ static void take_ports(struct dns_entry *e, const struct dns_service *s)
     VEC_FOREACH(port, &s->ports) {
         struct str name = arena_lower(&e->arena, port->name);
 
-        if (dns_is_label(name) && name.n < DNS_LABEL_MAX &&
-            dns_protocol_label(port->protocol).n) /* '_' comes in front of it */
+        /* Below the maximum: '_' comes in front of it. */
+        if (dns_is_label(name) && name.n < DNS_LABEL_MAX && dns_protocol_label(port->protocol).n)
             *vec_push(&e->arena, &e->ports) = (struct dns_port){ name, port->protocol, port->port };
     }
     e->ports.n = sort_unique(e->ports.v, e->ports.n, sizeof(*e->ports.v), port_order);

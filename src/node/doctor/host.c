@@ -1,7 +1,7 @@
 /* host.c - the table of checks, the child process that goes through it, and the quick version
  *
- * The child changes itself as a run would (user.h) and writes a line for each check: number, verdict, words and fix, with
- * tabs between.
+ * The child changes itself as a run would (user.h) and writes a line for each check: number, verdict, words and fix,
+ * with tabs between.
  */
 #include "base/buf.h"
 #include "base/util.h"

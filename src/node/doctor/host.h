@@ -1,7 +1,7 @@
 /* host.h - what this host can do for pods, what is missing, and the command that fixes it
  *
- * `pumice doctor` prints the list; `pumice run` stops with the first line that makes it impossible. Checks really try: they make a
- * namespace, mount an overlay, create a group, and undo it, in a child process of their own.
+ * `pumice doctor` prints the list; `pumice run` stops with the first line that makes it impossible. Checks really try:
+ * they make a namespace, mount an overlay, create a group, and undo it, in a child process of their own.
  */
 #ifndef NODE_HOST_H
 #define NODE_HOST_H
@@ -30,15 +30,16 @@ struct host_checks {
     struct str summary; /* "pods run here as root" · "pods cannot run here: …" */
 };
 
-/* Where runs keep their files unless told otherwise: /var/lib/pumice for root, else below the user's home. Empty: it has none. */
+/* Where runs keep their files unless told otherwise: /var/lib/pumice for root, else below the user's home. Empty: it
+ * has none. */
 struct str host_state_dir(struct arena *a);
 
-/* All checks, in the order in which a pod needs them; as the present user. Some 100 ms. The file system of 'state_dir' is tried; it
- * need not exist. */
+/* All checks, in the order in which a pod needs them; as the present user. Some 100 ms. The file system of
+ * 'state_dir' is tried; it need not exist. */
 void host_examine(struct arena *a, const char *state_dir, struct host_checks *ret);
 
-/* Only what makes pods impossible, quickly: for root less than a millisecond, for others a few. -1 with one clear sentence that ends
- * with what to do. */
+/* Only what makes pods impossible, quickly: for root less than a millisecond, for others a few. -1 with one clear
+ * sentence that ends with what to do. */
 int host_require(struct err *e);
 
 #endif

@@ -129,7 +129,8 @@ void host_look_files(struct exam *x, struct host_check *c)
         c->fix = STR("as root: ulimit -Hn 65536");
 }
 
-/* "nvidia.com/gpu 0: NVIDIA H200, GPU-…, /dev/nvidia0", one line each: the first, and how many; and what keeps programs from them. */
+/* "nvidia.com/gpu 0: NVIDIA H200, GPU-…, /dev/nvidia0", one line each: the first, and how many; and what keeps
+ * programs from them. */
 void host_look_gpus(struct exam *x, struct host_check *c)
 {
     struct devices *d = devices_new(NULL);

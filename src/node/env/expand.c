@@ -78,8 +78,8 @@ bool vars_get(const struct vars *v, struct str name, struct str *ret)
     return true;
 }
 
-/* The length of a reference at the start of 'text', 0 if there is none. '*has_end' is false once no ')' follows, so that
- * a long text is not searched again and again. */
+/* The length of a reference at the start of 'text', 0 if there is none. '*has_end' is false once no ')' follows, so
+ * that a long text is not searched again and again. */
 static size_t reference_length(struct str text, bool *has_end)
 {
     ptrdiff_t end;

@@ -3,9 +3,9 @@
  * "$(NAME)" becomes the variable's value, "$$" becomes "$"; everything else stays as it is, also a reference to a
  * variable that is not there.
  *
- * What a program is started with has bounds in the kernel, and both hold here from the first byte, so that variables made of
- * variables cannot grow without end: one text (a word of the command line, or "NAME=value") has at most VARS_TEXT_MAX
- * bytes, and all together at most vars.max. An entry that a later one replaces counts too.
+ * What a program is started with has bounds in the kernel, and both hold here from the first byte, so that variables
+ * made of variables cannot grow without end: one text (a word of the command line, or "NAME=value") has at most
+ * VARS_TEXT_MAX bytes, and all together at most vars.max. An entry that a later one replaces counts too.
  */
 #ifndef NODE_EXPAND_H
 #define NODE_EXPAND_H

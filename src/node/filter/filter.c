@@ -4,9 +4,9 @@
  *              no policy for the sender ─────────────────────────────────────────────────────────▶ ingress
  *     ingress: ── by receiver ──▶ ingress_N ── by policy ──▶ policy_N_ingress ──▶ accept
  *
- * Pods that the same policies select share a chain egress_N or ingress_N: it calls the chains of these policies and ends in
- * refusing. A chain of a policy leaves by 'goto' or 'accept' when a rule fits and falls through otherwise. So the rules of a
- * policy stand once, and a packet looks at no policy but those of its two pods.
+ * Pods that the same policies select share a chain egress_N or ingress_N: it calls the chains of these policies and
+ * ends in refusing. A chain of a policy leaves by 'goto' or 'accept' when a rule fits and falls through otherwise. So
+ * the rules of a policy stand once, and a packet looks at no policy but those of its two pods.
  */
 #include "node/filter/filter_internal.h"
 

@@ -1,23 +1,23 @@
 /* filter.h - NetworkPolicy and Service addresses by nftables
  *
- * One table of ours ("pumice_<id>", family inet) holds everything: it is replaced as a whole in one transaction when something
- * changed, and removed as a whole at the end. Rules are generated as text by a pure function (filter_text), so that tests can
- * read them; applying runs nft with the text on standard input (in the network's namespace).
+ * One table of ours ("pumice_<id>", family inet) holds everything: it is replaced as a whole in one transaction when
+ * something changed, and removed as a whole at the end. Rules are generated as text by a pure function (filter_text),
+ * so that tests can read them; applying runs nft with the text on standard input (in the network's namespace).
  *
  * NetworkPolicy as in Kubernetes: a pod that no policy selects for a direction is open in that direction; one that is
  * selected takes only what some policy allows. Established connections go on. Traffic inside a pod is never filtered.
- * Services: a virtual address per Service, spread over its ready endpoints (numgen random), with reply traffic handled by
- * connection tracking; a Service without endpoints rejects at once, so does a port the Service does not have.
+ * Services: a virtual address per Service, spread over its ready endpoints (numgen random), with reply traffic handled
+ * by connection tracking; a Service without endpoints rejects at once, so does a port the Service does not have.
  *
  * Details Kubernetes leaves open: what a policy does not allow is refused at once (TCP by a reset, the rest by ICMP
- * "prohibited"), not swallowed, so that nobody waits two minutes to learn it. Traffic between a pod and the machine itself,
- * DNS included, is always allowed. A pod without a Namespace object has a namespace with the one label
- * kubernetes.io/metadata.name. What cannot be read allows nothing: a peer, a port, a rule; a policy whose podSelector cannot
- * be read selects its whole namespace. IPv6 blocks match no pod. An address of the subnet that no pod has is refused at once
- * too, so the peers of a pod that died learn it.
+ * "prohibited"), not swallowed, so that nobody waits two minutes to learn it. Traffic between a pod and the machine
+ * itself, DNS included, is always allowed. A pod without a Namespace object has a namespace with the one label
+ * kubernetes.io/metadata.name. What cannot be read allows nothing: a peer, a port, a rule; a policy whose podSelector
+ * cannot be read selects its whole namespace. IPv6 blocks match no pod. An address of the subnet that no pod has is
+ * refused at once too, so the peers of a pod that died learn it.
  *
- * A pod is open as long as it is not in the table: put it in before it starts, keep it in until its link is gone. Every call
- * may come from any thread; those that run nft take some milliseconds.
+ * A pod is open as long as it is not in the table: put it in before it starts, keep it in until its link is gone. Every
+ * call may come from any thread; those that run nft take some milliseconds.
  */
 #ifndef NODE_FILTER_H
 #define NODE_FILTER_H
@@ -60,12 +60,12 @@ struct filter_input {
     VEC(struct filter_service) services;
 };
 
-/* The whole table as nft reads it, beginning with "add table", "delete table", so that it replaces the old one. The same
- * input gives the same text, in whatever order its lists are. */
+/* The whole table as nft reads it, beginning with "add table", "delete table", so that it replaces the old one. The
+ * same input gives the same text, in whatever order its lists are. */
 void filter_text(struct arena *a, const struct filter_input *in, struct buf *out);
 
-/* Does the NetworkPolicy select a pod of this namespace and these labels (object or NULL), in any direction? Such a pod must not run
- * before it is in the table. */
+/* Does the NetworkPolicy select a pod of this namespace and these labels (object or NULL), in any direction? Such a
+ * pod must not run before it is in the table. */
 bool filter_selects(struct arena *a, const struct json *policy, struct str namespace, const struct json *labels);
 
 /* nft at work on a text: all of it or nothing comes into force. ns_fd -1: here. ERR_NOT_FOUND: there is no nft. */

@@ -50,8 +50,8 @@ void filter_services(struct filter_world *w, struct buf *sets, struct buf *chain
 void filter_policies(struct filter_world *w, struct buf *sets, struct buf *chains); /* after the services */
 
 void filter_address(struct buf *out, uint32_t address); /* "10.88.0.2" */
-void filter_note(struct buf *out, struct str namespace,
-                 struct str name); /* "\t\t# default/web" and a line end; any bytes */
+/* "\t\t# default/web" and a line end; any bytes. */
+void filter_note(struct buf *out, struct str namespace, struct str name);
 
 /* The lines between are the elements of a set or map; filter_element() puts the commas. */
 void filter_set_begin(struct buf *out, const char *kind, const char *name, const char *type);

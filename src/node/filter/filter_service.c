@@ -1,9 +1,9 @@
 /* filter_service.c - Service addresses as maps and chains
  *
- * A new connection to (address, protocol, port) of a Service gets another destination before it is routed; conntrack does
- * the same to the rest of it, and the reverse to the answers. What still goes to a Service address afterwards has nowhere
- * to go and is refused. A pod that reaches itself by its Service would see a packet from its own address: to it the gateway
- * is the sender.
+ * A new connection to (address, protocol, port) of a Service gets another destination before it is routed; conntrack
+ * does the same to the rest of it, and the reverse to the answers. What still goes to a Service address afterwards has
+ * nowhere to go and is refused. A pod that reaches itself by its Service would see a packet from its own address: to it
+ * the gateway is the sender.
  */
 #include "node/filter/filter_internal.h"
 

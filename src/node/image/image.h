@@ -1,11 +1,12 @@
 /* image.h - which root file system a container gets for the image it asks for
  *
- * There is no registry here. By default every image is "the host": the container sees the host's software through an overlay. An
- * image can be given as a directory (a root file system, or an OCI image layout) or an archive (docker save, OCI archive;
- * plain, gzip; a tar of a root file system), on the command line or in a store of unpacked images. Archives are
- * unpacked once, layer by layer, into the store under the digest of what they are, and every digest is checked; whiteouts are
- * honoured; nothing is ever written outside the directory (no "..", links are followed only inside it, as the container will, and
- * there are no device nodes), and what is half unpacked after a crash is not used.
+ * There is no registry here. By default every image is "the host": the container sees the host's software through an
+ * overlay. An image can be given as a directory (a root file system, or an OCI image layout) or an archive (docker
+ * save, OCI archive; plain, gzip; a tar of a root file system), on the command line or in a store of unpacked images.
+ * Archives are unpacked once, layer by layer, into the store under the digest of what they are, and every digest is
+ * checked; whiteouts are honoured; nothing is ever written outside the directory (no "..", links are followed only
+ * inside it, as the container will, and there are no device nodes), and what is half unpacked after a crash is not
+ * used.
  */
 #ifndef NODE_IMAGE_H
 #define NODE_IMAGE_H
@@ -32,13 +33,14 @@ struct image {
 struct images *images_new(const char *store);
 void images_free(struct images *i);
 
-/* "NAME=DIR" or "NAME=archive.tar[.gz|.xz|.zst|.bz2]". NAME is an image reference ("busybox", "volcanosh/example-mpi:0.0.1"), or "*": every image that
- * nothing else was said for. Reads (and unpacks) at once. What was unpacked stays in the store under NAME (but not under "*"), and an archive
- * that did not change is not read again. Errors name the file and what is wrong with it. */
+/* "NAME=DIR" or "NAME=archive.tar[.gz|.xz|.zst|.bz2]". NAME is an image reference ("busybox",
+ * "volcanosh/example-mpi:0.0.1"), or "*": every image that nothing else was said for. Reads (and unpacks) at once.
+ * What was unpacked stays in the store under NAME (but not under "*"), and an archive that did not change is not
+ * read again. Errors name the file and what is wrong with it. */
 int images_add(struct images *i, struct str text, struct err *e);
 
-/* What a container gets. References are compared normalised ("busybox" is "docker.io/library/busybox:latest"). Given ones first, then
- * the store's (only if no "*" was given), then the host's files. Borrowed as long as 'i' lives. */
+/* What a container gets. References are compared normalised ("busybox" is "docker.io/library/busybox:latest"). Given
+ * ones first, then the store's (only if no "*" was given), then the host's files. Borrowed as long as 'i' lives. */
 const struct image *images_find(struct images *i, struct str reference);
 
 /* Remove what a crash left half unpacked. */

@@ -3,7 +3,8 @@
  *     OCI:     oci-layout, index.json ─▶ (index ─▶) manifest ─▶ config and layers, all in blobs/sha256/<hex>
  *     docker:  manifest.json ─▶ config and layers, by file name
  *
- * Every file that is named by its digest is checked against it. A layer is checked twice: as it lies there, and unpacked.
+ * Every file that is named by its digest is checked against it. A layer is checked twice: as it lies there, and
+ * unpacked.
  */
 #include "node/image/image_internal.h"
 #include "os/io.h"

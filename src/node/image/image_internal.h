@@ -1,4 +1,5 @@
-/* image_internal.h - the parts of image.h: references, archives, unpacking, what an image says about itself, the store */
+/* image_internal.h - the parts of image.h: references, archives, unpacking, what an image says about itself, the
+ * store */
 #ifndef NODE_IMAGE_INTERNAL_H
 #define NODE_IMAGE_INTERNAL_H
 
@@ -71,8 +72,8 @@ struct image_layout {
     VEC(struct image_layer) layers;
 };
 
-/* Is the directory a set of image files (OCI layout, unpacked docker save) and not a root file system? Then 1 and '*ret';
- * 0 if it is not. 'reference' chooses where there are several images. */
+/* Is the directory a set of image files (OCI layout, unpacked docker save) and not a root file system? Then 1 and
+ * '*ret'; 0 if it is not. 'reference' chooses where there are several images. */
 int image_layout_read(struct arena *a, int dir, struct str reference, struct image_layout *ret, struct err *e);
 
 /* env, entrypoint, cmd, cwd, user and stop signal out of a config's text. */

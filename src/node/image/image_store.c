@@ -1,7 +1,8 @@
 /* image_store.c - unpacked images on disk: a name only when all is there
  *
- * An image is unpacked in a directory of its own that is locked as long as somebody works in it, synced, and then renamed. So what has
- * the name of a digest is whole, also after a power cut, and of two who unpack the same image one wins.
+ * An image is unpacked in a directory of its own that is locked as long as somebody works in it, synced, and then
+ * renamed. So what has the name of a digest is whole, also after a power cut, and of two who unpack the same image one
+ * wins.
  */
 #include "node/image/image_internal.h"
 #include "os/dir.h"

@@ -1,11 +1,12 @@
 /* image_unpack.c - the entries of an archive as files below one directory, and nowhere else
  *
- * Safe by construction: an entry's parent is opened by the kernel inside the root (RESOLVE_IN_ROOT: a link to "/etc"
- * is the root's own /etc, as it will be in the container), and the last part of the name is only ever made anew or replaced,
- * never followed. A ".." part is refused. Device nodes and sockets are left out: a container gets its devices from us.
+ * Safe by construction: an entry's parent is opened by the kernel inside the root (RESOLVE_IN_ROOT: a link to "/etc" is
+ * the root's own /etc, as it will be in the container), and the last part of the name is only ever made anew or
+ * replaced, never followed. A ".." part is refused. Device nodes and sockets are left out: a container gets its devices
+ * from us.
  *
- * As root owners, setuid bits and file capabilities are kept (the store is closed to other users of the host). Otherwise
- * everything belongs to us, and a program of ours must not become one that runs as us for others.
+ * As root owners, setuid bits and file capabilities are kept (the store is closed to other users of the host).
+ * Otherwise everything belongs to us, and a program of ours must not become one that runs as us for others.
  */
 #include "node/image/image_internal.h"
 #include "os/dir.h"
@@ -68,7 +69,8 @@ static int check_room(struct unpack *u, const struct image_tar_entry *entry, str
 
 /* ---- names ---- */
 
-/* Relative, without empty and "." parts; empty: the root itself. A leading "/" is the root's, as everywhere in an image. */
+/* Relative, without empty and "." parts; empty: the root itself. A leading "/" is the root's, as everywhere in an
+ * image. */
 static int clean_path(struct unpack *u, struct str path, struct str *ret, struct err *e)
 {
     char *out = arena_alloc(&u->arena, path.n + 1);
@@ -319,8 +321,8 @@ static int empty_older(struct unpack *u, struct str path, struct err *e)
     return rc;
 }
 
-/* ".wh.name": an older layer's "name" is gone. ".wh..wh..opq": all that older layers had in this directory is gone. Other
- * names with ".wh..wh." are a file system's own. 1: it was one of those. */
+/* ".wh.name": an older layer's "name" is gone. ".wh..wh..opq": all that older layers had in this directory is gone.
+ * Other names with ".wh..wh." are a file system's own. 1: it was one of those. */
 static int whiteout(struct unpack *u, int parent, const char *base, struct str above, struct err *e)
 {
     struct str name = str_of(base);

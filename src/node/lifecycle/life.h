@@ -1,32 +1,35 @@
 /* life.h - the life of one pod on a node, as a pure machine: what happened goes in, what to do next comes out
  *
- * The kubelet's part without its hands. It does no I/O and reads no clock. The owner (agent.h) carries out the actions and tells
- * how they went; life_status() is the status of the pod at any time.
+ * The kubelet's part without its hands. It does no I/O and reads no clock. The owner (agent.h) carries out the actions
+ * and tells how they went; life_status() is the status of the pod at any time.
  *
- *     life_new(pod) → life_step() … MAKE → life_made() → life_step() … START init → life_started(), life_ended() → START …
- *                                                                      PROBE, HOOK → life_result()
- *                   deletion: life_update() → HOOK preStop, SIGNAL TERM, later KILL → life_ended() → UNMAKE → life_unmade() → GONE
+ *     life_new(pod) → life_step() … MAKE → life_made()
+ *                   → life_step() … START init → life_started(), life_ended() → START …
+ *                                   PROBE, HOOK → life_result()
+ *     deletion: life_update() → HOOK preStop, SIGNAL TERM, later KILL → life_ended() → UNMAKE → life_unmade() → GONE
  *
  * Rules, as in Kubernetes:
- * - init containers one after the other, each to success; a sidecar (init container with restartPolicy Always) counts as done
- *   once started (and its startup probe, if any, succeeded), is restarted always, and is ended after the main ones, in
- *   reverse order; sidecars do not keep a pod from finishing.
+ * - init containers one after the other, each to success; a sidecar (init container with restartPolicy Always) counts
+ *   as done once started (and its startup probe, if any, succeeded), is restarted always, and is ended after the main
+ *   ones, in reverse order; sidecars do not keep a pod from finishing.
  * - containers start one at a time, in their order, each when the one before runs and its postStart is over.
- * - restartPolicy Always, OnFailure, Never; the first restart at once, then a back-off of 10 s doubling to 300 s per container,
- *   forgotten after it ran for 10 min: waiting CrashLoopBackOff.
- * - startupProbe holds back the others; livenessProbe kills (its own terminationGracePeriodSeconds, if given) and restartPolicy decides;
- *   readinessProbe sets ready. initialDelaySeconds, periodSeconds, timeoutSeconds, successThreshold, failureThreshold.
- * - postStart: failing kills the container. preStop: part of the grace; exec, httpGet, tcpSocket, sleep. The grace is that of the
- *   deletion, else terminationGracePeriodSeconds, else 30 s. A second, shorter deletion shortens it. After SIGTERM a container has
- *   2 s at least; a grace of 0 is SIGKILL at once, without hook.
+ * - restartPolicy Always, OnFailure, Never; the first restart at once, then a back-off of 10 s doubling to 300 s per
+ *   container, forgotten after it ran for 10 min: waiting CrashLoopBackOff.
+ * - startupProbe holds back the others; livenessProbe kills (its own terminationGracePeriodSeconds, if given) and
+ *   restartPolicy decides; readinessProbe sets ready. initialDelaySeconds, periodSeconds, timeoutSeconds,
+ *   successThreshold, failureThreshold.
+ * - postStart: failing kills the container. preStop: part of the grace; exec, httpGet, tcpSocket, sleep. The grace is
+ *   that of the deletion, else terminationGracePeriodSeconds, else 30 s. A second, shorter deletion shortens it. After
+ *   SIGTERM a container has 2 s at least; a grace of 0 is SIGKILL at once, without hook.
  * - activeDeadlineSeconds: the pod fails with reason DeadlineExceeded.
- * - phase: Pending until all init containers are done and every main one was started; Running; Succeeded or Failed when nothing runs
- *   any more. Then comes UNMAKE; GONE only once the pod is deleted.
- * - conditions PodScheduled (kept), PodReadyToStartContainers, Initialized, ContainersReady, Ready (with readinessGates), each with
- *   reason, message and lastTransitionTime; DisruptionTarget and others written by somebody else are kept.
- * - container states waiting (PodInitializing, ContainerCreating, CrashLoopBackOff, the reason of a failed start), running,
- *   terminated (Completed, Error, OOMKilled, ContainerCannotRun / StartError, exit code 128 + signal, signal, message, startedAt, finishedAt,
- *   containerID), lastState, restartCount, ready, started, imageID.
+ * - phase: Pending until all init containers are done and every main one was started; Running; Succeeded or Failed when
+ *   nothing runs any more. Then comes UNMAKE; GONE only once the pod is deleted.
+ * - conditions PodScheduled (kept), PodReadyToStartContainers, Initialized, ContainersReady, Ready (with
+ *   readinessGates), each with reason, message and lastTransitionTime; DisruptionTarget and others written by somebody
+ *   else are kept.
+ * - container states waiting (PodInitializing, ContainerCreating, CrashLoopBackOff, the reason of a failed start),
+ *   running, terminated (Completed, Error, OOMKilled, ContainerCannotRun / StartError, exit code 128 + signal, signal,
+ *   message, startedAt, finishedAt, containerID), lastState, restartCount, ready, started, imageID.
  */
 #ifndef NODE_LIFE_H
 #define NODE_LIFE_H
@@ -44,8 +47,8 @@ enum life_action_kind {
     LIFE_MAKE,   /* make the sandbox: network, volumes, shim. life_made() or life_failed() follows */
     LIFE_START,  /* start 'container', attempt 'attempt'. life_started() or life_start_failed() follows */
     LIFE_SIGNAL, /* send 'signo' to 'container' */
-    LIFE_PROBE, /* run the probe or hook 'id' of 'container' ('spec': the object that has its exec, httpGet, … member); */
-    LIFE_HOOK,   /* life_result() follows. A hook that only sleeps is no action */
+    LIFE_PROBE,  /* run the probe 'id' of 'container' ('spec' has its exec, httpGet, …). life_result() follows */
+    LIFE_HOOK,   /* the same for a hook. One that only sleeps is no action */
     LIFE_UNMAKE, /* no container is left and none will start in it: take the sandbox away. life_unmade() follows; after
                     life_lost() another MAKE may */
     LIFE_GONE,   /* the pod was to be deleted and nothing of it is left: confirm with a delete of grace 0. Said once */
@@ -68,12 +71,13 @@ struct life_action {
 struct life *life_new(const struct object *pod, int64_t now_ms);
 void life_free(struct life *l); /* NULL is fine */
 
-/* The pod changed: deletion (its grace counts from now on), labels, annotations, conditions of others, activeDeadlineSeconds. The
- * rest of its spec stays as it was. If somebody else wrote that it ended, it is stopped and ends so. */
+/* The pod changed: deletion (its grace counts from now on), labels, annotations, conditions of others,
+ * activeDeadlineSeconds. The rest of its spec stays as it was. If somebody else wrote that it ended, it is stopped
+ * and ends so. */
 void life_update(struct life *l, const struct object *pod, int64_t now_ms);
 
-/* The next thing to do; false: nothing now. Each is given once. May be called, and the functions below too, while an action is being
- * carried out. Step after every told thing. */
+/* The next thing to do; false: nothing now. Each is given once. May be called, and the functions below too, while an
+ * action is being carried out. Step after every told thing. */
 bool life_step(struct life *l, int64_t now_ms, struct life_action *ret);
 int64_t life_due_ms(const struct life *l); /* when to step next if nothing is told before; INT64_MAX: never */
 
@@ -86,41 +90,44 @@ struct life_end {
 };
 
 void life_made(struct life *l, struct str pod_ip, struct str host_ip, int64_t now_ms);
-/* The sandbox could not be made, and nothing is left of it. is_final: the pod fails with this reason; else it is tried again (1 s
- * doubling to 1 min), and the containers are waiting with this reason ("FailedMount" …) and message. */
+/* The sandbox could not be made, and nothing is left of it. is_final: the pod fails with this reason; else it is
+ * tried again (1 s doubling to 1 min), and the containers are waiting with this reason ("FailedMount" …) and
+ * message. */
 void life_failed(struct life *l, bool is_final, struct str reason, struct str message, int64_t now_ms);
-/* It is still being made, and this keeps it: the containers are waiting with this reason until life_made() or life_failed(). */
+/* It is still being made, and this keeps it: the containers are waiting with this reason until life_made() or
+ * life_failed(). */
 void life_delayed(struct life *l, struct str reason, struct str message);
 void life_unmade(struct life *l, int64_t now_ms);
-/* All of the pod died at once without a word (its shim was killed). Containers end with 137. UNMAKE follows; then, unless restartPolicy
- * is Never, a new sandbox is made and all starts again with the first init container. */
+/* All of the pod died at once without a word (its shim was killed). Containers end with 137. UNMAKE follows; then,
+ * unless restartPolicy is Never, a new sandbox is made and all starts again with the first init container. */
 void life_lost(struct life *l, struct str message, int64_t now_ms);
 
 void life_started(struct life *l, struct str container, struct str container_id, int64_t now_ms);
-/* It could not be started: the reason and exit code of a box_report. "StartError" and "ContainerCannotRun" are attempts that
- * ended (restartPolicy decides); whatever else ("CreateContainerConfigError": a key of a ConfigMap that is not there yet) is
- * waiting with that reason and tried again, after 1 s doubling to 1 min. */
+/* It could not be started: the reason and exit code of a box_report. "StartError" and "ContainerCannotRun" are
+ * attempts that ended (restartPolicy decides); whatever else ("CreateContainerConfigError": a key of a ConfigMap
+ * that is not there yet) is waiting with that reason and tried again, after 1 s doubling to 1 min. */
 void life_start_failed(struct life *l, struct str container, int exit_code, struct str reason, struct str message,
                        int64_t now_ms);
 void life_ended(struct life *l, struct str container, const struct life_end *end, int64_t now_ms);
 void life_result(struct life *l, uint64_t id, bool is_ok, struct str message, int64_t now_ms);
 
-/* End the pod from outside: eviction by the node, the end of the run. grace_ms -1: that of the pod, 0: SIGKILL at once. Reason and
- * message go into the status (phase Failed) unless empty, or unless the main containers have all ended already. A second call
- * can only make it faster. */
+/* End the pod from outside: eviction by the node, the end of the run. grace_ms -1: that of the pod, 0: SIGKILL at
+ * once. Reason and message go into the status (phase Failed) unless empty, or unless the main containers have all
+ * ended already. A second call can only make it faster. */
 void life_stop(struct life *l, int64_t grace_ms, struct str reason, struct str message, int64_t now_ms);
 
 /* ---- the status ---- */
 
 bool life_is_changed(struct life *l); /* since the last life_status() */
-/* The whole status, ready to be written. Its times have whole seconds, as Kubernetes' Time has. What others wrote is borrowed from
- * the pod: valid until the next life_update(). */
+/* The whole status, ready to be written. Its times have whole seconds, as Kubernetes' Time has. What others wrote is
+ * borrowed from the pod: valid until the next life_update(). */
 struct json *life_status(struct life *l, struct arena *a);
 bool life_has_ended(const struct life *l); /* phase Succeeded or Failed */
 bool life_is_ready(const struct life *l);
 bool life_is_stopping(const struct life *l); /* no container will start any more */
 
-/* Something to say as an Event (Started, Killing, BackOff, Unhealthy, FailedPostStartHook, FailedMount …), in the kubelet's words. false: no more. */
+/* Something to say as an Event (Started, Killing, BackOff, Unhealthy, FailedPostStartHook, FailedMount …), in the
+ * kubelet's words. false: no more. */
 struct life_event {
     bool is_warning;
     const char *reason; /* borrowed until the next call, like the message */

@@ -1,6 +1,7 @@
 /* life_container.c - one container: waiting, starting, running, ended, and again
  *
- * Containers start one at a time, as the kubelet does it: the next one when the one before runs and its postStart hook is over.
+ * Containers start one at a time, as the kubelet does it: the next one when the one before runs and its postStart hook
+ * is over.
  */
 #include "node/lifecycle/life_internal.h"
 

@@ -1,8 +1,8 @@
 /* life_internal.h - what the files of life.h share: the pod's and its containers' records
  *
- * Decisions are made in one place: life_step() walks over the pod and takes the first thing that can be done now. Every look at a
- * time goes through life_is_due(), which also remembers the earliest time that has not come yet. So a walk that finds nothing to do
- * has seen every timer, and life_due_ms() cannot forget one.
+ * Decisions are made in one place: life_step() walks over the pod and takes the first thing that can be done now. Every
+ * look at a time goes through life_is_due(), which also remembers the earliest time that has not come yet. So a walk
+ * that finds nothing to do has seen every timer, and life_due_ms() cannot forget one.
  */
 #ifndef NODE_LIFE_INTERNAL_H
 #define NODE_LIFE_INTERNAL_H

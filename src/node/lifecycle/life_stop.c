@@ -2,8 +2,8 @@
  *
  *     hook runs ──▶ its turn ──▶ SIGTERM ──▶ SIGKILL
  *
- * Hook and turn have until the end of the grace; then SIGTERM is sent in any case, and SIGKILL when the grace is over but not
- * less than LIFE_TERM_MS after it. With a grace of 0 there is SIGKILL only.
+ * Hook and turn have until the end of the grace; then SIGTERM is sent in any case, and SIGKILL when the grace is over
+ * but not less than LIFE_TERM_MS after it. With a grace of 0 there is SIGKILL only.
  */
 #include "node/lifecycle/life_internal.h"
 
@@ -97,7 +97,8 @@ static bool is_past_hook(struct life *l, struct life_con *c, struct life_look *k
     return c->pre.state == LIFE_HOOK_DONE;
 }
 
-/* It is not there yet, so nobody can be asked to end. A start takes no time, or it hangs: then the grace is enough for it too. */
+/* It is not there yet, so nobody can be asked to end. A start takes no time, or it hangs: then the grace is enough
+ * for it too. */
 static bool stop_starting(const struct life *l, struct life_con *c, struct life_look *k)
 {
     if (!l->stop.is_on || c->stop.is_killed || (!l->stop.is_forced && !life_is_due(k, l->stop.until_ms)))

@@ -3,9 +3,10 @@
  * The namespace is ours alone, and so are the numbers of its links: each pod's follows from its address. So a pod joins
  * with two messages to the kernel, one here and one in the pod's namespace, without asking for anything.
  *
- * All links of one run carry a group number made from its id. Removing a link makes the kernel wait for every processor, some
- * 20 ms; a whole group takes hardly longer. So a pod that leaves is cut off at once, but its link only moves to a second
- * group. Most go with their pod's namespace, which the kernel does by itself; the rest are removed many at a time.
+ * All links of one run carry a group number made from its id. Removing a link makes the kernel wait for every
+ * processor, some 20 ms; a whole group takes hardly longer. So a pod that leaves is cut off at once, but its link only
+ * moves to a second group. Most go with their pod's namespace, which the kernel does by itself; the rest are removed
+ * many at a time.
  */
 #include "node/net/net_internal.h"
 
@@ -48,7 +49,8 @@ struct net {
     struct net_out out;
 };
 
-/* Our end of each pair has this address; the segments do not know of each other. Pods' ends carry their IPv4 address. */
+/* Our end of each pair has this address; the segments do not know of each other. Pods' ends carry their IPv4
+ * address. */
 static const uint8_t own_mac[6] = { 0x02, 0x70, 0x6d, 0x00, 0x00, 0x01 };
 
 static void pod_mac(struct in_addr a, uint8_t mac[6])
@@ -233,8 +235,8 @@ static int make_pair(struct net *n, int ns_fd, const struct port *port, struct e
     return nl_send(l, e);
 }
 
-/* In the pod's namespace. The address shows the subnet's size, for programs that compare networks, but has no route of its
- * own: everything goes to the gateway. */
+/* In the pod's namespace. The address shows the subnet's size, for programs that compare networks, but has no route
+ * of its own: everything goes to the gateway. */
 static int set_up_pod_end(struct net *n, struct nl *l, const struct port *port, struct err *e)
 {
     struct in_addr gateway = net_gateway(n);

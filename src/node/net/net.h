@@ -1,25 +1,25 @@
 /* net.h - one small network for the pods of this machine: a bridge, a veth pair for each pod, addresses, a way out
  *
- * Everything is made through rtnetlink (libmnl), in a private network namespace that goes away with its last process. Nothing of
- * pods is in the host's namespace, so no firewall or forwarding policy of the host stands between two pods, and nothing is
- * left there by whoever dies.
+ * Everything is made through rtnetlink (libmnl), in a private network namespace that goes away with its last process.
+ * Nothing of pods is in the host's namespace, so no firewall or forwarding policy of the host stands between two pods,
+ * and nothing is left there by whoever dies.
  *
- * How packets go: each pod has a link of its own and a route to it; the bridge holds the gateway's address and the route of
- * the subnet, no pod's link is a port of it. So every packet between two pods is routed and passes the forward hook, where
- * filter.h sees it. Frames switched inside a bridge would get past NetworkPolicy. A pod can only send from its own address
- * (strict reverse path), speaks to the gateway alone and needs no ARP. Broadcasts do not reach other pods, as on most
- * Kubernetes networks.
+ * How packets go: each pod has a link of its own and a route to it; the bridge holds the gateway's address and the
+ * route of the subnet, no pod's link is a port of it. So every packet between two pods is routed and passes the forward
+ * hook, where filter.h sees it. Frames switched inside a bridge would get past NetworkPolicy. A pod can only send from
+ * its own address (strict reverse path), speaks to the gateway alone and needs no ARP. Broadcasts do not reach other
+ * pods, as on most Kubernetes networks.
  *
- * The way out, where there is one: for root a veth pair to the host's namespace ("pm<id>h" there), which hides the pods'
- * addresses (a table "pumice_<id>_out") and forwards between that link and those with a default route; the host has a route
- * to the pods, so it reaches them. For others a slirp4netns, where installed; the host does not reach the pods then. That
- * there is none is never an error, it is said.
+ * The way out, where there is one: for root a veth pair to the host's namespace ("pm<id>h" there), which hides the
+ * pods' addresses (a table "pumice_<id>_out") and forwards between that link and those with a default route; the host
+ * has a route to the pods, so it reaches them. For others a slirp4netns, where installed; the host does not reach the
+ * pods then. That there is none is never an error, it is said.
  *
- * It is a way out, not in: nobody begins a conversation with a pod from outside, neither the LAN nor another run nor a user of
- * this machine, except its root; and pods do not reach link-local addresses (169.254.0.0/16), where clouds hand out credentials
- * of the machine. Where links forward only because of us they forward for pods, and for nobody else. 'is_open' is without the
- * first two. Reachable are: the LAN and what lies behind it, networks of the machine, and services of the machine that listen
- * at addresses other than loopback.
+ * It is a way out, not in: nobody begins a conversation with a pod from outside, neither the LAN nor another run nor a
+ * user of this machine, except its root; and pods do not reach link-local addresses (169.254.0.0/16), where clouds hand
+ * out credentials of the machine. Where links forward only because of us they forward for pods, and for nobody else.
+ * 'is_open' is without the first two. Reachable are: the LAN and what lies behind it, networks of the machine, and
+ * services of the machine that listen at addresses other than loopback.
  *
  * An ordinary user must be root in a user namespace. One net belongs to one thread at a time; that thread stays in its
  * own network namespace.
@@ -38,8 +38,8 @@ struct net;
 
 struct net_options {
     const char *id; /* 6 hex digits: of this run or server */
-    const char *
-        subnet; /* "10.88.0.0/16"; NULL: the first of a few private ones; with a way out, one no route of this host uses */
+    /* "10.88.0.0/16"; NULL: the first of a few private ones; with a way out, one that no route of this host uses. */
+    const char *subnet;
     bool has_way_out; /* if there can be one; see net_way_out() */
     bool is_open;     /* and it is a way in, too: see above */
     int mtu;          /* 0: 1500 */
@@ -47,18 +47,19 @@ struct net_options {
 
 /* ERR_FORBIDDEN: neither root nor in a user namespace. Runs no program but slirp4netns, where that is the way out. */
 int net_open(const struct net_options *opt, struct net **ret, struct err *e);
-/* The namespace goes with everything in it once no process and no socket is left there. What the way out put into the host's
- * namespace is removed within some 50 ms, by a process that nobody has to wait for; the next net_open() with a way out does. NULL
- * is fine. */
+/* The namespace goes with everything in it once no process and no socket is left there. What the way out put into
+ * the host's namespace is removed within some 50 ms, by a process that nobody has to wait for; the next net_open()
+ * with a way out does. NULL is fine. */
 void net_close(struct net *n);
 
-/* How pods reach the world: "by the host's addresses", "by slirp4netns"; NULL: they do not. '*ret_why' (may be NULL): why not, or why
- * it may not work, in a sentence that ends with what helps ("…; run: …"); NULL when there is nothing to say. Both live as
- * long as the net. */
+/* How pods reach the world: "by the host's addresses", "by slirp4netns"; NULL: they do not. '*ret_why' (may be
+ * NULL): why not, or why it may not work, in a sentence that ends with what helps ("…; run: …"); NULL when there is
+ * nothing to say. Both live as long as the net. */
 const char *net_way_out(const struct net *n, const char **ret_why);
 
-/* Remove what killed runs have left in the host's namespace: tables named as ours whose link is gone. Forwarding that was switched
- * on for them is switched off. The number of things removed. For somebody who is not root there is never anything. */
+/* Remove what killed runs have left in the host's namespace: tables named as ours whose link is gone. Forwarding
+ * that was switched on for them is switched off. The number of things removed. For somebody who is not root there is
+ * never anything. */
 int net_sweep(void);
 /* The same for one run that is known to be dead; from any process in the host's network namespace. */
 int net_sweep_run(const char *id);
@@ -71,14 +72,15 @@ int net_ns_fd(const struct net *n);              /* the private namespace */
 int net_take_address(struct net *n, struct in_addr *ret, struct err *e);
 void net_give_address(struct net *n, struct in_addr a);
 
-/* Join a pod: a veth pair, one end "eth0" in the network namespace 'ns_fd' with the address and a default route, the other
- * with us; "lo" up. Returns the name of our end (may be NULL; valid until net_leave), for nft and statistics. */
+/* Join a pod: a veth pair, one end "eth0" in the network namespace 'ns_fd' with the address and a default route, the
+ * other with us; "lo" up. Returns the name of our end (may be NULL; valid until net_leave), for nft and statistics. */
 int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_link, struct err *e);
-/* The same by a netlink socket (NETLINK_ROUTE) that was opened in the namespace: saves the thread that would go there to open one. */
+/* The same by a netlink socket (NETLINK_ROUTE) that was opened in the namespace: saves the thread that would go
+ * there to open one. */
 int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address, const char **ret_link, struct err *e);
 
-/* Cut the pod off at once; the kernel removes its link with the namespace, or we do, with others, by and by. Also when the
- * namespace is gone already, and when the pod never joined. */
+/* Cut the pod off at once; the kernel removes its link with the namespace, or we do, with others, by and by. Also
+ * when the namespace is gone already, and when the pod never joined. */
 int net_leave(struct net *n, struct in_addr address, struct err *e);
 
 #endif

@@ -27,8 +27,8 @@ void net_put_up(struct nl *l, const char *what, int index);
 void net_put_end(struct nl *l, const char *name, int mtu, const uint8_t mac[6]); /* what both ends of a pair have */
 void net_put_settings(struct nl *l, const struct net_setting *list, size_t n);   /* of the link begun last */
 
-/* No IPv6 address for a link: nobody would use it, and making one costs timers and packets. Optional: the kernel may have no
- * IPv6 at all. */
+/* No IPv6 address for a link: nobody would use it, and making one costs timers and packets. Optional: the kernel may
+ * have no IPv6 at all. */
 void net_put_no_ipv6(struct nl *l, int index);
 void net_put_address(struct nl *l, int index, struct in_addr a, int prefix, uint32_t flags);
 
@@ -40,8 +40,9 @@ void net_put_neighbour(struct nl *l, int index, struct in_addr a, const uint8_t 
 
 int net_delete_group(struct nl *l, uint32_t group, struct err *e); /* sends; -1 also if the group is empty */
 
-/* A link that came up before its peer has no carrier. Until a worker of the kernel has seen that there is one now, packets over
- * it are dropped, and a first connection would wait a second. (New kernels see to it when they are asked.) */
+/* A link that came up before its peer has no carrier. Until a worker of the kernel has seen that there is one now,
+ * packets over it are dropped, and a first connection would wait a second. (New kernels see to it when they are
+ * asked.) */
 int net_wait_for_link(struct nl *l, const char *name, struct err *e);
 
 /* ---- choosing a subnet ---- */
@@ -73,14 +74,14 @@ struct net_out {
 
 void net_out_begin(struct net_out *o); /* before the subnet is chosen: takes the lock */
 void net_out_open(struct net_out *o, const struct net_way *w);
-void net_out_close(struct net_out *o,
-                   const char *id); /* also after net_out_begin() alone, and of a zeroed one with -1 */
+/* Also after net_out_begin() alone, and of a zeroed one with -1. */
+void net_out_close(struct net_out *o, const char *id);
 const char *net_out_text(const struct net_out *o);
 
 int net_slirp_open(const struct net_way *w, int *ret_exit_fd, struct err *e);
 
-/* Under net_lock(). Removing closes 'lock' (-1: it is the caller's) as soon as the rest, the slow part, is nobody's business; the
- * number of things removed. */
+/* Under net_lock(). Removing closes 'lock' (-1: it is the caller's) as soon as the rest, the slow part, is nobody's
+ * business; the number of things removed. */
 int net_uplink_open(const struct net_way *w, struct err *e);
 int net_uplink_remove(struct nl *host, const char *id, int lock);
 

@@ -1,7 +1,8 @@
-/* net_nat.c - one small nftables table at the way out: it hides the pods, and guards who gets in and how far out they get
+/* net_nat.c - one small nftables table at the way out: it hides the pods, and guards who gets in and how far out
+ * they get
  *
- * The kernel takes nftables changes as one batch: begin, messages, end. Only the last message asks for an answer; one that
- * fails gives an answer in any case, and then nothing of the batch is done.
+ * The kernel takes nftables changes as one batch: begin, messages, end. Only the last message asks for an answer; one
+ * that fails gives an answer in any case, and then nothing of the batch is done.
  */
 #include "node/net/net_nat.h"
 
@@ -365,8 +366,8 @@ static void put_forwarded(struct table *t)
     }
 }
 
-/* Root of the machine reaches the pods. Its other users do not, and so neither do pods of other runs that leave by slirp4netns, whose
- * connections are the machine's own: it has another group where its user is root. */
+/* Root of the machine reaches the pods. Its other users do not, and so neither do pods of other runs that leave by
+ * slirp4netns, whose connections are the machine's own: it has another group where its user is root. */
 static void put_own(struct table *t)
 {
     static const enum nft_meta_keys owners[] = { NFT_META_SKUID, NFT_META_SKGID };
@@ -479,8 +480,7 @@ static int list_one(const struct nlmsghdr *m, void *ctx)
     const struct nlattr *a;
     bool is_ours = false;
 
-    mnl_attr_for_each(a, m, sizeof(struct nfgenmsg))
-    {
+    mnl_attr_for_each(a, m, sizeof(struct nfgenmsg)) {
         if (mnl_attr_get_type(a) == NFTA_TABLE_NAME)
             is_ours = read_id(text_of(a), t.id);
         else if (mnl_attr_get_type(a) == NFTA_TABLE_USERDATA)
@@ -507,8 +507,7 @@ static void read_chain(const struct nlmsghdr *m, struct chain *c)
 {
     const struct nlattr *a, *in;
 
-    mnl_attr_for_each(a, m, sizeof(struct nfgenmsg))
-    {
+    mnl_attr_for_each(a, m, sizeof(struct nfgenmsg)) {
         if (mnl_attr_get_type(a) == NFTA_CHAIN_TABLE)
             c->table = text_of(a);
         else if (mnl_attr_get_type(a) == NFTA_CHAIN_NAME)
@@ -516,9 +515,9 @@ static void read_chain(const struct nlmsghdr *m, struct chain *c)
         else if (mnl_attr_get_type(a) == NFTA_CHAIN_POLICY && mnl_attr_get_payload_len(a) == 4)
             c->drops = ntohl(mnl_attr_get_u32(a)) == NF_DROP;
         else if (mnl_attr_get_type(a) == NFTA_CHAIN_HOOK)
-            mnl_attr_for_each_nested(in, a) if (mnl_attr_get_type(in) == NFTA_HOOK_HOOKNUM &&
-                                                mnl_attr_get_payload_len(in) == 4)
-                c->forwards = ntohl(mnl_attr_get_u32(in)) == NF_INET_FORWARD;
+            mnl_attr_for_each_nested(in, a)
+                if (mnl_attr_get_type(in) == NFTA_HOOK_HOOKNUM && mnl_attr_get_payload_len(in) == 4)
+                    c->forwards = ntohl(mnl_attr_get_u32(in)) == NF_INET_FORWARD;
     }
 }
 

@@ -1,5 +1,4 @@
-/* net_nat.h - one small nftables table at the way out: it hides the pods behind the address of whoever forwards for them, and guards
- * who gets in and how far out they get
+/* net_nat.h - one small nftables table at the way out: it hides the pods, and guards who gets in and how far they get
  *
  *     table ip pumice_<id>_out {
  *         comment "forwarding: eth0"
@@ -7,12 +6,13 @@
  *         chain link_local { prerouting, raw:  ip saddr PODS ip saddr != GATEWAY ip daddr 169.254.0.0/16 reject }
  *         chain forwarded  { forward:          oifgroup OURS ct state != established,related reject
  *                                              iifname eth0 oifgroup != any run's reject }
- *         chain own        { output:           oifgroup OURS ct state != established,related skuid != 0 (or skgid != 0) reject }
+ *         chain own        { output:           oifgroup OURS ct state != established,related skuid != 0 reject
+ *                                              the same with skgid }
  *     }
  *
- * Made and removed by netlink: no program is run. The comment keeps which links of the host forward because of us, so that
- * whoever sweeps after a killed program can put that back; from those links to others than ours nothing passes, as before. All
- * calls are about the network namespace 'ns_fd' (-1: here).
+ * Made and removed by netlink: no program is run. The comment keeps which links of the host forward because of us, so
+ * that whoever sweeps after a killed program can put that back; from those links to others than ours nothing passes, as
+ * before. All calls are about the network namespace 'ns_fd' (-1: here).
  */
 #ifndef NODE_NET_NAT_H
 #define NODE_NET_NAT_H
@@ -39,22 +39,22 @@ struct nat_tables {
 struct nat_options {
     const char *id, *comment; /* the comment is shorter than NAT_COMMENT_MAX */
     const struct subnet *pods;
-    bool
-        is_open; /* without the chains link_local and own, and the first rule of forwarded: whoever has a route gets in */
+    bool is_open;   /* whoever has a route gets in: without link_local, own, and the first rule of forwarded */
     uint32_t group; /* of the run's link to the pods, in this namespace; 0: there is none, and nobody gets in by it */
     const char *const *links; /* of the comment */
     size_t n_links;
 };
 
-/* There must be none of that id. Removing what is not there makes the kernel wait as long as anything else (15 ms): look first. */
+/* There must be none of that id. Removing what is not there makes the kernel wait as long as anything else (15 ms):
+ * look first. */
 int nat_add(int ns_fd, const struct nat_options *opt, struct err *e);
 int nat_remove(int ns_fd, const char *id, struct err *e); /* ERR_NOT_FOUND */
 
 /* All tables named as ours, whosever. */
 int nat_list(struct arena *a, int ns_fd, struct nat_tables *ret, struct err *e);
 
-/* Does a chain here drop what is forwarded unless a rule of its own lets it pass? Then ours cannot help: one chain that drops
- * is enough. Writes "ip filter FORWARD", the first of them. False also where one may not look. */
+/* Does a chain here drop what is forwarded unless a rule of its own lets it pass? Then ours cannot help: one chain
+ * that drops is enough. Writes "ip filter FORWARD", the first of them. False also where one may not look. */
 bool nat_is_forward_dropped(int ns_fd, char *ret_chain, size_t size);
 
 #endif

@@ -87,8 +87,8 @@ static _Noreturn void be_remover(int lock, const char *id)
     _exit(0);
 }
 
-/* Links and tables go slowly: the kernel waits for every processor, several times, some 50 ms. Nobody has to wait for that but
- * the next one who wants the lock. */
+/* Links and tables go slowly: the kernel waits for every processor, several times, some 50 ms. Nobody has to wait
+ * for that but the next one who wants the lock. */
 static void remove_uplink(struct net_out *o, const char *id)
 {
     autoclose int lock = -1;

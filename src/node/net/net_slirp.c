@@ -1,8 +1,8 @@
 /* net_slirp.c - the way out of somebody who may not touch the host's network: slirp4netns
  *
- * It puts a tap device into the pods' namespace and passes on, as an ordinary program with sockets, what comes out of it. It
- * takes packets from the tap's own address only, so the pods hide behind that. It ends when its exit descriptor does: with
- * us. It is nobody's child, so nobody has to wait for it.
+ * It puts a tap device into the pods' namespace and passes on, as an ordinary program with sockets, what comes out of
+ * it. It takes packets from the tap's own address only, so the pods hide behind that. It ends when its exit descriptor
+ * does: with us. It is nobody's child, so nobody has to wait for it.
  */
 #include "node/net/net_internal.h"
 
@@ -38,8 +38,8 @@ static _Noreturn void become_slirp(const struct slirp *s)
     (void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail */
     if (setsid() < 0 || fork() != 0)             /* not for the terminal's Ctrl-C; and not our child */
         _exit(0);
-    if (s->is_root &&
-        setresgid(NOBODY, NOBODY, NOBODY) < 0) /* by which other runs know that it is not root (net_nat.h) */
+    /* By which other runs know that it is not root (net_nat.h). */
+    if (s->is_root && setresgid(NOBODY, NOBODY, NOBODY) < 0)
         _exit(1);
     for (size_t i = 0; i < ARRAY_LEN(keep); i++)
         (void)fcntl(keep[i], F_SETFD, 0); /* a number of our own */

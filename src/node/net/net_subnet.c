@@ -26,9 +26,9 @@ static bool check_route(void *ctx, const struct nlmsghdr *m)
     if (m->nlmsg_type != RTM_NEWROUTE || mnl_nlmsg_get_payload_len(m) < sizeof(*head) || head->rtm_family != AF_INET ||
         head->rtm_dst_len == 0 || head->rtm_dst_len > 32 || head->rtm_type == RTN_MULTICAST)
         return true;
-    mnl_attr_for_each(a, m,
-                      sizeof(*head)) if (mnl_attr_get_type(a) == RTA_DST && mnl_attr_get_payload_len(a) >= sizeof(to))
-        to = ntohl(mnl_attr_get_u32(a));
+    mnl_attr_for_each(a, m, sizeof(*head))
+        if (mnl_attr_get_type(a) == RTA_DST && mnl_attr_get_payload_len(a) >= sizeof(to))
+            to = ntohl(mnl_attr_get_u32(a));
     c->is_used = subnet_overlaps(c->subnet, to, head->rtm_dst_len);
     return !c->is_used;
 }

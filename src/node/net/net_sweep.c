@@ -1,9 +1,9 @@
 /* net_sweep.c - remove what a killed program left in the host's namespace: the table of its way out
  *
- * Everything else was in a private namespace and went with it; also the link, whose other end was there. So the link says
- * whether a run lives, to everybody in this network namespace, whatever files he sees: a table without its link is
- * what a dead run left. It is made after the link and removed before it; who looks for tables first and for links then cannot take
- * a new run for a dead one.
+ * Everything else was in a private namespace and went with it; also the link, whose other end was there. So the link
+ * says whether a run lives, to everybody in this network namespace, whatever files he sees: a table without its link is
+ * what a dead run left. It is made after the link and removed before it; who looks for tables first and for links then
+ * cannot take a new run for a dead one.
  */
 #include "node/net/net_internal.h"
 
@@ -49,8 +49,7 @@ static bool note_link(void *ctx, const struct nlmsghdr *m)
 
     if (m->nlmsg_type != RTM_NEWLINK || mnl_nlmsg_get_payload_len(m) < sizeof(struct ifinfomsg))
         return true;
-    mnl_attr_for_each(a, m, sizeof(struct ifinfomsg))
-    {
+    mnl_attr_for_each(a, m, sizeof(struct ifinfomsg)) {
         if (mnl_attr_get_type(a) == IFLA_IFNAME && mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >= 0)
             name = mnl_attr_get_str(a);
         else if (mnl_attr_get_type(a) == IFLA_GROUP && mnl_attr_validate(a, MNL_TYPE_U32) >= 0)

@@ -2,9 +2,10 @@
  *
  *     pods ── private namespace ── pm<id>u ═══ pm<id>h ── host ── links with a default route
  *
- * In the host's namespace there are: the link with the last address of the subnet, a route to the pods over it, one table
- * (net_nat.h), and, where it was not so before, forwarding on the links with a default route. The last is written down in
- * the table's comment first. Runs share it: the last one that goes puts it back. So all of this happens under one lock.
+ * In the host's namespace there are: the link with the last address of the subnet, a route to the pods over it, one
+ * table (net_nat.h), and, where it was not so before, forwarding on the links with a default route. The last is written
+ * down in the table's comment first. Runs share it: the last one that goes puts it back. So all of this happens under
+ * one lock.
  */
 #include "node/net/net_internal.h"
 
@@ -65,9 +66,10 @@ static bool take_default_link(void *ctx, const struct nlmsghdr *m)
     if (m->nlmsg_type != RTM_NEWROUTE || mnl_nlmsg_get_payload_len(m) < sizeof(*head) || head->rtm_dst_len != 0 ||
         head->rtm_type != RTN_UNICAST)
         return true;
-    mnl_attr_for_each(a, m, sizeof(*head)) if (mnl_attr_get_type(a) == RTA_OIF &&
-                                               mnl_attr_get_payload_len(a) == sizeof(uint32_t) &&
-                                               d->n < ARRAY_LEN(d->index)) d->index[d->n++] = (int)mnl_attr_get_u32(a);
+    mnl_attr_for_each(a, m, sizeof(*head))
+        if (mnl_attr_get_type(a) == RTA_OIF && mnl_attr_get_payload_len(a) == sizeof(uint32_t) &&
+            d->n < ARRAY_LEN(d->index))
+            d->index[d->n++] = (int)mnl_attr_get_u32(a);
     return true;
 }
 

@@ -21,8 +21,8 @@ struct subnet {
 /* "10.88.0.0/16": bits of the host part must be zero. ERR_INVALID. Without room for 'taken' yet. */
 int subnet_parse(struct str text, struct subnet *ret, struct err *e);
 
-/* Get ready to hand out addresses. The first (the network's own), the second (the gateway), the last but one (the host's end
- * of the way out) and the last (broadcast) are never given. */
+/* Get ready to hand out addresses. The first (the network's own), the second (the gateway), the last but one (the
+ * host's end of the way out) and the last (broadcast) are never given. */
 void subnet_init(struct subnet *s);
 void subnet_done(struct subnet *s);
 

@@ -5,8 +5,9 @@
  *             ── runtime start  ──▶ its program runs
  *             ── waitpid        ──▶ how it ended, exactly: exit code or signal
  *
- * The runtime's own state lies in the bundle, so it goes with it, and what runs ends with process 1. A runtime that left nothing else
- * (groups) need not be called again. The state and config.json have the container's variables: the bundle is not on a disk.
+ * The runtime's own state lies in the bundle, so it goes with it, and what runs ends with process 1. A runtime that
+ * left nothing else (groups) need not be called again. The state and config.json have the container's variables: the
+ * bundle is not on a disk.
  */
 #include "node/oci/oci_internal.h"
 
@@ -106,8 +107,8 @@ static int take_proc_off(const struct box *b)
     return proc < 0 ? -1 : umount2(path, MNT_DETACH);
 }
 
-/* A runtime leaves /dev alone if it is to bind something there. It finds what to bind by a name in the machine: so not by one below the
- * root, where the image may have a link. */
+/* A runtime leaves /dev alone if it is to bind something there. It finds what to bind by a name in the machine: so
+ * not by one below the root, where the image may have a link. */
 static int show_dev(const struct oci_run *r, const struct box *b)
 {
     autoclose int dev = path_open_in(b->root, STR("/dev"), O_PATH | O_DIRECTORY);
@@ -164,11 +165,12 @@ static void fit_proc(void)
 
     (void)snprintf(is, sizeof(is), "%d", (int)getpid());
     if (n > 0 && strcmp(self, is) != 0)
-        (void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                    NULL); /* else create fails and says why */
+        /* Else create fails and says why. */
+        (void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
-/* In our mount namespace only. Where it does not work the runtime says what troubles it, or makes groups that it takes away. */
+/* In our mount namespace only. Where it does not work the runtime says what troubles it, or makes groups that it
+ * takes away. */
 static void fit_groups(struct oci_run *r)
 {
     static const char all[] = "/sys/fs/cgroup", unified[] = "/sys/fs/cgroup/unified";
@@ -203,7 +205,8 @@ static pid_t clone_init(const int pair[2])
     pause_run(pair[1]);
 }
 
-/* The namespace is bound to a file, because /proc/<pid> is soon closed to all: to the runtime too in a user namespace. */
+/* The namespace is bound to a file, because /proc/<pid> is soon closed to all: to the runtime too in a user
+ * namespace. */
 static bool bind_pids(struct oci_run *r, pid_t init)
 {
     autoclose int fd = open(r->pids, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

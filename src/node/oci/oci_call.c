@@ -1,6 +1,7 @@
 /* oci_call.c - the runtime as a program
  *
- * It may be missing, fail without a word, or never end; os/proc.h sees to that. It is called with a time limit, and then killed.
+ * It may be missing, fail without a word, or never end; os/proc.h sees to that. It is called with a time limit, and
+ * then killed.
  */
 #include "node/oci/oci_internal.h"
 
@@ -80,7 +81,8 @@ static const struct oci_kind *kind_in(struct str words)
     return &kinds[i];
 }
 
-/* A stranger by its file's name may be one of them by its own words: the runtimes of device makers are runc with more. */
+/* A stranger by its file's name may be one of them by its own words: the runtimes of device makers are runc with
+ * more. */
 const struct oci_kind *oci_kind(struct oci_run *r)
 {
     struct str path = str_of(r->place->runtime);

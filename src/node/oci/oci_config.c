@@ -1,9 +1,9 @@
 /* oci_config.c - a container in the words of the runtime specification
  *
- * The root is complete (box_root.c, box_fill.c, box_dev.c), so there is little to mount here: /proc, which belongs to the new pid
- * namespace, and /dev over itself, which tells the runtime to leave it alone. No name in here that is one of the machine's leads
- * through the root: an image could have a link there. Devices need no rules: /dev is a file system that
- * allows none but those bound into it.
+ * The root is complete (box_root.c, box_fill.c, box_dev.c), so there is little to mount here: /proc, which belongs to
+ * the new pid namespace, and /dev over itself, which tells the runtime to leave it alone. No name in here that is one
+ * of the machine's leads through the root: an image could have a link there. Devices need no rules: /dev is a file
+ * system that allows none but those bound into it.
  */
 #include "node/oci/oci.h"
 

@@ -1,7 +1,7 @@
 /* conlog.c - write the output of a container to disk
  *
- * Records are collected and written with one call. Only whole records stay in the file: what a full disk took of the last
- * one is cut off again, so a reader never sees half a record for good.
+ * Records are collected and written with one call. Only whole records stay in the file: what a full disk took of the
+ * last one is cut off again, so a reader never sees half a record for good.
  */
 #include "node/shim/conlog.h"
 

@@ -1,8 +1,8 @@
 /* keeper.h - a small process that outlives the rest of a run, and finishes what they could not
  *
- * Forked before the run has anything on the host. It does nothing until the program and all that came from it are gone, whoever
- * killed them, and then calls 'finish'. So a kill -9 of everything else leaves nothing behind; somebody who kills the keeper
- * too has the next run clean up.
+ * Forked before the run has anything on the host. It does nothing until the program and all that came from it are gone,
+ * whoever killed them, and then calls 'finish'. So a kill -9 of everything else leaves nothing behind; somebody who
+ * kills the keeper too has the next run clean up.
  *
  *     program ──lifeline──▶ keeper       also held by the spawner and the shims: all that are forked later
  *

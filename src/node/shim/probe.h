@@ -1,7 +1,7 @@
 /* probe.h - does something answer? httpGet, tcpSocket and grpc probes
  *
- * As the kubelet asks: HTTP without following redirects to other hosts, any status from 200 to 399 is fine, HTTPS without looking at
- * the certificate; TCP: a connection; gRPC: grpc.health.v1.Health/Check says SERVING.
+ * As the kubelet asks: HTTP without following redirects to other hosts, any status from 200 to 399 is fine, HTTPS
+ * without looking at the certificate; TCP: a connection; gRPC: grpc.health.v1.Health/Check says SERVING.
  */
 #ifndef NODE_PROBE_H
 #define NODE_PROBE_H

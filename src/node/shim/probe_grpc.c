@@ -1,7 +1,8 @@
 /* probe_grpc.c - the gRPC health check: one call over cleartext HTTP/2
  *
  * Just enough of HTTP/2 (RFC 9113) for one small call: the preface, settings, one stream. The answer's headers are not
- * decoded: SERVING stands in the message itself, and a call without a message is not healthy, whatever its trailers say.
+ * decoded: SERVING stands in the message itself, and a call without a message is not healthy, whatever its trailers
+ * say.
  */
 #include "node/shim/probe_internal.h"
 
@@ -131,7 +132,8 @@ static void put_varint(struct buf *out, size_t n)
     buf_char(out, (char)n);
 }
 
-/* A header field, never indexed by the other side. 'index': of its name in the static table of HPACK; 0: the name follows. */
+/* A header field, never indexed by the other side. 'index': of its name in the static table of HPACK; 0: the name
+ * follows. */
 static void put_field(struct buf *out, unsigned index, const char *name, struct str value)
 {
     if (index < 15) {

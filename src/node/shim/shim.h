@@ -1,19 +1,19 @@
 /* shim.h - one small process for each pod: it makes the pod's namespaces, starts containers, keeps logs and exit status
  *
- * The spawner is forked from the program before any thread exists and stays small; it forks the shims. A shim makes the pod's
- * network, ipc and uts namespaces, then does what it is told, and tells what happened. It is the parent of the pod's containers
- * and a subreaper.
+ * The spawner is forked from the program before any thread exists and stays small; it forks the shims. A shim makes the
+ * pod's network, ipc and uts namespaces, then does what it is told, and tells what happened. It is the parent of the
+ * pod's containers and a subreaper.
  *
  *     program ──spawner socket──▶ spawner ──fork──▶ shim ──clone3──▶ container (box.h)
  *        └───────────────── shim socket (wire.h) ────┘
  *
- * When the program dies or closes its end, a shim kills all of its pod and goes. The spawner, seeing the same, waits for the
- * shims and then removes what is left of the run ('on_orphaned'): nothing remains even after kill -9 of the program. The spawner
- * also holds the shim's end of each socket until it has seen the shim end and has removed what a killed shim left. So the
- * program sees the end of a shim only when nothing of its pod is there any more.
+ * When the program dies or closes its end, a shim kills all of its pod and goes. The spawner, seeing the same, waits
+ * for the shims and then removes what is left of the run ('on_orphaned'): nothing remains even after kill -9 of the
+ * program. The spawner also holds the shim's end of each socket until it has seen the shim end and has removed what a
+ * killed shim left. So the program sees the end of a shim only when nothing of its pod is there any more.
  *
- * The struct cgroups is opened before the spawner starts and inherited: each process uses its own copy. Descriptors that are
- * open when the spawner starts stay open in it and in the shims; none that the program opens later get there.
+ * The struct cgroups is opened before the spawner starts and inherited: each process uses its own copy. Descriptors
+ * that are open when the spawner starts stay open in it and in the shims; none that the program opens later get there.
  */
 #ifndef NODE_SHIM_H
 #define NODE_SHIM_H
@@ -64,8 +64,8 @@ struct shim_options {
     VEC(struct shim_sysctl) sysctls;
     const char *log_dir; /* "<log_dir>/<container>.<attempt>.log", made when something is written; see conlog.h */
     int64_t log_bytes;   /* a log is turned over when it is longer; 0: 10 MiB, and 5 are kept */
-    /* A log may be so far ahead of its reader (shim_log_read()); then its container waits, so that nothing is turned over that was not
-     * read. 0: nobody reads, nobody waits. At most three files of the log. */
+    /* A log may be so far ahead of its reader (shim_log_read()); then its container waits, so that nothing is turned
+     * over that was not read. 0: nobody reads, nobody waits. At most three files of the log. */
     int64_t log_ahead;
 };
 
@@ -79,9 +79,8 @@ int shim_fd(const struct shim *s); /* readable: call shim_next() */
 /* Start a container in "<group>/<name>" with these limits. STARTED or FAILED follows, after STARTED one ENDED. */
 int shim_start(struct shim *s, const struct box_spec *spec, const struct cgroup_limits *limits, int attempt,
                struct err *e);
-int shim_signal(struct shim *s, struct str container, int signo,
-                struct err *e); /* to its process 1, which passes it on;
-                                                                                     SIGKILL: to all of the container */
+/* To its process 1, which passes it on; SIGKILL: to all of the container. */
+int shim_signal(struct shim *s, struct str container, int signo, struct err *e);
 /* All that a SHIM_LOG told of was read: 'bytes' is its 'log_bytes'. Only with 'log_ahead'. */
 int shim_log_read(struct shim *s, struct str container, int attempt, int64_t bytes, struct err *e);
 /* Run a command in the container (hook, exec probe): SHIM_RESULT with 'id' follows. After 'timeout_ms' it is killed. */
@@ -94,10 +93,10 @@ enum shim_event_kind {
     SHIM_READY,   /* the namespaces are there: 'net_fd', 'nl_fd' */
     SHIM_STARTED, /* a container's program runs: 'pid' of its process 1 as the host sees it */
     SHIM_FAILED,  /* a container could not be started: 'report' */
-    SHIM_ENDED, /* a container ended: 'status', 'is_oom', 'stats'; 'text': its last words, if they are not in its log */
-    SHIM_LOG, /* its log has grown: read on (conlog.h). At most every SHIM_LOG_MS for one container, and before ENDED */
-    SHIM_RESULT, /* of shim_exec(), shim_probe() */
-    SHIM_GONE, /* the shim is no more, and all of its pod with it (processes, groups): 'text' says why; empty: as told */
+    SHIM_ENDED,   /* a container ended: 'status', 'is_oom', 'stats'; 'text': its last words, if not in its log */
+    SHIM_LOG,     /* its log has grown: read on (conlog.h). At most every SHIM_LOG_MS for one, and before ENDED */
+    SHIM_RESULT,  /* of shim_exec(), shim_probe() */
+    SHIM_GONE,    /* the shim is no more, nor anything of its pod: 'text' says why; empty: as told */
     SHIM_EVENT_KIND_MAX,
 };
 enum { SHIM_LOG_MS = 20, SHIM_OUTPUT_MAX = 4096 };

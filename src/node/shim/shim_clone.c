@@ -38,8 +38,9 @@ struct born { /* what a midwife tells */
     struct err e;
 };
 
-/* In a process between: who goes there does not come back, for leaving a pid namespace needs rights over the one that is gone to, and an
- * ordinary user has none over the host's. The child is a child of the shim (CLONE_PARENT), which also gives it the signal at its end. */
+/* In a process between: who goes there does not come back, for leaving a pid namespace needs rights over the one
+ * that is gone to, and an ordinary user has none over the host's. The child is a child of the shim (CLONE_PARENT),
+ * which also gives it the signal at its end. */
 static pid_t be_midwife(struct clone_args *args, int pids_fd, int out)
 {
     struct born born = { .pid = -1 };

@@ -1,8 +1,8 @@
 /* shim_internal.h - shared by the files of the spawner and the shims
  *
- * Two sides: the program's (shim.c, spawner.c) and that of the forked processes (spawner_main.c, shim_main.c and the rest).
- * A shim is one thread with one poll() loop. It waits for nobody: events that the program does not take are queued, so
- * the two can never wait for each other. Only a slow disk holds it up, and with it the writers of logs.
+ * Two sides: the program's (shim.c, spawner.c) and that of the forked processes (spawner_main.c, shim_main.c and the
+ * rest). A shim is one thread with one poll() loop. It waits for nobody: events that the program does not take are
+ * queued, so the two can never wait for each other. Only a slow disk holds it up, and with it the writers of logs.
  */
 #ifndef NODE_SHIM_INTERNAL_H
 #define NODE_SHIM_INTERNAL_H
@@ -137,8 +137,8 @@ int pod_make(struct pod *p, struct err *e);
 int pod_make_pause(struct pod *p, struct err *e); /* shares_pids: process 1 of all containers */
 int sysctl_check(const struct shim_options *o, struct str name, struct str value, struct buf *ret_path, struct err *e);
 
-/* shim_clone.c: a child in a group. As fork(): 0 in the child, once it is in the group; e->code is set there if that failed.
- * 'group' may be NULL. 'pids_fd': a pid namespace to be born in; -1: as 'flags' say. ret_pidfd may be NULL. */
+/* shim_clone.c: a child in a group. As fork(): 0 in the child, once it is in the group; e->code is set there if that
+ * failed. 'group' may be NULL. 'pids_fd': a pid namespace to be born in; -1: as 'flags' say. ret_pidfd may be NULL. */
 pid_t pod_clone(struct pod *p, const char *group, uint64_t flags, int pids_fd, int *ret_pidfd, struct err *e);
 void pod_child_streams(int in, int out, int err); /* in the child: descriptors 0, 1, 2 */
 

@@ -1,4 +1,5 @@
-/* shim_job.c - commands in containers and probes from the pod's network, each in a process of its own, with a time limit */
+/* shim_job.c - commands in containers and probes from the pod's network, each in a process of its own, with a time
+ * limit */
 #include "node/shim/shim_internal.h"
 
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 /* shim_main.c - the loop of a shim: orders in, events out, output of containers to their logs
  *
- * poll() and not epoll: there are few descriptors, and one that a child still holds would stay in an epoll set after it was
- * closed here.
+ * poll() and not epoll: there are few descriptors, and one that a child still holds would stay in an epoll set after it
+ * was closed here.
  */
 #include "node/shim/shim_internal.h"
 

@@ -1,4 +1,5 @@
-/* shim_pod.c - what all containers of a pod share: namespaces, host name, settings of the kernel, process 1 if they share it */
+/* shim_pod.c - what all containers of a pod share: namespaces, host name, settings of the kernel, process 1 if they
+ * share it */
 #include "node/shim/shim_internal.h"
 
 #include "base/util.h"

@@ -1,7 +1,7 @@
 /* spawner_main.c - the spawner: forks shims, and cleans up after those that were killed
  *
- * It is forked early and holds next to nothing, so a fork of it is cheap. For each shim it keeps the shim's end of the socket: the
- * program sees the end only when the spawner, too, has closed it, and that is after all of the pod is gone.
+ * It is forked early and holds next to nothing, so a fork of it is cheap. For each shim it keeps the shim's end of the
+ * socket: the program sees the end only when the spawner, too, has closed it, and that is after all of the pod is gone.
  */
 #include "node/shim/shim_internal.h"
 

@@ -48,10 +48,10 @@ static int put_root(int tree)
     return fchdir(tree) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ? -1 : 0;
 }
 
-/* In a chroot the root of our mount namespace is not ours but the machine's, and whoever enters the namespace of a container later (a probe, a
- * hook, a runtime's "exec") would be there: pivot_root() changes the root of the one who calls it. Nor need our root be a
- * mount. So what is ours is made the root of the namespace, which is a copy for this run alone. We see the namespace's root by
- * entering it anew. */
+/* In a chroot the root of our mount namespace is not ours but the machine's, and whoever enters the namespace of a
+ * container later (a probe, a hook, a runtime's "exec") would be there: pivot_root() changes the root of the one who
+ * calls it. Nor need our root be a mount. So what is ours is made the root of the namespace, which is a copy for
+ * this run alone. We see the namespace's root by entering it anew. */
 static int make_root_ours(struct err *e)
 {
     autoclose int tree = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);

@@ -1,10 +1,10 @@
 /* user.h - an ordinary user becomes root of a user namespace, and the run gets a mount namespace of its own
  *
- * Called first thing, while there is one thread. As root only the mount namespace is made: mounts of the run are seen by nobody else
- * and go with its last process. In a chroot, the chroot becomes the root of that namespace, whoever enters it later. As an ordinary
- * user this process moves into a user namespace where it is root: with the user's subordinate ids (newuidmap, newgidmap; /etc/subuid,
- * /etc/subgid) if they are there, else with its own id alone. Groups the user is in besides the first are kept (as "nogroup"
- * inside): they may be what opens a device.
+ * Called first thing, while there is one thread. As root only the mount namespace is made: mounts of the run are seen
+ * by nobody else and go with its last process. In a chroot, the chroot becomes the root of that namespace, whoever
+ * enters it later. As an ordinary user this process moves into a user namespace where it is root: with the user's
+ * subordinate ids (newuidmap, newgidmap; /etc/subuid, /etc/subgid) if they are there, else with its own id alone.
+ * Groups the user is in besides the first are kept (as "nogroup" inside): they may be what opens a device.
  */
 #ifndef NODE_USER_H
 #define NODE_USER_H
@@ -22,14 +22,15 @@ struct user_root {
     char why[300];   /* n_ids is 1: why, and the command that helps ("…; as root run: …"); else empty */
 };
 
-/* ERR_FORBIDDEN: not allowed here; the sentence says by what (sysctl, AppArmor, a limit) and the command that allows it. The program
- * should end then. */
+/* ERR_FORBIDDEN: not allowed here; the sentence says by what (sysctl, AppArmor, a limit) and the command that allows
+ * it. The program should end then. */
 int user_enter(struct user_root *ret, struct err *e);
 
 /* The same with the user's own id alone, and only that: quick, to see whether it is allowed. */
 int user_enter_alone(struct err *e);
 
-/* Did user_enter() make a user namespace? Then geteuid() says 0, and advice must be for an ordinary user all the same. */
+/* Did user_enter() make a user namespace? Then geteuid() says 0, and advice must be for an ordinary user all the
+ * same. */
 bool user_is_ordinary(void);
 
 /* How many user ids this process can see: UINT32_MAX as root of the machine. */

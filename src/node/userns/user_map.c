@@ -1,7 +1,8 @@
 /* user_map.c - subordinate ids: which a user has, and a helper that hands them to its parent
  *
- * Only somebody outside a new user namespace can map other ids than the user's own into it, and only newuidmap and newgidmap, which are
- * root's, may. So the helper is forked before, waits until its parent is inside, and runs them on it.
+ * Only somebody outside a new user namespace can map other ids than the user's own into it, and only newuidmap and
+ * newgidmap, which are root's, may. So the helper is forked before, waits until its parent is inside, and runs them on
+ * it.
  */
 #include "base/buf.h"
 #include "base/util.h"

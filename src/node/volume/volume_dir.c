@@ -55,9 +55,9 @@ static int64_t count_unbounded(const struct json *pod)
     return n;
 }
 
-/* A tmpfs always has a size. Its sizeLimit, and no more than the pod or the node has; without a sizeLimit, in a pod without
- * limits, all such volumes of the pod have half of the node's memory together: what is in them is no process's that the kernel could
- * end to get it back. 0: the node does not say what it has, and the kernel decides. */
+/* A tmpfs always has a size. Its sizeLimit, and no more than the pod or the node has; without a sizeLimit, in a pod
+ * without limits, all such volumes of the pod have half of the node's memory together: what is in them is no
+ * process's that the kernel could end to get it back. 0: the node does not say what it has, and the kernel decides. */
 static int memory_size(const struct volume_call *c, const struct json *spec, int64_t *ret, struct err *e)
 {
     int64_t pod = pod_memory_limit(c->pod), node = 0;

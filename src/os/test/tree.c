@@ -1,6 +1,7 @@
 /* tree.c - tests: trees that go as a whole, however deep, and those that are handed to a group
  *
- * What a hostile container does meanwhile (links, races, mounts) is tried with the volumes: node/volume/test/volume_safe.c.
+ * What a hostile container does meanwhile (links, races, mounts) is tried with the volumes:
+ * node/volume/test/volume_safe.c.
  */
 #include "os/test/place.h"
 

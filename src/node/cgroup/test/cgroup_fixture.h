@@ -332,8 +332,8 @@ static int sweep_remove(const char *path, const struct stat *st, int type, struc
     return 0;
 }
 
-/* From the top: our group may be above the one we run in. What is frozen in one tree does not die in another, so all are
- * let go first. */
+/* From the top: our group may be above the one we run in. What is frozen in one tree does not die in another, so all
+ * are let go first. */
 static void sweep(void)
 {
     autoarena a = { 0 };

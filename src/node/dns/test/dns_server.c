@@ -1,4 +1,5 @@
-/* dns_server.c - unit tests: the responder over real sockets, with a name server behind it that answers, lies or is silent
+/* dns_server.c - unit tests: the responder over real sockets, with a name server behind it that answers, lies or is
+ * silent
  *
  * All of it happens in a network namespace of its own where that is allowed, else on high ports of the host's loopback.
  */

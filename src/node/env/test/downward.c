@@ -140,7 +140,7 @@ static const struct {
     { "plain", "plain", "" },   { "$(A)", "one", "" },    { "x$(A)y$(B)z", "xoneytwo=2z", "" },
     { "$(EMPTY)", "", "" },     { "$(C)", "$(C)", "C" },  { "$(C) $(D)", "$(C) $(D)", "C" },
     { "$$(A)", "$(A)", "" },    { "$$$(A)", "$one", "" }, { "$A ${A} $", "$A ${A} $", "" },
-    { "$(A", "$(A", "" },       { "$()", "$()", "" }, /* a variable without a name is missing, but has no name to tell */
+    { "$(A", "$(A", "" },       { "$()", "$()", "" }, /* missing, but without a name to tell */
     { "$(AA)", "$(AA)", "AA" }, { "", "", "" },
 };
 

@@ -1,4 +1,5 @@
-/* image_maker.h - what the tests of images share: a directory of their own, tar archives and image layouts written by hand
+/* image_maker.h - what the tests of images share: a directory of their own, tar archives and image layouts written
+ * by hand
  *
  * The archives are written here byte by byte, so that they can be as wrong as a test wants them.
  */

@@ -1,7 +1,7 @@
 /* life_random.c - random pods, random fates: what must hold whatever happens
  *
- * A model of the owner carries out what life_step() asks for, some time later, well or badly; and things happen that nobody asked
- * for. LIFE_SEEDS=FROM-TO runs other seeds than the few of every day.
+ * A model of the owner carries out what life_step() asks for, some time later, well or badly; and things happen that
+ * nobody asked for. LIFE_SEEDS=FROM-TO runs other seeds than the few of every day.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -691,7 +691,8 @@ static void others_leave_by_slirp(void **state)
     assert_int_equal(rc, 0);
 }
 
-/* A chain that drops what is forwarded, as Docker's: pods still reach each other, and leave by slirp4netns or with a doubt. */
+/* A chain that drops what is forwarded, as Docker's: pods still reach each other, and leave by slirp4netns or with a
+ * doubt. */
 static int firewall_test(void *ctx, struct err *e)
 {
     struct outside *o = ctx;

@@ -194,7 +194,8 @@ static int64_t peak_kib(pid_t pid)
     return at && sscanf(at + 6, "%lld", &kib) == 1 ? kib : -1;
 }
 
-/* 100 MB as fast as it goes: nothing is lost but what turning over drops, others are served meanwhile, and memory stays. */
+/* 100 MB as fast as it goes: nothing is lost but what turning over drops, others are served meanwhile, and memory
+ * stays. */
 static void test_flood(void **state)
 {
     struct shim *s = stand_pod("flood");

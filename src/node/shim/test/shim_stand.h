@@ -1,7 +1,7 @@
 /* shim_stand.h - for tests of shims: a stand-in for a box, and what a test needs around a spawner
  *
- * The stand-in is process 1 as box.h describes it, without a root of its own. Words that begin with '!' are things that a
- * program is not needed for.
+ * The stand-in is process 1 as box.h describes it, without a root of its own. Words that begin with '!' are things that
+ * a program is not needed for.
  */
 #ifndef NODE_TEST_SHIM_STAND_H
 #define NODE_TEST_SHIM_STAND_H
