@@ -275,6 +275,14 @@ def status_is_apart(bed):
     assert bed.call("GET", path)[1]["status"]["running"] == 2
 
 
+def created_by_kubectl(bed):
+    """As a user does it: a file, and the answer of the command line."""
+    said = bed.kubectl("create", "-f", os.path.join(TESTS, "..", "examples", "mpi", "job.yaml"))
+    assert "job.batch.volcano.sh/pi created" in said, said
+    assert bed.kubectl("get", "vcjob", "pi", "-o", "jsonpath={.spec.queue}") == "default"
+    assert 'unknown field "spec.tasks[0].replica"' in bed.kubectl("create", "-f", "-", stdin=json.dumps(job(tasks=[task(replica=2)])), fails=True)
+
+
 def columns(bed):
     want = {"vcjob": "NAME STATUS MINAVAILABLE RUNNINGS AGE QUEUE", "vj": "NAME STATUS MINAVAILABLE RUNNINGS AGE QUEUE",
             "pg": "NAME STATUS MINMEMBER RUNNINGS AGE QUEUE", "q": "NAME PARENT", "jf": "NAME STATUS AGE",
@@ -350,7 +358,7 @@ def main():
                 suite.case(what, lambda: taken(bed, o))
             suite.case("every_rule_was_met", lambda: every_rule_was_met(crds, seen))
             for case in (updates, defaults, unknown_fields, status_is_apart, columns, as_large_as_allowed, our_own_objects,
-                         no_larger_than_apply_takes):
+                         created_by_kubectl, no_larger_than_apply_takes):
                 suite.case(case.__name__, lambda: case(bed))
     except Skip as e:
         print(e)
