@@ -18,8 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BEGIN_MS (1772355600 * INT64_C(1000))
 
 struct story {
-    struct history *history;
-    struct timeline timeline;
+    struct history *run, *cluster;
     uint64_t rev;
     int64_t now_ms;
 };
@@ -42,21 +41,21 @@ static void tell(struct story *h, const struct json *doc)
 
     h->now_ms += number(doc, "at", 10000000);
     if (json_get(doc, "output")) {
-        history_output(h->history, uid, json_member_text(doc, "container"), json_member_text(doc, "output"), false);
+        history_output(h->run, uid, json_member_text(doc, "container"), json_member_text(doc, "output"), false);
         return;
     }
     if (json_get(doc, "usage")) {
         int64_t used = number(doc, "usage", INT64_MAX);
 
-        history_usage(h->history, uid, used, used, used, h->now_ms);
+        history_usage(h->run, uid, used, used, used, h->now_ms);
         return;
     }
     type = type_by_kind(json_member_text(doc, "apiVersion"), json_member_text(doc, "kind"));
     if (!type)
         return;
     o = object_make(type, doc, ++h->rev);
-    history_changed(h->history, o, json_bool(json_get(doc, "gone"), false), h->now_ms);
-    timeline_changed(&h->timeline, o, json_bool(json_get(doc, "gone"), false), h->now_ms);
+    history_changed(h->run, o, json_bool(json_get(doc, "gone"), false), h->now_ms);
+    history_changed(h->cluster, o, json_bool(json_get(doc, "gone"), false), h->now_ms);
     object_unref(o);
 }
 
@@ -67,33 +66,34 @@ static void check(const struct story *h)
     struct history_failure failure;
     struct json *tree;
 
-    report_html(&page, h->history, STR("<t>"));
+    report_html(&page, h->run, STR("<t>"));
     assert(str_is_utf8(buf_view(&page)) && !str_has(buf_view(&page), STR("<script")));
-    report_trace(&trace, h->history);
+    report_trace(&trace, h->run);
     assert(json_parse(&a, buf_view(&trace), NULL, &tree, NULL) == 0);
-    for (size_t i = 0; i < 100 && history_failed(h->history, i, &failure); i++)
+    for (size_t i = 0; i < 100 && history_failed(h->run, i, &failure); i++)
         ;
-    VEC_FOREACH(job, &h->timeline.jobs) {
-        assert(job_wait_ms(&h->timeline, *job) >= -1 && job_run_ms(&h->timeline, *job) >= -1);
+    VEC_FOREACH(job, &h->cluster->jobs) {
+        assert(job_wait_ms(h->cluster, *job) >= -1 && job_run_ms(h->cluster, *job) >= -1);
         assert((*job)->running >= 0);
     }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct story h = { .history = history_new(&(struct history_options){ .begin_ms = BEGIN_MS }), .now_ms = BEGIN_MS };
+    struct story h = { .run = history_new(&(struct history_options){ .begin_ms = BEGIN_MS }),
+                       .cluster = history_new(&(struct history_options){ .begin_ms = BEGIN_MS, .is_cluster = true }),
+                       .now_ms = BEGIN_MS };
     struct yaml_docs docs = { 0 };
     autoarena a = { 0 };
 
-    timeline_init(&h.timeline, BEGIN_MS);
     if (yaml_parse(&a, (struct str){ (const char *)data, size }, NULL, &docs, NULL) == 0)
         for (size_t i = 0; i < docs.n; i++)
             if (docs.v[i]->type == JSON_OBJECT)
                 tell(&h, docs.v[i]);
-    history_finish(h.history, h.now_ms);
-    timeline_finish(&h.timeline, h.now_ms);
+    history_finish(h.run, h.now_ms);
+    history_finish(h.cluster, h.now_ms);
     check(&h);
-    history_free(h.history);
-    timeline_done(&h.timeline);
+    history_free(h.run);
+    history_free(h.cluster);
     return 0;
 }

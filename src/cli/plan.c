@@ -102,7 +102,7 @@ static int read_runtimes(struct planner *p, const struct scenario *s, struct err
 struct run { /* of one scenario */
     struct planner *planner;
     struct future *future;
-    struct timeline *timeline;
+    struct history *history;
 };
 
 /* --runtime of the task, then of the job, then what is declared, then --runtime for all that belong to a job: what else
@@ -130,7 +130,7 @@ static int64_t pod_runtime(void *ctx, const struct json *pod)
 
 static void on_changed(void *ctx, const struct object *o, bool is_gone, int64_t now_ms)
 {
-    timeline_changed(((struct run *)ctx)->timeline, o, is_gone, now_ms);
+    history_changed(((struct run *)ctx)->history, o, is_gone, now_ms);
 }
 
 /* ---- submitting ---- */
@@ -191,9 +191,9 @@ static int run_until_over(struct run *run, const struct arrival *v, size_t n, bo
                 return -1;
         due_ms = future_settle(run->future);
         next_ms = at < n ? MIN_OF(due_ms, v[at].at_ms) : due_ms;
-        if (at == n && (next_ms == INT64_MAX || timeline_is_over(run->timeline)))
+        if (at == n && (next_ms == INT64_MAX || run->history->n_open == 0))
             return 0;
-        if (at == n && future_is_idle(run->future) && next_ms - run->timeline->changed_ms > QUIET_DAYS * DAY_MS)
+        if (at == n && future_is_idle(run->future) && next_ms - run->history->changed_ms > QUIET_DAYS * DAY_MS)
             return 0;
         if (next_ms > run->planner->until_ms) {
             *ret_cut = true;
@@ -206,19 +206,20 @@ static int run_until_over(struct run *run, const struct arrival *v, size_t n, bo
 /* The end of what is shown. Behind the last change a little of what goes on for ever. */
 static int64_t end_of(const struct run *run, bool is_cut)
 {
-    const struct timeline *t = run->timeline;
-    int64_t span_ms = t->changed_ms - t->begin_ms;
+    const struct history *h = run->history;
+    int64_t span_ms = h->changed_ms - h->begin_ms;
 
     if (is_cut)
         return run->planner->until_ms;
-    if (timeline_is_over(t))
-        return MAX_OF(t->changed_ms, t->begin_ms + 1000);
-    return t->changed_ms + MAX_OF(span_ms / 8, 60000);
+    if (h->n_open == 0)
+        return MAX_OF(h->changed_ms, h->begin_ms + 1000);
+    return h->changed_ms + MAX_OF(span_ms / 8, 60000);
 }
 
-static int plan_scenario(struct planner *p, const struct scenario *s, struct timeline *t, bool *ret_cut, struct err *e)
+static int plan_scenario(struct planner *p, const struct scenario *s, struct history **ret, bool *ret_cut,
+                         struct err *e)
 {
-    struct run run = { .planner = p, .timeline = t };
+    struct run run = { .planner = p };
     struct future_options opt = {
         .now_ms = p->begin_ms, .config = &p->config, .runtime_ms = pod_runtime, .changed = on_changed, .ctx = &run
     };
@@ -228,12 +229,11 @@ static int plan_scenario(struct planner *p, const struct scenario *s, struct tim
     for (size_t i = 0; i < s->objects.n; i++)
         v[i] = (struct arrival){ arrival_ms(p, s->objects.v[i]), i, s->objects.v[i] };
     qsort(v, s->objects.n, sizeof(*v), by_arrival);
-    timeline_init(t, p->begin_ms);
     run.future = future_new(&opt);
-    t->sched = future_sched(run.future);
+    run.history = *ret = history_new(
+        &(struct history_options){ .begin_ms = p->begin_ms, .is_cluster = true, .sched = future_sched(run.future) });
     rc = run_until_over(&run, v, s->objects.n, ret_cut, e);
-    timeline_finish(t, end_of(&run, *ret_cut));
-    t->sched = NULL;
+    history_finish(run.history, end_of(&run, *ret_cut));
     future_free(run.future);
     return rc;
 }
@@ -337,18 +337,18 @@ struct form {
 
 static void print_gantt(struct buf *out, const struct plan_report *r)
 {
-    gantt_print(out, r->t, &(struct gantt_options){ .width = r->width, .colour = r->colour });
+    gantt_print(out, r->h, &(struct gantt_options){ .width = r->width, .colour = r->colour });
 }
 
 static void print_page(struct buf *out, const struct plan_report *r,
-                       void (*page)(struct buf *out, const struct timeline *t, const struct page_options *opt))
+                       void (*page)(struct buf *out, const struct history *h, const struct page_options *opt))
 {
     struct page_options opt = { .before = r->before, .change = r->change };
     autobuf title = { 0 };
 
-    plan_title(&title, r->t);
+    plan_title(&title, r->h);
     opt.title = buf_view(&title);
-    page(out, r->t, &opt);
+    page(out, r->h, &opt);
 }
 
 static void print_svg(struct buf *out, const struct plan_report *r)
@@ -468,8 +468,8 @@ static int prepare(struct planner *p, struct scenario *base, struct err *e)
 static int plan_both(struct planner *p, const struct scenario *base, struct err *e)
 {
     struct scenario changed = { .arena = p->arena };
-    struct timeline plain = { 0 }, after = { 0 };
-    struct plan_report r = { .t = &plain };
+    struct history *plain = NULL, *after = NULL;
+    struct plan_report r = { 0 };
     autobuf words = { 0 };
     bool is_cut;
     int status = -1;
@@ -481,15 +481,16 @@ static int plan_both(struct planner *p, const struct scenario *base, struct err 
     }
     if (plan_scenario(p, base, &plain, &r.is_cut, e) < 0)
         goto done;
+    r.h = plain;
     if (changed.objects.n) {
         if (plan_scenario(p, &changed, &after, &is_cut, e) < 0)
             goto done;
-        r = (struct plan_report){ .t = &after, .before = &plain, .change = buf_view(&words), .is_cut = is_cut };
+        r = (struct plan_report){ .h = after, .before = plain, .change = buf_view(&words), .is_cut = is_cut };
     }
     status = print_report(p->o, &r);
 done:
-    timeline_done(&plain);
-    timeline_done(&after);
+    history_free(plain);
+    history_free(after);
     return status;
 }
 

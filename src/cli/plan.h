@@ -5,21 +5,21 @@
 #include "history/timeline.h"
 
 struct plan_report {
-    const struct timeline *t;
-    const struct timeline *before; /* the same without the changes; NULL: none were asked for */
-    struct str change;             /* the changes in words */
-    bool is_cut;                   /* --until ended it */
+    const struct history *h;
+    const struct history *before; /* the same without the changes; NULL: none were asked for */
+    struct str change;            /* the changes in words */
+    bool is_cut;                  /* --until ended it */
     bool colour;
     size_t width;
 };
 
 /* "6 jobs on 4 nodes (32 cpu, 128Gi memory)" */
-void plan_title(struct buf *out, const struct timeline *t);
+void plan_title(struct buf *out, const struct history *h);
 
 void plan_print_table(struct buf *out, const struct plan_report *r);
 void plan_print_json(struct buf *out, const struct plan_report *r);
 
 /* When the last job that ends does so; -1: none does. */
-int64_t plan_last_end(const struct timeline *t);
+int64_t plan_last_end(const struct history *h);
 
 #endif

@@ -29,7 +29,7 @@ static struct json *seconds(struct arena *a, int64_t ms)
 }
 
 /* "key": RFC 3339, "keySeconds": since the beginning; both null where it does not happen. */
-static void set_time(struct arena *a, struct json *j, const char *key, const struct timeline *t, int64_t at_ms)
+static void set_time(struct arena *a, struct json *j, const char *key, const struct history *h, int64_t at_ms)
 {
     struct str long_key = arena_fmt(a, "%sSeconds", key);
     autobuf text = { 0 };
@@ -41,7 +41,7 @@ static void set_time(struct arena *a, struct json *j, const char *key, const str
     }
     clock_print(&text, at_ms);
     set_text(a, j, key, arena_str(a, buf_view(&text)));
-    json_add(j, long_key, seconds(a, at_ms - t->begin_ms));
+    json_add(j, long_key, seconds(a, at_ms - h->begin_ms));
 }
 
 static void set_seconds(struct arena *a, struct json *j, const char *key, int64_t ms)
@@ -51,11 +51,12 @@ static void set_seconds(struct arena *a, struct json *j, const char *key, int64_
 
 /* ---- jobs ---- */
 
-static struct json *tasks_json(struct arena *a, const struct timeline_job *j)
+static struct json *tasks_json(struct arena *a, const struct history_job *j)
 {
     struct json *list = json_array(a);
 
-    VEC_FOREACH(task, &j->tasks) {
+    VEC_FOREACH(at, &j->tasks) {
+        const struct history_task *task = *at;
         struct json *one = json_push(list, json_object(a));
 
         set_text(a, one, "name", task->name);
@@ -68,36 +69,36 @@ static struct json *tasks_json(struct arena *a, const struct timeline_job *j)
     return list;
 }
 
-static struct json *waits_json(struct arena *a, const struct timeline *t, const struct timeline_job *j)
+static struct json *waits_json(struct arena *a, const struct history *h, const struct history_job *j)
 {
     struct json *list = json_array(a);
 
     VEC_FOREACH(w, &j->waits) {
         struct json *one = json_push(list, json_object(a));
 
-        set_time(a, one, "from", t, w->from_ms);
-        set_time(a, one, "until", t, w->until_ms);
+        set_time(a, one, "from", h, w->from_ms);
+        set_time(a, one, "until", h, w->until_ms);
         set_text(a, one, "reason", w->reason);
         set_text(a, one, "message", w->message);
     }
     return list;
 }
 
-static struct json *steps_json(struct arena *a, const struct timeline *t, const struct timeline_job *j)
+static struct json *steps_json(struct arena *a, const struct history *h, const struct history_job *j)
 {
     struct json *list = json_array(a);
 
     VEC_FOREACH(s, &j->steps) {
         struct json *one = json_push(list, json_object(a));
 
-        set_time(a, one, "at", t, s->at_ms);
+        set_time(a, one, "at", h, s->at_ms);
         set_text(a, one, "state", str_of(job_state_names[s->state]));
         set_int(a, one, "running", s->running);
     }
     return list;
 }
 
-static struct json *job_json(struct arena *a, const struct timeline *t, const struct timeline_job *j)
+static struct json *job_json(struct arena *a, const struct history *h, const struct history_job *j)
 {
     struct json *one = json_object(a);
 
@@ -108,78 +109,78 @@ static struct json *job_json(struct arena *a, const struct timeline *t, const st
     set_text(a, one, "priorityClassName", j->priority_class);
     set_int(a, one, "priority", j->priority);
     set_int(a, one, "minAvailable", j->min);
-    set_int(a, one, "replicas", j->replicas);
+    set_int(a, one, "replicas", j->n_pods);
     set_text(a, one, "state", str_of(job_state_names[j->steps.n ? j->steps.v[j->steps.n - 1].state : STATE_WAITS]));
     set_text(a, one, "phase", j->phase);
-    set_time(a, one, "submitted", t, j->submitted_ms);
-    set_time(a, one, "admitted", t, j->admitted_ms);
-    set_time(a, one, "start", t, j->started_ms);
-    set_time(a, one, "end", t, j->was_over ? -1 : j->finished_ms);
-    set_seconds(a, one, "waitSeconds", job_wait_ms(t, j));
-    set_seconds(a, one, "runSeconds", job_run_ms(t, j));
+    set_time(a, one, "submitted", h, j->submitted_ms);
+    set_time(a, one, "admitted", h, j->admitted_ms);
+    set_time(a, one, "start", h, j->started_ms);
+    set_time(a, one, "end", h, j->was_over ? -1 : j->finished_ms);
+    set_seconds(a, one, "waitSeconds", job_wait_ms(h, j));
+    set_seconds(a, one, "runSeconds", job_run_ms(h, j));
     set_int(a, one, "stops", (int64_t)j->stops);
     set_int(a, one, "stoppedPods", j->stopped);
     json_add(one, STR("tasks"), tasks_json(a, j));
-    json_add(one, STR("waits"), waits_json(a, t, j));
-    json_add(one, STR("steps"), steps_json(a, t, j));
+    json_add(one, STR("waits"), waits_json(a, h, j));
+    json_add(one, STR("steps"), steps_json(a, h, j));
     return one;
 }
 
-static struct json *jobs_json(struct arena *a, const struct timeline *t)
+static struct json *jobs_json(struct arena *a, const struct history *h)
 {
     struct json *list = json_array(a);
 
-    for (size_t i = 0; i < t->jobs.n; i++)
-        json_push(list, job_json(a, t, t->jobs.v[i]));
+    for (size_t i = 0; i < h->jobs.n; i++)
+        json_push(list, job_json(a, h, h->jobs.v[i]));
     return list;
 }
 
 /* ---- queues and nodes ---- */
 
-static struct json *place_json(struct arena *a, const struct timeline *t, const struct timeline_place *p,
+static struct json *place_json(struct arena *a, const struct history *h, const struct history_place *p,
                                const char *total)
 {
     struct json *one = json_object(a), *steps;
 
     set_text(a, one, "name", p->name);
-    json_add(one, str_of(total), amounts_to_json(a, &t->dims, &p->total));
+    json_add(one, str_of(total), amounts_to_json(a, &h->dims, &p->total));
     steps = json_add(one, STR("used"), json_array(a));
     VEC_FOREACH(s, &p->steps) {
         struct json *step = json_push(steps, json_object(a));
 
-        set_time(a, step, "at", t, s->at_ms);
-        json_add(step, STR("amounts"), amounts_to_json(a, &t->dims, &s->used));
+        set_time(a, step, "at", h, s->at_ms);
+        json_add(step, STR("amounts"), amounts_to_json(a, &h->dims, &s->used));
     }
     return one;
 }
 
-static struct json *timeline_json(struct arena *a, const struct timeline *t)
+static struct json *history_json(struct arena *a, const struct history *h)
 {
     struct json *j = json_object(a), *list;
 
-    set_time(a, j, "begin", t, t->begin_ms);
-    set_time(a, j, "end", t, t->end_ms);
-    set_time(a, j, "lastJobEnd", t, plan_last_end(t));
-    json_add(j, STR("total"), amounts_to_json(a, &t->dims, &t->total));
-    json_add(j, STR("jobs"), jobs_json(a, t));
+    set_time(a, j, "begin", h, h->begin_ms);
+    set_time(a, j, "end", h, h->end_ms);
+    set_time(a, j, "lastJobEnd", h, plan_last_end(h));
+    json_add(j, STR("total"), amounts_to_json(a, &h->dims, &h->total));
+    json_add(j, STR("jobs"), jobs_json(a, h));
     list = json_add(j, STR("queues"), json_array(a));
-    for (size_t i = 0; i < t->queues.n; i++)
-        json_push(list, place_json(a, t, t->queues.v[i], "capability"));
+    for (size_t i = 0; i < h->queues.n; i++)
+        json_push(list, place_json(a, h, h->queues.v[i], "capability"));
     list = json_add(j, STR("nodes"), json_array(a));
-    for (size_t i = 0; i < t->nodes.n; i++)
-        json_push(list, place_json(a, t, t->nodes.v[i], "allocatable"));
+    for (size_t i = 0; i < h->nodes.n; i++)
+        json_push(list, place_json(a, h, h->nodes.v[i], "allocatable"));
     return j;
 }
 
 void plan_print_json(struct buf *out, const struct plan_report *r)
 {
     autoarena a = { 0 };
-    struct json *j = timeline_json(&a, r->t);
+    struct json *j = history_json(&a, r->h);
 
     json_add(j, STR("isCut"), json_bool_new(&a, r->is_cut));
     if (r->before) {
         set_text(&a, j, "change", r->change);
-        json_add(j, STR("before"), timeline_json(&a, r->before));
+        json_add(j, STR("before"), history_json(&a, r->before));
     }
     json_print_pretty(out, j, 4);
     buf_char(out, '\n');

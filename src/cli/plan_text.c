@@ -6,29 +6,29 @@
 #include "report/gantt.h"
 #include "report/term.h"
 
-void plan_title(struct buf *out, const struct timeline *t)
+void plan_title(struct buf *out, const struct history *h)
 {
-    int dims[AMOUNT_DIMS], n = timeline_dims(t, dims);
+    int dims[AMOUNT_DIMS], n = history_dims(h, dims);
     size_t nodes = 0;
 
-    for (size_t i = 0; i < t->nodes.n; i++)
-        nodes += !t->nodes.v[i]->is_gone;
-    buf_fmt(out, "%zu job%s on %zu node%s", t->jobs.n, t->jobs.n == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
+    for (size_t i = 0; i < h->nodes.n; i++)
+        nodes += !h->nodes.v[i]->is_gone;
+    buf_fmt(out, "%zu job%s on %zu node%s", h->jobs.n, h->jobs.n == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
     for (int i = 0; i < n; i++) {
         buf_str(out, i ? STR(", ") : STR(" ("));
-        size_print(out, &t->dims, dims[i], t->total.v[dims[i]]);
-        buf_fmt(out, " %.*s", STR_ARG(t->dims.names[dims[i]]));
+        size_print(out, &h->dims, dims[i], h->total.v[dims[i]]);
+        buf_fmt(out, " %.*s", STR_ARG(h->dims.names[dims[i]]));
     }
     buf_char(out, ')');
 }
 
-int64_t plan_last_end(const struct timeline *t)
+int64_t plan_last_end(const struct history *h)
 {
     int64_t end = -1;
 
-    for (size_t i = 0; i < t->jobs.n; i++)
-        if (!t->jobs.v[i]->was_over)
-            end = MAX_OF(end, t->jobs.v[i]->finished_ms);
+    for (size_t i = 0; i < h->jobs.n; i++)
+        if (!h->jobs.v[i]->was_over)
+            end = MAX_OF(end, h->jobs.v[i]->finished_ms);
     return end;
 }
 
@@ -41,11 +41,11 @@ struct text {
     bool shows_namespace; /* only where there is more than one */
 };
 
-static struct str offset(struct text *x, const struct timeline *t, int64_t at_ms)
+static struct str offset(struct text *x, const struct history *h, int64_t at_ms)
 {
     autobuf b = { 0 };
 
-    offset_print(&b, t, at_ms);
+    offset_print(&b, h, at_ms);
     return arena_str(x->a, buf_view(&b));
 }
 
@@ -67,22 +67,22 @@ static struct str safe(struct text *x, struct str s)
     return arena_str(x->a, buf_view(&b));
 }
 
-static struct str job_name(struct text *x, const struct timeline_job *j)
+static struct str job_name(struct text *x, const struct history_job *j)
 {
     if (x->shows_namespace)
         return safe(x, arena_fmt(x->a, "%.*s/%.*s", STR_ARG(j->namespace), STR_ARG(j->name)));
     return safe(x, j->name);
 }
 
-static bool has_namespaces(const struct timeline *t)
+static bool has_namespaces(const struct history *h)
 {
-    for (size_t i = 0; i < t->jobs.n; i++)
-        if (!str_eq(t->jobs.v[i]->namespace, t->jobs.v[0]->namespace))
+    for (size_t i = 0; i < h->jobs.n; i++)
+        if (!str_eq(h->jobs.v[i]->namespace, h->jobs.v[0]->namespace))
             return true;
     return false;
 }
 
-static enum job_state last_state(const struct timeline_job *j)
+static enum job_state last_state(const struct history_job *j)
 {
     return j->steps.n ? j->steps.v[j->steps.n - 1].state : STATE_WAITS;
 }
@@ -92,8 +92,8 @@ static enum job_state last_state(const struct timeline_job *j)
 /* "+10m → +0s" where a change moved it. */
 static struct str moved(struct text *x, int64_t now_ms, int64_t old_ms, bool has_old)
 {
-    const struct timeline *t = x->r->t, *before = x->r->before;
-    struct str now = offset(x, t, now_ms), old;
+    const struct history *h = x->r->h, *before = x->r->before;
+    struct str now = offset(x, h, now_ms), old;
 
     if (!before)
         return now;
@@ -101,7 +101,7 @@ static struct str moved(struct text *x, int64_t now_ms, int64_t old_ms, bool has
     return str_eq(now, old) ? now : arena_fmt(x->a, "%.*s → %.*s", STR_ARG(old), STR_ARG(now));
 }
 
-static struct str gain(struct text *x, const struct timeline_job *j, const struct timeline_job *old)
+static struct str gain(struct text *x, const struct history_job *j, const struct history_job *old)
 {
     int64_t sooner;
 
@@ -113,21 +113,21 @@ static struct str gain(struct text *x, const struct timeline_job *j, const struc
         return STR("now ends");
     if (j->finished_ms < 0)
         return STR("no longer ends");
-    sooner = old->finished_ms - x->r->before->begin_ms - (j->finished_ms - x->r->t->begin_ms);
+    sooner = old->finished_ms - x->r->before->begin_ms - (j->finished_ms - x->r->h->begin_ms);
     if (sooner == 0)
         return STR("");
     return arena_fmt(x->a, "%.*s %s", STR_ARG(span(x, sooner < 0 ? -sooner : sooner)), sooner < 0 ? "later" : "sooner");
 }
 
-static struct str pods_text(struct text *x, const struct timeline_job *j)
+static struct str pods_text(struct text *x, const struct history_job *j)
 {
-    if (j->min == j->replicas || j->replicas == 0)
-        return arena_fmt(x->a, "%lld", (long long)MAX_OF(j->replicas, j->min));
-    return arena_fmt(x->a, "%lld (min %lld)", (long long)j->replicas, (long long)j->min);
+    if (j->min == j->n_pods || j->n_pods == 0)
+        return arena_fmt(x->a, "%lld", (long long)MAX_OF(j->n_pods, j->min));
+    return arena_fmt(x->a, "%lld (min %lld)", (long long)j->n_pods, (long long)j->min);
 }
 
 /* "Completed", "Completed, stopped twice": a job that lost its places to others should not look like one that did not. */
-static struct str state_text(struct text *x, const struct timeline_job *j)
+static struct str state_text(struct text *x, const struct history_job *j)
 {
     const char *state = job_state_names[last_state(j)];
     size_t stops = j->stops;
@@ -140,15 +140,15 @@ static struct str state_text(struct text *x, const struct timeline_job *j)
 }
 
 /* It waits when nothing more can happen: how far the plan looks beyond that says nothing. */
-static bool waits_for_ever(const struct text *x, const struct timeline_job *j)
+static bool waits_for_ever(const struct text *x, const struct history_job *j)
 {
     return !x->r->is_cut && !j->was_over && last_state(j) < STATE_RUNS;
 }
 
-static void job_cells(struct text *x, struct table *table, const struct timeline_job *j)
+static void job_cells(struct text *x, struct table *table, const struct history_job *j)
 {
-    const struct timeline *before = x->r->before;
-    const struct timeline_job *old = before ? timeline_job(before, j->namespace, j->name) : NULL;
+    const struct history *before = x->r->before;
+    const struct history_job *old = before ? history_job(before, j->namespace, j->name) : NULL;
 
     table_cell(table, job_name(x, j));
     table_cell(table, safe(x, j->queue));
@@ -158,13 +158,13 @@ static void job_cells(struct text *x, struct table *table, const struct timeline
     table_cell(table, j->was_over ? STR("before") : moved(x, j->finished_ms, old ? old->finished_ms : -1, old));
     if (before)
         table_cell(table, gain(x, j, old));
-    table_cell(table, waits_for_ever(x, j) ? STR("no end") : span(x, job_wait_ms(x->r->t, j)));
-    table_cell(table, span(x, job_run_ms(x->r->t, j)));
+    table_cell(table, waits_for_ever(x, j) ? STR("no end") : span(x, job_wait_ms(x->r->h, j)));
+    table_cell(table, span(x, job_run_ms(x->r->h, j)));
     table_cell(table, state_text(x, j));
 }
 
 /* A job that is only in the plan without the change. */
-static void missing_cells(struct text *x, struct table *table, const struct timeline_job *old)
+static void missing_cells(struct text *x, struct table *table, const struct history_job *old)
 {
     struct str start = offset(x, x->r->before, old->started_ms), end = offset(x, x->r->before, old->finished_ms);
 
@@ -183,16 +183,16 @@ static void jobs(struct text *x)
 {
     static const char *const heads[] = { "JOB", "QUEUE",  "PRIORITY", "PODS", "START",
                                          "END", "CHANGE", "WAITS",    "RUNS", "AT THE END" };
-    const struct timeline *before = x->r->before;
+    const struct history *before = x->r->before;
     struct table table = { .arena = x->a, .columns = before ? 10 : 9 };
 
     for (size_t i = 0; i < ARRAY_LEN(heads); i++)
         if (before || strcmp(heads[i], "CHANGE") != 0)
             table_cell(&table, str_of(heads[i]));
-    for (size_t i = 0; i < x->r->t->jobs.n; i++)
-        job_cells(x, &table, x->r->t->jobs.v[i]);
+    for (size_t i = 0; i < x->r->h->jobs.n; i++)
+        job_cells(x, &table, x->r->h->jobs.v[i]);
     for (size_t i = 0; before && i < before->jobs.n; i++)
-        if (!timeline_job(x->r->t, before->jobs.v[i]->namespace, before->jobs.v[i]->name))
+        if (!history_job(x->r->h, before->jobs.v[i]->namespace, before->jobs.v[i]->name))
             missing_cells(x, &table, before->jobs.v[i]);
     table_print(x->out, &table, "");
 }
@@ -222,7 +222,7 @@ static void wrap(struct text *x, struct str text, size_t indent)
 }
 
 /* From here on the same reason holds, whatever its numbers. */
-static size_t same_reason(const struct timeline_job *j, size_t i)
+static size_t same_reason(const struct history_job *j, size_t i)
 {
     size_t end = i + 1;
 
@@ -232,24 +232,24 @@ static size_t same_reason(const struct timeline_job *j, size_t i)
     return end;
 }
 
-static void job_waits(struct text *x, const struct timeline_job *j)
+static void job_waits(struct text *x, const struct history_job *j)
 {
     bool is_first = true;
 
     for (size_t i = 0, end; i < j->waits.n; i = end) {
-        const struct timeline_wait *w = &j->waits.v[i], *last;
+        const struct history_wait *w = &j->waits.v[i], *last;
         struct str until;
 
         end = same_reason(j, i);
         last = &j->waits.v[end - 1];
-        until = last->until_ms < 0 ? STR("the end of the plan") : offset(x, x->r->t, last->until_ms);
+        until = last->until_ms < 0 ? STR("the end of the plan") : offset(x, x->r->h, last->until_ms);
         if (is_first) {
             buf_str(x->out, STR("  "));
             term_style(x->out, x->r->colour, STYLE_BOLD, job_name(x, j));
             buf_char(x->out, '\n');
         }
         is_first = false;
-        buf_fmt(x->out, "    %.*s to %.*s", STR_ARG(offset(x, x->r->t, w->from_ms)), STR_ARG(until));
+        buf_fmt(x->out, "    %.*s to %.*s", STR_ARG(offset(x, x->r->h, w->from_ms)), STR_ARG(until));
         if (w->reason.n) {
             buf_str(x->out, STR("  "));
             term_style(x->out, x->r->colour, STYLE_YELLOW, safe(x, w->reason));
@@ -263,8 +263,8 @@ static void waits(struct text *x)
 {
     bool any = false;
 
-    for (size_t i = 0; i < x->r->t->jobs.n; i++) {
-        const struct timeline_job *j = x->r->t->jobs.v[i];
+    for (size_t i = 0; i < x->r->h->jobs.n; i++) {
+        const struct history_job *j = x->r->h->jobs.v[i];
 
         if (j->waits.n == 0 || j->was_over)
             continue;
@@ -277,14 +277,14 @@ static void waits(struct text *x)
 
 /* ---- queues ---- */
 
-static void spark_line(struct text *x, struct buf *out, const struct timeline_place *q, int dim, int64_t whole)
+static void spark_line(struct text *x, struct buf *out, const struct history_place *q, int dim, int64_t whole)
 {
     enum { CELLS = 24 };
-    const struct timeline *t = x->r->t;
-    int64_t span_ms = MAX_OF(t->end_ms - t->begin_ms, 1);
+    const struct history *h = x->r->h;
+    int64_t span_ms = MAX_OF(h->end_ms - h->begin_ms, 1);
 
     for (int i = 0; i < CELLS; i++) {
-        double mean = place_mean(q, dim, t->begin_ms + span_ms * i / CELLS, t->begin_ms + span_ms * (i + 1) / CELLS);
+        double mean = place_mean(q, dim, h->begin_ms + span_ms * i / CELLS, h->begin_ms + span_ms * (i + 1) / CELLS);
 
         buf_str(out, spark(whole > 0 ? mean / (double)whole : 0));
     }
@@ -295,19 +295,19 @@ static struct str percent(struct text *x, double part, int64_t whole)
     return whole > 0 ? arena_fmt(x->a, "%.0f%%", 100 * part / (double)whole) : STR("-");
 }
 
-static void queue_cells(struct text *x, struct table *table, const struct timeline_place *q, int dim, bool is_first)
+static void queue_cells(struct text *x, struct table *table, const struct history_place *q, int dim, bool is_first)
 {
-    const struct timeline *t = x->r->t;
-    int64_t whole = t->total.v[dim], peak = place_peak(q, dim, t->begin_ms, t->end_ms + 1);
+    const struct history *h = x->r->h;
+    int64_t whole = h->total.v[dim], peak = place_peak(q, dim, h->begin_ms, h->end_ms + 1);
     autobuf line = { 0 }, amount = { 0 };
 
     spark_line(x, &line, q, dim, whole);
-    size_print(&amount, &t->dims, dim, peak);
+    size_print(&amount, &h->dims, dim, peak);
     table_cell(table, is_first ? safe(x, q->name) : STR(""));
-    table_cell(table, safe(x, t->dims.names[dim]));
+    table_cell(table, safe(x, h->dims.names[dim]));
     table_cell(table, arena_str(x->a, buf_view(&amount)));
     table_cell(table, percent(x, (double)peak, whole));
-    table_cell(table, percent(x, place_mean(q, dim, t->begin_ms, t->end_ms), whole));
+    table_cell(table, percent(x, place_mean(q, dim, h->begin_ms, h->end_ms), whole));
     while (line.n && line.p[line.n - 1] == ' ')
         line.n--;
     table_cell(table, arena_str(x->a, buf_view(&line)));
@@ -316,18 +316,18 @@ static void queue_cells(struct text *x, struct table *table, const struct timeli
 static void queues(struct text *x)
 {
     static const char *const heads[] = { "QUEUE", "RESOURCE", "PEAK", "OF ALL", "MEAN", "OVER TIME" };
-    const struct timeline *t = x->r->t;
-    int dims[AMOUNT_DIMS], n = timeline_dims(t, dims);
+    const struct history *h = x->r->h;
+    int dims[AMOUNT_DIMS], n = history_dims(h, dims);
     struct table table = { .arena = x->a, .columns = ARRAY_LEN(heads) };
 
     for (size_t i = 0; i < ARRAY_LEN(heads); i++)
         table_cell(&table, str_of(heads[i]));
-    for (size_t i = 0; i < t->queues.n; i++) {
+    for (size_t i = 0; i < h->queues.n; i++) {
         bool is_first = true;
 
         for (int d = 0; d < n; d++)
-            if (place_peak(t->queues.v[i], dims[d], t->begin_ms, t->end_ms + 1) > 0) {
-                queue_cells(x, &table, t->queues.v[i], dims[d], is_first);
+            if (place_peak(h->queues.v[i], dims[d], h->begin_ms, h->end_ms + 1) > 0) {
+                queue_cells(x, &table, h->queues.v[i], dims[d], is_first);
                 is_first = false;
             }
     }
@@ -340,32 +340,32 @@ static void queues(struct text *x)
 /* ---- the whole ---- */
 
 /* "the last job ends at +2h", or how many do. */
-static struct str end_text(struct text *x, const struct timeline *t)
+static struct str end_text(struct text *x, const struct history *h)
 {
     size_t ended = 0, all = 0;
 
-    for (size_t i = 0; i < t->jobs.n; i++)
-        if (!t->jobs.v[i]->was_over) {
+    for (size_t i = 0; i < h->jobs.n; i++)
+        if (!h->jobs.v[i]->was_over) {
             all++;
-            ended += t->jobs.v[i]->finished_ms >= 0;
+            ended += h->jobs.v[i]->finished_ms >= 0;
         }
     if (ended == 0)
         return all ? STR("no job ends") : STR_NULL;
     if (ended == all)
-        return arena_fmt(x->a, "the last job ends at %.*s", STR_ARG(offset(x, t, plan_last_end(t))));
+        return arena_fmt(x->a, "the last job ends at %.*s", STR_ARG(offset(x, h, plan_last_end(h))));
     return arena_fmt(x->a, "%zu of %zu jobs end%s, the last at %.*s", ended, all, ended == 1 ? "s" : "",
-                     STR_ARG(offset(x, t, plan_last_end(t))));
+                     STR_ARG(offset(x, h, plan_last_end(h))));
 }
 
 static void summary(struct text *x)
 {
-    const struct timeline *t = x->r->t, *before = x->r->before;
-    struct str now = end_text(x, t), old = before ? end_text(x, before) : now;
+    const struct history *h = x->r->h, *before = x->r->before;
+    struct str now = end_text(x, h), old = before ? end_text(x, before) : now;
     const struct str all = STR("the last job ends at ");
 
-    plan_title(x->out, t);
+    plan_title(x->out, h);
     buf_str(x->out, STR(", from "));
-    clock_print(x->out, t->begin_ms);
+    clock_print(x->out, h->begin_ms);
     buf_char(x->out, '\n');
     if (before)
         buf_fmt(x->out, "if: %.*s\n", STR_ARG(safe(x, x->r->change)));
@@ -380,13 +380,13 @@ static void summary(struct text *x)
 
 static void open_ends(struct text *x)
 {
-    const struct timeline *t = x->r->t;
+    const struct history *h = x->r->h;
     size_t running = 0;
 
-    for (size_t i = 0; i < t->jobs.n; i++)
-        running += t->jobs.v[i]->finished_ms < 0 && t->jobs.v[i]->started_ms >= 0;
+    for (size_t i = 0; i < h->jobs.n; i++)
+        running += h->jobs.v[i]->finished_ms < 0 && h->jobs.v[i]->started_ms >= 0;
     if (x->r->is_cut)
-        buf_fmt(x->out, "\nThe plan ends at %.*s (--until).\n", STR_ARG(offset(x, t, t->end_ms)));
+        buf_fmt(x->out, "\nThe plan ends at %.*s (--until).\n", STR_ARG(offset(x, h, h->end_ms)));
     else if (running)
         buf_fmt(x->out,
                 "\n%.*s without end: say how long with --runtime JOB=10m or the annotation pumice.dev/runtime.\n",
@@ -396,7 +396,7 @@ static void open_ends(struct text *x)
 void plan_print_table(struct buf *out, const struct plan_report *r)
 {
     autoarena a = { 0 };
-    struct text x = { &a, r, out, has_namespaces(r->t) };
+    struct text x = { &a, r, out, has_namespaces(r->h) };
 
     summary(&x);
     jobs(&x);

@@ -283,9 +283,9 @@ static void note_timers(struct history *h, struct history_job *j, const struct o
     autoarena a = { 0 };
     struct memo before = { 0 }, now = { 0 };
 
-    if (j->object)
-        memo_read(&a, json_find(j->object->root, "status", "controlledResources", NULL), &before);
     memo_read(&a, json_find(o->root, "status", "controlledResources", NULL), &now);
+    if (now.timers.n && j->object)
+        memo_read(&a, json_find(j->object->root, "status", "controlledResources", NULL), &before);
     VEC_FOREACH(t, &now.timers) {
         struct cause c = { .event = t->event, .about = t->about, .action = t->action };
         autobuf because = { 0 }, when = { 0 };

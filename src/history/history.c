@@ -6,26 +6,39 @@
 
 /* ---- life ---- */
 
+enum { MAPS = 10 };
+
+static void maps_of(struct history *h, struct map *ret[MAPS])
+{
+    struct map *const maps[MAPS] = { &h->jobs_uid, &h->jobs_name, &h->pods_uid,   &h->pods_name,   &h->events,
+                                     &h->texts,    &h->groups,    &h->node_names, &h->queue_names, &h->priorities };
+
+    memcpy(ret, maps, sizeof(maps));
+}
+
 struct history *history_new(const struct history_options *o)
 {
     struct history *h = xcalloc(1, sizeof(*h));
-    struct map *maps[] = { &h->jobs_uid, &h->pods_uid, &h->pods_name, &h->events, &h->texts };
+    struct map *maps[MAPS];
     uint64_t seed = map_seed_default();
 
-    for (size_t i = 0; i < ARRAY_LEN(maps); i++)
+    maps_of(h, maps);
+    for (size_t i = 0; i < MAPS; i++)
         map_init(maps[i], seed);
-    h->begin_ms = h->end_ms = o->begin_ms;
+    h->begin_ms = h->end_ms = h->changed_ms = o->begin_ms;
     h->n_jobs = o->n_jobs;
     h->has_namespaces = o->has_namespaces;
     h->hooks = o->hooks;
+    h->is_cluster = o->is_cluster;
+    h->sched = o->sched;
+    dims_init(&h->dims);
     h->found = arena_new(&h->arena, struct history_found);
     return h;
 }
 
 void history_free(struct history *h)
 {
-    struct map *maps[] = { h ? &h->jobs_uid : NULL, h ? &h->pods_uid : NULL, h ? &h->pods_name : NULL,
-                           h ? &h->events : NULL, h ? &h->texts : NULL };
+    struct map *maps[MAPS];
 
     if (!h)
         return;
@@ -33,8 +46,10 @@ void history_free(struct history *h)
     arena_done(&h->found->arena);
     for (size_t i = 0; i < h->jobs.n; i++)
         object_unref(h->jobs.v[i]->object);
-    for (size_t i = 0; i < ARRAY_LEN(maps); i++)
+    maps_of(h, maps);
+    for (size_t i = 0; i < MAPS; i++)
         map_done(maps[i]);
+    dims_done(&h->dims);
     buf_done(&h->key);
     arena_done(&h->arena);
     free(h);
@@ -190,11 +205,15 @@ static void event_changed(struct history *h, const struct object *o, bool is_gon
 static const struct {
     const char *group, *kind;
     void (*changed)(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
+    bool of_cluster;
 } kinds[] = {
     { "", "Pod", history_pod_changed },
     { "batch.volcano.sh", "Job", history_job_changed },
     { "scheduling.volcano.sh", "PodGroup", history_group_changed },
     { "", "Event", event_changed },
+    { "scheduling.volcano.sh", "Queue", history_queue_changed, true },
+    { "", "Node", history_node_changed, true },
+    { "scheduling.k8s.io", "PriorityClass", history_class_changed, true },
 };
 
 void history_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)
@@ -203,7 +222,8 @@ void history_changed(struct history *h, const struct object *o, bool is_gone, in
     h->found->is_valid = false;
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(o->type->kind, kinds[i].kind) == 0 && strcmp(o->type->group, kinds[i].group) == 0) {
-            kinds[i].changed(h, o, is_gone, now_ms);
+            if (!kinds[i].of_cluster || h->is_cluster)
+                kinds[i].changed(h, o, is_gone, now_ms);
             return;
         }
 }
@@ -221,4 +241,10 @@ void history_finish(struct history *h, int64_t end_ms)
 {
     see(h, end_ms);
     h->is_finished = true;
+    h->sched = NULL;
+    if (!h->is_cluster)
+        return;
+    h->end_ms = end_ms;
+    history_steps_end(h, end_ms);
+    history_places_end(h);
 }

@@ -1,18 +1,24 @@
-/* history.h - what happened in a run, and when: one model that everybody who tells of a run reads
+/* history.h - what happened, and when: one model that everybody who tells of a run or a plan reads
  *
  * A history is fed with facts as they are seen (changes of objects, lines that containers wrote, what pods used, notices) and
  * keeps times finer than Kubernetes' seconds. It does nothing by itself and has no clock: whoever feeds it says when. The live
- * view, the plain lines, -o json, the summary, the report and the trace are all made from it.
+ * view, the plain lines, -o json, the summary, the report and the trace of `pumice run` are made from it, and all forms of `pumice
+ * plan`, which looks back from the future.
  *
- *     history ── jobs        phases, tasks, time in line, waits
+ *     history ── jobs        phases, tasks, time in line, waits, states over time
  *            ├── pods        every one that ever was: a restarted task has several under one name
  *            │     └── containers ── attempts   start, end, exit code, signal, reason; the last lines
  *            ├── decisions   what a policy or the scheduler did, and why
  *            ├── warnings    Events of that type
- *            └── notes       notices of the run itself
+ *            ├── notes       notices of the run itself
+ *            └── queues, nodes   how much of them was in use, over time
+ *
+ * There are two kinds. That of a *run* is about the jobs of one run on one node. That of a *cluster* (is_cluster) is about all there is:
+ * a PodGroup that belongs to no Job counts as a job of kind PodGroup, states of jobs and the use of queues and nodes are kept as steps
+ * (a value holds from its time to that of the next), and a job waits whenever it has not enough pods, whether somebody says why or not.
  *
  * Times are those at which a change was seen; -1: it has not happened. Texts are kept once and die with the history, as does all
- * that is read from it. What could grow without end is limited by the numbers below.
+ * that is read from it. What could grow without end in a run is limited by the numbers below.
  */
 #ifndef HISTORY_HISTORY_H
 #define HISTORY_HISTORY_H
@@ -21,6 +27,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "job/phase.h"
+#include "sched/amount.h"
 #include "sched/why.h"
 #include "store/object.h"
 
@@ -111,18 +118,40 @@ struct history_pod {
     VEC(struct history_container *) containers; /* init containers first */
     VEC(struct history_sample) samples;
     int64_t memory_peak_bytes;
+    /* of a cluster: */
+    struct str phase; /* now: "Running", "Succeeded", "Failed"; "" for all others, and when it is gone */
+    const struct amounts *request;
+    struct history_place *queue, *place; /* the queue and the node where it counts now; NULL: nowhere */
 };
 
 struct history_task {
     struct str name;
-    int64_t replicas;
-    uint32_t n[HISTORY_STATE_MAX]; /* of the newest pod of each name */
-    uint32_t n_restarting;         /* of those that run: a container failed and waits for its next start */
+    int64_t replicas, min;
+    uint32_t n[HISTORY_STATE_MAX];      /* of the newest pod of each name */
+    uint32_t n_restarting;              /* of those that run: a container failed and waits for its next start */
+    int64_t running, succeeded, failed; /* of a cluster: pods that are there now, by their phase */
 };
 
 struct history_wait {
-    int64_t from_ms, until_ms;
-    struct str reason, message;
+    int64_t from_ms, until_ms;  /* until_ms -1: to the end */
+    struct str reason, message; /* "NotEnoughResources", a sentence; of a cluster both may be empty: nobody said */
+};
+
+enum job_state {                 /* of a job of a cluster */
+                 STATE_WAITS,    /* not admitted to its queue */
+                 STATE_ADMITTED, /* it may start; its pods have no places yet */
+                 STATE_PARTLY,   /* some pods run, fewer than it needs */
+                 STATE_RUNS,     /* at least minAvailable */
+                 STATE_DONE,
+                 STATE_FAILED, /* failed, aborted or terminated */
+                 JOB_STATE_MAX,
+};
+extern const char *const job_state_names[JOB_STATE_MAX]; /* "Waiting", "Admitted", … */
+
+struct history_step {
+    int64_t at_ms;
+    enum job_state state;
+    int64_t running; /* pods */
 };
 
 struct history_phase {
@@ -131,25 +160,36 @@ struct history_phase {
 };
 
 struct history_job {
-    struct str namespace, name, uid, queue;
+    struct str kind; /* "Job", "PodGroup" */
+    struct str namespace, name, uid, queue, priority_class;
     struct str label;                  /* for people: "train", "other/train" where there are several namespaces */
     struct str phase, reason, message; /* of its status; phase: empty while it is new */
-    int64_t retries;
+    int64_t retries, min, n_pods;      /* n_pods: of all tasks together */
     int64_t submitted_ms, finished_ms, gone_ms; /* finished: Completed, Failed, Aborted or Terminated */
     uint64_t over_seq;                          /* 1: it was the first to be over; 0: it is not */
     bool is_stopped;                            /* by us */
     VEC(struct history_task *) tasks;           /* in the order of the spec */
     VEC(struct history_phase) phases;
     VEC(struct history_span) queued; /* each time it stood in line: from its PodGroup's creation to its admission */
-    VEC(struct history_wait) waits;  /* told by its PodGroup */
-    struct str group, group_uid;     /* its PodGroup; empty: none yet */
-    enum why_kind why;               /* what the scheduler says now … */
-    struct str why_text;             /* … in words; empty: it does not wait */
-    int64_t why_ms;                  /* since when it waits */
+    VEC(struct history_wait) waits;
+    struct str group, group_uid, group_phase; /* its PodGroup; empty: none yet */
+    enum why_kind why;                        /* what the scheduler says now … */
+    struct str why_text;                      /* … in words; empty: it does not wait */
+    int64_t why_ms;                           /* since when it waits */
     struct str told; /* the decision that was told last: the phase that follows has it for its message */
     const struct history_pod *failed; /* the first pod whose container failed, in any retry */
     size_t last_decision;             /* its number + 1; 0: none */
     const struct object *object;      /* as it was last; a reference */
+    /* of a cluster: */
+    int64_t priority; /* when all is over */
+    int64_t admitted_ms, started_ms;
+    int64_t running, succeeded, stopped; /* pods; stopped: deleted on a node before they ended */
+    size_t stops;       /* times it ran and then had no longer enough pods, because they were stopped */
+    int64_t stopped_ms; /* the last time */
+    VEC(struct history_step) steps;
+    struct str told_reason, told_message; /* why it waits, as last said */
+    bool is_open;                         /* it may still end */
+    bool was_over;                        /* it had ended before the history began */
 };
 
 struct history_decision {
@@ -174,12 +214,26 @@ struct history_note {
     struct str text;
 };
 
+struct sched;
+
 struct history_news { /* something failed just now */
     struct history_pod *pod;
     struct history_container *container; /* NULL: the pod as a whole */
 };
 
 struct history_found;
+
+struct history_use {
+    int64_t at_ms;
+    struct amounts used;
+};
+
+struct history_place { /* a queue or a node */
+    struct str name;
+    struct amounts total; /* node: allocatable; queue: capability, 0 where there is none */
+    bool is_gone;
+    VEC(struct history_use) steps;
+};
 
 struct history_hooks { /* called as it is fed; each may be NULL */
     void *ctx;
@@ -193,6 +247,8 @@ struct history_options {
     size_t n_jobs;       /* that will come: from 2 on labels of pods say which */
     bool has_namespaces; /* more than one: labels say which */
     struct history_hooks hooks;
+    bool is_cluster;
+    struct sched *sched; /* of a cluster: asked why jobs wait; NULL: only the conditions of PodGroups tell */
 };
 
 struct history {
@@ -209,8 +265,21 @@ struct history {
     size_t n_left_out;    /* that were over HISTORY_LISTED */
     uint64_t changes;     /* counts what a progress display shows */
     struct map jobs_uid;  /* struct history_job */
+    struct map jobs_name; /* "namespace/name": the newest */
     struct map pods_uid;  /* struct history_pod */
     struct map pods_name; /* "namespace/name": the newest */
+    /* of a cluster: */
+    bool is_cluster;
+    struct sched *sched;
+    struct dims dims;
+    VEC(struct history_place *) queues, nodes;
+    struct amounts total; /* of all nodes, now */
+    int64_t changed_ms;   /* when a job last changed its state */
+    size_t n_open;        /* jobs that may still end */
+    struct map groups;    /* "namespace/name" of a PodGroup → struct history_job */
+    struct map queue_names, node_names;
+    struct map priorities; /* int64_t by PriorityClass */
+    int64_t default_priority;
     /* for those who feed it */
     struct arena arena;
     uint64_t over_seq;
@@ -286,6 +355,7 @@ int64_t pod_restarts(const struct history_pod *p);                          /* o
 int64_t pod_main_restarts(const struct history_pod *p);                     /* … without the init containers */
 bool pod_is_restarting(const struct history_pod *p); /* a container of it failed and waits for its next start */
 const struct history_pod *history_pod(const struct history *h, struct str uid);
+const struct history_job *history_job(const struct history *h, struct str namespace, struct str name); /* the newest */
 
 /* What a pod used: in all, at its peak, until or at a time. */
 int64_t pod_cpu_us(const struct history_pod *p);

@@ -2,7 +2,7 @@
  *
  * Taking in: history.c Events and notices, job.c jobs and PodGroups, decision.c what a job's status decides, pod.c pods, container.c
  * their containers and what those wrote and used. Reading: read.c, failure_list.c (what failed), outcome.c (is it over, can it ever
- * be, which exit status).
+ * be, which exit status), timeline_read.c (a cluster).
  */
 #ifndef HISTORY_HISTORY_INTERNAL_H
 #define HISTORY_HISTORY_INTERNAL_H
@@ -34,6 +34,7 @@ struct history_decision *history_decide(struct history *h, struct history_job *j
 void history_pod_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
 void history_job_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
 void history_group_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
+void history_job_phase(struct history *h, struct history_job *j, struct str phase, int64_t now_ms); /* it has it now */
 struct history_task *history_task(struct history *h, struct history_job *j, struct str name); /* made if need be */
 
 /* The statuses of a pod's containers as they are now. */
@@ -43,6 +44,25 @@ void history_containers_done(struct history *h);
 
 /* The job's status was written: notes decisions it holds that are new. */
 void history_job_decided(struct history *h, struct history_job *j, const struct object *o, int64_t now_ms);
+
+/* ---- a cluster ---- states of jobs (step.c), queues and nodes (place.c) ---- */
+
+/* Something about the job changed: a step where its state or the number of its pods is new. */
+void history_step(struct history *h, struct history_job *j, int64_t now_ms);
+void history_group_step(struct history *h, struct history_job *j, const struct object *o, bool is_gone, int64_t now_ms);
+void history_pod_step(struct history *h, struct history_pod *p, const struct object *o, bool is_gone, int64_t now_ms);
+void history_steps_end(struct history *h, int64_t end_ms);
+enum job_state history_state_now(const struct history_job *j);
+
+/* From now on the pod counts where it is; 'is_away': nowhere. */
+void history_place_pod(struct history *h, struct history_pod *p, const struct json *root, bool is_away, int64_t now_ms);
+void history_node_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
+void history_queue_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
+void history_class_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
+void history_places_end(struct history *h);
+
+/* When it was submitted, as its object says. */
+int64_t history_made_ms(const struct object *o, int64_t now_ms);
 
 struct failure attempt_failure(const struct history_attempt *a);
 

@@ -10,14 +10,16 @@ static struct history_job *job_new(struct history *h, const struct object *o, in
 {
     struct history_job *j = arena_new(&h->arena, struct history_job);
 
+    j->kind = history_text(h, object_kind(o->root));
     j->namespace = history_text(h, o->namespace);
     j->name = history_text(h, o->name);
     j->uid = history_text(h, o->uid);
     j->label = history_label(h, o->namespace, o->name);
-    j->submitted_ms = now_ms;
-    j->finished_ms = j->gone_ms = j->why_ms = -1;
+    j->submitted_ms = h->is_cluster ? history_made_ms(o, now_ms) : now_ms;
+    j->admitted_ms = j->started_ms = j->finished_ms = j->gone_ms = j->why_ms = -1;
     j->why = WHY_NOT;
     map_put(&h->jobs_uid, j->uid, j);
+    map_put(&h->jobs_name, history_text(h, history_name_key(h, j->namespace, j->name)), j);
     *vec_push(&h->arena, &j->queued) = (struct history_span){ now_ms, -1 };
     *vec_push(&h->arena, &h->jobs) = j;
     return j;
@@ -36,7 +38,7 @@ struct history_task *history_task(struct history *h, struct history_job *j, stru
     return task;
 }
 
-static void note_phase(struct history *h, struct history_job *j, struct str phase, int64_t now_ms)
+void history_job_phase(struct history *h, struct history_job *j, struct str phase, int64_t now_ms)
 {
     if (str_eq(phase, j->phase))
         return;
@@ -45,7 +47,10 @@ static void note_phase(struct history *h, struct history_job *j, struct str phas
         j->phases.v[j->phases.n - 1].name = j->phase;
     else if (j->phases.n < HISTORY_PHASES)
         *vec_push(&h->arena, &j->phases) = (struct history_phase){ now_ms, j->phase };
-    j->finished_ms = job_is_final(j) ? now_ms : -1;
+    if (!job_is_final(j))
+        j->finished_ms = -1; /* restarted */
+    else if (j->finished_ms < 0)
+        j->finished_ms = now_ms;
 }
 
 static void close_wait(struct history_job *j, int64_t now_ms)
@@ -85,8 +90,16 @@ static void read_job(struct history *h, struct history_job *j, const struct obje
                       *state = json_get(status, "state");
 
     history_set(h, &j->queue, json_text(json_get(spec, "queue"), STR("default")));
-    JSON_FOREACH(task, json_get(spec, "tasks"))
-        history_task(h, j, json_member_text(task, "name"))->replicas = json_i64(json_get(task, "replicas"), 0);
+    history_set(h, &j->priority_class, json_member_text(spec, "priorityClassName"));
+    j->min = json_i64(json_get(spec, "minAvailable"), 1);
+    j->n_pods = 0;
+    JSON_FOREACH(task, json_get(spec, "tasks")) {
+        struct history_task *own = history_task(h, j, json_member_text(task, "name"));
+
+        own->replicas = json_i64(json_get(task, "replicas"), 0);
+        own->min = json_i64(json_get(task, "minAvailable"), own->replicas);
+        j->n_pods += own->replicas;
+    }
     history_set(h, &j->reason, json_member_text(state, "reason"));
     history_set(h, &j->message, json_member_text(state, "message"));
     j->retries = json_i64(json_get(status, "retryCount"), 0);
@@ -107,8 +120,10 @@ void history_job_changed(struct history *h, const struct object *o, bool is_gone
     else
         history_job_decided(h, j, o, now_ms);
     read_job(h, j, o);
-    note_phase(h, j, json_text(json_find(o->root, "status", "state", "phase", NULL), STR("")), now_ms);
-    if (job_is_over(j))
+    history_job_phase(h, j, json_text(json_find(o->root, "status", "state", "phase", NULL), STR("")), now_ms);
+    if (h->is_cluster)
+        history_step(h, j, now_ms);
+    else if (job_is_over(j))
         close_wait(j, now_ms);
     note_over(h, j);
     h->changes++;
@@ -143,37 +158,54 @@ static void note_wait(struct history *h, struct history_job *j, const struct jso
         *vec_push(&h->arena, &j->waits) = (struct history_wait){ now_ms, -1, reason, message };
 }
 
-/* A restart makes a new PodGroup: the job stands in line again. */
-static void note_group(struct history *h, struct history_job *j, const struct object *o, int64_t now_ms)
+/* From the creation of its PodGroup to its admission. A restart makes a new PodGroup: it stands in line again. */
+static void note_queued(struct history *h, struct history_job *j, const struct object *o, struct str phase,
+                        int64_t now_ms)
 {
-    if (!str_empty(j->group_uid))
+    struct history_span *last;
+
+    if (!str_eq(j->group_uid, o->uid) && !str_empty(j->group_uid))
         *vec_push(&h->arena, &j->queued) = (struct history_span){ now_ms, -1 };
-    j->group_uid = history_keep(h, o->uid);
+    history_set(h, &j->group_uid, o->uid);
+    last = &j->queued.v[j->queued.n - 1];
+    if (last->until_ms < 0 && !str_empty(phase) && !str_is(phase, "Pending"))
+        last->until_ms = now_ms;
+}
+
+/* In a cluster a PodGroup that nobody owns is a job of its own. */
+static struct history_job *group_job(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)
+{
+    struct history_job *j = map_get(&h->jobs_uid, object_controller_uid(o->root));
+
+    if (j || !h->is_cluster)
+        return j;
+    j = map_get(&h->jobs_uid, o->uid);
+    if (!j && !is_gone && json_count(json_find(o->root, "metadata", "ownerReferences", NULL)) == 0)
+        j = job_new(h, o, now_ms);
+    return j;
 }
 
 void history_group_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)
 {
-    struct history_job *j = map_get(&h->jobs_uid, object_controller_uid(o->root));
+    struct history_job *j = group_job(h, o, is_gone, now_ms);
     struct str phase = json_member_text(json_get(o->root, "status"), "phase");
     const struct json *why = unschedulable(o->root);
-    struct history_span *last;
+    bool is_old;
 
     if (!j)
         return;
+    is_old = is_gone && !str_eq(j->group_uid, o->uid); /* the job has another by now */
     if (!is_gone)
         history_set(h, &j->group, o->name);
     else if (str_eq(j->group, o->name))
         j->group = STR("");
-    if (is_gone && !str_eq(j->group_uid, o->uid))
-        return;
-    if (!str_eq(j->group_uid, o->uid))
-        note_group(h, j, o, now_ms);
-    last = &j->queued.v[j->queued.n - 1];
-    if (last->until_ms < 0 && !str_empty(phase) && !str_is(phase, "Pending"))
-        last->until_ms = now_ms;
-    if (why && !is_gone && !str_is(phase, "Running") && !job_is_final(j))
+    if (!is_old)
+        note_queued(h, j, o, phase, now_ms);
+    if (h->is_cluster)
+        history_group_step(h, j, o, is_gone, now_ms);
+    else if (why && !is_gone && !str_is(phase, "Running") && !job_is_final(j))
         note_wait(h, j, why, now_ms);
-    else
+    else if (!is_old)
         close_wait(j, now_ms);
 }
 

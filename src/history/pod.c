@@ -40,16 +40,25 @@ static void replace(struct history *h, struct history_pod *p)
     old->is_replaced = true;
 }
 
+/* The scheduler of a cluster goes by the PodGroup. */
+static struct history_job *pod_job(struct history *h, const struct object *o)
+{
+    struct str group = object_annotation(o->root, "scheduling.k8s.io/group-name");
+    struct history_job *j = h->is_cluster ? map_get(&h->groups, history_name_key(h, o->namespace, group)) : NULL;
+
+    return j ? j : map_get(&h->jobs_uid, object_controller_uid(o->root));
+}
+
 static struct history_pod *pod_new(struct history *h, const struct object *o, int64_t now_ms)
 {
     struct history_pod *p = arena_new(&h->arena, struct history_pod);
 
-    p->job = map_get(&h->jobs_uid, object_controller_uid(o->root));
+    p->job = pod_job(h, o);
     p->namespace = history_text(h, o->namespace);
     p->name = history_text(h, o->name);
     p->uid = history_text(h, o->uid);
     p->task_name = history_text(h, object_annotation(o->root, "volcano.sh/task-spec"));
-    if (p->job && p->task_name.n)
+    if (p->job && (p->task_name.n || h->is_cluster))
         p->task = history_task(h, p->job, p->task_name);
     if (!p->task || str_to_i64(object_annotation(o->root, "volcano.sh/task-index"), &p->index) < 0)
         p->index = -1;
@@ -307,6 +316,8 @@ void history_pod_changed(struct history *h, const struct object *o, bool is_gone
         p->deleting_ms = now_ms;
     p->seen_ms = now_ms;
     h->changes++;
+    if (h->is_cluster)
+        history_pod_step(h, p, o, is_gone, now_ms);
     if ((is_new || is_news) && h->hooks.pod)
         h->hooks.pod(h->hooks.ctx, p);
 }

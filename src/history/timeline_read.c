@@ -1,4 +1,4 @@
-/* timeline_read.c - questions to a timeline, and times as words */
+/* timeline_read.c - questions about time to the history of a cluster, and times as words */
 #include "history/timeline.h"
 
 #include "base/util.h"
@@ -7,14 +7,14 @@ static const struct amounts nothing;
 
 /* ---- reading ---- */
 
-/* The time between the beginning and the end of the timeline in which it was in one of the states [from, to]. */
-static int64_t time_in(const struct timeline *t, const struct timeline_job *j, enum job_state from, enum job_state to)
+/* The time between the beginning and the end of the history in which it was in one of the states [from, to]. */
+static int64_t time_in(const struct history *h, const struct history_job *j, enum job_state from, enum job_state to)
 {
     int64_t sum = 0;
 
     for (size_t i = 0; i < j->steps.n; i++) {
-        const struct timeline_step *s = &j->steps.v[i];
-        int64_t until_ms = MIN_OF(i + 1 < j->steps.n ? s[1].at_ms : INT64_MAX, t->end_ms);
+        const struct history_step *s = &j->steps.v[i];
+        int64_t until_ms = MIN_OF(i + 1 < j->steps.n ? s[1].at_ms : INT64_MAX, h->end_ms);
 
         if (s->state >= from && s->state <= to && until_ms > s->at_ms)
             sum += until_ms - s->at_ms;
@@ -22,23 +22,23 @@ static int64_t time_in(const struct timeline *t, const struct timeline_job *j, e
     return sum;
 }
 
-int64_t job_wait_ms(const struct timeline *t, const struct timeline_job *j)
+int64_t job_wait_ms(const struct history *h, const struct history_job *j)
 {
-    return j->was_over ? -1 : time_in(t, j, STATE_WAITS, STATE_PARTLY);
+    return j->was_over ? -1 : time_in(h, j, STATE_WAITS, STATE_PARTLY);
 }
 
-int64_t job_run_ms(const struct timeline *t, const struct timeline_job *j)
+int64_t job_run_ms(const struct history *h, const struct history_job *j)
 {
-    return j->was_over || j->started_ms < 0 ? -1 : time_in(t, j, STATE_RUNS, STATE_RUNS);
+    return j->was_over || j->started_ms < 0 ? -1 : time_in(h, j, STATE_RUNS, STATE_RUNS);
 }
 
-enum job_state job_state_between(const struct timeline_job *j, int64_t from_ms, int64_t to_ms)
+enum job_state job_state_between(const struct history_job *j, int64_t from_ms, int64_t to_ms)
 {
     int64_t held[JOB_STATE_MAX] = { 0 };
     enum job_state best = JOB_STATE_MAX;
 
     for (size_t i = 0; i < j->steps.n; i++) {
-        const struct timeline_step *s = &j->steps.v[i];
+        const struct history_step *s = &j->steps.v[i];
         int64_t until_ms = i + 1 < j->steps.n ? s[1].at_ms : INT64_MAX;
         int64_t a = MAX_OF(s->at_ms, from_ms), b = MIN_OF(until_ms, MAX_OF(to_ms, from_ms + 1));
 
@@ -54,7 +54,7 @@ enum job_state job_state_between(const struct timeline_job *j, int64_t from_ms, 
 }
 
 /* The last step at or before a time; -1: none. */
-static ptrdiff_t step_at(const struct timeline_place *p, int64_t at_ms)
+static ptrdiff_t step_at(const struct history_place *p, int64_t at_ms)
 {
     size_t low = 0, high = p->steps.n;
 
@@ -69,21 +69,21 @@ static ptrdiff_t step_at(const struct timeline_place *p, int64_t at_ms)
     return (ptrdiff_t)low - 1;
 }
 
-const struct amounts *place_at(const struct timeline_place *p, int64_t at_ms)
+const struct amounts *place_at(const struct history_place *p, int64_t at_ms)
 {
     ptrdiff_t i = step_at(p, at_ms);
 
     return i < 0 ? &nothing : &p->steps.v[i].used;
 }
 
-double place_mean(const struct timeline_place *p, int dim, int64_t from_ms, int64_t to_ms)
+double place_mean(const struct history_place *p, int dim, int64_t from_ms, int64_t to_ms)
 {
     double sum = 0;
 
     if (to_ms <= from_ms)
         return (double)place_at(p, from_ms)->v[dim];
     for (ptrdiff_t i = MAX_OF(step_at(p, from_ms), 0); i < (ptrdiff_t)p->steps.n; i++) {
-        const struct timeline_use *s = &p->steps.v[i];
+        const struct history_use *s = &p->steps.v[i];
         int64_t until_ms = i + 1 < (ptrdiff_t)p->steps.n ? s[1].at_ms : INT64_MAX;
         int64_t a = MAX_OF(s->at_ms, from_ms), b = MIN_OF(until_ms, to_ms);
 
@@ -95,7 +95,7 @@ double place_mean(const struct timeline_place *p, int dim, int64_t from_ms, int6
     return sum / (double)(to_ms - from_ms);
 }
 
-int64_t place_peak(const struct timeline_place *p, int dim, int64_t from_ms, int64_t to_ms)
+int64_t place_peak(const struct history_place *p, int dim, int64_t from_ms, int64_t to_ms)
 {
     int64_t peak = place_at(p, from_ms)->v[dim];
 
@@ -104,16 +104,16 @@ int64_t place_peak(const struct timeline_place *p, int dim, int64_t from_ms, int
     return peak;
 }
 
-int timeline_dims(const struct timeline *t, int ret[AMOUNT_DIMS])
+int history_dims(const struct history *h, int ret[AMOUNT_DIMS])
 {
     bool is_used[AMOUNT_DIMS] = { false };
     int n = 0;
 
-    for (size_t i = 0; i < t->queues.n; i++)
-        VEC_FOREACH(s, &t->queues.v[i]->steps)
-            for (int d = 0; d < t->dims.n; d++)
+    for (size_t i = 0; i < h->queues.n; i++)
+        VEC_FOREACH(s, &h->queues.v[i]->steps)
+            for (int d = 0; d < h->dims.n; d++)
                 is_used[d] |= s->used.v[d] != 0;
-    for (int d = 0; d < t->dims.n; d++)
+    for (int d = 0; d < h->dims.n; d++)
         if (is_used[d] && d != DIM_PODS)
             ret[n++] = d;
     if (n == 0)
@@ -176,12 +176,12 @@ void span_print(struct buf *out, int64_t ms)
         buf_fmt(out, "%llds", (long long)(ms / 1000));
 }
 
-void offset_print(struct buf *out, const struct timeline *t, int64_t at_ms)
+void offset_print(struct buf *out, const struct history *h, int64_t at_ms)
 {
     if (at_ms < 0) {
         buf_char(out, '-');
         return;
     }
-    buf_char(out, at_ms < t->begin_ms ? '-' : '+');
-    span_print(out, at_ms < t->begin_ms ? t->begin_ms - at_ms : at_ms - t->begin_ms);
+    buf_char(out, at_ms < h->begin_ms ? '-' : '+');
+    span_print(out, at_ms < h->begin_ms ? h->begin_ms - at_ms : at_ms - h->begin_ms);
 }

@@ -9,7 +9,7 @@
 enum { WIDTH_MIN = 40, WIDTH_MAX = 1000, WIDTH_DEFAULT = 100, NAME_MAX_COLUMNS = 28, QUEUE_MAX_COLUMNS = 14 };
 
 struct chart {
-    const struct timeline *t;
+    const struct history *h;
     struct buf *out;
     struct arena arena;
     bool colour;
@@ -93,19 +93,19 @@ static void cell(struct chart *c, struct str text, size_t n, enum style style)
 
 static int64_t span_ms(const struct chart *c)
 {
-    return MAX_OF(c->t->end_ms - c->t->begin_ms, 1);
+    return MAX_OF(c->h->end_ms - c->h->begin_ms, 1);
 }
 
 /* Where the half 'i' of the time line begins. */
 static int64_t half_ms(const struct chart *c, size_t i)
 {
-    return c->t->begin_ms + (int64_t)((double)span_ms(c) * (double)i / (double)(2 * c->n));
+    return c->h->begin_ms + (int64_t)((double)span_ms(c) * (double)i / (double)(2 * c->n));
 }
 
 /* The column of a time; c->n: beyond. */
 static size_t column_of(const struct chart *c, int64_t at_ms)
 {
-    double part = (double)(at_ms - c->t->begin_ms) / (double)span_ms(c);
+    double part = (double)(at_ms - c->h->begin_ms) / (double)span_ms(c);
 
     return part < 0 ? 0 : MIN_OF((size_t)(part * (double)c->n), c->n);
 }
@@ -131,7 +131,7 @@ static const struct {
 };
 
 /* A job that runs for less than half a character still shows that it ran. */
-static void show_short(const struct chart *c, const struct timeline_job *j, enum job_state *halves)
+static void show_short(const struct chart *c, const struct history_job *j, enum job_state *halves)
 {
     size_t at = MIN_OF(2 * column_of(c, j->started_ms), 2 * c->n - 2);
 
@@ -156,7 +156,7 @@ static void draw_cell(struct chart *c, enum job_state left, enum job_state right
 static bool is_tick(const struct chart *c, size_t column)
 {
     for (int64_t at = 0; at <= span_ms(c); at += c->step_ms) {
-        size_t here = column_of(c, c->t->begin_ms + at);
+        size_t here = column_of(c, c->h->begin_ms + at);
 
         if (here >= column)
             return here == column;
@@ -164,10 +164,10 @@ static bool is_tick(const struct chart *c, size_t column)
     return false;
 }
 
-static void job_row(struct chart *c, const struct timeline_job *j)
+static void job_row(struct chart *c, const struct history_job *j)
 {
     enum job_state *halves = arena_array(&c->arena, enum job_state, 2 * c->n + 1);
-    size_t end_column = j->finished_ms < 0 ? c->n : column_of(c, MAX_OF(j->finished_ms - 1, c->t->begin_ms));
+    size_t end_column = j->finished_ms < 0 ? c->n : column_of(c, MAX_OF(j->finished_ms - 1, c->h->begin_ms));
     bool has_failed = j->steps.n && j->steps.v[j->steps.n - 1].state == STATE_FAILED;
 
     for (size_t i = 0; i < 2 * c->n; i++)
@@ -203,10 +203,10 @@ static void axis(struct chart *c)
 
     labels_gap(c);
     for (int64_t ms = 0; ms <= span_ms(c); ms += c->step_ms) {
-        size_t column = column_of(c, c->t->begin_ms + ms);
+        size_t column = column_of(c, c->h->begin_ms + ms);
         autobuf text = { 0 };
 
-        offset_print(&text, c->t, c->t->begin_ms + ms);
+        offset_print(&text, c->h, c->h->begin_ms + ms);
         if (column < at + (at > 0) || column + text.n > c->n)
             continue;
         buf_repeat(c->out, ' ', column - at);
@@ -219,20 +219,20 @@ static void axis(struct chart *c)
 /* ---- queues ---- */
 
 /* The most a place can use: its own limit, or all nodes. */
-static int64_t most(const struct chart *c, const struct timeline_place *q, int dim)
+static int64_t most(const struct chart *c, const struct history_place *q, int dim)
 {
-    int64_t all = c->t->total.v[dim], own = q->total.v[dim];
+    int64_t all = c->h->total.v[dim], own = q->total.v[dim];
 
     return own > 0 && own < all ? own : all;
 }
 
-static void use_row(struct chart *c, const struct timeline_place *q, int dim)
+static void use_row(struct chart *c, const struct history_place *q, int dim)
 {
     int64_t whole = MAX_OF(most(c, q, dim), 1);
 
     cell(c, arena_fmt(&c->arena, "queue %.*s", STR_ARG(q->name)), c->name_n, STYLE_PLAIN);
     buf_str(c->out, STR("  "));
-    cell(c, c->t->dims.names[dim], c->queue_n, STYLE_DIM);
+    cell(c, c->h->dims.names[dim], c->queue_n, STYLE_DIM);
     buf_str(c->out, STR(" "));
     for (size_t i = 0; i < c->n; i++) {
         struct str s = spark(place_mean(q, dim, half_ms(c, 2 * i), half_ms(c, 2 * i + 2)) / (double)whole);
@@ -243,13 +243,13 @@ static void use_row(struct chart *c, const struct timeline_place *q, int dim)
 }
 
 /* The resource it takes the largest part of; -1: it uses nothing. */
-static int main_dim(const struct chart *c, const struct timeline_place *q)
+static int main_dim(const struct chart *c, const struct history_place *q)
 {
-    int dims[AMOUNT_DIMS], n = timeline_dims(c->t, dims), best = -1;
+    int dims[AMOUNT_DIMS], n = history_dims(c->h, dims), best = -1;
     double part, largest = 0;
 
     for (int i = 0; i < n; i++) {
-        part = (double)place_peak(q, dims[i], c->t->begin_ms, c->t->end_ms + 1) /
+        part = (double)place_peak(q, dims[i], c->h->begin_ms, c->h->end_ms + 1) /
                (double)MAX_OF(most(c, q, dims[i]), 1);
         if (part > largest) {
             largest = part;
@@ -262,9 +262,9 @@ static int main_dim(const struct chart *c, const struct timeline_place *q)
 static void queues(struct chart *c)
 {
     buf_char(c->out, '\n');
-    for (size_t i = 0; i < c->t->queues.n; i++)
-        if (main_dim(c, c->t->queues.v[i]) >= 0)
-            use_row(c, c->t->queues.v[i], main_dim(c, c->t->queues.v[i]));
+    for (size_t i = 0; i < c->h->queues.n; i++)
+        if (main_dim(c, c->h->queues.v[i]) >= 0)
+            use_row(c, c->h->queues.v[i], main_dim(c, c->h->queues.v[i]));
 }
 
 static void legend(struct chart *c, size_t width)
@@ -301,17 +301,17 @@ static void measure(struct chart *c, size_t width)
     size_t labels;
 
     c->name_n = c->queue_n = 4;
-    for (size_t i = 0; i < c->t->jobs.n; i++) {
-        c->name_n = MAX_OF(c->name_n, columns_of(c->t->jobs.v[i]->name));
-        c->queue_n = MAX_OF(c->queue_n, columns_of(c->t->jobs.v[i]->queue));
+    for (size_t i = 0; i < c->h->jobs.n; i++) {
+        c->name_n = MAX_OF(c->name_n, columns_of(c->h->jobs.v[i]->name));
+        c->queue_n = MAX_OF(c->queue_n, columns_of(c->h->jobs.v[i]->queue));
     }
-    for (size_t i = 0; i < c->t->queues.n; i++) {
-        int dim = main_dim(c, c->t->queues.v[i]);
+    for (size_t i = 0; i < c->h->queues.n; i++) {
+        int dim = main_dim(c, c->h->queues.v[i]);
 
         if (dim < 0)
             continue;
-        c->name_n = MAX_OF(c->name_n, strlen("queue ") + columns_of(c->t->queues.v[i]->name));
-        c->queue_n = MAX_OF(c->queue_n, columns_of(c->t->dims.names[dim]));
+        c->name_n = MAX_OF(c->name_n, strlen("queue ") + columns_of(c->h->queues.v[i]->name));
+        c->queue_n = MAX_OF(c->queue_n, columns_of(c->h->dims.names[dim]));
     }
     c->name_n = MIN_OF(c->name_n, MIN_OF((size_t)NAME_MAX_COLUMNS, width / 3));
     c->queue_n = MIN_OF(c->queue_n, MIN_OF((size_t)QUEUE_MAX_COLUMNS, width / 6));
@@ -320,16 +320,16 @@ static void measure(struct chart *c, size_t width)
     c->step_ms = axis_step(span_ms(c), c->n / 9); /* "+12m30s" and room */
 }
 
-void gantt_print(struct buf *out, const struct timeline *t, const struct gantt_options *opt)
+void gantt_print(struct buf *out, const struct history *h, const struct gantt_options *opt)
 {
-    struct chart c = { .t = t, .out = out, .colour = opt->colour };
+    struct chart c = { .h = h, .out = out, .colour = opt->colour };
 
     size_t width = MIN_OF(MAX_OF(opt->width, (size_t)WIDTH_MIN), (size_t)WIDTH_MAX);
 
     measure(&c, width);
     axis(&c);
-    for (size_t i = 0; i < t->jobs.n; i++)
-        job_row(&c, t->jobs.v[i]);
+    for (size_t i = 0; i < h->jobs.n; i++)
+        job_row(&c, h->jobs.v[i]);
     queues(&c);
     legend(&c, width);
     arena_done(&c.arena);

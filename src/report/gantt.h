@@ -1,4 +1,4 @@
-/* gantt.h - a timeline as a chart in the terminal */
+/* gantt.h - the history of a cluster as a chart in the terminal */
 #ifndef REPORT_GANTT_H
 #define REPORT_GANTT_H
 
@@ -11,7 +11,7 @@ struct gantt_options {
 
 /* A row for each job (waiting ░, admitted ▒, partly running ▓, running █), a time axis, and for each queue the resource
  * it takes most of over the same time. No line is wider than 'width'. */
-void gantt_print(struct buf *out, const struct timeline *t, const struct gantt_options *opt);
+void gantt_print(struct buf *out, const struct history *h, const struct gantt_options *opt);
 
 /* Of standard output: of the terminal, else $COLUMNS, else 100. */
 size_t gantt_width(void);

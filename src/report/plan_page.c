@@ -15,19 +15,19 @@ static void heading(struct buf *out, int y, const char *text)
     buf_fmt(out, "<text class=\"h\" x=\"16\" y=\"%d\">%s</text>\n", y, text);
 }
 
-void page_svg(struct buf *out, const struct timeline *t, const struct page_options *opt)
+void page_svg(struct buf *out, const struct history *h, const struct page_options *opt)
 {
     autobuf body = { 0 };
     int y = HEAD;
 
     heading(&body, y + 12, "Jobs");
-    y += chart_jobs(&body, t, y) + 4;
+    y += chart_jobs(&body, h, y) + 4;
     heading(&body, y + 16, "Queues");
     y += SECTION;
-    y += chart_queues(&body, t, y) + 4;
+    y += chart_queues(&body, h, y) + 4;
     heading(&body, y + 16, "Nodes");
     y += SECTION - 12;
-    y += chart_nodes(&body, t, y);
+    y += chart_nodes(&body, h, y);
     buf_fmt(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n"
             "<style>%s</style>\n<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/>\n",
@@ -48,23 +48,23 @@ static void card(struct buf *out, struct str value, const char *what)
     buf_fmt(out, "</b><span>%s</span></div>\n", what);
 }
 
-static int64_t last_end(const struct timeline *t)
+static int64_t last_end(const struct history *h)
 {
     int64_t end = -1;
 
-    for (size_t i = 0; i < t->jobs.n; i++)
-        if (!t->jobs.v[i]->was_over)
-            end = MAX_OF(end, t->jobs.v[i]->finished_ms);
+    for (size_t i = 0; i < h->jobs.n; i++)
+        if (!h->jobs.v[i]->was_over)
+            end = MAX_OF(end, h->jobs.v[i]->finished_ms);
     return end;
 }
 
-static int64_t mean_wait(const struct timeline *t)
+static int64_t mean_wait(const struct history *h)
 {
     int64_t sum = 0, n = 0;
 
-    for (size_t i = 0; i < t->jobs.n; i++)
-        if (!t->jobs.v[i]->was_over) {
-            sum += job_wait_ms(t, t->jobs.v[i]);
+    for (size_t i = 0; i < h->jobs.n; i++)
+        if (!h->jobs.v[i]->was_over) {
+            sum += job_wait_ms(h, h->jobs.v[i]);
             n++;
         }
     return n ? sum / n : 0;
@@ -78,69 +78,69 @@ static void span_card(struct buf *out, int64_t ms, const char *what)
     card(out, buf_view(&text), what);
 }
 
-static void percent_card(struct buf *out, const struct timeline *t)
+static void percent_card(struct buf *out, const struct history *h)
 {
-    int dims[AMOUNT_DIMS], n = timeline_dims(t, dims);
-    int64_t end = MAX_OF(last_end(t), t->begin_ms + 1);
+    int dims[AMOUNT_DIMS], n = history_dims(h, dims);
+    int64_t end = MAX_OF(last_end(h), h->begin_ms + 1);
 
     for (int i = 0; i < n && i < 3; i++) {
         autobuf value = { 0 }, what = { 0 };
         double sum = 0;
 
-        for (size_t k = 0; k < t->nodes.n; k++)
-            sum += place_mean(t->nodes.v[k], dims[i], t->begin_ms, end);
-        if (t->total.v[dims[i]] <= 0)
+        for (size_t k = 0; k < h->nodes.n; k++)
+            sum += place_mean(h->nodes.v[k], dims[i], h->begin_ms, end);
+        if (h->total.v[dims[i]] <= 0)
             continue;
-        buf_fmt(&value, "%.0f%%", 100 * sum / (double)t->total.v[dims[i]]);
+        buf_fmt(&value, "%.0f%%", 100 * sum / (double)h->total.v[dims[i]]);
         buf_str(&what, STR("of "));
-        markup_text(&what, t->dims.names[dims[i]]);
+        markup_text(&what, h->dims.names[dims[i]]);
         buf_str(&what, STR(" used on average"));
         card(out, buf_view(&value), what.p);
     }
 }
 
-static void cards(struct buf *out, const struct timeline *t)
+static void cards(struct buf *out, const struct history *h)
 {
-    int64_t end = last_end(t);
+    int64_t end = last_end(h);
     size_t unfinished = 0;
     autobuf n = { 0 };
 
-    for (size_t i = 0; i < t->jobs.n; i++)
-        unfinished += t->jobs.v[i]->finished_ms < 0;
+    for (size_t i = 0; i < h->jobs.n; i++)
+        unfinished += h->jobs.v[i]->finished_ms < 0;
     buf_str(out, STR("<div class=\"cards\">\n"));
-    buf_fmt(&n, "%zu", t->jobs.n);
-    card(out, buf_view(&n), t->jobs.n == 1 ? "job" : "jobs");
+    buf_fmt(&n, "%zu", h->jobs.n);
+    card(out, buf_view(&n), h->jobs.n == 1 ? "job" : "jobs");
     if (unfinished) {
         buf_reset(&n);
         buf_fmt(&n, "%zu", unfinished);
         card(out, buf_view(&n), "do not end in this plan");
     }
-    span_card(out, end < 0 ? -1 : end - t->begin_ms, "until the last job ends");
-    span_card(out, mean_wait(t), "average wait");
-    percent_card(out, t);
+    span_card(out, end < 0 ? -1 : end - h->begin_ms, "until the last job ends");
+    span_card(out, mean_wait(h), "average wait");
+    percent_card(out, h);
     buf_str(out, STR("</div>\n"));
 }
 
-static void cell_offset(struct buf *out, const struct timeline *t, int64_t now_ms, const struct timeline *before,
+static void cell_offset(struct buf *out, const struct history *h, int64_t now_ms, const struct history *before,
                         int64_t before_ms)
 {
     buf_str(out, STR("<td>"));
     if (before && (now_ms < 0) + (before_ms < 0) < 2 &&
-        (now_ms - t->begin_ms != before_ms - before->begin_ms || (now_ms < 0) != (before_ms < 0))) {
+        (now_ms - h->begin_ms != before_ms - before->begin_ms || (now_ms < 0) != (before_ms < 0))) {
         buf_str(out, STR("<span class=\"d\">"));
         offset_print(out, before, before_ms);
         buf_str(out, STR(" → </span>"));
     }
-    offset_print(out, t, now_ms);
+    offset_print(out, h, now_ms);
     buf_str(out, STR("</td>"));
 }
 
-static void job_row(struct buf *out, const struct timeline *t, const struct timeline_job *j,
+static void job_row(struct buf *out, const struct history *h, const struct history_job *j,
                     const struct page_options *opt)
 {
-    static const struct timeline_job none = { .started_ms = -1, .finished_ms = -1 };
-    const struct timeline_job *old = opt->before ? timeline_job(opt->before, j->namespace, j->name) : NULL;
-    const struct timeline *before = opt->before;
+    static const struct history_job none = { .started_ms = -1, .finished_ms = -1 };
+    const struct history_job *old = opt->before ? history_job(opt->before, j->namespace, j->name) : NULL;
+    const struct history *before = opt->before;
 
     if (!old)
         old = &none;
@@ -149,49 +149,49 @@ static void job_row(struct buf *out, const struct timeline *t, const struct time
     buf_str(out, STR("</td><td>"));
     markup_text(out, j->queue);
     buf_fmt(out, "</td><td class=\"n\">%lld</td><td class=\"n\">%lld</td>", (long long)j->priority,
-            (long long)j->replicas);
-    cell_offset(out, t, j->started_ms, before, old->started_ms);
-    cell_offset(out, t, j->finished_ms, before, old->finished_ms);
+            (long long)j->n_pods);
+    cell_offset(out, h, j->started_ms, before, old->started_ms);
+    cell_offset(out, h, j->finished_ms, before, old->finished_ms);
     buf_str(out, STR("<td>"));
-    page_span(out, job_wait_ms(t, j));
+    page_span(out, job_wait_ms(h, j));
     buf_str(out, STR("</td><td>"));
-    page_span(out, job_run_ms(t, j));
+    page_span(out, job_run_ms(h, j));
     buf_str(out, STR("</td><td>"));
     buf_str(out, j->steps.n ? str_of(job_state_names[j->steps.v[j->steps.n - 1].state]) : STR(""));
     buf_str(out, STR("</td></tr>\n"));
 }
 
-static void jobs_table(struct buf *out, const struct timeline *t, const struct page_options *opt)
+static void jobs_table(struct buf *out, const struct history *h, const struct page_options *opt)
 {
     buf_str(out,
             STR("<h2>When each job starts and ends</h2>\n<table><tr><th>Job</th><th>Queue</th><th class=\"n\">Priority"
                 "</th><th class=\"n\">Pods</th><th>Start</th><th>End</th><th>Waits</th><th>Runs</th><th>At the end</th>"
                 "</tr>\n"));
-    for (size_t i = 0; i < t->jobs.n; i++)
-        job_row(out, t, t->jobs.v[i], opt);
+    for (size_t i = 0; i < h->jobs.n; i++)
+        job_row(out, h, h->jobs.v[i], opt);
     buf_str(out, STR("</table>\n"));
 }
 
-static void waits_table(struct buf *out, const struct timeline *t)
+static void waits_table(struct buf *out, const struct history *h)
 {
     bool any = false;
 
-    for (size_t i = 0; i < t->jobs.n; i++)
-        VEC_FOREACH(w, &t->jobs.v[i]->waits) {
+    for (size_t i = 0; i < h->jobs.n; i++)
+        VEC_FOREACH(w, &h->jobs.v[i]->waits) {
             if (!any)
                 buf_str(out,
                         STR("<h2>Why jobs wait</h2>\n<table><tr><th>Job</th><th>From</th><th>To</th><th>Reason</th>"
                             "</tr>\n"));
             any = true;
             buf_str(out, STR("<tr><td>"));
-            markup_text(out, t->jobs.v[i]->name);
+            markup_text(out, h->jobs.v[i]->name);
             buf_str(out, STR("</td><td>"));
-            offset_print(out, t, w->from_ms);
+            offset_print(out, h, w->from_ms);
             buf_str(out, STR("</td><td>"));
             if (w->until_ms < 0)
                 buf_str(out, STR("end of the plan"));
             else
-                offset_print(out, t, w->until_ms);
+                offset_print(out, h, w->until_ms);
             buf_str(out, STR("</td><td>"));
             if (w->reason.n) {
                 buf_str(out, STR("<b>"));
@@ -205,11 +205,11 @@ static void waits_table(struct buf *out, const struct timeline *t)
         buf_str(out, STR("</table>\n"));
 }
 
-static void chart(struct buf *out, const char *title, int (*draw)(struct buf *out, const struct timeline *t, int y),
-                  const struct timeline *t)
+static void chart(struct buf *out, const char *title, int (*draw)(struct buf *out, const struct history *h, int y),
+                  const struct history *h)
 {
     buf_fmt(out, "<h2>%s</h2>\n<div class=\"chart\">\n", title);
-    (void)draw(out, t, 0); /* on the page each chart has a place of its own */
+    (void)draw(out, h, 0); /* on the page each chart has a place of its own */
     buf_str(out, STR("</div>\n"));
 }
 
@@ -222,7 +222,7 @@ static void key(struct buf *out)
                 "</span></p>\n"));
 }
 
-void page_html(struct buf *out, const struct timeline *t, const struct page_options *opt)
+void page_html(struct buf *out, const struct history *h, const struct page_options *opt)
 {
     buf_str(out, STR("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>"));
@@ -230,21 +230,21 @@ void page_html(struct buf *out, const struct timeline *t, const struct page_opti
     buf_fmt(out, "</title>\n<style>%s%s</style></head><body>\n<h1>", draw_style, draw_page_style);
     markup_text(out, opt->title);
     buf_str(out, STR("</h1>\n<p class=\"s\">from "));
-    clock_print(out, t->begin_ms);
+    clock_print(out, h->begin_ms);
     buf_str(out, STR(" to "));
-    clock_print(out, t->end_ms);
+    clock_print(out, h->end_ms);
     if (opt->before && opt->change.n) {
         buf_str(out, STR(" · if: "));
         markup_text(out, opt->change);
     }
     buf_str(out, STR("</p>\n"));
-    cards(out, t);
-    chart(out, "Jobs over time", chart_jobs, t);
+    cards(out, h);
+    chart(out, "Jobs over time", chart_jobs, h);
     key(out);
-    jobs_table(out, t, opt);
-    waits_table(out, t);
-    chart(out, "Use of the cluster by queue", chart_queues, t);
-    chart(out, "Use of each node", chart_nodes, t);
+    jobs_table(out, h, opt);
+    waits_table(out, h);
+    chart(out, "Use of the cluster by queue", chart_queues, h);
+    chart(out, "Use of each node", chart_nodes, h);
     buf_fmt(out,
             "<footer>made by pumice plan (%s): the real controllers and scheduler on virtual time</footer>\n"
             "</body></html>\n",

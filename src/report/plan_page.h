@@ -1,4 +1,4 @@
-/* plan_page.h - a timeline as a picture (SVG) or a page (HTML), complete in one file
+/* plan_page.h - the history of a cluster as a picture (SVG) or a page (HTML), complete in one file
  *
  * Nothing is loaded from anywhere: no script, no font, no image. Colours follow the reader's light or dark setting; what
  * a bar means stands in its tooltip and, on the page, in the tables too.
@@ -9,15 +9,15 @@
 #include "history/timeline.h"
 
 struct page_options {
-    struct str title;              /* "Plan for 6 jobs on 4 nodes" */
-    const struct timeline *before; /* the plan without the change; NULL: there is none */
-    struct str change;             /* what was changed, in words: "2 more nodes"; used with 'before' */
+    struct str title;             /* "Plan for 6 jobs on 4 nodes" */
+    const struct history *before; /* the plan without the change; NULL: there is none */
+    struct str change;            /* what was changed, in words: "2 more nodes"; used with 'before' */
 };
 
 /* An SVG document: Gantt chart, use of each resource by queue, use of each node. */
-void page_svg(struct buf *out, const struct timeline *t, const struct page_options *opt);
+void page_svg(struct buf *out, const struct history *h, const struct page_options *opt);
 
 /* An HTML document: figures, the same charts, a table of jobs, and why each of them waited. */
-void page_html(struct buf *out, const struct timeline *t, const struct page_options *opt);
+void page_html(struct buf *out, const struct history *h, const struct page_options *opt);
 
 #endif

@@ -1,4 +1,4 @@
-/* timeline_story.h - timelines told by hand, for the tests of this folder */
+/* timeline_story.h - histories of clusters told by hand, for tests */
 #ifndef HISTORY_TEST_TIMELINE_STORY_H
 #define HISTORY_TEST_TIMELINE_STORY_H
 
@@ -8,20 +8,20 @@
 enum { STORY_BEGIN_S = 1772355600 }; /* 2026-03-01T09:00:00Z */
 
 struct story {
-    struct timeline t;
+    struct history *h;
     struct arena arena;
     uint64_t rev;
 };
 
 static inline void story_begin(struct story *s)
 {
-    *s = (struct story){ 0 };
-    timeline_init(&s->t, STORY_BEGIN_S * INT64_C(1000));
+    *s = (struct story){ .h = history_new(&(struct history_options){ .begin_ms = STORY_BEGIN_S * INT64_C(1000),
+                                                                     .is_cluster = true }) };
 }
 
 static inline void story_done(struct story *s)
 {
-    timeline_done(&s->t);
+    history_free(s->h);
     arena_done(&s->arena);
 }
 
@@ -39,7 +39,7 @@ static inline void story_tell(struct story *s, int64_t at_s, bool is_gone, const
     if (!type)
         fail_msg("the test's own object has an unknown kind:\n%s", text);
     o = object_make(type, docs.v[0], ++s->rev);
-    timeline_changed(&s->t, o, is_gone, s->t.begin_ms + at_s * 1000);
+    history_changed(s->h, o, is_gone, s->h->begin_ms + at_s * 1000);
     object_unref(o);
 }
 

@@ -15,7 +15,7 @@ static void story_two(struct story *s)
     story_node(s, "n1", 4);
     story_life(s, "first", "ml", 0, 600);
     story_life(s, "second", "ml", 600, 1200);
-    timeline_finish(&s->t, s->t.begin_ms + 1200000);
+    history_finish(s->h, s->h->begin_ms + 1200000);
 }
 
 static size_t columns(struct str line)
@@ -37,7 +37,7 @@ static void test_picture(void **state)
 
     (void)state;
     story_two(&s);
-    gantt_print(&out, &s.t, &(struct gantt_options){ .width = 40 });
+    gantt_print(&out, s.h, &(struct gantt_options){ .width = 40 });
     if (!str_has(buf_view(&out), STR("░░░░░░░░░░░░")) || !str_has(buf_view(&out), STR("████████████")))
         fail_msg("got\n%s\nwant something like\n%s", out.p, want);
     assert_true(str_has(buf_view(&out), STR("queue ml")));
@@ -56,12 +56,12 @@ static void test_fits(void **state)
     story_life(&s, "a", "q", 0, 1);
     story_life(&s, "a-name-that-is-much-too-long-for-any-chart-in-a-terminal", "and-a-queue-like-it", 3, 90000);
     story_life(&s, "ümläüte-ünd-möhr-ünd-nöch-möhr", "q", 50000, 90000);
-    timeline_finish(&s.t, s.t.begin_ms + 90000000);
+    history_finish(s.h, s.h->begin_ms + 90000000);
     for (size_t i = 0; i < ARRAY_LEN(widths); i++) {
         autobuf out = { 0 };
         struct str rest, line;
 
-        gantt_print(&out, &s.t, &(struct gantt_options){ .width = widths[i] });
+        gantt_print(&out, s.h, &(struct gantt_options){ .width = widths[i] });
         rest = buf_view(&out);
         assert_true(str_is_utf8(rest));
         while (str_split(&rest, '\n', &line))
@@ -81,8 +81,8 @@ static void test_short_jobs_are_seen(void **state)
     story_begin(&s);
     story_life(&s, "blink", "q", 100000, 100001);
     story_life(&s, "whole", "q", 0, 900000);
-    timeline_finish(&s.t, s.t.begin_ms + 900000000);
-    gantt_print(&out, &s.t, &(struct gantt_options){ .width = 60 });
+    history_finish(s.h, s.h->begin_ms + 900000000);
+    gantt_print(&out, s.h, &(struct gantt_options){ .width = 60 });
     rest = buf_view(&out);
     while (str_split(&rest, '\n', &line))
         if (str_starts(line, STR("blink")) && !str_has(line, STR("▌")))
@@ -97,8 +97,8 @@ static void test_colour_only_if_wanted(void **state)
 
     (void)state;
     story_two(&s);
-    gantt_print(&plain, &s.t, &(struct gantt_options){ .width = 80 });
-    gantt_print(&colour, &s.t, &(struct gantt_options){ .width = 80, .colour = true });
+    gantt_print(&plain, s.h, &(struct gantt_options){ .width = 80 });
+    gantt_print(&colour, s.h, &(struct gantt_options){ .width = 80, .colour = true });
     assert_false(str_has_char(buf_view(&plain), '\033'));
     assert_true(str_has_char(buf_view(&colour), '\033'));
     story_done(&s);
@@ -111,8 +111,8 @@ static void test_empty(void **state)
 
     (void)state;
     story_begin(&s);
-    timeline_finish(&s.t, s.t.begin_ms);
-    gantt_print(&out, &s.t, &(struct gantt_options){ .width = 80 });
+    history_finish(s.h, s.h->begin_ms);
+    gantt_print(&out, s.h, &(struct gantt_options){ .width = 80 });
     assert_true(out.n > 0);
     story_done(&s);
 }

@@ -18,7 +18,7 @@ static void story_three(struct story *s)
     story_life(s, "first", "ml", 0, 600);
     story_life(s, "second", "batch", 600, 1200);
     story_job(s, 0, "bad", "ml", 1, "Failed");
-    timeline_finish(&s->t, s->t.begin_ms + 1200000);
+    history_finish(s->h, s->h->begin_ms + 1200000);
 }
 
 /* Every element that is opened is closed again, in order. Void elements of HTML have no end. */
@@ -72,8 +72,8 @@ static void test_documents(void **state)
 
     (void)state;
     story_three(&s);
-    page_svg(&svg, &s.t, &opt);
-    page_html(&html, &s.t, &opt);
+    page_svg(&svg, s.h, &opt);
+    page_html(&html, s.h, &opt);
     check_document(buf_view(&svg));
     check_document(buf_view(&html));
     assert_true(str_starts(buf_view(&svg), STR("<svg xmlns=\"http://www.w3.org/2000/svg\"")));
@@ -92,9 +92,9 @@ static void test_names_are_text(void **state)
     (void)state;
     story_begin(&s);
     story_job(&s, 0, "</text><script>alert(1)</script>", "q", 1, "");
-    timeline_finish(&s.t, s.t.begin_ms + 1000);
-    page_html(&html, &s.t, &opt);
-    page_svg(&svg, &s.t, &opt);
+    history_finish(s.h, s.h->begin_ms + 1000);
+    page_html(&html, s.h, &opt);
+    page_svg(&svg, s.h, &opt);
     check_document(buf_view(&html));
     check_document(buf_view(&svg));
     assert_true(str_has(buf_view(&html), STR("&lt;script&gt;")));
@@ -113,9 +113,9 @@ static void test_change_is_shown(void **state)
     story_begin(&after);
     story_life(&after, "first", "ml", 0, 600);
     story_life(&after, "second", "batch", 0, 600);
-    timeline_finish(&after.t, after.t.begin_ms + 600000);
-    opt.before = &before.t;
-    page_html(&html, &after.t, &opt);
+    history_finish(after.h, after.h->begin_ms + 600000);
+    opt.before = before.h;
+    page_html(&html, after.h, &opt);
     check_document(buf_view(&html));
     assert_true(str_has(buf_view(&html), STR("2 more nodes")));
     assert_true(str_has(buf_view(&html), STR("+20m → </span>+10m")));
@@ -130,8 +130,8 @@ static void test_empty(void **state)
 
     (void)state;
     story_begin(&s);
-    timeline_finish(&s.t, s.t.begin_ms);
-    page_html(&html, &s.t, &(struct page_options){ .title = STR("nothing") });
+    history_finish(s.h, s.h->begin_ms);
+    page_html(&html, s.h, &(struct page_options){ .title = STR("nothing") });
     check_document(buf_view(&html));
     story_done(&s);
 }
