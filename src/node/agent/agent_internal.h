@@ -1,19 +1,19 @@
 /* agent_internal.h - what the agent_*.c files share
  *
- * agent.c         open, turn, close
- * agent_run.c     the run on the host: id, directory, what dead runs left
- * agent_cache.c   objects that pods refer to
- * agent_node.c    the Node
- * agent_pod.c     a pod: from binding to the last trace of it
- * agent_make.c    its sandbox
- * agent_log.c     its output
- * agent_ask.c     its probes and hooks
- * agent_box.c     a container of the API as a box of box.h
- * agent_env.c     its variables
- * agent_etc.c     its /etc/hosts, hostname, resolv.conf
- * agent_service.c names, Service addresses and policies
- * agent_filter.c  the last two brought into force, and who waits for it
- * agent_small.c   what pods may write to the files we made for them
+ * agent.c           open, turn, close
+ * agent_run.c       the run on the host: id, directory, what dead runs left
+ * agent_cache.c     objects that pods refer to
+ * agent_node.c      the Node
+ * agent_pod.c       a pod: from binding to the last trace of it
+ * agent_sandbox.c   its sandbox: volumes, address, shim
+ * agent_log.c       its output
+ * agent_probe.c     its probes and hooks
+ * agent_box.c       a container of the API as a box of box.h
+ * agent_env.c       its variables
+ * agent_etc_files.c its /etc/hosts, hostname, resolv.conf
+ * agent_service.c   names, Service addresses and policies
+ * agent_filter.c    the last two brought into force, and who waits for it
+ * agent_evict.c     pods that fill the files we made for them
  */
 #ifndef NODE_AGENT_INTERNAL_H
 #define NODE_AGENT_INTERNAL_H
@@ -192,7 +192,7 @@ void agent_pods_done(struct agent *g);
 void agent_pods_refresh(struct agent *g, const struct object *changed);
 void agent_event(struct agent *g, const struct json *about, bool is_warning, const char *reason, struct str message);
 
-/* ---- agent_make.c ---- */
+/* ---- agent_sandbox.c ---- */
 
 void agent_pod_make(
     struct agent_pod *p); /* its volumes, and a shim is asked for; life_failed() if that does not work */
@@ -210,7 +210,7 @@ bool agent_log_read(struct agent_pod *p, struct agent_log *l); /* false: there i
 bool agent_logs_read(struct agent_pod *p);                     /* all of them */
 void agent_log_unwritten(struct agent_pod *p, const struct shim_event *ev);
 
-/* ---- agent_ask.c ---- */
+/* ---- agent_probe.c ---- */
 
 /* A port given by number, or by the name the container gives it; 0: there is no such port. */
 uint16_t agent_port(const struct json *container, const struct json *port);
@@ -236,7 +236,7 @@ void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret);
 struct str agent_termination_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
 struct str agent_log_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
 
-/* ---- agent_env.c, agent_etc.c ---- */
+/* ---- agent_env.c, agent_etc_files.c ---- */
 
 /* Adds to those of the image and the devices, which are in 'env' already. */
 struct vars;
@@ -266,7 +266,7 @@ void agent_filter_pod(
     struct agent_pod *p); /* it has joined, or is being stopped: may it go on? Else it waits, with a reason */
 void agent_filter_close(struct agent *g);
 
-/* ---- agent_small.c ---- */
+/* ---- agent_evict.c ---- */
 
 void agent_small_check(struct agent *g); /* about once a second */
 

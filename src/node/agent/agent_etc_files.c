@@ -1,4 +1,4 @@
-/* agent_etc.c - the three files that a pod has of its own: /etc/hosts, /etc/hostname, /etc/resolv.conf */
+/* agent_etc_files.c - the three files that a pod has of its own: /etc/hosts, /etc/hostname, /etc/resolv.conf */
 #include "node/agent/agent_internal.h"
 
 #include "api/meta.h"

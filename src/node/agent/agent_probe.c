@@ -1,4 +1,4 @@
-/* agent_ask.c - probes and hooks: a question of the API as one for the shim */
+/* agent_probe.c - probes and hooks: a question of the API as one for the shim */
 #include "node/agent/agent_internal.h"
 
 uint16_t agent_port(const struct json *container, const struct json *port)

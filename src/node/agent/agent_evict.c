@@ -1,4 +1,4 @@
-/* agent_small.c - pods that fill the memory behind their small files
+/* agent_evict.c - pods that fill the memory behind their small files
  *
  * A container may write to its /etc/hosts and to its termination message, as everywhere; here they lie in one tmpfs for
  * all pods, and what is in it is no process's that the kernel could end. A pod that puts more there than such files

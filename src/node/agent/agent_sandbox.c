@@ -1,4 +1,4 @@
-/* agent_make.c - the sandbox of a pod: volumes, address, shim; made when it starts, removed when it has ended
+/* agent_sandbox.c - the sandbox of a pod: volumes, address, shim; made when it starts, removed when it has ended
  *
  * Nothing here waits: a sandbox is asked for, and what comes of it is told by its shim.
  */
