@@ -302,7 +302,7 @@ int64_t agent_turn(struct agent *g, bool *ret_busy)
         g->usage_ms = now_ms + USAGE_MS;
         if (g->opt.hooks.usage)
             agent_pods_usage(g);
-        agent_small_check(g);
+        agent_evict_check(g);
     }
     if (ret_busy)
         *ret_busy = did || (has_room && !list_is_empty(&g->held));

@@ -47,7 +47,7 @@ static void evict(struct agent_pod *p, int64_t bytes)
     agent_pod_dirty(p);
 }
 
-void agent_small_check(struct agent *g)
+void agent_evict_check(struct agent *g)
 {
     struct statfs fs;
 

@@ -214,7 +214,7 @@ void agent_log_unwritten(struct agent_pod *p, const struct shim_event *ev);
 
 /* A port given by number, or by the name the container gives it; 0: there is no such port. */
 uint16_t agent_port(const struct json *container, const struct json *port);
-void agent_pod_ask(struct agent_pod *p, const struct life_action *action); /* LIFE_PROBE, LIFE_HOOK */
+void agent_pod_probe(struct agent_pod *p, const struct life_action *action); /* LIFE_PROBE, LIFE_HOOK */
 
 /* ---- agent_box.c ---- */
 
@@ -268,7 +268,7 @@ void agent_filter_close(struct agent *g);
 
 /* ---- agent_evict.c ---- */
 
-void agent_small_check(struct agent *g); /* about once a second */
+void agent_evict_check(struct agent *g); /* about once a second */
 
 /* ---- agent_node.c ---- */
 

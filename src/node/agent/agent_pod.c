@@ -143,7 +143,7 @@ static void act(struct agent_pod *p, const struct life_action *action)
         break;
     case LIFE_PROBE:
     case LIFE_HOOK:
-        agent_pod_ask(p, action);
+        agent_pod_probe(p, action);
         break;
     case LIFE_UNMAKE:
         agent_pod_unmake(p);

@@ -36,7 +36,7 @@ static void read_target(struct agent_pod *p, struct arena *a, const struct life_
                                                              json_member_text(h, "value") };
 }
 
-void agent_pod_ask(struct agent_pod *p, const struct life_action *action)
+void agent_pod_probe(struct agent_pod *p, const struct life_action *action)
 {
     autoarena a = { 0 };
     const struct json *exec = json_get(action->spec, "exec");
