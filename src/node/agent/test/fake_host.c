@@ -1,0 +1,166 @@
+/* fake_host.c - groups, mounts and the keeper of a machine that only pretends */
+#include "node/agent/test/fake_host.h"
+
+#include "base/util.h"
+#include "node/container/over.h"
+#include "node/container/secrets.h"
+#include "node/shim/keeper.h"
+#include "os/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+struct fake_host fake;
+static int n_fds;
+
+static int count_fds(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    int n = 0;
+
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+void fake_begin(void)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    fake = (struct fake_host){ 0 };
+    list_init(&fake.shims);
+    (void)snprintf(fake.dir, sizeof(fake.dir), "%.40s/pumice-test-XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(fake.dir))
+        fail_msg("%s: %s", fake.dir, strerror(errno));
+    n_fds = count_fds();
+}
+
+void fake_clear(void)
+{
+    char *name = strrchr(fake.dir, '/');
+    int above;
+
+    *name = '\0';
+    above = open(fake.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    (void)tree_remove(above, name + 1, NULL);
+    close(above);
+    buf_done(&fake.asked);
+    buf_done(&fake.said);
+    buf_done(&fake.nft_text);
+    arena_done(&fake.arena);
+}
+
+void fake_end(void)
+{
+    fake_clear();
+    assert_true(list_is_empty(&fake.shims));
+    assert_int_equal(fake.n_joined, 0);
+    assert_int_equal(fake.n_addresses, 0);
+    assert_int_equal(count_fds(), n_fds);
+}
+
+/* ---- groups ---- */
+
+static int open_groups(struct cgroups **ret, const char **ret_why)
+{
+    *ret = (struct cgroups *)&fake;
+    if (ret_why)
+        *ret_why = fake.cgroups_why;
+    return 0;
+}
+
+int cgroups_open(const char *name, struct cgroups **ret, const char **ret_why, struct err *e)
+{
+    return open_groups(ret, ret_why);
+}
+
+int cgroups_adopt(const char *name, struct cgroups **ret, const char **ret_why, struct err *e)
+{
+    return open_groups(ret, ret_why);
+}
+
+void cgroups_close(struct cgroups *c, bool removes)
+{
+}
+
+int cgroup_stats(struct cgroups *c, const char *path, struct cgroup_stats *ret, struct err *e)
+{
+    *ret = fake.stats;
+    return 0;
+}
+
+/* ---- who cleans up ---- */
+
+int keeper_start(const struct keeper_options *opt, struct keeper **ret, struct err *e)
+{
+    *ret = (struct keeper *)&fake;
+    return 0;
+}
+
+void keeper_stop(struct keeper *k)
+{
+}
+
+/* ---- files ---- */
+
+int over_make(int dir, struct err *e)
+{
+    return fake.fails_over.code ? err_set(e, fake.fails_over.code, "%s", fake.fails_over.text) : 0;
+}
+
+int secrets_hide(struct arena *a, int over, const struct str *own, size_t n, struct secrets *ret, struct err *e)
+{
+    return 0;
+}
+
+int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursive, int *ret_fd, struct err *e)
+{
+    *ret_fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : open(path, O_PATH | O_CLOEXEC);
+    return *ret_fd < 0 ? err_errno(e, "open %s", path ? path : "a volume") : 0;
+}
+
+/* A file system of its own is a directory of its own. */
+int mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data)
+{
+    return 0;
+}
+
+int umount2(const char *target, int flags)
+{
+    errno = EINVAL;
+    return -1;
+}
+
+int fsopen(const char *type, unsigned flags)
+{
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+int fsconfig(int fs, unsigned command, const char *key, const void *value, int aux)
+{
+    return 0;
+}
+
+int fsmount(int fs, unsigned flags, unsigned attributes)
+{
+    char path[96];
+
+    (void)snprintf(path, sizeof(path), "%s/mount-%u", fake.dir, fake.n_mounts++);
+    return mkdir(path, 0700) < 0 ? -1 : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int move_mount(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+    return 0;
+}

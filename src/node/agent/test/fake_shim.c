@@ -1,0 +1,416 @@
+/* fake_shim.c - shim.h without processes */
+#include "node/agent/test/fake_host.h"
+
+#include "base/util.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+struct spawner {
+    int fd; /* readable: it is dead */
+};
+
+struct news {
+    struct list_link link;
+    struct shim_event event;
+};
+
+struct question {
+    struct list_link link;
+    uint64_t id;
+};
+
+struct shim {
+    struct list_link link;
+    int fd; /* counts the news */
+    struct arena arena;
+    struct str pod;
+    struct shim_options opt;
+    struct list news, containers, questions;
+    bool is_gone;
+};
+
+static void ask(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void ask(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (fake.asked.n)
+        buf_str(&fake.asked, STR("; "));
+    buf_vfmt(&fake.asked, fmt, ap);
+    va_end(ap);
+}
+
+const char *fake_asked(void)
+{
+    buf_reset(&fake.said);
+    buf_str(&fake.said, buf_view(&fake.asked));
+    buf_reset(&fake.asked);
+    buf_char(&fake.said, '\0');
+    return fake.said.p;
+}
+
+/* ---- the spawner ---- */
+
+int spawner_start(const struct spawner_options *opt, struct spawner **ret, struct err *e)
+{
+    fake.spawner = *ret = xcalloc(1, sizeof(**ret));
+    fake.spawner->fd = eventfd(0, EFD_CLOEXEC);
+    return 0;
+}
+
+void spawner_stop(struct spawner *s)
+{
+    if (!s)
+        return;
+    close(s->fd);
+    free(s);
+    fake.spawner = NULL;
+}
+
+int spawner_fd(const struct spawner *s)
+{
+    return s->fd;
+}
+
+void fake_spawner_dies(void)
+{
+    (void)eventfd_write(fake.spawner->fd, 1);
+}
+
+/* ---- news ---- */
+
+static struct shim_event *tell(struct shim *s, enum shim_event_kind kind)
+{
+    struct news *n = arena_new(&s->arena, struct news);
+
+    n->event = (struct shim_event){ .kind = kind, .net_fd = -1, .nl_fd = -1 };
+    list_push(&s->news, &n->link);
+    (void)eventfd_write(s->fd, 1);
+    return &n->event;
+}
+
+static struct shim_event *tell_of(struct shim *s, enum shim_event_kind kind, const struct fake_container *c)
+{
+    struct shim_event *ev = tell(s, kind);
+
+    ev->container = c->name;
+    ev->attempt = c->attempt;
+    return ev;
+}
+
+static void tell_ready(struct shim *s)
+{
+    struct shim_event *ev = tell(s, SHIM_READY);
+
+    ev->net_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (!s->opt.has_host_network)
+        ev->nl_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void tell_started(struct shim *s, struct fake_container *c)
+{
+    c->is_running = true;
+    tell_of(s, SHIM_STARTED, c)->pid = 4711;
+}
+
+static void tell_ended(struct shim *s, struct fake_container *c, int status, bool is_oom)
+{
+    struct shim_event *ev;
+
+    conlog_close(c->log);
+    c->log = NULL;
+    c->is_running = false;
+    ev = tell_of(s, SHIM_ENDED, c);
+    ev->status = status;
+    ev->is_oom = is_oom;
+}
+
+int shim_next(struct shim *s, struct shim_event *ret)
+{
+    struct list_link *link = s->is_gone ? NULL : list_pop_front(&s->news);
+    eventfd_t n;
+
+    if (!link)
+        return 0;
+    (void)eventfd_read(s->fd, &n);
+    *ret = LIST_ITEM(link, struct news, link)->event;
+    s->is_gone = ret->kind == SHIM_GONE;
+    if (s->is_gone)
+        (void)eventfd_write(s->fd, 1); /* as a socket whose other end is closed */
+    return 1;
+}
+
+/* ---- orders ---- */
+
+static struct str own(struct shim *s, struct str text)
+{
+    return arena_str(&s->arena, text);
+}
+
+int shim_new(struct spawner *spawner, const struct shim_options *opt, struct shim **ret, struct err *e)
+{
+    struct shim *s;
+
+    assert_ptr_equal(spawner, fake.spawner);
+    ask("shim %.*s", STR_ARG(opt->hostname));
+    if (fake.fails_new.code)
+        return err_set(e, fake.fails_new.code, "%s", fake.fails_new.text);
+    s = *ret = xcalloc(1, sizeof(**ret));
+    s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+    s->opt = *opt;
+    s->pod = s->opt.hostname = own(s, opt->hostname);
+    s->opt.log_dir = own(s, str_of(opt->log_dir)).p;
+    s->opt.group = own(s, str_of(opt->group)).p;
+    list_init(&s->news);
+    list_init(&s->containers);
+    list_init(&s->questions);
+    list_push(&fake.shims, &s->link);
+    if (!fake.holds_ready)
+        tell_ready(s);
+    return 0;
+}
+
+void shim_free(struct shim *s)
+{
+    if (!s)
+        return;
+    ask("free %.*s", STR_ARG(s->pod));
+    LIST_FOREACH(struct news, n, &s->news, link) {
+        if (n->event.net_fd >= 0)
+            close(n->event.net_fd);
+        if (n->event.nl_fd >= 0)
+            close(n->event.nl_fd);
+    }
+    LIST_FOREACH(struct fake_container, c, &s->containers, link)
+        conlog_close(c->log);
+    list_remove(&s->link);
+    close(s->fd);
+    arena_done(&s->arena);
+    free(s);
+}
+
+int shim_fd(const struct shim *s)
+{
+    return s->fd;
+}
+
+static struct fake_container *find(const struct shim *s, struct str name)
+{
+    LIST_FOREACH(struct fake_container, c, &s->containers, link)
+        if (str_eq(c->name, name))
+            return c;
+    return NULL;
+}
+
+int shim_start(struct shim *s, const struct box_spec *spec, const struct cgroup_limits *limits, int attempt,
+               struct err *e)
+{
+    struct fake_container *c = find(s, spec->name);
+    int *fds = arena_array(&s->arena, int, spec->mounts.n);
+    autobuf text = { 0 };
+
+    ask("start %.*s/%.*s#%d", STR_ARG(s->pod), STR_ARG(spec->name), attempt);
+    if (fake.fails_start.code)
+        return err_set(e, fake.fails_start.code, "%s", fake.fails_start.text);
+    if (c && c->is_running)
+        fail_msg("%.*s/%.*s is started while it runs", STR_ARG(s->pod), STR_ARG(spec->name));
+    if (!c) {
+        c = arena_new(&s->arena, struct fake_container);
+        list_push(&s->containers, &c->link);
+    }
+    box_encode(&text, spec);
+    if (box_decode(&s->arena, own(s, buf_view(&text)), fds, spec->mounts.n, &c->spec, e) < 0)
+        fail_msg("%s", e->text);
+    c->name = own(s, spec->name);
+    c->limits = *limits;
+    c->attempt = attempt;
+    if (!fake.holds_start)
+        tell_started(s, c);
+    return 0;
+}
+
+int shim_signal(struct shim *s, struct str container, int signo, struct err *e)
+{
+    struct fake_container *c = find(s, container);
+
+    if (signo == SIGTERM || signo == SIGKILL)
+        ask("%s %.*s/%.*s", signo == SIGTERM ? "TERM" : "KILL", STR_ARG(s->pod), STR_ARG(container));
+    else
+        ask("SIG%d %.*s/%.*s", signo, STR_ARG(s->pod), STR_ARG(container));
+    if (signo == SIGKILL && c && c->is_running && !fake.holds_kill)
+        tell_ended(s, c, SIGKILL, false);
+    return 0;
+}
+
+int shim_log_read(struct shim *s, struct str container, int attempt, int64_t bytes, struct err *e)
+{
+    ask("read %.*s/%.*s#%d %lld", STR_ARG(s->pod), STR_ARG(container), attempt, (long long)bytes);
+    return 0;
+}
+
+static void question(struct shim *s, uint64_t id)
+{
+    struct question *q = arena_new(&s->arena, struct question);
+
+    q->id = id;
+    list_push(&s->questions, &q->link);
+}
+
+int shim_exec(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, int64_t timeout_ms,
+              struct err *e)
+{
+    ask("exec %.*s/%.*s", STR_ARG(s->pod), STR_ARG(container));
+    for (size_t i = 0; i < n; i++)
+        buf_fmt(&fake.asked, " %.*s", STR_ARG(argv[i]));
+    question(s, id);
+    return 0;
+}
+
+int shim_probe(struct shim *s, uint64_t id, const struct probe_target *t, int64_t timeout_ms, struct err *e)
+{
+    static const char *const names[PROBE_KIND_MAX] = { "http", "https", "tcp", "grpc" };
+
+    ask("%s %.*s %.*s:%d%.*s", names[t->kind], STR_ARG(s->pod), STR_ARG(t->host), t->port, STR_ARG(t->path));
+    question(s, id);
+    return 0;
+}
+
+/* ---- what the test says ---- */
+
+static struct shim *shim_of(const char *pod)
+{
+    LIST_FOREACH(struct shim, s, &fake.shims, link)
+        if (str_is(s->pod, pod))
+            return s;
+    return NULL;
+}
+
+static struct shim *need_shim(const char *pod)
+{
+    struct shim *s = shim_of(pod);
+
+    if (!s)
+        fail_msg("pod %s has no sandbox", pod);
+    return s;
+}
+
+static struct fake_container *need_container(const char *pod, const char *container)
+{
+    struct fake_container *c = find(need_shim(pod), str_of(container));
+
+    if (!c)
+        fail_msg("container %s/%s was not started", pod, container);
+    return c;
+}
+
+bool fake_has_pod(const char *pod)
+{
+    return shim_of(pod) != NULL;
+}
+
+const struct shim_options *fake_pod(const char *pod)
+{
+    return &need_shim(pod)->opt;
+}
+
+const struct fake_container *fake_container(const char *pod, const char *container)
+{
+    return need_container(pod, container);
+}
+
+const char *fake_env(const char *pod, const char *container, const char *name)
+{
+    const struct fake_container *c = need_container(pod, container);
+
+    VEC_FOREACH(v, &c->spec.env)
+        if (str_starts(*v, str_of(name)) && v->n > strlen(name) && v->p[strlen(name)] == '=')
+            return arena_cstr(&fake.arena, str_from(*v, strlen(name) + 1));
+    return NULL;
+}
+
+void fake_ready(const char *pod)
+{
+    tell_ready(need_shim(pod));
+}
+
+void fake_started(const char *pod, const char *container)
+{
+    tell_started(need_shim(pod), need_container(pod, container));
+}
+
+void fake_not_started(const char *pod, const char *container, int code, const char *reason, const char *text)
+{
+    struct shim_event *ev = tell_of(need_shim(pod), SHIM_FAILED, need_container(pod, container));
+
+    ev->report.status = code;
+    (void)snprintf(ev->report.reason, sizeof(ev->report.reason), "%s", reason);
+    (void)snprintf(ev->report.text, sizeof(ev->report.text), "%s", text);
+}
+
+static void end(const char *pod, const char *container, int status, bool is_oom)
+{
+    struct fake_container *c = need_container(pod, container);
+
+    if (!c->is_running)
+        fail_msg("%s/%s does not run", pod, container);
+    tell_ended(need_shim(pod), c, status, is_oom);
+}
+
+void fake_exit(const char *pod, const char *container, int code)
+{
+    end(pod, container, W_EXITCODE(code, 0), false);
+}
+
+void fake_killed(const char *pod, const char *container, int signo, bool is_oom)
+{
+    end(pod, container, signo, is_oom);
+}
+
+void fake_answer(const char *pod, bool is_ok, const char *text)
+{
+    struct shim *s = need_shim(pod);
+    struct list_link *link = list_pop_front(&s->questions);
+    struct shim_event *ev;
+
+    if (!link)
+        fail_msg("nothing was asked of pod %s", pod);
+    ev = tell(s, SHIM_RESULT);
+    ev->id = LIST_ITEM(link, struct question, link)->id;
+    ev->is_ok = is_ok;
+    ev->text = own(s, str_of(text));
+}
+
+void fake_lost(const char *pod, const char *why)
+{
+    struct shim *s = need_shim(pod);
+
+    LIST_FOREACH(struct fake_container, c, &s->containers, link)
+        c->is_running = false;
+    tell(s, SHIM_GONE)->text = own(s, str_of(why));
+}
+
+void fake_says(const char *pod, const char *container, const char *text)
+{
+    struct shim *s = need_shim(pod);
+    struct fake_container *c = need_container(pod, container);
+    autoarena a = { 0 };
+    struct err e;
+
+    if (!c->log && conlog_open(arena_fmt(&a, "%s/%s.%d.log", s->opt.log_dir, container, c->attempt).p, s->opt.log_bytes,
+                               &c->log, &e) < 0)
+        fail_msg("%s", e.text);
+    conlog_put(c->log, CONLOG_STDOUT, str_of(text), 1000000000);
+    conlog_flush(c->log);
+    tell_of(s, SHIM_LOG, c)->log_bytes = conlog_bytes(c->log);
+}
