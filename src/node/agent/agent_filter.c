@@ -53,7 +53,7 @@ void agent_filter_pod(struct agent_pod *p)
     if (p->stage != STAGE_FILTER)
         return;
     /* In trouble what is in force is old: a policy that came since may select the pod, too. */
-    if (life_is_stopping(p->life) || (f->trouble.code == ERR_OK && p->filter_round && p->filter_round <= f->in_force)) {
+    if (f->trouble.code == ERR_OK && p->filter_round && p->filter_round <= f->in_force) {
         agent_pod_made(p);
         return;
     }

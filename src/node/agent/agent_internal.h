@@ -262,8 +262,7 @@ void agent_filter_put(struct agent *g, struct str text);
 void agent_filter_ended(struct agent *g);                        /* nft has: its descriptor says so */
 bool agent_filter_turn(struct agent *g, int64_t now_ms);         /* nft is late; true: something was done */
 bool agent_filter_is_due(const struct agent *g, int64_t now_ms); /* to be tried again */
-void agent_filter_pod(
-    struct agent_pod *p); /* it has joined, or is being stopped: may it go on? Else it waits, with a reason */
+void agent_filter_pod(struct agent_pod *p); /* it has joined: may it go on? Else it waits, with a reason */
 void agent_filter_close(struct agent *g);
 
 /* ---- agent_evict.c ---- */

@@ -195,8 +195,8 @@ static void step(struct agent_pod *p)
     struct life_action action;
     bool is_changed = life_is_changed(p->life);
 
-    if (life_is_stopping(p->life))
-        agent_filter_pod(p); /* it does not wait for that any more */
+    if (life_is_stopping(p->life) && (p->stage == STAGE_SHIM || p->stage == STAGE_FILTER))
+        agent_pod_made(p); /* as far as it is: nobody waits for the rest any more */
     while (life_step(p->life, agent_pod_now(p), &action)) {
         is_changed |= life_is_changed(p->life); /* a start looks at the status */
         act(p, &action);

@@ -289,6 +289,26 @@ static void by_force(void **state)
     world_free(w);
 }
 
+/* Nobody waits for a spawner that is slow, and a sandbox that nobody wants is not asked for. */
+static void deleted_before_it_was_made(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    fake.holds_ready = true;
+    world_pod(w, "p", ALWAYS);
+    world_delete(w, "Pod", "p", -1);
+    assert_string_equal(world_status(w, "p"), "gone");
+    assert_string_equal(fake_asked(), "shim p; free p");
+
+    sim_net_outage(w->net, clock_mono_ms(&w->clock.clock) + 1000);
+    world_pod(w, "q", ALWAYS);
+    world_delete(w, "Pod", "q", -1);
+    world_pass(w, 2000);
+    assert_string_equal(world_status(w, "q"), "gone");
+    assert_string_equal(fake_asked(), "");
+    world_free(w);
+}
+
 static void the_same_name_again_is_another_pod(void **state)
 {
     struct world *w = world_new(NULL);
@@ -330,10 +350,13 @@ static void everything_is_killed_at_once(void **state)
     struct world *w = world_new(NULL);
 
     world_pod(w, "p", ALWAYS);
+    fake.holds_ready = true;
+    world_pod(w, "q", ALWAYS);
     (void)fake_asked();
     agent_kill_all(w->agent);
     world_turn(w);
     assert_string_equal(world_status(w, "p"), "Failed Killed; c Error 137");
+    assert_string_equal(world_status(w, "q"), "Failed Killed; c ContainerStatusUnknown 137");
     assert_int_equal(agent_pods(w->agent), 0);
     world_free(w);
 }
@@ -384,6 +407,7 @@ int main(void)
         world_test(deletion_has_grace_and_a_hook),
         world_test(a_pod_that_goes_by_itself_is_gone_at_once),
         world_test(by_force),
+        world_test(deleted_before_it_was_made),
         world_test(the_same_name_again_is_another_pod),
         world_test(a_lost_sandbox_is_made_anew),
         world_test(everything_is_killed_at_once),
