@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ["base", "json", "api", "plugin", "job", "controller", "sched", "store", "cluster", "driver", "whatif"]
+FOLDERS = ["base", "os", "json", "api", "plugin", "job", "controller", "sched", "store", "cluster", "driver", "whatif"]
 CC = os.environ.get("CC", "cc")
 FLAGS = ["-std=gnu17", "-O1", "-D_GNU_SOURCE", '-DPUMICE_VERSION="0"', "-fno-strict-aliasing", "-w"]
 
@@ -115,7 +115,7 @@ def sources(root):
     found = []
     for folder in FOLDERS:
         found += sorted((root / "src" / folder).glob("*.c"))
-    return found + sorted((root / "tests" / "sim").glob("*.c"))
+    return [*found, root / "src" / "cluster" / "test" / "sim_net.c", *sorted((root / "tests" / "sim").glob("*.c"))]
 
 
 def object_of(root, source):
@@ -139,7 +139,7 @@ def compile_all(root, list_of_sources):
 
 def link(root):
     objects = [str(object_of(root, s)) for s in sources(root)]
-    subprocess.run([CC, "-o", str(root / "pumice-sim"), *objects, "-lcrypto"], check=True)
+    subprocess.run([CC, "-o", str(root / "pumice-sim"), *objects, "-lcrypto", "-lmnl"], check=True)
 
 
 def run(root, args):
