@@ -77,10 +77,10 @@ struct box_spec {
     int oom_score_adj;
 };
 
-/* As text for the wire, and back. mounts[i].fd is not in the text: 'fds' are those of the mounts, in their order.
- * ERR_INVALID: the text is not what box_encode() writes. */
+/* For the wire (os/wire.h), and back: all texts are copied. mounts[i].fd travels beside it: 'fds' are those of the
+ * mounts, in their order. ERR_INVALID: it is not what box_encode() writes. */
 void box_encode(struct buf *out, const struct box_spec *s);
-int box_decode(struct arena *a, struct str text, const int *fds, size_t n_fds, struct box_spec *ret, struct err *e);
+int box_decode(struct arena *a, struct str bytes, const int *fds, size_t n_fds, struct box_spec *ret, struct err *e);
 
 /* A detached copy of what 'fd' (O_PATH; -1 and a path: that path) shows, for box_mount.fd. Call it in the mount
  * namespace the descriptor comes from. */

@@ -2,7 +2,6 @@
  *
  * box.c           box_run(): the order of the steps, process 1
  * box_exec.c      box_exec()
- * box_text.c      box_encode(), box_decode()
  * box_mount.c     the kernel's mount calls; making below a root
  * box_root.c      the root: overlays, entering it
  * box_host.c      the host's files as a root: its other file systems
@@ -12,6 +11,7 @@
  * box_caps.c      capabilities
  * box_seccomp.c   system calls
  * box_program.c   identity and execve() of the program, in the child
+ * box_wire.c      box_encode(), box_decode()
  */
 #ifndef NODE_BOX_INTERNAL_H
 #define NODE_BOX_INTERNAL_H

@@ -197,7 +197,7 @@ static int start(struct pod *p, struct con *c, const struct wire_msg *m, struct 
     struct str box;
 
     shim_get_limits(r, &limits);
-    box = arena_str(&c->arena, wire_get_str(r));
+    box = wire_get_str(r);
     if (!wire_is_read(r))
         return err_set(e, ERR_INVALID, "an order that cannot be read");
     if (box_decode(&c->arena, box, m->fds, m->n_fds, &c->spec, e) < 0)
