@@ -52,6 +52,7 @@ static void set_defaults(struct agent *g)
     map_init(&g->pods, map_seed_default());
     map_init(&g->objects, map_seed_default());
     map_init(&g->told_image, map_seed_default());
+    map_u64_init(&g->writes, map_seed_default());
     list_init(&g->dirty);
     list_init(&g->held);
     heap_init(&g->timers, by_due);
@@ -145,7 +146,7 @@ int agent_open(const struct agent_options *opt, struct agent **ret, struct err *
 
     g->opt = *opt;
     g->epoll = -1;
-    g->filter.due_ms = INT64_MAX;
+    g->filter.due_ms = g->rewrite_ms = INT64_MAX;
     raise_files(&g->files);
     g->run.lock_fd = g->run.dir_fd = g->run.small_fd = -1;
     if (agent_run_begin(&g->run, &g->arena, opt->state_dir, e) == 0) {
@@ -191,9 +192,11 @@ static void take(struct agent *g, enum agent_want w, const struct cluster_event 
         agent_cache_remove(g, w, ev->object);
     else
         agent_cache_put(g, w, ev->object);
-    if (w == WANT_SERVICE && !is_gone)
+    if (w == WANT_SERVICE && is_gone)
+        agent_service_gone(g, ev->object);
+    else if (w == WANT_SERVICE)
         agent_service_changed(g, ev->object);
-    else if (w == WANT_SERVICE || w == WANT_POLICY || w == WANT_NAMESPACE)
+    else if (w == WANT_POLICY || w == WANT_NAMESPACE)
         g->services.is_dirty = true;
     else if (!is_gone) /* what is deleted stays in pods as it was: its end is mostly that of the job */
         agent_pods_refresh(g, ev->object);
@@ -246,6 +249,8 @@ static bool take_news(struct agent *g)
         if (ev.kind == CLUSTER_RESULT && ev.err.code != ERR_OK && ev.err.code != ERR_NOT_FOUND &&
             ev.err.code != ERR_EXISTS)
             log_warn("a write failed", LOG_TEXT("why", ev.err.text));
+        if (ev.kind == CLUSTER_RESULT)
+            agent_write_answered(g, &ev);
         for (int w = 0; w < WANT_MAX; w++)
             if (ev.type == agent_type(w))
                 take_one(g, w, &ev);
@@ -274,6 +279,7 @@ static int64_t next_due(struct agent *g)
     int64_t due = first ? HEAP_ITEM(first, struct agent_pod, timer)->due_ms : INT64_MAX;
 
     due = MIN_OF(due, agent_services_due(g));
+    due = MIN_OF(due, g->rewrite_ms);
     if (map_count(&g->pods))
         due = MIN_OF(due, g->usage_ms);
     return due;
@@ -296,6 +302,7 @@ int64_t agent_turn(struct agent *g, bool *ret_busy)
         again |= take_shims(g);
         again |= agent_pods_step(g);
         again |= agent_services_refresh(g, now_ms);
+        again |= agent_writes_again(g, now_ms);
         did |= again;
     } while (again);
     if (now_ms >= g->usage_ms) {
@@ -361,6 +368,7 @@ void agent_close(struct agent *g)
     for (int w = 0; w < WANT_MAX; w++)
         told_end(&g->told[w]);
     agent_cache_done(g);
+    map_u64_done(&g->writes);
     map_done(&g->told_image);
     list_init(&g->dirty);
     heap_done(&g->timers);

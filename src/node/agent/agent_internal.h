@@ -13,6 +13,7 @@
  * agent_etc_files.c its /etc/hosts, hostname, resolv.conf
  * agent_service.c   names, Service addresses and policies
  * agent_filter.c    the last two brought into force, and who waits for it
+ * agent_write.c     writes that must take effect some time
  * agent_evict.c     pods that fill the files we made for them
  */
 #ifndef NODE_AGENT_INTERNAL_H
@@ -83,12 +84,22 @@ void agent_run_remove(const struct agent_run *r, struct cgroups *cgroups, bool k
 void agent_run_done(struct agent_run *r);
 void agent_run_group(const char *id, char ret[32]); /* the name of its cgroup */
 
+/* ---- agent_write.c ---- */
+
+struct agent_write {       /* the last one of its thing; zeroed: there was none */
+    struct agent_pod *pod; /* whose; NULL: the Node's, a Service's */
+    uint64_t token;        /* under way; 0: it was answered */
+    bool has_failed;       /* to be written again at due_ms */
+    int64_t pause_ms, due_ms;
+};
+
 /* ---- agent_service.c ---- */
 
 struct agent_services {
     struct dns_zone *zone;
     struct dns_server *server;
     struct subnet addresses; /* of Services */
+    struct map given;        /* those that are taken: struct agent_given by the uid of the Service */
     bool is_dirty;           /* a pod, Service or policy changed */
     int64_t next_ms;         /* not before, unless a pod waits for it */
     struct map known;        /* Services in the zone: struct agent_known by "namespace/name" */
@@ -123,12 +134,15 @@ struct agent {
     struct secrets secrets; /* what it hides of the host: see secrets.h */
     bool has_node, is_broken;
     int epoll;
-    struct map pods;            /* struct agent_pod by uid */
-    struct list dirty;          /* pods that something happened to */
-    struct list held;           /* pods with an event that waits for room for output */
-    int64_t room;               /* for output, in this turn */
-    struct heap timers;         /* pods that are due at a time */
-    struct map objects;         /* struct agent_object by "Kind/namespace/name" */
+    struct map pods;       /* struct agent_pod by uid */
+    struct list dirty;     /* pods that something happened to */
+    struct list held;      /* pods with an event that waits for room for output */
+    int64_t room;          /* for output, in this turn */
+    struct heap timers;    /* pods that are due at a time */
+    struct map objects;    /* struct agent_object by "Kind/namespace/name" */
+    struct map_u64 writes; /* struct agent_write by its token */
+    struct agent_write node;
+    int64_t rewrite_ms;         /* when to write the Node or a Service again */
     struct told told[WANT_MAX]; /* what a list that is being told has told so far */
     bool is_listing[WANT_MAX];
     struct map told_image; /* images that a notice was given for */
@@ -171,7 +185,8 @@ struct agent_pod {
     bool is_held;
     struct list_link held;
     bool is_joined, is_host_network;
-    uint64_t filter_round; /* the first text of the filter that knows its address; 0: none yet */
+    uint64_t filter_round;          /* the first text of the filter that knows its address; 0: none yet */
+    struct agent_write status, end; /* 'end': that nothing of it is left */
     struct list_link dirty;
     struct heap_node timer;
     int64_t due_ms;
@@ -250,6 +265,7 @@ void agent_source_init(struct agent_pod *p, struct volume_source *ret); /* 'p' i
 int agent_services_open(struct agent *g, struct err *e);
 void agent_services_close(struct agent *g);
 void agent_service_changed(struct agent *g, const struct object *service); /* gives it an address if it needs one */
+void agent_service_gone(struct agent *g, const struct object *service);    /* takes it back */
 bool agent_services_refresh(struct agent *g, int64_t now_ms);              /* true: something was done */
 int64_t agent_services_due(const struct agent *g);
 struct str agent_address(struct arena *a, struct in_addr address);
@@ -264,6 +280,14 @@ bool agent_filter_turn(struct agent *g, int64_t now_ms);         /* nft is late;
 bool agent_filter_is_due(const struct agent *g, int64_t now_ms); /* to be tried again */
 void agent_filter_pod(struct agent_pod *p); /* it has joined: may it go on? Else it waits, with a reason */
 void agent_filter_close(struct agent *g);
+
+/* ---- agent_write.c ---- */
+
+void agent_write(struct agent *g, struct agent_write *w, const struct op *op); /* in place of one under way */
+void agent_write_forget(struct agent *g, struct agent_write *w);               /* its thing is no more */
+void agent_write_answered(struct agent *g, const struct cluster_event *ev);
+int64_t agent_write_due_ms(const struct agent_write *w);  /* when to write it again; INT64_MAX: there is no need */
+bool agent_writes_again(struct agent *g, int64_t now_ms); /* true: something was done */
 
 /* ---- agent_evict.c ---- */
 

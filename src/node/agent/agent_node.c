@@ -111,5 +111,5 @@ void agent_node_write(struct agent *g)
     json_set(info, "containerRuntimeVersion", json_str(&a, STR("pumice://" PUMICE_VERSION)));
     json_set(info, "kubeletVersion", json_str(&a, STR("v1.32.0-pumice")));
     op.body = node;
-    cluster_write(g->cluster, &op);
+    agent_write(g, &g->node, &op);
 }

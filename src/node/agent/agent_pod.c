@@ -116,7 +116,7 @@ static void confirm_gone(struct agent_pod *p)
                      .name = p->object->name,
                      .uid = p->object->uid };
 
-    cluster_write(p->agent->cluster, &op);
+    agent_write(p->agent, &p->end, &op);
 }
 
 /* An image may want another signal than SIGTERM. */
@@ -170,7 +170,7 @@ static void write_status(struct agent_pod *p)
 
     json_set(json_get(body, "metadata"), "uid", json_str(&a, p->object->uid));
     json_set(body, "status", life_status(p->life, &a));
-    cluster_write(p->agent->cluster, &op);
+    agent_write(p->agent, &p->status, &op);
 }
 
 static void write_events(struct agent_pod *p)
@@ -184,7 +184,8 @@ static void write_events(struct agent_pod *p)
 static void set_timer(struct agent_pod *p)
 {
     heap_remove(&p->agent->timers, &p->timer);
-    p->due_ms = life_due_ms(p->life);
+    p->due_ms = MIN_OF(agent_write_due_ms(&p->status), agent_write_due_ms(&p->end));
+    p->due_ms = MIN_OF(p->due_ms, life_due_ms(p->life));
     p->seq = ++p->agent->seq;
     if (p->due_ms < INT64_MAX)
         heap_push(&p->agent->timers, &p->timer);
@@ -193,10 +194,13 @@ static void set_timer(struct agent_pod *p)
 static void step(struct agent_pod *p)
 {
     struct life_action action;
-    bool is_changed = life_is_changed(p->life);
+    int64_t now_ms = agent_pod_now(p);
+    bool is_changed = life_is_changed(p->life) || agent_write_due_ms(&p->status) <= now_ms;
 
     if (life_is_stopping(p->life) && (p->stage == STAGE_SHIM || p->stage == STAGE_FILTER))
         agent_pod_made(p); /* as far as it is: nobody waits for the rest any more */
+    if (agent_write_due_ms(&p->end) <= now_ms)
+        confirm_gone(p);
     while (life_step(p->life, agent_pod_now(p), &action)) {
         is_changed |= life_is_changed(p->life); /* a start looks at the status */
         act(p, &action);
@@ -337,6 +341,7 @@ static struct agent_pod *pod_new(struct agent *g, const struct object *o)
 
     p->agent = g;
     p->object = object_ref(o);
+    p->status.pod = p->end.pod = p;
     list_init(&p->logs);
     p->small = arena_fmt(&p->arena, "%s/small/%.*s", g->run.dir.p, STR_ARG(o->uid));
     p->disk = arena_fmt(&p->arena, "%s/pods/%.*s", g->run.dir.p, STR_ARG(o->uid));
@@ -373,6 +378,8 @@ static void pod_free(struct agent_pod *p)
 {
     heap_remove(&p->agent->timers, &p->timer);
     list_remove(&p->dirty);
+    agent_write_forget(p->agent, &p->status);
+    agent_write_forget(p->agent, &p->end);
     if (p->stage != STAGE_UNMADE)
         agent_pod_unmake(p);
     LIST_FOREACH(struct agent_log, l, &p->logs, link) {

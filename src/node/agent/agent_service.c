@@ -17,6 +17,12 @@
 
 enum { REFRESH_MS = 50 };
 
+struct agent_given { /* the address of a Service */
+    struct str uid;  /* bytes follow */
+    struct in_addr address;
+    struct agent_write write;
+};
+
 struct agent_known { /* a Service in the zone */
     struct str key;  /* bytes follow */
     bool is_here;
@@ -70,6 +76,7 @@ int agent_services_open(struct agent *g, struct err *e)
         return -1;
     subnet_init(&s->addresses);
     map_init(&s->known, map_seed_default());
+    map_init(&s->given, map_seed_default());
     s->zone = dns_zone_new(g->opt.cluster_domain, rand_os_u64());
     if (!s->zone)
         return err_set(e, ERR_INVALID, "cluster domain \"%s\" is no domain name", g->opt.cluster_domain);
@@ -91,6 +98,9 @@ void agent_services_close(struct agent *g)
     MAP_FOREACH(struct agent_known *, k, &s->known)
         free(k);
     map_done(&s->known);
+    MAP_FOREACH(struct agent_given *, given, &s->given)
+        free(given);
+    map_done(&s->given);
     *s = (struct agent_services){ 0 };
 }
 
@@ -101,28 +111,70 @@ static bool needs_address(const struct json *spec)
     return json_member_text(spec, "clusterIP").n == 0 && !str_is(json_member_text(spec, "type"), "ExternalName");
 }
 
-void agent_service_changed(struct agent *g, const struct object *service)
+static struct agent_given *give(struct agent *g, const struct object *service, struct in_addr address)
+{
+    struct agent_given *given = xcalloc(1, sizeof(*given) + service->uid.n);
+    char *bytes = (char *)(given + 1);
+
+    memcpy(bytes, service->uid.p, service->uid.n);
+    given->uid = (struct str){ bytes, service->uid.n };
+    given->address = address;
+    map_put(&g->services.given, given->uid, given);
+    return given;
+}
+
+static void take_back(struct agent *g, struct agent_given *given)
+{
+    agent_write_forget(g, &given->write);
+    subnet_give(&g->services.addresses, given->address);
+    map_remove(&g->services.given, given->uid);
+    free(given);
+}
+
+static void write_address(struct agent *g, const struct object *service, struct agent_given *given)
 {
     autoarena a = { 0 };
-    const struct json *spec = json_get(service->root, "spec");
     struct op op = { .kind = OP_MERGE_PATCH,
                      .type = service->type,
                      .namespace = service->namespace,
                      .name = service->name,
-                     .uid = service->uid };
-    struct in_addr address;
-    struct json *patch;
-    struct str text;
+                     .uid = service->uid,
+                     .body = json_object(&a) };
+    struct json *patch = json_set(op.body, "spec", json_object(&a));
+    struct str text = agent_address(&a, given->address);
 
-    g->services.is_dirty = true;
-    if (!needs_address(spec) || subnet_take(&g->services.addresses, &address, NULL) < 0)
-        return;
-    text = agent_address(&a, address);
-    op.body = json_object(&a);
-    patch = json_set(op.body, "spec", json_object(&a));
     json_set(patch, "clusterIP", json_str(&a, text));
     json_push(json_set(patch, "clusterIPs", json_array(&a)), json_str(&a, text));
-    cluster_write(g->cluster, &op);
+    agent_write(g, &given->write, &op);
+}
+
+void agent_service_changed(struct agent *g, const struct object *service)
+{
+    const struct json *spec = json_get(service->root, "spec");
+    struct agent_given *given;
+    struct in_addr address;
+
+    g->services.is_dirty = true;
+    if (!needs_address(spec))
+        return;
+    given = map_get(&g->services.given, service->uid);
+    if (!given && subnet_take(&g->services.addresses, &address, NULL) < 0)
+        return;
+    if (!given)
+        given = give(g, service, address);
+    if (given->write.has_failed && cluster_now_ms(g->cluster) < given->write.due_ms)
+        g->rewrite_ms = MIN_OF(g->rewrite_ms, given->write.due_ms);
+    else if (!given->write.token)
+        write_address(g, service, given);
+}
+
+void agent_service_gone(struct agent *g, const struct object *service)
+{
+    struct agent_given *given = map_get(&g->services.given, service->uid);
+
+    g->services.is_dirty = true;
+    if (given)
+        take_back(g, given);
 }
 
 /* ---- endpoints ---- */

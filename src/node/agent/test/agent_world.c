@@ -43,7 +43,7 @@ static void on_notice(void *ctx, struct str sentence)
 
 /* ---- begin and end ---- */
 
-struct world *world_new(const struct agent_options *more)
+struct world *world_new_with(const struct agent_options *more, const struct sim_faults *faults)
 {
     struct world *w = xcalloc(1, sizeof(*w));
     struct agent_options opt = more ? *more : (struct agent_options){ 0 };
@@ -59,7 +59,7 @@ struct world *world_new(const struct agent_options *more)
     w->cluster = cluster_sim_new(w->net, 0);
     w->images = images_new(NULL);
     w->room = 1 << 20;
-    w->faults.timeout_ms = 1000;
+    w->faults = *faults;
     opt.state_dir = fake.dir;
     opt.node_name = WORLD_NODE;
     opt.images = w->images;
@@ -70,6 +70,11 @@ struct world *world_new(const struct agent_options *more)
     agent_attach(w->agent, w->cluster);
     world_turn(w);
     return w;
+}
+
+struct world *world_new(const struct agent_options *opt)
+{
+    return world_new_with(opt, &(struct sim_faults){ .timeout_ms = 1000 });
 }
 
 static void clear(struct world *w)

@@ -39,6 +39,7 @@ struct world {
 
 /* 'opt' (may be NULL): what is to be other than usual. Its hooks, images, clock and directories are the world's. */
 struct world *world_new(const struct agent_options *opt);
+struct world *world_new_with(const struct agent_options *opt, const struct sim_faults *faults); /* from the beginning */
 void world_free(struct world *w); /* closes the agent; fails if it left something */
 /* A test of the group: a world that it left, since it failed, is cleared away. */
 #define world_test(f) cmocka_unit_test_teardown(f, world_teardown)

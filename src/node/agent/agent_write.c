@@ -1,0 +1,71 @@
+/* agent_write.c - writes to the cluster that must take effect some time
+ *
+ * A cluster may refuse a write, or not answer it (cluster.h). All that the agent writes follows from what is so on this machine: the
+ * status of a pod, its end, the Node, the address of a Service. So what failed, or what nobody knows of, is written again as it is by
+ * then, after a pause. A newer write of the same thing takes the place of the older one, and nobody wants to know what became
+ * of that. Events are not among these: one that is lost is lost.
+ */
+#include "node/agent/agent_internal.h"
+
+enum { PAUSE_MS = 1000, PAUSE_MAX_MS = 30000 };
+
+void agent_write_forget(struct agent *g, struct agent_write *w)
+{
+    if (w->token)
+        map_u64_remove(&g->writes, w->token);
+    w->token = 0;
+}
+
+void agent_write(struct agent *g, struct agent_write *w, const struct op *op)
+{
+    agent_write_forget(g, w);
+    if (!w->has_failed)
+        w->pause_ms = 0;
+    w->has_failed = false;
+    w->token = cluster_write(g->cluster, op);
+    map_u64_put(&g->writes, w->token, w);
+}
+
+/* What is not there any more needs no status, and what is there already need not be made. */
+static bool is_failure(const struct err *e)
+{
+    return e->code != ERR_OK && e->code != ERR_NOT_FOUND && e->code != ERR_EXISTS;
+}
+
+void agent_write_answered(struct agent *g, const struct cluster_event *ev)
+{
+    struct agent_write *w = map_u64_remove(&g->writes, ev->token);
+
+    if (!w)
+        return;
+    w->token = 0;
+    if (!is_failure(&ev->err))
+        return;
+    w->has_failed = true;
+    w->pause_ms = w->pause_ms ? MIN_OF(w->pause_ms * 2, PAUSE_MAX_MS) : PAUSE_MS;
+    w->due_ms = cluster_now_ms(g->cluster) + w->pause_ms;
+    if (w->pod)
+        agent_pod_dirty(w->pod);
+    else
+        g->rewrite_ms = MIN_OF(g->rewrite_ms, w->due_ms);
+}
+
+int64_t agent_write_due_ms(const struct agent_write *w)
+{
+    return w->has_failed ? w->due_ms : INT64_MAX;
+}
+
+/* The Node, and Services: pods have timers of their own. */
+bool agent_writes_again(struct agent *g, int64_t now_ms)
+{
+    if (now_ms < g->rewrite_ms)
+        return false;
+    g->rewrite_ms = INT64_MAX;
+    if (agent_write_due_ms(&g->node) <= now_ms)
+        agent_node_write(g);
+    MAP_FOREACH(const struct agent_object *, o, &g->objects)
+        if (o->want == WANT_SERVICE)
+            agent_service_changed(g, o->object);
+    g->rewrite_ms = MIN_OF(g->rewrite_ms, agent_write_due_ms(&g->node));
+    return true;
+}
