@@ -131,6 +131,19 @@ static void take_back(struct agent *g, struct agent_given *given)
     free(given);
 }
 
+/* One that somebody chose is given to nobody else. */
+static void keep_address(struct agent *g, const struct object *service, struct in_addr address)
+{
+    struct agent_given *given = map_get(&g->services.given, service->uid);
+
+    if (given && given->address.s_addr == address.s_addr)
+        return;
+    if (given)
+        take_back(g, given);
+    if (subnet_hold(&g->services.addresses, address))
+        give(g, service, address);
+}
+
 static void write_address(struct agent *g, const struct object *service, struct agent_given *given)
 {
     autoarena a = { 0 };
@@ -155,8 +168,10 @@ void agent_service_changed(struct agent *g, const struct object *service)
     struct in_addr address;
 
     g->services.is_dirty = true;
-    if (!needs_address(spec))
+    if (!needs_address(spec)) {
+        keep_address(g, service, parse_address(json_member_text(spec, "clusterIP")));
         return;
+    }
     given = map_get(&g->services.given, service->uid);
     if (!given && subnet_take(&g->services.addresses, &address, NULL) < 0)
         return;

@@ -115,6 +115,16 @@ int64_t subnet_index(const struct subnet *s, struct in_addr a)
     return i < size_of(s) ? (int64_t)i : -1;
 }
 
+bool subnet_hold(struct subnet *s, struct in_addr a)
+{
+    int64_t i = subnet_index(s, a);
+
+    if (i < 0 || is_taken(s, (uint32_t)i))
+        return false;
+    set_bit(s, (uint32_t)i, true);
+    return true;
+}
+
 void subnet_give(struct subnet *s, struct in_addr a)
 {
     int64_t i = subnet_index(s, a);

@@ -32,6 +32,7 @@ bool subnet_overlaps(const struct subnet *s, uint32_t base, int prefix);
 
 /* ERR_TOO_BIG when all are taken. */
 int subnet_take(struct subnet *s, struct in_addr *ret, struct err *e);
+bool subnet_hold(struct subnet *s, struct in_addr a); /* take this one; false: it is taken, or not in the range */
 void subnet_give(struct subnet *s, struct in_addr a); /* one that is not taken, or not in the range: nothing happens */
 
 /* The number of an address in the range; -1 for one outside. */

@@ -76,6 +76,18 @@ static void services_have_addresses_and_names(void **state)
     world_free(w);
 }
 
+static void an_address_that_somebody_chose_is_not_given_again(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    world_create(w, WEB("a", ", clusterIP: 10.96.0.2"));
+    world_create(w, WEB("b", ""));
+    assert_string_equal(world_at(w, "Service", "b", "/spec/clusterIP"), "10.96.0.3");
+    world_create(w, WEB("x", ", clusterIP: 192.168.7.7")); /* of another range: taken as it is */
+    world_delete(w, "Service", "x", -1);
+    world_free(w);
+}
+
 static void endpoints_are_the_ready_pods(void **state)
 {
     struct world *w = world_new(NULL);
