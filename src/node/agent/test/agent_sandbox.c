@@ -1,0 +1,255 @@
+/* agent_sandbox.c - sandboxes that cannot be made, or not yet; what is in them, and what is left afterwards */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "node/agent/test/agent_world.h"
+#include "os/io.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <unistd.h>
+
+#define APP     "{name: c, image: app, command: [run]}"
+#define PLAIN   "{containers: [" APP "]}"
+#define WAITING "/status/containerStatuses/0/state/waiting/message"
+
+static const char *text_of(struct world *w, const char *path)
+{
+    return arena_cstr(&w->arena, file_text(&w->arena, AT_FDCWD, path, 4096));
+}
+
+/* A file of a pod in its own part of the run's directory. */
+static const char *small_file(struct world *w, const char *pod, const char *name)
+{
+    return text_of(
+        w,
+        arena_fmt(&w->arena, "%s/small/%s/%s", agent_dir(w->agent), world_at(w, "Pod", pod, "/metadata/uid"), name).p);
+}
+
+static int count_in(struct world *w, const char *name)
+{
+    DIR *d = opendir(arena_fmt(&w->arena, "%s/%s", agent_dir(w->agent), name).p);
+    int n = -2; /* . and .. */
+
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* ---- what fails is tried again ---- */
+
+static void tried_again(struct world *w, struct err *fault, const char *again)
+{
+    (void)err_set(fault, ERR_IO, "not today");
+    world_pod(w, "p", PLAIN);
+    assert_string_equal(world_status(w, "p"), "Pending; c waiting FailedCreatePodSandBox");
+    assert_string_equal(world_at(w, "Pod", "p", WAITING), "not today");
+    assert_string_equal(world_events(w, "p", "FailedCreatePodSandBox"), "not today\n");
+    assert_int_equal(agent_pods(w->agent), 0);
+    (void)fake_asked();
+    world_pass(w, 999);
+    assert_string_equal(fake_asked(), "");
+    world_pass(w, 1);
+    assert_string_equal(fake_asked(), again);
+    *fault = (struct err){ 0 };
+    world_pass(w, 2000);
+    assert_string_equal(world_status(w, "p"), "Running; c running ready");
+}
+
+static void no_shim(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    tried_again(w, &fake.fails_new, "shim p");
+    world_free(w);
+}
+
+static void no_address(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    tried_again(w, &fake.fails_address, "");
+    world_free(w);
+}
+
+static void no_link(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    tried_again(w, &fake.fails_join, "shim p; join 10.88.0.3; free p");
+    world_free(w);
+}
+
+static void a_shim_that_dies_young(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    fake.holds_ready = true;
+    world_pod(w, "p", PLAIN);
+    fake_lost("p", "cannot make a network namespace");
+    world_turn(w);
+    assert_string_equal(world_status(w, "p"), "Pending; c waiting FailedCreatePodSandBox");
+    assert_string_equal(world_at(w, "Pod", "p", WAITING), "cannot make a network namespace");
+    fake.holds_ready = false;
+    world_pass(w, 1000);
+    assert_string_equal(world_status(w, "p"), "Running; c running ready");
+    world_free(w);
+}
+
+static void a_slow_spawner_is_waited_for(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    fake.holds_ready = true;
+    world_pod(w, "p", PLAIN);
+    world_pod(w, "q", PLAIN);
+    world_pass(w, 600000);
+    assert_string_equal(world_status(w, "p"), "Pending; c waiting ContainerCreating");
+    assert_string_equal(fake_asked(), "shim p; shim q"); /* once */
+    fake_ready("q");
+    world_turn(w);
+    assert_string_equal(world_status(w, "q"), "Running; c running ready");
+    fake_ready("p");
+    world_turn(w);
+    assert_string_equal(world_status(w, "p"), "Running; c running ready");
+    world_free(w);
+}
+
+/* ---- volumes ---- */
+
+static void a_missing_config_map_is_waited_for(void **state)
+{
+    struct world *w = world_new(NULL);
+    const char *file = arena_fmt(&w->arena, "%s/mount-0/cfg/k", fake.dir).p;
+
+    world_pod(w, "p",
+              "{volumes: [{name: cfg, configMap: {name: m}}], containers: [{name: c, image: app, command: [run], "
+              "volumeMounts: [{name: cfg, mountPath: /cfg}]}]}");
+    assert_string_equal(world_status(w, "p"), "Pending; c waiting FailedMount");
+    assert_string_equal(world_at(w, "Pod", "p", WAITING), "volume \"cfg\": configmap \"m\" not found");
+    world_create(w, "{apiVersion: v1, kind: ConfigMap, metadata: {name: m}, data: {k: one}}");
+    world_pass(w, 1000);
+    assert_string_equal(world_status(w, "p"), "Running; c running ready");
+    assert_string_equal(text_of(w, file), "one");
+    world_patch(w, "ConfigMap", "m", "{data: {k: two}}");
+    assert_string_equal(text_of(w, file), "two");
+    world_delete(w, "ConfigMap", "m", -1); /* its files stay */
+    assert_string_equal(text_of(w, file), "two");
+    world_free(w);
+}
+
+static void what_can_never_be_is_not_tried_again(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    world_pod(w, "p", "{volumes: [{name: v, csi: {driver: x}}], containers: [" APP "]}");
+    world_pass(w, 60000);
+    assert_string_equal(world_status(w, "p"), "Failed FailedCreatePodSandBox; c waiting FailedCreatePodSandBox");
+    assert_string_equal(fake_asked(), "");
+    world_free(w);
+}
+
+/* ---- what a pod has ---- */
+
+static void files_of_its_own(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    world_pod(w, "p",
+              "{hostname: web-0, subdomain: web, hostAliases: [{ip: 10.1.2.3, hostnames: [db, db.example]}], "
+              "containers: [" APP "]}");
+    assert_non_null(strstr(small_file(w, "p", "etc/hosts"), "10.88.0.2\tweb-0.web.ns.svc.cluster.local\tweb-0\n"));
+    assert_non_null(strstr(small_file(w, "p", "etc/hosts"), "10.1.2.3\tdb\tdb.example\n"));
+    assert_string_equal(small_file(w, "p", "etc/hostname"), "web-0\n");
+    assert_non_null(strstr(small_file(w, "p", "etc/resolv.conf"), "nameserver 10.88.0.1\n"));
+    assert_non_null(strstr(small_file(w, "p", "etc/resolv.conf"), "ns.svc.cluster.local"));
+    world_free(w);
+}
+
+static void the_hosts_network(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    world_pod(w, "p", "{hostNetwork: true, hostPID: true, containers: [" APP "]}");
+    assert_string_equal(fake_asked(), "shim p; start p/c#0");
+    assert_true(fake_pod("p")->has_host_network && fake_pod("p")->has_host_pids && !fake_pod("p")->has_host_ipc);
+    assert_string_equal(world_at(w, "Pod", "p", "/status/podIP"), "10.88.0.1");
+    world_free(w);
+}
+
+static void limits_of_the_whole_pod(void **state)
+{
+    struct world *w = world_new(&(struct agent_options){ .log_bytes = 12345 });
+
+    world_pod(w, "p",
+              "{containers: [{name: c, image: app, command: [run], resources: {limits: {cpu: 500m, memory: 1Mi}}},"
+              "{name: d, image: app, command: [run], resources: {limits: {cpu: 1}, requests: {cpu: 100m}}}]}");
+    assert_int_equal(fake_pod("p")->limits.cpu_milli, 1500);
+    assert_int_equal(fake_pod("p")->limits.cpu_shares_milli, 600);
+    assert_int_equal(fake_pod("p")->limits.memory_bytes, 0); /* one has none */
+    assert_int_equal(fake_pod("p")->limits.pids, 4096);
+    assert_int_equal(fake_pod("p")->log_bytes, 12345);
+    assert_int_equal(fake_container("p", "c")->limits.memory_bytes, 1 << 20);
+    assert_int_equal(fake_container("p", "d")->limits.cpu_shares_milli, 100);
+    world_free(w);
+}
+
+/* ---- what is left ---- */
+
+static void nothing_stays_of_a_pod_that_ended(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    world_pod(w, "p",
+              "{restartPolicy: Never, volumes: [{name: v, emptyDir: {}}], containers: [{name: c, image: app, command: "
+              "[run], volumeMounts: [{name: v, mountPath: /v}]}]}");
+    assert_int_equal(count_in(w, "pods"), 1);
+    assert_int_equal(count_in(w, "layers"), 1);
+    assert_int_equal(count_in(w, "small"), 2); /* and what lies over the host's files */
+    fake_exit("p", "c", 0);
+    world_turn(w);
+    assert_int_equal(count_in(w, "pods"), 0);
+    assert_int_equal(count_in(w, "layers"), 0);
+    assert_int_equal(count_in(w, "small"), 1);
+    world_free(w);
+}
+
+static void state_is_kept_for_who_wants_it(void **state)
+{
+    struct world *w = world_new(&(struct agent_options){ .keeps_state = true });
+    const char *path;
+
+    world_pod(w, "p", PLAIN);
+    fake_says("p", "c", "hello\n");
+    world_turn(w);
+    path = arena_fmt(&w->arena, "%s/logs/%s/c.0.log", agent_dir(w->agent), world_at(w, "Pod", "p", "/metadata/uid")).p;
+    agent_close(w->agent);
+    w->agent = NULL;
+    assert_int_equal(access(path, R_OK), 0);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        world_test(no_shim),
+        world_test(no_address),
+        world_test(no_link),
+        world_test(a_shim_that_dies_young),
+        world_test(a_slow_spawner_is_waited_for),
+        world_test(a_missing_config_map_is_waited_for),
+        world_test(what_can_never_be_is_not_tried_again),
+        world_test(files_of_its_own),
+        world_test(the_hosts_network),
+        world_test(limits_of_the_whole_pod),
+        world_test(nothing_stays_of_a_pod_that_ended),
+        world_test(state_is_kept_for_who_wants_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
