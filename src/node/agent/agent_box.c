@@ -419,10 +419,33 @@ static int build_root(struct building *b, struct err *e)
     return 0;
 }
 
+static struct str device_owner(const struct agent_pod *p, struct arena *a, struct str container)
+{
+    return arena_fmt(a, "%.*s/%.*s/", STR_ARG(p->object->uid), STR_ARG(container));
+}
+
+static bool is_plain_init(const struct agent_pod *p, struct str container)
+{
+    JSON_FOREACH(c, json_find(p->object->root, "spec", "initContainers", NULL))
+        if (str_eq(json_member_text(c, "name"), container))
+            return !str_is(json_member_text(c, "restartPolicy"), "Always");
+    return false;
+}
+
+/* A pod is counted with the most that it needs at a time, so an init container hands on what it had. The others keep theirs: started again
+ * they are to find the same. */
+void agent_box_ended(struct agent_pod *p, struct str container)
+{
+    autoarena a = { 0 };
+
+    if (p->agent->opt.devices && is_plain_init(p, container))
+        devices_give(p->agent->opt.devices, device_owner(p, &a, container));
+}
+
 static int build_devices(struct building *b, struct err *e)
 {
     struct devices *d = b->p->agent->opt.devices;
-    struct str owner = arena_fmt(b->arena, "%.*s/%.*s", STR_ARG(b->p->object->uid), STR_ARG(b->action->name));
+    struct str owner = device_owner(b->p, b->arena, b->action->name);
 
     if (!d)
         return 0;

@@ -244,6 +244,7 @@ struct box_build { /* a container about to be started */
 int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_action *action, struct box_build *ret,
                     const char **ret_reason, struct err *e);
 void agent_box_done(struct box_build *b);
+void agent_box_ended(struct agent_pod *p, struct str container); /* gives back what it does not need any more */
 /* What all containers on the host's files share: some milliseconds that pass best while the shim makes the pod's
  * namespaces. */
 void agent_box_prepare(const struct agent_pod *p);

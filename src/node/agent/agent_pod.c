@@ -81,6 +81,7 @@ static void ended(struct agent_pod *p, const struct shim_event *ev)
     struct life_end end = { .status = ev->status, .is_oom = ev->is_oom };
 
     agent_log_forget(p, ev->container, ev->attempt);
+    agent_box_ended(p, ev->container);
     if (ev->text.n)
         agent_log_unwritten(p, ev);
     last_words(p, ev, &words);

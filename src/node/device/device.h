@@ -36,7 +36,7 @@ struct device_grant {
     struct str library_path;   /* where those are, for an image's LD_LIBRARY_PATH; not for the host's files */
 };
 
-/* Units for one container by its resources.limits, under 'owner' ("<pod uid>/<container>"); the same owner again
+/* Units for one container by its resources.limits, under 'owner' ("<pod uid>/<container>/"); the same owner again
  * gets the same. ERR_TOO_BIG: not enough are free, ERR_INVALID: not a whole number. All or nothing. A container that
  * asks for none, on a machine with GPUs, is told so (NVIDIA_VISIBLE_DEVICES=void). */
 int devices_take(struct devices *d, struct arena *a, struct str owner, const struct json *limits,

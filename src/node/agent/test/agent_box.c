@@ -201,6 +201,29 @@ static void devices_are_handed_out_and_taken_back(void **state)
     devices_free(d);
 }
 
+/* A pod asks for the most that one of its init containers or all the others need, not for the sum. */
+static void an_init_container_hands_its_devices_on(void **state)
+{
+    struct devices *d = two_devices();
+    struct world *w = world_new(&(struct agent_options){ .devices = d });
+
+    world_pod(w, "p",
+              "{restartPolicy: Never, initContainers: [{name: i, image: app, command: [run], resources: {limits: "
+              "{example.com/fpga: 2}}}, {name: j, image: app, command: [run], resources: {limits: "
+              "{example.com/fpga: 1}}}], containers: [{name: c, image: app, command: [run], resources: {limits: "
+              "{example.com/fpga: 1}}}, {name: ii, image: app, command: [run], resources: {limits: "
+              "{example.com/fpga: 1}}}]}");
+    fake_exit("p", "i", 0);
+    world_turn(w);
+    assert_int_equal(fake_container("p", "j")->spec.devices.n, 1);
+    fake_exit("p", "j", 0);
+    world_turn(w);
+    assert_string_equal(world_status(w, "p"),
+                        "Running; i Completed 0 ready; j Completed 0 ready; c running ready; ii running ready");
+    world_free(w);
+    devices_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +235,7 @@ int main(void)
         world_test(mounts_are_its_files_and_its_volumes),
         world_test(what_lies_over_the_hosts_files_may_fail),
         world_test(devices_are_handed_out_and_taken_back),
+        world_test(an_init_container_hands_its_devices_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
