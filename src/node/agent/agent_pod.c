@@ -43,6 +43,16 @@ void agent_event(struct agent *g, const struct json *about, bool is_warning, con
 
 /* ---- containers ---- */
 
+/* A shim that is gone says so by itself; what is too much for it nobody else would tell. */
+static void not_sent(struct agent_pod *p, const struct life_action *action, const struct err *e)
+{
+    log_warn("a container was not started", LOG_STR("pod", p->object->name), LOG_TEXT("why", e->text));
+    if (e->code != ERR_TOO_BIG)
+        return;
+    agent_log_forget(p, action->name, action->attempt);
+    life_start_failed(p->life, action->name, 128, STR("CreateContainerError"), str_of(e->text), agent_pod_now(p));
+}
+
 static void start(struct agent_pod *p, const struct life_action *action)
 {
     autoarena a = { 0 };
@@ -56,7 +66,7 @@ static void start(struct agent_pod *p, const struct life_action *action)
     }
     agent_log_follow(p, action->name, action->attempt);
     if (shim_start(p->shim, &build.spec, &build.limits, action->attempt, &e) < 0)
-        log_warn("a shim does not answer", LOG_STR("pod", p->object->name), LOG_TEXT("why", e.text));
+        not_sent(p, action, &e);
     agent_box_done(&build);
 }
 

@@ -224,6 +224,19 @@ static void an_init_container_hands_its_devices_on(void **state)
     devices_free(d);
 }
 
+/* ---- what a shim does not take ---- */
+
+static void what_is_too_much_for_a_shim_is_said(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    (void)err_set(&fake.fails_start, ERR_TOO_BIG, "container c: more than 250 mounts");
+    world_pod(w, "p", "{containers: [{name: c, image: app, command: [run]}]}");
+    assert_string_equal(world_status(w, "p"), "Pending; c waiting CreateContainerError");
+    assert_string_equal(world_at(w, "Pod", "p", WAITING), "container c: more than 250 mounts");
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +249,7 @@ int main(void)
         world_test(what_lies_over_the_hosts_files_may_fail),
         world_test(devices_are_handed_out_and_taken_back),
         world_test(an_init_container_hands_its_devices_on),
+        world_test(what_is_too_much_for_a_shim_is_said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
