@@ -205,6 +205,15 @@ static int help_command(const char *name)
     return name && !c ? unknown_command(name) : help(c);
 }
 
+int command_fail(const char *command, const struct err *e, int status)
+{
+    autobuf text = { 0 };
+
+    term_text(&text, str_of(e->text));
+    fprintf(stderr, "pumice %s: %s\n", command, text.p);
+    return status;
+}
+
 int cli_main(int argc, char **argv)
 {
     autoarena arena = { 0 };

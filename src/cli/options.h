@@ -7,6 +7,7 @@
 #define CLI_OPTIONS_H
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/vec.h"
 
 enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -48,6 +49,9 @@ extern const size_t n_commands;
 
 /* Parse and run: argv[0] is the program, argv[1] the command. Returns the exit status. */
 int cli_main(int argc, char **argv);
+
+/* "pumice run: TEXT" on standard error; returns 'status'. */
+int command_fail(const char *command, const struct err *e, int status);
 
 /* Help for one command, or for the program when 'c' is NULL. */
 void help_print(struct buf *out, const struct command *c);

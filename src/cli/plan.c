@@ -398,15 +398,6 @@ static int print_report(const struct plan_options *o, struct plan_report *r)
 
 /* ---- the command ---- */
 
-static int fail(const struct err *e, int status)
-{
-    autobuf text = { 0 };
-
-    term_text(&text, str_of(e->text));
-    fprintf(stderr, "pumice plan: %s\n", text.p);
-    return status;
-}
-
 static int check_scenario(const struct scenario *s, struct err *e)
 {
     if (scenario_count(s, "Node") == 0)
@@ -477,7 +468,7 @@ static int plan_both(struct planner *p, const struct scenario *base, struct err 
     if (changes_any(&p->o->changes)) {
         scenario_copy(&changed, base);
         if (scenario_change(&changed, &p->o->changes, &words, e) < 0 || check_scenario(&changed, e) < 0)
-            return fail(e, EXIT_USAGE);
+            return command_fail("plan", e, EXIT_USAGE);
     }
     if (plan_scenario(p, base, &plain, &r.is_cut, e) < 0)
         goto done;
@@ -516,9 +507,9 @@ static int plan_run(struct arena *a, const void *options, const struct text_list
     if (read_scenario(&l, &files, &base) < 0)
         return EXIT_FAILED;
     if (prepare(&p, &base, &e) < 0)
-        return fail(&e, EXIT_USAGE);
+        return command_fail("plan", &e, EXIT_USAGE);
     status = plan_both(&p, &base, &e);
-    return status < 0 ? fail(&e, EXIT_FAILED) : status;
+    return status < 0 ? command_fail("plan", &e, EXIT_FAILED) : status;
 }
 
 #define FIELD(name) offsetof(struct plan_options, name)

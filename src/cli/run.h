@@ -1,10 +1,12 @@
-/* run.h - the parts of `pumice run`: changed manifests, what is known of the run, what is shown of it, the loop
+/* run.h - the parts of `pumice run`
  *
- *     run.c           options, the order of things            run_progress.c  lines, or a block that is redrawn
- *     run_change.c    --set, --replicas, --env                run_summary.c   the closing table, the exit status
- *     run_create.c    from files into the store               run_logs.c      what containers write
- *     run_loop.c      turns, signals, time-outs, the end      run_events.c    -o json
- *     run_out.c       standard output without blocking        run_failures.c  what fails, as it fails
+ *     run.c           options, files                          run_progress.c  lines, or a block that is redrawn
+ *     run_session.c   one run from beginning to end           run_failures.c  what fails, as it fails
+ *     run_machine.c   the node: agent, images, devices        run_logs.c      what containers write
+ *     run_change.c    --set, --replicas, --env                run_events.c    -o json
+ *     run_create.c    from files into the store               run_summary.c   the closing table
+ *     run_loop.c      turns, signals, time-outs, the end      run_report.c    --report, --trace
+ *     run_out.c       standard output without blocking
  *
  * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
  */
@@ -19,6 +21,7 @@
 #include "history/history.h"
 #include "job/phase.h"
 #include "node/agent/agent.h"
+#include "node/userns/user.h"
 #include "sched/why.h"
 
 struct cluster;
@@ -277,7 +280,57 @@ void run_finish(struct run *r); /* what run_begin made */
 
 /* Say a sentence to whoever watches: a line or an event, and the history. */
 void run_say(struct run *r, struct str sentence);
+/* The same for what is good to know: -q leaves it to the history. */
+void run_notice(struct run *r, struct str sentence);
 /* End it: 'status' is the exit status. Once: gracefully; again: at once. */
 void run_stop(struct run *r, int status, struct str reason);
+
+/* ---- the machine ---- */
+
+struct images;
+struct devices;
+
+struct run_machine {
+    struct run *run;
+    const struct load *load;
+    struct json *capacity; /* NULL: what the machine has */
+    struct str state;      /* where it keeps its files */
+    struct user_root root;
+    struct images *images;
+    struct devices *devices;
+    struct agent *agent;
+};
+extern const char *const run_network_names[]; /* values of --network */
+
+int run_machine_find(struct run_machine *m, const struct run_options *o, struct err *e); /* can it do what is asked? */
+int run_machine_prepare(struct run_machine *m, const struct run_options *o, struct err *e); /* users, images, devices */
+int run_machine_open(struct run_machine *m, const struct run_options *o, struct err *e);    /* the agent: r->node */
+void run_machine_done(struct run_machine *m); /* all but the agent, which its opener closes */
+
+/* ---- --report and --trace ---- */
+
+struct run_report {
+    const char *flag, *path;
+    int fd;
+    void (*print)(struct buf *out, const struct history *h, struct str title);
+};
+
+struct run_reports {
+    struct run_report list[2];
+    size_t n;
+};
+int run_reports_open(struct run_reports *rs, const struct run_options *o, struct err *e);
+int run_reports_write(const struct run_reports *rs, const struct history *h); /* says itself what went wrong */
+void run_reports_close(struct run_reports *rs);
+
+/* ---- all of it ---- */
+
+struct run_request {
+    const struct run_options *o;
+    struct load *load;
+    struct json *capacity; /* of --node; NULL: none is given */
+    int64_t timeout_ms;    /* INT64_MAX: none */
+};
+int run_session(struct arena *a, const struct run_request *q); /* returns the exit status */
 
 #endif

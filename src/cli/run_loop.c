@@ -41,6 +41,14 @@ void run_say(struct run *r, struct str sentence)
         run_progress_say(&r->progress, sentence);
 }
 
+void run_notice(struct run *r, struct str sentence)
+{
+    if (!r->o->quiet || r->is_json)
+        run_say(r, sentence);
+    else
+        history_note(r->history, sentence, now_of(r));
+}
+
 /* ---- news ---- */
 
 static void on_job(void *ctx, const struct history_job *j)
