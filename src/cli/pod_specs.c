@@ -4,7 +4,7 @@
 #include "api/meta.h"
 #include "base/util.h"
 
-static void add_job(struct arena *a, const struct loaded *doc, struct pod_specs *ret)
+static void add_job(struct arena *a, struct loaded *doc, struct pod_specs *ret)
 {
     const struct job *job = &doc->job;
 
@@ -16,6 +16,7 @@ static void add_job(struct arena *a, const struct loaded *doc, struct pod_specs 
             .namespace = job->meta.namespace,
             .job = job->meta.name,
             .task = t->name,
+            .task_index = k,
             .name = job->meta.name,
             .replicas = t->replicas,
             .spec = json_get(t->template, "spec"),
@@ -28,7 +29,7 @@ void pod_specs_of(struct arena *a, const struct load *l, struct pod_specs *ret)
 {
     *ret = (struct pod_specs){ 0 };
     VEC_FOREACH(at, &l->docs) {
-        const struct loaded *doc = *at;
+        struct loaded *doc = *at;
 
         if (doc->set)
             add_job(a, doc, ret);

@@ -5,9 +5,10 @@
 #include "cli/load.h"
 
 struct pod_spec {
-    const struct loaded *doc;
+    struct loaded *doc;
     struct str namespace, job, task; /* job and task: empty for a pod of its own */
-    struct str name;                 /* of the document */
+    size_t task_index;
+    struct str name; /* of the document */
     int64_t replicas;
     const struct json *spec;
     struct str path; /* "spec.tasks[worker].template.spec"; "spec" */

@@ -1,42 +1,45 @@
 /* run_security.c - pods that ask for more than their own walls: refused with --restricted, else told once */
 #include "api/security.h"
 #include "base/util.h"
+#include "cli/pod_specs.h"
 #include "cli/run.h"
 #include "job/pod.h"
 
-/* Every pod of the files as it would be made, plugins included, at the place of its template. */
-struct each_pod {
-    struct arena *arena;
-    void (*pod)(void *ctx, const struct place *pod, struct loaded *doc);
-    void *ctx;
-};
+typedef void visit_f(void *ctx, const struct place *pod, struct loaded *doc);
 
-static void walk_job(const struct each_pod *w, struct loaded *doc)
+/* A pod of a job as it would be made, plugins included, at the place of its template. */
+static void visit_task(struct arena *a, const struct pod_spec *p, visit_f *visit, void *ctx)
 {
-    struct place root = { .node = doc->root }, spec = place_member(&root, "spec"), tasks = place_member(&spec, "tasks");
+    const struct job *job = &p->doc->job;
+    struct place root = { .node = p->doc->root }, spec = place_member(&root, "spec"),
+                 tasks = place_member(&spec, "tasks"),
+                 task = place_item(&tasks, json_at(tasks.node, p->task_index), p->task_index),
+                 template = place_member(&task, "template");
+    struct json *pod;
+    struct err ignored; /* a plugin that fails says so when the pod is made */
 
-    for (size_t i = 0; i < doc->job.spec.tasks.n; i++) {
-        struct place task = place_item(&tasks, json_at(tasks.node, i), i), template = place_member(&task, "template");
-        struct json *pod;
-        struct err ignored; /* a plugin that fails says so when the pod is made */
-
-        if (doc->job.spec.tasks.v[i].replicas > 0 &&
-            job_pod_new(w->arena, &doc->job, doc->set, i, 0, &pod, &ignored) == 0)
-            template.node = pod;
-        w->pod(w->ctx, &template, doc);
-    }
+    if (p->replicas > 0 && job_pod_new(a, job, p->doc->set, p->task_index, 0, &pod, &ignored) == 0)
+        template.node = pod;
+    visit(ctx, &template, p->doc);
 }
 
-static void walk_pods(const struct load *l, const struct each_pod *w)
+static void visit_pods(const struct load *l, visit_f *visit, void *ctx)
 {
-    for (size_t i = 0; i < l->docs.n; i++) {
-        struct loaded *doc = l->docs.v[i];
-        struct place root = { .node = doc->root };
+    const struct loaded *doc = NULL;
+    bool is_bad = false; /* it was before we came: the visitor may find more */
+    struct pod_specs all;
 
-        if (doc->set && !doc->problems.n_errors)
-            walk_job(w, doc);
-        else if (doc->type && strcmp(doc->type->kind, "Pod") == 0)
-            w->pod(w->ctx, &root, doc);
+    pod_specs_of(l->arena, l, &all);
+    VEC_FOREACH(p, &all.list) {
+        struct place root = { .node = p->doc->root };
+
+        if (p->doc != doc)
+            is_bad = p->doc->problems.n_errors > 0;
+        doc = p->doc;
+        if (!p->doc->set)
+            visit(ctx, &root, p->doc);
+        else if (!is_bad)
+            visit_task(l->arena, p, visit, ctx);
     }
 }
 
@@ -51,9 +54,7 @@ static void check_pod(void *ctx, const struct place *pod, struct loaded *doc)
 
 void run_restrict(struct load *l)
 {
-    struct each_pod w = { l->arena, check_pod, NULL };
-
-    walk_pods(l, &w);
+    visit_pods(l, check_pod, NULL);
 }
 
 /* ---- notices ---- */
@@ -97,9 +98,8 @@ static void look_at_pod(void *ctx, const struct place *pod, struct loaded *doc)
 void run_tell_dangers(const struct load *l, const struct run_say *say)
 {
     struct dangers d = { .arena = l->arena };
-    struct each_pod w = { l->arena, look_at_pod, &d };
 
-    walk_pods(l, &w);
+    visit_pods(l, look_at_pod, &d);
     for (size_t i = 0; i < d.n; i++) {
         struct str more = d.list[i].n > 1 ? arena_fmt(l->arena, " (and %zu more)", d.list[i].n - 1) : STR("");
 
