@@ -59,7 +59,7 @@ static bool says_something(const struct json *j, const char *value)
            !((json_is(j, JSON_ARRAY) || json_is(j, JSON_OBJECT)) && !json_count(j));
 }
 
-static void look(struct search *s, struct finding *f, const struct json *at, struct str rest, struct str path)
+static void find(struct search *s, struct finding *f, const struct json *at, struct str rest, struct str path)
 {
     struct str name;
     size_t i = 0;
@@ -73,15 +73,15 @@ static void look(struct search *s, struct finding *f, const struct json *at, str
     }
     (void)str_split(&rest, '.', &name);
     if (!str_ends(name, STR("[]"))) {
-        look(s, f, json_get_str(at, name), rest, arena_fmt(s->arena, "%.*s.%.*s", STR_ARG(path), STR_ARG(name)));
+        find(s, f, json_get_str(at, name), rest, arena_fmt(s->arena, "%.*s.%.*s", STR_ARG(path), STR_ARG(name)));
         return;
     }
     name.n -= 2;
     JSON_FOREACH(item, json_get_str(at, name))
-        look(s, f, item, rest, arena_fmt(s->arena, "%.*s.%.*s[%zu]", STR_ARG(path), STR_ARG(name), i++));
+        find(s, f, item, rest, arena_fmt(s->arena, "%.*s.%.*s[%zu]", STR_ARG(path), STR_ARG(name), i++));
 }
 
-static void look_at_pod(struct search *s, const struct pod_spec *p)
+static void find_in_pod(struct search *s, const struct pod_spec *p)
 {
     static const char *const lists[] = { "initContainers", "containers" };
 
@@ -90,12 +90,12 @@ static void look_at_pod(struct search *s, const struct pod_spec *p)
 
         f->row = r < ARRAY_LEN(of_pods) ? &of_pods[r] : &of_containers[r - ARRAY_LEN(of_pods)];
         if (r < ARRAY_LEN(of_pods)) {
-            look(s, f, p->spec, str_of(f->row->path), p->path);
+            find(s, f, p->spec, str_of(f->row->path), p->path);
             continue;
         }
         for (size_t k = 0; k < ARRAY_LEN(lists); k++)
             JSON_FOREACH(c, json_get(p->spec, lists[k]))
-                look(s, f, c, str_of(f->row->path),
+                find(s, f, c, str_of(f->row->path),
                      arena_fmt(s->arena, "%.*s.%s[%.*s]", STR_ARG(p->path), lists[k],
                                STR_ARG(json_member_text(c, "name"))));
     }
@@ -108,7 +108,7 @@ void run_tell_ignored(const struct load *l, const struct run_say *say)
 
     pod_specs_of(l->arena, l, &all);
     VEC_FOREACH(p, &all.list)
-        look_at_pod(&s, p);
+        find_in_pod(&s, p);
     for (size_t r = 0; r < ROWS; r++) {
         const struct finding *f = &s.found[r];
         struct str more = f->n > 1 ? arena_fmt(l->arena, " (and %zu more)", f->n - 1) : STR("");

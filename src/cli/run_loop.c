@@ -22,7 +22,7 @@
 enum {
     STUCK_MS = 3000,      /* nothing can happen for so long: nothing will */
     PATIENCE_MS = 10000,  /* beyond the grace of the pods, before they are killed */
-    KILL_MS = 5000,       /* for the dead to be buried */
+    KILL_MS = 5000,       /* for what was killed to be gone */
     ASK_MS = 250,         /* the scheduler is asked so often while things go on */
     SLEEP_MAX_MS = 60000, /* clocks are set */
 };
@@ -97,7 +97,8 @@ static void tell_failures(struct run *r)
     }
 }
 
-static bool look(struct run *r)
+/* What has changed goes into the history; false: nothing has. */
+static bool feed(struct run *r)
 {
     struct cluster_event ev;
     bool any = false;
@@ -128,7 +129,7 @@ void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespace
         if (resource_types[i].schema)
             cluster_want(r->eyes, &resource_types[i]);
     r->history = history_new(&history);
-    (void)look(r); /* the lists are empty yet: from here on everything comes as a change, in order */
+    (void)feed(r); /* the lists are empty yet: from here on everything comes as a change, in order */
 }
 
 void run_finish(struct run *r)
@@ -394,7 +395,7 @@ static bool turn(struct run *r, int64_t *ret_due_ms)
     bool is_driver_busy = false, is_node_busy = false, any;
     int64_t driver_ms = driver_turn(r->driver, &is_driver_busy), node_ms = r->node.turn(r->node.ctx, &is_node_busy);
 
-    any = look(r);
+    any = feed(r);
     *ret_due_ms = MIN_OF(driver_ms, node_ms);
     return any || is_driver_busy || is_node_busy;
 }

@@ -89,7 +89,7 @@ static void add_danger(void *ctx, const struct place *at, const struct security_
     d->list[i].n++;
 }
 
-static void look_at_pod(void *ctx, const struct place *pod, struct loaded *doc)
+static void find_dangers(void *ctx, const struct place *pod, struct loaded *doc)
 {
     (void)doc;
     pod_security_walk(pod, add_danger, ctx);
@@ -99,7 +99,7 @@ void run_tell_dangers(const struct load *l, const struct run_say *say)
 {
     struct dangers d = { .arena = l->arena };
 
-    visit_pods(l, look_at_pod, &d);
+    visit_pods(l, find_dangers, &d);
     for (size_t i = 0; i < d.n; i++) {
         struct str more = d.list[i].n > 1 ? arena_fmt(l->arena, " (and %zu more)", d.list[i].n - 1) : STR("");
 
