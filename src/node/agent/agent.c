@@ -296,6 +296,12 @@ int64_t agent_turn(struct agent *g, bool *ret_busy)
         g->has_node = did = true;
         agent_node_write(g);
     }
+    if (now_ms >= g->usage_ms) {
+        g->usage_ms = now_ms + USAGE_MS;
+        if (g->opt.hooks.usage)
+            agent_pods_usage(g);
+        agent_evict_check(g);
+    }
     do {
         again = take_news(g);
         again |= agent_pods_unhold(g);
@@ -305,12 +311,6 @@ int64_t agent_turn(struct agent *g, bool *ret_busy)
         again |= agent_writes_again(g, now_ms);
         did |= again;
     } while (again);
-    if (now_ms >= g->usage_ms) {
-        g->usage_ms = now_ms + USAGE_MS;
-        if (g->opt.hooks.usage)
-            agent_pods_usage(g);
-        agent_evict_check(g);
-    }
     if (ret_busy)
         *ret_busy = did || (has_room && !list_is_empty(&g->held));
     return next_due(g);
