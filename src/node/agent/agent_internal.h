@@ -223,6 +223,7 @@ void agent_log_follow(struct agent_pod *p, struct str container, int attempt);
 void agent_log_forget(struct agent_pod *p, struct str container, int attempt);
 bool agent_log_read(struct agent_pod *p, struct agent_log *l); /* false: there is more, and no room for it now */
 bool agent_logs_read(struct agent_pod *p);                     /* all of them */
+void agent_logs_forget(struct agent_pod *p);
 void agent_log_unwritten(struct agent_pod *p, const struct shim_event *ev);
 
 /* ---- agent_probe.c ---- */

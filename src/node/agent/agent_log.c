@@ -78,13 +78,23 @@ bool agent_logs_read(struct agent_pod *p)
     return true;
 }
 
+static void log_free(struct agent_log *l)
+{
+    list_remove(&l->link);
+    conlog_reader_free(l->reader);
+    free(l);
+}
+
 void agent_log_forget(struct agent_pod *p, struct str container, int attempt)
 {
     struct agent_log *l = agent_log_of(p, container, attempt);
 
-    if (!l)
-        return;
-    list_remove(&l->link);
-    conlog_reader_free(l->reader);
-    free(l);
+    if (l)
+        log_free(l);
+}
+
+void agent_logs_forget(struct agent_pod *p)
+{
+    LIST_FOREACH(struct agent_log, l, &p->logs, link)
+        log_free(l);
 }

@@ -249,6 +249,7 @@ static void lost(struct agent_pod *p, struct str text)
 {
     autobuf why = { 0 };
 
+    agent_logs_forget(p); /* of containers that will not be told to have ended */
     if (p->stage == STAGE_MADE) {
         agent_pod_unwatch(p);
         life_lost(p->life, text, agent_pod_now(p));
@@ -393,10 +394,7 @@ static void pod_free(struct agent_pod *p)
     agent_write_forget(p->agent, &p->end);
     if (p->stage != STAGE_UNMADE)
         agent_pod_unmake(p);
-    LIST_FOREACH(struct agent_log, l, &p->logs, link) {
-        conlog_reader_free(l->reader);
-        free(l);
-    }
+    agent_logs_forget(p);
     life_free(p->life);
     object_unref(p->object);
     arena_done(&p->arena);

@@ -7,6 +7,7 @@
 
 #include "node/agent/test/agent_world.h"
 
+#include <dirent.h>
 #include <string.h>
 
 #define ONCE   "{restartPolicy: Never, containers: [{name: c, image: app, command: [run]}]}"
@@ -18,6 +19,18 @@ static const char *output(struct world *w)
 
     buf_reset(&w->output);
     return text;
+}
+
+static int count_fds(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    int n = 0;
+
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
 }
 
 static void lines_come_in_order(void **state)
@@ -105,6 +118,27 @@ static void a_pod_may_go_while_its_output_waits(void **state)
     world_free(w);
 }
 
+/* A container may lose its sandbox again and again. */
+static void nothing_is_kept_open_of_a_lost_sandbox(void **state)
+{
+    struct world *w = world_new(NULL);
+    int n = 0;
+
+    world_pod(w, "p", ALWAYS);
+    for (int i = 0; i < 5; i++) {
+        fake_says("p", "c", "hello\n");
+        world_turn(w);
+        if (i == 1)
+            n = count_fds();
+        if (i > 1)
+            assert_int_equal(count_fds(), n);
+        fake_lost("p", "killed");
+        world_pass(w, 600000);
+        assert_non_null(strstr(world_status(w, "p"), "c running"));
+    }
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +147,7 @@ int main(void)
         world_test(each_attempt_has_a_log),
         world_test(without_room_the_end_waits),
         world_test(a_pod_may_go_while_its_output_waits),
+        world_test(nothing_is_kept_open_of_a_lost_sandbox),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
