@@ -1,4 +1,17 @@
-/* later.c - room that is not there yet: evictions, reservations, promises that ran out */
+/* later.c - room that is not there yet: evictions, reservations, promises that ran out
+ *
+ * After everybody was asked, some wait. For each of them, the first that applies:
+ *
+ *     evict       somebody of lower priority in its queue, or whose queue is above its share, can be taken away so that it
+ *                 fits (evict.h). Its places are held until the victims are gone; who is taken away is told for whom
+ *     reserve     it has waited for long, or was broken: the places it would have if nothing else came are held, one group
+ *                 of each queue at a time, so that small jobs that keep coming cannot starve it
+ *     expire      it was admitted and got no place: the promise is taken back when somebody else could use it, or when its
+ *                 pods have not been made for five minutes
+ *
+ * A search for victims walks all pods that run, so few groups may have one in a round, none that cannot succeed (is_worth),
+ * and none twice for the same room and the same needs (has_hunted, likeness).
+ */
 #include "sched/round.h"
 
 #include "base/util.h"

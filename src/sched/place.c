@@ -1,4 +1,19 @@
-/* place.c - one group: may it be looked at, is it admitted, where do its pods go? */
+/* place.c - one group: may it be looked at, is it admitted, where do its pods go?
+ *
+ * The way of a group through round_attempt():
+ *
+ *     its queue       is there, open, and a leaf
+ *     its pods        are there and not gated, or their templates are known
+ *     admission       a group that is Pending becomes Inqueue: its minimum fits into its queue's limits and onto the nodes
+ *                     now, or on credit (overcommit) or because it has waited for longer than it said it would (sla).
+ *                     Only then does the controller make its pods. Who was let in on credit and runs nothing gives way to
+ *                     a higher priority
+ *     places          a trial for the whole minimum, then for what is beyond it (gang.h); places kept for others count as
+ *                     taken unless those give way to it (hold_order.c). Kept if the minimum fits, else given back whole
+ *
+ * Who is refused says why (why.h). The reason is the first of these that is short, and it is the cause: a limit of the
+ * queue is named before the nodes only where the nodes would have had room.
+ */
 #include "sched/round.h"
 
 #include "base/util.h"

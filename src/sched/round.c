@@ -1,4 +1,21 @@
-/* round.c - one scheduling round: who is looked at, in which order */
+/* round.c - one scheduling round: who is looked at, in which order
+ *
+ * A round turns what has changed since the last one into decisions. Its parts, in order (sched_round_run):
+ *
+ *     what changed    groups that something happened to, nodes that came or went, queues with another parent; shares anew
+ *     holds           places kept for a group that is gone, or on nodes that are, are given up
+ *     within shares   queues take turns, the one furthest below its share first; in each the group that comes first
+ *                     (round.h says which). A group is tried once: it gets places for its whole minimum, or a reason
+ *     beyond shares   groups that only their queue's share kept out, as far as nobody who is entitled waits for the same
+ *     room to come    victims for those who may have some, places kept for those who have waited long, promises that led
+ *                     to nothing taken back (evict.h, hold.h)
+ *     statuses        phases, conditions and Events of the groups that something happened to
+ *
+ * Room that is given back during a round is for the next one, so each part sees only less than the one before, and the
+ * order of service is the order of the heaps. Gangs that are alike are one entry (gang_class.h): the first is asked for
+ * all of them. Nothing is asked twice for the same room: who was refused remembers the generation of room at which that
+ * was, and is passed over until it has grown.
+ */
 #include "sched/round.h"
 
 #include "base/util.h"
