@@ -17,7 +17,4 @@ struct json *explain_list_json(struct arena *a, const struct advice_lines *lines
 /* --scheduler-config FILE; NULL: the default. */
 int scheduler_config(struct arena *a, const char *file, struct sched_config *ret, struct err *e);
 
-/* "1m30s", "2h5m", "3d4h": two units at most. */
-struct str duration_words(struct arena *a, int64_t ms);
-
 #endif

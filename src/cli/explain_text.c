@@ -2,6 +2,7 @@
 #include "cli/explain.h"
 
 #include "base/clock.h"
+#include "base/span.h"
 #include "base/util.h"
 #include "report/term.h"
 
@@ -18,25 +19,13 @@ struct saying {
 
 /* ---- words ---- */
 
-struct str duration_words(struct arena *a, int64_t ms)
+/* To whole seconds: nobody knows better when a job starts. */
+static struct str duration(struct arena *a, int64_t ms)
 {
-    static const struct {
-        int64_t ms;
-        const char *unit;
-    } units[] = { { 86400000, "d" }, { 3600000, "h" }, { 60000, "m" }, { 1000, "s" } };
     autobuf out = { 0 };
-    int shown = 0;
 
-    ms = MAX_OF(ms, 0);
-    for (size_t i = 0; i < ARRAY_LEN(units) && shown < 2; i++) {
-        int64_t n = ms / units[i].ms;
-
-        ms %= units[i].ms;
-        if (n)
-            buf_fmt(&out, "%lld%s", (long long)n, units[i].unit);
-        shown += n || shown; /* "2h" may be followed by minutes only */
-    }
-    return out.n ? arena_str(a, buf_view(&out)) : STR("0s");
+    span_print(&out, MAX_OF(ms, 0) / 1000 * 1000);
+    return arena_str(a, buf_view(&out));
 }
 
 static struct str clean(struct saying *s, struct str text)
@@ -315,7 +304,7 @@ static void say_estimate(struct saying *s)
         buf_fmt(s->out, "any moment now; %.*s should have ended already.\n", STR_ARG(names(s, e->after.v, e->after.n)));
     } else if (e->is_known) {
         clock_print(&time, e->at_ms);
-        buf_fmt(s->out, "it starts in about %.*s (%.*s)", STR_ARG(duration_words(s->a, e->at_ms - s->now_ms)),
+        buf_fmt(s->out, "it starts in about %.*s (%.*s)", STR_ARG(duration(s->a, e->at_ms - s->now_ms)),
                 STR_ARG(buf_view(&time)));
         if (e->after.n)
             buf_fmt(s->out, ", when %.*s end%s", STR_ARG(names(s, e->after.v, e->after.n)), e->after.n == 1 ? "s" : "");
@@ -349,7 +338,7 @@ static void say_waits(struct saying *s)
     if (v->priority)
         buf_fmt(s->out, " with priority %d", v->priority);
     if (v->created_ms && s->now_ms > v->created_ms)
-        buf_fmt(s->out, ", %.*s so far", STR_ARG(duration_words(s->a, s->now_ms - v->created_ms)));
+        buf_fmt(s->out, ", %.*s so far", STR_ARG(duration(s->a, s->now_ms - v->created_ms)));
     buf_str(s->out, STR(".\n\n"));
     say_needs(s);
     say_free(s);

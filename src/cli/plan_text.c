@@ -2,6 +2,7 @@
 #include "cli/plan.h"
 
 #include "base/clock.h"
+#include "base/span.h"
 #include "base/util.h"
 #include "report/gantt.h"
 #include "report/term.h"

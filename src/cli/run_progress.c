@@ -4,9 +4,9 @@
  * it never mixes with log lines, whichever of standard output and standard error is a terminal.
  */
 #include "base/util.h"
+#include "base/span.h"
 #include "cli/run.h"
 #include "report/term.h"
-#include "history/timeline.h" /* span_print() */
 
 #include <sys/ioctl.h>
 

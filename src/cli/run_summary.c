@@ -1,8 +1,8 @@
 /* run_summary.c - the closing words: what became of each pod and job, and the last words of what failed */
 #include "base/util.h"
+#include "base/span.h"
 #include "cli/run.h"
 #include "report/term.h"
-#include "history/timeline.h" /* span_print() */
 
 enum {
     ROWS_MAX = 30, /* more pods than this: only those that did not succeed, and the tasks in numbers */

@@ -7,6 +7,7 @@
 #include "history/history_internal.h"
 
 #include "api/job.h"
+#include "base/span.h"
 #include "base/util.h"
 #include "history/timeline.h"
 #include "job/memo.h"

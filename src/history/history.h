@@ -401,10 +401,9 @@ void decision_sentence(struct buf *out, const struct history_decision *d);
 /* Lines a terminal would show: without its control sequences, of "50%\r100%" only the last. */
 void plain_lines(struct buf *out, struct str text);
 
-/* A time since the beginning, as fine as the length of the history asks for: "+1.503s", "+12m30s"; "–" for -1. How long
- * something took: "4.20s", "12m30s". "12Mi". "1.35". */
+/* A time since the beginning, as fine as the length of the history asks for: "+1.503s", "+12m30s"; "–" for -1. "12Mi".
+ * "1.35". */
 void history_offset(struct buf *out, const struct history *h, int64_t at_ms);
-void took_print(struct buf *out, int64_t ms);
 void bytes_print(struct buf *out, int64_t bytes);
 void cores_print(struct buf *out, double cores);
 

@@ -1,6 +1,7 @@
 /* read.c - questions to a history, and its answers in words */
 #include "history/history_internal.h"
 
+#include "base/span.h"
 #include "base/util.h"
 #include "history/timeline.h"
 #include "job/phase.h"
@@ -191,7 +192,7 @@ void job_verdict(struct buf *out, const struct history *h, const struct history_
         buf_str(out, STR("Stopped after "));
     else
         buf_fmt(out, "Not over: %.*s after ", STR_ARG(j->phase.n ? j->phase : STR("new")));
-    took_print(out, until_ms - j->submitted_ms);
+    span_print_fine(out, until_ms - j->submitted_ms);
     if (!job_is_final(j) && j->waits.n && j->waits.v[j->waits.n - 1].until_ms < 0)
         buf_fmt(out, ": waits, %.*s", STR_ARG(j->waits.v[j->waits.n - 1].message));
     else if (!job_is_ok(j))
@@ -225,7 +226,7 @@ void history_verdict(struct buf *out, const struct history *h, bool *ret_ok, boo
         buf_fmt(out, "All %zu jobs completed in ", h->jobs.n);
     else
         buf_fmt(out, "%zu of %zu jobs completed in ", ok, h->jobs.n);
-    took_print(out, history_end_ms(h) - h->begin_ms);
+    span_print_fine(out, history_end_ms(h) - h->begin_ms);
     if (bad) {
         buf_fmt(out, "; %.*s: ", STR_ARG(bad->name));
         job_verdict(out, h, bad);
@@ -272,14 +273,6 @@ void plain_lines(struct buf *out, struct str text)
         if (text.p[at] == '\n')
             line = out->n;
     }
-}
-
-void took_print(struct buf *out, int64_t ms)
-{
-    if (ms < 0 || ms >= 100000)
-        span_print(out, MAX_OF(ms, 0));
-    else
-        buf_fmt(out, ms < 10000 ? "%.2fs" : "%.1fs", (double)ms / 1000);
 }
 
 void history_offset(struct buf *out, const struct history *h, int64_t at_ms)

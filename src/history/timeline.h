@@ -25,9 +25,6 @@ int history_dims(const struct history *h, int ret[AMOUNT_DIMS]);
 /* "1500m", "8", "143.5Gi": an amount in few characters; bytes are rounded. */
 void size_print(struct buf *out, const struct dims *dims, int dim, int64_t v);
 
-/* "1h5m", "12m30s", "1.5s", "250ms", "0s", "3d4h": two parts at most below a day, rounded to what is shown. */
-void span_print(struct buf *out, int64_t ms);
-
 /* "+12m30s" since the beginning of the history; "-" for -1. */
 void offset_print(struct buf *out, const struct history *h, int64_t at_ms);
 

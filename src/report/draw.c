@@ -1,6 +1,7 @@
 /* draw.c - what charts and pages share */
 #include "report/draw.h"
 
+#include "base/span.h"
 #include "base/util.h"
 #include "report/gantt.h"
 

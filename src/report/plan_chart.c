@@ -1,6 +1,7 @@
 /* plan_chart.c - the charts as SVG */
 #include "report/plan_page_internal.h"
 
+#include "base/span.h"
 #include "base/util.h"
 
 enum {

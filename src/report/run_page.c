@@ -2,6 +2,7 @@
 #include "report/report_internal.h"
 
 #include "base/clock.h"
+#include "base/span.h"
 #include "base/util.h"
 #include "report/draw.h"
 #include "report/term.h"
@@ -69,7 +70,7 @@ static void span_card(struct buf *out, int64_t ms, const char *what)
 {
     autobuf text = { 0 };
 
-    took_print(&text, ms);
+    span_print_fine(&text, ms);
     card(out, buf_view(&text), what);
 }
 

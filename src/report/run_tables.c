@@ -1,6 +1,7 @@
 /* run_tables.c - the report's tables: jobs, waits, pods, warnings, notices */
 #include "report/report_internal.h"
 
+#include "base/span.h"
 #include "base/util.h"
 #include "report/draw.h"
 #include "report/term.h"
@@ -61,7 +62,7 @@ static void pod_row(struct buf *out, const struct history *h, const struct histo
     cell_time(out, h, p->ended_ms);
     buf_str(out, STR("<td class=\"n\">"));
     if (p->started_ms >= 0)
-        took_print(out, MAX_OF(pod_until_ms(h, p) - p->started_ms, 0));
+        span_print_fine(out, MAX_OF(pod_until_ms(h, p) - p->started_ms, 0));
     else
         buf_str(out, STR("–"));
     buf_fmt(out, "</td><td class=\"n\">%lld</td>", (long long)pod_restarts(p));

@@ -229,28 +229,6 @@ static void test_odd_objects(void **state)
     story_done(&s);
 }
 
-static void test_spans(void **state)
-{
-    static const struct {
-        int64_t ms;
-        const char *want;
-    } cases[] = {
-        { 0, "0s" },        { 1, "1ms" },      { 999, "999ms" },    { 1000, "1s" },        { 1500, "1.5s" },
-        { 59000, "59s" },   { 60000, "1m" },   { 90000, "1m30s" },  { 3599000, "59m59s" }, { 3599499, "59m59s" },
-        { 3599600, "1h" },  { 3600000, "1h" }, { 3900000, "1h5m" }, { 86400000, "1d" },    { 90000000, "1d1h" },
-        { 86399000, "1d" }, { 59950, "1m" },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        autobuf out = { 0 };
-
-        span_print(&out, cases[i].ms);
-        if (!str_is(buf_view(&out), cases[i].want))
-            fail_msg("%lld ms is %s, not %s", (long long)cases[i].ms, out.p, cases[i].want);
-    }
-}
-
 static void test_sizes(void **state)
 {
     static const struct {
@@ -293,7 +271,6 @@ int main(void)
         cmocka_unit_test(test_group_without_job),
         cmocka_unit_test(test_replicas_left_out),
         cmocka_unit_test(test_odd_objects),
-        cmocka_unit_test(test_spans),
         cmocka_unit_test(test_sizes),
     };
 
