@@ -1,4 +1,4 @@
-/* timeline.c - fuzz: any history of objects, in any order, makes a page, a trace and a timeline
+/* timeline.c - fuzz: any history of objects, in any order, makes a page, a trace, an exit status and a plan
  *
  * The input is YAML, one document for each change: an object, with "at" (milliseconds) and "gone" beside its members; or a line that a
  * container wrote ({output: …, uid, container}), or what a pod uses ({usage: …, uid}).
@@ -62,7 +62,7 @@ static void tell(struct story *h, const struct json *doc)
 static void check(const struct story *h)
 {
     autoarena a = { 0 };
-    autobuf page = { 0 }, trace = { 0 };
+    autobuf page = { 0 }, trace = { 0 }, why = { 0 };
     struct history_failure failure;
     struct json *tree;
 
@@ -72,6 +72,12 @@ static void check(const struct story *h)
     assert(json_parse(&a, buf_view(&trace), NULL, &tree, NULL) == 0);
     for (size_t i = 0; i < 100 && history_failed(h->run, i, &failure); i++)
         ;
+    assert(history_status(h->run, true) >= 0 && history_status(h->run, true) < 256);
+    assert(!history_is_stuck(h->run, &why) || !history_is_over(h->run));
+    VEC_FOREACH(job, &h->run->jobs)
+        VEC_FOREACH(task, &(*job)->tasks)
+            for (int i = 0; i < HISTORY_STATE_MAX; i++)
+                assert((*task)->n[i] <= h->run->pods.n && (*task)->n_restarting <= (*task)->n[HISTORY_RUNNING]);
     VEC_FOREACH(job, &h->cluster->jobs) {
         assert(job_wait_ms(h->cluster, *job) >= -1 && job_run_ms(h->cluster, *job) >= -1);
         assert((*job)->running >= 0);

@@ -68,8 +68,8 @@ static void note_failures(struct history *h, struct history_pod *p, struct histo
     if (!a || !a->is_failed || n <= c->failures || p->deleting_ms >= 0)
         return;
     c->failures = n;
-    if (h->news.n < HISTORY_LISTED)
-        *vec_push(&h->arena, &h->news) = (struct history_news){ p, c };
+    if (h->feed->news.n < HISTORY_LISTED)
+        *vec_push(&h->arena, &h->feed->news) = (struct history_news){ p, c };
 }
 
 static void note_limit(struct history *h, struct history_container *c, const struct json *root)
@@ -159,7 +159,7 @@ void history_output(struct history *h, struct str pod_uid, struct str container,
 
     if (!p)
         return;
-    h->found->is_valid = false;
+    h->feed->found.is_valid = false;
     c = container_of(h, p, container);
     if (c->is_fresh && p->may_restart && p->ended_ms < 0) { /* else: the last lines of one that ended came late */
         buf_reset(&c->tail);

@@ -131,11 +131,11 @@ static void find_failures(const struct history *h, struct history_found *f)
 
 bool history_failed(const struct history *h, size_t i, struct history_failure *ret)
 {
-    if (!h->found->is_valid)
-        find_failures(h, h->found);
-    if (i >= h->found->n)
+    if (!h->feed->found.is_valid)
+        find_failures(h, &h->feed->found);
+    if (i >= h->feed->found.n)
         return false;
-    *ret = h->found->failures[i];
+    *ret = h->feed->found.failures[i];
     return true;
 }
 
@@ -147,11 +147,11 @@ bool history_next_failure(struct history *h, struct history_failure *ret)
     struct history_cause c;
     autobuf words = { 0 };
 
-    if (h->n_news_read == h->news.n) {
-        h->n_news_read = h->news.n = 0;
+    if (h->feed->n_news_read == h->feed->news.n) {
+        h->feed->n_news_read = h->feed->news.n = 0;
         return false;
     }
-    n = &h->news.v[h->n_news_read++];
+    n = &h->feed->news.v[h->feed->n_news_read++];
     c = (struct history_cause){ n->pod, n->container, NULL, n->pod->seen_ms };
     for (size_t i = n->container ? n->container->attempts.n : 0; i-- > 0 && !c.attempt;)
         if (n->container->attempts.v[i].is_failed)

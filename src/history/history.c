@@ -10,8 +10,9 @@ enum { MAPS = 10 };
 
 static void maps_of(struct history *h, struct map *ret[MAPS])
 {
-    struct map *const maps[MAPS] = { &h->jobs_uid, &h->jobs_name, &h->pods_uid,   &h->pods_name,   &h->events,
-                                     &h->texts,    &h->groups,    &h->node_names, &h->queue_names, &h->priorities };
+    struct map *const maps[MAPS] = { &h->jobs_uid,          &h->jobs_name,       &h->pods_uid,     &h->pods_name,
+                                     &h->feed->events,      &h->feed->texts,     &h->feed->groups, &h->feed->node_names,
+                                     &h->feed->queue_names, &h->feed->priorities };
 
     memcpy(ret, maps, sizeof(maps));
 }
@@ -22,17 +23,17 @@ struct history *history_new(const struct history_options *o)
     struct map *maps[MAPS];
     uint64_t seed = map_seed_default();
 
+    h->feed = arena_new(&h->arena, struct history_feed);
     maps_of(h, maps);
     for (size_t i = 0; i < MAPS; i++)
         map_init(maps[i], seed);
     h->begin_ms = h->end_ms = h->changed_ms = o->begin_ms;
     h->n_jobs = o->n_jobs;
     h->has_namespaces = o->has_namespaces;
-    h->hooks = o->hooks;
+    h->feed->hooks = o->hooks;
     h->is_cluster = o->is_cluster;
-    h->sched = o->sched;
+    h->feed->sched = o->sched;
     dims_init(&h->dims);
-    h->found = arena_new(&h->arena, struct history_found);
     return h;
 }
 
@@ -43,14 +44,14 @@ void history_free(struct history *h)
     if (!h)
         return;
     history_containers_done(h);
-    arena_done(&h->found->arena);
+    arena_done(&h->feed->found.arena);
     for (size_t i = 0; i < h->jobs.n; i++)
         object_unref(h->jobs.v[i]->object);
     maps_of(h, maps);
     for (size_t i = 0; i < MAPS; i++)
         map_done(maps[i]);
     dims_done(&h->dims);
-    buf_done(&h->key);
+    buf_done(&h->feed->key);
     arena_done(&h->arena);
     free(h);
 }
@@ -64,12 +65,12 @@ struct str history_text(struct history *h, struct str s)
 
     if (str_empty(s))
         return STR("");
-    old = map_get(&h->texts, s);
+    old = map_get(&h->feed->texts, s);
     if (old)
         return *old;
     kept = arena_new(&h->arena, struct str);
     *kept = arena_str(&h->arena, s);
-    map_put(&h->texts, *kept, kept);
+    map_put(&h->feed->texts, *kept, kept);
     return *kept;
 }
 
@@ -93,11 +94,11 @@ struct str history_label(struct history *h, struct str namespace, struct str nam
 
 struct str history_name_key(struct history *h, struct str namespace, struct str name)
 {
-    buf_reset(&h->key);
-    buf_str(&h->key, namespace);
-    buf_char(&h->key, '/');
-    buf_str(&h->key, name);
-    return buf_view(&h->key);
+    buf_reset(&h->feed->key);
+    buf_str(&h->feed->key, namespace);
+    buf_char(&h->feed->key, '/');
+    buf_str(&h->feed->key, name);
+    return buf_view(&h->feed->key);
 }
 
 static void see(struct history *h, int64_t now_ms)
@@ -172,8 +173,8 @@ static void tell_event(struct history *h, const struct object *o)
     const struct history_job *j = map_get(&h->jobs_uid, json_member_text(json_get(o->root, "involvedObject"), "uid"));
     struct str reason = json_member_text(o->root, "reason");
 
-    if (j && h->hooks.decision && !str_is(reason, "PodGroupPending"))
-        h->hooks.decision(h->hooks.ctx, j, reason, json_member_text(o->root, "message"));
+    if (j && h->feed->hooks.decision && !str_is(reason, "PodGroupPending"))
+        h->feed->hooks.decision(h->feed->hooks.ctx, j, reason, json_member_text(o->root, "message"));
 }
 
 static void event_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)
@@ -181,7 +182,7 @@ static void event_changed(struct history *h, const struct object *o, bool is_gon
     const struct json *about = json_get(o->root, "involvedObject");
     struct str reason = json_member_text(o->root, "reason");
     bool is_warning = str_is(json_member_text(o->root, "type"), "Warning");
-    struct history_event *seen = map_get(&h->events, o->uid);
+    struct history_event *seen = map_get(&h->feed->events, o->uid);
 
     if (is_gone)
         return;
@@ -193,7 +194,7 @@ static void event_changed(struct history *h, const struct object *o, bool is_gon
         return;
     if (!seen) { /* told once, however often it is counted up */
         seen = arena_new(&h->arena, struct history_event);
-        map_put(&h->events, history_text(h, o->uid), seen);
+        map_put(&h->feed->events, history_text(h, o->uid), seen);
         tell_event(h, o);
     }
     if (is_warning && !is_about_waiting(o->root, about))
@@ -219,7 +220,7 @@ static const struct {
 void history_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)
 {
     see(h, now_ms);
-    h->found->is_valid = false;
+    h->feed->found.is_valid = false;
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(o->type->kind, kinds[i].kind) == 0 && strcmp(o->type->group, kinds[i].group) == 0) {
             if (!kinds[i].of_cluster || h->is_cluster)
@@ -241,7 +242,7 @@ void history_finish(struct history *h, int64_t end_ms)
 {
     see(h, end_ms);
     h->is_finished = true;
-    h->sched = NULL;
+    h->feed->sched = NULL;
     if (!h->is_cluster)
         return;
     h->end_ms = end_ms;

@@ -71,14 +71,15 @@ struct history_sample {
     int64_t at_ms, cpu_us, memory_bytes; /* cpu_us: since the pod began */
 };
 
-enum history_state { /* of a pod */
-                     HISTORY_PENDING,
-                     HISTORY_STARTING, /* it has a node */
-                     HISTORY_RUNNING,
-                     HISTORY_SUCCEEDED,
-                     HISTORY_FAILED,
-                     HISTORY_STOPPED, /* was deleted before it ended */
-                     HISTORY_STATE_MAX,
+/* Of a pod. */
+enum history_state {
+    HISTORY_PENDING,
+    HISTORY_STARTING, /* it has a node */
+    HISTORY_RUNNING,
+    HISTORY_SUCCEEDED,
+    HISTORY_FAILED,
+    HISTORY_STOPPED, /* was deleted before it ended */
+    HISTORY_STATE_MAX,
 };
 extern const char *const history_state_names[HISTORY_STATE_MAX]; /* "pending" … */
 static inline bool state_is_over(enum history_state s)
@@ -137,14 +138,15 @@ struct history_wait {
     struct str reason, message; /* "NotEnoughResources", a sentence; of a cluster both may be empty: nobody said */
 };
 
-enum job_state {                 /* of a job of a cluster */
-                 STATE_WAITS,    /* not admitted to its queue */
-                 STATE_ADMITTED, /* it may start; its pods have no places yet */
-                 STATE_PARTLY,   /* some pods run, fewer than it needs */
-                 STATE_RUNS,     /* at least minAvailable */
-                 STATE_DONE,
-                 STATE_FAILED, /* failed, aborted or terminated */
-                 JOB_STATE_MAX,
+/* Of a job of a cluster. */
+enum job_state {
+    STATE_WAITS,    /* not admitted to its queue */
+    STATE_ADMITTED, /* it may start; its pods have no places yet */
+    STATE_PARTLY,   /* some pods run, fewer than it needs */
+    STATE_RUNS,     /* at least minAvailable */
+    STATE_DONE,
+    STATE_FAILED, /* failed, aborted or terminated */
+    JOB_STATE_MAX,
 };
 extern const char *const job_state_names[JOB_STATE_MAX]; /* "Waiting", "Admitted", … */
 
@@ -176,10 +178,10 @@ struct history_job {
     enum why_kind why;                        /* what the scheduler says now … */
     struct str why_text;                      /* … in words; empty: it does not wait */
     int64_t why_ms;                           /* since when it waits */
-    struct str told; /* the decision that was told last: the phase that follows has it for its message */
-    const struct history_pod *failed; /* the first pod whose container failed, in any retry */
-    size_t last_decision;             /* its number + 1; 0: none */
-    const struct object *object;      /* as it was last; a reference */
+    struct str told;                          /* the decision that was told last: the phase that follows repeats it */
+    const struct history_pod *failed;         /* the first pod whose container failed, in any retry */
+    size_t last_decision;                     /* its number + 1; 0: none */
+    const struct object *object;              /* as it was last; a reference, for what is fed next */
     /* of a cluster: */
     int64_t priority; /* when all is over */
     int64_t admitted_ms, started_ms;
@@ -214,15 +216,6 @@ struct history_note {
     struct str text;
 };
 
-struct sched;
-
-struct history_news { /* something failed just now */
-    struct history_pod *pod;
-    struct history_container *container; /* NULL: the pod as a whole */
-};
-
-struct history_found;
-
 struct history_use {
     int64_t at_ms;
     struct amounts used;
@@ -242,6 +235,8 @@ struct history_hooks { /* called as it is fed; each may be NULL */
     void (*decision)(void *ctx, const struct history_job *j, struct str reason, struct str message);
 };
 
+struct sched;
+
 struct history_options {
     int64_t begin_ms;
     size_t n_jobs;       /* that will come: from 2 on labels of pods say which */
@@ -253,10 +248,9 @@ struct history_options {
 
 struct history {
     int64_t begin_ms, end_ms;
-    size_t n_jobs;       /* that will come */
-    bool has_namespaces; /* more than one */
-    struct history_hooks hooks;
-    bool is_finished;
+    bool is_cluster, is_finished;
+    size_t n_jobs;                  /* that will come */
+    bool has_namespaces;            /* more than one */
     VEC(struct history_job *) jobs; /* as they came; so are the pods */
     VEC(struct history_pod *) pods;
     VEC(struct history_decision) decisions;
@@ -269,26 +263,14 @@ struct history {
     struct map pods_uid;  /* struct history_pod */
     struct map pods_name; /* "namespace/name": the newest */
     /* of a cluster: */
-    bool is_cluster;
-    struct sched *sched;
     struct dims dims;
     VEC(struct history_place *) queues, nodes;
     struct amounts total; /* of all nodes, now */
     int64_t changed_ms;   /* when a job last changed its state */
     size_t n_open;        /* jobs that may still end */
-    struct map groups;    /* "namespace/name" of a PodGroup → struct history_job */
-    struct map queue_names, node_names;
-    struct map priorities; /* int64_t by PriorityClass */
-    int64_t default_priority;
-    /* for those who feed it */
+    /* owns all of the above; and what only feeding needs */
     struct arena arena;
-    uint64_t over_seq;
-    struct map events;             /* seen: struct history_event by uid */
-    struct map texts;              /* kept: struct str */
-    struct buf key;                /* scratch */
-    VEC(struct history_news) news; /* failures that nobody has asked for yet */
-    size_t n_news_read;
-    struct history_found *found;
+    struct history_feed *feed;
 };
 
 /* ---- feeding ---- */
@@ -309,8 +291,11 @@ void history_note(struct history *h, struct str sentence, int64_t now_ms); /* no
 
 /* What the scheduler says of a job (WHY_NOT: it does not wait). True: it is news. */
 bool history_why(struct history *h, struct history_job *j, enum why_kind why, struct str text, int64_t now_ms);
-void history_stopped(struct history_job *j);            /* we end it */
-void history_finish(struct history *h, int64_t end_ms); /* nothing more will come */
+void history_stopped(struct history_job *j); /* we end it */
+
+/* Nothing more will come. Of a cluster the end is as given, jobs come into the order in which they started (those that did not, last),
+ * queues and nodes into that of their names. */
+void history_finish(struct history *h, int64_t end_ms);
 
 /* ---- what failed ---- */
 

@@ -11,6 +11,15 @@
 #include "history/history.h"
 #include "job/policy.h"
 
+struct history_news { /* something failed just now */
+    struct history_pod *pod;
+    struct history_container *container; /* NULL: the pod as a whole */
+};
+
+struct history_event { /* an Event that was seen */
+    size_t warning;    /* its number + 1 in 'warnings'; 0: it is not there */
+};
+
 /* What history_failed() found, for as long as nothing new comes: it is asked again and again with another number. */
 struct history_found {
     struct arena arena;
@@ -19,11 +28,24 @@ struct history_found {
     bool is_valid;
 };
 
-/* ---- taking in ---- */
-
-struct history_event { /* an Event that was seen */
-    size_t warning;    /* its number + 1 in 'warnings'; 0: it is not there */
+struct history_feed {
+    struct history_hooks hooks;
+    struct buf key;                /* scratch */
+    struct map texts;              /* kept: struct str */
+    struct map events;             /* seen: struct history_event by uid */
+    uint64_t over_seq;             /* jobs that were over so far */
+    VEC(struct history_news) news; /* failures that nobody has asked for yet */
+    size_t n_news_read;
+    struct history_found found;
+    /* of a cluster: */
+    struct sched *sched;
+    struct map groups; /* "namespace/name" of a PodGroup → struct history_job */
+    struct map queue_names, node_names;
+    struct map priorities; /* int64_t by PriorityClass */
+    int64_t default_priority;
 };
+
+/* ---- taking in ---- */
 
 struct str history_keep(struct history *h, struct str s); /* at most HISTORY_TEXT bytes, whole characters */
 struct str history_text(struct history *h, struct str s); /* all of it */

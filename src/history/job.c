@@ -67,7 +67,7 @@ static void note_over(struct history *h, struct history_job *j)
     if (!job_is_over(j)) {
         j->over_seq = 0;
     } else if (!j->over_seq) {
-        j->over_seq = ++h->over_seq;
+        j->over_seq = ++h->feed->over_seq;
         j->why_text = STR_NULL;
     }
 }
@@ -76,12 +76,12 @@ static void tell_job(struct history *h, struct history_job *j, bool is_new)
 {
     bool is_decision = !is_new && job_action_of(j->reason) != ACTION_NONE && !job_is_over(j);
 
-    if (is_decision && h->hooks.decision) {
+    if (is_decision && h->feed->hooks.decision) {
         j->told = j->message;
-        h->hooks.decision(h->hooks.ctx, j, j->reason, j->message);
+        h->feed->hooks.decision(h->feed->hooks.ctx, j, j->reason, j->message);
     }
-    if (h->hooks.job)
-        h->hooks.job(h->hooks.ctx, j);
+    if (h->feed->hooks.job)
+        h->feed->hooks.job(h->feed->hooks.ctx, j);
 }
 
 static void read_job(struct history *h, struct history_job *j, const struct object *o)

@@ -7,12 +7,12 @@
 
 static struct history_place *queue_of(struct history *h, struct str name)
 {
-    struct history_place *p = map_get(&h->queue_names, name);
+    struct history_place *p = map_get(&h->feed->queue_names, name);
 
     if (!p) {
         p = arena_new(&h->arena, struct history_place);
         p->name = history_text(h, name);
-        map_put(&h->queue_names, p->name, p);
+        map_put(&h->feed->queue_names, p->name, p);
         *vec_push(&h->arena, &h->queues) = p;
     }
     return p;
@@ -20,13 +20,13 @@ static struct history_place *queue_of(struct history *h, struct str name)
 
 static struct history_place *node_of(struct history *h, struct str name)
 {
-    struct history_place *p = map_get(&h->node_names, name);
+    struct history_place *p = map_get(&h->feed->node_names, name);
 
     if (!p) {
         p = arena_new(&h->arena, struct history_place);
         p->name = history_text(h, name);
         p->is_gone = true; /* until it is seen */
-        map_put(&h->node_names, p->name, p);
+        map_put(&h->feed->node_names, p->name, p);
         *vec_push(&h->arena, &h->nodes) = p;
     }
     return p;
@@ -134,9 +134,9 @@ void history_class_changed(struct history *h, const struct object *o, bool is_go
     *value = json_i64(json_get(o->root, "value"), 0);
     if (is_gone)
         return;
-    map_put(&h->priorities, history_text(h, o->name), value);
+    map_put(&h->feed->priorities, history_text(h, o->name), value);
     if (json_bool(json_get(o->root, "globalDefault"), false))
-        h->default_priority = *value;
+        h->feed->default_priority = *value;
 }
 
 static int by_name(const void *x, const void *y)

@@ -44,7 +44,7 @@ static void replace(struct history *h, struct history_pod *p)
 static struct history_job *pod_job(struct history *h, const struct object *o)
 {
     struct str group = object_annotation(o->root, "scheduling.k8s.io/group-name");
-    struct history_job *j = h->is_cluster ? map_get(&h->groups, history_name_key(h, o->namespace, group)) : NULL;
+    struct history_job *j = h->is_cluster ? map_get(&h->feed->groups, history_name_key(h, o->namespace, group)) : NULL;
 
     return j ? j : map_get(&h->jobs_uid, object_controller_uid(o->root));
 }
@@ -148,8 +148,8 @@ static void note_end(struct history *h, struct history_pod *p, struct str phase,
     p->end = str_is(phase, "Succeeded") ? END_OK : ends[p->state];
     VEC_FOREACH(c, &p->containers)
         failures += (*c)->failures;
-    if (p->end == END_FAILED && !failures && h->news.n < HISTORY_LISTED)
-        *vec_push(&h->arena, &h->news) = (struct history_news){ p, NULL };
+    if (p->end == END_FAILED && !failures && h->feed->news.n < HISTORY_LISTED)
+        *vec_push(&h->arena, &h->feed->news) = (struct history_news){ p, NULL };
 }
 
 /* ---- why it failed ---- */
@@ -318,6 +318,6 @@ void history_pod_changed(struct history *h, const struct object *o, bool is_gone
     h->changes++;
     if (h->is_cluster)
         history_pod_step(h, p, o, is_gone, now_ms);
-    if ((is_new || is_news) && h->hooks.pod)
-        h->hooks.pod(h->hooks.ctx, p);
+    if ((is_new || is_news) && h->feed->hooks.pod)
+        h->feed->hooks.pod(h->feed->hooks.ctx, p);
 }

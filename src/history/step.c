@@ -140,7 +140,7 @@ void history_step(struct history *h, struct history_job *j, int64_t now_ms)
 /* People know jobs by their names, not their PodGroups. */
 static void name_other(struct history *h, struct why *w)
 {
-    const struct history_job *other = map_get(&h->groups, str_of(w->other));
+    const struct history_job *other = map_get(&h->feed->groups, str_of(w->other));
 
     if (other)
         (void)snprintf(w->other, sizeof(w->other), "%.*s/%.*s", STR_ARG(other->namespace), STR_ARG(other->name));
@@ -158,13 +158,13 @@ static void read_why(struct history *h, struct history_job *j, const struct obje
             reason = json_member_text(c, "reason");
             text = json_member_text(c, "message");
         }
-    if (h->sched && sched_group_view(h->sched, group->namespace, group->name, &view) && view.why &&
+    if (h->feed->sched && sched_group_view(h->feed->sched, group->namespace, group->name, &view) && view.why &&
         view.why->kind != WHY_NOT) {
         struct why why = *view.why;
 
         name_other(h, &why);
         reason = str_of(why_names[why.kind]);
-        why_print(&said, sched_dims(h->sched), &why);
+        why_print(&said, sched_dims(h->feed->sched), &why);
         if (said.n)
             text = buf_view(&said);
     }
@@ -177,8 +177,8 @@ static void read_group(struct history *h, struct history_job *j, const struct ob
     const struct json *spec = json_get(o->root, "spec");
     struct str key = history_name_key(h, o->namespace, o->name);
 
-    if (map_get(&h->groups, key) != j)
-        map_put(&h->groups, history_text(h, key), j);
+    if (map_get(&h->feed->groups, key) != j)
+        map_put(&h->feed->groups, history_text(h, key), j);
     history_set(h, &j->queue, json_text(json_get(spec, "queue"), STR("default")));
     history_set(h, &j->priority_class, json_member_text(spec, "priorityClassName"));
     history_set(h, &j->group_phase, json_member_text(json_get(o->root, "status"), "phase"));
@@ -190,7 +190,7 @@ void history_group_step(struct history *h, struct history_job *j, const struct o
     bool is_alone = str_is(j->kind, "PodGroup");
 
     if (is_gone) {
-        map_remove(&h->groups, history_name_key(h, o->namespace, o->name));
+        map_remove(&h->feed->groups, history_name_key(h, o->namespace, o->name));
         j->group_phase = STR("");
     } else {
         read_group(h, j, o);
@@ -279,9 +279,9 @@ void history_steps_end(struct history *h, int64_t end_ms)
 {
     for (size_t i = 0; i < h->jobs.n; i++) {
         struct history_job *j = h->jobs.v[i];
-        const int64_t *value = map_get(&h->priorities, j->priority_class);
+        const int64_t *value = map_get(&h->feed->priorities, j->priority_class);
 
-        j->priority = value ? *value : h->default_priority;
+        j->priority = value ? *value : h->feed->default_priority;
         if (open_wait(j) && open_wait(j)->from_ms == end_ms && j->waits.n > 1)
             j->waits.n--;
     }
