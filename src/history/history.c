@@ -37,6 +37,15 @@ struct history *history_new(const struct history_options *o)
     return h;
 }
 
+/* They are of use only for what comes next. */
+static void forget_objects(struct history *h)
+{
+    VEC_FOREACH(j, &h->jobs) {
+        object_unref((*j)->object);
+        (*j)->object = NULL;
+    }
+}
+
 void history_free(struct history *h)
 {
     struct map *maps[MAPS];
@@ -45,8 +54,7 @@ void history_free(struct history *h)
         return;
     history_containers_done(h);
     arena_done(&h->feed->found.arena);
-    for (size_t i = 0; i < h->jobs.n; i++)
-        object_unref(h->jobs.v[i]->object);
+    forget_objects(h);
     maps_of(h, maps);
     for (size_t i = 0; i < MAPS; i++)
         map_done(maps[i]);
@@ -243,6 +251,7 @@ void history_finish(struct history *h, int64_t end_ms)
     see(h, end_ms);
     h->is_finished = true;
     h->feed->sched = NULL;
+    forget_objects(h);
     if (!h->is_cluster)
         return;
     h->end_ms = end_ms;
