@@ -2,7 +2,7 @@
 #include "sched/census.h"
 
 #include "base/util.h"
-#include "sched/couple.h"
+#include "sched/interpod.h"
 #include "sched/fit_internal.h"
 
 enum { CAUSES_MAX = 64, UNCOUNTED = UINT8_MAX }; /* taints could be different on every node */

@@ -5,7 +5,7 @@
  */
 #include "api/job.h"
 #include "base/util.h"
-#include "sched/claim.h"
+#include "sched/hold.h"
 #include "sched/class.h"
 #include "sched/model_internal.h"
 

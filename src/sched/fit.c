@@ -3,8 +3,8 @@
 
 #include "api/taint.h"
 #include "base/util.h"
-#include "sched/claim.h"
-#include "sched/couple.h"
+#include "sched/hold.h"
+#include "sched/interpod.h"
 #include "sched/nodematch.h"
 #include "sched/score.h"
 #include "sched/volume.h"

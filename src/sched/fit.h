@@ -36,7 +36,7 @@ struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, co
                             enum fit_room room, struct fit_range range);
 
 /* How many pods of the class find places in a range, each taking what it asks for: so many at most, and just so many if
- * '*ret_is_exact' (no rule looks at other pods or ports). What was lifted (claim.h) counts as free; 'is_unkept': so does
+ * '*ret_is_exact' (no rule looks at other pods or ports). What was lifted (hold.h) counts as free; 'is_unkept': so does
  * all that is kept. Costs as much as the nodes that changed since it was last asked. */
 int64_t fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
                    enum fit_room room, struct fit_range range, bool is_unkept, bool *ret_is_exact);

@@ -1,4 +1,4 @@
-/* fit_internal.h - what class.c, terms.c, couple.c, view.c, score.c and fit.c share
+/* fit_internal.h - what class.c, terms.c, interpod.c, view.c, score.c and fit.c share
  *
  * A node has a note: what was worked out from its labels and images. A class has a work sheet: where pods of it are, which
  * terms match it, and what is known about each node. Both are dropped and made again without anybody noticing.
@@ -85,7 +85,7 @@ void image_unref(struct fit *f, struct image *image);
 int32_t fit_fixed(struct sched_model *m, const struct pod_class *c, struct sched_node *n);
 bool fit_ports_are_free(const struct pod_class *c, const struct sched_node *n);
 
-struct coupling; /* couple.h */
+struct coupling; /* interpod.h */
 
 /* Rules about other pods for questions about one class; '*k' is off where there are none. */
 void fit_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,

@@ -7,10 +7,10 @@
 #include "sched/gang.h"
 
 #include "base/util.h"
-#include "sched/claim.h"
+#include "sched/hold.h"
 #include "sched/gang_class.h"
 #include "sched/gang_internal.h"
-#include "sched/near.h"
+#include "sched/task_topology.h"
 #include "sched/share.h"
 
 /* ---- who wants a seat ---- */
@@ -476,7 +476,7 @@ static bool try_domains(struct work *w, struct why *ret_why)
     return false;
 }
 
-/* Between rounds of trying: pods show where the last trial that counted had them (tell.c). */
+/* Between rounds of trying: pods show where the last trial that counted had them (status.c). */
 static void show_seats(const struct trial *t, const struct slots *slots)
 {
     VEC_FOREACH(s, &slots->list)

@@ -6,7 +6,7 @@
 #include "sched/gang_class.h"
 
 #include "base/util.h"
-#include "sched/claim.h"
+#include "sched/hold.h"
 #include "sched/class.h"
 #include "sched/round.h"
 

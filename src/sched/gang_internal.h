@@ -17,7 +17,7 @@ struct slot { /* a pod, or one to come, that wants a seat */
     int64_t created_ms;
     bool is_seated;
     struct subgroup *sub; /* subgroup.c; NULL: none */
-    int order;            /* of its task (near.h); 0 without */
+    int order;            /* of its task (task_topology.h); 0 without */
 };
 
 struct slots {

@@ -2,7 +2,7 @@
 #include "sched/model.h"
 
 #include "base/util.h"
-#include "sched/claim.h"
+#include "sched/hold.h"
 #include "sched/class.h"
 #include "sched/fit.h"
 #include "sched/gang_class.h"

@@ -2,7 +2,7 @@
  *
  * The model is kept, not rebuilt: an event changes the counters it concerns, and nothing else. Three rules hold between
  * any two calls (model_check() tests them):
- *   - node.used is the sum over the pods on it, node.held over the places kept on it (claim.h);
+ *   - node.used is the sum over the pods on it, node.held over the places kept on it (hold.h);
  *   - a group's counters are those of its pods; a queue's those of its groups, and of the queues below it;
  *   - nothing depends on the order in which things were told, nor on the order of a hash table.
  */
@@ -17,7 +17,7 @@
 #include "sched/why.h"
 
 struct pod_class;   /* class.h: what the node choice looks at; pods of one template share one */
-struct claim_parts; /* claim.h */
+struct claim_parts; /* hold.h */
 struct domain;      /* topology.h */
 struct gang_class;  /* gang_class.h: groups that wait and are alike */
 struct gang_classes;
@@ -47,7 +47,7 @@ struct sched_node {
     uint32_t n_nominated;   /* pods that are promised a place here: model_nominate() */
     uint64_t rev;           /* of the Node; older news are ignored */
     struct domain *domain;  /* smallest one it belongs to; NULL: none */
-    uint32_t part_at;       /* claim.c's own … */
+    uint32_t part_at;       /* hold.c's own … */
     uint64_t part_turn;     /* … as is this */
     uint32_t seats;         /* of claims: the node stays while there are any, though nothing is placed on it */
     uint64_t version;       /* goes up with every change of anything above */
@@ -156,7 +156,7 @@ struct sched_group {
     struct amounts min_resources;
     struct json *topology;              /* spec.networkTopology or NULL */
     struct json *subgroups;             /* spec.subGroupPolicy or NULL */
-    struct str near, apart, task_order; /* annotations volcano.sh/task-topology-…; in spec_arena (near.h) */
+    struct str near, apart, task_order; /* annotations volcano.sh/task-topology-…; in spec_arena (task_topology.h) */
     struct str owner_job;               /* name of the owning Volcano Job; empty: none */
     int64_t created_ms;
     int64_t sla_ms;      /* sla-waiting-time; 0: none */
@@ -185,7 +185,7 @@ struct sched_group {
     struct amounts going;     /* being deleted, on a node */
     struct amounts pending;   /* Pending, not gated */
 
-    /* status as told, and what we want it to be (tell.c) */
+    /* status as told, and what we want it to be (status.c) */
     enum group_phase phase;
     bool has_phase;
     uint64_t said;        /* said_status() of the status it has */
@@ -197,7 +197,7 @@ struct sched_group {
     bool is_blocked;      /* it was not let in because others were */
     int64_t half_ms;      /* since when some members are bound and the rest is not, and none has started; 0: not so */
 
-    /* scheduling (round.c, claim.c); not part of what was told */
+    /* scheduling (round.c, hold.c); not part of what was told */
     bool is_dirty;             /* something about it changed since it was looked at */
     struct list_link in_dirty; /* model.dirty */
     struct list_link in_waiting;
@@ -225,7 +225,7 @@ struct sched_group {
     int64_t lacking_ms;              /* since when there are fewer pods than its minimum needs; 0: they are there */
     uint32_t expired;                /* admissions that led to nothing (D20) */
     int64_t ready_ms;                /* when its minimum was last all placed; 0: never */
-    struct claim *claim;             /* places kept for it (claim.h); NULL: none */
+    struct claim *claim;             /* places kept for it (hold.h); NULL: none */
     const struct why *why;           /* the last answer to "why does it wait?"; group_say() sets it */
 };
 
@@ -260,7 +260,7 @@ struct sched_queue {
 
     struct amounts fair;     /* share.h */
     struct amounts promised; /* its guarantee, or the sum of those below it if that is more */
-    struct amounts owed;     /* kept for groups that wait (claim.h); the same */
+    struct amounts owed;     /* kept for groups that wait (hold.h); the same */
     struct amounts cleared;  /* the part of 'owed' for which others are evicted */
     struct amounts seated;   /* kept for admitted groups whose pods are being made; a part of 'admitted'; the same */
     uint32_t keeps;          /* dimensions in which one of its children has such a promise */
@@ -320,9 +320,9 @@ struct sched_model {
     struct gang_classes *alike; /* gang_class.h: the same, those that are alike together */
     struct list kept;           /* struct claim.link, oldest first: groups that wait for room */
     struct list seated;         /* … groups that were admitted and wait for their pods */
-    struct list lifted;         /* struct claim.in_lifted: let go of, but the nodes do not know yet (claim.h) … */
+    struct list lifted;         /* struct claim.in_lifted: let go of, but the nodes do not know yet (hold.h) … */
     uint64_t lifted_key;        /* … which they are */
-    struct claim_parts *parts;  /* CLAIM_SETS of them: claim.c's own … */
+    struct claim_parts *parts;  /* CLAIM_SETS of them: hold.c's own … */
     uint64_t part_turn;         /* … as is this */
     uint64_t shape;             /* goes up when Nodes come, go, or change in what they have or allow */
     uint64_t seen_shape;        /* … when the last round began */

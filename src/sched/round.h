@@ -2,7 +2,7 @@
 #ifndef SCHED_ROUND_H
 #define SCHED_ROUND_H
 
-#include "sched/claim.h"
+#include "sched/hold.h"
 #include "sched/gang_class.h"
 #include "sched/sched.h"
 
@@ -14,7 +14,7 @@ struct round {
     int64_t now_ms;
     uint64_t room;                    /* model.room when it began to ask: what is made since is for the next round */
     bool is_quiet;                    /* nothing was told since the last round: it is only time that has passed */
-    struct group_list touched;        /* something about them changed: tell.c looks at them */
+    struct group_list touched;        /* something about them changed: status.c looks at them */
     struct group_list fresh;          /* changed, and have a class now */
     struct group_list stuck;          /* entitled, but the nodes have no room; in order */
     struct group_list over;           /* their queue has had its share; in order */
@@ -69,7 +69,7 @@ void round_unstick(struct round *r, struct sched_group *g);
 /* Another group may be served now that this one was. */
 void round_push(struct round *r, struct sched_group *g);
 
-/* ---- others.c: places that are kept for others ---- */
+/* ---- hold_order.c: places that are kept for others ---- */
 struct lifted {
     VEC(struct claim *) list;
 };
@@ -92,7 +92,7 @@ const struct sched_group *others_in_the_way(struct round *r, struct sched_group 
 /* A group that was let in and whose seats this one took before it had pods is out again (D23). */
 void others_withdraw(struct round *r, const struct sched_group *g);
 
-/* ---- later.c: room that is not there yet ---- */
+/* ---- reserve.c: room that is not there yet ---- */
 enum { EXPIRES_MOST = 2 }; /* times an admission is withdrawn; after that it is worth nothing */
 void round_evict(struct round *r);
 void round_reserve(struct round *r);
@@ -101,7 +101,7 @@ void round_expire(struct round *r);
 bool round_has_given_up(const struct round *r, const struct sched_group *g); /* its pods do not come */
 void round_unbind(struct round *r);
 
-/* ---- tell.c ---- */
+/* ---- status.c ---- */
 void round_tell(struct round *r);
 /* It was told lately why it waits, and is not told again for the sake of other numbers. */
 bool round_is_told(const struct round *r, const struct sched_group *g);

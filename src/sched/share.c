@@ -5,7 +5,7 @@
 #include "sched/share_internal.h"
 
 #include "base/util.h"
-#include "sched/fill.h"
+#include "sched/waterfill.h"
 
 /* ---- one resource ---- columns over the tree ---- */
 

@@ -5,7 +5,7 @@
  * are a few cells away, and one node changes a few cells.
  *
  * Changed nodes are written to one log; a view reads on where it stopped when it is asked next. If it is too far behind it
- * is made again. Rules about other pods (couple.h) are not in a view.
+ * is made again. Rules about other pods (interpod.h) are not in a view.
  */
 #ifndef SCHED_VIEW_H
 #define SCHED_VIEW_H

@@ -1,6 +1,6 @@
 /* why.h - why a group waits: one reason from a fixed list, with the numbers
  *
- * Every refusal in the scheduler ends in one of these. tell.c turns it into a condition, whatif/advice.h into advice.
+ * Every refusal in the scheduler ends in one of these. status.c turns it into a condition, whatif/advice.h into advice.
  */
 #ifndef SCHED_WHY_H
 #define SCHED_WHY_H

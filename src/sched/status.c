@@ -1,4 +1,4 @@
-/* tell.c - what PodGroups, pods and queues are told: phases, conditions, events
+/* status.c - what PodGroups, pods and queues are told: phases, conditions, events
  *
  * Written only when something changed, by a hash of what counts; the hash of what an object has comes with its news
  * (feed.c), so that a new scheduler does not write everything again.

@@ -1,9 +1,9 @@
-/* fill.c - water filling
+/* waterfill.c - water filling
  *
  * The levels at which a tub begins to rise or is full are sorted; between two of them the sum of all tubs is a straight
  * line, and somewhere on it the water is gone.
  */
-#include "sched/fill.h"
+#include "sched/waterfill.h"
 
 #include "base/util.h"
 

@@ -1,5 +1,5 @@
-/* near.c - tasks of one job that belong together, or apart */
-#include "sched/near.h"
+/* task_topology.c - tasks of one job that belong together, or apart */
+#include "sched/task_topology.h"
 
 #include "base/util.h"
 

@@ -1,5 +1,5 @@
-/* couple.c - inter-pod affinity, topology spread, the queue's node groups, nearness to the group */
-#include "sched/couple.h"
+/* interpod.c - inter-pod affinity, topology spread, the queue's node groups, nearness to the group */
+#include "sched/interpod.h"
 
 #include "base/util.h"
 #include "sched/score.h"

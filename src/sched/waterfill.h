@@ -1,10 +1,10 @@
-/* fill.h - water filling: tubs of several widths that rise together until the water is gone
+/* waterfill.h - water filling: tubs of several widths that rise together until the water is gone
  *
  * Each tub holds clamp(base + weight × level, low, high), with one level for all. Whole numbers; the crumbs of rounding
  * go to the first tubs that rise, so nothing is lost.
  */
-#ifndef SCHED_FILL_H
-#define SCHED_FILL_H
+#ifndef SCHED_WATERFILL_H
+#define SCHED_WATERFILL_H
 
 #include <stdbool.h>
 #include <stddef.h>

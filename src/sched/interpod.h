@@ -1,10 +1,10 @@
-/* couple.h - rules that look at other pods, or at the group: asked for one pod, for many nodes
+/* interpod.h - rules that look at other pods, or at the group: asked for one pod, for many nodes
  *
  * What does not depend on the node (the least crowded domain, the range of raw scores) is worked out once in
  * couple_begin(); then each node is a look at counters.
  */
-#ifndef SCHED_COUPLE_H
-#define SCHED_COUPLE_H
+#ifndef SCHED_INTERPOD_H
+#define SCHED_INTERPOD_H
 
 #include "sched/fit_internal.h"
 

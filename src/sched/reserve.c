@@ -1,4 +1,4 @@
-/* later.c - room that is not there yet: evictions, reservations, promises that ran out
+/* reserve.c - room that is not there yet: evictions, reservations, promises that ran out
  *
  * After everybody was asked, some wait. For each of them, the first that applies:
  *

@@ -1,5 +1,5 @@
-/* claim.c - places that are kept for a group */
-#include "sched/claim.h"
+/* hold.c - places that are kept for a group */
+#include "sched/hold.h"
 
 #include "base/util.h"
 #include "sched/gang_class.h"

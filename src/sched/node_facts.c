@@ -1,4 +1,4 @@
-/* note.c - what was worked out about a node: values of topology keys, and its images */
+/* node_facts.c - what was worked out about a node: values of topology keys, and its images */
 #include "base/util.h"
 #include "sched/fit_internal.h"
 

@@ -1,4 +1,4 @@
-/* others.c - places that are kept for others: who must respect them, and who need not */
+/* hold_order.c - places that are kept for others: who must respect them, and who need not */
 #include "sched/round.h"
 
 #include "base/util.h"

@@ -1,4 +1,4 @@
-/* claim.h - places that are kept for a group
+/* hold.h - places that are kept for a group
  *
  * Three situations, one means: a group that was admitted waits for its pods to be made; a group for which pods are being
  * evicted waits for them to go; a gang that has waited long waits for running pods to end (reservation). In each, seats
@@ -9,8 +9,8 @@
  * on nothing new is placed on its seats, so it starts when the pods that ran there at that moment have ended, whatever
  * arrives in the meantime.
  */
-#ifndef SCHED_CLAIM_H
-#define SCHED_CLAIM_H
+#ifndef SCHED_HOLD_H
+#define SCHED_HOLD_H
 
 #include "sched/gang.h"
 
