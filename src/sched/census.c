@@ -74,7 +74,7 @@ static void print_causes(struct sched_model *m, const struct causes *all, struct
 
 static void count_in(struct sched_model *m, struct census *s, const struct pod_class *c, enum fit_room room, uint32_t i)
 {
-    static const struct coupling none;
+    static const struct interpod none;
     struct str text;
 
     s->lacking[i] = fit_refusal(m, c, m->order[i], room, &none, &text);
@@ -132,7 +132,7 @@ void census_update(struct sched_model *m, struct census *s, const struct pod_cla
 /* ---- asking ---- */
 
 static void count_range(struct sched_model *m, const struct pod_class *c, enum fit_room room, struct fit_range range,
-                        const struct coupling *k, struct causes *all)
+                        const struct interpod *k, struct causes *all)
 {
     for (uint32_t i = range.from; i < range.to; i++) {
         struct str text;
@@ -149,7 +149,7 @@ void fit_why(struct sched_model *m, const struct pod_class *c, const struct sche
              struct fit_range range, struct why *w)
 {
     struct causes all = { 0 };
-    struct coupling k;
+    struct interpod k;
 
     fit_begin(m, c, group, room, &k);
     range.to = MIN_OF(range.to, m->n_order);

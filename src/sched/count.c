@@ -89,9 +89,9 @@ void model_set_queue(struct sched_model *m, struct sched_group *g, struct str na
     if (old && str_eq(old->name, name))
         return;
     q = model_need_queue(m, name);
-    claim_drop(m, g); /* its old queue owes it nothing any more */
+    hold_drop(m, g); /* its old queue owes it nothing any more */
     if (old) {
-        heap_remove(&old->waiting, &g->node);
+        heap_remove(&old->waiting, &g->in_round);
         list_remove(&g->in_queue);
         heap_remove(&old->placed, &g->in_placed);
         old->n_groups--;
@@ -111,7 +111,7 @@ void model_set_queue(struct sched_model *m, struct sched_group *g, struct str na
         model_release_queue(m, old);
     m->shares_changed = true;
     if (old && !(amounts_is_zero(&g->allocated, m->dims.n) && amounts_is_zero(&g->going, m->dims.n)))
-        m->room++; /* the old queue has more left */
+        m->room_gen++; /* the old queue has more left */
     model_touch(m, g);
 }
 
@@ -331,7 +331,7 @@ void model_set_pod(struct sched_model *m, struct sched_pod *p, enum pod_state st
     if (moves)
         pod_on_node(m, p);
     if (moves && old) /* it gives something back, or soon will */
-        m->room++;
+        m->room_gen++;
     if (old && old != node)
         model_release_node(m, old);
 }
@@ -390,7 +390,7 @@ void model_drop_pod(struct sched_model *m, struct sched_pod *p)
     free(p->text);
     free(p);
     if (n) {
-        m->room++;
+        m->room_gen++;
         model_release_node(m, n);
     }
     if (g)

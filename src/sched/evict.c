@@ -539,7 +539,7 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
                 struct victims *ret_victims, struct trial *ret_trial, int64_t *ret_wake_ms)
 {
     struct hunt h = { .m = m, .g = g, .kind = kind, .now_ms = now_ms, .a = a, .wake_ms = ret_wake_ms };
-    uint64_t room = m->room;
+    uint64_t room = m->room_gen;
     bool is_found;
 
     *ret_victims = (struct victims){ 0 };
@@ -559,7 +559,7 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
     }
     all_back(&h, is_found ? ret_victims : NULL);
     restore_going(&h);
-    m->room = room;
+    m->room_gen = room;
     if (is_found && ret_victims->list.n == 0) { /* those who go already are enough */
         trial_undo(ret_trial);
         return false;
@@ -621,7 +621,7 @@ bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, 
     struct hunt h = { .m = m, .g = g, .kind = EVICT_PREEMPT, .now_ms = now_ms, .a = a };
     struct sched_pod *want = first_waiting(g), *victim = NULL;
     struct sched_node *node = NULL;
-    uint64_t room = m->room;
+    uint64_t room = m->room_gen;
 
     *ret_victims = (struct victims){ 0 };
     *ret_trial = (struct trial){ .m = m, .group = g, .arena = a };
@@ -631,7 +631,7 @@ bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, 
     if (!place_soon(&h, want))
         victim = victim_within(&h, want, &node);
     restore_going(&h);
-    m->room = room;
+    m->room_gen = room;
     if (!victim)
         return false;
     *vec_push(a, &ret_victims->list) = victim;

@@ -115,7 +115,7 @@ struct str key_of(struct sched_model *m, struct str namespace, struct str name)
     return buf_view(&key);
 }
 
-struct str note_of(const struct json *meta, const char *key)
+struct str annotation_of(const struct json *meta, const char *key)
 {
     struct str text = json_member_text(json_get(meta, "annotations"), key);
 

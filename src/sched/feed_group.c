@@ -94,9 +94,9 @@ static void read_group(struct sched_model *m, struct sched_group *g, const struc
     g->created_ms = time_of(json_get(meta, "creationTimestamp"));
     g->is_deleting = !str_empty(json_member_text(meta, "deletionTimestamp"));
     was_safe = !g->is_preemptable;
-    g->is_preemptable = truth_of(note_of(meta, "volcano.sh/preemptable"), true);
+    g->is_preemptable = truth_of(annotation_of(meta, "volcano.sh/preemptable"), true);
     if (was_safe && g->is_preemptable)
-        m->room++; /* for whoever would have its places */
+        m->room_gen++; /* for whoever would have its places */
     g->sla_ms = duration_of(str_empty(sla) ? json_member_text(notes, "sla-waiting-time") : sla);
     g->told_runtime_ms = duration_of(json_member_text(notes, "pumice.dev/runtime"));
 }
@@ -123,15 +123,15 @@ static void read_phase(struct sched_group *g, struct str text)
 /* Mostly the echo of what we said ourselves: then there is nothing to do. */
 static void group_read_status(struct sched_model *m, struct sched_group *g, const struct json *status)
 {
-    uint64_t said = said_status(status);
+    uint64_t said = hash_of_status(status);
     enum group_phase old = g->phase;
     bool had_phase = g->has_phase;
 
     read_phase(g, json_member_text(status, "phase"));
-    if (said == g->said && old == g->phase && had_phase == g->has_phase)
+    if (said == g->written && old == g->phase && had_phase == g->has_phase)
         return;
-    g->said = said;
-    g->condition = said_status(json_get(status, "conditions"));
+    g->written = said;
+    g->condition = hash_of_status(json_get(status, "conditions"));
     g->condition_ms = 0;
     (void)clock_parse(json_member_text(json_at(json_get(status, "conditions"), 0), "lastTransitionTime"),
                       &g->condition_ms, NULL); /* none: long ago */
@@ -142,7 +142,7 @@ void group_put(struct sched_model *m, const struct json *root)
 {
     struct head head;
     struct sched_group *g;
-    uint64_t look = group_look(root);
+    uint64_t hash = group_look(root);
 
     if (!head_read(root, &head))
         return;
@@ -152,10 +152,10 @@ void group_put(struct sched_model *m, const struct json *root)
     if (g->exists && !str_eq(g->uid, head.uid)) /* another one of the same name */
         model_forget_group(m, g);
     g->rev = head.rev;
-    if (!g->exists || g->look != look) {
+    if (!g->exists || g->hash != hash) {
         read_group(m, g, root);
         g->exists = true;
-        g->look = look;
+        g->hash = hash;
         settle(m, g);
     }
     group_read_status(m, g, json_get(root, "status"));
@@ -168,11 +168,11 @@ void group_gone(struct sched_model *m, struct str namespace, struct str name, st
     if (!g || !g->exists || (!str_empty(uid) && !str_eq(uid, g->uid)))
         return;
     if (!amounts_is_zero(&g->admitted, m->dims.n))
-        m->room++; /* what was promised to it is free for others */
+        m->room_gen++; /* what was promised to it is free for others */
     model_forget_group(m, g);
     read_group(m, g, NULL);
     g->exists = false;
-    g->rev = g->look = g->said = 0;
+    g->rev = g->hash = g->written = 0;
     read_phase(g, STR_NULL);
     settle(m, g);
     model_release_group(m, g);
@@ -313,7 +313,7 @@ void job_put(struct sched_model *m, const struct json *root)
     const struct json *spec = json_get(root, "spec");
     struct head head;
     struct sched_group *g;
-    uint64_t look;
+    uint64_t hash;
 
     if (!head_read(root, &head))
         return;
@@ -321,9 +321,9 @@ void job_put(struct sched_model *m, const struct json *root)
     if (g->has_job && is_old_news(head.rev, g->job_rev))
         return;
     g->job_rev = head.rev;
-    look = hash_mix(tree_hash(spec, NULL), tree_hash(json_get(head.meta, "annotations"), NULL));
-    if (!g->has_job || g->job_look != look) { /* its status changes all the time */
-        g->job_look = look;
+    hash = hash_mix(tree_hash(spec, NULL), tree_hash(json_get(head.meta, "annotations"), NULL));
+    if (!g->has_job || g->job_hash != hash) { /* its status changes all the time */
+        g->job_hash = hash;
         g->has_job = true;
         read_job(m, g, &head, spec);
         settle(m, g);
@@ -340,7 +340,7 @@ void job_gone(struct sched_model *m, struct str namespace, struct str name, stru
     read_job(m, g, &(struct head){ 0 }, NULL);
     read_done(m, g, NULL);
     g->has_job = false;
-    g->job_rev = g->job_look = 0;
+    g->job_rev = g->job_hash = 0;
     settle(m, g);
     model_release_group(m, g);
 }

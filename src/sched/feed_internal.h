@@ -17,7 +17,7 @@ bool head_read(const struct json *root, struct head *ret); /* false: it has no n
 bool is_old_news(uint64_t rev, uint64_t known);
 
 struct str key_of(struct sched_model *m, struct str namespace, struct str name); /* "namespace/name" */
-struct str note_of(const struct json *meta, const char *key);                    /* annotation, else label */
+struct str annotation_of(const struct json *meta, const char *key);              /* annotation, else label */
 bool truth_of(struct str text, bool if_empty); /* as Go reads it; what is neither is false */
 int64_t time_of(const struct json *text);      /* 0: none */
 int64_t duration_of(struct str text);          /* ms; 0: none, or not positive */

@@ -89,8 +89,8 @@ void node_put(struct sched_model *m, const struct json *root)
     if (!existed || (other_labels && topology_uses_labels(m)))
         m->is_unordered = true;
     if (!only_images) {
-        m->room++;
-        m->shape++;
+        m->room_gen++;
+        m->node_gen++;
     }
     if (took_pods != n->takes_pods || !amounts_equal(&old_total, &n->total, m->dims.n))
         m->shares_changed = true;
@@ -110,8 +110,8 @@ void node_gone(struct sched_model *m, struct str namespace, struct str name, str
     n->version++;
     fit_node_told(m, n);
     m->is_unordered = true;
-    m->shape++;
-    m->room++; /* a group may have been bound to it, or may now be placed elsewhere */
+    m->node_gen++;
+    m->room_gen++; /* a group may have been bound to it, or may now be placed elsewhere */
     m->shares_changed = true;
     model_release_node(m, n);
 }

@@ -39,7 +39,7 @@ static bool news_read(struct sched_model *m, const struct json *root, struct pod
         ret->head.uid = ret->key;
     ret->node = json_member_text(ret->spec, "nodeName");
     ret->group = json_member_text(json_get(ret->head.meta, "annotations"), "scheduling.k8s.io/group-name");
-    ret->role = note_of(ret->head.meta, "volcano.sh/task-spec");
+    ret->role = annotation_of(ret->head.meta, "volcano.sh/task-spec");
     ret->state = state_of(json_member_text(ret->status, "phase"),
                           !str_empty(json_member_text(ret->head.meta, "deletionTimestamp")), !str_empty(ret->node));
     ret->is_ours = str_eq(json_member_text(ret->spec, "schedulerName"), m->config.scheduler_name) &&
@@ -54,7 +54,7 @@ static bool is_finished(enum pod_state state)
 }
 
 /* What its class is made of, and who is to say which node has no part in it. */
-static uint64_t look_of(const struct pod_news *news)
+static uint64_t hash_of_look(const struct pod_news *news)
 {
     static const char *const skip[] = { "nodeName", NULL };
 
@@ -121,7 +121,7 @@ static int64_t cooldown_of(const struct json *meta)
 {
     struct str text = json_member_text(json_get(meta, "labels"), "volcano.sh/cooldown-time");
 
-    return duration_of(str_empty(text) ? note_of(meta, "volcano.sh/cooldown-time") : text);
+    return duration_of(str_empty(text) ? annotation_of(meta, "volcano.sh/cooldown-time") : text);
 }
 
 static int64_t started_of(const struct pod_news *news, const struct json *scheduled)
@@ -148,16 +148,17 @@ static bool set_traits(struct sched_model *m, struct sched_pod *p, const struct 
     if (started_ms || news->state == POD_PENDING)
         p->started_ms = started_ms;
     was_safe = p->node && !p->is_preemptable;
-    p->is_preemptable = truth_of(note_of(meta, "volcano.sh/preemptable"), true);
+    p->is_preemptable = truth_of(annotation_of(meta, "volcano.sh/preemptable"), true);
     if (was_safe && p->is_preemptable)
-        m->room++; /* for whoever would have its place */
+        m->room_gen++; /* for whoever would have its place */
     p->is_critical = is_critical(news);
     p->has_own_policy = json_is(policy, JSON_STRING);
     p->never_preempts = str_is(json_text(policy, STR_NULL), "Never");
     p->cooldown_ms = cooldown_of(meta);
-    p->said = scheduled ? said_condition(json_member_text(scheduled, "status"), json_member_text(scheduled, "reason"),
+    p->written = scheduled
+                     ? hash_of_condition(json_member_text(scheduled, "status"), json_member_text(scheduled, "reason"),
                                          json_member_text(scheduled, "message"))
-                        : 0;
+                     : 0;
     model_nominate(m, p, news->is_ours && !str_empty(nominated) ? model_need_node(m, nominated) : NULL);
     p->has_own_priority = own_priority(news, &p->priority);
     (void)pod_set_priority(m, p);
@@ -185,8 +186,8 @@ static void set_kind(struct sched_model *m, struct sched_pod *p, const struct po
     struct sched_group *g = news->is_ours ? model_need_group(m, news->head.namespace, news->group) : NULL;
     struct sched_role *r = g ? group_need_role(g, news->role) : NULL;
     const struct pod_class *old_class = p->class;
-    uint64_t look = look_of(news);
-    bool is_other = !old_class || p->look != look;
+    uint64_t hash = hash_of_look(news);
+    bool is_other = !old_class || p->hash != hash;
 
     if (!is_other && g == old_group && r == p->role && news->is_gated == p->is_gated)
         return;
@@ -195,14 +196,14 @@ static void set_kind(struct sched_model *m, struct sched_pod *p, const struct po
         p->class = class_ref(m, news->head.namespace, news->root);
         if (old_class) /* a new pod was made with them */
             set_text(m, p, news);
-        p->look = look;
+        p->hash = hash;
     }
     p->group = g;
     p->role = r;
     p->is_gated = news->is_gated;
     model_pod_in(m, p);
     if (p->node)
-        m->room++; /* it may take less now */
+        m->room_gen++; /* it may take less now */
     if (is_other)
         class_unref(m, old_class);
     if (old_group && old_group != g)

@@ -12,7 +12,7 @@ static void touch_groups(struct sched_model *m, struct sched_queue *q)
     LIST_FOREACH(struct sched_group, g, &q->groups, in_queue)
         model_touch(m, g);
     m->shares_changed = true;
-    m->room++;
+    m->room_gen++;
 }
 
 static void read_amounts(struct sched_model *m, struct sched_queue *q, const struct json *spec)
@@ -57,24 +57,24 @@ void queue_put(struct sched_model *m, const struct json *root)
 {
     struct head head;
     struct sched_queue *q;
-    uint64_t look = queue_look(root), said;
+    uint64_t hash = queue_look(root), said;
 
     if (!head_read(root, &head))
         return;
     q = model_need_queue(m, head.name);
     if (q->exists && is_old_news(head.rev, q->rev))
         return;
-    if (!q->exists || q->look != look) {
+    if (!q->exists || q->hash != hash) {
         if (!q->exists || !str_eq(q->parent_name, json_member_text(json_get(root, "spec"), "parent")))
             m->queues_changed = true;
         read_queue(m, q, root);
-        q->look = look;
+        q->hash = hash;
         touch_groups(m, q);
     }
     q->rev = head.rev;
-    said = said_status(json_find(root, "status", "allocated", NULL));
-    m->shares_changed |= said != q->said; /* somebody wrote over it: an older write that came late, … */
-    q->said = said;
+    said = hash_of_status(json_find(root, "status", "allocated", NULL));
+    m->shares_changed |= said != q->written; /* somebody wrote over it: an older write that came late, … */
+    q->written = said;
 }
 
 void queue_gone(struct sched_model *m, struct str namespace, struct str name, struct str uid)
@@ -119,7 +119,7 @@ static void priorities_changed(struct sched_model *m)
     MAP_FOREACH(struct sched_pod *, p, &m->pods)
         if (pod_set_priority(m, p) && p->group)
             model_touch(m, p->group);
-    m->room++; /* the order is another */
+    m->room_gen++; /* the order is another */
 }
 
 void priority_put(struct sched_model *m, const struct json *root)
@@ -207,7 +207,7 @@ static struct sched_budget *budget_new(struct sched_model *m, struct str namespa
 void budget_put(struct sched_model *m, const struct json *root)
 {
     const struct json *status = json_get(root, "status"), *allowed = json_get(status, "disruptionsAllowed");
-    uint64_t look = tree_hash(json_get(root, "spec"), NULL), status_look = said_status(status);
+    uint64_t hash = tree_hash(json_get(root, "spec"), NULL), status_hash = hash_of_status(status);
     struct sched_budget *b;
     struct head head;
     struct str key;
@@ -218,17 +218,17 @@ void budget_put(struct sched_model *m, const struct json *root)
     b = map_get(&m->budgets, key);
     if (!b)
         b = budget_new(m, head.namespace, key);
-    if (b->look == look && b->status_look == status_look)
+    if (b->hash == hash && b->status_hash == status_hash)
         return;
-    if (b->look != look)
+    if (b->hash != hash)
         read_budget(b, json_get(root, "spec"));
-    if (b->status_look != status_look)
+    if (b->status_hash != status_hash)
         b->taken = 0; /* what we took is in the new numbers, or will be */
-    b->look = look;
-    b->status_look = status_look;
+    b->hash = hash;
+    b->status_hash = status_hash;
     b->has_status = json_is(allowed, JSON_NUMBER);
     b->allowed = number_of(allowed, 0, INT32_MAX, 0);
-    m->room++;
+    m->room_gen++;
 }
 
 void budget_gone(struct sched_model *m, struct str namespace, struct str name, struct str uid)
@@ -239,7 +239,7 @@ void budget_gone(struct sched_model *m, struct str namespace, struct str name, s
         return;
     arena_done(&b->arena);
     free(b);
-    m->room++;
+    m->room_gen++;
 }
 
 /* ---- Namespace ---- */
@@ -277,7 +277,7 @@ void namespace_put(struct sched_model *m, const struct json *root)
     if (same_labels)
         return;
     fit_namespaces_changed(m);
-    m->room++;
+    m->room_gen++;
 }
 
 void namespace_gone(struct sched_model *m, struct str namespace, struct str name, struct str uid)

@@ -51,11 +51,11 @@ void fit_done(struct sched_model *m)
 
 void fit_count(struct sched_model *m, const struct pod_class *c, struct sched_node *n, int by)
 {
-    struct node_note *note = node_note_of(m, n);
+    struct node_facts *facts = node_facts_of(m, n);
 
-    note->pods += by;
-    tallies_add(&c->work->spots, note->slot, by, 0, 0);
-    terms_count(m, c, note, by);
+    facts->pods += by;
+    tallies_add(&c->work->spots, facts->slot, by, 0, 0);
+    terms_count(m, c, facts, by);
 }
 
 static bool is_in_order(const struct sched_model *m, const struct sched_node *n)
@@ -71,18 +71,18 @@ void fit_node_changed(struct sched_model *m, struct sched_node *n)
 
 void fit_node_told(struct sched_model *m, struct sched_node *n)
 {
-    struct node_note *note = node_note_of(m, n);
+    struct node_facts *facts = node_facts_of(m, n);
 
-    node_note_read(m, note, n);
+    node_note_read(m, facts, n);
     if (is_in_order(m, n))
         views_note(m, n->index, true);
 }
 
 void fit_node_gone(struct sched_model *m, struct sched_node *n)
 {
-    if (n->note)
-        node_note_free(m, n->note);
-    n->note = NULL;
+    if (n->facts)
+        node_note_free(m, n->facts);
+    n->facts = NULL;
 }
 
 void fit_reordered(struct sched_model *m)
@@ -94,8 +94,8 @@ void fit_reordered(struct sched_model *m)
 void fit_volumes_changed(struct sched_model *m)
 {
     m->fit->volumes++;
-    m->shape++; /* a node may be allowed now that was not, also to those who could not ever run */
-    m->room++;
+    m->node_gen++; /* a node may be allowed now that was not, also to those who could not ever run */
+    m->room_gen++;
 }
 
 bool fit_wants_claim(const struct sched_model *m, struct str namespace, struct str name)
@@ -244,7 +244,7 @@ static void sync_settings(struct sched_model *m)
 }
 
 /* Every node of the range that could be better than the best so far; nothing else is asked. */
-static uint32_t walk(const struct view *v, const struct coupling *k, uint32_t from, uint32_t to)
+static uint32_t walk(const struct view *v, const struct interpod *k, uint32_t from, uint32_t to)
 {
     uint32_t best = UINT32_MAX;
     int64_t score = -1;
@@ -254,8 +254,8 @@ static uint32_t walk(const struct view *v, const struct coupling *k, uint32_t fr
 
         if (leaf == VIEW_NONE || leaf + k->most <= score)
             continue;
-        sum = score_cut(leaf + couple_score(k, i, NULL));
-        if (sum > score && couple_allows(k, i, NULL)) {
+        sum = score_cut(leaf + interpod_score(k, i, NULL));
+        if (sum > score && interpod_allows(k, i, NULL)) {
             score = sum;
             best = i;
         }
@@ -266,7 +266,7 @@ static uint32_t walk(const struct view *v, const struct coupling *k, uint32_t fr
 struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
                             enum fit_room room, struct fit_range range)
 {
-    struct coupling k = { 0 };
+    struct interpod k = { 0 };
     const struct view *v;
     uint32_t i;
 
@@ -276,14 +276,14 @@ struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, co
         return NULL;
     sync_settings(m);
     if (c->is_coupled || group)
-        couple_begin(m, c, group, room, &k);
+        interpod_begin(m, c, group, room, &k);
     v = view_get(m, c, room);
     i = k.is_on ? walk(v, &k, range.from, range.to) : view_best(v, range.from, range.to);
     return i == UINT32_MAX ? NULL : m->order[i];
 }
 
 /* On nodes where something is kept and lifted: how many more than the nodes know of. */
-static int64_t count_lifted(const struct view *v, const struct claim_parts *parts, struct fit_range range)
+static int64_t count_lifted(const struct view *v, const struct hold_parts *parts, struct fit_range range)
 {
     int64_t n = 0;
 
@@ -298,12 +298,12 @@ static int64_t count_lifted(const struct view *v, const struct claim_parts *part
 
 static int64_t lifted_places(struct sched_model *m, struct view *v, struct fit_range range, bool is_unkept)
 {
-    const struct claim_parts *parts;
+    const struct hold_parts *parts;
     struct view_lifted *known;
 
     if ((list_is_empty(&m->lifted) && !is_unkept) || v->room == FIT_EMPTY)
         return 0;
-    parts = claims_parts(m, is_unkept);
+    parts = holds_parts(m, is_unkept);
     if (range.from > 0 || range.to < m->n_order)
         return count_lifted(v, parts, range);
     known = &v->lifted[parts->key % VIEW_LIFTED];
@@ -315,7 +315,7 @@ static int64_t lifted_places(struct sched_model *m, struct view *v, struct fit_r
 int64_t fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
                    enum fit_room room, struct fit_range range, bool is_unkept, bool *ret_is_exact)
 {
-    struct coupling k = { 0 };
+    struct interpod k = { 0 };
     struct view *v;
 
     assert(!m->is_unordered);
@@ -325,14 +325,14 @@ int64_t fit_places(struct sched_model *m, const struct pod_class *c, const struc
         return 0;
     sync_settings(m);
     if (c->is_coupled || group)
-        couple_begin(m, c, group, room, &k);
+        interpod_begin(m, c, group, room, &k);
     *ret_is_exact = !k.is_on && c->ports.n == 0;
     v = view_get(m, c, room);
     return view_places(m, v, range.from, range.to) + lifted_places(m, v, range, is_unkept);
 }
 
 static bool may_go(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
-                   const struct coupling *k, struct str *ret_why)
+                   const struct interpod *k, struct str *ret_why)
 {
     if (!node_allows(m, c, n, room, ret_why))
         return false;
@@ -346,11 +346,11 @@ static bool may_go(struct sched_model *m, const struct pod_class *c, const struc
     }
     if (c->claims.n && !volume_allows(m, c, n, ret_why))
         return false;
-    return !k->is_on || couple_allows(k, n->index, ret_why);
+    return !k->is_on || interpod_allows(k, n->index, ret_why);
 }
 
 uint32_t fit_refusal(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
-                     const struct coupling *k, struct str *ret_text)
+                     const struct interpod *k, struct str *ret_text)
 {
     uint32_t lacking;
 
@@ -368,21 +368,21 @@ uint32_t fit_refusal(struct sched_model *m, const struct pod_class *c, const str
 
 /* The rules about other pods know nodes by their place in the order. */
 void fit_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
-               struct coupling *k)
+               struct interpod *k)
 {
-    *k = (struct coupling){ 0 };
+    *k = (struct interpod){ 0 };
     if (!c->is_coupled && !group)
         return;
     if (m->is_unordered)
         model_order(m);
     sync_settings(m);
-    couple_begin(m, c, group, room, k);
+    interpod_begin(m, c, group, room, k);
 }
 
 bool fit_node(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
               const struct sched_node *n, enum fit_room room, struct str *ret_why)
 {
-    struct coupling k;
+    struct interpod k;
     struct str why;
     bool ok;
 
@@ -404,7 +404,7 @@ void fit_lacking(const struct sched_model *m, const struct pod_class *c, const s
 int64_t fit_score(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
                   const struct sched_node *n, int64_t *ret_parts)
 {
-    struct coupling k;
+    struct interpod k;
     int64_t sum;
 
     if (ret_parts)
@@ -413,6 +413,6 @@ int64_t fit_score(struct sched_model *m, const struct pod_class *c, const struct
     sum = score_fixed(m, c, (struct sched_node *)n, ret_parts) + score_amounts(m->config.weights, c, n, ret_parts);
     sum = score_cut(sum);
     if (k.is_on && is_in_order(m, n))
-        sum = score_cut(sum + couple_score(&k, n->index, ret_parts));
+        sum = score_cut(sum + interpod_score(&k, n->index, ret_parts));
     return sum;
 }

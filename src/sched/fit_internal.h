@@ -1,6 +1,6 @@
 /* fit_internal.h - what class.c, terms.c, interpod.c, view.c, score.c and fit.c share
  *
- * A node has a note: what was worked out from its labels and images. A class has a work sheet: where pods of it are, which
+ * A node has facts: what was worked out from its labels and images. A class has a work sheet: where pods of it are, which
  * terms match it, and what is known about each node. Both are dropped and made again without anybody noticing.
  */
 #ifndef SCHED_FIT_INTERNAL_H
@@ -24,7 +24,7 @@ struct node_image {
     int64_t bytes;
 };
 
-struct node_note {
+struct node_facts {
     uint32_t slot;    /* small, stays while the node is known */
     uint32_t *values; /* by topology key: the number of its value, or NO_VALUE */
     uint32_t n_values;
@@ -60,13 +60,13 @@ struct fit {
     VEC(uint32_t) free_ids; /* of classes; in 'arena' */
     uint32_t next_id;
 
-    struct node_note **notes; /* by slot; NULL: free */
+    struct node_facts **notes; /* by slot; NULL: free */
     uint32_t n_notes, cap_notes, n_free_notes;
 
     struct terms terms;
     struct views views;
     int weights[SCORE_KIND_MAX]; /* that views were made with */
-    uint64_t volumes;            /* goes up with every change of a volume or claim */
+    uint64_t volumes;            /* goes up with every change of a volume or hold */
     struct arena scratch;        /* of one question */
     struct arena decode;         /* of class_ref */
     struct buf text;             /* of the last answer */
@@ -74,10 +74,11 @@ struct fit {
 
 void class_drop_all(struct sched_model *m); /* whoever still holds one must not use it */
 
-struct node_note *node_note_of(struct sched_model *m, struct sched_node *n); /* made when it is new */
-void node_note_read(struct sched_model *m, struct node_note *note, const struct sched_node *n); /* it may be another */
-void node_note_free(struct sched_model *m, struct node_note *note);
-int64_t note_image_bytes(const struct node_note *note, const struct image *image);
+struct node_facts *node_facts_of(struct sched_model *m, struct sched_node *n); /* made when it is new */
+void node_note_read(struct sched_model *m, struct node_facts *facts,
+                    const struct sched_node *n); /* it may be another */
+void node_note_free(struct sched_model *m, struct node_facts *facts);
+int64_t node_facts_image_bytes(const struct node_facts *facts, const struct image *image);
 struct image *image_ref(struct fit *f, struct str name); /* ":latest" where there is no tag */
 void image_unref(struct fit *f, struct image *image);
 
@@ -85,15 +86,15 @@ void image_unref(struct fit *f, struct image *image);
 int32_t fit_fixed(struct sched_model *m, const struct pod_class *c, struct sched_node *n);
 bool fit_ports_are_free(const struct pod_class *c, const struct sched_node *n);
 
-struct coupling; /* interpod.h */
+struct interpod; /* interpod.h */
 
 /* Rules about other pods for questions about one class; '*k' is off where there are none. */
 void fit_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
-               struct coupling *k);
+               struct interpod *k);
 /* Why a node does not take one more: the resources that it lacks, as bits; or 0 and another rule in words; or 0 and
  * STR_NULL: it does. The words are constant or live until the next call. */
 uint32_t fit_refusal(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
-                     const struct coupling *k, struct str *ret_text);
+                     const struct interpod *k, struct str *ret_text);
 struct str fit_dim_text(struct sched_model *m, int d); /* "Insufficient cpu"; lives until the next call */
 
 /* What is free on a node in a dimension. What is kept for groups does not count against "could it ever?". */

@@ -63,7 +63,8 @@ static bool is_sorted(const struct slots *s)
     return true;
 }
 
-static void collect(struct arena *a, struct sched_group *g, bool is_virtual, const struct near *near, struct slots *ret)
+static void collect(struct arena *a, struct sched_group *g, bool is_virtual, const struct task_topology *near,
+                    struct slots *ret)
 {
     VEC_FOREACH(r, &g->roles) {
         collect_pods(a, *r, ret);
@@ -72,7 +73,7 @@ static void collect(struct arena *a, struct sched_group *g, bool is_virtual, con
     }
     if (near)
         VEC_FOREACH(s, &ret->list)
-            s->order = near_order(near, s->role);
+            s->order = task_topology_order(near, s->role);
     if (ret->list.n && !is_sorted(ret)) /* pods mostly come in order */
         qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), slot_cmp);
 }
@@ -110,7 +111,7 @@ static struct sched_node *find_node(const struct work *w, const struct slot *s)
     struct sched_node *n = nominated_node(w, s);
 
     for (enum fit_room room = FIT_NOW; !n && room <= w->opt->room; room++)
-        n = w->near ? near_best(w->near, w, s, room) : fit_best(t->m, s->class, t->group, room, w->range);
+        n = w->near ? task_topology_best(w->near, w, s, room) : fit_best(t->m, s->class, t->group, room, w->range);
     return n;
 }
 
@@ -281,11 +282,11 @@ static void seat_extras_near(struct work *w)
 
 void trial_undo(struct trial *t)
 {
-    uint64_t room = t->m->room;
+    uint64_t room = t->m->room_gen;
 
     for (size_t i = t->seats.n; i-- > 0;)
         seat_give(t->m, t->seats.v[i].node, t->seats.v[i].class);
-    t->m->room = room; /* nobody has more room than before the trial */
+    t->m->room_gen = room; /* nobody has more room than before the trial */
     t->seats.n = 0;
     t->n_min = 0;
     t->sum = (struct amounts){ { 0 } };
@@ -294,7 +295,7 @@ void trial_undo(struct trial *t)
 void gang_undo_to(struct work *w, size_t n)
 {
     struct trial *t = w->t;
-    uint64_t room = t->m->room;
+    uint64_t room = t->m->room_gen;
 
     while (t->seats.n > n) {
         struct seat *s = &t->seats.v[--t->seats.n];
@@ -305,7 +306,7 @@ void gang_undo_to(struct work *w, size_t n)
             t->n_min--;
         s->slot->is_seated = false;
     }
-    t->m->room = room;
+    t->m->room_gen = room;
     w->hopeless.n = 0;
 }
 
@@ -522,8 +523,8 @@ bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_op
     *ret = (struct trial){ .m = m, .group = g, .arena = a };
     if ((opt->is_brief || !ret_why) && gang_prefilter(m, g, opt, a, ret_why) == GANG_REFUSED)
         return false;
-    claims_settle(m);
-    w.near = near_read(a, g);
+    holds_settle(m);
+    w.near = task_topology_read(a, g);
     collect(a, g, opt->is_virtual, w.near, &slots);
     if (ret_why)
         *ret_why = (struct why){ .kind = WHY_NO_ROOM, .dim = -1, .have = group_ready(g), .need = group_min(g) };
@@ -559,13 +560,13 @@ void gang_complete(struct sched_model *m, struct sched_group *g, struct arena *a
     bool is_placed;
 
     why->is_brief = false;
-    if (g->claim)
-        claim_lift(m, g->claim);
+    if (g->hold)
+        hold_lift(m, g->hold);
     is_placed = gang_try(m, g, &opt, a, &t, &full);
     if (is_placed)
         trial_undo(&t);
-    if (g->claim)
-        claim_put_back(m, g->claim);
+    if (g->hold)
+        hold_put_back(m, g->hold);
     if (is_placed || why->kind == WHY_EVICTING)
         return;
     why->n_nodes = full.n_nodes;

@@ -1,7 +1,7 @@
 /* gang.h - places for a whole gang, or none: a trial that can be undone
  *
  * A trial takes places on nodes one by one (node_take) and remembers them. Whoever began it ends it: trial_undo() gives
- * everything back, place.c turns it into bindings, claim_new() into places that are kept.
+ * everything back, place.c turns it into bindings, hold_new() into places that are kept.
  */
 #ifndef SCHED_GANG_H
 #define SCHED_GANG_H

@@ -31,7 +31,7 @@ static bool is_coupled(const struct sched_group *g)
         if ((*r)->class && (*r)->class->is_coupled)
             return true;
         LIST_FOREACH(struct sched_pod, p, &(*r)->pods[POD_PENDING], in_role)
-            if (p->class->is_coupled || (p->nominated && !g->claim))
+            if (p->class->is_coupled || (p->nominated && !g->hold))
                 return true;
     }
     return false;
@@ -41,7 +41,7 @@ static bool is_untouched(const struct sched_group *g)
 {
     if (!g->exists || g->is_deleting || g->is_whole || g->ready_ms || g->half_ms || g->n_gated)
         return false;
-    if (g->claim && g->claim->kind == CLAIM_ADMITTED) /* its pods are being made: it changes all the time */
+    if (g->hold && g->hold->kind == HOLD_ADMITTED) /* its pods are being made: it changes all the time */
         return false;
     return !g->subgroups && !g->n_gone &&
            !has_placed_pods(g); /* sub-groups are told apart by labels, which no key has */
@@ -311,7 +311,7 @@ static void join(struct sched_model *m, struct gang_class *c, struct sched_group
         heap_push(&c->by_runtime, &g->by_runtime);
     if (g->phase == GROUP_INQUEUE && g->admitted_ms && g->expired <= EXPIRES_MOST)
         heap_push(&all->on_credit, &g->by_admission);
-    if (g->futile == m->shape)
+    if (g->futile == m->node_gen)
         c->futile = g->futile;
     list_push(&all->behind, &g->in_behind);
     all->n_members++;
@@ -369,7 +369,7 @@ void gang_class_sort(struct sched_model *m, struct sched_group *g)
         !key_of(m, g, &m->alike->text))
         return;
     c = class_need(m, g, buf_view(&m->alike->text));
-    if (g->claim) {
+    if (g->hold) {
         g->kin = gang_class_pin(c);
         return;
     }
@@ -430,7 +430,7 @@ bool gang_classes_are_told(const struct sched_model *m)
 {
     const struct sched_group *g = LIST_FIRST(&m->alike->behind, struct sched_group, in_behind);
 
-    return !g || g->tried == m->room;
+    return !g || g->tried == m->room_gen;
 }
 
 struct sched_group *gang_class_oldest_on_credit(const struct sched_model *m)

@@ -4,7 +4,7 @@
 
 #include "sched/gang.h"
 
-struct near;
+struct task_topology;
 struct subgroup;
 struct sched_queue;
 
@@ -29,7 +29,7 @@ struct work { /* one attempt in one range of nodes */
     const struct gang_options *opt;
     struct slots *slots;
     struct fit_range range;
-    struct near *near;                      /* NULL: no wishes about its tasks */
+    struct task_topology *near;             /* NULL: no wishes about its tasks */
     struct subgroups *subs;                 /* NULL: it has none */
     bool has_room_for_all;                  /* sub-groups: domains that have room for all their pods come first */
     int64_t lacks;                          /* seats still missing for the minimum */

@@ -6,11 +6,11 @@
 
 /* What is kept for a group is owed to it by its queue too, not only by the nodes: small jobs of the same queue must not
  * use up what the queue may have. */
-static void owe(struct sched_model *m, const struct claim *c, int by)
+static void owe(struct sched_model *m, const struct hold *c, int by)
 {
     for (struct sched_queue *q = c->queue; q; q = q->parent) {
-        amounts_add_times(c->kind == CLAIM_ADMITTED ? &q->seated : &q->owed, &c->sum, by, m->dims.n);
-        if (c->kind == CLAIM_EVICTING)
+        amounts_add_times(c->kind == HOLD_ADMITTED ? &q->seated : &q->owed, &c->sum, by, m->dims.n);
+        if (c->kind == HOLD_EVICTING)
             amounts_add_times(&q->cleared, &c->sum, by, m->dims.n);
     }
 }
@@ -19,13 +19,13 @@ static void owe(struct sched_model *m, const struct claim *c, int by)
 
 static int by_node(const void *x, const void *y)
 {
-    const struct claim_seat *a = x, *b = y;
+    const struct hold_seat *a = x, *b = y;
 
     return a->node < b->node ? -1 : a->node > b->node;
 }
 
 /* The seats from '*at' on that are on one node, together. */
-static void take_part(const struct sched_model *m, const struct claim *c, uint32_t *at, struct claim_part *ret)
+static void take_part(const struct sched_model *m, const struct hold *c, uint32_t *at, struct hold_part *ret)
 {
     struct sched_node *node = c->seats[*at].node;
 
@@ -34,10 +34,10 @@ static void take_part(const struct sched_model *m, const struct claim *c, uint32
         amounts_add(&ret->sum, &c->seats[*at].class->ask, m->dims.n);
 }
 
-static void hold(struct sched_model *m, const struct claim *c, bool is_held)
+static void hold(struct sched_model *m, const struct hold *c, bool is_held)
 {
     for (uint32_t at = 0; at < c->n;) {
-        struct claim_part part = { 0 };
+        struct hold_part part = { 0 };
 
         take_part(m, c, &at, &part);
         if (is_held)
@@ -49,28 +49,28 @@ static void hold(struct sched_model *m, const struct claim *c, bool is_held)
 
 /* ---- lifting ---- */
 
-static uint64_t key_of(const struct claim *c)
+static uint64_t key_of(const struct hold *c)
 {
     uint64_t h = (uint64_t)(uintptr_t)c * UINT64_C(0x9e3779b97f4a7c15);
 
     return h ^ h >> 29;
 }
 
-static void leave_lifted(struct sched_model *m, struct claim *c)
+static void leave_lifted(struct sched_model *m, struct hold *c)
 {
     list_remove(&c->in_lifted);
     m->lifted_key ^= key_of(c);
 }
 
-void claims_settle(struct sched_model *m)
+void holds_settle(struct sched_model *m)
 {
-    LIST_FOREACH(struct claim, c, &m->lifted, in_lifted) {
+    LIST_FOREACH(struct hold, c, &m->lifted, in_lifted) {
         leave_lifted(m, c);
         hold(m, c, false);
     }
 }
 
-void claim_lift(struct sched_model *m, struct claim *c)
+void hold_lift(struct sched_model *m, struct hold *c)
 {
     if (!c->is_held)
         return;
@@ -80,7 +80,7 @@ void claim_lift(struct sched_model *m, struct claim *c)
     m->lifted_key ^= key_of(c);
 }
 
-void claim_put_back(struct sched_model *m, struct claim *c)
+void hold_put_back(struct sched_model *m, struct hold *c)
 {
     if (c->is_held)
         return;
@@ -92,19 +92,19 @@ void claim_put_back(struct sched_model *m, struct claim *c)
         hold(m, c, true);
 }
 
-/* ---- what lifted claims would leave ---- */
+/* ---- what lifted holds would leave ---- */
 
 static uint64_t key_of_set(const struct sched_model *m, bool all)
 {
     uint64_t key = m->lifted_key;
 
-    LIST_FOREACH(struct claim, c, &m->kept, link)
+    LIST_FOREACH(struct hold, c, &m->kept, link)
         if (all && c->is_held)
             key ^= key_of(c);
     return key;
 }
 
-static void add_parts(struct sched_model *m, struct claim_parts *to, const struct claim *c)
+static void add_parts(struct sched_model *m, struct hold_parts *to, const struct hold *c)
 {
     for (uint32_t at = 0; at < c->n;) {
         struct sched_node *n = c->seats[at].node;
@@ -116,25 +116,25 @@ static void add_parts(struct sched_model *m, struct claim_parts *to, const struc
             }
             n->part_turn = m->part_turn;
             n->part_at = to->n;
-            to->v[to->n++] = (struct claim_part){ .node = n };
+            to->v[to->n++] = (struct hold_part){ .node = n };
         }
         take_part(m, c, &at, &to->v[n->part_at]);
     }
 }
 
-const struct claim_parts *claims_parts(struct sched_model *m, bool all)
+const struct hold_parts *holds_parts(struct sched_model *m, bool all)
 {
     uint64_t key = key_of_set(m, all);
-    struct claim_parts *ret = &m->parts[key % CLAIM_SETS];
+    struct hold_parts *ret = &m->parts[key % CLAIM_SETS];
 
     if (ret->key == key)
         return ret;
     ret->key = key;
     ret->n = 0;
     m->part_turn++;
-    LIST_FOREACH(struct claim, c, &m->lifted, in_lifted)
+    LIST_FOREACH(struct hold, c, &m->lifted, in_lifted)
         add_parts(m, ret, c);
-    LIST_FOREACH(struct claim, c, &m->kept, link)
+    LIST_FOREACH(struct hold, c, &m->kept, link)
         if (all && c->is_held)
             add_parts(m, ret, c);
     return ret;
@@ -147,22 +147,22 @@ static void forget_parts(struct sched_model *m)
         m->parts[i].key = 0;
 }
 
-void claims_done(struct sched_model *m)
+void holds_done(struct sched_model *m)
 {
     for (int i = 0; i < CLAIM_SETS; i++)
         free(m->parts[i].v);
     free(m->parts);
 }
 
-/* ---- claims ---- */
+/* ---- holds ---- */
 
-struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind kind)
+struct hold *hold_new(struct sched_model *m, struct trial *t, enum hold_kind kind)
 {
     struct sched_group *g = t->group;
-    struct claim *c;
+    struct hold *c;
 
-    claim_drop(m, g);
-    if (kind == CLAIM_ADMITTED) /* it is not like the others any more */
+    hold_drop(m, g);
+    if (kind == HOLD_ADMITTED) /* it is not like the others any more */
         gang_class_leave(m, g);
     else
         gang_class_set_apart(m, g);
@@ -174,27 +174,27 @@ struct claim *claim_new(struct sched_model *m, struct trial *t, enum claim_kind 
     VEC_FOREACH(s, &t->seats) {
         if (s->is_extra) /* only the minimum is worth keeping others away */
             continue;
-        c->seats[c->n++] = (struct claim_seat){ s->role, class_share(s->class), s->node };
+        c->seats[c->n++] = (struct hold_seat){ s->role, class_share(s->class), s->node };
         s->node->seats++;
         amounts_add(&c->sum, &s->class->ask, m->dims.n);
     }
     trial_undo(t);
     qsort(c->seats, c->n, sizeof(*c->seats), by_node);
-    claim_put_back(m, c);
-    list_push(kind == CLAIM_ADMITTED ? &m->seated : &m->kept, &c->link);
-    g->claim = c;
-    c->free_ms = claim_free_ms(c);
-    c->shape = m->shape;
+    hold_put_back(m, c);
+    list_push(kind == HOLD_ADMITTED ? &m->seated : &m->kept, &c->link);
+    g->hold = c;
+    c->free_ms = hold_free_ms(c);
+    c->shape = m->node_gen;
     return c;
 }
 
-void claim_drop(struct sched_model *m, struct sched_group *g)
+void hold_drop(struct sched_model *m, struct sched_group *g)
 {
-    struct claim *c = g->claim;
+    struct hold *c = g->hold;
 
     if (!c)
         return;
-    claim_lift(m, c);
+    hold_lift(m, c);
     if (list_is_linked(&c->in_lifted)) {
         leave_lifted(m, c);
         hold(m, c, false);
@@ -207,16 +207,16 @@ void claim_drop(struct sched_model *m, struct sched_group *g)
             model_release_node(m, n);
     }
     list_remove(&c->link);
-    g->claim = NULL;
+    g->hold = NULL;
     free(c);
     forget_parts(m);
-    m->room++;
+    m->room_gen++;
 }
 
-static bool seats_are_fine(struct sched_model *m, const struct claim *c)
+static bool seats_are_fine(struct sched_model *m, const struct hold *c)
 {
     for (uint32_t i = 0; i < c->n; i++) {
-        const struct claim_seat *s = &c->seats[i];
+        const struct hold_seat *s = &c->seats[i];
 
         if (!s->node->exists || !fit_node(m, s->class, c->group, s->node, FIT_EMPTY, NULL))
             return false;
@@ -224,16 +224,16 @@ static bool seats_are_fine(struct sched_model *m, const struct claim *c)
     return true;
 }
 
-bool claim_is_valid(struct sched_model *m, struct claim *c)
+bool hold_is_valid(struct sched_model *m, struct hold *c)
 {
     bool is_fine;
 
-    if (c->shape == m->shape)
+    if (c->shape == m->node_gen)
         return true;
-    claim_lift(m, c);
+    hold_lift(m, c);
     is_fine = seats_are_fine(m, c);
-    claim_put_back(m, c);
-    c->shape = m->shape;
+    hold_put_back(m, c);
+    c->shape = m->node_gen;
     return is_fine;
 }
 
@@ -245,7 +245,7 @@ static int64_t pod_end_ms(const struct sched_pod *p)
     return p->started_ms + p->group->runtime_ms;
 }
 
-int64_t claim_free_ms(const struct claim *c)
+int64_t hold_free_ms(const struct hold *c)
 {
     int64_t last = 0;
 
@@ -262,7 +262,7 @@ int64_t claim_free_ms(const struct claim *c)
     return last;
 }
 
-int64_t claim_victims(const struct claim *c)
+int64_t hold_victims(const struct hold *c)
 {
     int64_t n = 0;
 
@@ -275,12 +275,12 @@ int64_t claim_victims(const struct claim *c)
     return n;
 }
 
-bool claim_has_victims(const struct claim *c)
+bool claim_has_victims(const struct hold *c)
 {
-    return c && c->kind == CLAIM_EVICTING && claim_victims(c) > 0;
+    return c && c->kind == HOLD_EVICTING && hold_victims(c) > 0;
 }
 
-bool claim_is_free(const struct sched_model *m, const struct claim *c)
+bool hold_is_free(const struct sched_model *m, const struct hold *c)
 {
     for (uint32_t i = 0; i < c->n; i++) {
         const struct sched_node *n = c->seats[i].node;
@@ -292,13 +292,13 @@ bool claim_is_free(const struct sched_model *m, const struct claim *c)
     return true;
 }
 
-const struct sched_group *claim_keeper(const struct sched_model *m, const struct sched_queue *q,
-                                       const struct sched_group *but)
+const struct sched_group *hold_keeper(const struct sched_model *m, const struct sched_queue *q,
+                                      const struct sched_group *but)
 {
     const struct list *lists[] = { &m->kept, &m->seated };
 
     for (size_t i = 0; q && i < ARRAY_LEN(lists); i++)
-        LIST_FOREACH(struct claim, c, lists[i], link)
+        LIST_FOREACH(struct hold, c, lists[i], link)
             for (const struct sched_queue *at = c->queue; c->is_held && c->group != but && at; at = at->parent)
                 if (at == q)
                     return c->group;

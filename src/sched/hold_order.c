@@ -4,13 +4,13 @@
 #include "base/util.h"
 #include "sched/share.h"
 
-static bool gives_way(const struct claim *c, const struct sched_group *g)
+static bool gives_way(const struct hold *c, const struct sched_group *g)
 {
     return c->group != g && c->group->queue == g->queue && c->group->priority < g->priority;
 }
 
 /* Its group cannot be let in before this one, which stood and was promised its room again, has used that up. */
-static bool waits_for_promise(const struct sched_model *m, const struct claim *c, const struct sched_group *g)
+static bool waits_for_promise(const struct sched_model *m, const struct hold *c, const struct sched_group *g)
 {
     if (group_is_admitted(c->group) || !g->ready_ms)
         return false;
@@ -21,19 +21,19 @@ static bool waits_for_promise(const struct sched_model *m, const struct claim *c
     return false;
 }
 
-/* Several claims may wait for the same room. Then those that are not let in come after those they wait for, those for which others were
+/* Several holds may wait for the same room. Then those that are not let in come after those they wait for, those for which others were
  * evicted have it first, those within their queue's share before those beyond it, and the oldest before the others, or
- * nobody ever would. 'is_later': the claim was made after that of the group. */
-static bool is_junior(const struct sched_model *m, const struct claim *c, const struct sched_group *g, bool is_over,
+ * nobody ever would. 'is_later': the hold was made after that of the group. */
+static bool is_junior(const struct sched_model *m, const struct hold *c, const struct sched_group *g, bool is_over,
                       bool is_later)
 {
-    bool is_owed = g->claim && g->claim->kind == CLAIM_EVICTING;
+    bool is_owed = g->hold && g->hold->kind == HOLD_EVICTING;
 
     if (gives_way(c, g) || waits_for_promise(m, c, g))
         return true;
-    if (g->claim && g->claim->kind == CLAIM_ADMITTED && c->kind == CLAIM_RESERVED)
+    if (g->hold && g->hold->kind == HOLD_ADMITTED && c->kind == HOLD_RESERVED)
         return true; /* its room was free; a reservation does not look at what is kept, and came later */
-    if (is_owed != (c->kind == CLAIM_EVICTING))
+    if (is_owed != (c->kind == HOLD_EVICTING))
         return is_owed;
     if (is_owed) /* each has victims of its own, on other places: what they leave is for whom they left it */
         return false;
@@ -42,11 +42,11 @@ static bool is_junior(const struct sched_model *m, const struct claim *c, const 
     return is_later;
 }
 
-static void lift(struct round *r, struct claim *c, struct lifted *ret)
+static void lift(struct round *r, struct hold *c, struct lifted *ret)
 {
     if (!c->is_held)
         return;
-    claim_lift(r->m, c);
+    hold_lift(r->m, c);
     *vec_push(r->a, &ret->list) = c;
 }
 
@@ -63,35 +63,35 @@ static bool needs_no_lift(struct round *r, struct sched_group *g, bool is_over)
     return round_would_fit(r, g, FIT_NOW, NULL);
 }
 
-void others_lift(struct round *r, struct sched_group *g, bool is_over, struct lifted *ret)
+void hold_order_lift(struct round *r, struct sched_group *g, bool is_over, struct lifted *ret)
 {
-    bool is_owed = g->claim && g->claim->kind == CLAIM_EVICTING, is_later = false;
+    bool is_owed = g->hold && g->hold->kind == HOLD_EVICTING, is_later = false;
 
     if (!is_owed && needs_no_lift(r, g, is_over)) /* others left their places for it: it goes there, and nowhere else */
         return;
-    LIST_FOREACH(struct claim, c, &r->m->kept, link) {
+    LIST_FOREACH(struct hold, c, &r->m->kept, link) {
         is_later |= c->group == g || gives_way(c, g); /* it stands where the first that gives way to it stands */
         if (c->group != g && is_junior(r->m, c, g, is_over, is_later))
             lift(r, c, ret);
     }
     if (g->priority <= r->lowest_seated) /* these give way to nothing else, and may be many */
         return;
-    LIST_FOREACH(struct claim, c, &r->m->seated, link)
+    LIST_FOREACH(struct hold, c, &r->m->seated, link)
         if (gives_way(c, g))
             lift(r, c, ret);
 }
 
-void others_put_back(struct round *r, struct lifted *l)
+void hold_order_put_back(struct round *r, struct lifted *l)
 {
     VEC_FOREACH(c, &l->list)
-        claim_put_back(r->m, *c);
+        hold_put_back(r->m, *c);
     l->list.n = 0;
 }
 
-bool others_lift_until(struct round *r, int64_t end_ms, struct lifted *ret)
+bool hold_order_lift_until(struct round *r, int64_t end_ms, struct lifted *ret)
 {
-    LIST_FOREACH(struct claim, c, &r->m->kept, link)
-        if (c->kind == CLAIM_RESERVED && c->free_ms && end_ms <= c->free_ms)
+    LIST_FOREACH(struct hold, c, &r->m->kept, link)
+        if (c->kind == HOLD_RESERVED && c->free_ms && end_ms <= c->free_ms)
             lift(r, c, ret);
     return ret->list.n > 0;
 }
@@ -103,8 +103,8 @@ static uint32_t count_until(const struct round *r, const struct sched_group *g)
 {
     uint32_t n = 0;
 
-    LIST_FOREACH(struct claim, c, &r->m->kept, link)
-        n += g->runtime_ms && c->kind == CLAIM_RESERVED && c->free_ms && r->now_ms + g->runtime_ms <= c->free_ms;
+    LIST_FOREACH(struct hold, c, &r->m->kept, link)
+        n += g->runtime_ms && c->kind == HOLD_RESERVED && c->free_ms && r->now_ms + g->runtime_ms <= c->free_ms;
     return n;
 }
 
@@ -114,9 +114,9 @@ static bool fits_beside(struct round *r, struct sched_group *g, enum gang_limit 
     bool is_fit;
 
     arena_reset(&r->trial);
-    others_lift(r, g, limit == GANG_LIMIT, &lifted);
-    is_fit = others_lift_until(r, r->now_ms + g->runtime_ms, &lifted) && round_would_fit(r, g, FIT_NOW, NULL);
-    others_put_back(r, &lifted);
+    hold_order_lift(r, g, limit == GANG_LIMIT, &lifted);
+    is_fit = hold_order_lift_until(r, r->now_ms + g->runtime_ms, &lifted) && round_would_fit(r, g, FIT_NOW, NULL);
+    hold_order_put_back(r, &lifted);
     group_forget_seats(g);
     return is_fit;
 }
@@ -135,7 +135,7 @@ static struct sched_group *first_beyond(const struct round *r, const struct gang
     return best;
 }
 
-struct sched_group *others_beside(struct round *r, const struct gang_class *c, enum gang_limit limit)
+struct sched_group *hold_order_beside(struct round *r, const struct gang_class *c, enum gang_limit limit)
 {
     const struct sched_group *first = gang_class_first(c);
     struct sched_group *g = gang_class_shortest(c);
@@ -149,12 +149,12 @@ struct sched_group *others_beside(struct round *r, const struct gang_class *c, e
         g = first_beyond(r, c, n);
         n = count_until(r, g);
     } while (!fits_beside(r, g, limit) && n < count_until(r, gang_class_shortest(c)));
-    return g->tried == r->m->room ? NULL : g;
+    return g->tried == r->m->room_gen ? NULL : g;
 }
 
-const struct sched_group *others_in_the_way(struct round *r, struct sched_group *g)
+const struct sched_group *hold_order_in_the_way(struct round *r, struct sched_group *g)
 {
-    const struct claim *first = LIST_FIRST(&r->m->kept, struct claim, link);
+    const struct hold *first = LIST_FIRST(&r->m->kept, struct hold, link);
     struct gang_options opt = { .room = FIT_NOW, .is_virtual = true, .is_unkept = true };
     struct lifted lifted = { 0 };
     enum gang_answer answer;
@@ -165,23 +165,23 @@ const struct sched_group *others_in_the_way(struct round *r, struct sched_group 
     answer = gang_prefilter(r->m, g, &opt, &r->trial, NULL);
     if (answer != GANG_UNKNOWN)
         return answer == GANG_FITS ? first->group : NULL;
-    LIST_FOREACH(struct claim, c, &r->m->kept, link)
+    LIST_FOREACH(struct hold, c, &r->m->kept, link)
         lift(r, c, &lifted);
     is_it = lifted.list.n && round_would_fit(r, g, FIT_NOW, NULL);
-    others_put_back(r, &lifted);
+    hold_order_put_back(r, &lifted);
     return is_it ? first->group : NULL;
 }
 
-void others_withdraw(struct round *r, const struct sched_group *g)
+void hold_order_withdraw(struct round *r, const struct sched_group *g)
 {
     if (g->priority <= r->lowest_seated)
         return;
-    LIST_FOREACH(struct claim, c, &r->m->seated, link) {
+    LIST_FOREACH(struct hold, c, &r->m->seated, link) {
         struct sched_group *o = c->group;
 
-        if (!gives_way(c, g) || claim_is_free(r->m, c))
+        if (!gives_way(c, g) || hold_is_free(r->m, c))
             continue;
-        round_drop_claim(r, o);
+        round_drop_hold(r, o);
         round_touch(r, o);
         if (group_placed(o) == 0 && o->phase == GROUP_INQUEUE) {
             o->phase = GROUP_PENDING;

@@ -18,46 +18,46 @@ static const struct term *term_of(const struct sched_model *m, uint32_t id)
     return term_at(&m->fit->terms, id);
 }
 
-static struct coupled_term coupled(struct sched_model *m, uint32_t id)
+static struct interpod_term placed_term(struct sched_model *m, uint32_t id)
 {
     const struct term *t = term_of(m, id);
 
-    return (struct coupled_term){ topo_at(m, t->topo), t, &t->by_value };
+    return (struct interpod_term){ topo_at(m, t->topo), t, &t->by_value };
 }
 
 /* ---- affinity ---- */
 
-static void begin_affinity(struct sched_model *m, const struct pod_class *c, struct arena *a, struct coupling *k)
+static void begin_affinity(struct sched_model *m, const struct pod_class *c, struct arena *a, struct interpod *k)
 {
     k->is_first = true;
     VEC_FOREACH(id, &c->need) {
-        *vec_push(a, &k->need) = coupled(m, *id);
+        *vec_push(a, &k->need) = placed_term(m, *id);
         if (term_of(m, *id)->total || !class_is_matched(c, *id))
             k->is_first = false;
     }
     VEC_FOREACH(id, &c->avoid)
         if (term_of(m, *id)->total)
-            *vec_push(a, &k->avoid) = coupled(m, *id);
+            *vec_push(a, &k->avoid) = placed_term(m, *id);
     for (uint32_t i = 0; i < c->work->n_matched; i++)
         if (term_of(m, c->work->matched[i])->used_as[TERM_AVOID])
-            *vec_push(a, &k->refused) = coupled(m, c->work->matched[i]);
+            *vec_push(a, &k->refused) = placed_term(m, c->work->matched[i]);
 }
 
 /* On empty nodes only the pods of the same trial are in each other's way. */
-static void begin_empty(struct sched_model *m, const struct pod_class *c, struct arena *a, struct coupling *k)
+static void begin_empty(struct sched_model *m, const struct pod_class *c, struct arena *a, struct interpod *k)
 {
     VEC_FOREACH(id, &c->avoid)
-        *vec_push(a, &k->avoid) = coupled(m, *id);
+        *vec_push(a, &k->avoid) = placed_term(m, *id);
     for (uint32_t i = 0; i < c->work->n_matched; i++)
         if (term_of(m, c->work->matched[i])->used_as[TERM_AVOID])
-            *vec_push(a, &k->refused) = coupled(m, c->work->matched[i]);
+            *vec_push(a, &k->refused) = placed_term(m, c->work->matched[i]);
     VEC_FOREACH(t, &k->avoid)
         t->counts = &t->term->by_trial;
     VEC_FOREACH(t, &k->refused)
         t->counts = &t->term->by_trial;
 }
 
-static bool affinity_allows(const struct coupling *k, uint32_t i)
+static bool affinity_allows(const struct interpod *k, uint32_t i)
 {
     bool is_met = true;
 
@@ -69,7 +69,7 @@ static bool affinity_allows(const struct coupling *k, uint32_t i)
     return is_met || k->is_first;
 }
 
-static bool anti_affinity_allows(const struct coupling *k, uint32_t i)
+static bool anti_affinity_allows(const struct interpod *k, uint32_t i)
 {
     VEC_FOREACH(n, &k->avoid)
         if (n->at[i] != NO_VALUE && tally_of(n->counts, n->at[i]).pods > 0)
@@ -77,7 +77,7 @@ static bool anti_affinity_allows(const struct coupling *k, uint32_t i)
     return true;
 }
 
-static bool others_allow(const struct coupling *k, uint32_t i)
+static bool hold_order_allow(const struct interpod *k, uint32_t i)
 {
     VEC_FOREACH(n, &k->refused)
         if (n->at[i] != NO_VALUE && tally_of(n->counts, n->at[i]).owners > 0)
@@ -94,7 +94,7 @@ static int32_t spread_excludes(const struct spread_rule *r)
 }
 
 /* Does the node have the labels of all rules of this kind? Kubernetes counts only such nodes. */
-static bool has_all_keys(const struct coupled_spread *all, size_t n, uint32_t i)
+static bool has_all_keys(const struct interpod_spread *all, size_t n, uint32_t i)
 {
     for (size_t j = 0; j < n; j++)
         if (all[j].at[i] == NO_VALUE)
@@ -102,7 +102,7 @@ static bool has_all_keys(const struct coupled_spread *all, size_t n, uint32_t i)
     return true;
 }
 
-static void count_by_node(struct sched_model *m, struct coupled_spread *s, const struct coupled_spread *all, size_t n,
+static void count_by_node(struct sched_model *m, struct interpod_spread *s, const struct interpod_spread *all, size_t n,
                           const int32_t *fixed)
 {
     const struct term *t = term_of(m, s->rule->term);
@@ -116,12 +116,12 @@ static void count_by_node(struct sched_model *m, struct coupled_spread *s, const
         count = &s->counts[s->at[i]];
         if (*count < 0)
             *count = 0;
-        *count += tally_of(&t->by_node, m->order[i]->note->slot).pods;
+        *count += tally_of(&t->by_node, m->order[i]->facts->slot).pods;
     }
 }
 
 /* Where no node is left out the counters of the term are the answer. */
-static void count_by_value(struct sched_model *m, struct coupled_spread *s)
+static void count_by_value(struct sched_model *m, struct interpod_spread *s)
 {
     const struct term *t = term_of(m, s->rule->term);
     const struct topo *topo = &m->fit->terms.topos[t->topo];
@@ -131,8 +131,8 @@ static void count_by_value(struct sched_model *m, struct coupled_spread *s)
             s->counts[id] = tally_of(&t->by_value, id).pods;
 }
 
-static void count_spread(struct sched_model *m, const struct pod_class *c, struct arena *a, struct coupled_spread *s,
-                         const struct coupled_spread *all, size_t n)
+static void count_spread(struct sched_model *m, const struct pod_class *c, struct arena *a, struct interpod_spread *s,
+                         const struct interpod_spread *all, size_t n)
 {
     const struct topo *topo = &m->fit->terms.topos[term_of(m, s->rule->term)->topo];
     int64_t domains = 0;
@@ -155,7 +155,7 @@ static void count_spread(struct sched_model *m, const struct pod_class *c, struc
 }
 
 struct spreads {
-    struct coupled_spread *v;
+    struct interpod_spread *v;
     size_t n, cap;
 };
 
@@ -164,7 +164,7 @@ static void begin_spreads(struct sched_model *m, const struct pod_class *c, stru
 {
     VEC_FOREACH(r, &c->spread)
         if (r->is_hard == is_hard)
-            *vec_push(a, ret) = (struct coupled_spread){
+            *vec_push(a, ret) = (struct interpod_spread){
                 .at = topo_at(m, term_of(m, r->term)->topo),
                 .rule = r,
                 .self = class_is_matched(c, r->term),
@@ -174,12 +174,12 @@ static void begin_spreads(struct sched_model *m, const struct pod_class *c, stru
 }
 
 /* A value that no counting node has: no pod there counts. */
-static int64_t spread_count(const struct coupled_spread *s, uint32_t i)
+static int64_t spread_count(const struct interpod_spread *s, uint32_t i)
 {
     return MAX_OF(s->counts[s->at[i]], 0);
 }
 
-static bool spread_allows(const struct coupling *k, uint32_t i, struct str *ret_why)
+static bool spread_allows(const struct interpod *k, uint32_t i, struct str *ret_why)
 {
     VEC_FOREACH(s, &k->hard) {
         *ret_why = no_spread_label;
@@ -194,12 +194,12 @@ static bool spread_allows(const struct coupling *k, uint32_t i, struct str *ret_
 
 /* ---- raw scores ---- */
 
-static struct coupled_raw raw_new(const struct sched_model *m, struct arena *a)
+static struct interpod_raw raw_new(const struct sched_model *m, struct arena *a)
 {
-    return (struct coupled_raw){ arena_array(a, int64_t, m->n_order + 1), INT64_MAX, INT64_MIN };
+    return (struct interpod_raw){ arena_array(a, int64_t, m->n_order + 1), INT64_MAX, INT64_MIN };
 }
 
-static void raw_set(struct coupled_raw *raw, uint32_t i, int64_t v)
+static void raw_set(struct interpod_raw *raw, uint32_t i, int64_t v)
 {
     raw->v[i] = v;
     raw->low = MIN_OF(raw->low, v);
@@ -207,15 +207,15 @@ static void raw_set(struct coupled_raw *raw, uint32_t i, int64_t v)
 }
 
 /* Its own wishes, and those of pods that are there about pods like it. */
-static void begin_like(struct sched_model *m, const struct pod_class *c, struct arena *a, struct coupling *k)
+static void begin_like(struct sched_model *m, const struct pod_class *c, struct arena *a, struct interpod *k)
 {
-    VEC(struct coupled_term) own = { 0 }, theirs = { 0 };
+    VEC(struct interpod_term) own = { 0 }, theirs = { 0 };
 
     VEC_FOREACH(p, &c->like)
-        *vec_push(a, &own) = coupled(m, p->term);
+        *vec_push(a, &own) = placed_term(m, p->term);
     for (uint32_t i = 0; i < c->work->n_matched; i++)
         if (term_of(m, c->work->matched[i])->used_as[TERM_LIKE])
-            *vec_push(a, &theirs) = coupled(m, c->work->matched[i]);
+            *vec_push(a, &theirs) = placed_term(m, c->work->matched[i]);
     if (!own.n && !theirs.n)
         return;
     k->like = raw_new(m, a);
@@ -232,7 +232,7 @@ static void begin_like(struct sched_model *m, const struct pod_class *c, struct 
     }
 }
 
-static void begin_soft(struct sched_model *m, const struct pod_class *c, struct arena *a, struct coupling *k)
+static void begin_soft(struct sched_model *m, const struct pod_class *c, struct arena *a, struct interpod *k)
 {
     struct spreads soft = { 0 };
 
@@ -253,12 +253,12 @@ static void begin_soft(struct sched_model *m, const struct pod_class *c, struct 
     }
 }
 
-static int64_t like_score(const struct coupled_raw *raw, uint32_t i)
+static int64_t like_score(const struct interpod_raw *raw, uint32_t i)
 {
     return raw->high > raw->low ? 100 * (raw->v[i] - raw->low) / (raw->high - raw->low) : 0;
 }
 
-static int64_t soft_score(const struct coupled_raw *raw, uint32_t i)
+static int64_t soft_score(const struct interpod_raw *raw, uint32_t i)
 {
     if (raw->v[i] == INT64_MAX)
         return 0;
@@ -285,7 +285,7 @@ static const struct json *required_of(const struct json *affinity, const char *k
 }
 
 /* Nodes belong to a group by their label volcano.sh/nodegroup-name. */
-static void begin_node_groups(struct sched_model *m, const struct sched_group *g, struct arena *a, struct coupling *k)
+static void begin_node_groups(struct sched_model *m, const struct sched_group *g, struct arena *a, struct interpod *k)
 {
     const struct json *affinity = g && g->queue ? g->queue->affinity : NULL;
     const struct json *only = required_of(affinity, "nodeGroupAffinity"),
@@ -307,7 +307,7 @@ static void begin_node_groups(struct sched_model *m, const struct sched_group *g
     k->none_ok = !only;
 }
 
-static bool node_groups_allow(const struct coupling *k, uint32_t i)
+static bool node_groups_allow(const struct interpod *k, uint32_t i)
 {
     return !k->group_at || (k->group_at[i] == NO_VALUE ? k->none_ok : k->group_ok[k->group_at[i]]);
 }
@@ -315,16 +315,16 @@ static bool node_groups_allow(const struct coupling *k, uint32_t i)
 enum { NEAR_PODS = 256 }; /* a group with more of them placed is everywhere; do not look at all for each pod */
 
 /* The domain its pods are in; NULL: none is placed, or no topology. */
-static const struct domain *near_of(const struct sched_model *m, const struct sched_group *g)
+static const struct domain *task_topology_of(const struct sched_model *m, const struct sched_group *g)
 {
     if (!topology_root(m)->children.n || g->n[POD_BINDING] + g->n[POD_BOUND] + g->n[POD_RUNNING] > NEAR_PODS)
         return NULL;
     return topology_of_group(m, g);
 }
 
-static void begin_rings(const struct sched_model *m, const struct sched_group *g, struct arena *a, struct coupling *k)
+static void begin_rings(const struct sched_model *m, const struct sched_group *g, struct arena *a, struct interpod *k)
 {
-    const struct domain *near = g ? near_of(m, g) : NULL, *root = near;
+    const struct domain *near = g ? task_topology_of(m, g) : NULL, *root = near;
     int span;
 
     while (root && root->parent)
@@ -333,10 +333,10 @@ static void begin_rings(const struct sched_model *m, const struct sched_group *g
         return;
     span = root->tier - near->tier;
     for (const struct domain *d = near; d->parent && span > 0; d = d->parent)
-        *vec_push(a, &k->rings) = (struct coupled_ring){ d->range, 100 * MAX_OF(root->tier - d->tier, 0) / span };
+        *vec_push(a, &k->rings) = (struct interpod_ring){ d->range, 100 * MAX_OF(root->tier - d->tier, 0) / span };
 }
 
-static int64_t ring_score(const struct coupling *k, uint32_t i)
+static int64_t ring_score(const struct interpod *k, uint32_t i)
 {
     VEC_FOREACH(r, &k->rings)
         if (i >= r->range.from && i < r->range.to)
@@ -346,13 +346,13 @@ static int64_t ring_score(const struct coupling *k, uint32_t i)
 
 /* ---- asking ---- */
 
-void couple_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
-                  struct coupling *k)
+void interpod_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
+                    enum fit_room room, struct interpod *k)
 {
     struct arena *a = &m->fit->scratch;
     const int *w = m->config.weights;
 
-    *k = (struct coupling){ .weights = { MAX_OF(w[SCORE_POD_AFFINITY], 0), MAX_OF(w[SCORE_SPREAD], 0),
+    *k = (struct interpod){ .weights = { MAX_OF(w[SCORE_POD_AFFINITY], 0), MAX_OF(w[SCORE_SPREAD], 0),
                                          MAX_OF(w[SCORE_NETWORK], 0) } };
     arena_reset(a);
     begin_node_groups(m, group, a, k);
@@ -378,7 +378,7 @@ void couple_begin(struct sched_model *m, const struct pod_class *c, const struct
                      (k->rings.n ? k->weights[2] : 0));
 }
 
-bool couple_allows(const struct coupling *k, uint32_t i, struct str *ret_why)
+bool interpod_allows(const struct interpod *k, uint32_t i, struct str *ret_why)
 {
     struct str why = no_node_group;
     bool ok = node_groups_allow(k, i);
@@ -393,7 +393,7 @@ bool couple_allows(const struct coupling *k, uint32_t i, struct str *ret_why)
         ok = false;
         why = no_anti_affinity;
     }
-    if (ok && !others_allow(k, i)) {
+    if (ok && !hold_order_allow(k, i)) {
         ok = false;
         why = no_existing;
     }
@@ -402,7 +402,7 @@ bool couple_allows(const struct coupling *k, uint32_t i, struct str *ret_why)
     return ok;
 }
 
-int64_t couple_score(const struct coupling *k, uint32_t i, int64_t *parts)
+int64_t interpod_score(const struct interpod *k, uint32_t i, int64_t *parts)
 {
     int64_t like = k->like.v ? k->weights[0] * like_score(&k->like, i) : 0,
             soft = k->soft.v ? k->weights[1] * soft_score(&k->soft, i) : 0,

@@ -1,20 +1,20 @@
 /* interpod.h - rules that look at other pods, or at the group: asked for one pod, for many nodes
  *
  * What does not depend on the node (the least crowded domain, the range of raw scores) is worked out once in
- * couple_begin(); then each node is a look at counters.
+ * interpod_begin(); then each node is a look at counters.
  */
 #ifndef SCHED_INTERPOD_H
 #define SCHED_INTERPOD_H
 
 #include "sched/fit_internal.h"
 
-struct coupled_term {
+struct interpod_term {
     const uint32_t *at; /* value by index */
     const struct term *term;
     const struct tallies *counts; /* of it */
 };
 
-struct coupled_spread {
+struct interpod_spread {
     const uint32_t *at;
     const struct spread_rule *rule;
     int32_t *counts; /* by value; -1: no node that counts has it */
@@ -23,35 +23,35 @@ struct coupled_spread {
     int self;
 };
 
-struct coupled_raw { /* a raw score by index, and its range over all nodes */
-    int64_t *v;      /* NULL: nothing to score */
+struct interpod_raw { /* a raw score by index, and its range over all nodes */
+    int64_t *v;       /* NULL: nothing to score */
     int64_t low, high;
 };
 
-struct coupled_ring { /* the group's domain, then each one around it */
+struct interpod_ring { /* the group's domain, then each one around it */
     struct fit_range range;
     int score;
 };
 
-struct coupling {
+struct interpod {
     bool is_on; /* something to ask beyond the view */
-    VEC(struct coupled_term) need, avoid, refused;
+    VEC(struct interpod_term) need, avoid, refused;
     bool is_first; /* no pod matches yet and this one would: it may begin anywhere */
-    VEC(struct coupled_spread) hard;
-    struct coupled_raw like, soft;
-    VEC(struct coupled_ring) rings;
+    VEC(struct interpod_spread) hard;
+    struct interpod_raw like, soft;
+    VEC(struct interpod_ring) rings;
     const uint32_t *group_at; /* the queue's node groups; NULL: no rule */
     const bool *group_ok;     /* by value */
     bool none_ok;             /* nodes without a node group */
     int weights[3];           /* like, soft, rings */
-    int64_t most;             /* that couple_score() may give */
+    int64_t most;             /* that interpod_score() may give */
 };
 
-void couple_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
-                  struct coupling *k);
+void interpod_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
+                    enum fit_room room, struct interpod *k);
 
 /* May it go to the node of this index? 'ret_why' may be NULL; the text is constant. */
-bool couple_allows(const struct coupling *k, uint32_t i, struct str *ret_why);
-int64_t couple_score(const struct coupling *k, uint32_t i, int64_t *parts);
+bool interpod_allows(const struct interpod *k, uint32_t i, struct str *ret_why);
+int64_t interpod_score(const struct interpod *k, uint32_t i, int64_t *parts);
 
 #endif

@@ -24,7 +24,7 @@ void model_init(struct sched_model *m, const struct sched_config *config, uint64
     struct map *maps[] = { &m->nodes,      &m->pods,    &m->pod_names, &m->groups,  &m->queues,
                            &m->priorities, &m->budgets, &m->claims,    &m->volumes, &m->namespaces };
 
-    *m = (struct sched_model){ .config = *config, .seed = seed, .room = 1, .shape = 1 };
+    *m = (struct sched_model){ .config = *config, .seed = seed, .room_gen = 1, .node_gen = 1 };
     for (size_t i = 0; i < ARRAY_LEN(maps); i++)
         map_init(maps[i], seed);
     dims_init(&m->dims);
@@ -66,7 +66,7 @@ static void queue_free(struct sched_queue *q)
 void model_done(struct sched_model *m)
 {
     MAP_FOREACH(struct sched_group *, g, &m->groups)
-        claim_drop(m, g);
+        hold_drop(m, g);
     MAP_FOREACH(struct sched_group *, g, &m->groups) {
         g->exists = true; /* until its turn comes below: the map must not change under the walk over pods */
     }
@@ -89,7 +89,7 @@ void model_done(struct sched_model *m)
     MAP_FOREACH(struct sched_namespace *, n, &m->namespaces)
         namespace_free(n);
     gang_classes_done(m);
-    claims_done(m);
+    holds_done(m);
     volume_done(m);
     topology_done(m);
     fit_done(m);
@@ -147,7 +147,7 @@ static int node_cmp(const void *x, const void *y)
     return at_a != at_b ? (at_a < at_b ? -1 : 1) : str_cmp(a->name, b->name);
 }
 
-/* Nodes that nobody needs any more; seats of claims may have held them. */
+/* Nodes that nobody needs any more; seats of holds may have held them. */
 static void sweep_nodes(struct sched_model *m)
 {
     MAP_FOREACH(struct sched_node *, n, &m->nodes)
@@ -301,7 +301,7 @@ void model_forget_group(struct sched_model *m, struct sched_group *g)
 {
     const struct amounts none = { 0 };
 
-    claim_drop(m, g);
+    hold_drop(m, g);
     model_set_demand(m, g, &none);
     model_set_admitted(m, g, &none);
     g->tried = 0;
@@ -359,7 +359,7 @@ void model_release_group(struct sched_model *m, struct sched_group *g)
     list_remove(&g->in_dirty);
     list_remove(&g->in_waiting);
     gang_class_leave(m, g);
-    heap_remove(&q->waiting, &g->node);
+    heap_remove(&q->waiting, &g->in_round);
     heap_remove(&q->placed, &g->in_placed);
     list_remove(&g->in_queue);
     q->n_groups--;
@@ -385,7 +385,7 @@ void queue_reset(struct sched_queue *q)
     q->created_ms = 0;
     q->parent_name = STR_NULL;
     q->affinity = NULL;
-    q->rev = q->look = q->said = 0;
+    q->rev = q->hash = q->written = 0;
     amounts_fill(&q->capability, AMOUNT_UNLIMITED);
     q->deserved = q->guarantee = (struct amounts){ 0 };
 }

@@ -16,12 +16,12 @@
 #include "sched/config.h"
 #include "sched/why.h"
 
-struct pod_class;   /* class.h: what the node choice looks at; pods of one template share one */
-struct claim_parts; /* hold.h */
-struct domain;      /* topology.h */
-struct gang_class;  /* gang_class.h: groups that wait and are alike */
+struct pod_class;  /* class.h: what the node choice looks at; pods of one template share one */
+struct hold_parts; /* hold.h */
+struct domain;     /* topology.h */
+struct gang_class; /* gang_class.h: groups that wait and are alike */
 struct gang_classes;
-struct node_note; /* fit_internal.h */
+struct node_facts; /* fit_internal.h */
 
 /* ---- nodes ---- */
 
@@ -44,14 +44,14 @@ struct sched_node {
     struct list pods;            /* sched_pod.on_node */
     VEC(struct host_port) ports; /* taken, by port, protocol and address; in 'port_arena' */
     struct arena port_arena;
-    uint32_t n_nominated;   /* pods that are promised a place here: model_nominate() */
-    uint64_t rev;           /* of the Node; older news are ignored */
-    struct domain *domain;  /* smallest one it belongs to; NULL: none */
-    uint32_t part_at;       /* hold.c's own … */
-    uint64_t part_turn;     /* … as is this */
-    uint32_t seats;         /* of claims: the node stays while there are any, though nothing is placed on it */
-    uint64_t version;       /* goes up with every change of anything above */
-    struct node_note *note; /* fit.c's own; NULL at first; fit_node_gone() ends it */
+    uint32_t n_nominated;     /* pods that are promised a place here: model_nominate() */
+    uint64_t rev;             /* of the Node; older news are ignored */
+    struct domain *domain;    /* smallest one it belongs to; NULL: none */
+    uint32_t part_at;         /* hold.c's own … */
+    uint64_t part_turn;       /* … as is this */
+    uint32_t seats;           /* of holds: the node stays while there are any, though nothing is placed on it */
+    uint64_t version;         /* goes up with every change of anything above */
+    struct node_facts *facts; /* fit.c's own; NULL at first; fit_node_gone() ends it */
 };
 
 struct host_port {
@@ -101,11 +101,11 @@ struct sched_pod { /* made and freed by model_new_pod(), model_drop_pod(); its t
     int64_t cooldown_ms;            /* volcano.sh/cooldown-time */
     struct sched_node *nominated;   /* as the pod says, or as we said last: model_nominate() */
     struct sched_node *seat;        /* round.c: where the last trial of this round had it; not valid between rounds */
-    uint64_t said;                  /* said_condition() of its PodScheduled condition; 0: it has none */
+    uint64_t written;               /* hash_of_condition() of its PodScheduled condition; 0: it has none */
     struct str labels;              /* "key=value" lines sorted by key, for finding its class again (class.h) */
     struct str priority_class;
     char *text;    /* labels and priority_class, once they changed; NULL: behind it */
-    uint64_t look; /* hash of what its class is made of */
+    uint64_t hash; /* hash of what its class is made of */
     uint64_t rev;  /* of the object; older news are ignored */
 };
 
@@ -170,12 +170,12 @@ struct sched_group {
     struct str told_queue;          /* in 'text' */
     struct str told_owner;          /* in 'text' */
     int64_t told_runtime_ms;        /* of the PodGroup */
-    uint64_t rev, look;             /* of the PodGroup; hash of all but its status */
+    uint64_t rev, hash;             /* of the PodGroup; hash of all but its status */
     bool has_job;                   /* the Job was told */
     char *job_text;                 /* name and queue of the Job */
     struct str job_name, job_queue; /* in 'job_text' */
     int64_t job_runtime_ms;
-    uint64_t job_rev, job_look;
+    uint64_t job_rev, job_hash;
 
     /* counters over roles */
     uint32_t n[POD_STATE_MAX];
@@ -188,8 +188,8 @@ struct sched_group {
     /* status as told, and what we want it to be (status.c) */
     enum group_phase phase;
     bool has_phase;
-    uint64_t said;        /* said_status() of the status it has */
-    uint64_t condition;   /* said_status() of its conditions alone … */
+    uint64_t written;     /* hash_of_status() of the status it has */
+    uint64_t condition;   /* hash_of_status() of its conditions alone … */
     int64_t condition_ms; /* … and since when they are so */
     bool is_refused;      /* in this round */
     int64_t retry_ms;     /* look at it again then, though nothing happened; 0: no need */
@@ -208,16 +208,16 @@ struct sched_group {
     uint64_t never_key;              /* what never_fits was found out from */
     bool never_fits;                 /* not even on empty nodes */
     bool is_tight;                   /* its pods fit on empty nodes in some order only (pack.c) */
-    uint64_t futile;                 /* model.shape when free places were of no use to its pods; 0: not so */
+    uint64_t futile;                 /* model.node_gen when free places were of no use to its pods; 0: not so */
     int64_t told_ms;                 /* when the conditions of its pods were last written */
     enum why_kind told_why;          /* the gist of its own when they were last looked at; WHY_NOT: look again … */
     int64_t told_why_ms;             /* … and when that was */
     bool is_whole;                   /* as of the last round that looked at it */
     int64_t share;                   /* dominant share, while it is in a heap */
     bool is_told;                    /* its status was looked at in this round */
-    struct heap_node node;           /* in its queue's heap during a round */
-    uint64_t tried;                  /* model.room when it last found no place; 0: not tried */
-    uint64_t hunted;                 /* model.room when no victims were found for it; 0: not looked for … */
+    struct heap_node in_round;       /* in its queue's heap during a round */
+    uint64_t tried;                  /* model.room_gen when it last found no place; 0: not tried */
+    uint64_t hunted;                 /* model.room_gen when no victims were found for it; 0: not looked for … */
     int64_t hunt_ms;                 /* … and when somebody is old enough to be one; 0: that is no matter of time */
     struct amounts demand;           /* what it counts for in its queue's request */
     struct amounts admitted;         /* promised when it became Inqueue and not yet allocated */
@@ -225,7 +225,7 @@ struct sched_group {
     int64_t lacking_ms;              /* since when there are fewer pods than its minimum needs; 0: they are there */
     uint32_t expired;                /* admissions that led to nothing (D20) */
     int64_t ready_ms;                /* when its minimum was last all placed; 0: never */
-    struct claim *claim;             /* places kept for it (hold.h); NULL: none */
+    struct hold *hold;               /* places kept for it (hold.h); NULL: none */
     const struct why *why;           /* the last answer to "why does it wait?"; group_say() sets it */
 };
 
@@ -234,7 +234,7 @@ struct sched_group {
 struct sched_queue {
     struct str name;
     struct arena arena, spec_arena; /* name and children; what a change of the Queue replaces */
-    uint64_t rev, look;             /* of the Queue; hash of its spec and state */
+    uint64_t rev, hash;             /* of the Queue; hash of its spec and state */
     bool exists;                    /* the Queue was told */
     bool is_open;                   /* status.state Open or empty */
     bool is_fifo, is_reclaimable;
@@ -269,12 +269,12 @@ struct sched_queue {
     uint32_t lacking;        /* bit per dimension: fair is less than it asks for (share.c) */
     bool has_cycle;          /* spec.parent leads back to itself or to nowhere: child of root (D27) */
 
-    struct heap waiting; /* sched_group.node during a round */
+    struct heap waiting; /* sched_group.in_round during a round */
     bool is_over;        /* round.c, for a moment */
     uint64_t spared;     /* evict.c: model.round in which none of its pods could be taken … */
     int64_t spared_ms;   /* … and when the first is old enough; 0: that is no matter of time */
-    uint64_t said;       /* said_status() of status.allocated it has */
-    int64_t said_ms;
+    uint64_t written;    /* hash_of_status() of status.allocated it has */
+    int64_t written_ms;
 };
 
 /* ---- disruption budgets ---- */
@@ -286,7 +286,7 @@ struct sched_budget {
     int64_t allowed;           /* status.disruptionsAllowed; computed from the pods when there is no status */
     int64_t taken;             /* by evictions we asked for since */
     bool has_status;
-    uint64_t look, status_look;             /* hashes of spec and status */
+    uint64_t hash, status_hash;             /* hashes of spec and status */
     int64_t min_available, max_unavailable; /* -1: not set; percent: see is_percent */
     bool is_percent;
 };
@@ -318,20 +318,20 @@ struct sched_model {
     struct list dirty;          /* sched_group.in_dirty, in order of the key once sorted by the round */
     struct list waiting;        /* sched_group.in_waiting: those that lack something */
     struct gang_classes *alike; /* gang_class.h: the same, those that are alike together */
-    struct list kept;           /* struct claim.link, oldest first: groups that wait for room */
+    struct list kept;           /* struct hold.link, oldest first: groups that wait for room */
     struct list seated;         /* … groups that were admitted and wait for their pods */
-    struct list lifted;         /* struct claim.in_lifted: let go of, but the nodes do not know yet (hold.h) … */
+    struct list lifted;         /* struct hold.in_lifted: let go of, but the nodes do not know yet (hold.h) … */
     uint64_t lifted_key;        /* … which they are */
-    struct claim_parts *parts;  /* CLAIM_SETS of them: hold.c's own … */
+    struct hold_parts *parts;   /* CLAIM_SETS of them: hold.c's own … */
     uint64_t part_turn;         /* … as is this */
-    uint64_t shape;             /* goes up when Nodes come, go, or change in what they have or allow */
-    uint64_t seen_shape;        /* … when the last round began */
+    uint64_t node_gen;          /* goes up when Nodes come, go, or change in what they have or allow */
+    uint64_t seen_node_gen;     /* … when the last round began */
 
-    uint64_t round;      /* rounds begun */
-    bool in_trial;       /* what is taken and given now are seats of a trial (gang.h) */
-    uint64_t room;       /* goes up when something happened that may let a waiting group in */
-    uint64_t seen_room;  /* … when the last round ended */
-    bool shares_changed; /* a request, a queue or the total changed: share_update() */
+    uint64_t round;         /* rounds begun */
+    bool in_trial;          /* what is taken and given now are seats of a trial (gang.h) */
+    uint64_t room_gen;      /* goes up when something happened that may let a waiting group in */
+    uint64_t seen_room_gen; /* … when the last round ended */
+    bool shares_changed;    /* a request, a queue or the total changed: share_update() */
     bool queues_changed; /* a Queue came, went or has another parent: share_link(), at the latest in share_update() */
     struct fit *fit;     /* fit.h: views of the nodes by class */
     struct topology *topology; /* topology.h */
@@ -439,8 +439,8 @@ void model_node_changed(struct sched_model *m, struct sched_node *n);
 void model_order(struct sched_model *m);
 
 /* ---- what was said ---- for comparing a status with the one an object has; never 0 ---- */
-uint64_t said_condition(struct str status, struct str reason, struct str message);
-uint64_t said_status(const struct json *status); /* times and ids of transitions do not count; NULL gives 0 */
+uint64_t hash_of_condition(struct str status, struct str reason, struct str message);
+uint64_t hash_of_status(const struct json *status); /* times and ids of transitions do not count; NULL gives 0 */
 
 /* ---- counting ---- */
 

@@ -23,7 +23,7 @@ static bool is_beyond_credit(const struct sched_model *m, const struct sched_gro
 void round_find_never(struct round *r, struct sched_group *g)
 {
     bool knows = group_knows_its_pods(g);
-    uint64_t key = ((r->m->shape * 31 + g->look) * 31 + g->job_look) * 2 + knows;
+    uint64_t key = ((r->m->node_gen * 31 + g->hash) * 31 + g->job_hash) * 2 + knows;
 
     key = (key * 31 + (uint64_t)group_ready(g)) * 31 + g->n[POD_PENDING];
     if (key == g->never_key && !g->never_fits)
@@ -72,7 +72,7 @@ bool round_is_beyond_limits(const struct sched_model *m, const struct sched_grou
 
 bool round_is_hopeless(const struct round *r, const struct sched_group *g)
 {
-    return g->never_fits || g->why->is_never || (g->futile == r->m->shape && g->why->kind == WHY_NO_ROOM);
+    return g->never_fits || g->why->is_never || (g->futile == r->m->node_gen && g->why->kind == WHY_NO_ROOM);
 }
 
 void round_pass(struct sched_group *g)

@@ -140,8 +140,8 @@ void model_sync_dims(struct sched_model *m)
         if (has_any)
             model_node_changed(m, n);
     }
-    m->room++;
-    m->shape++;
+    m->room_gen++;
+    m->node_gen++;
     m->shares_changed = true;
 }
 

@@ -49,11 +49,11 @@ static int by_address(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-int64_t note_image_bytes(const struct node_note *note, const struct image *image)
+int64_t node_facts_image_bytes(const struct node_facts *facts, const struct image *image)
 {
     struct node_image key = { (struct image *)image, 0 };
     const struct node_image *found =
-        note->n_images ? bsearch(&key, note->images, note->n_images, sizeof(note->images[0]), by_address) : NULL;
+        facts->n_images ? bsearch(&key, facts->images, facts->n_images, sizeof(facts->images[0]), by_address) : NULL;
 
     return found ? found->bytes : 0;
 }
@@ -69,70 +69,70 @@ static void drop_images(struct fit *f, struct node_image *images, uint32_t n)
 
 enum { IMAGES_MAX = 1000 }; /* names per node; what is beyond is not looked at */
 
-static void note_read_images(struct fit *f, struct node_note *note, const struct sched_node *n)
+static void node_facts_read_images(struct fit *f, struct node_facts *facts, const struct sched_node *n)
 {
-    struct node_image *old = note->images;
-    uint32_t n_old = note->n_images, count = 0;
+    struct node_image *old = facts->images;
+    uint32_t n_old = facts->n_images, count = 0;
 
     JSON_FOREACH(i, n->exists ? n->images : NULL)
         count += (uint32_t)json_count(json_get(i, "names"));
     count = MIN_OF(count, (uint32_t)IMAGES_MAX);
-    note->images = count ? xcalloc(count, sizeof(*note->images)) : NULL;
-    note->n_images = 0;
+    facts->images = count ? xcalloc(count, sizeof(*facts->images)) : NULL;
+    facts->n_images = 0;
     JSON_FOREACH(i, n->exists ? n->images : NULL)
         JSON_FOREACH(name, json_get(i, "names")) {
             int64_t bytes = json_i64(json_get(i, "sizeBytes"), 0);
 
-            if (note->n_images < count) {
+            if (facts->n_images < count) {
                 struct image *image = image_ref(f, json_text(name, STR("")));
 
                 image->nodes++;
-                note->images[note->n_images++] = (struct node_image){ image, MIN_OF(MAX_OF(bytes, 0),
-                                                                                    AMOUNT_UNLIMITED / IMAGES_MAX) };
+                facts->images[facts->n_images++] = (struct node_image){ image, MIN_OF(MAX_OF(bytes, 0),
+                                                                                      AMOUNT_UNLIMITED / IMAGES_MAX) };
             }
         }
-    if (note->n_images)
-        qsort(note->images, note->n_images, sizeof(note->images[0]), by_address);
+    if (facts->n_images)
+        qsort(facts->images, facts->n_images, sizeof(facts->images[0]), by_address);
     drop_images(f, old, n_old);
 }
 
 /* ---- notes ---- */
 
-void node_note_read(struct sched_model *m, struct node_note *note, const struct sched_node *n)
+void node_note_read(struct sched_model *m, struct node_facts *facts, const struct sched_node *n)
 {
-    terms_note_read(m, note, n);
-    note_read_images(m->fit, note, n);
+    terms_facts_read(m, facts, n);
+    node_facts_read_images(m->fit, facts, n);
 }
 
-void node_note_free(struct sched_model *m, struct node_note *note)
+void node_note_free(struct sched_model *m, struct node_facts *facts)
 {
-    drop_images(m->fit, note->images, note->n_images);
-    terms_note_gone(m, note);
-    m->fit->notes[note->slot] = NULL;
+    drop_images(m->fit, facts->images, facts->n_images);
+    terms_facts_gone(m, facts);
+    m->fit->notes[facts->slot] = NULL;
     m->fit->n_free_notes++;
-    free(note);
+    free(facts);
 }
 
-struct node_note *node_note_of(struct sched_model *m, struct sched_node *n)
+struct node_facts *node_facts_of(struct sched_model *m, struct sched_node *n)
 {
     struct fit *f = m->fit;
-    struct node_note *note;
+    struct node_facts *facts;
 
-    if (n->note)
-        return n->note;
-    n->note = note = xcalloc(1, sizeof(*note));
+    if (n->facts)
+        return n->facts;
+    n->facts = facts = xcalloc(1, sizeof(*facts));
     if (!f->n_free_notes)
-        note->slot = f->n_notes;
+        facts->slot = f->n_notes;
     else
-        for (f->n_free_notes--; f->notes[note->slot];)
-            note->slot++;
-    if (note->slot == f->cap_notes) {
+        for (f->n_free_notes--; f->notes[facts->slot];)
+            facts->slot++;
+    if (facts->slot == f->cap_notes) {
         f->cap_notes = f->cap_notes ? 2 * f->cap_notes : 64;
-        f->notes = xrealloc(f->notes, f->cap_notes * sizeof(struct node_note *));
+        f->notes = xrealloc(f->notes, f->cap_notes * sizeof(struct node_facts *));
     }
-    if (note->slot == f->n_notes)
+    if (facts->slot == f->n_notes)
         f->n_notes++;
-    f->notes[note->slot] = note;
-    node_note_read(m, note, n);
-    return note;
+    f->notes[facts->slot] = facts;
+    node_note_read(m, facts, n);
+    return facts;
 }

@@ -8,7 +8,7 @@
 struct node_requirement {
     struct requirement label;
     bool is_name;  /* matchFields metadata.name instead of a label */
-    bool has_topo; /* look at note.values[topo] */
+    bool has_topo; /* look at facts.values[topo] */
     uint32_t topo;
 };
 
@@ -129,11 +129,11 @@ void node_rule_ready(struct sched_model *m, const struct node_rule *r)
         ready_all(m, t);
 }
 
-/* A node's value of a topology key: from the row of all nodes while that is valid, else from its note. */
+/* A node's value of a topology key: from the row of all nodes while that is valid, else from its facts. */
 static bool value_of(const struct terms *all, uint32_t topo, const struct sched_node *n, struct str *ret)
 {
     const struct topo *t = &all->topos[topo];
-    uint32_t id = t->at_epoch == all->epoch && n->index != UINT32_MAX ? t->at[n->index] : n->note->values[topo];
+    uint32_t id = t->at_epoch == all->epoch && n->index != UINT32_MAX ? t->at[n->index] : n->facts->values[topo];
 
     if (id == NO_VALUE)
         return false;
@@ -150,7 +150,7 @@ static bool label_of(const struct node_rule *rule, const struct node_requirement
         *ret = n->name;
         return true;
     }
-    if (r->has_topo && n->note)
+    if (r->has_topo && n->facts)
         return value_of(rule->terms, r->topo, n, ret);
     label = json_get_str(n->labels, r->label.key);
     *ret = json_text(label, STR(""));

@@ -110,7 +110,7 @@ static void say_never(struct round *r, struct sched_group *g)
 /* Room that is kept for others is not theirs to lose, but whoever waits should know. */
 static void find_holder(struct round *r, struct sched_group *g)
 {
-    const struct sched_group *other = others_in_the_way(r, g);
+    const struct sched_group *other = hold_order_in_the_way(r, g);
     struct why held;
 
     if (!other)
@@ -124,7 +124,7 @@ static void find_holder(struct round *r, struct sched_group *g)
 void round_unstick(struct round *r, struct sched_group *g)
 {
     if (g->is_stuck && gang_leads(g))
-        r->m->room++;
+        r->m->room_gen++;
     g->is_stuck = false;
 }
 
@@ -148,7 +148,7 @@ static void name_keeper(struct round *r, struct sched_group *g, struct why *why)
 
     if (why->kind != WHY_QUEUE_RESERVED)
         return;
-    other = claim_keeper(r->m, model_queue(r->m, str_of(why->queue)), g);
+    other = hold_keeper(r->m, model_queue(r->m, str_of(why->queue)), g);
     if (other)
         group_people_name(other, why->other, sizeof(why->other));
 }
@@ -175,7 +175,7 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
     name_keeper(r, g, why);
     is_room = why->kind == WHY_NO_ROOM || why->kind == WHY_TOPOLOGY;
     group_say(g, why);
-    g->tried = r->m->room;
+    g->tried = r->m->room_gen;
     g->is_refused = true;
     if (!g->waiting_ms) /* what never stood waits since it is there, also for a scheduler that has just begun */
         g->waiting_ms = g->ready_ms || g->created_ms <= 0 ? r->now_ms : MIN_OF(g->created_ms, r->now_ms);
@@ -193,14 +193,14 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
         g->is_stuck = true;
     else
         round_unstick(r, g);
-    if (claim_has_victims(g->claim))
+    if (claim_has_victims(g->hold))
         group_say(g, &(struct why){
-                         .kind = WHY_EVICTING, .dim = -1, .have = claim_victims(g->claim), .is_brief = why->is_brief });
-    if (!is_room && g->claim && g->claim->kind == CLAIM_EVICTING && claim_victims(g->claim) == 0)
-        round_drop_claim(r,
-                         g); /* its victims are gone, and its queue refuses it all the same: nobody owes it anything */
+                         .kind = WHY_EVICTING, .dim = -1, .have = hold_victims(g->hold), .is_brief = why->is_brief });
+    if (!is_room && g->hold && g->hold->kind == HOLD_EVICTING && hold_victims(g->hold) == 0)
+        round_drop_hold(r,
+                        g); /* its victims are gone, and its queue refuses it all the same: nobody owes it anything */
     if (keeps_in_vain(g))
-        round_drop_claim(r, g);
+        round_drop_hold(r, g);
     if (group_is_broken(g)) /* what is freed goes to it, not to a newcomer (D1) */
         round_reserve_for(r, g);
     round_touch(r, g);
@@ -228,14 +228,14 @@ static void bind_all(struct round *r, struct trial *t)
     struct sched_group *g = t->group;
 
     VEC_FOREACH(s, &t->seats) {
-        uint64_t room = r->m->room;
+        uint64_t room = r->m->room_gen;
 
         seat_give(r->m, s->node, s->class);
         bind_one(r, s->pod, s->node);
-        r->m->room = room;
+        r->m->room_gen = room;
     }
     t->seats.n = 0;
-    claim_drop(r->m, g);
+    hold_drop(r->m, g);
     g->is_whole = group_is_whole(g);
     group_say(g, &why_none);
     round_unstick(r, g);
@@ -252,9 +252,9 @@ static bool try_beside(struct round *r, struct sched_group *g, const struct gang
     struct lifted lifted = { 0 };
     bool is_placed;
 
-    is_placed = g->runtime_ms && others_lift_until(r, r->now_ms + g->runtime_ms, &lifted) &&
+    is_placed = g->runtime_ms && hold_order_lift_until(r, r->now_ms + g->runtime_ms, &lifted) &&
                 gang_try(r->m, g, opt, &r->trial, ret, NULL);
-    others_put_back(r, &lifted);
+    hold_order_put_back(r, &lifted);
     return is_placed;
 }
 
@@ -288,7 +288,7 @@ static void place(struct round *r, struct sched_group *g, enum gang_limit limit)
     /* It runs; some of it does not fit. Their queue's share or the nodes: */
     group_say(g, &why);
     g->is_refused = true;
-    g->tried = r->m->room;
+    g->tried = r->m->room_gen;
     round_touch(r, g);
     if (limit == GANG_FAIR)
         *vec_push(r->a, &r->over.list) = g;
@@ -349,7 +349,7 @@ static bool is_overdue(const struct round *r, const struct sched_group *g)
 
 static bool may_give_way(const struct sched_group *o, const struct sched_group *g)
 {
-    return o->priority < g->priority && o->phase == GROUP_INQUEUE && group_placed(o) == 0 && !o->claim;
+    return o->priority < g->priority && o->phase == GROUP_INQUEUE && group_placed(o) == 0 && !o->hold;
 }
 
 /* Would it help if all who may gave way? What was let in and is put out again in vain comes back in the next round, and so
@@ -358,7 +358,7 @@ static bool can_un_admit(struct round *r, const struct sched_group *g, const str
 {
     struct amounts back = { { 0 } };
 
-    if (g->priority <= r->futile_priority && r->futile_room == r->m->room + 1 &&
+    if (g->priority <= r->futile_priority && r->futile_room == r->m->room_gen + 1 &&
         amounts_lacking(needs, &r->futile_needs, r->m->dims.n) < 0)
         return false; /* one who needs no more, and may put out as many, was refused: do not look at all who wait */
     LIST_FOREACH(struct sched_group, o, &r->m->waiting, in_waiting)
@@ -368,7 +368,7 @@ static bool can_un_admit(struct round *r, const struct sched_group *g, const str
         return true;
     r->futile_priority = g->priority;
     r->futile_needs = *needs;
-    r->futile_room = r->m->room + 1;
+    r->futile_room = r->m->room_gen + 1;
     return false;
 }
 
@@ -431,7 +431,7 @@ static void settle(struct round *r, struct sched_group *g, struct trial *t)
         all_there &= s->pod != NULL;
     if (!all_there) {
         g->waiting_ms = 0;
-        (void)claim_new(r->m, t, CLAIM_ADMITTED);
+        (void)hold_new(r->m, t, HOLD_ADMITTED);
         if (group_has_its_pods(
                 g)) /* other pods than those it has would fit: it is asked with these, and told why they do not */
             round_retry(r, g, r->now_ms + 1);
@@ -479,9 +479,9 @@ static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
 /* It was let in, and lacks pods: the better answer than "no room". What has places is not refused. */
 static void say_pods(struct round *r, struct sched_group *g, struct why *why, enum gang_limit limit)
 {
-    if (!g->claim)
+    if (!g->hold)
         refuse(r, g, why, limit);
-    else if (g->claim->kind == CLAIM_ADMITTED)
+    else if (g->hold->kind == HOLD_ADMITTED)
         group_say(g, &(struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 });
     else
         group_say(g, why);
@@ -516,35 +516,35 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
  * reservation can foresee. Others may have the room. */
 static void check_use(struct round *r, struct sched_group *g)
 {
-    bool is_to_come = g->claim->kind != CLAIM_RESERVED && group_live(g) < group_min(g);
+    bool is_to_come = g->hold->kind != HOLD_RESERVED && group_live(g) < group_min(g);
 
     if (!g->is_refused || g->why->kind != WHY_NO_ROOM || is_to_come)
         return;
-    claims_settle(r->m);
-    if (!claim_is_free(r->m, g->claim))
+    holds_settle(r->m);
+    if (!hold_is_free(r->m, g->hold))
         return;
-    round_drop_claim(r, g);
-    g->futile = r->m->shape;
+    round_drop_hold(r, g);
+    g->futile = r->m->node_gen;
 }
 
 void round_attempt(struct round *r, struct sched_group *g, enum gang_limit limit)
 {
-    bool is_owed = g->claim && g->claim->kind != CLAIM_RESERVED;
+    bool is_owed = g->hold && g->hold->kind != HOLD_RESERVED;
     uint32_t n_bound = r->out->n_bound;
     struct lifted lifted = { 0 };
 
     arena_reset(&r->trial);
-    if (g->claim) { /* what is kept for it does not stand in its way */
-        claim_lift(r->m, g->claim);
-        g->claim->is_new = false;
+    if (g->hold) { /* what is kept for it does not stand in its way */
+        hold_lift(r->m, g->hold);
+        g->hold->is_new = false;
     }
-    others_lift(r, g, limit == GANG_LIMIT && !is_owed, &lifted);
+    hold_order_lift(r, g, limit == GANG_LIMIT && !is_owed, &lifted);
     attempt(r, g, is_owed ? GANG_LIMIT : limit); /* it was let in, or others lost their places for it: it has them */
-    if (g->claim && !g->claim->is_held) {
-        claim_put_back(r->m, g->claim);
+    if (g->hold && !g->hold->is_held) {
+        hold_put_back(r->m, g->hold);
         check_use(r, g);
     }
-    others_put_back(r, &lifted);
-    if (r->out->n_bound != n_bound || (g->claim && g->claim->is_new)) /* it took what they had: once */
-        others_withdraw(r, g);
+    hold_order_put_back(r, &lifted);
+    if (r->out->n_bound != n_bound || (g->hold && g->hold->is_new)) /* it took what they had: once */
+        hold_order_withdraw(r, g);
 }

@@ -48,13 +48,13 @@ static void nominate(struct round *r, const struct trial *t)
 /* The seats are held before the victims go, so that nobody else takes what they leave. */
 static void carry_out(struct round *r, struct sched_group *g, struct victims *v, struct trial *t, const char *reason)
 {
-    uint64_t room = r->m->room;
+    uint64_t room = r->m->room_gen;
 
     nominate(r, t);
-    (void)claim_new(r->m, t, CLAIM_EVICTING);
+    (void)hold_new(r->m, t, HOLD_EVICTING);
     VEC_FOREACH(p, &v->list)
         evict_one(r, *p, g, reason);
-    r->m->room = room; /* nothing is free yet */
+    r->m->room_gen = room; /* nothing is free yet */
     group_say(g, &(struct why){ .kind = WHY_EVICTING, .dim = -1, .have = (int64_t)v->list.n });
     g->tried = room;
     round_touch(r, g);
@@ -84,20 +84,20 @@ static bool evict_for(struct round *r, struct sched_group *g, bool may_reclaim)
     int64_t wake_ms = 0;
 
     arena_reset(&r->trial);
-    if (g->claim) /* what is kept for it is free to it; carry_out() ends this claim */
-        claim_lift(r->m, g->claim);
-    others_lift(r, g, false, &lifted);
+    if (g->hold) /* what is kept for it is free to it; carry_out() ends this hold */
+        hold_lift(r->m, g->hold);
+    hold_order_lift(r, g, false, &lifted);
     if (c->preempts && !never_preempts(g) && evict_plan(r->m, g, EVICT_PREEMPT, r->now_ms, &r->trial, &v, &t, &wake_ms))
         reason = "preempt";
     else if (c->reclaims && may_reclaim && evict_plan(r->m, g, EVICT_RECLAIM, r->now_ms, &r->trial, &v, &t, &wake_ms))
         reason = "reclaim";
-    others_put_back(r, &lifted);
+    hold_order_put_back(r, &lifted);
     if (reason) {
         carry_out(r, g, &v, &t, reason);
         return true;
     }
-    if (g->claim)
-        claim_put_back(r->m, g->claim);
+    if (g->hold)
+        hold_put_back(r->m, g->hold);
     g->hunt_ms = wake_ms;
     if (wake_ms) /* somebody is too young to be a victim now */
         round_retry(r, g, wake_ms);
@@ -110,7 +110,7 @@ static bool evict_inside(struct round *r, struct sched_group *g)
     struct trial t;
 
     arena_reset(&r->trial);
-    if (!r->m->config.preempts || g->claim || !evict_within(r->m, g, r->now_ms, &r->trial, &v, &t))
+    if (!r->m->config.preempts || g->hold || !evict_within(r->m, g, r->now_ms, &r->trial, &v, &t))
         return false;
     carry_out(r, g, &v, &t, "preempt");
     return true;
@@ -163,7 +163,7 @@ static uint64_t likeness(const struct sched_group *g, bool may_reclaim)
     uint64_t h = mix((uint64_t)(uintptr_t)g->queue,
                      (uint64_t)(uint32_t)g->priority * 4 + 2 * may_reclaim + g->is_whole);
 
-    if (g->topology || g->subgroups || g->claim || g->is_whole)
+    if (g->topology || g->subgroups || g->hold || g->is_whole)
         return mix(h, (uint64_t)(uintptr_t)g);
     h = mix(h, (uint64_t)(group_min(g) - group_ready(g)));
     VEC_FOREACH(r, &g->roles) {
@@ -187,7 +187,7 @@ static bool has_failed(const struct hunts *h, uint64_t like)
  * ever. */
 static bool has_hunted(const struct round *r, const struct sched_group *g)
 {
-    return g->hunted == r->m->room && !(g->hunt_ms && g->hunt_ms <= r->now_ms);
+    return g->hunted == r->m->room_gen && !(g->hunt_ms && g->hunt_ms <= r->now_ms);
 }
 
 static bool is_worth(struct round *r, struct sched_group *g, bool may_reclaim)
@@ -208,7 +208,7 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
 {
     uint64_t like;
 
-    if (claim_has_victims(g->claim) || g->never_fits || round_has_given_up(r, g))
+    if (claim_has_victims(g->hold) || g->never_fits || round_has_given_up(r, g))
         return false;
     if (has_hunted(r, g))
         return false;
@@ -226,7 +226,7 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
             return true;
         *vec_push(r->a, &h->failed) = like;
     }
-    g->hunted = r->m->room;
+    g->hunted = r->m->room_gen;
     return false;
 }
 
@@ -241,7 +241,7 @@ static void add_next(struct round *r, struct group_list *all, size_t at, const s
         return;
     group_say(next, why);
     next->is_refused = true;
-    next->tried = r->m->room;
+    next->tried = r->m->room_gen;
     round_touch(r, next);
     for (at++; at < all->list.n; at++)
         if (all->list.v[at]->queue == next->queue && order_cmp(all->list.v[at], next) > 0)
@@ -275,10 +275,10 @@ void round_evict(struct round *r)
 
 /* ---- reservations ---- */
 
-static bool queue_has_claim(const struct sched_model *m, const struct sched_queue *q)
+static bool queue_has_hold(const struct sched_model *m, const struct sched_queue *q)
 {
-    LIST_FOREACH(struct claim, c, &m->kept, link)
-        if (c->group->queue == q && c->kind != CLAIM_ADMITTED)
+    LIST_FOREACH(struct hold, c, &m->kept, link)
+        if (c->group->queue == q && c->kind != HOLD_ADMITTED)
             return true;
     return false;
 }
@@ -296,19 +296,19 @@ static bool is_due(struct round *r, struct sched_group *g)
 static void reserve(struct round *r, struct sched_group *g)
 {
     struct gang_options opt = { .room = FIT_EMPTY, .limit = GANG_NO_LIMIT, .is_virtual = true };
-    struct claim *claim;
+    struct hold *hold;
     struct trial t;
 
     arena_reset(&r->trial);
     if (!gang_try(r->m, g, &opt, &r->trial, &t, NULL)) /* others have reserved what it would need */
         return;
-    claim = claim_new(r->m, &t, CLAIM_RESERVED);
+    hold = hold_new(r->m, &t, HOLD_RESERVED);
     if (g->is_stuck) /* with places kept, nobody else needs to hold back */
-        r->m->room++;
-    if (claim_is_free(r->m, claim) && group_live(g) >= group_min(g) &&
+        r->m->room_gen++;
+    if (hold_is_free(r->m, hold) && group_live(g) >= group_min(g) &&
         !why_is_of_queue(g->why->kind)) { /* the nodes refused it, yet all of this is free */
-        round_drop_claim(r, g);
-        g->futile = r->m->shape;
+        round_drop_hold(r, g);
+        g->futile = r->m->node_gen;
     }
     round_touch(r, g);
 }
@@ -316,12 +316,12 @@ static void reserve(struct round *r, struct sched_group *g)
 /* What was of no use to one is of no use to another like it. */
 static bool is_futile(const struct sched_model *m, const struct sched_group *g)
 {
-    return g->futile == m->shape || (g->alike && g->alike->futile == m->shape);
+    return g->futile == m->node_gen || (g->alike && g->alike->futile == m->node_gen);
 }
 
 static bool may_reserve(struct round *r, const struct sched_group *g)
 {
-    return !g->is_whole && !round_is_hopeless(r, g) && !is_futile(r->m, g) && !g->claim && group_knows_its_pods(g);
+    return !g->is_whole && !round_is_hopeless(r, g) && !is_futile(r->m, g) && !g->hold && group_knows_its_pods(g);
 }
 
 void round_reserve_for(struct round *r, struct sched_group *g)
@@ -347,7 +347,7 @@ void round_reserve(struct round *r)
     if (all.list.n)
         qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_service);
     VEC_FOREACH(g, &all.list)
-        if (!queue_has_claim(r->m, (*g)->queue) && may_reserve(r, *g) && is_due(r, *g))
+        if (!queue_has_hold(r->m, (*g)->queue) && may_reserve(r, *g) && is_due(r, *g))
             reserve(r, *g);
 }
 
@@ -398,18 +398,18 @@ void round_unbind(struct round *r)
  * stays admitted, and is promised nothing. */
 static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 {
-    int64_t at_ms = g->claim ? pods_due_ms(r, g) : g->admitted_ms + r->m->config.admission_ms;
+    int64_t at_ms = g->hold ? pods_due_ms(r, g) : g->admitted_ms + r->m->config.admission_ms;
 
     is_in_the_way &= g->expired <= EXPIRES_MOST;
     if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_placed(g) > 0 || !at_ms)
         return;
-    if (!is_in_the_way && !g->claim)
+    if (!is_in_the_way && !g->hold)
         return;
     if (r->now_ms < at_ms) {
         round_wake(r, at_ms);
         return;
     }
-    round_drop_claim(r, g);           /* nothing is kept for pods that do not come */
+    round_drop_hold(r, g);            /* nothing is kept for pods that do not come */
     round_retry(r, g, r->now_ms + 1); /* it says why it waits, and others may have the places */
     if (!is_in_the_way)
         return;
@@ -421,28 +421,28 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
     model_set_admitted(r->m, g, &(struct amounts){ { 0 } });
     gang_class_sort(r->m, g);
     round_touch(r, g);
-    r->m->room++; /* for those it kept out */
+    r->m->room_gen++; /* for those it kept out */
 }
 
 /* Nothing is kept for pods that do not come. What stood is promised its room again only as long: its admission stays. */
 static void give_up(struct round *r, struct sched_group *g)
 {
-    bool has_claim = g->claim && g->claim->kind != CLAIM_ADMITTED;
+    bool has_hold = g->hold && g->hold->kind != HOLD_ADMITTED;
     bool has_promise = g->ready_ms && !amounts_is_zero(&g->admitted, r->m->dims.n);
     int64_t due_ms = pods_due_ms(r, g);
 
-    if (!due_ms || (!has_claim && !has_promise))
+    if (!due_ms || (!has_hold && !has_promise))
         return;
     if (r->now_ms < due_ms) {
         round_wake(r, due_ms);
         return;
     }
     round_retry(r, g, r->now_ms + 1); /* others may have it */
-    if (has_claim)
-        round_drop_claim(r, g);
+    if (has_hold)
+        round_drop_hold(r, g);
     if (has_promise) {
         model_set_admitted(r->m, g, &(struct amounts){ { 0 } });
-        r->m->room++; /* for those it kept out */
+        r->m->room_gen++; /* for those it kept out */
     }
 }
 

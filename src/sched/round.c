@@ -54,9 +54,9 @@ void round_retry(struct round *r, struct sched_group *g, int64_t at_ms)
     round_wake(r, at_ms);
 }
 
-void round_drop_claim(struct round *r, struct sched_group *g)
+void round_drop_hold(struct round *r, struct sched_group *g)
 {
-    if (!g->claim)
+    if (!g->hold)
         return;
     VEC_FOREACH(role, &g->roles)
         LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role)
@@ -64,7 +64,7 @@ void round_drop_claim(struct round *r, struct sched_group *g)
                 (void)round_decide(r, DECIDE_NOMINATE, p->namespace, p->name, p->uid);
                 model_nominate(r->m, p, NULL);
             }
-    claim_drop(r->m, g);
+    hold_drop(r->m, g);
     gang_class_sort(r->m, g);
 }
 
@@ -110,14 +110,14 @@ int order_cmp(const struct sched_group *a, const struct sched_group *b)
 
 static int heap_order(const struct heap_node *x, const struct heap_node *y)
 {
-    return order_cmp(HEAP_ITEM(x, struct sched_group, node), HEAP_ITEM(y, struct sched_group, node));
+    return order_cmp(HEAP_ITEM(x, struct sched_group, in_round), HEAP_ITEM(y, struct sched_group, in_round));
 }
 
 void round_push(struct round *r, struct sched_group *g)
 {
     struct sched_queue *q = g->queue;
 
-    if (heap_has(&g->node))
+    if (heap_has(&g->in_round))
         return;
     g->share = r->m->config.has_drf ? amounts_share(&g->allocated, &r->m->total, r->m->dims.n) : 0;
     if (heap_count(&q->waiting) == 0) {
@@ -125,7 +125,7 @@ void round_push(struct round *r, struct sched_group *g)
         heap_init(&q->waiting, heap_order);
         *vec_push(r->a, &r->active) = q;
     }
-    heap_push(&q->waiting, &g->node);
+    heap_push(&q->waiting, &g->in_round);
 }
 
 /* The queue to be served next; NULL: none has groups left. Queues are few. */
@@ -207,13 +207,13 @@ static bool has_stood(const struct sched_group *g)
 }
 
 /* What is kept for it must be what it lacks: less is of no use, more is too much for the others. */
-static bool claim_is_stale(const struct sched_group *g)
+static bool hold_is_stale(const struct sched_group *g)
 {
     int64_t lacks = group_min(g) - group_ready(g);
 
-    if (!g->exists || g->is_deleting || g->never_fits || (g->is_whole && g->claim->kind != CLAIM_EVICTING))
+    if (!g->exists || g->is_deleting || g->never_fits || (g->is_whole && g->hold->kind != HOLD_EVICTING))
         return true;
-    return !g->is_whole && (lacks > g->claim->n || (lacks < g->claim->n && g->claim->kind == CLAIM_RESERVED));
+    return !g->is_whole && (lacks > g->hold->n || (lacks < g->hold->n && g->hold->kind == HOLD_RESERVED));
 }
 
 static void refresh(struct round *r, struct sched_group *g)
@@ -238,16 +238,16 @@ static void refresh(struct round *r, struct sched_group *g)
     } else {
         list_remove(&g->in_waiting);
         round_unstick(r, g);
-        round_drop_claim(r, g);
+        round_drop_hold(r, g);
         if (!g->is_whole && !amounts_is_zero(&g->admitted, m->dims.n))
-            m->room++; /* what was promised to it is free for others */
+            m->room_gen++; /* what was promised to it is free for others */
         g->waiting_ms = 0;
         group_say(g, &why_none);
     }
     if (group_is_admitted(g) && !g->admitted_ms)
         g->admitted_ms = r->now_ms;
-    if (g->claim && claim_is_stale(g))
-        round_drop_claim(r, g);
+    if (g->hold && hold_is_stale(g))
+        round_drop_hold(r, g);
     promise_of(r, g, &promise);
     model_set_demand(m, g, &demand);
     model_set_admitted(m, g, &promise);
@@ -272,11 +272,11 @@ static void take_dirty(struct round *r)
 }
 
 /* Other nodes: what could never fit may fit now, and asks for its share again. */
-static void look_at_shape(struct round *r)
+static void note_node_changes(struct round *r)
 {
-    if (r->m->seen_shape == r->m->shape)
+    if (r->m->seen_node_gen == r->m->node_gen)
         return;
-    r->m->seen_shape = r->m->shape;
+    r->m->seen_node_gen = r->m->node_gen;
     LIST_FOREACH(struct sched_group, g, &r->m->waiting, in_waiting)
         refresh(r, g);
 }
@@ -293,7 +293,7 @@ static bool is_beyond_share(const struct sched_model *m, const struct sched_queu
 }
 
 /* Limits may have come down since. */
-static bool is_beyond_limit(const struct sched_model *m, const struct claim *c)
+static bool is_beyond_limit(const struct sched_model *m, const struct hold *c)
 {
     for (const struct sched_queue *q = c->queue; q->parent; q = q->parent)
         if (amounts_lacking(&q->limit, &c->sum, m->dims.n) >= 0)
@@ -301,26 +301,26 @@ static bool is_beyond_limit(const struct sched_model *m, const struct claim *c)
     return false;
 }
 
-static void drop_invalid(struct round *r, struct claim *c)
+static void drop_invalid(struct round *r, struct hold *c)
 {
     round_touch(r, c->group);
     c->group->tried = 0;
-    round_drop_claim(r, c->group);
+    round_drop_hold(r, c->group);
 }
 
-static void check_claims(struct round *r)
+static void check_holds(struct round *r)
 {
     r->lowest_seated = r->lowest_on_credit = INT32_MAX;
-    LIST_FOREACH(struct claim, c, &r->m->seated, link) {
-        if (claim_is_valid(r->m, c) && !is_beyond_limit(r->m, c))
+    LIST_FOREACH(struct hold, c, &r->m->seated, link) {
+        if (hold_is_valid(r->m, c) && !is_beyond_limit(r->m, c))
             r->lowest_seated = MIN_OF(r->lowest_seated, c->group->priority);
         else
             drop_invalid(r, c);
     }
-    LIST_FOREACH(struct claim, c, &r->m->kept, link) {
-        if (!claim_is_valid(r->m, c) || is_beyond_limit(r->m, c))
+    LIST_FOREACH(struct hold, c, &r->m->kept, link) {
+        if (!hold_is_valid(r->m, c) || is_beyond_limit(r->m, c))
             drop_invalid(r, c);
-        else if (c->kind == CLAIM_RESERVED)
+        else if (c->kind == HOLD_RESERVED)
             c->is_over = is_beyond_share(r->m, c->queue, &c->sum);
     }
 }
@@ -361,12 +361,12 @@ static void push_waiting(struct round *r)
 {
     struct group_list leaders = { 0 };
 
-    r->room = r->m->room;
+    r->room = r->m->room_gen;
     gang_leaders(r->m, r->a, &leaders);
     VEC_FOREACH(at, &leaders.list) {
         struct sched_group *g = *at;
 
-        if (g->phase == GROUP_INQUEUE && !g->claim && group_placed(g) == 0)
+        if (g->phase == GROUP_INQUEUE && !g->hold && group_placed(g) == 0)
             r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->priority);
         push_again(r, g);
     }
@@ -398,10 +398,10 @@ static void put_behind(struct round *r, struct sched_group *g, const struct sche
 
     group_people_name(first, why.other, sizeof(why.other));
     (void)snprintf(why.queue, sizeof(why.queue), "%.*s", STR_ARG(g->queue->name));
-    round_drop_claim(r, g);
+    round_drop_hold(r, g);
     round_unstick(r, g);
     group_say(g, &why);
-    g->tried = r->m->room;
+    g->tried = r->m->room_gen;
     round_touch(r, g);
 }
 
@@ -412,11 +412,11 @@ static void hold_back(struct round *r, struct sched_queue *q, const struct sched
     struct heap_node *node;
 
     while ((node = heap_pop(&q->waiting))) {
-        struct sched_group *g = HEAP_ITEM(node, struct sched_group, node);
+        struct sched_group *g = HEAP_ITEM(node, struct sched_group, in_round);
 
         if (g->is_whole)
             continue;
-        if (g->never_fits || (g->claim && g->claim->kind == CLAIM_EVICTING))
+        if (g->never_fits || (g->hold && g->hold->kind == HOLD_EVICTING))
             round_attempt(r, g, limit);
         else
             put_behind(r, g, first);
@@ -434,7 +434,7 @@ static void push_next(struct round *r, struct gang_class *c, const struct sched_
         round_push(r, first); /* whenever it was asked: nobody overtakes it */
     else if (first && has_led && first != served)
         push_again(r, first);
-    else if (first && (has_led || served->alike != c) && (next = others_beside(r, c, limit)))
+    else if (first && (has_led || served->alike != c) && (next = hold_order_beside(r, c, limit)))
         round_push(r, next);
 }
 
@@ -444,7 +444,7 @@ static void serve(struct round *r, enum gang_limit limit)
     struct sched_queue *q;
 
     while ((q = next_queue(r))) {
-        struct sched_group *g = HEAP_ITEM(heap_pop(&q->waiting), struct sched_group, node);
+        struct sched_group *g = HEAP_ITEM(heap_pop(&q->waiting), struct sched_group, in_round);
         struct gang_class *c = gang_class_pin(g->alike);
         bool has_led = gang_leads(g);
 
@@ -478,7 +478,7 @@ static void find_wanted(const struct round *r, struct wanted *ret)
         const struct sched_group *g = *it;
         int at = g->why->dim < 0 ? AMOUNT_DIMS : g->why->dim;
 
-        if (!g->is_stuck || g->claim || g->futile == r->m->shape) /* with places kept it needs no such help */
+        if (!g->is_stuck || g->hold || g->futile == r->m->node_gen) /* with places kept it needs no such help */
             continue;
         if (is_beyond_share(r->m, g->queue, &g->why->needs)) /* shares have changed since it was asked */
             continue;
@@ -487,7 +487,7 @@ static void find_wanted(const struct round *r, struct wanted *ret)
     }
 }
 
-static bool others_want(const struct wanted *w, int at, const struct sched_queue *q)
+static bool hold_order_want(const struct wanted *w, int at, const struct sched_queue *q)
 {
     return w->by_several[at] || (w->by[at] && w->by[at] != q);
 }
@@ -497,9 +497,9 @@ static bool others_want(const struct wanted *w, int at, const struct sched_queue
 static bool is_wanted(const struct round *r, const struct wanted *w, const struct sched_group *g)
 {
     for (int d = 0; d < r->m->dims.n; d++)
-        if (g->demand.v[d] > 0 && others_want(w, d, g->queue))
+        if (g->demand.v[d] > 0 && hold_order_want(w, d, g->queue))
             return true;
-    return others_want(w, AMOUNT_DIMS, g->queue);
+    return hold_order_want(w, AMOUNT_DIMS, g->queue);
 }
 
 /* Those of the same queues that were refused before and not asked again in this round: nobody overtakes them. */
@@ -558,12 +558,12 @@ static void relink_queues(struct round *r)
     struct list *lists[] = { &r->m->kept, &r->m->seated };
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        LIST_FOREACH(struct claim, c, lists[i], link)
-            claim_lift(r->m, c);
+        LIST_FOREACH(struct hold, c, lists[i], link)
+            hold_lift(r->m, c);
     share_link(r->m);
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        LIST_FOREACH(struct claim, c, lists[i], link)
-            claim_put_back(r->m, c);
+        LIST_FOREACH(struct hold, c, lists[i], link)
+            hold_put_back(r->m, c);
 }
 
 void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *ret)
@@ -571,16 +571,16 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
     struct round r = { .m = m, .out = ret, .a = &ret->arena, .now_ms = now_ms };
 
     m->round++;
-    r.is_quiet = list_is_empty(&m->dirty) && m->room == m->seen_room;
+    r.is_quiet = list_is_empty(&m->dirty) && m->room_gen == m->seen_room_gen;
     if (class_relabel(m))
         gang_class_sort_all(m);
     model_order(m);
     take_dirty(&r);
-    look_at_shape(&r);
+    note_node_changes(&r);
     if (m->queues_changed)
         relink_queues(&r);
     share_update(m);
-    check_claims(&r);
+    check_holds(&r);
     round_unbind(&r);
     push_waiting(&r);
     serve(&r, GANG_FAIR);
@@ -591,10 +591,10 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
     share_update(m);
     if (r.touched.list.n)
         qsort(r.touched.list.v, r.touched.list.n, sizeof(*r.touched.list.v), by_key);
-    round_tell(&r);
+    round_write_statuses(&r);
     VEC_FOREACH(g, &r.touched.list)
         (*g)->is_told = false;
     wake_for_leaders(&r);
-    m->seen_room = m->room;
+    m->seen_room_gen = m->room_gen;
     arena_done(&r.trial);
 }

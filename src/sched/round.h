@@ -12,18 +12,18 @@ struct round {
     struct arena *a;    /* of the round */
     struct arena trial; /* of one attempt: reset for each */
     int64_t now_ms;
-    uint64_t room;                    /* model.room when it began to ask: what is made since is for the next round */
-    bool is_quiet;                    /* nothing was told since the last round: it is only time that has passed */
-    struct group_list touched;        /* something about them changed: status.c looks at them */
-    struct group_list fresh;          /* changed, and have a class now */
-    struct group_list stuck;          /* entitled, but the nodes have no room; in order */
-    struct group_list over;           /* their queue has had its share; in order */
+    uint64_t room;             /* model.room_gen when it began to ask: what is made since is for the next round */
+    bool is_quiet;             /* nothing was told since the last round: it is only time that has passed */
+    struct group_list touched; /* something about them changed: status.c looks at them */
+    struct group_list fresh;   /* changed, and have a class now */
+    struct group_list stuck;   /* entitled, but the nodes have no room; in order */
+    struct group_list over;    /* their queue has had its share; in order */
     VEC(struct sched_queue *) active; /* with groups in their heap */
     int32_t lowest_seated;            /* priority of all groups that were admitted and wait for their pods */
     int32_t lowest_on_credit;         /* … that were admitted without places */
     int32_t futile_priority;          /* for a group of this priority … */
     struct amounts futile_needs;      /* … with these needs it did not help to put out those on credit … */
-    uint64_t futile_room;             /* … when model.room was one less; 0: none was asked yet */
+    uint64_t futile_room;             /* … when model.room_gen was one less; 0: none was asked yet */
 };
 
 struct decision *round_decide(struct round *r, enum decision_kind kind, struct str namespace, struct str name,
@@ -31,7 +31,7 @@ struct decision *round_decide(struct round *r, enum decision_kind kind, struct s
 void round_wake(struct round *r, int64_t ms);
 void round_touch(struct round *r, struct sched_group *g);
 void round_retry(struct round *r, struct sched_group *g, int64_t at_ms);    /* look at it again then */
-void round_drop_claim(struct round *r, struct sched_group *g);              /* and what its pods were told of it */
+void round_drop_hold(struct round *r, struct sched_group *g);               /* and what its pods were told of it */
 void group_people_name(const struct sched_group *g, char *to, size_t size); /* "namespace/job", as people know it */
 bool group_is_broken(const struct sched_group *g);                          /* it stood, and lost members */
 bool group_knows_its_pods(const struct sched_group *g); /* pods, or templates of them: enough to look for nodes */
@@ -71,26 +71,26 @@ void round_push(struct round *r, struct sched_group *g);
 
 /* ---- hold_order.c: places that are kept for others ---- */
 struct lifted {
-    VEC(struct claim *) list;
+    VEC(struct hold *) list;
 };
 
 /* Let go of the places that are no obstacle to this group: of lower priorities in its queue, of those beyond their share
- * if it is not, of those that came later. others_put_back() keeps them again. */
-void others_lift(struct round *r, struct sched_group *g, bool is_over, struct lifted *ret);
-void others_put_back(struct round *r, struct lifted *l);
+ * if it is not, of those that came later. hold_order_put_back() keeps them again. */
+void hold_order_lift(struct round *r, struct sched_group *g, bool is_over, struct lifted *ret);
+void hold_order_put_back(struct round *r, struct lifted *l);
 
 /* Those that cannot be used before 'end_ms' anyway. False: there are none. */
-bool others_lift_until(struct round *r, int64_t end_ms, struct lifted *ret);
+bool hold_order_lift_until(struct round *r, int64_t end_ms, struct lifted *ret);
 
 /* The first of the class was refused for want of room, but who ends sooner may use more of what is kept for others: the
  * first that can. NULL: nobody. */
-struct sched_group *others_beside(struct round *r, const struct gang_class *c, enum gang_limit limit);
+struct sched_group *hold_order_beside(struct round *r, const struct gang_class *c, enum gang_limit limit);
 
 /* Would it fit but for what is kept for others? For whom, first of all; NULL: it would not. */
-const struct sched_group *others_in_the_way(struct round *r, struct sched_group *g);
+const struct sched_group *hold_order_in_the_way(struct round *r, struct sched_group *g);
 
 /* A group that was let in and whose seats this one took before it had pods is out again (D23). */
-void others_withdraw(struct round *r, const struct sched_group *g);
+void hold_order_withdraw(struct round *r, const struct sched_group *g);
 
 /* ---- reserve.c: room that is not there yet ---- */
 enum { EXPIRES_MOST = 2 }; /* times an admission is withdrawn; after that it is worth nothing */
@@ -102,7 +102,7 @@ bool round_has_given_up(const struct round *r, const struct sched_group *g); /* 
 void round_unbind(struct round *r);
 
 /* ---- status.c ---- */
-void round_tell(struct round *r);
+void round_write_statuses(struct round *r);
 /* It was told lately why it waits, and is not told again for the sake of other numbers. */
 bool round_is_told(const struct round *r, const struct sched_group *g);
 void group_forget_seats(struct sched_group *g); /* of the last trial */

@@ -8,7 +8,7 @@
 
 struct sched {
     struct sched_model m;
-    uint64_t room; /* model.room when the last round began */
+    uint64_t room; /* model.room_gen when the last round began */
     struct arena late;
     struct arena answers;          /* to questions since the last round */
     VEC(struct decision) failures; /* to be told with the next round; in 'late' */
@@ -29,9 +29,9 @@ void sched_free(struct sched *s)
     if (!s)
         return;
     while (!list_is_empty(&s->m.kept))
-        claim_drop(&s->m, LIST_FIRST(&s->m.kept, struct claim, link)->group);
+        hold_drop(&s->m, LIST_FIRST(&s->m.kept, struct hold, link)->group);
     while (!list_is_empty(&s->m.seated))
-        claim_drop(&s->m, LIST_FIRST(&s->m.seated, struct claim, link)->group);
+        hold_drop(&s->m, LIST_FIRST(&s->m.seated, struct hold, link)->group);
     model_done(&s->m);
     arena_done(&s->late);
     arena_done(&s->answers);
@@ -41,8 +41,8 @@ void sched_free(struct sched *s)
 void sched_configure(struct sched *s, const struct sched_config *config)
 {
     s->m.config = *config;
-    s->m.room++; /* who was refused by the old rules is asked again */
-    s->m.shape++;
+    s->m.room_gen++; /* who was refused by the old rules is asked again */
+    s->m.node_gen++;
     s->m.shares_changed = true;
     fit_reordered(&s->m); /* scores have other weights */
 }
@@ -81,7 +81,7 @@ static void tell_failures(struct sched *s, struct sched_round *ret)
 
 void sched_round(struct sched *s, int64_t now_ms, struct sched_round *ret)
 {
-    s->room = s->m.room;
+    s->room = s->m.room_gen;
     arena_reset(&s->answers);
     tell_failures(s, ret);
     sched_round_run(&s->m, now_ms, ret);
@@ -89,7 +89,7 @@ void sched_round(struct sched *s, int64_t now_ms, struct sched_round *ret)
 
 bool sched_is_idle(const struct sched *s)
 {
-    return list_is_empty(&s->m.dirty) && s->room == s->m.room && !s->m.is_unordered && !s->m.shares_changed;
+    return list_is_empty(&s->m.dirty) && s->room == s->m.room_gen && !s->m.is_unordered && !s->m.shares_changed;
 }
 
 /* ---- what did not work ---- */
@@ -120,12 +120,12 @@ static void bind_failed(struct sched *s, const struct decision *d, struct str er
 
     if (!p || p->state != POD_BINDING)
         return;
-    p->said = 0; /* what was to be said before it was bound may not have been */
+    p->written = 0; /* what was to be said before it was bound may not have been */
     if (!str_empty(error)) {
         message = arena_fmt(&s->late, "failed to bind to node %.*s: %.*s", STR_ARG(d->node), STR_ARG(error));
         note_failure(s, d, DECIDE_POD_STATUS, message);
         note_failure(s, d, DECIDE_EVENT, message);
-        p->said = said_condition(STR("False"), STR("SchedulerError"), message);
+        p->written = hash_of_condition(STR("False"), STR("SchedulerError"), message);
     }
     p->started_ms = 0;
     p->seat = NULL; /* of the round that bound it */
@@ -159,7 +159,7 @@ static bool evict_stands(const struct sched *s, const struct decision *evict, co
 
     if (str_is(evict->reason, "gang"))
         return p->told != POD_RUNNING;
-    return other && other->claim && other->claim->kind == CLAIM_EVICTING;
+    return other && other->hold && other->hold->kind == HOLD_EVICTING;
 }
 
 bool sched_stands(struct sched *s, const struct decision *d)
@@ -176,9 +176,9 @@ static void evict_failed(struct sched *s, const struct decision *d)
     if (!p || !p->is_victim || p->told == POD_GOING)
         return;
     p->is_victim = false;
-    model_set_pod(&s->m, p, p->told, p->node);      /* D46: as it was */
-    LIST_FOREACH(struct claim, c, &s->m.kept, link) /* whoever waits for it decides again */
-        if (c->kind == CLAIM_EVICTING) {
+    model_set_pod(&s->m, p, p->told, p->node);     /* D46: as it was */
+    LIST_FOREACH(struct hold, c, &s->m.kept, link) /* whoever waits for it decides again */
+        if (c->kind == HOLD_EVICTING) {
             c->group->tried = 0;
             model_touch(&s->m, c->group);
         }
@@ -199,17 +199,17 @@ void sched_failed(struct sched *s, const struct decision *d, struct str error)
         return;
     case DECIDE_POD_STATUS:
         if ((p = find_pod(&s->m, d)))
-            p->said = 0;
+            p->written = 0;
         return;
     case DECIDE_GROUP:
         if ((g = model_group(&s->m, d->namespace, d->name))) {
-            g->said = 0;
+            g->written = 0;
             model_touch(&s->m, g);
         }
         return;
     case DECIDE_QUEUE:
         if ((q = model_queue(&s->m, d->name))) {
-            q->said = 0;
+            q->written = 0;
             s->m.shares_changed = true;
         }
         return;
@@ -271,7 +271,7 @@ static void view_group(struct sched *s, struct sched_group *g, struct arena *a, 
         .running = g->n[POD_RUNNING],
         .created_ms = g->created_ms,
         .is_whole = group_is_whole(g),
-        .has_claim = g->claim != NULL,
+        .has_hold = g->hold != NULL,
         .why = latest_why(s, g),
         .allocated = g->allocated,
     };

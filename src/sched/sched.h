@@ -85,7 +85,7 @@ struct sched_group_view {
     int32_t priority;
     int64_t min, ready, pending, running;
     int64_t created_ms;
-    bool is_whole, has_claim;
+    bool is_whole, has_hold;
     const struct why *why;
     struct amounts needs; /* of the pods that are still missing for the minimum */
     struct amounts allocated;

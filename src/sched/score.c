@@ -34,7 +34,7 @@ static int64_t image_score(struct sched_model *m, const struct pod_class *c, str
 
     VEC_FOREACH(i, &c->image_list)
         if ((*i)->nodes)
-            there += note_image_bytes(node_note_of(m, n), *i);
+            there += node_facts_image_bytes(node_facts_of(m, n), *i);
     if (there <= least)
         return 0;
     return there >= most ? 100 : 100 * (there - least) / (most - least);
@@ -85,7 +85,7 @@ static inline uint32_t permille(int64_t part, int64_t whole)
 }
 
 /* How full the node would be with the pod on it. */
-static inline uint32_t fill_of(const struct pod_class *c, const struct sched_node *n, int d)
+static inline uint32_t waterfill_of(const struct pod_class *c, const struct sched_node *n, int d)
 {
     return permille(n->used.v[d] + n->held.v[d] + c->ask.v[d], n->total.v[d]);
 }
@@ -96,7 +96,7 @@ static int64_t binpack_score(const struct pod_class *c, const struct sched_node 
 
     for (uint32_t left = c->ask_dims & ~(1U << DIM_PODS); left; left &= left - 1) {
         int d = __builtin_ctz(left);
-        uint32_t fill = d == DIM_CPU ? cpu : d == DIM_MEMORY ? memory : fill_of(c, n, d);
+        uint32_t fill = d == DIM_CPU ? cpu : d == DIM_MEMORY ? memory : waterfill_of(c, n, d);
 
         if (fill == OVER)
             return 0;
@@ -108,7 +108,7 @@ static int64_t binpack_score(const struct pod_class *c, const struct sched_node 
 
 int64_t score_amounts(const int *weights, const struct pod_class *c, const struct sched_node *n, int64_t *parts)
 {
-    uint32_t cpu = fill_of(c, n, DIM_CPU), memory = fill_of(c, n, DIM_MEMORY);
+    uint32_t cpu = waterfill_of(c, n, DIM_CPU), memory = waterfill_of(c, n, DIM_MEMORY);
     uint32_t cpu_cut = MIN_OF(cpu, FULL), memory_cut = MIN_OF(memory, FULL);
     uint32_t apart = cpu_cut > memory_cut ? cpu_cut - memory_cut : memory_cut - cpu_cut;
     int64_t most = ((cpu == OVER ? 0 : cpu) + (memory == OVER ? 0 : memory)) / 20, sum = 0;

@@ -14,7 +14,7 @@ struct columns {
     const struct share_tree *tree;
     int64_t *guarantee, *deserved, *limit, *own, *ask, *fair;
     struct tub *tubs;
-    struct fill_step *steps;
+    struct waterfill_step *steps;
 };
 
 static int64_t plus(int64_t v)
@@ -176,10 +176,10 @@ void share_update(struct sched_model *m)
     for (size_t i = 0; i < ARRAY_LEN(columns); i++)
         *columns[i] = arena_array(&a, int64_t, tree.n);
     c.tubs = arena_array(&a, struct tub, tree.n);
-    c.steps = arena_array(&a, struct fill_step, 2 * tree.n);
+    c.steps = arena_array(&a, struct waterfill_step, 2 * tree.n);
     for (int dim = 0; dim < m->dims.n; dim++)
         is_more |= update_dim(&c, m, dim);
-    m->room += is_more;
+    m->room_gen += is_more;
     m->shares_changed = false;
 }
 

@@ -38,7 +38,7 @@
 void share_link(struct sched_model *m);
 
 /* Recompute fair and limit of every queue. Cheap when nothing changed (model.shares_changed). Where somebody who had less
- * than it asks for gets more, or a limit went up, model.room goes up. Not while a trial is open (gang.h): its places
+ * than it asks for gets more, or a limit went up, model.room_gen goes up. Not while a trial is open (gang.h): its places
  * would count as pods of somebody else. */
 void share_update(struct sched_model *m);
 

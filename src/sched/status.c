@@ -193,10 +193,10 @@ static void tell_group(struct round *r, struct sched_group *g, struct str messag
     json_set(status, "succeeded", json_int(r->a, g->n[POD_SUCCEEDED]));
     json_set(status, "failed", json_int(r->a, g->n[POD_FAILED]));
     json_set(status, "conditions", list);
-    h = said_status(status);
-    if (h == g->said)
+    h = hash_of_status(status);
+    if (h == g->written)
         return;
-    conditions = said_status(list);
+    conditions = hash_of_status(list);
     if (conditions != g->condition) {
         g->condition = conditions;
         g->condition_ms = r->now_ms;
@@ -206,7 +206,7 @@ static void tell_group(struct round *r, struct sched_group *g, struct str messag
             group_event(r, g, "Normal", "Scheduled", STR("pod group is ready"));
     }
     set_times(r, g, list);
-    g->said = h;
+    g->written = h;
     round_decide(r, DECIDE_GROUP, g->namespace, g->name, g->uid)->status = status;
 }
 
@@ -263,7 +263,7 @@ static void tell_pods(struct round *r, struct sched_group *g, struct str group_m
 
     VEC_FOREACH(role, &g->roles)
         LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role)
-            if (!p->is_gated && (!p->said || may_change))
+            if (!p->is_gated && (!p->written || may_change))
                 *vec_push(&r->trial, &waiting) = p;
     if (waiting.n)
         qsort(waiting.v, waiting.n, sizeof(*waiting.v), by_pod_name);
@@ -273,10 +273,10 @@ static void tell_pods(struct round *r, struct sched_group *g, struct str group_m
         uint64_t h;
 
         pod_words(r, g, p, group_message, &reason, &message);
-        h = said_condition(STR("False"), reason, message);
-        if (h == p->said)
+        h = hash_of_condition(STR("False"), reason, message);
+        if (h == p->written)
             continue;
-        p->said = h;
+        p->written = h;
         any = true;
         tell_pod(r, p, reason, message);
     }
@@ -301,15 +301,15 @@ static void tell_queue(struct round *r, struct sched_queue *q)
     if (!q->exists)
         return;
     allocated = amounts_to_json(r->a, &r->m->dims, &q->allocated);
-    h = said_status(allocated);
-    if (h == q->said)
+    h = hash_of_status(allocated);
+    if (h == q->written)
         return;
-    if (q->said_ms && r->now_ms - q->said_ms < r->m->config.status_ms) {
-        round_wake(r, q->said_ms + r->m->config.status_ms);
+    if (q->written_ms && r->now_ms - q->written_ms < r->m->config.status_ms) {
+        round_wake(r, q->written_ms + r->m->config.status_ms);
         return;
     }
-    q->said = h;
-    q->said_ms = r->now_ms;
+    q->written = h;
+    q->written_ms = r->now_ms;
     status = json_object(r->a);
     json_set(status, "allocated", allocated);
     round_decide(r, DECIDE_QUEUE, STR_NULL, q->name, STR_NULL)->status = status;
@@ -356,7 +356,7 @@ bool round_is_told(const struct round *r, const struct sched_group *g)
 {
     const struct sched_config *c = &r->m->config;
 
-    return (g->alike || claim_has_victims(g->claim)) && g->told_why != WHY_NOT &&
+    return (g->alike || claim_has_victims(g->hold)) && g->told_why != WHY_NOT &&
            r->m->alike->n_members > (uint32_t)c->retell && r->now_ms - g->told_why_ms < c->rewrite_ms;
 }
 
@@ -388,7 +388,7 @@ static void tell_all(struct round *r, struct sched_group *g)
     g->told_why_ms = r->now_ms;
 }
 
-void round_tell(struct round *r)
+void round_write_statuses(struct round *r)
 {
     VEC_FOREACH(at, &r->touched.list) {
         struct sched_group *g = *at;

@@ -12,7 +12,7 @@ struct roles { /* one group of an annotation */
     VEC(const struct sched_role *) list;
 };
 
-struct near {
+struct task_topology {
     VEC(struct roles) together, apart;
     struct roles order;
 };
@@ -40,7 +40,8 @@ static bool read_roles(struct arena *a, const struct sched_group *g, struct str 
     return ret->list.n > 0;
 }
 
-static bool read_groups(struct arena *a, const struct sched_group *g, struct str text, struct near *n, bool is_apart)
+static bool read_groups(struct arena *a, const struct sched_group *g, struct str text, struct task_topology *n,
+                        bool is_apart)
 {
     struct str part;
 
@@ -53,20 +54,20 @@ static bool read_groups(struct arena *a, const struct sched_group *g, struct str
     return true;
 }
 
-struct near *near_read(struct arena *a, const struct sched_group *g)
+struct task_topology *task_topology_read(struct arena *a, const struct sched_group *g)
 {
-    struct near *n;
+    struct task_topology *n;
 
     if (str_empty(g->near) && str_empty(g->apart) && str_empty(g->task_order))
         return NULL;
-    n = arena_new(a, struct near);
+    n = arena_new(a, struct task_topology);
     if (!read_groups(a, g, g->near, n, false) || !read_groups(a, g, g->apart, n, true) ||
         (!str_empty(g->task_order) && !read_roles(a, g, g->task_order, &n->order)))
         return NULL;
     return n;
 }
 
-int near_order(const struct near *n, const struct sched_role *role)
+int task_topology_order(const struct task_topology *n, const struct sched_role *role)
 {
     for (size_t i = 0; i < n->order.list.n; i++)
         if (n->order.list.v[i] == role)
@@ -80,7 +81,7 @@ static bool are_both_in(const struct roles *r, const struct sched_role *a, const
     return has_role(r, a) && has_role(r, b) && (a != b || r->list.n == 1);
 }
 
-static int wish(const struct near *n, const struct sched_role *a, const struct sched_role *b)
+static int wish(const struct task_topology *n, const struct sched_role *a, const struct sched_role *b)
 {
     int sum = 0;
 
@@ -113,7 +114,8 @@ static void add_score(struct arena *a, struct scores *all, const struct sched_no
     *vec_push(a, &all->list) = (struct score){ node, by };
 }
 
-static void collect(const struct near *n, const struct work *w, const struct sched_role *role, struct scores *ret)
+static void collect(const struct task_topology *n, const struct work *w, const struct sched_role *role,
+                    struct scores *ret)
 {
     static const enum pod_state states[] = { POD_BINDING, POD_BOUND, POD_RUNNING };
 
@@ -136,7 +138,8 @@ static int64_t score_of(const struct scores *all, const struct sched_node *node)
     return 0;
 }
 
-struct sched_node *near_best(const struct near *n, const struct work *w, const struct slot *s, enum fit_room room)
+struct sched_node *task_topology_best(const struct task_topology *n, const struct work *w, const struct slot *s,
+                                      enum fit_room room)
 {
     struct sched_model *m = w->t->m;
     struct scores scores = { 0 };

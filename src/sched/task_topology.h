@@ -10,15 +10,16 @@
 
 #include "sched/gang_internal.h"
 
-struct near;
+struct task_topology;
 
 /* NULL: the group has no such wishes. */
-struct near *near_read(struct arena *a, const struct sched_group *g);
+struct task_topology *task_topology_read(struct arena *a, const struct sched_group *g);
 
 /* Place in the order of tasks; roles that are not named come last. */
-int near_order(const struct near *n, const struct sched_role *role);
+int task_topology_order(const struct task_topology *n, const struct sched_role *role);
 
 /* The best node when wishes count too; NULL: none fits. */
-struct sched_node *near_best(const struct near *n, const struct work *w, const struct slot *s, enum fit_room room);
+struct sched_node *task_topology_best(const struct task_topology *n, const struct work *w, const struct slot *s,
+                                      enum fit_room room);
 
 #endif

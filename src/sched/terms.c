@@ -110,9 +110,9 @@ bool term_matches(const struct sched_model *m, const struct term *t, const struc
 
 /* ---- counting ---- */
 
-static void count_match(struct term *t, const struct node_note *note, int32_t by, bool in_trial)
+static void count_match(struct term *t, const struct node_facts *facts, int32_t by, bool in_trial)
 {
-    uint32_t value = note->values[t->topo];
+    uint32_t value = facts->values[t->topo];
 
     if (value != NO_VALUE) {
         tallies_add(&t->by_value, value, by, 0, 0);
@@ -121,12 +121,12 @@ static void count_match(struct term *t, const struct node_note *note, int32_t by
         t->total += by;
     }
     if (t->used_as[TERM_SPREAD])
-        tallies_add(&t->by_node, note->slot, by, 0, 0);
+        tallies_add(&t->by_node, facts->slot, by, 0, 0);
 }
 
-static void count_own(struct term *t, const struct node_note *note, int32_t owners, int32_t weight, bool in_trial)
+static void count_own(struct term *t, const struct node_facts *facts, int32_t owners, int32_t weight, bool in_trial)
 {
-    uint32_t value = note->values[t->topo];
+    uint32_t value = facts->values[t->topo];
 
     if (value == NO_VALUE || (!owners && !weight))
         return;
@@ -135,16 +135,16 @@ static void count_own(struct term *t, const struct node_note *note, int32_t owne
         tallies_add(&t->by_trial, value, 0, owners, weight);
 }
 
-void terms_count(struct sched_model *m, const struct pod_class *c, const struct node_note *note, int by)
+void terms_count(struct sched_model *m, const struct pod_class *c, const struct node_facts *facts, int by)
 {
     struct term **v = m->fit->terms.v;
 
     for (uint32_t i = 0; i < c->work->n_matched; i++)
-        count_match(v[c->work->matched[i]], note, by, m->in_trial);
+        count_match(v[c->work->matched[i]], facts, by, m->in_trial);
     VEC_FOREACH(id, &c->avoid)
-        count_own(v[*id], note, by, 0, m->in_trial);
+        count_own(v[*id], facts, by, 0, m->in_trial);
     VEC_FOREACH(p, &c->like)
-        count_own(v[p->term], note, 0, by * p->weight, m->in_trial);
+        count_own(v[p->term], facts, 0, by * p->weight, m->in_trial);
 }
 
 bool class_is_matched(const struct pod_class *c, uint32_t term)
@@ -372,7 +372,7 @@ uint32_t topo_need(struct sched_model *m, struct str key)
     all->n_topos++;
     all->epoch++;
     MAP_FOREACH(struct sched_node *, n, &m->nodes) /* no term of this key has counted anything yet */
-        terms_note_read(m, node_note_of(m, n), n);
+        terms_facts_read(m, node_facts_of(m, n), n);
     return id;
 }
 
@@ -385,63 +385,63 @@ const uint32_t *topo_at(struct sched_model *m, uint32_t topo)
         return t->at;
     t->at = xrealloc(t->at, (m->n_order + 1) * sizeof(*t->at));
     for (uint32_t i = 0; i < m->n_order; i++)
-        t->at[i] = node_note_of(m, m->order[i])->values[topo];
+        t->at[i] = node_facts_of(m, m->order[i])->values[topo];
     t->at_epoch = all->epoch;
     return t->at;
 }
 
 /* Take the pods on a node out of, or put them into, the counters of this topology key. */
-static void count_node(struct sched_model *m, uint32_t topo, const struct node_note *note, int sign)
+static void count_node(struct sched_model *m, uint32_t topo, const struct node_facts *facts, int sign)
 {
-    if (!note->pods)
+    if (!facts->pods)
         return;
     MAP_FOREACH(struct pod_class *, c, &m->fit->classes) {
-        int32_t pods = sign * tally_of(&c->work->spots, note->slot).pods;
+        int32_t pods = sign * tally_of(&c->work->spots, facts->slot).pods;
         struct term **v = m->fit->terms.v;
 
         if (!pods)
             continue;
         for (uint32_t i = 0; i < c->work->n_matched; i++)
             if (v[c->work->matched[i]]->topo == topo)
-                count_match(v[c->work->matched[i]], note, pods, false);
+                count_match(v[c->work->matched[i]], facts, pods, false);
         VEC_FOREACH(id, &c->avoid)
             if (v[*id]->topo == topo)
-                count_own(v[*id], note, pods, 0, false);
+                count_own(v[*id], facts, pods, 0, false);
         VEC_FOREACH(p, &c->like)
             if (v[p->term]->topo == topo)
-                count_own(v[p->term], note, 0, pods * p->weight, false);
+                count_own(v[p->term], facts, 0, pods * p->weight, false);
     }
 }
 
-void terms_note_read(struct sched_model *m, struct node_note *note, const struct sched_node *n)
+void terms_facts_read(struct sched_model *m, struct node_facts *facts, const struct sched_node *n)
 {
     struct terms *all = &m->fit->terms;
 
-    if (note->n_values < all->n_topos) {
-        note->values = xrealloc(note->values, all->n_topos * sizeof(*note->values));
-        for (; note->n_values < all->n_topos; note->n_values++)
-            note->values[note->n_values] = NO_VALUE;
+    if (facts->n_values < all->n_topos) {
+        facts->values = xrealloc(facts->values, all->n_topos * sizeof(*facts->values));
+        for (; facts->n_values < all->n_topos; facts->n_values++)
+            facts->values[facts->n_values] = NO_VALUE;
     }
     for (uint32_t k = 0; k < all->n_topos; k++) {
-        uint32_t old = note->values[k], new = value_ref(&all->topos[k], n);
+        uint32_t old = facts->values[k], new = value_ref(&all->topos[k], n);
 
         if (new != old) {
-            count_node(m, k, note, -1);
-            note->values[k] = new;
-            count_node(m, k, note, +1);
+            count_node(m, k, facts, -1);
+            facts->values[k] = new;
+            count_node(m, k, facts, +1);
             all->epoch++;
         }
         value_unref(&all->topos[k], old);
     }
 }
 
-void terms_note_gone(struct sched_model *m, struct node_note *note)
+void terms_facts_gone(struct sched_model *m, struct node_facts *facts)
 {
     struct terms *all = &m->fit->terms;
 
-    for (uint32_t k = 0; k < note->n_values; k++)
-        value_unref(&all->topos[k], note->values[k]);
-    free(note->values);
+    for (uint32_t k = 0; k < facts->n_values; k++)
+        value_unref(&all->topos[k], facts->values[k]);
+    free(facts->values);
 }
 
 /* ---- tests ---- */
@@ -468,11 +468,11 @@ static void check_term(struct sched_model *m, const struct term *t)
         assert(is_matched == class_is_matched(c, t->id));
         TALLY_FOREACH(spot, &c->work->spots)
         {
-            const struct node_note *note = m->fit->notes[spot->place - 1];
-            uint32_t value = note->values[t->topo];
+            const struct node_facts *facts = m->fit->notes[spot->place - 1];
+            uint32_t value = facts->values[t->topo];
 
             if (is_matched && t->used_as[TERM_SPREAD])
-                tallies_add(&by_node, note->slot, spot->pods, 0, 0);
+                tallies_add(&by_node, facts->slot, spot->pods, 0, 0);
             if (value == NO_VALUE)
                 continue;
             if (is_matched) {
@@ -499,9 +499,9 @@ void terms_check(struct sched_model *m)
     struct terms *all = &m->fit->terms;
 
     MAP_FOREACH(struct sched_node *, n, &m->nodes)
-        for (uint32_t k = 0; n->note && k < all->n_topos; k++) {
+        for (uint32_t k = 0; n->facts && k < all->n_topos; k++) {
             const struct json *label = n->exists ? json_get_str(n->labels, all->topos[k].key) : NULL;
-            uint32_t value = n->note->values[k];
+            uint32_t value = n->facts->values[k];
 
             assert((value != NO_VALUE) == json_is(label, JSON_STRING));
             assert(value == NO_VALUE || str_eq(all->topos[k].by_id[value]->name, json_text(label, STR(""))));

@@ -15,7 +15,7 @@
 #include "sched/tally.h"
 
 struct selector;
-struct node_note;
+struct node_facts;
 
 struct term_part {
     VEC(struct str) namespaces;
@@ -77,7 +77,7 @@ uint32_t term_ref(struct sched_model *m, const struct json *j, enum term_use use
 void terms_class_added(struct sched_model *m, struct pod_class *c);
 void terms_class_removed(struct sched_model *m, struct pod_class *c);
 
-void terms_count(struct sched_model *m, const struct pod_class *c, const struct node_note *note, int by);
+void terms_count(struct sched_model *m, const struct pod_class *c, const struct node_facts *facts, int by);
 void terms_namespaces_changed(struct sched_model *m);
 bool term_matches(const struct sched_model *m, const struct term *t, const struct pod_class *c);
 bool class_is_matched(const struct pod_class *c, uint32_t term); /* as noted */
@@ -88,9 +88,9 @@ uint32_t topo_need(struct sched_model *m, struct str key);
 const uint32_t *topo_at(struct sched_model *m, uint32_t topo); /* by index; valid until nodes change */
 uint32_t topo_value_find(const struct topo *t, struct str name);
 
-/* The node's labels may be others: set note->values again; pods on it are counted where they are now. */
-void terms_note_read(struct sched_model *m, struct node_note *note, const struct sched_node *n);
-void terms_note_gone(struct sched_model *m, struct node_note *note);
+/* The node's labels may be others: set facts->values again; pods on it are counted where they are now. */
+void terms_facts_read(struct sched_model *m, struct node_facts *facts, const struct sched_node *n);
+void terms_facts_gone(struct sched_model *m, struct node_facts *facts);
 
 void terms_check(struct sched_model *m);
 

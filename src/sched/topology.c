@@ -28,7 +28,7 @@ struct hyper {
     struct arena arena;   /* of all below, and the names */
     struct json *labels;
     VEC(struct match) members;
-    uint64_t look, rev; /* hash of what was read, and its resourceVersion */
+    uint64_t hash, rev; /* hash of what was read, and its resourceVersion */
 };
 
 struct topology {
@@ -104,8 +104,8 @@ static void hyper_free(struct topology *t, struct hyper *h)
 static void topology_changed(struct sched_model *m)
 {
     m->is_unordered = true;
-    m->room++;
-    m->shape++;
+    m->room_gen++;
+    m->node_gen++;
 }
 
 void topology_init(struct sched_model *m)
@@ -133,7 +133,7 @@ void topology_done(struct sched_model *m)
 }
 
 /* Status and the like change often; numbering all nodes again because of it would be a waste. */
-static uint64_t look_of(const struct json *spec, const struct json *labels)
+static uint64_t hash_of_look(const struct json *spec, const struct json *labels)
 {
     autobuf text = { 0 };
 
@@ -170,20 +170,20 @@ void topology_put(struct sched_model *m, const struct json *hypernode)
     struct topology *t = m->topology;
     const struct json *meta = json_get(hypernode, "metadata"), *spec = json_get(hypernode, "spec");
     struct hyper *h = map_get(&t->hypers, json_member_text(meta, "name"));
-    uint64_t look = look_of(spec, json_get(meta, "labels")), rev = 0;
+    uint64_t hash = hash_of_look(spec, json_get(meta, "labels")), rev = 0;
 
     (void)str_to_u64(json_member_text(meta, "resourceVersion"), &rev); /* 0: cannot be compared */
     if (str_empty(json_member_text(meta, "name")) || (h && rev && rev < h->rev))
         return;
     if (!h)
         h = xcalloc(1, sizeof(*h));
-    else if (h->look == look) {
+    else if (h->hash == hash) {
         h->rev = rev;
         return;
     } else
         map_remove(&t->hypers, h->domain.name); /* the name is read again */
     hyper_read(t, h, meta, spec);
-    h->look = look;
+    h->hash = hash;
     h->rev = rev;
     map_put(&t->hypers, h->domain.name, h);
     topology_changed(m);
@@ -243,7 +243,7 @@ static int hyper_by_tier(const void *a, const void *b)
     return x != y ? (x > y) - (x < y) : hyper_by_name(a, b);
 }
 
-static void claim_domain(const struct hyper *h, struct hyper *child)
+static void hold_domain(const struct hyper *h, struct hyper *child)
 {
     if (child && !child->domain.parent && child->domain.tier < h->domain.tier)
         child->domain.parent = (struct domain *)&h->domain;
@@ -257,12 +257,12 @@ static void find_parents(struct topology *t, struct hyper **all, size_t n)
             if (!match->is_domain)
                 continue;
             if (match->kind == MATCH_NAME) {
-                claim_domain(all[i], map_get(&t->hypers, match->name));
+                hold_domain(all[i], map_get(&t->hypers, match->name));
                 continue;
             }
             for (size_t k = 0; k < n; k++)
                 if (match_fits(match, all[k]->domain.name, all[k]->labels))
-                    claim_domain(all[i], all[k]);
+                    hold_domain(all[i], all[k]);
         }
 }
 

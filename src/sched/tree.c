@@ -82,14 +82,14 @@ uint64_t tree_hash(const struct json *j, const char *const *skip)
     return h ? h : 1;
 }
 
-uint64_t said_status(const struct json *status)
+uint64_t hash_of_status(const struct json *status)
 {
     uint64_t h = status ? hash(status, NULL, no_news) : 0;
 
     return status && !h ? 1 : h;
 }
 
-uint64_t said_condition(struct str status, struct str reason, struct str message)
+uint64_t hash_of_condition(struct str status, struct str reason, struct str message)
 {
     uint64_t h = hash_text(hash_text(hash_text(3, status), reason), message);
 

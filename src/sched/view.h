@@ -17,7 +17,7 @@
 enum { VIEW_FAN = 16, VIEW_LEVELS = 8, VIEW_NONE = -1, VIEW_LIFTED = 4 };
 
 struct view_lifted { /* fit.c: how many more pods find room … */
-    uint64_t key;    /* … with these claims lifted: claim_parts.key … */
+    uint64_t key;    /* … with these holds lifted: hold_parts.key … */
     uint64_t seen;   /* … at this place in the log */
     int64_t places;
 };

@@ -11,7 +11,7 @@
 
 static int step_cmp(const void *pa, const void *pb)
 {
-    const struct fill_step *a = pa, *b = pb;
+    const struct waterfill_step *a = pa, *b = pb;
     __int128 left = (__int128)a->num * b->den, right = (__int128)b->num * a->den;
 
     if (left != right)
@@ -21,7 +21,7 @@ static int step_cmp(const void *pa, const void *pb)
     return (int)a->is_full - (int)b->is_full;
 }
 
-static size_t list_steps(struct tub *tubs, size_t n, struct fill_step *steps)
+static size_t list_steps(struct tub *tubs, size_t n, struct waterfill_step *steps)
 {
     size_t n_steps = 0;
 
@@ -30,8 +30,8 @@ static size_t list_steps(struct tub *tubs, size_t n, struct fill_step *steps)
 
         if (t->weight == 0 || t->got == t->high)
             continue;
-        steps[n_steps++] = (struct fill_step){ t->got - t->base, t->weight, t, false };
-        steps[n_steps++] = (struct fill_step){ t->high - t->base, t->weight, t, true };
+        steps[n_steps++] = (struct waterfill_step){ t->got - t->base, t->weight, t, false };
+        steps[n_steps++] = (struct waterfill_step){ t->high - t->base, t->weight, t, true };
     }
     qsort(steps, n_steps, sizeof(*steps), step_cmp);
     return n_steps;
@@ -70,7 +70,7 @@ static void scale_weights(struct tub *tubs, size_t n)
         tubs[i].weight = tubs[i].weight ? MAX_OF(tubs[i].weight >> shift, 1) : 0;
 }
 
-void fill(struct tub *tubs, size_t n, int64_t amount, struct fill_step *steps)
+void fill(struct tub *tubs, size_t n, int64_t amount, struct waterfill_step *steps)
 {
     __int128 rest = amount; /* less what standing tubs hold, less the bases of rising ones */
     __int128 weights = 0;   /* of rising ones */

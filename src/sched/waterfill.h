@@ -19,7 +19,7 @@ struct tub {
     bool is_rising; /* for fill() itself */
 };
 
-struct fill_step { /* at level num/den a tub begins to rise, or is full */
+struct waterfill_step { /* at level num/den a tub begins to rise, or is full */
     int64_t num, den;
     struct tub *tub;
     bool is_full;
@@ -27,6 +27,6 @@ struct fill_step { /* at level num/den a tub begins to rise, or is full */
 
 /* Find the level at which all tubs together hold 'amount', and set 'got'; all full if that is less. At level 0 they must
  * not hold more. 'steps' is room for 2 × n of them. */
-void fill(struct tub *tubs, size_t n, int64_t amount, struct fill_step *steps);
+void fill(struct tub *tubs, size_t n, int64_t amount, struct waterfill_step *steps);
 
 #endif

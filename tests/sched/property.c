@@ -135,7 +135,7 @@ static bool has_memory(struct world *w)
     struct sched_group_view v;
 
     for (int i = 0; i < w->n_groups; i++) {
-        if (sched_group_view(w->h->s, STR("default"), str_of(w->groups[i].name), &v) && v.has_claim)
+        if (sched_group_view(w->h->s, STR("default"), str_of(w->groups[i].name), &v) && v.has_hold)
             return true;
         /* That it stood once, and that reserving for it was of no use, is not in the objects either. */
         if ((w->groups[i].was_whole || w->groups[i].has_anti) && !group_stands(w, i))

@@ -168,11 +168,11 @@ void world_note(struct world *w)
 {
     struct sched_group_view v;
 
-    w->has_claims = false;
+    w->has_holds = false;
     for (int i = 0; i < w->n_pods; i++)
         w->pods[i].went_early = w->pods[i].state == W_GOING;
     for (int i = 0; i < w->n_groups; i++)
-        w->has_claims |= sched_group_view(w->h->s, STR("default"), str_of(w->groups[i].name), &v) && v.has_claim;
+        w->has_holds |= sched_group_view(w->h->s, STR("default"), str_of(w->groups[i].name), &v) && v.has_hold;
 }
 
 /* What goes since before the round, on a node or below a queue (the other: -1). */
@@ -216,13 +216,13 @@ static bool had_only_to_wait(const struct world *w, int group)
 }
 
 /* Places were kept for another too, in this round or before. */
-static bool others_have_claims(struct world *w, int group)
+static bool others_have_holds(struct world *w, int group)
 {
     struct sched_group_view v;
-    bool any = w->has_claims;
+    bool any = w->has_holds;
 
     for (int i = 0; i < w->n_groups; i++)
-        any |= i != group && sched_group_view(w->h->s, STR("default"), str_of(w->groups[i].name), &v) && v.has_claim;
+        any |= i != group && sched_group_view(w->h->s, STR("default"), str_of(w->groups[i].name), &v) && v.has_hold;
     return any;
 }
 
@@ -236,7 +236,7 @@ void world_check_evictions(struct world *w)
             const struct w_group *victim = &w->groups[k], *g = &w->groups[i];
 
             if (victim->evicted_now && k != i && strcmp(victim->reason, "preempt") == 0 && !g->has_anti &&
-                strcmp(victim->evicted_for, g->key) == 0 && !group_stands(w, i) && !others_have_claims(w, i) &&
+                strcmp(victim->evicted_for, g->key) == 0 && !group_stands(w, i) && !others_have_holds(w, i) &&
                 had_only_to_wait(w, i))
                 world_wrong(w, "evicted for what goes anyway", "%s for %s", victim->name, g->name);
         }

@@ -67,7 +67,7 @@ struct world {
     int n_nodes, n_queues, n_groups, n_pods;
     bool has_evictions; /* some are on their way */
     int cleared;        /* 1 + the pod whose nomination the last decision cleared; 0: none */
-    bool has_claims;    /* at the beginning of the round something was kept for somebody */
+    bool has_holds;     /* at the beginning of the round something was kept for somebody */
     bool is_crowded;    /* many groups are alike; only the first of them are asked, but a fresh scheduler asks all */
     const char *wrong;  /* the first rule that was broken */
     char detail[256];

@@ -66,7 +66,7 @@ MUTANTS = [
      "a gang is bound in part"),
     ("src/sched/share.c", "        if (t->ask->v[dim] <= 0)\n            continue;\n        no = refusing", "        if (1)\n            continue;\n        no = refusing",
      "queues have no limits"),
-    ("src/sched/hold.c", "    if (!c)\n        return;\n    claim_lift(m, c);\n", "    if (!c || c->n)\n        return;\n    claim_lift(m, c);\n",
+    ("src/sched/hold.c", "    if (!c)\n        return;\n    hold_lift(m, c);\n", "    if (!c || c->n)\n        return;\n    hold_lift(m, c);\n",
      "places that were kept are kept for ever"),
     ("src/sched/sched.c", "    model_set_pod(&s->m, p, POD_PENDING, NULL);\n", "",
      "a pod that could not be bound keeps its place"),

@@ -122,7 +122,7 @@ static struct marks marks(void)
     settle();
     MAP_FOREACH(struct sched_node *, n, &m.nodes)
         version += n->version;
-    return (struct marks){ m.room, m.shape, version };
+    return (struct marks){ m.room_gen, m.node_gen, version };
 }
 
 static void assert_untouched(struct marks old)
@@ -187,13 +187,13 @@ static void test_node(void **state)
     put(NODE ",'labels':{'zone':'a'}},'status':{'images':[{'names':['x']}],"
              "'allocatable':{'memory':'8Gi','cpu':'4','pods':'110'}}}",
         "n1", 3);
-    assert_int_equal(m.room, old.room); /* an image makes no room */
+    assert_int_equal(m.room_gen, old.room); /* an image makes no room */
     assert_true(node("n1")->version > old.version);
 
     put(NODE "},'spec':{'unschedulable':true},'status':{'allocatable':{'cpu':'5'}}}", "n1", 4);
     assert_int_equal(m.total.v[DIM_CPU], 5000);
     assert_int_equal(m.schedulable.v[DIM_CPU], 0);
-    assert_true(m.room > old.room && m.shape > old.shape && m.shares_changed);
+    assert_true(m.room_gen > old.room && m.node_gen > old.shape && m.shares_changed);
     put(NODE "},'spec':{'taints':[{'key':'k','effect':'PreferNoSchedule'}]},'status':{'allocatable':{'cpu':'5'}}}",
         "n1", 5);
     assert_int_equal(m.schedulable.v[DIM_CPU], 5000);
@@ -251,7 +251,7 @@ static void test_pod_traits(void **state)
     assert_true(str_is(p->labels, "a=1\nb=2\nvolcano.sh/task-spec=worker\n"));
     assert_int_equal(p->class->ask.v[DIM_CPU], 1000);
     assert_int_equal(p->class->ask.v[DIM_PODS], 1);
-    assert_int_equal(p->said, 0);
+    assert_int_equal(p->written, 0);
 
     put_pod(
         "job-worker-12", "u", 2, ",'labels':{'volcano.sh/task-spec':'worker','b':'3','volcano.sh/cooldown-time':'90s'}",
@@ -264,7 +264,7 @@ static void test_pod_traits(void **state)
     assert_true(!p->is_preemptable && p->is_gated);
     assert_int_equal(p->group->n_gated, 1);
     assert_int_equal(p->cooldown_ms, 90000);
-    assert_true(p->said == said_condition(STR("False"), STR("r"), STR("m")));
+    assert_true(p->written == hash_of_condition(STR("False"), STR("r"), STR("m")));
     assert_ptr_equal(p->nominated, node("n9"));
     assert_true(str_is(p->labels, "b=3\nvolcano.sh/cooldown-time=90s\nvolcano.sh/task-spec=worker\n"));
     put_pod("job-worker-12", "u", 3, "", "", ",'priorityClassName':'system-node-critical','priority':5", "");
@@ -432,7 +432,7 @@ static void test_group_status(void **state)
     settle();
     /* The echo of what we said. */
     group("g")->phase = GROUP_RUNNING;
-    group("g")->said = said_status(tree(arena_str(
+    group("g")->written = hash_of_status(tree(arena_str(
         &arena, STR("{'running':2,'phase':'Running','conditions':[{'lastTransitionTime':'7','type':'Scheduled'}]}"))));
     old = marks();
     put(told, "g", 4, "Running", 2, 3);
@@ -536,13 +536,13 @@ static void test_queue(void **state)
     assert_int_equal(q->guarantee.v[DIM_CPU], 2000);
     assert_int_equal(q->deserved.v[DIM_CPU], 3000);
     assert_int_equal(q->deserved.v[AMOUNT_DIMS - 1], -1);
-    assert_true(q->said == said_status(tree(arena_str(&arena, STR("{'cpu':'1'}")))));
+    assert_true(q->written == hash_of_status(tree(arena_str(&arena, STR("{'cpu':'1'}")))));
     assert_true(m.queues_changed);
 
     put(QUEUE "}", "q2");
     put(GROUP ",'uid':'u'},'spec':{'queue':'q2'}}", "g");
     old = marks();
-    model_queue(&m, STR("q2"))->said = said_status(tree(arena_str(&arena, STR("{'cpu':'1'}"))));
+    model_queue(&m, STR("q2"))->written = hash_of_status(tree(arena_str(&arena, STR("{'cpu':'1'}"))));
     put(QUEUE ",'status':{'allocated':{'cpu':'1'}}}", "q2"); /* our own writing */
     assert_untouched(old);
     put(QUEUE ",'status':{'allocated':{'cpu':'2'}}}", "q2"); /* somebody else's, or an old one of ours that came late */

@@ -106,7 +106,7 @@ static void test_states(void **state)
     p = add_pod("p", "g", "'cpu':2", "");
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
         struct sched_group *g = p->group;
-        uint64_t room = m.room;
+        uint64_t room = m.room_gen;
 
         model_set_pod(&m, p, steps[i].state, steps[i].has_node ? node("n1") : NULL);
         model_check(&m);
@@ -118,7 +118,7 @@ static void test_states(void **state)
             m.root->allocated.v[DIM_CPU] != 1000 * steps[i].allocated ||
             queue("default")->going.v[DIM_CPU] != 1000 * steps[i].queue_going || g->n[steps[i].state] != 1)
             fail_msg("step %zu", i);
-        if ((m.room != room) != steps[i].makes_room)
+        if ((m.room_gen != room) != steps[i].makes_room)
             fail_msg("step %zu: room", i);
         assert_true(g->is_dirty);
     }
@@ -138,11 +138,11 @@ static void test_nothing_changes(void **state)
     model_set_pod(&m, p, POD_RUNNING, node("n1"));
     list_remove(&p->group->in_dirty);
     p->group->is_dirty = false;
-    room = m.room;
+    room = m.room_gen;
     version = node("n1")->version;
     model_set_pod(&m, p, POD_RUNNING, node("n1"));
     assert_false(p->group->is_dirty);
-    assert_int_equal(m.room, room);
+    assert_int_equal(m.room_gen, room);
     assert_int_equal(node("n1")->version, version);
 }
 

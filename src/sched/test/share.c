@@ -505,7 +505,7 @@ static void test_room(void **state)
     (void)state;
     load(w, a, 4, 0);
     update(w);
-    room = w->m.room;
+    room = w->m.room_gen;
     update(w); /* nothing changed */
     load(w, b, 0, 3);
     update(w); /* new demand that is met */
@@ -513,19 +513,19 @@ static void test_room(void **state)
     update(w); /* … that is not */
     load(w, b, 3, 27);
     update(w); /* placed */
-    assert_int_equal(w->m.room, room);
+    assert_int_equal(w->m.room_gen, room);
     assert_int_equal(b->lacking, 1 << CPU);
     load(w, a, 2, 0);
     update(w); /* a gives up what b lacks */
-    assert_int_equal(w->m.room, room + 1);
+    assert_int_equal(w->m.room_gen, room + 1);
     b->capability.v[CPU] = 5;
     w->m.shares_changed = true;
     update(w);
-    assert_int_equal(w->m.room, room + 1);
+    assert_int_equal(w->m.room_gen, room + 1);
     b->capability.v[CPU] = 6;
     w->m.shares_changed = true;
     update(w);
-    assert_int_equal(w->m.room, room + 2);
+    assert_int_equal(w->m.room_gen, room + 2);
     world_free(w);
 }
 
