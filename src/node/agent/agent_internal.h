@@ -89,6 +89,7 @@ void agent_run_group(const char *id, char ret[32]); /* the name of its cgroup */
 struct agent_write {       /* the last one of its thing; zeroed: there was none */
     struct agent_pod *pod; /* whose; NULL: the Node's, a Service's */
     uint64_t token;        /* under way; 0: it was answered */
+    uint64_t rev;          /* of the object when it had taken effect; 0: not known */
     bool has_failed;       /* to be written again at due_ms */
     int64_t pause_ms, due_ms;
 };
@@ -288,6 +289,7 @@ void agent_filter_close(struct agent *g);
 void agent_write(struct agent *g, struct agent_write *w, const struct op *op); /* in place of one under way */
 void agent_write_forget(struct agent *g, struct agent_write *w);               /* its thing is no more */
 void agent_write_answered(struct agent *g, const struct cluster_event *ev);
+void agent_write_later(struct agent *g, struct agent_write *w); /* after a pause, longer each time */
 int64_t agent_write_due_ms(const struct agent_write *w);  /* when to write it again; INT64_MAX: there is no need */
 bool agent_writes_again(struct agent *g, int64_t now_ms); /* true: something was done */
 

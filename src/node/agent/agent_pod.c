@@ -184,6 +184,18 @@ static void write_status(struct agent_pod *p)
     agent_write(p->agent, &p->status, &op);
 }
 
+/* A write that was given up may arrive late and put an old status in place of the new one. */
+static void compare_status(struct agent_pod *p)
+{
+    autoarena a = { 0 };
+
+    if (p->status.token || p->status.has_failed || !p->status.rev || p->object->rev <= p->status.rev)
+        return;
+    p->status.rev = p->object->rev;
+    if (!json_equal(life_status(p->life, &a), json_get(p->object->root, "status")))
+        agent_write_later(p->agent, &p->status);
+}
+
 static void write_events(struct agent_pod *p)
 {
     struct life_event ev;
@@ -219,6 +231,8 @@ static void step(struct agent_pod *p)
     if (is_changed || life_is_changed(p->life)) {
         write_status(p);
         p->agent->services.is_dirty = true;
+    } else {
+        compare_status(p);
     }
     write_events(p);
     set_timer(p);

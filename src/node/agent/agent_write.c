@@ -3,7 +3,8 @@
  * A cluster may refuse a write, or not answer it (cluster.h). All that the agent writes follows from what is so on this machine: the
  * status of a pod, its end, the Node, the address of a Service. So what failed, or what nobody knows of, is written again as it is by
  * then, after a pause. A newer write of the same thing takes the place of the older one, and nobody wants to know what became
- * of that. Events are not among these: one that is lost is lost.
+ * of that. It may take effect all the same, and later than the newer one; so a pod is compared with what was written when somebody
+ * else has changed it (agent_pod.c). Events are not among these: one that is lost is lost.
  */
 #include "node/agent/agent_internal.h"
 
@@ -32,6 +33,13 @@ static bool is_failure(const struct err *e)
     return e->code != ERR_OK && e->code != ERR_NOT_FOUND && e->code != ERR_EXISTS;
 }
 
+static void took_effect(struct agent_write *w, const struct object *o)
+{
+    w->rev = o ? o->rev : 0;
+    if (w->pod && w->pod->object->rev > w->rev)
+        agent_pod_dirty(w->pod); /* something else did since */
+}
+
 void agent_write_answered(struct agent *g, const struct cluster_event *ev)
 {
     struct agent_write *w = map_u64_remove(&g->writes, ev->token);
@@ -39,8 +47,14 @@ void agent_write_answered(struct agent *g, const struct cluster_event *ev)
     if (!w)
         return;
     w->token = 0;
-    if (!is_failure(&ev->err))
-        return;
+    if (is_failure(&ev->err))
+        agent_write_later(g, w);
+    else
+        took_effect(w, ev->object);
+}
+
+void agent_write_later(struct agent *g, struct agent_write *w)
+{
     w->has_failed = true;
     w->pause_ms = w->pause_ms ? MIN_OF(w->pause_ms * 2, PAUSE_MAX_MS) : PAUSE_MS;
     w->due_ms = cluster_now_ms(g->cluster) + w->pause_ms;

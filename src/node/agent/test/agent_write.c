@@ -102,6 +102,23 @@ static void a_late_status_is_not_that_of_another_pod(void **state)
     world_free(w);
 }
 
+/* An older write that was under way for long comes after the newer one. */
+static void an_old_status_that_comes_late_does_not_stay(void **state)
+{
+    struct world *w = world_new(NULL);
+
+    w->faults = (struct sim_faults){ .slow = SIM_CHANCE, .slow_ms = 1000000, .timeout_ms = 2000000 };
+    world_pod(w, "p", ONCE);
+    w->faults = (struct sim_faults){ .timeout_ms = 1000 };
+    fake_exit("p", "c", 0);
+    world_turn(w);
+    assert_string_equal(world_status(w, "p"), "Succeeded; c Completed 0");
+    world_pass(w, 1000000);
+    world_pass(w, 30000);
+    assert_string_equal(world_status(w, "p"), "Succeeded; c Completed 0");
+    world_free(w);
+}
+
 static void an_outage_costs_nothing_but_time(void **state)
 {
     struct world *w = world_new(NULL);
@@ -150,6 +167,7 @@ int main(void)
         world_test(what_somebody_else_wrote_stays),
         world_test(the_end_of_a_pod_is_confirmed_again),
         world_test(a_late_status_is_not_that_of_another_pod),
+        world_test(an_old_status_that_comes_late_does_not_stay),
         world_test(an_outage_costs_nothing_but_time),
         world_test(the_node_and_services_are_written_again),
     };
