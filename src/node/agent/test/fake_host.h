@@ -12,6 +12,7 @@
 #define NODE_AGENT_TEST_FAKE_HOST_H
 
 #include "base/list.h"
+#include "base/rand.h"
 #include "node/cgroup/cgroup.h"
 #include "node/dns/dns.h"
 #include "node/shim/conlog.h"
@@ -21,7 +22,7 @@ struct fake_container { /* that a shim was asked to start; the newest attempt */
     struct list_link link;
     struct str name;
     int attempt;
-    bool is_running;
+    bool is_running, is_starting, is_killed;
     struct box_spec spec;
     struct cgroup_limits limits;
     struct conlog *log;
@@ -70,10 +71,13 @@ void fake_lost(const char *pod, const char *why);                /* its shim die
 void fake_says(const char *pod, const char *container, const char *text);
 void fake_spawner_dies(void);
 void fake_nft_ends(const char *complaint); /* NULL: it worked. With holds_nft */
+void fake_random(struct rand *r);          /* one of all this, to some pod */
+void fake_release(void); /* what was held happens, probes and hooks succeed; nothing is held any more */
 
 /* ---- what is there ---- */
 
 bool fake_has_pod(const char *pod);
+bool fake_runs(const char *pod, const char *container); /* false also where there is none */
 const struct shim_options *fake_pod(const char *pod);
 const struct fake_container *fake_container(const char *pod, const char *container);
 const char *fake_env(const char *pod, const char *container, const char *name); /* NULL: it has no such variable */

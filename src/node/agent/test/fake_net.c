@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { ADDRESSES = 64, FIRST = 0x0a580002 }; /* 10.88.0.2 */
+enum { ADDRESSES = 4096, FIRST = 0x0a580002 }; /* 10.88.0.2 */
 
 struct net {
     bool is_taken[ADDRESSES], is_joined[ADDRESSES];

@@ -35,7 +35,7 @@ struct shim {
     struct str pod;
     struct shim_options opt;
     struct list news, containers, questions;
-    bool is_gone;
+    bool is_ready, is_lost, is_gone;
 };
 
 static void ask(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -113,6 +113,7 @@ static void tell_ready(struct shim *s)
 {
     struct shim_event *ev = tell(s, SHIM_READY);
 
+    s->is_ready = true;
     ev->net_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (!s->opt.has_host_network)
         ev->nl_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -121,6 +122,7 @@ static void tell_ready(struct shim *s)
 static void tell_started(struct shim *s, struct fake_container *c)
 {
     c->is_running = true;
+    c->is_starting = false;
     tell_of(s, SHIM_STARTED, c)->pid = 4711;
 }
 
@@ -235,6 +237,8 @@ int shim_start(struct shim *s, const struct box_spec *spec, const struct cgroup_
     c->name = own(s, spec->name);
     c->limits = *limits;
     c->attempt = attempt;
+    c->is_starting = true;
+    c->is_killed = false;
     if (!fake.holds_start)
         tell_started(s, c);
     return 0;
@@ -248,7 +252,9 @@ int shim_signal(struct shim *s, struct str container, int signo, struct err *e)
         ask("%s %.*s/%.*s", signo == SIGTERM ? "TERM" : "KILL", STR_ARG(s->pod), STR_ARG(container));
     else
         ask("SIG%d %.*s/%.*s", signo, STR_ARG(s->pod), STR_ARG(container));
-    if (signo == SIGKILL && c && c->is_running && !fake.holds_kill)
+    if (c && signo == SIGKILL)
+        c->is_killed = true;
+    if (c && c->is_killed && c->is_running && !fake.holds_kill)
         tell_ended(s, c, SIGKILL, false);
     return 0;
 }
@@ -319,6 +325,14 @@ bool fake_has_pod(const char *pod)
     return shim_of(pod) != NULL;
 }
 
+bool fake_runs(const char *pod, const char *container)
+{
+    const struct shim *s = shim_of(pod);
+    const struct fake_container *c = s ? find(s, str_of(container)) : NULL;
+
+    return c && c->is_running;
+}
+
 const struct shim_options *fake_pod(const char *pod)
 {
     return &need_shim(pod)->opt;
@@ -353,6 +367,7 @@ void fake_not_started(const char *pod, const char *container, int code, const ch
 {
     struct shim_event *ev = tell_of(need_shim(pod), SHIM_FAILED, need_container(pod, container));
 
+    need_container(pod, container)->is_starting = false;
     ev->report.status = code;
     (void)snprintf(ev->report.reason, sizeof(ev->report.reason), "%s", reason);
     (void)snprintf(ev->report.text, sizeof(ev->report.text), "%s", text);
@@ -377,18 +392,22 @@ void fake_killed(const char *pod, const char *container, int signo, bool is_oom)
     end(pod, container, signo, is_oom);
 }
 
-void fake_answer(const char *pod, bool is_ok, const char *text)
+static void answer(struct shim *s, bool is_ok, struct str text)
 {
-    struct shim *s = need_shim(pod);
     struct list_link *link = list_pop_front(&s->questions);
     struct shim_event *ev;
 
     if (!link)
-        fail_msg("nothing was asked of pod %s", pod);
+        fail_msg("nothing was asked of pod %.*s", STR_ARG(s->pod));
     ev = tell(s, SHIM_RESULT);
     ev->id = LIST_ITEM(link, struct question, link)->id;
     ev->is_ok = is_ok;
-    ev->text = own(s, str_of(text));
+    ev->text = own(s, text);
+}
+
+void fake_answer(const char *pod, bool is_ok, const char *text)
+{
+    answer(need_shim(pod), is_ok, str_of(text));
 }
 
 void fake_lost(const char *pod, const char *why)
@@ -396,7 +415,8 @@ void fake_lost(const char *pod, const char *why)
     struct shim *s = need_shim(pod);
 
     LIST_FOREACH(struct fake_container, c, &s->containers, link)
-        c->is_running = false;
+        c->is_running = c->is_starting = false;
+    s->is_lost = true;
     tell(s, SHIM_GONE)->text = own(s, str_of(why));
 }
 
@@ -413,4 +433,67 @@ void fake_says(const char *pod, const char *container, const char *text)
     conlog_put(c->log, CONLOG_STDOUT, str_of(text), 1000000000);
     conlog_flush(c->log);
     tell_of(s, SHIM_LOG, c)->log_bytes = conlog_bytes(c->log);
+}
+
+/* ---- by chance ---- */
+
+static void random_of(struct rand *r, struct shim *s, struct fake_container *c)
+{
+    autoarena a = { 0 };
+    const char *pod = arena_cstr(&a, s->pod), *name = arena_cstr(&a, c->name);
+
+    if (c->is_starting && rand_chance(r, 1, 4))
+        fake_not_started(pod, name, 128, rand_chance(r, 1, 2) ? "StartError" : "CreateContainerError", "by chance");
+    else if (c->is_starting)
+        tell_started(s, c);
+    else if (c->is_running && rand_chance(r, 1, 3))
+        fake_says(pod, name, "a line\nand half a line");
+    else if (c->is_running && rand_chance(r, 1, 3))
+        fake_killed(pod, name, SIGKILL, rand_chance(r, 1, 2));
+    else if (c->is_running)
+        fake_exit(pod, name, (int)rand_below(r, 3));
+}
+
+static void random_to(struct rand *r, struct shim *s)
+{
+    autoarena a = { 0 };
+    const char *pod = arena_cstr(&a, s->pod);
+
+    if (s != shim_of(pod) || s->is_lost) /* two of this name: the younger one has its turn later */
+        return;
+    if (rand_chance(r, 1, 20))
+        fake_lost(pod, "by chance");
+    else if (!s->is_ready)
+        tell_ready(s);
+    else if (!list_is_empty(&s->questions) && rand_chance(r, 1, 2))
+        fake_answer(pod, rand_chance(r, 2, 3), "by chance");
+    else
+        LIST_FOREACH(struct fake_container, c, &s->containers, link)
+            if (rand_chance(r, 1, 2))
+                random_of(r, s, c);
+}
+
+void fake_random(struct rand *r)
+{
+    LIST_FOREACH(struct shim, s, &fake.shims, link)
+        if (rand_chance(r, 1, 3))
+            random_to(r, s);
+}
+
+void fake_release(void)
+{
+    fake.holds_ready = fake.holds_start = fake.holds_kill = fake.holds_nft = false;
+    if (fake.nft)
+        fake_nft_ends(NULL);
+    LIST_FOREACH(struct shim, s, &fake.shims, link) {
+        if (!s->is_ready && !s->is_lost)
+            tell_ready(s);
+        while (!list_is_empty(&s->questions))
+            answer(s, true, STR_NULL);
+        LIST_FOREACH(struct fake_container, c, &s->containers, link)
+            if (c->is_starting)
+                tell_started(s, c);
+            else if (c->is_running && c->is_killed)
+                tell_ended(s, c, SIGKILL, false);
+    }
 }
