@@ -1,4 +1,12 @@
-/* agent.c - this machine as a node: open, turn, close */
+/* agent.c - this machine as a node: open, turn, close
+ *
+ * One thread, one loop, and nothing in it waits. News come from the cluster (cluster_next), from shims, nft and the
+ * spawner (one epoll) and from time (a heap of pods that are due). They only note what happened and mark their pod
+ * dirty; then each dirty pod takes its steps once, however much happened to it (agent_pod.c), and what follows from all
+ * of them together, names and rules, is brought up to date once (agent_service.c). A turn repeats this until nothing
+ * more comes of it, so that what one part causes in another, our own writes included, is seen in the same turn. Output
+ * has a budget for each turn: a container that writes without end does not keep the others waiting.
+ */
 #include "node/agent/agent_internal.h"
 
 #include "api/meta.h"

@@ -77,20 +77,20 @@ struct agent_options {
 int agent_open(const struct agent_options *opt, struct agent **ret, struct err *e);
 /* From here on it works on the cluster (its own door: a cluster_embedded of its own). The Node is written with the
  * next turn. */
-void agent_attach(struct agent *a, struct cluster *c);
+void agent_attach(struct agent *g, struct cluster *c);
 
-int agent_fd(const struct agent *a); /* readable: something happened */
+int agent_fd(const struct agent *g); /* readable: something happened */
 /* Take news, do what is due. Returns when to call again at the latest (ms of the cluster's clock; INT64_MAX: never).
  * '*ret_busy' (may be NULL): something was done. */
-int64_t agent_turn(struct agent *a, bool *ret_busy);
+int64_t agent_turn(struct agent *g, bool *ret_busy);
 
-size_t agent_pods(const struct agent *a);     /* that have something left on this machine */
-void agent_kill_all(struct agent *a);         /* everything, at once */
-bool agent_is_broken(const struct agent *a);  /* its spawner is dead: no pod can start any more */
-const char *agent_id(const struct agent *a);  /* of the run, 6 hex digits */
-const char *agent_dir(const struct agent *a); /* <state_dir>/<id> */
+size_t agent_pods(const struct agent *g);     /* that have something left on this machine */
+void agent_kill_all(struct agent *g);         /* everything, at once */
+bool agent_is_broken(const struct agent *g);  /* its spawner is dead: no pod can start any more */
+const char *agent_id(const struct agent *g);  /* of the run, 6 hex digits */
+const char *agent_dir(const struct agent *g); /* <state_dir>/<id> */
 
 /* Ends everything (killing what is left) and removes it; see keeps_state. The cluster stays the caller's. */
-void agent_close(struct agent *a);
+void agent_close(struct agent *g);
 
 #endif

@@ -1,4 +1,10 @@
-/* agent_box.c - a container of the API as a box: image, command, variables, mounts, identity, limits */
+/* agent_box.c - a container of the API as a box: image, command, variables, mounts, identity, limits
+ *
+ * Done for each start, from the objects as they are then: a key that was missing may be there the next time. The order
+ * is that of what needs what: devices bring variables, variables are expanded in the command and in subPaths, and
+ * mounts, which are descriptors, come last, so that a failure before them has nothing to close. The reason of a failure
+ * is Kubernetes' word for the part that failed.
+ */
 #include "node/agent/agent_internal.h"
 
 #include "api/meta.h"
@@ -432,8 +438,8 @@ static bool is_plain_init(const struct agent_pod *p, struct str container)
     return false;
 }
 
-/* A pod is counted with the most that it needs at a time, so an init container hands on what it had. The others keep theirs: started again
- * they are to find the same. */
+/* A pod is counted with the most that it needs at a time, so an init container hands on what it had. The others keep
+ * theirs: started again they are to find the same. */
 void agent_box_ended(struct agent_pod *p, struct str container)
 {
     autoarena a = { 0 };

@@ -1,4 +1,10 @@
-/* agent_cache.c - objects that pods refer to, by kind, namespace and name */
+/* agent_cache.c - objects that pods refer to, by kind, namespace and name
+ *
+ * The types that the agent watches besides pods. Kept whole and shared with the cluster (object_ref); looked up when a
+ * sandbox is made, a container starts or names and rules are refreshed, so nothing here follows who uses what. By name,
+ * since references are by name: one made anew takes the place of the old, whose end, told later, is then not its own
+ * (uid).
+ */
 #include "node/agent/agent_internal.h"
 
 static const struct {

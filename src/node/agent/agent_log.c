@@ -1,4 +1,11 @@
-/* agent_log.c - what containers write, from their log files to whoever listens */
+/* agent_log.c - what containers write, from their log files to whoever listens
+ *
+ * Shims write logs to files and say how long they are (SHIM_LOG); nothing of the output goes through their sockets. A
+ * reader follows each container that runs, over files that were turned over meanwhile, and tells the shim how far it
+ * came: a shim does not turn over what was not read. When there is no room for more, the event that was next stays
+ * untaken (agent_pod.c holds it) and no other is taken from that shim, so what a container said always comes before
+ * what became of it, and one that writes too much waits in the end.
+ */
 #include "node/agent/agent_internal.h"
 
 struct agent_log *agent_log_of(struct agent_pod *p, struct str container, int attempt)

@@ -1,4 +1,9 @@
-/* agent_node.c - this machine as a Node object: what it has, and what it cannot do */
+/* agent_node.c - this machine as a Node object: what it has, and what it cannot do
+ *
+ * Written once, at the beginning: a run is short, and its node does not change. Whether pods fit is the scheduler's
+ * business; the agent runs what is bound to it. What the host cannot enforce (limits without cgroups) is a condition,
+ * so that people find it.
+ */
 #include "node/agent/agent_internal.h"
 
 #include "api/meta.h"

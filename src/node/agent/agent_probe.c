@@ -1,4 +1,9 @@
-/* agent_probe.c - probes and hooks: a question of the API as one for the shim */
+/* agent_probe.c - probes and hooks: a question of the API as one for the shim
+ *
+ * life.h decides when to ask and what the answer means. The shim asks, from inside the pod's network or in the
+ * container, kills what takes too long, and answers once for each id. A question that cannot be sent is answered here:
+ * no.
+ */
 #include "node/agent/agent_internal.h"
 
 uint16_t agent_port(const struct json *container, const struct json *port)

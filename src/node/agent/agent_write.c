@@ -1,10 +1,11 @@
 /* agent_write.c - writes to the cluster that must take effect some time
  *
- * A cluster may refuse a write, or not answer it (cluster.h). All that the agent writes follows from what is so on this machine: the
- * status of a pod, its end, the Node, the address of a Service. So what failed, or what nobody knows of, is written again as it is by
- * then, after a pause. A newer write of the same thing takes the place of the older one, and nobody wants to know what became
- * of that. It may take effect all the same, and later than the newer one; so a pod is compared with what was written when somebody
- * else has changed it (agent_pod.c). Events are not among these: one that is lost is lost.
+ * A cluster may refuse a write, or not answer it (cluster.h). All that the agent writes follows from what is so on this
+ * machine: the status of a pod, its end, the Node, the address of a Service. So what failed, or what nobody knows of,
+ * is written again as it is by then, after a pause. A newer write of the same thing takes the place of the older one,
+ * and nobody wants to know what became of that. It may take effect all the same, and later than the newer one; so a pod
+ * is compared with what was written when somebody else has changed it (agent_pod.c). Events are not among these: one
+ * that is lost is lost.
  */
 #include "node/agent/agent_internal.h"
 

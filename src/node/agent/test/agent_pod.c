@@ -1,7 +1,7 @@
 /* agent_pod.c - pods from their binding to their end, as the cluster sees them
  *
- * What a pod's life is made of has its own tests (life.c). Here it is whether the agent carries out what life says, tells it what
- * happened, and writes the status.
+ * What a pod's life is made of has its own tests (life.c). Here it is whether the agent carries out what life says,
+ * tells it what happened, and writes the status.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,9 @@
 /* agent_random.c - whatever happens on the machine and on the way to the cluster: when it is over, all is as it should be
  *
- * From a seed: pods of a few names come and go, containers start, write, end and are killed, sandboxes are lost, all that can fail
- * fails for a while, and so does the cluster. Then the faults end and all pods are deleted. Nothing may be left, neither in
- * the cluster nor on the machine; the agent must never spin, and what it asks of the machine must be possible (fake_host.h looks).
+ * From a seed: pods of a few names come and go, containers start, write, end and are killed, sandboxes are lost, all
+ * that can fail fails for a while, and so does the cluster. Then the faults end and all pods are deleted. Nothing may
+ * be left, neither in the cluster nor on the machine; the agent must never spin, and what it asks of the machine must
+ * be possible (fake_host.h looks).
  *
  *     test_node_agent_random [SEED [COUNT]]
  */

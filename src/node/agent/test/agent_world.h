@@ -8,8 +8,9 @@
  *     assert_string_equal(world_status(w, "p"), "Succeeded; c Completed 0");
  *     world_free(w);
  *
- * The cluster is a store behind cluster_sim: 'faults' makes writes fail. Whatever is to happen at once has happened when a function
- * here returns. An agent that wants to be called again at once and then does nothing fails the test: it would spin.
+ * The cluster is a store behind cluster_sim: 'faults' makes writes fail. Whatever is to happen at once has happened
+ * when a function here returns. An agent that wants to be called again at once and then does nothing fails the test: it
+ * would spin.
  */
 #ifndef NODE_AGENT_TEST_AGENT_WORLD_H
 #define NODE_AGENT_TEST_AGENT_WORLD_H
@@ -62,8 +63,8 @@ void world_pass(struct world *w, int64_t ms); /* and what is due meanwhile, each
 
 /* ---- looking; texts live as long as the world ---- */
 
-/* "Running; c running ready": phase and reason; each container with its state (what it waits for, how it ended and the exit code), ready,
- * restartCount ("x2") and lastState ("last Error 1"). "gone": there is no such pod. */
+/* "Running; c running ready": phase and reason; each container with its state (what it waits for, how it ended and the
+ * exit code), ready, restartCount ("x2") and lastState ("last Error 1"). "gone": there is no such pod. */
 const char *world_status(struct world *w, const char *pod);
 /* What is at a JSON pointer: text as it is, else as JSON. "" if nothing is there. */
 const char *world_at(struct world *w, const char *kind, const char *name, const char *pointer);
