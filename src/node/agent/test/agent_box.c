@@ -1,10 +1,4 @@
 /* agent_box.c - what a container of the API is started with: program, variables, identity, limits, mounts, devices */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "node/agent/test/agent_world.h"
 #include "node/device/device.h"
 

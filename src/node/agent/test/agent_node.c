@@ -1,13 +1,6 @@
 /* agent_node.c - the Node that the cluster sees, and pods that take what is not theirs */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "json/json.h"
 #include "node/agent/test/agent_world.h"
-#include "os/io.h"
 
 #include <string.h>
 

@@ -3,14 +3,7 @@
  * What a pod's life is made of has its own tests (life.c). Here it is whether the agent carries out what life says,
  * tells it what happened, and writes the status.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "node/agent/test/agent_world.h"
-#include "os/io.h"
 
 #include <signal.h>
 

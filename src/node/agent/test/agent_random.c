@@ -1,4 +1,4 @@
-/* agent_random.c - whatever happens on the machine and on the way to the cluster: when it is over, all is as it should be
+/* agent_random.c - whatever happens on the machine and on the way to the cluster: afterwards all is as it should be
  *
  * From a seed: pods of a few names come and go, containers start, write, end and are killed, sandboxes are lost, all
  * that can fail fails for a while, and so does the cluster. Then the faults end and all pods are deleted. Nothing may
@@ -7,13 +7,6 @@
  *
  *     test_node_agent_random [SEED [COUNT]]
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "base/util.h"
 #include "node/agent/test/agent_world.h"
 
 #include <stdlib.h>

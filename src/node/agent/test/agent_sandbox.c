@@ -1,12 +1,5 @@
 /* agent_sandbox.c - sandboxes that cannot be made, or not yet; what is in them, and what is left afterwards */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "node/agent/test/agent_world.h"
-#include "os/io.h"
 
 #include <dirent.h>
 #include <string.h>

@@ -1,10 +1,4 @@
 /* agent_service.c - addresses and names of Services, their endpoints, and pods that wait for their filter */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "node/agent/test/agent_world.h"
 
 #include <arpa/inet.h>

@@ -2,17 +2,11 @@
 #include "node/agent/test/agent_world.h"
 
 #include "api/meta.h"
-#include "base/util.h"
 #include "node/image/image.h"
 #include "yaml/yaml.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct world *the_world; /* of the test that runs */
 

@@ -1,4 +1,4 @@
-/* agent_world.h - an agent on a machine that only pretends (fake_host.h), a cluster in memory, and a clock that the test moves
+/* agent_world.h - an agent on a machine that only pretends (fake_host.h), a cluster in memory, a clock for the test to move
  *
  *     struct world *w = world_new(NULL);
  *     world_pod(w, "p", "{containers: [{name: c, image: app, command: [run]}]}");
@@ -49,7 +49,7 @@ int world_teardown(void **state);
 /* ---- the cluster; all objects are in the namespace "ns" ---- */
 
 void world_create(struct world *w, const char *yaml);
-/* A pod that is bound to the node. 'spec' without nodeName; 'more': the same with other metadata, "{labels: {app: x}}". */
+/* A pod that is bound to the node. 'spec' without nodeName; 'more': other metadata, "{labels: {app: x}}". */
 void world_pod(struct world *w, const char *name, const char *spec);
 void world_pod_with(struct world *w, const char *name, const char *more, const char *spec);
 void world_patch(struct world *w, const char *kind, const char *name, const char *yaml);

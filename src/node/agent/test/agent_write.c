@@ -1,10 +1,4 @@
 /* agent_write.c - what the agent writes takes effect some time, whatever the way to the cluster does meanwhile */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "node/agent/test/agent_world.h"
 
 #define ONCE "{restartPolicy: Never, containers: [{name: c, image: app, command: [run]}]}"

@@ -1,29 +1,19 @@
 /* fake_host.c - groups, mounts and the keeper of a machine that only pretends */
 #include "node/agent/test/fake_host.h"
 
-#include "base/util.h"
 #include "node/container/over.h"
 #include "node/container/secrets.h"
 #include "node/shim/keeper.h"
-#include "os/tree.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct fake_host fake;
 static int n_fds;
 
-static int count_fds(void)
+int fake_count_fds(void)
 {
     DIR *d = opendir("/proc/self/fd");
     int n = 0;
@@ -46,18 +36,12 @@ void fake_begin(void)
     (void)snprintf(fake.dir, sizeof(fake.dir), "%.40s/pumice-test-XXXXXX", tmp);
     if (!mkdtemp(fake.dir))
         fail_msg("%s: %s", fake.dir, strerror(errno));
-    n_fds = count_fds();
+    n_fds = fake_count_fds();
 }
 
 void fake_clear(void)
 {
-    char *name = strrchr(fake.dir, '/');
-    int above;
-
-    *name = '\0';
-    above = open(fake.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    (void)tree_remove(above, name + 1, NULL);
-    close(above);
+    remove_tree(fake.dir);
     buf_done(&fake.asked);
     buf_done(&fake.said);
     buf_done(&fake.nft_text);
@@ -70,7 +54,7 @@ void fake_end(void)
     assert_true(list_is_empty(&fake.shims));
     assert_int_equal(fake.n_joined, 0);
     assert_int_equal(fake.n_addresses, 0);
-    assert_int_equal(count_fds(), n_fds);
+    assert_int_equal(fake_count_fds(), n_fds);
 }
 
 /* ---- groups ---- */

@@ -1,4 +1,4 @@
-/* fake_host.h - a machine that only pretends: it writes down what the agent asks of it, and a test says what happens there
+/* fake_host.h - a machine that only pretends: it writes down what it is asked for, and a test says what happens there
  *
  * Stands in, at link time, for what the agent touches the kernel by: shim.h, net.h, nft (filter.h), the server of
  * dns.h, and of cgroup.h, keeper.h, over.h, secrets.h, box.h and mount(2) what the agent calls. The agent itself, pods'
@@ -11,6 +11,8 @@
  */
 #ifndef NODE_AGENT_TEST_FAKE_HOST_H
 #define NODE_AGENT_TEST_FAKE_HOST_H
+
+#include "os/test/testing.h"
 
 #include "base/list.h"
 #include "base/rand.h"
@@ -50,6 +52,7 @@ extern struct fake_host fake;
 void fake_begin(void);
 void fake_end(void);   /* fails if the agent left something: a shim, an address, a link, a descriptor */
 void fake_clear(void); /* the same, whatever was left */
+int fake_count_fds(void);
 
 /* What was asked since the last call, "; " between:
  *     shim p                  a sandbox                 free p

@@ -1,19 +1,13 @@
 /* fake_net.c - net.h, nft and the name server, without a network */
 #include "node/agent/test/fake_host.h"
 
-#include "base/util.h"
 #include "node/filter/filter.h"
 #include "node/net/net.h"
 
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { ADDRESSES = 4096, FIRST = 0x0a580002 }; /* 10.88.0.2 */
 

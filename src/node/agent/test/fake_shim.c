@@ -1,18 +1,9 @@
 /* fake_shim.c - shim.h without processes */
 #include "node/agent/test/fake_host.h"
 
-#include "base/util.h"
-
 #include <arpa/inet.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <sys/eventfd.h>
-#include <sys/wait.h>
-
-#include <cmocka.h>
 
 struct spawner {
     int fd; /* readable: it is dead */
