@@ -81,37 +81,11 @@ bool cache_wants(const struct cache *c, const struct resource_type *type)
     return type_of(c, type);
 }
 
-const struct told *cache_told(const struct cache *c, const struct resource_type *type)
+const struct relist *cache_told(const struct cache *c, const struct resource_type *type)
 {
     const struct cache_type *t = type_of(c, type);
 
     return t && t->is_listing ? &t->told : NULL;
-}
-
-/* ---- uids that a list has told ---- */
-
-void told_begin(struct told *t, uint64_t seed)
-{
-    told_end(t);
-    map_init(&t->uids, seed);
-}
-
-void told_add(struct told *t, struct str uid)
-{
-    if (!map_get(&t->uids, uid))
-        map_put(&t->uids, arena_str(&t->arena, uid), t);
-}
-
-bool told_has(const struct told *t, struct str uid)
-{
-    return map_get(&t->uids, uid);
-}
-
-void told_end(struct told *t)
-{
-    map_done(&t->uids);
-    arena_done(&t->arena);
-    *t = (struct told){ 0 };
 }
 
 /* ---- tombstones ---- */
@@ -461,7 +435,7 @@ void cache_put(struct cache *c, const struct object *o)
     if (cache_is_buried(c, o->uid))
         return;
     if (t && t->is_listing)
-        told_add(&t->told, o->uid); /* also an answer to a write, which the list may be too old to have */
+        relist_add(&t->told, o->uid); /* also an answer to a write, which the list may be too old to have */
     if (o->type == known_types()->job)
         cache_put_job(c, o);
     else if (o->type == known_types()->pod)
@@ -496,7 +470,7 @@ void cache_gone(struct cache *c, const struct resource_type *type, struct str na
 static void sweep_objects(struct cache *c, struct cache_type *t, uint64_t rev)
 {
     LIST_FOREACH(struct cached, o, &t->objects, in_type) {
-        if (told_has(&t->told, o->object->uid))
+        if (relist_has(&t->told, o->object->uid))
             continue;
         if (o->object->rev > rev) {
             c->hooks.doubt(c->hooks.ctx, t->type, o->object->namespace, o->object->name, o->object->uid);
@@ -519,7 +493,7 @@ static void list_ended(struct cache *c, struct cache_type *t, uint64_t rev)
         cache_sweep_pods(c, &t->told, rev);
     else
         sweep_objects(c, t, rev);
-    told_end(&t->told);
+    relist_end(&t->told);
     t->is_listing = false;
     t->is_synced = true;
 }
@@ -545,7 +519,7 @@ void cache_event(struct cache *c, const struct cluster_event *ev)
             cache_touch_heir(c, ev->object);
         break;
     case CLUSTER_RELIST:
-        told_begin(&t->told, c->seed);
+        relist_begin(&t->told, c->seed);
         t->is_listing = true;
         break;
     case CLUSTER_SYNCED:
@@ -608,7 +582,7 @@ void cache_done(struct cache *c)
     MAP_FOREACH(struct cache_queue *, q, &c->queues)
         free(q);
     for (size_t i = 0; i < c->n_types; i++)
-        told_end(&c->types[i].told);
+        relist_end(&c->types[i].told);
     map_done(&c->objects);
     map_done(&c->jobs_uid);
     map_done(&c->jobs_name);

@@ -14,6 +14,7 @@
 #define DRIVER_CACHE_H
 
 #include "cluster/cluster.h"
+#include "cluster/relist.h"
 #include "job/controller.h"
 
 enum { CACHE_UID_MAX = 40, CACHE_TOMBSTONES = 16384 };
@@ -86,16 +87,10 @@ struct cache_queue {
     struct str name;      /* the bytes follow this struct */
 };
 
-struct told { /* uids that a list has told so far */
-    struct map uids;
-    struct arena arena;
-    uint64_t max_rev; /* of the objects told: the list is not older */
-};
-
 struct cache_type {
     const struct resource_type *type;
     bool is_synced, is_listing;
-    struct told told;
+    struct relist told;
     struct list objects; /* struct cached.in_type */
 };
 
@@ -146,7 +141,7 @@ bool cache_is_synced(const struct cache *c);                        /* every wan
 bool cache_wants(const struct cache *c, const struct resource_type *type);
 
 /* What the list of this type that is being told has told so far; NULL: there is none. */
-const struct told *cache_told(const struct cache *c, const struct resource_type *type);
+const struct relist *cache_told(const struct cache *c, const struct resource_type *type);
 
 /* Take news: PUT, GONE, RELIST, SYNCED. */
 void cache_event(struct cache *c, const struct cluster_event *ev);
@@ -174,13 +169,6 @@ void cache_job_need_set(struct cache_job *j);
 const struct json *cache_job_find(void *ctx, const char *kind, struct str name);
 int64_t cache_priority(void *ctx, struct str class_name); /* 'ctx' is the struct cache */
 enum queue_state cache_queue_state(const struct cache_queue *q);
-
-/* ---- lists ---- */
-
-void told_begin(struct told *t, uint64_t seed);
-void told_add(struct told *t, struct str uid);
-bool told_has(const struct told *t, struct str uid);
-void told_end(struct told *t);
 
 /* ---- podview.c ---- */
 

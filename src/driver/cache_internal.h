@@ -17,8 +17,8 @@ void cache_gone_job(struct cache *c, struct str uid);
 void cache_gone_pod(struct cache *c, struct str name, struct str uid, struct str job_uid);
 
 /* Remove what a list did not mention. 'rev' is that of the list; what is newer is asked for. */
-void cache_sweep_jobs(struct cache *c, const struct told *told, uint64_t rev);
-void cache_sweep_pods(struct cache *c, const struct told *told, uint64_t rev);
+void cache_sweep_jobs(struct cache *c, const struct relist *told, uint64_t rev);
+void cache_sweep_pods(struct cache *c, const struct relist *told, uint64_t rev);
 
 struct cache_queue *cache_queue_need(struct cache *c, struct str name);
 void cache_queue_let_go(struct cache *c, struct cache_queue *q); /* if nothing refers to it */

@@ -374,10 +374,10 @@ void cache_gone_job(struct cache *c, struct str uid)
         entry_remove(j);
 }
 
-void cache_sweep_jobs(struct cache *c, const struct told *told, uint64_t rev)
+void cache_sweep_jobs(struct cache *c, const struct relist *told, uint64_t rev)
 {
     LIST_FOREACH(struct cache_job, j, &c->jobs, link) {
-        if (!j->object || told_has(told, j->object->uid))
+        if (!j->object || relist_has(told, j->object->uid))
             continue;
         if (j->object->rev > rev) {
             c->hooks.doubt(c->hooks.ctx, j->object->type, j->object->namespace, j->object->name, j->object->uid);
@@ -462,14 +462,14 @@ void cache_gone_pod(struct cache *c, struct str name, struct str uid, struct str
 }
 
 /* Removing changes the lists, so the pods to remove are noted first. */
-static void sweep_job_pods(struct cache *c, struct cache_job *j, const struct told *told, uint64_t rev)
+static void sweep_job_pods(struct cache *c, struct cache_job *j, const struct relist *told, uint64_t rev)
 {
     VEC(struct job_pod *) missing = { 0 };
     autoarena a = { 0 };
 
     for (size_t class = 0; class < POD_CLASS_MAX; class ++)
         LIST_FOREACH(struct job_pod, pod, &j->pods.classes[class], in_class)
-            if (!told_has(told, str_of(pod->view.uid)))
+            if (!relist_has(told, str_of(pod->view.uid)))
                 *vec_push(&a, &missing) = pod;
     for (size_t i = 0; i < missing.n; i++) {
         struct job_pod *pod = missing.v[i];
@@ -485,7 +485,7 @@ static void sweep_job_pods(struct cache *c, struct cache_job *j, const struct to
     }
 }
 
-void cache_sweep_pods(struct cache *c, const struct told *told, uint64_t rev)
+void cache_sweep_pods(struct cache *c, const struct relist *told, uint64_t rev)
 {
     LIST_FOREACH(struct cache_job, j, &c->jobs, link)
         sweep_job_pods(c, j, told, rev);

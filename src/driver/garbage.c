@@ -45,7 +45,7 @@ void garbage_done(struct garbage *g)
     MAP_FOREACH(struct gc_bucket *, b, &g->owners)
         free(b);
     for (size_t i = 0; i < g->n_types; i++)
-        told_end(&g->types[i].told);
+        relist_end(&g->types[i].told);
     map_done(&g->nodes);
     map_done(&g->owners);
     free(g->types);
@@ -217,7 +217,7 @@ static void sweep(struct garbage *g, struct garbage_type *t, uint64_t rev)
     if (!rev)
         rev = t->told.max_rev;
     LIST_FOREACH(struct gc_node, node, &t->nodes, in_type)
-        if (!told_has(&t->told, node->object->uid) && node->object->rev <= rev) {
+        if (!relist_has(&t->told, node->object->uid) && node->object->rev <= rev) {
             cache_bury(g->cache, node->object->uid);
             garbage_gone(g, node->object->uid);
         }
@@ -232,7 +232,7 @@ void garbage_event(struct garbage *g, const struct cluster_event *ev)
     switch (ev->kind) {
     case CLUSTER_PUT:
         if (t->is_listing) {
-            told_add(&t->told, ev->object->uid);
+            relist_add(&t->told, ev->object->uid);
             t->told.max_rev = MAX_OF(t->told.max_rev, ev->object->rev);
         }
         garbage_put(g, ev->object);
@@ -241,14 +241,14 @@ void garbage_event(struct garbage *g, const struct cluster_event *ev)
         garbage_gone(g, ev->object->uid);
         break;
     case CLUSTER_RELIST:
-        told_begin(&t->told, g->cache->seed);
+        relist_begin(&t->told, g->cache->seed);
         t->is_listing = true;
         break;
     case CLUSTER_SYNCED:
         if (t->is_listing)
             sweep(g, t, ev->rev);
         t->is_listing = false;
-        told_end(&t->told);
+        relist_end(&t->told);
         break;
     case CLUSTER_RESULT:
     case CLUSTER_EVENT_KIND_MAX:

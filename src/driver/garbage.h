@@ -21,7 +21,7 @@ struct garbage {
     struct garbage_type {
         const struct resource_type *type;
         struct list nodes; /* struct gc_node.in_type */
-        struct told told;
+        struct relist told;
         bool is_listing;
     } * types;
     size_t n_types;

@@ -165,7 +165,7 @@ void sched_feed_event(struct driver *d, const struct cluster_event *ev)
 
 void sched_feed_list_ends(struct driver *d, const struct cluster_event *ev)
 {
-    const struct told *told = cache_told(&d->cache, ev->type);
+    const struct relist *told = cache_told(&d->cache, ev->type);
     struct sched_known_type *t = type_of(d, ev->type);
     uint64_t rev = ev->rev;
 
@@ -174,7 +174,7 @@ void sched_feed_list_ends(struct driver *d, const struct cluster_event *ev)
     if (!rev)
         rev = told->max_rev;
     LIST_FOREACH(struct sched_known, f, &t->list, link) {
-        if (told_has(told, f->uid))
+        if (relist_has(told, f->uid))
             continue;
         if (f->rev > rev) { /* made after the list was */
             request_read(d, STR_NULL, t->type, f->namespace, f->name, f->uid);

@@ -218,31 +218,31 @@ static void take_synced(struct agent *g, enum agent_want w)
 
     if (w == WANT_POD) {
         MAP_FOREACH(const struct agent_pod *, p, &g->pods)
-            if (!told_has(&g->told[w], p->object->uid))
+            if (!relist_has(&g->told[w], p->object->uid))
                 *vec_push(&a, &lost) = object_ref(p->object);
     } else {
         MAP_FOREACH(const struct agent_object *, o, &g->objects)
-            if (o->want == w && !told_has(&g->told[w], o->object->uid))
+            if (o->want == w && !relist_has(&g->told[w], o->object->uid))
                 *vec_push(&a, &lost) = object_ref(o->object);
     }
     VEC_FOREACH(o, &lost) {
         take(g, w, &(struct cluster_event){ .kind = CLUSTER_GONE, .type = (*o)->type, .object = *o });
         object_unref(*o);
     }
-    told_end(&g->told[w]);
+    relist_end(&g->told[w]);
     g->is_listing[w] = false;
 }
 
 static void take_one(struct agent *g, enum agent_want w, const struct cluster_event *ev)
 {
     if (ev->kind == CLUSTER_RELIST) {
-        told_begin(&g->told[w], map_seed_default());
+        relist_begin(&g->told[w], map_seed_default());
         g->is_listing[w] = true;
     } else if (ev->kind == CLUSTER_SYNCED) {
         take_synced(g, w);
     } else if (ev->kind != CLUSTER_RESULT) {
         if (g->is_listing[w] && ev->kind == CLUSTER_PUT)
-            told_add(&g->told[w], ev->object->uid);
+            relist_add(&g->told[w], ev->object->uid);
         take(g, w, ev);
     }
 }
@@ -374,7 +374,7 @@ void agent_close(struct agent *g)
         agent_run_remove(&g->run, g->cgroups, g->opt.keeps_state);
     agent_run_done(&g->run);
     for (int w = 0; w < WANT_MAX; w++)
-        told_end(&g->told[w]);
+        relist_end(&g->told[w]);
     agent_cache_done(g);
     map_u64_done(&g->writes);
     map_done(&g->told_image);

@@ -23,7 +23,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/util.h"
-#include "driver/cache.h"
+#include "cluster/relist.h"
 #include "node/agent/agent.h"
 #include "node/cgroup/cgroup.h"
 #include "node/device/device.h"
@@ -143,8 +143,8 @@ struct agent {
     struct map objects;    /* struct agent_object by "Kind/namespace/name" */
     struct map_u64 writes; /* struct agent_write by its token */
     struct agent_write node;
-    int64_t rewrite_ms;         /* when to write the Node or a Service again */
-    struct told told[WANT_MAX]; /* what a list that is being told has told so far */
+    int64_t rewrite_ms;           /* when to write the Node or a Service again */
+    struct relist told[WANT_MAX]; /* what a list that is being told has told so far */
     bool is_listing[WANT_MAX];
     struct map told_image; /* images that a notice was given for */
     int64_t usage_ms;      /* when to ask for the use of pods next */
