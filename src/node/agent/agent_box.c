@@ -10,7 +10,7 @@
 #include "api/meta.h"
 #include "api/resources.h"
 #include "node/env/expand.h"
-#include "node/container/over.h"
+#include "node/container/host_layer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -32,7 +32,7 @@
 #include "node/image/image.h"
 #include "node/lifecycle/life.h"
 #include "node/net/net.h"
-#include "node/container/secrets.h"
+#include "node/container/hide.h"
 #include "node/shim/shim.h"
 #include "node/net/subnet.h"
 #include "node/volume/volume.h"
@@ -65,7 +65,7 @@ const struct object *agent_find(const struct agent *g, enum agent_want w, struct
 /* What a run has on the host besides its processes. Its directory:
  *     small/<pod>    a tmpfs that only the run sees: what we write for pods. Making and deleting many small files on
  *                    a disk would cost more than all the rest of a pod
- *     small/over     see over.h, secrets.h
+ *     small/over     see host_layer.h, hide.h
  *     pods/<pod>     volumes whose contents belong on disk
  *     layers/…       what containers change of their root
  *     logs/…         what they say
@@ -131,8 +131,8 @@ struct agent {
     struct agent_filter filter;
     struct str node_name, host_ip;
     struct str host_resolv; /* the host's resolv.conf */
-    struct str over;        /* a directory: see over.h; made for the first container that needs it */
-    struct secrets secrets; /* what it hides of the host: see secrets.h */
+    struct str over;        /* a directory: see host_layer.h; made for the first container that needs it */
+    struct secrets secrets; /* what it hides of the host: see hide.h */
     bool has_node, is_broken;
     int epoll;
     struct map pods;       /* struct agent_pod by uid */

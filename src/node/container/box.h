@@ -56,7 +56,7 @@ struct box_spec {
     struct str upper;
     struct str over; /* host's files: a tree of what lies over them, by the same paths; empty: none */
     /* Host's files: what must not be seen. With 'over', that tree has something else or a whiteout at each of these
-     * paths (secrets.h); where it cannot lie over the host's files, and without it, they show as empty. */
+     * paths (hide.h); where it cannot lie over the host's files, and without it, they show as empty. */
     VEC(struct str) hidden;
     VEC(struct box_mount) mounts; /* parents first */
     VEC(struct box_device) devices;

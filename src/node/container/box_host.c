@@ -8,7 +8,7 @@
  * empty directory.
  */
 #include "node/container/box_internal.h"
-#include "node/container/over.h"
+#include "node/container/host_layer.h"
 
 #include <errno.h>
 #include <linux/stat.h>
@@ -23,7 +23,7 @@ struct host_mount {
 struct host {
     struct box *box;
     VEC(struct host_mount) mounts; /* below "/", without those of our own /proc, /sys … */
-    VEC(struct str) whole; /* directories that 'over' stands for as a whole (over.h), with all that is mounted below */
+    VEC(struct str) whole; /* directories that 'over' stands for as a whole (host_layer.h), with all that is mounted below */
 };
 
 /* Not the host's: the container gets its own. */

@@ -158,7 +158,7 @@ void pod_reap(struct pod *p);
 void pod_say_news(struct pod *p, int64_t now_ms); /* SHIM_LOG, where it is time */
 _Noreturn void pod_end(struct pod *p);
 
-/* shim_job.c */
+/* shim_task.c */
 void pod_exec(struct pod *p, const struct wire_msg *m);
 void pod_probe(struct pod *p, const struct wire_msg *m);
 void job_read(struct pod *p, struct job *j);

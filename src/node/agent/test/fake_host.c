@@ -1,8 +1,8 @@
 /* fake_host.c - groups, mounts and the keeper of a machine that only pretends */
 #include "node/agent/test/fake_host.h"
 
-#include "node/container/over.h"
-#include "node/container/secrets.h"
+#include "node/container/host_layer.h"
+#include "node/container/hide.h"
 #include "node/shim/keeper.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* fake_host.h - a machine that only pretends: it writes down what it is asked for, and a test says what happens there
  *
  * Stands in, at link time, for what the agent touches the kernel by: shim.h, net.h, nft (filter.h), the server of
- * dns.h, and of cgroup.h, keeper.h, over.h, secrets.h, box.h and mount(2) what the agent calls. The agent itself, pods'
+ * dns.h, and of cgroup.h, keeper.h, host_layer.h, hide.h, box.h and mount(2) what the agent calls. The agent itself, pods'
  * lives, volumes, images, logs, the rules and the zone are the real ones. So no process is made, nothing is mounted,
  * and nobody needs to be root.
  *

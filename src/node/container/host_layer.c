@@ -1,5 +1,5 @@
-/* over.c - what every container of a run sees over the host's files */
-#include "node/container/over.h"
+/* host_layer.c - what every container of a run sees over the host's files */
+#include "node/container/host_layer.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

@@ -1,5 +1,5 @@
-/* secrets_look.c - finding what the modes of the host's files close to others */
-#include "node/container/secrets.h"
+/* hide_walk.c - finding what the modes of the host's files close to others */
+#include "node/container/hide.h"
 
 #include "base/util.h"
 

@@ -1,5 +1,5 @@
-/* secrets_table.c - which files of a machine are secrets */
-#include "node/container/secrets.h"
+/* hide_table.c - which files of a machine are secrets */
+#include "node/container/hide.h"
 
 /* Not looked at below /etc and /var. Programs want what is closed of it, and it is no secret (the "partial"
  * directories of apt must be there); or packages fill it with thousands of files that everybody may read. */

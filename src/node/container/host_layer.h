@@ -1,8 +1,8 @@
-/* over.h - what every container of a run sees over the host's files
+/* host_layer.h - what every container of a run sees over the host's files
  *
  * A small tree that lies between the host's files and what a container changes, by the same paths: a second lower layer
  * of its overlays, made once for a run. It has host keys for sshd, of this run: those of the host are secret, and an
- * ordinary user could not even read them. (What else is secret is hidden in the same tree by secrets.h.)
+ * ordinary user could not even read them. (What else is secret is hidden in the same tree by hide.h.)
  *
  * Of an ordinary user the host's files belong to "nobody" inside, and the kernel lets nobody, not even root of a user
  * namespace, change a file or fill a directory of an owner that the namespace does not have. So for them the tree also
@@ -12,8 +12,8 @@
  *   - the small files right below /etc and /etc/ssh, which setup scripts append to;
  *   - with one user id only, root as the user of sshd: there is nobody else it could become.
  */
-#ifndef NODE_OVER_H
-#define NODE_OVER_H
+#ifndef NODE_HOST_LAYER_H
+#define NODE_HOST_LAYER_H
 
 #include "base/err.h"
 

@@ -1,4 +1,4 @@
-/* shim_job.c - commands in containers and probes from the pod's network, each in a process of its own, with a time
+/* shim_task.c - commands in containers and probes from the pod's network, each in a process of its own, with a time
  * limit */
 #include "node/shim/shim_internal.h"
 

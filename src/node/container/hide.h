@@ -1,8 +1,8 @@
-/* secrets.h - what of the host's files pods do not see
+/* hide.h - what of the host's files pods do not see
  *
  * A pod without an image sees the host's files as root, so what is closed to ordinary users of the machine would be
  * open to it: keys, passwords, the data of other engines; and for an ordinary user, his own keys. In the tree that lies
- * over the host's files (over.h) a whiteout, by which overlayfs knows a deleted file, takes each of them away. So a
+ * over the host's files (host_layer.h) a whiteout, by which overlayfs knows a deleted file, takes each of them away. So a
  * program can make a ~/.ssh of its own.
  *
  * Hidden are
@@ -13,11 +13,11 @@
  *     below, of the first thousands of files. A whole home may have millions, and a run takes milliseconds;
  *   - the paths of secrets_machine(), whatever their modes;
  * and what such paths lead to where they are links. /etc/shadow has its users, and no passwords. (The host keys of sshd
- * are over.h's: others are in their place.) A hostPath volume shows what it names, hidden or not: somebody asked for
+ * are host_layer.h's: others are in their place.) A hostPath volume shows what it names, hidden or not: somebody asked for
  * it. It is as the run finds it when the first container starts: a file that comes later, or is closed later, shows.
  */
-#ifndef NODE_SECRETS_H
-#define NODE_SECRETS_H
+#ifndef NODE_HIDE_H
+#define NODE_HIDE_H
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -36,7 +36,7 @@ struct secrets {
  * and it is left out. */
 int secrets_hide(struct arena *a, int over, const struct str *own, size_t n, struct secrets *ret, struct err *e);
 
-/* ---- secrets_look.c ---- */
+/* ---- hide_walk.c ---- */
 
 enum secrets_place {
     PLACE_PLAIN,
@@ -55,7 +55,7 @@ struct secrets_look {
 int secrets_look_machine(const struct secrets_look *how, const char *top);
 int secrets_look_home(const struct secrets_look *how, const char *top);
 
-/* ---- secrets_table.c ---- */
+/* ---- hide_table.c ---- */
 
 const char *const *
 secrets_shown(void); /* below /etc and /var, closed to others or not; "…*": all that begin so; NULL-terminated */

@@ -1,5 +1,5 @@
-/* secrets.c - whiteouts over what of the host's files pods must not see */
-#include "node/container/secrets.h"
+/* hide.c - whiteouts over what of the host's files pods must not see */
+#include "node/container/hide.h"
 
 #include "base/util.h"
 #include "node/userns/user.h"

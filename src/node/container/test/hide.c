@@ -1,7 +1,7 @@
 /* What is hidden of the host, and what is left of /etc/shadow. */
 #include "os/test/testing.h"
 
-#include "node/container/secrets.h"
+#include "node/container/hide.h"
 
 static void shadow_has_no_passwords(void **state)
 {
