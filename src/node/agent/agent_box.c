@@ -378,7 +378,7 @@ static int make_over(struct agent *g, struct str *ret, struct err *e)
     dir = openat(g->run.small_fd, "over", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return err_errno(e, "open %s", path.p);
-    if (over_make(dir, e) < 0 || secrets_hide(&g->arena, dir, own, ARRAY_LEN(own), &g->secrets, e) < 0)
+    if (host_layer_make(dir, e) < 0 || hide_secrets(&g->arena, dir, own, ARRAY_LEN(own), &g->hidden, e) < 0)
         return -1;
     *ret = g->over = path;
     return 0;
@@ -420,7 +420,7 @@ static int build_root(struct building *b, struct err *e)
     if (!p->agent->over.n && make_over(p->agent, &s->over, e) < 0)
         return -1;
     s->over = p->agent->over;
-    VEC_FOREACH(path, &p->agent->secrets)
+    VEC_FOREACH(path, &p->agent->hidden)
         *vec_push(b->arena, &s->hidden) = *path;
     return 0;
 }

@@ -132,7 +132,7 @@ struct agent {
     struct str node_name, host_ip;
     struct str host_resolv; /* the host's resolv.conf */
     struct str over;        /* a directory: see host_layer.h; made for the first container that needs it */
-    struct secrets secrets; /* what it hides of the host: see hide.h */
+    struct hidden hidden;   /* what it hides of the host: see hide.h */
     bool has_node, is_broken;
     int epoll;
     struct map pods;       /* struct agent_pod by uid */

@@ -23,7 +23,8 @@ struct host_mount {
 struct host {
     struct box *box;
     VEC(struct host_mount) mounts; /* below "/", without those of our own /proc, /sys … */
-    VEC(struct str) whole; /* directories that 'over' stands for as a whole (host_layer.h), with all that is mounted below */
+    VEC(struct str)
+    whole; /* directories that 'over' stands for as a whole (host_layer.h), with all that is mounted below */
 };
 
 /* Not the host's: the container gets its own. */

@@ -24,7 +24,7 @@ enum {
 
 struct hiding {
     struct arena *arena;
-    struct secrets *hidden;
+    struct hidden *hidden;
     int over;
     bool is_inner; /* root of a user namespace */
     struct err *e;
@@ -172,7 +172,7 @@ static int hide(struct hiding *h, struct str path, int links)
 
 /* ---- what modes say ---- */
 
-static enum secrets_place place_of(void *ctx, struct str path)
+static enum hide_place place_of(void *ctx, struct str path)
 {
     const struct hiding *h = ctx;
 
@@ -197,16 +197,16 @@ static int found(void *ctx, struct str path)
 static int look_at_all(struct hiding *h)
 {
     static const char *const tops[] = { "/etc", "/var" };
-    struct secrets_look how = { h, h->is_inner, place_of, found };
+    struct hide_walk how = { h, h->is_inner, place_of, found };
 
     for (size_t i = 0; i < ARRAY_LEN(tops); i++) {
         struct str real = real_dir(h->arena, tops[i]);
 
-        if (real.n && secrets_look_machine(&how, real.p) < 0)
+        if (real.n && hide_walk_machine(&how, real.p) < 0)
             return -1;
     }
     VEC_FOREACH(home, &h->homes)
-        if (secrets_look_home(&how, home->p) < 0)
+        if (hide_walk_home(&how, home->p) < 0)
             return -1;
     return 0;
 }
@@ -229,7 +229,7 @@ static int hide_home(struct hiding *h, struct str dir, bool is_person)
     autoclose int fd = open(dir.p, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct stat st;
 
-    for (const char *const *name = secrets_home(); fd >= 0 && *name; name++)
+    for (const char *const *name = hide_home_list(); fd >= 0 && *name; name++)
         if (fstatat(fd, *name, &st, NEVER_WAIT) == 0 &&
             hide(h, arena_fmt(h->arena, "%.*s/%s", STR_ARG(dir), *name), 0) < 0)
             return -1;
@@ -278,7 +278,7 @@ static int hide_all(struct hiding *h, const struct str *more, size_t n_more)
 {
     const char *own = getenv("HOME");
 
-    for (const char *const *path = secrets_machine(); *path; path++)
+    for (const char *const *path = hide_machine_list(); *path; path++)
         if (hide(h, str_of(*path), 0) < 0)
             return -1;
     for (size_t i = 0; i < n_more; i++)
@@ -300,7 +300,7 @@ static int change_shadow(struct hiding *h)
 
     if (lstat("/etc/shadow", &st) < 0) /* none here, none there */
         return 0;
-    secrets_shadow(&users, text.n ? text : read_file(h->arena, "/etc/passwd"));
+    hide_shadow(&users, text.n ? text : read_file(h->arena, "/etc/passwd"));
     dir = open_over(h, STR("/etc"));
     if (dir >= 0 && tree_remove(dir, "shadow", h->e) < 0)
         return -1;
@@ -311,14 +311,14 @@ static int change_shadow(struct hiding *h)
     return 0;
 }
 
-int secrets_hide(struct arena *a, int over, const struct str *own, size_t n, struct secrets *ret, struct err *e)
+int hide_secrets(struct arena *a, int over, const struct str *own, size_t n, struct hidden *ret, struct err *e)
 {
     struct hiding h = {
         .arena = a, .hidden = ret, .over = over, .is_inner = user_ids() != UINT32_MAX, .e = e, .parent_fd = -1
     };
     int rc;
 
-    *ret = (struct secrets){ 0 };
+    *ret = (struct hidden){ 0 };
     rc = hide_all(&h, own, n) < 0 || change_shadow(&h) < 0 ? err_wrap(e, "hide secrets of the host") : 0;
     if (h.parent_fd >= 0)
         close(h.parent_fd);

@@ -142,23 +142,23 @@ static const char *const home[] = {
     NULL,
 };
 
-const char *const *secrets_shown(void)
+const char *const *hide_shown_list(void)
 {
     return shown;
 }
 
-const char *const *secrets_machine(void)
+const char *const *hide_machine_list(void)
 {
     return machine;
 }
 
-const char *const *secrets_home(void)
+const char *const *hide_home_list(void)
 {
     return home;
 }
 
 /* "name:password:more". "*": no password opens it, and keys do ("!" would lock them out too). */
-void secrets_shadow(struct buf *out, struct str text)
+void hide_shadow(struct buf *out, struct str text)
 {
     struct str line, name, password;
 

@@ -28,7 +28,7 @@ struct level { /* a directory that is being read */
 };
 
 struct look {
-    const struct secrets_look *how;
+    const struct hide_walk *how;
     enum verdict (*judge)(const struct look *l, struct level *in, const char *name, const struct stat *st);
     struct buf path; /* of what is being looked at */
     int depth_max, left;
@@ -40,7 +40,7 @@ static bool is_shown(const struct look *l)
 {
     struct str path = buf_view(&l->path);
 
-    for (const char *const *p = secrets_shown(); *p; p++) {
+    for (const char *const *p = hide_shown_list(); *p; p++) {
         struct str one = str_of(*p);
 
         if (str_ends(one, STR("*")) ? str_starts(path, str_sub(one, 0, one.n - 1)) : str_eq(path, one))
@@ -152,7 +152,7 @@ static int look_into(struct look *l, struct level *in, const char *name, const s
 
 static int look_at(struct look *l, struct level *in, const char *name)
 {
-    enum secrets_place place = PLACE_PLAIN;
+    enum hide_place place = PLACE_PLAIN;
     enum verdict verdict;
     struct stat st;
 
@@ -211,14 +211,14 @@ static int look_below(struct look *l, const char *top)
     return rc;
 }
 
-int secrets_look_machine(const struct secrets_look *how, const char *top)
+int hide_walk_machine(const struct hide_walk *how, const char *top)
 {
     struct look l = { .how = how, .judge = judge_machine, .depth_max = MACHINE_DEPTH, .left = INT_MAX };
 
     return look_below(&l, top);
 }
 
-int secrets_look_home(const struct secrets_look *how, const char *top)
+int hide_walk_home(const struct hide_walk *how, const char *top)
 {
     struct look l = { .how = how, .judge = judge_home, .depth_max = HOME_DEPTH, .left = HOME_ENTRIES };
 

@@ -24,7 +24,7 @@ enum {
     WHOLE_ENTRIES = 20000,
 };
 
-struct over {
+struct host_layer {
     int host, dir;      /* "/", and the tree */
     bool is_inner;      /* root of a user namespace */
     bool has_one_id;    /* and nobody else */
@@ -41,14 +41,14 @@ static const struct {
 
 /* ---- small helpers ---- */
 
-static bool is_foreign(const struct over *o, const struct stat *st)
+static bool is_foreign(const struct host_layer *o, const struct stat *st)
 {
     return o->is_inner && (st->st_uid == NOBODY || st->st_gid == NOBODY);
 }
 
 /* Mode and owner of the host's; root's where the owner is not one of ours. The tree is ours alone: no one can change
  * it meanwhile. */
-static int dress(const struct over *o, const char *path, const struct stat *st)
+static int dress(const struct host_layer *o, const char *path, const struct stat *st)
 {
     uid_t uid = o->is_inner && st->st_uid == NOBODY ? 0 : st->st_uid;
     gid_t gid = o->is_inner && st->st_gid == NOBODY ? 0 : st->st_gid;
@@ -58,7 +58,7 @@ static int dress(const struct over *o, const char *path, const struct stat *st)
     return fchmodat(o->dir, path, st->st_mode & 07777, 0);
 }
 
-static int make_dir(const struct over *o, const char *path, struct err *e)
+static int make_dir(const struct host_layer *o, const char *path, struct err *e)
 {
     struct stat st;
 
@@ -70,13 +70,13 @@ static int make_dir(const struct over *o, const char *path, struct err *e)
 }
 
 /* In place of what may be there: a copy, or a whiteout. */
-static int open_new(const struct over *o, const char *path)
+static int open_new(const struct host_layer *o, const char *path)
 {
     (void)unlinkat(o->dir, path, 0);
     return openat(o->dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-static int make_file(const struct over *o, const char *path, struct str text, mode_t mode, struct err *e)
+static int make_file(const struct host_layer *o, const char *path, struct str text, mode_t mode, struct err *e)
 {
     autoclose int fd = open_new(o, path);
 
@@ -86,13 +86,13 @@ static int make_file(const struct over *o, const char *path, struct str text, mo
 }
 
 /* What overlays take for "deleted": the host's file does not show. */
-static int whiteout(const struct over *o, const char *path, struct err *e)
+static int whiteout(const struct host_layer *o, const char *path, struct err *e)
 {
     (void)unlinkat(o->dir, path, 0);
     return mknodat(o->dir, path, S_IFCHR, makedev(0, 0)) < 0 ? err_errno(e, "hide /%s", path) : 0;
 }
 
-static int hide(const struct over *o, const char *path, struct err *e)
+static int hide(const struct host_layer *o, const char *path, struct err *e)
 {
     if (!o->has_whole_etc)
         return whiteout(o, path, e);
@@ -100,7 +100,7 @@ static int hide(const struct over *o, const char *path, struct err *e)
 }
 
 /* Empty if it cannot be read or is larger. */
-static struct str read_host(struct over *o, const char *path, size_t max)
+static struct str read_host(struct host_layer *o, const char *path, size_t max)
 {
     autobuf text = { 0 };
 
@@ -108,9 +108,10 @@ static struct str read_host(struct over *o, const char *path, size_t max)
 }
 
 /* Call 'f' for what a directory of the host has, with paths; nothing if it cannot be listed. */
-typedef int over_entry_f(struct over *o, const char *path, const struct dirent *entry, int depth, struct err *e);
+typedef int host_layer_entry_f(struct host_layer *o, const char *path, const struct dirent *entry, int depth,
+                               struct err *e);
 
-static int each_entry(struct over *o, const char *dir, int depth, over_entry_f *f, struct err *e)
+static int each_entry(struct host_layer *o, const char *dir, int depth, host_layer_entry_f *f, struct err *e)
 {
     autodir *d = dir_open(o->host, dir);
     char path[PATH_MAX];
@@ -124,15 +125,15 @@ static int each_entry(struct over *o, const char *dir, int depth, over_entry_f *
 
 /* ---- an ordinary user's: directories and files of /etc ---- */
 
-static int copy_dirs(struct over *o, const char *path, int depth, struct err *e);
+static int copy_dirs(struct host_layer *o, const char *path, int depth, struct err *e);
 
-static int copy_dir(struct over *o, const char *path, const struct dirent *entry, int depth, struct err *e)
+static int copy_dir(struct host_layer *o, const char *path, const struct dirent *entry, int depth, struct err *e)
 {
     return entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN ? copy_dirs(o, path, depth, e) : 0;
 }
 
 /* One that we may not look into shows as it is: an overlay could not look into it either. */
-static int copy_dirs(struct over *o, const char *path, int depth, struct err *e)
+static int copy_dirs(struct host_layer *o, const char *path, int depth, struct err *e)
 {
     struct stat st;
 
@@ -145,7 +146,7 @@ static int copy_dirs(struct over *o, const char *path, int depth, struct err *e)
 }
 
 /* One that we may not read (/etc/.pwd.lock, /etc/shadow) is of no use inside but in the way of a new one. */
-static int copy_content(struct over *o, const char *path, off_t max, struct err *e)
+static int copy_content(struct host_layer *o, const char *path, off_t max, struct err *e)
 {
     autoclose int from = openat(o->host, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
     autoclose int to = -1;
@@ -170,7 +171,7 @@ static int copy_content(struct over *o, const char *path, off_t max, struct err 
     return dress(o, path, &st) < 0 ? err_errno(e, "copy /%s", path) : 0;
 }
 
-static int copy_file(struct over *o, const char *path, const struct dirent *entry, int depth, struct err *e)
+static int copy_file(struct host_layer *o, const char *path, const struct dirent *entry, int depth, struct err *e)
 {
     struct stat st;
 
@@ -181,7 +182,7 @@ static int copy_file(struct over *o, const char *path, const struct dirent *entr
     return copy_content(o, path, SMALL_FILE, e);
 }
 
-static int copy_customary(struct over *o, struct err *e)
+static int copy_customary(struct host_layer *o, struct err *e)
 {
     for (size_t i = 0; i < ARRAY_LEN(customary); i++)
         if (copy_dirs(o, customary[i].path, customary[i].depth, e) < 0)
@@ -208,7 +209,7 @@ static bool has_mounts_in_etc(void)
     return false;
 }
 
-static int copy_link(const struct over *o, const char *path, struct err *e)
+static int copy_link(const struct host_layer *o, const char *path, struct err *e)
 {
     char target[PATH_MAX];
     ssize_t n = readlinkat(o->host, path, target, sizeof(target) - 1);
@@ -219,7 +220,7 @@ static int copy_link(const struct over *o, const char *path, struct err *e)
     return symlinkat(target, o->dir, path) < 0 && errno != EEXIST ? err_errno(e, "copy /%s", path) : 0;
 }
 
-static int copy_any(struct over *o, const char *path, const struct dirent *entry, int depth, struct err *e)
+static int copy_any(struct host_layer *o, const char *path, const struct dirent *entry, int depth, struct err *e)
 {
     struct stat st;
 
@@ -237,7 +238,7 @@ static int copy_any(struct over *o, const char *path, const struct dirent *entry
     return depth ? each_entry(o, path, depth - 1, copy_any, e) : 0;
 }
 
-static int copy_etc(struct over *o, struct err *e)
+static int copy_etc(struct host_layer *o, struct err *e)
 {
     struct stat st;
 
@@ -269,7 +270,7 @@ static void print_passwd(struct str passwd, struct buf *out)
     }
 }
 
-static int make_users(struct over *o, struct err *e)
+static int make_users(struct host_layer *o, struct err *e)
 {
     struct str passwd = read_host(o, "etc/passwd", LARGE_FILE);
     autobuf users = { 0 };
@@ -284,7 +285,7 @@ static int make_users(struct over *o, struct err *e)
 
 /* sshd goes by what is in the file, not by its name: an RSA key would take longer to make than all the rest of a
  * run. */
-static int make_key(struct over *o, const char *path, struct err *e)
+static int make_key(struct host_layer *o, const char *path, struct err *e)
 {
     struct ssh_keys keys;
 
@@ -294,7 +295,7 @@ static int make_key(struct over *o, const char *path, struct err *e)
 }
 
 /* "ssh_host_ed25519_key" and the like are replaced; ".pub" would not belong to it any more. */
-static int replace_key(struct over *o, const char *path, const struct dirent *entry, int depth, struct err *e)
+static int replace_key(struct host_layer *o, const char *path, const struct dirent *entry, int depth, struct err *e)
 {
     struct str name = str_of(entry->d_name);
 
@@ -304,7 +305,7 @@ static int replace_key(struct over *o, const char *path, const struct dirent *en
     return str_ends(name, STR("_key")) ? make_key(o, path, e) : hide(o, path, e);
 }
 
-static int make_keys(struct over *o, struct err *e)
+static int make_keys(struct host_layer *o, struct err *e)
 {
     static const char first[] = "etc/ssh/ssh_host_ed25519_key";
 
@@ -317,7 +318,7 @@ static int make_keys(struct over *o, struct err *e)
 
 /* ---- all of it ---- */
 
-static int fill(struct over *o, struct err *e)
+static int fill(struct host_layer *o, struct err *e)
 {
     struct stat st;
 
@@ -328,10 +329,10 @@ static int fill(struct over *o, struct err *e)
     return make_dir(o, "etc", e) < 0 || make_users(o, e) < 0 || make_keys(o, e) < 0 ? -1 : 0;
 }
 
-int over_make(int dir, struct err *e)
+int host_layer_make(int dir, struct err *e)
 {
     uint32_t n_ids = user_ids();
-    struct over o = { .dir = dir, .is_inner = n_ids != UINT32_MAX, .has_one_id = n_ids == 1 };
+    struct host_layer o = { .dir = dir, .is_inner = n_ids != UINT32_MAX, .has_one_id = n_ids == 1 };
     int rc;
 
     o.host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -21,6 +21,6 @@
 #define OVER_WHOLE ".pumice-whole"
 
 /* Fill 'dir', an empty directory that is ours and that nobody else sees. Some milliseconds. */
-int over_make(int dir, struct err *e);
+int host_layer_make(int dir, struct err *e);
 
 #endif

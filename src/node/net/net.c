@@ -46,7 +46,7 @@ struct net {
     char id[NET_ID_DIGITS + 1], bridge[IF_NAMESIZE];
     size_t n_left; /* links that may be in the second group */
     bool has_out;  /* 'out' was begun */
-    struct net_out out;
+    struct net_egress out;
 };
 
 /* Our end of each pair has this address; the segments do not know of each other. Pods' ends carry their IPv4
@@ -130,7 +130,7 @@ static int open_all(struct net *n, const struct net_options *opt, struct err *e)
     if (read_options(n, opt, e) < 0 || netns_new(&n->ns_fd, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
         return -1;
     if (opt->has_way_out) {
-        net_out_begin(&n->out);
+        net_egress_begin(&n->out);
         n->has_out = true;
     }
     if (net_subnet_choose(n->has_out && n->out.host.sock ? &n->out.host : NULL, opt->subnet, &n->subnet, e) < 0)
@@ -141,7 +141,7 @@ static int open_all(struct net *n, const struct net_options *opt, struct err *e)
     way.ns_fd = n->ns_fd;
     way.mtu = n->mtu;
     if (n->has_out)
-        net_out_open(&n->out, &way);
+        net_egress_open(&n->out, &way);
     return 0;
 }
 
@@ -164,7 +164,7 @@ void net_close(struct net *n)
     if (!n)
         return;
     if (n->has_out)
-        net_out_close(&n->out, n->id);
+        net_egress_close(&n->out, n->id);
     MAP_FOREACH(struct port *, p, &n->ports.map)
         free(p);
     map_u64_done(&n->ports);
@@ -179,7 +179,7 @@ const char *net_way_out(const struct net *n, const char **ret_why)
 {
     if (ret_why)
         *ret_why = n->has_out && n->out.why.text[0] ? n->out.why.text : NULL;
-    return n->has_out ? net_out_text(&n->out) : NULL;
+    return n->has_out ? net_egress_text(&n->out) : NULL;
 }
 
 /* ---- addresses ---- */

@@ -1,4 +1,4 @@
-/* net.h - one small network for the pods of this machine: a bridge, a veth pair for each pod, addresses, a way out
+/* net.h - one small network for the pods of this machine: a bridge, a veth pair for each pod, addresses, egress
  *
  * Everything is made through rtnetlink (libmnl), in a private network namespace that goes away with its last process.
  * Nothing of pods is in the host's namespace, so no firewall or forwarding policy of the host stands between two pods,
@@ -10,12 +10,12 @@
  * its own address (strict reverse path), speaks to the gateway alone and needs no ARP. Broadcasts do not reach other
  * pods, as on most Kubernetes networks.
  *
- * The way out, where there is one: for root a veth pair to the host's namespace ("pm<id>h" there), which hides the
+ * Egress, where there is one: for root a veth pair to the host's namespace ("pm<id>h" there), which hides the
  * pods' addresses (a table "pumice_<id>_out") and forwards between that link and those with a default route; the host
  * has a route to the pods, so it reaches them. For others a slirp4netns, where installed; the host does not reach the
  * pods then. That there is none is never an error, it is said.
  *
- * It is a way out, not in: nobody begins a conversation with a pod from outside, neither the LAN nor another run nor a
+ * It is for going out, not in: nobody begins a conversation with a pod from outside, neither the LAN nor another run nor a
  * user of this machine, except its root; and pods do not reach link-local addresses (169.254.0.0/16), where clouds hand
  * out credentials of the machine. Where links forward only because of us they forward for pods, and for nobody else.
  * 'is_open' is without the first two. Reachable are: the LAN and what lies behind it, networks of the machine, and
@@ -38,18 +38,18 @@ struct net;
 
 struct net_options {
     const char *id; /* 6 hex digits: of this run or server */
-    /* "10.88.0.0/16"; NULL: the first of a few private ones; with a way out, one that no route of this host uses. */
+    /* "10.88.0.0/16"; NULL: the first of a few private ones; with egress, one that no route of this host uses. */
     const char *subnet;
     bool has_way_out; /* if there can be one; see net_way_out() */
     bool is_open;     /* and it is a way in, too: see above */
     int mtu;          /* 0: 1500 */
 };
 
-/* ERR_FORBIDDEN: neither root nor in a user namespace. Runs no program but slirp4netns, where that is the way out. */
+/* ERR_FORBIDDEN: neither root nor in a user namespace. Runs no program but slirp4netns, where that is the egress. */
 int net_open(const struct net_options *opt, struct net **ret, struct err *e);
-/* The namespace goes with everything in it once no process and no socket is left there. What the way out put into
+/* The namespace goes with everything in it once no process and no socket is left there. What egress put into
  * the host's namespace is removed within some 50 ms, by a process that nobody has to wait for; the next net_open()
- * with a way out does. NULL is fine. */
+ * with egress does. NULL is fine. */
 void net_close(struct net *n);
 
 /* How pods reach the world: "by the host's addresses", "by slirp4netns"; NULL: they do not. '*ret_why' (may be

@@ -50,7 +50,7 @@ int net_wait_for_link(struct nl *l, const char *name, struct err *e);
 /* 'wanted', or the first of a few that no route uses ('l' NULL: the first). Without room for taken addresses yet. */
 int net_subnet_choose(struct nl *l, const char *wanted, struct subnet *ret, struct err *e);
 
-/* ---- the way out ---- */
+/* ---- egress ---- */
 
 struct net_way { /* between the pods' namespace and the host's */
     const char *id;
@@ -61,10 +61,10 @@ struct net_way { /* between the pods' namespace and the host's */
     bool is_root; /* of the host's namespace */
 };
 
-enum net_out_kind { NET_OUT_NONE, NET_OUT_HOST, NET_OUT_SLIRP, NET_OUT_MAX };
+enum net_egress_kind { NET_OUT_NONE, NET_OUT_HOST, NET_OUT_SLIRP, NET_OUT_MAX };
 
-struct net_out {
-    enum net_out_kind kind;
+struct net_egress {
+    enum net_egress_kind kind;
     struct err why; /* there is none, or it may not work */
     struct nl host; /* speaks to the host's namespace */
     bool is_root;   /* may change the host's network */
@@ -72,11 +72,11 @@ struct net_out {
     int exit_fd;    /* slirp4netns ends with it */
 };
 
-void net_out_begin(struct net_out *o); /* before the subnet is chosen: takes the lock */
-void net_out_open(struct net_out *o, const struct net_way *w);
-/* Also after net_out_begin() alone, and of a zeroed one with -1. */
-void net_out_close(struct net_out *o, const char *id);
-const char *net_out_text(const struct net_out *o);
+void net_egress_begin(struct net_egress *o); /* before the subnet is chosen: takes the lock */
+void net_egress_open(struct net_egress *o, const struct net_way *w);
+/* Also after net_egress_begin() alone, and of a zeroed one with -1. */
+void net_egress_close(struct net_egress *o, const char *id);
+const char *net_egress_text(const struct net_egress *o);
 
 int net_slirp_open(const struct net_way *w, int *ret_exit_fd, struct err *e);
 

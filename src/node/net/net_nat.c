@@ -1,4 +1,4 @@
-/* net_nat.c - one small nftables table at the way out: it hides the pods, and guards who gets in and how far out
+/* net_nat.c - one small nftables table at egress: it hides the pods, and guards who gets in and how far out
  * they get
  *
  * The kernel takes nftables changes as one batch: begin, messages, end. Only the last message asks for an answer; one

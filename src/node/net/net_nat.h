@@ -1,4 +1,4 @@
-/* net_nat.h - one small nftables table at the way out: it hides the pods, and guards who gets in and how far they get
+/* net_nat.h - one small nftables table at egress: it hides the pods, and guards who gets in and how far they get
  *
  *     table ip pumice_<id>_out {
  *         comment "forwarding: eth0"

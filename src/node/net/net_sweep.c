@@ -1,4 +1,4 @@
-/* net_sweep.c - remove what a killed program left in the host's namespace: the table of its way out
+/* net_sweep.c - remove what a killed program left in the host's namespace: the table of its egress
  *
  * Everything else was in a private namespace and went with it; also the link, whose other end was there. So the link
  * says whether a run lives, to everybody in this network namespace, whatever files he sees: a table without its link is

@@ -1,4 +1,4 @@
-/* net_uplink.c - the way out by the host's own network, as root: a veth pair between the pods' namespace and the host's
+/* net_uplink.c - egress by the host's own network, as root: a veth pair between the pods' namespace and the host's
  *
  *     pods ── private namespace ── pm<id>u ═══ pm<id>h ── host ── links with a default route
  *

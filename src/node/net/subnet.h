@@ -22,7 +22,7 @@ struct subnet {
 int subnet_parse(struct str text, struct subnet *ret, struct err *e);
 
 /* Get ready to hand out addresses. The first (the network's own), the second (the gateway), the last but one (the
- * host's end of the way out) and the last (broadcast) are never given. */
+ * host's end of the egress link) and the last (broadcast) are never given. */
 void subnet_init(struct subnet *s);
 void subnet_done(struct subnet *s);
 

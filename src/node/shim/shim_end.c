@@ -210,9 +210,9 @@ static void ended(struct pod *p, pid_t pid, int status)
             con_ended(p, c, status);
             return;
         }
-    LIST_FOREACH(struct job, j, &p->jobs, link)
+    LIST_FOREACH(struct shim_task, j, &p->tasks, link)
         if (j->pid == pid) {
-            job_ended(p, j, status);
+            task_ended(p, j, status);
             return;
         }
     if (pid == p->pause_pid)
@@ -235,7 +235,7 @@ static bool is_known(struct pod *p)
     LIST_FOREACH(struct con, c, &p->cons, link)
         if (c->pid > 0)
             return true;
-    LIST_FOREACH(struct job, j, &p->jobs, link)
+    LIST_FOREACH(struct shim_task, j, &p->tasks, link)
         if (j->pid > 0)
             return true;
     return p->pause_pid > 0;
@@ -245,7 +245,7 @@ static void mark_ended(struct pod *p, pid_t pid)
 {
     LIST_FOREACH(struct con, c, &p->cons, link)
         c->pid = c->pid == pid ? 0 : c->pid;
-    LIST_FOREACH(struct job, j, &p->jobs, link)
+    LIST_FOREACH(struct shim_task, j, &p->tasks, link)
         j->pid = j->pid == pid ? 0 : j->pid;
     p->pause_pid = p->pause_pid == pid ? 0 : p->pause_pid;
 }
@@ -255,7 +255,7 @@ static void kill_known(struct pod *p)
     LIST_FOREACH(struct con, c, &p->cons, link)
         if (c->pid > 0)
             (void)kill(c->pid, SIGKILL);
-    LIST_FOREACH(struct job, j, &p->jobs, link)
+    LIST_FOREACH(struct shim_task, j, &p->tasks, link)
         if (j->pid > 0)
             (void)kill(j->pid, SIGKILL);
     if (p->pause_pid > 0)

@@ -96,7 +96,7 @@ struct con { /* a container */
     size_t slot;                    /* of its three pollfds */
 };
 
-struct job { /* a command or probe under way */
+struct shim_task { /* a command or probe under way */
     struct list_link link;
     uint64_t id;
     bool is_probe, timed_out;
@@ -115,7 +115,7 @@ struct pod {
     int sock, signals, null;
     int pause_pids; /* the pod's pid namespace; -1: not shared */
     pid_t pause_pid;
-    struct list cons, jobs, queue;
+    struct list cons, tasks, queue;
     size_t n_cons, n_jobs;
     bool is_over;        /* the program has closed its end */
     bool has_more_ended; /* children not yet reaped */
@@ -161,8 +161,8 @@ _Noreturn void pod_end(struct pod *p);
 /* shim_task.c */
 void pod_exec(struct pod *p, const struct wire_msg *m);
 void pod_probe(struct pod *p, const struct wire_msg *m);
-void job_read(struct pod *p, struct job *j);
-void job_ended(struct pod *p, struct job *j, int status);
+void task_read(struct pod *p, struct shim_task *j);
+void task_ended(struct pod *p, struct shim_task *j, int status);
 void pod_check_jobs(struct pod *p, int64_t now_ms);
 
 #endif

@@ -118,7 +118,7 @@ static void watch(struct pod *p, int fd, short events)
 
 enum { SOCK, SIGNALS, CON_SLOTS = CONLOG_STREAM_MAX + 1 };
 
-/* Each container has three slots and each job one, used or not: a slot is found again without looking. */
+/* Each container has three slots and each task one, used or not: a slot is found again without looking. */
 static void gather(struct pod *p)
 {
     size_t need = 2 + p->n_cons * CON_SLOTS + p->n_jobs;
@@ -138,7 +138,7 @@ static void gather(struct pod *p)
             watch(p, waits ? -1 : c->pipes[i], POLLIN);
         watch(p, c->report, POLLIN);
     }
-    LIST_FOREACH(struct job, j, &p->jobs, link) {
+    LIST_FOREACH(struct shim_task, j, &p->tasks, link) {
         j->slot = p->n_fds;
         watch(p, j->out, POLLIN);
     }
@@ -156,9 +156,9 @@ static void read_all(struct pod *p)
             conlog_flush(c->log);
         c->has_unflushed = false;
     }
-    LIST_FOREACH(struct job, j, &p->jobs, link)
+    LIST_FOREACH(struct shim_task, j, &p->tasks, link)
         if (p->fds[j->slot].revents)
-            job_read(p, j);
+            task_read(p, j);
 }
 
 static int wait_ms(struct pod *p, int64_t now_ms)
@@ -170,7 +170,7 @@ static int wait_ms(struct pod *p, int64_t now_ms)
     LIST_FOREACH(struct con, c, &p->cons, link)
         if (con_has_news(c) && list_is_empty(&p->queue))
             due_ms = MIN_OF(due_ms, c->said_ms + SHIM_LOG_MS);
-    LIST_FOREACH(struct job, j, &p->jobs, link)
+    LIST_FOREACH(struct shim_task, j, &p->tasks, link)
         due_ms = MIN_OF(due_ms, j->due_ms);
     return due_ms == INT64_MAX ? -1 : due_ms <= now_ms ? 0 : (int)MIN_OF(due_ms - now_ms, 1 << 30);
 }
@@ -215,7 +215,7 @@ _Noreturn void shim_main(const struct spawner_own *own, const struct shim_option
     p->sock = sock;
     p->pause_pids = p->null = -1;
     list_init(&p->cons);
-    list_init(&p->jobs);
+    list_init(&p->tasks);
     list_init(&p->queue);
     choose_driver(p);
     spawner_name(&own->area, "pumice-shim", opt->group);

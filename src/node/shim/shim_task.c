@@ -22,7 +22,7 @@ static void say_result(struct pod *p, uint64_t id, const char *why)
 
 /* ---- while it runs ---- */
 
-void job_read(struct pod *p, struct job *j)
+void task_read(struct pod *p, struct shim_task *j)
 {
     ssize_t n;
 
@@ -40,7 +40,7 @@ void job_read(struct pod *p, struct job *j)
 /* A command is asked to end by its keeper, which kills it; a probe, and a keeper that does not, are killed. */
 void pod_check_jobs(struct pod *p, int64_t now_ms)
 {
-    LIST_FOREACH(struct job, j, &p->jobs, link) {
+    LIST_FOREACH(struct shim_task, j, &p->tasks, link) {
         if (now_ms < j->due_ms)
             continue;
         (void)kill(j->pid, j->is_probe || j->timed_out ? SIGKILL : SIGTERM);
@@ -49,7 +49,7 @@ void pod_check_jobs(struct pod *p, int64_t now_ms)
     }
 }
 
-static void job_free(struct pod *p, struct job *j)
+static void task_free(struct pod *p, struct shim_task *j)
 {
     if (list_is_linked(&j->link))
         p->n_jobs--;
@@ -60,12 +60,12 @@ static void job_free(struct pod *p, struct job *j)
     free(j);
 }
 
-void job_ended(struct pod *p, struct job *j, int status)
+void task_ended(struct pod *p, struct shim_task *j, int status)
 {
     struct shim_event ev = { .kind = SHIM_RESULT, .id = j->id, .timed_out = j->timed_out };
 
     for (int i = 0; i < 4; i++) /* what is still in the pipe, and not what a grandchild goes on writing */
-        job_read(p, j);
+        task_read(p, j);
     ev.text = buf_view(&j->text);
     ev.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (j->is_probe) {
@@ -78,14 +78,14 @@ void job_ended(struct pod *p, struct job *j, int status)
     }
     ev.text = str_sub(ev.text, 0, SHIM_OUTPUT_MAX);
     pod_say(p, &ev);
-    job_free(p, j);
+    task_free(p, j);
 }
 
 /* ---- starting ---- */
 
-static struct job *job_new(struct pod *p, uint64_t id, int64_t timeout_ms, int *ret_end)
+static struct shim_task *task_new(struct pod *p, uint64_t id, int64_t timeout_ms, int *ret_end)
 {
-    struct job *j;
+    struct shim_task *j;
     int pair[2];
 
     if (p->n_jobs >= SHIM_JOBS_MAX) {
@@ -107,16 +107,16 @@ static struct job *job_new(struct pod *p, uint64_t id, int64_t timeout_ms, int *
     return j;
 }
 
-static void job_begin(struct pod *p, struct job *j, pid_t pid, int end, const struct err *e)
+static void task_begin(struct pod *p, struct shim_task *j, pid_t pid, int end, const struct err *e)
 {
     close(end);
     if (pid < 0) {
         say_result(p, j->id, e->text);
-        job_free(p, j);
+        task_free(p, j);
         return;
     }
     j->pid = pid;
-    list_push(&p->jobs, &j->link);
+    list_push(&p->tasks, &j->link);
     p->n_jobs++;
 }
 
@@ -138,7 +138,7 @@ void pod_exec(struct pod *p, const struct wire_msg *m)
     int64_t timeout_ms = wire_get_i64(&r);
     struct box_spec spec = { 0 };
     autoarena a = { 0 };
-    struct job *j;
+    struct shim_task *j;
     struct err e;
     int end;
     pid_t pid;
@@ -152,7 +152,7 @@ void pod_exec(struct pod *p, const struct wire_msg *m)
         say_result(p, id, "not a command");
         return;
     }
-    j = job_new(p, id, timeout_ms, &end);
+    j = task_new(p, id, timeout_ms, &end);
     if (!j)
         return;
     pid = pod_clone(p, c->group, 0, -1, NULL, &e);
@@ -165,7 +165,7 @@ void pod_exec(struct pod *p, const struct wire_msg *m)
         p->driver->exec(&spec, &c->place, c->pidfd);
         _exit(126);
     }
-    job_begin(p, j, pid, end, &e);
+    task_begin(p, j, pid, end, &e);
 }
 
 static _Noreturn void be_probe(const struct pod *p, const struct probe_target *t, int64_t timeout_ms, int end)
@@ -189,7 +189,7 @@ void pod_probe(struct pod *p, const struct wire_msg *m)
     struct str text = wire_get_str(&r);
     struct probe_target target;
     autoarena a = { 0 };
-    struct job *j;
+    struct shim_task *j;
     struct err e;
     int end;
     pid_t pid;
@@ -198,7 +198,7 @@ void pod_probe(struct pod *p, const struct wire_msg *m)
         say_result(p, id, "not a probe");
         return;
     }
-    j = job_new(p, id, timeout_ms, &end);
+    j = task_new(p, id, timeout_ms, &end);
     if (!j)
         return;
     j->is_probe = true;
@@ -206,5 +206,5 @@ void pod_probe(struct pod *p, const struct wire_msg *m)
     if (pid == 0)
         be_probe(p, &target, j->timeout_ms, end);
     j->due_ms += KILL_MS; /* it keeps the time itself, and says what it waited for */
-    job_begin(p, j, pid, end, &e);
+    task_begin(p, j, pid, end, &e);
 }

@@ -101,12 +101,12 @@ void keeper_stop(struct keeper *k)
 
 /* ---- files ---- */
 
-int over_make(int dir, struct err *e)
+int host_layer_make(int dir, struct err *e)
 {
     return fake.fails_over.code ? err_set(e, fake.fails_over.code, "%s", fake.fails_over.text) : 0;
 }
 
-int secrets_hide(struct arena *a, int over, const struct str *own, size_t n, struct secrets *ret, struct err *e)
+int hide_secrets(struct arena *a, int over, const struct str *own, size_t n, struct hidden *ret, struct err *e)
 {
     return 0;
 }

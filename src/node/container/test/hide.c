@@ -20,7 +20,7 @@ static void shadow_has_no_passwords(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autobuf out = { 0 };
 
-        secrets_shadow(&out, str_of(cases[i].text));
+        hide_shadow(&out, str_of(cases[i].text));
         buf_char(&out, '\0');
         assert_string_equal(out.p, cases[i].want);
     }
@@ -106,7 +106,7 @@ static mode_t over(struct world *w, const char *name)
     return fstatat(w->over, in(w, "%s/%s", name) + 1, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : st.st_mode & S_IFMT;
 }
 
-static bool has(const struct secrets *s, const char *path)
+static bool has(const struct hidden *s, const char *path)
 {
     for (size_t i = 0; i < s->n; i++)
         if (str_is(s->v[i], path))
@@ -132,7 +132,7 @@ static void hides_a_home(void **state)
         { "state/claims", 0 },
     };
     struct world w;
-    struct secrets hidden;
+    struct hidden hidden;
     struct stat st;
     struct err e;
 
@@ -142,7 +142,7 @@ static void hides_a_home(void **state)
     world_make(&w);
     const struct str own[] = { str_of(in(&w, "%s/%s", "state/claims")), str_of(in(&w, "%s/%s", "state")),
                                str_of(in(&w, "%s/%s", "state")) };
-    if (secrets_hide(&w.arena, w.over, own, ARRAY_LEN(own), &hidden, &e) < 0)
+    if (hide_secrets(&w.arena, w.over, own, ARRAY_LEN(own), &hidden, &e) < 0)
         fail_msg("%s", e.text);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         if (over(&w, cases[i].name) != cases[i].want)

@@ -1,4 +1,4 @@
-/* net_out.c - the way out of the pods' network: by the host's network, else by slirp4netns, else none, and why */
+/* net_egress.c - egress of the pods' network: by the host's network, else by slirp4netns, else none, and why */
 #include "node/net/net_internal.h"
 
 #include "base/util.h"
@@ -25,18 +25,18 @@ static int check_firewall(struct err *e)
         chain);
 }
 
-void net_out_begin(struct net_out *o)
+void net_egress_begin(struct net_egress *o)
 {
     struct err e = { 0 };
 
-    *o = (struct net_out){ .lock = -1, .exit_fd = -1 };
+    *o = (struct net_egress){ .lock = -1, .exit_fd = -1 };
     o->is_root = netns_is_ours();
     if (nl_open(&o->host, &e) < 0 || (o->is_root && net_lock(&o->lock, &e) < 0))
         o->why = e;
 }
 
 /* The firewall's word is a doubt, not a fact: there may be a rule for us. So slirp4netns if it works, else we try. */
-static enum net_out_kind open_some(struct net_out *o, const struct net_way *w)
+static enum net_egress_kind open_some(struct net_egress *o, const struct net_way *w)
 {
     struct err doubt = { 0 }, host = { 0 }, slirp = { 0 };
     bool is_sure = o->is_root && check_firewall(&doubt) == 0;
@@ -53,7 +53,7 @@ static enum net_out_kind open_some(struct net_out *o, const struct net_way *w)
     return NET_OUT_NONE;
 }
 
-void net_out_open(struct net_out *o, const struct net_way *w)
+void net_egress_open(struct net_egress *o, const struct net_way *w)
 {
     struct net_way way = *w;
 
@@ -89,7 +89,7 @@ static _Noreturn void be_remover(int lock, const char *id)
 
 /* Links and tables go slowly: the kernel waits for every processor, several times, some 50 ms. Nobody has to wait
  * for that but the next one who wants the lock. */
-static void remove_uplink(struct net_out *o, const char *id)
+static void remove_uplink(struct net_egress *o, const char *id)
 {
     autoclose int lock = -1;
     pid_t pid = net_lock(&lock, NULL) == 0 ? fork() : -1; /* else somebody hangs: go on without */
@@ -101,7 +101,7 @@ static void remove_uplink(struct net_out *o, const char *id)
     (void)proc_wait(pid);
 }
 
-void net_out_close(struct net_out *o, const char *id)
+void net_egress_close(struct net_egress *o, const char *id)
 {
     if (o->kind == NET_OUT_HOST)
         remove_uplink(o, id);
@@ -112,7 +112,7 @@ void net_out_close(struct net_out *o, const char *id)
     nl_close(&o->host);
 }
 
-const char *net_out_text(const struct net_out *o)
+const char *net_egress_text(const struct net_egress *o)
 {
     return kind_texts[o->kind];
 }
