@@ -41,10 +41,10 @@ enum { PRUNE_TRIALS = 64 };
 
 /* ---- may this pod be taken? ---- */
 
-static void wake_at(struct hunt *h, int64_t ms)
+static void wake_at(int64_t *wake_ms, int64_t ms)
 {
-    if (h->wake_ms && (*h->wake_ms == 0 || ms < *h->wake_ms))
-        *h->wake_ms = ms;
+    if (wake_ms && ms && (*wake_ms == 0 || ms < *wake_ms))
+        *wake_ms = ms;
 }
 
 static bool is_old_enough(struct hunt *h, const struct sched_pod *p)
@@ -53,7 +53,7 @@ static bool is_old_enough(struct hunt *h, const struct sched_pod *p)
 
     if (p->started_ms == 0 || until <= h->now_ms)
         return true;
-    wake_at(h, until);
+    wake_at(h->wake_ms, until);
     return false;
 }
 
@@ -327,8 +327,7 @@ static void collect_from(struct hunt *h, struct sched_queue *q)
         q->spared = h->kind == EVICT_RECLAIM && !h->has_pods ? h->m->round : 0;
         q->spared_ms = own_ms;
     }
-    if (q->spared_ms)
-        wake_at(h, q->spared_ms);
+    wake_at(wake_ms, q->spared_ms);
 }
 
 static bool has_lower(const struct sched_group *g)
@@ -353,15 +352,18 @@ static bool has_share_left(const struct sched_model *m, const struct sched_queue
 }
 
 bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
-                    const struct amounts *needs)
+                    const struct amounts *needs, int64_t *ret_wake_ms)
 {
     if (kind == EVICT_PREEMPT)
         return has_lower(g);
     if (!has_share_left(m, g->queue, needs))
         return false;
     MAP_FOREACH(struct sched_queue *, q, &m->queues)
-        if (can_give_back(m, q, g))
-            return true;
+        if (can_give_back(m, q, g)) {
+            if (q->spared != m->round)
+                return true;
+            wake_at(ret_wake_ms, q->spared_ms);
+        }
     return false;
 }
 
@@ -544,7 +546,7 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
 
     *ret_victims = (struct victims){ 0 };
     gang_needs(m, g, a, &h.needs);
-    if (!evict_is_worth(m, g, kind, &h.needs))
+    if (!evict_is_worth(m, g, kind, &h.needs, ret_wake_ms))
         return false;
     (void)share_allows(m, g->queue, &h.needs, NULL, kind == EVICT_RECLAIM ? SHARE_FAIR : SHARE_LIMIT, &h.full, NULL,
                        NULL); /* whom it asks for */

@@ -25,9 +25,10 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
                 struct victims *ret_victims, struct trial *ret_trial, int64_t *ret_wake_ms);
 
 /* Could there be anybody? False is certain, and cheap: nobody of a lower priority runs in its queue; or no other queue has
- * more than its share, or its own queue would with what it lacks ('needs'), whoever goes. */
+ * more than its share, or its own queue would with what it lacks ('needs'), whoever goes; or others hunted in this round, and
+ * all pods are too young. '*ret_wake_ms' as above. */
 bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
-                    const struct amounts *needs);
+                    const struct amounts *needs, int64_t *ret_wake_ms);
 
 /* Inside one job that stands: a waiting pod of higher task priority takes the place of a surplus pod of a lower one. */
 bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a,

@@ -601,12 +601,13 @@ static int64_t add_asks(struct sched_model *m, struct slots *slots, const struct
 void gang_needs(struct sched_model *m, const struct sched_group *g, struct arena *a, struct amounts *ret)
 {
     struct slots slots = { 0 };
-    int64_t lacks = group_min(g) - group_ready(g);
+    int64_t lacks;
 
     if (gang_facts(g)) {
         *ret = gang_facts(g)->needs;
         return;
     }
+    lacks = group_min(g) - group_ready(g);
     *ret = (struct amounts){ { 0 } };
     collect(a, (struct sched_group *)g, true, NULL, &slots);
     VEC_FOREACH(r, &g->roles) {

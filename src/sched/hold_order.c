@@ -138,11 +138,14 @@ static struct sched_group *first_beyond(const struct round *r, const struct gang
 struct sched_group *hold_order_beside(struct round *r, const struct gang_class *c, enum gang_limit limit)
 {
     const struct sched_group *first = gang_class_first(c);
-    struct sched_group *g = gang_class_shortest(c);
-    uint32_t n = count_until(r, first);
+    struct sched_group *g;
+    uint32_t n;
 
-    if ((first->why->kind != WHY_NO_ROOM && first->why->kind != WHY_HELD) || first->queue->is_fifo)
+    if ((first->why->kind != WHY_NO_ROOM && first->why->kind != WHY_HELD) || first->queue->is_fifo ||
+        list_is_empty(&r->m->kept))
         return NULL;
+    g = gang_class_shortest(c);
+    n = count_until(r, first);
     if (!g || count_until(r, g) <= n || !fits_beside(r, g, limit)) /* where the shortest does not fit nobody does */
         return NULL;
     do {

@@ -216,7 +216,8 @@ struct sched_group {
     int64_t share;                   /* dominant share, while it is in a heap */
     bool is_told;                    /* its status was looked at in this round */
     struct heap_node in_round;       /* in its queue's heap during a round */
-    uint64_t tried;                  /* model.room_gen when it last found no place; 0: not tried */
+    uint64_t tried;                  /* model.room_gen when it last found no place; 0: not tried … */
+    uint64_t tried_yields;           /* … and model.yields */
     uint64_t hunted;                 /* model.room_gen when no victims were found for it; 0: not looked for … */
     int64_t hunt_ms;                 /* … and when somebody is old enough to be one; 0: that is no matter of time */
     struct amounts demand;           /* what it counts for in its queue's request */
@@ -331,7 +332,8 @@ struct sched_model {
     bool in_trial;          /* what is taken and given now are seats of a trial (gang.h) */
     uint64_t room_gen;      /* goes up when something happened that may let a waiting group in */
     uint64_t seen_room_gen; /* … when the last round ended */
-    bool shares_changed;    /* a request, a queue or the total changed: share_update() */
+    uint64_t yields;     /* goes up when nobody holds back any more for somebody: for those that their queue refuses */
+    bool shares_changed; /* a request, a queue or the total changed: share_update() */
     bool queues_changed; /* a Queue came, went or has another parent: share_link(), at the latest in share_update() */
     struct fit *fit;     /* fit.h: views of the nodes by class */
     struct topology *topology; /* topology.h */

@@ -124,7 +124,7 @@ static void find_holder(struct round *r, struct sched_group *g)
 void round_unstick(struct round *r, struct sched_group *g)
 {
     if (g->is_stuck && gang_leads(g))
-        r->m->room_gen++;
+        r->m->yields++;
     g->is_stuck = false;
 }
 
@@ -175,7 +175,7 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
     name_keeper(r, g, why);
     is_room = why->kind == WHY_NO_ROOM || why->kind == WHY_TOPOLOGY;
     group_say(g, why);
-    g->tried = r->m->room_gen;
+    round_tried(r, g);
     g->is_refused = true;
     if (!g->waiting_ms) /* what never stood waits since it is there, also for a scheduler that has just begun */
         g->waiting_ms = g->ready_ms || g->created_ms <= 0 ? r->now_ms : MIN_OF(g->created_ms, r->now_ms);
@@ -288,7 +288,7 @@ static void place(struct round *r, struct sched_group *g, enum gang_limit limit)
     /* It runs; some of it does not fit. Their queue's share or the nodes: */
     group_say(g, &why);
     g->is_refused = true;
-    g->tried = r->m->room_gen;
+    round_tried(r, g);
     round_touch(r, g);
     if (limit == GANG_FAIR)
         *vec_push(r->a, &r->over.list) = g;

@@ -190,6 +190,7 @@ static bool has_hunted(const struct round *r, const struct sched_group *g)
     return g->hunted == r->m->room_gen && !(g->hunt_ms && g->hunt_ms <= r->now_ms);
 }
 
+/* No: it takes nobody's turn. */
 static bool is_worth(struct round *r, struct sched_group *g, bool may_reclaim)
 {
     const struct sched_config *c = &r->m->config;
@@ -198,8 +199,15 @@ static bool is_worth(struct round *r, struct sched_group *g, bool may_reclaim)
     if (g->is_whole)
         return true;
     gang_needs(r->m, g, &r->trial, &needs);
-    return (c->preempts && !never_preempts(g) && evict_is_worth(r->m, g, EVICT_PREEMPT, &needs)) ||
-           (c->reclaims && may_reclaim && evict_is_worth(r->m, g, EVICT_RECLAIM, &needs));
+    g->hunt_ms = 0;
+    if ((c->preempts && !never_preempts(g) && evict_is_worth(r->m, g, EVICT_PREEMPT, &needs, NULL)) ||
+        (c->reclaims && may_reclaim && evict_is_worth(r->m, g, EVICT_RECLAIM, &needs, &g->hunt_ms)))
+        return true;
+    if (g->hunt_ms) { /* somebody is too young to be a victim now */
+        g->hunted = r->m->room_gen;
+        round_retry(r, g, g->hunt_ms);
+    }
+    return false;
 }
 
 /* Victims are looked for on behalf of a few groups in each round; whoever had no turn is asked again at once.
@@ -210,9 +218,12 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
 
     if (claim_has_victims(g->hold) || g->never_fits || round_has_given_up(r, g))
         return false;
-    if (has_hunted(r, g))
+    if (has_hunted(r, g)) {
+        if (g->hunt_ms) /* it was asked for another reason in between */
+            round_retry(r, g, g->hunt_ms);
         return false;
-    if (!is_worth(r, g, may_reclaim)) /* it takes nobody's turn */
+    }
+    if (!is_worth(r, g, may_reclaim))
         return false;
     like = likeness(g, may_reclaim);
     if (!has_failed(h, like)) {
@@ -241,7 +252,7 @@ static void add_next(struct round *r, struct group_list *all, size_t at, const s
         return;
     group_say(next, why);
     next->is_refused = true;
-    next->tried = r->m->room_gen;
+    round_tried(r, next);
     round_touch(r, next);
     for (at++; at < all->list.n; at++)
         if (all->list.v[at]->queue == next->queue && order_cmp(all->list.v[at], next) > 0)
@@ -304,7 +315,7 @@ static void reserve(struct round *r, struct sched_group *g)
         return;
     hold = hold_new(r->m, &t, HOLD_RESERVED);
     if (g->is_stuck) /* with places kept, nobody else needs to hold back */
-        r->m->room_gen++;
+        r->m->yields++;
     if (hold_is_free(r->m, hold) && group_live(g) >= group_min(g) &&
         !why_is_of_queue(g->why->kind)) { /* the nodes refused it, yet all of this is free */
         round_drop_hold(r, g);

@@ -54,6 +54,12 @@ void round_retry(struct round *r, struct sched_group *g, int64_t at_ms)
     round_wake(r, at_ms);
 }
 
+void round_tried(struct round *r, struct sched_group *g)
+{
+    g->tried = r->m->room_gen;
+    g->tried_yields = r->m->yields;
+}
+
 void round_drop_hold(struct round *r, struct sched_group *g)
 {
     if (!g->hold)
@@ -325,14 +331,19 @@ static void check_holds(struct round *r)
     }
 }
 
-/* Groups that found no place are looked at again only when there is more room than then. */
+/* Groups that found no place are looked at again only when there is more room than then, or more for their queue. */
+static bool may_have_more(const struct round *r, const struct sched_group *g)
+{
+    return g->tried != r->room || (why_is_of_queue(g->why->kind) && g->tried_yields != r->yields);
+}
+
 static void push_again(struct round *r, struct sched_group *g)
 {
     bool is_time = g->retry_ms && g->retry_ms <= r->now_ms;
 
     if (g->retry_ms && !is_time)
         round_wake(r, g->retry_ms);
-    if (g->tried == r->room && !is_time && !g->queue->is_fifo)
+    if (!may_have_more(r, g) && !is_time && !g->queue->is_fifo)
         return; /* fifo: nobody overtakes those who were not asked again */
     g->retry_ms = 0;
     round_push(r, g);
@@ -362,6 +373,7 @@ static void push_waiting(struct round *r)
     struct group_list leaders = { 0 };
 
     r->room = r->m->room_gen;
+    r->yields = r->m->yields;
     gang_leaders(r->m, r->a, &leaders);
     VEC_FOREACH(at, &leaders.list) {
         struct sched_group *g = *at;
@@ -401,7 +413,7 @@ static void put_behind(struct round *r, struct sched_group *g, const struct sche
     round_drop_hold(r, g);
     round_unstick(r, g);
     group_say(g, &why);
-    g->tried = r->m->room_gen;
+    round_tried(r, g);
     round_touch(r, g);
 }
 

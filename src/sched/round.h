@@ -12,6 +12,7 @@ struct round {
     struct arena *a;    /* of the round */
     struct arena trial; /* of one attempt: reset for each */
     int64_t now_ms;
+    uint64_t yields;           /* model.yields then */
     uint64_t room;             /* model.room_gen when it began to ask: what is made since is for the next round */
     bool is_quiet;             /* nothing was told since the last round: it is only time that has passed */
     struct group_list touched; /* something about them changed: status.c looks at them */
@@ -30,6 +31,7 @@ struct decision *round_decide(struct round *r, enum decision_kind kind, struct s
                               struct str uid);
 void round_wake(struct round *r, int64_t ms);
 void round_touch(struct round *r, struct sched_group *g);
+void round_tried(struct round *r, struct sched_group *g);                   /* it found no place, as things are */
 void round_retry(struct round *r, struct sched_group *g, int64_t at_ms);    /* look at it again then */
 void round_drop_hold(struct round *r, struct sched_group *g);               /* and what its pods were told of it */
 void group_people_name(const struct sched_group *g, char *to, size_t size); /* "namespace/job", as people know it */

@@ -8,7 +8,7 @@
 
 struct sched {
     struct sched_model m;
-    uint64_t room; /* model.room_gen when the last round began */
+    uint64_t room, yields; /* of the model when the last round began */
     struct arena late;
     struct arena answers;          /* to questions since the last round */
     VEC(struct decision) failures; /* to be told with the next round; in 'late' */
@@ -82,6 +82,7 @@ static void tell_failures(struct sched *s, struct sched_round *ret)
 void sched_round(struct sched *s, int64_t now_ms, struct sched_round *ret)
 {
     s->room = s->m.room_gen;
+    s->yields = s->m.yields;
     arena_reset(&s->answers);
     tell_failures(s, ret);
     sched_round_run(&s->m, now_ms, ret);
@@ -89,7 +90,8 @@ void sched_round(struct sched *s, int64_t now_ms, struct sched_round *ret)
 
 bool sched_is_idle(const struct sched *s)
 {
-    return list_is_empty(&s->m.dirty) && s->room == s->m.room_gen && !s->m.is_unordered && !s->m.shares_changed;
+    return list_is_empty(&s->m.dirty) && s->room == s->m.room_gen && s->yields == s->m.yields && !s->m.is_unordered &&
+           !s->m.shares_changed;
 }
 
 /* ---- what did not work ---- */
