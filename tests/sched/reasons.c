@@ -187,13 +187,51 @@ static void sums_are_told_as_sums(void **state)
     h_free(h);
 }
 
+/* While many wait, nobody is told again for the sake of other numbers, and they are not even counted. Who asks gets them. */
+static void whoever_asks_is_told_all(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h->config.retell = 4;
+    sched_configure(h->s, &h->config);
+    h_node(h, "n1", "cpu: 4");
+    h_node(h, "n2", "cpu: 4");
+    gang(h, "a", 4, "default", "cpu: 1");
+    gang(h, "b", 4, "default", "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    for (int i = 0; i < 12; i++)
+        gang(h,
+             (const char *[]){ "g00", "g01", "g02", "g03", "g04", "g05", "g06", "g07", "g08", "g09", "g10", "g11" }[i],
+             4, "default", "cpu: 1");
+    h_settle(h);
+    expect(h, "g00", "NotEnoughResources", "4/4 tasks in gang unschedulable", NULL);
+    h_phase(h, "a-w-3", "Succeeded");
+    h_settle(h);
+    for (int i = 0; i < 2; i++) { /* the first, and one behind it */
+        autobuf text = { 0 };
+
+        view_of(h, i ? "g11" : "g00", &text);
+        assert_has(buf_view(&text), "4 places are needed together, 1 is there");
+        assert_has(buf_view(&text), "0/2 nodes are unavailable: 2 Insufficient cpu");
+    }
+    expect(h, "g00", "NotEnoughResources", "4/4 tasks in gang unschedulable", NULL);
+    h_pass(h, h->config.rewrite_ms);
+    h_phase(h, "a-w-2", "Failed");
+    h_settle(h);
+    expect(h, "g00", "NotEnoughResources", "2/4 tasks in gang unschedulable", NULL);
+    expect(h, "g00", "NotEnoughResources", "0/2 nodes are unavailable: 2 Insufficient cpu", NULL);
+    h_free(h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guarantee_is_no_capability), cmocka_unit_test(a_reservation_is_no_capability),
         cmocka_unit_test(a_promise_is_no_capability),   cmocka_unit_test(the_queue_that_is_full_is_named),
         cmocka_unit_test(kept_is_not_insufficient),     cmocka_unit_test(never_fewer_needed_than_there_are),
-        cmocka_unit_test(sums_are_told_as_sums),
+        cmocka_unit_test(sums_are_told_as_sums),        cmocka_unit_test(whoever_asks_is_told_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
