@@ -403,7 +403,7 @@ void request_send(struct driver *d, struct str key, const struct op *op)
     struct str name = op->name, namespace = op->namespace, uid = op->uid;
     struct request *f;
 
-    if (is_uninteresting(op->type) && op->kind == OP_CREATE && event_was_sent(d, op))
+    if (is_uninteresting(op->type) && op->kind == OP_CREATE && (d->opt.is_silent || event_was_sent(d, op)))
         return;
     if (str_empty(name) && op->body)
         name = object_name(op->body);

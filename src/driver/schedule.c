@@ -108,7 +108,7 @@ void schedule_tell(struct driver *d, const char *kind, struct str namespace, str
     struct notice *n;
     char *text;
 
-    if (d->schedule.n_events >= NOTICES_MAX)
+    if (d->opt.is_silent || d->schedule.n_events >= NOTICES_MAX)
         return;
     n = xcalloc(1, sizeof(*n) + namespace.n + name.n + uid.n + reason.n + message.n);
     text = (char *)(n + 1);

@@ -93,6 +93,7 @@ static void start_driver(struct future *f)
     struct driver_options opt = {
         .schedules = true,
         .collects_garbage = true,
+        .is_silent = true,
         .make_keys = constant_keys,
         .seed = f->opt.seed,
         .sched_config = &f->config,
@@ -103,7 +104,7 @@ static void start_driver(struct future *f)
     else
         sched_config_default(&f->config);
     f->config.retell_ms = 0; /* nobody reads along, and whoever wants to know asks the scheduler */
-    f->config.rewrite_ms = 3600 * 1000;
+    f->config.rewrite_ms = INT64_MAX;
     opt.scheduler_name = f->config.scheduler_name;
     f->cluster = cluster_embedded_new(f->store, &f->clock.clock);
     f->driver = driver_new(f->cluster, &opt);
