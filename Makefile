@@ -26,6 +26,7 @@ bench: b-bench/build.ninja      ## ratios; see docs/bench.md
 	b-bench/bench/bench_controller
 	b-bench/bench/bench_sched
 	@ninja -C b-bench --quiet pumice bench/bench_floor
+	bench/plan
 	bench/run
 b-bench/build.ninja:
 	@tools/deps bench
