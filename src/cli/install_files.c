@@ -11,6 +11,7 @@
 #include "api/crd.h"
 #include "api/types.h"
 #include "base/util.h"
+#include "os/io.h"
 #include "yaml/yaml.h"
 
 #include <errno.h>
@@ -27,18 +28,8 @@ static int make_dir(int at, const char *name, struct err *e)
 static int write_file(int at, const char *name, const struct buf *text, struct err *e)
 {
     autoclose int fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    size_t done = 0;
 
-    if (fd < 0)
-        return err_errno(e, "write %s", name);
-    while (done < text->n) {
-        ssize_t n = write(fd, text->p + done, text->n - done);
-
-        if (n < 0 && errno != EINTR)
-            return err_errno(e, "write %s", name);
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
+    return fd < 0 || write_all(fd, buf_view(text)) < 0 ? err_errno(e, "write %s", name) : 0;
 }
 
 static int write_crds(int at, struct buf *kustomization, struct err *e)
