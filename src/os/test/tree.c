@@ -5,6 +5,8 @@
  */
 #include "os/test/place.h"
 
+#include <sys/resource.h>
+
 static void test_remove(void **state)
 {
     struct err e;
@@ -30,6 +32,7 @@ static void test_remove_deep(void **state)
 {
     static const char name[] = "a directory with a name";
     int at = openat(place, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct rlimit old, few;
     struct err e;
 
     for (int i = 0; i < 300; i++) {
@@ -41,7 +44,11 @@ static void test_remove_deep(void **state)
         at = next;
     }
     close(at);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    few = (struct rlimit){ 64, old.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     assert_int_equal(tree_remove(place, name, &e), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
     assert_false(is_there(name));
 }
 
