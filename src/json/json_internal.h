@@ -83,6 +83,19 @@ struct json *json_copy_bare(struct arena *a, const struct json *j);
 /* Nesting of a tree, a scalar is 0. Stops counting beyond 'limit'. */
 size_t json_depth(const struct json *j, size_t limit);
 
+/* ---- masks ---- */
+
+struct json_mask {                  /* one key of the paths */
+    struct json_mask *next, *first; /* sibling, children */
+    const char *key;
+    uint32_t key_n;
+    bool keeps_all; /* what no child names is kept */
+    bool drops;     /* it is left out */
+};
+
+/* Is the member of that key kept? Then the result is its mask; NULL: all of it. */
+const struct json_mask *json_mask_below(const struct json_mask *m, struct str key, bool *ret_keeps);
+
 /* ---- pointers (RFC 6901) ---- */
 
 /* Take the next token (still escaped) out of '*rest'; false at the end. The pointer must have passed pointer_check. */

@@ -6,11 +6,14 @@
  *
  * Duplicate keys: a small object remembers 64 bits of the keys it has seen; only when a bit repeats are keys compared.
  * An object of more than SMALL_OBJECT members is checked when it ends, by sorting.
+ *
+ * With a mask (mask.h) members that are not wanted are run over: brackets are counted and texts passed, nothing else is looked at.
  */
 #include "json/json.h"
 
 #include "base/util.h"
 #include "json/json_internal.h"
+#include "json/mask.h"
 
 enum { SMALL_OBJECT = 16, BYTES_DEFAULT = 64 * 1024 * 1024 };
 
@@ -20,6 +23,7 @@ struct parser {
     uint32_t line;
     size_t depth_left, max_depth;
     const struct json_parse_options *opt;
+    const struct json_mask *mask; /* of the value that comes next; NULL: all of it */
     struct arena *arena;
     struct err *e;
 };
@@ -459,22 +463,77 @@ done:
     return p + 1;
 }
 
-/* "key" : value */
-static inline const char *parse_member(struct parser *ps, const char *p, struct json *m)
+/* To the end of the value at 'p', whatever it is. */
+static const char *skip_value(struct parser *ps, const char *p)
 {
-    struct text key;
+    const char *start = p;
+    size_t depth = 0;
+    bool high = false;
 
+    for (; p < ps->end; p++) {
+        switch (*p) {
+        case '"':
+            for (p = json_scan(p + 1, ps->end, &high); p < ps->end && *p != '"'; p = json_scan(p, ps->end, &high))
+                p += *p == '\\' && p + 1 < ps->end ? 2 : 1;
+            if (p == ps->end)
+                return fail_text(ps, start, p);
+            break;
+        case '{':
+        case '[':
+            depth++;
+            continue;
+        case '}':
+        case ']':
+            if (depth == 0)
+                return p > start ? p : fail_expected(ps, p, "a value");
+            depth--;
+            break;
+        case ',':
+            if (depth == 0)
+                return p > start ? p : fail_expected(ps, p, "a value");
+            continue;
+        default:
+            continue;
+        }
+        if (depth == 0)
+            return p + 1;
+    }
+    return fail_expected(ps, p, "the end of a value");
+}
+
+/* "key" : */
+static inline const char *parse_key(struct parser *ps, const char *p, struct text *ret)
+{
     if (p == ps->end || *p != '"')
         return fail_expected(ps, p, "a key in double quotes");
-    if (!(p = parse_text(ps, p, &key)))
+    if (!(p = parse_text(ps, p, ret)))
         return NULL;
-    m->key = key.p;
-    m->key_n = key.n;
-    m->flags = key.is_plain ? JSON_PLAIN_KEY : 0;
     p = skip_space(ps, p);
     if (p == ps->end || *p != ':')
         return fail_expected(ps, p, "':' after the key");
-    return parse_value(ps, skip_space(ps, p + 1), m);
+    return skip_space(ps, p + 1);
+}
+
+/* "key" : value. '*ret' is NULL if the mask leaves it out. */
+static inline const char *parse_member(struct parser *ps, const char *p, const struct json_mask *mask,
+                                       struct json **ret)
+{
+    struct text key;
+    struct json *m;
+    bool keeps = true;
+
+    *ret = NULL;
+    if (!(p = parse_key(ps, p, &key)))
+        return NULL;
+    if (mask)
+        ps->mask = json_mask_below(mask, (struct str){ key.p, key.n }, &keeps);
+    if (!keeps)
+        return skip_value(ps, p);
+    m = *ret = node_new(ps);
+    m->key = key.p;
+    m->key_n = key.n;
+    m->flags = key.is_plain ? JSON_PLAIN_KEY : 0;
+    return parse_value(ps, p, m);
 }
 
 /* One of 64 bits, from what differs between keys most: their ends and length. */
@@ -488,6 +547,7 @@ static inline uint64_t key_bit(const struct json *m)
 static const char *parse_object(struct parser *ps, const char *p, struct json *j)
 {
     struct key_place place = { p, ps->line_start, ps->line };
+    const struct json_mask *mask = ps->mask;
     struct json **tail = &j->first;
     bool is_twice = false;
     uint64_t seen = 0;
@@ -498,18 +558,20 @@ static const char *parse_object(struct parser *ps, const char *p, struct json *j
     if (p < ps->end && *p == '}')
         goto done;
     for (;;) {
-        struct json *m = node_new(ps);
-        uint64_t bit;
+        struct json *m;
 
-        if (!(p = parse_member(ps, p, m)))
+        if (!(p = parse_member(ps, p, mask, &m)))
             return NULL;
-        bit = key_bit(m);
-        if ((seen & bit) && j->n <= SMALL_OBJECT)
-            is_twice |= has_key(j, m);
-        seen |= bit;
-        *tail = j->last = m;
-        tail = &m->next;
-        j->n++;
+        if (m) {
+            uint64_t bit = key_bit(m);
+
+            if ((seen & bit) && j->n <= SMALL_OBJECT)
+                is_twice |= has_key(j, m);
+            seen |= bit;
+            *tail = j->last = m;
+            tail = &m->next;
+            j->n++;
+        }
         p = skip_space(ps, p);
         if (p < ps->end && *p == '}')
             break;
@@ -520,6 +582,7 @@ static const char *parse_object(struct parser *ps, const char *p, struct json *j
     if ((is_twice || j->n > SMALL_OBJECT) && drop_duplicates(ps, j, place) < 0)
         return NULL;
 done:
+    ps->mask = mask; /* for the next one of a list */
     ps->depth_left++;
     return p + 1;
 }
@@ -559,10 +622,10 @@ static const char *parse_value(struct parser *ps, const char *p, struct json *j)
     }
 }
 
-int json_parse(struct arena *a, struct str text, const struct json_parse_options *opt, struct json **ret, struct err *e)
+static int parse(struct arena *a, struct str text, const struct json_parse_options *opt, const struct json_mask *mask,
+                 struct json **ret, struct err *e)
 {
-    static const struct json_parse_options defaults;
-    struct parser ps = { .arena = a, .opt = opt ? opt : &defaults, .line = 1, .e = e };
+    struct parser ps = { .arena = a, .opt = opt, .mask = mask, .line = 1, .e = e };
     size_t max_bytes = ps.opt->limits.max_bytes ? ps.opt->limits.max_bytes : BYTES_DEFAULT;
     const char *p = text.n ? text.p : "";
     struct json *j;
@@ -589,4 +652,23 @@ int json_parse(struct arena *a, struct str text, const struct json_parse_options
     }
     *ret = j;
     return 0;
+}
+
+int json_parse(struct arena *a, struct str text, const struct json_parse_options *opt, struct json **ret, struct err *e)
+{
+    static const struct json_parse_options defaults;
+
+    return parse(a, text, opt ? opt : &defaults, NULL, ret, e);
+}
+
+static void last_one_counts(void *ctx, struct json_duplicate dup)
+{
+    (void)ctx, (void)dup;
+}
+
+int json_parse_masked(struct arena *a, struct str text, const struct json_mask *m, struct json **ret, struct err *e)
+{
+    static const struct json_parse_options lenient = { .on_duplicate = last_one_counts };
+
+    return parse(a, text, &lenient, m, ret, e);
 }
