@@ -1,0 +1,128 @@
+/* client.h - an HTTP client of one server, for a loop that waits for nothing
+ *
+ * http_send() hands a request over and returns at once. Whatever happens then happens in http_turn(): call it when
+ * http_fd() is readable (it can be waited for with poll or epoll, and inside another epoll) and the callbacks of the
+ * requests run. There is no thread of ours and no other way in.
+ *
+ *     struct http_request r = { .method = "GET", .path = STR("/version"), .total_ms = 5000, .on_end = show };
+ *     http_send(client, &r);
+ *     while (poll(&(struct pollfd){ http_fd(client), POLLIN }, 1, -1) >= 0)
+ *         http_turn(client);
+ *
+ * What always holds:
+ *   - on_end is called exactly once for each request, unless it was cancelled: then nothing is called any more. The
+ *     exchange that http_send() returned is gone when on_end has returned, or with http_cancel().
+ *   - Callbacks may send and cancel anything, their own request included; they must not call http_turn() or
+ *     http_client_free().
+ *   - An answer with a bad status (404, 500 …) is an answer, not an error. An error means that no whole answer came;
+ *     'is_unknown' says whether the server may have acted on the request all the same. A body that went out is never
+ *     sent a second time behind the caller's back.
+ *   - Every error names the server and, where one can tell, what to do.
+ *
+ * Requests share connections: many at a time on one where the server speaks HTTP/2, else as many connections as there
+ * are requests at a time, kept open for the next. A server that lets an answer wait for too long gets new connections
+ * for what comes next: a connection that is dead without saying so takes nobody else with it. A redirect is an answer
+ * like any other and is not followed; there are no cookies.
+ *
+ * SIGPIPE must be ignored by the program: TLS writes to sockets that the other side may have closed.
+ */
+#ifndef HTTP_CLIENT_H
+#define HTTP_CLIENT_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct http_client;
+struct http_exchange;
+
+/* ---- the server ---- */
+
+struct http_tls {                   /* how the server is known, and how we are */
+    struct str ca_file, ca_pem;     /* whom to trust, the text before the file; both empty: whom the system trusts */
+    struct str cert_file, cert_pem; /* our certificate (PEM, with what is between it and the CA) … */
+    struct str key_file, key_pem;   /* … and its key; the text before the file */
+    struct str server_name;         /* the name in the server's certificate, asked for by SNI; empty: the URL's host */
+    bool is_insecure;               /* take any certificate: whoever is in between can read and change everything */
+};
+
+struct http_options {
+    struct str url; /* "https://10.0.0.1:6443" or "http://localhost:8001/behind"; paths of requests are below it */
+    struct http_tls tls;
+    struct str proxy;      /* "http://proxy:3128", https://, socks5://; empty: as HTTPS_PROXY and NO_PROXY say, but
+                              never for the machine itself */
+    struct str user_agent; /* empty: "pumice" */
+    bool is_http1;         /* no HTTP/2, even if the server has it */
+    int64_t connect_ms;    /* from the name to the end of the TLS handshake; 0: 10 s */
+};
+
+/* Everything is copied. ERR_INVALID names the field of the options: a URL that is none, certificate and key that do
+ * not come together. ERR_NOT_FOUND: libcurl, which is loaded when it is needed, is not there. Files are read when
+ * connections are made, so that what is wrong with them is told then. */
+int http_client_new(const struct http_options *opt, struct http_client **ret, struct err *e);
+void http_client_free(struct http_client *c); /* cancels all requests; NULL is fine */
+
+/* Another certificate of ours (PEM) for connections that are made from now on; requests that are sent from now on use
+ * none of the old connections. */
+void http_client_set_certificate(struct http_client *c, struct str cert_pem, struct str key_pem);
+
+int http_fd(const struct http_client *c);
+void http_turn(struct http_client *c);
+
+/* ---- requests ---- */
+
+struct http_answer {
+    int status; /* 200 …; 0: none came */
+    struct err err;
+    bool is_unknown;                   /* with an error: the server may have acted on the request, or may yet do so */
+    struct str body;                   /* what was collected; borrowed until on_end returns */
+    int64_t took_us;                   /* from http_send() on, waiting for a connection included */
+    const struct http_exchange *inner; /* for http_header() */
+};
+
+struct http_request {   /* all text is copied by http_send() */
+    const char *method; /* "GET", "POST", "PUT", "PATCH", "DELETE": a constant */
+    struct str path;    /* "/api/v1/pods?limit=500" */
+    struct str body;
+    const char *body_type;      /* Content-Type of the body; a constant */
+    const char *accept;         /* a constant; NULL: application/json */
+    struct str token;           /* sent as a bearer token; empty: none */
+    const char *const *headers; /* more of them, "Name: value", ended by NULL; NULL: none */
+    bool is_zipped;             /* ask for gzip: pays for long answers, is of no use for streams of short lines */
+
+    int64_t head_ms;  /* the answer must begin within this time; 0: 30 s */
+    int64_t idle_ms;  /* and then never pause for longer; 0: as head_ms */
+    int64_t total_ms; /* and be whole within this; 0: no limit, for streams */
+    size_t max_bytes; /* of a body that is collected; 0: 16 MiB. ERR_TOO_BIG beyond */
+
+    void *ctx;
+    /* The status and the headers are there. May be NULL. */
+    void (*on_head)(void *ctx, const struct http_answer *a);
+    /* A piece of the body, cut anywhere. NULL: the body is collected for on_end. Answers of a status of 300 and above
+     * are always collected: they are a message, not what was asked for. */
+    void (*on_data)(void *ctx, struct str data);
+    /* It is over: a whole answer or an error. */
+    void (*on_end)(void *ctx, const struct http_answer *a);
+};
+
+/* Cannot fail: what is wrong comes with on_end, in a later turn. */
+struct http_exchange *http_send(struct http_client *c, const struct http_request *r);
+
+/* Another limit of pauses from now on: for a stream that becomes quiet once it has told what there is. */
+void http_set_idle(struct http_exchange *x, int64_t idle_ms);
+
+/* Forget it: no callback any more. Whether the server acts on it is not known. */
+void http_cancel(struct http_exchange *x);
+
+/* A header of the answer, in on_head and on_end; empty if it is not there. Letter case does not count. */
+struct str http_header(const struct http_answer *a, const char *name);
+
+/* ---- figures ---- */
+
+struct http_stats {
+    uint64_t requests, connections;
+    uint64_t sent_bytes, received_bytes; /* bodies, as they travel */
+    size_t in_flight;
+};
+void http_client_stats(const struct http_client *c, struct http_stats *ret);
+
+#endif
