@@ -2,11 +2,11 @@
  *
  * A cluster tells what happens (watches) and takes writes; both are asynchronous. Whoever uses it asks for types once,
  * then takes events one at a time with cluster_next() until there is none. Three implementations pass one suite:
- * cluster_embedded (on a store), cluster_sim (a store behind seeded faults and a virtual clock), and later cluster_kube.
+ * cluster_embedded (on a store), cluster_sim (a store behind seeded faults and a virtual clock), and kube/cluster.h.
  *
  * What a user must live with, because a real API server does it: events may come late; after a gap everything of a type
  * is told again (RELIST … SYNCED) and what is not mentioned is gone; the same state may be told twice; a write may fail
- * with an error, or with no answer at all, having taken effect or not (is_unknown).
+ * with an error, or with no answer at all, having taken effect or not (is_unknown). A list may break off: RELIST again.
  */
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H
