@@ -1,0 +1,241 @@
+/* exec_plugin.c - programs that give credentials
+ *
+ * Output goes into memory files: nothing blocks however much it is, and nobody waits for a pipe that a grandchild keeps
+ * open.
+ */
+#include "kube/exec_plugin.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+#include "os/io.h"
+#include "os/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+enum { OUTPUT_MAX = 1 << 20, WORDS_MAX = 300, CANNOT_RUN = 127 };
+
+extern char **environ;
+
+/* ---- what it is told, what it says ---- */
+
+void exec_plugin_info(struct buf *out, const struct kube_exec *x, bool is_interactive)
+{
+    autoarena a = { 0 };
+    struct json *j = json_object(&a), *spec;
+
+    json_set(j, "apiVersion", json_str(&a, x->api_version));
+    json_set(j, "kind", json_str(&a, STR("ExecCredential")));
+    spec = json_set(j, "spec", json_object(&a));
+    if (x->cluster)
+        json_set(spec, "cluster", json_copy(&a, x->cluster));
+    json_set(spec, "interactive", json_bool_new(&a, is_interactive));
+    json_print(out, j);
+}
+
+static bool is_pem(struct str text)
+{
+    return str_has(text, STR("-----BEGIN "));
+}
+
+static bool is_token(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if ((unsigned char)text.p[i] <= ' ' || text.p[i] == 0x7f)
+            return false;
+    return true;
+}
+
+static int parse_status(const struct json *status, struct exec_credential *ret, struct err *e)
+{
+    struct str expires = json_member_text(status, "expirationTimestamp");
+    struct err why = { 0 };
+
+    ret->token = json_member_text(status, "token");
+    ret->cert_pem = json_member_text(status, "clientCertificateData");
+    ret->key_pem = json_member_text(status, "clientKeyData");
+    if (!ret->token.n && !ret->cert_pem.n && !ret->key_pem.n)
+        return err_set(e, ERR_INVALID, "status: has neither token nor clientCertificateData");
+    if (!ret->cert_pem.n != !ret->key_pem.n)
+        return err_set(e, ERR_INVALID, "status.%s: is missing",
+                       ret->cert_pem.n ? "clientKeyData" : "clientCertificateData");
+    if (ret->cert_pem.n && !is_pem(ret->cert_pem))
+        return err_set(e, ERR_INVALID, "status.clientCertificateData: is no PEM");
+    if (ret->key_pem.n && !is_pem(ret->key_pem))
+        return err_set(e, ERR_INVALID, "status.clientKeyData: is no PEM");
+    if (!is_token(ret->token))
+        return err_set(e, ERR_INVALID, "status.token: has blanks or line breaks");
+    if (expires.n && clock_parse(expires, &ret->expires_ms, &why) < 0)
+        return err_set(e, ERR_INVALID, "status.expirationTimestamp: %s", why.text);
+    return 0;
+}
+
+int exec_plugin_parse(struct arena *a, const struct kube_exec *x, struct str text, struct exec_credential *ret,
+                      struct err *e)
+{
+    struct json *j;
+
+    *ret = (struct exec_credential){ 0 };
+    if (json_parse(a, arena_str(a, text), NULL, &j, e) < 0)
+        return err_wrap(e, "its output is no JSON");
+    if (!str_is(json_member_text(j, "kind"), "ExecCredential"))
+        return err_set(e, ERR_INVALID, "kind: must be ExecCredential");
+    if (!str_eq(json_member_text(j, "apiVersion"), x->api_version))
+        return err_set(e, ERR_INVALID, "apiVersion: must be %.*s, as the kubeconfig says", STR_ARG(x->api_version));
+    return parse_status(json_get(j, "status"), ret, e);
+}
+
+/* ---- running it ---- */
+
+static bool has_terminal(const struct kube_exec *x)
+{
+    return x->mode != EXEC_NEVER && isatty(0);
+}
+
+static int find_command(const struct kube_exec *x, char *out, size_t size, struct err *e)
+{
+    autoarena a = { 0 };
+    const char *name = arena_cstr(&a, x->command);
+
+    if (strchr(name, '/') ? (size_t)snprintf(out, size, "%s", name) < size && access(out, X_OK) == 0
+                          : proc_find(name, out, size))
+        return 0;
+    return err_set(e, ERR_NOT_FOUND, "the credential plugin %s is not there%s%.*s", name, x->hint.n ? "; " : "",
+                   STR_ARG(x->hint));
+}
+
+static const char *const *make_argv(struct arena *a, const struct kube_exec *x, const char *path)
+{
+    const char **argv = arena_array(a, const char *, x->args.n + 2);
+
+    argv[0] = path;
+    for (size_t i = 0; i < x->args.n; i++)
+        argv[i + 1] = arena_cstr(a, x->args.v[i]);
+    return argv;
+}
+
+/* Ours, then the plugin's: of two of a name getenv() sees the first, so theirs replace ours. */
+static const char *const *make_env(struct arena *a, const struct kube_exec *x, bool is_interactive)
+{
+    VEC(const char *) env = { 0 };
+    autobuf info = { 0 };
+
+    exec_plugin_info(&info, x, is_interactive);
+    *vec_push(a, &env) = arena_fmt(a, "KUBERNETES_EXEC_INFO=%.*s", STR_ARG(buf_view(&info))).p;
+    for (size_t i = 0; i < x->env.n; i++)
+        *vec_push(a, &env) = arena_fmt(a, "%.*s=%.*s", STR_ARG(x->env.v[i].name), STR_ARG(x->env.v[i].value)).p;
+    for (size_t i = 0, n = env.n; environ && environ[i]; i++) {
+        bool is_replaced = false;
+        const char *end = strchr(environ[i], '=');
+
+        for (size_t k = 0; end && k < n; k++)
+            is_replaced |= strncmp(environ[i], env.v[k], (size_t)(end - environ[i]) + 1) == 0;
+        if (!is_replaced)
+            *vec_push(a, &env) = environ[i];
+    }
+    *vec_push(a, &env) = NULL;
+    return env.v;
+}
+
+/* After fork: system calls only. */
+static _Noreturn void become(const char *path, const char *const argv[], const char *const env[],
+                             const struct exec_run *run, bool is_interactive)
+{
+    int nothing = open("/dev/null", O_RDONLY);
+    sigset_t none;
+
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail */
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!is_interactive)
+        (void)setpgid(0, 0); /* with a terminal it must stay in front */
+    if (nothing >= 0 && (is_interactive || (dup2(nothing, 0) >= 0 && dup2(run->said, 2) >= 0)) &&
+        dup2(run->out, 1) >= 0)
+        (void)execve(path, (char *const *)argv, (char *const *)env); /* comes back only if it failed */
+    _exit(CANNOT_RUN);
+}
+
+int exec_plugin_start(const struct kube_exec *x, struct exec_run *ret, struct err *e)
+{
+    autoarena a = { 0 };
+    struct exec_run run = { .fd = -1, .out = -1, .said = -1 };
+    bool is_interactive = has_terminal(x);
+    const char *const *argv, *const *env;
+    char path[PATH_MAX];
+
+    if (x->mode == EXEC_ALWAYS && !is_interactive)
+        return err_set(e, ERR_INVALID, "the credential plugin %.*s wants a terminal (interactiveMode: Always)",
+                       STR_ARG(x->command));
+    if (find_command(x, path, sizeof(path), e) < 0)
+        return -1;
+    argv = make_argv(&a, x, path);
+    env = make_env(&a, x, is_interactive);
+    run.out = memory_file("credential", STR_NULL);
+    run.said = proc_words_open();
+    run.pid = run.out < 0 || run.said < 0 ? -1 : fork();
+    if (run.pid == 0)
+        become(path, argv, env, &run, is_interactive);
+    run.fd = run.pid < 0 ? -1 : pidfd_open(run.pid, 0);
+    run.is_group = !is_interactive && run.pid > 0 &&
+                   (setpgid(run.pid, run.pid) == 0 || errno == EACCES); /* whoever is first */
+    if (run.fd < 0) {
+        (void)err_errno(e, "start the credential plugin %s", path);
+        autoclose_done(&run.out);
+        autoclose_done(&run.said);
+        return -1;
+    }
+    *ret = run;
+    return 0;
+}
+
+/* The last line of what it said, not too long. */
+static void last_words(int fd, struct buf *out)
+{
+    autobuf words = { 0 };
+    struct str last;
+
+    proc_words(fd, &words);
+    last = str_last_lines(str_trim(buf_view(&words)), 1);
+    if (last.n)
+        buf_str(out, STR(": "));
+    if (last.n)
+        buf_quote(out, last, WORDS_MAX);
+}
+
+static int read_output(int fd, struct buf *out, struct err *e)
+{
+    int rc = lseek(fd, 0, SEEK_SET) < 0 ? -1 : read_all(fd, OUTPUT_MAX, out);
+
+    if (rc < 0)
+        return err_errno(e, "its output");
+    return rc ? err_set(e, ERR_TOO_BIG, "its output has more than %d bytes", OUTPUT_MAX) : 0;
+}
+
+int exec_plugin_end(const struct kube_exec *x, struct exec_run *run, bool kills, struct buf *out, struct err *e)
+{
+    autoclose int output = run->out, said = run->said;
+    autobuf words = { 0 };
+    int status, rc;
+
+    if (kills)
+        (void)kill(run->is_group ? -run->pid : run->pid, SIGKILL); /* ours until it is waited for */
+    status = proc_wait(run->pid);
+    close(run->fd);
+    *run = (struct exec_run){ .fd = -1, .out = -1, .said = -1 };
+    last_words(said, &words);
+    if (kills)
+        rc = err_set(e, ERR_IO, "it did not end in time%s", words.n ? words.p : "");
+    else if (WIFSIGNALED(status))
+        rc = err_set(e, ERR_IO, "it was ended by signal %d%s", WTERMSIG(status), words.n ? words.p : "");
+    else if (WEXITSTATUS(status) != 0)
+        rc = err_set(e, ERR_IO, "it ended with status %d%s", WEXITSTATUS(status), words.n ? words.p : "");
+    else
+        rc = read_output(output, out, e);
+    return rc < 0 ? err_wrap(e, "the credential plugin %.*s", STR_ARG(x->command)) : 0;
+}

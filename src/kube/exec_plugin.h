@@ -1,0 +1,38 @@
+/* exec_plugin.h - programs that give credentials: what they are told, running them, what they say
+ *
+ * The contract is Kubernetes' client.authentication.k8s.io: the program finds an ExecCredential in KUBERNETES_EXEC_INFO
+ * and prints one with a status on its standard output.
+ */
+#ifndef KUBE_EXEC_PLUGIN_H
+#define KUBE_EXEC_PLUGIN_H
+
+#include "kube/config.h"
+
+#include <sys/types.h>
+
+/* The text of KUBERNETES_EXEC_INFO. */
+void exec_plugin_info(struct buf *out, const struct kube_exec *x, bool is_interactive);
+
+struct exec_credential {
+    struct str token, cert_pem, key_pem;
+    int64_t expires_ms; /* 0: it does not */
+};
+
+/* Read what it printed. ERR_INVALID or ERR_SYNTAX names the field; never what is in it. */
+int exec_plugin_parse(struct arena *a, const struct kube_exec *x, struct str text, struct exec_credential *ret,
+                      struct err *e);
+
+struct exec_run { /* one that runs */
+    pid_t pid;
+    int fd;        /* a pidfd: readable once it has ended */
+    int out, said; /* memory files: its output, and its words unless it has the terminal */
+    bool is_group; /* with all that it starts */
+};
+
+/* Start it. It has our terminal if its mode allows that and there is one. ERR_NOT_FOUND says how to install it. */
+int exec_plugin_start(const struct kube_exec *x, struct exec_run *ret, struct err *e);
+
+/* It has ended, or is to end now: reap it and read its output. */
+int exec_plugin_end(const struct kube_exec *x, struct exec_run *run, bool kills, struct buf *out, struct err *e);
+
+#endif
