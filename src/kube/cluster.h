@@ -1,0 +1,74 @@
+/* cluster.h - cluster_kube: the door (cluster/cluster.h) to a real Kubernetes API
+ *
+ * One thread, nothing waits. cluster_kube_fd() is readable when cluster_next() may have something; cluster_next() is what turns the
+ * wheels, so call it until it says no, then wait for the descriptor.
+ *
+ *     types     each is listed once and then watched. A watch that ends goes on from the last version it heard of, also after an
+ *               outage; only where the server has forgotten that version (410) everything is told again. Where the server can, the
+ *               list comes as the beginning of the watch (sendInitialEvents), else in pages of 500. What fails is tried again after
+ *               0.2 s, doubling to 30 s, spread by chance. A type that the server does not know (no such CRD) is told as an empty
+ *               list and looked for every 30 s.
+ *     writes    as many at a time as the server takes (pace.h). 429 is waited out and sent again: it did nothing. An answer that
+ *               does not come, or 5xx, is an error of unknown outcome; what never left this machine is one of known outcome.
+ *     identity  kept fresh (credential.h); a 401 gets one more try with a new one.
+ *
+ * Of each object only the fields that a view names are ever in memory. Objects that were read here must not be written back whole
+ * unless their view leaves out nothing but metadata.managedFields, which is what types without a view have.
+ *
+ * Versions are numbers, as Kubernetes promises since 1.35 and all before it have.
+ */
+#ifndef KUBE_CLUSTER_H
+#define KUBE_CLUSTER_H
+
+#include "cluster/cluster.h"
+#include "kube/config.h"
+
+struct clock;
+
+struct kube_view { /* of one type: which objects, and which of their fields; all text is borrowed */
+    const struct resource_type *type;
+    struct str namespace;      /* only of this one; empty: of all */
+    struct str labels, fields; /* selectors; empty: all */
+    const char *const
+        *mask; /* paths as json/mask.h has them, ended by NULL; what makes it an object (kind, name, uid, version) is
+                                  always kept. NULL: all but managedFields */
+};
+
+/* What the job controller keeps of a Pod (driver/cache.h), and what the scheduler needs besides; for kube_view.mask. */
+extern const char *const kube_pod_fields[];
+extern const char *const kube_pod_fields_scheduler[];
+
+/* For kube_view.labels: the pods of Jobs, when nobody schedules the others. */
+#define KUBE_PODS_OF_JOBS "volcano.sh/job-name"
+
+struct cluster_kube_options {
+    const struct kube_config *config; /* outlives the cluster */
+    struct clock *clock;              /* NULL: the real one */
+    struct str user_agent;         /* the name before the '/' is the field manager; empty: "pumice/" and the version */
+    const struct kube_view *views; /* 'n_views', at most one for a type; they outlive the cluster */
+    size_t n_views;
+    bool is_http1;   /* no HTTP/2 */
+    bool only_lists; /* no sendInitialEvents */
+    uint64_t seed;   /* of what is left to chance; 0: from the operating system */
+};
+
+/* ERR_INVALID: the configuration cannot be used. Whether the server is there shows later. */
+int cluster_kube_new(const struct cluster_kube_options *opt, struct cluster **ret, struct err *e);
+
+int cluster_kube_fd(struct cluster *c);
+
+struct kube_stats {
+    uint64_t lists, watches, relists;   /* requests; lists that were needed because the server had forgotten (410) */
+    uint64_t reads, writes;             /* requests, those sent again included */
+    uint64_t busy;                      /* answers 429 */
+    uint64_t events;                    /* told by watches */
+    unsigned limit, in_flight, waiting; /* of reads and writes: how many at a time, and how many there are */
+    uint64_t connections, sent_bytes, received_bytes;
+};
+void cluster_kube_stats(struct cluster *c, struct kube_stats *ret);
+
+/* What keeps it from the server at present, of the types it has been asked for: false if nothing does. For readiness, and for
+ * telling the user. */
+bool cluster_kube_trouble(struct cluster *c, struct err *ret);
+
+#endif

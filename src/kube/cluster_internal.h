@@ -1,0 +1,181 @@
+/* cluster_internal.h - what the files of cluster_kube share
+ *
+ * cluster.c    the door: what is told, time, one turn
+ * reflector.c  one type: list, watch, and what to do when either ends
+ * call.c       writes and reads: sent, answered
+ * decode.c     from the server's text to objects and errors
+ * path.c       where objects are
+ */
+#ifndef KUBE_CLUSTER_INTERNAL_H
+#define KUBE_CLUSTER_INTERNAL_H
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "json/mask.h"
+#include "json/stream.h"
+#include "kube/cluster.h"
+#include "kube/credential.h"
+#include "kube/pace.h"
+
+enum {
+    OBJECT_MAX = 16 << 20, /* bytes of one object; servers take a tenth of that */
+    ANSWER_MS = 30000,     /* an answer to a write or read is whole within this time */
+    PATIENCE_MS = 50000,   /* a write that could not even be sent is given up; the driver's own patience is 60 s */
+    PAGE_ITEMS = 500,
+    WATCH_MIN_S = 300,
+    WATCH_MAX_S = 600,
+    WATCH_IDLE_MS = 150000, /* bookmarks come every minute */
+    BACKOFF_MIN_MS = 200,
+    BACKOFF_MAX_MS = 30000,
+    ABSENT_MS = 30000,
+};
+
+struct kube;
+
+struct kind { /* how one type is read */
+    const struct resource_type *type;
+    const struct kube_view *view; /* NULL: all of it */
+    const struct json_mask *object, *event;
+    struct str api_version;
+};
+
+struct news { /* one thing to tell */
+    struct list_link link;
+    enum cluster_event_kind kind;
+    const struct resource_type *type;
+    struct object *object;
+    uint64_t rev;
+    struct answer *answer; /* CLUSTER_RESULT */
+};
+
+struct answer {
+    uint64_t token;
+    struct err err;
+    bool is_unknown;
+};
+
+enum reflector_state {
+    REFLECTOR_RESTS, /* until 'due_ms' */
+    REFLECTOR_LISTS, /* a page is on its way */
+    REFLECTOR_WATCHES,
+};
+
+struct reflector {
+    struct list_link link;
+    struct kube *kube;
+    const struct kind *kind;
+    enum reflector_state state;
+    int64_t due_ms;
+    struct http_exchange *exchange;
+    uint64_t generation; /* of the credential it was sent with */
+    struct buf version;  /* go on from here; empty: list first */
+    struct buf next;     /* the next page of the list; empty: the first */
+    bool is_listing;     /* CLUSTER_RELIST was told and CLUSTER_SYNCED was not */
+    bool is_initial;     /* the watch began with a list, which has not ended */
+    bool only_lists;     /* the server cannot do that for this type */
+    bool is_absent;      /* the server does not know the type: told as empty */
+    struct json_items items;
+    struct json_lines lines;
+    int64_t began_ms;
+    uint64_t n_events;
+    unsigned failures; /* in a row */
+    struct err trouble;
+};
+
+struct call {
+    struct list_link link; /* kube.waiting, or kube.flying */
+    struct kube *kube;
+    uint64_t token;
+    const struct kind *kind;
+    bool is_read;
+    enum op_kind op;
+    const char *method, *body_type;
+    struct buf path, body;
+    int64_t accepted_ms, sent_ms;
+    uint64_t generation;
+    bool has_new_identity; /* the second try after a 401 */
+    struct http_exchange *exchange;
+};
+
+struct kube {
+    struct cluster cluster;
+    struct cluster_kube_options opt;
+    struct clock *clock;
+    struct http_client *http;
+    struct credential *credential;
+    struct buf certificate; /* the one the client has from a plugin */
+    struct rand rand;
+    struct pace pace;
+    struct arena arena;   /* kinds and their masks */
+    struct arena scratch; /* one document */
+    struct kind **kinds;  /* by row of resource_types; NULL: not needed yet */
+    struct buf agent, manager;
+
+    struct list reflectors, waiting, flying;
+    struct list news;
+    struct object *lent; /* of the event given out last */
+    unsigned n_given;    /* events since cluster_next() last said no */
+    uint64_t tokens;
+    int64_t expired_ms; /* when waiting requests were last looked at */
+
+    int epoll, timer, plugin; /* plugin: the descriptor of one that runs and is in the epoll; -1 */
+    int64_t armed_ms;
+    bool only_lists; /* the server has no sendInitialEvents */
+    struct kube_stats stats;
+    struct err logged; /* the trouble logged last, and when */
+    int64_t logged_ms;
+};
+
+/* ---- cluster.c ---- */
+
+int64_t kube_mono_ms(const struct kube *k);
+const struct kind *kube_kind(struct kube *k, const struct resource_type *type);
+
+/* Takes the object. */
+void kube_tell(struct kube *k, enum cluster_event_kind kind, const struct resource_type *type, struct object *take,
+               uint64_t rev);
+void kube_answer(struct kube *k, const struct call *r, struct object *take, const struct err *e, bool is_unknown);
+
+/* The identity to send with. READY: put it into the request. */
+enum credential_state kube_identify(struct kube *k, struct http_request *r, uint64_t *ret_generation, struct err *e);
+
+/* ---- reflector.c ---- */
+
+void reflector_new(struct kube *k, const struct kind *kind);
+void reflector_free(struct reflector *r);
+void reflector_turn(struct reflector *r, int64_t now_ms);
+
+/* ---- call.c ---- */
+
+uint64_t call_write(struct kube *k, const struct op *op);
+uint64_t call_read(struct kube *k, const struct resource_type *type, struct str namespace, struct str name);
+void calls_turn(struct kube *k, int64_t now_ms);
+int64_t calls_due(const struct kube *k);
+void call_free(struct call *r);
+
+/* ---- decode.c ---- */
+
+/* The object of a tree that was read by the kind's mask; NULL with an error if it has no name or version. */
+struct object *decode_tree(struct kube *k, const struct kind *kind, struct json *tree, struct err *e);
+/* Of its text. */
+struct object *decode_object(struct kube *k, const struct kind *kind, struct str text, struct err *e);
+
+/* An answer that is no success (status 300 and above), as an error: a Status if the body is one. 'a' keeps nothing. */
+void decode_failure(struct kube *k, const struct http_answer *a, struct err *ret);
+/* The error of a Status of that HTTP code. */
+void decode_status(int code, const struct json *status, struct err *ret);
+/* What Retry-After asks for; 0: nothing. */
+int64_t decode_retry_ms(const struct http_answer *a);
+
+/* ---- path.c ---- */
+
+/* "/apis/batch.volcano.sh/v1alpha1/namespaces/n/jobs"; namespace empty: of all. */
+void path_collection(struct buf *out, const struct resource_type *type, struct str namespace);
+/* The same and "/name", and "/status" where 'sub' is given. */
+void path_object(struct buf *out, const struct resource_type *type, struct str namespace, struct str name,
+                 const char *sub);
+/* "?key=value" or "&key=value", escaped; nothing if the value is empty. */
+void path_query(struct buf *path, const char *key, struct str value);
+
+#endif
