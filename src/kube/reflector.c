@@ -1,0 +1,470 @@
+/* reflector.c - one type: list, watch, and what to do when either ends
+ *
+ *     RESTS ──due──▶ no version known: WATCHES with the list at its beginning, or LISTS page by page
+ *                    a version known:  WATCHES from there
+ *
+ *     LISTS ──last page──▶ told; WATCHES from its version at once
+ *     WATCHES ──ends──▶ goes on from the last version heard: at once if it was a good while, else after a back-off
+ *     410 ──▶ the version is forgotten: list anew
+ *     anything else ──▶ RESTS, longer each time
+ *
+ * What is told in the middle of a list that broke off is told again from the beginning: CLUSTER_RELIST without a CLUSTER_SYNCED before
+ * it says so.
+ */
+#include "kube/cluster_internal.h"
+
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/util.h"
+
+enum { GOOD_WHILE_MS = 1000, INITIAL_IDLE_MS = 20000 };
+
+void reflector_new(struct kube *k, const struct kind *kind)
+{
+    struct reflector *r = xcalloc(1, sizeof(*r));
+
+    r->kube = k;
+    r->kind = kind;
+    r->only_lists = k->opt.only_lists;
+    list_push(&k->reflectors, &r->link);
+}
+
+/* What it was read with stays: this may happen in the middle of a piece. */
+static void exchange_over(struct reflector *r)
+{
+    r->exchange = NULL;
+}
+
+void reflector_free(struct reflector *r)
+{
+    if (r->exchange)
+        http_cancel(r->exchange);
+    json_items_done(&r->items);
+    json_lines_done(&r->lines);
+    list_remove(&r->link);
+    buf_done(&r->version);
+    buf_done(&r->next);
+    free(r);
+}
+
+/* ---- resting ---- */
+
+static void rest(struct reflector *r, int64_t ms)
+{
+    r->state = REFLECTOR_RESTS;
+    r->due_ms = kube_mono_ms(r->kube) + ms;
+    log_debug("reflector rests", LOG_TEXT("resource", r->kind->type->plural), LOG_MS("for", ms),
+              LOG_STR("version", buf_view(&r->version)), LOG_TEXT("trouble", r->trouble.code ? r->trouble.text : ""));
+}
+
+static int64_t backoff_ms(struct reflector *r)
+{
+    int64_t ms = BACKOFF_MAX_MS;
+
+    if (r->failures < 8)
+        ms = MIN_OF((int64_t)BACKOFF_MIN_MS << r->failures, ms);
+    r->failures++;
+    return rand_between(&r->kube->rand, ms / 2, ms);
+}
+
+/* Once for all types that it concerns. */
+static void log_trouble(struct reflector *r, const struct err *e)
+{
+    struct kube *k = r->kube;
+    int64_t now_ms = kube_mono_ms(k);
+
+    if (r->failures < 2 || (strcmp(k->logged.text, e->text) == 0 && now_ms < k->logged_ms + 60000))
+        return;
+    k->logged = *e;
+    k->logged_ms = now_ms;
+    log_warn("no news from the API server", LOG_TEXT("resource", r->kind->type->plural), LOG_TEXT("error", e->text));
+}
+
+static void fail(struct reflector *r, const struct err *e, int64_t at_least_ms)
+{
+    int64_t ms = backoff_ms(r);
+
+    r->trouble = *e;
+    log_trouble(r, e);
+    rest(r, MAX_OF(ms, at_least_ms + ms / 4));
+}
+
+static void is_well(struct reflector *r)
+{
+    if (r->failures > 2)
+        log_info("news from the API server again", LOG_TEXT("resource", r->kind->type->plural));
+    r->failures = 0;
+    r->trouble.code = ERR_OK;
+}
+
+/* ---- telling ---- */
+
+static void list_begins(struct reflector *r)
+{
+    kube_tell(r->kube, CLUSTER_RELIST, r->kind->type, NULL, 0);
+    r->is_listing = true;
+    r->is_absent = false;
+}
+
+static void list_ends(struct reflector *r)
+{
+    uint64_t rev = 0;
+
+    (void)str_to_u64(buf_view(&r->version), &rev); /* not a number: not known */
+    kube_tell(r->kube, CLUSTER_SYNCED, r->kind->type, NULL, rev);
+    r->is_listing = false;
+    is_well(r);
+}
+
+static void set_version(struct reflector *r, struct str version)
+{
+    if (!version.n)
+        return;
+    buf_reset(&r->version);
+    buf_str(&r->version, version);
+}
+
+static void forget_version(struct reflector *r)
+{
+    buf_reset(&r->version);
+    buf_reset(&r->next);
+    r->kube->stats.relists++;
+}
+
+/* The stream makes no sense: end it from inside. */
+static void break_off(struct reflector *r, const struct err *e)
+{
+    http_cancel(r->exchange);
+    exchange_over(r);
+    buf_reset(&r->next);
+    fail(r, e, 0);
+}
+
+/* ---- the end of a request ---- */
+
+static void absent(struct reflector *r, const struct err *e)
+{
+    if (!r->is_absent) {
+        log_warn("the cluster does not have this type", LOG_TEXT("kind", r->kind->type->kind),
+                 LOG_TEXT("group", r->kind->type->group));
+        list_begins(r);
+        buf_reset(&r->version);
+        list_ends(r);
+    }
+    r->is_absent = true;
+    r->trouble = *e;
+    rest(r, rand_between(&r->kube->rand, ABSENT_MS / 2, ABSENT_MS));
+}
+
+/* What a Status or an HTTP status of a list or watch means. */
+static void refused(struct reflector *r, const struct http_answer *a, const struct err *e)
+{
+    struct kube *k = r->kube;
+    bool was_initial = r->is_initial;
+
+    if (e->code == ERR_GONE) {
+        forget_version(r);
+        rest(r, rand_between(&k->rand, 0, BACKOFF_MIN_MS << MIN_OF(r->failures++, 6u)));
+    } else if (a && a->status == 401 && credential_refused(k->credential, r->generation)) {
+        fail(r, e, 0);
+    } else if (e->code == ERR_NOT_FOUND) {
+        buf_reset(&r->version);
+        absent(r, e);
+    } else if (was_initial && (e->code == ERR_INVALID || (a && a->status >= 500 && a->status != 503))) {
+        r->only_lists = true; /* the old way, then */
+        k->only_lists |= e->code == ERR_INVALID;
+        rest(r, 0);
+    } else {
+        if (e->code == ERR_INVALID)
+            forget_version(r); /* it does not like our version: from the beginning */
+        fail(r, e, a ? decode_retry_ms(a) : 0);
+    }
+}
+
+static void ended_badly(struct reflector *r, const struct http_answer *a)
+{
+    struct err e = { 0 };
+
+    decode_failure(r->kube, a, &e);
+    exchange_over(r);
+    buf_reset(&r->next);
+    if (a->err.code != ERR_OK) {
+        r->only_lists |= r->is_initial && a->status == 200; /* the list never came to its end: an old server, perhaps */
+        fail(r, &e, 0);
+    } else {
+        refused(r, a, &e);
+    }
+}
+
+/* ---- lists ---- */
+
+static void on_item(void *ctx, struct str text)
+{
+    struct reflector *r = ctx;
+    struct err e = { 0 };
+    struct object *o = decode_object(r->kube, r->kind, text, &e);
+
+    if (o)
+        kube_tell(r->kube, CLUSTER_PUT, r->kind->type, o, 0);
+    else
+        log_warn("an object that cannot be read", LOG_TEXT("error", e.text));
+}
+
+static void on_list_head(void *ctx, const struct http_answer *a)
+{
+    struct reflector *r = ctx;
+
+    if (a->status == 200 && !r->next.n)
+        list_begins(r);
+}
+
+static void on_list_data(void *ctx, struct str data)
+{
+    struct reflector *r = ctx;
+    struct err e = { 0 };
+
+    if (json_items_feed(&r->items, data, &e) < 0)
+        break_off(r, &e);
+}
+
+static void page_ended(struct reflector *r, struct str rest_text)
+{
+    struct json *list, *meta;
+    struct err e = { 0 };
+
+    arena_reset(&r->kube->scratch);
+    if (json_parse(&r->kube->scratch, rest_text, NULL, &list, &e) < 0) {
+        exchange_over(r);
+        buf_reset(&r->next);
+        fail(r, &e, 0);
+        return;
+    }
+    meta = json_get(list, "metadata");
+    buf_reset(&r->next);
+    buf_str(&r->next, json_member_text(meta, "continue"));
+    set_version(r, r->next.n ? STR_NULL : json_member_text(meta, "resourceVersion"));
+    exchange_over(r);
+    if (!r->next.n)
+        list_ends(r);
+    rest(r, 0);
+}
+
+static void on_list_end(void *ctx, const struct http_answer *a)
+{
+    struct reflector *r = ctx;
+    struct err e = { 0 };
+    struct str around;
+
+    if (a->err.code != ERR_OK || a->status != 200) {
+        ended_badly(r, a);
+    } else if (json_items_end(&r->items, &around, &e) < 0) {
+        exchange_over(r);
+        buf_reset(&r->next);
+        fail(r, &e, 0);
+    } else {
+        page_ended(r, around);
+    }
+}
+
+/* ---- watches ---- */
+
+static void bookmark(struct reflector *r, const struct json *meta)
+{
+    set_version(r, json_member_text(meta, "resourceVersion"));
+    if (r->is_initial && str_is(json_member_text(json_get(meta, "annotations"), "k8s.io/initial-events-end"), "true")) {
+        list_ends(r);
+        r->is_initial = false;
+        http_set_idle(r->exchange, WATCH_IDLE_MS);
+    }
+}
+
+static void on_error_event(struct reflector *r, const struct json *status)
+{
+    struct err e = { 0 };
+
+    decode_status((int)json_i64(json_get(status, "code"), 500), status, &e);
+    http_cancel(r->exchange);
+    exchange_over(r);
+    refused(r, NULL, &e);
+}
+
+static void on_change(struct reflector *r, struct json *object, bool is_gone)
+{
+    struct err e = { 0 };
+    struct object *o = decode_tree(r->kube, r->kind, object, &e);
+
+    if (!o) {
+        break_off(r, &e);
+        return;
+    }
+    if (!r->is_initial) /* the versions of a list are in no order */
+        set_version(r, json_member_text(json_get(o->root, "metadata"), "resourceVersion"));
+    r->n_events++;
+    r->kube->stats.events++;
+    kube_tell(r->kube, is_gone ? CLUSTER_GONE : CLUSTER_PUT, r->kind->type, o, 0);
+}
+
+/* What is no object is read without a mask. */
+static void on_other(struct reflector *r, struct str text)
+{
+    struct json *event, *object;
+    struct err e = { 0 };
+    struct str type;
+
+    if (json_parse(&r->kube->scratch, text, NULL, &event, &e) < 0) {
+        break_off(r, &e);
+        return;
+    }
+    type = json_member_text(event, "type");
+    object = json_get(event, "object");
+    if (str_is(type, "BOOKMARK"))
+        bookmark(r, json_get(object, "metadata"));
+    else if (str_is(type, "ERROR"))
+        on_error_event(r, object);
+}
+
+static void on_line(void *ctx, struct str text)
+{
+    struct reflector *r = ctx;
+    struct json *event;
+    struct err e = { 0 };
+    struct str type;
+
+    if (!r->exchange) /* broken off by the line before */
+        return;
+    arena_reset(&r->kube->scratch);
+    if (json_parse_masked(&r->kube->scratch, text, r->kind->event, &event, &e) < 0) {
+        break_off(r, &e);
+        return;
+    }
+    type = json_member_text(event, "type");
+    if (str_is(type, "ADDED") || str_is(type, "MODIFIED") || str_is(type, "DELETED"))
+        on_change(r, json_get(event, "object"), str_is(type, "DELETED"));
+    else
+        on_other(r, text);
+}
+
+static void on_watch_head(void *ctx, const struct http_answer *a)
+{
+    struct reflector *r = ctx;
+
+    if (a->status != 200)
+        return;
+    r->trouble.code = ERR_OK;
+    if (r->is_initial)
+        list_begins(r);
+}
+
+static void on_watch_data(void *ctx, struct str data)
+{
+    struct reflector *r = ctx;
+    struct json_lines *lines = &r->lines;
+    struct err e = { 0 };
+
+    if (json_lines_feed(lines, data, &e) < 0 && r->exchange)
+        break_off(r, &e);
+}
+
+static void on_watch_end(void *ctx, const struct http_answer *a)
+{
+    struct reflector *r = ctx;
+    bool was_good = kube_mono_ms(r->kube) - r->began_ms >= GOOD_WHILE_MS || r->n_events;
+    struct err e = { 0 };
+
+    if (a->status == 200 && was_good && !r->is_initial) { /* also one that was cut off: it goes on where it was */
+        exchange_over(r);
+        if (a->err.code == ERR_OK)
+            is_well(r);
+        rest(r, a->err.code == ERR_OK ? 0 : rand_between(&r->kube->rand, 0, BACKOFF_MIN_MS));
+    } else if (a->status == 200 && a->err.code == ERR_OK) {
+        exchange_over(r);
+        (void)err_set(&e, ERR_IO, "%.*s: a watch of %s ended as soon as it had begun",
+                      STR_ARG(r->kube->opt.config->server), r->kind->type->plural);
+        fail(r, &e, 0);
+    } else {
+        ended_badly(r, a);
+    }
+}
+
+/* ---- sending ---- */
+
+static void put_selectors(struct buf *path, const struct kube_view *view)
+{
+    if (!view)
+        return;
+    path_query(path, "labelSelector", view->labels);
+    path_query(path, "fieldSelector", view->fields);
+}
+
+static void list_start(struct reflector *r, struct http_request *h, struct buf *path)
+{
+    char limit[16];
+
+    (void)snprintf(limit, sizeof(limit), "%d", PAGE_ITEMS);
+    path_query(path, "limit", str_of(limit));
+    path_query(path, "continue", buf_view(&r->next));
+    json_items_done(&r->items);
+    json_items_init(&r->items, on_item, r, OBJECT_MAX);
+    h->is_zipped = !r->kube->opt.config->is_plain;
+    h->total_ms = 2 * ANSWER_MS;
+    h->on_head = on_list_head;
+    h->on_data = on_list_data;
+    h->on_end = on_list_end;
+    r->state = REFLECTOR_LISTS;
+    r->kube->stats.lists++;
+}
+
+static void watch_start(struct reflector *r, struct http_request *h, struct buf *path)
+{
+    char seconds[16];
+
+    (void)snprintf(seconds, sizeof(seconds), "%d", (int)rand_between(&r->kube->rand, WATCH_MIN_S, WATCH_MAX_S));
+    path_query(path, "watch", STR("1"));
+    path_query(path, "allowWatchBookmarks", STR("true"));
+    path_query(path, "timeoutSeconds", str_of(seconds));
+    path_query(path, "resourceVersion", buf_view(&r->version));
+    r->is_initial = !r->version.n;
+    if (r->is_initial) {
+        path_query(path, "sendInitialEvents", STR("true"));
+        path_query(path, "resourceVersionMatch", STR("NotOlderThan"));
+    }
+    json_lines_done(&r->lines);
+    json_lines_init(&r->lines, on_line, r, OBJECT_MAX);
+    h->idle_ms = r->is_initial ? INITIAL_IDLE_MS : WATCH_IDLE_MS;
+    h->on_head = on_watch_head;
+    h->on_data = on_watch_data;
+    h->on_end = on_watch_end;
+    r->state = REFLECTOR_WATCHES;
+    r->began_ms = kube_mono_ms(r->kube);
+    r->n_events = 0;
+    r->kube->stats.watches++;
+}
+
+void reflector_turn(struct reflector *r, int64_t now_ms)
+{
+    struct kube *k = r->kube;
+    const struct kube_view *view = r->kind->view;
+    struct http_request h = { .method = "GET", .ctx = r };
+    struct err e = { 0 };
+    enum credential_state state;
+    autobuf path = { 0 };
+
+    if (r->state != REFLECTOR_RESTS || now_ms < r->due_ms)
+        return;
+    state = kube_identify(k, &h, &r->generation, &e);
+    if (state == CREDENTIAL_BUSY)
+        return;
+    if (state == CREDENTIAL_FAILED) {
+        fail(r, &e, 0);
+        return;
+    }
+    path_collection(&path, r->kind->type, view ? view->namespace : STR_NULL);
+    put_selectors(&path, view);
+    if (!r->version.n && (r->only_lists || k->only_lists))
+        list_start(r, &h, &path);
+    else
+        watch_start(r, &h, &path);
+    h.path = buf_view(&path);
+    log_debug("reflector asks", LOG_STR("path", h.path));
+    r->exchange = http_send(k->http, &h);
+}
