@@ -1,0 +1,295 @@
+/* call.c - writes and reads: sent, answered
+ *
+ * All wait in one queue, reads in front: somebody waits for each of them before anything else is decided. The body is made when the
+ * write is handed over. One that the server was too busy for goes back to the front.
+ */
+#include "kube/cluster_internal.h"
+
+#include "api/meta.h"
+#include "base/util.h"
+
+struct verb { /* how an op travels */
+    const char *method, *sub, *body_type;
+};
+
+enum { EXPIRE_MS = 1000 };
+
+#define JSON_TYPE      "application/json"
+#define MERGE_TYPE     "application/merge-patch+json"
+#define STRATEGIC_TYPE "application/strategic-merge-patch+json"
+
+static const struct verb verbs[OP_KIND_MAX] = {
+    [OP_CREATE] = { "POST", NULL, JSON_TYPE },           [OP_UPDATE] = { "PUT", NULL, JSON_TYPE },
+    [OP_UPDATE_STATUS] = { "PUT", "status", JSON_TYPE }, [OP_MERGE_PATCH] = { "PATCH", NULL, MERGE_TYPE },
+    [OP_DELETE] = { "DELETE", NULL, JSON_TYPE },         [OP_PATCH_STATUS] = { "PATCH", "status", STRATEGIC_TYPE },
+    [OP_BIND] = { "POST", "binding", JSON_TYPE },
+};
+
+static struct call *call_new(struct kube *k, const struct resource_type *type)
+{
+    struct call *c = xcalloc(1, sizeof(*c));
+
+    c->kube = k;
+    c->token = ++k->tokens;
+    c->kind = kube_kind(k, type);
+    c->accepted_ms = kube_mono_ms(k);
+    return c;
+}
+
+static void wait_in_front(struct call *c)
+{
+    list_insert_before(c->kube->waiting.head.next, &c->link);
+}
+
+void call_free(struct call *c)
+{
+    if (c->exchange) {
+        http_cancel(c->exchange);
+        pace_cancelled(&c->kube->pace);
+    }
+    list_remove(&c->link);
+    buf_done(&c->path);
+    buf_done(&c->body);
+    free(c);
+}
+
+/* ---- bodies ---- */
+
+/* Custom resources know no strategic merge. Their statuses have no lists that it would merge. */
+static bool is_custom(const struct resource_type *type)
+{
+    return str_ends(str_of(type->group), STR(".volcano.sh"));
+}
+
+static void delete_body(struct buf *out, const struct op *op)
+{
+    static const char *const policies[] = {
+        [PROPAGATE_BACKGROUND] = "Background", [PROPAGATE_FOREGROUND] = "Foreground", [PROPAGATE_ORPHAN] = "Orphan"
+    };
+    autoarena a = { 0 };
+    struct json *j = object_new(&a, "v1", "DeleteOptions", STR_NULL, STR_NULL), *only;
+
+    json_remove(j, "metadata");
+    json_set(j, "propagationPolicy", json_str(&a, str_of(policies[op->propagation])));
+    if (op->grace_s >= 0)
+        json_set(j, "gracePeriodSeconds", json_int(&a, op->grace_s));
+    if (op->uid.n || op->rev) {
+        only = json_set(j, "preconditions", json_object(&a));
+        if (op->uid.n)
+            json_set(only, "uid", json_str(&a, op->uid));
+        if (op->rev)
+            json_set(only, "resourceVersion", json_fmt(&a, "%llu", (unsigned long long)op->rev));
+    }
+    json_print(out, j);
+}
+
+/* With the uid in the metadata, where that is how it becomes a precondition. */
+static void body_print(struct buf *out, const struct op *op)
+{
+    autoarena a = { 0 };
+    struct json *copy;
+
+    if (!op->uid.n || (op->kind != OP_MERGE_PATCH && op->kind != OP_PATCH_STATUS && op->kind != OP_BIND)) {
+        json_print(out, op->body);
+        return;
+    }
+    copy = json_copy(&a, op->body);
+    json_set(json_need_object(&a, copy, "metadata"), "uid", json_str(&a, op->uid));
+    json_print(out, copy);
+}
+
+uint64_t call_write(struct kube *k, const struct op *op)
+{
+    struct call *c = call_new(k, op->type);
+    const struct verb *v = &verbs[op->kind];
+
+    c->op = op->kind;
+    c->method = v->method;
+    c->body_type = op->kind == OP_PATCH_STATUS && is_custom(op->type) ? MERGE_TYPE : v->body_type;
+    if (op->kind == OP_CREATE)
+        path_collection(&c->path, op->type, op->namespace.n ? op->namespace : object_namespace(op->body));
+    else
+        path_object(&c->path, op->type, op->namespace, op->name.n ? op->name : object_name(op->body), v->sub);
+    if (op->kind != OP_DELETE && op->kind != OP_BIND)
+        path_query(&c->path, "fieldManager", buf_view(&k->manager));
+    if (op->kind == OP_DELETE)
+        delete_body(&c->body, op);
+    else
+        body_print(&c->body, op);
+    list_push(&k->waiting, &c->link);
+    return c->token;
+}
+
+uint64_t call_read(struct kube *k, const struct resource_type *type, struct str namespace, struct str name)
+{
+    struct call *c = call_new(k, type);
+
+    c->is_read = true;
+    c->method = "GET";
+    path_object(&c->path, type, namespace, name, NULL);
+    wait_in_front(c);
+    return c->token;
+}
+
+/* ---- answers ---- */
+
+static void give_up(struct call *c, const struct err *e, bool is_unknown)
+{
+    kube_answer(c->kube, c, NULL, e, is_unknown && !c->is_read);
+    call_free(c);
+}
+
+/* A delete shows the object also when it is gone: what has no finalizers and no time left is not there any more. */
+static bool is_deleted(const struct object *o)
+{
+    const struct json *meta = json_get(o->root, "metadata");
+
+    return !json_get(meta, "deletionTimestamp") || (!json_count(json_get(meta, "finalizers")) &&
+                                                    json_i64(json_get(meta, "deletionGracePeriodSeconds"), 0) == 0);
+}
+
+static void succeed(struct call *c, struct str body)
+{
+    struct object *o = NULL;
+    struct err e = { 0 };
+
+    if (c->op != OP_BIND || c->is_read) {
+        o = decode_object(c->kube, c->kind, body, &e);
+        if (!o && !c->is_read && c->op == OP_DELETE) /* a Status: done */
+            e.code = ERR_OK;
+        else if (!o) { /* it worked, but what there is now must be read */
+            give_up(c, &e, true);
+            return;
+        }
+    }
+    if (o && c->op == OP_DELETE && !c->is_read && is_deleted(o)) {
+        object_unref(o);
+        o = NULL;
+    }
+    kube_answer(c->kube, c, o, NULL, false);
+    call_free(c);
+}
+
+/* Did it have no effect for sure? Of what goes wrong inside a server, or between us and it, nobody knows. */
+static bool is_unknown(const struct http_answer *a)
+{
+    if (a->err.code != ERR_OK)
+        return a->is_unknown;
+    return a->status >= 500 && !(a->status == 503 && decode_retry_ms(a));
+}
+
+static void fail(struct call *c, const struct http_answer *a)
+{
+    struct err e = { 0 };
+
+    decode_failure(c->kube, a, &e);
+    if (c->is_read && a->err.code == ERR_OK && a->status == 404) {
+        kube_answer(c->kube, c, NULL, NULL, false);
+        call_free(c);
+        return;
+    }
+    give_up(c, &e, is_unknown(a));
+}
+
+/* Back to the queue, in front. */
+static void try_again(struct call *c)
+{
+    list_remove(&c->link);
+    wait_in_front(c);
+}
+
+static enum pace_answer pace_of(const struct http_answer *a)
+{
+    if (a->err.code != ERR_OK)
+        return PACE_SILENT;
+    return a->status == 429 || (a->status == 503 && decode_retry_ms(a)) ? PACE_BUSY : PACE_FINE;
+}
+
+static void on_end(void *ctx, const struct http_answer *a)
+{
+    struct call *c = ctx;
+    struct kube *k = c->kube;
+    enum pace_answer pace = pace_of(a);
+    int64_t now_ms = kube_mono_ms(k);
+
+    c->exchange = NULL;
+    pace_ended(&k->pace, pace, c->sent_ms, now_ms, a->took_us, decode_retry_ms(a), rand_u64(&k->rand));
+    k->stats.busy += pace == PACE_BUSY;
+    if (pace == PACE_BUSY && now_ms < c->accepted_ms + PATIENCE_MS) {
+        try_again(c);
+    } else if (a->status == 401 && !c->has_new_identity && credential_refused(k->credential, c->generation)) {
+        c->has_new_identity = true;
+        try_again(c);
+    } else if (a->err.code == ERR_OK && a->status < 300) {
+        succeed(c, a->body);
+    } else {
+        fail(c, a);
+    }
+}
+
+/* ---- sending ---- */
+
+static void send(struct call *c, struct http_request *h, int64_t now_ms)
+{
+    h->method = c->method;
+    h->path = buf_view(&c->path);
+    h->body = buf_view(&c->body);
+    h->body_type = c->body_type;
+    h->total_ms = ANSWER_MS;
+    h->max_bytes = OBJECT_MAX;
+    h->ctx = c;
+    h->on_end = on_end;
+    list_remove(&c->link);
+    list_push(&c->kube->flying, &c->link);
+    c->sent_ms = now_ms;
+    c->exchange = http_send(c->kube->http, h);
+    pace_sent(&c->kube->pace);
+    if (c->is_read)
+        c->kube->stats.reads++;
+    else
+        c->kube->stats.writes++;
+}
+
+/* What has waited too long is answered: it was never sent. Looked for once in a while. */
+static void expire(struct kube *k, int64_t now_ms)
+{
+    struct err e = { 0 };
+
+    if (now_ms < k->expired_ms + EXPIRE_MS)
+        return;
+    k->expired_ms = now_ms;
+    LIST_FOREACH(struct call, c, &k->waiting, link) {
+        if (now_ms < c->accepted_ms + PATIENCE_MS)
+            continue;
+        (void)err_set(&e, ERR_IO, "%.*s: the API server is too busy; not sent", STR_ARG(k->opt.config->server));
+        give_up(c, &e, false);
+    }
+}
+
+void calls_turn(struct kube *k, int64_t now_ms)
+{
+    struct call *c;
+
+    expire(k, now_ms);
+    while ((c = LIST_FIRST(&k->waiting, struct call, link)) && pace_may(&k->pace, now_ms)) {
+        struct http_request h = { 0 };
+        struct err e = { 0 };
+        enum credential_state state = kube_identify(k, &h, &c->generation, &e);
+
+        if (state == CREDENTIAL_BUSY)
+            return;
+        if (state == CREDENTIAL_FAILED)
+            give_up(c, &e, false);
+        else
+            send(c, &h, now_ms);
+    }
+}
+
+int64_t calls_due(const struct kube *k)
+{
+    int64_t due_ms = k->expired_ms + EXPIRE_MS;
+
+    if (list_is_empty(&k->waiting))
+        return INT64_MAX;
+    return k->pace.in_flight < pace_limit(&k->pace) ? MIN_OF(due_ms, k->pace.hold_ms) : due_ms;
+}

@@ -1,0 +1,383 @@
+/* cluster.c - the door: what is told, time, one turn */
+#include "kube/cluster_internal.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+enum { GIVEN_MAX = 4096 }; /* events in a row before others get their turn */
+
+static struct kube *kube_of(struct cluster *c)
+{
+    return (struct kube *)c;
+}
+
+int64_t kube_mono_ms(const struct kube *k)
+{
+    return clock_mono_ms(k->clock);
+}
+
+/* ---- kinds ---- */
+
+static const struct kube_view *view_of(const struct kube *k, const struct resource_type *type)
+{
+    for (size_t i = 0; i < k->opt.n_views; i++)
+        if (k->opt.views[i].type == type)
+            return &k->opt.views[i];
+    return NULL;
+}
+
+/* What makes it an object is always kept. */
+static const struct json_mask *object_mask(struct kube *k, const char *const *fields)
+{
+    static const char *const always[] = { "apiVersion",         "kind",         "metadata.name",
+                                          "metadata.namespace", "metadata.uid", "metadata.resourceVersion" };
+    size_t n = 0;
+    const char **both;
+
+    while (fields[n])
+        n++;
+    both = arena_array(&k->arena, const char *, n + ARRAY_LEN(always) + 1);
+    memcpy(both, fields, n * sizeof(*both));
+    memcpy(both + n, always, sizeof(always));
+    return json_mask_make(&k->arena, both);
+}
+
+const struct kind *kube_kind(struct kube *k, const struct resource_type *type)
+{
+    static const char *const all[] = { "-metadata.managedFields", NULL }, *const event[] = { "type", NULL };
+    const struct kube_view *view = view_of(k, type);
+    struct kind *kind = k->kinds[type - resource_types];
+    struct json_mask *around;
+
+    if (kind)
+        return kind;
+    kind = k->kinds[type - resource_types] = arena_new(&k->arena, struct kind);
+    kind->type = type;
+    kind->view = view;
+    kind->api_version = type_api_version(&k->arena, type);
+    kind->object = view && view->mask ? object_mask(k, view->mask) : json_mask_make(&k->arena, all);
+    around = json_mask_make(&k->arena, event);
+    json_mask_graft(&k->arena, around, "object", kind->object);
+    kind->event = around;
+    return kind;
+}
+
+/* ---- telling ---- */
+
+static struct news *news_new(struct kube *k, enum cluster_event_kind kind, const struct resource_type *type,
+                             struct object *take)
+{
+    struct news *n = xcalloc(1, sizeof(*n));
+
+    n->kind = kind;
+    n->type = type;
+    n->object = take;
+    list_push(&k->news, &n->link);
+    return n;
+}
+
+void kube_tell(struct kube *k, enum cluster_event_kind kind, const struct resource_type *type, struct object *take,
+               uint64_t rev)
+{
+    news_new(k, kind, type, take)->rev = rev;
+}
+
+void kube_answer(struct kube *k, const struct call *r, struct object *take, const struct err *e, bool is_unknown)
+{
+    struct news *n = news_new(k, CLUSTER_RESULT, r->kind->type, take);
+
+    n->answer = xcalloc(1, sizeof(*n->answer));
+    n->answer->token = r->token;
+    n->answer->is_unknown = is_unknown;
+    if (e)
+        n->answer->err = *e;
+}
+
+static void news_free(struct news *n)
+{
+    object_unref(n->object);
+    free(n->answer);
+    free(n);
+}
+
+static bool give(struct kube *k, struct cluster_event *ret)
+{
+    struct list_link *first = list_pop_front(&k->news);
+    struct news *n;
+
+    if (!first)
+        return false;
+    n = LIST_ITEM(first, struct news, link);
+    *ret = (struct cluster_event){ .kind = n->kind, .type = n->type, .object = n->object, .rev = n->rev };
+    if (n->answer) {
+        ret->token = n->answer->token;
+        ret->err = n->answer->err;
+        ret->is_unknown = n->answer->is_unknown;
+    }
+    object_unref(k->lent);
+    k->lent = n->object;
+    n->object = NULL;
+    news_free(n);
+    return true;
+}
+
+/* ---- identity ---- */
+
+enum credential_state kube_identify(struct kube *k, struct http_request *r, uint64_t *ret_generation, struct err *e)
+{
+    struct credential_now now;
+    enum credential_state state = credential_get(k->credential, &now, e);
+
+    if (state != CREDENTIAL_READY)
+        return state;
+    if (now.cert_pem.n && !str_eq(now.cert_pem, buf_view(&k->certificate))) {
+        buf_reset(&k->certificate);
+        buf_str(&k->certificate, now.cert_pem);
+        http_client_set_certificate(k->http, now.cert_pem, now.key_pem);
+    }
+    r->token = now.token;
+    r->headers = k->opt.config->headers;
+    *ret_generation = now.generation;
+    return CREDENTIAL_READY;
+}
+
+/* ---- time ---- */
+
+static int64_t due_of(struct kube *k)
+{
+    int64_t due_ms = MIN_OF(calls_due(k), credential_due_ms(k->credential));
+
+    if (credential_fd(k->credential) >= 0) /* all wait for it */
+        return credential_due_ms(k->credential);
+    LIST_FOREACH(struct reflector, r, &k->reflectors, link)
+        if (r->state == REFLECTOR_RESTS)
+            due_ms = MIN_OF(due_ms, r->due_ms);
+    return due_ms;
+}
+
+static void timer_set(struct kube *k)
+{
+    int64_t due_ms = due_of(k), delay_ms;
+    struct itimerspec at = { 0 };
+
+    if (due_ms == k->armed_ms)
+        return;
+    k->armed_ms = due_ms;
+    if (due_ms != INT64_MAX) {
+        delay_ms = MAX_OF(due_ms - kube_mono_ms(k), 0);
+        at.it_value = (struct timespec){ delay_ms / 1000, delay_ms % 1000 * 1000000 + 1 }; /* 0 would mean: never */
+    }
+    (void)timerfd_settime(k->timer, 0, &at, NULL); /* all is valid */
+}
+
+/* A plugin that runs is waited for. */
+static void plugin_set(struct kube *k)
+{
+    int fd = credential_fd(k->credential);
+    struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
+
+    if (fd == k->plugin)
+        return;
+    k->plugin = fd; /* the one before was closed, and so left the epoll */
+    if (fd >= 0)
+        (void)epoll_ctl(k->epoll, EPOLL_CTL_ADD, fd, &ev); /* else its time limit ends it */
+}
+
+static void turn(struct kube *k)
+{
+    uint64_t times;
+    int64_t now_ms;
+
+    if (kube_mono_ms(k) >= k->armed_ms) {
+        (void)!read(k->timer, &times, sizeof(times)); /* it may be a little late */
+        k->armed_ms = INT64_MAX;
+    }
+    credential_turn(k->credential);
+    http_turn(k->http);
+    now_ms = kube_mono_ms(k);
+    LIST_FOREACH(struct reflector, r, &k->reflectors, link)
+        reflector_turn(r, now_ms);
+    calls_turn(k, now_ms);
+    plugin_set(k);
+    timer_set(k);
+}
+
+/* ---- the class ---- */
+
+static void kube_free(struct cluster *c)
+{
+    struct kube *k = kube_of(c);
+
+    LIST_FOREACH(struct reflector, r, &k->reflectors, link)
+        reflector_free(r);
+    LIST_FOREACH(struct call, r, &k->waiting, link)
+        call_free(r);
+    LIST_FOREACH(struct call, r, &k->flying, link)
+        call_free(r);
+    LIST_FOREACH(struct news, n, &k->news, link)
+        news_free(n);
+    object_unref(k->lent);
+    http_client_free(k->http);
+    credential_free(k->credential);
+    autoclose_done(&k->epoll);
+    autoclose_done(&k->timer);
+    buf_done(&k->certificate);
+    buf_done(&k->agent);
+    buf_done(&k->manager);
+    arena_done(&k->scratch);
+    arena_done(&k->arena);
+    free(k->kinds);
+    free(k);
+}
+
+static void kube_want(struct cluster *c, const struct resource_type *type)
+{
+    struct kube *k = kube_of(c);
+
+    LIST_FOREACH(struct reflector, r, &k->reflectors, link)
+        if (r->kind->type == type)
+            return;
+    reflector_new(k, kube_kind(k, type));
+    timer_set(k);
+}
+
+static uint64_t kube_write(struct cluster *c, const struct op *op)
+{
+    struct kube *k = kube_of(c);
+    uint64_t token = call_write(k, op);
+
+    calls_turn(k, kube_mono_ms(k));
+    timer_set(k);
+    return token;
+}
+
+static uint64_t kube_read(struct cluster *c, const struct resource_type *type, struct str namespace, struct str name)
+{
+    struct kube *k = kube_of(c);
+    uint64_t token = call_read(k, type, namespace, name);
+
+    calls_turn(k, kube_mono_ms(k));
+    timer_set(k);
+    return token;
+}
+
+static bool kube_next(struct cluster *c, struct cluster_event *ret)
+{
+    struct kube *k = kube_of(c);
+
+    if (list_is_empty(&k->news) && k->n_given < GIVEN_MAX)
+        turn(k);
+    if (!give(k, ret)) {
+        k->n_given = 0;
+        return false;
+    }
+    k->n_given++;
+    return true;
+}
+
+static int64_t kube_now_ms(struct cluster *c)
+{
+    return clock_now_ms(kube_of(c)->clock);
+}
+
+static const struct cluster_class kube_class = {
+    .free = kube_free,
+    .want = kube_want,
+    .write = kube_write,
+    .read = kube_read,
+    .next = kube_next,
+    .now_ms = kube_now_ms,
+};
+
+/* ---- making one ---- */
+
+static int wait_init(struct kube *k, struct err *e)
+{
+    struct epoll_event http = { .events = EPOLLIN }, timer = { .events = EPOLLIN };
+
+    k->epoll = epoll_create1(EPOLL_CLOEXEC);
+    k->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (k->epoll < 0 || k->timer < 0 || epoll_ctl(k->epoll, EPOLL_CTL_ADD, k->timer, &timer) < 0 ||
+        epoll_ctl(k->epoll, EPOLL_CTL_ADD, http_fd(k->http), &http) < 0)
+        return err_errno(e, "wait for the API server");
+    return 0;
+}
+
+static void name_set(struct kube *k)
+{
+    struct str name = k->opt.user_agent;
+    ptrdiff_t slash;
+
+    buf_str(&k->agent, name.n ? name : STR("pumice/" PUMICE_VERSION " (linux)"));
+    name = buf_view(&k->agent);
+    slash = str_find_char(name, '/');
+    buf_str(&k->manager, slash < 0 ? name : str_sub(name, 0, (size_t)slash));
+}
+
+int cluster_kube_new(const struct cluster_kube_options *opt, struct cluster **ret, struct err *e)
+{
+    struct kube *k = xcalloc(1, sizeof(*k));
+    struct http_options http;
+
+    k->cluster.class = &kube_class;
+    k->opt = *opt;
+    k->clock = opt->clock ? opt->clock : &clock_real;
+    k->epoll = k->timer = k->plugin = -1;
+    k->armed_ms = INT64_MAX;
+    k->kinds = xcalloc(n_resource_types, sizeof(*k->kinds));
+    list_init(&k->reflectors);
+    list_init(&k->waiting);
+    list_init(&k->flying);
+    list_init(&k->news);
+    pace_init(&k->pace);
+    rand_seed(&k->rand, opt->seed ? opt->seed : rand_os_u64());
+    name_set(k);
+    k->credential = credential_new(opt->config, k->clock);
+    http = kube_config_http(opt->config, buf_view(&k->agent));
+    http.is_http1 = opt->is_http1;
+    if (http_client_new(&http, &k->http, e) < 0) {
+        (void)err_wrap(e, "%.*s", STR_ARG(opt->config->origin));
+        kube_free(&k->cluster);
+        return -1;
+    }
+    if (wait_init(k, e) < 0) {
+        kube_free(&k->cluster);
+        return -1;
+    }
+    *ret = &k->cluster;
+    return 0;
+}
+
+int cluster_kube_fd(struct cluster *c)
+{
+    return kube_of(c)->epoll;
+}
+
+void cluster_kube_stats(struct cluster *c, struct kube_stats *ret)
+{
+    const struct kube *k = kube_of(c);
+    struct http_stats http;
+
+    http_client_stats(k->http, &http);
+    *ret = k->stats;
+    ret->limit = pace_limit(&k->pace);
+    ret->in_flight = k->pace.in_flight;
+    LIST_FOREACH(struct call, r, &k->waiting, link)
+        ret->waiting++;
+    ret->connections = http.connections;
+    ret->sent_bytes = http.sent_bytes;
+    ret->received_bytes = http.received_bytes;
+}
+
+bool cluster_kube_trouble(struct cluster *c, struct err *ret)
+{
+    LIST_FOREACH(struct reflector, r, &kube_of(c)->reflectors, link)
+        if (r->trouble.code != ERR_OK && !r->is_absent) {
+            *ret = r->trouble;
+            return true;
+        }
+    return false;
+}
