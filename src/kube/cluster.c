@@ -150,6 +150,8 @@ static int64_t due_of(struct kube *k)
 {
     int64_t due_ms = MIN_OF(calls_due(k), credential_due_ms(k->credential));
 
+    if (!list_is_empty(&k->news)) /* an answer that was known at once: somebody waits for it */
+        return 0;
     if (credential_fd(k->credential) >= 0) /* all wait for it */
         return credential_due_ms(k->credential);
     LIST_FOREACH(struct reflector, r, &k->reflectors, link)

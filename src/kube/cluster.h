@@ -28,7 +28,7 @@ struct clock;
 struct kube_view { /* of one type: which objects, and which of their fields; all text is borrowed */
     const struct resource_type *type;
     struct str namespace;      /* only of this one; empty: of all */
-    struct str labels, fields; /* selectors; empty: all */
+    struct str labels, fields; /* selectors; empty: all. What ceases to match is told as gone */
     const char *const
         *mask; /* paths as json/mask.h has them, ended by NULL; what makes it an object (kind, name, uid, version) is
                                   always kept. NULL: all but managedFields */

@@ -420,6 +420,24 @@ static void what_never_left_is_known(void **state)
     world_done(&w);
 }
 
+/* An answer that is known as soon as the write is handed over wakes whoever waits. */
+static void an_answer_at_once_is_told(void **state)
+{
+    struct kube_config config = { .token_file = STR("/nowhere/token") };
+    struct world w;
+
+    (void)state;
+    world_init(&w, &(struct apiserver_options){ 0 }, (struct cluster_kube_options){ .config = &config });
+    drain(&w);
+    send(&w, OP_CREATE, 1, 1);
+    wait_more(&w);
+    assert_int_equal(w.answers, 1);
+    assert_int_equal(w.failed, 1);
+    assert_int_equal(w.unknown, 0);
+    assert_non_null(strstr(w.last.text, "/nowhere/token"));
+    world_done(&w);
+}
+
 /* A token that is replaced while we run: nobody notices. */
 static void a_new_token_is_taken(void **state)
 {
@@ -536,6 +554,7 @@ int main(void)
         cmocka_unit_test(reads_only_what_the_view_names),
         cmocka_unit_test(answers_mean_what_happened),
         cmocka_unit_test(what_never_left_is_known),
+        cmocka_unit_test(an_answer_at_once_is_told),
         cmocka_unit_test(a_new_token_is_taken),
         cmocka_unit_test(many_at_a_time_but_not_too_many),
         cmocka_unit_test(the_mirror_comes_to_equal_the_store),
