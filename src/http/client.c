@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 
 enum { BUFFER_BYTES = 64 << 10, UPLOAD_BYTES = 16 << 10 };
+enum { CA_FRESH_S = 600 };                                           /* files of authorities are replaced, seldom */
 enum { KEEPALIVE_S = 15, KEEPALIVE_STEP_S = 5, UNHEARD_MS = 20000 }; /* until the kernel gives a dead peer up */
 
 /* ---- limits in time ---- */
@@ -259,6 +260,7 @@ static void set_tls(const struct http_client *c, CURL *easy)
     curl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl.easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, c->is_insecure ? 0L : 1L);
     curl.easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, c->is_insecure ? 0L : 2L);
+    curl.easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_FRESH_S);
     if (c->ca_pem.n || c->ca_file) {
         curl.easy_setopt(easy, CURLOPT_CAPATH, NULL); /* only this one */
         curl.easy_setopt(easy, CURLOPT_CAINFO, c->ca_pem.n ? NULL : c->ca_file);
