@@ -453,7 +453,7 @@ int http_client_new(const struct http_options *opt, struct http_client **ret, st
     if (curl_load(e) < 0)
         return -1;
     c = xcalloc(1, sizeof(*c));
-    c->epoll = c->timer = -1;
+    c->epoll = c->timer = c->event = -1;
     list_init(&c->pools);
     list_init(&c->exchanges);
     list_init(&c->dead);

@@ -41,7 +41,8 @@ struct http_client {
     bool is_insecure, is_http1, is_local;
     int64_t connect_ms;
 
-    int epoll, timer;
+    int epoll, timer, event;
+    bool is_awake;    /* the event is set */
     int64_t armed_ms; /* what the timer is set to; INT64_MAX: off */
     struct list pools;
     struct http_pool **fds; /* by descriptor: whose it is */

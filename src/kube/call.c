@@ -266,9 +266,10 @@ static void expire(struct kube *k, int64_t now_ms)
     }
 }
 
-void calls_turn(struct kube *k, int64_t now_ms)
+bool calls_turn(struct kube *k, int64_t now_ms)
 {
     struct call *c;
+    bool any = false;
 
     expire(k, now_ms);
     while ((c = LIST_FIRST(&k->waiting, struct call, link)) && pace_may(&k->pace, now_ms)) {
@@ -277,12 +278,14 @@ void calls_turn(struct kube *k, int64_t now_ms)
         enum credential_state state = kube_identify(k, &h, &c->generation, &e);
 
         if (state == CREDENTIAL_BUSY)
-            return;
+            break;
         if (state == CREDENTIAL_FAILED)
             give_up(c, &e, false);
         else
             send(c, &h, now_ms);
+        any = true;
     }
+    return any;
 }
 
 int64_t calls_due(const struct kube *k)

@@ -150,8 +150,6 @@ static int64_t due_of(struct kube *k)
 {
     int64_t due_ms = MIN_OF(calls_due(k), credential_due_ms(k->credential));
 
-    if (!list_is_empty(&k->news)) /* an answer that was known at once: somebody waits for it */
-        return 0;
     if (credential_fd(k->credential) >= 0) /* all wait for it */
         return credential_due_ms(k->credential);
     LIST_FOREACH(struct reflector, r, &k->reflectors, link)
@@ -160,19 +158,17 @@ static int64_t due_of(struct kube *k)
     return due_ms;
 }
 
-static void timer_set(struct kube *k)
+static void timer_set(struct kube *k, int64_t due_ms)
 {
-    int64_t due_ms = due_of(k), delay_ms;
     struct itimerspec at = { 0 };
+    int64_t delay_ms;
 
-    if (due_ms == k->armed_ms)
+    if (due_ms >= k->armed_ms) /* it wakes us for nothing now and then */
         return;
     k->armed_ms = due_ms;
-    if (due_ms != INT64_MAX) {
-        delay_ms = MAX_OF(due_ms - kube_mono_ms(k), 0);
-        at.it_value = (struct timespec){ delay_ms / 1000, delay_ms % 1000 * 1000000 + 1 }; /* 0 would mean: never */
-    }
-    (void)timerfd_settime(k->timer, 0, &at, NULL); /* all is valid */
+    delay_ms = MAX_OF(due_ms - kube_mono_ms(k), 0);
+    at.it_value = (struct timespec){ delay_ms / 1000, delay_ms % 1000 * 1000000 + 1 }; /* 0 would mean: never */
+    (void)timerfd_settime(k->timer, 0, &at, NULL);                                     /* all is valid */
 }
 
 /* A plugin that runs is waited for. */
@@ -202,9 +198,10 @@ static void turn(struct kube *k)
     now_ms = kube_mono_ms(k);
     LIST_FOREACH(struct reflector, r, &k->reflectors, link)
         reflector_turn(r, now_ms);
-    calls_turn(k, now_ms);
+    if (calls_turn(k, now_ms))
+        http_turn(k->http); /* on their way before we wait */
     plugin_set(k);
-    timer_set(k);
+    timer_set(k, due_of(k));
 }
 
 /* ---- the class ---- */
@@ -243,27 +240,25 @@ static void kube_want(struct cluster *c, const struct resource_type *type)
         if (r->kind->type == type)
             return;
     reflector_new(k, kube_kind(k, type));
-    timer_set(k);
+    timer_set(k, due_of(k));
+}
+
+/* An answer that was known at once waits: so does its owner. */
+static uint64_t handed_over(struct kube *k, uint64_t token)
+{
+    (void)calls_turn(k, kube_mono_ms(k));
+    timer_set(k, list_is_empty(&k->news) ? due_of(k) : 0);
+    return token;
 }
 
 static uint64_t kube_write(struct cluster *c, const struct op *op)
 {
-    struct kube *k = kube_of(c);
-    uint64_t token = call_write(k, op);
-
-    calls_turn(k, kube_mono_ms(k));
-    timer_set(k);
-    return token;
+    return handed_over(kube_of(c), call_write(kube_of(c), op));
 }
 
 static uint64_t kube_read(struct cluster *c, const struct resource_type *type, struct str namespace, struct str name)
 {
-    struct kube *k = kube_of(c);
-    uint64_t token = call_read(k, type, namespace, name);
-
-    calls_turn(k, kube_mono_ms(k));
-    timer_set(k);
-    return token;
+    return handed_over(kube_of(c), call_read(kube_of(c), type, namespace, name));
 }
 
 static bool kube_next(struct cluster *c, struct cluster_event *ret)
