@@ -226,11 +226,7 @@ static int on_rewind(void *ctx, curl_off_t offset, int origin)
 {
     struct http_exchange *x = ctx;
 
-    if (offset != 0 || origin != SEEK_SET || x->body_at) {
-        x->is_replayed = true;
-        return CURL_SEEKFUNC_FAIL;
-    }
-    return CURL_SEEKFUNC_OK;
+    return offset != 0 || origin != SEEK_SET || x->body_at ? CURL_SEEKFUNC_FAIL : CURL_SEEKFUNC_OK;
 }
 
 static int on_open(void *ctx, curl_socket_t fd, curlsocktype purpose)

@@ -74,7 +74,6 @@ struct http_exchange {
     int64_t sent_us, heard_ms;
     bool has_begun; /* the final status is there, on_head was called */
     bool is_cancelled, is_too_big;
-    bool is_replayed; /* libcurl wanted to send the body again */
     char trouble[CURL_ERROR_SIZE];
 };
 

@@ -7,35 +7,26 @@ struct failure {
     CURLcode code;
     const char *what; /* NULL: as libcurl says */
     const char *todo; /* may be NULL */
-    bool is_early;    /* the request had not been sent */
 };
 
 static const struct failure failures[] = {
     { CURLE_COULDNT_RESOLVE_PROXY, "no address is known for the proxy",
-      "check proxy-url, HTTPS_PROXY and this machine's DNS", true },
-    { CURLE_COULDNT_RESOLVE_HOST, "no address is known for this name", "check the name and this machine's DNS", true },
-    { CURLE_COULDNT_CONNECT, NULL, "is the server up, and are address and port right?", true },
-    { CURLE_PROXY, NULL, "check the proxy", true },
+      "check proxy-url, HTTPS_PROXY and this machine's DNS" },
+    { CURLE_COULDNT_RESOLVE_HOST, "no address is known for this name", "check the name and this machine's DNS" },
+    { CURLE_COULDNT_CONNECT, NULL, "is the server up, and are address and port right?" },
+    { CURLE_PROXY, NULL, "check the proxy" },
     { CURLE_PEER_FAILED_VERIFICATION, NULL,
-      "give the certificate authority that signed the server's certificate, or the name it is for (tls-server-name)",
-      true },
-    { CURLE_SSL_CACERT_BADFILE, "the certificate authority cannot be read", "it must be a PEM certificate", true },
-    { CURLE_SSL_CERTPROBLEM, NULL, "check the client certificate and its key: PEM, and belonging together", true },
-    { CURLE_SSL_CONNECT_ERROR, NULL, "is it a TLS port, and does it accept our certificate?", true },
-    { CURLE_SSL_CIPHER, NULL, NULL, true },
-    { CURLE_SSL_ENGINE_INITFAILED, NULL, NULL, true },
-    { CURLE_OPERATION_TIMEDOUT, "no connection in time", "is the address right, and no firewall in between?", true },
-    { CURLE_UNSUPPORTED_PROTOCOL, "this is no HTTP server", "is it a TLS port? Then the URL begins with https://",
-      false },
-    { CURLE_WEIRD_SERVER_REPLY, "this is no HTTP server", NULL, false },
-    { CURLE_GOT_NOTHING, "the connection was closed without an answer", NULL, false },
-    { CURLE_PARTIAL_FILE, "the answer was cut off", NULL, false },
-    { CURLE_RECV_ERROR, NULL, NULL, false },
-    { CURLE_SEND_ERROR, NULL, NULL, false },
-    { CURLE_SEND_FAIL_REWIND, "the connection was closed after the request was sent", NULL, false },
-    { CURLE_HTTP2, NULL, NULL, false },
-    { CURLE_HTTP2_STREAM, NULL, NULL, false },
-    { CURLE_BAD_CONTENT_ENCODING, "the compressed answer is damaged", NULL, false },
+      "give the certificate authority that signed the server's certificate, or the name it is for (tls-server-name)" },
+    { CURLE_SSL_CACERT_BADFILE, "the certificate authority cannot be read", "it must be a PEM certificate" },
+    { CURLE_SSL_CERTPROBLEM, NULL, "check the client certificate and its key: PEM, and belonging together" },
+    { CURLE_SSL_CONNECT_ERROR, NULL, "is it a TLS port, and does it accept our certificate?" },
+    { CURLE_OPERATION_TIMEDOUT, "no connection in time", "is the address right, and no firewall in between?" },
+    { CURLE_UNSUPPORTED_PROTOCOL, "this is no HTTP server", "is it a TLS port? Then the URL begins with https://" },
+    { CURLE_WEIRD_SERVER_REPLY, "this is no HTTP server", NULL },
+    { CURLE_GOT_NOTHING, "the connection was closed without an answer", NULL },
+    { CURLE_PARTIAL_FILE, "the answer was cut off", NULL },
+    { CURLE_SEND_FAIL_REWIND, "the connection was closed after the request was sent", NULL },
+    { CURLE_BAD_CONTENT_ENCODING, "the compressed answer is damaged", NULL },
 };
 
 static const struct failure *failure_find(CURLcode code)
@@ -46,13 +37,14 @@ static const struct failure *failure_find(CURLcode code)
     return NULL;
 }
 
-/* Was all of it handed over, so that the server may act on it? */
+/* Was all of it handed over, so that the server may act on it? Whatever happened then: the connection that failed last may have been a
+ * second one. */
 static bool is_sent(const struct http_exchange *x)
 {
     curl_off_t before_us = 0;
 
     (void)curl.easy_getinfo(x->easy, CURLINFO_PRETRANSFER_TIME_T, &before_us);
-    return x->has_begun || x->is_replayed || (x->body.n ? x->body_at == x->body.n : before_us > 0);
+    return x->has_begun || (x->body.n ? x->body_at == x->body.n : before_us > 0);
 }
 
 /* A connection that somebody closed says nothing about what is wrong with it. */
@@ -69,7 +61,7 @@ void failure_tell(struct http_exchange *x, CURLcode code)
     char reason[64] = "";
     const char *todo;
 
-    x->answer.is_unknown = !(f && f->is_early) && is_sent(x);
+    x->answer.is_unknown = is_sent(x);
     if (x->is_too_big) {
         (void)err_set(&x->answer.err, ERR_TOO_BIG, "%s: the answer has more than %zu bytes", x->client->shown,
                       x->request.max_bytes);

@@ -343,6 +343,28 @@ static void never_sends_a_body_twice(void **state)
     http_client_free(c);
 }
 
+/* libcurl would try again, and finds nobody: what the server did the first time is not known. */
+static void a_second_try_that_finds_nobody(void **state)
+{
+    struct peer *gone = peer_start(&(struct peer_options){ 0 });
+    struct http_client *c = client(gone, "http", (struct http_tls){ 0 });
+    struct http_request r = { .method = "POST", .path = STR("/last"), .body = STR("{}"), .total_ms = 60000 };
+    struct end end;
+
+    (void)state;
+    ask(c, "/hello", &end);
+    end = (struct end){ 0 };
+    r.body_type = "application/json";
+    r.on_end = on_end;
+    r.ctx = &end;
+    end.exchange = http_send(c, &r);
+    finish(c, &end);
+    assert_int_equal(end.err.code, ERR_IO);
+    assert_true(end.is_unknown);
+    http_client_free(c);
+    peer_stop(gone);
+}
+
 static void nobody_there(void **state)
 {
     struct peer *gone = peer_start(&(struct peer_options){ 0 });
@@ -635,6 +657,7 @@ int main(void)
         cmocka_unit_test(pauses_may_become_shorter),
         cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(never_sends_a_body_twice),
+        cmocka_unit_test(a_second_try_that_finds_nobody),
         cmocka_unit_test(nobody_there),
         cmocka_unit_test(leaves_silent_connections),
         cmocka_unit_test(callbacks_may_send_and_cancel),

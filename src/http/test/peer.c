@@ -261,7 +261,9 @@ static bool serve(struct peer_conn *c, const struct buf *head, const struct buf 
         return say(c, "HTTP/1.1 100 Continue\r\n\r\n") && peer_answer(c, 200, "", STR("hello"));
     if (strcmp(path, "/redirect") == 0)
         return peer_answer(c, 302, "Location: /hello\r\n", STR_NULL);
-    if (strcmp(path, "/cut") == 0)
+    if (strcmp(path, "/last") == 0)
+        (void)shutdown(c->peer->fd, SHUT_RDWR);
+    if (strcmp(path, "/cut") == 0 || strcmp(path, "/last") == 0)
         return false;
     return peer_answer(c, 404, "", STR("not here"));
 }

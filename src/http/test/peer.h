@@ -14,6 +14,7 @@
  *     /stall              200, one chunk "line 0\n", then nothing more
  *     /silent             reads the request and never answers
  *     /cut                reads the request and closes
+ *     /last               reads the request, listens no more, and closes
  *     /cuthead            half a head
  *     /short              Content-Length: 100 and ten bytes
  *     /chunkcut           a chunk that is said to have 100 bytes and has ten
