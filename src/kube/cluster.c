@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-enum { GIVEN_MAX = 4096 }; /* events in a row before others get their turn */
+enum { GIVEN_MAX = 4096, ROUNDS = 4 }; /* events in a row before others get their turn; rounds of one of ours */
 
 static struct kube *kube_of(struct cluster *c)
 {
@@ -198,8 +198,8 @@ static void turn(struct kube *k)
     now_ms = kube_mono_ms(k);
     LIST_FOREACH(struct reflector, r, &k->reflectors, link)
         reflector_turn(r, now_ms);
-    if (calls_turn(k, now_ms))
-        http_turn(k->http); /* on their way before we wait */
+    for (int i = 0; i < ROUNDS && calls_turn(k, now_ms); i++)
+        http_turn(k->http); /* on their way before we wait; there may be answers, and room for more */
     plugin_set(k);
     timer_set(k, due_of(k));
 }

@@ -15,9 +15,7 @@ enum {
 
 void pace_init(struct pace *p)
 {
-    *p = (struct pace){
-        .limit_milli = PACE_FIRST * 1000, .hold_ms = INT64_MIN, .cut_ms = INT64_MIN, .window_ms = INT64_MIN
-    };
+    *p = (struct pace){ .limit_milli = PACE_FIRST * 1000 };
 }
 
 bool pace_may(const struct pace *p, int64_t now_ms)

@@ -6,7 +6,7 @@
  * or does not answer. A server that says how long to wait is left alone for that long, and a little longer by chance, so that many
  * clients do not come back at the same moment.
  *
- * Pure: times are given by the caller, in one and the same clock.
+ * Pure: times are given by the caller, in one and the same clock that is never below 0.
  */
 #ifndef KUBE_PACE_H
 #define KUBE_PACE_H
