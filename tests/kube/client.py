@@ -15,13 +15,14 @@ from faultproxy import FaultProxy  # noqa: E402
 from harness import Suite  # noqa: E402
 
 LIMIT_S = 120  # nothing here takes a tenth of it
+STRICT = {"UBSAN_OPTIONS": "halt_on_error=1"}  # in a build with sanitizers
 
 
 class Mirror:
     """kube_mirror on a namespace: what it says, line by line."""
 
     def __init__(self, bed, *flags, namespace="default", kubeconfig=None, user="admin"):
-        env = bed.environment(user)
+        env = {**bed.environment(user), **STRICT}
         if kubeconfig:
             env["KUBECONFIG"] = kubeconfig
         self.popen = subprocess.Popen([os.environ["KUBE_MIRROR"], *flags, namespace], env=env, text=True,
@@ -102,7 +103,7 @@ def check_answers(m, namespace, bed):
 
 def keeps_the_promises(bed):
     """The suite that every cluster passes."""
-    env = {**bed.environment(), "KUBECONFIG_REAL": bed.environment()["KUBECONFIG"]}
+    env = {**bed.environment(), **STRICT, "KUBECONFIG_REAL": bed.environment()["KUBECONFIG"]}
     run = subprocess.run([os.environ["KUBE_CONFORMANCE"]], env=env, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
 
