@@ -484,8 +484,10 @@ static void show_seats(const struct trial *t, const struct slots *slots)
         if (s->pod)
             s->pod->seat = NULL;
     VEC_FOREACH(s, &t->seats)
-        if (s->pod)
+        if (s->pod) {
             s->pod->seat = s->node;
+            t->group->has_seats = true;
+        }
 }
 
 /* "Could it ever?" asks as if the pods of all groups had ended, but not its own that stay: it needs places beside them. */

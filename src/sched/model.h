@@ -214,6 +214,7 @@ struct sched_group {
     int64_t told_why_ms;             /* … and when that was */
     bool is_whole;                   /* as of the last round that looked at it */
     int64_t share;                   /* dominant share, while it is in a heap */
+    bool has_seats;                  /* some of its pods have a 'seat' */
     bool is_told;                    /* its status was looked at in this round */
     struct heap_node in_round;       /* in its queue's heap during a round */
     uint64_t tried;                  /* model.room_gen when it last found no place; 0: not tried … */

@@ -346,15 +346,20 @@ static int by_service(const void *x, const void *y)
     return order_cmp(*(struct sched_group *const *)x, *(struct sched_group *const *)y);
 }
 
+static void add_without_claim(struct round *r, const struct group_list *from, struct group_list *to)
+{
+    VEC_FOREACH(g, &from->list)
+        if (!queue_has_hold(r->m, (*g)->queue))
+            *vec_push(r->a, &to->list) = *g;
+}
+
 /* One gang of each queue: the first of those that wait, for room or for their queue. */
 void round_reserve(struct round *r)
 {
     struct group_list all = { 0 };
 
-    VEC_FOREACH(g, &r->stuck.list)
-        *vec_push(r->a, &all.list) = *g;
-    VEC_FOREACH(g, &r->over.list)
-        *vec_push(r->a, &all.list) = *g;
+    add_without_claim(r, &r->stuck, &all);
+    add_without_claim(r, &r->over, &all);
     if (all.list.n)
         qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_service);
     VEC_FOREACH(g, &all.list)

@@ -358,7 +358,7 @@ static void push_behind(struct round *r)
     uint32_t most = (uint32_t)c->retell, n = all->n_members;
 
     if (n > most) {
-        n = r->is_quiet ? most : most / 8;
+        n = !c->retell_ms ? 0 : r->is_quiet ? most : most / 8;
         if (c->retell_ms && !gang_classes_are_told(r->m))
             round_wake(r, r->now_ms + c->retell_ms);
     }
@@ -559,11 +559,6 @@ static void wake_for_leaders(struct round *r)
             round_wake(r, r->now_ms + 1);
 }
 
-static int by_key(const void *x, const void *y)
-{
-    return str_cmp((*(struct sched_group *const *)x)->key, (*(struct sched_group *const *)y)->key);
-}
-
 /* What queues owe goes along the parents they had. */
 static void relink_queues(struct round *r)
 {
@@ -601,11 +596,7 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
     round_reserve(&r);
     round_expire(&r);
     share_update(m);
-    if (r.touched.list.n)
-        qsort(r.touched.list.v, r.touched.list.n, sizeof(*r.touched.list.v), by_key);
     round_write_statuses(&r);
-    VEC_FOREACH(g, &r.touched.list)
-        (*g)->is_told = false;
     wake_for_leaders(&r);
     m->seen_room_gen = m->room_gen;
     arena_done(&r.trial);

@@ -286,6 +286,9 @@ static void tell_pods(struct round *r, struct sched_group *g, struct str group_m
 
 void group_forget_seats(struct sched_group *g)
 {
+    if (!g->has_seats)
+        return;
+    g->has_seats = false;
     VEC_FOREACH(r, &g->roles)
         LIST_FOREACH(struct sched_pod, p, &(*r)->pods[POD_PENDING], in_role)
             p->seat = NULL;
@@ -388,15 +391,25 @@ static void tell_all(struct round *r, struct sched_group *g)
     g->told_why_ms = r->now_ms;
 }
 
+static int by_key(const void *x, const void *y)
+{
+    return str_cmp((*(struct sched_group *const *)x)->key, (*(struct sched_group *const *)y)->key);
+}
+
 void round_write_statuses(struct round *r)
 {
-    VEC_FOREACH(at, &r->touched.list) {
-        struct sched_group *g = *at;
+    struct group_list due = { 0 };
 
-        if (g->exists && !g->is_deleting && !(round_is_told(r, g) && g->told_why == gist_of(g->why)))
-            tell_all(r, g);
-        group_forget_seats(g);
-        g->is_refused = false;
+    VEC_FOREACH(g, &r->touched.list)
+        if ((*g)->exists && !(*g)->is_deleting && !(round_is_told(r, *g) && (*g)->told_why == gist_of((*g)->why)))
+            *vec_push(r->a, &due.list) = *g;
+    if (due.list.n)
+        qsort(due.list.v, due.list.n, sizeof(*due.list.v), by_key);
+    VEC_FOREACH(g, &due.list)
+        tell_all(r, *g);
+    VEC_FOREACH(g, &r->touched.list) {
+        group_forget_seats(*g);
+        (*g)->is_refused = (*g)->is_told = false;
     }
     tell_queues(r);
 }
