@@ -419,6 +419,8 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
     is_in_the_way &= g->expired <= EXPIRES_MOST;
     if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_placed(g) > 0 || !at_ms)
         return;
+    if (g->is_whole) /* by pods that Succeeded: what it still has beyond its minimum was promised nothing */
+        return;
     if (!is_in_the_way && !g->hold)
         return;
     if (r->now_ms < at_ms) {

@@ -306,6 +306,44 @@ static void D32_finished_group_keeps_nothing(void **state)
     h_free(h);
 }
 
+static void stays_inqueue(struct h *h, const struct decision *d)
+{
+    if (d->kind == DECIDE_GROUP && str_eq(d->name, str_of(h->ctx)))
+        assert_text(json_member_text(d->status, "phase"), "Inqueue");
+}
+
+/* Its minimum has Succeeded and is gone, a pod beyond it waits for room, and somebody else is kept out: it was promised
+ * nothing that could be taken back, so its phase does not go to and fro every five minutes. */
+static void D32_minimum_has_succeeded(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *g;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    g = h_job(h, "j", .min = 1, .replicas = 2, .pod = "cpu: 2");
+    h_job_pods(h, g, 1);
+    h_settle(h);
+    h_run(h);
+    h_phase(h, "j-w-0", "Succeeded");
+    h_change(h, h_get(h, "Job", "j"), "status: {controlledResources: {pumice-done-w: '0'}}");
+    h_group(h, "full", .min = 1, .asks = "cpu: 3");
+    h_pods(h, "full", "w", 1, "cpu: 3");
+    h_settle(h);
+    h_job_pods(h, g, 2);
+    h_delete(h, "Pod", "j-w-0");
+    h_group(h, "next", .min = 1, .asks = "cpu: 4");
+    h_settle(h);
+    assert_text(h_group_phase(h, g), "Inqueue");
+    h->ctx = (void *)g;
+    h->on_decision = stays_inqueue;
+    for (int i = 0; i < 60; i++) {
+        h_pass(h, 60000);
+        h_settle(h);
+    }
+    h_free(h);
+}
+
 /* The queue, not the cluster, is full: a job of higher priority in it is let in and preempts. */
 static void D35_preemption_in_a_full_queue(void **state)
 {
@@ -373,6 +411,7 @@ int main(void)
         cmocka_unit_test(D30_tainted_nodes_are_no_room),
         cmocka_unit_test(D32_group_without_pods_keeps_nothing),
         cmocka_unit_test(D32_finished_group_keeps_nothing),
+        cmocka_unit_test(D32_minimum_has_succeeded),
         cmocka_unit_test(D35_preemption_in_a_full_queue),
         cmocka_unit_test(item_54_sla),
     };
