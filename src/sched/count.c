@@ -91,7 +91,7 @@ void model_set_queue(struct sched_model *m, struct sched_group *g, struct str na
     q = model_need_queue(m, name);
     hold_drop(m, g); /* its old queue owes it nothing any more */
     if (old) {
-        heap_remove(&old->waiting, &g->in_round);
+        heap_remove(&old->waiting, &g->now.link);
         list_remove(&g->in_queue);
         heap_remove(&old->placed, &g->in_placed);
         old->n_groups--;

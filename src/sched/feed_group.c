@@ -111,12 +111,12 @@ static uint64_t group_look(const struct json *root)
 
 static void read_phase(struct sched_group *g, struct str text)
 {
-    g->has_phase = false;
-    g->phase = GROUP_PENDING;
+    g->status.has_phase = false;
+    g->status.phase = GROUP_PENDING;
     for (int i = 0; i < GROUP_PHASE_MAX; i++)
         if (str_is(text, group_phase_names[i])) {
-            g->phase = (enum group_phase)i;
-            g->has_phase = true;
+            g->status.phase = (enum group_phase)i;
+            g->status.has_phase = true;
         }
 }
 
@@ -124,17 +124,17 @@ static void read_phase(struct sched_group *g, struct str text)
 static void group_read_status(struct sched_model *m, struct sched_group *g, const struct json *status)
 {
     uint64_t said = hash_of_status(status);
-    enum group_phase old = g->phase;
-    bool had_phase = g->has_phase;
+    enum group_phase old = g->status.phase;
+    bool had_phase = g->status.has_phase;
 
     read_phase(g, json_member_text(status, "phase"));
-    if (said == g->written && old == g->phase && had_phase == g->has_phase)
+    if (said == g->status.written && old == g->status.phase && had_phase == g->status.has_phase)
         return;
-    g->written = said;
-    g->condition = hash_of_status(json_get(status, "conditions"));
-    g->condition_ms = 0;
+    g->status.written = said;
+    g->status.condition = hash_of_status(json_get(status, "conditions"));
+    g->status.condition_ms = 0;
     (void)clock_parse(json_member_text(json_at(json_get(status, "conditions"), 0), "lastTransitionTime"),
-                      &g->condition_ms, NULL); /* none: long ago */
+                      &g->status.condition_ms, NULL); /* none: long ago */
     model_touch(m, g);
 }
 
@@ -172,7 +172,7 @@ void group_gone(struct sched_model *m, struct str namespace, struct str name, st
     model_forget_group(m, g);
     read_group(m, g, NULL);
     g->exists = false;
-    g->rev = g->hash = g->written = 0;
+    g->rev = g->hash = g->status.written = 0;
     read_phase(g, STR_NULL);
     settle(m, g);
     model_release_group(m, g);

@@ -486,7 +486,7 @@ static void show_seats(const struct trial *t, const struct slots *slots)
     VEC_FOREACH(s, &t->seats)
         if (s->pod) {
             s->pod->seat = s->node;
-            t->group->has_seats = true;
+            t->group->now.has_seats = true;
         }
 }
 

@@ -156,7 +156,7 @@ static void put_amounts(struct buf *out, const struct amounts *a, int n)
 /* False: there is none like it. */
 static bool key_of(struct sched_model *m, const struct sched_group *g, struct buf *out)
 {
-    const int64_t numbers[] = { g->priority,       group_is_admitted(g) ? g->phase : GROUP_PENDING,
+    const int64_t numbers[] = { g->priority,       group_is_admitted(g) ? g->status.phase : GROUP_PENDING,
                                 g->expired,        g->sla_ms,
                                 g->never_preempts, g->min_member,
                                 g->job_min,        g->has_min_resources,
@@ -309,7 +309,7 @@ static void join(struct sched_model *m, struct gang_class *c, struct sched_group
     heap_push(&c->members, &g->in_class);
     if (g->runtime_ms)
         heap_push(&c->by_runtime, &g->by_runtime);
-    if (g->phase == GROUP_INQUEUE && g->admitted_ms && g->expired <= EXPIRES_MOST)
+    if (g->status.phase == GROUP_INQUEUE && g->admitted_ms && g->expired <= EXPIRES_MOST)
         heap_push(&all->on_credit, &g->by_admission);
     if (g->futile == m->node_gen)
         c->futile = g->futile;
@@ -337,7 +337,7 @@ static void leave(struct sched_model *m, struct sched_group *g)
 static void put_alone(struct sched_model *m, struct sched_group *g)
 {
     leave(m, g);
-    g->told_why = WHY_NOT;
+    g->status.why = WHY_NOT;
     if (!list_is_linked(&g->in_waiting))
         list_remove(&g->in_alone);
     else if (!list_is_linked(&g->in_alone))

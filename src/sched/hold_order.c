@@ -186,8 +186,8 @@ void hold_order_withdraw(struct round *r, const struct sched_group *g)
             continue;
         round_drop_hold(r, o);
         round_touch(r, o);
-        if (group_placed(o) == 0 && o->phase == GROUP_INQUEUE) {
-            o->phase = GROUP_PENDING;
+        if (group_placed(o) == 0 && o->status.phase == GROUP_INQUEUE) {
+            o->status.phase = GROUP_PENDING;
             o->admitted_ms = 0;
             model_set_admitted(r->m, o, &(struct amounts){ { 0 } });
             gang_class_sort(r->m, o);

@@ -359,7 +359,7 @@ void model_release_group(struct sched_model *m, struct sched_group *g)
     list_remove(&g->in_dirty);
     list_remove(&g->in_waiting);
     gang_class_leave(m, g);
-    heap_remove(&q->waiting, &g->in_round);
+    heap_remove(&q->waiting, &g->now.link);
     heap_remove(&q->placed, &g->in_placed);
     list_remove(&g->in_queue);
     q->n_groups--;

@@ -135,6 +135,26 @@ struct sched_role { /* pods of one volcano.sh/task-spec; "" where there is none 
 enum group_phase { GROUP_PENDING, GROUP_INQUEUE, GROUP_RUNNING, GROUP_UNKNOWN, GROUP_COMPLETED, GROUP_PHASE_MAX };
 extern const char *const group_phase_names[GROUP_PHASE_MAX];
 
+/* The status a PodGroup has, as told or as we wrote it last (status.c). */
+struct group_status {
+    enum group_phase phase;
+    bool has_phase;
+    uint64_t written;     /* hash_of_status() of all of it */
+    uint64_t condition;   /* hash_of_status() of its conditions alone … */
+    int64_t condition_ms; /* … and since when they are so */
+    enum why_kind why;    /* the gist of them when they were last looked at; WHY_NOT: look again … */
+    int64_t why_ms;       /* … and when that was */
+    int64_t pods_ms;      /* when the conditions of its pods were last written */
+};
+
+/* Valid within one round only. */
+struct group_round {
+    bool is_refused;
+    bool is_told;          /* its status was looked at */
+    bool has_seats;        /* some of its pods have a 'seat' */
+    struct heap_node link; /* sched_queue.waiting */
+};
+
 struct sched_group {
     struct str namespace, name; /* behind the struct, as key is */
     struct str uid;             /* in 'text'; empty: no PodGroup yet, only pods or a Job that name it */
@@ -185,17 +205,13 @@ struct sched_group {
     struct amounts going;     /* being deleted, on a node */
     struct amounts pending;   /* Pending, not gated */
 
-    /* status as told, and what we want it to be (status.c) */
-    enum group_phase phase;
-    bool has_phase;
-    uint64_t written;     /* hash_of_status() of the status it has */
-    uint64_t condition;   /* hash_of_status() of its conditions alone … */
-    int64_t condition_ms; /* … and since when they are so */
-    bool is_refused;      /* in this round */
-    int64_t retry_ms;     /* look at it again then, though nothing happened; 0: no need */
-    bool is_stuck;        /* entitled, refused for want of room, nothing kept for it: others must not spread */
-    bool is_blocked;      /* it was not let in because others were */
-    int64_t half_ms;      /* since when some members are bound and the rest is not, and none has started; 0: not so */
+    struct group_status status;
+    struct group_round now;
+
+    int64_t retry_ms; /* look at it again then, though nothing happened; 0: no need */
+    bool is_stuck;    /* entitled, refused for want of room, nothing kept for it: others must not spread */
+    bool is_blocked;  /* it was not let in because others were */
+    int64_t half_ms;  /* since when some members are bound and the rest is not, and none has started; 0: not so */
 
     /* scheduling (round.c, hold.c); not part of what was told */
     bool is_dirty;             /* something about it changed since it was looked at */
@@ -209,14 +225,8 @@ struct sched_group {
     bool never_fits;                 /* not even on empty nodes */
     bool is_tight;                   /* its pods fit on empty nodes in some order only (pack.c) */
     uint64_t futile;                 /* model.node_gen when free places were of no use to its pods; 0: not so */
-    int64_t told_ms;                 /* when the conditions of its pods were last written */
-    enum why_kind told_why;          /* the gist of its own when they were last looked at; WHY_NOT: look again … */
-    int64_t told_why_ms;             /* … and when that was */
     bool is_whole;                   /* as of the last round that looked at it */
     int64_t share;                   /* dominant share, while it is in a heap */
-    bool has_seats;                  /* some of its pods have a 'seat' */
-    bool is_told;                    /* its status was looked at in this round */
-    struct heap_node in_round;       /* in its queue's heap during a round */
     uint64_t tried;                  /* model.room_gen when it last found no place; 0: not tried … */
     uint64_t tried_yields;           /* … and model.yields */
     uint64_t hunted;                 /* model.room_gen when no victims were found for it; 0: not looked for … */
@@ -271,7 +281,7 @@ struct sched_queue {
     uint32_t lacking;        /* bit per dimension: fair is less than it asks for (share.c) */
     bool has_cycle;          /* spec.parent leads back to itself or to nowhere: child of root (D27) */
 
-    struct heap waiting; /* sched_group.in_round during a round */
+    struct heap waiting; /* sched_group.now.link during a round */
     bool is_over;        /* round.c, for a moment */
     uint64_t spared;     /* evict.c: model.round in which none of its pods could be taken … */
     int64_t spared_ms;   /* … and when the first is old enough; 0: that is no matter of time */

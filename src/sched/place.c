@@ -176,7 +176,7 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
     is_room = why->kind == WHY_NO_ROOM || why->kind == WHY_TOPOLOGY;
     group_say(g, why);
     round_tried(r, g);
-    g->is_refused = true;
+    g->now.is_refused = true;
     if (!g->waiting_ms) /* what never stood waits since it is there, also for a scheduler that has just begun */
         g->waiting_ms = g->ready_ms || g->created_ms <= 0 ? r->now_ms : MIN_OF(g->created_ms, r->now_ms);
     if (why_is_of_queue(why->kind) && !why->is_never)
@@ -287,7 +287,7 @@ static void place(struct round *r, struct sched_group *g, enum gang_limit limit)
     }
     /* It runs; some of it does not fit. Their queue's share or the nodes: */
     group_say(g, &why);
-    g->is_refused = true;
+    g->now.is_refused = true;
     round_tried(r, g);
     round_touch(r, g);
     if (limit == GANG_FAIR)
@@ -302,8 +302,8 @@ static void become_inqueue(struct round *r, struct sched_group *g)
 {
     struct amounts rest = { { 0 } };
 
-    g->phase = GROUP_INQUEUE;
-    g->has_phase = true;
+    g->status.phase = GROUP_INQUEUE;
+    g->status.has_phase = true;
     g->admitted_ms = r->now_ms;
     g->is_blocked = false;
     if (group_live(g) == 0)
@@ -349,7 +349,7 @@ static bool is_overdue(const struct round *r, const struct sched_group *g)
 
 static bool may_give_way(const struct sched_group *o, const struct sched_group *g)
 {
-    return o->priority < g->priority && o->phase == GROUP_INQUEUE && group_placed(o) == 0 && !o->hold;
+    return o->priority < g->priority && o->status.phase == GROUP_INQUEUE && group_placed(o) == 0 && !o->hold;
 }
 
 /* Would it help if all who may gave way? What was let in and is put out again in vain comes back in the next round, and so
@@ -380,7 +380,7 @@ static bool un_admit_lower(struct round *r, const struct sched_group *g, const s
     LIST_FOREACH(struct sched_group, o, &r->m->waiting, in_waiting) {
         if (!may_give_way(o, g))
             continue;
-        o->phase = GROUP_PENDING;
+        o->status.phase = GROUP_PENDING;
         o->admitted_ms = 0;
         model_set_admitted(r->m, o, &(struct amounts){ { 0 } });
         gang_class_sort(r->m, o);
@@ -518,7 +518,7 @@ static void check_use(struct round *r, struct sched_group *g)
 {
     bool is_to_come = g->hold->kind != HOLD_RESERVED && group_live(g) < group_min(g);
 
-    if (!g->is_refused || g->why->kind != WHY_NO_ROOM || is_to_come)
+    if (!g->now.is_refused || g->why->kind != WHY_NO_ROOM || is_to_come)
         return;
     holds_settle(r->m);
     if (!hold_is_free(r->m, g->hold))

@@ -248,10 +248,10 @@ static void add_next(struct round *r, struct group_list *all, size_t at, const s
 {
     struct sched_group *next = gang_class_first(c);
 
-    if (!next || next->is_refused || next->queue->is_fifo) /* was asked; waits for the one before it */
+    if (!next || next->now.is_refused || next->queue->is_fifo) /* was asked; waits for the one before it */
         return;
     group_say(next, why);
-    next->is_refused = true;
+    next->now.is_refused = true;
     round_tried(r, next);
     round_touch(r, next);
     for (at++; at < all->list.n; at++)
@@ -417,7 +417,7 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
     int64_t at_ms = g->hold ? pods_due_ms(r, g) : g->admitted_ms + r->m->config.admission_ms;
 
     is_in_the_way &= g->expired <= EXPIRES_MOST;
-    if (g->phase != GROUP_INQUEUE || !g->admitted_ms || group_placed(g) > 0 || !at_ms)
+    if (g->status.phase != GROUP_INQUEUE || !g->admitted_ms || group_placed(g) > 0 || !at_ms)
         return;
     if (g->is_whole) /* by pods that Succeeded: what it still has beyond its minimum was promised nothing */
         return;
@@ -433,7 +433,7 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
         return;
     gang_class_leave(r->m, g);
     if (g->expired++ < EXPIRES_MOST) {
-        g->phase = GROUP_PENDING;
+        g->status.phase = GROUP_PENDING;
         g->admitted_ms = 0;
     }
     model_set_admitted(r->m, g, &(struct amounts){ { 0 } });

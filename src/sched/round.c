@@ -41,9 +41,9 @@ void round_wake(struct round *r, int64_t ms)
 
 void round_touch(struct round *r, struct sched_group *g)
 {
-    if (g->is_told)
+    if (g->now.is_told)
         return;
-    g->is_told = true;
+    g->now.is_told = true;
     *vec_push(r->a, &r->touched.list) = g;
 }
 
@@ -116,14 +116,14 @@ int order_cmp(const struct sched_group *a, const struct sched_group *b)
 
 static int heap_order(const struct heap_node *x, const struct heap_node *y)
 {
-    return order_cmp(HEAP_ITEM(x, struct sched_group, in_round), HEAP_ITEM(y, struct sched_group, in_round));
+    return order_cmp(HEAP_ITEM(x, struct sched_group, now.link), HEAP_ITEM(y, struct sched_group, now.link));
 }
 
 void round_push(struct round *r, struct sched_group *g)
 {
     struct sched_queue *q = g->queue;
 
-    if (heap_has(&g->in_round))
+    if (heap_has(&g->now.link))
         return;
     g->share = r->m->config.has_drf ? amounts_share(&g->allocated, &r->m->total, r->m->dims.n) : 0;
     if (heap_count(&q->waiting) == 0) {
@@ -131,7 +131,7 @@ void round_push(struct round *r, struct sched_group *g)
         heap_init(&q->waiting, heap_order);
         *vec_push(r->a, &r->active) = q;
     }
-    heap_push(&q->waiting, &g->in_round);
+    heap_push(&q->waiting, &g->now.link);
 }
 
 /* The queue to be served next; NULL: none has groups left. Queues are few. */
@@ -161,7 +161,7 @@ static bool is_waiting(const struct sched_group *g)
         return false;
     if (g->n[POD_PENDING] > g->n_gated || g->half_ms)
         return true;
-    return g->phase != GROUP_COMPLETED && (!group_is_admitted(g) || !g->is_whole);
+    return g->status.phase != GROUP_COMPLETED && (!group_is_admitted(g) || !g->is_whole);
 }
 
 /* What it would take if it could: pods that wait, and pods to come. */
@@ -189,7 +189,7 @@ static void promise_of(const struct round *r, const struct sched_group *g, struc
     const struct sched_model *m = r->m;
 
     *ret = (struct amounts){ { 0 } };
-    if (!group_is_admitted(g) || g->is_whole || g->phase == GROUP_COMPLETED || g->expired > EXPIRES_MOST)
+    if (!group_is_admitted(g) || g->is_whole || g->status.phase == GROUP_COMPLETED || g->expired > EXPIRES_MOST)
         return;
     if (g->ready_ms && (g->never_fits || round_has_given_up(r, g)))
         return;
@@ -209,7 +209,8 @@ static bool has_stood(const struct sched_group *g)
 {
     if (g->is_whole)
         return group_ready(g) > 0;
-    return g->n[POD_RUNNING] || g->n[POD_SUCCEEDED] || g->phase == GROUP_RUNNING || g->phase == GROUP_UNKNOWN;
+    return g->n[POD_RUNNING] || g->n[POD_SUCCEEDED] || g->status.phase == GROUP_RUNNING ||
+           g->status.phase == GROUP_UNKNOWN;
 }
 
 /* What is kept for it must be what it lacks: less is of no use, more is too much for the others. */
@@ -378,7 +379,7 @@ static void push_waiting(struct round *r)
     VEC_FOREACH(at, &leaders.list) {
         struct sched_group *g = *at;
 
-        if (g->phase == GROUP_INQUEUE && !g->hold && group_placed(g) == 0)
+        if (g->status.phase == GROUP_INQUEUE && !g->hold && group_placed(g) == 0)
             r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->priority);
         push_again(r, g);
     }
@@ -424,7 +425,7 @@ static void hold_back(struct round *r, struct sched_queue *q, const struct sched
     struct heap_node *node;
 
     while ((node = heap_pop(&q->waiting))) {
-        struct sched_group *g = HEAP_ITEM(node, struct sched_group, in_round);
+        struct sched_group *g = HEAP_ITEM(node, struct sched_group, now.link);
 
         if (g->is_whole)
             continue;
@@ -456,7 +457,7 @@ static void serve(struct round *r, enum gang_limit limit)
     struct sched_queue *q;
 
     while ((q = next_queue(r))) {
-        struct sched_group *g = HEAP_ITEM(heap_pop(&q->waiting), struct sched_group, in_round);
+        struct sched_group *g = HEAP_ITEM(heap_pop(&q->waiting), struct sched_group, now.link);
         struct gang_class *c = gang_class_pin(g->alike);
         bool has_led = gang_leads(g);
 
@@ -527,7 +528,7 @@ static void add_others_beyond(struct round *r, struct group_list *over)
     VEC_FOREACH(it, &leaders.list) {
         struct sched_group *g = *it;
 
-        if (g->queue->is_over && !g->is_refused && !g->is_whole && why_is_of_queue(g->why->kind))
+        if (g->queue->is_over && !g->now.is_refused && !g->is_whole && why_is_of_queue(g->why->kind))
             *vec_push(r->a, &over->list) = g;
     }
     VEC_FOREACH(g, &over->list)

@@ -44,7 +44,7 @@ int order_cmp(const struct sched_group *a, const struct sched_group *b);
 
 static inline bool group_is_admitted(const struct sched_group *g)
 {
-    return g->has_phase && g->phase != GROUP_PENDING;
+    return g->status.has_phase && g->status.phase != GROUP_PENDING;
 }
 
 /* ---- never.c: what nothing that goes on can help; it keeps nothing from others ---- */

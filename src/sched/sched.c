@@ -205,7 +205,7 @@ void sched_failed(struct sched *s, const struct decision *d, struct str error)
         return;
     case DECIDE_GROUP:
         if ((g = model_group(&s->m, d->namespace, d->name))) {
-            g->written = 0;
+            g->status.written = 0;
             model_touch(&s->m, g);
         }
         return;
@@ -264,7 +264,7 @@ static void view_group(struct sched *s, struct sched_group *g, struct arena *a, 
         .namespace = g->namespace,
         .name = g->name,
         .queue = g->queue_name,
-        .phase = str_of(group_phase_names[g->phase]),
+        .phase = str_of(group_phase_names[g->status.phase]),
         .job = g->owner_job,
         .priority = g->priority,
         .min = group_min(g),

@@ -52,7 +52,7 @@ static enum group_phase phase_of(const struct sched_group *g)
         return GROUP_UNKNOWN;
     if (scheduled + gone >= g->min_member)
         return scheduled == done ? GROUP_COMPLETED : GROUP_RUNNING;
-    if (g->phase == GROUP_INQUEUE || (group_is_admitted(g) && group_ready(g) > 0))
+    if (g->status.phase == GROUP_INQUEUE || (group_is_admitted(g) && group_ready(g) > 0))
         return GROUP_INQUEUE;
     return GROUP_PENDING;
 }
@@ -145,9 +145,10 @@ static void set_times(struct round *r, struct sched_group *g, struct json *list)
     autobuf when = { 0 };
     struct str text, id;
 
-    clock_print(&when, g->condition_ms);
+    clock_print(&when, g->status.condition_ms);
     text = arena_str(r->a, buf_view(&when));
-    id = arena_fmt(r->a, "%08" PRIx64 "-%04x", (uint64_t)g->condition_ms / 1000, (unsigned)(g->condition & 0xffff));
+    id = arena_fmt(r->a, "%08" PRIx64 "-%04x", (uint64_t)g->status.condition_ms / 1000,
+                   (unsigned)(g->status.condition & 0xffff));
     JSON_FOREACH(c, list) {
         json_set(c, "transitionID", json_str(r->a, id));
         json_set(c, "lastTransitionTime", json_str(r->a, text));
@@ -169,12 +170,12 @@ static void change_phase(struct round *r, struct sched_group *g)
 {
     enum group_phase phase = phase_of(g);
 
-    if (!g->has_phase && phase == GROUP_PENDING && g->phase == GROUP_PENDING)
-        g->has_phase = true;
-    if (phase == g->phase)
+    if (!g->status.has_phase && phase == GROUP_PENDING && g->status.phase == GROUP_PENDING)
+        g->status.has_phase = true;
+    if (phase == g->status.phase)
         return;
-    g->phase = phase;
-    g->has_phase = true;
+    g->status.phase = phase;
+    g->status.has_phase = true;
     if (phase == GROUP_PENDING) { /* it starts again from the beginning */
         g->admitted_ms = 0;
         g->ready_ms = 0;
@@ -188,25 +189,25 @@ static void tell_group(struct round *r, struct sched_group *g, struct str messag
     uint64_t h, conditions;
 
     list = conditions_of(r, g, message);
-    json_set(status, "phase", json_str(r->a, str_of(group_phase_names[g->phase])));
+    json_set(status, "phase", json_str(r->a, str_of(group_phase_names[g->status.phase])));
     json_set(status, "running", json_int(r->a, g->n[POD_RUNNING]));
     json_set(status, "succeeded", json_int(r->a, g->n[POD_SUCCEEDED]));
     json_set(status, "failed", json_int(r->a, g->n[POD_FAILED]));
     json_set(status, "conditions", list);
     h = hash_of_status(status);
-    if (h == g->written)
+    if (h == g->status.written)
         return;
     conditions = hash_of_status(list);
-    if (conditions != g->condition) {
-        g->condition = conditions;
-        g->condition_ms = r->now_ms;
+    if (conditions != g->status.condition) {
+        g->status.condition = conditions;
+        g->status.condition_ms = r->now_ms;
         if (is_waiting(g))
             group_event(r, g, "Warning", "Unschedulable", message);
         else if (json_count(list))
             group_event(r, g, "Normal", "Scheduled", STR("pod group is ready"));
     }
     set_times(r, g, list);
-    g->written = h;
+    g->status.written = h;
     round_decide(r, DECIDE_GROUP, g->namespace, g->name, g->uid)->status = status;
 }
 
@@ -259,7 +260,7 @@ static int by_pod_name(const void *x, const void *y)
 static void tell_pods(struct round *r, struct sched_group *g, struct str group_message)
 {
     VEC(struct sched_pod *) waiting = { 0 };
-    bool may_change = r->now_ms - g->told_ms >= POD_AGAIN_MS, any = false;
+    bool may_change = r->now_ms - g->status.pods_ms >= POD_AGAIN_MS, any = false;
 
     VEC_FOREACH(role, &g->roles)
         LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role)
@@ -281,14 +282,14 @@ static void tell_pods(struct round *r, struct sched_group *g, struct str group_m
         tell_pod(r, p, reason, message);
     }
     if (any)
-        g->told_ms = r->now_ms;
+        g->status.pods_ms = r->now_ms;
 }
 
 void group_forget_seats(struct sched_group *g)
 {
-    if (!g->has_seats)
+    if (!g->now.has_seats)
         return;
-    g->has_seats = false;
+    g->now.has_seats = false;
     VEC_FOREACH(r, &g->roles)
         LIST_FOREACH(struct sched_pod, p, &(*r)->pods[POD_PENDING], in_role)
             p->seat = NULL;
@@ -359,8 +360,8 @@ bool round_is_told(const struct round *r, const struct sched_group *g)
 {
     const struct sched_config *c = &r->m->config;
 
-    return (g->alike || claim_has_victims(g->hold)) && g->told_why != WHY_NOT &&
-           r->m->alike->n_members > (uint32_t)c->retell && r->now_ms - g->told_why_ms < c->rewrite_ms;
+    return (g->alike || claim_has_victims(g->hold)) && g->status.why != WHY_NOT &&
+           r->m->alike->n_members > (uint32_t)c->retell && r->now_ms - g->status.why_ms < c->rewrite_ms;
 }
 
 static void complete(struct round *r, struct sched_group *g)
@@ -385,10 +386,10 @@ static void tell_all(struct round *r, struct sched_group *g)
         text = arena_str(r->a, buf_view(&message));
     }
     tell_group(r, g, text);
-    if (g->is_refused)
+    if (g->now.is_refused)
         tell_pods(r, g, text);
-    g->told_why = gist_of(g->why);
-    g->told_why_ms = r->now_ms;
+    g->status.why = gist_of(g->why);
+    g->status.why_ms = r->now_ms;
 }
 
 static int by_key(const void *x, const void *y)
@@ -401,7 +402,7 @@ void round_write_statuses(struct round *r)
     struct group_list due = { 0 };
 
     VEC_FOREACH(g, &r->touched.list)
-        if ((*g)->exists && !(*g)->is_deleting && !(round_is_told(r, *g) && (*g)->told_why == gist_of((*g)->why)))
+        if ((*g)->exists && !(*g)->is_deleting && !(round_is_told(r, *g) && (*g)->status.why == gist_of((*g)->why)))
             *vec_push(r->a, &due.list) = *g;
     if (due.list.n)
         qsort(due.list.v, due.list.n, sizeof(*due.list.v), by_key);
@@ -409,7 +410,7 @@ void round_write_statuses(struct round *r)
         tell_all(r, *g);
     VEC_FOREACH(g, &r->touched.list) {
         group_forget_seats(*g);
-        (*g)->is_refused = (*g)->is_told = false;
+        (*g)->now.is_refused = (*g)->now.is_told = false;
     }
     tell_queues(r);
 }

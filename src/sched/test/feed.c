@@ -381,7 +381,7 @@ static void test_group(void **state)
         "'networkTopology':{'mode':'hard'},'subGroupPolicy':[{'name':'s'}]},'status':{'phase':'Inqueue'}}",
         "g");
     g = group("g");
-    assert_true(g->exists && g->has_phase && g->phase == GROUP_INQUEUE);
+    assert_true(g->exists && g->status.has_phase && g->status.phase == GROUP_INQUEUE);
     assert_true(str_is(g->uid, "u") && str_is(g->owner_job, "j") && str_is(g->queue_name, "q"));
     assert_int_equal(g->min_member, 3);
     assert_int_equal(group_min(g), 6);
@@ -408,7 +408,7 @@ static void test_group(void **state)
     assert_true(g->is_dirty);
 
     put(GROUP ",'uid':'u'},'spec':{'minTaskMember':{'b':1}}}", "g");
-    assert_true(str_is(g->queue_name, "default") && g->min_member == 0 && group_min(g) == 1 && !g->has_phase);
+    assert_true(str_is(g->queue_name, "default") && g->min_member == 0 && group_min(g) == 1 && !g->status.has_phase);
     assert_true(g->is_preemptable && !g->topology && !g->has_min_resources && str_empty(g->owner_job));
     gone("PodGroup", "ns", "g", "other");
     assert_non_null(group("g"));
@@ -431,8 +431,8 @@ static void test_group_status(void **state)
     assert_true(group("g")->is_dirty);
     settle();
     /* The echo of what we said. */
-    group("g")->phase = GROUP_RUNNING;
-    group("g")->written = hash_of_status(tree(arena_str(
+    group("g")->status.phase = GROUP_RUNNING;
+    group("g")->status.written = hash_of_status(tree(arena_str(
         &arena, STR("{'running':2,'phase':'Running','conditions':[{'lastTransitionTime':'7','type':'Scheduled'}]}"))));
     old = marks();
     put(told, "g", 4, "Running", 2, 3);
@@ -799,8 +799,9 @@ static void print_pod(struct buf *out, const struct sched_pod *p)
 static void print_group(struct buf *out, const struct sched_model *model, const struct sched_group *g)
 {
     buf_fmt(out, "group %.*s %d %d %.*s %lld %d %d %lld %.*s %lld", STR_ARG(g->key), g->exists, g->has_job,
-            STR_ARG(g->queue_name), (long long)group_min(g), (int)g->priority, g->has_phase ? (int)g->phase : -1,
-            (long long)g->runtime_ms, STR_ARG(g->owner_job), (long long)group_live(g));
+            STR_ARG(g->queue_name), (long long)group_min(g), (int)g->priority,
+            g->status.has_phase ? (int)g->status.phase : -1, (long long)g->runtime_ms, STR_ARG(g->owner_job),
+            (long long)group_live(g));
     print_amounts(out, model, "min", &g->min_resources);
     print_amounts(out, model, "pending", &g->pending);
     print_amounts(out, model, "allocated", &g->allocated);
