@@ -170,8 +170,8 @@ static size_t check_group(const struct sched_model *m, const struct sched_group 
     same(m, &g->pending, &sum->pending, "pending", g->key);
     same(m, &g->allocated, &sum->allocated, "allocated", g->key);
     same(m, &g->going, &sum->going, "going", g->key);
-    EXPECT(g->queue && map_get(&m->queues, g->queue_name) == g->queue, "queue", g->key);
-    EXPECT(g->exists || g->has_job || n, "existence", g->key);
+    EXPECT(g->queue && map_get(&m->queues, g->queue->name) == g->queue, "queue", g->key);
+    EXPECT(g->podgroup.exists || g->job.exists || n, "existence", g->key);
     free(sum);
     return n;
 }

@@ -64,7 +64,7 @@ int group_by_priority(const struct heap_node *x, const struct heap_node *y)
     const struct sched_group *a = HEAP_ITEM(x, struct sched_group, in_placed);
     const struct sched_group *b = HEAP_ITEM(y, struct sched_group, in_placed);
 
-    return a->priority != b->priority ? (a->priority < b->priority ? -1 : 1) : 0;
+    return a->spec.priority != b->spec.priority ? (a->spec.priority < b->spec.priority ? -1 : 1) : 0;
 }
 
 void model_priority_changed(struct sched_group *g)
@@ -99,7 +99,6 @@ void model_set_queue(struct sched_model *m, struct sched_group *g, struct str na
             is_exact &= path_sub(m, old, queue_sums[i].in_queue, sum_at(g, queue_sums[i].in_group));
     }
     g->queue = q;
-    g->queue_name = q->name;
     list_push(&q->groups, &g->in_queue);
     q->n_groups++;
     note_placed(g);
@@ -405,7 +404,7 @@ int64_t group_min(const struct sched_group *g)
 
     VEC_FOREACH(r, &g->roles)
         sum += (*r)->min;
-    return MAX_OF(MAX_OF(g->min_member, g->job_min), sum);
+    return MAX_OF(MAX_OF(g->spec.min_member, g->spec.job_min), sum);
 }
 
 static int64_t ready_of(const uint32_t n[POD_STATE_MAX])

@@ -273,11 +273,12 @@ static void make_bundles(struct hunt *h, struct sched_group *g)
 
 static bool is_candidate(const struct hunt *h, const struct sched_group *v)
 {
-    if (v == h->g || !v->exists || !v->is_preemptable || /* without its PodGroup nobody knows whether it may go */
+    if (v == h->g || !v->podgroup.exists ||
+        !v->spec.is_preemptable || /* without its PodGroup nobody knows whether it may go */
         amounts_is_zero(&v->allocated, h->m->dims.n))
         return false;
     if (h->kind == EVICT_PREEMPT)
-        return v->queue == h->g->queue && v->priority < h->g->priority;
+        return v->queue == h->g->queue && v->spec.priority < h->g->spec.priority;
     return v->queue != h->g->queue && v->queue->is_reclaimable;
 }
 
@@ -290,8 +291,8 @@ static int bundle_cmp(const void *x, const void *y)
         return a->is_below_full ? -1 : 1;
     if (a->over != b->over)
         return a->over > b->over ? -1 : 1;
-    if (a->group->priority != b->group->priority)
-        return a->group->priority < b->group->priority ? -1 : 1;
+    if (a->group->spec.priority != b->group->spec.priority)
+        return a->group->spec.priority < b->group->spec.priority ? -1 : 1;
     if (a->is_whole != b->is_whole)
         return a->is_whole ? 1 : -1;
     if (a->priority != b->priority)
@@ -334,7 +335,7 @@ static bool has_lower(const struct sched_group *g)
 {
     const struct heap_node *node = heap_first(&g->queue->placed);
 
-    return node && HEAP_ITEM(node, struct sched_group, in_placed)->priority < g->priority;
+    return node && HEAP_ITEM(node, struct sched_group, in_placed)->spec.priority < g->spec.priority;
 }
 
 static bool can_give_back(const struct sched_model *m, const struct sched_queue *q, const struct sched_group *g)

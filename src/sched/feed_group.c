@@ -14,23 +14,23 @@
 
 bool group_set_priority(const struct sched_model *m, struct sched_group *g)
 {
-    const struct sched_priority *class = map_get(&m->priorities, g->priority_class);
+    const struct sched_priority *class = map_get(&m->priorities, g->spec.priority_class);
     int32_t priority = class ? class->value : m->default_priority;
     bool never = class && class->never_preempts;
-    bool is_changed = g->priority != priority || g->never_preempts != never;
+    bool is_changed = g->spec.priority != priority || g->spec.never_preempts != never;
 
-    g->priority = priority;
-    g->never_preempts = never;
+    g->spec.priority = priority;
+    g->spec.never_preempts = never;
     model_priority_changed(g);
     return is_changed;
 }
 
 static void settle(struct sched_model *m, struct sched_group *g)
 {
-    struct str queue = g->exists ? g->told_queue : g->has_job ? g->job_queue : STR_NULL;
+    struct str queue = g->podgroup.exists ? g->podgroup.queue : g->job.exists ? g->job.queue : STR_NULL;
 
-    g->owner_job = g->has_job ? g->job_name : g->told_owner;
-    g->runtime_ms = g->told_runtime_ms ? g->told_runtime_ms : g->job_runtime_ms;
+    g->spec.owner_job = g->job.exists ? g->job.job_name : g->podgroup.job_name;
+    g->spec.runtime_ms = g->podgroup.runtime_ms ? g->podgroup.runtime_ms : g->job.runtime_ms;
     (void)group_set_priority(m, g);
     group_settle_minima(g);
     model_set_queue(m, g, str_empty(queue) ? STR("default") : queue);
@@ -60,16 +60,17 @@ static void read_minima(struct sched_group *g, const struct json *members)
 static void read_text(struct sched_group *g, const struct json *meta, const struct json *spec)
 {
     g->uid = json_member_text(meta, "uid");
-    g->told_queue = json_member_text(spec, "queue");
-    g->told_owner = owner_of(meta);
-    g->priority_class = json_member_text(spec, "priorityClassName");
-    text_pack(&g->text, (struct str *const[]){ &g->uid, &g->told_queue, &g->told_owner, &g->priority_class }, 4);
+    g->podgroup.queue = json_member_text(spec, "queue");
+    g->podgroup.job_name = owner_of(meta);
+    g->spec.priority_class = json_member_text(spec, "priorityClassName");
+    text_pack(&g->podgroup.text,
+              (struct str *const[]){ &g->uid, &g->podgroup.queue, &g->podgroup.job_name, &g->spec.priority_class }, 4);
 }
 
 /* Few groups have such texts; the others need no memory for them. */
 static struct str keep_text(struct sched_group *g, struct str text)
 {
-    return str_empty(text) ? STR_NULL : arena_str(&g->spec_arena, text);
+    return str_empty(text) ? STR_NULL : arena_str(&g->spec.arena, text);
 }
 
 static void read_group(struct sched_model *m, struct sched_group *g, const struct json *root)
@@ -80,25 +81,25 @@ static void read_group(struct sched_model *m, struct sched_group *g, const struc
     bool was_safe;
 
     read_text(g, meta, spec);
-    arena_reset(&g->spec_arena);
-    g->topology = tree_keep(&g->spec_arena, json_get(spec, "networkTopology"), JSON_OBJECT);
-    g->subgroups = tree_keep(&g->spec_arena, json_get(spec, "subGroupPolicy"), JSON_ARRAY);
-    g->near = keep_text(g, json_member_text(notes, "volcano.sh/task-topology-affinity"));
-    g->apart = keep_text(g, json_member_text(notes, "volcano.sh/task-topology-anti-affinity"));
-    g->task_order = keep_text(g, json_member_text(notes, "volcano.sh/task-topology-task-order"));
-    g->min_member = number_of(json_get(spec, "minMember"), 0, INT32_MAX, 0);
+    arena_reset(&g->spec.arena);
+    g->spec.topology = tree_keep(&g->spec.arena, json_get(spec, "networkTopology"), JSON_OBJECT);
+    g->spec.subgroups = tree_keep(&g->spec.arena, json_get(spec, "subGroupPolicy"), JSON_ARRAY);
+    g->spec.near = keep_text(g, json_member_text(notes, "volcano.sh/task-topology-affinity"));
+    g->spec.apart = keep_text(g, json_member_text(notes, "volcano.sh/task-topology-anti-affinity"));
+    g->spec.task_order = keep_text(g, json_member_text(notes, "volcano.sh/task-topology-task-order"));
+    g->spec.min_member = number_of(json_get(spec, "minMember"), 0, INT32_MAX, 0);
     read_minima(g, json_get(spec, "minTaskMember"));
-    g->has_min_resources = json_is(min, JSON_OBJECT);
-    g->min_resources = (struct amounts){ 0 };
-    amounts_from_json(&m->dims, min, &g->min_resources, NULL);
-    g->created_ms = time_of(json_get(meta, "creationTimestamp"));
-    g->is_deleting = !str_empty(json_member_text(meta, "deletionTimestamp"));
-    was_safe = !g->is_preemptable;
-    g->is_preemptable = truth_of(annotation_of(meta, "volcano.sh/preemptable"), true);
-    if (was_safe && g->is_preemptable)
+    g->spec.has_min_resources = json_is(min, JSON_OBJECT);
+    g->spec.min_resources = (struct amounts){ 0 };
+    amounts_from_json(&m->dims, min, &g->spec.min_resources, NULL);
+    g->spec.created_ms = time_of(json_get(meta, "creationTimestamp"));
+    g->spec.is_deleting = !str_empty(json_member_text(meta, "deletionTimestamp"));
+    was_safe = !g->spec.is_preemptable;
+    g->spec.is_preemptable = truth_of(annotation_of(meta, "volcano.sh/preemptable"), true);
+    if (was_safe && g->spec.is_preemptable)
         m->room_gen++; /* for whoever would have its places */
-    g->sla_ms = duration_of(str_empty(sla) ? json_member_text(notes, "sla-waiting-time") : sla);
-    g->told_runtime_ms = duration_of(json_member_text(notes, "pumice.dev/runtime"));
+    g->spec.sla_ms = duration_of(str_empty(sla) ? json_member_text(notes, "sla-waiting-time") : sla);
+    g->podgroup.runtime_ms = duration_of(json_member_text(notes, "pumice.dev/runtime"));
 }
 
 /* All that read_group() looks at. */
@@ -147,15 +148,15 @@ void group_put(struct sched_model *m, const struct json *root)
     if (!head_read(root, &head))
         return;
     g = model_need_group(m, head.namespace, head.name);
-    if (g->exists && is_old_news(head.rev, g->rev))
+    if (g->podgroup.exists && is_old_news(head.rev, g->podgroup.rev))
         return;
-    if (g->exists && !str_eq(g->uid, head.uid)) /* another one of the same name */
+    if (g->podgroup.exists && !str_eq(g->uid, head.uid)) /* another one of the same name */
         model_forget_group(m, g);
-    g->rev = head.rev;
-    if (!g->exists || g->hash != hash) {
+    g->podgroup.rev = head.rev;
+    if (!g->podgroup.exists || g->podgroup.hash != hash) {
         read_group(m, g, root);
-        g->exists = true;
-        g->hash = hash;
+        g->podgroup.exists = true;
+        g->podgroup.hash = hash;
         settle(m, g);
     }
     group_read_status(m, g, json_get(root, "status"));
@@ -165,14 +166,14 @@ void group_gone(struct sched_model *m, struct str namespace, struct str name, st
 {
     struct sched_group *g = model_group(m, namespace, name);
 
-    if (!g || !g->exists || (!str_empty(uid) && !str_eq(uid, g->uid)))
+    if (!g || !g->podgroup.exists || (!str_empty(uid) && !str_eq(uid, g->uid)))
         return;
     if (!amounts_is_zero(&g->admitted, m->dims.n))
         m->room_gen++; /* what was promised to it is free for others */
     model_forget_group(m, g);
     read_group(m, g, NULL);
-    g->exists = false;
-    g->rev = g->hash = g->status.written = 0;
+    g->podgroup.exists = false;
+    g->podgroup.rev = g->podgroup.hash = g->status.written = 0;
     read_phase(g, STR_NULL);
     settle(m, g);
     model_release_group(m, g);
@@ -295,11 +296,11 @@ static bool has_dependencies(const struct json *spec)
 
 static void read_job(struct sched_model *m, struct sched_group *g, const struct head *job, const struct json *spec)
 {
-    g->job_name = job->name;
-    g->job_queue = json_member_text(spec, "queue");
-    text_pack(&g->job_text, (struct str *const[]){ &g->job_name, &g->job_queue }, 2);
-    g->job_min = has_dependencies(spec) ? 0 : number_of(json_get(spec, "minAvailable"), 0, INT32_MAX, 0);
-    g->job_runtime_ms = duration_of(json_member_text(json_get(job->meta, "annotations"), "pumice.dev/runtime"));
+    g->job.job_name = job->name;
+    g->job.queue = json_member_text(spec, "queue");
+    text_pack(&g->job.text, (struct str *const[]){ &g->job.job_name, &g->job.queue }, 2);
+    g->spec.job_min = has_dependencies(spec) ? 0 : number_of(json_get(spec, "minAvailable"), 0, INT32_MAX, 0);
+    g->job.runtime_ms = duration_of(json_member_text(json_get(job->meta, "annotations"), "pumice.dev/runtime"));
     read_roles(m, g, job, spec);
 }
 
@@ -318,13 +319,13 @@ void job_put(struct sched_model *m, const struct json *root)
     if (!head_read(root, &head))
         return;
     g = model_need_group(m, head.namespace, job_group(m, head.name, head.uid));
-    if (g->has_job && is_old_news(head.rev, g->job_rev))
+    if (g->job.exists && is_old_news(head.rev, g->job.rev))
         return;
-    g->job_rev = head.rev;
+    g->job.rev = head.rev;
     hash = hash_mix(tree_hash(spec, NULL), tree_hash(json_get(head.meta, "annotations"), NULL));
-    if (!g->has_job || g->job_hash != hash) { /* its status changes all the time */
-        g->job_hash = hash;
-        g->has_job = true;
+    if (!g->job.exists || g->job.hash != hash) { /* its status changes all the time */
+        g->job.hash = hash;
+        g->job.exists = true;
         read_job(m, g, &head, spec);
         settle(m, g);
     }
@@ -335,12 +336,12 @@ void job_gone(struct sched_model *m, struct str namespace, struct str name, stru
 {
     struct sched_group *g = model_group(m, namespace, job_group(m, name, uid));
 
-    if (!g || !g->has_job)
+    if (!g || !g->job.exists)
         return;
     read_job(m, g, &(struct head){ 0 }, NULL);
     read_done(m, g, NULL);
-    g->has_job = false;
-    g->job_rev = g->job_hash = 0;
+    g->job.exists = false;
+    g->job.rev = g->job.hash = 0;
     settle(m, g);
     model_release_group(m, g);
 }

@@ -271,7 +271,7 @@ static void seat_extras_near(struct work *w)
     struct domain_list all = { 0 };
     bool is_hard;
 
-    topology_candidates(t->m, t->arena, t->group->topology, t->domain, &all, &is_hard);
+    topology_candidates(t->m, t->arena, t->group->spec.topology, t->domain, &all, &is_hard);
     VEC_FOREACH(d, &all.list) {
         w->range = (*d)->range;
         w->hopeless.n = 0;
@@ -454,7 +454,7 @@ static bool try_domains(struct work *w, struct why *ret_why)
     bool is_hard = false;
     int64_t best = 0;
 
-    topology_candidates(t->m, t->arena, t->group->topology, topology_of_group(t->m, t->group), &all, &is_hard);
+    topology_candidates(t->m, t->arena, t->group->spec.topology, topology_of_group(t->m, t->group), &all, &is_hard);
     gang_needs(t->m, t->group, t->arena, &needs);
     topology_tightest_first(t->m, t->arena, &needs, &all);
     VEC_FOREACH(d, &all.list) {
@@ -506,7 +506,7 @@ static void own_pods_stay(struct sched_model *m, const struct sched_group *g, bo
 
 static bool try_all(struct work *w, struct why *ret_why)
 {
-    if (json_is(w->t->group->topology, JSON_OBJECT))
+    if (json_is(w->t->group->spec.topology, JSON_OBJECT))
         return try_domains(w, ret_why);
     if (try_range(w, fit_all(w->t->m)))
         return true;
@@ -619,8 +619,8 @@ void gang_needs(struct sched_model *m, const struct sched_group *g, struct arena
             lacks -= of_role - add_asks(m, &slots, *r, of_role, ret);
     }
     lacks = add_asks(m, &slots, NULL, lacks, ret);
-    if (slots.list.n == 0 && g->has_min_resources) { /* neither pods nor templates: what the group says */
-        *ret = g->min_resources;
+    if (slots.list.n == 0 && g->spec.has_min_resources) { /* neither pods nor templates: what the group says */
+        *ret = g->spec.min_resources;
         amounts_sub(ret, &g->allocated, m->dims.n);
         for (int d = 0; d < m->dims.n; d++)
             ret->v[d] = MAX_OF(ret->v[d], 0);

@@ -39,11 +39,11 @@ static bool is_coupled(const struct sched_group *g)
 
 static bool is_untouched(const struct sched_group *g)
 {
-    if (!g->exists || g->is_deleting || g->is_whole || g->ready_ms || g->half_ms || g->n_gated)
+    if (!g->podgroup.exists || g->spec.is_deleting || g->is_whole || g->ready_ms || g->half_ms || g->n_gated)
         return false;
     if (g->hold && g->hold->kind == HOLD_ADMITTED) /* its pods are being made: it changes all the time */
         return false;
-    return !g->subgroups && !g->n_gone &&
+    return !g->spec.subgroups && !g->n_gone &&
            !has_placed_pods(g); /* sub-groups are told apart by labels, which no key has */
 }
 
@@ -156,22 +156,27 @@ static void put_amounts(struct buf *out, const struct amounts *a, int n)
 /* False: there is none like it. */
 static bool key_of(struct sched_model *m, const struct sched_group *g, struct buf *out)
 {
-    const int64_t numbers[] = { g->priority,       group_is_admitted(g) ? g->status.phase : GROUP_PENDING,
-                                g->expired,        g->sla_ms,
-                                g->never_preempts, g->min_member,
-                                g->job_min,        g->has_min_resources,
-                                g->never_fits,     (int64_t)g->roles.n };
+    const int64_t numbers[] = { g->spec.priority,
+                                group_is_admitted(g) ? g->status.phase : GROUP_PENDING,
+                                g->expired,
+                                g->spec.sla_ms,
+                                g->spec.never_preempts,
+                                g->spec.min_member,
+                                g->spec.job_min,
+                                g->spec.has_min_resources,
+                                g->never_fits,
+                                (int64_t)g->roles.n };
     autoarena a = { 0 };
 
     buf_reset(out);
     put_text(out, g->queue->name);
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         put_number(out, numbers[i]);
-    put_amounts(out, &g->min_resources, m->dims.n);
-    put_tree(out, g->topology);
-    put_text(out, g->near);
-    put_text(out, g->apart);
-    put_text(out, g->task_order);
+    put_amounts(out, &g->spec.min_resources, m->dims.n);
+    put_tree(out, g->spec.topology);
+    put_text(out, g->spec.near);
+    put_text(out, g->spec.apart);
+    put_text(out, g->spec.task_order);
     VEC_FOREACH(r, &g->roles)
         if (!put_role(out, &a, *r))
             return false;
@@ -190,7 +195,8 @@ static int by_runtime(const struct heap_node *x, const struct heap_node *y)
     const struct sched_group *a = HEAP_ITEM(x, struct sched_group, by_runtime);
     const struct sched_group *b = HEAP_ITEM(y, struct sched_group, by_runtime);
 
-    return a->runtime_ms != b->runtime_ms ? (a->runtime_ms < b->runtime_ms ? -1 : 1) : str_cmp(a->key, b->key);
+    return a->spec.runtime_ms != b->spec.runtime_ms ? (a->spec.runtime_ms < b->spec.runtime_ms ? -1 : 1)
+                                                    : str_cmp(a->key, b->key);
 }
 
 static int by_admission(const struct heap_node *x, const struct heap_node *y)
@@ -251,7 +257,7 @@ static void describe(struct sched_model *m, struct gang_class *c, const struct s
     gang_needs(m, g, &a, &c->needs);
     c->lacks = group_min(g);
     c->has_pods = group_has_its_pods(g);
-    if (str_empty(g->near) && str_empty(g->apart) && str_empty(g->task_order))
+    if (str_empty(g->spec.near) && str_empty(g->spec.apart) && str_empty(g->spec.task_order))
         c->pod = only_pod_class(g);
 }
 
@@ -307,7 +313,7 @@ static void join(struct sched_model *m, struct gang_class *c, struct sched_group
     g->alike = c;
     g->share = 0; /* it has nothing; the order of members must not change while they are in */
     heap_push(&c->members, &g->in_class);
-    if (g->runtime_ms)
+    if (g->spec.runtime_ms)
         heap_push(&c->by_runtime, &g->by_runtime);
     if (g->status.phase == GROUP_INQUEUE && g->admitted_ms && g->expired <= EXPIRES_MOST)
         heap_push(&all->on_credit, &g->by_admission);

@@ -240,9 +240,9 @@ bool hold_is_valid(struct sched_model *m, struct hold *c)
 /* The end of a pod by its group's own word, counted from its start; 0: it does not say. */
 static int64_t pod_end_ms(const struct sched_pod *p)
 {
-    if (!p->group || !p->group->runtime_ms || !p->started_ms)
+    if (!p->group || !p->group->spec.runtime_ms || !p->started_ms)
         return 0;
-    return p->started_ms + p->group->runtime_ms;
+    return p->started_ms + p->group->spec.runtime_ms;
 }
 
 int64_t hold_free_ms(const struct hold *c)

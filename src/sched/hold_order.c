@@ -6,7 +6,7 @@
 
 static bool gives_way(const struct hold *c, const struct sched_group *g)
 {
-    return c->group != g && c->group->queue == g->queue && c->group->priority < g->priority;
+    return c->group != g && c->group->queue == g->queue && c->group->spec.priority < g->spec.priority;
 }
 
 /* Its group cannot be let in before this one, which stood and was promised its room again, has used that up. */
@@ -55,7 +55,7 @@ static bool needs_no_lift(struct round *r, struct sched_group *g, bool is_over)
 {
     struct amounts needs;
 
-    if (list_is_empty(&r->m->kept) && g->priority <= r->lowest_seated)
+    if (list_is_empty(&r->m->kept) && g->spec.priority <= r->lowest_seated)
         return true;
     gang_needs(r->m, g, &r->trial, &needs);
     if (!share_allows(r->m, g->queue, &needs, NULL, is_over ? SHARE_LIMIT : SHARE_FAIR, NULL, NULL, NULL))
@@ -74,7 +74,7 @@ void hold_order_lift(struct round *r, struct sched_group *g, bool is_over, struc
         if (c->group != g && is_junior(r->m, c, g, is_over, is_later))
             lift(r, c, ret);
     }
-    if (g->priority <= r->lowest_seated) /* these give way to nothing else, and may be many */
+    if (g->spec.priority <= r->lowest_seated) /* these give way to nothing else, and may be many */
         return;
     LIST_FOREACH(struct hold, c, &r->m->seated, link)
         if (gives_way(c, g))
@@ -104,7 +104,8 @@ static uint32_t count_until(const struct round *r, const struct sched_group *g)
     uint32_t n = 0;
 
     LIST_FOREACH(struct hold, c, &r->m->kept, link)
-        n += g->runtime_ms && c->kind == HOLD_RESERVED && c->free_ms && r->now_ms + g->runtime_ms <= c->free_ms;
+        n += g->spec.runtime_ms && c->kind == HOLD_RESERVED && c->free_ms &&
+             r->now_ms + g->spec.runtime_ms <= c->free_ms;
     return n;
 }
 
@@ -115,7 +116,7 @@ static bool fits_beside(struct round *r, struct sched_group *g, enum gang_limit 
 
     arena_reset(&r->trial);
     hold_order_lift(r, g, limit == GANG_LIMIT, &lifted);
-    is_fit = hold_order_lift_until(r, r->now_ms + g->runtime_ms, &lifted) && round_would_fit(r, g, FIT_NOW, NULL);
+    is_fit = hold_order_lift_until(r, r->now_ms + g->spec.runtime_ms, &lifted) && round_would_fit(r, g, FIT_NOW, NULL);
     hold_order_put_back(r, &lifted);
     group_forget_seats(g);
     return is_fit;
@@ -177,7 +178,7 @@ const struct sched_group *hold_order_in_the_way(struct round *r, struct sched_gr
 
 void hold_order_withdraw(struct round *r, const struct sched_group *g)
 {
-    if (g->priority <= r->lowest_seated)
+    if (g->spec.priority <= r->lowest_seated)
         return;
     LIST_FOREACH(struct hold, c, &r->m->seated, link) {
         struct sched_group *o = c->group;

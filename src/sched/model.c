@@ -68,12 +68,12 @@ void model_done(struct sched_model *m)
     MAP_FOREACH(struct sched_group *, g, &m->groups)
         hold_drop(m, g);
     MAP_FOREACH(struct sched_group *, g, &m->groups) {
-        g->exists = true; /* until its turn comes below: the map must not change under the walk over pods */
+        g->podgroup.exists = true; /* until its turn comes below: the map must not change under the walk over pods */
     }
     MAP_FOREACH(struct sched_pod *, p, &m->pods)
         model_drop_pod(m, p);
     MAP_FOREACH(struct sched_group *, g, &m->groups) {
-        g->exists = g->has_job = false;
+        g->podgroup.exists = g->job.exists = false;
         model_release_group(m, g);
     }
     MAP_FOREACH(struct sched_node *, n, &m->nodes) {
@@ -210,9 +210,9 @@ struct sched_group *model_need_group(struct sched_model *m, struct str namespace
     g->key = (struct str){ text, key.n };
     g->namespace = str_sub(g->key, 0, namespace.n);
     g->name = str_from(g->key, namespace.n + 1);
-    g->is_preemptable = true;
+    g->spec.is_preemptable = true;
     g->why = &why_none;
-    g->priority = m->default_priority;
+    g->spec.priority = m->default_priority;
     map_put(&m->groups, g->key, g);
     model_set_queue(m, g, STR("default"));
     return g;
@@ -284,7 +284,7 @@ void group_settle_minima(struct sched_group *g)
 
     VEC_FOREACH(r, &g->roles)
         sum += (*r)->told_min;
-    is_elastic = g->has_job && MAX_OF(g->min_member, g->job_min) < sum;
+    is_elastic = g->job.exists && MAX_OF(g->spec.min_member, g->spec.job_min) < sum;
     VEC_FOREACH(r, &g->roles)
         (*r)->min = is_elastic && (*r)->told_min >= (*r)->replicas ? 0 : (*r)->told_min;
 }
@@ -342,9 +342,9 @@ static void group_free(struct sched_model *m, struct sched_group *g)
         free(*r);
     }
     free(g->roles.v);
-    arena_done(&g->spec_arena);
-    free(g->text);
-    free(g->job_text);
+    arena_done(&g->spec.arena);
+    free(g->podgroup.text);
+    free(g->job.text);
     group_say(g, &why_none);
     free(g);
 }
@@ -353,7 +353,7 @@ void model_release_group(struct sched_model *m, struct sched_group *g)
 {
     struct sched_queue *q = g->queue;
 
-    if (g->exists || g->has_job || group_has_pods(g))
+    if (g->podgroup.exists || g->job.exists || group_has_pods(g))
         return;
     model_forget_group(m, g); /* its sums are all zero then */
     list_remove(&g->in_dirty);

@@ -155,47 +155,49 @@ struct group_round {
     struct heap_node link; /* sched_queue.waiting */
 };
 
-struct sched_group {
-    struct str namespace, name; /* behind the struct, as key is */
-    struct str uid;             /* in 'text'; empty: no PodGroup yet, only pods or a Job that name it */
-    bool exists;                /* the PodGroup was told */
-    bool is_deleting;
-    struct arena spec_arena; /* topology, subgroups: a change of the PodGroup replaces them */
-    struct str key;          /* "namespace/name" */
+/* One of the two objects a group comes from, its PodGroup or its Job. Either may be there first, or alone. */
+struct group_source {
+    bool exists; /* it was told */
+    uint64_t rev;
+    uint64_t hash; /* of all but its status */
+    char *text;    /* of the strings below, and of the PodGroup's uid and priority class */
+    struct str job_name;
+    struct str queue;
+    int64_t runtime_ms; /* 0: it does not say */
+};
 
-    /* spec */
-    struct str queue_name;      /* of the PodGroup; else of the Job; else "default" */
-    struct sched_queue *queue;  /* of that name; always there, but perhaps without a Queue object: model_set_queue() */
-    struct list_link in_queue;  /* sched_queue.groups */
-    struct heap_node in_placed; /* sched_queue.placed */
-    int64_t min_member;         /* as written; see group_min() */
-    int64_t job_min;            /* minAvailable of the owning Job, which may be ahead of the PodGroup (D3); else 0 */
+/* What they ask for, both together. */
+struct group_spec {
+    struct arena arena; /* topology … task_order: a change of the PodGroup replaces them */
+    bool is_deleting;
+    int64_t min_member; /* as written; see group_min() */
+    int64_t job_min;    /* minAvailable of the owning Job, which may be ahead of the PodGroup (D3); else 0 */
     struct str priority_class;
     int32_t priority; /* its value; kept up to date when PriorityClasses change */
     bool has_min_resources;
     struct amounts min_resources;
     struct json *topology;              /* spec.networkTopology or NULL */
     struct json *subgroups;             /* spec.subGroupPolicy or NULL */
-    struct str near, apart, task_order; /* annotations volcano.sh/task-topology-…; in spec_arena (task_topology.h) */
+    struct str near, apart, task_order; /* annotations volcano.sh/task-topology-… (task_topology.h) */
     struct str owner_job;               /* name of the owning Volcano Job; empty: none */
     int64_t created_ms;
     int64_t sla_ms;      /* sla-waiting-time; 0: none */
     int64_t runtime_ms;  /* annotation pumice.dev/runtime: how long it says it runs; 0: unknown */
     bool is_preemptable; /* annotation on the group; absent: true for pods, see evict.h */
     bool never_preempts;
-    VEC(struct sched_role *) roles; /* by name; they stay as long as the group */
+};
 
-    /* where it comes from */
-    char *text;                     /* uid, priority_class, owner of the PodGroup */
-    struct str told_queue;          /* in 'text' */
-    struct str told_owner;          /* in 'text' */
-    int64_t told_runtime_ms;        /* of the PodGroup */
-    uint64_t rev, hash;             /* of the PodGroup; hash of all but its status */
-    bool has_job;                   /* the Job was told */
-    char *job_text;                 /* name and queue of the Job */
-    struct str job_name, job_queue; /* in 'job_text' */
-    int64_t job_runtime_ms;
-    uint64_t job_rev, job_hash;
+struct sched_group {
+    struct str namespace, name; /* behind the struct, as key is */
+    struct str key;             /* "namespace/name" */
+    struct str uid;             /* of the PodGroup; empty: there is none yet, only pods or a Job that name it */
+    struct sched_queue *queue;  /* of the PodGroup; else of the Job; else "default". Always there, but perhaps without a
+                                 * Queue object: model_set_queue() */
+    struct list_link in_queue;  /* sched_queue.groups */
+    struct heap_node in_placed; /* sched_queue.placed */
+    VEC(struct sched_role *) roles; /* by name; they stay as long as the group */
+    struct group_source podgroup, job;
+    struct group_spec spec;
 
     /* counters over roles */
     uint32_t n[POD_STATE_MAX];

@@ -13,17 +13,17 @@ static bool is_beyond_credit(const struct sched_model *m, const struct sched_gro
 {
     struct amounts most = { { 0 } };
 
-    if (!g->has_min_resources || group_is_admitted(g))
+    if (!g->spec.has_min_resources || group_is_admitted(g))
         return false;
     for (int d = 0; d < m->dims.n; d++)
         most.v[d] = round_credit(m, d);
-    return amounts_lacking(&most, &g->min_resources, m->dims.n) >= 0;
+    return amounts_lacking(&most, &g->spec.min_resources, m->dims.n) >= 0;
 }
 
 void round_find_never(struct round *r, struct sched_group *g)
 {
     bool knows = group_knows_its_pods(g);
-    uint64_t key = ((r->m->node_gen * 31 + g->hash) * 31 + g->job_hash) * 2 + knows;
+    uint64_t key = ((r->m->node_gen * 31 + g->podgroup.hash) * 31 + g->job.hash) * 2 + knows;
 
     key = (key * 31 + (uint64_t)group_ready(g)) * 31 + g->n[POD_PENDING];
     if (key == g->never_key && !g->never_fits)

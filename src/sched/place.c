@@ -178,7 +178,7 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
     round_tried(r, g);
     g->now.is_refused = true;
     if (!g->waiting_ms) /* what never stood waits since it is there, also for a scheduler that has just begun */
-        g->waiting_ms = g->ready_ms || g->created_ms <= 0 ? r->now_ms : MIN_OF(g->created_ms, r->now_ms);
+        g->waiting_ms = g->ready_ms || g->spec.created_ms <= 0 ? r->now_ms : MIN_OF(g->spec.created_ms, r->now_ms);
     if (why_is_of_queue(why->kind) && !why->is_never)
         *vec_push(r->a, &r->over.list) = g;
     if (is_room) {
@@ -252,7 +252,7 @@ static bool try_beside(struct round *r, struct sched_group *g, const struct gang
     struct lifted lifted = { 0 };
     bool is_placed;
 
-    is_placed = g->runtime_ms && hold_order_lift_until(r, r->now_ms + g->runtime_ms, &lifted) &&
+    is_placed = g->spec.runtime_ms && hold_order_lift_until(r, r->now_ms + g->spec.runtime_ms, &lifted) &&
                 gang_try(r->m, g, opt, &r->trial, ret, NULL);
     hold_order_put_back(r, &lifted);
     return is_placed;
@@ -308,8 +308,8 @@ static void become_inqueue(struct round *r, struct sched_group *g)
     g->is_blocked = false;
     if (group_live(g) == 0)
         group_say(g, &(struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 });
-    for (int d = 0; g->has_min_resources && d < r->m->dims.n; d++)
-        rest.v[d] = MAX_OF(g->min_resources.v[d] - g->allocated.v[d], 0);
+    for (int d = 0; g->spec.has_min_resources && d < r->m->dims.n; d++)
+        rest.v[d] = MAX_OF(g->spec.min_resources.v[d] - g->allocated.v[d], 0);
     model_set_admitted(r->m, g, &rest);
     gang_class_sort(r->m, g);
     round_touch(r, g);
@@ -339,17 +339,17 @@ static int overcommitted(const struct round *r, const struct amounts *needs)
 
 static int64_t sla_of(const struct round *r, const struct sched_group *g)
 {
-    return g->sla_ms ? g->sla_ms : r->m->config.sla_ms;
+    return g->spec.sla_ms ? g->spec.sla_ms : r->m->config.sla_ms;
 }
 
 static bool is_overdue(const struct round *r, const struct sched_group *g)
 {
-    return sla_of(r, g) && g->created_ms + sla_of(r, g) <= r->now_ms;
+    return sla_of(r, g) && g->spec.created_ms + sla_of(r, g) <= r->now_ms;
 }
 
 static bool may_give_way(const struct sched_group *o, const struct sched_group *g)
 {
-    return o->priority < g->priority && o->status.phase == GROUP_INQUEUE && group_placed(o) == 0 && !o->hold;
+    return o->spec.priority < g->spec.priority && o->status.phase == GROUP_INQUEUE && group_placed(o) == 0 && !o->hold;
 }
 
 /* Would it help if all who may gave way? What was let in and is put out again in vain comes back in the next round, and so
@@ -358,7 +358,7 @@ static bool can_un_admit(struct round *r, const struct sched_group *g, const str
 {
     struct amounts back = { { 0 } };
 
-    if (g->priority <= r->futile_priority && r->futile_room == r->m->room_gen + 1 &&
+    if (g->spec.priority <= r->futile_priority && r->futile_room == r->m->room_gen + 1 &&
         amounts_lacking(needs, &r->futile_needs, r->m->dims.n) < 0)
         return false; /* one who needs no more, and may put out as many, was refused: do not look at all who wait */
     LIST_FOREACH(struct sched_group, o, &r->m->waiting, in_waiting)
@@ -366,7 +366,7 @@ static bool can_un_admit(struct round *r, const struct sched_group *g, const str
             amounts_add(&back, &o->admitted, r->m->dims.n);
     if (overcommitted_without(r, needs, &back) < 0)
         return true;
-    r->futile_priority = g->priority;
+    r->futile_priority = g->spec.priority;
     r->futile_needs = *needs;
     r->futile_room = r->m->room_gen + 1;
     return false;
@@ -375,7 +375,7 @@ static bool can_un_admit(struct round *r, const struct sched_group *g, const str
 /* A group of lower priority that was let in on credit and runs nothing gives way (D23). */
 static bool un_admit_lower(struct round *r, const struct sched_group *g, const struct amounts *needs)
 {
-    if (g->priority <= r->lowest_on_credit || !can_un_admit(r, g, needs))
+    if (g->spec.priority <= r->lowest_on_credit || !can_un_admit(r, g, needs))
         return false;
     LIST_FOREACH(struct sched_group, o, &r->m->waiting, in_waiting) {
         if (!may_give_way(o, g))
@@ -388,7 +388,7 @@ static bool un_admit_lower(struct round *r, const struct sched_group *g, const s
         if (overcommitted(r, needs) < 0)
             return true;
     }
-    r->lowest_on_credit = g->priority; /* all below are out */
+    r->lowest_on_credit = g->spec.priority; /* all below are out */
     return false;
 }
 
@@ -398,7 +398,7 @@ static bool admit_on_credit(struct round *r, struct sched_group *g, const struct
     if (g->never_fits && group_knows_its_pods(g))
         return false;
     if (sla_of(r, g) && !is_overdue(r, g))
-        round_retry(r, g, g->created_ms + sla_of(r, g));
+        round_retry(r, g, g->spec.created_ms + sla_of(r, g));
     if (is_overdue(r, g) || overcommitted(r, needs) < 0 || un_admit_lower(r, g, needs))
         return true;
     g->is_blocked = true;
@@ -435,7 +435,7 @@ static void settle(struct round *r, struct sched_group *g, struct trial *t)
         if (group_has_its_pods(
                 g)) /* other pods than those it has would fit: it is asked with these, and told why they do not */
             round_retry(r, g, r->now_ms + 1);
-        r->lowest_seated = MIN_OF(r->lowest_seated, g->priority);
+        r->lowest_seated = MIN_OF(r->lowest_seated, g->spec.priority);
         return;
     }
     bind_all(r, t);
@@ -469,9 +469,9 @@ static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
             (struct why){ .kind = WHY_NO_ROOM, .dim = overcommitted(r, &needs), .need = group_min(g), .needs = needs };
         why.is_sum = why.dim >= 0;
     }
-    if (!g->has_min_resources || admit_on_credit(r, g, &needs)) {
+    if (!g->spec.has_min_resources || admit_on_credit(r, g, &needs)) {
         become_inqueue(r, g);
-        r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->priority);
+        r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->spec.priority);
     } else if (!group_knows_its_pods(g))
         refuse(r, g, &why, limit);
 }

@@ -38,7 +38,7 @@ static bool count_domains(struct filter *f, struct arena *a)
 {
     struct domain_list all;
 
-    topology_candidates(f->m, a, f->g->topology, NULL, &all, &f->is_hard);
+    topology_candidates(f->m, a, f->g->spec.topology, NULL, &all, &f->is_hard);
     VEC_FOREACH(d, &all.list)
         count(f, (*d)->range);
     return all.list.n > 0;
@@ -145,7 +145,7 @@ enum gang_answer gang_prefilter(struct sched_model *m, struct sched_group *g, co
 
     if (!can_count(&f))
         return GANG_UNKNOWN;
-    if (!json_is(g->topology, JSON_OBJECT))
+    if (!json_is(g->spec.topology, JSON_OBJECT))
         count(&f, fit_all(m));
     else if (!count_domains(&f, a))
         return GANG_UNKNOWN;

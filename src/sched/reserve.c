@@ -63,7 +63,7 @@ static void carry_out(struct round *r, struct sched_group *g, struct victims *v,
 /* One pod that must not drive others away speaks for its gang. */
 static bool never_preempts(const struct sched_group *g)
 {
-    if (g->never_preempts)
+    if (g->spec.never_preempts)
         return true;
     VEC_FOREACH(r, &g->roles) {
         const struct sched_pod *p = LIST_FIRST(&(*r)->pods[POD_PENDING], struct sched_pod, in_role);
@@ -161,9 +161,9 @@ static uint64_t mix(uint64_t h, uint64_t v)
 static uint64_t likeness(const struct sched_group *g, bool may_reclaim)
 {
     uint64_t h = mix((uint64_t)(uintptr_t)g->queue,
-                     (uint64_t)(uint32_t)g->priority * 4 + 2 * may_reclaim + g->is_whole);
+                     (uint64_t)(uint32_t)g->spec.priority * 4 + 2 * may_reclaim + g->is_whole);
 
-    if (g->topology || g->subgroups || g->hold || g->is_whole)
+    if (g->spec.topology || g->spec.subgroups || g->hold || g->is_whole)
         return mix(h, (uint64_t)(uintptr_t)g);
     h = mix(h, (uint64_t)(group_min(g) - group_ready(g)));
     VEC_FOREACH(r, &g->roles) {

@@ -76,7 +76,7 @@ void round_drop_hold(struct round *r, struct sched_group *g)
 
 void group_people_name(const struct sched_group *g, char *to, size_t size)
 {
-    struct str name = str_empty(g->owner_job) ? g->name : g->owner_job;
+    struct str name = str_empty(g->spec.owner_job) ? g->name : g->spec.owner_job;
 
     (void)snprintf(to, size, "%.*s/%.*s", STR_ARG(g->namespace), STR_ARG(name));
 }
@@ -90,13 +90,13 @@ bool group_is_broken(const struct sched_group *g)
 
 static int64_t deadline(const struct sched_group *g)
 {
-    return g->sla_ms ? g->created_ms + g->sla_ms : INT64_MAX;
+    return g->spec.sla_ms ? g->spec.created_ms + g->spec.sla_ms : INT64_MAX;
 }
 
 int order_cmp(const struct sched_group *a, const struct sched_group *b)
 {
-    if (a->priority != b->priority)
-        return a->priority > b->priority ? -1 : 1;
+    if (a->spec.priority != b->spec.priority)
+        return a->spec.priority > b->spec.priority ? -1 : 1;
     if (group_is_broken(a) != group_is_broken(b))
         return group_is_broken(a) ? -1 : 1;
     if (a->expired != b->expired)
@@ -107,8 +107,8 @@ int order_cmp(const struct sched_group *a, const struct sched_group *b)
         return a->is_whole ? 1 : -1;
     if (a->share != b->share)
         return a->share < b->share ? -1 : 1;
-    if (a->created_ms != b->created_ms)
-        return a->created_ms < b->created_ms ? -1 : 1;
+    if (a->spec.created_ms != b->spec.created_ms)
+        return a->spec.created_ms < b->spec.created_ms ? -1 : 1;
     if (str_cmp(a->uid, b->uid) != 0)
         return str_cmp(a->uid, b->uid);
     return str_cmp(a->key, b->key);
@@ -157,7 +157,7 @@ static struct sched_queue *next_queue(struct round *r)
 
 static bool is_waiting(const struct sched_group *g)
 {
-    if (!g->exists || g->is_deleting)
+    if (!g->podgroup.exists || g->spec.is_deleting)
         return false;
     if (g->n[POD_PENDING] > g->n_gated || g->half_ms)
         return true;
@@ -177,10 +177,10 @@ static void demand_of(const struct sched_model *m, const struct sched_group *g, 
             amounts_add_times(ret, &(*r)->class->ask, to_come, m->dims.n);
         knows |= (*r)->class != NULL;
     }
-    if (knows || !g->has_min_resources)
+    if (knows || !g->spec.has_min_resources)
         return;
     for (int d = 0; d < m->dims.n; d++)
-        ret->v[d] = MAX_OF(g->min_resources.v[d] - g->allocated.v[d], 0);
+        ret->v[d] = MAX_OF(g->spec.min_resources.v[d] - g->allocated.v[d], 0);
 }
 
 /* The part of its minimum that it was promised and does not have yet (D30). */
@@ -193,8 +193,8 @@ static void promise_of(const struct round *r, const struct sched_group *g, struc
         return;
     if (g->ready_ms && (g->never_fits || round_has_given_up(r, g)))
         return;
-    for (int d = 0; g->has_min_resources && d < m->dims.n; d++)
-        ret->v[d] = MAX_OF(g->min_resources.v[d] - g->allocated.v[d], 0);
+    for (int d = 0; g->spec.has_min_resources && d < m->dims.n; d++)
+        ret->v[d] = MAX_OF(g->spec.min_resources.v[d] - g->allocated.v[d], 0);
 }
 
 /* By what was told: a binding that is still on its way does not count. */
@@ -218,7 +218,7 @@ static bool hold_is_stale(const struct sched_group *g)
 {
     int64_t lacks = group_min(g) - group_ready(g);
 
-    if (!g->exists || g->is_deleting || g->never_fits || (g->is_whole && g->hold->kind != HOLD_EVICTING))
+    if (!g->podgroup.exists || g->spec.is_deleting || g->never_fits || (g->is_whole && g->hold->kind != HOLD_EVICTING))
         return true;
     return !g->is_whole && (lacks > g->hold->n || (lacks < g->hold->n && g->hold->kind == HOLD_RESERVED));
 }
@@ -320,7 +320,7 @@ static void check_holds(struct round *r)
     r->lowest_seated = r->lowest_on_credit = INT32_MAX;
     LIST_FOREACH(struct hold, c, &r->m->seated, link) {
         if (hold_is_valid(r->m, c) && !is_beyond_limit(r->m, c))
-            r->lowest_seated = MIN_OF(r->lowest_seated, c->group->priority);
+            r->lowest_seated = MIN_OF(r->lowest_seated, c->group->spec.priority);
         else
             drop_invalid(r, c);
     }
@@ -380,7 +380,7 @@ static void push_waiting(struct round *r)
         struct sched_group *g = *at;
 
         if (g->status.phase == GROUP_INQUEUE && !g->hold && group_placed(g) == 0)
-            r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->priority);
+            r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->spec.priority);
         push_again(r, g);
     }
     push_behind(r);

@@ -144,7 +144,7 @@ static bool is_overfull(const struct sched_model *m, const struct sched_pod *p)
 
 static bool bind_stands(struct sched *s, const struct decision *bind, const struct sched_pod *p)
 {
-    if (p->state != POD_BINDING || !p->group || !p->group->exists || !group_is_whole(p->group))
+    if (p->state != POD_BINDING || !p->group || !p->group->podgroup.exists || !group_is_whole(p->group))
         return false;
     if (!p->node->exists || !str_eq(p->node->name, bind->node) || is_overfull(&s->m, p))
         return false;
@@ -263,15 +263,15 @@ static void view_group(struct sched *s, struct sched_group *g, struct arena *a, 
     *ret = (struct sched_group_view){
         .namespace = g->namespace,
         .name = g->name,
-        .queue = g->queue_name,
+        .queue = g->queue->name,
         .phase = str_of(group_phase_names[g->status.phase]),
-        .job = g->owner_job,
-        .priority = g->priority,
+        .job = g->spec.owner_job,
+        .priority = g->spec.priority,
         .min = group_min(g),
         .ready = group_ready(g),
         .pending = g->n[POD_PENDING],
         .running = g->n[POD_RUNNING],
-        .created_ms = g->created_ms,
+        .created_ms = g->spec.created_ms,
         .is_whole = group_is_whole(g),
         .has_hold = g->hold != NULL,
         .why = latest_why(s, g),
@@ -285,7 +285,7 @@ bool sched_group_view(struct sched *s, struct str namespace, struct str name, st
     struct sched_group *g = model_group(&s->m, namespace, name);
     autoarena a = { 0 };
 
-    if (!g || !g->exists)
+    if (!g || !g->podgroup.exists)
         return false;
     view_group(s, g, &a, ret);
     return true;

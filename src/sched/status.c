@@ -50,7 +50,7 @@ static enum group_phase phase_of(const struct sched_group *g)
 
     if (g->n[POD_RUNNING] && is_unschedulable(g))
         return GROUP_UNKNOWN;
-    if (scheduled + gone >= g->min_member)
+    if (scheduled + gone >= g->spec.min_member)
         return scheduled == done ? GROUP_COMPLETED : GROUP_RUNNING;
     if (g->status.phase == GROUP_INQUEUE || (group_is_admitted(g) && group_ready(g) > 0))
         return GROUP_INQUEUE;
@@ -402,7 +402,8 @@ void round_write_statuses(struct round *r)
     struct group_list due = { 0 };
 
     VEC_FOREACH(g, &r->touched.list)
-        if ((*g)->exists && !(*g)->is_deleting && !(round_is_told(r, *g) && (*g)->status.why == gist_of((*g)->why)))
+        if ((*g)->podgroup.exists && !(*g)->spec.is_deleting &&
+            !(round_is_told(r, *g) && (*g)->status.why == gist_of((*g)->why)))
             *vec_push(r->a, &due.list) = *g;
     if (due.list.n)
         qsort(due.list.v, due.list.n, sizeof(*due.list.v), by_key);

@@ -139,10 +139,10 @@ struct subgroups *subgroups_find(struct work *w)
     struct subgroups *all;
     struct map index = { 0 };
 
-    if (json_count(w->t->group->subgroups) == 0)
+    if (json_count(w->t->group->spec.subgroups) == 0)
         return NULL;
     all = arena_new(w->t->arena, struct subgroups);
-    read_policies(w->t->arena, w->t->group->subgroups, all);
+    read_policies(w->t->arena, w->t->group->spec.subgroups, all);
     VEC_FOREACH(s, &w->slots->list) {
         s->sub = subgroup_of(w->t->arena, all, &index, s->pod ? s->pod->labels : s->role->labels, !s->pod, s->index);
         if (s->sub)

@@ -58,11 +58,11 @@ struct task_topology *task_topology_read(struct arena *a, const struct sched_gro
 {
     struct task_topology *n;
 
-    if (str_empty(g->near) && str_empty(g->apart) && str_empty(g->task_order))
+    if (str_empty(g->spec.near) && str_empty(g->spec.apart) && str_empty(g->spec.task_order))
         return NULL;
     n = arena_new(a, struct task_topology);
-    if (!read_groups(a, g, g->near, n, false) || !read_groups(a, g, g->apart, n, true) ||
-        (!str_empty(g->task_order) && !read_roles(a, g, g->task_order, &n->order)))
+    if (!read_groups(a, g, g->spec.near, n, false) || !read_groups(a, g, g->spec.apart, n, true) ||
+        (!str_empty(g->spec.task_order) && !read_roles(a, g, g->spec.task_order, &n->order)))
         return NULL;
     return n;
 }

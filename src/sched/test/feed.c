@@ -381,35 +381,37 @@ static void test_group(void **state)
         "'networkTopology':{'mode':'hard'},'subGroupPolicy':[{'name':'s'}]},'status':{'phase':'Inqueue'}}",
         "g");
     g = group("g");
-    assert_true(g->exists && g->status.has_phase && g->status.phase == GROUP_INQUEUE);
-    assert_true(str_is(g->uid, "u") && str_is(g->owner_job, "j") && str_is(g->queue_name, "q"));
-    assert_int_equal(g->min_member, 3);
+    assert_true(g->podgroup.exists && g->status.has_phase && g->status.phase == GROUP_INQUEUE);
+    assert_true(str_is(g->uid, "u") && str_is(g->spec.owner_job, "j") && str_is(g->queue->name, "q"));
+    assert_int_equal(g->spec.min_member, 3);
     assert_int_equal(group_min(g), 6);
     assert_true(str_is(g->roles.v[0]->name, "a") && g->roles.v[0]->min == 4);
-    assert_true(g->has_min_resources && g->min_resources.v[DIM_CPU] == 6000);
+    assert_true(g->spec.has_min_resources && g->spec.min_resources.v[DIM_CPU] == 6000);
     assert_int_equal(m.dims.n, DIM_OTHERS);
-    assert_int_equal(g->sla_ms, 3600000);
-    assert_int_equal(g->runtime_ms, 600000);
-    assert_false(g->is_preemptable);
-    assert_non_null(g->topology);
-    assert_non_null(g->subgroups);
-    assert_int_equal(g->priority, 0);
+    assert_int_equal(g->spec.sla_ms, 3600000);
+    assert_int_equal(g->spec.runtime_ms, 600000);
+    assert_false(g->spec.is_preemptable);
+    assert_non_null(g->spec.topology);
+    assert_non_null(g->spec.subgroups);
+    assert_int_equal(g->spec.priority, 0);
 
     put(CLASS "}", "low", 3); /* says nothing about it */
     put(CLASS ",'globalDefault':true}", "usual", 40);
-    assert_int_equal(g->priority, 40);
+    assert_int_equal(g->spec.priority, 40);
     put(CLASS "}", "high", 900);
-    assert_int_equal(g->priority, 900);
+    assert_int_equal(g->spec.priority, 900);
     old = marks();
     put(CLASS "}", "high", 900);
     assert_untouched(old);
     gone("PriorityClass", "", "high", "");
-    assert_int_equal(g->priority, 40);
+    assert_int_equal(g->spec.priority, 40);
     assert_true(g->is_dirty);
 
     put(GROUP ",'uid':'u'},'spec':{'minTaskMember':{'b':1}}}", "g");
-    assert_true(str_is(g->queue_name, "default") && g->min_member == 0 && group_min(g) == 1 && !g->status.has_phase);
-    assert_true(g->is_preemptable && !g->topology && !g->has_min_resources && str_empty(g->owner_job));
+    assert_true(str_is(g->queue->name, "default") && g->spec.min_member == 0 && group_min(g) == 1 &&
+                !g->status.has_phase);
+    assert_true(g->spec.is_preemptable && !g->spec.topology && !g->spec.has_min_resources &&
+                str_empty(g->spec.owner_job));
     gone("PodGroup", "ns", "g", "other");
     assert_non_null(group("g"));
     gone("PodGroup", "ns", "g", "u");
@@ -451,7 +453,7 @@ static void test_group_reborn(void **state)
     assert_int_equal(group("g")->ready_ms, 0);
     assert_int_equal(m.root->demand.v[0], 0);
     put(GROUP ",'uid':'u','resourceVersion':'9'},'spec':{'minMember':2}}", "g");
-    assert_int_equal(group("g")->min_member, 1);
+    assert_int_equal(group("g")->spec.min_member, 1);
 }
 
 #define JOB                                                                                                            \
@@ -470,9 +472,9 @@ static void test_job(void **state)
     put(NODE "},'status':{'allocatable':{'cpu':'4','x.com/x':7}}}", "n1", 1);
     put(JOB "{'name':'w','replicas':5,%s},{'replicas':1}]}}", 1, 3, template);
     g = group("j-u");
-    assert_true(!g->exists && g->has_job && g->job_min == 3 && group_min(g) == 3);
-    assert_true(str_is(g->owner_job, "j") && str_is(g->queue_name, "q"));
-    assert_int_equal(g->runtime_ms, 300000);
+    assert_true(!g->podgroup.exists && g->job.exists && g->spec.job_min == 3 && group_min(g) == 3);
+    assert_true(str_is(g->spec.owner_job, "j") && str_is(g->queue->name, "q"));
+    assert_int_equal(g->spec.runtime_ms, 300000);
     r = group_role(g, STR("w"));
     assert_int_equal(r->replicas, 5);
     assert_int_equal(r->class->ask.v[DIM_CPU], 2000);
@@ -488,13 +490,13 @@ static void test_job(void **state)
     put(JOB "{'name':'w','replicas':5,%s},{'replicas':1}]},'status':{'running':3}}", 2, 3, template);
     assert_untouched(old);
     put(GROUP ",'uid':'p'},'spec':{'minMember':3,'minTaskMember':{'w':5,'default':1},'queue':'other'}}", "j-u");
-    assert_true(str_is(g->queue_name, "other"));
+    assert_true(str_is(g->queue->name, "other"));
     assert_int_equal(group_min(g), 3); /* minAvailable 3 of 6: it means to run with less */
     put(JOB "{'name':'w','replicas':5,%s}]}}", 3, 4, template);
     assert_null(group_role(g, STR("default"))->class);
     assert_int_equal(group_min(g), 4);
     gone("PodGroup", "ns", "j-u", "p");
-    assert_true(str_is(g->queue_name, "q"));
+    assert_true(str_is(g->queue->name, "q"));
     gone("Job", "ns", "j", "other");
     assert_non_null(group("j-u"));
     gone("Job", "ns", "j", "u");
@@ -604,7 +606,7 @@ static void test_namespace(void **state)
     n = map_get(&m.namespaces, STR("ns"));
     assert_true(str_empty(n->queue) && !n->labels);
     put(GROUP ",'uid':'u'},'spec':{'queue':'default'}}", "g"); /* admission's business, not ours */
-    assert_true(str_is(group("g")->queue_name, "default"));
+    assert_true(str_is(group("g")->queue->name, "default"));
     gone("Namespace", "", "ns", "");
     assert_int_equal(map_count(&m.namespaces), 0);
 }
@@ -798,11 +800,11 @@ static void print_pod(struct buf *out, const struct sched_pod *p)
 
 static void print_group(struct buf *out, const struct sched_model *model, const struct sched_group *g)
 {
-    buf_fmt(out, "group %.*s %d %d %.*s %lld %d %d %lld %.*s %lld", STR_ARG(g->key), g->exists, g->has_job,
-            STR_ARG(g->queue_name), (long long)group_min(g), (int)g->priority,
-            g->status.has_phase ? (int)g->status.phase : -1, (long long)g->runtime_ms, STR_ARG(g->owner_job),
+    buf_fmt(out, "group %.*s %d %d %.*s %lld %d %d %lld %.*s %lld", STR_ARG(g->key), g->podgroup.exists, g->job.exists,
+            STR_ARG(g->queue->name), (long long)group_min(g), (int)g->spec.priority,
+            g->status.has_phase ? (int)g->status.phase : -1, (long long)g->spec.runtime_ms, STR_ARG(g->spec.owner_job),
             (long long)group_live(g));
-    print_amounts(out, model, "min", &g->min_resources);
+    print_amounts(out, model, "min", &g->spec.min_resources);
     print_amounts(out, model, "pending", &g->pending);
     print_amounts(out, model, "allocated", &g->allocated);
     print_amounts(out, model, "going", &g->going);

@@ -464,7 +464,7 @@ static void test_node_groups(void **state)
     add_node(&w, "c", "");
     c = class_of(&w, "{spec: {}}");
     g = model_need_group(&w.m, STR("ns"), STR("g"));
-    g->exists = true;
+    g->podgroup.exists = true;
     g->queue->affinity = yaml_of(&w.arena,
                                  STR("{nodeGroupAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [blue]}}"));
     assert_ptr_equal(fit_best(&w.m, c, g, FIT_NOW, fit_all(&w.m)), w.m.order[1]);

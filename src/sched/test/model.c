@@ -349,7 +349,7 @@ static void test_counts(void **state)
     put_node("n1", 8);
     for (int i = 0; i < 4; i++)
         p[i] = add_pod(arena_cstr(&arena, arena_fmt(&arena, "p%d", i)), "g", "'cpu':1", "");
-    g->min_member = 2;
+    g->spec.min_member = 2;
     assert_int_equal(group_min(g), 2);
     assert_int_equal(group_live(g), 4);
     assert_false(group_is_whole(g));
@@ -368,11 +368,11 @@ static void test_counts(void **state)
     group_settle_minima(g);
     assert_int_equal(group_min(g), 3);
     assert_false(group_is_whole(g));
-    g->min_member = 0;
+    g->spec.min_member = 0;
     group_role(g, STR("ps"))->told_min = 0;
     group_settle_minima(g);
     assert_true(group_is_whole(g));
-    g->job_min = 5;
+    g->spec.job_min = 5;
     assert_int_equal(group_min(g), 5);
     assert_ptr_equal(group_role(g, STR("nobody")), NULL);
 }
@@ -393,8 +393,8 @@ static void test_minima_of_jobs(void **state)
     struct sched_role *roles[2] = { group_need_role(g, STR("a")), group_need_role(g, STR("b")) };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        g->min_member = cases[i].min_member;
-        g->has_job = cases[i].has_job;
+        g->spec.min_member = cases[i].min_member;
+        g->job.exists = cases[i].has_job;
         for (int k = 0; k < 2; k++) {
             roles[k]->told_min = cases[i].told[k];
             roles[k]->replicas = cases[i].replicas[k];
@@ -403,7 +403,7 @@ static void test_minima_of_jobs(void **state)
         if (group_min(g) != cases[i].min)
             fail_msg("case %zu: %lld", i, (long long)group_min(g));
     }
-    g->has_job = false;
+    g->job.exists = false;
     model_release_group(&m, g);
 }
 
