@@ -122,7 +122,7 @@ static void check_pod(const struct sched_model *m, const struct sched_pod *p)
     EXPECT(!p->group == !list_is_linked(&p->in_role), "list", p->key);
 }
 
-static void add_pod(const struct sched_model *m, const struct sched_pod *p, struct sched_group *sum)
+static void add_pod(const struct sched_model *m, const struct sched_pod *p, struct group_counts *sum)
 {
     int n = m->dims.n;
 
@@ -136,7 +136,7 @@ static void add_pod(const struct sched_model *m, const struct sched_pod *p, stru
         amounts_add(&sum->going, &p->class->ask, n);
 }
 
-static size_t check_role(const struct sched_model *m, const struct sched_role *r, struct sched_group *sum)
+static size_t check_role(const struct sched_model *m, const struct sched_role *r, struct group_counts *sum)
 {
     uint32_t n_gated = 0;
     size_t n = 0;
@@ -157,22 +157,21 @@ static size_t check_role(const struct sched_model *m, const struct sched_role *r
 
 static size_t check_group(const struct sched_model *m, const struct sched_group *g)
 {
-    struct sched_group *sum = xcalloc(1, sizeof(*sum));
+    struct group_counts sum = { 0 };
     size_t n = 0;
 
     for (size_t i = 0; i < g->roles.n; i++) {
         EXPECT(i == 0 || str_cmp(g->roles.v[i - 1]->name, g->roles.v[i]->name) < 0, "order of roles", g->key);
-        n += check_role(m, g->roles.v[i], sum);
+        n += check_role(m, g->roles.v[i], &sum);
     }
-    EXPECT(memcmp(sum->n, g->n, sizeof(g->n)) == 0, "number of pods", g->key);
-    EXPECT(sum->n_gone == g->n_gone, "number of pods that Succeeded and are gone", g->key);
-    EXPECT(sum->n_gated == g->n_gated, "number of gated pods", g->key);
-    same(m, &g->pending, &sum->pending, "pending", g->key);
-    same(m, &g->allocated, &sum->allocated, "allocated", g->key);
-    same(m, &g->going, &sum->going, "going", g->key);
+    EXPECT(memcmp(sum.n, g->counts.n, sizeof(g->counts.n)) == 0, "number of pods", g->key);
+    EXPECT(sum.n_gone == g->counts.n_gone, "number of pods that Succeeded and are gone", g->key);
+    EXPECT(sum.n_gated == g->counts.n_gated, "number of gated pods", g->key);
+    same(m, &g->counts.pending, &sum.pending, "pending", g->key);
+    same(m, &g->counts.allocated, &sum.allocated, "allocated", g->key);
+    same(m, &g->counts.going, &sum.going, "going", g->key);
     EXPECT(g->queue && map_get(&m->queues, g->queue->name) == g->queue, "queue", g->key);
     EXPECT(g->podgroup.exists || g->job.exists || n, "existence", g->key);
-    free(sum);
     return n;
 }
 
@@ -208,8 +207,8 @@ static void sum_queue(const struct sched_model *m, const struct sched_queue *q, 
 {
     LIST_FOREACH(struct sched_group, g, &q->groups, in_queue) {
         EXPECT(g->queue == q, "queue", g->key);
-        amounts_add(&ret->allocated, &g->allocated, m->dims.n);
-        amounts_add(&ret->going, &g->going, m->dims.n);
+        amounts_add(&ret->allocated, &g->counts.allocated, m->dims.n);
+        amounts_add(&ret->going, &g->counts.going, m->dims.n);
         amounts_add(&ret->demand, &g->demand, m->dims.n);
         amounts_add(&ret->admitted, &g->admitted, m->dims.n);
     }

@@ -21,8 +21,8 @@ static struct amounts *sum_at(void *holder, size_t offset)
 static const struct queue_sum { /* kept in a group, and in its queue and all above */
     size_t in_group, in_queue;
 } queue_sums[] = {
-    { offsetof(struct sched_group, allocated), offsetof(struct sched_queue, allocated) },
-    { offsetof(struct sched_group, going), offsetof(struct sched_queue, going) },
+    { offsetof(struct sched_group, counts.allocated), offsetof(struct sched_queue, allocated) },
+    { offsetof(struct sched_group, counts.going), offsetof(struct sched_queue, going) },
     { offsetof(struct sched_group, demand), offsetof(struct sched_queue, demand) },
     { offsetof(struct sched_group, admitted), offsetof(struct sched_queue, admitted) },
 };
@@ -75,7 +75,7 @@ void model_priority_changed(struct sched_group *g)
 
 static void note_placed(struct sched_group *g)
 {
-    if (g->allocated.v[DIM_PODS] <= 0)
+    if (g->counts.allocated.v[DIM_PODS] <= 0)
         heap_remove(&g->queue->placed, &g->in_placed);
     else if (!heap_has(&g->in_placed))
         heap_push(&g->queue->placed, &g->in_placed);
@@ -109,7 +109,7 @@ void model_set_queue(struct sched_model *m, struct sched_group *g, struct str na
     if (old)
         model_release_queue(m, old);
     m->shares_changed = true;
-    if (old && !(amounts_is_zero(&g->allocated, m->dims.n) && amounts_is_zero(&g->going, m->dims.n)))
+    if (old && !(amounts_is_zero(&g->counts.allocated, m->dims.n) && amounts_is_zero(&g->counts.going, m->dims.n)))
         m->room_gen++; /* the old queue has more left */
     model_touch(m, g);
 }
@@ -169,12 +169,12 @@ static enum part pod_part(const struct sched_pod *p)
 
 static struct amounts *group_part(struct sched_group *g, enum part part)
 {
-    return part == IN_PENDING ? &g->pending : part == IN_ALLOCATED ? &g->allocated : &g->going;
+    return part == IN_PENDING ? &g->counts.pending : part == IN_ALLOCATED ? &g->counts.allocated : &g->counts.going;
 }
 
 static void group_recount(struct sched_model *m, struct sched_group *g)
 {
-    g->pending = g->allocated = g->going = (struct amounts){ 0 };
+    g->counts.pending = g->counts.allocated = g->counts.going = (struct amounts){ 0 };
     VEC_FOREACH(r, &g->roles)
         for (int state = 0; state < POD_STATE_MAX; state++)
             LIST_FOREACH(struct sched_pod, p, &(*r)->pods[state], in_role)
@@ -223,9 +223,9 @@ int64_t role_gone(const struct sched_role *r)
 
 static void count_gone(struct sched_group *g)
 {
-    g->n_gone = 0;
+    g->counts.n_gone = 0;
     VEC_FOREACH(r, &g->roles)
-        g->n_gone += role_gone(*r);
+        g->counts.n_gone += role_gone(*r);
 }
 
 void model_set_done(struct sched_model *m, struct sched_role *r, struct str indices)
@@ -245,12 +245,12 @@ static void list_out(struct sched_pod *p)
 {
     list_remove(&p->in_role);
     p->role->n[p->state]--;
-    p->group->n[p->state]--;
+    p->group->counts.n[p->state]--;
     if (p->state == POD_SUCCEEDED && p->role->n_done)
         count_gone(p->group);
     if (p->state == POD_PENDING && p->is_gated) {
         p->role->n_gated--;
-        p->group->n_gated--;
+        p->group->counts.n_gated--;
     }
 }
 
@@ -260,12 +260,12 @@ static void list_in(struct sched_pod *p)
     if (p->state == POD_PENDING)
         p->group->futile = 0; /* with other pods places may be of use */
     p->role->n[p->state]++;
-    p->group->n[p->state]++;
+    p->group->counts.n[p->state]++;
     if (p->state == POD_SUCCEEDED && p->role->n_done)
         count_gone(p->group);
     if (p->state == POD_PENDING && p->is_gated) {
         p->role->n_gated++;
-        p->group->n_gated++;
+        p->group->counts.n_gated++;
     }
 }
 
@@ -414,12 +414,12 @@ static int64_t ready_of(const uint32_t n[POD_STATE_MAX])
 
 int64_t group_placed(const struct sched_group *g)
 {
-    return ready_of(g->n);
+    return ready_of(g->counts.n);
 }
 
 int64_t group_ready(const struct sched_group *g)
 {
-    return group_placed(g) + g->n_gone;
+    return group_placed(g) + g->counts.n_gone;
 }
 
 int64_t role_ready(const struct sched_role *r)
@@ -448,7 +448,7 @@ bool group_is_whole(const struct sched_group *g)
 
 int64_t group_live(const struct sched_group *g)
 {
-    return group_ready(g) + g->n[POD_PENDING] - g->n_gated;
+    return group_ready(g) + g->counts.n[POD_PENDING] - g->counts.n_gated;
 }
 
 bool group_has_its_pods(const struct sched_group *g)

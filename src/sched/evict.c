@@ -275,7 +275,7 @@ static bool is_candidate(const struct hunt *h, const struct sched_group *v)
 {
     if (v == h->g || !v->podgroup.exists ||
         !v->spec.is_preemptable || /* without its PodGroup nobody knows whether it may go */
-        amounts_is_zero(&v->allocated, h->m->dims.n))
+        amounts_is_zero(&v->counts.allocated, h->m->dims.n))
         return false;
     if (h->kind == EVICT_PREEMPT)
         return v->queue == h->g->queue && v->spec.priority < h->g->spec.priority;

@@ -621,7 +621,7 @@ void gang_needs(struct sched_model *m, const struct sched_group *g, struct arena
     lacks = add_asks(m, &slots, NULL, lacks, ret);
     if (slots.list.n == 0 && g->spec.has_min_resources) { /* neither pods nor templates: what the group says */
         *ret = g->spec.min_resources;
-        amounts_sub(ret, &g->allocated, m->dims.n);
+        amounts_sub(ret, &g->counts.allocated, m->dims.n);
         for (int d = 0; d < m->dims.n; d++)
             ret->v[d] = MAX_OF(ret->v[d], 0);
     }

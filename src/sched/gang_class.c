@@ -19,7 +19,7 @@ enum { RUNS_MAX = 64 }; /* of pods in a role that differ: a group with more is h
 static bool has_placed_pods(const struct sched_group *g)
 {
     for (int s = 0; s < POD_STATE_MAX; s++)
-        if (s != POD_PENDING && g->n[s])
+        if (s != POD_PENDING && g->counts.n[s])
             return true;
     return false;
 }
@@ -39,11 +39,11 @@ static bool is_coupled(const struct sched_group *g)
 
 static bool is_untouched(const struct sched_group *g)
 {
-    if (!g->podgroup.exists || g->spec.is_deleting || g->is_whole || g->ready_ms || g->half_ms || g->n_gated)
+    if (!g->podgroup.exists || g->spec.is_deleting || g->is_whole || g->ready_ms || g->half_ms || g->counts.n_gated)
         return false;
     if (g->hold && g->hold->kind == HOLD_ADMITTED) /* its pods are being made: it changes all the time */
         return false;
-    return !g->spec.subgroups && !g->n_gone &&
+    return !g->spec.subgroups && !g->counts.n_gone &&
            !has_placed_pods(g); /* sub-groups are told apart by labels, which no key has */
 }
 

@@ -317,7 +317,8 @@ enum { NEAR_PODS = 256 }; /* a group with more of them placed is everywhere; do 
 /* The domain its pods are in; NULL: none is placed, or no topology. */
 static const struct domain *task_topology_of(const struct sched_model *m, const struct sched_group *g)
 {
-    if (!topology_root(m)->children.n || g->n[POD_BINDING] + g->n[POD_BOUND] + g->n[POD_RUNNING] > NEAR_PODS)
+    if (!topology_root(m)->children.n ||
+        g->counts.n[POD_BINDING] + g->counts.n[POD_BOUND] + g->counts.n[POD_RUNNING] > NEAR_PODS)
         return NULL;
     return topology_of_group(m, g);
 }

@@ -314,7 +314,7 @@ void model_forget_group(struct sched_model *m, struct sched_group *g)
 static bool group_has_pods(const struct sched_group *g)
 {
     for (int i = 0; i < POD_STATE_MAX; i++)
-        if (g->n[i])
+        if (g->counts.n[i])
             return true;
     return false;
 }

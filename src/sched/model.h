@@ -135,6 +135,16 @@ struct sched_role { /* pods of one volcano.sh/task-spec; "" where there is none 
 enum group_phase { GROUP_PENDING, GROUP_INQUEUE, GROUP_RUNNING, GROUP_UNKNOWN, GROUP_COMPLETED, GROUP_PHASE_MAX };
 extern const char *const group_phase_names[GROUP_PHASE_MAX];
 
+/* Its pods, counted over roles. */
+struct group_counts {
+    uint32_t n[POD_STATE_MAX];
+    uint32_t n_gated;
+    int64_t n_gone;           /* Succeeded and are no longer there */
+    struct amounts allocated; /* Binding, Bound, Running */
+    struct amounts going;     /* being deleted, on a node */
+    struct amounts pending;   /* Pending, not gated */
+};
+
 /* The status a PodGroup has, as told or as we wrote it last (status.c). */
 struct group_status {
     enum group_phase phase;
@@ -199,14 +209,7 @@ struct sched_group {
     struct group_source podgroup, job;
     struct group_spec spec;
 
-    /* counters over roles */
-    uint32_t n[POD_STATE_MAX];
-    uint32_t n_gated;
-    int64_t n_gone;           /* pods that Succeeded and are no longer there */
-    struct amounts allocated; /* Binding, Bound, Running */
-    struct amounts going;     /* being deleted, on a node */
-    struct amounts pending;   /* Pending, not gated */
-
+    struct group_counts counts;
     struct group_status status;
     struct group_round now;
 

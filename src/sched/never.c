@@ -25,7 +25,7 @@ void round_find_never(struct round *r, struct sched_group *g)
     bool knows = group_knows_its_pods(g);
     uint64_t key = ((r->m->node_gen * 31 + g->podgroup.hash) * 31 + g->job.hash) * 2 + knows;
 
-    key = (key * 31 + (uint64_t)group_ready(g)) * 31 + g->n[POD_PENDING];
+    key = (key * 31 + (uint64_t)group_ready(g)) * 31 + g->counts.n[POD_PENDING];
     if (key == g->never_key && !g->never_fits)
         return;
     g->never_key = key;
@@ -55,7 +55,7 @@ bool round_is_beyond_limits(const struct sched_model *m, const struct sched_grou
 {
     int dim = -1;
 
-    amounts_add(&needs, &g->allocated, m->dims.n); /* what it has it keeps */
+    amounts_add(&needs, &g->counts.allocated, m->dims.n); /* what it has it keeps */
     for (const struct sched_queue *q = g->queue; q->parent; q = q->parent) {
         dim = amounts_lacking(&q->capability, &needs, m->dims.n);
         if (dim < 0 || q->capability.v[dim] >= m->root->limit.v[dim])

@@ -45,10 +45,10 @@ static bool has_pods(const struct sched_group *g, struct why *ret)
     ret->have = live;
     ret->need = need;
     if (live < need) {
-        bool is_gated = live + g->n_gated >= need;
+        bool is_gated = live + g->counts.n_gated >= need;
 
         ret->kind = is_gated ? WHY_GATED : live ? WHY_NOT_ENOUGH_PODS : WHY_NO_PODS_YET;
-        ret->have = is_gated ? g->n_gated : live;
+        ret->have = is_gated ? g->counts.n_gated : live;
         return false;
     }
     VEC_FOREACH(r, &g->roles) {
@@ -279,7 +279,7 @@ static void place(struct round *r, struct sched_group *g, enum gang_limit limit)
     }
     if (t.seats.n)
         bind_all(r, &t);
-    if (g->n[POD_PENDING] <= g->n_gated)
+    if (g->counts.n[POD_PENDING] <= g->counts.n_gated)
         return;
     if (!was_whole) { /* extras come after the gangs of others */
         round_push(r, g);
@@ -309,7 +309,7 @@ static void become_inqueue(struct round *r, struct sched_group *g)
     if (group_live(g) == 0)
         group_say(g, &(struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 });
     for (int d = 0; g->spec.has_min_resources && d < r->m->dims.n; d++)
-        rest.v[d] = MAX_OF(g->spec.min_resources.v[d] - g->allocated.v[d], 0);
+        rest.v[d] = MAX_OF(g->spec.min_resources.v[d] - g->counts.allocated.v[d], 0);
     model_set_admitted(r->m, g, &rest);
     gang_class_sort(r->m, g);
     round_touch(r, g);
@@ -439,7 +439,7 @@ static void settle(struct round *r, struct sched_group *g, struct trial *t)
         return;
     }
     bind_all(r, t);
-    if (g->n[POD_PENDING] > g->n_gated)
+    if (g->counts.n[POD_PENDING] > g->counts.n_gated)
         round_push(r, g);
 }
 

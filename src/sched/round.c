@@ -125,7 +125,7 @@ void round_push(struct round *r, struct sched_group *g)
 
     if (heap_has(&g->now.link))
         return;
-    g->share = r->m->config.has_drf ? amounts_share(&g->allocated, &r->m->total, r->m->dims.n) : 0;
+    g->share = r->m->config.has_drf ? amounts_share(&g->counts.allocated, &r->m->total, r->m->dims.n) : 0;
     if (heap_count(&q->waiting) == 0) {
         heap_done(&q->waiting);
         heap_init(&q->waiting, heap_order);
@@ -159,7 +159,7 @@ static bool is_waiting(const struct sched_group *g)
 {
     if (!g->podgroup.exists || g->spec.is_deleting)
         return false;
-    if (g->n[POD_PENDING] > g->n_gated || g->half_ms)
+    if (g->counts.n[POD_PENDING] > g->counts.n_gated || g->half_ms)
         return true;
     return g->status.phase != GROUP_COMPLETED && (!group_is_admitted(g) || !g->is_whole);
 }
@@ -167,9 +167,9 @@ static bool is_waiting(const struct sched_group *g)
 /* What it would take if it could: pods that wait, and pods to come. */
 static void demand_of(const struct sched_model *m, const struct sched_group *g, struct amounts *ret)
 {
-    bool knows = g->n[POD_PENDING] > 0;
+    bool knows = g->counts.n[POD_PENDING] > 0;
 
-    *ret = g->pending;
+    *ret = g->counts.pending;
     VEC_FOREACH(r, &g->roles) {
         int64_t to_come = role_to_come(*r);
 
@@ -180,7 +180,7 @@ static void demand_of(const struct sched_model *m, const struct sched_group *g, 
     if (knows || !g->spec.has_min_resources)
         return;
     for (int d = 0; d < m->dims.n; d++)
-        ret->v[d] = MAX_OF(g->spec.min_resources.v[d] - g->allocated.v[d], 0);
+        ret->v[d] = MAX_OF(g->spec.min_resources.v[d] - g->counts.allocated.v[d], 0);
 }
 
 /* The part of its minimum that it was promised and does not have yet (D30). */
@@ -194,14 +194,14 @@ static void promise_of(const struct round *r, const struct sched_group *g, struc
     if (g->ready_ms && (g->never_fits || round_has_given_up(r, g)))
         return;
     for (int d = 0; g->spec.has_min_resources && d < m->dims.n; d++)
-        ret->v[d] = MAX_OF(g->spec.min_resources.v[d] - g->allocated.v[d], 0);
+        ret->v[d] = MAX_OF(g->spec.min_resources.v[d] - g->counts.allocated.v[d], 0);
 }
 
 /* By what was told: a binding that is still on its way does not count. */
 static bool is_half(const struct sched_group *g)
 {
-    return g->n[POD_BOUND] && g->n[POD_BOUND] < group_min(g) && !g->n[POD_RUNNING] && !g->n[POD_SUCCEEDED] &&
-           !g->n_gone;
+    return g->counts.n[POD_BOUND] && g->counts.n[POD_BOUND] < group_min(g) && !g->counts.n[POD_RUNNING] &&
+           !g->counts.n[POD_SUCCEEDED] && !g->counts.n_gone;
 }
 
 /* By its pods or its phase, also when that was before we were here. */
@@ -209,7 +209,7 @@ static bool has_stood(const struct sched_group *g)
 {
     if (g->is_whole)
         return group_ready(g) > 0;
-    return g->n[POD_RUNNING] || g->n[POD_SUCCEEDED] || g->status.phase == GROUP_RUNNING ||
+    return g->counts.n[POD_RUNNING] || g->counts.n[POD_SUCCEEDED] || g->status.phase == GROUP_RUNNING ||
            g->status.phase == GROUP_UNKNOWN;
 }
 

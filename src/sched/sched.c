@@ -269,13 +269,13 @@ static void view_group(struct sched *s, struct sched_group *g, struct arena *a, 
         .priority = g->spec.priority,
         .min = group_min(g),
         .ready = group_ready(g),
-        .pending = g->n[POD_PENDING],
-        .running = g->n[POD_RUNNING],
+        .pending = g->counts.n[POD_PENDING],
+        .running = g->counts.n[POD_RUNNING],
         .created_ms = g->spec.created_ms,
         .is_whole = group_is_whole(g),
         .has_hold = g->hold != NULL,
         .why = latest_why(s, g),
-        .allocated = g->allocated,
+        .allocated = g->counts.allocated,
     };
     gang_needs(&s->m, g, a, &ret->needs);
 }
@@ -322,7 +322,7 @@ void sched_waiting(struct sched *s, struct arena *a, void (*each)(void *ctx, con
         LIST_FOREACH(struct sched_group, g, &(*q)->groups, in_queue) {
             if (!list_is_linked(&g->in_waiting) || g->is_whole)
                 continue;
-            g->share = s->m.config.has_drf ? amounts_share(&g->allocated, &s->m.total, s->m.dims.n) : 0;
+            g->share = s->m.config.has_drf ? amounts_share(&g->counts.allocated, &s->m.total, s->m.dims.n) : 0;
             *vec_push(a, &groups) = g;
         }
         if (groups.n)

@@ -87,8 +87,8 @@ static void sum_groups(struct sched_queue *q, int n)
 {
     q->allocated = q->going = q->demand = q->admitted = (struct amounts){ 0 };
     LIST_FOREACH(struct sched_group, g, &q->groups, in_queue) {
-        amounts_add(&q->allocated, &g->allocated, n);
-        amounts_add(&q->going, &g->going, n);
+        amounts_add(&q->allocated, &g->counts.allocated, n);
+        amounts_add(&q->going, &g->counts.going, n);
         amounts_add(&q->demand, &g->demand, n);
         amounts_add(&q->admitted, &g->admitted, n);
     }

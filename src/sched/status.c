@@ -44,11 +44,11 @@ static bool is_unschedulable(const struct sched_group *g)
 
 static enum group_phase phase_of(const struct sched_group *g)
 {
-    int64_t done = (int64_t)g->n[POD_SUCCEEDED] + g->n[POD_FAILED];
-    int64_t scheduled = (int64_t)g->n[POD_BOUND] + g->n[POD_RUNNING] + done + going_with_node(g);
-    int64_t gone = scheduled ? g->n_gone : 0; /* by itself what is gone is no phase */
+    int64_t done = (int64_t)g->counts.n[POD_SUCCEEDED] + g->counts.n[POD_FAILED];
+    int64_t scheduled = (int64_t)g->counts.n[POD_BOUND] + g->counts.n[POD_RUNNING] + done + going_with_node(g);
+    int64_t gone = scheduled ? g->counts.n_gone : 0; /* by itself what is gone is no phase */
 
-    if (g->n[POD_RUNNING] && is_unschedulable(g))
+    if (g->counts.n[POD_RUNNING] && is_unschedulable(g))
         return GROUP_UNKNOWN;
     if (scheduled + gone >= g->spec.min_member)
         return scheduled == done ? GROUP_COMPLETED : GROUP_RUNNING;
@@ -66,7 +66,7 @@ static void print_states(struct buf *out, const struct sched_group *g)
 
     buf_str(out, STR("pod group is not ready, "));
     for (int s = 0; s < POD_STATE_MAX; s++) {
-        int64_t n = g->n[s] + (s == POD_SUCCEEDED ? g->n_gone : 0);
+        int64_t n = g->counts.n[s] + (s == POD_SUCCEEDED ? g->counts.n_gone : 0);
 
         if (n)
             buf_fmt(out, "%" PRId64 " %s, ", n, names[s]);
@@ -87,11 +87,11 @@ static uint32_t count_seats(const struct sched_group *g)
 /* The sentence upstream's users know, then the rule that stops it in plain words. */
 static void print_message(struct buf *out, const struct round *r, const struct sched_group *g)
 {
-    uint32_t total = 0, pending = g->n[POD_PENDING], seats = count_seats(g);
+    uint32_t total = 0, pending = g->counts.n[POD_PENDING], seats = count_seats(g);
     int64_t lacks = group_min(g) - group_ready(g) - seats;
 
     for (int s = 0; s < POD_STATE_MAX; s++)
-        total += g->n[s];
+        total += g->counts.n[s];
     if (total) {
         buf_fmt(out, "%" PRId64 "/%u tasks in gang unschedulable: ", MAX_OF(lacks, 0), total);
         print_states(out, g);
@@ -190,9 +190,9 @@ static void tell_group(struct round *r, struct sched_group *g, struct str messag
 
     list = conditions_of(r, g, message);
     json_set(status, "phase", json_str(r->a, str_of(group_phase_names[g->status.phase])));
-    json_set(status, "running", json_int(r->a, g->n[POD_RUNNING]));
-    json_set(status, "succeeded", json_int(r->a, g->n[POD_SUCCEEDED]));
-    json_set(status, "failed", json_int(r->a, g->n[POD_FAILED]));
+    json_set(status, "running", json_int(r->a, g->counts.n[POD_RUNNING]));
+    json_set(status, "succeeded", json_int(r->a, g->counts.n[POD_SUCCEEDED]));
+    json_set(status, "failed", json_int(r->a, g->counts.n[POD_FAILED]));
     json_set(status, "conditions", list);
     h = hash_of_status(status);
     if (h == g->status.written)

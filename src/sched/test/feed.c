@@ -262,7 +262,7 @@ static void test_pod_traits(void **state)
     assert_true(str_is(p->role->name, "boss"));
     assert_int_equal(p->priority, -7);
     assert_true(!p->is_preemptable && p->is_gated);
-    assert_int_equal(p->group->n_gated, 1);
+    assert_int_equal(p->group->counts.n_gated, 1);
     assert_int_equal(p->cooldown_ms, 90000);
     assert_true(p->written == hash_of_condition(STR("False"), STR("r"), STR("m")));
     assert_ptr_equal(p->nominated, node("n9"));
@@ -365,7 +365,7 @@ static void test_resize(void **state)
     assert_int_equal(node("n1")->used.v[DIM_CPU], 1000);
     put_pod("p", "u", 2, "", "", ",'nodeName':'n1','overhead':{'cpu':'500m'}", "'phase':'Running'");
     assert_int_equal(node("n1")->used.v[DIM_CPU], 1500);
-    assert_int_equal(group("g")->allocated.v[DIM_CPU], 1500);
+    assert_int_equal(group("g")->counts.allocated.v[DIM_CPU], 1500);
 }
 
 static void test_group(void **state)
@@ -805,9 +805,9 @@ static void print_group(struct buf *out, const struct sched_model *model, const 
             g->status.has_phase ? (int)g->status.phase : -1, (long long)g->spec.runtime_ms, STR_ARG(g->spec.owner_job),
             (long long)group_live(g));
     print_amounts(out, model, "min", &g->spec.min_resources);
-    print_amounts(out, model, "pending", &g->pending);
-    print_amounts(out, model, "allocated", &g->allocated);
-    print_amounts(out, model, "going", &g->going);
+    print_amounts(out, model, "pending", &g->counts.pending);
+    print_amounts(out, model, "allocated", &g->counts.allocated);
+    print_amounts(out, model, "going", &g->counts.going);
     VEC_FOREACH(p, &g->roles) {
         const struct sched_role *r = *p;
         uint32_t n = 0;

@@ -113,10 +113,11 @@ static void test_states(void **state)
         if (node("n1")->used.v[DIM_CPU] != 1000 * steps[i].used || m.used.v[DIM_CPU] != 1000 * steps[i].used ||
             node("n1")->moving.v[DIM_CPU] != 1000 * steps[i].used ||
             node("n1")->going.v[DIM_CPU] != 1000 * steps[i].going ||
-            g->allocated.v[DIM_CPU] != 1000 * steps[i].allocated ||
-            g->going.v[DIM_CPU] != 1000 * steps[i].queue_going || g->pending.v[DIM_CPU] != 1000 * steps[i].pending ||
+            g->counts.allocated.v[DIM_CPU] != 1000 * steps[i].allocated ||
+            g->counts.going.v[DIM_CPU] != 1000 * steps[i].queue_going ||
+            g->counts.pending.v[DIM_CPU] != 1000 * steps[i].pending ||
             m.root->allocated.v[DIM_CPU] != 1000 * steps[i].allocated ||
-            queue("default")->going.v[DIM_CPU] != 1000 * steps[i].queue_going || g->n[steps[i].state] != 1)
+            queue("default")->going.v[DIM_CPU] != 1000 * steps[i].queue_going || g->counts.n[steps[i].state] != 1)
             fail_msg("step %zu", i);
         if ((m.room_gen != room) != steps[i].makes_room)
             fail_msg("step %zu: room", i);
@@ -357,8 +358,8 @@ static void test_counts(void **state)
     p[3]->is_gated = true;
     model_pod_in(&m, p[3]);
     assert_int_equal(group_live(g), 3);
-    assert_int_equal(g->n_gated, 1);
-    assert_int_equal(g->pending.v[DIM_CPU], 3000);
+    assert_int_equal(g->counts.n_gated, 1);
+    assert_int_equal(g->counts.pending.v[DIM_CPU], 3000);
     model_set_pod(&m, p[0], POD_BINDING, node("n1"));
     model_set_pod(&m, p[1], POD_SUCCEEDED, NULL);
     assert_int_equal(group_ready(g), 2);

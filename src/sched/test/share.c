@@ -69,7 +69,7 @@ static void world_free(struct world *w)
 /* What runs in a queue and what waits. */
 static void load(struct world *w, const struct sched_queue *q, int64_t runs, int64_t waits)
 {
-    group_of(w, q)->allocated.v[CPU] = runs;
+    group_of(w, q)->counts.allocated.v[CPU] = runs;
     group_of(w, q)->demand.v[CPU] = waits;
     w->m.queues_changed = true; /* counts the groups again */
 }
@@ -78,8 +78,8 @@ static void update(struct world *w)
 {
     w->m.used = (struct amounts){ 0 };
     for (size_t i = 0; i < w->n; i++) {
-        amounts_add(&w->m.used, &w->groups[i].allocated, w->m.dims.n);
-        amounts_add(&w->m.used, &w->groups[i].going, w->m.dims.n);
+        amounts_add(&w->m.used, &w->groups[i].counts.allocated, w->m.dims.n);
+        amounts_add(&w->m.used, &w->groups[i].counts.going, w->m.dims.n);
     }
     share_update(&w->m);
 }
@@ -220,7 +220,7 @@ static void test_missing_name(void **state)
     b->deserved.v[MEM] = 6;
     load(w, a, 5, 9);
     load(w, b, 1, 9);
-    group_of(w, a)->allocated.v[MEM] = 1;
+    group_of(w, a)->counts.allocated.v[MEM] = 1;
     group_of(w, a)->demand.v[MEM] = group_of(w, b)->demand.v[MEM] = 9;
     update(w);
     assert_int_equal(a->fair.v[CPU], 7);
@@ -406,7 +406,7 @@ static void test_admits(void **state)
     assert_false(share_admits(&w->m, a, &ask, &no, &dim, &left));
     assert_int_equal(left, 2);
     assert_true(share_allows(&w->m, a, &ask, NULL, SHARE_LIMIT, NULL, NULL, NULL)); /* a promise is no allocation */
-    group_of(w, a)->going = cpu(1);
+    group_of(w, a)->counts.going = cpu(1);
     w->m.queues_changed = true;
     update(w);
     ask = cpu(2);
@@ -673,8 +673,8 @@ static void make_queue(struct world *w, const struct draw *d)
         q->capability.v[k] = d->capability[k];
         if (q->has_deserved)
             q->deserved.v[k] = d->deserved[k];
-        g->allocated.v[k] = d->runs[k];
-        g->going.v[k] = d->going[k];
+        g->counts.allocated.v[k] = d->runs[k];
+        g->counts.going.v[k] = d->going[k];
         g->demand.v[k] = d->waits[k];
     }
 }
@@ -687,7 +687,7 @@ static void empty_inner(struct rand *r, struct world *w)
         if (w->queues[i].children.n && !rand_chance(r, 1, 20)) {
             struct sched_group *g = group_of(w, &w->queues[i]);
 
-            g->allocated = g->going = g->demand = (struct amounts){ 0 };
+            g->counts.allocated = g->counts.going = g->demand = (struct amounts){ 0 };
         }
     share_link(&w->m);
 }
@@ -729,8 +729,8 @@ static void test_laws(void **state)
             struct sched_queue *a = map_get(&w->m.queues, str_of(draws[i].name));
             struct sched_queue *b = map_get(&other->m.queues, a->name);
 
-            group_of(other, b)->allocated = group_of(w, a)->allocated;
-            group_of(other, b)->going = group_of(w, a)->going;
+            group_of(other, b)->counts.allocated = group_of(w, a)->counts.allocated;
+            group_of(other, b)->counts.going = group_of(w, a)->counts.going;
             group_of(other, b)->demand = group_of(w, a)->demand;
         }
         share_link(&other->m);
