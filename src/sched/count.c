@@ -258,7 +258,7 @@ static void list_in(struct sched_pod *p)
 {
     list_push(&p->role->pods[p->state], &p->in_role);
     if (p->state == POD_PENDING)
-        p->group->futile = 0; /* with other pods places may be of use */
+        p->group->found.futile = 0; /* with other pods places may be of use */
     p->role->n[p->state]++;
     p->group->counts.n[p->state]++;
     if (p->state == POD_SUCCEEDED && p->role->n_done)

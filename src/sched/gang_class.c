@@ -39,7 +39,8 @@ static bool is_coupled(const struct sched_group *g)
 
 static bool is_untouched(const struct sched_group *g)
 {
-    if (!g->podgroup.exists || g->spec.is_deleting || g->is_whole || g->ready_ms || g->half_ms || g->counts.n_gated)
+    if (!g->podgroup.exists || g->spec.is_deleting || g->is_whole || g->since.ready_ms || g->since.half_ms ||
+        g->counts.n_gated)
         return false;
     if (g->hold && g->hold->kind == HOLD_ADMITTED) /* its pods are being made: it changes all the time */
         return false;
@@ -164,7 +165,7 @@ static bool key_of(struct sched_model *m, const struct sched_group *g, struct bu
                                 g->spec.min_member,
                                 g->spec.job_min,
                                 g->spec.has_min_resources,
-                                g->never_fits,
+                                g->found.never_fits,
                                 (int64_t)g->roles.n };
     autoarena a = { 0 };
 
@@ -187,13 +188,13 @@ static bool key_of(struct sched_model *m, const struct sched_group *g, struct bu
 
 static int by_order(const struct heap_node *x, const struct heap_node *y)
 {
-    return order_cmp(HEAP_ITEM(x, struct sched_group, in_class), HEAP_ITEM(y, struct sched_group, in_class));
+    return order_cmp(HEAP_ITEM(x, struct sched_group, gang.in_class), HEAP_ITEM(y, struct sched_group, gang.in_class));
 }
 
 static int by_runtime(const struct heap_node *x, const struct heap_node *y)
 {
-    const struct sched_group *a = HEAP_ITEM(x, struct sched_group, by_runtime);
-    const struct sched_group *b = HEAP_ITEM(y, struct sched_group, by_runtime);
+    const struct sched_group *a = HEAP_ITEM(x, struct sched_group, gang.by_runtime);
+    const struct sched_group *b = HEAP_ITEM(y, struct sched_group, gang.by_runtime);
 
     return a->spec.runtime_ms != b->spec.runtime_ms ? (a->spec.runtime_ms < b->spec.runtime_ms ? -1 : 1)
                                                     : str_cmp(a->key, b->key);
@@ -201,10 +202,11 @@ static int by_runtime(const struct heap_node *x, const struct heap_node *y)
 
 static int by_admission(const struct heap_node *x, const struct heap_node *y)
 {
-    const struct sched_group *a = HEAP_ITEM(x, struct sched_group, by_admission);
-    const struct sched_group *b = HEAP_ITEM(y, struct sched_group, by_admission);
+    const struct sched_group *a = HEAP_ITEM(x, struct sched_group, gang.by_admission);
+    const struct sched_group *b = HEAP_ITEM(y, struct sched_group, gang.by_admission);
 
-    return a->admitted_ms != b->admitted_ms ? (a->admitted_ms < b->admitted_ms ? -1 : 1) : str_cmp(a->key, b->key);
+    return a->since.admitted_ms != b->since.admitted_ms ? (a->since.admitted_ms < b->since.admitted_ms ? -1 : 1)
+                                                        : str_cmp(a->key, b->key);
 }
 
 void gang_classes_init(struct sched_model *m)
@@ -310,33 +312,33 @@ static void join(struct sched_model *m, struct gang_class *c, struct sched_group
 {
     struct gang_classes *all = m->alike;
 
-    g->alike = c;
+    g->gang.alike = c;
     g->share = 0; /* it has nothing; the order of members must not change while they are in */
-    heap_push(&c->members, &g->in_class);
+    heap_push(&c->members, &g->gang.in_class);
     if (g->spec.runtime_ms)
-        heap_push(&c->by_runtime, &g->by_runtime);
-    if (g->status.phase == GROUP_INQUEUE && g->admitted_ms && g->expired <= EXPIRES_MOST)
-        heap_push(&all->on_credit, &g->by_admission);
-    if (g->futile == m->node_gen)
-        c->futile = g->futile;
-    list_push(&all->behind, &g->in_behind);
+        heap_push(&c->by_runtime, &g->gang.by_runtime);
+    if (g->status.phase == GROUP_INQUEUE && g->since.admitted_ms && g->expired <= EXPIRES_MOST)
+        heap_push(&all->on_credit, &g->gang.by_admission);
+    if (g->found.futile == m->node_gen)
+        c->futile = g->found.futile;
+    list_push(&all->behind, &g->gang.in_behind);
     all->n_members++;
 }
 
 static void leave(struct sched_model *m, struct sched_group *g)
 {
-    struct gang_class *c = g->alike;
+    struct gang_class *c = g->gang.alike;
 
     if (!c)
         return;
     if (!gang_leads(g)) /* the first speaks for all: nobody held back for this one */
-        g->is_stuck = false;
-    heap_remove(&c->members, &g->in_class);
-    heap_remove(&c->by_runtime, &g->by_runtime);
-    heap_remove(&m->alike->on_credit, &g->by_admission);
-    list_remove(&g->in_behind);
+        g->found.is_stuck = false;
+    heap_remove(&c->members, &g->gang.in_class);
+    heap_remove(&c->by_runtime, &g->gang.by_runtime);
+    heap_remove(&m->alike->on_credit, &g->gang.by_admission);
+    list_remove(&g->gang.in_behind);
     m->alike->n_members--;
-    g->alike = NULL;
+    g->gang.alike = NULL;
     class_release(m, c);
 }
 
@@ -345,24 +347,24 @@ static void put_alone(struct sched_model *m, struct sched_group *g)
     leave(m, g);
     g->status.why = WHY_NOT;
     if (!list_is_linked(&g->in_waiting))
-        list_remove(&g->in_alone);
-    else if (!list_is_linked(&g->in_alone))
-        list_push(&m->alike->alone, &g->in_alone);
+        list_remove(&g->gang.in_alone);
+    else if (!list_is_linked(&g->gang.in_alone))
+        list_push(&m->alike->alone, &g->gang.in_alone);
 }
 
 void gang_class_leave(struct sched_model *m, struct sched_group *g)
 {
-    struct gang_class *c = g->kin;
+    struct gang_class *c = g->gang.kin;
 
     put_alone(m, g);
-    g->kin = NULL;
+    g->gang.kin = NULL;
     gang_class_unpin(m, c);
 }
 
 void gang_class_set_apart(struct sched_model *m, struct sched_group *g)
 {
-    if (g->alike)
-        g->kin = gang_class_pin(g->alike);
+    if (g->gang.alike)
+        g->gang.kin = gang_class_pin(g->gang.alike);
     put_alone(m, g);
 }
 
@@ -376,10 +378,10 @@ void gang_class_sort(struct sched_model *m, struct sched_group *g)
         return;
     c = class_need(m, g, buf_view(&m->alike->text));
     if (g->hold) {
-        g->kin = gang_class_pin(c);
+        g->gang.kin = gang_class_pin(c);
         return;
     }
-    list_remove(&g->in_alone);
+    list_remove(&g->gang.in_alone);
     join(m, c, g);
 }
 
@@ -397,25 +399,25 @@ struct sched_group *gang_class_first(const struct gang_class *c)
 {
     struct heap_node *node = heap_first(&c->members);
 
-    return node ? HEAP_ITEM(node, struct sched_group, in_class) : NULL;
+    return node ? HEAP_ITEM(node, struct sched_group, gang.in_class) : NULL;
 }
 
 struct sched_group *gang_class_shortest(const struct gang_class *c)
 {
     struct heap_node *node = heap_first(&c->by_runtime);
 
-    return node ? HEAP_ITEM(node, struct sched_group, by_runtime) : NULL;
+    return node ? HEAP_ITEM(node, struct sched_group, gang.by_runtime) : NULL;
 }
 
 bool gang_leads(const struct sched_group *g)
 {
-    return !g->alike || gang_class_first(g->alike) == g;
+    return !g->gang.alike || gang_class_first(g->gang.alike) == g;
 }
 
 void gang_leaders(const struct sched_model *m, struct arena *a, struct group_list *ret)
 {
     ret->list.n = 0;
-    LIST_FOREACH(struct sched_group, g, &m->alike->alone, in_alone)
+    LIST_FOREACH(struct sched_group, g, &m->alike->alone, gang.in_alone)
         *vec_push(a, &ret->list) = g;
     LIST_FOREACH(struct gang_class, c, &m->alike->all, link)
         if (heap_count(&c->members))
@@ -429,21 +431,21 @@ struct sched_group *gang_class_next_behind(struct sched_model *m)
     if (!link)
         return NULL;
     list_push(&m->alike->behind, link);
-    return LIST_ITEM(link, struct sched_group, in_behind);
+    return LIST_ITEM(link, struct sched_group, gang.in_behind);
 }
 
 bool gang_classes_are_told(const struct sched_model *m)
 {
-    const struct sched_group *g = LIST_FIRST(&m->alike->behind, struct sched_group, in_behind);
+    const struct sched_group *g = LIST_FIRST(&m->alike->behind, struct sched_group, gang.in_behind);
 
-    return !g || g->tried == m->room_gen;
+    return !g || g->found.tried == m->room_gen;
 }
 
 struct sched_group *gang_class_oldest_on_credit(const struct sched_model *m)
 {
     struct heap_node *node = heap_first(&m->alike->on_credit);
 
-    return node ? HEAP_ITEM(node, struct sched_group, by_admission) : NULL;
+    return node ? HEAP_ITEM(node, struct sched_group, gang.by_admission) : NULL;
 }
 
 /* ---- for tests ---- */
@@ -463,10 +465,10 @@ void gang_classes_check(struct sched_model *m)
     assert(n == m->alike->n_members);
     heap_check(&m->alike->on_credit);
     LIST_FOREACH(struct sched_group, g, &m->waiting, in_waiting) {
-        assert((g->alike == NULL) == list_is_linked(&g->in_alone));
+        assert((g->gang.alike == NULL) == list_is_linked(&g->gang.in_alone));
         if (!gang_facts(g))
             continue;
-        n_pins -= g->kin != NULL;
+        n_pins -= g->gang.kin != NULL;
         assert(!g->is_dirty && is_untouched(g) && key_of(m, g, &key) && str_eq(buf_view(&key), gang_facts(g)->key));
     }
     assert(n_pins == 0);

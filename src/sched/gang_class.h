@@ -28,24 +28,24 @@ struct group_list {
 struct gang_class {
     struct str key;         /* all of the above, as text; behind the struct */
     struct list_link link;  /* gang_classes.all */
-    struct heap members;    /* sched_group.in_class, by order_cmp() */
-    struct heap by_runtime; /* sched_group.by_runtime: those that say how long they run, the shortest first */
+    struct heap members;    /* gang_member.in_class, by order_cmp() */
+    struct heap by_runtime; /* gang_member.by_runtime: those that say how long they run, the shortest first */
     struct amounts needs;   /* gang_needs() of each member … */
     int64_t lacks;          /* … for so many pods */
     const struct pod_class
         *pod;        /* all its pods are of this class, and nothing else decides about their places (prefilter.c);
                              NULL: not so */
     bool has_pods;   /* that exist, enough for the minimum */
-    uint64_t futile; /* as sched_group.futile, of any member */
+    uint64_t futile; /* as group_findings.futile, of any member */
     uint32_t pins;   /* it stays, though empty */
 };
 
 struct gang_classes { /* in the model */
     struct map by_key;
     struct list all;       /* struct gang_class.link */
-    struct list alone;     /* sched_group.in_alone: groups that wait and have no class */
-    struct list behind;    /* sched_group.in_behind: all members, the one asked longest ago first */
-    struct heap on_credit; /* sched_group.by_admission: members that were let in without places, the oldest first */
+    struct list alone;     /* gang_member.in_alone: groups that wait and have no class */
+    struct list behind;    /* gang_member.in_behind: all members, the one asked longest ago first */
+    struct heap on_credit; /* gang_member.by_admission: members that were let in without places, the oldest first */
     uint32_t n_members;
     struct buf text;
 };
@@ -78,7 +78,7 @@ struct sched_group *gang_class_oldest_on_credit(const struct sched_model *m);
 /* What is the same for all of its class: also of one that stands apart. NULL: it has no class. */
 static inline const struct gang_class *gang_facts(const struct sched_group *g)
 {
-    return g->alike ? g->alike : g->kin;
+    return g->gang.alike ? g->gang.alike : g->gang.kin;
 }
 
 /* Keep a class while it is looked at, whatever becomes of its members. NULL is fine. */

@@ -12,7 +12,7 @@ static bool gives_way(const struct hold *c, const struct sched_group *g)
 /* Its group cannot be let in before this one, which stood and was promised its room again, has used that up. */
 static bool waits_for_promise(const struct sched_model *m, const struct hold *c, const struct sched_group *g)
 {
-    if (group_is_admitted(c->group) || !g->ready_ms)
+    if (group_is_admitted(c->group) || !g->since.ready_ms)
         return false;
     for (const struct sched_queue *q = share_common(c->queue, g->queue); q->parent; q = q->parent)
         for (int d = 0; d < m->dims.n; d++)
@@ -128,7 +128,7 @@ static struct sched_group *first_beyond(const struct round *r, const struct gang
     struct sched_group *best = NULL;
 
     for (size_t i = 0; i < c->by_runtime.n; i++) {
-        struct sched_group *g = HEAP_ITEM(c->by_runtime.v[i], struct sched_group, by_runtime);
+        struct sched_group *g = HEAP_ITEM(c->by_runtime.v[i], struct sched_group, gang.by_runtime);
 
         if (count_until(r, g) > n && (!best || order_cmp(g, best) < 0))
             best = g;
@@ -153,7 +153,7 @@ struct sched_group *hold_order_beside(struct round *r, const struct gang_class *
         g = first_beyond(r, c, n);
         n = count_until(r, g);
     } while (!fits_beside(r, g, limit) && n < count_until(r, gang_class_shortest(c)));
-    return g->tried == r->m->room_gen ? NULL : g;
+    return g->found.tried == r->m->room_gen ? NULL : g;
 }
 
 const struct sched_group *hold_order_in_the_way(struct round *r, struct sched_group *g)
@@ -189,7 +189,7 @@ void hold_order_withdraw(struct round *r, const struct sched_group *g)
         round_touch(r, o);
         if (group_placed(o) == 0 && o->status.phase == GROUP_INQUEUE) {
             o->status.phase = GROUP_PENDING;
-            o->admitted_ms = 0;
+            o->since.admitted_ms = 0;
             model_set_admitted(r->m, o, &(struct amounts){ { 0 } });
             gang_class_sort(r->m, o);
         }

@@ -304,8 +304,8 @@ void model_forget_group(struct sched_model *m, struct sched_group *g)
     hold_drop(m, g);
     model_set_demand(m, g, &none);
     model_set_admitted(m, g, &none);
-    g->tried = 0;
-    g->admitted_ms = g->waiting_ms = g->lacking_ms = g->ready_ms = 0;
+    g->found.tried = 0;
+    g->since.admitted_ms = g->since.waiting_ms = g->since.lacking_ms = g->since.ready_ms = 0;
     g->expired = 0;
     group_say(g, &why_none);
     model_touch(m, g);

@@ -157,6 +157,36 @@ struct group_status {
     int64_t pods_ms;      /* when the conditions of its pods were last written */
 };
 
+/* What earlier rounds found out about it, so that the next need not ask again. */
+struct group_findings {
+    uint64_t never_key;    /* what never_fits was found out from */
+    bool never_fits;       /* not even on empty nodes */
+    bool is_tight;         /* its pods fit on empty nodes in some order only (pack.c) */
+    bool is_stuck;         /* entitled, refused for want of room, nothing kept for it: others must not spread */
+    bool is_blocked;       /* it was not let in because others were */
+    uint64_t futile;       /* model.node_gen when free places were of no use to its pods; 0: not so */
+    uint64_t tried;        /* model.room_gen when it last found no place; 0: not tried … */
+    uint64_t tried_yields; /* … and model.yields */
+    uint64_t hunted;       /* model.room_gen when no victims were found for it; 0: not looked for … */
+    int64_t hunt_ms;       /* … and when somebody is old enough to be one; 0: that is no matter of time */
+};
+
+/* Since when something is so; 0: it is not. */
+struct group_times {
+    int64_t admitted_ms, waiting_ms;
+    int64_t lacking_ms; /* there are fewer pods than its minimum needs */
+    int64_t half_ms;    /* some members are bound and the rest is not, and none has started */
+    int64_t ready_ms;   /* its minimum was last all placed; stays when that is no longer so */
+};
+
+/* Its place among groups that wait and are alike (gang_class.h). */
+struct gang_member {
+    struct gang_class *alike; /* NULL: it is asked for itself */
+    struct gang_class *kin;   /* the class it would be in, but for the places kept for it; pinned; NULL: none */
+    struct heap_node in_class, by_runtime, by_admission;
+    struct list_link in_alone, in_behind;
+};
+
 /* Valid within one round only. */
 struct group_round {
     bool is_refused;
@@ -208,42 +238,25 @@ struct sched_group {
     VEC(struct sched_role *) roles; /* by name; they stay as long as the group */
     struct group_source podgroup, job;
     struct group_spec spec;
-
     struct group_counts counts;
     struct group_status status;
+
+    /* decided, not told (round.c, hold.c) */
+    struct group_findings found;
+    struct group_times since;
+    struct gang_member gang;
     struct group_round now;
-
-    int64_t retry_ms; /* look at it again then, though nothing happened; 0: no need */
-    bool is_stuck;    /* entitled, refused for want of room, nothing kept for it: others must not spread */
-    bool is_blocked;  /* it was not let in because others were */
-    int64_t half_ms;  /* since when some members are bound and the rest is not, and none has started; 0: not so */
-
-    /* scheduling (round.c, hold.c); not part of what was told */
-    bool is_dirty;             /* something about it changed since it was looked at */
-    struct list_link in_dirty; /* model.dirty */
-    struct list_link in_waiting;
-    struct gang_class *alike; /* gang_class.h; NULL: it is asked for itself */
-    struct gang_class *kin;   /* the class it would be in, but for the places kept for it; pinned; NULL: none */
-    struct heap_node in_class, by_runtime, by_admission; /* gang_class.h … */
-    struct list_link in_alone, in_behind;
-    uint64_t never_key;              /* what never_fits was found out from */
-    bool never_fits;                 /* not even on empty nodes */
-    bool is_tight;                   /* its pods fit on empty nodes in some order only (pack.c) */
-    uint64_t futile;                 /* model.node_gen when free places were of no use to its pods; 0: not so */
-    bool is_whole;                   /* as of the last round that looked at it */
-    int64_t share;                   /* dominant share, while it is in a heap */
-    uint64_t tried;                  /* model.room_gen when it last found no place; 0: not tried … */
-    uint64_t tried_yields;           /* … and model.yields */
-    uint64_t hunted;                 /* model.room_gen when no victims were found for it; 0: not looked for … */
-    int64_t hunt_ms;                 /* … and when somebody is old enough to be one; 0: that is no matter of time */
-    struct amounts demand;           /* what it counts for in its queue's request */
-    struct amounts admitted;         /* promised when it became Inqueue and not yet allocated */
-    int64_t admitted_ms, waiting_ms; /* since when; 0: not */
-    int64_t lacking_ms;              /* since when there are fewer pods than its minimum needs; 0: they are there */
-    uint32_t expired;                /* admissions that led to nothing (D20) */
-    int64_t ready_ms;                /* when its minimum was last all placed; 0: never */
-    struct hold *hold;               /* places kept for it (hold.h); NULL: none */
-    const struct why *why;           /* the last answer to "why does it wait?"; group_say() sets it */
+    bool is_dirty;               /* something about it changed since it was looked at */
+    struct list_link in_dirty;   /* model.dirty */
+    struct list_link in_waiting; /* model.waiting */
+    bool is_whole;               /* as of the last round that looked at it */
+    int64_t share;               /* dominant share, while it is in a heap */
+    int64_t retry_ms;            /* look at it again then, though nothing happened; 0: no need */
+    uint32_t expired;            /* admissions that led to nothing (D20) */
+    struct amounts demand;       /* what it counts for in its queue's request */
+    struct amounts admitted;     /* promised when it became Inqueue and not yet allocated */
+    struct hold *hold;           /* places kept for it (hold.h); NULL: none */
+    const struct why *why;       /* the last answer to "why does it wait?"; group_say() sets it */
 };
 
 /* ---- queues ---- a tree below root; see share.h for the amounts ---- */

@@ -26,21 +26,21 @@ void round_find_never(struct round *r, struct sched_group *g)
     uint64_t key = ((r->m->node_gen * 31 + g->podgroup.hash) * 31 + g->job.hash) * 2 + knows;
 
     key = (key * 31 + (uint64_t)group_ready(g)) * 31 + g->counts.n[POD_PENDING];
-    if (key == g->never_key && !g->never_fits)
+    if (key == g->found.never_key && !g->found.never_fits)
         return;
-    g->never_key = key;
+    g->found.never_key = key;
     arena_reset(&r->trial);
-    g->is_tight = false;
+    g->found.is_tight = false;
     if (!knows) {
-        g->never_fits = is_beyond_credit(r->m, g);
+        g->found.never_fits = is_beyond_credit(r->m, g);
         return;
     }
-    g->never_fits = !g->is_whole && !round_would_fit(r, g, FIT_EMPTY, NULL);
-    if (!g->never_fits)
+    g->found.never_fits = !g->is_whole && !round_would_fit(r, g, FIT_EMPTY, NULL);
+    if (!g->found.never_fits)
         return;
-    g->is_tight = true; /* before it is called impossible */
-    g->never_fits = !round_would_fit(r, g, FIT_EMPTY, NULL);
-    g->is_tight = !g->never_fits;
+    g->found.is_tight = true; /* before it is called impossible */
+    g->found.never_fits = !round_would_fit(r, g, FIT_EMPTY, NULL);
+    g->found.is_tight = !g->found.never_fits;
 }
 
 static void say_limit(const struct sched_queue *q, enum why_kind kind, int dim, int64_t have, int64_t need,
@@ -72,7 +72,8 @@ bool round_is_beyond_limits(const struct sched_model *m, const struct sched_grou
 
 bool round_is_hopeless(const struct round *r, const struct sched_group *g)
 {
-    return g->never_fits || g->why->is_never || (g->futile == r->m->node_gen && g->why->kind == WHY_NO_ROOM);
+    return g->found.never_fits || g->why->is_never ||
+           (g->found.futile == r->m->node_gen && g->why->kind == WHY_NO_ROOM);
 }
 
 void round_pass(struct sched_group *g)

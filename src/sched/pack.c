@@ -2,7 +2,7 @@
  *
  * Pods are tried in the order in which they are served, each on the node that is best for it. Small ones that come first
  * may stand where a large one had to go. So what failed is tried once more, the largest first; and a gang of few pods that
- * would be called impossible is tried in every way, up to a number of steps. One that needed that once (group.is_tight)
+ * would be called impossible is tried in every way, up to a number of steps. One that needed that once (found.is_tight)
  * is tried like this whenever it is tried.
  */
 #include "base/util.h"
@@ -132,7 +132,7 @@ bool pack_try(struct work *w)
             return false;
         if (largest_first(&p))
             return true;
-        if (w->t->group->is_tight && p.slots.n <= PACK_PODS && every_way(&p, 0))
+        if (w->t->group->found.is_tight && p.slots.n <= PACK_PODS && every_way(&p, 0))
             return true;
         gang_undo_to(w, 0);
     }

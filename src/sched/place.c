@@ -97,7 +97,7 @@ static void say_never(struct round *r, struct sched_group *g)
 {
     struct why why = *g->why;
 
-    if (!g->never_fits || (group_knows_its_pods(g) && round_would_fit(r, g, FIT_EMPTY, &why)))
+    if (!g->found.never_fits || (group_knows_its_pods(g) && round_would_fit(r, g, FIT_EMPTY, &why)))
         return;
     if (why.kind == WHY_NO_ROOM)
         why.kind = WHY_NEVER_FITS;
@@ -123,9 +123,9 @@ static void find_holder(struct round *r, struct sched_group *g)
 
 void round_unstick(struct round *r, struct sched_group *g)
 {
-    if (g->is_stuck && gang_leads(g))
+    if (g->found.is_stuck && gang_leads(g))
         r->m->yields++;
-    g->is_stuck = false;
+    g->found.is_stuck = false;
 }
 
 /* What its queue may never have is the better answer than what is missing now. */
@@ -163,7 +163,7 @@ static bool keeps_in_vain(const struct sched_group *g)
     case WHY_TOO_MANY_NAMES:
         return true;
     default:
-        return g->never_fits || g->why->is_never;
+        return g->found.never_fits || g->why->is_never;
     }
 }
 
@@ -177,20 +177,21 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
     group_say(g, why);
     round_tried(r, g);
     g->now.is_refused = true;
-    if (!g->waiting_ms) /* what never stood waits since it is there, also for a scheduler that has just begun */
-        g->waiting_ms = g->ready_ms || g->spec.created_ms <= 0 ? r->now_ms : MIN_OF(g->spec.created_ms, r->now_ms);
+    if (!g->since.waiting_ms) /* what never stood waits since it is there, also for a scheduler that has just begun */
+        g->since.waiting_ms = g->since.ready_ms || g->spec.created_ms <= 0 ? r->now_ms
+                                                                           : MIN_OF(g->spec.created_ms, r->now_ms);
     if (why_is_of_queue(why->kind) && !why->is_never)
         *vec_push(r->a, &r->over.list) = g;
     if (is_room) {
         *vec_push(r->a, &r->stuck.list) = g;
         if (!g->is_whole) {
             say_never(r, g);
-            if (!g->never_fits)
+            if (!g->found.never_fits)
                 find_holder(r, g);
         }
     }
-    if (is_room && limit == GANG_FAIR && !g->is_whole && !g->never_fits)
-        g->is_stuck = true;
+    if (is_room && limit == GANG_FAIR && !g->is_whole && !g->found.never_fits)
+        g->found.is_stuck = true;
     else
         round_unstick(r, g);
     if (claim_has_victims(g->hold))
@@ -239,9 +240,9 @@ static void bind_all(struct round *r, struct trial *t)
     g->is_whole = group_is_whole(g);
     group_say(g, &why_none);
     round_unstick(r, g);
-    g->waiting_ms = 0;
+    g->since.waiting_ms = 0;
     if (g->is_whole)
-        g->ready_ms = r->now_ms;
+        g->since.ready_ms = r->now_ms;
     g->expired = 0;
     round_touch(r, g);
 }
@@ -304,8 +305,8 @@ static void become_inqueue(struct round *r, struct sched_group *g)
 
     g->status.phase = GROUP_INQUEUE;
     g->status.has_phase = true;
-    g->admitted_ms = r->now_ms;
-    g->is_blocked = false;
+    g->since.admitted_ms = r->now_ms;
+    g->found.is_blocked = false;
     if (group_live(g) == 0)
         group_say(g, &(struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 });
     for (int d = 0; g->spec.has_min_resources && d < r->m->dims.n; d++)
@@ -381,7 +382,7 @@ static bool un_admit_lower(struct round *r, const struct sched_group *g, const s
         if (!may_give_way(o, g))
             continue;
         o->status.phase = GROUP_PENDING;
-        o->admitted_ms = 0;
+        o->since.admitted_ms = 0;
         model_set_admitted(r->m, o, &(struct amounts){ { 0 } });
         gang_class_sort(r->m, o);
         round_touch(r, o);
@@ -395,13 +396,13 @@ static bool un_admit_lower(struct round *r, const struct sched_group *g, const s
 /* On credit: there is no room now, but there soon may be, and pods that exist can be placed at once. */
 static bool admit_on_credit(struct round *r, struct sched_group *g, const struct amounts *needs)
 {
-    if (g->never_fits && group_knows_its_pods(g))
+    if (g->found.never_fits && group_knows_its_pods(g))
         return false;
     if (sla_of(r, g) && !is_overdue(r, g))
         round_retry(r, g, g->spec.created_ms + sla_of(r, g));
     if (is_overdue(r, g) || overcommitted(r, needs) < 0 || un_admit_lower(r, g, needs))
         return true;
-    g->is_blocked = true;
+    g->found.is_blocked = true;
     return false;
 }
 
@@ -417,7 +418,7 @@ static bool queue_admits(struct round *r, struct sched_group *g, const struct am
         return true;
     gang_say_refusal(&no, ret);
     ret->need = needs->v[no.dim];
-    g->is_blocked |= no.bound == BOUND_KEPT;
+    g->found.is_blocked |= no.bound == BOUND_KEPT;
     return false;
 }
 
@@ -430,7 +431,7 @@ static void settle(struct round *r, struct sched_group *g, struct trial *t)
     VEC_FOREACH(s, &t->seats)
         all_there &= s->pod != NULL;
     if (!all_there) {
-        g->waiting_ms = 0;
+        g->since.waiting_ms = 0;
         (void)hold_new(r->m, t, HOLD_ADMITTED);
         if (group_has_its_pods(
                 g)) /* other pods than those it has would fit: it is asked with these, and told why they do not */
@@ -524,7 +525,7 @@ static void check_use(struct round *r, struct sched_group *g)
     if (!hold_is_free(r->m, g->hold))
         return;
     round_drop_hold(r, g);
-    g->futile = r->m->node_gen;
+    g->found.futile = r->m->node_gen;
 }
 
 void round_attempt(struct round *r, struct sched_group *g, enum gang_limit limit)

@@ -56,7 +56,7 @@ static void carry_out(struct round *r, struct sched_group *g, struct victims *v,
         evict_one(r, *p, g, reason);
     r->m->room_gen = room; /* nothing is free yet */
     group_say(g, &(struct why){ .kind = WHY_EVICTING, .dim = -1, .have = (int64_t)v->list.n });
-    g->tried = room;
+    g->found.tried = room;
     round_touch(r, g);
 }
 
@@ -98,7 +98,7 @@ static bool evict_for(struct round *r, struct sched_group *g, bool may_reclaim)
     }
     if (g->hold)
         hold_put_back(r->m, g->hold);
-    g->hunt_ms = wake_ms;
+    g->found.hunt_ms = wake_ms;
     if (wake_ms) /* somebody is too young to be a victim now */
         round_retry(r, g, wake_ms);
     return false;
@@ -119,9 +119,9 @@ static bool evict_inside(struct round *r, struct sched_group *g)
 /* When nothing is kept any more for pods that are not made; 0: they are there, or nobody was asked to make them. */
 static int64_t pods_due_ms(const struct round *r, const struct sched_group *g)
 {
-    if (!g->lacking_ms || !group_is_admitted(g))
+    if (!g->since.lacking_ms || !group_is_admitted(g))
         return 0;
-    return MAX_OF(g->lacking_ms, g->admitted_ms) + r->m->config.admission_ms;
+    return MAX_OF(g->since.lacking_ms, g->since.admitted_ms) + r->m->config.admission_ms;
 }
 
 bool round_has_given_up(const struct round *r, const struct sched_group *g)
@@ -187,7 +187,7 @@ static bool has_failed(const struct hunts *h, uint64_t like)
  * ever. */
 static bool has_hunted(const struct round *r, const struct sched_group *g)
 {
-    return g->hunted == r->m->room_gen && !(g->hunt_ms && g->hunt_ms <= r->now_ms);
+    return g->found.hunted == r->m->room_gen && !(g->found.hunt_ms && g->found.hunt_ms <= r->now_ms);
 }
 
 /* No: it takes nobody's turn. */
@@ -199,13 +199,13 @@ static bool is_worth(struct round *r, struct sched_group *g, bool may_reclaim)
     if (g->is_whole)
         return true;
     gang_needs(r->m, g, &r->trial, &needs);
-    g->hunt_ms = 0;
+    g->found.hunt_ms = 0;
     if ((c->preempts && !never_preempts(g) && evict_is_worth(r->m, g, EVICT_PREEMPT, &needs, NULL)) ||
-        (c->reclaims && may_reclaim && evict_is_worth(r->m, g, EVICT_RECLAIM, &needs, &g->hunt_ms)))
+        (c->reclaims && may_reclaim && evict_is_worth(r->m, g, EVICT_RECLAIM, &needs, &g->found.hunt_ms)))
         return true;
-    if (g->hunt_ms) { /* somebody is too young to be a victim now */
-        g->hunted = r->m->room_gen;
-        round_retry(r, g, g->hunt_ms);
+    if (g->found.hunt_ms) { /* somebody is too young to be a victim now */
+        g->found.hunted = r->m->room_gen;
+        round_retry(r, g, g->found.hunt_ms);
     }
     return false;
 }
@@ -216,11 +216,11 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
 {
     uint64_t like;
 
-    if (claim_has_victims(g->hold) || g->never_fits || round_has_given_up(r, g))
+    if (claim_has_victims(g->hold) || g->found.never_fits || round_has_given_up(r, g))
         return false;
     if (has_hunted(r, g)) {
-        if (g->hunt_ms) /* it was asked for another reason in between */
-            round_retry(r, g, g->hunt_ms);
+        if (g->found.hunt_ms) /* it was asked for another reason in between */
+            round_retry(r, g, g->found.hunt_ms);
         return false;
     }
     if (!is_worth(r, g, may_reclaim))
@@ -232,12 +232,12 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
             return false;
         }
         h->left--;
-        g->hunt_ms = 0;
+        g->found.hunt_ms = 0;
         if (g->is_whole ? evict_inside(r, g) : evict_for(r, g, may_reclaim))
             return true;
         *vec_push(r->a, &h->failed) = like;
     }
-    g->hunted = r->m->room_gen;
+    g->found.hunted = r->m->room_gen;
     return false;
 }
 
@@ -267,7 +267,7 @@ static void hunt_all(struct round *r, struct hunts *h, struct group_list *all, b
 {
     for (size_t i = 0; i < all->list.n; i++) {
         struct sched_group *g = all->list.v[i];
-        struct gang_class *c = gang_leads(g) ? gang_class_pin(g->alike) : NULL;
+        struct gang_class *c = gang_leads(g) ? gang_class_pin(g->gang.alike) : NULL;
         struct why why = *g->why;
 
         if (!(is_over && g->is_whole) && hunt(r, h, g, !is_over || is_within_share(r, g)) && c)
@@ -296,7 +296,7 @@ static bool queue_has_hold(const struct sched_model *m, const struct sched_queue
 
 static bool is_due(struct round *r, struct sched_group *g)
 {
-    int64_t at_ms = g->waiting_ms + r->m->config.reserve_after_ms;
+    int64_t at_ms = g->since.waiting_ms + r->m->config.reserve_after_ms;
 
     if (r->now_ms >= at_ms)
         return true;
@@ -314,12 +314,12 @@ static void reserve(struct round *r, struct sched_group *g)
     if (!gang_try(r->m, g, &opt, &r->trial, &t, NULL)) /* others have reserved what it would need */
         return;
     hold = hold_new(r->m, &t, HOLD_RESERVED);
-    if (g->is_stuck) /* with places kept, nobody else needs to hold back */
+    if (g->found.is_stuck) /* with places kept, nobody else needs to hold back */
         r->m->yields++;
     if (hold_is_free(r->m, hold) && group_live(g) >= group_min(g) &&
         !why_is_of_queue(g->why->kind)) { /* the nodes refused it, yet all of this is free */
         round_drop_hold(r, g);
-        g->futile = r->m->node_gen;
+        g->found.futile = r->m->node_gen;
     }
     round_touch(r, g);
 }
@@ -327,7 +327,7 @@ static void reserve(struct round *r, struct sched_group *g)
 /* What was of no use to one is of no use to another like it. */
 static bool is_futile(const struct sched_model *m, const struct sched_group *g)
 {
-    return g->futile == m->node_gen || (g->alike && g->alike->futile == m->node_gen);
+    return g->found.futile == m->node_gen || (g->gang.alike && g->gang.alike->futile == m->node_gen);
 }
 
 static bool may_reserve(struct round *r, const struct sched_group *g)
@@ -377,10 +377,10 @@ static int by_name(const void *x, const void *y)
 /* Members that were bound with a gang that did not come about, and have not started, are let go (D2). */
 static void unbind(struct round *r, struct sched_group *g)
 {
-    int64_t at_ms = g->half_ms + r->m->config.unbind_ms;
+    int64_t at_ms = g->since.half_ms + r->m->config.unbind_ms;
     VEC(struct sched_pod *) bound = { 0 };
 
-    if (!g->half_ms || g->is_whole)
+    if (!g->since.half_ms || g->is_whole)
         return;
     if (r->now_ms < at_ms) {
         round_wake(r, at_ms);
@@ -400,8 +400,8 @@ void round_unbind(struct round *r)
 {
     struct group_list half = { 0 };
 
-    LIST_FOREACH(struct sched_group, g, &r->m->alike->alone, in_alone)
-        if (g->half_ms)
+    LIST_FOREACH(struct sched_group, g, &r->m->alike->alone, gang.in_alone)
+        if (g->since.half_ms)
             *vec_push(r->a, &half.list) = g;
     if (half.list.n)
         qsort(half.list.v, half.list.n, sizeof(*half.list.v), by_service);
@@ -414,10 +414,10 @@ void round_unbind(struct round *r)
  * stays admitted, and is promised nothing. */
 static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 {
-    int64_t at_ms = g->hold ? pods_due_ms(r, g) : g->admitted_ms + r->m->config.admission_ms;
+    int64_t at_ms = g->hold ? pods_due_ms(r, g) : g->since.admitted_ms + r->m->config.admission_ms;
 
     is_in_the_way &= g->expired <= EXPIRES_MOST;
-    if (g->status.phase != GROUP_INQUEUE || !g->admitted_ms || group_placed(g) > 0 || !at_ms)
+    if (g->status.phase != GROUP_INQUEUE || !g->since.admitted_ms || group_placed(g) > 0 || !at_ms)
         return;
     if (g->is_whole) /* by pods that Succeeded: what it still has beyond its minimum was promised nothing */
         return;
@@ -434,7 +434,7 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
     gang_class_leave(r->m, g);
     if (g->expired++ < EXPIRES_MOST) {
         g->status.phase = GROUP_PENDING;
-        g->admitted_ms = 0;
+        g->since.admitted_ms = 0;
     }
     model_set_admitted(r->m, g, &(struct amounts){ { 0 } });
     gang_class_sort(r->m, g);
@@ -446,7 +446,7 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 static void give_up(struct round *r, struct sched_group *g)
 {
     bool has_hold = g->hold && g->hold->kind != HOLD_ADMITTED;
-    bool has_promise = g->ready_ms && !amounts_is_zero(&g->admitted, r->m->dims.n);
+    bool has_promise = g->since.ready_ms && !amounts_is_zero(&g->admitted, r->m->dims.n);
     int64_t due_ms = pods_due_ms(r, g);
 
     if (!due_ms || (!has_hold && !has_promise))
@@ -472,8 +472,8 @@ void round_expire(struct round *r)
 
     gang_leaders(r->m, r->a, &leaders);
     VEC_FOREACH(g, &leaders.list)
-        is_blocking |= (*g)->is_stuck || ((*g)->is_blocked && !group_is_admitted(*g));
-    LIST_FOREACH(struct sched_group, g, &r->m->alike->alone, in_alone) {
+        is_blocking |= (*g)->found.is_stuck || ((*g)->found.is_blocked && !group_is_admitted(*g));
+    LIST_FOREACH(struct sched_group, g, &r->m->alike->alone, gang.in_alone) {
         expire(r, g, is_blocking);
         give_up(r, g);
     }

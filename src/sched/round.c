@@ -56,8 +56,8 @@ void round_retry(struct round *r, struct sched_group *g, int64_t at_ms)
 
 void round_tried(struct round *r, struct sched_group *g)
 {
-    g->tried = r->m->room_gen;
-    g->tried_yields = r->m->yields;
+    g->found.tried = r->m->room_gen;
+    g->found.tried_yields = r->m->yields;
 }
 
 void round_drop_hold(struct round *r, struct sched_group *g)
@@ -85,7 +85,7 @@ void group_people_name(const struct sched_group *g, char *to, size_t size)
 
 bool group_is_broken(const struct sched_group *g)
 {
-    return !g->is_whole && g->ready_ms && group_ready(g) > 0;
+    return !g->is_whole && g->since.ready_ms && group_ready(g) > 0;
 }
 
 static int64_t deadline(const struct sched_group *g)
@@ -159,7 +159,7 @@ static bool is_waiting(const struct sched_group *g)
 {
     if (!g->podgroup.exists || g->spec.is_deleting)
         return false;
-    if (g->counts.n[POD_PENDING] > g->counts.n_gated || g->half_ms)
+    if (g->counts.n[POD_PENDING] > g->counts.n_gated || g->since.half_ms)
         return true;
     return g->status.phase != GROUP_COMPLETED && (!group_is_admitted(g) || !g->is_whole);
 }
@@ -191,7 +191,7 @@ static void promise_of(const struct round *r, const struct sched_group *g, struc
     *ret = (struct amounts){ { 0 } };
     if (!group_is_admitted(g) || g->is_whole || g->status.phase == GROUP_COMPLETED || g->expired > EXPIRES_MOST)
         return;
-    if (g->ready_ms && (g->never_fits || round_has_given_up(r, g)))
+    if (g->since.ready_ms && (g->found.never_fits || round_has_given_up(r, g)))
         return;
     for (int d = 0; g->spec.has_min_resources && d < m->dims.n; d++)
         ret->v[d] = MAX_OF(g->spec.min_resources.v[d] - g->counts.allocated.v[d], 0);
@@ -218,7 +218,8 @@ static bool hold_is_stale(const struct sched_group *g)
 {
     int64_t lacks = group_min(g) - group_ready(g);
 
-    if (!g->podgroup.exists || g->spec.is_deleting || g->never_fits || (g->is_whole && g->hold->kind != HOLD_EVICTING))
+    if (!g->podgroup.exists || g->spec.is_deleting || g->found.never_fits ||
+        (g->is_whole && g->hold->kind != HOLD_EVICTING))
         return true;
     return !g->is_whole && (lacks > g->hold->n || (lacks < g->hold->n && g->hold->kind == HOLD_RESERVED));
 }
@@ -230,17 +231,17 @@ static void refresh(struct round *r, struct sched_group *g)
 
     g->is_whole = group_is_whole(g);
     if (has_stood(g))
-        g->ready_ms = r->now_ms;
-    g->half_ms = !is_half(g) ? 0 : g->half_ms ? g->half_ms : r->now_ms;
-    g->lacking_ms = group_has_its_pods(g) ? 0 : g->lacking_ms ? g->lacking_ms : r->now_ms;
+        g->since.ready_ms = r->now_ms;
+    g->since.half_ms = !is_half(g) ? 0 : g->since.half_ms ? g->since.half_ms : r->now_ms;
+    g->since.lacking_ms = group_has_its_pods(g) ? 0 : g->since.lacking_ms ? g->since.lacking_ms : r->now_ms;
     if (is_waiting(g)) {
         if (!list_is_linked(&g->in_waiting))
             list_push(&m->waiting, &g->in_waiting);
         round_find_never(r, g);
-        if (g->never_fits || group_live(g) < group_min(g))
+        if (g->found.never_fits || group_live(g) < group_min(g))
             round_unstick(r, g);
         /* What never runs must not count as a request: others would leave room for something that never comes. */
-        if (!g->never_fits && g->queue->exists && g->queue->is_open)
+        if (!g->found.never_fits && g->queue->exists && g->queue->is_open)
             demand_of(m, g, &demand);
     } else {
         list_remove(&g->in_waiting);
@@ -248,17 +249,17 @@ static void refresh(struct round *r, struct sched_group *g)
         round_drop_hold(r, g);
         if (!g->is_whole && !amounts_is_zero(&g->admitted, m->dims.n))
             m->room_gen++; /* what was promised to it is free for others */
-        g->waiting_ms = 0;
+        g->since.waiting_ms = 0;
         group_say(g, &why_none);
     }
-    if (group_is_admitted(g) && !g->admitted_ms)
-        g->admitted_ms = r->now_ms;
+    if (group_is_admitted(g) && !g->since.admitted_ms)
+        g->since.admitted_ms = r->now_ms;
     if (g->hold && hold_is_stale(g))
         round_drop_hold(r, g);
     promise_of(r, g, &promise);
     model_set_demand(m, g, &demand);
     model_set_admitted(m, g, &promise);
-    g->tried = g->hunted = 0;
+    g->found.tried = g->found.hunted = 0;
     g->retry_ms = 0;
     gang_class_sort(m, g);
 }
@@ -273,7 +274,7 @@ static void take_dirty(struct round *r)
         g->is_dirty = false;
         refresh(r, g);
         round_touch(r, g);
-        if (g->alike) /* it is new, or another than before: it is told why, also behind others */
+        if (g->gang.alike) /* it is new, or another than before: it is told why, also behind others */
             *vec_push(r->a, &r->fresh.list) = g;
     }
 }
@@ -311,7 +312,7 @@ static bool is_beyond_limit(const struct sched_model *m, const struct hold *c)
 static void drop_invalid(struct round *r, struct hold *c)
 {
     round_touch(r, c->group);
-    c->group->tried = 0;
+    c->group->found.tried = 0;
     round_drop_hold(r, c->group);
 }
 
@@ -335,7 +336,7 @@ static void check_holds(struct round *r)
 /* Groups that found no place are looked at again only when there is more room than then, or more for their queue. */
 static bool may_have_more(const struct round *r, const struct sched_group *g)
 {
-    return g->tried != r->room || (why_is_of_queue(g->why->kind) && g->tried_yields != r->yields);
+    return g->found.tried != r->room || (why_is_of_queue(g->why->kind) && g->found.tried_yields != r->yields);
 }
 
 static void push_again(struct round *r, struct sched_group *g)
@@ -429,7 +430,7 @@ static void hold_back(struct round *r, struct sched_queue *q, const struct sched
 
         if (g->is_whole)
             continue;
-        if (g->never_fits || (g->hold && g->hold->kind == HOLD_EVICTING))
+        if (g->found.never_fits || (g->hold && g->hold->kind == HOLD_EVICTING))
             round_attempt(r, g, limit);
         else
             put_behind(r, g, first);
@@ -447,7 +448,7 @@ static void push_next(struct round *r, struct gang_class *c, const struct sched_
         round_push(r, first); /* whenever it was asked: nobody overtakes it */
     else if (first && has_led && first != served)
         push_again(r, first);
-    else if (first && (has_led || served->alike != c) && (next = hold_order_beside(r, c, limit)))
+    else if (first && (has_led || served->gang.alike != c) && (next = hold_order_beside(r, c, limit)))
         round_push(r, next);
 }
 
@@ -458,7 +459,7 @@ static void serve(struct round *r, enum gang_limit limit)
 
     while ((q = next_queue(r))) {
         struct sched_group *g = HEAP_ITEM(heap_pop(&q->waiting), struct sched_group, now.link);
-        struct gang_class *c = gang_class_pin(g->alike);
+        struct gang_class *c = gang_class_pin(g->gang.alike);
         bool has_led = gang_leads(g);
 
         round_attempt(r, g, limit);
@@ -491,7 +492,8 @@ static void find_wanted(const struct round *r, struct wanted *ret)
         const struct sched_group *g = *it;
         int at = g->why->dim < 0 ? AMOUNT_DIMS : g->why->dim;
 
-        if (!g->is_stuck || g->hold || g->futile == r->m->node_gen) /* with places kept it needs no such help */
+        if (!g->found.is_stuck || g->hold ||
+            g->found.futile == r->m->node_gen) /* with places kept it needs no such help */
             continue;
         if (is_beyond_share(r->m, g->queue, &g->why->needs)) /* shares have changed since it was asked */
             continue;
@@ -556,7 +558,7 @@ static void serve_over(struct round *r)
 static void wake_for_leaders(struct round *r)
 {
     LIST_FOREACH(struct gang_class, c, &r->m->alike->all, link)
-        if (heap_count(&c->members) && gang_class_first(c)->tried < r->room)
+        if (heap_count(&c->members) && gang_class_first(c)->found.tried < r->room)
             round_wake(r, r->now_ms + 1);
 }
 

@@ -181,7 +181,7 @@ static void evict_failed(struct sched *s, const struct decision *d)
     model_set_pod(&s->m, p, p->told, p->node);     /* D46: as it was */
     LIST_FOREACH(struct hold, c, &s->m.kept, link) /* whoever waits for it decides again */
         if (c->kind == HOLD_EVICTING) {
-            c->group->tried = 0;
+            c->group->found.tried = 0;
             model_touch(&s->m, c->group);
         }
 }
@@ -241,11 +241,11 @@ static void complete_why(struct sched *s, struct sched_group *g)
 /* Who waits behind others like it may not have been asked since the first of them was: then its answer is theirs. */
 static const struct why *latest_why(struct sched *s, struct sched_group *g)
 {
-    struct sched_group *first = g->alike ? gang_class_first(g->alike) : g;
+    struct sched_group *first = g->gang.alike ? gang_class_first(g->gang.alike) : g;
     struct why *why;
 
     complete_why(s, first);
-    if (g == first || (g->tried == first->tried && !g->why->is_brief) || first->why->kind == WHY_NOT)
+    if (g == first || (g->found.tried == first->found.tried && !g->why->is_brief) || first->why->kind == WHY_NOT)
         return g->why;
     why = arena_array(&s->answers, struct why, 1);
     *why = *first->why;

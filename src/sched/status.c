@@ -177,8 +177,8 @@ static void change_phase(struct round *r, struct sched_group *g)
     g->status.phase = phase;
     g->status.has_phase = true;
     if (phase == GROUP_PENDING) { /* it starts again from the beginning */
-        g->admitted_ms = 0;
-        g->ready_ms = 0;
+        g->since.admitted_ms = 0;
+        g->since.ready_ms = 0;
     }
     model_touch(r->m, g);
 }
@@ -360,7 +360,7 @@ bool round_is_told(const struct round *r, const struct sched_group *g)
 {
     const struct sched_config *c = &r->m->config;
 
-    return (g->alike || claim_has_victims(g->hold)) && g->status.why != WHY_NOT &&
+    return (g->gang.alike || claim_has_victims(g->hold)) && g->status.why != WHY_NOT &&
            r->m->alike->n_members > (uint32_t)c->retell && r->now_ms - g->status.why_ms < c->rewrite_ms;
 }
 

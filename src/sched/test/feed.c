@@ -447,10 +447,10 @@ static void test_group_reborn(void **state)
 
     put(GROUP ",'uid':'u','resourceVersion':'9'},'spec':{'minMember':1}}", "g");
     model_set_demand(&m, group("g"), &some);
-    group("g")->ready_ms = 77;
+    group("g")->since.ready_ms = 77;
     put(GROUP ",'uid':'v','resourceVersion':'10'},'spec':{'minMember':1}}", "g");
     assert_true(str_is(group("g")->uid, "v"));
-    assert_int_equal(group("g")->ready_ms, 0);
+    assert_int_equal(group("g")->since.ready_ms, 0);
     assert_int_equal(m.root->demand.v[0], 0);
     put(GROUP ",'uid':'u','resourceVersion':'9'},'spec':{'minMember':2}}", "g");
     assert_int_equal(group("g")->spec.min_member, 1);
