@@ -65,6 +65,9 @@ void http_client_free(struct http_client *c); /* cancels all requests; NULL is f
  * none of the old connections. */
 void http_client_set_certificate(struct http_client *c, struct str cert_pem, struct str key_pem);
 
+/* End all connections at once: what has not been given to the kernel yet never leaves. */
+void http_client_cut(struct http_client *c);
+
 int http_fd(const struct http_client *c);
 void http_turn(struct http_client *c);
 

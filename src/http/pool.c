@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 
 enum { EVENTS = 64, ROUNDS = 16 }; /* of one turn: others want to work as well */
@@ -114,6 +115,14 @@ void pools_retire(struct http_client *c)
     (void)pool_new(c);
     if (!c->is_inside && !c->is_turning) /* else the turn does it when it is through with them */
         pools_sweep(c);
+}
+
+void http_client_cut(struct http_client *c)
+{
+    for (size_t fd = 0; fd < c->n_fds; fd++)
+        if (c->fds[fd])
+            (void)shutdown((int)fd, SHUT_RDWR); /* libcurl notices and closes it */
+    pools_retire(c);
 }
 
 int pools_init(struct http_client *c, struct err *e)

@@ -17,6 +17,7 @@ enum { EXPIRE_MS = 1000 };
 #define JSON_TYPE      "application/json"
 #define MERGE_TYPE     "application/merge-patch+json"
 #define STRATEGIC_TYPE "application/strategic-merge-patch+json"
+#define STEPS_TYPE     "application/json-patch+json"
 
 static const struct verb verbs[OP_KIND_MAX] = {
     [OP_CREATE] = { "POST", NULL, JSON_TYPE },           [OP_UPDATE] = { "PUT", NULL, JSON_TYPE },
@@ -83,6 +84,32 @@ static void delete_body(struct buf *out, const struct op *op)
     json_print(out, j);
 }
 
+/* A status as a whole and nothing else. Of kinds of its own the server would also take labels and annotations from a PUT of the
+ * status, and remove those that are not there. */
+static void status_body(struct buf *out, const struct op *op)
+{
+    static const char *const kept[] = { "uid", "resourceVersion" };
+    autoarena a = { 0 };
+    struct json *steps = json_array(&a), *step;
+    const struct json *value;
+
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+        value = json_find(op->body, "metadata", kept[i], NULL);
+        if (!value)
+            continue;
+        step = json_push(steps, json_object(&a));
+        json_set(step, "op", json_str(&a, STR("replace")));
+        json_set(step, "path", json_fmt(&a, "/metadata/%s", kept[i]));
+        json_set(step, "value", json_copy(&a, value));
+    }
+    value = json_get(op->body, "status");
+    step = json_push(steps, json_object(&a));
+    json_set(step, "op", json_str(&a, STR("add")));
+    json_set(step, "path", json_str(&a, STR("/status")));
+    json_set(step, "value", value ? json_copy(&a, value) : json_object(&a));
+    json_print(out, steps);
+}
+
 /* With the uid in the metadata, where that is how it becomes a precondition. */
 static void body_print(struct buf *out, const struct op *op)
 {
@@ -112,7 +139,11 @@ uint64_t call_write(struct kube *k, const struct op *op)
         path_object(&c->path, op->type, op->namespace, op->name.n ? op->name : object_name(op->body), v->sub);
     if (op->kind != OP_DELETE && op->kind != OP_BIND)
         path_query(&c->path, "fieldManager", buf_view(&k->manager));
-    if (op->kind == OP_DELETE)
+    if (op->kind == OP_UPDATE_STATUS && !is_custom(op->type)) {
+        c->method = "PATCH";
+        c->body_type = STEPS_TYPE;
+        status_body(&c->body, op);
+    } else if (op->kind == OP_DELETE)
         delete_body(&c->body, op);
     else
         body_print(&c->body, op);
@@ -132,6 +163,30 @@ uint64_t call_read(struct kube *k, const struct resource_type *type, struct str 
 }
 
 /* ---- answers ---- */
+
+const char *const kube_outcome_names[KUBE_OUTCOME_MAX] = {
+    [KUBE_FINE] = "success",   [KUBE_EXISTS] = "exists",   [KUBE_CONFLICT] = "conflict", [KUBE_NOT_FOUND] = "notfound",
+    [KUBE_BUSY] = "throttled", [KUBE_REFUSED] = "refused", [KUBE_FAILED] = "error",      [KUBE_SILENT] = "noanswer",
+};
+
+static void count(struct call *c, enum kube_outcome outcome)
+{
+    if (!c->is_read)
+        c->kube->stats.outcomes[c->op][outcome]++;
+}
+
+static enum kube_outcome outcome_of(const struct http_answer *a, enum err_code code)
+{
+    if (a->err.code != ERR_OK)
+        return KUBE_SILENT;
+    if (code == ERR_EXISTS)
+        return KUBE_EXISTS;
+    if (code == ERR_CONFLICT)
+        return KUBE_CONFLICT;
+    if (a->status == 404)
+        return KUBE_NOT_FOUND;
+    return a->status < 500 ? KUBE_REFUSED : KUBE_FAILED;
+}
 
 static void give_up(struct call *c, const struct err *e, bool is_unknown)
 {
@@ -183,6 +238,7 @@ static void fail(struct call *c, const struct http_answer *a)
     struct err e = { 0 };
 
     decode_failure(c->kube, a, &e);
+    count(c, outcome_of(a, e.code));
     if (c->is_read && a->err.code == ERR_OK && a->status == 404) {
         kube_answer(c->kube, c, NULL, NULL, false);
         call_free(c);
@@ -216,11 +272,13 @@ static void on_end(void *ctx, const struct http_answer *a)
     pace_ended(&k->pace, pace, c->sent_ms, now_ms, a->took_us, decode_retry_ms(a), rand_u64(&k->rand));
     k->stats.busy += pace == PACE_BUSY;
     if (pace == PACE_BUSY && now_ms < c->accepted_ms + PATIENCE_MS) {
+        count(c, KUBE_BUSY);
         try_again(c);
     } else if (a->status == 401 && !c->has_new_identity && credential_refused(k->credential, c->generation)) {
         c->has_new_identity = true;
         try_again(c);
     } else if (a->err.code == ERR_OK && a->status < 300) {
+        count(c, KUBE_FINE);
         succeed(c, a->body);
     } else {
         fail(c, a);
@@ -235,7 +293,7 @@ static void send(struct call *c, struct http_request *h, int64_t now_ms)
     h->path = buf_view(&c->path);
     h->body = buf_view(&c->body);
     h->body_type = c->body_type;
-    h->total_ms = ANSWER_MS;
+    h->total_ms = h->head_ms = c->kube->opt.answer_ms ? c->kube->opt.answer_ms : ANSWER_MS;
     h->max_bytes = OBJECT_MAX;
     h->ctx = c;
     h->on_end = on_end;
@@ -266,11 +324,38 @@ static void expire(struct kube *k, int64_t now_ms)
     }
 }
 
+/* Is one of them a write? */
+static bool has_write(const struct list *calls)
+{
+    LIST_FOREACH(struct call, c, calls, link)
+        if (!c->is_read)
+            return true;
+    return false;
+}
+
+void calls_recall(struct kube *k)
+{
+    struct err e = { 0 };
+
+    if (!k->opt.may_write || (list_is_empty(&k->waiting) && list_is_empty(&k->flying)) || k->opt.may_write(k->opt.ctx))
+        return;
+    if (has_write(&k->flying)) /* to call one back would send what is left of the others */
+        http_client_cut(k->http);
+    (void)err_set(&e, ERR_FORBIDDEN, "not sent: the right to write has ended");
+    LIST_FOREACH(struct call, c, &k->waiting, link)
+        if (!c->is_read)
+            give_up(c, &e, false);
+    LIST_FOREACH(struct call, c, &k->flying, link)
+        if (!c->is_read)
+            give_up(c, &e, true);
+}
+
 bool calls_turn(struct kube *k, int64_t now_ms)
 {
     struct call *c;
     bool any = false;
 
+    calls_recall(k);
     expire(k, now_ms);
     while ((c = LIST_FIRST(&k->waiting, struct call, link)) && pace_may(&k->pace, now_ms)) {
         struct http_request h = { 0 };

@@ -194,6 +194,7 @@ static void turn(struct kube *k)
         k->armed_ms = INT64_MAX;
     }
     credential_turn(k->credential);
+    calls_recall(k); /* the next line sends what was only begun */
     http_turn(k->http);
     now_ms = kube_mono_ms(k);
     LIST_FOREACH(struct reflector, r, &k->reflectors, link)
@@ -376,5 +377,13 @@ bool cluster_kube_trouble(struct cluster *c, struct err *ret)
             *ret = r->trouble;
             return true;
         }
+    return false;
+}
+
+bool cluster_kube_lacks(struct cluster *c, const struct resource_type *type)
+{
+    LIST_FOREACH(struct reflector, r, &kube_of(c)->reflectors, link)
+        if (r->kind->type == type)
+            return r->is_absent;
     return false;
 }

@@ -29,6 +29,7 @@ struct kube_view { /* of one type: which objects, and which of their fields; all
     const struct resource_type *type;
     struct str namespace;      /* only of this one; empty: of all */
     struct str labels, fields; /* selectors; empty: all. What ceases to match is told as gone */
+    bool is_unlisted;          /* told as an empty list: only reads and the answers to writes show any */
     const char *const
         *mask; /* paths as json/mask.h has them, ended by NULL; what makes it an object (kind, name, uid, version) is
                                   always kept. NULL: all but managedFields */
@@ -47,9 +48,14 @@ struct cluster_kube_options {
     struct str user_agent;         /* the name before the '/' is the field manager; empty: "pumice/" and the version */
     const struct kube_view *views; /* 'n_views', at most one for a type; they outlive the cluster */
     size_t n_views;
-    bool is_http1;   /* no HTTP/2 */
-    bool only_lists; /* no sendInitialEvents */
-    uint64_t seed;   /* of what is left to chance; 0: from the operating system */
+    bool is_http1;     /* no HTTP/2 */
+    bool only_lists;   /* no sendInitialEvents */
+    int64_t answer_ms; /* a write or read that is not answered by then is given up; 0: 30 s */
+    /* Asked at the moment a write leaves, and before more of one is sent that has not left as a whole: false, and all that are
+     * here end with an error. For leaders (lease.h). NULL: yes, always. */
+    bool (*may_write)(void *ctx);
+    void *ctx;
+    uint64_t seed; /* of what is left to chance; 0: from the operating system */
 };
 
 /* ERR_INVALID: the configuration cannot be used. Whether the server is there shows later. */
@@ -57,11 +63,26 @@ int cluster_kube_new(const struct cluster_kube_options *opt, struct cluster **re
 
 int cluster_kube_fd(struct cluster *c);
 
+/* What came of writes, by the status of their answers. */
+enum kube_outcome {
+    KUBE_FINE,
+    KUBE_EXISTS,
+    KUBE_CONFLICT,
+    KUBE_NOT_FOUND,
+    KUBE_BUSY,
+    KUBE_REFUSED,
+    KUBE_FAILED,
+    KUBE_SILENT,
+    KUBE_OUTCOME_MAX
+};
+extern const char *const kube_outcome_names[KUBE_OUTCOME_MAX];
+
 struct kube_stats {
-    uint64_t lists, watches, relists;   /* requests; lists that were needed because the server had forgotten (410) */
-    uint64_t reads, writes;             /* requests, those sent again included */
-    uint64_t busy;                      /* answers 429 */
-    uint64_t events;                    /* told by watches */
+    uint64_t lists, watches, relists; /* requests; lists that were needed because the server had forgotten (410) */
+    uint64_t reads, writes;           /* requests, those sent again included */
+    uint64_t busy;                    /* answers 429 */
+    uint64_t outcomes[OP_KIND_MAX][KUBE_OUTCOME_MAX]; /* of writes */
+    uint64_t events;                                  /* told by watches */
     unsigned limit, in_flight, waiting; /* of reads and writes: how many at a time, and how many there are */
     uint64_t connections, sent_bytes, received_bytes;
 };
@@ -70,5 +91,8 @@ void cluster_kube_stats(struct cluster *c, struct kube_stats *ret);
 /* What keeps it from the server at present, of the types it has been asked for: false if nothing does. For readiness, and for
  * telling the user. */
 bool cluster_kube_trouble(struct cluster *c, struct err *ret);
+
+/* It was asked for this type, and the server does not know it: its CustomResourceDefinition is missing. */
+bool cluster_kube_lacks(struct cluster *c, const struct resource_type *type);
 
 #endif

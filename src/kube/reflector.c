@@ -19,6 +19,9 @@
 
 enum { GOOD_WHILE_MS = 1000, INITIAL_IDLE_MS = 20000 };
 
+static void list_begins(struct reflector *r);
+static void list_ends(struct reflector *r);
+
 void reflector_new(struct kube *k, const struct kind *kind)
 {
     struct reflector *r = xcalloc(1, sizeof(*r));
@@ -27,6 +30,11 @@ void reflector_new(struct kube *k, const struct kind *kind)
     r->kind = kind;
     r->only_lists = k->opt.only_lists;
     list_push(&k->reflectors, &r->link);
+    if (kind->view && kind->view->is_unlisted) {
+        r->due_ms = INT64_MAX;
+        list_begins(r);
+        list_ends(r);
+    }
 }
 
 /* What it was read with stays: this may happen in the middle of a piece. */

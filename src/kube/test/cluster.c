@@ -542,6 +542,74 @@ static void the_mirror_comes_to_equal_the_store(void **state)
     }
 }
 
+/* ---- the right to write ---- */
+
+static bool is_allowed(void *ctx)
+{
+    return *(bool *)ctx;
+}
+
+/* A program that was stopped, or a machine that slept, goes on in the middle of anything: requests that wait, that are being connected,
+ * that were sent. Nothing of them leaves once the right has ended. */
+static void nothing_leaves_without_the_right(void **state)
+{
+    bool right = true;
+    struct world w;
+
+    (void)state;
+    world_init(&w, &(struct apiserver_options){ 0 },
+               (struct cluster_kube_options){ .may_write = is_allowed, .ctx = &right });
+    send(&w, OP_CREATE, 1, 1);
+    until(&w, w.answers == 1);
+    for (unsigned i = 2; i < 52; i++) /* 8 are given to libcurl, which writes when it has its turn; 42 wait */
+        send(&w, OP_CREATE, i, 1);
+    right = false;
+    send(&w, OP_CREATE, 60, 1);
+    until(&w, w.answers == 52);
+    assert_int_equal(w.failed, 51);
+    assert_true(w.unknown <= 8);
+    right = true; /* another connection, and all of it in order */
+    send(&w, OP_CREATE, 61, 1);
+    until(&w, w.answers == 53);
+    assert_int_equal(w.failed, 51);
+    assert_int_equal(apiserver_count(w.server, "POST", "configmaps"), 2);
+    world_done(&w);
+}
+
+static void reads_need_no_right(void **state)
+{
+    bool right = false;
+    struct world w;
+
+    (void)state;
+    world_init(&w, &(struct apiserver_options){ 0 },
+               (struct cluster_kube_options){ .may_write = is_allowed, .ctx = &right });
+    put(&w, 1);
+    cluster_want(w.cluster, maps());
+    (void)cluster_read(w.cluster, maps(), STR("n"), STR("c1"));
+    until(&w, w.answers == 1 && w.synced);
+    assert_int_equal(w.failed, 0);
+    world_done(&w);
+}
+
+static void a_type_that_is_not_listed(void **state)
+{
+    struct kube_view view = { .type = maps(), .is_unlisted = true };
+    struct world w;
+
+    (void)state;
+    world_init(&w, &(struct apiserver_options){ 0 }, (struct cluster_kube_options){ .views = &view, .n_views = 1 });
+    put(&w, 1);
+    cluster_want(w.cluster, maps());
+    until(&w, w.synced == 1);
+    send(&w, OP_CREATE, 2, 1);
+    until(&w, w.answers == 1);
+    assert_int_equal(w.failed, 0);
+    assert_int_equal(w.puts, 0);
+    assert_int_equal(apiserver_count(w.server, "GET", "configmaps"), 0);
+    world_done(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -556,6 +624,9 @@ int main(void)
         cmocka_unit_test(an_answer_at_once_is_told),
         cmocka_unit_test(a_new_token_is_taken),
         cmocka_unit_test(many_at_a_time_but_not_too_many),
+        cmocka_unit_test(nothing_leaves_without_the_right),
+        cmocka_unit_test(reads_need_no_right),
+        cmocka_unit_test(a_type_that_is_not_listed),
         cmocka_unit_test(the_mirror_comes_to_equal_the_store),
     };
 
