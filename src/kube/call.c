@@ -221,6 +221,8 @@ static void succeed(struct call *c, struct str body)
         object_unref(o);
         o = NULL;
     }
+    if (o && !c->is_read)
+        reflectors_expect(c->kube, c->kind->type, o->rev);
     kube_answer(c->kube, c, o, NULL, false);
     call_free(c);
 }

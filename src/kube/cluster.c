@@ -211,6 +211,7 @@ static void kube_free(struct cluster *c)
 {
     struct kube *k = kube_of(c);
 
+    calls_recall(k); /* what may not be sent must not be sent by its end either */
     LIST_FOREACH(struct reflector, r, &k->reflectors, link)
         reflector_free(r);
     LIST_FOREACH(struct call, r, &k->waiting, link)

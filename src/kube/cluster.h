@@ -83,6 +83,8 @@ struct kube_stats {
     uint64_t busy;                    /* answers 429 */
     uint64_t outcomes[OP_KIND_MAX][KUBE_OUTCOME_MAX]; /* of writes */
     uint64_t events;                                  /* told by watches */
+    /* How much later than the answer to a write its watch tells of it; looked at one write of a type at a time. */
+    uint64_t lag_us, last_lag_us, n_lags;
     unsigned limit, in_flight, waiting; /* of reads and writes: how many at a time, and how many there are */
     uint64_t connections, sent_bytes, received_bytes;
 };

@@ -80,6 +80,8 @@ struct reflector {
     int64_t began_ms;
     uint64_t n_events;
     unsigned failures; /* in a row */
+    uint64_t lag_rev;  /* a version that was written here, of which the watch has not told; 0: none */
+    int64_t lag_us;    /* … and when */
     struct err trouble;
 };
 
@@ -145,12 +147,14 @@ enum credential_state kube_identify(struct kube *k, struct http_request *r, uint
 void reflector_new(struct kube *k, const struct kind *kind);
 void reflector_free(struct reflector *r);
 void reflector_turn(struct reflector *r, int64_t now_ms);
+/* A write has made this version: how long until the watch tells? */
+void reflectors_expect(struct kube *k, const struct resource_type *type, uint64_t rev);
 
 /* ---- call.c ---- */
 
 uint64_t call_write(struct kube *k, const struct op *op);
 uint64_t call_read(struct kube *k, const struct resource_type *type, struct str namespace, struct str name);
-void calls_recall(struct kube *k); /* if nothing may be written any more: all writes end here */
+void calls_recall(struct kube *k);               /* if nothing may be written any more: all writes end here */
 bool calls_turn(struct kube *k, int64_t now_ms); /* true: some were sent */
 int64_t calls_due(const struct kube *k);
 void call_free(struct call *r);

@@ -244,5 +244,9 @@ int64_t lease_transitions(const struct lease *l)
 
 const struct err *lease_trouble(const struct lease *l)
 {
+    static const struct err silence = { ERR_IO, "the API server has not answered yet" };
+
+    if (l->token && l->trouble.code == ERR_OK && l->election.state == ELECTION_LOST)
+        return &silence;
     return l->trouble.code == ERR_OK ? NULL : &l->trouble;
 }

@@ -41,7 +41,7 @@ struct str lease_identity(const struct lease *l);
 struct str lease_holder(const struct lease *l); /* as seen last; empty: nobody, or not known */
 int64_t lease_transitions(const struct lease *l);
 
-/* Why the last request did not work; NULL: it did. */
+/* Why the last request did not work; NULL: it did. Of one that was lost: what it waited for. */
 const struct err *lease_trouble(const struct lease *l);
 
 #endif

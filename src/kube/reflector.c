@@ -296,6 +296,27 @@ static void on_error_event(struct reflector *r, const struct json *status)
     refused(r, NULL, &e);
 }
 
+void reflectors_expect(struct kube *k, const struct resource_type *type, uint64_t rev)
+{
+    LIST_FOREACH(struct reflector, r, &k->reflectors, link)
+        if (r->kind->type == type && r->state == REFLECTOR_WATCHES && !r->is_initial && !r->lag_rev) {
+            r->lag_rev = rev;
+            r->lag_us = clock_mono_us(k->clock);
+        }
+}
+
+static void note_lag(struct reflector *r, uint64_t rev)
+{
+    struct kube_stats *s = &r->kube->stats;
+
+    if (!r->lag_rev || rev < r->lag_rev)
+        return;
+    s->last_lag_us = (uint64_t)(clock_mono_us(r->kube->clock) - r->lag_us);
+    s->lag_us += s->last_lag_us;
+    s->n_lags++;
+    r->lag_rev = 0;
+}
+
 static void on_change(struct reflector *r, struct json *object, bool is_gone)
 {
     struct err e = { 0 };
@@ -307,6 +328,7 @@ static void on_change(struct reflector *r, struct json *object, bool is_gone)
     }
     if (!r->is_initial) /* the versions of a list are in no order */
         set_version(r, json_member_text(json_get(o->root, "metadata"), "resourceVersion"));
+    note_lag(r, o->rev);
     r->n_events++;
     r->kube->stats.events++;
     kube_tell(r->kube, is_gone ? CLUSTER_GONE : CLUSTER_PUT, r->kind->type, o, 0);
