@@ -81,10 +81,11 @@ struct cache_queue {
     struct cached *self; /* NULL: there is no such Queue */
     uint32_t counts[QUEUE_COUNTS];
     uint32_t n_groups;
-    int64_t status_ms;    /* when the driver last wrote its status */
-    struct list commands; /* struct cached.in_owner */
-    struct list jobs;     /* struct cache_job.in_queue */
-    struct str name;      /* the bytes follow this struct */
+    int64_t status_ms;              /* when the driver last wrote its status */
+    uint64_t n_completed, n_failed; /* jobs that ended so, by writes of this driver */
+    struct list commands;           /* struct cached.in_owner */
+    struct list jobs;               /* struct cache_job.in_queue */
+    struct str name;                /* the bytes follow this struct */
 };
 
 struct cache_type {

@@ -167,18 +167,12 @@ static bool has_doubts(struct driver *d, const struct cache_job *j)
     return any;
 }
 
-static void plan_job(struct driver *d, struct str uid, int64_t now_ms, struct plan *plan)
+/* All that the job controller looks at; text and lists are in the plan's arena. */
+static struct job_observed observe_job(struct driver *d, struct cache_job *j, const struct priority_source *priorities,
+                                       struct plan *plan)
 {
-    struct cache_job *j = cache_job(&d->cache, uid);
-    struct priority_source priorities = { .ctx = &d->cache, .value = cache_priority };
-    struct job_observed seen = { .find = cache_job_find, .find_ctx = j, .priorities = &priorities };
-    struct job_outcome outcome;
+    struct job_observed seen = { .find = cache_job_find, .find_ctx = j, .priorities = priorities };
 
-    if (!j || !j->object)
-        return;
-    requests_mark(d, j);
-    if (has_doubts(d, j))
-        return;
     cache_job_need_set(j);
     seen.job = &j->job;
     seen.set = j->set;
@@ -191,8 +185,24 @@ static void plan_job(struct driver *d, struct str uid, int64_t now_ms, struct pl
     seen.objects_are_fine = j->drive.objects_are_fine;
     seen.stale_ms = j->drive.stale_ms;
     seen.create_window = create_window(d, j);
-    look_at_trouble(d, j, now_ms, plan);
     seen.trouble = buf_view(&j->drive.trouble);
+    return seen;
+}
+
+static void plan_job(struct driver *d, struct str uid, int64_t now_ms, struct plan *plan)
+{
+    struct cache_job *j = cache_job(&d->cache, uid);
+    struct priority_source priorities = { .ctx = &d->cache, .value = cache_priority };
+    struct job_observed seen;
+    struct job_outcome outcome;
+
+    if (!j || !j->object)
+        return;
+    requests_mark(d, j);
+    if (has_doubts(d, j))
+        return;
+    look_at_trouble(d, j, now_ms, plan);
+    seen = observe_job(d, j, &priorities, plan);
     d->stats.job_plans++;
     outcome = job_plan(&seen, now_ms, plan);
     j->drive.objects_are_fine = outcome.objects_are_fine;
@@ -206,6 +216,16 @@ static void plan_job(struct driver *d, struct str uid, int64_t now_ms, struct pl
         ttl_plan(&j->job, now_ms, plan);
     if (d->run_ms < j->drive.no_create_until) /* the wait may have been cut short by an event */
         plan_wake(plan, now_ms + j->drive.no_create_until - d->run_ms);
+}
+
+void driver_preview_job(struct driver *d, struct cache_job *j, int64_t now_ms, struct plan *plan)
+{
+    struct priority_source priorities = { .ctx = &d->cache, .value = cache_priority };
+    struct job_observed seen = observe_job(d, j, &priorities, plan);
+
+    (void)job_plan(&seen, now_ms, plan); /* what came of it is forgotten: this is only a look */
+    if (plan->ops.n == 0)
+        ttl_plan(&j->job, now_ms, plan);
 }
 
 /* ---- queues, PodGroups, garbage ---- */

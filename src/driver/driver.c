@@ -1,6 +1,7 @@
 /* driver.c - one turn: take the news, plan what they concern, send the writes */
 #include "driver/driver.h"
 
+#include "base/clock.h"
 #include "base/util.h"
 #include "driver/driver_internal.h"
 #include "plugin/plugin.h"
@@ -232,6 +233,21 @@ static bool plan_all(struct driver *d)
     return any;
 }
 
+/* What the controllers and the scheduler want. */
+static bool plan_and_schedule(struct driver *d)
+{
+    int64_t begin_us = clock_mono_us(&clock_real), round_us; /* for the statistics only */
+    bool any = plan_all(d);
+
+    round_us = clock_mono_us(&clock_real);
+    d->stats.plan_us += (uint64_t)(round_us - begin_us);
+    if (schedule_turn(d))
+        any |= plan_all(d);
+    any |= schedule_flush(d);
+    d->stats.round_us += (uint64_t)(clock_mono_us(&clock_real) - round_us);
+    return any;
+}
+
 int64_t driver_turn(struct driver *d, bool *ret_busy)
 {
     int64_t due_ms, queue_ms = INT64_MAX;
@@ -241,11 +257,8 @@ int64_t driver_turn(struct driver *d, bool *ret_busy)
     tell_time(d);
     is_busy = take_events(d);
     is_busy |= requests_tick(d);
-    if (cache_is_synced(&d->cache)) {
-        is_busy |= plan_all(d);
-        if (schedule_turn(d))
-            is_busy |= plan_all(d);
-        is_busy |= schedule_flush(d);
+    if (cache_is_synced(&d->cache) && !d->is_stopped) {
+        is_busy |= plan_and_schedule(d);
         queue_ms = d->is_full ? INT64_MAX : MIN_OF(work_queue_due(&d->queue), schedule_due(d));
     }
     due_ms = MIN_OF(requests_due(d), queue_ms);
@@ -254,9 +267,17 @@ int64_t driver_turn(struct driver *d, bool *ret_busy)
     return due_ms == INT64_MAX ? INT64_MAX : d->last_now_ms + MAX_OF(due_ms - d->run_ms, 0);
 }
 
+void driver_stop(struct driver *d)
+{
+    d->is_stopped = true;
+}
+
 void driver_stats(const struct driver *d, struct driver_stats *ret)
 {
     *ret = d->stats;
+    ret->queued = work_queue_count(&d->queue);
+    ret->in_flight = d->n_writes;
+    ret->is_synced = cache_is_synced(&d->cache);
     ret->job_events = d->cache.job_events;
     ret->jobs = map_count(&d->cache.jobs_name);
     ret->pods = d->cache.n_pods;

@@ -18,6 +18,7 @@
 
 struct arena;
 struct driver;
+struct json;
 struct sched;
 struct sched_config;
 struct ssh_keys;
@@ -42,13 +43,43 @@ void driver_free(struct driver *d);
  * '*ret_busy' (may be NULL): something was done. */
 int64_t driver_turn(struct driver *d, bool *ret_busy);
 
+/* Plan nothing more: turns only take news and answers. For a program that is about to end: once 'in_flight' is 0 nothing of
+ * it is on its way. */
+void driver_stop(struct driver *d);
+
+/* Other settings for the scheduler, from the next turn on; copied. Only if the driver schedules. */
+void driver_configure(struct driver *d, const struct sched_config *config);
+
+enum { POD_LATENCY_BUCKETS = 12 };
+extern const int64_t
+    pod_latency_bounds_ms[POD_LATENCY_BUCKETS]; /* the upper ones; those above the last are only in 'n' */
+
+struct pod_latency {                       /* from the creation of a job to that of each of its pods */
+    uint64_t buckets[POD_LATENCY_BUCKETS]; /* not added up */
+    uint64_t n, sum_ms;
+};
+
 struct driver_stats {
     uint64_t events, plans, writes, failed_writes;
     uint64_t job_events, job_plans, job_writes;
     uint64_t rounds, binds, evictions; /* of the scheduler: those that worked */
+    uint64_t plan_us, round_us;        /* spent on plans and rounds */
     size_t jobs, pods;
+    size_t queued, in_flight; /* keys that wait for a plan; writes without an answer */
+    bool is_synced;           /* everything was listed once */
+    struct pod_latency pod_latency;
 };
 void driver_stats(const struct driver *d, struct driver_stats *ret);
+
+struct driver_queue {
+    struct str name;
+    uint32_t pending, inqueue, running, unknown, completed; /* PodGroups by phase */
+    uint64_t jobs_completed, jobs_failed;                   /* by writes of this driver */
+};
+void driver_queues(struct driver *d, struct arena *a, void (*each)(void *ctx, const struct driver_queue *q), void *ctx);
+
+/* What is observed of a job, is in flight for it and would be done next; NULL: it is not known. For people. */
+struct json *driver_describe_job(struct driver *d, struct arena *a, struct str namespace, struct str name);
 
 /* For asking: explain and tests. NULL if the driver does not schedule. Valid until the next turn. */
 struct sched *driver_sched(struct driver *d);

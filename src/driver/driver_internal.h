@@ -55,6 +55,7 @@ struct driver {
 
     size_t n_writes; /* in flight */
     bool is_full;    /* too many writes: nothing is planned until half of them are back */
+    bool is_stopped; /* nothing is planned any more */
 };
 
 /* Copy 's' to '*at', which moves on: for structs that are followed by their text. */
@@ -91,6 +92,11 @@ void request_read(struct driver *d, struct str key, const struct resource_type *
 
 void request_result(struct driver *d, const struct cluster_event *ev);
 
+const char *op_verb(enum op_kind kind); /* "create", "update status of" … */
+
+/* Those of a key, as a list for people. */
+struct json *requests_describe(struct driver *d, struct arena *a, struct str key);
+
 /* Give up what was not answered; ask again where it is time. True if there was anything. */
 bool requests_tick(struct driver *d);
 int64_t requests_due(const struct driver *d); /* when to call it next, in run_ms; INT64_MAX: never */
@@ -110,6 +116,10 @@ bool contest_is_on(struct driver *d, const struct object *o);
 void contest_wrote(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
                    uint64_t rev);
 
+/* ---- describe.c ---- */
+
+void pod_latency_add(struct pod_latency *l, int64_t ms);
+
 /* ---- driver.c ---- */
 
 /* A key of two parts, valid until the next call. */
@@ -125,5 +135,8 @@ void driver_forget_failure(struct driver *d, struct cache_job *j);
 
 /* Plan one key and send what comes of it. */
 void driver_plan_key(struct driver *d, struct str key);
+
+/* What would be planned for the job now. Nothing is changed by it and nothing is sent. */
+void driver_preview_job(struct driver *d, struct cache_job *j, int64_t now_ms, struct plan *plan);
 
 #endif

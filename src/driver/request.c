@@ -12,9 +12,11 @@
  *                                               └ RESTING
  */
 #include "api/meta.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "driver/driver_internal.h"
+#include "job/phase.h"
 
 enum request_state { ON_ITS_WAY, READING, RESTING };
 
@@ -36,6 +38,7 @@ struct request {
     size_t task; /* a pod being created */
     uint32_t index;
     int64_t sent_ms;                      /* by the wall clock, as the slot of the pod has it */
+    enum job_phase end;                   /* a status of a job that ends it so; else PHASE_NONE */
     struct str key, namespace, name, uid; /* the bytes follow this struct; uid: what we think is there */
     char known_uid[CACHE_UID_MAX];        /* READING: what the cache had when the question was sent */
 };
@@ -323,6 +326,17 @@ void request_read(struct driver *d, struct str key, const struct resource_type *
 
 /* ---- writing ---- */
 
+static const char *const op_verbs[OP_KIND_MAX] = {
+    [OP_CREATE] = "create",     [OP_UPDATE] = "update", [OP_UPDATE_STATUS] = "update status of",
+    [OP_MERGE_PATCH] = "patch", [OP_DELETE] = "delete", [OP_PATCH_STATUS] = "patch status of",
+    [OP_BIND] = "bind",
+};
+
+const char *op_verb(enum op_kind kind)
+{
+    return op_verbs[kind];
+}
+
 static bool is_uninteresting(const struct resource_type *type) /* nobody waits for Events */
 {
     return strcmp(type->kind, "Event") == 0;
@@ -365,6 +379,14 @@ static bool is_status_write(enum op_kind kind)
     return kind == OP_UPDATE_STATUS || kind == OP_PATCH_STATUS;
 }
 
+/* The phase that a status gives a job which had another. */
+static enum job_phase end_of(const struct cache_job *j, const struct json *body)
+{
+    struct str phase = json_text(json_find(body, "status", "state", "phase", NULL), STR(""));
+
+    return str_eq(phase, j->job.status.phase) ? PHASE_NONE : job_phase_of(phase);
+}
+
 static void note_start(struct driver *d, struct request *f, const struct op *op)
 {
     struct cache_job *j = driver_key_job(d, f->key);
@@ -373,6 +395,8 @@ static void note_start(struct driver *d, struct request *f, const struct op *op)
         pod_create_starts(j, f, op);
     else if (j && f->type == known_types()->pod && op->kind == OP_DELETE)
         pod_delete_starts(j, f);
+    else if (j && f->type == known_types()->job && is_status_write(op->kind))
+        f->end = end_of(j, op->body);
     else if (str_starts(f->key, STR(KEY_QUEUE)) && is_status_write(op->kind) && cache_queue(&d->cache, f->name))
         cache_queue(&d->cache, f->name)->status_ms = f->sent_ms;
     d->stats.writes++;
@@ -415,6 +439,8 @@ void request_send(struct driver *d, struct str key, const struct op *op)
     f->blocks = !f->is_loose && !(op->type == known_types()->pod && str_starts(key, STR(KEY_JOB)));
     if (f->blocks)
         busy_add(d, f->key);
+    log_debug("write", LOG_TEXT("verb", op_verbs[op->kind]), LOG_TEXT("kind", op->type->kind),
+              LOG_STR("namespace", namespace), LOG_STR("name", name), LOG_STR("for", key));
     d->n_writes++;
     if (d->n_writes >= d->opt.max_in_flight)
         d->is_full = true;
@@ -443,12 +469,6 @@ static enum answer answer_of(const struct request *f, enum err_code code, bool i
         return ANSWER_REFUSED;
     return table[code];
 }
-
-static const char *const op_verbs[OP_KIND_MAX] = {
-    [OP_CREATE] = "create",     [OP_UPDATE] = "update", [OP_UPDATE_STATUS] = "update status of",
-    [OP_MERGE_PATCH] = "patch", [OP_DELETE] = "delete", [OP_PATCH_STATUS] = "patch status of",
-    [OP_BIND] = "bind",
-};
 
 static void note_failure(struct driver *d, struct request *f, const struct err *e, enum answer answer)
 {
@@ -514,6 +534,29 @@ static void note_success(struct driver *d, const struct request *f)
         driver_forget_failure(d, j);
 }
 
+static void count_pod(struct driver *d, const struct cache_job *j, const struct object *pod)
+{
+    int64_t job_ms, pod_ms;
+
+    if (clock_parse(json_member_text(json_get(j->object->root, "metadata"), "creationTimestamp"), &job_ms, NULL) == 0 &&
+        clock_parse(json_member_text(json_get(pod->root, "metadata"), "creationTimestamp"), &pod_ms, NULL) == 0)
+        pod_latency_add(&d->stats.pod_latency, pod_ms - job_ms);
+}
+
+static void note_figures(struct driver *d, const struct request *f, const struct object *after)
+{
+    struct cache_job *j = driver_key_job(d, f->key);
+
+    if (!j || !j->object || !after)
+        return;
+    if (is_pod_create(f))
+        count_pod(d, j, after);
+    if (j->queue) {
+        j->queue->n_completed += f->end == PHASE_COMPLETED;
+        j->queue->n_failed += f->end == PHASE_FAILED;
+    }
+}
+
 /* A delete answers with the object if it is still there, waiting for finalizers or for its grace to pass. */
 static void write_done(struct driver *d, struct request *f, const struct object *o)
 {
@@ -521,6 +564,7 @@ static void write_done(struct driver *d, struct request *f, const struct object 
                    (!o || str_empty(json_member_text(json_get(o->root, "metadata"), "deletionTimestamp")));
 
     note_success(d, f);
+    note_figures(d, f, o);
     if (is_gone || o)
         contest_wrote(d, f->type, f->namespace, f->name, is_gone ? 0 : o->rev);
     if (is_gone)
@@ -545,6 +589,26 @@ void request_result(struct driver *d, const struct cluster_event *ev)
         write_done(d, f, ev->object);
     else
         write_failed(d, f, &ev->err, ev->is_unknown);
+}
+
+struct json *requests_describe(struct driver *d, struct arena *a, struct str key)
+{
+    static const char *const states[] = {
+        [ON_ITS_WAY] = "sent", [READING] = "reading what is there", [RESTING] = "waiting"
+    };
+    struct json *list = json_array(a), *one;
+
+    LIST_FOREACH(struct request, f, &d->all_requests, link) {
+        if (!str_eq(f->key, key))
+            continue;
+        one = json_push(list, json_object(a));
+        json_set(one, "verb", json_str(a, str_of(f->is_write ? op_verbs[f->kind] : "read")));
+        json_set(one, "object", json_fmt(a, "%s %.*s", f->type->kind, STR_ARG(f->name)));
+        json_set(one, "state", json_str(a, str_of(states[f->state])));
+        if (f->error)
+            json_set(one, "error", json_str(a, arena_str(a, str_of(f->error->text))));
+    }
+    return list;
 }
 
 static void request_is_due(struct driver *d, struct request *f)

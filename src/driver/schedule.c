@@ -4,6 +4,8 @@
 #include "api/meta.h"
 #include "base/util.h"
 
+#include <assert.h>
+
 /* More Events than this waiting for room are not worth sending. */
 enum { NOTICES_MAX = 20000 };
 
@@ -93,6 +95,14 @@ int64_t schedule_due(const struct driver *d)
     if (is_time(d))
         return d->run_ms;
     return s->sched && !d->is_full ? s->wake_ms : INT64_MAX;
+}
+
+void driver_configure(struct driver *d, const struct sched_config *config)
+{
+    assert(d->schedule.sched);
+    sched_configure(d->schedule.sched, config);
+    d->schedule.has_news = true;
+    d->schedule.wake_ms = d->run_ms;
 }
 
 struct sched *driver_sched(struct driver *d)

@@ -47,6 +47,11 @@ struct sched *sched_new(const struct sched_config *config, uint64_t seed)
     return greedy;
 }
 
+void sched_configure(struct sched *s, const struct sched_config *config)
+{
+    (void)s, (void)config;
+}
+
 void sched_free(struct sched *s)
 {
     if (!s)
