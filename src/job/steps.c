@@ -219,6 +219,20 @@ struct job_outcome step_active(struct status_draft *d, int64_t now_ms, struct pl
     return out;
 }
 
+/* ---- killing ---- */
+
+/* People and scripts wait for an object that says both: what is being done to the job, and that its pods are ending. So that is
+ * written once and at once, before anything that follows from it. */
+static bool tell_ending(struct status_draft *d)
+{
+    bool is_told = json_i64(json_find(d->o->job->raw, "status", "terminating", NULL), 0) > 0;
+
+    if (is_told || !d->o->pods->n_class[POD_TERMINATING])
+        return false;
+    d->is_urgent = true;
+    return true;
+}
+
 /* ---- Restarting ---- */
 
 static bool kill_target(struct status_draft *d, struct plan *plan)
@@ -272,7 +286,7 @@ struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struc
                          d->o->job->spec.max_retry);
     } else {
         is_busy = d->memo.scope != RESTART_NONE ? kill_target(d, plan) : kill_all(d, plan);
-        if (!is_busy) {
+        if (!tell_ending(d) && !is_busy) {
             restart_forget(d);
             d->memo.scope = RESTART_NONE;
             status_set_phase(d, PHASE_PENDING, now_ms, NULL, "%s", "");
@@ -316,6 +330,8 @@ struct job_outcome step_killing(struct status_draft *d, int64_t now_ms, struct p
             }
     job_dismantle(d, plan);
     remove_markers(d);
+    if (next != PHASE_NONE)
+        (void)tell_ending(d);            /* nothing else follows while any is left */
     if (next != PHASE_NONE && left == 0) /* why it was killed is still why it rests */
         status_set_phase(d, next, now_ms, arena_cstr(d->arena, state_text(d, "reason")), "%.*s",
                          STR_ARG(state_text(d, "message")));

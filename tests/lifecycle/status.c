@@ -147,6 +147,101 @@ static void test_106_a_job_ends_once(void **state)
     }
 }
 
+/* ---- what is written, for those who watch ---- */
+
+struct story { /* every status that was written: "Running", "Restarting~" where pods are ending; repetitions once */
+    struct cluster *eyes;
+    struct buf text;
+};
+
+static void story_begin(struct story *s, struct h *h)
+{
+    struct cluster_event ev;
+
+    *s = (struct story){ .eyes = cluster_embedded_new(h->store, &h->clock.clock) };
+    cluster_want(s->eyes, type_by_name(STR("jobs")));
+    while (cluster_next(s->eyes, &ev))
+        ;
+}
+
+static const char *story_end(struct story *s)
+{
+    struct cluster_event ev;
+    struct str last = STR_NULL;
+
+    while (cluster_next(s->eyes, &ev)) {
+        const struct json *status = json_get(ev.object->root, "status");
+        size_t from = s->text.n;
+
+        if (!json_get(status, "state"))
+            continue;
+        buf_fmt(&s->text, " %.*s%s", STR_ARG(json_text(json_find(status, "state", "phase", NULL), STR(""))),
+                json_i64(json_get(status, "terminating"), 0) ? "~" : "");
+        if (str_eq(str_from(buf_view(&s->text), from), last))
+            s->text.n = from;
+        else
+            last = str_from(buf_view(&s->text), from);
+    }
+    s->text.p[s->text.n] = '\0';
+    cluster_free(s->eyes);
+    return s->text.p;
+}
+
+/* Scripts wait for an object that says both: the phase, and that its pods are ending. */
+static void test_107_each_phase_is_written(void **state)
+{
+    static const struct {
+        const char *action, *story;
+    } cases[] = {
+        { "RestartJob", " Restarting Restarting~ Pending Running" },
+        { "AbortJob", " Aborting Aborting~ Aborted" },
+        { "TerminateJob", " Terminating Terminating~ Terminated" },
+        { "CompleteJob", " Completing Completing~ Completed" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autoh h = h_new();
+        struct story s;
+
+        h_running(h, THREE);
+        h_advance(h, 5000);
+        story_begin(&s, h);
+        h->holds_pods = true;
+        h_command(h, "j", cases[i].action);
+        h_run(h);
+        h_release(h);
+        h_run(h);
+        if (strcmp(cases[i].action, "RestartJob") == 0)
+            h_go(h, "j");
+        h_advance(h, 5000);
+        assert_string_equal(story_end(&s), cases[i].story);
+        if (strcmp(cases[i].action, "RestartJob") != 0)
+            assert_int_equal(h_int(h, "job/j", "status.running") + h_int(h, "job/j", "status.pending"), 0);
+        buf_done(&s.text);
+    }
+}
+
+/* However quick they are. */
+static void test_108_quick_jobs_skip_no_phase(void **state)
+{
+    autoh h = h_new();
+    struct story s;
+
+    (void)state;
+    story_begin(&s, h);
+    h_job(h, THREE);
+    h_run(h);
+    h_admit(h, "j");
+    h_stop(h, 0); /* all of it happens while nobody looks */
+    h_pods_phase(h, "j", "Succeeded");
+    h_start(h, 0);
+    h_run(h);
+    h_advance(h, 5000);
+    assert_string_equal(story_end(&s), " Pending Running Completed");
+    buf_done(&s.text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +252,8 @@ int main(void)
         cmocka_unit_test(test_104_events_name_the_action),
         cmocka_unit_test(test_105_quota),
         cmocka_unit_test(test_106_a_job_ends_once),
+        cmocka_unit_test(test_107_each_phase_is_written),
+        cmocka_unit_test(test_108_quick_jobs_skip_no_phase),
     };
 
     return cmocka_run_group_tests_name("lifecycle/status", tests, NULL, NULL);
