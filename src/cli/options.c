@@ -81,12 +81,31 @@ static int store(struct parsed *p, const struct option *o, const char *value)
         *(bool *)field = true;
         break;
     case OPTION_TEXT:
+    case OPTION_SWITCH:
         *(const char **)field = value;
         break;
     case OPTION_LIST:
         *vec_push(p->arena, &((struct text_list *)field)->list) = value;
         break;
     }
+    return EXIT_FINE;
+}
+
+static const struct foreign_option *foreign_by_name(const struct command *c, struct str name)
+{
+    for (const struct foreign_option *f = c->foreign; f && f->name; f++)
+        if (str_is(name, f->name))
+            return f;
+    return NULL;
+}
+
+static int take_foreign(struct parsed *p, const struct foreign_option *f, const char *value, char ***next)
+{
+    if (f->is_refused)
+        return usage_error(p->command, "--%s: %s", f->name, f->why);
+    if (f->has_value && !value && **next)
+        (*next)++;
+    fprintf(stderr, "pumice %s: --%s is not needed: %s\n", p->command->name, f->name, f->why);
     return EXIT_FINE;
 }
 
@@ -105,8 +124,12 @@ static int parse_long(struct parsed *p, const char *word, char ***next)
         return EXIT_FINE;
     }
     o = option_by_name(p->command, name);
+    if (!o && foreign_by_name(p->command, name))
+        return take_foreign(p, foreign_by_name(p->command, name), value, next);
     if (!o)
         return unknown_option(p->command, word, name);
+    if (o->kind == OPTION_SWITCH && !value)
+        value = "true";
     if (o->kind == OPTION_FLAG && value)
         return usage_error(p->command, "--%s takes no value", o->name);
     if (o->kind != OPTION_FLAG && !value && !(value = **next ? *(*next)++ : NULL))
@@ -127,6 +150,8 @@ static int parse_letters(struct parsed *p, const char *word, char ***next)
             continue;
         }
         o = option_by_letter(p->command, *at);
+        if (!o && foreign_by_name(p->command, (struct str){ at, 1 })) /* the last: "-v=4" */
+            return take_foreign(p, foreign_by_name(p->command, (struct str){ at, 1 }), at[1] ? at + 1 : NULL, next);
         if (!o)
             return usage_error(p->command, "unknown option -%c", *at);
         if (o->kind != OPTION_FLAG) {

@@ -13,9 +13,10 @@
 enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 enum option_kind {
-    OPTION_FLAG, /* bool */
-    OPTION_TEXT, /* const char *; the last one wins */
-    OPTION_LIST, /* struct text_list; each use appends */
+    OPTION_FLAG,   /* bool */
+    OPTION_TEXT,   /* const char *; the last one wins */
+    OPTION_LIST,   /* struct text_list; each use appends */
+    OPTION_SWITCH, /* const char *: "true" (also without a value) or "false"; NULL: not given */
 };
 
 struct text_list {
@@ -32,6 +33,14 @@ struct option {
     const char *doc;
 };
 
+/* An option of another program that does the same work, for those who bring its command line along: taken with a word about
+ * why it is not needed here, or refused with one about what to do instead. */
+struct foreign_option {
+    const char *name;
+    bool has_value, is_refused;
+    const char *why;
+};
+
 struct command {
     const char *name;
     const char *arguments; /* "FILE…"; "[FILE…]": none is fine too */
@@ -40,7 +49,8 @@ struct command {
     const struct option *options;
     size_t n_options;
     size_t options_size;
-    const char *const *examples; /* pairs: command line, what it does; NULL-terminated */
+    const struct foreign_option *foreign; /* ended by a row without name; NULL: none */
+    const char *const *examples;          /* pairs: command line, what it does; NULL-terminated */
     int (*run)(struct arena *a, const void *options, const struct text_list *arguments);
 };
 
