@@ -1,0 +1,296 @@
+/* controller.c - the command `pumice controller`: Jobs of a Kubernetes cluster */
+#include "cli/controller.h"
+
+#include "api/duration.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "cli/commands.h"
+#include "driver/cache.h"
+#include "http/status_server.h"
+#include "report/term.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+static int fail(const struct err *e, int status)
+{
+    autobuf text = { 0 };
+
+    term_text(&text, str_of(e->text));
+    fprintf(stderr, "pumice controller: %s\n", text.p);
+    return status;
+}
+
+/* ---- options ---- */
+
+static int read_time(const char *flag, const char *text, int64_t *ret_ms, struct err *e)
+{
+    int64_t ns;
+
+    if (!text)
+        return 0;
+    if (duration_parse(str_of(text), &ns, e) < 0)
+        return err_wrap(e, "--%s", flag);
+    *ret_ms = ns / 1000000;
+    return 0;
+}
+
+static int read_times(struct controller *c, struct err *e)
+{
+    c->times = (struct election_times){ .duration_ms = 15000, .deadline_ms = 10000, .retry_ms = 2000 };
+    if (read_time("leader-elect-lease-duration", c->o->lease_duration, &c->times.duration_ms, e) < 0 ||
+        read_time("leader-elect-renew-deadline", c->o->renew_deadline, &c->times.deadline_ms, e) < 0 ||
+        read_time("leader-elect-retry-period", c->o->retry_period, &c->times.retry_ms, e) < 0)
+        return -1;
+    if (election_times_check(&c->times, e) < 0)
+        return err_wrap(e, "--leader-elect-…");
+    return 0;
+}
+
+static const char *const log_levels[] = { [LOG_LEVEL_DEBUG] = "debug",
+                                          [LOG_LEVEL_INFO] = "info",
+                                          [LOG_LEVEL_WARN] = "warn",
+                                          [LOG_LEVEL_ERROR] = "error",
+                                          [LOG_LEVEL_MAX] = NULL };
+
+static void set_up_log(const struct controller_options *o)
+{
+    struct log_config log = { .fd = STDERR_FILENO, .level = LOG_LEVEL_INFO };
+
+    for (int i = 0; o->log_level && i < LOG_LEVEL_MAX; i++)
+        if (strcmp(o->log_level, log_levels[i]) == 0)
+            log.level = (enum log_level)i;
+    if (o->log_format && strcmp(o->log_format, "json") == 0)
+        log.format = LOG_FORMAT_JSON;
+    (void)log_setup(log); /* the one before was the default */
+}
+
+/* ---- what is watched ---- */
+
+static void add_view(struct controller *c, struct kube_view view)
+{
+    view.namespace = c->o->namespace ? str_of(c->o->namespace) : STR_NULL;
+    assert(c->n_views < VIEWS_MAX);
+    c->views[c->n_views++] = view;
+}
+
+/* Pods by label, unless others are to be scheduled as well. Secrets are never listed: ours are known by name, and the others are
+ * nobody's business. Of ConfigMaps one that every namespace has is left out. */
+static void make_views(struct controller *c)
+{
+    const struct known_types *k = known_types();
+    const struct resource_type *plain[] = { k->job, k->group, k->command, k->service };
+    bool schedules = c->o->scheduler;
+
+    add_view(c, (struct kube_view){ .type = k->pod,
+                                    .labels = schedules ? STR_NULL : STR(KUBE_PODS_OF_JOBS),
+                                    .mask = schedules ? kube_pod_fields_scheduler : kube_pod_fields });
+    add_view(c, (struct kube_view){ .type = k->secret, .is_unlisted = true });
+    add_view(c, (struct kube_view){ .type = k->config_map, .fields = STR("metadata.name!=kube-root-ca.crt") });
+    for (size_t i = 0; c->o->namespace && i < ARRAY_LEN(plain); i++)
+        add_view(c, (struct kube_view){ .type = plain[i] });
+    if (c->o->namespace)
+        add_view(c, (struct kube_view){ .type = k->policy });
+}
+
+/* ---- starting ---- */
+
+static bool elects(const struct controller *c)
+{
+    return !c->o->leader_elect || strcmp(c->o->leader_elect, "false") != 0;
+}
+
+static int load_config(struct controller *c, struct err *e)
+{
+    struct kube_config_options opt = { kube_env_real(), c->o->kubeconfig, c->o->context };
+
+    if (kube_config_load(c->arena, &opt, &c->config, e) < 0)
+        return -1;
+    VEC_FOREACH(warning, &c->config.warnings)
+        log_warn("kubeconfig", LOG_STR("warning", *warning));
+    return 0;
+}
+
+/* It has a door of its own: a renewal waits for nothing. An answer that takes longer than half the deadline is asked for again. */
+static int open_lease(struct controller *c, struct err *e)
+{
+    struct cluster_kube_options opt = { .config = &c->config, .answer_ms = c->times.deadline_ms / 2 };
+    struct lease_options lease = { .times = c->times };
+
+    if (cluster_kube_new(&opt, &c->lease_door, e) < 0)
+        return -1;
+    lease.cluster = c->lease_door;
+    lease.namespace = c->o->lease_namespace ? str_of(c->o->lease_namespace) : c->config.namespace;
+    lease.name = str_of(c->o->lease_name ? c->o->lease_name : "vc-controller-manager");
+    c->lease = lease_new(&lease);
+    log_info("waiting for the Lease", LOG_STR("namespace", lease.namespace), LOG_STR("name", lease.name),
+             LOG_STR("identity", lease_identity(c->lease)));
+    return 0;
+}
+
+static int take_over_signals(struct controller *c, struct err *e)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL); /* cannot fail with these arguments */
+    (void)signal(SIGPIPE, SIG_IGN);
+    c->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return c->signal_fd < 0 ? err_errno(e, "signals") : 0;
+}
+
+static int start(struct controller *c, struct err *e)
+{
+    if (load_config(c, e) < 0 || config_watch_open(c, e) < 0 || take_over_signals(c, e) < 0)
+        return -1;
+    make_views(c);
+    c->begin_ms = clock_now_ms(&clock_real);
+    c->stage_ms = INT64_MAX;
+    log_info("pumice controller", LOG_TEXT("version", PUMICE_VERSION), LOG_STR("server", c->config.server),
+             LOG_STR("by", c->config.origin), LOG_BOOL("scheduler", c->o->scheduler));
+    if (controller_listen(c, e) < 0)
+        return -1;
+    return elects(c) ? open_lease(c, e) : 0;
+}
+
+static void finish(struct controller *c)
+{
+    status_server_close(c->status);
+    driver_free(c->driver);
+    cluster_free(c->door); /* which asks the Lease whether its last words may leave */
+    lease_free(c->lease);
+    cluster_free(c->lease_door);
+    config_watch_done(&c->watch);
+    autoclose_done(&c->signal_fd);
+}
+
+static int controller_run(struct arena *a, const void *options, const struct text_list *arguments)
+{
+    struct controller c = { .arena = a, .o = options, .signal_fd = -1, .watch.fd = -1 };
+    struct err e;
+    int status;
+
+    (void)arguments;
+    if (read_times(&c, &e) < 0)
+        return fail(&e, EXIT_USAGE);
+    set_up_log(c.o);
+    status = start(&c, &e) < 0 ? fail(&e, EXIT_FAILED) : controller_loop(&c);
+    finish(&c);
+    return status;
+}
+
+/* ---- the command ---- */
+
+#define FIELD(name) offsetof(struct controller_options, name)
+
+static const char *const switch_values[] = { "true", "false", NULL };
+static const char *const log_formats[] = { "text", "json", NULL };
+
+static const struct option controller_option_table[] = {
+    { 0, "kubeconfig", OPTION_TEXT, FIELD(kubeconfig), "FILE", NULL,
+      "where the cluster is (default: KUBECONFIG, ~/.kube/config, or the pod's account)" },
+    { 0, "context", OPTION_TEXT, FIELD(context), "NAME", NULL, "of the kubeconfig (default: its current one)" },
+    { 'n', "namespace", OPTION_TEXT, FIELD(namespace), "NAME", NULL, "only Jobs of this namespace (default: of all)" },
+    { 0, "scheduler", OPTION_FLAG, FIELD(scheduler), NULL, NULL, "schedule pods too" },
+    { 0, "scheduler-name", OPTION_TEXT, FIELD(scheduler_name), "NAME", NULL,
+      "spec.schedulerName of the pods that are ours (default: volcano)" },
+    { 0, "scheduler-config", OPTION_TEXT, FIELD(scheduler_config), "FILE", NULL,
+      "volcano-scheduler.conf; read again when it changes" },
+    { 0, "leader-elect", OPTION_SWITCH, FIELD(leader_elect), "BOOL", switch_values,
+      "one of several replicas leads (default: true); false: this is the only one" },
+    { 0, "leader-elect-resource-name", OPTION_TEXT, FIELD(lease_name), "NAME", NULL,
+      "of the Lease (default: vc-controller-manager, as Volcano's, so that never both lead)" },
+    { 0, "leader-elect-resource-namespace", OPTION_TEXT, FIELD(lease_namespace), "NAME", NULL,
+      "of the Lease (default: that of the pod or the context)" },
+    { 0, "leader-elect-lease-duration", OPTION_TEXT, FIELD(lease_duration), "TIME", NULL,
+      "after this long without a sign of the leader another takes over (default: 15s)" },
+    { 0, "leader-elect-renew-deadline", OPTION_TEXT, FIELD(renew_deadline), "TIME", NULL,
+      "a leader that could not renew for so long stops (default: 10s)" },
+    { 0, "leader-elect-retry-period", OPTION_TEXT, FIELD(retry_period), "TIME", NULL,
+      "between two tries (default: 2s)" },
+    { 0, "listen-address", OPTION_TEXT, FIELD(listen), "ADDRESS", NULL,
+      "of metrics, health and /debug/jobs, as :8081 (default: 127.0.0.1:8081; \"\": none)" },
+    { 0, "log-level", OPTION_TEXT, FIELD(log_level), "LEVEL", log_levels, "debug, info (default), warn or error" },
+    { 0, "log-format", OPTION_TEXT, FIELD(log_format), "FORM", log_formats, "text (default) or json" },
+};
+
+#define REQUESTS "as many requests are sent as the server takes"
+#define THREADS  "one thread does all the work"
+#define KLOG     "see --log-level"
+
+static const struct foreign_option controller_foreign[] = {
+    { "kube-api-qps", true, false, REQUESTS },
+    { "kube-api-burst", true, false, REQUESTS },
+    { "worker-threads", true, false, THREADS },
+    { "worker-threads-for-podgroup", true, false, THREADS },
+    { "worker-threads-for-queue", true, false, THREADS },
+    { "worker-threads-for-gc", true, false, THREADS },
+    { "worker-threads-for-cronjob", true, false, THREADS },
+    { "node-worker-threads", true, false, THREADS },
+    { "max-requeue-num", true, false, "what fails is tried again without end, at growing intervals" },
+    { "inherit-owner-annotations", false, false, "they are inherited" },
+    { "enable-healthz", false, false, "health is told at --listen-address" },
+    { "enable-metrics", false, false, "metrics are told at --listen-address" },
+    { "healthz-address", true, false, "health is told at --listen-address" },
+    { "schedule-period", true, false, "every change is looked at when it comes" },
+    { "resync-period", true, false, "nothing is forgotten that would have to be listed again" },
+    { "default-queue", true, false, "it is the queue \"default\"" },
+    { "priority-class", false, false, "priorities are always looked at" },
+    { "minimum-feasible-nodes", true, false, "all nodes are looked at" },
+    { "minimum-percentage-nodes-to-find", true, false, "all nodes are looked at" },
+    { "percentage-nodes-to-find", true, false, "all nodes are looked at" },
+    { "csi-storage", false, false, "volumes are always looked at" },
+    { "ignored-provisioners", true, false, "volumes are not provisioned here" },
+    { "cache-dumper", false, false, "see /debug/jobs at --listen-address" },
+    { "cache-dump-dir", true, false, "see /debug/jobs at --listen-address" },
+    { "lock-object-namespace", true, true, "use --leader-elect-resource-namespace" },
+    { "leader-elect-resource-lock", true, false, "it is a Lease" },
+    { "scheduler-conf", true, true, "use --scheduler-config" },
+    { "master", true, true, "use --kubeconfig, whose cluster.server is the address" },
+    { "controllers", true, true, "they cannot be chosen: Jobs, queues, PodGroups and time to live belong together" },
+    { "node-selector", true, true, "give the pods a nodeSelector instead" },
+    { "plugins-dir", true, true, "plugins of Go programs cannot be loaded" },
+    { "feature-gates", true, false, "there are none" },
+    { "ca-cert-file", true, false, "there are no webhooks here" },
+    { "tls-cert-file", true, false, "there are no webhooks here" },
+    { "tls-private-key-file", true, false, "there are no webhooks here" },
+    { "v", true, false, KLOG },
+    { "vmodule", true, false, KLOG },
+    { "logtostderr", false, false, KLOG },
+    { "alsologtostderr", false, false, KLOG },
+    { "stderrthreshold", true, false, KLOG },
+    { NULL, false, false, NULL },
+};
+
+static const char *const controller_examples[] = {
+    "pumice controller",
+    "run the Jobs of the cluster that kubectl uses",
+    "pumice controller --scheduler --leader-elect=false",
+    "alone, and place their pods too",
+    "pumice install --dry-run | kubectl apply -f -",
+    "in the cluster itself, with all it needs",
+    NULL,
+};
+
+const struct command command_controller = {
+    .name = "controller",
+    .arguments = "",
+    .summary = "run the Jobs of a Kubernetes cluster",
+    .about = "Does the work of Volcano's controller-manager, and with --scheduler that of its scheduler: the same "
+             "kinds, objects "
+             "and\n"
+             "labels. Runs in the cluster or anywhere that reaches its API. Of several replicas one leads; one that "
+             "loses the\n"
+             "Lease stops writing before another may begin, and ends with status 1 to be started again.\n\n"
+             "SIGTERM: waits up to 5 seconds for what it has sent, gives the Lease back, and ends with status 0.",
+    .options = controller_option_table,
+    .n_options = ARRAY_LEN(controller_option_table),
+    .options_size = sizeof(struct controller_options),
+    .foreign = controller_foreign,
+    .examples = controller_examples,
+    .run = controller_run,
+};

@@ -1,0 +1,91 @@
+/* controller.h - the parts of `pumice controller`
+ *
+ *     controller.c          options, the cluster, what is watched
+ *     controller_loop.c     turns: the Lease, controllers and scheduler, signals, time, the end
+ *     controller_config.c   the scheduler's settings, read again when they change
+ *     controller_status.c   metrics, health, and what is known of a job
+ *
+ * A replica waits for the Lease (or needs none), then leads: it opens the door, lists, plans and writes. One that loses the Lease
+ * ends at once with an error, as Kubernetes' own components do, and is started again by whoever started it: a new process has
+ * fresh caches, and nothing that was decided by the old leader can be left in it.
+ */
+#ifndef CLI_CONTROLLER_H
+#define CLI_CONTROLLER_H
+
+#include "cli/options.h"
+#include "driver/driver.h"
+#include "kube/cluster.h"
+#include "kube/lease.h"
+#include "sched/config.h"
+
+struct controller_options {
+    const char *kubeconfig, *context, *namespace;
+    bool scheduler;
+    const char *scheduler_name, *scheduler_config;
+    const char *leader_elect, *lease_duration, *renew_deadline, *retry_period, *lease_name, *lease_namespace;
+    const char *listen, *log_level, *log_format;
+};
+
+enum controller_stage {
+    STAGE_WAITS,    /* for the Lease */
+    STAGE_LEADS,    /* all that there is to do */
+    STAGE_STOPS,    /* asked to end: what is on its way may arrive */
+    STAGE_RELEASES, /* … and the Lease is given back */
+    STAGE_OVER,
+    STAGE_MAX,
+};
+extern const char *const controller_stage_names[STAGE_MAX];
+
+struct config_watch { /* a file that is read again when it changes; also one that a ConfigMap is mounted as */
+    const char *path;
+    int fd;           /* inotify; -1: none */
+    struct buf text;  /* as it was read last */
+    int64_t check_ms; /* mono time of the next look, whatever inotify says */
+};
+
+enum { VIEWS_MAX = 8 };
+
+struct controller {
+    struct arena *arena;
+    const struct controller_options *o;
+    struct kube_config config;
+    struct kube_view views[VIEWS_MAX];
+    size_t n_views;
+    struct election_times times;
+    struct sched_config sched;
+    struct config_watch watch;
+
+    struct cluster *lease_door, *door;
+    struct lease *lease; /* NULL: there is no election */
+    struct driver *driver;
+    enum controller_stage stage;
+    int64_t stage_ms; /* mono time: when patience ends */
+    int signal_fd, exit_status;
+    struct err told;    /* the trouble that was logged last */
+    int64_t trouble_ms; /* mono time: when to speak of it; 0: there is none */
+    bool told_lacks;
+    int64_t begin_ms;
+    struct status_server *status; /* NULL: nobody is listened to */
+};
+
+/* ---- controller_loop.c ---- */
+
+/* Until it is over; the exit status. */
+int controller_loop(struct controller *c);
+
+/* ---- controller_status.c ---- */
+
+int controller_listen(struct controller *c, struct err *e);
+
+/* ---- controller_config.c ---- */
+
+/* Begin to watch the file. ERR_INVALID: it is not fit for use now. */
+int config_watch_open(struct controller *c, struct err *e);
+void config_watch_done(struct config_watch *w);
+
+/* The settings, if they have changed and are good; NULL: no news. What is wrong with a new file is logged, and the old settings
+ * stay. */
+const struct sched_config *config_watch_turn(struct controller *c);
+int64_t config_watch_due_ms(const struct controller *c); /* mono time */
+
+#endif

@@ -1,0 +1,342 @@
+/* controller_status.c - metrics (Prometheus text), health, and what is known of a job
+ *
+ *     /metrics               Volcano's names where it has such a figure, ours ("pumice_…") elsewhere
+ *     /healthz /livez        the loop turns: 200
+ *     /readyz                200 if it leads and everything was listed, or waits for the Lease; 503 and why not
+ *     /debug/jobs/NS/NAME    what is observed of the job, is in flight, and would be done next
+ *
+ * Labels are bounded: by queue, by verb, never by job or pod.
+ */
+#include "cli/controller.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "driver/cache.h"
+#include "http/status_server.h"
+#include "json/json.h"
+#include "sched/sched.h"
+
+#include <sys/resource.h>
+
+/* ---- one figure ---- */
+
+static void head(struct buf *out, const char *name, const char *type, const char *help)
+{
+    buf_fmt(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void figure(struct buf *out, const char *name, const char *type, const char *help, double value)
+{
+    head(out, name, type, help);
+    buf_fmt(out, "%s %.17g\n", name, value);
+}
+
+/* Values of labels come from outside. */
+static void put_label(struct buf *out, struct str value)
+{
+    for (size_t i = 0; i < value.n; i++)
+        if (value.p[i] == '"' || value.p[i] == '\\')
+            buf_fmt(out, "\\%c", value.p[i]);
+        else if (value.p[i] == '\n')
+            buf_str(out, STR("\\n"));
+        else
+            buf_char(out, value.p[i]);
+}
+
+static void labelled(struct buf *out, const char *name, const char *label, struct str value, double figure_value)
+{
+    buf_fmt(out, "%s{%s=\"", name, label);
+    put_label(out, value);
+    buf_fmt(out, "\"} %.17g\n", figure_value);
+}
+
+/* ---- queues ---- */
+
+struct per_queue {
+    struct buf *out;
+    const char *name;
+    size_t row;
+};
+
+static const struct {
+    const char *name, *type, *help;
+} queue_rows[] = {
+    { "volcano_queue_pod_group_pending_count", "gauge", "PodGroups of the queue that are Pending" },
+    { "volcano_queue_pod_group_inqueue_count", "gauge", "PodGroups of the queue that are Inqueue" },
+    { "volcano_queue_pod_group_running_count", "gauge", "PodGroups of the queue that are Running" },
+    { "volcano_queue_pod_group_unknown_count", "gauge", "PodGroups of the queue that are Unknown" },
+    { "volcano_queue_pod_group_completed_count", "gauge", "PodGroups of the queue that are Completed" },
+    { "volcano_job_completed_phase_count", "counter", "Jobs of the queue that were Completed by this process" },
+    { "volcano_job_failed_phase_count", "counter", "Jobs of the queue that were Failed by this process" },
+};
+
+static void on_queue(void *ctx, const struct driver_queue *q)
+{
+    const struct per_queue *p = ctx;
+    const double values[ARRAY_LEN(queue_rows)] = {
+        q->pending, q->inqueue, q->running, q->unknown, q->completed, (double)q->jobs_completed, (double)q->jobs_failed
+    };
+
+    labelled(p->out, p->name, "queue_name", q->name, values[p->row]);
+}
+
+static void put_queues(struct buf *out, struct driver *d)
+{
+    for (size_t i = 0; i < ARRAY_LEN(queue_rows); i++) {
+        struct per_queue p = { out, queue_rows[i].name, i };
+        autoarena a = { 0 };
+
+        head(out, p.name, queue_rows[i].type, queue_rows[i].help);
+        driver_queues(d, &a, on_queue, &p);
+    }
+}
+
+/* What the scheduler makes of them: of cpu in thousandths and memory in bytes. */
+static const struct {
+    const char *name, *help;
+    size_t offset;
+} share_rows[] = {
+    { "allocated", "what pods of the queue have", offsetof(struct sched_queue_view, allocated) },
+    { "request", "what pods of the queue have and want", offsetof(struct sched_queue_view, demand) },
+    { "deserved", "the fair share of the queue", offsetof(struct sched_queue_view, fair) },
+    { "capacity", "the limit of the queue", offsetof(struct sched_queue_view, limit) },
+};
+
+static void on_share(void *ctx, const struct sched_queue_view *q)
+{
+    const struct per_queue *p = ctx;
+    size_t dim = p->row % 2;
+    const struct amounts *v = (const struct amounts *)((const char *)q + share_rows[p->row / 2].offset);
+
+    labelled(p->out, p->name, "queue_name", q->name, (double)v->v[dim]);
+}
+
+static void put_shares(struct buf *out, struct sched *s)
+{
+    static const char *const units[] = { "milli_cpu", "memory_bytes" };
+
+    for (size_t i = 0; i < 2 * ARRAY_LEN(share_rows); i++) {
+        char name[80];
+        struct per_queue p = { out, name, i };
+
+        (void)snprintf(name, sizeof(name), "volcano_queue_%s_%s", share_rows[i / 2].name, units[i % 2]);
+        head(out, name, "gauge", share_rows[i / 2].help);
+        sched_queues(s, on_share, &p);
+    }
+}
+
+/* ---- the driver ---- */
+
+static void put_latency(struct buf *out, const struct pod_latency *l)
+{
+    static const char name[] = "volcano_controller_job_to_pod_creation_latency_milliseconds";
+    uint64_t sum = 0;
+
+    head(out, name, "histogram", "From the creation of a job to that of each of its pods");
+    for (size_t i = 0; i < POD_LATENCY_BUCKETS; i++) {
+        sum += l->buckets[i];
+        buf_fmt(out, "%s_bucket{le=\"%lld\"} %llu\n", name, (long long)pod_latency_bounds_ms[i],
+                (unsigned long long)sum);
+    }
+    buf_fmt(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %llu\n%s_count %llu\n", name, (unsigned long long)l->n, name,
+            (unsigned long long)l->sum_ms, name, (unsigned long long)l->n);
+}
+
+static void put_driver(struct buf *out, struct controller *c)
+{
+    struct driver_stats s;
+
+    driver_stats(c->driver, &s);
+    figure(out, "pumice_jobs", "gauge", "Jobs in the cache", (double)s.jobs);
+    figure(out, "pumice_pods", "gauge", "Pods of Jobs in the cache", (double)s.pods);
+    figure(out, "pumice_queue_depth", "gauge", "Keys that wait for a plan", (double)s.queued);
+    figure(out, "pumice_writes_in_flight", "gauge", "Writes without an answer", (double)s.in_flight);
+    figure(out, "pumice_synced", "gauge", "1 when everything was listed", s.is_synced);
+    figure(out, "pumice_plans_total", "counter", "Plans made", (double)s.plans);
+    figure(out, "pumice_plan_seconds_total", "counter", "Time spent on plans", (double)s.plan_us / 1e6);
+    put_latency(out, &s.pod_latency);
+    if (!c->o->scheduler)
+        return;
+    figure(out, "pumice_scheduler_rounds_total", "counter", "Rounds of the scheduler", (double)s.rounds);
+    figure(out, "pumice_scheduler_round_seconds_total", "counter", "Time spent on rounds", (double)s.round_us / 1e6);
+    head(out, "volcano_schedule_attempts_total", "counter", "Pods that were bound");
+    buf_fmt(out, "volcano_schedule_attempts_total{result=\"scheduled\"} %llu\n", (unsigned long long)s.binds);
+    figure(out, "volcano_pod_preemption_victims", "gauge", "Pods that were evicted", (double)s.evictions);
+    put_shares(out, driver_sched(c->driver));
+}
+
+/* ---- the API server ---- */
+
+static const char *const verb_names[OP_KIND_MAX] = {
+    [OP_CREATE] = "create",     [OP_UPDATE] = "update", [OP_UPDATE_STATUS] = "update_status",
+    [OP_MERGE_PATCH] = "patch", [OP_DELETE] = "delete", [OP_PATCH_STATUS] = "patch_status",
+    [OP_BIND] = "bind",
+};
+
+static void put_writes(struct buf *out, const struct kube_stats *s)
+{
+    head(out, "pumice_writes_total", "counter", "Writes by verb and what came of them");
+    for (int v = 0; v < OP_KIND_MAX; v++)
+        for (int o = 0; o < KUBE_OUTCOME_MAX; o++)
+            if (s->outcomes[v][o])
+                buf_fmt(out, "pumice_writes_total{verb=\"%s\",result=\"%s\"} %llu\n", verb_names[v],
+                        kube_outcome_names[o], (unsigned long long)s->outcomes[v][o]);
+}
+
+static void put_server(struct buf *out, struct cluster *door)
+{
+    struct kube_stats s;
+
+    cluster_kube_stats(door, &s);
+    put_writes(out, &s);
+    figure(out, "pumice_reads_total", "counter", "Single objects read", (double)s.reads);
+    figure(out, "pumice_lists_total", "counter", "Lists asked for", (double)s.lists);
+    figure(out, "pumice_watches_total", "counter", "Watches begun", (double)s.watches);
+    figure(out, "pumice_relists_total", "counter", "Lists because the server had forgotten our version",
+           (double)s.relists);
+    figure(out, "pumice_watch_events_total", "counter", "Changes told by watches", (double)s.events);
+    figure(out, "pumice_watch_lag_seconds", "gauge",
+           "From the answer to a write to its change in the watch, the last one", (double)s.last_lag_us / 1e6);
+    figure(out, "pumice_watch_lag_seconds_total", "counter", "The same, added up", (double)s.lag_us / 1e6);
+    figure(out, "pumice_watch_lags_total", "counter", "The same, counted", (double)s.n_lags);
+    figure(out, "pumice_requests_limit", "gauge", "Requests the server takes at a time", s.limit);
+    figure(out, "pumice_requests_in_flight", "gauge", "Reads and writes sent", s.in_flight);
+    figure(out, "pumice_requests_waiting", "gauge", "Reads and writes that wait for room", s.waiting);
+    figure(out, "pumice_received_bytes_total", "counter", "Bodies received", (double)s.received_bytes);
+    figure(out, "pumice_sent_bytes_total", "counter", "Bodies sent", (double)s.sent_bytes);
+}
+
+/* ---- the process ---- */
+
+static double resident_bytes(void)
+{
+    FILE *f = fopen("/proc/self/statm", "re");
+    unsigned long size, resident = 0;
+
+    if (!f)
+        return 0;
+    if (fscanf(f, "%lu %lu", &size, &resident) != 2)
+        resident = 0;
+    (void)fclose(f);
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void put_process(struct buf *out, const struct controller *c)
+{
+    struct rusage use = { 0 };
+
+    (void)getrusage(RUSAGE_SELF, &use); /* zeros, then */
+    figure(out, "process_cpu_seconds_total", "counter", "User and system time",
+           (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+               (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6);
+    figure(out, "process_resident_memory_bytes", "gauge", "Memory", resident_bytes());
+    figure(out, "process_start_time_seconds", "gauge", "Since 1970", (double)c->begin_ms / 1e3);
+    figure(out, "pumice_leader", "gauge", "1 when this process leads", c->stage == STAGE_LEADS);
+    head(out, "pumice_build_info", "gauge", "Always 1");
+    labelled(out, "pumice_build_info", "version", STR(PUMICE_VERSION), 1);
+}
+
+static void put_metrics(struct controller *c, struct buf *out)
+{
+    put_process(out, c);
+    if (c->door)
+        put_server(out, c->door);
+    if (c->driver) {
+        put_driver(out, c);
+        put_queues(out, c->driver);
+    }
+}
+
+/* ---- health ---- */
+
+static bool is_ready(struct controller *c, struct buf *why)
+{
+    struct driver_stats s;
+
+    if (c->stage > STAGE_LEADS) {
+        buf_fmt(why, "it is stopping");
+    } else if (c->told.code != ERR_OK) {
+        buf_fmt(why, "%s", c->told.text);
+    } else if (c->told_lacks) {
+        buf_fmt(why, "the cluster lacks kinds: pumice install --dry-run --only crds | kubectl apply -f -");
+    } else if (c->driver) {
+        driver_stats(c->driver, &s);
+        if (!s.is_synced)
+            buf_fmt(why, "not everything is listed yet");
+    }
+    return !why->n;
+}
+
+static void answer_ready(struct controller *c, struct status_answer *a)
+{
+    autobuf why = { 0 };
+
+    if (is_ready(c, &why)) {
+        a->status = 200;
+        buf_fmt(a->body, "ok (%s)\n", controller_stage_names[c->stage]);
+    } else {
+        a->status = 503;
+        buf_fmt(a->body, "%s\n", why.p);
+    }
+}
+
+/* ---- jobs ---- */
+
+static void answer_job(struct controller *c, struct str path, struct status_answer *a)
+{
+    autoarena arena = { 0 };
+    struct str namespace, name = path;
+    struct json *job = NULL;
+
+    (void)str_split(&name, '/', &namespace);
+    if (c->driver && name.n)
+        job = driver_describe_job(c->driver, &arena, namespace, name);
+    if (!job) {
+        buf_fmt(a->body,
+                c->driver ? "no such job is known: /debug/jobs/NAMESPACE/NAME\n" : "this replica does not lead\n");
+        return;
+    }
+    a->status = 200;
+    a->type = "application/json";
+    json_print_pretty(a->body, job, 2);
+    buf_char(a->body, '\n');
+}
+
+/* ---- all of it ---- */
+
+static void on_request(void *ctx, struct str path, struct status_answer *ret)
+{
+    struct controller *c = ctx;
+
+    if (str_is(path, "/metrics")) {
+        ret->status = 200;
+        ret->type = "text/plain; version=0.0.4; charset=utf-8";
+        put_metrics(c, ret->body);
+    } else if (str_is(path, "/healthz") || str_is(path, "/livez")) {
+        ret->status = 200;
+        buf_fmt(ret->body, "ok\n");
+    } else if (str_is(path, "/readyz")) {
+        answer_ready(c, ret);
+    } else if (str_starts(path, STR("/debug/jobs/"))) {
+        answer_job(c, str_from(path, strlen("/debug/jobs/")), ret);
+    } else {
+        buf_fmt(ret->body, "/metrics /healthz /livez /readyz /debug/jobs/NAMESPACE/NAME\n");
+    }
+}
+
+int controller_listen(struct controller *c, struct err *e)
+{
+    const char *address = c->o->listen ? c->o->listen : "127.0.0.1:8081";
+
+    if (!address[0])
+        return 0;
+    if (status_server_open(address, on_request, c, &c->status, e) == 0) {
+        log_info("listening", LOG_TEXT("address", address), LOG_INT("port", status_server_port(c->status)));
+        return 0;
+    }
+    if (c->o->listen)
+        return err_wrap(e, "--listen-address");
+    log_warn("no metrics and no health are told", LOG_TEXT("error", e->text));
+    return 0;
+}
