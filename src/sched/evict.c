@@ -539,18 +539,19 @@ static void all_back(struct hunt *h, struct victims *ret)
 }
 
 bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind kind, int64_t now_ms, struct arena *a,
-                struct victims *ret_victims, struct trial *ret_trial, int64_t *ret_wake_ms)
+                struct eviction *ret)
 {
-    struct hunt h = { .m = m, .g = g, .kind = kind, .now_ms = now_ms, .a = a, .wake_ms = ret_wake_ms };
+    struct hunt h = { .m = m, .g = g, .kind = kind, .now_ms = now_ms, .a = a, .wake_ms = &ret->wake_ms };
+    struct share_lack lack;
     uint64_t room = m->room_gen;
     bool is_found;
 
-    *ret_victims = (struct victims){ 0 };
+    ret->victims = (struct victims){ 0 };
     gang_needs(m, g, a, &h.needs);
-    if (!evict_is_worth(m, g, kind, &h.needs, ret_wake_ms))
+    if (!evict_is_worth(m, g, kind, &h.needs, &ret->wake_ms))
         return false;
-    (void)share_allows(m, g->queue, &h.needs, NULL, kind == EVICT_RECLAIM ? SHARE_FAIR : SHARE_LIMIT, &h.full, NULL,
-                       NULL); /* whom it asks for */
+    if (!share_allows(m, g->queue, &h.needs, kind == EVICT_RECLAIM ? SHARE_FAIR : SHARE_LIMIT, &lack))
+        h.full = lack.queue;
     collect(&h);
     if (h.bundles.n == 0)
         return false;
@@ -558,13 +559,13 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
     is_found = !fits_soon(&h) && take_until_fit(&h);
     if (is_found) {
         prune(&h);
-        is_found = fits(&h, ret_trial);
+        is_found = fits(&h, &ret->trial);
     }
-    all_back(&h, is_found ? ret_victims : NULL);
+    all_back(&h, is_found ? &ret->victims : NULL);
     restore_going(&h);
     m->room_gen = room;
-    if (is_found && ret_victims->list.n == 0) { /* those who go already are enough */
-        trial_undo(ret_trial);
+    if (is_found && ret->victims.list.n == 0) { /* those who go already are enough */
+        trial_undo(&ret->trial);
         return false;
     }
     return is_found;
@@ -586,7 +587,7 @@ static struct sched_pod *first_waiting(struct sched_group *g)
 /* Where this pod could go, by its queue and the nodes, once all that goes has gone. */
 static struct sched_node *place_soon(struct hunt *h, const struct sched_pod *p)
 {
-    if (!share_allows(h->m, h->g->queue, &p->class->ask, NULL, SHARE_LIMIT, NULL, NULL, NULL))
+    if (!share_allows(h->m, h->g->queue, &p->class->ask, SHARE_LIMIT, NULL))
         return NULL;
     return fit_best(h->m, p->class, h->g, FIT_SOON, fit_all(h->m));
 }
@@ -618,16 +619,14 @@ static struct sched_pod *victim_within(struct hunt *h, const struct sched_pod *w
     return NULL;
 }
 
-bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a,
-                  struct victims *ret_victims, struct trial *ret_trial)
+bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a, struct eviction *ret)
 {
     struct hunt h = { .m = m, .g = g, .kind = EVICT_PREEMPT, .now_ms = now_ms, .a = a };
     struct sched_pod *want = first_waiting(g), *victim = NULL;
     struct sched_node *node = NULL;
     uint64_t room = m->room_gen;
 
-    *ret_victims = (struct victims){ 0 };
-    *ret_trial = (struct trial){ .m = m, .group = g, .arena = a };
+    *ret = (struct eviction){ .trial = { .m = m, .group = g, .arena = a } };
     if (!want)
         return false;
     forget_going(&h);
@@ -637,9 +636,9 @@ bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, 
     m->room_gen = room;
     if (!victim)
         return false;
-    *vec_push(a, &ret_victims->list) = victim;
+    *vec_push(a, &ret->victims.list) = victim;
     seat_take(m, node, want->class);
     *vec_push(a,
-              &ret_trial->seats) = (struct seat){ .pod = want, .role = want->role, .class = want->class, .node = node };
+              &ret->trial.seats) = (struct seat){ .pod = want, .role = want->role, .class = want->class, .node = node };
     return true;
 }

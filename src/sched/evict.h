@@ -19,19 +19,24 @@ struct victims {
     VEC(struct sched_pod *) list;
 };
 
-/* True: the gang fits once 'ret_victims' are gone, on the seats of 'ret_trial' (the caller ends the trial; the victims
- * are untouched so far). '*ret_wake_ms' (kept if earlier or 0): when a victim that is too young now may be taken. */
+struct eviction {
+    struct victims victims; /* untouched so far */
+    struct trial trial;     /* the gang's seats once they are gone; the caller ends it */
+    int64_t wake_ms;        /* when a victim that is too young now may be taken; 0: there is none. Begin with 0; several
+                             * calls keep the earliest */
+};
+
+/* True: the gang fits once the victims are gone. */
 bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind kind, int64_t now_ms, struct arena *a,
-                struct victims *ret_victims, struct trial *ret_trial, int64_t *ret_wake_ms);
+                struct eviction *ret);
 
 /* Could there be anybody? False is certain, and cheap: nobody of a lower priority runs in its queue; or no other queue has
  * more than its share, or its own queue would with what it lacks ('needs'), whoever goes; or others hunted in this round, and
- * all pods are too young. '*ret_wake_ms' as above. */
+ * all pods are too young. '*ret_wake_ms': see eviction.wake_ms. */
 bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
                     const struct amounts *needs, int64_t *ret_wake_ms);
 
 /* Inside one job that stands: a waiting pod of higher task priority takes the place of a surplus pod of a lower one. */
-bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a,
-                  struct victims *ret_victims, struct trial *ret_trial);
+bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a, struct eviction *ret);
 
 #endif

@@ -312,23 +312,24 @@ static int64_t lifted_places(struct sched_model *m, struct view *v, struct fit_r
     return known->places;
 }
 
-int64_t fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
-                   enum fit_room room, struct fit_range range, bool is_unkept, bool *ret_is_exact)
+struct fit_count fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
+                            enum fit_room room, struct fit_range range, bool is_unkept)
 {
     struct interpod k = { 0 };
     struct view *v;
 
     assert(!m->is_unordered);
     range.to = MIN_OF(range.to, m->n_order);
-    *ret_is_exact = true;
     if (c->has_lost_name || range.from >= range.to)
-        return 0;
+        return (struct fit_count){ 0, true };
     sync_settings(m);
     if (c->is_coupled || group)
         interpod_begin(m, c, group, room, &k);
-    *ret_is_exact = !k.is_on && c->ports.n == 0;
     v = view_get(m, c, room);
-    return view_places(m, v, range.from, range.to) + lifted_places(m, v, range, is_unkept);
+    return (struct fit_count){
+        .n = view_places(m, v, range.from, range.to) + lifted_places(m, v, range, is_unkept),
+        .is_exact = !k.is_on && c->ports.n == 0,
+    };
 }
 
 static bool may_go(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,

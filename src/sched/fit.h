@@ -35,11 +35,15 @@ void fit_done(struct sched_model *m);
 struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
                             enum fit_room room, struct fit_range range);
 
-/* How many pods of the class find places in a range, each taking what it asks for: so many at most, and just so many if
- * '*ret_is_exact' (no rule looks at other pods or ports). What was lifted (hold.h) counts as free; 'is_unkept': so does
+struct fit_count {
+    int64_t n;     /* so many at most … */
+    bool is_exact; /* … and just so many: no rule looks at other pods or ports */
+};
+
+/* How many pods of the class find places in a range, each taking what it asks for. What was lifted (hold.h) counts as free; 'is_unkept': so does
  * all that is kept. Costs as much as the nodes that changed since it was last asked. */
-int64_t fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
-                   enum fit_room room, struct fit_range range, bool is_unkept, bool *ret_is_exact);
+struct fit_count fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
+                            enum fit_room room, struct fit_range range, bool is_unkept);
 
 /* May it go there? Every rule is asked; '*ret_why' (may be NULL) gets the first that says no, in kube-scheduler's words.
  * Text is constant or lives until the next call. */

@@ -140,7 +140,7 @@ static bool queue_allows(const struct work *w, const struct slot *s)
     if (w->opt->limit == GANG_NO_LIMIT)
         return true;
     ask = ask_with(w, s);
-    return share_allows(w->t->m, w->t->group->queue, &ask, NULL, test_of(w), NULL, NULL, NULL);
+    return share_allows(w->t->m, w->t->group->queue, &ask, test_of(w), NULL);
 }
 
 static bool is_hopeless(const struct work *w, const struct pod_class *c)

@@ -58,7 +58,7 @@ static bool needs_no_lift(struct round *r, struct sched_group *g, bool is_over)
     if (list_is_empty(&r->m->kept) && g->spec.priority <= r->lowest_seated)
         return true;
     gang_needs(r->m, g, &r->trial, &needs);
-    if (!share_allows(r->m, g->queue, &needs, NULL, is_over ? SHARE_LIMIT : SHARE_FAIR, NULL, NULL, NULL))
+    if (!share_allows(r->m, g->queue, &needs, is_over ? SHARE_LIMIT : SHARE_FAIR, NULL))
         return false;
     return round_would_fit(r, g, FIT_NOW, NULL);
 }

@@ -411,7 +411,7 @@ static bool queue_admits(struct round *r, struct sched_group *g, const struct am
 {
     struct share_refusal no;
 
-    if (share_admits(r->m, g->queue, needs, NULL, NULL, NULL))
+    if (share_admits(r->m, g->queue, needs, NULL))
         return true;
     share_refusal(r->m, g->queue, needs, SHARE_LIMIT, true, &no);
     if (no.bound == BOUND_CLUSTER || (no.bound == BOUND_KEPT && !no.queue->parent))

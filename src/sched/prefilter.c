@@ -26,11 +26,10 @@ struct filter {
 
 static void count(struct filter *f, struct fit_range range)
 {
-    bool is_exact;
-    int64_t n = fit_places(f->m, f->c->pod, f->g, f->opt->room, range, f->opt->is_unkept, &is_exact);
+    struct fit_count places = fit_places(f->m, f->c->pod, f->g, f->opt->room, range, f->opt->is_unkept);
 
-    f->places = MAX_OF(f->places, n);
-    f->is_exact &= is_exact;
+    f->places = MAX_OF(f->places, places.n);
+    f->is_exact &= places.is_exact;
 }
 
 /* False: there is none. */
@@ -66,7 +65,7 @@ static bool queue_takes(const struct filter *f, int64_t n)
     if (f->opt->limit == GANG_NO_LIMIT)
         return true;
     ask = ask_of(f, n);
-    return share_allows(f->m, f->g->queue, &ask, NULL, test_of(f), NULL, NULL, NULL);
+    return share_allows(f->m, f->g->queue, &ask, test_of(f), NULL);
 }
 
 /* The first pod that the queue refuses, of 'n' that it does not take together. */

@@ -46,16 +46,16 @@ static void nominate(struct round *r, const struct trial *t)
 }
 
 /* The seats are held before the victims go, so that nobody else takes what they leave. */
-static void carry_out(struct round *r, struct sched_group *g, struct victims *v, struct trial *t, const char *reason)
+static void carry_out(struct round *r, struct sched_group *g, struct eviction *e, const char *reason)
 {
     uint64_t room = r->m->room_gen;
 
-    nominate(r, t);
-    (void)hold_new(r->m, t, HOLD_EVICTING);
-    VEC_FOREACH(p, &v->list)
+    nominate(r, &e->trial);
+    (void)hold_new(r->m, &e->trial, HOLD_EVICTING);
+    VEC_FOREACH(p, &e->victims.list)
         evict_one(r, *p, g, reason);
     r->m->room_gen = room; /* nothing is free yet */
-    group_say(g, &(struct why){ .kind = WHY_EVICTING, .dim = -1, .have = (int64_t)v->list.n });
+    group_say(g, &(struct why){ .kind = WHY_EVICTING, .dim = -1, .have = (int64_t)e->victims.list.n });
     g->found.tried = room;
     round_touch(r, g);
 }
@@ -77,42 +77,39 @@ static bool never_preempts(const struct sched_group *g)
 static bool evict_for(struct round *r, struct sched_group *g, bool may_reclaim)
 {
     const struct sched_config *c = &r->m->config;
-    struct victims v;
-    struct trial t;
+    struct eviction e = { 0 };
     struct lifted lifted = { 0 };
     const char *reason = NULL;
-    int64_t wake_ms = 0;
 
     arena_reset(&r->trial);
     if (g->hold) /* what is kept for it is free to it; carry_out() ends this hold */
         hold_lift(r->m, g->hold);
     hold_order_lift(r, g, false, &lifted);
-    if (c->preempts && !never_preempts(g) && evict_plan(r->m, g, EVICT_PREEMPT, r->now_ms, &r->trial, &v, &t, &wake_ms))
+    if (c->preempts && !never_preempts(g) && evict_plan(r->m, g, EVICT_PREEMPT, r->now_ms, &r->trial, &e))
         reason = "preempt";
-    else if (c->reclaims && may_reclaim && evict_plan(r->m, g, EVICT_RECLAIM, r->now_ms, &r->trial, &v, &t, &wake_ms))
+    else if (c->reclaims && may_reclaim && evict_plan(r->m, g, EVICT_RECLAIM, r->now_ms, &r->trial, &e))
         reason = "reclaim";
     hold_order_put_back(r, &lifted);
     if (reason) {
-        carry_out(r, g, &v, &t, reason);
+        carry_out(r, g, &e, reason);
         return true;
     }
     if (g->hold)
         hold_put_back(r->m, g->hold);
-    g->found.hunt_ms = wake_ms;
-    if (wake_ms) /* somebody is too young to be a victim now */
-        round_retry(r, g, wake_ms);
+    g->found.hunt_ms = e.wake_ms;
+    if (e.wake_ms) /* somebody is too young to be a victim now */
+        round_retry(r, g, e.wake_ms);
     return false;
 }
 
 static bool evict_inside(struct round *r, struct sched_group *g)
 {
-    struct victims v;
-    struct trial t;
+    struct eviction e;
 
     arena_reset(&r->trial);
-    if (!r->m->config.preempts || g->hold || !evict_within(r->m, g, r->now_ms, &r->trial, &v, &t))
+    if (!r->m->config.preempts || g->hold || !evict_within(r->m, g, r->now_ms, &r->trial, &e))
         return false;
-    carry_out(r, g, &v, &t, "preempt");
+    carry_out(r, g, &e, "preempt");
     return true;
 }
 

@@ -215,22 +215,8 @@ const struct sched_queue *share_common(const struct sched_queue *a, const struct
     return a == b ? a : a->parent;
 }
 
-/* What evictions of the plan give back in this queue and below it. */
-static int64_t given_back(const struct sched_queue *q, const struct share_loss *losses, size_t n, int dim)
-{
-    int64_t sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        for (const struct sched_queue *at = losses[i].queue; at; at = at->parent)
-            if (at == q)
-                sum = amount_add(sum, losses[i].amounts.v[dim]);
-    return sum;
-}
-
 struct test {
     const struct amounts *ask;
-    const struct share_loss *losses;
-    size_t n_losses;
     enum share_test kind;
     bool has_admitted;
 };
@@ -298,7 +284,7 @@ static int64_t left_of(const struct test *t, const struct sched_queue *q, const 
     left -= kept_of(t, q, below, dim);
     if (t->has_admitted)
         left -= q->admitted.v[dim];
-    return amount_add(left, given_back(q, t->losses, t->n_losses, dim));
+    return left;
 }
 
 /* A limit is handed down; its origin is the answer to "why". The root stands for the cluster. */
@@ -330,7 +316,7 @@ static const struct sched_queue *refusing(const struct test *t, const struct sch
 }
 
 static bool passes(const struct sched_model *m, const struct test *t, const struct sched_queue *q,
-                   const struct sched_queue **ret_queue, int *ret_dim, int64_t *ret_left)
+                   struct share_lack *ret)
 {
     for (int dim = 0; dim < m->dims.n; dim++) {
         const struct sched_queue *no;
@@ -341,44 +327,23 @@ static bool passes(const struct sched_model *m, const struct test *t, const stru
         no = refusing(t, q, dim, &left);
         if (!no)
             continue;
-        if (ret_queue)
-            *ret_queue = no;
-        if (ret_dim)
-            *ret_dim = dim;
-        if (ret_left)
-            *ret_left = left;
+        if (ret)
+            *ret = (struct share_lack){ no, dim, left };
         return false;
     }
     return true;
 }
 
-bool share_allows_after(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
-                        const struct share_loss *losses, size_t n_losses, enum share_test test,
-                        const struct sched_queue **ret_queue, int *ret_dim, int64_t *ret_left)
-{
-    struct test t = { .ask = ask, .losses = losses, .n_losses = n_losses, .kind = test };
-
-    return passes(m, &t, q, ret_queue, ret_dim, ret_left);
-}
-
 bool share_allows(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
-                  const struct amounts *gone, enum share_test test, const struct sched_queue **ret_queue, int *ret_dim,
-                  int64_t *ret_left)
+                  enum share_test test, struct share_lack *ret)
 {
-    struct share_loss loss;
-
-    if (!gone)
-        return share_allows_after(m, q, ask, NULL, 0, test, ret_queue, ret_dim, ret_left);
-    loss = (struct share_loss){ q, *gone };
-    return share_allows_after(m, q, ask, &loss, 1, test, ret_queue, ret_dim, ret_left);
+    return passes(m, &(struct test){ .ask = ask, .kind = test }, q, ret);
 }
 
 bool share_admits(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
-                  const struct sched_queue **ret_queue, int *ret_dim, int64_t *ret_left)
+                  struct share_lack *ret)
 {
-    struct test t = { .ask = ask, .kind = SHARE_LIMIT, .has_admitted = true };
-
-    return passes(m, &t, q, ret_queue, ret_dim, ret_left);
+    return passes(m, &(struct test){ .ask = ask, .kind = SHARE_LIMIT, .has_admitted = true }, q, ret);
 }
 
 bool share_is_exceeded(const struct sched_model *m, const struct sched_queue *q, uint32_t dims)

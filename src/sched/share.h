@@ -44,31 +44,26 @@ void share_update(struct sched_model *m);
 
 enum share_test { SHARE_LIMIT, SHARE_FAIR };
 
-/* May the queue take 'ask' more? Looks at it and every queue above: allocated + going + ask must stay within fair, or
- * limit; where the victims of a reclaim are already taken away (queue.out), what was there before will do as well as fair. 'gone' (may be NULL): count as if this queue had given back so much already (evictions). On refusal (each may
- * be NULL): the first dimension that lacks, the queue that has least left of it, and how much (>= 0). With SHARE_LIMIT
- * only a queue with a bound of its own (limit below that of its parent) is named, and the root, which stands for the
- * cluster, if there is none. */
-bool share_allows(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
-                  const struct amounts *gone, enum share_test test, const struct sched_queue **ret_queue, int *ret_dim,
-                  int64_t *ret_left);
-
-/* The same when several queues give something back: each loss counts in its queue and in those above it only. For
- * reclaim, where share_allows() would let the taker above its own share. */
-struct share_loss {
-    const struct sched_queue *queue;
-    struct amounts amounts;
+/* What a queue refuses first. */
+struct share_lack {
+    const struct sched_queue *queue; /* on the way up, the one that has least left */
+    int dim;                         /* the first dimension that lacks */
+    int64_t left;                    /* of it; >= 0 */
 };
-bool share_allows_after(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
-                        const struct share_loss *losses, size_t n_losses, enum share_test test,
-                        const struct sched_queue **ret_queue, int *ret_dim, int64_t *ret_left);
+
+/* May the queue take 'ask' more? Looks at it and every queue above: allocated + going + ask must stay within fair, or
+ * limit; where the victims of a reclaim are already taken away (queue.out), what was there before will do as well as
+ * fair. A refusal sets 'ret' (may be NULL). With SHARE_LIMIT only a queue with a bound of its own (limit below that of its
+ * parent) is named, and the root, which stands for the cluster, if there is none. */
+bool share_allows(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
+                  enum share_test test, struct share_lack *ret);
 
 /* Does the queue, or one above it, have more than its limit already, in one of these dimensions (a bit for each)? */
 bool share_is_exceeded(const struct sched_model *m, const struct sched_queue *q, uint32_t dims);
 
 /* Admission: share_allows() against limit, with what was promised to admitted groups (queue.admitted) counted too. */
 bool share_admits(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
-                  const struct sched_queue **ret_queue, int *ret_dim, int64_t *ret_left);
+                  struct share_lack *ret);
 
 /* May 'lose' be taken from the queue by reclaim for 'need'? The queue is reclaimable, above its fair share in a resource
  * that is needed and that 'lose' has, and does not fall below its guarantee; the same for queues above it up to the

@@ -207,9 +207,7 @@ static void test_missing_name(void **state)
     struct world *w = world_new(8);
     struct sched_queue *a = add_queue(w, "a", ""), *b = add_queue(w, "b", "");
     struct amounts ask = cpu(2), both = { .v = { [CPU] = 1, [MEM] = 2 } };
-    const struct sched_queue *no;
-    int64_t left;
-    int dim;
+    struct share_lack no;
 
     (void)state;
     w->m.total.v[MEM] = 8;
@@ -226,11 +224,11 @@ static void test_missing_name(void **state)
     assert_int_equal(a->fair.v[CPU], 7);
     assert_int_equal(a->fair.v[MEM], 1);
     assert_int_equal(b->fair.v[MEM], 7);
-    assert_true(share_allows(&w->m, a, &ask, NULL, SHARE_FAIR, NULL, NULL, NULL));
-    assert_false(share_allows(&w->m, a, &both, NULL, SHARE_FAIR, &no, &dim, &left));
-    assert_ptr_equal(no, a);
-    assert_int_equal(dim, MEM);
-    assert_int_equal(left, 0);
+    assert_true(share_allows(&w->m, a, &ask, SHARE_FAIR, NULL));
+    assert_false(share_allows(&w->m, a, &both, SHARE_FAIR, &no));
+    assert_ptr_equal(no.queue, a);
+    assert_int_equal(no.dim, MEM);
+    assert_int_equal(no.left, 0);
     world_free(w);
 }
 
@@ -241,10 +239,8 @@ static void test_hierarchy(void **state)
     struct world *w = world_new(100);
     struct sched_queue *eng = add_queue(w, "eng", "root"), *dev = add_queue(w, "dev", "eng");
     struct sched_queue *ops = add_queue(w, "ops", "eng"), *art = add_queue(w, "art", "");
-    const struct sched_queue *no;
-    struct amounts ask = cpu(5), more = cpu(6), gone = cpu(1);
-    int64_t left;
-    int dim;
+    struct share_lack no;
+    struct amounts ask = cpu(5), more = cpu(6);
 
     (void)state;
     eng->capability.v[CPU] = 30;
@@ -265,35 +261,34 @@ static void test_hierarchy(void **state)
     assert_int_equal(eng->allocated.v[CPU], 15); /* counted in the whole path (D26) */
     assert_int_equal(w->m.root->allocated.v[CPU], 15);
 
-    assert_true(share_allows(&w->m, dev, &ask, NULL, SHARE_LIMIT, NULL, NULL, NULL));
-    assert_false(share_allows(&w->m, dev, &more, NULL, SHARE_LIMIT, &no, &dim, &left));
-    assert_ptr_equal(no, dev);
-    assert_int_equal(dim, CPU);
-    assert_int_equal(left, 5);
-    assert_true(share_allows(&w->m, dev, &more, &gone, SHARE_LIMIT, NULL, NULL, NULL));
+    assert_true(share_allows(&w->m, dev, &ask, SHARE_LIMIT, NULL));
+    assert_false(share_allows(&w->m, dev, &more, SHARE_LIMIT, &no));
+    assert_ptr_equal(no.queue, dev);
+    assert_int_equal(no.dim, CPU);
+    assert_int_equal(no.left, 5);
 
     /* The origin of a limit is named: the parent's capability, or the cluster. */
     ops->guarantee.v[CPU] = 0;
     w->m.queues_changed = true;
     update(w);
     more = cpu(16);
-    assert_false(share_allows(&w->m, dev, &more, NULL, SHARE_LIMIT, &no, &dim, &left));
-    assert_ptr_equal(no, eng);
-    assert_int_equal(left, 15);
+    assert_false(share_allows(&w->m, dev, &more, SHARE_LIMIT, &no));
+    assert_ptr_equal(no.queue, eng);
+    assert_int_equal(no.left, 15);
     art->capability.v[CPU] = 90; /* … before the cluster, even where that has less left */
     load(w, art, 83, 0);
     update(w);
     more = cpu(8);
-    assert_false(share_allows(&w->m, art, &more, NULL, SHARE_LIMIT, &no, &dim, &left));
-    assert_ptr_equal(no, art);
-    assert_int_equal(left, 7);
+    assert_false(share_allows(&w->m, art, &more, SHARE_LIMIT, &no));
+    assert_ptr_equal(no.queue, art);
+    assert_int_equal(no.left, 7);
     art->capability.v[CPU] = AMOUNT_UNLIMITED;
     load(w, art, 0, 200);
     update(w);
     more = cpu(101);
-    assert_false(share_allows(&w->m, art, &more, NULL, SHARE_LIMIT, &no, &dim, &left));
-    assert_ptr_equal(no, w->m.root);
-    assert_int_equal(left, 85);
+    assert_false(share_allows(&w->m, art, &more, SHARE_LIMIT, &no));
+    assert_ptr_equal(no.queue, w->m.root);
+    assert_int_equal(no.left, 85);
     world_free(w);
 }
 
@@ -393,24 +388,22 @@ static void test_admits(void **state)
     struct world *w = world_new(8);
     struct sched_queue *a = add_queue(w, "a", "");
     struct amounts ask = cpu(2);
-    const struct sched_queue *no;
-    int64_t left;
-    int dim;
+    struct share_lack no;
 
     (void)state;
     load(w, a, 3, 4);
     group_of(w, a)->admitted = cpu(3);
     update(w);
-    assert_true(share_admits(&w->m, a, &ask, NULL, NULL, NULL));
+    assert_true(share_admits(&w->m, a, &ask, NULL));
     ask = cpu(3);
-    assert_false(share_admits(&w->m, a, &ask, &no, &dim, &left));
-    assert_int_equal(left, 2);
-    assert_true(share_allows(&w->m, a, &ask, NULL, SHARE_LIMIT, NULL, NULL, NULL)); /* a promise is no allocation */
+    assert_false(share_admits(&w->m, a, &ask, &no));
+    assert_int_equal(no.left, 2);
+    assert_true(share_allows(&w->m, a, &ask, SHARE_LIMIT, NULL)); /* a promise is no allocation */
     group_of(w, a)->counts.going = cpu(1);
     w->m.queues_changed = true;
     update(w);
     ask = cpu(2);
-    assert_false(share_admits(&w->m, a, &ask, &no, &dim, &left));
+    assert_false(share_admits(&w->m, a, &ask, &no));
     world_free(w);
 }
 
@@ -420,8 +413,7 @@ static void test_spares(void **state)
     struct sched_queue *up = add_queue(w, "up", ""), *x = add_queue(w, "x", "up"), *y = add_queue(w, "y", "up");
     struct sched_queue *b = add_queue(w, "b", "");
     struct amounts two = cpu(2), four = cpu(4), five = cpu(5), memory = { .v = { [MEM] = 1 } };
-    struct share_loss losses[] = { { x, cpu(4) } };
-    const struct sched_queue *no;
+    struct share_lack no;
 
     (void)state;
     load(w, x, 12, 0); /* everything */
@@ -446,16 +438,9 @@ static void test_spares(void **state)
     x->is_reclaimable = false; /* checklist 26 */
     assert_false(share_spares(&w->m, x, y, &two, NULL, &two));
 
-    /* The taker: room that others give back counts above them, not in the taker's own queue. */
-    assert_false(share_allows(&w->m, y, &two, NULL, SHARE_FAIR, &no, NULL, NULL));
-    assert_ptr_equal(no, up);
-    assert_true(share_allows_after(&w->m, y, &two, losses, 1, SHARE_LIMIT, NULL, NULL, NULL));
-    assert_false(share_allows_after(&w->m, y, &two, losses, 1, SHARE_FAIR, &no, NULL, NULL));
-    losses[0].amounts = cpu(8);
-    assert_true(share_allows_after(&w->m, y, &two, losses, 1, SHARE_FAIR, NULL, NULL, NULL));
-    losses[0].amounts = cpu(10);
-    assert_false(share_allows_after(&w->m, y, &four, losses, 1, SHARE_FAIR, &no, NULL, NULL));
-    assert_ptr_equal(no, y);
+    /* The taker is refused by the queue above both. */
+    assert_false(share_allows(&w->m, y, &two, SHARE_FAIR, &no));
+    assert_ptr_equal(no.queue, up);
     world_free(w);
 }
 
