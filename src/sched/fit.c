@@ -117,11 +117,6 @@ void fit_class_gone(struct sched_model *m, const struct pod_class *c)
     views_forget(m, c);
 }
 
-void fit_check(struct sched_model *m)
-{
-    terms_check(m);
-}
-
 /* ---- rules that look at the node alone ---- */
 
 static const struct str no_node = STR_INIT("node(s) were not found"),

@@ -84,7 +84,4 @@ void fit_namespaces_changed(
     struct sched_model *m); /* labels of a Namespace: terms with a namespaceSelector look again */
 void fit_class_gone(struct sched_model *m, const struct pod_class *c);
 
-/* For tests: every counter is what counting afresh gives; stops the program if not. */
-void fit_check(struct sched_model *m);
-
 #endif

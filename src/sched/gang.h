@@ -52,8 +52,6 @@ enum gang_answer { GANG_UNKNOWN, GANG_FITS, GANG_REFUSED };
 enum gang_answer gang_prefilter(struct sched_model *m, struct sched_group *g, const struct gang_options *opt,
                                 struct arena *a, struct why *ret_why);
 
-void gang_prefilter_check(struct sched_model *m); /* for tests: stops the program if a trial says something else */
-
 /* The causes that a brief refusal left out, as things are now. */
 void gang_complete(struct sched_model *m, struct sched_group *g, struct arena *a, struct why *why);
 

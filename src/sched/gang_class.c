@@ -1,11 +1,12 @@
 /* gang_class.c - which groups are alike, and who of them is asked
  *
  * The key of a class is the text of everything that a round looks at in a group, with two exceptions: its age and how long
- * it says it runs. Whatever is added to those questions must be added to key_of(), or be a reason to stand alone.
+ * it says it runs. Whatever is added to those questions must be added to gang_class_key(), or be a reason to stand alone.
  */
 #include "sched/gang_class.h"
 
 #include "base/util.h"
+#include "sched/gang_internal.h"
 #include "sched/hold.h"
 #include "sched/class.h"
 #include "sched/round.h"
@@ -154,8 +155,7 @@ static void put_amounts(struct buf *out, const struct amounts *a, int n)
     put_number(out, -1);
 }
 
-/* False: there is none like it. */
-static bool key_of(struct sched_model *m, const struct sched_group *g, struct buf *out)
+bool gang_class_key(struct sched_model *m, const struct sched_group *g, struct buf *out)
 {
     const int64_t numbers[] = { g->spec.priority,
                                 group_is_admitted(g) ? g->status.phase : GROUP_PENDING,
@@ -169,6 +169,8 @@ static bool key_of(struct sched_model *m, const struct sched_group *g, struct bu
                                 (int64_t)g->roles.n };
     autoarena a = { 0 };
 
+    if (!is_untouched(g))
+        return false;
     buf_reset(out);
     put_text(out, g->queue->name);
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
@@ -373,8 +375,7 @@ void gang_class_sort(struct sched_model *m, struct sched_group *g)
     struct gang_class *c;
 
     gang_class_leave(m, g);
-    if (g->is_dirty || !list_is_linked(&g->in_waiting) || !is_untouched(g) || is_coupled(g) ||
-        !key_of(m, g, &m->alike->text))
+    if (g->is_dirty || !list_is_linked(&g->in_waiting) || is_coupled(g) || !gang_class_key(m, g, &m->alike->text))
         return;
     c = class_need(m, g, buf_view(&m->alike->text));
     if (g->hold) {
@@ -446,30 +447,4 @@ struct sched_group *gang_class_oldest_on_credit(const struct sched_model *m)
     struct heap_node *node = heap_first(&m->alike->on_credit);
 
     return node ? HEAP_ITEM(node, struct sched_group, gang.by_admission) : NULL;
-}
-
-/* ---- for tests ---- */
-
-void gang_classes_check(struct sched_model *m)
-{
-    autobuf key = { 0 };
-    uint32_t n = 0, n_pins = 0;
-
-    LIST_FOREACH(struct gang_class, c, &m->alike->all, link) {
-        heap_check(&c->members);
-        heap_check(&c->by_runtime);
-        assert(c->pins || heap_count(&c->members));
-        n += (uint32_t)heap_count(&c->members);
-        n_pins += c->pins;
-    }
-    assert(n == m->alike->n_members);
-    heap_check(&m->alike->on_credit);
-    LIST_FOREACH(struct sched_group, g, &m->waiting, in_waiting) {
-        assert((g->gang.alike == NULL) == list_is_linked(&g->gang.in_alone));
-        if (!gang_facts(g))
-            continue;
-        n_pins -= g->gang.kin != NULL;
-        assert(!g->is_dirty && is_untouched(g) && key_of(m, g, &key) && str_eq(buf_view(&key), gang_facts(g)->key));
-    }
-    assert(n_pins == 0);
 }

@@ -85,6 +85,4 @@ static inline const struct gang_class *gang_facts(const struct sched_group *g)
 struct gang_class *gang_class_pin(struct gang_class *c);
 void gang_class_unpin(struct sched_model *m, struct gang_class *c);
 
-void gang_classes_check(struct sched_model *m); /* for tests: stops the program if something is out of place */
-
 #endif

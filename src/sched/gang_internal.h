@@ -1,4 +1,4 @@
-/* gang_internal.h - what gang.c and subgroup.c share */
+/* gang_internal.h - what gang.c, pack.c and subgroup.c share, and the key of gang_class.c */
 #ifndef SCHED_GANG_INTERNAL_H
 #define SCHED_GANG_INTERNAL_H
 
@@ -68,5 +68,10 @@ int64_t subgroups_more(struct work *w, const struct sched_role *role, int64_t wa
 
 /* The same for single pods beyond the size of sub-groups that stand: near to the rest, within the tier their policy allows. */
 int64_t subgroups_surplus(struct work *w, const struct sched_role *role, int64_t want, bool is_extra);
+
+/* ---- gang_class.c ---- */
+
+/* All that tells a group from others, as text. False: there is none like it. */
+bool gang_class_key(struct sched_model *m, const struct sched_group *g, struct buf *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* model.h - the cluster as the scheduler sees it: nodes, pods by class, gangs, queues
  *
  * The model is kept, not rebuilt: an event changes the counters it concerns, and nothing else. Three rules hold between
- * any two calls (model_check() tests them):
+ * any two calls (test/check.h tests them):
  *   - node.used is the sum over the pods on it, node.held over the places kept on it (hold.h);
  *   - a group's counters are those of its pods; a queue's those of its groups, and of the queues below it;
  *   - nothing depends on the order in which things were told, nor on the order of a hash table.
@@ -385,7 +385,6 @@ struct sched_priority {
 
 void model_init(struct sched_model *m, const struct sched_config *config, uint64_t seed);
 void model_done(struct sched_model *m);
-void model_check(struct sched_model *m); /* for tests: stops the program if a counter is wrong */
 
 /* ---- finding ---- NULL if it is not known; need: made when it is new ---- */
 struct sched_node *model_node(const struct sched_model *m, struct str name);

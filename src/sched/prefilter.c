@@ -10,8 +10,6 @@
 #include "sched/gang_class.h"
 #include "sched/share.h"
 
-#include <assert.h>
-
 struct filter {
     struct sched_model *m;
     struct sched_group *g;
@@ -156,38 +154,4 @@ enum gang_answer gang_prefilter(struct sched_model *m, struct sched_group *g, co
         return GANG_UNKNOWN;
     say(&f, ret_why);
     return GANG_REFUSED;
-}
-
-/* ---- for tests ---- */
-
-static void check_one(struct sched_model *m, struct sched_group *g, const struct gang_options *opt)
-{
-    autoarena a = { 0 };
-    struct why counted, tried;
-    struct trial t;
-    enum gang_answer answer = gang_prefilter(m, g, opt, &a, &counted);
-    bool is_placed = gang_try(m, g, opt, &a, &t, &tried);
-
-    if (is_placed)
-        trial_undo(&t);
-    assert(answer == GANG_UNKNOWN || (answer == GANG_FITS) == is_placed);
-    if (answer != GANG_REFUSED)
-        return;
-    assert(counted.kind == tried.kind && counted.dim == tried.dim && strcmp(counted.queue, tried.queue) == 0);
-    assert(counted.have == tried.have && counted.need == tried.need);
-}
-
-void gang_prefilter_check(struct sched_model *m)
-{
-    static const enum gang_limit limits[] = { GANG_NO_LIMIT, GANG_FAIR, GANG_LIMIT };
-
-    if (m->is_unordered)
-        return;
-    LIST_FOREACH(struct sched_group, g, &m->waiting, in_waiting)
-        for (enum fit_room room = FIT_NOW; room <= FIT_EMPTY; room++)
-            for (size_t i = 0; i < ARRAY_LEN(limits); i++)
-                for (int is_virtual = 0; is_virtual < 2; is_virtual++)
-                    check_one(
-                        m, g,
-                        &(struct gang_options){ .room = room, .limit = limits[i], .is_virtual = is_virtual != 0 });
 }

@@ -1,18 +1,10 @@
 /* sched.c - the public face: news in, rounds out, questions answered */
-#include "sched/sched.h"
+#include "sched/sched_internal.h"
 
 #include "base/util.h"
 #include "sched/feed.h"
 #include "sched/round.h"
 #include "sched/share.h"
-
-struct sched {
-    struct sched_model m;
-    uint64_t room, yields; /* of the model when the last round began */
-    struct arena late;
-    struct arena answers;          /* to questions since the last round */
-    VEC(struct decision) failures; /* to be told with the next round; in 'late' */
-};
 
 struct sched *sched_new(const struct sched_config *config, uint64_t seed)
 {
@@ -383,9 +375,4 @@ void sched_nodes(struct sched *s, void (*each)(void *ctx, const struct sched_nod
 
         each(ctx, &v);
     }
-}
-
-void sched_check(struct sched *s)
-{
-    model_check(&s->m);
 }

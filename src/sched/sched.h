@@ -110,7 +110,4 @@ struct sched_node_view {
 };
 void sched_nodes(struct sched *s, void (*each)(void *ctx, const struct sched_node_view *n), void *ctx); /* by name */
 
-/* For tests: every counter is what counting afresh gives; stops the program if not. */
-void sched_check(struct sched *s);
-
 #endif

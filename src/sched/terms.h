@@ -82,6 +82,9 @@ void terms_namespaces_changed(struct sched_model *m);
 bool term_matches(const struct sched_model *m, const struct term *t, const struct pod_class *c);
 bool class_is_matched(const struct pod_class *c, uint32_t term); /* as noted */
 
+/* Does it matter to pods of this class what else is where? pod_class.is_coupled is this, kept. */
+bool class_find_coupling(const struct sched_model *m, const struct pod_class *c);
+
 /* ---- topology keys ---- */
 
 uint32_t topo_need(struct sched_model *m, struct str key);
@@ -91,7 +94,5 @@ uint32_t topo_value_find(const struct topo *t, struct str name);
 /* The node's labels may be others: set facts->values again; pods on it are counted where they are now. */
 void terms_facts_read(struct sched_model *m, struct node_facts *facts, const struct sched_node *n);
 void terms_facts_gone(struct sched_model *m, struct node_facts *facts);
-
-void terms_check(struct sched_model *m);
 
 #endif

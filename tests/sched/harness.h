@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "json/json.h"
 #include "sched/sched.h"
+#include "sched/test/check.h"
 
 struct h_object {
     struct str kind, namespace, name, key;

@@ -13,6 +13,7 @@
 #include "driver/test/fixture.h"
 #include "driver/test/flaky.h"
 #include "sched/sched.h"
+#include "sched/test/check.h"
 #include "store/store.h"
 
 struct world {

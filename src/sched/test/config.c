@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "base/util.h"
 #include "sched/sched.h"
+#include "sched/test/check.h"
 #include "yaml/yaml.h"
 
 /* All that a configuration says, on one line. */

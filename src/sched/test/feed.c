@@ -11,6 +11,7 @@
 #include "sched/feed.h"
 #include "sched/fit.h"
 #include "sched/share.h"
+#include "sched/test/check.h"
 
 static struct arena arena;
 static struct sched_model m;

@@ -10,6 +10,7 @@
 #include "sched/class.h"
 #include "sched/feed.h"
 #include "sched/share.h"
+#include "sched/test/check.h"
 
 static struct arena arena;
 static struct sched_model m;

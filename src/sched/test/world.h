@@ -7,6 +7,7 @@
 #include "sched/class.h"
 #include "sched/feed.h"
 #include "sched/fit.h"
+#include "sched/test/check.h"
 #include "yaml/yaml.h"
 
 #include <assert.h>

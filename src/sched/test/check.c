@@ -1,10 +1,9 @@
-/* check.c - is every counter what counting afresh gives? For tests */
-#include "sched/model.h"
+/* check.c - is every counter what counting afresh gives? */
+#include "sched/test/check.h"
 
 #include "base/util.h"
 #include "sched/class.h"
-#include "sched/gang.h"
-#include "sched/gang_class.h"
+#include "sched/sched_internal.h"
 
 #include <stdarg.h>
 
@@ -256,4 +255,9 @@ void model_check(struct sched_model *m)
     gang_classes_check(m);
     gang_prefilter_check(m);
     (void)list_check(&m->dirty);
+}
+
+void sched_check(struct sched *s)
+{
+    model_check(&s->m);
 }
