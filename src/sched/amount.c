@@ -185,24 +185,6 @@ void amount_print(struct buf *out, const struct dims *d, int dim, int64_t v)
     quantity_print(out, amount_to_quantity(dim, v));
 }
 
-void amounts_print(struct buf *out, const struct dims *d, const struct amounts *v)
-{
-    int order[AMOUNT_DIMS], n = shown_order(d, order);
-    bool is_first = true;
-
-    for (int i = 0; i < n; i++) {
-        if (v->v[order[i]] == 0)
-            continue;
-        if (!is_first)
-            buf_str(out, STR(", "));
-        is_first = false;
-        amount_print(out, d, order[i], v->v[order[i]]);
-        buf_fmt(out, " %.*s", STR_ARG(d->names[order[i]]));
-    }
-    if (is_first)
-        buf_str(out, STR("nothing"));
-}
-
 /* ---- sums ---- */
 
 void amounts_add(struct amounts *a, const struct amounts *b, int n)
@@ -236,18 +218,6 @@ void amounts_add_times(struct amounts *a, const struct amounts *b, int64_t times
 {
     for (int i = 0; i < n; i++)
         a->v[i] = amount_add(a->v[i], amount_times(b->v[i], times));
-}
-
-void amounts_min(struct amounts *a, const struct amounts *b, int n)
-{
-    for (int i = 0; i < n; i++)
-        a->v[i] = MIN_OF(a->v[i], b->v[i]);
-}
-
-void amounts_max(struct amounts *a, const struct amounts *b, int n)
-{
-    for (int i = 0; i < n; i++)
-        a->v[i] = MAX_OF(a->v[i], b->v[i]);
 }
 
 void amounts_fill(struct amounts *a, int64_t v)

@@ -55,8 +55,6 @@ int64_t amount_of_node(const struct dims *d, int dim, const struct json *allocat
 /* { "cpu": "1500m", "memory": "2Gi" }: those that are not zero. */
 struct json *amounts_to_json(struct arena *a, const struct dims *d, const struct amounts *v);
 
-/* "1500m cpu, 2Gi memory, 1 nvidia.com/gpu"; "nothing" when all are zero. */
-void amounts_print(struct buf *out, const struct dims *d, const struct amounts *v);
 void amount_print(struct buf *out, const struct dims *d, int dim, int64_t v); /* "1500m" */
 
 /* All functions below look at the first 'n' dimensions, usually dims.n. Sums stay within ±AMOUNT_UNLIMITED. */
@@ -70,8 +68,6 @@ void amounts_add(struct amounts *a, const struct amounts *b, int n);
 /* False: 'a' had reached the bound, so that nobody knows what is left. A sum that is kept has to be counted again. */
 bool amounts_sub(struct amounts *a, const struct amounts *b, int n);
 void amounts_add_times(struct amounts *a, const struct amounts *b, int64_t times, int n);
-void amounts_min(struct amounts *a, const struct amounts *b, int n);
-void amounts_max(struct amounts *a, const struct amounts *b, int n);
 void amounts_fill(struct amounts *a, int64_t v); /* all dimensions, also those to come */
 bool amounts_is_zero(const struct amounts *a, int n);
 bool amounts_equal(const struct amounts *a, const struct amounts *b, int n);

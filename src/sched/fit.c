@@ -389,14 +389,6 @@ bool fit_node(struct sched_model *m, const struct pod_class *c, const struct sch
     return ok;
 }
 
-void fit_lacking(const struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
-                 struct amounts *ret_have)
-{
-    *ret_have = (struct amounts){ 0 };
-    for (int d = 0; d < m->dims.n; d++)
-        ret_have->v[d] = free_on(n, room, d);
-}
-
 int64_t fit_score(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
                   const struct sched_node *n, int64_t *ret_parts)
 {

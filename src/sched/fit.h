@@ -50,10 +50,6 @@ struct fit_count fit_places(struct sched_model *m, const struct pod_class *c, co
 bool fit_node(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
               const struct sched_node *n, enum fit_room room, struct str *ret_why);
 
-/* What one node lacks: all dimensions, with have and need (D81). */
-void fit_lacking(const struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
-                 struct amounts *ret_have);
-
 /* Count the causes over a range of nodes into w->causes (sorted: most frequent first, then by text) and w->n_nodes. */
 void fit_why(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
              struct fit_range range, struct why *w);

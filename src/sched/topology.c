@@ -424,13 +424,6 @@ struct domain *topology_root(const struct sched_model *m)
     return &m->topology->root.domain;
 }
 
-struct domain *topology_find(const struct sched_model *m, struct str name)
-{
-    struct hyper *h = map_get(&m->topology->hypers, name);
-
-    return h ? &h->domain : NULL;
-}
-
 bool topology_has(const struct domain *outer, const struct domain *inner)
 {
     uint32_t rank = inner ? inner->rank : 0;

@@ -46,7 +46,6 @@ bool topology_uses_labels(const struct sched_model *m);
 /* ---- asking ---- */
 
 struct domain *topology_root(const struct sched_model *m);
-struct domain *topology_find(const struct sched_model *m, struct str name); /* NULL: no such HyperNode */
 
 /* Domains a group with this networkTopology may be placed in, smallest tier first, then by name; those without nodes are
  * left out. Hard mode: those of tier <= highestTierAllowed (or the tier called highestTierName; none if no tier is), the

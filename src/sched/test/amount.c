@@ -78,33 +78,32 @@ static void test_resource_names(void **state)
 static void test_read_and_print(void **state)
 {
     static const struct {
-        const char *in, *text, *json;
+        const char *in, *json;
     } cases[] = {
-        { "{'cpu':'1500m','memory':'2Gi','nvidia.com/gpu':1}", "1500m cpu, 2Gi memory, 1 nvidia.com/gpu",
+        { "{'cpu':'1500m','memory':'2Gi','nvidia.com/gpu':1}",
           "{\"cpu\":\"1500m\",\"memory\":\"2Gi\",\"nvidia.com/gpu\":\"1\"}" },
-        { "{'pods':'3','zz.com/z':2,'aa.com/a':1,'cpu':2}", "2 cpu, 1 aa.com/a, 2 zz.com/z, 3 pods",
+        { "{'pods':'3','zz.com/z':2,'aa.com/a':1,'cpu':2}",
           "{\"cpu\":\"2\",\"aa.com/a\":\"1\",\"zz.com/z\":\"2\",\"pods\":\"3\"}" },
-        { "{}", "nothing", "{}" },
-        { "[]", "nothing", "{}" },
-        { "{'cpu':'a lot','memory':null,'pods':{}}", "nothing", "{}" },
-        { "{'cpu':'-3'}", "nothing", "{}" },
-        { "{'memory':'1500m'}", "2 memory", "{\"memory\":\"2\"}" },
-        { "{'cpu':'100u'}", "1m cpu", "{\"cpu\":\"1m\"}" },
-        { "{'requests.cpu':'3','count/pods':'5','secrets':'4'}", "nothing", "{}" },
+        { "{}", "{}" },
+        { "[]", "{}" },
+        { "{'cpu':'a lot','memory':null,'pods':{}}", "{}" },
+        { "{'cpu':'-3'}", "{}" },
+        { "{'memory':'1500m'}", "{\"memory\":\"2\"}" },
+        { "{'cpu':'100u'}", "{\"cpu\":\"1m\"}" },
+        { "{'requests.cpu':'3','count/pods':'5','secrets':'4'}", "{}" },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        autobuf text = { 0 }, json = { 0 };
+        autobuf json = { 0 };
         struct amounts v = { 0 };
         struct dims d;
 
         dims_init(&d);
         (void)dim_of(&d, STR("zz.com/z")); /* numbers follow the order of asking; what is shown does not */
         amounts_from_json(&d, tree(cases[i].in), &v, NULL);
-        amounts_print(&text, &d, &v);
         json_print(&json, amounts_to_json(&arena, &d, &v));
-        if (!str_is(buf_view(&text), cases[i].text) || !str_is(buf_view(&json), cases[i].json))
-            fail_msg("%s: %s %s", cases[i].in, text.p, json.p);
+        if (!str_is(buf_view(&json), cases[i].json))
+            fail_msg("%s: %s", cases[i].in, json.p);
         dims_done(&d);
     }
 }
@@ -174,12 +173,7 @@ static void test_sums(void **state)
     amounts_add_times(&a, &b, INT64_MIN, 3);
     assert_true(a.v[1] < 0 && a.v[1] >= -AMOUNT_UNLIMITED);
 
-    a = (struct amounts){ { 5, 10, 3 } };
-    amounts_min(&a, &b, 3);
-    assert_int_equal(a.v[0], 2);
-    assert_int_equal(a.v[1], 10);
-    amounts_max(&a, &b, 3);
-    assert_int_equal(a.v[1], 20);
+    a = b;
     assert_true(amounts_equal(&a, &b, 3));
     a.v[2]++;
     assert_true(amounts_equal(&a, &b, 2));

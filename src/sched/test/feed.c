@@ -775,9 +775,10 @@ static void **sorted(const struct map *map, size_t name_offset, size_t *ret_n)
 
 static void print_amounts(struct buf *out, const struct sched_model *model, const char *what, const struct amounts *v)
 {
-    buf_fmt(out, " %s(", what);
-    amounts_print(out, &model->dims, v);
-    buf_str(out, STR(")"));
+    autoarena a = { 0 };
+
+    buf_fmt(out, " %s", what);
+    json_print(out, amounts_to_json(&a, &model->dims, v));
 }
 
 static void print_node(struct buf *out, const struct sched_model *model, const struct sched_node *n)

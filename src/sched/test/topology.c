@@ -152,6 +152,19 @@ static void test_trees(void **state)
 }
 
 /* Things change: the tree follows, and nobody is left with a pointer to what is gone. */
+static struct domain *find_domain(struct domain *top, struct str name) /* NULL: there is none */
+{
+    if (str_eq(top->name, name))
+        return top;
+    VEC_FOREACH(child, &top->children) {
+        struct domain *found = find_domain(*child, name);
+
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
 static void test_changes(void **state)
 {
     struct sched_model *m = model_new(3);
@@ -165,7 +178,7 @@ static void test_changes(void **state)
         HYPER("s0", "1", LABELS("Node", "matchLabels: {rack: a}")) HYPER("s1", "1", NAME("Node", "n0")));
     check_tree(m, "at first", "(2) [s0(1) n1] [s1(1) n0]");
     assert_true(topology_uses_labels(m));
-    s1 = topology_find(m, STR("s1"));
+    s1 = find_domain(topology_root(m), STR("s1"));
     put_node(m, "n0", "rack: a");
     check_tree(m, "a label came", "(2) [s0(1) n0 n1] [s1(1)]");
     put_node(m, "n2", "rack: a");
@@ -176,7 +189,7 @@ static void test_changes(void **state)
     assert_true(m->room_gen > room);
     assert_false(topology_uses_labels(m));
     check_tree(m, "a HyperNode changed", "(2) [s0(1) n2] [s1(1) n0]");
-    assert_ptr_equal(topology_find(m, STR("s1")), s1);
+    assert_ptr_equal(find_domain(topology_root(m), STR("s1")), s1);
 
     /* The same again, or with another status only, changes nothing; older news neither. */
     put(m, "HyperNode",
@@ -190,7 +203,7 @@ static void test_changes(void **state)
     feed_gone(m, STR("HyperNode"), STR(""), STR("s1"), STR(""));
     put(m, "HyperNode", HYPER("s2", "2", NAME("HyperNode", "s0")));
     check_tree(m, "gone", "(3) n0 [s2(2) [s0(1) n2]]");
-    assert_null(topology_find(m, STR("s1")));
+    assert_null(find_domain(topology_root(m), STR("s1")));
     feed_gone(m, STR("HyperNode"), STR(""), STR("s0"), STR("")); /* not built again: freed all the same */
     model_free(m);
 }
@@ -244,7 +257,8 @@ static void test_candidates(void **state)
         bool is_hard;
 
         topology_candidates(m, &a, parse(&a, cases[i].topology),
-                            cases[i].around ? topology_find(m, str_of(cases[i].around)) : NULL, &list, &is_hard);
+                            cases[i].around ? find_domain(topology_root(m), str_of(cases[i].around)) : NULL, &list,
+                            &is_hard);
         buf_append(&got, "", 0);
         VEC_FOREACH(d, &list.list)
             buf_fmt(&got, "%.*s ", STR_ARG(*d == topology_root(m) ? STR("(all)") : (*d)->name));
@@ -252,13 +266,17 @@ static void test_candidates(void **state)
             fail_msg("%s around %s: got \"%s\" %d", cases[i].topology, cases[i].around ? cases[i].around : "all", got.p,
                      is_hard);
     }
-    assert_ptr_equal(topology_common(topology_find(m, STR("s0")), topology_find(m, STR("s1"))),
-                     topology_find(m, STR("t0")));
-    assert_ptr_equal(topology_common(topology_find(m, STR("t0")), topology_find(m, STR("s1"))),
-                     topology_find(m, STR("t0")));
-    assert_ptr_equal(topology_common(topology_find(m, STR("s0")), topology_find(m, STR("s2"))), topology_root(m));
-    assert_ptr_equal(topology_common(NULL, topology_find(m, STR("s2"))), topology_root(m));
-    assert_ptr_equal(topology_common(topology_find(m, STR("s2")), NULL), topology_root(m));
+    assert_ptr_equal(
+        topology_common(find_domain(topology_root(m), STR("s0")), find_domain(topology_root(m), STR("s1"))),
+        find_domain(topology_root(m), STR("t0")));
+    assert_ptr_equal(
+        topology_common(find_domain(topology_root(m), STR("t0")), find_domain(topology_root(m), STR("s1"))),
+        find_domain(topology_root(m), STR("t0")));
+    assert_ptr_equal(
+        topology_common(find_domain(topology_root(m), STR("s0")), find_domain(topology_root(m), STR("s2"))),
+        topology_root(m));
+    assert_ptr_equal(topology_common(NULL, find_domain(topology_root(m), STR("s2"))), topology_root(m));
+    assert_ptr_equal(topology_common(find_domain(topology_root(m), STR("s2")), NULL), topology_root(m));
     assert_null(topology_common(NULL, NULL));
     model_free(m);
 }
