@@ -328,6 +328,32 @@ void sched_waiting(struct sched *s, struct arena *a, void (*each)(void *ctx, con
     }
 }
 
+static int by_queue_name(const void *x, const void *y)
+{
+    return str_cmp((*(struct sched_queue *const *)x)->name, (*(struct sched_queue *const *)y)->name);
+}
+
+void sched_queues(struct sched *s, void (*each)(void *ctx, const struct sched_queue_view *q), void *ctx)
+{
+    autoarena a = { 0 };
+    VEC(struct sched_queue *) all = { 0 };
+
+    share_update(&s->m);
+    MAP_FOREACH(struct sched_queue *, q, &s->m.queues)
+        if (q->exists)
+            *vec_push(&a, &all) = q;
+    if (all.n)
+        qsort(all.v, all.n, sizeof(*all.v), by_queue_name);
+    VEC_FOREACH(at, &all) {
+        const struct sched_queue *q = *at;
+        struct sched_queue_view v = {
+            q->name, q->parent ? q->parent->name : STR_NULL, q->is_open, q->allocated, q->fair, q->limit, q->demand
+        };
+
+        each(ctx, &v);
+    }
+}
+
 static int by_node_name(const void *x, const void *y)
 {
     return str_cmp((*(struct sched_node *const *)x)->name, (*(struct sched_node *const *)y)->name);

@@ -97,6 +97,13 @@ const struct dims *sched_dims(const struct sched *s);
 void sched_waiting(struct sched *s, struct arena *a, void (*each)(void *ctx, const struct sched_group_view *g),
                    void *ctx);
 
+struct sched_queue_view {
+    struct str name, parent;
+    bool is_open;
+    struct amounts allocated, fair, limit, demand;
+};
+void sched_queues(struct sched *s, void (*each)(void *ctx, const struct sched_queue_view *q), void *ctx); /* by name */
+
 struct sched_node_view {
     struct str name;
     struct amounts total, used, held;
