@@ -104,12 +104,3 @@ void heap_moved(struct heap *h, struct heap_node *node)
     assert(heap_has(node) && i < h->n && h->v[i] == node);
     settle(h, i, node);
 }
-
-void heap_check(const struct heap *h)
-{
-    assert(h->n <= h->cap);
-    for (size_t i = 0; i < h->n; i++) {
-        assert(h->v[i]->place == i + 1);
-        assert(i == 0 || h->cmp(h->v[(i - 1) / 2], h->v[i]) <= 0);
-    }
-}

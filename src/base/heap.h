@@ -58,7 +58,4 @@ void heap_remove(struct heap *h, struct heap_node *node);
 /* Call after the key of an item in the heap changed, before anything else is done with the heap. */
 void heap_moved(struct heap *h, struct heap_node *node);
 
-/* Stops the program if the order is broken. For tests. */
-void heap_check(const struct heap *h);
-
 #endif

@@ -111,16 +111,4 @@ static inline void *list_item_at(const struct list *l, struct list_link *link, s
          item; item = item##_next,                                                                                     \
               item##_next = item ? list_item_at((list), item->member.next, offsetof(type, member)) : NULL)
 
-/* Stops the program if the ring is broken. For tests. Returns the number of items. */
-static inline size_t list_check(const struct list *l)
-{
-    size_t n = 0;
-
-    for (const struct list_link *at = &l->head;; n++, at = at->next) {
-        assert(at->next && at->next->prev == at);
-        if (at->next == &l->head)
-            return n;
-    }
-}
-
 #endif

@@ -7,20 +7,12 @@
  * Both kinds of map share the slots. A number is kept as a key without bytes whose length is the number; text without
  * bytes has length 0, so one comparison serves both.
  */
-#include "base/map.h"
+#include "base/map_internal.h"
 
 #include "base/rand.h"
 #include "base/util.h"
 
 #include <assert.h>
-
-struct map_slot {
-    uint64_t hash; /* 0: the slot is empty; the top bit of a real hash is set */
-    struct str key;
-    void *value;
-};
-
-enum { CAP_MIN = 8 };
 
 uint64_t map_seed_default(void)
 {
@@ -80,7 +72,7 @@ static void grow(struct map *m)
 {
     struct map old = *m;
 
-    m->cap = old.cap ? old.cap * 2 : CAP_MIN;
+    m->cap = old.cap ? old.cap * 2 : MAP_CAP_MIN;
     m->slots = xcalloc(m->cap, sizeof(*m->slots));
     for (size_t i = 0; i < old.cap; i++)
         if (old.slots[i].hash)
@@ -198,23 +190,4 @@ void *map_u64_put(struct map_u64 *m, uint64_t id, void *value)
 void *map_u64_remove(struct map_u64 *m, uint64_t id)
 {
     return take(&m->map, hash_id(&m->map, id), key_of_id(id));
-}
-
-void map_check(const struct map *m)
-{
-    size_t n = 0;
-
-    assert(m->cap == 0 || (m->slots && m->cap >= CAP_MIN && (m->cap & (m->cap - 1)) == 0));
-    assert(m->n <= m->cap / 4 * 3);
-    for (size_t i = 0; i < m->cap; i++) {
-        const struct map_slot *slot = &m->slots[i];
-
-        assert(!slot->hash == !slot->value);
-        if (!slot->hash)
-            continue;
-        n++;
-        assert(slot->hash >> 63);
-        assert(find(m, slot->hash, slot->key) == i); /* reachable, and the first of its key */
-    }
-    assert(n == m->n);
 }

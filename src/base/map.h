@@ -119,7 +119,4 @@ static inline struct map_iter map_u64_iter(const struct map_u64 *m) /* then map_
     }                                                                                                                  \
     struct name /* so that the caller's ';' has something to end */
 
-/* Stops the program if the inside is not as it must be. For tests. */
-void map_check(const struct map *m);
-
 #endif

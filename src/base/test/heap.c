@@ -8,6 +8,7 @@
 #include "base/heap.h"
 
 #include "base/rand.h"
+#include "base/test/check.h"
 #include "base/util.h"
 
 struct timer {

@@ -8,6 +8,7 @@
 #include "base/map.h"
 
 #include "base/rand.h"
+#include "base/test/check.h"
 #include "base/util.h"
 
 enum { KEYS = 400 };

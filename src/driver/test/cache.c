@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
+#include "base/test/check.h"
 #include "base/util.h"
 #include "driver/cache.h"
 #include "driver/test/fixture.h"

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/rand.h"
+#include "base/test/check.h"
 #include "base/util.h"
 #include "driver/work_queue.h"
 

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
+#include "base/test/check.h"
 #include "base/util.h"
 #include "job/pods.h"
 #include "job/test/pods_check.h"

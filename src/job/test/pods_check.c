@@ -1,6 +1,7 @@
 /* pods_check.c - what a table of pods holds, and whether it is as it must be: everything counted again from the pods */
 #include "job/test/pods_check.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
 /* ---- memory ---- */

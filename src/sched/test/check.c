@@ -1,6 +1,7 @@
 /* check.c - is every counter what counting afresh gives? */
 #include "sched/test/check.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "sched/class.h"
 #include "sched/sched_internal.h"

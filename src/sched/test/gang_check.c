@@ -1,6 +1,7 @@
 /* gang_check.c - are gangs in the classes they belong to, and counted answers those of a trial? */
 #include "sched/test/check.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "sched/gang_class.h"
 #include "sched/gang_internal.h"

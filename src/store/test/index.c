@@ -8,6 +8,7 @@
 #include "store/store_internal.h"
 
 #include "api/meta.h"
+#include "base/test/check.h"
 #include "base/util.h"
 
 #include <stdio.h>
