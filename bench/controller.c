@@ -1,7 +1,7 @@
 /* controller.c - what the job controller costs: per pod event, per pod life, per job, per cached pod
  *
- * A store in this process, the driver, and hollow pods that this program moves from Pending to Running to Succeeded, one
- * at a time, with a turn of the driver after each. Only CPU time inside driver_turn() counts: watch events decoded,
+ * A store in this process, the driver, and hollow pods that this program moves from Pending to Running to Succeeded,
+ * one at a time, with a turn of the driver after each. Only CPU time inside driver_turn() counts: watch events decoded,
  * caches updated, plans made, writes applied to the store. The virtual clock moves a millisecond for each pod event.
  */
 #include "api/meta.h"

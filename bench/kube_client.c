@@ -1,8 +1,10 @@
-/* kube_client.c - what the door to a Kubernetes API costs: pods created and watched, on the server that KUBECONFIG leads to
+/* kube_client.c - what the door to a Kubernetes API costs: pods created and watched, on the server that KUBECONFIG
+ * leads to
  *
  *     bench_kube_client [PODS [IN_FLIGHT_MAX]]
  *
- * Creates that many Pods in a namespace of its own while watching them, deletes them, and says what it took. Nobody places them.
+ * Creates that many Pods in a namespace of its own while watching them, deletes them, and says what it took. Nobody
+ * places them.
  */
 #include "api/meta.h"
 #include "base/clock.h"

@@ -1,9 +1,9 @@
 /* sched.c - what the gang scheduler costs: pods a second, time of a decision, and what running pods add to it
  *
  * Objects are made before the clock starts and told as JSON trees. "all": CPU time of telling everything and of every
- * round until all is placed, with decisions told back as a driver would. "rounds": inside sched_round() only. "plain scan"
- * is the yardstick of the same run: for each pod a walk over all nodes for the fullest with room, no other rules, no gang,
- * no queue; the ratio is its time to that of "rounds": above 1 it is the slower one.
+ * round until all is placed, with decisions told back as a driver would. "rounds": inside sched_round() only. "plain
+ * scan" is the yardstick of the same run: for each pod a walk over all nodes for the fullest with room, no other rules,
+ * no gang, no queue; the ratio is its time to that of "rounds": above 1 it is the slower one.
  *
  * One by one: the same groups arrive each in a round of its own, as they would on a cluster at rest; the time of such a
  * round is the time of a decision. Then the same decision with 0, 50,000 and 100,000 pods already running. Last: pods

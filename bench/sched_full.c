@@ -1,8 +1,8 @@
 /* sched_full.c - what an end costs when the cluster is full and many gangs wait
  *
  * Every node is full of running gangs. One gang after another ends; whoever can start then is placed and told back as
- * running. The figure is the CPU time of all rounds between one end and the next, for 1,000 and for 10,000 gangs that wait.
- * Work that follows the event costs the same for both: the ratio is what matters.
+ * running. The figure is the CPU time of all rounds between one end and the next, for 1,000 and for 10,000 gangs that
+ * wait. Work that follows the event costs the same for both: the ratio is what matters.
  */
 #include "sched_full.h"
 

@@ -1,5 +1,5 @@
-/* conlog.c - fuzz: what a container writes is read back from its log, byte by byte, however it came and wherever the log was turned over;
- * any file is read as a log, to its end */
+/* conlog.c - fuzz: what a container writes is read back from its log, byte by byte, however it came and wherever the
+ * log was turned over; any file is read as a log, to its end */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

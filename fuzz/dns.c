@@ -1,5 +1,5 @@
-/* dns.c - fuzz: any packet is answered, passed on or dropped; an answer fits, can be read and repeats the question; and any
- * resolv.conf of a host, and any pod, gives one that has only the lines it may have */
+/* dns.c - fuzz: any packet is answered, passed on or dropped; an answer fits, can be read and repeats the question; and
+ * any resolv.conf of a host, and any pod, gives one that has only the lines it may have */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* dns_tcp.c - fuzz: whatever a client sends by TCP, in whatever pieces, it gets whole messages, at most one for each it sent, and the
- * connection ends with it */
+/* dns_tcp.c - fuzz: whatever a client sends by TCP, in whatever pieces, it gets whole messages, at most one for each it
+ * sent, and the connection ends with it */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* image.c - fuzz: any text is a reference or not, and a normal one is its own normal form; any config is read or refused, and what is
- * read can be handed to execve() */
+/* image.c - fuzz: any text is a reference or not, and a normal one is its own normal form; any config is read or
+ * refused, and what is read can be handed to execve() */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* image_config.c - fuzz: any set of files is an image or is refused, and no path in it leads out of its directory
  *
- * The input is several texts with a line "---" between them. All but the last are blobs, under their digests; the last is index.json, or
- * manifest.json if it begins with '['. "@0@" in a text is the digest of the first blob, and so on: a digest that is right
- * cannot be guessed.
+ * The input is several texts with a line "---" between them. All but the last are blobs, under their digests; the last
+ * is index.json, or manifest.json if it begins with '['. "@0@" in a text is the digest of the first blob, and so on: a
+ * digest that is right cannot be guessed.
  */
 #include <assert.h>
 #include <stddef.h>

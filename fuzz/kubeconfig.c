@@ -1,7 +1,8 @@
-/* kubeconfig.c - fuzz: any files are a configuration or an error that says where, and nothing in them gets out of its line
+/* kubeconfig.c - fuzz: any files are a configuration or an error that says where, and nothing in them gets out of its
+ * line
  *
- * The input is one file, or several with a line "#next" between them, as KUBECONFIG lists them. The whole is also read as what a
- * credential plugin printed.
+ * The input is one file, or several with a line "#next" between them, as KUBECONFIG lists them. The whole is also read
+ * as what a credential plugin printed.
  */
 #include <assert.h>
 #include <stddef.h>

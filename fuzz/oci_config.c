@@ -1,4 +1,5 @@
-/* oci_config.c - fuzz: any container that can be told can be told to a runtime: its config is JSON, and says what the container says */
+/* oci_config.c - fuzz: any container that can be told can be told to a runtime: its config is JSON, and says what the
+ * container says */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* stream.c - fuzz: lists and lines come out the same however they are cut, and a mask keeps what it names and nothing else
+/* stream.c - fuzz: lists and lines come out the same however they are cut, and a mask keeps what it names and nothing
+ * else
  *
  * The first byte decides about the cuts.
  */

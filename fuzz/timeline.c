@@ -1,7 +1,7 @@
 /* timeline.c - fuzz: any history of objects, in any order, makes a page, a trace, an exit status and a plan
  *
- * The input is YAML, one document for each change: an object, with "at" (milliseconds) and "gone" beside its members; or a line that a
- * container wrote ({output: …, uid, container}), or what a pod uses ({usage: …, uid}).
+ * The input is YAML, one document for each change: an object, with "at" (milliseconds) and "gone" beside its members;
+ * or a line that a container wrote ({output: …, uid, container}), or what a pod uses ({usage: …, uid}).
  */
 #include <assert.h>
 #include <stddef.h>

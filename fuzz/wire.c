@@ -1,5 +1,5 @@
-/* wire.c - fuzz: whatever comes over a shim's socket is a message or none, and leaves no descriptor open; what a message says is read or
- * refused, and what is read can be written and read again */
+/* wire.c - fuzz: whatever comes over a shim's socket is a message or none, and leaves no descriptor open; what a
+ * message says is read or refused, and what is read can be written and read again */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* crd.h - CustomResourceDefinitions: what a cluster must know of our kinds, made from the schema tables
  *
- * The rows that check a manifest here become the structural schema there, so the two cannot drift: types, ranges, enums,
- * formats, required fields, descriptions. What a schema cannot say is added by the rows of crd_rules.c: defaults, list
- * maps, and CEL rules between fields, so that a cluster without webhooks refuses a bad job as well.
+ * The rows that check a manifest here become the structural schema there, so the two cannot drift: types, ranges,
+ * enums, formats, required fields, descriptions. What a schema cannot say is added by the rows of crd_rules.c:
+ * defaults, list maps, and CEL rules between fields, so that a cluster without webhooks refuses a bad job as well.
  *
  * Below a pod template all known fields are checked and unknown ones are kept (x-kubernetes-preserve-unknown-fields).
  * The template is Kubernetes' type, which grows with each release: a schema that lists it whole makes the server drop,

@@ -112,8 +112,8 @@ int64_t job_total_replicas(const struct job *job);
 /* minAvailable if set; else minPartitions × partitionSize if both are there; else replicas. */
 int32_t job_task_minimum(const struct job_task *task);
 
-/* Which indices of a task are done, by the status of its Job: their pods Succeeded and are not made again, whether they are
- * still there or not. The controller remembers them as "0-3,7"; empty: none. */
+/* Which indices of a task are done, by the status of its Job: their pods Succeeded and are not made again, whether they
+ * are still there or not. The controller remembers them as "0-3,7"; empty: none. */
 struct str job_task_done(const struct json *status, struct str task);
 
 /* Such a set range by range; false: that was the last. What cannot be read is left out. */

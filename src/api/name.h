@@ -1,8 +1,8 @@
 /* name.h - what Kubernetes allows as a name, a label, an environment variable …
  *
  * Each check returns NULL when the text is fine, else a sentence that says what is wrong and what is allowed, e.g.
- * "must be a DNS label: lower-case letters, digits and '-', beginning and ending with a letter or digit (got "My_Job")".
- * The sentence lives in 'a'.
+ * "must be a DNS label: lower-case letters, digits and '-', beginning and ending with a letter or digit (got
+ * "My_Job")". The sentence lives in 'a'.
  */
 #ifndef API_NAME_H
 #define API_NAME_H

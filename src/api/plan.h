@@ -1,8 +1,8 @@
 /* plan.h - a list of writes: what a controller wants done next
  *
- * Controllers are pure: they look at what was observed and the time, and fill in a plan. The driver applies it, and what
- * comes of it is observed again. Writes of one plan go out in order, but each stands alone: any of them may fail, be
- * repeated, or take effect without an answer, so a plan must be right to start again from any point.
+ * Controllers are pure: they look at what was observed and the time, and fill in a plan. The driver applies it, and
+ * what comes of it is observed again. Writes of one plan go out in order, but each stands alone: any of them may fail,
+ * be repeated, or take effect without an answer, so a plan must be right to start again from any point.
  *
  * A decision (a new phase, a retry, a command obeyed) is one status write and the only write of its plan; what follows
  * from it is planned when that write has come back.

@@ -1,7 +1,7 @@
 /* requirement.h - one requirement about a label: its key, an operator, values
  *
- * Label selectors, node selectors and the scheduler's rules are lists of these. Semantics are those of Kubernetes: "not"
- * also holds where the label is missing, Gt and Lt need whole numbers on both sides.
+ * Label selectors, node selectors and the scheduler's rules are lists of these. Semantics are those of Kubernetes:
+ * "not" also holds where the label is missing, Gt and Lt need whole numbers on both sides.
  */
 #ifndef API_REQUIREMENT_H
 #define API_REQUIREMENT_H

@@ -1,7 +1,7 @@
 /* schema_pod.c - the pod of core/v1: template, spec, status
  *
- * Which list strategic merge joins by which key is as in Kubernetes' own types. "required" is what the API machinery refuses
- * on sight; rules between fields are in admit_pod.c.
+ * Which list strategic merge joins by which key is as in Kubernetes' own types. "required" is what the API machinery
+ * refuses on sight; rules between fields are in admit_pod.c.
  */
 #include "api/schemas.h"
 

@@ -1,10 +1,11 @@
 /* security.h - what a pod asks for beyond its own walls: the Pod Security Standard "restricted"
  *
- * One table holds the rules of "restricted" (those of "baseline" are among them), as Kubernetes 1.37 has them. Some of what they
- * forbid only lacks a line that closes a door; the rest opens one to the machine, and that is a danger by itself.
+ * One table holds the rules of "restricted" (those of "baseline" are among them), as Kubernetes 1.37 has them. Some of
+ * what they forbid only lacks a line that closes a door; the rest opens one to the machine, and that is a danger by
+ * itself.
  *
- * One rule of Kubernetes is not here: with `hostUsers: false` it asks less of a pod. Nothing here gives a pod users of its own for
- * that field, so it changes nothing.
+ * One rule of Kubernetes is not here: with `hostUsers: false` it asks less of a pod. Nothing here gives a pod users of
+ * its own for that field, so it changes nothing.
  */
 #ifndef API_SECURITY_H
 #define API_SECURITY_H
@@ -16,8 +17,8 @@ struct security_rule {
     const char *danger; /* what the pod gets by it, for a notice; NULL: nothing */
 };
 
-/* Call 'each' for every field of the pod or pod template at 'pod' ({metadata, spec}) that is against the standard. A field that is
- * missing and must not be is told at its place. */
+/* Call 'each' for every field of the pod or pod template at 'pod' ({metadata, spec}) that is against the standard. A
+ * field that is missing and must not be is told at its place. */
 typedef void (*security_finding_f)(void *ctx, const struct place *at, const struct security_rule *rule);
 void pod_security_walk(const struct place *pod, security_finding_f each, void *ctx);
 

@@ -30,8 +30,8 @@ int64_t clock_mono_ms(struct clock *c);
 
 /* ---- a clock that nobody sets ---- pass '&s.clock' where a clock is wanted ---- */
 
-/* For a program that keeps times it compares later: 'now' is the wall clock at the beginning and what 'mono' has gone since. A clock that
- * somebody sets, or a machine that sleeps, ends no time-out early and lets none wait. */
+/* For a program that keeps times it compares later: 'now' is the wall clock at the beginning and what 'mono' has gone
+ * since. A clock that somebody sets, or a machine that sleeps, ends no time-out early and lets none wait. */
 struct clock_steady {
     struct clock clock, *from;
     int64_t ahead_us; /* of 'mono' */

@@ -1,8 +1,8 @@
 /* map.c - open addressing with linear probing
  *
  * A key sits in the slot its hash says (its home) or in the next free one after it, going round at the end. So between
- * a key's home and its slot there is never an empty slot; a search stops at the first. Removing closes the gap by moving
- * later keys back: there are no tombstones, and a map that stays small stays fast.
+ * a key's home and its slot there is never an empty slot; a search stops at the first. Removing closes the gap by
+ * moving later keys back: there are no tombstones, and a map that stays small stays fast.
  *
  * Both kinds of map share the slots. A number is kept as a key without bytes whose length is the number; text without
  * bytes has length 0, so one comparison serves both.

@@ -68,7 +68,8 @@ struct str str_trim(struct str s);
  * empty part (STR_NULL none), so the parts joined again are always the text. */
 bool str_split(struct str *rest, char sep, struct str *ret_part);
 
-/* Whole decimal numbers: optional sign (not for str_to_u64), digits, nothing else. -1 on anything else or overflow; '*ret' untouched. */
+/* Whole decimal numbers: optional sign (not for str_to_u64), digits, nothing else. -1 on anything else or overflow;
+ * '*ret' untouched. */
 int str_to_i64(struct str s, int64_t *ret);
 int str_to_u64(struct str s, uint64_t *ret);
 

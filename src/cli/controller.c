@@ -76,8 +76,8 @@ static void add_view(struct controller *c, struct kube_view view)
     c->views[c->n_views++] = view;
 }
 
-/* Pods by label, unless others are to be scheduled as well. Secrets are never listed: ours are known by name, and the others are
- * nobody's business. Of ConfigMaps one that every namespace has is left out. */
+/* Pods by label, unless others are to be scheduled as well. Secrets are never listed: ours are known by name, and the
+ * others are nobody's business. Of ConfigMaps one that every namespace has is left out. */
 static void make_views(struct controller *c)
 {
     const struct known_types *k = known_types();
@@ -113,7 +113,8 @@ static int load_config(struct controller *c, struct err *e)
     return 0;
 }
 
-/* It has a door of its own: a renewal waits for nothing. An answer that takes longer than half the deadline is asked for again. */
+/* It has a door of its own: a renewal waits for nothing. An answer that takes longer than half the deadline is asked
+ * for again. */
 static int open_lease(struct controller *c, struct err *e)
 {
     struct cluster_kube_options opt = { .config = &c->config, .answer_ms = c->times.deadline_ms / 2 };

@@ -5,9 +5,9 @@
  *     controller_config.c   the scheduler's settings, read again when they change
  *     controller_status.c   metrics, health, and what is known of a job
  *
- * A replica waits for the Lease (or needs none), then leads: it opens the door, lists, plans and writes. One that loses the Lease
- * ends at once with an error, as Kubernetes' own components do, and is started again by whoever started it: a new process has
- * fresh caches, and nothing that was decided by the old leader can be left in it.
+ * A replica waits for the Lease (or needs none), then leads: it opens the door, lists, plans and writes. One that loses
+ * the Lease ends at once with an error, as Kubernetes' own components do, and is started again by whoever started it: a
+ * new process has fresh caches, and nothing that was decided by the old leader can be left in it.
  */
 #ifndef CLI_CONTROLLER_H
 #define CLI_CONTROLLER_H
@@ -83,8 +83,8 @@ int controller_listen(struct controller *c, struct err *e);
 int config_watch_open(struct controller *c, struct err *e);
 void config_watch_done(struct config_watch *w);
 
-/* The settings, if they have changed and are good; NULL: no news. What is wrong with a new file is logged, and the old settings
- * stay. */
+/* The settings, if they have changed and are good; NULL: no news. What is wrong with a new file is logged, and the old
+ * settings stay. */
 const struct sched_config *config_watch_turn(struct controller *c);
 int64_t config_watch_due_ms(const struct controller *c); /* mono time */
 

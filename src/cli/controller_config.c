@@ -1,7 +1,8 @@
 /* controller_config.c - the scheduler's settings, read again when their file changes
  *
- * An editor writes a new file and renames it; a ConfigMap that is mounted becomes another directory behind a link. Both show in the
- * directory that the path names, so that is what is watched, and the text is compared: what did not change is no news.
+ * An editor writes a new file and renames it; a ConfigMap that is mounted becomes another directory behind a link. Both
+ * show in the directory that the path names, so that is what is watched, and the text is compared: what did not change
+ * is no news.
  */
 #include "cli/controller.h"
 

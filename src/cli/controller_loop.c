@@ -1,10 +1,12 @@
-/* controller_loop.c - one thread, one loop: the Lease, controllers and scheduler, settings, whoever asks, signals and time
+/* controller_loop.c - one thread, one loop: the Lease, controllers and scheduler, settings, whoever asks, signals and
+ * time
  *
  *     WAITS ──Lease──▶ LEADS ──SIGTERM──▶ STOPS ──all answered──▶ RELEASES ──▶ OVER
  *       └───SIGTERM──────────────────────────────────────────────────────────▶
  *     the Lease is lost: OVER, at once and without another write
  *
- * The Lease has its turn first and after each turn of the others; what is written asks it once more at the moment it leaves.
+ * The Lease has its turn first and after each turn of the others; what is written asks it once more at the moment it
+ * leaves.
  */
 #include "base/clock.h"
 #include "base/log.h"

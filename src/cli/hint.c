@@ -34,7 +34,8 @@ static struct str unquoted(struct str s)
     return s;
 }
 
-/* "sh: 1: trainer: not found", "bash: line 1: trainer: command not found", "env: 'trainer': No such file or directory" → trainer. */
+/* "sh: 1: trainer: not found", "bash: line 1: trainer: command not found", "env: 'trainer': No such file or directory"
+ * → trainer. */
 static struct str program_in(struct str lines)
 {
     static const char *const ends[] = { ": not found", ": command not found", ": No such file or directory" };

@@ -12,8 +12,9 @@ struct hints { /* what they are made from */
     struct images *images; /* NULL: nothing is known of images */
 };
 
-/* A program that is not there (exit code 127, StartError) where an image fell back to the host's files: where the host has it, or
- * what it has instead, or whose files to give. Nothing is added where there is nothing to say; 'h' may be NULL. */
+/* A program that is not there (exit code 127, StartError) where an image fell back to the host's files: where the host
+ * has it, or what it has instead, or whose files to give. Nothing is added where there is nothing to say; 'h' may be
+ * NULL. */
 void hint_failure(struct buf *out, const struct hints *h, const struct history_failure *w);
 
 /* A Job that can never fit: the --node with which it would. 'why' is the scheduler's sentence ("Insufficient cpu"). */

@@ -42,8 +42,8 @@ void install_print(struct buf *out, const struct install_part *part, const struc
 /* Roles of the controller, with why each rule is there: install_roles.c. */
 void install_print_roles(struct buf *out);
 
-/* The CRDs, a kustomize base and a Helm chart as files below 'dir', which is made if it is not there. What is there under
- * the same names is written over; nothing else is touched. */
+/* The CRDs, a kustomize base and a Helm chart as files below 'dir', which is made if it is not there. What is there
+ * under the same names is written over; nothing else is touched. */
 int install_write(const char *dir, const struct install *in, struct err *e);
 
 #endif

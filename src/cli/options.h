@@ -33,8 +33,8 @@ struct option {
     const char *doc;
 };
 
-/* An option of another program that does the same work, for those who bring its command line along: taken with a word about
- * why it is not needed here, or refused with one about what to do instead. */
+/* An option of another program that does the same work, for those who bring its command line along: taken with a word
+ * about why it is not needed here, or refused with one about what to do instead. */
 struct foreign_option {
     const char *name;
     bool has_value, is_refused;

@@ -42,17 +42,17 @@ enum { EXIT_TIMED_OUT = 124 };
 /* Change the Jobs among the documents, before they are admitted. Errors name the flag and its value. */
 int run_change(struct load *l, const struct run_options *o, struct err *e);
 
-/* Put everything into the store: namespaces as needed, then what Jobs may refer to, Jobs, pods, Commands. What nothing here acts on
- * is left out and 'say' is told a sentence. */
+/* Put everything into the store: namespaces as needed, then what Jobs may refer to, Jobs, pods, Commands. What nothing
+ * here acts on is left out and 'say' is told a sentence. */
 struct run_say {
     void *ctx;
     void (*say)(void *ctx, struct str sentence);
 };
 int run_create(struct store *s, struct load *l, const struct run_say *say, struct err *e);
 
-/* Documents with the annotation pumice.dev/submit-after: "5s" are put in later, as if somebody submitted them then: those of the time
- * after 'from_ms' up to 'to_ms' since the beginning. Returns when the next ones are due; INT64_MAX: there are no more. run_create()
- * puts in those up to 0. */
+/* Documents with the annotation pumice.dev/submit-after: "5s" are put in later, as if somebody submitted them then:
+ * those of the time after 'from_ms' up to 'to_ms' since the beginning. Returns when the next ones are due; INT64_MAX:
+ * there are no more. run_create() puts in those up to 0. */
 int run_create_later(struct store *s, struct load *l, int64_t from_ms, int64_t to_ms, struct err *e);
 int64_t run_create_due(const struct load *l, int64_t after_ms);
 
@@ -69,7 +69,8 @@ int run_capacity(struct arena *a, struct str text, struct json **ret, struct err
 
 /* ---- standard output ---- */
 
-/* Bytes wait in a queue while the reader is slow, so that the run does not. A reader that is gone takes nothing more. */
+/* Bytes wait in a queue while the reader is slow, so that the run does not. A reader that is gone takes nothing more.
+ * */
 struct run_out {
     int fd;
     struct buf queue;
@@ -117,7 +118,8 @@ struct run_logs {
     uint64_t n_moves;           /* counts what they show */
 };
 
-/* 'mode': all, failed, none, or names of tasks ("worker", "train/worker", with commas between). Usage errors name what there is. */
+/* 'mode': all, failed, none, or names of tasks ("worker", "train/worker", with commas between). Usage errors name what
+ * there is. */
 int run_logs_init(struct run_logs *g, const struct run_options *o, const struct load *l, struct err *e);
 int run_logs_open(struct run_logs *g, struct err *e); /* make the directory */
 void run_logs_done(struct run_logs *g);

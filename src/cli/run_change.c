@@ -1,7 +1,7 @@
 /* run_change.c - --set, --replicas and --env: Jobs as the user wants them this time
  *
- * Changes are made before admission, so that defaults follow from them and what is wrong with them is reported like anything else
- * that is wrong with the file.
+ * Changes are made before admission, so that defaults follow from them and what is wrong with them is reported like
+ * anything else that is wrong with the file.
  */
 #include "api/meta.h"
 #include "base/util.h"

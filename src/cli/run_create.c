@@ -99,7 +99,8 @@ static void aim_command(struct store *s, struct load *l, struct json *command)
         json_set(target, "uid", json_str(l->arena, arena_str(l->arena, o->uid)));
 }
 
-/* Claims whose name is left to the controller have the same one in each run of the Job, so that --claims finds them again. */
+/* Claims whose name is left to the controller have the same one in each run of the Job, so that --claims finds them
+ * again. */
 static void name_claims(struct load *l, const struct loaded *doc)
 {
     struct job job = doc->job;

@@ -1,7 +1,7 @@
 /* run_logs.c - what containers write: lines with a prefix, files of --log-dir, and what is kept for the failed
  *
- * A line that comes in parts is put together before it is shown, so that two containers never share one. Files get the bytes as they
- * are; they are opened for each write, so that any number of pods needs no descriptor.
+ * A line that comes in parts is put together before it is shown, so that two containers never share one. Files get the
+ * bytes as they are; they are opened for each write, so that any number of pods needs no descriptor.
  */
 #include "api/meta.h"
 #include "base/util.h"
@@ -201,8 +201,8 @@ static bool is_init_container(const struct agent_output *line)
     return false;
 }
 
-/* The container is named where the pod alone does not say it. The name of an init container, which says a few words at the
- * beginning, does not make room in all other lines. */
+/* The container is named where the pod alone does not say it. The name of an init container, which says a few words at
+ * the beginning, does not make room in all other lines. */
 static struct str prefix_of(struct run_logs *g, const struct history_pod *p, const struct agent_output *line)
 {
     bool is_init = is_init_container(line),

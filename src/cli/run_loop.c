@@ -1,10 +1,11 @@
 /* run_loop.c - one thread, one loop: controllers and scheduler, the node, what is shown, signals and time
  *
- * A turn lets the driver, then the node work, then looks at what changed. While anything was done the next turn follows at once;
- * else the loop sleeps until the node has news, a signal comes, the reader of the output is ready, or something is due.
+ * A turn lets the driver, then the node work, then looks at what changed. While anything was done the next turn follows
+ * at once; else the loop sleeps until the node has news, a signal comes, the reader of the output is ready, or
+ * something is due.
  *
- * A run goes; when all its jobs are over it closes (what still runs is deleted and waited for); when it is told to stop it deletes its jobs
- * and waits; told again, or out of patience, it kills.
+ * A run goes; when all its jobs are over it closes (what still runs is deleted and waited for); when it is told to stop
+ * it deletes its jobs and waits; told again, or out of patience, it kills.
  */
 #include "api/meta.h"
 #include "base/clock.h"
@@ -150,7 +151,8 @@ static void delete_object(struct run *r, const struct resource_type *type, struc
     (void)store_delete(r->store, type, namespace, name, &opt, NULL, NULL); /* gone already is as good */
 }
 
-/* Delete what pods are left, of the jobs too: one that failed may have kept some. Returns the longest grace of all that run. */
+/* Delete what pods are left, of the jobs too: one that failed may have kept some. Returns the longest grace of all that
+ * run. */
 static int64_t delete_pods(struct run *r, bool only_own)
 {
     int64_t grace_s = 0;

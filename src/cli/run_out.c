@@ -1,7 +1,7 @@
 /* run_out.c - standard output that never holds the run up
  *
- * The descriptor is shared with whoever started us, so it stays blocking: only as much is written at a time as a pipe that is ready
- * takes for certain. A file takes everything.
+ * The descriptor is shared with whoever started us, so it stays blocking: only as much is written at a time as a pipe
+ * that is ready takes for certain. A file takes everything.
  */
 #include "base/util.h"
 #include "cli/run.h"

@@ -1,7 +1,7 @@
 /* run_progress.c - what a person sees of a run: a block that is redrawn below the log, or a line for each change
  *
- * The block is only on the screen while nothing else is written: whoever writes hides it first, and the next turn draws it again. So
- * it never mixes with log lines, whichever of standard output and standard error is a terminal.
+ * The block is only on the screen while nothing else is written: whoever writes hides it first, and the next turn draws
+ * it again. So it never mixes with log lines, whichever of standard output and standard error is a terminal.
  */
 #include "base/util.h"
 #include "base/span.h"

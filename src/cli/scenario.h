@@ -38,8 +38,8 @@ struct changes { /* values of the what-if flags, as the user wrote them */
 
 bool changes_any(const struct changes *c);
 
-/* Make all changes. 'words' gets them as people say them: "2 more nodes, train with priority high". Errors name the flag
- * and what is wrong with it. Jobs that were changed are admitted again. */
+/* Make all changes. 'words' gets them as people say them: "2 more nodes, train with priority high". Errors name the
+ * flag and what is wrong with it. Jobs that were changed are admitted again. */
 int scenario_change(struct scenario *s, const struct changes *c, struct buf *words, struct err *e);
 
 #endif

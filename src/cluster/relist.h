@@ -1,7 +1,7 @@
 /* relist.h - everything of a type is told again: what was mentioned, and what is therefore gone
  *
- * Between CLUSTER_RELIST and CLUSTER_SYNCED whoever keeps objects notes the uids that are told. At the end, what he has and
- * the list did not mention is gone, unless it is younger than the list.
+ * Between CLUSTER_RELIST and CLUSTER_SYNCED whoever keeps objects notes the uids that are told. At the end, what he has
+ * and the list did not mention is gone, unless it is younger than the list.
  *
  *     RELIST   relist_begin()
  *     PUT      relist_add()

@@ -60,9 +60,9 @@ struct gc_observed {
     size_t n_owners;
     size_t n_dependents, n_blocking; /* objects that name it as owner; those with blockOwnerDeletion */
 };
-/* Delete an object all of whose owners are gone (background) or wait for it (foreground); drop references to owners that
- * are gone while others remain, and to those that orphan it; let go of an owner in foreground deletion when nothing
- * blocks it, of one in orphaning when its dependents no longer name it. */
+/* Delete an object all of whose owners are gone (background) or wait for it (foreground); drop references to owners
+ * that are gone while others remain, and to those that orphan it; let go of an owner in foreground deletion when
+ * nothing blocks it, of one in orphaning when its dependents no longer name it. */
 void gc_plan(const struct gc_observed *o, struct plan *plan);
 
 #endif

@@ -1,7 +1,7 @@
 /* gc.c - the owner garbage collector: dependents follow their owners
  *
- * Each object is looked at by itself. What its owners' state asks of it is a table; what an object in deletion waits for
- * is another.
+ * Each object is looked at by itself. What its owners' state asks of it is a table; what an object in deletion waits
+ * for is another.
  */
 #include "controller/controller.h"
 #include "controller/controller_internal.h"

@@ -1,14 +1,14 @@
 /* cache.c - objects, queues, tombstones and lists; jobs and pods are in cache_job.c
  *
- * What the controllers see. News come from watches and from answers to our own writes, in any order: late, twice, after a
- * gap. Three rules make one state of them:
+ * What the controllers see. News come from watches and from answers to our own writes, in any order: late, twice, after
+ * a gap. Three rules make one state of them:
  *
  *     revision    an object is replaced only by one of a later revision
  *     tombstones  of an object that is gone the uid is remembered for a while, so that late news do not bring it back
  *     lists       while everything of a type is told again, what is told is marked; at the end the unmarked is gone
  *
- * An object is kept by the uid of what it belongs to, not by a name: a Job made anew under an old name is another entry.
- * Whatever changes calls back with the keys that have to be looked at: its job, its queue, its group.
+ * An object is kept by the uid of what it belongs to, not by a name: a Job made anew under an old name is another
+ * entry. Whatever changes calls back with the keys that have to be looked at: its job, its queue, its group.
  */
 #include "driver/cache.h"
 

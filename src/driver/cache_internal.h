@@ -28,8 +28,8 @@ void cache_touch_job(struct cache_job *j);
 /* 'last' is gone: a job that took the name of its owner may have waited for that. */
 void cache_touch_heir(struct cache *c, const struct object *last);
 
-/* An object that belongs to no job changed or is gone: tell the jobs that want one of its name. Each derived name begins with
- * the job's ("j", "j-svc", "j-head-svc"). */
+/* An object that belongs to no job changed or is gone: tell the jobs that want one of its name. Each derived name
+ * begins with the job's ("j", "j-svc", "j-head-svc"). */
 void cache_touch_namesakes(struct cache *c, const struct object *o);
 
 #endif

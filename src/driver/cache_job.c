@@ -240,8 +240,8 @@ static int make_keys(void *ctx, struct arena *a, const char *type, struct ssh_ke
     return hooks->make_keys(hooks->ctx, a, type, ret, e);
 }
 
-/* Only what cannot be carried out is a problem here, and only the spec decides: two controllers, or one before and after
- * a crash, must judge alike. Whether a spec is wise is admission's business. */
+/* Only what cannot be carried out is a problem here, and only the spec decides: two controllers, or one before and
+ * after a crash, must judge alike. Whether a spec is wise is admission's business. */
 void cache_job_need_set(struct cache_job *j)
 {
     struct plugin_world world = { .ctx = j, .find = cache_job_find };

@@ -1,10 +1,10 @@
 /* contest.c - objects that another writes too
  *
- * Two controllers at once, of which one has older news, undo each other's writes. Each is right by what it knows, and if
- * each answers at once they write thousands of times until the news are there. So whoever finds again and again, in quick
- * succession, that somebody else has written an object since his own last write waits before he writes it again: 20 ms
- * after that write, and twice as long after each further time, up to half a minute; forgotten when the object was left
- * alone for long. A few answers are free: a user who edits a job does not wait.
+ * Two controllers at once, of which one has older news, undo each other's writes. Each is right by what it knows, and
+ * if each answers at once they write thousands of times until the news are there. So whoever finds again and again, in
+ * quick succession, that somebody else has written an object since his own last write waits before he writes it again:
+ * 20 ms after that write, and twice as long after each further time, up to half a minute; forgotten when the object was
+ * left alone for long. A few answers are free: a user who edits a job does not wait.
  *
  * Pods are not among them: their nodes write them all the time, and nobody writes a pod's status but its node and its
  * scheduler.

@@ -295,9 +295,9 @@ static const struct {
     { KEY_GC, plan_garbage }, { KEY_ENSURE, plan_ensure }, { KEY_SCHED, sched_write_plan },
 };
 
-/* A pod that is younger than the Job we know may be wanted by a Job we have not heard of: a larger size, the next attempt.
- * One that went since then may have gone because the Job is no more. Before the one is deleted, or the other is made again,
- * the Job is read afresh. */
+/* A pod that is younger than the Job we know may be wanted by a Job we have not heard of: a larger size, the next
+ * attempt. One that went since then may have gone because the Job is no more. Before the one is deleted, or the other
+ * is made again, the Job is read afresh. */
 static bool must_ask(struct driver *d, struct str key, const struct plan *plan)
 {
     struct cache_job *j = driver_key_job(d, key);

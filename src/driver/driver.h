@@ -1,15 +1,16 @@
 /* driver.h - runs controllers, and the scheduler, on a cluster: feeds the caches, plans what changed, applies the plans
  *
- * One turn takes all events, then plans each key that something happened to once (many events of one job make one plan),
- * and sends the writes. A key whose write failed is planned again after a back-off of its own (5 ms doubling to 5 min,
- * forgotten on success); no failure ends a job. While a status write of a job is on its way the job is not planned: a
- * decision is durable before it acts. After a write of unknown outcome the object is read afresh before planning again.
- * An object that somebody else has written since our last write of it is written again only after a while, which doubles
- * (20 ms to 30 s): two controllers at once do not answer each other without end.
+ * One turn takes all events, then plans each key that something happened to once (many events of one job make one
+ * plan), and sends the writes. A key whose write failed is planned again after a back-off of its own (5 ms doubling to
+ * 5 min, forgotten on success); no failure ends a job. While a status write of a job is on its way the job is not
+ * planned: a decision is durable before it acts. After a write of unknown outcome the object is read afresh before
+ * planning again. An object that somebody else has written since our last write of it is written again only after a
+ * while, which doubles (20 ms to 30 s): two controllers at once do not answer each other without end.
  *
- * With 'schedules' the driver also runs the gang scheduler: once everything is listed, one round in a turn at most, after
- * the controllers. Its bindings, evictions and statuses share the limit of writes in flight; a binding that did not work
- * is told to the scheduler, an eviction is repeated until the pod goes, of statuses only the newest is written.
+ * With 'schedules' the driver also runs the gang scheduler: once everything is listed, one round in a turn at most,
+ * after the controllers. Its bindings, evictions and statuses share the limit of writes in flight; a binding that did
+ * not work is told to the scheduler, an eviction is repeated until the pod goes, of statuses only the newest is
+ * written.
  */
 #ifndef DRIVER_H
 #define DRIVER_H
@@ -43,8 +44,8 @@ void driver_free(struct driver *d);
  * '*ret_busy' (may be NULL): something was done. */
 int64_t driver_turn(struct driver *d, bool *ret_busy);
 
-/* Plan nothing more: turns only take news and answers. For a program that is about to end: once 'in_flight' is 0 nothing of
- * it is on its way. */
+/* Plan nothing more: turns only take news and answers. For a program that is about to end: once 'in_flight' is 0
+ * nothing of it is on its way. */
 void driver_stop(struct driver *d);
 
 /* Other settings for the scheduler, from the next turn on; copied. Only if the driver schedules. */

@@ -1,8 +1,8 @@
 /* garbage.h - who owns whom: what the owner garbage collector looks at
  *
- * Every object of the wanted types, by uid, with its owners and its dependents, kept up to date one change at a time. An
- * owner that is not known is not gone: its news may be late. It is asked for, and only when the answer is no (the cache
- * has a tombstone then) are its dependents collected.
+ * Every object of the wanted types, by uid, with its owners and its dependents, kept up to date one change at a time.
+ * An owner that is not known is not gone: its news may be late. It is asked for, and only when the answer is no (the
+ * cache has a tombstone then) are its dependents collected.
  */
 #ifndef DRIVER_GARBAGE_H
 #define DRIVER_GARBAGE_H

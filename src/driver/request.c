@@ -2,8 +2,8 @@
  *
  * When the answer to a write is good the object goes into the cache at once. When it is an ordinary refusal (exists,
  * conflict, not found) or nobody knows, the object is read afresh before the request ends, so that the next plan starts
- * from what is there. Reads are repeated until one is answered: while there is no answer, nothing can be done about that
- * object anyway.
+ * from what is there. Reads are repeated until one is answered: while there is no answer, nothing can be done about
+ * that object anyway.
  *
  *     ON_ITS_WAY ──good──────────────────────▶ ends
  *       │ ─────refused, and that is final─────▶ ends, the key backs off

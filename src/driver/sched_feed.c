@@ -1,7 +1,7 @@
 /* sched_feed.c - what the scheduler has been told
  *
- * The scheduler keeps what it needs of each object; here is only what is needed to know whether news are news: name, uid
- * and revision. Tombstones are the cache's.
+ * The scheduler keeps what it needs of each object; here is only what is needed to know whether news are news: name,
+ * uid and revision. Tombstones are the cache's.
  */
 #include "driver/driver_internal.h"
 

@@ -1,19 +1,21 @@
-/* schedule.h - the scheduler inside the driver: what it is told, when it is asked, and how its decisions are carried out
+/* schedule.h - the scheduler inside the driver: what it is told, when it is asked, and how its decisions are carried
+ * out
  *
  *     sched_feed.c   every object that concerns it goes through here: older news are dropped, what a list does not
  *                    mention is gone
  *     schedule.c     one round in a turn at most, when all is known and something changed (D63, D64)
- *     sched_write.c  its decisions: one entry for each object, so that the newest wish wins and nothing is written twice
+ *     sched_write.c  its decisions: one entry for each object, so that the newest wish wins and nothing is written
+ *                    twice
  *
- * Such a write is a key of the driver's work queue like those of the controllers: it shares the limit of writes in flight
- * and has a back-off of its own.
+ * Such a write is a key of the driver's work queue like those of the controllers: it shares the limit of writes in
+ * flight and has a back-off of its own.
  *
  *     bind      sent once. Refused or unknown: the pod is read afresh; if it is not where it should be the scheduler is
  *               told and decides again. What it says about that is written at once; a further binding of the same pod
  *               waits for the back-off. One that had to wait is sent only if the scheduler still stands by it
- *     evict     the conditions get one try, the delete is what counts: repeated until the pod is going or gone (D40). Both
- *               hold for the pod as it was seen: if it has changed, the scheduler decides again. Given up where it no longer
- *               stands by it
+ *     evict     the conditions get one try, the delete is what counts: repeated until the pod is going or gone (D40).
+ *               Both hold for the pod as it was seen: if it has changed, the scheduler decides again. Given up where it
+ *               no longer stands by it
  *     statuses  repeated until written; only the newest is sent (D61)
  */
 #ifndef DRIVER_SCHEDULE_H

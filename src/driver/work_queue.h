@@ -1,8 +1,8 @@
 /* work_queue.h - what has to be looked at: keys, each once, in order of arrival
  *
  * A key that is added while it waits is still one entry (coalescing), so many events make one plan. Ready keys come out
- * first in, first out: a busy key cannot starve the others. A key may also wait for a time (work_queue_add_at): a timer of a
- * plan, or the back-off after a failure. An earlier time wins over a later one, and work_queue_add() over both.
+ * first in, first out: a busy key cannot starve the others. A key may also wait for a time (work_queue_add_at): a timer
+ * of a plan, or the back-off after a failure. An earlier time wins over a later one, and work_queue_add() over both.
  *
  * Time is passed in and only compared; nothing depends on the order of a hash table.
  */

@@ -1,7 +1,8 @@
 /* failure.h - how a container or a pod failed, in the same words on the terminal, in -o json and in the report
  *
- * 'reason' is one of a fixed list (failure_reasons[], docs/run.md), for programs to compare; 'message' is what was said besides it: the
- * termination message, the last lines of the log, or a sentence of the node. For people both become one line.
+ * 'reason' is one of a fixed list (failure_reasons[], docs/run.md), for programs to compare; 'message' is what was said
+ * besides it: the termination message, the last lines of the log, or a sentence of the node. For people both become one
+ * line.
  */
 #ifndef HISTORY_FAILURE_H
 #define HISTORY_FAILURE_H
@@ -24,7 +25,8 @@ struct str failure_reason(struct str reason);
 /* The signal that ended it; of an exit status alone (128 + n) that is a guess that shells have made a rule. 0: none. */
 int failure_signal(const struct failure *f);
 
-/* "exit code 3", "exit code 143 (SIGTERM)", "killed by SIGSEGV", "OOMKilled: its memory limit is 64Mi", "StartError: no such file: trian". */
+/* "exit code 3", "exit code 143 (SIGTERM)", "killed by SIGSEGV", "OOMKilled: its memory limit is 64Mi", "StartError: no
+ * such file: trian". */
 void failure_words(struct buf *out, const struct failure *f);
 
 /* "its memory limit is 64Mi", from the spec of the pod; empty: no limit is known. */

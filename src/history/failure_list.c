@@ -70,7 +70,8 @@ static void add_said(struct buf *reason, struct str said, struct str tail)
         buf_fmt(reason, ": %.*s", STR_ARG(said));
 }
 
-/* Why the pod was ended goes before how its container ended: one that is killed at a deadline dies of a signal like any other. */
+/* Why the pod was ended goes before how its container ended: one that is killed at a deadline dies of a signal like any
+ * other. */
 static struct failure failure_of(const struct history_cause *c)
 {
     int code = c->attempt ? c->attempt->exit_code : -1;
@@ -168,7 +169,8 @@ static bool is_number(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Words that have a digit in them and otherwise only what numbers are made of: 7, 0x7f3c, 10.244.0.12:29500, 12:03:44. */
+/* Words that have a digit in them and otherwise only what numbers are made of: 7, 0x7f3c, 10.244.0.12:29500, 12:03:44.
+ * */
 static void without_numbers(struct buf *out, struct str s)
 {
     for (size_t at = 0, n; at < s.n; at += n) {

@@ -1,9 +1,9 @@
 /* history.h - what happened, and when: one model that everybody who tells of a run or a plan reads
  *
- * A history is fed with facts as they are seen (changes of objects, lines that containers wrote, what pods used, notices) and
- * keeps times finer than Kubernetes' seconds. It does nothing by itself and has no clock: whoever feeds it says when. The live
- * view, the plain lines, -o json, the summary, the report and the trace of `pumice run` are made from it, and all forms of `pumice
- * plan`, which looks back from the future.
+ * A history is fed with facts as they are seen (changes of objects, lines that containers wrote, what pods used,
+ * notices) and keeps times finer than Kubernetes' seconds. It does nothing by itself and has no clock: whoever feeds it
+ * says when. The live view, the plain lines, -o json, the summary, the report and the trace of `pumice run` are made
+ * from it, and all forms of `pumice plan`, which looks back from the future.
  *
  *     history ── jobs        phases, tasks, time in line, waits, states over time
  *            ├── pods        every one that ever was: a restarted task has several under one name
@@ -13,12 +13,13 @@
  *            ├── notes       notices of the run itself
  *            └── queues, nodes   how much of them was in use, over time
  *
- * There are two kinds. That of a *run* is about the jobs of one run on one node. That of a *cluster* (is_cluster) is about all there is:
- * a PodGroup that belongs to no Job counts as a job of kind PodGroup, states of jobs and the use of queues and nodes are kept as steps
- * (a value holds from its time to that of the next), and a job waits whenever it has not enough pods, whether somebody says why or not.
+ * There are two kinds. That of a *run* is about the jobs of one run on one node. That of a *cluster* (is_cluster) is
+ * about all there is: a PodGroup that belongs to no Job counts as a job of kind PodGroup, states of jobs and the use of
+ * queues and nodes are kept as steps (a value holds from its time to that of the next), and a job waits whenever it has
+ * not enough pods, whether somebody says why or not.
  *
- * Times are those at which a change was seen; -1: it has not happened. Texts are kept once and die with the history, as does all
- * that is read from it. What could grow without end in a run is limited by the numbers below.
+ * Times are those at which a change was seen; -1: it has not happened. Texts are kept once and die with the history, as
+ * does all that is read from it. What could grow without end in a run is limited by the numbers below.
  */
 #ifndef HISTORY_HISTORY_H
 #define HISTORY_HISTORY_H
@@ -278,8 +279,8 @@ struct history {
 struct history *history_new(const struct history_options *o);
 void history_free(struct history *h); /* NULL is fine */
 
-/* An object is there, or is as given now; is_gone: it was removed. Kinds that tell nothing are ignored, and so is what is gone before
- * it was ever seen. */
+/* An object is there, or is as given now; is_gone: it was removed. Kinds that tell nothing are ignored, and so is what
+ * is gone before it was ever seen. */
 void history_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
 
 /* A line of a container, or the beginning of one; what a pod has used so far and uses now (less than 0: not known). */
@@ -293,15 +294,15 @@ void history_note(struct history *h, struct str sentence, int64_t now_ms); /* no
 bool history_why(struct history *h, struct history_job *j, enum why_kind why, struct str text, int64_t now_ms);
 void history_stopped(struct history_job *j); /* we end it */
 
-/* Nothing more will come. Of a cluster the end is as given, jobs come into the order in which they started (those that did not, last),
- * queues and nodes into that of their names. */
+/* Nothing more will come. Of a cluster the end is as given, jobs come into the order in which they started (those that
+ * did not, last), queues and nodes into that of their names. */
 void history_finish(struct history *h, int64_t end_ms);
 
 /* ---- what failed ---- */
 
-/* The last words of what failed, for the summary: the i-th, newest first; false when there are no more. A container that was
- * killed because its pod was deleted has not failed. Where no container ran (a missing ConfigMap, a pod that was evicted)
- * 'container' may be empty and exit_code is -1. Borrowed until something new is told. */
+/* The last words of what failed, for the summary: the i-th, newest first; false when there are no more. A container
+ * that was killed because its pod was deleted has not failed. Where no container ran (a missing ConfigMap, a pod that
+ * was evicted) 'container' may be empty and exit_code is -1. Borrowed until something new is told. */
 struct history_failure {
     struct str namespace, job, pod, uid, task, container, node;
     struct str reason, message; /* failure.h */
@@ -314,11 +315,12 @@ struct history_failure {
 };
 bool history_failed(const struct history *h, size_t i, struct history_failure *ret);
 
-/* What has failed since the last call, oldest first, containers that are started again too; false: no more. Borrowed as above. */
+/* What has failed since the last call, oldest first, containers that are started again too; false: no more. Borrowed as
+ * above. */
 bool history_next_failure(struct history *h, struct history_failure *ret);
 
-/* Two failures with the same key are told as one, with a count: same job, task, container, reason and last line, whatever numbers
- * are in them (addresses, ranks, times). */
+/* Two failures with the same key are told as one, with a count: same job, task, container, reason and last line,
+ * whatever numbers are in them (addresses, ranks, times). */
 void history_alike_key(struct buf *out, const struct history_failure *f);
 
 /* Failures that are alike, in the order of history_failed(). */
@@ -364,7 +366,8 @@ bool history_is_over(const struct history *h); /* all jobs; without jobs all pod
 /* Nothing runs, and nothing that waits can ever start by itself: why, as a sentence. False: it may. */
 bool history_is_stuck(const struct history *h, struct buf *ret_why);
 
-/* The exit status of a run that came to its end by itself. 'fail_on_any': also a Job that completed fails with any of its pods. */
+/* The exit status of a run that came to its end by itself. 'fail_on_any': also a Job that completed fails with any of
+ * its pods. */
 int history_status(const struct history *h, bool fail_on_any);
 
 /* ---- in words ---- */
@@ -373,7 +376,8 @@ int history_status(const struct history *h, bool fail_on_any);
 void history_verdict(struct buf *out, const struct history *h, bool *ret_ok, bool *ret_over);
 void job_verdict(struct buf *out, const struct history *h, const struct history_job *j);
 
-/* "exit code 3", "killed by SIGSEGV", "StartError: …"; as part of a sentence: "exited with 3", "was killed by SIGSEGV" … */
+/* "exit code 3", "killed by SIGSEGV", "StartError: …"; as part of a sentence: "exited with 3", "was killed by SIGSEGV"
+ * … */
 void attempt_reason(struct buf *out, const struct history_attempt *a);
 void attempt_story(struct buf *out, const struct history_attempt *a);
 

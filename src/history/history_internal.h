@@ -1,8 +1,8 @@
 /* history_internal.h - what the parts of a history share
  *
- * Taking in: history.c Events and notices, job.c jobs and PodGroups, decision.c what a job's status decides, pod.c pods, container.c
- * their containers and what those wrote and used. Reading: read.c, failure_list.c (what failed), outcome.c (is it over, can it ever
- * be, which exit status), timeline_read.c (a cluster).
+ * Taking in: history.c Events and notices, job.c jobs and PodGroups, decision.c what a job's status decides, pod.c
+ * pods, container.c their containers and what those wrote and used. Reading: read.c, failure_list.c (what failed),
+ * outcome.c (is it over, can it ever be, which exit status), timeline_read.c (a cluster).
  */
 #ifndef HISTORY_HISTORY_INTERNAL_H
 #define HISTORY_HISTORY_INTERNAL_H

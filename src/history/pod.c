@@ -183,7 +183,8 @@ static struct str short_message(struct str message)
     return message.n > SHORT || str_find_char(message, '\n') >= 0 ? STR_NULL : message;
 }
 
-/* Why the pod failed goes before how its container ended: one that is killed at a deadline dies of a signal like any other. */
+/* Why the pod failed goes before how its container ended: one that is killed at a deadline dies of a signal like any
+ * other. */
 static struct failure failure_of(struct arena *a, const struct json *root, const struct json *end, struct str container)
 {
     const struct json *status = json_get(root, "status");
@@ -226,8 +227,8 @@ static void note_failure(struct history *h, struct history_pod *p, const struct 
 
 /* ---- why it waits ---- */
 
-/* What keeps a pod that has a node from starting; the ordinary steps have a message only when something is wrong with them (a
- * volume that is not there). */
+/* What keeps a pod that has a node from starting; the ordinary steps have a message only when something is wrong with
+ * them (a volume that is not there). */
 static const struct json *hindrance(const struct json *root)
 {
     static const char *const lists[] = { "initContainerStatuses", "containerStatuses" };

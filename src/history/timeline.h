@@ -1,4 +1,5 @@
-/* timeline.h - the history of a cluster over time: how long jobs waited and ran, how much of queues and nodes was in use */
+/* timeline.h - the history of a cluster over time: how long jobs waited and ran, how much of queues and nodes was in
+ * use */
 #ifndef HISTORY_TIMELINE_H
 #define HISTORY_TIMELINE_H
 

@@ -1,8 +1,8 @@
 /* curl.h - libcurl, loaded when the first client is made
  *
- * The library brings thirty others along (LDAP, Kerberos, SSH …), which would cost every start of the program 4 ms, and most runs
- * speak to no server. So curl_easy_init() is curl.easy_init() here, after curl_load(). In a program that is linked statically
- * (HTTP_LINKS_CURL) the functions are there from the beginning.
+ * The library brings thirty others along (LDAP, Kerberos, SSH …), which would cost every start of the program 4 ms, and
+ * most runs speak to no server. So curl_easy_init() is curl.easy_init() here, after curl_load(). In a program that is
+ * linked statically (HTTP_LINKS_CURL) the functions are there from the beginning.
  */
 #ifndef HTTP_CURL_H
 #define HTTP_CURL_H

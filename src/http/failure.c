@@ -37,8 +37,8 @@ static const struct failure *failure_find(CURLcode code)
     return NULL;
 }
 
-/* Was all of it handed over, so that the server may act on it? Whatever happened then: the connection that failed last may have been a
- * second one. */
+/* Was all of it handed over, so that the server may act on it? Whatever happened then: the connection that failed last
+ * may have been a second one. */
 static bool is_sent(const struct http_exchange *x)
 {
     curl_off_t before_us = 0;

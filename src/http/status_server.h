@@ -1,8 +1,9 @@
 /* status_server.h - answers to those who ask how we are: metrics, health, a page for people
  *
- * A very small HTTP server for the loop: GET and HEAD, one request for each connection, bodies that fit into memory, no TLS. It must
- * never be in the way of the program that it tells about: nothing waits, a request has 8 KiB, a client 10 s from its first byte to its
- * last, and 64 of them are there at a time; who comes then takes the place of the one that has been there longest.
+ * A very small HTTP server for the loop: GET and HEAD, one request for each connection, bodies that fit into memory, no
+ * TLS. It must never be in the way of the program that it tells about: nothing waits, a request has 8 KiB, a client 10
+ * s from its first byte to its last, and 64 of them are there at a time; who comes then takes the place of the one that
+ * has been there longest.
  */
 #ifndef HTTP_STATUS_SERVER_H
 #define HTTP_STATUS_SERVER_H

@@ -106,8 +106,8 @@ static struct json *difference(struct arena *a, const struct json *want, const s
 
 /* ---- the PodGroup ---- */
 
-/* B45: labels and annotations that mean something to the scheduler follow the Job's. None is removed: the scheduler writes
- * some of its own. */
+/* B45: labels and annotations that mean something to the scheduler follow the Job's. None is removed: the scheduler
+ * writes some of its own. */
 static struct json *group_meta_patch(struct arena *a, const struct json *want, const struct json *have)
 {
     static const char *const maps[] = { "labels", "annotations" };

@@ -1,7 +1,7 @@
 /* foreign.h - an object that has one of the job's names, but was made by somebody else
  *
- * It is never changed and never deleted. A Service or a NetworkPolicy that does for the job's pods what the job's own would do
- * is used in its place:
+ * It is never changed and never deleted. A Service or a NetworkPolicy that does for the job's pods what the job's own
+ * would do is used in its place:
  *
  *     Service        has pods behind it; selects all pods that the job's own would, and no other pods of the job; is
  *                    headless if the job's own is, else has its ports; publishes pods that are not ready if asked to

@@ -3,7 +3,8 @@
  * A real API server drops fields of the status it does not know, but keeps this map of texts. So a decision and what it
  * needs to be carried out are one write:
  *
- *     pumice-restart            "task <task>", "pod <task> <index>", "partition <task> <id>": the target being restarted
+ *     pumice-restart            "task <task>", "pod <task> <index>", "partition <task> <id>": the target being
+ *                               restarted
  *     pumice-timer-<pod|task|>  "<event> <action> <deadline ms> <pod uid>": a delayed action
  *     pumice-command-<uid>      "<ms>": a Command that was obeyed then; kept a while after it is gone, because another
  *                               controller may still see it

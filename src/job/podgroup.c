@@ -120,8 +120,8 @@ static struct json *sub_groups_new(struct arena *a, const struct job *job)
     return list;
 }
 
-/* All but kubectl's copy of the manifest: on the PodGroup it is wrong (it describes a Job), large, and may hold a private
- * key given as an argument. */
+/* All but kubectl's copy of the manifest: on the PodGroup it is wrong (it describes a Job), large, and may hold a
+ * private key given as an argument. */
 static void copy_member(struct arena *a, struct json *to, const char *key, const struct json *from)
 {
     struct json *copy;

@@ -133,8 +133,8 @@ void pods_remove(struct job_pods *p, struct str name, struct str uid);
 
 struct job_pod *pods_get(const struct job_pods *p, struct str name);
 
-/* Flights. A create ends when a pod of its index shows up, a delete when deletionTimestamp does. Asking for an index that
- * has a pod, or that the task does not have, changes nothing; calling off what is not in flight neither. */
+/* Flights. A create ends when a pod of its index shows up, a delete when deletionTimestamp does. Asking for an index
+ * that has a pod, or that the task does not have, changes nothing; calling off what is not in flight neither. */
 void pods_flight_create(struct job_pods *p, size_t task, uint32_t index, int64_t now_ms);
 void pods_flight_delete(struct job_pods *p, struct job_pod *pod, int64_t now_ms);
 void pods_flight_off(struct job_pods *p, size_t task, uint32_t index); /* the create was refused or is given up */
@@ -147,16 +147,17 @@ uint32_t pods_next_missing(const struct task_pods *t, uint32_t from);
 /* The lowest index from 'from' on that was seen, is not done, and whose pod is known to be gone: it was evicted. */
 uint32_t pods_next_evicted(const struct task_pods *t, uint32_t from);
 
-/* The same of those nobody knows about: the status remembers a pod that we have never met. It may be gone, or news of it may
- * be late; only a fresh read can tell. */
+/* The same of those nobody knows about: the status remembers a pod that we have never met. It may be gone, or news of
+ * it may be late; only a fresh read can tell. */
 uint32_t pods_next_doubtful(const struct task_pods *t, uint32_t from);
 void pods_confirm_gone(struct job_pods *p, size_t task, uint32_t index); /* the read found nothing */
 
 /* Everything on the list of changes was looked at. */
 void pods_looked(struct job_pods *p);
 
-/* Take what the status remembers (memo.h): 'seen' becomes the indices in the text and those with a live pod, 'done' those in
- * the text and those with a live Succeeded pod. The status has the last word: a restart of a task forgets what it saw. */
+/* Take what the status remembers (memo.h): 'seen' becomes the indices in the text and those with a live pod, 'done'
+ * those in the text and those with a live Succeeded pod. The status has the last word: a restart of a task forgets what
+ * it saw. */
 void pods_recall(struct job_pods *p, size_t task, struct str seen, struct str done);
 
 #endif

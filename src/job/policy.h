@@ -1,7 +1,7 @@
 /* policy.h - from an event to an action
  *
- * A task's own policies go before the job's; inside a list the order decides. An event policy matches by name or "*", an
- * exit-code policy by any of the codes. PodPending needs a timeout.
+ * A task's own policies go before the job's; inside a list the order decides. An event policy matches by name or "*",
+ * an exit-code policy by any of the codes. PodPending needs a timeout.
  */
 #ifndef JOB_POLICY_H
 #define JOB_POLICY_H

@@ -37,9 +37,9 @@ void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_
 void status_explain(struct status_draft *d, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Send it if it differs from the stored one. Counters alone wait a second (more in large jobs) for others to come along, so
- * that 10,000 pods do not make 10,000 writes, and a phase that follows at once takes them with it. True if a write was
- * added. */
+/* Send it if it differs from the stored one. Counters alone wait a second (more in large jobs) for others to come
+ * along, so that 10,000 pods do not make 10,000 writes, and a phase that follows at once takes them with it. True if a
+ * write was added. */
 bool status_send(struct status_draft *d, int64_t now_ms, struct plan *plan);
 
 #endif

@@ -221,8 +221,8 @@ struct job_outcome step_active(struct status_draft *d, int64_t now_ms, struct pl
 
 /* ---- killing ---- */
 
-/* People and scripts wait for an object that says both: what is being done to the job, and that its pods are ending. So that is
- * written once and at once, before anything that follows from it. */
+/* People and scripts wait for an object that says both: what is being done to the job, and that its pods are ending. So
+ * that is written once and at once, before anything that follows from it. */
 static bool tell_ending(struct status_draft *d)
 {
     bool is_told = json_i64(json_find(d->o->job->raw, "status", "terminating", NULL), 0) > 0;

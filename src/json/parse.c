@@ -7,7 +7,8 @@
  * Duplicate keys: a small object remembers 64 bits of the keys it has seen; only when a bit repeats are keys compared.
  * An object of more than SMALL_OBJECT members is checked when it ends, by sorting.
  *
- * With a mask (mask.h) members that are not wanted are run over: brackets are counted and texts passed, nothing else is looked at.
+ * With a mask (mask.h) members that are not wanted are run over: brackets are counted and texts passed, nothing else is
+ * looked at.
  */
 #include "json/json.h"
 

@@ -4,9 +4,9 @@
  * they merge: lists of objects by a key, lists of scalars as a set. Whatever the patch adds is merged onto nothing, so
  * that directives and nulls never get into a result.
  *
- * Order of a merged list: the items the patch names stand in the order of the patch (or of $setElementOrder). The others
- * keep their order and slip in before the first named item that they stood before; a new item never waits for them.
- * So new items come first when nothing else is named.
+ * Order of a merged list: the items the patch names stand in the order of the patch (or of $setElementOrder). The
+ * others keep their order and slip in before the first named item that they stood before; a new item never waits for
+ * them. So new items come first when nothing else is named.
  */
 #include "json/patch.h"
 

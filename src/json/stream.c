@@ -1,7 +1,7 @@
 /* stream.c - documents that arrive in pieces
  *
- * Items: brackets are counted outside of texts. The list is at depth 2, as the value of the key "items" at depth 1; an item is
- * whatever lies between its commas. Texts are passed over at full speed.
+ * Items: brackets are counted outside of texts. The list is at depth 2, as the value of the key "items" at depth 1; an
+ * item is whatever lies between its commas. Texts are passed over at full speed.
  */
 #include "json/stream.h"
 

@@ -1,8 +1,8 @@
 /* stream.h - documents that arrive in pieces: lists item by item, and one document on each line
  *
- * A list of ten thousand objects is not to be in memory at once, and a watch never ends. Both take pieces cut anywhere and hand over
- * the text of each document once it is whole; what lies in one piece is handed over in place, without a copy. Nothing is parsed here
- * beyond what tells where a document ends.
+ * A list of ten thousand objects is not to be in memory at once, and a watch never ends. Both take pieces cut anywhere
+ * and hand over the text of each document once it is whole; what lies in one piece is handed over in place, without a
+ * copy. Nothing is parsed here beyond what tells where a document ends.
  */
 #ifndef JSON_STREAM_H
 #define JSON_STREAM_H

@@ -1,7 +1,7 @@
 /* call.c - writes and reads: sent, answered
  *
- * All wait in one queue, reads in front: somebody waits for each of them before anything else is decided. The body is made when the
- * write is handed over. One that the server was too busy for goes back to the front.
+ * All wait in one queue, reads in front: somebody waits for each of them before anything else is decided. The body is
+ * made when the write is handed over. One that the server was too busy for goes back to the front.
  */
 #include "kube/cluster_internal.h"
 
@@ -84,8 +84,8 @@ static void delete_body(struct buf *out, const struct op *op)
     json_print(out, j);
 }
 
-/* A status as a whole and nothing else. Of kinds of its own the server would also take labels and annotations from a PUT of the
- * status, and remove those that are not there. */
+/* A status as a whole and nothing else. Of kinds of its own the server would also take labels and annotations from a
+ * PUT of the status, and remove those that are not there. */
 static void status_body(struct buf *out, const struct op *op)
 {
     static const char *const kept[] = { "uid", "resourceVersion" };

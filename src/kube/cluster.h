@@ -1,19 +1,20 @@
 /* cluster.h - cluster_kube: the door (cluster/cluster.h) to a real Kubernetes API
  *
- * One thread, nothing waits. cluster_kube_fd() is readable when cluster_next() may have something; cluster_next() is what turns the
- * wheels, so call it until it says no, then wait for the descriptor.
+ * One thread, nothing waits. cluster_kube_fd() is readable when cluster_next() may have something; cluster_next() is
+ * what turns the wheels, so call it until it says no, then wait for the descriptor.
  *
- *     types     each is listed once and then watched. A watch that ends goes on from the last version it heard of, also after an
- *               outage; only where the server has forgotten that version (410) everything is told again. Where the server can, the
- *               list comes as the beginning of the watch (sendInitialEvents), else in pages of 500. What fails is tried again after
- *               0.2 s, doubling to 30 s, spread by chance. A type that the server does not know (no such CRD) is told as an empty
- *               list and looked for every 30 s.
- *     writes    as many at a time as the server takes (pace.h). 429 is waited out and sent again: it did nothing. An answer that
- *               does not come, or 5xx, is an error of unknown outcome; what never left this machine is one of known outcome.
+ *     types     each is listed once and then watched. A watch that ends goes on from the last version it heard of, also
+ *               after an outage; only where the server has forgotten that version (410) everything is told again. Where
+ *               the server can, the list comes as the beginning of the watch (sendInitialEvents), else in pages of 500.
+ *               What fails is tried again after 0.2 s, doubling to 30 s, spread by chance. A type that the server does
+ *               not know (no such CRD) is told as an empty list and looked for every 30 s.
+ *     writes    as many at a time as the server takes (pace.h). 429 is waited out and sent again: it did nothing. An
+ *               answer that does not come, or 5xx, is an error of unknown outcome; what never left this machine is one
+ *               of known outcome.
  *     identity  kept fresh (credential.h); a 401 gets one more try with a new one.
  *
- * Of each object only the fields that a view names are ever in memory. Objects that were read here must not be written back whole
- * unless their view leaves out nothing but metadata.managedFields, which is what types without a view have.
+ * Of each object only the fields that a view names are ever in memory. Objects that were read here must not be written
+ * back whole unless their view leaves out nothing but metadata.managedFields, which is what types without a view have.
  *
  * Versions are numbers, as Kubernetes promises since 1.35 and all before it have.
  */
@@ -51,8 +52,8 @@ struct cluster_kube_options {
     bool is_http1;     /* no HTTP/2 */
     bool only_lists;   /* no sendInitialEvents */
     int64_t answer_ms; /* a write or read that is not answered by then is given up; 0: 30 s */
-    /* Asked at the moment a write leaves, and before more of one is sent that has not left as a whole: false, and all that are
-     * here end with an error. For leaders (lease.h). NULL: yes, always. */
+    /* Asked at the moment a write leaves, and before more of one is sent that has not left as a whole: false, and all
+     * that are here end with an error. For leaders (lease.h). NULL: yes, always. */
     bool (*may_write)(void *ctx);
     void *ctx;
     uint64_t seed; /* of what is left to chance; 0: from the operating system */
@@ -90,8 +91,8 @@ struct kube_stats {
 };
 void cluster_kube_stats(struct cluster *c, struct kube_stats *ret);
 
-/* What keeps it from the server at present, of the types it has been asked for: false if nothing does. For readiness, and for
- * telling the user. */
+/* What keeps it from the server at present, of the types it has been asked for: false if nothing does. For readiness,
+ * and for telling the user. */
 bool cluster_kube_trouble(struct cluster *c, struct err *ret);
 
 /* It was asked for this type, and the server does not know it: its CustomResourceDefinition is missing. */

@@ -9,8 +9,8 @@
  *                 earlier than 'duration_ms' after the server took it: so it ends before another may begin
  *     lost        the right has ended, or somebody else holds the Lease. There is no way back: begin anew
  *
- * Nobody's clock is compared with another's: a change is timed from when it was seen here, and the times in the Lease are
- * for people. All times are of one clock that only goes forward, also while the machine sleeps.
+ * Nobody's clock is compared with another's: a change is timed from when it was seen here, and the times in the Lease
+ * are for people. All times are of one clock that only goes forward, also while the machine sleeps.
  *
  * Pure: what is sent, and what came of it, is the caller's business (lease.h).
  *
@@ -98,8 +98,8 @@ static inline bool election_is_valid(const struct election *e, int64_t now_ms)
     return e->state == ELECTION_LEADER && !e->releases && now_ms < e->valid_ms;
 }
 
-/* Give it up: it does not write any more, and says so, so that another need not wait. Nothing that was written before may be
- * on its way still. */
+/* Give it up: it does not write any more, and says so, so that another need not wait. Nothing that was written before
+ * may be on its way still. */
 void election_release(struct election *e);
 
 /* When to ask again if nothing happens; INT64_MAX: never. */

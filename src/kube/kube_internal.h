@@ -8,8 +8,8 @@
 
 /* ---- file.c ---- */
 
-/* A whole file of at most 'max' bytes, appended to 'out'. What is no plain file is refused, nothing waits. The error does not name
- * the path: "is no plain file". */
+/* A whole file of at most 'max' bytes, appended to 'out'. What is no plain file is refused, nothing waits. The error
+ * does not name the path: "is no plain file". */
 int kube_file_read(const char *path, size_t max, struct buf *out, struct err *e);
 
 /* ---- config_schema.c ---- a kubeconfig file as it stands ---- */

@@ -1,10 +1,10 @@
 /* lease.h - leader election over a cluster: an election (election.h) and the Lease it is about
  *
- * Give it a door of its own, so that a renewal never waits behind thousands of writes. lease_turn() takes the answers and sends
- * what is due; call it when the door may have news, and at the time it returns.
+ * Give it a door of its own, so that a renewal never waits behind thousands of writes. lease_turn() takes the answers
+ * and sends what is due; call it when the door may have news, and at the time it returns.
  *
- * Whoever writes as the leader asks lease_is_valid() at the moment the write leaves, not before: a program may be stopped
- * between any two of its lines, and the machine may sleep.
+ * Whoever writes as the leader asks lease_is_valid() at the moment the write leaves, not before: a program may be
+ * stopped between any two of its lines, and the machine may sleep.
  */
 #ifndef KUBE_LEASE_H
 #define KUBE_LEASE_H

@@ -34,8 +34,8 @@ void pace_cancelled(struct pace *p)
     p->in_flight--;
 }
 
-/* Begin again from below: while we keep the server busy nobody sees how quick it could be, and what was quick once may never be seen
- * again. It takes a few round trips. */
+/* Begin again from below: while we keep the server busy nobody sees how quick it could be, and what was quick once may
+ * never be seen again. It takes a few round trips. */
 static void look_again(struct pace *p, int64_t now_ms)
 {
     p->last_quick_us = p->quick_us;

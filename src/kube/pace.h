@@ -1,10 +1,10 @@
 /* pace.h - how many requests may be on their way at a time
  *
- * A fixed rate is too much for a small server and too little for a large one. So the number of requests in flight is found by trying,
- * as TCP finds its window: one more for each that is answered until the first sign of trouble, from then on one more for each round
- * of them; fewer when answers become slow beside the quickest ones (the server queues), half when it says that it is too busy (429)
- * or does not answer. A server that says how long to wait is left alone for that long, and a little longer by chance, so that many
- * clients do not come back at the same moment.
+ * A fixed rate is too much for a small server and too little for a large one. So the number of requests in flight is
+ * found by trying, as TCP finds its window: one more for each that is answered until the first sign of trouble, from
+ * then on one more for each round of them; fewer when answers become slow beside the quickest ones (the server queues),
+ * half when it says that it is too busy (429) or does not answer. A server that says how long to wait is left alone for
+ * that long, and a little longer by chance, so that many clients do not come back at the same moment.
  *
  * Pure: times are given by the caller, in one and the same clock that is never below 0.
  */
@@ -37,8 +37,8 @@ void pace_init(struct pace *p);
 bool pace_may(const struct pace *p, int64_t now_ms);
 void pace_sent(struct pace *p);
 
-/* A request that was sent at 'sent_ms' has come to its end. 'wait_ms': what a busy server asked for; 0: nothing. 'chance' is any
- * number, for the little longer. */
+/* A request that was sent at 'sent_ms' has come to its end. 'wait_ms': what a busy server asked for; 0: nothing.
+ * 'chance' is any number, for the little longer. */
 void pace_ended(struct pace *p, enum pace_answer answer, int64_t sent_ms, int64_t now_ms, int64_t took_us,
                 int64_t wait_ms, uint64_t chance);
 /* It was called back. */

@@ -49,8 +49,8 @@ const struct plugin_arg *plugin_arg_by_name(const struct job_plugin *plugin, con
 /* hosts.c: fill set->hosts. The sum of replicas must have been checked. */
 void plugin_hosts_build(struct plugin_set *set);
 
-/* rules.c: rules for the whole job that follow from the plugins it uses (what they are called among them). 'job' is the place of the
- * Job itself. */
+/* rules.c: rules for the whole job that follow from the plugins it uses (what they are called among them). 'job' is the
+ * place of the Job itself. */
 void plugin_rules_check(const struct plugin_set *set, const struct place *job, struct problems *ps);
 
 /* Replicas as a number of pods: a negative count, which admission refuses, is none. */

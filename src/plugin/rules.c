@@ -5,8 +5,8 @@
 #include "base/util.h"
 #include "plugin/pod.h"
 
-/* Names made from the job's name, and by which plugin. The whole must be a DNS label; a Service's should not begin with a
- * digit. */
+/* Names made from the job's name, and by which plugin. The whole must be a DNS label; a Service's should not begin with
+ * a digit. */
 static const struct name_rule {
     const char *plugin, *suffix, *what;
     bool is_service;

@@ -1,8 +1,8 @@
 /* sshport.c - on which port the sshd of a job's pods listens
  *
- * `ssh-port` says it. Without it `mpi --port` does, unless the job shows another one: by a command line that starts sshd (which
- * listens on 22 when it is not told otherwise), or by a port that a container declares. A command line is read as far as
- * it is plain; what a variable or a file decides is not known, and counts for nothing.
+ * `ssh-port` says it. Without it `mpi --port` does, unless the job shows another one: by a command line that starts
+ * sshd (which listens on 22 when it is not told otherwise), or by a port that a container declares. A command line is
+ * read as far as it is plain; what a variable or a file decides is not known, and counts for nothing.
  */
 #include "plugin/plugin_internal.h"
 

@@ -1,7 +1,7 @@
 /* plan_page.h - the history of a cluster as a picture (SVG) or a page (HTML), complete in one file
  *
- * Nothing is loaded from anywhere: no script, no font, no image. Colours follow the reader's light or dark setting; what
- * a bar means stands in its tooltip and, on the page, in the tables too.
+ * Nothing is loaded from anywhere: no script, no font, no image. Colours follow the reader's light or dark setting;
+ * what a bar means stands in its tooltip and, on the page, in the tables too.
  */
 #ifndef REPORT_PLAN_PAGE_H
 #define REPORT_PLAN_PAGE_H

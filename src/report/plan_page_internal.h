@@ -7,8 +7,8 @@
 
 enum { PAGE_WIDTH = DRAW_WIDTH };
 
-/* The charts, each an <svg> element of PAGE_WIDTH units with its own height, which is returned. 'y' moves it down inside
- * a larger picture. */
+/* The charts, each an <svg> element of PAGE_WIDTH units with its own height, which is returned. 'y' moves it down
+ * inside a larger picture. */
 int chart_jobs(struct buf *out, const struct history *h, int y);
 int chart_queues(struct buf *out, const struct history *h, int y);
 int chart_nodes(struct buf *out, const struct history *h, int y);

@@ -59,8 +59,8 @@ void term_text(struct buf *out, struct str text)
     }
 }
 
-/* The length of an SGR sequence at the front: ESC [ digits and separators m. 0: there is none. Those with a private mark (ESC [ > 4 m) change
- * how the keyboard works, so they are not among them. */
+/* The length of an SGR sequence at the front: ESC [ digits and separators m. 0: there is none. Those with a private
+ * mark (ESC [ > 4 m) change how the keyboard works, so they are not among them. */
 static size_t sgr_front(struct str s)
 {
     size_t n = 2;

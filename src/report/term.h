@@ -22,9 +22,9 @@ int term_print(const struct buf *text);
  * are written \n, \t, \xNN. */
 void term_text(struct buf *out, struct str text);
 
-/* A line of a program, for a terminal: the same, but tabs stay, and so do colours (SGR sequences, nothing else), or are left out
- * without 'colour'. Of a line that is written over with carriage returns only the last writing shows. Nothing that was
- * switched on is on behind it; 'on' has it for the next line of the same program. */
+/* A line of a program, for a terminal: the same, but tabs stay, and so do colours (SGR sequences, nothing else), or are
+ * left out without 'colour'. Of a line that is written over with carriage returns only the last writing shows. Nothing
+ * that was switched on is on behind it; 'on' has it for the next line of the same program. */
 struct term_colours {
     char text[64];
     size_t n;

@@ -17,7 +17,8 @@ enum { DIM_CPU, DIM_MEMORY, DIM_PODS, DIM_OTHERS, AMOUNT_DIMS = 32 };
 /* "No limit": large, but sums of a few million of them with real amounts do not overflow when added saturating. */
 #define AMOUNT_UNLIMITED (INT64_MAX / 4)
 
-/* A pod that asks for so much fits nowhere: no node is taken to have as much. Sums over thousands of pods stay exact. */
+/* A pod that asks for so much fits nowhere: no node is taken to have as much. Sums over thousands of pods stay exact.
+ * */
 #define AMOUNT_POD_MAX (INT64_C(1) << 50)
 
 struct dims {
@@ -43,9 +44,9 @@ bool is_resource_name(struct str name);
 int64_t amount_of_quantity(int dim, struct quantity q);
 struct quantity amount_to_quantity(int dim, int64_t v);
 
-/* Set what { "cpu": "2", … } names and leave the other dimensions as they are. Names that are no resource names are left
- * out, and so is what is no quantity; less than nothing is nothing. '*ret_lost' (may be NULL): a name had no dimension.
- * The second is for one pod: nothing is above AMOUNT_POD_MAX. */
+/* Set what { "cpu": "2", … } names and leave the other dimensions as they are. Names that are no resource names are
+ * left out, and so is what is no quantity; less than nothing is nothing. '*ret_lost' (may be NULL): a name had no
+ * dimension. The second is for one pod: nothing is above AMOUNT_POD_MAX. */
 void amounts_from_json(struct dims *d, const struct json *j, struct amounts *ret, bool *ret_lost);
 void amounts_from_resources(struct dims *d, const struct resources *r, struct amounts *ret, bool *ret_lost);
 

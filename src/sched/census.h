@@ -1,8 +1,9 @@
 /* census.h - how many nodes refuse a class of pods, and for which causes
  *
- * "0/1000 nodes are available: 998 Insufficient cpu, 2 node(s) were unschedulable" is asked again and again while a cluster
- * is full and hardly anything changes. A census belongs to a view (view.h), which tells it of the nodes that changed: the
- * answer costs as much as they do. Rules about other pods, and parts of the cluster, are counted node by node.
+ * "0/1000 nodes are available: 998 Insufficient cpu, 2 node(s) were unschedulable" is asked again and again while a
+ * cluster is full and hardly anything changes. A census belongs to a view (view.h), which tells it of the nodes that
+ * changed: the answer costs as much as they do. Rules about other pods, and parts of the cluster, are counted node by
+ * node.
  */
 #ifndef SCHED_CENSUS_H
 #define SCHED_CENSUS_H

@@ -9,8 +9,8 @@
  *      "l": labels}
  *
  * and a class is decoded from its text, never from a pod. Labels come last: to find the class of a pod again when more
- * labels matter, its old text up to there and its labels are enough. A term is {"m": [part, …], "k": topologyKey}, a part
- * {"ns": [namespace, …], "nss": namespaceSelector, "sel": labelSelector}; keys of objects are sorted.
+ * labels matter, its old text up to there and its labels are enough. A term is {"m": [part, …], "k": topologyKey}, a
+ * part {"ns": [namespace, …], "nss": namespaceSelector, "sel": labelSelector}; keys of objects are sorted.
  */
 #include "sched/class.h"
 

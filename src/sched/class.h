@@ -70,9 +70,9 @@ struct pod_class {
     struct class_work *work; /* counters and caches; they change behind a const class */
 };
 
-/* Find the classes of all pods and roles again, if some term looks at a label key that no term looked at before; cheap if
- * not. class_ref() never does it by itself, since it would change classes under the caller: call it before a round. The
- * classes of pods and roles may be others afterwards; false: nothing had to be done. */
+/* Find the classes of all pods and roles again, if some term looks at a label key that no term looked at before; cheap
+ * if not. class_ref() never does it by itself, since it would change classes under the caller: call it before a round.
+ * The classes of pods and roles may be others afterwards; false: nothing had to be done. */
 bool class_relabel(struct sched_model *m);
 
 /* The class of a pod (or of a pod template: {metadata, spec}); one use is counted. */

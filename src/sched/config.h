@@ -1,8 +1,8 @@
 /* config.h - settings of the scheduler, and Volcano's configuration file
  *
- * The file (volcano-scheduler.conf: actions, tiers, configurations) is read for what it means here: actions switch whole
- * steps, arguments of plugins set weights and times. An unknown action refuses the file; an unknown plugin or argument is
- * a warning. Nothing is ever half applied: the caller keeps the old settings when reading fails.
+ * The file (volcano-scheduler.conf: actions, tiers, configurations) is read for what it means here: actions switch
+ * whole steps, arguments of plugins set weights and times. An unknown action refuses the file; an unknown plugin or
+ * argument is a warning. Nothing is ever half applied: the caller keeps the old settings when reading fails.
  */
 #ifndef SCHED_CONFIG_H
 #define SCHED_CONFIG_H
@@ -57,10 +57,10 @@ struct sched_config {
  * leastrequested, which cancel out there). */
 void sched_config_default(struct sched_config *ret);
 
-/* From the tree of the file (null or NULL: an empty one). What the file does not speak of is as in the default: 'actions'
- * and 'tiers' as a whole, each setting below 'configurations'. Of a file with 'tiers', plugins that are not listed are
- * off, except that disruption budgets are always kept (D41). Problems name the place in the file; -1 if any is an error,
- * '*ret' untouched then. The strings of '*ret' are constant.
+/* From the tree of the file (null or NULL: an empty one). What the file does not speak of is as in the default:
+ * 'actions' and 'tiers' as a whole, each setting below 'configurations'. Of a file with 'tiers', plugins that are not
+ * listed are off, except that disruption budgets are always kept (D41). Problems name the place in the file; -1 if any
+ * is an error, '*ret' untouched then. The strings of '*ret' are constant.
  *
  * Our own settings stand below configurations:
  *   - name: pumice

@@ -1,7 +1,7 @@
 /* evict.c - whom to evict so that a gang fits
  *
- * Candidates are bundles: one surplus pod, or all pods of a job. They are sorted by cost and taken away for a trial until
- * the gang fits; then what was not needed is put back, the dearest first.
+ * Candidates are bundles: one surplus pod, or all pods of a job. They are sorted by cost and taken away for a trial
+ * until the gang fits; then what was not needed is put back, the dearest first.
  */
 #include "sched/evict.h"
 
@@ -314,8 +314,8 @@ static void collect_groups(struct hunt *h, const struct sched_queue *q)
     }
 }
 
-/* In a reclaim all of a queue are asked alike: where nobody may be taken for one who hunts, nobody may for the next of the
- * same round. */
+/* In a reclaim all of a queue are asked alike: where nobody may be taken for one who hunts, nobody may for the next of
+ * the same round. */
 static void collect_from(struct hunt *h, struct sched_queue *q)
 {
     int64_t *wake_ms = h->wake_ms, own_ms = 0;

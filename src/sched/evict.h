@@ -2,11 +2,12 @@
  *
  * Victims are chosen by whole jobs: first pods that a job has beyond its minimum, then complete jobs; a gang is never
  * left running below its minimum (D7). Among those the cheapest go: lowest priority of the job, surplus before
- * whole jobs, lowest priority of the pods themselves, the youngest first. Nobody is evicted unless the gang then fits, and nobody whose eviction is not needed for that.
+ * whole jobs, lowest priority of the pods themselves, the youngest first. Nobody is evicted unless the gang then fits,
+ * and nobody whose eviction is not needed for that.
  *
- * Never victims: pods that say so (volcano.sh/preemptable: "false", on the pod or its group), critical pods, pods younger
- * than min_run_ms or inside their cooldown, pods a PodDisruptionBudget protects; in a preemption jobs of the same or a
- * higher priority; in a reclaim queues that are not reclaimable or not above their fair share.
+ * Never victims: pods that say so (volcano.sh/preemptable: "false", on the pod or its group), critical pods, pods
+ * younger than min_run_ms or inside their cooldown, pods a PodDisruptionBudget protects; in a preemption jobs of the
+ * same or a higher priority; in a reclaim queues that are not reclaimable or not above their fair share.
  */
 #ifndef SCHED_EVICT_H
 #define SCHED_EVICT_H
@@ -30,9 +31,9 @@ struct eviction {
 bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind kind, int64_t now_ms, struct arena *a,
                 struct eviction *ret);
 
-/* Could there be anybody? False is certain, and cheap: nobody of a lower priority runs in its queue; or no other queue has
- * more than its share, or its own queue would with what it lacks ('needs'), whoever goes; or others hunted in this round, and
- * all pods are too young. '*ret_wake_ms': see eviction.wake_ms. */
+/* Could there be anybody? False is certain, and cheap: nobody of a lower priority runs in its queue; or no other queue
+ * has more than its share, or its own queue would with what it lacks ('needs'), whoever goes; or others hunted in this
+ * round, and all pods are too young. '*ret_wake_ms': see eviction.wake_ms. */
 bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
                     const struct amounts *needs, int64_t *ret_wake_ms);
 

@@ -1,9 +1,9 @@
 /* fit.h - which node for a pod of this class?
  *
- * Rules (predicates) say where it may go, scores where it goes best; the same state always gives the same node: the best
- * score, and among equals the first in model.order. For a class whose rules look only at the node itself the answer
- * comes from a tree over the nodes that is kept from pod to pod: a placement costs the logarithm of the nodes. Where
- * other pods matter (affinity, spread) the nodes are walked, with counters per domain instead of pods.
+ * Rules (predicates) say where it may go, scores where it goes best; the same state always gives the same node: the
+ * best score, and among equals the first in model.order. For a class whose rules look only at the node itself the
+ * answer comes from a tree over the nodes that is kept from pod to pod: a placement costs the logarithm of the nodes.
+ * Where other pods matter (affinity, spread) the nodes are walked, with counters per domain instead of pods.
  */
 #ifndef SCHED_FIT_H
 #define SCHED_FIT_H
@@ -40,13 +40,13 @@ struct fit_count {
     bool is_exact; /* … and just so many: no rule looks at other pods or ports */
 };
 
-/* How many pods of the class find places in a range, each taking what it asks for. What was lifted (hold.h) counts as free; 'is_unkept': so does
- * all that is kept. Costs as much as the nodes that changed since it was last asked. */
+/* How many pods of the class find places in a range, each taking what it asks for. What was lifted (hold.h) counts as
+ * free; 'is_unkept': so does all that is kept. Costs as much as the nodes that changed since it was last asked. */
 struct fit_count fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
                             enum fit_room room, struct fit_range range, bool is_unkept);
 
-/* May it go there? Every rule is asked; '*ret_why' (may be NULL) gets the first that says no, in kube-scheduler's words.
- * Text is constant or lives until the next call. */
+/* May it go there? Every rule is asked; '*ret_why' (may be NULL) gets the first that says no, in kube-scheduler's
+ * words. Text is constant or lives until the next call. */
 bool fit_node(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
               const struct sched_node *n, enum fit_room room, struct str *ret_why);
 

@@ -1,7 +1,7 @@
 /* fit_internal.h - what class.c, terms.c, interpod.c, view.c, score.c and fit.c share
  *
- * A node has facts: what was worked out from its labels and images. A class has a work sheet: where pods of it are, which
- * terms match it, and what is known about each node. Both are dropped and made again without anybody noticing.
+ * A node has facts: what was worked out from its labels and images. A class has a work sheet: where pods of it are,
+ * which terms match it, and what is known about each node. Both are dropped and made again without anybody noticing.
  */
 #ifndef SCHED_FIT_INTERNAL_H
 #define SCHED_FIT_INTERNAL_H

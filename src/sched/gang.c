@@ -263,8 +263,8 @@ static void seat_extras(struct work *w)
     (void)seat_loose(w, NULL, INT64_MAX, true);
 }
 
-/* A group with a network topology grows from the domain of its minimum outwards: as far as the tier that is allowed when that
- * is hard, else anywhere. */
+/* A group with a network topology grows from the domain of its minimum outwards: as far as the tier that is allowed
+ * when that is hard, else anywhere. */
 static void seat_extras_near(struct work *w)
 {
     struct trial *t = w->t;
@@ -321,8 +321,8 @@ static bool try_seats(struct work *w)
     return (!w->subs || subgroups_minima(w)) && seat_roles(w) && seat_rest(w);
 }
 
-/* Sub-groups take the tightest domain for what they must have. Where the minimum needs more of them than that, their domain has
- * to have room for all of their pods: that is the second try. */
+/* Sub-groups take the tightest domain for what they must have. Where the minimum needs more of them than that, their
+ * domain has to have room for all of their pods: that is the second try. */
 static bool try_range(struct work *w, struct fit_range range)
 {
     w->range = range;
@@ -490,7 +490,8 @@ static void show_seats(const struct trial *t, const struct slots *slots)
         }
 }
 
-/* "Could it ever?" asks as if the pods of all groups had ended, but not its own that stay: it needs places beside them. */
+/* "Could it ever?" asks as if the pods of all groups had ended, but not its own that stay: it needs places beside them.
+ * */
 static void own_pods_stay(struct sched_model *m, const struct sched_group *g, bool stay)
 {
     static const enum pod_state placed[] = { POD_BINDING, POD_BOUND, POD_RUNNING };

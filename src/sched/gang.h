@@ -46,8 +46,8 @@ struct gang_options {
 bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_options *opt, struct arena *a,
               struct trial *ret, struct why *ret_why);
 
-/* What gang_try() would say, by counting (prefilter.c): far cheaper, where it can be said. A refusal comes with '*ret_why'
- * (may be NULL), without the causes of each node. */
+/* What gang_try() would say, by counting (prefilter.c): far cheaper, where it can be said. A refusal comes with
+ * '*ret_why' (may be NULL), without the causes of each node. */
 enum gang_answer { GANG_UNKNOWN, GANG_FITS, GANG_REFUSED };
 enum gang_answer gang_prefilter(struct sched_model *m, struct sched_group *g, const struct gang_options *opt,
                                 struct arena *a, struct why *ret_why);

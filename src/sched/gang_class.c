@@ -1,7 +1,8 @@
 /* gang_class.c - which groups are alike, and who of them is asked
  *
- * The key of a class is the text of everything that a round looks at in a group, with two exceptions: its age and how long
- * it says it runs. Whatever is added to those questions must be added to gang_class_key(), or be a reason to stand alone.
+ * The key of a class is the text of everything that a round looks at in a group, with two exceptions: its age and how
+ * long it says it runs. Whatever is added to those questions must be added to gang_class_key(), or be a reason to stand
+ * alone.
  */
 #include "sched/gang_class.h"
 

@@ -1,14 +1,14 @@
 /* gang_class.h - gangs that wait and are alike: if there is no place for the first, there is none for those behind it
  *
- * When a cluster is full, thousands of groups wait and few of them differ. Two groups are of one class when nothing that a
- * trial, an admission, an eviction or a reservation looks at tells them apart: queue, priority, phase, minima, templates,
- * pods, wishes about topology. Only a group of which no pod has a place and for which no place is kept can have a class;
- * every other is asked for itself, as is one whose pods have rules about other pods.
+ * When a cluster is full, thousands of groups wait and few of them differ. Two groups are of one class when nothing
+ * that a trial, an admission, an eviction or a reservation looks at tells them apart: queue, priority, phase, minima,
+ * templates, pods, wishes about topology. Only a group of which no pod has a place and for which no place is kept can
+ * have a class; every other is asked for itself, as is one whose pods have rules about other pods.
  *
  * A round asks the first of a class (order_cmp). If it is refused, nobody else of the class is asked; if it is let in,
  * the next is first. So what an event costs follows the number of classes, not of groups. Two things tell members apart
- * and are asked for apart: their age, by which the first is first, and how long they say they run, by which one of them may
- * use seats that are kept for somebody else (gang_class_shortest).
+ * and are asked for apart: their age, by which the first is first, and how long they say they run, by which one of them
+ * may use seats that are kept for somebody else (gang_class_shortest).
  *
  * What a member waits for is what the first waits for. Members are asked for the sake of the answer as long as they are
  * few; of many some in each round, in turn (gang_class_next_behind).

@@ -66,7 +66,8 @@ bool subgroups_minima(struct work *w);
 /* Seats for further whole sub-groups, until 'want' pods of 'role' (NULL: of any) have got one; how many have. */
 int64_t subgroups_more(struct work *w, const struct sched_role *role, int64_t want, bool is_extra);
 
-/* The same for single pods beyond the size of sub-groups that stand: near to the rest, within the tier their policy allows. */
+/* The same for single pods beyond the size of sub-groups that stand: near to the rest, within the tier their policy
+ * allows. */
 int64_t subgroups_surplus(struct work *w, const struct sched_role *role, int64_t want, bool is_extra);
 
 /* ---- gang_class.c ---- */

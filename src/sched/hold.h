@@ -1,13 +1,13 @@
 /* hold.h - places that are kept for a group
  *
- * Three situations, one means: a group that was admitted waits for its pods to be made; a group for which pods are being
- * evicted waits for them to go; a gang that has waited long waits for running pods to end (reservation). In each, seats
- * for the whole missing minimum are chosen and held: no other group can be placed there. When everything a seat needs is
- * free, the group is placed like any other, and the hold ends.
+ * Three situations, one means: a group that was admitted waits for its pods to be made; a group for which pods are
+ * being evicted waits for them to go; a gang that has waited long waits for running pods to end (reservation). In each,
+ * seats for the whole missing minimum are chosen and held: no other group can be placed there. When everything a seat
+ * needs is free, the group is placed like any other, and the hold ends.
  *
- * The bound: a reservation is made at the latest reserve_after_ms after the gang came to the head of its queue. From then
- * on nothing new is placed on its seats, so it starts when the pods that ran there at that moment have ended, whatever
- * arrives in the meantime.
+ * The bound: a reservation is made at the latest reserve_after_ms after the gang came to the head of its queue. From
+ * then on nothing new is placed on its seats, so it starts when the pods that ran there at that moment have ended,
+ * whatever arrives in the meantime.
  */
 #ifndef SCHED_HOLD_H
 #define SCHED_HOLD_H
@@ -42,15 +42,15 @@ struct hold {
 struct hold *hold_new(struct sched_model *m, struct trial *t, enum hold_kind kind);
 void hold_drop(struct sched_model *m, struct sched_group *g); /* nothing happens if it has none */
 
-/* Let go of the seats for a moment, and take them again. Its queue owes it nothing at once; the nodes hold the seats until
- * somebody wants to sit down there (holds_settle): mostly it is enough to count how many more pods would find places, and
- * nothing has to be put back. */
+/* Let go of the seats for a moment, and take them again. Its queue owes it nothing at once; the nodes hold the seats
+ * until somebody wants to sit down there (holds_settle): mostly it is enough to count how many more pods would find
+ * places, and nothing has to be put back. */
 void hold_lift(struct sched_model *m, struct hold *c);
 void hold_put_back(struct sched_model *m, struct hold *c);
 void holds_settle(struct sched_model *m); /* now: before anything looks at what is free on nodes */
 
-/* What the nodes still hold though it was lifted, node by node; with 'all' also what is kept and not lifted (model.kept).
- * Valid until the next hold comes or goes, or the next few calls. */
+/* What the nodes still hold though it was lifted, node by node; with 'all' also what is kept and not lifted
+ * (model.kept). Valid until the next hold comes or goes, or the next few calls. */
 struct hold_part {
     struct sched_node *node;
     struct amounts sum;

@@ -21,9 +21,9 @@ static bool waits_for_promise(const struct sched_model *m, const struct hold *c,
     return false;
 }
 
-/* Several holds may wait for the same room. Then those that are not let in come after those they wait for, those for which others were
- * evicted have it first, those within their queue's share before those beyond it, and the oldest before the others, or
- * nobody ever would. 'is_later': the hold was made after that of the group. */
+/* Several holds may wait for the same room. Then those that are not let in come after those they wait for, those for
+ * which others were evicted have it first, those within their queue's share before those beyond it, and the oldest
+ * before the others, or nobody ever would. 'is_later': the hold was made after that of the group. */
 static bool is_junior(const struct sched_model *m, const struct hold *c, const struct sched_group *g, bool is_over,
                       bool is_later)
 {

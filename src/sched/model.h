@@ -398,8 +398,8 @@ struct sched_role *group_role(const struct sched_group *g, struct str name);
 
 /* ---- told objects ---- for feed.c ---- */
 
-/* A pod in state Pending, without class, group and node, in no counter; then model_pod_in(). Dropping takes it out. What
- * is left without pods and objects goes with it: its group, its node. */
+/* A pod in state Pending, without class, group and node, in no counter; then model_pod_in(). Dropping takes it out.
+ * What is left without pods and objects goes with it: its group, its node. */
 struct sched_pod *model_new_pod(struct sched_model *m, struct str uid, struct str namespace, struct str name,
                                 struct str labels, struct str priority_class);
 void model_drop_pod(struct sched_model *m, struct sched_pod *p);
@@ -435,8 +435,8 @@ void model_sync_dims(struct sched_model *m);
 /* Sums of all queues from their groups: after queues got other parents. */
 void model_resum_queues(struct sched_model *m);
 
-/* Which of the minima per role count. Without a Job all do (D5). Volcano fills in replicas where a task of a Job says no
- * minimum, so in a Job whose minAvailable is below the sum of its tasks' minima those that equal the replicas say
+/* Which of the minima per role count. Without a Job all do (D5). Volcano fills in replicas where a task of a Job says
+ * no minimum, so in a Job whose minAvailable is below the sum of its tasks' minima those that equal the replicas say
  * nothing: such a job means to run with less. */
 void group_settle_minima(struct sched_group *g);
 

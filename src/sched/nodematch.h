@@ -11,8 +11,8 @@
 
 struct node_rule;
 
-/* { key: value, … } and { nodeSelectorTerms: [{matchExpressions, matchFields}] }; both must hold; either may be NULL. NULL
- * when neither says anything. The text of the trees is borrowed. */
+/* { key: value, … } and { nodeSelectorTerms: [{matchExpressions, matchFields}] }; both must hold; either may be NULL.
+ * NULL when neither says anything. The text of the trees is borrowed. */
 struct node_rule *node_rule_new(struct arena *a, const struct json *selector, const struct json *required);
 
 /* One term, as in a preference. NULL when it is empty: it says nothing. */

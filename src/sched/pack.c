@@ -1,9 +1,9 @@
 /* pack.c - a gang whose pods differ in size: another order, and for few pods every way
  *
- * Pods are tried in the order in which they are served, each on the node that is best for it. Small ones that come first
- * may stand where a large one had to go. So what failed is tried once more, the largest first; and a gang of few pods that
- * would be called impossible is tried in every way, up to a number of steps. One that needed that once (found.is_tight)
- * is tried like this whenever it is tried.
+ * Pods are tried in the order in which they are served, each on the node that is best for it. Small ones that come
+ * first may stand where a large one had to go. So what failed is tried once more, the largest first; and a gang of few
+ * pods that would be called impossible is tried in every way, up to a number of steps. One that needed that once
+ * (found.is_tight) is tried like this whenever it is tried.
  */
 #include "base/util.h"
 #include "sched/gang_internal.h"

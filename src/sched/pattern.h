@@ -1,8 +1,8 @@
 /* pattern.h - regular expressions as Kubernetes objects have them
  *
- * The usual part of Go's way of writing, read with the C library's matcher: groups, lists, repetition, \d \D \w \s, (?:…).
- * A pattern matches anywhere in a name unless it is tied down with ^ and $. What costs much is refused: longer than 256
- * bytes, counted repetition beyond 1000 in all, back references.
+ * The usual part of Go's way of writing, read with the C library's matcher: groups, lists, repetition, \d \D \w \s,
+ * (?:…). A pattern matches anywhere in a name unless it is tied down with ^ and $. What costs much is refused: longer
+ * than 256 bytes, counted repetition beyond 1000 in all, back references.
  */
 #ifndef SCHED_PATTERN_H
 #define SCHED_PATTERN_H

@@ -4,12 +4,13 @@
  *
  *     its queue       is there, open, and a leaf
  *     its pods        are there and not gated, or their templates are known
- *     admission       a group that is Pending becomes Inqueue: its minimum fits into its queue's limits and onto the nodes
- *                     now, or on credit (overcommit) or because it has waited for longer than it said it would (sla).
- *                     Only then does the controller make its pods. Who was let in on credit and runs nothing gives way to
- *                     a higher priority
- *     places          a trial for the whole minimum, then for what is beyond it (gang.h); places kept for others count as
- *                     taken unless those give way to it (hold_order.c). Kept if the minimum fits, else given back whole
+ *     admission       a group that is Pending becomes Inqueue: its minimum fits into its queue's limits and onto the
+ *                     nodes now, or on credit (overcommit) or because it has waited for longer than it said it would
+ *                     (sla). Only then does the controller make its pods. Who was let in on credit and runs nothing
+ *                     gives way to a higher priority
+ *     places          a trial for the whole minimum, then for what is beyond it (gang.h); places kept for others count
+ *                     as taken unless those give way to it (hold_order.c). Kept if the minimum fits, else given back
+ *                     whole
  *
  * Who is refused says why (why.h). The reason is the first of these that is short, and it is the cause: a limit of the
  * queue is named before the nodes only where the nodes would have had room.
@@ -353,8 +354,8 @@ static bool may_give_way(const struct sched_group *o, const struct sched_group *
     return o->spec.priority < g->spec.priority && o->status.phase == GROUP_INQUEUE && group_placed(o) == 0 && !o->hold;
 }
 
-/* Would it help if all who may gave way? What was let in and is put out again in vain comes back in the next round, and so
- * on for ever. */
+/* Would it help if all who may gave way? What was let in and is put out again in vain comes back in the next round, and
+ * so on for ever. */
 static bool can_un_admit(struct round *r, const struct sched_group *g, const struct amounts *needs)
 {
     struct amounts back = { { 0 } };
@@ -513,8 +514,8 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
     place(r, g, limit);
 }
 
-/* Everything that was kept for it is free, its pods are there, and still it does not fit: rules about other pods are in the way, which no
- * reservation can foresee. Others may have the room. */
+/* Everything that was kept for it is free, its pods are there, and still it does not fit: rules about other pods are in
+ * the way, which no reservation can foresee. Others may have the room. */
 static void check_use(struct round *r, struct sched_group *g)
 {
     bool is_to_come = g->hold->kind != HOLD_RESERVED && group_live(g) < group_min(g);

@@ -1,8 +1,9 @@
 /* prefilter.c - would the gang find places? Answered by counting, without a trial
  *
- * Pods that are all alike, and whose places depend on nothing but the room of each node, fill the nodes in any order: there
- * are as many places as the nodes have room for together. A trial seats them one by one, and asks the queue before each:
- * so the first pod that is refused, and by whom, is known from two numbers, how many the nodes take and how many the queue.
+ * Pods that are all alike, and whose places depend on nothing but the room of each node, fill the nodes in any order:
+ * there are as many places as the nodes have room for together. A trial seats them one by one, and asks the queue
+ * before each: so the first pod that is refused, and by whom, is known from two numbers, how many the nodes take and
+ * how many the queue.
  */
 #include "sched/gang.h"
 

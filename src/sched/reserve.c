@@ -2,15 +2,15 @@
  *
  * After everybody was asked, some wait. For each of them, the first that applies:
  *
- *     evict       somebody of lower priority in its queue, or whose queue is above its share, can be taken away so that it
- *                 fits (evict.h). Its places are held until the victims are gone; who is taken away is told for whom
- *     reserve     it has waited for long, or was broken: the places it would have if nothing else came are held, one group
- *                 of each queue at a time, so that small jobs that keep coming cannot starve it
- *     expire      it was admitted and got no place: the promise is taken back when somebody else could use it, or when its
- *                 pods have not been made for five minutes
+ *     evict       somebody of lower priority in its queue, or whose queue is above its share, can be taken away so that
+ *                 it fits (evict.h). Its places are held until the victims are gone; who is taken away is told for whom
+ *     reserve     it has waited for long, or was broken: the places it would have if nothing else came are held, one
+ *                 group of each queue at a time, so that small jobs that keep coming cannot starve it
+ *     expire      it was admitted and got no place: the promise is taken back when somebody else could use it, or when
+ *                 its pods have not been made for five minutes
  *
- * A search for victims walks all pods that run, so few groups may have one in a round, none that cannot succeed (is_worth),
- * and none twice for the same room and the same needs (has_hunted, likeness).
+ * A search for victims walks all pods that run, so few groups may have one in a round, none that cannot succeed
+ * (is_worth), and none twice for the same room and the same needs (has_hunted, likeness).
  */
 #include "sched/round.h"
 
@@ -180,8 +180,8 @@ static bool has_failed(const struct hunts *h, uint64_t like)
     return false;
 }
 
-/* It found nobody, and nothing has happened since that would help. It must not take the turn of others who had none, for
- * ever. */
+/* It found nobody, and nothing has happened since that would help. It must not take the turn of others who had none,
+ * for ever. */
 static bool has_hunted(const struct round *r, const struct sched_group *g)
 {
     return g->found.hunted == r->m->room_gen && !(g->found.hunt_ms && g->found.hunt_ms <= r->now_ms);
@@ -238,8 +238,8 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
     return false;
 }
 
-/* Room is being made for the first of a class: the next was refused as it was, and is as entitled. It comes where it would
- * have come, had it been asked itself. */
+/* Room is being made for the first of a class: the next was refused as it was, and is as entitled. It comes where it
+ * would have come, had it been asked itself. */
 static void add_next(struct round *r, struct group_list *all, size_t at, const struct gang_class *c,
                      const struct why *why)
 {
@@ -406,9 +406,9 @@ void round_unbind(struct round *r)
         unbind(r, *g);
 }
 
-/* An admission that led to no place is withdrawn when somebody else could use it, or when its pods never came (D20, D32):
- * it must not keep others out for ever. One that nobody can help does not change its phase for ever either: in the end it
- * stays admitted, and is promised nothing. */
+/* An admission that led to no place is withdrawn when somebody else could use it, or when its pods never came (D20,
+ * D32): it must not keep others out for ever. One that nobody can help does not change its phase for ever either: in
+ * the end it stays admitted, and is promised nothing. */
 static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 {
     int64_t at_ms = g->hold ? pods_due_ms(r, g) : g->since.admitted_ms + r->m->config.admission_ms;
@@ -439,7 +439,8 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
     r->m->room_gen++; /* for those it kept out */
 }
 
-/* Nothing is kept for pods that do not come. What stood is promised its room again only as long: its admission stays. */
+/* Nothing is kept for pods that do not come. What stood is promised its room again only as long: its admission stays.
+ * */
 static void give_up(struct round *r, struct sched_group *g)
 {
     bool has_hold = g->hold && g->hold->kind != HOLD_ADMITTED;

@@ -2,12 +2,12 @@
  *
  * A round turns what has changed since the last one into decisions. Its parts, in order (sched_round_run):
  *
- *     what changed    groups that something happened to, nodes that came or went, queues with another parent; shares anew
+ *     what changed groups that something happened to, nodes that came or went, queues with another parent; shares anew
  *     holds           places kept for a group that is gone, or on nodes that are, are given up
  *     within shares   queues take turns, the one furthest below its share first; in each the group that comes first
  *                     (round.h says which). A group is tried once: it gets places for its whole minimum, or a reason
- *     beyond shares   groups that only their queue's share kept out, as far as nobody who is entitled waits for the same
- *     room to come    victims for those who may have some, places kept for those who have waited long, promises that led
+ *     beyond shares groups that only their queue's share kept out, as far as nobody who is entitled waits for the same
+ *     room to come victims for those who may have some, places kept for those who have waited long, promises that led
  *                     to nothing taken back (evict.h, hold.h)
  *     statuses        phases, conditions and Events of the groups that something happened to
  *
@@ -351,8 +351,9 @@ static void push_again(struct round *r, struct sched_group *g)
     round_push(r, g);
 }
 
-/* What the first of a class was told holds for all, so nobody has to be asked for the sake of a decision. For the sake of
- * their reasons they are: all while they are few, of many some in each round, and more when there is nothing else to do. */
+/* What the first of a class was told holds for all, so nobody has to be asked for the sake of a decision. For the sake
+ * of their reasons they are: all while they are few, of many some in each round, and more when there is nothing else to
+ * do. */
 static void push_behind(struct round *r)
 {
     struct gang_classes *all = r->m->alike;
@@ -419,8 +420,8 @@ static void put_behind(struct round *r, struct sched_group *g, const struct sche
     round_touch(r, g);
 }
 
-/* fifo: nobody behind the first that waits (D24), but those for whom others already lost their places, and those that can
- * never run: they are told that. */
+/* fifo: nobody behind the first that waits (D24), but those for whom others already lost their places, and those that
+ * can never run: they are told that. */
 static void hold_back(struct round *r, struct sched_queue *q, const struct sched_group *first, enum gang_limit limit)
 {
     struct heap_node *node;
@@ -437,8 +438,8 @@ static void hold_back(struct round *r, struct sched_queue *q, const struct sched
     }
 }
 
-/* One of a class was served. If its first was let in it is the turn of the next. If not, somebody else may end before seats
- * are needed that are kept for others, which the first does not (D22). */
+/* One of a class was served. If its first was let in it is the turn of the next. If not, somebody else may end before
+ * seats are needed that are kept for others, which the first does not (D22). */
 static void push_next(struct round *r, struct gang_class *c, const struct sched_group *served, bool has_led,
                       enum gang_limit limit)
 {

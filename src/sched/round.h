@@ -49,13 +49,14 @@ static inline bool group_is_admitted(const struct sched_group *g)
 
 /* ---- never.c: what nothing that goes on can help; it keeps nothing from others ---- */
 
-/* Sets never_fits: not even on empty nodes. Asked when the nodes or the group changed; while the answer is yes, each time. */
+/* Sets never_fits: not even on empty nodes. Asked when the nodes or the group changed; while the answer is yes, each
+ * time. */
 void round_find_never(struct round *r, struct sched_group *g);
 /* Would it, with what it lacks ('needs'), have more than its queue or one above may ever have? Then why. */
 bool round_is_beyond_limits(const struct sched_model *m, const struct sched_group *g, struct amounts needs,
                             struct why *ret);
-/* After it was refused: it does not fit on empty nodes, is beyond the limits of its queue, or found no place although all
- * that was kept for it was free. */
+/* After it was refused: it does not fit on empty nodes, is beyond the limits of its queue, or found no place although
+ * all that was kept for it was free. */
 bool round_is_hopeless(const struct round *r, const struct sched_group *g);
 /* Its fifo queue goes on without it; said on the group, or people would take it for the one all wait for. */
 void round_pass(struct sched_group *g);
@@ -76,8 +77,8 @@ struct lifted {
     VEC(struct hold *) list;
 };
 
-/* Let go of the places that are no obstacle to this group: of lower priorities in its queue, of those beyond their share
- * if it is not, of those that came later. hold_order_put_back() keeps them again. */
+/* Let go of the places that are no obstacle to this group: of lower priorities in its queue, of those beyond their
+ * share if it is not, of those that came later. hold_order_put_back() keeps them again. */
 void hold_order_lift(struct round *r, struct sched_group *g, bool is_over, struct lifted *ret);
 void hold_order_put_back(struct round *r, struct lifted *l);
 

@@ -12,9 +12,9 @@
  * A decision is taken as done until news say otherwise: a pod it bound counts as placed, a pod it evicts as going. The
  * caller carries decisions out and tells of failures (sched_failed); the next round then decides again.
  *
- * Order of a round: what changed; members of gangs that did not come about; admission and placing in order of queue, then
- * job, for queues within their fair share; what is left for those above it; preemption and reclaim; reservations; promises
- * that ran out; status.
+ * Order of a round: what changed; members of gangs that did not come about; admission and placing in order of queue,
+ * then job, for queues within their fair share; what is left for those above it; preemption and reclaim; reservations;
+ * promises that ran out; status.
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
@@ -28,9 +28,9 @@ struct sched *sched_new(const struct sched_config *config, uint64_t seed); /* co
 void sched_free(struct sched *s);
 void sched_configure(struct sched *s, const struct sched_config *config); /* from the next round on */
 
-/* Kinds it takes: Node Pod PodGroup Queue PriorityClass PodDisruptionBudget HyperNode, batch.volcano.sh Job (templates of
- * pods to come), Namespace (labels that affinity terms select), PersistentVolume and PersistentVolumeClaim (zones). Others are ignored. The
- * tree is only read. */
+/* Kinds it takes: Node Pod PodGroup Queue PriorityClass PodDisruptionBudget HyperNode, batch.volcano.sh Job (templates
+ * of pods to come), Namespace (labels that affinity terms select), PersistentVolume and PersistentVolumeClaim (zones).
+ * Others are ignored. The tree is only read. */
 void sched_put(struct sched *s, const struct json *root);
 void sched_gone(struct sched *s, struct str kind, struct str namespace, struct str name, struct str uid);
 bool sched_wants(struct str api_version, struct str kind);
@@ -73,9 +73,9 @@ bool sched_is_idle(const struct sched *s);
  * decides again. */
 void sched_failed(struct sched *s, const struct decision *d, struct str error);
 
-/* A binding or an eviction could not be sent at once, and there may have been news: would it still be right? A binding: its
- * gang is whole with it, its node takes the pod, and its queue may have it. An eviction: the group it is for still waits
- * for its victims; what is taken back ("gang") has not started. If not: sched_failed. */
+/* A binding or an eviction could not be sent at once, and there may have been news: would it still be right? A binding:
+ * its gang is whole with it, its node takes the pod, and its queue may have it. An eviction: the group it is for still
+ * waits for its victims; what is taken back ("gang") has not started. If not: sched_failed. */
 bool sched_stands(struct sched *s, const struct decision *d);
 
 /* ---- asking ---- for explain, plan and tests; valid until the next call that changes anything ---- */

@@ -9,8 +9,8 @@
 
 /* ---- what does not depend on amounts ---- */
 
-/* The part of its wishes that the node meets, by weight. Kubernetes compares with the best node instead; that would make
- * the score of a node depend on all others. */
+/* The part of its wishes that the node meets, by weight. Kubernetes compares with the best node instead; that would
+ * make the score of a node depend on all others. */
 static int64_t affinity_score(const struct pod_class *c, const struct sched_node *n)
 {
     int64_t met = 0, all = 0;
@@ -67,7 +67,8 @@ int64_t score_fixed(struct sched_model *m, const struct pod_class *c, struct sch
 
 enum { FULL = 1000, OVER = 1001 };
 
-/* part/whole in 1/1000, or OVER. 21 bits of each are enough for that, and a division of 32 bits is three times as fast. */
+/* part/whole in 1/1000, or OVER. 21 bits of each are enough for that, and a division of 32 bits is three times as fast.
+ * */
 static inline uint32_t permille(int64_t part, int64_t whole)
 {
     int shift;

@@ -1,8 +1,8 @@
 /* score.h - how good is a node?
  *
- * Each kind of score is 0 … 100 for a node and looks at that node and the class alone (those that look at other pods are
- * in interpod.h), so nothing has to be compared with other nodes first and a score can be kept. All arithmetic is in whole
- * numbers: the same everywhere.
+ * Each kind of score is 0 … 100 for a node and looks at that node and the class alone (those that look at other pods
+ * are in interpod.h), so nothing has to be compared with other nodes first and a score can be kept. All arithmetic is
+ * in whole numbers: the same everywhere.
  */
 #ifndef SCHED_SCORE_H
 #define SCHED_SCORE_H

@@ -250,8 +250,9 @@ static bool is_bounded(const struct test *t, const struct sched_queue *q, int di
            (q->limit.v[dim] < root->limit.v[dim] || (t->kind == SHARE_FAIR && q->fair.v[dim] < q->limit.v[dim]));
 }
 
-/* What it may have by its limit, less what others below it are guaranteed. Where more is guaranteed than there is (nodes
- * were lost), that must not keep everybody from everything: within its own guarantee a queue may take what is free. */
+/* What it may have by its limit, less what others below it are guaranteed. Where more is guaranteed than there is
+ * (nodes were lost), that must not keep everybody from everything: within its own guarantee a queue may take what is
+ * free. */
 static int64_t most_of(const struct sched_queue *q, const struct sched_queue *below, int dim)
 {
     int64_t has = q->allocated.v[dim] + q->going.v[dim], own = 0;
@@ -261,8 +262,8 @@ static int64_t most_of(const struct sched_queue *q, const struct sched_queue *be
     return MIN_OF(q->limit.v[dim], MAX_OF(q->limit.v[dim] - idle_promises(q, below, dim), amount_add(has, own)));
 }
 
-/* What it may have is kept for others. Where only the nodes are the bound the seats that are kept say it better; where it
- * is the nodes less what is guaranteed to others, reservations on places that are in use would count twice. */
+/* What it may have is kept for others. Where only the nodes are the bound the seats that are kept say it better; where
+ * it is the nodes less what is guaranteed to others, reservations on places that are in use would count twice. */
 static int64_t kept_of(const struct test *t, const struct sched_queue *q, const struct sched_queue *below, int dim)
 {
     int64_t seated = t->has_admitted ? 0 : q->seated.v[dim];

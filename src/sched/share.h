@@ -1,7 +1,7 @@
 /* share.h - what each queue is entitled to
  *
- * Two numbers per queue and resource. 'limit' is the most it may ever have, 'fair' what is its own as things stand. Both
- * are worked out top down, each resource for itself:
+ * Two numbers per queue and resource. 'limit' is the most it may ever have, 'fair' what is its own as things stand.
+ * Both are worked out top down, each resource for itself:
  *
  *   limit = capability, but never what the guarantees of its siblings take, nor more than the limit of the queue above.
  *           A guarantee is never lent. Where more is guaranteed than there is (nodes were lost), each may take what is
@@ -13,33 +13,34 @@
  *              result is clamp(deserved + weight × level, guarantee, ask) with one level for all siblings.
  *           Where 1 or 2 asks for more than there is, it is cut in proportion to the guarantees (the deserved amounts).
  *
- * A queue asks for allocated + going + demand; an inner queue for what its children ask for, each up to its limit. Below
- * a queue its children share what it got, in the same way. The root shares out what the nodes have, less what pods
- * without a group use. Numbers are whole; crumbs go to the first queues by name, so nothing is lost to rounding.
+ * A queue asks for allocated + going + demand; an inner queue for what its children ask for, each up to its limit.
+ * Below a queue its children share what it got, in the same way. The root shares out what the nodes have, less what
+ * pods without a group use. Numbers are whole; crumbs go to the first queues by name, so nothing is lost to rounding.
  *
  * So 'fair' leaves nothing idle that somebody may use, and two rules follow from it: a queue may take more while it
  * stays within 'fair', and gives back what is above it when another is below its own (reclaim).
  *
- * How the fields of a Queue read (model.h): a name that is missing in capability is unlimited there; missing in guarantee
- * it is 0; missing in a deserved list that names others it is 0 too (written -1, D36): the queue then only gets its part
- * of step 3. Without any deserved list an inner queue has the sum of its children's; its guarantee is at least the sum
- * of theirs.
+ * How the fields of a Queue read (model.h): a name that is missing in capability is unlimited there; missing in
+ * guarantee it is 0; missing in a deserved list that names others it is 0 too (written -1, D36): the queue then only
+ * gets its part of step 3. Without any deserved list an inner queue has the sum of its children's; its guarantee is at
+ * least the sum of theirs.
  *
  * Hierarchy is always on; a queue without parent, or with one that does not exist or leads back to itself, hangs below
- * root (D27). What is allocated counts in the whole path at once (D26). Only requested resources count in any test (D31).
+ * root (D27). What is allocated counts in the whole path at once (D26). Only requested resources count in any test
+ * (D31).
  */
 #ifndef SCHED_SHARE_H
 #define SCHED_SHARE_H
 
 #include "sched/model.h"
 
-/* Put parents, children and cycles right after Queues changed, and the sums over children with them. share_update() calls
- * it when a queue has another parent than it should; until then the sums go along the old parents. */
+/* Put parents, children and cycles right after Queues changed, and the sums over children with them. share_update()
+ * calls it when a queue has another parent than it should; until then the sums go along the old parents. */
 void share_link(struct sched_model *m);
 
-/* Recompute fair and limit of every queue. Cheap when nothing changed (model.shares_changed). Where somebody who had less
- * than it asks for gets more, or a limit went up, model.room_gen goes up. Not while a trial is open (gang.h): its places
- * would count as pods of somebody else. */
+/* Recompute fair and limit of every queue. Cheap when nothing changed (model.shares_changed). Where somebody who had
+ * less than it asks for gets more, or a limit went up, model.room_gen goes up. Not while a trial is open (gang.h): its
+ * places would count as pods of somebody else. */
 void share_update(struct sched_model *m);
 
 enum share_test { SHARE_LIMIT, SHARE_FAIR };
@@ -53,8 +54,8 @@ struct share_lack {
 
 /* May the queue take 'ask' more? Looks at it and every queue above: allocated + going + ask must stay within fair, or
  * limit; where the victims of a reclaim are already taken away (queue.out), what was there before will do as well as
- * fair. A refusal sets 'ret' (may be NULL). With SHARE_LIMIT only a queue with a bound of its own (limit below that of its
- * parent) is named, and the root, which stands for the cluster, if there is none. */
+ * fair. A refusal sets 'ret' (may be NULL). With SHARE_LIMIT only a queue with a bound of its own (limit below that of
+ * its parent) is named, and the root, which stands for the cluster, if there is none. */
 bool share_allows(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
                   enum share_test test, struct share_lack *ret);
 
@@ -65,15 +66,16 @@ bool share_is_exceeded(const struct sched_model *m, const struct sched_queue *q,
 bool share_admits(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
                   struct share_lack *ret);
 
-/* May 'lose' be taken from the queue by reclaim for 'need'? The queue is reclaimable, above its fair share in a resource
- * that is needed and that 'lose' has, and does not fall below its guarantee; the same for queues above it up to the
- * common ancestor with 'taker'. 'lost' (may be NULL) is what is already being taken from it in the same plan. A whole gang
- * may bring a queue below its fair share; it cannot take that back from a taker that stays within its own. */
+/* May 'lose' be taken from the queue by reclaim for 'need'? The queue is reclaimable, above its fair share in a
+ * resource that is needed and that 'lose' has, and does not fall below its guarantee; the same for queues above it up
+ * to the common ancestor with 'taker'. 'lost' (may be NULL) is what is already being taken from it in the same plan. A
+ * whole gang may bring a queue below its fair share; it cannot take that back from a taker that stays within its own.
+ * */
 bool share_spares(const struct sched_model *m, const struct sched_queue *q, const struct sched_queue *taker,
                   const struct amounts *lose, const struct amounts *lost, const struct amounts *need);
 
-/* Which bound refuses it? Asked after share_allows(), or share_admits() ('is_admission'), said no. What refuses for good
- * comes before what refuses for now, each resource by itself. */
+/* Which bound refuses it? Asked after share_allows(), or share_admits() ('is_admission'), said no. What refuses for
+ * good comes before what refuses for now, each resource by itself. */
 enum share_bound {
     BOUND_CAPABILITY, /* of 'queue' */
     BOUND_GUARANTEE,  /* what others are guaranteed, below 'queue' or beside it */

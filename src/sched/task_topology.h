@@ -1,9 +1,9 @@
 /* task_topology.h - tasks of one job that belong together, or apart
  *
- * Annotations of the PodGroup name roles: volcano.sh/task-topology-affinity "ps,worker;chief" (a group of roles that should
- * share nodes; one role alone: its own pods), volcano.sh/task-topology-anti-affinity the same for roles that should not, and
- * volcano.sh/task-topology-task-order "ps,worker" who is placed first. An annotation that names an unknown role, or one
- * twice, says nothing. These are wishes: a pod that finds no better node still gets one.
+ * Annotations of the PodGroup name roles: volcano.sh/task-topology-affinity "ps,worker;chief" (a group of roles that
+ * should share nodes; one role alone: its own pods), volcano.sh/task-topology-anti-affinity the same for roles that
+ * should not, and volcano.sh/task-topology-task-order "ps,worker" who is placed first. An annotation that names an
+ * unknown role, or one twice, says nothing. These are wishes: a pod that finds no better node still gets one.
  */
 #ifndef SCHED_TASK_TOPOLOGY_H
 #define SCHED_TASK_TOPOLOGY_H

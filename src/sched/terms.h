@@ -1,12 +1,12 @@
 /* terms.h - rules about other pods: who matches, and how many of them are where
  *
- * A term is "pods with these labels in these namespaces, by this topology key": of a pod affinity, an anti-affinity or a
- * spread constraint. Equal terms of all classes are one. Per value of the topology key (zone a, zone b, …) it counts the
- * pods that match, the pods that refuse to be near such pods, and the weight of those that like or dislike it. So whether
- * a node will do is a look at a few counters, however many pods there are.
+ * A term is "pods with these labels in these namespaces, by this topology key": of a pod affinity, an anti-affinity or
+ * a spread constraint. Equal terms of all classes are one. Per value of the topology key (zone a, zone b, …) it counts
+ * the pods that match, the pods that refuse to be near such pods, and the weight of those that like or dislike it. So
+ * whether a node will do is a look at a few counters, however many pods there are.
  *
- * Several required affinities of one pod are about the same other pods (Kubernetes counts a pod only if it matches all of
- * them): each such term has all parts, and its own topology key.
+ * Several required affinities of one pod are about the same other pods (Kubernetes counts a pod only if it matches all
+ * of them): each such term has all parts, and its own topology key.
  */
 #ifndef SCHED_TERMS_H
 #define SCHED_TERMS_H

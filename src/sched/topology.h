@@ -10,8 +10,8 @@
  * topology_ranges(). A changed HyperNode sets model.is_unordered. So must a Node that comes, goes, or gets other labels
  * while topology_uses_labels().
  *
- * A domain lives at the same address as long as its HyperNode; the next topology_build() clears the pointers that nodes have
- * to it. 'children' lives until the next topology_build().
+ * A domain lives at the same address as long as its HyperNode; the next topology_build() clears the pointers that nodes
+ * have to it. 'children' lives until the next topology_build().
  */
 #ifndef SCHED_TOPOLOGY_H
 #define SCHED_TOPOLOGY_H
@@ -47,15 +47,15 @@ bool topology_uses_labels(const struct sched_model *m);
 
 struct domain *topology_root(const struct sched_model *m);
 
-/* Domains a group with this networkTopology may be placed in, smallest tier first, then by name; those without nodes are
- * left out. Hard mode: those of tier <= highestTierAllowed (or the tier called highestTierName; none if no tier is), the
- * root included if its tier is; without a limit, and in soft mode, all of them, the widest last. With 'around' (NULL:
- * nothing): only those that have all of it, which is where a group that runs in 'around' may grow to. */
+/* Domains a group with this networkTopology may be placed in, smallest tier first, then by name; those without nodes
+ * are left out. Hard mode: those of tier <= highestTierAllowed (or the tier called highestTierName; none if no tier
+ * is), the root included if its tier is; without a limit, and in soft mode, all of them, the widest last. With 'around'
+ * (NULL: nothing): only those that have all of it, which is where a group that runs in 'around' may grow to. */
 void topology_candidates(struct sched_model *m, struct arena *a, const struct json *topology, struct domain *around,
                          struct domain_list *ret, bool *ret_is_hard);
 
-/* Put the domains of one tier in the order of the room they have: where 'asks' fits the fewest times comes first, so that
- * what is left whole is left for those who need it whole. */
+/* Put the domains of one tier in the order of the room they have: where 'asks' fits the fewest times comes first, so
+ * that what is left whole is left for those who need it whole. */
 void topology_tightest_first(struct sched_model *m, struct arena *a, const struct amounts *asks,
                              struct domain_list *list);
 
@@ -65,8 +65,8 @@ bool topology_has(const struct domain *outer, const struct domain *inner); /* th
 
 /* 'd' widened until it has the node too; NULL: nothing yet. Never NULL. */
 struct domain *topology_widen(const struct sched_model *m, struct domain *d, const struct sched_node *n);
-/* The smallest domain around the pods that have a place; NULL: none has. It follows from the pods alone, so a scheduler that
- * has just begun knows it too. */
+/* The smallest domain around the pods that have a place; NULL: none has. It follows from the pods alone, so a scheduler
+ * that has just begun knows it too. */
 struct domain *topology_of_group(const struct sched_model *m, const struct sched_group *g);
 
 #endif

@@ -1,11 +1,11 @@
 /* view.h - all nodes as one class of pods sees them: the best one at the top of a tree
  *
  * A view belongs to a class and a kind of room. Its leaves are the nodes in model.order: the score, or -1 where the pod
- * may not go. Above them each cell is the largest of 16 below, so the best of any range and the lowest index among equals
- * are a few cells away, and one node changes a few cells.
+ * may not go. Above them each cell is the largest of 16 below, so the best of any range and the lowest index among
+ * equals are a few cells away, and one node changes a few cells.
  *
- * Changed nodes are written to one log; a view reads on where it stopped when it is asked next. If it is too far behind it
- * is made again. Rules about other pods (interpod.h) are not in a view.
+ * Changed nodes are written to one log; a view reads on where it stopped when it is asked next. If it is too far behind
+ * it is made again. Rules about other pods (interpod.h) are not in a view.
  */
 #ifndef SCHED_VIEW_H
 #define SCHED_VIEW_H

@@ -1,8 +1,8 @@
 /* volume.h - where the volumes of a pod may be used
  *
  * A PersistentVolume may name the nodes it can be reached from (spec.nodeAffinity, or the old zone and region labels).
- * A claim that is not bound, or bound to a volume that is not known, says nothing. A pod whose claim does not exist can run
- * nowhere, unless claims are not told at all (sched_config.knows_claims).
+ * A claim that is not bound, or bound to a volume that is not known, says nothing. A pod whose claim does not exist can
+ * run nowhere, unless claims are not told at all (sched_config.knows_claims).
  */
 #ifndef SCHED_VOLUME_H
 #define SCHED_VOLUME_H

@@ -25,8 +25,8 @@ struct waterfill_step { /* at level num/den a tub begins to rise, or is full */
     bool is_full;
 };
 
-/* Find the level at which all tubs together hold 'amount', and set 'got'; all full if that is less. At level 0 they must
- * not hold more. 'steps' is room for 2 × n of them. */
+/* Find the level at which all tubs together hold 'amount', and set 'got'; all full if that is less. At level 0 they
+ * must not hold more. 'steps' is room for 2 × n of them. */
 void fill(struct tub *tubs, size_t n, int64_t amount, struct waterfill_step *steps);
 
 #endif

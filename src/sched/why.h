@@ -66,7 +66,8 @@ bool why_is_of_queue(enum why_kind kind); /* what a queue may have is short, not
 /* "0/5 nodes are unavailable: 2 node(s) were unschedulable, 3 Insufficient cpu.": sorted as kube-scheduler does. */
 void why_print_causes(struct buf *out, const struct why *w);
 
-/* One sentence for people: "4 places are needed together, 3 are there; for train-worker-3 0/5 nodes are unavailable: …". */
+/* One sentence for people: "4 places are needed together, 3 are there; for train-worker-3 0/5 nodes are unavailable:
+ * …". */
 void why_print(struct buf *out, const struct dims *dims, const struct why *w);
 
 /* The end of that sentence for one that its fifo queue has passed. */

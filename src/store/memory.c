@@ -143,8 +143,8 @@ static struct arena *scratch(struct store *s)
     return &s->scratch;
 }
 
-/* Version 7 of RFC 9562: the time, a counter within the millisecond, then random. Times of the API have seconds only; where jobs of one second
- * are told apart by uid, the one that was made first is first. */
+/* Version 7 of RFC 9562: the time, a counter within the millisecond, then random. Times of the API have seconds only;
+ * where jobs of one second are told apart by uid, the one that was made first is first. */
 static struct str new_uid(struct store *s)
 {
     int64_t now_ms = clock_now_ms(s->clock);

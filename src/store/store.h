@@ -61,14 +61,14 @@ int store_update(struct store *s, const struct json *body, enum store_part part,
 int store_merge_patch(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
                       struct str uid, const struct json *patch, struct object **ret, struct err *e);
 
-/* A strategic merge patch of the status subresource: only the patch's status is taken. metadata.resourceVersion in it is a
- * precondition. ERR_NOT_FOUND also for kinds without that subresource. */
+/* A strategic merge patch of the status subresource: only the patch's status is taken. metadata.resourceVersion in it
+ * is a precondition. ERR_NOT_FOUND also for kinds without that subresource. */
 int store_patch_status(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
                        struct str uid, const struct json *patch, struct object **ret, struct err *e);
 
 /* Give a Pod its node, once: 'binding' is a v1 Binding with target.name. spec.nodeName is set and the condition
- * PodScheduled becomes True; annotations of the Binding are added to those of the Pod. ERR_CONFLICT if the Pod has a node
- * already (also the same one), is being deleted, waits at scheduling gates, or is not the one of 'uid'. */
+ * PodScheduled becomes True; annotations of the Binding are added to those of the Pod. ERR_CONFLICT if the Pod has a
+ * node already (also the same one), is being deleted, waits at scheduling gates, or is not the one of 'uid'. */
 int store_bind(struct store *s, struct str namespace, struct str name, struct str uid, const struct json *binding,
                struct object **ret, struct err *e);
 

@@ -1,9 +1,9 @@
 /* advice.h - why does this job wait, and what is the smallest change that would start it now?
  *
- * The answer comes from the real scheduler: the state is put into a future (future.h) and settled, and the scheduler says
- * why the job is not placed. Every suggestion was tried in the same way, on a copy of the state with the change applied,
- * and is only given if the job's minimum then has its places. So nothing here can be wrong about what the scheduler
- * does, and nothing has to be kept in step with it. The same input gives the same advice.
+ * The answer comes from the real scheduler: the state is put into a future (future.h) and settled, and the scheduler
+ * says why the job is not placed. Every suggestion was tried in the same way, on a copy of the state with the change
+ * applied, and is only given if the job's minimum then has its places. So nothing here can be wrong about what the
+ * scheduler does, and nothing has to be kept in step with it. The same input gives the same advice.
  *
  * Suggestions come in the order of how little they change and whom they hurt (enum advice_kind); within a kind there is
  * only the smallest change that works. One that takes away more than half of something (replicas, requests) comes after

@@ -122,8 +122,8 @@ struct search {
     const void *ctx;
 };
 
-/* The largest n in low … high that works, tried from 'hint' on; false: not even 'low' does. It is taken for granted that
- * with n everything smaller works too; that n works was tried, and that n + 1 does not. */
+/* The largest n in low … high that works, tried from 'hint' on; false: not even 'low' does. It is taken for granted
+ * that with n everything smaller works too; that n works was tried, and that n + 1 does not. */
 bool search_largest(const struct search *q, int64_t low, int64_t high, int64_t hint, struct suggestion *ret,
                     int64_t *ret_n);
 /* The smallest, if 'high' works; the same the other way round. */

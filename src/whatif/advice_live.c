@@ -1,8 +1,8 @@
 /* advice_live.c - a change, made in a cluster that runs
  *
  * As a user would do it with kubectl: a patch of the stored object, a delete that the garbage collector follows up, a
- * file submitted (again). The controllers and the scheduler see it as any other change; what they have promised to others
- * before stands.
+ * file submitted (again). The controllers and the scheduler see it as any other change; what they have promised to
+ * others before stands.
  */
 #include "whatif/advice_internal.h"
 

@@ -1,10 +1,10 @@
 /* advice_size.c - a smaller gang: minAvailable, replicas
  *
  * The scheduler places max(minAvailable, sum of the tasks' minima) pods together (D5). A task that names no
- * minimum has all its replicas as one; but as soon as the job's number is below the sum, such a task has none at all. So
- * a job of one task has only one number that matters, the job's. With several tasks that would leave open which of them
- * gives way, so the task's number and the job's go down together. A job whose number is below the sum already is left as
- * it is but for that number, and for minima that count.
+ * minimum has all its replicas as one; but as soon as the job's number is below the sum, such a task has none at all.
+ * So a job of one task has only one number that matters, the job's. With several tasks that would leave open which of
+ * them gives way, so the task's number and the job's go down together. A job whose number is below the sum already is
+ * left as it is but for that number, and for minima that count.
  */
 #include "whatif/advice_internal.h"
 

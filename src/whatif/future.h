@@ -1,8 +1,8 @@
 /* future.h - a cluster that exists only in memory, on virtual time: what would happen?
  *
  * The real store, controllers and scheduler run over hollow nodes: a pod that was bound starts at once (or after
- * start_ms), runs for as long as it is said to run, and succeeds. Nothing here waits for real time, and the same objects
- * give the same history. `pumice explain`, `pumice plan`, tests and benchmarks stand on this.
+ * start_ms), runs for as long as it is said to run, and succeeds. Nothing here waits for real time, and the same
+ * objects give the same history. `pumice explain`, `pumice plan`, tests and benchmarks stand on this.
  */
 #ifndef WHATIF_FUTURE_H
 #define WHATIF_FUTURE_H
@@ -36,12 +36,13 @@ void future_free(struct future *f);
  * of one uid, a bad time, … */
 int future_add(struct future *f, const struct json *object, struct err *e);
 
-/* A Job that was submitted before and has not begun has a PodGroup of its age, and its place in line depends on that. Where
- * the objects have none for such a Job, this is the one to add. */
+/* A Job that was submitted before and has not begun has a PodGroup of its age, and its place in line depends on that.
+ * Where the objects have none for such a Job, this is the one to add. */
 bool future_lacks_group(const struct json *object);
 struct json *future_group_of(struct arena *a, const struct json *job);
 
-/* Let everything happen that happens now, without time passing. Returns when the next thing is due (INT64_MAX: never). */
+/* Let everything happen that happens now, without time passing. Returns when the next thing is due (INT64_MAX: never).
+ * */
 int64_t future_settle(struct future *f);
 
 /* Let time pass until 'until_ms', or until nothing more can happen; returns the time then. */

@@ -382,8 +382,8 @@ static bool is_date(struct str s)
     return end > day && (end == s.n || strchr("Tt \t", s.p[end]));
 }
 
-/* y and n alone are booleans for Kubernetes' reader and for no other; a task named "n" is meant. We read them as text and
- * always write them in quotes. */
+/* y and n alone are booleans for Kubernetes' reader and for no other; a task named "n" is meant. We read them as text
+ * and always write them in quotes. */
 static bool is_single_letter_bool(struct str text)
 {
     return text.n == 1 && strchr("yYnN", text.p[0]) && text.p[0];

@@ -2,10 +2,10 @@
  *
  *     kube_hollow [--binds] [--runtime MS] [--start MS] NODE…       with the cluster that KUBECONFIG leads to
  *
- * Makes the nodes, says "ready", and then does for every pod that is bound to one of them what whatif/hollow.h says: it starts, runs for as
- * long as its annotation pumice.dev/runtime says (else --runtime, else for ever), succeeds; a pod with the annotation pumice.dev/exit
- * fails instead, with that exit code. --binds: also places every pod, on the nodes by turns, for tests without a scheduler. Ends with
- * its input.
+ * Makes the nodes, says "ready", and then does for every pod that is bound to one of them what whatif/hollow.h says: it
+ * starts, runs for as long as its annotation pumice.dev/runtime says (else --runtime, else for ever), succeeds; a pod
+ * with the annotation pumice.dev/exit fails instead, with that exit code. --binds: also places every pod, on the nodes
+ * by turns, for tests without a scheduler. Ends with its input.
  */
 #include "api/duration.h"
 #include "api/meta.h"

@@ -76,7 +76,8 @@ static void test_095_resume_costs_no_retry(void **state)
     }
 }
 
-/* Aborted while it restarts for the last time: it can be resumed and restarted by hand, and its next failure is the end. */
+/* Aborted while it restarts for the last time: it can be resumed and restarted by hand, and its next failure is the
+ * end. */
 static void test_095_resume_after_the_last_retry(void **state)
 {
     autoh h = h_new();

@@ -1,4 +1,5 @@
-/* defects.c - better behaviours of docs/job-defects.md that the numbered tests do not show; the number is that of the defect */
+/* defects.c - better behaviours of docs/job-defects.md that the numbered tests do not show; the number is that of the
+ * defect */
 #include "harness.h"
 
 #define TWO JOB("j", TASKS(TASK("a", "2", "")))

@@ -1,7 +1,8 @@
 /* harness.h - a small cluster for the checklist: store, controllers, a fake scheduler, a fake kubelet, a manual clock
  *
- * A test makes a job from YAML text, plays the scheduler (h_admit) and the kubelet (h_pod_phase …), lets the controllers
- * work (h_run) and looks at objects. Everything is seen through the API: there is no way to look into a controller.
+ * A test makes a job from YAML text, plays the scheduler (h_admit) and the kubelet (h_pod_phase …), lets the
+ * controllers work (h_run) and looks at objects. Everything is seen through the API: there is no way to look into a
+ * controller.
  *
  * Objects are named as on the command line, in namespace "default": "job/j", "pod/j-a-0", "cm/j-svc". "pg/j" is the
  * PodGroup of job j, whatever it is called.

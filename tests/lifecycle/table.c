@@ -50,7 +50,8 @@ struct want { /* all zero: no decision */
 
 /* By a policy. Where a restart or a kill is under way, and where the job rests, pods come and go by our own doing. */
 static const struct want by_policy[JOB_PHASE_MAX][JOB_ACTION_MAX] = {
-    /*                    SyncJob  AbortJob           RestartJob  RestartTask RestartPod RestartPartition TerminateJob          CompleteJob          ResumeJob */
+    /*                    SyncJob  AbortJob RestartJob RestartTask RestartPod RestartPartition TerminateJob CompleteJob
+     *                             ResumeJob */
     [PHASE_NONE]        = { NOTHING, KILL_TO(ABORTING), RESTART,  TARGETED,   TARGETED,  TARGETED,        KILL_TO(TERMINATING), KILL_TO(COMPLETING), NOTHING },
     [PHASE_PENDING]     = { NOTHING, KILL_TO(ABORTING), RESTART,  TARGETED,   TARGETED,  TARGETED,        KILL_TO(TERMINATING), KILL_TO(COMPLETING), NOTHING },
     [PHASE_RUNNING]     = { NOTHING, KILL_TO(ABORTING), RESTART,  TARGETED,   TARGETED,  TARGETED,        KILL_TO(TERMINATING), KILL_TO(COMPLETING), NOTHING },
@@ -67,7 +68,8 @@ static const struct want by_policy[JOB_PHASE_MAX][JOB_ACTION_MAX] = {
 /* By a Command: no retry is charged (B13), nothing without a target (B9), a restart does not swallow an abort (B4). */
 #define RESTART_FREE { PHASE_RESTARTING, 1, 0 }
 static const struct want by_command[JOB_PHASE_MAX][JOB_ACTION_MAX] = {
-    /*                    SyncJob  AbortJob           RestartJob    RestartTask RestartPod RestartPartition TerminateJob        CompleteJob          ResumeJob */
+    /*                    SyncJob  AbortJob RestartJob RestartTask RestartPod RestartPartition TerminateJob CompleteJob
+     *                             ResumeJob */
     [PHASE_NONE]        = { NOTHING, KILL_TO(ABORTING), RESTART_FREE, NOTHING,  NOTHING,   NOTHING,     KILL_TO(TERMINATING), KILL_TO(COMPLETING), NOTHING },
     [PHASE_PENDING]     = { NOTHING, KILL_TO(ABORTING), RESTART_FREE, NOTHING,  NOTHING,   NOTHING,     KILL_TO(TERMINATING), KILL_TO(COMPLETING), NOTHING },
     [PHASE_RUNNING]     = { NOTHING, KILL_TO(ABORTING), RESTART_FREE, NOTHING,  NOTHING,   NOTHING,     KILL_TO(TERMINATING), KILL_TO(COMPLETING), NOTHING },

@@ -104,8 +104,8 @@ static void item_37_D11_all_pods_lost(void **state)
     "{name: " name ", replicas: " replicas ", " more                                                                   \
     "template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}"
 
-/* A task that depends on another has its turn when the PodGroup counts it: its pods are to come, whether or not one of the
- * other is needed first. Until then it asks for nothing. */
+/* A task that depends on another has its turn when the PodGroup counts it: its pods are to come, whether or not one of
+ * the other is needed first. Until then it asks for nothing. */
 static void a_task_that_depends_on_another_has_its_turn(void **state)
 {
     static const char tasks[] = "spec: {tasks: [" TASK("a", "1", "") ", " TASK("b", "2",
@@ -125,8 +125,8 @@ static void a_task_that_depends_on_another_has_its_turn(void **state)
     h_free(h);
 }
 
-/* It was let in with places for a pod that is there and one of another task that is to come, as two of the first do not fit.
- * Where that pod is not made it says why it waits, and keeps nothing from others. */
+/* It was let in with places for a pod that is there and one of another task that is to come, as two of the first do not
+ * fit. Where that pod is not made it says why it waits, and keeps nothing from others. */
 static void places_for_a_pod_that_does_not_come(void **state)
 {
     struct h *h = h_new(NULL);

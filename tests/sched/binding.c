@@ -1,4 +1,5 @@
-/* binding.c - bindings and evictions that had to wait before they were sent: news came meanwhile, and not all still stand */
+/* binding.c - bindings and evictions that had to wait before they were sent: news came meanwhile, and not all still
+ * stand */
 #include "harness.h"
 
 #include "base/util.h"
@@ -131,8 +132,8 @@ static void keep_binding(struct h *h, const struct decision *d)
                                arena_str(&h->arena, d->uid), .node = arena_str(&h->arena, d->node) };
 }
 
-/* A gang of three of one CPU goes to n1; its queue may have 4 of the 6 of the queue above. The others wait for labels that no
- * node has: only another scheduler would bind them. */
+/* A gang of three of one CPU goes to n1; its queue may have 4 of the 6 of the queue above. The others wait for labels
+ * that no node has: only another scheduler would bind them. */
 static struct h *decide_and_wait(struct decision *ret)
 {
     static const char no_node[] = "spec: {nodeSelector: {here: nowhere}}";

@@ -611,7 +611,8 @@ static void freed_room_is_not_stolen(void **state)
     h_free(h);
 }
 
-/* More groups look for victims than have a turn in one round, and none finds any: each has its turn, then there is rest. */
+/* More groups look for victims than have a turn in one round, and none finds any: each has its turn, then there is
+ * rest. */
 static void hunts_come_to_an_end(void **state)
 {
     enum { HUNTERS = 40 };

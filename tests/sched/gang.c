@@ -12,7 +12,8 @@
  *       38  tests/lifecycle/creation.c: test_031_no_pods_before_admission, test_030_admitted_job_gets_its_pods
  *       39  tests/lifecycle: test_111_no_pods_of_the_dead (races.c), test_059_restart_pod (policies.c)
  *       44  src/driver/test/schedule.c: item_44_D63_many_objects
- *   50, 51  src/sched/test/config.c: test_bad, "unknown action"; test_good, "unknown names are warnings"; test_50_51_reload
+ *   50, 51 src/sched/test/config.c: test_bad, "unknown action"; test_good, "unknown names are warnings";
+ *   test_50_51_reload
  *
  * Defects: D1-D6 gang; D7, D36, D40-D47 evict; D11, D20, D21, D23, D30, D32, D35 admit; D22 starve; D24-D29, D31 queue;
  * D61, D62, D69, D80-D83 status. What is expected is in docs/sched-defects.md.

@@ -1,4 +1,5 @@
-/* harness.h - a tiny cluster for the scheduler: objects in memory, decisions carried out at once, time that stands still
+/* harness.h - a tiny cluster for the scheduler: objects in memory, decisions carried out at once, time that stands
+ * still
  *
  *     struct h *h = h_new(NULL);
  *     h_node(h, "n1", "cpu: 4");

@@ -1,5 +1,5 @@
-/* needless.c - nobody is evicted for what comes by itself, what others were evicted for is used for that, and among equals
- * the right ones go */
+/* needless.c - nobody is evicted for what comes by itself, what others were evicted for is used for that, and among
+ * equals the right ones go */
 #include "harness.h"
 
 #include "base/util.h"
@@ -86,7 +86,8 @@ static void no_eviction_inside_a_job_that_does_not_help(void **state)
     h_free(h);
 }
 
-/* Two queues make room at the same time. The victims of the second are gone first: the first does not take its places. */
+/* Two queues make room at the same time. The victims of the second are gone first: the first does not take its places.
+ * */
 static void room_is_used_by_whom_it_was_made_for(void **state)
 {
     struct h *h = h_new(NULL);

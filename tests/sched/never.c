@@ -163,8 +163,8 @@ static void a_head_that_can_never_run_is_passed(void **state)
 
 /* ---- those behind a head that waits ---- */
 
-/* A job has places and waits for its pods; then one of higher priority comes before it in its fifo queue and waits. What
- * was kept for the first is free for other queues. */
+/* A job has places and waits for its pods; then one of higher priority comes before it in its fifo queue and waits.
+ * What was kept for the first is free for other queues. */
 static void those_held_back_keep_nothing(void **state)
 {
     struct h *h = h_new(NULL);

@@ -3,8 +3,8 @@
  *     test_sched_property --count 100000            clusters from seed 1 on
  *     test_sched_property --seed 4711 --trace       one of them again, with all that is decided
  *
- * In each: some steps in which things happen and the scheduler decides; evictions are let come true, and those they were
- * for must run; then nothing new comes, pods end, and everything that can run must have run.
+ * In each: some steps in which things happen and the scheduler decides; evictions are let come true, and those they
+ * were for must run; then nothing new comes, pods end, and everything that can run must have run.
  */
 #include "world.h"
 

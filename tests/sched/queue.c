@@ -188,8 +188,8 @@ static void item_20_more_guaranteed_than_there_is(void **state)
     h_free(h);
 }
 
-/* A gang that is larger than its queue's share runs when nobody else can use the room, also while another queue asks for
- * more than its own share. */
+/* A gang that is larger than its queue's share runs when nobody else can use the room, also while another queue asks
+ * for more than its own share. */
 static void item_19_gang_above_the_share(void **state)
 {
     struct h *h = h_new(NULL);

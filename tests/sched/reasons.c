@@ -187,7 +187,8 @@ static void sums_are_told_as_sums(void **state)
     h_free(h);
 }
 
-/* While many wait, nobody is told again for the sake of other numbers, and they are not even counted. Who asks gets them. */
+/* While many wait, nobody is told again for the sake of other numbers, and they are not even counted. Who asks gets
+ * them. */
 static void whoever_asks_is_told_all(void **state)
 {
     struct h *h = h_new(NULL);

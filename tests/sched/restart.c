@@ -103,7 +103,8 @@ static void item_43_restart_says_nothing_new(void **state)
     h_free(h);
 }
 
-/* A gang that runs below its minimum is known by its pods, also to a scheduler that never saw it whole: it goes first. */
+/* A gang that runs below its minimum is known by its pods, also to a scheduler that never saw it whole: it goes first.
+ * */
 static void item_43_D1_broken_gang_after_restart(void **state)
 {
     struct h *h = h_new(NULL);

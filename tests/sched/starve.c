@@ -125,8 +125,8 @@ static void no_deadlock_between_gangs(void **state)
     h_free(h);
 }
 
-/* Two jobs, each of which fits alone. One is admitted with places, the other on credit, and gets a reservation: that must not
- * take the first one's places away, or both wait for each other. */
+/* Two jobs, each of which fits alone. One is admitted with places, the other on credit, and gets a reservation: that
+ * must not take the first one's places away, or both wait for each other. */
 static void no_deadlock_of_admission_and_reservation(void **state)
 {
     (void)state;
@@ -153,8 +153,9 @@ static void no_deadlock_of_admission_and_reservation(void **state)
     }
 }
 
-/* A gang in a queue of five CPUs has lost a pod and succeeded with the other, and a job that needs all five has waited long:
- * what was promised to the one keeps the other from being let in, and what is kept for that from placing the lost pod. */
+/* A gang in a queue of five CPUs has lost a pod and succeeded with the other, and a job that needs all five has waited
+ * long: what was promised to the one keeps the other from being let in, and what is kept for that from placing the lost
+ * pod. */
 static struct h *promise_and_reservation(const char **ret_big)
 {
     struct h *h = h_new(NULL);
@@ -206,7 +207,8 @@ static void no_promise_for_ever(void **state)
     h_free(h);
 }
 
-/* A gang waits for room longer than anybody waits for pods; then one of its pods is lost, and made again a moment later. */
+/* A gang waits for room longer than anybody waits for pods; then one of its pods is lost, and made again a moment
+ * later. */
 static struct h *waits_long_and_loses_a_pod(void)
 {
     struct h *h = h_new(NULL);
@@ -305,9 +307,9 @@ static void a_promise_does_not_wait_for_a_lost_pod_for_ever(void **state)
     h_free(h);
 }
 
-/* The two large pods of an elastic job do not fit together; one large and the small one would, and the small one is made
- * late. Places for it are all free and of no use yet. When the pod is there it is a gang like any other: places are
- * kept for it. */
+/* The two large pods of an elastic job do not fit together; one large and the small one would, and the small one is
+ * made late. Places for it are all free and of no use yet. When the pod is there it is a gang like any other: places
+ * are kept for it. */
 static void places_for_pods_that_come_late(void **state)
 {
     struct h *h = h_new(NULL);
@@ -416,8 +418,8 @@ static void no_reservation_for_the_impossible(void **state)
     h_free(h);
 }
 
-/* One node, and two pods that must not be on one: nobody can say so from the amounts, but nothing may be kept for them for
- * ever. */
+/* One node, and two pods that must not be on one: nobody can say so from the amounts, but nothing may be kept for them
+ * for ever. */
 static void no_reservation_against_anti_affinity(void **state)
 {
     struct h *h = h_new(NULL);
@@ -466,8 +468,8 @@ static void reservation_yields_to_priority(void **state)
     h_free(h);
 }
 
-/* Two queues, a gang in each that needs more than half of the cluster and has waited so long that nodes are kept for it.
- * When the cluster is empty one of them starts; the two never hold each other's places. */
+/* Two queues, a gang in each that needs more than half of the cluster and has waited so long that nodes are kept for
+ * it. When the cluster is empty one of them starts; the two never hold each other's places. */
 static void two_reservations(void **state)
 {
     struct h *h = h_new(NULL);

@@ -329,7 +329,8 @@ static void minima_of_all_policies_come_first(void **state)
     h_free(h);
 }
 
-/* Three pods in each part of two: the surplus counts towards minMember (and towards a role's minimum), and stays in the domain. */
+/* Three pods in each part of two: the surplus counts towards minMember (and towards a role's minimum), and stays in the
+ * domain. */
 static void surplus_counts_and_stays(void **state)
 {
     static const char *const roles[] = { NULL, "w: 6" };

@@ -1,4 +1,5 @@
-/* truth.c - after each round: is what a waiting group was told really what stops it, and did others have to go for it? */
+/* truth.c - after each round: is what a waiting group was told really what stops it, and did others have to go for it?
+ * */
 #include "world.h"
 
 #include "base/util.h"

@@ -1,7 +1,7 @@
 /* world.h - a random cluster in plain numbers, beside the objects: what the property tests count with
  *
- * Nothing here asks the scheduler. random.c makes the world and lets things happen in it, recount.c says after each round
- * whether what was decided is right, property.c is the program.
+ * Nothing here asks the scheduler. random.c makes the world and lets things happen in it, recount.c says after each
+ * round whether what was decided is right, property.c is the program.
  */
 #ifndef TESTS_SCHED_WORLD_H
 #define TESTS_SCHED_WORLD_H

@@ -1,7 +1,8 @@
 /* check.c - the invariants: what must hold after every change of the store and at every write of a controller
  *
  * Two kinds of truth. What was done is judged against the store. What a controller wants is judged against what it was
- * told: with late events and a second controller nobody can do better than act on what he knows, and nobody may do worse.
+ * told: with late events and a second controller nobody can do better than act on what he knows, and nobody may do
+ * worse.
  */
 #include "world.h"
 
@@ -213,8 +214,8 @@ static void see_job(struct world *w, const struct watch_event *ev)
     mark_surplus(w, job);
 }
 
-/* B12: what has succeeded is not run again because somebody removed the pod. With faults a controller may never have seen
- * it succeed. */
+/* B12: what has succeeded is not run again because somebody removed the pod. With faults a controller may never have
+ * seen it succeed. */
 static void check_rerun(struct world *w, const struct sim_job *job, struct sim_pod *pod)
 {
     pod->job_restarts = job->restarts;
@@ -525,8 +526,8 @@ static void check_pod_create(struct world *w, const struct controller *c, const 
     const struct told *job = told_job(c, uid), *any = map_get(&c->jobs, uid);
     const struct sim_job *truth = map_get(&w->jobs, uid);
 
-    /* A read on behalf of an older job of that name: if it shows the new one, that is not on record here; if it shows none,
-     * the driver does not take that for an answer about the new one, which may have been made since. */
+    /* A read on behalf of an older job of that name: if it shows the new one, that is not on record here; if it shows
+     * none, the driver does not take that for an answer about the new one, which may have been made since. */
     if ((!job && truth && !truth->is_gone) || (any && (any->is_read_gone || any->is_vague)))
         return;
     if (!job)
@@ -565,7 +566,8 @@ static bool is_of_scheduler(struct world *w, const struct flight *f)
     return f->kind == OP_BIND || f->kind == OP_PATCH_STATUS || (f->kind == OP_DELETE && pod && pod->is_victim);
 }
 
-/* One write at a time: no pod is asked for twice, and nothing is done to a job's pods while its status is on its way. */
+/* One write at a time: no pod is asked for twice, and nothing is done to a job's pods while its status is on its way.
+ * */
 static void check_flights(struct world *w, const struct controller *c, const struct flight *new)
 {
     struct map_iter it = map_u64_iter(&c->flights);
@@ -613,8 +615,9 @@ static void note_flight(struct world *w, struct controller *c, const struct op *
     map_u64_put(&c->flights, token, f);
 }
 
-/* With two controllers one may see a pod the other made before it sees the status or spec that called for it. Then it acts
- * on an older one; nobody told it better. So does one that may have heard the answer which it no longer waited for. */
+/* With two controllers one may see a pod the other made before it sees the status or spec that called for it. Then it
+ * acts on an older one; nobody told it better. So does one that may have heard the answer which it no longer waited
+ * for. */
 static void check_pod_delete(struct world *w, const struct controller *c, const struct op *op)
 {
     struct sim_pod *pod = map_get(&w->pods, op->uid);

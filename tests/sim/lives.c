@@ -1,7 +1,7 @@
 /* lives.c - scripted lives of a job, each lived again with a crash right before and right after every single write
  *
- * The undisturbed life says what the end must be. A crash may only cost time: uids, times and revisions differ, all else is
- * compared.
+ * The undisturbed life says what the end must be. A crash may only cost time: uids, times and revisions differ, all
+ * else is compared.
  */
 #include "world.h"
 

@@ -1,8 +1,8 @@
 /* placing.c - the invariants of the scheduler: nodes, gangs, queues, evictions
  *
- * As in check.c there are two kinds of truth. What a scheduler wants is judged by what it was told, at the moment of the
- * write and at the end of its turn, and nothing excuses it. What is in the store is judged too, but there a binding may
- * arrive that its sender no longer counts on, and two schedulers may each be right and together be wrong.
+ * As in check.c there are two kinds of truth. What a scheduler wants is judged by what it was told, at the moment of
+ * the write and at the end of its turn, and nothing excuses it. What is in the store is judged too, but there a binding
+ * may arrive that its sender no longer counts on, and two schedulers may each be right and together be wrong.
  */
 #include "world.h"
 
@@ -506,8 +506,8 @@ static struct members count_members(const struct world *w, const struct controll
     return n;
 }
 
-/* All or none: whoever binds some of a gang binds all that its minimum needs. Where a binding failed before, the next one
- * of that pod has to wait. */
+/* All or none: whoever binds some of a gang binds all that its minimum needs. Where a binding failed before, the next
+ * one of that pod has to wait. */
 static void check_gang(struct world *w, const struct controller *c, const struct known *g)
 {
     struct members n = count_members(w, c, g);

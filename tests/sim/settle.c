@@ -91,8 +91,8 @@ static bool has_pod(struct world *w, const struct sim_job *job, const char *task
     return false;
 }
 
-/* An active job whose PodGroup was admitted has all its pods, but for those of tasks that wait for others, and those that
- * have succeeded and were removed by somebody. */
+/* An active job whose PodGroup was admitted has all its pods, but for those of tasks that wait for others, and those
+ * that have succeeded and were removed by somebody. */
 static void check_complete(struct world *w, const struct sim_job *job, const struct object *o)
 {
     size_t pos = 0;

@@ -1,11 +1,12 @@
 /* world.h - a whole cluster in one thread on a virtual clock, from one seed
  *
  * The store is the truth. Around it live: one or two controllers with their schedulers (a driver behind cluster_sim
- * each), hollow nodes, and users; in some worlds a simple placer instead of the schedulers. Everything that happens later is a timer on the world's mono clock. Whatever is drawn by chance comes
- * from the seed, so the same seed gives the same history, and a failing one replays.
+ * each), hollow nodes, and users; in some worlds a simple placer instead of the schedulers. Everything that happens
+ * later is a timer on the world's mono clock. Whatever is drawn by chance comes from the seed, so the same seed gives
+ * the same history, and a failing one replays.
  *
- * The checker sees every change of the store right after it was made, and every event and write of the controllers as it
- * passes. The first broken invariant stops the run.
+ * The checker sees every change of the store right after it was made, and every event and write of the controllers as
+ * it passes. The first broken invariant stops the run.
  */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H

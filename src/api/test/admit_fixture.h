@@ -1,8 +1,8 @@
 /* admit_fixture.h - for the admission tests: a base document, edits to it, and what must be said about the result
  *
  * An edit is "path: value" in YAML; the value "<gone>" removes the member. What is wanted is "path: words": one problem
- * must be at that path and contain those words. By default it is the only error; with a leading "W " it is a warning and
- * there is no error.
+ * must be at that path and contain those words. By default it is the only error; with a leading "W " it is a warning
+ * and there is no error.
  */
 #ifndef API_TEST_ADMIT_FIXTURE_H
 #define API_TEST_ADMIT_FIXTURE_H

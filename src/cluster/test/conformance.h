@@ -1,8 +1,9 @@
 /* conformance.h - what every cluster promises (cluster/cluster.h), as a suite that runs on each of them
  *
- * An implementation brings a world: a door to try, and hands to change things behind its back. Doors that answer later are waited for,
- * so the suite says nothing about how long anything takes, nor about the order of answers and news, which come from different
- * directions. Answers are compared in the order of their tokens, news of a type in the order they were told.
+ * An implementation brings a world: a door to try, and hands to change things behind its back. Doors that answer later
+ * are waited for, so the suite says nothing about how long anything takes, nor about the order of answers and news,
+ * which come from different directions. Answers are compared in the order of their tokens, news of a type in the order
+ * they were told.
  */
 #ifndef CLUSTER_TEST_CONFORMANCE_H
 #define CLUSTER_TEST_CONFORMANCE_H

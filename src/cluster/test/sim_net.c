@@ -1,8 +1,9 @@
 /* sim_net.c - cluster_sim: a store behind a bad network, on a virtual clock, from a seed
  *
- * A write becomes a request with two times: when it reaches the store (never, if it is lost) and when its answer is back
- * (as an error of unknown outcome, if that is lost). Changes of the store are pulled from the store's own watches into one
- * queue for each type; the time each is told never falls within a queue, which keeps the order a real watch keeps.
+ * A write becomes a request with two times: when it reaches the store (never, if it is lost) and when its answer is
+ * back (as an error of unknown outcome, if that is lost). Changes of the store are pulled from the store's own watches
+ * into one queue for each type; the time each is told never falls within a queue, which keeps the order a real watch
+ * keeps.
  */
 #include "cluster/test/sim_net.h"
 

@@ -1,11 +1,11 @@
 /* sim_net.h - cluster_sim: a store behind a bad network, on a virtual clock, from a seed
  *
  * All clients of one simulation share a network (struct sim_net): it carries their requests to the store and, by chance
- * from its seed, delays, refuses or loses them. Each client has a watch for each type it wants; within one watch the order
- * of changes is kept, between watches anything goes. With all faults 0 it behaves as cluster_embedded does.
+ * from its seed, delays, refuses or loses them. Each client has a watch for each type it wants; within one watch the
+ * order of changes is kept, between watches anything goes. With all faults 0 it behaves as cluster_embedded does.
  *
- * Time only moves when the owner moves the manual clock. Everything that is to happen later is due on its mono time: ask
- * sim_net_due_ms() and cluster_sim_due_ms(), move the clock there, call sim_net_run() and take the clients' events.
+ * Time only moves when the owner moves the manual clock. Everything that is to happen later is due on its mono time:
+ * ask sim_net_due_ms() and cluster_sim_due_ms(), move the clock there, call sim_net_run() and take the clients' events.
  *
  * A request that was sent outlives its client: a program that crashed cannot call back what is already on the wire.
  */

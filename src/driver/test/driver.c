@@ -293,8 +293,8 @@ static void quota_backs_off_and_heals(void **state)
     world_done(&w);
 }
 
-/* Another controller makes the pods that we were refused: our trouble is over too, and the status must not say otherwise
- * for ever. */
+/* Another controller makes the pods that we were refused: our trouble is over too, and the status must not say
+ * otherwise for ever. */
 static void trouble_ends_when_others_succeed(void **state)
 {
     struct world w;

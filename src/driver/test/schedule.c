@@ -1,7 +1,7 @@
 /* schedule.c - tests of the driver's scheduling side: news in, decisions out, and what happens when writes fail
  *
- * The scheduler here is a puppet: it notes what it is told and decides what the test wants. schedule_whole.c has the real
- * one.
+ * The scheduler here is a puppet: it notes what it is told and decides what the test wants. schedule_whole.c has the
+ * real one.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -486,8 +486,8 @@ static int64_t script_now(struct cluster *c)
 static const struct cluster_class script_class = { script_free, script_want, script_write,
                                                    script_read, script_next, script_now };
 
-/* "+p a 7": Pod p with uid a at revision 7; "-p a 8": it is gone; "[": a list begins; "] 9": it ends, of revision 9; "?":
- * the last question is answered with nothing. */
+/* "+p a 7": Pod p with uid a at revision 7; "-p a 8": it is gone; "[": a list begins; "] 9": it ends, of revision 9;
+ * "?": the last question is answered with nothing. */
 static void tell(struct script *s, struct str line)
 {
     static const enum cluster_event_kind kinds[] = { ['+'] = CLUSTER_PUT,
@@ -1123,7 +1123,8 @@ static void limits_hold(void **state)
     world_done(&w);
 }
 
-/* Somebody else writes another status, at once and again and again: we write ours a few times, further and further apart. */
+/* Somebody else writes another status, at once and again and again: we write ours a few times, further and further
+ * apart. */
 static void another_writer_is_not_answered_at_once(void **state)
 {
     struct json *theirs;

@@ -1,7 +1,7 @@
 /* schedule_net.c - the driver's scheduling side behind a bad network, from seeds
  *
- * A small greedy scheduler keeps a mirror of what it was told. Whatever the network does: news never go back, the mirror
- * comes to equal the store, every pod gets a node, and every victim goes.
+ * A small greedy scheduler keeps a mirror of what it was told. Whatever the network does: news never go back, the
+ * mirror comes to equal the store, every pod gets a node, and every victim goes.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -360,8 +360,8 @@ static void delete_pod(struct world *w, const char *job, int i)
     assert_int_equal(store_delete(w->store, o->type, o->namespace, o->name, &now, NULL, NULL), 0);
 }
 
-/* Somebody tidies up: a pod that has Succeeded is deleted. It is not run again, so the gang must not wait for it when a third
- * has to be placed anew. */
+/* Somebody tidies up: a pod that has Succeeded is deleted. It is not run again, so the gang must not wait for it when a
+ * third has to be placed anew. */
 static void a_succeeded_pod_is_deleted(void **state)
 {
     const struct object *job;

@@ -1,7 +1,7 @@
 /* apiserver.h - a little Kubernetes API server on a store, with faults on request, for tests of the client
  *
- * What it answers follows a real one (lists in pages, watches with bookmarks, watches that begin with a list, Statuses, preconditions)
- * as far as the client uses it. The tests in tests/kube run the same suite on a real one.
+ * What it answers follows a real one (lists in pages, watches with bookmarks, watches that begin with a list, Statuses,
+ * preconditions) as far as the client uses it. The tests in tests/kube run the same suite on a real one.
  */
 #ifndef KUBE_TEST_APISERVER_H
 #define KUBE_TEST_APISERVER_H

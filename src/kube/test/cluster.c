@@ -1,5 +1,5 @@
-/* cluster.c - tests of cluster_kube on a server that cuts, refuses, forgets and hangs: what was told comes to equal what is there, and
- * nothing is told that did not happen */
+/* cluster.c - tests of cluster_kube on a server that cuts, refuses, forgets and hangs: what was told comes to equal
+ * what is there, and nothing is told that did not happen */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -549,8 +549,8 @@ static bool is_allowed(void *ctx)
     return *(bool *)ctx;
 }
 
-/* A program that was stopped, or a machine that slept, goes on in the middle of anything: requests that wait, that are being connected,
- * that were sent. Nothing of them leaves once the right has ended. */
+/* A program that was stopped, or a machine that slept, goes on in the middle of anything: requests that wait, that are
+ * being connected, that were sent. Nothing of them leaves once the right has ended. */
 static void nothing_leaves_without_the_right(void **state)
 {
     bool right = true;

@@ -1,7 +1,7 @@
 /* conformance.c - the promises of a cluster, tried on cluster_kube
  *
- * On a little API server of ours: with lists at the beginning of watches, with lists in pages, and with streams cut into small pieces.
- * With KUBECONFIG_REAL set, on the real one that it leads to (tests/kube).
+ * On a little API server of ours: with lists at the beginning of watches, with lists in pages, and with streams cut
+ * into small pieces. With KUBECONFIG_REAL set, on the real one that it leads to (tests/kube).
  */
 #include "cluster/test/conformance.h"
 

@@ -480,8 +480,8 @@ static void a_lost_answer_is_found_out(void **state)
     end(&w);
 }
 
-/* Answers get lost, requests are slow, programs are stopped, killed and started again: never two at a time, and when it is over
- * somebody leads. */
+/* Answers get lost, requests are slow, programs are stopped, killed and started again: never two at a time, and when it
+ * is over somebody leads. */
 static void never_two(void **state)
 {
     (void)state;

@@ -2,8 +2,8 @@
  *
  *     kube_mirror [--http1] [--lists] NAMESPACE      with the cluster that KUBECONFIG leads to
  *
- * Prints RELIST, PUT NAME, GONE NAME, SYNCED, TROUBLE TEXT, WELL, and for each line "create NAME" or "delete NAME" that it reads
- * RESULT NAME ok, RESULT NAME CODE or RESULT NAME unknown. Ends with its input, after a line of figures.
+ * Prints RELIST, PUT NAME, GONE NAME, SYNCED, TROUBLE TEXT, WELL, and for each line "create NAME" or "delete NAME" that
+ * it reads RESULT NAME ok, RESULT NAME CODE or RESULT NAME unknown. Ends with its input, after a line of figures.
  */
 #include "api/meta.h"
 #include "base/log.h"

@@ -8,8 +8,8 @@
 #include "base/util.h"
 #include "kube/pace.h"
 
-/* A server that works on 'width' requests at a time, each for 'work_us'; more than 'most' at a time it refuses. Returns how many
- * were answered in that time. */
+/* A server that works on 'width' requests at a time, each for 'work_us'; more than 'most' at a time it refuses. Returns
+ * how many were answered in that time. */
 static unsigned serve(struct pace *p, unsigned width, int64_t work_us, unsigned most, int64_t from_ms, int64_t to_ms)
 {
     int64_t sent[1024], done_us[1024], busy_us[64] = { 0 };

@@ -2,8 +2,8 @@
  *
  * A pod without an image sees the host's files as root, so what is closed to ordinary users of the machine would be
  * open to it: keys, passwords, the data of other engines; and for an ordinary user, his own keys. In the tree that lies
- * over the host's files (host_layer.h) a whiteout, by which overlayfs knows a deleted file, takes each of them away. So a
- * program can make a ~/.ssh of its own.
+ * over the host's files (host_layer.h) a whiteout, by which overlayfs knows a deleted file, takes each of them away. So
+ * a program can make a ~/.ssh of its own.
  *
  * Hidden are
  *   - below /etc and /var: what others may not read. A directory that others may not enter is hidden whole, so only the
@@ -13,8 +13,9 @@
  *     below, of the first thousands of files. A whole home may have millions, and a run takes milliseconds;
  *   - the paths of hide_machine_list(), whatever their modes;
  * and what such paths lead to where they are links. /etc/shadow has its users, and no passwords. (The host keys of sshd
- * are host_layer.h's: others are in their place.) A hostPath volume shows what it names, hidden or not: somebody asked for
- * it. It is as the run finds it when the first container starts: a file that comes later, or is closed later, shows.
+ * are host_layer.h's: others are in their place.) A hostPath volume shows what it names, hidden or not: somebody asked
+ * for it. It is as the run finds it when the first container starts: a file that comes later, or is closed later,
+ * shows.
  */
 #ifndef NODE_HIDE_H
 #define NODE_HIDE_H

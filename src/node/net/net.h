@@ -15,11 +15,11 @@
  * has a route to the pods, so it reaches them. For others a slirp4netns, where installed; the host does not reach the
  * pods then. That there is none is never an error, it is said.
  *
- * It is for going out, not in: nobody begins a conversation with a pod from outside, neither the LAN nor another run nor a
- * user of this machine, except its root; and pods do not reach link-local addresses (169.254.0.0/16), where clouds hand
- * out credentials of the machine. Where links forward only because of us they forward for pods, and for nobody else.
- * 'is_open' is without the first two. Reachable are: the LAN and what lies behind it, networks of the machine, and
- * services of the machine that listen at addresses other than loopback.
+ * It is for going out, not in: nobody begins a conversation with a pod from outside, neither the LAN nor another run
+ * nor a user of this machine, except its root; and pods do not reach link-local addresses (169.254.0.0/16), where
+ * clouds hand out credentials of the machine. Where links forward only because of us they forward for pods, and for
+ * nobody else. 'is_open' is without the first two. Reachable are: the LAN and what lies behind it, networks of the
+ * machine, and services of the machine that listen at addresses other than loopback.
  *
  * An ordinary user must be root in a user namespace. One net belongs to one thread at a time; that thread stays in its
  * own network namespace.

@@ -74,8 +74,8 @@ int shim_new(struct spawner *s, const struct shim_options *opt, struct shim **re
 void shim_free(struct shim *s);    /* whatever runs in the pod is killed, soon. NULL is fine */
 int shim_fd(const struct shim *s); /* readable: call shim_next() */
 
-/* Orders. An error means the shim is gone (SHIM_GONE follows); ERR_TOO_BIG: the order cannot be sent, and nothing follows.
- * 'container': its name. */
+/* Orders. An error means the shim is gone (SHIM_GONE follows); ERR_TOO_BIG: the order cannot be sent, and nothing
+ * follows. 'container': its name. */
 
 /* Start a container in "<group>/<name>" with these limits. STARTED or FAILED follows, after STARTED one ENDED. */
 int shim_start(struct shim *s, const struct box_spec *spec, const struct cgroup_limits *limits, int attempt,

@@ -1,4 +1,5 @@
-/* fixture.h - tests of plugins as tables: a job in YAML, a place in what the plugins make of it, the text expected there
+/* fixture.h - tests of plugins as tables: a job in YAML, a place in what the plugins make of it, the text expected
+ * there
  *
  * The job is called "j" in namespace "ns" with uid "u-1". A place is one of
  *

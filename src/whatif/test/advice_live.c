@@ -1,5 +1,5 @@
-/* advice_live.c - tests of advice: every suggestion, made by hand in a cluster that runs, starts the job; and what explain
- * says is what the PodGroup's condition says
+/* advice_live.c - tests of advice: every suggestion, made by hand in a cluster that runs, starts the job; and what
+ * explain says is what the PodGroup's condition says
  *
  * ADVICE_STATES: how many random states; more than a few hundred take minutes.
  */

@@ -1,4 +1,5 @@
-/* agent_world.h - an agent on a machine that only pretends (fake_host.h), a cluster in memory, a clock for the test to move
+/* agent_world.h - an agent on a machine that only pretends (fake_host.h), a cluster in memory, a clock for the test to
+ * move
  *
  *     struct world *w = world_new(NULL);
  *     world_pod(w, "p", "{containers: [{name: c, image: app, command: [run]}]}");

@@ -1,9 +1,9 @@
 /* fake_host.h - a machine that only pretends: it writes down what it is asked for, and a test says what happens there
  *
  * Stands in, at link time, for what the agent touches the kernel by: shim.h, net.h, nft (filter.h), the server of
- * dns.h, and of cgroup.h, keeper.h, host_layer.h, hide.h, box.h and mount(2) what the agent calls. The agent itself, pods'
- * lives, volumes, images, logs, the rules and the zone are the real ones. So no process is made, nothing is mounted,
- * and nobody needs to be root.
+ * dns.h, and of cgroup.h, keeper.h, host_layer.h, hide.h, box.h and mount(2) what the agent calls. The agent itself,
+ * pods' lives, volumes, images, logs, the rules and the zone are the real ones. So no process is made, nothing is
+ * mounted, and nobody needs to be root.
  *
  * A pod is known by its hostname, which is its name. Left alone, everything works at once: a shim is ready, a container
  * starts, SIGKILL ends one, nft succeeds. The 'holds_…' make it slow: then nothing happens before the test says so. The
