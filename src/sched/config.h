@@ -42,11 +42,10 @@ struct sched_config {
     int64_t reserve_after_ms; /* a gang that waits so long at the head of its queue gets nodes reserved; 60 s */
     int64_t admission_ms;     /* an admission that led to no place is withdrawn after this; 5 min */
     int64_t min_run_ms;       /* a pod that started less than this ago is no victim; 60 s */
-    int64_t unbind_ms; /* members bound but not started are released when the gang stays broken this long; 60 s */
-    int64_t status_ms; /* least time between two writes of a queue's status; 1 s */
-    int retell;        /* so many groups that wait behind others like them are asked why in each round; 64 */
-    int64_t
-        retell_ms; /* while there are more, rounds for their sake this far apart; 1 s. 0: none, nor are they asked */
+    int64_t unbind_ms;  /* members bound but not started are released when the gang stays broken this long; 60 s */
+    int64_t status_ms;  /* least time between two writes of a queue's status; 1 s */
+    int retell;         /* so many groups that wait behind others like them are asked why in each round; 64 */
+    int64_t retell_ms;  /* while there are more, rounds for their sake this far apart; 1 s. 0: none */
     int64_t rewrite_ms; /* while there are more, least time between two writes of why one waits for its turn; 60 s */
     int max_depth;      /* of the queue tree; 5 */
     bool
