@@ -17,11 +17,13 @@ static void owe(struct sched_model *m, const struct hold *c, int by)
 
 /* ---- on the nodes ---- */
 
+/* By names: an order by addresses would be another one in each process. */
 static int by_node(const void *x, const void *y)
 {
     const struct hold_seat *a = x, *b = y;
+    int order = a->node == b->node ? 0 : str_cmp(a->node->name, b->node->name);
 
-    return a->node < b->node ? -1 : a->node > b->node;
+    return order ? order : str_cmp(a->role->name, b->role->name);
 }
 
 /* The seats from '*at' on that are on one node, together. */
