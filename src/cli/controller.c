@@ -8,20 +8,10 @@
 #include "cli/commands.h"
 #include "driver/cache.h"
 #include "http/status_server.h"
-#include "report/term.h"
 
 #include <assert.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-
-static int fail(const struct err *e, int status)
-{
-    autobuf text = { 0 };
-
-    term_text(&text, str_of(e->text));
-    fprintf(stderr, "pumice controller: %s\n", text.p);
-    return status;
-}
 
 /* ---- options ---- */
 
@@ -49,18 +39,14 @@ static int read_times(struct controller *c, struct err *e)
     return 0;
 }
 
-static const char *const log_levels[] = { [LOG_LEVEL_DEBUG] = "debug",
-                                          [LOG_LEVEL_INFO] = "info",
-                                          [LOG_LEVEL_WARN] = "warn",
-                                          [LOG_LEVEL_ERROR] = "error",
-                                          [LOG_LEVEL_MAX] = NULL };
+static const char *const log_levels[] = { "debug", "info", "warn", "error", NULL }; /* as log_level_name() has them */
 
 static void set_up_log(const struct controller_options *o)
 {
     struct log_config log = { .fd = STDERR_FILENO, .level = LOG_LEVEL_INFO };
 
     for (int i = 0; o->log_level && i < LOG_LEVEL_MAX; i++)
-        if (strcmp(o->log_level, log_levels[i]) == 0)
+        if (strcmp(o->log_level, log_level_name((enum log_level)i)) == 0)
             log.level = (enum log_level)i;
     if (o->log_format && strcmp(o->log_format, "json") == 0)
         log.format = LOG_FORMAT_JSON;
@@ -177,9 +163,9 @@ static int controller_run(struct arena *a, const void *options, const struct tex
 
     (void)arguments;
     if (read_times(&c, &e) < 0)
-        return fail(&e, EXIT_USAGE);
+        return command_fail("controller", &e, EXIT_USAGE);
     set_up_log(c.o);
-    status = start(&c, &e) < 0 ? fail(&e, EXIT_FAILED) : controller_loop(&c);
+    status = start(&c, &e) < 0 ? command_fail("controller", &e, EXIT_FAILED) : controller_loop(&c);
     finish(&c);
     return status;
 }

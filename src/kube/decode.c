@@ -4,6 +4,10 @@
 #include "api/meta.h"
 #include "base/util.h"
 
+#define CONTAINER_STATUS(list)                                                                                         \
+    "status." list ".ready", "status." list ".restartCount", "status." list ".state.terminated.exitCode",              \
+        "status." list ".state.terminated.finishedAt"
+
 const char *const kube_pod_fields[] = {
     "apiVersion",
     "kind",
@@ -14,14 +18,8 @@ const char *const kube_pod_fields[] = {
     "status.conditions.type",
     "status.conditions.status",
     "status.conditions.lastTransitionTime",
-    "status.containerStatuses.ready",
-    "status.containerStatuses.restartCount",
-    "status.containerStatuses.state.terminated.exitCode",
-    "status.containerStatuses.state.terminated.finishedAt",
-    "status.initContainerStatuses.ready",
-    "status.initContainerStatuses.restartCount",
-    "status.initContainerStatuses.state.terminated.exitCode",
-    "status.initContainerStatuses.state.terminated.finishedAt",
+    CONTAINER_STATUS("containerStatuses"),
+    CONTAINER_STATUS("initContainerStatuses"),
     NULL,
 };
 
@@ -49,14 +47,8 @@ const char *const kube_pod_fields_scheduler[] = {
     "status.conditions",
     "status.startTime",
     "status.nominatedNodeName",
-    "status.containerStatuses.ready",
-    "status.containerStatuses.restartCount",
-    "status.containerStatuses.state.terminated.exitCode",
-    "status.containerStatuses.state.terminated.finishedAt",
-    "status.initContainerStatuses.ready",
-    "status.initContainerStatuses.restartCount",
-    "status.initContainerStatuses.state.terminated.exitCode",
-    "status.initContainerStatuses.state.terminated.finishedAt",
+    CONTAINER_STATUS("containerStatuses"),
+    CONTAINER_STATUS("initContainerStatuses"),
     NULL,
 };
 

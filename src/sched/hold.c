@@ -186,7 +186,7 @@ struct hold *hold_new(struct sched_model *m, struct trial *t, enum hold_kind kin
     list_push(kind == HOLD_ADMITTED ? &m->seated : &m->kept, &c->link);
     g->hold = c;
     c->free_ms = hold_free_ms(c);
-    c->shape = m->node_gen;
+    c->node_gen = m->node_gen;
     return c;
 }
 
@@ -230,12 +230,12 @@ bool hold_is_valid(struct sched_model *m, struct hold *c)
 {
     bool is_fine;
 
-    if (c->shape == m->node_gen)
+    if (c->node_gen == m->node_gen)
         return true;
     hold_lift(m, c);
     is_fine = seats_are_fine(m, c);
     hold_put_back(m, c);
-    c->shape = m->node_gen;
+    c->node_gen = m->node_gen;
     return is_fine;
 }
 
@@ -277,7 +277,7 @@ int64_t hold_victims(const struct hold *c)
     return n;
 }
 
-bool claim_has_victims(const struct hold *c)
+bool hold_has_victims(const struct hold *c)
 {
     return c && c->kind == HOLD_EVICTING && hold_victims(c) > 0;
 }

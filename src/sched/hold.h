@@ -33,7 +33,7 @@ struct hold {
     bool is_new;                /* made since its group was last asked */
     bool is_over;               /* beyond its queue's share: those within theirs go first */
     struct amounts sum;         /* of all seats */
-    uint64_t shape;             /* model.node_gen when it was last found valid */
+    uint64_t node_gen;          /* model.node_gen when it was last found valid */
     uint32_t n;
     struct hold_seat seats[]; /* those on one node follow each other */
 };
@@ -72,7 +72,7 @@ int64_t hold_free_ms(const struct hold *c);
 
 /* Victims that are still on its nodes. */
 int64_t hold_victims(const struct hold *c);
-bool claim_has_victims(const struct hold *c); /* and was made for them; NULL: no */
+bool hold_has_victims(const struct hold *c); /* and was made for them; NULL: no */
 
 /* The first group for which something is kept that this queue, or one below it, may have; not 'but'. NULL: none. */
 const struct sched_group *hold_keeper(const struct sched_model *m, const struct sched_queue *q,

@@ -213,7 +213,7 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
 {
     uint64_t like;
 
-    if (claim_has_victims(g->hold) || g->found.never_fits || round_has_given_up(r, g))
+    if (hold_has_victims(g->hold) || g->found.never_fits || round_has_given_up(r, g))
         return false;
     if (has_hunted(r, g)) {
         if (g->found.hunt_ms) /* it was asked for another reason in between */
@@ -343,7 +343,7 @@ static int by_service(const void *x, const void *y)
     return order_cmp(*(struct sched_group *const *)x, *(struct sched_group *const *)y);
 }
 
-static void add_without_claim(struct round *r, const struct group_list *from, struct group_list *to)
+static void add_without_hold(struct round *r, const struct group_list *from, struct group_list *to)
 {
     VEC_FOREACH(g, &from->list)
         if (!queue_has_hold(r->m, (*g)->queue))
@@ -355,8 +355,8 @@ void round_reserve(struct round *r)
 {
     struct group_list all = { 0 };
 
-    add_without_claim(r, &r->stuck, &all);
-    add_without_claim(r, &r->over, &all);
+    add_without_hold(r, &r->stuck, &all);
+    add_without_hold(r, &r->over, &all);
     if (all.list.n)
         qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_service);
     VEC_FOREACH(g, &all.list)

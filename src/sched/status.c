@@ -360,7 +360,7 @@ bool round_is_told(const struct round *r, const struct sched_group *g)
 {
     const struct sched_config *c = &r->m->config;
 
-    return (g->gang.alike || claim_has_victims(g->hold)) && g->status.why != WHY_NOT &&
+    return (g->gang.alike || hold_has_victims(g->hold)) && g->status.why != WHY_NOT &&
            r->m->alike->n_members > (uint32_t)c->retell && r->now_ms - g->status.why_ms < c->rewrite_ms;
 }
 

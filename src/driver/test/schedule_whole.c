@@ -57,34 +57,16 @@ static void world_done(struct world *w)
     arena_done(&w->arena);
 }
 
-static int64_t settle(struct world *w)
+static void check_scheduler(struct driver *d)
 {
-    int64_t due_ms;
-    bool is_busy;
-    int turns = 0;
-
-    do {
-        due_ms = driver_turn(w->driver, &is_busy);
-        sched_check(driver_sched(w->driver));
-        if (++turns > 1000)
-            fail_msg("the driver does not come to rest:\n%.*s", STR_ARG(buf_view(&w->flaky.log)));
-    } while (is_busy || due_ms <= clock_now_ms(&w->clock.clock));
-    return due_ms;
+    sched_check(driver_sched(d));
 }
+
+#define TIME_OF(w) ((struct fixture_time){ (w)->driver, &(w)->clock, &(w)->flaky.log, check_scheduler })
 
 static void run_for(struct world *w, int64_t ms)
 {
-    int64_t end_ms = clock_now_ms(&w->clock.clock) + ms;
-
-    for (;;) {
-        int64_t due_ms = settle(w), now_ms = clock_now_ms(&w->clock.clock);
-
-        if (due_ms > end_ms) {
-            clock_manual_advance(&w->clock, end_ms - now_ms);
-            return;
-        }
-        clock_manual_advance(&w->clock, due_ms - now_ms);
-    }
+    fixture_run_for(&TIME_OF(w), ms);
 }
 
 static void create(struct world *w, struct str text)
