@@ -51,9 +51,10 @@ static void hold(struct sched_model *m, const struct hold *c, bool is_held)
 
 /* ---- lifting ---- */
 
+/* By its number, not its address: that is another one in each process, and a later hold may have it again. */
 static uint64_t key_of(const struct hold *c)
 {
-    uint64_t h = (uint64_t)(uintptr_t)c * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t h = c->id * UINT64_C(0x9e3779b97f4a7c15);
 
     return h ^ h >> 29;
 }
@@ -127,7 +128,7 @@ static void add_parts(struct sched_model *m, struct hold_parts *to, const struct
 const struct hold_parts *holds_parts(struct sched_model *m, bool all)
 {
     uint64_t key = key_of_set(m, all);
-    struct hold_parts *ret = &m->parts[key % CLAIM_SETS];
+    struct hold_parts *ret = &m->parts[key % HOLD_SETS];
 
     if (ret->key == key)
         return ret;
@@ -145,13 +146,13 @@ const struct hold_parts *holds_parts(struct sched_model *m, bool all)
 /* A new one may be at the same address. */
 static void forget_parts(struct sched_model *m)
 {
-    for (int i = 0; i < CLAIM_SETS; i++)
+    for (int i = 0; i < HOLD_SETS; i++)
         m->parts[i].key = 0;
 }
 
 void holds_done(struct sched_model *m)
 {
-    for (int i = 0; i < CLAIM_SETS; i++)
+    for (int i = 0; i < HOLD_SETS; i++)
         free(m->parts[i].v);
     free(m->parts);
 }
@@ -169,6 +170,7 @@ struct hold *hold_new(struct sched_model *m, struct trial *t, enum hold_kind kin
     else
         gang_class_set_apart(m, g);
     c = xcalloc(1, sizeof(*c) + t->seats.n * sizeof(*c->seats));
+    c->id = ++m->n_holds;
     c->group = g;
     c->queue = g->queue;
     c->kind = kind;

@@ -23,6 +23,7 @@ struct hold_seat {
 };
 
 struct hold {
+    uint64_t id;           /* no other hold ever has the same */
     struct list_link link; /* model.kept */
     struct sched_group *group;
     struct sched_queue *queue; /* of the group, when it was made */
@@ -55,7 +56,7 @@ struct hold_part {
     struct sched_node *node;
     struct amounts sum;
 };
-enum { CLAIM_SETS = 16 };
+enum { HOLD_SETS = 16 };
 struct hold_parts {
     uint64_t key; /* of the holds it is made of; 0: none */
     struct hold_part *v;

@@ -34,7 +34,7 @@ void model_init(struct sched_model *m, const struct sched_config *config, uint64
     list_init(&m->kept);
     list_init(&m->seated);
     list_init(&m->lifted);
-    m->parts = xcalloc(CLAIM_SETS, sizeof(*m->parts));
+    m->parts = xcalloc(HOLD_SETS, sizeof(*m->parts));
     gang_classes_init(m);
     m->root = model_need_queue(m, STR("root"));
     topology_init(m);

@@ -348,11 +348,12 @@ struct sched_model {
     struct list dirty;          /* sched_group.in_dirty, in order of the key once sorted by the round */
     struct list waiting;        /* sched_group.in_waiting: those that lack something */
     struct gang_classes *alike; /* gang_class.h: the same, those that are alike together */
+    uint64_t n_holds;           /* ever made */
     struct list kept;           /* struct hold.link, oldest first: groups that wait for room */
     struct list seated;         /* … groups that were admitted and wait for their pods */
     struct list lifted;         /* struct hold.in_lifted: let go of, but the nodes do not know yet (hold.h) … */
     uint64_t lifted_key;        /* … which they are */
-    struct hold_parts *parts;   /* CLAIM_SETS of them: hold.c's own … */
+    struct hold_parts *parts;   /* HOLD_SETS of them: hold.c's own … */
     uint64_t part_turn;         /* … as is this */
     uint64_t node_gen;          /* goes up when Nodes come, go, or change in what they have or allow */
     uint64_t seen_node_gen;     /* … when the last round began */
