@@ -45,7 +45,7 @@ struct sched_config {
     int64_t unbind_ms;  /* members bound but not started are released when the gang stays broken this long; 60 s */
     int64_t status_ms;  /* least time between two writes of a queue's status; 1 s */
     int retell;         /* so many groups that wait behind others like them are asked why in each round; 64 */
-    int64_t retell_ms;  /* while there are more, rounds for their sake this far apart; 1 s. 0: none */
+    int64_t retell_ms;  /* while there are more, rounds for their sake this far apart; 1 s. 0: none are */
     int64_t rewrite_ms; /* while there are more, least time between two writes of why one waits for its turn; 60 s */
     int max_depth;      /* of the queue tree; 5 */
     bool

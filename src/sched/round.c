@@ -361,7 +361,7 @@ static void push_behind(struct round *r)
     uint32_t most = (uint32_t)c->retell, n = all->n_members;
 
     if (n > most) {
-        n = r->is_quiet ? most : most / 8;
+        n = !c->retell_ms ? 0 : r->is_quiet ? most : most / 8;
         if (c->retell_ms && !gang_classes_are_told(r->m))
             round_wake(r, r->now_ms + c->retell_ms);
     }

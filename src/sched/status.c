@@ -354,14 +354,27 @@ static enum why_kind gist_of(const struct why *why)
     }
 }
 
+/* Is there more to write than other numbers in the same words: a phase, counts, a pod that was told nothing yet? */
+static bool has_news(const struct sched_group *g)
+{
+    if (g->is_whole || phase_of(g) != g->status.phase || g->counts.n[POD_RUNNING] || g->counts.n[POD_SUCCEEDED] ||
+        g->counts.n[POD_FAILED])
+        return true;
+    VEC_FOREACH(role, &g->roles)
+        LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role)
+            if (!p->is_gated && !p->written)
+                return true;
+    return false;
+}
+
 /* While many wait, what each of them is told changes with every event. It is not written again for the sake of other
  * numbers until some time has passed. */
 bool round_is_told(const struct round *r, const struct sched_group *g)
 {
     const struct sched_config *c = &r->m->config;
 
-    return (g->gang.alike || hold_has_victims(g->hold)) && g->status.why != WHY_NOT &&
-           r->m->alike->n_members > (uint32_t)c->retell && r->now_ms - g->status.why_ms < c->rewrite_ms;
+    return g->status.why != WHY_NOT && r->m->alike->n_members > (uint32_t)c->retell &&
+           r->now_ms - g->status.why_ms < c->rewrite_ms && !has_news(g);
 }
 
 static void complete(struct round *r, struct sched_group *g)
