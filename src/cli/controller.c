@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "driver/cache.h"
 #include "http/status_server.h"
+#include "os/fence.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -99,6 +100,19 @@ static int load_config(struct controller *c, struct err *e)
     return 0;
 }
 
+/* What the kernel says for us when it ends a leader that stood still for too long. */
+static int open_fence(const struct controller *c, struct err *e)
+{
+#define LATE "the Lease could not be renewed in time; ending, to be started again"
+#define WHY  "the program stood still"
+    bool is_json = c->o->log_format && strcmp(c->o->log_format, "json") == 0;
+
+    return fence_open(STDERR_FILENO,
+                      is_json ? STR("{\"level\":\"error\",\"msg\":\"" LATE "\",\"error\":\"" WHY "\"}\n")
+                              : STR("level=error msg=\"" LATE "\" error=\"" WHY "\"\n"),
+                      EXIT_FAILED, e);
+}
+
 /* It has a door of its own: a renewal waits for nothing. An answer that takes longer than half the deadline is asked
  * for again. */
 static int open_lease(struct controller *c, struct err *e)
@@ -106,7 +120,7 @@ static int open_lease(struct controller *c, struct err *e)
     struct cluster_kube_options opt = { .config = &c->config, .answer_ms = c->times.deadline_ms / 2 };
     struct lease_options lease = { .times = c->times };
 
-    if (cluster_kube_new(&opt, &c->lease_door, e) < 0)
+    if (open_fence(c, e) < 0 || cluster_kube_new(&opt, &c->lease_door, e) < 0)
         return -1;
     lease.cluster = c->lease_door;
     lease.namespace = c->o->lease_namespace ? str_of(c->o->lease_namespace) : c->config.namespace;
@@ -153,6 +167,7 @@ static void finish(struct controller *c)
     cluster_free(c->lease_door);
     config_watch_done(&c->watch);
     autoclose_done(&c->signal_fd);
+    fence_close();
 }
 
 static int controller_run(struct arena *a, const void *options, const struct text_list *arguments)

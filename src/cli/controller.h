@@ -57,6 +57,7 @@ struct controller {
 
     struct cluster *lease_door, *door;
     struct lease *lease; /* NULL: there is no election */
+    int64_t fence_ms;    /* when the kernel ends a leader that has not renewed it (os/fence.h); of the Lease's clock */
     struct driver *driver;
     enum controller_stage stage;
     int64_t stage_ms; /* mono time: when patience ends */

@@ -6,7 +6,9 @@
  *     the Lease is lost: OVER, at once and without another write
  *
  * The Lease has its turn first and after each turn of the others; what is written asks it once more at the moment it
- * leaves.
+ * leaves. And should the program be stopped after it has asked, the kernel ends it before it goes on (os/fence.h):
+ * halfway between the end of our right and the moment another may begin, so that whoever can still speak for itself
+ * does.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,6 +16,7 @@
 #include "cli/controller.h"
 #include "driver/cache.h"
 #include "http/status_server.h"
+#include "os/fence.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -118,10 +121,29 @@ static void follow_lease(struct controller *c)
         lost(c);
 }
 
+static void follow_with_fence(struct controller *c)
+{
+    int64_t valid_ms = lease_valid_ms(c->lease), at_ms = c->fence_ms;
+
+    if (c->stage == STAGE_RELEASES) /* nothing is written any more */
+        at_ms = INT64_MAX;
+    else if (valid_ms != INT64_MIN)
+        at_ms = valid_ms + (c->times.duration_ms - c->times.deadline_ms) / 2;
+    if (at_ms != c->fence_ms)
+        fence_set(at_ms);
+    c->fence_ms = at_ms;
+}
+
 static int64_t lease_part(struct controller *c)
 {
-    int64_t wait_ms = c->lease ? lease_turn(c->lease) : INT64_MAX;
+    int64_t wait_ms;
 
+    if (!c->lease) {
+        follow_lease(c);
+        return INT64_MAX;
+    }
+    wait_ms = lease_turn(c->lease);
+    follow_with_fence(c); /* before anything is written */
     follow_lease(c);
     return wait_ms;
 }
@@ -212,6 +234,7 @@ static void advance(struct controller *c)
         }
         lease_release(c->lease);
         enter(c, STAGE_RELEASES, RELEASE_MS);
+        follow_with_fence(c);
     } else if (c->stage == STAGE_RELEASES && mono() >= c->stage_ms) {
         end(c, EXIT_FINE);
     }

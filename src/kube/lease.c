@@ -217,6 +217,11 @@ bool lease_is_valid(const struct lease *l)
     return election_is_valid(&l->election, now_of(l));
 }
 
+int64_t lease_valid_ms(const struct lease *l)
+{
+    return lease_is_valid(l) ? l->election.valid_ms : INT64_MIN;
+}
+
 enum election_state lease_state(struct lease *l)
 {
     return election_state(&l->election, now_of(l));

@@ -32,6 +32,7 @@ void lease_free(struct lease *l);
 int64_t lease_turn(struct lease *l);
 
 bool lease_is_valid(const struct lease *l);
+int64_t lease_valid_ms(const struct lease *l); /* until then, of its clock; INT64_MIN: it may not write */
 enum election_state lease_state(struct lease *l);
 
 /* Stop writing and let another have it: turns go on until the state is ELECTION_OVER, or patience ends. */
