@@ -373,6 +373,7 @@ static void read_actions(struct reading *r, const struct place *root)
 {
     struct place at = place_member(root, "actions");
     struct str rest, name;
+    bool knows_all = true;
 
     if (!is_type(r, &at, JSON_STRING, "text: names with commas between"))
         return;
@@ -385,6 +386,7 @@ static void read_actions(struct reading *r, const struct place *root)
     while (str_split(&rest, ',', &name)) {
         const struct action *action = find_action(str_trim(name));
 
+        knows_all &= action != NULL;
         if (!action)
             unknown_action(r, &at, str_trim(name));
         else if (action->flag == NOTHING)
@@ -392,6 +394,8 @@ static void read_actions(struct reading *r, const struct place *root)
         else
             *(bool *)target(r, action->flag) = true;
     }
+    if (knows_all && !r->c.places)
+        problem_warn(r->ps, &at, "without the action allocate no pod is placed");
 }
 
 /* ---- plugins ---- */

@@ -278,6 +278,8 @@ void pod_put(struct sched_model *m, const struct json *root)
     set_kind(m, p, &news);
     if (set_traits(m, p, &news) && p->group)
         model_touch(m, p->group);
+    if (p->group)
+        p->group->since.grown_ms = MAX_OF(p->group->since.grown_ms, p->created_ms);
     set_state(m, p, &news);
 }
 

@@ -306,6 +306,7 @@ void model_forget_group(struct sched_model *m, struct sched_group *g)
     model_set_admitted(m, g, &none);
     g->found.tried = 0;
     g->since.admitted_ms = g->since.waiting_ms = g->since.lacking_ms = g->since.ready_ms = 0;
+    g->since.grown_ms = 0;
     g->expired = 0;
     group_say(g, &why_none);
     model_touch(m, g);

@@ -175,6 +175,7 @@ struct group_findings {
 struct group_times {
     int64_t admitted_ms, waiting_ms;
     int64_t lacking_ms; /* there are fewer pods than its minimum needs */
+    int64_t grown_ms;   /* the youngest of its pods was made, by the clock of whoever made it; 0: it has had none */
     int64_t half_ms;    /* some members are bound and the rest is not, and none has started */
     int64_t ready_ms;   /* its minimum was last all placed; stays when that is no longer so */
 };

@@ -39,6 +39,8 @@ static bool queue_is_fine(const struct sched_group *g, struct why *ret)
     return ret->kind == WHY_NOT;
 }
 
+enum { COMING_MS = 3000 }; /* pods come one by one: nothing is missing as long as there is a new one now and then */
+
 static bool has_pods(const struct sched_group *g, struct why *ret)
 {
     int64_t live = group_live(g), need = group_min(g);
@@ -62,6 +64,25 @@ static bool has_pods(const struct sched_group *g, struct why *ret)
         ret->need = (*r)->min;
         set_name(ret->role, sizeof(ret->role), (*r)->name);
         return false;
+    }
+    return true;
+}
+
+/* Somebody is making them: that is not worth telling anybody. Clocks that do not agree are not believed. */
+static bool are_coming(const struct round *r, const struct sched_group *g)
+{
+    int64_t age_ms = r->now_ms - g->since.grown_ms;
+
+    return age_ms < COMING_MS && age_ms > -COMING_MS;
+}
+
+static bool lacks_pods(struct round *r, struct sched_group *g, struct why *ret)
+{
+    if (g->is_whole || has_pods(g, ret))
+        return false;
+    if ((ret->kind == WHY_NOT_ENOUGH_PODS || ret->kind == WHY_NOT_ENOUGH_OF_ROLE) && are_coming(r, g)) {
+        *ret = (struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 };
+        round_retry(r, g, g->since.grown_ms + COMING_MS);
     }
     return true;
 }
@@ -206,6 +227,12 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
     if (group_is_broken(g)) /* what is freed goes to it, not to a newcomer (D1) */
         round_reserve_for(r, g);
     round_touch(r, g);
+}
+
+/* The administrator has it so. */
+static void refuse_to_place(struct round *r, struct sched_group *g)
+{
+    refuse(r, g, &(struct why){ .kind = WHY_NO_ALLOCATE, .dim = -1 }, GANG_NO_LIMIT);
 }
 
 /* ---- placing ---- */
@@ -440,6 +467,11 @@ static void settle(struct round *r, struct sched_group *g, struct trial *t)
         r->lowest_seated = MIN_OF(r->lowest_seated, g->spec.priority);
         return;
     }
+    if (!r->m->config.places) {
+        trial_undo(t);
+        refuse_to_place(r, g);
+        return;
+    }
     bind_all(r, t);
     if (g->counts.n[POD_PENDING] > g->counts.n_gated)
         round_push(r, g);
@@ -500,18 +532,21 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
     if (!group_is_admitted(g)) {
         if (group_placed(g) == 0 && r->m->config.admits) {
             admit(r, g, limit);
-            if (group_is_admitted(g) && !g->is_whole && group_live(g) && !has_pods(g, &why))
+            if (group_is_admitted(g) && group_live(g) && lacks_pods(r, g, &why))
                 say_pods(r, g, &why, limit);
             return;
         }
         become_inqueue(r, g); /* not lost with a pod (D11), or nobody asks for admission at all */
     }
     why = (struct why){ .dim = -1 };
-    if (!g->is_whole && !has_pods(g, &why)) {
+    if (lacks_pods(r, g, &why)) {
         refuse(r, g, &why, limit);
         return;
     }
-    place(r, g, limit);
+    if (r->m->config.places)
+        place(r, g, limit);
+    else
+        refuse_to_place(r, g);
 }
 
 /* Everything that was kept for it is free, its pods are there, and still it does not fit: rules about other pods are in

@@ -399,7 +399,7 @@ static void tell_all(struct round *r, struct sched_group *g)
         text = arena_str(r->a, buf_view(&message));
     }
     tell_group(r, g, text);
-    if (g->now.is_refused)
+    if (g->now.is_refused && g->why->kind != WHY_NO_PODS_YET)
         tell_pods(r, g, text);
     g->status.why = gist_of(g->why);
     g->status.why_ms = r->now_ms;

@@ -32,6 +32,7 @@ const char *const why_names[WHY_MAX] = {
     [WHY_EVICTING] = "Evicting",
     [WHY_NO_PODS_YET] = "PodsNotCreated",
     [WHY_TOO_MANY_NAMES] = "TooManyResourceNames",
+    [WHY_NO_ALLOCATE] = "NoAllocateAction",
 };
 
 static int by_text(const void *x, const void *y)
@@ -169,6 +170,9 @@ static void print_reason(struct buf *out, const struct dims *dims, const struct 
         return;
     case WHY_TOO_MANY_NAMES:
         buf_fmt(out, "it asks for more than %d different resources", AMOUNT_DIMS);
+        return;
+    case WHY_NO_ALLOCATE:
+        buf_str(out, STR("the scheduler is configured without the action allocate, so that nothing is placed"));
         return;
     }
 }

@@ -28,6 +28,7 @@ enum why_kind {
     WHY_EVICTING,       /* room is being made: have (evictions still to come) */
     WHY_NO_PODS_YET,    /* admitted; the pods are being made */
     WHY_TOO_MANY_NAMES, /* more resource names than AMOUNT_DIMS */
+    WHY_NO_ALLOCATE,    /* the configured actions place nothing */
     WHY_MAX,
 };
 extern const char *const why_names[WHY_MAX]; /* "QueueClosed" …: the reason in machine form */

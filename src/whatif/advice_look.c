@@ -278,7 +278,8 @@ static bool is_out_of_line(const struct why *w)
 
     return w->is_passed || w->is_never || why == WHY_NO_QUEUE || why == WHY_QUEUE_CLOSED ||
            why == WHY_QUEUE_HAS_CHILDREN || why == WHY_GATED || why == WHY_NOT_ENOUGH_PODS ||
-           why == WHY_NOT_ENOUGH_OF_ROLE || why == WHY_NEVER_FITS || why == WHY_TOO_MANY_NAMES;
+           why == WHY_NOT_ENOUGH_OF_ROLE || why == WHY_NEVER_FITS || why == WHY_TOO_MANY_NAMES ||
+           why == WHY_NO_ALLOCATE;
 }
 
 static void look_at_waiting(void *ctx, const struct sched_group_view *g)

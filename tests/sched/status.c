@@ -160,6 +160,7 @@ static void D61_D69_silence(void **state)
     h_pods(h, "short", "w", 2, "cpu: 1");
     h_settle(h);
     h_run(h);
+    h_pass(h, 3000); /* nobody makes more pods for the third */
     h_settle(h);
     for (int i = 0; i < 30; i++) {
         h_pass(h, 1000);
@@ -255,6 +256,54 @@ static void message_schedulable(void **state)
     assert_has(h_said(h, "PodGroup", "g", "Unschedulable"), "g-w-2: 0/1 nodes are unavailable: 1 Insufficient cpu.");
     assert_int_equal(h_events(h, "Pod", "g-w-2", "FailedScheduling"), 1);
     assert_int_equal(h_events(h, "PodGroup", "g", "Unschedulable"), 1);
+    h_free(h);
+}
+
+/* A gang whose pods come one by one lacks nothing that anybody could do something about; one that gets no more does. */
+static void pods_that_are_being_made(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 8");
+    h_group(h, "g", .min = 5);
+    for (int i = 0; i < 4; i++) {
+        h_pods(h, "g", "w", 1, "cpu: 1");
+        h_settle(h);
+        h_pass(h, 2000);
+        h_settle(h);
+    }
+    assert_null(h_condition(h, "PodGroup", "g", "Unschedulable"));
+    assert_null(h_condition(h, "Pod", "g-w-0", "PodScheduled"));
+    assert_int_equal(h_events(h, "Pod", "g-w-0", "FailedScheduling"), 0);
+    assert_int_equal(h_events(h, "PodGroup", "g", "Unschedulable"), 0);
+    h_pass(h, 1000); /* the scheduler asked to be woken then */
+    h_settle(h);
+    assert_text(json_member_text(h_condition(h, "PodGroup", "g", "Unschedulable"), "reason"), "NotEnoughTasks");
+    assert_int_equal(h_events(h, "Pod", "g-w-0", "FailedScheduling"), 1);
+    h_pods(h, "g", "w", 1, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "g"), 5);
+    h_free(h);
+}
+
+static void place_nothing(struct sched_config *c)
+{
+    c->places = false;
+}
+
+static void without_allocate_nothing_is_placed(void **state)
+{
+    struct h *h = h_new(place_nothing);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 8");
+    h_group(h, "g", .min = 1);
+    h_pods(h, "g", "w", 1, "cpu: 1");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "g"), 0);
+    assert_text(json_member_text(h_condition(h, "PodGroup", "g", "Unschedulable"), "reason"), "NoAllocateAction");
+    assert_has(h_said(h, "PodGroup", "g", "Unschedulable"), "without the action allocate");
     h_free(h);
 }
 
@@ -359,6 +408,8 @@ int main(void)
         cmocka_unit_test(D82_one_condition_at_a_time),
         cmocka_unit_test(message_schedulable),
         cmocka_unit_test(message_for_extras),
+        cmocka_unit_test(pods_that_are_being_made),
+        cmocka_unit_test(without_allocate_nothing_is_placed),
         cmocka_unit_test(message_pipelined),
         cmocka_unit_test(message_sorted_causes),
         cmocka_unit_test(D81_all_missing_resources),
