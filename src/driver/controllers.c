@@ -184,6 +184,7 @@ static struct job_observed observe_job(struct driver *d, struct cache_job *j, co
     seen.queue = cache_queue_state(j->queue);
     seen.objects_are_fine = j->drive.objects_are_fine;
     seen.stale_ms = j->drive.stale_ms;
+    seen.counters_ms = (int64_t)d->n_stale * COUNTERS_APART_MS;
     seen.create_window = create_window(d, j);
     seen.trouble = buf_view(&j->drive.trouble);
     return seen;
@@ -206,10 +207,7 @@ static void plan_job(struct driver *d, struct str uid, int64_t now_ms, struct pl
     d->stats.job_plans++;
     outcome = job_plan(&seen, now_ms, plan);
     j->drive.objects_are_fine = outcome.objects_are_fine;
-    if (!outcome.has_stale_status)
-        j->drive.stale_ms = 0;
-    else if (!j->drive.stale_ms)
-        j->drive.stale_ms = now_ms;
+    driver_set_stale(d, j, !outcome.has_stale_status ? 0 : j->drive.stale_ms ? j->drive.stale_ms : now_ms);
     if (outcome.has_looked)
         pods_looked(&j->pods);
     if (plan->ops.n == 0)

@@ -28,6 +28,13 @@ void driver_forget_failure(struct driver *d, struct cache_job *j)
     work_queue_forget(&d->queue, driver_key(d, KEY_JOB, str_of(j->uid)));
 }
 
+void driver_set_stale(struct driver *d, struct cache_job *j, int64_t since_ms)
+{
+    d->n_stale -= j->drive.stale_ms != 0;
+    j->drive.stale_ms = since_ms;
+    d->n_stale += j->drive.stale_ms != 0;
+}
+
 /* ---- what the cache tells ---- */
 
 static void on_job(void *ctx, struct cache_job *job)
@@ -41,6 +48,7 @@ static void on_job_gone(void *ctx, struct cache_job *job)
 {
     struct driver *d = ctx;
 
+    driver_set_stale(d, job, 0);
     work_queue_drop(&d->queue, driver_key(d, KEY_JOB, str_of(job->uid)));
 }
 

@@ -17,6 +17,7 @@
 
 enum { REQUEST_LOST_MS = 60000, READ_AGAIN_MIN_MS = 100, READ_AGAIN_MAX_MS = 30000, WINDOW_START = 16 };
 enum { EVENTS_REMEMBERED = 1024, EVENT_AGAIN_MS = 600000, TROUBLE_STAYS_MS = 10000 };
+enum { COUNTERS_APART_MS = 100 }; /* writes of counters alone, of all jobs together: ten in a second */
 
 struct sent_event {
     uint64_t id;
@@ -53,9 +54,10 @@ struct driver {
     struct contest *contest_ring;
     size_t contest_at;
 
-    size_t n_writes; /* in flight */
-    bool is_full;    /* too many writes: nothing is planned until half of them are back */
-    bool is_stopped; /* nothing is planned any more */
+    unsigned n_stale; /* jobs whose counters are behind */
+    size_t n_writes;  /* in flight */
+    bool is_full;     /* too many writes: nothing is planned until half of them are back */
+    bool is_stopped;  /* nothing is planned any more */
 };
 
 /* Copy 's' to '*at', which moves on: for structs that are followed by their text. */
@@ -129,6 +131,9 @@ struct str driver_key(struct driver *d, const char *prefix, struct str rest);
 
 /* The job that a key names; NULL if it is no key of a job, or the job is not known. */
 struct cache_job *driver_key_job(struct driver *d, struct str key);
+
+/* Since when the counters in its status are behind; 0: they are not. */
+void driver_set_stale(struct driver *d, struct cache_job *j, int64_t since_ms);
 
 /* What failed has worked, or is no longer wanted. */
 void driver_forget_failure(struct driver *d, struct cache_job *j);

@@ -53,6 +53,7 @@ struct job_observed {
     uint32_t create_window; /* pods that may be asked for now; the driver's slow start */
     int64_t
         stale_ms; /* since when the counters in the status are behind (an earlier outcome said so); 0: they are not */
+    int64_t counters_ms; /* counters alone wait at least so long: there are many jobs that have some to write */
     /* The last failed write of this job that is not an ordinary answer, and since when: quota, webhook … */
     struct str trouble;
 };

@@ -7,10 +7,15 @@
 #include "base/clock.h"
 #include "base/util.h"
 
-/* Counters alone wait this long: a second, or in a large job a millisecond for each pod up to ten seconds. */
-static int64_t counters_every_ms(const struct job *job)
+enum { COUNTERS_LEAST_MS = 1000, COUNTERS_MOST_MS = 10000 };
+
+/* Counters alone wait this long: a second, or in a large job a millisecond for each pod, or longer with many other jobs
+ * that change; at most ten seconds. */
+static int64_t counters_every_ms(const struct job_observed *o)
 {
-    return MAX_OF(1000, MIN_OF(job_total_replicas(job), 10000));
+    int64_t ms = MAX_OF(job_total_replicas(o->job), o->counters_ms);
+
+    return MAX_OF(COUNTERS_LEAST_MS, MIN_OF(ms, COUNTERS_MOST_MS));
 }
 
 static struct json *timestamp(struct arena *a, int64_t ms)
@@ -250,7 +255,7 @@ void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_
 bool status_send(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
     const struct json *old = json_get(d->o->job->raw, "status");
-    int64_t due_ms = (d->o->stale_ms ? d->o->stale_ms : now_ms) + counters_every_ms(d->o->job);
+    int64_t due_ms = (d->o->stale_ms ? d->o->stale_ms : now_ms) + counters_every_ms(d->o);
 
     memo_write(d->arena, &d->memo, d->controlled);
     set_int(d, d->status, "version", d->version);

@@ -244,6 +244,57 @@ static void same_events_same_writes(void **state)
     buf_done(&logs[1]);
 }
 
+/* ---- many ---- */
+
+static unsigned count_text(const struct buf *log, const char *what)
+{
+    unsigned n = 0;
+
+    for (const char *at = log->p; at && (at = strstr(at, what)); at++)
+        n++;
+    return n;
+}
+
+/* One of ten pods more runs in each of many jobs, every second: not a write for each of them, and the truth in
+ * the end. */
+static void counters_of_many_jobs(void **state)
+{
+    enum { JOBS = 60, SECONDS = 9 };
+    struct world w;
+    unsigned before, n;
+
+    (void)state;
+    world_init(&w, false);
+    for (int i = 0; i < JOBS; i++)
+        create(&w, arena_fmt(&w.arena,
+                             "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: m%d, namespace: ns}, "
+                             "spec: {minAvailable: 10, tasks: [{name: t, replicas: 10, template: {spec: {containers: "
+                             "[{name: c, image: i}]}}}]}}",
+                             i)
+                       .p);
+    settle(&w);
+    for (int i = 0; i < JOBS; i++)
+        set_status(&w, "podgroup",
+                   arena_fmt(&w.arena, "m%d-%.*s", i, STR_ARG(get(&w, "vcjob", arena_fmt(&w.arena, "m%d", i).p)->uid)),
+                   "{phase: Inqueue}");
+    run_for(&w, 20000);
+    before = count_text(&w.flaky.log, "status Job m");
+    for (int s = 0; s < SECONDS; s++) {
+        for (int i = 0; i < JOBS; i++)
+            set_status(&w, "pod", arena_fmt(&w.arena, "m%d-t-%d", i, s), "{phase: Running}");
+        run_for(&w, 1000);
+    }
+    n = count_text(&w.flaky.log, "status Job m") - before;
+    if (n > JOBS * 2)
+        fail_msg("%u writes of counters in %d seconds", n, SECONDS);
+    run_for(&w, 20000);
+    for (int i = 0; i < JOBS; i++)
+        assert_int_equal(
+            json_i64(json_find(get(&w, "vcjob", arena_fmt(&w.arena, "m%d", i).p)->root, "status", "running", NULL), 0),
+            SECONDS);
+    world_done(&w);
+}
+
 /* ---- failures ---- */
 
 static void get_to_pods(struct world *w)
@@ -539,6 +590,7 @@ int main(void)
         cmocka_unit_test(a_job_lives),
         cmocka_unit_test(rest_is_quiet),
         cmocka_unit_test(same_events_same_writes),
+        cmocka_unit_test(counters_of_many_jobs),
         cmocka_unit_test(quota_backs_off_and_heals),
         cmocka_unit_test(trouble_ends_when_others_succeed),
         cmocka_unit_test(unknown_outcome_is_read),
