@@ -158,6 +158,17 @@ static int64_t due_of(struct kube *k)
     return due_ms;
 }
 
+/* Its time has come. If it has not rung yet it is not to ring for nothing later: nobody would look at it. */
+static void timer_take(struct kube *k)
+{
+    struct itimerspec never = { 0 };
+    uint64_t times;
+
+    if (read(k->timer, &times, sizeof(times)) < 0)
+        (void)timerfd_settime(k->timer, 0, &never, NULL); /* all is valid */
+    k->armed_ms = INT64_MAX;
+}
+
 static void timer_set(struct kube *k, int64_t due_ms)
 {
     struct itimerspec at = { 0 };
@@ -186,13 +197,10 @@ static void plugin_set(struct kube *k)
 
 static void turn(struct kube *k)
 {
-    uint64_t times;
     int64_t now_ms;
 
-    if (kube_mono_ms(k) >= k->armed_ms) {
-        (void)!read(k->timer, &times, sizeof(times)); /* it may be a little late */
-        k->armed_ms = INT64_MAX;
-    }
+    if (kube_mono_ms(k) >= k->armed_ms)
+        timer_take(k);
     credential_turn(k->credential);
     calls_recall(k); /* the next line sends what was only begun */
     http_turn(k->http);

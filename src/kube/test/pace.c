@@ -75,12 +75,12 @@ static void a_busy_server_is_left_alone(void **state)
 
     (void)state;
     pace_init(&p);
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < PACE_FIRST; i++)
         pace_sent(&p);
     assert_false(pace_may(&p, 0));
-    for (int i = 0; i < 8; i++) /* all that were on their way: one cut */
+    for (int i = 0; i < PACE_FIRST; i++) /* all that were on their way: one cut */
         pace_ended(&p, PACE_BUSY, 0, 10, 1000, 2000, 7);
-    assert_int_equal(pace_limit(&p), 4);
+    assert_int_equal(pace_limit(&p), PACE_FIRST / 2);
     assert_false(pace_may(&p, 2009));
     assert_true(pace_may(&p, 2017));
     for (int64_t now = 3000; now < 10000; now += 1000) {
@@ -113,7 +113,7 @@ static void silence_makes_careful(void **state)
     pace_init(&p);
     pace_sent(&p);
     pace_ended(&p, PACE_SILENT, 0, 30000, 30000000, 0, 0);
-    assert_int_equal(pace_limit(&p), 4);
+    assert_int_equal(pace_limit(&p), PACE_FIRST / 2);
     assert_true(pace_may(&p, 30000)); /* others may be lucky */
     assert_int_equal(p.quick_us, 0);  /* it says nothing about how quick the server is */
 }
