@@ -65,7 +65,7 @@ int net_sweep(void);
 int net_sweep_run(const char *id);
 
 struct in_addr net_gateway(const struct net *n); /* the bridge's own address: DNS listens there */
-const char *net_bridge(const struct net *n);     /* its name, for nft */
+const char *net_bridge(const struct net *n);     /* its name, for filters */
 int net_ns_fd(const struct net *n);              /* the private namespace */
 
 /* The next free address; they are not given again soon. ERR_TOO_BIG when the subnet is used up. */
@@ -73,7 +73,7 @@ int net_take_address(struct net *n, struct in_addr *ret, struct err *e);
 void net_give_address(struct net *n, struct in_addr a);
 
 /* Join a pod: a veth pair, one end "eth0" in the network namespace 'ns_fd' with the address and a default route, the
- * other with us; "lo" up. Returns the name of our end (may be NULL; valid until net_leave), for nft and statistics. */
+ * other with us; "lo" up. Returns the name of our end (may be NULL; valid until net_leave), for statistics. */
 int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_link, struct err *e);
 /* The same by a netlink socket (NETLINK_ROUTE) that was opened in the namespace: saves the thread that would go
  * there to open one. */

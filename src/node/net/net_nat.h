@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NAT_COMMENT_MAX = 128 };
+enum { NAT_COMMENT_MAX = 128 }; /* as long as nftables has them */
 
 struct nat_table {
     char id[7];
