@@ -1,14 +1,18 @@
 /* agent_filter.c - the filter of the pods: brought into force, tried again, and who waits for it
  *
- * nft works beside the loop. Each text it is given has a number, and each pod that of the first text it was in: once
- * that one or a later one is in force, the pod may start. When nft fails, what was in force stays, and it is tried
- * again after a while. Meanwhile a pod that a NetworkPolicy selects waits, with a reason, unless somebody said that it
- * need not; the others start, since all they lack are the addresses of Services.
+ * The kernel works beside the loop. Each batch it is given has a number, and each pod that of the first batch it was
+ * in: once that one or a later one is in force, the pod may start. When one fails, what was in force stays, and it is
+ * tried again after a while. Meanwhile a pod that a NetworkPolicy selects waits, with a reason, unless somebody said
+ * that it need not; the others start, since all they lack are the addresses of Services.
+ *
+ * There is never more than one at work. One that is late cannot be stopped and may come into force at any time: were
+ * there a newer one by then, the old one would replace it.
  */
 #include "node/agent/agent_internal.h"
 
 #include "base/log.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 
 enum { RETRY_MS = 100, RETRY_MAX_MS = 30000 };
@@ -57,7 +61,7 @@ void agent_filter_pod(struct agent_pod *p)
         agent_pod_made(p);
         return;
     }
-    if (f->trouble.code == ERR_OK || f->nft)
+    if (f->trouble.code == ERR_OK || (f->nft && !f->is_late))
         return;
     policy = p->agent->opt.allows_unfiltered ? NULL : policy_of(p);
     if (policy)
@@ -75,20 +79,37 @@ static void look_at_all(struct agent *g)
 /* ---- how it went ---- */
 
 /* Said once for each way of failing: nobody wants to read it ten times a second. */
-static void failed(struct agent *g, const struct err *e)
+static void note_trouble(struct agent *g, const struct err *e)
 {
     struct agent_filter *f = &g->filter;
     bool is_news = strcmp(f->trouble.text, e->text) != 0;
 
     f->trouble = *e;
-    f->retry_ms = f->retry_ms ? MIN_OF(f->retry_ms * 2, RETRY_MAX_MS) : RETRY_MS;
-    f->due_ms = cluster_now_ms(g->cluster) + f->retry_ms;
     if (is_news)
         say(g,
             f->applied.n               ? "NetworkPolicies and Service addresses stay as they were; it is tried again: "
             : g->opt.allows_unfiltered ? "pods run without NetworkPolicies and Service addresses: "
                                        : "NetworkPolicies and Service addresses are not in force; it is tried again: ",
             e->text);
+}
+
+static void failed(struct agent *g, const struct err *e)
+{
+    struct agent_filter *f = &g->filter;
+
+    note_trouble(g, e);
+    f->retry_ms = f->retry_ms ? MIN_OF(f->retry_ms * 2, RETRY_MAX_MS) : RETRY_MS;
+    f->due_ms = cluster_now_ms(g->cluster) + f->retry_ms;
+}
+
+static void late(struct agent *g)
+{
+    struct err e;
+
+    (void)err_set(&e, ERR_IO, "nf_tables has not answered within %d s", FILTER_PATIENCE_MS / 1000);
+    note_trouble(g, &e);
+    g->filter.is_late = true;
+    g->filter.due_ms = cluster_now_ms(g->cluster) + FILTER_PATIENCE_MS;
 }
 
 static void worked(struct agent *g)
@@ -110,6 +131,7 @@ void agent_filter_ended(struct agent *g)
     struct err e;
 
     f->nft = NULL;
+    f->is_late = false;
     (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, filter_fd(nft), NULL); /* it goes with the descriptor, too */
     f->due_ms = INT64_MAX;
     if (filter_end(nft, &e) < 0) {
@@ -127,25 +149,25 @@ void agent_filter_ended(struct agent *g)
 
 /* ---- bringing it into force ---- */
 
-static void begin(struct agent *g, struct str text)
+static void begin(struct agent *g, struct str batch)
 {
     struct agent_filter *f = &g->filter;
     struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = f } };
     struct err e;
 
     buf_reset(&f->tried);
-    buf_str(&f->tried, text);
-    if (filter_begin(text, net_ns_fd(g->net), &f->nft, &e) < 0) {
+    buf_str(&f->tried, batch);
+    if (filter_begin(batch, net_ns_fd(g->net), &f->nft, &e) < 0) {
         f->nft = NULL;
         failed(g, &e);
         return;
     }
     f->due_ms = cluster_now_ms(g->cluster) + FILTER_PATIENCE_MS;
     if (epoll_ctl(g->epoll, EPOLL_CTL_ADD, filter_fd(f->nft), &ev) < 0)
-        log_warn("nft is not watched", LOG_TEXT("why", "epoll_ctl")); /* its answer is taken when it is late */
+        log_warn("the filter is not watched", LOG_TEXT("why", "epoll_ctl")); /* the answer is taken when it is late */
 }
 
-/* What is in the next text begins to count with it. */
+/* What is in the next batch begins to count with it. */
 static void number_pods(struct agent *g)
 {
     MAP_FOREACH(struct agent_pod *, p, &g->pods)
@@ -153,7 +175,7 @@ static void number_pods(struct agent *g)
             p->filter_round = g->filter.round;
 }
 
-void agent_filter_put(struct agent *g, struct str text)
+void agent_filter_put(struct agent *g, struct str batch)
 {
     struct agent_filter *f = &g->filter;
 
@@ -161,7 +183,7 @@ void agent_filter_put(struct agent *g, struct str text)
         f->is_behind = true; /* again when it has ended */
         return;
     }
-    if (text.n == 0)
+    if (batch.n == 0)
         f->trouble = (struct err){ 0 }; /* it is nobody's any more */
     if (f->trouble.code && cluster_now_ms(g->cluster) < f->due_ms) {
         look_at_all(g);
@@ -169,10 +191,10 @@ void agent_filter_put(struct agent *g, struct str text)
     }
     f->round++;
     number_pods(g);
-    if (f->trouble.code == ERR_OK && str_eq(text, buf_view(&f->applied)))
+    if (f->trouble.code == ERR_OK && str_eq(batch, buf_view(&f->applied)))
         worked(g);
     else
-        begin(g, text);
+        begin(g, batch);
     look_at_all(g);
 }
 
@@ -181,11 +203,23 @@ bool agent_filter_is_due(const struct agent *g, int64_t now_ms)
     return !g->filter.nft && now_ms >= g->filter.due_ms;
 }
 
+static bool has_ended(const struct filter_run *r)
+{
+    struct pollfd poller = { .fd = filter_fd(r), .events = POLLIN };
+
+    return poll(&poller, 1, 0) > 0;
+}
+
 bool agent_filter_turn(struct agent *g, int64_t now_ms)
 {
     if (!g->filter.nft || now_ms < g->filter.due_ms)
         return false;
-    agent_filter_ended(g);
+    if (has_ended(g->filter.nft)) {
+        agent_filter_ended(g);
+    } else {
+        late(g);
+        look_at_all(g);
+    }
     return true;
 }
 

@@ -109,12 +109,13 @@ struct agent_services {
 /* ---- agent_filter.c ---- */
 
 struct agent_filter {
-    struct buf applied, tried; /* the nft text in force, empty: none; the one that nft was given last */
-    uint64_t round, in_force;  /* the number of the text that was made last, of the one in force */
-    struct filter_run *nft;    /* at work; NULL: it is not */
+    struct buf applied, tried; /* the batch in force, empty: none; the one that the kernel was given last */
+    uint64_t round, in_force;  /* the number of the batch that was made last, of the one in force */
+    struct filter_run *nft;    /* the kernel at work; NULL: it is not */
+    bool is_late;              /* it should have ended long ago */
     bool is_behind;            /* something changed meanwhile */
     struct err trouble;        /* the last one failed; code ERR_OK: it did not */
-    int64_t retry_ms, due_ms;  /* the pause before the next try; when nft is late or the pause over */
+    int64_t retry_ms, due_ms;  /* the pause before the next try; when it is late or the pause over */
 };
 
 struct agent {
@@ -275,11 +276,11 @@ struct str agent_address(struct arena *a, struct in_addr address);
 
 /* ---- agent_filter.c ---- */
 
-/* Bring the text (of filter_text(); empty: nothing is to be filtered, nor ever was) into force, if it is not
+/* Bring the batch (of filter_batch(); empty: nothing is to be filtered, nor ever was) into force, if it is not
  * already. */
-void agent_filter_put(struct agent *g, struct str text);
-void agent_filter_ended(struct agent *g);                        /* nft has: its descriptor says so */
-bool agent_filter_turn(struct agent *g, int64_t now_ms);         /* nft is late; true: something was done */
+void agent_filter_put(struct agent *g, struct str batch);
+void agent_filter_ended(struct agent *g);                        /* the kernel has: the descriptor says so */
+bool agent_filter_turn(struct agent *g, int64_t now_ms);         /* it is late; true: something was done */
 bool agent_filter_is_due(const struct agent *g, int64_t now_ms); /* to be tried again */
 void agent_filter_pod(struct agent_pod *p); /* it has joined: may it go on? Else it waits, with a reason */
 void agent_filter_close(struct agent *g);

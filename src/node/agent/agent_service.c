@@ -2,7 +2,7 @@
  *
  * All three follow from pods, Services and policies. What changed in one turn is put into the name server and the
  * filter (agent_filter.c) once. A pod does not start before the filter knows its address; it is put in as soon as it
- * has one, while its sandbox is still being made, so that hundreds of pods bound together take one run of nft.
+ * has one, while its sandbox is still being made, so that hundreds of pods bound together take one transaction.
  * Readiness alone can wait a little.
  */
 #include "node/agent/agent_internal.h"
@@ -387,7 +387,7 @@ bool agent_services_refresh(struct agent *g, int64_t now_ms)
 {
     autoarena a = { 0 };
     struct refresh r = { .agent = g, .arena = &a };
-    autobuf text = { 0 };
+    autobuf batch = { 0 };
 
     if (agent_filter_turn(g, now_ms))
         return true;
@@ -405,8 +405,8 @@ bool agent_services_refresh(struct agent *g, int64_t now_ms)
     dns_server_unlock(g->services.server);
     if (r.has_rules || g->filter.applied.n) {
         add_pods(&r);
-        filter_text(&a, &r.filter, &text);
+        filter_batch(&a, &r.filter, &batch);
     }
-    agent_filter_put(g, buf_view(&text));
+    agent_filter_put(g, buf_view(&batch));
     return true;
 }

@@ -44,7 +44,7 @@ static const struct {
     { "proc", host_try_proc, true, "containers have no processes of their own" },
     { "cgroups", host_try_cgroups, true, "pods run without these limits" },
     { "network", host_try_network, true, "pods cannot reach each other" },
-    { "nft", host_try_nft, true,
+    { "nftables", host_try_nftables, true,
       "jobs with a NetworkPolicy (plugin svc makes one) need --allow-unfiltered; Services have no address" },
     { "way out", host_try_out, true, "pods reach each other but nothing outside" },
     { "name servers", host_look_names, false, "pods find each other by name, but nothing outside" },

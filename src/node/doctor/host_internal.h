@@ -20,7 +20,7 @@ struct exam { /* the examination, in a child process */
 typedef void host_look_f(struct exam *x, struct host_check *c);
 
 /* host_try.c: those that try; called when 'is_inside' only */
-host_look_f host_try_ids, host_try_overlay, host_try_proc, host_try_cgroups, host_try_network, host_try_nft,
+host_look_f host_try_ids, host_try_overlay, host_try_proc, host_try_cgroups, host_try_network, host_try_nftables,
     host_try_out;
 
 /* host_look.c: those that look */

@@ -4,9 +4,11 @@
 #include "node/filter/filter.h"
 #include "node/doctor/host_internal.h"
 #include "os/netlink.h"
+#include "os/nft.h"
 #include "os/proc.h"
 #include "os/tree.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -199,31 +201,36 @@ void host_try_network(struct exam *x, struct host_check *c)
     host_say(x, c, HOST_FINE, "private, a veth pair for each pod");
 }
 
-/* What filter.h needs of it, in small. */
-static const char nft_text[] =
-    "table inet pumice_doctor {\n"
-    "\tchain services {\n\t\ttype nat hook prerouting priority dstnat\n"
-    "\t\tip daddr 192.0.2.1 tcp dport 80 dnat ip to numgen random mod 2 map { 0 : 192.0.2.2, 1 "
-    ": 192.0.2.3 }\n\t}\n"
-    "\tchain forward {\n\t\ttype filter hook forward priority filter\n"
-    "\t\tct state established,related accept\n"
-    "\t\tmeta l4proto tcp reject with tcp reset\n\t}\n}\n";
-
-void host_try_nft(struct exam *x, struct host_check *c)
+/* All that a filter may consist of, in small: what works here works for a run. */
+static void sample_filter(struct arena *a, struct buf *out)
 {
-    struct err e = { 0 };
-    char path[256];
+    static const char policy[] = "{\"spec\": {\"podSelector\": {}, \"ingress\": [{\"from\": [{\"ipBlock\": {\"cidr\": "
+                                 "\"192.0.2.0/24\", \"except\": [\"192.0.2.9/32\"]}}], \"ports\": [{\"port\": 80}]}]}}";
+    struct filter_input in = { .id = "doctor", .bridge = "lo", .gateway = { htonl(0xc0000201) } };
+    struct filter_service *s = vec_push(a, &in.services);
 
-    if (!proc_find("nft", path, sizeof(path))) {
-        host_say(x, c, HOST_LIMITED, "there is no nft");
-        c->fix = arena_fmt(x->arena, "%sapt-get install nftables", x->root.is_real ? "" : "as root: ");
-    } else if (!x->net) {
+    *s = (struct filter_service){ .address = { htonl(0xc0000202) }, .port = 80, .protocol = 'T' };
+    *vec_push(a, &s->endpoints) = (struct filter_endpoint){ { htonl(0xc0000203) }, 80 };
+    *vec_push(a, &s->endpoints) = (struct filter_endpoint){ { htonl(0xc0000204) }, 80 };
+    *vec_push(a, &in.pods) = (struct filter_pod){ .address = { htonl(0xc0000203) } };
+    if (json_parse(a, str_of(policy), NULL, vec_push(a, &in.policies), NULL) < 0)
+        in.policies.n = 0; /* it is well-formed */
+    filter_batch(a, &in, out);
+}
+
+void host_try_nftables(struct exam *x, struct host_check *c)
+{
+    autobuf batch = { 0 };
+    struct err e = { 0 };
+
+    sample_filter(x->arena, &batch);
+    if (!x->net) {
         host_say(x, c, HOST_LIMITED, "not tried: there is no network");
-    } else if (filter_apply(str_of(nft_text), net_ns_fd(x->net), &e) < 0) {
-        host_say(x, c, HOST_LIMITED, "%s does not work: %.200s", path, e.text);
-        c->fix = STR("as root: modprobe -a nf_tables nft_chain_nat nft_numgen nft_ct nft_reject_inet");
+    } else if (nft_send(buf_view(&batch), net_ns_fd(x->net), &e) < 0) {
+        host_say_why(x, c, HOST_LIMITED, e.text);
+        c->fix = STR("as root: modprobe -a nf_tables nft_chain_nat nft_nat nft_numgen nft_ct nft_reject_inet");
     } else {
-        host_say(x, c, HOST_FINE, "%s", path);
+        host_say(x, c, HOST_FINE, "address translation, sets and refusals");
     }
 }
 

@@ -1,4 +1,4 @@
-/* filter.c - the table as text: its frame, ranges, the sorted pods
+/* filter.c - the table: its frame, ranges, the sorted pods
  *
  *     forward: established? allowed. ── by sender ──▶ egress_N ── by policy ──▶ policy_N_egress ──▶ ingress
  *              no policy for the sender ─────────────────────────────────────────────────────────▶ ingress
@@ -60,43 +60,81 @@ void ranges_join(struct ranges *r)
     r->list.n = n;
 }
 
-static void print_number(struct buf *out, uint32_t v, bool is_address)
+struct filter_match filter_match(struct filter_world *w, enum nft_field field, struct ranges *r, const char *set_name)
 {
-    if (is_address)
-        filter_address(out, v);
-    else
-        buf_i64(out, v);
-}
-
-void ranges_print(struct buf *out, struct ranges *r, bool is_address)
-{
-    bool is_single;
+    bool is_port = field == NFT_DPORT;
+    struct filter_match m = { .field = field,
+                              .set = { .name = set_name,
+                                       .key_type = is_port ? NFT_TYPE_PORT : NFT_TYPE_ADDRESS,
+                                       .key_bytes = is_port ? 2 : 4,
+                                       .has_ranges = true } };
 
     ranges_join(r);
-    is_single = r->list.n == 1 && r->list.v[0].low == r->list.v[0].high;
-    if (!is_single)
-        buf_str(out, STR("{ "));
-    VEC_FOREACH(x, &r->list) {
-        if (x > r->list.v)
-            buf_str(out, STR(", "));
-        print_number(out, x->low, is_address);
-        if (x->low == x->high)
-            continue;
-        buf_char(out, '-');
-        print_number(out, x->high, is_address);
+    if (r->list.n == 1) {
+        m.only = r->list.v[0];
+        return m;
     }
-    if (!is_single)
-        buf_str(out, STR(" }"));
+    nft_set(w->table, &m.set);
+    VEC_FOREACH(x, &r->list)
+        nft_element_range(w->table, &m.set, x->low, x->high);
+    return m;
 }
 
-/* ---- pieces of text ---- */
-
-void filter_address(struct buf *out, uint32_t address)
+void filter_put_match(struct filter_world *w, const struct filter_match *m)
 {
-    buf_fmt(out, "%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
+    unsigned shift = 32 - 8 * m->set.key_bytes;
+    uint32_t low = htonl(m->only.low << shift), high = htonl(m->only.high << shift);
+
+    nft_load(w->table, 0, m->field);
+    if (m->set.number) {
+        nft_match_set(w->table, 0, &m->set);
+    } else if (low == high) {
+        nft_match(w->table, 0, NFT_CMP_EQ, &low, m->set.key_bytes);
+    } else {
+        nft_match(w->table, 0, NFT_CMP_GTE, &low, m->set.key_bytes);
+        nft_match(w->table, 0, NFT_CMP_LTE, &high, m->set.key_bytes);
+    }
 }
 
-/* Names come from outside: nothing in them may end the line. */
+/* ---- pieces of the table ---- */
+
+struct filter_place filter_place(uint32_t address, uint8_t protocol, uint32_t port)
+{
+    return (struct filter_place){ .address = htonl(address), .protocol = protocol, .port = htons((uint16_t)port) };
+}
+
+void filter_load_place(struct filter_world *w)
+{
+    nft_load(w->table, 0, NFT_DADDR);
+    nft_load_meta(w->table, 1, NFT_META_L4PROTO);
+    nft_load(w->table, 2, NFT_DPORT);
+}
+
+struct nft_set filter_place_set(const char *name, bool has_verdicts)
+{
+    return (struct nft_set){ .name = name,
+                             .key_type = NFT_TYPES_3(NFT_TYPE_ADDRESS, NFT_TYPE_PROTOCOL, NFT_TYPE_PORT),
+                             .key_bytes = sizeof(struct filter_place),
+                             .has_verdicts = has_verdicts };
+}
+
+void filter_load_pair(struct filter_world *w)
+{
+    nft_load(w->table, 0, NFT_SADDR);
+    nft_load(w->table, 1, NFT_DADDR);
+}
+
+void filter_refusal(struct filter_world *w, const char *chain, uint8_t icmpx_code)
+{
+    nft_chain(w->table, chain, NULL, NULL);
+    nft_rule(w->table, chain);
+    nft_match_protocol(w->table, IPPROTO_TCP);
+    nft_reject(w->table, NFT_REJECT_TCP_RST, 0);
+    nft_rule(w->table, chain);
+    nft_reject(w->table, NFT_REJECT_ICMPX_UNREACH, icmpx_code);
+}
+
+/* Names come from outside: a listing must stay readable, also to nft. */
 static void put_name(struct buf *out, struct str name)
 {
     for (size_t i = 0; i < name.n && i < 253; i++) {
@@ -108,28 +146,14 @@ static void put_name(struct buf *out, struct str name)
     }
 }
 
-void filter_note(struct buf *out, struct str namespace, struct str name)
+void filter_chain_of(struct filter_world *w, const char *chain, struct str namespace, struct str name)
 {
-    buf_str(out, STR("\t\t# "));
-    put_name(out, namespace);
-    buf_char(out, '/');
-    put_name(out, name);
-    buf_char(out, '\n');
-}
+    autobuf comment = { 0 };
 
-void filter_set_begin(struct buf *out, const char *kind, const char *name, const char *type)
-{
-    buf_fmt(out, "\t%s %s {\n\t\ttype %s\n\t\telements = {", kind, name, type);
-}
-
-void filter_element(struct buf *out, size_t index)
-{
-    buf_fmt(out, "%s\n\t\t\t", index ? "," : "");
-}
-
-void filter_set_end(struct buf *out)
-{
-    buf_str(out, STR("\n\t\t}\n\t}\n"));
+    put_name(&comment, namespace);
+    buf_char(&comment, '/');
+    put_name(&comment, name);
+    nft_chain(w->table, chain, NULL, comment.p);
 }
 
 /* ---- the pods ---- */
@@ -158,7 +182,7 @@ static void sort_pods(struct filter_world *w)
             *vec_push(w->arena, &w->pods) = (struct filter_at){ p, ntohl(p->address.s_addr) };
     if (w->pods.n)
         qsort(w->pods.v, w->pods.n, sizeof(*w->pods.v), at_cmp);
-    for (size_t i = 0; i < w->pods.n; i++) /* an address twice would be an error to nft */
+    for (size_t i = 0; i < w->pods.n; i++) /* an address twice would be an error to the kernel */
         if (!n || w->pods.v[n - 1].address != w->pods.v[i].address)
             w->pods.v[n++] = w->pods.v[i];
     w->pods.n = n;
@@ -205,9 +229,9 @@ static void collect_spaces(struct filter_world *w)
     map_done(&number);
 }
 
-void filter_world_init(struct filter_world *w, struct arena *a, const struct filter_input *in)
+void filter_world_init(struct filter_world *w, struct arena *a, const struct filter_input *in, struct nft *table)
 {
-    *w = (struct filter_world){ .arena = a, .in = in };
+    *w = (struct filter_world){ .arena = a, .in = in, .table = table };
     sort_pods(w);
     collect_spaces(w);
 }
@@ -221,20 +245,19 @@ const struct filter_ns *filter_ns_find(const struct filter_world *w, struct str 
 
 /* ---- the table ---- */
 
-void filter_text(struct arena *a, const struct filter_input *in, struct buf *out)
+void filter_batch(struct arena *a, const struct filter_input *in, struct buf *out)
 {
-    autobuf sets = { 0 }, chains = { 0 };
+    static const struct nft_hook postrouting = { "nat", NF_INET_POST_ROUTING, FILTER_SRCNAT };
     struct filter_world w;
+    autonft table;
 
-    filter_world_init(&w, a, in);
-    filter_services(&w, &sets, &chains);
-    filter_policies(&w, &sets, &chains);
+    nft_init(&table, NFPROTO_INET, arena_fmt(a, "pumice_%s", in->id).p);
+    nft_table_replace(&table);
+    filter_world_init(&w, a, in, &table);
+    filter_services(&w);
+    filter_policies(&w);
     /* While there is a chain like this, connections to a Service that has gone since are still translated. */
     if (w.pods.n)
-        buf_str(&chains, STR("\tchain translated {\n\t\ttype nat hook postrouting priority srcnat\n\t}\n"));
-    buf_fmt(out, "add table inet pumice_%s\ndelete table inet pumice_%s\ntable inet pumice_%s {\n", in->id, in->id,
-            in->id);
-    buf_str(out, buf_view(&sets));
-    buf_str(out, buf_view(&chains));
-    buf_str(out, STR("}\n"));
+        nft_chain(&table, "translated", &postrouting, NULL);
+    nft_batch(&table, out);
 }

@@ -1,8 +1,8 @@
 /* filter.h - NetworkPolicy and Service addresses by nftables
  *
  * One table of ours ("pumice_<id>", family inet) holds everything: it is replaced as a whole in one transaction when
- * something changed, and removed as a whole at the end. Rules are generated as text by a pure function (filter_text),
- * so that tests can read them; applying runs nft with the text on standard input (in the network's namespace).
+ * something changed, and goes with the network's namespace at the end. A pure function (filter_batch) makes the
+ * transaction; bringing it into force (os/nft.h) needs no program. `nft list ruleset` shows people what is in force.
  *
  * NetworkPolicy as in Kubernetes: a pod that no policy selects for a direction is open in that direction; one that is
  * selected takes only what some policy allows. Established connections go on. Traffic inside a pod is never filtered.
@@ -16,8 +16,7 @@
  * cannot be read selects its whole namespace. IPv6 blocks match no pod. An address of the subnet that no pod has is
  * refused at once too, so the peers of a pod that died learn it.
  *
- * A pod is open as long as it is not in the table: put it in before it starts, keep it in until its link is gone. Every
- * call may come from any thread; those that run nft take some milliseconds.
+ * A pod is open as long as it is not in the table: put it in before it starts, keep it in until its link is gone.
  */
 #ifndef NODE_FILTER_H
 #define NODE_FILTER_H
@@ -60,21 +59,21 @@ struct filter_input {
     VEC(struct filter_service) services;
 };
 
-/* The whole table as nft reads it, beginning with "add table", "delete table", so that it replaces the old one. The
- * same input gives the same text, in whatever order its lists are. */
-void filter_text(struct arena *a, const struct filter_input *in, struct buf *out);
+/* The whole table, replacing the old one, as nft_send() takes it. The same input gives the same bytes, in whatever
+ * order its lists are. */
+void filter_batch(struct arena *a, const struct filter_input *in, struct buf *out);
 
 /* Does the NetworkPolicy select a pod of this namespace and these labels (object or NULL), in any direction? Such a
  * pod must not run before it is in the table. */
 bool filter_selects(struct arena *a, const struct json *policy, struct str namespace, const struct json *labels);
 
-/* nft at work on a text: all of it or nothing comes into force. ns_fd -1: here. ERR_NOT_FOUND: there is no nft. */
+/* The kernel at work on a batch, beside the caller: all of it or nothing comes into force. It may take long, for it may
+ * have to load modules first, and it cannot be stopped: what was begun may come into force until its end is told. */
 struct filter_run;
-enum { FILTER_PATIENCE_MS = 10000 }; /* then it hangs: filter_end() kills it */
-int filter_begin(struct str text, int ns_fd, struct filter_run **ret, struct err *e);
+enum { FILTER_PATIENCE_MS = 10000 }; /* then somebody should be told */
+int filter_begin(struct str batch, int ns_fd, struct filter_run **ret, struct err *e);
 int filter_fd(const struct filter_run *r); /* readable: it has ended */
+/* How it went. One that has not ended is left alone and fails, for those who give up its network. */
 int filter_end(struct filter_run *r, struct err *e);
-
-int filter_apply(struct str text, int ns_fd, struct err *e); /* the same, and wait for it */
 
 #endif

@@ -6,18 +6,22 @@
 #include "base/util.h"
 
 #include <arpa/inet.h>
+#include <linux/netfilter/nf_conntrack_common.h>
 
 enum direction { INGRESS, EGRESS, DIRECTION_MAX };
 enum protocol { TCP, UDP, SCTP, PROTOCOL_MAX };
 
 static const struct { /* what differs between the directions */
-    const char *type, *rules, *peers, *own, *other, *allow;
+    const char *type, *rules, *peers;
+    enum nft_field other;
+    int verdict;
+    const char *chain;
 } directions[DIRECTION_MAX] = {
-    [INGRESS] = { "Ingress", "ingress", "from", "daddr", "saddr", "accept" },
-    [EGRESS] = { "Egress", "egress", "to", "saddr", "daddr", "goto ingress" }, /* the receiver has a word too */
+    [INGRESS] = { "Ingress", "ingress", "from", NFT_SADDR, NF_ACCEPT, NULL },
+    [EGRESS] = { "Egress", "egress", "to", NFT_DADDR, NFT_GOTO, "ingress" }, /* the receiver has a word too */
 };
 static const char *const protocol_names[PROTOCOL_MAX] = { "TCP", "UDP", "SCTP" };
-static const char *const protocol_words[PROTOCOL_MAX] = { "tcp", "udp", "sctp" };
+static const uint8_t protocol_numbers[PROTOCOL_MAX] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP };
 
 struct policy {
     struct str namespace, name;
@@ -26,23 +30,17 @@ struct policy {
     size_t seq, number; /* number: in the names of its chains, from 1 */
 };
 
-struct class
-{ /* pods that the same policies select */
-    size_t number;
-};
-
 struct named_port {
     struct str name;
     enum protocol protocol;
-    size_t number; /* of its set, from 1; 0: no pod has such a port */
+    struct nft_set set; /* without a number: no pod has such a port */
 };
 
 struct writer {
     struct filter_world *w;
-    struct buf *sets, *chains;
     VEC(struct policy) policies; /* those that select a pod here */
-    VEC(struct named_port) ports;
-    size_t n_port_sets;
+    VEC(struct named_port *) ports;
+    size_t n_port_sets, n_peer_sets;
 };
 
 /* ---- which policies there are ---- */
@@ -227,26 +225,31 @@ static void add_peer(struct filter_world *w, const struct policy *p, const struc
             add_pods(w, space, of_pods, out);
 }
 
-/* "ip saddr { … } " or nothing for everybody. False: the rule lets nobody in. */
-static bool put_peers(struct filter_world *w, const struct policy *p, enum direction d, const struct json *peers,
-                      struct buf *out)
+struct peers {
+    bool is_anybody;
+    struct filter_match match; /* if not */
+};
+
+/* False: the rule lets nobody in. */
+static bool read_peers(struct writer *wr, const struct policy *p, enum direction d, const struct json *peers,
+                       struct peers *ret)
 {
     struct ranges r = { 0 };
 
-    if (is_null(peers) || (peers->type == JSON_ARRAY && !json_count(peers)))
+    *ret = (struct peers){ .is_anybody = is_null(peers) || (peers->type == JSON_ARRAY && !json_count(peers)) };
+    if (ret->is_anybody)
         return true;
     if (peers->type != JSON_ARRAY)
         return false;
     JSON_FOREACH(peer, peers)
-        add_peer(w, p, peer, &r);
+        add_peer(wr->w, p, peer, &r);
     if (!r.list.n)
         return false;
     ranges_join(&r);
-    if (r.list.n == 1 && r.list.v[0].low == 0 && r.list.v[0].high == UINT32_MAX)
-        return true;
-    buf_fmt(out, "ip %s ", directions[d].other);
-    ranges_print(out, &r, true);
-    buf_char(out, ' ');
+    ret->is_anybody = r.list.n == 1 && r.list.v[0].low == 0 && r.list.v[0].high == UINT32_MAX;
+    if (!ret->is_anybody)
+        ret->match = filter_match(wr->w, directions[d].other, &r,
+                                  arena_fmt(wr->w->arena, "peers_%zu", ++wr->n_peer_sets).p);
     return true;
 }
 
@@ -281,68 +284,64 @@ static bool port_is(const struct json *port, struct str name, enum protocol prot
 }
 
 /* The set of all (address, protocol, number) that go by a port name: it may be another number in each pod. */
-static size_t write_port_set(struct writer *wr, struct str name, enum protocol protocol)
+static void write_port_set(struct writer *wr, struct named_port *new)
 {
     struct filter_world *w = wr->w;
-    autobuf elements = { 0 };
-    size_t n = 0;
     uint32_t number;
 
     VEC_FOREACH(p, &w->pods) {
         struct ranges r = { 0 };
 
         JSON_FOREACH(port, p->pod->ports)
-            if (port_is(port, name, protocol, &number))
+            if (port_is(port, new->name, new->protocol, &number))
                 ranges_add(w->arena, &r, number, number);
         ranges_join(&r);
+        if (r.list.n && !new->set.number) {
+            new->set = filter_place_set(arena_fmt(w->arena, "port_%zu", ++wr->n_port_sets).p, false);
+            nft_set(w->table, &new->set);
+        }
         VEC_FOREACH(x, &r.list)
             for (uint32_t i = x->low; i <= x->high; i++) {
-                filter_element(&elements, n++);
-                filter_address(&elements, p->address);
-                buf_fmt(&elements, " . %s . %u", protocol_words[protocol], i);
+                struct filter_place place = filter_place(p->address, protocol_numbers[new->protocol], i);
+
+                nft_element(w->table, &new->set, &place, NULL);
             }
     }
-    if (!n)
-        return 0;
-    filter_set_begin(wr->sets, "set", arena_fmt(w->arena, "port_%zu", ++wr->n_port_sets).p,
-                     "ipv4_addr . inet_proto . inet_service");
-    buf_str(wr->sets, buf_view(&elements));
-    filter_set_end(wr->sets);
-    return wr->n_port_sets;
 }
 
-static size_t port_set(struct writer *wr, struct str name, enum protocol protocol)
+static const struct nft_set *port_set(struct writer *wr, struct str name, enum protocol protocol)
 {
     struct named_port *new;
 
     VEC_FOREACH(p, &wr->ports)
-        if (p->protocol == protocol && str_eq(p->name, name))
-            return p->number;
-    new = vec_push(wr->w->arena, &wr->ports);
-    *new = (struct named_port){ name, protocol, write_port_set(wr, name, protocol) };
-    return new->number;
+        if ((*p)->protocol == protocol && str_eq((*p)->name, name))
+            return &(*p)->set;
+    new = *vec_push(wr->w->arena, &wr->ports) = arena_new(wr->w->arena, struct named_port);
+    *new = (struct named_port){ .name = name, .protocol = protocol };
+    write_port_set(wr, new);
+    return &new->set;
 }
 
 struct port_match {
     struct ranges numbers[PROTOCOL_MAX];
     bool any[PROTOCOL_MAX];
-    VEC(size_t) sets;
+    VEC(const struct nft_set *) sets;
 };
 
 static void read_port(struct writer *wr, const struct json *j, struct port_match *m)
 {
     const struct json *port = json_get(j, "port"), *end = json_get(j, "endPort");
     enum protocol protocol;
+    const struct nft_set *set;
     int64_t low, high;
-    size_t set;
 
     if (!json_is(j, JSON_OBJECT) || read_protocol(j, &protocol) < 0)
         return;
     if (is_null(port)) {
         m->any[protocol] |= is_null(end);
     } else if (port->type == JSON_STRING) {
-        set = is_null(end) ? port_set(wr, json_text(port, STR_NULL), protocol) : 0;
-        if (set)
+        set = is_null(end) ? port_set(wr, json_text(port, STR_NULL), protocol) : NULL;
+        if (set && set->number)
             *vec_push(wr->w->arena, &m->sets) = set;
     } else if (json_to_i64(port, &low) == 0) {
         high = low;
@@ -353,141 +352,189 @@ static void read_port(struct writer *wr, const struct json *j, struct port_match
     }
 }
 
-static void put_rule(struct writer *wr, struct str peers, enum direction d, const char *ports)
-{
-    buf_fmt(wr->chains, "\t\t%.*s%s%s\n", STR_ARG(peers), ports, directions[d].allow);
-}
-
-static void put_ports(struct writer *wr, struct str peers, enum direction d, const struct port_match *m)
-{
-    for (int i = 0; i < PROTOCOL_MAX; i++) {
-        autobuf b = { 0 };
-        struct ranges numbers = m->numbers[i];
-
-        if (m->any[i]) {
-            buf_fmt(&b, "meta l4proto %s ", protocol_words[i]);
-        } else if (numbers.list.n) {
-            buf_fmt(&b, "%s dport ", protocol_words[i]);
-            ranges_print(&b, &numbers, false);
-            buf_char(&b, ' ');
-        } else {
-            continue;
-        }
-        put_rule(wr, peers, d, b.p);
-    }
-    VEC_FOREACH(set, &m->sets)
-        put_rule(wr, peers, d, arena_fmt(wr->w->arena, "ip daddr . meta l4proto . th dport @port_%zu ", *set).p);
-}
-
 /* ---- rules ---- */
 
-static void write_rule(struct writer *wr, const struct policy *p, enum direction d, const struct json *rule)
+struct rule {
+    const char *chain;
+    enum direction direction;
+    struct peers peers;
+};
+
+static void begin_rule(struct writer *wr, const struct rule *r, bool needs_ipv4)
+{
+    nft_rule(wr->w->table, r->chain);
+    if (needs_ipv4 || !r->peers.is_anybody)
+        nft_match_ipv4(wr->w->table);
+    if (!r->peers.is_anybody)
+        filter_put_match(wr->w, &r->peers.match);
+}
+
+static void end_rule(struct writer *wr, const struct rule *r)
+{
+    nft_verdict(wr->w->table, directions[r->direction].verdict, directions[r->direction].chain);
+}
+
+static void put_ports(struct writer *wr, const struct rule *r, struct port_match *m)
+{
+    for (int i = 0; i < PROTOCOL_MAX; i++) {
+        struct filter_match numbers;
+
+        if (!m->any[i] && !m->numbers[i].list.n)
+            continue;
+        if (!m->any[i])
+            numbers = filter_match(wr->w, NFT_DPORT, &m->numbers[i], NULL);
+        begin_rule(wr, r, false);
+        nft_match_protocol(wr->w->table, protocol_numbers[i]);
+        if (!m->any[i])
+            filter_put_match(wr->w, &numbers);
+        end_rule(wr, r);
+    }
+    VEC_FOREACH(set, &m->sets) {
+        begin_rule(wr, r, true);
+        filter_load_place(wr->w);
+        nft_match_set(wr->w->table, 0, *set);
+        end_rule(wr, r);
+    }
+}
+
+static void write_rule(struct writer *wr, const struct policy *p, struct rule *r, const struct json *rule)
 {
     const struct json *ports = json_get(rule, "ports");
     struct port_match m = { 0 };
-    autobuf peers = { 0 };
 
-    if (!json_is(rule, JSON_OBJECT) || !put_peers(wr->w, p, d, json_get(rule, directions[d].peers), &peers))
+    if (!json_is(rule, JSON_OBJECT) ||
+        !read_peers(wr, p, r->direction, json_get(rule, directions[r->direction].peers), &r->peers))
         return;
     if (is_null(ports) || (ports->type == JSON_ARRAY && !json_count(ports))) {
-        put_rule(wr, buf_view(&peers), d, "");
+        begin_rule(wr, r, false);
+        end_rule(wr, r);
         return;
     }
     if (ports->type == JSON_ARRAY)
         JSON_FOREACH(port, ports)
             read_port(wr, port, &m);
-    put_ports(wr, buf_view(&peers), d, &m);
+    put_ports(wr, r, &m);
+}
+
+static const char *policy_chain(struct writer *wr, struct str number, enum direction d)
+{
+    return arena_fmt(wr->w->arena, "policy_%.*s_%s", STR_ARG(number), directions[d].rules).p;
 }
 
 static void write_policy(struct writer *wr, const struct policy *p, enum direction d)
 {
     const struct json *rules = json_get(p->spec, directions[d].rules);
+    struct rule r = { .chain = policy_chain(wr, arena_fmt(wr->w->arena, "%zu", p->number), d), .direction = d };
 
-    buf_fmt(wr->chains, "\tchain policy_%zu_%s {\n", p->number, directions[d].rules);
-    filter_note(wr->chains, p->namespace, p->name);
+    filter_chain_of(wr->w, r.chain, p->namespace, p->name);
     if (json_is(rules, JSON_ARRAY))
         JSON_FOREACH(rule, rules)
-            write_rule(wr, p, d, rule);
-    buf_str(wr->chains, STR("\t}\n"));
+            write_rule(wr, p, &r, rule);
 }
 
-/* ---- classes ---- */
+/* ---- classes: pods that the same policies select ---- */
 
-static void write_class(struct writer *wr, enum direction d, size_t number, struct str key)
+static void write_class(struct writer *wr, enum direction d, const char *chain, struct str key)
 {
     struct str rest = str_trim(key), one;
 
-    buf_fmt(wr->chains, "\tchain %s_%zu {\n", directions[d].rules, number);
-    while (str_split(&rest, ' ', &one))
-        buf_fmt(wr->chains, "\t\tjump policy_%.*s_%s\n", STR_ARG(one), directions[d].rules);
-    buf_str(wr->chains, STR("\t\tgoto refuse\n\t}\n"));
+    nft_chain(wr->w->table, chain, NULL, NULL);
+    while (str_split(&rest, ' ', &one)) {
+        nft_rule(wr->w->table, chain);
+        nft_verdict(wr->w->table, NFT_JUMP, policy_chain(wr, one, d));
+    }
+    nft_rule(wr->w->table, chain);
+    nft_verdict(wr->w->table, NFT_GOTO, "refuse");
 }
 
-/* The map from pods to classes, and the chains of the classes. False: every pod is open in this direction. */
-static bool write_classes(struct writer *wr, enum direction d, struct buf *lists)
+/* The map from pods to classes, and the chains of the classes. Without pods, which are all open then, there is none. */
+static struct nft_set write_classes(struct writer *wr, enum direction d, struct buf *lists)
 {
     struct filter_world *w = wr->w;
-    struct map classes = { 0 };
-    size_t n = 0;
+    struct nft_set map = { .name = arena_fmt(w->arena, "%s_of", directions[d].rules).p,
+                           .key_type = NFT_TYPE_ADDRESS,
+                           .key_bytes = 4,
+                           .has_verdicts = true };
+    struct map chains = { 0 };
 
-    map_init(&classes, map_seed_default());
+    map_init(&chains, map_seed_default());
     for (size_t i = 0; i < w->pods.n; i++) {
         struct str key = buf_view(&lists[i]);
-        struct class *c = map_get(&classes, key);
+        char *chain = map_get(&chains, key);
 
         if (str_empty(key))
             continue;
-        if (!c) {
-            c = arena_new(w->arena, struct class);
-            c->number = classes.n + 1;
-            (void)map_put(&classes, key, c); /* it was not there */
-            write_class(wr, d, c->number, key);
+        if (!map.number)
+            nft_set(w->table, &map);
+        if (!chain) {
+            chain = (char *)arena_fmt(w->arena, "%s_%zu", directions[d].rules, chains.n + 1).p;
+            (void)map_put(&chains, key, chain); /* it was not there */
+            write_class(wr, d, chain, key);
         }
-        if (!n)
-            filter_set_begin(wr->sets, "map", arena_fmt(w->arena, "%s_of", directions[d].rules).p,
-                             "ipv4_addr : verdict");
-        filter_element(wr->sets, n++);
-        filter_address(wr->sets, w->pods.v[i].address);
-        buf_fmt(wr->sets, " : goto %s_%zu", directions[d].rules, c->number);
+        nft_element_goto(w->table, &map, &(in_addr_t){ htonl(w->pods.v[i].address) }, chain);
     }
-    if (n)
-        filter_set_end(wr->sets);
-    map_done(&classes);
-    return n > 0;
+    map_done(&chains);
+    return map;
 }
 
-/* TCP is answered by a reset: the kernel sends only a few ICMP messages a second, and whoever gets none waits. */
-static void write_refusal(struct buf *out, const char *chain, const char *word)
+static void map_by(struct nft *t, const char *chain, enum nft_field field, const struct nft_set *map)
 {
-    buf_fmt(out, "\tchain %s {\n\t\tmeta l4proto tcp reject with tcp reset\n\t\treject with icmpx %s\n\t}\n", chain,
-            word);
+    nft_rule(t, chain);
+    nft_match_ipv4(t);
+    nft_load(t, 0, field);
+    nft_map_verdict(t, 0, map);
 }
 
-static void write_forward(struct writer *wr, const bool has[DIRECTION_MAX])
+static void accept_established(struct nft *t)
 {
-    struct buf *out = wr->chains;
+    uint32_t nothing = 0;
 
-    buf_str(out, STR("\tchain forward {\n\t\ttype filter hook forward priority filter\n"));
-    if (wr->w->in->bridge) /* no pod has the address any more; before what is established, so that its peers learn it */
-        buf_fmt(out, "\t\toifname \"%s\" goto gone\n", wr->w->in->bridge);
-    buf_str(out, STR("\t\tct state established,related accept\n"));
-    if (wr->w->has_itself)
-        buf_str(out, STR("\t\tip saddr . ip daddr @itself accept\n"));
-    if (has[EGRESS])
-        buf_str(out, STR("\t\tip saddr vmap @egress_of\n"));
-    buf_str(out, STR("\t\tgoto ingress\n\t}\n\tchain ingress {\n"));
-    if (has[INGRESS])
-        buf_str(out, STR("\t\tip daddr vmap @ingress_of\n"));
-    buf_str(out, STR("\t\taccept\n\t}\n"));
-    write_refusal(out, "gone", "host-unreachable");
-    write_refusal(out, "refuse", "admin-prohibited");
+    nft_rule(t, "forward");
+    nft_load_ct_state(t, 0);
+    nft_mask(t, 0, NF_CT_STATE_BIT(IP_CT_ESTABLISHED) | NF_CT_STATE_BIT(IP_CT_RELATED));
+    nft_match(t, 0, NFT_CMP_NEQ, &nothing, sizeof(nothing));
+    nft_verdict(t, NF_ACCEPT, NULL);
 }
 
-void filter_policies(struct filter_world *w, struct buf *sets, struct buf *chains)
+static void write_forward(struct filter_world *w, const struct nft_set classes[DIRECTION_MAX])
 {
-    struct writer wr = { .w = w, .sets = sets, .chains = chains };
+    static const struct nft_hook forward = { "filter", NF_INET_FORWARD, FILTER_FORWARD, false };
+    struct nft *t = w->table;
+
+    nft_chain(t, "forward", &forward, NULL);
+    if (w->in->bridge) { /* no pod has the address any more; before what is established, so that its peers learn it */
+        nft_rule(t, "forward");
+        nft_match_link(t, NFT_META_OIFNAME, w->in->bridge);
+        nft_verdict(t, NFT_GOTO, "gone");
+    }
+    accept_established(t);
+    if (w->itself.number) {
+        nft_rule(t, "forward");
+        nft_match_ipv4(t);
+        filter_load_pair(w);
+        nft_match_set(t, 0, &w->itself);
+        nft_verdict(t, NF_ACCEPT, NULL);
+    }
+    if (classes[EGRESS].number)
+        map_by(t, "forward", NFT_SADDR, &classes[EGRESS]);
+    nft_rule(t, "forward");
+    nft_verdict(t, NFT_GOTO, "ingress");
+}
+
+static void write_ingress(struct filter_world *w, const struct nft_set *classes)
+{
+    nft_chain(w->table, "ingress", NULL, NULL);
+    if (classes->number)
+        map_by(w->table, "ingress", NFT_DADDR, classes);
+    nft_rule(w->table, "ingress");
+    nft_verdict(w->table, NF_ACCEPT, NULL);
+}
+
+void filter_policies(struct filter_world *w)
+{
+    struct writer wr = { .w = w };
     struct selection sel;
-    bool has[DIRECTION_MAX];
+    struct nft_set classes[DIRECTION_MAX];
 
     for (int d = 0; d < DIRECTION_MAX; d++)
         sel.list[d] = arena_array(w->arena, struct buf, w->pods.n + 1);
@@ -497,8 +544,11 @@ void filter_policies(struct filter_world *w, struct buf *sets, struct buf *chain
             if (p->affects[d])
                 write_policy(&wr, p, (enum direction)d);
     for (int d = 0; d < DIRECTION_MAX; d++)
-        has[d] = write_classes(&wr, (enum direction)d, sel.list[d]);
-    write_forward(&wr, has);
+        classes[d] = write_classes(&wr, (enum direction)d, sel.list[d]);
+    write_forward(w, classes);
+    write_ingress(w, &classes[INGRESS]);
+    filter_refusal(w, "gone", NFT_REJECT_ICMPX_HOST_UNREACH);
+    filter_refusal(w, "refuse", NFT_REJECT_ICMPX_ADMIN_PROHIBITED);
     for (int d = 0; d < DIRECTION_MAX; d++)
         for (size_t i = 0; i < w->pods.n; i++)
             buf_done(&sel.list[d][i]);

@@ -1,70 +1,95 @@
-/* filter_run.c - nft at work on a table: a program of the host, so it may be missing or hang */
+/* filter_run.c - the kernel at work on a batch: a thread of its own waits for it
+ *
+ * Whoever ends last, the thread or the caller, frees what they share.
+ */
 #include "node/filter/filter.h"
 
 #include "base/util.h"
-#include "os/proc.h"
+#include "os/nft.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
 
 struct filter_run {
-    struct proc nft;
+    int fd, ns_fd;
+    struct buf batch;
+    int rc; /* this and the next are the thread's until 'fd' is readable */
+    struct err e;
+    atomic_int users;
 };
 
-int filter_begin(struct str text, int ns_fd, struct filter_run **ret, struct err *e)
+static void leave(struct filter_run *r)
 {
-    const char *const argv[] = { "nft", "-f", "-", NULL };
-    struct proc_how how = { .input = text, .has_netns = ns_fd >= 0, .netns = ns_fd };
-    struct filter_run r;
-    char program[256];
+    if (atomic_fetch_sub(&r->users, 1) > 1)
+        return;
+    autoclose_done(&r->fd);
+    autoclose_done(&r->ns_fd);
+    buf_done(&r->batch);
+    free(r);
+}
 
-    if (!proc_find("nft", program, sizeof(program)))
-        return err_set(e, ERR_NOT_FOUND, "there is no program nft; install nftables (apt-get install nftables)");
-    if (proc_begin(program, argv, &how, &r.nft, e) < 0)
+static void *work(void *arg)
+{
+    struct filter_run *r = arg;
+
+    (void)prctl(PR_SET_NAME, "pumice-filter"); /* seen by whoever asks what the program waits for */
+    r->rc = nft_send(buf_view(&r->batch), r->ns_fd, &r->e);
+    (void)eventfd_write(r->fd, 1); /* it holds one */
+    leave(r);
+    return NULL;
+}
+
+static int start(struct filter_run *r)
+{
+    sigset_t all, old;
+    pthread_t thread;
+    int rc;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the program's own threads */
+    rc = pthread_create(&thread, NULL, work, r);
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    errno = rc;
+    return rc ? -1 : pthread_detach(thread);
+}
+
+int filter_begin(struct str batch, int ns_fd, struct filter_run **ret, struct err *e)
+{
+    struct filter_run *r = xcalloc(1, sizeof(*r));
+
+    r->users = 2;
+    r->ns_fd = ns_fd < 0 ? -1 : fcntl(ns_fd, F_DUPFD_CLOEXEC, 0);
+    r->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    buf_str(&r->batch, batch);
+    if (r->fd < 0 || (ns_fd >= 0 && r->ns_fd < 0) || start(r) < 0) {
+        (void)err_errno(e, "start a thread for the filter of pods");
+        r->users = 1;
+        leave(r);
         return -1;
-    *ret = xmalloc(sizeof(r));
-    **ret = r;
+    }
+    *ret = r;
     return 0;
 }
 
 int filter_fd(const struct filter_run *r)
 {
-    return r->nft.fd;
-}
-
-static int complain(struct str said, struct err *e)
-{
-    struct str line = STR_NULL, quote = STR_NULL;
-
-    said = str_trim(said);
-    (void)str_split(&said, '\n', &line);  /* where and what */
-    (void)str_split(&said, '\n', &quote); /* and the line it is about; what follows are marks below it */
-    return err_set(e, ERR_IO, "nft: %.*s%s%.*s", STR_ARG(line.n ? line : STR("it failed without a word")),
-                   quote.n ? ": " : "", STR_ARG(str_trim(quote)));
-}
-
-static int end_within(struct filter_run *r, int wait_ms, struct err *e)
-{
-    autobuf said = { 0 };
-    struct proc_end end = proc_end(&r->nft, wait_ms, &said);
-
-    free(r);
-    if (end.is_late)
-        return err_set(e, ERR_IO, "nft did not end within %d s", FILTER_PATIENCE_MS / 1000);
-    if (end.signo)
-        return err_set(e, ERR_IO, "nft was ended by signal %d", end.signo);
-    if (end.status == PROC_CANNOT_ENTER)
-        return err_set(e, ERR_FORBIDDEN, "nft: cannot enter the network namespace");
-    if (end.status == PROC_CANNOT_RUN)
-        return err_set(e, ERR_IO, "nft cannot be run");
-    return end.status ? complain(buf_view(&said), e) : 0;
+    return r->fd;
 }
 
 int filter_end(struct filter_run *r, struct err *e)
 {
-    return end_within(r, 0, e);
-}
+    eventfd_t n;
+    int rc = -1;
 
-int filter_apply(struct str text, int ns_fd, struct err *e)
-{
-    struct filter_run *r;
-
-    return filter_begin(text, ns_fd, &r, e) < 0 ? -1 : end_within(r, FILTER_PATIENCE_MS, e);
+    if (eventfd_read(r->fd, &n) < 0)
+        (void)err_set(e, ERR_IO, "nf_tables has not answered within %d s", FILTER_PATIENCE_MS / 1000);
+    else if ((rc = r->rc) < 0 && e)
+        *e = r->e;
+    leave(r);
+    return rc;
 }

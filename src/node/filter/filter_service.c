@@ -13,15 +13,16 @@
 
 static const struct {
     char letter;
-    const char *word;
-} protocols[] = { { 'T', "tcp" }, { 'U', "udp" }, { 'S', "sctp" } };
+    uint8_t number;
+} protocols[] = { { 'T', IPPROTO_TCP }, { 'U', IPPROTO_UDP }, { 'S', IPPROTO_SCTP } };
 
-static const char *protocol_word(char letter)
+/* 0: there is no such protocol. */
+static uint8_t protocol_number(char letter)
 {
     for (size_t i = 0; i < ARRAY_LEN(protocols); i++)
         if (protocols[i].letter == letter)
-            return protocols[i].word;
-    return NULL;
+            return protocols[i].number;
+    return 0;
 }
 
 struct service {
@@ -65,7 +66,7 @@ static void add_service(struct filter_world *w, const struct filter_service *s, 
 {
     struct service *new;
 
-    if (!s->address.s_addr || !s->port || !protocol_word(s->protocol))
+    if (!s->address.s_addr || !s->port || !protocol_number(s->protocol))
         return;
     new = vec_push(w->arena, &out->list);
     new->s = s;
@@ -91,114 +92,154 @@ static void sort_services(struct filter_world *w, struct service_list *ret)
     ret->list.n = n;
 }
 
-static void write_service(const struct service *s, size_t number, struct buf *out)
-{
-    size_t n = s->endpoints.n;
+struct target { /* "10.88.0.2 . 8080", as registers have it */
+    in_addr_t address;
+    in_port_t port;
+    uint16_t zeros;
+};
+_Static_assert(sizeof(struct target) == 8, "two registers");
 
-    buf_fmt(out, "\tchain service_%zu {\n", number);
-    filter_note(out, s->s->namespace, s->s->name);
-    buf_fmt(out, "\t\tmeta l4proto %s dnat ip to ", protocol_word(s->s->protocol));
-    if (n > 1)
-        buf_fmt(out, "numgen random mod %zu map {", n);
-    for (size_t i = 0; i < n; i++) {
-        if (n > 1)
-            buf_fmt(out, "%s %zu : ", i ? "," : "", i);
-        filter_address(out, ntohl(s->endpoints.v[i].address.s_addr));
-        buf_fmt(out, "%s%u", n > 1 ? " . " : ":", s->endpoints.v[i].port);
-    }
-    buf_fmt(out, "%s\n\t}\n", n > 1 ? " }" : "");
+static struct target target_of(const struct filter_endpoint *p)
+{
+    return (struct target){ .address = p->address.s_addr, .port = htons(p->port) };
 }
 
-static void write_ports(const struct service_list *l, struct buf *sets, struct buf *chains)
+/* A number below that of the endpoints, and the endpoint of that number. */
+static void load_any(struct nft *t, const struct service *s)
+{
+    struct nft_set map = { .key_type = NFT_TYPE_INTEGER,
+                           .key_bytes = 4,
+                           .has_data = true,
+                           .data_type = NFT_TYPES_2(NFT_TYPE_ADDRESS, NFT_TYPE_PORT),
+                           .data_bytes = sizeof(struct target) };
+
+    nft_set(t, &map);
+    for (uint32_t i = 0; i < s->endpoints.n; i++) {
+        struct target target = target_of(&s->endpoints.v[i]);
+
+        nft_element(t, &map, &i, &target);
+    }
+    nft_load_random(t, 0, (uint32_t)s->endpoints.n);
+    nft_map(t, 0, &map, 0);
+}
+
+static void write_service(struct filter_world *w, const struct service *s, const char *chain)
+{
+    struct target only = target_of(&s->endpoints.v[0]);
+
+    filter_chain_of(w, chain, s->s->namespace, s->s->name);
+    nft_rule(w->table, chain);
+    nft_match_protocol(w->table, protocol_number(s->s->protocol));
+    if (s->endpoints.n > 1) {
+        load_any(w->table, s);
+    } else {
+        nft_load_value(w->table, 0, &only.address, sizeof(only.address));
+        nft_load_value(w->table, 1, &only.port, sizeof(only.port));
+    }
+    nft_nat(w->table, NFT_NAT_DNAT, 0, 1);
+}
+
+/* The map from places to chains, and the chains. */
+static void write_ports(struct filter_world *w, const struct service_list *l, struct nft_set *map)
 {
     size_t n = 0;
 
     VEC_FOREACH(s, &l->list) {
+        struct filter_place place = filter_place(s->address, protocol_number(s->s->protocol), s->s->port);
+        const char *chain;
+
         if (!s->endpoints.n)
             continue;
         if (!n)
-            filter_set_begin(sets, "map", "service_of", "ipv4_addr . inet_proto . inet_service : verdict");
-        filter_element(sets, n++);
-        filter_address(sets, s->address);
-        buf_fmt(sets, " . %s . %u : goto service_%zu", protocol_word(s->s->protocol), s->s->port, n);
-        write_service(s, n, chains);
+            nft_set(w->table, map);
+        chain = arena_fmt(w->arena, "service_%zu", ++n).p;
+        nft_element_goto(w->table, map, &place, chain);
+        write_service(w, s, chain);
     }
-    if (n)
-        filter_set_end(sets);
 }
 
-static void write_addresses(const struct service_list *l, struct buf *sets)
+static void write_addresses(struct filter_world *w, const struct service_list *l, struct nft_set *set)
 {
-    filter_set_begin(sets, "set", "service_addresses", "ipv4_addr");
-    VEC_FOREACH(s, &l->list) {
-        if (s > l->list.v && s[-1].address == s->address)
-            continue;
-        filter_element(sets, (size_t)(s - l->list.v));
-        filter_address(sets, s->address);
-    }
-    filter_set_end(sets);
+    nft_set(w->table, set);
+    VEC_FOREACH(s, &l->list)
+        if (s == l->list.v || s[-1].address != s->address)
+            nft_element(w->table, set, &s->s->address.s_addr, NULL);
 }
 
-/* Every endpoint with itself; false if there is none. */
-static bool write_itself(struct filter_world *w, const struct service_list *l, struct buf *sets)
+/* Every endpoint with itself, if there is any. */
+static void write_itself(struct filter_world *w, const struct service_list *l)
 {
     struct ranges all = { 0 };
-    size_t n = 0;
 
     VEC_FOREACH(s, &l->list)
         VEC_FOREACH(p, &s->endpoints)
             ranges_add(w->arena, &all, ntohl(p->address.s_addr), ntohl(p->address.s_addr));
     if (!all.list.n)
-        return false;
+        return;
     ranges_join(&all);
-    filter_set_begin(sets, "set", "itself", "ipv4_addr . ipv4_addr");
+    w->itself = (struct nft_set){ .name = "itself",
+                                  .key_type = NFT_TYPES_2(NFT_TYPE_ADDRESS, NFT_TYPE_ADDRESS),
+                                  .key_bytes = 2 * sizeof(in_addr_t) };
+    nft_set(w->table, &w->itself);
     VEC_FOREACH(r, &all.list)
-        for (uint32_t i = 0; i <= r->high - r->low; i++) {
-            filter_element(sets, n++);
-            filter_address(sets, r->low + i);
-            buf_str(sets, STR(" . "));
-            filter_address(sets, r->low + i);
-        }
-    filter_set_end(sets);
-    return true;
+        for (uint32_t i = 0; i <= r->high - r->low; i++)
+            nft_element(w->table, &w->itself, (in_addr_t[]){ htonl(r->low + i), htonl(r->low + i) }, NULL);
 }
 
 /* The same for what pods send (prerouting) and what this machine sends itself (output). */
-static void write_hooks(bool has_endpoints, struct buf *chains)
+static void write_hooks(struct filter_world *w, const struct nft_set *ports, const struct nft_set *addresses)
 {
-    static const char *const hooks[] = { "prerouting", "output" };
+    static const struct {
+        enum nf_inet_hooks hook;
+        const char *services, *nowhere;
+    } hooks[] = { { NF_INET_PRE_ROUTING, "services_prerouting", "nowhere_prerouting" },
+                  { NF_INET_LOCAL_OUT, "services_output", "nowhere_output" } };
+    struct nft *t = w->table;
 
     for (size_t i = 0; i < ARRAY_LEN(hooks); i++) {
-        if (has_endpoints)
-            buf_fmt(chains,
-                    "\tchain services_%s {\n\t\ttype nat hook %s priority -100\n"
-                    "\t\tip daddr . meta l4proto . th dport vmap @service_of\n\t}\n",
-                    hooks[i], hooks[i]);
-        buf_fmt(chains,
-                "\tchain nowhere_%s {\n\t\ttype filter hook %s priority -90\n"
-                "\t\tip daddr @service_addresses goto nowhere\n\t}\n",
-                hooks[i], hooks[i]);
+        if (ports->number) {
+            nft_chain(t, hooks[i].services, &(struct nft_hook){ "nat", hooks[i].hook, FILTER_DSTNAT, false }, NULL);
+            nft_rule(t, hooks[i].services);
+            nft_match_ipv4(t);
+            filter_load_place(w);
+            nft_map_verdict(t, 0, ports);
+        }
+        nft_chain(t, hooks[i].nowhere, &(struct nft_hook){ "filter", hooks[i].hook, FILTER_NOWHERE, false }, NULL);
+        nft_rule(t, hooks[i].nowhere);
+        nft_match_ipv4(t);
+        nft_load(t, 0, NFT_DADDR);
+        nft_match_set(t, 0, addresses);
+        nft_verdict(t, NFT_GOTO, "nowhere");
     }
-    buf_str(chains, STR("\tchain nowhere {\n"
-                        "\t\tmeta l4proto tcp reject with tcp reset\n"
-                        "\t\treject with icmpx port-unreachable\n\t}\n"));
+    filter_refusal(w, "nowhere", NFT_REJECT_ICMPX_PORT_UNREACH);
 }
 
-void filter_services(struct filter_world *w, struct buf *sets, struct buf *chains)
+static void write_snat(struct filter_world *w)
 {
+    static const struct nft_hook postrouting = { "nat", NF_INET_POST_ROUTING, FILTER_SRCNAT, false };
+
+    nft_chain(w->table, "itself", &postrouting, NULL);
+    nft_rule(w->table, "itself");
+    nft_match_ipv4(w->table);
+    filter_load_pair(w);
+    nft_match_set(w->table, 0, &w->itself);
+    nft_load_value(w->table, 0, &w->in->gateway.s_addr, sizeof(w->in->gateway.s_addr));
+    nft_nat(w->table, NFT_NAT_SNAT, 0, NFT_NO_PORT);
+}
+
+void filter_services(struct filter_world *w)
+{
+    struct nft_set addresses = { .name = "service_addresses", .key_type = NFT_TYPE_ADDRESS, .key_bytes = 4 };
+    struct nft_set ports = filter_place_set("service_of", true);
     struct service_list l = { 0 };
 
     sort_services(w, &l);
     if (!l.list.n)
         return;
-    write_addresses(&l, sets);
-    write_ports(&l, sets, chains);
-    w->has_itself = write_itself(w, &l, sets);
-    write_hooks(w->has_itself, chains);
-    if (!w->has_itself)
-        return;
-    buf_str(chains, STR("\tchain itself {\n\t\ttype nat hook postrouting priority srcnat\n"
-                        "\t\tip saddr . ip daddr @itself snat ip to "));
-    filter_address(chains, ntohl(w->in->gateway.s_addr));
-    buf_str(chains, STR("\n\t}\n"));
+    write_addresses(w, &l, &addresses);
+    write_ports(w, &l, &ports);
+    write_itself(w, &l);
+    write_hooks(w, &ports, &addresses);
+    if (w->itself.number)
+        write_snat(w);
 }

@@ -44,7 +44,7 @@ void fake_clear(void)
     remove_tree(fake.dir);
     buf_done(&fake.asked);
     buf_done(&fake.said);
-    buf_done(&fake.nft_text);
+    buf_done(&fake.nft_batch);
     arena_done(&fake.arena);
 }
 

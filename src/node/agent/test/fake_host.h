@@ -1,6 +1,6 @@
 /* fake_host.h - a machine that only pretends: it writes down what it is asked for, and a test says what happens there
  *
- * Stands in, at link time, for what the agent touches the kernel by: shim.h, net.h, nft (filter.h), the server of
+ * Stands in, at link time, for what the agent touches the kernel by: shim.h, net.h, nftables (filter.h), the server of
  * dns.h, and of cgroup.h, keeper.h, host_layer.h, hide.h, box.h and mount(2) what the agent calls. The agent itself,
  * pods' lives, volumes, images, logs, the rules and the zone are the real ones. So no process is made, nothing is
  * mounted, and nobody needs to be root.
@@ -39,7 +39,7 @@ struct fake_host {
 
     struct arena arena;
     struct buf asked, said;
-    struct buf nft_text; /* in force */
+    struct buf nft_batch; /* in force */
     struct list shims;
     struct spawner *spawner;
     struct dns_zone *zone;
@@ -57,7 +57,7 @@ int fake_count_fds(void);
 /* What was asked since the last call, "; " between:
  *     shim p                  a sandbox                 free p
  *     join 10.88.0.2          its network               leave 10.88.0.2
- *     nft                     rules were given to nft
+ *     nft                     rules were given to the kernel
  *     start p/c#0             attempt 0                 TERM p/c, KILL p/c, SIG3 p/c
  *     exec p/c true -x        http p 10.88.0.2:80/x     (tcp, https, grpc)
  *     read p/c#0 128          of its log, up to there */

@@ -1,4 +1,4 @@
-/* fake_net.c - net.h, nft and the name server, without a network */
+/* fake_net.c - net.h, the filter and the name server, without a network */
 #include "node/agent/test/fake_host.h"
 
 #include "node/filter/filter.h"
@@ -124,24 +124,24 @@ int net_leave(struct net *n, struct in_addr at, struct err *e)
     return 0;
 }
 
-/* ---- nft ---- */
+/* ---- the filter ---- */
 
 struct filter_run {
     int fd; /* readable: it has ended */
-    struct buf text;
+    struct buf batch;
     struct err result;
 };
 
-int filter_begin(struct str text, int ns_fd, struct filter_run **ret, struct err *e)
+int filter_begin(struct str batch, int ns_fd, struct filter_run **ret, struct err *e)
 {
     if (fake.nft)
-        fail_msg("two nft at a time");
+        fail_msg("two batches at a time");
     ask("nft", "");
     if (fake.fails_nft.code)
         return err_set(e, fake.fails_nft.code, "%s", fake.fails_nft.text);
     fake.nft = *ret = xcalloc(1, sizeof(**ret));
     fake.nft->fd = eventfd(!fake.holds_nft, EFD_CLOEXEC | EFD_NONBLOCK);
-    buf_str(&fake.nft->text, text);
+    buf_str(&fake.nft->batch, batch);
     return 0;
 }
 
@@ -153,9 +153,9 @@ int filter_fd(const struct filter_run *r)
 void fake_nft_ends(const char *complaint)
 {
     if (!fake.nft)
-        fail_msg("nft is not at work");
+        fail_msg("the filter is not at work");
     if (complaint)
-        (void)err_set(&fake.nft->result, ERR_IO, "nft: %s", complaint);
+        (void)err_set(&fake.nft->result, ERR_IO, "nf_tables: %s", complaint);
     (void)eventfd_write(fake.nft->fd, 1);
 }
 
@@ -165,14 +165,14 @@ int filter_end(struct filter_run *r, struct err *e)
     int rc = 0;
 
     if (read(r->fd, &is_done, sizeof(is_done)) != sizeof(is_done)) /* holds_nft: it was not told to end, so it hangs */
-        rc = err_set(e, ERR_IO, "nft: it did not end in time");
+        rc = err_set(e, ERR_IO, "nf_tables: it did not end in time");
     else if (r->result.code)
         rc = err_set(e, r->result.code, "%s", r->result.text);
     if (rc == 0) {
-        buf_reset(&fake.nft_text);
-        buf_str(&fake.nft_text, buf_view(&r->text));
+        buf_reset(&fake.nft_batch);
+        buf_str(&fake.nft_batch, buf_view(&r->batch));
     }
-    buf_done(&r->text);
+    buf_done(&r->batch);
     close(r->fd);
     free(r);
     fake.nft = NULL;
