@@ -8,7 +8,8 @@ import sys
 import tempfile
 
 from harness import Suite, pumice
-from runs import has, job, run, same, sh, task
+from netfilter import has_nftables
+from runs import job, run, same, sh, task
 
 CONTEXT = {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}
 OWN = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]}}
@@ -158,7 +159,7 @@ def main():
     suite = Suite()
     for f in (the_good_one_is_taken, every_field, all_at_once):
         suite.case(f.__name__, f)
-    if os.geteuid() == 0 and has("nft"):
+    if os.geteuid() == 0 and has_nftables():
         suite.case("dangers_are_told_once", dangers_are_told_once)
     return suite.finish()
 

@@ -1,50 +1,37 @@
 #!/usr/bin/env python3
-"""NetworkPolicy when nft fails, hangs or is missing: a pod that a policy selects never runs without it, and one that cannot
-start says why. A made-up nft in PATH fails as long as there is a file "broken", or for the first calls; else it is the real one."""
-import ctypes
+"""NetworkPolicy when nftables fail, hang or are missing: a pod that a policy selects never runs without it, and one that cannot
+start says why. What the kernel answers is made up (netfilter.py); the program itself is as it always is."""
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 
 import harness
 import runs
 from harness import PUMICE, Suite
-from runs import Run, has, has_mount_namespaces, has_user_namespaces, job, run_text, same, sh, skip, task
+from netfilter import TROUBLE, Failing, has_nftables
+from runs import Run, has_mount_namespaces, has_user_namespaces, job, run_text, same, sh, skip, task
 
 PYTHON = "/usr/bin/python3"
 NOBODY = 65534
-CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 4096, 16384, 1 << 18
 DIR = tempfile.mkdtemp(prefix="pumice-filter-")
 
-NFT = """#!/bin/sh
-n=$(cat {dir}/calls 2> /dev/null || echo 0)
-echo $((n + 1)) > {dir}/calls
-[ ! -e {dir}/hangs ] || sleep 600
-if [ $n -lt {fails} ] || [ -e {dir}/broken ]; then echo 'made-up trouble' >&2; exit 1; fi
-exec {nft} "$@"
-"""
 
+class Kernel(Failing):
+    """With a directory, for the files that the pods look at."""
 
-class Nft:
-    """A directory with a made-up nft, for PATH."""
-
-    def __init__(self, fails=0, **files):
+    def __init__(self, **how):
         self.dir = tempfile.mkdtemp(dir=DIR)
         os.chmod(self.dir, 0o777)
-        for name in files:
-            self.put(name)
-        with open(f"{self.dir}/nft", "w") as f:
-            f.write(NFT.format(dir=self.dir, fails=fails, nft=shutil.which("nft", path="/usr/sbin:/sbin:/usr/bin")))
-        os.chmod(f"{self.dir}/nft", 0o755)
-        self.env = {"PATH": f"{self.dir}:{os.environ['PATH']}"}
+        super().__init__(f"{self.dir}/socket", **how)
 
     def put(self, name):
         open(f"{self.dir}/{name}", "w").close()
 
-    def take(self, name):
-        os.unlink(f"{self.dir}/{name}")
+    def run(self, what, *options, user=None):
+        return Run(what, *options, user=user, within=self.command(user))
 
 
 def users():
@@ -91,15 +78,15 @@ while not os.path.exists("/gate/end"):
 """]
 
 
-def start(nft, user):
+def start(kernel, user):
     """Some that are there from the beginning, and one that comes when the first of them ends: when there is a file "go"."""
-    gate = {"pod": {"volumes": [{"name": "gate", "hostPath": {"path": nft.dir}}]}, "volumeMounts": [{"name": "gate", "mountPath": "/gate"}],
+    gate = {"pod": {"volumes": [{"name": "gate", "hostPath": {"path": kernel.dir}}]}, "volumeMounts": [{"name": "gate", "mountPath": "/gate"}],
             "resources": {"requests": {"cpu": "1"}}}
     first = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "first"}, "value": 9}
-    return Run([first, job("web", task("a", SERVER, **gate), plugins={"svc": []}, priorityClassName="first"),
+    return kernel.run([first, job("web", task("a", SERVER, **gate), plugins={"svc": []}, priorityClassName="first"),
                 job("stranger", task("a", STRANGER, **gate), priorityClassName="first"),
                 job("until", task("a", sh("until [ -e /gate/go ]; do sleep 0.1; done"), **gate), priorityClassName="first"),
-                job("late", task("a", sh("echo came"), **gate), plugins={"svc": []})], "--node", "cpu=3,memory=1Gi", user=user, env=nft.env)
+                job("late", task("a", sh("echo came"), **gate), plugins={"svc": []})], "--node", "cpu=3,memory=1Gi", user=user)
 
 
 def stays_closed(r):
@@ -114,26 +101,26 @@ def fails_for_a_while():
     wait. Both times it is tried again until it works."""
     found = []
     for user in users():
-        nft = Nft(fails=4)
-        found.append((nft, start(nft, user)))
-    for nft, r in found:
+        kernel = Kernel(fails=4)
+        found.append((kernel, start(kernel, user)))
+    for kernel, r in found:
         r.until_line("listens")
         stays_closed(r)
-        nft.put("broken")
-        nft.put("go")
-        r.until(lambda r: any("stay as they were" in n and "made-up trouble" in n for n in notices(r)))
+        kernel.broken = True
+        kernel.put("go")
+        r.until(lambda r: any("stay as they were" in n and TROUBLE in n for n in notices(r)))
         r.until(lambda r: "NetworkNotReady" in reasons(r, "late-a-0"))
         stays_closed(r)
         same(r.lines("late-a-0"), [])
-        nft.take("broken")
-    for nft, r in found:
+        kernel.broken = False
+    for kernel, r in found:
         r.until_line("came")
-        nft.put("end")
+        kernel.put("end")
         r.end().done()
         same(set(r.lines("stranger-a-0")), {"refused"})
         assert "NetworkNotReady" in reasons(r, "web-a-0"), r.of("pod")
         assert "NetworkNotReady" not in reasons(r, "stranger-a-0"), r.of("pod")
-        same(len([n for n in notices(r) if "made-up trouble" in n]), 2)
+        same(len([n for n in notices(r) if TROUBLE in n]), 2)
         same(len([n for n in notices(r) if "are in force now" in n]), 2)
 
 
@@ -142,13 +129,13 @@ def fails_for_a_while():
 def never_works():
     """What a policy selects does not start; what none selects does. The run says what to do, and ends."""
     jobs = [job("web", task("a", sh("echo web")), plugins={"svc": []}), job("free", task("a", sh("echo free")))]
-    nfts = [Nft(broken=True) for _ in users()]
-    for r in [Run(jobs, user=u, env=n.env) for u, n in zip(users(), nfts)]:
+    kernels = [Kernel(broken=True) for _ in users()]
+    for r in [k.run(jobs, user=u) for u, k in zip(users(), kernels)]:
         r.end()
         same((r.status, r.all_lines()), (1, ["free"]))
-        for word in ("NetworkNotReady", "NetworkPolicy default/web is not in force", "made-up trouble", "--allow-unfiltered"):
+        for word in ("NetworkNotReady", "NetworkPolicy default/web is not in force", TROUBLE, "--allow-unfiltered"):
             assert word in r.last()["reason"], r.last()
-    for r in [Run(jobs, "--allow-unfiltered", user=u, env=n.env) for u, n in zip(users(), nfts)]:
+    for r in [k.run(jobs, "--allow-unfiltered", user=u) for u, k in zip(users(), kernels)]:
         r.end()
         same((r.status, sorted(r.all_lines())), (0, ["free", "web"]))
         assert any("pods run without NetworkPolicies" in n for n in notices(r)), notices(r)
@@ -157,49 +144,51 @@ def never_works():
 def hangs():
     """The run goes on beside it, and Ctrl-C ends both."""
     jobs = [job("web", task("a", sh("echo web")), plugins={"svc": []})]
-    nfts = [Nft(hangs=True) for _ in users()]
-    for r, nft in [(Run(jobs, user=u, env=n.env), n) for u, n in zip(users(), nfts)]:
-        r.until(lambda r: os.path.exists(f"{nft.dir}/calls") and "starting" in r.states().values())
+    kernels = [Kernel(hangs=True) for _ in users()]
+    for r, kernel in [(k.run(jobs, user=u), k) for u, k in zip(users(), kernels)]:
+        r.until(lambda r: kernel.calls and "starting" in r.states().values())
         r.signal(signal.SIGINT).end()
         same((r.status, r.all_lines()), (130, []))
 
 
 def is_missing():
-    """Nothing runs, and one sentence says what to install and how to do without. Who has no policies does not need it."""
-    nft = shutil.which("nft", path="/usr/sbin:/sbin:/usr/bin")
-    if os.getuid() != 0 or not has_mount_namespaces() or ctypes.CDLL(None).unshare(CLONE_NEWNS) != 0:
-        return skip("no nft: may not hide it (not root, or no mount namespaces)")
-    mount("none", "/", MS_REC | MS_PRIVATE)
-    mount("/dev/null", nft, MS_BIND)
+    """Nothing runs, and one sentence says what to do and how to do without. Who has no policies does not need it."""
+    kernel = Kernel(missing=True)
     policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "open"},
               "spec": {"podSelector": {}, "ingress": [{}]}}
     for user in users():
         for what, who in (([job("web", task("a", sh("echo web")), plugins={"svc": []})], "Job web: "),
                           ([job("web", task("a", sh("echo web"))), policy], "NetworkPolicy open: ")):
-            r = run_text(what, user=user)
+            r = run_text(what, user=user, within=kernel.command(user))
             same((r.status, r.out), (1, ""))
-            for word in (who, "there is no program nft", "apt-get install nftables", "--allow-unfiltered"):
+            for word in (who, "this kernel has no nf_tables", "modprobe nf_tables", "--allow-unfiltered"):
                 assert word in r.err, r.err
     for user, option in zip(users(), ("--allow-unfiltered", "--set=spec.plugins.svc=[--disable-network-policy=true]")):
-        Run(job("web", task("a", sh("echo web")), plugins={"svc": []}), option, user=user).end().done()
-    Run(job("web", task("a", sh("echo web")))).end().done()
+        kernel.run(job("web", task("a", sh("echo web")), plugins={"svc": []}), option, user=user).end().done()
+    kernel.run(job("web", task("a", sh("echo web")))).end().done()
 
 
-def mount(source, target, flags):
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(source.encode(), target.encode(), None, flags, None) != 0:
-        raise OSError(ctypes.get_errno(), f"mount {target}")
+def no_program():
+    """The program nft is not needed."""
+    nft = shutil.which("nft", path="/usr/sbin:/sbin:/usr/bin")
+    if not nft or os.getuid() != 0 or not has_mount_namespaces():
+        return skip("no program: may not hide it, or it is not there")
+    hide = ["unshare", "-m", "--propagation", "private", "sh", "-ec", f'mount --bind /dev/null {nft}; exec "$@"', "sh"]
+    same(subprocess.run([*hide, nft, "--version"], capture_output=True).returncode, 126)
+    r = Run([job("web", task("a", sh("echo web")), plugins={"svc": []})], within=hide)
+    r.end().done()
+    same(r.all_lines(), ["web"])
 
 
 def main():
     suite = Suite()
-    if not has("nft"):
-        skip("there is no nft")
+    if not has_nftables():
+        skip("there are no nftables")
         return 0
     os.chmod(DIR, 0o755)
     if os.getuid() == 0:  # it may be where only root can go
         runs.PUMICE = harness.PUMICE = shutil.copy(PUMICE, f"{DIR}/pumice")
-    for f in (fails_for_a_while, never_works, hangs, is_missing):  # the last one changes what we see of the machine
+    for f in (fails_for_a_while, never_works, hangs, is_missing, no_program):
         if len(sys.argv) == 1 or f.__name__ in sys.argv:
             suite.case(f.__name__, f)
     shutil.rmtree(DIR, ignore_errors=True)

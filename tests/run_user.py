@@ -20,6 +20,7 @@ import harness
 import leftovers
 import runs
 from harness import PUMICE, Suite
+from netfilter import has_nftables
 from runs import Run, config_map, has, has_mount_namespaces, job, on, run_text, same, secret, sh, skip, task
 
 CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 4096, 16384, 1 << 18
@@ -197,8 +198,8 @@ def names_services_and_policies():
             job("s", task("web", SERVE), task("a", [PYTHON, "-c", ASK + asks.format(100)], depends=["web"],
                                              policies=[on("TaskCompleted", "CompleteJob")]), plugins={"svc": []}),
             job("t", task("a", [PYTHON, "-c", ASK + asks.format(3)]), plugins={"svc": []})]
-    if not os.path.exists(PYTHON) or not has("nft"):
-        return skip("no python3 or no nft")
+    if not os.path.exists(PYTHON) or not has_nftables():
+        return skip("no python3 or no nftables")
     r = run(jobs, "--set", "s/spec.tasks[web].template.spec.containers[0].readinessProbe={tcpSocket: {port: 8000}, periodSeconds: 1}")
     same((r.lines("s-a-0"), r.lines("t-a-0")), (["yes yes"], ["no no"]))
 

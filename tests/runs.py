@@ -14,13 +14,14 @@ import time
 
 import leftovers
 from harness import PUMICE
+from netfilter import has_nftables
 
 PATIENCE_S = 90
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-# Where there is no nft, jobs with policies want to be told that they may run all the same.
-UNFILTERED = () if any(os.access(f"{d}/nft", os.X_OK) for d in ("/usr/sbin", "/sbin", "/usr/bin", "/usr/local/sbin")) else ("--allow-unfiltered",)
+# Where there are no nftables, jobs with policies want to be told that they may run all the same.
+UNFILTERED = () if has_nftables() else ("--allow-unfiltered",)
 
 
 # ---- jobs ----

@@ -149,7 +149,7 @@ static const struct option run_option_table[] = {
     { 0, "network", OPTION_TEXT, FIELD(network), "KIND", run_network_names,
       "auto (default): a way out of the pods' network where there can be one; private: none; open: also a way in" },
     { 0, "allow-unfiltered", OPTION_FLAG, FIELD(allow_unfiltered), NULL, NULL,
-      "start pods also where their NetworkPolicies cannot be enforced (no nft)" },
+      "start pods also where their NetworkPolicies cannot be enforced (no nftables in the kernel)" },
     { 0, "runtime", OPTION_TEXT, FIELD(runtime), "PROGRAM", NULL,
       "run containers with runc, crun or another OCI runtime" },
     { 0, "claims", OPTION_TEXT, FIELD(claims), "DIR", NULL,

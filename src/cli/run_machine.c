@@ -7,8 +7,8 @@
 #include "node/doctor/host.h"
 #include "node/image/image.h"
 #include "node/oci/oci.h"
+#include "os/nft.h"
 #include "os/path.h"
-#include "os/proc.h"
 #include "plugin/plugin.h"
 
 #include <limits.h>
@@ -46,17 +46,19 @@ static bool makes_policy(struct arena *a, const struct loaded *doc)
 /* A policy that nobody enforces is worse than none: somebody relies on it. */
 static int check_policies(const struct run_machine *m, const struct run_options *o, struct err *e)
 {
-    char nft[PATH_MAX];
+    struct err why;
 
-    if (o->allow_unfiltered || proc_find("nft", nft, sizeof(nft)))
-        return 0;
-    VEC_FOREACH(doc, &m->load->docs)
-        if (makes_policy(m->run->arena, *doc))
-            return err_set(e, ERR_NOT_FOUND,
-                           "%.*s %.*s: there is no program nft to enforce %s NetworkPolicy with; install nftables "
-                           "(apt-get install nftables), or run without the protection: --allow-unfiltered",
-                           STR_ARG(object_kind((*doc)->root)), STR_ARG(object_name((*doc)->root)),
-                           (*doc)->set ? "its" : "this");
+    VEC_FOREACH(doc, &m->load->docs) {
+        if (o->allow_unfiltered || !makes_policy(m->run->arena, *doc))
+            continue;
+        if (nft_check(&why) == 0)
+            return 0;
+        return err_set(e, why.code,
+                       "%.*s %.*s: there is nothing to enforce %s NetworkPolicy with: %s (or run without the "
+                       "protection: --allow-unfiltered)",
+                       STR_ARG(object_kind((*doc)->root)), STR_ARG(object_name((*doc)->root)),
+                       (*doc)->set ? "its" : "this", why.text);
+    }
     return 0;
 }
 
@@ -69,7 +71,7 @@ int run_machine_find(struct run_machine *m, const struct run_options *o, struct 
         return err_set(e, ERR_INVALID, "no home directory is known: give --state DIR");
     if (absolute(a, arena_cstr(a, state), &m->state, e) < 0)
         return err_wrap(e, "--state");
-    return check_policies(m, o, e);
+    return 0;
 }
 
 static int find_images(struct run_machine *m, const struct run_options *o, struct err *e)
@@ -91,7 +93,7 @@ static int find_images(struct run_machine *m, const struct run_options *o, struc
 
 int run_machine_prepare(struct run_machine *m, const struct run_options *o, struct err *e)
 {
-    if (host_require(e) < 0 || user_enter(&m->root, e) < 0)
+    if (host_require(e) < 0 || user_enter(&m->root, e) < 0 || check_policies(m, o, e) < 0)
         return -1;
     if (make_dirs(arena_cstr(m->run->arena, m->state), 0755, e) < 0)
         return err_wrap(e, "--state");
