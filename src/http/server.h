@@ -1,0 +1,196 @@
+/* server.h - an HTTP/1.1 server for a loop that waits for nothing
+ *
+ * Everything happens in http_server_turn(): call it when http_server_fd() is readable (it can be waited for with poll
+ * or epoll, and inside another epoll). There is no thread of ours and no other way in.
+ *
+ *     static void on_request(void *ctx, struct http_call *call)
+ *     {
+ *         http_answer(call, &(struct http_reply){ .status = 200 }, STR("hello\n"));
+ *     }
+ *
+ *     struct http_server_options opt = { .address = "127.0.0.1:8080", .on_request = on_request };
+ *     http_server_new(&opt, &server, &e);
+ *     while (poll(&(struct pollfd){ http_server_fd(server), POLLIN }, 1, -1) >= 0)
+ *         http_server_turn(server);
+ *
+ * A call is a request and the answer to it. It is handed over when the request is whole, its body included, and may be
+ * answered at once or in any later turn, in one piece (http_answer) or bit by bit (http_answer_begin, _write, _end); or
+ * the connection becomes a stream of bytes (http_upgrade). A connection has one call at a time: requests that were
+ * sent ahead wait and are served in order.
+ *
+ * What always holds:
+ *   - Of a call exactly one of these is the last that is heard: the answer is given (http_answer, http_answer_end,
+ *     http_answer_cut, http_upgrade were called), or on_gone was called. It must not be touched after that.
+ *   - Callbacks may answer, write and cut anything; they must not call http_server_turn() or http_server_free().
+ *   - Nothing is sent before the turn ends, and then once for each connection. What is written outside of a turn makes
+ *     the descriptor readable.
+ *   - What the other side sends is refused if it is not exactly what RFC 9112 has a client send: line ends are CR LF,
+ *     there is one Host, one way of telling where the body ends, no folded line, no white space before a colon. Where
+ *     two readers could disagree about where a request ends, the answer is 400 and the end of the connection.
+ *   - Nothing is unbounded: see the limits below. A reader that is slow holds at most 'queue_bytes'.
+ *
+ * SIGPIPE must be ignored by the program: TLS writes to sockets that the other side may have closed.
+ */
+#ifndef HTTP_SERVER_H
+#define HTTP_SERVER_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct clock;
+struct http_server;
+struct http_stream;
+
+/* ---- requests ---- */
+
+struct http_peer {    /* who asks */
+    char address[64]; /* "10.0.0.1", "::1"; "unix" */
+    unsigned port;    /* 0: a UNIX socket */
+    int uid;          /* of the process at the other end of a UNIX socket; -1: not known */
+    bool is_tls;
+    /* The subject of the client's certificate, which one of 'client_ca' has signed. Empty and 0: it has shown none. */
+    struct str common_name;
+    const struct str *organizations;
+    size_t n_organizations;
+};
+
+/* Text is borrowed until the answer begins; it is empty from then on. */
+struct http_call {
+    struct str method; /* "GET"; of a HEAD request only the head of the answer is sent, whatever the caller gives */
+    struct str path, query; /* what is before and after the first '?'; as they came, with all %-escapes */
+    struct str body;
+    const struct http_peer *peer; /* as long as the call is there */
+};
+
+/* Headers of the request by name; letter case does not count. Empty if it is not there. Of several with one name the
+ * first; http_call_next_header() gives the others: *at begins with 0, false after the last. */
+struct str http_call_header(const struct http_call *call, const char *name);
+bool http_call_next_header(const struct http_call *call, const char *name, size_t *at, struct str *ret);
+
+/* Is 'word' one of those in a header that is a list ("Connection: keep-alive, Upgrade")? */
+bool http_call_header_lists(const struct http_call *call, const char *name, const char *word);
+
+/* A parameter of the query, decoded ("%2F", "+" is a blank), NUL-terminated, in 'ret', which is emptied first. Parameters
+ * that come several times are walked as headers are. False: it is not there (any more). */
+struct buf;
+bool http_call_next_param(const struct http_call *call, const char *name, size_t *at, struct buf *ret);
+bool http_call_param(const struct http_call *call, const char *name, struct buf *ret); /* the first */
+/* Decode a part of the path. -1: it has an escape that is none, or one of NUL. */
+int http_unescape(struct str text, struct buf *ret);
+
+/* ---- answers ---- */
+
+struct http_reply {
+    int status;
+    const char *type;           /* of the body; NULL: text/plain; charset=utf-8 */
+    const char *const *headers; /* more of them, "Name: value", ended by NULL; NULL: none */
+};
+
+/* The whole answer. The body is copied; it may be as large as it is. */
+void http_answer(struct http_call *call, const struct http_reply *reply, struct str body);
+
+/* Bit by bit, in chunks. Its reader is told to have left as soon as it sends an end of its own. */
+void http_answer_begin(struct http_call *call, const struct http_reply *reply);
+void http_answer_write(struct http_call *call, struct str bytes); /* empty: nothing happens */
+void http_answer_end(struct http_call *call);
+/* End the connection so that the client sees that the answer is not whole (or that there is none). */
+void http_answer_cut(struct http_call *call);
+
+/* Bytes that were written and that the kernel has not taken yet. Whoever writes more than 'queue_bytes' loses the
+ * connection; so look at this before you write, and go on when on_ready says so. */
+size_t http_call_queued(const struct http_call *call);
+
+/* For those that do not answer at once. Both may be NULL. */
+struct http_call_events {
+    void *ctx;
+    /* What was queued has gone out; only after something was. */
+    void (*on_ready)(void *ctx, struct http_call *call);
+    /* The client has left, or was cut off. 'call' is gone when it returns. */
+    void (*on_gone)(void *ctx, struct http_call *call);
+};
+void http_call_watch(struct http_call *call, const struct http_call_events *events);
+
+/* ---- streams ---- a connection after 101 Switching Protocols ---- */
+
+struct http_stream_events {
+    void *ctx;
+    void (*on_data)(void *ctx, struct http_stream *s, struct str bytes);
+    void (*on_ready)(void *ctx, struct http_stream *s); /* as of a call; may be NULL */
+    void (*on_end)(void *ctx, struct http_stream *s);   /* the other side sends no more, but may read; may be NULL */
+    void (*on_gone)(void *ctx, struct http_stream *s);  /* it broke; gone when this returns */
+};
+
+/* The answer is 101 with 'headers' ("Upgrade: websocket" among them; ended by NULL) and "Connection: Upgrade". What the
+ * client has sent since comes by on_data, in a later turn. */
+struct http_stream *http_upgrade(struct http_call *call, const char *const *headers,
+                                 const struct http_stream_events *events);
+void http_stream_write(struct http_stream *s, struct str bytes);
+size_t http_stream_queued(const struct http_stream *s);
+/* While it is paused no on_data is called, and the other side is slowed down by TCP. */
+void http_stream_pause(struct http_stream *s, bool is_paused);
+/* Send what is queued, then close. No callback any more. */
+void http_stream_end(struct http_stream *s);
+/* Close now. No callback any more. */
+void http_stream_cut(struct http_stream *s);
+const struct http_peer *http_stream_peer(const struct http_stream *s);
+
+/* ---- the server ---- */
+
+struct http_server_tls {  /* PEM */
+    struct str cert, key; /* ours, with what is between it and the CA */
+    struct str client_ca; /* clients may show a certificate that one of these signed, and are refused with another;
+                             empty: they are not asked */
+};
+
+struct http_server_limits { /* 0: as written here */
+    size_t connections;     /* in all: 1024. One more takes the place of the one that has been idle longest */
+    size_t per_address;     /* of one address: half of them; no limit for UNIX sockets */
+    size_t head_bytes;      /* of a request's head: 32 KiB, 431 beyond; at most 100 headers */
+    size_t body_bytes;      /* 4 MiB, 413 beyond */
+    size_t bodies_bytes;    /* of all requests that are being received: 64 MiB, 503 beyond */
+    size_t queue_bytes;     /* of one that writes bit by bit: 16 MiB */
+    int64_t head_ms;        /* from the first byte, or the TLS handshake, to the end of the head: 10 s */
+    int64_t body_ms;        /* and to the end of the body: 60 s */
+    int64_t idle_ms;        /* between two requests: 180 s */
+    int64_t send_ms;        /* of an answer in one piece, between two bytes that the client takes: 30 s */
+};
+
+struct http_server_options {
+    /* "127.0.0.1:8081", "[::1]:8081", "host:8081", ":8081" (everybody); port 0: one that is free. "unix:/run/x.sock"
+     * (made with mode 0600; one that nobody listens at is replaced), "unix:@name" (abstract). NULL: nowhere, see
+     * http_server_add_listener() and http_server_add(). */
+    const char *address;
+    const struct http_server_tls *tls; /* NULL: none */
+    struct http_server_limits limits;
+    struct clock *clock; /* borrowed; NULL: the real one */
+    void *ctx;
+    void (*on_request)(void *ctx, struct http_call *call); /* the path begins with '/' */
+};
+
+/* Everything is copied. ERR_INVALID: the address or the certificates are wrong. */
+int http_server_new(const struct http_server_options *opt, struct http_server **ret, struct err *e);
+void http_server_free(struct http_server *s); /* cuts all connections, on_gone is called; NULL is fine */
+
+/* A socket that listens (of systemd, say) or that is connected; the server takes it, also when it fails. */
+int http_server_add_listener(struct http_server *s, int take_fd, struct err *e);
+int http_server_add(struct http_server *s, int take_fd, struct err *e);
+
+/* Other certificates for connections that come from now on. ERR_INVALID: they are no good, and the old ones stay. */
+int http_server_set_tls(struct http_server *s, const struct http_server_tls *tls, struct err *e);
+
+unsigned http_server_port(const struct http_server *s); /* 0: a UNIX socket */
+int http_server_fd(const struct http_server *s);        /* readable: call */
+void http_server_turn(struct http_server *s);
+
+/* Take no new connections, close those that are idle, and the others when they have their answer. Answers that have no
+ * end and streams are ended by whoever writes them. */
+void http_server_stop(struct http_server *s);
+
+struct http_server_stats {
+    size_t connections, calls, streams; /* now; calls: those not answered yet */
+    uint64_t accepted, refused;         /* connections; refused: for want of room */
+    uint64_t requests, bad_requests;    /* bad: answered by the server itself */
+};
+void http_server_stats(const struct http_server *s, struct http_server_stats *ret);
+
+#endif
