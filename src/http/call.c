@@ -1,0 +1,401 @@
+/* call.c - what a handler asks about a request, and answers */
+#include "base/util.h"
+#include "http/server_internal.h"
+
+#include <assert.h>
+
+static const struct {
+    int status;
+    const char *reason;
+} reasons[] = {
+    { 100, "Continue" },
+    { 101, "Switching Protocols" },
+    { 200, "OK" },
+    { 201, "Created" },
+    { 202, "Accepted" },
+    { 204, "No Content" },
+    { 301, "Moved Permanently" },
+    { 302, "Found" },
+    { 304, "Not Modified" },
+    { 307, "Temporary Redirect" },
+    { 400, "Bad Request" },
+    { 401, "Unauthorized" },
+    { 403, "Forbidden" },
+    { 404, "Not Found" },
+    { 405, "Method Not Allowed" },
+    { 406, "Not Acceptable" },
+    { 408, "Request Timeout" },
+    { 409, "Conflict" },
+    { 410, "Gone" },
+    { 413, "Content Too Large" },
+    { 415, "Unsupported Media Type" },
+    { 417, "Expectation Failed" },
+    { 422, "Unprocessable Content" },
+    { 426, "Upgrade Required" },
+    { 429, "Too Many Requests" },
+    { 431, "Request Header Fields Too Large" },
+    { 500, "Internal Server Error" },
+    { 501, "Not Implemented" },
+    { 503, "Service Unavailable" },
+    { 504, "Gateway Timeout" },
+    { 505, "HTTP Version Not Supported" },
+};
+
+static const char *reason_of(int status)
+{
+    for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    return "Status";
+}
+
+/* ---- the request ---- */
+
+static const struct conn *conn_of(const struct http_call *call)
+{
+    return CONN_OF_CALL((struct http_call *)call);
+}
+
+bool http_call_next_header(const struct http_call *call, const char *name, size_t *at, struct str *ret)
+{
+    return http_fields_next(conn_of(call)->head.fields, str_of(name), at, ret);
+}
+
+struct str http_call_header(const struct http_call *call, const char *name)
+{
+    struct str value = STR_NULL;
+    size_t at = 0;
+
+    (void)http_call_next_header(call, name, &at, &value); /* empty, then */
+    return value;
+}
+
+bool http_call_header_lists(const struct http_call *call, const char *name, const char *word)
+{
+    struct str value;
+    size_t at = 0;
+
+    while (http_call_next_header(call, name, &at, &value))
+        if (http_list_has(value, str_of(word)))
+            return true;
+    return false;
+}
+
+static int hex_value(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c ? strchr(digits, c | 0x20) : NULL; /* no digit has a sibling that becomes one */
+
+    return at ? (int)(at - digits) : -1;
+}
+
+static int unescape(struct str text, bool has_plus, struct buf *ret)
+{
+    buf_reset(ret);
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+
+        if (c == '%') {
+            int high = i + 2 < text.n ? hex_value(text.p[i + 1]) : -1;
+            int low = high >= 0 ? hex_value(text.p[i + 2]) : -1;
+
+            if (low < 0 || (high | low) == 0)
+                return -1;
+            c = (char)(high << 4 | low);
+            i += 2;
+        } else if (c == '+' && has_plus) {
+            c = ' ';
+        }
+        buf_char(ret, c);
+    }
+    buf_append(ret, "", 0); /* the NUL */
+    return 0;
+}
+
+int http_unescape(struct str text, struct buf *ret)
+{
+    return unescape(text, false, ret);
+}
+
+bool http_call_next_param(const struct http_call *call, const char *name, size_t *at, struct buf *ret)
+{
+    struct str rest = str_from(call->query, *at), part, key;
+
+    while (rest.n) {
+        bool is_it;
+
+        (void)str_split(&rest, '&', &part);
+        *at = call->query.n - rest.n;
+        if (!str_has_char(part, '=')) {
+            key = part;
+            part = STR_NULL;
+        } else {
+            (void)str_split(&part, '=', &key);
+        }
+        is_it = unescape(key, true, ret) == 0 && str_is(buf_view(ret), name);
+        if (is_it && unescape(part, true, ret) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool http_call_param(const struct http_call *call, const char *name, struct buf *ret)
+{
+    size_t at = 0;
+
+    return http_call_next_param(call, name, &at, ret);
+}
+
+void conn_forget_request(struct conn *c)
+{
+    c->server->bodies_bytes -= c->body.n;
+    buf_done(&c->text);
+    buf_done(&c->body);
+    c->head.fields = STR_NULL;
+    c->call = (struct http_call){ .peer = &c->peer };
+}
+
+/* ---- what goes out ---- */
+
+void conn_queue(struct conn *c, struct str bytes)
+{
+    enum { COMPACT = 64 << 10 };
+
+    if (c->sent >= COMPACT && c->sent >= c->out.n / 2) { /* a reader that is never quite done */
+        memmove(c->out.p, c->out.p + c->sent, c->out.n - c->sent);
+        c->out.n -= c->sent;
+        c->sent = 0;
+    }
+    buf_str(&c->out, bytes);
+    conn_set_dirty(c);
+}
+
+/* What is written bit by bit has a limit. */
+static void queue_bounded(struct conn *c, struct str bytes)
+{
+    if (c->is_doomed)
+        return;
+    if (c->out.n - c->sent + bytes.n > c->server->limits.queue_bytes) {
+        c->is_doomed = true;
+        conn_set_dirty(c);
+        return;
+    }
+    c->owes_word = true;
+    conn_queue(c, bytes);
+}
+
+void conn_continue(struct conn *c)
+{
+    conn_queue(c, STR("HTTP/1.1 100 Continue\r\n\r\n"));
+}
+
+/* A line from outside must not become two. */
+static bool is_line(const char *header)
+{
+    for (const char *p = header; *p; p++)
+        if ((unsigned char)*p < ' ' && *p != '\t')
+            return false;
+    return true;
+}
+
+static void put_headers(struct buf *out, const char *const *headers)
+{
+    for (; headers && *headers; headers++)
+        if (is_line(*headers))
+            buf_fmt(out, "%s\r\n", *headers);
+}
+
+static bool has_body(int status)
+{
+    return status >= 200 && status != 204 && status != 304;
+}
+
+/* 'length' < 0: it is not known. */
+static void put_head(struct conn *c, const struct http_reply *r, int64_t length)
+{
+    autobuf head = { 0 };
+
+    c->keeps_alive = c->keeps_alive && !c->server->is_stopping && (length >= 0 || !c->head.is_http10);
+    buf_fmt(&head, "HTTP/1.1 %d %s\r\nDate: %s\r\n", r->status, reason_of(r->status), server_date(c->server));
+    if (has_body(r->status)) {
+        buf_fmt(&head, "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n",
+                r->type ? r->type : "text/plain; charset=utf-8");
+        if (length >= 0)
+            buf_fmt(&head, "Content-Length: %lld\r\n", (long long)length);
+        else if (!c->head.is_http10)
+            buf_str(&head, STR("Transfer-Encoding: chunked\r\n"));
+    }
+    put_headers(&head, r->headers);
+    if (!c->keeps_alive)
+        buf_str(&head, STR("Connection: close\r\n"));
+    buf_str(&head, STR("\r\n"));
+    conn_queue(c, buf_view(&head));
+}
+
+void http_answer(struct http_call *call, const struct http_reply *reply, struct str body)
+{
+    struct conn *c = CONN_OF_CALL(call);
+
+    assert(c->state == CONN_CALL && !c->has_begun);
+    put_head(c, reply, (int64_t)body.n);
+    if (!c->is_head_only && has_body(reply->status))
+        conn_queue(c, body);
+    conn_forget_request(c);
+    conn_enter(c, CONN_ANSWERED);
+}
+
+void http_answer_begin(struct http_call *call, const struct http_reply *reply)
+{
+    struct conn *c = CONN_OF_CALL(call);
+
+    assert(c->state == CONN_CALL && !c->has_begun);
+    put_head(c, reply, -1);
+    c->has_begun = true;
+    c->is_chunked = !c->head.is_http10;
+    c->owes_word = true;
+    conn_forget_request(c);
+    if (c->is_eof)
+        conn_set_ready(c); /* it has left already */
+}
+
+void http_answer_write(struct http_call *call, struct str bytes)
+{
+    struct conn *c = CONN_OF_CALL(call);
+    char size[20];
+
+    assert(c->state == CONN_CALL && c->has_begun);
+    if (!bytes.n || c->is_head_only)
+        return;
+    if (!c->is_chunked) {
+        queue_bounded(c, bytes);
+        return;
+    }
+    queue_bounded(c, (struct str){ size, (size_t)snprintf(size, sizeof(size), "%zx\r\n", bytes.n) });
+    queue_bounded(c, bytes);
+    queue_bounded(c, STR("\r\n"));
+}
+
+void http_answer_end(struct http_call *call)
+{
+    struct conn *c = CONN_OF_CALL(call);
+
+    assert(c->state == CONN_CALL && c->has_begun);
+    if (c->is_chunked && !c->is_head_only)
+        conn_queue(c, STR("0\r\n\r\n"));
+    conn_set_dirty(c);
+    conn_enter(c, CONN_ANSWERED);
+}
+
+void http_answer_cut(struct http_call *call)
+{
+    struct conn *c = CONN_OF_CALL(call);
+
+    assert(c->state == CONN_CALL);
+    conn_forget_request(c);
+    conn_enter(c, CONN_ANSWERED); /* of which nobody is told */
+    c->is_doomed = true;
+    conn_set_dirty(c);
+}
+
+size_t http_call_queued(const struct http_call *call)
+{
+    return conn_of(call)->out.n - conn_of(call)->sent;
+}
+
+void http_call_watch(struct http_call *call, const struct http_call_events *events)
+{
+    struct conn *c = CONN_OF_CALL(call);
+
+    assert(c->state == CONN_CALL);
+    c->call_events = *events;
+}
+
+void conn_refuse(struct conn *c, int status, const char *why)
+{
+    autobuf body = { 0 };
+
+    c->server->stats.bad_requests++;
+    c->keeps_alive = false;
+    buf_fmt(&body, "%s%s%s\n", reason_of(status), why ? ": " : "", why ? why : "");
+    put_head(c, &(struct http_reply){ .status = status }, (int64_t)body.n);
+    conn_queue(c, buf_view(&body));
+    conn_forget_request(c);
+    buf_done(&c->in);
+    conn_enter(c, CONN_ANSWERED);
+}
+
+/* ---- streams ---- */
+
+struct http_stream *http_upgrade(struct http_call *call, const char *const *headers,
+                                 const struct http_stream_events *events)
+{
+    struct conn *c = CONN_OF_CALL(call);
+    autobuf head = { 0 };
+
+    assert(c->state == CONN_CALL && !c->has_begun);
+    buf_str(&head, STR("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"));
+    put_headers(&head, headers);
+    buf_str(&head, STR("\r\n"));
+    conn_queue(c, buf_view(&head));
+    conn_forget_request(c);
+    c->keeps_alive = c->is_paused = c->told_end = false;
+    c->owes_word = true;
+    c->stream_events = *events;
+    conn_enter(c, CONN_STREAM);
+    if (c->in.n || c->is_eof)
+        conn_set_ready(c);
+    return &c->stream;
+}
+
+void http_stream_write(struct http_stream *s, struct str bytes)
+{
+    struct conn *c = CONN_OF_STREAM(s);
+
+    assert(c->state == CONN_STREAM);
+    if (bytes.n)
+        queue_bounded(c, bytes);
+}
+
+size_t http_stream_queued(const struct http_stream *s)
+{
+    const struct conn *c = CONN_OF_STREAM((struct http_stream *)s);
+
+    return c->out.n - c->sent;
+}
+
+void http_stream_pause(struct http_stream *s, bool is_paused)
+{
+    struct conn *c = CONN_OF_STREAM(s);
+
+    assert(c->state == CONN_STREAM);
+    if (c->is_paused == is_paused)
+        return;
+    c->is_paused = is_paused;
+    if (is_paused)
+        conn_set_dirty(c);
+    else
+        conn_set_ready(c);
+}
+
+void http_stream_end(struct http_stream *s)
+{
+    struct conn *c = CONN_OF_STREAM(s);
+
+    assert(c->state == CONN_STREAM);
+    buf_done(&c->in);
+    conn_enter(c, CONN_ANSWERED);
+    conn_set_dirty(c);
+}
+
+void http_stream_cut(struct http_stream *s)
+{
+    struct conn *c = CONN_OF_STREAM(s);
+
+    http_stream_end(s);
+    c->is_doomed = true;
+}
+
+const struct http_peer *http_stream_peer(const struct http_stream *s)
+{
+    return &CONN_OF_STREAM((struct http_stream *)s)->peer;
+}

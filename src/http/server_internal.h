@@ -1,0 +1,181 @@
+/* server_internal.h - what the files of the server share
+ *
+ * server.c      the turn: who is ready, who is late, who has gone; limits
+ * listen.c      addresses, sockets
+ * tls.c         bytes in and out of a socket, encrypted or not
+ * conn.c        a connection's life: what it does next with the bytes that came
+ * call.c        what a handler asks and answers
+ * request.c     the text of a request (request.h)
+ *
+ *     SHAKES ──▶ HEAD ──▶ BODY ──▶ CALL ──answer──▶ ANSWERED ──all is out──▶ HEAD, or LINGERS ──▶ DEAD
+ *                                    └──upgrade──▶ STREAM ──end──▶ ANSWERED
+ *
+ * Functions that a handler calls change buffers and states and put the connection onto a list; sockets are touched, and
+ * connections die, in the turn only. So a handler may do anything to any connection at any time.
+ */
+#ifndef HTTP_SERVER_INTERNAL_H
+#define HTTP_SERVER_INTERNAL_H
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "http/request.h"
+#include "http/server.h"
+
+#include <openssl/types.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+enum {
+    HTTP_READ_BYTES = 64 << 10, /* at a time */
+    HTTP_READS = 4,             /* of one connection in one turn: the others want to be served too */
+    HTTP_LINGER_MS = 2000,
+    HTTP_LINGER_BYTES = 1 << 20,
+};
+
+enum source_kind { SOURCE_LISTENER, SOURCE_CONN, SOURCE_TIMER, SOURCE_WAKE };
+
+struct source { /* what epoll tells about */
+    enum source_kind kind;
+    int fd;
+};
+
+struct listener {
+    struct source source;
+    struct list_link link;  /* server.listeners */
+    struct list_link ready; /* somebody is at the door */
+    struct listener_path {  /* of a UNIX socket, to be removed at the end; empty: none */
+        char text[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    } path;
+};
+
+struct address { /* how many connections one has */
+    size_t n;
+    char text[64];
+};
+
+enum conn_state { CONN_SHAKES, CONN_HEAD, CONN_BODY, CONN_CALL, CONN_STREAM, CONN_ANSWERED, CONN_LINGERS, CONN_DEAD };
+
+struct http_stream { /* there to have a type of its own: it is the connection */
+    char unused;
+};
+
+struct conn {
+    struct source source;
+    struct list_link link;    /* server.conns, or .dead */
+    struct list_link waiting; /* server.idle: could go if the place is needed */
+    struct list_link ready;   /* server.ready: has something to do without epoll's word */
+    struct heap_node node;
+    int64_t due_ms; /* when patience ends; INT64_MAX: never */
+    struct http_server *server;
+    struct address *address; /* NULL: not counted */
+    SSL *ssl;                /* NULL: plain */
+    uint32_t events;         /* what epoll looks for */
+    uint32_t got;            /* what it has found */
+    enum conn_state state;
+    bool is_again;     /* wants another turn after this one */
+    bool wants_out;    /* TLS: the next step waits for room, whatever it is */
+    bool is_eof;       /* the other side sends no more */
+    bool is_doomed;    /* dies in this turn, or the next */
+    bool is_paused;    /* STREAM */
+    bool has_begun;    /* CALL: the answer is written bit by bit */
+    bool is_chunked;   /* … in chunks */
+    bool is_head_only; /* HEAD */
+    bool keeps_alive;
+    bool is_first;  /* it had no request yet */
+    bool told_end;  /* STREAM: on_end was called */
+    bool owes_word; /* on_ready is to be called when all is out */
+
+    struct buf in; /* what came and was not used yet */
+    size_t scanned;
+    struct buf text; /* the head of the request */
+    struct http_head head;
+    struct http_chunks chunks;
+    struct buf body;
+    struct buf out;
+    size_t sent;     /* of 'out' */
+    size_t lingered; /* bytes that nobody wanted */
+
+    struct http_stream stream;
+    struct http_call call;
+    union {
+        struct http_call_events call_events;
+        struct http_stream_events stream_events;
+    };
+    struct http_peer peer;
+    struct str *organizations; /* one block with all texts of the certificate */
+};
+
+struct http_server {
+    int epoll;
+    struct source timer, wake;
+    bool is_awake, is_turning, is_stopping;
+    int64_t armed_ms;
+    struct clock *clock;
+    struct http_server_limits limits;
+    void *ctx;
+    void (*on_request)(void *ctx, struct http_call *call);
+    SSL_CTX *tls;
+    unsigned port;
+    struct list listeners, conns, idle, ready, dead;
+    struct heap timers;
+    struct map addresses;
+    size_t bodies_bytes;
+    int64_t deaf_until_ms; /* no descriptors are left: not before then is anybody let in; 0: all is well */
+    struct http_server_stats stats;
+    int64_t date_s;
+    char date[40];
+    char bytes[HTTP_READ_BYTES];
+};
+
+/* ---- server.c ---- */
+
+int64_t server_mono(const struct http_server *s);
+void server_wake(struct http_server *s);          /* the descriptor becomes readable */
+void conn_set_due(struct conn *c, int64_t at_ms); /* INT64_MAX: never */
+void conn_set_dirty(struct conn *c);              /* it has something to send, or to end */
+void conn_set_ready(struct conn *c);              /* it may have something to read, whatever epoll says */
+const char *server_date(struct http_server *s);
+
+/* ---- listen.c ---- */
+
+/* A socket that listens; -1 with a sentence. 'ret_path': what to remove at the end. */
+int listen_open(const char *address, struct listener_path *ret_path, struct err *e);
+unsigned listen_port(int fd);
+void peer_name(int fd, struct http_peer *ret);
+
+/* ---- tls.c ---- */
+
+int tls_context(const struct http_server_tls *pem, SSL_CTX **ret, struct err *e);
+int tls_begin(struct conn *c, SSL_CTX *context); /* -1: no memory */
+void tls_end(struct conn *c);                    /* say goodbye as far as that goes without waiting */
+void tls_free(struct conn *c);
+
+enum { IO_AGAIN = -1, IO_BROKEN = -2 };
+int tls_shake(struct conn *c); /* 0: done; IO_AGAIN, IO_BROKEN */
+/* Bytes, or 0 at the end (conn_recv), IO_AGAIN, IO_BROKEN. */
+ssize_t conn_recv(struct conn *c, char *to, size_t n);
+ssize_t conn_send(struct conn *c, struct str bytes);
+bool conn_has_more(const struct conn *c); /* TLS has bytes that epoll does not know of */
+
+/* ---- conn.c ---- */
+
+void conn_turn(struct conn *c);  /* read, and do what follows */
+void conn_flush(struct conn *c); /* send, and do what follows; dies here if it is doomed */
+void conn_late(struct conn *c);  /* its time is over */
+void conn_close(struct conn *c); /* on_gone, then dead */
+void conn_enter(struct conn *c, enum conn_state state);
+
+/* ---- call.c ---- */
+
+void conn_refuse(struct conn *c, int status, const char *why); /* an answer of the server itself; then the end */
+void conn_queue(struct conn *c, struct str bytes);
+void conn_continue(struct conn *c);       /* 100 */
+void conn_forget_request(struct conn *c); /* the text of it */
+
+#define CONN_OF_CALL(call_) LIST_ITEM(call_, struct conn, call)
+#define CONN_OF_STREAM(s_)  LIST_ITEM(s_, struct conn, stream)
+
+#endif
