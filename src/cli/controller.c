@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "cli/commands.h"
 #include "driver/cache.h"
-#include "http/status_server.h"
+#include "http/server.h"
 #include "os/fence.h"
 
 #include <assert.h>
@@ -160,7 +160,7 @@ static int start(struct controller *c, struct err *e)
 
 static void finish(struct controller *c)
 {
-    status_server_close(c->status);
+    http_server_free(c->status);
     driver_free(c->driver);
     cluster_free(c->door); /* which asks the Lease whether its last words may leave */
     lease_free(c->lease);

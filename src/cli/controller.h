@@ -66,7 +66,7 @@ struct controller {
     int64_t trouble_ms; /* mono time: when to speak of it; 0: there is none */
     bool told_lacks;
     int64_t begin_ms;
-    struct status_server *status; /* NULL: nobody is listened to */
+    struct http_server *status; /* NULL: nobody is listened to */
 };
 
 /* ---- controller_loop.c ---- */

@@ -15,7 +15,7 @@
 #include "base/util.h"
 #include "cli/controller.h"
 #include "driver/cache.h"
-#include "http/status_server.h"
+#include "http/server.h"
 #include "os/fence.h"
 
 #include <poll.h>
@@ -251,12 +251,12 @@ static void sleep_for(struct controller *c, int64_t ms)
         [WAIT_LEASE] = { .fd = c->lease ? cluster_kube_fd(c->lease_door) : -1, .events = POLLIN },
         [WAIT_SIGNAL] = { .fd = c->signal_fd, .events = POLLIN },
         [WAIT_CONFIG] = { .fd = c->watch.fd, .events = POLLIN },
-        [WAIT_STATUS] = { .fd = c->status ? status_server_fd(c->status) : -1, .events = POLLIN },
+        [WAIT_STATUS] = { .fd = c->status ? http_server_fd(c->status) : -1, .events = POLLIN },
     };
 
     (void)poll(p, WAIT_MAX, (int)MAX_OF(MIN_OF(ms, (int64_t)SLEEP_MAX_MS), 0));
     if (p[WAIT_STATUS].revents)
-        status_server_turn(c->status);
+        http_server_turn(c->status);
 }
 
 static int64_t driver_part(struct controller *c)

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "driver/cache.h"
-#include "http/status_server.h"
+#include "http/server.h"
 #include "json/json.h"
 #include "sched/sched.h"
 
@@ -268,22 +268,22 @@ static bool is_ready(struct controller *c, struct buf *why)
     return !why->n;
 }
 
-static void answer_ready(struct controller *c, struct status_answer *a)
+static void answer_ready(struct controller *c, struct http_reply *a, struct buf *body)
 {
     autobuf why = { 0 };
 
     if (is_ready(c, &why)) {
         a->status = 200;
-        buf_fmt(a->body, "ok (%s)\n", controller_stage_names[c->stage]);
+        buf_fmt(body, "ok (%s)\n", controller_stage_names[c->stage]);
     } else {
         a->status = 503;
-        buf_fmt(a->body, "%s\n", why.p);
+        buf_fmt(body, "%s\n", why.p);
     }
 }
 
 /* ---- jobs ---- */
 
-static void answer_job(struct controller *c, struct str path, struct status_answer *a)
+static void answer_job(struct controller *c, struct str path, struct http_reply *a, struct buf *body)
 {
     autoarena arena = { 0 };
     struct str namespace, name = path;
@@ -293,46 +293,67 @@ static void answer_job(struct controller *c, struct str path, struct status_answ
     if (c->driver && name.n)
         job = driver_describe_job(c->driver, &arena, namespace, name);
     if (!job) {
-        buf_fmt(a->body,
+        buf_fmt(body,
                 c->driver ? "no such job is known: /debug/jobs/NAMESPACE/NAME\n" : "this replica does not lead\n");
         return;
     }
     a->status = 200;
     a->type = "application/json";
-    json_print_pretty(a->body, job, 2);
-    buf_char(a->body, '\n');
+    json_print_pretty(body, job, 2);
+    buf_char(body, '\n');
 }
 
 /* ---- all of it ---- */
 
-static void on_request(void *ctx, struct str path, struct status_answer *ret)
+static void answer(struct controller *c, struct str path, struct http_reply *a, struct buf *body)
 {
-    struct controller *c = ctx;
-
     if (str_is(path, "/metrics")) {
-        ret->status = 200;
-        ret->type = "text/plain; version=0.0.4; charset=utf-8";
-        put_metrics(c, ret->body);
+        a->status = 200;
+        a->type = "text/plain; version=0.0.4; charset=utf-8";
+        put_metrics(c, body);
     } else if (str_is(path, "/healthz") || str_is(path, "/livez")) {
-        ret->status = 200;
-        buf_fmt(ret->body, "ok\n");
+        a->status = 200;
+        buf_fmt(body, "ok\n");
     } else if (str_is(path, "/readyz")) {
-        answer_ready(c, ret);
+        answer_ready(c, a, body);
     } else if (str_starts(path, STR("/debug/jobs/"))) {
-        answer_job(c, str_from(path, strlen("/debug/jobs/")), ret);
+        answer_job(c, str_from(path, strlen("/debug/jobs/")), a, body);
     } else {
-        buf_fmt(ret->body, "/metrics /healthz /livez /readyz /debug/jobs/NAMESPACE/NAME\n");
+        buf_fmt(body, "/metrics /healthz /livez /readyz /debug/jobs/NAMESPACE/NAME\n");
     }
 }
+
+static void on_request(void *ctx, struct http_call *call)
+{
+    struct http_reply a = { .status = 404 };
+    autobuf body = { 0 };
+
+    if (!str_is(call->method, "GET") && !str_is(call->method, "HEAD"))
+        a.status = 405;
+    else
+        answer(ctx, call->path, &a, &body);
+    http_answer(call, &a, buf_view(&body));
+}
+
+/* It must never be in the way of what it tells about. */
+static const struct http_server_limits status_limits = { .connections = 64,
+                                                         .per_address = 64,
+                                                         .head_bytes = 8 << 10,
+                                                         .body_bytes = 1 << 10,
+                                                         .idle_ms = 30000,
+                                                         .send_ms = 10000 };
 
 int controller_listen(struct controller *c, struct err *e)
 {
     const char *address = c->o->listen ? c->o->listen : "127.0.0.1:8081";
+    struct http_server_options opt = {
+        .address = address, .limits = status_limits, .ctx = c, .on_request = on_request
+    };
 
     if (!address[0])
         return 0;
-    if (status_server_open(address, on_request, c, &c->status, e) == 0) {
-        log_info("listening", LOG_TEXT("address", address), LOG_INT("port", status_server_port(c->status)));
+    if (http_server_new(&opt, &c->status, e) == 0) {
+        log_info("listening", LOG_TEXT("address", address), LOG_INT("port", http_server_port(c->status)));
         return 0;
     }
     if (c->o->listen)
