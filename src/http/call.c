@@ -387,6 +387,20 @@ void http_stream_end(struct http_stream *s)
     conn_set_dirty(c);
 }
 
+void http_stream_leave(struct http_stream *s, int64_t wait_ms)
+{
+    CONN_OF_STREAM(s)->wait_ms = wait_ms;
+    http_stream_end(s);
+}
+
+void http_stream_set_limit(struct http_stream *s, int64_t ms)
+{
+    struct conn *c = CONN_OF_STREAM(s);
+
+    assert(c->state == CONN_STREAM);
+    conn_set_due(c, ms ? server_mono(c->server) + ms : INT64_MAX);
+}
+
 void http_stream_cut(struct http_stream *s)
 {
     struct conn *c = CONN_OF_STREAM(s);

@@ -20,7 +20,7 @@ static int64_t patience_of(const struct conn *c, enum conn_state state)
     case CONN_ANSWERED:
         return l->send_ms;
     case CONN_LINGERS:
-        return HTTP_LINGER_MS;
+        return c->wait_ms ? c->wait_ms : HTTP_LINGER_MS;
     default:
         return INT64_MAX;
     }
@@ -200,7 +200,7 @@ static void take_bytes(struct conn *c, struct str bytes)
 {
     if (c->state == CONN_LINGERS) {
         c->lingered += bytes.n;
-        c->is_doomed = c->lingered > HTTP_LINGER_BYTES;
+        c->is_doomed = c->lingered > HTTP_LINGER_BYTES && !c->wait_ms;
         return;
     }
     if (c->state == CONN_STREAM && !c->in.n) {
@@ -270,8 +270,10 @@ void conn_turn(struct conn *c)
 
 static void wind_up(struct conn *c)
 {
-    tls_end(c);
-    (void)shutdown(c->source.fd, SHUT_WR); /* fails if it is broken, which is seen soon */
+    if (!c->wait_ms) {
+        tls_end(c);
+        (void)shutdown(c->source.fd, SHUT_WR); /* fails if it is broken, which is seen soon */
+    }
     if (c->is_eof)
         c->is_doomed = true;
     else /* closed at once, what the client still sends would destroy the answer on its way */

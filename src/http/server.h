@@ -128,8 +128,13 @@ void http_stream_write(struct http_stream *s, struct str bytes);
 size_t http_stream_queued(const struct http_stream *s);
 /* While it is paused no on_data is called, and the other side is slowed down by TCP. */
 void http_stream_pause(struct http_stream *s, bool is_paused);
+/* Unless it is set anew (0: no limit), the stream is cut after this time, and on_gone is called. */
+void http_stream_set_limit(struct http_stream *s, int64_t ms);
 /* Send what is queued, then close. No callback any more. */
 void http_stream_end(struct http_stream *s);
+/* The same for clients that lose what they have not read when they see the end: they have so long to close first. What
+ * they still send is dropped. */
+void http_stream_leave(struct http_stream *s, int64_t wait_ms);
 /* Close now. No callback any more. */
 void http_stream_cut(struct http_stream *s);
 const struct http_peer *http_stream_peer(const struct http_stream *s);

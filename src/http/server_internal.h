@@ -97,6 +97,7 @@ struct conn {
     struct buf out;
     size_t sent;     /* of 'out' */
     size_t lingered; /* bytes that nobody wanted */
+    int64_t wait_ms; /* for the other side to close first */
 
     struct http_stream stream;
     struct http_call call;

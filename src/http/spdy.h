@@ -23,8 +23,8 @@ struct spdy_stream {
 };
 
 struct spdy_events {
-    void *ctx;
-    void (*write)(void *ctx, struct str bytes);
+    void *ctx, *write_ctx;
+    void (*write)(void *write_ctx, struct str bytes);
     /* A stream was opened; spdy_header() works here only. False: it is refused. */
     bool (*on_stream)(void *ctx, struct spdy_stream *s);
     void (*on_data)(void *ctx, struct spdy_stream *s, struct str bytes);
@@ -47,7 +47,7 @@ struct str spdy_header(const struct spdy *s, const char *name);
 void spdy_write(struct spdy *s, struct spdy_stream *to, struct str bytes);
 /* No more is sent on it. If the client had ended its side, on_gone is called with the next spdy_take(). */
 void spdy_finish(struct spdy *s, struct spdy_stream *to);
-void spdy_reset(struct spdy *s, struct spdy_stream *to); /* both directions; on_gone is not called */
+void spdy_reset(struct spdy *s, struct spdy_stream *to); /* both directions; on_gone is not called, 'to' is gone */
 
 /* The dictionary of header blocks, 1423 bytes. */
 struct str spdy_dictionary(void);

@@ -1,0 +1,180 @@
+/* carrier.c - an upgraded connection and what it speaks */
+#include "http/carrier.h"
+
+#include "base/util.h"
+
+/* ---- out ---- */
+
+static void write_stream(void *ctx, struct str bytes)
+{
+    struct carrier *c = ctx;
+
+    if (c->stream)
+        http_stream_write(c->stream, bytes);
+}
+
+static void write_spdy(void *ctx, struct str bytes)
+{
+    struct carrier *c = ctx;
+
+    if (c->protocol->is_websocket)
+        websocket_send(&c->websocket, WEBSOCKET_BINARY, bytes, STR_NULL);
+    else
+        write_stream(c, bytes);
+}
+
+/* ---- in ---- */
+
+static void on_message(void *ctx, enum websocket_kind kind, struct str message)
+{
+    struct carrier *c = ctx;
+
+    (void)kind; /* clients differ in what they say it is */
+    if (!c->stream)
+        return;
+    if (!c->spdy)
+        c->events->on_message(c->ctx, message);
+    else if (spdy_take(c->spdy, message, NULL) < 0)
+        c->websocket.is_over = true;
+}
+
+/* Nobody uses it any more, if it is over and no callback is running. */
+static void free_if_over(struct carrier *c)
+{
+    if (!c->stream && !c->inside)
+        c->events->on_free(c->ctx);
+}
+
+static void come_out(struct carrier *c)
+{
+    c->inside--;
+    free_if_over(c);
+}
+
+static void on_data(void *ctx, struct http_stream *s, struct str bytes)
+{
+    struct carrier *c = ctx;
+    int rc;
+
+    (void)s;
+    c->inside++;
+    rc = c->protocol->is_websocket ? websocket_take(&c->websocket, bytes) : spdy_take(c->spdy, bytes, NULL);
+    if (rc < 0 && c->stream) {
+        http_stream_leave(c->stream, CARRIER_LEAVE_MS); /* why was said */
+        c->stream = NULL;
+        c->events->on_gone(c->ctx);
+    }
+    come_out(c);
+}
+
+static void on_ready(void *ctx, struct http_stream *s)
+{
+    struct carrier *c = ctx;
+
+    (void)s;
+    c->inside++;
+    c->events->on_ready(c->ctx);
+    come_out(c);
+}
+
+static void on_gone(void *ctx, struct http_stream *s)
+{
+    struct carrier *c = ctx;
+
+    (void)s;
+    c->stream = NULL;
+    c->inside++;
+    c->events->on_gone(c->ctx);
+    come_out(c);
+}
+
+/* ---- the handshake ---- */
+
+static bool is_spdy_asked(const struct http_call *call)
+{
+    return http_call_header_lists(call, "Connection", "upgrade") && http_call_header_lists(call, "Upgrade", "SPDY/3.1");
+}
+
+static const struct carrier_protocol *choose(const struct http_call *call, const struct carrier_protocol *protocols)
+{
+    bool is_websocket = websocket_is_asked(call);
+    const char *header = is_websocket ? "Sec-WebSocket-Protocol" : "X-Stream-Protocol-Version";
+
+    for (; protocols->name; protocols++)
+        if (protocols->is_websocket == is_websocket && http_call_header_lists(call, header, protocols->name))
+            return protocols;
+    return NULL;
+}
+
+static int refuse(struct http_call *call, int status, const char *why)
+{
+    static const char *const headers[] = { "Upgrade: websocket, SPDY/3.1", NULL };
+
+    http_answer(call, &(struct http_reply){ .status = status, .headers = status == 426 ? headers : NULL }, str_of(why));
+    return -1;
+}
+
+static void upgrade(struct carrier *c, struct http_call *call, struct str accept)
+{
+    struct http_stream_events events = { .ctx = c, .on_data = on_data, .on_ready = on_ready, .on_gone = on_gone };
+    autobuf protocol = { 0 }, key = { 0 };
+    const char *websocket[] = { "Upgrade: websocket", NULL, NULL, NULL }, *spdy[] = { "Upgrade: SPDY/3.1", NULL, NULL };
+
+    buf_fmt(&protocol, "%s: %s", c->protocol->is_websocket ? "Sec-WebSocket-Protocol" : "X-Stream-Protocol-Version",
+            c->protocol->name);
+    buf_fmt(&key, "Sec-WebSocket-Accept: %.*s", STR_ARG(accept));
+    websocket[1] = spdy[1] = protocol.p;
+    websocket[2] = key.p;
+    c->stream = http_upgrade(call, c->protocol->is_websocket ? websocket : spdy, &events);
+}
+
+int carrier_open(struct carrier *c, struct http_call *call, const struct carrier_protocol *protocols,
+                 struct spdy_events streams)
+{
+    autobuf accept = { 0 };
+
+    if (!websocket_is_asked(call) && !is_spdy_asked(call))
+        return refuse(call, 426, "this needs an upgrade to a WebSocket or to SPDY/3.1\n");
+    c->protocol = choose(call, protocols);
+    if (!c->protocol)
+        return refuse(call, 403, "none of the protocols that the client offers is spoken here\n");
+    if (c->protocol->is_websocket && websocket_accept(call, &accept) < 0)
+        return refuse(call, 400, "a WebSocket needs version 13 and a key\n");
+    c->websocket = (struct websocket){ .ctx = c, .write = write_stream, .on_message = on_message };
+    streams.ctx = c->ctx;
+    if (!c->protocol->is_messages) {
+        streams.write_ctx = c;
+        streams.write = write_spdy;
+        c->spdy = spdy_new(&streams);
+    }
+    upgrade(c, call, buf_view(&accept));
+    return 0;
+}
+
+/* ---- the end ---- */
+
+void carrier_leave(struct carrier *c)
+{
+    if (!c->stream)
+        return;
+    if (c->protocol->is_websocket)
+        websocket_close(&c->websocket, WEBSOCKET_NORMAL);
+    http_stream_leave(c->stream, CARRIER_LEAVE_MS);
+    c->stream = NULL;
+    free_if_over(c);
+}
+
+void carrier_cut(struct carrier *c)
+{
+    if (!c->stream)
+        return;
+    http_stream_cut(c->stream);
+    c->stream = NULL;
+    free_if_over(c);
+}
+
+void carrier_done(struct carrier *c)
+{
+    websocket_done(&c->websocket);
+    spdy_free(c->spdy);
+}

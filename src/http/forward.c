@@ -1,0 +1,243 @@
+/* forward.c - connections to ports of a pod over one connection
+ *
+ * A tunnel is two SPDY streams with the same "requestid": "data" and, for a message, "error".
+ */
+#include "http/forward.h"
+
+#include "base/list.h"
+#include "base/util.h"
+#include "http/carrier.h"
+
+static const struct carrier_protocol protocols[] = {
+    { "SPDY/3.1+portforward.k8s.io", true, false },
+    { "portforward.k8s.io", false, false },
+    { NULL, false, false },
+};
+
+struct forward_tunnel {
+    struct list_link link; /* forward.tunnels */
+    struct forward *forward;
+    void *ctx;
+    char request[64];
+    unsigned port;
+    struct spdy_stream *data, *error; /* NULL: not opened yet, or gone */
+    bool is_begun;
+    bool is_beginning, is_failed; /* on_tunnel is running, and has failed */
+};
+
+struct forward {
+    struct carrier carrier;
+    struct forward_events events;
+    struct list tunnels;
+    bool is_dead;
+};
+
+/* ---- tunnels ---- */
+
+static struct forward_tunnel *tunnel_of(struct forward *f, struct str request)
+{
+    struct forward_tunnel *fresh;
+
+    LIST_FOREACH(struct forward_tunnel, t, &f->tunnels, link)
+        if (!t->is_begun && str_is(request, t->request))
+            return t;
+    fresh = xcalloc(1, sizeof(*fresh));
+    fresh->forward = f;
+    memcpy(fresh->request, request.p, request.n);
+    list_push(&f->tunnels, &fresh->link);
+    return fresh;
+}
+
+static void tunnel_free(struct forward_tunnel *t)
+{
+    if (t->data)
+        t->data->user = NULL;
+    if (t->error)
+        t->error->user = NULL;
+    list_remove(&t->link);
+    free(t);
+}
+
+static void tell_gone(struct forward_tunnel *t)
+{
+    struct forward *f = t->forward;
+
+    if (t->is_begun && f->events.on_gone)
+        f->events.on_gone(t->ctx, t);
+    tunnel_free(t);
+}
+
+static void begin(struct forward_tunnel *t)
+{
+    struct forward *f = t->forward;
+
+    t->is_begun = t->is_beginning = true;
+    t->ctx = f->events.on_tunnel(f->events.ctx, t, t->port);
+    t->is_beginning = false;
+    if (t->is_failed)
+        tunnel_free(t);
+}
+
+/* ---- streams ---- */
+
+static bool on_stream(void *ctx, struct spdy_stream *s)
+{
+    struct forward *f = ctx;
+    struct str type = spdy_header(f->carrier.spdy, "streamtype"), request = spdy_header(f->carrier.spdy, "requestid");
+    struct spdy_stream **place;
+    struct forward_tunnel *t;
+    uint64_t port;
+
+    if (f->is_dead || !request.n || request.n >= sizeof(t->request) || str_has_char(request, '\0') ||
+        (!str_is(type, "data") && !str_is(type, "error")) ||
+        str_to_u64(spdy_header(f->carrier.spdy, "port"), &port) < 0 || port < 1 || port > UINT16_MAX)
+        return false;
+    t = tunnel_of(f, request);
+    place = str_is(type, "data") ? &t->data : &t->error;
+    if (*place || (t->port && t->port != port))
+        return false;
+    t->port = (unsigned)port;
+    *place = s;
+    s->user = t;
+    if (t->data && t->error)
+        begin(t);
+    return true;
+}
+
+static void on_data(void *ctx, struct spdy_stream *s, struct str bytes)
+{
+    struct forward *f = ctx;
+    struct forward_tunnel *t = s->user;
+
+    if (t && !f->is_dead && t->is_begun && s == t->data)
+        f->events.on_data(t->ctx, t, bytes);
+}
+
+static void on_end(void *ctx, struct spdy_stream *s)
+{
+    struct forward *f = ctx;
+    struct forward_tunnel *t = s->user;
+
+    if (t && !f->is_dead && t->is_begun && s == t->data)
+        f->events.on_end(t->ctx, t);
+}
+
+static void on_stream_gone(void *ctx, struct spdy_stream *s)
+{
+    struct forward *f = ctx;
+    struct forward_tunnel *t = s->user;
+
+    if (!t)
+        return;
+    if (s == t->error) {
+        t->error = NULL;
+        return;
+    }
+    t->data = NULL;
+    if (t->error)
+        spdy_finish(f->carrier.spdy, t->error);
+    tell_gone(t);
+}
+
+/* ---- life ---- */
+
+static void on_ready(void *ctx)
+{
+    struct forward *f = ctx;
+
+    if (!f->is_dead && f->events.on_ready)
+        f->events.on_ready(f->events.ctx, f);
+}
+
+static void end_tunnels(struct forward *f)
+{
+    f->is_dead = true;
+    LIST_FOREACH(struct forward_tunnel, t, &f->tunnels, link)
+        tell_gone(t);
+}
+
+static void on_gone(void *ctx)
+{
+    struct forward *f = ctx;
+
+    if (f->is_dead)
+        return;
+    end_tunnels(f);
+    f->events.on_closed(f->events.ctx, f);
+}
+
+static void on_free(void *ctx)
+{
+    struct forward *f = ctx;
+
+    carrier_done(&f->carrier);
+    free(f);
+}
+
+static const struct carrier_events carrier_events = { .on_ready = on_ready, .on_gone = on_gone, .on_free = on_free };
+
+struct forward *forward_open(struct http_call *call, const struct forward_events *events)
+{
+    static const struct spdy_events streams = {
+        .on_stream = on_stream, .on_data = on_data, .on_end = on_end, .on_gone = on_stream_gone
+    };
+    struct forward *f = xcalloc(1, sizeof(*f));
+
+    f->events = *events;
+    f->carrier = (struct carrier){ .ctx = f, .events = &carrier_events };
+    list_init(&f->tunnels);
+    if (carrier_open(&f->carrier, call, protocols, streams) < 0) {
+        free(f);
+        return NULL;
+    }
+    return f;
+}
+
+void forward_cut(struct forward *f)
+{
+    end_tunnels(f);
+    carrier_cut(&f->carrier);
+}
+
+/* ---- what goes ---- */
+
+void forward_write(struct forward_tunnel *t, struct str bytes)
+{
+    enum { PIECE = 32 << 10 };
+
+    for (; bytes.n && t->data; bytes = str_from(bytes, PIECE))
+        spdy_write(t->forward->carrier.spdy, t->data, str_sub(bytes, 0, PIECE));
+}
+
+void forward_finish(struct forward_tunnel *t)
+{
+    if (t->data)
+        spdy_finish(t->forward->carrier.spdy, t->data);
+}
+
+void forward_fail(struct forward_tunnel *t, struct str why)
+{
+    struct spdy *spdy = t->forward->carrier.spdy;
+
+    if (t->error) {
+        spdy_write(spdy, t->error, why);
+        spdy_finish(spdy, t->error);
+    }
+    if (t->data)
+        spdy_reset(spdy, t->data);
+    t->data = NULL;
+    t->is_failed = true;
+    if (!t->is_beginning)
+        tunnel_free(t);
+}
+
+size_t forward_queued(const struct forward *f)
+{
+    return f->carrier.stream ? http_stream_queued(f->carrier.stream) : 0;
+}
+
+void forward_pause(struct forward *f, bool is_paused)
+{
+    if (f->carrier.stream)
+        http_stream_pause(f->carrier.stream, is_paused);
+}
