@@ -228,6 +228,8 @@ static void shake(struct conn *c)
 
     if (rc == IO_BROKEN)
         c->is_doomed = true;
+    else if (rc == IO_PLAIN)
+        conn_refuse(c, 400, "an HTTP request to a server that speaks HTTPS");
     else if (rc == 0)
         conn_enter(c, CONN_HEAD);
 }

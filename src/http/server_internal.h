@@ -154,8 +154,9 @@ int tls_begin(struct conn *c, SSL_CTX *context); /* -1: no memory */
 void tls_end(struct conn *c);                    /* say goodbye as far as that goes without waiting */
 void tls_free(struct conn *c);
 
-enum { IO_AGAIN = -1, IO_BROKEN = -2 };
-int tls_shake(struct conn *c); /* 0: done; IO_AGAIN, IO_BROKEN */
+enum { IO_AGAIN = -1, IO_BROKEN = -2, IO_PLAIN = -3 };
+/* 0: done; IO_AGAIN, IO_BROKEN; IO_PLAIN: it was no TLS but a request, and the connection is plain from now on. */
+int tls_shake(struct conn *c);
 /* Bytes, or 0 at the end (conn_recv), IO_AGAIN, IO_BROKEN. */
 ssize_t conn_recv(struct conn *c, char *to, size_t n);
 ssize_t conn_send(struct conn *c, struct str bytes);

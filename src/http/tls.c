@@ -193,16 +193,6 @@ static int result_of(struct conn *c, int rc)
     return code == SSL_ERROR_ZERO_RETURN ? 0 : IO_BROKEN;
 }
 
-/* Those who forgot the "s" of https are told. */
-static void answer_plain(struct conn *c)
-{
-    static const char text[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
-                               "an HTTP request to a server that speaks HTTPS\n";
-
-    if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST)
-        (void)!send(c->source.fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 int tls_shake(struct conn *c)
 {
     int rc;
@@ -215,10 +205,13 @@ int tls_shake(struct conn *c)
         return 0;
     }
     rc = result_of(c, rc);
-    if (rc != IO_AGAIN)
-        answer_plain(c);
+    if (rc != IO_AGAIN && ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST) {
+        SSL_free(c->ssl);
+        c->ssl = NULL;
+        rc = IO_PLAIN;
+    }
     ERR_clear_error();
-    return rc == IO_AGAIN ? rc : IO_BROKEN;
+    return rc == 0 ? IO_BROKEN : rc;
 }
 
 static ssize_t plain_result(ssize_t n)
