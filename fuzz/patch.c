@@ -1,6 +1,6 @@
 /* patch.c - fuzz target: first line the document, second line the patch, tried as each of the three kinds
  *
- * Whatever comes out must print to text that parses to the same tree.
+ * And what differs between the two, as a patch, makes the second of the first. Whatever comes out must print to text that parses to the same tree.
  */
 #include "base/util.h"
 #include "json/patch.h"
@@ -58,6 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         check_result(&a, result);
     if (json_strategic_patch(&a, NULL, doc, patch, &result, &e) == 0)
         check_result(&a, result);
+    if (json_patch(&a, doc, json_diff(&a, doc, patch), &result, &e) == 0) /* there is a limit to operations */
+        must(json_equal(result, patch));
     must(json_equal(doc, doc_before) && json_equal(patch, patch_before)); /* inputs stay as they are */
     if (json_is(patch, JSON_STRING)) {
         (void)json_pointer(doc, json_text(patch, STR_NULL), NULL); /* must not crash; most texts name nothing */
