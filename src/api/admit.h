@@ -37,4 +37,7 @@ void admit_queue_delete(const struct json *queue, const struct admit_env *env, s
 void admit_podgroup(struct arena *a, struct json *pg, const struct json *old, const struct admit_env *env,
                     struct problems *ps);
 
+/* Pods of our scheduler: their disruption budgets, which are annotations. All else about a pod is for Kubernetes. */
+void admit_pod_budget(const struct json *pod, const struct admit_env *env, struct problems *ps);
+
 #endif

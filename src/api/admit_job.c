@@ -338,7 +338,7 @@ static bool is_budget(struct str s)
 
 /* The pods of our scheduler are refused with a bad budget, so the job that would make them is refused. On the job
  * itself min-available simply wins over max-unavailable; in a template both would reach the pod. */
-static void check_budget(struct job_check *jc, const struct place *annotations, bool is_template)
+static void check_budget(struct check *c, const struct place *annotations, bool is_template)
 {
     static const char *const keys[] = { "volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable" };
     struct str text[ARRAY_LEN(keys)];
@@ -349,14 +349,14 @@ static void check_budget(struct job_check *jc, const struct place *annotations, 
 
         text[i] = json_text(value.node, STR_NULL);
         if (json_is(value.node, JSON_STRING) && !is_budget(text[i]))
-            check_error(jc->c, &value, "must be a positive number or 1%% to 99%% (got \"%.*s\")", STR_ARG(text[i]));
+            check_error(c, &value, "must be a positive number or 1%% to 99%% (got \"%.*s\")", STR_ARG(text[i]));
     }
     if (!text[0].n || !text[1].n)
         return;
     if (is_template)
-        check_error(jc->c, &at, "must not be set together with %s: remove one", keys[0]);
+        check_error(c, &at, "must not be set together with %s: remove one", keys[0]);
     else
-        check_warn(jc->c, &at, "has no effect: %s is set too", keys[0]);
+        check_warn(c, &at, "has no effect: %s is set too", keys[0]);
 }
 
 static bool is_our_scheduler(const struct job_check *jc, const struct json *template)
@@ -374,14 +374,25 @@ static void check_budgets(struct job_check *jc, const struct place *job)
     struct place meta = place_object(job, "metadata"), annotations = place_object(&meta, "annotations");
 
     if (is_our_scheduler(jc, NULL))
-        check_budget(jc, &annotations, false);
+        check_budget(jc->c, &annotations, false);
     PLACE_FOREACH(task, &jc->tasks) {
         struct place template = place_object(&task, "template"), template_meta = place_object(&template, "metadata");
         struct place below = place_object(&template_meta, "annotations");
 
         if (is_our_scheduler(jc, template.node))
-            check_budget(jc, &below, true);
+            check_budget(jc->c, &below, true);
     }
+}
+
+void admit_pod_budget(const struct json *pod, const struct admit_env *env, struct problems *ps)
+{
+    struct place root = { .node = pod }, meta = place_object(&root, "metadata");
+    struct place annotations = place_object(&meta, "annotations");
+    struct check c = check_begin(ps, ps->list.n);
+    struct str ours = env->scheduler_name.n ? env->scheduler_name : STR("volcano");
+
+    if (str_eq(json_member_text(json_get(pod, "spec"), "schedulerName"), ours))
+        check_budget(&c, &annotations, true);
 }
 
 /* ---- volumes ---- */
