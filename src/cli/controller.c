@@ -14,6 +14,8 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
+enum { WEBHOOK_LIFE_MIN_MS = 30000 };
+
 /* ---- options ---- */
 
 static int read_time(const char *flag, const char *text, int64_t *ret_ms, struct err *e)
@@ -131,6 +133,28 @@ static int open_lease(struct controller *c, struct err *e)
     return 0;
 }
 
+/* Every replica serves, whoever leads. */
+static int open_webhook(struct controller *c, struct err *e)
+{
+    const struct controller_options *o = c->o;
+    struct webhook_options opt = { .config = &c->config,
+                                   .address = o->webhook_address ? o->webhook_address : ":8443",
+                                   .namespace = c->config.namespace,
+                                   .service = str_of(o->webhook_service ? o->webhook_service : "pumice-webhook"),
+                                   .scheduler_name = o->scheduler_name ? str_of(o->scheduler_name) : STR_NULL };
+
+    if (read_time("webhook-certificate-lifetime", o->webhook_life, &opt.life_ms, e) < 0)
+        return -1;
+    if (o->webhook_life && opt.life_ms < WEBHOOK_LIFE_MIN_MS)
+        return err_set(e, ERR_INVALID, "--webhook-certificate-lifetime: must be at least 30s (got %s)",
+                       o->webhook_life);
+    if (webhook_new(&opt, &c->webhook, e) < 0)
+        return err_wrap(e, "--webhook-address");
+    log_info("serving admission", LOG_TEXT("address", opt.address), LOG_INT("port", webhook_port(c->webhook)),
+             LOG_STR("namespace", opt.namespace), LOG_STR("service", opt.service));
+    return 0;
+}
+
 static int take_over_signals(struct controller *c, struct err *e)
 {
     sigset_t set;
@@ -153,7 +177,7 @@ static int start(struct controller *c, struct err *e)
     c->stage_ms = INT64_MAX;
     log_info("pumice controller", LOG_TEXT("version", PUMICE_VERSION), LOG_STR("server", c->config.server),
              LOG_STR("by", c->config.origin), LOG_BOOL("scheduler", c->o->scheduler));
-    if (controller_listen(c, e) < 0)
+    if (controller_listen(c, e) < 0 || (c->o->webhook && open_webhook(c, e) < 0))
         return -1;
     return elects(c) ? open_lease(c, e) : 0;
 }
@@ -161,6 +185,7 @@ static int start(struct controller *c, struct err *e)
 static void finish(struct controller *c)
 {
     http_server_free(c->status);
+    webhook_free(c->webhook);
     driver_free(c->driver);
     cluster_free(c->door); /* which asks the Lease whether its last words may leave */
     lease_free(c->lease);
@@ -216,6 +241,14 @@ static const struct option controller_option_table[] = {
       "between two tries (default: 2s)" },
     { 0, "listen-address", OPTION_TEXT, FIELD(listen), "ADDRESS", NULL,
       "of metrics, health and /debug/jobs, as :8081 (default: 127.0.0.1:8081; \"\": none)" },
+    { 0, "webhook", OPTION_FLAG, FIELD(webhook), NULL, NULL,
+      "serve admission too: Jobs, Queues, PodGroups and Pods are defaulted and refused as they are written" },
+    { 0, "webhook-address", OPTION_TEXT, FIELD(webhook_address), "ADDRESS", NULL,
+      "where the API server finds it (default: :8443)" },
+    { 0, "webhook-service", OPTION_TEXT, FIELD(webhook_service), "NAME", NULL,
+      "of the Service before it, and of the Secret with its certificate (default: pumice-webhook)" },
+    { 0, "webhook-certificate-lifetime", OPTION_TEXT, FIELD(webhook_life), "TIME", NULL,
+      "a new one is made when two thirds of it are over (default: 8760h)" },
     { 0, "log-level", OPTION_TEXT, FIELD(log_level), "LEVEL", log_levels, "debug, info (default), warn or error" },
     { 0, "log-format", OPTION_TEXT, FIELD(log_format), "FORM", log_formats, "text (default) or json" },
 };
@@ -257,9 +290,9 @@ static const struct foreign_option controller_foreign[] = {
     { "node-selector", true, true, "give the pods a nodeSelector instead" },
     { "plugins-dir", true, true, "plugins of Go programs cannot be loaded" },
     { "feature-gates", true, false, "there are none" },
-    { "ca-cert-file", true, false, "there are no webhooks here" },
-    { "tls-cert-file", true, false, "there are no webhooks here" },
-    { "tls-private-key-file", true, false, "there are no webhooks here" },
+    { "ca-cert-file", true, false, "certificates of --webhook are made here" },
+    { "tls-cert-file", true, false, "certificates of --webhook are made here" },
+    { "tls-private-key-file", true, false, "certificates of --webhook are made here" },
     { "v", true, false, KLOG },
     { "vmodule", true, false, KLOG },
     { "logtostderr", false, false, KLOG },

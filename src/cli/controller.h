@@ -16,6 +16,7 @@
 #include "driver/driver.h"
 #include "kube/cluster.h"
 #include "kube/lease.h"
+#include "kube/webhook.h"
 #include "sched/config.h"
 
 struct controller_options {
@@ -24,6 +25,8 @@ struct controller_options {
     const char *scheduler_name, *scheduler_config;
     const char *leader_elect, *lease_duration, *renew_deadline, *retry_period, *lease_name, *lease_namespace;
     const char *listen, *log_level, *log_format;
+    bool webhook;
+    const char *webhook_address, *webhook_service, *webhook_life;
 };
 
 enum controller_stage {
@@ -67,6 +70,7 @@ struct controller {
     bool told_lacks;
     int64_t begin_ms;
     struct http_server *status; /* NULL: nobody is listened to */
+    struct webhook *webhook;    /* NULL: admission is not ours */
 };
 
 /* ---- controller_loop.c ---- */

@@ -242,7 +242,7 @@ static void advance(struct controller *c)
 
 /* ---- turns ---- */
 
-enum { WAIT_DOOR, WAIT_LEASE, WAIT_SIGNAL, WAIT_CONFIG, WAIT_STATUS, WAIT_MAX };
+enum { WAIT_DOOR, WAIT_LEASE, WAIT_SIGNAL, WAIT_CONFIG, WAIT_STATUS, WAIT_WEBHOOK, WAIT_MAX };
 
 static void sleep_for(struct controller *c, int64_t ms)
 {
@@ -252,6 +252,7 @@ static void sleep_for(struct controller *c, int64_t ms)
         [WAIT_SIGNAL] = { .fd = c->signal_fd, .events = POLLIN },
         [WAIT_CONFIG] = { .fd = c->watch.fd, .events = POLLIN },
         [WAIT_STATUS] = { .fd = c->status ? http_server_fd(c->status) : -1, .events = POLLIN },
+        [WAIT_WEBHOOK] = { .fd = c->webhook ? webhook_fd(c->webhook) : -1, .events = POLLIN },
     };
 
     (void)poll(p, WAIT_MAX, (int)MAX_OF(MIN_OF(ms, (int64_t)SLEEP_MAX_MS), 0));
@@ -275,6 +276,11 @@ static int64_t driver_part(struct controller *c)
     return due_ms == INT64_MAX ? due_ms : MAX_OF(due_ms - cluster_now_ms(c->door), 0);
 }
 
+static int64_t webhook_part(struct controller *c)
+{
+    return c->webhook ? webhook_turn(c->webhook) : INT64_MAX;
+}
+
 static int64_t until(int64_t at_ms)
 {
     return at_ms == INT64_MAX ? at_ms : MAX_OF(at_ms - mono(), 0);
@@ -287,6 +293,7 @@ int controller_loop(struct controller *c)
         int64_t wait_ms = lease_part(c);
 
         wait_ms = MIN_OF(wait_ms, driver_part(c));
+        wait_ms = MIN_OF(wait_ms, webhook_part(c));
         tell_trouble(c);
         tell_lacks(c);
         advance(c);

@@ -237,9 +237,24 @@ static void put_process(struct buf *out, const struct controller *c)
     labelled(out, "pumice_build_info", "version", STR(PUMICE_VERSION), 1);
 }
 
+static void put_webhook(struct buf *out, const struct webhook *w)
+{
+    struct webhook_stats s;
+
+    webhook_stats(w, &s);
+    head(out, "pumice_admissions_total", "counter", "Reviews by what came of them");
+    labelled(out, "pumice_admissions_total", "result", STR("allowed"), (double)s.allowed);
+    labelled(out, "pumice_admissions_total", "result", STR("denied"), (double)s.denied);
+    labelled(out, "pumice_admissions_total", "result", STR("failed"), (double)s.failed);
+    figure(out, "pumice_admissions_looked_twice_total", "counter", "Reviews that were answered after a fresh look",
+           (double)s.looked_twice);
+}
+
 static void put_metrics(struct controller *c, struct buf *out)
 {
     put_process(out, c);
+    if (c->webhook)
+        put_webhook(out, c->webhook);
     if (c->door)
         put_server(out, c->door);
     if (c->driver) {
@@ -265,6 +280,8 @@ static bool is_ready(struct controller *c, struct buf *why)
         if (!s.is_synced)
             buf_fmt(why, "not everything is listed yet");
     }
+    if (!why->n && c->webhook)
+        (void)webhook_is_ready(c->webhook, why); /* it says why not */
     return !why->n;
 }
 
