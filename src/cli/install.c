@@ -9,10 +9,10 @@
 struct install_options {
     const char *namespace, *image, *replicas, *output;
     struct text_list only;
-    bool dry_run, scheduler;
+    bool dry_run, scheduler, webhook;
 };
 
-static const char *const part_names[] = { "namespace", "crds", "roles", "controller", "network", NULL };
+static const char *const part_names[] = { "namespace", "crds", "roles", "controller", "network", "webhook", NULL };
 
 /* ---- what the user said ---- */
 
@@ -56,11 +56,13 @@ static int print_parts(const struct install_options *o, const struct install *in
     autobuf out = { 0 };
 
     for (size_t i = 0; i < n_install_parts; i++) {
-        if (!is_wanted(o, install_parts[i].name))
-            continue;
-        if (out.n)
+        autobuf part = { 0 };
+
+        if (is_wanted(o, install_parts[i].name))
+            install_print(&part, &install_parts[i], in);
+        if (out.n && part.n)
             buf_fmt(&out, "---\n");
-        install_print(&out, &install_parts[i], in);
+        buf_str(&out, buf_view(&part));
     }
     return term_print(&out) == 0 ? EXIT_FINE : EXIT_FAILED;
 }
@@ -73,6 +75,7 @@ static int install_run(struct arena *a, const void *options, const struct text_l
                               [INSTALL_IMAGE] = o->image ? o->image : "pumice:" PUMICE_VERSION,
                               [INSTALL_REPLICAS] = o->replicas ? o->replicas : "2",
                               [INSTALL_SCHEDULER] = o->scheduler ? "true" : "",
+                              [INSTALL_WEBHOOK] = o->webhook ? "true" : "",
                           } };
     struct err e;
 
@@ -94,7 +97,7 @@ static const struct option install_option_table[] = {
     { 0, "dry-run", OPTION_FLAG, offsetof(struct install_options, dry_run), NULL, NULL,
       "print the manifests and change nothing" },
     { 0, "only", OPTION_LIST, offsetof(struct install_options, only), "PART", part_names,
-      "only this: namespace, crds, roles, controller or network (may be repeated)" },
+      "only this: namespace, crds, roles, controller, network or webhook (may be repeated)" },
     { 'n', "namespace", OPTION_TEXT, offsetof(struct install_options, namespace), "NAME", NULL,
       "namespace of the controller (default: pumice-system)" },
     { 0, "image", OPTION_TEXT, offsetof(struct install_options, image), "IMAGE", NULL,
@@ -103,6 +106,8 @@ static const struct option install_option_table[] = {
       "controllers, of which one leads (default: 2)" },
     { 0, "scheduler", OPTION_FLAG, offsetof(struct install_options, scheduler), NULL, NULL,
       "schedule pods too, and the rights for it" },
+    { 0, "webhook", OPTION_FLAG, offsetof(struct install_options, webhook), NULL, NULL,
+      "refuse bad objects when they are written, by a webhook, and the rights for it" },
     { 'o', "output", OPTION_TEXT, offsetof(struct install_options, output), "DIR", NULL,
       "write the CRDs, a kustomize base and a Helm chart into this directory" },
 };

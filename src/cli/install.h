@@ -18,6 +18,7 @@ enum install_parameter {
     INSTALL_IMAGE,
     INSTALL_REPLICAS,
     INSTALL_SCHEDULER, /* a flag: "true" or "" */
+    INSTALL_WEBHOOK,   /* a flag */
     INSTALL_PARAMETER_MAX,
 };
 
@@ -41,6 +42,10 @@ void install_print(struct buf *out, const struct install_part *part, const struc
 
 /* Roles of the controller, with why each rule is there: install_roles.c. */
 void install_print_roles(struct buf *out);
+void install_print_webhook_roles(struct buf *out); /* those that only --webhook needs */
+
+/* The Service of the webhook and the configurations that name it: install_webhook.c. */
+void install_print_webhook(struct buf *out);
 
 /* The CRDs, a kustomize base and a Helm chart as files below 'dir', which is made if it is not there. What is there
  * under the same names is written over; nothing else is touched. */

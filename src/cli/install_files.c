@@ -2,6 +2,7 @@
  *
  *     crds/KIND.yaml
  *     kustomization.yaml  manifests/PART.yaml
+ *     webhook/            a kustomize component: what --webhook adds
  *     helm/Chart.yaml  helm/values.yaml  helm/crds → ../crds  helm/templates/PART.yaml
  *
  * The base is the directory itself, because kustomize reads nothing beside or above one.
@@ -61,13 +62,41 @@ static int write_parts(int at, const char *dir, const struct install *in, struct
 
         if (strcmp(part->name, "crds") == 0 || (in->is_chart && strcmp(part->name, "namespace") == 0))
             continue;
-        if (list)
-            buf_fmt(list, "- %s\n", name.p);
         install_print(&text, part, in);
-        if (write_file(at, name.p, &text, e) < 0)
+        if (text.n && write_file(at, name.p, &text, e) < 0)
             return -1;
+        if (list && text.n)
+            buf_fmt(list, "- %s\n", name.p);
     }
     return 0;
+}
+
+/* What --webhook adds to the base, for overlays that want it. */
+static int write_webhook(int at, const struct install *in, struct err *e)
+{
+    static const char component[] =
+        "# Made by 'pumice install --output'; do not edit. In an overlay: components: [../packaging/webhook]\n"
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources:\n- roles.yaml\n- webhook.yaml\n"
+        "patches:\n- target:\n    kind: Deployment\n    name: pumice-controller\n  patch: |-\n"
+        "    - op: add\n      path: /spec/template/spec/containers/0/command/-\n      value: --webhook\n"
+        "    - op: add\n      path: /spec/template/spec/containers/0/ports/-\n"
+        "      value: {name: webhook, containerPort: 8443}\n"
+        "- target:\n    kind: NetworkPolicy\n    name: pumice-controller\n  patch: |-\n"
+        "    - op: add\n      path: /spec/ingress/0/ports/-\n      value: {port: webhook, protocol: TCP}\n";
+    struct install with = *in;
+    autobuf text = { 0 }, roles = { 0 }, hooks = { 0 };
+
+    with.value[INSTALL_WEBHOOK] = "true";
+    buf_fmt(&text, "%s", component);
+    install_print(&roles, &(struct install_part){ .print = install_print_webhook_roles }, &with);
+    for (size_t i = 0; i < n_install_parts; i++)
+        if (strcmp(install_parts[i].name, "webhook") == 0)
+            install_print(&hooks, &install_parts[i], &with);
+    return write_file(at, "webhook/kustomization.yaml", &text, e) < 0 ||
+                   write_file(at, "webhook/roles.yaml", &roles, e) < 0 ||
+                   write_file(at, "webhook/webhook.yaml", &hooks, e) < 0
+               ? -1
+               : 0;
 }
 
 static int write_base(int at, const struct install *in, struct err *e)
@@ -93,11 +122,14 @@ static int write_chart(int at, const struct install *in, struct err *e)
         "apiVersion: v2\nname: pumice\ndescription: Controller and gang scheduler for Volcano Jobs\ntype: application\n"
         "version: %s\nappVersion: \"%s\"\n",
         PUMICE_VERSION, PUMICE_VERSION);
-    buf_fmt(&values,
-            "# Image of the controller.\nimage: %s\n"
-            "# Controllers, of which one leads.\nreplicas: %s\n"
-            "# Schedule pods too, and the rights for it.\nscheduler: %s\n",
-            in->value[INSTALL_IMAGE], in->value[INSTALL_REPLICAS], in->value[INSTALL_SCHEDULER][0] ? "true" : "false");
+    buf_fmt(
+        &values,
+        "# Image of the controller.\nimage: %s\n"
+        "# Controllers, of which one leads.\nreplicas: %s\n"
+        "# Schedule pods too, and the rights for it.\nscheduler: %s\n"
+        "# Refuse bad objects when they are written, by a webhook, and the rights for it.\nwebhook:\n  enabled: %s\n",
+        in->value[INSTALL_IMAGE], in->value[INSTALL_REPLICAS], in->value[INSTALL_SCHEDULER][0] ? "true" : "false",
+        in->value[INSTALL_WEBHOOK][0] ? "true" : "false");
     if (write_file(at, "helm/Chart.yaml", &about, e) < 0 || write_file(at, "helm/values.yaml", &values, e) < 0)
         return -1;
     if (symlinkat("../crds", at, "helm/crds") < 0 && errno != EEXIST)
@@ -107,7 +139,7 @@ static int write_chart(int at, const struct install *in, struct err *e)
 
 int install_write(const char *dir, const struct install *in, struct err *e)
 {
-    static const char *const below[] = { "crds", "manifests", "helm", "helm/templates" };
+    static const char *const below[] = { "crds", "manifests", "webhook", "helm", "helm/templates" };
     autoclose int at = -1;
 
     if (make_dir(AT_FDCWD, dir, e) < 0)
@@ -118,7 +150,7 @@ int install_write(const char *dir, const struct install *in, struct err *e)
     for (size_t i = 0; i < ARRAY_LEN(below); i++)
         if (make_dir(at, below[i], e) < 0)
             return err_wrap(e, "%s", dir);
-    if (write_base(at, in, e) < 0 || write_chart(at, in, e) < 0)
+    if (write_base(at, in, e) < 0 || write_webhook(at, in, e) < 0 || write_chart(at, in, e) < 0)
         return err_wrap(e, "%s", dir);
     return 0;
 }

@@ -72,9 +72,16 @@ static const char controller_text[] = "apiVersion: v1\n"
                                       "@if scheduler@\n"
                                       "        - --scheduler\n"
                                       "@end@\n"
+                                      "@if webhook@\n"
+                                      "        - --webhook\n"
+                                      "@end@\n"
                                       "        ports:\n"
                                       "        - name: http\n"
                                       "          containerPort: 8081\n"
+                                      "@if webhook@\n"
+                                      "        - name: webhook\n"
+                                      "          containerPort: 8443\n"
+                                      "@end@\n"
                                       "        startupProbe:\n"
                                       "          httpGet:\n"
                                       "            path: /livez\n"
@@ -142,6 +149,10 @@ static const char network_text[] =
     "  - ports:\n"
     "    - port: http\n"
     "      protocol: TCP\n"
+    "@if webhook@\n"
+    "    - port: webhook\n"
+    "      protocol: TCP\n"
+    "@end@\n"
     "  egress:\n"
     "  - ports:\n"
     "    - port: 53\n"
@@ -169,8 +180,9 @@ static void print_crds(struct buf *out)
 }
 
 const struct install_part install_parts[] = {
-    { "namespace", namespace_text, NULL },   { "crds", NULL, print_crds },      { "roles", NULL, install_print_roles },
-    { "controller", controller_text, NULL }, { "network", network_text, NULL },
+    { "namespace", namespace_text, NULL },  { "crds", NULL, print_crds },
+    { "roles", NULL, install_print_roles }, { "controller", controller_text, NULL },
+    { "network", network_text, NULL },      { "webhook", NULL, install_print_webhook },
 };
 const size_t n_install_parts = ARRAY_LEN(install_parts);
 
@@ -185,6 +197,7 @@ static const struct mark marks[INSTALL_PARAMETER_MAX] = {
     [INSTALL_IMAGE] = { "image", "{{ .Values.image | quote }}" },
     [INSTALL_REPLICAS] = { "replicas", "{{ .Values.replicas }}" },
     [INSTALL_SCHEDULER] = { "scheduler", ".Values.scheduler" },
+    [INSTALL_WEBHOOK] = { "webhook", ".Values.webhook.enabled" },
 };
 
 /* What stands between two '@'. INSTALL_PARAMETER_MAX: not one of ours. */

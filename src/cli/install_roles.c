@@ -8,11 +8,13 @@
 #include "base/util.h"
 
 enum role {
-    ROLE_CONTROLLER, /* always */
-    ROLE_SCHEDULER,  /* with --scheduler */
-    ROLE_LEADER,     /* in the controller's own namespace only */
-    ROLE_VIEW,       /* for people: joins the cluster's role "view" … */
-    ROLE_EDIT,       /* … and "edit" */
+    ROLE_CONTROLLER,  /* always */
+    ROLE_SCHEDULER,   /* with --scheduler */
+    ROLE_WEBHOOK,     /* with --webhook */
+    ROLE_LEADER,      /* in the controller's own namespace only */
+    ROLE_CERTIFICATE, /* the same, with --webhook */
+    ROLE_VIEW,        /* for people: joins the cluster's role "view" … */
+    ROLE_EDIT,        /* … and "edit" */
     ROLE_MAX,
 };
 
@@ -59,6 +61,11 @@ static const struct rule rules[] = {
     { ROLE_SCHEDULER, "topology.volcano.sh", "hypernodes", "list watch", "which nodes are near each other" },
     { ROLE_SCHEDULER, "topology.volcano.sh", "hypernodes/status", "update patch", "how many nodes they have" },
 
+    { ROLE_WEBHOOK, "admissionregistration.k8s.io", "mutatingwebhookconfigurations validatingwebhookconfigurations",
+      "list watch update", "the CA that they trust" },
+    { ROLE_WEBHOOK, "", "namespaces", "get", "the queue that a namespace names" },
+    { ROLE_CERTIFICATE, "", "secrets", "list watch create update", "the certificate that all replicas show" },
+
     { ROLE_LEADER, "coordination.k8s.io", "leases", "get create update", "one leader" },
 
     { ROLE_VIEW, "batch.volcano.sh", "jobs cronjobs", "get list watch", NULL },
@@ -77,6 +84,8 @@ struct role_info {
 static const struct role_info roles[ROLE_MAX] = {
     [ROLE_CONTROLLER] = { "pumice-controller", NULL, NULL, false },
     [ROLE_SCHEDULER] = { "pumice-scheduler", "scheduler", NULL, false },
+    [ROLE_WEBHOOK] = { "pumice-webhook", "webhook", NULL, false },
+    [ROLE_CERTIFICATE] = { "pumice-certificate", "webhook", NULL, true },
     [ROLE_LEADER] = { "pumice-leader", NULL, NULL, true },
     [ROLE_VIEW] = { "pumice-view", NULL, "view", false },
     [ROLE_EDIT] = { "pumice-edit", NULL, "edit", false },
@@ -134,6 +143,13 @@ static void print_binding(struct buf *out, enum role role)
             info->is_namespaced ? "Role" : "ClusterRole", info->name);
 }
 
+static void print_whole(struct buf *out, enum role role)
+{
+    print_role(out, role);
+    if (!roles[role].aggregate)
+        print_binding(out, role);
+}
+
 void install_print_roles(struct buf *out)
 {
     for (int role = 0; role < ROLE_MAX; role++) {
@@ -141,10 +157,15 @@ void install_print_roles(struct buf *out)
             buf_fmt(out, "@if %s@\n", roles[role].flag);
         if (role > 0)
             buf_fmt(out, "---\n");
-        print_role(out, role);
-        if (!roles[role].aggregate)
-            print_binding(out, role);
+        print_whole(out, role);
         if (roles[role].flag)
             buf_fmt(out, "@end@\n");
     }
+}
+
+void install_print_webhook_roles(struct buf *out)
+{
+    print_whole(out, ROLE_WEBHOOK);
+    buf_fmt(out, "---\n");
+    print_whole(out, ROLE_CERTIFICATE);
 }
