@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""The container image and the Debian package: made twice they are the same bytes, and what is in them works, by the standards of
+our own reader of images and containers, dpkg, man and systemd."""
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+from harness import PUMICE, Suite, pumice
+from runs import job, run
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOLS = os.path.join(os.path.dirname(HERE), "tools")
+VERSION = pumice("version").stdout.split()[1]
+D = None  # a directory for all: set in main()
+
+
+def command(*argv, **env):
+    run = subprocess.run(argv, capture_output=True, text=True, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000", **env})
+    assert run.returncode == 0, f"{' '.join(argv)}: {run.stdout[-2000:]}{run.stderr[-2000:]}"
+    return run.stdout
+
+
+def digest(path):
+    with open(path, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
+
+
+# ---- image ----
+
+
+def image():
+    return f"{D}/pumice.tar"
+
+
+def image_is_the_same_twice():
+    command(f"{TOOLS}/image", PUMICE, image())
+    command(f"{TOOLS}/image", PUMICE, f"{D}/again.tar", TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
+    assert digest(image()) == digest(f"{D}/again.tar")
+    os.unlink(f"{D}/again.tar")
+
+
+def image_is_what_it_says():
+    """Every blob is under its digest and of the size that is told of it; nothing but what is needed is in it."""
+    with tarfile.open(image()) as archive:
+        blobs = {m.name: archive.extractfile(m).read() for m in archive if m.isfile()}
+
+    def follow(descriptor):
+        blob = blobs["blobs/" + descriptor["digest"].replace(":", "/")]
+        assert len(blob) == descriptor["size"] and hashlib.sha256(blob).hexdigest() == descriptor["digest"][7:], descriptor
+        return blob
+
+    assert json.loads(blobs["oci-layout"]) == {"imageLayoutVersion": "1.0.0"}
+    manifest = json.loads(follow(json.loads(blobs["index.json"])["manifests"][0]))
+    config = json.loads(follow(manifest["config"]))
+    assert config["config"]["User"] == "65532:65532" and config["created"] == "2023-11-14T22:13:20Z", config
+    follow(manifest["layers"][0])
+    told = json.loads(blobs["manifest.json"])[0]
+    assert told["RepoTags"] == [f"pumice:{VERSION}"] and {told["Config"], *told["Layers"]} <= set(blobs), told
+
+
+def layer_has_only_what_is_needed():
+    with tarfile.open(image()) as archive:
+        layer = max((m for m in archive if m.isfile()), key=lambda m: m.size)
+        with tarfile.open(fileobj=archive.extractfile(layer), mode="r:gz") as root:
+            members = list(root)
+    assert {(m.uid, m.gid, m.mtime) for m in members} == {(0, 0, 1700000000)}
+    assert not [m.name for m in members if m.mode & 0o7022 or not (m.isfile() or m.isdir())], "nothing is writable, setuid or a link"
+    programs = [m.name for m in members if m.isfile() and "lib" not in m.name.split("/")[0] and m.mode & 0o111]
+    assert programs == ["pumice"], programs
+
+
+def image_runs():
+    """By our own code, as the Deployment runs it: an ordinary user, a root that cannot be written to, no capabilities."""
+    spec = {"restartPolicy": "Never", "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "runAsGroup": 65532}}
+    limits = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+    said = {"version": f"pumice {VERSION} (batch.volcano.sh/v1alpha1)", "help": "Usage: pumice controller [OPTION…]"}
+    arguments = {"version": ["version"], "help": ["controller", "--help"]}
+    tasks = [{"name": name, "replicas": 1, "template": {"spec": {**spec, "containers": [
+        {"name": "main", "image": f"pumice:{VERSION}", "args": args, "securityContext": limits}]}}}
+        for name, args in arguments.items()]
+    r = run(job("image", *tasks), "--image", f"pumice:{VERSION}={image()}", "--image-store", f"{D}/store").done()
+    for name, first in said.items():
+        assert r.lines(f"{name}-0")[0] == first, r.lines(f"{name}-0")
+
+
+# ---- package ----
+
+
+def package(directory="deb"):
+    return f"{D}/{directory}/pumice_{VERSION}_{command('dpkg', '--print-architecture').strip()}.deb"
+
+
+def package_is_the_same_twice():
+    for directory in ("deb", "deb-again"):
+        os.makedirs(f"{D}/{directory}")
+        command(f"{TOOLS}/deb", PUMICE, f"{D}/{directory}", DPKG_DEB_COMPRESSOR_TYPE="none")  # ours is large here
+    assert digest(package()) == digest(package("deb-again"))
+
+
+def package_installs():
+    """Into an empty root; what it needs is not there, so dpkg is told to take it all the same."""
+    root = f"{D}/root"
+    os.makedirs(f"{root}/var/lib/dpkg/updates")
+    os.makedirs(f"{root}/var/lib/dpkg/info")
+    open(f"{root}/var/lib/dpkg/status", "w").close()
+    command("dpkg", f"--root={root}", "--force-depends", "--force-script-chrootless", "-i", package())
+    assert command("dpkg", f"--root={root}", "--verify", "pumice") == ""
+    fields = command("dpkg-deb", "-f", package())
+    for library in ("libc6 (>=", "libssl3 (>=", "libyaml-0-2", "libcurl4 (>=", "libarchive13"):
+        assert library in fields, fields
+    assert command(f"{root}/usr/bin/pumice", "version").startswith(f"pumice {VERSION} ")
+    page = command("man", "--warnings", "-l", f"{root}/usr/share/man/man1/pumice.1.gz", MANWIDTH="100", LC_ALL="C.UTF-8")
+    assert "controller" in page
+    command("dpkg", f"--root={root}", "--force-script-chrootless", "--remove", "pumice")
+    assert os.path.exists(f"{root}/etc/default/pumice-controller") and not os.path.exists(f"{root}/usr/bin/pumice")
+
+
+def unit_is_sound():
+    """Read by systemd without a complaint, and as closed as it can be."""
+    if not shutil.which("systemd-analyze"):
+        return
+    with open(f"{os.path.dirname(HERE)}/packaging/systemd/pumice-controller.service") as f:
+        text = f.read()
+    path = f"{D}/pumice-controller.service"
+    with open(path, "w") as f:
+        f.write(text.replace("/usr/bin/pumice", PUMICE))  # it must be there
+    run = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, text=True)
+    assert not [line for line in run.stderr.splitlines() if "pumice" in line], run.stderr
+    command("systemd-analyze", "security", "--offline=yes", "--threshold=15", path)  # of 100; 96 is where one begins
+
+
+def lintian():
+    if shutil.which("lintian"):
+        command("lintian", "--fail-on", "error", package())
+
+
+def main():
+    global D
+    suite = Suite()
+    with tempfile.TemporaryDirectory(prefix="pumice-package.") as D:
+        for case in (image_is_the_same_twice, image_is_what_it_says, layer_has_only_what_is_needed, image_runs,
+                     package_is_the_same_twice, package_installs, unit_is_sound, lintian):
+            suite.case(case.__name__, case)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
