@@ -409,12 +409,14 @@ static void check_claim(struct job_check *jc, const struct place *claim)
         check_warn(jc->c, &storage, "a volume claim needs resources.requests.storage");
 }
 
+/* A claim that is made gets its name, JOB-pvc-HASH, before that: such a job may be applied again. */
 static void check_volume(struct job_check *jc, const struct place *volume)
 {
     struct place name = place_member(volume, "volumeClaimName"), claim = place_object(volume, "volumeClaim");
-    bool has_name = json_text(name.node, STR("")).n > 0, has_claim = is_set(json_get(volume->node, "volumeClaim"));
+    struct str text = json_text(name.node, STR(""));
+    bool has_name = text.n > 0, has_claim = is_set(json_get(volume->node, "volumeClaim"));
 
-    if (has_name && has_claim)
+    if (has_name && has_claim && !str_has(text, STR("-pvc-")))
         check_error(jc->c, &name,
                     "conflict: use volumeClaimName for a claim that exists, or volumeClaim for a new one, not both");
     if (!has_name && !has_claim && (!is_set(name.node) || json_is(name.node, JSON_STRING)))

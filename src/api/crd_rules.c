@@ -64,6 +64,7 @@ const struct crd_row crd_rows[] = {
          "names.indexOf(n) == names.lastIndexOf(n)))",
          "duplicated task name"),
     KEYS("JobSpec", "volumes", "mountPath"),
+    MOST("JobSpec", "volumes", "500"),
     POLICIES("JobSpec", "256"),
     LIST("JobSpec", "policies", "self.all(p, !has(p.exitCode) || self.exists_one(q, has(q.exitCode) && q.exitCode == p.exitCode))",
          "the same exitCode stands in two policies"),
@@ -107,7 +108,9 @@ const struct crd_row crd_rows[] = {
            "must not specify both highestTierAllowed and highestTierName: remove one"),
     DEFAULT("PartitionPolicySpec", "minPartitions", "0"),
     { "DependsOn", "iteration", CRD_ENUM, NULL, NULL, NULL, (const char *const[]){ "any", "all", "", NULL } },
-    OBJECT("VolumeSpec", "has(self.volumeClaim) != (" STRING("self", "volumeClaimName") " != '')",
+    /* … but for JOB-pvc-HASH, which the controller adds to the claim before it makes it. */
+    OBJECT("VolumeSpec", "has(self.volumeClaim) != (" STRING("self", "volumeClaimName") " != '') || "
+           STRING("self", "volumeClaimName") ".contains('-pvc-')",
            "either volumeClaim or volumeClaimName must be specified, and not both"),
 
     /* ---- pods: lists that Kubernetes wants unique too ---- */

@@ -169,6 +169,8 @@ GOOD = [
     ("times in every spelling", job(policies=[policy(event="PodFailed", timeout="1h30m"), policy("AbortJob", event="PodEvicted", timeout="1.5s")],
                                     runningEstimate="90m")),
     ("a claim to be made", job(volumes=[{"mountPath": "/d", "volumeClaim": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}])),
+    ("a claim that the controller has named", job(volumes=[{"mountPath": "/d", "volumeClaimName": "x-pvc-0123456789ab", "volumeClaim": {
+        "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}])),
     ("nothing but a queue", obj("Queue", {})),
     ("amounts of a queue", obj("Queue", {"weight": 3, "capability": {"cpu": 4, "memory": "8Gi"}, "deserved": {"cpu": "2"}})),
     ("a group", obj("PodGroup", {"minMember": 3, "minTaskMember": {"worker": 3}, "minResources": {"cpu": "3"}},
