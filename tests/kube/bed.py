@@ -300,7 +300,7 @@ class Bed:
                                                            "certificate-authority-data": encoded(ca or self.ca)}}],
                   "users": [{"name": name, "user": auth}],
                   "contexts": [{"name": "bed", "context": {"cluster": "bed", "user": name, "namespace": "default"}}]}
-        path = os.path.join(self.dir, "kubeconfig", name.replace("/", "_"))
+        path = os.path.join(self.dir, "kubeconfig", name.replace("/", "_").replace(":", "_"))  # KUBECONFIG is a list
         with open(path, "w") as f:
             json.dump(config, f, indent=1)
         return path

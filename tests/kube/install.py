@@ -126,7 +126,7 @@ def may(bed, verb, resource, namespace="default"):
 
 
 def rights(bed):
-    for verb, resource in (("create", "pods"), ("create", "pods/binding"), ("patch", "jobs.batch.volcano.sh/status"), ("list", "nodes"),
+    for verb, resource in (("create", "pods"), ("create", "pods/binding"), ("update", "jobs.batch.volcano.sh/status"), ("list", "nodes"),
                            ("get", "secrets")):
         assert may(bed, verb, resource), (verb, resource)
     for verb, resource in (("list", "secrets"), ("watch", "secrets"), ("create", "pods/exec"), ("update", "nodes"), ("create", "leases.coordination.k8s.io"),

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""The roles that `pumice install` prints are enough and not more: a controller and scheduler that has them and nothing else does all
+that it ever does, answers lost on the way included, and is never refused; every right was asked for; and without any one of the
+rules what it grants is refused, so none stands there twice."""
+import os
+import subprocess
+import sys
+
+import yaml
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+
+from bed import Bed, Skip, resource_of, status_of  # noqa: E402
+from controller import JOBS, PUMICE, Controller, Hollow, install, job, pods, submit, until, until_phase  # noqa: E402
+from faultproxy import FaultProxy  # noqa: E402
+from harness import Suite  # noqa: E402
+
+NAMESPACE = "pumice-system"
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:pumice-controller"
+ROLES = "/apis/rbac.authorization.k8s.io/v1"
+QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
+CORE = "/api/v1/namespaces/default"
+
+# Granted, and not asked for by name in the API server's log.
+UNSEEN = {
+    ("batch.volcano.sh", "jobs/finalizers", "update"),  # asked by the admission plugin OwnerReferencesPermissionEnforcement
+    # For pods of others that name our scheduler: none is among what is done here.
+    ("", "pods", "patch"), ("apps", "replicasets", "get"), ("apps", "statefulsets", "get"), ("batch", "jobs", "get"),
+    ("", "replicationcontrollers", "get"),
+}
+
+
+def roles():
+    run = subprocess.run([PUMICE, "install", "--dry-run", "--scheduler", "--only", "roles"], capture_output=True, text=True, check=True)
+    return [o for o in yaml.safe_load_all(run.stdout) if o]
+
+
+def path_of(role):
+    if role["kind"] == "Role":
+        return f"{ROLES}/namespaces/{NAMESPACE}/roles/{role['metadata']['name']}"
+    return f"{ROLES}/clusterroles/{role['metadata']['name']}"
+
+
+def ours(objects):
+    """The roles of the program, not those of people."""
+    bound = {o["roleRef"]["name"] for o in objects if o["kind"].endswith("Binding")}
+    return [o for o in objects if o["kind"] in ("Role", "ClusterRole") and o["metadata"]["name"] in bound]
+
+
+def rights(rule):
+    return {(g, r, v) for g in rule["apiGroups"] for r in rule["resources"] for v in rule["verbs"]}
+
+
+# ---- all that it does ----
+
+
+def lose_answers(proxy):
+    """The first answer to each kind of write never comes: it has to look what became of it. Those are the rights to get."""
+    kinds = ("pods", "services", "configmaps", "secrets", "persistentvolumeclaims", "networkpolicies", "podgroups", "queues", "jobs", "commands")
+    for kind in kinds:
+        proxy.add(fault="swallow", method="POST|PUT|PATCH|DELETE", path=rf"/{kind}(/[^/]*)?(/status)?(\?.*)?$", times=1)
+
+
+def everything():
+    """plugins, a claim, a time to live"""
+    return job("everything", 2, "1s", ttlSecondsAfterFinished=1, plugins={"env": [], "svc": [], "ssh": []},
+               volumes=[{"mountPath": "/data", "volumeClaim": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}])
+
+
+def bind_claims(bed):
+    """As the controller of volumes would, which is not here."""
+    def claims():
+        return bed.call("GET", f"{CORE}/persistentvolumeclaims")[1]["items"]
+
+    until("it is said why its pods wait", lambda: [c for p in pods(bed, "everything") for c in p["status"].get("conditions", [])
+                                                   if c["type"] == "PodScheduled" and c["status"] == "False"])
+    for claim in claims():
+        name = claim["metadata"]["name"]
+        bed.apply({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": {
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/tmp"},
+            "claimRef": {"namespace": "default", "name": name, "uid": claim["metadata"]["uid"]}}})
+        merge(bed, f"{CORE}/persistentvolumeclaims/{name}", {"spec": {"volumeName": name}})
+        merge(bed, f"{CORE}/persistentvolumeclaims/{name}/status", {"status": {"phase": "Bound"}})
+
+
+def merge(bed, path, patch):
+    status, answer = bed.call("PATCH", path, patch, content_type="application/merge-patch+json")
+    assert status == 200, answer
+
+
+def command(bed, kind, name, action):
+    version = "batch.volcano.sh/v1alpha1" if kind == "Job" else "scheduling.volcano.sh/v1beta1"
+    path = f"{JOBS}/{name}" if kind == "Job" else f"{QUEUES}/{name}"
+    uid = bed.call("GET", path)[1]["metadata"]["uid"]
+    bed.apply({"apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command", "action": action,
+               "metadata": {"name": f"{name}-{action.lower()}", "namespace": "default", "ownerReferences": [
+                   {"apiVersion": version, "kind": kind, "name": name, "uid": uid, "controller": True}]},
+               "target": {"apiVersion": version, "kind": kind, "name": name, "uid": uid}})
+
+
+def is_going(bed, path):
+    """Nothing here collects what a job leaves, for which it waits."""
+    status, answer = bed.call("GET", path)
+    return status == 404 or "deletionTimestamp" in answer["metadata"]
+
+
+def do_everything(bed):
+    failing = job("failing", 1, "300ms", maxRetry=2, policies=[{"event": "PodFailed", "action": "RestartJob"}])
+    failing["spec"]["tasks"][0]["template"]["metadata"]["annotations"]["pumice.dev/exit"] = "1"
+    for manifest in (everything(), failing, job("long", 2, "600s")):
+        submit(bed, manifest)
+    bed.apply({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "team"}, "spec": {"weight": 1}})
+    bind_claims(bed)
+    until_phase(bed, "long", "Running")
+    long = bed.call("GET", f"{JOBS}/long")[1]
+    long["spec"]["tasks"][0]["replicas"] = long["spec"]["minAvailable"] = 3  # its hosts and its group follow
+    assert bed.call("PUT", f"{JOBS}/long", long)[0] == 200
+    until("it has grown", lambda: len(pods(bed, "long")) == 3)
+    command(bed, "Job", "long", "AbortJob")
+    until_phase(bed, "long", "Aborted")
+    until_phase(bed, "failing", "Failed")
+    command(bed, "Queue", "team", "CloseQueue")
+    until("the queue is closed", lambda: bed.call("GET", f"{QUEUES}/team")[1].get("status", {}).get("state") == "Closed")
+    until("commands are gone", lambda: not bed.call("GET", "/apis/bus.volcano.sh/v1alpha1/commands")[1]["items"])
+    until("its time to live is over", lambda: is_going(bed, f"{JOBS}/everything"))
+
+
+def asked(bed):
+    """What was asked for, and what was refused: sets of (group, resource, verb). Watches are in the log when they begin."""
+    granted, refused = set(), set()
+    for stage in ("ResponseComplete", "ResponseStarted"):
+        for e in bed.audit(user=ACCOUNT, stage=stage):
+            right = e.get("objectRef", {}).get("apiGroup", ""), resource_of(e), e["verb"]
+            (refused if status_of(e) == 403 else granted).add(right)
+    return granted, refused
+
+
+def is_enough(bed):
+    with FaultProxy(bed, user=ACCOUNT) as proxy:
+        lose_answers(proxy)
+        with Controller(bed, "ours", "--scheduler", f"--leader-elect-resource-namespace={NAMESPACE}", kubeconfig=proxy.kubeconfig) as c:
+            c.until_ready()
+            do_everything(bed)
+            assert c.stop() == 0, c.log
+        proxy.add(fault="status", code=422, path="sendInitialEvents")  # as servers before 1.34 answer: it has to list
+        with Controller(bed, "ours", "--scheduler", "--leader-elect=false", kubeconfig=proxy.kubeconfig) as c:
+            c.until_ready()
+    _, refused = asked(bed)
+    assert not refused, f"these rights are missing: {sorted(refused)}"
+
+
+def is_not_more(bed):
+    used, _ = asked(bed)
+    granted = set().union(*(rights(rule) for role in ours(roles()) for rule in role["rules"]))
+    assert not granted - used - UNSEEN, f"nobody asked for: {sorted(granted - used - UNSEEN)}"
+    assert not UNSEEN & used, f"seen after all: {UNSEEN & used}"
+
+
+# ---- without one of them ----
+
+
+def may(bed, right, namespace):
+    group, (resource, _, subresource), verb = right[0], right[1].partition("/"), right[2]
+    review = {"spec": {"user": ACCOUNT, "resourceAttributes": {"namespace": namespace, "group": group, "resource": resource,
+                                                              "subresource": subresource, "verb": verb}}}
+    status, answer = bed.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+    assert status == 201, answer
+    return answer["status"]["allowed"]
+
+
+def each_rule_is_missed(bed):
+    """Its rights are there with it and are not without it, and no other is lost with it."""
+    for role in ours(roles()):
+        namespace = NAMESPACE if role["kind"] == "Role" else "default"
+        for i, rule in enumerate(role["rules"]):
+            assert all(may(bed, right, namespace) for right in rights(rule)), rule
+            rest = {**role, "rules": role["rules"][:i] + role["rules"][i + 1:]}
+            assert bed.call("PUT", path_of(role), rest)[0] == 200
+            until(f"missed: {rule}", lambda: not any(may(bed, right, namespace) for right in rights(rule)))
+            assert bed.call("PUT", path_of(role), role)[0] == 200
+            until("it is back", lambda: may(bed, min(rights(rule)), namespace))
+
+
+def says_which_one(bed):
+    """A rule that is not there: the controller names the right and the command that brings it back, and goes on when it is."""
+    role = next(r for r in ours(roles()) if r["metadata"]["name"] == "pumice-controller")
+    rest = {**role, "rules": [r for r in role["rules"] if "podgroups" not in r["resources"]]}
+    assert bed.call("PUT", path_of(role), rest)[0] == 200
+    with Controller(bed, "ours", "--scheduler", "--leader-elect=false", kubeconfig=bed.user(ACCOUNT)) as c:
+        c.until_says(' resource \\"podgroups\\" in API group \\"scheduling.volcano.sh\\"')
+        c.until_says("pumice install --dry-run --only roles | kubectl apply -f -")
+        assert c.get("/readyz")[0] == 503
+        assert bed.call("PUT", path_of(role), role)[0] == 200
+        c.until_ready()
+
+
+def main():
+    suite = Suite()
+    try:
+        with Bed() as bed:
+            install(bed)
+            bed.namespace(NAMESPACE)
+            bed.apply(*roles())
+            with Hollow(bed, "n0", "n1"):
+                for case in (is_enough, is_not_more, each_rule_is_missed, says_which_one):
+                    suite.case(case.__name__, lambda: case(bed))
+    except Skip as e:
+        print(e)
+        return 77
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
