@@ -147,12 +147,17 @@ void object_set_controller(struct arena *a, struct json *obj, const struct json 
     json_push(refs, ref);
 }
 
-struct str object_controller_uid(const struct json *obj)
+const struct json *object_controller(const struct json *obj)
 {
     JSON_FOREACH(ref, json_find(obj, "metadata", "ownerReferences", NULL))
         if (json_bool(json_get(ref, "controller"), false))
-            return json_member_text(ref, "uid");
-    return STR_NULL;
+            return ref;
+    return NULL;
+}
+
+struct str object_controller_uid(const struct json *obj)
+{
+    return json_member_text(object_controller(obj), "uid");
 }
 
 /* ---- checking ---- */

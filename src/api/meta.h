@@ -35,7 +35,8 @@ void object_set_annotation(struct arena *a, struct json *obj, const char *key, s
 /* The one ownerReference of what a Job makes: controller and blockOwnerDeletion are true. */
 void object_set_controller(struct arena *a, struct json *obj, const struct json *owner);
 
-/* The uid of the ownerReference with controller: true; empty if there is none. */
+/* The ownerReference with controller: true, NULL if there is none; and its uid, empty if there is none. */
+const struct json *object_controller(const struct json *obj);
 struct str object_controller_uid(const struct json *obj);
 
 /* Names, labels, annotations (sizes too), finalizers, ownerReferences. 'name_check' from name.h; NULL: subdomain. */

@@ -109,6 +109,13 @@ const struct resource_type resource_types[] = {
       NULL, NULL },
     { "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", LIST(NULL), C, LIST(NULL), NULL, NULL },
     { "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", LIST(NULL), C, LIST(NULL), NULL, NULL },
+    /* Last: those of other controllers. */
+#define N_FOREIGN 5
+    { "apps", "v1", "ReplicaSet", "replicasets", LIST(NULL), N, LIST(NULL), NULL, NULL },
+    { "apps", "v1", "StatefulSet", "statefulsets", LIST(NULL), N, LIST(NULL), NULL, NULL },
+    { "apps", "v1", "DaemonSet", "daemonsets", LIST(NULL), N, LIST(NULL), NULL, NULL },
+    { "", "v1", "ReplicationController", "replicationcontrollers", LIST(NULL), N, LIST(NULL), NULL, NULL },
+    { "batch", "v1", "Job", "jobs", LIST(NULL), N, LIST(NULL), NULL, NULL },
 };
 
 #undef N
@@ -117,14 +124,17 @@ const struct resource_type resource_types[] = {
 
 /* clang-format on */
 
-const size_t n_resource_types = ARRAY_LEN(resource_types);
+const size_t n_resource_types = ARRAY_LEN(resource_types) - N_FOREIGN;
+const size_t n_foreign_types = N_FOREIGN;
 
 struct str type_api_version(struct arena *a, const struct resource_type *t)
 {
     return arena_fmt(a, "%s%s%s", t->group, t->group[0] ? "/" : "", t->version);
 }
 
-const struct resource_type *type_by_kind(struct str api_version, struct str kind)
+/* Among 'n' rows of the table. */
+static const struct resource_type *find_kind(const struct resource_type *rows, size_t n, struct str api_version,
+                                             struct str kind)
 {
     ptrdiff_t slash = str_rfind_char(api_version, '/');
     struct str group = slash < 0 ? STR_NULL : str_sub(api_version, 0, (size_t)slash);
@@ -132,13 +142,20 @@ const struct resource_type *type_by_kind(struct str api_version, struct str kind
 
     if (slash == 0) /* "/v1" is not how the core group is written */
         return NULL;
-    for (size_t i = 0; i < n_resource_types; i++) {
-        const struct resource_type *t = &resource_types[i];
-
+    for (const struct resource_type *t = rows; t < rows + n; t++)
         if (str_is(kind, t->kind) && str_is(group, t->group) && str_is(version, t->version))
             return t;
-    }
     return NULL;
+}
+
+const struct resource_type *type_by_kind(struct str api_version, struct str kind)
+{
+    return find_kind(resource_types, n_resource_types, api_version, kind);
+}
+
+const struct resource_type *type_foreign(struct str api_version, struct str kind)
+{
+    return find_kind(resource_types + n_resource_types, n_foreign_types, api_version, kind);
 }
 
 static bool is_called(const struct resource_type *t, struct str word)

@@ -26,6 +26,15 @@ struct resource_type {
 extern const struct resource_type resource_types[];
 extern const size_t n_resource_types;
 
+/* Behind those: workloads of other controllers, which own pods. They can be read from a cluster that has them; here
+ * they are neither stored, nor named by users, nor found by the functions below. */
+extern const size_t n_foreign_types;
+const struct resource_type *type_foreign(struct str api_version, struct str kind); /* NULL: none of them */
+static inline bool type_is_foreign(const struct resource_type *t)
+{
+    return t >= resource_types + n_resource_types;
+}
+
 /* "batch.volcano.sh/v1alpha1", "v1". */
 struct arena;
 struct str type_api_version(struct arena *a, const struct resource_type *t);

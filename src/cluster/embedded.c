@@ -128,7 +128,8 @@ static uint64_t embedded_read(struct cluster *c, const struct resource_type *typ
     struct embedded *m = embedded_of(c);
     struct answer *a = answer_new(m, type);
 
-    a->object = object_ref(store_get(m->store, type, namespace, name));
+    if (!type_is_foreign(type)) /* those are never stored */
+        a->object = object_ref(store_get(m->store, type, namespace, name));
     return a->token;
 }
 
