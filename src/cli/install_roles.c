@@ -43,7 +43,7 @@ static const struct rule rules[] = {
     { ROLE_CONTROLLER, "", "persistentvolumeclaims", "get list watch create", "volumes of jobs" },
     { ROLE_CONTROLLER, "networking.k8s.io", "networkpolicies", "get list watch create delete", "plugin svc" },
     { ROLE_CONTROLLER, "scheduling.k8s.io", "priorityclasses", "list watch", "which job goes first" },
-    { ROLE_CONTROLLER, "apps", "replicasets statefulsets", "get", "owners of pods that name our scheduler" },
+    { ROLE_CONTROLLER, "apps", "replicasets statefulsets daemonsets", "get", "owners of pods that name our scheduler" },
     { ROLE_CONTROLLER, "batch", "jobs", "get", "the same" },
     { ROLE_CONTROLLER, "", "replicationcontrollers", "get", "the same" },
     { ROLE_CONTROLLER, "", "events", "create", "what happened, for people" },

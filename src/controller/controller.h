@@ -41,6 +41,32 @@ void queue_ensure(bool has_root, bool has_default, struct plan *plan);
 /* A PodGroup without phase gets Pending. */
 void podgroup_plan(const struct json *group, struct plan *plan);
 
+/* ---- workload.c: PodGroups for pods that name our scheduler and belong to no Job ---- */
+
+#define GROUP_NAME_KEY "scheduling.k8s.io/group-name"
+
+/* Pods with the same controller (a ReplicaSet, a StatefulSet, a batch Job …) are one workload and share a PodGroup; a
+ * pod without one is a workload by itself. */
+struct workload_observed {
+    struct str namespace, uid; /* of the controller, or of the pod that has none */
+    const struct json *group;  /* the PodGroup; NULL: there is none */
+    const struct json *owner;  /* the controller as it was just read; NULL: not read, or of a kind we cannot read */
+    const struct json *const *pods; /* that name our scheduler, have no node yet and no other group */
+    size_t n_pods, n_all;           /* how many of those; how many pods it has at all */
+};
+
+/* "podgroup-UID", made with all that its first pod and the controller say; each pod gets its name. minMember is the
+ * controller's annotation scheduling.volcano.sh/group-min-member, else 1, but not more than the replicas it has: during
+ * a rollout the rest will never come. It is looked at again with each new pod. When nothing is left and the controller
+ * wants no pods, the group goes. */
+void workload_plan(const struct workload_observed *o, struct plan *plan);
+
+/* How much a controller of this kind says about its pods. */
+bool workload_wants_owner(const struct json *ref); /* of an ownerReference: a kind that is worth reading */
+bool workload_can_shrink(const struct json *ref);  /* it may have no pods, and still be there */
+
+struct str workload_group_name(struct arena *a, struct str uid);
+
 /* ---- gc.c: dependents of owners that are gone ---- */
 
 struct gc_owner {

@@ -291,6 +291,7 @@ static const struct {
 } controllers[] = {
     { KEY_JOB, plan_job },    { KEY_QUEUE, plan_queue },   { KEY_GROUP, plan_group },
     { KEY_GC, plan_garbage }, { KEY_ENSURE, plan_ensure }, { KEY_SCHED, sched_write_plan },
+    { KEY_WORKLOAD, workload_plan_key },
 };
 
 /* A pod that is younger than the Job we know may be wanted by a Job we have not heard of: a larger size, the next

@@ -170,10 +170,13 @@ struct driver *driver_new(struct cluster *c, const struct driver_options *opt)
     requests_init(d, d->opt.seed);
     contests_init(d, d->opt.seed);
     schedule_init(d);
+    workloads_init(d);
     d->last_now_ms = cluster_now_ms(c);
     want_all(d);
     if (d->opt.schedules)
         want_for_scheduler(d);
+    if (d->opt.others)
+        cluster_want(d->opt.others, known_types()->pod);
     work_queue_add(&d->queue, STR(KEY_ENSURE));
     return d;
 }
@@ -185,6 +188,7 @@ void driver_free(struct driver *d)
     requests_done(d);
     contests_done(d);
     schedule_done(d);
+    workloads_done(d);
     work_queue_done(&d->queue);
     garbage_done(&d->garbage);
     cache_done(&d->cache);
@@ -221,11 +225,15 @@ static bool take_events(struct driver *d)
         if (d->opt.schedules && ev.kind == CLUSTER_SYNCED)
             sched_feed_list_ends(d, &ev);
         cache_event(&d->cache, &ev);
+        if (!d->opt.others || ev.type != known_types()->pod)
+            workload_event(d, &ev);
         if (d->opt.schedules)
             sched_feed_event(d, &ev);
         if (d->opt.collects_garbage)
             garbage_event(&d->garbage, &ev);
     }
+    for (; d->opt.others && cluster_next(d->opt.others, &ev); any = true)
+        workload_event(d, &ev);
     return any;
 }
 

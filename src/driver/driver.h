@@ -26,6 +26,9 @@ struct ssh_keys;
 
 struct driver_options {
     struct str scheduler_name; /* of PodGroups and pods we care for; empty: "volcano" */
+    /* Tells of the pods that belong to no Job, where the cluster itself is asked for those of Jobs only; the caller's.
+     * NULL: the cluster tells of all. */
+    struct cluster *others;
     uint32_t max_in_flight;    /* writes in flight at a time; 0: 500 */
     bool collects_garbage;     /* run the owner garbage collector (embedded; a real cluster has its own) */
     bool schedules;            /* run the scheduler */

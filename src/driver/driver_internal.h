@@ -7,6 +7,7 @@
 #include "driver/garbage.h"
 #include "driver/work_queue.h"
 #include "driver/schedule.h"
+#include "driver/workload.h"
 
 /* Keys of the work queue. */
 #define KEY_JOB    "job/"   /* + uid */
@@ -30,6 +31,7 @@ struct driver {
     struct cache cache;
     struct garbage garbage;   /* used if opt.collects_garbage */
     struct schedule schedule; /* used if opt.schedules */
+    struct workloads workloads;
     struct work_queue queue;
     struct arena arena; /* of one plan */
     struct buf key;     /* a key being put together */

@@ -13,14 +13,10 @@ static bool is_job_group(struct str api_version)
 /* The ownerReference of the controlling Job, or NULL. */
 static const struct json *job_ref(const struct json *root)
 {
-    JSON_FOREACH(ref, json_find(root, "metadata", "ownerReferences", NULL)) {
-        if (!json_bool(json_get(ref, "controller"), false))
-            continue;
-        if (str_is(json_member_text(ref, "kind"), JOB_KIND) && is_job_group(json_member_text(ref, "apiVersion")))
-            return ref;
-        return NULL;
-    }
-    return NULL;
+    const struct json *ref = object_controller(root);
+
+    return str_is(json_member_text(ref, "kind"), JOB_KIND) && is_job_group(json_member_text(ref, "apiVersion")) ? ref
+                                                                                                                : NULL;
 }
 
 struct str object_job_uid(const struct json *root)

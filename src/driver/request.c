@@ -274,6 +274,7 @@ static void forget_object(struct driver *d, const struct resource_type *type, st
         sched_feed_gone(d, type, namespace, name, uid);
     if (d->opt.collects_garbage)
         garbage_gone(&d->garbage, uid);
+    workload_gone(d, type, uid);
 }
 
 static void take_object(struct driver *d, const struct object *o)
@@ -283,6 +284,7 @@ static void take_object(struct driver *d, const struct object *o)
         sched_feed_put(d, o);
     if (d->opt.collects_garbage)
         garbage_put(&d->garbage, o);
+    workload_seen(d, o);
 }
 
 static void read_answered(struct driver *d, struct request *f, const struct object *o)
@@ -581,7 +583,10 @@ void request_result(struct driver *d, const struct cluster_event *ev)
 
     if (!f) /* given up long ago: what it shows is read anyway */
         return;
-    if (f->state == READING && ev->err.code != ERR_OK && ev->err.code != ERR_NOT_FOUND)
+    if (f->state == READING && ev->err.code == ERR_FORBIDDEN && type_is_foreign(f->type)) {
+        workload_owner_hidden(d, str_from(f->key, strlen(KEY_WORKLOAD)));
+        request_end(d, f);
+    } else if (f->state == READING && ev->err.code != ERR_OK && ev->err.code != ERR_NOT_FOUND)
         read_rest(d, f);
     else if (f->state == READING)
         read_answered(d, f, ev->err.code == ERR_OK ? ev->object : NULL);

@@ -36,12 +36,15 @@ struct kube_view { /* of one type: which objects, and which of their fields; all
                                   always kept. NULL: all but managedFields */
 };
 
-/* What the job controller keeps of a Pod (driver/cache.h), and what the scheduler needs besides; for kube_view.mask. */
+/* What the job controller keeps of a Pod (driver/cache.h), and what the scheduler needs besides; of pods that belong to
+ * no Job, what their PodGroup is made of (driver/workload.h). For kube_view.mask. */
 extern const char *const kube_pod_fields[];
 extern const char *const kube_pod_fields_scheduler[];
+extern const char *const kube_pod_fields_others[];
 
-/* For kube_view.labels: the pods of Jobs, when nobody schedules the others. */
-#define KUBE_PODS_OF_JOBS "volcano.sh/job-name"
+/* For kube_view.labels: the pods of Jobs, when nobody schedules the others; and those others. */
+#define KUBE_PODS_OF_JOBS   "volcano.sh/job-name"
+#define KUBE_PODS_OF_OTHERS "!volcano.sh/job-name"
 
 struct cluster_kube_options {
     const struct kube_config *config; /* outlives the cluster */

@@ -52,6 +52,23 @@ const char *const kube_pod_fields_scheduler[] = {
     NULL,
 };
 
+const char *const kube_pod_fields_others[] = {
+    "apiVersion",
+    "kind",
+    "metadata",
+    "-metadata.managedFields",
+    "spec.schedulerName",
+    "spec.nodeName",
+    "spec.priorityClassName",
+    "spec.overhead",
+    "spec.resources",
+    "spec.containers.resources",
+    "spec.initContainers.resources",
+    "spec.initContainers.restartPolicy",
+    "status.phase",
+    NULL,
+};
+
 /* ---- objects ---- */
 
 struct object *decode_tree(struct kube *k, const struct kind *kind, struct json *tree, struct err *e)
