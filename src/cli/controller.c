@@ -82,6 +82,11 @@ static void make_views(struct controller *c)
         add_view(c, (struct kube_view){ .type = plain[i] });
     if (c->o->namespace)
         add_view(c, (struct kube_view){ .type = k->policy });
+    c->others = (struct kube_view){ .type = k->pod,
+                                    .namespace = c->views[0].namespace,
+                                    .labels = STR(KUBE_PODS_OF_OTHERS),
+                                    .fields = arena_cat(c->arena, STR("spec.schedulerName="), c->sched.scheduler_name),
+                                    .mask = kube_pod_fields_others };
 }
 
 /* ---- starting ---- */
@@ -188,6 +193,7 @@ static void finish(struct controller *c)
     webhook_free(c->webhook);
     driver_free(c->driver);
     cluster_free(c->door); /* which asks the Lease whether its last words may leave */
+    cluster_free(c->others_door);
     lease_free(c->lease);
     cluster_free(c->lease_door);
     config_watch_done(&c->watch);
@@ -197,7 +203,7 @@ static void finish(struct controller *c)
 
 static int controller_run(struct arena *a, const void *options, const struct text_list *arguments)
 {
-    struct controller c = { .arena = a, .o = options, .signal_fd = -1, .watch.fd = -1 };
+    struct controller c = { .arena = a, .o = options, .signal_fd = -1 };
     struct err e;
     int status;
 

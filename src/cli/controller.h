@@ -40,10 +40,10 @@ enum controller_stage {
 extern const char *const controller_stage_names[STAGE_MAX];
 
 struct config_watch { /* a file that is read again when it changes; also one that a ConfigMap is mounted as */
-    const char *path;
-    int fd;           /* inotify; -1: none */
+    const char *path; /* NULL: there is none */
     struct buf text;  /* as it was read last */
-    int64_t check_ms; /* mono time of the next look, whatever inotify says */
+    bool is_missing;  /* it could not be read then */
+    int64_t check_ms; /* mono time of the next look */
 };
 
 enum { VIEWS_MAX = 8 };
@@ -54,13 +54,15 @@ struct controller {
     struct kube_config config;
     struct kube_view views[VIEWS_MAX];
     size_t n_views;
+    struct kube_view others; /* of the second door */
     struct election_times times;
     struct sched_config sched;
     struct config_watch watch;
 
     struct cluster *lease_door, *door;
-    struct lease *lease; /* NULL: there is no election */
-    int64_t fence_ms;    /* when the kernel ends a leader that has not renewed it (os/fence.h); of the Lease's clock */
+    struct cluster *others_door; /* to the pods that belong to no Job; NULL: 'door' tells of all */
+    struct lease *lease;         /* NULL: there is no election */
+    int64_t fence_ms; /* when the kernel ends a leader that has not renewed it (os/fence.h); of the Lease's clock */
     struct driver *driver;
     enum controller_stage stage;
     int64_t stage_ms; /* mono time: when patience ends */

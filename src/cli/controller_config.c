@@ -1,8 +1,8 @@
 /* controller_config.c - the scheduler's settings, read again when their file changes
  *
- * An editor writes a new file and renames it; a ConfigMap that is mounted becomes another directory behind a link. Both
- * show in the directory that the path names, so that is what is watched, and the text is compared: what did not change
- * is no news.
+ * An editor writes a new file and renames it; a ConfigMap that is mounted becomes another directory behind a link; the
+ * path may lead through more links, or over a network. So the file is read twice a second and its text compared, which
+ * costs less than to follow all that.
  */
 #include "cli/controller.h"
 
@@ -12,24 +12,23 @@
 #include "cli/explain.h"
 #include "cli/read.h"
 
-#include <libgen.h>
-#include <sys/inotify.h>
-
-enum { LOOK_MS = 30000 }; /* a path may lead through links into places that are not watched */
+enum { LOOK_MS = 500 };
 
 static void look_later(struct config_watch *w)
 {
     w->check_ms = clock_mono_ms(&clock_real) + LOOK_MS;
 }
 
-/* 1: it has another text now; 0: the same; -1: it cannot be read, or makes no sense. */
+/* 1: it has another text now; 0: the same; -1: it cannot be read any more, or makes no sense. */
 static int read_again(struct config_watch *w, struct sched_config *ret, struct err *e)
 {
     autoarena a = { 0 };
     struct str text;
+    bool was_missing = w->is_missing;
 
-    if (read_file(&a, w->path, &text, e) < 0)
-        return err_wrap(e, "--scheduler-config: %s", w->path);
+    w->is_missing = read_file(&a, w->path, &text, e) < 0;
+    if (w->is_missing)
+        return was_missing ? 0 : err_wrap(e, "--scheduler-config: %s", w->path);
     if (w->text.p && str_eq(text, buf_view(&w->text)))
         return 0;
     buf_reset(&w->text);
@@ -37,28 +36,14 @@ static int read_again(struct config_watch *w, struct sched_config *ret, struct e
     return scheduler_config(&a, w->path, ret, e) < 0 ? -1 : 1;
 }
 
-static int watch_directory(struct config_watch *w, struct err *e)
-{
-    autofree char *path = strdup(w->path);
-    const char *dir;
-
-    w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    dir = path ? dirname(path) : ".";
-    if (w->fd < 0 ||
-        inotify_add_watch(w->fd, dir, IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_MOVED_FROM) < 0)
-        return err_errno(e, "--scheduler-config: watch %s", dir);
-    return 0;
-}
-
 int config_watch_open(struct controller *c, struct err *e)
 {
     struct config_watch *w = &c->watch;
     struct str name = str_of(c->o->scheduler_name ? c->o->scheduler_name : "volcano");
 
-    w->fd = -1;
     w->path = c->o->scheduler_config;
     sched_config_default(&c->sched);
-    if (w->path && (watch_directory(w, e) < 0 || read_again(w, &c->sched, e) < 0))
+    if (w->path && read_again(w, &c->sched, e) < 0)
         return -1;
     c->sched.scheduler_name = name;
     look_later(w);
@@ -67,7 +52,6 @@ int config_watch_open(struct controller *c, struct err *e)
 
 void config_watch_done(struct config_watch *w)
 {
-    autoclose_done(&w->fd);
     buf_done(&w->text);
 }
 
@@ -75,17 +59,11 @@ const struct sched_config *config_watch_turn(struct controller *c)
 {
     struct config_watch *w = &c->watch;
     struct str name = c->sched.scheduler_name;
-    bool is_news = clock_mono_ms(&clock_real) >= w->check_ms;
     struct sched_config fresh;
-    char events[4096];
     struct err e;
     int rc;
 
-    if (!w->path)
-        return NULL;
-    while (read(w->fd, events, sizeof(events)) > 0)
-        is_news = true;
-    if (!is_news)
+    if (!w->path || clock_mono_ms(&clock_real) < w->check_ms)
         return NULL;
     look_later(w);
     rc = read_again(w, &fresh, &e);

@@ -67,12 +67,15 @@ static int open_door(struct controller *c, struct err *e)
                                         .n_views = c->n_views,
                                         .may_write = c->lease ? may_write : NULL,
                                         .ctx = c };
+    struct cluster_kube_options others = { .config = &c->config, .views = &c->others, .n_views = 1 };
     struct driver_options drive = { .scheduler_name = c->sched.scheduler_name,
                                     .schedules = c->o->scheduler,
                                     .sched_config = &c->sched };
 
-    if (cluster_kube_new(&opt, &c->door, e) < 0)
+    if (cluster_kube_new(&opt, &c->door, e) < 0 ||
+        (!c->o->scheduler && cluster_kube_new(&others, &c->others_door, e) < 0))
         return -1;
+    drive.others = c->others_door;
     c->driver = driver_new(c->door, &drive);
     return 0;
 }
@@ -160,7 +163,8 @@ static void tell_trouble(struct controller *c)
 {
     struct err e = { 0 };
     const struct err *lease = c->lease && c->stage == STAGE_WAITS ? lease_trouble(c->lease) : NULL;
-    bool is_troubled = lease || (c->door && cluster_kube_trouble(c->door, &e));
+    bool is_troubled = lease || (c->door && cluster_kube_trouble(c->door, &e)) ||
+                       (c->others_door && cluster_kube_trouble(c->others_door, &e));
 
     if (lease && lease->code != ERR_CONFLICT && lease->code != ERR_EXISTS) /* those are how it is decided */
         e = *lease;
@@ -242,15 +246,15 @@ static void advance(struct controller *c)
 
 /* ---- turns ---- */
 
-enum { WAIT_DOOR, WAIT_LEASE, WAIT_SIGNAL, WAIT_CONFIG, WAIT_STATUS, WAIT_WEBHOOK, WAIT_MAX };
+enum { WAIT_DOOR, WAIT_OTHERS, WAIT_LEASE, WAIT_SIGNAL, WAIT_STATUS, WAIT_WEBHOOK, WAIT_MAX };
 
 static void sleep_for(struct controller *c, int64_t ms)
 {
     struct pollfd p[WAIT_MAX] = {
         [WAIT_DOOR] = { .fd = c->door ? cluster_kube_fd(c->door) : -1, .events = POLLIN },
+        [WAIT_OTHERS] = { .fd = c->others_door ? cluster_kube_fd(c->others_door) : -1, .events = POLLIN },
         [WAIT_LEASE] = { .fd = c->lease ? cluster_kube_fd(c->lease_door) : -1, .events = POLLIN },
         [WAIT_SIGNAL] = { .fd = c->signal_fd, .events = POLLIN },
-        [WAIT_CONFIG] = { .fd = c->watch.fd, .events = POLLIN },
         [WAIT_STATUS] = { .fd = c->status ? http_server_fd(c->status) : -1, .events = POLLIN },
         [WAIT_WEBHOOK] = { .fd = c->webhook ? webhook_fd(c->webhook) : -1, .events = POLLIN },
     };
