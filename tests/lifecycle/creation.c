@@ -98,7 +98,6 @@ static void test_030_admitted_job_gets_its_pods(void **state)
         { "metadata.labels[volcano.sh/task-index]", "1" },
         { "metadata.labels[volcano.sh/job-name]", "j" },
         { "metadata.labels[volcano.sh/task-spec]", "a" },
-        { "metadata.labels[volcano.sh/job-namespace]", "default" },
         { "metadata.labels[volcano.sh/queue-name]", "default" },
         { "metadata.annotations[volcano.sh/task-index]", "1" },
         { "metadata.annotations[volcano.sh/task-spec]", "a" },
@@ -119,6 +118,7 @@ static void test_030_admitted_job_gets_its_pods(void **state)
     assert_true(h_exists(h, "pod/j-a-0") && h_exists(h, "pod/j-a-1") && h_exists(h, "pod/j-b-0"));
     h_expect(h, "pod/j-a-1", "metadata.ownerReferences[0].uid", uid);
     h_expect(h, "pod/j-a-1", "metadata.annotations[scheduling.k8s.io/group-name]", arena_fmt(&h->arena, "j-%s", uid).p);
+    h_expect(h, "pod/j-a-1", "metadata.labels[volcano.sh/job-namespace]", h->namespace.p);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         h_expect(h, "pod/j-a-1", cases[i].path, cases[i].want);
     h_advance(h, 1000); /* counters follow within a second */
@@ -221,6 +221,8 @@ static void test_036_template_overrides_the_job(void **state)
     autoh h = h_new();
 
     (void)state;
+    h_create(h, "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 9}");
+    h_create(h, "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: low}, value: 1}");
     h_job(h, JOB("j", "schedulerName: ours, priorityClassName: high, " TASKS(
                           TASK("a", "1", ""), TASK_OF("b", "1", "",
                                                       "schedulerName: theirs, priorityClassName: low, "

@@ -1,11 +1,10 @@
-/* door.c - an embedded cluster that counts writes and refuses some of them */
+/* door.c - a cluster that counts writes and refuses some of them */
 #include "harness_internal.h"
 
-struct h_answer { /* to a write that never reached the store, or whose answer was lost */
+struct h_answer { /* to a write that never got through */
     uint64_t token;
     const struct resource_type *type;
     struct err err;
-    bool is_unknown;
 };
 
 enum { H_ANSWERS = 20000 };
@@ -47,26 +46,49 @@ static struct h_fault *door_fault(struct h *h, const struct op *op)
     return NULL;
 }
 
+/* What comes of it is for the controller to find out. */
+static uint64_t lose(struct h_door *door, uint64_t token, const struct h_fault *fault)
+{
+    struct err *e = arena_new(&door->h->arena, struct err);
+
+    (void)err_set(e, fault->code, "%s", fault->text);
+    map_u64_put(&door->lost, token, e);
+    return token;
+}
+
 static uint64_t door_write(struct cluster *c, const struct op *op)
 {
     struct h_door *door = (struct h_door *)c;
     struct h_fault *fault = door_fault(door->h, op);
     struct h_answer *answer;
-    struct err ignored;
 
     door_count(door->h, op);
     if (!fault)
         return cluster_write(door->inner, op);
     fault->n--;
     if (fault->takes_effect)
-        (void)store_apply(door->h->store, op, NULL, &ignored); /* what comes of it is for the controller to find out */
+        return lose(door, cluster_write(door->inner, op), fault);
     if (door->n == H_ANSWERS)
         fail_msg("more than %d answers waiting", H_ANSWERS);
     answer = &door->answers[(door->first + door->n++) % H_ANSWERS];
     *answer = (struct h_answer){ .token = DOOR_TOKEN + ++door->last_token, .type = op->type };
-    answer->is_unknown = fault->takes_effect;
     err_set(&answer->err, fault->code, "%s", fault->text);
     return answer->token;
+}
+
+static bool inner_next(struct h_door *door, struct cluster_event *ret)
+{
+    const struct err *lost;
+
+    if (!cluster_next(door->inner, ret))
+        return false;
+    lost = ret->kind == CLUSTER_RESULT ? map_u64_get(&door->lost, ret->token) : NULL;
+    if (lost) {
+        ret->err = *lost;
+        ret->is_unknown = true;
+        ret->object = NULL;
+    }
+    return true;
 }
 
 static bool door_next(struct cluster *c, struct cluster_event *ret)
@@ -75,10 +97,9 @@ static bool door_next(struct cluster *c, struct cluster_event *ret)
     struct h_answer *answer = &door->answers[door->first];
 
     if (!door->n)
-        return cluster_next(door->inner, ret);
+        return inner_next(door, ret);
     *ret = (struct cluster_event){ .kind = CLUSTER_RESULT, .type = answer->type, .token = answer->token };
     ret->err = answer->err;
-    ret->is_unknown = answer->is_unknown;
     door->first = (door->first + 1) % H_ANSWERS;
     door->n--;
     return true;
@@ -103,7 +124,8 @@ static void door_free(struct cluster *c)
 {
     struct h_door *door = (struct h_door *)c;
 
-    cluster_free(door->inner);
+    door->h->base->shut(door->h, door->inner);
+    map_u64_done(&door->lost);
     free(door->answers);
     free(door);
 }
@@ -122,7 +144,8 @@ struct h_door *h_door_new(struct h *h)
     struct h_door *door = xcalloc(1, sizeof(*door));
 
     door->cluster.class = &door_class;
-    door->inner = cluster_embedded_new(h->store, &h->clock.clock);
+    door->inner = h->base->door(h);
+    map_u64_init(&door->lost, 1);
     door->answers = xcalloc(H_ANSWERS, sizeof(*door->answers));
     door->h = h;
     return door;

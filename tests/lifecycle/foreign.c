@@ -14,9 +14,11 @@
 #define JOB_WITH(plugins) JOB("j", "plugins: {" plugins "}, tasks: [" LABELLED("head") ", " LABELLED("worker") "]")
 #define SVC               JOB_WITH("svc: []")
 
-#define ALL_PODS  "podSelector: {matchLabels: {app: x}}"
-#define FROM_JOB  "ingress: [{from: [{podSelector: {matchLabels: {volcano.sh/job-name: j}}}]}]"
-#define RAY_PORTS "ports: [{port: 6379}, {port: 8265, targetPort: dashboard}, {port: 10001, targetPort: 10001}]"
+#define ALL_PODS "podSelector: {matchLabels: {app: x}}"
+#define FROM_JOB "ingress: [{from: [{podSelector: {matchLabels: {volcano.sh/job-name: j}}}]}]"
+#define RAY_PORTS                                                                                                      \
+    "ports: [{name: a, port: 6379}, {name: b, port: 8265, targetPort: dashboard}, {name: c, port: 10001, targetPort: " \
+    "10001}]"
 
 static const struct {
     const char *object, *job;
@@ -25,7 +27,7 @@ static const struct {
     /* Services */
     { SERVICE("clusterIP: None, selector: {volcano.sh/job-name: j}"), SVC, NULL },
     { SERVICE("clusterIP: None, selector: {app: x}, ports: [{port: 1}]"), SVC, NULL },
-    { SERVICE("clusterIP: 10.0.0.7, selector: {app: x}, ports: [{port: 1}]"), SVC, "spec.clusterIP must be None" },
+    { SERVICE("clusterIP: 10.96.0.7, selector: {app: x}, ports: [{port: 1}]"), SVC, "spec.clusterIP must be None" },
     { SERVICE("selector: {app: x}, ports: [{port: 1}]"), SVC, "spec.clusterIP must be None" },
     { SERVICE("clusterIP: None, selector: {role: head}"), SVC, "spec.selector must select the pods of task worker" },
     { SERVICE("clusterIP: None, selector: {volcano.sh/task-index: '0'}"), SVC, "select the pods of task head" },
@@ -116,11 +118,11 @@ static void test_waits_only_until_it_fits(void **state)
     autoh h = h_new();
 
     (void)state;
-    h_create(h, SERVICE("clusterIP: 10.0.0.7, selector: {app: x}, ports: [{port: 1}]"));
+    h_create(h, SERVICE("clusterIP: None, selector: {role: head}"));
     h_job(h, SVC);
     h_run(h);
     h_expect(h, "job/j", "status.state.reason", "WaitingForName");
-    h_set(h, "svc/j", "spec.clusterIP", "None");
+    h_set(h, "svc/j", "spec.selector", "{app: x}");
     h_run(h); /* at once: nobody has to wait for a timer */
     h_expect(h, "job/j", "status.state.reason", "");
     h_go(h, "j");

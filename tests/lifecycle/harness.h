@@ -1,5 +1,9 @@
 /* harness.h - a small cluster for the checklist: store, controllers, a fake scheduler, a fake kubelet, a manual clock
  *
+ * With LIFECYCLE_KUBE set, on the real API server that KUBECONFIG leads to instead of a store in this process. Each
+ * cluster is a namespace there, and what would be in namespace "default" is in that. Its time is the manual clock's too:
+ * timestamps that the server makes are replaced by the time when they were first seen.
+ *
  * A test makes a job from YAML text, plays the scheduler (h_admit) and the kubelet (h_pod_phase …), lets the
  * controllers work (h_run) and looks at objects. Everything is seen through the API: there is no way to look into a
  * controller.
@@ -23,7 +27,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "driver/driver.h"
-#include "store/store.h"
+#include "store/object.h"
 
 enum { H_CONTROLLERS = 2, H_FAULTS = 4 };
 
@@ -37,6 +41,7 @@ struct h_fault { /* the next 'n' writes of this kind are answered with an error 
 };
 
 struct h_door; /* a cluster that counts writes and lets some fail */
+struct h_base; /* where the objects are */
 
 struct h_controller {
     struct h_door *door;
@@ -45,8 +50,10 @@ struct h_controller {
 
 struct h {
     struct clock_manual clock;
-    struct store *store;
-    struct arena arena; /* texts handed to tests; until h_free() */
+    const struct h_base *base;
+    void *ground;         /* the base's own */
+    struct str namespace; /* of all that has one */
+    struct arena arena;   /* texts handed to tests; until h_free() */
     struct h_controller controllers[H_CONTROLLERS];
     struct h_fault faults[H_FAULTS];
     size_t n_faults;
@@ -80,6 +87,8 @@ void h_restart_controller(struct h *h);
 void h_run(struct h *h);
 /* At most 'n' turns of controller 'i' and nothing else. */
 void h_turns(struct h *h, size_t i, unsigned n);
+/* A test that only makes sense with a store: it is passed over where there is none. */
+void h_needs_store(void);
 /* Let time pass, working whenever something is due. */
 void h_advance(struct h *h, int64_t ms);
 
@@ -116,6 +125,12 @@ const char *h_uid(struct h *h, const char *what); /* "" if there is none */
 const char *h_get(struct h *h, const char *what, const char *path);
 int64_t h_int(struct h *h, const char *what, const char *path); /* 0 if it is not there */
 const char *h_phase(struct h *h, const char *job);
+
+/* ---- looking on ---- every change of a type, from now on ---- */
+
+struct cluster *h_watch(struct h *h, const char *type);
+bool h_watch_next(struct h *h, struct cluster *watch, struct cluster_event *ret); /* false: that was all */
+void h_watch_end(struct h *h, struct cluster *watch);
 
 /* ---- the fake scheduler ---- */
 

@@ -22,11 +22,17 @@ const char *h_keep(struct h *h, struct str s)
 
 static const char *create_tree(struct h *h, struct json *tree, bool wants_uid)
 {
+    struct op op = { .kind = OP_CREATE, .type = type_by_kind(object_api_version(tree), object_kind(tree)) };
     struct object *made = NULL;
     struct err e = { 0 };
     const char *ret;
 
-    if (store_create(h->store, tree, &made, &e) < 0)
+    if (str_is(object_namespace(tree), "default"))
+        json_set(json_get(tree, "metadata"), "namespace", json_str(&h->arena, h->namespace));
+    op.namespace = object_namespace(tree);
+    op.name = object_name(tree);
+    op.body = tree;
+    if (h->base->apply(h, &op, &made, &e) < 0)
         fail_msg("create %.*s: %s", STR_ARG(object_name(tree)), e.text);
     ret = h_keep(h, wants_uid ? made->uid : made->name);
     object_unref(made);
@@ -75,17 +81,17 @@ static const struct object *find(struct h *h, const char *what)
     const struct object *o;
 
     if (h_is_kind(t, "PodGroup")) {
-        const struct object *job = store_get(h->store, h_type("jobs"), STR("default"), name);
+        const struct object *job = h->base->get(h, h_type("jobs"), name);
 
         if (job) {
             struct str full = arena_fmt(&h->arena, "%.*s-%.*s", STR_ARG(name), STR_ARG(job->uid));
 
-            o = store_get(h->store, t, STR("default"), full);
+            o = h->base->get(h, t, full);
             if (o)
                 return o;
         }
     }
-    return store_get(h->store, t, STR("default"), name);
+    return h->base->get(h, t, name);
 }
 
 const struct object *h_must_find(struct h *h, const char *what)
@@ -164,12 +170,21 @@ struct json *h_copy(struct h *h, const struct object *o)
     return tree;
 }
 
-void h_update(struct h *h, const char *what, const struct json *tree, enum store_part part)
+void h_apply(struct h *h, const char *what, const struct op *op)
 {
     struct err e = { 0 };
 
-    if (store_update(h->store, tree, part, NULL, &e) < 0)
-        fail_msg("update %s: %s", what, e.text);
+    if (h->base->apply(h, op, NULL, &e) < 0)
+        fail_msg("%s: %s", what, e.text);
+}
+
+void h_update(struct h *h, const char *what, struct json *tree, enum op_kind kind)
+{
+    struct op op = { .kind = kind, .type = type_by_kind(object_api_version(tree), object_kind(tree)), .body = tree };
+
+    op.namespace = object_namespace(tree);
+    op.name = object_name(tree);
+    h_apply(h, what, &op);
 }
 
 void h_set(struct h *h, const char *what, const char *path, const char *yaml)
@@ -184,17 +199,17 @@ void h_set(struct h *h, const char *what, const char *path, const char *yaml)
     value->key_n = node->key_n;
     value->next = node->next;
     *node = *value; /* in place: the parent need not be known */
-    h_update(h, what, tree, STORE_MAIN);
+    h_update(h, what, tree, OP_UPDATE);
 }
 
 void h_put_status(struct h *h, const char *what, struct json *status)
 {
     const struct object *o = h_must_find(h, what);
-    enum store_part part = has_status_part(o->type) ? STORE_STATUS : STORE_MAIN;
+    enum op_kind kind = has_status_part(o->type) ? OP_UPDATE_STATUS : OP_UPDATE;
     struct json *tree = h_copy(h, o);
 
     json_set(tree, "status", status);
-    h_update(h, what, tree, part);
+    h_update(h, what, tree, kind);
 }
 
 void h_set_status(struct h *h, const char *what, const char *yaml)
@@ -210,26 +225,28 @@ void h_scale(struct h *h, const char *job, int task, int replicas, int job_min)
     json_set(t, "replicas", json_int(&h->arena, replicas));
     json_set(t, "minAvailable", json_int(&h->arena, MIN_OF(replicas, json_i64(json_get(t, "minAvailable"), 0))));
     json_set(spec, "minAvailable", json_int(&h->arena, job_min));
-    h_update(h, job, tree, STORE_MAIN);
+    h_update(h, job, tree, OP_UPDATE);
 }
 
-static void delete_with(struct h *h, const char *what, const struct store_delete_options *opt)
+static void delete_with(struct h *h, const char *what, struct op op)
 {
     const struct object *o = h_must_find(h, what);
-    struct err e = { 0 };
 
-    if (store_delete(h->store, o->type, str_of(h_keep(h, o->namespace)), str_of(h_keep(h, o->name)), opt, NULL, &e) < 0)
-        fail_msg("delete %s: %s", what, e.text);
+    op.kind = OP_DELETE;
+    op.type = o->type;
+    op.namespace = str_of(h_keep(h, o->namespace));
+    op.name = str_of(h_keep(h, o->name));
+    h_apply(h, what, &op);
 }
 
 void h_delete(struct h *h, const char *what, int64_t grace_s)
 {
-    delete_with(h, what, &(struct store_delete_options){ .grace_s = grace_s });
+    delete_with(h, what, (struct op){ .grace_s = grace_s });
 }
 
 void h_delete_foreground(struct h *h, const char *what)
 {
-    delete_with(h, what, &(struct store_delete_options){ .grace_s = -1, .propagation = PROPAGATE_FOREGROUND });
+    delete_with(h, what, (struct op){ .grace_s = -1, .propagation = PROPAGATE_FOREGROUND });
 }
 
 const char *h_command_to(struct h *h, const char *api_version, const char *kind, const char *name, const char *uid,
@@ -278,7 +295,7 @@ struct h_list h_list_pods(struct h *h, const char *job, const char *task, const 
     struct h_list l = { .h = h, .task = task, .phase = phase, .is_terminating = terminating };
 
     l.job_uid = str_of(h_uid(h, arena_fmt(&h->arena, "job/%s", job).p));
-    store_list(h->store, h_type("pods"), STR("default"), pod_each, &l);
+    h->base->list(h, h_type("pods"), pod_each, &l);
     return l;
 }
 
@@ -292,9 +309,18 @@ size_t h_count_terminating(struct h *h, const char *job)
     return h_list_pods(h, job, NULL, NULL, true).n;
 }
 
+static void count_each(void *ctx, const struct object *o)
+{
+    (void)o;
+    ++*(size_t *)ctx;
+}
+
 size_t h_count(struct h *h, const char *type)
 {
-    return store_count(h->store, h_type(type));
+    size_t n = 0;
+
+    h->base->list(h, h_type(type), count_each, &n);
+    return n;
 }
 
 static void event_each(void *ctx, const struct object *o)
@@ -310,7 +336,7 @@ size_t h_events(struct h *h, const char *reason)
 {
     struct h_list l = { .reason = reason, .text = "" };
 
-    store_list(h->store, h_type("events"), STR("default"), event_each, &l);
+    h->base->list(h, h_type("events"), event_each, &l);
     return l.n;
 }
 
@@ -318,7 +344,7 @@ bool h_event_says(struct h *h, const char *reason, const char *text)
 {
     struct h_list l = { .reason = reason, .text = text };
 
-    store_list(h->store, h_type("events"), STR("default"), event_each, &l);
+    h->base->list(h, h_type("events"), event_each, &l);
     return l.n > 0;
 }
 

@@ -150,18 +150,14 @@ static void test_106_a_job_ends_once(void **state)
 /* ---- what is written, for those who watch ---- */
 
 struct story { /* every status that was written: "Running", "Restarting~" where pods are ending; repetitions once */
+    struct h *h;
     struct cluster *eyes;
     struct buf text;
 };
 
 static void story_begin(struct story *s, struct h *h)
 {
-    struct cluster_event ev;
-
-    *s = (struct story){ .eyes = cluster_embedded_new(h->store, &h->clock.clock) };
-    cluster_want(s->eyes, type_by_name(STR("jobs")));
-    while (cluster_next(s->eyes, &ev))
-        ;
+    *s = (struct story){ .h = h, .eyes = h_watch(h, "jobs") };
 }
 
 static const char *story_end(struct story *s)
@@ -169,7 +165,7 @@ static const char *story_end(struct story *s)
     struct cluster_event ev;
     struct str last = STR_NULL;
 
-    while (cluster_next(s->eyes, &ev)) {
+    while (h_watch_next(s->h, s->eyes, &ev)) {
         const struct json *status = json_get(ev.object->root, "status");
         size_t from = s->text.n;
 
@@ -183,7 +179,7 @@ static const char *story_end(struct story *s)
             last = str_from(buf_view(&s->text), from);
     }
     s->text.p[s->text.n] = '\0';
-    cluster_free(s->eyes);
+    h_watch_end(s->h, s->eyes);
     return s->text.p;
 }
 
