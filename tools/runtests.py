@@ -144,7 +144,7 @@ def check_packaging():
 
 def main():
     say("tests:")
-    passed, failed = meson_tests("--no-suite", "kube", "--no-suite", "kube-open")
+    passed, failed = meson_tests("--no-suite", "kube")
     if "kube" in sys.argv[1:]:
         say("tests on a real kube-apiserver:")
         p, n = meson_tests("--suite", "kube")

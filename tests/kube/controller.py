@@ -81,8 +81,9 @@ class Controller:
 
 class Hollow:
     def __init__(self, bed, *nodes):
-        self.popen = subprocess.Popen([os.environ["KUBE_HOLLOW"], *nodes], env=bed.environment(), text=True,
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        with open(os.path.join(bed.dir, "log", "hollow"), "a") as log:
+            self.popen = subprocess.Popen([os.environ["KUBE_HOLLOW"], *nodes], env=bed.environment(), text=True,
+                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         assert self.popen.stdout.readline() == "ready\n"
 
     def __enter__(self):
@@ -164,7 +165,9 @@ def says_which_kinds_are_missing(bed):
 def install(bed):
     crds = subprocess.run([PUMICE, "install", "--dry-run", "--only", "crds"], capture_output=True, text=True, check=True)
     bed.kubectl("apply", "--server-side", "-f", "-", stdin=crds.stdout)
-    bed.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+    until("the kinds are served", lambda: all(bed.call("GET", path)[0] == 200 for path in (
+        JOBS, "/apis/scheduling.volcano.sh/v1beta1/queues", "/apis/scheduling.volcano.sh/v1beta1/podgroups",
+        "/apis/bus.volcano.sh/v1alpha1/commands")))
 
 
 # ---- jobs ----
