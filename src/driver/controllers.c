@@ -184,7 +184,7 @@ static struct job_observed observe_job(struct driver *d, struct cache_job *j, co
     seen.queue = cache_queue_state(j->queue);
     seen.objects_are_fine = j->drive.objects_are_fine;
     seen.stale_ms = j->drive.stale_ms;
-    seen.counters_ms = (int64_t)d->n_stale * COUNTERS_APART_MS;
+    seen.counters_ms = MIN_OF((int64_t)d->n_stale * COUNTERS_APART_MS, COUNTERS_MOST_MS);
     seen.create_window = create_window(d, j);
     seen.trouble = buf_view(&j->drive.trouble);
     return seen;

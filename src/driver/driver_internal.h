@@ -18,7 +18,8 @@
 
 enum { REQUEST_LOST_MS = 60000, READ_AGAIN_MIN_MS = 100, READ_AGAIN_MAX_MS = 30000, WINDOW_START = 16 };
 enum { EVENTS_REMEMBERED = 1024, EVENT_AGAIN_MS = 600000, TROUBLE_STAYS_MS = 10000 };
-enum { COUNTERS_APART_MS = 100 }; /* writes of counters alone, of all jobs together: ten in a second */
+/* Writes of counters alone, of all jobs together: five in a second, unless a job would wait for longer than this. */
+enum { COUNTERS_APART_MS = 200, COUNTERS_MOST_MS = 20000 };
 
 struct sent_event {
     uint64_t id;

@@ -7,15 +7,13 @@
 #include "base/clock.h"
 #include "base/util.h"
 
-enum { COUNTERS_LEAST_MS = 1000, COUNTERS_MOST_MS = 10000 };
-
-/* Counters alone wait this long: a second, or in a large job a millisecond for each pod, or longer with many other jobs
- * that change; at most ten seconds. */
+/* Counters alone wait this long: a second, or in a large job a millisecond for each pod up to ten seconds, or as long as
+ * many other jobs that change make it. */
 static int64_t counters_every_ms(const struct job_observed *o)
 {
-    int64_t ms = MAX_OF(job_total_replicas(o->job), o->counters_ms);
+    int64_t ms = MAX_OF(1000, MIN_OF(job_total_replicas(o->job), 10000));
 
-    return MAX_OF(COUNTERS_LEAST_MS, MIN_OF(ms, COUNTERS_MOST_MS));
+    return MAX_OF(ms, o->counters_ms);
 }
 
 static struct json *timestamp(struct arena *a, int64_t ms)

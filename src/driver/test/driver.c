@@ -287,7 +287,7 @@ static void counters_of_many_jobs(void **state)
     n = count_text(&w.flaky.log, "status Job m") - before;
     if (n > JOBS * 2)
         fail_msg("%u writes of counters in %d seconds", n, SECONDS);
-    run_for(&w, 20000);
+    run_for(&w, 40000);
     for (int i = 0; i < JOBS; i++)
         assert_int_equal(
             json_i64(json_find(get(&w, "vcjob", arena_fmt(&w.arena, "m%d", i).p)->root, "status", "running", NULL), 0),
