@@ -262,6 +262,8 @@ static void sleep_for(struct controller *c, int64_t ms)
     (void)poll(p, WAIT_MAX, (int)MAX_OF(MIN_OF(ms, (int64_t)SLEEP_MAX_MS), 0));
     if (p[WAIT_STATUS].revents)
         http_server_turn(c->status);
+    if (p[WAIT_SIGNAL].revents)
+        take_signals(c);
 }
 
 static int64_t driver_part(struct controller *c)
@@ -306,7 +308,6 @@ int controller_loop(struct controller *c)
         wait_ms = MIN_OF(wait_ms, until(config_watch_due_ms(c)));
         if (c->stage != STAGE_OVER)
             sleep_for(c, c->stage == before ? wait_ms : 0);
-        take_signals(c);
     }
     return c->exit_status;
 }

@@ -323,6 +323,8 @@ static void set_request(struct http_exchange *x, const struct http_request *r)
         add_header(x, "Authorization", arena_cat(&scratch, STR("Bearer "), r->token));
     for (const char *const *line = r->headers; line && *line; line++)
         x->headers = curl.slist_append(x->headers, *line);
+    if (r->is_alone)
+        curl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     if (r->is_zipped)
         curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
     if (r->body.n) {

@@ -90,6 +90,7 @@ struct http_request {   /* all text is copied by http_send() */
     const char *accept;         /* a constant; NULL: application/json */
     struct str token;           /* sent as a bearer token; empty: none */
     const char *const *headers; /* more of them, "Name: value", ended by NULL; NULL: none */
+    bool is_alone;              /* on a connection of its own, by HTTP/1.1: what comes on it wakes no other request */
     bool is_zipped;             /* ask for gzip: pays for long answers, is of no use for streams of short lines */
 
     int64_t head_ms;  /* the answer must begin within this time; 0: 30 s */

@@ -137,6 +137,7 @@ enum credential_state kube_identify(struct kube *k, struct http_request *r, uint
         buf_reset(&k->certificate);
         buf_str(&k->certificate, now.cert_pem);
         http_client_set_certificate(k->http, now.cert_pem, now.key_pem);
+        http_client_set_certificate(k->streams, now.cert_pem, now.key_pem);
     }
     r->token = now.token;
     r->headers = k->opt.config->headers;
@@ -204,6 +205,7 @@ static void turn(struct kube *k)
     credential_turn(k->credential);
     calls_recall(k); /* the next line sends what was only begun */
     http_turn(k->http);
+    http_turn(k->streams);
     now_ms = kube_mono_ms(k);
     LIST_FOREACH(struct reflector, r, &k->reflectors, link)
         reflector_turn(r, now_ms);
@@ -230,6 +232,7 @@ static void kube_free(struct cluster *c)
         news_free(n);
     object_unref(k->lent);
     http_client_free(k->http);
+    http_client_free(k->streams);
     credential_free(k->credential);
     autoclose_done(&k->epoll);
     autoclose_done(&k->timer);
@@ -303,12 +306,13 @@ static const struct cluster_class kube_class = {
 
 static int wait_init(struct kube *k, struct err *e)
 {
-    struct epoll_event http = { .events = EPOLLIN }, timer = { .events = EPOLLIN };
+    struct epoll_event http = { .events = EPOLLIN }, streams = http, timer = http;
 
     k->epoll = epoll_create1(EPOLL_CLOEXEC);
     k->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (k->epoll < 0 || k->timer < 0 || epoll_ctl(k->epoll, EPOLL_CTL_ADD, k->timer, &timer) < 0 ||
-        epoll_ctl(k->epoll, EPOLL_CTL_ADD, http_fd(k->http), &http) < 0)
+        epoll_ctl(k->epoll, EPOLL_CTL_ADD, http_fd(k->http), &http) < 0 ||
+        epoll_ctl(k->epoll, EPOLL_CTL_ADD, http_fd(k->streams), &streams) < 0)
         return err_errno(e, "wait for the API server");
     return 0;
 }
@@ -324,10 +328,19 @@ static void name_set(struct kube *k)
     buf_str(&k->manager, slash < 0 ? name : str_sub(name, 0, (size_t)slash));
 }
 
+static int clients_init(struct kube *k, struct err *e)
+{
+    struct http_options http = kube_config_http(k->opt.config, buf_view(&k->agent));
+
+    http.is_http1 = k->opt.is_http1;
+    if (http_client_new(&http, &k->http, e) < 0 || http_client_new(&http, &k->streams, e) < 0)
+        return err_wrap(e, "%.*s", STR_ARG(k->opt.config->origin));
+    return 0;
+}
+
 int cluster_kube_new(const struct cluster_kube_options *opt, struct cluster **ret, struct err *e)
 {
     struct kube *k = xcalloc(1, sizeof(*k));
-    struct http_options http;
 
     k->cluster.class = &kube_class;
     k->opt = *opt;
@@ -343,14 +356,7 @@ int cluster_kube_new(const struct cluster_kube_options *opt, struct cluster **re
     rand_seed(&k->rand, opt->seed ? opt->seed : rand_os_u64());
     name_set(k);
     k->credential = credential_new(opt->config, k->clock);
-    http = kube_config_http(opt->config, buf_view(&k->agent));
-    http.is_http1 = opt->is_http1;
-    if (http_client_new(&http, &k->http, e) < 0) {
-        (void)err_wrap(e, "%.*s", STR_ARG(opt->config->origin));
-        kube_free(&k->cluster);
-        return -1;
-    }
-    if (wait_init(k, e) < 0) {
+    if (clients_init(k, e) < 0 || wait_init(k, e) < 0) {
         kube_free(&k->cluster);
         return -1;
     }
@@ -366,17 +372,18 @@ int cluster_kube_fd(struct cluster *c)
 void cluster_kube_stats(struct cluster *c, struct kube_stats *ret)
 {
     const struct kube *k = kube_of(c);
-    struct http_stats http;
+    struct http_stats http, streams;
 
     http_client_stats(k->http, &http);
+    http_client_stats(k->streams, &streams);
     *ret = k->stats;
     ret->limit = pace_limit(&k->pace);
     ret->in_flight = k->pace.in_flight;
     LIST_FOREACH(struct call, r, &k->waiting, link)
         ret->waiting++;
-    ret->connections = http.connections;
-    ret->sent_bytes = http.sent_bytes;
-    ret->received_bytes = http.received_bytes;
+    ret->connections = http.connections + streams.connections;
+    ret->sent_bytes = http.sent_bytes + streams.sent_bytes;
+    ret->received_bytes = http.received_bytes + streams.received_bytes;
 }
 
 bool cluster_kube_trouble(struct cluster *c, struct err *ret)

@@ -13,6 +13,10 @@
  *               of known outcome.
  *     identity  kept fresh (credential.h); a 401 gets one more try with a new one.
  *
+ * Calls share one connection, watches another, where the server speaks HTTP/2; whatever comes on a connection makes
+ * libcurl look at all that share it. So a watch that is told of often (is_busy) has its own. When calls are cut off
+ * (may_write) the watches stay.
+ *
  * Of each object only the fields that a view names are ever in memory. Objects that were read here must not be written
  * back whole unless their view leaves out nothing but metadata.managedFields, which is what types without a view have.
  *
@@ -30,6 +34,7 @@ struct kube_view { /* of one type: which objects, and which of their fields; all
     const struct resource_type *type;
     struct str namespace;      /* only of this one; empty: of all */
     struct str labels, fields; /* selectors; empty: all. What ceases to match is told as gone */
+    bool is_busy;              /* told of often: its watch has a connection of its own */
     bool is_unlisted;          /* told as an empty list: only reads and the answers to writes show any */
     const char *const
         *mask; /* paths as json/mask.h has them, ended by NULL; what makes it an object (kind, name, uid, version) is

@@ -104,7 +104,8 @@ struct kube {
     struct cluster cluster;
     struct cluster_kube_options opt;
     struct clock *clock;
-    struct http_client *http;
+    struct http_client *http;    /* of calls */
+    struct http_client *streams; /* of lists and watches */
     struct credential *credential;
     struct buf certificate; /* the one the client has from a plugin */
     struct rand rand;

@@ -496,5 +496,6 @@ void reflector_turn(struct reflector *r, int64_t now_ms)
         watch_start(r, &h, &path);
     h.path = buf_view(&path);
     log_debug("reflector asks", LOG_STR("path", h.path));
-    r->exchange = http_send(k->http, &h);
+    h.is_alone = view && view->is_busy;
+    r->exchange = http_send(k->streams, &h);
 }

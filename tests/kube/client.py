@@ -121,7 +121,7 @@ def hears_every_way(bed):
             m.until(lambda: m.count("RESULT") == 80 and not set(names) & m.names)
             assert m.names == configmaps(bed), m.names
             figures = m.finish()
-            assert figures["writes"] == 80 and (figures["connections"] == 1) == ("--http1" not in flags), figures
+            assert figures["writes"] == 80 and (figures["connections"] == 2) == ("--http1" not in flags), figures
 
 
 def is_known_by_all_means(bed):
