@@ -92,6 +92,10 @@ const struct resource_type resource_types[] = {
     { "", "v1", "ResourceQuota", "resourcequotas", LIST("quota"), N, LIST("status"), &schema_resource_quota, NULL },
 
     { "events.k8s.io", "v1", "Event", "events", LIST("ev"), N, LIST(NULL), &schema_new_event, new_event_selectors },
+    { "admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", LIST(NULL),
+      C, LIST(NULL), NULL, NULL },
+    { "admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations",
+      LIST(NULL), C, LIST(NULL), NULL, NULL },
     { "coordination.k8s.io", "v1", "Lease", "leases", LIST(NULL), N, LIST(NULL), &schema_lease, NULL },
     { "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", LIST("netpol"), N, LIST(NULL),
       &schema_network_policy, NULL },

@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
-enum { WEBHOOK_LIFE_MIN_MS = 30000 };
+enum { WEBHOOK_LIFE_MIN_MS = 10000 };
 
 /* ---- options ---- */
 
@@ -152,7 +152,7 @@ static int open_webhook(struct controller *c, struct err *e)
     if (read_time("webhook-certificate-lifetime", o->webhook_life, &opt.life_ms, e) < 0)
         return -1;
     if (o->webhook_life && opt.life_ms < WEBHOOK_LIFE_MIN_MS)
-        return err_set(e, ERR_INVALID, "--webhook-certificate-lifetime: must be at least 30s (got %s)",
+        return err_set(e, ERR_INVALID, "--webhook-certificate-lifetime: must be at least 10s (got %s)",
                        o->webhook_life);
     if (webhook_new(&opt, &c->webhook, e) < 0)
         return err_wrap(e, "--webhook-address");

@@ -333,8 +333,8 @@ static void make_views(struct webhook *w)
     w->views[0] = (struct kube_view){ .type = w->secret_type,
                                       .namespace = buf_view(&w->namespace),
                                       .fields = buf_view(&w->secret_selector) };
-    w->views[1] = (struct kube_view){ .type = &webhook_config_types[0], .labels = label };
-    w->views[2] = (struct kube_view){ .type = &webhook_config_types[1], .labels = label };
+    w->views[1] = (struct kube_view){ .type = w->config_types[0], .labels = label };
+    w->views[2] = (struct kube_view){ .type = w->config_types[1], .labels = label };
     w->views[3] = (struct kube_view){ .type = w->namespace_type, .is_unlisted = true };
 }
 
@@ -384,6 +384,8 @@ int webhook_new(const struct webhook_options *opt, struct webhook **ret, struct 
     w->queue_type = type_by_kind(STR("scheduling.volcano.sh/v1beta1"), STR("Queue"));
     w->secret_type = type_by_kind(STR("v1"), STR("Secret"));
     w->namespace_type = type_by_kind(STR("v1"), STR("Namespace"));
+    w->config_types[0] = type_by_kind(STR("admissionregistration.k8s.io/v1"), STR("MutatingWebhookConfiguration"));
+    w->config_types[1] = type_by_kind(STR("admissionregistration.k8s.io/v1"), STR("ValidatingWebhookConfiguration"));
     buf_str(&w->namespace, opt->namespace);
     buf_str(&w->service, opt->service);
     buf_str(&w->scheduler_name, opt->scheduler_name);

@@ -49,7 +49,7 @@ struct webhook {
     struct buf secret_selector;
     struct http_server *server;
     int epoll;
-    const struct resource_type *queue_type, *secret_type, *namespace_type;
+    const struct resource_type *queue_type, *secret_type, *namespace_type, *config_types[WEBHOOK_KINDS];
     struct map queues; /* struct object by name */
     struct relist relist;
     bool has_queues;
@@ -57,8 +57,6 @@ struct webhook {
     struct webhook_keys keys;
     struct webhook_stats stats;
 };
-
-extern const struct resource_type webhook_config_types[WEBHOOK_KINDS];
 
 void keys_init(struct webhook *w);
 void keys_done(struct webhook *w);

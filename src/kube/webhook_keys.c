@@ -11,27 +11,6 @@
 
 enum { AGAIN_MS = 3000, TRUST_MS = 10000 };
 
-const struct resource_type webhook_config_types[WEBHOOK_KINDS] = {
-    { "admissionregistration.k8s.io",
-      "v1",
-      "MutatingWebhookConfiguration",
-      "mutatingwebhookconfigurations",
-      { NULL },
-      SCOPE_CLUSTER,
-      { NULL },
-      NULL,
-      NULL },
-    { "admissionregistration.k8s.io",
-      "v1",
-      "ValidatingWebhookConfiguration",
-      "validatingwebhookconfigurations",
-      { NULL },
-      SCOPE_CLUSTER,
-      { NULL },
-      NULL,
-      NULL },
-};
-
 static int64_t mono(void)
 {
     return clock_mono_ms(&clock_real);
@@ -249,7 +228,7 @@ static void adopt(struct webhook *w)
 static void end_list(struct webhook *w, size_t kind)
 {
     LIST_FOREACH(struct webhook_config, c, &w->keys.configs, link)
-        if (c->object->type == &webhook_config_types[kind] && !c->is_told)
+        if (c->object->type == w->config_types[kind] && !c->is_told)
             config_free(c);
     w->keys.configs_are_listed[kind] = true;
 }
@@ -303,7 +282,7 @@ void keys_take(struct webhook *w, const struct cluster_event *ev)
         return;
     }
     for (size_t i = 0; i < WEBHOOK_KINDS; i++)
-        if (ev->type == &webhook_config_types[i])
+        if (ev->type == w->config_types[i])
             take_config_event(w, ev, i);
     if (ev->type != w->secret_type)
         return;
