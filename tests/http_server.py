@@ -457,8 +457,8 @@ def forward(s):
 
 def port_forward():
     with Echo() as e:
-        forward(spdy_upgrade(e, "/forward", "portforward.k8s.io"))
-        w = WebSocket(e, "/forward", "SPDY/3.1+portforward.k8s.io")
+        forward(spdy_upgrade(e, "/portForward", "portforward.k8s.io"))
+        w = WebSocket(e, "/portForward", "SPDY/3.1+portforward.k8s.io")
         has(w.head, "101 Switching Protocols", "Sec-WebSocket-Protocol: SPDY/3.1+portforward.k8s.io")
         forward(Spdy(w, tunnelled=True))
 
