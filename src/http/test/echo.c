@@ -1,13 +1,16 @@
-/* echo.c - a program around the server, for tests with real clients (tests/http.py)
+/* echo.c - a program around the server, for tests with real clients (tests/http_server.py)
  *
  *     http_echo ADDRESS [CERT KEY [CLIENT_CA]]     prints "port N", serves until its stdin ends; SIGHUP: reads the files
  *
  *     /echo                    the request, and who asks
  *     /stream?n=N&size=S       N pieces of S bytes, as fast as the client takes them
  *     /watch                   one piece, then silence
- *     /exec?…                  stdin goes to stdout; "fail" on stdin ends it with a message, a new size of the terminal
- *                              is told on stdout; the end of stdin ends it with status exit=N; big=N: N bytes, status 0
- *     /forward                 port 1: refused; others: what comes goes back, until its end
+ *     /exec…?…                 stdin goes to stdout; "fail" on stdin ends it with a message, a new size of the terminal
+ *                              is told on stdout; the end of stdin ends it with status exit=N (command=exit&command=N), and
+ *                              so does its beginning where there is none; big=N (or as a command): N bytes, status 0
+ *     /portForward…            port 1: refused; others: what comes goes back, until its end
+ *
+ * Paths and queries are those of a kubelet, so that an API server takes it for one (tests/kube/streams.py).
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -31,6 +34,19 @@ static uint64_t number(struct http_call *call, const char *name)
 
     if (http_call_param(call, name, &text))
         (void)str_to_u64(buf_view(&text), &n); /* 0, then */
+    return n;
+}
+
+/* "command=NAME&command=N" as well as "NAME=N". */
+static uint64_t order(struct http_call *call, const char *name)
+{
+    autobuf word = { 0 };
+    uint64_t n = number(call, name);
+    size_t at = 0;
+
+    if (http_call_next_param(call, "command", &at, &word) && str_is(buf_view(&word), name) &&
+        http_call_next_param(call, "command", &at, &word))
+        (void)str_to_u64(buf_view(&word), &n);
     return n;
 }
 
@@ -94,6 +110,7 @@ static void begin_flow(struct http_call *call, bool is_watch)
 
 struct process {
     uint64_t exit_status, big;
+    bool has_stdin;
 };
 
 static void give_more(void *ctx, struct channels *c)
@@ -115,8 +132,15 @@ static void give_more(void *ctx, struct channels *c)
 
 static void on_open(void *ctx, struct channels *c)
 {
+    struct process *p = ctx;
+
     channels_write(c, CHANNEL_STDERR, STR("begun\n"));
-    give_more(ctx, c);
+    if (p->big) {
+        give_more(p, c);
+    } else if (!p->has_stdin) {
+        channels_exit(c, (int)p->exit_status);
+        free(p);
+    }
 }
 
 static void on_stdin(void *ctx, struct channels *c, struct str bytes)
@@ -167,7 +191,7 @@ static void begin_exec(struct http_call *call)
                                       .on_ready = give_more,
                                       .on_gone = on_gone };
 
-    *p = (struct process){ number(call, "exit"), number(call, "big") };
+    *p = (struct process){ order(call, "exit"), order(call, "big"), wanted.stdin_ };
     if (!channels_open(call, &wanted, &events))
         free(p);
 }
@@ -222,12 +246,18 @@ static void begin_forward(struct http_call *call)
 
 static void on_request(void *ctx, struct http_call *call)
 {
+    struct str upgrade = http_call_header(call, "Upgrade");
+
     (void)ctx;
+    if (upgrade.n) {
+        printf("upgrade %.*s\n", STR_ARG(upgrade));
+        (void)fflush(stdout);
+    }
     if (str_is(call->path, "/stream") || str_is(call->path, "/watch"))
         begin_flow(call, str_is(call->path, "/watch"));
-    else if (str_is(call->path, "/exec"))
+    else if (str_starts(call->path, STR("/exec")) || str_starts(call->path, STR("/attach")))
         begin_exec(call);
-    else if (str_is(call->path, "/forward"))
+    else if (str_starts(call->path, STR("/portForward")))
         begin_forward(call);
     else
         answer_echo(call);
