@@ -95,29 +95,35 @@ static struct str uid_cut(struct str uid)
     return str_sub(uid, 0, CACHE_UID_MAX - 1);
 }
 
-bool cache_is_buried(const struct cache *c, struct str uid)
+bool cache_is_buried(const struct cache *c, struct str uid, uint64_t rev)
 {
-    return map_get(&c->tombstones, uid_cut(uid));
+    const struct tombstone *t = map_get(&c->tombstones, uid_cut(uid));
+
+    return t && rev <= t->rev;
 }
 
-void cache_bury(struct cache *c, struct str uid)
+void cache_bury(struct cache *c, struct str uid, uint64_t rev)
 {
-    char *place;
+    struct tombstone *t;
 
     uid = uid_cut(uid);
-    if (str_empty(uid) || map_get(&c->tombstones, uid))
+    t = map_get(&c->tombstones, uid);
+    if (t)
+        t->rev = MAX_OF(t->rev, rev);
+    if (t || str_empty(uid))
         return;
     if (!c->ring)
         c->ring = xcalloc(CACHE_TOMBSTONES, sizeof(*c->ring));
     if (c->ring_n == CACHE_TOMBSTONES) { /* the oldest makes room */
-        map_remove(&c->tombstones, str_of(c->ring[c->ring_at]));
+        map_remove(&c->tombstones, str_of(c->ring[c->ring_at].uid));
         c->ring_at = (c->ring_at + 1) % CACHE_TOMBSTONES;
         c->ring_n--;
     }
-    place = c->ring[(c->ring_at + c->ring_n++) % CACHE_TOMBSTONES];
-    memcpy(place, uid.p, uid.n);
-    place[uid.n] = '\0';
-    map_put(&c->tombstones, (struct str){ place, uid.n }, place);
+    t = &c->ring[(c->ring_at + c->ring_n++) % CACHE_TOMBSTONES];
+    t->rev = rev;
+    memcpy(t->uid, uid.p, uid.n);
+    t->uid[uid.n] = '\0';
+    map_put(&c->tombstones, (struct str){ t->uid, uid.n }, t);
 }
 
 /* ---- queues ---- */
@@ -396,7 +402,7 @@ static void put_cached(struct cache *c, const struct object *now)
     if (!t || (o && o->object->rev >= now->rev))
         return;
     if (o && !str_eq(o->object->uid, now->uid)) {
-        cache_bury(c, o->object->uid);
+        cache_bury(c, o->object->uid, CACHE_FOR_GOOD);
         remove_cached(c, o);
         o = NULL;
         key = key_of(c, now->type, now->namespace, now->name);
@@ -432,7 +438,7 @@ void cache_put(struct cache *c, const struct object *o)
 {
     struct cache_type *t = type_of(c, o->type);
 
-    if (cache_is_buried(c, o->uid))
+    if (cache_is_buried(c, o->uid, o->rev))
         return;
     if (t && t->is_listing)
         relist_add(&t->told, o->uid); /* also an answer to a write, which the list may be too old to have */
@@ -445,11 +451,11 @@ void cache_put(struct cache *c, const struct object *o)
 }
 
 static void gone(struct cache *c, const struct resource_type *type, struct str namespace, struct str name,
-                 struct str uid, struct str job_uid)
+                 struct str uid, struct str job_uid, uint64_t rev)
 {
     struct cached *o;
 
-    cache_bury(c, uid);
+    cache_bury(c, uid, rev);
     if (type == known_types()->job) {
         cache_gone_job(c, uid);
     } else if (type == known_types()->pod) {
@@ -464,7 +470,7 @@ static void gone(struct cache *c, const struct resource_type *type, struct str n
 void cache_gone(struct cache *c, const struct resource_type *type, struct str namespace, struct str name,
                 struct str uid)
 {
-    gone(c, type, namespace, name, uid, STR_NULL);
+    gone(c, type, namespace, name, uid, STR_NULL, CACHE_FOR_GOOD);
 }
 
 static void sweep_objects(struct cache *c, struct cache_type *t, uint64_t rev)
@@ -476,7 +482,7 @@ static void sweep_objects(struct cache *c, struct cache_type *t, uint64_t rev)
             c->hooks.doubt(c->hooks.ctx, t->type, o->object->namespace, o->object->name, o->object->uid);
             continue;
         }
-        cache_bury(c, o->object->uid);
+        cache_bury(c, o->object->uid, rev);
         remove_cached(c, o);
     }
 }
@@ -514,7 +520,8 @@ void cache_event(struct cache *c, const struct cluster_event *ev)
     case CLUSTER_GONE:
         if (ev->type == known_types()->pod && (j = cache_job(c, object_job_uid(ev->object->root))))
             j->drive.gone_rev = MAX_OF(j->drive.gone_rev, ev->object->rev);
-        gone(c, ev->type, ev->object->namespace, ev->object->name, ev->object->uid, object_job_uid(ev->object->root));
+        gone(c, ev->type, ev->object->namespace, ev->object->name, ev->object->uid, object_job_uid(ev->object->root),
+             ev->object->rev);
         if (ev->type == known_types()->pod)
             cache_touch_heir(c, ev->object);
         break;

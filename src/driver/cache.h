@@ -6,7 +6,7 @@
  * touch it.
  *
  * News may be late, doubled, or in the wrong order. An object older than what is known is ignored; what is gone leaves
- * a tombstone (a bounded number of them), so that neither a late event nor the answer to a write brings it back.
+ * a tombstone (a bounded number of them), so that neither a late event nor the late answer to a write brings it back.
  *
  * Pods, PodGroups and Commands may come before their Job: they wait in an entry that has no Job yet.
  */
@@ -95,6 +95,11 @@ struct cache_type {
     struct list objects; /* struct cached.in_type */
 };
 
+struct tombstone {
+    uint64_t rev;
+    char uid[CACHE_UID_MAX];
+};
+
 struct cache_hooks {
     void *ctx;
     void (*job)(void *ctx, struct cache_job *job);      /* something about it changed */
@@ -119,7 +124,7 @@ struct cache {
     struct map queues;        /* struct cache_queue by name */
     struct map_u64 pod_owner; /* struct cache_job by hash of the pod's uid */
     struct map tombstones;
-    char (*ring)[CACHE_UID_MAX]; /* the tombstones, oldest first from 'ring_at' on */
+    struct tombstone *ring; /* oldest first from 'ring_at' on */
     size_t ring_n, ring_at;
     uint64_t seed;
     size_t n_pods;
@@ -153,8 +158,13 @@ void cache_put(struct cache *c, const struct object *o);
 /* The object of that uid is gone for good. */
 void cache_gone(struct cache *c, const struct resource_type *type, struct str namespace, struct str name,
                 struct str uid);
-bool cache_is_buried(const struct cache *c, struct str uid);
-void cache_bury(struct cache *c, struct str uid);
+
+/* Tombstones say at which revision an object went: older news of it are ignored. Newer ones bring it back, for a watch
+ * also tells as gone what it shows no longer, such as a pod that has lost a label. CACHE_FOR_GOOD: it does not exist. */
+#define CACHE_FOR_GOOD UINT64_MAX
+void cache_bury(struct cache *c, struct str uid, uint64_t rev);
+bool cache_is_buried(const struct cache *c, struct str uid, uint64_t rev); /* is a state of that revision no news? 0: of
+                                                                              any, as far as we know */
 
 /* ---- looking ---- borrowed until the next change ---- */
 

@@ -22,7 +22,7 @@ struct cache_job *cache_job_need(struct cache *c, struct str uid)
 {
     struct cache_job *j = cache_job(c, uid);
 
-    if (j || str_empty(uid) || cache_is_buried(c, uid))
+    if (j || str_empty(uid) || cache_is_buried(c, uid, 0))
         return j;
     j = xcalloc(1, sizeof(*j));
     j->cache = c;
@@ -345,7 +345,7 @@ void cache_put_job(struct cache *c, const struct object *o)
     if (other && other != j) { /* one of them is gone: the older one */
         if (other->object->rev > o->rev)
             return;
-        cache_bury(c, str_of(other->uid));
+        cache_bury(c, str_of(other->uid), CACHE_FOR_GOOD);
         entry_remove(other);
     }
     j = cache_job_need(c, o->uid);
@@ -383,7 +383,7 @@ void cache_sweep_jobs(struct cache *c, const struct relist *told, uint64_t rev)
             c->hooks.doubt(c->hooks.ctx, j->object->type, j->object->namespace, j->object->name, j->object->uid);
             continue;
         }
-        cache_bury(c, j->object->uid);
+        cache_bury(c, j->object->uid, rev);
         entry_remove(j);
     }
 }
@@ -416,7 +416,7 @@ static void put_pod(struct cache *c, struct cache_job *j, const struct object *o
         return;
     pod_view_decode(o, &view, &task, &index);
     if (pod && strcmp(pod->view.uid, view.uid) != 0) { /* its name is taken, so it is gone */
-        cache_bury(c, str_of(pod->view.uid));
+        cache_bury(c, str_of(pod->view.uid), CACHE_FOR_GOOD);
         map_u64_remove(&c->pod_owner, pod_id(c, str_of(pod->view.uid)));
         c->n_pods--;
         pod = NULL;
@@ -480,7 +480,7 @@ static void sweep_job_pods(struct cache *c, struct cache_job *j, const struct re
                 c->hooks.doubt(c->hooks.ctx, known_types()->pod, j->object->namespace, name, uid);
             continue;
         }
-        cache_bury(c, uid);
+        cache_bury(c, uid, rev);
         remove_pod(c, j, name, uid); /* with the last one the entry may go too, but then there is no next */
     }
 }

@@ -289,8 +289,12 @@ static const struct {
     const char *prefix;
     void (*plan)(struct driver *d, struct str rest, int64_t now_ms, struct plan *plan);
 } controllers[] = {
-    { KEY_JOB, plan_job },    { KEY_QUEUE, plan_queue },   { KEY_GROUP, plan_group },
-    { KEY_GC, plan_garbage }, { KEY_ENSURE, plan_ensure }, { KEY_SCHED, sched_write_plan },
+    { KEY_JOB, plan_job },
+    { KEY_QUEUE, plan_queue },
+    { KEY_GROUP, plan_group },
+    { KEY_GC, plan_garbage },
+    { KEY_ENSURE, plan_ensure },
+    { KEY_SCHED, sched_write_plan },
     { KEY_WORKLOAD, workload_plan_key },
 };
 

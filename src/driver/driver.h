@@ -29,10 +29,10 @@ struct driver_options {
     /* Tells of the pods that belong to no Job, where the cluster itself is asked for those of Jobs only; the caller's.
      * NULL: the cluster tells of all. */
     struct cluster *others;
-    uint32_t max_in_flight;    /* writes in flight at a time; 0: 500 */
-    bool collects_garbage;     /* run the owner garbage collector (embedded; a real cluster has its own) */
-    bool schedules;            /* run the scheduler */
-    bool is_silent;            /* write no Events: nobody would read them */
+    uint32_t max_in_flight; /* writes in flight at a time; 0: 500 */
+    bool collects_garbage;  /* run the owner garbage collector (embedded; a real cluster has its own) */
+    bool schedules;         /* run the scheduler */
+    bool is_silent;         /* write no Events: nobody would read them */
     const struct sched_config *sched_config; /* copied; NULL: the default */
     uint64_t seed;                           /* of maps; 0: from the operating system */
     /* New ssh keys; NULL: real ones. Simulations and benchmarks give constant ones. */

@@ -188,7 +188,7 @@ void garbage_put(struct garbage *g, const struct object *o)
     struct gc_node *node = map_get(&g->nodes, o->uid);
     struct garbage_type *t = type_of(g, o->type);
 
-    if (!t || str_empty(o->uid) || cache_is_buried(g->cache, o->uid))
+    if (!t || str_empty(o->uid) || cache_is_buried(g->cache, o->uid, o->rev))
         return;
     if (!node)
         node_new(g, t, o);
@@ -218,7 +218,7 @@ static void sweep(struct garbage *g, struct garbage_type *t, uint64_t rev)
         rev = t->told.max_rev;
     LIST_FOREACH(struct gc_node, node, &t->nodes, in_type)
         if (!relist_has(&t->told, node->object->uid) && node->object->rev <= rev) {
-            cache_bury(g->cache, node->object->uid);
+            cache_bury(g->cache, node->object->uid, rev);
             garbage_gone(g, node->object->uid);
         }
 }
@@ -280,7 +280,7 @@ static struct gc_owner owner_of(struct garbage *g, const struct object *o, const
         owner.is_deleting = is_deleting(node->object);
         owner.waits_for_dependents = has_finalizer(node->object, "foregroundDeletion");
         owner.orphans = has_finalizer(node->object, "orphan");
-    } else if (cache_is_buried(g->cache, uid)) {
+    } else if (cache_is_buried(g->cache, uid, 0)) {
         owner.is_known = true;
     } else if (type && type_of(g, type)) {
         g->ask(g->ctx, type, o->namespace, json_member_text(ref, "name"), uid, o->uid);

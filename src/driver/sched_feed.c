@@ -122,13 +122,13 @@ void sched_feed_put(struct driver *d, const struct object *o)
     struct sched_known_type *t = type_of(d, o->type);
     struct sched_known *f;
 
-    if (!t || cache_is_buried(&d->cache, o->uid))
+    if (!t || cache_is_buried(&d->cache, o->uid, o->rev))
         return;
     f = find(d, t, o->namespace, o->name);
     if (f && f->rev >= o->rev)
         return;
     if (f && !str_eq(f->uid, o->uid)) {
-        cache_bury(&d->cache, f->uid);
+        cache_bury(&d->cache, f->uid, CACHE_FOR_GOOD);
         remove_known(d, t, f);
         f = NULL;
     }
@@ -180,7 +180,7 @@ void sched_feed_list_ends(struct driver *d, const struct cluster_event *ev)
             request_read(d, STR_NULL, t->type, f->namespace, f->name, f->uid);
             continue;
         }
-        cache_bury(&d->cache, f->uid);
+        cache_bury(&d->cache, f->uid, rev);
         remove_known(d, t, f);
     }
 }

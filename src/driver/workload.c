@@ -153,7 +153,7 @@ static void pod_put(struct driver *d, const struct object *o)
 {
     struct workload_pod *p = map_get(&d->workloads.pods, o->uid);
 
-    if (cache_is_buried(&d->cache, o->uid) || (p && p->rev >= o->rev))
+    if (cache_is_buried(&d->cache, o->uid, o->rev) || (p && p->rev >= o->rev))
         return;
     if (!is_ours(d, o) || (p && !str_eq(p->workload->uid, workload_uid(o)))) { /* let go, or adopted */
         if (p)

@@ -21,6 +21,7 @@ struct written { /* an answer: the watches of the type tell of this sooner or la
     struct str uid, name;
     uint64_t rev;
     bool is_gone;
+    bool is_shown; /* controllers see it: they watch the pods of Jobs, and no Secrets */
 };
 
 struct told { /* the last that a watch told of an object */
@@ -117,6 +118,8 @@ static void note_written(struct kdoor *d, const struct flight *f, const struct o
     if (o)
         w.uid = arena_str(&g->arena, o->uid);
     w.rev = o ? o->rev : 0;
+    w.is_shown = !h_is_kind(f->type, "Secret") &&
+                 (!h_is_kind(f->type, "Pod") || !o || object_label(o->root, KUBE_PODS_OF_JOBS).n);
     w.is_gone = f->kind == OP_DELETE &&
                 (!o || !json_find(o->root, "metadata", "deletionTimestamp", NULL) ||
                  (f->is_final && !json_count(json_find(o->root, "metadata", "finalizers", NULL))));
@@ -273,7 +276,7 @@ static bool has_told(struct kdoor *d, size_t i)
     const struct type_state *s = state_of(d, w->type);
     const struct told *t;
 
-    if (!s->is_wanted)
+    if (!s->is_wanted || (!w->is_shown && d != ground_of(d->h)->eyes))
         return true;
     if (!s->is_synced)
         return false;
@@ -507,8 +510,11 @@ static void make_views(struct ground *g, struct str namespace)
         if (view.type->scope == SCOPE_NAMESPACED)
             view.namespace = namespace;
         g->full_views[g->n_views] = view;
-        if (h_is_kind(view.type, "Pod"))
+        view.is_unlisted = h_is_kind(view.type, "Secret");
+        if (h_is_kind(view.type, "Pod")) {
             view.mask = kube_pod_fields;
+            view.labels = STR(KUBE_PODS_OF_JOBS);
+        }
         g->views[g->n_views++] = view;
     }
 }

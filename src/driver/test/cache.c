@@ -286,7 +286,7 @@ static void gone_stays_gone(void **state)
     tell(&w, CLUSTER_PUT, pod(&w, 0, "p1", "u1", 6, "Running"));
     tell(&w, CLUSTER_GONE, pod(&w, 0, "p1", "u1", 7, "Running"));
     assert_int_equal(w.cache.n_pods, 0);
-    tell(&w, CLUSTER_PUT, pod(&w, 0, "p1", "u1", 9, "Running")); /* whatever its revision says */
+    tell(&w, CLUSTER_PUT, pod(&w, 0, "p1", "u1", 7, "Running")); /* late */
     assert_int_equal(w.cache.n_pods, 0);
     tell(&w, CLUSTER_GONE, job(&w, "u1", 8, 3, ""));
     buf_reset(&w.touched);
@@ -298,6 +298,27 @@ static void gone_stays_gone(void **state)
     world_done(&w);
 }
 
+/* A watch by label tells a pod that has lost its label as gone. */
+static void what_is_shown_again_is_there_again(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    tell(&w, CLUSTER_PUT, job(&w, "u1", 5, 3, ""));
+    tell(&w, CLUSTER_PUT, pod(&w, 0, "p0", "u1", 6, "Running"));
+    tell(&w, CLUSTER_GONE, pod(&w, 0, "p0", "u1", 9, "Running"));
+    assert_int_equal(w.cache.n_pods, 0);
+    tell(&w, CLUSTER_PUT, pod(&w, 0, "p0", "u1", 9, "Running")); /* late */
+    assert_int_equal(w.cache.n_pods, 0);
+    tell(&w, CLUSTER_PUT, pod(&w, 0, "p0", "u1", 12, "Running"));
+    assert_int_equal(w.cache.n_pods, 1);
+    cache_gone(&w.cache, known_types()->pod, STR("ns"), STR("j-t-0"), STR("p0")); /* a read found nothing */
+    tell(&w, CLUSTER_PUT, pod(&w, 0, "p0", "u1", 13, "Running"));
+    assert_int_equal(w.cache.n_pods, 0);
+    world_done(&w);
+}
+
 static void tombstones_are_bounded(void **state)
 {
     struct world w;
@@ -305,9 +326,9 @@ static void tombstones_are_bounded(void **state)
     (void)state;
     world_init(&w);
     for (int i = 0; i < CACHE_TOMBSTONES + 10; i++)
-        cache_bury(&w.cache, arena_fmt(&w.arena, "uid-%d", i));
-    assert_false(cache_is_buried(&w.cache, STR("uid-9")));
-    assert_true(cache_is_buried(&w.cache, STR("uid-10")));
+        cache_bury(&w.cache, arena_fmt(&w.arena, "uid-%d", i), 1);
+    assert_false(cache_is_buried(&w.cache, STR("uid-9"), 0));
+    assert_true(cache_is_buried(&w.cache, STR("uid-10"), 0));
     assert_int_equal(map_count(&w.cache.tombstones), CACHE_TOMBSTONES);
     world_done(&w);
 }
@@ -429,7 +450,7 @@ static void list_removes_what_it_does_not_tell(void **state)
     tell_type(&w, CLUSTER_SYNCED, k->pod, 10);
     assert_touched(&w, "job u1, doubt j-t-2");
     assert_int_equal(w.cache.n_pods, 2);
-    assert_true(cache_is_buried(&w.cache, STR("p0")));
+    assert_true(cache_is_buried(&w.cache, STR("p0"), 10));
 
     tell_type(&w, CLUSTER_RELIST, k->job, 0);
     tell_type(&w, CLUSTER_SYNCED, k->job, 30);
@@ -729,6 +750,7 @@ int main(void)
         cmocka_unit_test(an_unwise_spec_is_no_problem),
         cmocka_unit_test(old_news_is_ignored),
         cmocka_unit_test(gone_stays_gone),
+        cmocka_unit_test(what_is_shown_again_is_there_again),
         cmocka_unit_test(tombstones_are_bounded),
         cmocka_unit_test(pods_may_come_before_their_job),
         cmocka_unit_test(waiting_entries_do_not_stay),
