@@ -165,6 +165,37 @@ SCHEMA(, schema_pv, "PersistentVolume", F_OBJECT,
     F_OBJ("spec", &pv_spec),
     F_OBJ("status", &pv_status));
 
+SCHEMA(static, topology_requirement, "TopologySelectorLabelRequirement",
+    F_STR("key", REQUIRED),
+    F_STRS("values", REQUIRED));
+
+SCHEMA(static, topology_term, "TopologySelectorTerm",
+    F_OBJS("matchLabelExpressions", &topology_requirement));
+
+SCHEMA(, schema_storage_class, "StorageClass", F_OBJECT,
+    F_STR("provisioner", REQUIRED),
+    F_STR_MAP("parameters"),
+    F_STR("reclaimPolicy", ONE_OF("Delete", "Recycle", "Retain")),
+    F_STRS("mountOptions"),
+    F_BOOL("allowVolumeExpansion"),
+    F_STR("volumeBindingMode", ONE_OF("Immediate", "WaitForFirstConsumer")),
+    F_OBJS("allowedTopologies", &topology_term));
+
+SCHEMA(static, csi_node_resources, "VolumeNodeResources",
+    F_INT("count"));
+
+SCHEMA(static, csi_node_driver, "CSINodeDriver",
+    F_STR("name", REQUIRED),
+    F_STR("nodeID"),
+    F_STRS("topologyKeys"),
+    F_OBJ("allocatable", &csi_node_resources));
+
+SCHEMA(static, csi_node_spec, "CSINodeSpec",
+    F_OBJS("drivers", &csi_node_driver, MERGED_BY("name")));
+
+SCHEMA(, schema_csi_node, "CSINode", F_OBJECT,
+    F_OBJ("spec", &csi_node_spec));
+
 /* ---- nodes and namespaces ---- */
 
 SCHEMA(static, taint, "Taint",

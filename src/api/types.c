@@ -106,6 +106,9 @@ const struct resource_type resource_types[] = {
     { "discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", LIST(NULL), N, LIST(NULL), &schema_endpoint_slice,
       NULL },
 
+    { "storage.k8s.io", "v1", "StorageClass", "storageclasses", LIST("sc"), C, LIST(NULL), &schema_storage_class, NULL },
+    { "storage.k8s.io", "v1", "CSINode", "csinodes", LIST(NULL), C, LIST(NULL), &schema_csi_node, NULL },
+
     /* Questions, not objects: create only, nothing is stored. */
     { "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", LIST(NULL), C, LIST(NULL),
       NULL, NULL },

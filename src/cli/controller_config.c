@@ -46,6 +46,7 @@ int config_watch_open(struct controller *c, struct err *e)
     if (w->path && read_again(w, &c->sched, e) < 0)
         return -1;
     c->sched.scheduler_name = name;
+    c->sched.waits_for_volumes = true;
     look_later(w);
     return 0;
 }
@@ -73,6 +74,7 @@ const struct sched_config *config_watch_turn(struct controller *c)
         return NULL;
     c->sched = fresh;
     c->sched.scheduler_name = name;
+    c->sched.waits_for_volumes = true;
     log_info("the scheduler has new settings", LOG_TEXT("file", w->path));
     return &c->sched;
 }

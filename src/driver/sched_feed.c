@@ -143,6 +143,8 @@ void sched_feed_put(struct driver *d, const struct object *o)
         look_at_pod(f, o->root);
     sched_put(d->schedule.sched, o->root);
     d->schedule.has_news = true;
+    if (t->type == known_types()->claim)
+        sched_write_claim_told(d, o->namespace);
 }
 
 void sched_feed_gone(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,

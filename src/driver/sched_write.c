@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "base/util.h"
 
+enum { VOLUMES_MS = 600000 }; /* as long as Kubernetes' own scheduler waits for volumes */
+
 struct sched_write { /* what is wanted of one object */
     const struct resource_type *type;
     struct str key, namespace, name, uid; /* the bytes follow this struct */
@@ -15,6 +17,9 @@ struct sched_write { /* what is wanted of one object */
     /* Pods */
     struct buf node, sent_node; /* bind it to this node, empty: no; the node of the last binding sent */
     uint64_t turn;              /* in which the binding or eviction was decided */
+    struct list_link waits;     /* schedule.waiting: for volumes, before it is bound … */
+    bool is_told;               /* … which are to be made there: their claims know */
+    int64_t patience_until;     /* of run_ms: then it is not waited for them any longer; 0: it is not waited */
     bool evicts, is_marked;     /* delete it; its conditions say so already */
     struct buf evict_reason, evict_for;
     bool has_nominee, has_refusal;
@@ -33,12 +38,14 @@ static void sched_write_free(struct sched_write *e)
 
     for (size_t i = 0; i < ARRAY_LEN(bufs); i++)
         buf_done(bufs[i]);
+    list_remove(&e->waits);
     free(e);
 }
 
 void sched_writes_init(struct driver *d)
 {
     map_init(&d->schedule.writes, d->opt.seed);
+    list_init(&d->schedule.waiting);
 }
 
 void sched_writes_done(struct driver *d)
@@ -91,6 +98,7 @@ static void wish_bind(struct driver *d, struct sched_write *e, const struct deci
     if (e->evicts)
         return;
     set_text(&e->node, what->node);
+    e->is_told = false;
     e->turn = d->turn;
     if (e->failed == OP_BIND) /* why it failed is worth saying */
         return;
@@ -297,6 +305,47 @@ static void review(struct driver *d, struct sched_write *e)
         withdraw(d, e, what.kind);
 }
 
+/* As when the binding itself is refused. */
+static void give_up_bind(struct driver *d, struct sched_write *e, const char *why)
+{
+    struct decision what = { DECIDE_BIND, e->namespace, e->name, e->uid, .node = buf_view(&e->node) };
+
+    sched_failed(d->schedule.sched, &what, str_of(why));
+    d->schedule.has_news = true;
+    buf_reset(&e->node);
+    e->failed = OP_BIND;
+    e->rests_until = d->run_ms + work_queue_add_failed(&d->queue, e->key, d->run_ms);
+}
+
+/* Are its volumes there? If not, they are made, or waited for. */
+static bool has_volumes(struct driver *d, struct sched_write *e, int64_t now_ms, struct plan *plan)
+{
+    enum claims_state state = sched_claims_plan(d, e->namespace, e->uid, buf_view(&e->node), &e->is_told, plan);
+
+    list_remove(&e->waits);
+    if (state == CLAIMS_WAIT && !e->patience_until)
+        e->patience_until = d->run_ms + VOLUMES_MS;
+    if (state == CLAIMS_LOST)
+        give_up_bind(d, e, "a volume of its claims could not be made there");
+    else if (state == CLAIMS_WAIT && d->run_ms >= e->patience_until)
+        give_up_bind(d, e, "the volumes of its claims are not there after ten minutes");
+    else if (state == CLAIMS_WAIT) {
+        list_push(&d->schedule.waiting, &e->waits);
+        plan_wake(plan, now_ms + e->patience_until - d->run_ms);
+        return false;
+    }
+    e->is_told = false;
+    e->patience_until = 0;
+    return state == CLAIMS_FINE;
+}
+
+void sched_write_claim_told(struct driver *d, struct str namespace)
+{
+    LIST_FOREACH(struct sched_write, e, &d->schedule.waiting, waits)
+        if (str_eq(e->namespace, namespace))
+            work_queue_add(&d->queue, e->key);
+}
+
 /* The binding comes first, but for what is to be said about the one that failed. */
 static void plan_pod(struct driver *d, struct sched_write *e, const struct sched_known *known, int64_t now_ms,
                      struct plan *plan)
@@ -314,6 +363,8 @@ static void plan_pod(struct driver *d, struct sched_write *e, const struct sched
         return;
     } else if (e->evicts) {
         plan_evict(d, e, known, now_ms, plan);
+    } else if (e->node.n && !has_volumes(d, e, now_ms, plan)) {
+        return;
     } else if (e->node.n) {
         set_text(&e->sent_node, buf_view(&e->node));
         plan_bind(plan, e->namespace, e->name, e->uid, buf_view(&e->node));
@@ -493,12 +544,21 @@ static bool status_answered(struct driver *d, struct sched_write *e, const struc
     return true;
 }
 
+/* Of a pod: a claim was told its node. */
+static bool patch_answered(struct driver *d, struct sched_write *e, const struct err *error, const struct object *seen)
+{
+    if (e->type != known_types()->pod)
+        return status_answered(d, e, error, seen);
+    e->is_told &= !error;
+    return !error;
+}
+
 static bool (*const answers[OP_KIND_MAX])(struct driver *d, struct sched_write *e, const struct err *error,
                                           const struct object *seen) = {
     [OP_BIND] = bind_answered,
     [OP_DELETE] = delete_answered,
     [OP_PATCH_STATUS] = status_answered,
-    [OP_MERGE_PATCH] = status_answered,
+    [OP_MERGE_PATCH] = patch_answered,
 };
 
 void sched_write_answered(struct driver *d, struct str key, enum op_kind kind, const struct err *e,

@@ -17,6 +17,9 @@
  *               Both hold for the pod as it was seen: if it has changed, the scheduler decides again. Given up where it
  *               no longer stands by it
  *     statuses  repeated until written; only the newest is sent (D61)
+ *
+ * A pod whose volumes are made where it goes (WaitForFirstConsumer) is bound when they are there: first its claims are
+ * told the node (sched_claims.c).
  */
 #ifndef DRIVER_SCHEDULE_H
 #define DRIVER_SCHEDULE_H
@@ -51,8 +54,9 @@ struct schedule {
     struct sched_known_type *types;
     size_t n_types;
     struct buf scratch;
-    struct map writes;  /* struct sched_write by key */
-    struct list events; /* struct notice: Events that wait for room */
+    struct map writes;   /* struct sched_write by key */
+    struct list waiting; /* struct sched_write.waits: bindings that wait for volumes */
+    struct list events;  /* struct notice: Events that wait for room */
     size_t n_events;
     struct sched_round round;
     bool has_news;   /* something was told since the last round */
@@ -92,6 +96,22 @@ void sched_write_plan(struct driver *d, struct str key_rest, int64_t now_ms, str
  * now. */
 void sched_write_answered(struct driver *d, struct str key, enum op_kind kind, const struct err *e,
                           const struct object *seen);
+
+/* A claim has changed: look at those that wait for one. */
+void sched_write_claim_told(struct driver *d, struct str namespace);
+
+/* ---- sched_claims.c ---- */
+
+enum claims_state {
+    CLAIMS_FINE, /* nothing keeps the pod from being bound */
+    CLAIMS_WAIT, /* they are told the node, or know it and their volumes are not there yet */
+    CLAIMS_LOST, /* a volume could not be made there: whoever makes them has taken the node off the claim again */
+    CLAIMS_STATE_MAX,
+};
+
+/* The claims of a pod that is to go to 'node'. '*is_told': this was so before; set when they are told. */
+enum claims_state sched_claims_plan(struct driver *d, struct str namespace, struct str pod_uid, struct str node,
+                                    bool *is_told, struct plan *plan);
 
 /* ---- schedule.c ---- */
 

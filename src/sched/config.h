@@ -50,6 +50,9 @@ struct sched_config {
     int max_depth;      /* of the queue tree; 5 */
     bool
         knows_claims; /* every PersistentVolumeClaim is told: one that was not does not exist. Off for a state that leaves them out */
+    bool
+        waits_for_volumes; /* others bind claims and make volumes, as in a real cluster: a pod waits until its claims have
+                               theirs. Off: that is nobody's business here */
 };
 
 /* What holds without a file: all actions on, packing (weights as the Helm chart, but binpack instead of

@@ -25,6 +25,16 @@ static void claim_is_gone(struct sched_model *m, struct str namespace, struct st
     volume_gone(m, STR("PersistentVolumeClaim"), namespace, name);
 }
 
+static void storage_class_is_gone(struct sched_model *m, struct str namespace, struct str name, struct str uid)
+{
+    volume_gone(m, STR("StorageClass"), namespace, name);
+}
+
+static void csi_node_is_gone(struct sched_model *m, struct str namespace, struct str name, struct str uid)
+{
+    volume_gone(m, STR("CSINode"), namespace, name);
+}
+
 static const struct feed_kind {
     const char *kind, *api; /* api: the whole apiVersion, or the group with its '/' */
     void (*put)(struct sched_model *m, const struct json *root);
@@ -41,6 +51,8 @@ static const struct feed_kind {
     { "HyperNode", "topology.volcano.sh/", topology_put, hypernode_gone },
     { "PersistentVolume", "v1", volume_put, volume_is_gone },
     { "PersistentVolumeClaim", "v1", volume_put, claim_is_gone },
+    { "StorageClass", "storage.k8s.io/", volume_put, storage_class_is_gone },
+    { "CSINode", "storage.k8s.io/", volume_put, csi_node_is_gone },
 };
 
 static const struct feed_kind *kind_find(struct str kind)

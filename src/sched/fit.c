@@ -123,6 +123,7 @@ static const struct str no_node = STR_INIT("node(s) were not found"),
                         no_scheduling = STR_INIT("node(s) were unschedulable"),
                         no_affinity = STR_INIT("node(s) didn't match Pod's node affinity/selector"),
                         no_ports = STR_INIT("node(s) didn't have free ports for the requested pod ports"),
+                        no_slots = STR_INIT("node(s) exceed max volume count"),
                         no_kept = STR_INIT("node(s) had room that is kept for another job"),
                         no_pods_left = STR_INIT("node(s) pod number exceeded"),
                         no_devices = STR_INIT(
@@ -193,6 +194,9 @@ static bool node_allows(struct sched_model *m, const struct pod_class *c, const 
         return false;
     *ret_why = no_ports;
     if (room != FIT_EMPTY && !fit_ports_are_free(c, n))
+        return false;
+    *ret_why = no_slots;
+    if (room != FIT_EMPTY && c->claims.n && !volume_has_slots(c, n))
         return false;
     *ret_why = no_dimension;
     return !c->has_lost_name;
@@ -323,7 +327,7 @@ struct fit_count fit_places(struct sched_model *m, const struct pod_class *c, co
     v = view_get(m, c, room);
     return (struct fit_count){
         .n = view_places(m, v, range.from, range.to) + lifted_places(m, v, range, is_unkept),
-        .is_exact = !k.is_on && c->ports.n == 0,
+        .is_exact = !k.is_on && c->ports.n == 0 && !(c->claims.n && m->has_volume_limits),
     };
 }
 

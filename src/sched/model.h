@@ -44,14 +44,15 @@ struct sched_node {
     struct list pods;            /* sched_pod.on_node */
     VEC(struct host_port) ports; /* taken, by port, protocol and address; in 'port_arena' */
     struct arena port_arena;
-    uint32_t n_nominated;     /* pods that are promised a place here: model_nominate() */
-    uint64_t rev;             /* of the Node; older news are ignored */
-    struct domain *domain;    /* smallest one it belongs to; NULL: none */
-    uint32_t part_at;         /* hold.c's own … */
-    uint64_t part_turn;       /* … as is this */
-    uint32_t seats;           /* of holds: the node stays while there are any, though nothing is placed on it */
-    uint64_t version;         /* goes up with every change of anything above */
-    struct node_facts *facts; /* fit.c's own; NULL at first; fit_node_gone() ends it */
+    struct node_volumes *volumes; /* volume.c's own; NULL: no pod with claims is here, and nothing limits them */
+    uint32_t n_nominated;         /* pods that are promised a place here: model_nominate() */
+    uint64_t rev;                 /* of the Node; older news are ignored */
+    struct domain *domain;        /* smallest one it belongs to; NULL: none */
+    uint32_t part_at;             /* hold.c's own … */
+    uint64_t part_turn;           /* … as is this */
+    uint32_t seats;               /* of holds: the node stays while there are any, though nothing is placed on it */
+    uint64_t version;             /* goes up with every change of anything above */
+    struct node_facts *facts;     /* fit.c's own; NULL at first; fit_node_gone() ends it */
 };
 
 struct host_port {
@@ -343,9 +344,10 @@ struct sched_model {
     struct sched_queue *root;
     struct map priorities; /* struct sched_priority by name */
     int32_t default_priority;
-    struct map budgets;         /* struct sched_budget by key */
-    struct map claims, volumes; /* volume.h */
-    struct map namespaces;      /* struct sched_namespace by name: the queue its annotation names */
+    struct map budgets;                          /* struct sched_budget by key */
+    struct map claims, volumes, storage_classes; /* volume.h */
+    bool has_volume_limits;                      /* of any node */
+    struct map namespaces;                       /* struct sched_namespace by name: the queue its annotation names */
     struct list dirty;          /* sched_group.in_dirty, in order of the key once sorted by the round */
     struct list waiting;        /* sched_group.in_waiting: those that lack something */
     struct gang_classes *alike; /* gang_class.h: the same, those that are alike together */

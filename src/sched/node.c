@@ -3,6 +3,7 @@
 #include "sched/class.h"
 #include "sched/fit.h"
 #include "sched/model_internal.h"
+#include "sched/volume.h"
 
 /* ---- host ports ---- */
 
@@ -167,6 +168,8 @@ static void take(struct sched_model *m, struct sched_node *n, const struct pod_c
         amounts_add(&m->used, &class->ask, m->dims.n);
     VEC_FOREACH(p, &class->ports)
         port_take(n, p);
+    if (class->claims.n)
+        volume_take(m, n, class);
     fit_count(m, class, n, 1);
 }
 
@@ -178,6 +181,8 @@ static bool give(struct sched_model *m, struct sched_node *n, const struct pod_c
         is_exact &= amounts_sub(&m->used, &class->ask, m->dims.n);
     VEC_FOREACH(p, &class->ports)
         port_give(n, p);
+    if (class->claims.n)
+        volume_give(m, n, class);
     fit_count(m, class, n, -1);
     return is_exact;
 }

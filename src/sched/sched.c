@@ -5,6 +5,7 @@
 #include "sched/feed.h"
 #include "sched/round.h"
 #include "sched/share.h"
+#include "sched/volume.h"
 
 struct sched *sched_new(const struct sched_config *config, uint64_t seed)
 {
@@ -212,6 +213,17 @@ void sched_failed(struct sched *s, const struct decision *d, struct str error)
     case DECISION_KIND_MAX:
         return;
     }
+}
+
+void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, struct str claim), void *ctx)
+{
+    const struct sched_pod *p = map_get(&s->m.pods, pod_uid);
+
+    if (!p)
+        return;
+    VEC_FOREACH(claim, &p->class->claims)
+        if (volume_waits_for_node(&s->m, p->class, claim))
+            each(ctx, claim->name);
 }
 
 /* ---- asking ---- */

@@ -78,6 +78,11 @@ void sched_failed(struct sched *s, const struct decision *d, struct str error);
  * waits for its victims; what is taken back ("gang") has not started. If not: sched_failed. */
 bool sched_stands(struct sched *s, const struct decision *d);
 
+#define SELECTED_NODE_KEY "volume.kubernetes.io/selected-node" /* annotation of a claim: its volume is made there */
+
+/* The claims of a pod whose volumes are made only when they are told its node (volume.h). */
+void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, struct str claim), void *ctx);
+
 /* ---- asking ---- for explain, plan and tests; valid until the next call that changes anything ---- */
 
 struct sched_group_view {

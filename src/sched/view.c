@@ -5,6 +5,7 @@
 #include "sched/fit_internal.h"
 #include "sched/nodematch.h"
 #include "sched/score.h"
+#include "sched/volume.h"
 
 #include <assert.h>
 
@@ -150,6 +151,8 @@ static inline int32_t leaf_of(const int *weights, const struct pod_class *c, con
     if (fixed < 0 || !has_room(c, n, room))
         return VIEW_NONE;
     if (c->ports.n && room != FIT_EMPTY && !fit_ports_are_free(c, n))
+        return VIEW_NONE;
+    if (c->claims.n && room != FIT_EMPTY && !volume_has_slots(c, n))
         return VIEW_NONE;
     return (int32_t)score_cut(fixed + score_amounts(weights, c, n, NULL));
 }

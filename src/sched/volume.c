@@ -4,10 +4,19 @@
 #include "base/util.h"
 #include "sched/fit.h"
 #include "sched/nodematch.h"
+#include "sched/sched.h"
 
 struct volume_claim {
-    struct str key; /* "namespace/name" */
-    struct str volume;
+    struct str key;                 /* "namespace/name" */
+    struct str volume, class, node; /* node: the one that was selected for it */
+    struct arena arena;
+};
+
+struct storage_class {
+    struct str name;
+    bool waits; /* for the first consumer */
+    struct str provisioner;
+    const struct node_rule *rule; /* NULL: everywhere */
     struct arena arena;
 };
 
@@ -16,7 +25,7 @@ struct zone_label { /* an old volume says where it is by labels; "a__b": in both
 };
 
 struct volume {
-    struct str name;
+    struct str name, driver;
     const struct node_rule *rule; /* NULL: everywhere */
     VEC(struct zone_label) zones;
     struct arena arena;
@@ -42,6 +51,14 @@ static void claim_free(struct volume_claim *c)
     free(c);
 }
 
+static void class_free(struct storage_class *c)
+{
+    if (!c)
+        return;
+    arena_done(&c->arena);
+    free(c);
+}
+
 static void volume_free(struct volume *v)
 {
     if (!v)
@@ -58,8 +75,10 @@ static bool claim_put(struct sched_model *m, const struct json *object)
 
     c->key = claim_key(&c->arena, json_member_text(meta, "namespace"), json_member_text(meta, "name"));
     c->volume = arena_str(&c->arena, json_member_text(json_get(object, "spec"), "volumeName"));
+    c->class = arena_str(&c->arena, json_member_text(json_get(object, "spec"), "storageClassName"));
+    c->node = arena_str(&c->arena, json_member_text(json_get(meta, "annotations"), SELECTED_NODE_KEY));
     old = map_put(&m->claims, c->key, c);
-    is_same = old && str_eq(old->volume, c->volume);
+    is_same = old && str_eq(old->volume, c->volume) && str_eq(old->class, c->class) && str_eq(old->node, c->node);
     claim_free(old);
     return !is_same && fit_wants_claim(m, json_member_text(meta, "namespace"), json_member_text(meta, "name"));
 }
@@ -90,16 +109,205 @@ static bool persistent_put(struct sched_model *m, const struct json *object)
     struct volume *v = xcalloc(1, sizeof(*v));
 
     v->name = arena_str(&v->arena, json_member_text(json_get(object, "metadata"), "name"));
+    v->driver = arena_str(&v->arena, json_text(json_find(object, "spec", "csi", "driver", NULL), STR_NULL));
     volume_read(v, object);
     volume_free(map_put(&m->volumes, v->name, v));
     return true;
 }
+
+/* [{matchLabelExpressions: [{key, values}]}] in the words of a node selector; the text is a copy. */
+static const struct node_rule *topologies_rule(struct arena *a, const struct json *topologies)
+{
+    struct json *selector = json_object(a), *terms = json_add(selector, STR("nodeSelectorTerms"), json_array(a));
+
+    if (!json_count(topologies))
+        return NULL;
+    JSON_FOREACH(topology, topologies) {
+        struct json *term = json_push(terms, json_object(a)),
+                    *list = json_add(term, STR("matchExpressions"), json_array(a));
+
+        JSON_FOREACH(e, json_get(topology, "matchLabelExpressions")) {
+            struct json *one = json_push(list, json_object(a)), *values;
+
+            json_add(one, STR("key"), json_str(a, arena_str(a, json_member_text(e, "key"))));
+            json_add(one, STR("operator"), json_str(a, STR("In")));
+            values = json_add(one, STR("values"), json_array(a));
+            JSON_FOREACH(v, json_get(e, "values"))
+                json_push(values, json_str(a, arena_str(a, json_text(v, STR("")))));
+        }
+    }
+    return node_rule_new(a, NULL, selector);
+}
+
+static bool class_put(struct sched_model *m, const struct json *object)
+{
+    struct storage_class *c = xcalloc(1, sizeof(*c));
+
+    c->name = arena_str(&c->arena, json_member_text(json_get(object, "metadata"), "name"));
+    c->waits = str_is(json_member_text(object, "volumeBindingMode"), "WaitForFirstConsumer");
+    c->provisioner = arena_str(&c->arena, json_member_text(object, "provisioner"));
+    c->rule = topologies_rule(&c->arena, json_get(object, "allowedTopologies"));
+    class_free(map_put(&m->storage_classes, c->name, c));
+    return true;
+}
+
+/* ---- limits ---- */
+
+struct volume_limit {
+    struct str driver;
+    int64_t count;
+};
+
+struct held_claim {
+    struct str key; /* allocated */
+    uint32_t uses;
+};
+
+struct node_volumes {
+    const struct sched_model *m;
+    VEC(struct volume_limit) limits;
+    struct arena limit_arena;
+    VEC(struct held_claim) claims; /* of the pods on the node */
+    struct arena claim_arena;      /* of the list */
+};
+
+static struct node_volumes *volumes_need(struct sched_model *m, struct sched_node *n)
+{
+    if (!n->volumes) {
+        n->volumes = xcalloc(1, sizeof(*n->volumes));
+        n->volumes->m = m;
+    }
+    return n->volumes;
+}
+
+static struct str object_name_of(const struct json *object)
+{
+    return json_member_text(json_get(object, "metadata"), "name");
+}
+
+static bool limits_put(struct sched_model *m, struct str node, const struct json *drivers)
+{
+    struct sched_node *n = drivers ? model_need_node(m, node) : map_get(&m->nodes, node);
+    struct node_volumes *v;
+
+    if (!n)
+        return false;
+    v = volumes_need(m, n);
+    arena_reset(&v->limit_arena);
+    v->limits.v = NULL;
+    v->limits.n = v->limits.cap = 0;
+    JSON_FOREACH(d, drivers) {
+        const struct json *count = json_find(d, "allocatable", "count", NULL);
+
+        if (!json_is(count, JSON_NUMBER))
+            continue; /* it takes any number */
+        m->has_volume_limits = true;
+        *vec_push(&v->limit_arena, &v->limits) =
+            (struct volume_limit){ arena_str(&v->limit_arena, json_member_text(d, "name")), json_i64(count, 0) };
+    }
+    return true;
+}
+
+static struct held_claim *held_find(struct node_volumes *v, struct str key)
+{
+    VEC_FOREACH(h, &v->claims)
+        if (str_eq(h->key, key))
+            return h;
+    return NULL;
+}
+
+void volume_take(struct sched_model *m, struct sched_node *n, const struct pod_class *c)
+{
+    struct node_volumes *v = volumes_need(m, n);
+    autoarena a = { 0 };
+
+    VEC_FOREACH(want, &c->claims) {
+        struct str key = claim_key(&a, c->namespace, want->name);
+        struct held_claim *h = held_find(v, key);
+
+        if (!h) {
+            char *text = xmalloc(key.n + 1);
+
+            memcpy(text, key.p, key.n);
+            h = vec_push(&v->claim_arena, &v->claims);
+            *h = (struct held_claim){ { text, key.n }, 0 };
+        }
+        h->uses++;
+    }
+}
+
+void volume_give(struct sched_model *m, struct sched_node *n, const struct pod_class *c)
+{
+    struct node_volumes *v = volumes_need(m, n);
+    autoarena a = { 0 };
+
+    VEC_FOREACH(want, &c->claims) {
+        struct held_claim *h = held_find(v, claim_key(&a, c->namespace, want->name));
+
+        if (!h || --h->uses)
+            continue;
+        free((char *)h->key.p);
+        *h = v->claims.v[--v->claims.n];
+    }
+}
+
+void volume_node_done(struct sched_node *n)
+{
+    if (!n->volumes)
+        return;
+    VEC_FOREACH(h, &n->volumes->claims)
+        free((char *)h->key.p);
+    arena_done(&n->volumes->limit_arena);
+    arena_done(&n->volumes->claim_arena);
+    free(n->volumes);
+    n->volumes = NULL;
+}
+
+/* Of the volume it has, or will have. */
+static struct str driver_of(const struct sched_model *m, struct str key)
+{
+    const struct volume_claim *claim = map_get(&m->claims, key);
+    const struct volume *v = claim && claim->volume.n ? map_get(&m->volumes, claim->volume) : NULL;
+    const struct storage_class *class = claim && !claim->volume.n ? map_get(&m->storage_classes, claim->class) : NULL;
+
+    return v ? v->driver : class ? class->provisioner : STR_NULL;
+}
+
+bool volume_has_slots(const struct pod_class *c, const struct sched_node *n)
+{
+    struct node_volumes *v = n->volumes;
+    autoarena a = { 0 };
+
+    if (!v || !v->limits.n)
+        return true;
+    VEC_FOREACH(limit, &v->limits) {
+        int64_t more = 0, used = 0;
+
+        VEC_FOREACH(want, &c->claims) {
+            struct str key = claim_key(&a, c->namespace, want->name);
+
+            more += str_eq(driver_of(v->m, key), limit->driver) && !held_find(v, key);
+        }
+        if (!more)
+            continue;
+        VEC_FOREACH(h, &v->claims)
+            used += str_eq(driver_of(v->m, h->key), limit->driver);
+        if (used + more > limit->count)
+            return false;
+    }
+    return true;
+}
+
+/* ---- news ---- */
 
 void volume_put(struct sched_model *m, const struct json *object)
 {
     struct str kind = json_member_text(object, "kind");
 
     if ((str_is(kind, "PersistentVolumeClaim") && claim_put(m, object)) ||
+        (str_is(kind, "StorageClass") && class_put(m, object)) ||
+        (str_is(kind, "CSINode") &&
+         limits_put(m, object_name_of(object), json_find(object, "spec", "drivers", NULL))) ||
         (str_is(kind, "PersistentVolume") && persistent_put(m, object)))
         fit_volumes_changed(m);
 }
@@ -112,10 +320,17 @@ void volume_gone(struct sched_model *m, struct str kind, struct str namespace, s
         claim_free(map_remove(&m->claims, claim_key(&a, namespace, name)));
         if (!fit_wants_claim(m, namespace, name))
             return;
-    } else if (str_is(kind, "PersistentVolume"))
+    } else if (str_is(kind, "PersistentVolume")) {
         volume_free(map_remove(&m->volumes, name));
-    else
+    } else if (str_is(kind, "StorageClass")) {
+        class_free(map_remove(&m->storage_classes, name));
+    } else if (str_is(kind, "CSINode")) {
+        if (!limits_put(m, name, NULL))
+            return;
+        model_release_node(m, map_get(&m->nodes, name)); /* unless it is there, or pods are on it */
+    } else {
         return;
+    }
     fit_volumes_changed(m);
 }
 
@@ -125,8 +340,11 @@ void volume_done(struct sched_model *m)
         claim_free(c);
     MAP_FOREACH(struct volume *, v, &m->volumes)
         volume_free(v);
+    MAP_FOREACH(struct storage_class *, c, &m->storage_classes)
+        class_free(c);
     map_done(&m->claims);
     map_done(&m->volumes);
+    map_done(&m->storage_classes);
 }
 
 static bool has_zone(struct str zones, struct str name)
@@ -162,6 +380,34 @@ static bool zones_allow(const struct volume *v, const struct sched_node *n)
     return true;
 }
 
+static const struct str far_from_volume = STR_INIT("node(s) had volume node affinity conflict"),
+                        no_zone = STR_INIT("node(s) had no available volume zone"),
+                        no_volume = STR_INIT("node(s) didn't find available persistent volumes to bind"),
+                        unbound = STR_INIT("pod has unbound immediate PersistentVolumeClaims"),
+                        unmade = STR_INIT(
+                            "node(s) didn't find available persistent volumes to bind: volumes of a class "
+                            "without provisioner are bound by nobody here");
+
+/* What keeps a pod with this claim from the node; NULL: nothing. */
+static const struct str *claim_refuses(const struct sched_model *m, const struct volume_claim *claim,
+                                       const struct sched_node *n)
+{
+    const struct volume *v = claim->volume.n ? map_get(&m->volumes, claim->volume) : NULL;
+    const struct storage_class *class = claim->volume.n ? NULL : map_get(&m->storage_classes, claim->class);
+
+    if (v && !node_rule_matches(v->rule, n))
+        return &far_from_volume;
+    if (v && !zones_allow(v, n))
+        return &no_zone;
+    if (!class)
+        return NULL;
+    if (!class->waits)
+        return m->config.waits_for_volumes ? &unbound : NULL;
+    if (m->config.waits_for_volumes && str_is(class->provisioner, "kubernetes.io/no-provisioner"))
+        return &unmade;
+    return (claim->node.n && !str_eq(claim->node, n->name)) || !node_rule_matches(class->rule, n) ? &no_volume : NULL;
+}
+
 bool volume_allows(const struct sched_model *m, const struct pod_class *c, const struct sched_node *n,
                    struct str *ret_why)
 {
@@ -169,17 +415,25 @@ bool volume_allows(const struct sched_model *m, const struct pod_class *c, const
 
     VEC_FOREACH(want, &c->claims) {
         const struct volume_claim *claim = map_get(&m->claims, claim_key(&a, c->namespace, want->name));
-        const struct volume *v = claim && !str_empty(claim->volume) ? map_get(&m->volumes, claim->volume) : NULL;
-        bool is_there = claim || !m->config.knows_claims;
-        bool is_near = !v || node_rule_matches(v->rule, n), is_in_zone = !v || zones_allow(v, n);
+        const struct str *why = claim ? claim_refuses(m, claim, n) : m->config.knows_claims ? &want->missing : NULL;
 
-        if (is_there && is_near && is_in_zone)
+        if (!why)
             continue;
         if (ret_why)
-            *ret_why = !is_there  ? want->missing
-                       : !is_near ? STR("node(s) had volume node affinity conflict")
-                                  : STR("node(s) had no available volume zone");
+            *ret_why = *why;
         return false;
     }
     return true;
+}
+
+bool volume_waits_for_node(const struct sched_model *m, const struct pod_class *c, const struct class_claim *want)
+{
+    autoarena a = { 0 };
+    const struct volume_claim *claim = map_get(&m->claims, claim_key(&a, c->namespace, want->name));
+    const struct storage_class *class;
+
+    if (!m->config.waits_for_volumes || !claim || claim->volume.n)
+        return false;
+    class = map_get(&m->storage_classes, claim->class);
+    return class && class->waits;
 }

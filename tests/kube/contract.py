@@ -71,7 +71,7 @@ def command(bed, name, action):
                                       "uid": o["metadata"]["uid"], "controller": True}})
 
 
-def bad_task(manifest, name="bad", runtime="300ms", code="3"):
+def bad_task(manifest, name="bad", runtime="3s", code="3"):
     task = json.loads(json.dumps(manifest["spec"]["tasks"][0]))
     task.update(name=name, replicas=1)
     task["template"]["metadata"]["annotations"] = {"pumice.dev/runtime": runtime}
@@ -278,6 +278,67 @@ def scale_to_nothing(bed, owner, group_of):
     until("its group goes", lambda: not group_of(owner))
 
 
+# ---- volumes ----
+
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+SELECTED = "volume.kubernetes.io/selected-node"
+
+
+def merge(bed, path, patch):
+    status, answer = bed.call("PATCH", path, patch, content_type="application/merge-patch+json")
+    assert status == 200, answer
+
+
+def volumes_are_made_where_the_pod_goes(bed):
+    """The test is the one who makes volumes: it waits for the node, gives up once, then binds the claim."""
+    merge(bed, "/api/v1/nodes/n1", {"metadata": {"labels": {"zone": "z1"}}})
+    create(bed, "/apis/storage.k8s.io/v1/storageclasses", {
+        "metadata": {"name": "late"}, "provisioner": "disk.test.io", "volumeBindingMode": "WaitForFirstConsumer",
+        "allowedTopologies": [{"matchLabelExpressions": [{"key": "zone", "values": ["z1"]}]}]})
+    submit(bed, job("disk", 1, volumes=[{"mountPath": "/d", "volumeClaim": {
+        "accessModes": ["ReadWriteOnce"], "storageClassName": "late", "resources": {"requests": {"storage": "1Gi"}}}}]))
+
+    def claim():
+        return next((c for c in get(bed, CLAIMS)["items"] if c["metadata"]["name"].startswith("disk-pvc-")), None)
+
+    def selected():
+        return claim() and claim()["metadata"].get("annotations", {}).get(SELECTED)
+    until("the claim is told a node", lambda: selected() == "n1")
+    path, version = f"{CLAIMS}/{claim()['metadata']['name']}", claim()["metadata"]["resourceVersion"]
+    assert "nodeName" not in pods(bed, "disk")[0]["spec"], "bound before its volume is there"
+    merge(bed, path, {"metadata": {"annotations": {SELECTED: None}}})
+    until("it is told again", lambda: selected() == "n1" and claim()["metadata"]["resourceVersion"] != version)
+    assert "nodeName" not in pods(bed, "disk")[0]["spec"]
+    create(bed, "/api/v1/persistentvolumes", {"metadata": {"name": "disk"}, "spec": {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "late",
+        "csi": {"driver": "disk.test.io", "volumeHandle": "1"}}})
+    merge(bed, path, {"spec": {"volumeName": "disk"}})
+    until_phase(bed, "disk", "Completed")
+    assert pods(bed, "disk")[0]["spec"]["nodeName"] == "n1"
+
+
+def a_node_takes_so_many_volumes(bed):
+    """One on n1, by the driver's word; the second waits for the first to go."""
+    create(bed, "/apis/storage.k8s.io/v1/csinodes", {"metadata": {"name": "n1"}, "spec": {"drivers": [
+        {"name": "disk.test.io", "nodeID": "n1", "allocatable": {"count": 1}}]}})
+    for i in range(2):
+        create(bed, "/api/v1/persistentvolumes", {"metadata": {"name": f"v{i}"}, "spec": {
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "late",
+            "csi": {"driver": "disk.test.io", "volumeHandle": f"v{i}"}}})
+        create(bed, CLAIMS, {"metadata": {"name": f"v{i}"}, "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": "late", "volumeName": f"v{i}",
+            "resources": {"requests": {"storage": "1Gi"}}}})
+        p = pod(f"v{i}")
+        p["metadata"]["annotations"]["pumice.dev/runtime"] = "1h"
+        p["spec"].update(nodeSelector={"zone": "z1"}, volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": f"v{i}"}}])
+        create(bed, PODS, p)
+        if i == 0:
+            until("the first runs", lambda: get(bed, f"{PODS}/v0").get("status", {}).get("phase") == "Running")
+    until("the second is told why", lambda: "exceed max volume count" in json.dumps(get(bed, f"{PODS}/v1")["status"]))
+    bed.call("DELETE", f"{PODS}/v0?gracePeriodSeconds=0")
+    until("the second runs", lambda: get(bed, f"{PODS}/v1").get("status", {}).get("phase") == "Running")
+
+
 def main():
     suite = Suite()
     try:
@@ -292,6 +353,8 @@ def main():
                     c.until_ready()
                     for case in (every_phase_is_written, events_say_what_was_done, a_job_that_does_not_fit_says_so,
                                  a_child_queue_follows_its_parent):
+                        suite.case(case.__name__, lambda: case(bed))
+                    for case in (volumes_are_made_where_the_pod_goes, a_node_takes_so_many_volumes):
                         suite.case(case.__name__, lambda: case(bed))
                     suite.case("settings_are_taken_at_once", lambda: settings_are_taken_at_once(c, mount, link))
                     suite.case("pods_of_others_get_a_group", lambda: pods_of_others_get_a_group(bed, True, "a"))

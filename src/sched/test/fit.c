@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "sched/test/world.h"
+#include "sched/volume.h"
 
 /* ---- single rules ---- */
 
@@ -284,6 +285,89 @@ static void test_volumes(void **state)
     feed_gone(&w.m, STR("PersistentVolume"), STR(""), STR("v"), STR(""));
     may_use(&w, c, "b", NULL);
     class_unref(&w.m, c);
+    world_done(&w);
+}
+
+#define CLASS(name, mode, more)                                                                                        \
+    "{kind: StorageClass, apiVersion: storage.k8s.io/v1, metadata: {name: " name "}, provisioner: d.io, "              \
+    "volumeBindingMode: " mode more "}"
+#define CLAIM(name, class, more)                                                                                       \
+    "{kind: PersistentVolumeClaim, apiVersion: v1, metadata: {name: " name ", namespace: ns" more "}, spec: "          \
+    "{storageClassName: " class "}}"
+
+/* Volumes that are not there yet. */
+static void test_storage_classes(void **state)
+{
+    static const char nowhere[] = "node(s) didn't find available persistent volumes to bind";
+    const struct pod_class *c;
+    struct world w;
+
+    world_init(&w, 1);
+    add_node(&w, "a", "zone: za");
+    add_node(&w, "b", "zone: zb");
+    c = class_of(&w, "{spec: {volumes: [{persistentVolumeClaim: {claimName: data}}]}}");
+    tell(&w, CLAIM("data", "late", ""));
+    may_use(&w, c, "a", NULL); /* nobody knows the class */
+    tell(&w, CLASS("late", "WaitForFirstConsumer",
+                   ", allowedTopologies: [{matchLabelExpressions: [{key: zone, values: [zb, zc]}]}]"));
+    may_use(&w, c, "a", nowhere);
+    may_use(&w, c, "b", NULL);
+    assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)), w.m.order[1]);
+    assert_false(volume_waits_for_node(&w.m, c, &c->claims.v[0])); /* nobody makes volumes here */
+    w.m.config.waits_for_volumes = true;
+    assert_true(volume_waits_for_node(&w.m, c, &c->claims.v[0]));
+    tell(&w, CLASS("late", "WaitForFirstConsumer", ""));
+    may_use(&w, c, "a", NULL);
+    tell(&w, CLAIM("data", "late", ", annotations: {volume.kubernetes.io/selected-node: a}"));
+    may_use(&w, c, "a", NULL);
+    may_use(&w, c, "b", nowhere); /* it is being made on a */
+    tell(&w, CLASS("late", "Immediate", ""));
+    may_use(&w, c, "a", "pod has unbound immediate PersistentVolumeClaims");
+    feed_gone(&w.m, STR("StorageClass"), STR(""), STR("late"), STR(""));
+    may_use(&w, c, "a", NULL);
+    class_unref(&w.m, c);
+    world_done(&w);
+}
+
+static void test_volume_limits(void **state)
+{
+    static const char full[] = "node(s) exceed max volume count";
+    const struct pod_class *x, *y, *both;
+    struct sched_node *a;
+    struct world w;
+
+    world_init(&w, 1);
+    add_node(&w, "a", "");
+    tell(&w, CLASS("sc", "WaitForFirstConsumer", ""));
+    tell(&w, CLAIM("x", "sc", ""));
+    tell(&w, CLAIM("y", "sc", ""));
+    x = class_of(&w, "{spec: {volumes: [{persistentVolumeClaim: {claimName: x}}]}}");
+    y = class_of(&w, "{spec: {volumes: [{persistentVolumeClaim: {claimName: y}}]}}");
+    both = class_of(&w,
+                    "{spec: {volumes: [{persistentVolumeClaim: {claimName: x}}, {persistentVolumeClaim: {claimName: "
+                    "y}}]}}");
+    a = w.m.order[0];
+    tell(&w, "{kind: CSINode, apiVersion: storage.k8s.io/v1, metadata: {name: a}, spec: {drivers: [{name: d.io, "
+             "allocatable: {count: 1}}, {name: other.io}]}}");
+    may_use(&w, x, "a", NULL);
+    may_use(&w, both, "a", full);
+    node_take(&w.m, a, x);
+    may_use(&w, x, "a", NULL); /* the same volume */
+    may_use(&w, y, "a", full);
+    assert_null(fit_best(&w.m, y, NULL, FIT_NOW, fit_all(&w.m)));
+    node_take(&w.m, a, x);
+    node_give(&w.m, a, x);
+    may_use(&w, y, "a", full);
+    node_give(&w.m, a, x);
+    may_use(&w, y, "a", NULL);
+    assert_ptr_equal(fit_best(&w.m, y, NULL, FIT_NOW, fit_all(&w.m)), a);
+    node_take(&w.m, a, x);
+    feed_gone(&w.m, STR("CSINode"), STR(""), STR("a"), STR(""));
+    may_use(&w, y, "a", NULL);
+    node_give(&w.m, a, x);
+    class_unref(&w.m, x);
+    class_unref(&w.m, y);
+    class_unref(&w.m, both);
     world_done(&w);
 }
 
@@ -679,10 +763,13 @@ static void test_many_classes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules),   cmocka_unit_test(test_ports),    cmocka_unit_test(test_rooms),
-        cmocka_unit_test(test_why),     cmocka_unit_test(test_volumes),  cmocka_unit_test(test_one_class),
-        cmocka_unit_test(test_any_pod), cmocka_unit_test(test_scores),   cmocka_unit_test(test_node_groups),
-        cmocka_unit_test(test_trees),   cmocka_unit_test(test_long_log), cmocka_unit_test(test_many_classes),
+        cmocka_unit_test(test_rules),           cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_rooms),           cmocka_unit_test(test_why),
+        cmocka_unit_test(test_volumes),         cmocka_unit_test(test_one_class),
+        cmocka_unit_test(test_storage_classes), cmocka_unit_test(test_volume_limits),
+        cmocka_unit_test(test_any_pod),         cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_node_groups),     cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_long_log),        cmocka_unit_test(test_many_classes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
