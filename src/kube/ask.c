@@ -1,0 +1,259 @@
+/* ask.c - one question, one answer */
+#include "kube/ask.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+#include "kube/cluster_internal.h"
+
+#include <poll.h>
+
+enum { BUSY_MS = 30000, BUSY_PAUSE_MS = 500, PAGE_MAX_BYTES = 256 << 20 };
+
+struct kube_ask {
+    const struct kube_config *config;
+    struct http_client *http;
+    struct credential *credential;
+    uint64_t generation; /* of the certificate the client has */
+    struct buf agent;
+};
+
+struct reply {
+    bool is_there;
+    int status;
+    int64_t retry_ms;
+    struct err err;
+    struct buf body;
+};
+
+/* ---- life ---- */
+
+int kube_ask_open(const struct kube_config *config, struct kube_ask **ret, struct err *e)
+{
+    struct kube_ask *k = xcalloc(1, sizeof(*k));
+    struct http_options opt;
+
+    k->config = config;
+    buf_fmt(&k->agent, "pumice/%s", PUMICE_VERSION);
+    opt = kube_config_http(config, buf_view(&k->agent));
+    if (http_client_new(&opt, &k->http, e) < 0) {
+        kube_ask_close(k);
+        return -1;
+    }
+    k->credential = credential_new(config, &clock_real);
+    *ret = k;
+    return 0;
+}
+
+void kube_ask_close(struct kube_ask *k)
+{
+    if (!k)
+        return;
+    http_client_free(k->http);
+    credential_free(k->credential);
+    buf_done(&k->agent);
+    free(k);
+}
+
+/* ---- one exchange ---- */
+
+static void on_end(void *ctx, const struct http_answer *a)
+{
+    struct reply *r = ctx;
+
+    r->is_there = true;
+    r->status = a->status;
+    r->err = a->err;
+    r->retry_ms = decode_retry_ms(a);
+    buf_str(&r->body, a->body);
+}
+
+/* The identity to send with; waits for a plugin that has to run. */
+static int identify(struct kube_ask *k, struct credential_now *ret, struct err *e)
+{
+    for (;;) {
+        enum credential_state state = credential_get(k->credential, ret, e);
+        struct pollfd p = { credential_fd(k->credential), POLLIN, 0 };
+        int64_t due_ms;
+
+        if (state == CREDENTIAL_FAILED)
+            return -1;
+        if (state == CREDENTIAL_READY)
+            break;
+        due_ms = credential_due_ms(k->credential);
+        (void)poll(&p, 1,
+                   due_ms == INT64_MAX ? 1000 : (int)MAX_OF(MIN_OF(due_ms - clock_mono_ms(&clock_real), 1000), 0));
+        credential_turn(k->credential);
+    }
+    if (ret->cert_pem.n && ret->generation != k->generation)
+        http_client_set_certificate(k->http, ret->cert_pem, ret->key_pem);
+    k->generation = ret->generation;
+    return 0;
+}
+
+static int exchange(struct kube_ask *k, struct http_request *request, struct reply *r, struct err *e)
+{
+    struct credential_now now = { 0 };
+
+    if (identify(k, &now, e) < 0)
+        return -1;
+    buf_reset(&r->body);
+    r->is_there = false;
+    request->token = now.token;
+    request->headers = k->config->headers;
+    request->ctx = r;
+    request->on_end = on_end;
+    request->max_bytes = PAGE_MAX_BYTES;
+    request->is_zipped = !k->config->is_plain;
+    (void)http_send(k->http, request);
+    while (!r->is_there) {
+        (void)poll(&(struct pollfd){ http_fd(k->http), POLLIN, 0 }, 1, -1);
+        http_turn(k->http);
+    }
+    return 0;
+}
+
+static bool is_busy(const struct reply *r)
+{
+    return r->status == 429 || (r->status == 503 && r->retry_ms);
+}
+
+/* Until there is an answer that trying again would not change. */
+static int ask(struct kube_ask *k, struct http_request *request, struct reply *r, struct err *e)
+{
+    int64_t end_ms = clock_mono_ms(&clock_real) + BUSY_MS;
+    bool is_renewed = false;
+
+    for (;;) {
+        if (exchange(k, request, r, e) < 0)
+            return -1;
+        if (r->status == 401 && !is_renewed && credential_refused(k->credential, k->generation)) {
+            is_renewed = true;
+            continue;
+        }
+        if (!is_busy(r) || clock_mono_ms(&clock_real) >= end_ms)
+            return 0;
+        (void)poll(NULL, 0, (int)MIN_OF(MAX_OF(r->retry_ms, (int64_t)BUSY_PAUSE_MS), (int64_t)BUSY_MS));
+    }
+}
+
+static int check(const struct kube_ask *k, const struct reply *r, struct err *e)
+{
+    autoarena scratch = { 0 };
+    struct json *status = NULL;
+
+    if (r->err.code != ERR_OK) {
+        *e = r->err;
+        return -1;
+    }
+    if (r->status < 300)
+        return 0;
+    if (json_parse(&scratch, buf_view(&r->body), NULL, &status, NULL) < 0 ||
+        !str_is(json_member_text(status, "kind"), "Status"))
+        status = NULL; /* a proxy's page, perhaps */
+    decode_status(r->status, status, e);
+    if (r->status == 401)
+        return err_wrap(e, "%.*s: the API server does not accept who we are", STR_ARG(k->config->origin));
+    return -1;
+}
+
+/* ---- questions ---- */
+
+static int ask_document(struct kube_ask *k, struct arena *a, struct http_request *request, const struct json_mask *mask,
+                        struct json **ret, struct err *e)
+{
+    struct reply r = { 0 };
+    int rc = ask(k, request, &r, e);
+
+    if (rc == 0)
+        rc = check(k, &r, e);
+    if (rc == 0) {
+        struct str text = arena_str(a, buf_view(&r.body));
+
+        rc = mask ? json_parse_masked(a, text, mask, ret, e) : json_parse(a, text, NULL, ret, e);
+        if (rc < 0)
+            (void)err_wrap(e, "%.*s%.*s", STR_ARG(k->config->server), STR_ARG(request->path));
+    }
+    buf_done(&r.body);
+    return rc;
+}
+
+int kube_ask_get(struct kube_ask *k, struct arena *a, struct str path, struct json **ret, struct err *e)
+{
+    struct http_request request = { .method = "GET", .path = path, .total_ms = ANSWER_MS };
+
+    return ask_document(k, a, &request, NULL, ret, e);
+}
+
+int kube_ask_post(struct kube_ask *k, struct arena *a, struct str path, const struct json *body, struct json **ret,
+                  struct err *e)
+{
+    autobuf text = { 0 };
+    struct http_request request = {
+        .method = "POST", .path = path, .body_type = "application/json", .total_ms = ANSWER_MS
+    };
+
+    json_print(&text, body);
+    request.body = buf_view(&text);
+    return ask_document(k, a, &request, NULL, ret, e);
+}
+
+int kube_ask_object(struct kube_ask *k, struct arena *a, const struct resource_type *type, struct str namespace,
+                    struct str name, struct json **ret, struct err *e)
+{
+    autobuf path = { 0 };
+
+    path_object(&path, type, namespace, name, NULL);
+    return kube_ask_get(k, a, buf_view(&path), ret, e);
+}
+
+/* ---- lists ---- */
+
+static struct json_mask *mask_of_list(struct arena *a, const struct resource_type *type)
+{
+    static const char *const around[] = { "metadata.continue", "items", NULL };
+    static const char *const whole[] = { "-metadata.managedFields", NULL };
+    struct json_mask *list = json_mask_make(a, around);
+
+    json_mask_graft(a, list, "items",
+                    json_mask_make(a, strcmp(type->kind, "Pod") == 0 ? kube_pod_fields_scheduler : whole));
+    return list;
+}
+
+/* By its text, so that nothing of the page has to stay. Items of a list of a built-in kind do not say what they are. */
+static void keep(struct arena *a, const struct resource_type *type, const struct json *item, struct kube_list *ret)
+{
+    autobuf text = { 0 };
+    struct json *copy;
+
+    json_print(&text, item);
+    if (json_parse(a, arena_str(a, buf_view(&text)), NULL, &copy, NULL) < 0)
+        return; /* cannot be: we have just written it */
+    json_set(copy, "apiVersion", json_str(a, type_api_version(a, type)));
+    json_set(copy, "kind", json_str(a, str_of(type->kind)));
+    *vec_push(a, &ret->items) = copy;
+}
+
+int kube_ask_list(struct kube_ask *k, struct arena *a, const struct resource_type *type, struct str namespace,
+                  struct kube_list *ret, struct err *e)
+{
+    autobuf next = { 0 };
+
+    do {
+        autoarena page = { 0 };
+        autobuf path = { 0 };
+        struct http_request request = { .method = "GET", .total_ms = ANSWER_MS };
+        struct json *list;
+
+        path_collection(&path, type, namespace);
+        buf_fmt(&path, "?limit=%d", PAGE_ITEMS);
+        path_query(&path, "continue", buf_view(&next));
+        request.path = buf_view(&path);
+        if (ask_document(k, &page, &request, mask_of_list(&page, type), &list, e) < 0)
+            return -1;
+        JSON_FOREACH(item, json_get(list, "items"))
+            keep(a, type, item, ret);
+        buf_reset(&next);
+        buf_str(&next, json_text(json_find(list, "metadata", "continue", NULL), STR("")));
+    } while (next.n);
+    return 0;
+}
