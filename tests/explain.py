@@ -617,11 +617,11 @@ def wrong_use():
             (["trian", "-f", "-"], state, 1, "did you mean train?"),
             (["other", "-f", "-"], state, 1, "jobs in STATE: default/old, default/train"),
             (["j", "-f", "-"], json.dumps(node("n1")), 1, "there is no Job in STATE"),
-            (["j"], None, 2, "no STATE given"),
+            (["j"], None, 2, "no file is given (-f STATE), and: no cluster is configured"),
             (["train", "-f", "-", "--at", "yesterday"], state, 2, "--at"),
             (["train", "-f", "/nowhere.yaml"], None, 1, "/nowhere.yaml"),
             (["train", "-f", "-", "-o", "xml"], state, 2, "xml")):
-        run = pumice("explain", *args, stdin=stdin)
+        run = pumice("explain", *args, stdin=stdin, env={**os.environ, "KUBECONFIG": "/nonexistent"})
         assert run.returncode == status and part in run.stderr, (args, run.returncode, run.stderr)
         assert run.stdout == "", run.stdout
 

@@ -402,7 +402,7 @@ def the_schedulers_configuration():
 def wrong_use():
     good = text_of(*TWO)
     cases = (
-        ([], 2, "no file given"), (["-", "--runtime", "soon"], 2, "--runtime"), (["-", "--runtime", "x=1m"], 2, "no Job \"x\""),
+        ([], 2, "no file is given (-f STATE), and: no cluster is configured"), (["-", "--runtime", "soon"], 2, "--runtime"), (["-", "--runtime", "x=1m"], 2, "no Job \"x\""),
         (["-", "--runtime", "first/x=1m"], 2, "no task \"x\""), (["-", "--runtime", "first=-1m"], 2, "negative"),
         (["-", "--until", "later"], 2, "--until"), (["-", "--at", "noon"], 2, "--at"), (["-", "-o", "pdf"], 2, "pdf"),
         (["-", "--nodes", "3"], 2, "how large"), (["-", "--nodes", "3=cpu"], 2, "RESOURCE:AMOUNT"),
@@ -415,7 +415,7 @@ def wrong_use():
         (["-", "--scheduler-config", "/nonexistent.conf"], 2, "/nonexistent.conf"),
     )
     for args, status, part in cases:
-        run = pumice("plan", *args, stdin=good)
+        run = pumice("plan", *args, stdin=good, env={**os.environ, "KUBECONFIG": "/nonexistent"})
         same((args, run.returncode, run.stdout), (args, status, ""))
         assert part in run.stderr, (args, run.stderr)
 

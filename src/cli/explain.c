@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "cli/commands.h"
+#include "cli/live.h"
 #include "cli/load.h"
 #include "cli/read.h"
 #include "report/term.h"
@@ -13,6 +14,7 @@
 struct explain_options {
     const char *output, *namespace, *now, *config;
     struct text_list files;
+    struct live_options live;
 };
 
 /* ---- the job's name ---- */
@@ -22,9 +24,9 @@ struct wanted {
 };
 
 /* NAME or NAMESPACE/NAME; also "vcjob/NAME" as kubectl prints it. */
-static struct wanted parse_name(const struct explain_options *o, const char *word)
+static struct wanted parse_name(const char *namespace, const char *word)
 {
-    struct wanted w = { str_of(o->namespace && o->namespace[0] ? o->namespace : "default"), str_of(word) };
+    struct wanted w = { str_of(namespace && namespace[0] ? namespace : "default"), str_of(word) };
     struct str rest = w.name, first;
 
     if (!str_split(&rest, '/', &first) || !rest.p)
@@ -204,19 +206,35 @@ static void warn_no_nodes(const struct load *l)
                     "(kubectl get nodes -o yaml)\n");
 }
 
+/* The cluster's objects, but for those that the files have another version of. */
+static int add_live(struct arena *a, struct load *l, const struct explain_options *o)
+{
+    autolive live = { 0 };
+    autoload all = { .arena = a };
+    struct err e;
+
+    if (live_open(&live, a, &o->live, "explain", &e) < 0)
+        return command_fail("explain", &e, live_is_asked(&o->live) ? EXIT_FAILED : EXIT_USAGE);
+    if (!l->namespace)
+        l->namespace = arena_cstr(a, live.config.namespace);
+    if (live_read_state(&live, &all, "explain", &e) < 0)
+        return command_fail("explain", &e, EXIT_FAILED);
+    for (size_t i = 0; i < all.docs.n; i++)
+        if (!load_has(l, all.docs.v[i]))
+            *vec_push(a, &l->docs) = all.docs.v[i];
+    return EXIT_FINE;
+}
+
 static int load_all(struct arena *a, struct load *l, const struct explain_options *o, const struct text_list *arguments)
 {
     struct text_list files = o->files;
 
     for (size_t i = 1; i < arguments->list.n; i++) /* -f a.yaml b.yaml */
         *vec_push(a, &files.list) = arguments->list.v[i];
-    if (files.list.n == 0) {
-        fprintf(stderr, "pumice explain: no STATE given: -f FILE… ('-' reads standard input)\n"
-                        "Try 'pumice explain --help'.\n");
-        return EXIT_USAGE;
-    }
     load_state(l, &files);
-    return load_report(l) ? EXIT_FAILED : EXIT_FINE;
+    if (load_report(l))
+        return EXIT_FAILED;
+    return files.list.n && !live_is_asked(&o->live) ? EXIT_FINE : add_live(a, l, o);
 }
 
 static bool wants_json(const struct explain_options *o)
@@ -264,7 +282,7 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
     const struct explain_options *o = options;
     autoload l = { .arena = a, .namespace = o->namespace };
     const char *job = arguments->list.n ? arguments->list.v[0] : NULL;
-    struct wanted w = job ? parse_name(o, job) : (struct wanted){ 0 };
+    struct wanted w = { 0 };
     VEC(const struct json *) objects = { 0 };
     struct advice_input in = { 0 };
     struct sched_config config;
@@ -273,6 +291,8 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
 
     if (rc != EXIT_FINE)
         return rc;
+    if (job)
+        w = parse_name(l.namespace, job);
     if (parse_now(o, &l, &in.now_ms) < 0 || read_config(a, o->config, &config) < 0)
         return EXIT_USAGE;
     if (job && !find_anywhere(&l, &w))
@@ -297,10 +317,11 @@ static const char *const form_names[] = { "text", "json", NULL };
 static const struct option explain_option_table[] = {
     { 'f', "file", OPTION_LIST, offsetof(struct explain_options, files), "STATE", NULL,
       "the state: Nodes, Queues, PriorityClasses, Jobs, Pods, PodGroups … as kubectl get -o yaml prints them" },
+    LIVE_OPTIONS(struct explain_options, live),
     { 'o', "output", OPTION_TEXT, offsetof(struct explain_options, output), "FORM", form_names,
       "text (default) or json" },
     { 'n', "namespace", OPTION_TEXT, offsetof(struct explain_options, namespace), "NAME", NULL,
-      "namespace of the job, and of objects that name none (default: default)" },
+      "namespace of the job, and of objects that name none (default: that of the context, else default)" },
     { 0, "at", OPTION_TEXT, offsetof(struct explain_options, now), "TIME", NULL,
       "when the state was taken, as 2026-03-01T09:30:00Z (default: now)" },
     { 0, "scheduler-config", OPTION_TEXT, offsetof(struct explain_options, config), "FILE", NULL,
@@ -308,11 +329,13 @@ static const struct option explain_option_table[] = {
 };
 
 static const char *const explain_examples[] = {
+    "pumice explain train",
+    "why does the job train wait? In the cluster that kubectl uses",
     "pumice explain train -f state.yaml",
-    "why does the job train wait?",
+    "the same of a state in files",
     "pumice explain ml/train -f state.yaml -o json",
     "the same for programs",
-    "pumice explain train -f cluster.yaml train.yaml",
+    "pumice explain train -f train.yaml --cluster",
     "a job that is not submitted yet: would it start?",
     NULL,
 };
@@ -329,8 +352,9 @@ const struct command command_explain = {
         "(annotation pumice.dev/runtime: 30m). JOB is a name or NAMESPACE/NAME, of a Job or a PodGroup; without it the "
         "only\n"
         "job, or, if there are several, a list of all that wait, each with the rule that stops it.\n\n"
-        "Nothing is contacted or changed. The state comes from files; take it with\n"
-        "kubectl get nodes,queues,priorityclasses,vcjobs,podgroups,pods,pdb,pv,pvc -A -o yaml > state.yaml\n\n"
+        "The state is that of the cluster that kubectl uses, which is only read, or comes from files; take it with\n"
+        "kubectl get nodes,queues,priorityclasses,vcjob,podgroups,pods,pdb,pv,pvc -A -o yaml > state.yaml\n"
+        "With files and --cluster, --kubeconfig or --context it is the cluster's with the files applied to it.\n\n"
         "Every suggestion was tried: the change was made in a copy of the state, and the scheduler placed the job.",
     .options = explain_option_table,
     .n_options = ARRAY_LEN(explain_option_table),

@@ -379,12 +379,10 @@ void load_files(struct load *l, const struct text_list *files)
     }
 }
 
-void load_state(struct load *l, const struct text_list *files)
+static void settle_state(struct load *l)
 {
     struct admit_env env = { .namespace = default_namespace(l) };
 
-    VEC_FOREACH(file, &files->list)
-        load_file(l, *file);
     for (size_t i = 0; i < l->docs.n; i++) {
         struct loaded *doc = l->docs.v[i];
 
@@ -394,6 +392,28 @@ void load_state(struct load *l, const struct text_list *files)
             job_default(l->arena, doc->root, &env);
     }
     index_documents(l);
+}
+
+void load_state(struct load *l, const struct text_list *files)
+{
+    VEC_FOREACH(file, &files->list)
+        load_file(l, *file);
+    settle_state(l);
+}
+
+void load_objects(struct load *l, const char *origin, struct json *const *objects, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        add_document(l, origin, objects[i]);
+    settle_state(l);
+}
+
+bool load_has(const struct load *l, const struct loaded *doc)
+{
+    autoarena scratch = { 0 };
+
+    return doc->type &&
+           map_get(&l->index, index_key(&scratch, l, doc->type, object_namespace(doc->root), object_name(doc->root)));
 }
 
 size_t load_count_jobs(const struct load *l)

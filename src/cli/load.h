@@ -48,6 +48,12 @@ void load_files(struct load *l, const struct text_list *files);
  * be the one that was once submitted. */
 void load_state(struct load *l, const struct text_list *files);
 
+/* The same with objects that came from elsewhere: 'origin' is what messages call it. Once for each load. */
+void load_objects(struct load *l, const char *origin, struct json *const *objects, size_t n);
+
+/* Is an object of the same kind and name among the documents? */
+bool load_has(const struct load *l, const struct loaded *doc);
+
 /* The object of that kind and name among the documents, or NULL. */
 struct json *load_find(const struct load *l, const char *kind, struct str namespace, struct str name);
 

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/explain.h"
 #include "report/gantt.h"
+#include "cli/live.h"
 #include "cli/load.h"
 #include "report/plan_page.h"
 #include "cli/scenario.h"
@@ -27,6 +28,7 @@ enum {
 struct plan_options {
     const char *output, *out, *namespace, *until, *at, *config;
     struct text_list files, runtime, nodes;
+    struct live_options live;
     struct changes changes;
 };
 
@@ -309,8 +311,19 @@ static void fill_namespace(struct load *l, struct loaded *doc)
         json_set(meta, "namespace", json_str(l->arena, str_of(l->namespace ? l->namespace : "default")));
 }
 
-static int read_scenario(struct load *l, const struct text_list *files, struct scenario *s)
+static void add_wanted(struct load *l, struct scenario *s, const struct load *but)
 {
+    for (size_t i = 0; i < l->docs.n; i++)
+        if (is_wanted(l->docs.v[i]) && !(but && load_has(but, l->docs.v[i]))) {
+            fill_namespace(l, l->docs.v[i]);
+            scenario_add(s, l->docs.v[i]->root);
+        }
+}
+
+/* The files, in the state of a cluster: what they have another version of is left out there. */
+static int read_scenario(struct load *l, const struct text_list *files, struct load *cluster, struct scenario *s)
+{
+    l->state = cluster->docs.n ? cluster : NULL;
     load_files(l, files);
     for (size_t i = 0; i < l->docs.n; i++) {
         check_annotations(l->docs.v[i]);
@@ -320,12 +333,21 @@ static int read_scenario(struct load *l, const struct text_list *files, struct s
     }
     if (load_report(l))
         return -1;
-    for (size_t i = 0; i < l->docs.n; i++)
-        if (is_wanted(l->docs.v[i])) {
-            fill_namespace(l, l->docs.v[i]);
-            scenario_add(s, l->docs.v[i]->root);
-        }
+    add_wanted(cluster, s, l);
+    add_wanted(l, s, NULL);
     return 0;
+}
+
+static int read_cluster(struct arena *a, const struct plan_options *o, struct load *l, struct load *cluster,
+                        struct err *e)
+{
+    autolive live = { 0 };
+
+    if (live_open(&live, a, &o->live, "plan", e) < 0)
+        return -1;
+    if (!l->namespace)
+        l->namespace = cluster->namespace = arena_cstr(a, live.config.namespace);
+    return live_read_state(&live, cluster, "plan", e);
 }
 
 /* ---- output ---- */
@@ -488,7 +510,7 @@ done:
 static int plan_run(struct arena *a, const void *options, const struct text_list *arguments)
 {
     const struct plan_options *o = options;
-    autoload l = { .arena = a, .namespace = o->namespace };
+    autoload l = { .arena = a, .namespace = o->namespace }, cluster = { .arena = a, .namespace = o->namespace };
     struct planner p = { .arena = a, .o = o };
     struct scenario base = { .arena = a };
     struct text_list files = { 0 };
@@ -499,12 +521,9 @@ static int plan_run(struct arena *a, const void *options, const struct text_list
         *vec_push(a, &files.list) = *file;
     VEC_FOREACH(file, &arguments->list)
         *vec_push(a, &files.list) = *file;
-    if (files.list.n == 0) {
-        fprintf(stderr, "pumice plan: no file given: -f STATE.yaml ('-' reads standard input)\n"
-                        "Try 'pumice plan --help'.\n");
-        return EXIT_USAGE;
-    }
-    if (read_scenario(&l, &files, &base) < 0)
+    if ((files.list.n == 0 || live_is_asked(&o->live)) && read_cluster(a, o, &l, &cluster, &e) < 0)
+        return command_fail("plan", &e, live_is_asked(&o->live) ? EXIT_FAILED : EXIT_USAGE);
+    if (read_scenario(&l, &files, &cluster, &base) < 0)
         return EXIT_FAILED;
     if (prepare(&p, &base, &e) < 0)
         return command_fail("plan", &e, EXIT_USAGE);
@@ -517,6 +536,7 @@ static int plan_run(struct arena *a, const void *options, const struct text_list
 static const struct option plan_option_table[] = {
     { 'f', "file", OPTION_LIST, FIELD(files), "STATE", NULL,
       "objects of the cluster: Nodes, Queues, PriorityClasses, Jobs, Pods … (may be repeated; '-': standard input)" },
+    LIVE_OPTIONS(struct plan_options, live),
     { 'o', "output", OPTION_TEXT, FIELD(output), "FORM", form_names,
       "table (default), json, gantt (chart in the terminal), svg, html (a page in one file)" },
     { 0, "out", OPTION_TEXT, FIELD(out), "FILE", NULL, "write to this file" },
@@ -542,6 +562,8 @@ static const struct option plan_option_table[] = {
 };
 
 static const char *const plan_examples[] = {
+    "pumice plan job.yaml --cluster",
+    "when the job would start and end in the cluster that kubectl uses",
     "pumice plan -f state.yaml --runtime 30m",
     "when each job would start and end",
     "pumice plan -f state.yaml -o gantt",
@@ -561,7 +583,9 @@ const struct command command_plan = {
     .summary = "tell when jobs would start and end, what would wait and why, and what a change would buy",
     .about =
         "Runs the real controllers and the real scheduler on virtual time, over nodes that only pretend to run pods.\n"
-        "Nothing is started and nothing is sent anywhere.\n\n"
+        "Nothing is started and nothing is changed anywhere.\n\n"
+        "The state comes from files, or from the cluster that kubectl uses when there is no file. With --cluster,\n"
+        "--kubeconfig or --context it is the cluster's with the files applied to it.\n\n"
         "How long a pod runs is said by the annotation pumice.dev/runtime (of the Job, the task's template or the "
         "pod),\n"
         "by spec.runningEstimate of the Job, or by --runtime. A Job with the annotation pumice.dev/submit-after: 5m\n"

@@ -4,6 +4,7 @@
 #include "api/meta.h"
 #include "base/util.h"
 #include "cli/commands.h"
+#include "cli/live.h"
 #include "cli/mask.h"
 #include "report/term.h"
 #include "job/foreign.h"
@@ -15,6 +16,7 @@
 struct render_options {
     const char *output, *namespace;
     struct text_list only, state;
+    struct live_options live;
     bool explain, show_secrets;
 };
 
@@ -230,6 +232,39 @@ static int check_only(const struct text_list *only)
     return 0;
 }
 
+struct around { /* what a cluster has already; read when it is known which jobs it is about */
+    struct live live;
+    struct load *state;
+    int rc;
+    struct err err;
+};
+
+static void read_around(void *ctx, struct load *l)
+{
+    struct around *around = ctx;
+
+    around->rc = live_read_around(&around->live, around->state, l, "render", &around->err);
+}
+
+static int load_live(struct load *l, struct load *state, const struct render_options *o, const struct text_list *files)
+{
+    struct around around = { .state = state };
+
+    around.rc = live_open(&around.live, l->arena, &o->live, "render", &around.err);
+    if (around.rc == 0) {
+        if (!l->namespace)
+            l->namespace = state->namespace = arena_cstr(l->arena, around.live.config.namespace);
+        l->state = state;
+        l->change = read_around;
+        l->ctx = &around;
+        load_files(l, files);
+    }
+    live_close(&around.live);
+    if (around.rc < 0)
+        (void)command_fail("render", &around.err, EXIT_FAILED);
+    return around.rc;
+}
+
 static int load_all(struct load *l, struct load *state, const struct render_options *o, const struct text_list *files)
 {
     if (o->state.list.n) {
@@ -238,7 +273,10 @@ static int load_all(struct load *l, struct load *state, const struct render_opti
             return -1;
         l->state = state;
     }
-    load_files(l, files);
+    if (!live_is_asked(&o->live))
+        load_files(l, files);
+    else if (load_live(l, state, o, files) < 0)
+        return -1;
     if (load_report(l))
         return -1;
     if (load_count_jobs(l) == 0) {
@@ -302,6 +340,11 @@ static int render_run(struct arena *a, const void *options, const struct text_li
 
     if (check_only(&o->only) < 0)
         return EXIT_USAGE;
+    if (o->state.list.n && live_is_asked(&o->live)) {
+        fprintf(stderr, "pumice render: --state is a cluster in files: leave it out, or --cluster, --kubeconfig and "
+                        "--context\n");
+        return EXIT_USAGE;
+    }
     if (load_all(&l, &state, o, files) < 0)
         return EXIT_FAILED;
     return show_all(&r, &l);
@@ -320,6 +363,7 @@ static const struct option render_option_table[] = {
       "print keys and other secrets instead of masking them" },
     { 0, "state", OPTION_LIST, offsetof(struct render_options, state), "FILE", NULL,
       "objects that exist already (default: an empty cluster)" },
+    LIVE_OPTIONS(struct render_options, live),
     { 'n', "namespace", OPTION_TEXT, offsetof(struct render_options, namespace), "NAME", NULL,
       "namespace of jobs that name none (default: default)" },
 };
