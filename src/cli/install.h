@@ -47,6 +47,13 @@ void install_print_webhook_roles(struct buf *out); /* those that only --webhook 
 /* The Service of the webhook and the configurations that name it: install_webhook.c. */
 void install_print_webhook(struct buf *out);
 
+/* One by one: what the controller, and (with 'schedules') the scheduler, may do. */
+struct install_right {
+    struct str group, resource, subresource, verb;
+    bool is_own_namespace; /* only in that of the controller; else everywhere */
+};
+void install_rights(bool schedules, void (*each)(void *ctx, const struct install_right *r), void *ctx);
+
 /* The CRDs, a kustomize base and a Helm chart as files below 'dir', which is made if it is not there. What is there
  * under the same names is written over; nothing else is touched. */
 int install_write(const char *dir, const struct install *in, struct err *e);

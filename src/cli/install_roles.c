@@ -162,3 +162,30 @@ void install_print_webhook_roles(struct buf *out)
     buf_fmt(out, "---\n");
     print_whole(out, ROLE_CERTIFICATE);
 }
+
+/* ---- one by one ---- */
+
+static void each_verb(const struct rule *rule, struct str resource,
+                      void (*each)(void *ctx, const struct install_right *r), void *ctx)
+{
+    struct install_right right = { .group = str_of(rule->group), .is_own_namespace = roles[rule->role].is_namespaced };
+    struct str verbs = str_of(rule->verbs);
+
+    (void)str_split(&resource, '/', &right.resource);
+    right.subresource = resource;
+    while (str_split(&verbs, ' ', &right.verb))
+        each(ctx, &right);
+}
+
+void install_rights(bool schedules, void (*each)(void *ctx, const struct install_right *r), void *ctx)
+{
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+        enum role role = rules[i].role;
+        struct str resources = str_of(rules[i].resources), resource;
+
+        if (role != ROLE_CONTROLLER && role != ROLE_LEADER && !(role == ROLE_SCHEDULER && schedules))
+            continue;
+        while (str_split(&resources, ' ', &resource))
+            each_verb(&rules[i], resource, each, ctx);
+    }
+}

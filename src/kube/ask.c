@@ -184,6 +184,20 @@ int kube_ask_get(struct kube_ask *k, struct arena *a, struct str path, struct js
     return ask_document(k, a, &request, NULL, ret, e);
 }
 
+int kube_ask_text(struct kube_ask *k, struct arena *a, struct str path, struct str *ret, struct err *e)
+{
+    struct http_request request = { .method = "GET", .path = path, .accept = "*/*", .total_ms = ANSWER_MS };
+    struct reply r = { 0 };
+    int rc = ask(k, &request, &r, e);
+
+    if (rc == 0)
+        rc = check(k, &r, e);
+    if (rc == 0)
+        *ret = arena_str(a, buf_view(&r.body));
+    buf_done(&r.body);
+    return rc;
+}
+
 int kube_ask_post(struct kube_ask *k, struct arena *a, struct str path, const struct json *body, struct json **ret,
                   struct err *e)
 {

@@ -21,6 +21,9 @@ void kube_ask_close(struct kube_ask *k);                                        
 /* The document at 'path', in 'a'. */
 int kube_ask_get(struct kube_ask *k, struct arena *a, struct str path, struct json **ret, struct err *e);
 
+/* What is no JSON: "/metrics". */
+int kube_ask_text(struct kube_ask *k, struct arena *a, struct str path, struct str *ret, struct err *e);
+
 /* One object; 'namespace' is ignored for kinds that have none. */
 int kube_ask_object(struct kube_ask *k, struct arena *a, const struct resource_type *type, struct str namespace,
                     struct str name, struct json **ret, struct err *e);
