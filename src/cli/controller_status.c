@@ -128,19 +128,17 @@ static void put_shares(struct buf *out, struct sched *s)
 
 /* ---- the driver ---- */
 
-static void put_latency(struct buf *out, const struct pod_latency *l)
+static void put_latency(struct buf *out, const char *name, const char *help, const struct latency *l)
 {
-    static const char name[] = "volcano_controller_job_to_pod_creation_latency_milliseconds";
     uint64_t sum = 0;
 
-    head(out, name, "histogram", "From the creation of a job to that of each of its pods");
-    for (size_t i = 0; i < POD_LATENCY_BUCKETS; i++) {
+    head(out, name, "histogram", help);
+    for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
         sum += l->buckets[i];
-        buf_fmt(out, "%s_bucket{le=\"%lld\"} %llu\n", name, (long long)pod_latency_bounds_ms[i],
-                (unsigned long long)sum);
+        buf_fmt(out, "%s_bucket{le=\"%g\"} %llu\n", name, (double)l->bounds_us[i] / 1e3, (unsigned long long)sum);
     }
-    buf_fmt(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %llu\n%s_count %llu\n", name, (unsigned long long)l->n, name,
-            (unsigned long long)l->sum_ms, name, (unsigned long long)l->n);
+    buf_fmt(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.17g\n%s_count %llu\n", name, (unsigned long long)l->n, name,
+            (double)l->sum_us / 1e3, name, (unsigned long long)l->n);
 }
 
 static void put_driver(struct buf *out, struct controller *c)
@@ -155,11 +153,16 @@ static void put_driver(struct buf *out, struct controller *c)
     figure(out, "pumice_synced", "gauge", "1 when everything was listed", s.is_synced);
     figure(out, "pumice_plans_total", "counter", "Plans made", (double)s.plans);
     figure(out, "pumice_plan_seconds_total", "counter", "Time spent on plans", (double)s.plan_us / 1e6);
-    put_latency(out, &s.pod_latency);
+    put_latency(out, "volcano_controller_job_to_pod_creation_latency_milliseconds",
+                "From the creation of a job to that of each of its pods", &s.pod_latency);
     if (!c->o->scheduler)
         return;
     figure(out, "pumice_scheduler_rounds_total", "counter", "Rounds of the scheduler", (double)s.rounds);
     figure(out, "pumice_scheduler_round_seconds_total", "counter", "Time spent on rounds", (double)s.round_us / 1e6);
+    put_latency(out, "volcano_e2e_scheduling_latency_milliseconds",
+                "A round of the scheduler and sending what it decided", &s.round_latency);
+    put_latency(out, "volcano_task_scheduling_latency_milliseconds",
+                "From the creation of a pod to the answer that it is bound", &s.bind_latency);
     head(out, "volcano_schedule_attempts_total", "counter", "Pods that were bound");
     buf_fmt(out, "volcano_schedule_attempts_total{result=\"scheduled\"} %llu\n", (unsigned long long)s.binds);
     figure(out, "volcano_pod_preemption_victims", "gauge", "Pods that were evicted", (double)s.evictions);

@@ -4,18 +4,30 @@
 #include "base/util.h"
 #include "driver/driver_internal.h"
 
-/* ---- how long pods took to be made ---- */
+/* ---- how long things took ---- */
 
-const int64_t pod_latency_bounds_ms[POD_LATENCY_BUCKETS] = { 50,   100,  250,   500,   1000,  2500,
-                                                             5000, 7500, 10000, 20000, 30000, 60000 };
+#define MS INT64_C(1000)
 
-void pod_latency_add(struct pod_latency *l, int64_t ms)
+static const int64_t waits_us[LATENCY_BUCKETS] = {
+    50 * MS,   100 * MS,  250 * MS,   500 * MS,   1000 * MS,  2500 * MS,
+    5000 * MS, 7500 * MS, 10000 * MS, 20000 * MS, 30000 * MS, 60000 * MS
+};
+static const int64_t work_us[LATENCY_BUCKETS] = { 50,     100,     250,     500,      1 * MS,   2500,
+                                                  5 * MS, 10 * MS, 25 * MS, 100 * MS, 500 * MS, 2500 * MS };
+
+void latencies_init(struct driver_stats *s)
 {
-    ms = MAX_OF(ms, 0);
+    s->pod_latency.bounds_us = s->bind_latency.bounds_us = waits_us;
+    s->round_latency.bounds_us = work_us;
+}
+
+void latency_add(struct latency *l, int64_t us)
+{
+    us = MAX_OF(us, 0);
     l->n++;
-    l->sum_ms += (uint64_t)ms;
-    for (size_t i = 0; i < POD_LATENCY_BUCKETS; i++)
-        if (ms <= pod_latency_bounds_ms[i]) {
+    l->sum_us += (uint64_t)us;
+    for (size_t i = 0; i < LATENCY_BUCKETS; i++)
+        if (us <= l->bounds_us[i]) {
             l->buckets[i]++;
             return;
         }

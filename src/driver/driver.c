@@ -170,6 +170,7 @@ struct driver *driver_new(struct cluster *c, const struct driver_options *opt)
     requests_init(d, d->opt.seed);
     contests_init(d, d->opt.seed);
     schedule_init(d);
+    latencies_init(&d->stats);
     workloads_init(d);
     d->last_now_ms = cluster_now_ms(c);
     want_all(d);
@@ -253,6 +254,7 @@ static bool plan_all(struct driver *d)
 static bool plan_and_schedule(struct driver *d)
 {
     int64_t begin_us = clock_mono_us(&clock_real), round_us; /* for the statistics only */
+    uint64_t rounds = d->stats.rounds;
     bool any = plan_all(d);
 
     round_us = clock_mono_us(&clock_real);
@@ -260,7 +262,10 @@ static bool plan_and_schedule(struct driver *d)
     if (schedule_turn(d))
         any |= plan_all(d);
     any |= schedule_flush(d);
-    d->stats.round_us += (uint64_t)(clock_mono_us(&clock_real) - round_us);
+    round_us = clock_mono_us(&clock_real) - round_us;
+    d->stats.round_us += (uint64_t)round_us;
+    if (d->stats.rounds != rounds)
+        latency_add(&d->stats.round_latency, round_us);
     return any;
 }
 

@@ -54,13 +54,12 @@ void driver_stop(struct driver *d);
 /* Other settings for the scheduler, from the next turn on; copied. Only if the driver schedules. */
 void driver_configure(struct driver *d, const struct sched_config *config);
 
-enum { POD_LATENCY_BUCKETS = 12 };
-extern const int64_t
-    pod_latency_bounds_ms[POD_LATENCY_BUCKETS]; /* the upper ones; those above the last are only in 'n' */
+enum { LATENCY_BUCKETS = 12 };
 
-struct pod_latency {                       /* from the creation of a job to that of each of its pods */
-    uint64_t buckets[POD_LATENCY_BUCKETS]; /* not added up */
-    uint64_t n, sum_ms;
+struct latency {                       /* how long something took, each time */
+    const int64_t *bounds_us;          /* of the buckets, the upper ones; what took longer is only in 'n' */
+    uint64_t buckets[LATENCY_BUCKETS]; /* not added up */
+    uint64_t n, sum_us;
 };
 
 struct driver_stats {
@@ -69,9 +68,11 @@ struct driver_stats {
     uint64_t rounds, binds, evictions; /* of the scheduler: those that worked */
     uint64_t plan_us, round_us;        /* spent on plans and rounds */
     size_t jobs, pods;
-    size_t queued, in_flight; /* keys that wait for a plan; writes without an answer */
-    bool is_synced;           /* everything was listed once */
-    struct pod_latency pod_latency;
+    size_t queued, in_flight;     /* keys that wait for a plan; writes without an answer */
+    bool is_synced;               /* everything was listed once */
+    struct latency pod_latency;   /* from the creation of a job to that of each of its pods */
+    struct latency bind_latency;  /* from the creation of a pod to the answer that it is bound */
+    struct latency round_latency; /* a round of the scheduler */
 };
 void driver_stats(const struct driver *d, struct driver_stats *ret);
 

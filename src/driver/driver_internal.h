@@ -125,7 +125,8 @@ void contest_wrote(struct driver *d, const struct resource_type *type, struct st
 
 /* ---- describe.c ---- */
 
-void pod_latency_add(struct pod_latency *l, int64_t ms);
+void latencies_init(struct driver_stats *s);
+void latency_add(struct latency *l, int64_t us);
 
 /* ---- driver.c ---- */
 

@@ -424,6 +424,19 @@ static bool event_was_sent(struct driver *d, const struct op *op)
     return false;
 }
 
+/* "namespace/name" of the job that a key is about, in a text of our own; empty: of none. */
+static const char *job_of_key(struct driver *d, struct str key)
+{
+    static char text[256 + 64];
+    const struct cache_job *j = driver_key_job(d, key);
+
+    if (!j || !j->object)
+        return "";
+    (void)snprintf(text, sizeof(text), "%.*s/%.*s", STR_ARG(j->object->namespace), STR_ARG(j->object->name));
+    return text;
+}
+#define JOB_FIELD(d, key) LOG_TEXT("job", job_of_key(d, key))
+
 void request_send(struct driver *d, struct str key, const struct op *op)
 {
     struct str name = op->name, namespace = op->namespace, uid = op->uid;
@@ -442,7 +455,7 @@ void request_send(struct driver *d, struct str key, const struct op *op)
     if (f->blocks)
         busy_add(d, f->key);
     log_debug("write", LOG_TEXT("verb", op_verbs[op->kind]), LOG_TEXT("kind", op->type->kind),
-              LOG_STR("namespace", namespace), LOG_STR("name", name), LOG_STR("for", key));
+              LOG_STR("namespace", namespace), LOG_STR("name", name), LOG_STR("for", key), JOB_FIELD(d, key));
     d->n_writes++;
     if (d->n_writes >= d->opt.max_in_flight)
         d->is_full = true;
@@ -499,7 +512,8 @@ static void write_failed(struct driver *d, struct request *f, const struct err *
     enum answer answer = answer_of(f, e->code, is_unknown);
 
     d->stats.failed_writes++;
-    log_debug("write failed", LOG_TEXT("kind", f->type->kind), LOG_STR("name", f->name), LOG_TEXT("error", e->text));
+    log_debug("write failed", LOG_TEXT("kind", f->type->kind), LOG_STR("name", f->name), LOG_TEXT("error", e->text),
+              JOB_FIELD(d, f->key));
     if (f->is_loose) {
         request_end(d, f);
         return;
@@ -542,7 +556,7 @@ static void count_pod(struct driver *d, const struct cache_job *j, const struct 
 
     if (clock_parse(json_member_text(json_get(j->object->root, "metadata"), "creationTimestamp"), &job_ms, NULL) == 0 &&
         clock_parse(json_member_text(json_get(pod->root, "metadata"), "creationTimestamp"), &pod_ms, NULL) == 0)
-        pod_latency_add(&d->stats.pod_latency, pod_ms - job_ms);
+        latency_add(&d->stats.pod_latency, (pod_ms - job_ms) * 1000);
 }
 
 static void note_figures(struct driver *d, const struct request *f, const struct object *after)

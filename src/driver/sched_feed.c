@@ -110,6 +110,8 @@ static void look_at_pod(struct sched_known *f, const struct json *pod)
     f->is_running = str_is(phase, "Running");
     f->is_over = str_is(phase, "Succeeded") || str_is(phase, "Failed");
     f->refused_ms = 0;
+    if (!f->created_ms)
+        (void)clock_parse(json_member_text(json_get(pod, "metadata"), "creationTimestamp"), &f->created_ms, NULL);
     JSON_FOREACH(c, json_find(pod, "status", "conditions", NULL))
         if (str_is(json_member_text(c, "type"), "PodScheduled") && str_is(json_member_text(c, "status"), "False"))
             (void)clock_parse(json_member_text(c, "lastTransitionTime"), &f->refused_ms, NULL); /* none: from now */

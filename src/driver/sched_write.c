@@ -498,6 +498,15 @@ static bool is_on_node(const struct sched_write *e, const struct object *seen)
            str_eq(json_member_text(json_get(seen->root, "spec"), "nodeName"), buf_view(&e->sent_node));
 }
 
+static void note_bound(struct driver *d, const struct sched_write *e)
+{
+    const struct sched_known *pod = sched_feed_find(d, e->type, e->namespace, e->name, e->uid);
+
+    d->stats.binds++;
+    if (pod && pod->created_ms)
+        latency_add(&d->stats.bind_latency, (cluster_now_ms(d->cluster) - pod->created_ms) * 1000);
+}
+
 static bool bind_answered(struct driver *d, struct sched_write *e, const struct err *error, const struct object *seen)
 {
     struct str node = buf_view(&e->sent_node);
@@ -508,7 +517,7 @@ static bool bind_answered(struct driver *d, struct sched_write *e, const struct 
     if (str_eq(buf_view(&e->node), node))
         buf_reset(&e->node);
     if (is_bound) {
-        d->stats.binds++;
+        note_bound(d, e);
         buf_fmt(&message, "Successfully assigned %.*s/%.*s to %.*s", STR_ARG(e->namespace), STR_ARG(e->name),
                 STR_ARG(node));
         schedule_tell(d, "Pod", e->namespace, e->name, e->uid, "Normal", STR("Scheduled"), buf_view(&message));
