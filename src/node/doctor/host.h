@@ -17,7 +17,7 @@ enum host_verdict { HOST_FINE, HOST_LIMITED, HOST_IMPOSSIBLE, HOST_VERDICT_MAX }
 const char *host_verdict_name(enum host_verdict v); /* "fine", "limited", "impossible" */
 
 struct host_check {
-    const char *name; /* "kernel", "user namespaces", "overlay", "cgroups", "network", "way out", "nftables", "GPUs" … */
+    const char *name; /* "kernel", "overlay", "cgroups", "network", "way out", "nftables", "GPUs" … */
     enum host_verdict verdict;
     struct str says;   /* "v2: cpu, memory, pids" · "no memory limits: …" */
     const char *means; /* for jobs, when it is not fine; "" otherwise */

@@ -460,6 +460,7 @@ static struct nft_set write_classes(struct writer *wr, enum direction d, struct 
     map_init(&chains, map_seed_default());
     for (size_t i = 0; i < w->pods.n; i++) {
         struct str key = buf_view(&lists[i]);
+        in_addr_t address = htonl(w->pods.v[i].address);
         char *chain = map_get(&chains, key);
 
         if (str_empty(key))
@@ -471,7 +472,7 @@ static struct nft_set write_classes(struct writer *wr, enum direction d, struct 
             (void)map_put(&chains, key, chain); /* it was not there */
             write_class(wr, d, chain, key);
         }
-        nft_element_goto(w->table, &map, &(in_addr_t){ htonl(w->pods.v[i].address) }, chain);
+        nft_element_goto(w->table, &map, &address, chain);
     }
     map_done(&chains);
     return map;

@@ -182,8 +182,11 @@ static void write_itself(struct filter_world *w, const struct service_list *l)
                                   .key_bytes = 2 * sizeof(in_addr_t) };
     nft_set(w->table, &w->itself);
     VEC_FOREACH(r, &all.list)
-        for (uint32_t i = 0; i <= r->high - r->low; i++)
-            nft_element(w->table, &w->itself, (in_addr_t[]){ htonl(r->low + i), htonl(r->low + i) }, NULL);
+        for (uint32_t i = 0; i <= r->high - r->low; i++) {
+            in_addr_t pair[2] = { htonl(r->low + i), htonl(r->low + i) };
+
+            nft_element(w->table, &w->itself, pair, NULL);
+        }
 }
 
 /* The same for what pods send (prerouting) and what this machine sends itself (output). */
