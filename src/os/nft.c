@@ -101,6 +101,24 @@ void nft_batch(struct nft *t, struct buf *out)
     number(out, from);
 }
 
+void nft_for_table(struct str batch, const char *table, struct buf *out)
+{
+    size_t n = strlen(table) + 1;
+    char *bytes;
+
+    buf_str(out, batch);
+    bytes = out->p + out->n - batch.n;
+    for (size_t at = 0; at < batch.n; at += NLMSG_ALIGN(((struct nlmsghdr *)(bytes + at))->nlmsg_len)) {
+        struct nlmsghdr *m = (void *)(bytes + at);
+        struct nlattr *first = mnl_nlmsg_get_payload_offset(m, sizeof(struct nfgenmsg));
+
+        if (m->nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES)
+            continue;
+        assert(mnl_attr_get_payload_len(first) == n);
+        memcpy(mnl_attr_get_payload(first), table, n);
+    }
+}
+
 /* ---- tables and chains ---- */
 
 /* A comment as nft writes and shows it: type, length, text with its NUL. */
@@ -170,13 +188,11 @@ static uint32_t set_flags(const struct nft_set *set)
 /* Numbers are of the machine's own byte order. Whoever lists them must be told, as nft does itself. */
 static void put_byte_order(struct nlmsghdr *m)
 {
-    struct {
-        uint8_t type, n;
-        uint8_t value[sizeof(uint32_t)];
-    } order = { 0, sizeof(order.value), { 0 } };
+    uint32_t of_the_machine = 1;
+    char data[2 + sizeof(of_the_machine)] = { 0, sizeof(of_the_machine) }; /* type, length */
 
-    memcpy(order.value, &(uint32_t){ 1 }, sizeof(order.value));
-    mnl_attr_put(m, NFTA_SET_USERDATA, sizeof(order), &order);
+    memcpy(data + 2, &of_the_machine, sizeof(of_the_machine));
+    mnl_attr_put(m, NFTA_SET_USERDATA, sizeof(data), data);
 }
 
 void nft_set(struct nft *t, struct nft_set *set)

@@ -57,7 +57,8 @@ void nft_done(struct nft *t);
 
 void nft_table(struct nft *t, const char *comment); /* NULL: none. One that is there stays, with what is in it */
 void nft_table_delete(struct nft *t);
-void nft_table_replace(struct nft *t); /* whatever was in it goes when the new comes */
+void nft_table_replace(
+    struct nft *t); /* whatever was in it goes when the new comes, but for a moment: see filter_run.c */
 
 struct nft_hook {
     const char *type; /* "filter", "nat" */
@@ -138,6 +139,9 @@ void nft_reject(struct nft *t, enum nft_reject_types type, uint8_t code);
 
 /* The batch as bytes, complete. */
 void nft_batch(struct nft *t, struct buf *out);
+
+/* The same for another table, whose name is as long. */
+void nft_for_table(struct str batch, const char *table, struct buf *out);
 
 /* Bring it into force. Fails with what was refused and why ("nf_tables: rule in chain x (numgen): No such file") and
  * has changed nothing then. ERR_NOT_FOUND: what is to be deleted, or nf_tables itself, is not there. Takes some 15 ms,

@@ -139,6 +139,7 @@ void agent_filter_ended(struct agent *g)
     } else {
         buf_reset(&f->applied);
         buf_str(&f->applied, buf_view(&f->tried));
+        f->is_second = !f->is_second;
         worked(g);
     }
     if (f->is_behind)
@@ -157,7 +158,7 @@ static void begin(struct agent *g, struct str batch)
 
     buf_reset(&f->tried);
     buf_str(&f->tried, batch);
-    if (filter_begin(batch, net_ns_fd(g->net), &f->nft, &e) < 0) {
+    if (filter_begin(g->run.id, batch, !f->is_second, net_ns_fd(g->net), &f->nft, &e) < 0) {
         f->nft = NULL;
         failed(g, &e);
         return;

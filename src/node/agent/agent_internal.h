@@ -111,6 +111,7 @@ struct agent_services {
 struct agent_filter {
     struct buf applied, tried; /* the batch in force, empty: none; the one that the kernel was given last */
     uint64_t round, in_force;  /* the number of the batch that was made last, of the one in force */
+    bool is_second;            /* of the two tables: the one in force */
     struct filter_run *nft;    /* the kernel at work; NULL: it is not */
     bool is_late;              /* it should have ended long ago */
     bool is_behind;            /* something changed meanwhile */

@@ -251,7 +251,7 @@ void filter_batch(struct arena *a, const struct filter_input *in, struct buf *ou
     struct filter_world w;
     autonft table;
 
-    nft_init(&table, NFPROTO_INET, arena_fmt(a, "pumice_%s", in->id).p);
+    nft_init(&table, NFPROTO_INET, arena_fmt(a, "pumice_%s_a", in->id).p);
     nft_table_replace(&table);
     filter_world_init(&w, a, in, &table);
     filter_services(&w);

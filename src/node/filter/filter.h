@@ -1,8 +1,9 @@
 /* filter.h - NetworkPolicy and Service addresses by nftables
  *
- * One table of ours ("pumice_<id>", family inet) holds everything: it is replaced as a whole in one transaction when
- * something changed, and goes with the network's namespace at the end. A pure function (filter_batch) makes the
- * transaction; bringing it into force (os/nft.h) needs no program. `nft list ruleset` shows people what is in force.
+ * One table of ours (family inet) holds everything. It is replaced as a whole when something changed: there are two names,
+ * "pumice_<id>_a" and "…_b", and the old one goes when the new one is in force. It goes with the network's namespace at
+ * the end. A pure function (filter_batch) makes the transaction; bringing it into force (os/nft.h) needs no program.
+ * `nft list ruleset` shows people what is in force.
  *
  * NetworkPolicy as in Kubernetes: a pod that no policy selects for a direction is open in that direction; one that is
  * selected takes only what some policy allows. Established connections go on. Traffic inside a pod is never filtered.
@@ -59,8 +60,8 @@ struct filter_input {
     VEC(struct filter_service) services;
 };
 
-/* The whole table, replacing the old one, as nft_send() takes it. The same input gives the same bytes, in whatever
- * order its lists are. */
+/* The whole table, the first of the two, as nft_send() takes it. The same input gives the same bytes, in whatever order
+ * its lists are. */
 void filter_batch(struct arena *a, const struct filter_input *in, struct buf *out);
 
 /* Does the NetworkPolicy select a pod of this namespace and these labels (object or NULL), in any direction? Such a
@@ -71,7 +72,8 @@ bool filter_selects(struct arena *a, const struct json *policy, struct str names
  * have to load modules first, and it cannot be stopped: what was begun may come into force until its end is told. */
 struct filter_run;
 enum { FILTER_PATIENCE_MS = 10000 }; /* then somebody should be told */
-int filter_begin(struct str batch, int ns_fd, struct filter_run **ret, struct err *e);
+/* As the first or the second of the two tables; the other one goes. If it fails, that one is still whole. */
+int filter_begin(const char *id, struct str batch, bool is_second, int ns_fd, struct filter_run **ret, struct err *e);
 int filter_fd(const struct filter_run *r); /* readable: it has ended */
 /* How it went. One that has not ended is left alone and fails, for those who give up its network. */
 int filter_end(struct filter_run *r, struct err *e);

@@ -1,5 +1,11 @@
 /* filter_run.c - the kernel at work on a batch: a thread of its own waits for it
  *
+ * A table must not be deleted and made again in one transaction. A packet reads which generation of the rules is in
+ * force several times on its way, in each base chain and in each set; if that changes meanwhile, it may meet old rules
+ * with the new sets, or two chains when each of them is empty, and pass where neither the old nor the new rules let it.
+ * So there are two transactions: the new table comes while the old one is whole, then the old one goes while the new
+ * one is whole. Between them a packet must be let pass by both.
+ *
  * Whoever ends last, the thread or the caller, frees what they share.
  */
 #include "node/filter/filter.h"
@@ -17,8 +23,8 @@
 
 struct filter_run {
     int fd, ns_fd;
-    struct buf batch;
-    int rc; /* this and the next are the thread's until 'fd' is readable */
+    struct buf new, old; /* a batch that makes a table, one that deletes the other */
+    int rc;              /* this and the next are the thread's until 'fd' is readable */
     struct err e;
     atomic_int users;
 };
@@ -29,7 +35,8 @@ static void leave(struct filter_run *r)
         return;
     autoclose_done(&r->fd);
     autoclose_done(&r->ns_fd);
-    buf_done(&r->batch);
+    buf_done(&r->new);
+    buf_done(&r->old);
     free(r);
 }
 
@@ -38,7 +45,9 @@ static void *work(void *arg)
     struct filter_run *r = arg;
 
     (void)prctl(PR_SET_NAME, "pumice-filter"); /* seen by whoever asks what the program waits for */
-    r->rc = nft_send(buf_view(&r->batch), r->ns_fd, &r->e);
+    r->rc = nft_send(buf_view(&r->new), r->ns_fd, &r->e);
+    if (r->rc == 0)
+        r->rc = nft_send(buf_view(&r->old), r->ns_fd, &r->e);
     (void)eventfd_write(r->fd, 1); /* it holds one */
     leave(r);
     return NULL;
@@ -58,14 +67,28 @@ static int start(struct filter_run *r)
     return rc ? -1 : pthread_detach(thread);
 }
 
-int filter_begin(struct str batch, int ns_fd, struct filter_run **ret, struct err *e)
+static void write_batches(struct filter_run *r, const char *id, struct str batch, bool is_second)
+{
+    char new[32], old[32];
+    autonft t;
+
+    (void)snprintf(new, sizeof(new), "pumice_%.20s_%c", id, is_second ? 'b' : 'a');
+    (void)snprintf(old, sizeof(old), "pumice_%.20s_%c", id, is_second ? 'a' : 'b');
+    nft_for_table(batch, new, &r->new);
+    nft_init(&t, NFPROTO_INET, old);
+    nft_table(&t, NULL); /* it need not be there */
+    nft_table_delete(&t);
+    nft_batch(&t, &r->old);
+}
+
+int filter_begin(const char *id, struct str batch, bool is_second, int ns_fd, struct filter_run **ret, struct err *e)
 {
     struct filter_run *r = xcalloc(1, sizeof(*r));
 
     r->users = 2;
     r->ns_fd = ns_fd < 0 ? -1 : fcntl(ns_fd, F_DUPFD_CLOEXEC, 0);
     r->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    buf_str(&r->batch, batch);
+    write_batches(r, id, batch, is_second);
     if (r->fd < 0 || (ns_fd >= 0 && r->ns_fd < 0) || start(r) < 0) {
         (void)err_errno(e, "start a thread for the filter of pods");
         r->users = 1;

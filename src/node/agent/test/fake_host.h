@@ -40,6 +40,7 @@ struct fake_host {
     struct arena arena;
     struct buf asked, said;
     struct buf nft_batch; /* in force */
+    bool is_second;       /* of the two tables */
     struct list shims;
     struct spawner *spawner;
     struct dns_zone *zone;

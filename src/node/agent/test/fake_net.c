@@ -132,10 +132,12 @@ struct filter_run {
     struct err result;
 };
 
-int filter_begin(struct str batch, int ns_fd, struct filter_run **ret, struct err *e)
+int filter_begin(const char *id, struct str batch, bool is_second, int ns_fd, struct filter_run **ret, struct err *e)
 {
     if (fake.nft)
         fail_msg("two batches at a time");
+    if (is_second == fake.is_second)
+        fail_msg("the table in force is overwritten");
     ask("nft", "");
     if (fake.fails_nft.code)
         return err_set(e, fake.fails_nft.code, "%s", fake.fails_nft.text);
@@ -171,6 +173,7 @@ int filter_end(struct filter_run *r, struct err *e)
     if (rc == 0) {
         buf_reset(&fake.nft_batch);
         buf_str(&fake.nft_batch, buf_view(&r->batch));
+        fake.is_second = !fake.is_second;
     }
     buf_done(&r->batch);
     close(r->fd);

@@ -325,7 +325,7 @@ static void normalize(struct str text, struct buf *out)
 }
 
 static const char golden_list[] =
-    "table inet pumice_0123ab {\n"
+    "table inet pumice_0123ab_a {\n"
     "\tset service_addresses {\n"
     "\t\ttype ipv4_addr\n"
     "\t\telements = { 10.96.0.1, 10.96.0.2 }\n"
@@ -440,7 +440,7 @@ static const char golden_list[] =
 
 static void nft_shows_what_was_meant(void **state)
 {
-    const char *const argv[] = { "nft", "-n", "list", "table", "inet", "pumice_0123ab", NULL };
+    const char *const argv[] = { "nft", "-n", "list", "table", "inet", "pumice_0123ab_a", NULL };
     autoarena a = { 0 };
     autobuf said = { 0 }, got = { 0 }, want = { 0 };
     struct filter_input in = golden_input(&a);
@@ -468,6 +468,7 @@ struct stage { /* the pods for real */
     struct wire_pod pods[POD_MAX];
     int tcp[POD_MAX + 1][ARRAY_LEN(tcp_ports)],
         udp[POD_MAX + 1][ARRAY_LEN(udp_ports)]; /* the last: the machine itself */
+    bool is_second;
 };
 static struct stage stage;
 
@@ -540,11 +541,22 @@ static struct filter_input stage_input(struct arena *a)
     return in;
 }
 
+static int end_in_time(struct filter_run *r, struct err *e)
+{
+    assert_true(wire_wait(filter_fd(r), POLLIN, 10 * WIRE_WAIT_MS));
+    return filter_end(r, e);
+}
+
 static void apply(struct arena *a, const struct filter_input *in)
 {
+    autobuf batch = { 0 };
+    struct filter_run *r;
     struct err e;
 
-    OK(apply_to(a, in, net_ns_fd(stage.net), &e));
+    filter_batch(a, in, &batch);
+    stage.is_second = !stage.is_second;
+    OK(filter_begin(in->id, buf_view(&batch), stage.is_second, net_ns_fd(stage.net), &r, &e));
+    OK(end_in_time(r, &e));
 }
 
 static int ns_of(char who)
@@ -914,7 +926,7 @@ static void replacing_leaves_no_gap(void **state)
     f.fd = wire_socket(stage.pods[C].ns, SOCK_DGRAM);
     f.to = wire_name(stage.pods[A].address, 8080);
     assert_int_equal(pthread_create(&thread, NULL, flood_run, &f), 0);
-    for (int i = 0; i < 30; i++)
+    for (int i = 0; i < 60; i++)
         apply(&a, &closed[i % 2]);
     f.is_over = true;
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -955,25 +967,29 @@ static void works_beside(void **state)
 {
     autoarena a = { 0 };
     autobuf batch = { 0 };
+    autonft bad = { 0 };
     struct filter_run *r;
     struct filter_input in;
+    int ns;
     struct err e;
 
     NEED_STAGE();
+    ns = net_ns_fd(stage.net);
     in = stage_input(&a);
     add_policies(&a, &in, POLICY("podSelector: {}"));
-    filter_batch(&a, &in, &batch);
-    OK(filter_begin(buf_view(&batch), net_ns_fd(stage.net), &r, &e));
-    assert_true(wire_wait(filter_fd(r), POLLIN, WIRE_WAIT_MS));
-    OK(filter_end(r, &e));
+    apply(&a, &in);
     assert_int_equal(try(STR("a>b:8080")), ECONNREFUSED);
 
-    OK(filter_begin(STR("nonsense"), net_ns_fd(stage.net), &r, &e));
-    assert_true(wire_wait(filter_fd(r), POLLIN, WIRE_WAIT_MS));
-    assert_int_equal(filter_end(r, &e), -1);
+    nft_init(&bad, NFPROTO_INET, "pumice_0123ab_a");
+    nft_table_replace(&bad);
+    nft_rule(&bad, "absent");
+    nft_batch(&bad, &batch);
+    OK(filter_begin(in.id, buf_view(&batch), !stage.is_second, ns, &r, &e));
+    assert_int_equal(end_in_time(r, &e), -1);
+    assert_int_equal(try(STR("a>b:8080")), ECONNREFUSED);
 
     for (int i = 0; i < 20; i++) { /* left alone, mostly before it has ended */
-        OK(filter_begin(buf_view(&batch), net_ns_fd(stage.net), &r, &e));
+        OK(filter_begin(in.id, buf_view(&batch), !stage.is_second, ns, &r, &e));
         (void)filter_end(r, NULL);
     }
 }
@@ -1017,9 +1033,9 @@ static void all_or_nothing(void **state)
     NEED_STAGE();
     in = stage_input(&a);
     add_policies(&a, &in, POLICY("podSelector: {}"));
-    apply(&a, &in);
+    OK(apply_to(&a, &in, net_ns_fd(stage.net), &e));
     assert_int_equal(try(STR("a>b:8080")), ECONNREFUSED);
-    nft_init(&t, NFPROTO_INET, "pumice_0123ab");
+    nft_init(&t, NFPROTO_INET, "pumice_0123ab_a");
     nft_table_replace(&t);
     nft_rule(&t, "nowhere-to-be-found");
     nft_verdict(&t, NF_ACCEPT, NULL);
@@ -1028,7 +1044,7 @@ static void all_or_nothing(void **state)
     assert_non_null(strstr(e.text, "rule in chain nowhere-to-be-found"));
     assert_int_equal(try(STR("a>b:8080")), ECONNREFUSED);
     nft_done(&t);
-    nft_init(&t, NFPROTO_INET, "pumice_0123ab");
+    nft_init(&t, NFPROTO_INET, "pumice_0123ab_a");
     nft_table_delete(&t);
     buf_reset(&batch);
     nft_batch(&t, &batch);
