@@ -8,13 +8,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { WORDS_MAX = 4096 };
+
+extern char **environ;
 
 /* ---- finding ---- */
 
@@ -59,84 +60,117 @@ void proc_words(int fd, struct buf *out)
 /* ---- running ---- */
 
 struct streams {
-    int in, out; /* -1: ours stays */
+    int in, out, err; /* -1: ours stays */
 };
 
 /* After fork, perhaps with threads elsewhere: system calls only. */
 static _Noreturn void become(const char *path, const char *const argv[], const struct proc_how *how, struct streams s)
 {
+    const char *const *env = how->env ? how->env : (const char *const *)environ;
     sigset_t none;
 
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail */
-    (void)setpgid(0, 0);                         /* nor this: we are new */
+    (void)signal(SIGPIPE, SIG_DFL);              /* nor this */
+    if (how->streams != PROC_TERMINAL)
+        (void)setpgid(0, 0); /* nor this: we are new */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (how->has_netns && setns(how->netns, CLONE_NEWNET) < 0)
-        _exit(PROC_CANNOT_ENTER);
-    if (s.out >= 0 && (dup2(s.in, 0) < 0 || dup2(s.out, 1) < 0 || dup2(s.out, 2) < 0))
+    if ((s.in >= 0 && dup2(s.in, 0) < 0) || (s.out >= 0 && dup2(s.out, 1) < 0) || (s.err >= 0 && dup2(s.err, 2) < 0))
         _exit(PROC_CANNOT_RUN);
     (void)close_range(3, ~0U, 0);
-    (void)execv(path, (char *const *)argv); /* comes back only if it failed */
+    (void)execve(path, (char *const *)argv, (char *const *)env); /* comes back only if it failed */
     _exit(PROC_CANNOT_RUN);
 }
 
-static int open_streams(const struct proc_how *how, struct streams *ret, struct err *e)
-{
-    struct streams s = { -1, -1 };
+enum stream { STAYS, NOTHING, WORDS, OUTPUT };
+static const struct {
+    enum stream in, out, err;
+} stream_table[PROC_STREAMS_MAX] = {
+    [PROC_WORDS] = { NOTHING, WORDS, WORDS },   [PROC_SILENT] = { NOTHING, NOTHING, NOTHING },
+    [PROC_OURS] = { STAYS, STAYS, STAYS },      [PROC_APART] = { NOTHING, OUTPUT, WORDS },
+    [PROC_TERMINAL] = { STAYS, OUTPUT, STAYS },
+};
 
-    if (how->streams == PROC_OURS) {
-        *ret = s;
-        return 0;
-    }
-    s.in = how->input.n ? memory_file("input", how->input) : open("/dev/null", O_RDWR | O_CLOEXEC);
-    s.out = s.in < 0 ? -1 : how->streams == PROC_WORDS ? proc_words_open() : open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (s.out < 0) {
+struct files { /* what a stream may be, by enum stream */
+    int fd[OUTPUT + 1];
+};
+
+static void close_files(const struct files *f)
+{
+    for (size_t i = 0; i < ARRAY_LEN(f->fd); i++)
+        autoclose_done(&f->fd[i]);
+}
+
+static int open_files(enum proc_streams streams, struct files *ret, struct err *e)
+{
+    struct files f = { { -1, -1, -1, -1 } };
+    enum stream out = stream_table[streams].out, err = stream_table[streams].err;
+    bool has_words = out == WORDS || err == WORDS;
+
+    f.fd[NOTHING] = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (has_words)
+        f.fd[WORDS] = proc_words_open();
+    if (out == OUTPUT)
+        f.fd[OUTPUT] = memory_file("output", STR_NULL);
+    if (f.fd[NOTHING] < 0 || (has_words && f.fd[WORDS] < 0) || (out == OUTPUT && f.fd[OUTPUT] < 0)) {
         (void)err_errno(e, "what it is to read and where it is to write");
-        if (s.in >= 0)
-            close(s.in);
+        close_files(&f);
         return -1;
     }
-    *ret = s;
+    *ret = f;
     return 0;
+}
+
+/* Nobody else has this number before we have waited for it. */
+static void kill_all(const struct proc *p)
+{
+    (void)kill(p->is_group ? -p->pid : p->pid, SIGKILL);
 }
 
 /* Whoever is first; it may have ended. */
 static int watch(struct proc *p, struct err *e)
 {
-    (void)setpgid(p->pid, p->pid);
+    if (p->is_group)
+        (void)setpgid(p->pid, p->pid);
     p->fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
     if (p->fd >= 0)
         return 0;
     (void)err_errno(e, "watch it");
-    (void)kill(-p->pid, SIGKILL);
+    kill_all(p);
     (void)proc_wait(p->pid);
     return -1;
 }
 
 int proc_begin(const char *path, const char *const argv[], const struct proc_how *how, struct proc *ret, struct err *e)
 {
-    struct proc p = { .fd = -1, .words = -1 };
-    struct streams s;
+    struct proc p = { .fd = -1, .may_leave = how->may_leave, .is_group = how->streams != PROC_TERMINAL };
+    struct files f;
     int rc = -1;
 
-    if (open_streams(how, &s, e) < 0)
+    if (open_files(how->streams, &f, e) < 0)
         return err_wrap(e, "start %s", path);
     p.pid = fork();
     if (p.pid == 0)
-        become(path, argv, how, s);
+        become(path, argv, how,
+               (struct streams){ f.fd[stream_table[how->streams].in], f.fd[stream_table[how->streams].out],
+                                 f.fd[stream_table[how->streams].err] });
     if (p.pid < 0)
         (void)err_errno(e, "start %s", path);
     else
         rc = watch(&p, e) < 0 ? err_wrap(e, "start %s", path) : 0;
-    if (s.in >= 0)
-        close(s.in);
-    if (rc == 0 && how->streams == PROC_WORDS)
-        p.words = s.out;
-    else if (s.out >= 0)
-        close(s.out);
-    if (rc == 0)
+    p.words = f.fd[WORDS];
+    p.output = f.fd[OUTPUT];
+    if (rc == 0) {
+        f.fd[WORDS] = f.fd[OUTPUT] = -1;
         *ret = p;
+    }
+    close_files(&f);
     return rc;
+}
+
+int proc_output(const struct proc *p, size_t max, struct buf *out)
+{
+    return lseek(p->output, 0, SEEK_SET) < 0 ? -1 : read_all(p->output, max, out);
 }
 
 /* By descriptor and not by SIGCHLD: that belongs to our callers. */
@@ -158,13 +192,13 @@ struct proc_end proc_end(struct proc *p, int wait_ms, struct buf *said)
     int status;
 
     if (end.is_late || !p->may_leave)
-        (void)kill(-p->pid, SIGKILL); /* nobody else has this number before we have waited for it */
+        kill_all(p);
     status = proc_wait(p->pid);
     if (said)
         proc_words(p->words, said);
     close(p->fd);
-    if (p->words >= 0)
-        close(p->words);
+    autoclose_done(&p->words);
+    autoclose_done(&p->output);
     end.signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     end.status = WEXITSTATUS(status);
     return end;

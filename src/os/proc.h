@@ -2,10 +2,10 @@
  *
  * They are somebody else's: missing, somebody's script, failing without a word, or never ending. So each is a group of
  * processes of its own that is killed as a whole at the end (unless it is to leave something), dies with the thread
- * that started it, and has none of our descriptors and no blocked signal. What it reads and says goes through memory
- * files: nothing blocks however much it is, and nobody waits for a pipe that a grandchild keeps open.
+ * that started it, and has none of our descriptors and no blocked signal. What it says goes into memory files: nothing
+ * blocks however much it is, and nobody waits for a pipe that a grandchild keeps open.
  *
- * Between fork() and execv() there are system calls only, so all of it may be called with other threads about.
+ * Between fork() and execve() there are system calls only, so all of it may be called with other threads about.
  */
 #ifndef OS_PROC_H
 #define OS_PROC_H
@@ -28,27 +28,28 @@ bool proc_find_in(struct str dirs, const char *name, bool (*skips)(struct str di
 /* ---- running ---- */
 
 enum proc_streams {
-    PROC_WORDS,  /* it reads proc_how.input; what it says, on either stream, is kept */
-    PROC_SILENT, /* nothing to read, and nobody listens */
-    PROC_OURS,   /* it has our own three */
+    PROC_WORDS,    /* nothing to read; what it says, on either stream, is kept */
+    PROC_SILENT,   /* nothing to read, and nobody listens */
+    PROC_OURS,     /* it has our own three */
+    PROC_APART,    /* nothing to read; its output is kept, and its words (standard error) apart from that */
+    PROC_TERMINAL, /* its output is kept; it may ask at our terminal, and stays in our group for that */
+    PROC_STREAMS_MAX
 };
 
-struct proc_how { /* zeroed: with nothing to read, its words kept, in our network */
+struct proc_how { /* zeroed: with nothing to read, its words kept, with our environment */
     enum proc_streams streams;
-    struct str input;
-    bool may_leave; /* what it leaves running when it ends in time is not killed */
-    bool has_netns; /* it begins in the network namespace 'netns' */
-    int netns;
+    bool may_leave;         /* what it leaves running when it ends in time is not killed */
+    const char *const *env; /* NULL: ours */
 };
 
 struct proc {
     pid_t pid;
-    int fd;    /* a pidfd: readable once it has ended */
-    int words; /* -1: not kept */
-    bool may_leave;
+    int fd;            /* a pidfd: readable once it has ended */
+    int words, output; /* -1: not kept */
+    bool may_leave, is_group;
 };
 
-enum { PROC_CANNOT_ENTER = 126, PROC_CANNOT_RUN = 127 }; /* exit statuses: the namespace, the program */
+enum { PROC_CANNOT_RUN = 127 }; /* exit status: there is no such program */
 
 struct proc_end {
     bool is_late; /* it was killed because it had not ended */
@@ -62,6 +63,9 @@ int proc_begin(const char *path, const char *const argv[], const struct proc_how
 /* Wait until it ends, at most 'wait_ms' (-1: for ever), and kill what is left of it. Its words are appended to
  * 'said' (may be NULL), at most 4 KiB. */
 struct proc_end proc_end(struct proc *p, int wait_ms, struct buf *said);
+
+/* What it wrote to standard output, before proc_end(). 0; 1: it is more than 'max' bytes; -1 with errno. */
+int proc_output(const struct proc *p, size_t max, struct buf *out);
 
 /* Both, for those who have time. Its exit status; -1 if it could not be run or was killed. */
 int proc_run(const char *path, const char *const argv[], struct buf *said, struct err *e);

@@ -2,11 +2,9 @@
 #include "os/test/place.h"
 
 #include "base/clock.h"
-#include "os/netlink.h"
 #include "os/proc.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -55,14 +53,13 @@ static void test_find(void **state)
 
 static void test_words(void **state)
 {
-    struct proc_how how = { .input = STR("one\ntwo\n") };
     autobuf said = { 0 };
     struct proc_end end;
 
-    end = run("cat; echo wrong >&2; exit 3", &how, LONG_MS, &said);
+    end = run("cat; echo one; echo wrong >&2; exit 3", &(struct proc_how){ 0 }, LONG_MS, &said);
     assert_int_equal(end.status, 3);
     assert_false(end.is_late || end.signo);
-    assert_string_equal(said.p, "one\ntwo\nwrong\n");
+    assert_string_equal(said.p, "one\nwrong\n");
     buf_reset(&said);
     end = run("cat; head -c 100000 /dev/zero | tr '\\0' x", &(struct proc_how){ 0 }, LONG_MS, &said);
     assert_int_equal(end.status, 0);
@@ -82,15 +79,15 @@ static void test_run(void **state)
     assert_string_equal(e.text, "/bin/sh was ended by signal 15");
 }
 
-/* What is left of a group, whose number the program said, was killed. Orphans are ours: main() asked for them. */
-static void reap_group(struct str said)
+/* What is left of a group, whose number the program said, was ended. Orphans are ours: main() asked for them. */
+static void reap_group(struct str said, int signo)
 {
     int64_t group;
     int status;
 
     assert_int_equal(str_to_i64(str_trim(said), &group), 0);
     while (waitpid(-(pid_t)group, &status, 0) > 0)
-        assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGKILL);
+        assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : 0, signo);
     assert_int_equal(kill(-(pid_t)group, 0), -1);
 }
 
@@ -104,7 +101,7 @@ static void test_late(void **state)
     assert_true(end.is_late);
     assert_int_equal(end.signo, SIGKILL);
     assert_true(clock_mono_ms(&clock_real) - before_ms < LONG_MS);
-    reap_group(buf_view(&said));
+    reap_group(buf_view(&said), SIGKILL);
 }
 
 /* One that ends at once and leaves a grandchild: we wait for neither its streams nor itself. */
@@ -115,7 +112,7 @@ static void test_grandchild(void **state)
 
     assert_false(end.is_late);
     assert_int_equal(end.status, 0);
-    reap_group(buf_view(&said));
+    reap_group(buf_view(&said), SIGKILL);
 }
 
 /* What a runtime leaves is the container. */
@@ -127,9 +124,8 @@ static void test_leaves(void **state)
 
     assert_int_equal(end.status, 0);
     assert_int_equal(str_to_i64(str_trim(buf_view(&said)), &group), 0);
-    assert_int_equal(kill(-(pid_t)group, 0), 0);
-    assert_int_equal(kill(-(pid_t)group, SIGKILL), 0);
-    reap_group(buf_view(&said));
+    assert_int_equal(kill(-(pid_t)group, SIGTERM), 0); /* not killed before: this is what ends it */
+    reap_group(buf_view(&said), SIGTERM);
 }
 
 static void test_watch(void **state)
@@ -167,22 +163,46 @@ static void test_what_it_has(void **state)
     assert_string_equal(said.p, "0\nSigBlk:\t0000000000000000\n");
 }
 
-static void test_namespace(void **state)
+/* Output and words apart, as long as wanted, and an environment of its own. */
+static void test_output(void **state)
 {
-    autobuf here = { 0 }, there = { 0 };
-    struct proc_how how = { .has_netns = true };
+    const char *const argv[] = { "sh", "-c", "cat; echo \"$A ${HOME-none}\"; echo wrong >&2", NULL };
+    const char *const env[] = { "A=yes", NULL };
+    struct proc_how how = { .streams = PROC_APART, .env = env };
+    struct pollfd poller = { .events = POLLIN };
+    autobuf said = { 0 }, output = { 0 };
+    struct proc p;
     struct err e;
 
-    if (netns_new(&how.netns, &e) < 0) {
-        print_message("skipped: %s\n", e.text);
-        skip();
-    }
-    (void)run("readlink /proc/self/ns/net", &(struct proc_how){ 0 }, LONG_MS, &here);
-    assert_int_equal(run("readlink /proc/self/ns/net", &how, LONG_MS, &there).status, 0);
-    assert_string_not_equal(here.p, there.p);
-    close(how.netns);
-    how.netns = -1;
-    assert_int_equal(run("true", &how, LONG_MS, NULL).status, PROC_CANNOT_ENTER);
+    assert_int_equal(proc_begin("/bin/sh", argv, &how, &p, &e), 0);
+    assert_closes_on_exec(p.output);
+    poller.fd = p.fd;
+    assert_int_equal(poll(&poller, 1, LONG_MS), 1);
+    assert_int_equal(proc_output(&p, 3, &output), 1); /* there is more */
+    buf_reset(&output);
+    assert_int_equal(proc_output(&p, 100, &output), 0);
+    assert_int_equal(proc_end(&p, 0, &said).status, 0);
+    assert_string_equal(output.p, "yes none\n");
+    assert_string_equal(said.p, "wrong\n");
+}
+
+/* With the terminal it is in our group: or it would be stopped when it asks. */
+static void test_terminal(void **state)
+{
+    const char *const argv[] = { "sh", "-c", "cut -d ' ' -f 5 /proc/self/stat; exec sleep 1000", NULL };
+    struct proc_how how = { .streams = PROC_TERMINAL };
+    autobuf output = { 0 }, want = { 0 };
+    struct proc_end end;
+    struct proc p;
+    struct err e;
+
+    buf_fmt(&want, "%d\n", getpgrp());
+    assert_int_equal(proc_begin("/bin/sh", argv, &how, &p, &e), 0);
+    while (output.n == 0)
+        assert_int_equal(proc_output(&p, 100, &output), 0);
+    end = proc_end(&p, 0, NULL);
+    assert_true(end.is_late && end.signo == SIGKILL); /* it alone: we are still here */
+    assert_string_equal(output.p, want.p);
 }
 
 static void test_wait(void **state)
@@ -202,8 +222,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_find),  cmocka_unit_test(test_words),       cmocka_unit_test(test_run),
         cmocka_unit_test(test_late),  cmocka_unit_test(test_grandchild),  cmocka_unit_test(test_leaves),
-        cmocka_unit_test(test_watch), cmocka_unit_test(test_what_it_has), cmocka_unit_test(test_namespace),
-        cmocka_unit_test(test_wait),
+        cmocka_unit_test(test_watch), cmocka_unit_test(test_what_it_has), cmocka_unit_test(test_output),
+        cmocka_unit_test(test_wait),  cmocka_unit_test(test_terminal),
     };
 
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
