@@ -27,7 +27,7 @@ struct credential {
     int64_t read_ms; /* mono: when it was got */
 
     /* a plugin */
-    struct exec_run run;
+    struct proc run;
     int64_t started_ms; /* mono */
     int64_t renew_ms;   /* wall clock; INT64_MAX: never */
     int64_t expires_ms; /* wall clock; INT64_MAX: never */
@@ -54,7 +54,7 @@ void credential_free(struct credential *c)
     if (!c)
         return;
     if (c->run.fd >= 0)
-        (void)exec_plugin_end(c->config->exec, &c->run, true, &out, NULL); /* nobody wants to know */
+        (void)exec_plugin_end(c->config->exec, &c->run, &out, NULL); /* nobody wants to know */
     buf_done(&c->token);
     buf_done(&c->cert);
     buf_done(&c->key);
@@ -157,14 +157,14 @@ static void plugin_done(struct credential *c, const struct exec_credential *got)
         c->renew_ms = got->expires_ms - MIN_OF(EARLY_MS, MAX_OF(got->expires_ms - now_ms, 0) / 10);
 }
 
-static void plugin_end(struct credential *c, bool kills)
+static void plugin_end(struct credential *c)
 {
     struct exec_credential got;
     autoarena a = { 0 };
     autobuf out = { 0 };
     struct err e = { 0 };
 
-    if (exec_plugin_end(c->config->exec, &c->run, kills, &out, &e) < 0) {
+    if (exec_plugin_end(c->config->exec, &c->run, &out, &e) < 0) {
         plugin_failed(c, &e);
     } else if (exec_plugin_parse(&a, c->config->exec, buf_view(&out), &got, &e) < 0) {
         (void)err_wrap(&e, "the credential plugin %.*s", STR_ARG(c->config->exec->command));
@@ -234,8 +234,7 @@ void credential_turn(struct credential *c)
 
     if (c->run.fd < 0)
         return;
-    if (waitid(P_PID, (id_t)c->run.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == c->run.pid)
-        plugin_end(c, false);
-    else if (clock_mono_ms(c->clock) >= credential_due_ms(c))
-        plugin_end(c, true);
+    if ((waitid(P_PID, (id_t)c->run.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == c->run.pid) ||
+        clock_mono_ms(c->clock) >= credential_due_ms(c))
+        plugin_end(c);
 }

@@ -1,24 +1,12 @@
-/* exec_plugin.c - programs that give credentials
- *
- * Output goes into memory files: nothing blocks however much it is, and nobody waits for a pipe that a grandchild keeps
- * open.
- */
+/* exec_plugin.c - programs that give credentials */
 #include "kube/exec_plugin.h"
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "os/io.h"
-#include "os/proc.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
-#include <sys/pidfd.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
-enum { OUTPUT_MAX = 1 << 20, WORDS_MAX = 300, CANNOT_RUN = 127 };
+enum { OUTPUT_MAX = 1 << 20, WORDS_MAX = 300 };
 
 extern char **environ;
 
@@ -142,31 +130,13 @@ static const char *const *make_env(struct arena *a, const struct kube_exec *x, b
     return env.v;
 }
 
-/* After fork: system calls only. */
-static _Noreturn void become(const char *path, const char *const argv[], const char *const env[],
-                             const struct exec_run *run, bool is_interactive)
-{
-    int nothing = open("/dev/null", O_RDONLY);
-    sigset_t none;
-
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail */
-    (void)signal(SIGPIPE, SIG_DFL);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (!is_interactive)
-        (void)setpgid(0, 0); /* with a terminal it must stay in front */
-    if (nothing >= 0 && (is_interactive || (dup2(nothing, 0) >= 0 && dup2(run->said, 2) >= 0)) &&
-        dup2(run->out, 1) >= 0)
-        (void)execve(path, (char *const *)argv, (char *const *)env); /* comes back only if it failed */
-    _exit(CANNOT_RUN);
-}
-
-int exec_plugin_start(const struct kube_exec *x, struct exec_run *ret, struct err *e)
+int exec_plugin_start(const struct kube_exec *x, struct proc *ret, struct err *e)
 {
     autoarena a = { 0 };
-    struct exec_run run = { .fd = -1, .out = -1, .said = -1 };
     bool is_interactive = has_terminal(x);
-    const char *const *argv, *const *env;
+    struct proc_how how = { .streams = is_interactive ? PROC_TERMINAL : PROC_APART,
+                            .may_leave = true, /* some keep an agent for the next time */
+                            .env = make_env(&a, x, is_interactive) };
     char path[PATH_MAX];
 
     if (x->mode == EXEC_ALWAYS && !is_interactive)
@@ -174,68 +144,42 @@ int exec_plugin_start(const struct kube_exec *x, struct exec_run *ret, struct er
                        STR_ARG(x->command));
     if (find_command(x, path, sizeof(path), e) < 0)
         return -1;
-    argv = make_argv(&a, x, path);
-    env = make_env(&a, x, is_interactive);
-    run.out = memory_file("credential", STR_NULL);
-    run.said = proc_words_open();
-    run.pid = run.out < 0 || run.said < 0 ? -1 : fork();
-    if (run.pid == 0)
-        become(path, argv, env, &run, is_interactive);
-    run.fd = run.pid < 0 ? -1 : pidfd_open(run.pid, 0);
-    run.is_group = !is_interactive && run.pid > 0 &&
-                   (setpgid(run.pid, run.pid) == 0 || errno == EACCES); /* whoever is first */
-    if (run.fd < 0) {
-        (void)err_errno(e, "start the credential plugin %s", path);
-        autoclose_done(&run.out);
-        autoclose_done(&run.said);
-        return -1;
-    }
-    *ret = run;
-    return 0;
+    return proc_begin(path, make_argv(&a, x, path), &how, ret, e) < 0 ? err_wrap(e, "the credential plugin") : 0;
 }
 
 /* The last line of what it said, not too long. */
-static void last_words(int fd, struct buf *out)
+static void last_words(struct str words, struct buf *out)
 {
-    autobuf words = { 0 };
-    struct str last;
+    struct str last = str_last_lines(str_trim(words), 1);
 
-    proc_words(fd, &words);
-    last = str_last_lines(str_trim(buf_view(&words)), 1);
     if (last.n)
         buf_str(out, STR(": "));
     if (last.n)
         buf_quote(out, last, WORDS_MAX);
 }
 
-static int read_output(int fd, struct buf *out, struct err *e)
+static int read_output(const struct proc *run, struct buf *out, struct err *e)
 {
-    int rc = lseek(fd, 0, SEEK_SET) < 0 ? -1 : read_all(fd, OUTPUT_MAX, out);
+    int rc = proc_output(run, OUTPUT_MAX, out);
 
     if (rc < 0)
         return err_errno(e, "its output");
     return rc ? err_set(e, ERR_TOO_BIG, "its output has more than %d bytes", OUTPUT_MAX) : 0;
 }
 
-int exec_plugin_end(const struct kube_exec *x, struct exec_run *run, bool kills, struct buf *out, struct err *e)
+int exec_plugin_end(const struct kube_exec *x, struct proc *run, struct buf *out, struct err *e)
 {
-    autoclose int output = run->out, said = run->said;
-    autobuf words = { 0 };
-    int status, rc;
+    autobuf said = { 0 }, words = { 0 };
+    int rc = read_output(run, out, e);
+    struct proc_end end = proc_end(run, 0, &said);
 
-    if (kills)
-        (void)kill(run->is_group ? -run->pid : run->pid, SIGKILL); /* ours until it is waited for */
-    status = proc_wait(run->pid);
-    close(run->fd);
-    *run = (struct exec_run){ .fd = -1, .out = -1, .said = -1 };
-    last_words(said, &words);
-    if (kills)
+    run->fd = -1;
+    last_words(buf_view(&said), &words);
+    if (end.is_late)
         rc = err_set(e, ERR_IO, "it did not end in time%s", words.n ? words.p : "");
-    else if (WIFSIGNALED(status))
-        rc = err_set(e, ERR_IO, "it was ended by signal %d%s", WTERMSIG(status), words.n ? words.p : "");
-    else if (WEXITSTATUS(status) != 0)
-        rc = err_set(e, ERR_IO, "it ended with status %d%s", WEXITSTATUS(status), words.n ? words.p : "");
-    else
-        rc = read_output(output, out, e);
+    else if (end.signo)
+        rc = err_set(e, ERR_IO, "it was ended by signal %d%s", end.signo, words.n ? words.p : "");
+    else if (end.status)
+        rc = err_set(e, ERR_IO, "it ended with status %d%s", end.status, words.n ? words.p : "");
     return rc < 0 ? err_wrap(e, "the credential plugin %.*s", STR_ARG(x->command)) : 0;
 }

@@ -7,8 +7,7 @@
 #define KUBE_EXEC_PLUGIN_H
 
 #include "kube/config.h"
-
-#include <sys/types.h>
+#include "os/proc.h"
 
 /* The text of KUBERNETES_EXEC_INFO. */
 void exec_plugin_info(struct buf *out, const struct kube_exec *x, bool is_interactive);
@@ -22,17 +21,10 @@ struct exec_credential {
 int exec_plugin_parse(struct arena *a, const struct kube_exec *x, struct str text, struct exec_credential *ret,
                       struct err *e);
 
-struct exec_run { /* one that runs */
-    pid_t pid;
-    int fd;        /* a pidfd: readable once it has ended */
-    int out, said; /* memory files: its output, and its words unless it has the terminal */
-    bool is_group; /* with all that it starts */
-};
-
 /* Start it. It has our terminal if its mode allows that and there is one. ERR_NOT_FOUND says how to install it. */
-int exec_plugin_start(const struct kube_exec *x, struct exec_run *ret, struct err *e);
+int exec_plugin_start(const struct kube_exec *x, struct proc *ret, struct err *e);
 
-/* It has ended, or is to end now: reap it and read its output. */
-int exec_plugin_end(const struct kube_exec *x, struct exec_run *run, bool kills, struct buf *out, struct err *e);
+/* It has ended, or is to end now: reap it and read its output. Its descriptor is -1 afterwards. */
+int exec_plugin_end(const struct kube_exec *x, struct proc *run, struct buf *out, struct err *e);
 
 #endif
