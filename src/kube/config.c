@@ -329,22 +329,20 @@ static int tell_cluster(struct loader *l, const struct file *f, const struct nam
     return 0;
 }
 
-static int take_exec(struct loader *l, const struct field_at *user, const struct exec_part *x, const struct file *f,
+static int take_exec(struct loader *l, const struct field_at *user, const struct kube_exec *x, const struct file *f,
                      const struct file *cluster_file, const struct named_cluster *cluster)
 {
     struct field_at at = { f, x->raw, arena_fmt(l->arena, "%.*s.exec", STR_ARG(user->entry)) };
     struct kube_exec *exec = arena_new(l->arena, struct kube_exec);
 
-    if (!x->mode.n && str_is(x->api_version, EXEC_GROUP "/v1"))
+    *exec = *x;
+    if (!x->interactive.n && str_is(x->api_version, EXEC_GROUP "/v1"))
         return bad(l, &at, "interactiveMode", "is missing: Never, IfAvailable or Always");
-    exec->mode = str_is(x->mode, "Never") ? EXEC_NEVER : str_is(x->mode, "Always") ? EXEC_ALWAYS : EXEC_IF_AVAILABLE;
-    exec->command = str_has_char(x->command, '/') ? resolve(l, f, x->command) : x->command;
-    exec->args.v = x->args.v;
-    exec->args.n = x->args.n;
-    exec->env.v = x->env.v;
-    exec->env.n = x->env.n;
-    exec->api_version = x->api_version;
-    exec->hint = x->hint;
+    exec->mode = str_is(x->interactive, "Never")    ? EXEC_NEVER
+                 : str_is(x->interactive, "Always") ? EXEC_ALWAYS
+                                                    : EXEC_IF_AVAILABLE;
+    if (str_has_char(x->command, '/'))
+        exec->command = resolve(l, f, x->command);
     if (x->tells_cluster && tell_cluster(l, cluster_file, cluster, &exec->cluster) < 0)
         return -1;
     l->ret->exec = exec;

@@ -44,7 +44,9 @@ struct exec_env {
 };
 
 struct kube_exec {      /* a program that gives credentials (client.authentication.k8s.io) */
+    struct json *raw;   /* as it stands in the file */
     struct str command; /* a path, or a name to be found by PATH */
+    struct str api_version, hint, interactive;
     struct {
         struct str *v;
         size_t n;
@@ -53,7 +55,8 @@ struct kube_exec {      /* a program that gives credentials (client.authenticati
         struct exec_env *v;
         size_t n;
     } env;
-    struct str api_version, hint;
+    bool tells_cluster;
+
     struct json *cluster; /* spec.cluster of KUBERNETES_EXEC_INFO; NULL: it is not told */
     enum exec_mode mode;
 };

@@ -23,15 +23,15 @@ SCHEMA_DECODED(static, exec_env, "ExecEnvVar", struct exec_env, FIELD_NO_OFFSET,
     D_STR("name", struct exec_env, name, NEEDED),
     D_STR("value", struct exec_env, value));
 
-SCHEMA_DECODED(static, exec_part, "ExecConfig", struct exec_part, offsetof(struct exec_part, raw),
-    D_STR("command", struct exec_part, command, NEEDED),
-    D_STR("apiVersion", struct exec_part, api_version, NEEDED,
+SCHEMA_DECODED(static, kube_exec, "ExecConfig", struct kube_exec, offsetof(struct kube_exec, raw),
+    D_STR("command", struct kube_exec, command, NEEDED),
+    D_STR("apiVersion", struct kube_exec, api_version, NEEDED,
         ONE_OF("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")),
-    D_STR("installHint", struct exec_part, hint),
-    D_STR("interactiveMode", struct exec_part, mode, ONE_OF("Never", "IfAvailable", "Always")),
-    D_STRS("args", struct exec_part, args),
-    D_OBJS("env", struct exec_part, env, &exec_env),
-    D_FLAG("provideClusterInfo", struct exec_part, tells_cluster));
+    D_STR("installHint", struct kube_exec, hint),
+    D_STR("interactiveMode", struct kube_exec, interactive, ONE_OF("Never", "IfAvailable", "Always")),
+    D_STRS("args", struct kube_exec, args),
+    D_OBJS("env", struct kube_exec, env, &exec_env),
+    D_FLAG("provideClusterInfo", struct kube_exec, tells_cluster));
 
 SCHEMA_DECODED(static, user_part, "AuthInfo", struct user_part, offsetof(struct user_part, raw),
     D_STR("client-certificate", struct user_part, cert_file),
@@ -47,7 +47,7 @@ SCHEMA_DECODED(static, user_part, "AuthInfo", struct user_part, offsetof(struct 
     D_STRS("as-groups", struct user_part, as_groups),
     D_KEEP("as-user-extra", struct user_part, as_extra),
     D_KEEP("auth-provider", struct user_part, provider),
-    D_OBJ("exec", struct user_part, exec, &exec_part, POINTER),
+    D_OBJ("exec", struct user_part, exec, &kube_exec, POINTER),
     F_ROW("extensions", FIELD_ANY, SHAPE_ONE));
 
 SCHEMA_DECODED(static, context_part, "Context", struct context_part, offsetof(struct context_part, raw),

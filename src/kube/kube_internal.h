@@ -20,19 +20,6 @@ struct cluster_part {
     bool is_insecure, is_plain;
     struct json *extensions;
 };
-struct exec_part {
-    struct json *raw;
-    struct str command, api_version, hint, mode;
-    struct {
-        struct str *v;
-        size_t n;
-    } args;
-    struct {
-        struct exec_env *v;
-        size_t n;
-    } env;
-    bool tells_cluster;
-};
 struct user_part {
     struct json *raw;
     struct str cert_file, cert_data, key_file, key_data, token, token_file, username, password, as, as_uid;
@@ -41,7 +28,7 @@ struct user_part {
         size_t n;
     } as_groups;
     struct json *as_extra, *provider;
-    struct exec_part *exec;
+    struct kube_exec *exec;
 };
 struct context_part {
     struct json *raw;
