@@ -31,8 +31,8 @@
 /* Each list stands alone: the job's, and that of each task. */
 #define POLICIES(schema, most)                                                                                         \
     MOST(schema, "policies", most),                                                                                    \
-    LIST(schema, "policies", "['*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', "  \
-         "'JobUpdated'].all(e, self.filter(p, " NAMES("p", "e") ").size() <= 1)",                                     \
+    LIST(schema, "policies", "['*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', "             \
+         "'TaskFailed', 'JobUpdated'].all(e, self.filter(p, " NAMES("p", "e") ").size() <= 1)",                        \
          "the same event stands in two policies"),                                                                     \
     LIST(schema, "policies", "!self.exists(p, " NAMES("p", "'*'") ") || self.all(p, has(p.exitCode) || "              \
          NAMES("p", "'*'") " && (!has(p.events) || p.events.all(e, e == '*')) && (!has(p.event) || p.event == '*'))",  \
@@ -43,7 +43,8 @@ const struct crd_row crd_rows[] = {
     OBJECT("Job", "self.metadata.name.size() <= 63", "the name of a job has at most 63 characters"),
     OBJECT("Job", "self.spec.tasks.all(t, self.metadata.name.size() + " STRING("t", "name") ".size() + 2 + "
            "string(" INT("t", "replicas") " > 1 ? t.replicas - 1 : 0).size() <= 63)",
-           "the names of the pods, JOB-TASK-INDEX, have at most 63 characters: shorten the name of the job or of a task"),
+           "the names of the pods, JOB-TASK-INDEX, have at most 63 characters: shorten the name of the job or of a "
+           "task"),
     OBJECT("Job", "self.spec.tasks.size() == oldSelf.spec.tasks.size()",
            "job updates may not add or remove tasks: delete the job and create it again"),
     OBJECT("Job", STRING("oldSelf.spec", "queue") " in ['', " STRING("self.spec", "queue") "]",
@@ -57,16 +58,18 @@ const struct crd_row crd_rows[] = {
     DEFAULT("JobSpec", "maxRetry", "3"),
     BLAME("JobSpec", ".queue", STRING("self", "queue") " != 'root'",
           "can not submit a job to the root queue: name a queue below it"),
-    BLAME("JobSpec", ".minAvailable", INT("self", "minAvailable") " <= self.tasks.map(t, " INT("t", "replicas") ").sum()",
+    BLAME("JobSpec", ".minAvailable",
+          INT("self", "minAvailable") " <= self.tasks.map(t, " INT("t", "replicas") ").sum()",
           "job 'minAvailable' greater than total replicas: lower it or raise the replicas of a task"),
     /* The server stops a rule that works for a tenth of a second: longer lists are left to the controller. */
-    LIST("JobSpec", "tasks", "self.size() > 250 || [self.map(t, " STRING("t", "name") ")].all(names, names.all(n, n == '' || "
-         "names.indexOf(n) == names.lastIndexOf(n)))",
+    LIST("JobSpec", "tasks", "self.size() > 250 || [self.map(t, " STRING("t", "name") ")].all(names, "
+         "names.all(n, n == '' || names.indexOf(n) == names.lastIndexOf(n)))",
          "duplicated task name"),
     KEYS("JobSpec", "volumes", "mountPath"),
     MOST("JobSpec", "volumes", "500"),
     POLICIES("JobSpec", "256"),
-    LIST("JobSpec", "policies", "self.all(p, !has(p.exitCode) || self.exists_one(q, has(q.exitCode) && q.exitCode == p.exitCode))",
+    LIST("JobSpec", "policies", "self.all(p, !has(p.exitCode) || self.exists_one(q, has(q.exitCode) && "
+         "q.exitCode == p.exitCode))",
          "the same exitCode stands in two policies"),
     BLAME("JobSpec", ".policies", "!has(self.policies) || self.tasks.exists(t, has(t.partitionPolicy)) || "
           "!self.policies.exists(p, has(p.action) && p.action == 'RestartPartition')",
@@ -98,8 +101,8 @@ const struct crd_row crd_rows[] = {
            "either event (or events) or exitCode must be specified, and not both"),
     BLAME("LifecyclePolicy", ".exitCode", "!has(self.exitCode) || self.exitCode != 0",
           "0 is not a valid error code: use the event TaskCompleted to act on success"),
-    BLAME("LifecyclePolicy", ".action", "!" NAMES("self", "'Unknown'") " || !(self.action in ['RestartTask', 'RestartPod', "
-          "'RestartPartition'])",
+    BLAME("LifecyclePolicy", ".action", "!" NAMES("self", "'Unknown'") " || !(self.action in ['RestartTask', "
+          "'RestartPod', 'RestartPartition'])",
           "the event Unknown concerns the whole job: use an action on the job such as RestartJob"),
     BLAME("LifecyclePolicy", ".timeout", "!has(self.timeout) || !self.timeout.startsWith('-')", "must not be negative"),
 
@@ -114,7 +117,8 @@ const struct crd_row crd_rows[] = {
            "either volumeClaim or volumeClaimName must be specified, and not both"),
 
     /* ---- pods: lists that Kubernetes wants unique too ---- */
-    { "PodSpec", "ephemeralContainers", CRD_LEFT_OUT, NULL, NULL, NULL, NULL }, /* a template has none; a fifth of the size */
+    /* A template has none; they are a fifth of the size. */
+    { "PodSpec", "ephemeralContainers", CRD_LEFT_OUT, NULL, NULL, NULL, NULL },
     KEYS("PodSpec", "volumes", "name"),
     KEYS("PodSpec", "initContainers", "name"),
     KEYS("PodSpec", "containers", "name"),
@@ -130,7 +134,8 @@ const struct crd_row crd_rows[] = {
     DEFAULT("QueueSpec", "dequeueStrategy", "\"traverse\""),
 
     /* ---- HyperNode ---- */
-    OBJECT("MemberSelector", "(has(self.exactMatch) ? 1 : 0) + (has(self.regexMatch) ? 1 : 0) + (has(self.labelMatch) ? 1 : 0) == 1",
+    OBJECT("MemberSelector", "(has(self.exactMatch) ? 1 : 0) + (has(self.regexMatch) ? 1 : 0) + "
+           "(has(self.labelMatch) ? 1 : 0) == 1",
            "one of exactMatch, regexMatch and labelMatch must be specified, and only one"),
     BLAME("MemberSpec", ".selector", "self.type == 'Node' || !has(self.selector.labelMatch)",
           "labelMatch is for members of type Node"),
@@ -141,7 +146,8 @@ const struct crd_row crd_rows[] = {
     MOST("JobFlowSpec", "flows", "1000"),
     MOST("FlowDependsOn", "targets", "1000"),
     TEXT("FlowDependsOn", "targets", "253"),
-    BLAME("Flow", ".dependsOn", "!has(self.dependsOn) || !has(self.dependsOn.targets) || !(self.name in self.dependsOn.targets)",
+    BLAME("Flow", ".dependsOn", "!has(self.dependsOn) || !has(self.dependsOn.targets) || "
+          "!(self.name in self.dependsOn.targets)",
           "a flow can not wait for itself"),
     OBJECT("CronJob", "self.metadata.name.size() <= 52", "the name has at most 52 characters: its jobs add eleven"),
     DEFAULT("CronJobSpec", "concurrencyPolicy", "\"Allow\""),

@@ -57,7 +57,8 @@ SCHEMA(static, flow, "Flow",
 
 SCHEMA(static, flow_spec, "JobFlowSpec",
     F_OBJS("flows", &flow, DOC("jobs, and which comes after which")),
-    F_STR("jobRetainPolicy", ONE_OF("retain", "delete"), DOC("what becomes of the jobs when the flow has succeeded; default retain")));
+    F_STR("jobRetainPolicy", ONE_OF("retain", "delete"),
+        DOC("what becomes of the jobs when the flow has succeeded; default retain")));
 
 SCHEMA(static, flow_history, "JobRunningHistory",
     F_TIME("startTimestamp"),
@@ -111,7 +112,8 @@ SCHEMA(static, cron_spec, "CronJobSpec",
     F_STR("schedule", NEEDED, DOC("five fields as for cron, or @hourly, @every 1h …")),
     F_STR("timeZone", NOT_EMPTY, DOC("an IANA name; default: the controller's")),
     F_LONG("startingDeadlineSeconds", AT_LEAST(0), DOC("how late a missed start may still happen")),
-    F_STR("concurrencyPolicy", ONE_OF("Allow", "Forbid", "Replace"), DOC("when the last job still runs; default Allow")),
+    F_STR("concurrencyPolicy", ONE_OF("Allow", "Forbid", "Replace"),
+        DOC("when the last job still runs; default Allow")),
     F_BOOL("suspend", DOC("start no more jobs")),
     F_OBJ("jobTemplate", &cron_template, REQUIRED, DOC("labels, annotations and spec of the jobs")),
     F_INT("successfulJobsHistoryLimit", AT_LEAST(0), DOC("Completed jobs to keep; default 3")),

@@ -20,8 +20,8 @@ enum cluster_event_kind {
     CLUSTER_GONE,   /* an object was removed: 'object' is its last state */
     CLUSTER_RELIST, /* everything of 'type' is told again from here … */
     CLUSTER_SYNCED, /* … to here; what was not told is gone. The first list ends with this too */
-    CLUSTER_RESULT, /* the answer to a write or read: 'token', 'err', 'object' (the state after it; NULL: an error, a read
-                       found nothing, a delete removed the object at once, or a binding was not answered with it) */
+    CLUSTER_RESULT, /* the answer to a write or read: 'token', 'err', 'object' (the state after it; NULL: an error, a
+                       read found nothing, a delete removed it at once, or a binding was not answered with it) */
     CLUSTER_EVENT_KIND_MAX,
 };
 

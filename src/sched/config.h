@@ -48,11 +48,10 @@ struct sched_config {
     int64_t retell_ms;  /* while there are more, rounds for their sake this far apart; 1 s. 0: none are */
     int64_t rewrite_ms; /* while there are more, least time between two writes of why one waits for its turn; 60 s */
     int max_depth;      /* of the queue tree; 5 */
-    bool
-        knows_claims; /* every PersistentVolumeClaim is told: one that was not does not exist. Off for a state that leaves them out */
-    bool
-        waits_for_volumes; /* others bind claims and make volumes, as in a real cluster: a pod waits until its claims have
-                               theirs. Off: that is nobody's business here */
+    bool knows_claims;  /* every PersistentVolumeClaim is told: one that was not does not exist. Off for a state that
+                           leaves them out */
+    bool waits_for_volumes; /* others bind claims and make volumes, as in a real cluster: a pod waits until its claims
+                               have theirs. Off: that is nobody's business here */
 };
 
 /* What holds without a file: all actions on, packing (weights as the Helm chart, but binpack instead of

@@ -11,12 +11,13 @@
 #include "sched/class.h"
 #include "sched/why.h"
 
-enum fit_room {           /* what counts as free on a node */
-                FIT_NOW,  /* total - used - held */
-                FIT_SOON, /* … + what pods that are being deleted will give back */
-                FIT_EMPTY, /* … + all pods of groups; of the rules about other pods only those among the pods of one trial
-                    count. "Could it ever?" */
-                FIT_ROOM_MAX,
+/* What counts as free on a node. */
+enum fit_room {
+    FIT_NOW,   /* total - used - held */
+    FIT_SOON,  /* … + what pods that are being deleted will give back */
+    FIT_EMPTY, /* … + all pods of groups; of the rules about other pods only those among the pods of one trial count.
+                  "Could it ever?" */
+    FIT_ROOM_MAX,
 };
 
 struct fit_range { /* nodes [from, to) of model.order: a domain, or all */

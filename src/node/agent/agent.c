@@ -1,6 +1,6 @@
 /* agent.c - this machine as a node: open, turn, close
  *
- * One thread, one loop, and nothing in it waits. News come from the cluster (cluster_next), from shims, the filter and the
+ * One thread, one loop, and nothing in it waits. News come from the cluster (cluster_next), from shims, the filter, the
  * spawner (one epoll) and from time (a heap of pods that are due). They only note what happened and mark their pod
  * dirty; then each dirty pod takes its steps once, however much happened to it (agent_pod.c), and what follows from all
  * of them together, names and rules, is brought up to date once (agent_service.c). A turn repeats this until nothing

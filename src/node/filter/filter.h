@@ -1,9 +1,9 @@
 /* filter.h - NetworkPolicy and Service addresses by nftables
  *
- * One table of ours (family inet) holds everything. It is replaced as a whole when something changed: there are two names,
- * "pumice_<id>_a" and "…_b", and the old one goes when the new one is in force. It goes with the network's namespace at
- * the end. A pure function (filter_batch) makes the transaction; bringing it into force (os/nft.h) needs no program.
- * `nft list ruleset` shows people what is in force.
+ * One table of ours (family inet) holds everything. It is replaced as a whole when something changed: there are two
+ * names, "pumice_<id>_a" and "…_b", and the old one goes when the new one is in force. It goes with the network's
+ * namespace at the end. A pure function (filter_batch) makes the transaction; bringing it into force (os/nft.h) needs
+ * no program. `nft list ruleset` shows people what is in force.
  *
  * NetworkPolicy as in Kubernetes: a pod that no policy selects for a direction is open in that direction; one that is
  * selected takes only what some policy allows. Established connections go on. Traffic inside a pod is never filtered.

@@ -4,12 +4,18 @@
 #define RAY(args) QUIET_SVC ", ray: [" args "]"
 #define RAY_TASK(name, n, more)                                                                                        \
     "- {name: " name ", replicas: " n ", " POD_OF("containers: [{name: " name ", image: i" more "}]") "}\n"
-#define CLUSTER              RAY_TASK("head", "1", "") RAY_TASK("worker", "2", "")
-#define DRIVER               RAY_TASK("head", "1", ", command: [python, 'a b.py'], args: ['it''s']") RAY_TASK("worker", "2", "")
-#define RAY_OTHER(more)      "- {name: head, replicas: 1, " POD_OF("containers: [{name: main, image: i, " more "}]") "}\n"
-#define OWN_COMMAND          RAY_OTHER("command: [python]")
-#define GPUS                 ", resources: {limits: {nvidia.com/gpu: 8, nvidia.com/gpumem: 3}}"
-#define HEAD_PORTS           " --dashboard-host=0.0.0.0 --port=6379 --dashboard-port=8265 --ray-client-server-port=10001"
+#define CLUSTER RAY_TASK("head", "1", "") RAY_TASK("worker", "2", "")
+#define DRIVER                                                                                                         \
+    RAY_TASK("head", "1", ", command: [python, 'a b.py'], args: ['it''s']")                                            \
+    RAY_TASK("worker", "2", "")
+
+#define RAY_OTHER(more) "- {name: head, replicas: 1, " POD_OF("containers: [{name: main, image: i, " more "}]") "}\n"
+
+#define OWN_COMMAND RAY_OTHER("command: [python]")
+#define GPUS        ", resources: {limits: {nvidia.com/gpu: 8, nvidia.com/gpumem: 3}}"
+
+#define HEAD_PORTS " --dashboard-host=0.0.0.0 --port=6379 --dashboard-port=8265 --ray-client-server-port=10001"
+
 #define HEAD_START           "ray start --head --block" HEAD_PORTS
 #define WORKER_START         "ray start --block --address=j-head-0.j:6379"
 #define COMMAND              "spec.containers[0].command"

@@ -56,7 +56,8 @@ static void show_problems(struct buf *out, struct problems *ps)
 #define TIMES    " sla 0 reserve 60000 admission 300000 run 60000 unbind 60000"
 #define PLUGIN   ACTIONS "tiers:\n- plugins:\n  - name: "
 #define STOCK_ON "admit place backfill gang priority drf proportion pdb conformance predicates |"
-#define NODES    " balancedresource=1 nodeaffinity=2 podaffinity=2 tainttoleration=3 imagelocality=1 podtopologyspread=2"
+
+#define NODES " balancedresource=1 nodeaffinity=2 podaffinity=2 tainttoleration=3 imagelocality=1 podtopologyspread=2"
 
 static const struct {
     const char *label, *text, *want, *problems;
