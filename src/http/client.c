@@ -290,7 +290,9 @@ static void set_server(struct http_client *c, struct http_exchange *x)
     curl.easy_setopt(easy, CURLOPT_USERAGENT, c->user_agent);
     curl.easy_setopt(easy, CURLOPT_HTTP_VERSION,
                      c->is_http1 ? (long)CURL_HTTP_VERSION_1_1 : (long)CURL_HTTP_VERSION_2TLS);
-    curl.easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+    /* Whether a connection can be shared is known after the TLS handshake. Without one, libcurl would learn it from the
+     * end of the first answer, and a watch has none. */
+    curl.easy_setopt(easy, CURLOPT_PIPEWAIT, (long)(str_starts(str_of(c->base), STR("https:")) && !c->is_http1));
     curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)c->connect_ms);
     curl.easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl.easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
