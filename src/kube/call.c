@@ -32,7 +32,7 @@ static struct call *call_new(struct kube *k, const struct resource_type *type)
 
     c->kube = k;
     c->token = ++k->tokens;
-    c->kind = kube_kind(k, type);
+    c->kind = type ? kube_kind(k, type) : NULL;
     c->accepted_ms = kube_mono_ms(k);
     return c;
 }
@@ -162,6 +162,22 @@ uint64_t call_read(struct kube *k, const struct resource_type *type, struct str 
     return c->token;
 }
 
+void call_ask(struct kube *k, const char *method, struct str path, const struct json *body, kube_asked_f asked,
+              void *ctx)
+{
+    struct call *c = call_new(k, NULL);
+
+    c->method = method;
+    c->asked = asked;
+    c->asked_ctx = ctx;
+    buf_str(&c->path, path);
+    if (body) {
+        c->body_type = JSON_TYPE;
+        json_print(&c->body, body);
+    }
+    list_push(&k->waiting, &c->link);
+}
+
 /* ---- answers ---- */
 
 const char *const kube_outcome_names[KUBE_OUTCOME_MAX] = {
@@ -171,7 +187,7 @@ const char *const kube_outcome_names[KUBE_OUTCOME_MAX] = {
 
 static void count(struct call *c, enum kube_outcome outcome)
 {
-    if (!c->is_read)
+    if (!c->is_read && !c->asked)
         c->kube->stats.outcomes[c->op][outcome]++;
 }
 
@@ -190,7 +206,24 @@ static enum kube_outcome outcome_of(const struct http_answer *a, enum err_code c
 
 static void give_up(struct call *c, const struct err *e, bool is_unknown)
 {
-    kube_answer(c->kube, c, NULL, e, is_unknown && !c->is_read);
+    if (c->asked)
+        c->asked(c->asked_ctx, NULL, e);
+    else
+        kube_answer(c->kube, c->kind->type, c->token, NULL, e, is_unknown && !c->is_read);
+    call_free(c);
+}
+
+static void tell_asker(struct call *c, struct str body)
+{
+    autoarena a = { 0 };
+    struct json *answer;
+    struct err e = { 0 };
+
+    if (json_parse(&a, body, NULL, &answer, &e) < 0) {
+        give_up(c, &e, true);
+        return;
+    }
+    c->asked(c->asked_ctx, answer, NULL);
     call_free(c);
 }
 
@@ -223,7 +256,7 @@ static void succeed(struct call *c, struct str body)
     }
     if (o && !c->is_read)
         reflectors_expect(c->kube, c->kind->type, o->rev);
-    kube_answer(c->kube, c, o, NULL, false);
+    kube_answer(c->kube, c->kind->type, c->token, o, NULL, false);
     call_free(c);
 }
 
@@ -242,7 +275,7 @@ static void fail(struct call *c, const struct http_answer *a)
     decode_failure(c->kube, a, &e);
     count(c, outcome_of(a, e.code));
     if (c->is_read && a->err.code == ERR_OK && a->status == 404) {
-        kube_answer(c->kube, c, NULL, NULL, false);
+        kube_answer(c->kube, c->kind->type, c->token, NULL, NULL, false);
         call_free(c);
         return;
     }
@@ -281,7 +314,10 @@ static void on_end(void *ctx, const struct http_answer *a)
         try_again(c);
     } else if (a->err.code == ERR_OK && a->status < 300) {
         count(c, KUBE_FINE);
-        succeed(c, a->body);
+        if (c->asked)
+            tell_asker(c, a->body);
+        else
+            succeed(c, a->body);
     } else {
         fail(c, a);
     }

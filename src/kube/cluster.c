@@ -85,12 +85,13 @@ void kube_tell(struct kube *k, enum cluster_event_kind kind, const struct resour
     news_new(k, kind, type, take)->rev = rev;
 }
 
-void kube_answer(struct kube *k, const struct call *r, struct object *take, const struct err *e, bool is_unknown)
+void kube_answer(struct kube *k, const struct resource_type *type, uint64_t token, struct object *take,
+                 const struct err *e, bool is_unknown)
 {
-    struct news *n = news_new(k, CLUSTER_RESULT, r->kind->type, take);
+    struct news *n = news_new(k, CLUSTER_RESULT, type, take);
 
     n->answer = xcalloc(1, sizeof(*n->answer));
-    n->answer->token = r->token;
+    n->answer->token = token;
     n->answer->is_unknown = is_unknown;
     if (e)
         n->answer->err = *e;
@@ -250,9 +251,9 @@ static void kube_want(struct cluster *c, const struct resource_type *type)
     struct kube *k = kube_of(c);
 
     LIST_FOREACH(struct reflector, r, &k->reflectors, link)
-        if (r->kind->type == type)
+        if (r->kind->type == type && !r->followed)
             return;
-    reflector_new(k, kube_kind(k, type));
+    (void)reflector_new(k, kube_kind(k, type));
     timer_set(k, due_of(k));
 }
 
@@ -369,6 +370,31 @@ int cluster_kube_fd(struct cluster *c)
     return kube_of(c)->epoll;
 }
 
+uint64_t cluster_kube_follow(struct cluster *c, const struct resource_type *type, struct str namespace, struct str name)
+{
+    struct kube *k = kube_of(c);
+    struct reflector *r = reflector_follow(k, kube_kind(k, type), namespace, name);
+
+    timer_set(k, due_of(k));
+    return r->followed->token;
+}
+
+void cluster_kube_unfollow(struct cluster *c, const struct resource_type *type, struct str namespace, struct str name)
+{
+    LIST_FOREACH(struct reflector, r, &kube_of(c)->reflectors, link)
+        if (reflector_follows(r, type, namespace, name))
+            reflector_free(r);
+}
+
+void cluster_kube_ask(struct cluster *c, const char *method, struct str path, const struct json *body,
+                      kube_asked_f asked, void *ctx)
+{
+    struct kube *k = kube_of(c);
+
+    call_ask(k, method, path, body, asked, ctx);
+    timer_set(k, 0);
+}
+
 void cluster_kube_stats(struct cluster *c, struct kube_stats *ret)
 {
     const struct kube *k = kube_of(c);
@@ -399,7 +425,7 @@ bool cluster_kube_trouble(struct cluster *c, struct err *ret)
 bool cluster_kube_lacks(struct cluster *c, const struct resource_type *type)
 {
     LIST_FOREACH(struct reflector, r, &kube_of(c)->reflectors, link)
-        if (r->kind->type == type)
+        if (r->kind->type == type && !r->followed)
             return r->is_absent;
     return false;
 }

@@ -83,6 +83,14 @@ struct reflector {
     uint64_t lag_rev;  /* a version that was written here, of which the watch has not told; 0: none */
     int64_t lag_us;    /* … and when */
     struct err trouble;
+    struct followed *followed; /* it is about one object; NULL: about all that the view has */
+};
+
+struct followed {
+    struct str namespace, name, selector; /* the bytes follow */
+    struct object *object;                /* as told last; NULL: it is not there */
+    bool is_seen;                         /* by the list that is being read */
+    uint64_t token;                       /* to be answered; 0: it was */
 };
 
 struct call {
@@ -97,6 +105,8 @@ struct call {
     int64_t accepted_ms, sent_ms;
     uint64_t generation;
     bool has_new_identity; /* the second try after a 401 */
+    kube_asked_f asked;    /* cluster_kube_ask(): there is no kind and no token */
+    void *asked_ctx;
     struct http_exchange *exchange;
 };
 
@@ -138,14 +148,18 @@ const struct kind *kube_kind(struct kube *k, const struct resource_type *type);
 /* Takes the object. */
 void kube_tell(struct kube *k, enum cluster_event_kind kind, const struct resource_type *type, struct object *take,
                uint64_t rev);
-void kube_answer(struct kube *k, const struct call *r, struct object *take, const struct err *e, bool is_unknown);
+void kube_answer(struct kube *k, const struct resource_type *type, uint64_t token, struct object *take,
+                 const struct err *e, bool is_unknown);
 
 /* The identity to send with. READY: put it into the request. */
 enum credential_state kube_identify(struct kube *k, struct http_request *r, uint64_t *ret_generation, struct err *e);
 
 /* ---- reflector.c ---- */
 
-void reflector_new(struct kube *k, const struct kind *kind);
+struct reflector *reflector_new(struct kube *k, const struct kind *kind);
+struct reflector *reflector_follow(struct kube *k, const struct kind *kind, struct str namespace, struct str name);
+bool reflector_follows(const struct reflector *r, const struct resource_type *type, struct str namespace,
+                       struct str name);
 void reflector_free(struct reflector *r);
 void reflector_turn(struct reflector *r, int64_t now_ms);
 /* A write has made this version: how long until the watch tells? */
@@ -155,6 +169,8 @@ void reflectors_expect(struct kube *k, const struct resource_type *type, uint64_
 
 uint64_t call_write(struct kube *k, const struct op *op);
 uint64_t call_read(struct kube *k, const struct resource_type *type, struct str namespace, struct str name);
+void call_ask(struct kube *k, const char *method, struct str path, const struct json *body, kube_asked_f asked,
+              void *ctx);
 void calls_recall(struct kube *k);               /* if nothing may be written any more: all writes end here */
 bool calls_turn(struct kube *k, int64_t now_ms); /* true: some were sent */
 int64_t calls_due(const struct kube *k);

@@ -21,8 +21,9 @@ enum { GOOD_WHILE_MS = 1000, INITIAL_IDLE_MS = 20000 };
 
 static void list_begins(struct reflector *r);
 static void list_ends(struct reflector *r);
+static void followed_answer(struct reflector *r, const struct err *e);
 
-void reflector_new(struct kube *k, const struct kind *kind)
+static struct reflector *begin(struct kube *k, const struct kind *kind)
 {
     struct reflector *r = xcalloc(1, sizeof(*r));
 
@@ -30,11 +31,51 @@ void reflector_new(struct kube *k, const struct kind *kind)
     r->kind = kind;
     r->only_lists = k->opt.only_lists;
     list_push(&k->reflectors, &r->link);
+    return r;
+}
+
+struct reflector *reflector_new(struct kube *k, const struct kind *kind)
+{
+    struct reflector *r = begin(k, kind);
+
     if (kind->view && kind->view->is_unlisted) {
         r->due_ms = INT64_MAX;
         list_begins(r);
         list_ends(r);
     }
+    return r;
+}
+
+struct reflector *reflector_follow(struct kube *k, const struct kind *kind, struct str namespace, struct str name)
+{
+    static const char by_name[] = "metadata.name=";
+    struct followed *f = xcalloc(1, sizeof(*f) + namespace.n + name.n + sizeof(by_name));
+    char *bytes = (char *)(f + 1);
+    struct reflector *r = begin(k, kind);
+
+    f->namespace = (struct str){ memcpy(bytes, namespace.p, namespace.n), namespace.n };
+    bytes += namespace.n;
+    memcpy(bytes, by_name, sizeof(by_name) - 1);
+    memcpy(bytes + sizeof(by_name) - 1, name.p, name.n);
+    f->selector = (struct str){ bytes, sizeof(by_name) - 1 + name.n };
+    f->name = str_from(f->selector, sizeof(by_name) - 1);
+    f->token = ++k->tokens;
+    r->followed = f;
+    return r;
+}
+
+bool reflector_follows(const struct reflector *r, const struct resource_type *type, struct str namespace,
+                       struct str name)
+{
+    return r->followed && r->kind->type == type && str_eq(r->followed->namespace, namespace) &&
+           str_eq(r->followed->name, name);
+}
+
+static void followed_free(struct followed *f)
+{
+    if (f)
+        object_unref(f->object);
+    free(f);
 }
 
 /* What it was read with stays: this may happen in the middle of a piece. */
@@ -52,6 +93,7 @@ void reflector_free(struct reflector *r)
     list_remove(&r->link);
     buf_done(&r->version);
     buf_done(&r->next);
+    followed_free(r->followed);
     free(r);
 }
 
@@ -94,6 +136,7 @@ static void fail(struct reflector *r, const struct err *e, int64_t at_least_ms)
 
     r->trouble = *e;
     log_trouble(r, e);
+    followed_answer(r, e);
     rest(r, MAX_OF(ms, at_least_ms + ms / 4));
 }
 
@@ -109,17 +152,48 @@ static void is_well(struct reflector *r)
 
 static void list_begins(struct reflector *r)
 {
-    kube_tell(r->kube, CLUSTER_RELIST, r->kind->type, NULL, 0);
+    if (r->followed)
+        r->followed->is_seen = false;
+    else
+        kube_tell(r->kube, CLUSTER_RELIST, r->kind->type, NULL, 0);
     r->is_listing = true;
     r->is_absent = false;
 }
 
+/* Whoever asked for one object is told once what is known of it. */
+static void followed_answer(struct reflector *r, const struct err *e)
+{
+    struct followed *f = r->followed;
+
+    if (f && f->token)
+        kube_answer(r->kube, r->kind->type, f->token, e ? NULL : object_ref(f->object), e, false);
+    if (f)
+        f->token = 0;
+}
+
+static void tell(struct reflector *r, struct object *take, bool is_gone)
+{
+    struct followed *f = r->followed;
+
+    if (f) {
+        f->is_seen = !is_gone;
+        object_unref(f->object);
+        f->object = is_gone ? NULL : object_ref(take);
+    }
+    kube_tell(r->kube, is_gone ? CLUSTER_GONE : CLUSTER_PUT, r->kind->type, take, 0);
+}
+
 static void list_ends(struct reflector *r)
 {
+    const struct followed *f = r->followed;
     uint64_t rev = 0;
 
     (void)str_to_u64(buf_view(&r->version), &rev); /* not a number: not known */
-    kube_tell(r->kube, CLUSTER_SYNCED, r->kind->type, NULL, rev);
+    if (!f)
+        kube_tell(r->kube, CLUSTER_SYNCED, r->kind->type, NULL, rev);
+    else if (f->object && !f->is_seen)
+        tell(r, object_ref(f->object), true);
+    followed_answer(r, NULL);
     r->is_listing = false;
     is_well(r);
 }
@@ -213,7 +287,7 @@ static void on_item(void *ctx, struct str text)
     struct object *o = decode_object(r->kube, r->kind, text, &e);
 
     if (o)
-        kube_tell(r->kube, CLUSTER_PUT, r->kind->type, o, 0);
+        tell(r, o, false);
     else
         log_warn("an object that cannot be read", LOG_TEXT("error", e.text));
 }
@@ -331,7 +405,7 @@ static void on_change(struct reflector *r, struct json *object, bool is_gone)
     note_lag(r, o->rev);
     r->n_events++;
     r->kube->stats.events++;
-    kube_tell(r->kube, is_gone ? CLUSTER_GONE : CLUSTER_PUT, r->kind->type, o, 0);
+    tell(r, o, is_gone);
 }
 
 /* What is no object is read without a mask. */
@@ -418,8 +492,16 @@ static void on_watch_end(void *ctx, const struct http_answer *a)
 
 /* ---- sending ---- */
 
-static void put_selectors(struct buf *path, const struct kube_view *view)
+static void put_path(struct reflector *r, struct buf *path)
 {
+    const struct kube_view *view = r->kind->view;
+
+    if (r->followed) {
+        path_collection(path, r->kind->type, r->followed->namespace);
+        path_query(path, "fieldSelector", r->followed->selector);
+        return;
+    }
+    path_collection(path, r->kind->type, view ? view->namespace : STR_NULL);
     if (!view)
         return;
     path_query(path, "labelSelector", view->labels);
@@ -473,7 +555,6 @@ static void watch_start(struct reflector *r, struct http_request *h, struct buf 
 void reflector_turn(struct reflector *r, int64_t now_ms)
 {
     struct kube *k = r->kube;
-    const struct kube_view *view = r->kind->view;
     struct http_request h = { .method = "GET", .ctx = r };
     struct err e = { 0 };
     enum credential_state state;
@@ -488,8 +569,7 @@ void reflector_turn(struct reflector *r, int64_t now_ms)
         fail(r, &e, 0);
         return;
     }
-    path_collection(&path, r->kind->type, view ? view->namespace : STR_NULL);
-    put_selectors(&path, view);
+    put_path(r, &path);
     if (!r->version.n && (r->only_lists || k->only_lists))
         list_start(r, &h, &path);
     else

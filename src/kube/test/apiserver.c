@@ -169,9 +169,20 @@ static bool chunk(struct apiserver *a, struct peer_conn *c, struct rand *r, stru
 
 /* ---- lists and watches ---- */
 
+struct wanted { /* by selectors; NULL: all */
+    struct selector *labels;
+    struct field_selector *fields;
+};
+
+static bool is_wanted(const struct wanted *w, const struct object *o)
+{
+    return (!w->labels || selector_matches(w->labels, json_find(o->root, "metadata", "labels", NULL))) &&
+           (!w->fields || field_selector_matches(w->fields, o->root));
+}
+
 struct listing {
     struct buf out;
-    struct selector *labels;
+    struct wanted want;
     size_t at, from, limit, n;
     bool is_stream, is_bare;
 };
@@ -200,7 +211,7 @@ static void list_one(void *ctx, const struct object *o)
 {
     struct listing *l = ctx;
 
-    if (l->labels && !selector_matches(l->labels, json_find(o->root, "metadata", "labels", NULL)))
+    if (!is_wanted(&l->want, o))
         return;
     if (l->at++ < l->from || (l->limit && l->n >= l->limit))
         return;
@@ -213,21 +224,23 @@ static void list_one(void *ctx, const struct object *o)
     l->n++;
 }
 
-static struct selector *labels_of(struct arena *a, const struct target *t)
+static struct wanted wanted_of(struct arena *a, const struct target *t)
 {
-    struct selector *s = NULL;
+    struct wanted w = { 0 };
     char text[256];
 
     if (query(t, "labelSelector", text, sizeof(text)))
-        assert(selector_parse(a, arena_str(a, str_of(text)), &s, NULL) == 0);
-    return s;
+        assert(selector_parse(a, arena_str(a, str_of(text)), &w.labels, NULL) == 0);
+    if (query(t, "fieldSelector", text, sizeof(text)))
+        assert(field_selector_parse(a, arena_str(a, str_of(text)), NULL, &w.fields, NULL) == 0);
+    return w;
 }
 
 static bool serve_list(struct apiserver *a, struct peer_conn *c, struct target *t, const struct fault *f)
 {
     autoarena arena = { 0 };
     autobuf out = { 0 };
-    struct listing l = { .labels = labels_of(&arena, t) };
+    struct listing l = { .want = wanted_of(&arena, t) };
     unsigned long long rev = store_revision(a->store);
     struct rand r;
     char text[64];
@@ -260,7 +273,7 @@ static void print_bookmark(struct buf *out, const struct target *t, unsigned lon
 }
 
 /* All there is now; -1: the watch ends with what is in 'out'. */
-static int watch_take(struct apiserver *a, struct watch *w, const struct selector *labels, struct buf *out)
+static int watch_take(struct apiserver *a, struct watch *w, const struct wanted *want, struct buf *out)
 {
     static const char *const names[] = { "ADDED", "MODIFIED", "DELETED" };
     struct watch_event ev;
@@ -269,7 +282,7 @@ static int watch_take(struct apiserver *a, struct watch *w, const struct selecto
 
     apiserver_lock(a);
     while ((rc = watch_next(w, &ev, &e)) > 0)
-        if (ev.object && (!labels || selector_matches(labels, json_find(ev.object->root, "metadata", "labels", NULL))))
+        if (ev.object && is_wanted(want, ev.object))
             print_event(out, names[ev.kind], ev.object->root);
     apiserver_unlock(a);
     if (rc == 0)
@@ -280,7 +293,7 @@ static int watch_take(struct apiserver *a, struct watch *w, const struct selecto
     return -1;
 }
 
-static bool stream(struct apiserver *a, struct peer_conn *c, struct watch *w, const struct selector *labels,
+static bool stream(struct apiserver *a, struct peer_conn *c, struct watch *w, const struct wanted *want,
                    struct buf *out, const struct fault *f)
 {
     struct rand r;
@@ -293,7 +306,7 @@ static bool stream(struct apiserver *a, struct peer_conn *c, struct watch *w, co
         buf_str(out, STR("{\"type\":\"ADDED\",\"object\":{]\n"));
     while (rc == 0) {
         if (w)
-            rc = watch_take(a, w, labels, out);
+            rc = watch_take(a, w, want, out);
         if (out->n && f->kind == FAULT_CUT_STREAM) {
             (void)chunk(a, c, &r, str_sub(buf_view(out), 0, out->n / 2));
             return false;
@@ -313,7 +326,7 @@ static bool serve_watch(struct apiserver *a, struct peer_conn *c, struct target 
 {
     autoarena arena = { 0 };
     autobuf first = { 0 };
-    struct listing l = { .labels = labels_of(&arena, t), .is_stream = true };
+    struct listing l = { .want = wanted_of(&arena, t), .is_stream = true };
     struct watch *w = NULL;
     struct err e = { 0 };
     char text[64];
@@ -339,7 +352,7 @@ static bool serve_watch(struct apiserver *a, struct peer_conn *c, struct target 
     }
     apiserver_unlock(a);
     buf_done(&l.out);
-    is_kept = stream(a, c, w, l.labels, &first, f);
+    is_kept = stream(a, c, w, &l.want, &first, f);
     apiserver_lock(a);
     watch_close(w);
     apiserver_unlock(a);

@@ -651,6 +651,92 @@ static void a_type_that_is_not_listed(void **state)
     world_done(&w);
 }
 
+/* One object by name: told as it changes, gone when it is, whether a watch said so or a list did not mention it. */
+static void one_object_is_followed(void **state)
+{
+    struct kube_view view = { .type = maps(), .is_unlisted = true };
+    struct world w;
+
+    (void)state;
+    world_init(&w, &(struct apiserver_options){ 0 }, (struct cluster_kube_options){ .views = &view, .n_views = 1 });
+    put(&w, 1);
+    put(&w, 2);
+    w.is_listing = true; /* versions of two watches are in no order */
+    (void)cluster_kube_follow(w.cluster, maps(), STR("n"), STR("c1"));
+    (void)cluster_kube_follow(w.cluster, maps(), STR("n"), STR("c9"));
+    until(&w, w.answers == 2);
+    assert_int_equal(w.failed, 0);
+    assert_int_equal(w.puts, 1);
+    put(&w, 9);
+    until(&w, w.puts == 2);
+    apiserver_fault(w.server, (struct fault){ FAULT_STATUS, "GET", "metadata.name%3Dc1", 1, 410, 0 });
+    send(&w, OP_DELETE, 1, 0);
+    until(&w, w.gones == 1);
+    cluster_kube_unfollow(w.cluster, maps(), STR("n"), STR("c9"));
+    send(&w, OP_DELETE, 9, 0);
+    until(&w, w.answers == 4);
+    assert_int_equal(w.gones, 1);
+    assert_int_equal(w.lists, 0);
+    world_done(&w);
+}
+
+/* A server that says no is an answer too; it is asked again, and then told what is there. */
+static void who_may_not_look_is_told(void **state)
+{
+    struct kube_view view = { .type = maps(), .is_unlisted = true };
+    struct world w;
+
+    (void)state;
+    world_init(&w, &(struct apiserver_options){ 0 }, (struct cluster_kube_options){ .views = &view, .n_views = 1 });
+    put(&w, 1);
+    w.is_listing = true;
+    apiserver_fault(w.server, (struct fault){ FAULT_STATUS, "GET", "configmaps", 1, 403, 0 });
+    (void)cluster_kube_follow(w.cluster, maps(), STR("n"), STR("c1"));
+    until(&w, w.answers == 1);
+    assert_int_equal(w.last.code, ERR_FORBIDDEN);
+    until(&w, w.puts == 1);
+    assert_int_equal(w.answers, 1);
+    world_done(&w);
+}
+
+struct heard {
+    int n;
+    char name[32];
+    struct err err;
+};
+
+static void on_asked(void *ctx, const struct json *answer, const struct err *e)
+{
+    struct heard *h = ctx;
+
+    h->n++;
+    (void)snprintf(h->name, sizeof(h->name), "%.*s", STR_ARG(object_name(answer)));
+    h->err = e ? *e : (struct err){ 0 };
+}
+
+static void what_is_asked_is_answered(void **state)
+{
+    autoarena a = { 0 };
+    struct heard h = { 0 };
+    struct world w;
+
+    (void)state;
+    world_init(&w, &(struct apiserver_options){ 0 }, (struct cluster_kube_options){ 0 });
+    apiserver_fault(w.server, (struct fault){ FAULT_STATUS, "POST", "configmaps", 1, 429, 0 });
+    cluster_kube_ask(w.cluster, "POST", STR("/api/v1/namespaces/n/configmaps"), config(&a, 5, 0), on_asked, &h);
+    assert_int_equal(h.n, 0);
+    until(&w, h.n == 1);
+    assert_string_equal(h.name, "c5");
+    assert_int_equal(h.err.code, ERR_OK);
+    cluster_kube_ask(w.cluster, "GET", STR("/api/v1/namespaces/n/configmaps/none"), NULL, on_asked, &h);
+    until(&w, h.n == 2);
+    assert_int_equal(h.err.code, ERR_NOT_FOUND);
+    assert_int_equal(w.answers, 0);
+    cluster_kube_ask(w.cluster, "GET", STR("/api/v1/namespaces/n/configmaps/c5"), NULL, on_asked, &h);
+    world_done(&w);
+    assert_int_equal(h.n, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -669,6 +755,9 @@ int main(void)
         cmocka_unit_test(nothing_leaves_without_the_right),
         cmocka_unit_test(reads_need_no_right),
         cmocka_unit_test(a_type_that_is_not_listed),
+        cmocka_unit_test(one_object_is_followed),
+        cmocka_unit_test(who_may_not_look_is_told),
+        cmocka_unit_test(what_is_asked_is_answered),
         cmocka_unit_test(the_mirror_comes_to_equal_the_store),
     };
 
