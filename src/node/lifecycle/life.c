@@ -93,6 +93,36 @@ static void take_deletion(struct life *l, int64_t now_ms)
         life_begin_stop(l, life_seconds(meta, "deletionGracePeriodSeconds", life_spec_grace(l) / 1000), now_ms);
 }
 
+static bool was_anything_started(const struct life *l)
+{
+    VEC_FOREACH(c, &l->cons)
+        if (c->n_attempts)
+            return true;
+    return false;
+}
+
+/* All is lost but what the status remembers. */
+static void start_over(struct life *l, int64_t now_ms)
+{
+    if (l->policy == LIFE_NEVER && was_anything_started(l))
+        life_begin_stop(l, 0, now_ms);
+    else if (!l->stop.is_on)
+        VEC_FOREACH(c, &l->cons)
+            life_con_again(c, now_ms);
+}
+
+static void take_containers(struct life *l, int64_t now_ms)
+{
+    static const char *const lists[] = { "containerStatuses", "initContainerStatuses" };
+
+    VEC_FOREACH(c, &l->cons)
+        JSON_FOREACH(old, json_find(l->pod->root, "status", lists[c->is_init], NULL))
+            if (str_eq(json_member_text(old, "name"), c->name))
+                life_con_take(l, c, old, now_ms);
+    if (was_anything_started(l))
+        start_over(l, now_ms);
+}
+
 static void take_past(struct life *l, enum life_phase phase)
 {
     l->is_past = l->has_ended = l->stop.is_on = true;
@@ -121,6 +151,7 @@ struct life *life_new(const struct object *pod, int64_t now_ms)
     }
     take_conditions(l);
     l->is_changed = true;
+    take_containers(l, now_ms);
     take_deletion(l, now_ms);
     life_settle(l, now_ms);
     return l;
@@ -250,14 +281,6 @@ void life_unmade(struct life *l, int64_t now_ms)
     life_settle(l, now_ms);
 }
 
-static bool was_anything_started(const struct life *l)
-{
-    VEC_FOREACH(c, &l->cons)
-        if (c->n_attempts)
-            return true;
-    return false;
-}
-
 void life_lost(struct life *l, struct str message, int64_t now_ms)
 {
     if (l->box == LIFE_BOX_MAKING)
@@ -268,11 +291,7 @@ void life_lost(struct life *l, struct str message, int64_t now_ms)
     VEC_FOREACH(c, &l->cons)
         if (life_con_is_active(c))
             life_con_killed(l, c, message, now_ms);
-    if (l->policy == LIFE_NEVER && was_anything_started(l))
-        life_begin_stop(l, 0, now_ms);
-    else if (!l->stop.is_on)
-        VEC_FOREACH(c, &l->cons)
-            life_con_again(c, now_ms);
+    start_over(l, now_ms);
     l->is_changed = true;
     life_settle(l, now_ms);
 }

@@ -5,6 +5,8 @@
  */
 #include "node/lifecycle/life_internal.h"
 
+#include "base/clock.h"
+
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -261,6 +263,61 @@ void life_con_killed(struct life *l, struct life_con *c, struct str message, int
         end_attempt(l, c, &p, message, now_ms);
     else
         c->state = LIFE_CON_IDLE; /* the start that was on its way never was */
+}
+
+/* ---- what a status of before says ---- */
+
+static int64_t time_of(const struct json *j, const char *key, int64_t fallback_ms)
+{
+    int64_t ms;
+
+    return clock_parse(json_member_text(j, key), &ms, NULL) < 0 ? fallback_ms : ms;
+}
+
+static const char *reason_of(struct str text)
+{
+    static const char *const known[] = { "Completed", "OOMKilled", "StartError", "ContainerCannotRun" };
+
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (str_is(text, known[i]))
+            return known[i];
+    return "Error";
+}
+
+static void take_ended(struct life *l, struct life_con *c, const struct json *ended, int64_t now_ms)
+{
+    c->last.is_set = true;
+    c->last.exit_code = (int)json_i64(json_get(ended, "exitCode"), 0);
+    c->last.signo = (int)json_i64(json_get(ended, "signal"), 0);
+    c->last.reason = reason_of(json_member_text(ended, "reason"));
+    c->last.started_ms = time_of(ended, "startedAt", now_ms);
+    c->last.finished_ms = time_of(ended, "finishedAt", now_ms);
+    life_set_text(&c->last.message, json_member_text(ended, "message"));
+    life_set_text(&c->last.id, json_member_text(ended, "containerID"));
+    c->is_over = !wants_restart(l, c, c->last.exit_code);
+    c->is_done = c->is_init && c->is_over && c->last.exit_code == 0;
+}
+
+void life_con_take(struct life *l, struct life_con *c, const struct json *old, int64_t now_ms)
+{
+    const struct json *state = json_get(old, "state"), *running = json_get(state, "running"),
+                      *ended = json_get(state, "terminated"), *last = json_find(old, "lastState", "terminated", NULL);
+    int64_t restarts = json_i64(json_get(old, "restartCount"), 0);
+
+    if (!running && !ended && !last && restarts <= 0)
+        return;
+    c->n_attempts = (int)MIN_OF(MAX_OF(restarts, 0), INT32_MAX - 1) + 1;
+    if (ended || last)
+        take_ended(l, c, ended ? ended : last, now_ms);
+    if (ended)
+        return;
+    c->is_over = c->is_done = false; /* it waited for its restart, or ran */
+    if (!running)
+        return;
+    c->state = LIFE_CON_RUNNING;
+    c->started_ms = time_of(running, "startedAt", now_ms);
+    life_set_text(&c->id, json_member_text(old, "containerID"));
+    life_con_killed(l, c, STR("the agent of this node was ended, and the container with it"), now_ms);
 }
 
 void life_con_again(struct life_con *c, int64_t now_ms)

@@ -200,6 +200,8 @@ bool life_con_is_ready(const struct life_con *c);
 bool life_start_step(struct life *l, struct life_look *k);
 bool life_post_step(struct life *l, struct life_con *c, struct life_look *k);
 void life_con_killed(struct life *l, struct life_con *c, struct str message, int64_t now_ms); /* see life_lost() */
+/* What a status of before says of it. */
+void life_con_take(struct life *l, struct life_con *c, const struct json *old, int64_t now_ms);
 void life_con_again(struct life_con *c, int64_t now_ms); /* a new sandbox: from the start */
 void life_check_init(struct life_con *c);                /* is a sidecar far enough for the next one? */
 void life_action_of(struct life_look *k, enum life_action_kind kind, const struct life_con *c);

@@ -195,6 +195,18 @@ static void tell_stop(struct world *w, struct str rest)
     life_stop(w->life, grace_ms, reason, str_trim(rest), w->now_ms);
 }
 
+/* The one who kept it is killed, and another begins with what he had written. */
+static void tell_reborn(struct world *w, struct str rest)
+{
+    struct object *next = life_pod_echo(&w->arena, w->pod, life_status(w->life, &w->arena), -1, w->now_ms);
+
+    (void)rest;
+    life_free(w->life);
+    w->life = life_new(next, w->now_ms);
+    object_unref(w->pod);
+    w->pod = next;
+}
+
 static const struct {
     const char *word;
     void (*tell)(struct world *w, struct str rest);
@@ -208,6 +220,7 @@ static const struct {
     { "bad", tell_bad },         { "delete", tell_delete },
     { "stop", tell_stop },       { "condition", tell_condition },
     { "phase", tell_phase },     { "deadline", tell_deadline },
+    { "reborn", tell_reborn },
 };
 
 static void tell(struct world *w, struct str what)
@@ -839,6 +852,29 @@ static const struct {
     { "an end that comes without a start", ONE("Never"),
       "> MAKE\n made > START a 0\n exit a 0 > UNMAKE\n ? phase = Succeeded\n" },
     { "a pod without containers", "{containers: []}", ">\n ? phase = Succeeded\n" },
+    { "the agent is killed: Always", "{initContainers: [{name: i}], containers: [{name: a}]}",
+      "> MAKE\n made > START i 0\n started i >\n exit i 0 > START a 0\n started a >\n @2000 reborn > MAKE\n ? phase = "
+      "Running\n made > START i 1\n started i >\n exit i 0 > START a 1\n started a >\n"
+      "? c a = running 2; ready started x1; Error 137 sig 9 0-2 (the agent of this node was ended, and the container "
+      "with it)\n" },
+    { "the agent is killed: Never", ONE("Never"),
+      UP "@1000 reborn >\n ? phase = Failed\n due never\n"
+         "? c a = Error 137 sig 9 0-1 (the agent of this node was ended, and the container with it); x0; -\n"
+         "delete 30 > GONE\n" },
+    { "the agent is killed: OnFailure, one is done", "{restartPolicy: OnFailure, containers: [{name: a}, {name: b}]}",
+      "> MAKE\n made > START a 0\n started a > START b 0\n started b >\n exit a 0 >\n @1000 reborn > MAKE\n made > "
+      "START "
+      "b 1\n started b >\n exit b 0 > UNMAKE\n ? phase = Succeeded\n" },
+    { "the agent is killed before it wrote that all was done",
+      "{restartPolicy: Never, containers: [{name: a}, {name: b}]}",
+      "> MAKE\n made > START a 0\n started a > START b 0\n started b >\n exit a 0 >\n @1000 reborn >\n ? phase = "
+      "Failed\n"
+      "? c a = Completed 0 0-0; x0; -\n" },
+    { "the agent is killed while a container waits for its restart", ONE("Always"),
+      UP
+      "exit a 1 > START a 1\n started a >\n exit a 1 >\n ? c a = waiting CrashLoopBackOff (back-off 10s restarting failed "
+      "container=a pod=p_ns(u-1)); x1; Error 1 0-0\n @1000 reborn > MAKE\n made > START a 2\n" },
+    { "the agent is killed before anything was started", ONE("Never"), "> MAKE\n reborn > MAKE\n made > START a 0\n" },
 };
 
 static void test_scripts(void **state)
