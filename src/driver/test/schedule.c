@@ -30,6 +30,7 @@ struct sched {
     unsigned rounds;
     int64_t wake_ms;
     bool is_restless;                   /* never idle */
+    const char *claim;                  /* that is to be told where the pod goes; NULL: none */
     bool is_fickle;                     /* stands by nothing */
     bool pod_runs;                      /* so it does not take it back ("gang") */
     void (*meanwhile)(struct world *w); /* happens while the next round decides, so that nobody has heard of it */
@@ -68,7 +69,7 @@ void sched_config_default(struct sched_config *ret)
 
 bool sched_wants(struct str api_version, struct str kind)
 {
-    static const char *const kinds[] = { "Node", "Pod", "PodGroup", "Queue", "HyperNode" };
+    static const char *const kinds[] = { "Node", "Pod", "PodGroup", "Queue", "HyperNode", "PersistentVolumeClaim" };
 
     if (str_is(api_version, "events.k8s.io/v1"))
         return false;
@@ -105,6 +106,13 @@ bool sched_stands(struct sched *s, const struct decision *d)
 {
     assert_true(d->kind == DECIDE_EVICT ? d->reason.n : d->kind == DECIDE_BIND && d->node.n);
     return !s->is_fickle && !(str_is(d->reason, "gang") && s->pod_runs);
+}
+
+void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, struct str claim), void *ctx)
+{
+    assert_true(pod_uid.n);
+    if (s->claim)
+        each(ctx, str_of(s->claim));
 }
 
 bool sched_is_idle(const struct sched *s)
@@ -308,6 +316,78 @@ static struct driver_stats stats(struct world *w)
         if (!str_is(buf_view(&(log)), (want)))                                                                         \
             fail_msg("want:\n%sgot:\n%.*s", (want), STR_ARG(buf_view(&(log))));                                        \
     } while (0)
+
+/* ---- volumes ---- */
+
+static struct str selected(struct world *w)
+{
+    return object_annotation(get(w, "pvc", "data")->root, SELECTED_NODE_KEY);
+}
+
+static void change_claim(struct world *w, const char *patch)
+{
+    struct err e = { 0 };
+
+    if (store_merge_patch(w->store, known_types()->claim, STR("ns"), STR("data"), STR_NULL, tree_of(&w->arena, patch),
+                          NULL, &e) < 0)
+        fail_msg("claim: %s", e.text);
+    settle(w);
+}
+
+static void bind_with_claim(struct world *w)
+{
+    world_with_pod(w);
+    create(w, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: ns}, spec: {}}");
+    settle(w);
+    puppet->claim = "data";
+    decide(w, DECIDE_BIND, "pod", "p")->node = STR("n1");
+    nudge(w);
+}
+
+static void binds_when_the_volume_is_there(void **state)
+{
+    struct world w;
+
+    (void)state;
+    bind_with_claim(&w);
+    fail_next(&w, OP_MERGE_PATCH, "PersistentVolumeClaim", ERR_IO, 2);
+    run_for(&w, 1000);
+    assert_true(str_is(selected(&w), "n1"));
+    assert_true(str_empty(node_of(&w, "p")));
+    change_claim(&w, "{metadata: {labels: {a: b}}}"); /* any news but the one it waits for */
+    assert_true(str_empty(node_of(&w, "p")));
+    change_claim(&w, "{spec: {volumeName: v}}");
+    assert_true(str_is(node_of(&w, "p"), "n1"));
+    assert_int_equal(count(buf_view(&puppet->log), "failed p n1"), 0);
+    world_done(&w);
+}
+
+static void gives_up_a_node_without_volumes(void **state)
+{
+    struct world w;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) { /* they say so, or nobody does anything for ten minutes */
+        bind_with_claim(&w);
+        settle(&w);
+        assert_true(str_is(selected(&w), "n1"));
+        if (i == 0)
+            change_claim(&w, "{metadata: {annotations: {volume.kubernetes.io/selected-node: null}}}");
+        else
+            run_for(&w, 599 * 1000);
+        assert_int_equal(count(buf_view(&puppet->log), "failed p n1"), i == 0);
+        run_for(&w, 2000);
+        assert_int_equal(count(buf_view(&puppet->log), "failed p n1"), 1);
+        assert_true(str_empty(node_of(&w, "p")));
+        decide(&w, DECIDE_BIND, "pod", "p")->node = STR("n2"); /* the next one works */
+        nudge(&w);
+        run_for(&w, 2000);
+        assert_true(str_is(selected(&w), "n2"));
+        change_claim(&w, "{spec: {volumeName: v}}");
+        assert_true(str_is(node_of(&w, "p"), "n2"));
+        world_done(&w);
+    }
+}
 
 /* ---- news ---- */
 
@@ -1136,6 +1216,8 @@ static void another_writer_is_not_answered_at_once(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(binds_when_the_volume_is_there),
+        cmocka_unit_test(gives_up_a_node_without_volumes),
         cmocka_unit_test(told_what_it_wants),
         cmocka_unit_test(nothing_before_all_is_listed),
         cmocka_unit_test(item_44_D63_many_objects),
