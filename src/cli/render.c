@@ -248,21 +248,22 @@ static void read_around(void *ctx, struct load *l)
 
 static int load_live(struct load *l, struct load *state, const struct render_options *o, const struct text_list *files)
 {
-    struct around around = { .state = state };
+    struct around *around = arena_new(l->arena, struct around); /* 'l' has it for longer than this call */
 
-    around.rc = live_open(&around.live, l->arena, &o->live, "render", &around.err);
-    if (around.rc == 0) {
+    around->state = state;
+    around->rc = live_open(&around->live, l->arena, &o->live, "render", &around->err);
+    if (around->rc == 0) {
         if (!l->namespace)
-            l->namespace = state->namespace = arena_cstr(l->arena, around.live.config.namespace);
+            l->namespace = state->namespace = arena_cstr(l->arena, around->live.config.namespace);
         l->state = state;
         l->change = read_around;
-        l->ctx = &around;
+        l->ctx = around;
         load_files(l, files);
     }
-    live_close(&around.live);
-    if (around.rc < 0)
-        (void)command_fail("render", &around.err, EXIT_FAILED);
-    return around.rc;
+    live_close(&around->live);
+    if (around->rc < 0)
+        (void)command_fail("render", &around->err, EXIT_FAILED);
+    return around->rc;
 }
 
 static int load_all(struct load *l, struct load *state, const struct render_options *o, const struct text_list *files)

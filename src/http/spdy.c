@@ -79,7 +79,7 @@ static void send_reset(struct spdy *s, uint32_t id, uint32_t status)
 static void send_reply(struct spdy *s, uint32_t id)
 {
     static const char nothing[4];
-    char block[64];
+    char block[64] = { 0 };
     autobuf frame = { 0 };
 
     s->out.next_in = (Bytef *)nothing;
@@ -417,7 +417,7 @@ static int take_payload(struct spdy *s, struct str *rest, struct err *e)
 
 int spdy_take(struct spdy *s, struct str bytes, struct err *e)
 {
-    struct err none;
+    struct err none = { 0 };
     int rc = s->is_broken ? -1 : 0;
 
     e = e ? e : &none;
