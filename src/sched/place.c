@@ -39,8 +39,6 @@ static bool queue_is_fine(const struct sched_group *g, struct why *ret)
     return ret->kind == WHY_NOT;
 }
 
-enum { COMING_MS = 3000 }; /* pods come one by one: nothing is missing as long as there is a new one now and then */
-
 static bool has_pods(const struct sched_group *g, struct why *ret)
 {
     int64_t live = group_live(g), need = group_min(g);
@@ -71,9 +69,9 @@ static bool has_pods(const struct sched_group *g, struct why *ret)
 /* Somebody is making them: that is not worth telling anybody. Clocks that do not agree are not believed. */
 static bool are_coming(const struct round *r, const struct sched_group *g)
 {
-    int64_t age_ms = r->now_ms - g->since.grown_ms;
+    int64_t age_ms = r->now_ms - g->since.grown_ms, coming_ms = r->m->config.coming_ms;
 
-    return age_ms < COMING_MS && age_ms > -COMING_MS;
+    return age_ms < coming_ms && age_ms > -coming_ms;
 }
 
 static bool lacks_pods(struct round *r, struct sched_group *g, struct why *ret)
@@ -82,7 +80,7 @@ static bool lacks_pods(struct round *r, struct sched_group *g, struct why *ret)
         return false;
     if ((ret->kind == WHY_NOT_ENOUGH_PODS || ret->kind == WHY_NOT_ENOUGH_OF_ROLE) && are_coming(r, g)) {
         *ret = (struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 };
-        round_retry(r, g, g->since.grown_ms + COMING_MS);
+        round_retry(r, g, g->since.grown_ms + r->m->config.coming_ms);
     }
     return true;
 }

@@ -103,6 +103,7 @@ static void start_driver(struct future *f)
         f->config = *f->opt.config;
     else
         sched_config_default(&f->config);
+    f->config.coming_ms = 0; /* what is not there is to be named */
     f->config.retell_ms = 0; /* nobody reads along, and whoever wants to know asks the scheduler */
     f->config.rewrite_ms = INT64_MAX;
     opt.scheduler_name = f->config.scheduler_name;
