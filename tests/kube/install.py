@@ -75,6 +75,12 @@ def kustomize(bed):
         made = bed.kubectl("kustomize", f"{d}/p")
         assert objects(made) == objects(install())
         dry(bed, made)
+        os.mkdir(f"{d}/o")
+        with open(f"{d}/o/kustomization.yaml", "w") as f:
+            f.write("resources: [../p]\ncomponents: [../p/webhook]\n")
+        made = bed.kubectl("kustomize", f"{d}/o")
+        assert objects(made) == objects(install("--webhook"))
+        dry(bed, made)
 
 
 def chart(bed):
@@ -93,8 +99,8 @@ def chart(bed):
         rest = {k: o for k, o in want.items() if k not in crds and k[0] != "Namespace"}
         assert objects(helm()) == rest
         assert objects(helm("--include-crds")) == {**rest, **crds}
-        changed = helm("--set", "scheduler=true,replicas=3,image=registry.example/pumice:2")
-        want = objects(install("--scheduler", "--replicas", "3", "--image", "registry.example/pumice:2", "--only", "roles", "--only", "controller",
+        changed = helm("--set", "scheduler=true,webhook.enabled=true,replicas=3,image=registry.example/pumice:2")
+        want = objects(install("--scheduler", "--webhook", "--only", "webhook", "--replicas", "3", "--image", "registry.example/pumice:2", "--only", "roles", "--only", "controller",
                                "--only", "network"))
         assert objects(changed) == want
         dry(bed, changed)
