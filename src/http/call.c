@@ -408,8 +408,3 @@ void http_stream_cut(struct http_stream *s)
     http_stream_end(s);
     c->is_doomed = true;
 }
-
-const struct http_peer *http_stream_peer(const struct http_stream *s)
-{
-    return &CONN_OF_STREAM((struct http_stream *)s)->peer;
-}

@@ -312,11 +312,6 @@ static int add_listener(struct http_server *s, int fd, const struct listener_pat
     return watch(s, &l->source) < 0 ? err_errno(e, "wait for connections") : 0;
 }
 
-int http_server_add_listener(struct http_server *s, int take_fd, struct err *e)
-{
-    return add_listener(s, take_fd, &(struct listener_path){ 0 }, e);
-}
-
 int http_server_add(struct http_server *s, int take_fd, struct err *e)
 {
     int flags = fcntl(take_fd, F_GETFL);

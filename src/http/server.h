@@ -137,7 +137,6 @@ void http_stream_end(struct http_stream *s);
 void http_stream_leave(struct http_stream *s, int64_t wait_ms);
 /* Close now. No callback any more. */
 void http_stream_cut(struct http_stream *s);
-const struct http_peer *http_stream_peer(const struct http_stream *s);
 
 /* ---- the server ---- */
 
@@ -163,7 +162,7 @@ struct http_server_limits { /* 0: as written here */
 struct http_server_options {
     /* "127.0.0.1:8081", "[::1]:8081", "host:8081", ":8081" (everybody); port 0: one that is free. "unix:/run/x.sock"
      * (made with mode 0600; one that nobody listens at is replaced), "unix:@name" (abstract). NULL: nowhere, see
-     * http_server_add_listener() and http_server_add(). */
+     * http_server_add(). */
     const char *address;
     const struct http_server_tls *tls; /* NULL: none */
     struct http_server_limits limits;
@@ -176,8 +175,7 @@ struct http_server_options {
 int http_server_new(const struct http_server_options *opt, struct http_server **ret, struct err *e);
 void http_server_free(struct http_server *s); /* cuts all connections, on_gone is called; NULL is fine */
 
-/* A socket that listens (of systemd, say) or that is connected; the server takes it, also when it fails. */
-int http_server_add_listener(struct http_server *s, int take_fd, struct err *e);
+/* A socket that is connected; the server takes it, also when it fails. */
 int http_server_add(struct http_server *s, int take_fd, struct err *e);
 
 /* Other certificates for connections that come from now on. ERR_INVALID: they are no good, and the old ones stay. */

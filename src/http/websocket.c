@@ -232,14 +232,6 @@ bool websocket_is_asked(const struct http_call *call)
            http_call_header_lists(call, "Upgrade", "websocket") && str_is(call->method, "GET");
 }
 
-const char *websocket_protocol(const struct http_call *call, const char *const *protocols)
-{
-    for (; *protocols; protocols++)
-        if (http_call_header_lists(call, "Sec-WebSocket-Protocol", *protocols))
-            return *protocols;
-    return NULL;
-}
-
 int websocket_accept(const struct http_call *call, struct buf *ret)
 {
     static const char salt[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"; /* of the RFC */

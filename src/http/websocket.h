@@ -57,9 +57,6 @@ void websocket_close(struct websocket *w, enum websocket_code code);
 /* Does the request ask for it? */
 bool websocket_is_asked(const struct http_call *call);
 
-/* The first of 'protocols' (ended by NULL, the best first) that the client offers; NULL: none. */
-const char *websocket_protocol(const struct http_call *call, const char *const *protocols);
-
 /* The value of Sec-WebSocket-Accept. -1: the request has no key or another version than 13. */
 int websocket_accept(const struct http_call *call, struct buf *ret);
 
