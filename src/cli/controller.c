@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
-enum { WEBHOOK_LIFE_MIN_MS = 10000 };
+enum { WEBHOOK_LIFE_MIN_MS = 10000, WEBHOOK_DRAIN_MS = 1000 };
 
 /* ---- options ---- */
 
@@ -191,6 +191,8 @@ static int start(struct controller *c, struct err *e)
 static void finish(struct controller *c)
 {
     http_server_free(c->status);
+    if (c->webhook)
+        webhook_drain(c->webhook, WEBHOOK_DRAIN_MS);
     webhook_free(c->webhook);
     driver_free(c->driver);
     cluster_free(c->door); /* which asks the Lease whether its last words may leave */

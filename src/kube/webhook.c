@@ -7,7 +7,7 @@
 #include "kube/admission.h"
 #include "kube/webhook_internal.h"
 
-#include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 
 enum {
@@ -284,6 +284,24 @@ int64_t webhook_turn(struct webhook *w)
     }
     http_server_turn(w->server);
     return keys_turn(w);
+}
+
+void webhook_drain(struct webhook *w, int64_t ms)
+{
+    int64_t until_ms = clock_mono_ms(&clock_real) + ms;
+    struct http_server_stats s;
+
+    http_server_stop(w->server);
+    for (;;) {
+        struct pollfd p = { .fd = w->epoll, .events = POLLIN };
+        int64_t left_ms = until_ms - clock_mono_ms(&clock_real);
+
+        (void)webhook_turn(w);
+        http_server_stats(w->server, &s);
+        if (!s.connections || left_ms <= 0)
+            return;
+        (void)poll(&p, 1, (int)MIN_OF(left_ms, (int64_t)50));
+    }
 }
 
 bool webhook_is_ready(const struct webhook *w, struct buf *why)

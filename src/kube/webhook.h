@@ -34,6 +34,9 @@ void webhook_free(struct webhook *w); /* NULL is fine */
 int webhook_fd(const struct webhook *w);
 int64_t webhook_turn(struct webhook *w); /* milliseconds until the next is due; INT64_MAX: none is */
 
+/* Take no more connections and answer what was asked, for so long at most. Waits. */
+void webhook_drain(struct webhook *w, int64_t ms);
+
 /* Can it decide, and is it trusted? Else 'why' is filled in. */
 bool webhook_is_ready(const struct webhook *w, struct buf *why);
 
