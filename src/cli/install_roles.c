@@ -57,7 +57,7 @@ static const struct rule rules[] = {
     { ROLE_WEBHOOK, "admissionregistration.k8s.io", "mutatingwebhookconfigurations validatingwebhookconfigurations",
       "list watch update", "the CA that they trust" },
     { ROLE_WEBHOOK, "", "namespaces", "get", "the queue that a namespace names" },
-    { ROLE_CERTIFICATE, "", "secrets", "list watch", "the certificate that all replicas show" },
+    { ROLE_CERTIFICATE, "", "secrets", "list watch update", "the certificate that all replicas show" },
 
     { ROLE_LEADER, "coordination.k8s.io", "leases", "get create update", "one leader" },
 
