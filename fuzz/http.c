@@ -71,9 +71,11 @@ static int converse(struct str input, size_t piece, struct buf *ret)
         input = str_from(input, (size_t)n);
     }
     (void)shutdown(pair[0], SHUT_WR);
-    for (int i = 0; i < 200; i++) /* what was sent ahead */
+    for (int idle = 0, before; idle < 4; idle = asked == before ? idle + 1 : 0) { /* what was sent ahead */
+        before = asked;
         http_server_turn(s);
-    take(pair[0], ret);
+        take(pair[0], ret);
+    }
     http_server_free(s);
     close(pair[0]);
     return asked;

@@ -417,10 +417,8 @@ static int take_payload(struct spdy *s, struct str *rest, struct err *e)
 
 int spdy_take(struct spdy *s, struct str bytes, struct err *e)
 {
-    struct err none = { 0 };
     int rc = s->is_broken ? -1 : 0;
 
-    e = e ? e : &none;
     sweep(s);
     while (rc == 0 && bytes.n) {
         rc = s->is_inside ? take_payload(s, &bytes, e) : take_head(s, &bytes, e);

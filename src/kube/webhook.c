@@ -2,6 +2,7 @@
 #include "kube/webhook.h"
 
 #include "api/meta.h"
+#include "api/name.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "kube/admission.h"
@@ -12,6 +13,7 @@
 
 enum {
     LOOKUPS_MAX = 16,
+    LOOKING_MAX = 256,     /* reviews that are looked at afresh at a time: anybody in the cluster may send some */
     BODY_BYTES = 16 << 20, /* two objects of the largest size that etcd takes, as JSON, and more */
     ANSWER_MS = 5000,      /* of a fresh look; the API server waits for 10 s */
 };
@@ -35,12 +37,15 @@ struct review {
 
 /* ---- what the rules ask ---- */
 
+/* NULL: there can be no such object, or there are too many. */
 static struct lookup *lookup_of(struct review *r, const struct resource_type *type, struct str name)
 {
+    autoarena a = { 0 };
+
     for (size_t i = 0; i < r->n; i++)
         if (r->lookups[i].type == type && str_eq(buf_view(&r->lookups[i].name), name))
             return &r->lookups[i];
-    if (r->n == LOOKUPS_MAX || !name.n)
+    if (r->n == LOOKUPS_MAX || name_check_dns_subdomain(&a, name))
         return NULL;
     r->lookups[r->n].type = type;
     buf_str(&r->lookups[r->n].name, name);
@@ -111,6 +116,7 @@ static bool queue_has_children(void *ctx, struct str name)
 static void review_free(struct review *r)
 {
     list_remove(&r->link);
+    r->webhook->n_looking -= r->waiting > 0;
     for (size_t i = 0; i < r->n; i++) {
         buf_done(&r->lookups[i].name);
         object_unref(r->lookups[i].object);
@@ -132,12 +138,13 @@ static bool look_again(struct review *r, bool is_allowed)
     for (size_t i = 0; i < r->n; i++) {
         struct lookup *l = &r->lookups[i];
 
-        if (l->is_read || (is_allowed && l->type != w->namespace_type))
+        if (l->is_read || (is_allowed && l->type != w->namespace_type) || w->n_looking >= LOOKING_MAX)
             continue;
         l->is_read = true;
         l->token = cluster_read(w->door, l->type, STR_NULL, buf_view(&l->name));
         r->waiting++;
     }
+    w->n_looking += r->waiting > 0;
     return r->waiting > 0;
 }
 
@@ -186,8 +193,10 @@ static void take_answer(struct webhook *w, const struct cluster_event *ev)
             l->token = 0;
             l->is_known = ev->err.code == ERR_OK || ev->err.code == ERR_NOT_FOUND;
             l->object = ev->err.code == ERR_OK && ev->object ? object_ref(ev->object) : NULL;
-            if (--r->waiting == 0)
+            if (--r->waiting == 0) {
+                w->n_looking--;
                 decide(r);
+            }
             return;
         }
 }

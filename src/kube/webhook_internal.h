@@ -54,6 +54,7 @@ struct webhook {
     struct relist relist;
     bool has_queues;
     struct list reviews;
+    size_t n_looking; /* of them: wait for answers of the API server */
     struct webhook_keys keys;
     struct webhook_stats stats;
 };
