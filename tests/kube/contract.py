@@ -339,6 +339,38 @@ def a_node_takes_so_many_volumes(bed):
     until("the second runs", lambda: get(bed, f"{PODS}/v1").get("status", {}).get("phase") == "Running")
 
 
+# ---- room for others ----
+
+
+def room_is_made_and_promised(bed, mount):
+    """Who waits for a victim to go carries the node it will have, and no longer once it is there."""
+    settings(mount, 9, json.dumps({"actions": "enqueue, allocate, preempt", "tiers": [{"plugins": [{"name": "gang"}]}],
+                                   "configurations": [{"name": "pumice", "arguments": {"min-run": "0s"}}]}))
+    create(bed, "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "high"}, "value": 1000})
+    low, high = job("low", 2, "1h"), job("high", 1, "1s", priorityClassName="high")
+    for manifest in (low, high):
+        manifest["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "60"}}
+    low["spec"]["minAvailable"] = 1
+    submit(bed, low)
+    until("both of low run", lambda: len([p for p in pods(bed, "low") if p["status"]["phase"] == "Running"]) == 2)
+    version = get(bed, PODS)["metadata"]["resourceVersion"]
+    submit(bed, high)
+    until_phase(bed, "high", "Completed")
+    c = bed.connect()
+    c.request("GET", f"{PODS}?watch=1&resourceVersion={version}&labelSelector=volcano.sh/job-name=high&timeoutSeconds=1")
+    promised, nodes = [], set()
+    for line in c.getresponse():
+        p = json.loads(line)["object"]
+        promised.append(p["status"].get("nominatedNodeName"))
+        nodes.add(p["spec"].get("nodeName"))
+    c.close()
+    assert set(promised) - {None} == nodes - {None}, (promised, nodes)
+    assert not promised[-1], promised
+    evicted = get(bed, f"{EVENTS}?fieldSelector=reason=Evict")["items"]
+    assert any(e["involvedObject"]["name"].startswith("low-") for e in evicted), evicted
+    bed.call("DELETE", f"{JOBS}/low")
+
+
 def main():
     suite = Suite()
     try:
@@ -357,6 +389,7 @@ def main():
                     for case in (volumes_are_made_where_the_pod_goes, a_node_takes_so_many_volumes):
                         suite.case(case.__name__, lambda: case(bed))
                     suite.case("settings_are_taken_at_once", lambda: settings_are_taken_at_once(c, mount, link))
+                    suite.case("room_is_made_and_promised", lambda: room_is_made_and_promised(bed, mount))
                     suite.case("pods_of_others_get_a_group", lambda: pods_of_others_get_a_group(bed, True, "a"))
                     assert c.stop() == 0
                 with Controller(bed, "plain", "--leader-elect=false") as c:
