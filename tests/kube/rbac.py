@@ -25,10 +25,9 @@ CORE = "/api/v1/namespaces/default"
 # Granted, and not asked for by name in the API server's log.
 UNSEEN = {
     ("batch.volcano.sh", "jobs/finalizers", "update"),  # asked by the admission plugin OwnerReferencesPermissionEnforcement
-    # For pods of others that name our scheduler: none is among what is done here.
-    ("", "pods", "patch"), ("apps", "replicasets", "get"), ("apps", "statefulsets", "get"), ("batch", "jobs", "get"),
-    ("", "replicationcontrollers", "get"),
 }
+OWNERS = {"ReplicaSet": "/apis/apps/v1", "StatefulSet": "/apis/apps/v1", "DaemonSet": "/apis/apps/v1", "ReplicationController": "/api/v1",
+          "Job": "/apis/batch/v1"}
 
 
 def roles():
@@ -68,25 +67,8 @@ def everything():
                volumes=[{"mountPath": "/data", "volumeClaim": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}])
 
 
-def bind_claims(bed):
-    """As the controller of volumes would, which is not here."""
-    def claims():
-        return bed.call("GET", f"{CORE}/persistentvolumeclaims")[1]["items"]
-
-    until("it is said why its pods wait", lambda: [c for p in pods(bed, "everything") for c in p["status"].get("conditions", [])
-                                                   if c["type"] == "PodScheduled" and c["status"] == "False"])
-    for claim in claims():
-        name = claim["metadata"]["name"]
-        bed.apply({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": {
-            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/tmp"},
-            "claimRef": {"namespace": "default", "name": name, "uid": claim["metadata"]["uid"]}}})
-        merge(bed, f"{CORE}/persistentvolumeclaims/{name}", {"spec": {"volumeName": name}})
-        merge(bed, f"{CORE}/persistentvolumeclaims/{name}/status", {"status": {"phase": "Bound"}})
-
-
-def merge(bed, path, patch):
-    status, answer = bed.call("PATCH", path, patch, content_type="application/merge-patch+json")
-    assert status == 200, answer
+def is_refused(pod):
+    return [c for c in pod["status"].get("conditions", []) if c["type"] == "PodScheduled" and c["status"] == "False"]
 
 
 def command(bed, kind, name, action):
@@ -97,6 +79,28 @@ def command(bed, kind, name, action):
                "metadata": {"name": f"{name}-{action.lower()}", "namespace": "default", "ownerReferences": [
                    {"apiVersion": version, "kind": kind, "name": name, "uid": uid, "controller": True}]},
                "target": {"apiVersion": version, "kind": kind, "name": name, "uid": uid}})
+
+
+def pods_of_others(bed):
+    """One pod of each kind of controller, which names our scheduler: it looks at the controller and makes a group."""
+    template = {"metadata": {"labels": {"app": "other"}}, "spec": {"restartPolicy": "Always", "schedulerName": "volcano", "containers": [
+        {"name": "c", "image": "debian:12"}]}}
+    for kind, base in OWNERS.items():
+        spec = {"template": {**template, "spec": {**template["spec"], "restartPolicy": "Never" if kind == "Job" else "Always"}}}
+        if kind != "Job":
+            spec["selector"] = {"app": "other"} if kind == "ReplicationController" else {"matchLabels": {"app": "other"}}
+        name = f"other-{kind.lower()}"
+        status, owner = bed.call("POST", f"{base}/namespaces/default/{kind.lower()}s", {"metadata": {"name": name}, "spec": spec})
+        assert status == 201, owner
+        ref = {"apiVersion": base.split("/", 2)[2], "kind": kind, "name": name, "uid": owner["metadata"]["uid"], "controller": True}
+        status, pod = bed.call("POST", f"{CORE}/pods", {"metadata": {"name": name, "ownerReferences": [ref]}, "spec": template["spec"]})
+        assert status == 201, pod
+    bare = {"metadata": {"name": "picky"}, "spec": {**template["spec"], "nodeSelector": {"no": "where"}}}
+    assert bed.call("POST", f"{CORE}/pods", bare)[0] == 201
+    until("it is said why a pod waits", lambda: is_refused(bed.call("GET", f"{CORE}/pods/picky")[1]))
+    for kind in OWNERS:
+        path = f"{CORE}/pods/other-{kind.lower()}"
+        until(f"the pod of a {kind} has a group", lambda: bed.call("GET", path)[1]["metadata"].get("annotations", {}).get("scheduling.k8s.io/group-name"))
 
 
 def is_going(bed, path):
@@ -111,7 +115,7 @@ def do_everything(bed):
     for manifest in (everything(), failing, job("long", 2, "600s")):
         submit(bed, manifest)
     bed.apply({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "team"}, "spec": {"weight": 1}})
-    bind_claims(bed)
+    pods_of_others(bed)
     until_phase(bed, "long", "Running")
     long = bed.call("GET", f"{JOBS}/long")[1]
     long["spec"]["tasks"][0]["replicas"] = long["spec"]["minAvailable"] = 3  # its hosts and its group follow
