@@ -64,7 +64,20 @@ def lose_answers(proxy):
 def everything():
     """plugins, a claim, a time to live"""
     return job("everything", 2, "1s", ttlSecondsAfterFinished=1, plugins={"env": [], "svc": [], "ssh": []},
-               volumes=[{"mountPath": "/data", "volumeClaim": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}])
+               volumes=[{"mountPath": "/data", "volumeClaim": {"accessModes": ["ReadWriteOnce"], "storageClassName": "late", "resources": {"requests": {"storage": "1Gi"}}}}])
+
+
+def provide_volume(bed):
+    """As whoever makes volumes would, who is not here: when the claim names a node."""
+    def waiting():
+        return [c for c in bed.call("GET", f"{CORE}/persistentvolumeclaims")[1]["items"]
+                if c["metadata"].get("annotations", {}).get("volume.kubernetes.io/selected-node")]
+
+    name = until("a claim names a node", waiting)[0]["metadata"]["name"]
+    bed.apply({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "late", "hostPath": {"path": "/tmp"}}})
+    status, answer = bed.call("PATCH", f"{CORE}/persistentvolumeclaims/{name}", {"spec": {"volumeName": name}}, content_type="application/merge-patch+json")
+    assert status == 200, answer
 
 
 def is_refused(pod):
@@ -110,11 +123,14 @@ def is_going(bed, path):
 
 
 def do_everything(bed):
+    bed.apply({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "late"}, "provisioner": "disk.test.io",
+               "volumeBindingMode": "WaitForFirstConsumer"})
     failing = job("failing", 1, "300ms", maxRetry=2, policies=[{"event": "PodFailed", "action": "RestartJob"}])
     failing["spec"]["tasks"][0]["template"]["metadata"]["annotations"]["pumice.dev/exit"] = "1"
     for manifest in (everything(), failing, job("long", 2, "600s")):
         submit(bed, manifest)
     bed.apply({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "team"}, "spec": {"weight": 1}})
+    provide_volume(bed)
     pods_of_others(bed)
     until_phase(bed, "long", "Running")
     long = bed.call("GET", f"{JOBS}/long")[1]
