@@ -23,6 +23,7 @@ from bed import Bed, Skip  # noqa: E402
 from controller import Controller, until  # noqa: E402
 from faultproxy import FaultProxy  # noqa: E402
 from harness import Suite  # noqa: E402
+import rbac  # noqa: E402
 
 PUMICE = os.environ["PUMICE"]
 NAMESPACE = "pumice-system"
@@ -339,6 +340,18 @@ def chosen(*cases):
     return [c for c in cases if len(sys.argv) == 1 or c.__name__ in sys.argv[1:]]
 
 
+def no_right_is_idle(bed):
+    """What the roles for it grant was asked for by now. A list may come as the beginning of a watch."""
+    used, refused = rbac.asked(bed)
+    used |= {(group, resource, "list") for group, resource, verb in used if verb == "watch"}
+    printed = subprocess.run([PUMICE, "install", "--dry-run", "--webhook", "--only", "roles"], capture_output=True, text=True, check=True).stdout
+    for role in yaml.safe_load_all(printed):
+        if role["kind"].endswith("Role") and role["metadata"]["name"] in ("pumice-webhook", "pumice-certificate"):
+            idle = set().union(*map(rbac.rights, role["rules"])) - used
+            assert not idle, f"{role['metadata']['name']}: nobody asked for {sorted(idle)}"
+    assert not refused, refused
+
+
 def main():
     suite = Suite()
     try:
@@ -353,7 +366,7 @@ def main():
                 suite.case("metrics", lambda: has(c.get("/metrics")[1], 'pumice_admissions_total{result="denied"}'))
                 suite.case("no trouble", lambda: same(re.findall("(?m)^.*level=(?:error|warn) .*Sanitizer.*$|runtime error", c.log), []))
                 stop(bed.door, c)
-            for case in chosen(rotation):
+            for case in chosen(rotation, no_right_is_idle):
                 suite.case(case.__name__, lambda case=case: case(bed))
     except Skip as e:
         print(e)
