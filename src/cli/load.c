@@ -408,6 +408,11 @@ void load_objects(struct load *l, const char *origin, struct json *const *object
     settle_state(l);
 }
 
+void load_add(struct load *l, const char *origin, struct json *object)
+{
+    add_document(l, origin, object);
+}
+
 bool load_has(const struct load *l, const struct loaded *doc)
 {
     autoarena scratch = { 0 };

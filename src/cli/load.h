@@ -51,6 +51,9 @@ void load_state(struct load *l, const struct text_list *files);
 /* The same with objects that came from elsewhere: 'origin' is what messages call it. Once for each load. */
 void load_objects(struct load *l, const char *origin, struct json *const *objects, size_t n);
 
+/* Another document, as if a file had held it: before anything is admitted, in 'change'. */
+void load_add(struct load *l, const char *origin, struct json *object);
+
 /* Is an object of the same kind and name among the documents? */
 bool load_has(const struct load *l, const struct loaded *doc);
 

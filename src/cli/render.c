@@ -235,22 +235,51 @@ static int check_only(const struct text_list *only)
 struct around { /* what a cluster has already; read when it is known which jobs it is about */
     struct live live;
     struct load *state;
+    struct text_list names; /* of jobs that are to be read there */
     int rc;
     struct err err;
 };
+
+/* "vcjob/train", as kubectl prints it, instead of a file. */
+static bool is_job_name(const char *word)
+{
+    struct str rest = str_of(word), kind;
+
+    return str_split(&rest, '/', &kind) && rest.n && !str_has_char(rest, '/') &&
+           type_by_name(kind) == type_by_name(STR(JOB_KIND));
+}
+
+static int read_jobs(struct around *around, struct load *l)
+{
+    VEC_FOREACH(word, &around->names.list) {
+        struct str name = str_from(str_of(*word), (size_t)str_rfind_char(str_of(*word), '/') + 1);
+        struct json *job;
+
+        if (kube_ask_object(around->live.ask, l->arena, type_by_name(STR(JOB_KIND)), str_of(l->namespace), name, &job,
+                            &around->err) < 0)
+            return err_wrap(&around->err, "%s in namespace %s", *word, l->namespace);
+        load_add(l, *word, job);
+    }
+    return 0;
+}
 
 static void read_around(void *ctx, struct load *l)
 {
     struct around *around = ctx;
 
-    around->rc = live_read_around(&around->live, around->state, l, "render", &around->err);
+    around->rc = read_jobs(around, l);
+    if (around->rc == 0)
+        around->rc = live_read_around(&around->live, around->state, l, "render", &around->err);
 }
 
 static int load_live(struct load *l, struct load *state, const struct render_options *o, const struct text_list *files)
 {
     struct around *around = arena_new(l->arena, struct around); /* 'l' has it for longer than this call */
+    struct text_list real = { 0 };
 
     around->state = state;
+    VEC_FOREACH(word, &files->list)
+        *vec_push(l->arena, is_job_name(*word) ? &around->names.list : &real.list) = *word;
     around->rc = live_open(&around->live, l->arena, &o->live, "render", &around->err);
     if (around->rc == 0) {
         if (!l->namespace)
@@ -258,7 +287,7 @@ static int load_live(struct load *l, struct load *state, const struct render_opt
         l->state = state;
         l->change = read_around;
         l->ctx = around;
-        load_files(l, files);
+        load_files(l, &real);
     }
     live_close(&around->live);
     if (around->rc < 0)
@@ -378,6 +407,8 @@ static const char *const render_examples[] = {
     "the pods, and who wrote what in them",
     "pumice render --only cm -o json job.yaml",
     "only the ConfigMap, as JSON",
+    "pumice render vcjob/train --cluster",
+    "a Job of the cluster that kubectl uses, as it is there",
     NULL,
 };
 

@@ -95,6 +95,10 @@ def render_sees_what_is_there(bed):
     with in_file(wide("runs", 2, 3)) as f:
         assert f"uid: {uid}" in ask(bed, "render", f.name, "--cluster", "--only", "job")
         assert f"name: runs-{uid}" in ask(bed, "render", f.name, "--cluster", "--only", "podgroup")
+    assert f"name: runs-{uid}" in ask(bed, "render", "vcjob/runs", "--cluster", "--only", "podgroup")
+    assert "runs-w-1" in ask(bed, "render", "vcjob/runs", "--cluster", "-o", "tree")
+    error = ask(bed, "render", "vcjob/none", "--cluster", fails=True)
+    assert "vcjob/none in namespace default" in error and "not found" in error, error
 
 
 def only_reads(bed):
