@@ -231,6 +231,8 @@ def websocket_exec():
         w.send(255, b"\0")
         got, code = w.until_close()
         same((len(got[1]), code), (100_000, 1000))
+        w.socket.settimeout(5)
+        same(w.socket.recv(10), b"")  # the server closes first
         status = json.loads(got[3])
         same((status["status"], status["reason"], status["details"]["causes"]), ("Failure", "NonZeroExitCode", [{"reason": "ExitCode", "message": "7"}]))
         w.socket.close()

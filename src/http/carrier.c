@@ -38,6 +38,17 @@ static void on_message(void *ctx, enum websocket_kind kind, struct str message)
         c->websocket.is_over = true;
 }
 
+/* What was said is sent. Kubernetes' library for SPDY drops what it has not handled when it sees the end; those who speak
+ * WebSockets wait for it. */
+static void let_go(struct carrier *c)
+{
+    if (c->spdy)
+        http_stream_leave(c->stream, CARRIER_LEAVE_MS);
+    else
+        http_stream_end(c->stream);
+    c->stream = NULL;
+}
+
 /* Nobody uses it any more, if it is over and no callback is running. */
 static void free_if_over(struct carrier *c)
 {
@@ -60,8 +71,7 @@ static void on_data(void *ctx, struct http_stream *s, struct str bytes)
     c->inside++;
     rc = c->protocol->is_websocket ? websocket_take(&c->websocket, bytes) : spdy_take(c->spdy, bytes, NULL);
     if (rc < 0 && c->stream) {
-        http_stream_leave(c->stream, CARRIER_LEAVE_MS); /* why was said */
-        c->stream = NULL;
+        let_go(c);
         c->events->on_gone(c->ctx);
     }
     come_out(c);
@@ -159,8 +169,7 @@ void carrier_leave(struct carrier *c)
         return;
     if (c->protocol->is_websocket)
         websocket_close(&c->websocket, WEBSOCKET_NORMAL);
-    http_stream_leave(c->stream, CARRIER_LEAVE_MS);
-    c->stream = NULL;
+    let_go(c);
     free_if_over(c);
 }
 
