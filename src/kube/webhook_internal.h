@@ -36,7 +36,8 @@ struct webhook_keys {
     int64_t again_ms; /* mono */
     struct list configs;
     bool configs_are_listed[WEBHOOK_KINDS];
-    struct buf bundle; /* the CA as configurations have it */
+    struct buf bundle;   /* the CA as configurations have it */
+    struct buf shown_ca; /* whose certificate is shown; empty: none is */
 };
 
 struct webhook {

@@ -193,6 +193,14 @@ static bool publish(struct webhook *w)
     return is_done;
 }
 
+static struct str first_of(struct str certificates)
+{
+    static const char end[] = "-----END CERTIFICATE-----";
+    const char *at = certificates.n ? memmem(certificates.p, certificates.n, end, strlen(end)) : NULL;
+
+    return at ? str_sub(certificates, 0, (size_t)(at - certificates.p) + strlen(end)) : certificates;
+}
+
 static void show(struct webhook *w)
 {
     struct webhook_keys *k = &w->keys;
@@ -208,17 +216,21 @@ static void show(struct webhook *w)
     clock_print(&end, k->end_ms);
     log_info("webhook: certificate", LOG_STR("until", buf_view(&end)));
     k->is_used = k->was_used = true;
+    buf_reset(&k->shown_ca);
+    buf_str(&k->shown_ca, first_of(buf_view(&k->set.ca)));
 }
 
-/* Trust first, then the certificate; those that have seen none of ours yet lose nothing by its coming at once. */
+/* Trust first, then the certificate: API servers hear of configurations one after the other. Where what is shown now is
+ * trusted no longer (somebody took the Secret away, and with it the CA), every moment counts instead. */
 static void adopt(struct webhook *w)
 {
     struct webhook_keys *k = &w->keys;
+    bool may_wait = k->was_used && str_has(buf_view(&k->set.ca), buf_view(&k->shown_ca));
 
     if (!publish(w) || k->is_used)
         return;
     if (!k->use_ms)
-        k->use_ms = mono() + (k->was_used ? MIN_OF((int64_t)TRUST_MS, w->life_ms / 20) : 0);
+        k->use_ms = mono() + (may_wait ? MIN_OF((int64_t)TRUST_MS, w->life_ms / 20) : 0);
     if (mono() >= k->use_ms)
         show(w);
 }
@@ -316,4 +328,5 @@ void keys_done(struct webhook *w)
     object_unref(w->keys.secret);
     certificate_set_done(&w->keys.set);
     buf_done(&w->keys.bundle);
+    buf_done(&w->keys.shown_ca);
 }
