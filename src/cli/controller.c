@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "cli/commands.h"
+#include "cli/log_options.h"
 #include "driver/cache.h"
 #include "http/server.h"
 #include "os/fence.h"
@@ -40,20 +41,6 @@ static int read_times(struct controller *c, struct err *e)
     if (election_times_check(&c->times, e) < 0)
         return err_wrap(e, "--leader-elect-…");
     return 0;
-}
-
-static const char *const log_levels[] = { "debug", "info", "warn", "error", NULL }; /* as log_level_name() has them */
-
-static void set_up_log(const struct controller_options *o)
-{
-    struct log_config log = { .fd = STDERR_FILENO, .level = LOG_LEVEL_INFO };
-
-    for (int i = 0; o->log_level && i < LOG_LEVEL_MAX; i++)
-        if (strcmp(o->log_level, log_level_name((enum log_level)i)) == 0)
-            log.level = (enum log_level)i;
-    if (o->log_format && strcmp(o->log_format, "json") == 0)
-        log.format = LOG_FORMAT_JSON;
-    (void)log_setup(log); /* the one before was the default */
 }
 
 /* ---- what is watched ---- */
@@ -213,7 +200,7 @@ static int controller_run(struct arena *a, const void *options, const struct tex
     (void)arguments;
     if (read_times(&c, &e) < 0)
         return command_fail("controller", &e, EXIT_USAGE);
-    set_up_log(c.o);
+    log_options_apply(c.o->log_level, c.o->log_format);
     status = start(&c, &e) < 0 ? command_fail("controller", &e, EXIT_FAILED) : controller_loop(&c);
     finish(&c);
     return status;
@@ -224,7 +211,6 @@ static int controller_run(struct arena *a, const void *options, const struct tex
 #define FIELD(name) offsetof(struct controller_options, name)
 
 static const char *const switch_values[] = { "true", "false", NULL };
-static const char *const log_formats[] = { "text", "json", NULL };
 
 static const struct option controller_option_table[] = {
     { 0, "kubeconfig", OPTION_TEXT, FIELD(kubeconfig), "FILE", NULL,
@@ -258,8 +244,7 @@ static const struct option controller_option_table[] = {
       "of the Service before it, and of the Secret with its certificate (default: pumice-webhook)" },
     { 0, "webhook-certificate-lifetime", OPTION_TEXT, FIELD(webhook_life), "TIME", NULL,
       "a new one is made when two thirds of it are over (default: 8760h)" },
-    { 0, "log-level", OPTION_TEXT, FIELD(log_level), "LEVEL", log_levels, "debug, info (default), warn or error" },
-    { 0, "log-format", OPTION_TEXT, FIELD(log_format), "FORM", log_formats, "text (default) or json" },
+    LOG_OPTIONS(FIELD),
 };
 
 #define REQUESTS "as many requests are sent as the server takes"

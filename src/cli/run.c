@@ -109,7 +109,8 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
 
 /* ---- the command ---- */
 
-#define FIELD(name) offsetof(struct run_options, name)
+#define FIELD(name)         offsetof(struct run_options, name)
+#define MACHINE_FIELD(name) offsetof(struct run_options, machine.name)
 
 static const char *const output_names[] = { "text", "json", NULL };
 
@@ -141,20 +142,10 @@ static const struct option run_option_table[] = {
       "namespace of objects that name none (default: default)" },
     { 0, "node", OPTION_TEXT, FIELD(node), "AMOUNTS", NULL,
       "what the node has, as cpu=8,memory=16Gi (default: what the machine has)" },
-    { 0, "image", OPTION_LIST, FIELD(image), "NAME=WHERE", NULL,
-      "files of an image: a directory, or an archive (may be repeated; '*': all; default: the host's)" },
-    { 0, "image-store", OPTION_TEXT, FIELD(image_store), "DIR", NULL, "unpacked images (default: below --state)" },
-    { 0, "device", OPTION_LIST, FIELD(device), "NAME=PATH,…", NULL,
-      "a resource and its devices, as example.com/fpga=/dev/fpga0 (may be repeated)" },
-    { 0, "network", OPTION_TEXT, FIELD(network), "KIND", run_network_names,
-      "auto (default): a way out of the pods' network where there can be one; private: none; open: also a way in" },
-    { 0, "allow-unfiltered", OPTION_FLAG, FIELD(allow_unfiltered), NULL, NULL,
-      "start pods also where their NetworkPolicies cannot be enforced (no nftables in the kernel)" },
-    { 0, "runtime", OPTION_TEXT, FIELD(runtime), "PROGRAM", NULL,
-      "run containers with runc, crun or another OCI runtime" },
-    { 0, "claims", OPTION_TEXT, FIELD(claims), "DIR", NULL,
+    MACHINE_OPTIONS(MACHINE_FIELD),
+    { 0, "claims", OPTION_TEXT, MACHINE_FIELD(claims), "DIR", NULL,
       "keep PersistentVolumeClaims here (default: gone with the run)" },
-    { 0, "state", OPTION_TEXT, FIELD(state), "DIR", NULL,
+    { 0, "state", OPTION_TEXT, MACHINE_FIELD(state), "DIR", NULL,
       "where runs keep their files (default: /var/lib/pumice; ~/.local/state/pumice)" },
 };
 

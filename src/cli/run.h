@@ -17,11 +17,11 @@
 #include "base/map.h"
 #include "cli/hint.h"
 #include "cli/load.h"
+#include "cli/machine.h"
 #include "cli/options.h"
 #include "history/history.h"
 #include "job/phase.h"
 #include "node/agent/agent.h"
-#include "node/userns/user.h"
 #include "sched/why.h"
 
 struct cluster;
@@ -29,10 +29,10 @@ struct driver;
 struct store;
 
 struct run_options {
-    const char *output, *logs, *log_dir, *namespace, *timeout, *node, *image_store, *network, *runtime, *state, *claims,
-        *report, *trace;
-    struct text_list files, set, replicas, env, image, device;
-    bool keep, dry_run, quiet, wait, fail_on_any, restricted, allow_unfiltered;
+    const char *output, *logs, *log_dir, *namespace, *timeout, *node, *report, *trace;
+    struct text_list files, set, replicas, env;
+    bool keep, dry_run, quiet, wait, fail_on_any, restricted;
+    struct machine_options machine;
 };
 
 enum { EXIT_TIMED_OUT = 124 };
@@ -289,25 +289,17 @@ void run_stop(struct run *r, int status, struct str reason);
 
 /* ---- the machine ---- */
 
-struct images;
-struct devices;
-
 struct run_machine {
     struct run *run;
     const struct load *load;
     struct json *capacity; /* NULL: what the machine has */
-    struct str state;      /* where it keeps its files */
-    struct user_root root;
-    struct images *images;
-    struct devices *devices;
+    struct machine machine;
     struct agent *agent;
 };
-extern const char *const run_network_names[]; /* values of --network */
 
 int run_machine_find(struct run_machine *m, const struct run_options *o, struct err *e); /* can it do what is asked? */
 int run_machine_prepare(struct run_machine *m, const struct run_options *o, struct err *e); /* users, images, devices */
 int run_machine_open(struct run_machine *m, const struct run_options *o, struct err *e);    /* the agent: r->node */
-void run_machine_done(struct run_machine *m); /* all but the agent, which its opener closes */
 
 /* ---- --report and --trace ---- */
 

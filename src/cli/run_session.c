@@ -105,14 +105,14 @@ static int start(struct session *s, struct err *e)
     struct run_say say = { r, on_say }, notice = { r, on_notice };
 
     agent_attach(s->machine.agent, s->agent_door);
-    if (s->machine.root.why[0])
-        run_notice(r, arena_fmt(r->arena, "containers have one user only, root: %s", s->machine.root.why));
+    if (s->machine.machine.root.why[0])
+        run_notice(r, arena_fmt(r->arena, "containers have one user only, root: %s", s->machine.machine.root.why));
     if (r->is_json)
         run_event_start(&r->events, agent_id(s->machine.agent), s->load, r->begin_ms);
     run_tell_dangers(s->load, &notice);
     run_tell_ignored(s->load, &notice);
     r->load = s->load;
-    VEC_FOREACH(text, &r->o->image.list) {
+    VEC_FOREACH(text, &r->o->machine.image.list) {
         autobuf said = { 0 };
 
         hint_image(&said, &s->hints, str_of(*text));
@@ -176,7 +176,7 @@ static int run_all(struct session *s)
     r->store = store_new(&(struct store_options){ .clock = r->clock, .seed = random_seed() });
     run_begin(r, s->from_ms, load_count_jobs(s->load), r->logs.has_namespaces);
     r->logs.history = r->history;
-    s->hints = (struct hints){ s->load, s->machine.images };
+    s->hints = (struct hints){ s->load, s->machine.machine.images };
     r->hints = r->events.hints = &s->hints;
     s->agent_door = cluster_embedded_new(r->store, r->clock);
     run_progress_init(&r->progress, r->history, &r->out, r->o->quiet, r->is_json, r->begin_ms);
@@ -262,6 +262,6 @@ int run_session(struct arena *a, const struct run_request *q)
     }
     run_logs_done(&s.run.logs);
     run_reports_close(&s.reports);
-    run_machine_done(&s.machine);
+    machine_done(&s.machine.machine);
     return status;
 }

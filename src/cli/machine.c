@@ -1,0 +1,103 @@
+/* machine.c - this machine: where its files are, who its users are, images and devices */
+#include "cli/machine.h"
+
+#include "base/util.h"
+#include "node/device/device.h"
+#include "node/doctor/host.h"
+#include "node/image/image.h"
+#include "node/oci/oci.h"
+#include "os/path.h"
+
+#include <limits.h>
+
+static int absolute(struct arena *a, const char *path, struct str *ret, struct err *e)
+{
+    char here[PATH_MAX];
+
+    if (path[0] == '/') {
+        *ret = str_of(path);
+        return 0;
+    }
+    if (!getcwd(here, sizeof(here)))
+        return err_errno(e, "the directory we are in");
+    *ret = arena_fmt(a, "%s/%s", here, path);
+    return 0;
+}
+
+int machine_find(struct machine *m, const struct machine_options *o, struct err *e)
+{
+    struct str state = o->state ? str_of(o->state) : host_state_dir(m->arena);
+
+    if (str_empty(state))
+        return err_set(e, ERR_INVALID, "no home directory is known: give --state DIR");
+    if (absolute(m->arena, arena_cstr(m->arena, state), &m->state, e) < 0)
+        return err_wrap(e, "--state");
+    return 0;
+}
+
+static int find_images(struct machine *m, const struct machine_options *o, struct err *e)
+{
+    const char *store = o->image_store ? o->image_store
+                                       : arena_cstr(m->arena, arena_cat(m->arena, m->state, STR("/images")));
+
+    (void)images_sweep(store, NULL); /* what stays is in nobody's way */
+    m->images = images_new(store);
+    VEC_FOREACH(text, &o->image.list)
+        if (images_add(m->images, str_of(*text), e) < 0)
+            return err_wrap(e, "--image %s", *text);
+    m->devices = devices_new(&(struct device_options){ 0 });
+    VEC_FOREACH(text, &o->device.list)
+        if (devices_add(m->devices, str_of(*text), e) < 0)
+            return err_wrap(e, "--device %s", *text);
+    return 0;
+}
+
+int machine_prepare(struct machine *m, const struct machine_options *o, struct err *e)
+{
+    if (host_require(e) < 0 || user_enter(&m->root, e) < 0)
+        return -1;
+    if (make_dirs(arena_cstr(m->arena, m->state), 0755, e) < 0)
+        return err_wrap(e, "--state");
+    return find_images(m, o, e);
+}
+
+void machine_done(struct machine *m)
+{
+    if (m->images)
+        images_free(m->images);
+    if (m->devices)
+        devices_free(m->devices);
+}
+
+/* ---- the agent ---- */
+
+const char *const machine_network_names[] = {
+    [AGENT_NET_AUTO] = "auto", [AGENT_NET_PRIVATE] = "private", [AGENT_NET_OPEN] = "open", [AGENT_NET_MAX] = NULL
+};
+
+static enum agent_network network_of(const char *name)
+{
+    for (int i = 0; name && i < AGENT_NET_MAX; i++)
+        if (strcmp(name, machine_network_names[i]) == 0)
+            return (enum agent_network)i;
+    return AGENT_NET_AUTO;
+}
+
+int machine_agent(const struct machine *m, const struct machine_options *o, struct agent_options *ret, struct err *e)
+{
+    struct str claims = STR_NULL;
+
+    ret->state_dir = arena_cstr(m->arena, m->state);
+    ret->images = m->images;
+    ret->devices = m->devices;
+    ret->network = network_of(o->network);
+    ret->allows_unfiltered = o->allow_unfiltered;
+    if (o->runtime && oci_find(m->arena, o->runtime, &ret->oci_runtime, e) < 0)
+        return err_wrap(e, "--runtime %s", o->runtime);
+    if (!o->claims)
+        return 0;
+    if (absolute(m->arena, o->claims, &claims, e) < 0 || make_dirs(arena_cstr(m->arena, claims), 0755, e) < 0)
+        return err_wrap(e, "--claims");
+    ret->claims_dir = arena_cstr(m->arena, claims);
+    return 0;
+}

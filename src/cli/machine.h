@@ -1,0 +1,74 @@
+/* machine.h - this machine as the node of a run or of a cluster: files, users, images, devices
+ *
+ *     machine_find()      can it do what is asked? Nothing is changed
+ *     machine_prepare()   the user namespace, the state directory, images and devices
+ *     machine_agent()     the options of its agent
+ *     machine_done()      all but the agent, which its opener closes
+ */
+#ifndef CLI_MACHINE_H
+#define CLI_MACHINE_H
+
+#include "cli/options.h"
+#include "node/agent/agent.h"
+#include "node/userns/user.h"
+
+struct machine_options {
+    const char *state, *image_store, *network, *runtime, *claims;
+    struct text_list image, device;
+    bool allow_unfiltered;
+};
+
+struct machine {
+    struct arena *arena;
+    struct str state; /* where it keeps its files */
+    struct user_root root;
+    struct images *images;
+    struct devices *devices;
+};
+
+extern const char *const machine_network_names[]; /* values of --network */
+
+int machine_find(struct machine *m, const struct machine_options *o, struct err *e);
+int machine_prepare(struct machine *m, const struct machine_options *o, struct err *e);
+/* Fills in what the options decide; the rest of 'ret' stays as it is. */
+int machine_agent(const struct machine *m, const struct machine_options *o, struct agent_options *ret, struct err *e);
+void machine_done(struct machine *m);
+
+/* Rows of an option table: these options are the same wherever a machine is used. */
+#define MACHINE_OPTIONS(field)                                                                                          \
+    { 0,                                                                                                                \
+      "image",                                                                                                          \
+      OPTION_LIST,                                                                                                      \
+      field(image),                                                                                                     \
+      "NAME=WHERE",                                                                                                     \
+      NULL,                                                                                                             \
+      "files of an image: a directory, or an archive (may be repeated; '*': all; default: the host's)" },               \
+        { 0, "image-store", OPTION_TEXT, field(image_store), "DIR", NULL, "unpacked images (default: below --state)" }, \
+        { 0,                                                                                                            \
+          "device",                                                                                                     \
+          OPTION_LIST,                                                                                                  \
+          field(device),                                                                                                \
+          "NAME=PATH,…",                                                                                                \
+          NULL,                                                                                                         \
+          "a resource and its devices, as example.com/fpga=/dev/fpga0 (may be repeated)" },                             \
+        { 0,                                                                                                            \
+          "network",                                                                                                    \
+          OPTION_TEXT,                                                                                                  \
+          field(network),                                                                                               \
+          "KIND",                                                                                                       \
+          machine_network_names,                                                                                        \
+          "auto (default): a way out of the pods' network where there can be one; private: none; open: also a way "     \
+          "in" },                                                                                                       \
+        { 0,                                                                                                            \
+          "allow-unfiltered",                                                                                           \
+          OPTION_FLAG,                                                                                                  \
+          field(allow_unfiltered),                                                                                      \
+          NULL,                                                                                                         \
+          NULL,                                                                                                         \
+          "start pods also where their NetworkPolicies cannot be enforced (no nftables in the kernel)" },               \
+    {                                                                                                                   \
+        0, "runtime", OPTION_TEXT, field(runtime), "PROGRAM", NULL,                                                     \
+            "run containers with runc, crun or another OCI runtime"                                                     \
+    }
+
+#endif
