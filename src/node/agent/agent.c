@@ -54,12 +54,14 @@ static void set_defaults(struct agent *g)
     g->node_name = g->opt.node_name ? arena_str(a, str_of(g->opt.node_name)) : host_name(a);
     if (!g->opt.cluster_domain)
         g->opt.cluster_domain = "cluster.local";
-    if (!g->opt.claims_dir)
+    if (!g->opt.claims_dir && !g->opt.remote)
         g->opt.claims_dir = arena_fmt(a, "%s/claims", g->run.dir.p).p;
     g->host_resolv = file_text(a, AT_FDCWD, "/etc/resolv.conf", 64 << 10);
     map_init(&g->pods, map_seed_default());
     map_init(&g->objects, map_seed_default());
     map_init(&g->told_image, map_seed_default());
+    map_init(&g->refs, map_seed_default());
+    map_u64_init(&g->asked, map_seed_default());
     map_u64_init(&g->writes, map_seed_default());
     list_init(&g->dirty);
     list_init(&g->held);
@@ -154,7 +156,7 @@ int agent_open(const struct agent_options *opt, struct agent **ret, struct err *
 
     g->opt = *opt;
     g->epoll = -1;
-    g->filter.due_ms = g->rewrite_ms = INT64_MAX;
+    g->filter.due_ms = g->rewrite_ms = g->beat_ms = INT64_MAX;
     raise_files(&g->files);
     g->run.lock_fd = g->run.dir_fd = g->run.small_fd = -1;
     if (agent_run_begin(&g->run, &g->arena, opt->state_dir, e) == 0) {
@@ -173,6 +175,9 @@ int agent_open(const struct agent_options *opt, struct agent **ret, struct err *
 void agent_attach(struct agent *g, struct cluster *c)
 {
     g->cluster = c;
+    if (g->opt.remote && g->opt.remote->host_ip.n)
+        g->host_ip = g->opt.remote->host_ip;
+    g->since_ms = cluster_now_ms(c);
     for (int w = 0; w < WANT_MAX; w++)
         cluster_want(c, agent_type(w));
     g->allocatable = agent_capacity(g, &g->arena);
@@ -231,6 +236,7 @@ static void take_synced(struct agent *g, enum agent_want w)
     }
     relist_end(&g->told[w]);
     g->is_listing[w] = false;
+    g->is_known[w] = true;
 }
 
 static void take_one(struct agent *g, enum agent_want w, const struct cluster_event *ev)
@@ -257,7 +263,7 @@ static bool take_news(struct agent *g)
         if (ev.kind == CLUSTER_RESULT && ev.err.code != ERR_OK && ev.err.code != ERR_NOT_FOUND &&
             ev.err.code != ERR_EXISTS)
             log_warn("a write failed", LOG_TEXT("why", ev.err.text));
-        if (ev.kind == CLUSTER_RESULT)
+        if (ev.kind == CLUSTER_RESULT && !agent_refs_answered(g, &ev))
             agent_write_answered(g, &ev);
         for (int w = 0; w < WANT_MAX; w++)
             if (ev.type == agent_type(w))
@@ -288,9 +294,19 @@ static int64_t next_due(struct agent *g)
 
     due = MIN_OF(due, agent_services_due(g));
     due = MIN_OF(due, g->rewrite_ms);
+    due = MIN_OF(due, g->beat_ms);
     if (map_count(&g->pods))
         due = MIN_OF(due, g->usage_ms);
     return due;
+}
+
+/* A pod must not start before the policies that hold for it are known. */
+static bool is_synced(const struct agent *g)
+{
+    for (int w = 0; w < WANT_MAX; w++)
+        if (!g->is_known[w])
+            return false;
+    return true;
 }
 
 int64_t agent_turn(struct agent *g, bool *ret_busy)
@@ -304,6 +320,8 @@ int64_t agent_turn(struct agent *g, bool *ret_busy)
         g->has_node = did = true;
         agent_node_write(g);
     }
+    if (now_ms >= g->beat_ms)
+        agent_node_write(g);
     if (now_ms >= g->usage_ms) {
         g->usage_ms = now_ms + USAGE_MS;
         if (g->opt.hooks.usage)
@@ -314,7 +332,7 @@ int64_t agent_turn(struct agent *g, bool *ret_busy)
         again = take_news(g);
         again |= agent_pods_unhold(g);
         again |= take_shims(g);
-        again |= agent_pods_step(g);
+        again |= is_synced(g) && agent_pods_step(g);
         again |= agent_services_refresh(g, now_ms);
         again |= agent_writes_again(g, now_ms);
         did |= again;
@@ -331,7 +349,7 @@ size_t agent_pods(const struct agent *g)
     size_t n = 0;
 
     MAP_FOREACH(const struct agent_pod *, p, &g->pods)
-        n += p->stage != STAGE_UNMADE && p->stage != STAGE_NEW;
+        n += p->stage > STAGE_ASKS && p->stage != STAGE_UNMADE;
     return n;
 }
 
@@ -339,6 +357,50 @@ void agent_kill_all(struct agent *g)
 {
     MAP_FOREACH(struct agent_pod *, p, &g->pods) {
         life_stop(p->life, 0, STR("Killed"), STR("the run was stopped at once"), cluster_now_ms(g->cluster));
+        agent_pod_dirty(p);
+    }
+}
+
+/* In the kubelet's words, so that whoever looks for them finds them. */
+void agent_shut_down(struct agent *g, int64_t grace_ms)
+{
+    static const char words[] = "Pod was terminated in response to imminent node shutdown.";
+
+    if (!g->is_closing) {
+        g->is_closing = true;
+        g->since_ms = cluster_now_ms(g->cluster);
+        agent_node_write(g);
+    }
+    MAP_FOREACH(struct agent_pod *, p, &g->pods) {
+        int64_t own_ms = json_i64(json_find(p->object->root, "spec", "terminationGracePeriodSeconds", NULL), 30) * 1000;
+
+        life_stop(p->life, MIN_OF(MAX_OF(own_ms, 0), grace_ms), STR("Terminated"), str_of(words),
+                  cluster_now_ms(g->cluster));
+        agent_pod_dirty(p);
+    }
+}
+
+static bool is_written(const struct agent_write *w)
+{
+    return !w->token && !w->has_failed;
+}
+
+bool agent_is_quiet(const struct agent *g)
+{
+    MAP_FOREACH(const struct agent_pod *, p, &g->pods)
+        if (!life_has_ended(p->life) || life_is_changed(p->life) || !is_written(&p->status) || !is_written(&p->end))
+            return false;
+    return is_written(&g->node) && list_is_empty(&g->dirty);
+}
+
+void agent_write_now(struct agent *g)
+{
+    int64_t now_ms = cluster_now_ms(g->cluster);
+
+    if (g->node.has_failed)
+        g->node.due_ms = g->rewrite_ms = now_ms;
+    MAP_FOREACH(struct agent_pod *, p, &g->pods) {
+        p->status.due_ms = p->end.due_ms = now_ms; /* of those that have failed */
         agent_pod_dirty(p);
     }
 }
@@ -376,6 +438,8 @@ void agent_close(struct agent *g)
     for (int w = 0; w < WANT_MAX; w++)
         relist_end(&g->told[w]);
     agent_cache_done(g);
+    map_done(&g->refs); /* those of the last pods went with them */
+    map_u64_done(&g->asked);
     map_u64_done(&g->writes);
     map_done(&g->told_image);
     list_init(&g->dirty);

@@ -54,6 +54,20 @@ enum agent_network {
     AGENT_NET_MAX,
 };
 
+/* The cluster is a real one, and this machine one of its nodes: what belongs to that. Read at agent_attach(); the
+ * functions are called until agent_close(). */
+struct agent_remote {
+    struct str host_ip;                 /* of this machine, as the others reach it */
+    int64_t port;                       /* of the kubelet API; 0: there is none */
+    const struct json *labels, *taints; /* of the Node, besides the usual; may be NULL. Taints: when it is new */
+    void *ctx;
+    /* Objects that pods refer to are asked for one by one, as cluster_kube_follow() has it. */
+    uint64_t (*follow)(void *ctx, const struct resource_type *type, struct str namespace, struct str name);
+    void (*unfollow)(void *ctx, const struct resource_type *type, struct str namespace, struct str name);
+    /* Send a TokenRequest for a service account; agent_token_came() follows, later. */
+    void (*token)(void *ctx, uint64_t id, struct str namespace, struct str account, const struct json *request);
+};
+
 struct agent_options {
     const char *state_dir;       /* of all runs: each has <state_dir>/<id>; made */
     const char *node_name;       /* NULL: the host's name */
@@ -68,7 +82,10 @@ struct agent_options {
     int64_t log_bytes;      /* of one log file before it is turned over; 0: 10 MiB */
     bool allows_unfiltered; /* pods that a NetworkPolicy selects start also while it cannot be enforced */
     bool keeps_state;       /* leave files and logs below <state_dir>/<id> at the end */
-    struct clock *clock;    /* of the times in logs, as the cluster's; NULL: clock_real */
+    /* NULL: the cluster is this program's, and lives as long as the run. Else also: a claim needs 'claims_dir', logs
+     * go with their pod, a pod that ran when an agent before this one was killed goes on by its restartPolicy. */
+    const struct agent_remote *remote;
+    struct clock *clock; /* of the times in logs, as the cluster's; NULL: clock_real */
     struct agent_hooks hooks;
 };
 
@@ -83,6 +100,14 @@ int agent_fd(const struct agent *g); /* readable: something happened */
 /* Take news, do what is due. Returns when to call again at the latest (ms of the cluster's clock; INT64_MAX: never).
  * '*ret_busy' (may be NULL): something was done. */
 int64_t agent_turn(struct agent *g, bool *ret_busy);
+
+/* Of agent_remote.token. NULL and an error: it is asked for again. */
+void agent_token_came(struct agent *g, uint64_t id, const struct json *answer, const struct err *e);
+/* The machine goes: no pod starts any more, those that run are ended, with their grace but 'grace_ms' at most, and fail
+ * with the reason Terminated. The Node says that it is not ready. */
+void agent_shut_down(struct agent *g, int64_t grace_ms);
+bool agent_is_quiet(const struct agent *g); /* no pod runs, and all that is to be known of them was written */
+void agent_write_now(struct agent *g);      /* the cluster is there again: what failed is written at once */
 
 size_t agent_pods(const struct agent *g);     /* that have something left on this machine */
 void agent_kill_all(struct agent *g);         /* everything, at once */

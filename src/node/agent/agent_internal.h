@@ -15,6 +15,8 @@
  * agent_filter.c    the last two brought into force, and who waits for it
  * agent_write.c     writes that must take effect some time
  * agent_evict.c     pods that fill the files we made for them
+ * agent_refs.c      a real cluster: what pods refer to, asked for one by one
+ * agent_token.c     a real cluster: tokens of service accounts
  */
 #ifndef NODE_AGENT_INTERNAL_H
 #define NODE_AGENT_INTERNAL_H
@@ -136,6 +138,14 @@ struct agent {
     struct str over;        /* a directory: see host_layer.h; made for the first container that needs it */
     struct hidden hidden;   /* what it hides of the host: see hide.h */
     bool has_node, is_broken;
+    bool is_known[WANT_MAX]; /* all of the type was told once: before that no pod starts */
+    bool is_closing;         /* agent_shut_down() */
+    struct map refs;         /* struct agent_ref by "want/namespace/name" */
+    struct map_u64 asked;    /* struct agent_ref by the token of the answer it waits for */
+    uint64_t last_token;     /* the number of the token of a service account asked for last */
+    enum node_step { NODE_CREATES, NODE_LABELS, NODE_REPLACES, NODE_BEATS } node_step;
+    int64_t beat_ms;  /* when to write the Node's status next */
+    int64_t since_ms; /* of its conditions */
     int epoll;
     struct map pods;       /* struct agent_pod by uid */
     struct list dirty;     /* pods that something happened to */
@@ -158,6 +168,7 @@ struct agent {
 
 enum pod_stage {
     STAGE_NEW,    /* nothing was made */
+    STAGE_ASKS,   /* it is to be made, once what it refers to is known */
     STAGE_SHIM,   /* its shim was asked for */
     STAGE_FILTER, /* it has joined the network, and waits until the filter knows it */
     STAGE_MADE,
@@ -188,6 +199,8 @@ struct agent_pod {
     bool is_held;
     struct list_link held;
     bool is_joined, is_host_network;
+    VEC(struct agent_ref *) refs;
+    VEC(struct agent_token *) tokens;
     uint64_t filter_round;          /* the first text of the filter that knows its address; 0: none yet */
     struct agent_write status, end; /* 'end': that nothing of it is left */
     struct list_link dirty;
@@ -203,11 +216,13 @@ void agent_pod_dirty(struct agent_pod *p);
 bool agent_pods_step(struct agent *g);      /* all dirty ones, and those that are due; true: something was done */
 void agent_pod_events(struct agent_pod *p); /* its shim has something to tell */
 bool agent_pods_unhold(struct agent *g);    /* go on with those that waited for room; true: something was done */
+void agent_pod_asked(struct agent_pod *p);  /* more is known of what it refers to */
 void agent_pod_made(struct agent_pod *p);   /* nothing of its sandbox is missing */
 void agent_pods_usage(struct agent *g);
 void agent_pods_done(struct agent *g);
 /* A ConfigMap or Secret changed: bring volumes up to date. */
 void agent_pods_refresh(struct agent *g, const struct object *changed);
+void agent_pod_refresh(struct agent_pod *p);
 void agent_event(struct agent *g, const struct json *about, bool is_warning, const char *reason, struct str message);
 
 /* ---- agent_sandbox.c ---- */
@@ -227,6 +242,8 @@ void agent_log_forget(struct agent_pod *p, struct str container, int attempt);
 bool agent_log_read(struct agent_pod *p, struct agent_log *l); /* false: there is more, and no room for it now */
 bool agent_logs_read(struct agent_pod *p);                     /* all of them */
 void agent_logs_forget(struct agent_pod *p);
+void agent_log_prune(struct agent_pod *p, struct str container, int attempt); /* this attempt is about to start */
+void agent_logs_remove(struct agent_pod *p);                                  /* of a pod that is gone */
 void agent_log_unwritten(struct agent_pod *p, const struct shim_event *ev);
 
 /* ---- agent_probe.c ---- */
@@ -299,9 +316,30 @@ bool agent_writes_again(struct agent *g, int64_t now_ms); /* true: something was
 
 void agent_evict_check(struct agent *g); /* about once a second */
 
+/* ---- agent_refs.c ---- */
+
+struct agent_ref; /* an object that pods refer to: followed as long as one of them is here */
+
+void agent_refs_take(struct agent_pod *p); /* all that its spec names */
+void agent_refs_drop(struct agent_pod *p);
+bool agent_refs_are_known(const struct agent_pod *p); /* whether they are there or not */
+bool agent_refs_answered(struct agent *g, const struct cluster_event *ev);
+
+/* ---- agent_token.c ---- */
+
+struct agent_token; /* of a service account, for one volume source of a pod */
+
+void agent_tokens_take(struct agent_pod *p); /* those that its volumes want: asked for */
+void agent_tokens_drop(struct agent_pod *p);
+bool agent_tokens_are_known(const struct agent_pod *p);
+int agent_token_get(struct agent_pod *p, struct str audience, int64_t seconds, struct buf *out, struct err *e);
+int64_t agent_tokens_due(const struct agent_pod *p);
+void agent_tokens_renew(struct agent_pod *p, int64_t now_ms); /* those that are due */
+
 /* ---- agent_node.c ---- */
 
 void agent_node_write(struct agent *g);
+void agent_node_answered(struct agent *g, const struct err *e);
 struct json *agent_capacity(struct agent *g, struct arena *a);
 
 #endif

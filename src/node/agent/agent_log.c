@@ -8,6 +8,9 @@
  */
 #include "node/agent/agent_internal.h"
 
+#include "base/log.h"
+#include "os/tree.h"
+
 struct agent_log *agent_log_of(struct agent_pod *p, struct str container, int attempt)
 {
     LIST_FOREACH(struct agent_log, l, &p->logs, link)
@@ -83,6 +86,27 @@ bool agent_logs_read(struct agent_pod *p)
         if (!agent_log_read(p, l))
             return false;
     return true;
+}
+
+/* Of an attempt before: 'kubectl logs --previous' shows one, the others nobody can ask for. */
+void agent_log_prune(struct agent_pod *p, struct str container, int attempt)
+{
+    autoarena a = { 0 };
+    struct str path = agent_log_path(p, &a, container, attempt - 2);
+
+    (void)unlink(path.p); /* mostly there is none */
+    for (int i = 1; i < CONLOG_KEPT && attempt >= 2; i++)
+        (void)unlink(arena_fmt(&a, "%s.%d", path.p, i).p);
+}
+
+void agent_logs_remove(struct agent_pod *p)
+{
+    autoarena a = { 0 };
+    struct err e;
+
+    if (!p->agent->opt.keeps_state &&
+        tree_remove(p->agent->run.dir_fd, arena_fmt(&a, "logs/%.*s", STR_ARG(p->object->uid)).p, &e) < 0)
+        log_warn("logs of a pod stay behind", LOG_TEXT("why", e.text));
 }
 
 static void log_free(struct agent_log *l)

@@ -1,6 +1,8 @@
 /* agent_node.c - this machine as a Node object: what it has, and what it cannot do
  *
- * Written once, at the beginning: a run is short, and its node does not change. Whether pods fit is the scheduler's
+ * Written once, at the beginning: a run is short, and its node does not change. In a real cluster it is found again
+ * where it is there already, and its conditions are written every five minutes, as a kubelet does; that the machine is
+ * alive others see by its Lease. Whether pods fit is the scheduler's
  * business; the agent runs what is bound to it. What the host cannot enforce (limits without cgroups) is a condition,
  * so that people find it.
  */
@@ -8,13 +10,16 @@
 
 #include "api/meta.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "os/io.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
-enum { PODS_MAX = 1000 }; /* a kubelet says 110; here a pod costs a few hundred kilobytes */
+enum { BEAT_MS = 5 * 60 * 1000, PODS_MAX = 1000 }; /* a kubelet says 110; here a pod costs a few hundred kilobytes */
 
 static struct str bytes_ki(struct arena *a, uint64_t bytes)
 {
@@ -44,8 +49,20 @@ struct json *agent_capacity(struct agent *g, struct arena *a)
     return have;
 }
 
+struct times {
+    struct str now, since;
+};
+
+static struct str text_of(struct arena *a, int64_t ms)
+{
+    autobuf text = { 0 };
+
+    clock_print(&text, ms);
+    return arena_str(a, buf_view(&text));
+}
+
 static void add_condition(struct arena *a, struct json *list, const char *type, bool is_true, const char *reason,
-                          struct str message, struct str now)
+                          struct str message, struct times at)
 {
     struct json *c = json_push(list, json_object(a));
 
@@ -53,19 +70,18 @@ static void add_condition(struct arena *a, struct json *list, const char *type, 
     json_set(c, "status", json_str(a, is_true ? STR("True") : STR("False")));
     json_set(c, "reason", json_str(a, str_of(reason)));
     json_set(c, "message", json_str(a, message));
-    json_set(c, "lastHeartbeatTime", json_str(a, now));
-    json_set(c, "lastTransitionTime", json_str(a, now));
+    json_set(c, "lastHeartbeatTime", json_str(a, at.now));
+    json_set(c, "lastTransitionTime", json_str(a, at.since));
 }
 
 static struct json *conditions(struct agent *g, struct arena *a)
 {
+    static const char *const why[] = { "pods can be started", "the node is being shut down" };
     struct json *list = json_array(a);
-    autobuf now = { 0 };
-    struct str at;
+    struct times at = { text_of(a, cluster_now_ms(g->cluster)), text_of(a, g->since_ms) };
 
-    clock_print(&now, cluster_now_ms(g->cluster));
-    at = arena_str(a, buf_view(&now));
-    add_condition(a, list, "Ready", true, "AgentReady", STR("pods can be started"), at);
+    add_condition(a, list, "Ready", !g->is_closing, g->is_closing ? "NodeShutdown" : "AgentReady",
+                  str_of(why[g->is_closing]), at);
     add_condition(a, list, "MemoryPressure", false, "HasSufficientMemory", STR("memory is available"), at);
     add_condition(a, list, "DiskPressure", false, "HasNoDiskPressure", STR("disk is available"), at);
     add_condition(a, list, "PIDPressure", false, "HasSufficientPID", STR("process ids are available"), at);
@@ -74,15 +90,21 @@ static struct json *conditions(struct agent *g, struct arena *a)
     return list;
 }
 
-static void add_labels(struct agent *g, struct arena *a, struct json *node, const struct utsname *u)
+static const char *machine_name(const struct utsname *u)
 {
-    const char *arch = strcmp(u->machine, "x86_64") == 0    ? "amd64"
-                       : strcmp(u->machine, "aarch64") == 0 ? "arm64"
-                                                            : u->machine;
+    return strcmp(u->machine, "x86_64") == 0 ? "amd64" : strcmp(u->machine, "aarch64") == 0 ? "arm64" : u->machine;
+}
 
+static void add_labels(struct agent *g, struct arena *a, struct json *node)
+{
+    struct utsname u = { 0 };
+
+    uname(&u);
     object_set_label(a, node, "kubernetes.io/hostname", g->node_name);
     object_set_label(a, node, "kubernetes.io/os", STR("linux"));
-    object_set_label(a, node, "kubernetes.io/arch", arena_str(a, str_of(arch)));
+    object_set_label(a, node, "kubernetes.io/arch", arena_str(a, str_of(machine_name(&u))));
+    JSON_FOREACH(label, g->opt.remote ? g->opt.remote->labels : NULL)
+        object_set_label(a, node, arena_cstr(a, json_key(label)), json_text(label, STR_NULL));
 }
 
 static void add_address(struct arena *a, struct json *list, const char *type, struct str address)
@@ -93,28 +115,141 @@ static void add_address(struct arena *a, struct json *list, const char *type, st
     json_set(one, "address", json_str(a, address));
 }
 
+static struct str first_line(struct arena *a, const char *path)
+{
+    struct str text = file_text(a, AT_FDCWD, path, 4096), line = STR_NULL;
+
+    (void)str_split(&text, '\n', &line);
+    return line;
+}
+
+static struct str os_name(struct arena *a)
+{
+    struct str text = file_text(a, AT_FDCWD, "/etc/os-release", 4096), line;
+
+    while (str_split(&text, '\n', &line))
+        if (str_starts(line, STR("PRETTY_NAME=\"")) && line.n > 14)
+            return str_sub(line, 13, line.n - 14);
+    return STR("Linux");
+}
+
+static struct json *node_info(struct arena *a)
+{
+    struct json *info = json_object(a);
+    struct utsname u = { 0 };
+
+    uname(&u);
+    json_set(info, "machineID", json_str(a, first_line(a, "/etc/machine-id")));
+    json_set(info, "systemUUID", json_str(a, STR_NULL));
+    json_set(info, "bootID", json_str(a, first_line(a, "/proc/sys/kernel/random/boot_id")));
+    json_set(info, "kernelVersion", json_str(a, arena_str(a, str_of(u.release))));
+    json_set(info, "osImage", json_str(a, os_name(a)));
+    json_set(info, "operatingSystem", json_str(a, STR("linux")));
+    json_set(info, "architecture", json_str(a, arena_str(a, str_of(machine_name(&u)))));
+    json_set(info, "containerRuntimeVersion", json_str(a, STR("pumice://" PUMICE_VERSION)));
+    json_set(info, "kubeletVersion", json_str(a, STR("v1.32.0-pumice")));
+    json_set(info, "kubeProxyVersion", json_str(a, STR_NULL));
+    return info;
+}
+
+static void add_port(const struct agent *g, struct arena *a, struct json *status)
+{
+    struct json *ends;
+
+    if (!g->opt.remote || !g->opt.remote->port)
+        return;
+    ends = json_set(status, "daemonEndpoints", json_object(a));
+    json_set(json_set(ends, "kubeletEndpoint", json_object(a)), "Port", json_int(a, g->opt.remote->port));
+}
+
+static void add_status(struct agent *g, struct arena *a, struct json *node)
+{
+    struct json *status = json_set(node, "status", json_object(a)), *list;
+
+    json_set(status, "capacity", agent_capacity(g, a));
+    json_set(status, "allocatable", agent_capacity(g, a));
+    json_set(status, "conditions", conditions(g, a));
+    list = json_set(status, "addresses", json_array(a));
+    add_address(a, list, "InternalIP", g->host_ip);
+    add_address(a, list, "Hostname", g->node_name);
+    add_port(g, a, status);
+    json_set(status, "nodeInfo", node_info(a));
+}
+
+/* ---- writing it ---- */
+
+static void create(struct agent *g, struct arena *a, struct op *op)
+{
+    struct json *spec = json_set(op->body, "spec", json_object(a));
+
+    op->kind = OP_CREATE;
+    add_labels(g, a, op->body);
+    if (g->opt.remote && g->opt.remote->taints)
+        json_set(spec, "taints", json_copy(a, g->opt.remote->taints));
+    add_status(g, a, op->body);
+}
+
+static void set_labels(struct agent *g, struct arena *a, struct op *op)
+{
+    struct json *full = op->body;
+
+    add_labels(g, a, full);
+    op->kind = OP_MERGE_PATCH;
+    op->body = json_object(a);
+    json_set(json_set(op->body, "metadata", json_object(a)), "labels",
+             json_copy(a, json_find(full, "metadata", "labels", NULL)));
+}
+
+static void replace_status(struct agent *g, struct arena *a, struct op *op)
+{
+    op->kind = OP_UPDATE_STATUS;
+    add_status(g, a, op->body);
+}
+
+static void beat(struct agent *g, struct arena *a, struct op *op)
+{
+    struct json *status = json_object(a);
+
+    op->kind = OP_PATCH_STATUS;
+    op->body = json_object(a);
+    json_set(op->body, "status", status);
+    json_set(status, "conditions", conditions(g, a));
+}
+
+static void (*const steps[])(struct agent *g, struct arena *a, struct op *op) = {
+    [NODE_CREATES] = create,
+    [NODE_LABELS] = set_labels,
+    [NODE_REPLACES] = replace_status,
+    [NODE_BEATS] = beat,
+};
+
 void agent_node_write(struct agent *g)
 {
     autoarena a = { 0 };
-    struct json *node = object_new(&a, "v1", "Node", STR_NULL, g->node_name), *status, *list, *info;
-    struct utsname u = { 0 };
-    struct op op = { .kind = OP_CREATE, .type = type_by_kind(STR("v1"), STR("Node")), .name = g->node_name };
+    struct op op = { .type = type_by_kind(STR("v1"), STR("Node")),
+                     .name = g->node_name,
+                     .body = object_new(&a, "v1", "Node", STR_NULL, g->node_name) };
 
-    uname(&u);
-    add_labels(g, &a, node, &u);
-    json_set(node, "spec", json_object(&a));
-    status = json_set(node, "status", json_object(&a));
-    json_set(status, "capacity", agent_capacity(g, &a));
-    json_set(status, "allocatable", agent_capacity(g, &a));
-    json_set(status, "conditions", conditions(g, &a));
-    list = json_set(status, "addresses", json_array(&a));
-    add_address(&a, list, "InternalIP", g->host_ip);
-    add_address(&a, list, "Hostname", g->node_name);
-    info = json_set(status, "nodeInfo", json_object(&a));
-    json_set(info, "kernelVersion", json_str(&a, str_of(u.release)));
-    json_set(info, "operatingSystem", json_str(&a, STR("linux")));
-    json_set(info, "containerRuntimeVersion", json_str(&a, STR("pumice://" PUMICE_VERSION)));
-    json_set(info, "kubeletVersion", json_str(&a, STR("v1.32.0-pumice")));
-    op.body = node;
+    g->beat_ms = INT64_MAX;
+    steps[g->node_step](g, &a, &op);
     agent_write(g, &g->node, &op);
+}
+
+/* A Node that is there already was ours: it gets what is new, and keeps what others put into its spec. One that
+ * somebody deleted while we are here is made again. What fails for another reason is written again as it is. */
+void agent_node_answered(struct agent *g, const struct err *e)
+{
+    enum node_step old = g->node_step;
+
+    if (!g->opt.remote || (e->code != ERR_OK && e->code != ERR_EXISTS && e->code != ERR_NOT_FOUND))
+        return;
+    if (e->code == ERR_NOT_FOUND && old == NODE_BEATS)
+        log_warn("the Node was deleted and is made again; stop this program first to remove it",
+                 LOG_STR("node", g->node_name));
+    g->node_step = e->code == ERR_NOT_FOUND                      ? NODE_CREATES
+                   : e->code == ERR_EXISTS                       ? NODE_LABELS
+                   : old == NODE_CREATES || old == NODE_REPLACES ? NODE_BEATS
+                   : old == NODE_LABELS                          ? NODE_REPLACES
+                                                                 : old;
+    g->beat_ms = g->node_step == NODE_BEATS ? cluster_now_ms(g->cluster) + BEAT_MS : cluster_now_ms(g->cluster);
 }

@@ -65,6 +65,8 @@ static void start(struct agent_pod *p, const struct life_action *action)
         return;
     }
     agent_log_follow(p, action->name, action->attempt);
+    if (p->agent->opt.remote)
+        agent_log_prune(p, action->name, action->attempt);
     if (shim_start(p->shim, &build.spec, &build.limits, action->attempt, &e) < 0)
         not_sent(p, action, &e);
     agent_box_done(&build);
@@ -140,6 +142,12 @@ static void send_signal(struct agent_pod *p, const struct life_action *action)
         shim_signal(p->shim, action->name, signo, NULL);
 }
 
+static void forget_needs(struct agent_pod *p)
+{
+    agent_tokens_drop(p);
+    agent_refs_drop(p);
+}
+
 static void act(struct agent_pod *p, const struct life_action *action)
 {
     switch (action->kind) {
@@ -159,6 +167,8 @@ static void act(struct agent_pod *p, const struct life_action *action)
     case LIFE_UNMAKE:
         agent_pod_unmake(p);
         life_unmade(p->life, agent_pod_now(p));
+        if (life_has_ended(p->life))
+            forget_needs(p);
         break;
     case LIFE_GONE:
         confirm_gone(p);
@@ -209,6 +219,7 @@ static void set_timer(struct agent_pod *p)
     heap_remove(&p->agent->timers, &p->timer);
     p->due_ms = MIN_OF(agent_write_due_ms(&p->status), agent_write_due_ms(&p->end));
     p->due_ms = MIN_OF(p->due_ms, life_due_ms(p->life));
+    p->due_ms = MIN_OF(p->due_ms, agent_tokens_due(p));
     p->seq = ++p->agent->seq;
     if (p->due_ms < INT64_MAX)
         heap_push(&p->agent->timers, &p->timer);
@@ -220,8 +231,9 @@ static void step(struct agent_pod *p)
     int64_t now_ms = agent_pod_now(p);
     bool is_changed = life_is_changed(p->life) || agent_write_due_ms(&p->status) <= now_ms;
 
-    if (life_is_stopping(p->life) && (p->stage == STAGE_SHIM || p->stage == STAGE_FILTER))
+    if (life_is_stopping(p->life) && (p->stage == STAGE_ASKS || p->stage == STAGE_SHIM || p->stage == STAGE_FILTER))
         agent_pod_made(p); /* as far as it is: nobody waits for the rest any more */
+    agent_tokens_renew(p, now_ms);
     if (agent_write_due_ms(&p->end) <= now_ms)
         confirm_gone(p);
     while (life_step(p->life, agent_pod_now(p), &action)) {
@@ -375,6 +387,10 @@ static struct agent_pod *pod_new(struct agent *g, const struct object *o)
     p->is_host_network = json_bool(json_find(o->root, "spec", "hostNetwork", NULL), false);
     p->life = life_new(o, cluster_now_ms(g->cluster));
     map_put(&g->pods, p->object->uid, p);
+    if (!life_has_ended(p->life)) {
+        agent_refs_take(p);
+        agent_tokens_take(p);
+    }
     return p;
 }
 
@@ -385,6 +401,8 @@ void agent_pod_put(struct agent *g, const struct object *o)
 
     if (!str_eq(json_member_text(json_get(o->root, "spec"), "nodeName"), g->node_name))
         return;
+    if (!p && g->is_closing)
+        return; /* it stays bound: for the next agent here, or for whoever deletes the Node */
     if (!p) {
         p = pod_new(g, o);
     } else {
@@ -409,6 +427,7 @@ static void pod_free(struct agent_pod *p)
     if (p->stage != STAGE_UNMADE)
         agent_pod_unmake(p);
     agent_logs_forget(p);
+    forget_needs(p);
     life_free(p->life);
     object_unref(p->object);
     arena_done(&p->arena);
@@ -423,6 +442,8 @@ void agent_pod_gone(struct agent *g, const struct object *o)
     if (!p)
         return;
     g->services.is_dirty = true;
+    if (g->opt.remote)
+        agent_logs_remove(p);
     pod_free(p);
 }
 
@@ -433,19 +454,23 @@ void agent_pods_done(struct agent *g)
     map_done(&g->pods);
 }
 
+void agent_pod_refresh(struct agent_pod *p)
+{
+    struct volume_source source;
+    struct err e;
+
+    if (!p->volumes || life_has_ended(p->life) || json_find(p->object->root, "metadata", "deletionTimestamp", NULL))
+        return;
+    agent_source_init(p, &source);
+    if (volumes_update(p->volumes, p->object->root, &source, &e) < 0)
+        agent_event(p->agent, p->object->root, true, "FailedMount", str_of(e.text));
+}
+
 void agent_pods_refresh(struct agent *g, const struct object *changed)
 {
-    MAP_FOREACH(struct agent_pod *, p, &g->pods) {
-        struct volume_source source;
-        struct err e;
-
-        if (!p->volumes || !str_eq(p->object->namespace, changed->namespace) || life_has_ended(p->life) ||
-            json_find(p->object->root, "metadata", "deletionTimestamp", NULL))
-            continue;
-        agent_source_init(p, &source);
-        if (volumes_update(p->volumes, p->object->root, &source, &e) < 0)
-            agent_event(g, p->object->root, true, "FailedMount", str_of(e.text));
-    }
+    MAP_FOREACH(struct agent_pod *, p, &g->pods)
+        if (str_eq(p->object->namespace, changed->namespace))
+            agent_pod_refresh(p);
 }
 
 void agent_pods_usage(struct agent *g)

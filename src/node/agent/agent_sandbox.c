@@ -34,10 +34,16 @@ static const struct json *find_object(void *ctx, const char *kind, struct str na
     return NULL;
 }
 
+static int get_token(void *ctx, struct str audience, int64_t seconds, struct buf *out, struct err *e)
+{
+    return agent_token_get(ctx, audience, seconds, out, e);
+}
+
 void agent_source_init(struct agent_pod *p, struct volume_source *ret)
 {
     *ret = (struct volume_source){ .ctx = p,
                                    .find = find_object,
+                                   .token = p->agent->opt.remote ? get_token : NULL,
                                    .allocatable = p->agent->allocatable,
                                    .claims_dir = p->agent->opt.claims_dir,
                                    .allows_host_path = true };
@@ -173,10 +179,21 @@ static int try_make(struct agent_pod *p, struct err *e)
     return ask_for_shim(p, e);
 }
 
+void agent_pod_asked(struct agent_pod *p)
+{
+    if (p->stage != STAGE_ASKS || !agent_refs_are_known(p) || !agent_tokens_are_known(p))
+        return;
+    agent_pod_make(p);
+    agent_pod_dirty(p);
+}
+
 void agent_pod_make(struct agent_pod *p)
 {
     struct err e;
 
+    p->stage = STAGE_ASKS;
+    if (!agent_refs_are_known(p) || !agent_tokens_are_known(p))
+        return; /* agent_pod_asked() follows */
     if (try_make(p, &e) == 0) {
         p->stage = STAGE_SHIM;
         p->agent->services.is_dirty = true; /* so that the filter knows its address when it has joined */
@@ -214,8 +231,10 @@ void agent_pod_join(struct agent_pod *p, const struct shim_event *ev)
 void agent_pod_made(struct agent_pod *p)
 {
     autoarena a = { 0 };
-    struct str own = p->is_host_network ? p->agent->host_ip : agent_address(&a, p->address);
+    struct str own = p->is_host_network ? p->agent->host_ip : STR_NULL;
 
+    if (p->address.s_addr)
+        own = agent_address(&a, p->address);
     p->stage = STAGE_MADE;
     life_made(p->life, own, p->agent->host_ip, agent_pod_now(p));
     agent_pod_dirty(p);

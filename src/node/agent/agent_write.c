@@ -52,6 +52,8 @@ void agent_write_answered(struct agent *g, const struct cluster_event *ev)
         agent_write_later(g, w);
     else
         took_effect(w, ev->object);
+    if (w == &g->node)
+        agent_node_answered(g, &ev->err);
 }
 
 void agent_write_later(struct agent *g, struct agent_write *w)
