@@ -17,7 +17,11 @@
 #include "base/clock.h"
 #include "base/util.h"
 
-enum { GOOD_WHILE_MS = 1000, INITIAL_IDLE_MS = 20000 };
+enum {
+    GOOD_WHILE_MS = 1000,
+    INITIAL_IDLE_MS = 20000,
+    FOLLOW_TRIES = 2, /* what a node may see follows the pods that it has, a moment later */
+};
 
 static void list_begins(struct reflector *r);
 static void list_ends(struct reflector *r);
@@ -53,7 +57,9 @@ struct reflector *reflector_follow(struct kube *k, const struct kind *kind, stru
     char *bytes = (char *)(f + 1);
     struct reflector *r = begin(k, kind);
 
-    f->namespace = (struct str){ memcpy(bytes, namespace.p, namespace.n), namespace.n };
+    f->namespace = (struct str){ bytes, namespace.n };
+    if (namespace.n)
+        memcpy(bytes, namespace.p, namespace.n);
     bytes += namespace.n;
     memcpy(bytes, by_name, sizeof(by_name) - 1);
     memcpy(bytes + sizeof(by_name) - 1, name.p, name.n);
@@ -136,7 +142,8 @@ static void fail(struct reflector *r, const struct err *e, int64_t at_least_ms)
 
     r->trouble = *e;
     log_trouble(r, e);
-    followed_answer(r, e);
+    if (r->failures > FOLLOW_TRIES)
+        followed_answer(r, e);
     rest(r, MAX_OF(ms, at_least_ms + ms / 4));
 }
 

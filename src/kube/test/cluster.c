@@ -690,7 +690,7 @@ static void who_may_not_look_is_told(void **state)
     world_init(&w, &(struct apiserver_options){ 0 }, (struct cluster_kube_options){ .views = &view, .n_views = 1 });
     put(&w, 1);
     w.is_listing = true;
-    apiserver_fault(w.server, (struct fault){ FAULT_STATUS, "GET", "configmaps", 1, 403, 0 });
+    apiserver_fault(w.server, (struct fault){ FAULT_STATUS, "GET", "configmaps", 3, 403, 0 });
     (void)cluster_kube_follow(w.cluster, maps(), STR("n"), STR("c1"));
     until(&w, w.answers == 1);
     assert_int_equal(w.last.code, ERR_FORBIDDEN);
