@@ -111,6 +111,41 @@ int shim_exec(struct shim *s, uint64_t id, struct str container, const struct st
     return order(s, ORDER_EXEC, &text, e);
 }
 
+int shim_exec_on(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, const int fds[3],
+                 bool is_tty, struct err *e)
+{
+    struct wire_msg m = { .kind = ORDER_EXEC_ON, .n_fds = 3, .fds = { fds[0], fds[1], fds[2] } };
+    autobuf text = { 0 };
+
+    wire_put_i64(&text, (int64_t)id);
+    wire_put_str(&text, container);
+    wire_put_i64(&text, is_tty);
+    wire_put_i64(&text, (int64_t)n);
+    for (size_t i = 0; i < n; i++)
+        wire_put_str(&text, argv[i]);
+    m.payload = buf_view(&text);
+    return wire_send(s->fd, &m, e);
+}
+
+int shim_forward(struct shim *s, uint64_t id, uint16_t port, int fd, struct err *e)
+{
+    struct wire_msg m = { .kind = ORDER_FORWARD, .n_fds = 1, .fds = { fd } };
+    autobuf text = { 0 };
+
+    wire_put_i64(&text, (int64_t)id);
+    wire_put_i64(&text, port);
+    m.payload = buf_view(&text);
+    return wire_send(s->fd, &m, e);
+}
+
+int shim_cancel(struct shim *s, uint64_t id, struct err *e)
+{
+    autobuf text = { 0 };
+
+    wire_put_i64(&text, (int64_t)id);
+    return order(s, ORDER_CANCEL, &text, e);
+}
+
 int shim_probe(struct shim *s, uint64_t id, const struct probe_target *target, int64_t timeout_ms, struct err *e)
 {
     autobuf text = { 0 }, probe = { 0 };

@@ -36,6 +36,9 @@ enum shim_order {
     ORDER_EXEC,
     ORDER_PROBE,
     ORDER_LOG_READ,
+    ORDER_EXEC_ON,
+    ORDER_FORWARD,
+    ORDER_CANCEL,
     ORDER_MAX
 }; /* other than the events */
 
@@ -74,7 +77,7 @@ bool shim_kill_strays(bool (*keeps)(void *ctx, pid_t pid), void *ctx, int ms);
 /* ---- a shim ---- */
 
 enum con_state { CON_STARTING, CON_RUNNING, CON_FAILED };
-enum { SHIM_JOBS_MAX = 64, SHIM_READ = 64 << 10, SHIM_LOG_BYTES = 10 << 20 };
+enum { SHIM_JOBS_MAX = 64, SHIM_SESSIONS_MAX = 48, SHIM_READ = 64 << 10, SHIM_LOG_BYTES = 10 << 20 };
 
 struct con { /* a container */
     struct list_link link;
@@ -100,8 +103,9 @@ struct shim_task { /* a command or probe under way */
     struct list_link link;
     uint64_t id;
     bool is_probe, timed_out;
+    bool is_session; /* somebody is at its other end: no time limit */
     pid_t pid;
-    int out;
+    int out; /* what it writes; -1: not ours, or ended */
     struct buf text;
     int64_t began_ms, timeout_ms;
     int64_t due_ms; /* the next thing to do about it */
@@ -161,8 +165,18 @@ _Noreturn void pod_end(struct pod *p);
 /* shim_task.c */
 void pod_exec(struct pod *p, const struct wire_msg *m);
 void pod_probe(struct pod *p, const struct wire_msg *m);
+struct shim_task *task_new(struct pod *p, uint64_t id, int64_t timeout_ms, int *ret_end); /* NULL: answered */
+/* Its process was made: 'end' is what it has of the pipe, closed; -1: there is none. */
+void task_begin(struct pod *p, struct shim_task *j, pid_t pid, int end, const struct err *e);
+void task_refuse(struct pod *p, uint64_t id, const char *why);
+int task_argv(struct wire_read *r, struct arena *a, struct box_spec *spec);
 void task_read(struct pod *p, struct shim_task *j);
 void task_ended(struct pod *p, struct shim_task *j, int status);
 void pod_check_jobs(struct pod *p, int64_t now_ms);
+
+/* shim_session.c */
+void pod_exec_on(struct pod *p, const struct wire_msg *m);
+void pod_forward(struct pod *p, const struct wire_msg *m);
+void pod_cancel(struct pod *p, const struct wire_msg *m);
 
 #endif

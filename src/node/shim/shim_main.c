@@ -84,8 +84,9 @@ static int say_ready(struct pod *p, struct err *e)
 static void take_orders(struct pod *p)
 {
     static void (*const table[ORDER_MAX])(struct pod *, const struct wire_msg *) = {
-        [ORDER_START] = pod_start, [ORDER_SIGNAL] = pod_signal,     [ORDER_EXEC] = pod_exec,
-        [ORDER_PROBE] = pod_probe, [ORDER_LOG_READ] = pod_log_read,
+        [ORDER_START] = pod_start,     [ORDER_SIGNAL] = pod_signal,     [ORDER_EXEC] = pod_exec,
+        [ORDER_PROBE] = pod_probe,     [ORDER_LOG_READ] = pod_log_read, [ORDER_EXEC_ON] = pod_exec_on,
+        [ORDER_FORWARD] = pod_forward, [ORDER_CANCEL] = pod_cancel,
     };
     struct wire_msg m = { 0 };
     struct err e;

@@ -13,7 +13,7 @@
 
 enum { KILL_MS = 1000, TIMEOUT_MAX = 24 * 3600 * 1000 };
 
-static void say_result(struct pod *p, uint64_t id, const char *why)
+void task_refuse(struct pod *p, uint64_t id, const char *why)
 {
     struct shim_event ev = { .kind = SHIM_RESULT, .id = id, .exit_code = 126, .text = str_of(why) };
 
@@ -83,35 +83,39 @@ void task_ended(struct pod *p, struct shim_task *j, int status)
 
 /* ---- starting ---- */
 
-static struct shim_task *task_new(struct pod *p, uint64_t id, int64_t timeout_ms, int *ret_end)
+struct shim_task *task_new(struct pod *p, uint64_t id, int64_t timeout_ms, int *ret_end)
 {
     struct shim_task *j;
     int pair[2];
 
     if (p->n_jobs >= SHIM_JOBS_MAX) {
-        say_result(p, id, "too many commands and probes at a time");
+        task_refuse(p, id, "too many commands and probes at a time");
         return NULL;
     }
-    if (pipe2(pair, O_CLOEXEC) < 0) {
-        say_result(p, id, strerror(errno));
+    if (ret_end && pipe2(pair, O_CLOEXEC) < 0) {
+        task_refuse(p, id, strerror(errno));
         return NULL;
     }
-    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
     j = xcalloc(1, sizeof(*j));
     j->id = id;
-    j->out = pair[0];
+    j->out = -1;
+    if (ret_end) {
+        (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+        j->out = pair[0];
+        *ret_end = pair[1];
+    }
     j->began_ms = clock_mono_ms(&clock_real);
     j->timeout_ms = timeout_ms <= 0 || timeout_ms > TIMEOUT_MAX ? TIMEOUT_MAX : timeout_ms;
     j->due_ms = j->began_ms + j->timeout_ms;
-    *ret_end = pair[1];
     return j;
 }
 
-static void task_begin(struct pod *p, struct shim_task *j, pid_t pid, int end, const struct err *e)
+void task_begin(struct pod *p, struct shim_task *j, pid_t pid, int end, const struct err *e)
 {
-    close(end);
+    if (end >= 0)
+        close(end);
     if (pid < 0) {
-        say_result(p, j->id, e->text);
+        task_refuse(p, j->id, e->text);
         task_free(p, j);
         return;
     }
@@ -120,7 +124,7 @@ static void task_begin(struct pod *p, struct shim_task *j, pid_t pid, int end, c
     p->n_jobs++;
 }
 
-static int read_argv(struct wire_read *r, struct arena *a, struct box_spec *spec)
+int task_argv(struct wire_read *r, struct arena *a, struct box_spec *spec)
 {
     size_t n = wire_get_count(r, 8);
 
@@ -144,12 +148,12 @@ void pod_exec(struct pod *p, const struct wire_msg *m)
     pid_t pid;
 
     if (!c || c->state != CON_RUNNING) {
-        say_result(p, id, "the container is not running");
+        task_refuse(p, id, "the container is not running");
         return;
     }
     spec = c->spec;
-    if (read_argv(&r, &a, &spec) < 0) {
-        say_result(p, id, "not a command");
+    if (task_argv(&r, &a, &spec) < 0) {
+        task_refuse(p, id, "not a command");
         return;
     }
     j = task_new(p, id, timeout_ms, &end);
@@ -195,7 +199,7 @@ void pod_probe(struct pod *p, const struct wire_msg *m)
     pid_t pid;
 
     if (!wire_is_read(&r) || probe_decode(&a, text, &target, &e) < 0) {
-        say_result(p, id, "not a probe");
+        task_refuse(p, id, "not a probe");
         return;
     }
     j = task_new(p, id, timeout_ms, &end);

@@ -274,6 +274,27 @@ int shim_exec(struct shim *s, uint64_t id, struct str container, const struct st
     return 0;
 }
 
+int shim_exec_on(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, const int fds[3],
+                 bool is_tty, struct err *e)
+{
+    ask("exec on %.*s/%.*s", STR_ARG(s->pod), STR_ARG(container));
+    question(s, id);
+    return 0;
+}
+
+int shim_forward(struct shim *s, uint64_t id, uint16_t port, int fd, struct err *e)
+{
+    ask("forward %.*s:%d", STR_ARG(s->pod), port);
+    question(s, id);
+    return 0;
+}
+
+int shim_cancel(struct shim *s, uint64_t id, struct err *e)
+{
+    ask("cancel %.*s", STR_ARG(s->pod));
+    return 0;
+}
+
 int shim_probe(struct shim *s, uint64_t id, const struct probe_target *t, int64_t timeout_ms, struct err *e)
 {
     static const char *const names[PROBE_KIND_MAX] = { "http", "https", "tcp", "grpc" };

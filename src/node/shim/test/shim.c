@@ -446,6 +446,78 @@ static void test_many_execs(void **state)
     stand_gone(s);
 }
 
+static void read_to_end(int fd, struct buf *out)
+{
+    char bytes[4096];
+
+    for (ssize_t n; (n = read(fd, bytes, sizeof(bytes))) > 0;)
+        buf_append(out, bytes, (size_t)n);
+}
+
+/* Commands on descriptors of somebody who waits: all goes through them, and nothing has a time limit but his patience. */
+static void test_exec_on(void **state)
+{
+    struct str argv[] = { STR("sh"), STR("-c"), STR("cat; echo oops >&2; exit 5") };
+    struct shim *s = stand_pod("on");
+    autobuf out = { 0 };
+    int in[2], both[2];
+    struct shim_event ev;
+
+    assert_true(pipe2(in, O_CLOEXEC) == 0 && pipe2(both, O_CLOEXEC) == 0);
+    assert_int_equal(shim_exec_on(s, 1, STR("main"), argv, 3, (int[]){ in[0], both[1], both[1] }, false, NULL), 0);
+    assert_true(str_is(stand_expect(s, SHIM_RESULT, "not there").text, "the container is not running"));
+    stand_start(s, "main", "sleep 1000", 0);
+    (void)stand_expect(s, SHIM_STARTED, "sleep");
+    assert_int_equal(shim_exec_on(s, 2, STR("main"), argv, 3, (int[]){ in[0], both[1], both[1] }, false, NULL), 0);
+    assert_int_equal(write(in[1], "hello\n", 6), 6);
+    close(in[0]);
+    close(in[1]);
+    close(both[1]);
+    read_to_end(both[0], &out);
+    assert_string_equal(out.p, "hello\noops\n");
+    ev = stand_expect(s, SHIM_RESULT, "on");
+    assert_true(ev.id == 2 && ev.exit_code == 5 && ev.text.n == 0 && !ev.timed_out);
+    argv[2] = STR("sleep 1000");
+    assert_int_equal(shim_exec_on(s, 3, STR("main"), argv, 3, (int[]){ both[0], both[0], both[0] }, false, NULL), 0);
+    assert_int_equal(shim_cancel(s, 4, NULL), 0); /* nobody */
+    assert_int_equal(shim_cancel(s, 3, NULL), 0);
+    ev = stand_expect(s, SHIM_RESULT, "cancelled");
+    assert_true(ev.id == 3 && !ev.is_ok);
+    for (uint64_t i = 0; i <= SHIM_SESSIONS_MAX; i++)
+        assert_int_equal(
+            shim_exec_on(s, 10 + i, STR("main"), argv, 3, (int[]){ both[0], both[0], both[0] }, false, NULL), 0);
+    ev = stand_expect(s, SHIM_RESULT, "too many");
+    assert_true(ev.id == 10 + SHIM_SESSIONS_MAX && str_has(ev.text, STR("too many")));
+    close(both[0]);
+    stand_gone(s);
+}
+
+static void test_forward(void **state)
+{
+    static const char ask[] = "GET / HTTP/1.0\r\n\r\n";
+    struct shim *s = stand_pod("forward");
+    autobuf out = { 0 };
+    struct shim_event ev;
+    int pair[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    assert_int_equal(shim_forward(s, 1, 9, pair[1], NULL), 0);
+    ev = stand_expect(s, SHIM_RESULT, "nobody");
+    assert_true(ev.id == 1 && !ev.is_ok && str_is(ev.text, "connect to port 9 of the pod: Connection refused"));
+    stand_start(s, "main", "!listen", 0);
+    (void)stand_expect(s, SHIM_STARTED, "listen");
+    (void)stand_expect(s, SHIM_LOG, "listen");
+    assert_int_equal(shim_forward(s, 2, 8080, pair[1], NULL), 0);
+    close(pair[1]);
+    assert_int_equal(write(pair[0], ask, sizeof(ask) - 1), sizeof(ask) - 1);
+    read_to_end(pair[0], &out); /* to its end: that the port has closed comes through */
+    assert_true(str_starts(buf_view(&out), STR("HTTP/1.")));
+    close(pair[0]);
+    ev = stand_expect(s, SHIM_RESULT, "forward");
+    assert_true(ev.id == 2 && ev.text.n == 0);
+    stand_gone(s);
+}
+
 static void test_probe(void **state)
 {
     struct shim *s = stand_pod("probe");
@@ -999,6 +1071,8 @@ int main(void)
         SHIM_TEST(test_terminal),
         SHIM_TEST(test_exec),
         SHIM_TEST(test_many_execs),
+        SHIM_TEST(test_exec_on),
+        SHIM_TEST(test_forward),
         SHIM_TEST(test_probe),
         SHIM_TEST(test_big_message),
         SHIM_TEST(test_shared_processes),

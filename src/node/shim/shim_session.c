@@ -1,0 +1,173 @@
+/* shim_session.c - commands and connections that somebody waits for at the other end of their descriptors
+ *
+ * Nothing of what they say goes through the shim. There are fewer of them than of tasks in all, so that people who
+ * look into a pod do not keep its probes from being asked.
+ */
+#include "node/shim/shim_internal.h"
+
+#include "base/util.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+enum { RELAY_BYTES = 64 << 10 };
+
+static struct shim_task *session_new(struct pod *p, uint64_t id, int *ret_end)
+{
+    struct shim_task *s;
+    int n = 0;
+
+    LIST_FOREACH(struct shim_task, j, &p->tasks, link)
+        n += j->is_session;
+    if (n >= SHIM_SESSIONS_MAX) {
+        task_refuse(p, id, "too many commands at a time");
+        return NULL;
+    }
+    s = task_new(p, id, 0, ret_end);
+    if (s) {
+        s->is_session = true;
+        s->due_ms = INT64_MAX;
+    }
+    return s;
+}
+
+void pod_exec_on(struct pod *p, const struct wire_msg *m)
+{
+    struct wire_read r = { .rest = m->payload };
+    uint64_t id = (uint64_t)wire_get_i64(&r);
+    struct con *c = pod_find(p, wire_get_str(&r));
+    bool is_tty = wire_get_i64(&r) != 0;
+    struct box_spec spec = { 0 };
+    autoarena a = { 0 };
+    struct shim_task *j;
+    struct err e;
+    pid_t pid;
+
+    if (!c || c->state != CON_RUNNING) {
+        task_refuse(p, id, "the container is not running");
+        return;
+    }
+    spec = c->spec;
+    spec.has_tty = is_tty;
+    if (task_argv(&r, &a, &spec) < 0 || m->n_fds != 3) {
+        task_refuse(p, id, "not a command");
+        return;
+    }
+    j = session_new(p, id, NULL);
+    if (!j)
+        return;
+    pid = pod_clone(p, c->group, 0, -1, NULL, &e);
+    if (pid == 0) {
+        pod_child_streams(m->fds[0], m->fds[1], m->fds[2]);
+        if (e.code) {
+            (void)dprintf(2, "%s\n", e.text);
+            _exit(126);
+        }
+        p->driver->exec(&spec, &c->place, c->pidfd);
+        _exit(126);
+    }
+    task_begin(p, j, pid, -1, &e);
+}
+
+void pod_cancel(struct pod *p, const struct wire_msg *m)
+{
+    struct wire_read r = { .rest = m->payload };
+    uint64_t id = (uint64_t)wire_get_i64(&r);
+
+    LIST_FOREACH(struct shim_task, j, &p->tasks, link)
+        if (j->is_session && j->id == id && wire_is_read(&r))
+            j->due_ms = 0;
+}
+
+/* ---- connections to a port of the pod ---- */
+
+static int connect_to(uint16_t port)
+{
+    struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), why;
+
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&v4, sizeof(v4)) == 0)
+        return fd;
+    why = errno;
+    if (fd >= 0)
+        close(fd);
+    fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&v6, sizeof(v6)) == 0)
+        return fd;
+    errno = why;
+    return -1;
+}
+
+/* From one to the other, as much as is there. False: this way is over. */
+static bool carry(int from, int to, char *bytes)
+{
+    ssize_t n = recv(from, bytes, RELAY_BYTES, 0), put = 0;
+
+    if (n < 0 && errno == EINTR)
+        return true;
+    for (ssize_t k; n > 0 && put < n; put += k) {
+        k = send(to, bytes + put, (size_t)(n - put), MSG_NOSIGNAL);
+        if (k <= 0)
+            return false;
+    }
+    if (n <= 0)
+        (void)shutdown(to, SHUT_WR);
+    return n > 0;
+}
+
+static _Noreturn void relay(int fd, int port_fd)
+{
+    struct pollfd p[2] = { { .fd = fd, .events = POLLIN }, { .fd = port_fd, .events = POLLIN } };
+    static char bytes[RELAY_BYTES];
+
+    while (p[0].fd >= 0 || p[1].fd >= 0) {
+        if (poll(p, 2, -1) < 0)
+            continue;
+        if (p[0].fd >= 0 && p[0].revents && !carry(fd, port_fd, bytes))
+            p[0].fd = -1;
+        if (p[1].fd >= 0 && p[1].revents && !carry(port_fd, fd, bytes))
+            p[1].fd = -1;
+    }
+    _exit(0);
+}
+
+static _Noreturn void be_relay(const struct pod *p, uint16_t port, int fd, int end)
+{
+    int to;
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    spawner_name(&p->own->area, "pumice-forward", p->opt.group);
+    to = connect_to(port);
+    if (to < 0) {
+        (void)dprintf(end, "connect to port %d of the pod: %s", port, strerror(errno));
+        _exit(1);
+    }
+    close(end);
+    relay(fd, to);
+}
+
+void pod_forward(struct pod *p, const struct wire_msg *m)
+{
+    struct wire_read r = { .rest = m->payload };
+    uint64_t id = (uint64_t)wire_get_i64(&r);
+    int64_t port = wire_get_i64(&r);
+    struct shim_task *j;
+    struct err e;
+    int end;
+    pid_t pid;
+
+    if (!wire_is_read(&r) || port < 1 || port > UINT16_MAX || m->n_fds != 1) {
+        task_refuse(p, id, "not a port");
+        return;
+    }
+    j = session_new(p, id, &end);
+    if (!j)
+        return;
+    pid = pod_clone(p, NULL, 0, -1, NULL, &e);
+    if (pid == 0)
+        be_relay(p, (uint16_t)port, m->fds[0], end);
+    task_begin(p, j, pid, end, &e);
+}
