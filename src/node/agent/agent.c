@@ -62,6 +62,7 @@ static void set_defaults(struct agent *g)
     map_init(&g->told_image, map_seed_default());
     map_init(&g->refs, map_seed_default());
     map_u64_init(&g->asked, map_seed_default());
+    list_init(&g->sessions);
     map_u64_init(&g->writes, map_seed_default());
     list_init(&g->dirty);
     list_init(&g->held);
@@ -181,6 +182,8 @@ void agent_attach(struct agent *g, struct cluster *c)
     for (int w = 0; w < WANT_MAX; w++)
         cluster_want(c, agent_type(w));
     g->allocatable = agent_capacity(g, &g->arena);
+    if (g->opt.remote)
+        (void)g->opt.remote->follow(g->opt.remote->ctx, agent_node_type(), STR_NULL, g->node_name);
 }
 
 int agent_fd(const struct agent *g)
@@ -260,14 +263,13 @@ static bool take_news(struct agent *g)
 
     while (cluster_next(g->cluster, &ev)) {
         did = true;
-        if (ev.kind == CLUSTER_RESULT && ev.err.code != ERR_OK && ev.err.code != ERR_NOT_FOUND &&
-            ev.err.code != ERR_EXISTS)
-            log_warn("a write failed", LOG_TEXT("why", ev.err.text));
         if (ev.kind == CLUSTER_RESULT && !agent_refs_answered(g, &ev))
             agent_write_answered(g, &ev);
         for (int w = 0; w < WANT_MAX; w++)
             if (ev.type == agent_type(w))
                 take_one(g, w, &ev);
+        if (ev.kind == CLUSTER_GONE && ev.type == agent_node_type())
+            agent_node_gone(g);
     }
     return did;
 }

@@ -115,6 +115,41 @@ bool agent_is_broken(const struct agent *g);  /* its spawner is dead: no pod can
 const char *agent_id(const struct agent *g);  /* of the run, 6 hex digits */
 const char *agent_dir(const struct agent *g); /* <state_dir>/<id> */
 
+/* ---- looking into pods: what a kubelet answers ---- */
+
+struct agent_place {
+    struct str namespace, pod, container;
+};
+
+/* The pod with its status as it is now, in 'a'; NULL: there is none of that name here. And all of them, a v1 PodList. */
+struct json *agent_pod_show(struct agent *g, struct arena *a, struct str namespace, struct str pod);
+struct json *agent_pods_show(struct agent *g, struct arena *a);
+
+struct agent_log_place {
+    struct str path, uid; /* see conlog.h */
+    int attempt;
+};
+/* Where the output of a container is, or of the one before it. ERR_NOT_FOUND: there is no such pod; ERR_INVALID: no such
+ * container, or it has not run yet; in the kubelet's words. */
+int agent_log_find(struct agent *g, struct arena *a, const struct agent_place *where, bool is_previous,
+                   struct agent_log_place *ret, struct err *e);
+/* Will there be more of it? */
+bool agent_log_grows(const struct agent *g, const struct agent_log_place *log, struct str container);
+
+/* Run a command in a container, on these descriptors ('is_tty': they are a terminal); carry bytes between a stream socket
+ * and a port of the pod. The descriptors stay the caller's. 'ended' is called once by agent_turn() or agent_close(), with
+ * the exit status, or with why there is none. Returns what agent_session_end() takes; 0: it was not begun. */
+typedef void (*agent_ended_f)(void *ctx, int exit_code, struct str why);
+uint64_t agent_exec(struct agent *g, const struct agent_place *where, const struct str *argv, size_t n,
+                    const int fds[3], bool is_tty, agent_ended_f ended, void *ctx, struct err *e);
+uint64_t agent_forward(struct agent *g, struct str namespace, struct str pod, uint16_t port, int fd,
+                       agent_ended_f ended, void *ctx, struct err *e);
+void agent_session_end(struct agent *g, uint64_t id); /* kill it; 'ended' is not called any more */
+
+/* What pods and their containers use: 'f' is called for each pod (container empty) and each container that runs. */
+typedef void (*agent_usage_f)(void *ctx, const struct agent_place *of, const struct cgroup_stats *s);
+void agent_usage(struct agent *g, agent_usage_f f, void *ctx);
+
 /* Ends everything (killing what is left) and removes it; see keeps_state. The cluster stays the caller's. */
 void agent_close(struct agent *g);
 

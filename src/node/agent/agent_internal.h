@@ -17,6 +17,8 @@
  * agent_evict.c     pods that fill the files we made for them
  * agent_refs.c      a real cluster: what pods refer to, asked for one by one
  * agent_token.c     a real cluster: tokens of service accounts
+ * agent_look.c      pods, logs and use, for whoever asks
+ * agent_session.c   commands in containers, and connections to their ports
  */
 #ifndef NODE_AGENT_INTERNAL_H
 #define NODE_AGENT_INTERNAL_H
@@ -142,7 +144,9 @@ struct agent {
     bool is_closing;         /* agent_shut_down() */
     struct map refs;         /* struct agent_ref by "want/namespace/name" */
     struct map_u64 asked;    /* struct agent_ref by the token of the answer it waits for */
-    uint64_t last_token;     /* the number of the token of a service account asked for last */
+    struct list sessions;    /* struct agent_session */
+    uint64_t last_session;
+    uint64_t last_token; /* the number of the token of a service account asked for last */
     enum node_step { NODE_CREATES, NODE_LABELS, NODE_REPLACES, NODE_BEATS } node_step;
     int64_t beat_ms;  /* when to write the Node's status next */
     int64_t since_ms; /* of its conditions */
@@ -203,6 +207,7 @@ struct agent_pod {
     VEC(struct agent_token *) tokens;
     uint64_t filter_round;          /* the first text of the filter that knows its address; 0: none yet */
     struct agent_write status, end; /* 'end': that nothing of it is left */
+    bool is_over, is_confirmed;     /* nothing is left; 'end' was sent */
     struct list_link dirty;
     struct heap_node timer;
     int64_t due_ms;
@@ -336,10 +341,22 @@ int agent_token_get(struct agent_pod *p, struct str audience, int64_t seconds, s
 int64_t agent_tokens_due(const struct agent_pod *p);
 void agent_tokens_renew(struct agent_pod *p, int64_t now_ms); /* those that are due */
 
+/* ---- agent_look.c ---- */
+
+struct agent_pod *agent_pod_of(const struct agent *g, struct str namespace, struct str name); /* the newest */
+
+/* ---- agent_session.c ---- */
+
+enum { SESSION_ID = 1 }; /* ids of sessions have this bit of the upper half: life.h counts from below */
+bool agent_session_ended(struct agent_pod *p, const struct shim_event *ev); /* false: it is none */
+void agent_sessions_lost(struct agent_pod *p, struct str why);              /* their shim is gone */
+
 /* ---- agent_node.c ---- */
 
 void agent_node_write(struct agent *g);
 void agent_node_answered(struct agent *g, const struct err *e);
+void agent_node_gone(struct agent *g); /* somebody deleted it */
+const struct resource_type *agent_node_type(void);
 struct json *agent_capacity(struct agent *g, struct arena *a);
 
 #endif

@@ -223,10 +223,23 @@ static void (*const steps[])(struct agent *g, struct arena *a, struct op *op) = 
     [NODE_BEATS] = beat,
 };
 
+const struct resource_type *agent_node_type(void)
+{
+    return type_by_kind(STR("v1"), STR("Node"));
+}
+
+void agent_node_gone(struct agent *g)
+{
+    log_warn("the Node was deleted and is made again; stop this program first to remove it",
+             LOG_STR("node", g->node_name));
+    g->node_step = NODE_CREATES;
+    g->beat_ms = cluster_now_ms(g->cluster);
+}
+
 void agent_node_write(struct agent *g)
 {
     autoarena a = { 0 };
-    struct op op = { .type = type_by_kind(STR("v1"), STR("Node")),
+    struct op op = { .type = agent_node_type(),
                      .name = g->node_name,
                      .body = object_new(&a, "v1", "Node", STR_NULL, g->node_name) };
 
@@ -243,9 +256,6 @@ void agent_node_answered(struct agent *g, const struct err *e)
 
     if (!g->opt.remote || (e->code != ERR_OK && e->code != ERR_EXISTS && e->code != ERR_NOT_FOUND))
         return;
-    if (e->code == ERR_NOT_FOUND && old == NODE_BEATS)
-        log_warn("the Node was deleted and is made again; stop this program first to remove it",
-                 LOG_STR("node", g->node_name));
     g->node_step = e->code == ERR_NOT_FOUND                      ? NODE_CREATES
                    : e->code == ERR_EXISTS                       ? NODE_LABELS
                    : old == NODE_CREATES || old == NODE_REPLACES ? NODE_BEATS

@@ -171,7 +171,7 @@ static void act(struct agent_pod *p, const struct life_action *action)
             forget_needs(p);
         break;
     case LIFE_GONE:
-        confirm_gone(p);
+        p->is_over = true;
         break;
     default:
         break;
@@ -194,6 +194,26 @@ static void write_status(struct agent_pod *p)
     agent_write(p->agent, &p->status, &op);
 }
 
+/* A server adds members of its own and leaves out empty ones. */
+static bool is_said_by(const struct json *ours, const struct json *theirs)
+{
+    const struct json *other = json_is(theirs, JSON_ARRAY) ? json_first(theirs) : NULL;
+
+    if (!theirs || theirs->type == JSON_NULL)
+        return ours->type == JSON_NULL || json_text(ours, STR("x")).n == 0 ||
+               (json_is(ours, JSON_OBJECT) && json_count(ours) == 0);
+    if (!json_is(ours, JSON_OBJECT) && !json_is(ours, JSON_ARRAY))
+        return json_equal(ours, theirs);
+    if (ours->type != theirs->type || (json_is(ours, JSON_ARRAY) && json_count(ours) != json_count(theirs)))
+        return false;
+    JSON_FOREACH(m, ours) {
+        if (!is_said_by(m, json_is(ours, JSON_OBJECT) ? json_get_str(theirs, json_key(m)) : other))
+            return false;
+        other = other ? other->next : NULL;
+    }
+    return true;
+}
+
 /* A write that was given up may arrive late and put an old status in place of the new one. */
 static void compare_status(struct agent_pod *p)
 {
@@ -202,7 +222,7 @@ static void compare_status(struct agent_pod *p)
     if (p->status.token || p->status.has_failed || !p->status.rev || p->object->rev <= p->status.rev)
         return;
     p->status.rev = p->object->rev;
-    if (!json_equal(life_status(p->life, &a), json_get(p->object->root, "status")))
+    if (!is_said_by(life_status(p->life, &a), json_get(p->object->root, "status")))
         agent_write_later(p->agent, &p->status);
 }
 
@@ -212,6 +232,15 @@ static void write_events(struct agent_pod *p)
 
     while (life_next_event(p->life, &ev))
         agent_event(p->agent, p->object->root, ev.is_warning, ev.reason, ev.message);
+}
+
+/* How it ended is written before it is confirmed that it is gone: then nobody can see it any more. */
+static void end_when_written(struct agent_pod *p)
+{
+    if (!p->is_over || p->is_confirmed || p->status.token || p->status.has_failed)
+        return;
+    p->is_confirmed = true;
+    confirm_gone(p);
 }
 
 static void set_timer(struct agent_pod *p)
@@ -246,6 +275,7 @@ static void step(struct agent_pod *p)
     } else {
         compare_status(p);
     }
+    end_when_written(p);
     write_events(p);
     set_timer(p);
 }
@@ -275,6 +305,7 @@ static void lost(struct agent_pod *p, struct str text)
 {
     autobuf why = { 0 };
 
+    agent_sessions_lost(p, STR("the pod has ended"));
     agent_logs_forget(p); /* of containers that will not be told to have ended */
     if (p->stage == STAGE_MADE) {
         agent_pod_unwatch(p);
@@ -307,7 +338,8 @@ static void take_event(struct agent_pod *p, const struct shim_event *ev)
         (void)shim_log_read(p->shim, ev->container, ev->attempt, ev->log_bytes, NULL); /* gone: SHIM_GONE follows */
         break;
     case SHIM_RESULT:
-        life_result(p->life, ev->id, ev->is_ok, ev->text, agent_pod_now(p));
+        if (!agent_session_ended(p, ev))
+            life_result(p->life, ev->id, ev->is_ok, ev->text, agent_pod_now(p));
         break;
     case SHIM_GONE:
         lost(p, ev->text);
@@ -468,9 +500,13 @@ void agent_pod_refresh(struct agent_pod *p)
 
 void agent_pods_refresh(struct agent *g, const struct object *changed)
 {
-    MAP_FOREACH(struct agent_pod *, p, &g->pods)
-        if (str_eq(p->object->namespace, changed->namespace))
-            agent_pod_refresh(p);
+    MAP_FOREACH(struct agent_pod *, p, &g->pods) {
+        if (!str_eq(p->object->namespace, changed->namespace))
+            continue;
+        agent_pod_refresh(p);
+        life_retry(p->life, cluster_now_ms(g->cluster));
+        agent_pod_dirty(p);
+    }
 }
 
 void agent_pods_usage(struct agent *g)

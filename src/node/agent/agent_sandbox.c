@@ -145,6 +145,7 @@ void agent_pod_unmake(struct agent_pod *p)
 
     if (p->shim)
         agent_pod_unwatch(p);
+    agent_sessions_lost(p, STR("the pod has ended"));
     list_remove(&p->held);
     p->is_held = false;
     shim_free(p->shim);

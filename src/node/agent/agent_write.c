@@ -9,6 +9,8 @@
  */
 #include "node/agent/agent_internal.h"
 
+#include "base/log.h"
+
 enum { PAUSE_MS = 1000, PAUSE_MAX_MS = 30000 };
 
 void agent_write_forget(struct agent *g, struct agent_write *w)
@@ -37,14 +39,16 @@ static bool is_failure(const struct err *e)
 static void took_effect(struct agent_write *w, const struct object *o)
 {
     w->rev = o ? o->rev : 0;
-    if (w->pod && w->pod->object->rev > w->rev)
-        agent_pod_dirty(w->pod); /* something else did since */
+    if (w->pod && (w->pod->object->rev > w->rev || w->pod->is_over))
+        agent_pod_dirty(w->pod); /* something else did since, or waited for it */
 }
 
 void agent_write_answered(struct agent *g, const struct cluster_event *ev)
 {
     struct agent_write *w = map_u64_remove(&g->writes, ev->token);
 
+    if (is_failure(&ev->err))
+        log_warn("a write failed", LOG_TEXT("why", ev->err.text));
     if (!w)
         return;
     w->token = 0;

@@ -271,6 +271,16 @@ void life_failed(struct life *l, bool is_final, struct str reason, struct str me
     life_settle(l, now_ms);
 }
 
+void life_retry(struct life *l, int64_t now_ms)
+{
+    if (l->box == LIFE_BOX_NONE && l->make_reason.n)
+        l->make_ms = MIN_OF(l->make_ms, now_ms);
+    VEC_FOREACH(c, &l->cons)
+        if (c->retry_ms)
+            c->start_ms = MIN_OF(c->start_ms, now_ms);
+    l->due_ms = MIN_OF(l->due_ms, now_ms);
+}
+
 void life_unmade(struct life *l, int64_t now_ms)
 {
     if (l->box != LIFE_BOX_UNMAKING)

@@ -99,6 +99,8 @@ void life_failed(struct life *l, bool is_final, struct str reason, struct str me
  * life_failed(). */
 void life_delayed(struct life *l, struct str reason, struct str message);
 void life_unmade(struct life *l, int64_t now_ms);
+/* Something that it may have waited for is there: what could not be made or started is tried again now. */
+void life_retry(struct life *l, int64_t now_ms);
 /* All of the pod died at once without a word (its shim was killed). Containers end with 137. UNMAKE follows; then,
  * unless restartPolicy is Never, a new sandbox is made and all starts again with the first init container. */
 void life_lost(struct life *l, struct str message, int64_t now_ms);
@@ -120,6 +122,7 @@ void life_stop(struct life *l, int64_t grace_ms, struct str reason, struct str m
 /* ---- the status ---- */
 
 bool life_is_changed(struct life *l); /* since the last life_status() */
+void life_touch(struct life *l);      /* somebody only looked: it is changed as before */
 /* The whole status, ready to be written. Its times have whole seconds, as Kubernetes' Time has. What others wrote is
  * borrowed from the pod: valid until the next life_update(). */
 struct json *life_status(struct life *l, struct arena *a);

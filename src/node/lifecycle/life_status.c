@@ -210,6 +210,11 @@ bool life_is_changed(struct life *l)
     return l->is_changed;
 }
 
+void life_touch(struct life *l)
+{
+    l->is_changed = true;
+}
+
 bool life_has_ended(const struct life *l)
 {
     return l->has_ended;

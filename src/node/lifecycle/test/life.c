@@ -207,6 +207,12 @@ static void tell_reborn(struct world *w, struct str rest)
     w->pod = next;
 }
 
+static void tell_retry(struct world *w, struct str rest)
+{
+    (void)rest;
+    life_retry(w->life, w->now_ms);
+}
+
 static const struct {
     const char *word;
     void (*tell)(struct world *w, struct str rest);
@@ -220,7 +226,7 @@ static const struct {
     { "bad", tell_bad },         { "delete", tell_delete },
     { "stop", tell_stop },       { "condition", tell_condition },
     { "phase", tell_phase },     { "deadline", tell_deadline },
-    { "reborn", tell_reborn },
+    { "reborn", tell_reborn },   { "retry", tell_retry },
 };
 
 static void tell(struct world *w, struct str what)
@@ -871,9 +877,13 @@ static const struct {
       "Failed\n"
       "? c a = Completed 0 0-0; x0; -\n" },
     { "the agent is killed while a container waits for its restart", ONE("Always"),
-      UP
-      "exit a 1 > START a 1\n started a >\n exit a 1 >\n ? c a = waiting CrashLoopBackOff (back-off 10s restarting failed "
-      "container=a pod=p_ns(u-1)); x1; Error 1 0-0\n @1000 reborn > MAKE\n made > START a 2\n" },
+      UP "exit a 1 > START a 1\n started a >\n exit a 1 >\n ? c a = waiting CrashLoopBackOff (back-off 10s restarting "
+         "failed "
+         "container=a pod=p_ns(u-1)); x1; Error 1 0-0\n @1000 reborn > MAKE\n made > START a 2\n" },
+    { "what it waited for is there", ONE("Always"),
+      "> MAKE\n failed FailedMount no >\n @1000 > MAKE\n failed FailedMount no >\n @1500 retry > MAKE\n made > START a "
+      "0\n"
+      "nostart a CreateContainerConfigError no >\n @1600 retry > START a 0\n started a >\n retry >\n" },
     { "the agent is killed before anything was started", ONE("Never"), "> MAKE\n reborn > MAKE\n made > START a 0\n" },
 };
 

@@ -1,0 +1,130 @@
+/* agent_look.c - pods, their logs and what they use, for whoever asks (kubectl logs, top) */
+#include "node/agent/agent_internal.h"
+
+#include "api/meta.h"
+
+/* A pod that was deleted may still be going when another of its name is here already. */
+struct agent_pod *agent_pod_of(const struct agent *g, struct str namespace, struct str name)
+{
+    struct agent_pod *found = NULL;
+
+    MAP_FOREACH(struct agent_pod *, p, &g->pods)
+        if (str_eq(p->object->name, name) && str_eq(p->object->namespace, namespace) &&
+            (!found || p->object->rev > found->object->rev))
+            found = p;
+    return found;
+}
+
+static struct json *show(struct agent_pod *p, struct arena *a)
+{
+    struct json *pod = json_copy(a, p->object->root);
+    bool was_changed = life_is_changed(p->life);
+
+    json_set(pod, "status", life_status(p->life, a));
+    if (was_changed) /* it is still to be written */
+        life_touch(p->life);
+    return pod;
+}
+
+struct json *agent_pod_show(struct agent *g, struct arena *a, struct str namespace, struct str pod)
+{
+    struct agent_pod *p = agent_pod_of(g, namespace, pod);
+
+    return p ? show(p, a) : NULL;
+}
+
+struct json *agent_pods_show(struct agent *g, struct arena *a)
+{
+    struct json *list = json_object(a), *items;
+
+    json_set(list, "kind", json_str(a, STR("PodList")));
+    json_set(list, "apiVersion", json_str(a, STR("v1")));
+    json_set(list, "metadata", json_object(a));
+    items = json_set(list, "items", json_array(a));
+    MAP_FOREACH(struct agent_pod *, p, &g->pods)
+        json_push(items, show(p, a));
+    return list;
+}
+
+/* ---- logs ---- */
+
+static const struct json *status_of(const struct json *pod, struct str container)
+{
+    static const char *const lists[] = { "containerStatuses", "initContainerStatuses" };
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        JSON_FOREACH(s, json_find(pod, "status", lists[i], NULL))
+            if (str_eq(json_member_text(s, "name"), container))
+                return s;
+    return NULL;
+}
+
+static bool has_run(const struct json *status)
+{
+    const struct json *state = json_get(status, "state");
+
+    return json_get(state, "running") || json_get(state, "terminated") ||
+           json_find(status, "lastState", "terminated", NULL);
+}
+
+int agent_log_find(struct agent *g, struct arena *a, const struct agent_place *where, bool is_previous,
+                   struct agent_log_place *ret, struct err *e)
+{
+    struct agent_pod *p = agent_pod_of(g, where->namespace, where->pod);
+    const struct json *pod = p ? show(p, a) : NULL, *status = status_of(pod, where->container);
+    int attempt = (int)json_i64(json_get(status, "restartCount"), 0) - is_previous;
+
+    if (!p)
+        return err_set(e, ERR_NOT_FOUND, "pod \"%.*s\" not found", STR_ARG(where->pod));
+    if (!status)
+        return err_set(e, ERR_INVALID, "container \"%.*s\" not found in pod \"%.*s\"", STR_ARG(where->container),
+                       STR_ARG(where->pod));
+    if (attempt < 0)
+        return err_set(e, ERR_INVALID, "previous terminated container \"%.*s\" in pod \"%.*s\" not found",
+                       STR_ARG(where->container), STR_ARG(where->pod));
+    if (!has_run(status))
+        return err_set(e, ERR_INVALID, "container \"%.*s\" in pod \"%.*s\" is waiting to start: %.*s",
+                       STR_ARG(where->container), STR_ARG(where->pod),
+                       STR_ARG(json_member_text(json_find(status, "state", "waiting", NULL), "reason")));
+    *ret = (struct agent_log_place){ agent_log_path(p, a, where->container, attempt), arena_str(a, p->object->uid),
+                                     attempt };
+    return 0;
+}
+
+bool agent_log_grows(const struct agent *g, const struct agent_log_place *log, struct str container)
+{
+    autoarena a = { 0 };
+    struct agent_pod *p = map_get(&g->pods, log->uid);
+    const struct json *status = p ? status_of(show(p, &a), container) : NULL;
+
+    return status && json_i64(json_get(status, "restartCount"), 0) == log->attempt &&
+           (json_find(status, "state", "running", NULL) || !has_run(status));
+}
+
+/* ---- use ---- */
+
+static void tell_group(struct agent *g, struct arena *a, const struct agent_pod *p, struct str container,
+                       agent_usage_f f, void *ctx)
+{
+    struct agent_place of = { p->object->namespace, p->object->name, container };
+    struct str group = arena_fmt(a, "pod-%.*s%s%.*s", STR_ARG(p->object->uid), container.n ? "/" : "",
+                                 STR_ARG(container));
+    struct cgroup_stats stats;
+
+    if (cgroup_stats(g->cgroups, group.p, &stats, NULL) == 0)
+        f(ctx, &of, &stats);
+}
+
+void agent_usage(struct agent *g, agent_usage_f f, void *ctx)
+{
+    MAP_FOREACH(struct agent_pod *, p, &g->pods) {
+        autoarena a = { 0 };
+
+        if (p->stage != STAGE_MADE || life_has_ended(p->life))
+            continue;
+        tell_group(g, &a, p, STR_NULL, f, ctx);
+        JSON_FOREACH(status, json_find(show(p, &a), "status", "containerStatuses", NULL))
+            if (json_find(status, "state", "running", NULL))
+                tell_group(g, &a, p, json_member_text(status, "name"), f, ctx);
+    }
+}

@@ -1,0 +1,136 @@
+/* agent_session.c - commands in containers and connections to their ports, for people who look into a pod
+ *
+ * The shim runs them on descriptors that it was given; what they say does not pass through here. They go with their
+ * client, who ends them, and with the pod.
+ */
+#include "node/agent/agent_internal.h"
+
+struct agent_session {
+    struct list_link link; /* of the agent: there are few */
+    struct agent_pod *pod;
+    uint64_t id;
+    agent_ended_f ended;
+    void *ctx;
+};
+
+static const uint64_t session_bit = (uint64_t)SESSION_ID << 63;
+
+static struct agent_session *begin(struct agent_pod *p, agent_ended_f ended, void *ctx)
+{
+    struct agent_session *s = xcalloc(1, sizeof(*s));
+
+    s->pod = p;
+    s->id = session_bit | ++p->agent->last_session;
+    s->ended = ended;
+    s->ctx = ctx;
+    list_push(&p->agent->sessions, &s->link);
+    return s;
+}
+
+static struct agent_session *find(struct agent *g, uint64_t id)
+{
+    LIST_FOREACH(struct agent_session, s, &g->sessions, link)
+        if (s->id == id)
+            return s;
+    return NULL;
+}
+
+static void forget(struct agent_session *s)
+{
+    list_remove(&s->link);
+    free(s);
+}
+
+static struct agent_pod *running_pod(struct agent *g, struct str namespace, struct str name, struct err *e)
+{
+    struct agent_pod *p = agent_pod_of(g, namespace, name);
+
+    if (!p)
+        (void)err_set(e, ERR_NOT_FOUND, "pod \"%.*s\" not found", STR_ARG(name));
+    else if (!p->shim || p->stage != STAGE_MADE)
+        (void)err_set(e, ERR_CONFLICT, "pod \"%.*s\" is not running", STR_ARG(name));
+    return p && p->shim && p->stage == STAGE_MADE ? p : NULL;
+}
+
+static bool has_container(const struct agent_pod *p, struct str name)
+{
+    static const char *const lists[] = { "containers", "initContainers" };
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        JSON_FOREACH(c, json_find(p->object->root, "spec", lists[i], NULL))
+            if (str_eq(json_member_text(c, "name"), name))
+                return true;
+    return false;
+}
+
+uint64_t agent_exec(struct agent *g, const struct agent_place *where, const struct str *argv, size_t n,
+                    const int fds[3], bool is_tty, agent_ended_f ended, void *ctx, struct err *e)
+{
+    struct agent_pod *p = running_pod(g, where->namespace, where->pod, e);
+    struct agent_session *s;
+
+    if (!p)
+        return 0;
+    if (!has_container(p, where->container)) {
+        (void)err_set(e, ERR_NOT_FOUND, "container \"%.*s\" not found in pod \"%.*s\"", STR_ARG(where->container),
+                      STR_ARG(where->pod));
+        return 0;
+    }
+    s = begin(p, ended, ctx);
+    if (shim_exec_on(p->shim, s->id, where->container, argv, n, fds, is_tty, e) == 0)
+        return s->id;
+    forget(s);
+    return 0;
+}
+
+uint64_t agent_forward(struct agent *g, struct str namespace, struct str pod, uint16_t port, int fd,
+                       agent_ended_f ended, void *ctx, struct err *e)
+{
+    struct agent_pod *p = running_pod(g, namespace, pod, e);
+    struct agent_session *s;
+
+    if (!p)
+        return 0;
+    s = begin(p, ended, ctx);
+    if (shim_forward(p->shim, s->id, port, fd, e) == 0)
+        return s->id;
+    forget(s);
+    return 0;
+}
+
+void agent_session_end(struct agent *g, uint64_t id)
+{
+    struct agent_session *s = find(g, id);
+
+    if (!s)
+        return;
+    (void)shim_cancel(s->pod->shim, id, NULL); /* a shim that is gone has killed it */
+    forget(s);
+}
+
+bool agent_session_ended(struct agent_pod *p, const struct shim_event *ev)
+{
+    struct agent_session *s, gone;
+
+    if (!(ev->id & session_bit))
+        return false;
+    s = find(p->agent, ev->id);
+    if (!s)
+        return true; /* nobody waited any more */
+    gone = *s;
+    forget(s);
+    gone.ended(gone.ctx, ev->exit_code, ev->text);
+    return true;
+}
+
+void agent_sessions_lost(struct agent_pod *p, struct str why)
+{
+    LIST_FOREACH(struct agent_session, s, &p->agent->sessions, link) {
+        struct agent_session gone = *s;
+
+        if (s->pod != p)
+            continue;
+        forget(s);
+        gone.ended(gone.ctx, 137, why);
+    }
+}
