@@ -1,0 +1,349 @@
+/* exec.c - commands in containers, and attach
+ *
+ *     client ──channels──▶ here ──pipes, or a terminal──▶ the command, run by the shim
+ *
+ * A command goes with its client: one that leaves takes it along. What it wrote before its end is sent before the end is
+ * told; what its children write later, nobody waits for.
+ */
+#include "kubelet/kubelet_internal.h"
+
+#include "http/channels.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+
+enum { IN, OUT, ERR, SOURCES, QUEUE_BYTES = 64 << 10, READ_BYTES = 32 << 10 };
+
+struct exec_source {
+    struct source source;
+    struct exec *exec;
+    enum channel to;
+};
+
+struct exec {
+    struct list_link link;
+    struct kubelet *kubelet;
+    struct channels *channels;
+    struct channels_wanted wanted;
+    struct arena arena;
+    struct agent_place place;
+    VEC(struct str) argv;
+    uint64_t session; /* 0: it has not begun, or has ended */
+    struct exec_source sources[SOURCES];
+    struct buf input; /* that the command has not taken */
+    size_t input_at;
+    bool input_ended;
+    unsigned columns, rows;
+    struct log_stream *shown; /* attach */
+    struct target attach;     /* of it, until it is open; the place is in 'arena' */
+};
+
+static void exec_free(struct exec *x)
+{
+    list_remove(&x->link);
+    for (int i = 0; i < SOURCES; i++)
+        source_close(x->kubelet, &x->sources[i].source);
+    if (x->shown)
+        log_stream_free(x->shown);
+    buf_done(&x->input);
+    arena_done(&x->arena);
+    free(x);
+}
+
+/* ---- what it writes ---- */
+
+/* As much as there is room for. */
+static void read_output(struct exec *x, int i)
+{
+    struct source *s = &x->sources[i].source;
+    char bytes[READ_BYTES];
+    ssize_t n;
+
+    while (s->fd >= 0 && channels_queued(x->channels) < QUEUE_BYTES) {
+        n = read(s->fd, bytes, sizeof(bytes));
+        if (n > 0)
+            channels_write(x->channels, x->sources[i].to, (struct str){ bytes, (size_t)n });
+        else if (n < 0 && errno == EINTR)
+            continue;
+        else if (n < 0 && errno == EAGAIN)
+            return;
+        else
+            source_close(x->kubelet, s); /* EIO: nobody has the terminal any more */
+    }
+    source_watch(x->kubelet, s, 0); /* on_ready goes on */
+}
+
+static void on_output(struct source *s)
+{
+    struct exec_source *from = (struct exec_source *)s;
+
+    read_output(from->exec, (int)(from - from->exec->sources));
+}
+
+static void on_room(void *ctx, struct channels *c)
+{
+    struct exec *x = ctx;
+
+    (void)c;
+    for (int i = OUT; i <= ERR; i++)
+        source_watch(x->kubelet, &x->sources[i].source, EPOLLIN);
+}
+
+/* ---- what it reads ---- */
+
+static void write_input(struct exec *x)
+{
+    struct source *s = &x->sources[IN].source;
+
+    while (s->fd >= 0 && x->input_at < x->input.n) {
+        ssize_t n = write(s->fd, x->input.p + x->input_at, x->input.n - x->input_at);
+
+        if (n > 0)
+            x->input_at += (size_t)n;
+        else if (errno == EAGAIN)
+            break;
+        else if (errno != EINTR)
+            source_close(x->kubelet, s); /* it does not want any more */
+    }
+    if (s->fd < 0 || x->input_at == x->input.n) {
+        buf_reset(&x->input);
+        x->input_at = 0;
+        source_watch(x->kubelet, s, 0);
+        if (x->input_ended && !x->wanted.is_tty)
+            source_close(x->kubelet, s);
+    } else {
+        source_watch(x->kubelet, s, EPOLLOUT);
+    }
+    channels_pause(x->channels, x->input.n - x->input_at > QUEUE_BYTES);
+}
+
+static void on_input_room(struct source *s)
+{
+    write_input(((struct exec_source *)s)->exec);
+}
+
+static void on_stdin(void *ctx, struct channels *c, struct str bytes)
+{
+    struct exec *x = ctx;
+
+    (void)c;
+    if (x->sources[IN].source.fd < 0)
+        return;
+    buf_str(&x->input, bytes);
+    write_input(x);
+}
+
+static void on_stdin_end(void *ctx, struct channels *c)
+{
+    struct exec *x = ctx;
+
+    (void)c;
+    x->input_ended = true;
+    write_input(x);
+}
+
+static void set_size(struct exec *x)
+{
+    struct winsize size = { .ws_col = (unsigned short)x->columns, .ws_row = (unsigned short)x->rows };
+
+    if (x->columns && x->sources[OUT].source.fd >= 0)
+        (void)ioctl(x->sources[OUT].source.fd, TIOCSWINSZ, &size); /* then it has the size it had */
+}
+
+static void on_resize(void *ctx, struct channels *c, unsigned columns, unsigned rows)
+{
+    struct exec *x = ctx;
+
+    (void)c;
+    x->columns = MIN_OF(columns, 65535u);
+    x->rows = MIN_OF(rows, 65535u);
+    if (x->wanted.is_tty)
+        set_size(x);
+}
+
+/* ---- beginning and end ---- */
+
+static void on_ended(void *ctx, int exit_code, struct str why)
+{
+    struct exec *x = ctx;
+    struct channels *c = x->channels;
+
+    for (int i = OUT; i <= ERR; i++) { /* all of it, room or not: at most what a pipe holds */
+        char bytes[READ_BYTES];
+        ssize_t n;
+
+        while (x->sources[i].source.fd >= 0 && (n = read(x->sources[i].source.fd, bytes, sizeof(bytes))) > 0)
+            channels_write(c, x->sources[i].to, (struct str){ bytes, (size_t)n });
+    }
+    if (why.n)
+        channels_fail(c, why);
+    else
+        channels_exit(c, exit_code);
+    exec_free(x);
+}
+
+static void add_source(struct exec *x, int i, int fd, enum channel to)
+{
+    (void)fcntl(fd, F_SETFL, O_NONBLOCK);
+    x->sources[i] = (struct exec_source){ { fd, 0, i == IN ? on_input_room : on_output }, x, to };
+    if (i != IN)
+        source_watch(x->kubelet, &x->sources[i].source, EPOLLIN);
+}
+
+static int open_terminal(struct exec *x, int ret[SOURCES], struct err *e)
+{
+    autoclose int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int slave = master < 0 || unlockpt(master) < 0 ? -1 : ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    if (slave < 0)
+        return err_errno(e, "a terminal");
+    ret[IN] = ret[OUT] = ret[ERR] = slave;
+    add_source(x, OUT, fcntl(master, F_DUPFD_CLOEXEC, 0), CHANNEL_STDOUT);
+    add_source(x, IN, fcntl(master, F_DUPFD_CLOEXEC, 0), CHANNEL_STDIN);
+    set_size(x);
+    return 0;
+}
+
+static int open_pipes(struct exec *x, int ret[SOURCES], struct err *e)
+{
+    const bool wants[SOURCES] = { x->wanted.stdin_, x->wanted.stdout_, x->wanted.stderr_ };
+
+    for (int i = 0; i < SOURCES; i++) {
+        int pair[2];
+
+        if (!wants[i]) {
+            ret[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+            continue;
+        }
+        if (pipe2(pair, O_CLOEXEC) < 0)
+            return err_errno(e, "pipes");
+        ret[i] = pair[i == IN ? 0 : 1];
+        add_source(x, i, pair[i == IN ? 1 : 0], i == IN ? CHANNEL_STDIN : i == OUT ? CHANNEL_STDOUT : CHANNEL_STDERR);
+    }
+    return 0;
+}
+
+static int start(struct exec *x, struct err *e)
+{
+    int ends[SOURCES] = { -1, -1, -1 };
+    int rc = x->wanted.is_tty ? open_terminal(x, ends, e) : open_pipes(x, ends, e);
+
+    if (rc == 0)
+        x->session = agent_exec(x->kubelet->opt.agent, &x->place, x->argv.v, x->argv.n, ends, x->wanted.is_tty,
+                                on_ended, x, e);
+    for (int i = 0; i < SOURCES; i++)
+        if (ends[i] >= 0 && (i == IN || ends[i] != ends[IN]))
+            close(ends[i]);
+    return x->session ? 0 : -1;
+}
+
+static void on_open(void *ctx, struct channels *c)
+{
+    struct exec *x = ctx;
+    struct err e;
+    int rc;
+
+    if (x->argv.n) {
+        rc = start(x, &e);
+    } else {
+        x->attach.arena = &x->arena;
+        x->shown = log_stream_attach(&x->attach, c, &e);
+        rc = x->shown ? 0 : -1;
+    }
+    if (rc == 0)
+        return;
+    exec_free(x);
+    channels_fail(c, str_of(e.text));
+}
+
+static void on_gone(void *ctx, struct channels *c)
+{
+    struct exec *x = ctx;
+
+    (void)c;
+    if (x->session)
+        agent_session_end(x->kubelet->opt.agent, x->session);
+    exec_free(x);
+}
+
+void exec_attached_ended(struct kubelet *k, const struct log_stream *s)
+{
+    LIST_FOREACH(struct exec, x, &k->execs, link)
+        if (x->shown == s) {
+            struct channels *c = x->channels;
+
+            exec_free(x);
+            channels_exit(c, 0);
+            return;
+        }
+}
+
+/* Those with a session ended with the agent. */
+void execs_done(struct kubelet *k)
+{
+    LIST_FOREACH(struct exec, x, &k->execs, link) {
+        struct channels *c = x->channels;
+
+        exec_free(x);
+        channels_cut(c);
+    }
+}
+
+/* ---- requests ---- */
+
+static struct exec *exec_new(const struct target *t)
+{
+    struct exec *x = xcalloc(1, sizeof(*x));
+
+    x->kubelet = t->kubelet;
+    x->place = (struct agent_place){ arena_str(&x->arena, t->place.namespace), arena_str(&x->arena, t->place.pod),
+                                     arena_str(&x->arena, t->place.container) };
+    x->attach = (struct target){ .kubelet = t->kubelet, .place = x->place };
+    for (int i = 0; i < SOURCES; i++)
+        x->sources[i].source.fd = -1;
+    x->wanted.stdin_ = target_flag(t, "input", "stdin");
+    x->wanted.stdout_ = target_flag(t, "output", "stdout");
+    x->wanted.stderr_ = target_flag(t, "error", "stderr");
+    x->wanted.is_tty = target_flag(t, "tty", NULL);
+    return x;
+}
+
+static void open_channels(const struct target *t, struct exec *x)
+{
+    struct channels_events events = { x, on_open, on_stdin, on_stdin_end, on_resize, on_room, on_gone };
+
+    list_push(&t->kubelet->execs, &x->link);
+    x->channels = channels_open(t->call, &x->wanted, &events);
+    if (!x->channels)
+        exec_free(x);
+}
+
+void serve_exec(const struct target *t)
+{
+    struct exec *x = exec_new(t);
+    autobuf word = { 0 };
+
+    for (size_t at = 0; http_call_next_param(t->call, "command", &at, &word);)
+        *vec_push(&x->arena, &x->argv) = arena_str(&x->arena, buf_view(&word));
+    if (x->argv.n && (x->wanted.stdin_ || x->wanted.stdout_ || x->wanted.stderr_)) {
+        open_channels(t, x);
+        return;
+    }
+    answer_text(t->call, 400, x->argv.n ? "you must specify at least 1 of stdin, stdout, stderr" : "command: required");
+    exec_free(x);
+}
+
+void serve_attach(const struct target *t)
+{
+    struct exec *x = exec_new(t);
+
+    if (!x->wanted.stdin_) {
+        x->wanted.is_tty = false;
+        open_channels(t, x);
+        return;
+    }
+    answer_text(t->call, 400, "the input of a container cannot be attached to on this node; use kubectl exec -i");
+    exec_free(x);
+}

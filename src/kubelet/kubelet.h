@@ -1,0 +1,44 @@
+/* kubelet.h - what an API server asks of a node: logs, exec, attach, port-forward, pods, use
+ *
+ *     GET  /containerLogs/NAMESPACE/POD/CONTAINER     follow, tailLines, sinceSeconds, sinceTime, timestamps, previous,
+ *                                                     limitBytes, stream
+ *     POST /exec/NAMESPACE/POD[/UID]/CONTAINER        command …, input, output, error, tty; SPDY/3.1 or WebSockets
+ *     POST /attach/NAMESPACE/POD[/UID]/CONTAINER      what it writes from now on; its input cannot be had
+ *     POST /portForward/NAMESPACE/POD[/UID]
+ *     GET  /pods, /metrics/resource, /healthz
+ *
+ * Over TLS only, and for nobody who is not known: by a certificate that a CA of 'tls.client_ca' has signed, or by a
+ * bearer token that the API server knows (TokenReview). What somebody may do the API server says (SubjectAccessReview of
+ * nodes/proxy, nodes/metrics), as for a kubelet that is set up well.
+ *
+ * One thread, one descriptor. Who reads slowly holds up nobody else.
+ */
+#ifndef KUBELET_KUBELET_H
+#define KUBELET_KUBELET_H
+
+#include "base/err.h"
+#include "http/server.h"
+
+struct agent;
+struct cluster;
+struct kubelet;
+
+struct kubelet_options {
+    struct agent *agent;
+    struct cluster *door; /* a cluster_kube, for reviews. Its turns are the caller's */
+    struct str node_name; /* outlives it */
+    const char *address;  /* ":10250"; port 0: one that is free */
+    struct http_server_tls tls;
+};
+
+int kubelet_open(const struct kubelet_options *opt, struct kubelet **ret, struct err *e);
+/* After agent_close(), before the door is freed, which has no turn in between. NULL is fine. */
+void kubelet_close(struct kubelet *k);
+
+unsigned kubelet_port(const struct kubelet *k);
+int kubelet_set_tls(struct kubelet *k, const struct http_server_tls *tls, struct err *e); /* for new connections */
+
+int kubelet_fd(const struct kubelet *k); /* readable: call */
+int64_t kubelet_turn(struct kubelet *k); /* milliseconds until the next is due even then; INT64_MAX: none */
+
+#endif

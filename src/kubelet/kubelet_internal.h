@@ -1,0 +1,82 @@
+/* kubelet_internal.h - what the files of kubelet.h share
+ *
+ * kubelet.c   open, turn, close; which request is whose
+ * auth.c      who asks, and may they
+ * logs.c      output of containers, also as it comes
+ * exec.c      commands in containers, and attach
+ * tunnel.c    connections to ports of pods
+ * usage.c     what pods use, for metrics-server
+ */
+#ifndef KUBELET_KUBELET_INTERNAL_H
+#define KUBELET_KUBELET_INTERNAL_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "base/util.h"
+#include "kubelet/kubelet.h"
+#include "node/agent/agent.h"
+
+/* ---- kubelet.c ---- */
+
+struct kubelet {
+    struct kubelet_options opt;
+    struct buf address;
+    struct http_server *server;
+    int epoll;
+    struct list requests; /* struct request: those that wait for a review */
+    struct map verdicts;  /* struct verdict by who and what */
+    struct list logs, execs, tunnels;
+};
+
+struct source { /* a descriptor in the kubelet's epoll */
+    int fd;     /* -1: none */
+    uint32_t events;
+    void (*on_ready)(struct source *s);
+};
+void source_watch(struct kubelet *k, struct source *s, uint32_t events); /* 0: not for now */
+void source_close(struct kubelet *k, struct source *s);
+
+/* What a request is about; text is in 'arena'. */
+struct target {
+    struct kubelet *kubelet;
+    struct arena *arena;
+    struct http_call *call;
+    struct agent_place place;
+};
+bool target_flag(const struct target *t, const char *name, const char *other); /* "1" or "true" */
+/* A whole number; 'fallback' where there is none. -1: it is none, and the call was answered. */
+int target_number(const struct target *t, const char *name, int64_t fallback, int64_t *ret);
+void answer_error(struct http_call *call, const struct err *e);
+void answer_text(struct http_call *call, int status, const char *text);
+
+/* ---- auth.c ---- */
+
+/* Find out whether the call may be answered, and serve it, now or later; or answer it with 401 or 403. */
+void auth_begin(struct kubelet *k, struct http_call *call, const char *subresource);
+void auth_done(struct kubelet *k);
+void kubelet_serve(struct kubelet *k, struct http_call *call); /* kubelet.c: it may */
+
+/* ---- logs.c, exec.c, tunnel.c, usage.c ---- */
+
+void serve_logs(const struct target *t);
+void logs_turn(struct kubelet *k);
+int64_t logs_due_ms(const struct kubelet *k); /* until the next turn */
+void logs_done(struct kubelet *k);
+
+struct channels;
+/* What the container writes from now on; NULL and an error: there is none. The owner of the channels frees it. */
+struct log_stream;
+struct log_stream *log_stream_attach(const struct target *t, struct channels *c, struct err *e);
+void log_stream_free(struct log_stream *s);
+
+void serve_exec(const struct target *t);
+void serve_attach(const struct target *t);
+void execs_done(struct kubelet *k);
+void exec_attached_ended(struct kubelet *k, const struct log_stream *s); /* the container it showed has ended */
+
+void serve_tunnel(const struct target *t);
+void tunnels_done(struct kubelet *k);
+
+void serve_usage(const struct target *t);
+
+#endif

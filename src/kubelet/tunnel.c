@@ -1,0 +1,212 @@
+/* tunnel.c - connections to ports of pods: kubectl port-forward
+ *
+ *     client ──forward──▶ here ──a pair of sockets──▶ a process in the pod's network, which connects
+ */
+#include "kubelet/kubelet_internal.h"
+
+#include "http/forward.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+enum { QUEUE_BYTES = 256 << 10, READ_BYTES = 32 << 10 };
+
+struct forwarding {
+    struct list_link link;
+    struct kubelet *kubelet;
+    struct forward *forward;
+    struct arena arena;
+    struct agent_place place;
+    struct list tunnels;
+};
+
+struct tunnel {
+    struct source source;
+    struct list_link link;
+    struct forwarding *of;
+    struct forward_tunnel *wire;
+    uint64_t session;
+    struct buf input;
+    size_t input_at;
+    bool input_ended, output_ended;
+};
+
+static void tunnel_free(struct tunnel *t)
+{
+    list_remove(&t->link);
+    if (t->session)
+        agent_session_end(t->of->kubelet->opt.agent, t->session);
+    source_close(t->of->kubelet, &t->source);
+    buf_done(&t->input);
+    free(t);
+}
+
+static void forwarding_free(struct forwarding *f)
+{
+    LIST_FOREACH(struct tunnel, t, &f->tunnels, link)
+        tunnel_free(t);
+    list_remove(&f->link);
+    arena_done(&f->arena);
+    free(f);
+}
+
+/* ---- bytes ---- */
+
+static void watch(struct tunnel *t)
+{
+    bool reads = !t->output_ended && forward_queued(t->of->forward) < QUEUE_BYTES;
+
+    source_watch(t->of->kubelet, &t->source, (reads ? EPOLLIN : 0u) | (t->input_at < t->input.n ? EPOLLOUT : 0u));
+}
+
+static void read_some(struct tunnel *t)
+{
+    char bytes[READ_BYTES];
+    ssize_t n = t->output_ended ? -1 : recv(t->source.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+    if (n > 0) {
+        forward_write(t->wire, (struct str){ bytes, (size_t)n });
+    } else if (!t->output_ended && (n == 0 || (errno != EAGAIN && errno != EINTR))) {
+        t->output_ended = true;
+        watch(t);
+        forward_finish(t->wire); /* may be the end of it */
+    }
+}
+
+static void write_some(struct tunnel *t)
+{
+    while (t->input_at < t->input.n) {
+        ssize_t n = send(t->source.fd, t->input.p + t->input_at, t->input.n - t->input_at, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            break;
+        t->input_at = n < 0 ? t->input.n : t->input_at + (size_t)n;
+    }
+    if (t->input_at == t->input.n) {
+        buf_reset(&t->input);
+        t->input_at = 0;
+        if (t->input_ended)
+            (void)shutdown(t->source.fd, SHUT_WR);
+    }
+    forward_pause(t->of->forward, t->input.n - t->input_at > QUEUE_BYTES);
+    watch(t);
+}
+
+static void on_ready(struct source *s)
+{
+    struct tunnel *t = (struct tunnel *)s;
+
+    write_some(t);
+    read_some(t);
+}
+
+/* ---- the client ---- */
+
+static void on_ended(void *ctx, int exit_code, struct str why)
+{
+    struct tunnel *t = ctx;
+
+    (void)exit_code;
+    t->session = 0;
+    if (!why.n)
+        return; /* what it wrote is still to be read; then comes its end */
+    forward_fail(t->wire, why);
+    tunnel_free(t);
+}
+
+static void *on_tunnel(void *ctx, struct forward_tunnel *wire, unsigned port)
+{
+    struct forwarding *f = ctx;
+    struct tunnel *t = xcalloc(1, sizeof(*t));
+    int pair[2];
+    struct err e;
+
+    t->of = f;
+    t->wire = wire;
+    t->source = (struct source){ -1, 0, on_ready };
+    list_push(&f->tunnels, &t->link);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        (void)err_errno(&e, "sockets");
+    } else {
+        t->source.fd = pair[0];
+        t->session = agent_forward(f->kubelet->opt.agent, f->place.namespace, f->place.pod, (uint16_t)port, pair[1],
+                                   on_ended, t, &e);
+        close(pair[1]);
+    }
+    if (t->session) {
+        watch(t);
+        return t;
+    }
+    forward_fail(wire, str_of(e.text));
+    tunnel_free(t);
+    return NULL;
+}
+
+static void on_data(void *ctx, struct forward_tunnel *wire, struct str bytes)
+{
+    struct tunnel *t = ctx;
+
+    (void)wire;
+    if (!t)
+        return;
+    buf_str(&t->input, bytes);
+    write_some(t);
+}
+
+static void on_end(void *ctx, struct forward_tunnel *wire)
+{
+    struct tunnel *t = ctx;
+
+    (void)wire;
+    if (!t)
+        return;
+    t->input_ended = true;
+    write_some(t);
+}
+
+static void on_gone(void *ctx, struct forward_tunnel *wire)
+{
+    (void)wire;
+    if (ctx)
+        tunnel_free(ctx);
+}
+
+static void on_room(void *ctx, struct forward *forward)
+{
+    struct forwarding *f = ctx;
+
+    (void)forward;
+    LIST_FOREACH(struct tunnel, t, &f->tunnels, link)
+        watch(t);
+}
+
+static void on_closed(void *ctx, struct forward *forward)
+{
+    (void)forward;
+    forwarding_free(ctx);
+}
+
+void serve_tunnel(const struct target *t)
+{
+    struct forwarding *f = xcalloc(1, sizeof(*f));
+    struct forward_events events = { f, on_tunnel, on_data, on_end, on_gone, on_room, on_closed };
+
+    f->kubelet = t->kubelet;
+    f->place = (struct agent_place){ arena_str(&f->arena, t->place.namespace), arena_str(&f->arena, t->place.pod),
+                                     STR_NULL };
+    list_init(&f->tunnels);
+    list_push(&t->kubelet->tunnels, &f->link);
+    f->forward = forward_open(t->call, &events);
+    if (!f->forward)
+        forwarding_free(f);
+}
+
+void tunnels_done(struct kubelet *k)
+{
+    LIST_FOREACH(struct forwarding, f, &k->tunnels, link) {
+        forward_cut(f->forward);
+        forwarding_free(f);
+    }
+}
