@@ -22,7 +22,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 
-enum { GRACE_MS = 30000 };
+enum { GRACE_MS = 30000, LOCK_MS = 3000 }; /* the pods of one that was killed take a moment to go */
 
 /* ---- options ---- */
 
@@ -131,10 +131,21 @@ static int read_grace(struct node *n, struct err *e)
     return 0;
 }
 
+static int read_serving(struct node *n, struct err *e)
+{
+    int64_t port = 0;
+
+    if (n->o->port && (str_to_i64(str_of(n->o->port), &port) < 0 || port < 0 || port > UINT16_MAX))
+        return err_set(e, ERR_INVALID, "--port %s: must be a number from 0 to 65535", n->o->port);
+    if (!n->o->cert != !n->o->key)
+        return err_set(e, ERR_INVALID, "--tls-cert-file and --tls-private-key-file: give both or none");
+    return 0;
+}
+
 static int read_options(struct node *n, struct json **ret_capacity, struct err *e)
 {
     if (read_name(n, e) < 0 || read_labels(n, e) < 0 || read_taints(n, e) < 0 || read_ip(n, e) < 0 ||
-        read_grace(n, e) < 0)
+        read_grace(n, e) < 0 || read_serving(n, e) < 0)
         return -1;
     if (n->o->capacity && run_capacity(n->arena, str_of(n->o->capacity), ret_capacity, e) < 0)
         return err_wrap(e, "--capacity %s", n->o->capacity);
@@ -196,7 +207,7 @@ static int lock_name(struct node *n, struct str *ret_identity, struct err *e)
 
     if (lock_dir_open(arena_cstr(n->arena, n->machine.state), &dir, e) < 0)
         return err_wrap(e, "--state");
-    if (lock_take(dir, arena_fmt(n->arena, "node-%.*s.lock", STR_ARG(n->name)).p, 0, &n->lock_fd, e) < 0) {
+    if (lock_take(dir, arena_fmt(n->arena, "node-%.*s.lock", STR_ARG(n->name)).p, LOCK_MS, &n->lock_fd, e) < 0) {
         if (e->code == ERR_CONFLICT)
             return err_set(e, ERR_CONFLICT,
                            "another pumice node runs on this machine as \"%.*s\": give this one another --name",
@@ -322,12 +333,17 @@ static int start(struct node *n, struct json *capacity, struct err *e)
              LOG_STR("server", n->config.server), LOG_STR("by", n->config.origin));
     if (machine_agent(&n->machine, &n->o->machine, &opt, e) < 0 || agent_open(&opt, &n->agent, e) < 0)
         return -1;
-    return open_doors(n, identity, e);
+    if (open_doors(n, identity, e) < 0 || serving_open(n, &n->serving, e) < 0)
+        return -1;
+    n->remote.port = serving_port(n->serving);
+    log_info("the kubelet API listens", LOG_INT("port", n->remote.port));
+    return 0;
 }
 
 static void finish(struct node *n)
 {
     agent_close(n->agent); /* it lets go of what it follows: before the doors */
+    serving_close(n->serving);
     node_lease_free(n->lease);
     cluster_free(n->door);
     cluster_free(n->lease_door);
@@ -378,6 +394,13 @@ static const struct option node_option_table[] = {
     { 0, "capacity", OPTION_TEXT, FIELD(capacity), "AMOUNTS", NULL,
       "what the node has, as cpu=8,memory=16Gi (default: what the machine has)" },
     { 0, "cluster-domain", OPTION_TEXT, FIELD(domain), "DOMAIN", NULL, "of names (default: cluster.local)" },
+    { 0, "address", OPTION_TEXT, FIELD(address), "ADDRESS", NULL, "of the kubelet API (default: all of this machine)" },
+    { 0, "port", OPTION_TEXT, FIELD(port), "PORT", NULL, "of the kubelet API (default: 10250; 0: one that is free)" },
+    { 0, "client-ca-file", OPTION_TEXT, FIELD(client_ca), "FILE", NULL,
+      "who asks by a certificate must have one of these CAs (default: what the API server says)" },
+    { 0, "tls-cert-file", OPTION_TEXT, FIELD(cert), "FILE", NULL,
+      "certificate of the kubelet API (default: one that the cluster is asked to sign)" },
+    { 0, "tls-private-key-file", OPTION_TEXT, FIELD(key), "FILE", NULL, "and its key" },
     { 0, "shutdown-grace-period", OPTION_TEXT, FIELD(shutdown_grace), "TIME", NULL,
       "pods have so long at most when this program is asked to end (default: 30s)" },
     MACHINE_OPTIONS(MACHINE_FIELD),
@@ -386,6 +409,26 @@ static const struct option node_option_table[] = {
     { 0, "state", OPTION_TEXT, MACHINE_FIELD(state), "DIR", NULL,
       "where it keeps its files (default: /var/lib/pumice; ~/.local/state/pumice)" },
     LOG_OPTIONS(FIELD),
+};
+
+/* Of a kubelet. */
+static const struct foreign_option node_foreign[] = {
+    { "hostname-override", true, true, "use --name" },
+    { "node-labels", true, true, "use --labels" },
+    { "register-with-taints", true, true, "use --taints" },
+    { "root-dir", true, true, "use --state" },
+    { "config", true, true, "write its settings as options" },
+    { "bootstrap-kubeconfig", true, true, "give --kubeconfig with credentials that last" },
+    { "container-runtime-endpoint", true, true, "containers are made here; see --runtime" },
+    { "anonymous-auth", false, false, "nobody is let in who is not known" },
+    { "authentication-token-webhook", false, false, "tokens are always reviewed" },
+    { "authorization-mode", true, false, "the API server is always asked" },
+    { "register-node", false, false, "the Node is always registered" },
+    { "cluster-dns", true, false, "names are answered here" },
+    { "rotate-certificates", false, false, "a certificate of the cluster is always renewed" },
+    { "rotate-server-certificates", false, false, "a certificate of the cluster is always renewed" },
+    { "v", true, false, "see --log-level" },
+    { NULL, false, false, NULL },
 };
 
 static const char *const node_examples[] = {
@@ -413,6 +456,7 @@ const struct command command_node = {
     .options = node_option_table,
     .n_options = ARRAY_LEN(node_option_table),
     .options_size = sizeof(struct node_options),
+    .foreign = node_foreign,
     .examples = node_examples,
     .run = node_run,
 };

@@ -2,6 +2,7 @@
  *
  *     node.c         options, the machine, the cluster, what is watched
  *     node_lease.c   the Lease that says that this machine is alive, and that no other has its name
+ *     node_serving.c logs, exec and the like, and by which certificates
  *     node_loop.c    turns: the Lease, the agent, whoever asks, signals, the end
  *
  * The work is the agent's (node/agent/agent.h), as in `pumice run`; here it has a real cluster, and does not end by
@@ -15,7 +16,7 @@
 
 struct node_options {
     const char *kubeconfig, *context, *name, *ip, *capacity, *domain, *shutdown_grace;
-    const char *listen, *client_ca, *cert, *key;
+    const char *address, *port, *client_ca, *cert, *key;
     struct text_list labels, taints;
     const char *log_level, *log_format;
     struct machine_options machine;
@@ -45,6 +46,7 @@ struct node {
     struct cluster *lease_door, *door;
     struct node_lease *lease;
     struct agent *agent;
+    struct serving *serving;
     enum node_stage stage;
     int64_t stage_ms; /* mono time: when patience ends */
     int signal_fd, exit_status;
@@ -54,6 +56,15 @@ struct node {
 
 /* Until it is over; the exit status. */
 int node_loop(struct node *n);
+
+/* ---- node_serving.c ---- */
+
+/* Sets '*ret' also when it fails: to be closed. Opened before the Node is registered, which says the port. */
+int serving_open(struct node *n, struct serving **ret, struct err *e);
+void serving_close(struct serving *s); /* NULL is fine */
+unsigned serving_port(const struct serving *s);
+int serving_fd(const struct serving *s);
+int64_t serving_turn(struct serving *s); /* while the door has turns; milliseconds until the next is due */
 
 /* ---- node_lease.c ---- */
 

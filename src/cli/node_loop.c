@@ -160,7 +160,7 @@ static int64_t agent_part(struct node *n)
     return due_ms == INT64_MAX ? due_ms : MAX_OF(due_ms - cluster_now_ms(n->door), 0);
 }
 
-enum { WAIT_DOOR, WAIT_LEASE, WAIT_AGENT, WAIT_SIGNAL, WAIT_MAX };
+enum { WAIT_DOOR, WAIT_LEASE, WAIT_AGENT, WAIT_SIGNAL, WAIT_SERVING, WAIT_MAX };
 
 static void sleep_for(struct node *n, int64_t ms)
 {
@@ -169,6 +169,7 @@ static void sleep_for(struct node *n, int64_t ms)
         [WAIT_LEASE] = { .fd = cluster_kube_fd(n->lease_door), .events = POLLIN },
         [WAIT_AGENT] = { .fd = agent_fd(n->agent), .events = POLLIN },
         [WAIT_SIGNAL] = { .fd = n->signal_fd, .events = POLLIN },
+        [WAIT_SERVING] = { .fd = n->stage == NODE_ASKS ? -1 : serving_fd(n->serving), .events = POLLIN },
     };
 
     (void)poll(p, WAIT_MAX, (int)MAX_OF(MIN_OF(ms, (int64_t)SLEEP_MAX_MS), 0));
@@ -186,6 +187,8 @@ int node_loop(struct node *n)
         int64_t wait_ms = lease_part(n);
 
         wait_ms = MIN_OF(wait_ms, agent_part(n));
+        if (n->stage > NODE_ASKS && n->stage < NODE_OVER)
+            wait_ms = MIN_OF(wait_ms, serving_turn(n->serving));
         tell_trouble(n);
         if (n->trouble_ms && n->told.code == ERR_OK)
             wait_ms = MIN_OF(wait_ms, until(n->trouble_ms));

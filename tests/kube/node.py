@@ -1,0 +1,575 @@
+#!/usr/bin/env python3
+"""pumice node before a real API server, with pumice controller --scheduler: the seeds' jobs with real processes and real ssh, by
+kubectl create, logs, exec and port-forward; what pods refer to; a node that is killed, cut off and stopped. The node has the rights
+of a kubelet (system:nodes) and what docs/node.md adds to them, no more."""
+import base64
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import traceback
+
+import yaml
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+
+from bed import Bed, Skip, encoded, status_of  # noqa: E402
+from controller import Controller, install, until  # noqa: E402
+from harness import PUMICE, Suite  # noqa: E402
+
+NODE = "n1"
+PYTHON = "/usr/bin/python3"
+LIMIT_S = int(os.environ.get("LIMIT", 120))
+
+
+class Node:
+    """pumice node, as a user of its own."""
+
+    def __init__(self, bed, *flags, name=NODE, user=None, groups=("system:nodes",), state="state", port="0", address="127.0.0.1"):
+        self.bed, self.name, self.state = bed, name, os.path.join(bed.dir, state)
+        self.log_path = os.path.join(bed.dir, "log", f"node-{time.monotonic_ns()}")
+        config = bed.user(user or f"system:node:{name}", groups)
+        with open(self.log_path, "w") as log:
+            self.popen = subprocess.Popen(
+                [PUMICE, "node", "--kubeconfig", config, "--name", name, "--node-ip=127.0.0.1", f"--address={address}", f"--port={port}",
+                 "--state", self.state, *flags], env=bed.environment(), stdin=subprocess.DEVNULL, stderr=log)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.popen.poll() is None:
+            self.popen.kill()
+            self.popen.wait()
+        assert "Sanitizer" not in self.log and "runtime error:" not in self.log, self.log[-3000:]
+
+    @property
+    def log(self):
+        with open(self.log_path) as f:
+            return f.read()
+
+    def until(self, what, holds):
+        """With its own words, if it never comes true."""
+        try:
+            return until(what, holds, LIMIT_S)
+        except AssertionError as e:
+            raise AssertionError(f"{e}; it said {self.log[-2000:]}") from None
+
+    def until_says(self, text):
+        self.until(f"it says {text!r}", lambda: text in self.log)
+
+    def until_works(self):
+        """And is not tainted any more, which in a whole cluster a controller does."""
+        path = f"/api/v1/nodes/{self.name}"
+        self.until(f"{self.name} is ready", lambda: is_ready(self.bed.call("GET", path)[1]))
+        self.bed.call("PATCH", path, {"spec": {"taints": None}}, content_type="application/merge-patch+json")
+        return self.bed.call("GET", path)[1]
+
+    def until_ends(self):
+        return self.popen.wait(LIMIT_S)
+
+
+def is_ready(node):
+    return node["kind"] == "Node" and any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
+
+
+def certificates(bed):
+    crt, key = bed.certificate("node", NODE, names=["IP:127.0.0.1"])
+    return f"--client-ca-file={bed.ca}", f"--tls-cert-file={crt}", f"--tls-private-key-file={key}"
+
+
+def allow(bed):
+    """What a kubelet's rights lack: docs/node.md."""
+    with open(os.path.join(HERE, "..", "..", "docs", "node.md")) as f:
+        manifest = re.search(r"```yaml\n(.*?)```", f.read(), re.S).group(1)
+    bed.kubectl("apply", "-f", "-", stdin=manifest)
+
+
+# ---- pods ----
+
+
+def pod(name, command, restart="Never", **more):
+    main = {"name": "c", "image": "debian:12", "command": ["sh", "-c", command], **more.pop("main", {})}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"nodeName": NODE, "restartPolicy": restart, "terminationGracePeriodSeconds": 5, "containers": [main], **more}}
+
+
+def create(bed, *manifests):
+    bed.kubectl("create", "-f", "-", stdin="\n---\n".join(json.dumps(m) for m in manifests))
+
+
+def get(bed, name):
+    status, answer = bed.call("GET", f"/api/v1/namespaces/default/pods/{name}")
+    return answer if status == 200 else {}
+
+
+def phase(bed, name):
+    return get(bed, name).get("status", {}).get("phase")
+
+
+def until_phase(bed, name, want):
+    until(f"{name} is {want}: {json.dumps(get(bed, name).get('status'))[:1500]}", lambda: phase(bed, name) == want)
+
+
+def state(bed, name):
+    return (get(bed, name).get("status", {}).get("containerStatuses") or [{}])[0]
+
+
+def kubectl(bed, *args, stdin=None):
+    return subprocess.run([f"{bed.bin}/kubectl", *args], env=bed.environment(), input=stdin, capture_output=True, text=True,
+                          timeout=LIMIT_S)
+
+
+# ---- what it says ----
+
+
+def refuses_what_makes_no_sense():
+    for flags, words in (
+            (("--name", "A_b"), "--name A_b: "), (("--labels", "=x"), "--labels =x: "), (("--labels", "a=b c"), "--labels a=b c: "),
+            (("--taints", "x"), "--taints x: write KEY=VALUE:EFFECT"), (("--taints", "a=b:Never"), "--taints a=b:Never: write"),
+            (("--node-ip", "here"), "--node-ip here: must be an IPv4 address"), (("--port", "65536"), "--port 65536: must be"),
+            (("--tls-cert-file", "x"), "give both or none"), (("--capacity", "cpu"), "--capacity cpu: "),
+            (("--shutdown-grace-period", "soon"), "--shutdown-grace-period: "), (("--nodename", "x"), "--nodename"), (("--hostname-override=x",), "use --name")):
+        run = subprocess.run([PUMICE, "node", *flags], capture_output=True, text=True)
+        assert run.returncode == 2 and words in run.stderr, (flags, run)
+
+
+def says_which_right_is_missing(bed):
+    with Node(bed, user="stranger", groups=(), state="state-2", name="n2") as n:
+        n.until_says('cannot get resource \\"leases\\"')
+        n.until_says("docs/node.md")
+        n.popen.terminate()
+        assert n.until_ends() == 0
+
+
+def waits_for_the_server(bed):
+    config = bed.kubeconfig("nobody", {"token": "x"}, server="https://127.0.0.1:1")
+    with Node(bed, "--kubeconfig", config, state="state-2", name="n2") as n:
+        n.until_says("Connection refused")
+        assert n.popen.poll() is None
+        n.popen.terminate()
+        assert n.until_ends() == 0
+
+
+def makes_its_node_again(bed, node):
+    uid = bed.call("GET", f"/api/v1/nodes/{NODE}")[1]["metadata"]["uid"]
+    bed.call("DELETE", f"/api/v1/nodes/{NODE}")
+    assert node.until_works()["metadata"]["uid"] != uid
+    assert "stop this program first" in node.log
+
+
+def says_what_it_lacks_of_a_file(bed):
+    with Node(bed, "--client-ca-file=/nowhere", state="state-2", name="n2") as n:
+        assert n.until_ends() == 1
+        assert "--client-ca-file /nowhere: No such file or directory" in n.log, n.log
+
+
+def registers(bed, node):
+    o = node.until_works()
+    assert o["metadata"]["labels"].items() >= {"kubernetes.io/hostname": NODE, "kubernetes.io/os": "linux", "color": "blue"}.items(), o
+    assert {"type": "InternalIP", "address": "127.0.0.1"} in o["status"]["addresses"], o
+    assert o["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"] > 0 and o["status"]["allocatable"]["cpu"] == "8", o
+    lease = until("the Lease knows its Node", lambda: (lambda x: x["metadata"].get("ownerReferences") and x)(
+        bed.call("GET", f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}")[1]))
+    assert lease["spec"]["holderIdentity"].startswith(f"{NODE}_") and lease["spec"]["leaseDurationSeconds"] == 40, lease
+    assert lease["metadata"]["ownerReferences"][0]["uid"] == o["metadata"]["uid"], lease
+
+
+def has_its_name_alone(bed):
+    with Node(bed, state="state-2") as n:
+        assert n.until_ends() == 1
+        assert "another machine is the node of this name" in n.log and f"holder={NODE}_" in n.log, n.log
+    with Node(bed) as n:
+        assert n.until_ends() == 1
+        assert f'another pumice node runs on this machine as "{NODE}"' in n.log, n.log
+
+
+# ---- the seeds' jobs ----
+
+
+def seed(name):
+    with open(os.path.join(HERE, "..", "seeds", name)) as f:
+        return json.loads(json.dumps(next(d for d in yaml.safe_load_all(f) if d)))
+
+
+def mpi_job(program):
+    job = seed("mpi.yaml")
+    for t in job["spec"]["tasks"]:
+        spec = t["template"]["spec"]
+        spec["terminationGracePeriodSeconds"] = 2
+        spec["volumes"] = [{"name": "given", "hostPath": {"path": program, "type": "File"}}]
+        spec["containers"][0]["volumeMounts"] = [{"name": "given", "mountPath": "/usr/local/bin/mpi_hello_world"}]
+    return job
+
+
+REDUCE = """
+import torch, torch.distributed as dist
+torch.set_num_threads(1)
+dist.init_process_group(backend="gloo")
+t = torch.tensor([float(dist.get_rank() + 1)])
+dist.all_reduce(t)
+print(f"rank {dist.get_rank()} of {dist.get_world_size()}: {t.item():.0f}", flush=True)
+dist.barrier()
+"""
+
+# Where there is no torch: the same sum over the same variables.
+REDUCE_PLAIN = """
+import os, socket
+rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+where = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+total = rank + 1
+if rank == 0:
+    with socket.create_server(("", where[1])) as s:
+        others = [s.accept()[0] for _ in range(world - 1)]
+        total += sum(int(c.recv(9)) for c in others)
+        for c in others:
+            c.sendall(str(total).encode())
+else:
+    with socket.create_connection(where) as c:
+        c.sendall(str(total).encode())
+        total = int(c.recv(9))
+print(f"rank {rank} of {world}: {total}", flush=True)
+"""
+
+
+def pytorch_job():
+    job = seed("pytorch.yaml")
+    has_torch = subprocess.run([PYTHON, "-c", "import importlib.util as u; raise SystemExit(not u.find_spec('torch'))"]).returncode == 0
+    for t in job["spec"]["tasks"]:
+        spec = t["template"]["spec"]
+        spec["terminationGracePeriodSeconds"] = 2
+        spec["containers"][0]["command"] = [PYTHON, "-c", REDUCE if has_torch else REDUCE_PLAIN]
+    job["spec"]["schedulerName"] = "volcano"
+    return job
+
+
+def job_phase(bed, name):
+    return bed.call("GET", f"/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/{name}")[1].get("status", {}).get("state", {}).get("phase")
+
+
+def runs_the_seeds_jobs(bed):
+    with tempfile.TemporaryDirectory() as d:
+        names = ["pytorch-job"]
+        create(bed, pytorch_job())
+        if all(map(shutil.which, ("mpicc", "mpiexec", "sshd"))):
+            program = os.path.join(d, "mpi_hello_world")
+            subprocess.run(["mpicc", "-o", program, os.path.join(HERE, "..", "mpi_hello_world.c")], check=True)
+            create(bed, mpi_job(program))
+            names.append("lm-mpi-job")
+        else:
+            print("mpi is skipped: no openmpi-bin, libopenmpi-dev, openssh-server")
+        for name in names:
+            try:
+                until(f"{name} is Completed", lambda: job_phase(bed, name) == "Completed", LIMIT_S)
+            except AssertionError as e:
+                raise AssertionError(f"{e}\n{bed.kubectl('get', 'vcjob,podgroup,pod,events')}") from None
+    assert bed.kubectl("logs", "pytorch-job-master-0") == "rank 0 of 3: 6\n"
+    if "lm-mpi-job" in names:
+        said = bed.kubectl("logs", "lm-mpi-job-mpimaster-0")
+        assert sorted(line for line in said.splitlines() if line.startswith("Hello")) == [
+            f"Hello world from processor lm-mpi-job-mpiworker-{i}, rank {i} out of 2 processors" for i in range(2)], said
+        assert "MPI_HOST: lm-mpi-job-mpiworker-0.lm-mpi-job,lm-mpi-job-mpiworker-1.lm-mpi-job" in said, said
+
+
+# ---- logs and exec ----
+
+TALKS = """for i in 1 2 3 4 5; do echo line $i; done; echo oops >&2
+[ -e /keep/again ] || { touch /keep/again; exit 3; }
+until [ -e /keep/enough ]; do sleep 0.1; done; echo last"""
+
+
+def talker(bed):
+    create(bed, pod("talks", TALKS, restart="OnFailure", main={"volumeMounts": [{"name": "keep", "mountPath": "/keep"}]},
+                    volumes=[{"name": "keep", "emptyDir": {}}]))
+    until("it was restarted and runs", lambda: state(bed, "talks").get("restartCount") == 1 and "running" in state(bed, "talks")["state"])
+
+
+def shows_logs(bed):
+    lines = [f"line {i}" for i in range(1, 6)]
+    until("it has said all", lambda: len(bed.kubectl("logs", "talks").splitlines()) == 6)
+    assert sorted(bed.kubectl("logs", "talks").splitlines()) == sorted(lines + ["oops"])
+    assert sorted(bed.kubectl("logs", "talks", "--previous").splitlines()) == sorted(lines + ["oops"])
+    assert len(bed.kubectl("logs", "talks", "--tail=2").splitlines()) == 2 and bed.kubectl("logs", "talks", "--tail=0") == ""
+    assert bed.kubectl("logs", "talks", "--limit-bytes=9") == "line 1\nli"
+    assert bed.kubectl("logs", "talks", "--since-time=2099-01-01T00:00:00Z") == ""
+    assert len(bed.kubectl("logs", "talks", "--since=1h").splitlines()) == 6
+    for line in bed.kubectl("logs", "talks", "--timestamps").splitlines():
+        assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z (line \d|oops)", line), line
+    assert 'container "c" in pod "waits" is waiting to start: FailedMount' in bed.kubectl("logs", "waits", fails=True)
+    follow = subprocess.Popen([f"{bed.bin}/kubectl", "logs", "-f", "--tail=1", "talks"], env=bed.environment(), text=True,
+                              stdout=subprocess.PIPE)
+    assert follow.stdout.readline() in ("line 5\n", "oops\n")
+    bed.kubectl("exec", "talks", "--", "touch", "/keep/enough")
+    assert follow.stdout.read() == "last\n" and follow.wait(LIMIT_S) == 0  # it ends with the container
+    until_phase(bed, "talks", "Succeeded")
+    assert bed.kubectl("logs", "talks", "--tail=1") == "last\n"
+    assert 'in a completed pod' in kubectl(bed, "exec", "talks", "--", "true").stderr
+
+
+def runs_commands(bed):
+    r = kubectl(bed, "exec", "stays", "--", "sh", "-c", "echo out; echo err >&2; exit 7")
+    assert (r.returncode, r.stdout) == (7, "out\n") and r.stderr.startswith("err\n"), r
+    r = kubectl(bed, "exec", "stays", "--", "no-such-program")
+    assert r.returncode == 127 and 'exec: "no-such-program": executable file not found in $PATH' in r.stderr, r
+    big = "x" * 70 + "\n"
+    r = kubectl(bed, "exec", "-i", "stays", "--", "sh", "-c", "tee /tmp/copy | wc -c; wc -c < /tmp/copy", stdin=big * 30000)
+    assert r.stdout.split() == ["2130000", "2130000"], r
+    r = kubectl(bed, "exec", "stays", "--", "head", "-c", "4000000", "/dev/zero")
+    assert len(r.stdout) == 4000000 and r.returncode == 0
+    r = kubectl(bed, "exec", "stays", "--", "sh", "-c", "echo $GREETING from $(hostname)")
+    assert r.stdout == "hello from stays\n", r
+
+
+def has_a_terminal(bed):
+    """As people use it: a shell, a window that changes, Ctrl-C, exit."""
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 99, 0, 0))
+    p = subprocess.Popen([f"{bed.bin}/kubectl", "exec", "-it", "stays", "--", "sh"], env=bed.environment(), stdin=child, stdout=child,
+                         stderr=child, start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(child)
+    seen = ""
+
+    def until_shows(text):
+        nonlocal seen
+        end = time.monotonic() + LIMIT_S
+        while text not in seen:
+            assert time.monotonic() < end, (text, seen)
+            if select.select([parent], [], [], 1)[0]:
+                try:
+                    seen += os.read(parent, 4096).decode(errors="replace")
+                except OSError:
+                    break
+        assert text in seen, (text, seen)
+
+    os.write(parent, b"stty size; test -t 0 && echo is a ter''minal\n")
+    until_shows("33 99")
+    until_shows("is a terminal")
+    fcntl.ioctl(parent, termios.TIOCSWINSZ, struct.pack("HHHH", 44, 111, 0, 0))
+    os.kill(p.pid, signal.SIGWINCH)
+    os.write(parent, b"until [ \"$(stty size)\" = '44 111' ]; do sleep 0.1; done; echo lar''ger\n")
+    until_shows("larger")
+    os.write(parent, b"echo sl''eeps; sleep 1000\n")
+    until_shows("sleeps")
+    os.write(parent, b"\x03")
+    os.write(parent, b"echo interr''upted\n")
+    until_shows("interrupted")
+    os.write(parent, b"exit 5\n")
+    assert p.wait(LIMIT_S) == 5, seen
+    os.close(parent)
+
+
+def commands_go_with_their_client(bed):
+    p = subprocess.Popen([f"{bed.bin}/kubectl", "exec", "stays", "--", "sleep", "12345"], env=bed.environment())
+    look = ("exec", "stays", "--", "sh", "-c", "cat /proc/[0-9]*/comm 2>/dev/null | grep -c '^sleep$'")
+    until("it runs", lambda: kubectl(bed, *look).stdout == "1\n")
+    p.kill()
+    p.wait()
+    until("it is gone", lambda: kubectl(bed, *look).stdout == "0\n")
+
+
+def forwards_ports(bed):
+    p = subprocess.Popen([f"{bed.bin}/kubectl", "port-forward", "pod/stays", ":7777"], env=bed.environment(), text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        port = re.search(r"127.0.0.1:(\d+) ->", p.stdout.readline()).group(1)
+        for _ in range(2):
+            r = subprocess.run(["curl", "-s", f"http://127.0.0.1:{port}/"], capture_output=True, text=True, timeout=LIMIT_S)
+            assert "Directory listing" in r.stdout, r
+    finally:
+        p.kill()
+        p.wait()
+
+
+def lets_in_nobody_else(bed, node):
+    port = bed.call("GET", f"/api/v1/nodes/{NODE}")[1]["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
+
+    def ask(path, *more):
+        r = subprocess.run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--cacert", bed.ca, *more,
+                            f"https://127.0.0.1:{port}{path}"], capture_output=True, text=True)
+        return r.stdout
+
+    token = bed.kubectl("create", "token", "default").strip()
+    bed.user("alice")
+    alice = bed.users["alice"]
+    assert ask("/pods") == "401" and ask("/nothing") == "401"
+    assert ask("/pods", "-H", "Authorization: Bearer nonsense") == "401"
+    assert ask("/pods", "-H", f"Authorization: Bearer {token}") == "403"
+    assert ask("/pods", "--cert", alice.certificate, "--key", alice.key) == "403"
+    admin = bed.users["admin"]
+    me = ("--cert", admin.certificate, "--key", admin.key)
+    assert ask("/pods", *me) == "200" and ask("/healthz", *me) == "200" and ask("/metrics/resource", *me) == "200"
+    assert ask("/nothing", *me) == "404" and ask("/exec/default/stays/c", *me) == "400"
+    assert ask("/containerLogs/default/none/c", *me) == "404" and ask("/containerLogs/default/stays/c?tailLines=x", *me) == "400"
+    assert ask("/containerLogs/default/stays/..%2F..%2Fetc", *me) == "400"
+
+
+# ---- what pods refer to ----
+
+SHOWS = """until [ -e /s/word ]; do sleep 0.1; done; echo "$(cat /s/word) $WORD $NAME $(cat /var/run/secrets/kubernetes.io/serviceaccount/namespace)"
+grep -q BEGIN /var/run/secrets/kubernetes.io/serviceaccount/ca.crt && cut -c1-2 /var/run/secrets/kubernetes.io/serviceaccount/token
+until [ "$(cat /s/word)" = new ]; do sleep 0.1; done; echo "$(cat /s/word)" """
+
+
+def first_pods(bed):
+    """Made early, looked at later: time passes while others are looked at."""
+    create(bed, pod("stays", f"cd /usr/share; exec {PYTHON} -m http.server 7777", restart="Always",
+                    main={"env": [{"name": "GREETING", "value": "hello"}]}),
+           pod("waits", SHOWS, main={
+               "volumeMounts": [{"name": "s", "mountPath": "/s"}],
+               "env": [{"name": "WORD", "valueFrom": {"configMapKeyRef": {"name": "words", "key": "word"}}},
+                       {"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]},
+               volumes=[{"name": "s", "secret": {"secretName": "later"}}]))
+
+
+def gives_what_pods_refer_to(bed):
+    def secret(word):
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "later", "namespace": "default"},
+                "data": {"word": base64.b64encode(word.encode()).decode()}}
+
+    assert 'volume "s": secret "later" not found' in until("it says what it waits for", lambda: state(bed, "waits").get(
+        "state", {}).get("waiting", {}).get("message"))
+    create(bed, secret("old"), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "words"}, "data": {"word": "mapped"}})
+    until("it runs", lambda: "running" in state(bed, "waits").get("state", {}))
+    until("it has read", lambda: bed.kubectl("logs", "waits").splitlines() == [f"old mapped {NODE} default", "ey"])
+    bed.kubectl("replace", "-f", "-", stdin=json.dumps(secret("new")))
+    until_phase(bed, "waits", "Succeeded")
+    assert bed.kubectl("logs", "waits", "--tail=1") == "new\n"
+
+
+def asks_for_little(bed):
+    """Nothing of others is listed: Secrets and ConfigMaps by name, pods of this node."""
+    for e in bed.audit(user=f"system:node:{NODE}"):
+        if e["verb"] in ("list", "watch") and e["objectRef"]["resource"] in ("secrets", "configmaps"):
+            assert "fieldSelector=metadata.name" in e["requestURI"], e
+        if e["verb"] in ("list", "watch") and e["objectRef"]["resource"] == "pods":
+            assert f"spec.nodeName%3D{NODE}" in e["requestURI"], e
+
+
+# ---- the end of pods and nodes ----
+
+
+def deletes_gracefully(bed, node):
+    create(bed, pod("ends", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.1; done"))
+    until("it is up", lambda: kubectl(bed, "logs", "ends").stdout == "up\n")
+    uid = get(bed, "ends")["metadata"]["uid"]
+    bed.kubectl("delete", "pod", "ends")  # waits until it is gone
+    assert bed.call("GET", "/api/v1/namespaces/default/pods/ends")[0] == 404
+    last = [e for e in bed.audit(user=f"system:node:{NODE}", verb="delete", resource="pods") if e["objectRef"]["name"] == "ends"]
+    assert len(last) == 1, last
+    wrote = [e for e in bed.audit(user=f"system:node:{NODE}", resource="pods/status") if e["objectRef"]["name"] == "ends"]
+    assert {status_of(e) for e in wrote} == {200}, wrote  # how it ended is written first, and nothing after
+    left = subprocess.run(["find", node.state, "-name", uid], capture_output=True, text=True).stdout
+    assert left == "", left
+
+
+def goes_on_without_the_server(bed):
+    create(bed, pod("works", "until [ -e /tmp/go ]; do sleep 0.1; done; sleep 1; echo done", main={
+        "volumeMounts": [{"name": "t", "mountPath": "/tmp"}]}, volumes=[{"name": "t", "emptyDir": {}}]))
+    until_phase(bed, "works", "Running")
+    kubectl(bed, "exec", "works", "--", "touch", "/tmp/go")
+    bed.server.kill()
+    time.sleep(3)  # it ends meanwhile
+    bed.server.start()
+    until_phase(bed, "works", "Succeeded")
+    ended = state(bed, "works")["state"]["terminated"]
+    assert ended["exitCode"] == 0, ended
+    until("its log is there", lambda: kubectl(bed, "logs", "works").stdout == "done\n")
+
+
+def begins_again_after_kill(bed, node):
+    create(bed, pod("once", "sleep 1000"))
+    until_phase(bed, "once", "Running")
+    before = state(bed, "stays")["restartCount"]
+    node.popen.kill()
+    node.popen.wait()
+    with Node(bed, f"--client-ca-file={bed.ca}", "--shutdown-grace-period=3s") as again:  # and no certificate of its own
+        again.until_works()
+        until_phase(bed, "once", "Failed")
+        assert state(bed, "once")["state"]["terminated"]["exitCode"] == 137, get(bed, "once")["status"]
+        until("the other was started again", lambda: state(bed, "stays")["restartCount"] == before + 1 and "running" in state(bed, "stays")["state"])
+        has_its_certificate_signed(bed)
+        stops(bed, again)
+
+
+def has_its_certificate_signed(bed):
+    """What the signer of a whole cluster does, by hand."""
+    base = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    request = until("it asks", lambda: (bed.call("GET", base)[1]["items"] or [None])[0])
+    assert request["spec"]["signerName"] == "kubernetes.io/kubelet-serving" and request["spec"]["username"] == f"system:node:{NODE}"
+    assert "certificate signed by unknown authority" in bed.kubectl("logs", "stays", fails=True)
+    name = request["metadata"]["name"]
+    bed.kubectl("certificate", "approve", name)
+    pki = os.path.join(bed.dir, "pki")
+    with open(f"{pki}/n.csr", "wb") as f:
+        f.write(base64.b64decode(request["spec"]["request"]))
+    bed.openssl("x509", "-req", "-in", "n.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "9", "-out", "n.crt",
+                "-copy_extensions", "copy")
+    request = bed.call("GET", f"{base}/{name}")[1]
+    request["status"]["certificate"] = encoded(f"{pki}/n.crt")
+    status, answer = bed.call("PUT", f"{base}/{name}/status", request)
+    assert status == 200, answer
+    until("it is known now", lambda: kubectl(bed, "logs", "stays").returncode == 0)
+
+
+def stops(bed, node):
+    node.popen.terminate()
+    assert node.until_ends() == 0, node.log[-2000:]
+    o = get(bed, "stays")["status"]
+    assert (o["phase"], o["reason"]) == ("Failed", "Terminated"), o
+    assert not is_ready(bed.call("GET", f"/api/v1/nodes/{NODE}")[1])
+    lease = bed.call("GET", f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}")[1]
+    assert not lease["spec"].get("holderIdentity"), lease
+    left = [f for f in os.listdir(node.state) if f not in ("images", "lock") and not f.startswith("node-")]
+    assert left == [], left
+
+
+def told(function, *args):
+    """An assertion without words says where it stands."""
+    try:
+        function(*args)
+    except AssertionError as e:
+        raise e if str(e) else AssertionError(traceback.format_exc()) from None
+
+
+def main():
+    suite = Suite()
+    suite.case("refuses_what_makes_no_sense", refuses_what_makes_no_sense)
+    try:
+        with Bed() as bed:
+            install(bed)
+            allow(bed)
+            flags = ("--labels", "color=blue", "--capacity", "cpu=8,memory=8Gi", *certificates(bed))
+            with Controller(bed, "controller", "--scheduler") as controller, Node(bed, *flags) as node:
+                registers(bed, node)
+                first_pods(bed)
+                talker(bed)
+                for case in (has_its_name_alone, says_which_right_is_missing, waits_for_the_server, says_what_it_lacks_of_a_file, shows_logs, runs_commands,
+                             has_a_terminal, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, gives_what_pods_refer_to,
+                             runs_the_seeds_jobs, makes_its_node_again, deletes_gracefully, asks_for_little, goes_on_without_the_server, begins_again_after_kill):
+                    if case.__name__ not in os.environ.get("ONLY", case.__name__):
+                        continue
+                    began = time.monotonic()
+                    suite.case(case.__name__, lambda: told(case, *(bed, node)[:case.__code__.co_argcount]))
+                    if os.environ.get("TIMES"):
+                        print(f"{time.monotonic() - began:6.1f} s {case.__name__}", flush=True)
+                if suite.failed:
+                    print(node.log[-3000:], controller.log[-3000:])
+    except Skip as e:
+        print(e)
+        return 77
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
