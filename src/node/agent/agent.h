@@ -121,8 +121,7 @@ struct agent_place {
     struct str namespace, pod, container;
 };
 
-/* The pod with its status as it is now, in 'a'; NULL: there is none of that name here. And all of them, a v1 PodList. */
-struct json *agent_pod_show(struct agent *g, struct arena *a, struct str namespace, struct str pod);
+/* All pods with their status as it is now: a v1 PodList, in 'a'. */
 struct json *agent_pods_show(struct agent *g, struct arena *a);
 
 struct agent_log_place {

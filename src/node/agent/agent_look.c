@@ -26,13 +26,6 @@ static struct json *show(struct agent_pod *p, struct arena *a)
     return pod;
 }
 
-struct json *agent_pod_show(struct agent *g, struct arena *a, struct str namespace, struct str pod)
-{
-    struct agent_pod *p = agent_pod_of(g, namespace, pod);
-
-    return p ? show(p, a) : NULL;
-}
-
 struct json *agent_pods_show(struct agent *g, struct arena *a)
 {
     struct json *list = json_object(a), *items;
