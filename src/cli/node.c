@@ -405,7 +405,7 @@ static const struct option node_option_table[] = {
       "pods have so long at most when this program is asked to end (default: 30s)" },
     MACHINE_OPTIONS(MACHINE_FIELD),
     { 0, "claims", OPTION_TEXT, MACHINE_FIELD(claims), "DIR", NULL,
-      "PersistentVolumeClaims are directories here (default: pods with claims do not start)" },
+      "PersistentVolumeClaims are directories here (default: pods with claims fail)" },
     { 0, "state", OPTION_TEXT, MACHINE_FIELD(state), "DIR", NULL,
       "where it keeps its files (default: /var/lib/pumice; ~/.local/state/pumice)" },
     LOG_OPTIONS(FIELD),

@@ -1,8 +1,6 @@
 /* usage.c - what pods and containers use, in the words that metrics-server reads */
 #include "kubelet/kubelet_internal.h"
 
-#include <sys/sysinfo.h>
-
 enum row { ROW_CONTAINER_CPU, ROW_CONTAINER_MEMORY, ROW_POD_CPU, ROW_POD_MEMORY, ROW_MAX };
 
 static const struct {
@@ -16,7 +14,6 @@ static const struct {
 
 struct usage {
     struct buf rows[ROW_MAX];
-    double cpu_s, memory; /* of all pods */
 };
 
 static void add(struct buf *out, const char *name, const struct agent_place *of, double value)
@@ -32,12 +29,10 @@ static void on_usage(void *ctx, const struct agent_place *of, const struct cgrou
     struct usage *u = ctx;
     enum row first = of->container.n ? ROW_CONTAINER_CPU : ROW_POD_CPU;
 
-    add(&u->rows[first], rows[first].name, of, (double)s->cpu_us / 1e6);
-    add(&u->rows[first + 1], rows[first + 1].name, of, (double)s->memory_bytes);
-    if (of->container.n)
-        return;
-    u->cpu_s += (double)s->cpu_us / 1e6;
-    u->memory += (double)s->memory_bytes;
+    if (s->cpu_us >= 0) /* less: the machine does not count it for us */
+        add(&u->rows[first], rows[first].name, of, (double)s->cpu_us / 1e6);
+    if (s->memory_bytes >= 0)
+        add(&u->rows[first + 1], rows[first + 1].name, of, (double)s->memory_bytes);
 }
 
 /* Of the machine: all of it, as a kubelet says it of its node. */

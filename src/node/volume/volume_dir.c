@@ -131,7 +131,7 @@ static int claim_dir(struct volume_call *c, struct str claim, int *ret_fd, struc
     if (problem)
         return err_set(e, ERR_INVALID, "namespace of the pod: %s", problem);
     if (!c->source->claims_dir)
-        return err_set(e, ERR_INVALID, "there is no place for claims on this node");
+        return err_set(e, ERR_INVALID, "there is no place for claims on this node: start it with --claims DIR");
     if (namespace_dir(c->source->claims_dir, namespace.n ? namespace : STR("default"), &parent, e) < 0)
         return -1;
     return make_dir_at(parent, arena_cstr(c->arena, claim), 0777, ret_fd, e);
