@@ -142,8 +142,16 @@ static int read_serving(struct node *n, struct err *e)
     return 0;
 }
 
+static void read_security(struct node *n)
+{
+    for (int i = 0; n->o->security && i < SECURITY_MAX; i++)
+        if (strcmp(n->o->security, node_security_names[i]) == 0)
+            n->security = (enum node_security)i;
+}
+
 static int read_options(struct node *n, struct json **ret_capacity, struct err *e)
 {
+    read_security(n);
     if (read_name(n, e) < 0 || read_labels(n, e) < 0 || read_taints(n, e) < 0 || read_ip(n, e) < 0 ||
         read_grace(n, e) < 0 || read_serving(n, e) < 0)
         return -1;
@@ -320,7 +328,7 @@ static int start(struct node *n, struct json *capacity, struct err *e)
                                  .capacity = capacity,
                                  .cluster_domain = n->o->domain,
                                  .remote = &n->remote,
-                                 .hooks = { .notice = on_notice } };
+                                 .hooks = { .ctx = n, .notice = on_notice, .admit = node_admit } };
     struct str identity;
 
     if (load_config(n, e) < 0 || machine_find(&n->machine, &n->o->machine, e) < 0 ||
@@ -401,6 +409,9 @@ static const struct option node_option_table[] = {
     { 0, "tls-cert-file", OPTION_TEXT, FIELD(cert), "FILE", NULL,
       "certificate of the kubelet API (default: one that the cluster is asked to sign)" },
     { 0, "tls-private-key-file", OPTION_TEXT, FIELD(key), "FILE", NULL, "and its key" },
+    { 0, "pod-security", OPTION_TEXT, FIELD(security), "LEVEL", node_security_names,
+      "refuse pods that open this machine (baseline), that Pod Security \"restricted\" refuses, or none (privileged; "
+      "default)" },
     { 0, "shutdown-grace-period", OPTION_TEXT, FIELD(shutdown_grace), "TIME", NULL,
       "pods have so long at most when this program is asked to end (default: 30s)" },
     MACHINE_OPTIONS(MACHINE_FIELD),

@@ -3,6 +3,7 @@
  *     node.c         options, the machine, the cluster, what is watched
  *     node_lease.c   the Lease that says that this machine is alive, and that no other has its name
  *     node_serving.c logs, exec and the like, and by which certificates
+ *     node_security.c which pods may run here
  *     node_loop.c    turns: the Lease, the agent, whoever asks, signals, the end
  *
  * The work is the agent's (node/agent/agent.h), as in `pumice run`; here it has a real cluster, and does not end by
@@ -18,9 +19,11 @@ struct node_options {
     const char *kubeconfig, *context, *name, *ip, *capacity, *domain, *shutdown_grace;
     const char *address, *port, *client_ca, *cert, *key;
     struct text_list labels, taints;
-    const char *log_level, *log_format;
+    const char *log_level, *log_format, *security;
     struct machine_options machine;
 };
+
+enum node_security { SECURITY_PRIVILEGED, SECURITY_BASELINE, SECURITY_RESTRICTED, SECURITY_MAX };
 
 enum node_stage {
     NODE_ASKS,  /* is the name free? */
@@ -37,6 +40,7 @@ struct node {
     const struct node_options *o;
     struct str name, ip;
     int64_t grace_ms;
+    enum node_security security;
     struct kube_config config;
     struct machine machine;
     struct kube_view views[NODE_VIEWS];
@@ -56,6 +60,11 @@ struct node {
 
 /* Until it is over; the exit status. */
 int node_loop(struct node *n);
+
+/* ---- node_security.c ---- */
+
+extern const char *const node_security_names[];
+int node_admit(void *ctx, const struct json *pod, struct err *e); /* agent_hooks.admit; ctx: the node */
 
 /* ---- node_serving.c ---- */
 

@@ -456,6 +456,28 @@ def asks_for_little(bed):
             assert f"spec.nodeName%3D{NODE}" in e["requestURI"], e
 
 
+def refuses_pods_that_open_the_machine(bed):
+    """A node of its own, beside the other one; and its name is taken from it."""
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "n3", "namespace": "kube-node-lease"},
+             "spec": {"holderIdentity": "a-dead-one", "leaseDurationSeconds": 40, "renewTime": "2020-01-01T00:00:00.000000Z"}}
+    create(bed, lease)  # it has run out
+    with Node(bed, "--pod-security=baseline", name="n3", state="state-3") as n:
+        n.until_works()
+        bad = pod("bad", "true", volumes=[{"name": "h", "hostPath": {"path": "/"}}])
+        fine = pod("fine", "sleep 1000")
+        for p in (bad, fine):
+            p["spec"]["nodeName"] = "n3"
+        create(bed, bad, fine)
+        until_phase(bed, "bad", "Failed")
+        o = get(bed, "bad")["status"]
+        assert o["reason"] == "PodSecurity" and o["message"].startswith("spec.volumes[0].hostPath: "), o
+        until_phase(bed, "fine", "Running")
+        now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
+        bed.call("PATCH", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n3",
+                 {"spec": {"holderIdentity": "another", "renewTime": now}}, content_type="application/merge-patch+json")
+        assert n.until_ends() == 1 and "holder=another" in n.log, n.log
+
+
 # ---- the end of pods and nodes ----
 
 
@@ -556,7 +578,7 @@ def main():
                 talker(bed)
                 for case in (has_its_name_alone, says_which_right_is_missing, waits_for_the_server, says_what_it_lacks_of_a_file, shows_logs, runs_commands,
                              has_a_terminal, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, gives_what_pods_refer_to,
-                             runs_the_seeds_jobs, makes_its_node_again, deletes_gracefully, asks_for_little, goes_on_without_the_server, begins_again_after_kill):
+                             refuses_pods_that_open_the_machine, runs_the_seeds_jobs, makes_its_node_again, deletes_gracefully, asks_for_little, goes_on_without_the_server, begins_again_after_kill):
                     if case.__name__ not in os.environ.get("ONLY", case.__name__):
                         continue
                     began = time.monotonic()

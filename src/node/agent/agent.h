@@ -45,6 +45,8 @@ struct agent_hooks { /* each may be NULL */
     void (*usage)(void *ctx, struct str pod_uid, const struct cgroup_stats *s, int64_t now_ms);
     /* Said once: "image \"busybox\": the host's files (give another with --image busybox=DIR)". */
     void (*notice)(void *ctx, struct str sentence);
+    /* May this pod run here? -1: it fails, and says why. NULL: all may. */
+    int (*admit)(void *ctx, const struct json *pod, struct err *e);
 };
 
 enum agent_network {

@@ -405,6 +405,15 @@ static struct str pod_hostname(struct arena *a, const struct object *o)
     return arena_str(a, name);
 }
 
+static void admit(struct agent_pod *p)
+{
+    struct agent_hooks *hooks = &p->agent->opt.hooks;
+    struct err e;
+
+    if (hooks->admit && !life_has_ended(p->life) && hooks->admit(hooks->ctx, p->object->root, &e) < 0)
+        life_stop(p->life, 0, STR("PodSecurity"), str_of(e.text), agent_pod_now(p));
+}
+
 static struct agent_pod *pod_new(struct agent *g, const struct object *o)
 {
     struct agent_pod *p = xcalloc(1, sizeof(*p));
@@ -419,6 +428,7 @@ static struct agent_pod *pod_new(struct agent *g, const struct object *o)
     p->is_host_network = json_bool(json_find(o->root, "spec", "hostNetwork", NULL), false);
     p->life = life_new(o, cluster_now_ms(g->cluster));
     map_put(&g->pods, p->object->uid, p);
+    admit(p);
     if (!life_has_ended(p->life)) {
         agent_refs_take(p);
         agent_tokens_take(p);
