@@ -11,8 +11,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 enum { IN, OUT, ERR, SOURCES, QUEUE_BYTES = 64 << 10, READ_BYTES = 32 << 10 };
 
@@ -93,9 +95,18 @@ static void on_room(void *ctx, struct channels *c)
 
 /* ---- what it reads ---- */
 
+static bool waits_for_terminal(const struct exec *x)
+{
+    return x->wanted.is_tty && x->sources[ERR].source.fd >= 0;
+}
+
 static void write_input(struct exec *x)
 {
     struct source *s = &x->sources[IN].source;
+
+    channels_pause(x->channels, x->input.n - x->input_at > QUEUE_BYTES);
+    if (waits_for_terminal(x))
+        return;
 
     while (s->fd >= 0 && x->input_at < x->input.n) {
         ssize_t n = write(s->fd, x->input.p + x->input_at, x->input.n - x->input_at);
@@ -129,7 +140,7 @@ static void on_stdin(void *ctx, struct channels *c, struct str bytes)
     struct exec *x = ctx;
 
     (void)c;
-    if (x->sources[IN].source.fd < 0)
+    if (x->sources[IN].source.fd < 0 && !waits_for_terminal(x))
         return;
     buf_str(&x->input, bytes);
     write_input(x);
@@ -165,25 +176,6 @@ static void on_resize(void *ctx, struct channels *c, unsigned columns, unsigned 
 
 /* ---- beginning and end ---- */
 
-static void on_ended(void *ctx, int exit_code, struct str why)
-{
-    struct exec *x = ctx;
-    struct channels *c = x->channels;
-
-    for (int i = OUT; i <= ERR; i++) { /* all of it, room or not: at most what a pipe holds */
-        char bytes[READ_BYTES];
-        ssize_t n;
-
-        while (x->sources[i].source.fd >= 0 && (n = read(x->sources[i].source.fd, bytes, sizeof(bytes))) > 0)
-            channels_write(c, x->sources[i].to, (struct str){ bytes, (size_t)n });
-    }
-    if (why.n)
-        channels_fail(c, why);
-    else
-        channels_exit(c, exit_code);
-    exec_free(x);
-}
-
 static void add_source(struct exec *x, int i, int fd, enum channel to)
 {
     (void)fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -192,17 +184,59 @@ static void add_source(struct exec *x, int i, int fd, enum channel to)
         source_watch(x->kubelet, &x->sources[i].source, EPOLLIN);
 }
 
-static int open_terminal(struct exec *x, int ret[SOURCES], struct err *e)
-{
-    autoclose int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    int slave = master < 0 || unlockpt(master) < 0 ? -1 : ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+/* ---- a terminal: made in the container, and sent to us ---- */
 
-    if (slave < 0)
-        return err_errno(e, "a terminal");
-    ret[IN] = ret[OUT] = ret[ERR] = slave;
-    add_source(x, OUT, fcntl(master, F_DUPFD_CLOEXEC, 0), CHANNEL_STDOUT);
+/* The descriptor, or bytes: what went wrong, said before there was a terminal. -1: neither. */
+static int recv_terminal(int sock, char *bytes, size_t size, ssize_t *ret_n)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = { 0 };
+    struct iovec room = { bytes, size };
+    struct msghdr m = { .msg_iov = &room, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+    const struct cmsghdr *c;
+    int fd = -1;
+
+    *ret_n = recvmsg(sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    c = *ret_n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+    return fd;
+}
+
+static void on_terminal(struct source *s)
+{
+    struct exec *x = ((struct exec_source *)s)->exec;
+    char bytes[READ_BYTES];
+    ssize_t n;
+    int master = recv_terminal(s->fd, bytes, sizeof(bytes), &n);
+
+    if (master < 0 && n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (master < 0 && n > 0) {
+        channels_write(x->channels, CHANNEL_STDOUT, (struct str){ bytes, (size_t)n });
+        return;
+    }
+    source_close(x->kubelet, s);
+    if (master < 0)
+        return;
+    add_source(x, OUT, master, CHANNEL_STDOUT);
     add_source(x, IN, fcntl(master, F_DUPFD_CLOEXEC, 0), CHANNEL_STDIN);
     set_size(x);
+    write_input(x);
+}
+
+static int open_terminal(struct exec *x, int ret[SOURCES], struct err *e)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return err_errno(e, "a terminal");
+    ret[IN] = ret[OUT] = ret[ERR] = pair[1];
+    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    x->sources[ERR] = (struct exec_source){ { pair[0], 0, on_terminal }, x, CHANNEL_STDOUT };
+    source_watch(x->kubelet, &x->sources[ERR].source, EPOLLIN);
     return 0;
 }
 
@@ -223,6 +257,32 @@ static int open_pipes(struct exec *x, int ret[SOURCES], struct err *e)
         add_source(x, i, pair[i == IN ? 1 : 0], i == IN ? CHANNEL_STDIN : i == OUT ? CHANNEL_STDOUT : CHANNEL_STDERR);
     }
     return 0;
+}
+
+static bool is_readable(int fd)
+{
+    return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0) > 0;
+}
+
+static void on_ended(void *ctx, int exit_code, struct str why)
+{
+    struct exec *x = ctx;
+    struct channels *c = x->channels;
+
+    while (waits_for_terminal(x) && is_readable(x->sources[ERR].source.fd))
+        on_terminal(&x->sources[ERR].source);
+    for (int i = OUT; i <= ERR; i++) { /* all of it, room or not: at most what a pipe holds */
+        char bytes[READ_BYTES];
+        ssize_t n;
+
+        while (x->sources[i].source.fd >= 0 && (n = read(x->sources[i].source.fd, bytes, sizeof(bytes))) > 0)
+            channels_write(c, x->sources[i].to, (struct str){ bytes, (size_t)n });
+    }
+    if (why.n)
+        channels_fail(c, why);
+    else
+        channels_exit(c, exit_code);
+    exec_free(x);
 }
 
 static int start(struct exec *x, struct err *e)

@@ -352,9 +352,9 @@ def has_a_terminal(bed):
                     break
         assert text in seen, (text, seen)
 
-    os.write(parent, b"stty size; test -t 0 && echo is a ter''minal\n")
+    os.write(parent, b"stty size; echo is a ter''minal: $(tty)\n")
     until_shows("33 99")
-    until_shows("is a terminal")
+    until_shows("is a terminal: /dev/pts/0")
     fcntl.ioctl(parent, termios.TIOCSWINSZ, struct.pack("HHHH", 44, 111, 0, 0))
     os.kill(p.pid, signal.SIGWINCH)
     os.write(parent, b"until [ \"$(stty size)\" = '44 111' ]; do sleep 0.1; done; echo lar''ger\n")

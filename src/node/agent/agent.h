@@ -137,7 +137,7 @@ int agent_log_find(struct agent *g, struct arena *a, const struct agent_place *w
 /* Will there be more of it? */
 bool agent_log_grows(const struct agent *g, const struct agent_log_place *log, struct str container);
 
-/* Run a command in a container, on these descriptors ('is_tty': they are a terminal); carry bytes between a stream socket
+/* Run a command in a container, on these descriptors ('is_tty': a socket, as box_exec() has it); carry bytes between a stream socket
  * and a port of the pod. The descriptors stay the caller's. 'ended' is called once by agent_turn() or agent_close(), with
  * the exit status, or with why there is none. Returns what agent_session_end() takes; 0: it was not begun. */
 typedef void (*agent_ended_f)(void *ctx, int exit_code, struct str why);

@@ -106,7 +106,10 @@ _Noreturn void box_run(const struct box_spec *s, int report);
  * environment, identity and limits of 's': called in a child of its own, already in the container's cgroup; it
  * enters the namespaces, forks (for the pid namespace), and ends with the program's status (128 + signal; 126, 127
  * as a shell says when it cannot be run, with a message on descriptor 2). SIGTERM to the caller ends the program
- * with SIGKILL. */
+ * with SIGKILL.
+ *
+ * With 'has_tty' descriptor 0 is a socket (SOCK_SEQPACKET): a terminal is made in the container, where the program finds
+ * it by its name too, and our end of it is sent there, with one byte. */
 _Noreturn void box_exec(const struct box_spec *s, int init);
 
 /* Make what all containers share (the filter of system calls) once, in the process whose children call box_run():

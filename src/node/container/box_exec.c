@@ -9,7 +9,9 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -101,6 +103,47 @@ static int take_identity(struct box *b, struct err *e)
     return b->spec->is_privileged || b->spec->has_no_seccomp ? 0 : box_seccomp_load(b->caps, e);
 }
 
+static int send_terminal(int master)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = { 0 };
+    struct iovec byte = { "t", 1 };
+    struct msghdr m = { .msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+
+    *CMSG_FIRSTHDR(&m) = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+    memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &master, sizeof(master));
+    return sendmsg(0, &m, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+/* What the container has at this path may be anything; only the kernel's own terminals have a number. */
+static int open_terminal(const struct box *b, int *ret_master)
+{
+    unsigned number;
+    int unlocked = 0, slave;
+
+    *ret_master = path_open_in(b->root, STR("/dev/pts/ptmx"), O_RDWR | O_NOCTTY | O_NONBLOCK);
+    if (*ret_master < 0 || ioctl(*ret_master, TIOCGPTN, &number) < 0 || ioctl(*ret_master, TIOCSPTLCK, &unlocked) < 0)
+        return -1;
+    slave = ioctl(*ret_master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (slave >= 0)
+        (void)fchown(slave, b->who.uid, (gid_t)-1); /* else it is found by its name, and cannot be opened by it */
+    return slave;
+}
+
+static int take_terminal(const struct box *b, struct err *e)
+{
+    autoclose int master = -1, slave = -1;
+
+    if (!b->spec->has_tty)
+        return 0;
+    slave = open_terminal(b, &master);
+    if (slave < 0 || send_terminal(master) < 0 || dup2(slave, 0) < 0 || dup2(slave, 1) < 0 || dup2(slave, 2) < 0)
+        return err_errno(e, "a terminal in the container");
+    return 0;
+}
+
 /* SIGTERM (and its like) mean: time is up. The program leads a group of its own, which goes with it. */
 static _Noreturn void wait_for(pid_t program)
 {
@@ -129,7 +172,8 @@ _Noreturn void box_exec(const struct box_spec *s, int init)
     box_block_signals();
     box_set_oom_score(s->oom_score_adj);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    if (box_program_init(&b.arena, s, &program, &e) < 0 || enter(&b, init, &e) < 0 || take_identity(&b, &e) < 0)
+    if (box_program_init(&b.arena, s, &program, &e) < 0 || enter(&b, init, &e) < 0 || take_identity(&b, &e) < 0 ||
+        take_terminal(&b, &e) < 0)
         give_up(CANNOT_RUN, e.text);
     box_keep_only(NULL);
     program.who = &b.who;

@@ -152,6 +152,7 @@ void pod_exec(struct pod *p, const struct wire_msg *m)
         return;
     }
     spec = c->spec;
+    spec.has_tty = false;
     if (task_argv(&r, &a, &spec) < 0) {
         task_refuse(p, id, "not a command");
         return;
