@@ -985,6 +985,29 @@ static void test_descriptors(void **state)
 
 /* ---- with real boxes ---- */
 
+/* A terminal of the container: our end of it comes over the socket that the command was given. */
+static void check_terminal(struct shim *s)
+{
+    const struct str argv[] = { STR("sh"), STR("-c"), STR("tty; test -t 2 && exit 6") };
+    char bytes[256], room[CMSG_SPACE(sizeof(int))] = { 0 };
+    struct iovec iov = { bytes, sizeof(bytes) };
+    struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room) };
+    autobuf out = { 0 };
+    int pair[2], master;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    assert_int_equal(shim_exec_on(s, 9, STR("main"), argv, 3, (int[]){ pair[1], pair[1], pair[1] }, true, NULL), 0);
+    close(pair[1]);
+    assert_int_equal(recvmsg(pair[0], &m, 0), 1);
+    assert_non_null(CMSG_FIRSTHDR(&m));
+    memcpy(&master, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(master));
+    assert_int_equal(stand_expect(s, SHIM_RESULT, "terminal").exit_code, 6);
+    read_to_end(master, &out);
+    assert_string_equal(out.p, "/dev/pts/0\r\n");
+    close(master);
+    close(pair[0]);
+}
+
 static void test_real_box(void **state)
 {
     const struct str argv[] = { STR("cat"), STR("/proc/1/comm"), STR("/tmp/mark") };
@@ -1018,6 +1041,7 @@ static void test_real_box(void **state)
     ev = stand_expect(s, SHIM_RESULT, "exec");
     if (!ev.is_ok || !str_ends(ev.text, STR("\nhere\n")))
         fail_msg("exec: %d \"%.*s\"", ev.exit_code, STR_ARG(ev.text));
+    check_terminal(s);
     assert_int_equal(shim_signal(s, STR("main"), SIGTERM, NULL), 0);
     assert_int_equal(stand_expect(s, SHIM_ENDED, "real").status, 42 << 8);
     spec.argv.n = 0;
