@@ -10,7 +10,8 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "cli/node.h"
-#include "kubelet/certificate.h"
+#include "kube/certificate.h"
+#include "kubelet/csr.h"
 #include "kubelet/kubelet.h"
 #include "os/io.h"
 
@@ -18,6 +19,7 @@
 
 enum { FILE_MAX = 1 << 20, LOOK_MS = 2000, LOOK_MAX_MS = 60000, PATH_BYTES = 300 };
 
+#define OWN_MS   ((int64_t)365 * 24 * 3600 * 1000)
 #define REQUESTS "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 #define CA_MAP   "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 
@@ -92,7 +94,7 @@ static void take_certificate(struct serving *s, struct str base64)
     int64_t end_ms;
     struct err e;
 
-    if (buf_unbase64(&pem, base64) < 0 || certificate_end(buf_view(&pem), &end_ms, &e) < 0) {
+    if (buf_unbase64(&pem, base64) < 0 || csr_end(buf_view(&pem), &end_ms, &e) < 0) {
         give_up(s, "what came is no certificate");
         return;
     }
@@ -164,7 +166,7 @@ static void ask(struct serving *s)
     struct err e;
 
     buf_reset(&s->next_key);
-    if (certificate_ask(&(struct certificate_names){ s->node->name, s->node->ip }, &pem, &s->next_key, &e) < 0) {
+    if (csr_make(s->node->name, s->node->ip, &pem, &s->next_key, &e) < 0) {
         give_up(s, e.text);
         return;
     }
@@ -187,6 +189,19 @@ static int read_file(const char *flag, const char *path, struct buf *out, struct
     return 0;
 }
 
+/* By a CA that nobody knows. */
+static int make_own(struct serving *s, struct err *e)
+{
+    autocertificates set = { 0 };
+    const char *names[] = { s->node->name.p, arena_cstr(s->node->arena, s->node->ip), NULL };
+
+    if (certificate_make(&set, names, clock_now_ms(&clock_real), OWN_MS, e) < 0)
+        return -1;
+    buf_str(&s->cert, buf_view(&set.cert));
+    buf_str(&s->key, buf_view(&set.key));
+    return 0;
+}
+
 static int find_certificates(struct serving *s, struct err *e)
 {
     const struct node_options *o = s->node->o;
@@ -198,7 +213,7 @@ static int find_certificates(struct serving *s, struct err *e)
                        read_file("tls-private-key-file", o->key, &s->key, e) < 0
                    ? -1
                    : 0;
-    return certificate_make(&(struct certificate_names){ s->node->name, s->node->ip }, &s->cert, &s->key, e);
+    return make_own(s, e);
 }
 
 int serving_open(struct node *n, struct serving **ret, struct err *e)
