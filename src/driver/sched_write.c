@@ -8,6 +8,8 @@
 
 enum { VOLUMES_MS = 600000 }; /* as long as Kubernetes' own scheduler waits for volumes */
 
+enum { STATELESS_MS = 100 }; /* until a queue without a state is looked at again */
+
 struct sched_write { /* what is wanted of one object */
     const struct resource_type *type;
     struct str key, namespace, name, uid; /* the bytes follow this struct */
@@ -434,7 +436,8 @@ static void plan_group(struct driver *d, struct sched_write *e, struct plan *pla
     e->sent = e->wished;
 }
 
-static void plan_queue(struct driver *d, struct sched_write *e, struct plan *plan)
+/* The first state of a queue is written onto the version that the controller has looked at: we do not get in between. */
+static void plan_queue(struct driver *d, struct sched_write *e, int64_t now_ms, struct plan *plan)
 {
     const struct object *queue = cache_find(&d->cache, e->type, STR_NULL, e->name);
     struct json *status = wished_status(e, plan->arena), *new = json_get(status, "allocated");
@@ -442,6 +445,10 @@ static void plan_queue(struct driver *d, struct sched_write *e, struct plan *pla
 
     if (!new || (now && json_equal(now, new))) {
         buf_reset(&e->status);
+        return;
+    }
+    if (queue && !json_member_text(json_get(queue->root, "status"), "state").n) {
+        plan_wake(plan, now_ms + STATELESS_MS);
         return;
     }
     if (json_is(new, JSON_OBJECT) && json_is(now, JSON_OBJECT))
@@ -483,7 +490,7 @@ void sched_write_plan(struct driver *d, struct str key_rest, int64_t now_ms, str
     else if (known && !rests && e->type == known_types()->group)
         plan_group(d, e, plan);
     else if (known && !rests)
-        plan_queue(d, e, plan);
+        plan_queue(d, e, now_ms, plan);
     if (!known || (!has_wishes(e) && e->failed == OP_KIND_MAX)) /* there is no such object any more, or all is done */
         sched_write_end(d, e);
     else if (rests)
