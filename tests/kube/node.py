@@ -572,7 +572,7 @@ def main():
             install(bed)
             allow(bed)
             flags = ("--labels", "color=blue", "--capacity", "cpu=8,memory=8Gi", *certificates(bed))
-            with Controller(bed, "controller", "--scheduler") as controller, Node(bed, *flags) as node:
+            with Controller(bed, "controller", "--scheduler", "--leader-elect=false") as controller, Node(bed, *flags) as node:
                 registers(bed, node)
                 first_pods(bed)
                 talker(bed)
