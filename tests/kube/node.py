@@ -27,6 +27,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 from bed import Bed, Skip, encoded, status_of  # noqa: E402
 from controller import Controller, install, until  # noqa: E402
 from harness import PUMICE, Suite  # noqa: E402
+from runs import UNFILTERED  # noqa: E402
 
 NODE = "n1"
 PYTHON = "/usr/bin/python3"
@@ -43,7 +44,7 @@ class Node:
         with open(self.log_path, "w") as log:
             self.popen = subprocess.Popen(
                 [PUMICE, "node", "--kubeconfig", config, "--name", name, "--node-ip=127.0.0.1", f"--address={address}", f"--port={port}",
-                 "--state", self.state, *flags], env=bed.environment(), stdin=subprocess.DEVNULL, stderr=log)
+                 "--state", self.state, *UNFILTERED, *flags], env=bed.environment(), stdin=subprocess.DEVNULL, stderr=log)
 
     def __enter__(self):
         return self
@@ -517,10 +518,10 @@ def begins_again_after_kill(bed, node):
     node.popen.wait()
     with Node(bed, f"--client-ca-file={bed.ca}", "--shutdown-grace-period=3s") as again:  # and no certificate of its own
         again.until_works()
+        has_its_certificate_signed(bed)
         until_phase(bed, "once", "Failed")
         assert state(bed, "once")["state"]["terminated"]["exitCode"] == 137, get(bed, "once")["status"]
         until("the other was started again", lambda: state(bed, "stays")["restartCount"] == before + 1 and "running" in state(bed, "stays")["state"])
-        has_its_certificate_signed(bed)
         stops(bed, again)
 
 
