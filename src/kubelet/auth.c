@@ -16,7 +16,7 @@ struct request { /* that waits for an answer of the API server */
     struct list_link link;
     struct kubelet *kubelet;
     struct http_call *call; /* NULL: the client has left */
-    const char *subresource;
+    const char *verb, *subresource;
     struct buf user, key;
     struct arena arena;
     VEC(struct str) groups;
@@ -70,19 +70,19 @@ static void remember(struct kubelet *k, struct str key, bool is_allowed)
     map_put(&k->verdicts, v->key, v);
 }
 
-static const char *verb_of(struct str method)
+/* A WebSocket begins with GET, whatever is done through it: who acts needs the right to. */
+static const char *verb_of(struct str method, bool acts)
 {
-    return str_is(method, "POST")     ? "create"
-           : str_is(method, "PUT")    ? "update"
-           : str_is(method, "DELETE") ? "delete"
-                                      : "get";
+    return acts || str_is(method, "POST") ? "create"
+           : str_is(method, "PUT")        ? "update"
+           : str_is(method, "DELETE")     ? "delete"
+                                          : "get";
 }
 
 /* Unlike others: lengths stand before texts that somebody else chose. */
 static void make_key(struct request *r)
 {
-    buf_fmt(&r->key, "%s %s %zu:%.*s", verb_of(r->call->method), r->subresource, r->user.n,
-            STR_ARG(buf_view(&r->user)));
+    buf_fmt(&r->key, "%s %s %zu:%.*s", r->verb, r->subresource, r->user.n, STR_ARG(buf_view(&r->user)));
     VEC_FOREACH(g, &r->groups)
         buf_fmt(&r->key, " %zu:%.*s", g->n, STR_ARG(*g));
 }
@@ -94,7 +94,7 @@ static void refuse(struct request *r)
     autobuf why = { 0 };
 
     buf_fmt(&why, "Forbidden (user=%.*s, verb=%s, resource=nodes, subresource=%s)", STR_ARG(buf_view(&r->user)),
-            verb_of(r->call->method), r->subresource);
+            r->verb, r->subresource);
     answer_text(r->call, 403, why.p);
     request_free(r);
 }
@@ -155,7 +155,7 @@ static void authorize(struct request *r)
     VEC_FOREACH(g, &r->groups)
         json_push(groups, json_str(&a, *g));
     what = json_set(spec, "resourceAttributes", json_object(&a));
-    json_set(what, "verb", json_str(&a, str_of(verb_of(r->call->method))));
+    json_set(what, "verb", json_str(&a, str_of(r->verb)));
     json_set(what, "version", json_str(&a, STR("v1")));
     json_set(what, "resource", json_str(&a, STR("nodes")));
     json_set(what, "subresource", json_str(&a, str_of(r->subresource)));
@@ -207,13 +207,14 @@ static void on_gone(void *ctx, struct http_call *call)
     ((struct request *)ctx)->call = NULL; /* what comes back finds nobody */
 }
 
-void auth_begin(struct kubelet *k, struct http_call *call, const char *subresource)
+void auth_begin(struct kubelet *k, struct http_call *call, const char *subresource, bool acts)
 {
     struct str header = http_call_header(call, "Authorization"), bearer = STR("Bearer ");
     struct request *r = xcalloc(1, sizeof(*r));
 
     r->kubelet = k;
     r->call = call;
+    r->verb = verb_of(call->method, acts);
     r->subresource = subresource;
     list_push(&k->requests, &r->link);
     http_call_watch(call, &(struct http_call_events){ .ctx = r, .on_gone = on_gone });

@@ -27,7 +27,7 @@ enum parts { PARTS_NONE, PARTS_POD, PARTS_CONTAINER }; /* of the path, after its
 static const struct route {
     const char *path, *subresource;
     enum parts parts;
-    bool may_post;
+    bool may_act; /* it does more than look: by GET too (WebSockets), so the right to look is not enough */
     void (*serve)(const struct target *t);
 } routes[] = {
     { "containerLogs", "proxy", PARTS_CONTAINER, false, serve_logs },
@@ -83,7 +83,7 @@ void kubelet_serve(struct kubelet *k, struct http_call *call)
 
     if (!r || !read_place(r, rest, &t))
         answer_text(call, 404, "404 page not found");
-    else if (!str_is(call->method, "GET") && !(r->may_post && str_is(call->method, "POST")))
+    else if (!str_is(call->method, "GET") && !(r->may_act && str_is(call->method, "POST")))
         answer_text(call, 405, "405 method not allowed");
     else
         r->serve(&t);
@@ -94,7 +94,7 @@ static void on_request(void *ctx, struct http_call *call)
     struct str rest;
     const struct route *r = find_route(call->path, &rest);
 
-    auth_begin(ctx, call, r ? r->subresource : "proxy");
+    auth_begin(ctx, call, r ? r->subresource : "proxy", r && r->may_act);
 }
 
 /* ---- for the others ---- */

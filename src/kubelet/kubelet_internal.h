@@ -52,7 +52,7 @@ void answer_text(struct http_call *call, int status, const char *text);
 /* ---- auth.c ---- */
 
 /* Find out whether the call may be answered, and serve it, now or later; or answer it with 401 or 403. */
-void auth_begin(struct kubelet *k, struct http_call *call, const char *subresource);
+void auth_begin(struct kubelet *k, struct http_call *call, const char *subresource, bool acts);
 void auth_done(struct kubelet *k);
 void kubelet_serve(struct kubelet *k, struct http_call *call); /* kubelet.c: it may */
 

@@ -413,6 +413,13 @@ def lets_in_nobody_else(bed, node):
     assert ask("/nothing", *me) == "404" and ask("/exec/default/stays/c", *me) == "400"
     assert ask("/containerLogs/default/none/c", *me) == "404" and ask("/containerLogs/default/stays/c?tailLines=x", *me) == "400"
     assert ask("/containerLogs/default/stays/..%2F..%2Fetc", *me) == "400"
+    # who may look may not act, though a WebSocket begins with GET
+    bed.user("bob")
+    bob = ("--cert", bed.users["bob"].certificate, "--key", bed.users["bob"].key)
+    bed.kubectl("create", "clusterrole", "looks", "--verb=get", "--resource=nodes/proxy")
+    bed.kubectl("create", "clusterrolebinding", "looks", "--clusterrole=looks", "--user=bob")
+    until("the right to look is known", lambda: ask("/pods", *bob) == "200")
+    assert ask("/exec/default/stays/c?command=true&output=1", *bob) == "403" and ask("/portForward/default/stays", *bob) == "403"
 
 
 # ---- what pods refer to ----
