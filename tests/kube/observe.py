@@ -26,7 +26,8 @@ class Seen:
 
 def run(bed):
     seen = Seen()
-    with Controller(bed, "told", "--scheduler", "--leader-elect=false", "--log-format=json", "--log-level=debug") as c:
+    with Controller(bed, "told", "--scheduler", "--leader-elect=false", "--webhook", "--webhook-address=127.0.0.1:0",
+                    "--log-format=json", "--log-level=debug") as c:
         port = until("a port", lambda: re.search(r'"port":(\d+)', c.log)).group(1)
 
         def metrics():
