@@ -1,5 +1,5 @@
-/* admission.c - fuzz: the first byte says which webhook, the rest is the review; whatever it is, the answer is a response or a
- * sentence, and what a mutating one changes can be applied and changes nothing the second time */
+/* admission.c - fuzz: the first byte says which webhook, the rest is the review; whatever it is, the answer is a
+ * response or a sentence, and what a mutating one changes can be applied and changes nothing the second time */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

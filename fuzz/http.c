@@ -1,5 +1,5 @@
-/* http.c - fuzz: whatever a client sends, in whatever pieces, it gets whole answers and no handler sees a request twice;
- * in other pieces it gets the same */
+/* http.c - fuzz: whatever a client sends, in whatever pieces, it gets whole answers and no handler sees a request
+ * twice; in other pieces it gets the same */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

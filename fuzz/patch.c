@@ -1,6 +1,7 @@
 /* patch.c - fuzz target: first line the document, second line the patch, tried as each of the three kinds
  *
- * And what differs between the two, as a patch, makes the second of the first. Whatever comes out must print to text that parses to the same tree.
+ * And what differs between the two, as a patch, makes the second of the first. Whatever comes out must print to text
+ * that parses to the same tree.
  */
 #include "base/util.h"
 #include "json/patch.h"

@@ -1,4 +1,5 @@
-/* doctor_programs.c - who runs and places the Jobs of a cluster, ours or Volcano's, and who stands in the way of new ones
+/* doctor_programs.c - who runs and places the Jobs of a cluster, ours or Volcano's, and who stands in the way of new
+ * ones
  *
  * Programs are found by their Deployments: Volcano's by the names of its images, which every way to install it keeps,
  * ours by its label. A controller outside of the cluster is known by its Lease.

@@ -1,7 +1,7 @@
 /* node_security.c - which pods of the cluster may run on this machine: --pod-security
  *
- * Whoever may create pods in a cluster may ask for all of a machine. On one that is somebody's own, he says how far that
- * goes; the API server's own admission may be stricter.
+ * Whoever may create pods in a cluster may ask for all of a machine. On one that is somebody's own, he says how far
+ * that goes; the API server's own admission may be stricter.
  */
 #include "api/security.h"
 #include "base/util.h"

@@ -160,7 +160,8 @@ void cache_gone(struct cache *c, const struct resource_type *type, struct str na
                 struct str uid);
 
 /* Tombstones say at which revision an object went: older news of it are ignored. Newer ones bring it back, for a watch
- * also tells as gone what it shows no longer, such as a pod that has lost a label. CACHE_FOR_GOOD: it does not exist. */
+ * also tells as gone what it shows no longer, such as a pod that has lost a label. CACHE_FOR_GOOD: it does not exist.
+ */
 #define CACHE_FOR_GOOD UINT64_MAX
 void cache_bury(struct cache *c, struct str uid, uint64_t rev);
 bool cache_is_buried(const struct cache *c, struct str uid, uint64_t rev); /* is a state of that revision no news? 0: of

@@ -436,7 +436,8 @@ static void plan_group(struct driver *d, struct sched_write *e, struct plan *pla
     e->sent = e->wished;
 }
 
-/* The first state of a queue is written onto the version that the controller has looked at: we do not get in between. */
+/* The first state of a queue is written onto the version that the controller has looked at: we do not get in between.
+ */
 static void plan_queue(struct driver *d, struct sched_write *e, int64_t now_ms, struct plan *plan)
 {
     const struct object *queue = cache_find(&d->cache, e->type, STR_NULL, e->name);

@@ -3,8 +3,8 @@
  * Kept only for controller/workload.c, which makes their PodGroups. Of a pod that still waits for a node the object is
  * kept, of the others that they are there.
  *
- * The cluster tells of all pods where the driver schedules. Where it does not, only those of Jobs are watched there, and
- * a second door (driver_options.others) tells of the rest; of those the answers to our writes show a part only.
+ * The cluster tells of all pods where the driver schedules. Where it does not, only those of Jobs are watched there,
+ * and a second door (driver_options.others) tells of the rest; of those the answers to our writes show a part only.
  */
 #ifndef DRIVER_WORKLOAD_H
 #define DRIVER_WORKLOAD_H

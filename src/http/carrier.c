@@ -38,8 +38,8 @@ static void on_message(void *ctx, enum websocket_kind kind, struct str message)
         c->websocket.is_over = true;
 }
 
-/* What was said is sent. Kubernetes' library for SPDY drops what it has not handled when it sees the end; those who speak
- * WebSockets wait for it. */
+/* What was said is sent. Kubernetes' library for SPDY drops what it has not handled when it sees the end; those who
+ * speak WebSockets wait for it. */
 static void let_go(struct carrier *c)
 {
     if (c->spdy)

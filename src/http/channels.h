@@ -42,7 +42,8 @@ struct channels *channels_open(struct http_call *call, const struct channels_wan
 /* Only from on_open on; what is written to a channel that the client did not want is dropped. */
 void channels_write(struct channels *c, enum channel to, struct str bytes);
 
-/* Bytes that the kernel has not taken yet. Write no more while it is above 64 KiB or so; on_ready says when to go on. */
+/* Bytes that the kernel has not taken yet. Write no more while it is above 64 KiB or so; on_ready says when to go on.
+ */
 size_t channels_queued(const struct channels *c);
 
 /* Whoever cannot take more input pauses it. */

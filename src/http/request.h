@@ -44,8 +44,8 @@ struct http_chunks { /* zeroed: at the beginning */
     bool is_done;
 };
 
-/* Append what 'in' holds of the body to 'out', up to the end of the body. Returns how many bytes were used, or minus the
- * status to refuse it with: 400; 413 when the body is longer than 'max'. */
+/* Append what 'in' holds of the body to 'out', up to the end of the body. Returns how many bytes were used, or minus
+ * the status to refuse it with: 400; 413 when the body is longer than 'max'. */
 ptrdiff_t http_chunks_take(struct http_chunks *c, struct str in, size_t max, struct buf *out);
 
 #endif

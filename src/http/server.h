@@ -70,8 +70,8 @@ bool http_call_next_header(const struct http_call *call, const char *name, size_
 /* Is 'word' one of those in a header that is a list ("Connection: keep-alive, Upgrade")? */
 bool http_call_header_lists(const struct http_call *call, const char *name, const char *word);
 
-/* A parameter of the query, decoded ("%2F", "+" is a blank), NUL-terminated, in 'ret', which is emptied first. Parameters
- * that come several times are walked as headers are. False: it is not there (any more). */
+/* A parameter of the query, decoded ("%2F", "+" is a blank), NUL-terminated, in 'ret', which is emptied first.
+ * Parameters that come several times are walked as headers are. False: it is not there (any more). */
 struct buf;
 bool http_call_next_param(const struct http_call *call, const char *name, size_t *at, struct buf *ret);
 bool http_call_param(const struct http_call *call, const char *name, struct buf *ret); /* the first */

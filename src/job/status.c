@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/util.h"
 
-/* Counters alone wait this long: a second, or in a large job a millisecond for each pod up to ten seconds, or as long as
- * many other jobs that change make it. */
+/* Counters alone wait this long: a second, or in a large job a millisecond for each pod up to ten seconds, or as long
+ * as many other jobs that change make it. */
 static int64_t counters_every_ms(const struct job_observed *o)
 {
     int64_t ms = MAX_OF(1000, MIN_OF(job_total_replicas(o->job), 10000));

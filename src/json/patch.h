@@ -16,7 +16,8 @@ struct schema;
 int json_patch(struct arena *a, const struct json *doc, const struct json *ops, struct json **ret, struct err *e);
 
 /* The other way: the operations of an RFC 6902 patch that make 'to' of 'from', as an array in 'a'; empty if they are
- * equal. Only what differs is named; lists of another length are replaced as a whole. Nodes are copied, text is shared. */
+ * equal. Only what differs is named; lists of another length are replaced as a whole. Nodes are copied, text is shared.
+ */
 struct json *json_diff(struct arena *a, const struct json *from, const struct json *to);
 
 /* RFC 7386. Cannot fail: anything is a merge patch. 'doc' may be NULL. */

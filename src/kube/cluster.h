@@ -74,16 +74,16 @@ int cluster_kube_fd(struct cluster *c);
 
 /* ---- what a node asks for besides ---- */
 
-/* Follow one object of a type that is otherwise unlisted: CLUSTER_PUT and CLUSTER_GONE are told of it, no RELIST. Once it
- * is known whether it is there, or why that cannot be known, the token returned here is answered (CLUSTER_RESULT, as of a
- * read); it is followed also then. Following it twice is an error of the caller. */
+/* Follow one object of a type that is otherwise unlisted: CLUSTER_PUT and CLUSTER_GONE are told of it, no RELIST. Once
+ * it is known whether it is there, or why that cannot be known, the token returned here is answered (CLUSTER_RESULT, as
+ * of a read); it is followed also then. Following it twice is an error of the caller. */
 uint64_t cluster_kube_follow(struct cluster *c, const struct resource_type *type, struct str namespace,
                              struct str name);
 void cluster_kube_unfollow(struct cluster *c, const struct resource_type *type, struct str namespace, struct str name);
 
 /* Send what is no object of its own (a TokenRequest, a TokenReview …) and hear what came back: 'answer' is borrowed for
- * the call, NULL: 'e' says why there is none. Called by cluster_next(), never before this returns; never, if the cluster
- * is freed before. */
+ * the call, NULL: 'e' says why there is none. Called by cluster_next(), never before this returns; never, if the
+ * cluster is freed before. */
 typedef void (*kube_asked_f)(void *ctx, const struct json *answer, const struct err *e);
 void cluster_kube_ask(struct cluster *c, const char *method, struct str path, const struct json *body,
                       kube_asked_f asked, void *ctx);

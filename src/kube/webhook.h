@@ -5,8 +5,8 @@
  *
  * Certificates are made here and kept in a Secret, so that all replicas show the same; the first that needs one makes
  * it, and when two thirds of its time are over, the next. Into every webhook configuration that has the label
- * app.kubernetes.io/name=pumice the CA is written, also when somebody takes it out. A certificate by another CA is shown
- * only when all configurations have trusted that one for ten seconds.
+ * app.kubernetes.io/name=pumice the CA is written, also when somebody takes it out. A certificate by another CA is
+ * shown only when all configurations have trusted that one for ten seconds.
  *
  * Call webhook_turn() when webhook_fd() is readable, and at the time it returns.
  */

@@ -2,8 +2,8 @@
  *
  *     client ──channels──▶ here ──pipes, or a terminal──▶ the command, run by the shim
  *
- * A command goes with its client: one that leaves takes it along. What it wrote before its end is sent before the end is
- * told; what its children write later, nobody waits for.
+ * A command goes with its client: one that leaves takes it along. What it wrote before its end is sent before the end
+ * is told; what its children write later, nobody waits for.
  */
 #include "kubelet/kubelet_internal.h"
 

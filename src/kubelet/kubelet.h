@@ -8,8 +8,8 @@
  *     GET  /pods, /metrics/resource, /healthz
  *
  * Over TLS only, and for nobody who is not known: by a certificate that a CA of 'tls.client_ca' has signed, or by a
- * bearer token that the API server knows (TokenReview). What somebody may do the API server says (SubjectAccessReview of
- * nodes/proxy, nodes/metrics), as for a kubelet that is set up well.
+ * bearer token that the API server knows (TokenReview). What somebody may do the API server says (SubjectAccessReview
+ * of nodes/proxy, nodes/metrics), as for a kubelet that is set up well.
  *
  * One thread, one descriptor. Who reads slowly holds up nobody else.
  */

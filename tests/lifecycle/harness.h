@@ -1,8 +1,8 @@
 /* harness.h - a small cluster for the checklist: store, controllers, a fake scheduler, a fake kubelet, a manual clock
  *
  * With LIFECYCLE_KUBE set, on the real API server that KUBECONFIG leads to instead of a store in this process. Each
- * cluster is a namespace there, and what would be in namespace "default" is in that. Its time is the manual clock's too:
- * timestamps that the server makes are replaced by the time when they were first seen.
+ * cluster is a namespace there, and what would be in namespace "default" is in that. Its time is the manual clock's
+ * too: timestamps that the server makes are replaced by the time when they were first seen.
  *
  * A test makes a job from YAML text, plays the scheduler (h_admit) and the kubelet (h_pod_phase …), lets the
  * controllers work (h_run) and looks at objects. Everything is seen through the API: there is no way to look into a

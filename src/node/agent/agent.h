@@ -130,16 +130,17 @@ struct agent_log_place {
     struct str path, uid; /* see conlog.h */
     int attempt;
 };
-/* Where the output of a container is, or of the one before it. ERR_NOT_FOUND: there is no such pod; ERR_INVALID: no such
- * container, or it has not run yet; in the kubelet's words. */
+/* Where the output of a container is, or of the one before it. ERR_NOT_FOUND: there is no such pod; ERR_INVALID: no
+ * such container, or it has not run yet; in the kubelet's words. */
 int agent_log_find(struct agent *g, struct arena *a, const struct agent_place *where, bool is_previous,
                    struct agent_log_place *ret, struct err *e);
 /* Will there be more of it? */
 bool agent_log_grows(const struct agent *g, const struct agent_log_place *log, struct str container);
 
-/* Run a command in a container, on these descriptors ('is_tty': a socket, as box_exec() has it); carry bytes between a stream socket
- * and a port of the pod. The descriptors stay the caller's. 'ended' is called once by agent_turn() or agent_close(), with
- * the exit status, or with why there is none. Returns what agent_session_end() takes; 0: it was not begun. */
+/* Run a command in a container, on these descriptors ('is_tty': a socket, as box_exec() has it); carry bytes between a
+ * stream socket and a port of the pod. The descriptors stay the caller's. 'ended' is called once by agent_turn() or
+ * agent_close(), with the exit status, or with why there is none. Returns what agent_session_end() takes; 0: it was not
+ * begun. */
 typedef void (*agent_ended_f)(void *ctx, int exit_code, struct str why);
 uint64_t agent_exec(struct agent *g, const struct agent_place *where, const struct str *argv, size_t n,
                     const int fds[3], bool is_tty, agent_ended_f ended, void *ctx, struct err *e);

@@ -108,8 +108,8 @@ _Noreturn void box_run(const struct box_spec *s, int report);
  * as a shell says when it cannot be run, with a message on descriptor 2). SIGTERM to the caller ends the program
  * with SIGKILL.
  *
- * With 'has_tty' descriptor 0 is a socket (SOCK_SEQPACKET): a terminal is made in the container, where the program finds
- * it by its name too, and our end of it is sent there, with one byte. */
+ * With 'has_tty' descriptor 0 is a socket (SOCK_SEQPACKET): a terminal is made in the container, where the program
+ * finds it by its name too, and our end of it is sent there, with one byte. */
 _Noreturn void box_exec(const struct box_spec *s, int init);
 
 /* Make what all containers share (the filter of system calls) once, in the process whose children call box_run():

@@ -68,7 +68,8 @@ struct life_action {
 };
 
 /* 'pod': as bound to this node. A reference is kept. If its status says that it ended, nothing will be done. If it says
- * that containers ran, whoever wrote that is gone and so are they: it is as if they were lost (life_lost()) just now. */
+ * that containers ran, whoever wrote that is gone and so are they: it is as if they were lost (life_lost()) just now.
+ */
 struct life *life_new(const struct object *pod, int64_t now_ms);
 void life_free(struct life *l); /* NULL is fine */
 

@@ -88,12 +88,12 @@ int shim_log_read(struct shim *s, struct str container, int attempt, int64_t byt
 int shim_exec(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, int64_t timeout_ms,
               struct err *e);
 /* The same for somebody who waits at the other end: no time limit, and the command has these three descriptors, which
- * stay the caller's. 'is_tty': all three are one socket, and it gets a terminal: see box_exec(). SHIM_RESULT has no text
- * but why it was not run. */
+ * stay the caller's. 'is_tty': all three are one socket, and it gets a terminal: see box_exec(). SHIM_RESULT has no
+ * text but why it was not run. */
 int shim_exec_on(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, const int fds[3],
                  bool is_tty, struct err *e);
-/* Carry bytes between a stream socket, which stays the caller's, and a port of the pod (127.0.0.1, else ::1), until both
- * have ended: SHIM_RESULT follows; its text says why there is no connection. */
+/* Carry bytes between a stream socket, which stays the caller's, and a port of the pod (127.0.0.1, else ::1), until
+ * both have ended: SHIM_RESULT follows; its text says why there is no connection. */
 int shim_forward(struct shim *s, uint64_t id, uint16_t port, int fd, struct err *e);
 /* Nobody waits any more: kill it. SHIM_RESULT follows as it would have. */
 int shim_cancel(struct shim *s, uint64_t id, struct err *e);

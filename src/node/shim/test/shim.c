@@ -454,7 +454,8 @@ static void read_to_end(int fd, struct buf *out)
         buf_append(out, bytes, (size_t)n);
 }
 
-/* Commands on descriptors of somebody who waits: all goes through them, and nothing has a time limit but his patience. */
+/* Commands on descriptors of somebody who waits: all goes through them, and nothing has a time limit but his patience.
+ */
 static void test_exec_on(void **state)
 {
     struct str argv[] = { STR("sh"), STR("-c"), STR("cat; echo oops >&2; exit 5") };
