@@ -176,7 +176,7 @@ def install(bed):
 def completes_a_job(bed):
     with Controller(bed, "one", "--scheduler") as c:
         c.until_ready()
-        submit(bed, job("first", 5, ttlSecondsAfterFinished=100))
+        submit(bed, job("first", 5, runtime="3s", ttlSecondsAfterFinished=100))
         until("its pods run", lambda: phase(bed, "first") == "Running")
         status, seen = c.get("/debug/jobs/default/first")
         seen = json.loads(seen)
@@ -189,7 +189,7 @@ def completes_a_job(bed):
         asked = bed.requests("one")
         assert asked["create", "pods", 201] == 5 and asked["create", "pods/binding", 201] == 5, asked
         assert not [k for k in asked if k[2] in (409, 422, 404) and k[1] != "leases"], asked
-        assert asked["update", "jobs/status", 200] <= 5, asked
+        assert asked["update", "jobs/status", 200] <= 7, asked  # by phase, and counters once a second: not by pod (15 changes)
         assert c.stop() == 0
     assert not bed.call("GET", LEASE)[1]["spec"]["holderIdentity"], "it was not given back"
 
