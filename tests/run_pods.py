@@ -235,6 +235,9 @@ PROBES = [
     Row("liveness", "if [ -e /v/been ]; then echo again; exit 0; fi; echo sick; touch /v/been; sleep 100", ["sick", "again"],
         volumeMounts=AT_V, pod={**SHARED, "restartPolicy": "OnFailure"},
         livenessProbe={"exec": {"command": sh("[ ! -e /v/been ] || ! mkdir /v/asked")}, "periodSeconds": 1, "failureThreshold": 1}),
+    # The probe dies of the container's end: that is no failure of a container that ended well.
+    Row("liveness-end", "until [ -e /tmp/asked ]; do sleep 0.05; done; echo once", ["once"], pod={"restartPolicy": "OnFailure"},
+        livenessProbe={"exec": {"command": sh("touch /tmp/asked; sleep 100")}, "timeoutSeconds": 100, "failureThreshold": 1}),
     Row("late", "until [ -e /h/go ]; do sleep 0.05; done; touch /tmp/ready; until [ -e /h/found ]; do sleep 0.05; done; echo ok", ["ok"],
         volumeMounts=[mount("h", "/h")], pod={"volumes": [volume("h", hostPath={"path": SHARE})]},
         readinessProbe={"exec": {"command": ["test", "-e", "/tmp/ready"]}, "periodSeconds": 1}),

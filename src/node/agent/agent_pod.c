@@ -90,7 +90,7 @@ static void last_words(struct agent_pod *p, const struct shim_event *ev, struct 
 static void ended(struct agent_pod *p, const struct shim_event *ev)
 {
     autobuf words = { 0 };
-    struct life_end end = { .status = ev->status, .is_oom = ev->is_oom };
+    struct life_end end = { .status = ev->status, .is_oom = ev->is_oom, .by_itself = ev->by_itself };
 
     agent_log_forget(p, ev->container, ev->attempt);
     agent_box_ended(p, ev->container);

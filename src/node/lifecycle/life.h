@@ -88,6 +88,7 @@ int64_t life_due_ms(const struct life *l); /* when to step next if nothing is to
 struct life_end {
     int status; /* as waitpid() gives it */
     bool is_oom;
+    bool by_itself;     /* no signal reached it before */
     struct str message; /* terminationMessagePath, or the tail of the log; may be empty */
 };
 

@@ -249,6 +249,8 @@ void life_ended(struct life *l, struct str container, const struct life_end *end
     p.exit_code = p.signo ? 128 + p.signo : WEXITSTATUS(end->status);
     p.reason = end->is_oom ? "OOMKilled" : p.exit_code ? "Error" : "Completed";
     p.started_ms = c->started_ms;
+    if (end->by_itself && !c->pre.spec) /* a probe that died of this end, or met a closed port, has shown no fault */
+        c->stop.restarts = false;
     end_attempt(l, c, &p, end->message, now_ms);
     life_settle(l, now_ms);
 }

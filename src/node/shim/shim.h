@@ -120,8 +120,9 @@ struct shim_event {
     int attempt;
     pid_t pid;
     struct box_report report;
-    int status;  /* as waitpid() gives it */
-    bool is_oom; /* the kernel killed something in it for memory */
+    int status;     /* as waitpid() gives it */
+    bool is_oom;    /* the kernel killed something in it for memory */
+    bool by_itself; /* ENDED: no shim_signal() came before */
     struct cgroup_stats stats;
     int64_t log_bytes; /* LOG: of its log, since it began */
     uint64_t id;

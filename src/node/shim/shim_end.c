@@ -191,6 +191,7 @@ static void con_ended(struct pod *p, struct con *c, int status)
     if (con_has_news(c))
         say_log(p, c, clock_mono_ms(&clock_real));
     ev.is_oom = ev.stats.oom_kills > 0;
+    ev.by_itself = !c->is_signalled;
     if (c->state == CON_RUNNING) {
         ev.status = c->has_status ? c->status : status;
         ev.text = conlog_unwritten(c->log);

@@ -92,6 +92,7 @@ struct con { /* a container */
     struct conlog *log;
     struct box_report failure;
     bool has_status, has_unflushed;
+    bool is_signalled; /* while its program ran */
     int status;
     int held_signal;                /* came before the program ran */
     int64_t said_ms;                /* when SHIM_LOG was sent last */

@@ -262,11 +262,15 @@ void pod_signal(struct pod *p, const struct wire_msg *m)
     struct con *c = pod_find(p, wire_get_str(&r));
     int64_t signo = wire_get_i64(&r);
 
-    if (!wire_is_read(&r) || signo < 1 || signo > 64)
+    if (!wire_is_read(&r) || signo < 1 || signo > 64) {
         log_warn("not a signal", LOG_TEXT("pod", p->opt.group), LOG_INT("signal", signo));
-    else if (!c)
+        return;
+    }
+    if (!c)
         return; /* it has ended meanwhile */
-    else if (signo == SIGKILL)
+    con_read_report(p, c);
+    c->is_signalled |= !c->has_status;
+    if (signo == SIGKILL)
         kill_all_of(p, c);
     else if (c->state == CON_STARTING)
         c->held_signal = (int)signo; /* process 1 would not see it yet */

@@ -87,7 +87,7 @@ void shim_put_event(struct buf *out, const struct shim_event *ev)
     wire_put_i64(out, ev->attempt);
     wire_put_i64(out, ev->pid);
     wire_put_i64(out, ev->status);
-    wire_put_i64(out, (ev->is_oom ? 1 : 0) | (ev->is_ok ? 2 : 0) | (ev->timed_out ? 4 : 0));
+    wire_put_i64(out, (ev->is_oom ? 1 : 0) | (ev->is_ok ? 2 : 0) | (ev->timed_out ? 4 : 0) | (ev->by_itself ? 8 : 0));
     wire_put_i64(out, ev->log_bytes);
     wire_put_i64(out, (int64_t)ev->id);
     wire_put_i64(out, ev->exit_code);
@@ -124,6 +124,7 @@ int shim_get_event(struct str text, struct shim_event *ret)
     ret->is_oom = flags & 1;
     ret->is_ok = flags & 2;
     ret->timed_out = flags & 4;
+    ret->by_itself = flags & 8;
     ret->log_bytes = wire_get_i64(&r);
     ret->id = (uint64_t)wire_get_i64(&r);
     ret->exit_code = (int)wire_get_i64(&r);

@@ -167,6 +167,13 @@ static void tell_exit(struct world *w, struct str rest)
     end(w, &rest, false, false);
 }
 
+static void tell_leave(struct world *w, struct str rest)
+{
+    struct life_end e = { .by_itself = true };
+
+    life_ended(w->life, word(&rest), &e, w->now_ms);
+}
+
 static void tell_signal(struct world *w, struct str rest)
 {
     end(w, &rest, true, false);
@@ -217,16 +224,27 @@ static const struct {
     const char *word;
     void (*tell)(struct world *w, struct str rest);
 } news[] = {
-    { "made", tell_made },       { "unmade", tell_unmade },
-    { "failed", tell_failed },   { "delayed", tell_delayed },
-    { "refused", tell_refused }, { "lost", tell_lost },
-    { "started", tell_started }, { "nostart", tell_start_failed },
-    { "exit", tell_exit },       { "signal", tell_signal },
-    { "oom", tell_oom },         { "ok", tell_ok },
-    { "bad", tell_bad },         { "delete", tell_delete },
-    { "stop", tell_stop },       { "condition", tell_condition },
-    { "phase", tell_phase },     { "deadline", tell_deadline },
-    { "reborn", tell_reborn },   { "retry", tell_retry },
+    { "made", tell_made },
+    { "unmade", tell_unmade },
+    { "failed", tell_failed },
+    { "delayed", tell_delayed },
+    { "refused", tell_refused },
+    { "lost", tell_lost },
+    { "started", tell_started },
+    { "nostart", tell_start_failed },
+    { "exit", tell_exit },
+    { "signal", tell_signal },
+    { "leave", tell_leave },
+    { "oom", tell_oom },
+    { "ok", tell_ok },
+    { "bad", tell_bad },
+    { "delete", tell_delete },
+    { "stop", tell_stop },
+    { "condition", tell_condition },
+    { "phase", tell_phase },
+    { "deadline", tell_deadline },
+    { "reborn", tell_reborn },
+    { "retry", tell_retry },
 };
 
 static void tell(struct world *w, struct str what)
@@ -730,6 +748,15 @@ static const struct {
       "{restartPolicy: OnFailure, containers: [{name: a, livenessProbe: {exec: {}, failureThreshold: 1}}]}",
       "> MAKE\n made > START a 0\n started a > PROBE 1 a liveness 1s\n bad 1 > TERM a\n exit a 0 > START a 1\n ? phase "
       "= Running\n" },
+    { "liveness: one that left before the signal came has not failed",
+      "{restartPolicy: OnFailure, containers: [{name: a, livenessProbe: {exec: {}, failureThreshold: 1}}]}",
+      "> MAKE\n made > START a 0\n started a > PROBE 1 a liveness 1s\n bad 1 > TERM a\n leave a > UNMAKE\n ? phase "
+      "= Succeeded\n" },
+    { "liveness: a preStop hook may have ended it",
+      "{restartPolicy: OnFailure, containers: [{name: a, livenessProbe: {exec: {}, failureThreshold: 1}, lifecycle: "
+      "{preStop: {exec: {}}}}]}",
+      "> MAKE\n made > START a 0\n started a > PROBE 1 a liveness 1s\n bad 1 > HOOK 2 a pre 30s\n leave a > START a "
+      "1\n" },
     { "liveness stops with the deletion", "{containers: [{name: a, livenessProbe: {exec: {}, failureThreshold: 1}}]}",
       "> MAKE\n made > START a 0\n started a > PROBE 1 a liveness 1s\n delete 60 > TERM a\n bad 1 >\n due 60000\n exit "
       "a 0 > UNMAKE\n" },

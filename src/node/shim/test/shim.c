@@ -33,7 +33,7 @@ static void test_ends(void **state)
         ev = stand_expect(s, SHIM_STARTED, cases[i].text);
         assert_true(str_is(ev.container, "main") && ev.pid > 1 && ev.attempt == (int)i);
         ev = stand_expect(s, SHIM_ENDED, cases[i].text);
-        assert_true(str_is(ev.container, "main") && ev.attempt == (int)i && !ev.is_oom);
+        assert_true(str_is(ev.container, "main") && ev.attempt == (int)i && !ev.is_oom && ev.by_itself);
         if ((ev.status & ~0x80) != cases[i].status) /* 0x80: a core was written */
             fail_msg("%s: status %x", cases[i].text, (unsigned)ev.status);
         assert_false(stand_has_group("ends/main"));
@@ -95,7 +95,8 @@ static void test_signals(void **state)
     assert_int_equal(shim_signal(s, STR("deaf"), SIGTERM, NULL), 0);
     assert_false(stand_wait(s, &ev, 100));
     assert_int_equal(shim_signal(s, STR("deaf"), SIGKILL, NULL), 0);
-    assert_int_equal(stand_expect(s, SHIM_ENDED, "deaf").status, SIGKILL);
+    ev = stand_expect(s, SHIM_ENDED, "deaf");
+    assert_true(ev.status == SIGKILL && !ev.by_itself);
     assert_int_equal(shim_signal(s, STR("deaf"), SIGTERM, NULL), 0); /* gone: nothing happens */
     assert_int_equal(shim_signal(s, STR("deaf"), 4711, NULL), 0);
     stand_gone(s);
