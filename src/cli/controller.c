@@ -10,10 +10,10 @@
 #include "driver/cache.h"
 #include "http/server.h"
 #include "os/fence.h"
+#include "os/signals.h"
 
 #include <assert.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 
 enum { WEBHOOK_LIFE_MIN_MS = 10000, WEBHOOK_DRAIN_MS = 1000 };
 
@@ -148,22 +148,10 @@ static int open_webhook(struct controller *c, struct err *e)
     return 0;
 }
 
-static int take_over_signals(struct controller *c, struct err *e)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL); /* cannot fail with these arguments */
-    (void)signal(SIGPIPE, SIG_IGN);
-    c->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return c->signal_fd < 0 ? err_errno(e, "signals") : 0;
-}
-
 static int start(struct controller *c, struct err *e)
 {
-    if (load_config(c, e) < 0 || config_watch_open(c, e) < 0 || take_over_signals(c, e) < 0)
+    if (load_config(c, e) < 0 || config_watch_open(c, e) < 0 ||
+        signals_open((int[]){ SIGINT, SIGTERM, 0 }, &c->signal_fd, e) < 0)
         return -1;
     make_views(c);
     c->begin_ms = clock_now_ms(&clock_real);

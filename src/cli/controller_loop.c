@@ -17,10 +17,10 @@
 #include "driver/cache.h"
 #include "http/server.h"
 #include "os/fence.h"
+#include "os/signals.h"
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 
 enum {
     STOP_MS = 5000,       /* for writes that are on their way */
@@ -215,10 +215,10 @@ static void stop(struct controller *c)
 
 static void take_signals(struct controller *c)
 {
-    struct signalfd_siginfo info;
+    int number;
 
-    while (read(c->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        log_info("stopping", LOG_TEXT("signal", sigabbrev_np((int)info.ssi_signo)));
+    while ((number = signals_next(c->signal_fd)) > 0) {
+        log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)));
         stop(c);
     }
 }

@@ -14,12 +14,12 @@
 #include "os/io.h"
 #include "os/lock.h"
 #include "os/path.h"
+#include "os/signals.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 
 enum { GRACE_MS = 30000, LOCK_MS = 3000 }; /* the pods of one that was killed take a moment to go */
@@ -296,19 +296,6 @@ static int load_config(struct node *n, struct err *e)
     return find_ip(n, e);
 }
 
-static int take_over_signals(struct node *n, struct err *e)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL); /* cannot fail with these arguments */
-    (void)signal(SIGPIPE, SIG_IGN);
-    n->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return n->signal_fd < 0 ? err_errno(e, "signals") : 0;
-}
-
 static int open_doors(struct node *n, struct str identity, struct err *e)
 {
     struct cluster_kube_options opt = { .config = &n->config }, lease = opt;
@@ -333,7 +320,7 @@ static int start(struct node *n, struct json *capacity, struct err *e)
 
     if (load_config(n, e) < 0 || machine_find(&n->machine, &n->o->machine, e) < 0 ||
         machine_prepare(&n->machine, &n->o->machine, e) < 0 || lock_name(n, &identity, e) < 0 ||
-        take_over_signals(n, e) < 0)
+        signals_open((int[]){ SIGINT, SIGTERM, 0 }, &n->signal_fd, e) < 0)
         return -1;
     make_views(n);
     n->remote.host_ip = n->ip;

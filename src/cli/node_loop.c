@@ -8,10 +8,10 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "cli/node.h"
+#include "os/signals.h"
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 
 enum {
     WRITE_MS = 10000,     /* for what became of the pods to be written, beyond their grace */
@@ -120,11 +120,10 @@ static void stop(struct node *n)
 
 static void take_signals(struct node *n)
 {
-    struct signalfd_siginfo info;
+    int number;
 
-    while (read(n->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        log_info("stopping", LOG_TEXT("signal", sigabbrev_np((int)info.ssi_signo)),
-                 LOG_INT("pods", (int64_t)agent_pods(n->agent)));
+    while ((number = signals_next(n->signal_fd)) > 0) {
+        log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(n->agent)));
         stop(n);
     }
 }

@@ -13,12 +13,12 @@
 #include "cli/run.h"
 #include "driver/cache.h"
 #include "driver/driver.h"
+#include "os/signals.h"
 #include "sched/sched.h"
 #include "store/store.h"
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 
 enum {
     STUCK_MS = 3000,      /* nothing can happen for so long: nothing will */
@@ -301,10 +301,9 @@ static bool advance(struct run *r, bool is_settled)
 
 static void take_signals(struct run *r)
 {
-    struct signalfd_siginfo info;
+    int number;
 
-    while (r->signal_fd >= 0 && read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        int number = (int)info.ssi_signo;
+    while ((number = signals_next(r->signal_fd)) > 0) {
         bool is_key = number == SIGINT && r->has_keyboard;
 
         if (number == SIGWINCH) {

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
+#include "os/signals.h"
 #include "report/term.h"
 #include "store/store.h"
 
@@ -12,7 +13,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/random.h>
-#include <sys/signalfd.h>
 
 struct session { /* what one `pumice run` holds */
     struct run run;
@@ -26,22 +26,6 @@ struct session { /* what one `pumice run` holds */
 };
 
 /* ---- signals, output, log ---- */
-
-/* Before anything is made that would have to be removed again. What the agent starts sets its own signals. */
-static int take_over_signals(struct session *s, struct err *e)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGWINCH);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL); /* cannot fail with these arguments */
-    (void)signal(SIGPIPE, SIG_IGN);
-    s->run.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return s->run.signal_fd < 0 ? err_errno(e, "signals") : 0;
-}
 
 /* While there is a block on the screen, lines of our own log must not go right through it. */
 static void take_over_log(struct session *s)
@@ -131,10 +115,11 @@ static void drain(struct run *r)
 {
     while (!run_out_flush(&r->out)) {
         struct pollfd p[] = { { .fd = r->out.fd, .events = POLLOUT }, { .fd = r->signal_fd, .events = POLLIN } };
-        struct signalfd_siginfo info;
+        int number;
 
         (void)poll(p, ARRAY_LEN(p), -1);
-        if (p[1].revents && read(r->signal_fd, &info, sizeof(info)) > 0 && info.ssi_signo != SIGWINCH)
+        number = signals_next(r->signal_fd);
+        if (number && number != SIGWINCH)
             return;
     }
 }
@@ -182,7 +167,9 @@ static int run_all(struct session *s)
     run_progress_init(&r->progress, r->history, &r->out, r->o->quiet, r->is_json, r->begin_ms);
     r->progress.logs = &r->logs;
     r->progress.hints = &s->hints;
-    if (take_over_signals(s, &e) < 0 || run_machine_open(&s->machine, r->o, &e) < 0) {
+    /* Before anything is made that would have to be removed again. */
+    if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, SIGWINCH, 0 }, &s->run.signal_fd, &e) < 0 ||
+        run_machine_open(&s->machine, r->o, &e) < 0) {
         status = command_fail("run", &e, EXIT_FAILED);
         goto done;
     }
