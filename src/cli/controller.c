@@ -90,8 +90,7 @@ static int load_config(struct controller *c, struct err *e)
 
     if (kube_config_load(c->arena, &opt, &c->config, e) < 0)
         return -1;
-    VEC_FOREACH(warning, &c->config.warnings)
-        log_warn("kubeconfig", LOG_STR("warning", *warning));
+    kube_config_log_warnings(&c->config);
     return 0;
 }
 

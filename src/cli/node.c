@@ -291,8 +291,7 @@ static int load_config(struct node *n, struct err *e)
 
     if (kube_config_load(n->arena, &opt, &n->config, e) < 0)
         return -1;
-    VEC_FOREACH(warning, &n->config.warnings)
-        log_warn("kubeconfig", LOG_STR("warning", *warning));
+    kube_config_log_warnings(&n->config);
     return find_ip(n, e);
 }
 

@@ -1,6 +1,7 @@
 /* config.c - from kubeconfig files to one server and one user */
 #include "kube/config.h"
 
+#include "base/log.h"
 #include "base/util.h"
 #include "kube/kube_internal.h"
 #include "yaml/yaml.h"
@@ -579,6 +580,12 @@ int kube_config_load(struct arena *a, const struct kube_config_options *opt, str
     if (is_in_pod(&opt->env))
         return take_account(&l);
     return nothing_found(&l);
+}
+
+void kube_config_log_warnings(const struct kube_config *c)
+{
+    VEC_FOREACH(warning, &c->warnings)
+        log_warn("kubeconfig", LOG_STR("warning", *warning));
 }
 
 struct http_options kube_config_http(const struct kube_config *c, struct str user_agent)

@@ -80,6 +80,7 @@ struct kube_config {
 
 /* All of it lives in 'a'. */
 int kube_config_load(struct arena *a, const struct kube_config_options *opt, struct kube_config *ret, struct err *e);
+void kube_config_log_warnings(const struct kube_config *c); /* for a program that has a log and no user */
 
 /* The options of an HTTP client for it; text is borrowed. */
 struct http_options kube_config_http(const struct kube_config *c, struct str user_agent);
