@@ -45,7 +45,7 @@ static void on_loaded(void *ctx, struct load *l)
 {
     struct changing *c = ctx;
 
-    c->is_bad = run_change(l, c->o, &c->err) < 0;
+    c->is_bad = run_change(l, c->o, &c->err) < 0 || run_place_files(l, c->o, &c->err) < 0;
 }
 
 static size_t count_kind(const struct load *l, const char *kind)
@@ -127,6 +127,13 @@ static const struct option run_option_table[] = {
     { 0, "replicas", OPTION_LIST, FIELD(replicas), "[JOB/]TASK=N", NULL, "run N pods of this task (may be repeated)" },
     { 'e', "env", OPTION_LIST, FIELD(env), "NAME[=VALUE]", NULL,
       "a variable for all containers; without VALUE as it is here (may be repeated)" },
+    { 0, "env-file", OPTION_LIST, FIELD(env_files), "FILE", NULL,
+      "such variables from a file, one on each line; -e goes before it (may be repeated)" },
+    { 0, "mount", OPTION_LIST, FIELD(mounts), "HOST[:POD[:ro]]", NULL,
+      "a file or directory of this machine in all pods; x lies beside the job's file, ./x here (may be repeated)" },
+    { 'C', "here", OPTION_FLAG, FIELD(here), NULL, NULL,
+      "this directory in all pods, where it is, writable, and to work in" },
+    { 0, "workdir", OPTION_TEXT, FIELD(workdir), "DIR", NULL, "the working directory of all containers" },
     { 0, "timeout", OPTION_TEXT, FIELD(timeout), "TIME", NULL, "stop after this time, such as 10m; exit status 124" },
     { 0, "fail-on-any", OPTION_FLAG, FIELD(fail_on_any), NULL, NULL,
       "an exit status other than 0 also when Jobs completed and pods of them failed" },

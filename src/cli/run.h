@@ -6,7 +6,7 @@
  *     run_change.c    --set, --replicas, --env                run_events.c    -o json
  *     run_create.c    from files into the store               run_summary.c   the closing table
  *     run_loop.c      turns, signals, time-outs, the end      run_report.c    --report, --trace
- *     run_out.c       standard output without blocking
+ *     run_files.c     --mount, --here, --workdir              run_out.c       standard output without blocking
  *
  * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
  */
@@ -30,8 +30,9 @@ struct store;
 
 struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *report, *trace;
-    struct text_list files, set, replicas, env;
-    bool keep, dry_run, quiet, wait, fail_on_any, restricted;
+    const char *workdir;
+    struct text_list files, set, replicas, env, env_files, mounts;
+    bool keep, dry_run, quiet, wait, fail_on_any, restricted, here;
     struct machine_options machine;
 };
 
@@ -41,6 +42,10 @@ enum { EXIT_TIMED_OUT = 124 };
 
 /* Change the Jobs among the documents, before they are admitted. Errors name the flag and its value. */
 int run_change(struct load *l, const struct run_options *o, struct err *e);
+
+/* Files of this machine in the pods: --mount, --here, --workdir, and hostPaths that are relative. Before they are
+ * admitted. */
+int run_place_files(struct load *l, const struct run_options *o, struct err *e);
 
 /* Put everything into the store: namespaces as needed, then what Jobs may refer to, Jobs, pods, Commands. What nothing
  * here acts on is left out and 'say' is told a sentence. */

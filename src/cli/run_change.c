@@ -1,10 +1,11 @@
-/* run_change.c - --set, --replicas and --env: Jobs as the user wants them this time
+/* run_change.c - --set, --replicas, --env and --env-file: Jobs as the user wants them this time
  *
  * Changes are made before admission, so that defaults follow from them and what is wrong with them is reported like
  * anything else that is wrong with the file.
  */
 #include "api/meta.h"
 #include "base/util.h"
+#include "cli/read.h"
 #include "cli/run.h"
 #include "yaml/yaml.h"
 
@@ -162,10 +163,23 @@ static void set_env(struct arena *a, struct json *container, struct str name, st
     json_set(entry, "value", json_str(a, value));
 }
 
+static void set_env_of_all(struct load *l, struct str name, struct str value)
+{
+    static const char *const lists[] = { "initContainers", "containers" };
+
+    for (size_t i = 0; i < l->docs.n; i++) {
+        if (!is_job(l->docs.v[i]))
+            continue;
+        JSON_FOREACH(task, json_find(l->docs.v[i]->root, "spec", "tasks", NULL))
+            for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+                JSON_FOREACH(c, json_find(task, "template", "spec", lists[k], NULL))
+                    set_env(l->arena, c, name, value);
+    }
+}
+
 /* "NAME=VALUE", or "NAME": as it is here. In every container of every task. */
 static int change_env(struct load *l, struct str text, struct err *e)
 {
-    static const char *const lists[] = { "initContainers", "containers" };
     struct str name = text, value = STR_NULL;
     ptrdiff_t eq = str_find_char(text, '=');
     const char *own;
@@ -183,13 +197,28 @@ static int change_env(struct load *l, struct str text, struct err *e)
     }
     if (!str_is_utf8(value))
         return err_set(e, ERR_INVALID, "the value is not UTF-8");
-    for (size_t i = 0; i < l->docs.n; i++) {
-        if (!is_job(l->docs.v[i]))
-            continue;
-        JSON_FOREACH(task, json_find(l->docs.v[i]->root, "spec", "tasks", NULL))
-            for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-                JSON_FOREACH(c, json_find(task, "template", "spec", lists[k], NULL))
-                    set_env(l->arena, c, name, value);
+    set_env_of_all(l, name, value);
+    return 0;
+}
+
+/* ---- --env-file ---- */
+
+/* As docker has it: all after the first '=' is the value, quotes too; a line of '#' is a comment. */
+static int change_env_file(struct load *l, struct str path, struct err *e)
+{
+    struct str text, line;
+    size_t number = 0;
+
+    if (read_file(l->arena, arena_cstr(l->arena, path), &text, e) < 0)
+        return -1;
+    while (str_split(&text, '\n', &line)) {
+        struct str words = str_trim(line);
+
+        number++;
+        line = str_ends(line, STR("\r")) ? str_sub(line, 0, line.n - 1) : line;
+        line = words.n ? str_from(line, (size_t)(words.p - line.p)) : STR_NULL;
+        if (line.n && line.p[0] != '#' && change_env(l, line, e) < 0)
+            return err_wrap(e, "line %zu", number);
     }
     return 0;
 }
@@ -396,6 +425,7 @@ int run_change(struct load *l, const struct run_options *o, struct err *e)
     } flags[] = {
         { "set", &o->set, change_set },
         { "replicas", &o->replicas, change_replicas },
+        { "env-file", &o->env_files, change_env_file },
         { "env", &o->env, change_env },
     };
 
