@@ -59,6 +59,7 @@ WRONG_USE = [
     (["--timeout", "0"], "--timeout"),
     (["--node", "cpu"], "is not RESOURCE=AMOUNT"),
     (["--node", "cpu=x"], "--node cpu=x"),
+    (["--max-restarts", "0"], "--max-restarts: must be a number from 1 on (got 0)"),
     (["--network", "host"], "is not one of auto, private"),
     (["-o", "yaml"], "is not one of text, json"),
     (["--set", "spec.queue"], "--set spec.queue: this is not"),
@@ -221,6 +222,20 @@ def times_out():
     has(r.stderr, "timed out after 1s", "job train Stopped")
 
 
+def ends_crash_loops():
+    """Of one pod whose container is started again, and of one that its job makes again."""
+    for policy, policies in (("OnFailure", []), ("Never", [{"event": "PodFailed", "action": "RestartJob"}])):
+        doc = job(tasks={"worker": (1, "exit 7")}, maxRetry=100, policies=policies)
+        doc["spec"]["tasks"][0]["template"]["spec"]["restartPolicy"] = policy
+        r = run([doc], "--max-restarts", "1")
+        same(r.returncode, 7)
+        has(r.stderr, "worker-0 has failed 2 times, the last time with exit code 7; stopping (--max-restarts)", "job train Stopped",
+            "pumice: worker-0 failed 2 times: exit code 7\n")
+    r = run([doc], "--set", "spec.maxRetry=7")
+    same(r.stderr.count("fails again and again"), 1)
+    has(r.stderr, "worker-0 fails again and again (5 times: exit code 7); --max-restarts N would end such a run")
+
+
 def started(*args, tasks=None):
     """A run whose first line of output has come."""
     p = subprocess.Popen([PUMICE, "run", "--state", STATE.name, *args, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -347,7 +362,7 @@ def main():
         suite.case(case.__name__, case)
     works, why = can_run()
     if works:
-        for case in (completes, fails, quiet, logs_and_log_dir, json_form, never_fits, times_out, stopped_twice, reader_that_goes,
+        for case in (completes, fails, quiet, logs_and_log_dir, json_form, never_fits, times_out, ends_crash_loops, stopped_twice, reader_that_goes,
                      reader_that_stops, reports, on_a_terminal):
             suite.case(case.__name__, case)
         for number, want in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):

@@ -24,9 +24,17 @@ static int read_timeout(const char *text, int64_t *ret, struct err *e)
     return 0;
 }
 
+static int read_max_restarts(const char *text, int64_t *ret, struct err *e)
+{
+    *ret = INT64_MAX;
+    if (text && (str_to_i64(str_of(text), ret) < 0 || *ret < 1))
+        return err_set(e, ERR_INVALID, "--max-restarts: must be a number from 1 on (got %s)", text);
+    return 0;
+}
+
 static int read_options(struct arena *a, const struct run_options *o, struct run_request *q, struct err *e)
 {
-    if (read_timeout(o->timeout, &q->timeout_ms, e) < 0)
+    if (read_timeout(o->timeout, &q->timeout_ms, e) < 0 || read_max_restarts(o->max_restarts, &q->max_restarts, e) < 0)
         return -1;
     if (o->node && run_capacity(a, str_of(o->node), &q->capacity, e) < 0)
         return err_wrap(e, "--node %s", o->node);
@@ -135,6 +143,8 @@ static const struct option run_option_table[] = {
       "this directory in all pods, where it is, writable, and to work in" },
     { 0, "workdir", OPTION_TEXT, FIELD(workdir), "DIR", NULL, "the working directory of all containers" },
     { 0, "timeout", OPTION_TEXT, FIELD(timeout), "TIME", NULL, "stop after this time, such as 10m; exit status 124" },
+    { 0, "max-restarts", OPTION_TEXT, FIELD(max_restarts), "N", NULL,
+      "stop when a container was started again N times and fails once more; its exit status" },
     { 0, "fail-on-any", OPTION_FLAG, FIELD(fail_on_any), NULL, NULL,
       "an exit status other than 0 also when Jobs completed and pods of them failed" },
     { 0, "wait", OPTION_FLAG, FIELD(wait), NULL, NULL, "wait also when nothing runs and nothing can start" },

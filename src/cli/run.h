@@ -6,7 +6,8 @@
  *     run_change.c    --set, --replicas, --env                run_events.c    -o json
  *     run_create.c    from files into the store               run_summary.c   the closing table
  *     run_loop.c      turns, signals, time-outs, the end      run_report.c    --report, --trace
- *     run_files.c     --mount, --here, --workdir              run_out.c       standard output without blocking
+ *     run_files.c     --mount, --here, --workdir              run_crashes.c   what fails again and again
+ *     run_out.c       standard output without blocking
  *
  * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
  */
@@ -30,7 +31,7 @@ struct store;
 
 struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *report, *trace;
-    const char *workdir;
+    const char *workdir, *max_restarts;
     struct text_list files, set, replicas, env, env_files, mounts;
     bool keep, dry_run, quiet, wait, fail_on_any, restricted, here;
     struct machine_options machine;
@@ -198,6 +199,16 @@ void run_kind_head(struct buf *out, const struct run_kind *k); /* "2 pods of wor
 void run_kind_tell(struct buf *out, struct run_kind *k,
                    int64_t now_ms); /* the first time with its last lines and the hint */
 
+/* ---- crash loops ---- */
+
+struct run_crashes {
+    struct arena arena;
+    struct map counts; /* by "namespace/pod/container" */
+};
+struct run;
+void run_crashes_done(struct run_crashes *c);
+void run_crashes_add(struct run *r, const struct history_failure *f);
+
 /* ---- progress ---- on standard error ---- */
 
 struct run_progress {
@@ -270,9 +281,11 @@ struct run {
     bool is_kicked;    /* we wrote something: no sleep before the next turn */
     enum run_stage stage;
     int64_t begin_ms, timeout_ms; /* INT64_MAX: none */
-    int64_t stage_due_ms;         /* when patience ends */
-    int64_t stuck_after_ms;       /* nothing can happen for so long: nothing will; 0: 3 s */
-    int64_t stuck_ms, asked_ms;   /* since when nothing can happen; INT64_MAX: it can */
+    int64_t max_restarts;         /* of one container; INT64_MAX: any number */
+    struct run_crashes crashes;
+    int64_t stage_due_ms;       /* when patience ends */
+    int64_t stuck_after_ms;     /* nothing can happen for so long: nothing will; 0: 3 s */
+    int64_t stuck_ms, asked_ms; /* since when nothing can happen; INT64_MAX: it can */
     uint64_t compacted_rev;
     struct load *load;  /* what is put in later; may be NULL */
     int64_t created_ms; /* since the beginning: up to when it was put in */
@@ -329,6 +342,7 @@ struct run_request {
     struct load *load;
     struct json *capacity; /* of --node; NULL: none is given */
     int64_t timeout_ms;    /* INT64_MAX: none */
+    int64_t max_restarts;  /* the same */
 };
 int run_session(struct arena *a, const struct run_request *q); /* returns the exit status */
 

@@ -95,6 +95,7 @@ static void tell_failures(struct run *r)
             run_event_failure(&r->events, r->history, &w, now_of(r));
         else
             run_progress_failure(&r->progress, &w, run_logs_is_last(&r->logs, w.uid, w.container), now_of(r));
+        run_crashes_add(r, &w);
     }
 }
 
@@ -135,6 +136,7 @@ void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespace
 
 void run_finish(struct run *r)
 {
+    run_crashes_done(&r->crashes);
     history_free(r->history);
     driver_free(r->driver);
     cluster_free(r->eyes);

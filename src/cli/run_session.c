@@ -229,6 +229,7 @@ int run_session(struct arena *a, const struct run_request *q)
                                   .o = q->o,
                                   .clock = &clock.clock,
                                   .timeout_ms = q->timeout_ms,
+                                  .max_restarts = q->max_restarts,
                                   .signal_fd = -1,
                                   .log_fd = -1 },
                          .load = q->load,

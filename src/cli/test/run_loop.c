@@ -287,6 +287,7 @@ static void go(const char *text, struct run_options o, const char *cpu, int sign
                      .log_fd = -1,
                      .stuck_after_ms = 1200,
                      .timeout_ms = INT64_MAX,
+                     .max_restarts = INT64_MAX,
                      .is_json = o.output != NULL };
     struct fake f = { .run = &r, .signals = signals };
     struct run_say tell = { &r, on_say };
