@@ -216,6 +216,23 @@ def never_fits():
     assert 2.5 < time.monotonic() - begin < 30, "it should give up after 3 s"
 
 
+def fits():
+    """Numbers and text, limits for requests, a pod of its own for each; a device that is not there is left out."""
+    doc = job(tasks={"worker": (3, "true"), "boss": (1, "true")}, minAvailable=4)
+    worker, boss = (t["template"]["spec"]["containers"][0] for t in doc["spec"]["tasks"])
+    worker["resources"] = {"limits": {"cpu": 16, "memory": "64Gi", "example.com/fpga": 2}}
+    boss["resources"] = {"requests": {"cpu": "2500m", "memory": "1Gi"}}
+    machine = ("--node", "cpu=2,memory=8Gi,pods=10")
+    same(run([doc], *machine).returncode, 1)
+    r = run([doc], *machine, "--fit")
+    same(r.returncode, 0)
+    has(r.stderr, "--fit: job train asks for cpu 50500m in all, and the machine has 2: every request is 0.0396 times as large",
+        "--fit: job train asks for memory 193Gi in all, and the machine has 8Gi: every request is 0.0415 times as large",
+        "--fit: job train asks for 6 example.com/fpga, and the machine has none: left out")
+    r = run([job()], *machine, "--fit")
+    assert "--fit" not in r.stderr, r.stderr
+
+
 def times_out():
     r = run([job(tasks={"worker": (1, "sleep 100")})], "--timeout", "1s")
     same(r.returncode, 124)
@@ -362,7 +379,7 @@ def main():
         suite.case(case.__name__, case)
     works, why = can_run()
     if works:
-        for case in (completes, fails, quiet, logs_and_log_dir, json_form, never_fits, times_out, ends_crash_loops, stopped_twice, reader_that_goes,
+        for case in (completes, fails, quiet, logs_and_log_dir, json_form, never_fits, fits, times_out, ends_crash_loops, stopped_twice, reader_that_goes,
                      reader_that_stops, reports, on_a_terminal):
             suite.case(case.__name__, case)
         for number, want in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):

@@ -142,6 +142,8 @@ static const struct option run_option_table[] = {
     { 'C', "here", OPTION_FLAG, FIELD(here), NULL, NULL,
       "this directory in all pods, where it is, writable, and to work in" },
     { 0, "workdir", OPTION_TEXT, FIELD(workdir), "DIR", NULL, "the working directory of all containers" },
+    { 0, "fit", OPTION_FLAG, FIELD(fit), NULL, NULL,
+      "scale requests of Jobs that are too large for this machine down to it, and say so" },
     { 0, "timeout", OPTION_TEXT, FIELD(timeout), "TIME", NULL, "stop after this time, such as 10m; exit status 124" },
     { 0, "max-restarts", OPTION_TEXT, FIELD(max_restarts), "N", NULL,
       "stop when a container was started again N times and fails once more; its exit status" },

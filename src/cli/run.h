@@ -7,7 +7,7 @@
  *     run_create.c    from files into the store               run_summary.c   the closing table
  *     run_loop.c      turns, signals, time-outs, the end      run_report.c    --report, --trace
  *     run_files.c     --mount, --here, --workdir              run_crashes.c   what fails again and again
- *     run_out.c       standard output without blocking
+ *     run_fit.c       --fit                                   run_out.c       standard output without blocking
  *
  * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
  */
@@ -33,7 +33,7 @@ struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *report, *trace;
     const char *workdir, *max_restarts;
     struct text_list files, set, replicas, env, env_files, mounts;
-    bool keep, dry_run, quiet, wait, fail_on_any, restricted, here;
+    bool keep, dry_run, quiet, wait, fail_on_any, restricted, here, fit;
     struct machine_options machine;
 };
 
@@ -64,6 +64,9 @@ int64_t run_create_due(const struct load *l, int64_t after_ms);
 
 /* --restricted: what Pod Security "restricted" refuses in the pods of the files becomes an error of its document. */
 void run_restrict(struct load *l);
+
+/* --fit: requests of Jobs that are larger than the machine become as small as it is; 'say' is told what was done. */
+void run_fit(struct load *l, const struct json *capacity, const struct run_say *say);
 
 /* What opens this machine to pods (privileged, hostPath, …): 'say' is told one sentence for each kind. */
 void run_tell_dangers(const struct load *l, const struct run_say *say);

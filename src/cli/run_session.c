@@ -93,6 +93,8 @@ static int start(struct session *s, struct err *e)
         run_notice(r, arena_fmt(r->arena, "containers have one user only, root: %s", s->machine.machine.root.why));
     if (r->is_json)
         run_event_start(&r->events, agent_id(s->machine.agent), s->load, r->begin_ms);
+    if (r->o->fit)
+        run_fit(s->load, agent_capacity(s->machine.agent, r->arena), &notice);
     run_tell_dangers(s->load, &notice);
     run_tell_ignored(s->load, &notice);
     r->load = s->load;

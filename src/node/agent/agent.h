@@ -111,6 +111,9 @@ void agent_shut_down(struct agent *g, int64_t grace_ms);
 bool agent_is_quiet(const struct agent *g); /* no pod runs, and all that is to be known of them was written */
 void agent_write_now(struct agent *g);      /* the cluster is there again: what failed is written at once */
 
+/* What its Node has: {"cpu": "8", "memory": …}, in 'a'. */
+struct json *agent_capacity(struct agent *g, struct arena *a);
+
 size_t agent_pods(const struct agent *g);     /* that have something left on this machine */
 void agent_kill_all(struct agent *g);         /* everything, at once */
 bool agent_is_broken(const struct agent *g);  /* its spawner is dead: no pod can start any more */

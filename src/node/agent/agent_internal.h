@@ -357,6 +357,5 @@ void agent_node_write(struct agent *g);
 void agent_node_answered(struct agent *g, const struct err *e);
 void agent_node_gone(struct agent *g); /* somebody deleted it */
 const struct resource_type *agent_node_type(void);
-struct json *agent_capacity(struct agent *g, struct arena *a);
 
 #endif
