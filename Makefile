@@ -1,5 +1,5 @@
 # Short names for the usual things; meson does the work.
-.PHONY: all clang release image deb test bench fuzz manual packaging format clean
+.PHONY: all clang release install image deb test bench fuzz manual packaging format clean
 
 all: build/build.ninja          ## build/pumice with ASan and UBSan: the developer's build
 	@ninja -C build --quiet
@@ -15,6 +15,10 @@ release: b-release/build.ninja  ## b-release/pumice, optimised
 	@ninja -C b-release --quiet pumice
 b-release/build.ninja:
 	@meson setup b-release -Dbuildtype=release -Dstrip=true > $(@D).log || { cat $(@D).log; rm -rf $(@D); exit 1; }
+
+PREFIX ?= /usr/local
+install: release                ## the program, its manual page and completions, below PREFIX (and DESTDIR)
+	@tools/install b-release/pumice $(DESTDIR)$(PREFIX)
 
 image: release                  ## b-release/pumice.tar: the container image, an OCI archive
 	@tools/image b-release/pumice b-release/pumice.tar

@@ -123,6 +123,9 @@ def package_installs():
     assert command(f"{root}/usr/bin/pumice", "version").startswith(f"pumice {VERSION} ")
     page = command("man", "--warnings", "-l", f"{root}/usr/share/man/man1/pumice.1.gz", MANWIDTH="100", LC_ALL="C.UTF-8")
     assert "controller" in page
+    for path in ("bash-completion/completions/pumice", "zsh/site-functions/_pumice", "fish/vendor_completions.d/pumice.fish"):
+        with open(f"{root}/usr/share/{path}") as f:
+            assert "max-restarts" in f.read(), path
     command("dpkg", f"--root={root}", "--force-script-chrootless", "--remove", "pumice")
     assert os.path.exists(f"{root}/etc/default/pumice-controller") and not os.path.exists(f"{root}/usr/bin/pumice")
 
