@@ -9,18 +9,30 @@
 
 /* ---- options ---- */
 
-static int read_timeout(const char *text, int64_t *ret, struct err *e)
+enum { SILENCE_MS = 5 * 60 * 1000 };
+
+static int read_time(const char *flag, const char *text, int64_t fallback_ms, int64_t *ret_ms, struct err *e)
 {
     int64_t ns;
 
-    *ret = INT64_MAX;
+    *ret_ms = fallback_ms;
     if (!text)
         return 0;
     if (duration_parse(str_of(text), &ns, e) < 0)
-        return err_wrap(e, "--timeout");
-    if (ns <= 0)
+        return err_wrap(e, "%s", flag);
+    *ret_ms = ns / 1000000;
+    return 0;
+}
+
+static int read_times(const struct run_options *o, struct run_request *q, struct err *e)
+{
+    if (read_time("--timeout", o->timeout, INT64_MAX, &q->timeout_ms, e) < 0 ||
+        read_time("--silence", o->silence, SILENCE_MS, &q->silence_ms, e) < 0)
+        return -1;
+    if (q->timeout_ms <= 0)
         return err_set(e, ERR_INVALID, "--timeout: must be more than nothing");
-    *ret = ns / 1000000;
+    if (q->silence_ms < 0)
+        return err_set(e, ERR_INVALID, "--silence: must be a time, or 0 for none");
     return 0;
 }
 
@@ -34,7 +46,7 @@ static int read_max_restarts(const char *text, int64_t *ret, struct err *e)
 
 static int read_options(struct arena *a, const struct run_options *o, struct run_request *q, struct err *e)
 {
-    if (read_timeout(o->timeout, &q->timeout_ms, e) < 0 || read_max_restarts(o->max_restarts, &q->max_restarts, e) < 0)
+    if (read_times(o, q, e) < 0 || read_max_restarts(o->max_restarts, &q->max_restarts, e) < 0)
         return -1;
     if (o->node && run_capacity(a, str_of(o->node), &q->capacity, e) < 0)
         return err_wrap(e, "--node %s", o->node);
@@ -147,6 +159,10 @@ static const struct option run_option_table[] = {
     { 0, "timeout", OPTION_TEXT, FIELD(timeout), "TIME", NULL, "stop after this time, such as 10m; exit status 124" },
     { 0, "max-restarts", OPTION_TEXT, FIELD(max_restarts), "N", NULL,
       "stop when a container was started again N times and fails once more; its exit status" },
+    { 0, "silence", OPTION_TEXT, FIELD(silence), "TIME", NULL,
+      "say when nothing was written for so long (default: 5m; 0: never)" },
+    { 0, "stacks", OPTION_FLAG, FIELD(stacks), NULL, NULL,
+      "say then also what every process waits in; Ctrl-\\ (SIGQUIT) does so at any time" },
     { 0, "fail-on-any", OPTION_FLAG, FIELD(fail_on_any), NULL, NULL,
       "an exit status other than 0 also when Jobs completed and pods of them failed" },
     { 0, "wait", OPTION_FLAG, FIELD(wait), NULL, NULL, "wait also when nothing runs and nothing can start" },

@@ -7,6 +7,7 @@
  *     run_create.c    from files into the store               run_summary.c   the closing table
  *     run_loop.c      turns, signals, time-outs, the end      run_report.c    --report, --trace
  *     run_files.c     --mount, --here, --workdir              run_crashes.c   what fails again and again
+ *     run_silence.c   nothing is heard for long               run_stacks.c    what processes wait in
  *     run_fit.c       --fit                                   run_out.c       standard output without blocking
  *
  * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
@@ -31,9 +32,9 @@ struct store;
 
 struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *report, *trace;
-    const char *workdir, *max_restarts;
+    const char *workdir, *max_restarts, *silence;
     struct text_list files, set, replicas, env, env_files, mounts;
-    bool keep, dry_run, quiet, wait, fail_on_any, restricted, here, fit;
+    bool keep, dry_run, quiet, wait, fail_on_any, restricted, here, fit, stacks;
     struct machine_options machine;
 };
 
@@ -243,6 +244,7 @@ void run_progress_failure(struct run_progress *p, const struct history_failure *
 void run_progress_decision(struct run_progress *p, const struct history_job *j, struct str message, int64_t now_ms);
 /* A line for people, above the block. */
 void run_progress_say(struct run_progress *p, struct str sentence);
+void run_progress_lines(struct run_progress *p, struct str lines); /* as they are */
 /* The block itself, for tests: 'rows' lines of 'columns' at most. */
 size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t columns, size_t rows, int64_t now_ms);
 
@@ -259,6 +261,7 @@ struct run_node { /* the machine: an agent, or in tests something else */
     int64_t (*turn)(void *ctx, bool *ret_busy);
     size_t (*pods)(void *ctx);
     void (*kill_all)(void *ctx);
+    void (*processes)(void *ctx, void (*f)(void *arg, const struct agent_process *p), void *arg); /* may be NULL */
 };
 
 enum run_stage { RUN_GOES, RUN_CLOSES, RUN_STOPS, RUN_KILLED };
@@ -286,6 +289,11 @@ struct run {
     int64_t begin_ms, timeout_ms; /* INT64_MAX: none */
     int64_t max_restarts;         /* of one container; INT64_MAX: any number */
     struct run_crashes crashes;
+    struct {
+        int64_t limit_ms; /* 0: it is never told */
+        int64_t since_ms;
+        int n_told;
+    } silence;
     int64_t stage_due_ms;       /* when patience ends */
     int64_t stuck_after_ms;     /* nothing can happen for so long: nothing will; 0: 3 s */
     int64_t stuck_ms, asked_ms; /* since when nothing can happen; INT64_MAX: it can */
@@ -305,8 +313,17 @@ void run_finish(struct run *r); /* what run_begin made */
 void run_say(struct run *r, struct str sentence);
 /* The same for what is good to know: -q leaves it to the history. */
 void run_notice(struct run *r, struct str sentence);
+/* Several lines under a head, as they are. */
+void run_tell_text(struct run *r, struct str head, struct str lines);
 /* End it: 'status' is the exit status. Once: gracefully; again: at once. */
 void run_stop(struct run *r, int status, struct str reason);
+
+/* ---- silence ---- */
+
+void run_heard(struct run *r); /* a container has written something, or something happened to a pod */
+int64_t run_silence_due(const struct run *r);
+void run_silence_turn(struct run *r);
+void run_stacks(struct run *r); /* tell what all processes wait in */
 
 /* ---- the machine ---- */
 
@@ -346,6 +363,7 @@ struct run_request {
     struct json *capacity; /* of --node; NULL: none is given */
     int64_t timeout_ms;    /* INT64_MAX: none */
     int64_t max_restarts;  /* the same */
+    int64_t silence_ms;    /* 0: none is told */
 };
 int run_session(struct arena *a, const struct run_request *q); /* returns the exit status */
 

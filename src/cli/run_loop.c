@@ -42,6 +42,16 @@ void run_say(struct run *r, struct str sentence)
         run_progress_say(&r->progress, sentence);
 }
 
+void run_tell_text(struct run *r, struct str head, struct str lines)
+{
+    if (r->is_json) {
+        run_event_notice(&r->events, arena_fmt(r->arena, "%.*s\n%.*s", STR_ARG(head), STR_ARG(lines)), now_of(r));
+        return;
+    }
+    run_progress_say(&r->progress, head);
+    run_progress_lines(&r->progress, lines);
+}
+
 void run_notice(struct run *r, struct str sentence)
 {
     if (!r->o->quiet || r->is_json)
@@ -65,6 +75,7 @@ static void on_pod(void *ctx, const struct history_pod *p)
 {
     struct run *r = ctx;
 
+    run_heard(r);
     run_logs_pod(&r->logs, p);
     run_progress_pod(&r->progress, p, now_of(r));
     if (r->is_json)
@@ -312,6 +323,10 @@ static void take_signals(struct run *r)
             r->history->changes++;
             continue;
         }
+        if (number == SIGQUIT) {
+            run_stacks(r);
+            continue;
+        }
         if (r->stage == RUN_GOES && is_key)
             run_say(r, STR("stopping; press Ctrl-C again to stop at once"));
         else if (r->stage == RUN_GOES)
@@ -426,6 +441,7 @@ void run_loop(struct run *r)
             ask(r, !is_busy);
         if (!is_busy)
             compact(r);
+        run_silence_turn(r);
         is_over = advance(r, !is_busy);
         flush(r);
         shown_ms = run_progress_turn(&r->progress, now_of(r));
@@ -434,6 +450,7 @@ void run_loop(struct run *r)
         due_ms = MIN_OF(due_ms, shown_ms);
         due_ms = MIN_OF(due_ms, r->stage_due_ms);
         due_ms = MIN_OF(due_ms, later_ms(r));
+        due_ms = MIN_OF(due_ms, run_silence_due(r));
         if (r->stage == RUN_GOES)
             due_ms = MIN_OF(due_ms, r->timeout_ms);
         if (r->stuck_ms != INT64_MAX && r->stage == RUN_GOES)

@@ -58,6 +58,7 @@ static void on_output(void *ctx, const struct agent_output *line)
 {
     struct run_machine *m = ctx;
 
+    run_heard(m->run);
     history_output(m->run->history, line->uid, line->container, line->text, line->is_partial);
     if (m->run->stage != RUN_KILLED || run_out_left(&m->run->out) < RUN_OUT_MAX) /* killed: nobody waits any more */
         run_logs_line(&m->run->logs, line);
@@ -106,6 +107,11 @@ static void node_kill(void *ctx)
     agent_kill_all(((struct run_machine *)ctx)->agent);
 }
 
+static void node_processes(void *ctx, void (*f)(void *arg, const struct agent_process *p), void *arg)
+{
+    agent_processes(((struct run_machine *)ctx)->agent, f, arg);
+}
+
 int run_machine_open(struct run_machine *m, const struct run_options *o, struct err *e)
 {
     struct agent_options opt = { .capacity = m->capacity,
@@ -115,6 +121,6 @@ int run_machine_open(struct run_machine *m, const struct run_options *o, struct 
 
     if (machine_agent(&m->machine, &o->machine, &opt, e) < 0 || agent_open(&opt, &m->agent, e) < 0)
         return -1;
-    m->run->node = (struct run_node){ m, agent_fd(m->agent), node_turn, node_pods, node_kill };
+    m->run->node = (struct run_node){ m, agent_fd(m->agent), node_turn, node_pods, node_kill, node_processes };
     return 0;
 }

@@ -93,6 +93,15 @@ void run_progress_say(struct run_progress *p, struct str sentence)
     line(p, &text);
 }
 
+void run_progress_lines(struct run_progress *p, struct str lines)
+{
+    autobuf out = { 0 };
+
+    run_progress_hide(p);
+    buf_str(&out, lines);
+    put(&out);
+}
+
 static enum style phase_style(const struct history_job *j)
 {
     switch (job_phase_now(j)) {

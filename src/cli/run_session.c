@@ -170,7 +170,7 @@ static int run_all(struct session *s)
     r->progress.logs = &r->logs;
     r->progress.hints = &s->hints;
     /* Before anything is made that would have to be removed again. */
-    if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, SIGWINCH, 0 }, &s->run.signal_fd, &e) < 0 ||
+    if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, 0 }, &s->run.signal_fd, &e) < 0 ||
         run_machine_open(&s->machine, r->o, &e) < 0) {
         status = command_fail("run", &e, EXIT_FAILED);
         goto done;
@@ -232,6 +232,7 @@ int run_session(struct arena *a, const struct run_request *q)
                                   .clock = &clock.clock,
                                   .timeout_ms = q->timeout_ms,
                                   .max_restarts = q->max_restarts,
+                                  .silence.limit_ms = q->silence_ms,
                                   .signal_fd = -1,
                                   .log_fd = -1 },
                          .load = q->load,

@@ -155,6 +155,13 @@ void agent_session_end(struct agent *g, uint64_t id); /* kill it; 'ended' is not
 typedef void (*agent_usage_f)(void *ctx, const struct agent_place *of, const struct cgroup_stats *s);
 void agent_usage(struct agent *g, agent_usage_f f, void *ctx);
 
+struct agent_process {
+    struct str uid, container;
+    pid_t pid; /* as the host numbers it */
+};
+/* All that runs in containers, container by container. */
+void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_process *p), void *ctx);
+
 /* Ends everything (killing what is left) and removes it; see keeps_state. The cluster stays the caller's. */
 void agent_close(struct agent *g);
 

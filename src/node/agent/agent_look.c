@@ -96,16 +96,51 @@ bool agent_log_grows(const struct agent *g, const struct agent_log_place *log, s
 
 /* ---- use ---- */
 
+static struct str group_of(struct arena *a, const struct agent_pod *p, struct str container)
+{
+    return arena_fmt(a, "pod-%.*s%s%.*s", STR_ARG(p->object->uid), container.n ? "/" : "", STR_ARG(container));
+}
+
 static void tell_group(struct agent *g, struct arena *a, const struct agent_pod *p, struct str container,
                        agent_usage_f f, void *ctx)
 {
     struct agent_place of = { p->object->namespace, p->object->name, container };
-    struct str group = arena_fmt(a, "pod-%.*s%s%.*s", STR_ARG(p->object->uid), container.n ? "/" : "",
-                                 STR_ARG(container));
     struct cgroup_stats stats;
 
-    if (cgroup_stats(g->cgroups, group.p, &stats, NULL) == 0)
+    if (cgroup_stats(g->cgroups, group_of(a, p, container).p, &stats, NULL) == 0)
         f(ctx, &of, &stats);
+}
+
+struct process_walk {
+    struct agent_process process;
+    void (*f)(void *ctx, const struct agent_process *p);
+    void *ctx;
+};
+
+static void on_pid(void *ctx, pid_t pid)
+{
+    struct process_walk *w = ctx;
+
+    w->process.pid = pid;
+    w->f(w->ctx, &w->process);
+}
+
+void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_process *p), void *ctx)
+{
+    static const char *const lists[] = { "initContainerStatuses", "containerStatuses" };
+
+    MAP_FOREACH(struct agent_pod *, p, &g->pods) {
+        autoarena a = { 0 };
+        const struct json *status = p->stage == STAGE_MADE ? json_get(show(p, &a), "status") : NULL;
+
+        for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+            JSON_FOREACH(c, json_get(status, lists[i])) {
+                struct process_walk w = { { p->object->uid, json_member_text(c, "name"), 0 }, f, ctx };
+
+                if (json_find(c, "state", "running", NULL))
+                    cgroup_pids(g->cgroups, group_of(&a, p, w.process.container).p, on_pid, &w);
+            }
+    }
 }
 
 void agent_usage(struct agent *g, agent_usage_f f, void *ctx)

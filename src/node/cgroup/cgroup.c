@@ -189,6 +189,20 @@ int cgroup_remove(struct cgroups *c, const char *path, struct err *e)
 
 /* ---- counts ---- */
 
+void cgroup_pids(struct cgroups *c, const char *path, void (*each)(void *ctx, pid_t pid), void *ctx)
+{
+    autoclose int dir = c->n ? cgroup_group_open(&c->hiers[0], path, NULL) : -1; /* they are in all of them */
+    autobuf procs = { 0 };
+    struct str rest, line;
+    int64_t pid;
+
+    if (dir < 0 || cgroup_file_read(dir, "cgroup.procs", &procs) < 0)
+        return;
+    for (rest = buf_view(&procs); str_split(&rest, '\n', &line);)
+        if (str_to_i64(line, &pid) == 0 && pid > 0 && pid <= INT32_MAX)
+            each(ctx, (pid_t)pid);
+}
+
 int cgroup_stats(struct cgroups *c, const char *path, struct cgroup_stats *ret, struct err *e)
 {
     struct cgroup_stats s = { -1, -1, -1, -1, -1, -1, -1 };

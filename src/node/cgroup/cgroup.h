@@ -68,4 +68,7 @@ struct cgroup_stats { /* -1: the host does not tell */
 };
 int cgroup_stats(struct cgroups *c, const char *path, struct cgroup_stats *ret, struct err *e);
 
+/* The processes in the group, as the host numbers them; on a host of kind "none" there are none. */
+void cgroup_pids(struct cgroups *c, const char *path, void (*each)(void *ctx, pid_t pid), void *ctx);
+
 #endif
