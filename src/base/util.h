@@ -9,9 +9,17 @@
 #include <unistd.h>
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-/* One side is evaluated twice: no calls with effects, and no recursion (it would double at every level). */
-#define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
-#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
+/* The lesser and the greater of two, in the type that both have in common. Each is evaluated once, so it may be a call
+ * that does something: a loop that asks each of its parts when to wake would else run the part that is due first a
+ * second time, and sleep for as long as that answer says. Inside functions only. */
+#define MIN_OF(a, b)           PICK_OF(a, <, b, __COUNTER__)
+#define MAX_OF(a, b)           PICK_OF(a, >, b, __COUNTER__)
+#define PICK_OF(a, than, b, n) PICK_OF_(a, than, b, n) /* for the number */
+#define PICK_OF_(a, than, b, n)                                                                                        \
+    ({                                                                                                                 \
+        __typeof__(1 ? (a) : (b)) a_##n = (a), b_##n = (b);                                                            \
+        a_##n than b_##n ? a_##n : b_##n;                                                                              \
+    })
 
 /* Scope guards: 'autofree char *p = …;' frees p when the scope ends. Each accepts the empty value (NULL, -1). */
 static inline void autofree_done(void *pp)
