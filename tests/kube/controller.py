@@ -2,6 +2,7 @@
 """pumice controller --scheduler before a real API server, with hollow kubelets: jobs to their end, counted by the audit log;
 killed, stopped and cut off in the middle; two replicas and their Lease; what it says when it cannot work."""
 import collections
+import contextlib
 import json
 import os
 import re
@@ -16,6 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 from bed import Bed, Skip, resource_of, status_of  # noqa: E402
+from faultproxy import FaultProxy  # noqa: E402
 from harness import Suite  # noqa: E402
 
 PUMICE = os.environ["PUMICE"]
@@ -383,6 +385,44 @@ def another_takes_over(bed):
     assert bed.call("GET", LEASE)[1]["spec"]["leaseTransitions"] >= 2
 
 
+def outlives_a_renewal_that_hangs(bed):
+    """A renewal that is taken and never answered, one whose answer stops after its head, one that is not even read: once, and the next one
+    counts. If none is answered, or the server says nothing at all (what comes waits in the TLS handshake), it ends and blames the server."""
+    times = ("--leader-elect-lease-duration=7s", "--leader-elect-renew-deadline=6s", "--leader-elect-retry-period=500ms")
+    lease = {"method": "PUT", "path": "/leases/"}
+    faults = {"taken": {"fault": "swallow", "hang": True, "times": 1}, "head": {"fault": "half_open", "after": 200, "times": 1},
+              "deaf": {"fault": "half_open", "before": "request", "times": 1}, "never": {"fault": "swallow", "hang": True}}
+    blames = ("no answer", "no whole answer", "has not answered")
+
+    def ends(c):
+        assert c.popen.wait(LIMIT_S) == 1 and "could not be renewed in time" in c.log, c.log
+        assert any(words in c.log for words in blames) and "stood still" not in c.log, c.log
+
+    with contextlib.ExitStack() as stack:
+        bed.user("renews", ["system:masters"])
+        leaders = {}
+        for name, fault in faults.items():
+            proxy = stack.enter_context(FaultProxy(bed, "renews"))
+            proxy.add(**lease, **fault)
+            leaders[name] = proxy, stack.enter_context(
+                Controller(bed, f"renews-{name}", f"--leader-elect-resource-name={name}", *times, kubeconfig=proxy.kubeconfig))
+        ends(leaders["never"][1])
+        for name in ("taken", "head", "deaf"):
+            until(f"{name}: renewed after it", lambda: len(leaders[name][0].log) == 1 and holder_renewed(bed, name))
+            assert leaders[name][1].popen.poll() is None, leaders[name][1].log
+        bed.server.pause()
+        try:
+            for name in ("taken", "head", "deaf"):
+                ends(leaders[name][1])
+        finally:
+            bed.server.resume()
+
+
+def holder_renewed(bed, name):
+    spec = bed.call("GET", LEASE.rsplit("/", 1)[0] + f"/{name}")[1]["spec"]
+    return stamp(spec["renewTime"]) > stamp(spec["acquireTime"]) + 3
+
+
 def main():
     suite = Suite()
     try:
@@ -392,7 +432,7 @@ def main():
             install(bed)
             with Hollow(bed, "n0", "n1", "n2"):
                 for case in (completes_a_job, goes_on_after_kill, goes_on_after_an_outage, restarts_a_job_whose_pod_fails,
-                             takes_new_settings, another_takes_over):
+                             takes_new_settings, another_takes_over, outlives_a_renewal_that_hangs):
                     suite.case(case.__name__, lambda: case(bed))
     except Skip as e:
         print(e)
