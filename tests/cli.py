@@ -230,6 +230,50 @@ def full_disk_is_reported():
         assert "No space left" in run.stderr, (args, run.stderr)
 
 
+def validate_for_programs():
+    """The same findings in all forms, at the same places; the exit status is that of the text."""
+    with tempfile.TemporaryDirectory() as d:
+        bad, good = os.path.join(d, "a job.yaml"), os.path.join(d, "good.json")
+        with open(bad, "w") as f:
+            f.write("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec:\n  tasks:\n  - name: t\n    replicas: -1\n    templat: {}\n")
+        with open(good, "w") as f:
+            json.dump(SSH_JOB, f)
+        missing = os.path.join(d, "none.yaml")
+        text = pumice("validate", bad, missing)
+        found = json.loads(pumice("validate", "-o", "json", bad, missing).stdout)
+        places = {f"{p['file']}:{p['line']}:{p['column']}: {p['level']}: {p['field']}: {p['message']}" for p in found["problems"] if p["field"]}
+        assert len(places) >= 2 and all(p in text.stderr for p in places), (places, text.stderr)
+        same(found["errors"], len(found["problems"]))
+        assert any(p["file"] == missing and "line" not in p for p in found["problems"]), found
+        run = pumice("validate", "-o", "sarif", bad, missing)
+        same(run.returncode, 1)
+        log = json.loads(run.stdout)
+        same((log["version"], log["runs"][0]["tool"]["driver"]["name"]), ("2.1.0", "pumice"))
+        results = log["runs"][0]["results"]
+        same(len(results), len(found["problems"]))
+        where = [r["locations"][0]["physicalLocation"] for r in results]
+        assert all(w["artifactLocation"]["uri"] in (bad.replace(" ", "%20"), missing) for w in where), where
+        same([r["ruleId"] for r in results if "replicas" in r["message"]["text"]], ["spec.tasks[].replicas"])
+        for form in ("json", "sarif"):
+            same(pumice("validate", "-o", form, good).returncode, 0)
+            same(pumice("validate", "-o", form, "-", stdin="[").returncode, 1)
+
+
+def colour_when_asked():
+    same("\033" in pumice("validate", "--color=always", "-", stdin="[").stderr, True)
+    for args in (["validate", "--color", "never", MPI], ["plugins", "--color=auto"]):
+        assert "\033" not in pumice(*args).stdout
+    same(pumice("version", "--color=some").returncode, 2)
+
+
+def plugins_by_name():
+    both = fine(pumice("plugins", "mpi", "--only", "ssh"))
+    assert "mpi - " in both and "ssh - " in both and "ray - " not in both, both
+    run = pumice("plugins", "nope")
+    same(run.returncode, 2)
+    assert "there is no plugin 'nope'" in run.stderr
+
+
 # ---- render --state ----
 
 SSH_JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j"},
@@ -410,7 +454,7 @@ def every_documented_argument_is_accepted():
 def main():
     suite = Suite()
     for f in (help_everywhere, wrong_use_is_status_2, version, manual_is_valid_roff, no_colour_unless_terminal,
-              colour_on_a_terminal, yaml_and_json_say_the_same, order_of_creation, json_list, standard_input, only,
+              colour_on_a_terminal, colour_when_asked, validate_for_programs, plugins_by_name, yaml_and_json_say_the_same, order_of_creation, json_list, standard_input, only,
               standard_input_has_a_name, lists, only_in_a_tree, only_that_matches_nothing, summary_of_an_empty_gang,
               rendering_again_changes_nothing, the_same_each_time, secrets_are_masked, private_key_arguments_are_masked,
               explain_names_the_writer, explain_in_json_points_at_parts, tree_and_summary_name_everything,

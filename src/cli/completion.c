@@ -47,10 +47,10 @@ static void quoted(struct buf *out, const char *text, const char *special)
 
 static void bash_values(struct buf *out, const struct command *c)
 {
+    const struct option *o;
     static const char *const ways[] = { [VALUE_FILE] = "-f", [VALUE_DIR] = "-d" };
 
-    for (size_t i = 0; i < c->n_options; i++) {
-        const struct option *o = &c->options[i];
+    for (size_t i = 0; (o = command_option(c, i)); i++) {
         enum value value = value_of(o);
 
         if (value == VALUE_NONE)
@@ -72,6 +72,8 @@ static void bash_values(struct buf *out, const struct command *c)
 
 static void print_bash(struct buf *out)
 {
+    const struct option *o;
+
     buf_str(out, STR("# bash completion of pumice: . <(pumice completion bash)\n"
                      "_pumice_offer() { mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\"); }\n\n"
                      "_pumice() {\n"
@@ -89,8 +91,8 @@ static void print_bash(struct buf *out)
                      "    case ${line[1]} in\n"));
     for (size_t i = 0; i < n_commands; i++) {
         buf_fmt(out, "    %s) _pumice_offer -W '", commands[i]->name);
-        for (size_t k = 0; k < commands[i]->n_options; k++)
-            buf_fmt(out, "--%s ", commands[i]->options[k].name);
+        for (size_t k = 0; (o = command_option(commands[i], k)); k++)
+            buf_fmt(out, "--%s ", o->name);
         buf_str(out, STR("--help' ;;\n"));
     }
     buf_str(out, STR("    esac\n}\ncomplete -o filenames -F _pumice pumice\n"));
@@ -132,6 +134,8 @@ static void zsh_option(struct buf *out, const struct option *o)
 
 static void print_zsh(struct buf *out)
 {
+    const struct option *o;
+
     buf_str(out,
             STR("#compdef pumice\n# zsh completion of pumice: pumice completion zsh > a directory of $fpath/_pumice\n"
                 "_pumice() {\n    local -a names=(\n"));
@@ -144,8 +148,8 @@ static void print_zsh(struct buf *out)
                      "    local command=$words[2]\n    shift words\n    ((CURRENT--))\n    case $command in\n"));
     for (size_t i = 0; i < n_commands; i++) {
         buf_fmt(out, "    %s)\n        _arguments -s", commands[i]->name);
-        for (size_t k = 0; k < commands[i]->n_options; k++)
-            zsh_option(out, &commands[i]->options[k]);
+        for (size_t k = 0; (o = command_option(commands[i], k)); k++)
+            zsh_option(out, o);
         buf_str(out, STR(" \\\n            '(-h --help)'{-h,--help}'[show this]' '*:file:_files' ;;\n"));
     }
     buf_str(out, STR("    esac\n}\nif [[ $funcstack[1] == _pumice ]]; then\n    _pumice \"$@\"\nelse\n"
@@ -181,14 +185,16 @@ static void fish_option(struct buf *out, const struct command *c, const struct o
 
 static void print_fish(struct buf *out)
 {
+    const struct option *o;
+
     buf_str(out, STR("# fish completion of pumice: pumice completion fish | source\n"
                      "complete -c pumice -n __fish_use_subcommand -f\n"));
     for (size_t i = 0; i < n_commands; i++) {
         buf_fmt(out, "complete -c pumice -n __fish_use_subcommand -a %s -d '", commands[i]->name);
         quoted(out, commands[i]->summary, "\\");
         buf_str(out, STR("'\n"));
-        for (size_t k = 0; k < commands[i]->n_options; k++)
-            fish_option(out, commands[i], &commands[i]->options[k]);
+        for (size_t k = 0; (o = command_option(commands[i], k)); k++)
+            fish_option(out, commands[i], o);
     }
     buf_str(out, STR("complete -c pumice -s h -l help -d 'show this'\n"));
 }

@@ -39,22 +39,23 @@ static void padded(struct buf *out, const char *text, size_t width)
 
 static void help_options(struct buf *out, const struct command *c)
 {
+    const struct option *o;
     size_t width = strlen("-h, --help");
 
-    for (size_t i = 0; i < c->n_options; i++) {
+    for (size_t i = 0; (o = command_option(c, i)); i++) {
         autobuf head = { 0 };
 
-        option_head(&head, &c->options[i]);
+        option_head(&head, o);
         width = MAX_OF(width, columns(head.p));
     }
     buf_fmt(out, "\nOptions:\n");
-    for (size_t i = 0; i < c->n_options; i++) {
+    for (size_t i = 0; (o = command_option(c, i)); i++) {
         autobuf head = { 0 };
 
-        option_head(&head, &c->options[i]);
+        option_head(&head, o);
         buf_str(out, STR("  "));
         padded(out, head.p, width);
-        buf_fmt(out, "  %s\n", c->options[i].doc);
+        buf_fmt(out, "  %s\n", o->doc);
     }
     buf_fmt(out, "  %-*s  %s\n", (int)width, "-h, --help", "show this");
 }
@@ -77,8 +78,8 @@ static void help_examples(struct buf *out, const struct command *c)
 
 static void help_command(struct buf *out, const struct command *c)
 {
-    buf_fmt(out, "Usage: pumice %s%s%s%s\n\n%s\n", c->name, c->n_options ? " [OPTION…]" : "",
-            c->arguments[0] ? " " : "", c->arguments, c->about);
+    buf_fmt(out, "Usage: pumice %s%s%s%s\n\n%s\n", c->name, " [OPTION…]", c->arguments[0] ? " " : "", c->arguments,
+            c->about);
     help_options(out, c);
     help_examples(out, c);
 }
@@ -119,8 +120,9 @@ static void roff_text(struct buf *out, const char *text)
 
 static void manual_options(struct buf *out, const struct command *c)
 {
-    for (size_t i = 0; i < c->n_options; i++) {
-        const struct option *o = &c->options[i];
+    const struct option *o;
+
+    for (size_t i = 0; (o = command_option(c, i)); i++) {
         autobuf head = { 0 };
 
         option_head(&head, o);
@@ -138,7 +140,7 @@ static void manual_command(struct buf *out, const struct command *c)
     roff_text(out, c->name);
     buf_fmt(out, "\n.B pumice ");
     roff_text(out, c->name);
-    buf_fmt(out, "\n%s ", c->n_options ? "[\\fIoption\\fR]..." : "");
+    buf_fmt(out, "\n%s ", "[\\fIoption\\fR]...");
     roff_text(out, c->arguments);
     buf_fmt(out, "\n.PP\n");
     roff_text(out, c->about);

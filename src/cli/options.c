@@ -9,9 +9,18 @@ struct parsed {
     struct arena *arena;
     const struct command *command;
     void *options;
+    struct common_options common;
     struct text_list arguments;
     bool wants_help;
 };
+
+static const char *const color_values[] = { "auto", "always", "never", NULL };
+
+const struct option common_options[] = {
+    { 0, "color", OPTION_TEXT, offsetof(struct common_options, color), "WHEN", color_values,
+      "auto (default): on a terminal, unless NO_COLOR is set; always; never" },
+};
+const size_t n_common_options = ARRAY_LEN(common_options);
 
 static int usage_error(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -33,8 +42,8 @@ static int unknown_option(const struct command *c, const char *given, struct str
     const char *near;
     size_t n = 0;
 
-    for (; n < c->n_options && n < ARRAY_LEN(names); n++)
-        names[n] = c->options[n].name;
+    for (const struct option *o; n < ARRAY_LEN(names) && (o = command_option(c, n)); n++)
+        names[n] = o->name;
     near = suggest(name, names, n);
     if (near)
         return usage_error(c, "unknown option %s (did you mean --%s?)", given, near);
@@ -43,10 +52,24 @@ static int unknown_option(const struct command *c, const char *given, struct str
 
 static const struct option *option_by_name(const struct command *c, struct str name)
 {
-    for (size_t i = 0; i < c->n_options; i++)
-        if (str_is(name, c->options[i].name))
-            return &c->options[i];
+    const struct option *o;
+
+    for (size_t i = 0; (o = command_option(c, i)); i++)
+        if (str_is(name, o->name))
+            return o;
     return NULL;
+}
+
+const struct option *command_option(const struct command *c, size_t i)
+{
+    if (i < c->n_options)
+        return &c->options[i];
+    return i - c->n_options < n_common_options ? &common_options[i - c->n_options] : NULL;
+}
+
+static bool is_common(const struct option *o)
+{
+    return o >= common_options && o < common_options + n_common_options;
 }
 
 static const struct option *option_by_letter(const struct command *c, char letter)
@@ -67,7 +90,7 @@ static bool is_allowed(const char *const *values, const char *value)
 
 static int store(struct parsed *p, const struct option *o, const char *value)
 {
-    void *field = (char *)p->options + o->offset;
+    void *field = (is_common(o) ? (char *)&p->common : (char *)p->options) + o->offset;
 
     if (o->values && !is_allowed(o->values, value)) {
         autobuf list = { 0 };
@@ -267,5 +290,6 @@ int cli_main(int argc, char **argv)
         return usage_error(p.command, "no file given ('-' reads standard input)");
     if (!p.command->arguments[0] && p.arguments.list.n)
         return usage_error(p.command, "takes no arguments (got '%s')", p.arguments.list.v[0]);
+    term_set_colour(p.common.color);
     return p.command->run(&arena, p.options, &p.arguments);
 }

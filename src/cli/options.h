@@ -41,6 +41,13 @@ struct foreign_option {
     const char *why;
 };
 
+/* What every command takes. */
+struct common_options {
+    const char *color;
+};
+extern const struct option common_options[];
+extern const size_t n_common_options;
+
 struct command {
     const char *name;
     const char *arguments; /* "FILE…"; "[FILE…]": none is fine too */
@@ -53,6 +60,9 @@ struct command {
     const char *const *examples;          /* pairs: command line, what it does; NULL-terminated */
     int (*run)(struct arena *a, const void *options, const struct text_list *arguments);
 };
+
+/* Its options, then the common ones; NULL after the last. */
+const struct option *command_option(const struct command *c, size_t i);
 
 extern const struct command *const commands[];
 extern const size_t n_commands;

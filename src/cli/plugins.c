@@ -124,19 +124,21 @@ static int plugins_run(struct arena *a, const void *options, const struct text_l
     bool as_json = o->output && strcmp(o->output, "json") == 0;
     bool as_markdown = o->output && strcmp(o->output, "markdown") == 0, colour = term_has_colour(stdout);
     struct json *list = json_array(a);
+    struct text_list only = *arguments;
     autobuf out = { 0 };
 
-    (void)arguments;
     VEC_FOREACH(name, &o->only.list)
+        *vec_push(a, &only.list) = *name;
+    VEC_FOREACH(name, &only.list)
         if (!plugin_by_name(str_of(*name))) {
             fprintf(stderr, "pumice plugins: there is no plugin '%s'; 'pumice plugins' lists them\n", *name);
             return EXIT_USAGE;
         }
     for (size_t i = 0; i < n_job_plugins; i++) {
         const struct job_plugin *p = job_plugins[i];
-        bool wanted = o->only.list.n == 0;
+        bool wanted = only.list.n == 0;
 
-        VEC_FOREACH(name, &o->only.list)
+        VEC_FOREACH(name, &only.list)
             wanted |= strcmp(*name, p->name) == 0;
         if (!wanted)
             continue;
@@ -151,7 +153,7 @@ static int plugins_run(struct arena *a, const void *options, const struct text_l
         else
             print_text(a, &out, p, colour);
     }
-    if (as_markdown && o->only.list.n == 0) {
+    if (as_markdown && only.list.n == 0) {
         autobuf page = { 0 };
 
         buf_fmt(&page,
@@ -174,14 +176,15 @@ static const struct option plugins_option_table[] = {
     { 'o', "output", OPTION_TEXT, offsetof(struct plugins_options, output), "FORM", output_forms,
       "text (default), json or markdown" },
     { 0, "only", OPTION_LIST, offsetof(struct plugins_options, only), "NAME", NULL,
-      "only this plugin; may be repeated" },
+      "the same as NAME; may be repeated" },
 };
 
 const struct command command_plugins = {
     .name = "plugins",
-    .arguments = "",
+    .arguments = "[NAME…]",
     .summary = "list the job plugins, their arguments and what they add",
-    .about = "Lists every job plugin in the order they run: what it brings along, what it adds to pods and which "
+    .about = "Lists every job plugin, or those named, in the order they run: what it brings along, what it adds to "
+             "pods and which "
              "objects it\n"
              "makes, and its arguments with type and [default]. In arguments '-', '_' and letter case do not count.",
     .options = plugins_option_table,

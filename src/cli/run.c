@@ -173,6 +173,7 @@ static const struct option run_option_table[] = {
     { 0, "dry-run", OPTION_FLAG, FIELD(dry_run), NULL, NULL, "run nothing: print every object, as render does" },
     { 0, "keep", OPTION_FLAG, FIELD(keep), NULL, NULL, "leave the files and logs of the run, and say where" },
     { 'q', "quiet", OPTION_FLAG, FIELD(quiet), NULL, NULL, "only logs, and what failed" },
+    { 'v', "verbose", OPTION_FLAG, FIELD(verbose), NULL, NULL, "also the program's own log, all of it" },
     { 'n', "namespace", OPTION_TEXT, FIELD(namespace), "NAME", NULL,
       "namespace of objects that name none (default: default)" },
     { 0, "node", OPTION_TEXT, FIELD(node), "AMOUNTS", NULL,

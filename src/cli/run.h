@@ -34,7 +34,7 @@ struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *report, *trace;
     const char *workdir, *max_restarts, *silence;
     struct text_list files, set, replicas, env, env_files, mounts;
-    bool keep, dry_run, quiet, wait, fail_on_any, restricted, here, fit, stacks;
+    bool keep, dry_run, quiet, wait, fail_on_any, restricted, here, fit, stacks, verbose;
     struct machine_options machine;
 };
 

@@ -1,13 +1,13 @@
 /* validate.c - the command `pumice validate` */
-#include "base/util.h"
-#include "cli/commands.h"
-#include "cli/load.h"
-#include "report/term.h"
+#include "cli/validate.h"
 
 #include "api/meta.h"
+#include "base/util.h"
+#include "cli/commands.h"
+#include "report/term.h"
 
 struct validate_options {
-    const char *namespace;
+    const char *namespace, *output;
     bool strict, quiet;
 };
 
@@ -39,6 +39,10 @@ static int validate_run(struct arena *a, const void *options, const struct text_
     size_t errors;
 
     load_files(&l, files);
+    if (o->output && strcmp(o->output, "text") != 0) {
+        errors = validate_print(a, &fine, &l, o->output);
+        return term_print(&fine) == 0 && !errors ? EXIT_FINE : EXIT_FAILED;
+    }
     errors = load_report(&l);
     for (size_t i = 0; i < l.docs.n && !o->quiet; i++) {
         const struct loaded *doc = l.docs.v[i];
@@ -54,7 +58,11 @@ static int validate_run(struct arena *a, const void *options, const struct text_
     return errors ? EXIT_FAILED : EXIT_FINE;
 }
 
+static const char *const output_forms[] = { "text", "json", "sarif", NULL };
+
 static const struct option validate_option_table[] = {
+    { 'o', "output", OPTION_TEXT, offsetof(struct validate_options, output), "FORM", output_forms,
+      "text (default); json, or sarif for code scanners and editors: one document on standard output" },
     { 0, "strict", OPTION_FLAG, offsetof(struct validate_options, strict), NULL, NULL,
       "warnings are errors too: misspelt fields, duplicate keys, unknown flags" },
     { 'q', "quiet", OPTION_FLAG, offsetof(struct validate_options, quiet), NULL, NULL, "print only what is wrong" },
@@ -67,6 +75,8 @@ static const char *const validate_examples[] = {
     "check one file",
     "pumice validate --strict examples/*/job.yaml",
     "as a gate in CI",
+    "pumice validate -o sarif job.yaml > pumice.sarif",
+    "for a code scanner",
     NULL,
 };
 

@@ -12,10 +12,19 @@ static const char *const style_codes[] = {
     [STYLE_YELLOW] = "33", [STYLE_GREEN] = "32", [STYLE_CYAN] = "36",
 };
 
+static const char *colour_when;
+
+void term_set_colour(const char *when)
+{
+    colour_when = when;
+}
+
 bool term_has_colour(FILE *f)
 {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
+    if (colour_when && strcmp(colour_when, "auto") != 0)
+        return strcmp(colour_when, "always") == 0;
     return isatty(fileno(f)) && !(no && no[0]) && !(term && strcmp(term, "dumb") == 0);
 }
 

@@ -11,6 +11,8 @@ enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_YELLOW, STYLE_
 
 /* Does this stream want colour? Only a terminal does, and only if NO_COLOR is not set. */
 bool term_has_colour(FILE *f);
+/* "always" or "never", whatever there is; anything else, and NULL: as above. */
+void term_set_colour(const char *when);
 
 /* Write it all; -1 and errno if that failed. */
 int term_write(FILE *f, const struct buf *text);
