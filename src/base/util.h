@@ -12,6 +12,10 @@
 /* The lesser and the greater of two, in the type that both have in common. Each is evaluated once, so it may be a call
  * that does something: a loop that asks each of its parts when to wake would else run the part that is due first a
  * second time, and sleep for as long as that answer says. Inside functions only. */
+#ifdef __cppcheck__ /* it does not read a block of statements as a value */
+#define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
+#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
+#else
 #define MIN_OF(a, b)           PICK_OF(a, <, b, __COUNTER__)
 #define MAX_OF(a, b)           PICK_OF(a, >, b, __COUNTER__)
 #define PICK_OF(a, than, b, n) PICK_OF_(a, than, b, n) /* for the number */
@@ -20,6 +24,7 @@
         __typeof__(1 ? (a) : (b)) a_##n = (a), b_##n = (b);                                                            \
         a_##n than b_##n ? a_##n : b_##n;                                                                              \
     })
+#endif
 
 /* Scope guards: 'autofree char *p = …;' frees p when the scope ends. Each accepts the empty value (NULL, -1). */
 static inline void autofree_done(void *pp)

@@ -225,8 +225,9 @@ void hint_wait(struct buf *out, const struct hints *h, struct str namespace, str
     }
     if (amounts.n)
         buf_fmt(out, "%s: --node %s",
-                is_device ? "`pumice doctor` says which devices there are; to run it without them: --fit; to make believe"
-                          : "to run it with what the machine has: --fit; as if the machine had what it asks for",
+                is_device
+                    ? "`pumice doctor` says which devices there are; to run it without them: --fit; to make believe"
+                    : "to run it with what the machine has: --fit; as if the machine had what it asks for",
                 amounts.p);
 }
 
