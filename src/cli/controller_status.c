@@ -17,6 +17,7 @@
 #include "json/json.h"
 #include "sched/sched.h"
 
+#include <float.h>
 #include <sys/resource.h>
 
 /* ---- one figure ---- */
@@ -69,13 +70,21 @@ static const struct {
     { "volcano_queue_pod_group_completed_count", "gauge", "PodGroups of the queue that are Completed" },
     { "volcano_job_completed_phase_count", "counter", "Jobs of the queue that were Completed by this process" },
     { "volcano_job_failed_phase_count", "counter", "Jobs of the queue that were Failed by this process" },
+    { "volcano_job_retry_counts", "counter", "Retries of jobs of the queue by this process" },
 };
 
 static void on_queue(void *ctx, const struct driver_queue *q)
 {
     const struct per_queue *p = ctx;
     const double values[ARRAY_LEN(queue_rows)] = {
-        q->pending, q->inqueue, q->running, q->unknown, q->completed, (double)q->jobs_completed, (double)q->jobs_failed
+        q->pending,
+        q->inqueue,
+        q->running,
+        q->unknown,
+        q->completed,
+        (double)q->jobs_completed,
+        (double)q->jobs_failed,
+        (double)q->job_retries,
     };
 
     labelled(p->out, p->name, "queue_name", q->name, values[p->row]);
@@ -92,7 +101,7 @@ static void put_queues(struct buf *out, struct driver *d)
     }
 }
 
-/* What the scheduler makes of them: of cpu in thousandths and memory in bytes. */
+/* What the scheduler makes of them: of cpu in thousandths, of memory in bytes, and of everything else. */
 static const struct {
     const char *name, *help;
     size_t offset;
@@ -100,30 +109,125 @@ static const struct {
     { "allocated", "what pods of the queue have", offsetof(struct sched_queue_view, allocated) },
     { "request", "what pods of the queue have and want", offsetof(struct sched_queue_view, demand) },
     { "deserved", "the fair share of the queue", offsetof(struct sched_queue_view, fair) },
-    { "capacity", "the limit of the queue", offsetof(struct sched_queue_view, limit) },
+    { "capacity", "the capability of the queue", offsetof(struct sched_queue_view, capability) },
+    { "real_capacity", "the same, less what is guaranteed to others", offsetof(struct sched_queue_view, limit) },
+    { "inqueue", "promised to PodGroups and not allocated yet", offsetof(struct sched_queue_view, admitted) },
 };
+
+struct per_share {
+    struct buf *out;
+    const struct dims *dims;
+    const char *name;
+    size_t row;
+    int from, to; /* dimensions */
+};
+
+/* No limit: as Volcano prints it, the largest number there is. */
+static double amount_figure(int64_t v)
+{
+    return v >= AMOUNT_UNLIMITED ? DBL_MAX : (double)v;
+}
 
 static void on_share(void *ctx, const struct sched_queue_view *q)
 {
-    const struct per_queue *p = ctx;
-    size_t dim = p->row % 2;
-    const struct amounts *v = (const struct amounts *)((const char *)q + share_rows[p->row / 2].offset);
+    const struct per_share *p = ctx;
+    const struct amounts *v = (const struct amounts *)((const char *)q + share_rows[p->row].offset);
 
-    labelled(p->out, p->name, "queue_name", q->name, (double)v->v[dim]);
+    for (int dim = p->from; dim < p->to; dim++) {
+        buf_fmt(p->out, "%s{queue_name=\"", p->name);
+        put_label(p->out, q->name);
+        if (dim > DIM_MEMORY) {
+            buf_fmt(p->out, "\",resource=\"");
+            put_label(p->out, p->dims->names[dim]);
+        }
+        buf_fmt(p->out, "\"} %.17g\n", amount_figure(v->v[dim]));
+    }
 }
 
 static void put_shares(struct buf *out, struct sched *s)
 {
-    static const char *const units[] = { "milli_cpu", "memory_bytes" };
+    const struct dims *dims = sched_dims(s);
+    const struct {
+        const char *name;
+        int from, to;
+    } units[] = { { "milli_cpu", DIM_CPU, DIM_CPU + 1 },
+                  { "memory_bytes", DIM_MEMORY, DIM_MEMORY + 1 },
+                  { "scalar_resources", DIM_PODS, dims->n } };
 
-    for (size_t i = 0; i < 2 * ARRAY_LEN(share_rows); i++) {
-        char name[80];
-        struct per_queue p = { out, name, i };
+    for (size_t row = 0; row < ARRAY_LEN(share_rows); row++)
+        for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+            char name[80];
+            struct per_share p = { out, dims, name, row, units[i].from, units[i].to };
 
-        (void)snprintf(name, sizeof(name), "volcano_queue_%s_%s", share_rows[i / 2].name, units[i % 2]);
-        head(out, name, "gauge", share_rows[i / 2].help);
-        sched_queues(s, on_share, &p);
+            (void)snprintf(name, sizeof(name), "volcano_queue_%s_%s", share_rows[row].name, units[i].name);
+            head(out, name, "gauge", share_rows[row].help);
+            sched_queues(s, on_share, &p);
+        }
+}
+
+/* One figure of each queue. */
+static double share_of(const struct sched_queue_view *q)
+{
+    double most = 0;
+
+    for (int dim = 0; dim < AMOUNT_DIMS; dim++)
+        if (q->allocated.v[dim] > 0)
+            most = MAX_OF(most, q->fair.v[dim] > 0 ? (double)q->allocated.v[dim] / (double)q->fair.v[dim] : 1);
+    return most;
+}
+
+static double is_overused(const struct sched_queue_view *q)
+{
+    for (int dim = 0; dim < AMOUNT_DIMS; dim++)
+        if (q->allocated.v[dim] > MAX_OF(q->fair.v[dim], 0))
+            return 1;
+    return 0;
+}
+
+static double weight_of(const struct sched_queue_view *q)
+{
+    return (double)q->weight;
+}
+
+static double waiting_pods_of(const struct sched_queue_view *q)
+{
+    return q->n_waiting_pods;
+}
+
+static const struct {
+    const char *name, *help;
+    double (*value)(const struct sched_queue_view *q);
+} view_rows[] = {
+    { "volcano_queue_share", "allocated in parts of deserved, of the resource with the largest", share_of },
+    { "volcano_queue_weight", "the weight of the queue", weight_of },
+    { "volcano_queue_overused", "1 when pods of the queue have more than deserved", is_overused },
+    { "volcano_unschedule_task_count", "Pods without a node whose PodGroup lacks members", waiting_pods_of },
+};
+
+static void on_view(void *ctx, const struct sched_queue_view *q)
+{
+    const struct per_queue *p = ctx;
+
+    labelled(p->out, p->name, "queue_name", q->name, view_rows[p->row].value(q));
+}
+
+static void add_waiting(void *ctx, const struct sched_queue_view *q)
+{
+    *(uint64_t *)ctx += q->n_waiting;
+}
+
+static void put_views(struct buf *out, struct sched *s)
+{
+    uint64_t waiting = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(view_rows); i++) {
+        struct per_queue p = { out, view_rows[i].name, i };
+
+        head(out, p.name, "gauge", view_rows[i].help);
+        sched_queues(s, on_view, &p);
     }
+    sched_queues(s, add_waiting, &waiting);
+    figure(out, "volcano_unschedule_job_count", "gauge", "PodGroups that lack members", (double)waiting);
 }
 
 /* ---- the driver ---- */
@@ -139,6 +243,19 @@ static void put_latency(struct buf *out, const char *name, const char *help, con
     }
     buf_fmt(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.17g\n%s_count %llu\n", name, (unsigned long long)l->n, name,
             (double)l->sum_us / 1e3, name, (unsigned long long)l->n);
+}
+
+struct count {
+    const char *label;
+    uint64_t n;
+};
+
+static void put_counts(struct buf *out, const char *name, const char *help, const char *label, const struct count *list,
+                       size_t n)
+{
+    head(out, name, "counter", help);
+    for (size_t i = 0; i < n; i++)
+        labelled(out, name, label, str_of(list[i].label), (double)list[i].n);
 }
 
 static void put_driver(struct buf *out, struct controller *c)
@@ -161,11 +278,21 @@ static void put_driver(struct buf *out, struct controller *c)
     figure(out, "pumice_scheduler_round_seconds_total", "counter", "Time spent on rounds", (double)s.round_us / 1e6);
     put_latency(out, "volcano_e2e_scheduling_latency_milliseconds",
                 "A round of the scheduler and sending what it decided", &s.round_latency);
+    put_latency(out, "volcano_e2e_job_scheduling_latency_milliseconds",
+                "From the creation of a PodGroup to the decision that its gang is placed", &s.gang_latency);
     put_latency(out, "volcano_task_scheduling_latency_milliseconds",
                 "From the creation of a pod to the answer that it is bound", &s.bind_latency);
-    head(out, "volcano_schedule_attempts_total", "counter", "Pods that were bound");
-    buf_fmt(out, "volcano_schedule_attempts_total{result=\"scheduled\"} %llu\n", (unsigned long long)s.binds);
+    put_counts(out, "volcano_schedule_attempts_total", "Pods by what came of trying to place them", "result",
+               (const struct count[]){ { "scheduled", s.binds },
+                                       { "unschedulable", s.refusals }, /* told so: not at every round */
+                                       { "error", s.failed_binds } },
+               3);
     figure(out, "volcano_pod_preemption_victims", "gauge", "Pods that were evicted", (double)s.evictions);
+    figure(out, "volcano_total_preemption_attempts", "counter", "PodGroups that pods of others were evicted for",
+           (double)(s.preempts + s.reclaims));
+    put_counts(out, "volcano_eviction_transactions_total", "The same, by why", "action",
+               (const struct count[]){ { "preempt", s.preempts }, { "reclaim", s.reclaims } }, 2);
+    put_views(out, driver_sched(c->driver));
     put_shares(out, driver_sched(c->driver));
 }
 

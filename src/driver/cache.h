@@ -83,6 +83,7 @@ struct cache_queue {
     uint32_t n_groups;
     int64_t status_ms;              /* when the driver last wrote its status */
     uint64_t n_completed, n_failed; /* jobs that ended so, by writes of this driver */
+    uint64_t n_retries;             /* of its jobs, the same */
     struct list commands;           /* struct cached.in_owner */
     struct list jobs;               /* struct cache_job.in_queue */
     struct str name;                /* the bytes follow this struct */

@@ -17,7 +17,7 @@ static const int64_t work_us[LATENCY_BUCKETS] = { 50,     100,     250,     500,
 
 void latencies_init(struct driver_stats *s)
 {
-    s->pod_latency.bounds_us = s->bind_latency.bounds_us = waits_us;
+    s->pod_latency.bounds_us = s->bind_latency.bounds_us = s->gang_latency.bounds_us = waits_us;
     s->round_latency.bounds_us = work_us;
 }
 
@@ -58,7 +58,8 @@ void driver_queues(struct driver *d, struct arena *a, void (*each)(void *ctx, co
                                     .unknown = q->counts[3],
                                     .completed = q->counts[4],
                                     .jobs_completed = q->n_completed,
-                                    .jobs_failed = q->n_failed };
+                                    .jobs_failed = q->n_failed,
+                                    .job_retries = q->n_retries };
 
         each(ctx, &out);
     }

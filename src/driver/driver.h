@@ -66,11 +66,14 @@ struct driver_stats {
     uint64_t events, plans, writes, failed_writes;
     uint64_t job_events, job_plans, job_writes;
     uint64_t rounds, binds, evictions; /* of the scheduler: those that worked */
+    uint64_t failed_binds, refusals;   /* bindings that did not; pods that were told why they wait, again and again */
+    uint64_t preempts, reclaims;       /* groups that others were evicted for, each time */
     uint64_t plan_us, round_us;        /* spent on plans and rounds */
     size_t jobs, pods;
     size_t queued, in_flight;     /* keys that wait for a plan; writes without an answer */
     bool is_synced;               /* everything was listed once */
     struct latency pod_latency;   /* from the creation of a job to that of each of its pods */
+    struct latency gang_latency;  /* from the creation of a PodGroup to the decision that its gang is placed */
     struct latency bind_latency;  /* from the creation of a pod to the answer that it is bound */
     struct latency round_latency; /* a round of the scheduler */
 };
@@ -79,7 +82,7 @@ void driver_stats(const struct driver *d, struct driver_stats *ret);
 struct driver_queue {
     struct str name;
     uint32_t pending, inqueue, running, unknown, completed; /* PodGroups by phase */
-    uint64_t jobs_completed, jobs_failed;                   /* by writes of this driver */
+    uint64_t jobs_completed, jobs_failed, job_retries;      /* by writes of this driver */
 };
 void driver_queues(struct driver *d, struct arena *a, void (*each)(void *ctx, const struct driver_queue *q), void *ctx);
 

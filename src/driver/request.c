@@ -39,6 +39,7 @@ struct request {
     uint32_t index;
     int64_t sent_ms;                      /* by the wall clock, as the slot of the pod has it */
     enum job_phase end;                   /* a status of a job that ends it so; else PHASE_NONE */
+    uint32_t retries;                     /* … with so many more of them */
     struct str key, namespace, name, uid; /* the bytes follow this struct; uid: what we think is there */
     char known_uid[CACHE_UID_MAX];        /* READING: what the cache had when the question was sent */
 };
@@ -382,11 +383,14 @@ static bool is_status_write(enum op_kind kind)
 }
 
 /* The phase that a status gives a job which had another. */
-static enum job_phase end_of(const struct cache_job *j, const struct json *body)
+static void note_job_status(const struct cache_job *j, struct request *f, const struct json *body)
 {
-    struct str phase = json_text(json_find(body, "status", "state", "phase", NULL), STR(""));
+    const struct json *status = json_get(body, "status");
+    struct str phase = json_text(json_find(status, "state", "phase", NULL), STR(""));
+    int64_t retries = json_i64(json_get(status, "retryCount"), 0);
 
-    return str_eq(phase, j->job.status.phase) ? PHASE_NONE : job_phase_of(phase);
+    f->end = str_eq(phase, j->job.status.phase) ? PHASE_NONE : job_phase_of(phase);
+    f->retries = (uint32_t)MAX_OF(retries - j->job.status.retry_count, 0);
 }
 
 static void note_start(struct driver *d, struct request *f, const struct op *op)
@@ -398,7 +402,7 @@ static void note_start(struct driver *d, struct request *f, const struct op *op)
     else if (j && f->type == known_types()->pod && op->kind == OP_DELETE)
         pod_delete_starts(j, f);
     else if (j && f->type == known_types()->job && is_status_write(op->kind))
-        f->end = end_of(j, op->body);
+        note_job_status(j, f, op->body);
     else if (str_starts(f->key, STR(KEY_QUEUE)) && is_status_write(op->kind) && cache_queue(&d->cache, f->name))
         cache_queue(&d->cache, f->name)->status_ms = f->sent_ms;
     d->stats.writes++;
@@ -424,18 +428,38 @@ static bool event_was_sent(struct driver *d, const struct op *op)
     return false;
 }
 
-/* "namespace/name" of the job that a key is about, in a text of our own; empty: of none. */
-static const char *job_of_key(struct driver *d, struct str key)
+/* The scheduler's keys are of PodGroups and pods, its Events have none: the job that these belong to. */
+static const struct cache_job *job_about(struct driver *d, struct str kind, struct str namespace, struct str name)
+{
+    const struct resource_type *group_type = known_types()->group;
+    const struct sched_known *pod = NULL;
+    const struct object *group;
+
+    if (str_is(kind, "Pod") && d->schedule.sched)
+        pod = sched_feed_find(d, known_types()->pod, namespace, name, STR_NULL);
+    else if (!str_is(kind, "PodGroup"))
+        return NULL;
+    group = cache_find(&d->cache, group_type, namespace, pod ? pod->group : name);
+    return group ? cache_job(&d->cache, object_controller_uid(group->root)) : NULL;
+}
+
+/* "namespace/name" of the job that a write is for, in a text of our own; empty: of none. */
+static const char *job_of(struct driver *d, const struct request *f, const struct json *body)
 {
     static char text[256 + 64];
-    const struct cache_job *j = driver_key_job(d, key);
+    const struct json *about = json_get(body, "involvedObject");
+    const struct cache_job *j = driver_key_job(d, f->key);
 
+    if (!j && about)
+        j = job_about(d, json_member_text(about, "kind"), f->namespace, json_member_text(about, "name"));
+    else if (!j)
+        j = job_about(d, str_of(f->type->kind), f->namespace, f->name);
     if (!j || !j->object)
         return "";
     (void)snprintf(text, sizeof(text), "%.*s/%.*s", STR_ARG(j->object->namespace), STR_ARG(j->object->name));
     return text;
 }
-#define JOB_FIELD(d, key) LOG_TEXT("job", job_of_key(d, key))
+#define JOB_FIELD(d, f, body) LOG_TEXT("job", job_of(d, f, body))
 
 void request_send(struct driver *d, struct str key, const struct op *op)
 {
@@ -455,7 +479,7 @@ void request_send(struct driver *d, struct str key, const struct op *op)
     if (f->blocks)
         busy_add(d, f->key);
     log_debug("write", LOG_TEXT("verb", op_verbs[op->kind]), LOG_TEXT("kind", op->type->kind),
-              LOG_STR("namespace", namespace), LOG_STR("name", name), LOG_STR("for", key), JOB_FIELD(d, key));
+              LOG_STR("namespace", namespace), LOG_STR("name", name), LOG_STR("for", key), JOB_FIELD(d, f, op->body));
     d->n_writes++;
     if (d->n_writes >= d->opt.max_in_flight)
         d->is_full = true;
@@ -513,7 +537,7 @@ static void write_failed(struct driver *d, struct request *f, const struct err *
 
     d->stats.failed_writes++;
     log_debug("write failed", LOG_TEXT("kind", f->type->kind), LOG_STR("name", f->name), LOG_TEXT("error", e->text),
-              JOB_FIELD(d, f->key));
+              JOB_FIELD(d, f, NULL));
     if (f->is_loose) {
         request_end(d, f);
         return;
@@ -570,6 +594,7 @@ static void note_figures(struct driver *d, const struct request *f, const struct
     if (j->queue) {
         j->queue->n_completed += f->end == PHASE_COMPLETED;
         j->queue->n_failed += f->end == PHASE_FAILED;
+        j->queue->n_retries += f->retries;
     }
 }
 

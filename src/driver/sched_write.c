@@ -531,6 +531,7 @@ static bool bind_answered(struct driver *d, struct sched_write *e, const struct 
         schedule_tell(d, "Pod", e->namespace, e->name, e->uid, "Normal", STR("Scheduled"), buf_view(&message));
         return true;
     }
+    d->stats.failed_binds++;
     log_debug("binding failed", LOG_STR("pod", e->name), LOG_STR("node", node), LOG_TEXT("error", error->text));
     sched_failed(d->schedule.sched, &what, str_of(error->text));
     d->schedule.has_news = true;

@@ -2,6 +2,7 @@
 #include "driver/driver_internal.h"
 
 #include "api/meta.h"
+#include "base/clock.h"
 #include "base/util.h"
 
 #include <assert.h>
@@ -59,8 +60,37 @@ static bool is_time(const struct driver *d)
     return s->wake_ms <= d->run_ms || (s->has_news && !sched_is_idle(s->sched));
 }
 
+/* Evictions for one group stand together. */
+static void count_evictions(struct driver *d, const struct sched_round *r)
+{
+    struct str last = STR_NULL;
+
+    VEC_FOREACH(what, &r->list) {
+        if (what->kind != DECIDE_EVICT || str_empty(what->other) || str_eq(what->other, last))
+            continue;
+        last = what->other;
+        d->stats.preempts += str_is(what->reason, "preempt");
+        d->stats.reclaims += str_is(what->reason, "reclaim");
+    }
+}
+
+static void count_decision(struct driver *d, const struct decision *what)
+{
+    const struct object *group;
+    int64_t created_ms;
+
+    d->stats.refusals += what->kind == DECIDE_POD_STATUS;
+    if (what->kind != DECIDE_EVENT || strcmp(what->event_kind, "PodGroup") != 0 || !str_is(what->reason, "Scheduled"))
+        return;
+    group = cache_find(&d->cache, known_types()->group, what->namespace, what->name);
+    if (group &&
+        clock_parse(json_member_text(json_get(group->root, "metadata"), "creationTimestamp"), &created_ms, NULL) == 0)
+        latency_add(&d->stats.gang_latency, (d->last_now_ms - created_ms) * 1000);
+}
+
 static void decided(struct driver *d, const struct decision *what)
 {
+    count_decision(d, what);
     if (what->kind == DECIDE_EVENT)
         schedule_tell(d, what->event_kind, what->namespace, what->name, what->uid, what->event_type, what->reason,
                       what->message);
@@ -81,6 +111,7 @@ bool schedule_turn(struct driver *d)
     s->has_news = false;
     sched_round(s->sched, now_ms, r);
     d->stats.rounds++;
+    count_evictions(d, r);
     VEC_FOREACH(what, &r->list)
         decided(d, what);
     s->has_news |= r->list.n > 0; /* a round that did something may have left something */

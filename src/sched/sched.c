@@ -345,6 +345,16 @@ static int by_queue_name(const void *x, const void *y)
     return str_cmp((*(struct sched_queue *const *)x)->name, (*(struct sched_queue *const *)y)->name);
 }
 
+static void count_waiting(const struct sched_queue *q, struct sched_queue_view *v)
+{
+    LIST_FOREACH(struct sched_group, g, &q->groups, in_queue) {
+        if (!list_is_linked(&g->in_waiting) || g->is_whole)
+            continue;
+        v->n_waiting++;
+        v->n_waiting_pods += g->counts.n[POD_PENDING];
+    }
+}
+
 void sched_queues(struct sched *s, void (*each)(void *ctx, const struct sched_queue_view *q), void *ctx)
 {
     autoarena a = { 0 };
@@ -358,10 +368,18 @@ void sched_queues(struct sched *s, void (*each)(void *ctx, const struct sched_qu
         qsort(all.v, all.n, sizeof(*all.v), by_queue_name);
     VEC_FOREACH(at, &all) {
         const struct sched_queue *q = *at;
-        struct sched_queue_view v = {
-            q->name, q->parent ? q->parent->name : STR_NULL, q->is_open, q->allocated, q->fair, q->limit, q->demand
-        };
+        struct sched_queue_view v = { .name = q->name,
+                                      .parent = q->parent ? q->parent->name : STR_NULL,
+                                      .is_open = q->is_open,
+                                      .weight = q->weight,
+                                      .allocated = q->allocated,
+                                      .fair = q->fair,
+                                      .demand = q->demand,
+                                      .capability = q->capability,
+                                      .limit = q->limit,
+                                      .admitted = q->admitted };
 
+        count_waiting(q, &v);
         each(ctx, &v);
     }
 }

@@ -105,7 +105,11 @@ void sched_waiting(struct sched *s, struct arena *a, void (*each)(void *ctx, con
 struct sched_queue_view {
     struct str name, parent;
     bool is_open;
-    struct amounts allocated, fair, limit, demand;
+    int64_t weight;
+    uint32_t n_waiting, n_waiting_pods; /* groups of its own that lack members, and their pods without a node */
+    struct amounts allocated, fair, demand;
+    struct amounts capability, limit; /* as it says; cut to what is left for it */
+    struct amounts admitted;          /* promised to its groups and not allocated yet */
 };
 void sched_queues(struct sched *s, void (*each)(void *ctx, const struct sched_queue_view *q), void *ctx); /* by name */
 

@@ -38,6 +38,10 @@ def run(bed):
         seen.early = metrics()
         submit(bed, job("seen", 4, "500ms"))
         until_phase(bed, "seen", "Completed")
+        lonely = {"metadata": {"name": "lonely"}, "spec": {"schedulerName": "volcano", "nodeSelector": {"there": "is-none"},
+                                                           "containers": [{"name": "c", "image": "debian:12"}]}}
+        assert bed.call("POST", "/api/v1/namespaces/default/pods", lonely)[0] == 201
+        until("it is told why it waits", lambda: 'result="unschedulable"} 1' in metrics())
         seen.text = metrics()
         assert c.stop() == 0
         seen.log = c.log
@@ -88,6 +92,34 @@ def scraped(seen):
     assert rounds["volcano_e2e_scheduling_latency_milliseconds_count"] == found["pumice_scheduler_rounds_total"][1][0][2], rounds
 
 
+def as_volcano_names_them(seen):
+    """What its programs tell and has a meaning here; with labels that do not grow with every job."""
+    found = families(seen.text)
+    per_queue = {f"queue_{what}_{unit}" for what in ("allocated", "request", "deserved", "capacity", "real_capacity", "inqueue")
+                 for unit in ("milli_cpu", "memory_bytes", "scalar_resources")}
+    per_queue |= {f"queue_pod_group_{phase}_count" for phase in ("pending", "inqueue", "running", "unknown", "completed")}
+    per_queue |= {"queue_share", "queue_weight", "queue_overused", "unschedule_task_count", "job_completed_phase_count", "job_failed_phase_count",
+                  "job_retry_counts"}
+    others = {"controller_job_to_pod_creation_latency_milliseconds", "e2e_scheduling_latency_milliseconds", "e2e_job_scheduling_latency_milliseconds",
+              "task_scheduling_latency_milliseconds", "schedule_attempts_total", "pod_preemption_victims", "total_preemption_attempts",
+              "eviction_transactions_total", "unschedule_job_count"}
+    lacking = {n for n in per_queue | others if f"volcano_{n}" not in found}
+    assert not lacking, sorted(lacking)
+    for name in per_queue:
+        assert all('queue_name="' in labels for _, labels, _ in found[f"volcano_{name}"][1]), name
+
+    def value(name, labels=""):
+        return next(v for _, l, v in found[f"volcano_{name}"][1] if l == labels)
+
+    assert value("queue_weight", 'queue_name="default"') == 1 and value("queue_overused", 'queue_name="default"') == 0
+    assert value("queue_allocated_scalar_resources", 'queue_name="default",resource="pods"') == 0
+    assert value("queue_real_capacity_milli_cpu", 'queue_name="default"') > 0
+    assert value("unschedule_job_count") == 1 and value("unschedule_task_count", 'queue_name="default"') == 1, "the pod without a node"
+    gangs = dict((n, v) for n, _, v in found["volcano_e2e_job_scheduling_latency_milliseconds"][1])
+    assert gangs["volcano_e2e_job_scheduling_latency_milliseconds_count"] == 1, gangs
+    assert value("schedule_attempts_total", 'result="scheduled"') == 4 and value("schedule_attempts_total", 'result="unschedulable"') == 1
+
+
 def counters_never_fall(seen):
     early, late = families(seen.early), families(seen.text)
     for name, (kind, samples) in early.items():
@@ -134,6 +166,9 @@ def log_lines(seen):
     assert all({"time", "level", "msg"} <= set(line) and re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", line["time"]) for line in lines)
     created = [line for line in lines if line["msg"] == "write" and line["verb"] == "create" and line["kind"] == "Pod"]
     assert len(created) == 4 and all(line["job"] == "default/seen" for line in created), created
+    about = [line for line in lines if line["msg"] == "write" and line["kind"] in ("Pod", "PodGroup", "Event") and "seen" in line["name"]]
+    assert {(line["verb"], line["kind"]) for line in about} >= {("bind", "Pod"), ("patch", "PodGroup"), ("create", "Event")}, about
+    assert all(line["job"] == "default/seen" for line in about), [line for line in about if line["job"] != "default/seen"]
 
 
 def main():
@@ -143,7 +178,7 @@ def main():
             install(bed)
             with Hollow(bed, "n0"):
                 seen = run(bed)
-        for case in (scraped, counters_never_fall, dashboard, documented, log_lines):
+        for case in (scraped, as_volcano_names_them, counters_never_fall, dashboard, documented, log_lines):
             suite.case(case.__name__, lambda: case(seen))
     except Skip as e:
         print(e)
