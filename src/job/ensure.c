@@ -249,6 +249,17 @@ static enum ensured ensure_foreign(struct status_draft *d, const struct json *wa
         now_ms, plan, "PluginError");
 }
 
+/* What is to be merged into the files of a ConfigMap. One that Volcano has made lacks the count of their changes: that
+ * alone is no reason to write it, and comes with the first change. */
+static struct json *files_patch(struct arena *a, const struct json *want, const struct json *have)
+{
+    const struct json *files = json_get(have, "data");
+    struct json *patch = difference(a, json_get(want, "data"), files);
+    bool is_only_count = patch && json_count(patch) == 1 && json_get(patch, PLUGIN_GENERATION_FILE);
+
+    return is_only_count && !json_get(files, PLUGIN_GENERATION_FILE) ? NULL : patch;
+}
+
 static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_t now_ms, struct plan *plan)
 {
     struct str kind = object_kind(want), name = object_name(want);
@@ -264,7 +275,7 @@ static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_
         return ensure_foreign(d, want, have, now_ms, plan);
     if (!str_is(kind, "ConfigMap")) /* keys are never replaced, and a Service is as good as new */
         return ENSURED_FINE;
-    patch = difference(d->arena, json_get(want, "data"), json_get(have, "data"));
+    patch = files_patch(d->arena, want, have);
     if (patch) {
         struct json *whole = json_object(d->arena);
 

@@ -23,6 +23,8 @@
 #include "json/json.h"
 #include "json/problem.h"
 
+#define PLUGIN_GENERATION_FILE "generation" /* of svc: beside the host files, metadata.generation of the Job */
+
 /* ---- the world, as far as plugins need it ---- */
 
 struct ssh_keys {

@@ -267,7 +267,8 @@ static int svc_prepare(struct plugin_call *call, struct err *e)
     call->state = s;
     add_task_keys(call, s);
     if (call->job->meta.generation > 0)
-        key_add(call, s, STR("generation"), arena_fmt(call->arena, "%lld", (long long)call->job->meta.generation));
+        key_add(call, s, STR(PLUGIN_GENERATION_FILE),
+                arena_fmt(call->arena, "%lld", (long long)call->job->meta.generation));
     if (add_plugin_files(call, s, e) < 0)
         return -1;
     add_alias_keys(call, s);

@@ -207,7 +207,9 @@ static struct sched_budget *budget_new(struct sched_model *m, struct str namespa
 void budget_put(struct sched_model *m, const struct json *root)
 {
     const struct json *status = json_get(root, "status"), *allowed = json_get(status, "disruptionsAllowed");
-    uint64_t hash = tree_hash(json_get(root, "spec"), NULL), status_hash = hash_of_status(status);
+    uint64_t hash = tree_hash(json_get(root, "spec"), NULL);
+    uint64_t status_hash = hash_mix(hash_of_status(status),
+                                    json_is(allowed, JSON_NUMBER)); /* none is not the same as 0 */
     struct sched_budget *b;
     struct head head;
     struct str key;

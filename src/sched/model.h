@@ -474,7 +474,8 @@ void model_order(struct sched_model *m);
 
 /* ---- what was said ---- for comparing a status with the one an object has; never 0 ---- */
 uint64_t hash_of_condition(struct str status, struct str reason, struct str message);
-uint64_t hash_of_status(const struct json *status); /* times and ids of transitions do not count; NULL gives 0 */
+/* Times and ids of transitions do not count, nor does what is zero or empty; NULL gives 0. */
+uint64_t hash_of_status(const struct json *status);
 
 /* ---- counting ---- */
 

@@ -48,7 +48,22 @@ static bool is_in(const char *const *list, struct str key)
     return false;
 }
 
-/* 'deep': members left out at every level. */
+/* Go leaves out what is zero or empty, we do not always: it says the same. */
+static bool says_nothing(const struct json *j)
+{
+    switch ((enum json_type)j->type) {
+    case JSON_NUMBER:
+    case JSON_STRING: /* "0" is a quantity */
+        return j->n == 0 || (j->n == 1 && j->text[0] == '0');
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        return json_count(j) == 0;
+    default:
+        return j->type == JSON_NULL;
+    }
+}
+
+/* 'deep': members left out at every level, and with them those that say nothing. */
 static uint64_t hash(const struct json *j, const char *const *skip, const char *const *deep)
 {
     uint64_t h = hash_mix(1, j ? j->type : JSON_NULL), sum = 0;
@@ -67,7 +82,7 @@ static uint64_t hash(const struct json *j, const char *const *skip, const char *
         return h;
     case JSON_OBJECT:
         JSON_FOREACH(child, j) /* a sum, so that the order of the members does not matter */
-            if (!is_in(skip, json_key(child)) && !is_in(deep, json_key(child)))
+            if (!is_in(skip, json_key(child)) && !(deep && (is_in(deep, json_key(child)) || says_nothing(child))))
                 sum += hash_mix(hash_text(2, json_key(child)), hash(child, NULL, deep));
         return hash_mix(h, sum);
     default:

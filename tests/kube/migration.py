@@ -57,21 +57,23 @@ def by_volcano(bed, name, state, pod_phase, group_phase=None, replicas=2, runtim
 
 def objects_by_volcano(bed, name, owner, labels, replicas):
     hosts = [f"{name}-w-{i}.{name}" for i in range(replicas)]
-    post(bed, f"{CORE}/configmaps", {"metadata": {"name": f"{name}-svc", "labels": labels, **owner}, "data": {
+    post(bed, f"{CORE}/configmaps", {"metadata": {"name": f"{name}-svc", **owner}, "data": {
         "VC_W_HOSTS": ",".join(hosts), "VC_W_NUM": str(replicas), "w.host": "\n".join(hosts)}})
-    post(bed, f"{CORE}/services", {"metadata": {"name": name, "labels": labels, **owner}, "spec": {
+    post(bed, f"{CORE}/services", {"metadata": {"name": name, **owner}, "spec": {
         "clusterIP": "None", "selector": labels}})
-    post(bed, POLICIES, {"metadata": {"name": name, "labels": labels, **owner}, "spec": {
+    post(bed, POLICIES, {"metadata": {"name": name, **owner}, "spec": {
         "podSelector": {"matchLabels": labels}, "policyTypes": ["Ingress"],
         "ingress": [{"from": [{"podSelector": {"matchLabels": labels}}]}]}})
-    post(bed, f"{CORE}/secrets", {"metadata": {"name": f"{name}-ssh", "labels": labels, **owner}, "data": {
+    post(bed, f"{CORE}/secrets", {"metadata": {"name": f"{name}-ssh", **owner}, "data": {
         key: base64.b64encode(key.encode()).decode() for key in ("id_rsa", "id_rsa.pub", "authorized_keys", "config")}})
 
 
 def group_by_volcano(name, group_phase, owner, replicas, uid):
+    """What is zero or empty is not there."""
+    counts = {"running": replicas} if group_phase == "Running" else {}
     return {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": name, **owner}, "spec": {
         "minMember": replicas, "minTaskMember": {"w": replicas}, "queue": "default", "minResources": {"count/pods": str(replicas), "pods": str(replicas)}},
-        "status": {"phase": group_phase, "running": replicas if group_phase == "Running" else 0, "conditions": [
+        "status": {"phase": group_phase, **counts, "conditions": [
             {"type": "Scheduled", "status": "True", "reason": "tasks in gang are ready to be scheduled", "transitionID": uid, "lastTransitionTime": THEN}]}}
 
 
@@ -97,6 +99,17 @@ def uids(bed, name):
     return {p["metadata"]["name"]: p["metadata"]["uid"] for p in pods(bed, name)}
 
 
+def versions(bed, name):
+    """Of all that belongs to a job, but not its own."""
+    uid = bed.call("GET", f"{JOBS}/{name}")[1]["metadata"]["uid"]
+    found = {}
+    for path in (f"{CORE}/pods", f"{CORE}/configmaps", f"{CORE}/services", f"{CORE}/secrets", POLICIES, GROUPS):
+        for o in bed.call("GET", path)[1]["items"]:
+            if any(ref["uid"] == uid for ref in o["metadata"].get("ownerReferences", [])):
+                found[path, o["metadata"]["name"]] = o["metadata"]["resourceVersion"]
+    return found
+
+
 def writes(bed, user, name):
     """What was done about the job and what is its own: verb, resource, name."""
     return {(e["verb"], resource_of(e), e["objectRef"].get("name", "")) for e in bed.audit(user=user)
@@ -107,29 +120,30 @@ def writes(bed, user, name):
 def takes_over(bed):
     for name in ("root", "default"):
         post(bed, QUEUES, {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": name}, "spec": {"weight": 1, "reclaimable": True}})
-        put_status(bed, f"{QUEUES}/{name}", {"state": "Open", "allocated": {"cpu": "0", "memory": "0"}})
+        put_status(bed, f"{QUEUES}/{name}", {"state": "Open", "reservation": {}, "allocated": {"cpu": "0", "memory": "0", "pods": "6"}})
     running = {"running": 2, "taskStatusCount": {"w": {"phase": {"Running": 2}}}}
     by_volcano(bed, "running", "Running", "Running", "Running", **running)
     by_volcano(bed, "older", "Running", "Running", "Running", group_name="older", **running)  # groups once had the job's name
-    by_volcano(bed, "finished", "Completed", "Succeeded", succeeded=2, version=1, runningDuration="5s",
-               taskStatusCount={"w": {"phase": {"Succeeded": 2}}})
+    by_volcano(bed, "steady", "Running", "Running", "Running", runtime="600s", **running)
+    by_volcano(bed, "finished", "Completed", "Succeeded", version=1, runningDuration="5s")  # the counters are lost when it ends
     by_volcano(bed, "aborted", "Aborted", None, version=1, runningDuration="5s")
     by_volcano(bed, "queued", "Pending", "Pending", "Inqueue", pending=2, taskStatusCount={"w": {"phase": {"Pending": 2}}})
-    names = ("running", "older", "finished", "aborted", "queued")
-    until("its pods run", lambda: all(p["status"]["phase"] == "Running" for p in pods(bed, "running") + pods(bed, "older")))
-    before = {name: uids(bed, name) for name in names}
+    names = ("running", "older", "steady", "finished", "aborted", "queued")
+    until("its pods run", lambda: all(p["status"]["phase"] == "Running" for name in names[:3] for p in pods(bed, name)))
+    before, steady = {name: uids(bed, name) for name in names}, versions(bed, "steady")
     with Controller(bed, "heir", "--scheduler", "--leader-elect=false") as c:
         c.until_ready()
         for name in ("running", "older", "queued"):
             until_phase(bed, name, "Completed")
         assert phase(bed, "finished") == "Completed" and phase(bed, "aborted") == "Aborted"
+        until("it is noted which pods there are", lambda: "pumice-seen-w" in bed.call("GET", f"{JOBS}/steady")[1]["status"]["controlledResources"])
+        assert versions(bed, "steady") == steady, "what goes on as it was is not written again"
     for name in names:
         assert uids(bed, name) == before[name], f"{name} has other pods"
         done = writes(bed, "heir", name)
         touched = {(verb, resource) for verb, resource, _ in done}
         assert not touched & {("create", "pods"), ("delete", "pods"), ("create", "podgroups"), ("create", "configmaps"), ("create", "secrets")}, done
-        rest = touched - {("patch", "jobs/status"), ("update", "jobs/status"), ("patch", "podgroups"), ("create", "pods/binding"), ("patch", "pods/status"),
-                          ("patch", "configmaps")}  # which gets a key of ours, "generation"
+        rest = touched - {("patch", "jobs/status"), ("update", "jobs/status"), ("patch", "podgroups"), ("create", "pods/binding"), ("patch", "pods/status")}
         assert rest <= {("delete", "services"), ("delete", "networkpolicies"), ("delete", "secrets"), ("delete", "configmaps"), ("delete", "podgroups")}, done
     assert not writes(bed, "heir", "finished") and not writes(bed, "heir", "aborted"), "what is over is left alone"
     assert {w[1] for w in writes(bed, "heir", "queued")} >= {"pods/binding"}, "it was placed by us"

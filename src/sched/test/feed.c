@@ -442,6 +442,35 @@ static void test_group_status(void **state)
     assert_untouched(old);
 }
 
+/* What another scheduler has left says the same in other words: it is not written again. */
+static void test_status_of_another(void **state)
+{
+    static const struct {
+        const char *ours, *theirs;
+        bool is_same;
+    } rows[] = {
+        { "{'phase':'Running','running':2,'succeeded':0,'failed':0,'conditions':[{'type':'Scheduled','status':'True',"
+          "'reason':'r','message':'','transitionID':'1','lastTransitionTime':'1'}]}",
+          "{'phase':'Running','running':2,'conditions':[{'lastTransitionTime':'2','reason':'r','status':'True',"
+          "'transitionID':'2','type':'Scheduled'}]}",
+          true },
+        { "{'cpu':'1','pods':'3'}", "{'cpu':'1','memory':'0','pods':'3'}", true },
+        { "{'conditions':[]}", "{}", true },
+        { "{'running':0}", "{'running':1}", false },
+        { "{'running':0}", "{'running':10}", false },
+        { "{'phase':'Running','conditions':[{'message':'x'}]}", "{'phase':'Running','conditions':[{}]}", false },
+        { "{'conditions':[{'type':'A'},{}]}", "{'conditions':[{'type':'A'}]}", false },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        uint64_t ours = hash_of_status(tree(arena_str(&arena, str_of(rows[i].ours))));
+        uint64_t theirs = hash_of_status(tree(arena_str(&arena, str_of(rows[i].theirs))));
+
+        assert_true(ours && theirs);
+        assert_int_equal(ours == theirs, rows[i].is_same);
+    }
+}
+
 static void test_group_reborn(void **state)
 {
     struct amounts some = { { 1, 2, 3 } };
@@ -1034,6 +1063,7 @@ int main(void)
         TEST(test_resize),
         TEST(test_group),
         TEST(test_group_status),
+        TEST(test_status_of_another),
         TEST(test_group_reborn),
         TEST(test_job),
         TEST(test_template_class),
