@@ -116,13 +116,17 @@ const struct resource_type resource_types[] = {
       NULL, NULL },
     { "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", LIST(NULL), C, LIST(NULL), NULL, NULL },
     { "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", LIST(NULL), C, LIST(NULL), NULL, NULL },
-    /* Last: those of other controllers. */
+    /* Those of other controllers. */
 #define N_FOREIGN 5
     { "apps", "v1", "ReplicaSet", "replicasets", LIST(NULL), N, LIST(NULL), NULL, NULL },
     { "apps", "v1", "StatefulSet", "statefulsets", LIST(NULL), N, LIST(NULL), NULL, NULL },
     { "apps", "v1", "DaemonSet", "daemonsets", LIST(NULL), N, LIST(NULL), NULL, NULL },
     { "", "v1", "ReplicationController", "replicationcontrollers", LIST(NULL), N, LIST(NULL), NULL, NULL },
     { "batch", "v1", "Job", "jobs", LIST(NULL), N, LIST(NULL), NULL, NULL },
+    /* Those of kube-scheduler. */
+#define N_NATIVE 2
+    { "scheduling.k8s.io", "v1alpha2", "Workload", "workloads", LIST(NULL), N, LIST(NULL), NULL, NULL },
+    { "scheduling.k8s.io", "v1alpha2", "PodGroup", "podgroups", LIST(NULL), N, LIST("status"), NULL, NULL },
 };
 
 #undef N
@@ -131,7 +135,8 @@ const struct resource_type resource_types[] = {
 
 /* clang-format on */
 
-const size_t n_resource_types = ARRAY_LEN(resource_types) - N_FOREIGN;
+const size_t n_all_types = ARRAY_LEN(resource_types);
+const size_t n_resource_types = ARRAY_LEN(resource_types) - N_FOREIGN - N_NATIVE;
 const size_t n_foreign_types = N_FOREIGN;
 
 struct str type_api_version(struct arena *a, const struct resource_type *t)
@@ -163,6 +168,11 @@ const struct resource_type *type_by_kind(struct str api_version, struct str kind
 const struct resource_type *type_foreign(struct str api_version, struct str kind)
 {
     return find_kind(resource_types + n_resource_types, n_foreign_types, api_version, kind);
+}
+
+const struct resource_type *type_native(const char *kind)
+{
+    return find_kind(resource_types + n_all_types - N_NATIVE, N_NATIVE, STR(NATIVE_API_VERSION), str_of(kind));
 }
 
 static bool is_called(const struct resource_type *t, struct str word)

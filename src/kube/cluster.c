@@ -348,7 +348,7 @@ int cluster_kube_new(const struct cluster_kube_options *opt, struct cluster **re
     k->clock = opt->clock ? opt->clock : &clock_real;
     k->epoll = k->timer = k->plugin = -1;
     k->armed_ms = INT64_MAX;
-    k->kinds = xcalloc(n_resource_types + n_foreign_types, sizeof(*k->kinds));
+    k->kinds = xcalloc(n_all_types, sizeof(*k->kinds));
     list_init(&k->reflectors);
     list_init(&k->waiting);
     list_init(&k->flying);

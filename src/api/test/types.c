@@ -148,6 +148,25 @@ static void what_stands_in_manifests(void **state)
     }
 }
 
+/* Two kinds have the name PodGroup: whoever does not ask for the native one gets Volcano's. */
+static void native_is_never_meant(void **state)
+{
+    static const char *const words[] = { "PodGroup", "podgroup", "podgroups", "pg" };
+    const struct resource_type *native = type_native("PodGroup");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        assert_string_equal(type_by_name(str_of(words[i]))->group, "scheduling.volcano.sh");
+    assert_null(type_by_kind(STR(NATIVE_API_VERSION), STR("PodGroup")));
+    assert_null(type_by_name(STR("podgroups.scheduling.k8s.io")));
+    assert_null(type_foreign(STR(NATIVE_API_VERSION), STR("PodGroup")));
+    assert_false(type_is_foreign(native));
+    assert_string_equal(native->group, "scheduling.k8s.io");
+    assert_string_equal(native->plural, "podgroups");
+    assert_string_equal(type_native("Workload")->plural, "workloads");
+    assert_null(type_native("PriorityClass"));
+}
+
 static void scopes(void **state)
 {
     static const char *const cluster[] = { "queues", "namespaces", "nodes", "persistentvolumes", "priorityclasses" };
@@ -167,6 +186,7 @@ int main(void)
         cmocka_unit_test(rows_are_whole),           cmocka_unit_test(names_are_unique),
         cmocka_unit_test(every_row_is_found),       cmocka_unit_test(what_users_type),
         cmocka_unit_test(what_stands_in_manifests), cmocka_unit_test(scopes),
+        cmocka_unit_test(native_is_never_meant),
     };
 
     cmocka_set_message_output(CM_OUTPUT_STDOUT);
