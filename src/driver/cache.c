@@ -47,6 +47,8 @@ const struct known_types *known_types(void)
         .policy = volcano("networkpolicies.networking.k8s.io"),
         .claim = volcano("persistentvolumeclaims"),
         .event = type_by_kind(STR("v1"), STR("Event")),
+        .native_workload = type_native("Workload"),
+        .native_group = type_native("PodGroup"),
     };
     return &k;
 }
@@ -63,7 +65,7 @@ void cache_want(struct cache *c, const struct resource_type *type)
 {
     if (type_of(c, type))
         return;
-    assert(c->n_types < n_resource_types);
+    assert(c->n_types < n_all_types);
     list_init(&c->types[c->n_types].objects);
     c->types[c->n_types++].type = type;
 }
@@ -267,7 +269,7 @@ static void attach(struct cache *c, struct cached *o)
         o->queue = cache_queue_need(c, o->object->name);
         o->queue->self = o;
     } else if ((o->job = cache_job_need(c, object_job_uid(root)))) {
-        list_push(type == k->group ? &o->job->groups : &o->job->owned, &o->in_owner);
+        list_push(type == k->group || type == k->native_group ? &o->job->groups : &o->job->owned, &o->in_owner);
     }
     if (type == k->group)
         group_count(c, o);
@@ -301,9 +303,10 @@ static bool same_member(const struct json *a, const struct json *b, const char *
 /* A PodGroup's status changes with every pod that is placed; what is wanted of it does not. */
 static bool is_only_status(const struct object *before, const struct object *now)
 {
+    const struct known_types *k = known_types();
     const struct json *a, *b;
 
-    if (!before || now->type != known_types()->group || !str_eq(before->uid, now->uid))
+    if (!before || (now->type != k->group && now->type != k->native_group) || !str_eq(before->uid, now->uid))
         return false;
     a = json_get(before->root, "metadata");
     b = json_get(now->root, "metadata");
@@ -431,7 +434,8 @@ static bool is_kept(const struct resource_type *type)
     const struct known_types *k = known_types();
 
     return type == k->group || type == k->command || type == k->queue || type == k->priority || type == k->config_map ||
-           type == k->secret || type == k->service || type == k->policy || type == k->claim;
+           type == k->secret || type == k->service || type == k->policy || type == k->claim ||
+           type == k->native_workload || type == k->native_group;
 }
 
 void cache_put(struct cache *c, const struct object *o)
@@ -543,7 +547,8 @@ void cache_event(struct cache *c, const struct cluster_event *ev)
 const struct json *cache_job_find(void *ctx, const char *kind, struct str name)
 {
     const struct known_types *k = known_types();
-    const struct resource_type *types[] = { k->config_map, k->secret, k->service, k->policy, k->claim, k->group };
+    const struct resource_type *types[] = { k->config_map, k->secret, k->service,        k->policy,
+                                            k->claim,      k->group,  k->native_workload };
     const struct cache_job *j = ctx;
 
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
@@ -567,7 +572,7 @@ int64_t cache_priority(void *ctx, struct str class_name)
 void cache_init(struct cache *c, const struct cache_hooks *hooks, struct str scheduler_name, uint64_t seed)
 {
     *c = (struct cache){ .hooks = *hooks, .scheduler_name = scheduler_name, .seed = seed };
-    c->types = xcalloc(n_resource_types, sizeof(*c->types));
+    c->types = xcalloc(n_all_types, sizeof(*c->types));
     map_init(&c->objects, seed);
     map_init(&c->jobs_uid, seed);
     map_init(&c->jobs_name, seed);

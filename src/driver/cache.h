@@ -68,7 +68,7 @@ struct cache_job {
     struct str spec_problem;
 
     struct job_pods pods;
-    struct list owned, commands, groups; /* struct cached.in_owner */
+    struct list owned, commands, groups; /* struct cached.in_owner; groups: Volcano's and native */
     struct cache_queue *queue;
     struct list_link in_queue;    /* cache_queue.jobs */
     struct list_link in_watchers; /* cache.watchers: it names objects that it does not own */
@@ -136,7 +136,7 @@ struct cache {
 /* The rows of resource_types that are used by name. */
 struct known_types {
     const struct resource_type *job, *pod, *group, *command, *queue, *priority, *config_map, *secret, *service, *policy,
-        *claim, *event;
+        *claim, *event, *native_workload, *native_group;
 };
 const struct known_types *known_types(void);
 

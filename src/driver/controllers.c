@@ -36,17 +36,38 @@ static bool is_deleting(const struct object *o)
     return !str_empty(json_member_text(json_get(o->root, "metadata"), "deletionTimestamp"));
 }
 
-/* A job has one PodGroup; where there are two (one of an older program, one on its way out) take the one that stays,
- * and of those the one named after the uid. */
-static const struct object *group_of(const struct cache_job *j)
+/* What kube-scheduler says of a PodGroup that it cannot place. */
+static void look_at_native_conditions(const struct json *group, struct podgroup_view *v)
+{
+    JSON_FOREACH(c, json_find(group, "status", "conditions", NULL))
+        if (str_is(json_member_text(c, "type"), "PodGroupScheduled") &&
+            str_is(json_member_text(c, "status"), "False")) {
+            v->condition = json_member_text(c, "reason");
+            v->condition_message = json_member_text(c, "message");
+        }
+}
+
+/* Of which kind the job's PodGroup is to be. A job that has pods stays with that of theirs: a pod cannot be told of
+ * another, and a gang is not met by half its pods. */
+static bool wants_native(const struct driver *d, const struct cache_job *j)
+{
+    const struct job_pod *pod = LIST_FIRST(&j->pods.classes[POD_LIVE], struct job_pod, in_class);
+
+    return pod ? pod->view.is_native : d->opt.native_groups;
+}
+
+/* A job has one PodGroup; where there are two (one of an older program, one on its way out, one of the kind that was
+ * wanted before) take the one that stays, of those Volcano's, and of those the one named after the uid. */
+static const struct object *group_of(const struct cache_job *j, bool is_native_wanted)
 {
     const struct object *best = NULL;
     int best_score = -1;
 
     LIST_FOREACH(struct cached, o, &j->groups, in_owner) {
-        int score = (is_deleting(o->object) ? 0 : 2) + str_ends(o->object->name, str_of(j->uid));
+        bool is_native = o->object->type == known_types()->native_group;
+        int score = (is_deleting(o->object) ? 0 : 4) + (is_native ? 0 : 2) + str_ends(o->object->name, str_of(j->uid));
 
-        if (score > best_score) {
+        if (score > best_score && (is_native_wanted || !is_native)) {
             best = o->object;
             best_score = score;
         }
@@ -54,17 +75,26 @@ static const struct object *group_of(const struct cache_job *j)
     return best;
 }
 
-static void look_at_group(const struct cache_job *j, struct podgroup_view *v)
+static void look_at_group(const struct driver *d, const struct cache_job *j, struct job_observed *seen)
 {
-    const struct object *o = group_of(j);
+    const struct object *o = group_of(j, seen->wants_native);
+    struct podgroup_view *v = &seen->group;
 
+    if (!o && seen->wants_native && !d->opt.native_groups) /* it was wanted before, and its pods are in it */
+        *v = (struct podgroup_view){ .exists = true, .is_native = true, .phase = STR("Inqueue") };
     if (!o)
         return;
     v->exists = true;
     v->is_deleting = is_deleting(o);
     v->uid = o->uid;
-    v->phase = json_member_text(json_get(o->root, "status"), "phase");
     v->raw = (struct json *)o->root; /* read only, as everything a planner gets */
+    v->is_native = o->type == known_types()->native_group;
+    if (v->is_native) {
+        v->phase = STR("Inqueue"); /* nobody lets it in: its pods may come at once */
+        look_at_native_conditions(o->root, v);
+        return;
+    }
+    v->phase = json_member_text(json_get(o->root, "status"), "phase");
     look_at_conditions(o->root, v);
 }
 
@@ -178,7 +208,9 @@ static struct job_observed observe_job(struct driver *d, struct cache_job *j, co
     seen.set = j->set;
     seen.spec_problem = j->spec_problem;
     seen.pods = &j->pods;
-    look_at_group(j, &seen.group);
+    seen.wants_native = wants_native(d, j);
+    look_at_group(d, j, &seen);
+    seen.own_scheduler = d->opt.scheduler_name;
     look_at_commands(plan->arena, j, &seen);
     look_at_owned(plan->arena, j, &seen);
     seen.queue = cache_queue_state(j->queue);

@@ -95,7 +95,8 @@ static void describe_names(struct arena *a, struct json *to, const char *key, co
     struct json *list = json_array(a);
 
     LIST_FOREACH(struct cached, o, objects, in_owner)
-        json_push(list, json_fmt(a, "%s %.*s", o->object->type->kind, STR_ARG(o->object->name)));
+        json_push(list, json_fmt(a, "%s%s%s %.*s", o->object->type->kind, o->object->type->group[0] ? "." : "",
+                                 o->object->type->group, STR_ARG(o->object->name)));
     if (json_count(list))
         json_set(to, key, list);
 }

@@ -125,6 +125,10 @@ static void want_all(struct driver *d)
 
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
         want(d, types[i]);
+    if (d->opt.native_groups) {
+        want(d, k->native_workload);
+        want(d, k->native_group);
+    }
     for (size_t i = 0; d->opt.collects_garbage && i < n_resource_types; i++)
         if (is_collectable(&resource_types[i]) && !cache_wants(&d->cache, &resource_types[i]))
             want(d, &resource_types[i]);

@@ -125,6 +125,7 @@ void pod_view_decode(const struct object *o, struct pod_view *ret, struct str *r
     (void)look_at_containers(json_get(status, "initContainerStatuses"), ret); /* they are never "ready" when done */
     ret->is_marked = json_get(json_get(meta, "annotations"), "volcano.sh/controller-out-of-sync");
     ret->is_disrupted = has_condition(status, "DisruptionTarget");
+    ret->is_native = json_find(o->root, "spec", "schedulingGroup", NULL);
     *ret_task = note_of(o->root, "volcano.sh/task-spec");
     *ret_index = index_of(o);
 }

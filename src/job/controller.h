@@ -17,8 +17,10 @@
 
 struct podgroup_view {
     bool exists, is_deleting;
-    struct str uid, phase;                   /* phase: "", Pending, Inqueue, Running, Unknown, Completed */
-    struct json *raw;                        /* the object, for comparing what is wanted */
+    bool is_native;        /* of scheduling.k8s.io (native.h), else Volcano's */
+    struct str uid, phase; /* phase: "", Pending, Inqueue, Running, Unknown, Completed; a native one has none and
+                                                is Inqueue */
+    struct json *raw; /* the object, for comparing what is wanted. NULL: pods name a native one that nobody watches */
     struct str condition, condition_message; /* the newest True condition that is not Scheduled; empty: none */
 };
 
@@ -26,7 +28,7 @@ struct command_view {
     struct str name, uid, action;
 };
 
-struct owned_object { /* a ConfigMap, Secret, Service or NetworkPolicy whose controller is this very job */
+struct owned_object { /* a ConfigMap, Secret, Service, NetworkPolicy or Workload whose controller is this very job */
     const struct resource_type *type;
     struct str name, uid;
     bool is_deleting;
@@ -40,10 +42,12 @@ struct job_observed {
     struct str spec_problem; /* why (never trust admission) */
     const struct job_pods *pods;
     struct podgroup_view group;
+    bool wants_native;                   /* its PodGroup is to be a native one */
+    struct str own_scheduler;            /* … and pods that name this scheduler are for kube-scheduler then */
     const struct command_view *commands; /* that name this job's uid */
     size_t n_commands;
     enum queue_state queue;
-    /* An object of the job's namespace as it is now, or NULL: plugin objects, claims. */
+    /* An object of the job's namespace as it is now, or NULL: plugin objects, claims, a Workload, Volcano's PodGroup. */
     const struct json *(*find)(void *ctx, const char *kind, struct str name);
     void *find_ctx;
     const struct owned_object *owned;

@@ -5,6 +5,7 @@
 #include "api/types.h"
 #include "base/util.h"
 #include "job/foreign.h"
+#include "job/native.h"
 #include "job/volume.h"
 #include "job/wanted.h"
 
@@ -151,7 +152,7 @@ static struct json *group_patch(struct arena *a, const struct json *want, const 
     return patch;
 }
 
-static enum ensured ensure_group(struct status_draft *d, struct plan *plan)
+static enum ensured ensure_volcano_group(struct status_draft *d, struct plan *plan)
 {
     const struct podgroup_view *g = &d->o->group;
     struct json *want, *patch;
@@ -171,6 +172,19 @@ static enum ensured ensure_group(struct status_draft *d, struct plan *plan)
         return ENSURED_FINE;
     plan_patch(plan, type_of(want), d->o->job->meta.namespace, object_name(g->raw), g->uid, patch);
     return ENSURED_FINE; /* pods need not wait for it */
+}
+
+static enum ensured ensure_group(struct status_draft *d, int64_t now_ms, struct plan *plan)
+{
+    const struct podgroup_view *g = &d->o->group;
+
+    if (!d->o->wants_native)
+        return ensure_volcano_group(d, plan);
+    if (g->exists && !g->is_native) { /* from before it was said of which kind they are to be */
+        job_group_delete(d, plan);
+        return ENSURED_WORKING;
+    }
+    return g->exists && !g->raw ? ENSURED_FINE : native_ensure(d, now_ms, plan);
 }
 
 /* ---- claims ---- */
@@ -300,22 +314,24 @@ enum ensured job_ensure(struct status_draft *d, int64_t now_ms, struct plan *pla
     if (result != ENSURED_FINE)
         return result;
     if (d->o->objects_are_fine)
-        return has_dependencies(d->o->job) || !d->o->group.exists ? ensure_group(d, plan) : ENSURED_FINE;
+        return has_dependencies(d->o->job) || !d->o->group.exists ? ensure_group(d, now_ms, plan) : ENSURED_FINE;
     result = ensure_foreign_claims(d, now_ms, plan);
     if (plugin_set_objects(d->o->set, &wanted, &e) < 0)
         return blocked(d, "WaitingForPlugin", str_of(e.text), now_ms, plan, "PluginError");
     job_volumes_claims(&job, &wanted);
     VEC_FOREACH(want, &wanted.list)
         result = worse(result, ensure_one(d, *want, now_ms, plan));
-    return result == ENSURED_FINE ? ensure_group(d, plan) : result;
+    return result == ENSURED_FINE ? ensure_group(d, now_ms, plan) : result;
 }
 
 void job_group_delete(struct status_draft *d, struct plan *plan)
 {
     const struct podgroup_view *g = &d->o->group;
 
-    if (g->exists && !g->is_deleting)
-        plan_delete(plan, type_by_kind(STR("scheduling.volcano.sh/v1beta1"), STR("PodGroup")),
+    if (g->exists && g->raw && !g->is_deleting)
+        plan_delete(plan,
+                    g->is_native ? type_native("PodGroup")
+                                 : type_by_kind(STR("scheduling.volcano.sh/v1beta1"), STR("PodGroup")),
                     d->o->job->meta.namespace, object_name(g->raw), g->uid);
 }
 

@@ -6,6 +6,7 @@
 #include "base/util.h"
 #include "job/decide.h"
 #include "job/ensure.h"
+#include "job/native.h"
 #include "job/pod.h"
 
 static const struct resource_type *pod_type(void)
@@ -106,7 +107,8 @@ static bool pods_are_allowed(const struct podgroup_view *g)
 
 static void create_pods(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
-    struct str group = object_name(d->o->group.raw), default_group = job_group_name(d->arena, d->o->job);
+    struct str default_group = job_group_name(d->arena, d->o->job);
+    struct str group = d->o->group.raw ? object_name(d->o->group.raw) : default_group;
     uint32_t left = d->o->create_window;
 
     for (size_t i = 0; i < d->o->pods->n_tasks && left; i++) {
@@ -125,6 +127,8 @@ static void create_pods(struct status_draft *d, int64_t now_ms, struct plan *pla
             }
             if (!str_eq(group, default_group)) /* B46: a PodGroup of the older naming */
                 object_set_annotation(d->arena, pod, "scheduling.k8s.io/group-name", group);
+            if (d->o->group.is_native)
+                native_join(d->arena, pod, group, d->o->own_scheduler);
             plan_create(plan, pod_type(), pod);
         }
     }
@@ -248,18 +252,20 @@ static bool kill_target(struct status_draft *d, struct plan *plan)
     return any;
 }
 
-/* Whole job: everything of earlier versions, and the PodGroup. */
+/* Whole job: everything of earlier versions, and the PodGroup. A native one says only how many pods are a gang, which
+ * the next attempt wants as well. */
 static bool kill_all(struct status_draft *d, struct plan *plan)
 {
-    const struct podgroup_view *g = &d->o->group;
+    bool group_goes = d->o->group.exists && !d->o->group.is_native;
     const struct job_pods *pods = d->o->pods;
     uint32_t kept = 0;
 
     delete_leftovers(d, plan);
     LIST_FOREACH(struct job_pod, pod, &pods->classes[POD_OLD], in_class)
         kept += pod->view.phase == POD_SUCCEEDED && bit_get(pods->tasks[pod->task].done, pod->index);
-    job_group_delete(d, plan);
-    return g->exists || pods->n_class[POD_OLD] > kept ||
+    if (group_goes)
+        job_group_delete(d, plan);
+    return group_goes || pods->n_class[POD_OLD] > kept ||
            job_total_replicas(d->o->job) - pods->n_class[POD_TERMINATING] < d->o->job->spec.min_available;
 }
 

@@ -14,6 +14,7 @@ const char *const kube_pod_fields[] = {
     "metadata",
     "-metadata.managedFields",
     "spec.nodeName",
+    "spec.schedulingGroup",
     "status.phase",
     "status.conditions.type",
     "status.conditions.status",

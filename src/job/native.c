@@ -1,0 +1,172 @@
+/* native.c - Workload and PodGroup of scheduling.k8s.io */
+#include "job/native.h"
+
+#include "api/meta.h"
+#include "api/types.h"
+#include "base/util.h"
+#include "job/pod.h"
+
+#define TEMPLATE   "job"
+#define PROTECTION "scheduling.k8s.io/podgroup-protection"
+
+/* ---- what is wanted ---- */
+
+/* A task that depends on another comes later, and the gang would wait for it in vain; when it comes, the gang has been
+ * placed and its pods join one by one. */
+static int64_t gang_size(const struct job *job)
+{
+    int64_t first = 0;
+
+    for (size_t i = 0; i < job->spec.tasks.n; i++)
+        if (!job->spec.tasks.v[i].depends_on)
+            first += job->spec.tasks.v[i].replicas;
+    return MIN_OF((int64_t)job->spec.min_available, first);
+}
+
+/* Of a template and of a PodGroup alike. The class counts where the cluster has groups of a priority; else the server
+ * leaves it out. */
+static void add_policy(struct arena *a, const struct job *job, struct json *to)
+{
+    struct json *policy = json_add(to, STR("schedulingPolicy"), json_object(a));
+    int64_t size = gang_size(job);
+
+    if (size > 0)
+        json_add(json_add(policy, STR("gang"), json_object(a)), STR("minCount"), json_int(a, size));
+    else
+        json_add(policy, STR("basic"), json_object(a));
+    if (!str_empty(job->spec.priority_class_name))
+        json_add(to, STR("priorityClassName"), json_str(a, job->spec.priority_class_name));
+}
+
+static struct json *object_for(struct arena *a, const struct job *job, const char *kind)
+{
+    struct json *o = object_new(a, NATIVE_API_VERSION, kind, job->meta.namespace, job_group_name(a, job));
+    struct json *labels = json_add(json_get(o, "metadata"), STR("labels"), json_object(a));
+
+    json_add(labels, STR("volcano.sh/job-name"), json_str(a, job->meta.name));
+    object_set_controller(a, o, job->raw);
+    return json_mark(o, MARK_JOB);
+}
+
+struct json *native_workload_new(struct arena *a, const struct job *job)
+{
+    struct json *w = object_for(a, job, "Workload"), *spec = json_add(w, STR("spec"), json_object(a)), *ref, *template;
+
+    ref = json_add(spec, STR("controllerRef"), json_object(a));
+    json_add(ref, STR("apiGroup"), json_str(a, STR("batch.volcano.sh")));
+    json_add(ref, STR("kind"), json_str(a, STR(JOB_KIND)));
+    json_add(ref, STR("name"), json_str(a, job->meta.name));
+    template = json_push(json_add(spec, STR("podGroupTemplates"), json_array(a)), json_object(a));
+    json_add(template, STR("name"), json_str(a, STR(TEMPLATE)));
+    add_policy(a, job, template);
+    return w;
+}
+
+struct json *native_group_new(struct arena *a, const struct job *job)
+{
+    struct json *g = object_for(a, job, "PodGroup"), *spec = json_add(g, STR("spec"), json_object(a)), *ref;
+
+    ref = json_add(json_add(spec, STR("podGroupTemplateRef"), json_object(a)), STR("workload"), json_object(a));
+    json_add(ref, STR("workloadName"), json_str(a, job_group_name(a, job)));
+    json_add(ref, STR("podGroupTemplateName"), json_str(a, STR(TEMPLATE)));
+    add_policy(a, job, spec);
+    return g;
+}
+
+void native_join(struct arena *a, struct json *pod, struct str group, struct str own_scheduler)
+{
+    struct json *spec = json_need_object(a, pod, "spec");
+
+    if (!spec)
+        return;
+    json_set(json_set(spec, "schedulingGroup", json_object(a)), "podGroupName", json_str(a, group));
+    if (str_eq(json_member_text(spec, "schedulerName"), own_scheduler))
+        json_set(spec, "schedulerName", json_str(a, STR("default-scheduler")));
+}
+
+/* ---- what is there ---- */
+
+/* All else is the same by the name, or filled in by the server. */
+static bool same_gang(const struct json *want, const struct json *have)
+{
+    return json_equal(json_get(want, "schedulingPolicy"), json_get(have, "schedulingPolicy"));
+}
+
+static const struct json *template_of(const struct json *workload)
+{
+    return json_first(json_find(workload, "spec", "podGroupTemplates", NULL));
+}
+
+/* Those who were asked not to let it go, but the one. The version keeps out who comes at the same moment. */
+static void let_go(struct status_draft *d, const struct json *group, struct plan *plan)
+{
+    const struct json *meta = json_get(group, "metadata");
+    struct json *patch = json_object(d->arena), *to = json_set(patch, "metadata", json_object(d->arena)), *rest;
+
+    rest = json_set(to, "finalizers", json_array(d->arena));
+    JSON_FOREACH(f, json_get(meta, "finalizers"))
+        if (!str_is(json_text(f, STR_NULL), PROTECTION))
+            json_push(rest, json_copy(d->arena, f));
+    if (json_count(rest) == json_count(json_get(meta, "finalizers")))
+        return; /* others hold it */
+    json_set(to, "resourceVersion", json_str(d->arena, json_member_text(meta, "resourceVersion")));
+    plan_patch(plan, type_native("PodGroup"), d->o->job->meta.namespace, object_name(group), object_uid(group), patch);
+}
+
+static enum ensured ensure_workload(struct status_draft *d, const struct json *want, int64_t now_ms, struct plan *plan)
+{
+    const struct json *have = d->o->find(d->o->find_ctx, "Workload", object_name(want));
+
+    if (!have) {
+        plan_create(plan, type_native("Workload"), (struct json *)want);
+        return ENSURED_WORKING;
+    }
+    if (!str_eq(object_controller_uid(have), d->o->job->meta.uid)) {
+        status_explain(d, "WaitingForName", "the Workload %.*s exists and is not owned by this job: remove it",
+                       STR_ARG(object_name(want)));
+        plan_event(plan, d->o->job->raw, "Warning", "PodGroupError", now_ms,
+                   "the Workload %.*s exists and is not owned by this job: remove it", STR_ARG(object_name(want)));
+        return ENSURED_BLOCKED;
+    }
+    if (json_find(have, "metadata", "deletionTimestamp", NULL))
+        return ENSURED_WORKING;
+    if (same_gang(template_of(want), template_of(have)))
+        return ENSURED_FINE;
+    plan_delete(plan, type_native("Workload"), d->o->job->meta.namespace, object_name(have), object_uid(have));
+    return ENSURED_WORKING;
+}
+
+/* Volcano's scheduler lets a PodGroup of a queue in; here nobody does but us. A job that has pods is in already. */
+static bool waits_for_queue(struct status_draft *d)
+{
+    const struct job_observed *o = d->o;
+
+    if (o->queue == QUEUE_OPEN || o->group.exists || o->pods->n_class[POD_LIVE])
+        return false;
+    status_explain(d, "WaitingForQueue", "the queue %.*s %s", STR_ARG(o->job->spec.queue),
+                   o->queue == QUEUE_UNKNOWN ? "does not exist" : "is closed");
+    return true;
+}
+
+enum ensured native_ensure(struct status_draft *d, int64_t now_ms, struct plan *plan)
+{
+    const struct podgroup_view *g = &d->o->group;
+    struct json *want = native_group_new(d->arena, d->o->job);
+    enum ensured workload;
+
+    if (waits_for_queue(d))
+        return ENSURED_BLOCKED;
+    if (g->exists && g->is_deleting) {
+        let_go(d, g->raw, plan);
+        return ENSURED_WORKING;
+    }
+    if (g->exists && !same_gang(json_get(want, "spec"), json_get(g->raw, "spec"))) {
+        job_group_delete(d, plan);
+        return ENSURED_WORKING;
+    }
+    workload = ensure_workload(d, native_workload_new(d->arena, d->o->job), now_ms, plan);
+    if (workload != ENSURED_FINE || g->exists) /* a PodGroup is refused where its template is not */
+        return workload;
+    plan_create(plan, type_native("PodGroup"), want);
+    return ENSURED_WORKING;
+}
