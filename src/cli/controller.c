@@ -9,6 +9,7 @@
 #include "cli/log_options.h"
 #include "driver/cache.h"
 #include "http/server.h"
+#include "kube/ask.h"
 #include "os/fence.h"
 #include "os/signals.h"
 
@@ -43,6 +44,15 @@ static int read_times(struct controller *c, struct err *e)
     return 0;
 }
 
+static int check_options(const struct controller_options *o, struct err *e)
+{
+    if (o->native_groups && o->scheduler)
+        return err_set(e, ERR_INVALID,
+                       "--native-podgroups: leave --scheduler out: gangs of scheduling.k8s.io are placed by "
+                       "kube-scheduler, and pods have one scheduler");
+    return 0;
+}
+
 /* ---- what is watched ---- */
 
 static void add_view(struct controller *c, struct kube_view view)
@@ -70,6 +80,10 @@ static void make_views(struct controller *c)
         add_view(c, (struct kube_view){ .type = plain[i] });
     if (c->o->namespace)
         add_view(c, (struct kube_view){ .type = k->policy });
+    if (c->o->namespace && c->o->native_groups) {
+        add_view(c, (struct kube_view){ .type = k->native_workload });
+        add_view(c, (struct kube_view){ .type = k->native_group });
+    }
     c->others = (struct kube_view){ .type = k->pod,
                                     .namespace = c->views[0].namespace,
                                     .labels = STR(KUBE_PODS_OF_OTHERS),
@@ -147,9 +161,32 @@ static int open_webhook(struct controller *c, struct err *e)
     return 0;
 }
 
+/* Refused at once where it cannot work. A server that does not answer is no reason: it is looked again when it does. */
+static int check_native(struct controller *c, struct err *e)
+{
+    autoarena scratch = { 0 };
+    struct kube_ask *ask;
+    struct json *found;
+    struct err why;
+    int rc;
+
+    if (!c->o->native_groups)
+        return 0;
+    (void)signal(SIGPIPE, SIG_IGN); /* as http/client.h asks */
+    if (kube_ask_open(&c->config, &ask, e) < 0)
+        return -1;
+    rc = kube_ask_get(ask, &scratch, STR("/apis/" NATIVE_API_VERSION), &found, &why);
+    kube_ask_close(ask);
+    if (rc == 0 || why.code != ERR_NOT_FOUND)
+        return 0;
+    return err_set(e, ERR_NOT_FOUND,
+                   "--native-podgroups: the cluster at %.*s does not serve " NATIVE_API_VERSION ": " NATIVE_ADVICE,
+                   STR_ARG(c->config.server));
+}
+
 static int start(struct controller *c, struct err *e)
 {
-    if (load_config(c, e) < 0 || config_watch_open(c, e) < 0 ||
+    if (load_config(c, e) < 0 || config_watch_open(c, e) < 0 || check_native(c, e) < 0 ||
         signals_open((int[]){ SIGINT, SIGTERM, 0 }, &c->signal_fd, e) < 0)
         return -1;
     make_views(c);
@@ -185,7 +222,7 @@ static int controller_run(struct arena *a, const void *options, const struct tex
     int status;
 
     (void)arguments;
-    if (read_times(&c, &e) < 0)
+    if (check_options(c.o, &e) < 0 || read_times(&c, &e) < 0)
         return command_fail("controller", &e, EXIT_USAGE);
     log_options_apply(c.o->log_level, c.o->log_format);
     status = start(&c, &e) < 0 ? command_fail("controller", &e, EXIT_FAILED) : controller_loop(&c);
@@ -205,6 +242,8 @@ static const struct option controller_option_table[] = {
     { 0, "context", OPTION_TEXT, FIELD(context), "NAME", NULL, "of the kubeconfig (default: its current one)" },
     { 'n', "namespace", OPTION_TEXT, FIELD(namespace), "NAME", NULL, "only Jobs of this namespace (default: of all)" },
     { 0, "scheduler", OPTION_FLAG, FIELD(scheduler), NULL, NULL, "schedule pods too" },
+    { 0, "native-podgroups", OPTION_FLAG, FIELD(native_groups), NULL, NULL,
+      "gangs as PodGroups of scheduling.k8s.io, for kube-scheduler, instead of Volcano's" },
     { 0, "scheduler-name", OPTION_TEXT, FIELD(scheduler_name), "NAME", NULL,
       "spec.schedulerName of the pods that are ours (default: volcano)" },
     { 0, "scheduler-config", OPTION_TEXT, FIELD(scheduler_config), "FILE", NULL,

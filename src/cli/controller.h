@@ -12,6 +12,7 @@
 #ifndef CLI_CONTROLLER_H
 #define CLI_CONTROLLER_H
 
+#include "cli/native.h"
 #include "cli/options.h"
 #include "driver/driver.h"
 #include "kube/cluster.h"
@@ -21,7 +22,7 @@
 
 struct controller_options {
     const char *kubeconfig, *context, *namespace;
-    bool scheduler;
+    bool scheduler, native_groups;
     const char *scheduler_name, *scheduler_config;
     const char *leader_elect, *lease_duration, *renew_deadline, *retry_period, *lease_name, *lease_namespace;
     const char *listen, *log_level, *log_format;
@@ -46,7 +47,7 @@ struct config_watch { /* a file that is read again when it changes; also one tha
     int64_t check_ms; /* mono time of the next look */
 };
 
-enum { VIEWS_MAX = 8 };
+enum { VIEWS_MAX = 10 };
 
 struct controller {
     struct arena *arena;
@@ -70,6 +71,7 @@ struct controller {
     struct err told;    /* the trouble that was logged last */
     int64_t trouble_ms; /* mono time: when to speak of it; 0: there is none */
     bool told_lacks;
+    bool lacks_native, had_native; /* the kinds of --native-podgroups; the cluster had them once */
     int64_t begin_ms;
     struct http_server *status; /* NULL: nobody is listened to */
     struct webhook *webhook;    /* NULL: admission is not ours */

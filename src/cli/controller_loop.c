@@ -70,6 +70,7 @@ static int open_door(struct controller *c, struct err *e)
     struct cluster_kube_options others = { .config = &c->config, .views = &c->others, .n_views = 1 };
     struct driver_options drive = { .scheduler_name = c->sched.scheduler_name,
                                     .schedules = c->o->scheduler,
+                                    .native_groups = c->o->native_groups,
                                     .sched_config = &c->sched };
 
     if (cluster_kube_new(&opt, &c->door, e) < 0 ||
@@ -201,6 +202,27 @@ static void tell_lacks(struct controller *c)
     c->told_lacks = lacks;
 }
 
+/* Those of --native-podgroups. A cluster that never had them is refused, as at the start; one that has lost them may get
+ * them back, and until then its pods are left as they are. */
+static void tell_native(struct controller *c)
+{
+    const struct known_types *k = known_types();
+    struct driver_stats s = { 0 };
+    bool lacks;
+
+    if (!c->o->native_groups || c->stage != STAGE_LEADS)
+        return;
+    driver_stats(c->driver, &s);
+    lacks = cluster_kube_lacks(c->door, k->native_workload) || cluster_kube_lacks(c->door, k->native_group);
+    if (lacks && !c->lacks_native)
+        log_error("the cluster does not serve " NATIVE_API_VERSION "; pods stay, and jobs without a PodGroup wait",
+                  LOG_TEXT("advice", NATIVE_ADVICE));
+    c->lacks_native = lacks;
+    if (lacks && !c->had_native)
+        end(c, EXIT_FAILED);
+    c->had_native |= s.is_synced && !lacks;
+}
+
 /* ---- the end ---- */
 
 static void stop(struct controller *c)
@@ -302,6 +324,7 @@ int controller_loop(struct controller *c)
         wait_ms = MIN_OF(wait_ms, webhook_part(c));
         tell_trouble(c);
         tell_lacks(c);
+        tell_native(c);
         advance(c);
         follow_lease(c); /* planning may have taken its time */
         wait_ms = MIN_OF(wait_ms, until(c->stage_ms));

@@ -405,6 +405,8 @@ static bool is_ready(struct controller *c, struct buf *why)
         buf_fmt(why, "%s", c->told.text);
     } else if (c->told_lacks) {
         buf_fmt(why, "the cluster lacks kinds: pumice install --dry-run --only crds | kubectl apply -f -");
+    } else if (c->lacks_native) {
+        buf_fmt(why, "the cluster does not serve " NATIVE_API_VERSION ": " NATIVE_ADVICE);
     } else if (c->driver) {
         driver_stats(c->driver, &s);
         if (!s.is_synced)

@@ -5,6 +5,7 @@
 #include "api/meta.h"
 #include "base/util.h"
 #include "cli/install.h"
+#include "cli/native.h"
 
 #include <stdarg.h>
 
@@ -263,6 +264,43 @@ static void exam_gates(struct cluster_exam *x)
     exam_say(x, "gates", HOST_FINE, NULL, NULL, "%s; none is needed", on.p);
 }
 
+/* ---- gangs of the cluster's own ---- */
+
+/* Versions that the group has: for somebody who has another than we know. */
+static void print_versions(struct cluster_exam *x, struct buf *out)
+{
+    struct json *group;
+    struct err e;
+
+    if (kube_ask_get(x->live->ask, x->arena, STR("/apis/scheduling.k8s.io"), &group, &e) < 0)
+        return;
+    JSON_FOREACH(v, json_get(group, "versions"))
+        buf_fmt(out, "%s%.*s", out->n ? ", " : "", STR_ARG(json_member_text(v, "version")));
+}
+
+static void exam_native(struct cluster_exam *x)
+{
+    autobuf versions = { 0 };
+    struct json *found;
+    struct err e;
+
+    if (kube_ask_get(x->live->ask, x->arena, STR("/apis/" NATIVE_API_VERSION), &found, &e) == 0) {
+        exam_say(x, "gangs", HOST_FINE, NULL, NULL,
+                 NATIVE_API_VERSION " has PodGroups: pumice controller --native-podgroups leaves gangs to "
+                                    "kube-scheduler, if that has the gate GangScheduling too");
+        return;
+    }
+    print_versions(x, &versions);
+    if (e.code == ERR_NOT_FOUND)
+        exam_say(x, "gangs", HOST_FINE, NULL, NULL,
+                 "PodGroups are Volcano's; for --native-podgroups " NATIVE_API_VERSION
+                 " is missing (there is %s): " NATIVE_SETTINGS,
+                 versions.n ? versions.p : "none");
+    else
+        exam_say(x, "gangs", HOST_FINE, NULL, NULL, "whether there is " NATIVE_API_VERSION " cannot be seen: %s",
+                 e.text);
+}
+
 /* ---- all of it ---- */
 
 static void summarize(struct cluster_exam *x)
@@ -290,7 +328,7 @@ void cluster_examine(struct live *live, struct str namespace, struct host_checks
 {
     static void (*const parts[])(struct cluster_exam * x) = { exam_kinds,      exam_rights,   exam_controllers,
                                                               exam_schedulers, exam_webhooks, exam_gates,
-                                                              exam_jobs };
+                                                              exam_native,     exam_jobs };
     struct cluster_exam x = { .live = live, .arena = live->arena, .namespace = namespace, .checks = ret };
 
     if (exam_server(&x))

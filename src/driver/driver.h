@@ -33,7 +33,7 @@ struct driver_options {
     bool collects_garbage;  /* run the owner garbage collector (embedded; a real cluster has its own) */
     bool schedules;         /* run the scheduler */
     bool native_groups;     /* PodGroups of Jobs are those of scheduling.k8s.io, and their pods kube-scheduler's; not
-                               together with 'schedules' */
+                               together with 'schedules', and only on a real cluster */
     bool is_silent;         /* write no Events: nobody would read them */
     const struct sched_config *sched_config; /* copied; NULL: the default */
     uint64_t seed;                           /* of maps; 0: from the operating system */

@@ -12,7 +12,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 from bed import Bed, Skip, resource_of  # noqa: E402
 from harness import PUMICE, Suite, pumice  # noqa: E402
 
-NAMES = ["server", "kinds", "rights", "controller", "scheduler", "webhooks", "gates", "jobs"]
+NAMES = ["server", "kinds", "rights", "controller", "scheduler", "webhooks", "gates", "gangs", "jobs"]
 
 
 def look(bed, *args, user="admin", fine=True):

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "api/types.h"
 #include "base/util.h"
 #include "job/native.h"
 #include "fixture.h"
@@ -88,12 +89,123 @@ static void test_pods_join(void **state)
     }
 }
 
+/* ---- made and mended ---- */
+
+struct seen { /* what is there, in JSON; NULL: nothing */
+    const char *workload, *group;
+    enum queue_state queue;
+};
+
+#define META(owner, more)                                                                                              \
+    "\"metadata\":{\"name\":\"j-u-1\",\"uid\":\"x\",\"resourceVersion\":\"7\"" more                                    \
+    ",\"ownerReferences\":[{\"uid\":\"" owner "\",\"controller\":true}]}"
+#define GANG(n)            "\"schedulingPolicy\":{\"gang\":{\"minCount\":" n "}}"
+#define WORKLOAD(owner, n) "{" META(owner, "") ",\"spec\":{\"podGroupTemplates\":[{\"name\":\"job\"," GANG(n) "}]}}"
+#define GROUP(more, n)     "{" META("u-1", more) ",\"spec\":{" GANG(n) "}}"
+#define GOING(finalizers)  ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"finalizers\":[" finalizers "]"
+#define GUARD              "\"scheduling.k8s.io/podgroup-protection\""
+
+static const struct json *find_workload(void *ctx, const char *kind, struct str name)
+{
+    assert_string_equal(kind, "Workload");
+    assert_true(str_is(name, "j-u-1"));
+    return ctx;
+}
+
+static struct json *tree_of(struct arena *a, const char *text)
+{
+    struct json *tree = NULL;
+    struct err e;
+
+    if (text && json_parse(a, str_of(text), NULL, &tree, &e) < 0)
+        fail_msg("%s: %s", text, e.text);
+    return tree;
+}
+
+/* "create Workload", or what else is next. */
+static void next_of(const struct plan *plan, struct buf *out)
+{
+    static const char *const verbs[OP_KIND_MAX] = {
+        [OP_CREATE] = "create", [OP_DELETE] = "delete", [OP_MERGE_PATCH] = "patch"
+    };
+
+    VEC_FOREACH(op, &plan->ops) {
+        if (strcmp(op->type->kind, "Event") == 0)
+            continue;
+        assert_string_equal(op->type->group, "scheduling.k8s.io");
+        buf_fmt(out, "%s%s %s", out->n ? ", " : "", verbs[op->kind], op->type->kind);
+        if (op->kind == OP_MERGE_PATCH)
+            json_print(out, json_get(op->body, "metadata"));
+    }
+}
+
+static void check_ensure(const struct seen *seen, enum ensured want, const char *next)
+{
+    struct job_observed o = { .queue = seen->queue, .wants_native = true, .find = find_workload };
+    struct status_draft d;
+    struct job_pods pods;
+    struct fixture f;
+    struct plan plan;
+    autobuf text = { 0 };
+
+    fixture_init(&f, HEAD "  minAvailable: 3\n  tasks:\n" TASK("a", "4", ""));
+    pods_init(&pods);
+    plan = (struct plan){ .arena = &f.arena };
+    o.job = &f.job;
+    o.pods = &pods;
+    o.find_ctx = tree_of(&f.arena, seen->workload);
+    o.group.raw = tree_of(&f.arena, seen->group);
+    o.group.exists = o.group.is_native = seen->group != NULL;
+    o.group.is_deleting = json_find(o.group.raw, "metadata", "deletionTimestamp", NULL);
+    status_begin(&d, &f.arena, &o);
+    assert_int_equal(native_ensure(&d, 0, &plan), want);
+    next_of(&plan, &text);
+    if (!str_is(buf_view(&text), next))
+        fail_msg("want \"%s\", got \"%.*s\"", next, STR_ARG(buf_view(&text)));
+    pods_done(&pods);
+    fixture_done(&f);
+}
+
+static void test_ensure(void **state)
+{
+    static const struct {
+        struct seen seen;
+        enum ensured want;
+        const char *next;
+    } cases[] = {
+        { { NULL, NULL, QUEUE_OPEN }, ENSURED_WORKING, "create Workload" },
+        { { WORKLOAD("u-1", "3"), NULL, QUEUE_OPEN }, ENSURED_WORKING, "create PodGroup" },
+        { { WORKLOAD("u-1", "3"), GROUP("", "3"), QUEUE_OPEN }, ENSURED_FINE, "" },
+        /* Another size: first the one that pods name, then its template. */
+        { { WORKLOAD("u-1", "2"), GROUP("", "2"), QUEUE_OPEN }, ENSURED_WORKING, "delete PodGroup" },
+        { { WORKLOAD("u-1", "2"), NULL, QUEUE_OPEN }, ENSURED_WORKING, "delete Workload" },
+        { { WORKLOAD("u-1", "2"), GROUP("", "3"), QUEUE_OPEN }, ENSURED_WORKING, "delete Workload" },
+        { { NULL, GROUP("", "3"), QUEUE_OPEN }, ENSURED_WORKING, "create Workload" },
+        /* On its way out: the cluster's guard is sent away, others are not. */
+        { { WORKLOAD("u-1", "3"), GROUP(GOING(GUARD ",\"mine\""), "3"), QUEUE_OPEN },
+          ENSURED_WORKING,
+          "patch PodGroup{\"finalizers\":[\"mine\"],\"resourceVersion\":\"7\"}" },
+        { { WORKLOAD("u-1", "3"), GROUP(GOING("\"mine\""), "3"), QUEUE_OPEN }, ENSURED_WORKING, "" },
+        /* What belongs to somebody else is not touched. */
+        { { WORKLOAD("u-2", "3"), NULL, QUEUE_OPEN }, ENSURED_BLOCKED, "" },
+        /* A queue lets in who has not begun. */
+        { { NULL, NULL, QUEUE_CLOSED }, ENSURED_BLOCKED, "" },
+        { { NULL, NULL, QUEUE_UNKNOWN }, ENSURED_BLOCKED, "" },
+        { { NULL, GROUP("", "3"), QUEUE_CLOSED }, ENSURED_WORKING, "create Workload" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        check_ensure(&cases[i].seen, cases[i].want, cases[i].next);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_objects),
         cmocka_unit_test(test_gang_sizes),
         cmocka_unit_test(test_pods_join),
+        cmocka_unit_test(test_ensure),
     };
 
     cmocka_set_message_output(CM_OUTPUT_STDOUT);
