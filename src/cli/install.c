@@ -9,7 +9,7 @@
 struct install_options {
     const char *namespace, *image, *replicas, *output;
     struct text_list only;
-    bool dry_run, scheduler, webhook;
+    bool dry_run, scheduler, native_groups, webhook;
 };
 
 static const char *const part_names[] = { "namespace", "crds", "roles", "controller", "network", "webhook", NULL };
@@ -35,6 +35,9 @@ static int check_options(struct arena *a, const struct install_options *o, struc
         return err_set(e, ERR_INVALID, "--image must be the name of an image, such as registry.example/pumice:1.0");
     if (o->replicas && (str_to_u64(str_of(o->replicas), &n) < 0 || n < 1 || n > 100))
         return err_set(e, ERR_INVALID, "--replicas must be a number from 1 to 100 (got %s)", o->replicas);
+    if (o->native_groups && o->scheduler)
+        return err_set(e, ERR_INVALID,
+                       "--native-podgroups: leave --scheduler out: kube-scheduler places the pods of such gangs");
     if (!o->dry_run && !o->output)
         return err_set(e, ERR_INVALID,
                        "it only prints: say --dry-run and pipe it to 'kubectl apply -f -', or --output DIR");
@@ -75,6 +78,7 @@ static int install_run(struct arena *a, const void *options, const struct text_l
                               [INSTALL_IMAGE] = o->image ? o->image : "pumice:" PUMICE_VERSION,
                               [INSTALL_REPLICAS] = o->replicas ? o->replicas : "2",
                               [INSTALL_SCHEDULER] = o->scheduler ? "true" : "",
+                              [INSTALL_NATIVE] = o->native_groups ? "true" : "",
                               [INSTALL_WEBHOOK] = o->webhook ? "true" : "",
                           } };
     struct err e;
@@ -106,6 +110,8 @@ static const struct option install_option_table[] = {
       "controllers, of which one leads (default: 2)" },
     { 0, "scheduler", OPTION_FLAG, offsetof(struct install_options, scheduler), NULL, NULL,
       "schedule pods too, and the rights for it" },
+    { 0, "native-podgroups", OPTION_FLAG, offsetof(struct install_options, native_groups), NULL, NULL,
+      "gangs as PodGroups of scheduling.k8s.io, for kube-scheduler, and the rights for it" },
     { 0, "webhook", OPTION_FLAG, offsetof(struct install_options, webhook), NULL, NULL,
       "refuse bad objects when they are written, by a webhook, and the rights for it" },
     { 'o', "output", OPTION_TEXT, offsetof(struct install_options, output), "DIR", NULL,

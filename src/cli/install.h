@@ -18,6 +18,7 @@ enum install_parameter {
     INSTALL_IMAGE,
     INSTALL_REPLICAS,
     INSTALL_SCHEDULER, /* a flag: "true" or "" */
+    INSTALL_NATIVE,    /* a flag */
     INSTALL_WEBHOOK,   /* a flag */
     INSTALL_PARAMETER_MAX,
 };
@@ -43,6 +44,7 @@ void install_print(struct buf *out, const struct install_part *part, const struc
 /* Roles of the controller, with why each rule is there: install_roles.c. */
 void install_print_roles(struct buf *out);
 void install_print_webhook_roles(struct buf *out); /* those that only --webhook needs */
+void install_print_native_roles(struct buf *out);  /* … only --native-podgroups */
 
 /* The Service of the webhook and the configurations that name it: install_webhook.c. */
 void install_print_webhook(struct buf *out);

@@ -3,6 +3,7 @@
  *     crds/KIND.yaml
  *     kustomization.yaml  manifests/PART.yaml
  *     webhook/            a kustomize component: what --webhook adds
+ *     native-podgroups/   another: what --native-podgroups adds
  *     helm/Chart.yaml  helm/values.yaml  helm/crds → ../crds  helm/templates/PART.yaml
  *
  * The base is the directory itself, because kustomize reads nothing beside or above one.
@@ -99,6 +100,24 @@ static int write_webhook(int at, const struct install *in, struct err *e)
                : 0;
 }
 
+/* The same of --native-podgroups. */
+static int write_native(int at, const struct install *in, struct err *e)
+{
+    static const char component[] =
+        "# Made by 'pumice install --output'; do not edit. In an overlay: components: [../packaging/native-podgroups]\n"
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources:\n- roles.yaml\n"
+        "patches:\n- target:\n    kind: Deployment\n    name: pumice-controller\n  patch: |-\n"
+        "    - op: add\n      path: /spec/template/spec/containers/0/command/-\n      value: --native-podgroups\n";
+    autobuf text = { 0 }, roles = { 0 };
+
+    buf_fmt(&text, "%s", component);
+    install_print(&roles, &(struct install_part){ .print = install_print_native_roles }, in);
+    return write_file(at, "native-podgroups/kustomization.yaml", &text, e) < 0 ||
+                   write_file(at, "native-podgroups/roles.yaml", &roles, e) < 0
+               ? -1
+               : 0;
+}
+
 static int write_base(int at, const struct install *in, struct err *e)
 {
     autobuf list = { 0 };
@@ -127,9 +146,11 @@ static int write_chart(int at, const struct install *in, struct err *e)
         "# Image of the controller.\nimage: %s\n"
         "# Controllers, of which one leads.\nreplicas: %s\n"
         "# Schedule pods too, and the rights for it.\nscheduler: %s\n"
+        "# Gangs as PodGroups of scheduling.k8s.io, for kube-scheduler; not together with scheduler.\n"
+        "nativePodGroups: %s\n"
         "# Refuse bad objects when they are written, by a webhook, and the rights for it.\nwebhook:\n  enabled: %s\n",
         in->value[INSTALL_IMAGE], in->value[INSTALL_REPLICAS], in->value[INSTALL_SCHEDULER][0] ? "true" : "false",
-        in->value[INSTALL_WEBHOOK][0] ? "true" : "false");
+        in->value[INSTALL_NATIVE][0] ? "true" : "false", in->value[INSTALL_WEBHOOK][0] ? "true" : "false");
     if (write_file(at, "helm/Chart.yaml", &about, e) < 0 || write_file(at, "helm/values.yaml", &values, e) < 0)
         return -1;
     if (symlinkat("../crds", at, "helm/crds") < 0 && errno != EEXIST)
@@ -139,7 +160,7 @@ static int write_chart(int at, const struct install *in, struct err *e)
 
 int install_write(const char *dir, const struct install *in, struct err *e)
 {
-    static const char *const below[] = { "crds", "manifests", "webhook", "helm", "helm/templates" };
+    static const char *const below[] = { "crds", "manifests", "webhook", "native-podgroups", "helm", "helm/templates" };
     autoclose int at = -1;
 
     if (make_dir(AT_FDCWD, dir, e) < 0)
@@ -150,7 +171,8 @@ int install_write(const char *dir, const struct install *in, struct err *e)
     for (size_t i = 0; i < ARRAY_LEN(below); i++)
         if (make_dir(at, below[i], e) < 0)
             return err_wrap(e, "%s", dir);
-    if (write_base(at, in, e) < 0 || write_webhook(at, in, e) < 0 || write_chart(at, in, e) < 0)
+    if (write_base(at, in, e) < 0 || write_webhook(at, in, e) < 0 || write_native(at, in, e) < 0 ||
+        write_chart(at, in, e) < 0)
         return err_wrap(e, "%s", dir);
     return 0;
 }

@@ -72,6 +72,9 @@ static const char controller_text[] = "apiVersion: v1\n"
                                       "@if scheduler@\n"
                                       "        - --scheduler\n"
                                       "@end@\n"
+                                      "@if native@\n"
+                                      "        - --native-podgroups\n"
+                                      "@end@\n"
                                       "@if webhook@\n"
                                       "        - --webhook\n"
                                       "@end@\n"
@@ -197,6 +200,7 @@ static const struct mark marks[INSTALL_PARAMETER_MAX] = {
     [INSTALL_IMAGE] = { "image", "{{ .Values.image | quote }}" },
     [INSTALL_REPLICAS] = { "replicas", "{{ .Values.replicas }}" },
     [INSTALL_SCHEDULER] = { "scheduler", ".Values.scheduler" },
+    [INSTALL_NATIVE] = { "native", ".Values.nativePodGroups" },
     [INSTALL_WEBHOOK] = { "webhook", ".Values.webhook.enabled" },
 };
 

@@ -10,6 +10,7 @@
 enum role {
     ROLE_CONTROLLER,  /* always */
     ROLE_SCHEDULER,   /* with --scheduler */
+    ROLE_NATIVE,      /* with --native-podgroups */
     ROLE_WEBHOOK,     /* with --webhook */
     ROLE_LEADER,      /* in the controller's own namespace only */
     ROLE_CERTIFICATE, /* the same, with --webhook */
@@ -56,6 +57,10 @@ static const struct rule rules[] = {
     { ROLE_SCHEDULER, "policy", "poddisruptionbudgets", "list watch", "whom not to evict" },
     { ROLE_SCHEDULER, "topology.volcano.sh", "hypernodes", "list watch", "which nodes are near each other" },
 
+    { ROLE_NATIVE, "scheduling.k8s.io", "workloads", "get list watch create delete", "gangs for kube-scheduler" },
+    { ROLE_NATIVE, "scheduling.k8s.io", "podgroups", "get list watch create patch delete",
+      "the same; one that is replaced is let go" },
+
     { ROLE_WEBHOOK, "admissionregistration.k8s.io", "mutatingwebhookconfigurations validatingwebhookconfigurations",
       "list watch update", "the CA that they trust" },
     { ROLE_WEBHOOK, "", "namespaces", "get", "the queue that a namespace names" },
@@ -79,6 +84,7 @@ struct role_info {
 static const struct role_info roles[ROLE_MAX] = {
     [ROLE_CONTROLLER] = { "pumice-controller", NULL, NULL, false },
     [ROLE_SCHEDULER] = { "pumice-scheduler", "scheduler", NULL, false },
+    [ROLE_NATIVE] = { "pumice-native-podgroups", "native", NULL, false },
     [ROLE_WEBHOOK] = { "pumice-webhook", "webhook", NULL, false },
     [ROLE_CERTIFICATE] = { "pumice-certificate", "webhook", NULL, true },
     [ROLE_LEADER] = { "pumice-leader", NULL, NULL, true },
@@ -163,6 +169,11 @@ void install_print_webhook_roles(struct buf *out)
     print_whole(out, ROLE_WEBHOOK);
     buf_fmt(out, "---\n");
     print_whole(out, ROLE_CERTIFICATE);
+}
+
+void install_print_native_roles(struct buf *out)
+{
+    print_whole(out, ROLE_NATIVE);
 }
 
 /* ---- one by one ---- */

@@ -76,11 +76,12 @@ def kustomize(bed):
         assert objects(made) == objects(install())
         dry(bed, made)
         os.mkdir(f"{d}/o")
-        with open(f"{d}/o/kustomization.yaml", "w") as f:
-            f.write("resources: [../p]\ncomponents: [../p/webhook]\n")
-        made = bed.kubectl("kustomize", f"{d}/o")
-        assert objects(made) == objects(install("--webhook"))
-        dry(bed, made)
+        for component, flag in (("webhook", "--webhook"), ("native-podgroups", "--native-podgroups")):
+            with open(f"{d}/o/kustomization.yaml", "w") as f:
+                f.write(f"resources: [../p]\ncomponents: [../p/{component}]\n")
+            made = bed.kubectl("kustomize", f"{d}/o")
+            assert objects(made) == objects(install(flag))
+            dry(bed, made)
 
 
 def chart(bed):
@@ -104,6 +105,7 @@ def chart(bed):
                                "--only", "network"))
         assert objects(changed) == want
         dry(bed, changed)
+        assert objects(helm("--set", "nativePodGroups=true")) == objects(install("--native-podgroups", "--only", "roles", "--only", "controller", "--only", "network"))
 
 
 def restricted(bed):
