@@ -512,8 +512,28 @@ def a_podgroup_does_not_own_its_pods():
              "status": {"phase": "Running", "startTime": "2026-03-01T11:00:00Z"}} for i in range(2)]
     objects = [node("n1"), group, *pods, job("j", task(cpu=8))]
     s = by_kind(explain(objects, "j"), "free")
-    assert s["how"] == ["kubectl delete podgroup g -n default", "kubectl delete pod p0 p1 -n default"], s["how"]
+    assert s["how"] == ["kubectl delete pg g -n default", "kubectl delete pod p0 p1 -n default"], s["how"]
     check_suggestions(objects, explain(objects, "j"))
+
+
+def a_native_podgroup_is_another_kind():
+    """One of scheduling.k8s.io has the same kind, name and owner. It is not taken for Volcano's; pods that are in it are kube-scheduler's."""
+    j = job("j", task(replicas=2, cpu=8))
+    j["metadata"]["uid"] = "u-1"
+    j["status"] = {"state": {"phase": "Pending"}}
+    group = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {
+        "name": "j-u-1", "namespace": "default", "ownerReferences": [{"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "j", "uid": "u-1",
+                                                                      "controller": True}]},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+        "status": {"conditions": [{"type": "PodGroupScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}]}}
+    answer = explain([node("n1"), j, group], "j")
+    assert answer["state"] == "Waiting" and answer["needs"]["pods"] == 2, answer
+    pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"j-worker-{i}", "namespace": "default", "annotations": {GROUP: "j-u-1", "volcano.sh/job-name": "j"}},
+             "spec": {**template(cpu=8)["spec"], "schedulerName": "default-scheduler", "schedulingGroup": {"podGroupName": "j-u-1"}},
+             "status": {"phase": "Pending"}} for i in range(2)]
+    answer = explain([node("n1"), j, group, *pods], "j")
+    assert (answer["state"], answer["reason"], answer["message"]) == ("Native", "Unschedulable", "no room"), answer
+    assert answer["podGroup"] == "j-u-1" and answer["placed"] == 0 and answer["minAvailable"] == 2, answer
 
 
 def many_notes_are_few():
@@ -740,7 +760,7 @@ def main():
     suite = Suite()
     cases = [(name, lambda n=name: situation(n)) for name in SITUATIONS]
     for test in (nodes_refuse_as_the_scheduler_does, largest_value_that_works, the_task_that_gives_way_is_named, a_job_that_means_to_run_with_less,
-                 who_never_starts, others_on_the_move, a_podgroup_does_not_own_its_pods, many_notes_are_few,
+                 who_never_starts, others_on_the_move, a_podgroup_does_not_own_its_pods, a_native_podgroup_is_another_kind, many_notes_are_few,
                  devices_are_counted, needs_and_free, requests_are_round, capability_is_raised_to_what_is_needed,
                  both_jobs_are_named, the_cheapest_job_is_freed, victims_are_named, ahead_in_order, estimate_from_runtimes,
                  estimate_after_those_ahead, no_estimate_without_runtime, not_waiting, blocked, depends_on,

@@ -283,7 +283,7 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
     autoload l = { .arena = a, .namespace = o->namespace };
     const char *job = arguments->list.n ? arguments->list.v[0] : NULL;
     struct wanted w = { 0 };
-    VEC(const struct json *) objects = { 0 };
+    VEC(const struct json *) objects = { 0 }, native = { 0 };
     struct advice_input in = { 0 };
     struct sched_config config;
     int rc = load_all(a, &l, o, arguments);
@@ -303,6 +303,10 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
     for (size_t i = 0; i < l.docs.n; i++)
         if (l.docs.v[i]->type)
             *vec_push(a, &objects) = l.docs.v[i]->root;
+        else if (str_is(object_api_version(l.docs.v[i]->root), NATIVE_API_VERSION))
+            *vec_push(a, &native) = l.docs.v[i]->root;
+    in.native = native.v;
+    in.n_native = native.n;
     in.objects = objects.v;
     in.n = objects.n;
     in.namespace = w.namespace;
@@ -353,7 +357,7 @@ const struct command command_explain = {
         "only\n"
         "job, or, if there are several, a list of all that wait, each with the rule that stops it.\n\n"
         "The state is that of the cluster that kubectl uses, which is only read, or comes from files; take it with\n"
-        "kubectl get nodes,queues,priorityclasses,vcjob,podgroups,pods,pdb,pv,pvc -A -o yaml > state.yaml\n"
+        "kubectl get nodes,queues,priorityclasses,vcjob,pg,pods,pdb,pv,pvc -A -o yaml > state.yaml\n"
         "With files and --cluster, --kubeconfig or --context it is the cluster's with the files applied to it.\n\n"
         "Every suggestion was tried: the change was made in a copy of the state, and the scheduler placed the job.",
     .options = explain_option_table,

@@ -400,9 +400,22 @@ static void say_blocked(struct saying *s)
     say_reason(s);
 }
 
+static void say_native(struct saying *s)
+{
+    const struct advice *v = s->advice;
+
+    buf_fmt(s->out,
+            " is placed by kube-scheduler, as PodGroup %.*s of scheduling.k8s.io: %lld of the %lld pods it needs have "
+            "nodes",
+            STR_ARG(clean(s, v->group)), (long long)v->ready, (long long)v->min);
+    say_reason(s);
+    if (v->ready < v->min)
+        buf_str(s->out, STR("What would help only that scheduler knows: see the Events of its pods.\n"));
+}
+
 static void (*const say_state[ADVICE_STATE_MAX])(struct saying *s) = {
     [ADVICE_WAITS] = say_waits, [ADVICE_STARTS] = say_starts,   [ADVICE_RUNS] = say_runs,
-    [ADVICE_ENDED] = say_ended, [ADVICE_BLOCKED] = say_blocked,
+    [ADVICE_ENDED] = say_ended, [ADVICE_BLOCKED] = say_blocked, [ADVICE_NATIVE] = say_native,
 };
 
 void explain_text(struct arena *a, struct buf *out, const struct advice *advice, int64_t now_ms, bool has_colour)

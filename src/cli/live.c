@@ -61,7 +61,7 @@ static bool is_needed(const struct resource_type *type)
     static const char *const needed[] = { "Job", "PodGroup", "Pod", "Queue", "Node" };
 
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
-        if (strcmp(type->kind, needed[i]) == 0)
+        if (type == type_by_name(str_of(needed[i]))) /* not of another group that has the kind, too */
             return true;
     return false;
 }
@@ -94,6 +94,8 @@ int live_read_state(struct live *l, struct load *into, const char *command, stru
         if (list_or_warn(l, type, STR_NULL, command, &all, e) < 0)
             return -1;
     }
+    if (list_or_warn(l, type_native("PodGroup"), STR_NULL, command, &all, e) < 0)
+        return -1;
     load_objects(into, origin_of(l), all.items.v, all.items.n);
     return 0;
 }

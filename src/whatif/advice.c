@@ -8,7 +8,8 @@
 #include "job/phase.h"
 #include "store/store.h"
 
-const char *const advice_state_names[ADVICE_STATE_MAX] = { "Waiting", "Starting", "Running", "Ended", "Blocked" };
+const char *const advice_state_names[ADVICE_STATE_MAX] = { "Waiting", "Starting", "Running",
+                                                           "Ended",   "Blocked",  "Native" };
 
 const char *const advice_kind_names[ADVICE_KIND_MAX] = {
     [ADVISE_QUEUE_CREATE] = "queue-create",
@@ -111,6 +112,46 @@ static bool is_acceptable(struct advising *v)
     v->out->reason = STR("Invalid");
     v->out->message = problems_join(v->a, &problems);
     return false;
+}
+
+/* ---- gangs of kube-scheduler's ---- */
+
+static void take_native_conditions(struct advising *v)
+{
+    for (size_t i = 0; i < v->in->n_native; i++) {
+        const struct json *group = v->in->native[i];
+
+        if (!str_eq(object_name(group), v->out->group) || !str_eq(namespace_of(group), v->namespace))
+            continue;
+        JSON_FOREACH(c, json_find(group, "status", "conditions", NULL))
+            if (str_is(json_member_text(c, "type"), "PodGroupScheduled") &&
+                str_is(json_member_text(c, "status"), "False")) {
+                v->out->reason = json_member_text(c, "reason");
+                v->out->message = json_member_text(c, "message");
+            }
+    }
+}
+
+/* Are its pods another scheduler's? Ours cannot say what that would do. */
+static bool is_native(struct advising *v)
+{
+    VEC_FOREACH(o, &v->world.list) {
+        struct str group = json_text(json_find(*o, "spec", "schedulingGroup", "podGroupName", NULL), STR_NULL);
+
+        if (!group.n || !is_kind(*o, "Pod") || !belongs_to_job(*o, v->namespace, v->name))
+            continue;
+        v->out->group = group;
+        v->out->pending++;
+        v->out->ready += json_member_text(json_get(*o, "spec"), "nodeName").n > 0;
+    }
+    if (!v->out->group.n)
+        return false;
+    v->out->state = ADVICE_NATIVE;
+    v->out->reason = v->out->message = STR_NULL;
+    v->out->pending -= v->out->ready;
+    v->out->min = v->job.spec.min_available;
+    take_native_conditions(v);
+    return true;
 }
 
 /* ---- as it is now ---- */
@@ -219,6 +260,8 @@ static void look_and_advise(struct advising *v)
         v->out->state = ADVICE_ENDED;
         return;
     }
+    if (v->is_job && is_native(v))
+        return;
     look_at_tasks(v);
     if ((v->is_new && !is_acceptable(v)) || is_placed(v) || starts_soon(v))
         return;

@@ -23,6 +23,7 @@ enum advice_state {
     ADVICE_RUNS,    /* its minimum runs */
     ADVICE_ENDED,   /* Completed, Failed, Terminated, Aborted, or on its way there */
     ADVICE_BLOCKED, /* its pods cannot even be made: see 'reason', 'message' */
+    ADVICE_NATIVE, /* kube-scheduler places its pods, as 'group' of scheduling.k8s.io; what that says: 'reason', 'message' */
     ADVICE_STATE_MAX,
 };
 extern const char *const advice_state_names[ADVICE_STATE_MAX]; /* "Waiting" … */
@@ -151,6 +152,8 @@ struct advice {
 struct advice_input {
     const struct json *const *objects; /* as `kubectl get` gives them; Jobs with their defaults */
     size_t n;
+    const struct json *const *native; /* PodGroups of scheduling.k8s.io, for what they say of their jobs */
+    size_t n_native;
     struct str namespace, name; /* of a Job, or of a PodGroup */
     int64_t now_ms;
     const struct sched_config *config; /* NULL: the default */

@@ -135,7 +135,7 @@ static struct json *operations(struct arena *a, const struct suggestion *s, cons
 static const char *kubectl_name(const char *kind)
 {
     return strcmp(kind, JOB_KIND) == 0     ? "vcjob"
-           : strcmp(kind, "PodGroup") == 0 ? "podgroup"
+           : strcmp(kind, "PodGroup") == 0 ? "pg" /* a cluster may have PodGroups of its own, too */
            : strcmp(kind, "Queue") == 0    ? "queue"
                                            : "node";
 }

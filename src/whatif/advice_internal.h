@@ -60,6 +60,8 @@ void world_begin(struct advising *v);
 
 void world_add(struct advising *v, struct world *w, const struct json *object);
 const struct json *world_find(const struct world *w, const char *kind, struct str namespace, struct str name);
+/* Does the object go when this Job goes? */
+bool belongs_to_job(const struct json *object, struct str namespace, struct str job);
 bool is_kind(const struct json *object, const char *kind); /* our Job, not batch/v1's */
 struct str namespace_of(const struct json *object);        /* "default" where it has none */
 bool is_pod_of_group(const struct json *pod, struct str namespace, struct str group);

@@ -84,8 +84,7 @@ void world_begin(struct advising *v)
 
 /* ---- taking out ---- */
 
-/* Does the object go when this Job goes? */
-static bool belongs_to_job(const struct json *object, struct str namespace, struct str job)
+bool belongs_to_job(const struct json *object, struct str namespace, struct str job)
 {
     struct str kind = object_kind(object);
 
