@@ -6,6 +6,7 @@
         alice = bed.user("alice", groups=["dev"])                # a kubeconfig; allowed what RBAC says, so nothing yet
         status, answer = bed.call("GET", "/api/v1/namespaces/default/pods", user="alice")
         bed.server.kill(); bed.server.start()                    # the same address, certificates and data
+        bed.serve(*NATIVE)                                       # … with other flags
         for e in bed.audit(user="alice", verb="list"): ...
 
 From a shell: tests/kube/bed.py COMMAND… runs COMMAND with KUBECONFIG, PATH and BED (its directory) set, and takes the bed
@@ -36,6 +37,9 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# kube-scheduler's own gangs: flags of the API server, and the gates alone, which kube-scheduler needs too.
+GATES = "--feature-gates=GenericWorkload=true,GangScheduling=true"
+NATIVE = (GATES, "--runtime-config=scheduling.k8s.io/v1alpha2=true")
 READY_S = 300  # a server that has not answered by then never will, however busy the machine is
 
 
@@ -246,6 +250,19 @@ class Bed:
                 "--audit-policy-file", f"{pki}/audit.yaml", "--audit-log-path", f"{self.dir}/audit",
                 "--audit-log-maxsize", "0",  # never moved aside; "blocking": written before the answer is
                 *self.server_flags]
+
+    def serve(self, *flags):
+        """The API server anew, with these flags besides its own."""
+        self.server.kill()
+        self.server_flags = list(flags)
+        self.server.argv = self.server_argv()
+        self.server.start()
+
+    def schedule(self, *flags):
+        """Starts a real kube-scheduler, with the rights that every cluster gives it."""
+        binaries("scheduler")
+        Process(self, "kube-scheduler", [f"{self.bin}/kube-scheduler", "--kubeconfig", self.user("system:kube-scheduler"),
+                                         "--leader-elect=false", "--secure-port=0", *flags]).launch()
 
     def answers(self, process):
         try:
