@@ -92,6 +92,8 @@ static _Noreturn void keeper_main(const struct keeper_options *opt, int lifeline
     struct spawner_area area;
 
     spawner_settle();
+    if (opt->patience_ms < 0)
+        (void)dup2(STDOUT_FILENO, STDERR_FILENO); /* nothing of the program's: we may be here for long */
     close_others(lifeline, program);
     area = spawner_find_area();
     spawner_name(&area, "pumice-keeper", opt->name);
@@ -131,6 +133,14 @@ int keeper_start(const struct keeper_options *opt, struct keeper **ret, struct e
     *ret = xcalloc(1, sizeof(**ret));
     **ret = (struct keeper){ .pid = pid, .lifeline = pair[0] };
     return 0;
+}
+
+void keeper_leave(struct keeper *k)
+{
+    if (!k)
+        return;
+    close(k->lifeline);
+    free(k);
 }
 
 void keeper_stop(struct keeper *k)

@@ -19,11 +19,12 @@ struct keeper_options {
     const char *name;          /* of the run, for people who look at processes */
     void (*finish)(void *ctx); /* in the keeper */
     void *ctx;
-    int patience_ms; /* for the others to go, from the program's end on */
+    int patience_ms; /* for the others to go, from the program's end on; -1: as long as they like */
 };
 
 int keeper_start(const struct keeper_options *opt, struct keeper **ret, struct err *e); /* one thread only */
 /* The program has done all of it: the keeper goes without a word. Waits for it. NULL is fine. */
 void keeper_stop(struct keeper *k);
+void keeper_leave(struct keeper *k); /* the program goes, and others stay: it waits for them. NULL is fine */
 
 #endif

@@ -1,6 +1,7 @@
 /* shim.c - the program's side of a shim: orders out, events in */
 #include "node/shim/shim_internal.h"
 
+#include "base/clock.h"
 #include "base/util.h"
 
 #include <sys/socket.h>
@@ -12,9 +13,17 @@ struct shim {
     bool is_gone;   /* SHIM_GONE was given */
 };
 
+struct shim *shim_of_fd(int take_fd)
+{
+    struct shim *s = xcalloc(1, sizeof(*s));
+
+    s->fd = take_fd;
+    return s;
+}
+
 int shim_new(struct spawner *s, const struct shim_options *opt, struct shim **ret, struct err *e)
 {
-    struct wire_msg m = { .kind = SPAWNER_SHIM, .n_fds = 1 };
+    struct wire_msg m = { .kind = SPAWNER_SHIM, .n_fds = spawner_outlives(s) ? 2 : 1 };
     autobuf text = { 0 };
     int pair[2], r;
 
@@ -23,18 +32,31 @@ int shim_new(struct spawner *s, const struct shim_options *opt, struct shim **re
     shim_put_options(&text, opt);
     m.payload = buf_view(&text);
     m.fds[0] = pair[1];
+    m.fds[1] = pair[0]; /* ours, for the next program */
     r = spawner_send(s, &m, e);
     close(pair[1]);
     if (r < 0) {
         close(pair[0]);
         return err_wrap(e, "ask for a shim");
     }
-    *ret = xcalloc(1, sizeof(**ret));
-    (*ret)->fd = pair[0];
+    *ret = shim_of_fd(pair[0]);
     return 0;
 }
 
+/* Whoever else holds our end: the shim sees it closed. */
+void shim_stop(struct shim *s)
+{
+    (void)shutdown(s->fd, SHUT_WR); /* gone already: the same */
+}
+
 void shim_free(struct shim *s)
+{
+    if (s)
+        shim_stop(s);
+    shim_leave(s);
+}
+
+void shim_leave(struct shim *s)
 {
     if (!s)
         return;
@@ -207,4 +229,37 @@ int shim_next(struct shim *s, struct shim_event *ret)
             return 1;
     }
     return 0;
+}
+
+/* ---- taking over ---- */
+
+/* Until it has answered; what it told the one before is skipped. */
+static int wait_found(struct shim *s, struct arena *a, struct shim_found *ret, struct err *e)
+{
+    int64_t until_ms = clock_mono_ms(&clock_real) + SPAWNER_ANSWER_MS;
+    struct wire_msg m = { 0 };
+
+    for (;;) {
+        struct pollfd p = { .fd = s->fd, .events = POLLIN };
+        int64_t left_ms = until_ms - clock_mono_ms(&clock_real);
+        int r = wire_recv(s->fd, false, &s->in, &m, e);
+
+        if (r < 0 && e->code != ERR_INVALID)
+            return -1;
+        if (r == 1 && m.kind == WORD_FOUND)
+            return shim_get_found(a, m.payload, ret, e);
+        if (r == 1)
+            wire_close_fds(&m);
+        if (r == 0 && (left_ms <= 0 || (poll(&p, 1, (int)left_ms) == 0)))
+            return err_set(e, ERR_IO, "no answer within %d s", SPAWNER_ANSWER_MS / 1000);
+    }
+}
+
+int shim_adopt(struct shim *s, struct arena *a, struct shim_found *ret, struct err *e)
+{
+    struct wire_msg m = { .kind = ORDER_ADOPT };
+    struct err own;
+
+    e = e ? e : &own;
+    return wire_send(s->fd, &m, e) < 0 || wait_found(s, a, ret, e) < 0 ? err_wrap(e, "a shim") : 0;
 }

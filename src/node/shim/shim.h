@@ -12,6 +12,11 @@
  * program. The spawner also holds the shim's end of each socket until it has seen the shim end and has removed what a
  * killed shim left. So the program sees the end of a shim only when nothing of its pod is there any more.
  *
+ * Of a node it is otherwise: its pods outlive the program ('socket_dir'). The spawner holds the program's end of each
+ * socket too, so no shim sees the program go; it listens at a socket of its own for the next program, gives it all
+ * those ends, and each shim tells it what became of its containers meanwhile. That program starts a spawner of its own
+ * for new pods, so that an upgrade takes effect; an old one ends with the last of its shims.
+ *
  * The struct cgroups is opened before the spawner starts and inherited: each process uses its own copy. Descriptors
  * that are open when the spawner starts stay open in it and in the shims; none that the program opens later get there.
  */
@@ -41,12 +46,41 @@ struct spawner_options {
     const struct rlimit *files;       /* what containers may have open; NULL: as this process */
     struct clock *clock;              /* of the times in logs; NULL: clock_real */
     const struct shim_driver *driver; /* what a container is made by; NULL: by 'oci'. For tests */
+    /* Pods outlive the program: the spawner listens here, as "spawner.<pid>", for the next one. */
+    bool outlives;
+    int socket_dir; /* open to nobody else */
+    int own_fd;     /* of the program alone, a lock that must go with it; -1: none */
+    int words_fd;   /* where the last words of spawner and shims go: a stream of the program would never end */
 };
 
 int spawner_start(const struct spawner_options *opt, struct spawner **ret, struct err *e); /* one thread only */
 /* Ends the spawner (and any shim left), without on_orphaned. Waits for it. NULL is fine. */
 void spawner_stop(struct spawner *s);
 int spawner_fd(const struct spawner *s); /* it never says anything: readable means that it is dead */
+
+/* ---- those that outlive their program ---- */
+
+enum { SHIM_WIRE = 1 };                                /* counted up with every change of what is said here */
+enum { SPAWNER_KEEPS = 8, SPAWNER_ANSWER_MS = 10000 }; /* answers come at once, unless somebody was stopped */
+
+/* What the next program gets besides the shims; replaces what was given before. The descriptors stay the caller's. */
+int spawner_keep(struct spawner *s, struct str note, const int *fds, size_t n, struct err *e);
+void spawner_leave(struct spawner *s); /* let go of it, and it goes on. NULL is fine */
+
+struct spawner_kept {
+    pid_t pid;           /* of the spawner */
+    struct str note;     /* of spawner_keep(); empty: nothing was given */
+    int mnt_fd, user_fd; /* the namespaces it is in */
+    int fds[SPAWNER_KEEPS];
+    size_t n_fds;
+};
+
+struct shim;
+/* Become the program of a spawner that listens at 'name' in 'dir'. ERR_NOT_FOUND: nobody does. With another error, as
+ * of a version that is not ours, '*ret' is set all the same, and can be stopped. */
+int spawner_find(int dir, const char *name, struct spawner **ret, struct err *e);
+const struct spawner_kept *spawner_kept(const struct spawner *s); /* of a found one, and borrowed from it */
+struct shim *spawner_next_shim(struct spawner *s);                /* of a found one; the caller's. NULL: no more */
 
 /* ---- a pod ---- */
 
@@ -67,11 +101,14 @@ struct shim_options {
     /* A log may be so far ahead of its reader (shim_log_read()); then its container waits, so that nothing is turned
      * over that was not read. 0: nobody reads, nobody waits. At most three files of the log. */
     int64_t log_ahead;
+    struct str note; /* for the next program: see struct shim_found */
 };
 
 /* Ask for a shim. It is not there yet: SHIM_READY or SHIM_GONE follows. */
 int shim_new(struct spawner *s, const struct shim_options *opt, struct shim **ret, struct err *e);
 void shim_free(struct shim *s);    /* whatever runs in the pod is killed, soon. NULL is fine */
+void shim_stop(struct shim *s);    /* the same, and SHIM_GONE tells when all of it is gone */
+void shim_leave(struct shim *s);   /* let go of it: one that outlives the program goes on. NULL is fine */
 int shim_fd(const struct shim *s); /* readable: call shim_next() */
 
 /* Orders. An error means the shim is gone (SHIM_GONE follows); ERR_TOO_BIG: the order cannot be sent, and nothing
@@ -134,5 +171,30 @@ struct shim_event {
 
 /* 1: '*ret'; 0: nothing now. After SHIM_GONE always 0. */
 int shim_next(struct shim *s, struct shim_event *ret);
+
+/* ---- of one that outlived its program ---- */
+
+enum shim_con_state { SHIM_CON_STARTING, SHIM_CON_RUNNING, SHIM_CON_ENDED, SHIM_CON_FAILED, SHIM_CON_STATE_MAX };
+
+struct shim_con { /* a container: its last attempt */
+    struct str name;
+    int attempt;
+    enum shim_con_state state;
+    pid_t pid;                    /* RUNNING */
+    int64_t started_ms, ended_ms; /* wall clock */
+    int status;                   /* ENDED: this and the next, as in struct shim_event; FAILED: the exit code */
+    bool is_oom, by_itself;
+    struct str reason, text; /* FAILED: of the report; ENDED: last words that are not in the log */
+    VEC(struct str) devices; /* of one that runs: their paths on the host */
+};
+
+struct shim_found {
+    struct str group, note; /* as its options had them */
+    VEC(struct shim_con) cons;
+};
+
+/* Take over: all that was on its way for the program before is forgotten, commands of its clients are killed. From here
+ * on shim_next() tells what is new. Waits for the answer, SPAWNER_ANSWER_MS at most; '*ret' lives in 'a'. */
+int shim_adopt(struct shim *s, struct arena *a, struct shim_found *ret, struct err *e);
 
 #endif

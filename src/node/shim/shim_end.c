@@ -17,7 +17,7 @@ enum {
     STRAYS_MS = 3000,
 };
 
-static int64_t now_ns(const struct pod *p)
+int64_t pod_now_ns(const struct pod *p)
 {
     struct clock *c = p->own->opt->clock;
 
@@ -59,7 +59,7 @@ static bool read_piece(struct pod *p, struct con *c, enum conlog_stream stream, 
         return false;
     n = read(c->pipes[stream], p->bytes, MIN_OF(most, sizeof(p->bytes)));
     if (n > 0) {
-        conlog_put(c->log, stream, (struct str){ p->bytes, (size_t)n }, now_ns(p));
+        conlog_put(c->log, stream, (struct str){ p->bytes, (size_t)n }, pod_now_ns(p));
         c->has_unflushed = true;
         return true;
     }
@@ -67,7 +67,7 @@ static bool read_piece(struct pod *p, struct con *c, enum conlog_stream stream, 
         return errno == EINTR;
     close(c->pipes[stream]); /* the end; of a terminal: EIO */
     c->pipes[stream] = -1;
-    conlog_end(c->log, stream, now_ns(p));
+    conlog_end(c->log, stream, pod_now_ns(p));
     c->has_unflushed = true;
     return false;
 }
@@ -87,7 +87,7 @@ static void drain(struct pod *p, struct con *c)
     for (int i = 0; i < CONLOG_STREAM_MAX; i++) {
         for (int n = 0; n < DRAIN_MAX && read_piece(p, c, (enum conlog_stream)i, SHIM_READ); n++)
             ;
-        conlog_end(c->log, (enum conlog_stream)i, now_ns(p));
+        conlog_end(c->log, (enum conlog_stream)i, pod_now_ns(p));
     }
     conlog_flush(c->log);
     c->has_unflushed = false;
@@ -121,6 +121,7 @@ static void started(struct pod *p, struct con *c)
     struct shim_event ev = { .kind = SHIM_STARTED, .container = str_of(c->name), .attempt = c->attempt, .pid = c->pid };
 
     c->state = CON_RUNNING;
+    c->started_ms = pod_now_ns(p) / 1000000;
     pod_say(p, &ev);
     if (c->held_signal)
         (void)syscall(SYS_pidfd_send_signal, c->pidfd, c->held_signal, NULL, 0);
@@ -200,6 +201,7 @@ static void con_ended(struct pod *p, struct con *c, int status)
         fill_failure(c, status);
         ev.report = c->failure;
     }
+    pod_note_end(p, c, &ev);
     pod_say(p, &ev);
     con_free(p, c);
 }

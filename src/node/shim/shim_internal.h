@@ -29,7 +29,11 @@ extern const struct shim_driver shim_driver_box, shim_driver_oci;
 
 /* ---- messages: shim_text.c ---- */
 
-enum spawner_order { SPAWNER_SHIM = 1, SPAWNER_STOP };
+/* STOP and HELLO are for programs and spawners of all versions: their numbers stay, and so do the payload of HELLO (the
+ * version) and the first number of its answer (the same). */
+enum spawner_order { SPAWNER_SHIM = 1, SPAWNER_STOP, SPAWNER_HELLO, SPAWNER_KEEP };
+/* The answer to HELLO: KEPT with the namespaces and what was kept, then a SHIM for each, then END. */
+enum spawner_word { SPAWNER_WORD_KEPT = 16, SPAWNER_WORD_SHIM, SPAWNER_WORD_END };
 enum shim_order {
     ORDER_START = 32,
     ORDER_SIGNAL,
@@ -39,8 +43,10 @@ enum shim_order {
     ORDER_EXEC_ON,
     ORDER_FORWARD,
     ORDER_CANCEL,
+    ORDER_ADOPT, /* answered by a WORD_FOUND */
     ORDER_MAX
 }; /* other than the events */
+enum { WORD_FOUND = 64 };
 
 void shim_put_options(struct buf *out, const struct shim_options *o);
 int shim_get_options(struct arena *a, struct str text, struct shim_options *ret, struct err *e);
@@ -48,9 +54,13 @@ void shim_put_limits(struct buf *out, const struct cgroup_limits *l);
 void shim_get_limits(struct wire_read *r, struct cgroup_limits *ret);
 void shim_put_event(struct buf *out, const struct shim_event *ev);
 int shim_get_event(struct str text, struct shim_event *ret); /* -1: it is none */
+void shim_put_found(struct buf *out, const struct shim_found *f);
+int shim_get_found(struct arena *a, struct str text, struct shim_found *ret, struct err *e);
 bool shim_name_is_good(struct str container);
 
 int spawner_send(struct spawner *s, const struct wire_msg *m, struct err *e); /* spawner.c */
+bool spawner_outlives(const struct spawner *s);
+struct shim *shim_of_fd(int take_fd); /* shim.c */
 
 /* ---- the spawner: spawner_main.c ---- */
 
@@ -97,14 +107,22 @@ struct con { /* a container */
     int held_signal;                /* came before the program ran */
     int64_t said_ms;                /* when SHIM_LOG was sent last */
     int64_t said_bytes, read_bytes; /* of its log: told to the program, read by it */
+    int64_t started_ms;             /* wall clock */
     size_t slot;                    /* of its three pollfds */
+};
+
+struct shim_past { /* how the last attempt of a container ended, for a program that was not there */
+    struct list_link link;
+    struct shim_con con;
+    struct buf name, reason, text;
 };
 
 struct shim_task { /* a command or probe under way */
     struct list_link link;
     uint64_t id;
     bool is_probe, timed_out;
-    bool is_session; /* somebody is at its other end: no time limit */
+    bool is_session;   /* somebody is at its other end: no time limit */
+    bool is_forgotten; /* who asked for it is gone */
     pid_t pid;
     int out; /* what it writes; -1: not ours, or ended */
     struct buf text;
@@ -120,7 +138,7 @@ struct pod {
     int sock, signals, null;
     int pause_pids; /* the pod's pid namespace; -1: not shared */
     pid_t pause_pid;
-    struct list cons, tasks, queue;
+    struct list cons, tasks, queue, pasts;
     size_t n_cons, n_jobs;
     bool is_over;        /* the program has closed its end */
     bool has_more_ended; /* children not yet reaped */
@@ -136,6 +154,8 @@ _Noreturn void shim_main(const struct spawner_own *own, const struct shim_option
 
 /* Never waits. */
 void pod_say(struct pod *p, const struct shim_event *ev);
+void pod_say_text(struct pod *p, uint32_t kind, struct str text);
+void pod_drop_queue(struct pod *p);
 
 /* shim_pod.c: namespaces, names, settings. */
 int pod_make(struct pod *p, struct err *e);
@@ -152,6 +172,7 @@ void pod_start(struct pod *p, const struct wire_msg *m);
 void pod_signal(struct pod *p, const struct wire_msg *m);
 struct con *pod_find(struct pod *p, struct str name);
 void con_free(struct pod *p, struct con *c);
+int64_t pod_now_ns(const struct pod *p); /* wall clock */
 
 /* shim_end.c */
 void con_read_report(struct pod *p, struct con *c);
@@ -179,5 +200,9 @@ void pod_check_jobs(struct pod *p, int64_t now_ms);
 void pod_exec_on(struct pod *p, const struct wire_msg *m);
 void pod_forward(struct pod *p, const struct wire_msg *m);
 void pod_cancel(struct pod *p, const struct wire_msg *m);
+
+/* shim_adopt.c */
+void pod_note_end(struct pod *p, const struct con *c, const struct shim_event *ev);
+void pod_adopt(struct pod *p, const struct wire_msg *m);
 
 #endif

@@ -32,19 +32,37 @@ static bool try_say(struct pod *p, uint32_t kind, struct str text)
     return wire_try(p->sock, &m, NULL) != 0; /* nobody there: nothing to keep either */
 }
 
+void pod_say_text(struct pod *p, uint32_t kind, struct str text)
+{
+    struct note *note;
+
+    if (list_is_empty(&p->queue) && try_say(p, kind, text))
+        return;
+    note = xcalloc(1, sizeof(*note));
+    note->kind = kind;
+    buf_str(&note->text, text);
+    list_push(&p->queue, &note->link);
+}
+
 void pod_say(struct pod *p, const struct shim_event *ev)
 {
     autobuf text = { 0 };
-    struct note *note;
 
     shim_put_event(&text, ev);
-    if (list_is_empty(&p->queue) && try_say(p, ev->kind, buf_view(&text)))
-        return;
-    note = xcalloc(1, sizeof(*note));
-    note->kind = ev->kind;
-    note->text = text;
-    text = (struct buf){ 0 };
-    list_push(&p->queue, &note->link);
+    pod_say_text(p, ev->kind, buf_view(&text));
+}
+
+static void note_free(struct note *note)
+{
+    list_remove(&note->link);
+    buf_done(&note->text);
+    free(note);
+}
+
+void pod_drop_queue(struct pod *p)
+{
+    LIST_FOREACH(struct note, note, &p->queue, link)
+        note_free(note);
 }
 
 static void send_queue(struct pod *p)
@@ -52,9 +70,7 @@ static void send_queue(struct pod *p)
     LIST_FOREACH(struct note, note, &p->queue, link) {
         if (!try_say(p, note->kind, buf_view(&note->text)))
             return;
-        list_remove(&note->link);
-        buf_done(&note->text);
-        free(note);
+        note_free(note);
     }
 }
 
@@ -86,7 +102,7 @@ static void take_orders(struct pod *p)
     static void (*const table[ORDER_MAX])(struct pod *, const struct wire_msg *) = {
         [ORDER_START] = pod_start,     [ORDER_SIGNAL] = pod_signal,     [ORDER_EXEC] = pod_exec,
         [ORDER_PROBE] = pod_probe,     [ORDER_LOG_READ] = pod_log_read, [ORDER_EXEC_ON] = pod_exec_on,
-        [ORDER_FORWARD] = pod_forward, [ORDER_CANCEL] = pod_cancel,
+        [ORDER_FORWARD] = pod_forward, [ORDER_CANCEL] = pod_cancel,     [ORDER_ADOPT] = pod_adopt,
     };
     struct wire_msg m = { 0 };
     struct err e;
@@ -218,6 +234,7 @@ _Noreturn void shim_main(const struct spawner_own *own, const struct shim_option
     list_init(&p->cons);
     list_init(&p->tasks);
     list_init(&p->queue);
+    list_init(&p->pasts);
     choose_driver(p);
     spawner_name(&own->area, "pumice-shim", opt->group);
     (void)setsid();

@@ -77,7 +77,8 @@ void task_ended(struct pod *p, struct shim_task *j, int status)
         ev.is_ok = status == 0 && !j->timed_out;
     }
     ev.text = str_sub(ev.text, 0, SHIM_OUTPUT_MAX);
-    pod_say(p, &ev);
+    if (!j->is_forgotten)
+        pod_say(p, &ev);
     task_free(p, j);
 }
 

@@ -41,6 +41,7 @@ void shim_put_options(struct buf *out, const struct shim_options *o)
     wire_put_str(out, str_of(o->log_dir));
     wire_put_i64(out, o->log_bytes);
     wire_put_i64(out, o->log_ahead);
+    wire_put_str(out, o->note);
     wire_put_i64(out, (int64_t)o->sysctls.n);
     VEC_FOREACH(s, &o->sysctls) {
         wire_put_str(out, s->name);
@@ -66,6 +67,7 @@ int shim_get_options(struct arena *a, struct str text, struct shim_options *ret,
     o.log_dir = arena_str(a, wire_get_str(&r)).p;
     o.log_bytes = wire_get_i64(&r);
     o.log_ahead = wire_get_i64(&r);
+    o.note = arena_str(a, wire_get_str(&r));
     n = wire_get_count(&r, 16);
     for (size_t i = 0; i < n && !r.is_bad; i++) {
         struct shim_sysctl *s = vec_push(a, &o.sysctls);
@@ -141,4 +143,73 @@ int shim_get_event(struct str text, struct shim_event *ret)
         get_text(&r, ret->report.text, sizeof(ret->report.text));
     }
     return wire_is_read(&r) ? 0 : -1;
+}
+
+/* ---- what a new program is told ---- */
+
+static void put_con(struct buf *out, const struct shim_con *c)
+{
+    wire_put_str(out, c->name);
+    wire_put_i64(out, c->attempt);
+    wire_put_i64(out, c->state);
+    wire_put_i64(out, c->pid);
+    wire_put_i64(out, c->started_ms);
+    wire_put_i64(out, c->ended_ms);
+    wire_put_i64(out, c->status);
+    wire_put_i64(out, (c->is_oom ? 1 : 0) | (c->by_itself ? 2 : 0));
+    wire_put_str(out, c->reason);
+    wire_put_str(out, c->text);
+    wire_put_i64(out, (int64_t)c->devices.n);
+    VEC_FOREACH(path, &c->devices)
+        wire_put_str(out, *path);
+}
+
+static void get_con(struct arena *a, struct wire_read *r, struct shim_con *ret)
+{
+    int64_t state, flags;
+    size_t n;
+
+    ret->name = arena_str(a, wire_get_str(r));
+    ret->attempt = (int)wire_get_i64(r);
+    state = wire_get_i64(r);
+    r->is_bad |= state < 0 || state >= SHIM_CON_STATE_MAX;
+    ret->state = r->is_bad ? SHIM_CON_ENDED : (enum shim_con_state)state;
+    ret->pid = (pid_t)wire_get_i64(r);
+    ret->started_ms = wire_get_i64(r);
+    ret->ended_ms = wire_get_i64(r);
+    ret->status = (int)wire_get_i64(r);
+    flags = wire_get_i64(r);
+    ret->is_oom = flags & 1;
+    ret->by_itself = flags & 2;
+    ret->reason = arena_str(a, wire_get_str(r));
+    ret->text = arena_str(a, wire_get_str(r));
+    n = wire_get_count(r, 8);
+    for (size_t i = 0; i < n && !r->is_bad; i++)
+        *vec_push(a, &ret->devices) = arena_str(a, wire_get_str(r));
+}
+
+void shim_put_found(struct buf *out, const struct shim_found *f)
+{
+    wire_put_str(out, f->group);
+    wire_put_str(out, f->note);
+    wire_put_i64(out, (int64_t)f->cons.n);
+    VEC_FOREACH(c, &f->cons)
+        put_con(out, c);
+}
+
+int shim_get_found(struct arena *a, struct str text, struct shim_found *ret, struct err *e)
+{
+    struct wire_read r = { .rest = text };
+    struct shim_found f = { 0 };
+    size_t n;
+
+    f.group = arena_str(a, wire_get_str(&r));
+    f.note = arena_str(a, wire_get_str(&r));
+    n = wire_get_count(&r, 80);
+    for (size_t i = 0; i < n && !r.is_bad; i++)
+        get_con(a, &r, vec_push(a, &f.cons));
+    if (!wire_is_read(&r))
+        return err_set(e, ERR_INVALID, "what a shim says of its pod cannot be read");
+    *ret = f;
+    return 0;
 }

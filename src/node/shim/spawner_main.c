@@ -2,6 +2,14 @@
  *
  * It is forked early and holds next to nothing, so a fork of it is cheap. For each shim it keeps the shim's end of the
  * socket: the program sees the end only when the spawner, too, has closed it, and that is after all of the pod is gone.
+ *
+ * One whose pods outlive the program holds the program's ends, too, for the next one:
+ *
+ *     program ──▶ spawner                        the program is killed: the spawner listens on
+ *     the next ──connect, HELLO──▶ spawner       KEPT (namespaces, network, lock, a note), SHIM … SHIM, END
+ *
+ * Whoever connects last is the program: that there is but one is seen to by a lock of theirs. A spawner that had a
+ * second program forks no shim any more, and ends with the last it has.
  */
 #include "node/shim/shim_internal.h"
 
@@ -16,6 +24,9 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 enum { LET_GO_MS = 8000, STRAY_MS = 5000 }; /* a shim itself gives up killing before that */
@@ -24,12 +35,18 @@ struct entry {
     struct list_link link;
     pid_t pid;
     int sock;
+    int theirs; /* the program's end; -1: it has that alone */
     char *group;
 };
 
 struct spawning {
     struct spawner_own own;
-    int sock, signals;
+    int sock, signals; /* sock -1: there is no program now */
+    int listener;      /* for the next one; -1: there will be none */
+    bool is_old;       /* there was a second program */
+    struct buf note;   /* for the next one: this and the descriptors */
+    int kept[SPAWNER_KEEPS];
+    size_t n_kept;
     struct list entries;
     struct wire_in in;
 };
@@ -131,6 +148,8 @@ static void entry_free(struct entry *entry)
 {
     list_remove(&entry->link);
     close(entry->sock);
+    if (entry->theirs >= 0)
+        close(entry->theirs);
     free(entry->group);
     free(entry);
 }
@@ -193,12 +212,13 @@ static void fork_shim(struct spawning *s, struct wire_msg *m)
     struct shim_options opt;
     struct entry *entry;
     struct err e;
-    int sock;
+    int sock, theirs;
     pid_t pid;
 
-    if (m->n_fds != 1)
+    if (m->n_fds != (s->listener >= 0 ? 2 : 1))
         return;
     sock = move_up(s, m->fds[0]);
+    theirs = m->n_fds == 2 ? move_up(s, m->fds[1]) : -1;
     m->n_fds = 0;
     if (shim_get_options(&a, m->payload, &opt, &e) < 0)
         goto fail;
@@ -210,12 +230,14 @@ static void fork_shim(struct spawning *s, struct wire_msg *m)
         goto fail;
     }
     entry = xcalloc(1, sizeof(*entry));
-    *entry = (struct entry){ .pid = pid, .sock = sock, .group = strdup(opt.group) };
+    *entry = (struct entry){ .pid = pid, .sock = sock, .theirs = theirs, .group = strdup(opt.group) };
     list_push(&s->entries, &entry->link);
     return;
 fail:
     say_gone(sock, e.text);
     close(sock);
+    if (theirs >= 0)
+        close(theirs);
 }
 
 /* ---- the end ---- */
@@ -249,6 +271,118 @@ static _Noreturn void finish(struct spawning *s, bool is_orphaned)
     _exit(0);
 }
 
+/* ---- the next program ---- */
+
+static const char *socket_path(const struct spawning *s, struct sockaddr_un *at)
+{
+    at->sun_family = AF_UNIX;
+    (void)snprintf(at->sun_path, sizeof(at->sun_path), "/proc/self/fd/%d/spawner.%d", s->own.opt->socket_dir,
+                   (int)getpid());
+    return at->sun_path;
+}
+
+static void begin_listening(struct spawning *s)
+{
+    struct sockaddr_un at = { 0 };
+
+    s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    (void)unlink(socket_path(s, &at)); /* of a dead one that had our number */
+    if (s->listener < 0 || bind(s->listener, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(s->listener, 4) < 0)
+        _exit(1); /* the program sees that we are dead */
+    s->listener = move_up(s, s->listener);
+}
+
+static void stop_listening(struct spawning *s)
+{
+    struct sockaddr_un at = { 0 };
+
+    if (s->listener >= 0)
+        (void)unlink(socket_path(s, &at));
+}
+
+/* Nobody else can open the socket; still, look. */
+static bool is_ours(int fd)
+{
+    struct ucred peer = { 0 };
+    socklen_t size = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
+static void take_program(struct spawning *s)
+{
+    struct timeval patience = { .tv_sec = SPAWNER_ANSWER_MS / 1000 };
+    int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (!is_ours(fd)) {
+        close(fd);
+        return;
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* it may be stopped meanwhile */
+    if (s->sock >= 0)
+        close(s->sock);
+    s->sock = move_up(s, fd);
+}
+
+static int say_kept(struct spawning *s)
+{
+    autoclose int mnt = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC),
+                  user = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+    struct wire_msg m = { .kind = SPAWNER_WORD_KEPT, .fds = { mnt, user }, .n_fds = 2 + s->n_kept };
+    autobuf text = { 0 };
+
+    wire_put_i64(&text, SHIM_WIRE);
+    wire_put_str(&text, buf_view(&s->note));
+    m.payload = buf_view(&text);
+    memcpy(m.fds + 2, s->kept, s->n_kept * sizeof(int));
+    return mnt < 0 || user < 0 ? -1 : wire_send(s->sock, &m, NULL);
+}
+
+static int say_shims(struct spawning *s)
+{
+    LIST_FOREACH(struct entry, entry, &s->entries, link) {
+        struct wire_msg m = { .kind = SPAWNER_WORD_SHIM, .fds = { entry->theirs }, .n_fds = 1 };
+
+        if (entry->theirs >= 0 && wire_send(s->sock, &m, NULL) < 0)
+            return -1;
+    }
+    return wire_send(s->sock, &(struct wire_msg){ .kind = SPAWNER_WORD_END }, NULL);
+}
+
+static void let_go(struct spawning *s)
+{
+    close(s->sock);
+    s->sock = -1;
+}
+
+/* A program of another version is told ours, and can only stop us. */
+static void greet(struct spawning *s, const struct wire_msg *m)
+{
+    struct wire_read r = { .rest = m->payload };
+    bool is_same = wire_get_i64(&r) == SHIM_WIRE && wire_is_read(&r);
+
+    if (s->listener < 0)
+        return;
+    s->is_old |= is_same;
+    if (say_kept(s) < 0 || say_shims(s) < 0)
+        let_go(s); /* it connects again, or another does */
+}
+
+static void keep(struct spawning *s, struct wire_msg *m)
+{
+    if (m->n_fds > SPAWNER_KEEPS)
+        return;
+    for (size_t i = 0; i < s->n_kept; i++)
+        close(s->kept[i]);
+    buf_reset(&s->note);
+    buf_str(&s->note, m->payload);
+    for (s->n_kept = 0; s->n_kept < m->n_fds; s->n_kept++)
+        s->kept[s->n_kept] = move_up(s, m->fds[s->n_kept]);
+    m->n_fds = 0;
+}
+
 /* ---- the loop ---- */
 
 static void take_order(struct spawning *s)
@@ -257,14 +391,24 @@ static void take_order(struct spawning *s)
     struct err e;
     int r = wire_recv(s->sock, false, &s->in, &m, &e);
 
-    if (r < 0 && e.code != ERR_INVALID)
-        finish(s, true);
+    if (r < 0 && e.code != ERR_INVALID) {
+        if (s->listener < 0)
+            finish(s, true);
+        let_go(s);
+        return;
+    }
     if (r != 1)
         return;
-    if (m.kind == SPAWNER_STOP)
+    if (m.kind == SPAWNER_STOP) {
+        stop_listening(s);
         finish(s, false);
+    }
     if (m.kind == SPAWNER_SHIM)
         fork_shim(s, &m);
+    else if (m.kind == SPAWNER_HELLO)
+        greet(s, &m);
+    else if (m.kind == SPAWNER_KEEP)
+        keep(s, &m);
     wire_close_fds(&m);
 }
 
@@ -291,6 +435,17 @@ void spawner_settle(void)
     leave_streams();
 }
 
+/* What is the program's alone must end with the program. */
+static void settle_outliving(struct spawning *s)
+{
+    const struct spawner_options *opt = s->own.opt;
+
+    if (opt->own_fd >= 0)
+        close(opt->own_fd);
+    if (opt->words_fd >= 0)
+        (void)dup2(opt->words_fd, STDERR_FILENO);
+}
+
 static int highest_fd(void)
 {
     autodir *dir = opendir("/proc/self/fd");
@@ -302,9 +457,30 @@ static int highest_fd(void)
     return (int)most;
 }
 
+static void turn(struct spawning *s)
+{
+    struct pollfd p[] = { { .fd = s->sock, .events = POLLIN },
+                          { .fd = s->signals, .events = POLLIN },
+                          { .fd = s->listener, .events = POLLIN } };
+    struct signalfd_siginfo info;
+
+    if (poll(p, ARRAY_LEN(p), -1) < 0 && errno != EINTR)
+        _exit(1);
+    if (p[1].revents && read(s->signals, &info, sizeof(info)) >= 0)
+        reap(s);
+    if (p[0].revents)
+        take_order(s);
+    if (p[2].revents)
+        take_program(s);
+    if (s->is_old && list_is_empty(&s->entries)) {
+        stop_listening(s);
+        _exit(0);
+    }
+}
+
 _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
 {
-    struct spawning s = { .own.opt = opt, .sock = sock };
+    struct spawning s = { .own.opt = opt, .sock = sock, .listener = -1 };
     sigset_t set;
 
     spawner_settle();
@@ -321,18 +497,13 @@ _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
     (void)sigprocmask(SIG_SETMASK, &set, NULL);
+    if (opt->outlives)
+        settle_outliving(&s);
     s.own.first_fd = highest_fd() + 1; /* our own socket is below it at first */
     s.sock = move_up(&s, sock);
     s.signals = move_up(&s, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-    for (;;) {
-        struct pollfd p[2] = { { .fd = s.sock, .events = POLLIN }, { .fd = s.signals, .events = POLLIN } };
-        struct signalfd_siginfo info;
-
-        if (poll(p, 2, -1) < 0 && errno != EINTR)
-            _exit(1);
-        if (p[1].revents && read(s.signals, &info, sizeof(info)) >= 0)
-            reap(&s);
-        if (p[0].revents)
-            take_order(&s);
-    }
+    if (opt->outlives)
+        begin_listening(&s);
+    for (;;)
+        turn(&s);
 }

@@ -908,6 +908,214 @@ static void test_program_killed(void **state)
     (void)munmap(dying, sizeof(*dying));
 }
 
+/* ---- the program is killed, and its pods are not ---- */
+
+struct outliving {
+    pid_t spawner, runs, ends;
+    bool is_ready;
+};
+static struct outliving *outliving;
+
+static const char *mark_path(const char *name)
+{
+    static char path[128];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", run_dir, name);
+    return path;
+}
+
+static _Noreturn void be_outlived(const char *group, int dir)
+{
+    struct spawner_options opt = {
+        .driver = &stand_in, .outlives = true, .socket_dir = dir, .own_fd = -1, .words_fd = -1
+    };
+    struct shim_options pod = stand_options("pod-a");
+    struct shim *s, *idle;
+    char text[200];
+
+    if (cgroups_open(group, &groups, NULL, NULL) < 0)
+        _exit(1);
+    opt.cgroups = groups;
+    if (spawner_start(&opt, &spawner, NULL) < 0 || spawner_keep(spawner, STR("a note"), &dir, 1, NULL) < 0)
+        _exit(1);
+    pod.note = STR("10.0.0.7");
+    s = stand_pod_with(&pod);
+    stand_start(s, "early", "exit 3", 0);
+    (void)stand_expect(s, SHIM_STARTED, "early");
+    (void)stand_expect(s, SHIM_ENDED, "early");
+    stand_start(s, "bad", "!fail", 2);
+    (void)stand_expect(s, SHIM_FAILED, "bad");
+    (void)snprintf(text, sizeof(text), "echo before; until [ -e %s ]; do sleep 0.01; done; echo after; exit 7",
+                   mark_path("go"));
+    stand_start(s, "ends", text, 1);
+    outliving->ends = stand_expect(s, SHIM_STARTED, "ends").pid;
+    stand_start(s, "runs", "while :; do sleep 0.01; done", 0);
+    outliving->runs = stand_expect(s, SHIM_STARTED, "runs").pid;
+    idle = stand_pod("pod-b");
+    (void)idle;
+    outliving->spawner = stand_parent_of(stand_parent_of(outliving->runs));
+    outliving->is_ready = true;
+    for (;;)
+        pause();
+}
+
+static const struct shim_con *con_of(const struct shim_found *f, const char *name)
+{
+    VEC_FOREACH(c, &f->cons)
+        if (str_is(c->name, name))
+            return c;
+    fail_msg("nothing is told of %s", name);
+    return NULL;
+}
+
+static void until(bool (*holds)(void), const char *what)
+{
+    for (int i = 0; i < 20000 && !holds(); i++)
+        usleep(1000);
+    if (!holds())
+        fail_msg("%s", what);
+}
+
+static bool outlived_is_ready(void)
+{
+    return *(volatile bool *)&outliving->is_ready;
+}
+
+static bool one_has_ended(void)
+{
+    return !stand_is_alive(outliving->ends);
+}
+
+static bool spawner_has_ended(void)
+{
+    return !stand_is_alive(outliving->spawner);
+}
+
+/* As the next program does it: all shims of the spawner, the one with containers first. */
+static struct spawner *find_spawner(int dir, struct arena *a, struct shim *shims[2], struct shim_found found[2])
+{
+    char name[32];
+    struct spawner *s;
+    struct err e;
+
+    (void)snprintf(name, sizeof(name), "spawner.%d", (int)outliving->spawner);
+    if (spawner_find(dir, name, &s, &e) < 0)
+        fail_msg("%s", e.text);
+    for (int i = 0; i < 2; i++) {
+        struct shim *shim = spawner_next_shim(s);
+        struct shim_found f;
+
+        if (!shim || shim_adopt(shim, a, &f, &e) < 0)
+            fail_msg("shim %d: %s", i, shim ? e.text : "is not there");
+        shims[!str_is(f.group, "pod-a")] = shim;
+        found[!str_is(f.group, "pod-a")] = f;
+    }
+    assert_null(spawner_next_shim(s));
+    return s;
+}
+
+static void check_found(const struct shim_found *f)
+{
+    const struct shim_con *c = con_of(f, "early");
+
+    assert_true(str_is(f->note, "10.0.0.7"));
+    assert_int_equal(f->cons.n, 4);
+    assert_true(c->state == SHIM_CON_ENDED && c->status == 3 << 8 && c->by_itself && c->ended_ms >= c->started_ms);
+    c = con_of(f, "bad");
+    assert_true(c->state == SHIM_CON_FAILED && c->attempt == 2 && c->status == 128);
+    assert_true(str_is(c->reason, "StartError") && str_is(c->text, "the stand-in was told to"));
+    c = con_of(f, "runs");
+    assert_true(c->state == SHIM_CON_RUNNING && c->pid == outliving->runs && c->started_ms > 0);
+}
+
+static void test_outlives(void **state)
+{
+    const struct str argv[] = { STR("true") };
+    char group[64];
+    autoclose int dir = open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    autoarena a = { 0 };
+    autobuf lines = { 0 };
+    struct shim *shims[2];
+    struct shim_found found[2];
+    struct cgroups *again;
+    struct spawner *s;
+    pid_t pid;
+
+    (void)snprintf(group, sizeof(group), "pumice-shim-outlives-%d", (int)getpid());
+    outliving = mmap(NULL, sizeof(*outliving), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid = fork();
+    if (pid == 0)
+        be_outlived(group, dir);
+    until(outlived_is_ready, "the pods run");
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(open(mark_path("go"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    until(one_has_ended, "one ends in the gap");
+
+    s = find_spawner(dir, &a, shims, found);
+    assert_true(str_is(spawner_kept(s)->note, "a note") && spawner_kept(s)->n_fds == 1);
+    check_found(&found[0]);
+    const struct shim_con *c = con_of(&found[0], "ends");
+    assert_true(c->state == SHIM_CON_ENDED && c->status == 7 << 8 && c->attempt == 1 && c->ended_ms > c->started_ms);
+    assert_int_equal(found[1].cons.n, 0);
+    stand_lines(&lines, "ends", 1);
+    assert_string_equal(lines.p, "1:before 1:after ");
+
+    /* killed again, before it did anything; and the next finds the same */
+    shim_leave(shims[0]);
+    shim_leave(shims[1]);
+    spawner_leave(s);
+    s = find_spawner(dir, &a, shims, found);
+    check_found(&found[0]);
+    assert_true(stand_is_alive(outliving->runs));
+    assert_int_equal(shim_exec(shims[0], 5, STR("runs"), argv, 1, 5000, NULL), 0);
+    assert_true(stand_expect(shims[0], SHIM_RESULT, "exec").is_ok);
+    stand_start(shims[0], "ends", "exit 8", 2);
+    (void)stand_expect(shims[0], SHIM_STARTED, "again");
+    assert_int_equal(stand_expect(shims[0], SHIM_ENDED, "again").status, 8 << 8);
+    shim_stop(shims[0]);
+    assert_int_equal(stand_expect(shims[0], SHIM_GONE, "stop").text.n, 0);
+    assert_false(stand_is_alive(outliving->runs));
+    assert_false(spawner_has_ended()); /* it has one more */
+    shim_free(shims[0]);
+    shim_free(shims[1]);
+    until(spawner_has_ended, "a spawner of before ends with its last shim");
+    spawner_leave(s);
+    assert_int_equal(cgroups_adopt(group, &again, NULL, NULL), 0);
+    cgroups_close(again, true);
+    (void)munmap(outliving, sizeof(*outliving));
+}
+
+/* Whatever it speaks, it can be stopped; and what nobody can talk to is killed. */
+static void test_outlives_stopped(void **state)
+{
+    char group[64], name[32];
+    autoclose int dir = open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct cgroups *again;
+    struct spawner *s;
+    struct err e;
+    pid_t pid;
+
+    (void)snprintf(group, sizeof(group), "pumice-shim-stopped-%d", (int)getpid());
+    outliving = mmap(NULL, sizeof(*outliving), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid = fork();
+    if (pid == 0)
+        be_outlived(group, dir);
+    until(outlived_is_ready, "the pods run");
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    (void)snprintf(name, sizeof(name), "spawner.%d", (int)outliving->spawner);
+    assert_int_equal(spawner_find(dir, name, &s, NULL), 0);
+    spawner_stop(s);
+    assert_false(stand_is_alive(outliving->runs));
+    assert_false(stand_is_alive(outliving->ends));
+    assert_int_equal(spawner_find(dir, name, &s, &e), -1);
+    assert_int_equal(e.code, ERR_NOT_FOUND);
+    assert_int_equal(cgroups_adopt(group, &again, NULL, NULL), 0);
+    cgroups_close(again, true);
+    (void)munmap(outliving, sizeof(*outliving));
+}
+
 /* ---- many ---- */
 
 static void test_many_pods(void **state)
@@ -1111,6 +1319,8 @@ int main(void)
         SHIM_TEST(test_shim_killed),
         SHIM_TEST(test_spawner_stops_shims),
         SHIM_TEST(test_program_killed),
+        SHIM_TEST(test_outlives),
+        SHIM_TEST(test_outlives_stopped),
         SHIM_TEST(test_many_pods),
         SHIM_TEST(test_descriptors),
         SHIM_TEST(test_real_box),
