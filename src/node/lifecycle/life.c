@@ -111,14 +111,20 @@ static void start_over(struct life *l, int64_t now_ms)
             life_con_again(c, now_ms);
 }
 
-static void take_containers(struct life *l, int64_t now_ms)
+static const struct json *status_of(const struct life *l, const struct life_con *c)
 {
     static const char *const lists[] = { "containerStatuses", "initContainerStatuses" };
 
+    JSON_FOREACH(old, json_find(l->pod->root, "status", lists[c->is_init], NULL))
+        if (str_eq(json_member_text(old, "name"), c->name))
+            return old;
+    return NULL;
+}
+
+static void take_containers(struct life *l, int64_t now_ms)
+{
     VEC_FOREACH(c, &l->cons)
-        JSON_FOREACH(old, json_find(l->pod->root, "status", lists[c->is_init], NULL))
-            if (str_eq(json_member_text(old, "name"), c->name))
-                life_con_take(l, c, old, now_ms);
+        life_con_take(l, c, status_of(l, c), now_ms);
     if (was_anything_started(l))
         start_over(l, now_ms);
 }
@@ -129,7 +135,8 @@ static void take_past(struct life *l, enum life_phase phase)
     l->phase = phase;
 }
 
-struct life *life_new(const struct object *pod, int64_t now_ms)
+/* Without its containers; one that has ended is whole already. */
+static struct life *begin(const struct object *pod, int64_t now_ms)
 {
     struct life *l = xcalloc(1, sizeof(*l));
     const struct json *spec = json_get(pod->root, "spec");
@@ -151,7 +158,62 @@ struct life *life_new(const struct object *pod, int64_t now_ms)
     }
     take_conditions(l);
     l->is_changed = true;
+    return l;
+}
+
+struct life *life_new(const struct object *pod, int64_t now_ms)
+{
+    struct life *l = begin(pod, now_ms);
+
+    if (l->is_past)
+        return l;
     take_containers(l, now_ms);
+    take_deletion(l, now_ms);
+    life_settle(l, now_ms);
+    return l;
+}
+
+/* ---- found ---- */
+
+static const struct life_found *found_of(const struct life_con *c, const struct life_found *cons, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(cons[i].name, c->name))
+            return &cons[i];
+    return NULL;
+}
+
+/* First as if all of them ran, so that nothing is concluded from half of them; then what ended is told. */
+static void find_containers(struct life *l, const struct life_found *cons, size_t n, int64_t now_ms)
+{
+    VEC_FOREACH(c, &l->cons) {
+        const struct life_found *f = found_of(c, cons, n);
+
+        if (f) {
+            life_con_found(l, c, status_of(l, c), f);
+            continue;
+        }
+        life_con_take(l, c, status_of(l, c), now_ms);
+        life_con_again(c, now_ms);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (cons[i].state == LIFE_FOUND_ENDED)
+            life_ended(l, cons[i].name, cons[i].end, cons[i].ended_ms);
+        else if (cons[i].state == LIFE_FOUND_FAILED)
+            life_start_failed(l, cons[i].name, cons[i].exit_code, cons[i].reason, cons[i].message, cons[i].ended_ms);
+}
+
+struct life *life_adopt(const struct object *pod, struct str pod_ip, struct str host_ip, const struct life_found *cons,
+                        size_t n, int64_t now_ms)
+{
+    struct life *l = begin(pod, now_ms);
+
+    l->box = LIFE_BOX_MADE;
+    life_set_text(&l->pod_ip, pod_ip);
+    life_set_text(&l->host_ip, host_ip);
+    if (l->is_past)
+        return l; /* UNMAKE follows */
+    find_containers(l, cons, n, now_ms);
     take_deletion(l, now_ms);
     life_settle(l, now_ms);
     return l;

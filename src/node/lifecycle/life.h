@@ -71,6 +71,25 @@ struct life_action {
  * that containers ran, whoever wrote that is gone and so are they: it is as if they were lost (life_lost()) just now.
  */
 struct life *life_new(const struct object *pod, int64_t now_ms);
+
+enum life_found_state { LIFE_FOUND_STARTING, LIFE_FOUND_RUNNING, LIFE_FOUND_ENDED, LIFE_FOUND_FAILED };
+struct life_end;
+
+struct life_found { /* a container as it was found: its last attempt */
+    struct str name, id;
+    int attempt;
+    enum life_found_state state;
+    int64_t started_ms, ended_ms; /* wall clock, as all times here */
+    const struct life_end *end;   /* ENDED */
+    int exit_code;                /* FAILED: this and the next two, as in life_start_failed() */
+    struct str reason, message;
+};
+
+/* The same for a pod whose sandbox, and what was started in it, outlived the agent: nothing was lost. What ended
+ * meanwhile has its real exit code and time; probes go on from what the status said of them, and a hook is run again
+ * unless the status says that it is over. Containers that were not found have not been started in this sandbox. */
+struct life *life_adopt(const struct object *pod, struct str pod_ip, struct str host_ip, const struct life_found *cons,
+                        size_t n, int64_t now_ms);
 void life_free(struct life *l); /* NULL is fine */
 
 /* The pod changed: deletion (its grace counts from now on), labels, annotations, conditions of others,

@@ -322,6 +322,49 @@ void life_con_take(struct life *l, struct life_con *c, const struct json *old, i
     life_con_killed(l, c, STR("the agent of this node was ended, and the container with it"), now_ms);
 }
 
+/* As it would be, had we seen all of its restarts. */
+static void take_backoff(struct life_con *c, int restarts, int64_t started_ms)
+{
+    for (int i = 0; i < restarts && c->backoff_ms < LIFE_BACKOFF_MAX_MS; i++)
+        c->backoff_ms = c->backoff_ms ? MIN_OF(c->backoff_ms * 2, LIFE_BACKOFF_MAX_MS) : LIFE_BACKOFF_MS;
+    c->backoff_set_ms = started_ms;
+}
+
+/* What the status says of this very attempt, while it ran. */
+static void take_running(struct life_con *c, const struct json *old)
+{
+    struct life_probe *startup = &c->probes[LIFE_STARTUP], *readiness = &c->probes[LIFE_READINESS];
+
+    c->started_ms = time_of(json_find(old, "state", "running", NULL), "startedAt", c->started_ms);
+    c->post.state = c->post.spec ? LIFE_HOOK_DONE : LIFE_HOOK_NONE;
+    if (startup->spec && json_bool(json_get(old, "started"), false))
+        startup->is_ok = startup->is_over = true;
+    if (readiness->spec && json_bool(json_get(old, "ready"), false))
+        readiness->is_ok = true;
+}
+
+void life_con_found(struct life *l, struct life_con *c, const struct json *old, const struct life_found *f)
+{
+    const struct json *state = json_get(old, "state"), *ended = json_get(state, "terminated"),
+                      *last = json_find(old, "lastState", "terminated", NULL);
+    bool is_same = old && json_i64(json_get(old, "restartCount"), 0) == f->attempt &&
+                   (json_get(state, "running") || ended);
+
+    if (is_same ? last : ended ? ended : last)
+        take_ended(l, c, is_same ? last : ended ? ended : last, f->started_ms);
+    c->is_over = c->is_done = false;
+    take_backoff(c, f->attempt, f->started_ms);
+    c->n_attempts = f->attempt;
+    c->state = LIFE_CON_STARTING;
+    if (f->state == LIFE_FOUND_STARTING || f->state == LIFE_FOUND_FAILED)
+        return;
+    begin_attempt(c, f->started_ms);
+    life_set_text(&c->id, f->id);
+    if (is_same && !ended)
+        take_running(c, old);
+    life_check_init(c);
+}
+
 void life_con_again(struct life_con *c, int64_t now_ms)
 {
     if (!c->is_init)

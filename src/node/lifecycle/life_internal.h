@@ -202,6 +202,8 @@ bool life_post_step(struct life *l, struct life_con *c, struct life_look *k);
 void life_con_killed(struct life *l, struct life_con *c, struct str message, int64_t now_ms); /* see life_lost() */
 /* What a status of before says of it. */
 void life_con_take(struct life *l, struct life_con *c, const struct json *old, int64_t now_ms);
+/* The same where it was found as it is; 'old' may be NULL. What has ended is told to have, later. */
+void life_con_found(struct life *l, struct life_con *c, const struct json *old, const struct life_found *f);
 void life_con_again(struct life_con *c, int64_t now_ms); /* a new sandbox: from the start */
 void life_check_init(struct life_con *c);                /* is a sidecar far enough for the next one? */
 void life_action_of(struct life_look *k, enum life_action_kind kind, const struct life_con *c);

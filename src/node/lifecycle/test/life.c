@@ -29,6 +29,7 @@ struct world {
     struct life *life;
     int64_t now_ms;
     struct buf got;
+    VEC(struct life_found) found; /* for "adopted" */
 };
 
 #define DIE(w, ...)                                                                                                    \
@@ -214,6 +215,42 @@ static void tell_reborn(struct world *w, struct str rest)
     w->pod = next;
 }
 
+/* "kept a ended 0 1000 5000 3": attempt 0, from 1 s to 5 s, exit code 3. */
+static void tell_kept(struct world *w, struct str rest)
+{
+    static const char *const states[] = { "starting", "running", "ended", "failed" };
+    struct life_found *f = vec_push(&w->arena, &w->found);
+    struct life_end *end = arena_new(&w->arena, struct life_end);
+    struct str state;
+
+    f->name = f->id = word(&rest);
+    state = word(&rest);
+    while ((size_t)f->state < ARRAY_LEN(states) && !str_is(state, states[f->state]))
+        f->state++;
+    f->attempt = (int)number(w, word(&rest));
+    f->started_ms = LIFE_T0_MS + number(w, word(&rest));
+    if (f->state < LIFE_FOUND_ENDED)
+        return;
+    f->ended_ms = LIFE_T0_MS + number(w, word(&rest));
+    f->exit_code = (int)number(w, word(&rest));
+    f->reason = STR("StartError");
+    *end = (struct life_end){ .status = W_EXITCODE(f->exit_code, 0), .by_itself = true };
+    f->end = end;
+}
+
+/* The one who kept it is killed, and what it kept is not. */
+static void tell_adopted(struct world *w, struct str rest)
+{
+    struct object *next = life_pod_echo(&w->arena, w->pod, life_status(w->life, &w->arena), -1, w->now_ms);
+
+    (void)rest;
+    life_free(w->life);
+    w->life = life_adopt(next, STR("10.0.0.7"), STR("10.0.0.1"), w->found.v, w->found.n, w->now_ms);
+    object_unref(w->pod);
+    w->pod = next;
+    w->found.n = 0;
+}
+
 static void tell_retry(struct world *w, struct str rest)
 {
     (void)rest;
@@ -244,6 +281,8 @@ static const struct {
     { "phase", tell_phase },
     { "deadline", tell_deadline },
     { "reborn", tell_reborn },
+    { "kept", tell_kept },
+    { "adopted", tell_adopted },
     { "retry", tell_retry },
 };
 
@@ -492,6 +531,8 @@ static void run_script(const char *name, const char *spec, const char *script)
 
 #define ONE(policy) "{restartPolicy: " policy ", containers: [{name: a, image: i}]}"
 #define UP          "> MAKE\n made > START a 0\n started a >\n" /* of a pod with one container */
+#define UP_PROBED                                                                                                      \
+    "> MAKE\n made > START a 0\n started a > PROBE 1 a startup 1s\n ok 1 > PROBE 2 a readiness 1s\n ok 2 >\n"
 
 static const struct {
     const char *name, *spec, *script;
@@ -912,6 +953,48 @@ static const struct {
       "0\n"
       "nostart a CreateContainerConfigError no >\n @1600 retry > START a 0\n started a >\n retry >\n" },
     { "the agent is killed before anything was started", ONE("Never"), "> MAKE\n reborn > MAKE\n made > START a 0\n" },
+    { "adopted: it runs on", ONE("Never"),
+      UP "@9000 kept a running 0 400 >\n adopted >\n ? phase = Running\n ? c a = running 0; ready started x0; -\n"
+         "? cond Ready = True @0\n ? podIP = 10.0.0.7\n due never\n @10000 exit a 4 > UNMAKE\n"
+         "? c a = Error 4 0-10; x0; -\n" },
+    { "adopted: it ended in the gap", ONE("Never"),
+      UP "@9000 kept a ended 0 400 5000 3 >\n adopted > UNMAKE\n ? phase = Failed\n ? c a = Error 3 0-5; x0; -\n"
+         "? cond Ready = False PodFailed @5\n" },
+    { "adopted: it ended in the gap, and is started again", ONE("Always"),
+      UP "@2000 exit a 1 > START a 1\n started a >\n @9000 kept a ended 1 2100 5000 0 >\n adopted >\n"
+         "due 15000\n @15000 > START a 2\n started a >\n"
+         "? c a = running 15; ready started x2; Completed 0 2-5\n" },
+    { "adopted: a restart that was not written", ONE("Always"),
+      UP "@9000 kept a running 3 7000 >\n adopted >\n ? c a = running 7; ready started x3; -\n"
+         "@10000 exit a 1 >\n due 50000\n" },
+    { "adopted: deleted in the gap", ONE("Never"),
+      UP "@1000 delete 30 > TERM a\n @2000 kept a running 0 0 >\n adopted > TERM a\n due 32000\n exit a 0 > UNMAKE\n"
+         "unmade > GONE\n" },
+    { "adopted: a start on its way", ONE("Never"),
+      "> MAKE\n made > START a 0\n kept a starting 0 0 >\n adopted >\n ? phase = Pending\n @100 started a >\n"
+      "? c a = running 0; ready started x0; -\n" },
+    { "adopted: a start that failed", ONE("Never"),
+      "> MAKE\n made > START a 0\n kept a failed 0 0 500 128 >\n @900 adopted > UNMAKE\n ? phase = Failed\n"
+      "? c a = StartError 128 0-0; x0; -\n" },
+    { "adopted: init containers that are over stay so, the next one starts",
+      "{restartPolicy: Never, initContainers: [{name: i, image: i}, {name: s, image: i, restartPolicy: Always}],"
+      "containers: [{name: a, image: i}]}",
+      "> MAKE\n made > START i 0\n started i >\n kept i ended 0 0 1000 0 >\n @2000 adopted > START s 0\n"
+      "started s > START a 0\n started a >\n @3000 kept i ended 0 0 1000 0 >\n kept s running 0 2000 >\n"
+      "kept a ended 0 2000 2500 0 >\n adopted > TERM s\n exit s 0 > UNMAKE\n ? phase = Succeeded\n"
+      "? c i = Completed 0 0-1; ready x0; -\n" },
+    { "adopted: probes go on from what is known",
+      "{restartPolicy: Always, containers: [{name: a, image: i, startupProbe: {tcpSocket: {port: 1}},"
+      "readinessProbe: {tcpSocket: {port: 1}}}]}",
+      UP_PROBED "@5000 kept a running 0 0 >\n adopted > PROBE 1 a readiness 1s\n"
+                "? c a = running 0; ready started x0; -\n bad 1 >\n @15000 > PROBE 2 a readiness 1s\n" },
+    { "adopted: a hook that was not known to be over is run again",
+      "{restartPolicy: Never, containers: [{name: a, image: i, lifecycle: {postStart: {exec: {command: [x]}}}}]}",
+      "> MAKE\n made > START a 0\n started a > HOOK 1 a post 86400s\n kept a running 0 0 >\n"
+      "adopted > HOOK 1 a post 86400s\n ok 1 >\n kept a running 0 0 >\n adopted >\n"
+      "? c a = running 0; ready started x0; -\n" },
+    { "adopted: it had ended, and its sandbox had not gone", ONE("Never"),
+      UP "exit a 0 > UNMAKE\n kept a ended 0 0 0 0 >\n adopted > UNMAKE\n unmade >\n ? phase = Succeeded\n" },
 };
 
 static void test_scripts(void **state)
