@@ -258,7 +258,7 @@ static int wait_found(struct shim *s, struct arena *a, struct shim_found *ret, s
 int shim_adopt(struct shim *s, struct arena *a, struct shim_found *ret, struct err *e)
 {
     struct wire_msg m = { .kind = ORDER_ADOPT };
-    struct err own;
+    struct err own = { 0 };
 
     e = e ? e : &own;
     return wire_send(s->fd, &m, e) < 0 || wait_found(s, a, ret, e) < 0 ? err_wrap(e, "a shim") : 0;

@@ -68,7 +68,6 @@ int spawner_keep(struct spawner *s, struct str note, const int *fds, size_t n, s
 void spawner_leave(struct spawner *s); /* let go of it, and it goes on. NULL is fine */
 
 struct spawner_kept {
-    pid_t pid;           /* of the spawner */
     struct str note;     /* of spawner_keep(); empty: nothing was given */
     int mnt_fd, user_fd; /* the namespaces it is in */
     int fds[SPAWNER_KEEPS];

@@ -229,7 +229,6 @@ int spawner_find(int dir, const char *name, struct spawner **ret, struct err *e)
         return -1;
     s = *ret = xcalloc(1, sizeof(*s));
     *s = (struct spawner){ .sock = fd, .pid = peer_of(fd), .outlives = true, .kept = { .mnt_fd = -1, .user_fd = -1 } };
-    s->kept.pid = s->pid;
     if (greet(s, e) < 0)
         return err_wrap(e, "%s (process %d)", name, (int)s->pid);
     return 0;

@@ -374,6 +374,18 @@ static inline bool stand_is_alive(pid_t pid)
     return kill(pid, 0) == 0;
 }
 
+static inline bool stand_is_zombie(pid_t pid)
+{
+    char path[64], text[512], *at;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+    text[n > 0 ? n : 0] = '\0';
+    at = strrchr(text, ')');
+    return at && at[1] && at[2] == 'Z';
+}
+
 static inline bool stand_has_group(const char *group)
 {
     struct cgroup_stats stats;
