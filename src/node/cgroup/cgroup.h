@@ -33,8 +33,10 @@ enum cgroup_can { CGROUP_CPU = 1, CGROUP_MEMORY = 2, CGROUP_PIDS = 4, CGROUP_FRE
 int cgroups_open(const char *name, struct cgroups **ret, const char **ret_why, struct err *e);
 
 /* The same for a group known to be ours (an earlier run's, by our state directory): what runs in it stays, its
- * groups can be used again. To sweep: adopt, then cgroups_close(c, true). */
-int cgroups_adopt(const char *name, struct cgroups **ret, const char **ret_why, struct err *e);
+ * groups can be used again. 'place': cgroups_place() of the one who made it, for we may be elsewhere; empty: as we are.
+ * To sweep: adopt, then cgroups_close(c, true). */
+int cgroups_adopt(const char *name, struct str place, struct cgroups **ret, const char **ret_why, struct err *e);
+struct str cgroups_place(const struct cgroups *c); /* borrowed */
 
 void cgroups_close(struct cgroups *c, bool removes); /* NULL is fine. removes: kill and remove all below our group */
 unsigned cgroups_can(const struct cgroups *c);       /* enum cgroup_can */

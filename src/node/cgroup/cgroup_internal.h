@@ -42,6 +42,7 @@ enum { CGROUP_HIER_MAX = 7 }; /* v2 and six controllers */
 struct cgroups {
     struct arena arena;
     const char *name;
+    struct str place;
     struct cgroup_hier hiers[CGROUP_HIER_MAX]; /* v2 first */
     size_t n;
     unsigned can;

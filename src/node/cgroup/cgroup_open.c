@@ -21,16 +21,18 @@ static void hier_done(struct cgroup_hier *h)
     h->ours = h->base = -1;
 }
 
-static int read_host(struct arena *a, struct cgroup_host *ret, struct err *e)
+/* 'place': what /proc/self/cgroup said to whom we follow; empty: we look. */
+static int read_host(struct cgroups *c, struct str place, struct cgroup_host *ret, struct err *e)
 {
     autobuf mounts = { 0 }, self = { 0 };
 
     *ret = (struct cgroup_host){ 0 };
     if (cgroup_file_read(AT_FDCWD, "/proc/self/mountinfo", &mounts) < 0)
         return err_errno(e, "read /proc/self/mountinfo");
-    if (cgroup_file_read(AT_FDCWD, "/proc/self/cgroup", &self) < 0)
+    if (!place.n && cgroup_file_read(AT_FDCWD, "/proc/self/cgroup", &self) < 0)
         return errno == ENOENT ? 0 : err_errno(e, "read /proc/self/cgroup"); /* a kernel without cgroups */
-    cgroup_host_read(a, buf_view(&mounts), buf_view(&self), ret);
+    c->place = arena_str(&c->arena, place.n ? place : buf_view(&self));
+    cgroup_host_read(&c->arena, buf_view(&mounts), c->place, ret);
     return 0;
 }
 
@@ -198,7 +200,8 @@ static void explain(struct cgroups *c, const struct trouble *t)
         c->why = arena_str(&c->arena, buf_view(&text)).p;
 }
 
-static int open_any(const char *name, bool adopts, struct cgroups **ret, const char **ret_why, struct err *e)
+static int open_any(const char *name, bool adopts, struct str place, struct cgroups **ret, const char **ret_why,
+                    struct err *e)
 {
     struct trouble trouble = { CGROUP_HITCH_NONE, NULL };
     struct cgroup_host host;
@@ -208,7 +211,7 @@ static int open_any(const char *name, bool adopts, struct cgroups **ret, const c
         return err_set(e, ERR_INVALID, "\"%s\": a group is named with a-z 0-9 - .", name);
     c = xcalloc(1, sizeof(*c));
     c->name = arena_str(&c->arena, str_of(name)).p;
-    if (read_host(&c->arena, &host, e) < 0)
+    if (read_host(c, place, &host, e) < 0)
         goto fail;
     find_bases(c, &host, &trouble);
     if (!adopts && take_over(c, e) < 0)
@@ -228,12 +231,17 @@ fail:
 
 int cgroups_open(const char *name, struct cgroups **ret, const char **ret_why, struct err *e)
 {
-    return open_any(name, false, ret, ret_why, e);
+    return open_any(name, false, STR_NULL, ret, ret_why, e);
 }
 
-int cgroups_adopt(const char *name, struct cgroups **ret, const char **ret_why, struct err *e)
+int cgroups_adopt(const char *name, struct str place, struct cgroups **ret, const char **ret_why, struct err *e)
 {
-    return open_any(name, true, ret, ret_why, e);
+    return open_any(name, true, place, ret, ret_why, e);
+}
+
+struct str cgroups_place(const struct cgroups *c)
+{
+    return c->place;
 }
 
 unsigned cgroups_can(const struct cgroups *c)

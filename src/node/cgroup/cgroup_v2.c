@@ -260,9 +260,11 @@ void cgroup_v2_leave(struct cgroup_hier *h, const char *name)
     char self[256];
     struct stat st;
 
-    if (!h->moves_self)
-        return;
     self_name(self, name);
+    if (!h->moves_self) { /* whom we followed may have */
+        (void)unlinkat(h->base, self, AT_REMOVEDIR);
+        return;
+    }
     autoclose int dir = cgroup_dir_open(h->base, self);
     if (dir < 0 || fstat(h->base, &st) < 0 || st.st_nlink > 3)
         return; /* another group was made beside ours: leave it its controllers */

@@ -264,6 +264,22 @@ int devices_take(struct devices *d, struct arena *a, struct str owner, const str
     return 0;
 }
 
+static bool is_among(struct str node, const struct str *nodes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(nodes[i], node))
+            return true;
+    return false;
+}
+
+void devices_hold(struct devices *d, struct str owner, const struct str *nodes, size_t n)
+{
+    VEC_FOREACH(k, &d->kinds)
+        VEC_FOREACH(u, &k->units)
+            if (!u->owner && u->nodes.n && is_among(u->nodes.v[0], nodes, n))
+                set_owner(u, owner);
+}
+
 void devices_give(struct devices *d, struct str owner_prefix)
 {
     VEC_FOREACH(k, &d->kinds)

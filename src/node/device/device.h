@@ -41,6 +41,8 @@ struct device_grant {
  * asks for none, on a machine with GPUs, is told so (NVIDIA_VISIBLE_DEVICES=void). */
 int devices_take(struct devices *d, struct arena *a, struct str owner, const struct json *limits,
                  struct device_grant *ret, struct err *e);
+/* Who outlived an agent has these nodes already: their units are the owner's. */
+void devices_hold(struct devices *d, struct str owner, const struct str *nodes, size_t n);
 void devices_give(struct devices *d, struct str owner_prefix); /* all owners that begin with it: "<pod uid>/" */
 
 /* For doctor and people: one line per unit: "nvidia.com/gpu 0: NVIDIA H200, GPU-…, /dev/nvidia0". */

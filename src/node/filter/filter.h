@@ -78,4 +78,8 @@ int filter_fd(const struct filter_run *r); /* readable: it has ended */
 /* How it went. One that has not ended is left alone and fails, for those who give up its network. */
 int filter_end(struct filter_run *r, struct err *e);
 
+/* Which table is in force in a network that was taken over? False: none. Where both are, one is removed: somebody was
+ * killed between the two transactions. */
+bool filter_look(const char *id, int ns_fd, bool *ret_is_second);
+
 #endif

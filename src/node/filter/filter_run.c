@@ -15,6 +15,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -67,18 +69,31 @@ static int start(struct filter_run *r)
     return rc ? -1 : pthread_detach(thread);
 }
 
-static void write_batches(struct filter_run *r, const char *id, struct str batch, bool is_second)
+enum { TABLE_NAME = 32 };
+
+static void name_table(char ret[TABLE_NAME], const char *id, bool is_second)
 {
-    char new[32], old[32];
+    (void)snprintf(ret, TABLE_NAME, "pumice_%.20s_%c", id, is_second ? 'b' : 'a');
+}
+
+static void write_delete(const char *name, struct buf *out)
+{
     autonft t;
 
-    (void)snprintf(new, sizeof(new), "pumice_%.20s_%c", id, is_second ? 'b' : 'a');
-    (void)snprintf(old, sizeof(old), "pumice_%.20s_%c", id, is_second ? 'a' : 'b');
-    nft_for_table(batch, new, &r->new);
-    nft_init(&t, NFPROTO_INET, old);
+    nft_init(&t, NFPROTO_INET, name);
     nft_table(&t, NULL); /* it need not be there */
     nft_table_delete(&t);
-    nft_batch(&t, &r->old);
+    nft_batch(&t, out);
+}
+
+static void write_batches(struct filter_run *r, const char *id, struct str batch, bool is_second)
+{
+    char new[TABLE_NAME], old[TABLE_NAME];
+
+    name_table(new, id, is_second);
+    name_table(old, id, !is_second);
+    nft_for_table(batch, new, &r->new);
+    write_delete(old, &r->old);
 }
 
 int filter_begin(const char *id, struct str batch, bool is_second, int ns_fd, struct filter_run **ret, struct err *e)
@@ -115,4 +130,43 @@ int filter_end(struct filter_run *r, struct err *e)
         *e = r->e;
     leave(r);
     return rc;
+}
+
+/* ---- what is in force ---- */
+
+struct tables {
+    char names[2][TABLE_NAME];
+    bool is_there[2];
+};
+
+static int look_at_table(const struct nlmsghdr *m, void *ctx)
+{
+    const struct nfgenmsg *head = mnl_nlmsg_get_payload(m);
+    struct tables *t = ctx;
+    const struct nlattr *a;
+
+    if (head->nfgen_family != NFPROTO_INET)
+        return MNL_CB_OK;
+    mnl_attr_for_each(a, m, sizeof(struct nfgenmsg))
+        for (size_t i = 0; i < ARRAY_LEN(t->names); i++)
+            if (mnl_attr_get_type(a) == NFTA_TABLE_NAME && mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >= 0 &&
+                strcmp(mnl_attr_get_str(a), t->names[i]) == 0)
+                t->is_there[i] = true;
+    return MNL_CB_OK;
+}
+
+bool filter_look(const char *id, int ns_fd, bool *ret_is_second)
+{
+    struct tables t = { 0 };
+    autobuf batch = { 0 };
+
+    name_table(t.names[0], id, false);
+    name_table(t.names[1], id, true);
+    (void)nft_dump(ns_fd, NFT_MSG_GETTABLE, look_at_table, &t, NULL); /* no nftables here: then no table either */
+    if (t.is_there[0] && t.is_there[1]) {
+        write_delete(t.names[0], &batch);
+        (void)nft_send(buf_view(&batch), ns_fd, NULL); /* it goes with the next one that comes into force */
+    }
+    *ret_is_second = t.is_there[1];
+    return t.is_there[0] || t.is_there[1];
 }

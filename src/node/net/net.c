@@ -12,9 +12,11 @@
 
 #include "base/map.h"
 #include "base/util.h"
+#include "os/wire.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/if_link.h>
 #include <linux/ip.h>
 #include <linux/veth.h>
@@ -159,12 +161,8 @@ int net_open(const struct net_options *opt, struct net **ret, struct err *e)
     return 0;
 }
 
-void net_close(struct net *n)
+static void net_free(struct net *n)
 {
-    if (!n)
-        return;
-    if (n->has_out)
-        net_egress_close(&n->out, n->id);
     MAP_FOREACH(struct port *, p, &n->ports.map)
         free(p);
     map_u64_done(&n->ports);
@@ -173,6 +171,86 @@ void net_close(struct net *n)
     if (n->ns_fd >= 0)
         close(n->ns_fd);
     free(n);
+}
+
+void net_close(struct net *n)
+{
+    if (!n)
+        return;
+    if (n->has_out)
+        net_egress_close(&n->out, n->id);
+    net_free(n);
+}
+
+void net_let_go(struct net *n)
+{
+    if (!n)
+        return;
+    if (n->has_out)
+        net_egress_let_go(&n->out);
+    net_free(n);
+}
+
+/* ---- going on with one ---- */
+
+void net_note(const struct net *n, struct buf *out)
+{
+    wire_put_i64(out, n->subnet.base);
+    wire_put_i64(out, n->subnet.prefix);
+    wire_put_i64(out, n->mtu);
+    wire_put_i64(out, n->has_out ? n->out.kind : NET_OUT_NONE);
+    wire_put_str(out, n->has_out ? str_of(n->out.why.text) : STR_NULL);
+}
+
+size_t net_fds(const struct net *n, int ret[NET_FDS])
+{
+    size_t count = 0;
+
+    ret[count++] = n->ns_fd;
+    if (n->has_out && n->out.exit_fd >= 0)
+        ret[count++] = n->out.exit_fd;
+    return count;
+}
+
+static int adopt(struct net *n, const struct net_options *opt, struct str note, const int *fds, size_t n_fds,
+                 struct err *e)
+{
+    struct wire_read r = { .rest = note };
+    struct net_options own = *opt;
+    int64_t base = wire_get_i64(&r), prefix = wire_get_i64(&r), mtu = wire_get_i64(&r), kind = wire_get_i64(&r);
+    struct str why = wire_get_str(&r);
+    autobuf text = { 0 };
+
+    if (!wire_is_read(&r) || prefix < SUBNET_PREFIX_MIN || prefix > SUBNET_PREFIX_MAX || kind < 0 ||
+        kind >= NET_OUT_MAX || !n_fds)
+        return err_set(e, ERR_INVALID, "what was noted of it cannot be read");
+    own.mtu = (int)MIN_OF(mtu, MTU_MAX);
+    n->ns_fd = fcntl(fds[0], F_DUPFD_CLOEXEC, 3);
+    n->subnet = (struct subnet){ .base = (uint32_t)base, .prefix = (int)prefix };
+    subnet_init(&n->subnet);
+    if (n->ns_fd < 0 || read_options(n, &own, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
+        return n->ns_fd < 0 ? err_errno(e, "its namespace") : -1;
+    n->has_out = kind != NET_OUT_NONE;
+    buf_str(&text, why);
+    if (n->has_out)
+        net_egress_adopt(&n->out, (enum net_egress_kind)kind, why.n ? text.p : "",
+                         n_fds > 1 ? fcntl(fds[1], F_DUPFD_CLOEXEC, 3) : -1);
+    return 0;
+}
+
+int net_adopt(const struct net_options *opt, struct str note, const int *fds, size_t n_fds, struct net **ret,
+              struct err *e)
+{
+    struct net *n = xcalloc(1, sizeof(*n));
+
+    n->ns_fd = -1;
+    map_u64_init(&n->ports, map_seed_default());
+    if (adopt(n, opt, note, fds, n_fds, e) < 0) {
+        net_let_go(n);
+        return err_wrap(e, "network of the pods");
+    }
+    *ret = n;
+    return 0;
 }
 
 const char *net_way_out(const struct net *n, const char **ret_why)
@@ -310,6 +388,17 @@ int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_
     return net_join_by(n, ns_fd, -1, address, ret_link, e);
 }
 
+static struct port *port_new(const struct net *n, struct in_addr address)
+{
+    struct port *port = xcalloc(1, sizeof(*port));
+    int64_t at = subnet_index(&n->subnet, address);
+
+    port->address = address;
+    port->index = FIRST_LINK + (int)at;
+    (void)snprintf(port->name, sizeof(port->name), "pm%sv%x", n->id, (unsigned)at & 0xffffff);
+    return port;
+}
+
 int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address, const char **ret_link, struct err *e)
 {
     int64_t at = subnet_index(&n->subnet, address);
@@ -321,10 +410,7 @@ int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address
     if (at < 0 || map_u64_get(&n->ports, address.s_addr))
         return err_set(e, at < 0 ? ERR_INVALID : ERR_EXISTS, "join %s: the address is %s", text,
                        at < 0 ? "not in the subnet" : "in use");
-    port = xcalloc(1, sizeof(*port));
-    port->address = address;
-    port->index = FIRST_LINK + (int)at;
-    (void)snprintf(port->name, sizeof(port->name), "pm%sv%x", n->id, (unsigned)at & 0xffffff);
+    port = port_new(n, address);
     if (make_joined(n, ns_fd, &nl_fd, port, e) < 0) {
         (void)cut_off(n, port, NULL); /* the first error counts */
         free(port);
@@ -333,6 +419,18 @@ int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address
     map_u64_put(&n->ports, address.s_addr, port);
     if (ret_link)
         *ret_link = port->name;
+    return 0;
+}
+
+int net_hold(struct net *n, struct in_addr address, struct err *e)
+{
+    char text[INET_ADDRSTRLEN];
+
+    if (!subnet_hold(&n->subnet, address))
+        return err_set(e, ERR_EXISTS, "hold %s: the address is in use, or not in the subnet",
+                       inet_ntop(AF_INET, &address, text, sizeof(text)));
+    n->subnet.next = MAX_OF(n->subnet.next, (uint32_t)subnet_index(&n->subnet, address)); /* those before were in use */
+    map_u64_put(&n->ports, address.s_addr, port_new(n, address));
     return 0;
 }
 

@@ -27,6 +27,7 @@
 #ifndef NODE_NET_H
 #define NODE_NET_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -51,6 +52,18 @@ int net_open(const struct net_options *opt, struct net **ret, struct err *e);
  * the host's namespace is removed within some 50 ms, by a process that nobody has to wait for; the next net_open()
  * with egress does. NULL is fine. */
 void net_close(struct net *n);
+
+/* A network outlives its program when somebody keeps its descriptors open (net_fds()) and what is to be known of it
+ * (net_note()): then the next program goes on with it, and holds the addresses of the pods that are still there. */
+enum { NET_FDS = 2 };
+void net_note(const struct net *n, struct buf *out);
+size_t net_fds(const struct net *n, int ret[NET_FDS]); /* borrowed */
+/* The descriptors are copied. ERR_INVALID: that is no note of a network. */
+int net_adopt(const struct net_options *opt, struct str note, const int *fds, size_t n_fds, struct net **ret,
+              struct err *e);
+/* This address belongs to a pod that has joined. ERR_EXISTS: to another one. */
+int net_hold(struct net *n, struct in_addr address, struct err *e);
+void net_let_go(struct net *n); /* instead of net_close(): it stays as it is. NULL is fine */
 
 /* How pods reach the world: "by the host's addresses", "by slirp4netns"; NULL: they do not. '*ret_why' (may be
  * NULL): why not, or why it may not work, in a sentence that ends with what helps ("…; run: …"); NULL when there is

@@ -101,15 +101,28 @@ static void remove_uplink(struct net_egress *o, const char *id)
     (void)proc_wait(pid);
 }
 
-void net_egress_close(struct net_egress *o, const char *id)
+void net_egress_let_go(struct net_egress *o)
 {
-    if (o->kind == NET_OUT_HOST)
-        remove_uplink(o, id);
     if (o->lock >= 0)
         close(o->lock);
     if (o->exit_fd >= 0)
         close(o->exit_fd);
     nl_close(&o->host);
+}
+
+void net_egress_close(struct net_egress *o, const char *id)
+{
+    if (o->kind == NET_OUT_HOST)
+        remove_uplink(o, id);
+    net_egress_let_go(o);
+}
+
+void net_egress_adopt(struct net_egress *o, enum net_egress_kind kind, const char *why, int take_exit_fd)
+{
+    *o = (struct net_egress){ .kind = kind, .lock = -1, .exit_fd = take_exit_fd, .is_root = netns_is_ours() };
+    (void)nl_open(&o->host, NULL); /* needed to remove it, and somebody else can do that, too */
+    if (why[0])
+        (void)err_set(&o->why, ERR_FORBIDDEN, "%s", why);
 }
 
 const char *net_egress_text(const struct net_egress *o)

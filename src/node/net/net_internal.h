@@ -76,6 +76,8 @@ void net_egress_begin(struct net_egress *o); /* before the subnet is chosen: tak
 void net_egress_open(struct net_egress *o, const struct net_way *w);
 /* Also after net_egress_begin() alone, and of a zeroed one with -1. */
 void net_egress_close(struct net_egress *o, const char *id);
+void net_egress_adopt(struct net_egress *o, enum net_egress_kind kind, const char *why, int take_exit_fd);
+void net_egress_let_go(struct net_egress *o);
 const char *net_egress_text(const struct net_egress *o);
 
 int net_slirp_open(const struct net_way *w, int *ret_exit_fd, struct err *e);

@@ -26,7 +26,10 @@ struct user_root {
  * it. The program should end then. */
 int user_enter(struct user_root *ret, struct err *e);
 
-/* The same with the user's own id alone, and only that: quick, to see whether it is allowed. */
+/* Instead: into the namespaces of a run that outlived its program. One thread. The descriptors stay the caller's. */
+int user_join(int user_fd, int mnt_fd, struct user_root *ret, struct err *e);
+
+/* As user_enter(), with the user's own id alone, and only that: quick, to see whether it is allowed. */
 int user_enter_alone(struct err *e);
 
 /* Did user_enter() make a user namespace? Then geteuid() says 0, and advice must be for an ordinary user all the

@@ -496,7 +496,7 @@ static void leftovers_are_taken_or_refused(void **state)
     fails(cgroups_open(name, &cg, NULL, &err), ERR_EXISTS);
     assert_int_equal(kill(pid, 0), 0);
 
-    must(cgroups_adopt(name, &cg, NULL, &err)); /* known to be ours: kept, and can be used */
+    must(cgroups_adopt(name, STR_NULL, &cg, NULL, &err)); /* known to be ours: kept, and can be used */
     assert_true(is_there("pod/main", true));
     assert_int_equal(kill(pid, 0), 0);
     assert_true(stats_of("pod/main").pids == 1 || !(cgroups_can(cg) & CGROUP_PIDS));
