@@ -61,6 +61,7 @@ static void set_defaults(struct agent *g)
     map_init(&g->objects, map_seed_default());
     map_init(&g->told_image, map_seed_default());
     map_init(&g->refs, map_seed_default());
+    map_init(&g->kept, map_seed_default());
     map_u64_init(&g->asked, map_seed_default());
     list_init(&g->sessions);
     map_u64_init(&g->writes, map_seed_default());
@@ -92,40 +93,64 @@ static void spawner_died(struct agent *g)
     g->is_broken = true;
 }
 
-static int open_parts(struct agent *g, struct err *e)
+static int open_groups(struct agent *g, struct err *e)
 {
-    struct spawner_options spawner = {
-        .on_orphaned = orphaned, .ctx = g, .oci = g->opt.oci_runtime, .clock = g->opt.clock, .files = &g->files
-    };
+    char group[32];
+
+    agent_run_group(g->run.id, group);
+    if (g->opt.found ? agent_run_groups(g->run.dir_fd, g->run.id, &g->cgroups, &g->cgroups_why, e)
+                     : cgroups_open(group, &g->cgroups, &g->cgroups_why, e))
+        return err_wrap(e, "cgroups");
+    return agent_run_note_groups(&g->run, g->cgroups, e);
+}
+
+static int open_spawner(struct agent *g, struct err *e)
+{
+    struct spawner_options opt = { .on_orphaned = orphaned,
+                                   .ctx = g,
+                                   .oci = g->opt.oci_runtime,
+                                   .clock = g->opt.clock,
+                                   .files = &g->files,
+                                   .cgroups = g->cgroups,
+                                   .outlives = g->opt.outlives,
+                                   .socket_dir = g->run.dir_fd,
+                                   .own_fd = g->opt.own_fd,
+                                   .words_fd = g->run.words_fd };
+
+    opt.oci_dir = arena_fmt(&g->arena, "%s/small/oci", g->run.dir.p).p;
+    if (spawner_start(&opt, &g->spawner, e) < 0)
+        return err_wrap(e, "start the spawner");
+    g->epoll = epoll_create1(EPOLL_CLOEXEC); /* after the spawner: what it has open, containers' parents have open */
+    return g->epoll < 0 ? err_errno(e, "epoll") : watch_spawner(g, e);
+}
+
+static int open_net(struct agent *g, struct err *e)
+{
     struct net_options net = { .id = g->run.id,
                                .has_way_out = g->opt.network != AGENT_NET_PRIVATE,
                                .is_open = g->opt.network == AGENT_NET_OPEN };
     const char *why = NULL;
-    char group[32];
+    bool has_way_out;
 
-    spawner.oci_dir = arena_fmt(&g->arena, "%s/small/oci", g->run.dir.p).p;
-    agent_run_group(g->run.id, group);
-    if (cgroups_open(group, &g->cgroups, &g->cgroups_why, e) < 0)
-        return err_wrap(e, "cgroups");
-    spawner.cgroups = g->cgroups;
-    if (spawner_start(&spawner, &g->spawner, e) < 0)
-        return err_wrap(e, "start the spawner");
-    g->epoll = epoll_create1(EPOLL_CLOEXEC); /* after the spawner: what it has open, containers' parents have open */
-    if (g->epoll < 0)
-        return err_errno(e, "epoll");
-    if (watch_spawner(g, e) < 0)
-        return -1;
-    if (net_open(&net, &g->net, e) < 0)
+    if (g->opt.found ? agent_found_net(g->opt.found, &net, &g->net, e) : net_open(&net, &g->net, e))
         return err_wrap(e, "make the network of pods");
     g->host_ip = agent_address(&g->arena, net_gateway(g->net));
-    if (net.has_way_out) {
-        bool has_way_out = net_way_out(g->net, &why);
+    has_way_out = net_way_out(g->net, &why);
+    if (net.has_way_out && why)
+        notice(g, has_way_out ? "" : "pods have no way out to other networks: ", why);
+    return 0;
+}
 
-        if (why)
-            notice(g, has_way_out ? "" : "pods have no way out to other networks: ", why);
-    }
+static int open_parts(struct agent *g, struct err *e)
+{
+    if (open_groups(g, e) < 0 || open_spawner(g, e) < 0 || open_net(g, e) < 0)
+        return -1;
     if (g->cgroups_why)
         notice(g, "", g->cgroups_why);
+    if (g->opt.outlives && agent_keep(g, e) < 0)
+        return err_wrap(e, "the spawner");
+    if (g->opt.found)
+        agent_adopt_shims(g, g->opt.found);
     return agent_services_open(g, e);
 }
 
@@ -151,25 +176,46 @@ static void raise_files(struct rlimit *ret_pods)
     (void)setrlimit(RLIMIT_NOFILE, &l); /* then it stays as it is */
 }
 
+static int begin_run(struct agent *g, struct err *e)
+{
+    const struct agent_options *opt = &g->opt;
+
+    g->run.lock_fd = g->run.dir_fd = g->run.small_fd = g->run.words_fd = -1;
+    g->run.node = opt->outlives ? arena_str(&g->arena, str_of(opt->node_name)) : STR_NULL;
+    (void)snprintf(g->over_name, sizeof(g->over_name), "over");
+    if (!opt->found)
+        return agent_run_begin(&g->run, &g->arena, opt->state_dir, e);
+    g->is_adopted = true;
+    if (agent_found_run(opt->found, &g->run, &g->arena, opt->state_dir, e) < 0)
+        return -1;
+    for (unsigned i = 1; faccessat(g->run.small_fd, g->over_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0; i++)
+        (void)snprintf(g->over_name, sizeof(g->over_name), "over.%u", i);
+    return 0;
+}
+
 int agent_open(const struct agent_options *opt, struct agent **ret, struct err *e)
 {
     struct agent *g = xcalloc(1, sizeof(*g));
+    int rc;
 
     g->opt = *opt;
     g->epoll = -1;
     g->filter.due_ms = g->rewrite_ms = g->beat_ms = INT64_MAX;
     raise_files(&g->files);
-    g->run.lock_fd = g->run.dir_fd = g->run.small_fd = -1;
-    if (agent_run_begin(&g->run, &g->arena, opt->state_dir, e) == 0) {
+    rc = begin_run(g, e);
+    if (rc == 0) {
         set_defaults(g);
         mark_kept(g);
-        if (open_parts(g, e) == 0) {
-            *ret = g;
-            return 0;
-        }
+        rc = open_parts(g, e);
+    }
+    agent_found_free(g->opt.found);
+    g->opt.found = NULL;
+    if (rc == 0) {
+        *ret = g;
+        return 0;
     }
     g->opt.keeps_state = false; /* there is nothing to look at */
-    agent_close(g);
+    agent_leave(g);
     return -1;
 }
 
@@ -239,6 +285,8 @@ static void take_synced(struct agent *g, enum agent_want w)
     }
     relist_end(&g->told[w]);
     g->is_listing[w] = false;
+    if (w == WANT_POD && !g->is_known[w] && g->is_adopted)
+        agent_kept_end(g);
     g->is_known[w] = true;
 }
 
@@ -335,7 +383,7 @@ int64_t agent_turn(struct agent *g, bool *ret_busy)
         again |= agent_pods_unhold(g);
         again |= take_shims(g);
         again |= is_synced(g) && agent_pods_step(g);
-        again |= agent_services_refresh(g, now_ms);
+        again |= (is_synced(g) || !g->is_adopted) && agent_services_refresh(g, now_ms); /* what is in force holds */
         again |= agent_writes_again(g, now_ms);
         did |= again;
     } while (again);
@@ -422,21 +470,40 @@ const char *agent_dir(const struct agent *g)
     return g->run.dir.p;
 }
 
-/* The spawner is the last to go: it ends what is left, and nothing of ours runs after it. */
+static void close_net(struct agent *g)
+{
+    if (g->leaves)
+        net_let_go(g->net);
+    else
+        net_close(g->net);
+}
+
+/* Spawners are the last to go: they end what is left, and nothing of ours runs after them. */
+static void close_spawners(struct agent *g)
+{
+    void (*const let_go)(struct spawner *) = g->leaves ? spawner_leave : spawner_stop;
+
+    let_go(g->spawner);
+    VEC_FOREACH(s, &g->old_spawners)
+        let_go(*s);
+}
+
 void agent_close(struct agent *g)
 {
     if (!g)
         return;
     agent_pods_done(g);
+    agent_kept_done(g);
     agent_filter_close(g);
     if (g->services.server || g->services.zone)
         agent_services_close(g);
-    if (g->net)
-        net_close(g->net);
-    spawner_stop(g->spawner);
-    if (g->run.dir_fd >= 0)
+    close_net(g);
+    close_spawners(g);
+    if (g->leaves)
+        cgroups_close(g->cgroups, false);
+    else if (g->run.dir_fd >= 0)
         agent_run_remove(&g->run, g->cgroups, g->opt.keeps_state);
-    agent_run_done(&g->run);
+    agent_run_done(&g->run, g->leaves);
     for (int w = 0; w < WANT_MAX; w++)
         relist_end(&g->told[w]);
     agent_cache_done(g);
@@ -450,4 +517,11 @@ void agent_close(struct agent *g)
         close(g->epoll);
     arena_done(&g->arena);
     free(g);
+}
+
+void agent_leave(struct agent *g)
+{
+    if (g)
+        g->leaves = g->opt.outlives && (g->is_adopted || g->cluster);
+    agent_close(g);
 }

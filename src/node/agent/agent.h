@@ -9,6 +9,9 @@
  * spawner does, or the keeper (keeper.h); if all of them were killed, the next agent_open() with the same state
  * directory.
  *
+ * The pods of a node outlive it ('outlives'): what ends with the program is the agent alone. The next one of the same
+ * node and state directory goes on with the run and finds its pods as they are, and how those ended that did meanwhile.
+ *
  *     user_enter(); agent_open();                 one thread, no children
  *     for (;;) { poll(agent_fd …, due); due = agent_turn(); }
  */
@@ -70,6 +73,9 @@ struct agent_remote {
     void (*token)(void *ctx, uint64_t id, struct str namespace, struct str account, const struct json *request);
 };
 
+struct agent_found;
+struct user_root;
+
 struct agent_options {
     const char *state_dir;       /* of all runs: each has <state_dir>/<id>; made */
     const char *node_name;       /* NULL: the host's name */
@@ -80,10 +86,13 @@ struct agent_options {
     struct images *images;       /* borrowed */
     struct devices *devices;     /* borrowed; may be NULL */
     enum agent_network network;
-    int64_t pids_limit;     /* processes of a pod; 0: 4096 */
-    int64_t log_bytes;      /* of one log file before it is turned over; 0: 10 MiB */
-    bool allows_unfiltered; /* pods that a NetworkPolicy selects start also while it cannot be enforced */
-    bool keeps_state;       /* leave files and logs below <state_dir>/<id> at the end */
+    int64_t pids_limit;        /* processes of a pod; 0: 4096 */
+    int64_t log_bytes;         /* of one log file before it is turned over; 0: 10 MiB */
+    bool allows_unfiltered;    /* pods that a NetworkPolicy selects start also while it cannot be enforced */
+    bool keeps_state;          /* leave files and logs below <state_dir>/<id> at the end */
+    bool outlives;             /* pods go on without the agent; only with 'remote' and 'node_name' */
+    int own_fd;                /* outlives: a lock that must go with the program; -1: none */
+    struct agent_found *found; /* of agent_found_look(): go on with it. Taken */
     /* NULL: the cluster is this program's, and lives as long as the run. Else also: a claim needs 'claims_dir', logs
      * go with their pod, a pod that ran when an agent before this one was killed goes on by its restartPolicy. */
     const struct agent_remote *remote;
@@ -94,6 +103,17 @@ struct agent_options {
 /* Sweep what dead runs left, make the run's directory, groups, spawner and network. Call it before any thread
  * exists; user_enter() was called before. */
 int agent_open(const struct agent_options *opt, struct agent **ret, struct err *e);
+/* A run of this node whose program is gone; NULL: there is none. The caller sees to it, by a lock, that he is the only
+ * one who looks for this node. Runs that cannot be gone on with are ended, with a warning: of another version, or killed
+ * when they began. */
+struct agent_found *agent_found_look(const char *state_dir, const char *node_name);
+/* Instead of user_enter(): into its namespaces. */
+int agent_found_enter(const struct agent_found *f, struct user_root *ret, struct err *e);
+void agent_found_free(struct agent_found *f); /* it goes on. NULL is fine */
+/* End all pods that outlived this node, and remove what they and dead runs left. One thread. Returns how many runs
+ * there were. */
+size_t agent_cleanup(const char *state_dir, const char *node_name);
+
 /* From here on it works on the cluster (its own door: a cluster_embedded of its own). The Node is written with the
  * next turn. */
 void agent_attach(struct agent *g, struct cluster *c);
@@ -164,5 +184,7 @@ void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_pr
 
 /* Ends everything (killing what is left) and removes it; see keeps_state. The cluster stays the caller's. */
 void agent_close(struct agent *g);
+/* The same, and pods that outlive it go on. An agent that never had any is closed. */
+void agent_leave(struct agent *g);
 
 #endif

@@ -369,13 +369,13 @@ static int build_mounts(struct building *b, struct err *e)
 
 static int make_over(struct agent *g, struct str *ret, struct err *e)
 {
-    struct str path = arena_fmt(&g->arena, "%s/small/over", g->run.dir.p);
+    struct str path = arena_fmt(&g->arena, "%s/small/%s", g->run.dir.p, g->over_name);
     const struct str own[] = { g->run.state_dir, str_of(g->opt.claims_dir) }; /* what pods leave behind, of any run */
     autoclose int dir = -1;
 
-    if (mkdirat(g->run.small_fd, "over", 0755) < 0 && errno != EEXIST)
+    if (mkdirat(g->run.small_fd, g->over_name, 0755) < 0 && errno != EEXIST)
         return err_errno(e, "make %s", path.p);
-    dir = openat(g->run.small_fd, "over", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    dir = openat(g->run.small_fd, g->over_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return err_errno(e, "open %s", path.p);
     if (host_layer_make(dir, e) < 0 || hide_secrets(&g->arena, dir, own, ARRAY_LEN(own), &g->hidden, e) < 0)
@@ -425,7 +425,7 @@ static int build_root(struct building *b, struct err *e)
     return 0;
 }
 
-static struct str device_owner(const struct agent_pod *p, struct arena *a, struct str container)
+struct str agent_device_owner(const struct agent_pod *p, struct arena *a, struct str container)
 {
     return arena_fmt(a, "%.*s/%.*s/", STR_ARG(p->object->uid), STR_ARG(container));
 }
@@ -445,13 +445,13 @@ void agent_box_ended(struct agent_pod *p, struct str container)
     autoarena a = { 0 };
 
     if (p->agent->opt.devices && is_plain_init(p, container))
-        devices_give(p->agent->opt.devices, device_owner(p, &a, container));
+        devices_give(p->agent->opt.devices, agent_device_owner(p, &a, container));
 }
 
 static int build_devices(struct building *b, struct err *e)
 {
     struct devices *d = b->p->agent->opt.devices;
-    struct str owner = device_owner(b->p, b->arena, b->action->name);
+    struct str owner = agent_device_owner(b->p, b->arena, b->action->name);
 
     if (!d)
         return 0;

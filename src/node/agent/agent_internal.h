@@ -2,6 +2,7 @@
  *
  * agent.c           open, turn, close
  * agent_run.c       the run on the host: id, directory, what dead runs left
+ * agent_adopt.c     a run that outlived its program, and its pods
  * agent_cache.c     objects that pods refer to
  * agent_node.c      the Node
  * agent_pod.c       a pod: from binding to the last trace of it
@@ -79,14 +80,26 @@ struct agent_run {
     int lock_fd; /* taken as long as the program, its spawner or a shim lives */
     struct keeper *keeper;
     int dir_fd, small_fd; /* of 'dir', and of the tmpfs in it */
+    int words_fd;         /* outliving pods: for what their parents have to say */
     struct str dir, state_dir;
+    struct str node; /* not empty: the pods of this node outlive the program. Set before it begins */
 };
 
 int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir, struct err *e);
+/* Instead: go on with one, in its mount namespace. */
+int agent_run_adopt(struct agent_run *r, struct arena *a, const char *state_dir, const char *id, int lock_fd,
+                    struct err *e);
+bool agent_run_is_of(int run_fd, struct str node);
+void agent_run_sweep(const char *state_dir); /* all whose processes are gone */
+/* One that outlived its program and has no process any more; the caller has its lock. */
+void agent_run_end(const char *state_dir, const char *id);
 /* Its groups and files, from any process of it. */
 void agent_run_remove(const struct agent_run *r, struct cgroups *cgroups, bool keeps_files);
-void agent_run_done(struct agent_run *r);
-void agent_run_group(const char *id, char ret[32]); /* the name of its cgroup */
+void agent_run_done(struct agent_run *r, bool leaves); /* leaves: others go on with it */
+void agent_run_group(const char *id, char ret[32]);    /* the name of its cgroup */
+/* Where its groups are; to be written down once they are made. */
+int agent_run_note_groups(const struct agent_run *r, const struct cgroups *c, struct err *e);
+int agent_run_groups(int run_fd, const char *id, struct cgroups **ret, const char **ret_why, struct err *e);
 
 /* ---- agent_write.c ---- */
 
@@ -138,7 +151,12 @@ struct agent {
     struct str node_name, host_ip;
     struct str host_resolv; /* the host's resolv.conf */
     struct str over;        /* a directory: see host_layer.h; made for the first container that needs it */
-    struct hidden hidden;   /* what it hides of the host: see hide.h */
+    char over_name[16];     /* below small/: that of an agent before us is in use */
+    bool is_adopted;        /* the run was there */
+    bool leaves;            /* closing: all stays as it is */
+    VEC(struct spawner *) old_spawners;
+    struct map kept;      /* struct agent_kept by uid: shims of pods that were not told yet */
+    struct hidden hidden; /* what it hides of the host: see hide.h */
     bool has_node, is_broken;
     bool is_known[WANT_MAX]; /* all of the type was told once: before that no pod starts */
     bool is_closing;         /* agent_shut_down() */
@@ -203,6 +221,7 @@ struct agent_pod {
     bool is_held;
     struct list_link held;
     bool is_joined, is_host_network;
+    bool is_adopted; /* it was there: its volumes are looked at when what they refer to is known */
     VEC(struct agent_ref *) refs;
     VEC(struct agent_token *) tokens;
     uint64_t filter_round;          /* the first text of the filter that knows its address; 0: none yet */
@@ -223,6 +242,8 @@ void agent_pod_events(struct agent_pod *p); /* its shim has something to tell */
 bool agent_pods_unhold(struct agent *g);    /* go on with those that waited for room; true: something was done */
 void agent_pod_asked(struct agent_pod *p);  /* more is known of what it refers to */
 void agent_pod_made(struct agent_pod *p);   /* nothing of its sandbox is missing */
+struct str agent_container_id(struct arena *a, const struct agent_pod *p, struct str container, int attempt);
+void agent_last_words(struct agent_pod *p, const struct shim_event *ev, struct buf *out); /* ENDED */
 void agent_pods_usage(struct agent *g);
 void agent_pods_done(struct agent *g);
 /* A ConfigMap or Secret changed: bring volumes up to date. */
@@ -236,8 +257,25 @@ void agent_pod_make(
     struct agent_pod *p); /* its volumes, and a shim is asked for; life_failed() if that does not work */
 void agent_pod_join(struct agent_pod *p, const struct shim_event *ev); /* its namespaces are there */
 void agent_pod_unmake(struct agent_pod *p);
-int agent_pod_watch(struct agent_pod *p, struct err *e); /* be told when its shim has something to say */
+int agent_pod_volumes(struct agent_pod *p, struct err *e); /* made, or taken over */
+void agent_pod_leave(struct agent_pod *p);                 /* instead: as it is */
+int agent_pod_watch(struct agent_pod *p, struct err *e);   /* be told when its shim has something to say */
 void agent_pod_unwatch(struct agent_pod *p);
+
+/* ---- agent_adopt.c ---- */
+
+struct agent_kept; /* the shim of a pod, and what it says of its containers */
+
+int agent_found_run(const struct agent_found *f, struct agent_run *r, struct arena *a, const char *state_dir,
+                    struct err *e);
+int agent_found_net(const struct agent_found *f, const struct net_options *opt, struct net **ret, struct err *e);
+void agent_adopt_shims(struct agent *g, struct agent_found *f);
+int agent_keep(struct agent *g, struct err *e);                      /* for the next one: network and lock */
+struct agent_kept *agent_kept_take(struct agent *g, struct str uid); /* NULL: there is none */
+/* NULL: nothing of it can be used, and nothing is left. Takes 'k'. */
+struct life *agent_pod_adopt(struct agent_pod *p, struct agent_kept *take_k);
+void agent_kept_end(struct agent *g); /* all pods were told: those that are left are nobody's, and their files */
+void agent_kept_done(struct agent *g);
 
 /* ---- agent_log.c ---- */
 
@@ -277,6 +315,7 @@ void agent_box_prepare(const struct agent_pod *p);
 void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret);
 struct str agent_termination_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
 struct str agent_log_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
+struct str agent_device_owner(const struct agent_pod *p, struct arena *a, struct str container);
 
 /* ---- agent_env.c, agent_etc_files.c ---- */
 

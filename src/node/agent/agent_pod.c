@@ -57,10 +57,10 @@ static void start(struct agent_pod *p, const struct life_action *action)
 {
     autoarena a = { 0 };
     struct box_build build;
-    const char *reason;
+    const char *reason = "CreateContainerConfigError";
     struct err e;
 
-    if (agent_box_build(p, &a, action, &build, &reason, &e) < 0) {
+    if ((!p->volumes && agent_pod_volumes(p, &e) < 0) || agent_box_build(p, &a, action, &build, &reason, &e) < 0) {
         life_start_failed(p->life, action->name, 128, str_of(reason), str_of(e.text), agent_pod_now(p));
         return;
     }
@@ -74,7 +74,7 @@ static void start(struct agent_pod *p, const struct life_action *action)
 
 /* What it wrote into its termination message; a failed one that wrote nothing is quoted by the last lines of its
  * log. */
-static void last_words(struct agent_pod *p, const struct shim_event *ev, struct buf *out)
+void agent_last_words(struct agent_pod *p, const struct shim_event *ev, struct buf *out)
 {
     autoarena a = { 0 };
 
@@ -96,20 +96,23 @@ static void ended(struct agent_pod *p, const struct shim_event *ev)
     agent_box_ended(p, ev->container);
     if (ev->text.n)
         agent_log_unwritten(p, ev);
-    last_words(p, ev, &words);
+    agent_last_words(p, ev, &words);
     end.message = buf_view(&words);
     if (p->agent->opt.hooks.usage)
         p->agent->opt.hooks.usage(p->agent->opt.hooks.ctx, p->object->uid, &ev->stats, agent_pod_now(p));
     life_ended(p->life, ev->container, &end, agent_pod_now(p));
 }
 
+struct str agent_container_id(struct arena *a, const struct agent_pod *p, struct str container, int attempt)
+{
+    return arena_fmt(a, "pumice://%.*s/%.*s/%d", STR_ARG(p->object->uid), STR_ARG(container), attempt);
+}
+
 static void started(struct agent_pod *p, const struct shim_event *ev)
 {
     autoarena a = { 0 };
-    struct str id = arena_fmt(&a, "pumice://%.*s/%.*s/%d", STR_ARG(p->object->uid), STR_ARG(ev->container),
-                              ev->attempt);
 
-    life_started(p->life, ev->container, id, agent_pod_now(p));
+    life_started(p->life, ev->container, agent_container_id(&a, p, ev->container, ev->attempt), agent_pod_now(p));
 }
 
 static void failed(struct agent_pod *p, const struct shim_event *ev)
@@ -414,6 +417,14 @@ static void admit(struct agent_pod *p)
         life_stop(p->life, 0, STR("PodSecurity"), str_of(e.text), agent_pod_now(p));
 }
 
+static struct life *begin_life(struct agent_pod *p)
+{
+    struct agent_kept *kept = agent_kept_take(p->agent, p->object->uid);
+    struct life *life = kept ? agent_pod_adopt(p, kept) : NULL;
+
+    return life ? life : life_new(p->object, agent_pod_now(p));
+}
+
 static struct agent_pod *pod_new(struct agent *g, const struct object *o)
 {
     struct agent_pod *p = xcalloc(1, sizeof(*p));
@@ -426,12 +437,13 @@ static struct agent_pod *pod_new(struct agent *g, const struct object *o)
     p->disk = arena_fmt(&p->arena, "%s/pods/%.*s", g->run.dir.p, STR_ARG(o->uid));
     p->hostname = pod_hostname(&p->arena, o);
     p->is_host_network = json_bool(json_find(o->root, "spec", "hostNetwork", NULL), false);
-    p->life = life_new(o, cluster_now_ms(g->cluster));
+    p->life = begin_life(p);
     map_put(&g->pods, p->object->uid, p);
     admit(p);
     if (!life_has_ended(p->life)) {
         agent_refs_take(p);
         agent_tokens_take(p);
+        agent_pod_asked(p); /* one that was there may have all it asks for */
     }
     return p;
 }
@@ -466,7 +478,9 @@ static void pod_free(struct agent_pod *p)
     list_remove(&p->dirty);
     agent_write_forget(p->agent, &p->status);
     agent_write_forget(p->agent, &p->end);
-    if (p->stage != STAGE_UNMADE)
+    if (p->agent->leaves)
+        agent_pod_leave(p);
+    else if (p->stage != STAGE_UNMADE)
         agent_pod_unmake(p);
     agent_logs_forget(p);
     forget_needs(p);

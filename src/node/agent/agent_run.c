@@ -3,7 +3,15 @@
  * <state>/lock        held for a moment by whoever makes, claims or takes away the directory of a run
  * <state>/<id>/lock   held by the program, its spawner and its shims: free once the last of them is gone
  *
+ * <state>/<id>/groups where its cgroups are: a process that lost its parent may have been moved elsewhere
+ *
  * Who wants to remove a run that is not his own must hold its lock. So nobody removes a living one, nor two a dead one.
+ *
+ * Of a node, whose pods outlive the program, there are also:
+ *
+ * <state>/<id>/node           its name: whoever runs the node of that name goes on with the run
+ * <state>/<id>/spawner.<pid>  where its spawners listen for him; see shim.h
+ * <state>/<id>/shims.log      what spawners and shims had to say
  */
 #include "node/agent/agent_internal.h"
 
@@ -12,6 +20,7 @@
 #include "node/shim/keeper.h"
 #include "os/lock.h"
 #include "os/dir.h"
+#include "os/io.h"
 #include "os/path.h"
 #include "os/tree.h"
 
@@ -27,7 +36,7 @@ enum {
     KEEPER_MS = 20000,     /* longer than a spawner takes to kill what does not want to go */
 };
 
-static const char lock_name[] = "lock";
+static const char lock_name[] = "lock", node_file[] = "node", groups_file[] = "groups";
 
 void agent_run_group(const char *id, char ret[32])
 {
@@ -119,14 +128,29 @@ static bool is_kept(int state_fd, const char *id)
     return faccessat(state_fd, path, F_OK, 0) == 0; /* somebody wants to look at it */
 }
 
-/* A run whose processes are all gone; its lock is ours. */
-static void remove_dead(int state_fd, struct str state_dir, const char *id)
+int agent_run_groups(int run_fd, const char *id, struct cgroups **ret, const char **ret_why, struct err *e)
 {
-    struct cgroups *c;
+    autoarena a = { 0 };
     char group[32];
 
     agent_run_group(id, group);
-    if (cgroups_adopt(group, &c, NULL, NULL) == 0)
+    return cgroups_adopt(group, file_text(&a, run_fd, groups_file, 64 << 10), ret, ret_why, e);
+}
+
+int agent_run_note_groups(const struct agent_run *r, const struct cgroups *c, struct err *e)
+{
+    if (file_write(r->dir_fd, groups_file, O_TRUNC, 0600, cgroups_place(c)) < 0)
+        return err_errno(e, "write %s/%s", r->dir.p, groups_file);
+    return 0;
+}
+
+/* A run whose processes are all gone; its lock is ours. */
+static void remove_dead(int state_fd, struct str state_dir, const char *id)
+{
+    autoclose int run = openat(state_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct cgroups *c;
+
+    if (agent_run_groups(run, id, &c, NULL, NULL) == 0)
         cgroups_close(c, true);
     (void)net_sweep_run(id);
     if (!is_kept(state_fd, id))
@@ -194,17 +218,25 @@ static void choose_id(struct agent_run *r, int state)
     while (faccessat(state, r->id, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 }
 
+static int start_keeper(struct agent_run *r, struct err *e)
+{
+    struct keeper_options keeper = {
+        .name = r->id, .finish = finish, .ctx = r, .patience_ms = r->node.n ? -1 : KEEPER_MS
+    };
+
+    return keeper_start(&keeper, &r->keeper, e);
+}
+
 /* The keeper first: whenever the program is killed from here on, somebody removes what is there. */
 static int make_dir(struct agent_run *r, struct arena *a, int state, struct err *e)
 {
-    struct keeper_options keeper = { .name = r->id, .finish = finish, .ctx = r, .patience_ms = KEEPER_MS };
     autoclose int lock = -1;
 
     if (state_lock(state, &lock, e) < 0)
         return err_wrap(e, "state directory %s", r->state_dir.p);
     choose_id(r, state);
     r->dir = arena_fmt(a, "%s/%s", r->state_dir.p, r->id);
-    if (keeper_start(&keeper, &r->keeper, e) < 0)
+    if (start_keeper(r, e) < 0)
         return -1;
     if (mkdirat(state, r->id, 0700) < 0)
         return err_errno(e, "make %s", r->dir.p);
@@ -214,12 +246,23 @@ static int make_dir(struct agent_run *r, struct arena *a, int state, struct err 
     return lock_take(r->dir_fd, lock_name, 0, &r->lock_fd, e) < 0 ? err_wrap(e, "%s", r->dir.p) : 0;
 }
 
+static int open_small(struct agent_run *r, struct err *e)
+{
+    r->small_fd = openat(r->dir_fd, "small", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return r->small_fd < 0 ? err_errno(e, "open %s/small", r->dir.p) : 0;
+}
+
+static int open_words(struct agent_run *r, struct err *e)
+{
+    r->words_fd = openat(r->dir_fd, "shims.log", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return r->words_fd < 0 ? err_errno(e, "open %s/shims.log", r->dir.p) : 0;
+}
+
 int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir, struct err *e)
 {
     static const char *const parts[] = { "small", "pods", "layers", "logs" };
     autoclose int state = -1;
 
-    r->lock_fd = r->dir_fd = r->small_fd = -1;
     if (find_state(r, a, state_dir, &state, e) < 0)
         return -1;
     sweep_dead(r, state);
@@ -232,19 +275,68 @@ int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir,
     }
     if (mount("pumice", arena_fmt(a, "%s/small", r->dir.p).p, "tmpfs", MS_NODEV | MS_NOSUID, "mode=0700") < 0)
         return err_errno(e, "mount a tmpfs on %s/small", r->dir.p);
-    r->small_fd = openat(r->dir_fd, "small", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return r->small_fd < 0 ? err_errno(e, "open %s/small", r->dir.p) : 0;
+    if (open_small(r, e) < 0)
+        return -1;
+    if (r->node.n && file_write(r->dir_fd, node_file, O_EXCL, 0600, r->node) < 0)
+        return err_errno(e, "write %s/%s", r->dir.p, node_file);
+    return r->node.n ? open_words(r, e) : 0;
 }
 
-void agent_run_done(struct agent_run *r)
+/* ---- going on ---- */
+
+bool agent_run_is_of(int run_fd, struct str node)
 {
-    int *const fds[] = { &r->dir_fd, &r->small_fd, &r->lock_fd };
+    autoarena a = { 0 };
+
+    return str_eq(file_text(&a, run_fd, node_file, 512), node);
+}
+
+int agent_run_adopt(struct agent_run *r, struct arena *a, const char *state_dir, const char *id, int lock_fd,
+                    struct err *e)
+{
+    autoclose int state = -1;
+
+    if (find_state(r, a, state_dir, &state, e) < 0)
+        return -1;
+    (void)snprintf(r->id, sizeof(r->id), "%s", id);
+    r->dir = arena_fmt(a, "%s/%s", r->state_dir.p, r->id);
+    r->lock_fd = fcntl(lock_fd, F_DUPFD_CLOEXEC, 3);
+    r->dir_fd = openat(state, r->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->dir_fd < 0 || r->lock_fd < 0)
+        return err_errno(e, "open %s", r->dir.p);
+    sweep_dead(r, state);
+    return start_keeper(r, e) < 0 || open_small(r, e) < 0 || open_words(r, e) < 0 ? -1 : 0;
+}
+
+void agent_run_sweep(const char *state_dir)
+{
+    struct agent_run r = { .state_dir = str_of(state_dir) };
+    autoclose int state = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (state >= 0)
+        sweep_dead(&r, state);
+}
+
+void agent_run_end(const char *state_dir, const char *id)
+{
+    autoclose int state = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (state >= 0)
+        remove_dead(state, str_of(state_dir), id);
+}
+
+void agent_run_done(struct agent_run *r, bool leaves)
+{
+    int *const fds[] = { &r->dir_fd, &r->small_fd, &r->lock_fd, &r->words_fd };
 
     for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
         if (*fds[i] >= 0)
             close(*fds[i]);
         *fds[i] = -1;
     }
-    keeper_stop(r->keeper);
+    if (leaves)
+        keeper_leave(r->keeper);
+    else
+        keeper_stop(r->keeper);
     r->keeper = NULL;
 }

@@ -58,7 +58,7 @@ static bool needs_disk(const struct agent_pod *p)
     return false;
 }
 
-static int make_volumes(struct agent_pod *p, struct err *e)
+int agent_pod_volumes(struct agent_pod *p, struct err *e)
 {
     autoarena a = { 0 };
     struct volume_source source;
@@ -109,6 +109,8 @@ static int ask_for_shim(struct agent_pod *p, struct err *e)
         .log_ahead = p->agent->opt.hooks.output ? LOG_AHEAD : 0,
     };
 
+    if (p->address.s_addr)
+        opt.note = agent_address(&a, p->address);
     agent_pod_limits(p, &opt.limits);
     read_sysctls(p, &a, &opt);
     if (shim_new(p->agent->spawner, &opt, &p->shim, e) < 0)
@@ -138,6 +140,29 @@ static void remove_files(struct agent_pod *p)
     p->layers.n = 0;
 }
 
+/* Those that were never looked at. */
+static void sweep_volumes(struct agent_pod *p)
+{
+    autoarena a = { 0 };
+    struct err e;
+
+    if (volumes_sweep(arena_fmt(&a, "%s/volumes", needs_disk(p) ? p->disk.p : p->small.p).p, &e) < 0)
+        log_warn("volumes of a pod stay behind", LOG_TEXT("why", e.text));
+}
+
+void agent_pod_leave(struct agent_pod *p)
+{
+    if (p->shim)
+        agent_pod_unwatch(p);
+    agent_sessions_lost(p, STR("the agent of this node ends"));
+    list_remove(&p->held);
+    shim_leave(p->shim);
+    p->shim = NULL;
+    volumes_free(p->volumes, false);
+    p->volumes = NULL;
+    p->stage = STAGE_UNMADE;
+}
+
 void agent_pod_unmake(struct agent_pod *p)
 {
     struct agent *g = p->agent;
@@ -159,6 +184,8 @@ void agent_pod_unmake(struct agent_pod *p)
     p->is_joined = false;
     p->filter_round = 0;
     p->address.s_addr = 0;
+    if (p->is_adopted && !p->volumes)
+        sweep_volumes(p);
     volumes_free(p->volumes, true);
     p->volumes = NULL;
     if (g->opt.devices)
@@ -171,7 +198,7 @@ static int try_make(struct agent_pod *p, struct err *e)
 {
     if (mkdir(p->small.p, 0700) < 0 && errno != EEXIST)
         return err_errno(e, "make %s", p->small.p);
-    if (make_volumes(p, e) < 0)
+    if (agent_pod_volumes(p, e) < 0)
         return -1;
     if (!p->is_host_network && net_take_address(p->agent->net, &p->address, e) < 0)
         return -1;
@@ -180,11 +207,26 @@ static int try_make(struct agent_pod *p, struct err *e)
     return ask_for_shim(p, e);
 }
 
+/* Of a pod that was there: brought up to date, and what waited for it goes on. */
+static void look_at_volumes(struct agent_pod *p)
+{
+    struct err e;
+
+    if (agent_pod_volumes(p, &e) < 0)
+        agent_event(p->agent, p->object->root, true, "FailedMount", str_of(e.text)); /* its old files stay */
+    life_retry(p->life, agent_pod_now(p));
+}
+
 void agent_pod_asked(struct agent_pod *p)
 {
-    if (p->stage != STAGE_ASKS || !agent_refs_are_known(p) || !agent_tokens_are_known(p))
+    bool is_unseen = p->is_adopted && p->stage == STAGE_MADE && !p->volumes;
+
+    if ((p->stage != STAGE_ASKS && !is_unseen) || !agent_refs_are_known(p) || !agent_tokens_are_known(p))
         return;
-    agent_pod_make(p);
+    if (is_unseen)
+        look_at_volumes(p);
+    else
+        agent_pod_make(p);
     agent_pod_dirty(p);
 }
 

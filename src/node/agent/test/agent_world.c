@@ -37,13 +37,38 @@ static void on_notice(void *ctx, struct str sentence)
 
 /* ---- begin and end ---- */
 
+static void open_agent(struct world *w)
+{
+    struct agent_options opt = w->opt;
+    struct err e;
+
+    opt.found = opt.outlives ? agent_found_look(opt.state_dir, opt.node_name) : NULL;
+    if (agent_open(&opt, &w->agent, &e) < 0)
+        fail_msg("agent_open: %s", e.text);
+    agent_attach(w->agent, w->cluster);
+    world_turn(w);
+}
+
+void world_leave(struct world *w)
+{
+    agent_leave(w->agent);
+    cluster_free(w->cluster);
+    w->agent = NULL;
+    w->cluster = NULL;
+}
+
+void world_return(struct world *w)
+{
+    w->cluster = cluster_sim_new(w->net, 0);
+    open_agent(w);
+}
+
 struct world *world_new_with(const struct agent_options *more, const struct sim_faults *faults)
 {
     struct world *w = xcalloc(1, sizeof(*w));
     struct agent_options opt = more ? *more : (struct agent_options){ 0 };
     struct store_options store = { .clock = &w->clock.clock, .seed = 1 };
     struct sim_options sim = { .clock = &w->clock, .seed = 1, .faults = &w->faults };
-    struct err e;
 
     the_world = w;
     fake_begin();
@@ -54,15 +79,16 @@ struct world *world_new_with(const struct agent_options *more, const struct sim_
     w->images = images_new(NULL);
     w->room = 1 << 20;
     w->faults = *faults;
+    fake.clock = &w->clock.clock;
     opt.state_dir = fake.dir;
     opt.node_name = WORLD_NODE;
     opt.images = w->images;
     opt.clock = &w->clock.clock;
     opt.hooks = (struct agent_hooks){ w, on_output, on_room, on_usage, on_notice };
-    if (agent_open(&opt, &w->agent, &e) < 0)
-        fail_msg("agent_open: %s", e.text);
-    agent_attach(w->agent, w->cluster);
-    world_turn(w);
+    if (opt.outlives) /* as of a node: nobody waits for output */
+        opt.hooks.output = NULL;
+    w->opt = opt;
+    open_agent(w);
     return w;
 }
 
@@ -188,6 +214,8 @@ static int64_t turn(struct world *w)
     int64_t due_ms = INT64_MAX, now_ms = clock_now_ms(&w->clock.clock), mono_ms = clock_mono_ms(&w->clock.clock);
     bool is_busy = true;
 
+    if (!w->agent)
+        return INT64_MAX;
     for (int i = 0; is_busy || sim_net_due_ms(w->net) <= mono_ms || cluster_sim_due_ms(w->cluster) <= mono_ms; i++) {
         if (i == 1000)
             fail_msg("the agent does not come to rest");

@@ -32,6 +32,7 @@ struct world {
     struct sim_faults faults;
     struct cluster *cluster;
     struct images *images;
+    struct agent_options opt;
     struct agent *agent;
     struct arena arena;
     struct buf output, notices; /* of the hooks: "p/c: text\n", a notice a line */
@@ -56,6 +57,11 @@ void world_pod_with(struct world *w, const char *name, const char *more, const c
 void world_patch(struct world *w, const char *kind, const char *name, const char *yaml);
 void world_delete(struct world *w, const char *kind, const char *name, int64_t grace_s); /* -1: the object's own */
 const struct object *world_get(struct world *w, const char *kind, const char *name);     /* NULL: it is not there */
+
+/* ---- an agent that goes, and whose pods do not (options: outlives) ---- */
+
+void world_leave(struct world *w);  /* from here on nobody does anything */
+void world_return(struct world *w); /* another one is there */
 
 /* ---- time ---- */
 

@@ -4,6 +4,7 @@
 #include "node/container/host_layer.h"
 #include "node/container/hide.h"
 #include "node/shim/keeper.h"
+#include "node/userns/user.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -72,9 +73,14 @@ int cgroups_open(const char *name, struct cgroups **ret, const char **ret_why, s
     return open_groups(ret, ret_why);
 }
 
-int cgroups_adopt(const char *name, struct cgroups **ret, const char **ret_why, struct err *e)
+int cgroups_adopt(const char *name, struct str place, struct cgroups **ret, const char **ret_why, struct err *e)
 {
     return open_groups(ret, ret_why);
+}
+
+struct str cgroups_place(const struct cgroups *c)
+{
+    return STR("here");
 }
 
 void cgroups_close(struct cgroups *c, bool removes)
@@ -102,6 +108,17 @@ int keeper_start(const struct keeper_options *opt, struct keeper **ret, struct e
 
 void keeper_stop(struct keeper *k)
 {
+}
+
+void keeper_leave(struct keeper *k)
+{
+}
+
+/* ---- namespaces ---- */
+
+int user_join(int user_fd, int mnt_fd, struct user_root *ret, struct err *e)
+{
+    return 0;
 }
 
 /* ---- files ---- */

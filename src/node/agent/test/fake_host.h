@@ -14,6 +14,7 @@
 
 #include "os/test/testing.h"
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/rand.h"
 #include "node/cgroup/cgroup.h"
@@ -26,6 +27,8 @@ struct fake_container { /* that a shim was asked to start; the newest attempt */
     struct str name;
     int attempt;
     bool is_running, is_starting, is_killed;
+    int status; /* of one that ended: this and the next */
+    bool is_oom;
     struct box_spec spec;
     struct cgroup_limits limits;
     struct conlog *log;
@@ -42,7 +45,9 @@ struct fake_host {
     struct buf nft_batch; /* in force */
     bool is_second;       /* of the two tables */
     struct list shims;
-    struct spawner *spawner;
+    struct spawner *spawner, *old; /* that was left */
+    struct net *kept_net;
+    struct clock *clock; /* of times that shims tell; NULL: the real one's */
     struct dns_zone *zone;
     struct filter_run *nft; /* at work */
     unsigned n_addresses, n_joined, n_mounts;
@@ -56,8 +61,10 @@ void fake_clear(void); /* the same, whatever was left */
 int fake_count_fds(void);
 
 /* What was asked since the last call, "; " between:
- *     shim p                  a sandbox                 free p
+ *     shim p                  a sandbox                 free p, stop p
+ *     adopt p                 one of before
  *     join 10.88.0.2          its network               leave 10.88.0.2
+ *     hold 10.88.0.2          that of a pod of before
  *     nft                     rules were given to the kernel
  *     start p/c#0             attempt 0                 TERM p/c, KILL p/c, SIG3 p/c
  *     exec p/c true -x        http p 10.88.0.2:80/x     (tcp, https, grpc)

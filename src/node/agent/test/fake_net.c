@@ -41,6 +41,46 @@ void net_close(struct net *n)
     free(n);
 }
 
+void net_let_go(struct net *n)
+{
+    fake.kept_net = n;
+}
+
+void net_note(const struct net *n, struct buf *out)
+{
+    buf_str(out, STR("net"));
+}
+
+size_t net_fds(const struct net *n, int ret[NET_FDS])
+{
+    ret[0] = STDIN_FILENO;
+    return 1;
+}
+
+int net_adopt(const struct net_options *opt, struct str note, const int *fds, size_t n_fds, struct net **ret,
+              struct err *e)
+{
+    assert_true(str_is(note, "net") && n_fds == 1 && fake.kept_net);
+    *ret = fake.kept_net;
+    fake.kept_net = NULL;
+    memset((*ret)->is_taken, 0, sizeof((*ret)->is_taken)); /* who holds what is to be told anew */
+    memset((*ret)->is_joined, 0, sizeof((*ret)->is_joined));
+    fake.n_addresses = fake.n_joined = 0;
+    return 0;
+}
+
+int net_hold(struct net *n, struct in_addr at, struct err *e)
+{
+    unsigned i = ntohl(at.s_addr) - FIRST;
+
+    ask_address("hold", at);
+    assert_true(i < ADDRESSES && !n->is_taken[i] && !n->is_joined[i]);
+    n->is_taken[i] = n->is_joined[i] = true;
+    fake.n_addresses++;
+    fake.n_joined++;
+    return 0;
+}
+
 const char *net_way_out(const struct net *n, const char **ret_why)
 {
     if (ret_why)
@@ -145,6 +185,12 @@ int filter_begin(const char *id, struct str batch, bool is_second, int ns_fd, st
     fake.nft->fd = eventfd(!fake.holds_nft, EFD_CLOEXEC | EFD_NONBLOCK);
     buf_str(&fake.nft->batch, batch);
     return 0;
+}
+
+bool filter_look(const char *id, int ns_fd, bool *ret_is_second)
+{
+    *ret_is_second = fake.is_second;
+    return fake.nft_batch.n > 0;
 }
 
 int filter_fd(const struct filter_run *r)

@@ -7,6 +7,10 @@
 
 struct spawner {
     int fd; /* readable: it is dead */
+    struct buf note;
+    struct spawner_kept kept;
+    struct shim *next; /* of spawner_next_shim() */
+    bool has_begun, is_found;
 };
 
 struct news {
@@ -55,8 +59,12 @@ const char *fake_asked(void)
 
 int spawner_start(const struct spawner_options *opt, struct spawner **ret, struct err *e)
 {
+    autoclose int mark = -1;
+
     fake.spawner = *ret = xcalloc(1, sizeof(**ret));
     fake.spawner->fd = eventfd(0, EFD_CLOEXEC);
+    if (opt->outlives) /* where the next agent looks for it */
+        mark = openat(opt->socket_dir, "spawner.1", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     return 0;
 }
 
@@ -65,8 +73,56 @@ void spawner_stop(struct spawner *s)
     if (!s)
         return;
     close(s->fd);
+    for (size_t i = 0; i < s->kept.n_fds; i++)
+        close(s->kept.fds[i]);
+    buf_done(&s->note);
+    fake.spawner = fake.spawner == s ? NULL : fake.spawner;
+    fake.old = fake.old == s ? NULL : fake.old;
     free(s);
+}
+
+int spawner_keep(struct spawner *s, struct str note, const int *fds, size_t n, struct err *e)
+{
+    buf_reset(&s->note);
+    buf_str(&s->note, note);
+    for (s->kept.n_fds = 0; s->kept.n_fds < n; s->kept.n_fds++)
+        s->kept.fds[s->kept.n_fds] = fcntl(fds[s->kept.n_fds], F_DUPFD_CLOEXEC, 3);
+    return 0;
+}
+
+void spawner_leave(struct spawner *s)
+{
+    if (!s || s->is_found) { /* one of before: its shims have a new program, and it may go */
+        spawner_stop(s);
+        return;
+    }
+    fake.old = s;
+    s->is_found = true;
     fake.spawner = NULL;
+}
+
+int spawner_find(int dir, const char *name, struct spawner **ret, struct err *e)
+{
+    if (!fake.old)
+        return err_set(e, ERR_NOT_FOUND, "nobody listens");
+    *ret = fake.old;
+    (*ret)->kept.note = buf_view(&(*ret)->note);
+    (*ret)->has_begun = false;
+    return 0;
+}
+
+const struct spawner_kept *spawner_kept(const struct spawner *s)
+{
+    return &s->kept;
+}
+
+struct shim *spawner_next_shim(struct spawner *s)
+{
+    struct list_link *next = s->has_begun ? s->next->link.next : fake.shims.head.next;
+
+    s->has_begun = true;
+    s->next = next == &fake.shims.head ? NULL : LIST_ITEM(next, struct shim, link);
+    return s->next;
 }
 
 int spawner_fd(const struct spawner *s)
@@ -124,6 +180,8 @@ static void tell_ended(struct shim *s, struct fake_container *c, int status, boo
     conlog_close(c->log);
     c->log = NULL;
     c->is_running = false;
+    c->status = status;
+    c->is_oom = is_oom;
     ev = tell_of(s, SHIM_ENDED, c);
     ev->status = status;
     ev->is_oom = is_oom;
@@ -155,7 +213,7 @@ int shim_new(struct spawner *spawner, const struct shim_options *opt, struct shi
 {
     struct shim *s;
 
-    assert_ptr_equal(spawner, fake.spawner);
+    assert_ptr_equal(spawner, fake.spawner); /* never one of before */
     ask("shim %.*s", STR_ARG(opt->hostname));
     if (fake.fails_new.code)
         return err_set(e, fake.fails_new.code, "%s", fake.fails_new.text);
@@ -165,6 +223,7 @@ int shim_new(struct spawner *spawner, const struct shim_options *opt, struct shi
     s->pod = s->opt.hostname = own(s, opt->hostname);
     s->opt.log_dir = own(s, str_of(opt->log_dir)).p;
     s->opt.group = own(s, str_of(opt->group)).p;
+    s->opt.note = own(s, opt->note);
     list_init(&s->news);
     list_init(&s->containers);
     list_init(&s->questions);
@@ -174,17 +233,59 @@ int shim_new(struct spawner *spawner, const struct shim_options *opt, struct shi
     return 0;
 }
 
+static void drop_news(struct shim *s)
+{
+    eventfd_t n;
+
+    LIST_FOREACH(struct news, news, &s->news, link) {
+        if (news->event.net_fd >= 0)
+            close(news->event.net_fd);
+        if (news->event.nl_fd >= 0)
+            close(news->event.nl_fd);
+        list_remove(&news->link);
+        (void)eventfd_read(s->fd, &n);
+    }
+}
+
+void shim_leave(struct shim *s)
+{
+}
+
+void shim_stop(struct shim *s)
+{
+    ask("stop %.*s", STR_ARG(s->pod));
+    drop_news(s);
+    tell(s, SHIM_GONE);
+}
+
+int shim_adopt(struct shim *s, struct arena *a, struct shim_found *ret, struct err *e)
+{
+    *ret = (struct shim_found){ .group = str_of(s->opt.group), .note = s->opt.note };
+    ask("adopt %.*s", STR_ARG(s->pod));
+    drop_news(s);
+    list_init(&s->questions);
+    LIST_FOREACH(struct fake_container, c, &s->containers, link) {
+        struct shim_con *con = vec_push(a, &ret->cons);
+
+        *con = (struct shim_con){ .name = c->name,
+                                  .attempt = c->attempt,
+                                  .state = c->is_running    ? SHIM_CON_RUNNING
+                                           : c->is_starting ? SHIM_CON_STARTING
+                                                            : SHIM_CON_ENDED,
+                                  .started_ms = clock_now_ms(fake.clock),
+                                  .ended_ms = clock_now_ms(fake.clock),
+                                  .status = c->status,
+                                  .is_oom = c->is_oom };
+    }
+    return 0;
+}
+
 void shim_free(struct shim *s)
 {
     if (!s)
         return;
     ask("free %.*s", STR_ARG(s->pod));
-    LIST_FOREACH(struct news, n, &s->news, link) {
-        if (n->event.net_fd >= 0)
-            close(n->event.net_fd);
-        if (n->event.nl_fd >= 0)
-            close(n->event.nl_fd);
-    }
+    drop_news(s);
     LIST_FOREACH(struct fake_container, c, &s->containers, link)
         conlog_close(c->log);
     list_remove(&s->link);

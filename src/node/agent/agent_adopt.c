@@ -1,0 +1,388 @@
+/* agent_adopt.c - a run that outlived its program: found, entered, its pods taken over
+ *
+ *     agent_found_look()   the spawners of the run, and what they keep: namespaces, the network, the lock
+ *     agent_found_enter()  into its mount namespace, where its files are
+ *     agent_open()         a keeper and a spawner of our own; every shim tells of its containers
+ *     agent_pod_put()      the pod of a shim is told by the cluster: agent_pod_adopt()
+ *     agent_kept_end()     all were told: what is left is nobody's
+ *
+ * Waiting is for answers of our own processes alone, and before there is anything else to do.
+ */
+#include "node/agent/agent_internal.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "node/userns/user.h"
+#include "os/dir.h"
+#include "os/tree.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+
+enum { KEPT_LOCK, KEPT_NET, GONE_MS = 8000 }; /* the first descriptors that a spawner keeps; see agent_keep() */
+
+static const char group_head[] = "pod-", socket_head[] = "spawner.";
+
+/* ---- finding ---- */
+
+struct agent_found {
+    struct arena arena;
+    char id[8];
+    VEC(struct spawner *) spawners; /* not empty */
+};
+
+/* One that cannot be gone on with is stopped: its pods would run beside those that come in their place. */
+static void add_spawner(struct agent_found *f, int dir, const char *name)
+{
+    struct spawner *s = NULL;
+    struct err e = { 0 };
+
+    if (spawner_find(dir, name, &s, &e) == 0 && spawner_kept(s)->n_fds > KEPT_NET) {
+        *vec_push(&f->arena, &f->spawners) = s;
+        return;
+    }
+    if (s)
+        log_warn("pods of an agent before this one cannot be taken over; they are ended", LOG_TEXT("run", f->id),
+                 LOG_TEXT("why", e.code ? e.text : "it was killed when it began"));
+    spawner_stop(s);
+    (void)unlinkat(dir, name, 0); /* its listener is gone */
+}
+
+static void look_into(struct agent_found *f, int run_fd)
+{
+    autodir *d = dir_open(run_fd, ".");
+
+    for (struct dirent *entry; (entry = dir_next(d));)
+        if (str_starts(str_of(entry->d_name), str_of(socket_head)))
+            add_spawner(f, run_fd, entry->d_name);
+}
+
+void agent_found_free(struct agent_found *f)
+{
+    if (!f)
+        return;
+    VEC_FOREACH(s, &f->spawners)
+        spawner_leave(*s);
+    arena_done(&f->arena);
+    free(f);
+}
+
+struct agent_found *agent_found_look(const char *state_dir, const char *node_name)
+{
+    autodir *d = opendir(state_dir);
+    struct agent_found *f = xcalloc(1, sizeof(*f));
+
+    for (struct dirent *entry; !f->spawners.n && d && (entry = dir_next(d));) {
+        autoclose int run = strlen(entry->d_name) == 6
+                                ? openat(dirfd(d), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                                : -1;
+
+        if (run < 0 || !agent_run_is_of(run, str_of(node_name)))
+            continue;
+        (void)snprintf(f->id, sizeof(f->id), "%.6s", entry->d_name);
+        look_into(f, run);
+    }
+    if (f->spawners.n)
+        return f;
+    agent_found_free(f);
+    return NULL;
+}
+
+static const struct spawner_kept *kept_of(const struct agent_found *f)
+{
+    return spawner_kept(f->spawners.v[0]);
+}
+
+int agent_found_enter(const struct agent_found *f, struct user_root *ret, struct err *e)
+{
+    return user_join(kept_of(f)->user_fd, kept_of(f)->mnt_fd, ret, e) < 0 ? err_wrap(e, "run %s", f->id) : 0;
+}
+
+int agent_found_run(const struct agent_found *f, struct agent_run *r, struct arena *a, const char *state_dir,
+                    struct err *e)
+{
+    return agent_run_adopt(r, a, state_dir, f->id, kept_of(f)->fds[KEPT_LOCK], e);
+}
+
+int agent_found_net(const struct agent_found *f, const struct net_options *opt, struct net **ret, struct err *e)
+{
+    const struct spawner_kept *k = kept_of(f);
+
+    return net_adopt(opt, k->note, k->fds + KEPT_NET, k->n_fds - KEPT_NET, ret, e);
+}
+
+int agent_keep(struct agent *g, struct err *e)
+{
+    int fds[KEPT_NET + NET_FDS] = { [KEPT_LOCK] = g->run.lock_fd };
+    size_t n = KEPT_NET + net_fds(g->net, fds + KEPT_NET);
+    autobuf note = { 0 };
+
+    net_note(g->net, &note);
+    return spawner_keep(g->spawner, buf_view(&note), fds, n, e);
+}
+
+/* All of it has ended when its spawners have: then the rest is as of a dead run, whose lock we hold. */
+static void end_run(const char *state_dir, struct agent_found *f)
+{
+    autoclose int lock = fcntl(kept_of(f)->fds[KEPT_LOCK], F_DUPFD_CLOEXEC, 3);
+
+    VEC_FOREACH(s, &f->spawners)
+        spawner_stop(*s);
+    f->spawners.n = 0;
+    agent_run_end(state_dir, f->id);
+}
+
+size_t agent_cleanup(const char *state_dir, const char *node_name)
+{
+    struct agent_found *f;
+    struct user_root root;
+    size_t n = 0;
+
+    for (; (f = agent_found_look(state_dir, node_name)); n++) {
+        (void)agent_found_enter(f, &root, NULL); /* where its files can be seen, and are ours to remove */
+        end_run(state_dir, f);
+        agent_found_free(f);
+    }
+    agent_run_sweep(state_dir);
+    return n;
+}
+
+/* ---- shims ---- */
+
+struct agent_kept {
+    struct shim *shim;
+    struct str uid;
+    struct shim_found found; /* lives as long as the agent */
+};
+
+static void keep_shim(struct agent *g, struct shim *shim)
+{
+    struct agent_kept *k = xcalloc(1, sizeof(*k));
+    struct err e;
+
+    k->shim = shim;
+    if (shim_adopt(shim, &g->arena, &k->found, &e) < 0 || !str_starts(k->found.group, str_of(group_head))) {
+        log_warn("a pod of before cannot be taken over; it is ended", LOG_TEXT("why", e.text));
+        shim_free(shim);
+        free(k);
+        return;
+    }
+    k->uid = str_from(k->found.group, sizeof(group_head) - 1);
+    map_put(&g->kept, k->uid, k);
+}
+
+/* The table of the filter that is in force stays so until all is known that the next one needs. */
+static void look_at_filter(struct agent *g)
+{
+    if (filter_look(g->run.id, net_ns_fd(g->net), &g->filter.is_second))
+        buf_str(&g->filter.applied, STR("of the agent before"));
+}
+
+void agent_adopt_shims(struct agent *g, struct agent_found *f)
+{
+    VEC_FOREACH(s, &f->spawners) {
+        for (struct shim *shim; (shim = spawner_next_shim(*s));)
+            keep_shim(g, shim);
+        *vec_push(&g->arena, &g->old_spawners) = *s;
+    }
+    f->spawners.n = 0;
+    look_at_filter(g);
+    log_info("pods of before are here", LOG_TEXT("run", g->run.id), LOG_INT("pods", (int64_t)map_count(&g->kept)));
+}
+
+struct agent_kept *agent_kept_take(struct agent *g, struct str uid)
+{
+    return map_remove(&g->kept, uid);
+}
+
+/* Wait until nothing of it is left: another of the same name may follow. */
+static void wait_gone(struct shim *s, int64_t until_ms)
+{
+    struct shim_event ev = { .kind = SHIM_READY };
+
+    while (ev.kind != SHIM_GONE) {
+        struct pollfd p = { .fd = shim_fd(s), .events = POLLIN };
+        int64_t left_ms = until_ms - clock_mono_ms(&clock_real);
+
+        if (shim_next(s, &ev) == 0 && (left_ms <= 0 || poll(&p, 1, (int)left_ms) == 0)) {
+            log_warn("a pod of before does not end");
+            return;
+        }
+    }
+}
+
+static void kept_free(struct agent_kept *k)
+{
+    shim_free(k->shim);
+    free(k);
+}
+
+static struct life *refuse(struct agent_pod *p, struct agent_kept *k, const char *why)
+{
+    log_info("a pod of before begins again", LOG_STR("pod", p->object->name), LOG_TEXT("why", why));
+    shim_stop(k->shim);
+    wait_gone(k->shim, clock_mono_ms(&clock_real) + GONE_MS);
+    kept_free(k);
+    return NULL;
+}
+
+/* ---- a pod ---- */
+
+static int hold_address(struct agent_pod *p, struct str note, struct err *e)
+{
+    autoarena a = { 0 };
+
+    if (p->is_host_network)
+        return 0;
+    if (inet_pton(AF_INET, arena_cstr(&a, note), &p->address) != 1) {
+        p->address.s_addr = 0;
+        return err_set(e, ERR_INVALID, "its address is not known");
+    }
+    if (net_hold(p->agent->net, p->address, e) < 0) {
+        p->address.s_addr = 0;
+        return -1;
+    }
+    p->is_joined = true;
+    return 0;
+}
+
+static void hold_devices(struct agent_pod *p, const struct shim_found *f)
+{
+    autoarena a = { 0 };
+
+    VEC_FOREACH(c, &f->cons)
+        if (p->agent->opt.devices && c->devices.n)
+            devices_hold(p->agent->opt.devices, agent_device_owner(p, &a, c->name), c->devices.v, c->devices.n);
+}
+
+/* Directories of its containers, which go with it. */
+static void find_layers(struct agent_pod *p)
+{
+    autodir *d = dir_open(p->agent->run.dir_fd, "layers");
+
+    for (struct dirent *entry; (entry = dir_next(d));)
+        if (str_starts(str_of(entry->d_name), p->object->uid))
+            *vec_push(&p->arena, &p->layers) = arena_fmt(&p->arena, "layers/%s", entry->d_name);
+}
+
+static void tell_life(struct agent_pod *p, struct arena *a, const struct shim_con *c, struct life_found *ret)
+{
+    struct shim_event ev = {
+        .kind = SHIM_ENDED, .container = c->name, .attempt = c->attempt, .status = c->status, .text = c->text
+    };
+    struct life_end *end = arena_new(a, struct life_end);
+    autobuf words = { 0 };
+
+    *ret = (struct life_found){ .name = c->name,
+                                .id = agent_container_id(a, p, c->name, c->attempt),
+                                .attempt = c->attempt,
+                                .state = (enum life_found_state)c->state,
+                                .started_ms = c->started_ms,
+                                .ended_ms = c->ended_ms,
+                                .end = end,
+                                .exit_code = c->status,
+                                .reason = c->reason,
+                                .message = c->text };
+    if (c->state != SHIM_CON_ENDED)
+        return;
+    agent_last_words(p, &ev, &words);
+    *end = (struct life_end){
+        .status = c->status, .is_oom = c->is_oom, .by_itself = c->by_itself, .message = arena_str(a, buf_view(&words))
+    };
+}
+
+_Static_assert((int)SHIM_CON_FAILED == (int)LIFE_FOUND_FAILED && (int)SHIM_CON_STARTING == (int)LIFE_FOUND_STARTING &&
+                   (int)SHIM_CON_ENDED == (int)LIFE_FOUND_ENDED,
+               "the same states in the same order");
+
+static struct life *adopt_life(struct agent_pod *p, const struct shim_found *f)
+{
+    autoarena a = { 0 };
+    struct life_found *cons = arena_array(&a, struct life_found, f->cons.n);
+    struct str own = p->is_host_network ? p->agent->host_ip : agent_address(&a, p->address);
+
+    for (size_t i = 0; i < f->cons.n; i++)
+        tell_life(p, &a, &f->cons.v[i], &cons[i]);
+    return life_adopt(p->object, own, p->agent->host_ip, cons, f->cons.n, agent_pod_now(p));
+}
+
+struct life *agent_pod_adopt(struct agent_pod *p, struct agent_kept *take_k)
+{
+    struct agent_kept *k = take_k;
+    struct life *life;
+    struct err e;
+
+    if (!k->found.cons.n)
+        return refuse(p, k, "no container of it was started");
+    if (hold_address(p, k->found.note, &e) < 0)
+        return refuse(p, k, e.text);
+    p->shim = k->shim;
+    p->is_adopted = true;
+    p->stage = STAGE_MADE;
+    p->agent->services.is_dirty = true;
+    find_layers(p);
+    hold_devices(p, &k->found);
+    if (agent_pod_watch(p, &e) < 0)
+        log_warn("a shim is not watched", LOG_TEXT("why", e.text));
+    life = adopt_life(p, &k->found);
+    free(k);
+    return life;
+}
+
+/* ---- what is nobody's ---- */
+
+static bool is_of_a_pod(const struct agent *g, const char *name)
+{
+    struct str rest = str_of(name), uid = STR_NULL;
+
+    (void)str_split(&rest, '.', &uid); /* "<uid>.<container>.<attempt>", or the uid alone */
+    return map_get(&g->pods, uid) != NULL;
+}
+
+static void sweep_dir(struct agent *g, const char *dir)
+{
+    autodir *d = dir_open(g->run.dir_fd, dir);
+    struct err e;
+
+    for (struct dirent *entry; (entry = dir_next(d));) {
+        autobuf volumes = { 0 };
+
+        if (entry->d_name[0] == '.' || str_starts(str_of(entry->d_name), STR("over")) ||
+            strcmp(entry->d_name, "oci") == 0 || is_of_a_pod(g, entry->d_name))
+            continue;
+        buf_fmt(&volumes, "%s/%s/%s/volumes", g->run.dir.p, dir, entry->d_name);
+        if (volumes_sweep(volumes.p, &e) < 0 || tree_remove(dirfd(d), entry->d_name, &e) < 0)
+            log_warn("files of a pod of before stay behind", LOG_TEXT("why", e.text));
+    }
+}
+
+void agent_kept_end(struct agent *g)
+{
+    static const char *const dirs[] = { "small", "pods", "layers", "logs" };
+    int64_t until_ms = clock_mono_ms(&clock_real) + GONE_MS;
+
+    if (map_count(&g->kept))
+        log_info("pods of before are not there any more; they are ended",
+                 LOG_INT("pods", (int64_t)map_count(&g->kept)));
+    MAP_FOREACH(struct agent_kept *, k, &g->kept)
+        shim_stop(k->shim);
+    MAP_FOREACH(struct agent_kept *, k, &g->kept)
+        wait_gone(k->shim, until_ms);
+    agent_kept_done(g);
+    map_init(&g->kept, map_seed_default());
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+        sweep_dir(g, dirs[i]);
+}
+
+void agent_kept_done(struct agent *g)
+{
+    MAP_FOREACH(struct agent_kept *, k, &g->kept) {
+        if (g->leaves)
+            shim_leave(k->shim);
+        else
+            shim_free(k->shim);
+        free(k);
+    }
+    map_done(&g->kept);
+}
