@@ -52,9 +52,9 @@ static int find_images(struct machine *m, const struct machine_options *o, struc
     return 0;
 }
 
-int machine_prepare(struct machine *m, const struct machine_options *o, struct err *e)
+int machine_prepare(struct machine *m, const struct machine_options *o, const struct agent_found *found, struct err *e)
 {
-    if (host_require(e) < 0 || user_enter(&m->root, e) < 0)
+    if (host_require(e) < 0 || (found ? agent_found_enter(found, &m->root, e) : user_enter(&m->root, e)) < 0)
         return -1;
     if (make_dirs(arena_cstr(m->arena, m->state), 0755, e) < 0)
         return err_wrap(e, "--state");

@@ -29,7 +29,8 @@ struct machine {
 extern const char *const machine_network_names[]; /* values of --network */
 
 int machine_find(struct machine *m, const struct machine_options *o, struct err *e);
-int machine_prepare(struct machine *m, const struct machine_options *o, struct err *e);
+/* 'found' (may be NULL): a run that this one goes on with, in its namespaces. */
+int machine_prepare(struct machine *m, const struct machine_options *o, const struct agent_found *found, struct err *e);
 /* Fills in what the options decide; the rest of 'ret' stays as it is. */
 int machine_agent(const struct machine *m, const struct machine_options *o, struct agent_options *ret, struct err *e);
 void machine_done(struct machine *m);

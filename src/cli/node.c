@@ -22,7 +22,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-enum { GRACE_MS = 30000, LOCK_MS = 3000 }; /* the pods of one that was killed take a moment to go */
+enum { GRACE_MS = 30000, LOCK_MS = 500 }; /* LOCK: one that was killed is gone at once, unless the disk holds it */
 
 /* ---- options ---- */
 
@@ -225,6 +225,28 @@ static int lock_name(struct node *n, struct str *ret_identity, struct err *e)
     return find_identity(n, dir, ret_identity, e);
 }
 
+static int find_machine(struct node *n, struct str *ret_identity, struct err *e)
+{
+    if (machine_find(&n->machine, &n->o->machine, e) < 0)
+        return -1;
+    if (make_dirs(arena_cstr(n->arena, n->machine.state), 0755, e) < 0)
+        return err_wrap(e, "--state");
+    return lock_name(n, ret_identity, e);
+}
+
+static int clean_up(struct node *n, struct err *e)
+{
+    struct str identity;
+
+    if (find_machine(n, &identity, e) < 0)
+        return -1;
+    if (agent_cleanup(arena_cstr(n->arena, n->machine.state), n->name.p))
+        log_info("pods that this node had left were ended and removed", LOG_STR("node", n->name));
+    else
+        log_info("no pods of this node were left", LOG_STR("node", n->name));
+    return 0;
+}
+
 /* ---- what is watched ---- */
 
 /* Of pods those of this machine; ConfigMaps, Secrets and claims one by one, as pods name them. */
@@ -314,18 +336,25 @@ static int start(struct node *n, struct json *capacity, struct err *e)
                                  .capacity = capacity,
                                  .cluster_domain = n->o->domain,
                                  .remote = &n->remote,
+                                 .outlives = true,
                                  .hooks = { .ctx = n, .notice = on_notice, .admit = node_admit } };
     struct str identity;
 
-    if (load_config(n, e) < 0 || machine_find(&n->machine, &n->o->machine, e) < 0 ||
-        machine_prepare(&n->machine, &n->o->machine, e) < 0 || lock_name(n, &identity, e) < 0 ||
-        signals_open((int[]){ SIGINT, SIGTERM, 0 }, &n->signal_fd, e) < 0)
+    if (load_config(n, e) < 0 || find_machine(n, &identity, e) < 0)
         return -1;
+    opt.found = agent_found_look(arena_cstr(n->arena, n->machine.state), opt.node_name);
+    opt.own_fd = n->lock_fd;
+    if (machine_prepare(&n->machine, &n->o->machine, opt.found, e) < 0 ||
+        signals_open((int[]){ SIGINT, SIGTERM, 0 }, &n->signal_fd, e) < 0 ||
+        machine_agent(&n->machine, &n->o->machine, &opt, e) < 0) {
+        agent_found_free(opt.found);
+        return -1;
+    }
     make_views(n);
     n->remote.host_ip = n->ip;
     log_info("pumice node", LOG_TEXT("version", PUMICE_VERSION), LOG_STR("name", n->name),
              LOG_STR("server", n->config.server), LOG_STR("by", n->config.origin));
-    if (machine_agent(&n->machine, &n->o->machine, &opt, e) < 0 || agent_open(&opt, &n->agent, e) < 0)
+    if (agent_open(&opt, &n->agent, e) < 0)
         return -1;
     if (open_doors(n, identity, e) < 0 || serving_open(n, &n->serving, e) < 0)
         return -1;
@@ -336,7 +365,10 @@ static int start(struct node *n, struct json *capacity, struct err *e)
 
 static void finish(struct node *n)
 {
-    agent_close(n->agent); /* it lets go of what it follows: before the doors */
+    if (n->ends_pods) /* either lets go of what it follows: before the doors */
+        agent_close(n->agent);
+    else
+        agent_leave(n->agent);
     serving_close(n->serving);
     node_lease_free(n->lease);
     cluster_free(n->door);
@@ -365,7 +397,10 @@ static int node_run(struct arena *a, const void *options, const struct text_list
     if (reexec_sealed(&e) < 0)
         return command_fail("node", &e, EXIT_FAILED);
     log_options_apply(n.o->log_level, n.o->log_format);
-    status = start(&n, capacity, &e) < 0 ? command_fail("node", &e, EXIT_FAILED) : node_loop(&n);
+    if (n.o->cleanup)
+        status = clean_up(&n, &e) < 0 ? command_fail("node", &e, EXIT_FAILED) : EXIT_FINE;
+    else
+        status = start(&n, capacity, &e) < 0 ? command_fail("node", &e, EXIT_FAILED) : node_loop(&n);
     finish(&n);
     return status;
 }
@@ -398,8 +433,12 @@ static const struct option node_option_table[] = {
     { 0, "pod-security", OPTION_TEXT, FIELD(security), "LEVEL", node_security_names,
       "refuse pods that open this machine (baseline), that Pod Security \"restricted\" refuses, or none (privileged; "
       "default)" },
+    { 0, "drain", OPTION_FLAG, FIELD(drain), NULL, NULL,
+      "SIGTERM ends the pods too, as SIGINT does (default: they go on, and the next 'pumice node' takes them over)" },
     { 0, "shutdown-grace-period", OPTION_TEXT, FIELD(shutdown_grace), "TIME", NULL,
-      "pods have so long at most when this program is asked to end (default: 30s)" },
+      "pods have so long at most when they are ended with this program (default: 30s)" },
+    { 0, "cleanup", OPTION_FLAG, FIELD(cleanup), NULL, NULL,
+      "end the pods that a node of this --name and --state left, remove all of them, and end" },
     MACHINE_OPTIONS(MACHINE_FIELD),
     { 0, "claims", OPTION_TEXT, MACHINE_FIELD(claims), "DIR", NULL,
       "PersistentVolumeClaims are directories here (default: pods with claims fail)" },
@@ -447,9 +486,13 @@ const struct command command_node = {
         "Pods of this machine reach each other, by address and by the names of their Services. A network between "
         "machines\n"
         "is the business of a CNI, which this is not: keep the pods of a job together.\n\n"
-        "SIGTERM: pods are ended with their grace, fail with the reason Terminated, the Node is not ready any "
-        "more; a second\n"
-        "time: at once. Status 1 if another machine is the node of this name.",
+        "Pods do not end with this program: after SIGTERM, kill -9 or an upgrade the next 'pumice node' of the same "
+        "--name\n"
+        "and --state goes on with them. SIGINT (Ctrl-C), and SIGTERM with --drain: pods are ended with their grace, "
+        "fail with\n"
+        "the reason Terminated, the Node is not ready any more; a second time: at once. Status 1 if another machine "
+        "is the\n"
+        "node of this name.",
     .options = node_option_table,
     .n_options = ARRAY_LEN(node_option_table),
     .options_size = sizeof(struct node_options),

@@ -20,6 +20,7 @@ struct node_options {
     const char *address, *port, *client_ca, *cert, *key;
     struct text_list labels, taints;
     const char *log_level, *log_format, *security;
+    bool drain, cleanup;
     struct machine_options machine;
 };
 
@@ -53,6 +54,7 @@ struct node {
     struct serving *serving;
     enum node_stage stage;
     int64_t stage_ms; /* mono time: when patience ends */
+    bool ends_pods;   /* at the end; else they go on, for the next one */
     int signal_fd, exit_status;
     struct err told;    /* the trouble that was logged last */
     int64_t trouble_ms; /* mono time: when to speak of it; 0: there is none */

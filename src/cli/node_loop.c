@@ -1,7 +1,8 @@
 /* node_loop.c - one thread, one loop: the Lease, the agent, signals and time
  *
- *     ASKS ──the name is free──▶ WORKS ──SIGTERM──▶ STOPS ──all has ended and is written──▶ GIVES ──▶ OVER
- *       └───another has it: OVER, status 1        └──again: OVER, at once
+ *     ASKS ──the name is free──▶ WORKS ──SIGINT──▶ STOPS ──all has ended and is written──▶ GIVES ──▶ OVER
+ *       └───another has it: OVER, status 1 │     └──again: OVER, at once
+ *                                          └──SIGTERM (without --drain): OVER, and pods go on
  *     another takes the name while we work: OVER, status 1; what runs is ended
  */
 #include "base/clock.h"
@@ -44,6 +45,7 @@ static void taken(struct node *n)
     log_error("another machine is the node of this name; ending", LOG_STR("node", n->name),
               LOG_STR("holder", node_lease_holder(n->lease)),
               LOG_TEXT("advice", "give this one another name by --name, or stop that one"));
+    n->ends_pods = true; /* they are the other's to run */
     end(n, EXIT_FAILED);
 }
 
@@ -108,12 +110,13 @@ static void tell_trouble(struct node *n)
 
 /* ---- the end ---- */
 
-static void stop(struct node *n)
+static void stop(struct node *n, bool drains)
 {
-    if (n->stage != NODE_WORKS) {
-        end(n, n->stage == NODE_ASKS ? EXIT_FINE : EXIT_FAILED);
+    if (n->stage != NODE_WORKS || !drains) {
+        end(n, n->stage <= NODE_WORKS ? EXIT_FINE : EXIT_FAILED);
         return;
     }
+    n->ends_pods = true;
     agent_shut_down(n->agent, n->grace_ms);
     enter(n, NODE_STOPS, n->grace_ms + WRITE_MS);
 }
@@ -123,8 +126,11 @@ static void take_signals(struct node *n)
     int number;
 
     while ((number = signals_next(n->signal_fd)) > 0) {
-        log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(n->agent)));
-        stop(n);
+        bool drains = n->o->drain || number == SIGINT;
+
+        log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(n->agent)),
+                 LOG_TEXT("they", drains ? "end" : "go on"));
+        stop(n, drains);
     }
 }
 
@@ -152,6 +158,7 @@ static int64_t agent_part(struct node *n)
     due_ms = agent_turn(n->agent, &is_busy);
     if (agent_is_broken(n->agent)) {
         log_error("a part of this program, its spawner, was killed: no pod can start any more; ending");
+        n->ends_pods = true; /* those that it started would not outlive us */
         end(n, EXIT_FAILED);
     }
     if (is_busy)

@@ -49,7 +49,7 @@ int run_machine_find(struct run_machine *m, const struct run_options *o, struct 
 
 int run_machine_prepare(struct run_machine *m, const struct run_options *o, struct err *e)
 {
-    return machine_prepare(&m->machine, &o->machine, e) < 0 ? -1 : check_policies(m, o, e);
+    return machine_prepare(&m->machine, &o->machine, NULL, e) < 0 ? -1 : check_policies(m, o, e);
 }
 
 /* ---- the agent ---- */

@@ -3,6 +3,7 @@
 kubectl create, logs, exec and port-forward; what pods refer to; a node that is killed, cut off and stopped. The node has the rights
 of a kubelet (system:nodes) and what docs/node.md adds to them, no more."""
 import base64
+import calendar
 import fcntl
 import json
 import os
@@ -53,7 +54,14 @@ class Node:
         if self.popen.poll() is None:
             self.popen.kill()
             self.popen.wait()
+        self.cleanup()
         assert "Sanitizer" not in self.log and "runtime error:" not in self.log, self.log[-3000:]
+
+    def cleanup(self):
+        """What it left runs on; nothing of that stays when the test ends."""
+        r = subprocess.run([PUMICE, "node", "--cleanup", "--name", self.name, "--state", self.state], capture_output=True, text=True)
+        assert r.returncode == 0 or "another pumice node runs" in r.stderr, r
+        return r.stderr
 
     @property
     def log(self):
@@ -73,12 +81,18 @@ class Node:
     def until_works(self):
         """And is not tainted any more, which in a whole cluster a controller does."""
         path = f"/api/v1/nodes/{self.name}"
-        self.until(f"{self.name} is ready", lambda: is_ready(self.bed.call("GET", path)[1]))
+        self.until_says("the kubelet API listens")
+        port = int(re.search(r"kubelet API listens\" port=(\d+)", self.log).group(1))  # not the one before
+        self.until(f"{self.name} is ready", lambda: (lambda o: is_ready(o) and port_of(o) == port)(self.bed.call("GET", path)[1]))
         self.bed.call("PATCH", path, {"spec": {"taints": None}}, content_type="application/merge-patch+json")
         return self.bed.call("GET", path)[1]
 
     def until_ends(self):
         return self.popen.wait(LIMIT_S)
+
+
+def port_of(node):
+    return node["status"].get("daemonEndpoints", {}).get("kubeletEndpoint", {}).get("Port")
 
 
 def is_ready(node):
@@ -517,19 +531,92 @@ def goes_on_without_the_server(bed):
     until("its log is there", lambda: kubectl(bed, "logs", "works").stdout == "done\n")
 
 
-def begins_again_after_kill(bed, node):
-    create(bed, pod("once", "sleep 1000"))
-    until_phase(bed, "once", "Running")
-    before = state(bed, "stays")["restartCount"]
+COUNTS = """trap 'echo term; exit 9' TERM; i=0; while :; do i=$((i+1)); echo $i; [ -e /keep/end ] && exit 42; sleep 0.05; done"""
+
+
+def processes(bed, name):
+    """Of the pod, as the machine sees them: by the environment that its containers have."""
+    out = subprocess.run(["grep", "-lsz", f"^POD_MARK={name}$", *[f"/proc/{p}/environ" for p in os.listdir("/proc") if p.isdigit()]],
+                         capture_output=True, text=True).stdout
+    return {p for p in out.split() if open(p.replace("environ", "comm")).read() == "sh\n"}
+
+
+def outlived(name, restart="Never", **more):
+    main = {"env": [{"name": "POD_MARK", "value": name}], "volumeMounts": [{"name": "keep", "mountPath": "/keep"}]}
+    return pod(name, COUNTS, restart=restart, main=main, volumes=[{"name": "keep", "emptyDir": {}}], **more)
+
+
+def outlives_its_program(bed, node):
+    """kill -9, and a pod each for what may happen in the gap. Then it is started again: all as it was, or as it became."""
+    for name in ("goes-on", "ends-alone", "is-deleted", "is-removed"):
+        create(bed, outlived(name))
+    create(bed, outlived("again", restart="Always"))
+    for name in ("goes-on", "ends-alone", "is-deleted", "is-removed", "again"):
+        until(f"{name} counts", lambda: kubectl(bed, "logs", name).stdout.startswith("1\n2\n"))
+    before = {n: processes(bed, n) for n in ("goes-on", "again")}
+    assert all(before.values()), before
+    server, ip = state(bed, "stays")["restartCount"], get(bed, "goes-on")["status"]["podIP"]
+    keep = {n: subprocess.run(["find", node.state, "-path", f"*{get(bed, n)['metadata']['uid']}*/data/keep"], capture_output=True,
+                              text=True).stdout.strip() for n in ("ends-alone", "again")}
     node.popen.kill()
     node.popen.wait()
-    with Node(bed, f"--client-ca-file={bed.ca}", "--shutdown-grace-period=3s") as again:  # and no certificate of its own
+    gap = time.time()
+    for path in keep.values():
+        open(f"{path}/end", "w").close()
+    bed.kubectl("delete", "pod", "is-deleted", "--wait=false")
+    bed.kubectl("delete", "pod", "is-removed", "--force", "--grace-period=0")
+    until("they ended", lambda: not processes(bed, "ends-alone") and not processes(bed, "again"))
+    ended = time.time()
+    os.unlink(f"{keep['again']}/end")
+    time.sleep(1.5)
+    assert phase(bed, "ends-alone") == "Running"  # nobody could say it
+    assert processes(bed, "goes-on") == before["goes-on"]
+    with Node(bed, f"--client-ca-file={bed.ca}", "--shutdown-grace-period=3s", "--drain") as again:  # and no certificate of its own
         again.until_works()
         has_its_certificate_signed(bed)
-        until_phase(bed, "once", "Failed")
-        assert state(bed, "once")["state"]["terminated"]["exitCode"] == 137, get(bed, "once")["status"]
-        until("the other was started again", lambda: state(bed, "stays")["restartCount"] == before + 1 and "running" in state(bed, "stays")["state"])
-        stops(bed, again)
+        until_phase(bed, "ends-alone", "Failed")
+        t = state(bed, "ends-alone")["state"]["terminated"]
+        assert (t["exitCode"], t["reason"]) == (42, "Error") and state(bed, "ends-alone")["restartCount"] == 0, t
+        finished = calendar.timegm(time.strptime(t["finishedAt"], "%Y-%m-%dT%H:%M:%SZ"))
+        assert int(gap) - 1 <= finished <= ended, (gap, finished, ended)
+        until("one was started again", lambda: state(bed, "again").get("restartCount") == 1 and "running" in state(bed, "again")["state"])
+        assert state(bed, "again")["lastState"]["terminated"]["exitCode"] == 42
+        o = get(bed, "goes-on")["status"]
+        assert o["phase"] == "Running" and o["podIP"] == ip and state(bed, "goes-on")["restartCount"] == 0, o
+        assert processes(bed, "goes-on") == before["goes-on"]  # the very same processes
+        assert state(bed, "stays")["restartCount"] == server
+        seen = [int(x) for x in bed.kubectl("logs", "goes-on").split()]
+        assert seen == list(range(1, len(seen) + 1)), "the log has a hole"
+        assert kubectl(bed, "exec", "goes-on", "--", "sh", "-c", "echo $POD_MARK").stdout == "goes-on\n"
+        r = kubectl(bed, "exec", "goes-on", "--", PYTHON, "-c", f"import urllib.request as u; print(u.urlopen('http://{get(bed, 'stays')['status']['podIP']}:7777/').status)")
+        assert r.stdout == "200\n", r  # they reach each other as before
+        until("what was deleted is gone", lambda: not get(bed, "is-deleted") and not processes(bed, "is-deleted"))
+        assert not processes(bed, "is-removed")
+        create(bed, pod("later", "echo new"))
+        until_phase(bed, "later", "Succeeded")
+        leaves_pods_running(bed, again)
+    assert not processes(bed, "goes-on")
+
+
+def leaves_pods_running(bed, first):
+    """SIGTERM without --drain, with another name at first: that one is no heir."""
+    before = processes(bed, "goes-on")
+    first.popen.kill()
+    first.popen.wait()
+    with Node(bed, name="n4", state="state") as other:
+        other.until_works()
+        other.popen.terminate()
+        assert other.until_ends() == 0, other.log[-2000:]
+    with Node(bed, f"--client-ca-file={bed.ca}") as second:
+        second.until_works()
+        second.popen.terminate()
+        assert second.until_ends() == 0, second.log[-2000:]
+        assert processes(bed, "goes-on") == before != set()
+        with Node(bed, f"--client-ca-file={bed.ca}", "--shutdown-grace-period=3s", "--drain") as third:
+            third.until_works()
+            until("all is as it was", lambda: "running" in state(bed, "goes-on")["state"])
+            assert processes(bed, "goes-on") == before
+            stops(bed, third)
 
 
 def has_its_certificate_signed(bed):
@@ -586,7 +673,7 @@ def main():
                 talker(bed)
                 for case in (has_its_name_alone, says_which_right_is_missing, waits_for_the_server, says_what_it_lacks_of_a_file, shows_logs, runs_commands,
                              has_a_terminal, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, gives_what_pods_refer_to,
-                             refuses_pods_that_open_the_machine, runs_the_seeds_jobs, makes_its_node_again, deletes_gracefully, asks_for_little, goes_on_without_the_server, begins_again_after_kill):
+                             refuses_pods_that_open_the_machine, runs_the_seeds_jobs, makes_its_node_again, deletes_gracefully, asks_for_little, goes_on_without_the_server, outlives_its_program):
                     if case.__name__ not in os.environ.get("ONLY", case.__name__):
                         continue
                     began = time.monotonic()
