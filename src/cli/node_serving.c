@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "cli/node.h"
-#include "kube/certificate.h"
+#include "auth/certificate.h"
 #include "kubelet/csr.h"
 #include "kubelet/kubelet.h"
 #include "os/io.h"

@@ -11,7 +11,7 @@
 #include "cluster/cluster.h"
 #include "cluster/relist.h"
 #include "http/server.h"
-#include "kube/certificate.h"
+#include "auth/certificate.h"
 #include "kube/cluster.h"
 #include "kube/webhook.h"
 

@@ -3,8 +3,8 @@
  * For webhooks: whoever calls is given the CA, so nobody else needs to know it. Keys are EC (P-256), text is PEM. Times
  * are milliseconds since 1970.
  */
-#ifndef KUBE_CERTIFICATE_H
-#define KUBE_CERTIFICATE_H
+#ifndef AUTH_CERTIFICATE_H
+#define AUTH_CERTIFICATE_H
 
 #include "base/buf.h"
 #include "base/err.h"

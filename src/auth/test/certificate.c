@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "kube/certificate.h"
+#include "auth/certificate.h"
 
 #define DAY_MS (24LL * 3600 * 1000)
 

@@ -1,5 +1,5 @@
 /* certificate.c - a CA of our own and a server's certificate by it */
-#include "kube/certificate.h"
+#include "auth/certificate.h"
 
 #include "base/rand.h"
 #include "base/util.h"
