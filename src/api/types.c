@@ -109,7 +109,19 @@ const struct resource_type resource_types[] = {
     { "storage.k8s.io", "v1", "StorageClass", "storageclasses", LIST("sc"), C, LIST(NULL), &schema_storage_class, NULL },
     { "storage.k8s.io", "v1", "CSINode", "csinodes", LIST(NULL), C, LIST(NULL), &schema_csi_node, NULL },
 
+    { "rbac.authorization.k8s.io", "v1", "Role", "roles", LIST(NULL), N, LIST(NULL), &schema_role, NULL },
+    { "rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", LIST(NULL), C, LIST(NULL), &schema_cluster_role,
+      NULL },
+    { "rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", LIST(NULL), N, LIST(NULL), &schema_role_binding,
+      NULL },
+    { "rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", LIST(NULL), C, LIST(NULL),
+      &schema_cluster_role_binding, NULL },
+
     /* Questions, not objects: create only, nothing is stored. */
+    { "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", LIST(NULL), C, LIST(NULL), NULL,
+      NULL },
+    { "authorization.k8s.io", "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", LIST(NULL), N, LIST(NULL),
+      NULL, NULL },
     { "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", LIST(NULL), C, LIST(NULL),
       NULL, NULL },
     { "authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", LIST(NULL), C, LIST(NULL),

@@ -43,6 +43,10 @@ static const struct {
     { "", "ResourceQuota", .has_no_generation = true },
     { "events.k8s.io", "Event", .has_no_generation = true },
     { "coordination.k8s.io", "Lease", .has_no_generation = true },
+    { "rbac.authorization.k8s.io", "Role", .has_no_generation = true },
+    { "rbac.authorization.k8s.io", "ClusterRole", .has_no_generation = true },
+    { "rbac.authorization.k8s.io", "RoleBinding", .has_no_generation = true },
+    { "rbac.authorization.k8s.io", "ClusterRoleBinding", .has_no_generation = true },
 };
 
 struct type_rules rules_of(const struct resource_type *type)
