@@ -1,4 +1,4 @@
-/* certificate.c - a CA of our own and a server's certificate by it */
+/* certificate.c - a CA of our own and certificates by it */
 #include "auth/certificate.h"
 
 #include "base/rand.h"
@@ -96,16 +96,20 @@ static int64_t time_of(const ASN1_TIME *t)
     return ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) * 1000 : 0;
 }
 
-static int set_basics(X509 *x, EVP_PKEY *key, const char *name, int64_t now_ms, int64_t life_ms)
+static bool add_name(X509 *x, const char *kind, struct str name)
 {
-    X509_NAME *subject = X509_get_subject_name(x);
+    return X509_NAME_add_entry_by_txt(X509_get_subject_name(x), kind, MBSTRING_UTF8, (const unsigned char *)name.p,
+                                      (int)name.n, -1, 0) == 1;
+}
+
+static int set_basics(X509 *x, EVP_PKEY *key, struct str name, int64_t now_ms, int64_t life_ms)
+{
     uint64_t serial = rand_os_u64() >> 1;
 
     return X509_set_version(x, X509_VERSION_3) == 1 && ASN1_INTEGER_set_uint64(X509_get_serialNumber(x), serial) == 1 &&
                    ASN1_TIME_set(X509_getm_notBefore(x), (time_t)((now_ms - EARLY_MS) / 1000)) &&
                    ASN1_TIME_set(X509_getm_notAfter(x), (time_t)((now_ms + life_ms) / 1000)) &&
-                   X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, (const unsigned char *)name, -1, -1, 0) &&
-                   X509_set_pubkey(x, key) == 1
+                   add_name(x, "CN", name) && X509_set_pubkey(x, key) == 1
                ? 0
                : -1;
 }
@@ -136,19 +140,41 @@ static void put_names(struct buf *out, const char *const *names)
         buf_fmt(out, "%s%s:%s", out->n ? "," : "", is_address(*names) ? "IP" : "DNS", *names);
 }
 
-/* 'certs' in front of what is trusted. */
-static int new_ca(struct certificate_set *set, int64_t now_ms, int64_t life_ms)
+static int sign_ca(const char *title, EVP_PKEY *key, int64_t now_ms, int64_t life_ms, struct buf *ret)
 {
-    autokey *key = EVP_EC_gen("P-256");
     autox509 *x = X509_new();
+    autobuf name = { 0 };
+
+    buf_fmt(&name, "%s CA", title);
+    return x && set_basics(x, key, buf_view(&name), now_ms, life_ms) == 0 &&
+                   X509_set_issuer_name(x, X509_get_subject_name(x)) == 1 &&
+                   add_extension(x, x, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") == 0 &&
+                   add_extension(x, x, NID_key_usage, "critical,keyCertSign,cRLSign") == 0 &&
+                   add_extension(x, x, NID_subject_key_identifier, "hash") == 0 && X509_sign(x, key, EVP_sha256()) &&
+                   write_cert(x, ret) == 0
+               ? 0
+               : -1;
+}
+
+int certificate_make_ca(const char *title, int64_t now_ms, int64_t life_ms, struct buf *ret_ca, struct buf *ca_key,
+                        struct err *e)
+{
+    autokey *key = ca_key->n ? read_key(ca_key) : EVP_EC_gen("P-256");
+
+    if (!key)
+        return fail(e, "it is no key");
+    return sign_ca(title, key, now_ms, life_ms, ret_ca) == 0 && write_key(key, ca_key) == 0
+               ? 0
+               : fail(e, "OpenSSL could not make a CA");
+}
+
+/* In front of what is trusted. */
+static int new_ca(struct certificate_set *set, int64_t now_ms, int64_t life_ms, struct err *e)
+{
     autobuf text = { 0 };
 
-    if (!key || !x || set_basics(x, key, "pumice webhook CA", now_ms, life_ms) < 0 ||
-        X509_set_issuer_name(x, X509_get_subject_name(x)) != 1 ||
-        add_extension(x, x, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") < 0 ||
-        add_extension(x, x, NID_key_usage, "critical,keyCertSign,cRLSign") < 0 ||
-        add_extension(x, x, NID_subject_key_identifier, "hash") < 0 || !X509_sign(x, key, EVP_sha256()) ||
-        write_cert(x, &text) < 0 || write_key(key, &set->ca_key) < 0)
+    buf_reset(&set->ca_key);
+    if (certificate_make_ca(set->title, now_ms, life_ms, &text, &set->ca_key, e) < 0)
         return -1;
     if (set->ca.n) { /* of the old ones the newest: who was given it still trusts what it signed */
         autox509 *old = read_cert(&set->ca);
@@ -170,34 +196,47 @@ static bool ca_is_fit(const struct certificate_set *set, int64_t until_ms)
     return ca && key && X509_check_private_key(ca, key) == 1 && time_of(X509_get0_notAfter(ca)) >= until_ms;
 }
 
-static int new_cert(struct certificate_set *set, const char *const *names, int64_t now_ms, int64_t life_ms)
+static bool set_usage(X509 *x, X509 *ca, const char *const *names)
 {
-    autox509 *ca = read_cert(&set->ca), *x = X509_new();
-    autokey *ca_key = read_key(&set->ca_key), *key = EVP_EC_gen("P-256");
     autobuf alt = { 0 };
 
-    put_names(&alt, names);
-    return ca && x && ca_key && key && set_basics(x, key, "pumice webhook", now_ms, life_ms) == 0 &&
-                   X509_set_issuer_name(x, X509_get_subject_name(ca)) == 1 &&
-                   add_extension(x, ca, NID_basic_constraints, "critical,CA:FALSE") == 0 &&
-                   add_extension(x, ca, NID_key_usage, "critical,digitalSignature") == 0 &&
-                   add_extension(x, ca, NID_ext_key_usage, "serverAuth") == 0 &&
-                   add_extension(x, ca, NID_subject_alt_name, alt.p) == 0 &&
-                   add_extension(x, ca, NID_authority_key_identifier, "keyid") == 0 &&
-                   X509_sign(x, ca_key, EVP_sha256()) && write_cert(x, &set->cert) == 0 &&
-                   write_key(key, &set->key) == 0
-               ? 0
-               : -1;
+    if (names)
+        put_names(&alt, names);
+    return add_extension(x, ca, NID_basic_constraints, "critical,CA:FALSE") == 0 &&
+           add_extension(x, ca, NID_key_usage, "critical,digitalSignature") == 0 &&
+           add_extension(x, ca, NID_ext_key_usage, names ? "serverAuth" : "clientAuth") == 0 &&
+           (!names || add_extension(x, ca, NID_subject_alt_name, alt.p) == 0) &&
+           add_extension(x, ca, NID_authority_key_identifier, "keyid") == 0;
+}
+
+int certificate_sign(const struct buf *ca_text, const struct buf *ca_key_text, const struct certificate_spec *spec,
+                     struct buf *ret_cert, struct buf *ret_key, struct err *e)
+{
+    autox509 *ca = read_cert(ca_text), *x = X509_new();
+    autokey *ca_key = read_key(ca_key_text), *key = EVP_EC_gen("P-256");
+    int64_t life_ms = ca ? MIN_OF(spec->life_ms, time_of(X509_get0_notAfter(ca)) - spec->now_ms) : 0;
+    bool did = ca && x && ca_key && key;
+
+    if (did && life_ms <= 0)
+        return fail(e, "the CA has expired");
+    for (size_t i = 0; did && i < spec->n_organizations; i++)
+        did = add_name(x, "O", spec->organizations[i]);
+    did = did && set_basics(x, key, spec->common_name, spec->now_ms, life_ms) == 0 &&
+          X509_set_issuer_name(x, X509_get_subject_name(ca)) == 1 && set_usage(x, ca, spec->names) &&
+          X509_sign(x, ca_key, EVP_sha256()) && write_cert(x, ret_cert) == 0 && write_key(key, ret_key) == 0;
+    return did ? 0 : fail(e, "OpenSSL could not make a certificate");
 }
 
 int certificate_make(struct certificate_set *set, const char *const *names, int64_t now_ms, int64_t life_ms,
                      struct err *e)
 {
-    if (!ca_is_fit(set, now_ms + life_ms) && new_ca(set, now_ms, life_ms * CA_LIVES) < 0)
-        return fail(e, "OpenSSL could not make a CA");
-    if (new_cert(set, names, now_ms, life_ms) < 0)
-        return fail(e, "OpenSSL could not make a certificate");
-    return 0;
+    struct certificate_spec spec = {
+        .common_name = str_of(set->title), .names = names, .now_ms = now_ms, .life_ms = life_ms
+    };
+
+    if (!ca_is_fit(set, now_ms + life_ms) && new_ca(set, now_ms, life_ms * CA_LIVES, e) < 0)
+        return -1;
+    return certificate_sign(&set->ca, &set->ca_key, &spec, &set->cert, &set->key, e);
 }
 
 /* ---- looking ---- */
@@ -222,7 +261,30 @@ int certificate_check(const struct certificate_set *set, const char *const *name
     return 0;
 }
 
-static void wipe(struct buf *b)
+int certificate_end(struct str cert, int64_t *ret_ms, struct err *e)
+{
+    autox509 *x = read_cert(&(struct buf){ (char *)cert.p, cert.n, cert.n });
+
+    if (!x)
+        return fail(e, "it is no certificate");
+    *ret_ms = time_of(X509_get0_notAfter(x));
+    return 0;
+}
+
+int certificate_fingerprint(struct str cert, struct buf *out, struct err *e)
+{
+    autox509 *x = read_cert(&(struct buf){ (char *)cert.p, cert.n, cert.n });
+    unsigned char hash[EVP_MAX_MD_SIZE];
+    unsigned n;
+
+    if (!x || X509_digest(x, EVP_sha256(), hash, &n) != 1)
+        return fail(e, "it is no certificate");
+    for (unsigned i = 0; i < n; i++)
+        buf_fmt(out, "%02x", hash[i]);
+    return 0;
+}
+
+void secret_wipe(struct buf *b)
 {
     if (b->p)
         OPENSSL_cleanse(b->p, b->cap);
@@ -232,7 +294,7 @@ static void wipe(struct buf *b)
 void certificate_set_done(struct certificate_set *s)
 {
     buf_done(&s->ca);
-    wipe(&s->ca_key);
+    secret_wipe(&s->ca_key);
     buf_done(&s->cert);
-    wipe(&s->key);
+    secret_wipe(&s->key);
 }

@@ -94,7 +94,7 @@ static void take_certificate(struct serving *s, struct str base64)
     int64_t end_ms;
     struct err e;
 
-    if (buf_unbase64(&pem, base64) < 0 || csr_end(buf_view(&pem), &end_ms, &e) < 0) {
+    if (buf_unbase64(&pem, base64) < 0 || certificate_end(buf_view(&pem), &end_ms, &e) < 0) {
         give_up(s, "what came is no certificate");
         return;
     }
@@ -192,7 +192,7 @@ static int read_file(const char *flag, const char *path, struct buf *out, struct
 /* By a CA that nobody knows. */
 static int make_own(struct serving *s, struct err *e)
 {
-    autocertificates set = { 0 };
+    autocertificates set = { .title = "pumice node" };
     const char *names[] = { s->node->name.p, arena_cstr(s->node->arena, s->node->ip), NULL };
 
     if (certificate_make(&set, names, clock_now_ms(&clock_real), OWN_MS, e) < 0)

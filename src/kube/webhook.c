@@ -387,7 +387,7 @@ static int open_door(struct webhook *w, struct err *e)
 /* Until the shared certificate is known one of our own is shown, which nobody trusts: so the address is tried now. */
 static int open_server(struct webhook *w, struct err *e)
 {
-    autocertificates own = { 0 };
+    autocertificates own = { .title = "pumice webhook" };
     struct http_server_tls tls;
     struct http_server_options opt = { .address = w->opt->address,
                                        .tls = &tls,

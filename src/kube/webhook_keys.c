@@ -67,7 +67,7 @@ static void write_secret(struct webhook *w)
 {
     struct webhook_keys *k = &w->keys;
     autoarena a = { 0 };
-    autocertificates fresh = { 0 };
+    autocertificates fresh = { .title = "pumice webhook" };
     struct op op = { .kind = k->secret ? OP_UPDATE : OP_CREATE,
                      .type = w->secret_type,
                      .namespace = buf_view(&w->namespace),

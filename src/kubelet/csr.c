@@ -8,7 +8,6 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
-#include <time.h>
 
 static int failed(struct err *e, const char *what)
 {
@@ -76,18 +75,4 @@ int csr_make(struct str node, struct str ip, struct buf *request, struct buf *ke
     X509_REQ_free(r);
     EVP_PKEY_free(own);
     return did ? 0 : failed(e, "OpenSSL could not make a request for a certificate");
-}
-
-int csr_end(struct str certificate, int64_t *ret_ms, struct err *e)
-{
-    BIO *bio = BIO_new_mem_buf(certificate.p, (int)certificate.n);
-    X509 *x = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
-    struct tm at = { 0 };
-    bool did = x && ASN1_TIME_to_tm(X509_get0_notAfter(x), &at) == 1;
-
-    if (did)
-        *ret_ms = (int64_t)timegm(&at) * 1000;
-    X509_free(x);
-    BIO_free(bio);
-    return did ? 0 : failed(e, "it is no certificate");
 }

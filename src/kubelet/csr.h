@@ -12,7 +12,4 @@
 /* Appends to both. */
 int csr_make(struct str node, struct str ip, struct buf *request, struct buf *key, struct err *e);
 
-/* When the first certificate of the text ends (ms since 1970). ERR_INVALID: it is none. */
-int csr_end(struct str certificate, int64_t *ret_ms, struct err *e);
-
 #endif

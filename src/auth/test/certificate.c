@@ -32,7 +32,7 @@ static size_t count(const struct buf *text)
 
 static void makes_one(void **state)
 {
-    autocertificates set = { 0 };
+    autocertificates set = { .title = "test" };
     int64_t begin, end;
 
     (void)state;
@@ -45,7 +45,7 @@ static void makes_one(void **state)
 
 static void keeps_its_ca(void **state)
 {
-    autocertificates set = { 0 };
+    autocertificates set = { .title = "test" };
     autobuf ca = { 0 }, cert = { 0 };
 
     (void)state;
@@ -65,7 +65,7 @@ static void keeps_its_ca(void **state)
 static void finds_what_is_wrong(void **state)
 {
     static const char *const others[] = { "another.svc", NULL };
-    autocertificates set = { 0 }, other = { 0 };
+    autocertificates set = { .title = "test" }, other = { .title = "test" };
     int64_t begin, end;
     struct err e;
 
