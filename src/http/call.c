@@ -61,6 +61,11 @@ bool http_call_next_header(const struct http_call *call, const char *name, size_
     return http_fields_next(conn_of(call)->head.fields, str_of(name), at, ret);
 }
 
+struct str http_call_fields(const struct http_call *call)
+{
+    return conn_of(call)->head.fields;
+}
+
 struct str http_call_header(const struct http_call *call, const char *name)
 {
     struct str value = STR_NULL;

@@ -211,20 +211,28 @@ int http_head_parse(struct str text, struct http_head *ret)
     return status ? status : check_together(ret, &seen);
 }
 
+bool http_fields_each(struct str fields, size_t *at, struct str *ret_name, struct str *ret_value)
+{
+    struct str rest = str_from(fields, *at), line;
+
+    if (!rest.n)
+        return false;
+    line = next_line(&rest);
+    *at = fields.n - rest.n;
+    (void)str_split(&line, ':', ret_name);
+    *ret_value = trim(line);
+    return true;
+}
+
 bool http_fields_next(struct str fields, struct str name, size_t *at, struct str *ret)
 {
-    struct str rest = str_from(fields, *at);
+    struct str field, value;
 
-    while (rest.n) {
-        struct str line = next_line(&rest), field;
-
-        *at = fields.n - rest.n;
-        (void)str_split(&line, ':', &field);
-        if (!str_eq_nocase(field, name))
-            continue;
-        *ret = trim(line);
-        return true;
-    }
+    while (http_fields_each(fields, at, &field, &value))
+        if (str_eq_nocase(field, name)) {
+            *ret = value;
+            return true;
+        }
     return false;
 }
 

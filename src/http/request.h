@@ -32,6 +32,9 @@ int http_head_parse(struct str text, struct http_head *ret);
 /* Walk the values of one name, without blanks around them; letter case does not count. '*at' begins with 0. */
 bool http_fields_next(struct str fields, struct str name, size_t *at, struct str *ret);
 
+/* Walk all of them. */
+bool http_fields_each(struct str fields, size_t *at, struct str *ret_name, struct str *ret_value);
+
 /* Is 'word' one of a list with commas? Letter case does not count. */
 bool http_list_has(struct str list, struct str word);
 

@@ -52,6 +52,7 @@ struct http_peer {    /* who asks */
     struct str common_name;
     const struct str *organizations;
     size_t n_organizations;
+    int64_t certificate_end_ms; /* a connection may outlive its certificate: look at this again */
 };
 
 /* Text is borrowed until the answer begins; it is empty from then on. */
@@ -66,6 +67,9 @@ struct http_call {
  * first; http_call_next_header() gives the others: *at begins with 0, false after the last. */
 struct str http_call_header(const struct http_call *call, const char *name);
 bool http_call_next_header(const struct http_call *call, const char *name, size_t *at, struct str *ret);
+
+/* All of them as they came, for the readers of http/request.h. */
+struct str http_call_fields(const struct http_call *call);
 
 /* Is 'word' one of those in a header that is a list ("Connection: keep-alive, Upgrade")? */
 bool http_call_header_lists(const struct http_call *call, const char *name, const char *word);

@@ -139,6 +139,7 @@ static void take_subject(struct conn *c)
     enum { ORGANIZATIONS_MAX = 64 };
     X509 *cert = SSL_get0_peer_certificate(c->ssl);
     X509_NAME *name = cert ? X509_get_subject_name(cert) : NULL;
+    struct tm end = { 0 };
     int at = -1;
 
     if (!name)
@@ -152,6 +153,8 @@ static void take_subject(struct conn *c)
            c->peer.n_organizations < ORGANIZATIONS_MAX)
         c->organizations[c->peer.n_organizations++] = name_entry(name, at);
     c->peer.organizations = c->organizations;
+    if (ASN1_TIME_to_tm(X509_get0_notAfter(cert), &end) == 1)
+        c->peer.certificate_end_ms = (int64_t)timegm(&end) * 1000;
 }
 
 /* ---- connections ---- */
