@@ -1,0 +1,403 @@
+/* account.c - tokens of ServiceAccounts */
+#include "auth/account.h"
+
+#include "api/meta.h"
+#include "auth/certificate.h"
+#include "auth/jwt.h"
+#include "auth/secret_file.h"
+#include "base/clock.h"
+#include "base/rand.h"
+#include "base/util.h"
+#include "store/store.h"
+
+#define KEYS_FILE      "account-keys.pem"
+#define ISSUER_DEFAULT "https://kubernetes.default.svc.cluster.local"
+#define EXTRA          "authentication.kubernetes.io/"
+
+enum {
+    KEYS_MAX = 4,
+    LIFE_S = 3600,
+    LIFE_MIN_S = 600,
+    LEEWAY_MS = 60000,    /* a clock that was set back must not end every token of the last minute */
+    LINGER_MS = 60 * 1000 /* of a pod that is being deleted: it may still say goodbye */
+};
+
+struct accounts {
+    int dir;
+    const struct store *store;
+    char *issuer;
+    struct jwt_key *keys[KEYS_MAX];
+    size_t n_keys;
+};
+
+/* What a token may be bound to. */
+static const struct bound {
+    const char *kind, *claim;
+} bounds[] = {
+    { "Pod", "pod" },
+    { "Secret", "secret" },
+    { "Node", "node" },
+};
+
+/* ---- keys ---- */
+
+static void drop_keys(struct accounts *s)
+{
+    for (size_t i = 0; i < s->n_keys; i++)
+        jwt_key_free(s->keys[i]);
+    s->n_keys = 0;
+}
+
+static int write_keys(const struct accounts *s, struct err *e)
+{
+    autosecret all = { 0 };
+
+    for (size_t i = 0; i < s->n_keys; i++)
+        if (jwt_key_print(s->keys[i], &all, e) < 0)
+            return -1;
+    return secret_file_write(s->dir, KEYS_FILE, buf_view(&all), e);
+}
+
+int accounts_rotate(struct accounts *s, bool keeps_old, struct err *e)
+{
+    struct jwt_key *fresh = jwt_key_new(e);
+
+    if (!fresh)
+        return -1;
+    if (!keeps_old)
+        drop_keys(s);
+    if (s->n_keys == KEYS_MAX)
+        jwt_key_free(s->keys[--s->n_keys]);
+    memmove(s->keys + 1, s->keys, s->n_keys * sizeof(s->keys[0]));
+    s->keys[0] = fresh;
+    s->n_keys++;
+    return write_keys(s, e);
+}
+
+static int read_keys(struct accounts *s, struct str text, struct err *e)
+{
+    static const char begin[] = "-----BEGIN ";
+
+    while (s->n_keys < KEYS_MAX && text.n) {
+        const char *next = memmem(text.p + 1, text.n - 1, begin, sizeof(begin) - 1);
+        size_t n = next ? (size_t)(next - text.p) : text.n;
+
+        if (jwt_key_read(str_sub(text, 0, n), &s->keys[s->n_keys], e) < 0)
+            return err_wrap(e, KEYS_FILE);
+        s->n_keys++;
+        text = str_from(text, n);
+    }
+    return s->n_keys ? 0 : err_set(e, ERR_INVALID, KEYS_FILE ": is empty; put the right file back or remove it");
+}
+
+int accounts_open(const struct accounts_options *opt, struct accounts **ret, struct err *e)
+{
+    struct accounts *s = xcalloc(1, sizeof(*s));
+    autosecret text = { 0 };
+    struct err why;
+    int r;
+
+    s->dir = opt->dir;
+    s->store = opt->store;
+    s->issuer = strdup(opt->issuer ? opt->issuer : ISSUER_DEFAULT);
+    if (secret_file_read(s->dir, KEYS_FILE, &text, NULL, &why) == 0)
+        r = read_keys(s, buf_view(&text), e);
+    else
+        r = why.code == ERR_NOT_FOUND ? accounts_rotate(s, true, e) : err_set(e, why.code, "%s", why.text);
+    if (r < 0) {
+        accounts_free(s);
+        return -1;
+    }
+    *ret = s;
+    return 0;
+}
+
+void accounts_free(struct accounts *s)
+{
+    if (!s)
+        return;
+    drop_keys(s);
+    free(s->issuer);
+    free(s);
+}
+
+struct json *accounts_keys(const struct accounts *s, struct arena *a)
+{
+    struct json *all = json_object(a), *keys = json_set(all, "keys", json_array(a));
+
+    for (size_t i = 0; i < s->n_keys; i++)
+        json_push(keys, jwt_key_public(a, s->keys[i]));
+    return all;
+}
+
+static struct json *one_text(struct arena *a, struct str text)
+{
+    struct json *list = json_array(a);
+
+    json_push(list, json_str(a, text));
+    return list;
+}
+
+struct json *accounts_discovery(const struct accounts *s, struct arena *a)
+{
+    struct json *d = json_object(a);
+
+    json_set(d, "issuer", json_str(a, str_of(s->issuer)));
+    json_set(d, "jwks_uri", json_fmt(a, "%s/openid/v1/jwks", s->issuer));
+    json_set(d, "response_types_supported", one_text(a, STR("id_token")));
+    json_set(d, "subject_types_supported", one_text(a, STR("public")));
+    json_set(d, "id_token_signing_alg_values_supported", one_text(a, STR("ES256")));
+    return d;
+}
+
+/* ---- what is there ---- */
+
+static const struct object *find(const struct accounts *s, const char *kind, struct str namespace, struct str name)
+{
+    return name.n ? store_get(s->store, type_by_kind(STR("v1"), str_of(kind)), namespace, name) : NULL;
+}
+
+/* Being deleted, and long enough for it. */
+static bool is_leaving(const struct object *o, int64_t now_ms)
+{
+    struct str at = json_member_text(json_get(o->root, "metadata"), "deletionTimestamp");
+    int64_t at_ms;
+
+    return at.n && (clock_parse(at, &at_ms, NULL) < 0 || now_ms > at_ms + LINGER_MS);
+}
+
+static bool is_there(const struct accounts *s, const char *kind, struct str namespace, const struct json *ref,
+                     int64_t now_ms)
+{
+    const struct object *o = find(s, kind, namespace, json_member_text(ref, "name"));
+
+    return o && str_eq(o->uid, json_member_text(ref, "uid")) && !is_leaving(o, now_ms);
+}
+
+/* ---- asking for one ---- */
+
+static struct json *ref_of(struct arena *a, const struct object *o)
+{
+    struct json *ref = json_object(a);
+
+    json_set(ref, "name", json_str(a, o->name));
+    json_set(ref, "uid", json_str(a, o->uid));
+    return ref;
+}
+
+static int bind_to(const struct accounts *s, struct arena *a, const struct object *account, const struct json *ref,
+                   struct json *claims, struct err *e)
+{
+    struct str kind = json_member_text(ref, "kind"), name = json_member_text(ref, "name");
+    struct str uid = json_member_text(ref, "uid");
+    const struct bound *b = bounds;
+    const struct object *o;
+
+    while (b < bounds + ARRAY_LEN(bounds) && !str_is(kind, b->kind))
+        b++;
+    if (b == bounds + ARRAY_LEN(bounds) || !str_is(json_member_text(ref, "apiVersion"), "v1"))
+        return err_set(e, ERR_INVALID,
+                       "spec.boundObjectRef: cannot bind a token to a %.*s; take a v1 Pod, Secret or Node",
+                       STR_ARG(kind));
+    o = find(s, b->kind, account->namespace, name);
+    if (!o)
+        return err_set(e, ERR_NOT_FOUND, "spec.boundObjectRef: %s \"%.*s\" not found", b->kind, STR_ARG(name));
+    if (uid.n && !str_eq(uid, o->uid))
+        return err_set(e, ERR_CONFLICT,
+                       "spec.boundObjectRef.uid: %.*s is not the uid of %s \"%.*s\"; it may have been deleted and made "
+                       "again",
+                       STR_ARG(uid), b->kind, STR_ARG(name));
+    if (str_is(kind, "Pod") &&
+        !str_eq(json_text(json_find(o->root, "spec", "serviceAccountName", NULL), STR("default")), account->name))
+        return err_set(e, ERR_INVALID, "spec.boundObjectRef.name: pod \"%.*s\" runs with another ServiceAccount",
+                       STR_ARG(name));
+    json_set(claims, b->claim, ref_of(a, o));
+    if (str_is(kind, "Pod")) {
+        const struct object *node = find(s, "Node", STR_NULL,
+                                         json_text(json_find(o->root, "spec", "nodeName", NULL), STR_NULL));
+
+        if (node)
+            json_set(claims, "node", ref_of(a, node));
+    }
+    return 0;
+}
+
+static int life_of(const struct json *spec, int64_t *ret_s, struct err *e)
+{
+    const struct json *asked = json_get(spec, "expirationSeconds");
+
+    *ret_s = LIFE_S;
+    if (!asked || asked->type == JSON_NULL)
+        return 0;
+    if (json_to_i64(asked, ret_s) < 0 || *ret_s < LIFE_MIN_S)
+        return err_set(e, ERR_INVALID, "spec.expirationSeconds: may not specify a duration less than 10 minutes");
+    if (*ret_s > 1LL << 32)
+        return err_set(e, ERR_INVALID, "spec.expirationSeconds: may not specify a duration larger than 2^32 seconds");
+    return 0;
+}
+
+static struct json *audiences_of(const struct accounts *s, struct arena *a, const struct json *spec)
+{
+    const struct json *asked = json_get(spec, "audiences");
+
+    return json_count(asked) && json_is(asked, JSON_ARRAY) ? json_copy(a, asked) : one_text(a, str_of(s->issuer));
+}
+
+static struct str random_id(struct arena *a)
+{
+    unsigned char b[16];
+
+    rand_os_bytes(b, sizeof(b));
+    return arena_fmt(a, "%02x%02x%02x%02x-%02x%02x-4%01x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
+                     b[4], b[5], b[6] & 15, b[7], (b[8] & 63) | 128, b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+static struct json *make_claims(const struct accounts *s, struct arena *a, const struct object *account,
+                                struct json *audiences, int64_t now_ms, int64_t life_s)
+{
+    struct json *claims = json_object(a), *ours;
+    int64_t now_s = now_ms / 1000;
+
+    json_set(claims, "aud", audiences);
+    json_set(claims, "exp", json_int(a, now_s + life_s));
+    json_set(claims, "iat", json_int(a, now_s));
+    json_set(claims, "iss", json_str(a, str_of(s->issuer)));
+    json_set(claims, "jti", json_str(a, random_id(a)));
+    ours = json_set(claims, "kubernetes.io", json_object(a));
+    json_set(ours, "namespace", json_str(a, account->namespace));
+    json_set(ours, "serviceaccount", ref_of(a, account));
+    json_set(claims, "nbf", json_int(a, now_s));
+    json_set(claims, "sub",
+             json_fmt(a, USER_ACCOUNT_PREFIX "%.*s:%.*s", STR_ARG(account->namespace), STR_ARG(account->name)));
+    return claims;
+}
+
+int accounts_request(const struct accounts *s, struct arena *a, struct str namespace, struct str name,
+                     const struct json *request, int64_t now_ms, struct json **ret, struct err *e)
+{
+    const struct object *account = find(s, "ServiceAccount", namespace, name);
+    const struct json *spec = json_get(request, "spec"), *bound = json_get(spec, "boundObjectRef");
+    struct json *claims, *answer, *status;
+    autosecret token = { 0 };
+    autobuf end = { 0 };
+    int64_t life_s;
+
+    if (!account)
+        return err_set(e, ERR_NOT_FOUND, "serviceaccounts \"%.*s\" not found", STR_ARG(name));
+    if (life_of(spec, &life_s, e) < 0)
+        return -1;
+    claims = make_claims(s, a, account, audiences_of(s, a, spec), now_ms, life_s);
+    if (json_is(bound, JSON_OBJECT) && bind_to(s, a, account, bound, json_get(claims, "kubernetes.io"), e) < 0)
+        return -1;
+    if (jwt_sign(s->keys[0], claims, &token, e) < 0)
+        return -1;
+    answer = json_copy(a, request);
+    json_set(json_need_object(a, answer, "spec"), "audiences", json_copy(a, json_get(claims, "aud")));
+    json_set(json_get(answer, "spec"), "expirationSeconds", json_int(a, life_s));
+    clock_print(&end, now_ms + life_s * 1000);
+    status = json_set(answer, "status", json_object(a));
+    json_set(status, "token", json_str(a, arena_str(a, buf_view(&token))));
+    json_set(status, "expirationTimestamp", json_str(a, arena_str(a, buf_view(&end))));
+    *ret = answer;
+    return 0;
+}
+
+/* ---- looking at one ---- */
+
+static bool is_in_time(const struct json *claims, int64_t now_ms)
+{
+    int64_t begin, end, now_s = now_ms / 1000;
+
+    return json_to_i64(json_get(claims, "exp"), &end) == 0 && json_to_i64(json_get(claims, "nbf"), &begin) == 0 &&
+           now_s < end && begin <= now_s + LEEWAY_MS / 1000;
+}
+
+static bool is_for(const struct json *claims, struct str audience)
+{
+    const struct json *aud = json_get(claims, "aud");
+
+    if (json_is(aud, JSON_STRING))
+        return str_eq(json_text(aud, STR_NULL), audience);
+    if (json_is(aud, JSON_ARRAY))
+        JSON_FOREACH(one, aud)
+            if (json_is(one, JSON_STRING) && str_eq(json_text(one, STR_NULL), audience))
+                return true;
+    return false;
+}
+
+static struct account_audiences audiences_among(const struct accounts *s, struct arena *a, const struct json *claims,
+                                                struct account_audiences asked)
+{
+    struct str own = str_of(s->issuer), *found;
+    struct account_audiences all = asked.n ? asked : (struct account_audiences){ &own, 1 };
+    size_t n = 0;
+
+    found = arena_array(a, struct str, all.n);
+    for (size_t i = 0; i < all.n; i++)
+        if (is_for(claims, all.v[i]))
+            found[n++] = arena_str(a, all.v[i]);
+    return (struct account_audiences){ found, n };
+}
+
+static bool all_are_there(const struct accounts *s, const struct json *ours, struct str namespace, int64_t now_ms)
+{
+    if (!is_there(s, "ServiceAccount", namespace, json_get(ours, "serviceaccount"), now_ms))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(bounds); i++) {
+        const struct json *ref = json_get(ours, bounds[i].claim);
+        bool only_tells = str_is(str_of(bounds[i].claim), "node") && json_get(ours, "pod"); /* the pod's end counts */
+
+        if (ref && !only_tells && !is_there(s, bounds[i].kind, namespace, ref, now_ms))
+            return false;
+    }
+    return true;
+}
+
+static void add_extra(struct arena *a, struct identity_extra *x, size_t *n, const char *key, struct str value)
+{
+    struct str *values = arena_array(a, struct str, 1);
+
+    if (!value.n)
+        return;
+    values[0] = arena_str(a, value);
+    x[(*n)++] = (struct identity_extra){ str_of(key), values, 1 };
+}
+
+static struct identity identity_of(struct arena *a, const struct json *claims, struct str namespace, struct str name)
+{
+    const struct json *ours = json_get(claims, "kubernetes.io"), *pod = json_get(ours, "pod");
+    const struct json *node = json_get(ours, "node");
+    struct identity who = identity_of_account(a, namespace, name);
+    struct identity_extra *x = arena_array(a, struct identity_extra, 5);
+
+    who.uid = arena_str(a, json_member_text(json_get(ours, "serviceaccount"), "uid"));
+    add_extra(a, x, &who.n_extra, EXTRA "credential-id",
+              arena_fmt(a, "JTI=%.*s", STR_ARG(json_member_text(claims, "jti"))));
+    add_extra(a, x, &who.n_extra, EXTRA "pod-name", json_member_text(pod, "name"));
+    add_extra(a, x, &who.n_extra, EXTRA "pod-uid", json_member_text(pod, "uid"));
+    add_extra(a, x, &who.n_extra, EXTRA "node-name", json_member_text(node, "name"));
+    add_extra(a, x, &who.n_extra, EXTRA "node-uid", json_member_text(node, "uid"));
+    who.extra = x;
+    return who;
+}
+
+bool accounts_identify(const struct accounts *s, struct arena *a, struct str token, struct account_audiences audiences,
+                       int64_t now_ms, struct identity *ret, struct account_audiences *ret_audiences)
+{
+    const struct json *claims = jwt_verify(a, token, s->keys, s->n_keys), *ours = json_get(claims, "kubernetes.io");
+    struct account_audiences among;
+    struct str namespace, name;
+
+    if (!claims || !str_is(json_member_text(claims, "iss"), s->issuer) || !is_in_time(claims, now_ms) ||
+        !identity_is_account(json_member_text(claims, "sub"), &namespace, &name) ||
+        !str_eq(namespace, json_member_text(ours, "namespace")) ||
+        !str_eq(name, json_member_text(json_get(ours, "serviceaccount"), "name")))
+        return false;
+    among = audiences_among(s, a, claims, audiences);
+    if (!among.n || !all_are_there(s, ours, namespace, now_ms))
+        return false;
+    *ret = identity_of(a, claims, namespace, name);
+    if (ret_audiences)
+        *ret_audiences = among;
+    return true;
+}
