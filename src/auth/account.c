@@ -6,7 +6,6 @@
 #include "auth/jwt.h"
 #include "auth/secret_file.h"
 #include "base/clock.h"
-#include "base/rand.h"
 #include "base/util.h"
 #include "store/store.h"
 
@@ -243,15 +242,6 @@ static struct json *audiences_of(const struct accounts *s, struct arena *a, cons
     return json_count(asked) && json_is(asked, JSON_ARRAY) ? json_copy(a, asked) : one_text(a, str_of(s->issuer));
 }
 
-static struct str random_id(struct arena *a)
-{
-    unsigned char b[16];
-
-    rand_os_bytes(b, sizeof(b));
-    return arena_fmt(a, "%02x%02x%02x%02x-%02x%02x-4%01x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
-                     b[4], b[5], b[6] & 15, b[7], (b[8] & 63) | 128, b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-}
-
 static struct json *make_claims(const struct accounts *s, struct arena *a, const struct object *account,
                                 struct json *audiences, int64_t now_ms, int64_t life_s)
 {
@@ -262,7 +252,7 @@ static struct json *make_claims(const struct accounts *s, struct arena *a, const
     json_set(claims, "exp", json_int(a, now_s + life_s));
     json_set(claims, "iat", json_int(a, now_s));
     json_set(claims, "iss", json_str(a, str_of(s->issuer)));
-    json_set(claims, "jti", json_str(a, random_id(a)));
+    json_set(claims, "jti", json_str(a, uuid_make(a)));
     ours = json_set(claims, "kubernetes.io", json_object(a));
     json_set(ours, "namespace", json_str(a, account->namespace));
     json_set(ours, "serviceaccount", ref_of(a, account));

@@ -1,6 +1,7 @@
 /* identity.c - who somebody is */
 #include "auth/identity.h"
 
+#include "base/rand.h"
 #include "base/util.h"
 #include "base/vec.h"
 
@@ -111,4 +112,13 @@ struct identity identity_of_account(struct arena *a, struct str namespace, struc
 
     return identity_make(a, arena_fmt(a, USER_ACCOUNT_PREFIX "%.*s:%.*s", STR_ARG(namespace), STR_ARG(name)), groups,
                          ARRAY_LEN(groups), STR(GROUP_AUTHENTICATED));
+}
+
+struct str uuid_make(struct arena *a)
+{
+    unsigned char b[16];
+
+    rand_os_bytes(b, sizeof(b));
+    return arena_fmt(a, "%02x%02x%02x%02x-%02x%02x-4%01x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
+                     b[4], b[5], b[6] & 15, b[7], (b[8] & 63) | 128, b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }

@@ -45,4 +45,7 @@ bool identity_is_account(struct str user, struct str *ret_namespace, struct str 
 /* And its groups, three of them. */
 struct identity identity_of_account(struct arena *a, struct str namespace, struct str name);
 
+/* A random one (RFC 9562, version 4): no two people, tokens or requests ever have the same. */
+struct str uuid_make(struct arena *a);
+
 #endif

@@ -1,0 +1,85 @@
+/* rbac_follow.c - the index kept current from a store */
+#include "auth/rbac_internal.h"
+
+#include "base/util.h"
+#include "store/store.h"
+
+static const struct resource_type *type_of(size_t i)
+{
+    static const char *const names[RBAC_KINDS] = { "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding" };
+
+    return type_by_kind(STR(RBAC_GROUP "/v1"), str_of(names[i]));
+}
+
+void rbac_unfollow(struct rbac *r)
+{
+    for (size_t i = 0; i < RBAC_KINDS; i++) {
+        watch_close(r->watches[i]);
+        r->watches[i] = NULL;
+    }
+}
+
+static void take(void *ctx, const struct object *o)
+{
+    rbac_put(ctx, o->root);
+}
+
+/* What was known before goes, into an index that is thrown away. */
+static void forget(struct rbac *r)
+{
+    struct rbac *empty = rbac_new(), kept = *r;
+
+    r->roles = empty->roles;
+    r->bindings = empty->bindings;
+    r->subjects = empty->subjects;
+    empty->roles = kept.roles;
+    empty->bindings = kept.bindings;
+    empty->subjects = kept.subjects;
+    rbac_free(empty);
+}
+
+static int begin(struct rbac *r, struct err *e)
+{
+    uint64_t rev = store_revision(r->store);
+
+    rbac_unfollow(r);
+    forget(r);
+    for (size_t i = 0; i < RBAC_KINDS; i++) {
+        if (watch_open(r->store, type_of(i), STR_NULL, rev, &r->watches[i], e) < 0)
+            return -1;
+        store_list(r->store, type_of(i), STR_NULL, take, r);
+    }
+    r->seen_rev = rev;
+    return 0;
+}
+
+int rbac_follow(struct rbac *r, struct store *store, struct err *e)
+{
+    r->store = store;
+    return begin(r, e);
+}
+
+static void take_event(struct rbac *r, const struct watch_event *ev)
+{
+    if (ev->kind == WATCH_ADDED || ev->kind == WATCH_MODIFIED)
+        rbac_put(r, ev->object->root);
+    else if (ev->kind == WATCH_DELETED)
+        rbac_remove(r, ev->object->root);
+}
+
+int rbac_turn(struct rbac *r, struct err *e)
+{
+    struct watch_event ev;
+    int got = 0;
+
+    if (!r->store || r->seen_rev == store_revision(r->store))
+        return 0;
+    r->seen_rev = store_revision(r->store);
+    for (size_t i = 0; i < RBAC_KINDS; i++) {
+        while ((got = watch_next(r->watches[i], &ev, NULL)) > 0)
+            take_event(r, &ev);
+        if (got < 0) /* fell behind: all anew */
+            return begin(r, e);
+    }
+    return 0;
+}
