@@ -1,0 +1,103 @@
+/* users.h - the people of a server: who they are, what they were promised, and how they are known
+ *
+ * A user has a name, a uid that no other user ever has, groups, a role, and credentials: a certificate that holds the
+ * uid beside the name, tokens of which only the SHA-256 is kept, or a UNIX uid at the other end of a socket. The list
+ * is one file, users.json below the directory (secret_file.h). `pumice server user` changes it and the server reads it
+ * again when it has changed, before it believes anybody: who was removed is nobody from that moment on, and whoever
+ * gets the name later has another uid, so an old certificate stays useless.
+ *
+ * Nothing here decides what a user may do. users_bindings() says which RoleBindings a role stands for; the server keeps
+ * them in its store, where RBAC finds them and kubectl shows them.
+ */
+#ifndef AUTH_USERS_H
+#define AUTH_USERS_H
+
+#include "auth/identity.h"
+#include "base/vec.h"
+
+struct users;
+
+enum user_role { USER_NO_ROLE, USER_VIEW, USER_EDIT, USER_ADMIN, USER_ROLE_MAX };
+const char *user_role_name(enum user_role role); /* "", "view", "edit", "admin" */
+
+enum { USER_TOKEN_HASH = 32, USER_NAME_MAX = 63 };
+
+struct user_token {
+    unsigned char hash[USER_TOKEN_HASH]; /* SHA-256 */
+    int64_t end_ms;                      /* 0: never */
+};
+
+struct user {
+    struct str name, uid;
+    const struct str *groups;
+    size_t n_groups;
+    enum user_role role;
+    const struct str *namespaces; /* that the role is for; none: everywhere */
+    size_t n_namespaces;
+    const struct user_token *tokens;
+    size_t n_tokens;
+    int64_t created_ms, certificate_end_ms; /* of the newest one; 0: it has none */
+    int64_t unix_uid;                       /* -1: none */
+};
+
+/* ---- reading ---- what is returned is good until the next call that is not const ---- */
+
+int users_open(int dir, struct users **ret, struct err *e); /* no file: nobody */
+void users_free(struct users *u);                           /* NULL is fine */
+
+/* Read the file again if it is another one. '*ret_changed' may be NULL. A file that cannot be read is an error, and
+ * nobody is known until it can be: better than to go on with somebody who was removed. It has changed once, then. */
+int users_refresh(struct users *u, bool *ret_changed, struct err *e);
+
+size_t users_count(const struct users *u);
+const struct user *users_at(const struct users *u, size_t i); /* in order of their names */
+const struct user *users_find(const struct users *u, struct str name);
+
+/* The groups of a certificate name the uid with this in front of it: O=pumice:uid:… */
+#define USER_UID_GROUP "pumice:uid:"
+
+/* By name and what the certificate says; NULL: nobody (any more). */
+const struct user *users_by_certificate(const struct users *u, struct str name, const struct str *organizations,
+                                        size_t n_organizations);
+const struct user *users_by_token(const struct users *u, struct str token, int64_t now_ms);
+const struct user *users_by_unix_uid(const struct users *u, int64_t uid);
+
+struct identity user_identity(struct arena *a, const struct user *user);
+
+/* ---- changing ---- under a lock, on what the file holds at that moment ---- */
+
+struct user_spec {
+    struct str name;
+    const struct str *groups;
+    size_t n_groups;
+    enum user_role role;
+    const struct str *namespaces;
+    size_t n_namespaces;
+    int64_t unix_uid; /* -1: none */
+};
+
+/* ERR_INVALID names what is wrong, ERR_EXISTS: there is one of that name. '*ret_user' may be NULL. */
+int users_add(struct users *u, const struct user_spec *spec, int64_t now_ms, const struct user **ret_user,
+              struct err *e);
+int users_remove(struct users *u, struct str name, struct err *e); /* ERR_NOT_FOUND */
+
+/* A new token, which is written nowhere else; 'life_ms' 0: it has no end. */
+int users_add_token(struct users *u, struct str name, int64_t now_ms, int64_t life_ms, struct buf *ret_token,
+                    struct err *e);
+/* What goes into a certificate of this user: its groups, and its uid as one. The end is remembered. */
+int users_add_certificate(struct users *u, struct arena *a, struct str name, int64_t end_ms,
+                          const struct str **ret_groups, size_t *ret_n, struct err *e);
+
+/* ---- what a role stands for ---- */
+
+/* ClusterRoleBinding pumice:user:NAME, or a RoleBinding of that name in each namespace, with the label below. */
+#define USER_LABEL "pumice/user"
+void user_bindings(struct arena *a, const struct user *user, struct json *ret_list);
+
+/* Make the store say so: bindings of users that are gone go, those that are missing or were changed are written, and a
+ * namespace that a role is for is made if it is not there. For the server, when users_refresh() says that something has
+ * changed. What can be done is done; -1 and the first error if something could not. */
+struct store;
+int users_sync(const struct users *u, struct store *store, struct err *e);
+
+#endif
