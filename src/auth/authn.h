@@ -1,0 +1,61 @@
+/* authn.h - who asks: from a request to an identity, or to 401
+ *
+ * Looked at in this order; the first that is good counts:
+ *
+ *     1. the client's certificate, if one of our users has its name and uid and it has not ended
+ *     2. a bearer token: Authorization, or the WebSocket protocol that browsers send it by; a user's or an account's
+ *     3. the UNIX uid at the other end of a socket
+ *     4. nobody: system:anonymous, where that is allowed
+ *
+ * A credential that is shown and no good is never passed over for 3 or 4: the answer is 401, and always the same 401,
+ * whatever was wrong with it. Headers in which proxies name users (X-Remote-User …) mean nothing here. Whoever was
+ * believed may ask to be somebody else (Impersonate-User …), which is then a matter of RBAC.
+ */
+#ifndef AUTH_AUTHN_H
+#define AUTH_AUTHN_H
+
+#include "auth/identity.h"
+#include "http/server.h"
+
+struct accounts;
+struct rbac;
+struct users;
+
+struct authn { /* all borrowed; any may be NULL: nobody is known by that */
+    struct users *users;
+    const struct accounts *accounts;
+    bool allows_anonymous;
+    int64_t owner_uid; /* of the server: he and root are administrators at a UNIX socket; -1: nobody is */
+};
+
+struct authn_request {
+    const struct http_peer *peer;
+    struct str fields; /* http_call_fields() */
+};
+
+/* 0, or 401. The identity lives in the arena. Users are read again if they have changed (users.h); when they cannot
+ * be, nobody of them is known and the reason is logged. */
+int authn_identify(const struct authn *n, struct arena *a, const struct authn_request *rq, int64_t now_ms,
+                   struct identity *ret);
+
+/* Does the request ask to be somebody else? '*ret' is that one; '*ret_asks' false: it does not, and '*ret' is 'who'.
+ * ERR_FORBIDDEN (403): the sentence is as Kubernetes words it; ERR_INVALID (400): the headers make no sense. */
+int authn_impersonate(struct rbac *rbac, struct arena *a, struct str fields, const struct identity *who,
+                      struct identity *ret, bool *ret_asks, struct err *e);
+
+/* The body of a 401; and the protocols of a WebSocket request without the one that carries a token. */
+struct json *authn_unauthorized(struct arena *a);
+struct str authn_websocket_protocols(struct arena *a, struct str header);
+
+/* ---- the page ---- */
+
+/* Is this Host one that the server is known by? "127.0.0.1:6443", "[::1]", "localhost"; 'names' ended by NULL. A page
+ * of somebody else's can point its own name at our address and so have a browser ask us (DNS rebinding): the name in
+ * the request is still theirs. Addresses of this machine are among 'names' or are not accepted. */
+bool authn_host_is_ours(struct str host, const char *const *names);
+
+/* May the browser's page that sends this act here? Without an Origin it is no page of a browser that can be stopped by
+ * it; with one, its host must be the one that is asked ("null" is nobody). */
+bool authn_origin_is_ours(struct str origin, struct str host);
+
+#endif
