@@ -19,6 +19,7 @@ struct check {
     struct arena *arena;
     VEC(const struct rule *) owned;
     VEC(struct grant) missing;
+    VEC(const struct rbac_binding *) broken; /* bindings of the giver to roles that are not there */
     size_t n; /* looked at: rules that multiply to more than anybody writes are refused */
 };
 
@@ -137,6 +138,34 @@ static void print_groups(struct buf *out, const struct identity *who)
     buf_char(out, ']');
 }
 
+/* Those that hold everywhere first, by their names. */
+static int by_place(const void *a, const void *b)
+{
+    const struct rbac_binding *x = *(const struct rbac_binding *const *)a, *y = *(const struct rbac_binding *const *)b;
+
+    return x->namespace.n && !y->namespace.n ? 1 : !x->namespace.n && y->namespace.n ? -1 : str_cmp(x->name, y->name);
+}
+
+static void print_broken(struct buf *out, struct check *c)
+{
+    const char *before = "; resolution errors: [";
+
+    if (c->broken.n)
+        qsort(c->broken.v, c->broken.n, sizeof(*c->broken.v), by_place);
+    for (size_t i = 0; i < c->broken.n; i++) {
+        const struct rbac_binding *b = c->broken.v[i];
+
+        if (i && b == c->broken.v[i - 1]) /* reached by the name and by a group */
+            continue;
+        buf_fmt(out, "%s%ss." RBAC_GROUP " ", before, str_is(b->role_kind, "Role") ? "role" : "clusterrole");
+        buf_quote(out, b->role_name, SIZE_MAX);
+        buf_fmt(out, " not found");
+        before = " ";
+    }
+    if (c->broken.n)
+        buf_char(out, ']');
+}
+
 static struct str tell(struct check *c, const struct identity *who)
 {
     enum { TOLD_MAX = 50 };
@@ -156,6 +185,7 @@ static struct str tell(struct check *c, const struct identity *who)
     for (size_t i = 0; i < lines.n; i++)
         if (!i || !str_eq(lines.v[i], lines.v[i - 1]))
             buf_fmt(&out, "\n%.*s", STR_ARG(lines.v[i]));
+    print_broken(&out, c);
     return arena_str(c->arena, buf_view(&out));
 }
 
@@ -180,6 +210,8 @@ static bool own_rules(void *ctx, const struct rbac_binding *b)
 {
     struct check *c = ctx;
 
+    if (!b->role || !b->role->is_there)
+        *vec_push(c->arena, &c->broken) = b;
     for (size_t i = 0; b->role && i < b->role->rules.n; i++)
         *vec_push(c->arena, &c->owned) = b->role->rules.v[i];
     return true;
