@@ -1,7 +1,7 @@
 /* object.c - one allocation for each object: the struct, its nodes, its text
  *
  * The tree is counted first and copied then. A store may hold 100,000 pods, and an arena of their own would leave half
- * of each first block empty.
+ * of each first block empty. An object with text has its tree in a second allocation, which can go and come back.
  */
 #include "store/object.h"
 
@@ -89,26 +89,124 @@ static void set_revision(struct copier *c, struct json *root, uint64_t rev)
     node->last = NULL;
 }
 
-struct object *object_make(const struct resource_type *type, const struct json *tree, uint64_t rev)
+/* A copy of 'tree' behind 'head' bytes of a new allocation, which is '*ret'. */
+static struct json *copy_tree(const struct json *tree, uint64_t rev, size_t head, void **ret)
 {
     size_t nodes = SPARE_NODES, bytes = SPARE_BYTES;
     struct copier c;
     struct json *root;
-    struct object *o;
 
     count(tree, &nodes, &bytes);
-    o = xmalloc(sizeof(*o) + nodes * sizeof(struct json) + bytes);
-    c.nodes = (struct json *)(o + 1);
+    *ret = xmalloc(head + nodes * sizeof(struct json) + bytes);
+    c.nodes = (struct json *)((char *)*ret + head);
     c.text = (char *)(c.nodes + nodes);
     root = copy_node(&c, tree);
     root->key = NULL; /* a root has none, whatever it was part of */
     root->key_n = 0;
     set_revision(&c, root, rev);
+    return root;
+}
+
+struct object *object_make(const struct resource_type *type, const struct json *tree, uint64_t rev)
+{
+    void *block;
+    struct json *root = copy_tree(tree, rev, sizeof(struct object), &block);
+    struct object *o = block;
+
     *o = (struct object){ .type = type, .root = root, .rev = rev, .refs = 1 };
     o->namespace = object_namespace(root);
     o->name = object_name(root);
     o->uid = object_uid(root);
     return o;
+}
+
+/* ---- with text ---- */
+
+static struct str take_copy(char **at, struct str s)
+{
+    struct str copy = { *at, s.n };
+
+    if (s.n)
+        memcpy(*at, s.p, s.n);
+    *at += s.n;
+    return copy;
+}
+
+struct object *object_read(const struct object_record *r)
+{
+    struct object *o = xmalloc(sizeof(*o) + r->namespace.n + r->name.n + r->uid.n + r->text.n);
+    char *at = (char *)(o + 1);
+
+    *o = (struct object){ .type = r->type, .rev = r->rev, .refs = 1 };
+    o->namespace = take_copy(&at, r->namespace);
+    o->name = take_copy(&at, r->name);
+    o->uid = take_copy(&at, r->uid);
+    o->text = take_copy(&at, r->text);
+    return o;
+}
+
+struct object *object_make_text(const struct resource_type *type, const struct json *tree, uint64_t rev,
+                                struct buf *print)
+{
+    void *block;
+    struct json *root = copy_tree(tree, rev, 0, &block);
+    struct object *o;
+
+    buf_reset(print);
+    json_print(print, root);
+    o = object_read(&(struct object_record){ .type = type,
+                                             .rev = rev,
+                                             .namespace = object_namespace(root),
+                                             .name = object_name(root),
+                                             .uid = object_uid(root),
+                                             .text = buf_view(print) });
+    o->tree = block;
+    o->root = root;
+    return o;
+}
+
+static void last_wins(void *ctx, struct json_duplicate dup)
+{
+}
+
+/* What is known without the text: enough to be looked at, listed and deleted. */
+static struct json *without_text(const struct object *o, struct arena *a)
+{
+    struct json *root = json_object(a), *meta = json_object(a);
+
+    json_add(root, STR("apiVersion"), json_str(a, type_api_version(a, o->type)));
+    json_add(root, STR("kind"), json_str(a, str_of(o->type->kind)));
+    json_add(root, STR("metadata"), meta);
+    json_add(meta, STR("name"), json_str(a, o->name));
+    if (o->namespace.n)
+        json_add(meta, STR("namespace"), json_str(a, o->namespace));
+    json_add(meta, STR("uid"), json_str(a, o->uid));
+    return root;
+}
+
+void object_warm(const struct object *o, struct arena *a)
+{
+    struct json_parse_options opt = { .limits = { UINT32_MAX, 4096 }, .on_duplicate = last_wins };
+    struct object *shared = (struct object *)o; /* what is seen of it does not change */
+    struct json *tree;
+
+    if (o->root)
+        return;
+    arena_reset(a);
+    if (json_parse(a, o->text, &opt, &tree, NULL) < 0 || !json_is(tree, JSON_OBJECT))
+        tree = without_text(o, a);
+    shared->root = copy_tree(tree, o->rev, 0, &shared->tree);
+}
+
+void object_cool(const struct object *o)
+{
+    struct object *shared = (struct object *)o;
+
+    if (!o->tree)
+        return;
+    free(shared->tree);
+    shared->tree = NULL;
+    shared->root = NULL;
 }
 
 _Static_assert(sizeof(struct object) % _Alignof(struct json) == 0, "nodes follow the struct");
@@ -131,6 +229,8 @@ void object_unref(const struct object *o)
     if (!shared)
         return;
     assert(shared->refs > 0);
-    if (--shared->refs == 0)
-        free(shared);
+    if (--shared->refs > 0)
+        return;
+    free(shared->tree);
+    free(shared);
 }
