@@ -1,7 +1,8 @@
-/* memory.c - a store that lives as long as the process
+/* memory.c - the store: all of it that is not about files
  *
  * A write builds the new state as a tree in the scratch arena (rules.c), then commits: the next revision, one immutable
- * object shared by the index and the history, readers and watches.
+ * object shared by the index and the history, readers and watches. A durable store (durable.c) remembers each change
+ * besides, until it is flushed.
  */
 #include "store/store_internal.h"
 
@@ -34,6 +35,7 @@ struct store *store_new(const struct store_options *opt)
     s->clock = opt->clock;
     s->history = opt->history ? opt->history : HISTORY_DEFAULT;
     rand_seed(&s->rand, opt->seed);
+    s->warm = xcalloc(1, sizeof(*s->warm));
     s->kinds = xcalloc(n_resource_types, sizeof(*s->kinds));
     for (size_t i = 0; i < n_resource_types; i++)
         index_init(&s->kinds[i].index, secret);
@@ -45,6 +47,8 @@ void store_free(struct store *s)
     if (!s)
         return;
     assert(s->n_watches == 0);
+    durable_done(s->durable);
+    warm_done(s->warm);
     history_done(s);
     for (size_t i = 0; i < n_resource_types; i++)
         index_done(&s->kinds[i].index);
@@ -60,7 +64,7 @@ uint64_t store_revision(const struct store *s)
 
 /* ---- reading ---- */
 
-static struct index *index_of(const struct store *s, const struct resource_type *type)
+struct index *store_index_of(const struct store *s, const struct resource_type *type)
 {
     return &s->kinds[store_kind_of(type)].index;
 }
@@ -68,7 +72,7 @@ static struct index *index_of(const struct store *s, const struct resource_type 
 static struct entry *find(const struct store *s, const struct resource_type *type, struct str namespace,
                           struct str name)
 {
-    return index_find(index_of(s, type), type->scope == SCOPE_CLUSTER ? STR_NULL : namespace, name);
+    return index_find(store_index_of(s, type), type->scope == SCOPE_CLUSTER ? STR_NULL : namespace, name);
 }
 
 const struct object *store_get(const struct store *s, const struct resource_type *type, struct str namespace,
@@ -76,18 +80,41 @@ const struct object *store_get(const struct store *s, const struct resource_type
 {
     const struct entry *entry = find(s, type, namespace, name);
 
-    return entry ? entry->object : NULL;
+    if (!entry)
+        return NULL;
+    store_warm(s, entry->object);
+    return entry->object;
+}
+
+struct warm_walk {
+    const struct store *store;
+    void (*each)(void *ctx, const struct object *o);
+    void *ctx;
+};
+
+static void warm_then(void *ctx, const struct object *o)
+{
+    struct warm_walk *w = ctx;
+
+    store_warm(w->store, o);
+    w->each(w->ctx, o);
 }
 
 void store_list(const struct store *s, const struct resource_type *type, struct str namespace,
                 void (*each)(void *ctx, const struct object *o), void *ctx)
 {
-    index_walk(index_of(s, type), type->scope == SCOPE_CLUSTER ? STR_NULL : namespace, each, ctx);
+    store_walk(s, type, namespace, warm_then, &(struct warm_walk){ s, each, ctx });
+}
+
+void store_walk(const struct store *s, const struct resource_type *type, struct str namespace,
+                void (*each)(void *ctx, const struct object *o), void *ctx)
+{
+    index_walk(store_index_of(s, type), type->scope == SCOPE_CLUSTER ? STR_NULL : namespace, each, ctx);
 }
 
 size_t store_count(const struct store *s, const struct resource_type *type)
 {
-    return map_count(&index_of(s, type)->by_key);
+    return map_count(&store_index_of(s, type)->by_key);
 }
 
 /* ---- committing ---- */
@@ -98,35 +125,55 @@ static void give(struct object **ret, const struct object *o)
         *ret = object_ref(o);
 }
 
+static struct object *make(struct store *s, const struct resource_type *type, const struct json *tree)
+{
+    struct object *o;
+
+    if (!s->durable)
+        return object_make(type, tree, ++s->rev);
+    o = object_make_text(type, tree, ++s->rev, &s->durable->print);
+    warm_add(s->warm, o);
+    return o;
+}
+
+/* 'now' is in the index, or no longer. */
+static void changed(struct store *s, enum watch_kind what, const struct object *now, struct object *take_before,
+                    struct object **ret)
+{
+    history_add(s, store_kind_of(now->type), what, now);
+    give(ret, now);
+    if (s->durable) {
+        durable_add(s, what, now, take_before);
+        return;
+    }
+    s->flushed = s->rev;
+    object_unref(take_before);
+}
+
 static void commit_add(struct store *s, const struct resource_type *type, const struct json *tree, struct object **ret)
 {
-    struct object *o = object_make(type, tree, ++s->rev);
+    struct object *o = make(s, type, tree);
 
-    index_add(index_of(s, type), o);
-    history_add(s, store_kind_of(type), WATCH_ADDED, o);
-    give(ret, o);
+    index_add(store_index_of(s, type), o);
+    changed(s, WATCH_ADDED, o, NULL, ret);
 }
 
 static void commit_change(struct store *s, struct entry *entry, const struct json *tree, struct object **ret)
 {
-    struct object *old = entry->object;
+    struct object *old = entry->object; /* given up last: the tree may share its nodes */
 
-    entry->object = object_make(old->type, tree, ++s->rev);
-    history_add(s, store_kind_of(old->type), WATCH_MODIFIED, entry->object);
-    give(ret, entry->object);
-    object_unref(old); /* last: the tree may share its nodes */
+    entry->object = make(s, old->type, tree);
+    changed(s, WATCH_MODIFIED, entry->object, old, ret);
 }
 
 /* 'tree' is the last state, with the revision of the delete. */
 static void commit_remove(struct store *s, struct entry *entry, const struct json *tree, struct object **ret)
 {
-    struct object *old = entry->object, *last = object_make(old->type, tree, ++s->rev);
+    struct object *old = entry->object, *last = make(s, old->type, tree);
 
-    index_remove(index_of(s, old->type), entry);
-    history_add(s, store_kind_of(old->type), WATCH_DELETED, last);
-    give(ret, last);
+    index_remove(store_index_of(s, old->type), entry);
+    changed(s, WATCH_DELETED, last, old, ret);
     object_unref(last);
-    object_unref(old);
 }
 
 /* ---- writing ---- */
@@ -137,10 +184,24 @@ static int not_found(struct store *s, const struct resource_type *type, struct s
                    STR_ARG(name));
 }
 
-static struct arena *scratch(struct store *s)
+/* The begin of every write. NULL: the store is read-only. */
+static struct arena *scratch(struct store *s, struct err *e)
 {
+    if (store_writable(s, e) < 0)
+        return NULL;
+    warm_trim(s);
     arena_reset(&s->scratch);
     return &s->scratch;
+}
+
+/* An object to change, with its tree. */
+static struct entry *find_warm(struct store *s, const struct resource_type *type, struct str namespace, struct str name)
+{
+    struct entry *entry = find(s, type, namespace, name);
+
+    if (entry)
+        store_warm(s, entry->object);
+    return entry;
 }
 
 /* Version 7 of RFC 9562: the time, a counter within the millisecond, then random. Times of the API have seconds only;
@@ -206,22 +267,23 @@ static int add_new(struct store *s, const struct resource_type *type, struct jso
 
 int store_create(struct store *s, const struct json *body, struct object **ret, struct err *e)
 {
-    struct arena *a = scratch(s);
+    struct arena *a = scratch(s, e);
     const struct resource_type *type;
     struct json *tree;
 
-    if (rules_type(body, &type, e) < 0 || rules_create(a, type, body, new_uid(s), clock_now_ms(s->clock), &tree, e) < 0)
+    if (!a || rules_type(body, &type, e) < 0 ||
+        rules_create(a, type, body, new_uid(s), clock_now_ms(s->clock), &tree, e) < 0)
         return -1;
     return add_new(s, type, tree, ret, e);
 }
 
 int store_restore(struct store *s, const struct json *body, struct object **ret, struct err *e)
 {
-    struct arena *a = scratch(s);
+    struct arena *a = scratch(s, e);
     const struct resource_type *type;
     struct json *tree;
 
-    if (rules_type(body, &type, e) < 0 ||
+    if (!a || rules_type(body, &type, e) < 0 ||
         rules_restore(a, type, body, new_uid(s), clock_now_ms(s->clock), &tree, e) < 0)
         return -1;
     return add_new(s, type, tree, ret, e);
@@ -240,14 +302,14 @@ static void commit_update(struct store *s, struct entry *entry, const struct jso
 
 int store_update(struct store *s, const struct json *body, enum store_part part, struct object **ret, struct err *e)
 {
-    struct arena *a = scratch(s);
+    struct arena *a = scratch(s, e);
     const struct resource_type *type;
     struct entry *entry;
     struct json *tree;
 
-    if (rules_type(body, &type, e) < 0)
+    if (!a || rules_type(body, &type, e) < 0)
         return -1;
-    if (!(entry = find(s, type, object_namespace(body), object_name(body))))
+    if (!(entry = find_warm(s, type, object_namespace(body), object_name(body))))
         return not_found(s, type, object_name(body), e);
     if (rules_update(a, entry->object, body, part, &tree, e) < 0)
         return -1;
@@ -274,10 +336,12 @@ typedef int patch_f(struct arena *a, const struct object *o, const struct json *
 static int patch_by(patch_f *rules, struct store *s, const struct resource_type *type, struct str namespace,
                     struct str name, struct str uid, const struct json *patch, struct object **ret, struct err *e)
 {
-    struct arena *a = scratch(s);
-    struct entry *entry = find(s, type, namespace, name);
+    struct arena *a = scratch(s, e);
+    struct entry *entry = a ? find_warm(s, type, namespace, name) : NULL;
     struct json *tree;
 
+    if (!a)
+        return -1;
     if (!entry)
         return not_found(s, type, name, e);
     if (check_still(s, entry->object, uid, 0, e) < 0 || rules(a, entry->object, patch, &tree, e) < 0)
@@ -302,10 +366,12 @@ int store_bind(struct store *s, struct str namespace, struct str name, struct st
                struct object **ret, struct err *e)
 {
     const struct resource_type *type = type_by_kind(STR("v1"), STR("Pod"));
-    struct arena *a = scratch(s);
-    struct entry *entry = find(s, type, namespace, name);
+    struct arena *a = scratch(s, e);
+    struct entry *entry = a ? find_warm(s, type, namespace, name) : NULL;
     struct json *tree;
 
+    if (!a)
+        return -1;
     if (!entry)
         return not_found(s, type, name, e);
     if (check_still(s, entry->object, uid, 0, e) < 0 ||
@@ -318,10 +384,12 @@ int store_bind(struct store *s, struct str namespace, struct str name, struct st
 int store_delete(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
                  const struct store_delete_options *opt, struct object **ret, struct err *e)
 {
-    struct arena *a = scratch(s);
-    struct entry *entry = find(s, type, namespace, name);
+    struct arena *a = scratch(s, e);
+    struct entry *entry = a ? find_warm(s, type, namespace, name) : NULL;
     struct json *tree = NULL;
 
+    if (!a)
+        return -1;
     if (!entry)
         return not_found(s, type, name, e);
     if (check_still(s, entry->object, opt->uid, opt->rev, e) < 0)

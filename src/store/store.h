@@ -15,7 +15,19 @@
  * - generation is counted for the kinds the API server counts it for: all but ConfigMap, Secret, Service, Node, … .
  * - delete: see store_delete.
  *
- * Two implementations pass one suite (test/conformance*.c): memory now, a durable one later. Single-threaded.
+ * A store lives in memory (store_new) or in a directory as well (store_open); both pass one suite (test/conformance*.c).
+ * A write of a durable store is seen at once by store_get() and later writes, but it is a promise only when
+ * store_flush() has returned 0. Until then nobody may be answered, readers included, and no watch tells of it. So a
+ * server's turn is
+ *
+ *     while ((r = next_request()))
+ *         r->answer = handle(store, r);              // store_create(), store_get(), …
+ *     if (store_flush(store, &e) < 0)
+ *         fail_all_answers(&e);                      // all writes of this turn are undone
+ *     send_all_answers();
+ *     for each watch: while (watch_next(…) > 0) …    // tells what is durable
+ *
+ * and all writes of a turn share one sync of the disk. Single-threaded.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -31,16 +43,42 @@ struct store_options {
     struct clock *clock; /* for timestamps; must outlive the store */
     uint64_t seed;       /* uids and generated names follow from it: the same seed, the same history */
     size_t history;      /* changes kept for watches; 0: 100,000. Older ones answer ERR_GONE */
+    const char *vfs;     /* store_open: SQLite's file system of that name, for tests; NULL: the usual one */
 };
 
 struct store *store_new(const struct store_options *opt);
-void store_free(struct store *s); /* NULL is fine; watches must be closed before */
+void store_free(struct store *s); /* NULL is fine; watches must be closed before. What was not flushed is lost */
 
 uint64_t store_revision(const struct store *s); /* of the last change; 0: none yet */
 
+/* ---- durable ---- */
+
+/* Open or make the store in 'dir', which is made with mode 0700. Every write that was flushed is there, in the same
+ * order with the same revisions; so are the changes that watches can resume from. Fails, and changes nothing, where the
+ * store is damaged (ERR_IO), of a newer version (ERR_INVALID), open in another process (ERR_CONFLICT) or not ours alone
+ * (ERR_FORBIDDEN); the sentence names the file and what helps. */
+int store_open(const char *dir, const struct store_options *opt, struct store **ret, struct err *e);
+
+/* Make all writes durable, in one transaction. If that fails they are undone: their objects are as before, their
+ * revisions are never given again while the process lives, and the store is read-only: writes fail with the same
+ * sentence, reads go on. After a full disk a write is let through once a second to see whether there is room again;
+ * after anything else the store stays read-only until it is opened anew. Whether the undone writes are there then
+ * cannot be known. A store in memory has nothing to flush. */
+int store_flush(struct store *s, struct err *e);
+
+/* Changes up to this revision are durable, or undone: watches tell all of them. */
+uint64_t store_flushed(const struct store *s);
+
+/* What became of the change of revision 'rev': 1 it is durable, 0 it waits for store_flush(), -1 it was undone. */
+int store_outcome(const struct store *s, uint64_t rev);
+
+/* Why is it read-only? 0: it is not. */
+int store_writable(struct store *s, struct err *e);
+
 /* ---- reading ---- */
 
-/* Borrowed until the next write. NULL if there is no such object. 'namespace' is ignored for cluster-scoped types. */
+/* Borrowed until the next write or flush. NULL if there is no such object. 'namespace' is ignored for cluster-scoped
+ * types. */
 const struct object *store_get(const struct store *s, const struct resource_type *type, struct str namespace,
                                struct str name);
 
@@ -48,6 +86,12 @@ const struct object *store_get(const struct store *s, const struct resource_type
 void store_list(const struct store *s, const struct resource_type *type, struct str namespace,
                 void (*each)(void *ctx, const struct object *o), void *ctx);
 size_t store_count(const struct store *s, const struct resource_type *type);
+
+/* The same without making trees: 'root' of an object may be NULL, its text is there then. store_warm() makes the tree;
+ * it stays until the next write or flush, or as long as somebody has a reference. */
+void store_walk(const struct store *s, const struct resource_type *type, struct str namespace,
+                void (*each)(void *ctx, const struct object *o), void *ctx);
+void store_warm(const struct store *s, const struct object *o);
 
 /* ---- writing ---- '*ret' (may be NULL) gets the new object, a reference of the caller's ---- */
 

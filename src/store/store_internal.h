@@ -1,16 +1,20 @@
 /* store_internal.h - what the files of this folder share: entries and their index, the rules of metadata, the history
  *
  * index.c   the objects of one type, found by name and walked in order
- * rules.c   what the API does to metadata on create, update and delete; pure, a durable store uses it as well
+ * rules.c   what the API does to metadata on create, update and delete; pure
  * bind.c    what a binding does to a pod; pure as well
  * memory.c  the store: rules applied, changes committed
  * watch.c   the changes kept, and reading them
+ * warm.c    which objects have their trees
+ * durable.c what a store with a log does besides: flush or undo, replay, compaction
+ * sqlite.c  the log, a table of SQLite
  */
 #ifndef STORE_STORE_INTERNAL_H
 #define STORE_STORE_INTERNAL_H
 
 #include "base/map.h"
 #include "base/rand.h"
+#include "base/vec.h"
 #include "store/store.h"
 
 /* ---- index.c ---- */
@@ -112,6 +116,87 @@ struct history { /* changes of one type; the i-th ever made is v[i & (cap - 1)],
 void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o);
 void history_done(struct store *s);
 
+/* The last change, which is of that kind and was not told, never happened. Its revision stays used. */
+void history_undo(struct store *s, size_t kind, uint64_t rev);
+
+/* Revisions up to 'rev' were used by nobody we know. */
+void history_skip(struct store *s, uint64_t rev);
+enum { HISTORY_NOBODY = UINT8_MAX }; /* instead of a kind */
+
+/* ---- warm.c ---- */
+
+struct warm { /* objects that have trees and text; one reference each */
+    struct object **v;
+    size_t n, cap;
+    size_t limit;       /* look for some to cool when there are so many */
+    struct arena arena; /* for making trees */
+};
+
+void warm_add(struct warm *w, const struct object *o);
+void warm_trim(struct store *s); /* cool what only the store holds, once there are many */
+void warm_done(struct warm *w);
+
+/* ---- the log of a durable store ---- */
+
+struct log_write {
+    enum watch_kind what;
+    struct object *now;    /* the state after it; of DELETED the last one, with the delete's revision */
+    struct object *before; /* NULL for ADDED */
+};
+
+struct log_batch { /* one transaction */
+    const struct log_write *writes;
+    size_t n_writes;
+    const uint64_t *dead; /* rows that nobody needs any more */
+    size_t n_dead;
+    uint64_t compacted; /* a watch can no longer begin before this revision */
+};
+
+struct log_row {
+    enum watch_kind what;
+    struct object_record record; /* borrowed for the call. type NULL: a kind that this program does not have */
+};
+
+typedef void log_row_f(void *ctx, const struct log_row *row);
+
+struct store_log {
+    /* All of the batch is durable, or nothing of it is seen again by this process. */
+    int (*commit)(struct store_log *log, const struct log_batch *b, struct err *e);
+    /* Rows after 'after' up to 'to' in order of revision; the text is left out if not wanted. */
+    int (*scan)(struct store_log *log, uint64_t after, uint64_t to, bool with_text, log_row_f *each, void *ctx,
+                struct err *e);
+    void (*close)(struct store_log *log);
+    uint64_t rev, compacted; /* of the last change ever, and as in struct log_batch; known when it is opened */
+    struct err failure;      /* why nothing can be committed any more; ERR_OK: it can */
+    bool is_full;            /* the last commit failed for want of space: the next may work */
+};
+
+/* sqlite.c */
+int log_open_sqlite(const char *dir, const struct store_options *opt, struct store_log **ret, struct err *e);
+
+/* ---- durable.c ---- */
+
+struct undone { /* revisions of a turn that was not flushed */
+    uint64_t first, last;
+};
+
+struct durable {
+    struct store_log *log;
+    VEC(struct log_write) pending; /* since the last flush; 'now' and 'before' are references */
+    VEC(uint64_t) dead;            /* rows to delete, a few with each flush */
+    size_t dead_at;                /* how many of them are gone */
+    uint64_t compacted, swept;     /* as the log has it; rows up to 'swept' are in use or in 'dead' */
+    struct err failure;            /* read-only for this reason; ERR_OK: it is not */
+    int64_t retry_ms;              /* monotonic: let writes through again then */
+    VEC(struct undone) undone;
+    struct arena pending_mem, dead_mem, undone_mem;
+    struct buf print;
+};
+
+/* Remember a change for the next flush. Takes 'before' and a reference to 'now'. */
+void durable_add(struct store *s, enum watch_kind what, const struct object *now, struct object *take_before);
+void durable_done(struct durable *d); /* NULL is fine */
+
 /* ---- memory.c ---- */
 
 struct kind { /* a row of resource_types[] */
@@ -125,6 +210,7 @@ struct store {
     int64_t uid_ms; /* of the uid given last */
     unsigned uid_seq;
     uint64_t rev;     /* of the last change */
+    uint64_t flushed; /* changes up to this revision may be told */
     uint64_t dropped; /* changes up to this revision are no longer kept */
     size_t history;   /* most changes kept */
     uint8_t *order;   /* the kind of each kept change: order[rev & (order_cap - 1)] */
@@ -132,8 +218,11 @@ struct store {
     size_t n_watches;
     struct kind *kinds;
     struct arena scratch; /* for one write */
+    struct warm *warm;
+    struct durable *durable; /* NULL: it lives in memory only */
 };
 
+struct index *store_index_of(const struct store *s, const struct resource_type *type);
 size_t store_kind_of(const struct resource_type *type); /* index into kinds */
 
 #endif

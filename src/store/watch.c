@@ -43,20 +43,49 @@ static void order_grow(struct store *s)
 static void drop_oldest(struct store *s)
 {
     uint64_t rev = ++s->dropped;
-    struct history *h = &s->kinds[s->order[rev & (s->order_cap - 1)]].history;
+    uint8_t kind = s->order[rev & (s->order_cap - 1)];
+    struct history *h;
 
+    if (kind == HISTORY_NOBODY)
+        return;
+    h = &s->kinds[kind].history;
     assert(h->first < h->end && change_at(h, h->first)->rev == rev);
     object_unref(change_at(h, h->first)->object);
     h->first++;
+}
+
+/* Whose change s->rev is. */
+static void order_add(struct store *s, size_t kind)
+{
+    if (s->rev - s->dropped > s->order_cap)
+        order_grow(s);
+    s->order[s->rev & (s->order_cap - 1)] = (uint8_t)kind;
+}
+
+void history_skip(struct store *s, uint64_t rev)
+{
+    while (s->rev < rev) {
+        s->rev++;
+        order_add(s, HISTORY_NOBODY);
+    }
+}
+
+void history_undo(struct store *s, size_t kind, uint64_t rev)
+{
+    struct history *h = &s->kinds[kind].history;
+
+    if (rev <= s->dropped)
+        return;
+    assert(h->first < h->end && change_at(h, h->end - 1)->rev == rev);
+    object_unref(change_at(h, --h->end)->object);
+    s->order[rev & (s->order_cap - 1)] = HISTORY_NOBODY;
 }
 
 void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o)
 {
     struct history *h = &s->kinds[kind].history;
 
-    if (s->rev - s->dropped > s->order_cap)
-        order_grow(s);
-    s->order[s->rev & (s->order_cap - 1)] = (uint8_t)kind;
+    order_add(s, kind);
     if (h->end - h->first == h->cap)
         history_grow(h);
     *change_at(h, h->end++) = (struct change){ what, s->rev, object_ref(o) };
@@ -146,12 +175,14 @@ void watch_close(struct watch *w)
     free(w);
 }
 
-/* The next change that is wanted, not taken yet; NULL if there is none. */
+/* The next change that is wanted and may be told, not taken yet; NULL if there is none. */
 static const struct change *peek(struct watch *w)
 {
     for (; w->at < w->history->end; w->at++) {
         const struct change *change = change_at(w->history, w->at);
 
+        if (change->rev > w->store->flushed)
+            return NULL;
         if (change->rev > w->from && (!w->namespace.n || str_eq(change->object->namespace, w->namespace)))
             return change;
     }
@@ -161,7 +192,7 @@ static const struct change *peek(struct watch *w)
 /* A bookmark at R promises that everything up to R was read. It is due when nothing from before the asking is left. */
 static bool take_bookmark(struct watch *w, const struct change *next, struct watch_event *ret)
 {
-    uint64_t rev = next ? next->rev - 1 : w->store->rev;
+    uint64_t rev = next ? next->rev - 1 : w->store->flushed;
 
     if (!w->wants_bookmark || rev < w->bookmark_rev || rev < w->from)
         return false;
@@ -183,6 +214,7 @@ int watch_next(struct watch *w, struct watch_event *ret, struct err *e)
         return 1;
     if (!change)
         return 0;
+    store_warm(w->store, change->object);
     w->held = object_ref(change->object); /* the change itself may be dropped while the caller looks at it */
     *ret = (struct watch_event){ change->kind, w->held, change->rev };
     w->at++;
@@ -193,5 +225,5 @@ int watch_next(struct watch *w, struct watch_event *ret, struct err *e)
 void watch_want_bookmark(struct watch *w)
 {
     w->wants_bookmark = true;
-    w->bookmark_rev = w->store->rev;
+    w->bookmark_rev = w->store->flushed;
 }

@@ -10,13 +10,17 @@
 #include "api/meta.h"
 #include "base/util.h"
 
+#include "os/tree.h"
+
+#include <fcntl.h>
 #include <stdio.h>
 
 struct backend {
     const char *name;
     struct store *(*open)(const struct store_options *opt);
 };
-static const struct backend backends[] = { { "memory", store_new } };
+static struct store *open_durable(const struct store_options *opt);
+static const struct backend backends[] = { { "memory", store_new }, { "durable", open_durable } };
 
 static const struct backend *backend = &backends[0]; /* of the running suite */
 static struct clock_manual manual;
@@ -27,6 +31,31 @@ static struct err err;
 static const struct resource_type *pods, *jobs, *maps, *queues, *groups, *nodes;
 
 #define START_MS INT64_C(1767225600250) /* 2026-01-01T00:00:00.250Z */
+
+/* ---- durable ---- each store has a directory of its own below all_dirs, which goes with the test ---- */
+
+static char all_dirs[64];
+static unsigned n_dirs;
+
+static struct store *open_durable(const struct store_options *opt)
+{
+    struct store *s = NULL;
+    char dir[96];
+
+    if (!all_dirs[0]) {
+        (void)snprintf(all_dirs, sizeof(all_dirs), "%s/pumice-store-XXXXXX",
+                       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+        assert_non_null(mkdtemp(all_dirs));
+    }
+    (void)snprintf(dir, sizeof(dir), "%s/%u", all_dirs, n_dirs++);
+    if (store_open(dir, opt, &s, &err) < 0)
+        fail_msg("open %s: %s", dir, err.text);
+    return s;
+}
+
+/* The suite is about what is told, not when: everything is durable when a watch is asked. */
+#define watch_next(w, ret, e)  (assert_int_equal(store_flush(store, &err), 0), watch_next(w, ret, e))
+#define watch_want_bookmark(w) (assert_int_equal(store_flush(store, &err), 0), watch_want_bookmark(w))
 
 static struct store *open_store(uint64_t seed, size_t history)
 {
@@ -53,6 +82,9 @@ static int tear_down(void **state)
     (void)state;
     store_free(store);
     arena_done(&arena);
+    if (all_dirs[0])
+        (void)tree_remove(AT_FDCWD, all_dirs, &err);
+    all_dirs[0] = '\0';
     return 0;
 }
 

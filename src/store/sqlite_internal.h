@@ -1,0 +1,52 @@
+/* sqlite_internal.h - what the files about SQLite share
+ *
+ * sqlite_open.c   the file: whose it is, who has it open, which format it has
+ * sqlite_error.c  what SQLite says, as a sentence that helps
+ * sqlite.c        the log: rows written and read
+ * backup.c        copies, checks
+ *
+ * Format 1: 'log' has one row for each change: the revision, what happened (enum watch_kind), the kind as
+ * "jobs.batch.volcano.sh", namespace, name, uid, the whole object as JSON, and a checksum of all that, because SQLite
+ * does not know whether a page has the bytes that it wrote. 'meta' has "compacted", see struct log_batch. The file is
+ * in WAL mode and vacuums incrementally.
+ */
+#ifndef STORE_SQLITE_INTERNAL_H
+#define STORE_SQLITE_INTERNAL_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+#define STORE_FILE "store.db"
+enum {
+    STORE_FORMAT = 1,               /* PRAGMA user_version */
+    STORE_APPLICATION = 0x50756d69, /* PRAGMA application_id: "Pumi" */
+};
+
+/* ---- sqlite_error.c ---- */
+
+/* What went wrong with 'path', and what helps. 'rc' may be extended. Returns -1. */
+int sql_err(struct err *e, sqlite3 *db, int rc, const char *path);
+bool sql_is_full(sqlite3 *db, int rc); /* no room: trying again may help */
+
+/* One or more statements, or one that gives a number. */
+int sql_exec(sqlite3 *db, const char *sql);
+int sql_number(sqlite3 *db, const char *sql, int64_t *ret);
+
+/* ---- sqlite_open.c ---- */
+
+struct sql_file {
+    sqlite3 *db;
+    char *path;
+    int lock; /* descriptor; -1: none is held */
+};
+
+/* The file below 'dir' to write: made or brought to today's format. Nobody else has it. 'vfs' as in store_options. */
+int sql_file_open(const char *dir, const char *vfs, struct sql_file *ret, struct err *e);
+/* A file by its path, to read: of today's format or an older one; '*ret_format'. Others may have it open. */
+int sql_file_read(const char *path, struct sql_file *ret, int64_t *ret_format, struct err *e);
+void sql_file_close(struct sql_file *f);
+
+#endif
