@@ -3,6 +3,9 @@
  * A write takes effect inside cluster_write(); its answer waits in a queue. Answers come before changes, changes of all
  * types in the order of their revisions. A type that is asked for, or whose watch fell behind, is listed: the objects
  * are kept by reference and told one by one.
+ *
+ * On a durable store nothing is told before it is durable: an answer waits for the flush of its write, a list for that
+ * of all writes. What was undone is answered with an error.
  */
 #include "cluster/cluster.h"
 
@@ -15,6 +18,7 @@ struct answer {
     const struct resource_type *type;
     struct object *object;
     uint64_t token;
+    uint64_t rev; /* of the store: what the answer says has to be durable up to here */
     struct err err;
 };
 
@@ -28,7 +32,7 @@ struct want { /* one type that somebody asked for */
     size_t n, cap, at;
     uint64_t list_rev;
     struct watch *watch;
-    uint64_t polled_rev;     /* the watch was empty at this revision of the store */
+    uint64_t polled_rev;     /* the watch was empty when the store was flushed up to here */
     struct watch_event next; /* looked at ahead of time; kind WATCH_KIND_MAX: none */
 };
 
@@ -119,6 +123,7 @@ static uint64_t embedded_write(struct cluster *c, const struct op *op)
         object_unref(a->object);
         a->object = NULL;
     }
+    a->rev = store_revision(m->store);
     return a->token;
 }
 
@@ -130,6 +135,7 @@ static uint64_t embedded_read(struct cluster *c, const struct resource_type *typ
 
     if (!type_is_foreign(type)) /* those are never stored */
         a->object = object_ref(store_get(m->store, type, namespace, name));
+    a->rev = store_revision(m->store);
     return a->token;
 }
 
@@ -142,14 +148,25 @@ static void hold(struct embedded *m, struct object *take)
     m->held = take;
 }
 
+/* What it told of was undone. */
+static void take_back(struct embedded *m, struct answer *a)
+{
+    object_unref(a->object);
+    a->object = NULL;
+    if (store_writable(m->store, &a->err) == 0)
+        (void)err_set(&a->err, ERR_IO, "the store could not keep it; try again");
+}
+
 static bool next_answer(struct embedded *m, struct cluster_event *ret)
 {
-    struct list_link *first = list_pop_front(&m->answers);
-    struct answer *a;
+    struct answer *a = LIST_FIRST(&m->answers, struct answer, link);
+    int outcome = a ? store_outcome(m->store, a->rev) : 0;
 
-    if (!first)
+    if (outcome == 0)
         return false;
-    a = LIST_ITEM(first, struct answer, link);
+    list_remove(&a->link);
+    if (outcome < 0)
+        take_back(m, a);
     hold(m, a->object);
     *ret = (struct cluster_event){ .kind = CLUSTER_RESULT, .type = a->type, .object = a->object, .token = a->token };
     ret->err = a->err;
@@ -178,7 +195,7 @@ static void want_list(struct embedded *m, struct want *w)
     w->next.kind = WATCH_KIND_MAX;
     want_forget_list(w);
     w->list_rev = store_revision(m->store);
-    store_list(m->store, w->type, STR_NULL, keep_listed, w);
+    store_walk(m->store, w->type, STR_NULL, keep_listed, w);
     if (watch_open(m->store, w->type, STR_NULL, w->list_rev, &w->watch, &e) < 0)
         w->watch = NULL; /* nobody can compact past the last revision; if so, the next poll lists again */
     w->polled_rev = 0;
@@ -188,6 +205,8 @@ static void want_list(struct embedded *m, struct want *w)
 static bool next_listed(struct embedded *m, struct want *w, struct cluster_event *ret)
 {
     *ret = (struct cluster_event){ .type = w->type };
+    if (w->state == WANT_LIST && store_flushed(m->store) != store_revision(m->store))
+        return false;
     if (w->state == WANT_LIST) {
         want_list(m, w);
         ret->kind = CLUSTER_RELIST;
@@ -197,6 +216,7 @@ static bool next_listed(struct embedded *m, struct want *w, struct cluster_event
         return false;
     if (w->at < w->n) {
         hold(m, w->listed[w->at++]);
+        store_warm(m->store, m->held);
         ret->kind = CLUSTER_PUT;
         ret->object = m->held;
         return true;
@@ -213,7 +233,7 @@ static bool want_peek(struct embedded *m, struct want *w)
 {
     struct err e;
 
-    while (w->next.kind == WATCH_KIND_MAX && w->polled_rev != store_revision(m->store)) {
+    while (w->next.kind == WATCH_KIND_MAX && w->polled_rev != store_flushed(m->store)) {
         int got = w->watch ? watch_next(w->watch, &w->next, &e) : -1;
 
         if (got < 0) {
@@ -222,7 +242,7 @@ static bool want_peek(struct embedded *m, struct want *w)
         }
         if (got == 0) {
             w->next.kind = WATCH_KIND_MAX;
-            w->polled_rev = store_revision(m->store);
+            w->polled_rev = store_flushed(m->store);
         } else if (w->next.kind == WATCH_BOOKMARK) {
             w->next.kind = WATCH_KIND_MAX;
         }
