@@ -1,6 +1,7 @@
 /* sqlite_internal.h - what the files about SQLite share
  *
  * sqlite_open.c   the file: whose it is, who has it open, which format it has
+ * sqlite_wal.c    whether acknowledged writes are lost in it
  * sqlite_error.c  what SQLite says, as a sentence that helps
  * sqlite.c        the log: rows written and read
  * backup.c        copies, checks
@@ -34,6 +35,11 @@ bool sql_is_full(sqlite3 *db, int rc); /* no room: trying again may help */
 /* One or more statements, or one that gives a number. */
 int sql_exec(sqlite3 *db, const char *sql);
 int sql_number(sqlite3 *db, const char *sql, int64_t *ret);
+
+/* ---- sqlite_wal.c ---- */
+
+/* Fails if the WAL of the store in 'dir' (open) was damaged before its end. 'path' is for the sentence. */
+int sql_wal_check(int dir, const char *path, struct err *e);
 
 /* ---- sqlite_open.c ---- */
 

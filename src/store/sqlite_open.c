@@ -191,7 +191,7 @@ int sql_file_open(const char *dir, const char *vfs, struct sql_file *ret, struct
         return -1;
     if (asprintf(&f.path, "%s/%s", dir, STORE_FILE) < 0)
         abort();
-    if (need_file(fd, f.path, e) < 0 || take_lock(fd, f.path, &f.lock, e) < 0 ||
+    if (need_file(fd, f.path, e) < 0 || take_lock(fd, f.path, &f.lock, e) < 0 || sql_wal_check(fd, f.path, e) < 0 ||
         open_db(f.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, vfs, &f.db, e) < 0 ||
         set_up(f.db, f.path, e) < 0) {
         sql_file_close(&f);

@@ -40,7 +40,7 @@ void warm_trim(struct store *s)
     struct warm *w = s->warm;
     size_t kept = 0;
 
-    if (w->n < w->limit + WARM_MIN)
+    if (w->n < w->limit + WARM_MIN || (s->durable && s->durable->pending.n)) /* those are held until the flush */
         return;
     for (size_t i = 0; i < w->n; i++) {
         if (w->v[i]->refs > own_refs(s, w->v[i])) {

@@ -82,8 +82,12 @@ static int tear_down(void **state)
     (void)state;
     store_free(store);
     arena_done(&arena);
-    if (all_dirs[0])
-        (void)tree_remove(AT_FDCWD, all_dirs, &err);
+    if (all_dirs[0]) {
+        autoclose int fd = open(all_dirs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        assert_int_equal(tree_empty(fd, &err), 0);
+        assert_int_equal(rmdir(all_dirs), 0);
+    }
     all_dirs[0] = '\0';
     return 0;
 }

@@ -1,0 +1,686 @@
+/* durable.c - what a store in a directory promises besides: when it tells, what survives, what it says when it cannot */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "store/store.h"
+#include "store/test/power_disk.h"
+
+#include "base/log.h"
+#include "base/util.h"
+#include "os/io.h"
+#include "os/tree.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+static char dir[40], file[60];
+static struct clock_manual manual;
+static struct store *store;
+static struct power_disk *disk; /* NULL: the real one */
+static struct err err;
+static const struct resource_type *maps;
+
+#define START_MS INT64_C(1767225600250)
+
+static int open_with(size_t history)
+{
+    struct store_options opt = { .clock = &manual.clock, .seed = 1, .history = history };
+
+    if (disk)
+        opt.vfs = power_disk_vfs(disk);
+    err = (struct err){ 0 };
+    return store_open(dir, &opt, &store, &err);
+}
+
+static void must_open(size_t history)
+{
+    if (open_with(history) < 0)
+        fail_msg("open: %s", err.text);
+}
+
+static void shut(void)
+{
+    store_free(store);
+    store = NULL;
+}
+
+static int set_up(void **state)
+{
+    (void)snprintf(dir, sizeof(dir), "%s/pumice-durable-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    if (!mkdtemp(dir))
+        return -1;
+    (void)snprintf(file, sizeof(file), "%s/store.db", dir);
+    clock_manual_init(&manual, START_MS);
+    maps = type_by_kind(STR("v1"), STR("ConfigMap"));
+    return 0;
+}
+
+static void remove_dir(const char *path)
+{
+    autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    assert_int_equal(tree_empty(fd, &err), 0);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static int tear_down(void **state)
+{
+    shut();
+    if (disk)
+        power_disk_free(disk);
+    disk = NULL;
+    remove_dir(dir);
+    return 0;
+}
+
+static int put(const char *name, size_t fill, char with)
+{
+    autoarena a = { 0 };
+    struct json *body = json_object(&a), *meta;
+    char *text = arena_alloc(&a, fill);
+
+    memset(text, with, fill);
+    json_add(body, STR("apiVersion"), json_str(&a, STR("v1")));
+    json_add(body, STR("kind"), json_str(&a, STR("ConfigMap")));
+    meta = json_add(body, STR("metadata"), json_object(&a));
+    json_add(meta, STR("namespace"), json_str(&a, STR("a")));
+    json_add(meta, STR("name"), json_str(&a, str_of(name)));
+    json_add(body, STR("text"), json_str(&a, (struct str){ text, fill }));
+    err = (struct err){ 0 };
+    return store_get(store, maps, STR("a"), str_of(name)) ? store_update(store, body, STORE_MAIN, NULL, &err)
+                                                          : store_create(store, body, NULL, &err);
+}
+
+static void must_put(const char *name, char with)
+{
+    if (put(name, 20, with) < 0 || store_flush(store, &err) < 0)
+        fail_msg("put %s: %s", name, err.text);
+}
+
+/* What the object says; '-': it is not there. */
+static char said(const char *name)
+{
+    const struct object *o = store_get(store, maps, STR("a"), str_of(name));
+
+    return o ? json_member_text(o->root, "text").p[0] : '-';
+}
+
+static void drop(const char *name)
+{
+    struct store_delete_options opt = { .grace_s = 0 };
+
+    assert_int_equal(store_delete(store, maps, STR("a"), str_of(name), &opt, NULL, &err), 0);
+}
+
+static void assert_says(const char *part)
+{
+    if (!strstr(err.text, part))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, part);
+}
+
+/* ---- when it tells ---- */
+
+static void nothing_is_told_early(void **state)
+{
+    struct watch_event ev;
+    struct watch *w;
+
+    must_open(0);
+    must_put("x", '1');
+    assert_int_equal(watch_open(store, maps, STR_NULL, 1, &w, &err), 0);
+    assert_int_equal(put("x", 20, '2'), 0);
+    assert_int_equal(put("y", 20, '1'), 0);
+    assert_int_equal(said("x"), '2'); /* whoever writes next sees it */
+    assert_int_equal(store_revision(store), 3);
+    assert_int_equal(store_flushed(store), 1);
+    assert_int_equal(store_outcome(store, 1), 1);
+    assert_int_equal(store_outcome(store, 2), 0);
+    watch_want_bookmark(w);
+    assert_int_equal(watch_next(w, &ev, &err), 1);
+    assert_int_equal(ev.kind, WATCH_BOOKMARK);
+    assert_int_equal(ev.rev, 1);
+    assert_int_equal(watch_next(w, &ev, &err), 0);
+    assert_int_equal(store_flush(store, &err), 0);
+    assert_int_equal(store_flushed(store), 3);
+    assert_int_equal(watch_next(w, &ev, &err), 1);
+    assert_int_equal(ev.rev, 2);
+    assert_int_equal(watch_next(w, &ev, &err), 1);
+    assert_int_equal(ev.rev, 3);
+    watch_close(w);
+}
+
+static void a_restart_is_not_seen(void **state)
+{
+    struct watch_event ev;
+    struct watch *w;
+    char name[8];
+
+    must_open(20);
+    for (int i = 0; i < 60; i++) {
+        (void)snprintf(name, sizeof(name), "n%d", i % 7);
+        must_put(name, (char)('a' + i % 26));
+    }
+    drop("n3");
+    assert_int_equal(store_flush(store, &err), 0);
+    assert_int_equal(put("late", 20, 'x'), 0); /* never flushed */
+    shut();
+
+    must_open(20);
+    assert_int_equal(store_revision(store), 61);
+    assert_int_equal(store_count(store, maps), 6);
+    assert_int_equal(said("n4"), 'a' + 53 % 26);
+    assert_int_equal(said("n3"), '-');
+    assert_int_equal(said("late"), '-');
+    assert_int_equal(watch_open(store, maps, STR_NULL, 30, &w, &err), -1);
+    assert_int_equal(err.code, ERR_GONE);
+    assert_int_equal(watch_open(store, maps, STR_NULL, 45, &w, &err), 0);
+    for (uint64_t rev = 46; rev <= 61; rev++) {
+        assert_int_equal(watch_next(w, &ev, &err), 1);
+        assert_int_equal(ev.rev, rev);
+        assert_int_equal(ev.kind, rev == 61 ? WATCH_DELETED : WATCH_MODIFIED);
+        assert_int_equal(json_member_text(ev.object->root, "text").p[0],
+                         rev == 61 ? 'a' + 59 % 26 : 'a' + ((int)rev - 1) % 26);
+    }
+    assert_int_equal(watch_next(w, &ev, &err), 0);
+    watch_close(w);
+    must_put("n3", 'z');
+    assert_int_equal(store_revision(store), 62);
+}
+
+/* ---- trees ---- */
+
+static void count_cold(void *ctx, const struct object *o)
+{
+    *(size_t *)ctx += !o->root;
+    assert_true(o->text.n > 0);
+}
+
+static void trees_are_dropped_and_made_again(void **state)
+{
+    const struct object *held;
+    size_t cold = 0;
+    char name[12];
+
+    must_open(0);
+    for (int i = 0; i < 1000; i++) {
+        (void)snprintf(name, sizeof(name), "n%d", i);
+        assert_int_equal(put(name, 20, 'q'), 0);
+    }
+    held = object_ref(store_get(store, maps, STR("a"), STR("n500")));
+    assert_int_equal(store_flush(store, &err), 0);
+    store_walk(store, maps, STR_NULL, count_cold, &cold);
+    assert_int_equal(cold, 999);
+    assert_int_equal(json_member_text(held->root, "text").p[0], 'q');
+    object_unref(held);
+    for (int i = 0; i < 1000; i++) {
+        (void)snprintf(name, sizeof(name), "n%d", i);
+        assert_int_equal(said(name), 'q');
+    }
+}
+
+/* ---- how large it grows ---- */
+
+static off_t file_bytes(void)
+{
+    struct stat st;
+
+    assert_int_equal(stat(file, &st), 0);
+    return st.st_size;
+}
+
+static int64_t ask(const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    int64_t n;
+
+    assert_int_equal(sqlite3_open(file, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+    (void)sqlite3_step(st); /* no row: 0 */
+    n = sqlite3_column_int64(st, 0);
+    (void)sqlite3_finalize(st); /* it says what step said */
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return n;
+}
+
+static void the_file_does_not_grow_for_ever(void **state)
+{
+    char name[12];
+    off_t big;
+
+    must_open(100);
+    for (int i = 0; i < 4000; i++) {
+        (void)snprintf(name, sizeof(name), "n%d", i % 10);
+        assert_int_equal(put(name, 2000, (char)('a' + i % 26)), 0);
+        if (i % 4 == 0)
+            assert_int_equal(store_flush(store, &err), 0);
+    }
+    assert_int_equal(store_flush(store, &err), 0);
+    shut();
+    assert_true(ask("SELECT count(*) FROM log") < 200);
+    assert_true(file_bytes() < 1 << 20); /* 4,000 states are 8 MB */
+
+    must_open(100);
+    for (int i = 0; i < 2000; i++) {
+        (void)snprintf(name, sizeof(name), "m%d", i);
+        assert_int_equal(put(name, 3000, 'x'), 0);
+    }
+    assert_int_equal(store_flush(store, &err), 0);
+    shut();
+    big = file_bytes();
+    must_open(100);
+    for (int i = 0; i < 2000; i++) {
+        (void)snprintf(name, sizeof(name), "m%d", i);
+        drop(name);
+        if (i % 10 == 0)
+            assert_int_equal(store_flush(store, &err), 0);
+    }
+    for (int i = 0; i < 2000; i++)
+        must_put("n1", (char)('a' + i % 26));
+    shut();
+    assert_true(file_bytes() < big / 2);
+    assert_true(ask("SELECT count(*) FROM log") < 200);
+}
+
+/* ---- faults ---- */
+
+static void a_full_disk(void **state)
+{
+    struct watch_event ev;
+    struct watch *w;
+
+    disk = power_disk_new(1);
+    must_open(0);
+    must_put("x", '1');
+    must_put("gone", '1');
+    assert_int_equal(watch_open(store, maps, STR_NULL, 2, &w, &err), 0);
+    power_disk_fail(disk, POWER_WRITE, 1, SQLITE_FULL);
+    assert_int_equal(put("x", 20, '2'), 0);
+    assert_int_equal(put("y", 20, '1'), 0);
+    drop("gone");
+    assert_int_equal(store_flush(store, &err), -1);
+    assert_int_equal(err.code, ERR_IO);
+    assert_says("store.db");
+    assert_says("no room");
+    assert_int_equal(said("x"), '1');
+    assert_int_equal(said("y"), '-');
+    assert_int_equal(said("gone"), '1');
+    assert_int_equal(store_outcome(store, 3), -1);
+    assert_int_equal(store_outcome(store, 2), 1);
+    assert_int_equal(watch_next(w, &ev, &err), 0);
+    assert_int_equal(put("x", 20, '3'), -1); /* read-only for a while */
+    assert_says("no room");
+
+    clock_manual_advance(&manual, 1000);
+    assert_int_equal(put("x", 20, '3'), 0); /* let through to see: it is still full */
+    assert_int_equal(store_flush(store, &err), -1);
+    assert_int_equal(put("x", 20, '3'), -1);
+    power_disk_fail(disk, POWER_WRITE, 0, 0);
+    clock_manual_advance(&manual, 1000);
+    must_put("x", '4');
+    must_put("x", '5');
+    assert_int_equal(store_revision(store), 8); /* 3 to 6 were used */
+    assert_int_equal(watch_next(w, &ev, &err), 1);
+    assert_int_equal(ev.rev, 7);
+    watch_close(w);
+    shut();
+    must_open(0);
+    assert_int_equal(said("x"), '5');
+    assert_int_equal(store_revision(store), 8);
+}
+
+static void a_sync_that_fails_is_the_last(void **state)
+{
+    disk = power_disk_new(2);
+    must_open(0);
+    must_put("x", '1');
+    power_disk_fail(disk, POWER_SYNC, 1, SQLITE_IOERR_FSYNC);
+    assert_int_equal(put("x", 20, '2'), 0);
+    assert_int_equal(store_flush(store, &err), -1);
+    assert_says("the disk failed");
+    power_disk_fail(disk, POWER_SYNC, 0, 0); /* the next would say that all is well */
+    clock_manual_advance(&manual, 3600000);
+    assert_int_equal(put("x", 20, '3'), -1);
+    assert_says("the disk failed");
+    assert_int_equal(store_writable(store, &err), -1);
+    assert_int_equal(said("x"), '1');
+    assert_int_equal(store_flush(store, &err), 0); /* there is nothing to flush */
+    shut();
+    must_open(0);
+    assert_true(said("x") == '1' || said("x") == '2');
+    must_put("x", '3');
+}
+
+/* Every call fails once, at every place: what was acknowledged is there afterwards. */
+static void each_call_fails(void **state)
+{
+    static const int codes[] = { SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_IOERR_READ };
+    char acked;
+
+    for (unsigned i = 0; i < 4 * 30; i++) {
+        int rc = codes[i % 4];
+
+        disk = power_disk_new(i);
+        must_open(4);
+        must_put("x", acked = '0');
+        power_disk_fail(disk, i % 4 == 2 ? POWER_SYNC : i % 4 == 3 ? POWER_READ : POWER_WRITE, i / 4 + 1, rc);
+        for (char c = '1'; c < '9'; c++) {
+            if (put("x", 9000, c) == 0 && store_flush(store, NULL) == 0)
+                acked = c;
+            assert_int_equal(said("x"), acked);
+        }
+        shut();
+        power_disk_fail(disk, POWER_SYNC, 0, 0);
+        power_disk_fail(disk, POWER_READ, 0, 0);
+        power_disk_fail(disk, POWER_WRITE, 0, 0);
+        power_disk_boot(disk);
+        must_open(4);
+        assert_true(said("x") >= acked); /* a write that failed may be there */
+        shut();
+        power_disk_free(disk);
+        disk = NULL;
+    }
+}
+
+/* A checkpoint whose sync fails: the WAL has everything, nothing more is written. */
+static void a_checkpoint_fails(void **state)
+{
+    char c = '1';
+
+    disk = power_disk_new(3);
+    must_open(4);
+    must_put("x", c);
+    while (power_disk_size(disk, "-wal") < 900 * 8200) {
+        assert_int_equal(put("big", 90000, c = c == '1' ? '2' : '1'), 0);
+        assert_int_equal(store_flush(store, &err), 0);
+    }
+    for (c = 'a'; store_writable(store, NULL) == 0; c = c == 'z' ? 'a' : (char)(c + 1)) {
+        power_disk_fail(disk, POWER_SYNC, 2, SQLITE_IOERR_FSYNC); /* the first is the commit's */
+        must_put("x", c);
+    }
+    assert_int_equal(put("x", 20, '2'), -1);
+    assert_says("the disk failed");
+    c = said("x");
+    assert_true(c >= 'a');
+    shut();
+    power_disk_fail(disk, POWER_SYNC, 0, 0);
+    power_disk_boot(disk);
+    must_open(4);
+    assert_int_equal(said("x"), c);
+}
+
+/* ---- damage ---- */
+
+static void flip(const char *path, off_t at)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    char c;
+
+    assert_true(fd >= 0 && pread(fd, &c, 1, at) == 1);
+    c ^= 0x10;
+    assert_int_equal(pwrite(fd, &c, 1, at), 1);
+    close(fd);
+}
+
+/* Where the text of an object is in the file. */
+static off_t find_text(const char *path, struct str text)
+{
+    autobuf all = { 0 };
+    const char *at;
+
+    assert_int_equal(file_read(AT_FDCWD, path, 0, SIZE_MAX, &all), 0);
+    at = memmem(all.p, all.n, text.p, text.n);
+    assert_non_null(at);
+    return at - all.p;
+}
+
+static void a_damaged_record(void **state)
+{
+    must_open(0);
+    must_put("x", '1');
+    must_put("y", 'Z');
+    shut();
+    flip(file, find_text(file, STR("ZZZZZZZZ")));
+    assert_int_equal(open_with(0), -1);
+    assert_int_equal(err.code, ERR_IO);
+    assert_says(file);
+    assert_says("revision 2");
+    assert_says("restore");
+    flip(file, find_text(file, STR("JZZZZ"))); /* 'Z' with that bit turned */
+    must_open(0);
+    assert_int_equal(said("y"), 'Z');
+}
+
+static void a_damaged_page(void **state)
+{
+    char name[12];
+
+    must_open(0);
+    for (int i = 0; i < 200; i++) {
+        (void)snprintf(name, sizeof(name), "n%d", i);
+        assert_int_equal(put(name, 900, 'x'), 0);
+    }
+    assert_int_equal(store_flush(store, &err), 0);
+    shut();
+    for (off_t at = 3 * 8192; at < 3 * 8192 + 64; at++)
+        flip(file, at);
+    assert_int_equal(open_with(0), -1);
+    assert_int_equal(err.code, ERR_IO);
+    assert_says("damaged");
+    assert_says(file);
+}
+
+/* Copies a store as a power cut would leave it: the WAL is there. */
+static void copy_live(char to[48])
+{
+    static const char *const names[] = { "store.db", "store.db-wal" };
+    char path[80];
+
+    (void)snprintf(to, 48, "%s-2", dir);
+    assert_int_equal(mkdir(to, 0700), 0);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        autobuf bytes = { 0 };
+
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+        assert_int_equal(file_read(AT_FDCWD, path, 0, SIZE_MAX, &bytes), 0);
+        (void)snprintf(path, sizeof(path), "%s/%s", to, names[i]);
+        assert_int_equal(file_write(AT_FDCWD, path, O_EXCL, 0600, buf_view(&bytes)), 0);
+    }
+}
+
+/* What is behind a bad frame was acknowledged if two commits are there; SQLite alone would forget them. */
+static void a_damaged_wal(void **state)
+{
+    static const struct {
+        const char *text; /* a bit of this is turned */
+        char want;        /* what is said then; '-': it is not opened */
+    } cases[] = { { NULL, 'd' }, { "bbbbbbbb", '-' }, { "cccccccc", '-' }, { "dddddddd", 'c' } };
+    struct store *live;
+    char copy[48], wal[80], first[40];
+
+    must_open(0);
+    for (char c = 'a'; c <= 'd'; c++)
+        must_put("x", c);
+    live = store;
+    memcpy(first, dir, sizeof(first));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        memcpy(dir, first, sizeof(first));
+        copy_live(copy);
+        (void)snprintf(wal, sizeof(wal), "%s/store.db-wal", copy);
+        if (cases[i].text)
+            flip(wal, find_text(wal, str_of(cases[i].text)));
+        memcpy(dir, copy, sizeof(dir));
+        store = NULL;
+        if (open_with(0) != (cases[i].want == '-' ? -1 : 0))
+            fail_msg("case %zu: %s", i, err.text);
+        if (store)
+            assert_int_equal(said("x"), cases[i].want);
+        else
+            assert_says("store.db-wal: the file is damaged");
+        shut();
+        remove_dir(copy);
+    }
+    memcpy(dir, first, sizeof(first));
+    store = live;
+}
+
+/* ---- whose it is ---- */
+
+static void others_are_kept_out(void **state)
+{
+    char path[80];
+
+    assert_int_equal(chmod(dir, 0755), 0);
+    assert_int_equal(open_with(0), -1);
+    assert_int_equal(err.code, ERR_FORBIDDEN);
+    assert_says("chmod 700");
+    assert_int_equal(chmod(dir, 0700), 0);
+    must_open(0);
+    must_put("x", '1');
+    static const char *const names[] = { "store.db", "store.db-wal", "store.db-shm", "store.db.lock" };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct stat st;
+
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 07777, 0600);
+    }
+    shut();
+    assert_int_equal(chmod(file, 0640), 0);
+    assert_int_equal(open_with(0), -1);
+    assert_int_equal(err.code, ERR_FORBIDDEN);
+    assert_says("chmod 600");
+    assert_says(file);
+    assert_int_equal(chmod(file, 0600), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(file, 1234, (gid_t)-1), 0);
+        assert_int_equal(open_with(0), -1);
+        assert_int_equal(err.code, ERR_FORBIDDEN);
+        assert_says("belongs to user 1234");
+        assert_int_equal(chown(file, 0, (gid_t)-1), 0);
+    }
+    must_open(0);
+}
+
+static void one_process_at_a_time(void **state)
+{
+    struct store *first;
+
+    must_open(0);
+    first = store;
+    store = NULL;
+    assert_int_equal(open_with(0), -1);
+    assert_int_equal(err.code, ERR_CONFLICT);
+    assert_says("another process");
+    assert_says(file);
+    store = first;
+    must_put("x", '1');
+}
+
+static void a_directory_that_cannot_be(void **state)
+{
+    struct store_options opt = { .clock = &manual.clock };
+
+    assert_int_equal(store_open("/proc/self/no/such", &opt, &store, &err), -1);
+    assert_says("/proc/self/no");
+    assert_int_equal(store_open("/dev/null", &opt, &store, &err), -1);
+    assert_says("/dev/null");
+}
+
+/* ---- formats ---- */
+
+static void run_sql(const char *sql)
+{
+    char *why = NULL;
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(file, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
+        fail_msg("%s: %s", sql, why);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void newer_and_foreign_files(void **state)
+{
+    must_open(0);
+    must_put("x", '1');
+    shut();
+    run_sql("PRAGMA user_version = 77");
+    assert_int_equal(open_with(0), -1);
+    assert_int_equal(err.code, ERR_INVALID);
+    assert_says("its format is 77, of a newer pumice");
+    assert_int_equal(ask("PRAGMA user_version"), 77); /* untouched */
+    run_sql("PRAGMA user_version = 1; PRAGMA application_id = 5");
+    assert_int_equal(open_with(0), -1);
+    assert_says("another program");
+    assert_int_equal(truncate(file, 0), 0);
+    assert_int_equal(file_write(AT_FDCWD, file, O_TRUNC, 0600, STR("This is not a database, it is a letter to you.")),
+                     0);
+    assert_int_equal(open_with(0), -1);
+    assert_says("no store");
+}
+
+static uint32_t add_sum(uint32_t sum, const char *text)
+{
+    uint64_t n = strlen(text); /* little-endian here as everywhere that we test */
+
+    sum = (uint32_t)crc32(sum, (const unsigned char *)&n, 8);
+    return n ? (uint32_t)crc32(sum, (const unsigned char *)text, (unsigned)n) : sum;
+}
+
+/* Rows of a kind that only a newer program has survive this one. */
+static void unknown_kinds_are_kept(void **state)
+{
+    static const char *const parts[] = { "2 0", "sprockets.example.com", "a", "x", "an uid", "{}" };
+    autoarena a = { 0 };
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        sum = add_sum(sum, parts[i]);
+    must_open(4);
+    must_put("x", '1');
+    shut();
+    run_sql(arena_fmt(&a,
+                      "INSERT INTO log (rev, what, kind, namespace, name, uid, sum, body) VALUES (2, 0, "
+                      "'sprockets.example.com', 'a', 'x', 'an uid', %u, '{}')",
+                      sum)
+                .p);
+    must_open(4);
+    for (int i = 0; i < 50; i++)
+        must_put("x", (char)('a' + i % 26));
+    assert_int_equal(store_revision(store), 52);
+    assert_int_equal(store_count(store, maps), 1);
+    shut();
+    assert_int_equal(ask("SELECT count(*) FROM log WHERE kind = 'sprockets.example.com'"), 1);
+}
+
+int main(void)
+{
+#define DURABLE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        DURABLE_TEST(nothing_is_told_early),
+        DURABLE_TEST(a_restart_is_not_seen),
+        DURABLE_TEST(trees_are_dropped_and_made_again),
+        DURABLE_TEST(the_file_does_not_grow_for_ever),
+        DURABLE_TEST(a_full_disk),
+        DURABLE_TEST(a_sync_that_fails_is_the_last),
+        DURABLE_TEST(each_call_fails),
+        DURABLE_TEST(a_checkpoint_fails),
+        DURABLE_TEST(a_damaged_record),
+        DURABLE_TEST(a_damaged_page),
+        DURABLE_TEST(a_damaged_wal),
+        DURABLE_TEST(others_are_kept_out),
+        DURABLE_TEST(one_process_at_a_time),
+        DURABLE_TEST(a_directory_that_cannot_be),
+        DURABLE_TEST(newer_and_foreign_files),
+        DURABLE_TEST(unknown_kinds_are_kept),
+    };
+
+    (void)log_setup((struct log_config){ -1, LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, NULL });
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
