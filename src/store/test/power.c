@@ -356,7 +356,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(power_is_cut) };
     uint64_t n;
-    int failed;
+    int failed, fd;
 
     if (argc > 1 && str_to_u64(str_of(argv[1]), &first_seed) < 0)
         return 2;
@@ -369,6 +369,8 @@ int main(int argc, char **argv)
         return 1;
     (void)log_setup((struct log_config){ -1, LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, NULL }); /* it would say much */
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    (void)tree_remove(AT_FDCWD, dir, NULL); /* what is left there is a lock */
+    if ((fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 || tree_empty(fd, NULL) < 0 || rmdir(dir) < 0)
+        return 1;
+    close(fd);
     return failed;
 }
