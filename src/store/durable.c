@@ -286,6 +286,8 @@ static int replay(struct store *s, struct err *e)
     s->rev = s->dropped;
     if (d->log->scan(d->log, 0, UINT64_MAX, true, replay_row, &r, e) < 0)
         return -1;
+    if (d->log->wants_commit && d->log->commit(d->log, &(struct log_batch){ .compacted = d->swept }, e) < 0)
+        return -1;
     history_skip(s, last);
     s->flushed = s->rev;
     if (r.unknown)

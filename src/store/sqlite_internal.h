@@ -3,26 +3,28 @@
  * sqlite_open.c   the file: whose it is, who has it open, which format it has
  * sqlite_wal.c    whether acknowledged writes are lost in it
  * sqlite_error.c  what SQLite says, as a sentence that helps
+ * sqlite_row.c    one row
  * sqlite.c        the log: rows written and read
  * backup.c        copies, checks
  *
- * Format 1: 'log' has one row for each change: the revision, what happened (enum watch_kind), the kind as
+ * Format 2: 'log' has one row for each change: the revision, what happened (enum watch_kind), the kind as
  * "jobs.batch.volcano.sh", namespace, name, uid, the whole object as JSON, and a checksum of all that, because SQLite
- * does not know whether a page has the bytes that it wrote. 'meta' has "compacted", see struct log_batch. The file is
+ * does not know whether a page has the bytes that it wrote. Where 'key' is not null the object is sealed with the key of
+ * that id (seal.h); format 1 had no such column. 'meta' has "compacted", see struct log_batch. The file is
  * in WAL mode and vacuums incrementally.
  */
 #ifndef STORE_SQLITE_INTERNAL_H
 #define STORE_SQLITE_INTERNAL_H
 
-#include "base/err.h"
-#include "base/str.h"
+#include "store/seal.h"
+#include "store/store_internal.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>
 
 #define STORE_FILE "store.db"
 enum {
-    STORE_FORMAT = 1,               /* PRAGMA user_version */
+    STORE_FORMAT = 2,               /* PRAGMA user_version */
     STORE_APPLICATION = 0x50756d69, /* PRAGMA application_id: "Pumi" */
 };
 
@@ -54,5 +56,27 @@ int sql_file_open(const char *dir, const char *vfs, struct sql_file *ret, struct
 /* A file by its path, to read: of today's format or an older one; '*ret_format'. Others may have it open. */
 int sql_file_read(const char *path, struct sql_file *ret, int64_t *ret_format, struct err *e);
 void sql_file_close(struct sql_file *f);
+
+/* ---- sqlite_row.c ---- */
+
+#define ROW_COLUMNS "rev, what, kind, namespace, name, uid, sum, key, body"
+enum row_column { ROW_REV, ROW_WHAT, ROW_KIND, ROW_NAMESPACE, ROW_NAME, ROW_UID, ROW_SUM, ROW_KEY, ROW_BODY };
+
+struct row_codec {
+    const char *path; /* of the file, for sentences; borrowed */
+    char **kinds;     /* the name of each of resource_types[], as rows have it */
+    size_t last_kind;
+    struct seal_keys *keys; /* NULL: none */
+    struct buf body;        /* of the row that was read or bound last, if it is sealed */
+};
+
+int row_codec_init(struct row_codec *c, const char *const *key_files, const char *path, struct err *e);
+void row_codec_done(struct row_codec *c);
+
+/* Bind all columns in the order of ROW_COLUMNS; 'r' and the codec must stay as they are until the statement has run. */
+void row_bind(struct row_codec *c, sqlite3_stmt *st, enum watch_kind what, const struct object_record *r);
+
+/* The row that the statement stands at, which has ROW_COLUMNS or, without text, those up to the name. */
+int row_read(struct row_codec *c, sqlite3_stmt *st, bool with_text, struct log_row *ret, struct err *e);
 
 #endif

@@ -83,6 +83,7 @@ static const char *const steps[STORE_FORMAT] = {
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;"
     "INSERT INTO meta VALUES ('compacted', 0);"
     "PRAGMA application_id = 0x50756d69;",
+    "ALTER TABLE log ADD COLUMN key TEXT;",
 };
 
 static int upgrade_by_one(sqlite3 *db, int64_t from)

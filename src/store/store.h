@@ -40,10 +40,12 @@
 struct store;
 
 struct store_options {
-    struct clock *clock; /* for timestamps; must outlive the store */
-    uint64_t seed;       /* uids and generated names follow from it: the same seed, the same history */
-    size_t history;      /* changes kept for watches; 0: 100,000. Older ones answer ERR_GONE */
-    const char *vfs;     /* store_open: SQLite's file system of that name, for tests; NULL: the usual one */
+    struct clock *clock;            /* for timestamps; must outlive the store */
+    uint64_t seed;                  /* uids and generated names follow from it: the same seed, the same history */
+    size_t history;                 /* changes kept for watches; 0: 100,000. Older ones answer ERR_GONE */
+    const char *const *secret_keys; /* store_open: files of keys, the last NULL: Secrets are sealed with the first, all
+                                       open (seal.h). NULL: they are kept as they are */
+    const char *vfs;                /* store_open: SQLite's file system of that name, for tests; NULL: the usual one */
 };
 
 struct store *store_new(const struct store_options *opt);

@@ -155,6 +155,7 @@ struct log_batch { /* one transaction */
 struct log_row {
     enum watch_kind what;
     struct object_record record; /* borrowed for the call. type NULL: a kind that this program does not have */
+    bool is_stale;               /* a Secret that the first key did not seal */
 };
 
 typedef void log_row_f(void *ctx, const struct log_row *row);
@@ -168,6 +169,7 @@ struct store_log {
     void (*close)(struct store_log *log);
     uint64_t rev, compacted; /* of the last change ever, and as in struct log_batch; known when it is opened */
     struct err failure;      /* why nothing can be committed any more; ERR_OK: it can */
+    bool wants_commit;       /* also of nothing, once all was read: records are to be sealed with another key */
     bool is_full;            /* the last commit failed for want of space: the next may work */
 };
 

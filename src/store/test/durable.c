@@ -18,7 +18,8 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-static char dir[40], file[60];
+static char dir[40], file[60], key_paths[2][60];
+static const char *key_files[3]; /* those that a store is opened with */
 static struct clock_manual manual;
 static struct store *store;
 static struct power_disk *disk; /* NULL: the real one */
@@ -33,6 +34,7 @@ static int open_with(size_t history)
 
     if (disk)
         opt.vfs = power_disk_vfs(disk);
+    opt.secret_keys = key_files;
     err = (struct err){ 0 };
     return store_open(dir, &opt, &store, &err);
 }
@@ -57,6 +59,7 @@ static int set_up(void **state)
     (void)snprintf(file, sizeof(file), "%s/store.db", dir);
     clock_manual_init(&manual, START_MS);
     maps = type_by_kind(STR("v1"), STR("ConfigMap"));
+    memset(key_files, 0, sizeof(key_files));
     return 0;
 }
 
@@ -659,6 +662,150 @@ static void unknown_kinds_are_kept(void **state)
     assert_int_equal(ask("SELECT count(*) FROM log WHERE kind = 'sprockets.example.com'"), 1);
 }
 
+/* A file as the first version made it. */
+static void an_older_format(void **state)
+{
+    static const char *const parts[] = { "5 0", "configmaps",
+                                         "a",   "x",
+                                         "u",   "{\"metadata\":{\"name\":\"x\",\"namespace\":\"a\"},\"text\":\"o\"}" };
+    autoarena a = { 0 };
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        sum = add_sum(sum, parts[i]);
+    run_sql(arena_fmt(&a,
+                      "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA application_id = 0x50756d69;"
+                      "CREATE TABLE log (rev INTEGER PRIMARY KEY, what INTEGER NOT NULL, kind TEXT NOT NULL, namespace "
+                      "TEXT NOT NULL, name TEXT NOT NULL, uid TEXT NOT NULL, sum INTEGER NOT NULL, body BLOB NOT NULL);"
+                      "CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;"
+                      "INSERT INTO meta VALUES ('compacted', 4); PRAGMA user_version = 1;"
+                      "INSERT INTO log VALUES (5, 0, '%s', '%s', '%s', '%s', %u, '%s')",
+                      parts[1], parts[2], parts[3], parts[4], sum, parts[5])
+                .p);
+    assert_int_equal(chmod(file, 0600), 0);
+    must_open(0);
+    assert_int_equal(store_revision(store), 5);
+    assert_int_equal(said("x"), 'o');
+    must_put("x", 'n');
+    shut();
+    assert_int_equal(ask("PRAGMA user_version"), 2);
+    must_open(0);
+    assert_int_equal(said("x"), 'n');
+}
+
+/* ---- secrets ---- */
+
+static void make_key(int i, mode_t mode, const char *text)
+{
+    (void)snprintf(key_paths[i], sizeof(key_paths[i]), "%s/key%d", dir, i);
+    assert_int_equal(file_write(AT_FDCWD, key_paths[i], O_TRUNC, 0600, str_of(text)), 0);
+    assert_int_equal(chmod(key_paths[i], mode), 0);
+}
+
+static void put_secret(const char *name)
+{
+    autoarena a = { 0 };
+    struct json *body = json_object(&a), *meta;
+
+    json_add(body, STR("apiVersion"), json_str(&a, STR("v1")));
+    json_add(body, STR("kind"), json_str(&a, STR("Secret")));
+    meta = json_add(body, STR("metadata"), json_object(&a));
+    json_add(meta, STR("namespace"), json_str(&a, STR("a")));
+    json_add(meta, STR("name"), json_str(&a, str_of(name)));
+    json_add(body, STR("password"), json_str(&a, STR("correct horse")));
+    assert_int_equal(store_create(store, body, NULL, &err), 0);
+    assert_int_equal(store_flush(store, &err), 0);
+}
+
+static void check_secret(const char *name)
+{
+    const struct object *o = store_get(store, type_by_kind(STR("v1"), STR("Secret")), STR("a"), str_of(name));
+
+    assert_non_null(o);
+    assert_true(str_is(json_member_text(o->root, "password"), "correct horse"));
+}
+
+static bool is_on_disk(const char *text)
+{
+    static const char *const names[] = { "store.db", "store.db-wal" };
+    char path[80];
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        autobuf all = { 0 };
+
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+        if (file_read(AT_FDCWD, path, 0, SIZE_MAX, &all) == 0 && memmem(all.p, all.n, text, strlen(text)))
+            return true;
+    }
+    return false;
+}
+
+#define KEY_A "00112233445566778899aabbccddeeff00112233445566778899AABBCCDDEEFF\n"
+#define KEY_B "ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+static void secrets_are_sealed(void **state)
+{
+    make_key(0, 0600, KEY_A);
+    make_key(1, 0600, KEY_B);
+    must_open(0);
+    put_secret("plain");
+    assert_true(is_on_disk("correct horse"));
+    shut();
+
+    key_files[0] = key_paths[0]; /* from now on */
+    must_open(0);
+    check_secret("plain");
+    assert_false(is_on_disk("correct horse")); /* what was there is sealed as well */
+    put_secret("sealed");
+    must_put("map", 'm');
+    assert_false(is_on_disk("correct horse"));
+    assert_true(is_on_disk("mmmmmmmm"));
+    shut();
+    must_open(0);
+    check_secret("sealed");
+    shut();
+
+    key_files[0] = NULL; /* no key, the wrong key */
+    assert_int_equal(open_with(0), -1);
+    assert_int_equal(err.code, ERR_FORBIDDEN);
+    assert_says("a/plain");
+    assert_says("sealed with the key");
+    key_files[0] = key_paths[1];
+    assert_int_equal(open_with(0), -1);
+    assert_int_equal(err.code, ERR_FORBIDDEN);
+    key_files[1] = key_paths[0]; /* a new one in front, the old one opens */
+    must_open(0);
+    check_secret("plain");
+    shut();
+    key_files[1] = NULL; /* which is not needed any more */
+    must_open(0);
+    check_secret("sealed");
+}
+
+static const struct {
+    mode_t mode;
+    const char *text, *says;
+} bad_keys[] = {
+    { 0640, KEY_A, "chmod 600" },
+    { 0600, "", "64 hexadecimal digits" },
+    { 0600, "00112233445566778899aabbccddeeff", "64 hexadecimal digits" },
+    { 0600, "0g112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", "64 hexadecimal digits" },
+};
+
+static void bad_keys_are_refused(void **state)
+{
+    for (size_t i = 0; i < ARRAY_LEN(bad_keys); i++) {
+        make_key(0, bad_keys[i].mode, bad_keys[i].text);
+        key_files[0] = key_paths[0];
+        assert_int_equal(open_with(0), -1);
+        assert_says(key_paths[0]);
+        assert_says(bad_keys[i].says);
+    }
+    key_files[0] = "/no/such/key";
+    assert_int_equal(open_with(0), -1);
+    assert_says("/no/such/key");
+}
+
 int main(void)
 {
 #define DURABLE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -679,6 +826,9 @@ int main(void)
         DURABLE_TEST(a_directory_that_cannot_be),
         DURABLE_TEST(newer_and_foreign_files),
         DURABLE_TEST(unknown_kinds_are_kept),
+        DURABLE_TEST(an_older_format),
+        DURABLE_TEST(secrets_are_sealed),
+        DURABLE_TEST(bad_keys_are_refused),
     };
 
     (void)log_setup((struct log_config){ -1, LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, NULL });
