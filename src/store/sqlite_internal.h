@@ -5,7 +5,7 @@
  * sqlite_error.c  what SQLite says, as a sentence that helps
  * sqlite_row.c    one row
  * sqlite.c        the log: rows written and read
- * backup.c        copies, checks
+ * backup.c, check.c  copies, and whether they are whole: backup.h
  *
  * Format 2: 'log' has one row for each change: the revision, what happened (enum watch_kind), the kind as
  * "jobs.batch.volcano.sh", namespace, name, uid, the whole object as JSON, and a checksum of all that, because SQLite
@@ -50,6 +50,9 @@ struct sql_file {
     char *path;
     int lock; /* descriptor; -1: none is held */
 };
+
+/* The directory, made if it is not there, and its lock: nobody else has the store. */
+int sql_dir_take(const char *dir, int *ret_dir, int *ret_lock, struct err *e);
 
 /* The file below 'dir' to write: made or brought to today's format. Nobody else has it. 'vfs' as in store_options. */
 int sql_file_open(const char *dir, const char *vfs, struct sql_file *ret, struct err *e);

@@ -55,7 +55,13 @@ static int need_dir(const char *path, int *ret_fd, struct err *e)
 /* SQLite makes its other files with the mode of this one. */
 static int need_file(int dir, const char *path, struct err *e)
 {
-    autoclose int fd = openat(dir, STORE_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    autoclose int fd = -1;
+
+    if (faccessat(dir, STORE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+        faccessat(dir, STORE_FILE ".old", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return err_set(e, ERR_IO, "%s is not there, but %s.old is: a restore was not finished. Run it again", path,
+                       path);
+    fd = openat(dir, STORE_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
     if (fd < 0)
         return err_errno(e, "open %s (is its file system mounted read-only?)", path);
@@ -181,6 +187,20 @@ static int set_up(sqlite3 *db, const char *path, struct err *e)
     /* A new log: what a crash left behind the last commit is out of the way. */
     rc = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     return rc == SQLITE_OK ? 0 : sql_err(e, db, rc, path);
+}
+
+int sql_dir_take(const char *dir, int *ret_dir, int *ret_lock, struct err *e)
+{
+    int fd;
+
+    if (need_dir(dir, &fd, e) < 0)
+        return -1;
+    if (take_lock(fd, dir, ret_lock, e) < 0) {
+        close(fd);
+        return -1;
+    }
+    *ret_dir = fd;
+    return 0;
 }
 
 int sql_file_open(const char *dir, const char *vfs, struct sql_file *ret, struct err *e)
