@@ -23,6 +23,7 @@
 enum {
     SWEEP_STEP = 1024, /* rows that leave the history together; fewer where it is short */
     DELETES_MIN = 256, /* rows deleted with one flush at most, and two for each write */
+    RECENT_MAX = 2048, /* changes whose objects are in memory, so that watches do not ask the disk */
     RETRY_MS = 1000,
 };
 
@@ -149,8 +150,10 @@ static struct log_batch next_batch(const struct durable *d)
 }
 
 /* The batch is durable: these rows are gone, and those that it made old are dead. */
-static void batch_done(struct durable *d, const struct log_batch *b)
+static void batch_done(struct store *s, const struct log_batch *b)
 {
+    struct durable *d = s->durable;
+
     d->compacted = b->compacted;
     d->dead_at += b->n_dead;
     if (d->dead_at == d->dead.n) {
@@ -159,9 +162,56 @@ static void batch_done(struct durable *d, const struct log_batch *b)
         d->dead.cap = 0;
         arena_reset(&d->dead_mem);
     }
-    VEC_FOREACH(w, &d->pending)
+    VEC_FOREACH(w, &d->pending) {
         if (w->before && w->before->rev <= d->swept)
             add_dead(d, w->before->rev);
+        if (w->before && w->before->rev <= d->forgotten)
+            history_forget(s, store_kind_of(w->before->type), w->before->rev);
+    }
+}
+
+/* Objects of changes up to this one are in memory only while they are the present ones. */
+static uint64_t before_recent(const struct store *s, uint64_t rev)
+{
+    uint64_t recent = MIN_OF(s->history / 2, (size_t)RECENT_MAX);
+
+    return rev > recent ? rev - recent : 0;
+}
+
+static void forget_old(struct store *s)
+{
+    struct durable *d = s->durable;
+    uint64_t to = before_recent(s, s->flushed);
+
+    if (to <= d->forgotten)
+        return;
+    history_forget_old(s, d->forgotten, to);
+    d->forgotten = to;
+}
+
+struct reading {
+    struct object *object;
+    uint64_t rev;
+};
+
+static void take_row(void *ctx, const struct log_row *row)
+{
+    struct reading *r = ctx;
+
+    if (row->record.type && row->record.rev == r->rev)
+        r->object = object_read(&row->record);
+}
+
+struct object *durable_read(struct store *s, uint64_t rev)
+{
+    struct reading r = { .rev = rev };
+    struct store_log *log = s->durable->log;
+    struct err e = { 0 };
+
+    if (log->scan(log, rev - 1, rev, true, take_row, &r, &e) < 0)
+        log_error("an old change cannot be read, its watchers list again", LOG_U64("revision", rev),
+                  LOG_TEXT("why", e.text));
+    return r.object;
 }
 
 /* ---- flush ---- */
@@ -183,7 +233,7 @@ static int flush(struct store *s, struct err *e)
 
     if (d->log->commit(d->log, &batch, e) < 0)
         return -1;
-    batch_done(d, &batch);
+    batch_done(s, &batch);
     if (d->failure.code)
         log_info("the store takes writes again");
     d->failure = (struct err){ 0 };
@@ -222,6 +272,7 @@ int store_flush(struct store *s, struct err *e)
         s->flushed = s->rev;
         if (ret == 0)
             look_after(s);
+        forget_old(s);
     }
     warm_trim(s);
     return ret;
@@ -231,48 +282,65 @@ int store_flush(struct store *s, struct err *e)
 
 struct replay {
     struct store *store;
+    uint64_t recent; /* older changes are kept without objects */
     size_t unknown;
 };
 
-static void replay_index(struct store *s, const struct log_row *row, struct object *take)
+/* What was there under that name goes, before its successor is made: that finds room where this one was. */
+static struct entry *replay_remove(struct replay *r, const struct object_record *record)
 {
-    struct index *x = store_index_of(s, take->type);
-    struct entry *entry = index_find(x, take->namespace, take->name);
+    struct store *s = r->store;
+    struct entry *entry = index_find(store_index_of(s, record->type), record->namespace, record->name);
 
-    if (entry && entry->object->rev <= s->durable->swept)
+    if (!entry)
+        return NULL;
+    if (entry->object->rev <= s->durable->swept)
         add_dead(s->durable, entry->object->rev);
-    if (entry)
-        object_unref(entry->object);
-    if (row->what == WATCH_DELETED) {
-        if (entry)
-            index_remove(x, entry);
-        if (take->rev <= s->durable->swept)
-            add_dead(s->durable, take->rev);
-        object_unref(take);
-    } else if (entry) {
-        entry->object = take;
-    } else {
-        index_add(x, take);
-    }
+    if (entry->object->rev <= r->recent)
+        history_forget(s, store_kind_of(record->type), entry->object->rev);
+    object_unref(entry->object);
+    entry->object = NULL;
+    return entry;
+}
+
+static void replay_history(struct replay *r, enum watch_kind what, const struct object *o)
+{
+    struct store *s = r->store;
+
+    if (o->rev <= s->dropped)
+        return;
+    history_skip(s, o->rev - 1);
+    s->rev = o->rev;
+    history_add(s, store_kind_of(o->type), what, o);
+    if (what == WATCH_DELETED && o->rev <= r->recent)
+        history_forget(s, store_kind_of(o->type), o->rev);
 }
 
 static void replay_row(void *ctx, const struct log_row *row)
 {
     struct replay *r = ctx;
     struct store *s = r->store;
+    struct entry *entry;
     struct object *o;
 
     if (!row->record.type) {
         r->unknown++;
         return;
     }
+    entry = replay_remove(r, &row->record);
     o = object_read(&row->record);
-    if (o->rev > s->dropped) {
-        history_skip(s, o->rev - 1);
-        s->rev = o->rev;
-        history_add(s, store_kind_of(o->type), row->what, o);
+    replay_history(r, row->what, o);
+    if (row->what == WATCH_DELETED) {
+        if (entry)
+            index_remove(store_index_of(s, o->type), entry);
+        if (o->rev <= s->durable->swept)
+            add_dead(s->durable, o->rev);
+        object_unref(o);
+    } else if (entry) {
+        entry->object = o;
+    } else {
+        index_add(store_index_of(s, o->type), o);
     }
-    replay_index(s, row, o);
 }
 
 static int replay(struct store *s, struct err *e)
@@ -284,6 +352,7 @@ static int replay(struct store *s, struct err *e)
     d->compacted = d->swept = d->log->compacted;
     s->dropped = MAX_OF(d->compacted, last > s->history ? last - s->history : 0);
     s->rev = s->dropped;
+    r.recent = d->forgotten = before_recent(s, last);
     if (d->log->scan(d->log, 0, UINT64_MAX, true, replay_row, &r, e) < 0)
         return -1;
     if (d->log->wants_commit && d->log->commit(d->log, &(struct log_batch){ .compacted = d->swept }, e) < 0)

@@ -132,9 +132,20 @@ static struct str take_copy(char **at, struct str s)
     return copy;
 }
 
+/* A state is mostly a little larger than the one before, and would not fit where that was: memory would go to pieces.
+ * Sizes in steps of a thirty-second part are used again and again. */
+static size_t size_class(size_t n)
+{
+    size_t step = 64;
+
+    while (step * 32 < n)
+        step *= 2;
+    return (n + step - 1) & ~(step - 1);
+}
+
 struct object *object_read(const struct object_record *r)
 {
-    struct object *o = xmalloc(sizeof(*o) + r->namespace.n + r->name.n + r->uid.n + r->text.n);
+    struct object *o = xmalloc(size_class(sizeof(*o) + r->namespace.n + r->name.n + r->uid.n + r->text.n));
     char *at = (char *)(o + 1);
 
     *o = (struct object){ .type = r->type, .rev = r->rev, .refs = 1 };

@@ -7,7 +7,7 @@
 enum {
     CHECKPOINT_PAGES = 1000, /* of the WAL: so many are copied to the file together, with one sync of each */
     VACUUM_EVERY = 64,       /* commits */
-    VACUUM_PAGES = 256,      /* given back together */
+    VACUUM_PAGES = 64,       /* given back together */
 };
 
 enum statement { INSERT, REPLACE, DELETE, COMPACTED, SCAN, SCAN_SHORT, STATEMENT_MAX };

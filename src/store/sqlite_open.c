@@ -146,10 +146,8 @@ static int upgrade(sqlite3 *db, const char *path, struct err *e)
 /* ---- opening ---- */
 
 /* We checkpoint ourselves: SQLite would try again after a sync that failed, and take the kernel's word that all is
- * well. page_size and auto_vacuum count for a new file only. */
-static const char settings[] = "PRAGMA page_size = 8192;"
-                               "PRAGMA auto_vacuum = INCREMENTAL;"
-                               "PRAGMA journal_mode = WAL;"
+ * well. */
+static const char settings[] = "PRAGMA journal_mode = WAL;"
                                "PRAGMA synchronous = FULL;"
                                "PRAGMA wal_autocheckpoint = 0;"
                                "PRAGMA journal_size_limit = 33554432;"
@@ -157,6 +155,10 @@ static const char settings[] = "PRAGMA page_size = 8192;"
                                "PRAGMA trusted_schema = OFF;"
                                "PRAGMA cell_size_check = ON;"
                                "PRAGMA temp_store = MEMORY;";
+
+/* A pod has about 4 KB: of pages of 8 KB half would be empty. */
+static const char new_settings[] = "PRAGMA page_size = 16384;"
+                                   "PRAGMA auto_vacuum = INCREMENTAL;";
 
 enum { BUSY_MS = 5000 }; /* somebody who makes a copy is in the way for a moment only */
 
@@ -178,8 +180,13 @@ static int open_db(const char *path, int flags, const char *vfs, sqlite3 **ret, 
 
 static int set_up(sqlite3 *db, const char *path, struct err *e)
 {
-    int rc = sql_exec(db, settings);
+    int64_t pages = 0;
+    int rc = sql_number(db, "PRAGMA page_count", &pages);
 
+    if (rc == SQLITE_OK && pages == 0)
+        rc = sql_exec(db, new_settings);
+    if (rc == SQLITE_OK)
+        rc = sql_exec(db, settings);
     if (rc != SQLITE_OK)
         return sql_err(e, db, rc, path);
     if (upgrade(db, path, e) < 0)

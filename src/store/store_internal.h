@@ -102,7 +102,7 @@ int rules_bind(struct arena *a, const struct object *old, const struct json *bin
 struct change {
     enum watch_kind kind;
     uint64_t rev;
-    struct object *object; /* a reference */
+    struct object *object; /* a reference; NULL: only the log has it */
 };
 
 struct history { /* changes of one type; the i-th ever made is v[i & (cap - 1)], for first <= i < end */
@@ -118,6 +118,13 @@ void history_done(struct store *s);
 
 /* The last change, which is of that kind and was not told, never happened. Its revision stays used. */
 void history_undo(struct store *s, size_t kind, uint64_t rev);
+
+/* Is the object kept here? */
+bool history_holds(const struct store *s, const struct object *o);
+
+/* The log has them: one change; all after 'after' up to 'to' whose object is another by now, or gone. */
+void history_forget(struct store *s, size_t kind, uint64_t rev);
+void history_forget_old(struct store *s, uint64_t after, uint64_t to);
 
 /* Revisions up to 'rev' were used by nobody we know. */
 void history_skip(struct store *s, uint64_t rev);
@@ -187,6 +194,7 @@ struct durable {
     VEC(struct log_write) pending; /* since the last flush; 'now' and 'before' are references */
     VEC(uint64_t) dead;            /* rows to delete, a few with each flush */
     size_t dead_at;                /* how many of them are gone */
+    uint64_t forgotten;            /* of changes up to this one the history has present objects only */
     uint64_t compacted, swept;     /* as the log has it; rows up to 'swept' are in use or in 'dead' */
     struct err failure;            /* read-only for this reason; ERR_OK: it is not */
     int64_t retry_ms;              /* monotonic: let writes through again then */
@@ -198,6 +206,9 @@ struct durable {
 /* Remember a change for the next flush. Takes 'before' and a reference to 'now'. */
 void durable_add(struct store *s, enum watch_kind what, const struct object *now, struct object *take_before);
 void durable_done(struct durable *d); /* NULL is fine */
+
+/* The object of a change that is kept, as the log has it; NULL if that cannot be read. */
+struct object *durable_read(struct store *s, uint64_t rev);
 
 /* ---- memory.c ---- */
 

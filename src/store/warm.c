@@ -32,7 +32,7 @@ static unsigned own_refs(const struct store *s, const struct object *o)
 {
     const struct entry *entry = index_find(store_index_of(s, o->type), o->namespace, o->name);
 
-    return 1u + (entry && entry->object == o) + (o->rev > s->dropped);
+    return 1u + (entry && entry->object == o) + history_holds(s, o);
 }
 
 void warm_trim(struct store *s)

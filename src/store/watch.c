@@ -3,6 +3,9 @@
  * Each type has a ring of its changes, numbered from 0 as they happen. A watch is a number: the next change it has not
  * read. So a watch never looks at changes of other types, and an idle one costs nothing. How many changes are kept is
  * counted over all types: the oldest goes first, whatever its type.
+ *
+ * Of a durable store the log has every change that is kept. So states of objects that are neither the present nor quite
+ * new are forgotten here, and read from the log again for a watch that comes from far behind.
  */
 #include "store/store_internal.h"
 
@@ -15,6 +18,22 @@
 static struct change *change_at(const struct history *h, uint64_t i)
 {
     return &h->v[i & (h->cap - 1)];
+}
+
+/* The number of the first change after 'rev'. */
+static uint64_t history_after(const struct history *h, uint64_t rev)
+{
+    uint64_t low = h->first, high = h->end;
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (change_at(h, middle)->rev <= rev)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static void history_grow(struct history *h)
@@ -93,6 +112,47 @@ void history_add(struct store *s, size_t kind, enum watch_kind what, const struc
         drop_oldest(s);
 }
 
+/* NULL: it is not kept. */
+static struct change *change_of(const struct store *s, size_t kind, uint64_t rev)
+{
+    const struct history *h = &s->kinds[kind].history;
+    uint64_t i = history_after(h, rev - 1);
+
+    return i < h->end && change_at(h, i)->rev == rev ? change_at(h, i) : NULL;
+}
+
+bool history_holds(const struct store *s, const struct object *o)
+{
+    const struct change *change = o->rev > s->dropped ? change_of(s, store_kind_of(o->type), o->rev) : NULL;
+
+    return change && change->object == o;
+}
+
+void history_forget(struct store *s, size_t kind, uint64_t rev)
+{
+    struct change *change = rev > s->dropped ? change_of(s, kind, rev) : NULL;
+
+    if (!change)
+        return;
+    object_unref(change->object);
+    change->object = NULL;
+}
+
+void history_forget_old(struct store *s, uint64_t after, uint64_t to)
+{
+    for (uint64_t rev = MAX_OF(after, s->dropped) + 1; rev <= to; rev++) {
+        uint8_t kind = s->order[rev & (s->order_cap - 1)];
+        const struct change *change = kind == HISTORY_NOBODY ? NULL : change_of(s, kind, rev);
+        const struct entry *entry;
+
+        if (!change || !change->object)
+            continue;
+        entry = index_find(&s->kinds[kind].index, change->object->namespace, change->object->name);
+        if (!entry || entry->object != change->object)
+            history_forget(s, kind, rev);
+    }
+}
+
 void store_compact(struct store *s, uint64_t rev)
 {
     while (s->dropped < MIN_OF(rev, s->rev))
@@ -118,24 +178,9 @@ struct watch {
     bool wants_bookmark;
     uint64_t bookmark_rev; /* the revision when it was asked for */
     struct object *held;   /* what was given last */
+    struct object *read;   /* from the log; NULL: nothing was */
     char text[];           /* of the namespace */
 };
-
-/* The number of the first change after 'rev'. */
-static uint64_t history_after(const struct history *h, uint64_t rev)
-{
-    uint64_t low = h->first, high = h->end;
-
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-
-        if (change_at(h, middle)->rev <= rev)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 static int gone(struct err *e, uint64_t wanted, uint64_t dropped)
 {
@@ -172,7 +217,32 @@ void watch_close(struct watch *w)
     assert(w->store->n_watches > 0);
     w->store->n_watches--;
     object_unref(w->held);
+    object_unref(w->read);
     free(w);
+}
+
+/* The object of a change, borrowed. NULL: it cannot be read. */
+static const struct object *object_of(struct watch *w, const struct change *change)
+{
+    if (change->object)
+        return change->object;
+    if (!w->read || w->read->rev != change->rev) {
+        object_unref(w->read);
+        w->read = durable_read(w->store, change->rev);
+    }
+    return w->read;
+}
+
+static bool is_wanted(struct watch *w, const struct change *change)
+{
+    const struct object *o;
+
+    if (change->rev <= w->from)
+        return false;
+    if (!w->namespace.n)
+        return true;
+    o = object_of(w, change);
+    return !o || str_eq(o->namespace, w->namespace); /* one that cannot be read ends the watch */
 }
 
 /* The next change that is wanted and may be told, not taken yet; NULL if there is none. */
@@ -183,7 +253,7 @@ static const struct change *peek(struct watch *w)
 
         if (change->rev > w->store->flushed)
             return NULL;
-        if (change->rev > w->from && (!w->namespace.n || str_eq(change->object->namespace, w->namespace)))
+        if (is_wanted(w, change))
             return change;
     }
     return NULL;
@@ -204,6 +274,7 @@ static bool take_bookmark(struct watch *w, const struct change *next, struct wat
 int watch_next(struct watch *w, struct watch_event *ret, struct err *e)
 {
     const struct change *change;
+    const struct object *o;
 
     object_unref(w->held);
     w->held = NULL;
@@ -214,8 +285,10 @@ int watch_next(struct watch *w, struct watch_event *ret, struct err *e)
         return 1;
     if (!change)
         return 0;
-    store_warm(w->store, change->object);
-    w->held = object_ref(change->object); /* the change itself may be dropped while the caller looks at it */
+    if (!(o = object_of(w, change)))
+        return gone(e, w->from, w->store->rev);
+    store_warm(w->store, o);
+    w->held = object_ref(o); /* the change itself may be dropped while the caller looks at it */
     *ret = (struct watch_event){ change->kind, w->held, change->rev };
     w->at++;
     w->from = change->rev;

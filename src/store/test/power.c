@@ -39,6 +39,7 @@ struct seen { /* an object as a watcher knows it */
 struct watcher { /* a client: it lives longer than the server */
     struct watch *watch;
     const struct resource_type *type;
+    struct str namespace; /* all are in "a" */
     uint64_t rev;
     struct map objects;
     unsigned relists;
@@ -130,14 +131,14 @@ static void watcher_open(struct world *w, struct watcher *c)
 {
     struct err e = { 0 };
 
-    if (c->rev > 0 && watch_open(w->store, c->type, STR_NULL, c->rev, &c->watch, &e) == 0)
+    if (c->rev > 0 && watch_open(w->store, c->type, c->namespace, c->rev, &c->watch, &e) == 0)
         return;
     assert_true(c->rev == 0 || e.code == ERR_GONE);
     c->relists++;
     forget_all(c);
     store_walk(w->store, c->type, STR_NULL, list_one, c);
     c->rev = store_revision(w->store);
-    assert_int_equal(watch_open(w->store, c->type, STR_NULL, c->rev, &c->watch, &e), 0);
+    assert_int_equal(watch_open(w->store, c->type, c->namespace, c->rev, &c->watch, &e), 0);
 }
 
 static void take_event(struct watcher *c, const struct watch_event *ev)
@@ -325,6 +326,7 @@ static void world_run(uint64_t seed, unsigned lives, struct world *total)
     buf_str(&w.acked, STR(":"));
     for (size_t i = 0; i < WATCHERS; i++) {
         w.watchers[i].type = type_at(i % ARRAY_LEN(kinds));
+        w.watchers[i].namespace = i == 0 ? STR("a") : STR_NULL;
         map_init(&w.watchers[i].objects, 7);
     }
     for (unsigned i = 0; i < lives; i++)
