@@ -108,6 +108,15 @@ static int32_t number_of(const struct json *pod, const char *key)
     return str_to_i64(object_annotation(pod, key), &n) < 0 ? -1 : int32_of(n);
 }
 
+/* In the native PodGroup of its job, which has the name of Volcano's. A template may name another, of somebody else: that
+ * is none of our business. */
+static bool is_in_own_group(const struct json *pod)
+{
+    struct str name = json_text(json_find(pod, "spec", "schedulingGroup", "podGroupName", NULL), STR_NULL);
+
+    return name.n && str_eq(name, object_annotation(pod, "scheduling.k8s.io/group-name"));
+}
+
 void pod_view_decode(const struct object *o, struct pod_view *ret, struct str *ret_task, uint32_t *ret_index)
 {
     const struct json *meta = json_get(o->root, "metadata"), *status = json_get(o->root, "status");
@@ -125,7 +134,7 @@ void pod_view_decode(const struct object *o, struct pod_view *ret, struct str *r
     (void)look_at_containers(json_get(status, "initContainerStatuses"), ret); /* they are never "ready" when done */
     ret->is_marked = json_get(json_get(meta, "annotations"), "volcano.sh/controller-out-of-sync");
     ret->is_disrupted = has_condition(status, "DisruptionTarget");
-    ret->is_native = json_find(o->root, "spec", "schedulingGroup", NULL);
+    ret->is_native = is_in_own_group(o->root);
     *ret_task = note_of(o->root, "volcano.sh/task-spec");
     *ret_index = index_of(o);
 }

@@ -52,7 +52,7 @@ struct pod_view { /* decoded from a Pod; copied by value */
     bool is_ready;     /* every container status is ready */
     bool is_marked;    /* annotation volcano.sh/controller-out-of-sync: somebody else's controller is deleting it */
     bool is_disrupted; /* condition DisruptionTarget: evicted, not failed (B7) */
-    bool is_native;    /* spec.schedulingGroup: it is in a PodGroup of scheduling.k8s.io */
+    bool is_native;    /* spec.schedulingGroup: it is in the PodGroup of its job, of scheduling.k8s.io */
 };
 
 enum pod_flight { FLIGHT_NONE, FLIGHT_CREATE, FLIGHT_DELETE };

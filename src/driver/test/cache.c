@@ -742,6 +742,42 @@ static void pod_view_of_next_to_nothing(void **state)
     arena_done(&a);
 }
 
+/* Whose gang it is in decides which kind of PodGroup its job has. */
+static void pod_view_of_groups(void **state)
+{
+    static const struct {
+        const char *more;
+        bool is_native;
+    } cases[] = {
+        { "", false },
+        { "spec: {schedulingGroup: {podGroupName: j-u}}\n", true },
+        { "spec: {schedulingGroup: {podGroupName: of-a-user}}\n", false },
+        { "spec: {schedulingGroup: {}}\n", false },
+        { "spec: {schedulingGroup: 3}\n", false },
+    };
+    struct arena a = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autobuf text = { 0 };
+        struct object *o;
+        struct pod_view v;
+        struct str task;
+        uint32_t index;
+
+        buf_fmt(&text,
+                "apiVersion: v1\nkind: Pod\nmetadata: {name: x-3, namespace: ns, uid: p1, annotations: "
+                "{scheduling.k8s.io/group-name: j-u}}\n%s",
+                cases[i].more);
+        o = object_of(&a, 1, arena_cstr(&a, buf_view(&text)));
+        pod_view_decode(o, &v, &task, &index);
+        if (v.is_native != cases[i].is_native)
+            fail_msg("case %zu", i);
+        object_unref(o);
+    }
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -759,6 +795,7 @@ int main(void)
         cmocka_unit_test(only_our_jobs_own),
         cmocka_unit_test(list_removes_what_it_does_not_tell),
         cmocka_unit_test(objects_of_a_list_go_too),
+        cmocka_unit_test(pod_view_of_groups),
         cmocka_unit_test(is_synced_when_all_types_are),
         cmocka_unit_test(queue_counts_groups),
         cmocka_unit_test(queue_state_wakes_its_jobs),
