@@ -52,7 +52,7 @@ static int listen_tcp(const char *address, struct err *e)
 {
     struct addrinfo want = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV }, *list;
     char host[256];
-    const char *port;
+    const char *port = NULL; /* gcc -O3 cannot see that it is set */
     int fd = -1, rc;
 
     if (split_address(address, host, &port, e) < 0)

@@ -493,7 +493,7 @@ static struct str wanted_context(const struct loader *l)
 static int take_context(struct loader *l)
 {
     struct str wanted = wanted_context(l);
-    const struct file *file, *cluster_file, *user_file;
+    const struct file *file, *cluster_file, *user_file = NULL; /* gcc -O3 cannot see that it is set */
     const struct named_context *context = find_entry(l, ENTRY_CONTEXT, wanted, &file);
     const struct named_cluster *cluster;
     const struct named_user *user;

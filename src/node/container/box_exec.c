@@ -128,7 +128,7 @@ static int open_terminal(const struct box *b, int *ret_master)
         return -1;
     slave = ioctl(*ret_master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (slave >= 0)
-        (void)fchown(slave, b->who.uid, (gid_t)-1); /* else it is found by its name, and cannot be opened by it */
+        (void)!fchown(slave, b->who.uid, (gid_t)-1); /* else it is found by its name, and cannot be opened by it */
     return slave;
 }
 
