@@ -145,7 +145,8 @@ def units_are_sound():
         with open(f"{D}/{unit}", "w") as f:
             f.write(text.replace("/usr/bin/pumice", PUMICE))  # it must be there
         run = subprocess.run(["systemd-analyze", "verify", "--man=no", f"{D}/{unit}"], capture_output=True, text=True)
-        assert not [line for line in run.stderr.splitlines() if "pumice" in line], run.stderr
+        complaints = [line for line in run.stderr.splitlines() if "pumice" in line]
+        assert not [line for line in complaints if "DelegateSubgroup" not in line], run.stderr  # which systemd has from 254 on
     command("systemd-analyze", "security", "--offline=yes", "--threshold=15", f"{D}/pumice-controller.service")  # of 100; 96 is where one begins
 
 
