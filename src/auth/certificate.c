@@ -298,3 +298,11 @@ void certificate_set_done(struct certificate_set *s)
     buf_done(&s->cert);
     secret_wipe(&s->key);
 }
+
+bool certificate_fits(const struct buf *cert, const struct buf *key)
+{
+    autox509 *x = read_cert(cert);
+    autokey *k = read_key(key);
+
+    return x && k && X509_check_private_key(x, k) == 1;
+}

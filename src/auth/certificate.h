@@ -9,6 +9,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <stdbool.h>
+
 /* ---- a server and its CA ---- */
 
 struct certificate_set {
@@ -50,6 +52,9 @@ int certificate_sign(const struct buf *ca, const struct buf *ca_key, const struc
  * key and title trusts what this one signs, and the other way round. */
 int certificate_make_ca(const char *title, int64_t now_ms, int64_t life_ms, struct buf *ret_ca, struct buf *ca_key,
                         struct err *e);
+
+/* Are these a certificate (the first of them) and its key? For files that are replaced one after the other. */
+bool certificate_fits(const struct buf *cert, const struct buf *key);
 
 /* When the first certificate of the text ends. ERR_INVALID: it is none. */
 int certificate_end(struct str cert, int64_t *ret_ms, struct err *e);

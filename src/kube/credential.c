@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "auth/certificate.h"
 #include "kube/exec_plugin.h"
 #include "kube/kube_internal.h"
 
@@ -11,6 +12,8 @@
 enum {
     FILE_FRESH_MS = 60000,
     TOKEN_MAX = 1 << 20,
+    PEM_MAX = 1 << 20,
+    PAIR_MS = 1000,    /* until one that is being replaced is looked at again */
     EARLY_MS = 10000,  /* a plugin is run so long before what it gave expires, or a tenth of its life if that is less */
     PLUGIN_MS = 60000, /* a plugin without a terminal ends within this time */
     AGAIN_MIN_MS = 1000, /* after a failure, and between two that were refused */
@@ -124,6 +127,40 @@ static enum credential_state from_file(struct credential *c, struct credential_n
     return give(c, ret);
 }
 
+/* ---- files of a certificate and its key ---- */
+
+static bool has_pair(const struct credential *c)
+{
+    const struct http_tls *tls = &c->config->tls;
+
+    return tls->cert_file.n && tls->key_file.n && !tls->cert_pem.n && !tls->key_pem.n;
+}
+
+/* A connection shows what it was made with, also when that has expired: new files want new connections. Where the files
+ * cannot be read, who makes connections says why. */
+static enum credential_state from_pair(struct credential *c, struct credential_now *ret)
+{
+    const struct http_tls *tls = &c->config->tls;
+    autoarena a = { 0 };
+    autobuf cert = { 0 }, key = { 0 };
+    int64_t now_ms = clock_mono_ms(c->clock);
+
+    if (c->has_it && !c->is_refused && now_ms < c->read_ms + FILE_FRESH_MS)
+        return give(c, ret);
+    if (kube_file_read(arena_cstr(&a, tls->cert_file), PEM_MAX, &cert, NULL) == 0 &&
+        kube_file_read(arena_cstr(&a, tls->key_file), PEM_MAX, &key, NULL) == 0 && certificate_fits(&cert, &key)) {
+        take(c, c->config->token, buf_view(&cert), buf_view(&key));
+    } else if (c->has_it) {
+        c->read_ms = now_ms - FILE_FRESH_MS + PAIR_MS;
+        c->is_refused = false;
+    }
+    memset(key.p ? key.p : (char[]){ 0 }, 0, key.n);
+    if (c->has_it)
+        return give(c, ret);
+    *ret = (struct credential_now){ .token = c->config->token };
+    return CREDENTIAL_READY;
+}
+
 /* ---- a plugin ---- */
 
 static void plugin_failed(struct credential *c, const struct err *e)
@@ -203,13 +240,15 @@ enum credential_state credential_get(struct credential *c, struct credential_now
         return from_plugin(c, ret, e);
     if (c->config->token_file.n)
         return from_file(c, ret, e);
+    if (has_pair(c))
+        return from_pair(c, ret);
     *ret = (struct credential_now){ .token = c->config->token };
     return CREDENTIAL_READY;
 }
 
 bool credential_refused(struct credential *c, uint64_t generation)
 {
-    if (!c->config->exec && !c->config->token_file.n)
+    if (!c->config->exec && !c->config->token_file.n && !has_pair(c))
         return false;
     if (generation == c->generation)
         c->is_refused = true;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "kube/certificate.h"
 #include "kube/credential.h"
 #include "kube/exec_plugin.h"
 
@@ -100,6 +101,60 @@ static void a_file_is_read_again(void **state)
     clock_manual_advance(&watch, 61000);
     assert_int_equal(get(c, &now, &e), CREDENTIAL_READY);
     assert_true(str_is(now.token, "three"));
+    credential_free(c);
+}
+
+static void put_pair(const char *cert, const char *key, const struct certificate_set *set, bool puts_key)
+{
+    put(cert, set->cert.p, 0600);
+    if (puts_key)
+        put(key, set->key.p, 0600);
+}
+
+static void a_certificate_is_read_again(void **state)
+{
+    char cert[80], key[80];
+    struct kube_config config = { .token = STR("t") };
+    autocertificates one = { 0 }, two = { 0 };
+    const char *names[] = { "n", NULL };
+    struct credential *c;
+    struct credential_now now;
+    uint64_t first;
+    struct err e;
+
+    (void)state;
+    (void)snprintf(cert, sizeof(cert), "%s.crt", file);
+    (void)snprintf(key, sizeof(key), "%s.key", file);
+    config.tls.cert_file = str_of(cert);
+    config.tls.key_file = str_of(key);
+    assert_int_equal(certificate_make(&one, names, clock_now_ms(&clock_real), 86400000, NULL), 0);
+    assert_int_equal(certificate_make(&two, names, clock_now_ms(&clock_real), 86400000, NULL), 0);
+    c = credential_new(&config, &watch.clock);
+    assert_int_equal(get(c, &now, &e), CREDENTIAL_READY); /* not there: who connects says so */
+    assert_true(now.cert_pem.n == 0 && str_is(now.token, "t"));
+    put_pair(cert, key, &one, true);
+    get(c, &now, &e);
+    assert_true(str_eq(now.cert_pem, buf_view(&one.cert)) && str_eq(now.key_pem, buf_view(&one.key)));
+    assert_true(str_is(now.token, "t"));
+    first = now.generation;
+    put_pair(cert, key, &two, false); /* half of it: nothing that fits */
+    clock_manual_advance(&watch, 61000);
+    get(c, &now, &e);
+    assert_true(str_eq(now.cert_pem, buf_view(&one.cert)) && now.generation == first);
+    put_pair(cert, key, &two, true);
+    clock_manual_advance(&watch, 1001);
+    get(c, &now, &e);
+    assert_true(str_eq(now.cert_pem, buf_view(&two.cert)) && str_eq(now.key_pem, buf_view(&two.key)));
+    assert_true(now.generation != first);
+    put_pair(cert, key, &one, true); /* refused: looked at without waiting */
+    assert_true(credential_refused(c, now.generation));
+    get(c, &now, &e);
+    assert_true(str_eq(now.cert_pem, buf_view(&one.cert)));
+    (void)unlink(cert);
+    clock_manual_advance(&watch, 61000);
+    assert_int_equal(get(c, &now, &e), CREDENTIAL_READY);
+    assert_true(str_eq(now.cert_pem, buf_view(&one.cert)));
+    (void)unlink(key);
     credential_free(c);
 }
 
@@ -291,6 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_stays),
         cmocka_unit_test(a_file_is_read_again),
+        cmocka_unit_test(a_certificate_is_read_again),
         cmocka_unit_test(a_plugin_is_run_before_it_expires),
         cmocka_unit_test(a_refused_one_is_replaced_once),
         cmocka_unit_test(failures_are_told_and_tried_again),
