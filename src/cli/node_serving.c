@@ -4,6 +4,9 @@
  *               kubernetes.io/kubelet-serving, if somebody approves it); until then one that nobody signed
  *     clients'  signed by a CA of --client-ca-file; else by the one the API server itself believes, as it says in
  *               kube-system/extension-apiserver-authentication, if we may read that
+ *
+ * Files are read again when they have changed; what does not fit together is being replaced, and the old ones hold
+ * meanwhile.
  */
 #include "api/meta.h"
 #include "base/clock.h"
@@ -17,7 +20,7 @@
 
 #include <fcntl.h>
 
-enum { FILE_MAX = 1 << 20, LOOK_MS = 2000, LOOK_MAX_MS = 60000, PATH_BYTES = 300 };
+enum { FILE_MAX = 1 << 20, LOOK_MS = 2000, LOOK_MAX_MS = 60000, FILES_MS = 2000, PATH_BYTES = 300 };
 
 #define OWN_MS   ((int64_t)365 * 24 * 3600 * 1000)
 #define REQUESTS "/apis/certificates.k8s.io/v1/certificatesigningrequests"
@@ -33,6 +36,8 @@ struct serving {
     bool was_told;  /* that the certificate is nobody's */
     int64_t due_ms; /* mono time of the next step; INT64_MAX: none */
     int64_t pause_ms;
+    int64_t files_ms; /* mono time of the next look at them; INT64_MAX: there are none */
+    bool is_torn;     /* they do not fit, and that was told */
 };
 
 static int64_t mono(void)
@@ -202,18 +207,78 @@ static int make_own(struct serving *s, struct err *e)
     return 0;
 }
 
+/* --client-ca-file, --tls-cert-file and its key, those that are given. */
+static int read_files(const struct node_options *o, struct buf *cert, struct buf *key, struct buf *ca, struct err *e)
+{
+    if (o->client_ca && read_file("client-ca-file", o->client_ca, ca, e) < 0)
+        return -1;
+    if (o->cert &&
+        (read_file("tls-cert-file", o->cert, cert, e) < 0 || read_file("tls-private-key-file", o->key, key, e) < 0))
+        return -1;
+    return 0;
+}
+
 static int find_certificates(struct serving *s, struct err *e)
 {
     const struct node_options *o = s->node->o;
 
-    if (o->client_ca && read_file("client-ca-file", o->client_ca, &s->client_ca, e) < 0)
+    s->files_ms = o->client_ca || o->cert ? mono() + FILES_MS : INT64_MAX;
+    if (read_files(o, &s->cert, &s->key, &s->client_ca, e) < 0)
         return -1;
-    if (o->cert)
-        return read_file("tls-cert-file", o->cert, &s->cert, e) < 0 ||
-                       read_file("tls-private-key-file", o->key, &s->key, e) < 0
-                   ? -1
-                   : 0;
-    return make_own(s, e);
+    return o->cert ? 0 : make_own(s, e);
+}
+
+static bool replace(struct buf *old, struct buf *new)
+{
+    struct buf was = *old;
+
+    if (!new->n || str_eq(buf_view(old), buf_view(new)))
+        return false;
+    *old = *new;
+    *new = was;
+    return true;
+}
+
+/* 'cert', 'key' and 'ca' become what was in force before. */
+static bool swap(struct serving *s, struct buf *cert, struct buf *key, struct buf *ca)
+{
+    bool is_new = replace(&s->cert, cert);
+
+    is_new |= replace(&s->key, key);
+    return replace(&s->client_ca, ca) || is_new;
+}
+
+static void torn(struct serving *s, const struct err *e)
+{
+    if (!s->is_torn)
+        log_warn("files of certificates have changed and cannot be used; the old ones hold until they can",
+                 LOG_TEXT("error", e->text));
+    s->is_torn = true;
+}
+
+static void look_at_files(struct serving *s)
+{
+    autobuf cert = { 0 }, key = { 0 }, ca = { 0 };
+    struct http_server_tls tls;
+    struct err e;
+
+    s->files_ms = mono() + FILES_MS;
+    if (read_files(s->node->o, &cert, &key, &ca, &e) < 0) {
+        torn(s, &e);
+        return;
+    }
+    if (!swap(s, &cert, &key, &ca)) {
+        s->is_torn = false;
+        return;
+    }
+    tls = tls_of(s);
+    if (kubelet_set_tls(s->kubelet, &tls, &e) < 0) {
+        torn(s, &e);
+        (void)swap(s, &cert, &key, &ca);
+        return;
+    }
+    s->is_torn = false;
+    log_info("the kubelet API has read its certificates again");
 }
 
 int serving_open(struct node *n, struct serving **ret, struct err *e)
@@ -270,6 +335,10 @@ int64_t serving_turn(struct serving *s)
 
     if (!s->has_begun)
         begin(s);
+    if (mono() >= s->files_ms)
+        look_at_files(s);
+    if (s->files_ms != INT64_MAX)
+        wait_ms = MIN_OF(wait_ms, MAX_OF(s->files_ms - mono(), 0));
     if (!s->is_busy && mono() >= s->due_ms) {
         s->is_busy = true;
         if (s->path[0])

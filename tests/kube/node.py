@@ -12,6 +12,7 @@ import re
 import select
 import shutil
 import signal
+import ssl
 import struct
 import subprocess
 import sys
@@ -436,6 +437,22 @@ def lets_in_nobody_else(bed, node):
     assert ask("/exec/default/stays/c?command=true&output=1", *bob) == "403" and ask("/portForward/default/stays", *bob) == "403"
 
 
+def reads_its_certificates_again(bed, node):
+    """Key and certificate are written one after the other, as whoever rotates them does it."""
+    where = ("127.0.0.1", port_of(bed.call("GET", f"/api/v1/nodes/{NODE}")[1]))
+    before = ssl.get_server_certificate(where)
+    crt, _ = bed.certificate("node", NODE, names=["IP:127.0.0.1"])
+    with open(crt) as f:
+        new = f.read()
+    node.until("it shows the new one", lambda: ssl.get_server_certificate(where).split() == new.split())
+    assert new.split() != before.split()
+    assert bed.kubectl("exec", "stays", "--", "echo", "x") == "x\n"
+    os.rename(crt, crt + ".away")
+    node.until_says("the old ones hold until they can")
+    assert ssl.get_server_certificate(where).split() == new.split()
+    os.rename(crt + ".away", crt)
+
+
 # ---- what pods refer to ----
 
 SHOWS = """until [ -e /s/word ]; do sleep 0.1; done; echo "$(cat /s/word) $WORD $NAME $(cat /var/run/secrets/kubernetes.io/serviceaccount/namespace)"
@@ -672,7 +689,7 @@ def main():
                 first_pods(bed)
                 talker(bed)
                 for case in (has_its_name_alone, says_which_right_is_missing, waits_for_the_server, says_what_it_lacks_of_a_file, shows_logs, runs_commands,
-                             has_a_terminal, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, gives_what_pods_refer_to,
+                             has_a_terminal, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, reads_its_certificates_again, gives_what_pods_refer_to,
                              refuses_pods_that_open_the_machine, runs_the_seeds_jobs, makes_its_node_again, deletes_gracefully, asks_for_little, goes_on_without_the_server, outlives_its_program):
                     if case.__name__ not in os.environ.get("ONLY", case.__name__):
                         continue
