@@ -385,6 +385,14 @@ def has_a_terminal(bed):
     os.close(parent)
 
 
+def says_that_it_runs_no_ephemeral_containers(bed):
+    r = kubectl(bed, "debug", "stays", "--image=debian:12", "-c", "looks", "--attach", "--", "true")
+    status = until("its status says so", lambda: get(bed, "stays")["status"].get("ephemeralContainerStatuses"))
+    ended = status[0]["state"]["terminated"]
+    assert status[0]["name"] == "looks" and "kubectl debug --copy-to" in ended["message"], (status, r)
+    assert phase(bed, "stays") == "Running" and "running" in state(bed, "stays")["state"]
+
+
 def commands_go_with_their_client(bed):
     p = subprocess.Popen([f"{bed.bin}/kubectl", "exec", "stays", "--", "sleep", "12345"], env=bed.environment())
     look = ("exec", "stays", "--", "sh", "-c", "cat /proc/[0-9]*/comm 2>/dev/null | grep -c '^sleep$'")
@@ -689,7 +697,7 @@ def main():
                 first_pods(bed)
                 talker(bed)
                 for case in (has_its_name_alone, says_which_right_is_missing, waits_for_the_server, says_what_it_lacks_of_a_file, shows_logs, runs_commands,
-                             has_a_terminal, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, reads_its_certificates_again, gives_what_pods_refer_to,
+                             has_a_terminal, says_that_it_runs_no_ephemeral_containers, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, reads_its_certificates_again, gives_what_pods_refer_to,
                              refuses_pods_that_open_the_machine, runs_the_seeds_jobs, makes_its_node_again, deletes_gracefully, asks_for_little, goes_on_without_the_server, outlives_its_program):
                     if case.__name__ not in os.environ.get("ONLY", case.__name__):
                         continue

@@ -262,10 +262,19 @@ static void take_phase(struct life *l, int64_t now_ms)
     life_begin_stop(l, life_spec_grace(l), now_ms);
 }
 
+static size_t n_ephemeral(const struct object *pod)
+{
+    return json_count(json_find(pod->root, "spec", "ephemeralContainers", NULL));
+}
+
 void life_update(struct life *l, const struct object *pod, int64_t now_ms)
 {
     struct object *old = l->pod;
 
+    if (n_ephemeral(pod) > n_ephemeral(old) && !l->is_past) {
+        life_say(l, true, STR("Failed"), NULL, "Error: %s", life_no_ephemeral);
+        l->is_changed = true;
+    }
     l->pod = object_ref(pod);
     object_unref(old);
     take_phase(l, now_ms);

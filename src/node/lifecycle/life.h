@@ -30,6 +30,7 @@
  * - container states waiting (PodInitializing, ContainerCreating, CrashLoopBackOff, the reason of a failed start),
  *   running, terminated (Completed, Error, OOMKilled, ContainerCannotRun / StartError, exit code 128 + signal, signal,
  *   message, startedAt, finishedAt, containerID), lastState, restartCount, ready, started, imageID.
+ * - ephemeral containers are not run: their status says that they cannot be.
  */
 #ifndef NODE_LIFE_H
 #define NODE_LIFE_H

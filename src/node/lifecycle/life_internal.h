@@ -234,6 +234,9 @@ bool life_is_active(const struct life *l);   /* a container runs or is being sta
 /* Phase and conditions follow from what has changed. At the end of every function that was told something. */
 void life_settle(struct life *l, int64_t now_ms);
 
+/* life_status.c */
+extern const char life_no_ephemeral[]; /* why there is none */
+
 /* life_qos.c */
 const char *life_qos(const struct json *pod_spec);
 

@@ -3,6 +3,9 @@
 
 #include "base/clock.h"
 
+const char life_no_ephemeral[] = "ephemeral containers are not run by this node: use kubectl exec, or kubectl debug "
+                                 "--copy-to for a pod of its own";
+
 static void add_text(struct arena *a, struct json *j, const char *key, struct str text)
 {
     json_add(j, str_of(key), json_str(a, arena_str(a, text)));
@@ -110,6 +113,30 @@ static void add_containers(const struct life *l, struct arena *a, struct json *s
     }
 }
 
+/* They are not run here; an end that says so is seen by whoever waits for one, which waiting would not be. */
+static void add_ephemeral(const struct life *l, struct arena *a, struct json *status)
+{
+    const struct json *debug = json_find(l->pod->root, "spec", "ephemeralContainers", NULL);
+    struct json *list, *one, *ended;
+
+    if (!json_count(debug))
+        return;
+    list = json_add(status, STR("ephemeralContainerStatuses"), json_array(a));
+    JSON_FOREACH(c, debug) {
+        one = json_push(list, json_object(a));
+        add_text(a, one, "name", json_member_text(c, "name"));
+        ended = add_object(a, add_object(a, one, "state"), "terminated");
+        json_add(ended, STR("exitCode"), json_int(a, 128));
+        add_text(a, ended, "reason", STR("ContainerCannotRun"));
+        add_text(a, ended, "message", str_of(life_no_ephemeral));
+        add_object(a, one, "lastState");
+        json_add(one, STR("ready"), json_bool_new(a, false));
+        json_add(one, STR("restartCount"), json_int(a, 0));
+        add_text(a, one, "image", json_member_text(c, "image"));
+        add_text(a, one, "imageID", STR(""));
+    }
+}
+
 /* ---- conditions ---- */
 
 static bool is_ours(struct str type)
@@ -168,6 +195,7 @@ static void keep_others(const struct life *l, struct arena *a, struct json *stat
                                         "qosClass",
                                         "containerStatuses",
                                         "initContainerStatuses",
+                                        "ephemeralContainerStatuses",
                                         "nominatedNodeName" };
 
     JSON_FOREACH(m, json_get(l->pod->root, "status")) {
@@ -200,6 +228,7 @@ struct json *life_status(struct life *l, struct arena *a)
     add_time(a, status, "startTime", l->start_ms);
     add_containers(l, a, status, true);
     add_containers(l, a, status, false);
+    add_ephemeral(l, a, status);
     add_text(a, status, "qosClass", str_of(l->qos));
     keep_others(l, a, status);
     return status;

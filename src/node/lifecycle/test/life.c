@@ -251,6 +251,21 @@ static void tell_adopted(struct world *w, struct str rest)
     w->found.n = 0;
 }
 
+static void tell_debug(struct world *w, struct str rest)
+{
+    struct object *next = life_pod_echo(&w->arena, w->pod, life_status(w->life, &w->arena), -1, w->now_ms);
+    struct json *pod = json_copy(&w->arena, next->root), *list, *one = json_object(&w->arena);
+
+    json_set(one, "name", json_str(&w->arena, word(&rest)));
+    json_set(one, "image", json_str(&w->arena, STR("tools")));
+    list = json_set(json_get(pod, "spec"), "ephemeralContainers", json_array(&w->arena));
+    json_push(list, one);
+    object_unref(w->pod);
+    w->pod = object_make(next->type, pod, next->rev);
+    object_unref(next);
+    life_update(w->life, w->pod, w->now_ms);
+}
+
 static void tell_retry(struct world *w, struct str rest)
 {
     (void)rest;
@@ -281,6 +296,7 @@ static const struct {
     { "phase", tell_phase },
     { "deadline", tell_deadline },
     { "reborn", tell_reborn },
+    { "debug", tell_debug },
     { "kept", tell_kept },
     { "adopted", tell_adopted },
     { "retry", tell_retry },
@@ -953,6 +969,12 @@ static const struct {
       "0\n"
       "nostart a CreateContainerConfigError no >\n @1600 retry > START a 0\n started a >\n retry >\n" },
     { "the agent is killed before anything was started", ONE("Never"), "> MAKE\n reborn > MAKE\n made > START a 0\n" },
+    { "an ephemeral container cannot run, and says so", ONE("Never"),
+      UP "! Started: Started container a\n debug d >\n"
+         "! Failed: Error: ephemeral containers are not run by this node: use kubectl exec, or kubectl debug --copy-to "
+         "for a pod of its own\n"
+         "? ephemeralContainerStatuses[0].name = d\n ? ephemeralContainerStatuses[0].state.terminated.exitCode = 128\n"
+         "? phase = Running\n exit a 0 > UNMAKE\n ? phase = Succeeded\n" },
     { "adopted: it runs on", ONE("Never"),
       UP "@9000 kept a running 0 400 >\n adopted >\n ? phase = Running\n ? c a = running 0; ready started x0; -\n"
          "? cond Ready = True @0\n ? podIP = 10.0.0.7\n due never\n @10000 exit a 4 > UNMAKE\n"
