@@ -131,6 +131,7 @@ static void end_run(const char *state_dir, struct agent_found *f)
         spawner_stop(*s);
     f->spawners.n = 0;
     agent_run_end(state_dir, f->id);
+    (void)lock; /* held until here */
 }
 
 size_t agent_cleanup(const char *state_dir, const char *node_name)
