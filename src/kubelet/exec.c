@@ -3,7 +3,8 @@
  *     client ──channels──▶ here ──pipes, or a terminal──▶ the command, run by the shim
  *
  * A command goes with its client: one that leaves takes it along. What it wrote before its end is sent before the end
- * is told; what its children write later, nobody waits for.
+ * is told; what its children write later, nobody waits for. Who attaches to a container gets a copy of what it writes,
+ * and its input as a descriptor that the shim sends; that one stays when he leaves.
  */
 #include "kubelet/kubelet_internal.h"
 
@@ -34,12 +35,11 @@ struct exec {
     VEC(struct str) argv;
     uint64_t session; /* 0: it has not begun, or has ended */
     struct exec_source sources[SOURCES];
-    struct buf input; /* that the command has not taken */
+    struct exec_source giver; /* attach: where the container's input comes from */
+    struct buf input;         /* that the command has not taken */
     size_t input_at;
     bool input_ended;
     unsigned columns, rows;
-    struct log_stream *shown; /* attach */
-    struct target attach;     /* of it, until it is open; the place is in 'arena' */
 };
 
 static void exec_free(struct exec *x)
@@ -47,8 +47,7 @@ static void exec_free(struct exec *x)
     list_remove(&x->link);
     for (int i = 0; i < SOURCES; i++)
         source_close(x->kubelet, &x->sources[i].source);
-    if (x->shown)
-        log_stream_free(x->shown);
+    source_close(x->kubelet, &x->giver.source);
     buf_done(&x->input);
     arena_done(&x->arena);
     free(x);
@@ -97,7 +96,7 @@ static void on_room(void *ctx, struct channels *c)
 
 static bool waits_for_terminal(const struct exec *x)
 {
-    return x->wanted.is_tty && x->sources[ERR].source.fd >= 0;
+    return x->giver.source.fd >= 0 || (x->argv.n && x->wanted.is_tty && x->sources[ERR].source.fd >= 0);
 }
 
 static void write_input(struct exec *x)
@@ -158,9 +157,10 @@ static void on_stdin_end(void *ctx, struct channels *c)
 static void set_size(struct exec *x)
 {
     struct winsize size = { .ws_col = (unsigned short)x->columns, .ws_row = (unsigned short)x->rows };
+    int terminal = x->sources[x->argv.n ? OUT : IN].source.fd;
 
-    if (x->columns && x->sources[OUT].source.fd >= 0)
-        (void)ioctl(x->sources[OUT].source.fd, TIOCSWINSZ, &size); /* then it has the size it had */
+    if (x->columns && terminal >= 0)
+        (void)ioctl(terminal, TIOCSWINSZ, &size); /* then it has the size it had */
 }
 
 static void on_resize(void *ctx, struct channels *c, unsigned columns, unsigned rows)
@@ -259,6 +259,55 @@ static int open_pipes(struct exec *x, int ret[SOURCES], struct err *e)
     return 0;
 }
 
+/* ---- attach: the input is the container's own, and sent to us ---- */
+
+static void on_input_given(struct source *s)
+{
+    struct exec *x = ((struct exec_source *)s)->exec;
+    char byte;
+    ssize_t n;
+    int fd = recv_terminal(s->fd, &byte, 1, &n);
+
+    if (fd < 0 && n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    source_close(x->kubelet, s);
+    if (fd < 0)
+        return;
+    add_source(x, IN, fd, CHANNEL_STDIN);
+    if (x->wanted.is_tty)
+        set_size(x);
+    write_input(x);
+}
+
+static int open_giver(struct exec *x, int ret[SOURCES], struct err *e)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return err_errno(e, "a socket");
+    ret[IN] = pair[1];
+    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    x->giver = (struct exec_source){ { pair[0], 0, on_input_given }, x, CHANNEL_STDIN };
+    source_watch(x->kubelet, &x->giver.source, EPOLLIN);
+    return 0;
+}
+
+static int open_attached(struct exec *x, int ret[SOURCES], struct err *e)
+{
+    bool wants_input = x->wanted.stdin_;
+    int rc;
+
+    x->wanted.stdin_ = false; /* no pipe of ours */
+    rc = open_pipes(x, ret, e);
+    x->wanted.stdin_ = wants_input;
+    if (rc < 0 || !wants_input)
+        return rc;
+    if (ret[IN] >= 0)
+        close(ret[IN]);
+    ret[IN] = -1;
+    return open_giver(x, ret, e);
+}
+
 static bool is_readable(int fd)
 {
     return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0) > 0;
@@ -269,7 +318,7 @@ static void on_ended(void *ctx, int exit_code, struct str why)
     struct exec *x = ctx;
     struct channels *c = x->channels;
 
-    while (waits_for_terminal(x) && is_readable(x->sources[ERR].source.fd))
+    while (x->argv.n && waits_for_terminal(x) && is_readable(x->sources[ERR].source.fd))
         on_terminal(&x->sources[ERR].source);
     for (int i = OUT; i <= ERR; i++) { /* all of it, room or not: at most what a pipe holds */
         char bytes[READ_BYTES];
@@ -288,11 +337,15 @@ static void on_ended(void *ctx, int exit_code, struct str why)
 static int start(struct exec *x, struct err *e)
 {
     int ends[SOURCES] = { -1, -1, -1 };
-    int rc = x->wanted.is_tty ? open_terminal(x, ends, e) : open_pipes(x, ends, e);
+    int rc = !x->argv.n         ? open_attached(x, ends, e)
+             : x->wanted.is_tty ? open_terminal(x, ends, e)
+                                : open_pipes(x, ends, e);
 
-    if (rc == 0)
+    if (rc == 0 && x->argv.n)
         x->session = agent_exec(x->kubelet->opt.agent, &x->place, x->argv.v, x->argv.n, ends, x->wanted.is_tty,
                                 on_ended, x, e);
+    else if (rc == 0)
+        x->session = agent_attach_to(x->kubelet->opt.agent, &x->place, ends, x->wanted.stdin_, on_ended, x, e);
     for (int i = 0; i < SOURCES; i++)
         if (ends[i] >= 0 && (i == IN || ends[i] != ends[IN]))
             close(ends[i]);
@@ -303,16 +356,8 @@ static void on_open(void *ctx, struct channels *c)
 {
     struct exec *x = ctx;
     struct err e;
-    int rc;
 
-    if (x->argv.n) {
-        rc = start(x, &e);
-    } else {
-        x->attach.arena = &x->arena;
-        x->shown = log_stream_attach(&x->attach, c, &e);
-        rc = x->shown ? 0 : -1;
-    }
-    if (rc == 0)
+    if (start(x, &e) == 0)
         return;
     exec_free(x);
     channels_fail(c, str_of(e.text));
@@ -326,18 +371,6 @@ static void on_gone(void *ctx, struct channels *c)
     if (x->session)
         agent_session_end(x->kubelet->opt.agent, x->session);
     exec_free(x);
-}
-
-void exec_attached_ended(struct kubelet *k, const struct log_stream *s)
-{
-    LIST_FOREACH(struct exec, x, &k->execs, link)
-        if (x->shown == s) {
-            struct channels *c = x->channels;
-
-            exec_free(x);
-            channels_exit(c, 0);
-            return;
-        }
 }
 
 /* Those with a session ended with the agent. */
@@ -360,7 +393,7 @@ static struct exec *exec_new(const struct target *t)
     x->kubelet = t->kubelet;
     x->place = (struct agent_place){ arena_str(&x->arena, t->place.namespace), arena_str(&x->arena, t->place.pod),
                                      arena_str(&x->arena, t->place.container) };
-    x->attach = (struct target){ .kubelet = t->kubelet, .place = x->place };
+    x->giver.source.fd = -1;
     for (int i = 0; i < SOURCES; i++)
         x->sources[i].source.fd = -1;
     x->wanted.stdin_ = target_flag(t, "input", "stdin");
@@ -399,11 +432,12 @@ void serve_attach(const struct target *t)
 {
     struct exec *x = exec_new(t);
 
-    if (!x->wanted.stdin_) {
-        x->wanted.is_tty = false;
+    if (x->wanted.is_tty)
+        x->wanted.stderr_ = false; /* a terminal has one stream */
+    if (x->wanted.stdin_ || x->wanted.stdout_ || x->wanted.stderr_) {
         open_channels(t, x);
         return;
     }
-    answer_text(t->call, 400, "the input of a container cannot be attached to on this node; use kubectl exec -i");
+    answer_text(t->call, 400, "you must specify at least 1 of stdin, stdout, stderr");
     exec_free(x);
 }

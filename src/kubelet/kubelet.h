@@ -3,7 +3,7 @@
  *     GET  /containerLogs/NAMESPACE/POD/CONTAINER     follow, tailLines, sinceSeconds, sinceTime, timestamps, previous,
  *                                                     limitBytes, stream
  *     POST /exec/NAMESPACE/POD[/UID]/CONTAINER        command …, input, output, error, tty; SPDY/3.1 or WebSockets
- *     POST /attach/NAMESPACE/POD[/UID]/CONTAINER      what it writes from now on; its input cannot be had
+ *     POST /attach/NAMESPACE/POD[/UID]/CONTAINER      what it writes from now on, and its input where stdin is true
  *     POST /portForward/NAMESPACE/POD[/UID]
  *     GET  /pods, /metrics/resource, /healthz
  *

@@ -63,16 +63,9 @@ void logs_turn(struct kubelet *k);
 int64_t logs_due_ms(const struct kubelet *k); /* until the next turn */
 void logs_done(struct kubelet *k);
 
-struct channels;
-/* What the container writes from now on; NULL and an error: there is none. The owner of the channels frees it. */
-struct log_stream;
-struct log_stream *log_stream_attach(const struct target *t, struct channels *c, struct err *e);
-void log_stream_free(struct log_stream *s);
-
 void serve_exec(const struct target *t);
 void serve_attach(const struct target *t);
 void execs_done(struct kubelet *k);
-void exec_attached_ended(struct kubelet *k, const struct log_stream *s); /* the container it showed has ended */
 
 void serve_tunnel(const struct target *t);
 void tunnels_done(struct kubelet *k);

@@ -6,7 +6,6 @@
 #include "kubelet/kubelet_internal.h"
 
 #include "base/clock.h"
-#include "http/channels.h"
 
 enum { TURN_BYTES = 1 << 20, QUEUE_BYTES = 256 << 10, FOLLOW_MS = 100 };
 
@@ -15,8 +14,7 @@ enum log_stage { LOG_COUNTS, LOG_SENDS, LOG_RESTS }; /* rests: all was sent, mor
 struct log_stream {
     struct list_link link;
     struct kubelet *kubelet;
-    struct http_call *call; /* or: */
-    struct channels *channels;
+    struct http_call *call;
     struct arena arena;
     struct agent_log_place log;
     struct str container;
@@ -37,7 +35,7 @@ static int64_t mono(void)
     return clock_mono_ms(&clock_real);
 }
 
-void log_stream_free(struct log_stream *s)
+static void log_stream_free(struct log_stream *s)
 {
     list_remove(&s->link);
     conlog_reader_free(s->reader);
@@ -65,12 +63,7 @@ static void begin(struct log_stream *s)
 
 /* ---- writing ---- */
 
-static size_t queued(const struct log_stream *s)
-{
-    return s->call ? http_call_queued(s->call) : channels_queued(s->channels);
-}
-
-static void put(struct log_stream *s, enum conlog_stream stream, struct buf *text)
+static void put(struct log_stream *s, struct buf *text)
 {
     struct str bytes = buf_view(text);
 
@@ -78,10 +71,7 @@ static void put(struct log_stream *s, enum conlog_stream stream, struct buf *tex
         bytes = str_sub(bytes, 0, MIN_OF(bytes.n, (size_t)s->limit));
         s->limit -= (int64_t)bytes.n;
     }
-    if (s->call)
-        http_answer_write(s->call, bytes);
-    else
-        channels_write(s->channels, stream == CONLOG_STDERR ? CHANNEL_STDERR : CHANNEL_STDOUT, bytes);
+    http_answer_write(s->call, bytes);
 }
 
 /* RFC 3339 with nanoseconds, as they are kept. */
@@ -112,7 +102,7 @@ static void send_line(struct log_stream *s, const struct conlog_line *line)
     buf_str(&out, line->text);
     if (!line->is_partial)
         buf_char(&out, '\n');
-    put(s, line->stream, &out);
+    put(s, &out);
 }
 
 /* ---- reading ---- */
@@ -127,12 +117,8 @@ static void counted(struct log_stream *s)
 
 static void end(struct log_stream *s)
 {
-    if (s->call) {
-        http_answer_end(s->call);
-        log_stream_free(s);
-    } else {
-        exec_attached_ended(s->kubelet, s);
-    }
+    http_answer_end(s->call);
+    log_stream_free(s);
 }
 
 /* As much as one turn allows. True: there is no more for now. */
@@ -141,7 +127,7 @@ static bool read_some(struct log_stream *s)
     struct conlog_line line;
     size_t n = 0;
 
-    while (n < TURN_BYTES && (s->stage == LOG_COUNTS || (queued(s) < QUEUE_BYTES && s->limit != 0))) {
+    while (n < TURN_BYTES && (s->stage == LOG_COUNTS || (http_call_queued(s->call) < QUEUE_BYTES && s->limit != 0))) {
         if (!conlog_next(s->reader, &line))
             return true;
         n += line.text.n + CONLOG_EXTRA;
@@ -175,7 +161,8 @@ static void step(struct log_stream *s)
 
 static bool is_due(const struct log_stream *s)
 {
-    return s->stage == LOG_RESTS ? mono() >= s->next_ms : s->stage == LOG_COUNTS || queued(s) < QUEUE_BYTES;
+    return s->stage == LOG_RESTS ? mono() >= s->next_ms
+                                 : s->stage == LOG_COUNTS || http_call_queued(s->call) < QUEUE_BYTES;
 }
 
 void logs_turn(struct kubelet *k)
@@ -196,13 +183,12 @@ int64_t logs_due_ms(const struct kubelet *k)
 
 void logs_done(struct kubelet *k)
 {
-    LIST_FOREACH(struct log_stream, s, &k->logs, link)
-        if (s->call) {
-            struct http_call *call = s->call;
+    LIST_FOREACH(struct log_stream, s, &k->logs, link) {
+        struct http_call *call = s->call;
 
-            log_stream_free(s);
-            http_answer_cut(call);
-        }
+        log_stream_free(s);
+        http_answer_cut(call);
+    }
 }
 
 /* ---- requests ---- */
@@ -282,19 +268,4 @@ void serve_logs(const struct target *t)
     http_call_watch(t->call, &(struct http_call_events){ s, on_ready, on_gone });
     http_answer_begin(t->call, &(struct http_reply){ .status = 200 });
     begin(s);
-}
-
-struct log_stream *log_stream_attach(const struct target *t, struct channels *c, struct err *e)
-{
-    struct log_stream *s = stream_new(t->kubelet, t->place.container);
-
-    if (agent_log_find(t->kubelet->opt.agent, &s->arena, &t->place, false, &s->log, e) < 0) {
-        log_stream_free(s);
-        return NULL;
-    }
-    s->channels = c;
-    s->follows = true;
-    s->tail = 0;
-    begin(s);
-    return s;
 }

@@ -385,6 +385,45 @@ def has_a_terminal(bed):
     os.close(parent)
 
 
+def attaches(bed):
+    """To the input of a container's own program: piped, and by a terminal."""
+    create(bed, pod("reads", "cat; echo over", main={"stdin": True, "stdinOnce": True}),
+           pod("shell", "exec sh", main={"stdin": True, "tty": True}), pod("deaf", "sleep 1000"))
+    for name in ("reads", "shell", "deaf"):
+        until_phase(bed, name, "Running")
+    r = kubectl(bed, "attach", "-i", "reads", stdin="hello\n" * 3)
+    assert r.stdout.startswith("hello\n" * 3), r
+    until_phase(bed, "reads", "Succeeded")
+    assert bed.kubectl("logs", "reads") == "hello\n" * 3 + "over\n"
+    r = kubectl(bed, "attach", "-i", "deaf", stdin="x")
+    assert r.returncode != 0, r
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 99, 0, 0))
+    p = subprocess.Popen([f"{bed.bin}/kubectl", "attach", "-it", "shell"], env=bed.environment(), stdin=child, stdout=child, stderr=child,
+                         start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(child)
+    seen = ""
+
+    def until_shows(text):
+        nonlocal seen
+        end = time.monotonic() + LIMIT_S
+        while text not in seen and time.monotonic() < end:
+            if select.select([parent], [], [], 1)[0]:
+                seen += os.read(parent, 4096).decode(errors="replace")
+        assert text in seen, (text, seen)
+
+    os.write(parent, b"echo is att''ached\n")
+    until_shows("is attached")
+    os.write(parent, b"until [ \"$(stty size)\" = '33 99' ]; do sleep 0.1; done; echo fi''ts\n")
+    until_shows("fits")
+    os.write(parent, b"exit 7\n")
+    p.wait(LIMIT_S)
+    os.close(parent)
+    until_phase(bed, "shell", "Failed")
+    assert state(bed, "shell")["state"]["terminated"]["exitCode"] == 7
+    bed.kubectl("delete", "pod", "deaf", "--grace-period=0", "--force")
+
+
 def says_that_it_runs_no_ephemeral_containers(bed):
     r = kubectl(bed, "debug", "stays", "--image=debian:12", "-c", "looks", "--attach", "--", "true")
     status = until("its status says so", lambda: get(bed, "stays")["status"].get("ephemeralContainerStatuses"))
@@ -697,7 +736,7 @@ def main():
                 first_pods(bed)
                 talker(bed)
                 for case in (has_its_name_alone, says_which_right_is_missing, waits_for_the_server, says_what_it_lacks_of_a_file, shows_logs, runs_commands,
-                             has_a_terminal, says_that_it_runs_no_ephemeral_containers, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, reads_its_certificates_again, gives_what_pods_refer_to,
+                             has_a_terminal, attaches, says_that_it_runs_no_ephemeral_containers, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, reads_its_certificates_again, gives_what_pods_refer_to,
                              refuses_pods_that_open_the_machine, runs_the_seeds_jobs, makes_its_node_again, deletes_gracefully, asks_for_little, goes_on_without_the_server, outlives_its_program):
                     if case.__name__ not in os.environ.get("ONLY", case.__name__):
                         continue

@@ -46,6 +46,12 @@ uint64_t agent_exec(struct agent *g, const struct agent_place *where, const stru
     return (uint64_t)err_set(e, ERR_INVALID, "nothing runs here") * 0;
 }
 
+uint64_t agent_attach_to(struct agent *g, const struct agent_place *where, const int fds[3], bool wants_input,
+                         agent_ended_f ended, void *ctx, struct err *e)
+{
+    return (uint64_t)err_set(e, ERR_INVALID, "nothing runs here") * 0;
+}
+
 uint64_t agent_forward(struct agent *g, struct str namespace, struct str pod, uint16_t port, int fd,
                        agent_ended_f ended, void *ctx, struct err *e)
 {

@@ -169,6 +169,9 @@ uint64_t agent_exec(struct agent *g, const struct agent_place *where, const stru
                     const int fds[3], bool is_tty, agent_ended_f ended, void *ctx, struct err *e);
 uint64_t agent_forward(struct agent *g, struct str namespace, struct str pod, uint16_t port, int fd,
                        agent_ended_f ended, void *ctx, struct err *e);
+/* What a container writes from now on, and its input if it has one: as shim_attach() has it. */
+uint64_t agent_attach_to(struct agent *g, const struct agent_place *where, const int fds[3], bool wants_input,
+                         agent_ended_f ended, void *ctx, struct err *e);
 void agent_session_end(struct agent *g, uint64_t id); /* kill it; 'ended' is not called any more */
 
 /* What pods and their containers use: 'f' is called for each pod (container empty) and each container that runs. */

@@ -63,19 +63,40 @@ static bool has_container(const struct agent_pod *p, struct str name)
     return false;
 }
 
-uint64_t agent_exec(struct agent *g, const struct agent_place *where, const struct str *argv, size_t n,
-                    const int fds[3], bool is_tty, agent_ended_f ended, void *ctx, struct err *e)
+static struct agent_pod *pod_with(struct agent *g, const struct agent_place *where, struct err *e)
 {
     struct agent_pod *p = running_pod(g, where->namespace, where->pod, e);
+
+    if (!p || has_container(p, where->container))
+        return p;
+    (void)err_set(e, ERR_NOT_FOUND, "container \"%.*s\" not found in pod \"%.*s\"", STR_ARG(where->container),
+                  STR_ARG(where->pod));
+    return NULL;
+}
+
+uint64_t agent_attach_to(struct agent *g, const struct agent_place *where, const int fds[3], bool wants_input,
+                         agent_ended_f ended, void *ctx, struct err *e)
+{
+    struct agent_pod *p = pod_with(g, where, e);
     struct agent_session *s;
 
     if (!p)
         return 0;
-    if (!has_container(p, where->container)) {
-        (void)err_set(e, ERR_NOT_FOUND, "container \"%.*s\" not found in pod \"%.*s\"", STR_ARG(where->container),
-                      STR_ARG(where->pod));
+    s = begin(p, ended, ctx);
+    if (shim_attach(p->shim, s->id, where->container, fds, wants_input, e) == 0)
+        return s->id;
+    forget(s);
+    return 0;
+}
+
+uint64_t agent_exec(struct agent *g, const struct agent_place *where, const struct str *argv, size_t n,
+                    const int fds[3], bool is_tty, agent_ended_f ended, void *ctx, struct err *e)
+{
+    struct agent_pod *p = pod_with(g, where, e);
+    struct agent_session *s;
+
+    if (!p)
         return 0;
-    }
     s = begin(p, ended, ctx);
     if (shim_exec_on(p->shim, s->id, where->container, argv, n, fds, is_tty, e) == 0)
         return s->id;

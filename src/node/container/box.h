@@ -74,6 +74,8 @@ struct box_spec {
     bool is_root_read_only;
     bool has_host_pids; /* no pid namespace of its own: hostPID, or a pod with shared processes */
     bool has_tty;       /* descriptor 0 is a terminal: make it the controlling one */
+    bool has_stdin;     /* descriptor 0 can be written to by whoever attaches; else it is empty */
+    bool is_stdin_once; /* it ends with the first who does */
     int oom_score_adj;
 };
 

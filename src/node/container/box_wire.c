@@ -38,6 +38,8 @@ static const size_t flags[] = {
     offsetof(struct box_spec, is_root_read_only),
     offsetof(struct box_spec, has_host_pids),
     offsetof(struct box_spec, has_tty),
+    offsetof(struct box_spec, has_stdin),
+    offsetof(struct box_spec, is_stdin_once),
 };
 
 static void *member(const struct box_spec *s, size_t at)

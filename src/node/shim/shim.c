@@ -149,6 +149,18 @@ int shim_exec_on(struct shim *s, uint64_t id, struct str container, const struct
     return wire_send(s->fd, &m, e);
 }
 
+int shim_attach(struct shim *s, uint64_t id, struct str container, const int fds[3], bool wants_input, struct err *e)
+{
+    struct wire_msg m = { .kind = ORDER_ATTACH, .n_fds = 3, .fds = { fds[0], fds[1], fds[2] } };
+    autobuf text = { 0 };
+
+    wire_put_i64(&text, (int64_t)id);
+    wire_put_str(&text, container);
+    wire_put_i64(&text, wants_input);
+    m.payload = buf_view(&text);
+    return wire_send(s->fd, &m, e);
+}
+
 int shim_forward(struct shim *s, uint64_t id, uint16_t port, int fd, struct err *e)
 {
     struct wire_msg m = { .kind = ORDER_FORWARD, .n_fds = 1, .fds = { fd } };

@@ -128,6 +128,11 @@ int shim_exec(struct shim *s, uint64_t id, struct str container, const struct st
  * text but why it was not run. */
 int shim_exec_on(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, const int fds[3],
                  bool is_tty, struct err *e);
+/* What a container writes from now on goes to fds[1] and fds[2] too (of a terminal all of it to the first), which must be
+ * pipes; what is not read in time is lost there, and is in the log. 'wants_input': its input is sent over the socket
+ * fds[0], one byte with a descriptor to write to, which is the terminal if it has one. SHIM_RESULT follows when the
+ * container has ended, or with why there is none. */
+int shim_attach(struct shim *s, uint64_t id, struct str container, const int fds[3], bool wants_input, struct err *e);
 /* Carry bytes between a stream socket, which stays the caller's, and a port of the pod (127.0.0.1, else ::1), until
  * both have ended: SHIM_RESULT follows; its text says why there is no connection. */
 int shim_forward(struct shim *s, uint64_t id, uint16_t port, int fd, struct err *e);

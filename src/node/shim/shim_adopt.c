@@ -84,6 +84,8 @@ static void forget_tasks(struct pod *p)
         if (j->is_session)
             j->due_ms = 0;
     }
+    LIST_FOREACH(struct con, c, &p->cons, link)
+        con_detach_all(p, c, false);
 }
 
 void pod_adopt(struct pod *p, const struct wire_msg *m)

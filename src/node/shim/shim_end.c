@@ -60,6 +60,7 @@ static bool read_piece(struct pod *p, struct con *c, enum conlog_stream stream, 
     n = read(c->pipes[stream], p->bytes, MIN_OF(most, sizeof(p->bytes)));
     if (n > 0) {
         conlog_put(c->log, stream, (struct str){ p->bytes, (size_t)n }, pod_now_ns(p));
+        con_show(c, stream, (struct str){ p->bytes, (size_t)n });
         c->has_unflushed = true;
         return true;
     }
@@ -201,6 +202,7 @@ static void con_ended(struct pod *p, struct con *c, int status)
         fill_failure(c, status);
         ev.report = c->failure;
     }
+    con_detach_all(p, c, true);
     pod_note_end(p, c, &ev);
     pod_say(p, &ev);
     con_free(p, c);

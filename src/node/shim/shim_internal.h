@@ -44,6 +44,7 @@ enum shim_order {
     ORDER_FORWARD,
     ORDER_CANCEL,
     ORDER_ADOPT, /* answered by a WORD_FOUND */
+    ORDER_ATTACH,
     ORDER_MAX
 }; /* other than the events */
 enum { WORD_FOUND = 64 };
@@ -99,6 +100,8 @@ struct con { /* a container */
     enum con_state state;
     pid_t pid;
     int pidfd, report, pipes[CONLOG_STREAM_MAX]; /* -1: none, or ended */
+    int in;                                      /* for those who attach; -1: it has no input */
+    struct list sinks;                           /* struct shim_sink: who is attached */
     struct conlog *log;
     struct box_report failure;
     bool has_status, has_unflushed;
@@ -109,6 +112,12 @@ struct con { /* a container */
     int64_t said_bytes, read_bytes; /* of its log: told to the program, read by it */
     int64_t started_ms;             /* wall clock */
     size_t slot;                    /* of its three pollfds */
+};
+
+struct shim_sink { /* somebody who sees what a container writes */
+    struct list_link link;
+    uint64_t id;
+    int fds[CONLOG_STREAM_MAX];
 };
 
 struct shim_past { /* how the last attempt of a container ended, for a program that was not there */
@@ -200,6 +209,12 @@ void pod_check_jobs(struct pod *p, int64_t now_ms);
 void pod_exec_on(struct pod *p, const struct wire_msg *m);
 void pod_forward(struct pod *p, const struct wire_msg *m);
 void pod_cancel(struct pod *p, const struct wire_msg *m);
+
+/* shim_attach.c */
+void pod_attach(struct pod *p, const struct wire_msg *m);
+bool con_detach(struct pod *p, struct con *c, uint64_t id); /* false: it is not attached here */
+void con_show(struct con *c, enum conlog_stream stream, struct str bytes);
+void con_detach_all(struct pod *p, struct con *c, bool tells);
 
 /* shim_adopt.c */
 void pod_note_end(struct pod *p, const struct con *c, const struct shim_event *ev);

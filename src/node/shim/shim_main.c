@@ -103,6 +103,7 @@ static void take_orders(struct pod *p)
         [ORDER_START] = pod_start,     [ORDER_SIGNAL] = pod_signal,     [ORDER_EXEC] = pod_exec,
         [ORDER_PROBE] = pod_probe,     [ORDER_LOG_READ] = pod_log_read, [ORDER_EXEC_ON] = pod_exec_on,
         [ORDER_FORWARD] = pod_forward, [ORDER_CANCEL] = pod_cancel,     [ORDER_ADOPT] = pod_adopt,
+        [ORDER_ATTACH] = pod_attach,
     };
     struct wire_msg m = { 0 };
     struct err e;

@@ -79,6 +79,8 @@ void pod_cancel(struct pod *p, const struct wire_msg *m)
     LIST_FOREACH(struct shim_task, j, &p->tasks, link)
         if (j->is_session && j->id == id && wire_is_read(&r))
             j->due_ms = 0;
+    LIST_FOREACH(struct con, c, &p->cons, link)
+        (void)con_detach(p, c, id); /* most are not attached */
 }
 
 /* ---- connections to a port of the pod ---- */

@@ -64,6 +64,8 @@ void con_free(struct pod *p, struct con *c)
     list_remove(&c->link);
     close_fd(&c->pidfd);
     close_fd(&c->report);
+    close_fd(&c->in);
+    con_detach_all(p, c, false);
     for (int i = 0; i < CONLOG_STREAM_MAX; i++)
         close_fd(&c->pipes[i]);
     conlog_close(c->log);
@@ -113,6 +115,20 @@ static int open_terminal(struct con *c, struct ends *ends, struct err *e)
     c->pipes[CONLOG_STDOUT] = master;
     if (unlockpt(master) < 0 || (ends->in = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
         return err_errno(e, "a terminal");
+    c->in = c->spec.has_stdin ? fcntl(master, F_DUPFD_CLOEXEC, 3) : -1;
+    return 0;
+}
+
+static int open_input(struct con *c, struct ends *ends, struct err *e)
+{
+    int pair[2];
+
+    if (!c->spec.has_stdin)
+        return 0;
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return err_errno(e, "a pipe for the input");
+    ends->in = pair[0];
+    c->in = pair[1];
     return 0;
 }
 
@@ -127,7 +143,7 @@ static int open_pipes(struct con *c, struct ends *ends, struct err *e)
         ends->out[i] = pair[1];
         (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* our end only */
     }
-    return 0;
+    return open_input(c, ends, e);
 }
 
 static int open_ends(struct con *c, struct ends *ends, struct err *e)
@@ -150,12 +166,15 @@ static _Noreturn void be_container(struct pod *p, struct con *c, const struct en
         (void)!send(ends->report, &r, sizeof(r), MSG_NOSIGNAL);
         _exit(1);
     }
-    close(c->report); /* or its end would not be seen */
+    close(c->report); /* or its end would not be seen; and that of inputs */
+    close_fd(&c->in);
+    LIST_FOREACH(struct con, other, &p->cons, link)
+        close_fd(&other->in);
     spawner_name(&p->own->area, "pumice-init", c->name);
     if (c->spec.has_tty)
         pod_child_streams(ends->in, ends->in, ends->in);
     else
-        pod_child_streams(p->null, ends->out[0], ends->out[1]);
+        pod_child_streams(ends->in >= 0 ? ends->in : p->null, ends->out[0], ends->out[1]);
     p->driver->run(&c->spec, &c->place, ends->report);
     _exit(127);
 }
@@ -234,7 +253,8 @@ void pod_start(struct pod *p, const struct wire_msg *m)
         return;
     }
     c = xcalloc(1, sizeof(*c));
-    c->pidfd = c->report = c->pipes[0] = c->pipes[1] = -1;
+    c->pidfd = c->report = c->pipes[0] = c->pipes[1] = c->in = -1;
+    list_init(&c->sinks);
     c->attempt = attempt;
     c->name = arena_str(&c->arena, name).p;
     c->group = arena_fmt(&c->arena, "%s/%s", p->opt.group, c->name).p;

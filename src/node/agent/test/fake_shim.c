@@ -383,6 +383,13 @@ int shim_exec_on(struct shim *s, uint64_t id, struct str container, const struct
     return 0;
 }
 
+int shim_attach(struct shim *s, uint64_t id, struct str container, const int fds[3], bool wants_input, struct err *e)
+{
+    ask("attach %.*s/%.*s", STR_ARG(s->pod), STR_ARG(container));
+    question(s, id);
+    return 0;
+}
+
 int shim_forward(struct shim *s, uint64_t id, uint16_t port, int fd, struct err *e)
 {
     ask("forward %.*s:%d", STR_ARG(s->pod), port);

@@ -494,6 +494,82 @@ static void test_exec_on(void **state)
     stand_gone(s);
 }
 
+/* ---- those who attach ---- */
+
+static void start_with_input(struct shim *s, const char *name, bool is_once)
+{
+    struct box_spec spec = { .name = str_of(name), .uid = -1, .gid = -1, .has_stdin = true, .is_stdin_once = is_once };
+    autoarena a = { 0 };
+
+    *vec_push(&a, &spec.argv) = STR("cat");
+    assert_int_equal(shim_start(s, &spec, NULL, 0, NULL), 0);
+    (void)stand_expect(s, SHIM_STARTED, name);
+}
+
+static int recv_input(int sock)
+{
+    char byte, room[CMSG_SPACE(sizeof(int))] = { 0 };
+    struct iovec iov = { &byte, 1 };
+    struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room) };
+    int fd = -1;
+
+    assert_int_equal(recvmsg(sock, &m, MSG_CMSG_CLOEXEC), 1);
+    assert_non_null(CMSG_FIRSTHDR(&m));
+    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fd));
+    return fd;
+}
+
+static void test_attach(void **state)
+{
+    int sock[2], out[2], err[2], in;
+    struct shim *s = stand_pod("attach");
+    struct shim_event ev;
+    char text[16];
+
+    stand_start(s, "deaf", "sleep 1000", 0);
+    (void)stand_expect(s, SHIM_STARTED, "deaf");
+    start_with_input(s, "hears", false);
+    start_with_input(s, "once", true);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock), 0);
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(err, O_CLOEXEC), 0);
+    const int fds[] = { sock[1], out[1], err[1] };
+
+    assert_int_equal(shim_attach(s, 1, STR("none"), fds, false, NULL), 0);
+    assert_true(str_is(stand_expect(s, SHIM_RESULT, "none").text, "the container is not running"));
+    assert_int_equal(shim_attach(s, 2, STR("deaf"), fds, true, NULL), 0);
+    assert_true(str_has(stand_expect(s, SHIM_RESULT, "deaf").text, STR("stdin is not true")));
+
+    assert_int_equal(shim_attach(s, 3, STR("hears"), fds, true, NULL), 0);
+    in = recv_input(sock[0]);
+    assert_int_equal(write(in, "ab", 2), 2); /* half a line is seen at once */
+    assert_int_equal(read(out[0], text, sizeof(text)), 2);
+    close(in);
+    assert_int_equal(shim_cancel(s, 3, NULL), 0);
+    assert_true(stand_expect(s, SHIM_RESULT, "leaves").is_ok);
+    assert_int_equal(shim_attach(s, 4, STR("hears"), fds, true, NULL), 0); /* it went on, and so does its input */
+    in = recv_input(sock[0]);
+    assert_int_equal(write(in, "c\n", 2), 2);
+    assert_int_equal(read(out[0], text, sizeof(text)), 2);
+    close(in);
+    assert_int_equal(shim_signal(s, STR("hears"), SIGKILL, NULL), 0);
+    while (stand_wait(s, &ev, 20000) && ev.kind != SHIM_RESULT) /* it ends with the container */
+        ;
+    assert_true(ev.kind == SHIM_RESULT && ev.id == 4);
+    (void)stand_expect(s, SHIM_ENDED, "hears");
+
+    assert_int_equal(shim_attach(s, 5, STR("once"), fds, true, NULL), 0);
+    in = recv_input(sock[0]);
+    assert_int_equal(shim_attach(s, 6, STR("once"), fds, true, NULL), 0);
+    assert_true(str_has(stand_expect(s, SHIM_RESULT, "twice").text, STR("stdinOnce is true")));
+    close(in); /* its input has ended, and so does it */
+    assert_int_equal(stand_expect(s, SHIM_RESULT, "once").id, 5);
+    assert_int_equal(stand_expect(s, SHIM_ENDED, "once").status, 0);
+    for (int i = 0; i < 2; i++)
+        (void)(close(sock[i]) + close(out[i]) + close(err[i]));
+    stand_gone(s);
+}
+
 static void test_forward(void **state)
 {
     static const char ask[] = "GET / HTTP/1.0\r\n\r\n";
@@ -1309,6 +1385,7 @@ int main(void)
         SHIM_TEST(test_exec),
         SHIM_TEST(test_many_execs),
         SHIM_TEST(test_exec_on),
+        SHIM_TEST(test_attach),
         SHIM_TEST(test_forward),
         SHIM_TEST(test_probe),
         SHIM_TEST(test_big_message),

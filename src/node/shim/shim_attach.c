@@ -1,0 +1,133 @@
+/* shim_attach.c - people who look at what a container writes, and type what it reads
+ *
+ * What it writes is for the log first: who is attached gets a copy, as far as there is room, and never holds it up. Its
+ * input is handed over as a descriptor, so what is typed does not pass here.
+ */
+#include "node/shim/shim_internal.h"
+
+#include "base/util.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+static void sink_free(struct shim_sink *s)
+{
+    list_remove(&s->link);
+    for (int i = 0; i < CONLOG_STREAM_MAX; i++)
+        if (s->fds[i] >= 0)
+            close(s->fds[i]);
+    free(s);
+}
+
+static void end(struct pod *p, struct shim_sink *s, bool tells)
+{
+    struct shim_event ev = { .kind = SHIM_RESULT, .id = s->id, .is_ok = true };
+
+    sink_free(s);
+    if (tells)
+        pod_say(p, &ev);
+}
+
+bool con_detach(struct pod *p, struct con *c, uint64_t id)
+{
+    LIST_FOREACH(struct shim_sink, s, &c->sinks, link)
+        if (s->id == id) {
+            end(p, s, true);
+            return true;
+        }
+    return false;
+}
+
+void con_detach_all(struct pod *p, struct con *c, bool tells)
+{
+    LIST_FOREACH(struct shim_sink, s, &c->sinks, link)
+        end(p, s, tells);
+}
+
+void con_show(struct con *c, enum conlog_stream stream, struct str bytes)
+{
+    LIST_FOREACH(struct shim_sink, s, &c->sinks, link)
+        if (s->fds[stream] >= 0)
+            (void)!write(s->fds[stream], bytes.p, bytes.n); /* no room, or nobody there: it is in the log */
+}
+
+/* One byte, and the descriptor. */
+static int hand_over(int sock, int fd)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = { 0 };
+    struct iovec byte = { "", 1 };
+    struct msghdr m = { .msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+    return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -1;
+}
+
+/* Once: he has the only one, and what he closes has ended. */
+static int give_input(struct con *c, int sock)
+{
+    if (hand_over(sock, c->in) < 0)
+        return -1;
+    if (c->spec.is_stdin_once) {
+        close(c->in);
+        c->in = -1;
+    }
+    return 0;
+}
+
+static int copy_of(int fd)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+    if (copy >= 0)
+        (void)fcntl(copy, F_SETFL, O_NONBLOCK);
+    return copy;
+}
+
+static size_t count(const struct con *c)
+{
+    size_t n = 0;
+
+    LIST_FOREACH(struct shim_sink, s, &c->sinks, link)
+        n++;
+    return n;
+}
+
+static const char *refusal(const struct con *c, bool wants_input)
+{
+    if (!c || c->state != CON_RUNNING)
+        return "the container is not running";
+    if (wants_input && !c->spec.has_stdin)
+        return "the container has no input: its stdin is not true";
+    if (wants_input && c->in < 0)
+        return "somebody has the input of the container, or had it: its stdinOnce is true";
+    return count(c) >= SHIM_SESSIONS_MAX ? "too many are attached" : NULL;
+}
+
+void pod_attach(struct pod *p, const struct wire_msg *m)
+{
+    struct wire_read r = { .rest = m->payload };
+    uint64_t id = (uint64_t)wire_get_i64(&r);
+    struct con *c = pod_find(p, wire_get_str(&r));
+    bool wants_input = wire_get_i64(&r) != 0;
+    const char *why = wire_is_read(&r) && m->n_fds == 3 ? refusal(c, wants_input) : "not an order";
+    struct shim_sink *s;
+
+    if (!why && wants_input && give_input(c, m->fds[0]) < 0)
+        why = "its input could not be handed over";
+    if (why) {
+        task_refuse(p, id, why);
+        return;
+    }
+    s = xcalloc(1, sizeof(*s));
+    s->id = id;
+    s->fds[CONLOG_STDOUT] = copy_of(m->fds[1]);
+    s->fds[CONLOG_STDERR] = copy_of(m->fds[2]);
+    list_push(&c->sinks, &s->link);
+}
