@@ -30,11 +30,12 @@ test:                           ## everything CI runs
 	@tools/test
 
 bench: b-bench/build.ninja      ## ratios; see docs/bench.md
-	@ninja -C b-bench --quiet bench/bench_json bench/bench_render bench/bench_controller bench/bench_sched
+	@ninja -C b-bench --quiet bench/bench_json bench/bench_render bench/bench_controller bench/bench_sched bench/bench_store
 	b-bench/bench/bench_json
 	b-bench/bench/bench_render
 	b-bench/bench/bench_controller
 	b-bench/bench/bench_sched
+	b-bench/bench/bench_store b-bench
 	@ninja -C b-bench --quiet pumice bench/bench_floor
 	bench/plan
 	bench/run
