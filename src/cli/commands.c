@@ -8,3 +8,6 @@ const struct command *const commands[] = {
     &command_doctor, &command_install, &command_controller, &command_node,    &command_completion, &command_version
 };
 const size_t n_commands = ARRAY_LEN(commands);
+
+const struct command *const subcommands[] = { &command_server_user, &command_server_token };
+const size_t n_subcommands = ARRAY_LEN(subcommands);

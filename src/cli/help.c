@@ -93,6 +93,8 @@ void help_print(struct buf *out, const struct command *c)
     buf_fmt(out, "Usage: pumice COMMAND [OPTION…] [FILE…]\n\n%s\nCommands:\n", about_program);
     for (size_t i = 0; i < n_commands; i++)
         buf_fmt(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; i < n_subcommands; i++)
+        buf_fmt(out, "  %-12s %s\n", subcommands[i]->name, subcommands[i]->summary);
     buf_fmt(out, "\n'pumice COMMAND --help' tells more.\nExit status: %s\n", exit_status);
 }
 
@@ -166,6 +168,8 @@ void manual_print(struct buf *out)
     buf_fmt(out, ".SH COMMANDS\n");
     for (size_t i = 0; i < n_commands; i++)
         manual_command(out, commands[i]);
+    for (size_t i = 0; i < n_subcommands; i++)
+        manual_command(out, subcommands[i]);
     buf_fmt(out, ".SH EXIT STATUS\n");
     roff_text(out, exit_status);
     buf_fmt(out, "\n.SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set, no colour is used, also on a terminal.\n");

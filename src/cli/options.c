@@ -233,6 +233,17 @@ static const struct command *command_by_name(const char *name)
     return NULL;
 }
 
+static const struct command *subcommand_by_words(const char *first, const char *second)
+{
+    for (size_t i = 0; second && i < n_subcommands; i++) {
+        struct str rest = str_of(subcommands[i]->name), word;
+
+        if (str_split(&rest, ' ', &word) && str_is(word, first) && str_is(rest, second))
+            return subcommands[i];
+    }
+    return NULL;
+}
+
 static int unknown_command(const char *name)
 {
     const char *names[64], *near;
@@ -246,9 +257,10 @@ static int unknown_command(const char *name)
     return usage_error(NULL, "unknown command '%s'", name);
 }
 
-static int help_command(const char *name)
+static int help_command(const char *name, const char *second)
 {
-    const struct command *c = name ? command_by_name(name) : NULL;
+    const struct command *sub = name ? subcommand_by_words(name, second) : NULL;
+    const struct command *c = sub ? sub : name ? command_by_name(name) : NULL;
 
     return name && !c ? unknown_command(name) : help(c);
 }
@@ -267,6 +279,7 @@ int cli_main(int argc, char **argv)
     autoarena arena = { 0 };
     struct parsed p = { .arena = &arena };
     const char *name = argc > 1 ? argv[1] : NULL;
+    const struct command *sub;
     int rc;
 
     if (!name) {
@@ -274,14 +287,15 @@ int cli_main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
-        return help_command(argc > 2 ? argv[2] : NULL);
+        return help_command(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
     if (strcmp(name, "manual") == 0) /* for packaging: pumice manual > pumice.1 */
         return manual();
-    p.command = command_by_name(strcmp(name, "--version") == 0 ? "version" : name);
+    sub = subcommand_by_words(name, argc > 2 ? argv[2] : NULL);
+    p.command = sub ? sub : command_by_name(strcmp(name, "--version") == 0 ? "version" : name);
     if (!p.command)
         return name[0] == '-' ? usage_error(NULL, "unknown option %s", name) : unknown_command(name);
     p.options = arena_zalloc(&arena, p.command->options_size + 1);
-    rc = parse_words(&p, argv + 2);
+    rc = parse_words(&p, argv + (sub ? 3 : 2));
     if (rc != EXIT_FINE)
         return rc;
     if (p.wants_help)

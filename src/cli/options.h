@@ -67,7 +67,11 @@ const struct option *command_option(const struct command *c, size_t i);
 extern const struct command *const commands[];
 extern const size_t n_commands;
 
-/* Parse and run: argv[0] is the program, argv[1] the command. Returns the exit status. */
+/* Those of two words ("server user"), which are looked for first. */
+extern const struct command *const subcommands[];
+extern const size_t n_subcommands;
+
+/* Parse and run: argv[0] is the program, argv[1] the command (argv[2] its second word). Returns the exit status. */
 int cli_main(int argc, char **argv);
 
 /* "pumice run: TEXT" on standard error; returns 'status'. */
