@@ -1,0 +1,57 @@
+/* audit.h - what was asked of the server, by whom, and what came of it: a line for each request
+ *
+ * JSON lines of audit.k8s.io/v1 Events, stage ResponseComplete (ResponseStarted for what has no end, such as a watch),
+ * level Metadata, or Request for writes when bodies are asked for. The file is 0600 and is moved aside when it is full:
+ * audit.log, audit.log.1 (the one before), … The oldest goes.
+ *
+ * What never stands there: tokens and other credentials, bodies of Secrets, of TokenRequests and TokenReviews, and of
+ * ConfigMaps (as Kubernetes' own policy for clusters has it), and what is longer than a limit.
+ *
+ * A full disk does not stop the server. What could not be written is lost and counted, said once when it begins, and
+ * said, in the audit log itself, when it is over.
+ */
+#ifndef AUTH_AUDIT_H
+#define AUTH_AUDIT_H
+
+#include "auth/identity.h"
+#include "auth/rbac.h"
+#include "base/err.h"
+
+struct audit;
+struct clock;
+
+struct audit_options {
+    const char *path;    /* copied */
+    size_t max_bytes;    /* of one file; 0: 100 MiB */
+    unsigned keeps;      /* older ones; 0: 4 */
+    bool has_bodies;     /* level Request for writes */
+    struct clock *clock; /* borrowed; NULL: the real one */
+};
+
+int audit_open(const struct audit_options *opt, struct audit **ret, struct err *e);
+void audit_free(struct audit *a); /* NULL is fine */
+
+struct audit_event {
+    struct str id; /* Audit-ID; empty: one is made */
+    struct str uri, address, agent;
+    const struct identity *who;           /* NULL: nobody was known */
+    const struct identity *impersonated;  /* NULL: nobody */
+    const struct rbac_question *question; /* what was asked for */
+    struct str version;                   /* of the API */
+    int status;                           /* HTTP */
+    struct str reason;                    /* of a refusal or failure; may be empty */
+    bool is_allowed;
+    struct str why;          /* rbac_reason(); may be empty */
+    const struct json *body; /* NULL: none */
+    int64_t received_us;     /* wall clock */
+    bool is_started;         /* the answer has begun and has no end yet */
+};
+
+void audit_write(struct audit *a, const struct audit_event *ev);
+
+struct audit_stats {
+    uint64_t written, lost, rotations;
+};
+struct audit_stats audit_stats(const struct audit *a);
+
+#endif
