@@ -1,0 +1,257 @@
+/* throttle.c - how much one client may ask */
+#include "auth/throttle.h"
+
+#include "base/map.h"
+#include "base/util.h"
+
+enum { CLIENTS_MAX = 8192, MILLI = 1000, ADMIN_EXTRA = 50, WAIT_MAX_S = 60 };
+
+struct client {
+    uint64_t key;
+    unsigned in_flight, streams;
+    int64_t tokens_milli, at_ms; /* of the rate */
+    int64_t guesses_milli, guess_ms;
+};
+
+struct throttle {
+    struct throttle_limits limits;
+    uint64_t seed;
+    struct map_u64 clients;
+    unsigned in_flight, streams, admins;
+    size_t n_busy; /* clients by name that have requests in flight */
+    uint64_t refused;
+};
+
+struct throttle *throttle_new(const struct throttle_limits *limits)
+{
+    struct throttle *t = xcalloc(1, sizeof(*t));
+    struct throttle_limits l = limits ? *limits : (struct throttle_limits){ 0 };
+
+    t->limits = (struct throttle_limits){ .per_client = l.per_client ? l.per_client : 200,
+                                          .streams = l.streams ? l.streams : 1000,
+                                          .total = l.total ? l.total : 600,
+                                          .rate = l.rate ? l.rate : 500,
+                                          .burst = l.burst ? l.burst : 1000,
+                                          .failures = l.failures ? l.failures : 60 };
+    t->seed = map_seed_default();
+    map_u64_init(&t->clients, t->seed);
+    return t;
+}
+
+void throttle_free(struct throttle *t)
+{
+    if (!t)
+        return;
+    MAP_FOREACH(struct client *, c, &t->clients.map)
+        free(c);
+    map_u64_done(&t->clients);
+    free(t);
+}
+
+/* ---- clients ---- by a seeded hash: somebody who chooses names cannot choose whom they are counted with ---- */
+
+static uint64_t key_of(const struct throttle *t, char kind, struct str name)
+{
+    return str_hash(name, t->seed + (uint64_t)(unsigned char)kind) | 1;
+}
+
+/* Everybody on this machine comes from there: it says nothing about who it is. */
+static bool is_shared(struct str address)
+{
+    return str_is(address, "unix") || str_is(address, "::1") || str_starts(address, STR("127."));
+}
+
+static bool is_idle(const struct throttle *t, const struct client *c, int64_t now_ms)
+{
+    int64_t full_ms = (int64_t)t->limits.burst * MILLI / t->limits.rate;
+
+    return !c->in_flight && !c->streams && now_ms - c->at_ms > full_ms && now_ms - c->guess_ms > 60 * MILLI;
+}
+
+/* Before a request looks for its two: what they found must stay. */
+static void make_room(struct throttle *t, int64_t now_ms)
+{
+    if (t->clients.map.n + 2 <= CLIENTS_MAX)
+        return;
+    MAP_FOREACH(struct client *, c, &t->clients.map)
+        if (is_idle(t, c, now_ms)) {
+            map_u64_remove(&t->clients, c->key);
+            free(c);
+        }
+}
+
+/* NULL: there are too many, and all of them are busy. */
+static struct client *client_of(struct throttle *t, uint64_t key, int64_t now_ms)
+{
+    struct client *c = map_u64_get(&t->clients, key);
+
+    if (c)
+        return c;
+    if (t->clients.map.n >= CLIENTS_MAX)
+        return NULL;
+    c = xcalloc(1, sizeof(*c));
+    *c = (struct client){ .key = key,
+                          .tokens_milli = (int64_t)t->limits.burst * MILLI,
+                          .at_ms = now_ms,
+                          .guesses_milli = (int64_t)t->limits.failures * MILLI,
+                          .guess_ms = now_ms };
+    map_u64_put(&t->clients, key, c);
+    return c;
+}
+
+/* ---- rates ---- */
+
+static void refill(int64_t *milli, int64_t *at_ms, int64_t now_ms, int64_t milli_per_s, int64_t most)
+{
+    int64_t gone_ms = MAX_OF(now_ms - *at_ms, (int64_t)0);
+
+    *milli = gone_ms > 3600 * MILLI ? most : MIN_OF(most, *milli + gone_ms * milli_per_s / MILLI);
+    *at_ms = now_ms;
+}
+
+/* Seconds until there is a whole one. */
+static int wait_for(int64_t milli, int64_t milli_per_s)
+{
+    int64_t lacking = MILLI - milli, s = (lacking + milli_per_s - 1) / MAX_OF(milli_per_s, (int64_t)1);
+
+    return (int)MIN_OF(MAX_OF(s, (int64_t)1), (int64_t)WAIT_MAX_S);
+}
+
+static int check_rate(struct throttle *t, struct client *c, int64_t now_ms)
+{
+    refill(&c->tokens_milli, &c->at_ms, now_ms, (int64_t)t->limits.rate * MILLI, (int64_t)t->limits.burst * MILLI);
+    return c->tokens_milli >= MILLI ? 0 : wait_for(c->tokens_milli, (int64_t)t->limits.rate * MILLI);
+}
+
+/* ---- in flight ---- */
+
+static bool is_over_share(const struct throttle *t, const struct client *c)
+{
+    size_t busy = t->n_busy + (c->in_flight == 0);
+
+    if (t->in_flight < t->limits.total / 2)
+        return false;
+    if (t->in_flight < t->limits.total)
+        return c->in_flight >= MAX_OF((size_t)1, t->limits.total / busy);
+    return c->in_flight > 0; /* full: a first request still goes, and there are as many of those as clients */
+}
+
+static int check_flight(const struct throttle *t, const struct client *user, const struct client *address,
+                        enum throttle_kind kind)
+{
+    if (kind == THROTTLE_STREAM)
+        return user->streams >= t->limits.streams || address->streams >= t->limits.streams ? 1 : 0;
+    if (user->in_flight >= t->limits.per_client || address->in_flight >= t->limits.per_client)
+        return 1;
+    return is_over_share(t, user) ? 1 : 0;
+}
+
+static void take(struct throttle *t, struct client *user, struct client *address, struct throttle_ticket *ticket)
+{
+    user->tokens_milli -= MILLI;
+    if (address != user)
+        address->tokens_milli -= MILLI;
+    if (ticket->kind == THROTTLE_STREAM) {
+        user->streams++;
+        address->streams += address != user;
+        t->streams++;
+        return;
+    }
+    t->n_busy += user->in_flight == 0;
+    user->in_flight++;
+    address->in_flight += address != user;
+    t->in_flight++;
+}
+
+static int refuse(struct throttle *t, int seconds)
+{
+    t->refused++;
+    return seconds;
+}
+
+int throttle_begin(struct throttle *t, const struct identity *who, struct str address, enum throttle_kind kind,
+                   int64_t mono_ms, struct throttle_ticket *ret)
+{
+    struct client *user, *place;
+    int wait;
+
+    *ret = (struct throttle_ticket){ .kind = kind };
+    if (identity_has_group(who, STR(GROUP_MASTERS)) && t->admins < ADMIN_EXTRA) {
+        t->admins++;
+        ret->is_taken = ret->is_admin = true;
+        return 0;
+    }
+    make_room(t, mono_ms);
+    ret->user = key_of(t, 'u', who->user);
+    ret->address = is_shared(address) ? ret->user : key_of(t, 'a', address);
+    user = client_of(t, ret->user, mono_ms);
+    place = user ? client_of(t, ret->address, mono_ms) : NULL;
+    if (!place)
+        return refuse(t, 1);
+    wait = check_rate(t, user, mono_ms);
+    wait = MAX_OF(wait, check_rate(t, place, mono_ms));
+    wait = MAX_OF(wait, check_flight(t, user, place, kind));
+    if (wait)
+        return refuse(t, wait);
+    ret->is_taken = true;
+    take(t, user, place, ret);
+    return 0;
+}
+
+void throttle_end(struct throttle *t, struct throttle_ticket *ticket)
+{
+    struct client *user = map_u64_get(&t->clients, ticket->user), *place = map_u64_get(&t->clients, ticket->address);
+
+    if (!ticket->is_taken)
+        return;
+    ticket->is_taken = false;
+    if (ticket->is_admin) {
+        t->admins--;
+        return;
+    }
+    if (ticket->kind == THROTTLE_STREAM) {
+        user->streams--;
+        place->streams -= place != user;
+        t->streams--;
+        return;
+    }
+    user->in_flight--;
+    place->in_flight -= place != user;
+    t->in_flight--;
+    t->n_busy -= user->in_flight == 0;
+}
+
+/* ---- guessing ---- */
+
+int throttle_guesses(struct throttle *t, struct str address, int64_t mono_ms)
+{
+    struct client *c;
+
+    if (is_shared(address))
+        return 0;
+    c = map_u64_get(&t->clients, key_of(t, 'a', address));
+    if (!c)
+        return 0;
+    refill(&c->guesses_milli, &c->guess_ms, mono_ms, (int64_t)t->limits.failures * MILLI / 60,
+           (int64_t)t->limits.failures * MILLI);
+    return c->guesses_milli >= MILLI ? 0
+                                     : refuse(t, wait_for(c->guesses_milli, (int64_t)t->limits.failures * MILLI / 60));
+}
+
+void throttle_failed(struct throttle *t, struct str address, int64_t mono_ms)
+{
+    struct client *c;
+
+    make_room(t, mono_ms);
+    c = is_shared(address) ? NULL : client_of(t, key_of(t, 'a', address), mono_ms);
+    if (!c)
+        return;
+    refill(&c->guesses_milli, &c->guess_ms, mono_ms, (int64_t)t->limits.failures * MILLI / 60,
+           (int64_t)t->limits.failures * MILLI);
+    c->guesses_milli = MAX_OF(c->guesses_milli - MILLI, (int64_t)0);
+}
+
+struct throttle_stats throttle_stats(const struct throttle *t)
+{
+    return (struct throttle_stats){ t->clients.map.n, t->in_flight, t->streams, t->refused };
+}
