@@ -343,31 +343,19 @@ static bool all_are_there(const struct accounts *s, const struct json *ours, str
     return true;
 }
 
-static void add_extra(struct arena *a, struct identity_extra *x, size_t *n, const char *key, struct str value)
-{
-    struct str *values = arena_array(a, struct str, 1);
-
-    if (!value.n)
-        return;
-    values[0] = arena_str(a, value);
-    x[(*n)++] = (struct identity_extra){ str_of(key), values, 1 };
-}
-
 static struct identity identity_of(struct arena *a, const struct json *claims, struct str namespace, struct str name)
 {
     const struct json *ours = json_get(claims, "kubernetes.io"), *pod = json_get(ours, "pod");
     const struct json *node = json_get(ours, "node");
     struct identity who = identity_of_account(a, namespace, name);
-    struct identity_extra *x = arena_array(a, struct identity_extra, 5);
 
     who.uid = arena_str(a, json_member_text(json_get(ours, "serviceaccount"), "uid"));
-    add_extra(a, x, &who.n_extra, EXTRA "credential-id",
-              arena_fmt(a, "JTI=%.*s", STR_ARG(json_member_text(claims, "jti"))));
-    add_extra(a, x, &who.n_extra, EXTRA "pod-name", json_member_text(pod, "name"));
-    add_extra(a, x, &who.n_extra, EXTRA "pod-uid", json_member_text(pod, "uid"));
-    add_extra(a, x, &who.n_extra, EXTRA "node-name", json_member_text(node, "name"));
-    add_extra(a, x, &who.n_extra, EXTRA "node-uid", json_member_text(node, "uid"));
-    who.extra = x;
+    identity_add_extra(a, &who, EXTRA "credential-id",
+                       arena_fmt(a, "JTI=%.*s", STR_ARG(json_member_text(claims, "jti"))));
+    identity_add_extra(a, &who, EXTRA "pod-name", json_member_text(pod, "name"));
+    identity_add_extra(a, &who, EXTRA "pod-uid", json_member_text(pod, "uid"));
+    identity_add_extra(a, &who, EXTRA "node-name", json_member_text(node, "name"));
+    identity_add_extra(a, &who, EXTRA "node-uid", json_member_text(node, "uid"));
     return who;
 }
 

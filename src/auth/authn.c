@@ -3,6 +3,7 @@
 
 #include "auth/account.h"
 #include "auth/jwt.h"
+#include "auth/runas.h"
 #include "auth/users.h"
 #include "base/log.h"
 #include "base/util.h"
@@ -126,6 +127,8 @@ static bool by_unix_uid(const struct authn *n, struct arena *a, const struct htt
         *ret = identity_make(a, arena_fmt(a, "unix:%d", peer->uid), &masters, 1, STR(GROUP_AUTHENTICATED));
     else
         *ret = identity_make(a, arena_fmt(a, "unix:%d", peer->uid), NULL, 0, STR(GROUP_AUTHENTICATED));
+    if (!user)
+        identity_add_extra(a, ret, RUNAS_UID_EXTRA, arena_fmt(a, "%d", peer->uid));
     return true;
 }
 

@@ -30,6 +30,20 @@ struct identity identity_make(struct arena *a, struct str user, const struct str
     return who;
 }
 
+void identity_add_extra(struct arena *a, struct identity *who, const char *key, struct str value)
+{
+    struct identity_extra *all = arena_array(a, struct identity_extra, who->n_extra + 1);
+    struct str *values = arena_array(a, struct str, 1);
+
+    if (!value.n)
+        return;
+    values[0] = arena_str(a, value);
+    if (who->n_extra)
+        memcpy(all, who->extra, who->n_extra * sizeof(*all));
+    all[who->n_extra++] = (struct identity_extra){ str_of(key), values, 1 };
+    who->extra = all;
+}
+
 /* ---- JSON ---- */
 
 static struct json *texts_to_json(struct arena *a, const struct str *texts, size_t n)

@@ -36,6 +36,9 @@ extern const struct identity identity_anonymous;
 
 bool identity_has_group(const struct identity *who, struct str group);
 
+/* One value more that is known of them; nothing happens if it is empty. 'key' is borrowed. */
+void identity_add_extra(struct arena *a, struct identity *who, const char *key, struct str value);
+
 /* UserInfo { username, uid, groups, extra } and back. Fields of another type are passed over. */
 struct json *identity_to_json(struct arena *a, const struct identity *who);
 struct identity identity_from_json(struct arena *a, const struct json *info, const char *name_field);

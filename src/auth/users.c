@@ -5,6 +5,7 @@
 #include "api/name.h"
 #include "auth/certificate.h"
 #include "auth/jwt.h"
+#include "auth/runas.h"
 #include "auth/secret_file.h"
 #include "base/map.h"
 #include "base/rand.h"
@@ -195,6 +196,8 @@ struct identity user_identity(struct arena *a, const struct user *user)
     struct identity who = identity_make(a, user->name, user->groups, user->n_groups, STR(GROUP_AUTHENTICATED));
 
     who.uid = arena_str(a, user->uid);
+    if (user->unix_uid >= 0)
+        identity_add_extra(a, &who, RUNAS_UID_EXTRA, arena_fmt(a, "%lld", (long long)user->unix_uid));
     return who;
 }
 
