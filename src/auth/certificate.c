@@ -271,19 +271,6 @@ int certificate_end(struct str cert, int64_t *ret_ms, struct err *e)
     return 0;
 }
 
-int certificate_fingerprint(struct str cert, struct buf *out, struct err *e)
-{
-    autox509 *x = read_cert(&(struct buf){ (char *)cert.p, cert.n, cert.n });
-    unsigned char hash[EVP_MAX_MD_SIZE];
-    unsigned n;
-
-    if (!x || X509_digest(x, EVP_sha256(), hash, &n) != 1)
-        return fail(e, "it is no certificate");
-    for (unsigned i = 0; i < n; i++)
-        buf_fmt(out, "%02x", hash[i]);
-    return 0;
-}
-
 void secret_wipe(struct buf *b)
 {
     if (b->p)

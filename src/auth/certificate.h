@@ -58,8 +58,6 @@ bool certificate_fits(const struct buf *cert, const struct buf *key);
 
 /* When the first certificate of the text ends. ERR_INVALID: it is none. */
 int certificate_end(struct str cert, int64_t *ret_ms, struct err *e);
-/* The SHA-256 of the first certificate of the text, in hex: how people compare them. */
-int certificate_fingerprint(struct str cert, struct buf *out, struct err *e);
 
 /* For keys and other secrets: overwritten, then released. */
 void secret_wipe(struct buf *b);

@@ -28,6 +28,7 @@ struct users {
     struct stat seen;             /* of the file that was read; st_ino 0: there was none */
     struct stat tried;            /* of the one that was to be */
     bool is_stale;                /* it could not be read */
+    uint64_t generation;
 };
 
 static const char *const role_names[] = { "", "view", "edit", "admin" };
@@ -72,6 +73,7 @@ static int load(struct users *u, struct err *e)
     struct err why;
 
     forget(u);
+    u->generation++;
     u->is_stale = true;
     u->seen = (struct stat){ 0 };
     if (secret_file_read(u->dir, USERS_FILE, &text, &u->seen, &why) < 0) {
@@ -132,6 +134,11 @@ int users_refresh(struct users *u, bool *ret_changed, struct err *e)
         *ret_changed = !u->is_stale || !is_same(&now, &u->tried);
     u->tried = now;
     return load(u, e);
+}
+
+uint64_t users_generation(const struct users *u)
+{
+    return u->generation;
 }
 
 size_t users_count(const struct users *u)

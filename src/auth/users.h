@@ -49,6 +49,9 @@ void users_free(struct users *u);                           /* NULL is fine */
  * nobody is known until it can be: better than to go on with somebody who was removed. It has changed once, then. */
 int users_refresh(struct users *u, bool *ret_changed, struct err *e);
 
+/* Another number each time the file was read: who keeps something that follows from the list compares it. */
+uint64_t users_generation(const struct users *u);
+
 size_t users_count(const struct users *u);
 const struct user *users_at(const struct users *u, size_t i); /* in order of their names */
 const struct user *users_find(const struct users *u, struct str name);

@@ -1,0 +1,323 @@
+/* auth.c - all of it together, for a server */
+#include "auth/auth.h"
+
+#include "auth/authority.h"
+#include "auth/secret_file.h"
+#include "auth/users.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "store/store.h"
+
+enum { TURN_MS = 1000, RENEW_MS = 3600 * 1000 };
+
+struct auth {
+    int dir;
+    struct store *store;
+    struct clock *clock;
+    struct authority *authority;
+    struct users *users;
+    struct accounts *accounts;
+    struct rbac *rbac;
+    struct throttle *throttle;
+    struct audit *audit; /* NULL: none is kept */
+    struct authn authn;
+    struct http_server_tls tls;
+    int64_t renew_ms; /* mono */
+    bool has_failed;  /* said so */
+    uint64_t synced;  /* generation of users */
+    uint64_t unauthorized, forbidden;
+};
+
+/* ---- users ---- */
+
+/* Said when it begins, not each time. */
+static void note(struct auth *auth, int result, const char *what, const struct err *e)
+{
+    if (result < 0 && !auth->has_failed)
+        log_error("auth: something could not be done and is tried again", LOG_TEXT("what", what),
+                  LOG_TEXT("error", e->text));
+    auth->has_failed |= result < 0;
+}
+
+/* Users may have come or gone; their bindings follow. */
+static void sync_users(struct auth *auth)
+{
+    struct err e;
+    int r = users_refresh(auth->users, NULL, &e);
+
+    note(auth, r, "read users", &e);
+    if (r < 0 || auth->synced == users_generation(auth->users))
+        return;
+    r = users_sync(auth->users, auth->store, &e);
+    note(auth, r, "bindings of users", &e);
+    auth->synced = r < 0 ? 0 : users_generation(auth->users);
+}
+
+/* ---- opening ---- */
+
+static void take_tls(struct auth *auth)
+{
+    auth->tls = (struct http_server_tls){ .cert = authority_server_cert(auth->authority),
+                                          .key = authority_server_key(auth->authority),
+                                          .client_ca = authority_ca(auth->authority) };
+}
+
+static int open_parts(struct auth *auth, const struct auth_options *opt, struct err *e)
+{
+    struct authority_options authority = { .names = opt->names, .now_ms = clock_now_ms(auth->clock) };
+    struct accounts_options accounts = { .store = opt->store };
+
+    if (secret_dir_open(opt->dir, &auth->dir, e) < 0)
+        return -1;
+    authority.dir = accounts.dir = auth->dir;
+    if (authority_open(&authority, &auth->authority, e) < 0 || users_open(auth->dir, &auth->users, e) < 0 ||
+        accounts_open(&accounts, &auth->accounts, e) < 0)
+        return err_wrap(e, "%s", opt->dir);
+    if (opt->audit && audit_open(opt->audit, &auth->audit, e) < 0)
+        return -1;
+    if (rbac_make_defaults(opt->store, e) < 0)
+        return err_wrap(e, "roles");
+    sync_users(auth);
+    return rbac_follow(auth->rbac, opt->store, e);
+}
+
+int auth_open(const struct auth_options *opt, struct auth **ret, struct err *e)
+{
+    struct auth *auth = xcalloc(1, sizeof(*auth));
+
+    auth->dir = -1;
+    auth->store = opt->store;
+    auth->clock = opt->clock ? opt->clock : &clock_real;
+    auth->rbac = rbac_new();
+    auth->throttle = throttle_new(opt->limits);
+    if (open_parts(auth, opt, e) < 0) {
+        auth_free(auth);
+        return -1;
+    }
+    auth->authn = (struct authn){ auth->users, auth->accounts, !opt->refuses_anonymous,
+                                  opt->refuses_unix_owner ? -1 : (int64_t)geteuid() };
+    take_tls(auth);
+    *ret = auth;
+    return 0;
+}
+
+void auth_free(struct auth *auth)
+{
+    if (!auth)
+        return;
+    rbac_free(auth->rbac);
+    throttle_free(auth->throttle);
+    audit_free(auth->audit);
+    accounts_free(auth->accounts);
+    users_free(auth->users);
+    authority_free(auth->authority);
+    if (auth->dir >= 0)
+        close(auth->dir);
+    free(auth);
+}
+
+const struct http_server_tls *auth_tls(const struct auth *auth)
+{
+    return &auth->tls;
+}
+
+struct rbac *auth_rbac(struct auth *auth)
+{
+    return auth->rbac;
+}
+
+const struct accounts *auth_accounts(const struct auth *auth)
+{
+    return auth->accounts;
+}
+
+/* ---- turns ---- */
+
+int64_t auth_turn(struct auth *auth, bool *ret_tls_changed)
+{
+    int64_t mono_ms = clock_mono_ms(auth->clock);
+    bool had_failed = auth->has_failed;
+    struct err e;
+
+    *ret_tls_changed = false;
+    auth->has_failed = had_failed && mono_ms < auth->renew_ms;
+    sync_users(auth);
+    note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
+    if (mono_ms >= auth->renew_ms) {
+        auth->renew_ms = mono_ms + RENEW_MS;
+        note(auth, authority_turn(auth->authority, clock_now_ms(auth->clock), ret_tls_changed, &e),
+             "renew certificates", &e);
+        if (*ret_tls_changed)
+            take_tls(auth);
+    }
+    return TURN_MS;
+}
+
+/* ---- a request ---- */
+
+static int refuse(struct auth *auth, const struct http_call *call, const struct auth_caller *caller, int status,
+                  struct str message, struct auth_refusal *ret)
+{
+    struct str uri = call->path; /* the query of somebody unknown is not kept */
+    struct audit_event ev = { .uri = uri,
+                              .address = str_of(call->peer->address),
+                              .agent = http_call_header(call, "User-Agent"),
+                              .who = caller->real.user.n ? &caller->real : NULL,
+                              .status = status,
+                              .reason = message,
+                              .received_us = caller->received_us };
+
+    auth->unauthorized += status == 401;
+    auth->forbidden += status == 403;
+    if (auth->audit)
+        audit_write(auth->audit, &ev);
+    ret->status = status;
+    ret->message = message;
+    return status;
+}
+
+static int too_many(struct auth *auth, struct arena *a, const struct http_call *call, const struct auth_caller *caller,
+                    int wait_s, struct auth_refusal *ret)
+{
+    ret->retry_after_s = wait_s;
+    return refuse(auth, call, caller, 429,
+                  arena_fmt(a, "Too many requests, please try again in %d second%s", wait_s, wait_s == 1 ? "" : "s"),
+                  ret);
+}
+
+int auth_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
+               struct auth_caller *ret, struct auth_refusal *ret_refusal)
+{
+    struct authn_request rq = { call->peer, http_call_fields(call) };
+    struct str address = str_of(call->peer->address);
+    int64_t now_ms = clock_now_ms(auth->clock), mono_ms = clock_mono_ms(auth->clock);
+    int wait_s = throttle_guesses(auth->throttle, address, mono_ms);
+    struct err e;
+
+    *ret = (struct auth_caller){ .received_us = now_ms * 1000 };
+    *ret_refusal = (struct auth_refusal){ 0 };
+    if (wait_s)
+        return too_many(auth, a, call, ret, wait_s, ret_refusal);
+    sync_users(auth);
+    if (authn_identify(&auth->authn, a, &rq, now_ms, &ret->real)) {
+        throttle_failed(auth->throttle, address, mono_ms);
+        return refuse(auth, call, ret, 401, STR("Unauthorized"), ret_refusal);
+    }
+    note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
+    if (authn_impersonate(auth->rbac, a, rq.fields, &ret->real, &ret->who, &ret->is_impersonated, &e) < 0)
+        return refuse(auth, call, ret, e.code == ERR_FORBIDDEN ? 403 : 400, arena_str(a, str_of(e.text)), ret_refusal);
+    wait_s = throttle_begin(auth->throttle, &ret->real, address, kind, mono_ms, &ret->ticket);
+    return wait_s ? too_many(auth, a, call, ret, wait_s, ret_refusal) : 0;
+}
+
+bool auth_allows(struct auth *auth, struct arena *a, struct auth_caller *caller, const struct rbac_question *q,
+                 struct str *ret_reason)
+{
+    struct rbac_verdict v;
+    struct err e;
+
+    note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
+    v = rbac_decide(auth->rbac, &caller->who, q);
+    caller->is_allowed = v.is_allowed;
+    caller->why = auth->audit || !v.is_allowed ? rbac_reason(auth->rbac, a, &caller->who, q, &v) : STR_NULL;
+    auth->forbidden += !v.is_allowed;
+    if (ret_reason)
+        *ret_reason = caller->why;
+    return v.is_allowed;
+}
+
+bool auth_knows(const struct auth *auth, const struct auth_caller *caller)
+{
+    const struct resource_type *type = type_by_kind(STR("v1"), STR("ServiceAccount"));
+    struct str namespace, name;
+    const struct object *account;
+    const struct user *user;
+
+    if (!caller->real.uid.n) /* nobody, or somebody of this machine */
+        return true;
+    if (identity_is_account(caller->real.user, &namespace, &name)) {
+        account = store_get(auth->store, type, namespace, name);
+        return account && str_eq(account->uid, caller->real.uid);
+    }
+    user = users_find(auth->users, caller->real.user);
+    return user && str_eq(user->uid, caller->real.uid);
+}
+
+static struct str uri_of(struct arena *a, const struct http_call *call)
+{
+    return call->query.n ? arena_fmt(a, "%.*s?%.*s", STR_ARG(call->path), STR_ARG(call->query)) : call->path;
+}
+
+void auth_end(struct auth *auth, struct auth_caller *caller, const struct auth_done *done)
+{
+    autoarena a = { 0 };
+    struct audit_event ev = { .who = &caller->real,
+                              .impersonated = caller->is_impersonated ? &caller->who : NULL,
+                              .question = done->question,
+                              .version = done->version,
+                              .status = done->status,
+                              .reason = done->reason,
+                              .is_allowed = caller->is_allowed,
+                              .why = caller->why,
+                              .body = done->body,
+                              .received_us = caller->received_us };
+
+    throttle_end(auth->throttle, &caller->ticket);
+    if (!auth->audit)
+        return;
+    ev.uri = uri_of(&a, done->call);
+    ev.address = str_of(done->call->peer->address);
+    ev.agent = http_call_header(done->call, "User-Agent");
+    audit_write(auth->audit, &ev);
+}
+
+/* ---- more ---- */
+
+int auth_check_write(struct auth *auth, struct arena *a, const struct auth_caller *caller, const struct json *object,
+                     const struct json *old, struct err *e)
+{
+    return rbac_turn(auth->rbac, e) < 0 ? -1 : rbac_check_write(auth->rbac, a, &caller->who, object, old, e);
+}
+
+int auth_review(struct auth *auth, struct arena *a, const struct auth_caller *caller, struct str kind,
+                struct str namespace, const struct json *object, struct json **ret, struct err *e)
+{
+    struct review_env env = { auth->rbac, &auth->authn, &caller->who, namespace, clock_now_ms(auth->clock) };
+    review_f *review = review_for(kind);
+
+    if (!review)
+        return err_set(e, ERR_NOT_FOUND, "%.*s is no review", STR_ARG(kind));
+    if (rbac_turn(auth->rbac, e) < 0)
+        return -1;
+    return review(&env, a, object, ret, e);
+}
+
+int auth_token_request(struct auth *auth, struct arena *a, struct str namespace, struct str name,
+                       const struct json *request, struct json **ret, struct err *e)
+{
+    return accounts_request(auth->accounts, a, namespace, name, request, clock_now_ms(auth->clock), ret, e);
+}
+
+void auth_metrics(const struct auth *auth, struct buf *out)
+{
+    struct throttle_stats t = throttle_stats(auth->throttle);
+    struct audit_stats audit = auth->audit ? audit_stats(auth->audit) : (struct audit_stats){ 0 };
+    const struct {
+        const char *name, *kind, *help;
+        uint64_t value;
+    } rows[] = {
+        { "pumice_auth_unauthorized_total", "counter", "Requests with credentials that were no good",
+          auth->unauthorized },
+        { "pumice_auth_forbidden_total", "counter", "Requests that were not allowed", auth->forbidden },
+        { "pumice_auth_throttled_total", "counter", "Requests that were told to come again", t.refused },
+        { "pumice_auth_in_flight", "gauge", "Requests that are being answered", t.in_flight },
+        { "pumice_auth_streams", "gauge", "Watches and streams that are open", t.streams },
+        { "pumice_audit_events_total", "counter", "Lines of the audit log", audit.written },
+        { "pumice_audit_lost_total", "counter", "Lines that could not be written to the audit log", audit.lost },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        buf_fmt(out, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", rows[i].name, rows[i].help, rows[i].name, rows[i].kind,
+                rows[i].name, (unsigned long long)rows[i].value);
+}

@@ -1,0 +1,110 @@
+/* auth.h - who asks, may they, how much, and what was done: all of it together, for a server
+ *
+ *     auth_open(&options, &auth, &e);                        // keys, users, default roles; the store is followed
+ *     http_server_options.tls = auth_tls(auth);
+ *
+ *     // a request
+ *     status = auth_begin(auth, arena, call, kind, &caller, &refusal);   // 0, or answer with refusal
+ *     if (!auth_allows(auth, arena, &caller, &question, &reason))        // 403: rbac_forbidden_status()
+ *     …
+ *     auth_end(auth, &caller, &done);                        // once for each auth_begin that gave 0; writes the audit
+ *
+ *     // each turn of the loop
+ *     auth_turn(auth, &tls_changed);                         // renewals, users that came or went, roles
+ *
+ * The parts are headers of their own, for those who need more: authority.h, users.h, account.h, authn.h, rbac.h,
+ * review.h, runas.h, throttle.h, audit.h. One thread; nothing blocks but files below the directory.
+ */
+#ifndef AUTH_AUTH_H
+#define AUTH_AUTH_H
+
+#include "auth/account.h"
+#include "auth/audit.h"
+#include "auth/authn.h"
+#include "auth/rbac.h"
+#include "auth/review.h"
+#include "auth/throttle.h"
+#include "http/server.h"
+
+struct auth;
+
+struct auth_options {
+    const char *dir;                      /* of keys and users, made with 0700 */
+    const char *const *names;             /* of the server: host names and addresses, ended by NULL. NULL: no TLS */
+    struct store *store;                  /* borrowed; must outlive it */
+    struct clock *clock;                  /* borrowed; NULL: the real one */
+    bool refuses_anonymous;               /* 401 instead of system:anonymous */
+    bool refuses_unix_owner;              /* the owner of the server is nobody special at its UNIX socket */
+    const struct throttle_limits *limits; /* NULL: as throttle.h has them */
+    const struct audit_options *audit;    /* NULL: none is kept */
+};
+
+int auth_open(const struct auth_options *opt, struct auth **ret, struct err *e);
+void auth_free(struct auth *auth); /* NULL is fine */
+
+/* What the HTTP server shows, and whom it asks for a certificate. Until the next auth_turn() that says it changed. */
+const struct http_server_tls *auth_tls(const struct auth *auth);
+
+/* Milliseconds until it is due again even if nothing happens. What fails is logged and tried again. '*ret_tls_changed':
+ * hand auth_tls() to http_server_set_tls(). */
+int64_t auth_turn(struct auth *auth, bool *ret_tls_changed);
+
+/* ---- a request ---- */
+
+struct auth_caller {
+    struct identity who;  /* as whom: this is the one that counts */
+    struct identity real; /* who asked; the same, unless it is as somebody else */
+    bool is_impersonated;
+    struct throttle_ticket ticket; /* private, and what follows */
+    int64_t received_us;
+    bool is_allowed;
+    struct str why;
+};
+
+struct auth_refusal {
+    int status; /* 400, 401, 403, 429 */
+    struct str message;
+    int retry_after_s; /* 429: "Retry-After" */
+};
+
+/* Who is it, and may he ask now? All text is in the arena, which must outlive the caller. A call that is refused is in the
+ * audit log already. */
+int auth_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
+               struct auth_caller *ret, struct auth_refusal *ret_refusal);
+
+/* '*ret_reason' may be NULL. The last question is the one in the audit log. */
+bool auth_allows(struct auth *auth, struct arena *a, struct auth_caller *caller, const struct rbac_question *q,
+                 struct str *ret_reason);
+
+/* Is the one who asked still somebody? For watches and streams, which last: end those whose user was removed. */
+bool auth_knows(const struct auth *auth, const struct auth_caller *caller);
+
+struct auth_done { /* what came of it, for the audit log */
+    const struct http_call *call;
+    const struct rbac_question *question;
+    struct str version;
+    int status;
+    struct str reason;
+    const struct json *body; /* of a write; NULL: none */
+};
+void auth_end(struct auth *auth, struct auth_caller *caller, const struct auth_done *done);
+
+/* ---- more that a server answers ---- */
+
+/* May this one write this role or binding? See rbac_check_write(). */
+int auth_check_write(struct auth *auth, struct arena *a, const struct auth_caller *caller, const struct json *object,
+                     const struct json *old, struct err *e);
+
+/* Reviews by kind (review.h): ERR_NOT_FOUND: it is none. And serviceaccounts/NAME/token. */
+int auth_review(struct auth *auth, struct arena *a, const struct auth_caller *caller, struct str kind,
+                struct str namespace, const struct json *object, struct json **ret, struct err *e);
+int auth_token_request(struct auth *auth, struct arena *a, struct str namespace, struct str name,
+                       const struct json *request, struct json **ret, struct err *e);
+
+/* Lines for /metrics, appended. */
+void auth_metrics(const struct auth *auth, struct buf *out);
+
+struct rbac *auth_rbac(struct auth *auth);
+const struct accounts *auth_accounts(const struct auth *auth);
+
+#endif
