@@ -14,7 +14,7 @@ import threading
 
 from harness import Suite, pumice
 
-DIR = tempfile.mkdtemp(prefix="pumice-users.")
+DIR = tempfile.mkdtemp(prefix="pumice-users.") if __name__ == "__main__" else ""
 DATA = os.path.join(DIR, "data")
 
 
