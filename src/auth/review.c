@@ -115,18 +115,11 @@ int review_self_subject_rules(const struct review_env *env, struct arena *a, con
     static const char *const resource[] = { "verbs", "apiGroups", "resources", "resourceNames", NULL };
     static const char *const path[] = { "verbs", "nonResourceURLs", NULL };
     struct str namespace = json_text(json_find(object, "spec", "namespace", NULL), STR_NULL);
-    struct json *answer = json_copy(a, object), *status, *rules = json_array(a), *resources, *paths, *all;
+    struct json *answer = json_copy(a, object), *status, *rules = json_array(a), *resources, *paths;
 
     if (!namespace.n)
         return err_set(e, ERR_INVALID, "spec.namespace: no namespace on request");
     rbac_rules_for(env->rbac, a, env->who, namespace, rules);
-    if (identity_has_group(env->who, STR(GROUP_MASTERS)) &&
-        json_parse(a,
-                   STR("[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":[\"*\"]},"
-                       "{\"verbs\":[\"*\"],\"nonResourceURLs\":[\"*\"]}]"),
-                   NULL, &all, e) == 0)
-        JSON_FOREACH(rule, all)
-            json_push(rules, json_copy(a, rule));
     status = json_set(answer, "status", json_object(a));
     resources = json_set(status, "resourceRules", json_array(a));
     paths = json_set(status, "nonResourceRules", json_array(a));
