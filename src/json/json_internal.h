@@ -1,8 +1,9 @@
-/* json_internal.h - what the files of this folder share: scanning text, UTF-8, members by key, pointers */
+/* json_internal.h - what the files of this folder share: scanning text, UTF-8, pointers */
 #ifndef JSON_JSON_INTERNAL_H
 #define JSON_JSON_INTERNAL_H
 
 #include "json/json.h"
+#include "json/members.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -60,22 +61,6 @@ static inline const char *json_scan(const char *p, const char *end, bool *high)
 
 /* Bytes of the character at 'p': 1 to 4, or 0 if it is not well-formed UTF-8. 'p' < 'end'. */
 size_t json_utf8_len(const char *p, const char *end);
-
-/* ---- members by key ---- */
-
-/* Answers "which member has this key?" without walking a large object each time: a merge of two objects must not
- * cost their product. Zero is valid and empty. */
-struct json_members {
-    const struct json *object;
-    struct json **sorted; /* NULL: few members, walking is faster */
-};
-
-#define autojson_members __attribute__((cleanup(json_members_done))) struct json_members
-
-/* 'n_lookups' is how often the caller is going to ask. 'j' may be NULL or no object: then nothing is found. */
-void json_members_init(struct json_members *ms, const struct json *j, size_t n_lookups);
-void json_members_done(struct json_members *ms);
-struct json *json_members_get(const struct json_members *ms, struct str key); /* the last, if there are several */
 
 /* An object or array like 'j' (position, mark, key) without its children. */
 struct json *json_copy_bare(struct arena *a, const struct json *j);

@@ -29,7 +29,8 @@ enum field_flag {
     FIELD_POINTER = 2,   /* decodes to a pointer that is NULL when missing: int32_t *, struct x * */
     FIELD_NOT_EMPTY = 4, /* "" or [] is an error */
     FIELD_DEPRECATED = 8,
-    FIELD_MERGE = 16, /* list of scalars that strategic merge joins as a set */
+    FIELD_MERGE = 16,   /* list of scalars that strategic merge joins as a set */
+    FIELD_REPLACE = 32, /* object that strategic merge takes as a whole */
 };
 
 #define FIELD_NO_OFFSET ((uint32_t)-1)

@@ -246,7 +246,7 @@ static int merge_items(struct merging *mg, struct list_merge *lm, const struct p
             it->group->base = it;
         if (it->role != FROM_PATCH)
             continue;
-        if (!base)
+        if (!base || lm->replaces) /* what replaces a list is taken as it is */
             base = it->group->base = it;
         else if (!lm->merge_key)
             continue; /* a set has it already */
@@ -283,7 +283,7 @@ static bool is_kept(const struct list_merge *lm, const struct item *it)
 {
     if (it->role == FROM_DOC)
         return !lm->replaces && !it->group->is_gone;
-    return it->role == FROM_PATCH && it->group->base == it;
+    return it->role == FROM_PATCH && (lm->replaces || it->group->base == it);
 }
 
 static int by_rank(const void *x, const void *y)
@@ -366,6 +366,7 @@ struct member {
     struct str key;
     const struct json *doc;                  /* NULL: not there */
     const struct json *patch, *order, *drop; /* each may be NULL */
+    bool is_in_new;                          /* the object it is a member of is not in the document */
 };
 
 static int merge_list_member(struct merging *mg, const struct place *at, const struct field *f, const struct member *m,
@@ -381,7 +382,9 @@ static int merge_list_member(struct merging *mg, const struct place *at, const s
         .drop = m->drop,
     };
 
-    if (m->patch && !is_keyed && !is_set) /* the new list wins over what was to be deleted from the old one */
+    /* The new list wins over what was to be deleted from the old one; where there is no old one it is taken as it is,
+     * items of the same key and all, as the API server does. */
+    if (m->patch && ((!is_keyed && !is_set) || (!lm.doc && (!lm.order || m->is_in_new))))
         return replace_list(mg, at, lm.item_kind, ret);
     return merge_list(mg, &lm, at, ret);
 }
@@ -402,7 +405,7 @@ static int merge_member(struct merging *mg, const struct place *up, struct kind 
     if (json_is(at.node, JSON_ARRAY))
         return merge_list_member(mg, &at, f && f->shape == SHAPE_LIST ? f : NULL, m, ret);
     if (m->patch)
-        return merge_value(mg, &at, child, m->doc, ret);
+        return merge_value(mg, &at, child, f && f->flags & FIELD_REPLACE ? NULL : m->doc, ret);
     *ret = json_copy(mg->arena, m->doc);
     return 0;
 }
@@ -480,6 +483,7 @@ static int merge_new_members(struct merging *mg, const struct place *at, struct 
     JSON_FOREACH(p, at->node) {
         struct member m = member_of(mg->arena, pm, json_key(p), NULL);
 
+        m.is_in_new = !doc;
         if (p->type == JSON_NULL || m.patch != p || is_directive(kind, m.key) || json_members_get(&in_doc, m.key))
             continue;
         if (merge_member(mg, at, kind, &m, &value) < 0)
