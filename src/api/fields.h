@@ -75,6 +75,7 @@
 #define DEPRECATED     .flags = FIELD_DEPRECATED
 #define MERGED_AS_SET  .flags = FIELD_MERGE
 #define MERGED_BY(key) .merge_key = key
+#define REPLACED       .flags = FIELD_REPLACE
 #define RANGE(lo, hi)  .min = lo, .max = hi
 #define AT_LEAST(lo)   .min = lo, .max = INT64_MAX
 #define ONE_OF(...)                                                                                                    \

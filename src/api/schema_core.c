@@ -258,7 +258,7 @@ SCHEMA(, schema_priority_class, "PriorityClass", F_OBJECT,
 
 SCHEMA(static, pdb_spec, "PodDisruptionBudgetSpec",
     F_INT_OR_STR("minAvailable", .check = format_percent),
-    F_OBJ("selector", &schema_label_selector),
+    F_OBJ("selector", &schema_label_selector, REPLACED),
     F_INT_OR_STR("maxUnavailable", .check = format_percent),
     F_STR("unhealthyPodEvictionPolicy", ONE_OF("IfHealthyBudget", "AlwaysAllow")));
 
