@@ -1,0 +1,179 @@
+/* typed_compare.c - what differs between two values, as three sets of fields */
+#include "base/util.h"
+#include "json/members.h"
+#include "patch/typed_internal.h"
+
+/* What is known of one path and below it. The sets are NULL until something is in them. */
+struct difference {
+    struct fieldset_node added, modified, removed;
+};
+
+static void compare_value(struct arena *a, const struct merge_type *type, const struct json *from,
+                          const struct json *to, struct difference *ret);
+
+static void keep_node(struct arena *a, struct fieldset_node *parent, const struct path_element *at,
+                      const struct fieldset_node *child)
+{
+    struct fieldset_node *node;
+
+    if (!child->is_member && fieldset_is_empty(child->below))
+        return;
+    node = fieldset_add(a, fieldset_below(a, parent), at);
+    node->is_member |= child->is_member;
+    node->below = child->below;
+}
+
+static void compare_child(struct arena *a, const struct merge_type *type, const struct path_element *at,
+                          const struct json *from, const struct json *to, struct difference *ret)
+{
+    struct difference d = { 0 };
+
+    compare_value(a, type, from, to, &d);
+    keep_node(a, &ret->added, at, &d.added);
+    keep_node(a, &ret->modified, at, &d.modified);
+    keep_node(a, &ret->removed, at, &d.removed);
+}
+
+static void compare_maps(struct arena *a, const struct merge_type *type, const struct json *from, const struct json *to,
+                         struct difference *ret)
+{
+    autojson_members in_from, in_to;
+    struct merge_type child;
+    bool is_named;
+
+    json_members_init(&in_from, from, json_count(to));
+    json_members_init(&in_to, to, json_count(from));
+    JSON_FOREACH(m, in_from.object) {
+        struct path_element at = { .kind = PATH_FIELD, .name = json_key(m) };
+
+        child = merge_type_member(type, json_key(m), &is_named);
+        compare_child(a, &child, &at, m, json_members_get(&in_to, json_key(m)), ret);
+    }
+    JSON_FOREACH(m, in_to.object) {
+        struct path_element at = { .kind = PATH_FIELD, .name = json_key(m) };
+
+        child = merge_type_member(type, json_key(m), &is_named);
+        if (!json_members_get(&in_from, json_key(m)))
+            compare_child(a, &child, &at, NULL, m, ret);
+    }
+}
+
+/* ---- lists ---- */
+
+static bool same_items(const struct items *x, const struct item *first_x, const struct items *y,
+                       const struct item *first_y)
+{
+    const struct item *p = first_x, *q = first_y;
+
+    for (;; p++, q++) {
+        while (p < x->v + x->n && p->first != first_x)
+            p++;
+        while (q < y->v + y->n && q->first != first_y)
+            q++;
+        if (p == x->v + x->n || q == y->v + y->n)
+            return p == x->v + x->n && q == y->v + y->n;
+        if (!json_equal(p->node, q->node))
+            return false;
+    }
+}
+
+static void mark(struct arena *a, struct fieldset_node *parent, const struct path_element *at)
+{
+    fieldset_add(a, fieldset_below(a, parent), at)->is_member = true;
+}
+
+/* Items of one element; either side may have none, one, or (a list that nobody checked) several. */
+static void compare_items(struct arena *a, const struct merge_type *item_type, const struct items *from,
+                          struct item *old, const struct items *to, struct item *new, struct difference *ret)
+{
+    const struct path_element *at = old ? &old->at : &new->at;
+    size_t n_old = old ? old->n_same : 0, n_new = new ? new->n_same : 0;
+
+    if (n_old <= 1 && n_new <= 1) {
+        compare_child(a, item_type, at, old ? old->node : NULL, new ? new->node : NULL, ret);
+    } else if (n_old > 1 && n_new > 1) {
+        if (!same_items(from, old, to, new))
+            mark(a, &ret->modified, at);
+    } else if (n_old > 1) {
+        if (new)
+            compare_child(a, item_type, at, NULL, new->node, ret);
+        mark(a, &ret->removed, at);
+    } else {
+        if (old)
+            compare_child(a, item_type, at, old->node, NULL, ret);
+        mark(a, &ret->added, at);
+    }
+}
+
+static void compare_lists(struct arena *a, const struct merge_type *type, const struct json *from,
+                          const struct json *to, struct difference *ret)
+{
+    struct merge_type item_type = merge_type_item(type);
+    struct items old, new;
+
+    items_read(a, type, from, &old);
+    items_read(a, type, to, &new);
+    for (size_t i = 0; i < old.n_firsts; i++)
+        compare_items(a, &item_type, &old, old.firsts[i], &new, items_find(&new, &old.firsts[i]->at), ret);
+    for (size_t i = 0; i < new.n_firsts; i++)
+        if (!items_find(&old, &new.firsts[i]->at))
+            compare_items(a, &item_type, &old, NULL, &new, new.firsts[i], ret);
+}
+
+/* ---- values ---- */
+
+/* True: it was compared as a whole. */
+static bool compare_as(struct arena *a, const struct merge_type *type, struct merge_choice c, const struct json *from,
+                       const struct json *to, struct difference *ret)
+{
+    bool is_map = c.as == AS_MAP && !c.atom.is_atomic_map, is_list = c.as == AS_LIST && !c.atom.is_atomic_list;
+    enum json_type want = is_map ? JSON_OBJECT : JSON_ARRAY;
+
+    if ((is_map || is_list) && ((json_is(from, want) && from->n) || (json_is(to, want) && to->n))) {
+        if (is_map)
+            compare_maps(a, type, from, to, ret);
+        else
+            compare_lists(a, type, from, to, ret);
+        return false;
+    }
+    if (c.as == AS_NOTHING)
+        return false;
+    if (!from)
+        ret->added.is_member = true;
+    else if (!to)
+        ret->removed.is_member = true;
+    else if (!json_equal(from, to))
+        ret->modified.is_member = true;
+    return true;
+}
+
+static bool same_choice(struct merge_choice x, struct merge_choice y)
+{
+    return x.atom.is_map == y.atom.is_map && x.atom.is_list == y.atom.is_list && x.atom.is_scalar == y.atom.is_scalar;
+}
+
+static void compare_value(struct arena *a, const struct merge_type *type, const struct json *from,
+                          const struct json *to, struct difference *ret)
+{
+    struct merge_choice old = merge_choose(type, from), new = merge_choose(type, to);
+    bool is_leaf;
+
+    if (from && to && !same_choice(old, new)) /* it became another kind of thing: both count */
+        (void)compare_as(a, type, old, from, to, ret);
+    is_leaf = compare_as(a, type, to ? new : old, from, to, ret);
+    if (!is_leaf && !from)
+        ret->added.is_member = true;
+    else if (!is_leaf && !to)
+        ret->removed.is_member = true;
+}
+
+void typed_compare(struct arena *a, const struct merge_type *type, const struct json *from, const struct json *to,
+                   struct comparison *ret)
+{
+    struct difference d = { 0 };
+
+    compare_value(a, type, from, to, &d);
+    ret->added = *fieldset_below(a, &d.added);
+    ret->modified = *fieldset_below(a, &d.modified);
+    ret->removed = *fieldset_below(a, &d.removed);
+}
