@@ -4,6 +4,8 @@
  *     {"op":"apply","live":…|null,"body":…,"force":bool, …}         {"object":…,"same":bool} or a refusal
  *     {"op":"json"|"merge"|"strategic","live":…,"body":…, …}        {"object":…} or a refusal
  *     {"op":"update","live":…|null,"body":…, …}                     {"object":…}: body with its managedFields
+ *     {"op":"decode","proto":base64}                                {"object":…} or {"error":…}
+ *     {"op":"encode","body":…}                                      {"proto":base64} or {"error":…}
  * with apiVersion, kind, manager, subresource, hasStatus, now, and for custom kinds the OpenAPI "schema". A refusal is
  * {"code":…,"reason":…,"message":…,"detail":…,"causes":…}.
  */
@@ -15,6 +17,7 @@
 #include "base/util.h"
 #include "patch/apply.h"
 #include "patch/patch.h"
+#include "proto/proto.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,18 +56,58 @@ static struct json *refused(struct arena *a, const struct refusal *why)
     return j;
 }
 
+static struct json *text(struct arena *a, const char *key, struct str value)
+{
+    struct json *j = json_object(a);
+
+    json_set(j, key, json_str(a, arena_str(a, value)));
+    return j;
+}
+
+static struct json *decoded(struct arena *a, const struct json *rq)
+{
+    struct json *result = json_object(a), *object;
+    autobuf bytes = { 0 };
+    struct err e;
+
+    if (buf_unbase64(&bytes, json_member_text(rq, "proto")) < 0)
+        return text(a, "error", STR("no base64"));
+    if (proto_decode(a, arena_str(a, buf_view(&bytes)), STR_NULL, STR_NULL, &object, &e) < 0)
+        return text(a, "error", str_of(e.text));
+    json_set(result, "object", object);
+    return result;
+}
+
+static struct json *encoded(struct arena *a, const struct json *rq)
+{
+    autobuf bytes = { 0 }, base64 = { 0 };
+    struct err e;
+
+    if (proto_encode(a, &bytes, json_get(rq, "body"), &e) < 0)
+        return text(a, "error", str_of(e.text));
+    buf_base64(&base64, buf_view(&bytes));
+    return text(a, "proto", buf_view(&base64));
+}
+
 static struct json *answer(struct arena *a, const struct json *rq)
 {
     static const char *const names[] = { "json", "merge", "strategic" };
-    struct ownership who = ownership_of(a, rq);
+    struct ownership who;
     const struct json *live = json_get(rq, "live"), *body = json_get(rq, "body");
     struct str op = json_member_text(rq, "op");
-    const struct resource_type *t = type_by_kind(who.api_version, who.kind);
-    const struct schema *schema = t ? t->schema : str_is(who.kind, "PodTemplate") ? &schema_podtemplate : NULL;
+    const struct resource_type *t;
+    const struct schema *schema;
     struct json *result = json_object(a), *object = NULL;
     bool is_same = false;
     struct refusal why = { 0 };
 
+    if (str_is(op, "decode"))
+        return decoded(a, rq);
+    if (str_is(op, "encode"))
+        return encoded(a, rq);
+    who = ownership_of(a, rq);
+    t = type_by_kind(who.api_version, who.kind);
+    schema = t ? t->schema : str_is(who.kind, "PodTemplate") ? &schema_podtemplate : NULL;
     if (json_is(live, JSON_NULL))
         live = NULL;
     if (str_is(op, "apply") &&
