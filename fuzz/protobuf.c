@@ -1,6 +1,7 @@
 /* protobuf.c - fuzz target: the body of a request, or (without the first four bytes) a Pod
  *
- * What can be read must print as JSON that parses, must be written again, and be read as the same object.
+ * What can be read must print as JSON that parses, and be written again. What is written has every field that its kind
+ * always has, so from then on it must be read as the same object.
  */
 #include "base/util.h"
 #include "proto/proto.h"
@@ -13,9 +14,22 @@ static void must(bool ok)
         abort();
 }
 
+/* Written and read again; NULL: it cannot be written (a time beyond the years that have four digits, and the like). */
+static struct json *again(struct arena *a, const struct json *obj)
+{
+    autobuf bytes = { 0 };
+    struct json *back;
+    struct err e;
+
+    if (proto_encode(a, &bytes, obj, &e) < 0)
+        return NULL;
+    must(proto_decode(a, arena_str(a, buf_view(&bytes)), STR_NULL, STR_NULL, &back, &e) == 0);
+    return back;
+}
+
 static void check(struct arena *a, struct str body)
 {
-    autobuf text = { 0 }, again = { 0 };
+    autobuf text = { 0 };
     struct json *obj, *back;
     struct err e;
 
@@ -23,10 +37,11 @@ static void check(struct arena *a, struct str body)
         return;
     json_print(&text, obj);
     must(json_parse(a, buf_view(&text), NULL, &back, &e) == 0);
-    if (proto_encode(a, &again, back, &e) < 0)
-        return; /* a time beyond the years that have four digits, and the like */
-    must(proto_decode(a, arena_str(a, buf_view(&again)), STR_NULL, STR_NULL, &back, &e) == 0);
-    must(json_equal(obj, back));
+    obj = again(a, back);
+    if (obj) {
+        back = again(a, obj);
+        must(back && json_equal(obj, back));
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

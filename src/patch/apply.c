@@ -229,19 +229,18 @@ static struct json *prune(struct arena *a, const struct ownership *who, const st
                           const struct managed *m, struct fieldset *last)
 {
     const struct merge_type *t = &who->type;
-    struct fieldset *all = typed_with_parents(a, t, typed_fields(a, t, merged)), *kept, *owned = NULL;
+    struct fieldset *all = typed_with_parents(a, t, typed_fields(a, t, merged)), *kept;
     struct json *pruned;
 
     if (fieldset_is_empty(last))
         return json_copy(a, merged);
     last = typed_with_parents(a, t, last);
     pruned = removed_from(a, who, merged, last);
-    for (const struct manager *it = m->first; it; it = it->next)
-        owned = fieldset_union(a, owned, it->fields);
     kept = typed_with_parents(a, t, typed_fields(a, t, pruned));
     /* What somebody owns comes back. */
-    pruned = removed_from(a, who, merged,
-                          fieldset_difference(a, all, fieldset_union(a, kept, typed_with_parents(a, t, owned))));
+    pruned = removed_from(
+        a, who, merged,
+        fieldset_difference(a, all, fieldset_union(a, kept, typed_with_parents(a, t, managed_all(a, m)))));
     /* So does what 'last' never had: it went only because something above it went. */
     kept = typed_with_parents(a, t, typed_fields(a, t, pruned));
     return removed_from(a, who, merged, fieldset_intersection(a, fieldset_difference(a, all, kept), last));

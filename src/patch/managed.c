@@ -5,7 +5,11 @@
 
 #include <stdlib.h>
 
-enum { UPDATERS_MAX = 10, NAME_MAX_BYTES = 128 }; /* both as the API server */
+enum {
+    UPDATERS_MAX = 10, /* as the API server */
+    NAME_MAX_BYTES = 128,
+    ENTRIES_MAX = 250, /* each costs a walk through what changes; a client could send thousands */
+};
 
 /* ---- reading ---- */
 
@@ -40,6 +44,8 @@ int managed_decode(struct arena *a, const struct json *list, struct managed *ret
     size_t number = 0;
 
     *ret = (struct managed){ 0 };
+    if (json_count(list) > ENTRIES_MAX)
+        return err_set(e, ERR_TOO_BIG, "managedFields has more than %d entries", ENTRIES_MAX);
     JSON_FOREACH(j, list) {
         struct manager entry, *known;
 
@@ -148,6 +154,22 @@ void managed_remove(struct managed *m, struct manager *gone)
             *at = gone->next;
             return;
         }
+}
+
+/* Halves first: one after the other would copy what is there once for each entry. */
+static struct fieldset *union_of(struct arena *a, struct manager **v, size_t n)
+{
+    if (n < 2)
+        return n ? v[0]->fields : NULL;
+    return fieldset_union(a, union_of(a, v, n / 2), union_of(a, v + n / 2, n - n / 2));
+}
+
+struct fieldset *managed_all(struct arena *a, const struct managed *m)
+{
+    size_t n;
+    struct manager **v = sorted(a, m, &n);
+
+    return union_of(a, v, n);
 }
 
 /* ---- keeping it short ---- */

@@ -19,8 +19,8 @@ struct managed {
     struct manager *first;
 };
 
-/* From the list of an object; NULL and null are an empty one. ERR_INVALID names the entry and what is wrong with it; then
- * '*ret' is as empty as if there were none. */
+/* From the list of an object; NULL and null are an empty one. ERR_INVALID names the entry and what is wrong with it,
+ * ERR_TOO_BIG if there are more than 250; then '*ret' is as empty as if there were none. */
 int managed_decode(struct arena *a, const struct json *list, struct managed *ret, struct err *e);
 
 /* As the API server writes it: Apply before Update, then by time, name, version, subresource. NULL if there are none. */
@@ -30,6 +30,9 @@ struct json *managed_encode(struct arena *a, const struct managed *m);
 struct manager *managed_find(const struct managed *m, const struct manager *like);
 struct manager *managed_need(struct arena *a, struct managed *m, const struct manager *like); /* made if missing */
 void managed_remove(struct managed *m, struct manager *gone);
+
+/* The fields that anybody owns. */
+struct fieldset *managed_all(struct arena *a, const struct managed *m);
 
 /* Did the writer ask to forget all of it, by [] or [{}]? */
 bool managed_is_reset(const struct json *list);

@@ -62,7 +62,7 @@ static int item_cmp(const void *x, const void *y)
 
 void items_read(struct arena *a, const struct merge_type *type, const struct json *list, struct items *ret)
 {
-    struct item **sorted;
+    struct item **sorted, *previous = NULL;
     size_t n = json_is(list, JSON_ARRAY) ? list->n : 0;
 
     *ret = (struct items){ .v = arena_array(a, struct item, n), .firsts = arena_array(a, struct item *, n) };
@@ -82,6 +82,9 @@ void items_read(struct arena *a, const struct merge_type *type, const struct jso
 
         it->first = last && path_element_cmp(&last->at, &it->at) == 0 ? last : it;
         it->first->n_same++;
+        if (it->first != it)
+            previous->next = it;
+        previous = it;
         if (it->first == it)
             ret->firsts[ret->n_firsts++] = it;
     }

@@ -60,21 +60,12 @@ static void compare_maps(struct arena *a, const struct merge_type *type, const s
 
 /* ---- lists ---- */
 
-static bool same_items(const struct items *x, const struct item *first_x, const struct items *y,
-                       const struct item *first_y)
+static bool same_items(const struct item *x, const struct item *y)
 {
-    const struct item *p = first_x, *q = first_y;
-
-    for (;; p++, q++) {
-        while (p < x->v + x->n && p->first != first_x)
-            p++;
-        while (q < y->v + y->n && q->first != first_y)
-            q++;
-        if (p == x->v + x->n || q == y->v + y->n)
-            return p == x->v + x->n && q == y->v + y->n;
-        if (!json_equal(p->node, q->node))
+    for (; x && y; x = x->next, y = y->next)
+        if (!json_equal(x->node, y->node))
             return false;
-    }
+    return !x && !y;
 }
 
 static void mark(struct arena *a, struct fieldset_node *parent, const struct path_element *at)
@@ -83,8 +74,8 @@ static void mark(struct arena *a, struct fieldset_node *parent, const struct pat
 }
 
 /* Items of one element; either side may have none, one, or (a list that nobody checked) several. */
-static void compare_items(struct arena *a, const struct merge_type *item_type, const struct items *from,
-                          struct item *old, const struct items *to, struct item *new, struct difference *ret)
+static void compare_items(struct arena *a, const struct merge_type *item_type, const struct item *old,
+                          const struct item *new, struct difference *ret)
 {
     const struct path_element *at = old ? &old->at : &new->at;
     size_t n_old = old ? old->n_same : 0, n_new = new ? new->n_same : 0;
@@ -92,7 +83,7 @@ static void compare_items(struct arena *a, const struct merge_type *item_type, c
     if (n_old <= 1 && n_new <= 1) {
         compare_child(a, item_type, at, old ? old->node : NULL, new ? new->node : NULL, ret);
     } else if (n_old > 1 && n_new > 1) {
-        if (!same_items(from, old, to, new))
+        if (!same_items(old, new))
             mark(a, &ret->modified, at);
     } else if (n_old > 1) {
         if (new)
@@ -114,10 +105,10 @@ static void compare_lists(struct arena *a, const struct merge_type *type, const 
     items_read(a, type, from, &old);
     items_read(a, type, to, &new);
     for (size_t i = 0; i < old.n_firsts; i++)
-        compare_items(a, &item_type, &old, old.firsts[i], &new, items_find(&new, &old.firsts[i]->at), ret);
+        compare_items(a, &item_type, old.firsts[i], items_find(&new, &old.firsts[i]->at), ret);
     for (size_t i = 0; i < new.n_firsts; i++)
         if (!items_find(&old, &new.firsts[i]->at))
-            compare_items(a, &item_type, &old, NULL, &new, new.firsts[i], ret);
+            compare_items(a, &item_type, NULL, new.firsts[i], ret);
 }
 
 /* ---- values ---- */

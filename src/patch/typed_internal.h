@@ -18,9 +18,9 @@ struct merge_choice merge_choose(const struct merge_type *t, const struct json *
 struct item {
     struct path_element at;
     const struct json *node;
-    struct item *first; /* of those with the same keys */
-    size_t n_same;      /* of the first: how many there are */
-    bool is_merged;     /* for typed_merge */
+    struct item *first, *next; /* of those with the same keys */
+    size_t n_same;             /* of the first: how many there are */
+    bool is_merged;            /* for typed_merge */
 };
 
 struct items {

@@ -213,6 +213,79 @@ static void merges_a_pod(void **state)
     assert_string_equal(text_of(&a, json_find(left, "metadata", "finalizers", NULL)), "['a/1']");
 }
 
+/* ---- lists that nobody checked ---- */
+
+static void add_all(void *ctx, struct str path, struct fieldset_node *node)
+{
+    buf_fmt(ctx, "%.*s ", STR_ARG(path));
+}
+
+static const char *paths(struct arena *a, struct fieldset *s)
+{
+    autobuf out = { 0 };
+
+    fieldset_each(a, s, add_all, &out);
+    return arena_cstr(a, buf_view(&out));
+}
+
+static const struct {
+    const char *from, *to, *added, *modified, *removed;
+} doubles[] = {
+    { "['a','a']", "['a','a']", "", "", "" },
+    { "['a','a']", "['a']", ".metadata.finalizers[=\"a\"] ", "", ".metadata.finalizers[=\"a\"] " },
+    { "['a']", "['a','a']", ".metadata.finalizers[=\"a\"] ", "", ".metadata.finalizers[=\"a\"] " },
+    { "['b']", "['a','a']", ".metadata.finalizers[=\"a\"] ", "", ".metadata.finalizers[=\"b\"] " },
+    { "['a','a','a']", "['a','a']", "", ".metadata.finalizers[=\"a\"] ", "" },
+};
+
+static void compares_doubles(void **state)
+{
+    struct merge_type t = merge_type_of_message(message_by_kind(STR("v1"), STR("Pod")));
+
+    for (size_t i = 0; i < ARRAY_LEN(doubles); i++) {
+        autoarena a = { 0 };
+        struct json *from = tree(&a, "{'metadata':{}}"), *to = tree(&a, "{'metadata':{}}");
+        struct comparison c;
+
+        json_set(json_get(from, "metadata"), "finalizers", tree(&a, doubles[i].from));
+        json_set(json_get(to, "metadata"), "finalizers", tree(&a, doubles[i].to));
+        typed_compare(&a, &t, from, to, &c);
+        assert_string_equal(paths(&a, &c.added), doubles[i].added);
+        assert_string_equal(paths(&a, &c.modified), doubles[i].modified);
+        assert_string_equal(paths(&a, &c.removed), doubles[i].removed);
+    }
+}
+
+/* Large and as bad as it can be: it must end, within seconds even under a sanitizer. */
+static void is_not_slow(void **state)
+{
+    struct ownership who = owner("ConfigMap", "ann", "2026-01-01T00:00:00Z");
+    struct json *live, *meta, *list, *config, *obj;
+    autoarena a = { 0 };
+    struct refusal why;
+    bool is_same;
+
+    live = tree(&a, "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'x','uid':'u'},'data':{}}");
+    meta = json_get(live, "metadata");
+    list = json_set(meta, "finalizers", json_array(&a));
+    for (int i = 20000; i > 0; i--) {
+        json_push(list, json_fmt(&a, "a/%d", i / 2));
+        json_add(json_get(live, "data"), arena_fmt(&a, "k%d", i), json_str(&a, STR("v")));
+    }
+    list = json_set(meta, "managedFields", json_array(&a));
+    for (int i = 0; i < 250; i++)
+        json_push(list, tree(&a, arena_cstr(&a, arena_fmt(&a,
+                                                          "{'manager':'m%d','operation':'Apply','apiVersion':'v1',"
+                                                          "'fieldsType':'FieldsV1','fieldsV1':{'f:data':{'f:k%d':{}}}}",
+                                                          i, i + 1))));
+    config = tree(&a, "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'x'},'data':{'k7':'w'}}");
+    assert_int_equal(apply(&a, &who, live, config, false, &obj, &is_same, &why), -1);
+    assert_string_equal(arena_cstr(&a, why.message), "Apply failed with 1 conflict: conflict with \"m6\": .data.k7");
+    assert_int_equal(apply(&a, &who, live, config, true, &obj, &is_same, &why), 0);
+    json_push(list, json_copy(&a, json_first(list)));
+    assert_int_equal(apply(&a, &who, live, config, true, &obj, &is_same, &why), -1); /* one entry too many */
+}
+
 /* ---- laws ---- */
 
 static const char *const shape =
@@ -339,10 +412,8 @@ static void keeps_the_laws(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_a_story),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(merges_a_pod),
-        cmocka_unit_test(keeps_the_laws),
+        cmocka_unit_test(tells_a_story),    cmocka_unit_test(refuses),     cmocka_unit_test(merges_a_pod),
+        cmocka_unit_test(compares_doubles), cmocka_unit_test(is_not_slow), cmocka_unit_test(keeps_the_laws),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
