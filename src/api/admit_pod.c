@@ -5,7 +5,9 @@
  */
 #include "api/admit_internal.h"
 
+#include "api/meta.h"
 #include "api/name.h"
+#include "api/schemas.h"
 #include "base/util.h"
 
 /* ---- names the pod resolves ---- */
@@ -296,4 +298,15 @@ void pod_template_rules(struct check *c, const struct place *template)
 
         check_error(c, &containers, "is required: a pod needs at least one container");
     }
+}
+
+void admit_pod_check(const struct place *pod, struct problems *ps)
+{
+    size_t start = ps->list.n;
+    struct check c;
+
+    schema_check(&schema_pod, pod, ps);
+    meta_check(pod, NULL, true, ps);
+    c = check_begin(ps, start);
+    pod_template_rules(&c, pod);
 }

@@ -301,6 +301,13 @@ static struct json *object_value(struct writer *w, const struct schema *s)
     return j;
 }
 
+struct json *crd_schema(struct arena *a, const struct schema *s)
+{
+    struct writer w = { .a = a };
+
+    return object_value(&w, s);
+}
+
 /* metadata is the server's own: a schema may not describe it. */
 static struct json *root_schema(struct writer *w, const struct resource_type *t)
 {

@@ -23,6 +23,9 @@ bool crd_is_needed(const struct resource_type *t);
 /* The whole CustomResourceDefinition, in the order people read one. */
 struct json *crd_make(struct arena *a, const struct resource_type *t);
 
+/* The structural schema of an object, as OpenAPI has it; for kinds that no cluster must be taught too. */
+struct json *crd_schema(struct arena *a, const struct schema *s);
+
 /* ---- what schemas cannot say: crd_rules.c ---- */
 
 enum crd_extra {

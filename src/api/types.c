@@ -78,11 +78,12 @@ const struct resource_type resource_types[] = {
       namespace_selectors },
     { "", "v1", "Pod", "pods", LIST("po"), N,
       LIST("status", "binding", "log", "exec", "attach", "portforward", "eviction", "ephemeralcontainers"),
-      &schema_pod, pod_selectors },
-    { "", "v1", "Binding", "bindings", LIST(NULL), N, LIST(NULL), &schema_binding, NULL },
+      &schema_pod, pod_selectors, .category = "all" },
+    { "", "v1", "Binding", "bindings", LIST(NULL), N, LIST(NULL), &schema_binding, NULL, TYPE_ASKED },
     { "", "v1", "ConfigMap", "configmaps", LIST("cm"), N, LIST(NULL), &schema_configmap, NULL },
     { "", "v1", "Secret", "secrets", LIST(NULL), N, LIST(NULL), &schema_secret, secret_selectors },
-    { "", "v1", "Service", "services", LIST("svc"), N, LIST("status"), &schema_service, service_selectors },
+    { "", "v1", "Service", "services", LIST("svc"), N, LIST("status"), &schema_service, service_selectors,
+      .category = "all" },
     { "", "v1", "Endpoints", "endpoints", LIST("ep"), N, LIST(NULL), &schema_endpoints, NULL },
     { "", "v1", "Event", "events", LIST("ev"), N, LIST(NULL), &schema_event, event_selectors },
     { "", "v1", "Node", "nodes", LIST("no"), C, LIST("status"), &schema_node, node_selectors },
@@ -93,9 +94,9 @@ const struct resource_type resource_types[] = {
 
     { "events.k8s.io", "v1", "Event", "events", LIST("ev"), N, LIST(NULL), &schema_new_event, new_event_selectors },
     { "admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", LIST(NULL),
-      C, LIST(NULL), NULL, NULL },
+      C, LIST(NULL), NULL, NULL, TYPE_ELSEWHERE },
     { "admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations",
-      LIST(NULL), C, LIST(NULL), NULL, NULL },
+      LIST(NULL), C, LIST(NULL), NULL, NULL, TYPE_ELSEWHERE },
     { "coordination.k8s.io", "v1", "Lease", "leases", LIST(NULL), N, LIST(NULL), &schema_lease, NULL },
     { "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", LIST("netpol"), N, LIST(NULL),
       &schema_network_policy, NULL },
@@ -119,15 +120,16 @@ const struct resource_type resource_types[] = {
 
     /* Questions, not objects: create only, nothing is stored. */
     { "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", LIST(NULL), C, LIST(NULL), NULL,
-      NULL },
+      NULL, TYPE_ASKED },
     { "authorization.k8s.io", "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", LIST(NULL), N, LIST(NULL),
-      NULL, NULL },
+      NULL, NULL, TYPE_ASKED },
     { "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", LIST(NULL), C, LIST(NULL),
-      NULL, NULL },
+      NULL, NULL, TYPE_ASKED },
     { "authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", LIST(NULL), C, LIST(NULL),
-      NULL, NULL },
-    { "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", LIST(NULL), C, LIST(NULL), NULL, NULL },
-    { "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", LIST(NULL), C, LIST(NULL), NULL, NULL },
+      NULL, NULL, TYPE_ASKED },
+    { "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", LIST(NULL), C, LIST(NULL), NULL, NULL,
+      TYPE_ASKED },
+    { "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", LIST(NULL), C, LIST(NULL), NULL, NULL, TYPE_ASKED },
     /* Those of other controllers. */
 #define N_FOREIGN 5
     { "apps", "v1", "ReplicaSet", "replicasets", LIST(NULL), N, LIST(NULL), NULL, NULL },
@@ -154,6 +156,38 @@ const size_t n_foreign_types = N_FOREIGN;
 struct str type_api_version(struct arena *a, const struct resource_type *t)
 {
     return arena_fmt(a, "%s%s%s", t->group, t->group[0] ? "/" : "", t->version);
+}
+
+struct str type_singular(struct arena *a, const struct resource_type *t)
+{
+    return arena_lower(a, str_of(t->kind));
+}
+
+struct str type_list_kind(struct arena *a, const struct resource_type *t)
+{
+    return arena_fmt(a, "%sList", t->kind);
+}
+
+struct str type_resource(struct arena *a, const struct resource_type *t)
+{
+    return arena_fmt(a, "%s%s%s", t->plural, t->group[0] ? "." : "", t->group);
+}
+
+bool type_has_subresource(const struct resource_type *t, struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(t->subresources) && t->subresources[i]; i++)
+        if (str_is(name, t->subresources[i]))
+            return true;
+    return false;
+}
+
+const struct resource_type *type_by_plural(struct str group, struct str version, struct str plural)
+{
+    for (const struct resource_type *t = resource_types; t < resource_types + n_resource_types; t++)
+        if (t->use != TYPE_ELSEWHERE && str_is(plural, t->plural) && str_is(group, t->group) &&
+            str_is(version, t->version))
+            return t;
+    return NULL;
 }
 
 /* Among 'n' rows of the table. */

@@ -11,6 +11,12 @@ struct schema;
 
 enum type_scope { SCOPE_NAMESPACED, SCOPE_CLUSTER };
 
+enum type_use {
+    TYPE_STORED,
+    TYPE_ASKED,     /* a question or an order: create only, and nothing is kept of it */
+    TYPE_ELSEWHERE, /* other clusters have it */
+};
+
 struct resource_type {
     const char *group;          /* "" for the core group */
     const char *version;        /* "v1" */
@@ -21,6 +27,8 @@ struct resource_type {
     const char *subresources[12]; /* "status", …; NULL-terminated */
     const struct schema *schema;  /* whole object; NULL: not described */
     const char *const *fields;    /* allowed in field selectors beyond metadata.name and .namespace; NULL: none */
+    enum type_use use;
+    const char *category; /* that `kubectl get CATEGORY` shows it in; NULL: none */
 };
 
 extern const struct resource_type resource_types[];
@@ -45,6 +53,18 @@ extern const size_t n_all_types; /* all rows */
 /* "batch.volcano.sh/v1alpha1", "v1". */
 struct arena;
 struct str type_api_version(struct arena *a, const struct resource_type *t);
+
+/* "job", "JobList": what one of them is called, and a list of them. */
+struct str type_singular(struct arena *a, const struct resource_type *t);
+struct str type_list_kind(struct arena *a, const struct resource_type *t);
+
+/* "pods", "jobs.batch.volcano.sh". */
+struct str type_resource(struct arena *a, const struct resource_type *t);
+
+bool type_has_subresource(const struct resource_type *t, struct str name);
+
+/* By what stands in a URL. NULL if unknown. */
+const struct resource_type *type_by_plural(struct str group, struct str version, struct str plural);
 
 /* By what stands in a manifest. NULL if unknown. */
 const struct resource_type *type_by_kind(struct str api_version, struct str kind);

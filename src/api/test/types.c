@@ -167,6 +167,23 @@ static void native_is_never_meant(void **state)
     assert_null(type_native("PriorityClass"));
 }
 
+static void what_stands_in_urls(void **state)
+{
+    autoarena a = { 0 };
+    const struct resource_type *t = type_by_plural(STR("batch.volcano.sh"), STR("v1alpha1"), STR("jobs"));
+
+    (void)state;
+    assert_true(str_is(type_singular(&a, t), "job"));
+    assert_true(str_is(type_list_kind(&a, t), "JobList"));
+    assert_true(str_is(type_resource(&a, t), "jobs.batch.volcano.sh"));
+    assert_true(type_has_subresource(t, STR("status")) && !type_has_subresource(t, STR("log")));
+    assert_true(type_by_plural(STR(""), STR("v1"), STR("pods")) == type_by_name(STR("pods")));
+    assert_null(type_by_plural(STR(""), STR("v2"), STR("pods")));
+    assert_null(type_by_plural(STR(""), STR("v1"), STR("pod")));
+    assert_null(type_by_plural(STR("apps"), STR("v1"), STR("replicasets"))); /* nothing here has them */
+    assert_null(type_by_plural(STR("admissionregistration.k8s.io"), STR("v1"), STR("mutatingwebhookconfigurations")));
+}
+
 static void scopes(void **state)
 {
     static const char *const cluster[] = { "queues", "namespaces", "nodes", "persistentvolumes", "priorityclasses" };
@@ -183,9 +200,13 @@ static void scopes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_whole),           cmocka_unit_test(names_are_unique),
-        cmocka_unit_test(every_row_is_found),       cmocka_unit_test(what_users_type),
-        cmocka_unit_test(what_stands_in_manifests), cmocka_unit_test(scopes),
+        cmocka_unit_test(rows_are_whole),
+        cmocka_unit_test(names_are_unique),
+        cmocka_unit_test(every_row_is_found),
+        cmocka_unit_test(what_users_type),
+        cmocka_unit_test(what_stands_in_manifests),
+        cmocka_unit_test(what_stands_in_urls),
+        cmocka_unit_test(scopes),
         cmocka_unit_test(native_is_never_meant),
     };
 
