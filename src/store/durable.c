@@ -287,11 +287,12 @@ struct replay {
 };
 
 /* What was there under that name goes, before its successor is made: that finds room where this one was. */
-static struct entry *replay_remove(struct replay *r, const struct object_record *record)
+static struct entry *replay_remove(struct replay *r, const struct object_record *record, uint64_t *ret_before)
 {
     struct store *s = r->store;
     struct entry *entry = index_find(store_index_of(s, record->type), record->namespace, record->name);
 
+    *ret_before = entry ? entry->object->rev : 0;
     if (!entry)
         return NULL;
     if (entry->object->rev <= s->durable->swept)
@@ -303,7 +304,7 @@ static struct entry *replay_remove(struct replay *r, const struct object_record 
     return entry;
 }
 
-static void replay_history(struct replay *r, enum watch_kind what, const struct object *o)
+static void replay_history(struct replay *r, enum watch_kind what, const struct object *o, uint64_t before)
 {
     struct store *s = r->store;
 
@@ -311,7 +312,7 @@ static void replay_history(struct replay *r, enum watch_kind what, const struct 
         return;
     history_skip(s, o->rev - 1);
     s->rev = o->rev;
-    history_add(s, store_kind_of(o->type), what, o);
+    history_add(s, store_kind_of(o->type), what, o, before);
     if (what == WATCH_DELETED && o->rev <= r->recent)
         history_forget(s, store_kind_of(o->type), o->rev);
 }
@@ -322,14 +323,15 @@ static void replay_row(void *ctx, const struct log_row *row)
     struct store *s = r->store;
     struct entry *entry;
     struct object *o;
+    uint64_t before;
 
     if (!row->record.type) {
         r->unknown++;
         return;
     }
-    entry = replay_remove(r, &row->record);
+    entry = replay_remove(r, &row->record, &before);
     o = object_read(&row->record);
-    replay_history(r, row->what, o);
+    replay_history(r, row->what, o, before);
     if (row->what == WATCH_DELETED) {
         if (entry)
             index_remove(store_index_of(s, o->type), entry);

@@ -57,6 +57,11 @@ void store_free(struct store *s)
     free(s);
 }
 
+void store_set_dry(struct store *s, bool is_dry)
+{
+    s->is_dry = is_dry;
+}
+
 uint64_t store_revision(const struct store *s)
 {
     return s->rev;
@@ -140,7 +145,7 @@ static struct object *make(struct store *s, const struct resource_type *type, co
 static void changed(struct store *s, enum watch_kind what, const struct object *now, struct object *take_before,
                     struct object **ret)
 {
-    history_add(s, store_kind_of(now->type), what, now);
+    history_add(s, store_kind_of(now->type), what, now, take_before ? take_before->rev : 0);
     give(ret, now);
     if (s->durable) {
         durable_add(s, what, now, take_before);
@@ -150,10 +155,22 @@ static void changed(struct store *s, enum watch_kind what, const struct object *
     object_unref(take_before);
 }
 
+/* What would be written, for whoever asked. */
+static void answer_dry(const struct resource_type *type, const struct json *tree, uint64_t rev, struct object **ret)
+{
+    if (ret)
+        *ret = object_make(type, tree, rev);
+}
+
 static void commit_add(struct store *s, const struct resource_type *type, const struct json *tree, struct object **ret)
 {
-    struct object *o = make(s, type, tree);
+    struct object *o;
 
+    if (s->is_dry) {
+        answer_dry(type, tree, 0, ret);
+        return;
+    }
+    o = make(s, type, tree);
     index_add(store_index_of(s, type), o);
     changed(s, WATCH_ADDED, o, NULL, ret);
 }
@@ -162,6 +179,10 @@ static void commit_change(struct store *s, struct entry *entry, const struct jso
 {
     struct object *old = entry->object; /* given up last: the tree may share its nodes */
 
+    if (s->is_dry) {
+        answer_dry(old->type, tree, old->rev, ret);
+        return;
+    }
     entry->object = make(s, old->type, tree);
     changed(s, WATCH_MODIFIED, entry->object, old, ret);
 }
@@ -169,8 +190,13 @@ static void commit_change(struct store *s, struct entry *entry, const struct jso
 /* 'tree' is the last state, with the revision of the delete. */
 static void commit_remove(struct store *s, struct entry *entry, const struct json *tree, struct object **ret)
 {
-    struct object *old = entry->object, *last = make(s, old->type, tree);
+    struct object *old = entry->object, *last;
 
+    if (s->is_dry) {
+        answer_dry(old->type, tree, old->rev, ret);
+        return;
+    }
+    last = make(s, old->type, tree);
     index_remove(store_index_of(s, old->type), entry);
     changed(s, WATCH_DELETED, last, old, ret);
     object_unref(last);

@@ -455,6 +455,7 @@ bool rules_is_over(const struct json *tree)
     const struct json *meta = meta_of(tree);
 
     return json_get(meta, "deletionTimestamp") && json_count(json_get(meta, "finalizers")) == 0 &&
+           json_count(json_find(tree, "spec", "finalizers", NULL)) == 0 && /* Namespaces */
            json_i64(json_get(meta, "deletionGracePeriodSeconds"), 0) == 0;
 }
 

@@ -133,6 +133,10 @@ struct store_delete_options {
 int store_delete(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
                  const struct store_delete_options *opt, struct object **ret, struct err *e);
 
+/* While it is dry, writes are worked out and answered as ever, and nothing is changed: a new object has no revision yet,
+ * a changed one that of the state it would replace. */
+void store_set_dry(struct store *s, bool is_dry);
+
 /* Any op of a plan. */
 int store_apply(struct store *s, const struct op *op, struct object **ret, struct err *e);
 
@@ -158,6 +162,10 @@ void watch_close(struct watch *w); /* NULL is fine */
 /* The next change: 1 and '*ret', 0 if there is none yet, -1 with ERR_GONE when the watch fell behind compaction: list
  * again. */
 int watch_next(struct watch *w, struct watch_event *ret, struct err *e);
+
+/* The state that the MODIFIED which watch_next() gave last has replaced. NULL: it is no longer kept. Borrowed until the
+ * next call on this watch. */
+const struct object *watch_before(struct watch *w);
 
 /* Ask for a bookmark: once everything up to now was read, watch_next gives one. A bookmark of revision R promises that
  * nothing up to R is still to come, so a new watch may start from R. */

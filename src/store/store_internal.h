@@ -103,6 +103,7 @@ struct change {
     enum watch_kind kind;
     uint64_t rev;
     struct object *object; /* a reference; NULL: only the log has it */
+    uint64_t before;       /* revision of the state that it replaced; 0: there was none */
 };
 
 struct history { /* changes of one type; the i-th ever made is v[i & (cap - 1)], for first <= i < end */
@@ -113,7 +114,7 @@ struct history { /* changes of one type; the i-th ever made is v[i & (cap - 1)],
 
 /* A change of revision s->rev, which is new. Takes a reference. Drops the oldest change of the store if there are too
  * many. */
-void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o);
+void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o, uint64_t before);
 void history_done(struct store *s);
 
 /* The last change, which is of that kind and was not told, never happened. Its revision stays used. */
@@ -219,6 +220,7 @@ struct kind { /* a row of resource_types[] */
 
 struct store {
     struct clock *clock;
+    bool is_dry;
     struct rand rand;
     int64_t uid_ms; /* of the uid given last */
     unsigned uid_seq;

@@ -100,14 +100,14 @@ void history_undo(struct store *s, size_t kind, uint64_t rev)
     s->order[rev & (s->order_cap - 1)] = HISTORY_NOBODY;
 }
 
-void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o)
+void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o, uint64_t before)
 {
     struct history *h = &s->kinds[kind].history;
 
     order_add(s, kind);
     if (h->end - h->first == h->cap)
         history_grow(h);
-    *change_at(h, h->end++) = (struct change){ what, s->rev, object_ref(o) };
+    *change_at(h, h->end++) = (struct change){ what, s->rev, object_ref(o), before };
     if (s->rev - s->dropped > s->history)
         drop_oldest(s);
 }
@@ -178,6 +178,8 @@ struct watch {
     bool wants_bookmark;
     uint64_t bookmark_rev; /* the revision when it was asked for */
     struct object *held;   /* what was given last */
+    uint64_t before_rev;   /* of the state that it replaced; 0: none */
+    struct object *before; /* that one, once it was asked for */
     struct object *read;   /* from the log; NULL: nothing was */
     char text[];           /* of the namespace */
 };
@@ -217,6 +219,7 @@ void watch_close(struct watch *w)
     assert(w->store->n_watches > 0);
     w->store->n_watches--;
     object_unref(w->held);
+    object_unref(w->before);
     object_unref(w->read);
     free(w);
 }
@@ -277,7 +280,9 @@ int watch_next(struct watch *w, struct watch_event *ret, struct err *e)
     const struct object *o;
 
     object_unref(w->held);
-    w->held = NULL;
+    object_unref(w->before);
+    w->held = w->before = NULL;
+    w->before_rev = 0;
     if (w->at < w->history->first)
         return gone(e, w->from, w->store->dropped);
     change = peek(w);
@@ -290,9 +295,26 @@ int watch_next(struct watch *w, struct watch_event *ret, struct err *e)
     store_warm(w->store, o);
     w->held = object_ref(o); /* the change itself may be dropped while the caller looks at it */
     *ret = (struct watch_event){ change->kind, w->held, change->rev };
+    w->before_rev = change->kind == WATCH_MODIFIED ? change->before : 0;
     w->at++;
     w->from = change->rev;
     return 1;
+}
+
+const struct object *watch_before(struct watch *w)
+{
+    const struct change *change;
+
+    if (w->before || !w->before_rev)
+        return w->before;
+    change = w->before_rev > w->store->dropped ? change_of(w->store, store_kind_of(w->held->type), w->before_rev) : NULL;
+    if (change && change->object)
+        w->before = object_ref(change->object);
+    else if (w->store->durable)
+        w->before = durable_read(w->store, w->before_rev);
+    if (w->before)
+        store_warm(w->store, w->before);
+    return w->before;
 }
 
 void watch_want_bookmark(struct watch *w)

@@ -650,6 +650,49 @@ static void same_seed_same_history(void **state)
     assert_string_not_equal(one.p, other.p);
 }
 
+/* Everything is worked out, and nothing has happened. */
+static void dry_writes(void **state)
+{
+    struct object *o = NULL;
+    uint64_t rev;
+
+    (void)state;
+    must_create(body_of(maps, "here", ""));
+    rev = store_revision(store);
+    store_set_dry(store, true);
+    assert_int_equal(store_create(store, body_of(maps, "new", ""), &o, &err), 0);
+    assert_int_equal(o->rev, 0);
+    assert_true(o->uid.n > 0);
+    object_unref(o);
+    assert_int_equal(store_create(store, body_of(maps, "here", ""), NULL, &err), -1);
+    assert_int_equal(err.code, ERR_EXISTS);
+    assert_int_equal(patch(maps, "here", "{'data':{'a':'b'}}"), 0);
+    assert_int_equal(del(maps, "here", 0, PROPAGATE_BACKGROUND), 0);
+    store_set_dry(store, false);
+    assert_int_equal(store_revision(store), rev);
+    assert_null(stored(maps, "new"));
+    assert_null(json_get(stored(maps, "here")->root, "data"));
+}
+
+/* A namespace waits until spec.finalizers is empty. */
+static void namespaces_end_in_two_steps(void **state)
+{
+    const struct resource_type *type = type_by_kind(STR("v1"), STR("Namespace"));
+    struct json *body;
+
+    (void)state;
+    must_create(
+        js("{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'n'},'spec':{'finalizers':['kubernetes']}}"));
+    assert_int_equal(del(type, "n", 0, PROPAGATE_BACKGROUND), 0);
+    assert_non_null(store_get(store, type, STR_NULL, STR("n")));
+    assert_int_equal(del(type, "n", 0, PROPAGATE_BACKGROUND), 0);
+    body = copy_of(type, "n");
+    assert_non_null(json_find(body, "metadata", "deletionTimestamp", NULL));
+    json_remove(json_get(body, "spec"), "finalizers");
+    must_update(body, STORE_MAIN);
+    assert_null(store_get(store, type, STR_NULL, STR("n")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -675,6 +718,8 @@ int main(void)
         STORE_TEST(finalizers_and_grace),
         STORE_TEST(propagation_adds_finalizers),
         STORE_TEST(apply_a_plan),
+        STORE_TEST(dry_writes),
+        STORE_TEST(namespaces_end_in_two_steps),
         STORE_TEST(same_seed_same_history),
     };
 

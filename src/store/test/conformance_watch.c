@@ -74,6 +74,31 @@ static void tells_of_its_type(void **state)
     watch_close(NULL);
 }
 
+/* What was replaced can be asked for, as long as it is kept. */
+static void tells_what_was_before(void **state)
+{
+    struct watch *w = open_watch(pods, "", 0);
+    struct watch_event ev;
+
+    (void)state;
+    must_create(body_of(pods, "p", "")); /* 1 */
+    touch(pods, "p");                    /* 2 */
+    touch(pods, "p");                    /* 3 */
+    assert_int_equal(watch_next(w, &ev, &err), 1);
+    assert_null(watch_before(w));
+    assert_int_equal(watch_next(w, &ev, &err), 1);
+    assert_int_equal(ev.kind, WATCH_MODIFIED);
+    assert_int_equal(watch_before(w)->rev, 1);
+    assert_ptr_equal(watch_before(w), watch_before(w));
+    assert_non_null(json_get(watch_before(w)->root, "metadata"));
+    assert_int_equal(watch_next(w, &ev, &err), 1);
+    assert_int_equal(watch_before(w)->rev, 2);
+    assert_int_equal(del(pods, "p", 0, PROPAGATE_BACKGROUND), 0); /* 4 */
+    assert_int_equal(watch_next(w, &ev, &err), 1);
+    assert_null(watch_before(w));
+    watch_close(w);
+}
+
 static void tells_of_its_namespace(void **state)
 {
     struct watch *w = open_watch(pods, "b", 0), *queue_watch = open_watch(queues, "b", 0);
@@ -632,6 +657,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(tells_of_its_type),
+        STORE_TEST(tells_what_was_before),
         STORE_TEST(tells_of_its_namespace),
         STORE_TEST(starts_after_a_revision),
         STORE_TEST(waits_for_a_revision_to_come),
