@@ -95,7 +95,7 @@ static void refuse(struct request *r)
 
     buf_fmt(&why, "Forbidden (user=%.*s, verb=%s, resource=nodes, subresource=%s)", STR_ARG(buf_view(&r->user)),
             r->verb, r->subresource);
-    answer_text(r->call, 403, why.p);
+    answer_text(r->kubelet, r->call, 403, why.p);
     request_free(r);
 }
 
@@ -126,7 +126,7 @@ static void on_reviewed(void *ctx, const struct json *answer, const struct err *
 
     if (e) {
         if (r->call)
-            answer_text(r->call, 503, e->text);
+            answer_text(r->kubelet, r->call, 503, e->text);
         request_free(r);
         return;
     }
@@ -167,7 +167,7 @@ static void authorize(struct request *r)
 static void unknown(struct request *r)
 {
     if (r->call)
-        answer_text(r->call, 401, "Unauthorized");
+        answer_text(r->kubelet, r->call, 401, "Unauthorized");
     request_free(r);
 }
 
@@ -177,7 +177,7 @@ static void on_token(void *ctx, const struct json *answer, const struct err *e)
     const struct json *status = json_get(answer, "status"), *user = json_get(status, "user");
 
     if (e && r->call)
-        answer_text(r->call, 503, e->text);
+        answer_text(r->kubelet, r->call, 503, e->text);
     if (e || !r->call) {
         request_free(r);
         return;

@@ -424,7 +424,8 @@ void serve_exec(const struct target *t)
         open_channels(t, x);
         return;
     }
-    answer_text(t->call, 400, x->argv.n ? "you must specify at least 1 of stdin, stdout, stderr" : "command: required");
+    answer_text(t->kubelet, t->call, 400,
+                x->argv.n ? "you must specify at least 1 of stdin, stdout, stderr" : "command: required");
     exec_free(x);
 }
 
@@ -438,6 +439,6 @@ void serve_attach(const struct target *t)
         open_channels(t, x);
         return;
     }
-    answer_text(t->call, 400, "you must specify at least 1 of stdin, stdout, stderr");
+    answer_text(t->kubelet, t->call, 400, "you must specify at least 1 of stdin, stdout, stderr");
     exec_free(x);
 }

@@ -19,7 +19,7 @@ static void serve_pods(const struct target *t)
 
 static void serve_health(const struct target *t)
 {
-    answer_text(t->call, 200, "ok");
+    answer_text(t->kubelet, t->call, 200, "ok");
 }
 
 enum parts { PARTS_NONE, PARTS_POD, PARTS_CONTAINER }; /* of the path, after its first word */
@@ -82,11 +82,22 @@ void kubelet_serve(struct kubelet *k, struct http_call *call)
     const struct route *r = find_route(call->path, &rest);
 
     if (!r || !read_place(r, rest, &t))
-        answer_text(call, 404, "404 page not found");
+        answer_text(k, call, 404, "404 page not found");
     else if (!str_is(call->method, "GET") && !(r->may_act && str_is(call->method, "POST")))
-        answer_text(call, 405, "405 method not allowed");
+        answer_text(k, call, 405, "405 method not allowed");
     else
         r->serve(&t);
+}
+
+void kubelet_take(struct kubelet *k, struct http_call *call, enum kubelet_action what, const struct agent_place *where)
+{
+    static void (*const serve[KUBELET_ACTION_MAX])(const struct target *t) = { [KUBELET_LOGS] = serve_logs,
+                                                                               [KUBELET_EXEC] = serve_exec,
+                                                                               [KUBELET_ATTACH] = serve_attach,
+                                                                               [KUBELET_FORWARD] = serve_tunnel };
+    autoarena a = { 0 };
+
+    serve[what](&(struct target){ k, &a, call, *where });
 }
 
 static void on_request(void *ctx, struct http_call *call)
@@ -116,19 +127,23 @@ int target_number(const struct target *t, const char *name, int64_t fallback, in
     if (!http_call_param(t->call, name, &text) || !text.n || (str_to_i64(buf_view(&text), ret) == 0 && *ret >= 0))
         return 0;
     buf_fmt(&why, "%s: must be a number from 0 on, not \"%.*s\"", name, STR_ARG(str_sub(buf_view(&text), 0, 40)));
-    answer_text(t->call, 400, why.p);
+    answer_text(t->kubelet, t->call, 400, why.p);
     return -1;
 }
 
-void answer_text(struct http_call *call, int status, const char *text)
+void answer_text(struct kubelet *k, struct http_call *call, int status, const char *text)
 {
     autobuf line = { 0 };
 
+    if (status != 200 && k->opt.refuse) {
+        k->opt.refuse(call, status, str_of(text));
+        return;
+    }
     buf_fmt(&line, "%s\n", text);
     http_answer(call, &(struct http_reply){ .status = status }, status == 200 ? str_of(text) : buf_view(&line));
 }
 
-void answer_error(struct http_call *call, const struct err *e)
+void answer_error(struct kubelet *k, struct http_call *call, const struct err *e)
 {
     static const struct {
         enum err_code code;
@@ -139,7 +154,7 @@ void answer_error(struct http_call *call, const struct err *e)
     for (size_t i = 0; i < ARRAY_LEN(codes); i++)
         if (codes[i].code == e->code)
             status = codes[i].status;
-    answer_text(call, status, e->text);
+    answer_text(k, call, status, e->text);
 }
 
 void source_watch(struct kubelet *k, struct source *s, uint32_t events)
@@ -183,6 +198,9 @@ int kubelet_open(const struct kubelet_options *opt, struct kubelet **ret, struct
     k->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (k->epoll < 0) {
         (void)err_errno(e, "epoll");
+    } else if (!opt->address) {
+        *ret = k;
+        return 0;
     } else if (http_server_new(&server, &k->server, e) == 0) {
         if (epoll_ctl(k->epoll, EPOLL_CTL_ADD, http_server_fd(k->server), &ev) == 0) {
             *ret = k;
@@ -237,7 +255,8 @@ int64_t kubelet_turn(struct kubelet *k)
         if (s)
             s->on_ready(s);
     }
-    http_server_turn(k->server);
+    if (k->server)
+        http_server_turn(k->server);
     logs_turn(k);
     return n > 1 ? 0 : logs_due_ms(k);
 }

@@ -27,13 +27,20 @@ struct kubelet_options {
     struct agent *agent;
     struct cluster *door; /* a cluster_kube, for reviews. Its turns are the caller's */
     struct str node_name; /* outlives it */
-    const char *address;  /* ":10250"; port 0: one that is free */
+    const char *address;  /* ":10250"; port 0: one that is free. NULL: nowhere, and 'door' and 'tls' are not used */
     struct http_server_tls tls;
+    void (*refuse)(struct http_call *call, int status, struct str why); /* answers what cannot be done; NULL: a text */
 };
 
 int kubelet_open(const struct kubelet_options *opt, struct kubelet **ret, struct err *e);
 /* After agent_close(), before the door is freed, which has no turn in between. NULL is fine. */
 void kubelet_close(struct kubelet *k);
+
+/* Answer a call of another server, whose user may do this; its parameters are those of the query. The calls that are
+ * still open end with kubelet_close(), which must come before the other server is freed. */
+enum kubelet_action { KUBELET_LOGS, KUBELET_EXEC, KUBELET_ATTACH, KUBELET_FORWARD, KUBELET_ACTION_MAX };
+struct agent_place;
+void kubelet_take(struct kubelet *k, struct http_call *call, enum kubelet_action what, const struct agent_place *where);
 
 unsigned kubelet_port(const struct kubelet *k);
 int kubelet_set_tls(struct kubelet *k, const struct http_server_tls *tls, struct err *e); /* for new connections */

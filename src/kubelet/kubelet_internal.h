@@ -21,7 +21,7 @@
 struct kubelet {
     struct kubelet_options opt;
     struct buf address;
-    struct http_server *server;
+    struct http_server *server; /* NULL: calls come by kubelet_take() */
     int epoll;
     struct list requests; /* struct request: those that wait for a review */
     struct map verdicts;  /* struct verdict by who and what */
@@ -46,8 +46,8 @@ struct target {
 bool target_flag(const struct target *t, const char *name, const char *other); /* "1" or "true" */
 /* A whole number; 'fallback' where there is none. -1: it is none, and the call was answered. */
 int target_number(const struct target *t, const char *name, int64_t fallback, int64_t *ret);
-void answer_error(struct http_call *call, const struct err *e);
-void answer_text(struct http_call *call, int status, const char *text);
+void answer_error(struct kubelet *k, struct http_call *call, const struct err *e);
+void answer_text(struct kubelet *k, struct http_call *call, int status, const char *text);
 
 /* ---- auth.c ---- */
 

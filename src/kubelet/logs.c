@@ -203,7 +203,7 @@ static int read_stream(const struct target *t, struct log_stream *s)
     s->wants[CONLOG_STDERR] = str_is(buf_view(&name), "Stderr");
     if (s->wants[CONLOG_STDOUT] || s->wants[CONLOG_STDERR])
         return 0;
-    answer_text(t->call, 400, "stream: must be All, Stdout or Stderr");
+    answer_text(t->kubelet, t->call, 400, "stream: must be All, Stdout or Stderr");
     return -1;
 }
 
@@ -221,7 +221,7 @@ static int read_since(const struct target *t, struct log_stream *s)
         return 0;
     if (clock_parse(buf_view(&text), &at_ms, &e) < 0) {
         (void)err_wrap(&e, "sinceTime");
-        answer_text(t->call, 400, e.text);
+        answer_text(t->kubelet, t->call, 400, e.text);
         return -1;
     }
     s->since_ns = at_ms * 1000000;
@@ -261,7 +261,7 @@ void serve_logs(const struct target *t)
     if (agent_log_find(t->kubelet->opt.agent, &s->arena, &t->place, target_flag(t, "previous", NULL), &s->log, &e) <
         0) {
         log_stream_free(s);
-        answer_error(t->call, &e);
+        answer_error(t->kubelet, t->call, &e);
         return;
     }
     s->call = t->call;
