@@ -86,4 +86,9 @@ struct clock;
 struct store;
 struct cluster *cluster_embedded_new(struct store *s, struct clock *clock);
 
+/* What is created through this door is completed first, as an API server does: 'complete' may change the body, which is
+ * a copy in 'a'. */
+typedef void (*cluster_complete_f)(void *ctx, struct arena *a, const struct resource_type *type, struct json *body);
+void cluster_embedded_complete(struct cluster *c, cluster_complete_f complete, void *ctx);
+
 #endif

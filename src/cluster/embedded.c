@@ -43,6 +43,8 @@ struct embedded {
     struct list answers, wants;
     struct object *held; /* of the event given out last */
     uint64_t token;
+    cluster_complete_f complete; /* NULL: bodies are stored as they are */
+    void *complete_ctx;
 };
 
 static struct embedded *embedded_of(struct cluster *c)
@@ -114,8 +116,14 @@ static uint64_t embedded_write(struct cluster *c, const struct op *op)
 {
     struct embedded *m = embedded_of(c);
     struct answer *a = answer_new(m, op->type);
+    autoarena scratch = { 0 };
+    struct op whole = *op;
 
-    if (store_apply(m->store, op, &a->object, &a->err) < 0)
+    if (m->complete && op->kind == OP_CREATE) {
+        whole.body = json_copy(&scratch, op->body);
+        m->complete(m->complete_ctx, &scratch, op->type, whole.body);
+    }
+    if (store_apply(m->store, &whole, &a->object, &a->err) < 0)
         a->object = NULL;
     else
         a->err = (struct err){ 0 };
@@ -296,6 +304,12 @@ static const struct cluster_class embedded_class = {
     .next = embedded_next,
     .now_ms = embedded_now_ms,
 };
+
+void cluster_embedded_complete(struct cluster *c, cluster_complete_f complete, void *ctx)
+{
+    embedded_of(c)->complete = complete;
+    embedded_of(c)->complete_ctx = ctx;
+}
 
 struct cluster *cluster_embedded_new(struct store *s, struct clock *clock)
 {
