@@ -89,6 +89,7 @@ struct agent_options {
     int64_t pids_limit;        /* processes of a pod; 0: 4096 */
     int64_t log_bytes;         /* of one log file before it is turned over; 0: 10 MiB */
     bool allows_unfiltered;    /* pods that a NetworkPolicy selects start also while it cannot be enforced */
+    bool forgets_logs;         /* those of a pod go with it; always so with 'remote' */
     bool keeps_state;          /* leave files and logs below <state_dir>/<id> at the end */
     bool outlives;             /* pods go on without the agent; only with 'remote' and 'node_name' */
     int own_fd;                /* outlives: a lock that must go with the program; -1: none */

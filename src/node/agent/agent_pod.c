@@ -65,7 +65,7 @@ static void start(struct agent_pod *p, const struct life_action *action)
         return;
     }
     agent_log_follow(p, action->name, action->attempt);
-    if (p->agent->opt.remote)
+    if (p->agent->opt.remote || p->agent->opt.forgets_logs)
         agent_log_prune(p, action->name, action->attempt);
     if (shim_start(p->shim, &build.spec, &build.limits, action->attempt, &e) < 0)
         not_sent(p, action, &e);
@@ -498,7 +498,7 @@ void agent_pod_gone(struct agent *g, const struct object *o)
     if (!p)
         return;
     g->services.is_dirty = true;
-    if (g->opt.remote)
+    if (g->opt.remote || g->opt.forgets_logs)
         agent_logs_remove(p);
     pod_free(p);
 }
