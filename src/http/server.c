@@ -258,6 +258,8 @@ void http_server_turn(struct http_server *s)
     expire(s);
     for (struct list_link *link; (link = list_pop_front(&doors));)
         accept_some(s, LIST_ITEM(link, struct listener, ready));
+    if (s->on_heard)
+        s->on_heard(s->ctx);
     list_append(&now, &s->ready);
     for (struct list_link *link; (link = list_pop_front(&now));) {
         struct conn *c = LIST_ITEM(link, struct conn, ready);
@@ -352,6 +354,7 @@ int http_server_new(const struct http_server_options *opt, struct http_server **
     set_limits(&s->limits);
     s->ctx = opt->ctx;
     s->on_request = opt->on_request;
+    s->on_heard = opt->on_heard;
     s->armed_ms = INT64_MAX;
     s->timer.fd = s->wake.fd = -1;
     list_init(&s->listeners);

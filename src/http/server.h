@@ -173,6 +173,9 @@ struct http_server_options {
     struct clock *clock; /* borrowed; NULL: the real one */
     void *ctx;
     void (*on_request)(void *ctx, struct http_call *call); /* the path begins with '/' */
+    /* All requests of a turn were heard and nothing was sent: what they did can be made to last before they are told.
+     * May be NULL. */
+    void (*on_heard)(void *ctx);
 };
 
 /* Everything is copied. ERR_INVALID: the address or the certificates are wrong. */

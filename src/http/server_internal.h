@@ -118,6 +118,7 @@ struct http_server {
     struct http_server_limits limits;
     void *ctx;
     void (*on_request)(void *ctx, struct http_call *call);
+    void (*on_heard)(void *ctx);
     SSL_CTX *tls;
     unsigned port;
     struct list listeners, conns, idle, ready, dead;
