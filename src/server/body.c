@@ -1,0 +1,187 @@
+/* body.c - what the client sent: JSON or YAML, of the right kind, and which of its fields nobody knows */
+#include "server/server_internal.h"
+
+#include "json/schema.h"
+#include "yaml/yaml.h"
+
+enum { BODY_MAX = 3 << 20 };
+
+const char *const body_types[] = { "application/json", "application/yaml", NULL };
+
+struct reading {
+    struct request *rq;
+    VEC(struct str) duplicates;
+};
+
+static void on_duplicate(void *ctx, struct json_duplicate dup)
+{
+    struct reading *r = ctx;
+
+    *vec_push(r->rq->arena, &r->duplicates) = arena_str(r->rq->arena, dup.key);
+}
+
+/* ---- the media type ---- */
+
+static struct str media_of(const struct request *rq)
+{
+    struct str text = http_call_header(rq->call, "Content-Type"), media;
+
+    return str_split(&text, ';', &media) ? str_trim(media) : STR_NULL;
+}
+
+static int fail_media(struct request *rq, struct str media, const char *const *types)
+{
+    autobuf list = { 0 };
+
+    for (; *types; types++)
+        buf_fmt(&list, "%s%s", list.n ? ", " : "", *types);
+    return fail_with(
+        rq, REASON_MEDIA,
+        "the body of the request was in an unknown format - accepted media types include: %.*s (got \"%.*s\")",
+        STR_ARG(buf_view(&list)), STR_ARG(str_sub(media, 0, 100)));
+}
+
+static bool is_listed(struct str media, const char *const *types)
+{
+    for (; *types; types++)
+        if (str_is(media, *types))
+            return true;
+    return false;
+}
+
+/* ---- reading ---- */
+
+static int parse_yaml(struct request *rq, struct reading *r, struct json **ret)
+{
+    struct yaml_options opt = { .max_bytes = BODY_MAX, .on_duplicate = on_duplicate, .ctx = r };
+    struct yaml_docs docs = { 0 };
+    struct err e;
+
+    if (yaml_parse(rq->arena, rq->call->body, &opt, &docs, &e) < 0)
+        return fail_with(rq, REASON_BAD_REQUEST, "error parsing the body as YAML: %s", e.text);
+    if (docs.n != 1)
+        return fail_with(rq, REASON_BAD_REQUEST, "the body must be one YAML document (has %zu)", docs.n);
+    *ret = docs.v[0];
+    return 0;
+}
+
+static int parse(struct request *rq, struct reading *r, bool is_yaml, struct json **ret)
+{
+    struct json_parse_options opt = { .limits.max_bytes = BODY_MAX, .on_duplicate = on_duplicate, .ctx = r };
+    struct err e;
+
+    if (rq->call->body.n > BODY_MAX)
+        return fail_with(rq, REASON_TOO_LARGE, "Request entity too large: limit is %d", BODY_MAX);
+    if (is_yaml)
+        return parse_yaml(rq, r, ret);
+    /* The tree borrows the text, which is the call's and goes when it is answered: so do we. */
+    if (json_parse(rq->arena, rq->call->body, &opt, ret, &e) < 0)
+        return fail_with(rq, REASON_BAD_REQUEST, "error parsing the body as JSON: %s", e.text);
+    return 0;
+}
+
+/* Strict: all that is unknown or there twice is told at once. */
+static int tell_fields(struct request *rq, const struct str *texts, size_t n)
+{
+    autobuf all = { 0 };
+
+    for (size_t i = 0; i < n; i++) {
+        if (rq->validation == VALIDATE_WARN)
+            warn(rq, "%.*s", STR_ARG(texts[i]));
+        buf_fmt(&all, "%s%.*s", i ? ", " : "", STR_ARG(texts[i]));
+    }
+    if (rq->validation != VALIDATE_STRICT || !n)
+        return 0;
+    return fail_with(rq, REASON_BAD_REQUEST,
+                     "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %.*s",
+                     rq->type ? rq->type->kind : "object", rq->type ? rq->type->version : "v1",
+                     rq->type ? rq->type->kind : "object", STR_ARG(str_cut(buf_view(&all), 4000)));
+}
+
+int body_any(struct request *rq, const char *const *types, struct json **ret)
+{
+    struct str media = media_of(rq);
+    struct reading r = { .rq = rq };
+
+    *ret = NULL;
+    if (media.n && !is_listed(media, types)) /* none: JSON, as old clients mean it */
+        return fail_media(rq, media, types);
+    if (!str_trim(rq->call->body).n)
+        return 0;
+    if (parse(rq, &r, str_ends(media, STR("yaml")), ret) < 0)
+        return -1;
+    VEC_FOREACH(key, &r.duplicates)
+        *key = arena_fmt(rq->arena, "duplicate field \"%.*s\"", STR_ARG(*key));
+    return tell_fields(rq, r.duplicates.v, r.duplicates.n);
+}
+
+/* ---- unknown fields ---- */
+
+int body_check_fields(struct request *rq, const struct json *object)
+{
+    struct problems ps = { .arena = rq->arena };
+    struct place root = { .node = object };
+    VEC(struct str) unknown = { 0 };
+
+    if (rq->validation == VALIDATE_IGNORE || !rq->type->schema)
+        return 0;
+    schema_check(rq->type->schema, &root, &ps);
+    VEC_FOREACH(p, &ps.list)
+        if (p->level == PROBLEM_WARNING && str_has(p->text, STR("unknown field")))
+            *vec_push(rq->arena, &unknown) = arena_fmt(rq->arena, "unknown field \"%.*s\"", STR_ARG(p->path));
+    return tell_fields(rq, unknown.v, unknown.n);
+}
+
+/* ---- an object of the request's kind ---- */
+
+static int check_kind(struct request *rq, struct json *object)
+{
+    struct str version = type_api_version(rq->arena, rq->type);
+
+    if (!object_kind(object).n)
+        json_set(object, "kind", json_str(rq->arena, str_of(rq->type->kind)));
+    if (!object_api_version(object).n)
+        json_set(object, "apiVersion", json_str(rq->arena, version));
+    if (str_is(object_kind(object), rq->type->kind) && str_eq(object_api_version(object), version))
+        return 0;
+    return fail_with(
+        rq, REASON_BAD_REQUEST,
+        "the object provided is unrecognized or of the wrong kind: it is a %.*s of %.*s, and this is the place "
+        "of %s of %.*s",
+        STR_ARG(object_kind(object)), STR_ARG(object_api_version(object)), rq->type->kind, STR_ARG(version));
+}
+
+static int check_place(struct request *rq, struct json *object)
+{
+    struct json *meta = json_need_object(rq->arena, object, "metadata");
+    struct str namespace, name;
+
+    if (!meta)
+        return fail_with(rq, REASON_BAD_REQUEST, "metadata: must be an object");
+    namespace = json_member_text(meta, "namespace");
+    name = json_member_text(meta, "name");
+    if (rq->type->scope == SCOPE_NAMESPACED && namespace.n && !str_eq(namespace, rq->target.namespace))
+        return fail_with(rq, REASON_BAD_REQUEST,
+                         "the namespace of the provided object does not match the namespace sent on the request");
+    if (rq->type->scope == SCOPE_NAMESPACED)
+        json_set(meta, "namespace", json_str(rq->arena, rq->target.namespace));
+    if (rq->verb != VERB_CREATE && !name.n)
+        json_set(meta, "name", json_str(rq->arena, rq->target.name));
+    else if (rq->verb != VERB_CREATE && !str_eq(name, rq->target.name))
+        return fail_with(rq, REASON_BAD_REQUEST,
+                         "the name of the object (%.*s) does not match the name on the URL (%.*s)", STR_ARG(name),
+                         STR_ARG(rq->target.name));
+    rq->failure.name = json_member_text(meta, "name");
+    return 0;
+}
+
+int body_object(struct request *rq, struct json **ret)
+{
+    if (body_any(rq, body_types, ret) < 0)
+        return -1;
+    if (!json_is(*ret, JSON_OBJECT))
+        return fail_with(rq, REASON_BAD_REQUEST, "the body must be an object of kind %s", rq->type->kind);
+    if (check_kind(rq, *ret) < 0 || check_place(rq, *ret) < 0)
+        return -1;
+    return body_check_fields(rq, *ret);
+}

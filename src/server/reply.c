@@ -1,0 +1,139 @@
+/* reply.c - answers: objects in the form and the language that the client wants */
+#include "server/server_internal.h"
+
+#include "yaml/yaml.h"
+
+enum { WARNINGS_MAX = 64, WARNING_BYTES = 1024, HEADERS_MAX = WARNINGS_MAX + 8 };
+
+void warn(struct request *rq, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (rq->warnings.n >= WARNINGS_MAX)
+        return;
+    va_start(ap, fmt);
+    *vec_push(rq->arena, &rq->warnings) = str_cut(arena_vfmt(rq->arena, fmt, ap), WARNING_BYTES);
+    va_end(ap);
+}
+
+/* Warning: 299 - "unknown field \"spec.foo\"": quoted as HTTP has it, nothing in it that would end the line. */
+static const char *warning_header(struct arena *a, struct str text)
+{
+    autobuf out = { 0 };
+
+    buf_str(&out, STR("Warning: 299 - \""));
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+
+        if (c == '"' || c == '\\')
+            buf_char(&out, '\\');
+        buf_char(&out, c < ' ' || c == 127 ? ' ' : (char)c);
+    }
+    buf_char(&out, '"');
+    return arena_cstr(a, buf_view(&out));
+}
+
+void reply_text(struct request *rq, int code, const char *type, struct str body, const char *const *headers)
+{
+    const char *all[HEADERS_MAX + 1] = { NULL };
+    size_t n = 0;
+
+    for (; headers && *headers && n < HEADERS_MAX - WARNINGS_MAX - 1; headers++)
+        all[n++] = *headers;
+    VEC_FOREACH(w, &rq->warnings)
+        all[n++] = warning_header(rq->arena, *w);
+    rq->is_answered = true;
+    http_answer(rq->call, &(struct http_reply){ code, type, all }, body);
+}
+
+static void print(const struct request *rq, struct buf *out, const struct json *j)
+{
+    if (rq->accept.media == MEDIA_YAML)
+        yaml_print(out, j, NULL);
+    else if (rq->is_pretty)
+        json_print_pretty(out, j, 2);
+    else
+        json_print(out, j);
+    if (rq->accept.media != MEDIA_YAML)
+        buf_char(out, '\n');
+}
+
+static void reply_as(struct request *rq, int code, const struct json *j, const char *const *headers)
+{
+    autobuf out = { 0 };
+
+    print(rq, &out, j);
+    reply_text(rq, code, rq->accept.media == MEDIA_YAML ? "application/yaml" : "application/json", buf_view(&out),
+               headers);
+}
+
+void reply_json(struct request *rq, int code, const struct json *j)
+{
+    reply_as(rq, code, j, NULL);
+}
+
+struct json *partial_of(struct arena *a, const struct json *root)
+{
+    struct json *j = json_object(a);
+
+    json_add(j, STR("kind"), json_str(a, STR("PartialObjectMetadata")));
+    json_add(j, STR("apiVersion"), json_str(a, STR("meta.k8s.io/v1")));
+    json_add(j, STR("metadata"), json_copy(a, json_get(root, "metadata")));
+    return j;
+}
+
+static struct json *table_of_one(struct request *rq, const struct json *root)
+{
+    struct json *table = table_new(rq->arena, rq->type, true);
+    struct str include = STR("Metadata");
+
+    (void)param(rq, "includeObject", &include);
+    table_add(rq->arena, table, rq->type, root, include, server_now_ms(rq->server));
+    json_set(json_get(table, "metadata"), "resourceVersion",
+             json_str(rq->arena, json_member_text(json_get(root, "metadata"), "resourceVersion")));
+    return table;
+}
+
+void reply_object(struct request *rq, int code, const struct json *root)
+{
+    if (rq->accept.form == ACCEPT_TABLE)
+        reply_json(rq, code, table_of_one(rq, root));
+    else if (rq->accept.form == ACCEPT_PARTIAL)
+        reply_json(rq, code, partial_of(rq->arena, root));
+    else
+        reply_json(rq, code, root);
+}
+
+void reply_stored(struct request *rq, int code, const struct object *o)
+{
+    if (rq->accept.form == ACCEPT_OBJECT && rq->accept.media == MEDIA_JSON && !rq->is_pretty && !rq->is_dry)
+        reply_text(rq, code, "application/json", encoded(rq->server, o), NULL);
+    else
+        reply_object(rq, code, o->root);
+}
+
+void reply_failure(struct request *rq)
+{
+    struct json *status = status_of(rq);
+    const char *headers[3] = { NULL };
+    size_t n = 0;
+
+    if (rq->failure.reason == REASON_UNAUTHORIZED)
+        headers[n++] = "WWW-Authenticate: Bearer realm=\"pumice\"";
+    if (rq->failure.retry_s)
+        headers[n++] = arena_fmt(rq->arena, "Retry-After: %lld", (long long)rq->failure.retry_s).p;
+    reply_as(rq, status_code(rq), status, headers);
+}
+
+/* An object is one state, and a state has one revision: whoever wants it next gets the same bytes. */
+struct str encoded(struct server *s, const struct object *o)
+{
+    size_t i = o->rev % ENCODED_MAX;
+
+    if (s->encoded[i].rev != o->rev || !o->rev) {
+        buf_reset(&s->encoded[i].text);
+        json_print(&s->encoded[i].text, o->root);
+        s->encoded[i].rev = o->rev;
+    }
+    return buf_view(&s->encoded[i].text);
+}

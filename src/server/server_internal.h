@@ -1,0 +1,333 @@
+/* server_internal.h - what the files of server.h share
+ *
+ * server.c      open, turn, close; one request from its first line to its answer
+ * path.c        what a URL is about                              pure
+ * accept.c      what the client can read                         pure
+ * access.c      who asks, and may they
+ * body.c        what the client sent: JSON or YAML, unknown fields
+ * status.c      Status objects: what went wrong
+ * reply.c       objects as the client wants them
+ * discovery.c   /api, /apis: which kinds there are, in both forms
+ * openapi.c     /openapi/v3 and /openapi/v2: schemas
+ * health.c      /healthz, /version, /metrics, /
+ * get.c         get one
+ * list.c        list many: selectors, pages
+ * snapshot.c    lists that are read page by page
+ * create.c      create; update.c: update and patch; delete.c: delete and deletecollection
+ * admission.c   defaults and rules by kind; admission_*.c: those of one kind
+ * watch.c       changes as they come
+ * table.c       tables for people; columns.c: of which kind which columns; columns_pod.c: those of pods
+ * pod.c         subresources of pods: log, exec, attach, portforward, binding, eviction
+ * review.c      questions: SelfSubjectAccessReview, …
+ * namespace.c   what each namespace has, and how it ends
+ */
+#ifndef SERVER_SERVER_INTERNAL_H
+#define SERVER_SERVER_INTERNAL_H
+
+#include "api/admit.h"
+#include "api/meta.h"
+#include "api/selector.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/util.h"
+#include "base/vec.h"
+#include "json/problem.h"
+#include "server/server.h"
+#include "store/store.h"
+
+/* ---- path.c ---- */
+
+enum verb {
+    VERB_GET,
+    VERB_LIST,
+    VERB_WATCH,
+    VERB_CREATE,
+    VERB_UPDATE,
+    VERB_PATCH,
+    VERB_DELETE,
+    VERB_DELETE_COLLECTION,
+    VERB_NONE, /* the method is none that there is */
+    VERB_MAX = VERB_NONE,
+};
+extern const char *const verb_names[];
+
+struct target { /* of a URL */
+    struct str group, version;
+    struct str resource; /* empty: the group version itself, or nothing of the kind */
+    struct str namespace, name, subresource;
+    bool is_api;   /* below /api or /apis at all */
+    bool is_watch; /* by the old prefix */
+};
+
+/* -1: the path has an escape that is none, or an empty part inside. */
+int path_parse(struct arena *a, struct str path, struct target *ret);
+enum verb verb_of(struct str method, const struct target *t, bool is_watch);
+
+/* ---- accept.c ---- */
+
+enum accept_form {
+    ACCEPT_OBJECT, /* as it is */
+    ACCEPT_TABLE,
+    ACCEPT_PARTIAL, /* PartialObjectMetadata, alone or in a list */
+    ACCEPT_DISCOVERY,
+};
+enum accept_media { MEDIA_JSON, MEDIA_YAML };
+
+struct accept {
+    enum accept_form form;
+    enum accept_media media;
+    struct str version; /* "v1" of meta.k8s.io, "v2" of apidiscovery.k8s.io */
+};
+
+/* The first of the client's list that can be had. -1: none can. 'allows_discovery': the request is for /api or /apis.
+ */
+int accept_parse(struct str header, bool allows_discovery, struct accept *ret);
+
+/* ---- the request ---- */
+
+enum reason {
+    REASON_BAD_REQUEST,
+    REASON_UNAUTHORIZED,
+    REASON_FORBIDDEN,
+    REASON_NOT_FOUND,
+    REASON_METHOD,
+    REASON_NOT_ACCEPTABLE,
+    REASON_EXISTS,
+    REASON_CONFLICT,
+    REASON_EXPIRED,
+    REASON_TOO_LARGE,
+    REASON_MEDIA,
+    REASON_INVALID,
+    REASON_TOO_MANY,
+    REASON_INTERNAL,
+    REASON_UNAVAILABLE,
+    REASON_TIMEOUT,
+    REASON_MAX,
+};
+
+struct cause {
+    const char *reason; /* "FieldValueInvalid" */
+    struct str message, field;
+};
+
+struct failure {
+    enum reason reason;
+    struct str message;
+    struct str kind, name; /* other than those of the request; empty: those */
+    VEC(struct cause) causes;
+    struct str continue_; /* REASON_EXPIRED: how to go on all the same */
+    int64_t retry_s;      /* 0: nothing is said about it */
+    bool has_no_details;
+};
+
+enum validation { VALIDATE_WARN, VALIDATE_STRICT, VALIDATE_IGNORE };
+
+struct request {
+    struct server *server;
+    struct arena *arena; /* until it is answered */
+    struct http_call *call;
+    struct target target;
+    const struct resource_type *type; /* NULL: not about a resource */
+    enum verb verb;
+    struct server_user user;
+    struct accept accept;
+    bool is_pretty, is_dry;
+    enum validation validation;
+    VEC(struct str) warnings;
+    struct failure failure;
+    bool is_answered;
+};
+
+bool param(const struct request *rq, const char *name, struct str *ret); /* decoded, in the arena; false: not there */
+bool param_flag(const struct request *rq, const char *name);             /* "true", "1", or "" */
+int param_number(struct request *rq, const char *name, int64_t fallback, int64_t *ret); /* -1: 400 */
+
+/* ---- status.c ---- these return -1: the request ends with this ---- */
+
+int fail_with(struct request *rq, enum reason reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int fail_err(struct request *rq, const struct err *e);
+int fail_not_found(struct request *rq, const struct resource_type *type, struct str name);
+int fail_problems(struct request *rq, struct problems *ps);
+int fail_field(struct request *rq, const char *reason, const char *field, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5))); /* 422 with one cause; more of them may follow */
+void fail_cause(struct request *rq, const char *reason, struct str field, struct str message);
+
+struct json *status_of(struct request *rq); /* of rq->failure */
+int status_code(const struct request *rq);
+struct json *status_success(struct request *rq, int code);
+
+/* ---- reply.c ---- */
+
+void reply_json(struct request *rq, int code, const struct json *j); /* as it is, in JSON or YAML */
+void reply_text(struct request *rq, int code, const char *type, struct str body, const char *const *headers);
+void reply_object(struct request *rq, int code, const struct json *root); /* as the client wants it */
+void reply_stored(struct request *rq, int code, const struct object *o);
+void reply_failure(struct request *rq);
+void warn(struct request *rq, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The bytes of an object, printed once for all who want them now. Until the next call. */
+struct str encoded(struct server *s, const struct object *o);
+struct json *partial_of(struct arena *a, const struct json *root);
+
+/* ---- body.c ---- */
+
+/* The object that was sent: of the request's kind, unknown fields told or refused by fieldValidation. */
+int body_object(struct request *rq, struct json **ret);
+/* Whatever was sent: JSON or YAML. '*ret' NULL: nothing. 'types': what is allowed ("application/json", …; NULL-ended). */
+int body_any(struct request *rq, const char *const *types, struct json **ret);
+extern const char *const body_types[];
+int body_check_fields(struct request *rq, const struct json *object);
+
+/* ---- handlers ---- */
+
+int handle_discovery(struct request *rq); /* is_api and no resource */
+int handle_openapi_v2(struct request *rq);
+int handle_openapi_v3(struct request *rq);
+void openapi_done(struct server *s);
+int handle_version(struct request *rq);
+int handle_health(struct request *rq);
+int handle_metrics(struct request *rq);
+int handle_root(struct request *rq);
+
+int handle_get(struct request *rq);
+int handle_list(struct request *rq);
+int handle_watch(struct request *rq);
+int handle_create(struct request *rq);
+int handle_update(struct request *rq);
+int handle_patch(struct request *rq);
+int handle_delete(struct request *rq);
+int handle_delete_collection(struct request *rq);
+
+int handle_log(struct request *rq);
+int handle_exec(struct request *rq);
+int handle_attach(struct request *rq);
+int handle_portforward(struct request *rq);
+int handle_binding(struct request *rq);
+int handle_eviction(struct request *rq);
+int handle_finalize(struct request *rq);
+int handle_token(struct request *rq);
+int handle_review(struct request *rq);
+
+/* ---- discovery.c ---- */
+
+bool type_allows(const struct resource_type *t, enum verb v);
+/* Verbs of a subresource; NULL: it is not served. */
+struct subresource {
+    const char *name, *group, *version, *kind; /* kind NULL: that of the resource */
+    const char *verbs[8];
+    int (*handle[VERB_MAX + 1])(struct request *rq);
+};
+const struct subresource *subresource_of(const struct resource_type *t, struct str name);
+
+/* ---- list.c ---- */
+
+struct selection {                 /* what a list or watch wants */
+    struct selector *labels;       /* NULL: all */
+    struct field_selector *fields; /* NULL: all */
+    struct str labels_text, fields_text;
+};
+int selection_read(struct request *rq, struct selection *ret);
+int selection_parse(struct arena *a, const struct resource_type *t, struct str labels, struct str fields,
+                    struct selection *ret, struct err *e);
+bool selection_has(const struct selection *s, const struct json *root);
+
+/* ---- snapshot.c ---- */
+
+struct snapshot {
+    struct list_link link;
+    const struct resource_type *type;
+    struct str key; /* of what was asked: namespace and selectors */
+    uint64_t rev;
+    struct object **objects;
+    size_t n;
+    char text[];
+};
+struct snapshot *snapshot_keep(struct server *s, const struct request *rq, const struct selection *sel,
+                               struct object **objects, size_t n, uint64_t rev);
+struct snapshot *snapshot_find(struct server *s, const struct request *rq, const struct selection *sel, uint64_t rev);
+void snapshots_done(struct server *s);
+
+/* ---- admission.c ---- */
+
+/* Default 'object' and add what is wrong with it. 'old': NULL on create. */
+int admission_write(struct request *rq, struct json *object, const struct object *old);
+int admission_delete(struct request *rq, const struct object *old);
+void admit_pod_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+
+/* ---- create.c, update.c, delete.c ---- */
+
+/* Write it, unless it is a dry run; reply. */
+int create_object(struct request *rq, struct json *object);
+int delete_one(struct request *rq, const struct object *o, const struct store_delete_options *opt, struct object **ret);
+int delete_read(struct request *rq, struct store_delete_options *ret);
+
+/* ---- table.c, columns.c ---- */
+
+struct column {
+    const char *name, *type; /* "string", "integer", "date" */
+    bool is_wide;
+    const char *path; /* "status.phase"; NULL: 'cell' */
+    struct json *(*cell)(struct arena *a, const struct json *object, int64_t now_ms);
+    const char *format; /* "name"; NULL: none */
+};
+const struct column *columns_of(const struct resource_type *t, size_t *ret_n);
+/* Rows of these objects; 'has_head': with the columns. */
+struct json *table_new(struct arena *a, const struct resource_type *t, bool has_head);
+void table_add(struct arena *a, struct json *table, const struct resource_type *t, const struct json *object,
+               struct str include, int64_t now_ms);
+void print_age(struct buf *out, int64_t age_ms);
+struct json *cell_age(struct arena *a, struct str time, int64_t now_ms);
+struct json *pod_cell_ready(struct arena *a, const struct json *pod, int64_t now_ms);
+struct json *pod_cell_status(struct arena *a, const struct json *pod, int64_t now_ms);
+struct json *pod_cell_restarts(struct arena *a, const struct json *pod, int64_t now_ms);
+
+/* ---- watch.c ---- */
+
+void watches_init(struct server *s);
+void watches_done(struct server *s);
+void watches_stop(struct server *s);
+int64_t watches_turn(struct server *s); /* milliseconds until the next bookmark or end */
+
+/* ---- namespace.c ---- */
+
+void namespaces_begin(struct server *s); /* those that are always there */
+void namespaces_done(struct server *s);
+void namespaces_turn(struct server *s);
+bool namespace_is_ending(struct server *s, struct str name);
+void events_expire(struct server *s);
+
+/* ---- access.c ---- */
+
+int access_check(struct request *rq); /* 0, or 401, 403 */
+bool access_allows(struct request *rq, const struct server_attributes *at, struct str *ret_reason);
+
+/* ---- server.c ---- */
+
+enum { ENCODED_MAX = 256, SNAPSHOTS_MAX = 32 };
+
+struct server {
+    struct server_options opt;
+    struct watch_hub *hubs; /* by row of resource_types */
+    struct list watches;
+    int64_t watches_due_ms; /* mono */
+    struct server_stats stats;
+    bool is_stopping;
+    struct {
+        uint64_t rev;
+        struct buf text;
+    } encoded[ENCODED_MAX]; /* by revision */
+    struct list snapshots;
+    size_t n_snapshots;
+    struct watch *namespace_watch;
+    uint64_t namespaces_rev; /* of the store, when ending ones were looked at */
+    bool has_ending;
+    int64_t expired_ms;   /* mono: when events were looked at */
+    struct map documents; /* of OpenAPI, made once: struct document by path */
+};
+
+int64_t server_now_ms(const struct server *s);
+
+#endif
