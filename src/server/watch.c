@@ -1,0 +1,459 @@
+/* watch.c - changes as they come
+ *
+ *     store ──one reader for each kind: is there news?──▶ hub ──▶ its watches, each with its own place in the history
+ *
+ * A watch is a place in the store's history, a selection, and a call that is answered bit by bit. An idle one costs
+ * nothing: only when its hub has news is it looked at. Each object is printed once for all who want it (encoded()).
+ *
+ * A change is told by what it means for the selection: one that stops matching is DELETED, as it was, with the revision
+ * of the change; one that begins to match is ADDED. Who reads slowly is given no more while much is queued; if the
+ * history has gone on without it the answer ends with 410, and the client lists again.
+ */
+#include "server/server_internal.h"
+
+enum {
+    QUEUE_BYTES = 1 << 20,
+    BOOKMARK_MS = 60000,
+    LAST_BOOKMARK_MS = 2000, /* before the end */
+    LIFE_MIN_MS = 30 * 60000,
+    LIFE_MAX_MS = 60 * 60000,
+};
+
+struct watch_hub { /* of one kind */
+    struct watch *news;
+    struct list watches; /* struct api_watch.in_hub */
+};
+
+struct api_watch {
+    struct list_link link, in_hub;
+    struct server *server;
+    struct http_call *call;
+    struct watch *watch;
+    const struct resource_type *type;
+    struct arena arena; /* of the selection */
+    struct selection sel;
+    enum accept_form form;
+    struct str include;
+    struct object **initial; /* references to what there was at the beginning, told up to 'initial_at' */
+    size_t n_initial, initial_at;
+    uint64_t initial_rev;
+    bool marks_end; /* a bookmark follows them */
+    bool has_head;  /* ACCEPT_TABLE: the columns were sent */
+    bool wants_bookmarks;
+    bool has_more;               /* it was not given all there is */
+    bool is_bookmarked;          /* the last one, before the end, was sent */
+    int64_t end_ms, bookmark_ms; /* mono */
+};
+
+static int64_t mono(const struct server *s)
+{
+    return clock_mono_ms(s->opt.clock);
+}
+
+static struct watch_hub *hub_of(struct server *s, const struct resource_type *type)
+{
+    return &s->hubs[type - resource_types];
+}
+
+static void api_watch_free(struct api_watch *w)
+{
+    struct watch_hub *hub = hub_of(w->server, w->type);
+
+    list_remove(&w->link);
+    list_remove(&w->in_hub);
+    if (list_is_empty(&hub->watches)) {
+        watch_close(hub->news);
+        hub->news = NULL;
+    }
+    watch_close(w->watch);
+    for (size_t i = w->initial_at; i < w->n_initial; i++)
+        object_unref(w->initial[i]);
+    free(w->initial);
+    w->server->stats.watches--;
+    arena_done(&w->arena);
+    free(w);
+}
+
+/* ---- events ---- */
+
+static const char *const kind_words[] = {
+    [WATCH_ADDED] = "ADDED", [WATCH_MODIFIED] = "MODIFIED", [WATCH_DELETED] = "DELETED", [WATCH_BOOKMARK] = "BOOKMARK"
+};
+
+static void send(struct api_watch *w, const char *type, struct str object)
+{
+    autobuf out = { 0 };
+
+    buf_fmt(&out, "{\"type\":\"%s\",\"object\":", type);
+    buf_str(&out, object);
+    buf_str(&out, STR("}\n"));
+    http_answer_write(w->call, buf_view(&out));
+    w->server->stats.watch_events++;
+}
+
+static void send_tree(struct api_watch *w, const char *type, const struct json *tree)
+{
+    autobuf text = { 0 };
+
+    json_print(&text, tree);
+    send(w, type, buf_view(&text));
+}
+
+static struct json *table_of(struct api_watch *w, struct arena *a, const struct json *root)
+{
+    struct json *table = table_new(a, w->type, !w->has_head);
+
+    w->has_head = true;
+    table_add(a, table, w->type, root, w->include, server_now_ms(w->server));
+    json_set(json_get(table, "metadata"), "resourceVersion",
+             json_str(a, json_member_text(json_get(root, "metadata"), "resourceVersion")));
+    return table;
+}
+
+static void send_object(struct api_watch *w, enum watch_kind kind, const struct object *o)
+{
+    autoarena a = { 0 };
+
+    if (w->form == ACCEPT_OBJECT)
+        send(w, kind_words[kind], encoded(w->server, o));
+    else
+        send_tree(w, kind_words[kind], w->form == ACCEPT_TABLE ? table_of(w, &a, o->root) : partial_of(&a, o->root));
+}
+
+/* The object as it was, with the revision of the change by which it is no longer selected. */
+static void send_left(struct api_watch *w, const struct object *before, uint64_t rev)
+{
+    autounref struct object *last = object_make(before->type, before->root, rev);
+    autoarena a = { 0 };
+
+    /* not by encoded(): the revision is that of another state */
+    send_tree(w, "DELETED",
+              w->form == ACCEPT_TABLE     ? table_of(w, &a, last->root)
+              : w->form == ACCEPT_PARTIAL ? partial_of(&a, last->root)
+                                          : last->root);
+}
+
+static void send_bookmark(struct api_watch *w, uint64_t rev, bool ends_initial)
+{
+    autoarena a = { 0 };
+    struct json *j = json_object(&a), *meta;
+    bool is_partial = w->form == ACCEPT_PARTIAL;
+
+    json_add(j, STR("kind"), json_str(&a, is_partial ? STR("PartialObjectMetadata") : str_of(w->type->kind)));
+    json_add(j, STR("apiVersion"), json_str(&a, is_partial ? STR("meta.k8s.io/v1") : type_api_version(&a, w->type)));
+    meta = json_add(j, STR("metadata"), json_object(&a));
+    json_add(meta, STR("resourceVersion"), json_fmt(&a, "%llu", (unsigned long long)rev));
+    json_add(meta, STR("creationTimestamp"), json_null(&a));
+    if (ends_initial)
+        json_add(json_add(meta, STR("annotations"), json_object(&a)), STR("k8s.io/initial-events-end"),
+                 json_str(&a, STR("true")));
+    if (w->form == ACCEPT_TABLE) {
+        struct json *table = table_new(&a, w->type, !w->has_head);
+
+        w->has_head = true;
+        json_set(table, "metadata", json_copy(&a, meta));
+        j = table;
+    }
+    send_tree(w, "BOOKMARK", j);
+}
+
+static void tell(struct api_watch *w, const struct watch_event *ev)
+{
+    bool is_in, was_in;
+
+    if (ev->kind == WATCH_BOOKMARK) {
+        if (w->wants_bookmarks)
+            send_bookmark(w, ev->rev, false);
+        return;
+    }
+    is_in = selection_has(&w->sel, ev->object->root);
+    was_in = ev->kind == WATCH_MODIFIED && ev->before ? selection_has(&w->sel, ev->before->root) : is_in;
+    if (ev->kind == WATCH_MODIFIED && was_in && !is_in)
+        send_left(w, ev->before, ev->rev);
+    else if (ev->kind == WATCH_MODIFIED && !was_in && is_in)
+        send_object(w, WATCH_ADDED, ev->object);
+    else if (is_in)
+        send_object(w, ev->kind, ev->object);
+}
+
+/* ---- the end ---- */
+
+static void end_with(struct api_watch *w, const char *reason, int code, const char *message)
+{
+    autoarena a = { 0 };
+    struct json *j = json_object(&a);
+
+    json_add(j, STR("kind"), json_str(&a, STR("Status")));
+    json_add(j, STR("apiVersion"), json_str(&a, STR("v1")));
+    json_add(j, STR("metadata"), json_object(&a));
+    json_add(j, STR("status"), json_str(&a, STR("Failure")));
+    json_add(j, STR("message"), json_str(&a, str_of(message)));
+    json_add(j, STR("reason"), json_str(&a, str_of(reason)));
+    json_add(j, STR("code"), json_int(&a, code));
+    send_tree(w, "ERROR", j);
+    http_answer_end(w->call);
+    api_watch_free(w);
+}
+
+/* ---- turns ---- */
+
+/* What there was first; false: there is more of it than the client takes now. */
+static bool pump_initial(struct api_watch *w)
+{
+    while (w->initial_at < w->n_initial && http_call_queued(w->call) < QUEUE_BYTES) {
+        autounref struct object *o = w->initial[w->initial_at++];
+
+        send_object(w, WATCH_ADDED, o);
+    }
+    if (w->initial_at < w->n_initial)
+        return false;
+    if (w->marks_end && w->wants_bookmarks)
+        send_bookmark(w, w->initial_rev, true);
+    w->marks_end = false;
+    return true;
+}
+
+/* As much as the client takes. False: the watch is over. */
+static bool pump(struct api_watch *w)
+{
+    struct watch_event ev;
+    struct err e;
+    int got = 0;
+
+    w->has_more = !pump_initial(w);
+    if (w->has_more)
+        return true;
+    while (http_call_queued(w->call) < QUEUE_BYTES && (got = watch_next(w->watch, &ev, &e)) > 0)
+        tell(w, &ev);
+    if (got < 0) {
+        end_with(w, "Expired", 410, e.text);
+        return false;
+    }
+    w->has_more = got > 0 || http_call_queued(w->call) >= QUEUE_BYTES;
+    return true;
+}
+
+static void on_ready(void *ctx, struct http_call *call)
+{
+    struct api_watch *w = ctx;
+
+    (void)call;
+    if (w->has_more)
+        (void)pump(w);
+}
+
+static void on_gone(void *ctx, struct http_call *call)
+{
+    (void)call;
+    api_watch_free(ctx);
+}
+
+/* Time: a bookmark now and then, one just before the end, the end. */
+static void tick(struct api_watch *w, int64_t now_ms)
+{
+    if (now_ms >= w->end_ms) {
+        http_answer_end(w->call);
+        api_watch_free(w);
+        return;
+    }
+    if (!w->wants_bookmarks)
+        return;
+    if (now_ms >= w->bookmark_ms || (!w->is_bookmarked && now_ms >= w->end_ms - LAST_BOOKMARK_MS)) {
+        w->is_bookmarked |= now_ms >= w->end_ms - LAST_BOOKMARK_MS;
+        w->bookmark_ms = now_ms + BOOKMARK_MS;
+        watch_want_bookmark(w->watch);
+        (void)pump(w);
+    }
+}
+
+static int64_t due_of(const struct api_watch *w, int64_t now_ms)
+{
+    int64_t due_ms = w->end_ms;
+
+    if (w->wants_bookmarks)
+        due_ms = MIN_OF(due_ms, w->bookmark_ms);
+    if (w->wants_bookmarks && !w->is_bookmarked)
+        due_ms = MIN_OF(due_ms, w->end_ms - LAST_BOOKMARK_MS);
+    return MAX_OF(due_ms - now_ms, 0);
+}
+
+static bool has_news(struct watch_hub *hub)
+{
+    struct watch_event ev;
+    struct err e;
+    bool any = false;
+    int got;
+
+    while ((got = hub->news ? watch_next(hub->news, &ev, &e) : 0) > 0)
+        any = true;
+    return any || got < 0;
+}
+
+int64_t watches_turn(struct server *s)
+{
+    int64_t now_ms = mono(s), due_ms = INT64_MAX;
+
+    for (size_t i = 0; i < n_resource_types; i++)
+        if (s->hubs[i].news && has_news(&s->hubs[i]))
+            LIST_FOREACH(struct api_watch, w, &s->hubs[i].watches, in_hub)
+                (void)pump(w);
+    if (now_ms < s->watches_due_ms)
+        return s->watches_due_ms - now_ms;
+    LIST_FOREACH(struct api_watch, w, &s->watches, link)
+        tick(w, now_ms);
+    LIST_FOREACH(struct api_watch, w, &s->watches, link)
+        due_ms = MIN_OF(due_ms, due_of(w, now_ms));
+    s->watches_due_ms = due_ms == INT64_MAX ? INT64_MAX : now_ms + due_ms;
+    return due_ms;
+}
+
+void watches_init(struct server *s)
+{
+    list_init(&s->watches);
+    s->hubs = xcalloc(n_resource_types, sizeof(*s->hubs));
+    s->watches_due_ms = INT64_MAX;
+    for (size_t i = 0; i < n_resource_types; i++)
+        list_init(&s->hubs[i].watches);
+}
+
+void watches_stop(struct server *s)
+{
+    LIST_FOREACH(struct api_watch, w, &s->watches, link) {
+        struct http_call *call = w->call;
+
+        api_watch_free(w);
+        http_answer_end(call);
+    }
+}
+
+void watches_done(struct server *s)
+{
+    watches_stop(s);
+    free(s->hubs);
+}
+
+/* ---- the request ---- */
+
+struct wish {       /* where it begins */
+    uint64_t from;  /* 0: see 'initial' */
+    bool initial;   /* all there is, as ADDED, first */
+    bool marks_end; /* … and a bookmark after it */
+};
+
+static int read_revision(struct request *rq, struct str *text, uint64_t *ret)
+{
+    *ret = 0;
+    if (!param(rq, "resourceVersion", text) || !text->n || str_to_u64(*text, ret) == 0)
+        return 0;
+    return fail_with(rq, REASON_BAD_REQUEST, "resourceVersion: invalid value \"%.*s\"", STR_ARG(str_sub(*text, 0, 40)));
+}
+
+static int read_wish(struct request *rq, struct wish *ret)
+{
+    struct str text = STR_NULL, match = STR_NULL, send_initial = STR_NULL;
+    bool has_initial = param(rq, "sendInitialEvents", &send_initial) && send_initial.n;
+    uint64_t rev;
+
+    (void)param(rq, "resourceVersionMatch", &match);
+    if (read_revision(rq, &text, &rev) < 0)
+        return -1;
+    if (has_initial && !str_is(match, "NotOlderThan"))
+        return fail_field(rq, "FieldValueForbidden", "resourceVersionMatch",
+                          "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    if (!has_initial && match.n)
+        return fail_field(
+            rq, "FieldValueForbidden", "resourceVersionMatch",
+            "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    ret->initial = has_initial ? !str_is(send_initial, "false") && !str_is(send_initial, "0") : rev == 0;
+    ret->marks_end = has_initial && ret->initial;
+    ret->from = ret->initial || (has_initial && !rev) ? 0 : rev;
+    return 0;
+}
+
+static int64_t life_of(struct request *rq, int64_t seconds)
+{
+    uint64_t rev = store_revision(rq->server->opt.store) + rq->server->stats.requests;
+
+    if (seconds > 0)
+        return MIN_OF(seconds, (int64_t)INT32_MAX) * 1000;
+    return LIFE_MIN_MS + (int64_t)(rev * 7919 % (LIFE_MAX_MS - LIFE_MIN_MS)); /* not all at once */
+}
+
+static struct api_watch *api_watch_new(struct request *rq, const struct selection *sel, struct watch *take,
+                                       int64_t seconds)
+{
+    struct server *s = rq->server;
+    struct api_watch *w = xcalloc(1, sizeof(*w));
+    struct watch_hub *hub = hub_of(s, rq->type);
+    struct str include = STR("Metadata");
+    struct err e;
+
+    w->server = s;
+    w->call = rq->call;
+    w->watch = take;
+    w->type = rq->type;
+    w->form = rq->accept.form;
+    (void)param(rq, "includeObject", &include);
+    w->include = arena_str(&w->arena, include);
+    (void)selection_parse(&w->arena, rq->type, arena_str(&w->arena, sel->labels_text),
+                          arena_str(&w->arena, sel->fields_text), &w->sel, &e); /* it was good a moment ago */
+    w->wants_bookmarks = param_flag(rq, "allowWatchBookmarks");
+    w->end_ms = mono(s) + life_of(rq, seconds);
+    w->bookmark_ms = mono(s) + BOOKMARK_MS;
+    if (!hub->news)
+        (void)watch_open(s->opt.store, rq->type, STR_NULL, 0, &hub->news, &e); /* of now there is always a watch */
+    list_push(&s->watches, &w->link);
+    list_push(&hub->watches, &w->in_hub);
+    s->stats.watches++;
+    s->watches_due_ms = 0;
+    return w;
+}
+
+static void keep_initial(void *ctx, const struct object *o)
+{
+    struct api_watch *w = ctx;
+
+    if (!selection_has(&w->sel, o->root))
+        return;
+    if ((w->n_initial & (w->n_initial - 1)) == 0) /* a power of two: full */
+        w->initial = xrealloc(w->initial, MAX_OF(w->n_initial * 2, 1u) * sizeof(struct object *));
+    w->initial[w->n_initial++] = object_ref(o);
+}
+
+static void reply_expired(struct request *rq, const struct err *e)
+{
+    autobuf out = { 0 };
+
+    fail_with(rq, REASON_EXPIRED, "%s", e->text);
+    buf_str(&out, STR("{\"type\":\"ERROR\",\"object\":"));
+    json_print(&out, status_of(rq));
+    buf_str(&out, STR("}\n"));
+    reply_text(rq, 200, "application/json", buf_view(&out), NULL);
+}
+
+int handle_watch(struct request *rq)
+{
+    struct selection sel;
+    struct wish wish;
+    struct watch *watch;
+    struct api_watch *w;
+    int64_t seconds;
+    struct err e;
+
+    if (selection_read(rq, &sel) < 0 || read_wish(rq, &wish) < 0 || param_number(rq, "timeoutSeconds", 0, &seconds) < 0)
+        return -1;
+    if (watch_open(rq->server->opt.store, rq->type, rq->target.namespace, wish.from, &watch, &e) < 0) {
+        reply_expired(rq, &e);
+        return 0;
+    }
+    w = api_watch_new(rq, &sel, watch, seconds);
+    rq->is_answered = true;
+    http_call_watch(rq->call, &(struct http_call_events){ w, on_ready, on_gone });
+    http_answer_begin(rq->call, &(struct http_reply){ 200, "application/json", NULL });
+    w->initial_rev = store_revision(rq->server->opt.store);
+    w->marks_end = wish.marks_end;
+    if (wish.initial)
+        store_list(rq->server->opt.store, rq->type, rq->target.namespace, keep_initial, w);
+    (void)pump(w);
+    return 0;
+}
