@@ -1,0 +1,356 @@
+/* admission.c - defaults and rules of what is written, by kind
+ *
+ * The rules are those of `pumice validate` (api/admit.h, job/admit.h); all that is wrong is told at once. What the
+ * server itself adds is here: what belongs to every namespace, pods as Kubernetes completes them, names of classes.
+ */
+#include "server/server_internal.h"
+
+#include "api/name.h"
+#include "api/schemas.h"
+#include "job/admit.h"
+
+#include <openssl/crypto.h>
+
+/* ---- what admissions ask about the cluster ---- */
+
+static const struct resource_type *queue_type(void)
+{
+    return type_by_kind(STR("scheduling.volcano.sh/v1beta1"), STR("Queue"));
+}
+
+static const struct json *find_queue(void *ctx, struct str name)
+{
+    const struct server *s = ctx;
+    const struct object *o = store_get(s->opt.store, queue_type(), STR_NULL, name);
+
+    return o ? o->root : NULL;
+}
+
+struct queue_walk {
+    void (*each)(void *arg, const struct json *queue);
+    void *arg;
+    struct str parent;
+    bool found;
+};
+
+static void walk_queue(void *ctx, const struct object *o)
+{
+    struct queue_walk *w = ctx;
+
+    if (w->each)
+        w->each(w->arg, o->root);
+    else
+        w->found |= str_eq(json_member_text(json_get(o->root, "spec"), "parent"), w->parent);
+}
+
+static void each_queue(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg)
+{
+    struct queue_walk w = { .each = each, .arg = arg };
+
+    store_list(((const struct server *)ctx)->opt.store, queue_type(), STR_NULL, walk_queue, &w);
+}
+
+static bool queue_has_children(void *ctx, struct str name)
+{
+    struct queue_walk w = { .parent = name };
+
+    store_list(((const struct server *)ctx)->opt.store, queue_type(), STR_NULL, walk_queue, &w);
+    return w.found;
+}
+
+static const struct json *find_namespace(void *ctx, struct str name)
+{
+    const struct server *s = ctx;
+    const struct object *o = store_get(s->opt.store, type_by_kind(STR("v1"), STR("Namespace")), STR_NULL, name);
+
+    return o ? o->root : NULL;
+}
+
+static struct admit_env env_of(struct request *rq)
+{
+    return (struct admit_env){ .ctx = rq->server,
+                               .find_queue = find_queue,
+                               .queue_has_children = queue_has_children,
+                               .each_queue = each_queue,
+                               .find_namespace = find_namespace,
+                               .scheduler_name = rq->server->opt.scheduler_name,
+                               .namespace = rq->target.namespace };
+}
+
+/* ---- Volcano's kinds ---- */
+
+static void admit_job_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    struct admit_env env = env_of(rq);
+    struct plugin_set *set;
+    struct job job;
+
+    job_admit(rq->arena, object, old ? old->root : NULL, &env, NULL, &job, &set, ps);
+}
+
+static void admit_queue_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    struct admit_env env = env_of(rq);
+
+    admit_queue(rq->arena, object, old ? old->root : NULL, &env, ps);
+}
+
+static void admit_group_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    struct admit_env env = env_of(rq);
+
+    admit_podgroup(rq->arena, object, old ? old->root : NULL, &env, ps);
+}
+
+/* ---- Kubernetes' own ---- */
+
+static void check_plain(const struct resource_type *t, struct json *object,
+                        const char *(*name_check)(struct arena *, struct str), struct problems *ps)
+{
+    struct place root = { .node = object };
+
+    if (t->schema)
+        schema_check(t->schema, &root, ps);
+    meta_check(&root, name_check, t->scope == SCOPE_NAMESPACED, ps);
+}
+
+static void admit_other_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    (void)old;
+    check_plain(rq->type, object, NULL, ps);
+}
+
+static void admit_namespace_write(struct request *rq, struct json *object, const struct object *old,
+                                  struct problems *ps)
+{
+    struct arena *a = rq->arena;
+    struct json *spec = json_need_object(a, object, "spec");
+
+    if (!old && spec && !json_get(spec, "finalizers"))
+        json_push(json_set(spec, "finalizers", json_array(a)), json_str(a, STR("kubernetes")));
+    if (old) /* by /finalize only */
+        json_set(object, "spec", json_copy(a, json_get(old->root, "spec")));
+    if (object_name(object).n)
+        object_set_label(a, object, "kubernetes.io/metadata.name", object_name(object));
+    check_plain(rq->type, object, name_check_dns_label, ps);
+}
+
+enum { DATA_MAX = 1 << 20 };
+
+static void check_size(struct json *object, struct problems *ps)
+{
+    static const char *const members[] = { "data", "binaryData" };
+    struct place root = { .node = object };
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        JSON_FOREACH(value, json_get(object, members[i]))
+            n += json_text(value, STR_NULL).n;
+    if (n > DATA_MAX)
+        problem_error(ps, &root, "Too long: may not be more than %d bytes", DATA_MAX);
+}
+
+static void check_keys(struct arena *a, struct json *object, const char *member, struct problems *ps)
+{
+    struct place root = { .node = object }, at = place_member(&root, member);
+
+    JSON_FOREACH(value, at.node) {
+        const char *wrong = name_check_config_key(a, json_key(value));
+
+        if (wrong)
+            problem_error(ps, &at, "%s", wrong);
+    }
+}
+
+/* What is immutable stays as it is; so does the word for it. */
+static void check_immutable(struct json *object, const struct object *old, struct problems *ps)
+{
+    static const char *const members[] = { "data", "binaryData" };
+    struct place root = { .node = object };
+
+    if (!old || !json_bool(json_get(old->root, "immutable"), false))
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        struct place at = place_member(&root, members[i]);
+        const struct json *before = json_get(old->root, members[i]);
+
+        if (at.node != before && !(at.node && before && json_equal(at.node, before)))
+            problem_error(ps, &at, "Forbidden: field is immutable when `immutable` is set");
+    }
+}
+
+static void admit_config_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    check_plain(rq->type, object, NULL, ps);
+    check_keys(rq->arena, object, "data", ps);
+    check_size(object, ps);
+    check_immutable(object, old, ps);
+}
+
+/* stringData is for those who write: it is kept as data. */
+static void fold_text(struct arena *a, struct json *object)
+{
+    const struct json *texts = json_get(object, "stringData");
+    struct json *data;
+
+    if (!json_is(texts, JSON_OBJECT) || !(data = json_need_object(a, object, "data")))
+        return;
+    JSON_FOREACH(text, texts) {
+        autobuf coded = { 0 };
+
+        buf_base64(&coded, json_text(text, STR_NULL));
+        json_set_key(data, json_key(text), json_str(a, arena_str(a, buf_view(&coded))));
+    }
+    json_remove(object, "stringData");
+}
+
+static void admit_secret_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    struct place root = { .node = object }, data;
+
+    fold_text(rq->arena, object);
+    if (!json_member_text(object, "type").n)
+        json_set(object, "type", json_str(rq->arena, STR("Opaque")));
+    check_plain(rq->type, object, NULL, ps);
+    check_keys(rq->arena, object, "data", ps);
+    data = place_member(&root, "data");
+    JSON_FOREACH(value, data.node) {
+        autobuf bytes = { 0 };
+
+        if (json_is(value, JSON_STRING) && buf_unbase64(&bytes, json_text(value, STR_NULL)) < 0)
+            problem_error(ps, &data, "key \"%.*s\": must be base64 (or write it into stringData)",
+                          STR_ARG(json_key(value)));
+        if (bytes.n)
+            OPENSSL_cleanse(bytes.p, bytes.n);
+    }
+    check_size(object, ps);
+    check_immutable(object, old, ps);
+}
+
+static void default_member(struct arena *a, struct json *j, const char *key, const char *value)
+{
+    if (json_is(j, JSON_OBJECT) && !json_member_text(j, key).n)
+        json_set(j, key, json_str(a, str_of(value)));
+}
+
+void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    struct arena *a = rq->arena;
+    struct json *spec = json_need_object(a, object, "spec");
+
+    default_member(a, spec, "type", "ClusterIP");
+    default_member(a, spec, "sessionAffinity", "None");
+    if (!str_is(json_member_text(spec, "type"), "ExternalName"))
+        default_member(a, spec, "internalTrafficPolicy", "Cluster");
+    JSON_FOREACH(port, json_get(spec, "ports")) {
+        default_member(a, port, "protocol", "TCP");
+        if (json_is(port, JSON_OBJECT) && !json_get(port, "targetPort") && json_get(port, "port"))
+            json_set(port, "targetPort", json_copy(a, json_get(port, "port")));
+    }
+    if (old && !json_member_text(spec, "clusterIP").n) { /* as clients that write what they have in a file mean it */
+        static const char *const kept[] = { "clusterIP", "clusterIPs" };
+
+        for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+            if (json_find(old->root, "spec", kept[i], NULL))
+                json_set(spec, kept[i], json_copy(a, json_find(old->root, "spec", kept[i], NULL)));
+    }
+    check_plain(rq->type, object, name_check_dns_label, ps);
+}
+
+static void admit_claim_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    (void)old;
+    default_member(rq->arena, json_get(object, "spec"), "volumeMode", "Filesystem");
+    check_plain(rq->type, object, NULL, ps);
+}
+
+static void admit_event_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    struct place root = { .node = object }, about = place_member(&root, "involvedObject"),
+                 namespace = place_member(&about, "namespace");
+    struct str own = object_namespace(object), other = json_text(namespace.node, STR_NULL);
+
+    (void)old;
+    check_plain(rq->type, object, NULL, ps);
+    if (about.node && !str_eq(other, own) && !(!other.n && str_is(own, "default")))
+        problem_error(ps, &namespace, "does not match event.namespace");
+}
+
+static void admit_class_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    struct place root = { .node = object }, meta = place_member(&root, "metadata"), name = place_member(&meta, "name"),
+                 value = place_member(&root, "value");
+
+    check_plain(rq->type, object, NULL, ps);
+    default_member(rq->arena, object, "preemptionPolicy", "PreemptLowerPriority");
+    if (!old && str_starts(object_name(object), STR("system-")))
+        problem_error(ps, &name, "Forbidden: names that begin with system- are reserved");
+    if (old && json_i64(value.node, 0) != json_i64(json_get(old->root, "value"), 0))
+        problem_error(ps, &value, "Forbidden: may not be changed in an update.");
+}
+
+/* ---- by kind ---- */
+
+static const struct {
+    const char *group, *kind;
+    void (*admit)(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+} admissions[] = {
+    { "batch.volcano.sh", "Job", admit_job_write },
+    { "scheduling.volcano.sh", "Queue", admit_queue_write },
+    { "scheduling.volcano.sh", "PodGroup", admit_group_write },
+    { "", "Pod", admit_pod_write },
+    { "", "Namespace", admit_namespace_write },
+    { "", "ConfigMap", admit_config_write },
+    { "", "Secret", admit_secret_write },
+    { "", "Service", admit_service_write },
+    { "", "PersistentVolumeClaim", admit_claim_write },
+    { "", "Event", admit_event_write },
+    { "scheduling.k8s.io", "PriorityClass", admit_class_write },
+};
+
+int admission_write(struct request *rq, struct json *object, const struct object *old)
+{
+    struct problems ps = { .arena = rq->arena };
+    void (*admit)(struct request *, struct json *, const struct object *, struct problems *) = admit_other_write;
+
+    for (size_t i = 0; i < ARRAY_LEN(admissions); i++)
+        if (strcmp(admissions[i].group, rq->type->group) == 0 && strcmp(admissions[i].kind, rq->type->kind) == 0)
+            admit = admissions[i].admit;
+    if (!rq->failure.name.n)
+        rq->failure.name = object_name(object);
+    admit(rq, object, old, &ps);
+    if (ps.n_errors) {
+        problems_sort(&ps);
+        return fail_problems(rq, &ps);
+    }
+    VEC_FOREACH(p, &ps.list)
+        if (!str_has(p->text, STR("unknown field"))) /* those were told already */
+            warn(rq, "%.*s: %.*s", STR_ARG(p->path), STR_ARG(p->text));
+    return 0;
+}
+
+/* ---- what may not go ---- */
+
+int admission_delete(struct request *rq, const struct object *old)
+{
+    static const char *const namespaces[] = { "default", "kube-system", "kube-public" };
+    struct problems ps = { .arena = rq->arena };
+    struct admit_env env = env_of(rq);
+
+    if (old->type == queue_type()) {
+        admit_queue_delete(old->root, &env, &ps);
+        if (ps.n_errors) {
+            fail_with(rq, REASON_FORBIDDEN, "%.*s \"%.*s\" is forbidden: %.*s",
+                      STR_ARG(type_resource(rq->arena, rq->type)), STR_ARG(old->name), STR_ARG(ps.list.v[0].text));
+            rq->failure.name = old->name;
+            return -1;
+        }
+    }
+    for (size_t i = 0; strcmp(old->type->plural, "namespaces") == 0 && i < ARRAY_LEN(namespaces); i++)
+        if (str_is(old->name, namespaces[i])) {
+            fail_with(rq, REASON_FORBIDDEN, "namespaces \"%s\" is forbidden: this namespace may not be deleted",
+                      namespaces[i]);
+            return -1;
+        }
+    return 0;
+}

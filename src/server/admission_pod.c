@@ -1,0 +1,227 @@
+/* admission_pod.c - pods as Kubernetes completes them, and what of them may change */
+#include "server/server_internal.h"
+
+enum { GRACE_S = 30 };
+
+/* ---- defaults ---- */
+
+static void default_text(struct arena *a, struct json *j, const char *key, const char *value)
+{
+    if (json_is(j, JSON_OBJECT) && !json_member_text(j, key).n)
+        json_set(j, key, json_str(a, str_of(value)));
+}
+
+static void default_object(struct arena *a, struct json *j, const char *key)
+{
+    if (json_is(j, JSON_OBJECT) && !json_get(j, key))
+        json_set(j, key, json_object(a));
+}
+
+static void default_int(struct arena *a, struct json *j, const char *key, int64_t value)
+{
+    if (json_is(j, JSON_OBJECT) && !json_get(j, key))
+        json_set(j, key, json_int(a, value));
+}
+
+/* What has no tag, or :latest, may be another one tomorrow. */
+static const char *pull_policy(struct str image)
+{
+    ptrdiff_t slash = str_rfind_char(image, '/');
+    struct str last = str_from(image, (size_t)(slash + 1));
+    ptrdiff_t colon = str_rfind_char(last, ':');
+
+    if (str_has_char(last, '@'))
+        return "IfNotPresent";
+    return colon < 0 || str_is(str_from(last, (size_t)colon + 1), "latest") ? "Always" : "IfNotPresent";
+}
+
+static void default_probe(struct arena *a, struct json *probe)
+{
+    if (!json_is(probe, JSON_OBJECT))
+        return;
+    default_int(a, probe, "timeoutSeconds", 1);
+    default_int(a, probe, "periodSeconds", 10);
+    default_int(a, probe, "successThreshold", 1);
+    default_int(a, probe, "failureThreshold", 3);
+    default_text(a, json_get(probe, "httpGet"), "path", "/");
+    default_text(a, json_get(probe, "httpGet"), "scheme", "HTTP");
+}
+
+/* What is limited is also asked for, unless it is said otherwise. */
+static void default_requests(struct arena *a, struct json *resources)
+{
+    struct json *requests;
+
+    if (!json_count(json_get(resources, "limits")) || !(requests = json_need_object(a, resources, "requests")))
+        return;
+    JSON_FOREACH(limit, json_get(resources, "limits"))
+        if (!json_get_str(requests, json_key(limit)))
+            json_set_key(requests, json_key(limit), json_copy(a, limit));
+}
+
+static void default_container(struct arena *a, struct json *c)
+{
+    static const char *const probes[] = { "livenessProbe", "readinessProbe", "startupProbe" };
+
+    if (!json_is(c, JSON_OBJECT))
+        return;
+    default_object(a, c, "resources");
+    default_requests(a, json_get(c, "resources"));
+    default_text(a, c, "terminationMessagePath", "/dev/termination-log");
+    default_text(a, c, "terminationMessagePolicy", "File");
+    default_text(a, c, "imagePullPolicy", pull_policy(json_member_text(c, "image")));
+    JSON_FOREACH(port, json_get(c, "ports"))
+        default_text(a, port, "protocol", "TCP");
+    for (size_t i = 0; i < ARRAY_LEN(probes); i++)
+        default_probe(a, json_get(c, probes[i]));
+}
+
+static void default_priority(const struct server *s, struct arena *a, struct json *spec)
+{
+    const struct resource_type *type = type_by_kind(STR("scheduling.k8s.io/v1"), STR("PriorityClass"));
+    struct str name = json_member_text(spec, "priorityClassName");
+    const struct object *class = name.n ? store_get(s->opt.store, type, STR_NULL, name) : NULL;
+
+    if (class && json_get(class->root, "value"))
+        json_set(spec, "priority", json_int(a, json_i64(json_get(class->root, "value"), 0)));
+    else
+        default_int(a, spec, "priority", 0);
+    default_text(a, spec, "preemptionPolicy", "PreemptLowerPriority");
+}
+
+/* There is one scheduler here, and it does the work of Kubernetes' own as well. */
+static void default_scheduler(const struct server *s, struct arena *a, struct json *spec)
+{
+    struct str name = json_member_text(spec, "schedulerName");
+
+    if (!name.n || str_is(name, "default-scheduler"))
+        json_set(spec, "schedulerName", json_str(a, s->opt.scheduler_name));
+}
+
+static void tolerate(struct arena *a, struct json *list, const char *key)
+{
+    struct json *j;
+
+    JSON_FOREACH(t, list)
+        if (str_is(json_member_text(t, "key"), key) ||
+            (!json_member_text(t, "key").n && !json_member_text(t, "effect").n))
+            return;
+    j = json_push(list, json_object(a));
+    json_add(j, STR("key"), json_str(a, str_of(key)));
+    json_add(j, STR("operator"), json_str(a, STR("Exists")));
+    json_add(j, STR("effect"), json_str(a, STR("NoExecute")));
+    json_add(j, STR("tolerationSeconds"), json_int(a, 300));
+}
+
+/* A node that is away for a moment takes no pod with it. */
+static void default_tolerations(struct arena *a, struct json *spec)
+{
+    struct json *list = json_need_array(a, spec, "tolerations");
+
+    if (!list)
+        return;
+    tolerate(a, list, "node.kubernetes.io/not-ready");
+    tolerate(a, list, "node.kubernetes.io/unreachable");
+}
+
+static void pod_defaults(const struct server *s, struct arena *a, struct json *spec)
+{
+    static const char *const lists[] = { "initContainers", "containers", "ephemeralContainers" };
+
+    if (!json_is(spec, JSON_OBJECT))
+        return;
+    default_text(a, spec, "restartPolicy", "Always");
+    default_text(a, spec, "dnsPolicy", "ClusterFirst");
+    default_int(a, spec, "terminationGracePeriodSeconds", GRACE_S);
+    default_object(a, spec, "securityContext");
+    default_text(a, spec, "serviceAccountName", "default");
+    if (!json_get(spec, "enableServiceLinks"))
+        json_set(spec, "enableServiceLinks", json_bool_new(a, true));
+    default_scheduler(s, a, spec);
+    default_priority(s, a, spec);
+    default_tolerations(a, spec);
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        JSON_FOREACH(c, json_get(spec, lists[i]))
+            default_container(a, c);
+}
+
+/* ---- changes ---- images, a shorter deadline, more tolerations; all else stays ---- */
+
+/* The pod as it was, with what may change as it is wished. */
+static struct json *allowed_change(struct arena *a, const struct json *old, const struct json *new)
+{
+    static const char *const lists[] = { "initContainers", "containers" };
+    static const char *const free[] = { "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds" };
+    struct json *spec = json_copy(a, old);
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        struct json *to = json_first(json_get(spec, lists[i])), *from = json_first(json_get(new, lists[i]));
+
+        for (; to && from; to = to->next, from = from->next)
+            if (json_get(from, "image"))
+                json_set(to, "image", json_copy(a, json_get(from, "image")));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(free); i++) {
+        json_remove(spec, free[i]);
+        if (json_get(new, free[i]))
+            json_set(spec, free[i], json_copy(a, json_get(new, free[i])));
+    }
+    if (json_count(json_get(new, "schedulingGates")) < json_count(json_get(old, "schedulingGates"))) {
+        json_remove(spec, "schedulingGates");
+        if (json_get(new, "schedulingGates"))
+            json_set(spec, "schedulingGates", json_copy(a, json_get(new, "schedulingGates")));
+    }
+    return spec;
+}
+
+/* Pods that something in this process made may lack defaults: the two are compared with theirs. A spec that says the
+ * same stays as it was stored. */
+static void check_change(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
+{
+    struct place root = { .node = pod }, spec = place_member(&root, "spec");
+    const struct json *stored = json_get(old->root, "spec");
+    struct json *before = json_copy(rq->arena, stored);
+
+    pod_defaults(rq->server, rq->arena, before);
+    if (json_is(spec.node, JSON_OBJECT) && json_equal(spec.node, before)) {
+        json_set(pod, "spec", json_copy(rq->arena, stored));
+        return;
+    }
+    if (!json_is(spec.node, JSON_OBJECT) || !json_equal(spec.node, allowed_change(rq->arena, before, spec.node)))
+        problem_error(
+            ps, &spec,
+            "Forbidden: pod updates may not change fields other than `spec.containers[*].image`, "
+            "`spec.initContainers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only additions "
+            "to existing tolerations), `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it "
+            "was previously negative)");
+}
+
+/* A client that writes its file again does not know where the pod is. */
+static void keep_node(struct arena *a, struct json *spec, const struct object *old)
+{
+    const struct json *node = json_find(old->root, "spec", "nodeName", NULL);
+
+    if (node && json_is(spec, JSON_OBJECT) && !json_member_text(spec, "nodeName").n)
+        json_set(spec, "nodeName", json_copy(a, node));
+}
+
+void admit_pod_write(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
+{
+    struct place root = { .node = pod };
+    struct admit_env env = { 0 };
+
+    pod_defaults(rq->server, rq->arena, json_get(pod, "spec"));
+    if (old) {
+        keep_node(rq->arena, json_get(pod, "spec"), old);
+        check_change(rq, pod, old, ps);
+    } else {
+        admit_pod_check(&root, ps);
+    }
+    admit_pod_budget(pod, &env, ps);
+}
+
+void server_complete(void *server, struct arena *a, const struct resource_type *type, struct json *body)
+{
+    if (!type->group[0] && strcmp(type->kind, "Pod") == 0)
+        pod_defaults(server, a, json_get(body, "spec"));
+}

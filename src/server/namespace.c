@@ -1,0 +1,209 @@
+/* namespace.c - what each namespace has, and how it ends; events that are old
+ *
+ *     delete ──▶ Terminating ──all in it is deleted──▶ nothing is left ──▶ its finalizer goes, and so does it
+ */
+#include "server/server_internal.h"
+
+#include "base/log.h"
+
+enum { EVENT_LIFE_MS = 3600 * 1000 };
+
+static const struct resource_type *namespace_type(void)
+{
+    return type_by_kind(STR("v1"), STR("Namespace"));
+}
+
+static bool is_ending(const struct object *o)
+{
+    return json_find(o->root, "metadata", "deletionTimestamp", NULL);
+}
+
+bool namespace_is_ending(struct server *s, struct str name)
+{
+    const struct object *o = store_get(s->opt.store, namespace_type(), STR_NULL, name);
+
+    return o && is_ending(o);
+}
+
+/* ---- what is always there ---- */
+
+static void create_quietly(struct server *s, const struct json *body)
+{
+    struct err e;
+
+    if (store_create(s->opt.store, body, NULL, &e) < 0 && e.code != ERR_EXISTS)
+        log_warn("server: it could not be made", LOG_STR("kind", object_kind(body)), LOG_STR("name", object_name(body)),
+                 LOG_TEXT("error", e.text));
+}
+
+static void furnish(struct server *s, struct str namespace)
+{
+    autoarena a = { 0 };
+    struct json *ca = object_new(&a, "v1", "ConfigMap", namespace, STR("kube-root-ca.crt"));
+
+    create_quietly(s, object_new(&a, "v1", "ServiceAccount", namespace, STR("default")));
+    if (!s->opt.root_ca.n)
+        return;
+    json_set(json_set(ca, "data", json_object(&a)), "ca.crt", json_str(&a, s->opt.root_ca));
+    create_quietly(s, ca);
+}
+
+static void need_namespace(struct server *s, const char *name)
+{
+    autoarena a = { 0 };
+    struct json *j = object_new(&a, "v1", "Namespace", STR_NULL, str_of(name));
+
+    json_push(json_set(json_set(j, "spec", json_object(&a)), "finalizers", json_array(&a)),
+              json_str(&a, STR("kubernetes")));
+    object_set_label(&a, j, "kubernetes.io/metadata.name", str_of(name));
+    create_quietly(s, j);
+}
+
+static void need_class(struct server *s, const char *name, int64_t value, const char *about)
+{
+    autoarena a = { 0 };
+    struct json *j = object_new(&a, "scheduling.k8s.io/v1", "PriorityClass", STR_NULL, str_of(name));
+
+    json_set(j, "value", json_int(&a, value));
+    json_set(j, "preemptionPolicy", json_str(&a, STR("PreemptLowerPriority")));
+    json_set(j, "description", json_str(&a, str_of(about)));
+    create_quietly(s, j);
+}
+
+void namespaces_begin(struct server *s)
+{
+    static const char *const names[] = { "default", "kube-system", "kube-public", "kube-node-lease" };
+    struct err e;
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        need_namespace(s, names[i]);
+    need_class(s, "system-cluster-critical", 2000000000,
+               "Used for system critical pods that must run in the cluster, but can be moved to another node.");
+    need_class(s, "system-node-critical", 2000001000,
+               "Used for system critical pods that must not be moved from their current node.");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        furnish(s, str_of(names[i]));
+    (void)watch_open(s->opt.store, namespace_type(), STR_NULL, 0, &s->namespace_watch, &e); /* of now: always */
+    s->has_ending = true; /* those that a server before this one left */
+}
+
+void namespaces_done(struct server *s)
+{
+    watch_close(s->namespace_watch);
+}
+
+/* ---- the end ---- */
+
+struct remains {
+    struct arena *arena;
+    VEC(struct object *) objects; /* references */
+};
+
+static void keep(void *ctx, const struct object *o)
+{
+    struct remains *r = ctx;
+
+    *vec_push(r->arena, &r->objects) = object_ref(o);
+}
+
+/* True: nothing is left. */
+static bool empty_namespace(struct server *s, struct str name)
+{
+    autoarena a = { 0 };
+    struct remains r = { .arena = &a };
+    struct store_delete_options opt = { .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };
+    bool is_empty = true;
+
+    for (size_t i = 0; i < n_resource_types; i++)
+        if (resource_types[i].scope == SCOPE_NAMESPACED && resource_types[i].use == TYPE_STORED)
+            store_list(s->opt.store, &resource_types[i], name, keep, &r);
+    VEC_FOREACH(o, &r.objects) {
+        if (!is_ending(*o))
+            (void)store_delete(s->opt.store, (*o)->type, (*o)->namespace, (*o)->name, &opt, NULL, NULL);
+        is_empty &= !store_get(s->opt.store, (*o)->type, (*o)->namespace, (*o)->name);
+        object_unref(*o);
+    }
+    return is_empty;
+}
+
+static void end_namespace(struct server *s, const struct object *o)
+{
+    autoarena a = { 0 };
+    struct json *body;
+
+    if (!empty_namespace(s, o->name))
+        return;
+    body = json_copy(&a, o->root);
+    json_remove(json_get(body, "spec"), "finalizers");
+    (void)store_update(s->opt.store, body, STORE_MAIN, NULL, NULL); /* else again when something changes */
+}
+
+static void look_at_ending(struct server *s)
+{
+    autoarena a = { 0 };
+    struct remains all = { .arena = &a };
+
+    store_list(s->opt.store, namespace_type(), STR_NULL, keep, &all);
+    s->has_ending = false;
+    VEC_FOREACH(o, &all.objects) {
+        if (is_ending(*o)) {
+            s->has_ending = true;
+            end_namespace(s, *o);
+        }
+        object_unref(*o);
+    }
+}
+
+void namespaces_turn(struct server *s)
+{
+    struct watch_event ev;
+    struct err e;
+    uint64_t rev;
+
+    while (watch_next(s->namespace_watch, &ev, &e) > 0) {
+        if (ev.kind == WATCH_ADDED && !is_ending(ev.object))
+            furnish(s, ev.object->name);
+        s->has_ending |= ev.kind != WATCH_DELETED && is_ending(ev.object);
+    }
+    rev = store_revision(s->opt.store);
+    if (!s->has_ending || rev == s->namespaces_rev)
+        return;
+    look_at_ending(s);
+    s->namespaces_rev = store_revision(s->opt.store);
+}
+
+/* ---- old events ---- */
+
+struct expiry {
+    struct remains old;
+    int64_t before_ms;
+};
+
+static void keep_old(void *ctx, const struct object *o)
+{
+    static const char *const times[] = { "lastTimestamp", "eventTime" };
+    struct expiry *x = ctx;
+    int64_t at_ms = 0, other_ms;
+
+    (void)clock_parse(json_member_text(json_get(o->root, "metadata"), "creationTimestamp"), &at_ms, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(times); i++)
+        if (clock_parse(json_member_text(o->root, times[i]), &other_ms, NULL) == 0)
+            at_ms = MAX_OF(at_ms, other_ms);
+    if (at_ms < x->before_ms)
+        keep(&x->old, o);
+}
+
+void events_expire(struct server *s)
+{
+    static const char *const versions[] = { "v1", "events.k8s.io/v1" };
+    autoarena a = { 0 };
+    struct expiry x = { .old.arena = &a, .before_ms = server_now_ms(s) - EVENT_LIFE_MS };
+    struct store_delete_options opt = { .propagation = PROPAGATE_BACKGROUND };
+
+    for (size_t i = 0; i < ARRAY_LEN(versions); i++)
+        store_list(s->opt.store, type_by_kind(str_of(versions[i]), STR("Event")), STR_NULL, keep_old, &x);
+    VEC_FOREACH(o, &x.old.objects) {
+        (void)store_delete(s->opt.store, (*o)->type, (*o)->namespace, (*o)->name, &opt, NULL, NULL);
+        object_unref(*o);
+    }
+}
