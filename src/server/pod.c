@@ -1,0 +1,198 @@
+/* pod.c - subresources of pods: log, exec, attach, portforward, binding, eviction */
+#include "server/server_internal.h"
+
+#include "kubelet/kubelet.h"
+#include "node/agent/agent.h"
+
+/* ---- what runs on this machine ---- */
+
+static int pod_of(struct request *rq, const struct object **ret)
+{
+    *ret = store_get(rq->server->opt.store, rq->type, rq->target.namespace, rq->target.name);
+    return *ret ? 0 : fail_not_found(rq, rq->type, rq->target.name);
+}
+
+static bool has_container(const struct json *pod, struct str name)
+{
+    static const char *const lists[] = { "containers", "initContainers", "ephemeralContainers" };
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        JSON_FOREACH(c, json_get(json_get(pod, "spec"), lists[i]))
+            if (str_eq(json_member_text(c, "name"), name))
+                return true;
+    return false;
+}
+
+/* "a b c" */
+static struct str container_names(struct arena *a, const struct json *list)
+{
+    autobuf out = { 0 };
+
+    JSON_FOREACH(c, list)
+        buf_fmt(&out, "%s%.*s", out.n ? " " : "", STR_ARG(json_member_text(c, "name")));
+    return arena_str(a, buf_view(&out));
+}
+
+/* The one that is named, the one that the pod itself names, or the only one. */
+static int container_of(struct request *rq, const struct json *pod, struct str *ret)
+{
+    const struct json *list = json_find(pod, "spec", "containers", NULL);
+
+    *ret = STR_NULL;
+    (void)param(rq, "container", ret);
+    if (!ret->n)
+        *ret = object_annotation(pod, "kubectl.kubernetes.io/default-container");
+    if (!ret->n && json_count(list) == 1)
+        *ret = json_member_text(json_at(list, 0), "name");
+    if (!ret->n)
+        return fail_with(rq, REASON_BAD_REQUEST,
+                         "a container name must be specified for pod %.*s, choose one of: [%.*s]",
+                         STR_ARG(object_name(pod)), STR_ARG(container_names(rq->arena, list)));
+    if (!has_container(pod, *ret))
+        return fail_with(rq, REASON_BAD_REQUEST, "container %.*s is not valid for pod %.*s", STR_ARG(*ret),
+                         STR_ARG(object_name(pod)));
+    return 0;
+}
+
+static int hand_over(struct request *rq, enum kubelet_action what)
+{
+    const struct object *pod;
+    struct agent_place place = { rq->target.namespace, rq->target.name, STR_NULL };
+
+    if (pod_of(rq, &pod) < 0 || (what != KUBELET_FORWARD && container_of(rq, pod->root, &place.container) < 0))
+        return -1;
+    if (!json_member_text(json_get(pod->root, "spec"), "nodeName").n)
+        return fail_with(rq, REASON_BAD_REQUEST, "pod %.*s does not have a host assigned", STR_ARG(pod->name));
+    if (!rq->server->opt.kubelet)
+        return fail_with(rq, REASON_UNAVAILABLE, "this server runs no pods");
+    rq->is_answered = true;
+    kubelet_take(rq->server->opt.kubelet, rq->call, what, &place);
+    return 0;
+}
+
+/* Numbers of a log, with the words of the API for those that are wrong. */
+static int check_log(struct request *rq)
+{
+    static const struct {
+        const char *name;
+        int64_t least;
+    } numbers[] = { { "tailLines", 0 }, { "limitBytes", 1 }, { "sinceSeconds", 1 } };
+    struct str seconds, time;
+
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        int64_t n;
+
+        if (param_number(rq, numbers[i].name, numbers[i].least, &n) < 0)
+            return -1;
+        if (n < numbers[i].least)
+            return fail_field(rq, "FieldValueInvalid", numbers[i].name,
+                              "Invalid value: %lld: must be greater than or equal to %lld", (long long)n,
+                              (long long)numbers[i].least);
+    }
+    if (param(rq, "sinceSeconds", &seconds) && seconds.n && param(rq, "sinceTime", &time) && time.n)
+        return fail_field(rq, "FieldValueForbidden", "sinceSeconds",
+                          "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified");
+    return 0;
+}
+
+int handle_log(struct request *rq)
+{
+    return check_log(rq) < 0 ? -1 : hand_over(rq, KUBELET_LOGS);
+}
+
+int handle_exec(struct request *rq)
+{
+    return hand_over(rq, KUBELET_EXEC);
+}
+
+int handle_attach(struct request *rq)
+{
+    return hand_over(rq, KUBELET_ATTACH);
+}
+
+int handle_portforward(struct request *rq)
+{
+    return hand_over(rq, KUBELET_FORWARD);
+}
+
+/* ---- binding ---- as pods/NAME/binding, or as an object of its own ---- */
+
+int handle_binding(struct request *rq)
+{
+    struct store *store = rq->server->opt.store;
+    struct str name = rq->target.name;
+    struct json *body;
+    struct err e;
+    int rc;
+
+    if (body_any(rq, body_types, &body) < 0)
+        return -1;
+    if (!name.n)
+        name = object_name(body);
+    if (!json_is(body, JSON_OBJECT) || !name.n)
+        return fail_with(rq, REASON_BAD_REQUEST, "the body must be a Binding that names its pod");
+    store_set_dry(store, rq->is_dry);
+    rc = store_bind(store, rq->target.namespace, name, json_member_text(json_get(body, "metadata"), "uid"), body, NULL,
+                    &e);
+    store_set_dry(store, false);
+    if (rc < 0)
+        return fail_err(rq, &e);
+    reply_json(rq, 201, status_success(rq, 201));
+    return 0;
+}
+
+/* ---- eviction ---- a delete that asks the budgets ---- */
+
+struct budget_search {
+    const struct json *pod;
+    const struct object *blocking;
+    struct arena *arena;
+};
+
+static void look_at_budget(void *ctx, const struct object *o)
+{
+    struct budget_search *b = ctx;
+    struct selector *sel;
+    struct err e;
+
+    if (b->blocking || selector_from_json(b->arena, json_find(o->root, "spec", "selector", NULL), &sel, &e) < 0 ||
+        !selector_matches(sel, json_find(b->pod, "metadata", "labels", NULL)))
+        return;
+    if (json_i64(json_find(o->root, "status", "disruptionsAllowed", NULL), 0) <= 0)
+        b->blocking = o;
+}
+
+static bool has_ended(const struct json *pod)
+{
+    struct str phase = json_member_text(json_get(pod, "status"), "phase");
+
+    return str_is(phase, "Succeeded") || str_is(phase, "Failed");
+}
+
+int handle_eviction(struct request *rq)
+{
+    const struct resource_type *budgets = type_by_kind(STR("policy/v1"), STR("PodDisruptionBudget"));
+    struct store_delete_options opt = { .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };
+    const struct object *pod;
+    struct budget_search search = { .arena = rq->arena };
+    autounref struct object *last = NULL;
+    struct json *body;
+
+    if (body_any(rq, body_types, &body) < 0 || pod_of(rq, &pod) < 0)
+        return -1;
+    search.pod = pod->root;
+    if (!has_ended(pod->root))
+        store_list(rq->server->opt.store, budgets, pod->namespace, look_at_budget, &search);
+    if (search.blocking) {
+        fail_with(rq, REASON_TOO_MANY, "Cannot evict pod as it would violate the pod's disruption budget.");
+        fail_cause(rq, "DisruptionBudget", STR_NULL,
+                   arena_fmt(rq->arena, "The disruption budget %.*s does not allow any more disruptions now",
+                             STR_ARG(search.blocking->name)));
+        return -1;
+    }
+    opt.grace_s = json_i64(json_find(body, "deleteOptions", "gracePeriodSeconds", NULL), -1);
+    if (delete_one(rq, pod, &opt, &last) < 0)
+        return -1;
+    reply_json(rq, 201, status_success(rq, 201));
+    return 0;
+}
