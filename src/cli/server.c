@@ -1,0 +1,351 @@
+/* server.c - the command `pumice server`: a cluster of one machine, with the Kubernetes API */
+#include "cli/server.h"
+
+#include "api/duration.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "cli/commands.h"
+#include "cli/log_options.h"
+#include "cli/run.h"
+#include "cluster/cluster.h"
+#include "driver/driver.h"
+#include "kubelet/kubelet.h"
+#include "node/container/reexec.h"
+#include "node/doctor/host.h"
+#include "os/lock.h"
+#include "os/path.h"
+#include "server/server.h"
+#include "store/store.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+
+enum { GRACE_MS = 30000, LOCK_MS = 3000, CONNECTIONS = 16384 };
+
+#define LISTEN "127.0.0.1:6443"
+
+/* ---- options ---- */
+
+static int find_data_dir(struct serve *s, struct err *e)
+{
+    struct str dir = s->o->data_dir ? str_of(s->o->data_dir) : STR_NULL;
+    char here[PATH_MAX];
+
+    if (!dir.n) {
+        dir = host_state_dir(s->arena);
+        if (!dir.n)
+            return err_set(e, ERR_INVALID, "no home directory is known: give --data-dir DIR");
+        dir = arena_cat(s->arena, dir, STR("/server"));
+    }
+    if (dir.p[0] != '/' && !getcwd(here, sizeof(here)))
+        return err_errno(e, "the directory we are in");
+    s->data_dir = dir.p[0] == '/' ? dir : arena_fmt(s->arena, "%s/%.*s", here, STR_ARG(dir));
+    s->machine_options = s->o->machine;
+    s->machine_options.state = arena_fmt(s->arena, "%.*s/node", STR_ARG(s->data_dir)).p;
+    if (!s->machine_options.claims)
+        s->machine_options.claims = arena_fmt(s->arena, "%.*s/claims", STR_ARG(s->data_dir)).p;
+    return 0;
+}
+
+static int read_options(struct serve *s, struct json **ret_capacity, struct err *e)
+{
+    int64_t ns = (int64_t)GRACE_MS * 1000000;
+
+    if (s->o->shutdown_grace && duration_parse(str_of(s->o->shutdown_grace), &ns, e) < 0)
+        return err_wrap(e, "--shutdown-grace-period");
+    s->grace_ms = MAX_OF(ns / 1000000, 0);
+    s->listen = s->o->listen ? s->o->listen : LISTEN;
+    if (s->o->capacity && run_capacity(s->arena, str_of(s->o->capacity), ret_capacity, e) < 0)
+        return err_wrap(e, "--capacity %s", s->o->capacity);
+    return find_data_dir(s, e);
+}
+
+/* ---- what the server asks of us ---- */
+
+static void on_notice(void *ctx, struct str sentence)
+{
+    (void)ctx;
+    log_info("notice", LOG_STR("text", sentence));
+}
+
+static bool is_ready(void *ctx, struct buf *out)
+{
+    const struct serve *s = ctx;
+    struct driver_stats stats;
+
+    driver_stats(s->driver, &stats);
+    if (!stats.is_synced)
+        buf_str(out, STR("the controllers have not seen everything yet"));
+    return stats.is_synced;
+}
+
+static void put_metrics(void *ctx, struct buf *out)
+{
+    const struct serve *s = ctx;
+    struct driver_stats d;
+
+    driver_stats(s->driver, &d);
+    buf_fmt(out,
+            "# HELP pumice_jobs Jobs that are there\n# TYPE pumice_jobs gauge\npumice_jobs %zu\n"
+            "# HELP pumice_pods Pods of Jobs that are there\n# TYPE pumice_pods gauge\npumice_pods %zu\n"
+            "# HELP pumice_writes_total Writes of controllers and scheduler\n# TYPE pumice_writes_total counter\n"
+            "pumice_writes_total %llu\n"
+            "# HELP pumice_binds_total Pods that were given a node\n# TYPE pumice_binds_total counter\n"
+            "pumice_binds_total %llu\n"
+            "# HELP pumice_scheduling_rounds_total Rounds of the scheduler\n"
+            "# TYPE pumice_scheduling_rounds_total counter\npumice_scheduling_rounds_total %llu\n",
+            d.jobs, d.pods, (unsigned long long)d.writes, (unsigned long long)d.binds, (unsigned long long)d.rounds);
+}
+
+/* ---- opening ---- */
+
+static int take_over_signals(struct serve *s, struct err *e)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL); /* cannot fail with these arguments */
+    (void)signal(SIGPIPE, SIG_IGN);
+    s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return s->signal_fd < 0 ? err_errno(e, "signals") : 0;
+}
+
+/* One server for each directory. */
+static int lock_data(struct serve *s, struct err *e)
+{
+    const char *path = arena_cstr(s->arena, s->data_dir);
+    autoclose int dir = -1;
+
+    if (make_dirs(path, 0700, e) < 0 || lock_dir_open(path, &dir, e) < 0)
+        return err_wrap(e, "--data-dir");
+    if (lock_take(dir, "server.lock", LOCK_MS, &s->lock_fd, e) == 0)
+        return 0;
+    if (e->code == ERR_CONFLICT)
+        return err_set(e, ERR_CONFLICT,
+                       "another pumice server uses %s: stop that one, or give this one another "
+                       "--data-dir",
+                       path);
+    return -1;
+}
+
+static uint64_t random_seed(void)
+{
+    uint64_t seed = 0;
+
+    if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed) || !seed)
+        seed = map_seed_default();
+    return seed;
+}
+
+/* The agent first: it wants a process of one thread. */
+static int open_agent(struct serve *s, struct json *capacity, struct err *e)
+{
+    struct agent_options opt = { .node_name = s->o->name,
+                                 .capacity = capacity,
+                                 .forgets_logs = true,
+                                 .clock = &s->clock.clock,
+                                 .hooks = { .ctx = s, .notice = on_notice } };
+
+    s->machine.arena = s->arena;
+    if (machine_find(&s->machine, &s->machine_options, e) < 0 ||
+        machine_prepare(&s->machine, &s->machine_options, e) < 0 || lock_data(s, e) < 0 ||
+        machine_agent(&s->machine, &s->machine_options, &opt, e) < 0)
+        return -1;
+    return agent_open(&opt, &s->agent, e);
+}
+
+static int open_cluster(struct serve *s, struct err *e)
+{
+    struct driver_options driver = { .schedules = true, .collects_garbage = true };
+    struct kubelet_options kubelet = { .agent = s->agent, .refuse = server_refuse };
+    struct server_options server = { .clock = &s->clock.clock,
+                                     .admin_token = s->token,
+                                     .root_ca = buf_view(&s->keys.ca),
+                                     .metrics = put_metrics,
+                                     .ready = is_ready,
+                                     .ctx = s };
+
+    s->store = store_new(&(struct store_options){ .clock = &s->clock.clock, .seed = random_seed() });
+    if (kubelet_open(&kubelet, &s->kubelet, e) < 0)
+        return -1;
+    server.store = s->store;
+    server.kubelet = s->kubelet;
+    s->server = server_new(&server);
+    s->driver_door = cluster_embedded_new(s->store, &s->clock.clock);
+    cluster_embedded_complete(s->driver_door, server_complete, s->server);
+    s->driver = driver_new(s->driver_door, &driver);
+    s->agent_door = cluster_embedded_new(s->store, &s->clock.clock);
+    agent_attach(s->agent, s->agent_door);
+    return 0;
+}
+
+/* "host" of "host:port", without the brackets of an IPv6 address; empty: a socket that is a file, or everybody's. */
+static struct str listen_host(struct str address)
+{
+    ptrdiff_t colon = str_rfind_char(address, ':');
+    struct str host = colon < 0 ? STR_NULL : str_sub(address, 0, (size_t)colon);
+
+    if (str_starts(address, STR("unix:")))
+        return STR_NULL;
+    if (str_starts(host, STR("[")) && str_ends(host, STR("]")))
+        return str_sub(host, 1, host.n - 2);
+    return host;
+}
+
+static int open_http(struct serve *s, struct err *e)
+{
+    struct http_server_tls tls = { .cert = buf_view(&s->keys.cert), .key = buf_view(&s->keys.key) };
+    bool is_unix = str_starts(str_of(s->listen), STR("unix:"));
+    struct http_server_options opt = { .address = s->listen,
+                                       .tls = is_unix ? NULL : &tls,
+                                       .limits = { .connections = CONNECTIONS, .per_address = CONNECTIONS },
+                                       .clock = &s->clock.clock,
+                                       .ctx = s->server,
+                                       .on_request = server_request };
+    struct str host = listen_host(str_of(s->listen));
+
+    if (http_server_new(&opt, &s->http, e) < 0)
+        return err_wrap(e, "--listen %s", s->listen);
+    if (is_unix)
+        return 0;
+    if (!host.n || str_is(host, "0.0.0.0") || str_is(host, "::"))
+        host = STR("127.0.0.1");
+    return serve_kubeconfig_write(s,
+                                  arena_fmt(s->arena, "https://%s%.*s%s:%u", str_has_char(host, ':') ? "[" : "",
+                                            STR_ARG(host), str_has_char(host, ':') ? "]" : "",
+                                            http_server_port(s->http)),
+                                  e);
+}
+
+static int load_keys(struct serve *s, struct err *e)
+{
+    char machine[256] = "localhost";
+    struct str host = listen_host(str_of(s->listen));
+    const char *names[8] = { "127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc" };
+    size_t n = 5;
+
+    gethostname(machine, sizeof(machine) - 1);
+    if (strcmp(machine, "localhost") != 0)
+        names[n++] = machine;
+    if (host.n && !str_is(host, "127.0.0.1") && !str_is(host, "localhost") && !str_is(host, "0.0.0.0") &&
+        !str_is(host, "::"))
+        names[n++] = arena_cstr(s->arena, host);
+    return serve_keys_load(s, names, e);
+}
+
+static int start(struct serve *s, struct json *capacity, struct err *e)
+{
+    if (take_over_signals(s, e) < 0 || open_agent(s, capacity, e) < 0 || load_keys(s, e) < 0 || open_cluster(s, e) < 0)
+        return -1;
+    return open_http(s, e);
+}
+
+/* What it is, and how to use it. */
+static void say_hello(const struct serve *s)
+{
+    if (s->kubeconfig.n) {
+        printf("pumice " PUMICE_VERSION ": a cluster of this machine at https://%s (port %u)\n"
+               "Objects are in memory: they are gone, and their pods ended, when this program ends.\n\n"
+               "  export KUBECONFIG=%.*s\n"
+               "  kubectl create -f job.yaml\n"
+               "  kubectl get vcjob -w\n\n",
+               s->listen, http_server_port(s->http), STR_ARG(s->kubeconfig));
+    } else {
+        printf("pumice " PUMICE_VERSION ": a cluster of this machine at %s\n"
+               "Objects are in memory: they are gone, and their pods ended, when this program ends.\n\n"
+               "  curl --unix-socket %s http://pumice/api/v1/namespaces\n\n",
+               s->listen, s->listen + strlen("unix:"));
+    }
+    (void)fflush(stdout); /* nobody is left to tell */
+}
+
+static void finish(struct serve *s)
+{
+    agent_close(s->agent);
+    kubelet_close(s->kubelet);
+    server_free(s->server);
+    http_server_free(s->http);
+    driver_free(s->driver);
+    cluster_free(s->driver_door);
+    cluster_free(s->agent_door);
+    store_free(s->store);
+    certificate_set_done(&s->keys);
+    machine_done(&s->machine);
+    autoclose_done(&s->signal_fd);
+    autoclose_done(&s->lock_fd);
+}
+
+static int server_run(struct arena *a, const void *options, const struct text_list *arguments)
+{
+    struct serve s = { .arena = a, .o = options, .lock_fd = -1, .signal_fd = -1 };
+    struct json *capacity = NULL;
+    struct err e;
+    int status;
+
+    (void)arguments;
+    clock_steady_init(&s.clock, &clock_real);
+    if (read_options(&s, &capacity, &e) < 0)
+        return command_fail("server", &e, EXIT_USAGE);
+    if (reexec_sealed(&e) < 0)
+        return command_fail("server", &e, EXIT_FAILED);
+    log_options_apply(s.o->log_level, s.o->log_format);
+    if (start(&s, capacity, &e) < 0) {
+        status = command_fail("server", &e, EXIT_FAILED);
+    } else {
+        say_hello(&s);
+        status = serve_loop(&s);
+    }
+    finish(&s);
+    return status;
+}
+
+/* ---- the command ---- */
+
+#define FIELD(name)         offsetof(struct server_command_options, name)
+#define MACHINE_FIELD(name) offsetof(struct server_command_options, machine.name)
+
+static const struct option server_option_table[] = {
+    { 0, "data-dir", OPTION_TEXT, FIELD(data_dir), "DIR", NULL,
+      "keys, the kubeconfig and the files of pods are below it (default: server/ below what `pumice run` uses)" },
+    { 0, "listen", OPTION_TEXT, FIELD(listen), "ADDRESS", NULL,
+      "where clients come: HOST:PORT, or unix:PATH (default: " LISTEN "; port 0: one that is free)" },
+    { 0, "name", OPTION_TEXT, FIELD(name), "NAME", NULL, "of the Node (default: the host's name)" },
+    { 0, "capacity", OPTION_TEXT, FIELD(capacity), "AMOUNTS", NULL,
+      "what the node has, as cpu=8,memory=16Gi (default: what the machine has)" },
+    { 0, "shutdown-grace-period", OPTION_TEXT, FIELD(shutdown_grace), "TIME", NULL,
+      "pods have so long at most when this program is asked to end (default: 30s)" },
+    MACHINE_OPTIONS(MACHINE_FIELD),
+    { 0, "claims", OPTION_TEXT, MACHINE_FIELD(claims), "DIR", NULL,
+      "PersistentVolumeClaims are directories here (default: claims/ below --data-dir)" },
+    LOG_OPTIONS(FIELD),
+};
+
+static const char *const server_examples[] = {
+    "pumice server --data-dir /var/lib/pumice",
+    "then: KUBECONFIG=/var/lib/pumice/admin.kubeconfig kubectl create -f job.yaml",
+    "pumice server --listen 127.0.0.1:0 --capacity cpu=8,memory=16Gi",
+    "at a port that is free, with a part of this machine",
+    NULL,
+};
+
+const struct command command_server = {
+    .name = "server",
+    .arguments = "",
+    .summary = "keep this machine up as a cluster, for kubectl",
+    .about =
+        "The Kubernetes API with Volcano's kinds, controllers, the gang scheduler and a node, in one process: kubectl\n"
+        "and client libraries work with it as with any cluster, and pods run on this machine as those of\n"
+        "`pumice run` do. DIR/admin.kubeconfig is all that a client needs; it is written at the start, for its\n"
+        "owner only.\n\n"
+        "Objects are kept in memory. SIGTERM ends the pods, with their grace, and then the server; a second one\n"
+        "ends it at once.",
+    .options = server_option_table,
+    .n_options = ARRAY_LEN(server_option_table),
+    .options_size = sizeof(struct server_command_options),
+    .examples = server_examples,
+    .run = server_run,
+};

@@ -1,0 +1,73 @@
+/* server.h - the parts of `pumice server`
+ *
+ *     server.c        options; everything is opened, and closed again
+ *     server_keys.c   certificates, the administrator's token, the kubeconfig: below --data-dir
+ *     server_loop.c   turns: requests, controllers and scheduler, the node, watches; signals and the end
+ *
+ * The API is server/server.h, on a store of this process; controllers, scheduler and agent are those of `pumice run`.
+ */
+#ifndef CLI_SERVER_H
+#define CLI_SERVER_H
+
+#include "base/clock.h"
+#include "cli/machine.h"
+#include "http/server.h"
+#include "kube/certificate.h"
+
+struct cluster;
+struct driver;
+struct kubelet;
+struct server;
+struct store;
+
+struct server_command_options {
+    const char *data_dir, *listen, *capacity, *name, *shutdown_grace, *log_level, *log_format;
+    struct machine_options machine;
+};
+
+enum serve_stage {
+    SERVE_WORKS,
+    SERVE_STOPS, /* asked to end: pods end */
+    SERVE_OVER,
+};
+
+struct serve {
+    struct arena *arena;
+    const struct server_command_options *o;
+    struct machine_options machine_options; /* those given, below --data-dir */
+    struct str data_dir;                    /* absolute */
+    const char *listen;
+    int64_t grace_ms;
+    int lock_fd, signal_fd;
+
+    struct clock_steady clock;
+    struct machine machine;
+    struct certificate_set keys;
+    struct str token, kubeconfig; /* kubeconfig: its path; empty: there is none */
+
+    struct store *store;
+    struct cluster *driver_door, *agent_door;
+    struct driver *driver;
+    struct agent *agent;
+    struct kubelet *kubelet;
+    struct server *server;
+    struct http_server *http;
+
+    enum serve_stage stage;
+    int64_t stage_ms; /* mono time: when patience ends */
+    int exit_status;
+};
+
+/* ---- server_keys.c ---- */
+
+/* What is there is used; what is missing, or ends soon, is made. 'names': of this server, ended by NULL. */
+int serve_keys_load(struct serve *s, const char *const *names, struct err *e);
+/* Sets s->kubeconfig. 0600, in one step. */
+int serve_kubeconfig_write(struct serve *s, struct str url, struct err *e);
+
+/* ---- server_loop.c ---- */
+
+/* Until it is over; the exit status. */
+int serve_loop(struct serve *s);
+
+#endif

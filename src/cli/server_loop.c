@@ -1,0 +1,119 @@
+/* server_loop.c - one thread, one loop: requests, controllers and scheduler, the node, watches; signals and time
+ *
+ *     WORKS ──SIGTERM, SIGINT──▶ STOPS ──pods have ended, or patience has──▶ OVER
+ *                                  └──again: OVER, at once
+ */
+#include "base/log.h"
+#include "base/util.h"
+#include "cli/server.h"
+#include "cluster/cluster.h"
+#include "driver/driver.h"
+#include "kubelet/kubelet.h"
+#include "server/server.h"
+#include "store/store.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+enum {
+    WRITE_MS = 2000,      /* beyond the grace of the pods */
+    SLEEP_MAX_MS = 60000, /* clocks are set */
+};
+
+static int64_t mono(const struct serve *s)
+{
+    return clock_mono_ms((struct clock *)&s->clock.clock);
+}
+
+/* ---- the end ---- */
+
+static void stop(struct serve *s)
+{
+    if (s->stage != SERVE_WORKS) {
+        s->stage = SERVE_OVER;
+        s->exit_status = EXIT_FAILED;
+        return;
+    }
+    server_stop(s->server);
+    driver_stop(s->driver);
+    agent_shut_down(s->agent, s->grace_ms);
+    s->stage = SERVE_STOPS;
+    s->stage_ms = mono(s) + s->grace_ms + WRITE_MS;
+}
+
+static void take_signals(struct serve *s)
+{
+    struct signalfd_siginfo info;
+
+    while (read(s->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        log_info("stopping", LOG_TEXT("signal", sigabbrev_np((int)info.ssi_signo)),
+                 LOG_INT("pods", (int64_t)agent_pods(s->agent)));
+        stop(s);
+    }
+}
+
+static void advance(struct serve *s)
+{
+    if (s->stage == SERVE_STOPS && (agent_is_quiet(s->agent) || mono(s) >= s->stage_ms))
+        s->stage = SERVE_OVER;
+    if (agent_is_broken(s->agent) && s->stage == SERVE_WORKS) {
+        log_error("a part of this program, its spawner, was killed: no pod can start any more; ending");
+        s->exit_status = EXIT_FAILED;
+        s->stage = SERVE_OVER;
+    }
+}
+
+/* ---- turns ---- */
+
+static int64_t until(struct serve *s, int64_t at_ms)
+{
+    return at_ms == INT64_MAX ? at_ms : MAX_OF(at_ms - clock_now_ms(&s->clock.clock), 0);
+}
+
+/* Milliseconds until the next turn is due even if nothing happens. What one of them writes the others read in the same
+ * turn or in the next, which follows at once while anything was done. */
+static int64_t turn(struct serve *s)
+{
+    uint64_t before = store_revision(s->store);
+    bool is_driver_busy = false, is_node_busy = false;
+    int64_t wait_ms;
+
+    http_server_turn(s->http);
+    wait_ms = until(s, driver_turn(s->driver, &is_driver_busy));
+    wait_ms = MIN_OF(wait_ms, until(s, agent_turn(s->agent, &is_node_busy)));
+    wait_ms = MIN_OF(wait_ms, kubelet_turn(s->kubelet));
+    wait_ms = MIN_OF(wait_ms, server_turn(s->server));
+    if (is_driver_busy || is_node_busy || store_revision(s->store) != before)
+        wait_ms = 0;
+    return wait_ms;
+}
+
+static void sleep_for(struct serve *s, int64_t ms)
+{
+    struct pollfd p[] = {
+        { .fd = http_server_fd(s->http), .events = POLLIN },
+        { .fd = agent_fd(s->agent), .events = POLLIN },
+        { .fd = kubelet_fd(s->kubelet), .events = POLLIN },
+        { .fd = s->signal_fd, .events = POLLIN },
+    };
+
+    (void)poll(p, ARRAY_LEN(p), (int)MAX_OF(MIN_OF(ms, (int64_t)SLEEP_MAX_MS), 0));
+}
+
+int serve_loop(struct serve *s)
+{
+    while (s->stage != SERVE_OVER) {
+        int64_t wait_ms = turn(s);
+
+        advance(s);
+        if (s->stage == SERVE_STOPS)
+            wait_ms = MIN_OF(wait_ms, MAX_OF(s->stage_ms - mono(s), 0));
+        if (s->stage != SERVE_OVER)
+            sleep_for(s, wait_ms);
+        take_signals(s);
+    }
+    http_server_stop(s->http);
+    http_server_turn(s->http); /* what was said last */
+    return s->exit_status;
+}
