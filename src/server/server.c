@@ -267,8 +267,3 @@ void server_stop(struct server *s)
     s->is_stopping = true;
     watches_stop(s);
 }
-
-void server_stats(const struct server *s, struct server_stats *ret)
-{
-    *ret = s->stats;
-}

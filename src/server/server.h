@@ -110,10 +110,4 @@ int64_t server_turn(struct server *s);
 /* It goes: watches are ended in an orderly way, /readyz fails. */
 void server_stop(struct server *s);
 
-struct server_stats {
-    uint64_t requests, watch_events;
-    size_t watches;
-};
-void server_stats(const struct server *s, struct server_stats *ret);
-
 #endif

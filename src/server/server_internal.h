@@ -313,7 +313,10 @@ struct server {
     struct watch_hub *hubs; /* by row of resource_types */
     struct list watches;
     int64_t watches_due_ms; /* mono */
-    struct server_stats stats;
+    struct {
+        uint64_t requests, watch_events;
+        size_t watches;
+    } stats; /* for /metrics */
     bool is_stopping;
     struct {
         uint64_t rev;
