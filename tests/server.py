@@ -46,9 +46,9 @@ def until(what, holds, limit_s=PATIENCE_S):
 
 
 class Server:
-    def __init__(self, *options, listen="127.0.0.1:0"):
+    def __init__(self, *options, listen="127.0.0.1:0", data=None):
         self.dir = tempfile.mkdtemp(prefix="pumice-server-")
-        self.data = os.path.join(self.dir, "data")
+        self.data = data or os.path.join(self.dir, "data")
         self.out = open(os.path.join(self.dir, "out"), "wb+")
         args = [PUMICE, "server", "--data-dir", self.data, "--listen", listen, "--capacity", "cpu=8,memory=8Gi",
                 "--shutdown-grace-period", "3s", *(() if has_nftables() else ("--allow-unfiltered",)), *options]
@@ -239,7 +239,9 @@ def says_what_is_wrong(s):
     assert status == 422 and answer["details"]["kind"] == "Pod" and len(fields) >= 3, answer
     assert {"metadata.name", "spec.containers"} <= fields, fields
     assert s.call("POST", f"{MAPS}/twice")[0] == 405 and s.call("OPTIONS", MAPS)[0] == 405
-    assert s.call("POST", MAPS, b"\x00", type="application/vnd.kubernetes.protobuf")[0] == 415
+    protobuf = "application/vnd.kubernetes.protobuf"
+    assert s.call("POST", MAPS, b"\x00", type=protobuf)[0] == 400 and s.call("POST", MAPS, "x", type="text/csv")[0] == 415
+    assert s.call("POST", JOBS, b"k8s\0\x0a\x05\x12\x03Job", type=protobuf)[0] == 415, "Volcano's kinds have no such form"
     assert s.call("GET", MAPS, accept="application/vnd.kubernetes.protobuf")[0] == 406
     assert s.call("GET", f"{MAPS}/a%2fb")[0] == 404 and s.call("GET", f"{MAPS}//x")[0] == 400
     assert s.call("POST", MAPS, " " * (3 << 20) + "{}")[0] == 413
@@ -400,6 +402,46 @@ def watches(s):
         assert s.call("GET", f"{MAPS}?watch=1&{query}")[0] == 422
     for w in (first, whole, tables):
         w.close()
+
+
+def holds_up(s):
+    """Many at once, some of them slow, rude or confused."""
+    text = "x" * 100000
+    s.ok("POST", MAPS, config_map("big", {"a": text}))
+    rev = s.ok("GET", f"{MAPS}/big")["metadata"]["resourceVersion"]
+    query = f"{MAPS}?watch=1&resourceVersion={rev}&fieldSelector=metadata.name%3Dbig"
+    slow = s.open("GET", query)  # nobody reads
+    many = [Watch(s, query) for _ in range(40)]
+    for i in range(60):
+        s.ok("PATCH", f"{MAPS}/big", {"data": {"n": str(i)}}, type="application/merge-patch+json")
+    for w in many:
+        w.until(60)
+    want = [str(i) for i in range(60)]
+    assert all([e["object"]["data"]["n"] for e in w.events] == want for w in many)
+    for w in many:
+        w.close()
+    got = [json.loads(slow[1].readline())["object"]["data"]["n"] for _ in want]
+    assert got == want, "who reads late misses nothing"
+    slow[0].close()
+    until("those that have left are forgotten", lambda: "pumice_server_watches 0\n" in s.call("GET", "/metrics")[1])
+    names = []
+
+    def create():
+        for _ in range(5):
+            names.append(s.ok("POST", MAPS, {"metadata": {"generateName": "many-", "labels": {"many": "yes"}}})["metadata"]["name"])
+    threads = [threading.Thread(target=create) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(set(names)) == 40, len(names)
+    s.ok("DELETE", f"{MAPS}?labelSelector=many%3Dyes")
+    assert s.call("POST", MAPS, '{"a":' * 2000 + "1" + "}" * 2000)[0] == 400, "too deep"
+    assert s.call("POST", MAPS, '{"metadata": []}')[0] == 400 and s.call("POST", MAPS, "null")[0] == 400
+    assert s.call("PUT", f"{MAPS}/big", {"metadata": {"name": "big", "labels": "text"}})[0] == 422
+    assert s.call("PATCH", f"{MAPS}/big", {"metadata": None}, type="application/merge-patch+json")[0] == 400
+    for path in ("/apis/", "/api/v1/", "/api/v1/namespaces/default/pods/", "/%", "/api/v1/%00", "/openapi/v3/../v2", "/api/v1/" + "a/" * 40):
+        assert s.call("GET", path)[0] in (200, 400, 404), path
 
 
 def ends_what_is_deleted(s):
@@ -586,6 +628,17 @@ def kubectl_works(s, path):
         assert "unchanged" in k("apply", "-f", "-", stdin=json.dumps(config_map("applied", {"a": "1", "b": "2"})))
         assert "configured" in k("apply", "-f", "-", stdin=json.dumps(config_map("applied", {"a": "3"})))
         assert k("get", "cm", "applied", "-o", "jsonpath={.data}") in ('{"a":"3"}', "map[a:3]")
+        k("create", "namespace", "kube-made")  # these are sent as protobuf from 1.32 on
+        k("create", "configmap", "made", "--from-literal=a=b", "-n", "kube-made")
+        k("create", "secret", "generic", "made", "--from-literal=a=b", "-n", "kube-made")
+        k("create", "quota", "made", "--hard=pods=5,cpu=2", "-n", "kube-made")
+        made = json.loads(k("get", "cm,secret,quota", "-n", "kube-made", "-o", "json"))["items"]
+        made = {o["kind"]: o for o in made if o["metadata"]["name"] == "made"}
+        assert made["ConfigMap"]["data"] == {"a": "b"} and made["Secret"]["data"] == {"a": "Yg=="}, made
+        assert made["ResourceQuota"]["spec"]["hard"] == {"pods": "5", "cpu": "2"}, made
+        assert '""' not in json.dumps(made), "nothing is there that was not set"
+        assert k("auth", "can-i", "create", "vcjobs") == "yes\n"
+        k("delete", "namespace", "kube-made")
         k("patch", "vcjob", "kube", "--type=merge", "-p", '{"spec":{"maxRetry":5}}')
         assert "NotFound" in k.fails("get", "pod", "nobody")
         assert "Forbidden" in k.fails("patch", "pod", "kube-w-0", "-p", '{"spec":{"dnsPolicy":"None"}}')
@@ -618,6 +671,31 @@ def refuses_a_second(s):
     assert run.returncode == 1 and "another pumice server uses" in run.stderr, run
 
 
+class UnixConnection(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.host)
+
+
+def comes_again():
+    """At a socket, killed, and started again in the same directory at a port."""
+    first = Server(listen="unix:" + os.path.join(tempfile.mkdtemp(prefix="pumice-server-"), "sock"))
+    path = first.process.args[first.process.args.index("--listen") + 1].removeprefix("unix:")
+    c = UnixConnection(path)
+    c.request("GET", "/api/v1/namespaces/default", headers={"Host": "pumice"})
+    assert c.getresponse().status == 200, "the owner needs no token"
+    assert os.stat(path).st_mode & 0o777 == 0o600 and not os.path.exists(first.config)
+    with open(os.path.join(first.data, "pki", "admin.token")) as f:
+        token = f.read()
+    first.process.kill()
+    first.process.wait()
+    second = Server(data=first.data)
+    assert second.token == token and second.ok("GET", "/api/v1/namespaces/default")
+    assert second.stop() == 0
+    shutil.rmtree(first.dir, ignore_errors=True)
+    shutil.rmtree(os.path.dirname(path), ignore_errors=True)
+
+
 def main():
     suite = Suite()
     try:
@@ -629,12 +707,13 @@ def main():
         raise
     try:
         for case in (is_healthy, keeps_strangers_out, discovers_both_forms, describes_kinds, says_what_is_wrong, writes_with_care,
-                     knows_its_fields, patches, keeps_status_apart, lists, watches, ends_what_is_deleted, ends_namespaces,
+                     knows_its_fields, patches, keeps_status_apart, lists, watches, holds_up, ends_what_is_deleted, ends_namespaces,
                      runs_pods, follows_a_log, runs_jobs, answers_questions, refuses_a_second):
             suite.case(case.__name__, lambda: case(s))
         for name, path in kubectls():
             suite.case(f"kubectl ({name})", lambda: kubectl_works(s, path))
         suite.case("ends_well", lambda: ends_well(s))
+        suite.case("comes_again", comes_again)
     finally:
         s.stop()
     return suite.finish()

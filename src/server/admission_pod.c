@@ -205,6 +205,16 @@ static void keep_node(struct arena *a, struct json *spec, const struct object *o
         json_set(spec, "nodeName", json_copy(a, node));
 }
 
+static void check_priority(const struct server *s, const struct place *pod, struct problems *ps)
+{
+    const struct resource_type *type = type_by_kind(STR("scheduling.k8s.io/v1"), STR("PriorityClass"));
+    struct place spec = place_member(pod, "spec"), at = place_member(&spec, "priorityClassName");
+    struct str name = json_text(at.node, STR_NULL);
+
+    if (name.n && !store_get(s->opt.store, type, STR_NULL, name))
+        problem_error(ps, &at, "no PriorityClass with name %.*s was found", STR_ARG(name));
+}
+
 void admit_pod_write(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = pod };
@@ -216,6 +226,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
         check_change(rq, pod, old, ps);
     } else {
         admit_pod_check(&root, ps);
+        check_priority(rq->server, &root, ps);
     }
     admit_pod_budget(pod, &env, ps);
 }

@@ -1,12 +1,13 @@
-/* body.c - what the client sent: JSON or YAML, of the right kind, and which of its fields nobody knows */
+/* body.c - what the client sent: JSON, YAML or protobuf, of the right kind, and which of its fields nobody knows */
 #include "server/server_internal.h"
 
 #include "json/schema.h"
+#include "server/protobuf.h"
 #include "yaml/yaml.h"
 
 enum { BODY_MAX = 3 << 20 };
 
-const char *const body_types[] = { "application/json", "application/yaml", NULL };
+const char *const body_types[] = { "application/json", "application/yaml", PROTOBUF_MEDIA, NULL };
 
 struct reading {
     struct request *rq;
@@ -65,15 +66,26 @@ static int parse_yaml(struct request *rq, struct reading *r, struct json **ret)
     return 0;
 }
 
-static int parse(struct request *rq, struct reading *r, bool is_yaml, struct json **ret)
+static int parse_protobuf(struct request *rq, struct json **ret)
+{
+    struct err e;
+
+    if (proto_parse(rq->arena, rq->call->body, ret, &e) == 0)
+        return 0;
+    return fail_with(rq, e.code == ERR_NOT_FOUND ? REASON_MEDIA : REASON_BAD_REQUEST, "%s", e.text);
+}
+
+static int parse(struct request *rq, struct reading *r, struct str media, struct json **ret)
 {
     struct json_parse_options opt = { .limits.max_bytes = BODY_MAX, .on_duplicate = on_duplicate, .ctx = r };
     struct err e;
 
     if (rq->call->body.n > BODY_MAX)
         return fail_with(rq, REASON_TOO_LARGE, "Request entity too large: limit is %d", BODY_MAX);
-    if (is_yaml)
+    if (str_ends(media, STR("yaml")))
         return parse_yaml(rq, r, ret);
+    if (str_is(media, PROTOBUF_MEDIA))
+        return parse_protobuf(rq, ret);
     /* The tree borrows the text, which is the call's and goes when it is answered: so do we. */
     if (json_parse(rq->arena, rq->call->body, &opt, ret, &e) < 0)
         return fail_with(rq, REASON_BAD_REQUEST, "error parsing the body as JSON: %s", e.text);
@@ -108,7 +120,7 @@ int body_any(struct request *rq, const char *const *types, struct json **ret)
         return fail_media(rq, media, types);
     if (!str_trim(rq->call->body).n)
         return 0;
-    if (parse(rq, &r, str_ends(media, STR("yaml")), ret) < 0)
+    if (parse(rq, &r, media, ret) < 0)
         return -1;
     VEC_FOREACH(key, &r.duplicates)
         *key = arena_fmt(rq->arena, "duplicate field \"%.*s\"", STR_ARG(*key));

@@ -5,6 +5,7 @@
  * accept.c      what the client can read                         pure
  * access.c      who asks, and may they
  * body.c        what the client sent: JSON or YAML, unknown fields
+ * protobuf.c    what clients of Kubernetes' own kinds send; protobuf_*.c: its tables
  * status.c      Status objects: what went wrong
  * reply.c       objects as the client wants them
  * discovery.c   /api, /apis: which kinds there are, in both forms
