@@ -20,6 +20,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 
 enum { GRACE_MS = 30000, LOCK_MS = 3000, CONNECTIONS = 16384 };
@@ -158,6 +159,18 @@ static int open_agent(struct serve *s, struct json *capacity, struct err *e)
     return agent_open(&opt, &s->agent, e);
 }
 
+/* A descriptor for each client. The pods keep the limit that there was: their parent was made before. */
+static void allow_connections(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return;
+    files.rlim_cur = files.rlim_max == RLIM_INFINITY ? CONNECTIONS * 2
+                                                     : MIN_OF(files.rlim_max, (rlim_t)CONNECTIONS * 2);
+    (void)setrlimit(RLIMIT_NOFILE, &files); /* else fewer can come */
+}
+
 static int open_cluster(struct serve *s, struct err *e)
 {
     struct driver_options driver = { .schedules = true, .collects_garbage = true };
@@ -169,6 +182,7 @@ static int open_cluster(struct serve *s, struct err *e)
                                      .ready = is_ready,
                                      .ctx = s };
 
+    allow_connections();
     s->store = store_new(&(struct store_options){ .clock = &s->clock.clock, .seed = random_seed() });
     if (kubelet_open(&kubelet, &s->kubelet, e) < 0)
         return -1;

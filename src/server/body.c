@@ -148,7 +148,7 @@ int body_check_fields(struct request *rq, const struct json *object)
 
 static int check_kind(struct request *rq, struct json *object)
 {
-    struct str version = type_api_version(rq->arena, rq->type);
+    struct str version = type_api_version(rq->arena, rq->view ? rq->view : rq->type);
 
     if (!object_kind(object).n)
         json_set(object, "kind", json_str(rq->arena, str_of(rq->type->kind)));
@@ -195,5 +195,7 @@ int body_object(struct request *rq, struct json **ret)
         return fail_with(rq, REASON_BAD_REQUEST, "the body must be an object of kind %s", rq->type->kind);
     if (check_kind(rq, *ret) < 0 || check_place(rq, *ret) < 0)
         return -1;
+    if (rq->view)
+        *ret = view_take(rq->arena, *ret);
     return body_check_fields(rq, *ret);
 }

@@ -28,6 +28,8 @@ int selection_read(struct request *rq, struct selection *ret)
 
     (void)param(rq, "labelSelector", &labels);
     (void)param(rq, "fieldSelector", &fields);
+    if (rq->view)
+        fields = view_fields(rq->arena, fields);
     if (rq->target.name.n) /* the old form of a watch of one */
         fields = arena_fmt(rq->arena, "metadata.name=%.*s%s%.*s", STR_ARG(rq->target.name), fields.n ? "," : "",
                            STR_ARG(fields));
@@ -208,13 +210,14 @@ static void reply_items(struct listing *l)
 
     buf_fmt(&out, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",",
             STR_ARG(is_partial ? STR("PartialObjectMetadataList") : type_list_kind(rq->arena, rq->type)),
-            STR_ARG(is_partial ? STR("meta.k8s.io/v1") : type_api_version(rq->arena, rq->type)));
+            STR_ARG(is_partial ? STR("meta.k8s.io/v1") : type_api_version(rq->arena, rq->view ? rq->view : rq->type)));
     print_meta(l, &out);
     buf_str(&out, STR(",\"items\":["));
     for (size_t i = l->from; i < l->to; i++) {
         if (i > l->from)
             buf_char(&out, ',');
-        json_print(&out, is_partial ? partial_of(rq->arena, l->objects[i]->root) : l->objects[i]->root);
+        json_print(&out, is_partial ? partial_of(rq->arena, l->objects[i]->root)
+                                    : view_show(rq->arena, rq->view, l->objects[i]->root));
     }
     buf_str(&out, STR("]}\n"));
     reply_text(rq, 200, "application/json", buf_view(&out), NULL);
@@ -230,7 +233,8 @@ static struct json *list_tree(struct listing *l)
     (void)param(rq, "includeObject", &include);
     if (!is_table) {
         json_add(j, STR("kind"), json_str(rq->arena, type_list_kind(rq->arena, rq->type)));
-        json_add(j, STR("apiVersion"), json_str(rq->arena, type_api_version(rq->arena, rq->type)));
+        json_add(j, STR("apiVersion"),
+                 json_str(rq->arena, type_api_version(rq->arena, rq->view ? rq->view : rq->type)));
         json_add(j, STR("metadata"), json_object(rq->arena));
         json_add(j, STR("items"), json_array(rq->arena));
     }
@@ -245,7 +249,7 @@ static struct json *list_tree(struct listing *l)
         if (is_table)
             table_add(rq->arena, j, rq->type, l->objects[i]->root, include, server_now_ms(rq->server));
         else
-            json_push(items, json_copy(rq->arena, l->objects[i]->root));
+            json_push(items, json_copy(rq->arena, view_show(rq->arena, rq->view, l->objects[i]->root)));
     return j;
 }
 

@@ -195,13 +195,11 @@ static void keep_old(void *ctx, const struct object *o)
 
 void events_expire(struct server *s)
 {
-    static const char *const versions[] = { "v1", "events.k8s.io/v1" };
     autoarena a = { 0 };
     struct expiry x = { .old.arena = &a, .before_ms = server_now_ms(s) - EVENT_LIFE_MS };
     struct store_delete_options opt = { .propagation = PROPAGATE_BACKGROUND };
 
-    for (size_t i = 0; i < ARRAY_LEN(versions); i++)
-        store_list(s->opt.store, type_by_kind(str_of(versions[i]), STR("Event")), STR_NULL, keep_old, &x);
+    store_list(s->opt.store, type_by_kind(STR("v1"), STR("Event")), STR_NULL, keep_old, &x);
     VEC_FOREACH(o, &x.old.objects) {
         (void)store_delete(s->opt.store, (*o)->type, (*o)->namespace, (*o)->name, &opt, NULL, NULL);
         object_unref(*o);

@@ -101,12 +101,13 @@ void reply_object(struct request *rq, int code, const struct json *root)
     else if (rq->accept.form == ACCEPT_PARTIAL)
         reply_json(rq, code, partial_of(rq->arena, root));
     else
-        reply_json(rq, code, root);
+        reply_json(rq, code, view_show(rq->arena, rq->view, root));
 }
 
 void reply_stored(struct request *rq, int code, const struct object *o)
 {
-    if (rq->accept.form == ACCEPT_OBJECT && rq->accept.media == MEDIA_JSON && !rq->is_pretty && !rq->is_dry)
+    if (rq->accept.form == ACCEPT_OBJECT && rq->accept.media == MEDIA_JSON && !rq->is_pretty && !rq->is_dry &&
+        !rq->view)
         reply_text(rq, code, "application/json", encoded(rq->server, o), NULL);
     else
         reply_object(rq, code, o->root);
@@ -125,15 +126,28 @@ void reply_failure(struct request *rq)
     reply_as(rq, status_code(rq), status, headers);
 }
 
+static void forget_encoded(struct server *s)
+{
+    for (size_t i = 0; i < ENCODED_MAX; i++) {
+        buf_done(&s->encoded[i].text);
+        s->encoded[i].rev = 0;
+    }
+    s->encoded_bytes = 0;
+}
+
 /* An object is one state, and a state has one revision: whoever wants it next gets the same bytes. */
 struct str encoded(struct server *s, const struct object *o)
 {
     size_t i = o->rev % ENCODED_MAX;
 
-    if (s->encoded[i].rev != o->rev || !o->rev) {
-        buf_reset(&s->encoded[i].text);
-        json_print(&s->encoded[i].text, o->root);
-        s->encoded[i].rev = o->rev;
-    }
+    if (s->encoded[i].rev == o->rev && o->rev)
+        return buf_view(&s->encoded[i].text);
+    if (s->encoded_bytes > ENCODED_BYTES)
+        forget_encoded(s);
+    s->encoded_bytes -= s->encoded[i].text.cap;
+    buf_reset(&s->encoded[i].text);
+    json_print(&s->encoded[i].text, o->root);
+    s->encoded_bytes += s->encoded[i].text.cap;
+    s->encoded[i].rev = o->rev;
     return buf_view(&s->encoded[i].text);
 }

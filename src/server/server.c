@@ -191,6 +191,10 @@ static int read_target(struct request *rq)
         rq->verb = VERB_CREATE;
     if (t->resource.n)
         rq->type = type_by_plural(t->group, t->version, t->resource);
+    if (rq->type && view_stored(rq->type)) {
+        rq->view = rq->type;
+        rq->type = view_stored(rq->view);
+    }
     return 0;
 }
 
@@ -257,6 +261,7 @@ int64_t server_turn(struct server *s)
     if (now_ms >= s->expired_ms + EXPIRE_MS) {
         s->expired_ms = now_ms;
         events_expire(s);
+        snapshots_expire(s);
     }
     namespaces_turn(s);
     return MIN_OF(watches_turn(s), (int64_t)EXPIRE_MS);

@@ -6,6 +6,7 @@
  * access.c      who asks, and may they
  * body.c        what the client sent: JSON or YAML, unknown fields
  * protobuf.c    what clients of Kubernetes' own kinds send; protobuf_*.c: its tables
+ * view.c        events.k8s.io, another form of core Events
  * status.c      Status objects: what went wrong
  * reply.c       objects as the client wants them
  * discovery.c   /api, /apis: which kinds there are, in both forms
@@ -130,7 +131,8 @@ struct request {
     struct arena *arena; /* until it is answered */
     struct http_call *call;
     struct target target;
-    const struct resource_type *type; /* NULL: not about a resource */
+    const struct resource_type *type; /* of what is stored; NULL: not about a resource */
+    const struct resource_type *view; /* the client knows it as this; NULL: as it is */
     enum verb verb;
     struct server_user user;
     struct accept accept;
@@ -180,6 +182,13 @@ int body_object(struct request *rq, struct json **ret);
 int body_any(struct request *rq, const char *const *types, struct json **ret);
 extern const char *const body_types[];
 int body_check_fields(struct request *rq, const struct json *object);
+
+/* ---- view.c ---- */
+
+const struct resource_type *view_stored(const struct resource_type *t); /* NULL: it is stored as it is */
+const struct json *view_show(struct arena *a, const struct resource_type *view, const struct json *root);
+struct json *view_take(struct arena *a, const struct json *body);
+struct str view_fields(struct arena *a, struct str text);
 
 /* ---- handlers ---- */
 
@@ -241,6 +250,7 @@ struct snapshot {
     const struct resource_type *type;
     struct str key; /* of what was asked: namespace and selectors */
     uint64_t rev;
+    int64_t made_ms; /* mono */
     struct object **objects;
     size_t n;
     char text[];
@@ -248,6 +258,7 @@ struct snapshot {
 struct snapshot *snapshot_keep(struct server *s, const struct request *rq, const struct selection *sel,
                                struct object **objects, size_t n, uint64_t rev);
 struct snapshot *snapshot_find(struct server *s, const struct request *rq, const struct selection *sel, uint64_t rev);
+void snapshots_expire(struct server *s); /* those of clients that went away in the middle */
 void snapshots_done(struct server *s);
 
 /* ---- admission.c ---- */
@@ -307,7 +318,7 @@ bool access_allows(struct request *rq, const struct server_attributes *at, struc
 
 /* ---- server.c ---- */
 
-enum { ENCODED_MAX = 256, SNAPSHOTS_MAX = 32 };
+enum { ENCODED_MAX = 256, ENCODED_BYTES = 8 << 20, SNAPSHOTS_MAX = 32, SNAPSHOT_MS = 5 * 60000 };
 
 struct server {
     struct server_options opt;
@@ -323,6 +334,7 @@ struct server {
         uint64_t rev;
         struct buf text;
     } encoded[ENCODED_MAX]; /* by revision */
+    size_t encoded_bytes;
     struct list snapshots;
     size_t n_snapshots;
     struct watch *namespace_watch;

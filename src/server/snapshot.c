@@ -1,7 +1,7 @@
 /* snapshot.c - lists that are read page by page: the objects as they were when the first page was given
  *
  * Objects are shared and never change, so a snapshot is a list of references. The newest few are kept; a client whose
- * own is gone is told so.
+ * own is gone, or is older than five minutes, is told so.
  */
 #include "server/server_internal.h"
 
@@ -46,6 +46,7 @@ struct snapshot *snapshot_keep(struct server *s, const struct request *rq, const
     k->key = (struct str){ k->text, key.n };
     k->type = rq->type;
     k->rev = rev;
+    k->made_ms = clock_mono_ms(s->opt.clock);
     k->n = n;
     k->objects = xmalloc(MAX_OF(n, 1u) * sizeof(struct object *));
     for (size_t i = 0; i < n; i++)
@@ -53,6 +54,15 @@ struct snapshot *snapshot_keep(struct server *s, const struct request *rq, const
     list_push(&s->snapshots, &k->link);
     s->n_snapshots++;
     return k;
+}
+
+void snapshots_expire(struct server *s)
+{
+    int64_t now_ms = clock_mono_ms(s->opt.clock);
+
+    LIST_FOREACH(struct snapshot, k, &s->snapshots, link)
+        if (now_ms >= k->made_ms + SNAPSHOT_MS)
+            snapshot_free(s, k);
 }
 
 void snapshots_done(struct server *s)

@@ -170,9 +170,13 @@ static int make_patched(struct request *rq, enum server_patch_kind kind, const s
                         const struct json *patch, struct json **ret)
 {
     const struct server_options *opt = &rq->server->opt;
-    struct server_patch p = {
-        kind, rq->type, rq->target.subresource, manager_of(rq), param_flag(rq, "force"), old ? old->root : NULL, patch
-    };
+    struct server_patch p = { kind,
+                              rq->type,
+                              rq->target.subresource,
+                              manager_of(rq),
+                              param_flag(rq, "force"),
+                              old ? view_show(rq->arena, rq->view, old->root) : NULL,
+                              patch };
     struct err e;
 
     if ((opt->patch ? opt->patch(opt->patch_ctx, rq->arena, &p, ret, &e) : patch_default(rq->arena, &p, ret, &e)) == 0)
@@ -220,8 +224,11 @@ int handle_patch(struct request *rq)
                          kind == PATCH_JSON ? "a list of operations" : "an object");
     if (!old && kind != PATCH_APPLY)
         return fail_not_found(rq, rq->type, t->name);
-    if (make_patched(rq, kind, old, patch, &object) < 0 || check_patched(rq, old, object) < 0 ||
-        body_check_fields(rq, object) < 0)
+    if (make_patched(rq, kind, old, patch, &object) < 0)
+        return -1;
+    if (rq->view && json_is(object, JSON_OBJECT))
+        object = view_take(rq->arena, object);
+    if (check_patched(rq, old, object) < 0 || body_check_fields(rq, object) < 0)
         return -1;
     rq->failure.name = t->name;
     return old ? write_object(rq, object, old) : create_object(rq, object);

@@ -29,8 +29,8 @@ struct api_watch {
     struct server *server;
     struct http_call *call;
     struct watch *watch;
-    const struct resource_type *type;
-    struct arena arena; /* of the selection */
+    const struct resource_type *type, *view; /* view: as of the request */
+    struct arena arena;                      /* of the selection */
     struct selection sel;
     enum accept_form form;
     struct str include;
@@ -114,8 +114,10 @@ static void send_object(struct api_watch *w, enum watch_kind kind, const struct 
 {
     autoarena a = { 0 };
 
-    if (w->form == ACCEPT_OBJECT)
+    if (w->form == ACCEPT_OBJECT && !w->view)
         send(w, kind_words[kind], encoded(w->server, o));
+    else if (w->form == ACCEPT_OBJECT)
+        send_tree(w, kind_words[kind], view_show(&a, w->view, o->root));
     else
         send_tree(w, kind_words[kind], w->form == ACCEPT_TABLE ? table_of(w, &a, o->root) : partial_of(&a, o->root));
 }
@@ -130,7 +132,7 @@ static void send_left(struct api_watch *w, const struct object *before, uint64_t
     send_tree(w, "DELETED",
               w->form == ACCEPT_TABLE     ? table_of(w, &a, last->root)
               : w->form == ACCEPT_PARTIAL ? partial_of(&a, last->root)
-                                          : last->root);
+                                          : view_show(&a, w->view, last->root));
 }
 
 static void send_bookmark(struct api_watch *w, uint64_t rev, bool ends_initial)
@@ -140,7 +142,8 @@ static void send_bookmark(struct api_watch *w, uint64_t rev, bool ends_initial)
     bool is_partial = w->form == ACCEPT_PARTIAL;
 
     json_add(j, STR("kind"), json_str(&a, is_partial ? STR("PartialObjectMetadata") : str_of(w->type->kind)));
-    json_add(j, STR("apiVersion"), json_str(&a, is_partial ? STR("meta.k8s.io/v1") : type_api_version(&a, w->type)));
+    json_add(j, STR("apiVersion"),
+             json_str(&a, is_partial ? STR("meta.k8s.io/v1") : type_api_version(&a, w->view ? w->view : w->type)));
     meta = json_add(j, STR("metadata"), json_object(&a));
     json_add(meta, STR("resourceVersion"), json_fmt(&a, "%llu", (unsigned long long)rev));
     json_add(meta, STR("creationTimestamp"), json_null(&a));
@@ -392,6 +395,7 @@ static struct api_watch *api_watch_new(struct request *rq, const struct selectio
     w->call = rq->call;
     w->watch = take;
     w->type = rq->type;
+    w->view = rq->view;
     w->form = rq->accept.form;
     (void)param(rq, "includeObject", &include);
     w->include = arena_str(&w->arena, include);
