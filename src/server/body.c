@@ -2,7 +2,7 @@
 #include "server/server_internal.h"
 
 #include "json/schema.h"
-#include "server/protobuf.h"
+#include "proto/proto.h"
 #include "yaml/yaml.h"
 
 enum { BODY_MAX = 3 << 20 };
@@ -70,7 +70,7 @@ static int parse_protobuf(struct request *rq, struct json **ret)
 {
     struct err e;
 
-    if (proto_parse(rq->arena, rq->call->body, ret, &e) == 0)
+    if (proto_decode(rq->arena, rq->call->body, STR_NULL, STR_NULL, ret, &e) == 0)
         return 0;
     return fail_with(rq, e.code == ERR_NOT_FOUND ? REASON_MEDIA : REASON_BAD_REQUEST, "%s", e.text);
 }

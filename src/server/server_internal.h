@@ -4,8 +4,7 @@
  * path.c        what a URL is about                              pure
  * accept.c      what the client can read                         pure
  * access.c      who asks, and may they
- * body.c        what the client sent: JSON or YAML, unknown fields
- * protobuf.c    what clients of Kubernetes' own kinds send; protobuf_*.c: its tables
+ * body.c        what the client sent: JSON, YAML or protobuf, unknown fields
  * view.c        events.k8s.io, another form of core Events
  * status.c      Status objects: what went wrong
  * reply.c       objects as the client wants them
