@@ -229,6 +229,8 @@ int spawner_find(int dir, const char *name, struct spawner **ret, struct err *e)
         return -1;
     s = *ret = xcalloc(1, sizeof(*s));
     *s = (struct spawner){ .sock = fd, .pid = peer_of(fd), .outlives = true, .kept = { .mnt_fd = -1, .user_fd = -1 } };
+    if (s->pid > 1)
+        (void)kill(s->pid, SIGCONT); /* somebody may have stopped it, and we wait */
     if (greet(s, e) < 0)
         return err_wrap(e, "%s (process %d)", name, (int)s->pid);
     return 0;
