@@ -160,23 +160,28 @@ static void send_bookmark(struct api_watch *w, uint64_t rev, bool ends_initial)
     send_tree(w, "BOOKMARK", j);
 }
 
+/* A change of an object that was there. What it was before is asked for only where it matters; where it is no longer
+ * known, a client that is told of an end it did not see the begin of loses nothing. */
+static void tell_change(struct api_watch *w, const struct watch_event *ev)
+{
+    bool is_in = selection_has(&w->sel, ev->object->root);
+    const struct object *before = w->sel.labels || w->sel.fields ? watch_before(w->watch) : ev->object;
+    bool was_in = !before || selection_has(&w->sel, before->root);
+
+    if (is_in)
+        send_object(w, was_in ? WATCH_MODIFIED : WATCH_ADDED, ev->object);
+    else if (was_in)
+        send_left(w, before ? before : ev->object, ev->rev);
+}
+
 static void tell(struct api_watch *w, const struct watch_event *ev)
 {
-    bool is_in, was_in;
-
-    if (ev->kind == WATCH_BOOKMARK) {
-        if (w->wants_bookmarks)
-            send_bookmark(w, ev->rev, false);
-        return;
-    }
-    is_in = selection_has(&w->sel, ev->object->root);
-    was_in = ev->kind == WATCH_MODIFIED && ev->before ? selection_has(&w->sel, ev->before->root) : is_in;
-    if (ev->kind == WATCH_MODIFIED && was_in && !is_in)
-        send_left(w, ev->before, ev->rev);
-    else if (ev->kind == WATCH_MODIFIED && !was_in && is_in)
-        send_object(w, WATCH_ADDED, ev->object);
-    else if (is_in)
+    if (ev->kind == WATCH_MODIFIED)
+        tell_change(w, ev);
+    else if (ev->kind != WATCH_BOOKMARK && selection_has(&w->sel, ev->object->root))
         send_object(w, ev->kind, ev->object);
+    else if (ev->kind == WATCH_BOOKMARK && w->wants_bookmarks)
+        send_bookmark(w, ev->rev, false);
 }
 
 /* ---- the end ---- */

@@ -307,7 +307,8 @@ const struct object *watch_before(struct watch *w)
 
     if (w->before || !w->before_rev)
         return w->before;
-    change = w->before_rev > w->store->dropped ? change_of(w->store, store_kind_of(w->held->type), w->before_rev) : NULL;
+    change = w->before_rev > w->store->dropped ? change_of(w->store, store_kind_of(w->held->type), w->before_rev)
+                                               : NULL;
     if (change && change->object)
         w->before = object_ref(change->object);
     else if (w->store->durable)
