@@ -582,6 +582,11 @@ def answers_questions(s):
     may = s.ok("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
                {"spec": {"resourceAttributes": {"verb": "create", "resource": "pods"}}})
     assert may["status"]["allowed"] is True, may
+    other = s.ok("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                 {"spec": {"user": "eve", "groups": ["people"], "resourceAttributes": {"verb": "create", "resource": "pods"}}})
+    assert other["status"]["allowed"] is False, other
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "test:look"}, "rules": []}
+    assert s.ok("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", role)["metadata"]["name"] == "test:look"
 
 
 # ---- kubectl ----

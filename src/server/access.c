@@ -129,7 +129,7 @@ int access_check(struct request *rq)
 
     if (!authenticate(rq))
         return fail_with(rq, REASON_UNAUTHORIZED, "Unauthorized");
-    if (http_call_header(rq->call, "Impersonate-User").n)
+    if (!rq->server->opt.access.authenticate && http_call_header(rq->call, "Impersonate-User").n)
         return fail_with(rq, REASON_FORBIDDEN, "impersonation (kubectl --as) is not offered by this server");
     for (size_t i = 0; i < ARRAY_LEN(methods); i++)
         if (str_is(rq->call->method, methods[i][0]))

@@ -289,6 +289,13 @@ static void admit_class_write(struct request *rq, struct json *object, const str
         problem_error(ps, &value, "Forbidden: may not be changed in an update.");
 }
 
+/* Their names may have colons: system:node. */
+static void admit_role_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    (void)old;
+    check_plain(rq->type, object, name_check_path_segment, ps);
+}
+
 /* ---- by kind ---- */
 
 static const struct {
@@ -306,6 +313,10 @@ static const struct {
     { "", "PersistentVolumeClaim", admit_claim_write },
     { "", "Event", admit_event_write },
     { "scheduling.k8s.io", "PriorityClass", admit_class_write },
+    { "rbac.authorization.k8s.io", "Role", admit_role_write },
+    { "rbac.authorization.k8s.io", "ClusterRole", admit_role_write },
+    { "rbac.authorization.k8s.io", "RoleBinding", admit_role_write },
+    { "rbac.authorization.k8s.io", "ClusterRoleBinding", admit_role_write },
 };
 
 int admission_write(struct request *rq, struct json *object, const struct object *old)

@@ -20,10 +20,10 @@ static void answer_self(struct request *rq, const struct json *spec, struct json
     json_add(status, STR("userInfo"), user_info(rq));
 }
 
-static void answer_access(struct request *rq, const struct json *spec, struct json *status)
+static void answer_for(struct request *rq, const struct server_user *user, const struct json *spec, struct json *status)
 {
     const struct json *at = json_get(spec, "resourceAttributes"), *path = json_get(spec, "nonResourceAttributes");
-    struct server_attributes q = { .user = &rq->user,
+    struct server_attributes q = { .user = user,
                                    .verb = arena_cstr(rq->arena, json_member_text(at ? at : path, "verb")),
                                    .group = json_member_text(at, "group"),
                                    .version = json_member_text(at, "version"),
@@ -37,6 +37,23 @@ static void answer_access(struct request *rq, const struct json *spec, struct js
     json_add(status, STR("allowed"), json_bool_new(rq->arena, access_allows(rq, &q, &reason)));
     if (reason.n)
         json_add(status, STR("reason"), json_str(rq->arena, reason));
+}
+
+static void answer_access(struct request *rq, const struct json *spec, struct json *status)
+{
+    answer_for(rq, &rq->user, spec, status);
+}
+
+/* Of somebody else. */
+static void answer_subject(struct request *rq, const struct json *spec, struct json *status)
+{
+    size_t n = json_count(json_get(spec, "groups")), i = 0;
+    struct str *groups = arena_array(rq->arena, struct str, n);
+    struct server_user user = { json_member_text(spec, "user"), json_member_text(spec, "uid"), groups, n };
+
+    JSON_FOREACH(group, json_get(spec, "groups"))
+        groups[i++] = json_text(group, STR_NULL);
+    answer_for(rq, &user, spec, status);
 }
 
 static void add_list(struct arena *a, struct json *to, const char *key, const char *word)
@@ -73,9 +90,9 @@ static const struct {
     const char *kind;
     void (*answer)(struct request *rq, const struct json *spec, struct json *status);
 } reviews[] = {
-    { "SelfSubjectReview", answer_self },
-    { "SelfSubjectAccessReview", answer_access },
-    { "SelfSubjectRulesReview", answer_rules },
+    { "SelfSubjectReview", answer_self },           { "SelfSubjectAccessReview", answer_access },
+    { "SelfSubjectRulesReview", answer_rules },     { "SubjectAccessReview", answer_subject },
+    { "LocalSubjectAccessReview", answer_subject },
 };
 
 int handle_review(struct request *rq)

@@ -45,7 +45,8 @@ struct server_attributes { /* of a request, as RBAC sees them */
 
 struct server_access { /* each may be NULL: see access.c for what is done then */
     void *ctx;
-    /* The user, in 'a'. False: the credentials are wrong (401). Somebody without any is system:anonymous. */
+    /* The user, in 'a'; whom he asks to be, where he may (Impersonate-User). False: the credentials are wrong (401).
+     * Somebody without any is system:anonymous. */
     bool (*authenticate)(void *ctx, struct arena *a, const struct http_call *call, struct server_user *ret);
     /* '*ret_reason' may be set either way. */
     bool (*authorize)(void *ctx, struct arena *a, const struct server_attributes *at, struct str *ret_reason);
