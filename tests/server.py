@@ -223,6 +223,7 @@ def says_what_is_wrong(s):
     s.ok("POST", MAPS, config_map("twice"))
     status, answer = s.call("POST", MAPS, config_map("twice"))
     assert (status, answer["reason"]) == (409, "AlreadyExists"), answer
+    assert answer["details"] == {"name": "twice", "kind": "configmaps"}, answer
     status, answer = s.call("POST", "/api/v1/namespaces/nowhere/configmaps", config_map("x"))
     assert status == 404 and 'namespaces "nowhere" not found' in answer["message"], answer
     assert s.ok("GET", "/api/v1/namespaces/nowhere/configmaps")["items"] == []

@@ -37,7 +37,8 @@ int fail_with(struct request *rq, enum reason reason, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    rq->failure = (struct failure){ .reason = reason, .message = arena_vfmt(rq->arena, fmt, ap) };
+    rq->failure =
+        (struct failure){ .reason = reason, .message = arena_vfmt(rq->arena, fmt, ap), .name = rq->failure.name };
     va_end(ap);
     return -1;
 }
