@@ -153,7 +153,7 @@ static int open_agent(struct serve *s, struct json *capacity, struct err *e)
 
     s->machine.arena = s->arena;
     if (machine_find(&s->machine, &s->machine_options, e) < 0 ||
-        machine_prepare(&s->machine, &s->machine_options, e) < 0 || lock_data(s, e) < 0 ||
+        machine_prepare(&s->machine, &s->machine_options, NULL, e) < 0 || lock_data(s, e) < 0 ||
         machine_agent(&s->machine, &s->machine_options, &opt, e) < 0)
         return -1;
     return agent_open(&opt, &s->agent, e);
@@ -295,7 +295,7 @@ static void finish(struct serve *s)
 
 static int server_run(struct arena *a, const void *options, const struct text_list *arguments)
 {
-    struct serve s = { .arena = a, .o = options, .lock_fd = -1, .signal_fd = -1 };
+    struct serve s = { .arena = a, .o = options, .lock_fd = -1, .signal_fd = -1, .keys.title = "pumice" };
     struct json *capacity = NULL;
     struct err e;
     int status;

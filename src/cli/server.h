@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "cli/machine.h"
 #include "http/server.h"
-#include "kube/certificate.h"
+#include "auth/certificate.h"
 
 struct cluster;
 struct driver;
