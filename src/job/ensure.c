@@ -314,7 +314,9 @@ enum ensured job_ensure(struct status_draft *d, int64_t now_ms, struct plan *pla
     if (result != ENSURED_FINE)
         return result;
     if (d->o->objects_are_fine)
-        return has_dependencies(d->o->job) || !d->o->group.exists ? ensure_group(d, now_ms, plan) : ENSURED_FINE;
+        return has_dependencies(d->o->job) || !d->o->group.exists || native_is_short(d->o)
+                   ? ensure_group(d, now_ms, plan)
+                   : ENSURED_FINE;
     result = ensure_foreign_claims(d, now_ms, plan);
     if (plugin_set_objects(d->o->set, &wanted, &e) < 0)
         return blocked(d, "WaitingForPlugin", str_of(e.text), now_ms, plan, "PluginError");

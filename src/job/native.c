@@ -13,7 +13,7 @@
 
 /* A task that depends on another comes later, and the gang would wait for it in vain; when it comes, the gang has been
  * placed and its pods join one by one. */
-static int64_t gang_size(const struct job *job)
+int64_t native_gang_size(const struct job *job)
 {
     int64_t first = 0;
 
@@ -25,10 +25,9 @@ static int64_t gang_size(const struct job *job)
 
 /* Of a template and of a PodGroup alike. The class counts where the cluster has groups of a priority; else the server
  * leaves it out. */
-static void add_policy(struct arena *a, const struct job *job, struct json *to)
+static void add_policy(struct arena *a, const struct job *job, int64_t size, struct json *to)
 {
     struct json *policy = json_add(to, STR("schedulingPolicy"), json_object(a));
-    int64_t size = gang_size(job);
 
     if (size > 0)
         json_add(json_add(policy, STR("gang"), json_object(a)), STR("minCount"), json_int(a, size));
@@ -48,7 +47,7 @@ static struct json *object_for(struct arena *a, const struct job *job, const cha
     return json_mark(o, MARK_JOB);
 }
 
-struct json *native_workload_new(struct arena *a, const struct job *job)
+struct json *native_workload_new(struct arena *a, const struct job *job, int64_t size)
 {
     struct json *w = object_for(a, job, "Workload"), *spec = json_add(w, STR("spec"), json_object(a)), *ref, *template;
 
@@ -58,18 +57,18 @@ struct json *native_workload_new(struct arena *a, const struct job *job)
     json_add(ref, STR("name"), json_str(a, job->meta.name));
     template = json_push(json_add(spec, STR("podGroupTemplates"), json_array(a)), json_object(a));
     json_add(template, STR("name"), json_str(a, STR(TEMPLATE)));
-    add_policy(a, job, template);
+    add_policy(a, job, size, template);
     return w;
 }
 
-struct json *native_group_new(struct arena *a, const struct job *job)
+struct json *native_group_new(struct arena *a, const struct job *job, int64_t size)
 {
     struct json *g = object_for(a, job, "PodGroup"), *spec = json_add(g, STR("spec"), json_object(a)), *ref;
 
     ref = json_add(json_add(spec, STR("podGroupTemplateRef"), json_object(a)), STR("workload"), json_object(a));
     json_add(ref, STR("workloadName"), json_str(a, job_group_name(a, job)));
     json_add(ref, STR("podGroupTemplateName"), json_str(a, STR(TEMPLATE)));
-    add_policy(a, job, spec);
+    add_policy(a, job, size, spec);
     return g;
 }
 
@@ -82,6 +81,60 @@ void native_join(struct arena *a, struct json *pod, struct str group, struct str
     json_set(json_set(spec, "schedulingGroup", json_object(a)), "podGroupName", json_str(a, group));
     if (str_eq(json_member_text(spec, "schedulerName"), own_scheduler))
         json_set(spec, "schedulerName", json_str(a, STR("default-scheduler")));
+}
+
+/* ---- how many pods can be counted ---- */
+
+struct census {
+    int64_t ended; /* pods that have succeeded or failed: kube-scheduler has forgotten them */
+    int64_t left;  /* those that are there or may come */
+    bool waits;    /* one of them may have no place yet */
+};
+
+static struct census take_census(const struct job_observed *o)
+{
+    struct census c = { 0 };
+
+    for (size_t i = 0; i < o->pods->n_tasks; i++) {
+        const struct task_pods *t = &o->pods->tasks[i];
+        int64_t ended = (int64_t)t->n_done + t->live[POD_FAILED];
+        bool is_released = t->n_present || task_is_released(o, i);
+
+        c.ended += ended;
+        c.left += is_released ? MAX_OF((int64_t)t->n - ended, 0) : 0;
+        c.waits |= t->live[POD_PENDING] || t->n_creating || (is_released && pods_next_missing(t, 0) != UINT32_MAX);
+    }
+    return c;
+}
+
+static int64_t size_of(const struct json *group)
+{
+    return json_i64(json_find(group, "spec", "schedulingPolicy", "gang", "minCount", NULL), 0);
+}
+
+bool native_is_short(const struct job_observed *o)
+{
+    struct census c;
+
+    if (!o->group.exists || !o->group.is_native || !o->group.raw)
+        return false;
+    c = take_census(o);
+    return c.waits && c.ended && size_of(o->group.raw) > c.left;
+}
+
+/* Once pods have ended, what is there is left alone as long as it can be met, and a smaller one takes its place when it
+ * cannot: not a new one for each pod that ends. */
+static int64_t wanted_size(const struct job_observed *o)
+{
+    int64_t size = native_gang_size(o->job), have = size_of(o->group.raw), most;
+    struct census c = take_census(o);
+
+    if (!c.ended)
+        return size;
+    most = MIN_OF(size, c.left);
+    if (have && (!c.waits || have <= most))
+        return have;
+    return MAX_OF(most, 1);
 }
 
 /* ---- what is there ---- */
@@ -151,7 +204,8 @@ static bool waits_for_queue(struct status_draft *d)
 enum ensured native_ensure(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
     const struct podgroup_view *g = &d->o->group;
-    struct json *want = native_group_new(d->arena, d->o->job);
+    int64_t size = wanted_size(d->o);
+    struct json *want = native_group_new(d->arena, d->o->job, size);
     enum ensured workload;
 
     if (waits_for_queue(d))
@@ -164,7 +218,7 @@ enum ensured native_ensure(struct status_draft *d, int64_t now_ms, struct plan *
         job_group_delete(d, plan);
         return ENSURED_WORKING;
     }
-    workload = ensure_workload(d, native_workload_new(d->arena, d->o->job), now_ms, plan);
+    workload = ensure_workload(d, native_workload_new(d->arena, d->o->job, size), now_ms, plan);
     if (workload != ENSURED_FINE || g->exists) /* a PodGroup is refused where its template is not */
         return workload;
     plan_create(plan, type_native("PodGroup"), want);

@@ -12,8 +12,11 @@
 
 #include "job/ensure.h"
 
-struct json *native_workload_new(struct arena *a, const struct job *job);
-struct json *native_group_new(struct arena *a, const struct job *job);
+/* Pods that are to be placed together: minAvailable, but none that only come later (dependsOn). */
+int64_t native_gang_size(const struct job *job);
+
+struct json *native_workload_new(struct arena *a, const struct job *job, int64_t size);
+struct json *native_group_new(struct arena *a, const struct job *job, int64_t size); /* 0: of no gang */
 
 /* Make the pod a member of the group. One that is meant for 'own_scheduler', which knows no such groups, becomes
  * kube-scheduler's; one that names another is left to it. */
@@ -24,5 +27,9 @@ void native_join(struct arena *a, struct json *pod, struct str group, struct str
  * ended; as a new one is to follow at once, there is nothing to protect and the finalizer is taken off. Neither is made
  * for a job whose queue is not open. */
 enum ensured native_ensure(struct status_draft *d, int64_t now_ms, struct plan *plan);
+
+/* kube-scheduler forgets pods that have ended. Does one wait that will not find enough others any more? Then
+ * native_ensure() has to be called, also where nothing else has changed. */
+bool native_is_short(const struct job_observed *o);
 
 #endif

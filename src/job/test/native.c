@@ -23,8 +23,8 @@ static void test_objects(void **state)
 
     (void)state;
     fixture_init(&f, HEAD "  minAvailable: 3\n  priorityClassName: pc\n  tasks:\n" TASK("a", "4", ""));
-    w = native_workload_new(&f.arena, &f.job);
-    g = native_group_new(&f.arena, &f.job);
+    w = native_workload_new(&f.arena, &f.job, native_gang_size(&f.job));
+    g = native_group_new(&f.arena, &f.job, native_gang_size(&f.job));
     assert_text(json_get(w, "apiVersion"), "scheduling.k8s.io/v1alpha2");
     assert_text(json_get(g, "apiVersion"), "scheduling.k8s.io/v1alpha2");
     assert_text(json_find(w, "metadata", "name", NULL), "j-u-1");
@@ -64,7 +64,9 @@ static void test_gang_sizes(void **state)
 
         buf_fmt(&yaml, "%s%s", HEAD, cases[i].yaml);
         fixture_init(&f, yaml.p);
-        assert_json(json_find(native_group_new(&f.arena, &f.job), "spec", "schedulingPolicy", NULL), cases[i].policy);
+        assert_json(
+            json_find(native_group_new(&f.arena, &f.job, native_gang_size(&f.job)), "spec", "schedulingPolicy", NULL),
+            cases[i].policy);
         fixture_done(&f);
     }
 }
