@@ -96,6 +96,7 @@ static void test_pods_join(void **state)
 struct seen { /* what is there, in JSON; NULL: nothing */
     const char *workload, *group;
     enum queue_state queue;
+    uint32_t done; /* of the four pods, which have succeeded; the others are not there */
 };
 
 #define META(owner, more)                                                                                              \
@@ -152,6 +153,13 @@ static void check_ensure(const struct seen *seen, enum ensured want, const char 
 
     fixture_init(&f, HEAD "  minAvailable: 3\n  tasks:\n" TASK("a", "4", ""));
     pods_init(&pods);
+    pods_set_job(&pods, &f.job);
+    for (uint32_t i = 0; i < seen->done; i++) {
+        struct pod_view v = { .rev = i + 1, .version = -1, .phase = POD_SUCCEEDED };
+
+        (void)snprintf(v.uid, sizeof(v.uid), "p%u", i);
+        pods_put(&pods, arena_fmt(&f.arena, "j-a-%u", i), STR("a"), i, &v);
+    }
     plan = (struct plan){ .arena = &f.arena };
     o.job = &f.job;
     o.pods = &pods;
@@ -183,6 +191,12 @@ static void test_ensure(void **state)
         { { WORKLOAD("u-1", "2"), NULL, QUEUE_OPEN }, ENSURED_WORKING, "delete Workload" },
         { { WORKLOAD("u-1", "2"), GROUP("", "3"), QUEUE_OPEN }, ENSURED_WORKING, "delete Workload" },
         { { NULL, GROUP("", "3"), QUEUE_OPEN }, ENSURED_WORKING, "create Workload" },
+        /* Pods that have ended are not counted there: four less those must be enough, if one of them waits. */
+        { { WORKLOAD("u-1", "3"), GROUP("", "3"), QUEUE_OPEN, 1 }, ENSURED_FINE, "" },
+        { { WORKLOAD("u-1", "3"), GROUP("", "3"), QUEUE_OPEN, 2 }, ENSURED_WORKING, "delete PodGroup" },
+        { { WORKLOAD("u-1", "2"), GROUP("", "2"), QUEUE_OPEN, 2 }, ENSURED_FINE, "" },
+        { { WORKLOAD("u-1", "2"), GROUP("", "2"), QUEUE_OPEN, 1 }, ENSURED_FINE, "" },
+        { { WORKLOAD("u-1", "3"), GROUP("", "3"), QUEUE_OPEN, 4 }, ENSURED_FINE, "" },
         /* On its way out: the cluster's guard is sent away, others are not. */
         { { WORKLOAD("u-1", "3"), GROUP(GOING(GUARD ",\"mine\""), "3"), QUEUE_OPEN },
           ENSURED_WORKING,
