@@ -423,7 +423,7 @@ static void a_checkpoint_fails(void **state)
 static void flip(const char *path, off_t at)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    char c;
+    char c = 0;
 
     assert_true(fd >= 0 && pread(fd, &c, 1, at) == 1);
     c ^= 0x10;
