@@ -157,6 +157,14 @@ static int count_wal(void *ctx, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
+/* Nothing more is written, not even what SQLite would do at its close: it would take the word of another sync, and
+ * delete the WAL. */
+static void give_up(struct sqlite_log *l, int rc)
+{
+    (void)sql_err(&l->log.failure, l->file.db, rc, l->file.path);
+    (void)sqlite3_db_config(l->file.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* cannot fail */
+}
+
 static int sqlite_commit(struct store_log *log, const struct log_batch *b, struct err *e)
 {
     struct sqlite_log *l = sqlite_of(log);
@@ -172,14 +180,14 @@ static int sqlite_commit(struct store_log *log, const struct log_batch *b, struc
     if (rc != SQLITE_OK) {
         (void)sql_err(e, l->file.db, rc, l->file.path);
         if (!log->is_full)
-            (void)sql_err(&log->failure, l->file.db, rc, l->file.path);
+            give_up(l, rc);
         if (!sqlite3_get_autocommit(l->file.db))
             (void)sql_exec(l->file.db, "ROLLBACK"); /* nothing of it was synced as a whole */
         return -1;
     }
     l->compacted = b->compacted;
     if ((rc = checkpoint(l)) != SQLITE_OK)
-        (void)sql_err(&log->failure, l->file.db, rc, l->file.path);
+        give_up(l, rc);
     return 0;
 }
 

@@ -355,6 +355,7 @@ static void a_sync_that_fails_is_the_last(void **state)
     assert_int_equal(said("x"), '1');
     assert_int_equal(store_flush(store, &err), 0); /* there is nothing to flush */
     shut();
+    assert_true(power_disk_size(disk, "-wal") > 0); /* not copied and deleted on the word of a later sync */
     must_open(0);
     assert_true(said("x") == '1' || said("x") == '2');
     must_put("x", '3');
