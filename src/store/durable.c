@@ -286,7 +286,9 @@ struct replay {
     size_t unknown;
 };
 
-/* What was there under that name goes, before its successor is made: that finds room where this one was. */
+/* Twice through the log. The first time without texts: which states are the present ones is known at its end. Texts of
+ * old states are not read at all then, or memory would be half holes where they were. */
+
 static struct entry *replay_remove(struct replay *r, const struct object_record *record, uint64_t *ret_before)
 {
     struct store *s = r->store;
@@ -345,6 +347,30 @@ static void replay_row(void *ctx, const struct log_row *row)
     }
 }
 
+/* The second time: what is in the index, and what is new, gets its text. */
+static void replay_text(void *ctx, const struct log_row *row)
+{
+    struct replay *r = ctx;
+    const struct object_record *record = &row->record;
+    struct entry *entry = NULL;
+    struct object *o;
+
+    if (!record->type)
+        return;
+    entry = index_find(store_index_of(r->store, record->type), record->namespace, record->name);
+    if (entry && entry->object->rev != record->rev)
+        entry = NULL;
+    if (!entry && record->rev <= r->recent)
+        return;
+    o = object_read(record);
+    history_replace(r->store, o);
+    if (entry) {
+        object_unref(entry->object);
+        entry->object = object_ref(o);
+    }
+    object_unref(o);
+}
+
 static int replay(struct store *s, struct err *e)
 {
     struct durable *d = s->durable;
@@ -355,7 +381,8 @@ static int replay(struct store *s, struct err *e)
     s->dropped = MAX_OF(d->compacted, last > s->history ? last - s->history : 0);
     s->rev = s->dropped;
     r.recent = d->forgotten = before_recent(s, last);
-    if (d->log->scan(d->log, 0, UINT64_MAX, true, replay_row, &r, e) < 0)
+    if (d->log->scan(d->log, 0, UINT64_MAX, false, replay_row, &r, e) < 0 ||
+        d->log->scan(d->log, 0, UINT64_MAX, true, replay_text, &r, e) < 0)
         return -1;
     if (d->log->wants_commit && d->log->commit(d->log, &(struct log_batch){ .compacted = d->swept }, e) < 0)
         return -1;

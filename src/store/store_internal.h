@@ -127,6 +127,9 @@ bool history_holds(const struct store *s, const struct object *o);
 void history_forget(struct store *s, size_t kind, uint64_t rev);
 void history_forget_old(struct store *s, uint64_t after, uint64_t to);
 
+/* The same change with another object, if it has one. */
+void history_replace(struct store *s, const struct object *o);
+
 /* Revisions up to 'rev' were used by nobody we know. */
 void history_skip(struct store *s, uint64_t rev);
 enum { HISTORY_NOBODY = UINT8_MAX }; /* instead of a kind */

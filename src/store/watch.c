@@ -138,6 +138,16 @@ void history_forget(struct store *s, size_t kind, uint64_t rev)
     change->object = NULL;
 }
 
+void history_replace(struct store *s, const struct object *o)
+{
+    struct change *change = o->rev > s->dropped ? change_of(s, store_kind_of(o->type), o->rev) : NULL;
+
+    if (!change || !change->object)
+        return;
+    object_unref(change->object);
+    change->object = object_ref(o);
+}
+
 void history_forget_old(struct store *s, uint64_t after, uint64_t to)
 {
     for (uint64_t rev = MAX_OF(after, s->dropped) + 1; rev <= to; rev++) {
