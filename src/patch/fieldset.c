@@ -214,10 +214,10 @@ enum operation { UNION, INTERSECTION, DIFFERENCE, WITHOUT };
 
 static struct fieldset *combine(struct arena *a, struct fieldset *x, struct fieldset *y, enum operation op);
 
-static void combine_node(struct arena *a, struct fieldset *out, const struct fieldset_node *x,
-                         const struct fieldset_node *y, enum operation op)
+static void combine_node(struct arena *a, struct fieldset *out, const struct path_element *at,
+                         const struct fieldset_node *x, const struct fieldset_node *y, enum operation op)
 {
-    struct fieldset_node node = { .at = x ? x->at : y->at };
+    struct fieldset_node node = { .at = *at };
     bool in_x = x && x->is_member, in_y = y && y->is_member;
 
     node.is_member = op == UNION ? in_x || in_y : op == INTERSECTION ? in_x && in_y : in_x && !in_y;
@@ -245,7 +245,8 @@ static struct fieldset *combine(struct arena *a, struct fieldset *x, struct fiel
     while (i < x->n || k < y->n) {
         int c = i == x->n ? 1 : k == y->n ? -1 : node_cmp(&x->v[i], &y->v[k]);
 
-        combine_node(a, out, c <= 0 ? &x->v[i] : NULL, c >= 0 ? &y->v[k] : NULL, op);
+        combine_node(a, out, c <= 0 ? &x->v[i].at : &y->v[k].at, c <= 0 ? &x->v[i] : NULL, c >= 0 ? &y->v[k] : NULL,
+                     op);
         i += c <= 0;
         k += c >= 0;
     }
