@@ -598,11 +598,19 @@ def goes_on_without_the_server(bed):
 COUNTS = """trap 'echo term; exit 9' TERM; i=0; while :; do i=$((i+1)); echo $i; [ -e /keep/end ] && exit 42; sleep 0.05; done"""
 
 
+def text_of(path):
+    try:
+        with open(path, errors="replace") as f:
+            return f.read()
+    except OSError:  # it ended meanwhile
+        return ""
+
+
 def processes(bed, name):
-    """Of the pod, as the machine sees them: by the environment that its containers have."""
-    out = subprocess.run(["grep", "-lsz", f"^POD_MARK={name}$", *[f"/proc/{p}/environ" for p in os.listdir("/proc") if p.isdigit()]],
-                         capture_output=True, text=True).stdout
-    return {p for p in out.split() if open(p.replace("environ", "comm")).read() == "sh\n"}
+    """The main ones of the pod, as the machine sees them, by the environment that its containers have; not those that they start."""
+    pids = [p for p in os.listdir("/proc") if p.isdigit() and f"POD_MARK={name}" in text_of(f"/proc/{p}/environ").split("\0")]
+    parents = {p: text_of(f"/proc/{p}/stat").rpartition(")")[2].split()[1:2] for p in pids}
+    return {p for p, parent in parents.items() if parent and parent[0] not in pids}
 
 
 def outlived(name, restart="Never", **more):
