@@ -115,7 +115,7 @@ static void a_certificate_is_read_again(void **state)
 {
     char cert[80], key[80];
     struct kube_config config = { .token = STR("t") };
-    autocertificates one = { 0 }, two = { 0 };
+    autocertificates one = { .title = "one" }, two = { .title = "two" };
     const char *names[] = { "n", NULL };
     struct credential *c;
     struct credential_now now;
