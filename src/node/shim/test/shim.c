@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "node/shim/test/shim_stand.h"
 
+#include <sys/un.h>
+
 /* ---- containers: how they end ---- */
 
 static void test_ends(void **state)
@@ -1195,6 +1197,59 @@ static void test_outlives_stopped(void **state)
     (void)munmap(outliving, sizeof(*outliving));
 }
 
+/* ---- of another version ---- */
+
+enum { VERSION = 99 };
+
+static const char *listener_path(int dir, struct sockaddr_un *at)
+{
+    at->sun_family = AF_UNIX;
+    (void)snprintf(at->sun_path, sizeof(at->sun_path), "/proc/self/fd/%d/spawner.other", dir);
+    return at->sun_path;
+}
+
+/* It says its version, and goes when it is told to. */
+static _Noreturn void be_other_spawner(int listener)
+{
+    int fd = accept(listener, NULL, NULL);
+    struct wire_msg m = { 0 }, answer = { .kind = SPAWNER_WORD_KEPT };
+    struct wire_in in = { 0 };
+    autobuf text = { 0 };
+
+    wire_put_i64(&text, VERSION);
+    buf_str(&text, STR("and what nobody knows yet"));
+    answer.payload = buf_view(&text);
+    if (wire_recv(fd, true, &in, &m, NULL) != 1 || m.kind != SPAWNER_HELLO || wire_send(fd, &answer, NULL) < 0)
+        _exit(1);
+    _exit(wire_recv(fd, true, &in, &m, NULL) == 1 && m.kind == SPAWNER_STOP ? 0 : 2);
+}
+
+static void test_other_version(void **state)
+{
+    autoclose int dir = open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                  listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    struct sockaddr_un at = { 0 };
+    struct spawner *s = NULL;
+    struct err e;
+    int status;
+    pid_t pid;
+
+    (void)unlink(listener_path(dir, &at));
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    pid = fork();
+    if (pid == 0)
+        be_other_spawner(listener);
+    assert_int_equal(spawner_find(dir, "spawner.other", &s, &e), -1);
+    assert_int_equal(e.code, ERR_INVALID);
+    assert_non_null(strstr(e.text, "it speaks version 99, and this program 1"));
+    assert_non_null(s);
+    spawner_stop(s);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    (void)unlink(at.sun_path);
+}
+
 /* ---- many ---- */
 
 static void test_many_pods(void **state)
@@ -1401,6 +1456,7 @@ int main(void)
         SHIM_TEST(test_program_killed),
         SHIM_TEST(test_outlives),
         SHIM_TEST(test_outlives_stopped),
+        SHIM_TEST(test_other_version),
         SHIM_TEST(test_many_pods),
         SHIM_TEST(test_descriptors),
         SHIM_TEST(test_real_box),
