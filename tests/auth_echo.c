@@ -51,13 +51,13 @@ static void on_request(void *ctx, struct http_call *call)
     struct str reason;
 
     (void)ctx;
-    if (auth_begin(auth, &a, call, THROTTLE_REQUEST, &caller, &refusal)) {
+    if (auth_call_begin(auth, &a, call, THROTTLE_REQUEST, &caller, &refusal)) {
         answer(call, &a, refusal.status, STR_NULL, refusal.message, refusal.retry_after_s);
         return;
     }
     if (!auth_allows(auth, &a, &caller, &q, &reason))
         done.status = 403;
-    auth_end(auth, &caller, &done);
+    auth_call_end(auth, &caller, &done);
     answer(call, &a, done.status, caller.who.user,
            done.status == 403 ? rbac_forbidden(&a, &caller.who, &q, reason) : reason, 0);
 }

@@ -186,8 +186,8 @@ static int too_many(struct auth *auth, struct arena *a, const struct http_call *
                   ret);
 }
 
-int auth_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
-               struct auth_caller *ret, struct auth_refusal *ret_refusal)
+int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
+                    struct auth_caller *ret, struct auth_refusal *ret_refusal)
 {
     struct authn_request rq = { call->peer, http_call_fields(call) };
     struct str address = str_of(call->peer->address);
@@ -209,6 +209,23 @@ int auth_begin(struct auth *auth, struct arena *a, const struct http_call *call,
         return refuse(auth, call, ret, e.code == ERR_FORBIDDEN ? 403 : 400, arena_str(a, str_of(e.text)), ret_refusal);
     wait_s = throttle_begin(auth->throttle, &ret->real, address, kind, mono_ms, &ret->ticket);
     return wait_s ? too_many(auth, a, call, ret, wait_s, ret_refusal) : 0;
+}
+
+bool auth_identify(struct auth *auth, struct arena *a, const struct http_call *call, const struct identity *known,
+                   struct identity *ret)
+{
+    struct authn_request rq = { call->peer, http_call_fields(call) };
+    struct identity real;
+    bool is_impersonated;
+    struct err e;
+
+    sync_users(auth);
+    note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
+    if (known)
+        real = *known;
+    else if (authn_identify(&auth->authn, a, &rq, clock_now_ms(auth->clock), &real))
+        return false;
+    return authn_impersonate(auth->rbac, a, rq.fields, &real, ret, &is_impersonated, &e) == 0;
 }
 
 bool auth_allows(struct auth *auth, struct arena *a, struct auth_caller *caller, const struct rbac_question *q,
@@ -249,7 +266,7 @@ static struct str uri_of(struct arena *a, const struct http_call *call)
     return call->query.n ? arena_fmt(a, "%.*s?%.*s", STR_ARG(call->path), STR_ARG(call->query)) : call->path;
 }
 
-void auth_end(struct auth *auth, struct auth_caller *caller, const struct auth_done *done)
+void auth_call_end(struct auth *auth, struct auth_caller *caller, const struct auth_done *done)
 {
     autoarena a = { 0 };
     struct audit_event ev = { .who = &caller->real,

@@ -4,10 +4,10 @@
  *     http_server_options.tls = auth_tls(auth);
  *
  *     // a request
- *     status = auth_begin(auth, arena, call, kind, &caller, &refusal);   // 0, or answer with refusal
+ *     status = auth_call_begin(auth, arena, call, kind, &caller, &refusal);   // 0, or answer with refusal
  *     if (!auth_allows(auth, arena, &caller, &question, &reason))        // 403: rbac_forbidden_status()
  *     …
- *     auth_end(auth, &caller, &done);                        // once for each auth_begin that gave 0; writes the audit
+ *     auth_call_end(auth, &caller, &done);                        // once for each auth_call_begin that gave 0; writes the audit
  *
  *     // each turn of the loop
  *     auth_turn(auth, &tls_changed);                         // renewals, users that came or went, roles
@@ -69,8 +69,13 @@ struct auth_refusal {
 
 /* Who is it, and may he ask now? All text is in the arena, which must outlive the caller. A call that is refused is in the
  * audit log already. */
-int auth_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
-               struct auth_caller *ret, struct auth_refusal *ret_refusal);
+int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
+                    struct auth_caller *ret, struct auth_refusal *ret_refusal);
+
+/* Only who it is, without limits and audit, for servers that have no place for them yet. 'known': it is this one, who
+ * may still ask to be somebody else; NULL: look. False: 401. */
+bool auth_identify(struct auth *auth, struct arena *a, const struct http_call *call, const struct identity *known,
+                   struct identity *ret);
 
 /* '*ret_reason' may be NULL. The last question is the one in the audit log. */
 bool auth_allows(struct auth *auth, struct arena *a, struct auth_caller *caller, const struct rbac_question *q,
@@ -87,7 +92,7 @@ struct auth_done { /* what came of it, for the audit log */
     struct str reason;
     const struct json *body; /* of a write; NULL: none */
 };
-void auth_end(struct auth *auth, struct auth_caller *caller, const struct auth_done *done);
+void auth_call_end(struct auth *auth, struct auth_caller *caller, const struct auth_done *done);
 
 /* ---- more that a server answers ---- */
 

@@ -32,7 +32,7 @@ static void on_request(void *ctx, struct http_call *call)
     struct auth_caller caller;
     autoarena a = { 0 };
     struct str text;
-    int status = auth_begin(auth, &a, call, THROTTLE_REQUEST, &caller, &refusal);
+    int status = auth_call_begin(auth, &a, call, THROTTLE_REQUEST, &caller, &refusal);
 
     (void)ctx;
     if (status) {
@@ -44,8 +44,8 @@ static void on_request(void *ctx, struct http_call *call)
         last = caller;
         last.real = identity_make(&last_arena, caller.real.user, NULL, 0, STR_NULL);
         last.real.uid = arena_str(&last_arena, caller.real.uid);
-        auth_end(auth, &caller,
-                 &(struct auth_done){ .call = call, .question = &q, .version = STR("v1"), .status = status });
+        auth_call_end(auth, &caller,
+                      &(struct auth_done){ .call = call, .question = &q, .version = STR("v1"), .status = status });
     }
     http_answer(call, &(struct http_reply){ .status = 200 }, text);
 }
