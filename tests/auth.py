@@ -172,9 +172,45 @@ def audit():
     assert "pumice_" not in json.dumps(events)
 
 
+def real_server():
+    """`pumice server` itself: people added, allowed, removed while it runs."""
+    data = os.path.join(DIR, "real")
+    server = subprocess.Popen([os.environ["PUMICE"], "server", "--data-dir", data, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True)
+    try:
+        server.stdout.readline()  # it says where it is when it is ready
+        def people(*args):
+            run = pumice("server", *args, "--data-dir", data)
+            assert run.returncode == 0, run.stderr
+            return run.stdout
+        text = people("user", "add", "ann", "--edit", "-n", "lab", "--token")
+        url, t = re.search(r"server: https://127.0.0.1:(\d+)", text)[1], re.search(r"token: (\S+)", text)[1]
+
+        def ask(method, path, body=None, token=t):
+            context = ssl.create_default_context(cafile=os.path.join(data, "pki", "ca.crt"))
+            c = http.client.HTTPSConnection("127.0.0.1", int(url), context=context, timeout=60)
+            c.request(method, path, body and json.dumps(body), {"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
+            r = c.getresponse()
+            return r.status, json.loads(r.read())
+
+        maps = "/api/v1/namespaces/lab/configmaps"
+        same(ask("POST", maps, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}})[0], 201)
+        same(ask("GET", "/api/v1/namespaces/default/secrets")[0], 403)
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": {
+            "verb": "create", "group": "batch.volcano.sh", "resource": "jobs", "namespace": "lab"}}}
+        same(ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)[1]["status"]["allowed"], True)
+        people("user", "remove", "ann")
+        same(ask("GET", maps)[0], 401)
+        same(ask("GET", maps, token=people("token").strip())[0], 200)
+    finally:
+        server.terminate()
+        server.stdout.close()
+        same(server.wait(), 0)
+
+
 def main():
     suite = Suite()
-    for case in (the_server, by_certificate, by_foreign_certificate, without_uid, by_token, damaged_users, too_fast, audit):
+    for case in (the_server, by_certificate, by_foreign_certificate, without_uid, by_token, damaged_users, too_fast, audit, real_server):
         suite.case(case.__name__, case)
     suite.case("ends", SERVER.close)
     subprocess.run(["rm", "-rf", DIR], check=True)

@@ -211,7 +211,7 @@ def keeps_strangers_out(s):
     mode = os.stat(s.config).st_mode & 0o777
     assert mode == 0o600, oct(mode)
     keys = os.path.join(s.data, "pki")
-    assert all(os.stat(os.path.join(keys, f)).st_mode & 0o077 == 0 for f in ("ca.key", "tls.key", "admin.token"))
+    assert all(os.stat(os.path.join(keys, f)).st_mode & 0o077 == 0 for f in ("ca.pem", "server.pem", "admin.token"))
 
 
 # ---- objects ----

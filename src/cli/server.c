@@ -2,6 +2,7 @@
 #include "cli/server.h"
 
 #include "api/duration.h"
+#include "auth/auth.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "cli/commands.h"
@@ -176,14 +177,13 @@ static int open_cluster(struct serve *s, struct err *e)
     struct driver_options driver = { .schedules = true, .collects_garbage = true };
     struct kubelet_options kubelet = { .agent = s->agent, .refuse = server_refuse };
     struct server_options server = { .clock = &s->clock.clock,
-                                     .admin_token = s->token,
-                                     .root_ca = buf_view(&s->keys.ca),
+                                     .access = serve_access(s),
+                                     .root_ca = auth_tls(s->auth)->client_ca,
                                      .metrics = put_metrics,
                                      .ready = is_ready,
                                      .ctx = s };
 
     allow_connections();
-    s->store = store_new(&(struct store_options){ .clock = &s->clock.clock, .seed = random_seed() });
     if (kubelet_open(&kubelet, &s->kubelet, e) < 0)
         return -1;
     server.store = s->store;
@@ -212,10 +212,9 @@ static struct str listen_host(struct str address)
 
 static int open_http(struct serve *s, struct err *e)
 {
-    struct http_server_tls tls = { .cert = buf_view(&s->keys.cert), .key = buf_view(&s->keys.key) };
     bool is_unix = str_starts(str_of(s->listen), STR("unix:"));
     struct http_server_options opt = { .address = s->listen,
-                                       .tls = is_unix ? NULL : &tls,
+                                       .tls = is_unix ? NULL : auth_tls(s->auth),
                                        .limits = { .connections = CONNECTIONS, .per_address = CONNECTIONS },
                                        .clock = &s->clock.clock,
                                        .ctx = s->server,
@@ -253,7 +252,10 @@ static int load_keys(struct serve *s, struct err *e)
 
 static int start(struct serve *s, struct json *capacity, struct err *e)
 {
-    if (take_over_signals(s, e) < 0 || open_agent(s, capacity, e) < 0 || load_keys(s, e) < 0 || open_cluster(s, e) < 0)
+    if (take_over_signals(s, e) < 0 || open_agent(s, capacity, e) < 0)
+        return -1;
+    s->store = store_new(&(struct store_options){ .clock = &s->clock.clock, .seed = random_seed() });
+    if (load_keys(s, e) < 0 || open_cluster(s, e) < 0)
         return -1;
     return open_http(s, e);
 }
@@ -286,8 +288,8 @@ static void finish(struct serve *s)
     driver_free(s->driver);
     cluster_free(s->driver_door);
     cluster_free(s->agent_door);
+    auth_free(s->auth);
     store_free(s->store);
-    certificate_set_done(&s->keys);
     machine_done(&s->machine);
     autoclose_done(&s->signal_fd);
     autoclose_done(&s->lock_fd);
@@ -295,7 +297,7 @@ static void finish(struct serve *s)
 
 static int server_run(struct arena *a, const void *options, const struct text_list *arguments)
 {
-    struct serve s = { .arena = a, .o = options, .lock_fd = -1, .signal_fd = -1, .keys.title = "pumice" };
+    struct serve s = { .arena = a, .o = options, .lock_fd = -1, .signal_fd = -1 };
     struct json *capacity = NULL;
     struct err e;
     int status;

@@ -1,7 +1,8 @@
 /* server.h - the parts of `pumice server`
  *
  *     server.c        options; everything is opened, and closed again
- *     server_keys.c   certificates, the administrator's token, the kubeconfig: below --data-dir
+ *     server_keys.c   certificates and users, the administrator's token, the kubeconfig: below --data-dir
+ *     server_access.c who asks, and may they: src/auth for src/server
  *     server_loop.c   turns: requests, controllers and scheduler, the node, watches; signals and the end
  *
  * The API is server/server.h, on a store of this process; controllers, scheduler and agent are those of `pumice run`.
@@ -12,8 +13,8 @@
 #include "base/clock.h"
 #include "cli/machine.h"
 #include "http/server.h"
-#include "auth/certificate.h"
 
+struct auth;
 struct cluster;
 struct driver;
 struct kubelet;
@@ -42,7 +43,7 @@ struct serve {
 
     struct clock_steady clock;
     struct machine machine;
-    struct certificate_set keys;
+    struct auth *auth;
     struct str token, kubeconfig; /* kubeconfig: its path; empty: there is none */
 
     struct store *store;
@@ -60,10 +61,15 @@ struct serve {
 
 /* ---- server_keys.c ---- */
 
-/* What is there is used; what is missing, or ends soon, is made. 'names': of this server, ended by NULL. */
+/* Certificates, users and roles; s->store is there. 'names': of this server, ended by NULL. */
 int serve_keys_load(struct serve *s, const char *const *names, struct err *e);
 /* Sets s->kubeconfig. 0600, in one step. */
 int serve_kubeconfig_write(struct serve *s, struct str url, struct err *e);
+
+/* ---- server_access.c ---- */
+
+struct server_access;
+struct server_access serve_access(struct serve *s);
 
 /* ---- server_loop.c ---- */
 

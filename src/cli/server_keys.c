@@ -1,10 +1,10 @@
 /* server_keys.c - what the server and its administrator know each other by, below --data-dir
  *
- *     pki/ca.crt  ca.key     the CA, made once
- *     pki/tls.crt tls.key    the server's certificate, made again before it ends or when a name is missing
+ *     pki/                   the CA, certificates and users: auth/auth.h
  *     pki/admin.token        the administrator's
  *     admin.kubeconfig       all that a client needs
  */
+#include "auth/auth.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "base/util.h"
@@ -18,23 +18,6 @@
 #include <sys/random.h>
 
 enum { FILE_MAX = 64 << 10, TOKEN_BYTES = 32 };
-static const int64_t life_ms = 365LL * 24 * 3600 * 1000;
-
-static const struct {
-    const char *file;
-    size_t offset;
-    mode_t mode;
-} files[] = {
-    { "ca.crt", offsetof(struct certificate_set, ca), 0644 },
-    { "ca.key", offsetof(struct certificate_set, ca_key), 0600 },
-    { "tls.crt", offsetof(struct certificate_set, cert), 0644 },
-    { "tls.key", offsetof(struct certificate_set, key), 0600 },
-};
-
-static struct buf *part_of(struct serve *s, size_t i)
-{
-    return (struct buf *)((char *)&s->keys + files[i].offset);
-}
 
 /* A file that is there whole or not at all. */
 static int replace_file(struct serve *s, int dir, const char *name, mode_t mode, struct str text, struct err *e)
@@ -44,30 +27,6 @@ static int replace_file(struct serve *s, int dir, const char *name, mode_t mode,
     (void)unlinkat(dir, fresh, 0); /* one that was killed left it */
     if (file_write(dir, fresh, O_EXCL, mode, text) < 0 || renameat(dir, fresh, dir, name) < 0)
         return err_errno(e, "write %.*s/%s", STR_ARG(s->data_dir), name);
-    return 0;
-}
-
-static bool is_fresh(struct serve *s, const char *const *names)
-{
-    int64_t begin_ms, end_ms, now_ms = clock_now_ms(&clock_real);
-    struct err e;
-
-    if (certificate_check(&s->keys, names, &begin_ms, &end_ms, &e) < 0)
-        return false;
-    return now_ms >= begin_ms && now_ms < begin_ms + (end_ms - begin_ms) * 2 / 3;
-}
-
-static int load_certificates(struct serve *s, int dir, const char *const *names, struct err *e)
-{
-    for (size_t i = 0; i < ARRAY_LEN(files); i++)
-        (void)file_read(dir, files[i].file, O_NOFOLLOW, FILE_MAX, part_of(s, i)); /* what is missing is made */
-    if (is_fresh(s, names))
-        return 0;
-    if (certificate_make(&s->keys, names, clock_now_ms(&clock_real), life_ms, e) < 0)
-        return -1;
-    for (size_t i = 0; i < ARRAY_LEN(files); i++)
-        if (replace_file(s, dir, files[i].file, files[i].mode, buf_view(part_of(s, i)), e) < 0)
-            return -1;
     return 0;
 }
 
@@ -97,7 +56,11 @@ int serve_keys_load(struct serve *s, const char *const *names, struct err *e)
     dir = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
     if (dir < 0)
         return err_errno(e, "open %s", path);
-    return load_certificates(s, dir, names, e) < 0 || load_token(s, dir, e) < 0 ? -1 : 0;
+    return load_token(s, dir, e) < 0
+               ? -1
+               : auth_open(
+                     &(struct auth_options){ .dir = path, .names = names, .store = s->store, .clock = &s->clock.clock },
+                     &s->auth, e);
 }
 
 /* ---- the kubeconfig ---- */
@@ -120,7 +83,7 @@ static struct json *kubeconfig_of(struct serve *s, struct str url)
     json_add(config, STR("kind"), json_str(a, STR("Config")));
     cluster = entry(a, config, "clusters", "pumice", "cluster");
     json_add(cluster, STR("server"), json_str(a, url));
-    buf_base64(&ca, buf_view(&s->keys.ca));
+    buf_base64(&ca, auth_tls(s->auth)->client_ca);
     json_add(cluster, STR("certificate-authority-data"), json_str(a, arena_str(a, buf_view(&ca))));
     json_add(entry(a, config, "users", "admin", "user"), STR("token"), json_str(a, s->token));
     context = entry(a, config, "contexts", "pumice", "context");

@@ -3,6 +3,7 @@
  *     WORKS ──SIGTERM, SIGINT──▶ STOPS ──pods have ended, or patience has──▶ OVER
  *                                  └──again: OVER, at once
  */
+#include "auth/auth.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "cli/server.h"
@@ -73,6 +74,17 @@ static int64_t until(struct serve *s, int64_t at_ms)
 
 /* Milliseconds until the next turn is due even if nothing happens. What one of them writes the others read in the same
  * turn or in the next, which follows at once while anything was done. */
+/* Users come and go beside us; certificates are renewed in time. */
+static void keep_keys(struct serve *s)
+{
+    bool has_changed;
+    struct err e;
+
+    (void)auth_turn(s->auth, &has_changed); /* the turn itself is never further away */
+    if (has_changed && http_server_set_tls(s->http, auth_tls(s->auth), &e) < 0)
+        log_error("the renewed certificate is not shown", LOG_TEXT("error", e.text));
+}
+
 static int64_t turn(struct serve *s)
 {
     uint64_t before = store_revision(s->store);
@@ -80,6 +92,7 @@ static int64_t turn(struct serve *s)
     int64_t wait_ms;
 
     http_server_turn(s->http);
+    keep_keys(s);
     wait_ms = until(s, driver_turn(s->driver, &is_driver_busy));
     wait_ms = MIN_OF(wait_ms, until(s, agent_turn(s->agent, &is_node_busy)));
     wait_ms = MIN_OF(wait_ms, kubelet_turn(s->kubelet));
