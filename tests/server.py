@@ -313,6 +313,29 @@ def patches(s):
     assert s.call("PATCH", f"{path}?force=true", {}, type="application/merge-patch+json")[0] == 422
 
 
+def applies(s):
+    """Server-side apply: who owns what, and who may not have it."""
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared"}, "data": {"a": "1", "b": "2"}}
+    yaml, path = "application/apply-patch+yaml", f"{MAPS}/shared"
+    status, first = s.call("PATCH", f"{path}?fieldManager=one", body, type=yaml)
+    assert status == 201 and [m["manager"] for m in first["metadata"]["managedFields"]] == ["one"], first
+    again = s.ok("PATCH", f"{path}?fieldManager=one", body, type=yaml)
+    assert again["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"], "the same again is nothing"
+    other = {**body, "data": {"a": "9"}}
+    status, answer = s.call("PATCH", f"{path}?fieldManager=two", other, type=yaml)
+    assert status == 409 and answer["details"]["causes"][0]["field"] == ".data.a", answer
+    forced = s.ok("PATCH", f"{path}?fieldManager=two&force=true", other, type=yaml)
+    assert forced["data"] == {"a": "9", "b": "2"}, forced
+    less = s.ok("PATCH", f"{path}?fieldManager=one", {**body, "data": {}}, type=yaml)
+    assert less["data"] == {"a": "9"}, "what nobody wants any more goes"
+    assert s.call("PATCH", path, body, type=yaml)[0] == 422
+    made = s.ok("POST", MAPS, config_map("owned-by-update"))
+    assert made["metadata"]["managedFields"][0]["operation"] == "Update", made
+    j = job("applied", "true")
+    assert s.call("PATCH", f"{JOBS}/applied?fieldManager=one", j, type=yaml)[0] == 201
+    s.ok("DELETE", f"{JOBS}/applied")
+
+
 def keeps_status_apart(s):
     s.ok("POST", QUEUES, {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "apart"},
                           "spec": {"weight": 1}, "status": {"pending": 7}})
@@ -659,6 +682,10 @@ def kubectl_works(s, path):
         assert "unchanged" in k("apply", "-f", "-", stdin=json.dumps(config_map("applied", {"a": "1", "b": "2"})))
         assert "configured" in k("apply", "-f", "-", stdin=json.dumps(config_map("applied", {"a": "3"})))
         assert k("get", "cm", "applied", "-o", "jsonpath={.data}") in ('{"a":"3"}', "map[a:3]")
+        if k.minor >= 22:
+            k("apply", "--server-side", "-f", "-", stdin=json.dumps(job("sided", "sleep 1000")))
+            assert "serverside-applied" in k("apply", "--server-side", "-f", "-", stdin=json.dumps(job("sided", "sleep 1000")))
+            k("delete", "vcjob", "sided")
         k("create", "namespace", "kube-made")  # these are sent as protobuf from 1.32 on
         k("create", "configmap", "made", "--from-literal=a=b", "-n", "kube-made")
         k("create", "secret", "generic", "made", "--from-literal=a=b", "-n", "kube-made")
@@ -741,7 +768,7 @@ def main():
     second = subprocess.Popen([PUMICE, "server", "--data-dir", s.data, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
     try:
         for case in (is_healthy, keeps_strangers_out, discovers_both_forms, describes_kinds, says_what_is_wrong, writes_with_care,
-                     knows_its_fields, patches, keeps_status_apart, lists, watches, holds_up, ends_what_is_deleted, ends_namespaces,
+                     knows_its_fields, patches, applies, keeps_status_apart, lists, watches, holds_up, ends_what_is_deleted, ends_namespaces,
                      shows_events_twice, runs_pods, follows_a_log, runs_jobs, answers_questions):
             suite.case(case.__name__, lambda: case(s))
         suite.case("refuses_a_second", lambda: refuses_a_second(second))

@@ -67,6 +67,7 @@ int create_object(struct request *rq, struct json *object)
     need_name(rq, object);
     if (clear_meta(rq, object) < 0 || check_namespace(rq) < 0 || admission_write(rq, object, NULL) < 0)
         return -1;
+    object = owner_update(rq, NULL, object);
     store_set_dry(store, rq->is_dry);
     rc = store_create(store, object, &o, &e);
     store_set_dry(store, false);

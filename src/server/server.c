@@ -251,6 +251,7 @@ void server_free(struct server *s)
     for (size_t i = 0; i < ENCODED_MAX; i++)
         buf_done(&s->encoded[i].text);
     map_done(&s->documents);
+    arena_done(&s->schema_arena);
     free(s);
 }
 

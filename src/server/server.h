@@ -69,7 +69,7 @@ struct server_patch {
 };
 
 /* What a patch makes of 'live', in 'a'. NULL: JSON patch, merge patch and strategic merge as src/json has them, and
- * apply is answered with 415. */
+ * apply as src/patch has it. */
 typedef int (*server_patch_f)(void *ctx, struct arena *a, const struct server_patch *p, struct json **ret,
                               struct err *e);
 

@@ -5,6 +5,7 @@
  * accept.c      what the client can read                         pure
  * access.c      who asks, and may they
  * body.c        what the client sent: JSON, YAML or protobuf, unknown fields
+ * owner.c       server-side apply, and who owns which field
  * view.c        events.k8s.io, another form of core Events
  * status.c      Status objects: what went wrong
  * reply.c       objects as the client wants them
@@ -140,6 +141,7 @@ struct request {
     VEC(struct str) warnings;
     struct failure failure;
     bool is_answered;
+    bool is_applied; /* its managedFields are as they should be */
 };
 
 bool param(const struct request *rq, const char *name, struct str *ret); /* decoded, in the arena; false: not there */
@@ -188,6 +190,11 @@ const struct resource_type *view_stored(const struct resource_type *t); /* NULL:
 const struct json *view_show(struct arena *a, const struct resource_type *view, const struct json *root);
 struct json *view_take(struct arena *a, const struct json *body);
 struct str view_fields(struct arena *a, struct str text);
+
+/* ---- owner.c ---- */
+
+struct json *owner_update(struct request *rq, const struct json *live, struct json *object); /* live: NULL on create */
+int owner_apply(struct request *rq, const struct json *live, const struct json *config, struct json **ret);
 
 /* ---- handlers ---- */
 
@@ -339,8 +346,10 @@ struct server {
     struct watch *namespace_watch;
     uint64_t namespaces_rev; /* of the store, when ending ones were looked at */
     bool has_ending;
-    int64_t expired_ms;   /* mono: when events were looked at */
-    struct map documents; /* of OpenAPI, made once: struct document by path */
+    int64_t expired_ms; /* mono: when events were looked at */
+    struct arena schema_arena;
+    const struct json **schemas; /* by row of resource_types, made when they are needed; NULL: none yet */
+    struct map documents;        /* of OpenAPI, made once: struct document by path */
 };
 
 int64_t server_now_ms(const struct server *s);

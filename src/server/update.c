@@ -45,6 +45,7 @@ static int write_object(struct request *rq, struct json *object, const struct ob
 
     if (part_of(rq) == STORE_MAIN && admission_write(rq, object, kept) < 0)
         return -1;
+    object = owner_update(rq, kept->root, object);
     store_set_dry(store, rq->is_dry);
     rc = store_update(store, object, part_of(rq), &o, &e);
     store_set_dry(store, false);
@@ -112,8 +113,6 @@ static void list_types(const struct request *rq, const char *ret[ARRAY_LEN(patch
     for (size_t i = 0; i < ARRAY_LEN(patch_types); i++) {
         if (patch_types[i].kind == PATCH_STRATEGIC && is_custom(rq->type))
             continue;
-        if (patch_types[i].kind == PATCH_APPLY && !rq->server->opt.patch)
-            continue;
         ret[n++] = patch_types[i].media;
     }
     ret[n] = NULL;
@@ -156,9 +155,8 @@ static int check_parameters(struct request *rq, enum server_patch_kind kind)
     if (kind == SERVER_PATCH_KIND_MAX)
         return fail_with(rq, REASON_MEDIA,
                          "the body of the request was in an unknown format - accepted media types include: "
-                         "application/json-patch+json, application/merge-patch+json%s%s",
-                         is_custom(rq->type) ? "" : ", application/strategic-merge-patch+json",
-                         rq->server->opt.patch ? ", application/apply-patch+yaml" : "");
+                         "application/json-patch+json, application/merge-patch+json%s, application/apply-patch+yaml",
+                         is_custom(rq->type) ? "" : ", application/strategic-merge-patch+json");
     if (kind == PATCH_APPLY && (!param(rq, "fieldManager", &text) || !text.n))
         return fail_field(rq, "FieldValueRequired", "fieldManager", "Required value: is required for apply patch");
     if (kind != PATCH_APPLY && param(rq, "force", &text))
@@ -179,6 +177,8 @@ static int make_patched(struct request *rq, enum server_patch_kind kind, const s
                               patch };
     struct err e;
 
+    if (kind == PATCH_APPLY && !opt->patch)
+        return owner_apply(rq, p.live, patch, ret);
     if ((opt->patch ? opt->patch(opt->patch_ctx, rq->arena, &p, ret, &e) : patch_default(rq->arena, &p, ret, &e)) == 0)
         return 0;
     if (e.code != ERR_INVALID)
@@ -208,6 +208,24 @@ static int check_patched(struct request *rq, const struct object *old, const str
     return 0;
 }
 
+/* What apply makes is where the URL says. */
+static int place_new(struct request *rq, struct json *object)
+{
+    struct json *meta = json_get(object, "metadata");
+    struct str name = json_member_text(meta, "name"), namespace = json_member_text(meta, "namespace");
+
+    if (!str_is(object_kind(object), rq->type->kind) ||
+        !str_eq(object_api_version(object), type_api_version(rq->arena, rq->type)))
+        return fail_with(rq, REASON_BAD_REQUEST, "the object is not of kind %s, which this is the place of",
+                         rq->type->kind);
+    if ((name.n && !str_eq(name, rq->target.name)) || (namespace.n && !str_eq(namespace, rq->target.namespace)))
+        return fail_with(rq, REASON_BAD_REQUEST, "the name or namespace of the object does not match those on the URL");
+    json_set(meta, "name", json_str(rq->arena, rq->target.name));
+    if (rq->type->scope == SCOPE_NAMESPACED)
+        json_set(meta, "namespace", json_str(rq->arena, rq->target.namespace));
+    return 0;
+}
+
 int handle_patch(struct request *rq)
 {
     const struct target *t = &rq->target;
@@ -228,7 +246,7 @@ int handle_patch(struct request *rq)
         return -1;
     if (rq->view && json_is(object, JSON_OBJECT))
         object = view_take(rq->arena, object);
-    if (check_patched(rq, old, object) < 0 || body_check_fields(rq, object) < 0)
+    if (check_patched(rq, old, object) < 0 || (!old && place_new(rq, object) < 0) || body_check_fields(rq, object) < 0)
         return -1;
     rq->failure.name = t->name;
     return old ? write_object(rq, object, old) : create_object(rq, object);

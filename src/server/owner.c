@@ -1,0 +1,89 @@
+/* owner.c - who owns which field: server-side apply, and managedFields after every other write of a client
+ *
+ * What merges how is known from the messages of Kubernetes' own kinds, and from the schemas of the others.
+ */
+#include "server/server_internal.h"
+
+#include "api/crd.h"
+#include "api/message.h"
+#include "patch/apply.h"
+#include "patch/managed.h"
+
+static struct merge_type merge_type_of(struct request *rq)
+{
+    const struct message *m = message_by_kind(type_api_version(rq->arena, rq->type), str_of(rq->type->kind));
+    struct server *s = rq->server;
+    size_t i = (size_t)(rq->type - resource_types);
+
+    if (m)
+        return merge_type_of_message(m);
+    if (!s->schemas)
+        s->schemas = arena_array(&s->schema_arena, const struct json *, n_resource_types);
+    if (!s->schemas[i])
+        s->schemas[i] = crd_schema(&s->schema_arena, rq->type->schema);
+    return merge_type_of_schema(s->schemas[i]);
+}
+
+static struct ownership ownership_of(struct request *rq)
+{
+    bool has_status = type_has_subresource(rq->type, STR("status"));
+    bool is_custom = str_ends(str_of(rq->type->group), STR(".volcano.sh"));
+    struct str manager = STR_NULL;
+    autobuf now = { 0 };
+
+    if (!param(rq, "fieldManager", &manager) || !manager.n)
+        manager = manager_of_user_agent(rq->arena, http_call_header(rq->call, "User-Agent"));
+    clock_print(&now, server_now_ms(rq->server));
+    return (struct ownership){
+        .type = merge_type_of(rq),
+        .api_version = type_api_version(rq->arena, rq->type),
+        .kind = str_of(rq->type->kind),
+        .manager = manager,
+        .subresource = rq->target.subresource,
+        .now = arena_str(rq->arena, buf_view(&now)),
+        .ignored = ownership_ignored(rq->arena, has_status, is_custom, str_of(rq->type->kind), rq->target.subresource),
+    };
+}
+
+struct json *owner_update(struct request *rq, const struct json *live, struct json *object)
+{
+    struct ownership who;
+
+    if (!rq->type->schema || rq->is_applied)
+        return object;
+    who = ownership_of(rq);
+    return ownership_update(rq->arena, &who, live, object);
+}
+
+static int fail_refusal(struct request *rq, const struct refusal *why)
+{
+    static const struct {
+        int code;
+        enum reason reason;
+    } rows[] = {
+        { 400, REASON_BAD_REQUEST }, { 409, REASON_CONFLICT }, { 422, REASON_INVALID }, { 413, REASON_TOO_LARGE }
+    };
+    enum reason reason = REASON_INTERNAL;
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (rows[i].code == why->code)
+            reason = rows[i].reason;
+    fail_with(rq, reason, "%.*s", STR_ARG(why->message));
+    rq->failure.has_no_details = true;
+    JSON_FOREACH(c, why->causes)
+        fail_cause(rq, arena_cstr(rq->arena, json_member_text(c, "reason")), json_member_text(c, "field"),
+                   json_member_text(c, "message"));
+    return -1;
+}
+
+int owner_apply(struct request *rq, const struct json *live, const struct json *config, struct json **ret)
+{
+    struct ownership who = ownership_of(rq);
+    struct refusal why = { 0 };
+    bool is_same;
+
+    if (apply(rq->arena, &who, live, config, param_flag(rq, "force"), ret, &is_same, &why) < 0)
+        return fail_refusal(rq, &why);
+    rq->is_applied = true;
+    return 0;
+}
