@@ -4,6 +4,7 @@
 One server serves all cases but the last; each case has names of its own. kubectl: 1.36 as tests/kube builds it, and the
 one of the system where there is one; what they cannot send to us is said where it is left out.
 """
+import atexit
 import base64
 import contextlib
 import http.client
@@ -53,6 +54,7 @@ class Server:
         args = [PUMICE, "server", "--data-dir", self.data, "--listen", listen, "--capacity", "cpu=8,memory=8Gi",
                 "--shutdown-grace-period", "3s", *(() if has_nftables() else ("--allow-unfiltered",)), *options]
         self.process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.STDOUT)
+        atexit.register(self.end)  # a case that fails leaves nothing running
         self.config = os.path.join(self.data, "admin.kubeconfig")
         until("the server says how to use it", lambda: self.process.poll() is not None or b"kubectl" in self.said() or
               b"curl" in self.said())
@@ -100,9 +102,7 @@ class Server:
         assert status in (200, 201), (method, path, status, answer)
         return answer
 
-    def stop(self):
-        if not os.path.isdir(self.dir):
-            return self.process.returncode
+    def end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -110,6 +110,11 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+
+    def stop(self):
+        if not os.path.isdir(self.dir):
+            return self.process.returncode
+        self.end()
         text = self.said().decode(errors="replace")
         shutil.rmtree(self.dir, ignore_errors=True)
         assert "Sanitizer" not in text and "runtime error:" not in text, text[-4000:]
