@@ -462,15 +462,15 @@ int apply(struct arena *a, const struct ownership *who, const struct json *live,
         return refuse_conflicts(a, causes, why);
 
     take_from_others(a, who, &m, self, &c);
-    *ret_is_same = live && json_equal(old, new);
     self->fields = fieldset_difference(a, self->fields, never_owned(a));
-    if (!*ret_is_same)
+    if (!live || !json_equal(old, new))
         self->time = who->now;
     if (fieldset_is_empty(self->fields))
         managed_remove(&m, self);
     new = stored_form(a, who, new);
     if (str_is(who->manager, "kubectl"))
         follow_last_applied(a, config, new);
+    *ret_is_same = live && json_equal(old, comparable(a, who, new)); /* as stored: an empty list is none */
     set_managed(a, new, &m);
     keep_times(a, live, new);
     *ret = new;

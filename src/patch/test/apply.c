@@ -213,6 +213,24 @@ static void merges_a_pod(void **state)
     assert_string_equal(text_of(&a, json_find(left, "metadata", "finalizers", NULL)), "['a/1']");
 }
 
+/* An empty list says nothing: it is not stored, and naming it again is no change. */
+static void ignores_what_says_nothing(void **state)
+{
+    struct ownership ann = owner("Pod", "ann", "2026-01-01T00:00:00Z");
+    autoarena a = { 0 };
+    struct json *config = tree(&a, "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'x','finalizers':[]}}");
+    struct json *once, *twice;
+    struct refusal why;
+    bool is_same = true;
+
+    assert_int_equal(apply(&a, &ann, NULL, config, false, &once, &is_same, &why), 0);
+    assert_false(is_same);
+    assert_string_equal(text_of(&a, once), "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'x'}}");
+    assert_int_equal(apply(&a, &ann, once, config, false, &twice, &is_same, &why), 0);
+    assert_true(is_same);
+    assert_true(json_equal(once, twice));
+}
+
 /* ---- lists that nobody checked ---- */
 
 static void add_all(void *ctx, struct str path, struct fieldset_node *node)
@@ -412,8 +430,10 @@ static void keeps_the_laws(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_a_story),    cmocka_unit_test(refuses),     cmocka_unit_test(merges_a_pod),
-        cmocka_unit_test(compares_doubles), cmocka_unit_test(is_not_slow), cmocka_unit_test(keeps_the_laws),
+        cmocka_unit_test(tells_a_story),    cmocka_unit_test(refuses),
+        cmocka_unit_test(merges_a_pod),     cmocka_unit_test(ignores_what_says_nothing),
+        cmocka_unit_test(compares_doubles), cmocka_unit_test(is_not_slow),
+        cmocka_unit_test(keeps_the_laws),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
