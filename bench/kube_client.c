@@ -1,7 +1,7 @@
 /* kube_client.c - what the door to a Kubernetes API costs: pods created and watched, on the server that KUBECONFIG
  * leads to
  *
- *     bench_kube_client [PODS [http1]]
+ *     bench_kube_client [PODS]
  *
  * Creates that many Pods in a namespace of its own while watching them, deletes them, and says what it took. Nobody
  * places them.
@@ -120,15 +120,13 @@ int main(int argc, char **argv)
     struct kube_config_options where = { .env = kube_env_real() };
     struct kube_view view = { .type = type_by_kind(STR("v1"), STR("Pod")),
                               .labels = STR(KUBE_PODS_OF_JOBS),
-                              .mask = kube_pod_fields,
-                              .is_busy = true };
+                              .mask = kube_pod_fields };
     struct kube_config config;
     struct cluster_kube_options opt = { .config = &config, .views = &view, .n_views = 1 };
     struct bench b = { .n = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1000 };
     autoarena a = { 0 };
     struct err e = { 0 };
 
-    opt.is_http1 = argc > 2 && strcmp(argv[2], "http1") == 0;
     (void)signal(SIGPIPE, SIG_IGN);
     if (kube_config_load(&a, &where, &config, &e) < 0 || cluster_kube_new(&opt, &b.cluster, &e) < 0) {
         (void)fprintf(stderr, "%s\n", e.text);

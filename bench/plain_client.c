@@ -74,7 +74,6 @@ int main(int argc, char **argv)
     if (kube_config_load(&a, &where, &config, &e) < 0)
         goto fail;
     opt = kube_config_http(&config, STR("plain"));
-    opt.is_http1 = true;
     if (http_client_new(&opt, &p.http, &e) < 0)
         goto fail;
     begin_us = clock_mono_us(&clock_real);

@@ -76,15 +76,15 @@ def layer_has_only_what_is_needed():
 
 def image_runs():
     """By our own code, as the Deployment runs it: an ordinary user, a root that cannot be written to, no capabilities. The third goes as
-    far as libcurl, which is loaded by name, and fails for want of a server."""
+    far as a connection, and fails for want of a server."""
     config = {"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
               "users": [{"name": "c", "user": {"token": "x"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}]}
     spec = {"restartPolicy": "Never", "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "runAsGroup": 65532},
             "volumes": [{"name": "kube", "configMap": {"name": "kube"}}]}
     limits = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
     said = {"version": f"pumice {VERSION} (batch.volcano.sh/v1alpha1)", "help": "Usage: pumice controller [OPTION…]",
-            "curl": "pumice plan: https://127.0.0.1:1: Connection refused"}
-    arguments = {"version": ["version"], "help": ["controller", "--help"], "curl": ["plan", "--kubeconfig", "/kube/config"]}
+            "connect": "pumice plan: https://127.0.0.1:1: Connection refused"}
+    arguments = {"version": ["version"], "help": ["controller", "--help"], "connect": ["plan", "--kubeconfig", "/kube/config"]}
     tasks = [{"name": name, "replicas": 1, "template": {"spec": {**spec, "containers": [
         {"name": "main", "image": f"pumice:{VERSION}", "args": args, "securityContext": limits,
          "volumeMounts": [{"name": "kube", "mountPath": "/kube"}]}]}}}
@@ -119,7 +119,7 @@ def package_installs():
     command("dpkg", f"--root={root}", "--force-depends", "--force-script-chrootless", "-i", package())
     assert command("dpkg", f"--root={root}", "--verify", "pumice") == ""
     fields = command("dpkg-deb", "-f", package())
-    for library in ("libc6 (>=", "libssl3 (>=", "libyaml-0-2", "libcurl4 (>=", "libarchive13"):
+    for library in ("libc6 (>=", "libssl3 (>=", "libyaml-0-2", "libarchive13"):
         assert library in fields, fields
     assert command(f"{root}/usr/bin/pumice", "version").startswith(f"pumice {VERSION} ")
     page = command("man", "--warnings", "-l", f"{root}/usr/share/man/man1/pumice.1.gz", MANWIDTH="100", LC_ALL="C.UTF-8")

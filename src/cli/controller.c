@@ -71,7 +71,6 @@ static void make_views(struct controller *c)
     bool schedules = c->o->scheduler;
 
     add_view(c, (struct kube_view){ .type = k->pod,
-                                    .is_busy = true,
                                     .labels = schedules ? STR_NULL : STR(KUBE_PODS_OF_JOBS),
                                     .mask = schedules ? kube_pod_fields_scheduler : kube_pod_fields });
     add_view(c, (struct kube_view){ .type = k->secret, .is_unlisted = true });

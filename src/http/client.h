@@ -2,7 +2,7 @@
  *
  * http_send() hands a request over and returns at once. Whatever happens then happens in http_turn(): call it when
  * http_fd() is readable (it can be waited for with poll or epoll, and inside another epoll) and the callbacks of the
- * requests run. There is no thread of ours and no other way in.
+ * requests run. There is no other way in.
  *
  *     struct http_request r = { .method = "GET", .path = STR("/version"), .total_ms = 5000, .on_end = show };
  *     http_send(client, &r);
@@ -19,10 +19,10 @@
  *     sent a second time behind the caller's back.
  *   - Every error names the server and, where one can tell, what to do.
  *
- * Requests share connections: many at a time on one where the server speaks HTTP/2, else as many connections as there
- * are requests at a time, kept open for the next. A server that lets an answer wait for too long gets new connections
- * for what comes next: a connection that is dead without saying so takes nobody else with it. A redirect is an answer
- * like any other and is not followed; there are no cookies.
+ * It speaks HTTP/1.1: as many connections as there are requests at a time, kept open for the next ones. A server that
+ * lets an answer wait for too long gets new connections for what comes next: a connection that is dead without saying
+ * so takes nobody else with it. A redirect is an answer like any other and is not followed; there are no cookies. Names
+ * are looked up by a thread, which is the only one.
  *
  * SIGPIPE must be ignored by the program: TLS writes to sockets that the other side may have closed.
  */
@@ -51,13 +51,12 @@ struct http_options {
     struct str proxy;      /* "http://proxy:3128", https://, socks5://; empty: as HTTPS_PROXY and NO_PROXY say, but
                               never for the machine itself */
     struct str user_agent; /* empty: "pumice" */
-    bool is_http1;         /* no HTTP/2, even if the server has it */
     int64_t connect_ms;    /* from the name to the end of the TLS handshake; 0: 10 s */
 };
 
 /* Everything is copied. ERR_INVALID names the field of the options: a URL that is none, certificate and key that do
- * not come together. ERR_NOT_FOUND: libcurl, which is loaded when it is needed, is not there. Files are read when
- * connections are made, so that what is wrong with them is told then. */
+ * not come together. Files are read when connections are made (not more than once a minute), so that what is wrong with
+ * them is told then. */
 int http_client_new(const struct http_options *opt, struct http_client **ret, struct err *e);
 void http_client_free(struct http_client *c); /* cancels all requests; NULL is fine */
 
@@ -90,7 +89,6 @@ struct http_request {   /* all text is copied by http_send() */
     const char *accept;         /* a constant; NULL: application/json */
     struct str token;           /* sent as a bearer token; empty: none */
     const char *const *headers; /* more of them, "Name: value", ended by NULL; NULL: none */
-    bool is_alone;              /* on a connection of its own, by HTTP/1.1: what comes on it wakes no other request */
     bool is_zipped;             /* ask for gzip: pays for long answers, is of no use for streams of short lines */
 
     int64_t head_ms;  /* the answer must begin within this time; 0: 30 s */

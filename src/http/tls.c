@@ -3,6 +3,7 @@
  * No session is ever resumed: a ticket would outlive the CA that its client was checked against.
  */
 #include "base/util.h"
+#include "http/pem.h"
 #include "http/server_internal.h"
 
 #include <errno.h>
@@ -10,76 +11,6 @@
 #include <openssl/ssl.h>
 
 /* ---- certificates ---- */
-
-static int openssl_error(struct err *e, const char *what)
-{
-    unsigned long code = ERR_peek_last_error();
-    const char *reason = ERR_reason_error_string(code);
-
-    ERR_clear_error();
-    return err_set(e, ERR_INVALID, "%s: %s", what, reason ? reason : "is not PEM of the kind that is wanted");
-}
-
-static BIO *bio_of(struct str text)
-{
-    BIO *bio = BIO_new_mem_buf(text.p ? text.p : "", (int)text.n);
-
-    if (!bio)
-        abort();
-    return bio;
-}
-
-/* The first certificate is ours, the others are on the way to the CA. */
-static int use_chain(SSL_CTX *t, struct str pem, struct err *e)
-{
-    BIO *bio = bio_of(pem);
-    X509 *cert = PEM_read_bio_X509_AUX(bio, NULL, NULL, NULL);
-    int ok = cert && SSL_CTX_use_certificate(t, cert) == 1;
-
-    X509_free(cert);
-    while (ok && (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)))
-        if (SSL_CTX_add0_chain_cert(t, cert) != 1) {
-            X509_free(cert);
-            ok = 0;
-        }
-    BIO_free(bio);
-    if (!ok)
-        return openssl_error(e, "certificate");
-    ERR_clear_error(); /* the end of the text */
-    return 0;
-}
-
-static int use_key(SSL_CTX *t, struct str pem, struct err *e)
-{
-    BIO *bio = bio_of(pem);
-    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, NULL, "");
-    int ok = key && SSL_CTX_use_PrivateKey(t, key) == 1;
-
-    EVP_PKEY_free(key);
-    BIO_free(bio);
-    if (!ok)
-        return openssl_error(e, "key");
-    return SSL_CTX_check_private_key(t) == 1 ? 0 : openssl_error(e, "certificate and key");
-}
-
-static int use_client_ca(SSL_CTX *t, struct str pem, struct err *e)
-{
-    BIO *bio = bio_of(pem);
-    size_t n = 0;
-    X509 *cert;
-
-    for (; (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)); n++) {
-        (void)X509_STORE_add_cert(SSL_CTX_get_cert_store(t), cert); /* one that is there twice is fine */
-        (void)SSL_CTX_add_client_CA(t, cert);
-        X509_free(cert);
-    }
-    BIO_free(bio);
-    if (!n)
-        return openssl_error(e, "client CA");
-    ERR_clear_error();
-    SSL_CTX_set_verify(t, SSL_VERIFY_PEER, NULL);
-    return 0;
-}
 
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_n, const unsigned char *in,
                            unsigned in_n, void *ctx)
@@ -100,7 +31,7 @@ int tls_context(const struct http_server_tls *pem, SSL_CTX **ret, struct err *e)
     SSL_CTX *t = SSL_CTX_new(TLS_server_method());
 
     if (!t)
-        return openssl_error(e, "TLS");
+        return pem_error(e, "TLS");
     (void)SSL_CTX_set_min_proto_version(t, TLS1_2_VERSION);
     (void)SSL_CTX_set_options(t, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION);
     (void)SSL_CTX_set_num_tickets(t, 0);
@@ -108,8 +39,10 @@ int tls_context(const struct http_server_tls *pem, SSL_CTX **ret, struct err *e)
     (void)SSL_CTX_set_mode(t, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_alpn_select_cb(t, choose_protocol, NULL);
-    if (use_chain(t, pem->cert, e) < 0 || use_key(t, pem->key, e) < 0 ||
-        (pem->client_ca.n && use_client_ca(t, pem->client_ca, e) < 0)) {
+    if (pem->client_ca.n)
+        SSL_CTX_set_verify(t, SSL_VERIFY_PEER, NULL);
+    if (pem_use_chain(t, pem->cert, e) < 0 || pem_use_key(t, pem->key, e) < 0 ||
+        (pem->client_ca.n && pem_use_authorities(t, pem->client_ca, true, e) < 0)) {
         SSL_CTX_free(t);
         return -1;
     }

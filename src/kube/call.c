@@ -388,10 +388,9 @@ void calls_recall(struct kube *k)
             give_up(c, &e, true);
 }
 
-bool calls_turn(struct kube *k, int64_t now_ms)
+void calls_turn(struct kube *k, int64_t now_ms)
 {
     struct call *c;
-    bool any = false;
 
     calls_recall(k);
     expire(k, now_ms);
@@ -406,9 +405,7 @@ bool calls_turn(struct kube *k, int64_t now_ms)
             give_up(c, &e, false);
         else
             send(c, &h, now_ms);
-        any = true;
     }
-    return any;
 }
 
 int64_t calls_due(const struct kube *k)

@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-enum { GIVEN_MAX = 4096, ROUNDS = 4 }; /* events in a row before others get their turn; rounds of one of ours */
+enum { GIVEN_MAX = 4096 }; /* events in a row before others get their turn */
 
 static struct kube *kube_of(struct cluster *c)
 {
@@ -210,8 +210,7 @@ static void turn(struct kube *k)
     now_ms = kube_mono_ms(k);
     LIST_FOREACH(struct reflector, r, &k->reflectors, link)
         reflector_turn(r, now_ms);
-    for (int i = 0; i < ROUNDS && calls_turn(k, now_ms); i++)
-        http_turn(k->http); /* on their way before we wait; there may be answers, and room for more */
+    calls_turn(k, now_ms);
     plugin_set(k);
     timer_set(k, due_of(k));
 }
@@ -260,7 +259,7 @@ static void kube_want(struct cluster *c, const struct resource_type *type)
 /* An answer that was known at once waits: so does its owner. */
 static uint64_t handed_over(struct kube *k, uint64_t token)
 {
-    (void)calls_turn(k, kube_mono_ms(k));
+    calls_turn(k, kube_mono_ms(k));
     timer_set(k, list_is_empty(&k->news) ? due_of(k) : 0);
     return token;
 }
@@ -333,7 +332,6 @@ static int clients_init(struct kube *k, struct err *e)
 {
     struct http_options http = kube_config_http(k->opt.config, buf_view(&k->agent));
 
-    http.is_http1 = k->opt.is_http1;
     if (http_client_new(&http, &k->http, e) < 0 || http_client_new(&http, &k->streams, e) < 0)
         return err_wrap(e, "%.*s", STR_ARG(k->opt.config->origin));
     return 0;

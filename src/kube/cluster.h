@@ -13,9 +13,8 @@
  *               of known outcome.
  *     identity  kept fresh (credential.h); a 401 gets one more try with a new one.
  *
- * Calls share one connection, watches another, where the server speaks HTTP/2; whatever comes on a connection makes
- * libcurl look at all that share it. So a watch that is told of often (is_busy) has its own. When calls are cut off
- * (may_write) the watches stay.
+ * Every watch has a connection, and calls as many as there are at a time. When calls are cut off (may_write) the watches
+ * stay.
  *
  * Of each object only the fields that a view names are ever in memory. Objects that were read here must not be written
  * back whole unless their view leaves out nothing but metadata.managedFields, which is what types without a view have.
@@ -34,7 +33,6 @@ struct kube_view { /* of one type: which objects, and which of their fields; all
     const struct resource_type *type;
     struct str namespace;      /* only of this one; empty: of all */
     struct str labels, fields; /* selectors; empty: all. What ceases to match is told as gone */
-    bool is_busy;              /* told of often: its watch has a connection of its own */
     bool is_unlisted;          /* told as an empty list: only reads and the answers to writes show any */
     const char *const
         *mask; /* paths as json/mask.h has them, ended by NULL; what makes it an object (kind, name, uid, version) is
@@ -57,7 +55,6 @@ struct cluster_kube_options {
     struct str user_agent;         /* the name before the '/' is the field manager; empty: "pumice/" and the version */
     const struct kube_view *views; /* 'n_views', at most one for a type; they outlive the cluster */
     size_t n_views;
-    bool is_http1;     /* no HTTP/2 */
     bool only_lists;   /* no sendInitialEvents */
     int64_t answer_ms; /* a write or read that is not answered by then is given up; 0: 30 s */
     /* Asked at the moment a write leaves, and before more of one is sent that has not left as a whole: false, and all

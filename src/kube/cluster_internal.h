@@ -171,8 +171,8 @@ uint64_t call_write(struct kube *k, const struct op *op);
 uint64_t call_read(struct kube *k, const struct resource_type *type, struct str namespace, struct str name);
 void call_ask(struct kube *k, const char *method, struct str path, const struct json *body, kube_asked_f asked,
               void *ctx);
-void calls_recall(struct kube *k);               /* if nothing may be written any more: all writes end here */
-bool calls_turn(struct kube *k, int64_t now_ms); /* true: some were sent */
+void calls_recall(struct kube *k); /* if nothing may be written any more: all writes end here */
+void calls_turn(struct kube *k, int64_t now_ms);
 int64_t calls_due(const struct kube *k);
 void call_free(struct call *r);
 

@@ -583,6 +583,5 @@ void reflector_turn(struct reflector *r, int64_t now_ms)
         watch_start(r, &h, &path);
     h.path = buf_view(&path);
     log_debug("reflector asks", LOG_STR("path", h.path));
-    h.is_alone = r->kind->view && r->kind->view->is_busy;
     r->exchange = http_send(k->streams, &h);
 }

@@ -244,7 +244,7 @@ int main(int argc, char **argv)
     autoarena a = { 0 };
     struct kube_config config;
     struct kube_config_options where = { .env = kube_env_real() };
-    struct kube_view view = { .type = pod_type(), .mask = fields, .is_busy = true };
+    struct kube_view view = { .type = pod_type(), .mask = fields };
     struct cluster_kube_options opt = {
         .config = &config, .views = &view, .n_views = 1, .user_agent = STR("hollow/1")
     };

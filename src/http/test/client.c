@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/util.h"
-#include "http/client.h"
+#include "http/client_internal.h"
 #include "http/test/peer.h"
 
 #include <poll.h>
@@ -145,6 +145,8 @@ static void answers_whole(void **state)
     ask(c, "/early", &end);
     assert_int_equal(end.status, 200);
     assert_int_equal(end.n_heads, 1);
+    ask(c, "/untilclose", &end);
+    assert_string_equal(end.body, "hello");
     ask(c, "/redirect", &end);
     assert_int_equal(end.status, 302);
     ask(c, "/big/300000", &end);
@@ -321,7 +323,7 @@ static void too_much_is_refused(void **state)
     http_client_free(c);
 }
 
-/* On a kept connection that the server closes, libcurl would send the body a second time. */
+/* Not even on a kept connection, which the server may have closed before it came. */
 static void never_sends_a_body_twice(void **state)
 {
     struct http_client *c = client(plain, "http", (struct http_tls){ 0 });
@@ -343,7 +345,7 @@ static void never_sends_a_body_twice(void **state)
     http_client_free(c);
 }
 
-/* libcurl would try again, and finds nobody: what the server did the first time is not known. */
+/* What the server did before it went is not known. */
 static void a_second_try_that_finds_nobody(void **state)
 {
     struct peer *gone = peer_start(&(struct peer_options){ 0 });
@@ -571,6 +573,103 @@ static void goes_through_a_proxy(void **state)
     assert_int_equal(unsetenv("HTTPS_PROXY"), 0);
 }
 
+/* To a server with TLS, and without. */
+static void goes_through_every_proxy(void **state)
+{
+    static const struct {
+        const char *proxy; /* %d: its port */
+        bool is_secure_proxy, is_dead;
+        const char *passes; /* what the proxy is asked for */
+        const char *says;   /* NULL: it works */
+    } rows[] = {
+        { "http://me:secret@127.0.0.1:%d", false, false, "127.0.0.1:", NULL },
+        { "https://127.0.0.1:%d", true, false, "127.0.0.1:", NULL },
+        { "socks5://127.0.0.1:%d", false, false, "socks", NULL },
+        { "socks5://me:secret@127.0.0.1:%d", false, false, "socks", NULL },
+        { "socks5://bad:secret@127.0.0.1:%d", false, false, "?", "the proxy refuses the user; check the proxy" },
+        { "socks5://127.0.0.1:%d", false, true, "socks", "the proxy cannot reach the server (5)" },
+        { "http://127.0.0.1:%d", false, true, "127.0.0.1:", "the proxy answers 502; check the proxy" },
+    };
+    struct peer *gone = peer_start(&(struct peer_options){ 0 });
+    int dead_port = peer_port(gone);
+    char proxy[64], url[64];
+    struct end end;
+
+    (void)state;
+    peer_stop(gone);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct peer *by = rows[i].is_secure_proxy ? secure : plain;
+        unsigned before = peer_requests(by, rows[i].passes);
+        struct http_options opt = { .tls.is_insecure = true };
+        struct http_client *c = NULL;
+
+        (void)snprintf(url, sizeof(url), "https://127.0.0.1:%d/", rows[i].is_dead ? dead_port : peer_port(secure));
+        (void)snprintf(proxy, sizeof(proxy), rows[i].proxy, peer_port(by)); /* NOLINT: a constant of ours */
+        opt.url = str_of(url);
+        opt.proxy = str_of(proxy);
+        assert_int_equal(http_client_new(&opt, &c, NULL), 0);
+        ask(c, "/big/100000", &end);
+        if (rows[i].says ? !strstr(end.err.text, rows[i].says) || end.is_unknown : end.body_n != 100000)
+            fail_msg("%s: %s", rows[i].proxy, end.err.text);
+        assert_int_equal(peer_requests(by, rows[i].passes) - before, !rows[i].says || rows[i].is_dead);
+        http_client_free(c);
+    }
+}
+
+/* A proxy of plain requests reads them: it is told where they go. */
+static void tells_a_proxy_where_to(void **state)
+{
+    struct http_options opt = { .url = STR("http://api.invalid:8080/behind") };
+    struct http_client *c = NULL;
+    char proxy[64];
+    struct end end;
+
+    (void)state;
+    (void)snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%d", peer_port(plain));
+    opt.proxy = str_of(proxy);
+    assert_int_equal(http_client_new(&opt, &c, NULL), 0);
+    ask(c, "/x", &end);
+    assert_int_equal(end.status, 404);
+    assert_int_equal(peer_requests(plain, "http://api.invalid:8080/behind/x"), 1);
+    http_client_free(c);
+}
+
+static void knows_the_environment(void **state)
+{
+    static const struct {
+        const char *url, *except, *proxy;
+    } rows[] = {
+        { "https://api.example.org", NULL, "http://p:1" },
+        { "https://api.example.org", "example.org", NULL },
+        { "https://api.example.org", "a.org, .example.org", NULL },
+        { "https://badexample.org", "example.org", "http://p:1" },
+        { "https://10.1.2.3:6443", "10.0.0.0/8", NULL },
+        { "https://11.1.2.3:6443", "10.0.0.0/8", "http://p:1" },
+        { "https://[fd00::1]:6443", "fd00::/16", NULL },
+        { "https://api.example.org", "*", NULL },
+        { "https://localhost:6443", NULL, NULL },
+        { "https://[::1]:6443", NULL, NULL },
+        { "http://api.example.org", NULL, NULL },
+    };
+
+    (void)state;
+    assert_int_equal(setenv("HTTPS_PROXY", "http://p:1", 1), 0);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct url u = { 0 };
+        const char *proxy;
+
+        if (rows[i].except)
+            assert_int_equal(setenv("NO_PROXY", rows[i].except, 1), 0);
+        assert_int_equal(url_parse(str_of(rows[i].url), &u, NULL), 0);
+        proxy = url_proxy_of_environment(&u);
+        if (rows[i].proxy ? !proxy || strcmp(proxy, rows[i].proxy) != 0 : proxy != NULL)
+            fail_msg("%s, NO_PROXY=%s: %s", rows[i].url, rows[i].except, proxy);
+        url_done(&u);
+        assert_int_equal(unsetenv("NO_PROXY"), 0);
+    }
+    assert_int_equal(unsetenv("HTTPS_PROXY"), 0);
+}
+
 static void refuses_bad_options(void **state)
 {
     static const struct {
@@ -581,6 +680,12 @@ static void refuses_bad_options(void **state)
         { { .url = STR_INIT("host:6443") }, "host:6443" },
         { { .url = STR_INIT("ftp://host") }, "must begin with https://" },
         { { .url = STR_INIT("https://user:pw@host") }, "no user" },
+        { { .url = STR_INIT("https://[::1") }, "is no URL" },
+        { { .url = STR_INIT("https://host:65536") }, "is no URL" },
+        { { .url = STR_INIT("https://host:6443x") }, "is no URL" },
+        { { .url = STR_INIT("https://ho st") }, "is no URL" },
+        { { .url = STR_INIT("https://host"), .proxy = STR_INIT("ftp://p") }, "must begin with http://" },
+        { { .url = STR_INIT("https://host"), .proxy = STR_INIT("p") }, "the proxy" },
         { { .url = STR_INIT("https://host?x=1") }, "no query" },
         { { .url = STR_INIT("https://host"), .tls = { .cert_file = STR_INIT("c") } }, "needs its key" },
         { { .url = STR_INIT("https://host"), .tls = { .key_pem = STR_INIT("k") } }, "needs its certificate" },
@@ -665,6 +770,9 @@ int main(void)
         cmocka_unit_test(shows_its_certificate),
         cmocka_unit_test(speaks_tls_to_tls_only),
         cmocka_unit_test(goes_through_a_proxy),
+        cmocka_unit_test(goes_through_every_proxy),
+        cmocka_unit_test(tells_a_proxy_where_to),
+        cmocka_unit_test(knows_the_environment),
         cmocka_unit_test(refuses_bad_options),
     };
 

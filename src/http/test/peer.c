@@ -176,31 +176,83 @@ static bool big(struct peer_conn *c, size_t n)
     return peer_answer(c, 200, "", buf_view(&body));
 }
 
-static bool tunnel(struct peer_conn *c, const char *head)
+static int connect_to(uint16_t port)
 {
     struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    autoclose int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const char *colon = strchr(head, ':');
-    char bytes[16384];
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    to.sin_port = htons((uint16_t)strtoul(colon ? colon + 1 : "0", NULL, 10));
-    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
-        return peer_answer(c, 502, "", STR_NULL);
-    (void)say(c, "HTTP/1.1 200 Connection established\r\n\r\n");
+    to.sin_port = htons(port);
+    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+static void pass_on(struct peer_conn *c, int fd)
+{
+    char bytes[32768];
+
     while (!stopped(c->peer)) {
         struct pollfd fds[2] = { { c->fd, POLLIN, 0 }, { fd, POLLIN, 0 } };
         ssize_t n = 1;
 
         if (poll(fds, 2, 20) <= 0)
             continue;
-        if (fds[0].revents && (n = read(c->fd, bytes, sizeof(bytes))) > 0)
+        if (fds[0].revents && (n = conn_read(c, bytes, sizeof(bytes))) > 0)
             n = send(fd, bytes, (size_t)n, MSG_NOSIGNAL);
         if (n > 0 && fds[1].revents && (n = read(fd, bytes, sizeof(bytes))) > 0)
-            n = send(c->fd, bytes, (size_t)n, MSG_NOSIGNAL);
+            n = conn_write(c, bytes, (size_t)n) ? n : 0;
         if (n <= 0)
             break;
     }
+}
+
+static bool tunnel(struct peer_conn *c, const char *head)
+{
+    const char *colon = strchr(head, ':');
+    autoclose int fd = connect_to((uint16_t)strtoul(colon ? colon + 1 : "0", NULL, 10));
+
+    if (fd < 0)
+        return peer_answer(c, 502, "", STR_NULL);
+    (void)say(c, "HTTP/1.1 200 Connection established\r\n\r\n");
+    pass_on(c, fd);
     return false;
+}
+
+static bool take_bytes(struct peer_conn *c, unsigned char *to, size_t n)
+{
+    return recv(c->fd, to, n, MSG_WAITALL) == (ssize_t)n;
+}
+
+/* Whoever offers to log in has to; all may but "bad". Addresses are IPv4. */
+static void socks(struct peer_conn *c)
+{
+    unsigned char b[512], user[256] = { 0 };
+    autoclose int fd = -1;
+
+    if (!take_bytes(c, b, 2) || !take_bytes(c, b + 2, b[1]))
+        return;
+    if (b[1] == 2) {
+        if (!conn_write(c, "\x05\x02", 2) || !take_bytes(c, b, 2) || !take_bytes(c, user, b[1]) ||
+            !take_bytes(c, b, 1) || !take_bytes(c, b + 1, b[0]) ||
+            !conn_write(c, memcmp(user, "bad", 4) == 0 ? "\x01\x01" : "\x01\x00", 2))
+            return;
+    } else if (!conn_write(c, "\x05\x00", 2)) {
+        return;
+    }
+    if (!take_bytes(c, b, 10) || b[3] != 1)
+        return;
+    note(c->peer, b[1] == 1 ? "socks" : "?");
+    fd = connect_to((uint16_t)(b[8] << 8 | b[9]));
+    if (conn_write(c, fd < 0 ? "\x05\x05\x00\x01\0\0\0\0\0\0" : "\x05\x00\x00\x01\0\0\0\0\0\0", 10) && fd >= 0)
+        pass_on(c, fd);
+}
+
+static bool is_socks(struct peer_conn *c)
+{
+    char first = 0;
+
+    return !c->ssl && recv(c->fd, &first, 1, MSG_PEEK) == 1 && first == 5;
 }
 
 /* True: the connection stays open. */
@@ -259,6 +311,8 @@ static bool serve(struct peer_conn *c, const struct buf *head, const struct buf 
         return say(c, "SSH-2.0-OpenSSH_9.2\r\n") && false;
     if (strcmp(path, "/early") == 0)
         return say(c, "HTTP/1.1 100 Continue\r\n\r\n") && peer_answer(c, 200, "", STR("hello"));
+    if (strcmp(path, "/untilclose") == 0)
+        return say(c, "HTTP/1.0 200 OK\r\n\r\nhello") && false;
     if (strcmp(path, "/redirect") == 0)
         return peer_answer(c, 302, "Location: /hello\r\n", STR_NULL);
     if (strcmp(path, "/last") == 0)
@@ -278,6 +332,10 @@ static void *conn_main(void *arg)
         c->ssl = SSL_new(c->peer->ctx);
         SSL_set_fd(c->ssl, c->fd);
         is_open = SSL_accept(c->ssl) == 1;
+    }
+    if (is_socks(c)) {
+        socks(c);
+        is_open = false;
     }
     while (is_open && read_request(c, &head, &body))
         is_open = serve(c, &head, &body);

@@ -20,9 +20,10 @@
  *     /chunkcut           a chunk that is said to have 100 bytes and has ten
  *     /garbage            no HTTP at all
  *     /early              100 Continue first, then 200 "hello"
+ *     /untilclose         200 "hello" without a length
  *     /redirect           302 to /hello
  *
- * CONNECT host:port makes a tunnel to that port of 127.0.0.1: it is a proxy as well.
+ * CONNECT host:port makes a tunnel to that port of 127.0.0.1: it is a proxy as well, also by SOCKS 5.
  */
 #ifndef HTTP_TEST_PEER_H
 #define HTTP_TEST_PEER_H

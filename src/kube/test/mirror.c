@@ -114,10 +114,8 @@ int main(int argc, char **argv)
 
     (void)signal(SIGPIPE, SIG_IGN);
     (void)log_setup((struct log_config){ 2, getenv("DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN });
-    for (int i = 1; i < argc - 1; i++) {
-        opt.is_http1 |= strcmp(argv[i], "--http1") == 0;
+    for (int i = 1; i < argc - 1; i++)
         opt.only_lists |= strcmp(argv[i], "--lists") == 0;
-    }
     if (kube_config_load(&a, &where, &config, &e) < 0 || cluster_kube_new(&opt, &m.cluster, &e) < 0) {
         (void)fprintf(stderr, "%s\n", e.text);
         return 1;
