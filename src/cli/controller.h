@@ -66,7 +66,8 @@ struct controller {
     int64_t fence_ms; /* when the kernel ends a leader that has not renewed it (os/fence.h); of the Lease's clock */
     struct driver *driver;
     enum controller_stage stage;
-    int64_t stage_ms; /* mono time: when patience ends */
+    int64_t stage_ms;  /* mono time: when patience ends */
+    int64_t settle_ms; /* … and when what is not needed at rest is given back; INT64_MAX: it was */
     int signal_fd, exit_status;
     struct err told;    /* the trouble that was logged last */
     int64_t trouble_ms; /* mono time: when to speak of it; 0: there is none */

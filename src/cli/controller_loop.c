@@ -17,16 +17,20 @@
 #include "driver/cache.h"
 #include "http/server.h"
 #include "os/fence.h"
+#include "os/memory.h"
 #include "os/signals.h"
 
 #include <poll.h>
 #include <signal.h>
+#include <time.h>
 
 enum {
     STOP_MS = 5000,       /* for writes that are on their way */
     RELEASE_MS = 2000,    /* for the Lease to be given back */
     TROUBLE_MS = 1500,    /* what is over by then was none */
     SLEEP_MAX_MS = 60000, /* clocks are set */
+    SETTLE_MS = 1000,     /* without work: memory is given back */
+    NAP_US = 1000,        /* after a turn that had work: what comes meanwhile is one turn, and one plan */
 };
 
 const char *const controller_stage_names[STAGE_MAX] = {
@@ -288,6 +292,13 @@ static void sleep_for(struct controller *c, int64_t ms)
         take_signals(c);
 }
 
+/* News of many pods come one at a time, each would wake us, and waking costs as much as the news. So what comes while
+ * there is work is left to gather; the first piece of news after a rest is looked at at once. */
+static void nap(void)
+{
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ 0, NAP_US * 1000 }, NULL); /* shorter is fine too */
+}
+
 static int64_t driver_part(struct controller *c)
 {
     const struct sched_config *fresh = config_watch_turn(c);
@@ -299,19 +310,32 @@ static int64_t driver_part(struct controller *c)
     if (fresh && c->o->scheduler)
         driver_configure(c->driver, fresh);
     due_ms = driver_turn(c->driver, &is_busy);
-    if (is_busy)
+    if (is_busy) {
+        c->settle_ms = mono() + SETTLE_MS;
+        nap();
         return 0;
+    }
     return due_ms == INT64_MAX ? due_ms : MAX_OF(due_ms - cluster_now_ms(c->door), 0);
-}
-
-static int64_t webhook_part(struct controller *c)
-{
-    return c->webhook ? webhook_turn(c->webhook) : INT64_MAX;
 }
 
 static int64_t until(int64_t at_ms)
 {
     return at_ms == INT64_MAX ? at_ms : MAX_OF(at_ms - mono(), 0);
+}
+
+/* At rest. Returns how long until then. */
+static int64_t settle_part(struct controller *c)
+{
+    if (mono() >= c->settle_ms) {
+        memory_settle();
+        c->settle_ms = INT64_MAX;
+    }
+    return until(c->settle_ms);
+}
+
+static int64_t webhook_part(struct controller *c)
+{
+    return c->webhook ? webhook_turn(c->webhook) : INT64_MAX;
 }
 
 int controller_loop(struct controller *c)
@@ -322,6 +346,7 @@ int controller_loop(struct controller *c)
 
         wait_ms = MIN_OF(wait_ms, driver_part(c));
         wait_ms = MIN_OF(wait_ms, webhook_part(c));
+        wait_ms = MIN_OF(wait_ms, settle_part(c));
         tell_trouble(c);
         tell_lacks(c);
         tell_native(c);

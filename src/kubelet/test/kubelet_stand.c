@@ -221,7 +221,7 @@ struct stand *stand_new(void)
 {
     struct stand *s = stand = xcalloc(1, sizeof(*s));
     struct kubelet_options opt = { .address = "127.0.0.1:0", .node_name = STR("n1") };
-    struct http_options client = { .is_http1 = true };
+    struct http_options client = { 0 };
     struct err e;
 
     (void)signal(SIGPIPE, SIG_IGN);
