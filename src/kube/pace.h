@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PACE_FIRST = 16, PACE_LEAST = 16, PACE_MOST = 100 }; /* PACE_LEAST: below that only a busy server brings us */
+enum { PACE_FIRST = 32, PACE_LEAST = 32, PACE_MOST = 100 }; /* PACE_LEAST: below that only a busy server brings us */
 
 struct pace {
     uint32_t limit_milli; /* thousandths of a request */
