@@ -172,6 +172,46 @@ def audit():
     assert "pumice_" not in json.dumps(events)
 
 
+def gives_nothing_that_it_has_not(people, ask):
+    """The administrator of a namespace may write roles there; none that he does not have himself."""
+    t = re.search(r"token: (\S+)", people("user", "add", "bea", "--admin", "-n", "lab", "--token"))[1]
+    rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/lab"
+
+    def role(rules):
+        return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}, "rules": rules}
+    status, answer = ask("POST", f"{rbac}/roles", role([{"apiGroups": [""], "resources": ["nodes"], "verbs": ["*"]}]), t)
+    assert status == 403, answer
+    assert "attempting to grant RBAC permissions not currently held" in answer["message"], answer
+    same(ask("POST", f"{rbac}/roles", role([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]), t)[0], 201)
+    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "b"},
+               "subjects": [{"kind": "User", "name": "bea", "apiGroup": "rbac.authorization.k8s.io"}],
+               "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}}
+    same(ask("POST", f"{rbac}/rolebindings", binding, t)[0], 403)
+    same(ask("POST", f"{rbac}/rolebindings", {**binding, "roleRef": {**binding["roleRef"], "name": "view"}}, t)[0], 201)
+
+
+def runs_restricted_pods_only(ask, admin):
+    """Pods and jobs of ordinary people must not open the machine; those of the administrator may."""
+    jobs, pods = "/apis/batch.volcano.sh/v1alpha1/namespaces/lab/jobs", "/api/v1/namespaces/lab/pods"
+    good = {"securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}, "schedulerName": "nobody",
+            "containers": [{"name": "c", "image": "i", "command": ["true"],
+                            "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}]}
+    bad = {**good, "volumes": [{"name": "v", "hostPath": {"path": "/etc"}}]}
+
+    def pod(name, spec):
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+    def job(name, spec):
+        return {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": name}, "spec": {
+            "tasks": [{"name": "t", "replicas": 0, "template": {"spec": good}}, {"name": "u", "replicas": 1, "template": {"spec": spec}}]}}
+    for path, make in ((pods, pod), (jobs, job)):
+        status, answer = ask("POST", path, make("bad", bad))
+        assert status == 403, answer
+        assert "hostPath" in answer["message"] and 'violates PodSecurity "restricted", as which ann runs pods here' in answer["message"], answer
+        same(ask("POST", path, make("good", good))[0], 201)
+        same(ask("POST", path, make("bad", bad), admin)[0], 201)
+
+
 def real_server():
     """`pumice server` itself: people added, allowed, removed while it runs."""
     data = os.path.join(DIR, "real")
@@ -199,6 +239,8 @@ def real_server():
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": {
             "verb": "create", "group": "batch.volcano.sh", "resource": "jobs", "namespace": "lab"}}}
         same(ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)[1]["status"]["allowed"], True)
+        gives_nothing_that_it_has_not(people, ask)
+        runs_restricted_pods_only(ask, people("token").strip())
         people("user", "remove", "ann")
         same(ask("GET", maps)[0], 401)
         same(ask("GET", maps, token=people("token").strip())[0], 200)

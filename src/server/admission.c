@@ -319,6 +319,17 @@ static const struct {
     { "rbac.authorization.k8s.io", "ClusterRoleBinding", admit_role_write },
 };
 
+/* After the rules: what is wrong with it in itself is told first. */
+static int check_rights(struct request *rq, const struct json *object, const struct object *old)
+{
+    const struct server_access *access = &rq->server->opt.access;
+    struct err e;
+
+    if (!access->write || access->write(access->ctx, rq->arena, &rq->user, object, old ? old->root : NULL, &e) == 0)
+        return 0;
+    return fail_err(rq, &e);
+}
+
 int admission_write(struct request *rq, struct json *object, const struct object *old)
 {
     struct problems ps = { .arena = rq->arena };
@@ -337,7 +348,7 @@ int admission_write(struct request *rq, struct json *object, const struct object
     VEC_FOREACH(p, &ps.list)
         if (!str_has(p->text, STR("unknown field"))) /* those were told already */
             warn(rq, "%.*s: %.*s", STR_ARG(p->path), STR_ARG(p->text));
-    return 0;
+    return check_rights(rq, object, old);
 }
 
 /* ---- what may not go ---- */

@@ -50,6 +50,10 @@ struct server_access { /* each may be NULL: see access.c for what is done then *
     bool (*authenticate)(void *ctx, struct arena *a, const struct http_call *call, struct server_user *ret);
     /* '*ret_reason' may be set either way. */
     bool (*authorize)(void *ctx, struct arena *a, const struct server_attributes *at, struct str *ret_reason);
+    /* May he write this, the verb aside: rights that he gives away, pods that open the machine. 'old': what is there;
+     * NULL: nothing. -1: the error is the answer (403 for ERR_FORBIDDEN). */
+    int (*write)(void *ctx, struct arena *a, const struct server_user *user, const struct json *object,
+                 const struct json *old, struct err *e);
     /* A TokenReview's or TokenRequest's status; NULL: not offered (404). */
     int (*token)(void *ctx, struct arena *a, struct str namespace, struct str account, const struct json *request,
                  struct json **ret_status, struct err *e);
