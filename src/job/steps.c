@@ -322,14 +322,6 @@ static void remove_markers(struct status_draft *d)
     }
 }
 
-/* Volcano ends a job with its counters lost (B36). It is over: its status is not written again for their sake. */
-static bool has_counters(const struct status_draft *d)
-{
-    const struct json *status = json_get(d->o->job->raw, "status");
-
-    return json_get(status, "taskStatusCount") || json_get(status, "terminating");
-}
-
 struct job_outcome step_killing(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
     static const enum pod_class classes[] = { POD_LIVE, POD_OLD, POD_SURPLUS };
@@ -349,8 +341,7 @@ struct job_outcome step_killing(struct status_draft *d, int64_t now_ms, struct p
     if (next != PHASE_NONE && left == 0) /* why it was killed is still why it rests */
         status_set_phase(d, next, now_ms, arena_cstr(d->arena, state_text(d, "reason")), "%.*s",
                          STR_ARG(state_text(d, "message")));
-    if (next != PHASE_NONE || left || has_counters(d))
-        status_count(d);
+    status_count(d);
     status_send(d, now_ms, plan);
     return (struct job_outcome){ .has_looked = true };
 }

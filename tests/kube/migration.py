@@ -145,7 +145,8 @@ def takes_over(bed):
         assert not touched & {("create", "pods"), ("delete", "pods"), ("create", "podgroups"), ("create", "configmaps"), ("create", "secrets")}, done
         rest = touched - {("patch", "jobs/status"), ("update", "jobs/status"), ("patch", "podgroups"), ("create", "pods/binding"), ("patch", "pods/status")}
         assert rest <= {("delete", "services"), ("delete", "networkpolicies"), ("delete", "secrets"), ("delete", "configmaps"), ("delete", "podgroups")}, done
-    assert not writes(bed, "heir", "finished") and not writes(bed, "heir", "aborted"), "what is over is left alone"
+    assert {w[:2] for w in writes(bed, "heir", "finished")} == {("update", "jobs/status")}, "it has its counters again"
+    assert bed.call("GET", f"{JOBS}/finished")[1]["status"]["succeeded"] == 2 and not writes(bed, "heir", "aborted"), "what is over is left alone"
     assert {w[1] for w in writes(bed, "heir", "queued")} >= {"pods/binding"}, "it was placed by us"
 
 
