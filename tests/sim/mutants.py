@@ -140,7 +140,7 @@ def compile_all(root, list_of_sources):
 
 def link(root):
     objects = [str(object_of(root, s)) for s in sources(root)]
-    subprocess.run([CC, "-o", str(root / "pumice-sim"), *objects, "-lcrypto", "-lmnl"], check=True)
+    subprocess.run([CC, "-o", str(root / "pumice-sim"), *objects, "-lcrypto", "-lmnl", "-lsqlite3"], check=True)
 
 
 def run(root, args):

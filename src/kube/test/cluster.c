@@ -517,8 +517,10 @@ static void storm(struct world *w, struct rand *r)
             apiserver_shut(w->server, false);
         }
         drain(w);
-        if (rand_chance(r, 1, 3))
-            wait_more(w);
+        if (rand_chance(r, 1, 3)) { /* for a moment only: all may have been answered, and nothing is to come */
+            (void)poll(&(struct pollfd){ cluster_kube_fd(w->cluster), POLLIN, 0 }, 1, 20);
+            drain(w);
+        }
     }
 }
 

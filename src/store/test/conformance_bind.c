@@ -143,7 +143,6 @@ static void a_status_patch_is_refused(void **state)
         { "other", "{'status':{'reason':'x'}}", ERR_CONFLICT },
         { "", "{'metadata':{'uid':'other'},'status':{'reason':'x'}}", ERR_CONFLICT },
         { "", "{'metadata':{'resourceVersion':'17'},'status':{'reason':'x'}}", ERR_CONFLICT },
-        { "", "{'status':{'conditions':[{'status':'True'}]}}", ERR_INVALID }, /* no merge key */
         { "", "{'status':[1]}", ERR_INVALID },
         { "", "{'status':7}", ERR_INVALID },
         { "", "[]", ERR_INVALID },
@@ -158,6 +157,9 @@ static void a_status_patch_is_refused(void **state)
             fail_msg("%s: %s %s", cases[i].patch, err_code_name(err.code), err.text);
     assert_int_equal(store_revision(store), 1);
     assert_int_equal(patch_status(pods, "p", "", "{'metadata':{'resourceVersion':'1'},'status':{'reason':'x'}}"), 0);
+    assert_int_equal(patch_status(pods, "p", "", "{'status':{'conditions':[{'type':'Ready','status':'True'}]}}"), 0);
+    assert_refused(patch_status(pods, "p", "", "{'status':{'conditions':[{'status':'True'}]}}"),
+                   ERR_INVALID); /* no key */
     must_create(body_of(groups, "g", ""));
     assert_refused(patch_status(groups, "g", "", "{'status':{'phase':'Running'}}"), ERR_NOT_FOUND);
 }
