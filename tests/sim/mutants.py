@@ -45,7 +45,7 @@ MUTANTS = [
      "    [PHASE_ABORTED] = { [ACTION_RESUME] = KILL(RESTARTING) },\n"
      "    [PHASE_COMPLETED] = { [ACTION_RESTART] = KILL(RESTARTING) },\n",
      "a finished job can be restarted"),
-    ("src/job/ensure.c", "    if (g->exists && !g->is_deleting)\n        plan_delete(", "    if (0)\n        plan_delete(",
+    ("src/job/ensure.c", "    if (g->exists && g->raw && !g->is_deleting)\n        plan_delete(", "    if (0)\n        plan_delete(",
      "the PodGroup of a finished job stays"),
     ("src/job/pods.c", "        bit_set(t->done, pod->index);\n        t->n_done++;\n", "",
      "what has succeeded is forgotten"),
@@ -140,7 +140,7 @@ def compile_all(root, list_of_sources):
 
 def link(root):
     objects = [str(object_of(root, s)) for s in sources(root)]
-    subprocess.run([CC, "-o", str(root / "pumice-sim"), *objects, "-lcrypto", "-lmnl", "-lsqlite3"], check=True)
+    subprocess.run([CC, "-o", str(root / "pumice-sim"), *objects, "-lcrypto", "-lmnl", "-lsqlite3", "-lz"], check=True)
 
 
 def run(root, args):
