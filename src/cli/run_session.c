@@ -4,6 +4,7 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/rand.h"
 #include "base/util.h"
 #include "os/signals.h"
 #include "report/term.h"
@@ -12,7 +13,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/random.h>
 
 struct session { /* what one `pumice run` holds */
     struct run run;
@@ -63,15 +63,6 @@ static void set_up_output(struct session *s, const struct run_options *o)
 }
 
 /* ---- beginning and end ---- */
-
-static uint64_t random_seed(void)
-{
-    uint64_t seed = 0;
-
-    if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed) || !seed)
-        seed = map_seed_default();
-    return seed;
-}
 
 static void on_say(void *ctx, struct str sentence)
 {
@@ -160,7 +151,7 @@ static int run_all(struct session *s)
     struct err e;
     int status;
 
-    r->store = store_new(&(struct store_options){ .clock = r->clock, .seed = random_seed() });
+    r->store = store_new(&(struct store_options){ .clock = r->clock, .seed = rand_os_u64() });
     run_begin(r, s->from_ms, load_count_jobs(s->load), r->logs.has_namespaces);
     r->logs.history = r->history;
     s->hints = (struct hints){ s->load, s->machine.machine.images };

@@ -4,6 +4,7 @@
 #include "api/duration.h"
 #include "auth/auth.h"
 #include "base/log.h"
+#include "base/rand.h"
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/log_options.h"
@@ -15,14 +16,13 @@
 #include "node/doctor/host.h"
 #include "os/lock.h"
 #include "os/path.h"
+#include "os/signals.h"
 #include "server/server.h"
 #include "store/store.h"
 
 #include <limits.h>
 #include <signal.h>
-#include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 
 enum { GRACE_MS = 30000, LOCK_MS = 3000, CONNECTIONS = 16384 };
 
@@ -103,19 +103,6 @@ static void put_metrics(void *ctx, struct buf *out)
 
 /* ---- opening ---- */
 
-static int take_over_signals(struct serve *s, struct err *e)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL); /* cannot fail with these arguments */
-    (void)signal(SIGPIPE, SIG_IGN);
-    s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return s->signal_fd < 0 ? err_errno(e, "signals") : 0;
-}
-
 /* One server for each directory. */
 static int lock_data(struct serve *s, struct err *e)
 {
@@ -132,15 +119,6 @@ static int lock_data(struct serve *s, struct err *e)
                        "--data-dir",
                        path);
     return -1;
-}
-
-static uint64_t random_seed(void)
-{
-    uint64_t seed = 0;
-
-    if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed) || !seed)
-        seed = map_seed_default();
-    return seed;
 }
 
 /* The agent first: it wants a process of one thread. */
@@ -252,9 +230,9 @@ static int load_keys(struct serve *s, struct err *e)
 
 static int start(struct serve *s, struct json *capacity, struct err *e)
 {
-    if (take_over_signals(s, e) < 0 || open_agent(s, capacity, e) < 0)
+    if (signals_open((int[]){ SIGINT, SIGTERM, 0 }, &s->signal_fd, e) < 0 || open_agent(s, capacity, e) < 0)
         return -1;
-    s->store = store_new(&(struct store_options){ .clock = &s->clock.clock, .seed = random_seed() });
+    s->store = store_new(&(struct store_options){ .clock = &s->clock.clock, .seed = rand_os_u64() });
     if (load_keys(s, e) < 0 || open_cluster(s, e) < 0)
         return -1;
     return open_http(s, e);

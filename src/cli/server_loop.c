@@ -10,12 +10,12 @@
 #include "cluster/cluster.h"
 #include "driver/driver.h"
 #include "kubelet/kubelet.h"
+#include "os/signals.h"
 #include "server/server.h"
 #include "store/store.h"
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 
 enum {
     WRITE_MS = 2000,      /* beyond the grace of the pods */
@@ -45,11 +45,10 @@ static void stop(struct serve *s)
 
 static void take_signals(struct serve *s)
 {
-    struct signalfd_siginfo info;
+    int number;
 
-    while (read(s->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        log_info("stopping", LOG_TEXT("signal", sigabbrev_np((int)info.ssi_signo)),
-                 LOG_INT("pods", (int64_t)agent_pods(s->agent)));
+    while ((number = signals_next(s->signal_fd)) > 0) {
+        log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(s->agent)));
         stop(s);
     }
 }
