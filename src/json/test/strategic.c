@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "json/test/quoted.h"
+
 #define SCHEMA(label, rows)                                                                                            \
     {                                                                                                                  \
         .name = (label), .fields = (rows), .n_fields = ARRAY_LEN(rows)                                                 \
@@ -56,32 +58,6 @@ static const struct field pod_fields[] = {
     { "spec", FIELD_OBJECT, .sub = &spec_schema },
 };
 static const struct schema pod_schema = SCHEMA("Pod", pod_fields);
-
-/* ' for ", so that the cases can be read. */
-static struct json *tree(struct arena *a, const char *text)
-{
-    struct str copy = arena_str(a, str_of(text));
-    struct json *j;
-    struct err e;
-
-    for (size_t i = 0; i < copy.n; i++)
-        if (copy.p[i] == '\'')
-            ((char *)copy.p)[i] = '"';
-    if (json_parse(a, copy, NULL, &j, &e) < 0)
-        fail_msg("%s: %s", text, e.text);
-    return j;
-}
-
-static const char *text_of(struct arena *a, const struct json *j)
-{
-    autobuf out = { 0 };
-
-    json_print(&out, j);
-    for (size_t i = 0; i < out.n; i++)
-        if (out.p[i] == '"')
-            out.p[i] = '\'';
-    return arena_cstr(a, buf_view(&out));
-}
 
 static const struct merge_case {
     const char *doc, *patch;

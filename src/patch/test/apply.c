@@ -13,31 +13,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* ' for ", so that the cases can be read. */
-static struct json *tree(struct arena *a, const char *text)
-{
-    struct str copy = arena_str(a, str_of(text));
-    struct json *j;
-    struct err e;
-
-    for (size_t i = 0; i < copy.n; i++)
-        if (copy.p[i] == '\'')
-            ((char *)copy.p)[i] = '"';
-    if (json_parse(a, copy, NULL, &j, &e) < 0)
-        fail_msg("%s: %s", text, e.text);
-    return j;
-}
-
-static const char *text_of(struct arena *a, const struct json *j)
-{
-    autobuf out = { 0 };
-
-    json_print(&out, j);
-    for (size_t i = 0; i < out.n; i++)
-        if (out.p[i] == '"')
-            out.p[i] = '\'';
-    return arena_cstr(a, buf_view(&out));
-}
+#include "json/test/quoted.h"
 
 static struct ownership owner(const char *kind, const char *manager, const char *now)
 {
