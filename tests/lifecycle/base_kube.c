@@ -110,6 +110,18 @@ static struct object *warp(struct h *h, const struct object *o)
 
 /* ---- a door ---- */
 
+/* A write that leaves nothing to wait for takes the object away, and no watch tells of it as it was written. */
+static bool takes_away(const struct flight *f, const struct object *o)
+{
+    const struct json *meta = json_get(o->root, "metadata");
+
+    if (!json_get(meta, "deletionTimestamp"))
+        return f->kind == OP_DELETE;
+    if (json_count(json_get(meta, "finalizers")))
+        return false;
+    return f->is_final || (f->kind == OP_UPDATE && json_i64(json_get(meta, "deletionGracePeriodSeconds"), 0) == 0);
+}
+
 static void note_written(struct kdoor *d, const struct flight *f, const struct object *o)
 {
     struct ground *g = ground_of(d->h);
@@ -120,9 +132,7 @@ static void note_written(struct kdoor *d, const struct flight *f, const struct o
     w.rev = o ? o->rev : 0;
     w.is_shown = !h_is_kind(f->type, "Secret") &&
                  (!h_is_kind(f->type, "Pod") || !o || object_label(o->root, KUBE_PODS_OF_JOBS).n);
-    w.is_gone = f->kind == OP_DELETE &&
-                (!o || !json_find(o->root, "metadata", "deletionTimestamp", NULL) ||
-                 (f->is_final && !json_count(json_find(o->root, "metadata", "finalizers", NULL))));
+    w.is_gone = o ? takes_away(f, o) : f->kind == OP_DELETE;
     if (str_empty(w.uid) || (!o && !w.is_gone)) /* a binding: what it did shows with the next write */
         return;
     *vec_push(&g->arena, &g->written) = w;
