@@ -9,121 +9,19 @@ browser silent (no error, no request), is it well-formed.
     report.py --shot DIR PAGE.html …       write pictures of pages, light and dark, to look at
     report.py --picture FILE.png PAGE.html write a picture for a document: of the page from its top to what failed
 """
-import base64
 import html.parser
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
+from browser import CHROMIUM, HEIGHT, WIDTH, Browser
 from harness import Suite, pumice
 from runs import job, on, run, same, sh, task
 
 STORY = os.environ.get("REPORT_STORY", os.path.join(os.path.dirname(__file__), "..", "build", "src", "report", "report_story"))
-CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
 SKIPPED = 77  # meson's word for it
-WIDTH, HEIGHT = 1280, 900
-
-
-class Browser:
-    """Chromium, spoken to through its debugging pipe: messages of JSON that end with a zero byte."""
-
-    def __init__(self):
-        self.dir = tempfile.mkdtemp(prefix="pumice-report-")
-        to_child, self.tx = os.pipe()
-        self.rx, from_child = os.pipe()
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                 "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
-                 "--disable-dev-shm-usage", "--hide-scrollbars", f"--window-size={WIDTH},{HEIGHT}",
-                 f"--user-data-dir={self.dir}", "--remote-debugging-pipe", "about:blank"]
-
-        def place_pipe():  # the browser expects it there
-            os.dup2(to_child, 1003)
-            os.dup2(from_child, 1004)
-            os.dup2(1003, 3)
-            os.dup2(1004, 4)
-
-        self.process = subprocess.Popen([CHROMIUM, *flags], preexec_fn=place_pipe, close_fds=False, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_child)
-        os.close(from_child)
-        self.rest, self.id, self.events, self.session = b"", 0, [], None
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=WIDTH, height=HEIGHT, deviceScaleFactor=1, mobile=False)
-
-    def receive(self):
-        while b"\0" not in self.rest:
-            chunk = os.read(self.rx, 1 << 20)
-            if not chunk:
-                raise AssertionError("the browser ended")
-            self.rest += chunk
-        message, self.rest = self.rest.split(b"\0", 1)
-        return json.loads(message)
-
-    def call(self, method, **params):
-        self.id += 1
-        message = {"id": self.id, "method": method, "params": params}
-        if self.session:
-            message["sessionId"] = self.session
-        os.write(self.tx, json.dumps(message).encode() + b"\0")
-        while True:
-            answer = self.receive()
-            if answer.get("id") == self.id:
-                if "error" in answer:
-                    raise AssertionError(f"{method}: {answer['error']}")
-                return answer["result"]
-            self.events.append(answer)
-
-    def open(self, path, scheme):
-        self.events = []
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.call("Page.navigate", url="file://" + os.path.abspath(path))
-        while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
-            self.events.append(self.receive())
-
-    def ask(self, expression):
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        if "exceptionDetails" in answer:
-            raise AssertionError(f"{expression[:80]}: {answer['exceptionDetails']}")
-        return answer["result"].get("value")
-
-    def shot(self, path, width=WIDTH, height=None, scale=1):
-        height = height or self.ask("document.documentElement.scrollHeight")
-        picture = self.call("Page.captureScreenshot", captureBeyondViewport=True,
-                            clip={"x": 0, "y": 0, "width": width, "height": height, "scale": scale})
-        with open(path, "wb") as f:
-            f.write(base64.b64decode(picture["data"]))
-
-    def complaints(self):
-        """Errors in its log, and requests for anything but the page itself."""
-        found = []
-        for e in self.events:
-            method, p = e.get("method"), e.get("params", {})
-            if method in ("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled"):
-                found.append(f"{method}: {json.dumps(p)[:300]}")
-            if method == "Network.requestWillBeSent" and p.get("type") != "Document":
-                found.append(f"it asked for {p['request']['url'][:200]}")
-        return found
-
-    def close(self):
-        try:
-            self.session = None
-            self.call("Browser.close")
-        except (AssertionError, OSError):
-            self.process.kill()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        os.close(self.tx)
-        os.close(self.rx)
-        shutil.rmtree(self.dir, ignore_errors=True)
 
 
 class Nesting(html.parser.HTMLParser):
