@@ -219,6 +219,39 @@ int proc_run(const char *path, const char *const argv[], struct buf *said, struc
 
 /* ---- waiting ---- */
 
+/* Everything but 0, 1, 2 and 'keep'; 'news' last, since that is what the parent waits for. */
+static int let_go(int keep, int news)
+{
+    enum { NEWS = PROC_KEPT + 1 };
+    int high_keep = fcntl(keep, F_DUPFD, NEWS + 1), high_news = fcntl(news, F_DUPFD, NEWS + 1); /* out of the way */
+
+    if (high_keep < 0 || high_news < 0 || dup2(high_keep, PROC_KEPT) < 0 || dup2(high_news, NEWS) < 0 ||
+        close_range(NEWS + 1, ~0U, 0) < 0)
+        return -1;
+    return close(NEWS);
+}
+
+pid_t proc_fork_alone(int keep)
+{
+    int news[2];
+    char nothing;
+    pid_t pid;
+
+    if (pipe2(news, O_CLOEXEC) < 0)
+        return -1;
+    pid = fork();
+    if (pid == 0) {
+        if (let_go(keep, news[1]) < 0)
+            _exit(PROC_CANNOT_RUN);
+        return 0;
+    }
+    (void)close(news[1]);
+    while (pid > 0 && read(news[0], &nothing, 1) < 0 && errno == EINTR)
+        ;
+    (void)close(news[0]);
+    return pid;
+}
+
 int proc_wait(pid_t pid)
 {
     int status = -1;

@@ -70,6 +70,15 @@ int proc_output(const struct proc *p, size_t max, struct buf *out);
 /* Both, for those who have time. Its exit status; -1 if it could not be run or was killed. */
 int proc_run(const char *path, const char *const argv[], struct buf *said, struct err *e);
 
+/* ---- copies of ourselves ---- */
+
+/* fork(), for a child that works on a copy of our memory and runs no other program: beside 0, 1 and 2 it has one
+ * descriptor, 'keep', which has the number PROC_KEPT there. When the parent goes on, the child has let go of all others:
+ * else what the parent closes would stay open, and an epoll would go on telling of what is gone. Not for programs with
+ * threads. */
+enum { PROC_KEPT = 3 };
+pid_t proc_fork_alone(int keep);
+
 /* ---- waiting ---- */
 
 /* Wait for a child of ours. Its status as waitpid() gives it; -1: there is no such child (also if 'pid' is not above

@@ -217,13 +217,35 @@ static void test_wait(void **state)
     assert_int_equal(proc_wait(0), -1);
 }
 
+/* What we close is closed, although a copy of us goes on: a pipe's reader sees the end. */
+static void test_fork_alone(void **state)
+{
+    int pipe_fds[2], go[2];
+    char c = 'x';
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+    pid = proc_fork_alone(go[0]);
+    if (pid == 0)
+        _exit(read(PROC_KEPT, &c, 1) == 1 && c == 'g' && fcntl(PROC_KEPT + 1, F_GETFD) < 0 ? 6 : 1);
+    assert_int_equal(close(pipe_fds[1]), 0);
+    assert_int_equal(read(pipe_fds[0], &c, 1), 0);
+    assert_int_equal(write(go[1], "g", 1), 1);
+    assert_int_equal(WEXITSTATUS(proc_wait(pid)), 6);
+    (void)close(pipe_fds[0]);
+    (void)close(go[0]);
+    (void)close(go[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find),  cmocka_unit_test(test_words),       cmocka_unit_test(test_run),
-        cmocka_unit_test(test_late),  cmocka_unit_test(test_grandchild),  cmocka_unit_test(test_leaves),
-        cmocka_unit_test(test_watch), cmocka_unit_test(test_what_it_has), cmocka_unit_test(test_output),
-        cmocka_unit_test(test_wait),  cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_fork_alone), cmocka_unit_test(test_find),  cmocka_unit_test(test_words),
+        cmocka_unit_test(test_run),        cmocka_unit_test(test_late),  cmocka_unit_test(test_grandchild),
+        cmocka_unit_test(test_leaves),     cmocka_unit_test(test_watch), cmocka_unit_test(test_what_it_has),
+        cmocka_unit_test(test_output),     cmocka_unit_test(test_wait),  cmocka_unit_test(test_terminal),
     };
 
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
