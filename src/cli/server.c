@@ -159,10 +159,11 @@ static int open_cluster(struct serve *s, struct err *e)
                                      .root_ca = auth_tls(s->auth)->client_ca,
                                      .metrics = put_metrics,
                                      .ready = is_ready,
+                                     .explain = serve_explain,
                                      .ctx = s };
 
     allow_connections();
-    if (kubelet_open(&kubelet, &s->kubelet, e) < 0)
+    if (serve_explain_open(s, e) < 0 || kubelet_open(&kubelet, &s->kubelet, e) < 0)
         return -1;
     server.store = s->store;
     server.kubelet = s->kubelet;
@@ -263,6 +264,7 @@ static void finish(struct serve *s)
     kubelet_close(s->kubelet);
     server_free(s->server);
     http_server_free(s->http);
+    serve_explain_close(s);
     driver_free(s->driver);
     cluster_free(s->driver_door);
     cluster_free(s->agent_door);

@@ -2,6 +2,7 @@
  *
  *     server.c        options; everything is opened, and closed again
  *     server_keys.c   certificates and users, the administrator's token, the kubeconfig: below --data-dir
+ *     server_explain.c why a job waits, for the page
  *     server_access.c who asks, and may they: src/auth for src/server
  *     server_loop.c   turns: requests, controllers and scheduler, the node, watches; signals and the end
  *
@@ -17,6 +18,7 @@
 struct auth;
 struct cluster;
 struct driver;
+struct explanations;
 struct kubelet;
 struct server;
 struct store;
@@ -53,6 +55,7 @@ struct serve {
     struct kubelet *kubelet;
     struct server *server;
     struct http_server *http;
+    struct explanations *explanations;
 
     enum serve_stage stage;
     int64_t stage_ms; /* mono time: when patience ends */
@@ -70,6 +73,14 @@ int serve_kubeconfig_write(struct serve *s, struct str url, struct err *e);
 
 struct server_access;
 struct server_access serve_access(struct serve *s);
+
+/* ---- server_explain.c ---- */
+
+int serve_explain_open(struct serve *s, struct err *e);
+void serve_explain_close(struct serve *s); /* after the HTTP server is gone */
+void serve_explain(void *serve, struct http_call *call, struct str namespace, struct str name);
+int serve_explain_fd(const struct serve *s);
+int64_t serve_explain_turn(struct serve *s); /* milliseconds until it is due again */
 
 /* ---- server_loop.c ---- */
 

@@ -95,6 +95,7 @@ static int64_t turn(struct serve *s)
     wait_ms = until(s, driver_turn(s->driver, &is_driver_busy));
     wait_ms = MIN_OF(wait_ms, until(s, agent_turn(s->agent, &is_node_busy)));
     wait_ms = MIN_OF(wait_ms, kubelet_turn(s->kubelet));
+    wait_ms = MIN_OF(wait_ms, serve_explain_turn(s));
     wait_ms = MIN_OF(wait_ms, server_turn(s->server));
     if (is_driver_busy || is_node_busy || store_revision(s->store) != before)
         wait_ms = 0;
@@ -107,6 +108,7 @@ static void sleep_for(struct serve *s, int64_t ms)
         { .fd = http_server_fd(s->http), .events = POLLIN },
         { .fd = agent_fd(s->agent), .events = POLLIN },
         { .fd = kubelet_fd(s->kubelet), .events = POLLIN },
+        { .fd = serve_explain_fd(s), .events = POLLIN },
         { .fd = s->signal_fd, .events = POLLIN },
     };
 

@@ -127,6 +127,8 @@ int access_check(struct request *rq)
     struct server_attributes at = { .user = &rq->user, .verb = "options", .path = rq->call->path };
     struct str reason;
 
+    if (page_is_open(rq->call->path))
+        return 0;
     if (!authenticate(rq))
         return fail_with(rq, REASON_UNAUTHORIZED, "Unauthorized");
     if (!rq->server->opt.access.authenticate && http_call_header(rq->call, "Impersonate-User").n)

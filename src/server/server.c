@@ -93,7 +93,8 @@ static const struct route { /* what is no resource */
     bool has_more; /* what follows is its own */
     handler_f handle;
 } routes[] = {
-    { "/", false, handle_root },
+    { "/", false, handle_door },
+    { "/ui", true, handle_ui },
     { "/version", false, handle_version },
     { "/healthz", true, handle_health },
     { "/livez", true, handle_health },
@@ -198,9 +199,15 @@ static int read_target(struct request *rq)
     return 0;
 }
 
+/* What a browser accepts is not what clients of the API do. */
+static bool is_page(struct str path)
+{
+    return str_is(path, "/") || str_is(path, "/ui") || str_starts(path, STR("/ui/"));
+}
+
 static int read_rest(struct request *rq)
 {
-    bool is_plain = rq->target.is_api || !str_starts(rq->call->path, STR("/openapi/v2"));
+    bool is_plain = rq->target.is_api || !(str_starts(rq->call->path, STR("/openapi/v2")) || is_page(rq->call->path));
     bool is_stream = rq->target.subresource.n &&
                      (is_acting(rq->target.subresource) || str_is(rq->target.subresource, "log"));
 

@@ -91,6 +91,9 @@ struct server_options {
     struct str scheduler_name; /* of pods that name none, or Kubernetes' own; empty: "volcano" */
     /* More lines for /metrics; NULL: none. */
     void (*metrics)(void *ctx, struct buf *out);
+    /* Why does this job wait? Takes over the call and answers with the JSON of `pumice explain`, or server_refuse()s. NULL:
+     * not offered. */
+    void (*explain)(void *ctx, struct http_call *call, struct str namespace, struct str name);
     /* Is all ready? Else say why in 'out'. NULL: yes. */
     bool (*ready)(void *ctx, struct buf *out);
     void *ctx;

@@ -12,6 +12,7 @@
  * discovery.c   /api, /apis: which kinds there are, in both forms
  * openapi.c     /openapi/v3 and /openapi/v2: schemas
  * health.c      /healthz, /version, /metrics, /
+ * page.c        /ui: the page for people
  * get.c         get one
  * list.c        list many: selectors, pages
  * snapshot.c    lists that are read page by page
@@ -206,6 +207,12 @@ int handle_version(struct request *rq);
 int handle_health(struct request *rq);
 int handle_metrics(struct request *rq);
 int handle_root(struct request *rq);
+
+/* ---- page.c ---- */
+
+int handle_ui(struct request *rq);
+int handle_door(struct request *rq); /* "/": to the page, or as handle_root() */
+bool page_is_open(struct str path);  /* a file of the page: nobody is asked who they are */
 
 int handle_get(struct request *rq);
 int handle_list(struct request *rq);

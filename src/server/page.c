@@ -1,0 +1,95 @@
+/* page.c - /ui: the page of this server, and what only it asks for
+ *
+ * The files say nothing about the cluster and are given to everybody; what they show comes by the API, with the rights of
+ * the token that was typed in. No cookie is ever set, so nothing another site makes a browser do carries any right.
+ */
+#include "server/server_internal.h"
+
+#include "ui/ui.h"
+
+static struct str rest_of(struct str path)
+{
+    return str_starts(path, STR("/ui/")) ? str_from(path, 4) : STR_NULL;
+}
+
+bool page_is_open(struct str path)
+{
+    return str_is(path, "/ui") || (str_starts(path, STR("/ui/")) && !str_starts(path, STR("/ui/explain/")));
+}
+
+/* ---- files ---- */
+
+static int send_file(struct request *rq, const struct ui_file *f)
+{
+    const char *etag = arena_fmt(rq->arena, "ETag: %s", f->etag).p;
+    const char *const headers[] = {
+        etag,
+        "Cache-Control: no-cache",
+        "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "X-Content-Type-Options: nosniff",
+        "Referrer-Policy: no-referrer",
+        "Cross-Origin-Opener-Policy: same-origin",
+        NULL,
+    };
+    bool is_known = str_is(http_call_header(rq->call, "If-None-Match"), f->etag);
+
+    reply_text(rq, is_known ? 304 : 200, f->type, is_known ? STR_NULL : (struct str){ (const char *)f->bytes, f->n },
+               headers);
+    return 0;
+}
+
+static int redirect(struct request *rq)
+{
+    static const char *const headers[] = { "Location: /ui/", NULL };
+
+    reply_text(rq, 308, NULL, STR("the page is at /ui/\n"), headers);
+    return 0;
+}
+
+/* ---- why a job waits ---- */
+
+/* The answer names jobs of all namespaces: it is for those who may see them all. */
+static int explain(struct request *rq, struct str rest)
+{
+    struct server_attributes at = { .user = &rq->user,
+                                    .verb = "list",
+                                    .group = STR("batch.volcano.sh"),
+                                    .version = STR("v1alpha1"),
+                                    .resource = STR("jobs") };
+    autobuf namespace = { 0 }, name = { 0 };
+    const struct server_options *opt = &rq->server->opt;
+    struct str reason, first;
+
+    if (!access_allows(rq, &at, &reason))
+        return fail_with(rq, REASON_FORBIDDEN,
+                         "why a job waits depends on the jobs of all namespaces, and User \"%.*s\" may not list those",
+                         STR_ARG(rq->user.name));
+    if (!str_split(&rest, '/', &first) || !first.n || !rest.n || str_has_char(rest, '/') ||
+        http_unescape(first, &namespace) < 0 || http_unescape(rest, &name) < 0)
+        return fail_with(rq, REASON_BAD_REQUEST, "the path must be /ui/explain/NAMESPACE/NAME");
+    if (!opt->explain)
+        return fail_with(rq, REASON_UNAVAILABLE, "this server has no scheduler to ask");
+    rq->is_answered = true;
+    opt->explain(opt->ctx, rq->call, buf_view(&namespace), buf_view(&name));
+    return 0;
+}
+
+int handle_ui(struct request *rq)
+{
+    struct str rest = rest_of(rq->call->path), ask = STR("explain/");
+    const struct ui_file *f;
+
+    if (str_is(rq->call->path, "/ui"))
+        return redirect(rq);
+    if (str_starts(rest, ask))
+        return explain(rq, str_from(rest, ask.n));
+    f = ui_find(rest);
+    return f ? send_file(rq, f) : fail_with(rq, REASON_NOT_FOUND, "the page has no such file");
+}
+
+/* A browser at the door is shown in; programs get the list of paths. */
+int handle_door(struct request *rq)
+{
+    return str_has(http_call_header(rq->call, "Accept"), STR("text/html")) ? redirect(rq) : handle_root(rq);
+}
