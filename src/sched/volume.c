@@ -1,35 +1,10 @@
 /* volume.c - PersistentVolumes and claims: where a volume can be reached from */
-#include "sched/volume.h"
+#include "sched/volume_internal.h"
 
 #include "base/util.h"
 #include "sched/fit.h"
 #include "sched/nodematch.h"
 #include "sched/sched.h"
-
-struct volume_claim {
-    struct str key;                 /* "namespace/name" */
-    struct str volume, class, node; /* node: the one that was selected for it */
-    struct arena arena;
-};
-
-struct storage_class {
-    struct str name;
-    bool waits; /* for the first consumer */
-    struct str provisioner;
-    const struct node_rule *rule; /* NULL: everywhere */
-    struct arena arena;
-};
-
-struct zone_label { /* an old volume says where it is by labels; "a__b": in both */
-    struct str key, value;
-};
-
-struct volume {
-    struct str name, driver;
-    const struct node_rule *rule; /* NULL: everywhere */
-    VEC(struct zone_label) zones;
-    struct arena arena;
-};
 
 static const char *const zone_keys[] = {
     "topology.kubernetes.io/zone",
@@ -37,11 +12,6 @@ static const char *const zone_keys[] = {
     "failure-domain.beta.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region",
 };
-
-static struct str claim_key(struct arena *a, struct str namespace, struct str name)
-{
-    return arena_fmt(a, "%.*s/%.*s", STR_ARG(namespace), STR_ARG(name));
-}
 
 static void claim_free(struct volume_claim *c)
 {
@@ -73,7 +43,7 @@ static bool claim_put(struct sched_model *m, const struct json *object)
     struct volume_claim *c = xcalloc(1, sizeof(*c)), *old;
     bool is_same;
 
-    c->key = claim_key(&c->arena, json_member_text(meta, "namespace"), json_member_text(meta, "name"));
+    c->key = volume_claim_key(&c->arena, json_member_text(meta, "namespace"), json_member_text(meta, "name"));
     c->volume = arena_str(&c->arena, json_member_text(json_get(object, "spec"), "volumeName"));
     c->class = arena_str(&c->arena, json_member_text(json_get(object, "spec"), "storageClassName"));
     c->node = arena_str(&c->arena, json_member_text(json_get(meta, "annotations"), SELECTED_NODE_KEY));
@@ -151,153 +121,6 @@ static bool class_put(struct sched_model *m, const struct json *object)
     return true;
 }
 
-/* ---- limits ---- */
-
-struct volume_limit {
-    struct str driver;
-    int64_t count;
-};
-
-struct held_claim {
-    struct str key; /* allocated */
-    uint32_t uses;
-};
-
-struct node_volumes {
-    const struct sched_model *m;
-    VEC(struct volume_limit) limits;
-    struct arena limit_arena;
-    VEC(struct held_claim) claims; /* of the pods on the node */
-    struct arena claim_arena;      /* of the list */
-};
-
-static struct node_volumes *volumes_need(struct sched_model *m, struct sched_node *n)
-{
-    if (!n->volumes) {
-        n->volumes = xcalloc(1, sizeof(*n->volumes));
-        n->volumes->m = m;
-    }
-    return n->volumes;
-}
-
-static struct str object_name_of(const struct json *object)
-{
-    return json_member_text(json_get(object, "metadata"), "name");
-}
-
-static bool limits_put(struct sched_model *m, struct str node, const struct json *drivers)
-{
-    struct sched_node *n = drivers ? model_need_node(m, node) : map_get(&m->nodes, node);
-    struct node_volumes *v;
-
-    if (!n)
-        return false;
-    v = volumes_need(m, n);
-    arena_reset(&v->limit_arena);
-    v->limits.v = NULL;
-    v->limits.n = v->limits.cap = 0;
-    JSON_FOREACH(d, drivers) {
-        const struct json *count = json_find(d, "allocatable", "count", NULL);
-
-        if (!json_is(count, JSON_NUMBER))
-            continue; /* it takes any number */
-        m->has_volume_limits = true;
-        *vec_push(&v->limit_arena, &v->limits) =
-            (struct volume_limit){ arena_str(&v->limit_arena, json_member_text(d, "name")), json_i64(count, 0) };
-    }
-    return true;
-}
-
-static struct held_claim *held_find(struct node_volumes *v, struct str key)
-{
-    VEC_FOREACH(h, &v->claims)
-        if (str_eq(h->key, key))
-            return h;
-    return NULL;
-}
-
-void volume_take(struct sched_model *m, struct sched_node *n, const struct pod_class *c)
-{
-    struct node_volumes *v = volumes_need(m, n);
-    autoarena a = { 0 };
-
-    VEC_FOREACH(want, &c->claims) {
-        struct str key = claim_key(&a, c->namespace, want->name);
-        struct held_claim *h = held_find(v, key);
-
-        if (!h) {
-            char *text = xmalloc(key.n + 1);
-
-            memcpy(text, key.p, key.n);
-            h = vec_push(&v->claim_arena, &v->claims);
-            *h = (struct held_claim){ { text, key.n }, 0 };
-        }
-        h->uses++;
-    }
-}
-
-void volume_give(struct sched_model *m, struct sched_node *n, const struct pod_class *c)
-{
-    struct node_volumes *v = volumes_need(m, n);
-    autoarena a = { 0 };
-
-    VEC_FOREACH(want, &c->claims) {
-        struct held_claim *h = held_find(v, claim_key(&a, c->namespace, want->name));
-
-        if (!h || --h->uses)
-            continue;
-        free((char *)h->key.p);
-        *h = v->claims.v[--v->claims.n];
-    }
-}
-
-void volume_node_done(struct sched_node *n)
-{
-    if (!n->volumes)
-        return;
-    VEC_FOREACH(h, &n->volumes->claims)
-        free((char *)h->key.p);
-    arena_done(&n->volumes->limit_arena);
-    arena_done(&n->volumes->claim_arena);
-    free(n->volumes);
-    n->volumes = NULL;
-}
-
-/* Of the volume it has, or will have. */
-static struct str driver_of(const struct sched_model *m, struct str key)
-{
-    const struct volume_claim *claim = map_get(&m->claims, key);
-    const struct volume *v = claim && claim->volume.n ? map_get(&m->volumes, claim->volume) : NULL;
-    const struct storage_class *class = claim && !claim->volume.n ? map_get(&m->storage_classes, claim->class) : NULL;
-
-    return v ? v->driver : class ? class->provisioner : STR_NULL;
-}
-
-bool volume_has_slots(const struct pod_class *c, const struct sched_node *n)
-{
-    struct node_volumes *v = n->volumes;
-    autoarena a = { 0 };
-
-    if (!v || !v->limits.n)
-        return true;
-    VEC_FOREACH(limit, &v->limits) {
-        int64_t more = 0, used = 0;
-
-        VEC_FOREACH(want, &c->claims) {
-            struct str key = claim_key(&a, c->namespace, want->name);
-
-            more += str_eq(driver_of(v->m, key), limit->driver) && !held_find(v, key);
-        }
-        if (!more)
-            continue;
-        VEC_FOREACH(h, &v->claims)
-            used += str_eq(driver_of(v->m, h->key), limit->driver);
-        if (used + more > limit->count)
-            return false;
-    }
-    return true;
-}
-
 /* ---- news ---- */
 
 void volume_put(struct sched_model *m, const struct json *object)
@@ -306,8 +129,8 @@ void volume_put(struct sched_model *m, const struct json *object)
 
     if ((str_is(kind, "PersistentVolumeClaim") && claim_put(m, object)) ||
         (str_is(kind, "StorageClass") && class_put(m, object)) ||
-        (str_is(kind, "CSINode") &&
-         limits_put(m, object_name_of(object), json_find(object, "spec", "drivers", NULL))) ||
+        (str_is(kind, "CSINode") && volume_limits_put(m, json_member_text(json_get(object, "metadata"), "name"),
+                                                      json_find(object, "spec", "drivers", NULL))) ||
         (str_is(kind, "PersistentVolume") && persistent_put(m, object)))
         fit_volumes_changed(m);
 }
@@ -317,7 +140,7 @@ void volume_gone(struct sched_model *m, struct str kind, struct str namespace, s
     autoarena a = { 0 };
 
     if (str_is(kind, "PersistentVolumeClaim")) {
-        claim_free(map_remove(&m->claims, claim_key(&a, namespace, name)));
+        claim_free(map_remove(&m->claims, volume_claim_key(&a, namespace, name)));
         if (!fit_wants_claim(m, namespace, name))
             return;
     } else if (str_is(kind, "PersistentVolume")) {
@@ -325,7 +148,7 @@ void volume_gone(struct sched_model *m, struct str kind, struct str namespace, s
     } else if (str_is(kind, "StorageClass")) {
         class_free(map_remove(&m->storage_classes, name));
     } else if (str_is(kind, "CSINode")) {
-        if (!limits_put(m, name, NULL))
+        if (!volume_limits_put(m, name, NULL))
             return;
         model_release_node(m, map_get(&m->nodes, name)); /* unless it is there, or pods are on it */
     } else {
@@ -414,7 +237,7 @@ bool volume_allows(const struct sched_model *m, const struct pod_class *c, const
     autoarena a = { 0 };
 
     VEC_FOREACH(want, &c->claims) {
-        const struct volume_claim *claim = map_get(&m->claims, claim_key(&a, c->namespace, want->name));
+        const struct volume_claim *claim = map_get(&m->claims, volume_claim_key(&a, c->namespace, want->name));
         const struct str *why = claim ? claim_refuses(m, claim, n) : m->config.knows_claims ? &want->missing : NULL;
 
         if (!why)
@@ -429,7 +252,7 @@ bool volume_allows(const struct sched_model *m, const struct pod_class *c, const
 bool volume_waits_for_node(const struct sched_model *m, const struct pod_class *c, const struct class_claim *want)
 {
     autoarena a = { 0 };
-    const struct volume_claim *claim = map_get(&m->claims, claim_key(&a, c->namespace, want->name));
+    const struct volume_claim *claim = map_get(&m->claims, volume_claim_key(&a, c->namespace, want->name));
     const struct storage_class *class;
 
     if (!m->config.waits_for_volumes || !claim || claim->volume.n)
