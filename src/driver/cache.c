@@ -46,6 +46,7 @@ const struct known_types *known_types(void)
         .service = volcano("services"),
         .policy = volcano("networkpolicies.networking.k8s.io"),
         .claim = volcano("persistentvolumeclaims"),
+        .volume = volcano("persistentvolumes"),
         .event = type_by_kind(STR("v1"), STR("Event")),
         .native_workload = type_native("Workload"),
         .native_group = type_native("PodGroup"),

@@ -136,7 +136,7 @@ struct cache {
 /* The rows of resource_types that are used by name. */
 struct known_types {
     const struct resource_type *job, *pod, *group, *command, *queue, *priority, *config_map, *secret, *service, *policy,
-        *claim, *event, *native_workload, *native_group;
+        *claim, *volume, *event, *native_workload, *native_group;
 };
 const struct known_types *known_types(void);
 

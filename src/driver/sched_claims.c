@@ -1,7 +1,12 @@
-/* sched_claims.c - volumes that are made where their pod goes: their claims are told the node
+/* sched_claims.c - claims that wait for the first consumer: they are told the node, or volumes are told of them
  *
  * The annotation selected-node on a claim is what whoever makes volumes waits for. He binds the claim to a volume, or
  * takes the annotation off again if he cannot make one there.
+ *
+ * A volume that is there already gets the claim's name and uid as its claimRef, only as it was seen: whoever was
+ * quicker has it. The cluster's own controller sees that and binds the claim to it. What was written stays when the pod
+ * does not come about: the volume is the claim's from then on, as with Kubernetes' own scheduler, and the next try goes
+ * to the same node.
  */
 #include "driver/driver_internal.h"
 
@@ -25,22 +30,50 @@ static void tell_node(struct look *l, const struct object *claim)
     plan_patch(l->plan, claim->type, l->namespace, arena_str(a, claim->name), arena_str(a, claim->uid), patch);
 }
 
-static void look_at_claim(void *ctx, struct str name)
+/* The annotation says that nobody but us chose this very volume: its claimRef goes with the claim. */
+static void tell_volume(struct look *l, const struct object *claim, const struct sched_known *volume, bool is_reserved)
+{
+    struct arena *a = l->plan->arena;
+    struct json *patch = json_object(a), *ref = json_object(a), *meta = json_need_object(a, patch, "metadata");
+
+    if (!is_reserved)
+        object_set_annotation(a, patch, "pv.kubernetes.io/bound-by-controller", STR("yes"));
+    json_add(meta, STR("resourceVersion"), json_fmt(a, "%llu", (unsigned long long)volume->rev));
+    json_add(ref, STR("apiVersion"), json_str(a, STR("v1")));
+    json_add(ref, STR("kind"), json_str(a, STR("PersistentVolumeClaim")));
+    json_add(ref, STR("namespace"), json_str(a, arena_str(a, claim->namespace)));
+    json_add(ref, STR("name"), json_str(a, arena_str(a, claim->name)));
+    json_add(ref, STR("uid"), json_str(a, arena_str(a, claim->uid)));
+    json_add(ref, STR("resourceVersion"), json_fmt(a, "%llu", (unsigned long long)claim->rev));
+    json_add(json_add(patch, STR("spec"), json_object(a)), STR("claimRef"), ref);
+    plan_patch(l->plan, known_types()->volume, STR_NULL, arena_str(a, volume->name), arena_str(a, volume->uid), patch);
+}
+
+/* Does it know already? Else it is told, or has forgotten. */
+static enum claims_state claim_state(struct look *l, const struct object *o, const struct sched_claim *claim)
+{
+    const struct sched_known *volume =
+        claim->volume.n ? sched_feed_find(l->d, known_types()->volume, STR_NULL, claim->volume, STR_NULL) : NULL;
+
+    if (claim->is_named || (!claim->volume.n && str_eq(object_annotation(o->root, SELECTED_NODE_KEY), l->node)))
+        return CLAIMS_WAIT;
+    if (l->was_told || claim->is_lost || (claim->volume.n && !volume))
+        return CLAIMS_LOST;
+    if (volume)
+        tell_volume(l, o, volume, claim->is_reserved);
+    else
+        tell_node(l, o);
+    return CLAIMS_WAIT;
+}
+
+static void look_at_claim(void *ctx, const struct sched_claim *claim)
 {
     struct look *l = ctx;
-    const struct object *o = cache_find(&l->d->cache, known_types()->claim, l->namespace, name);
-    bool is_told = o && str_eq(object_annotation(o->root, SELECTED_NODE_KEY), l->node);
+    const struct object *o = cache_find(&l->d->cache, known_types()->claim, l->namespace, claim->name);
 
     if (!o || json_member_text(json_get(o->root, "spec"), "volumeName").n)
         return;
-    if (is_told) {
-        l->state = MAX_OF(l->state, CLAIMS_WAIT);
-    } else if (l->was_told) {
-        l->state = CLAIMS_LOST;
-    } else {
-        tell_node(l, o);
-        l->state = MAX_OF(l->state, CLAIMS_WAIT);
-    }
+    l->state = MAX_OF(l->state, claim_state(l, o, claim));
 }
 
 enum claims_state sched_claims_plan(struct driver *d, struct str namespace, struct str pod_uid, struct str node,

@@ -328,7 +328,7 @@ static bool has_volumes(struct driver *d, struct sched_write *e, int64_t now_ms,
     if (state == CLAIMS_WAIT && !e->patience_until)
         e->patience_until = d->run_ms + VOLUMES_MS;
     if (state == CLAIMS_LOST)
-        give_up_bind(d, e, "a volume of its claims could not be made there");
+        give_up_bind(d, e, "a volume of its claims cannot be had there");
     else if (state == CLAIMS_WAIT && d->run_ms >= e->patience_until)
         give_up_bind(d, e, "the volumes of its claims are not there after ten minutes");
     else if (state == CLAIMS_WAIT) {
@@ -562,7 +562,7 @@ static bool status_answered(struct driver *d, struct sched_write *e, const struc
     return true;
 }
 
-/* Of a pod: a claim was told its node. */
+/* Of a pod: a claim was told its node, or a volume its claim. */
 static bool patch_answered(struct driver *d, struct sched_write *e, const struct err *error, const struct object *seen)
 {
     if (e->type != known_types()->pod)

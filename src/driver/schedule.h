@@ -18,8 +18,8 @@
  *               no longer stands by it
  *     statuses  repeated until written; only the newest is sent (D61)
  *
- * A pod whose volumes are made where it goes (WaitForFirstConsumer) is bound when they are there: first its claims are
- * told the node (sched_claims.c).
+ * A pod whose claims wait for their first consumer is bound when they have their volumes: first they are told the node,
+ * or volumes that are there already are told of them (sched_claims.c).
  */
 #ifndef DRIVER_SCHEDULE_H
 #define DRIVER_SCHEDULE_H
@@ -106,7 +106,8 @@ void sched_write_claim_told(struct driver *d, struct str namespace);
 enum claims_state {
     CLAIMS_FINE, /* nothing keeps the pod from being bound */
     CLAIMS_WAIT, /* they are told the node, or know it and their volumes are not there yet */
-    CLAIMS_LOST, /* a volume could not be made there: whoever makes them has taken the node off the claim again */
+    CLAIMS_LOST, /* a volume could not be made there (whoever makes them has taken the node off the claim again), or
+                    somebody else has it */
     CLAIMS_STATE_MAX,
 };
 

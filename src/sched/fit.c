@@ -98,6 +98,11 @@ void fit_volumes_changed(struct sched_model *m)
     m->room_gen++;
 }
 
+void fit_volume_taken(struct sched_model *m)
+{
+    m->fit->taken++;
+}
+
 bool fit_wants_claim(const struct sched_model *m, struct str namespace, struct str name)
 {
     MAP_FOREACH(struct pod_class *, c, &m->fit->classes)
@@ -124,6 +129,7 @@ static const struct str no_node = STR_INIT("node(s) were not found"),
                         no_affinity = STR_INIT("node(s) didn't match Pod's node affinity/selector"),
                         no_ports = STR_INIT("node(s) didn't have free ports for the requested pod ports"),
                         no_slots = STR_INIT("node(s) exceed max volume count"),
+                        no_volume = STR_INIT("node(s) didn't find available persistent volumes to bind"),
                         no_kept = STR_INIT("node(s) had room that is kept for another job"),
                         no_pods_left = STR_INIT("node(s) pod number exceeded"),
                         no_devices = STR_INIT(
@@ -327,7 +333,8 @@ struct fit_count fit_places(struct sched_model *m, const struct pod_class *c, co
     v = view_get(m, c, room);
     return (struct fit_count){
         .n = view_places(m, v, range.from, range.to) + lifted_places(m, v, range, is_unkept),
-        .is_exact = !k.is_on && c->ports.n == 0 && !(c->claims.n && m->has_volume_limits),
+        .is_exact = !k.is_on && c->ports.n == 0 &&
+                    !(c->claims.n && (m->has_volume_limits || m->config.waits_for_volumes)),
     };
 }
 
@@ -345,6 +352,9 @@ static bool may_go(struct sched_model *m, const struct pod_class *c, const struc
         return false;
     }
     if (c->claims.n && !volume_allows(m, c, n, ret_why))
+        return false;
+    *ret_why = no_volume;
+    if (c->claims.n && room != FIT_EMPTY && !volume_is_free(m, c, n))
         return false;
     return !k->is_on || interpod_allows(k, n->index, ret_why);
 }

@@ -66,7 +66,8 @@ struct fit {
     struct terms terms;
     struct views views;
     int weights[SCORE_KIND_MAX]; /* that views were made with */
-    uint64_t volumes;            /* goes up with every change of a volume or hold */
+    uint64_t volumes;            /* goes up with every change of a volume or claim … */
+    uint64_t taken;              /* … and when one is taken for a claim, or given back */
     struct arena scratch;        /* of one question */
     struct arena decode;         /* of class_ref */
     struct buf text;             /* of the last answer */

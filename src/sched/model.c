@@ -21,8 +21,9 @@ const char *const group_phase_names[GROUP_PHASE_MAX] = {
 
 void model_init(struct sched_model *m, const struct sched_config *config, uint64_t seed)
 {
-    struct map *maps[] = { &m->nodes,   &m->pods,   &m->pod_names, &m->groups,     &m->queues,         &m->priorities,
-                           &m->budgets, &m->claims, &m->volumes,   &m->namespaces, &m->storage_classes };
+    struct map *maps[] = { &m->nodes,   &m->pods,       &m->pod_names,       &m->groups,
+                           &m->queues,  &m->priorities, &m->budgets,         &m->claims,
+                           &m->volumes, &m->namespaces, &m->storage_classes, &m->volume_shelves };
 
     *m = (struct sched_model){ .config = *config, .seed = seed, .room_gen = 1, .node_gen = 1 };
     for (size_t i = 0; i < ARRAY_LEN(maps); i++)
@@ -94,8 +95,9 @@ void model_done(struct sched_model *m)
     topology_done(m);
     fit_done(m);
 
-    struct map *maps[] = { &m->nodes,   &m->pods,   &m->pod_names, &m->groups,     &m->queues,         &m->priorities,
-                           &m->budgets, &m->claims, &m->volumes,   &m->namespaces, &m->storage_classes };
+    struct map *maps[] = { &m->nodes,   &m->pods,       &m->pod_names,       &m->groups,
+                           &m->queues,  &m->priorities, &m->budgets,         &m->claims,
+                           &m->volumes, &m->namespaces, &m->storage_classes, &m->volume_shelves };
     for (size_t i = 0; i < ARRAY_LEN(maps); i++)
         map_done(maps[i]);
     free(m->order);

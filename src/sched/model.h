@@ -346,6 +346,7 @@ struct sched_model {
     int32_t default_priority;
     struct map budgets;                          /* struct sched_budget by key */
     struct map claims, volumes, storage_classes; /* volume.h */
+    struct map volume_shelves;                   /* volume_match.c's own */
     bool has_volume_limits;                      /* of any node */
     struct map namespaces;                       /* struct sched_namespace by name: the queue its annotation names */
     struct list dirty;          /* sched_group.in_dirty, in order of the key once sorted by the round */

@@ -135,11 +135,24 @@ static bool is_overfull(const struct sched_model *m, const struct sched_pod *p)
     return false;
 }
 
+/* A volume that was taken for it may have been given to somebody else. */
+static bool has_its_volumes(const struct sched_model *m, const struct pod_class *c)
+{
+    struct str volume;
+
+    VEC_FOREACH(claim, &c->claims)
+        if (volume_way(m, c, claim, &volume) == VOLUME_IS_LOST)
+            return false;
+    return true;
+}
+
 static bool bind_stands(struct sched *s, const struct decision *bind, const struct sched_pod *p)
 {
     if (p->state != POD_BINDING || !p->group || !p->group->podgroup.exists || !group_is_whole(p->group))
         return false;
     if (!p->node->exists || !str_eq(p->node->name, bind->node) || is_overfull(&s->m, p))
+        return false;
+    if (!has_its_volumes(&s->m, p->class))
         return false;
     share_update(&s->m);
     if (share_is_exceeded(&s->m, p->group->queue, p->class->ask_dims))
@@ -215,15 +228,23 @@ void sched_failed(struct sched *s, const struct decision *d, struct str error)
     }
 }
 
-void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, struct str claim), void *ctx)
+void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, const struct sched_claim *claim),
+                  void *ctx)
 {
     const struct sched_pod *p = map_get(&s->m.pods, pod_uid);
 
     if (!p)
         return;
-    VEC_FOREACH(claim, &p->class->claims)
-        if (volume_waits_for_node(&s->m, p->class, claim))
-            each(ctx, claim->name);
+    VEC_FOREACH(claim, &p->class->claims) {
+        struct sched_claim told = { .name = claim->name };
+        enum volume_way way = volume_way(&s->m, p->class, claim, &told.volume);
+
+        told.is_named = way == VOLUME_KNOWS_CLAIM;
+        told.is_reserved = way == VOLUME_IS_RESERVED;
+        told.is_lost = way == VOLUME_IS_LOST;
+        if (way != VOLUME_IS_THERE)
+            each(ctx, &told);
+    }
 }
 
 /* ---- asking ---- */

@@ -80,8 +80,16 @@ bool sched_stands(struct sched *s, const struct decision *d);
 
 #define SELECTED_NODE_KEY "volume.kubernetes.io/selected-node" /* annotation of a claim: its volume is made there */
 
-/* The claims of a pod whose volumes are made only when they are told its node (volume.h). */
-void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, struct str claim), void *ctx);
+/* The claims that a pod which was given a place waits for. */
+struct sched_claim {
+    struct str name;
+    struct str volume; /* that the scheduler has chosen for it; empty: one is made when the claim is told the node */
+    bool is_named;     /* … and whose claimRef names the claim already, by uid … */
+    bool is_reserved;  /* … or by name alone: an administrator meant it for the claim */
+    bool is_lost;      /* the one that was chosen is somebody else's by now */
+};
+void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, const struct sched_claim *claim),
+                  void *ctx);
 
 /* ---- asking ---- for explain, plan and tests; valid until the next call that changes anything ---- */
 

@@ -145,16 +145,16 @@ const int32_t *view_fixed(struct sched_model *m, const struct pod_class *c)
 
 /* ---- the tree ---- */
 
-static inline int32_t leaf_of(const int *weights, const struct pod_class *c, const struct sched_node *n,
+static inline int32_t leaf_of(const struct sched_model *m, const struct pod_class *c, const struct sched_node *n,
                               enum fit_room room, int32_t fixed)
 {
     if (fixed < 0 || !has_room(c, n, room))
         return VIEW_NONE;
     if (c->ports.n && room != FIT_EMPTY && !fit_ports_are_free(c, n))
         return VIEW_NONE;
-    if (c->claims.n && room != FIT_EMPTY && !volume_has_slots(c, n))
+    if (c->claims.n && room != FIT_EMPTY && (!volume_has_slots(c, n) || !volume_is_free(m, c, n)))
         return VIEW_NONE;
-    return (int32_t)score_cut(fixed + score_amounts(weights, c, n, NULL));
+    return (int32_t)score_cut(fixed + score_amounts(m->config.weights, c, n, NULL));
 }
 
 static inline int32_t max_of_cells(const int32_t *cells)
@@ -198,7 +198,6 @@ static void view_shape(struct views *vs, struct view *v, uint32_t n)
 
 static void view_fill(struct sched_model *m, struct view *v, const int32_t *fixed)
 {
-    const int *weights = m->config.weights;
     uint32_t width = padded(v->n);
 
     for (uint32_t i = 0; i < v->n; i++) {
@@ -207,7 +206,7 @@ static void view_fill(struct sched_model *m, struct view *v, const int32_t *fixe
         __builtin_prefetch(&ahead->total);
         __builtin_prefetch(&ahead->used);
         __builtin_prefetch(&ahead->held);
-        v->level[0][i] = leaf_of(weights, v->class, m->order[i], v->room, fixed[i]);
+        v->level[0][i] = leaf_of(m, v->class, m->order[i], v->room, fixed[i]);
     }
     drop_census(&m->fit->views, v); /* they are made again when somebody asks */
     drop_places(&m->fit->views, v);
@@ -315,7 +314,7 @@ static void read_log(struct sched_model *m, struct view *v, const int32_t *fixed
         if (vs->stamp[i] == vs->turn)
             continue;
         vs->stamp[i] = vs->turn;
-        view_set(v, i, leaf_of(m->config.weights, v->class, m->order[i], v->room, fixed[i]));
+        view_set(v, i, leaf_of(m, v->class, m->order[i], v->room, fixed[i]));
         if (v->places)
             recount_places(v, m->order[i], i);
         if (v->census)
@@ -350,11 +349,12 @@ struct view *view_get(struct sched_model *m, const struct pod_class *c, enum fit
     list_remove(&v->by_use);
     list_push(&vs->all, &v->by_use);
     fixed = view_fixed(m, c);
-    if (v->epoch != vs->epoch || vs->head - v->seen > LOG_SIZE) {
+    if (v->epoch != vs->epoch || vs->head - v->seen > LOG_SIZE || (c->claims.n && v->taken != m->fit->taken)) {
         if (!v->level[0] || v->n != m->n_order)
             view_shape(vs, v, m->n_order);
         view_fill(m, v, fixed);
         v->epoch = vs->epoch;
+        v->taken = m->fit->taken;
         drop_oldest(vs, v);
     } else {
         read_log(m, v, fixed);

@@ -30,6 +30,7 @@ struct view {
     int n_levels;
     int32_t *level[VIEW_LEVELS]; /* 0: leaves; each level is padded to a multiple of VIEW_FAN */
     uint64_t epoch, seen;        /* of the order; place in the log */
+    uint64_t taken;              /* fit.taken, for a class with claims */
     size_t bytes;
     struct census *census; /* census.h; NULL: nobody asked */
     uint32_t *places;      /* by node: how many pods find room there; NULL: nobody asked … */

@@ -1,6 +1,9 @@
 /* volume.c - PersistentVolumes and claims: where a volume can be reached from */
 #include "sched/volume_internal.h"
 
+#include "api/meta.h"
+#include "api/quantity.h"
+#include "api/selector.h"
 #include "base/util.h"
 #include "sched/fit.h"
 #include "sched/nodematch.h"
@@ -13,7 +16,7 @@ static const char *const zone_keys[] = {
     "failure-domain.beta.kubernetes.io/region",
 };
 
-static void claim_free(struct volume_claim *c)
+static void class_free(struct storage_class *c)
 {
     if (!c)
         return;
@@ -21,12 +24,210 @@ static void claim_free(struct volume_claim *c)
     free(c);
 }
 
-static void class_free(struct storage_class *c)
+/* ---- claims ---- */
+
+struct volume_claim *volume_claim_need(struct sched_model *m, struct str key)
 {
-    if (!c)
-        return;
+    struct volume_claim *c = map_get(&m->claims, key);
+
+    if (c)
+        return c;
+    c = xcalloc(1, sizeof(*c) + key.n);
+    memcpy(c + 1, key.p, key.n);
+    c->key = (struct str){ (char *)(c + 1), key.n };
+    list_init(&c->named_by);
+    map_put(&m->claims, c->key, c);
+    return c;
+}
+
+static void claim_free(struct volume_claim *c)
+{
     arena_done(&c->arena);
     free(c);
+}
+
+void volume_claim_release(struct sched_model *m, struct volume_claim *c)
+{
+    if (c->exists || c->uses || !list_is_empty(&c->named_by))
+        return;
+    map_remove(&m->claims, c->key);
+    claim_free(c);
+}
+
+/* A copy with its text. */
+static struct json *own_tree(struct arena *a, const struct json *j)
+{
+    struct json_parse_options opt = { .limits = { .max_depth = 4096 } };
+    struct json *own = NULL;
+    autobuf text = { 0 };
+
+    if (!json_is(j, JSON_OBJECT))
+        return NULL;
+    json_print(&text, j);
+    return json_parse(a, arena_str(a, buf_view(&text)), &opt, &own, NULL) == 0 ? own : NULL;
+}
+
+static uint32_t modes_of(const struct json *list)
+{
+    static const char *const names[] = { "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod" };
+    uint32_t modes = 0;
+
+    JSON_FOREACH(mode, list)
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+            modes |= str_is(json_text(mode, STR("")), names[i]) ? 1U << i : 0;
+    return modes;
+}
+
+/* What a claim and a volume say in the same words; 'size' is where each has it. */
+static struct volume_want want_of(struct arena *a, const struct json *object, const struct json *size)
+{
+    const struct json *spec = json_get(object, "spec");
+    struct str class = object_annotation(object, "volume.beta.kubernetes.io/storage-class");
+    struct quantity q = { 0 };
+
+    (void)quantity_parse(json_text(size, STR("0")), &q, NULL); /* the API server has seen to it */
+    return (struct volume_want){
+        .bytes_nano = q.nano,
+        .modes = modes_of(json_get(spec, "accessModes")),
+        .is_block = str_is(json_member_text(spec, "volumeMode"), "Block"),
+        .class = arena_str(a, class.n ? class : json_member_text(spec, "storageClassName")),
+        .attributes = arena_str(a, json_member_text(spec, "volumeAttributesClassName")),
+    };
+}
+
+static void claim_read(struct volume_claim *c, const struct json *object)
+{
+    struct arena *a = &c->arena;
+    const struct json *spec = json_get(object, "spec");
+    struct selector *selector = NULL;
+
+    c->exists = true;
+    c->uid = arena_str(a, object_uid(object));
+    c->volume = arena_str(a, json_member_text(spec, "volumeName"));
+    c->node = arena_str(a, object_annotation(object, SELECTED_NODE_KEY));
+    c->want = want_of(a, object, json_find(spec, "resources", "requests", "storage", NULL));
+    c->matches_nothing = selector_from_json(a, own_tree(a, json_get(spec, "selector")), &selector, NULL) < 0;
+    c->selector = selector;
+}
+
+static void claim_forget(struct volume_claim *c)
+{
+    arena_reset(&c->arena);
+    c->exists = c->matches_nothing = false;
+    c->uid = c->volume = c->node = STR_NULL;
+    c->want = (struct volume_want){ 0 };
+    c->selector = NULL;
+}
+
+/* It may be the claim that a volume is kept for, or another of its name. */
+static void claim_settle(struct sched_model *m, struct volume_claim *c)
+{
+    if (!volume_waiting_class(m, c))
+        volume_untake(m, c);
+    else if (c->taken)
+        volume_taken_check(m, c->taken);
+    LIST_FOREACH(struct volume, v, &c->named_by, in_order)
+        volume_taken_check(m, v);
+}
+
+static bool claim_put(struct sched_model *m, const struct json *object)
+{
+    autoarena a = { 0 };
+    struct volume_claim *c = volume_claim_need(m, volume_claim_key(&a, object_namespace(object), object_name(object)));
+    struct str uid = arena_str(&a, c->uid), volume = arena_str(&a, c->volume), class = arena_str(&a, c->want.class),
+               node = arena_str(&a, c->node);
+    bool was_there = c->exists;
+
+    claim_forget(c);
+    claim_read(c, object);
+    if (!str_eq(uid, c->uid))
+        volume_untake(m, c);
+    claim_settle(m, c);
+    return !(was_there && str_eq(uid, c->uid) && str_eq(volume, c->volume) && str_eq(class, c->want.class) &&
+             str_eq(node, c->node)) &&
+           fit_wants_claim(m, object_namespace(object), object_name(object));
+}
+
+static void claim_gone(struct sched_model *m, struct str key)
+{
+    struct volume_claim *c = map_get(&m->claims, key);
+
+    if (!c)
+        return;
+    volume_untake(m, c);
+    claim_forget(c);
+    volume_claim_release(m, c);
+}
+
+/* ---- volumes ---- */
+
+/* The only host that a node selector has; empty: it may have others. */
+static struct str only_host(const struct json *required)
+{
+    const struct json *terms = json_get(required, "nodeSelectorTerms");
+
+    if (json_count(terms) != 1)
+        return STR_NULL;
+    JSON_FOREACH(e, json_get(json_at(terms, 0), "matchExpressions"))
+        if (str_is(json_member_text(e, "key"), VOLUME_HOST_KEY) && str_is(json_member_text(e, "operator"), "In") &&
+            json_count(json_get(e, "values")) == 1)
+            return json_text(json_at(json_get(e, "values"), 0), STR_NULL);
+    return STR_NULL;
+}
+
+static void volume_read(struct volume *v, const struct json *object)
+{
+    struct arena *a = &v->arena;
+    const struct json *spec = json_get(object, "spec");
+    const struct json *required = own_tree(a, json_find(spec, "nodeAffinity", "required", NULL));
+    struct str phase = json_member_text(json_get(object, "status"), "phase");
+
+    v->driver = arena_str(a, json_member_text(json_get(spec, "csi"), "driver"));
+    v->has = want_of(a, object, json_find(spec, "capacity", "storage", NULL));
+    v->labels = own_tree(a, json_find(object, "metadata", "labels", NULL));
+    v->rule = required ? node_rule_new(a, NULL, required) : NULL;
+    v->host = only_host(required);
+    v->zones.v = NULL;
+    v->zones.n = v->zones.cap = 0;
+    v->is_going = json_find(object, "metadata", "deletionTimestamp", NULL);
+    v->is_available = str_is(phase, "Available") && !v->is_going;
+    for (size_t i = 0; i < ARRAY_LEN(zone_keys); i++) {
+        struct str value = json_member_text(v->labels, zone_keys[i]);
+
+        if (!str_empty(value))
+            *vec_push(a, &v->zones) = (struct zone_label){ str_of(zone_keys[i]), value };
+    }
+}
+
+static struct volume *volume_need(struct sched_model *m, struct str name)
+{
+    struct volume *v = map_get(&m->volumes, name);
+
+    if (v)
+        return v;
+    v = xcalloc(1, sizeof(*v) + name.n);
+    memcpy(v + 1, name.p, name.n);
+    v->name = (struct str){ (char *)(v + 1), name.n };
+    map_put(&m->volumes, v->name, v);
+    return v;
+}
+
+static bool persistent_put(struct sched_model *m, const struct json *object)
+{
+    const struct json *ref = json_find(object, "spec", "claimRef", NULL);
+    struct volume *v = volume_need(m, object_name(object));
+    autoarena a = { 0 };
+
+    volume_unshelve(m, v);
+    arena_reset(&v->arena);
+    volume_read(v, object);
+    v->claim_uid = arena_str(&v->arena, json_member_text(ref, "uid"));
+    if (json_is(ref, JSON_OBJECT))
+        v->claim = volume_claim_need(
+            m, volume_claim_key(&a, json_member_text(ref, "namespace"), json_member_text(ref, "name")));
+    volume_shelve(m, v);
+    volume_taken_check(m, v);
+    return true;
 }
 
 static void volume_free(struct volume *v)
@@ -37,53 +238,19 @@ static void volume_free(struct volume *v)
     free(v);
 }
 
-static bool claim_put(struct sched_model *m, const struct json *object)
+static void persistent_gone(struct sched_model *m, struct str name)
 {
-    const struct json *meta = json_get(object, "metadata");
-    struct volume_claim *c = xcalloc(1, sizeof(*c)), *old;
-    bool is_same;
+    struct volume *v = map_remove(&m->volumes, name);
 
-    c->key = volume_claim_key(&c->arena, json_member_text(meta, "namespace"), json_member_text(meta, "name"));
-    c->volume = arena_str(&c->arena, json_member_text(json_get(object, "spec"), "volumeName"));
-    c->class = arena_str(&c->arena, json_member_text(json_get(object, "spec"), "storageClassName"));
-    c->node = arena_str(&c->arena, json_member_text(json_get(meta, "annotations"), SELECTED_NODE_KEY));
-    old = map_put(&m->claims, c->key, c);
-    is_same = old && str_eq(old->volume, c->volume) && str_eq(old->class, c->class) && str_eq(old->node, c->node);
-    claim_free(old);
-    return !is_same && fit_wants_claim(m, json_member_text(meta, "namespace"), json_member_text(meta, "name"));
+    if (!v)
+        return;
+    if (v->taken_by)
+        volume_untake(m, v->taken_by);
+    volume_unshelve(m, v);
+    volume_free(v);
 }
 
-static void volume_read(struct volume *v, const struct json *object)
-{
-    autobuf text = { 0 };
-    const struct json *labels = json_find(object, "metadata", "labels", NULL);
-    const struct json *required = json_find(object, "spec", "nodeAffinity", "required", NULL);
-    struct json_parse_options opt = { .limits = { .max_depth = 4096 } };
-    struct json *own = NULL;
-
-    if (json_is(required, JSON_OBJECT)) { /* a copy with its text */
-        json_print(&text, required);
-        if (json_parse(&v->arena, arena_str(&v->arena, buf_view(&text)), &opt, &own, NULL) == 0)
-            v->rule = node_rule_new(&v->arena, NULL, own);
-    }
-    for (size_t i = 0; i < ARRAY_LEN(zone_keys); i++) {
-        struct str value = json_member_text(labels, zone_keys[i]);
-
-        if (!str_empty(value))
-            *vec_push(&v->arena, &v->zones) = (struct zone_label){ str_of(zone_keys[i]), arena_str(&v->arena, value) };
-    }
-}
-
-static bool persistent_put(struct sched_model *m, const struct json *object)
-{
-    struct volume *v = xcalloc(1, sizeof(*v));
-
-    v->name = arena_str(&v->arena, json_member_text(json_get(object, "metadata"), "name"));
-    v->driver = arena_str(&v->arena, json_text(json_find(object, "spec", "csi", "driver", NULL), STR_NULL));
-    volume_read(v, object);
-    volume_free(map_put(&m->volumes, v->name, v));
-    return true;
-}
+/* ---- storage classes ---- */
 
 /* [{matchLabelExpressions: [{key, values}]}] in the words of a node selector; the text is a copy. */
 static const struct node_rule *topologies_rule(struct arena *a, const struct json *topologies)
@@ -140,11 +307,11 @@ void volume_gone(struct sched_model *m, struct str kind, struct str namespace, s
     autoarena a = { 0 };
 
     if (str_is(kind, "PersistentVolumeClaim")) {
-        claim_free(map_remove(&m->claims, volume_claim_key(&a, namespace, name)));
+        claim_gone(m, volume_claim_key(&a, namespace, name));
         if (!fit_wants_claim(m, namespace, name))
             return;
     } else if (str_is(kind, "PersistentVolume")) {
-        volume_free(map_remove(&m->volumes, name));
+        persistent_gone(m, name);
     } else if (str_is(kind, "StorageClass")) {
         class_free(map_remove(&m->storage_classes, name));
     } else if (str_is(kind, "CSINode")) {
@@ -165,6 +332,7 @@ void volume_done(struct sched_model *m)
         volume_free(v);
     MAP_FOREACH(struct storage_class *, c, &m->storage_classes)
         class_free(c);
+    volume_shelves_done(m);
     map_done(&m->claims);
     map_done(&m->volumes);
     map_done(&m->storage_classes);
@@ -203,32 +371,55 @@ static bool zones_allow(const struct volume *v, const struct sched_node *n)
     return true;
 }
 
+bool volume_reaches(const struct volume *v, const struct sched_node *n)
+{
+    return node_rule_matches(v->rule, n) && zones_allow(v, n);
+}
+
+const struct storage_class *volume_waiting_class(const struct sched_model *m, const struct volume_claim *c)
+{
+    const struct storage_class *class = c->exists && !c->volume.n ? map_get(&m->storage_classes, c->want.class) : NULL;
+
+    return class && class->waits ? class : NULL;
+}
+
 static const struct str far_from_volume = STR_INIT("node(s) had volume node affinity conflict"),
                         no_zone = STR_INIT("node(s) had no available volume zone"),
                         no_volume = STR_INIT("node(s) didn't find available persistent volumes to bind"),
-                        unbound = STR_INIT("pod has unbound immediate PersistentVolumeClaims"),
-                        unmade = STR_INIT(
-                            "node(s) didn't find available persistent volumes to bind: volumes of a class "
-                            "without provisioner are bound by nobody here");
+                        lost_volume = STR_INIT("node(s) unavailable due to one or more pvc(s) bound to "
+                                               "non-existent pv(s)"),
+                        unbound = STR_INIT("pod has unbound immediate PersistentVolumeClaims");
 
-/* What keeps a pod with this claim from the node; NULL: nothing. */
+/* … of a claim that has its volume. */
+static const struct str *bound_refuses(const struct sched_model *m, const struct volume_claim *claim,
+                                       const struct sched_node *n)
+{
+    const struct volume *v = map_get(&m->volumes, claim->volume);
+
+    if (!v)
+        return m->config.waits_for_volumes ? &lost_volume : NULL;
+    return !node_rule_matches(v->rule, n) ? &far_from_volume : !zones_allow(v, n) ? &no_zone : NULL;
+}
+
+/* What keeps a pod with this claim from the node, whoever else is there; NULL: nothing. */
 static const struct str *claim_refuses(const struct sched_model *m, const struct volume_claim *claim,
                                        const struct sched_node *n)
 {
-    const struct volume *v = claim->volume.n ? map_get(&m->volumes, claim->volume) : NULL;
-    const struct storage_class *class = claim->volume.n ? NULL : map_get(&m->storage_classes, claim->class);
+    const struct storage_class *class = volume_waiting_class(m, claim);
 
-    if (v && !node_rule_matches(v->rule, n))
-        return &far_from_volume;
-    if (v && !zones_allow(v, n))
-        return &no_zone;
+    if (claim->volume.n)
+        return bound_refuses(m, claim, n);
     if (!class)
-        return NULL;
-    if (!class->waits)
         return m->config.waits_for_volumes ? &unbound : NULL;
-    if (m->config.waits_for_volumes && str_is(class->provisioner, "kubernetes.io/no-provisioner"))
-        return &unmade;
-    return (claim->node.n && !str_eq(claim->node, n->name)) || !node_rule_matches(class->rule, n) ? &no_volume : NULL;
+    if (claim->node.n && !str_eq(claim->node, n->name))
+        return &no_volume;
+    if (m->config.waits_for_volumes && !claim->node.n) {
+        if (volume_is_near(m, claim, n))
+            return NULL;
+        if (!class_has_provisioner(class))
+            return &no_volume;
+    }
+    return node_rule_matches(class->rule, n) ? NULL : &no_volume;
 }
 
 bool volume_allows(const struct sched_model *m, const struct pod_class *c, const struct sched_node *n,
@@ -238,7 +429,9 @@ bool volume_allows(const struct sched_model *m, const struct pod_class *c, const
 
     VEC_FOREACH(want, &c->claims) {
         const struct volume_claim *claim = map_get(&m->claims, volume_claim_key(&a, c->namespace, want->name));
-        const struct str *why = claim ? claim_refuses(m, claim, n) : m->config.knows_claims ? &want->missing : NULL;
+        const struct str *why = claim && claim->exists   ? claim_refuses(m, claim, n)
+                                : m->config.knows_claims ? &want->missing
+                                                         : NULL;
 
         if (!why)
             continue;
@@ -247,16 +440,4 @@ bool volume_allows(const struct sched_model *m, const struct pod_class *c, const
         return false;
     }
     return true;
-}
-
-bool volume_waits_for_node(const struct sched_model *m, const struct pod_class *c, const struct class_claim *want)
-{
-    autoarena a = { 0 };
-    const struct volume_claim *claim = map_get(&m->claims, volume_claim_key(&a, c->namespace, want->name));
-    const struct storage_class *class;
-
-    if (!m->config.waits_for_volumes || !claim || claim->volume.n)
-        return false;
-    class = map_get(&m->storage_classes, claim->class);
-    return class && class->waits;
 }

@@ -66,6 +66,7 @@ void volume_take(struct sched_model *m, struct sched_node *n, const struct pod_c
     struct node_volumes *v = volumes_need(m, n);
     autoarena a = { 0 };
 
+    volume_match_take(m, n, c);
     VEC_FOREACH(want, &c->claims) {
         struct str key = volume_claim_key(&a, c->namespace, want->name);
         struct held_claim *h = held_find(v, key);
@@ -86,6 +87,7 @@ void volume_give(struct sched_model *m, struct sched_node *n, const struct pod_c
     struct node_volumes *v = volumes_need(m, n);
     autoarena a = { 0 };
 
+    volume_match_give(m, c);
     VEC_FOREACH(want, &c->claims) {
         struct held_claim *h = held_find(v, volume_claim_key(&a, c->namespace, want->name));
 
@@ -113,7 +115,8 @@ static struct str driver_of(const struct sched_model *m, struct str key)
 {
     const struct volume_claim *claim = map_get(&m->claims, key);
     const struct volume *v = claim && claim->volume.n ? map_get(&m->volumes, claim->volume) : NULL;
-    const struct storage_class *class = claim && !claim->volume.n ? map_get(&m->storage_classes, claim->class) : NULL;
+    const struct storage_class *class = claim && !claim->volume.n ? map_get(&m->storage_classes, claim->want.class)
+                                                                  : NULL;
 
     return v ? v->driver : class ? class->provisioner : STR_NULL;
 }

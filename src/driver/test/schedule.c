@@ -31,6 +31,8 @@ struct sched {
     int64_t wake_ms;
     bool is_restless;                   /* never idle */
     const char *claim;                  /* that is to be told where the pod goes; NULL: none */
+    const char *volume;                 /* … or that this volume is to be told of; NULL: none */
+    bool is_named, is_lost;             /* the volume knows: somebody's name is on it; it is another's */
     bool is_fickle;                     /* stands by nothing */
     bool pod_runs;                      /* so it does not take it back ("gang") */
     void (*meanwhile)(struct world *w); /* happens while the next round decides, so that nobody has heard of it */
@@ -69,7 +71,9 @@ void sched_config_default(struct sched_config *ret)
 
 bool sched_wants(struct str api_version, struct str kind)
 {
-    static const char *const kinds[] = { "Node", "Pod", "PodGroup", "Queue", "HyperNode", "PersistentVolumeClaim" };
+    static const char *const kinds[] = {
+        "Node", "Pod", "PodGroup", "Queue", "HyperNode", "PersistentVolumeClaim", "PersistentVolume"
+    };
 
     if (str_is(api_version, "events.k8s.io/v1"))
         return false;
@@ -82,6 +86,12 @@ bool sched_wants(struct str api_version, struct str kind)
 void sched_put(struct sched *s, const struct json *root)
 {
     buf_fmt(&s->log, "put %.*s %.*s\n", STR_ARG(object_kind(root)), STR_ARG(object_name(root)));
+    if (str_is(object_kind(root), "PersistentVolume")) {
+        struct str name = json_text(json_find(root, "spec", "claimRef", "name", NULL), STR_NULL);
+
+        s->is_named = str_is(name, "data");
+        s->is_lost = name.n && !s->is_named;
+    }
     s->pod_runs |= str_is(json_member_text(json_get(root, "status"), "phase"), "Running");
 }
 
@@ -108,11 +118,17 @@ bool sched_stands(struct sched *s, const struct decision *d)
     return !s->is_fickle && !(str_is(d->reason, "gang") && s->pod_runs);
 }
 
-void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, struct str claim), void *ctx)
+void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, const struct sched_claim *claim),
+                  void *ctx)
 {
+    struct sched_claim claim = { .is_named = s->is_named, .is_lost = s->is_lost };
+
     assert_true(pod_uid.n);
-    if (s->claim)
-        each(ctx, str_of(s->claim));
+    if (!s->claim)
+        return;
+    claim.name = str_of(s->claim);
+    claim.volume = s->volume && !s->is_lost ? str_of(s->volume) : STR_NULL;
+    each(ctx, &claim);
 }
 
 bool sched_is_idle(const struct sched *s)
@@ -387,6 +403,69 @@ static void gives_up_a_node_without_volumes(void **state)
         assert_true(str_is(node_of(&w, "p"), "n2"));
         world_done(&w);
     }
+}
+
+static struct str ref_of(struct world *w, const char *member)
+{
+    return json_member_text(json_find(get(w, "pv", "disk")->root, "spec", "claimRef", NULL), member);
+}
+
+static void change_volume(struct world *w, const char *patch)
+{
+    struct err e = { 0 };
+
+    if (store_merge_patch(w->store, known_types()->volume, STR_NULL, STR("disk"), STR_NULL, tree_of(&w->arena, patch),
+                          NULL, &e) < 0)
+        fail_msg("volume: %s", e.text);
+}
+
+static void bind_with_volume(struct world *w)
+{
+    world_with_pod(w);
+    create(w, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: ns}, spec: {}}");
+    create(w, "{apiVersion: v1, kind: PersistentVolume, metadata: {name: disk}, spec: {capacity: {storage: 1Gi}, "
+              "accessModes: [ReadWriteOnce], local: {path: /d}, nodeAffinity: {required: {nodeSelectorTerms: "
+              "[{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]}]}}}}");
+    settle(w);
+    puppet->claim = "data";
+    puppet->volume = "disk";
+    decide(w, DECIDE_BIND, "pod", "p")->node = STR("n1");
+    nudge(w);
+}
+
+/* The volume is told first, however often that takes; the pod follows when the claim is bound. */
+static void binds_when_the_volume_is_its_own(void **state)
+{
+    struct world w;
+
+    (void)state;
+    bind_with_volume(&w);
+    fail_next(&w, OP_MERGE_PATCH, "PersistentVolume", ERR_IO, 2);
+    run_for(&w, 1000);
+    assert_true(str_is(ref_of(&w, "name"), "data"));
+    assert_true(str_is(ref_of(&w, "namespace"), "ns"));
+    assert_true(str_eq(ref_of(&w, "uid"), get(&w, "pvc", "data")->uid));
+    assert_true(str_empty(selected(&w))); /* nobody is to make another */
+    assert_true(str_empty(node_of(&w, "p")));
+    change_claim(&w, "{spec: {volumeName: disk}}");
+    assert_true(str_is(node_of(&w, "p"), "n1"));
+    assert_int_equal(count(buf_view(&puppet->log), "failed p n1"), 0);
+    world_done(&w);
+}
+
+/* Somebody was quicker, and nobody's name is written over his. */
+static void a_volume_that_somebody_else_took(void **state)
+{
+    struct world w;
+
+    (void)state;
+    bind_with_volume(&w);
+    change_volume(&w, "{spec: {claimRef: {namespace: ns, name: other, uid: u}}}"); /* before it was sent */
+    run_for(&w, 1000);
+    assert_true(str_is(ref_of(&w, "name"), "other"));
+    assert_true(str_empty(node_of(&w, "p")));
+    assert_int_equal(count(buf_view(&puppet->log), "failed p n1"), 1);
+    world_done(&w);
 }
 
 /* ---- news ---- */
@@ -1218,6 +1297,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(binds_when_the_volume_is_there),
         cmocka_unit_test(gives_up_a_node_without_volumes),
+        cmocka_unit_test(binds_when_the_volume_is_its_own),
+        cmocka_unit_test(a_volume_that_somebody_else_took),
         cmocka_unit_test(told_what_it_wants),
         cmocka_unit_test(nothing_before_all_is_listed),
         cmocka_unit_test(item_44_D63_many_objects),

@@ -133,7 +133,8 @@ bool sched_stands(struct sched *s, const struct decision *bind)
     return rand_chance(&s->rand, 1, 2) && find(s, STR("Pod"), bind->name);
 }
 
-void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, struct str claim), void *ctx)
+void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, const struct sched_claim *claim),
+                  void *ctx)
 {
     (void)s, (void)pod_uid, (void)each, (void)ctx;
 }

@@ -300,6 +300,7 @@ static void test_storage_classes(void **state)
 {
     static const char nowhere[] = "node(s) didn't find available persistent volumes to bind";
     const struct pod_class *c;
+    struct str volume;
     struct world w;
 
     world_init(&w, 1);
@@ -313,9 +314,9 @@ static void test_storage_classes(void **state)
     may_use(&w, c, "a", nowhere);
     may_use(&w, c, "b", NULL);
     assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)), w.m.order[1]);
-    assert_false(volume_waits_for_node(&w.m, c, &c->claims.v[0])); /* nobody makes volumes here */
+    assert_int_equal(volume_way(&w.m, c, &c->claims.v[0], &volume), VOLUME_IS_THERE); /* nobody makes volumes here */
     w.m.config.waits_for_volumes = true;
-    assert_true(volume_waits_for_node(&w.m, c, &c->claims.v[0]));
+    assert_int_equal(volume_way(&w.m, c, &c->claims.v[0], &volume), VOLUME_IS_MADE);
     tell(&w, CLASS("late", "WaitForFirstConsumer", ""));
     may_use(&w, c, "a", NULL);
     tell(&w, CLAIM("data", "late", ", annotations: {volume.kubernetes.io/selected-node: a}"));
@@ -324,7 +325,7 @@ static void test_storage_classes(void **state)
     tell(&w, CLASS("late", "Immediate", ""));
     may_use(&w, c, "a", "pod has unbound immediate PersistentVolumeClaims");
     feed_gone(&w.m, STR("StorageClass"), STR(""), STR("late"), STR(""));
-    may_use(&w, c, "a", NULL);
+    may_use(&w, c, "a", "pod has unbound immediate PersistentVolumeClaims"); /* nobody knows what it waits for */
     class_unref(&w.m, c);
     world_done(&w);
 }
