@@ -53,6 +53,7 @@ static const struct rule rules[] = {
     { ROLE_SCHEDULER, "", "pods/status", "patch", "why a pod waits, and the node it is promised" },
     { ROLE_SCHEDULER, "", "nodes namespaces persistentvolumes", "list watch", "where there is room" },
     { ROLE_SCHEDULER, "", "persistentvolumeclaims", "patch", "claims that wait for a node" },
+    { ROLE_SCHEDULER, "", "persistentvolumes", "get patch", "local volumes: the claim each is taken for" },
     { ROLE_SCHEDULER, "storage.k8s.io", "storageclasses csinodes", "list watch", "which node a volume can be on" },
     { ROLE_SCHEDULER, "policy", "poddisruptionbudgets", "list watch", "whom not to evict" },
     { ROLE_SCHEDULER, "topology.volcano.sh", "hypernodes", "list watch", "which nodes are near each other" },

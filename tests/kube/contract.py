@@ -280,6 +280,7 @@ def scale_to_nothing(bed, owner, group_of):
 
 # ---- volumes ----
 
+VOLUMES = "/api/v1/persistentvolumes"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 SELECTED = "volume.kubernetes.io/selected-node"
 
@@ -315,6 +316,50 @@ def volumes_are_made_where_the_pod_goes(bed):
     merge(bed, path, {"spec": {"volumeName": "disk"}})
     until_phase(bed, "disk", "Completed")
     assert pods(bed, "disk")[0]["spec"]["nodeName"] == "n1"
+
+
+def local_volume(bed, name, node, size):
+    """As an administrator and the cluster's own controller leave it: Available."""
+    create(bed, VOLUMES, {"metadata": {"name": name}, "spec": {
+        "capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": "local",
+        "local": {"path": "/disk"}, "persistentVolumeReclaimPolicy": "Retain", "nodeAffinity": {"required": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}]}}}})
+    merge(bed, f"{VOLUMES}/{name}/status", {"status": {"phase": "Available"}})
+
+
+def local_volumes_are_taken_for_the_gang(bed):
+    """Two pods with a disk each: none of them gets one while there is only one, and no disk is written to. The test binds
+    the claims, as the cluster's own controller does when a volume names them."""
+    create(bed, "/apis/storage.k8s.io/v1/storageclasses", {
+        "metadata": {"name": "local"}, "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"})
+    for node in ("n0", "n1"):
+        merge(bed, f"/api/v1/nodes/{node}", {"metadata": {"labels": {"kubernetes.io/hostname": node}}})
+    gang = bad_task(job("gang", 1), "other", "1s", code=None)
+    for i, task in enumerate(gang["spec"]["tasks"]):
+        create(bed, CLAIMS, {"metadata": {"name": f"disk{i}"}, "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": "local", "resources": {"requests": {"storage": "1Gi"}}}})
+        task["template"]["spec"]["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": f"disk{i}"}}]
+    local_volume(bed, "large", "n1", "8Gi")
+    submit(bed, gang)
+    until("they are told why", lambda: "didn't find available persistent volumes" in json.dumps(pods(bed, "gang")))
+    assert "claimRef" not in get(bed, f"{VOLUMES}/large")["spec"], "taken for half a gang"
+    local_volume(bed, "small", "n0", "2Gi")
+
+    def taken():
+        return {v["spec"]["claimRef"]["name"]: v for v in get(bed, VOLUMES)["items"]
+                if v["spec"]["storageClassName"] == "local" and v["spec"].get("claimRef")}
+    until("each has a disk", lambda: len(taken()) == 2)
+    volumes = taken()
+    assert all("nodeName" not in p["spec"] for p in pods(bed, "gang")), "bound before their volumes are"
+    for claim, v in volumes.items():
+        assert v["spec"]["claimRef"]["uid"] == get(bed, f"{CLAIMS}/{claim}")["metadata"]["uid"], v
+        assert v["metadata"]["annotations"]["pv.kubernetes.io/bound-by-controller"] == "yes", v
+        merge(bed, f"{CLAIMS}/{claim}", {"spec": {"volumeName": v["metadata"]["name"]}})
+    until_phase(bed, "gang", "Completed")
+    node = {"large": "n1", "small": "n0"}
+    for p in pods(bed, "gang"):
+        v = volumes[p["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"]]["metadata"]["name"]
+        assert p["spec"]["nodeName"] == node[v], (p["spec"]["nodeName"], v)
 
 
 def a_node_takes_so_many_volumes(bed):
@@ -386,7 +431,7 @@ def main():
                     for case in (every_phase_is_written, events_say_what_was_done, a_job_that_does_not_fit_says_so,
                                  a_child_queue_follows_its_parent):
                         suite.case(case.__name__, lambda: case(bed))
-                    for case in (volumes_are_made_where_the_pod_goes, a_node_takes_so_many_volumes):
+                    for case in (volumes_are_made_where_the_pod_goes, local_volumes_are_taken_for_the_gang, a_node_takes_so_many_volumes):
                         suite.case(case.__name__, lambda: case(bed))
                     suite.case("settings_are_taken_at_once", lambda: settings_are_taken_at_once(c, mount, link))
                     suite.case("room_is_made_and_promised", lambda: room_is_made_and_promised(bed, mount))

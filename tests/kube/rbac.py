@@ -56,7 +56,7 @@ def rights(rule):
 
 def lose_answers(proxy):
     """The first answer to each kind of write never comes: it has to look what became of it. Those are the rights to get."""
-    kinds = ("pods", "services", "configmaps", "secrets", "persistentvolumeclaims", "networkpolicies", "podgroups", "queues", "jobs", "commands")
+    kinds = ("pods", "services", "configmaps", "secrets", "persistentvolumeclaims", "persistentvolumes", "networkpolicies", "podgroups", "queues", "jobs", "commands")
     for kind in kinds:
         proxy.add(fault="swallow", method="POST|PUT|PATCH|DELETE", path=rf"/{kind}(/[^/]*)?(/status)?(\?.*)?$", times=1)
 
@@ -78,6 +78,22 @@ def provide_volume(bed):
         "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "late", "hostPath": {"path": "/tmp"}}})
     status, answer = bed.call("PATCH", f"{CORE}/persistentvolumeclaims/{name}", {"spec": {"volumeName": name}}, content_type="application/merge-patch+json")
     assert status == 200, answer
+
+
+def local_disk(bed):
+    """A job whose claim takes a volume that is there; the test binds the claim, as the cluster's own controller would."""
+    bed.apply({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local"},
+               "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"})
+    bed.apply({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "disk"}, "spec": {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "local", "hostPath": {"path": "/tmp"}}})
+    status, answer = bed.call("PATCH", "/api/v1/persistentvolumes/disk/status", {"status": {"phase": "Available"}}, content_type="application/merge-patch+json")
+    assert status == 200, answer
+    submit(bed, job("local", 1, "1s", volumes=[{"mountPath": "/data", "volumeClaim": {
+        "accessModes": ["ReadWriteOnce"], "storageClassName": "local", "resources": {"requests": {"storage": "1Gi"}}}}]))
+    ref = until("the disk is taken", lambda: bed.call("GET", "/api/v1/persistentvolumes/disk")[1]["spec"].get("claimRef"))
+    status, answer = bed.call("PATCH", f"{CORE}/persistentvolumeclaims/{ref['name']}", {"spec": {"volumeName": "disk"}}, content_type="application/merge-patch+json")
+    assert status == 200, answer
+    until_phase(bed, "local", "Completed")
 
 
 def is_refused(pod):
@@ -131,6 +147,7 @@ def do_everything(bed):
         submit(bed, manifest)
     bed.apply({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "team"}, "spec": {"weight": 1}})
     provide_volume(bed)
+    local_disk(bed)
     pods_of_others(bed)
     until_phase(bed, "long", "Running")
     long = bed.call("GET", f"{JOBS}/long")[1]
