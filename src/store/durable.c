@@ -99,6 +99,17 @@ int store_writable(struct store *s, struct err *e)
     return -1;
 }
 
+void store_stats(const struct store *s, struct store_stats *ret)
+{
+    const struct durable *d = s->durable;
+
+    *ret = d ? d->stats : (struct store_stats){ 0 };
+    if (!d)
+        return;
+    ret->compacted = s->dropped;
+    ret->failure = d->failure.code ? &d->failure : NULL;
+}
+
 /* ---- compaction ---- */
 
 static void add_dead(struct durable *d, uint64_t rev)
@@ -155,6 +166,7 @@ static void batch_done(struct store *s, const struct log_batch *b)
     struct durable *d = s->durable;
 
     d->compacted = b->compacted;
+    d->stats.rows_deleted += b->n_dead;
     d->dead_at += b->n_dead;
     if (d->dead_at == d->dead.n) {
         d->dead_at = d->dead.n = 0;
@@ -226,12 +238,27 @@ static void turn_read_only(struct store *s, const struct err *why)
     d->retry_ms = d->log->is_full ? clock_mono_ms(s->clock) + RETRY_MS : INT64_MAX;
 }
 
+static int commit(struct store *s, const struct log_batch *b, struct err *e)
+{
+    struct durable *d = s->durable;
+    int64_t begin_us = clock_mono_us(s->clock);
+    int rc = d->log->commit(d->log, b, e);
+    uint64_t took_us = (uint64_t)MAX_OF(clock_mono_us(s->clock) - begin_us, 0);
+
+    d->stats.flushes++;
+    d->stats.failures += rc < 0;
+    d->stats.changes += rc < 0 ? 0 : b->n_writes;
+    d->stats.flush_us += took_us;
+    d->stats.slowest_us = MAX_OF(d->stats.slowest_us, took_us);
+    return rc;
+}
+
 static int flush(struct store *s, struct err *e)
 {
     struct durable *d = s->durable;
     struct log_batch batch = next_batch(d);
 
-    if (d->log->commit(d->log, &batch, e) < 0)
+    if (commit(s, &batch, e) < 0)
         return -1;
     batch_done(s, &batch);
     if (d->failure.code)

@@ -77,6 +77,17 @@ int store_outcome(const struct store *s, uint64_t rev);
 /* Why is it read-only? 0: it is not. */
 int store_writable(struct store *s, struct err *e);
 
+struct store_stats {            /* since it was opened; all 0 for a store in memory */
+    uint64_t flushes, failures; /* that had something to make durable, and that failed */
+    uint64_t changes;           /* that were flushed: of one flush on average changes / flushes */
+    uint64_t flush_us, slowest_us;
+    uint64_t compacted;        /* watches can begin after this revision */
+    uint64_t rows_deleted;     /* by compaction */
+    const struct err *failure; /* it is read-only for this reason, also while a write is let through to see; NULL: it
+                                    is not */
+};
+void store_stats(const struct store *s, struct store_stats *ret);
+
 /* ---- reading ---- */
 
 /* Borrowed until the next write or flush. NULL if there is no such object. 'namespace' is ignored for cluster-scoped

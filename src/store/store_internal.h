@@ -203,6 +203,7 @@ struct durable {
     struct err failure;            /* read-only for this reason; ERR_OK: it is not */
     int64_t retry_ms;              /* monotonic: let writes through again then */
     VEC(struct undone) undone;
+    struct store_stats stats; /* but for what is known elsewhere */
     struct arena pending_mem, dead_mem, undone_mem;
     struct buf print;
 };

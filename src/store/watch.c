@@ -213,7 +213,8 @@ int watch_open(struct store *s, const struct resource_type *type, struct str nam
     if (from == 0)
         from = s->rev;
     w = xmalloc(sizeof(*w) + namespace.n);
-    *w = (struct watch){ .store = s, .history = h, .at = history_after(h, from), .from = from };
+    /* what is not flushed may be undone: a place behind it would be one behind what comes instead */
+    *w = (struct watch){ .store = s, .history = h, .at = history_after(h, MIN_OF(from, s->flushed)), .from = from };
     if (namespace.n)
         memcpy(w->text, namespace.p, namespace.n);
     w->namespace = (struct str){ w->text, namespace.n };

@@ -296,7 +296,8 @@ static void the_file_does_not_grow_for_ever(void **state)
 static void a_full_disk(void **state)
 {
     struct watch_event ev;
-    struct watch *w;
+    struct store_stats stats;
+    struct watch *w, *later; /* later: opened when there was something that is undone */
 
     disk = power_disk_new(1);
     must_open(0);
@@ -307,6 +308,7 @@ static void a_full_disk(void **state)
     assert_int_equal(put("x", 20, '2'), 0);
     assert_int_equal(put("y", 20, '1'), 0);
     drop("gone");
+    assert_int_equal(watch_open(store, maps, STR_NULL, 0, &later, &err), 0);
     assert_int_equal(store_flush(store, &err), -1);
     assert_int_equal(err.code, ERR_IO);
     assert_says("store.db");
@@ -321,7 +323,9 @@ static void a_full_disk(void **state)
     assert_says("no room");
 
     clock_manual_advance(&manual, 1000);
-    assert_int_equal(put("x", 20, '3'), 0); /* let through to see: it is still full */
+    store_stats(store, &stats);
+    assert_true(stats.failure && strstr(stats.failure->text, "no room")); /* whatever is let through */
+    assert_int_equal(put("x", 20, '3'), 0);                               /* let through to see: it is still full */
     assert_int_equal(store_flush(store, &err), -1);
     assert_int_equal(put("x", 20, '3'), -1);
     power_disk_fail(disk, POWER_WRITE, 0, 0);
@@ -331,6 +335,12 @@ static void a_full_disk(void **state)
     assert_int_equal(store_revision(store), 8); /* 3 to 6 were used */
     assert_int_equal(watch_next(w, &ev, &err), 1);
     assert_int_equal(ev.rev, 7);
+    assert_int_equal(watch_next(later, &ev, &err), 1);
+    assert_int_equal(ev.rev, 7);
+    store_stats(store, &stats);
+    assert_null(stats.failure);
+    assert_true(stats.flushes == 6 && stats.failures == 2 && stats.changes == 4);
+    watch_close(later);
     watch_close(w);
     shut();
     must_open(0);
