@@ -237,11 +237,18 @@ static void put_head(struct conn *c, const struct http_reply *r, int64_t length)
     conn_queue(c, buf_view(&head));
 }
 
+static void mark_begin(struct conn *c)
+{
+    c->is_fresh = c->server->is_hearing;
+    c->answer_at = c->out.n;
+}
+
 void http_answer(struct http_call *call, const struct http_reply *reply, struct str body)
 {
     struct conn *c = CONN_OF_CALL(call);
 
     assert(c->state == CONN_CALL && !c->has_begun);
+    mark_begin(c);
     put_head(c, reply, (int64_t)body.n);
     if (!c->is_head_only && has_body(reply->status))
         conn_queue(c, body);
@@ -254,6 +261,7 @@ void http_answer_begin(struct http_call *call, const struct http_reply *reply)
     struct conn *c = CONN_OF_CALL(call);
 
     assert(c->state == CONN_CALL && !c->has_begun);
+    mark_begin(c);
     put_head(c, reply, -1);
     c->has_begun = true;
     c->is_chunked = !c->head.is_http10;
@@ -300,6 +308,26 @@ void http_answer_cut(struct http_call *call)
     conn_enter(c, CONN_ANSWERED); /* of which nobody is told */
     c->is_doomed = true;
     conn_set_dirty(c);
+}
+
+/* As it was when the request was handed over. */
+static void take_back(struct conn *c)
+{
+    if (c->state == CONN_CALL && c->call_events.on_gone)
+        c->call_events.on_gone(c->call_events.ctx, &c->call);
+    c->out.n = c->answer_at;
+    c->is_fresh = c->has_begun = c->owes_word = false;
+    c->call_events = (struct http_call_events){ 0 };
+    conn_enter(c, CONN_CALL);
+}
+
+void http_server_take_back(struct http_server *s, void (*answer)(void *ctx, struct http_call *call), void *ctx)
+{
+    LIST_FOREACH(struct conn, c, &s->conns, link)
+        if (c->is_fresh && !c->is_doomed && (c->state == CONN_CALL || c->state == CONN_ANSWERED)) {
+            take_back(c);
+            answer(ctx, &c->call);
+        }
 }
 
 size_t http_call_queued(const struct http_call *call)

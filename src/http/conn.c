@@ -337,6 +337,7 @@ void conn_flush(struct conn *c)
 {
     if (c->state == CONN_DEAD)
         return;
+    c->is_fresh = false;
     if (c->state != CONN_SHAKES)
         send_out(c);
     if (!c->is_doomed && c->sent == c->out.n && (c->state == CONN_ANSWERED || c->owes_word))

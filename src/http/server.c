@@ -250,7 +250,7 @@ void http_server_turn(struct http_server *s)
 
     list_init(&doors);
     list_init(&now);
-    s->is_turning = true;
+    s->is_turning = s->is_hearing = true;
     gather(s, &doors);
     list_append(&now, &s->ready);
     LIST_FOREACH(struct conn, c, &now, ready)
@@ -258,6 +258,7 @@ void http_server_turn(struct http_server *s)
     expire(s);
     for (struct list_link *link; (link = list_pop_front(&doors));)
         accept_some(s, LIST_ITEM(link, struct listener, ready));
+    s->is_hearing = false;
     if (s->on_heard)
         s->on_heard(s->ctx);
     list_append(&now, &s->ready);

@@ -173,8 +173,8 @@ struct http_server_options {
     struct clock *clock; /* borrowed; NULL: the real one */
     void *ctx;
     void (*on_request)(void *ctx, struct http_call *call); /* the path begins with '/' */
-    /* All requests of a turn were heard and nothing was sent: what they did can be made to last before they are told.
-     * May be NULL. */
+    /* All requests of a turn were heard and nothing was sent: what they did can be made to last before they are told,
+     * and where that fails their answers are taken back. May be NULL. */
     void (*on_heard)(void *ctx);
 };
 
@@ -187,6 +187,11 @@ int http_server_add(struct http_server *s, int take_fd, struct err *e);
 
 /* Other certificates for connections that come from now on. ERR_INVALID: they are no good, and the old ones stay. */
 int http_server_set_tls(struct http_server *s, const struct http_server_tls *tls, struct err *e);
+
+/* In on_heard: the answers that were given in this turn were not, and 'answer' gives each of these calls another. One
+ * that is answered bit by bit and was begun in this turn is gone for who began it (on_gone), and answered as the others.
+ * Streams stay. */
+void http_server_take_back(struct http_server *s, void (*answer)(void *ctx, struct http_call *call), void *ctx);
 
 unsigned http_server_port(const struct http_server *s); /* 0: a UNIX socket */
 int http_server_fd(const struct http_server *s);        /* readable: call */

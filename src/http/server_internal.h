@@ -87,6 +87,7 @@ struct conn {
     bool is_first;  /* it had no request yet */
     bool told_end;  /* STREAM: on_end was called */
     bool owes_word; /* on_ready is to be called when all is out */
+    bool is_fresh;  /* the answer was given, or begun, in this turn and can be taken back: it begins at 'answer_at' */
 
     struct buf in; /* what came and was not used yet */
     size_t scanned;
@@ -95,7 +96,8 @@ struct conn {
     struct http_chunks chunks;
     struct buf body;
     struct buf out;
-    size_t sent;     /* of 'out' */
+    size_t sent; /* of 'out' */
+    size_t answer_at;
     size_t lingered; /* bytes that nobody wanted */
     int64_t wait_ms; /* for the other side to close first */
 
@@ -113,6 +115,7 @@ struct http_server {
     int epoll;
     struct source timer, wake;
     bool is_awake, is_turning, is_stopping;
+    bool is_hearing; /* the first part of a turn: nothing of it was sent yet */
     int64_t armed_ms;
     struct clock *clock;
     struct http_server_limits limits;

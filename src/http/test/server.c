@@ -32,6 +32,7 @@ static struct {
     struct http_stream *stream;
     struct buf seen;
     int asked, gone, ready, ended;
+    bool takes_back; /* in on_heard */
 } t;
 
 static void on_call_ready(void *ctx, struct http_call *call)
@@ -127,6 +128,18 @@ static void on_request(void *ctx, struct http_call *call)
     }
 }
 
+static void answer_again(void *ctx, struct http_call *call)
+{
+    assert_int_equal(call->path.n, 0);
+    http_answer(call, &(struct http_reply){ .status = 500 }, str_of(ctx));
+}
+
+static void on_heard(void *ctx)
+{
+    if (t.takes_back)
+        http_server_take_back(t.server, answer_again, "not kept\n");
+}
+
 static void start_with(struct http_server_options opt)
 {
     struct err e;
@@ -134,6 +147,7 @@ static void start_with(struct http_server_options opt)
     clock_manual_init(&t.clock, 1700000000000);
     opt.clock = &t.clock.clock;
     opt.on_request = on_request;
+    opt.on_heard = on_heard;
     if (!opt.address)
         opt.address = "127.0.0.1:0";
     if (http_server_new(&opt, &t.server, &e) < 0)
@@ -249,6 +263,39 @@ static void answers(void **state)
           false);
     turns();
     assert_int_equal(stats().connections, 0);
+}
+
+/* What could not be made to last was never answered: nobody hears a byte of it. */
+static void takes_answers_back(void **state)
+{
+    autoclose int old = -1, fd = -1;
+    autobuf out = { 0 }, more = { 0 };
+
+    (void)state;
+    start_with((struct http_server_options){ 0 });
+    old = client();
+    say(old, "GET /stream HTTP/1.1\r\n" HOST);
+    http_answer_write(t.held, STR("what was told"));
+    (void)hear(old, &more);
+    t.takes_back = true;
+    check("GET /a HTTP/1.1\r\nConnection: close\r\n" HOST, "HTTP/1.1 500 Internal", true);
+    check("HEAD /a HTTP/1.0\r\n\r\n", "Content-Length: 9\r\nConnection: close\r\n\r\n", true);
+    check("GET /big HTTP/1.1\r\n" HOST, "\r\n\r\nnot kept\n", false);
+    check("POST /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n" HOST "x", "HTTP/1.1 500", false);
+    assert_int_equal(t.gone, 0);
+    http_answer_write(t.held, STR(" goes on")); /* it was begun before */
+    (void)hear(old, &more);
+    assert_true(strstr(more.p, "what was told") && strstr(more.p, " goes on") && !strstr(more.p, "500"));
+    http_answer_end(t.held);
+    fd = client();
+    say(fd, "GET /stream HTTP/1.1\r\n" HOST);
+    assert_int_equal(t.gone, 1);
+    assert_false(hear(fd, &out));
+    assert_true(strstr(out.p, "HTTP/1.1 500") && !strstr(out.p, "chunked"));
+    t.takes_back = false;
+    say(fd, "GET /a HTTP/1.1\r\n" HOST); /* the connection is as good as ever */
+    (void)hear(fd, &out);
+    assert_non_null(strstr(out.p, "GET /a \n"));
 }
 
 static void sends_nothing_after_a_head(void **state)
@@ -752,6 +799,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(answers),
+        TEST(takes_answers_back),
         TEST(sends_nothing_after_a_head),
         TEST(answers_in_order),
         TEST(refuses),
