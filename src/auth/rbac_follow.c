@@ -49,7 +49,7 @@ static int begin(struct rbac *r, struct err *e)
             return -1;
         store_list(r->store, type_of(i), STR_NULL, take, r);
     }
-    r->seen_rev = rev;
+    r->seen_rev = store_flushed(r->store);
     return 0;
 }
 
@@ -72,9 +72,9 @@ int rbac_turn(struct rbac *r, struct err *e)
     struct watch_event ev;
     int got = 0;
 
-    if (!r->store || r->seen_rev == store_revision(r->store))
+    if (!r->store || r->seen_rev == store_flushed(r->store)) /* watches tell what is durable */
         return 0;
-    r->seen_rev = store_revision(r->store);
+    r->seen_rev = store_flushed(r->store);
     for (size_t i = 0; i < RBAC_KINDS; i++) {
         while ((got = watch_next(r->watches[i], &ev, NULL)) > 0)
             take_event(r, &ev);
