@@ -228,7 +228,9 @@ void agent_attach(struct agent *g, struct cluster *c)
     for (int w = 0; w < WANT_MAX; w++)
         cluster_want(c, agent_type(w));
     g->allocatable = agent_capacity(g, &g->arena);
-    if (g->opt.remote)
+    if (g->opt.remote && !g->opt.remote->follow)
+        cluster_want(c, agent_node_type());
+    else if (g->opt.remote)
         (void)g->opt.remote->follow(g->opt.remote->ctx, agent_node_type(), STR_NULL, g->node_name);
 }
 
@@ -316,7 +318,7 @@ static bool take_news(struct agent *g)
         for (int w = 0; w < WANT_MAX; w++)
             if (ev.type == agent_type(w))
                 take_one(g, w, &ev);
-        if (ev.kind == CLUSTER_GONE && ev.type == agent_node_type())
+        if (ev.kind == CLUSTER_GONE && ev.type == agent_node_type() && str_eq(ev.object->name, g->node_name))
             agent_node_gone(g);
     }
     return did;

@@ -59,17 +59,18 @@ enum agent_network {
     AGENT_NET_MAX,
 };
 
-/* The cluster is a real one, and this machine one of its nodes: what belongs to that. Read at agent_attach(); the
- * functions are called until agent_close(). */
+/* The cluster is one that outlives this program, and this machine one of its nodes: what belongs to that. Read at
+ * agent_attach(); the functions are called until agent_close(). */
 struct agent_remote {
     struct str host_ip;                 /* of this machine, as the others reach it */
     int64_t port;                       /* of the kubelet API; 0: there is none */
     const struct json *labels, *taints; /* of the Node, besides the usual; may be NULL. Taints: when it is new */
     void *ctx;
-    /* Objects that pods refer to are asked for one by one, as cluster_kube_follow() has it. */
+    /* Objects that pods refer to are asked for one by one, as cluster_kube_follow() has it. NULL: the cluster tells of
+     * all of them, and of Nodes. */
     uint64_t (*follow)(void *ctx, const struct resource_type *type, struct str namespace, struct str name);
     void (*unfollow)(void *ctx, const struct resource_type *type, struct str namespace, struct str name);
-    /* Send a TokenRequest for a service account; agent_token_came() follows, later. */
+    /* Send a TokenRequest for a service account; agent_token_came() follows, later. NULL: there are no tokens. */
     void (*token)(void *ctx, uint64_t id, struct str namespace, struct str account, const struct json *request);
 };
 
@@ -94,7 +95,7 @@ struct agent_options {
     bool outlives;             /* pods go on without the agent; only with 'remote' and 'node_name' */
     int own_fd;                /* outlives: a lock that must go with the program; -1: none */
     struct agent_found *found; /* of agent_found_look(): go on with it. Taken */
-    /* NULL: the cluster is this program's, and lives as long as the run. Else also: a claim needs 'claims_dir', logs
+    /* NULL: the cluster lives as long as the run. Else also: a claim needs 'claims_dir', logs
      * go with their pod, a pod that ran when an agent before this one was killed goes on by its restartPolicy. */
     const struct agent_remote *remote;
     struct clock *clock; /* of the times in logs, as the cluster's; NULL: clock_real */

@@ -90,7 +90,7 @@ void agent_refs_take(struct agent_pod *p)
     static const char *const parts[] = { "volumes", "initContainers", "containers" };
     const struct json *spec = json_get(p->object->root, "spec");
 
-    if (!p->agent->opt.remote)
+    if (!p->agent->opt.remote || !p->agent->opt.remote->follow)
         return;
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
         walk(p, json_get(spec, parts[i]));

@@ -43,7 +43,7 @@ void agent_source_init(struct agent_pod *p, struct volume_source *ret)
 {
     *ret = (struct volume_source){ .ctx = p,
                                    .find = find_object,
-                                   .token = p->agent->opt.remote ? get_token : NULL,
+                                   .token = p->agent->opt.remote && p->agent->opt.remote->token ? get_token : NULL,
                                    .allocatable = p->agent->allocatable,
                                    .claims_dir = p->agent->opt.claims_dir,
                                    .allows_host_path = true };

@@ -75,7 +75,7 @@ static void want(struct agent_pod *p, const struct json *source)
 
 void agent_tokens_take(struct agent_pod *p)
 {
-    if (!p->agent->opt.remote || life_has_ended(p->life))
+    if (!p->agent->opt.remote || !p->agent->opt.remote->token || life_has_ended(p->life))
         return;
     JSON_FOREACH(v, json_find(p->object->root, "spec", "volumes", NULL))
         JSON_FOREACH(source, json_find(v, "projected", "sources", NULL))
