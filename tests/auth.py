@@ -215,7 +215,7 @@ def runs_restricted_pods_only(ask, admin):
 def real_server():
     """`pumice server` itself: people added, allowed, removed while it runs."""
     data = os.path.join(DIR, "real")
-    server = subprocess.Popen([os.environ["PUMICE"], "server", "--data-dir", data, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE,
+    server = subprocess.Popen([os.environ["PUMICE"], "server", "--drain", "--data-dir", data, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True)
     try:
         server.stdout.readline()  # it says where it is when it is ready

@@ -47,13 +47,13 @@ def until(what, holds, limit_s=PATIENCE_S):
 
 
 class Server:
-    def __init__(self, *options, listen="127.0.0.1:0", data=None):
+    def __init__(self, *options, listen="127.0.0.1:0", data=None, drain=True, **process):
         self.dir = tempfile.mkdtemp(prefix="pumice-server-")
         self.data = data or os.path.join(self.dir, "data")
         self.out = open(os.path.join(self.dir, "out"), "wb+")
         args = [PUMICE, "server", "--data-dir", self.data, "--listen", listen, "--capacity", "cpu=8,memory=8Gi",
-                "--shutdown-grace-period", "3s", *(() if has_nftables() else ("--allow-unfiltered",)), *options]
-        self.process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.STDOUT)
+                "--shutdown-grace-period", "3s", *(("--drain",) if drain else ()), *(() if has_nftables() else ("--allow-unfiltered",)), *options]
+        self.process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.STDOUT, **process)
         atexit.register(self.end)  # a case that fails leaves nothing running
         self.config = os.path.join(self.data, "admin.kubeconfig")
         until("the server says how to use it", lambda: self.process.poll() is not None or b"kubectl" in self.said() or

@@ -10,5 +10,6 @@ const struct command *const commands[] = { &command_run,     &command_render,  &
                                            &command_version };
 const size_t n_commands = ARRAY_LEN(commands);
 
-const struct command *const subcommands[] = { &command_server_user, &command_server_token };
+const struct command *const subcommands[] = { &command_server_user, &command_server_token, &command_server_backup,
+                                              &command_server_restore, &command_server_check };
 const size_t n_subcommands = ARRAY_LEN(subcommands);

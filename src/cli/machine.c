@@ -1,6 +1,7 @@
 /* machine.c - this machine: where its files are, who its users are, images and devices */
 #include "cli/machine.h"
 
+#include "api/name.h"
 #include "base/util.h"
 #include "node/device/device.h"
 #include "node/doctor/host.h"
@@ -22,6 +23,19 @@ static int absolute(struct arena *a, const char *path, struct str *ret, struct e
         return err_errno(e, "the directory we are in");
     *ret = arena_fmt(a, "%s/%s", here, path);
     return 0;
+}
+
+int machine_node_name(struct arena *a, const char *given, struct str *ret, struct err *e)
+{
+    char host[256] = "localhost";
+    const char *problem;
+
+    gethostname(host, sizeof(host) - 1);
+    *ret = arena_str(a, str_of(given ? given : host));
+    for (size_t i = 0; !given && i < ret->n; i++)
+        ((char *)ret->p)[i] |= ret->p[i] >= 'A' && ret->p[i] <= 'Z' ? 0x20 : 0;
+    problem = name_check_dns_subdomain(a, *ret);
+    return problem ? err_set(e, ERR_INVALID, "--name %.*s: %s", STR_ARG(*ret), problem) : 0;
 }
 
 int machine_find(struct machine *m, const struct machine_options *o, struct err *e)

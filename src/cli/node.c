@@ -26,19 +26,6 @@ enum { GRACE_MS = 30000, LOCK_MS = 500 }; /* LOCK: one that was killed is gone a
 
 /* ---- options ---- */
 
-static int read_name(struct node *n, struct err *e)
-{
-    char host[256] = "localhost";
-    const char *problem;
-
-    gethostname(host, sizeof(host) - 1);
-    n->name = arena_str(n->arena, str_of(n->o->name ? n->o->name : host));
-    for (size_t i = 0; !n->o->name && i < n->name.n; i++)
-        ((char *)n->name.p)[i] |= n->name.p[i] >= 'A' && n->name.p[i] <= 'Z' ? 0x20 : 0;
-    problem = name_check_dns_subdomain(n->arena, n->name);
-    return problem ? err_set(e, ERR_INVALID, "--name %.*s: %s", STR_ARG(n->name), problem) : 0;
-}
-
 /* "a=b,c=d", as often as it is given. */
 static int read_labels(struct node *n, struct err *e)
 {
@@ -152,8 +139,8 @@ static void read_security(struct node *n)
 static int read_options(struct node *n, struct json **ret_capacity, struct err *e)
 {
     read_security(n);
-    if (read_name(n, e) < 0 || read_labels(n, e) < 0 || read_taints(n, e) < 0 || read_ip(n, e) < 0 ||
-        read_grace(n, e) < 0 || read_serving(n, e) < 0)
+    if (machine_node_name(n->arena, n->o->name, &n->name, e) < 0 || read_labels(n, e) < 0 || read_taints(n, e) < 0 ||
+        read_ip(n, e) < 0 || read_grace(n, e) < 0 || read_serving(n, e) < 0)
         return -1;
     if (n->o->capacity && run_capacity(n->arena, str_of(n->o->capacity), ret_capacity, e) < 0)
         return err_wrap(e, "--capacity %s", n->o->capacity);

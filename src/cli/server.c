@@ -9,41 +9,29 @@
 #include "cli/commands.h"
 #include "cli/log_options.h"
 #include "cli/run.h"
+#include "cli/server_store.h"
 #include "cluster/cluster.h"
 #include "driver/driver.h"
 #include "kubelet/kubelet.h"
 #include "node/container/reexec.h"
-#include "node/doctor/host.h"
-#include "os/lock.h"
-#include "os/path.h"
 #include "os/signals.h"
 #include "server/server.h"
 #include "store/store.h"
 
-#include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
 
-enum { GRACE_MS = 30000, LOCK_MS = 3000, CONNECTIONS = 16384 };
+enum { GRACE_MS = 30000, CONNECTIONS = 16384 };
 
 #define LISTEN "127.0.0.1:6443"
 
 /* ---- options ---- */
 
-static int find_data_dir(struct serve *s, struct err *e)
+/* All that is the machine's is below --data-dir too. */
+static int find_dirs(struct serve *s, struct err *e)
 {
-    struct str dir = s->o->data_dir ? str_of(s->o->data_dir) : STR_NULL;
-    char here[PATH_MAX];
-
-    if (!dir.n) {
-        dir = host_state_dir(s->arena);
-        if (!dir.n)
-            return err_set(e, ERR_INVALID, "no home directory is known: give --data-dir DIR");
-        dir = arena_cat(s->arena, dir, STR("/server"));
-    }
-    if (dir.p[0] != '/' && !getcwd(here, sizeof(here)))
-        return err_errno(e, "the directory we are in");
-    s->data_dir = dir.p[0] == '/' ? dir : arena_fmt(s->arena, "%s/%.*s", here, STR_ARG(dir));
+    if (server_dir_find(s->arena, s->o->data_dir, &s->data_dir, e) < 0)
+        return -1;
     s->machine_options = s->o->machine;
     s->machine_options.state = arena_fmt(s->arena, "%.*s/node", STR_ARG(s->data_dir)).p;
     if (!s->machine_options.claims)
@@ -61,26 +49,51 @@ static int read_options(struct serve *s, struct json **ret_capacity, struct err 
     s->listen = s->o->listen ? s->o->listen : LISTEN;
     if (s->o->capacity && run_capacity(s->arena, str_of(s->o->capacity), ret_capacity, e) < 0)
         return err_wrap(e, "--capacity %s", s->o->capacity);
-    return find_data_dir(s, e);
+    return machine_node_name(s->arena, s->o->name, &s->node_name, e) < 0 ? -1 : find_dirs(s, e);
 }
 
 /* ---- what the server asks of us ---- */
-
-static void on_notice(void *ctx, struct str sentence)
-{
-    (void)ctx;
-    log_info("notice", LOG_STR("text", sentence));
-}
 
 static bool is_ready(void *ctx, struct buf *out)
 {
     const struct serve *s = ctx;
     struct driver_stats stats;
+    struct store_stats store;
 
     driver_stats(s->driver, &stats);
-    if (!stats.is_synced)
+    store_stats(s->store, &store);
+    if (store.failure)
+        buf_fmt(out, "read-only: %s", store.failure->text);
+    else if (!stats.is_synced)
         buf_str(out, STR("the controllers have not seen everything yet"));
-    return stats.is_synced;
+    return stats.is_synced && !store.failure;
+}
+
+static void on_request(void *ctx, struct http_call *call)
+{
+    const struct serve *s = ctx;
+
+    server_request(s->server, call);
+}
+
+/* Whether it was kept is not known: what cannot be made durable is undone, but may be on the disk all the same. */
+static void refuse_undone(void *ctx, struct http_call *call)
+{
+    const struct err *why = ctx;
+    autobuf text = { 0 };
+
+    buf_fmt(&text, "the store could not make it durable, and has undone it: %s", why->text);
+    server_refuse(call, 500, buf_view(&text));
+}
+
+/* Once a turn, before anybody is answered: what clients have written in it, and all others since the turn before. */
+static void commit(void *ctx)
+{
+    struct serve *s = ctx;
+    struct err e;
+
+    if (store_flush(s->store, &e) < 0)
+        http_server_take_back(s->http, refuse_undone, &e);
 }
 
 static void put_metrics(void *ctx, struct buf *out)
@@ -102,41 +115,6 @@ static void put_metrics(void *ctx, struct buf *out)
 }
 
 /* ---- opening ---- */
-
-/* One server for each directory. */
-static int lock_data(struct serve *s, struct err *e)
-{
-    const char *path = arena_cstr(s->arena, s->data_dir);
-    autoclose int dir = -1;
-
-    if (make_dirs(path, 0700, e) < 0 || lock_dir_open(path, &dir, e) < 0)
-        return err_wrap(e, "--data-dir");
-    if (lock_take(dir, "server.lock", LOCK_MS, &s->lock_fd, e) == 0)
-        return 0;
-    if (e->code == ERR_CONFLICT)
-        return err_set(e, ERR_CONFLICT,
-                       "another pumice server uses %s: stop that one, or give this one another "
-                       "--data-dir",
-                       path);
-    return -1;
-}
-
-/* The agent first: it wants a process of one thread. */
-static int open_agent(struct serve *s, struct json *capacity, struct err *e)
-{
-    struct agent_options opt = { .node_name = s->o->name,
-                                 .capacity = capacity,
-                                 .forgets_logs = true,
-                                 .clock = &s->clock.clock,
-                                 .hooks = { .ctx = s, .notice = on_notice } };
-
-    s->machine.arena = s->arena;
-    if (machine_find(&s->machine, &s->machine_options, e) < 0 ||
-        machine_prepare(&s->machine, &s->machine_options, NULL, e) < 0 || lock_data(s, e) < 0 ||
-        machine_agent(&s->machine, &s->machine_options, &opt, e) < 0)
-        return -1;
-    return agent_open(&opt, &s->agent, e);
-}
 
 /* A descriptor for each client. The pods keep the limit that there was: their parent was made before. */
 static void allow_connections(void)
@@ -171,8 +149,7 @@ static int open_cluster(struct serve *s, struct err *e)
     s->driver_door = cluster_embedded_new(s->store, &s->clock.clock);
     cluster_embedded_complete(s->driver_door, server_complete, s->server);
     s->driver = driver_new(s->driver_door, &driver);
-    s->agent_door = cluster_embedded_new(s->store, &s->clock.clock);
-    agent_attach(s->agent, s->agent_door);
+    serve_node_attach(s);
     return 0;
 }
 
@@ -196,8 +173,9 @@ static int open_http(struct serve *s, struct err *e)
                                        .tls = is_unix ? NULL : auth_tls(s->auth),
                                        .limits = { .connections = CONNECTIONS, .per_address = CONNECTIONS },
                                        .clock = &s->clock.clock,
-                                       .ctx = s->server,
-                                       .on_request = server_request };
+                                       .ctx = s,
+                                       .on_request = on_request,
+                                       .on_heard = commit };
     struct str host = listen_host(str_of(s->listen));
 
     if (http_server_new(&opt, &s->http, e) < 0)
@@ -229,12 +207,21 @@ static int load_keys(struct serve *s, struct err *e)
     return serve_keys_load(s, names, e);
 }
 
+static int open_store(struct serve *s, struct err *e)
+{
+    const char *dir = arena_fmt(s->arena, "%.*s/" SERVER_STORE_DIR, STR_ARG(s->data_dir)).p;
+    struct store_options opt = { .clock = &s->clock.clock,
+                                 .seed = rand_os_u64(),
+                                 .secret_keys = server_secret_keys(s->arena, &s->o->secret_keys) };
+
+    return store_open(dir, &opt, &s->store, e);
+}
+
 static int start(struct serve *s, struct json *capacity, struct err *e)
 {
-    if (signals_open((int[]){ SIGINT, SIGTERM, 0 }, &s->signal_fd, e) < 0 || open_agent(s, capacity, e) < 0)
+    if (signals_open((int[]){ SIGINT, SIGTERM, 0 }, &s->signal_fd, e) < 0 || serve_node_open(s, capacity, e) < 0)
         return -1;
-    s->store = store_new(&(struct store_options){ .clock = &s->clock.clock, .seed = rand_os_u64() });
-    if (load_keys(s, e) < 0 || open_cluster(s, e) < 0)
+    if (open_store(s, e) < 0 || load_keys(s, e) < 0 || open_cluster(s, e) < 0)
         return -1;
     return open_http(s, e);
 }
@@ -244,23 +231,23 @@ static void say_hello(const struct serve *s)
 {
     if (s->kubeconfig.n) {
         printf("pumice " PUMICE_VERSION ": a cluster of this machine at https://%s (port %u)\n"
-               "Objects are in memory: they are gone, and their pods ended, when this program ends.\n\n"
+               "Objects are in %.*s/store; pods go on when this program is stopped or killed (Ctrl-C ends them).\n\n"
                "  export KUBECONFIG=%.*s\n"
                "  kubectl create -f job.yaml\n"
                "  kubectl get vcjob -w\n\n",
-               s->listen, http_server_port(s->http), STR_ARG(s->kubeconfig));
+               s->listen, http_server_port(s->http), STR_ARG(s->data_dir), STR_ARG(s->kubeconfig));
     } else {
         printf("pumice " PUMICE_VERSION ": a cluster of this machine at %s\n"
-               "Objects are in memory: they are gone, and their pods ended, when this program ends.\n\n"
+               "Objects are in %.*s/store; pods go on when this program is stopped or killed (Ctrl-C ends them).\n\n"
                "  curl --unix-socket %s http://pumice/api/v1/namespaces\n\n",
-               s->listen, s->listen + strlen("unix:"));
+               s->listen, STR_ARG(s->data_dir), s->listen + strlen("unix:"));
     }
     (void)fflush(stdout); /* nobody is left to tell */
 }
 
 static void finish(struct serve *s)
 {
-    agent_close(s->agent);
+    serve_node_close(s);
     kubelet_close(s->kubelet);
     server_free(s->server);
     http_server_free(s->http);
@@ -289,7 +276,9 @@ static int server_run(struct arena *a, const void *options, const struct text_li
     if (reexec_sealed(&e) < 0)
         return command_fail("server", &e, EXIT_FAILED);
     log_options_apply(s.o->log_level, s.o->log_format);
-    if (start(&s, capacity, &e) < 0) {
+    if (s.o->cleanup) {
+        status = serve_node_clean_up(&s, &e) < 0 ? command_fail("server", &e, EXIT_FAILED) : EXIT_FINE;
+    } else if (start(&s, capacity, &e) < 0) {
         status = command_fail("server", &e, EXIT_FAILED);
     } else {
         say_hello(&s);
@@ -312,8 +301,14 @@ static const struct option server_option_table[] = {
     { 0, "name", OPTION_TEXT, FIELD(name), "NAME", NULL, "of the Node (default: the host's name)" },
     { 0, "capacity", OPTION_TEXT, FIELD(capacity), "AMOUNTS", NULL,
       "what the node has, as cpu=8,memory=16Gi (default: what the machine has)" },
+    { 0, "drain", OPTION_FLAG, FIELD(drain), NULL, NULL,
+      "SIGTERM ends the pods too, as SIGINT does (default: they go on, and the next 'pumice server' takes them over)" },
     { 0, "shutdown-grace-period", OPTION_TEXT, FIELD(shutdown_grace), "TIME", NULL,
-      "pods have so long at most when this program is asked to end (default: 30s)" },
+      "pods have so long at most when they are ended with this program (default: 30s)" },
+    { 0, "cleanup", OPTION_FLAG, FIELD(cleanup), NULL, NULL,
+      "end the pods that a server of this --name and --data-dir left, remove all of them, and end" },
+    { 0, "secret-key", OPTION_LIST, FIELD(secret_keys), "FILE", NULL,
+      "Secrets are sealed on the disk with the first, and opened with any (may be repeated; `openssl rand -hex 32`)" },
     MACHINE_OPTIONS(MACHINE_FIELD),
     { 0, "claims", OPTION_TEXT, MACHINE_FIELD(claims), "DIR", NULL,
       "PersistentVolumeClaims are directories here (default: claims/ below --data-dir)" },
@@ -337,8 +332,12 @@ const struct command command_server = {
         "and client libraries work with it as with any cluster, and pods run on this machine as those of\n"
         "`pumice run` do. DIR/admin.kubeconfig is all that a client needs; it is written at the start, for its\n"
         "owner only.\n\n"
-        "Objects are kept in memory. SIGTERM ends the pods, with their grace, and then the server; a second one\n"
-        "ends it at once.",
+        "Objects are in DIR/store: what was answered is on the disk. If it cannot be, because the disk is full or\n"
+        "broken, writes are refused with the reason and reads go on.\n\n"
+        "Pods do not end with this program: after SIGTERM, kill -9 or an upgrade the next 'pumice server' of the same\n"
+        "--name and --data-dir goes on with them. SIGINT (Ctrl-C), and SIGTERM with --drain: pods are ended with "
+        "their\n"
+        "grace and fail with the reason Terminated; a second time: at once.",
     .options = server_option_table,
     .n_options = ARRAY_LEN(server_option_table),
     .options_size = sizeof(struct server_command_options),

@@ -1,12 +1,17 @@
 /* server.h - the parts of `pumice server`
  *
  *     server.c        options; everything is opened, and closed again
+ *     server_dir.c    --data-dir, for all commands that work there
+ *     server_store.c  the commands that look after the store
+ *     server_node.c   this machine as its node: the agent, pods that outlive the program, tokens for them
  *     server_keys.c   certificates and users, the administrator's token, the kubeconfig: below --data-dir
  *     server_explain.c why a job waits, for the page
  *     server_access.c who asks, and may they: src/auth for src/server
  *     server_loop.c   turns: requests, controllers and scheduler, the node, watches; signals and the end
  *
- * The API is server/server.h, on a store of this process; controllers, scheduler and agent are those of `pumice run`.
+ * The API is server/server.h, on a store below --data-dir (store/store.h): all writes of a turn, of clients, controllers,
+ * scheduler and node, are flushed together before the answers of the next are sent. Controllers, scheduler and
+ * agent are those of `pumice run`.
  */
 #ifndef CLI_SERVER_H
 #define CLI_SERVER_H
@@ -25,7 +30,21 @@ struct store;
 
 struct server_command_options {
     const char *data_dir, *listen, *capacity, *name, *shutdown_grace, *log_level, *log_format;
+    struct text_list secret_keys;
+    bool drain, cleanup;
     struct machine_options machine;
+};
+
+/* Where all of it is, absolute. 'given': --data-dir; NULL: where it is then. */
+int server_dir_find(struct arena *a, const char *given, struct str *ret, struct err *e);
+/* As struct store_options wants them. */
+const char *const *server_secret_keys(struct arena *a, const struct text_list *files);
+
+struct serve_token { /* a TokenRequest of a pod */
+    uint64_t id;
+    struct arena arena;
+    struct str namespace, account;
+    struct json *request;
 };
 
 enum serve_stage {
@@ -39,6 +58,7 @@ struct serve {
     const struct server_command_options *o;
     struct machine_options machine_options; /* those given, below --data-dir */
     struct str data_dir;                    /* absolute */
+    struct str node_name;
     const char *listen;
     int64_t grace_ms;
     int lock_fd, signal_fd;
@@ -48,6 +68,8 @@ struct serve {
     struct auth *auth;
     struct str token, kubeconfig; /* kubeconfig: its path; empty: there is none */
 
+    struct agent_remote remote;
+    VEC(struct serve_token *) tokens; /* asked for, of pods */
     struct store *store;
     struct cluster *driver_door, *agent_door;
     struct driver *driver;
@@ -59,8 +81,19 @@ struct serve {
 
     enum serve_stage stage;
     int64_t stage_ms; /* mono time: when patience ends */
+    bool ends_pods;   /* at the end; else they go on, for the next one */
     int exit_status;
 };
+
+/* ---- server_node.c ---- */
+
+/* Locks --data-dir, finds the pods of a server before this one, opens the agent. One thread. */
+int serve_node_open(struct serve *s, const struct json *capacity, struct err *e);
+/* s->store is there: from now on it works. */
+void serve_node_attach(struct serve *s);
+void serve_node_turn(struct serve *s); /* before that of the agent */
+void serve_node_close(struct serve *s);
+int serve_node_clean_up(struct serve *s, struct err *e); /* --cleanup */
 
 /* ---- server_keys.c ---- */
 

@@ -1,7 +1,8 @@
 /* server_loop.c - one thread, one loop: requests, controllers and scheduler, the node, watches; signals and time
  *
- *     WORKS ──SIGTERM, SIGINT──▶ STOPS ──pods have ended, or patience has──▶ OVER
- *                                  └──again: OVER, at once
+ *     WORKS ──SIGINT──▶ STOPS ──pods have ended, or patience has──▶ OVER
+ *       │                 └──again: OVER, at once
+ *       └──SIGTERM (without --drain): OVER, and pods go on
  */
 #include "auth/auth.h"
 #include "base/log.h"
@@ -29,15 +30,25 @@ static int64_t mono(const struct serve *s)
 
 /* ---- the end ---- */
 
-static void stop(struct serve *s)
+static void end(struct serve *s, int status)
+{
+    s->exit_status = status;
+    s->stage = SERVE_OVER;
+}
+
+static void stop(struct serve *s, bool drains)
 {
     if (s->stage != SERVE_WORKS) {
-        s->stage = SERVE_OVER;
-        s->exit_status = EXIT_FAILED;
+        end(s, EXIT_FAILED);
         return;
     }
     server_stop(s->server);
     driver_stop(s->driver);
+    if (!drains) {
+        end(s, EXIT_FINE);
+        return;
+    }
+    s->ends_pods = true;
     agent_shut_down(s->agent, s->grace_ms);
     s->stage = SERVE_STOPS;
     s->stage_ms = mono(s) + s->grace_ms + WRITE_MS;
@@ -48,8 +59,11 @@ static void take_signals(struct serve *s)
     int number;
 
     while ((number = signals_next(s->signal_fd)) > 0) {
-        log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(s->agent)));
-        stop(s);
+        bool drains = s->o->drain || number == SIGINT;
+
+        log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(s->agent)),
+                 LOG_TEXT("they", drains ? "end" : "go on"));
+        stop(s, drains);
     }
 }
 
@@ -59,8 +73,8 @@ static void advance(struct serve *s)
         s->stage = SERVE_OVER;
     if (agent_is_broken(s->agent) && s->stage == SERVE_WORKS) {
         log_error("a part of this program, its spawner, was killed: no pod can start any more; ending");
-        s->exit_status = EXIT_FAILED;
-        s->stage = SERVE_OVER;
+        s->ends_pods = true; /* those that it started would not outlive us */
+        end(s, EXIT_FAILED);
     }
 }
 
@@ -71,34 +85,38 @@ static int64_t until(struct serve *s, int64_t at_ms)
     return at_ms == INT64_MAX ? at_ms : MAX_OF(at_ms - clock_now_ms(&s->clock.clock), 0);
 }
 
-/* Milliseconds until the next turn is due even if nothing happens. What one of them writes the others read in the same
- * turn or in the next, which follows at once while anything was done. */
-/* Users come and go beside us; certificates are renewed in time. */
+/* Users come and go beside us; certificates are renewed in time. Whoever was added may ask at once, so his roles are
+ * flushed before he is heard: they count when they are durable. */
 static void keep_keys(struct serve *s)
 {
+    uint64_t before = store_revision(s->store);
     bool has_changed;
     struct err e;
 
     (void)auth_turn(s->auth, &has_changed); /* the turn itself is never further away */
     if (has_changed && http_server_set_tls(s->http, auth_tls(s->auth), &e) < 0)
         log_error("the renewed certificate is not shown", LOG_TEXT("error", e.text));
+    if (store_revision(s->store) != before)
+        (void)store_flush(s->store, NULL); /* what fails is undone, and nobody was told; auth tries again */
 }
 
+/* Milliseconds until the next turn is due even if nothing happens. What one of them writes the others read when it is
+ * durable: in the next turn, which follows at once. */
 static int64_t turn(struct serve *s)
 {
-    uint64_t before = store_revision(s->store);
     bool is_driver_busy = false, is_node_busy = false;
     int64_t wait_ms;
 
-    http_server_turn(s->http);
     keep_keys(s);
+    http_server_turn(s->http);
     wait_ms = until(s, driver_turn(s->driver, &is_driver_busy));
+    serve_node_turn(s);
     wait_ms = MIN_OF(wait_ms, until(s, agent_turn(s->agent, &is_node_busy)));
     wait_ms = MIN_OF(wait_ms, kubelet_turn(s->kubelet));
     wait_ms = MIN_OF(wait_ms, serve_explain_turn(s));
     wait_ms = MIN_OF(wait_ms, server_turn(s->server));
-    if (is_driver_busy || is_node_busy || store_revision(s->store) != before)
-        wait_ms = 0;
+    if (is_driver_busy || is_node_busy || store_flushed(s->store) != store_revision(s->store))
+        wait_ms = 0; /* what was written is flushed in the next turn, which tells the others */
     return wait_ms;
 }
 

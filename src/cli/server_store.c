@@ -2,6 +2,8 @@
 #include "cli/server_store.h"
 
 #include "base/util.h"
+#include "cli/commands.h"
+#include "cli/server.h"
 #include "report/term.h"
 #include "store/backup.h"
 
@@ -109,3 +111,113 @@ int server_store_run(const struct server_store_options *o, const struct text_lis
                   arguments->list.v[0]);
     return command_fail("server", &e, EXIT_USAGE);
 }
+
+/* ---- the commands ---- */
+
+struct store_command_options {
+    const char *data_dir;
+    struct text_list secret_keys;
+};
+
+const char *const *server_secret_keys(struct arena *a, const struct text_list *files)
+{
+    const char **list = arena_array(a, const char *, files->list.n + 1);
+
+    for (size_t i = 0; i < files->list.n; i++)
+        list[i] = files->list.v[i];
+    list[files->list.n] = NULL;
+    return list;
+}
+
+static int run_word(const char *word, struct arena *a, const void *options, const struct text_list *arguments)
+{
+    const struct store_command_options *o = options;
+    struct server_store_options opt = { .secret_keys = server_secret_keys(a, &o->secret_keys) };
+    struct text_list words = { 0 };
+    struct str dir;
+    struct err e;
+
+    if (server_dir_find(a, o->data_dir, &dir, &e) < 0)
+        return fail(word, &e, EXIT_USAGE);
+    opt.dir = arena_fmt(a, "%.*s/" SERVER_STORE_DIR, STR_ARG(dir)).p;
+    *vec_push(a, &words.list) = word;
+    VEC_FOREACH(argument, &arguments->list)
+        *vec_push(a, &words.list) = *argument;
+    return server_store_run(&opt, &words);
+}
+
+static int backup_run(struct arena *a, const void *options, const struct text_list *arguments)
+{
+    return run_word("backup", a, options, arguments);
+}
+
+static int restore_run(struct arena *a, const void *options, const struct text_list *arguments)
+{
+    return run_word("restore", a, options, arguments);
+}
+
+static int check_run(struct arena *a, const void *options, const struct text_list *arguments)
+{
+    return run_word("check", a, options, arguments);
+}
+
+#define FIELD(name) offsetof(struct store_command_options, name)
+#define DATA_DIR                                                                                                       \
+    {                                                                                                                  \
+        0, "data-dir", OPTION_TEXT, FIELD(data_dir), "DIR", NULL, "of the server"                                      \
+    }
+
+static const struct option copy_table[] = { DATA_DIR };
+
+static const struct option check_table[] = {
+    DATA_DIR,
+    { 0, "secret-key", OPTION_LIST, FIELD(secret_keys), "FILE", NULL,
+      "look also into Secrets that were sealed with it (may be repeated)" },
+};
+
+static const char *const backup_examples[] = {
+    "pumice server backup pumice.backup",
+    "a copy of all objects at one moment; the server may run",
+    NULL,
+};
+
+const struct command command_server_backup = {
+    .name = "server backup",
+    .arguments = "FILE",
+    .summary = "copy all objects of a server into a file",
+    .about =
+        "The copy is of one moment, checked and synced before it takes the place of an older FILE. A server that\n"
+        "runs is not disturbed. Secrets that are sealed on the disk (--secret-key of `pumice server`) are sealed in\n"
+        "the copy. Users, keys and PersistentVolumeClaims are files below --data-dir and not in it.",
+    .options = copy_table,
+    .n_options = ARRAY_LEN(copy_table),
+    .options_size = sizeof(struct store_command_options),
+    .examples = backup_examples,
+    .run = backup_run,
+};
+
+const struct command command_server_restore = {
+    .name = "server restore",
+    .arguments = "FILE",
+    .summary = "put a copy of all objects in the place of what a server has",
+    .about =
+        "The server must not run. The copy is checked first; what was there is kept as store/store.db.old. Revisions\n"
+        "go on far beyond both, so that clients which saw later ones list again.",
+    .options = copy_table,
+    .n_options = ARRAY_LEN(copy_table),
+    .options_size = sizeof(struct store_command_options),
+    .run = restore_run,
+};
+
+const struct command command_server_check = {
+    .name = "server check",
+    .arguments = "[FILE]",
+    .summary = "are all objects of a server, or of a copy, whole?",
+    .about =
+        "Reads everything: the structure of the file, the checksum of each record, whether it is an object and the\n"
+        "one it says it is. A server may run meanwhile. Status 1 if anything is wrong, with a line for each.",
+    .options = check_table,
+    .n_options = ARRAY_LEN(check_table),
+    .options_size = sizeof(struct store_command_options),
+    .run = check_run,
+};

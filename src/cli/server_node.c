@@ -1,0 +1,133 @@
+/* server_node.c - this machine as the node of the server: its agent, and pods that outlive the program
+ *
+ * The agent is that of `pumice node`, with the store of this process for a cluster: pods go on when the program ends, and
+ * the next one of the same directory and name takes them over. All objects are told by the store, so nothing is asked
+ * for one by one but tokens of service accounts, which src/auth makes.
+ */
+#include "auth/auth.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "cli/server.h"
+#include "os/lock.h"
+#include "os/path.h"
+#include "store/store.h"
+
+enum { LOCK_MS = 500 }; /* one that was killed is gone at once, unless the disk holds it */
+
+/* ---- opening ---- */
+
+/* One server for each directory. */
+static int lock_data(struct serve *s, struct err *e)
+{
+    const char *path = arena_cstr(s->arena, s->data_dir);
+    autoclose int dir = -1;
+
+    if (make_dirs(path, 0700, e) < 0 || lock_dir_open(path, &dir, e) < 0)
+        return err_wrap(e, "--data-dir");
+    if (lock_take(dir, "server.lock", LOCK_MS, &s->lock_fd, e) == 0)
+        return 0;
+    if (e->code == ERR_CONFLICT)
+        return err_set(e, ERR_CONFLICT,
+                       "another pumice server uses %s: stop that one, or give this one another "
+                       "--data-dir",
+                       path);
+    return -1;
+}
+
+static void on_notice(void *ctx, struct str sentence)
+{
+    (void)ctx;
+    log_info("notice", LOG_STR("text", sentence));
+}
+
+static void on_token(void *ctx, uint64_t id, struct str namespace, struct str account, const struct json *request)
+{
+    struct serve *s = ctx;
+    struct serve_token *t = xcalloc(1, sizeof(*t));
+
+    *vec_push(s->arena, &s->tokens) = t;
+    t->id = id;
+    t->namespace = arena_str(&t->arena, namespace);
+    t->account = arena_str(&t->arena, account);
+    t->request = json_copy(&t->arena, request);
+}
+
+static int find_machine(struct serve *s, struct err *e)
+{
+    s->machine.arena = s->arena;
+    return machine_find(&s->machine, &s->machine_options, e) < 0 ? -1 : lock_data(s, e);
+}
+
+/* The agent first: it wants a process of one thread. */
+int serve_node_open(struct serve *s, const struct json *capacity, struct err *e)
+{
+    struct agent_options opt = { .node_name = arena_cstr(s->arena, s->node_name),
+                                 .capacity = capacity,
+                                 .clock = &s->clock.clock,
+                                 .remote = &s->remote,
+                                 .outlives = true,
+                                 .hooks = { .ctx = s, .notice = on_notice } };
+
+    s->remote = (struct agent_remote){ .ctx = s, .token = on_token };
+    if (find_machine(s, e) < 0)
+        return -1;
+    opt.found = agent_found_look(arena_cstr(s->arena, s->machine.state), opt.node_name);
+    opt.own_fd = s->lock_fd;
+    if (machine_prepare(&s->machine, &s->machine_options, opt.found, e) < 0 ||
+        machine_agent(&s->machine, &s->machine_options, &opt, e) < 0) {
+        agent_found_free(opt.found);
+        return -1;
+    }
+    return agent_open(&opt, &s->agent, e);
+}
+
+void serve_node_attach(struct serve *s)
+{
+    s->agent_door = cluster_embedded_new(s->store, &s->clock.clock);
+    agent_attach(s->agent, s->agent_door);
+}
+
+/* ---- tokens ---- */
+
+void serve_node_turn(struct serve *s)
+{
+    VEC_FOREACH(t, &s->tokens) {
+        struct json *answer = NULL;
+        struct err e;
+        int rc = auth_token_request(s->auth, &(*t)->arena, (*t)->namespace, (*t)->account, (*t)->request, &answer, &e);
+
+        agent_token_came(s->agent, (*t)->id, answer, rc < 0 ? &e : NULL);
+        arena_done(&(*t)->arena);
+        free(*t);
+    }
+    s->tokens.n = 0;
+}
+
+/* ---- the end ---- */
+
+/* Pods that have ended leave their logs, so a run without any that run goes on too, but not one without any at all.
+ * Where the store could not be read nothing is known of them: they stay. */
+void serve_node_close(struct serve *s)
+{
+    bool has_pods = !s->store || store_count(s->store, type_by_kind(STR("v1"), STR("Pod")));
+
+    if (s->ends_pods || !has_pods)
+        agent_close(s->agent);
+    else
+        agent_leave(s->agent);
+    VEC_FOREACH(t, &s->tokens) {
+        arena_done(&(*t)->arena);
+        free(*t);
+    }
+}
+
+int serve_node_clean_up(struct serve *s, struct err *e)
+{
+    if (find_machine(s, e) < 0)
+        return -1;
+    if (agent_cleanup(arena_cstr(s->arena, s->machine.state), arena_cstr(s->arena, s->node_name)))
+        log_info("pods that a server had left were ended and removed", LOG_STR("node", s->node_name));
+    else
+        log_info("no pods of a server were left", LOG_STR("node", s->node_name));
+    return 0;
+}

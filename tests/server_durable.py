@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+"""`pumice server` over its own end: what was answered is there, pods go on and are taken over, disks that fail.
+
+Pods that outlive their server are ended by the test that made them: each server here has a directory of its own, and
+`--cleanup` on it is the last thing that is done.
+"""
+import contextlib
+import glob
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "kube")]
+
+from harness import PUMICE, Suite, pumice  # noqa: E402
+from server import JOBS, MAPS, PODS, Server, Watch, config_map, job, pod, until  # noqa: E402
+
+SECRETS = "/api/v1/namespaces/default/secrets"
+SERVICES = "/api/v1/namespaces/default/services"
+
+
+class Home:
+    """A data directory that outlives its servers."""
+
+    def __init__(self, dir=None):
+        self.dir = dir or tempfile.mkdtemp(prefix="pumice-durable-")
+        self.data, self.server = os.path.join(self.dir, "data"), None
+
+    def __enter__(self):
+        return self
+
+    def start(self, *options, **kw):
+        self.server = Server(*options, data=self.data, drain=False, **kw)
+        return self.server
+
+    def clean_up(self):
+        run = pumice("server", "--cleanup", "--data-dir", self.data)
+        assert run.returncode == 0, run.stderr
+        return run.stderr
+
+    def __exit__(self, *_):
+        if self.server:
+            self.server.stop()
+            self.clean_up()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def kill(s):
+    s.process.kill()
+    s.process.wait()
+    text = s.said().decode(errors="replace")
+    shutil.rmtree(s.dir, ignore_errors=True)
+    assert "Sanitizer" not in text and "runtime error:" not in text, text[-4000:]
+
+
+def without_times(o):
+    return {k: v for k, v in o.items() if k != "status"}
+
+
+# ---- objects ----
+
+def keeps_objects():
+    with Home() as home:
+        s = home.start()
+        made = [s.ok("POST", MAPS, config_map(f"m{i}")) for i in range(3)]
+        s.ok("POST", SECRETS, {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"k": "open sesame"}})
+        s.ok("DELETE", f"{MAPS}/m1")
+        rev = made[0]["metadata"]["resourceVersion"]
+        kill(s)
+        s = home.start()
+        assert s.ok("GET", f"{MAPS}/m0") == made[0] and s.call("GET", f"{MAPS}/m1")[0] == 404
+        w = Watch(s, f"{MAPS}?watch=1&resourceVersion={rev}")
+        got = [(e["type"], e["object"]["metadata"]["name"]) for e in w.until(3)]
+        assert got == [("ADDED", "m1"), ("ADDED", "m2"), ("DELETED", "m1")], got
+        assert w.events[1]["object"] == made[2]
+        w.close()
+        last = s.ok("POST", MAPS, config_map("m3"))["metadata"]["resourceVersion"]
+        assert int(last) > int(w.events[2]["object"]["metadata"]["resourceVersion"])
+
+        copy = os.path.join(home.dir, "copy")
+        run = pumice("server", "check", "--data-dir", home.data)
+        assert run.returncode == 0 and "no problems" in run.stdout, (run.stdout, run.stderr)
+        run = pumice("server", "backup", copy, "--data-dir", home.data)
+        assert run.returncode == 0 and os.stat(copy).st_mode & 0o777 == 0o600, (run.stdout, run.stderr)
+        s.ok("DELETE", f"{MAPS}/m0")
+        run = pumice("server", "restore", copy, "--data-dir", home.data)
+        assert run.returncode == 1 and "store" in run.stderr, "a server runs: " + run.stderr
+        assert s.stop() == 0
+        assert pumice("server", "restore", copy, "--data-dir", home.data).returncode == 0
+        s = home.start()
+        assert s.ok("GET", f"{MAPS}/m0") == made[0] and s.ok("GET", f"{MAPS}/m3")
+        w = Watch(s, f"{MAPS}?watch=1&resourceVersion={last}")
+        assert w.until(1)[0]["object"]["code"] == 410, w.events
+        w.close()
+
+
+def on_disk(home):
+    text = b""
+    for path in glob.glob(os.path.join(home.data, "store", "*")):
+        with open(path, "rb") as f:
+            text += f.read()
+    return text
+
+
+def seals_secrets():
+    with Home() as home:
+        keys = [os.path.join(home.dir, name) for name in ("old", "new")]
+        for i, path in enumerate(keys):
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
+                f.write(f"{i + 1:064x}\n")
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"k": "b3BlbiBzZXNhbWU="}}
+        s = home.start("--secret-key", keys[0])
+        s.ok("POST", SECRETS, secret)
+        s.ok("POST", MAPS, config_map("plain", {"k": "to be read by all"}))
+        kill(s)
+        text = on_disk(home)
+        assert b"to be read by all" in text and b"b3BlbiBzZXNhbWU=" not in text, "a Secret is on the disk as it is"
+        s = home.start("--secret-key", keys[1], "--secret-key", keys[0])  # the new one in front
+        assert s.ok("GET", f"{SECRETS}/s")["data"] == secret["data"]
+        assert s.stop() == 0
+        run = pumice("server", "--data-dir", home.data, "--listen", "127.0.0.1:0", "--secret-key", keys[0])
+        assert run.returncode == 1 and "key" in run.stderr, run.stderr
+        s = home.start("--secret-key", keys[1])
+        assert s.ok("GET", f"{SECRETS}/s")["data"] == secret["data"]
+        run = pumice("server", "check", "--data-dir", home.data, "--secret-key", keys[1])
+        assert run.returncode == 0, run.stdout + run.stderr
+
+
+# ---- disks ----
+
+def is_read_only(s, part):
+    """Every write is refused with the file and the cause, reads go on, and /readyz says so."""
+    for method, path, body in (("POST", MAPS, config_map("no")), ("PATCH", f"{MAPS}/kept", {"data": {"a": "no"}}), ("DELETE", f"{MAPS}/kept", None)):
+        status, answer = s.call(method, path, body, type="application/merge-patch+json" if method == "PATCH" else "application/json")
+        assert status in (500, 503) and answer["kind"] == "Status" and "store.db" in answer["message"] and part in answer["message"], (status, answer)
+    assert s.ok("GET", f"{MAPS}/kept")["data"] == {"a": "b"} and s.call("GET", f"{MAPS}/no")[0] == 404
+    status, text = s.call("GET", "/readyz")
+    assert status == 500 and "read-only" in text and part in text, text
+    assert s.call("GET", "/livez")[0] == 200, "nobody should be killed for it"
+
+
+def survives_io_errors():
+    """Files cannot grow any more: what SQLite takes for a disk that is broken."""
+    with Home() as home:
+        s = home.start(restore_signals=False)  # with SIGXFSZ ignored
+        s.ok("POST", MAPS, config_map("kept"))
+        w = Watch(s, f"{MAPS}?watch=1")
+        w.until(2)
+        resource.prlimit(s.process.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        status, answer = s.call("POST", MAPS, config_map("lost"))
+        assert status == 500 and answer["reason"] == "InternalError" and "undone" in answer["message"], answer
+        is_read_only(s, "store.db")
+        assert s.call("GET", f"{MAPS}/lost")[0] == 404
+        ticks = os.sysconf("SC_CLK_TCK")
+        with open(f"/proc/{s.process.pid}/stat") as f:
+            before = f.read().split()[13:15]
+        time.sleep(1)
+        with open(f"/proc/{s.process.pid}/stat") as f:
+            used = sum(map(int, f.read().split()[13:15])) - sum(map(int, before))
+        assert used < ticks / 2, f"{used} of {ticks} ticks in a second with nothing to do"
+        assert len(w.events) == 2, "a watch tells of nothing that was undone: " + str(w.short())
+        w.close()
+        kill(s)
+        s = home.start()
+        assert s.ok("GET", f"{MAPS}/kept") and s.call("GET", f"{MAPS}/no")[0] == 404
+        s.ok("POST", MAPS, config_map("again"))
+
+
+@contextlib.contextmanager
+def small_disk(path):
+    os.makedirs(path, 0o700)
+    try:
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m,mode=700", "tmpfs", path], capture_output=True)
+        yield path if done.returncode == 0 else None
+    finally:
+        subprocess.run(["umount", "-l", path], capture_output=True)
+
+
+def fill(s, head):
+    """Write until there is no room; what was kept."""
+    kept = []
+    for i in range(1000):
+        status, answer = s.call("POST", MAPS, config_map(f"{head}{i}", {"a": "x" * 100000}))
+        if status != 201:
+            assert status in (500, 503) and "no room" in answer["message"], (status, answer)
+            return kept
+        kept.append(f"{head}{i}")
+    raise AssertionError("it is never full")
+
+
+def survives_a_full_disk():
+    with Home() as home:
+        with small_disk(os.path.join(home.data, "store")) as path:
+            if not path:
+                return print("a full disk: skipped, no right to mount one")
+            s = home.start()
+            s.ok("POST", MAPS, config_map("kept"))
+            kept = fill(s, "first")
+            is_read_only(s, "no room")
+            assert all(s.call("GET", f"{MAPS}/{name}")[0] == 200 for name in kept)
+            subprocess.run(["mount", "-o", "remount,size=5m", path], check=True)
+            until("it takes writes again", lambda: s.call("POST", MAPS, config_map("after"))[0] == 201)
+            until("and says so", lambda: s.call("GET", "/readyz")[0] == 200)
+            kept += fill(s, "second") + ["after"]
+            kill(s)
+            run = pumice("server", "--data-dir", home.data, "--listen", "127.0.0.1:0")
+            assert run.returncode == 1 and "no room" in run.stderr and "store.db" in run.stderr, run.stderr
+            subprocess.run(["mount", "-o", "remount,size=30m", path], check=True)
+            s = home.start()
+            assert all(s.call("GET", f"{MAPS}/{name}")[0] == 200 for name in kept)
+            s.ok("POST", MAPS, config_map("again"))
+            s.stop()
+
+
+# ---- pods ----
+
+def pid_of(s, name):
+    """Of the pod's only process, as the host numbers it: it says who it is in its environment."""
+    sign = f"WHO={name}-{os.getpid()}".encode()
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        with contextlib.suppress(OSError), open(path, "rb") as f:
+            if sign in f.read().split(b"\0"):
+                return int(path.split("/")[2])
+    return None
+
+
+def named(name, command, **kw):
+    p = pod(name, command, **kw)
+    p["spec"]["containers"][0]["env"] = [{"name": "WHO", "value": f"{name}-{os.getpid()}"}]
+    return p
+
+
+def phase(s, name):
+    return s.ok("GET", f"{PODS}/{name}").get("status", {}).get("phase")
+
+
+def log(s, name):
+    status, text = s.call("GET", f"{PODS}/{name}/log")
+    return text if status == 200 else ""
+
+
+def lines(s, name):
+    return [int(n) for n in log(s, name).split()]
+
+
+COUNT = "n=0; while :; do n=$((n + 1)); echo $n; sleep 0.05; done"
+
+
+def pair(name):
+    """A job whose first task reaches the second by its name, over ssh, again and again, and ends when told to by a file."""
+    j = job(name, "true")
+    spec = j["spec"]
+    spec["plugins"] = {"ssh": [], "svc": [], "env": []}
+    spec["minAvailable"] = 2
+    spec["policies"] = [{"event": "TaskCompleted", "action": "CompleteJob"}]
+    spec["tasks"] = [
+        {"name": "front", "replicas": 1, "template": {"spec": {"restartPolicy": "OnFailure", "containers": [{
+            "name": "main", "image": "debian:12", "command": ["/bin/sh", "-c",
+                f"while :; do getent hosts {name}-back-0.{name} > /tmp/at && read at rest < /tmp/at && "
+                "grep -q . /root/.ssh/authorized_keys && echo reached $at; "
+                "[ -e /tmp/over ] && exit 0; sleep 0.1; done"]}]}}},
+        {"name": "back", "replicas": 1, "template": {"spec": {"restartPolicy": "OnFailure", "containers": [{
+            "name": "main", "image": "debian:12", "command": ["/bin/sh", "-c", "while :; do sleep 1; done"]}]}}},
+    ]
+    return j
+
+
+def reached(s, name):
+    return log(s, f"{name}-front-0").split("\n")[:-1]
+
+
+def goes_on(end):
+    """Pods, their addresses, logs, exit statuses and jobs, over an end of the server by signal 'end'."""
+    with Home() as home:
+        s = home.start()
+        s.ok("POST", SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "front"},
+                                "spec": {"selector": {"a": "b"}, "ports": [{"port": 80}]}})
+        s.ok("POST", PODS, named("counts", COUNT, labels={"a": "b"}))
+        s.ok("POST", PODS, named("ends", "while [ ! -e /tmp/go ]; do sleep 0.05; done; exit 7"))
+        s.ok("POST", PODS, named("done", "echo all of it"))
+        s.ok("POST", JOBS, pair("pair"))
+        until("they run", lambda: phase(s, "counts") == "Running" and phase(s, "ends") == "Running" and len(lines(s, "counts")) > 3)
+        until("one has ended", lambda: phase(s, "done") == "Succeeded")
+        until("the job works", lambda: len(reached(s, "pair")) > 2)
+        pids = {n: pid_of(s, n) for n in ("counts", "ends")}
+        assert all(pids.values()), pids
+        address = until("the Service has an address", lambda: s.ok("GET", f"{SERVICES}/front")["spec"].get("clusterIP"))
+        before = {n: s.ok("GET", f"{PODS}/{n}") for n in ("counts", "pair-front-0", "pair-back-0")}
+        if end == signal.SIGKILL:
+            kill(s)
+        else:
+            assert s.stop() == 0
+        # whatever happens now falls into the gap
+        open(f"/proc/{pids['ends']}/root/tmp/go", "w").close()
+        until("one ends in the gap", lambda: not os.path.exists(f"/proc/{pids['ends']}/exe"))
+        s = home.start()
+        assert pid_of(s, "counts") == pids["counts"], "it is another process"
+        until("its end is known", lambda: phase(s, "ends") == "Failed")
+        ended = s.ok("GET", f"{PODS}/ends")["status"]["containerStatuses"][0]["state"]["terminated"]
+        assert ended["exitCode"] == 7, ended
+        seen = until("the log goes on", lambda: len(lines(s, "counts")) > 20 and lines(s, "counts"))
+        assert seen == list(range(1, len(seen) + 1)), f"lines are missing: {seen}"
+        assert log(s, "done") == "all of it\n" and phase(s, "done") == "Succeeded"
+        for name, old in before.items():
+            now = s.ok("GET", f"{PODS}/{name}")
+            for field in ("podIP", "startTime", "phase"):
+                assert now["status"][field] == old["status"][field], (name, field, old["status"], now["status"])
+            assert now["status"]["containerStatuses"][0]["restartCount"] == 0, now["status"]
+            assert now["metadata"]["uid"] == old["metadata"]["uid"]
+        assert s.ok("GET", f"{SERVICES}/front")["spec"]["clusterIP"] == address
+        n = len(reached(s, "pair"))
+        until("the job goes on", lambda: len(reached(s, "pair")) > n + 2)
+        assert len(set(reached(s, "pair"))) == 1, "the other's address is another: " + str(set(reached(s, "pair")))
+        s.ok("POST", PODS, named("new", "sleep 1000"))
+        until("a new one can start", lambda: phase(s, "new") == "Running")
+        front = s.ok("GET", f"{PODS}/pair-front-0")
+        exec_in(s, "pair-front-0", "touch", "/tmp/over")
+        until("the job completes", lambda: s.ok("GET", f"{JOBS}/pair")["status"]["state"]["phase"] == "Completed")
+        assert s.ok("GET", f"{PODS}/pair-front-0")["metadata"]["uid"] == front["metadata"]["uid"]
+        pid = pid_of(s, "counts")
+        assert s.stop() == 0 and os.path.exists(f"/proc/{pid}/exe"), "SIGTERM leaves pods"
+        assert "ended and removed" in home.clean_up()
+        until("--cleanup ends them", lambda: not os.path.exists(f"/proc/{pid}/exe"))
+        s = home.start()
+        until("what was ended is known as such", lambda: phase(s, "counts") == "Failed")
+
+
+def exec_in(s, name, *command):
+    """A command in a pod, by WebSocket as far as it is needed: its status is the last thing that is said."""
+    import base64
+    import ssl
+    import socket
+    import urllib.parse
+    q = urllib.parse.urlencode([*(("command", c) for c in command), ("stdout", "true"), ("container", "main")])
+    raw = socket.create_connection(("127.0.0.1", s.port), timeout=60)
+    c = ssl.create_default_context(cadata=s.ca).wrap_socket(raw, server_hostname="127.0.0.1")
+    key = base64.b64encode(os.urandom(16)).decode()
+    c.sendall((f"GET {PODS}/{name}/exec?{q} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {s.token}\r\nConnection: Upgrade\r\n"
+               f"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
+               "Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n\r\n").encode())
+    got = b""
+    while b'"status":"' not in got:
+        more = c.recv(65536)
+        assert more, got
+        got += more
+    c.close()
+    assert b'"status":"Success"' in got, got
+
+
+def drains():
+    """Ctrl-C ends the pods, and nothing of them is left."""
+    with Home() as home:
+        s = home.start()
+        s.ok("POST", PODS, named("last", "sleep 1000"))
+        until("it runs", lambda: phase(s, "last") == "Running")
+        pid = pid_of(s, "last")
+        s.process.send_signal(signal.SIGINT)
+        assert s.process.wait(60) == 0 and not os.path.exists(f"/proc/{pid}/exe")
+        s = home.start()
+        status = s.ok("GET", f"{PODS}/last")["status"]
+        assert status["phase"] == "Failed" and status["reason"] == "Terminated", status
+        s.ok("DELETE", f"{PODS}/last?gracePeriodSeconds=0")
+        until("it is gone", lambda: s.call("GET", f"{PODS}/last")[0] == 404)
+        assert s.stop() == 0
+        assert "no pods" in home.clean_up(), "a server without pods leaves nothing"
+
+
+def main():
+    suite = Suite()
+    only = sys.argv[1:]
+    cases = {"keeps_objects": keeps_objects, "seals_secrets": seals_secrets, "survives_io_errors": survives_io_errors,
+             "survives_a_full_disk": survives_a_full_disk, "goes_on (kill -9)": lambda: goes_on(signal.SIGKILL),
+             "goes_on (SIGTERM)": lambda: goes_on(signal.SIGTERM), "drains": drains}
+    for name, run in cases.items():
+        if not only or any(word in name for word in only):
+            suite.case(name, run)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
