@@ -226,6 +226,7 @@ struct agent_pod {
     VEC(struct agent_token *) tokens;
     uint64_t filter_round;          /* the first text of the filter that knows its address; 0: none yet */
     struct agent_write status, end; /* 'end': that nothing of it is left */
+    bool is_unmaking;               /* its sandbox goes when 'status' is written */
     bool is_over, is_confirmed;     /* nothing is left; 'end' was sent */
     struct list_link dirty;
     struct heap_node timer;

@@ -151,6 +151,25 @@ static void forget_needs(struct agent_pod *p)
     agent_refs_drop(p);
 }
 
+static void unmake(struct agent_pod *p)
+{
+    p->is_unmaking = false;
+    agent_pod_unmake(p);
+    life_unmade(p->life, agent_pod_now(p));
+    if (life_has_ended(p->life))
+        forget_needs(p);
+}
+
+/* Only its shim knows how a pod has ended that outlives us: it goes when that is written, and the next one of us need
+ * not ask it any more. */
+static void unmake_when_written(struct agent_pod *p)
+{
+    if (!p->is_unmaking || p->status.token || p->status.has_failed)
+        return;
+    unmake(p);
+    agent_pod_dirty(p); /* what comes next */
+}
+
 static void act(struct agent_pod *p, const struct life_action *action)
 {
     switch (action->kind) {
@@ -168,10 +187,9 @@ static void act(struct agent_pod *p, const struct life_action *action)
         agent_pod_probe(p, action);
         break;
     case LIFE_UNMAKE:
-        agent_pod_unmake(p);
-        life_unmade(p->life, agent_pod_now(p));
-        if (life_has_ended(p->life))
-            forget_needs(p);
+        p->is_unmaking = p->agent->opt.outlives && life_has_ended(p->life);
+        if (!p->is_unmaking)
+            unmake(p);
         break;
     case LIFE_GONE:
         p->is_over = true;
@@ -278,6 +296,7 @@ static void step(struct agent_pod *p)
     } else {
         compare_status(p);
     }
+    unmake_when_written(p);
     end_when_written(p);
     write_events(p);
     set_timer(p);

@@ -39,7 +39,7 @@ static bool is_failure(const struct err *e)
 static void took_effect(struct agent_write *w, const struct object *o)
 {
     w->rev = o ? o->rev : 0;
-    if (w->pod && (w->pod->object->rev > w->rev || w->pod->is_over))
+    if (w->pod && (w->pod->object->rev > w->rev || w->pod->is_over || w->pod->is_unmaking))
         agent_pod_dirty(w->pod); /* something else did since, or waited for it */
 }
 
