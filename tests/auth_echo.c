@@ -46,7 +46,7 @@ static void on_request(void *ctx, struct http_call *call)
     struct rbac_question q = question_of(call);
     struct auth_refusal refusal;
     struct auth_caller caller;
-    struct auth_done done = { .call = call, .question = &q, .version = STR("v1"), .status = 200 };
+    struct auth_done done = { .question = &q, .version = STR("v1"), .status = 200 };
     autoarena a = { 0 };
     struct str reason;
 

@@ -350,6 +350,7 @@ static struct identity identity_of(struct arena *a, const struct json *claims, s
     struct identity who = identity_of_account(a, namespace, name);
 
     who.uid = arena_str(a, json_member_text(json_get(ours, "serviceaccount"), "uid"));
+    who.end_ms = json_i64(json_get(claims, "exp"), 0) * 1000;
     identity_add_extra(a, &who, EXTRA "credential-id",
                        arena_fmt(a, "JTI=%.*s", STR_ARG(json_member_text(claims, "jti"))));
     identity_add_extra(a, &who, EXTRA "pod-name", json_member_text(pod, "name"));
@@ -357,6 +358,28 @@ static struct identity identity_of(struct arena *a, const struct json *claims, s
     identity_add_extra(a, &who, EXTRA "node-name", json_member_text(node, "name"));
     identity_add_extra(a, &who, EXTRA "node-uid", json_member_text(node, "uid"));
     return who;
+}
+
+static struct str extra_of(const struct identity *who, const char *key)
+{
+    for (size_t i = 0; i < who->n_extra; i++)
+        if (str_is(who->extra[i].key, key) && who->extra[i].n_values == 1)
+            return who->extra[i].values[0];
+    return STR_NULL;
+}
+
+bool accounts_know(const struct accounts *s, const struct identity *who, int64_t now_ms)
+{
+    struct str namespace, name, pod = extra_of(who, EXTRA "pod-name");
+    const struct object *account, *bound;
+
+    if (!identity_is_account(who->user, &namespace, &name))
+        return false;
+    account = find(s, "ServiceAccount", namespace, name);
+    bound = find(s, "Pod", namespace, pod);
+    if (!account || !str_eq(account->uid, who->uid) || is_leaving(account, now_ms))
+        return false;
+    return !pod.n || (bound && str_eq(bound->uid, extra_of(who, EXTRA "pod-uid")) && !is_leaving(bound, now_ms));
 }
 
 bool accounts_identify(const struct accounts *s, struct arena *a, struct str token, struct account_audiences audiences,

@@ -38,6 +38,9 @@ struct account_audiences {
 bool accounts_identify(const struct accounts *s, struct arena *a, struct str token, struct account_audiences audiences,
                        int64_t now_ms, struct identity *ret, struct account_audiences *ret_audiences);
 
+/* Is the account that was known by a token still there, and the pod that the token was for? */
+bool accounts_know(const struct accounts *s, const struct identity *who, int64_t now_ms);
+
 /* Another key to sign with. Older ones are believed until there are too many (four); 'keeps_old' false: none, and all
  * tokens end now. */
 int accounts_rotate(struct accounts *s, bool keeps_old, struct err *e);

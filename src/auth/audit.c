@@ -68,6 +68,21 @@ void audit_free(struct audit *a)
     free(a);
 }
 
+void audit_reopen(struct audit *a)
+{
+    struct err e;
+
+    if (a->fd >= 0)
+        close(a->fd);
+    if (open_file(a, &e) < 0)
+        log_error("the audit log is not opened again", LOG_TEXT("error", e.text)); /* tried with the next line */
+}
+
+bool audit_has_bodies(const struct audit *a)
+{
+    return a->has_bodies;
+}
+
 /* The oldest first, so that nothing is overwritten that was not meant to. */
 static void move_aside(struct audit *a)
 {

@@ -31,6 +31,10 @@ struct audit_options {
 int audit_open(const struct audit_options *opt, struct audit **ret, struct err *e);
 void audit_free(struct audit *a); /* NULL is fine */
 
+/* Somebody has moved the file aside: begin another. */
+void audit_reopen(struct audit *a);
+bool audit_has_bodies(const struct audit *a);
+
 struct audit_event {
     struct str id; /* Audit-ID; empty: one is made */
     struct str uri, address, agent;

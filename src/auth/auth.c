@@ -1,5 +1,5 @@
 /* auth.c - all of it together, for a server */
-#include "auth/auth.h"
+#include "auth/auth_internal.h"
 
 #include "auth/authority.h"
 #include "auth/secret_file.h"
@@ -9,25 +9,12 @@
 #include "base/util.h"
 #include "store/store.h"
 
-enum { TURN_MS = 1000, RENEW_MS = 3600 * 1000 };
+#include <openssl/crypto.h>
 
-struct auth {
-    int dir;
-    struct store *store;
-    struct clock *clock;
-    struct authority *authority;
-    struct users *users;
-    struct accounts *accounts;
-    struct rbac *rbac;
-    struct throttle *throttle;
-    struct audit *audit; /* NULL: none is kept */
-    struct authn authn;
-    struct http_server_tls tls;
-    int64_t renew_ms; /* mono */
-    bool has_failed;  /* said so */
-    uint64_t synced;  /* generation of users */
-    uint64_t unauthorized, forbidden;
-};
+enum { TURN_MS = 1000, IDLE_MS = 60000, RENEW_MS = 3600 * 1000 };
+
+static const struct str admin_groups[] = { STR_INIT(GROUP_MASTERS), STR_INIT(GROUP_AUTHENTICATED) };
+static const struct identity admin = { .user = STR_INIT("kubernetes-admin"), .groups = admin_groups, .n_groups = 2 };
 
 /* ---- users ---- */
 
@@ -52,6 +39,18 @@ static void sync_users(struct auth *auth)
     r = users_sync(auth->users, auth->store, &e);
     note(auth, r, "bindings of users", &e);
     auth->synced = r < 0 ? 0 : users_generation(auth->users);
+}
+
+/* Roles that are made of others show what they are made of. */
+static void fill_roles(struct auth *auth)
+{
+    struct err e;
+
+    note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
+    if (auth->filled == rbac_changes(auth->rbac))
+        return;
+    auth->filled = rbac_changes(auth->rbac);
+    note(auth, rbac_fill(auth->rbac, &e), "rules of aggregated roles", &e);
 }
 
 /* ---- opening ---- */
@@ -79,7 +78,10 @@ static int open_parts(struct auth *auth, const struct auth_options *opt, struct 
     if (rbac_make_defaults(opt->store, e) < 0)
         return err_wrap(e, "roles");
     sync_users(auth);
-    return rbac_follow(auth->rbac, opt->store, e);
+    if (rbac_follow(auth->rbac, opt->store, e) < 0)
+        return -1;
+    fill_roles(auth);
+    return 0;
 }
 
 int auth_open(const struct auth_options *opt, struct auth **ret, struct err *e)
@@ -89,6 +91,8 @@ int auth_open(const struct auth_options *opt, struct auth **ret, struct err *e)
     auth->dir = -1;
     auth->store = opt->store;
     auth->clock = opt->clock ? opt->clock : &clock_real;
+    auth->admin_token = opt->admin_token;
+    list_init(&auth->holds);
     auth->rbac = rbac_new();
     auth->throttle = throttle_new(opt->limits);
     if (open_parts(auth, opt, e) < 0) {
@@ -143,7 +147,7 @@ int64_t auth_turn(struct auth *auth, bool *ret_tls_changed)
     *ret_tls_changed = false;
     auth->has_failed = had_failed && mono_ms < auth->renew_ms;
     sync_users(auth);
-    note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
+    fill_roles(auth);
     if (mono_ms >= auth->renew_ms) {
         auth->renew_ms = mono_ms + RENEW_MS;
         note(auth, authority_turn(auth->authority, clock_now_ms(auth->clock), ret_tls_changed, &e),
@@ -151,18 +155,31 @@ int64_t auth_turn(struct auth *auth, bool *ret_tls_changed)
         if (*ret_tls_changed)
             take_tls(auth);
     }
+    if (list_is_empty(&auth->holds))
+        return IDLE_MS;
+    holds_turn(auth);
     return TURN_MS;
+}
+
+void auth_reopen(struct auth *auth)
+{
+    if (auth->audit)
+        audit_reopen(auth->audit);
+}
+
+bool auth_wants_bodies(const struct auth *auth)
+{
+    return auth->audit && audit_has_bodies(auth->audit);
 }
 
 /* ---- a request ---- */
 
-static int refuse(struct auth *auth, const struct http_call *call, const struct auth_caller *caller, int status,
-                  struct str message, struct auth_refusal *ret)
+static int refuse(struct auth *auth, const struct auth_caller *caller, int status, struct str message,
+                  struct auth_refusal *ret)
 {
-    struct str uri = call->path; /* the query of somebody unknown is not kept */
-    struct audit_event ev = { .uri = uri,
-                              .address = str_of(call->peer->address),
-                              .agent = http_call_header(call, "User-Agent"),
+    struct str uri = caller->uri, path;
+    struct audit_event ev = { .address = caller->address,
+                              .agent = caller->agent,
                               .who = caller->real.user.n ? &caller->real : NULL,
                               .status = status,
                               .reason = message,
@@ -170,6 +187,8 @@ static int refuse(struct auth *auth, const struct http_call *call, const struct 
 
     auth->unauthorized += status == 401;
     auth->forbidden += status == 403;
+    (void)str_split(&uri, '?', &path); /* the query of somebody unknown is not kept */
+    ev.uri = path;
     if (auth->audit)
         audit_write(auth->audit, &ev);
     ret->status = status;
@@ -177,55 +196,72 @@ static int refuse(struct auth *auth, const struct http_call *call, const struct 
     return status;
 }
 
-static int too_many(struct auth *auth, struct arena *a, const struct http_call *call, const struct auth_caller *caller,
-                    int wait_s, struct auth_refusal *ret)
+static int too_many(struct auth *auth, struct arena *a, const struct auth_caller *caller, int wait_s,
+                    struct auth_refusal *ret)
 {
     ret->retry_after_s = wait_s;
-    return refuse(auth, call, caller, 429,
+    return refuse(auth, caller, 429,
                   arena_fmt(a, "Too many requests, please try again in %d second%s", wait_s, wait_s == 1 ? "" : "s"),
                   ret);
+}
+
+/* Without it somebody who has locked himself out could not get in again. */
+static bool is_admin(const struct auth *auth, const struct http_call *call)
+{
+    struct str header = http_call_header(call, "Authorization"), bearer = STR("Bearer ");
+    struct str token = str_starts(header, bearer) ? str_trim(str_from(header, bearer.n)) : STR_NULL;
+
+    return token.n && token.n == auth->admin_token.n && CRYPTO_memcmp(token.p, auth->admin_token.p, token.n) == 0;
+}
+
+/* The text of the call goes when it is answered. */
+static struct auth_caller caller_new(const struct auth *auth, struct arena *a, const struct http_call *call)
+{
+    struct auth_caller c = { .received_us = clock_now_us(auth->clock) };
+
+    if (!auth->audit)
+        return c;
+    c.uri = call->query.n ? arena_fmt(a, "%.*s?%.*s", STR_ARG(call->path), STR_ARG(call->query))
+                          : arena_str(a, call->path);
+    c.address = arena_str(a, str_of(call->peer->address));
+    c.agent = arena_str(a, http_call_header(call, "User-Agent"));
+    return c;
+}
+
+static bool identify(struct auth *auth, struct arena *a, const struct http_call *call, struct identity *ret)
+{
+    struct authn_request rq = { call->peer, http_call_fields(call) };
+
+    sync_users(auth);
+    if (!is_admin(auth, call))
+        return authn_identify(&auth->authn, a, &rq, clock_now_ms(auth->clock), ret) == 0;
+    *ret = admin;
+    return true;
 }
 
 int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
                     struct auth_caller *ret, struct auth_refusal *ret_refusal)
 {
-    struct authn_request rq = { call->peer, http_call_fields(call) };
-    struct str address = str_of(call->peer->address);
-    int64_t now_ms = clock_now_ms(auth->clock), mono_ms = clock_mono_ms(auth->clock);
+    struct str address = str_of(call->peer->address), why;
+    int64_t mono_ms = clock_mono_ms(auth->clock);
     int wait_s = throttle_guesses(auth->throttle, address, mono_ms);
     struct err e;
 
-    *ret = (struct auth_caller){ .received_us = now_ms * 1000 };
+    *ret = caller_new(auth, a, call);
     *ret_refusal = (struct auth_refusal){ 0 };
     if (wait_s)
-        return too_many(auth, a, call, ret, wait_s, ret_refusal);
-    sync_users(auth);
-    if (authn_identify(&auth->authn, a, &rq, now_ms, &ret->real)) {
+        return too_many(auth, a, ret, wait_s, ret_refusal);
+    if (call->peer->is_tls && authn_check_site(a, call, authority_names(auth->authority), &why))
+        return refuse(auth, ret, 403, why, ret_refusal);
+    if (!identify(auth, a, call, &ret->real)) {
         throttle_failed(auth->throttle, address, mono_ms);
-        return refuse(auth, call, ret, 401, STR("Unauthorized"), ret_refusal);
+        return refuse(auth, ret, 401, STR("Unauthorized"), ret_refusal);
     }
     note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
-    if (authn_impersonate(auth->rbac, a, rq.fields, &ret->real, &ret->who, &ret->is_impersonated, &e) < 0)
-        return refuse(auth, call, ret, e.code == ERR_FORBIDDEN ? 403 : 400, arena_str(a, str_of(e.text)), ret_refusal);
+    if (authn_impersonate(auth->rbac, a, http_call_fields(call), &ret->real, &ret->who, &ret->is_impersonated, &e) < 0)
+        return refuse(auth, ret, e.code == ERR_FORBIDDEN ? 403 : 400, arena_str(a, str_of(e.text)), ret_refusal);
     wait_s = throttle_begin(auth->throttle, &ret->real, address, kind, mono_ms, &ret->ticket);
-    return wait_s ? too_many(auth, a, call, ret, wait_s, ret_refusal) : 0;
-}
-
-bool auth_identify(struct auth *auth, struct arena *a, const struct http_call *call, const struct identity *known,
-                   struct identity *ret)
-{
-    struct authn_request rq = { call->peer, http_call_fields(call) };
-    struct identity real;
-    bool is_impersonated;
-    struct err e;
-
-    sync_users(auth);
-    note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
-    if (known)
-        real = *known;
-    else if (authn_identify(&auth->authn, a, &rq, clock_now_ms(auth->clock), &real))
-        return false;
-    return authn_impersonate(auth->rbac, a, rq.fields, &real, ret, &is_impersonated, &e) == 0;
+    return wait_s ? too_many(auth, a, ret, wait_s, ret_refusal) : 0;
 }
 
 bool auth_allows(struct auth *auth, struct arena *a, struct auth_caller *caller, const struct rbac_question *q,
@@ -244,32 +280,12 @@ bool auth_allows(struct auth *auth, struct arena *a, struct auth_caller *caller,
     return v.is_allowed;
 }
 
-bool auth_knows(const struct auth *auth, const struct auth_caller *caller)
-{
-    const struct resource_type *type = type_by_kind(STR("v1"), STR("ServiceAccount"));
-    struct str namespace, name;
-    const struct object *account;
-    const struct user *user;
-
-    if (!caller->real.uid.n) /* nobody, or somebody of this machine */
-        return true;
-    if (identity_is_account(caller->real.user, &namespace, &name)) {
-        account = store_get(auth->store, type, namespace, name);
-        return account && str_eq(account->uid, caller->real.uid);
-    }
-    user = users_find(auth->users, caller->real.user);
-    return user && str_eq(user->uid, caller->real.uid);
-}
-
-static struct str uri_of(struct arena *a, const struct http_call *call)
-{
-    return call->query.n ? arena_fmt(a, "%.*s?%.*s", STR_ARG(call->path), STR_ARG(call->query)) : call->path;
-}
-
 void auth_call_end(struct auth *auth, struct auth_caller *caller, const struct auth_done *done)
 {
-    autoarena a = { 0 };
-    struct audit_event ev = { .who = &caller->real,
+    struct audit_event ev = { .uri = caller->uri,
+                              .address = caller->address,
+                              .agent = caller->agent,
+                              .who = &caller->real,
                               .impersonated = caller->is_impersonated ? &caller->who : NULL,
                               .question = done->question,
                               .version = done->version,
@@ -278,15 +294,12 @@ void auth_call_end(struct auth *auth, struct auth_caller *caller, const struct a
                               .is_allowed = caller->is_allowed,
                               .why = caller->why,
                               .body = done->body,
-                              .received_us = caller->received_us };
+                              .received_us = caller->received_us,
+                              .is_started = done->is_started };
 
     throttle_end(auth->throttle, &caller->ticket);
-    if (!auth->audit)
-        return;
-    ev.uri = uri_of(&a, done->call);
-    ev.address = str_of(done->call->peer->address);
-    ev.agent = http_call_header(done->call, "User-Agent");
-    audit_write(auth->audit, &ev);
+    if (auth->audit)
+        audit_write(auth->audit, &ev);
 }
 
 /* ---- more ---- */

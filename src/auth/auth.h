@@ -5,12 +5,13 @@
  *
  *     // a request
  *     status = auth_call_begin(auth, arena, call, kind, &caller, &refusal);   // 0, or answer with refusal
- *     if (!auth_allows(auth, arena, &caller, &question, &reason))        // 403: rbac_forbidden_status()
+ *     if (!auth_allows(auth, arena, &caller, &question, &reason))        // 403: rbac_forbidden()
+ *     auth_hold(auth, &caller, &question, call);                  // a watch or a stream: it ends when its user does
  *     …
  *     auth_call_end(auth, &caller, &done);                        // once for each auth_call_begin that gave 0; writes the audit
  *
  *     // each turn of the loop
- *     auth_turn(auth, &tls_changed);                         // renewals, users that came or went, roles
+ *     auth_turn(auth, &tls_changed);                         // renewals, users that came or went, roles; what they held
  *
  * The parts are headers of their own, for those who need more: authority.h, users.h, account.h, authn.h, rbac.h,
  * review.h, runas.h, throttle.h, audit.h. One thread; nothing blocks but files below the directory.
@@ -37,6 +38,8 @@ struct auth_options {
     bool refuses_unix_owner;              /* the owner of the server is nobody special at its UNIX socket */
     const struct throttle_limits *limits; /* NULL: as throttle.h has them */
     const struct audit_options *audit;    /* NULL: none is kept */
+    struct str admin_token; /* of kubernetes-admin, who may do everything whatever users and roles say; empty: nobody
+                               is. Outlives it */
 };
 
 int auth_open(const struct auth_options *opt, struct auth **ret, struct err *e);
@@ -49,6 +52,9 @@ const struct http_server_tls *auth_tls(const struct auth *auth);
  * hand auth_tls() to http_server_set_tls(). */
 int64_t auth_turn(struct auth *auth, bool *ret_tls_changed);
 
+/* The audit log was moved aside by somebody else: a new one is begun. */
+void auth_reopen(struct auth *auth);
+
 /* ---- a request ---- */
 
 struct auth_caller {
@@ -59,6 +65,7 @@ struct auth_caller {
     int64_t received_us;
     bool is_allowed;
     struct str why;
+    struct str uri, address, agent; /* for the audit log; empty where there is none */
 };
 
 struct auth_refusal {
@@ -67,34 +74,33 @@ struct auth_refusal {
     int retry_after_s; /* 429: "Retry-After" */
 };
 
-/* Who is it, and may he ask now? All text is in the arena, which must outlive the caller. A call that is refused is in the
- * audit log already. */
+/* Who is it, may he ask now, and is it he who asks and not a page in his browser (authn_check_site)? All text is in the
+ * arena, which must outlive the caller. A call that is refused is in the audit log already. */
 int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
                     struct auth_caller *ret, struct auth_refusal *ret_refusal);
-
-/* Only who it is, without limits and audit, for servers that have no place for them yet. 'known': it is this one, who
- * may still ask to be somebody else; NULL: look. False: 401. */
-bool auth_identify(struct auth *auth, struct arena *a, const struct http_call *call, const struct identity *known,
-                   struct identity *ret);
 
 /* '*ret_reason' may be NULL. The last question is the one in the audit log. */
 bool auth_allows(struct auth *auth, struct arena *a, struct auth_caller *caller, const struct rbac_question *q,
                  struct str *ret_reason);
 
-/* Is the one who asked still somebody? For watches and streams, which last: end those whose user was removed. */
-bool auth_knows(const struct auth *auth, const struct auth_caller *caller);
+/* What lasts (THROTTLE_STREAM) is dropped (http_call_drop) as soon as the one who asked is nobody any more, his
+ * certificate or token has ended, or he may no longer do this. The place among those of his that are open is given back
+ * when the call is over. Before the call is answered. */
+void auth_hold(struct auth *auth, struct auth_caller *caller, const struct rbac_question *q, struct http_call *call);
 
 struct auth_done { /* what came of it, for the audit log */
-    const struct http_call *call;
     const struct rbac_question *question;
     struct str version;
     int status;
     struct str reason;
     const struct json *body; /* of a write; NULL: none */
+    bool is_started;         /* it goes on */
 };
 void auth_call_end(struct auth *auth, struct auth_caller *caller, const struct auth_done *done);
 
 /* ---- more that a server answers ---- */
+
+bool auth_wants_bodies(const struct auth *auth); /* auth_done.body is of use */
 
 /* May this one write this role or binding? See rbac_check_write(). */
 int auth_check_write(struct auth *auth, struct arena *a, const struct auth_caller *caller, const struct json *object,

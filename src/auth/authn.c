@@ -9,6 +9,8 @@
 #include "base/util.h"
 #include "http/request.h"
 
+#include <arpa/inet.h>
+
 #define WEBSOCKET_TOKEN "base64url.bearer.authorization.k8s.io."
 
 enum { TOKEN_MAX = JWT_MAX };
@@ -95,9 +97,11 @@ static bool by_certificate(const struct authn *n, struct arena *a, const struct 
                                                          peer->n_organizations)
                                   : NULL;
 
-    if (user)
-        *ret = user_identity(a, user);
-    return user != NULL;
+    if (!user)
+        return false;
+    *ret = user_identity(a, user);
+    ret->end_ms = peer->certificate_end_ms;
+    return true;
 }
 
 static bool by_token(const struct authn *n, struct arena *a, struct str token, int64_t now_ms, struct identity *ret)
@@ -106,6 +110,7 @@ static bool by_token(const struct authn *n, struct arena *a, struct str token, i
 
     if (user) {
         *ret = user_identity(a, user);
+        ret->end_ms = users_token_end(user, token);
         return true;
     }
     return n->accounts && jwt_looks_like(token) &&
@@ -195,10 +200,27 @@ static struct str name_of(struct str host)
     return host;
 }
 
+/* Some browsers take the address that is none (0.0.0.0, ::) for this machine: no client of ours means that. */
+static bool is_address(struct str name)
+{
+    static const unsigned char none[sizeof(struct in6_addr)];
+    unsigned char bytes[sizeof(struct in6_addr)] = { 0 };
+    char text[INET6_ADDRSTRLEN];
+
+    if (!name.n || name.n >= sizeof(text))
+        return false;
+    memcpy(text, name.p, name.n);
+    text[name.n] = '\0';
+    return (inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1) &&
+           memcmp(bytes, none, sizeof(none)) != 0;
+}
+
 bool authn_host_is_ours(struct str host, const char *const *names)
 {
     struct str name = name_of(host);
 
+    if (is_address(name))
+        return true;
     if (name.n && name.p[name.n - 1] == '.') /* "localhost." */
         name.n--;
     for (; name.n && *names; names++)
@@ -217,4 +239,29 @@ bool authn_origin_is_ours(struct str origin, struct str host)
              : str_starts(origin, http) ? str_from(origin, http.n)
                                         : STR_NULL;
     return origin.n && str_eq_nocase(origin, host);
+}
+
+static bool is_fetched_elsewhere(const struct http_call *call)
+{
+    struct str site = http_call_header(call, "Sec-Fetch-Site");
+    bool is_link = str_is(call->method, "GET") && str_is(http_call_header(call, "Sec-Fetch-Mode"), "navigate");
+
+    return (str_is(site, "cross-site") || str_is(site, "same-site")) && !is_link;
+}
+
+int authn_check_site(struct arena *a, const struct http_call *call, const char *const *names, struct str *ret_why)
+{
+    struct str host = http_call_header(call, "Host"), origin = http_call_header(call, "Origin");
+
+    if (!authn_host_is_ours(host, names))
+        *ret_why = arena_fmt(a,
+                             "Host \"%.*s\" is no name of this server; ask it by its address, or by one of its names",
+                             STR_ARG(str_cut(host, 100)));
+    else if (!authn_origin_is_ours(origin, host))
+        *ret_why = arena_fmt(a, "a page of \"%.*s\" may not act here", STR_ARG(str_cut(origin, 100)));
+    else if (is_fetched_elsewhere(call))
+        *ret_why = STR("a page of another site may not act here");
+    else
+        return 0;
+    return 403;
 }

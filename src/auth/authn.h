@@ -49,13 +49,17 @@ struct str authn_websocket_protocols(struct arena *a, struct str header);
 
 /* ---- the page ---- */
 
-/* Is this Host one that the server is known by? "127.0.0.1:6443", "[::1]", "localhost"; 'names' ended by NULL. A page
- * of somebody else's can point its own name at our address and so have a browser ask us (DNS rebinding): the name in
- * the request is still theirs. Addresses of this machine are among 'names' or are not accepted. */
+/* Is this Host one that the server is known by? Any address ("127.0.0.1:6443", "[::1]"), or one of 'names', ended by
+ * NULL. A page of somebody else's can point its own name at our address and so have a browser ask us (DNS rebinding):
+ * the name in the request is still theirs, and nobody can point an address elsewhere. */
 bool authn_host_is_ours(struct str host, const char *const *names);
 
 /* May the browser's page that sends this act here? Without an Origin it is no page of a browser that can be stopped by
  * it; with one, its host must be the one that is asked ("null" is nobody). */
 bool authn_origin_is_ours(struct str origin, struct str host);
+
+/* Both, and what a browser says about where a request comes from that has no Origin (Sec-Fetch-Site): 0, or 403 with
+ * what is wrong in 'ret_why'. A link elsewhere that opens our page is fine. */
+int authn_check_site(struct arena *a, const struct http_call *call, const char *const *names, struct str *ret_why);
 
 #endif

@@ -229,6 +229,11 @@ struct str authority_ca(const struct authority *a)
     return buf_view(&a->set.ca);
 }
 
+const char *const *authority_names(const struct authority *a)
+{
+    return a->names;
+}
+
 struct str authority_server_cert(const struct authority *a)
 {
     return buf_view(&a->set.cert);

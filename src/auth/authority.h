@@ -30,7 +30,8 @@ void authority_free(struct authority *a); /* NULL is fine; keys are wiped */
 int authority_turn(struct authority *a, int64_t now_ms, bool *ret_changed, struct err *e);
 
 /* PEM; borrowed until the next call that is not const. */
-struct str authority_ca(const struct authority *a); /* what clients trust, and what they are known by */
+struct str authority_ca(const struct authority *a);            /* what clients trust, and what they are known by */
+const char *const *authority_names(const struct authority *a); /* ended by NULL; NULL: none is needed */
 struct str authority_server_cert(const struct authority *a);
 struct str authority_server_key(const struct authority *a);
 

@@ -30,6 +30,31 @@ struct identity identity_make(struct arena *a, struct str user, const struct str
     return who;
 }
 
+static const struct str *copy_texts(struct arena *a, const struct str *texts, size_t n)
+{
+    struct str *all = arena_array(a, struct str, n);
+
+    for (size_t i = 0; i < n; i++)
+        all[i] = arena_str(a, texts[i]);
+    return all;
+}
+
+struct identity identity_copy(struct arena *a, const struct identity *who)
+{
+    struct identity_extra *extra = arena_array(a, struct identity_extra, who->n_extra);
+    struct identity copy = *who;
+
+    for (size_t i = 0; i < who->n_extra; i++)
+        extra[i] = (struct identity_extra){ arena_str(a, who->extra[i].key),
+                                            copy_texts(a, who->extra[i].values, who->extra[i].n_values),
+                                            who->extra[i].n_values };
+    copy.user = arena_str(a, who->user);
+    copy.uid = arena_str(a, who->uid);
+    copy.groups = copy_texts(a, who->groups, who->n_groups);
+    copy.extra = extra;
+    return copy;
+}
+
 void identity_add_extra(struct arena *a, struct identity *who, const char *key, struct str value)
 {
     struct identity_extra *all = arena_array(a, struct identity_extra, who->n_extra + 1);

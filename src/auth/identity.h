@@ -26,7 +26,10 @@ struct identity {
     size_t n_groups;
     const struct identity_extra *extra;
     size_t n_extra;
+    int64_t end_ms; /* of the certificate or token that it was known by; 0: it has none */
 };
+
+struct identity identity_copy(struct arena *a, const struct identity *who);
 
 /* Somebody by name and groups; both are copied. 'last_group' (may be empty) is added where it is not among them. */
 struct identity identity_make(struct arena *a, struct str user, const struct str *groups, size_t n_groups,

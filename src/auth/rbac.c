@@ -390,6 +390,7 @@ void rbac_put(struct rbac *r, const struct json *object)
 {
     const struct kind *kind = kind_of(object);
 
+    r->changes++;
     if (kind && (kind->is_cluster || object_namespace(object).n))
         kind->put(r, object, kind->is_cluster);
 }
@@ -398,6 +399,7 @@ void rbac_remove(struct rbac *r, const struct json *object)
 {
     const struct kind *kind = kind_of(object);
 
+    r->changes++;
     if (kind)
         kind->remove(r, object, kind->is_cluster);
 }

@@ -80,6 +80,11 @@ void rbac_rules_for(struct rbac *r, struct arena *a, const struct identity *who,
  * none, or is not there. */
 struct json *rbac_aggregated(struct rbac *r, struct arena *a, struct str cluster_role);
 
+/* Write these rules into the objects of the store that is followed, where they are others, as Kubernetes' controller
+ * does. What can be written is; -1 and the first error if something could not. */
+int rbac_fill(struct rbac *r, struct err *e);
+uint64_t rbac_changes(const struct rbac *r); /* another number after each role or binding that came, changed or went */
+
 struct rbac_stats {
     size_t roles, bindings, subjects;
 };

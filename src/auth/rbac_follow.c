@@ -1,6 +1,7 @@
 /* rbac_follow.c - the index kept current from a store */
 #include "auth/rbac_internal.h"
 
+#include "base/arena.h"
 #include "base/util.h"
 #include "store/store.h"
 
@@ -67,6 +68,11 @@ static void take_event(struct rbac *r, const struct watch_event *ev)
         rbac_remove(r, ev->object->root);
 }
 
+uint64_t rbac_changes(const struct rbac *r)
+{
+    return r->changes;
+}
+
 int rbac_turn(struct rbac *r, struct err *e)
 {
     struct watch_event ev;
@@ -82,4 +88,38 @@ int rbac_turn(struct rbac *r, struct err *e)
             return begin(r, e);
     }
     return 0;
+}
+
+/* ---- aggregated roles as objects ---- */
+
+struct fill {
+    struct rbac *rbac;
+    struct arena *arena;
+    struct json *stale; /* whole objects, with the rules they should have */
+};
+
+static void look_at_role(void *ctx, const struct object *o)
+{
+    struct fill *f = ctx;
+    struct json *rules = rbac_aggregated(f->rbac, f->arena, o->name), *fresh;
+    const struct json *have = json_get(o->root, "rules");
+
+    if (!rules || (have && json_equal(have, rules)) || (!have && !json_count(rules)))
+        return;
+    fresh = json_push(f->stale, json_copy(f->arena, o->root));
+    json_set(fresh, "rules", rules);
+}
+
+int rbac_fill(struct rbac *r, struct err *e)
+{
+    autoarena a = { 0 };
+    struct fill f = { r, &a, json_array(&a) };
+    struct err why;
+    int rc = 0;
+
+    store_list(r->store, type_by_kind(STR(RBAC_GROUP "/v1"), STR("ClusterRole")), STR_NULL, look_at_role, &f);
+    JSON_FOREACH(role, f.stale)
+        if (store_update(r->store, role, STORE_MAIN, NULL, rc < 0 ? &why : e) < 0)
+            rc = -1;
+    return rc;
 }

@@ -72,7 +72,7 @@ struct rbac {
     bool aggregates_are_stale;
     struct store *store;
     struct watch *watches[RBAC_KINDS];
-    uint64_t seen_rev;
+    uint64_t seen_rev, changes;
 };
 
 /* ---- rules ---- */

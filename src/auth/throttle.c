@@ -4,7 +4,7 @@
 #include "base/map.h"
 #include "base/util.h"
 
-enum { CLIENTS_MAX = 8192, MILLI = 1000, ADMIN_EXTRA = 50, WAIT_MAX_S = 60 };
+enum { CLIENTS_MAX = 8192, MILLI = 1000, WAIT_MAX_S = 60 };
 
 struct client {
     uint64_t key;
@@ -17,7 +17,7 @@ struct throttle {
     struct throttle_limits limits;
     uint64_t seed;
     struct map_u64 clients;
-    unsigned in_flight, streams, admins;
+    unsigned in_flight, streams;
     size_t n_busy; /* clients by name that have requests in flight */
     uint64_t refused;
 };
@@ -176,11 +176,8 @@ int throttle_begin(struct throttle *t, const struct identity *who, struct str ad
     int wait;
 
     *ret = (struct throttle_ticket){ .kind = kind };
-    if (identity_has_group(who, STR(GROUP_MASTERS)) && t->admins < ADMIN_EXTRA) {
-        t->admins++;
-        ret->is_taken = ret->is_admin = true;
+    if (identity_has_group(who, STR(GROUP_MASTERS)))
         return 0;
-    }
     make_room(t, mono_ms);
     ret->user = key_of(t, 'u', who->user);
     ret->address = is_shared(address) ? ret->user : key_of(t, 'a', address);
@@ -205,10 +202,6 @@ void throttle_end(struct throttle *t, struct throttle_ticket *ticket)
     if (!ticket->is_taken)
         return;
     ticket->is_taken = false;
-    if (ticket->is_admin) {
-        t->admins--;
-        return;
-    }
     if (ticket->kind == THROTTLE_STREAM) {
         user->streams--;
         place->streams -= place != user;

@@ -1,13 +1,15 @@
 /* throttle.h - how much one client may ask, so that there is something left for the others
  *
  * Counted by who asks and by where from, both: many names behind one address and many addresses of one name are each
- * one client. Loopback and UNIX sockets are everybody's on this machine, and count for nobody. Each has a number of requests at a time, and a rate with a burst. Watches and streams count as requests in
- * flight of their own kind, since they last. Whoever is refused is told when to come again (429, Retry-After).
+ * one client. Loopback and UNIX sockets are everybody's on this machine, and count for nobody. Each has a number of
+ * requests at a time, and a rate with a burst. Watches and streams count as requests in flight of their own kind, since
+ * they last. Whoever is refused is told when to come again (429, Retry-After).
  *
  * Everybody together has a number of requests in flight as well. As it fills up, whoever has more than an equal share of
  * it is refused, and whoever has less is not: one client that fills the server does not stop another's first request.
  *
- * Administrators (system:masters) have a number of their own beyond that: a server that is full can still be looked at.
+ * Administrators (system:masters) are not limited, as in Kubernetes: a server that is full can still be looked at, and
+ * whoever has its keys need not ask it.
  * Memory is bounded: clients that ask for nothing any more are forgotten.
  */
 #ifndef AUTH_THROTTLE_H
@@ -35,7 +37,7 @@ void throttle_free(struct throttle *t);                              /* NULL is 
 struct throttle_ticket {
     uint64_t user, address; /* private */
     enum throttle_kind kind;
-    bool is_taken, is_admin;
+    bool is_taken;
 };
 int throttle_begin(struct throttle *t, const struct identity *who, struct str address, enum throttle_kind kind,
                    int64_t mono_ms, struct throttle_ticket *ret);

@@ -190,6 +190,17 @@ const struct user *users_by_token(const struct users *u, struct str token, int64
     return NULL;
 }
 
+int64_t users_token_end(const struct user *user, struct str token)
+{
+    unsigned char hash[USER_TOKEN_HASH];
+
+    hash_token(token, hash);
+    for (size_t i = 0; i < user->n_tokens; i++)
+        if (CRYPTO_memcmp(user->tokens[i].hash, hash, sizeof(hash)) == 0)
+            return user->tokens[i].end_ms;
+    return 0;
+}
+
 const struct user *users_by_unix_uid(const struct users *u, int64_t uid)
 {
     VEC_FOREACH(user, &u->list)

@@ -63,6 +63,7 @@ const struct user *users_find(const struct users *u, struct str name);
 const struct user *users_by_certificate(const struct users *u, struct str name, const struct str *organizations,
                                         size_t n_organizations);
 const struct user *users_by_token(const struct users *u, struct str token, int64_t now_ms);
+int64_t users_token_end(const struct user *user, struct str token); /* 0: it has none */
 const struct user *users_by_unix_uid(const struct users *u, int64_t uid);
 
 struct identity user_identity(struct arena *a, const struct user *user);

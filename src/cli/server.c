@@ -133,7 +133,7 @@ static int open_cluster(struct serve *s, struct err *e)
     struct driver_options driver = { .schedules = true, .collects_garbage = true };
     struct kubelet_options kubelet = { .agent = s->agent, .refuse = server_refuse };
     struct server_options server = { .clock = &s->clock.clock,
-                                     .access = serve_access(s),
+                                     .auth = s->auth,
                                      .root_ca = auth_tls(s->auth)->client_ca,
                                      .metrics = put_metrics,
                                      .ready = is_ready,

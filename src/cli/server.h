@@ -6,7 +6,6 @@
  *     server_node.c   this machine as its node: the agent, pods that outlive the program, tokens for them
  *     server_keys.c   certificates and users, the administrator's token, the kubeconfig: below --data-dir
  *     server_explain.c why a job waits, for the page
- *     server_access.c who asks, and may they: src/auth for src/server
  *     server_loop.c   turns: requests, controllers and scheduler, the node, watches; signals and the end
  *
  * The API is server/server.h, on a store below --data-dir (store/store.h): all writes of a turn, of clients, controllers,
@@ -101,11 +100,6 @@ int serve_node_clean_up(struct serve *s, struct err *e); /* --cleanup */
 int serve_keys_load(struct serve *s, const char *const *names, struct err *e);
 /* Sets s->kubeconfig. 0600, in one step. */
 int serve_kubeconfig_write(struct serve *s, struct str url, struct err *e);
-
-/* ---- server_access.c ---- */
-
-struct server_access;
-struct server_access serve_access(struct serve *s);
 
 /* ---- server_explain.c ---- */
 

@@ -56,11 +56,12 @@ int serve_keys_load(struct serve *s, const char *const *names, struct err *e)
     dir = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
     if (dir < 0)
         return err_errno(e, "open %s", path);
-    return load_token(s, dir, e) < 0
-               ? -1
-               : auth_open(
-                     &(struct auth_options){ .dir = path, .names = names, .store = s->store, .clock = &s->clock.clock },
-                     &s->auth, e);
+    if (load_token(s, dir, e) < 0)
+        return -1;
+    return auth_open(
+        &(struct auth_options){
+            .dir = path, .names = names, .store = s->store, .clock = &s->clock.clock, .admin_token = s->token },
+        &s->auth, e);
 }
 
 /* ---- the kubeconfig ---- */

@@ -87,17 +87,18 @@ static int64_t until(struct serve *s, int64_t at_ms)
 
 /* Users come and go beside us; certificates are renewed in time. Whoever was added may ask at once, so his roles are
  * flushed before he is heard: they count when they are durable. */
-static void keep_keys(struct serve *s)
+static int64_t keep_keys(struct serve *s)
 {
     uint64_t before = store_revision(s->store);
     bool has_changed;
+    int64_t wait_ms = auth_turn(s->auth, &has_changed);
     struct err e;
 
-    (void)auth_turn(s->auth, &has_changed); /* the turn itself is never further away */
     if (has_changed && http_server_set_tls(s->http, auth_tls(s->auth), &e) < 0)
         log_error("the renewed certificate is not shown", LOG_TEXT("error", e.text));
     if (store_revision(s->store) != before)
         (void)store_flush(s->store, NULL); /* what fails is undone, and nobody was told; auth tries again */
+    return wait_ms;
 }
 
 /* Milliseconds until the next turn is due even if nothing happens. What one of them writes the others read when it is
@@ -107,9 +108,9 @@ static int64_t turn(struct serve *s)
     bool is_driver_busy = false, is_node_busy = false;
     int64_t wait_ms;
 
-    keep_keys(s);
+    wait_ms = keep_keys(s);
     http_server_turn(s->http);
-    wait_ms = until(s, driver_turn(s->driver, &is_driver_busy));
+    wait_ms = MIN_OF(wait_ms, until(s, driver_turn(s->driver, &is_driver_busy)));
     serve_node_turn(s);
     wait_ms = MIN_OF(wait_ms, until(s, agent_turn(s->agent, &is_node_busy)));
     wait_ms = MIN_OF(wait_ms, kubelet_turn(s->kubelet));

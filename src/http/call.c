@@ -343,6 +343,22 @@ void http_call_watch(struct http_call *call, const struct http_call_events *even
     c->call_events = *events;
 }
 
+void http_call_guard(struct http_call *call, void *ctx, void (*on_over)(void *ctx))
+{
+    struct conn *c = CONN_OF_CALL(call);
+
+    assert(c->state == CONN_CALL);
+    c->guard = (struct call_guard){ ctx, on_over };
+}
+
+void http_call_drop(struct http_call *call)
+{
+    struct conn *c = CONN_OF_CALL(call);
+
+    c->is_doomed = true;
+    conn_set_dirty(c);
+}
+
 void conn_refuse(struct conn *c, int status, const char *why)
 {
     autobuf body = { 0 };

@@ -31,9 +31,15 @@ static void set_patience(struct conn *c, int64_t ms)
     conn_set_due(c, ms == INT64_MAX ? ms : server_mono(c->server) + ms);
 }
 
+static bool is_served(enum conn_state state)
+{
+    return state == CONN_CALL || state == CONN_STREAM;
+}
+
 void conn_enter(struct conn *c, enum conn_state state)
 {
     struct http_server_stats *stats = &c->server->stats;
+    struct call_guard guard = is_served(c->state) && !is_served(state) ? c->guard : (struct call_guard){ 0 };
 
     stats->calls += (size_t)(state == CONN_CALL) - (size_t)(c->state == CONN_CALL);
     stats->streams += (size_t)(state == CONN_STREAM) - (size_t)(c->state == CONN_STREAM);
@@ -42,6 +48,10 @@ void conn_enter(struct conn *c, enum conn_state state)
     if (state == CONN_SHAKES || state == CONN_HEAD)
         list_push(&c->server->idle, &c->waiting);
     set_patience(c, patience_of(c, state));
+    if (!guard.on_over)
+        return;
+    c->guard = (struct call_guard){ 0 };
+    guard.on_over(guard.ctx);
 }
 
 static void drop_front(struct buf *b, size_t n)

@@ -114,6 +114,12 @@ struct http_call_events {
 };
 void http_call_watch(struct http_call *call, const struct http_call_events *events);
 
+/* For whoever counts calls or may end them, beside the one who answers: 'on_over' is called once, when the call or the
+ * stream that it became is over, however that came. */
+void http_call_guard(struct http_call *call, void *ctx, void (*on_over)(void *ctx));
+/* As if the client had left: the one who answers is told by on_gone, in the next turn. Until on_over. */
+void http_call_drop(struct http_call *call);
+
 /* ---- streams ---- a connection after 101 Switching Protocols ---- */
 
 struct http_stream_events {

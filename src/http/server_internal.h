@@ -107,6 +107,10 @@ struct conn {
         struct http_call_events call_events;
         struct http_stream_events stream_events;
     };
+    struct call_guard { /* who wants to know of the end of the call or stream; NULL: nobody */
+        void *ctx;
+        void (*on_over)(void *ctx);
+    } guard;
     struct http_peer peer;
     struct str *organizations; /* one block with all texts of the certificate */
 };

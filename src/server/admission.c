@@ -292,8 +292,11 @@ static void admit_class_write(struct request *rq, struct json *object, const str
 /* Their names may have colons: system:node. */
 static void admit_role_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
-    (void)old;
+    struct place root = { .node = object };
+
+    rbac_admit_defaults(rq->arena, object);
     check_plain(rq->type, object, name_check_path_segment, ps);
+    rbac_admit_check(&root, old ? old->root : NULL, ps);
 }
 
 /* ---- by kind ---- */
@@ -319,17 +322,6 @@ static const struct {
     { "rbac.authorization.k8s.io", "ClusterRoleBinding", admit_role_write },
 };
 
-/* After the rules: what is wrong with it in itself is told first. */
-static int check_rights(struct request *rq, const struct json *object, const struct object *old)
-{
-    const struct server_access *access = &rq->server->opt.access;
-    struct err e;
-
-    if (!access->write || access->write(access->ctx, rq->arena, &rq->user, object, old ? old->root : NULL, &e) == 0)
-        return 0;
-    return fail_err(rq, &e);
-}
-
 int admission_write(struct request *rq, struct json *object, const struct object *old)
 {
     struct problems ps = { .arena = rq->arena };
@@ -348,7 +340,7 @@ int admission_write(struct request *rq, struct json *object, const struct object
     VEC_FOREACH(p, &ps.list)
         if (!str_has(p->text, STR("unknown field"))) /* those were told already */
             warn(rq, "%.*s: %.*s", STR_ARG(p->path), STR_ARG(p->text));
-    return check_rights(rq, object, old);
+    return access_write(rq, object, old); /* after the rules: what is wrong with it in itself is told first */
 }
 
 /* ---- what may not go ---- */

@@ -124,6 +124,8 @@ int body_any(struct request *rq, const char *const *types, struct json **ret)
         return 0;
     if (parse(rq, &r, media, ret) < 0)
         return -1;
+    if (auth_wants_bodies(rq->server->opt.auth))
+        rq->sent = json_copy(rq->arena, *ret);
     VEC_FOREACH(key, &r.duplicates)
         *key = arena_fmt(rq->arena, "duplicate field \"%.*s\"", STR_ARG(*key));
     return tell_fields(rq, r.duplicates.v, r.duplicates.n);

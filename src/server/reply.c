@@ -43,6 +43,7 @@ void reply_text(struct request *rq, int code, const char *type, struct str body,
     VEC_FOREACH(w, &rq->warnings)
         all[n++] = warning_header(rq->arena, *w);
     rq->is_answered = true;
+    rq->status = code;
     http_answer(rq->call, &(struct http_reply){ code, type, all }, body);
 }
 

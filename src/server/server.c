@@ -102,6 +102,8 @@ static const struct route { /* what is no resource */
     { "/metrics", false, handle_metrics },
     { "/openapi/v2", false, handle_openapi_v2 },
     { "/openapi/v3", true, handle_openapi_v3 },
+    { "/.well-known/openid-configuration", false, handle_issuer },
+    { "/openid/v1/jwks", false, handle_issuer_keys },
 };
 
 static const struct route *find_route(struct str path)
@@ -229,6 +231,7 @@ void server_request(void *server, struct http_call *call)
     if (read_target(&rq) < 0 || access_check(&rq) < 0 || read_rest(&rq) < 0 || dispatch(&rq) < 0)
         if (!rq.is_answered)
             reply_failure(&rq);
+    access_done(&rq);
 }
 
 /* ---- open, turn, close ---- */

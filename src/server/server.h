@@ -4,8 +4,8 @@
  *     http_server_options.on_request = server_request, .ctx = s;
  *     for (;;) { http_server_turn(…); due_ms = server_turn(s); }
  *
- * A request is parsed by tables (path, verb, what the client accepts), its user is known and allowed (struct
- * server_access), objects are defaulted and checked (admission.c), written to the store, and answered in the same turn:
+ * A request is parsed by tables (path, verb, what the client accepts), its user is known and allowed (auth/auth.h,
+ * access.c), objects are defaulted and checked (admission.c), written to the store, and answered in the same turn:
  * as JSON, YAML, a Table or metadata only. Watches are fed by server_turn(), from the store's own changes; whoever else
  * writes to the store is seen by them like any client.
  *
@@ -22,42 +22,12 @@
 #include "http/server.h"
 #include "json/json.h"
 
+struct auth;
 struct clock;
 struct kubelet;
+struct runas_policy;
 struct server;
 struct store;
-
-/* ---- who asks, and may they ---- */
-
-struct server_user {
-    struct str name, uid;
-    const struct str *groups;
-    size_t n_groups;
-};
-
-struct server_attributes { /* of a request, as RBAC sees them */
-    const struct server_user *user;
-    const char *verb;                                 /* "list"; without a resource the method, "get" */
-    struct str group, version, resource, subresource; /* resource: empty where there is none */
-    struct str namespace, name;                       /* may be empty */
-    struct str path;                                  /* of what is no resource: "/metrics" */
-};
-
-struct server_access { /* each may be NULL: see access.c for what is done then */
-    void *ctx;
-    /* The user, in 'a'; whom he asks to be, where he may (Impersonate-User). False: the credentials are wrong (401).
-     * Somebody without any is system:anonymous. */
-    bool (*authenticate)(void *ctx, struct arena *a, const struct http_call *call, struct server_user *ret);
-    /* '*ret_reason' may be set either way. */
-    bool (*authorize)(void *ctx, struct arena *a, const struct server_attributes *at, struct str *ret_reason);
-    /* May he write this, the verb aside: rights that he gives away, pods that open the machine. 'old': what is there;
-     * NULL: nothing. -1: the error is the answer (403 for ERR_FORBIDDEN). */
-    int (*write)(void *ctx, struct arena *a, const struct server_user *user, const struct json *object,
-                 const struct json *old, struct err *e);
-    /* A TokenReview's or TokenRequest's status; NULL: not offered (404). */
-    int (*token)(void *ctx, struct arena *a, struct str namespace, struct str account, const struct json *request,
-                 struct json **ret_status, struct err *e);
-};
 
 /* ---- patches ---- */
 
@@ -81,11 +51,11 @@ typedef int (*server_patch_f)(void *ctx, struct arena *a, const struct server_pa
 
 struct server_options {
     struct store *store;
-    struct clock *clock;     /* that of the store */
-    struct kubelet *kubelet; /* NULL: there are no pods on this machine. Outlives the server's requests */
-    struct server_access access;
-    struct str admin_token; /* of the one user there is without 'access'; outlives it. Empty: nobody needs one */
-    struct str root_ca;     /* PEM, for the ConfigMap kube-root-ca.crt of each namespace; may be empty */
+    struct clock *clock;              /* that of the store */
+    struct kubelet *kubelet;          /* NULL: there are no pods on this machine. Outlives the server's requests */
+    struct auth *auth;                /* who asks, and may they. Outlives it, and the HTTP server's calls */
+    const struct runas_policy *runas; /* as whom pods of people run (auth/runas.h); NULL: as that says */
+    struct str root_ca;               /* PEM, for the ConfigMap kube-root-ca.crt of each namespace; may be empty */
     server_patch_f patch;
     void *patch_ctx;
     struct str scheduler_name; /* of pods that name none, or Kubernetes' own; empty: "volcano" */

@@ -3,7 +3,7 @@
  * server.c      open, turn, close; one request from its first line to its answer
  * path.c        what a URL is about                              pure
  * accept.c      what the client can read                         pure
- * access.c      who asks, and may they
+ * access.c      who asks, may they, and what they may write; access_pods.c: as whom their pods run
  * body.c        what the client sent: JSON, YAML or protobuf, unknown fields
  * owner.c       server-side apply, and who owns which field
  * view.c        events.k8s.io, another form of core Events
@@ -21,7 +21,7 @@
  * watch.c       changes as they come
  * table.c       tables for people; columns.c: of which kind which columns; columns_pod.c: those of pods
  * pod.c         subresources of pods: log, exec, attach, portforward, binding, eviction
- * review.c      questions: SelfSubjectAccessReview, …
+ * review.c      questions: SelfSubjectAccessReview, …; tokens of ServiceAccounts, and how others check them
  * namespace.c   what each namespace has, and how it ends
  */
 #ifndef SERVER_SERVER_INTERNAL_H
@@ -30,6 +30,7 @@
 #include "api/admit.h"
 #include "api/meta.h"
 #include "api/selector.h"
+#include "auth/auth.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/list.h"
@@ -135,7 +136,12 @@ struct request {
     const struct resource_type *type; /* of what is stored; NULL: not about a resource */
     const struct resource_type *view; /* the client knows it as this; NULL: as it is */
     enum verb verb;
-    struct server_user user;
+    struct auth_caller caller;
+    struct rbac_question question; /* what it asks for */
+    bool is_known;                 /* 'caller' is somebody, to be told when it is over */
+    bool lasts;                    /* a watch, a stream */
+    int status;                    /* of the answer; 0: it has none yet */
+    const struct json *sent;       /* for the audit log; NULL: not wanted there, or nothing was sent */
     struct accept accept;
     bool is_pretty, is_dry;
     enum validation validation;
@@ -232,6 +238,8 @@ int handle_eviction(struct request *rq);
 int handle_finalize(struct request *rq);
 int handle_token(struct request *rq);
 int handle_review(struct request *rq);
+int handle_issuer(struct request *rq); /* of ServiceAccounts' tokens: OpenID Connect discovery */
+int handle_issuer_keys(struct request *rq);
 
 /* ---- discovery.c ---- */
 
@@ -326,8 +334,11 @@ void events_expire(struct server *s);
 
 /* ---- access.c ---- */
 
-int access_check(struct request *rq); /* 0, or 401, 403 */
-bool access_allows(struct request *rq, const struct server_attributes *at, struct str *ret_reason);
+int access_check(struct request *rq); /* 0, or 400, 401, 403, 429 */
+void access_done(struct request *rq); /* it was answered, or goes on */
+/* May he write this, the verb aside: rights that he gives away, pods that open the machine. 'object' becomes what he
+ * may have. */
+int access_write(struct request *rq, struct json *object, const struct object *old);
 
 /* ---- server.c ---- */
 

@@ -1,0 +1,40 @@
+/* auth_internal.h - what the files of auth.h share
+ *
+ * auth.c        open, turn, close; one request from its credentials to its line in the audit log
+ * auth_hold.c   watches and streams: they end with the rights of those who opened them
+ */
+#ifndef AUTH_AUTH_INTERNAL_H
+#define AUTH_AUTH_INTERNAL_H
+
+#include "auth/auth.h"
+#include "base/list.h"
+
+struct authority;
+struct users;
+
+struct auth {
+    int dir;
+    struct store *store;
+    struct clock *clock;
+    struct authority *authority;
+    struct users *users;
+    struct accounts *accounts;
+    struct rbac *rbac;
+    struct throttle *throttle;
+    struct audit *audit; /* NULL: none is kept */
+    struct authn authn;
+    struct http_server_tls tls;
+    struct str admin_token;
+    int64_t renew_ms; /* mono */
+    bool has_failed;  /* said so */
+    uint64_t synced;  /* generation of users */
+    uint64_t unauthorized, forbidden;
+    struct list holds;
+    uint64_t held_users; /* generation of users as of which holds were looked at */
+    int64_t held_ms;     /* mono: when */
+    uint64_t filled;     /* rbac_changes() as of which aggregated roles were written */
+};
+
+void holds_turn(struct auth *auth);
+
+#endif

@@ -1,0 +1,97 @@
+/* access_pods.c - what somebody may write, the verb aside: rights that he gives away, pods that open the machine
+ *
+ * Whoever may make pods may run programs here, so those of ordinary people run as auth/runas.h decides: what it decides
+ * is written into the pod, and into the templates of whatever makes pods, at the moment that somebody asks for them.
+ * Controllers, which ask for nobody, do not pass here.
+ */
+#include "server/server_internal.h"
+
+#include "auth/runas.h"
+
+/* Where the templates of pods are in each kind that becomes pods; "*": each of a list. */
+static const struct {
+    const char *group, *kind, *path;
+} makers[] = {
+    { "", "Pod", "" },
+    { "batch.volcano.sh", "Job", "spec.tasks.*.template" },
+    { "batch.volcano.sh", "CronJob", "spec.jobTemplate.spec.tasks.*.template" },
+    { "flow.volcano.sh", "JobTemplate", "spec.tasks.*.template" },
+    { "flow.volcano.sh", "JobFlow", "spec.flows.*.patch.spec.tasks.*.template" },
+};
+
+struct judge {
+    struct request *rq;
+    struct problems *ps;
+    enum runas_mode mode;
+};
+
+static void judge_pod(struct judge *j, const struct place *pod)
+{
+    struct request *rq = j->rq;
+    struct runas_decision d = runas_decide(rq->server->opt.runas, &rq->caller.who, rq->target.namespace, pod, j->ps);
+
+    j->mode = d.mode;
+    if (!j->ps->n_errors)
+        runas_apply(rq->arena, &d, (struct json *)pod->node);
+}
+
+static void judge_below(struct judge *j, const struct place *at, struct str path)
+{
+    struct str word;
+    size_t i = 0;
+
+    if (!path.n && json_is(at->node, JSON_OBJECT)) {
+        judge_pod(j, at);
+    } else if (str_split(&path, '.', &word) && !str_is(word, "*")) {
+        struct place next = place_member(at, arena_cstr(j->rq->arena, word));
+
+        judge_below(j, &next, path);
+    } else if (str_is(word, "*")) {
+        JSON_FOREACH(part, at->node) {
+            struct place item = place_item(at, part, i++);
+
+            judge_below(j, &item, path);
+        }
+    }
+}
+
+static void check_pods(struct judge *j, struct json *object)
+{
+    struct place root = { .node = object };
+
+    for (size_t i = 0; i < ARRAY_LEN(makers); i++)
+        if (strcmp(makers[i].group, j->rq->type->group) == 0 && strcmp(makers[i].kind, j->rq->type->kind) == 0)
+            judge_below(j, &root, str_of(makers[i].path));
+}
+
+static int forbid(struct request *rq, const struct json *object, const struct judge *j)
+{
+    autobuf text = { 0 };
+    struct str who = rq->caller.who.user;
+
+    VEC_FOREACH(p, &j->ps->list)
+        buf_fmt(&text, "%s%.*s: %.*s", text.n ? "; " : "", STR_ARG(p->path), STR_ARG(p->text));
+    if (j->mode == RUNAS_RESTRICTED)
+        return fail_with(
+            rq, REASON_FORBIDDEN,
+            "%.*s \"%.*s\" is forbidden: violates PodSecurity \"restricted\", as which %.*s runs pods here: %s",
+            STR_ARG(object_kind(object)), STR_ARG(object_name(object)), STR_ARG(who), text.p);
+    return fail_with(rq, REASON_FORBIDDEN, "%.*s \"%.*s\" is forbidden: %s", STR_ARG(object_kind(object)),
+                     STR_ARG(object_name(object)), text.p);
+}
+
+int access_write(struct request *rq, struct json *object, const struct object *old)
+{
+    struct problems ps = { .arena = rq->arena };
+    struct judge j = { .rq = rq, .ps = &ps };
+    const struct json *before = old ? old->root : NULL;
+    struct err e;
+
+    if (strcmp(rq->type->group, RBAC_GROUP) == 0)
+        return auth_check_write(rq->server->opt.auth, rq->arena, &rq->caller, object, before, &e) < 0 ? fail_err(rq, &e)
+                                                                                                      : 0;
+    if (before && json_equal(json_get(before, "spec"), json_get(object, "spec")))
+        return 0; /* a label, a finalizer */
+    check_pods(&j, object);
+    return ps.n_errors ? forbid(rq, object, &j) : 0;
+}
