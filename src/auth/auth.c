@@ -161,6 +161,11 @@ int64_t auth_turn(struct auth *auth, bool *ret_tls_changed)
     return TURN_MS;
 }
 
+void auth_set_limits(struct auth *auth, const struct throttle_limits *limits)
+{
+    throttle_set_limits(auth->throttle, limits);
+}
+
 void auth_reopen(struct auth *auth)
 {
     if (auth->audit)

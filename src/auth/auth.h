@@ -52,6 +52,7 @@ const struct http_server_tls *auth_tls(const struct auth *auth);
  * hand auth_tls() to http_server_set_tls(). */
 int64_t auth_turn(struct auth *auth, bool *ret_tls_changed);
 
+void auth_set_limits(struct auth *auth, const struct throttle_limits *limits);
 /* The audit log was moved aside by somebody else: a new one is begun. */
 void auth_reopen(struct auth *auth);
 

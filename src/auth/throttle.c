@@ -22,9 +22,8 @@ struct throttle {
     uint64_t refused;
 };
 
-struct throttle *throttle_new(const struct throttle_limits *limits)
+void throttle_set_limits(struct throttle *t, const struct throttle_limits *limits)
 {
-    struct throttle *t = xcalloc(1, sizeof(*t));
     struct throttle_limits l = limits ? *limits : (struct throttle_limits){ 0 };
 
     t->limits = (struct throttle_limits){ .per_client = l.per_client ? l.per_client : 200,
@@ -33,6 +32,13 @@ struct throttle *throttle_new(const struct throttle_limits *limits)
                                           .rate = l.rate ? l.rate : 500,
                                           .burst = l.burst ? l.burst : 1000,
                                           .failures = l.failures ? l.failures : 60 };
+}
+
+struct throttle *throttle_new(const struct throttle_limits *limits)
+{
+    struct throttle *t = xcalloc(1, sizeof(*t));
+
+    throttle_set_limits(t, limits);
     t->seed = map_seed_default();
     map_u64_init(&t->clients, t->seed);
     return t;

@@ -31,7 +31,9 @@ struct throttle_limits { /* 0: as written here */
 enum throttle_kind { THROTTLE_REQUEST, THROTTLE_STREAM };
 
 struct throttle *throttle_new(const struct throttle_limits *limits); /* NULL: as written above */
-void throttle_free(struct throttle *t);                              /* NULL is fine */
+/* From now on; what was begun goes on. */
+void throttle_set_limits(struct throttle *t, const struct throttle_limits *limits);
+void throttle_free(struct throttle *t); /* NULL is fine */
 
 /* A request begins. 0: go on, and call throttle_end() with the ticket, once; else seconds to wait: 429. */
 struct throttle_ticket {

@@ -101,6 +101,7 @@ static void put_metrics(void *ctx, struct buf *out)
     const struct serve *s = ctx;
     struct driver_stats d;
 
+    auth_metrics(s->auth, out);
     driver_stats(s->driver, &d);
     buf_fmt(out,
             "# HELP pumice_jobs Jobs that are there\n# TYPE pumice_jobs gauge\npumice_jobs %zu\n"
@@ -134,6 +135,7 @@ static int open_cluster(struct serve *s, struct err *e)
     struct kubelet_options kubelet = { .agent = s->agent, .refuse = server_refuse };
     struct server_options server = { .clock = &s->clock.clock,
                                      .auth = s->auth,
+                                     .runas = s->policy.runas,
                                      .root_ca = auth_tls(s->auth)->client_ca,
                                      .metrics = put_metrics,
                                      .ready = is_ready,
@@ -219,9 +221,9 @@ static int open_store(struct serve *s, struct err *e)
 
 static int start(struct serve *s, struct json *capacity, struct err *e)
 {
-    if (signals_open((int[]){ SIGINT, SIGTERM, 0 }, &s->signal_fd, e) < 0 || serve_node_open(s, capacity, e) < 0)
+    if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, 0 }, &s->signal_fd, e) < 0 || serve_node_open(s, capacity, e) < 0)
         return -1;
-    if (open_store(s, e) < 0 || load_keys(s, e) < 0 || open_cluster(s, e) < 0)
+    if (open_store(s, e) < 0 || serve_policy_load(s, e) < 0 || load_keys(s, e) < 0 || open_cluster(s, e) < 0)
         return -1;
     return open_http(s, e);
 }
@@ -256,6 +258,7 @@ static void finish(struct serve *s)
     cluster_free(s->driver_door);
     cluster_free(s->agent_door);
     auth_free(s->auth);
+    arena_done(&s->policy.arena);
     store_free(s->store);
     machine_done(&s->machine);
     autoclose_done(&s->signal_fd);
@@ -293,6 +296,8 @@ static int server_run(struct arena *a, const void *options, const struct text_li
 #define FIELD(name)         offsetof(struct server_command_options, name)
 #define MACHINE_FIELD(name) offsetof(struct server_command_options, machine.name)
 
+static const char *const audit_levels[] = { "Metadata", "Request", NULL };
+
 static const struct option server_option_table[] = {
     { 0, "data-dir", OPTION_TEXT, FIELD(data_dir), "DIR", NULL,
       "keys, the kubeconfig and the files of pods are below it (default: server/ below what `pumice run` uses)" },
@@ -312,6 +317,12 @@ static const struct option server_option_table[] = {
     MACHINE_OPTIONS(MACHINE_FIELD),
     { 0, "claims", OPTION_TEXT, MACHINE_FIELD(claims), "DIR", NULL,
       "PersistentVolumeClaims are directories here (default: claims/ below --data-dir)" },
+    { 0, "access-config", OPTION_TEXT, FIELD(access_config), "FILE", NULL,
+      "as whom pods of people run, and how much a client may ask; read again on SIGHUP" },
+    { 0, "audit-log", OPTION_TEXT, FIELD(audit_log), "FILE", NULL,
+      "what was asked, by whom, and what came of it: a line for each request; begun anew on SIGHUP" },
+    { 0, "audit-level", OPTION_TEXT, FIELD(audit_level), "LEVEL", audit_levels,
+      "Metadata, or Request: what was sent, too, but for Secrets, ConfigMaps and tokens (default: Metadata)" },
     LOG_OPTIONS(FIELD),
 };
 

@@ -6,6 +6,7 @@
  *     server_node.c   this machine as its node: the agent, pods that outlive the program, tokens for them
  *     server_keys.c   certificates and users, the administrator's token, the kubeconfig: below --data-dir
  *     server_explain.c why a job waits, for the page
+ *     server_policy.c --access-config: as whom pods run, limits
  *     server_loop.c   turns: requests, controllers and scheduler, the node, watches; signals and the end
  *
  * The API is server/server.h, on a store below --data-dir (store/store.h): all writes of a turn, of clients, controllers,
@@ -15,6 +16,7 @@
 #ifndef CLI_SERVER_H
 #define CLI_SERVER_H
 
+#include "auth/throttle.h"
 #include "base/clock.h"
 #include "cli/machine.h"
 #include "http/server.h"
@@ -30,6 +32,7 @@ struct store;
 struct server_command_options {
     const char *data_dir, *listen, *capacity, *name, *shutdown_grace, *log_level, *log_format;
     struct text_list secret_keys;
+    const char *access_config, *audit_log, *audit_level;
     bool drain, cleanup;
     struct machine_options machine;
 };
@@ -44,6 +47,12 @@ struct serve_token { /* a TokenRequest of a pod */
     struct arena arena;
     struct str namespace, account;
     struct json *request;
+};
+
+struct serve_policy {           /* --access-config */
+    struct arena arena;         /* of what follows */
+    struct runas_policy *runas; /* NULL: no rules */
+    struct throttle_limits limits;
 };
 
 enum serve_stage {
@@ -65,6 +74,7 @@ struct serve {
     struct clock_steady clock;
     struct machine machine;
     struct auth *auth;
+    struct serve_policy policy;
     struct str token, kubeconfig; /* kubeconfig: its path; empty: there is none */
 
     struct agent_remote remote;
@@ -108,6 +118,12 @@ void serve_explain_close(struct serve *s); /* after the HTTP server is gone */
 void serve_explain(void *serve, struct http_call *call, struct str namespace, struct str name);
 int serve_explain_fd(const struct serve *s);
 int64_t serve_explain_turn(struct serve *s); /* milliseconds until it is due again */
+
+/* ---- server_policy.c ---- */
+
+int serve_policy_load(struct serve *s, struct err *e);
+/* SIGHUP: the file again, and the audit log. */
+void serve_policy_reload(struct serve *s);
 
 /* ---- server_loop.c ---- */
 

@@ -49,6 +49,9 @@ static int load_token(struct serve *s, int dir, struct err *e)
 int serve_keys_load(struct serve *s, const char *const *names, struct err *e)
 {
     const char *path = arena_fmt(s->arena, "%.*s/pki", STR_ARG(s->data_dir)).p;
+    struct audit_options audit = { .path = s->o->audit_log,
+                                   .has_bodies = s->o->audit_level && strcmp(s->o->audit_level, "Request") == 0,
+                                   .clock = &s->clock.clock };
     autoclose int dir = -1;
 
     if (make_dirs(path, 0700, e) < 0)
@@ -58,10 +61,16 @@ int serve_keys_load(struct serve *s, const char *const *names, struct err *e)
         return err_errno(e, "open %s", path);
     if (load_token(s, dir, e) < 0)
         return -1;
-    return auth_open(
-        &(struct auth_options){
-            .dir = path, .names = names, .store = s->store, .clock = &s->clock.clock, .admin_token = s->token },
-        &s->auth, e);
+    if (s->o->audit_level && !s->o->audit_log)
+        return err_set(e, ERR_INVALID, "--audit-level: is of no use without --audit-log FILE");
+    return auth_open(&(struct auth_options){ .dir = path,
+                                             .names = names,
+                                             .store = s->store,
+                                             .clock = &s->clock.clock,
+                                             .limits = &s->policy.limits,
+                                             .audit = s->o->audit_log ? &audit : NULL,
+                                             .admin_token = s->token },
+                     &s->auth, e);
 }
 
 /* ---- the kubeconfig ---- */

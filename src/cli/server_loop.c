@@ -61,6 +61,10 @@ static void take_signals(struct serve *s)
     while ((number = signals_next(s->signal_fd)) > 0) {
         bool drains = s->o->drain || number == SIGINT;
 
+        if (number == SIGHUP) {
+            serve_policy_reload(s);
+            continue;
+        }
         log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(s->agent)),
                  LOG_TEXT("they", drains ? "end" : "go on"));
         stop(s, drains);

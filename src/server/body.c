@@ -54,13 +54,19 @@ static bool is_listed(struct str media, const char *const *types)
 
 /* ---- reading ---- */
 
+/* The tree borrows the text, which is the call's and goes when it is answered: so do we, but for the audit log. */
+static struct str text_of(struct request *rq)
+{
+    return auth_wants_bodies(rq->server->opt.auth) ? arena_str(rq->arena, rq->call->body) : rq->call->body;
+}
+
 static int parse_yaml(struct request *rq, struct reading *r, struct json **ret)
 {
     struct yaml_options opt = { .max_bytes = BODY_MAX, .on_duplicate = on_duplicate, .ctx = r };
     struct yaml_docs docs = { 0 };
     struct err e;
 
-    if (yaml_parse(rq->arena, rq->call->body, &opt, &docs, &e) < 0)
+    if (yaml_parse(rq->arena, text_of(rq), &opt, &docs, &e) < 0)
         return fail_with(rq, REASON_BAD_REQUEST, "error parsing the body as YAML: %s", e.text);
     if (docs.n != 1)
         return fail_with(rq, REASON_BAD_REQUEST, "the body must be one YAML document (has %zu)", docs.n);
@@ -72,7 +78,7 @@ static int parse_protobuf(struct request *rq, struct json **ret)
 {
     struct err e;
 
-    if (proto_decode(rq->arena, rq->call->body, STR_NULL, STR_NULL, ret, &e) == 0)
+    if (proto_decode(rq->arena, text_of(rq), STR_NULL, STR_NULL, ret, &e) == 0)
         return 0;
     return fail_with(rq, e.code == ERR_NOT_FOUND ? REASON_MEDIA : REASON_BAD_REQUEST, "%s", e.text);
 }
@@ -88,8 +94,7 @@ static int parse(struct request *rq, struct reading *r, struct str media, struct
         return parse_yaml(rq, r, ret);
     if (str_is(media, PROTOBUF_MEDIA))
         return parse_protobuf(rq, ret);
-    /* The tree borrows the text, which is the call's and goes when it is answered: so do we. */
-    if (json_parse(rq->arena, rq->call->body, &opt, ret, &e) < 0)
+    if (json_parse(rq->arena, text_of(rq), &opt, ret, &e) < 0)
         return fail_with(rq, REASON_BAD_REQUEST, "error parsing the body as JSON: %s", e.text);
     return 0;
 }
@@ -125,7 +130,7 @@ int body_any(struct request *rq, const char *const *types, struct json **ret)
     if (parse(rq, &r, media, ret) < 0)
         return -1;
     if (auth_wants_bodies(rq->server->opt.auth))
-        rq->sent = json_copy(rq->arena, *ret);
+        rq->sent = json_copy(rq->arena, *ret); /* it is still to be completed */
     VEC_FOREACH(key, &r.duplicates)
         *key = arena_fmt(rq->arena, "duplicate field \"%.*s\"", STR_ARG(*key));
     return tell_fields(rq, r.duplicates.v, r.duplicates.n);

@@ -278,6 +278,11 @@ int64_t server_turn(struct server *s)
     return MIN_OF(watches_turn(s), (int64_t)EXPIRE_MS);
 }
 
+void server_set_runas(struct server *s, const struct runas_policy *policy)
+{
+    s->opt.runas = policy;
+}
+
 void server_stop(struct server *s)
 {
     s->is_stopping = true;

@@ -85,6 +85,9 @@ void server_complete(void *server, struct arena *a, const struct resource_type *
 /* Feed watches, end namespaces, forget old events. Milliseconds until it is due again even if nothing happens. */
 int64_t server_turn(struct server *s);
 
+/* Other rules for pods that are asked for from now on. Outlives it, or the next call. */
+void server_set_runas(struct server *s, const struct runas_policy *policy);
+
 /* It goes: watches are ended in an orderly way, /readyz fails. */
 void server_stop(struct server *s);
 
