@@ -129,6 +129,8 @@ static struct str field_text(const struct json *object, struct str path)
 
     while (str_split(&path, '.', &part))
         at = json_get_str(at, part);
+    if (json_is(at, JSON_OBJECT)) /* the source of an event is told by its component */
+        at = json_get(at, "component");
     if (json_is(at, JSON_BOOL))
         return json_bool(at, false) ? STR("true") : STR("false");
     if (json_is(at, JSON_NUMBER))

@@ -295,6 +295,35 @@ void schema_check(const struct schema *s, const struct place *at, struct problem
     }
 }
 
+/* ---- prune ---- */
+
+static void prune_field(const struct field *f, struct json *j, const struct schema *but)
+{
+    if (f->kind != FIELD_OBJECT || !f->sub)
+        return;
+    if (f->shape == SHAPE_ONE) {
+        schema_prune(f->sub, j, but);
+        return;
+    }
+    JSON_FOREACH(item, j)
+        schema_prune(f->sub, item, but);
+}
+
+void schema_prune(const struct schema *s, struct json *j, const struct schema *but)
+{
+    if (!json_is(j, JSON_OBJECT) || s == but)
+        return;
+    for (struct json *m = json_first(j), *next; m; m = next) {
+        const struct field *f = schema_field(s, json_key(m));
+
+        next = m->next;
+        if (f)
+            prune_field(f, m, but);
+        else
+            json_unlink(j, m);
+    }
+}
+
 /* ---- decode ---- */
 
 static bool has_struct(const struct field *f)

@@ -2,7 +2,7 @@
  *
  * A schema lists the fields of an object. From the same rows come: checks of type and range, warnings about
  * misspelt fields ("did you mean minAvailable?"), decoding into C structs, and the merge keys of strategic merge.
- * Unknown fields are never an error and never lost.
+ * Unknown fields are never an error, and never lost unless schema_prune() is asked to.
  */
 #ifndef JSON_SCHEMA_H
 #define JSON_SCHEMA_H
@@ -69,6 +69,10 @@ const struct field *schema_field(const struct schema *s, struct str name);
  * too; all else is an error. Text in an enum or a number range is checked as the row says; "" is fine for an enum
  * unless the field is required or must not be empty. */
 void schema_check(const struct schema *s, const struct place *at, struct problems *ps);
+
+/* Drop the fields of 'j' that the schema does not have, at any depth, as an API server does. Below objects of 'but'
+ * (NULL: none) everything stays. */
+void schema_prune(const struct schema *s, struct json *j, const struct schema *but);
 
 /* Fill the struct at 'ret' (size s->size, cleared first) from 'j'. Fields of a wrong type are left at zero: call
  * schema_check() when that must be known. Lists decode to { T *v; size_t n; } (two members: pointer, then size_t);

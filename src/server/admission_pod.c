@@ -1,6 +1,8 @@
 /* admission_pod.c - pods as Kubernetes completes them, and what of them may change */
 #include "server/server_internal.h"
 
+#include "node/lifecycle/life.h"
+
 enum { GRACE_S = 30 };
 
 /* ---- defaults ---- */
@@ -145,13 +147,52 @@ static void pod_defaults(const struct server *s, struct arena *a, struct json *s
             default_container(a, c);
 }
 
+static void set_qos(struct arena *a, struct json *pod)
+{
+    struct json *status = json_set(pod, "status", json_object(a));
+
+    json_set(status, "qosClass", json_str(a, str_of(life_qos(json_get(pod, "spec")))));
+}
+
 /* ---- changes ---- images, a shorter deadline, more tolerations; all else stays ---- */
+
+/* A deadline may be set, or come sooner. */
+static bool is_sooner(const struct json *old, const struct json *new)
+{
+    return new && (!old || json_i64(new, 0) <= json_i64(old, 0));
+}
+
+static bool is_grace_cured(const struct json *old, const struct json *new)
+{
+    return json_i64(old, 0) < 0 && json_i64(new, 0) == 1;
+}
+
+static bool has_equal(const struct json *list, const struct json *item)
+{
+    JSON_FOREACH(other, list)
+        if (json_equal(other, item))
+            return true;
+    return false;
+}
+
+static bool has_all(const struct json *old, const struct json *new)
+{
+    JSON_FOREACH(item, old)
+        if (!has_equal(new, item))
+            return false;
+    return true;
+}
 
 /* The pod as it was, with what may change as it is wished. */
 static struct json *allowed_change(struct arena *a, const struct json *old, const struct json *new)
 {
     static const char *const lists[] = { "initContainers", "containers" };
-    static const char *const free[] = { "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds" };
+    static const struct {
+        const char *name;
+        bool (*may)(const struct json *old, const struct json *new);
+    } fields[] = { { "activeDeadlineSeconds", is_sooner },
+                   { "tolerations", has_all },
+                   { "terminationGracePeriodSeconds", is_grace_cured } };
     struct json *spec = json_copy(a, old);
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
@@ -161,10 +202,11 @@ static struct json *allowed_change(struct arena *a, const struct json *old, cons
             if (json_get(from, "image"))
                 json_set(to, "image", json_copy(a, json_get(from, "image")));
     }
-    for (size_t i = 0; i < ARRAY_LEN(free); i++) {
-        json_remove(spec, free[i]);
-        if (json_get(new, free[i]))
-            json_set(spec, free[i], json_copy(a, json_get(new, free[i])));
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        const struct json *wish = json_get(new, fields[i].name);
+
+        if (wish && fields[i].may(json_get(old, fields[i].name), wish))
+            json_set(spec, fields[i].name, json_copy(a, wish));
     }
     if (json_count(json_get(new, "schedulingGates")) < json_count(json_get(old, "schedulingGates"))) {
         json_remove(spec, "schedulingGates");
@@ -225,6 +267,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
         keep_node(rq->arena, json_get(pod, "spec"), old);
         check_change(rq, pod, old, ps);
     } else {
+        set_qos(rq->arena, pod);
         admit_pod_check(&root, ps);
         check_priority(rq->server, &root, ps);
     }
@@ -233,6 +276,8 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
 
 void server_complete(void *server, struct arena *a, const struct resource_type *type, struct json *body)
 {
-    if (!type->group[0] && strcmp(type->kind, "Pod") == 0)
-        pod_defaults(server, a, json_get(body, "spec"));
+    if (type->group[0] || strcmp(type->kind, "Pod") != 0)
+        return;
+    pod_defaults(server, a, json_get(body, "spec"));
+    set_qos(a, body);
 }

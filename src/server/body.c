@@ -1,7 +1,7 @@
 /* body.c - what the client sent: JSON, YAML or protobuf, of the right kind, and which of its fields nobody knows */
 #include "server/server_internal.h"
 
-#include "json/schema.h"
+#include "api/schemas.h"
 #include "proto/proto.h"
 #include "yaml/yaml.h"
 
@@ -11,16 +11,11 @@ enum { BODY_MAX = 3 << 20 };
 
 const char *const body_types[] = { "application/json", "application/yaml", PROTOBUF_MEDIA, NULL };
 
-struct reading {
-    struct request *rq;
-    VEC(struct str) duplicates;
-};
-
 static void on_duplicate(void *ctx, struct json_duplicate dup)
 {
-    struct reading *r = ctx;
+    struct request *rq = ctx;
 
-    *vec_push(r->rq->arena, &r->duplicates) = arena_str(r->rq->arena, dup.key);
+    *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "duplicate field \"%.*s\"", STR_ARG(dup.key));
 }
 
 /* ---- the media type ---- */
@@ -60,9 +55,9 @@ static struct str text_of(struct request *rq)
     return auth_wants_bodies(rq->server->opt.auth) ? arena_str(rq->arena, rq->call->body) : rq->call->body;
 }
 
-static int parse_yaml(struct request *rq, struct reading *r, struct json **ret)
+static int parse_yaml(struct request *rq, struct json **ret)
 {
-    struct yaml_options opt = { .max_bytes = BODY_MAX, .on_duplicate = on_duplicate, .ctx = r };
+    struct yaml_options opt = { .max_bytes = BODY_MAX, .on_duplicate = on_duplicate, .ctx = rq };
     struct yaml_docs docs = { 0 };
     struct err e;
 
@@ -83,15 +78,15 @@ static int parse_protobuf(struct request *rq, struct json **ret)
     return fail_with(rq, e.code == ERR_NOT_FOUND ? REASON_MEDIA : REASON_BAD_REQUEST, "%s", e.text);
 }
 
-static int parse(struct request *rq, struct reading *r, struct str media, struct json **ret)
+static int parse(struct request *rq, struct str media, struct json **ret)
 {
-    struct json_parse_options opt = { .limits.max_bytes = BODY_MAX, .on_duplicate = on_duplicate, .ctx = r };
+    struct json_parse_options opt = { .limits.max_bytes = BODY_MAX, .on_duplicate = on_duplicate, .ctx = rq };
     struct err e;
 
     if (rq->call->body.n > BODY_MAX)
         return fail_with(rq, REASON_TOO_LARGE, "Request entity too large: limit is %d", BODY_MAX);
     if (str_ends(media, STR("yaml")))
-        return parse_yaml(rq, r, ret);
+        return parse_yaml(rq, ret);
     if (str_is(media, PROTOBUF_MEDIA))
         return parse_protobuf(rq, ret);
     if (json_parse(rq->arena, text_of(rq), &opt, ret, &e) < 0)
@@ -100,16 +95,16 @@ static int parse(struct request *rq, struct reading *r, struct str media, struct
 }
 
 /* Strict: all that is unknown or there twice is told at once. */
-static int tell_fields(struct request *rq, const struct str *texts, size_t n)
+static int tell_odd_fields(struct request *rq)
 {
     autobuf all = { 0 };
 
-    for (size_t i = 0; i < n; i++) {
+    VEC_FOREACH(text, &rq->odd_fields) {
         if (rq->validation == VALIDATE_WARN)
-            warn(rq, "%.*s", STR_ARG(texts[i]));
-        buf_fmt(&all, "%s%.*s", i ? ", " : "", STR_ARG(texts[i]));
+            warn(rq, "%.*s", STR_ARG(*text));
+        buf_fmt(&all, "%s%.*s", all.n ? ", " : "", STR_ARG(*text));
     }
-    if (rq->validation != VALIDATE_STRICT || !n)
+    if (rq->validation != VALIDATE_STRICT || !all.n)
         return 0;
     return fail_with(rq, REASON_BAD_REQUEST,
                      "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %.*s",
@@ -120,37 +115,42 @@ static int tell_fields(struct request *rq, const struct str *texts, size_t n)
 int body_any(struct request *rq, const char *const *types, struct json **ret)
 {
     struct str media = media_of(rq);
-    struct reading r = { .rq = rq };
 
     *ret = NULL;
     if (media.n && !is_listed(media, types)) /* none: JSON, as old clients mean it */
         return fail_media(rq, media, types);
     if (!str_trim(rq->call->body).n)
         return 0;
-    if (parse(rq, &r, media, ret) < 0)
+    if (parse(rq, media, ret) < 0)
         return -1;
     if (auth_wants_bodies(rq->server->opt.auth))
         rq->sent = json_copy(rq->arena, *ret); /* it is still to be completed */
-    VEC_FOREACH(key, &r.duplicates)
-        *key = arena_fmt(rq->arena, "duplicate field \"%.*s\"", STR_ARG(*key));
-    return tell_fields(rq, r.duplicates.v, r.duplicates.n);
+    return 0;
 }
 
 /* ---- unknown fields ---- */
 
-int body_check_fields(struct request *rq, const struct json *object)
+static void find_unknown(struct request *rq, const struct json *object)
 {
     struct problems ps = { .arena = rq->arena };
     struct place root = { .node = object };
-    VEC(struct str) unknown = { 0 };
 
-    if (rq->validation == VALIDATE_IGNORE || !rq->type->schema)
-        return 0;
     schema_check(rq->type->schema, &root, &ps);
     VEC_FOREACH(p, &ps.list)
         if (p->level == PROBLEM_WARNING && str_has(p->text, STR("unknown field")))
-            *vec_push(rq->arena, &unknown) = arena_fmt(rq->arena, "unknown field \"%.*s\"", STR_ARG(p->path));
-    return tell_fields(rq, unknown.v, unknown.n);
+            *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "unknown field \"%.*s\"", STR_ARG(p->path));
+}
+
+/* A pod template inside of another kind is younger than this program, perhaps: there nothing is dropped. */
+int body_check_fields(struct request *rq, struct json *object)
+{
+    const struct schema *schema = rq->type->schema;
+
+    if (schema && rq->validation != VALIDATE_IGNORE)
+        find_unknown(rq, object);
+    if (schema)
+        schema_prune(schema, object, &schema_pod_template);
+    return tell_odd_fields(rq);
 }
 
 /* ---- an object of the request's kind ---- */

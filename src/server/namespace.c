@@ -106,13 +106,87 @@ static void keep(void *ctx, const struct object *o)
     *vec_push(r->arena, &r->objects) = object_ref(o);
 }
 
-/* True: nothing is left. */
-static bool empty_namespace(struct server *s, struct str name)
+/* How many of a thing there are: of kinds that are left, of finalizers that hold them. */
+struct tally {
+    VEC(struct {
+        struct str name;
+        size_t n;
+    })
+    rows;
+};
+
+static void tally_add(struct arena *a, struct tally *t, struct str name)
+{
+    VEC_FOREACH(row, &t->rows)
+        if (str_eq(row->name, name)) {
+            row->n++;
+            return;
+        }
+    vec_push(a, &t->rows);
+    t->rows.v[t->rows.n - 1].name = arena_str(a, name);
+    t->rows.v[t->rows.n - 1].n = 1;
+}
+
+static struct str tally_print(struct arena *a, const struct tally *t, const char *head, const char *between)
+{
+    autobuf out = { 0 };
+
+    VEC_FOREACH(row, &t->rows)
+        buf_fmt(&out, "%s%.*s%s%zu resource instances", out.n ? ", " : head, STR_ARG(row->name), between, row->n);
+    return arena_str(a, buf_view(&out));
+}
+
+static void add_condition(struct arena *a, struct json *list, const char *type, const char *reasons[2], struct str why,
+                          struct str now)
+{
+    struct json *j = json_push(list, json_object(a));
+
+    json_add(j, STR("type"), json_str(a, str_of(type)));
+    json_add(j, STR("status"), json_str(a, why.n ? STR("True") : STR("False")));
+    json_add(j, STR("lastTransitionTime"), json_str(a, now));
+    json_add(j, STR("reason"), json_str(a, str_of(reasons[!why.n])));
+    json_add(j, STR("message"), json_str(a, why.n ? why : STR("All resources are gone")));
+}
+
+/* People who wait for the end see what holds it. Written once for each reason: it would be news every time. */
+static void tell_remains(struct server *s, const struct object *o, const struct tally *kinds,
+                         const struct tally *finalizers)
 {
     autoarena a = { 0 };
+    autobuf now = { 0 };
+    struct json *body = json_copy(&a, o->root), *status = json_need_object(&a, body, "status");
+    struct str left = tally_print(&a, kinds, "Some resources are remaining: ", " has ");
+    struct str held = tally_print(&a, finalizers, "Some content in the namespace has finalizers remaining: ", " in ");
+    const struct json *before = json_at(json_get(status, "conditions"), 0);
+    struct json *list;
+
+    if (!status || (str_eq(json_member_text(before, "message"), left) &&
+                    str_eq(json_member_text(json_at(json_get(status, "conditions"), 1), "message"), held)))
+        return;
+    clock_print(&now, server_now_ms(s));
+    list = json_set(status, "conditions", json_array(&a));
+    add_condition(&a, list, "NamespaceContentRemaining", (const char *[]){ "SomeResourcesRemain", "ContentRemoved" },
+                  left, buf_view(&now));
+    add_condition(&a, list, "NamespaceFinalizersRemaining",
+                  (const char *[]){ "SomeFinalizersRemain", "ContentHasNoFinalizers" }, held, buf_view(&now));
+    (void)store_update(s->opt.store, body, STORE_STATUS, NULL, NULL); /* else when something changes */
+}
+
+static bool is_left(const struct server *s, const struct object *o)
+{
+    const struct object *now = store_get(s->opt.store, o->type, o->namespace, o->name);
+
+    return now && str_eq(now->uid, o->uid);
+}
+
+/* True: nothing is left. */
+static bool empty_namespace(struct server *s, const struct object *namespace)
+{
+    autoarena a = { 0 };
+    struct str name = namespace->name;
     struct remains r = { .arena = &a };
+    struct tally kinds = { 0 }, finalizers = { 0 };
     struct store_delete_options opt = { .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };
-    bool is_empty = true;
 
     for (size_t i = 0; i < n_resource_types; i++)
         if (resource_types[i].scope == SCOPE_NAMESPACED && resource_types[i].use == TYPE_STORED)
@@ -120,10 +194,16 @@ static bool empty_namespace(struct server *s, struct str name)
     VEC_FOREACH(o, &r.objects) {
         if (!is_ending(*o))
             (void)store_delete(s->opt.store, (*o)->type, (*o)->namespace, (*o)->name, &opt, NULL, NULL);
-        is_empty &= !store_get(s->opt.store, (*o)->type, (*o)->namespace, (*o)->name);
+        if (is_left(s, *o)) {
+            tally_add(&a, &kinds, type_resource(&a, (*o)->type));
+            JSON_FOREACH(f, json_find((*o)->root, "metadata", "finalizers", NULL))
+                tally_add(&a, &finalizers, json_text(f, STR_NULL));
+        }
         object_unref(*o);
     }
-    return is_empty;
+    if (kinds.rows.n)
+        tell_remains(s, namespace, &kinds, &finalizers);
+    return !kinds.rows.n;
 }
 
 static void end_namespace(struct server *s, const struct object *o)
@@ -131,7 +211,7 @@ static void end_namespace(struct server *s, const struct object *o)
     autoarena a = { 0 };
     struct json *body;
 
-    if (!empty_namespace(s, o->name))
+    if (!empty_namespace(s, o))
         return;
     body = json_copy(&a, o->root);
     json_remove(json_get(body, "spec"), "finalizers");

@@ -146,6 +146,7 @@ struct request {
     bool is_pretty, is_dry;
     enum validation validation;
     VEC(struct str) warnings;
+    VEC(struct str) odd_fields; /* of the body: "duplicate field \"a\"", … */
     struct failure failure;
     bool is_answered;
     bool is_applied; /* its managedFields are as they should be */
@@ -189,7 +190,8 @@ int body_object(struct request *rq, struct json **ret);
 /* Whatever was sent: JSON or YAML. '*ret' NULL: nothing. 'types': what is allowed ("application/json", …; NULL-ended). */
 int body_any(struct request *rq, const char *const *types, struct json **ret);
 extern const char *const body_types[];
-int body_check_fields(struct request *rq, const struct json *object);
+/* Unknown fields are told or refused, and dropped. */
+int body_check_fields(struct request *rq, struct json *object);
 
 /* ---- view.c ---- */
 

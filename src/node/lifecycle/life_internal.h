@@ -237,9 +237,6 @@ void life_settle(struct life *l, int64_t now_ms);
 /* life_status.c */
 extern const char life_no_ephemeral[]; /* why there is none */
 
-/* life_qos.c */
-const char *life_qos(const struct json *pod_spec);
-
 /* life_event.c */
 void life_say(struct life *l, bool is_warning, struct str reason, const struct life_con *c, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
