@@ -48,6 +48,9 @@ const struct known_types *known_types(void)
         .claim = volcano("persistentvolumeclaims"),
         .volume = volcano("persistentvolumes"),
         .event = type_by_kind(STR("v1"), STR("Event")),
+        .flow = volcano("jobflows.flow.volcano.sh"),
+        .template = volcano("jobtemplates.flow.volcano.sh"),
+        .cron = volcano("cronjobs.batch.volcano.sh"),
         .native_workload = type_native("Workload"),
         .native_group = type_native("PodGroup"),
     };
@@ -435,8 +438,8 @@ static bool is_kept(const struct resource_type *type)
     const struct known_types *k = known_types();
 
     return type == k->group || type == k->command || type == k->queue || type == k->priority || type == k->config_map ||
-           type == k->secret || type == k->service || type == k->policy || type == k->claim ||
-           type == k->native_workload || type == k->native_group;
+           type == k->secret || type == k->service || type == k->policy || type == k->claim || type == k->flow ||
+           type == k->template || type == k->cron || type == k->native_workload || type == k->native_group;
 }
 
 void cache_put(struct cache *c, const struct object *o)

@@ -136,7 +136,7 @@ struct cache {
 /* The rows of resource_types that are used by name. */
 struct known_types {
     const struct resource_type *job, *pod, *group, *command, *queue, *priority, *config_map, *secret, *service, *policy,
-        *claim, *volume, *event, *native_workload, *native_group;
+        *claim, *volume, *event, *flow, *template, *cron, *native_workload, *native_group;
 };
 const struct known_types *known_types(void);
 
@@ -172,6 +172,7 @@ bool cache_is_buried(const struct cache *c, struct str uid, uint64_t rev); /* is
 
 struct cache_job *cache_job(const struct cache *c, struct str uid); /* also one without object; NULL */
 struct cache_queue *cache_queue(const struct cache *c, struct str name);
+const struct object *cache_find_job(struct cache *c, struct str namespace, struct str name); /* NULL */
 const struct object *cache_find(struct cache *c, const struct resource_type *type, struct str namespace,
                                 struct str name);
 

@@ -295,6 +295,13 @@ static struct str name_key_of(struct cache *c, struct str namespace, struct str 
     return buf_view(&c->scratch);
 }
 
+const struct object *cache_find_job(struct cache *c, struct str namespace, struct str name)
+{
+    const struct cache_job *j = map_get(&c->jobs_name, name_key_of(c, namespace, name));
+
+    return j ? j->object : NULL;
+}
+
 void cache_touch_heir(struct cache *c, const struct object *last)
 {
     struct str owner = object_job_name(last->root);

@@ -328,6 +328,9 @@ static const struct {
     { KEY_ENSURE, plan_ensure },
     { KEY_SCHED, sched_write_plan },
     { KEY_WORKLOAD, workload_plan_key },
+    { KEY_FLOW, flow_plan_key },
+    { KEY_TEMPLATE, template_plan_key },
+    { KEY_CRON, cron_plan_key },
 };
 
 /* A pod that is younger than the Job we know may be wanted by a Job we have not heard of: a larger size, the next

@@ -120,8 +120,9 @@ static bool is_collectable(const struct resource_type *type)
 static void want_all(struct driver *d)
 {
     const struct known_types *k = known_types();
-    const struct resource_type *types[] = { k->job,        k->pod,    k->group,   k->command, k->queue, k->priority,
-                                            k->config_map, k->secret, k->service, k->policy,  k->claim };
+    const struct resource_type *types[] = { k->job,      k->pod,        k->group,    k->command, k->queue,
+                                            k->priority, k->config_map, k->secret,   k->service, k->policy,
+                                            k->claim,    k->flow,       k->template, k->cron };
 
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
         want(d, types[i]);
@@ -176,6 +177,7 @@ struct driver *driver_new(struct cluster *c, const struct driver_options *opt)
     schedule_init(d);
     latencies_init(&d->stats);
     workloads_init(d);
+    flows_init(d);
     d->last_now_ms = cluster_now_ms(c);
     want_all(d);
     if (d->opt.schedules)
@@ -194,6 +196,7 @@ void driver_free(struct driver *d)
     contests_done(d);
     schedule_done(d);
     workloads_done(d);
+    flows_done(d);
     work_queue_done(&d->queue);
     garbage_done(&d->garbage);
     cache_done(&d->cache);
@@ -232,6 +235,7 @@ static bool take_events(struct driver *d)
         cache_event(&d->cache, &ev);
         if (!d->opt.others || ev.type != known_types()->pod)
             workload_event(d, &ev);
+        flows_event(d, &ev);
         if (d->opt.schedules)
             sched_feed_event(d, &ev);
         if (d->opt.collects_garbage)

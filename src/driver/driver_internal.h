@@ -4,6 +4,7 @@
 
 #include "driver/cache.h"
 #include "driver/driver.h"
+#include "driver/flows.h"
 #include "driver/garbage.h"
 #include "driver/work_queue.h"
 #include "driver/schedule.h"
@@ -33,6 +34,7 @@ struct driver {
     struct garbage garbage;   /* used if opt.collects_garbage */
     struct schedule schedule; /* used if opt.schedules */
     struct workloads workloads;
+    struct flows flows;
     struct work_queue queue;
     struct arena arena; /* of one plan */
     struct buf key;     /* a key being put together */

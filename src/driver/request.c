@@ -276,6 +276,7 @@ static void forget_object(struct driver *d, const struct resource_type *type, st
     if (d->opt.collects_garbage)
         garbage_gone(&d->garbage, uid);
     workload_gone(d, type, uid);
+    flows_gone(d, type, namespace, name, uid);
 }
 
 static void take_object(struct driver *d, const struct object *o)
@@ -286,6 +287,7 @@ static void take_object(struct driver *d, const struct object *o)
     if (d->opt.collects_garbage)
         garbage_put(&d->garbage, o);
     workload_seen(d, o);
+    flows_seen(d, o);
 }
 
 static void read_answered(struct driver *d, struct request *f, const struct object *o)
@@ -517,6 +519,8 @@ static void note_failure(struct driver *d, struct request *f, const struct err *
     free(f->error);
     f->error = xmalloc(sizeof(*f->error));
     *f->error = *e;
+    if (answer == ANSWER_REFUSED)
+        flows_written(d, f->key, e);
     if (!j)
         return;
     j->drive.failed_kind = f->kind;
@@ -562,6 +566,7 @@ static void note_success(struct driver *d, const struct request *f)
     struct cache_job *j = driver_key_job(d, f->key);
 
     if (!j) {
+        flows_written(d, f->key, NULL);
         if (!f->is_loose && !str_starts(f->key, STR(KEY_SCHED)))
             work_queue_forget(&d->queue, f->key);
         return;

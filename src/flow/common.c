@@ -1,0 +1,41 @@
+/* common.c - small things that the makers of Jobs share */
+#include "flow/flow_internal.h"
+
+#include "base/clock.h"
+
+int64_t flow_time(const struct json *text)
+{
+    int64_t ms;
+
+    return clock_parse(json_text(text, STR_NULL), &ms, NULL) == 0 ? ms : 0;
+}
+
+struct json *flow_json_time(struct arena *a, int64_t ms)
+{
+    autobuf text = { 0 };
+
+    clock_print(&text, ms);
+    return json_str(a, arena_str(a, buf_view(&text)));
+}
+
+void flow_write_status(const struct json *object, const char *api_version, const char *kind, struct json *status,
+                       struct plan *plan)
+{
+    struct json *body = json_copy(plan->arena, object);
+
+    json_set(body, "status", status);
+    plan_update_status(plan, type_by_kind(str_of(api_version), str_of(kind)), body);
+}
+
+bool flow_same(const struct json *a, const struct json *b, const char *key)
+{
+    const struct json *x = json_get(a, key), *y = json_get(b, key);
+
+    return x == y || (x && y && json_equal(x, y));
+}
+
+void flow_tell_trouble(const struct json *object, struct str trouble, int64_t now_ms, struct plan *plan)
+{
+    if (trouble.n)
+        plan_event(plan, object, "Warning", "FailedCreate", now_ms, "%.*s", STR_ARG(trouble));
+}

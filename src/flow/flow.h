@@ -1,0 +1,77 @@
+/* flow.h - what makes Jobs: JobFlow, JobTemplate and CronJob, all pure: observed in, plan out
+ *
+ * None keeps state of its own. A decision is written to the status first and acted on when that has come back, so that
+ * whoever starts again in between goes on from there. Jobs have names that follow from their maker, so that none is made
+ * twice.
+ */
+#ifndef FLOW_FLOW_H
+#define FLOW_FLOW_H
+
+#include "api/plan.h"
+#include "json/json.h"
+
+struct zone;
+
+#define BY_TEMPLATE_KEY "volcano.sh/createdByJobTemplate" /* label and annotation: "namespace.template" */
+#define BY_FLOW_KEY     "volcano.sh/createdByJobFlow"     /* the same: "namespace.jobflow" */
+#define SLOT_KEY        "volcano.sh/cronjob-scheduled-timestamp"
+
+/* ---- jobtemplate.c ---- */
+
+/* status.jobDependsOnList: the jobs that were made from the template and are there. */
+void jobtemplate_plan(const struct json *template, const struct json *const *jobs, size_t n_jobs, struct plan *plan);
+
+/* "namespace.template" of the template that a Job was made from; empty: of none. */
+struct str jobtemplate_of(const struct json *job);
+
+/* ---- jobflow.c ---- */
+
+struct flow_question { /* does every pod of a task answer on this port? */
+    struct str job, task;
+    uint16_t port;
+    bool is_http;
+    struct str path; /* of HTTP; so are the others */
+    struct str header_name, header_value;
+};
+
+struct jobflow_observed {
+    const struct json *flow;
+    const struct json *const *jobs; /* whose controller it is */
+    size_t n_jobs;
+    void *ctx;
+    const struct json *(*find_template)(void *ctx, struct str name); /* of its namespace; NULL: there is none */
+    const struct json *(*find_job)(void *ctx, struct str name);      /* whoever made it */
+    bool (*answers)(void *ctx, const struct flow_question *q);       /* not known yet: false, and plan again when it is.
+                                                                  NULL: nobody can be asked */
+    struct str trouble; /* why the last write was refused; empty: it was not */
+};
+
+/* Makes the job "FLOW-VERTEX" of each vertex when those it depends on have completed, or its probes say so. Keeps in the
+ * status what became of each, so that a job which was deleted after its end is not run again. Succeed and Failed are
+ * final; with jobRetainPolicy delete the jobs of a flow that has succeeded go. */
+void jobflow_plan(const struct jobflow_observed *o, int64_t now_ms, struct plan *plan);
+
+struct str jobflow_job_name(struct arena *a, struct str flow, struct str vertex);
+
+/* A template's spec with a vertex' patch.jobSpec in it: tasks by name, and within them as kubectl patches pods. */
+int jobflow_patch(struct arena *a, const struct json *spec, const struct json *patch, struct json **ret, struct err *e);
+
+/* ---- cronjob.c ---- */
+
+struct cronjob_observed {
+    const struct json *cron;
+    const struct json *const *jobs; /* whose controller it is */
+    size_t n_jobs;
+    const struct zone *zone; /* of spec.timeZone, or the machine's; NULL: UTC */
+    struct str zone_problem; /* why there is none; empty: there is */
+    void *ctx;
+    const struct json *(*find_job)(void *ctx, struct str name);
+    int64_t since_ms;   /* slots up to then do not count: the schedule was another one; 0: all count */
+    struct str trouble; /* why the last write was refused; empty: it was not */
+};
+
+/* Makes a job for the last slot that has passed, unless there was one, it is too late, or the concurrencyPolicy says no;
+ * wakes at the next. What is active and when it last ran follows from the jobs that are there. */
+void cronjob_plan(const struct cronjob_observed *o, int64_t now_ms, struct plan *plan);
+
+#endif
