@@ -44,16 +44,16 @@ SCHEMA(static, flow_probe, "FlowProbe",
 
 SCHEMA(static, flow_depends, "FlowDependsOn",
     F_STRS("targets", DOC("flows whose jobs must be Completed first")),
-    F_OBJ("probe", &flow_probe, DOC("accepted, not looked at")));
+    F_OBJ("probe", &flow_probe, DOC("start when these pass, not when the targets have completed")));
 
 /* Part of a job's spec: nothing in it is required. */
 SCHEMA(static, flow_patch, "FlowPatch",
-    F_OBJ("jobSpec", NULL));
+    F_OBJ("jobSpec", NULL, DOC("parts of the spec of a Job; tasks by name")));
 
 SCHEMA(static, flow, "Flow",
     F_STR("name", NEEDED, DOC("of the flow, and of the JobTemplate it is made from")),
     F_OBJ("dependsOn", &flow_depends, DOC("what must be done before it starts")),
-    F_OBJ("patch", &flow_patch, DOC("accepted, not looked at")));
+    F_OBJ("patch", &flow_patch, DOC("what is other than in the template")));
 
 SCHEMA(static, flow_spec, "JobFlowSpec",
     F_OBJS("flows", &flow, DOC("jobs, and which comes after which")),

@@ -26,11 +26,17 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-    { ROLE_CONTROLLER, "batch.volcano.sh", "jobs", "get list watch update delete",
-      "jobs: the names of their claims, and their end when their time to live is over" },
+    { ROLE_CONTROLLER, "batch.volcano.sh", "jobs", "get list watch create update delete",
+      "jobs: those of flows and schedules, the names of their claims, and their end when their time to live is over" },
     { ROLE_CONTROLLER, "batch.volcano.sh", "jobs/status", "update", "what a job is doing" },
     { ROLE_CONTROLLER, "batch.volcano.sh", "jobs/finalizers", "update",
       "pods that keep their job until they are gone, where the cluster asks for this right" },
+    { ROLE_CONTROLLER, "batch.volcano.sh", "cronjobs", "get list watch", "schedules" },
+    { ROLE_CONTROLLER, "flow.volcano.sh", "jobflows jobtemplates", "get list watch", "flows" },
+    { ROLE_CONTROLLER, "batch.volcano.sh", "cronjobs/status cronjobs/finalizers", "update",
+      "when a schedule ran last; its jobs keep it until they are gone" },
+    { ROLE_CONTROLLER, "flow.volcano.sh", "jobflows/status jobflows/finalizers jobtemplates/status", "update",
+      "how far a flow is; the same" },
     { ROLE_CONTROLLER, "bus.volcano.sh", "commands", "get list watch delete", "suspend and resume" },
     { ROLE_CONTROLLER, "scheduling.volcano.sh", "podgroups", "get list watch create patch delete",
       "one for each job, and for pods that name our scheduler" },

@@ -5,7 +5,7 @@
  * webhook itself needs can wait for it.
  *
  * Who may be ignored when it does not answer: what the controller does or checks again by itself (defaults, PodGroups,
- * budgets). Jobs and Queues that nobody has looked at are refused.
+ * flows, schedules, budgets). Jobs and Queues that nobody has looked at are refused.
  */
 #include "cli/install.h"
 
@@ -26,6 +26,9 @@ static const struct hook hooks[] = {
     { "podgroups", "podgroup", "scheduling.volcano.sh", "v1beta1", true, false, true, "CREATE",
       "!has(object.spec) || !has(object.spec.queue) || object.spec.queue == 'default'" },
     { "podgroups", "podgroup", "scheduling.volcano.sh", "v1beta1", false, false, true, "CREATE", NULL },
+    { "jobflows", "jobflow", "flow.volcano.sh", "v1alpha1", false, false, true, "CREATE UPDATE", NULL },
+    { "jobtemplates", "jobtemplate", "flow.volcano.sh", "v1alpha1", false, false, true, "CREATE UPDATE", NULL },
+    { "cronjobs", "cronjob", "batch.volcano.sh", "v1alpha1", false, false, true, "CREATE UPDATE", NULL },
     { "pods", "pod", "", "v1", false, false, true, "CREATE",
       "has(object.metadata.annotations) && ('volcano.sh/jdb-min-available' in object.metadata.annotations || "
       "'volcano.sh/jdb-max-unavailable' in object.metadata.annotations)" },

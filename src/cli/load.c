@@ -6,6 +6,8 @@
 #include "base/map.h"
 #include "base/util.h"
 #include "cli/read.h"
+#include "flow/admit.h"
+#include "os/zoneinfo.h"
 #include "report/term.h"
 #include "yaml/yaml.h"
 
@@ -315,13 +317,14 @@ static void admit_one_job(struct load *l, struct loaded *doc, const struct admit
 
 static void admit_known(struct load *l, struct loaded *doc, const struct admit_env *env)
 {
+    struct flow_env flow = { .admit = env, .read_zone = zoneinfo_read };
     struct place root = { .node = doc->root };
 
     if (str_is(object_kind(doc->root), "Queue")) {
         admit_queue(l->arena, doc->root, NULL, env, &doc->problems);
     } else if (str_is(object_kind(doc->root), "PodGroup")) {
         admit_podgroup(l->arena, doc->root, NULL, env, &doc->problems);
-    } else {
+    } else if (!admit_flow_kind(l->arena, doc->root, NULL, &flow, &doc->problems)) {
         if (doc->type->schema)
             schema_check(doc->type->schema, &root, &doc->problems);
         meta_check(&root, NULL, false, &doc->problems);

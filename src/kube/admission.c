@@ -3,8 +3,10 @@
 
 #include "api/meta.h"
 #include "base/util.h"
+#include "flow/admit.h"
 #include "job/admit.h"
 #include "json/patch.h"
+#include "os/zoneinfo.h"
 
 #define API_VERSION "admission.k8s.io/v1"
 
@@ -50,6 +52,13 @@ static void validate_pod(struct review *r)
     admit_pod_budget(r->object, &r->env, &r->problems);
 }
 
+static void validate_flow_kind(struct review *r)
+{
+    struct flow_env env = { .admit = &r->env, .read_zone = zoneinfo_read };
+
+    (void)admit_flow_kind(r->arena, r->object, r->old, &env, &r->problems); /* the path says which kind it is */
+}
+
 static void do_nothing(struct review *r)
 {
     (void)r;
@@ -66,6 +75,9 @@ static const struct admission_path {
     { "/queues/validate", "scheduling.volcano.sh", "Queue", false, true, admit_queue_review },
     { "/podgroups/mutate", "scheduling.volcano.sh", "PodGroup", true, false, admit_podgroup_review },
     { "/podgroups/validate", "scheduling.volcano.sh", "PodGroup", false, false, admit_podgroup_review },
+    { "/jobflows/validate", "flow.volcano.sh", "JobFlow", false, false, validate_flow_kind },
+    { "/jobtemplates/validate", "flow.volcano.sh", "JobTemplate", false, false, validate_flow_kind },
+    { "/cronjobs/validate", "batch.volcano.sh", "CronJob", false, false, validate_flow_kind },
     { "/pods/mutate", "", "Pod", true, false, do_nothing },
     { "/pods/validate", "", "Pod", false, false, validate_pod },
 };

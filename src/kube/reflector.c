@@ -231,11 +231,22 @@ static void break_off(struct reflector *r, const struct err *e)
 
 /* ---- the end of a request ---- */
 
+/* Kinds that came later: a controller whose roles are older does without them, and all else goes on. */
+static bool is_optional(const struct resource_type *type)
+{
+    return strcmp(type->group, "flow.volcano.sh") == 0 || strcmp(type->kind, "CronJob") == 0;
+}
+
 static void absent(struct reflector *r, const struct err *e)
 {
-    if (!r->is_absent) {
+    if (!r->is_absent && e->code == ERR_FORBIDDEN)
+        log_warn("this type may not be read and is left alone", LOG_TEXT("kind", r->kind->type->kind),
+                 LOG_TEXT("group", r->kind->type->group),
+                 LOG_TEXT("advice", "pumice install --dry-run --only roles | kubectl apply -f -"));
+    else if (!r->is_absent)
         log_warn("the cluster does not have this type", LOG_TEXT("kind", r->kind->type->kind),
                  LOG_TEXT("group", r->kind->type->group));
+    if (!r->is_absent) {
         list_begins(r);
         buf_reset(&r->version);
         list_ends(r);
@@ -256,7 +267,7 @@ static void refused(struct reflector *r, const struct http_answer *a, const stru
         rest(r, rand_between(&k->rand, 0, BACKOFF_MIN_MS << MIN_OF(r->failures++, 6u)));
     } else if (a && a->status == 401 && credential_refused(k->credential, r->generation)) {
         fail(r, e, 0);
-    } else if (e->code == ERR_NOT_FOUND) {
+    } else if (e->code == ERR_NOT_FOUND || (a && a->status == 403 && is_optional(r->kind->type))) {
         buf_reset(&r->version);
         absent(r, e);
     } else if (was_initial && (e->code == ERR_INVALID || (a && a->status >= 500 && a->status != 503))) {

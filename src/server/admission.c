@@ -7,7 +7,9 @@
 
 #include "api/name.h"
 #include "api/schemas.h"
+#include "flow/admit.h"
 #include "job/admit.h"
+#include "os/zoneinfo.h"
 
 #include <openssl/crypto.h>
 
@@ -100,6 +102,14 @@ static void admit_group_write(struct request *rq, struct json *object, const str
     struct admit_env env = env_of(rq);
 
     admit_podgroup(rq->arena, object, old ? old->root : NULL, &env, ps);
+}
+
+static void admit_flow_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    struct admit_env env = env_of(rq);
+    struct flow_env flow = { .admit = &env, .read_zone = zoneinfo_read };
+
+    (void)admit_flow_kind(rq->arena, object, old ? old->root : NULL, &flow, ps); /* the table says it is one */
 }
 
 /* ---- Kubernetes' own ---- */
@@ -306,6 +316,9 @@ static const struct {
     void (*admit)(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 } admissions[] = {
     { "batch.volcano.sh", "Job", admit_job_write },
+    { "batch.volcano.sh", "CronJob", admit_flow_write },
+    { "flow.volcano.sh", "JobFlow", admit_flow_write },
+    { "flow.volcano.sh", "JobTemplate", admit_flow_write },
     { "scheduling.volcano.sh", "Queue", admit_queue_write },
     { "scheduling.volcano.sh", "PodGroup", admit_group_write },
     { "", "Pod", admit_pod_write },

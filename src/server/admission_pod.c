@@ -1,6 +1,7 @@
 /* admission_pod.c - pods as Kubernetes completes them, and what of them may change */
 #include "server/server_internal.h"
 
+#include "job/admit.h"
 #include "node/lifecycle/life.h"
 
 enum { GRACE_S = 30 };
@@ -276,8 +277,11 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
 
 void server_complete(void *server, struct arena *a, const struct resource_type *type, struct json *body)
 {
-    if (type->group[0] || strcmp(type->kind, "Pod") != 0)
-        return;
-    pod_defaults(server, a, json_get(body, "spec"));
-    set_qos(a, body);
+    if (!type->group[0] && strcmp(type->kind, "Pod") == 0) {
+        pod_defaults(server, a, json_get(body, "spec"));
+        set_qos(a, body);
+    }
+    if (strcmp(type->group, "batch.volcano.sh") == 0 &&
+        strcmp(type->kind, JOB_KIND) == 0) /* of a flow, or a schedule */
+        job_default(a, body, &(struct admit_env){ .scheduler_name = ((struct server *)server)->opt.scheduler_name });
 }
