@@ -142,6 +142,25 @@ void http_set_idle(struct http_exchange *x, int64_t idle_ms)
         turn_arm(x->client);
 }
 
+void http_write(struct http_exchange *x, struct str bytes)
+{
+    if (x->is_cancelled || !x->on || x->answer.status != 101)
+        return;
+    if (x->out_at == x->out.n) {
+        buf_reset(&x->out);
+        x->out_at = 0;
+    }
+    buf_str(&x->out, bytes);
+    link_write(x->on); /* a connection that broke is told of in the next turn */
+    if (!x->client->is_turning)
+        turn_arm(x->client);
+}
+
+size_t http_queued(const struct http_exchange *x)
+{
+    return x->out.n - x->out_at;
+}
+
 void http_cancel(struct http_exchange *x)
 {
     struct http_client *c = x->client;
@@ -307,7 +326,8 @@ struct http_exchange *http_send(struct http_client *c, const struct http_request
     x->request.idle_ms = r->idle_ms ? r->idle_ms : x->request.head_ms;
     x->request.max_bytes = r->max_bytes ? r->max_bytes : HTTP_MAX_BYTES;
     x->answer.inner = x;
-    x->is_safe = is_safe(r->method) && !r->body.n;
+    x->is_safe = is_safe(r->method) && !r->body.n && !r->is_upgrade;
+    x->response.may_upgrade = r->is_upgrade;
     x->body_n = r->body.n;
     x->sent_us = clock_mono_us(&clock_real);
     x->heard_ms = x->sent_us / 1000;

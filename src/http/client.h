@@ -90,6 +90,8 @@ struct http_request {   /* all text is copied by http_send() */
     struct str token;           /* sent as a bearer token; empty: none */
     const char *const *headers; /* more of them, "Name: value", ended by NULL; NULL: none */
     bool is_zipped;             /* ask for gzip: pays for long answers, is of no use for streams of short lines */
+    bool is_upgrade;            /* 'headers' ask for another protocol: after an answer 101 the connection is the
+                                   caller's, what comes is told by on_data, http_write() sends */
 
     int64_t head_ms;  /* the answer must begin within this time; 0: 30 s */
     int64_t idle_ms;  /* and then never pause for longer; 0: as head_ms */
@@ -111,6 +113,10 @@ struct http_exchange *http_send(struct http_client *c, const struct http_request
 
 /* Another limit of pauses from now on: for a stream that becomes quiet once it has told what there is. */
 void http_set_idle(struct http_exchange *x, int64_t idle_ms);
+
+/* More bytes, on a connection that was upgraded. */
+void http_write(struct http_exchange *x, struct str bytes);
+size_t http_queued(const struct http_exchange *x); /* of them, that the kernel has not taken yet */
 
 /* Forget it: no callback any more. Whether the server acts on it is not known. */
 void http_cancel(struct http_exchange *x);

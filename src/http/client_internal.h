@@ -58,6 +58,7 @@ struct response { /* the head of an answer; zeroed: nothing came yet */
     int status;
     uint64_t length; /* of the body; UINT64_MAX: until the connection ends */
     bool is_chunked, is_zipped, keeps_alive;
+    bool may_upgrade; /* set by the caller: 101 is the last word */
 };
 
 /* Take bytes of the head. The number that was used; '*ret_whole' says whether its end was among them. Heads of an

@@ -81,7 +81,7 @@ ptrdiff_t response_take(struct response *r, struct str bytes, bool *ret_whole)
         r->text.n = r->scanned;
         if (parse(r) < 0)
             return -1;
-        if (r->status >= 200) {
+        if (r->status >= 200 || (r->status == 101 && r->may_upgrade)) {
             *ret_whole = true;
             break;
         }

@@ -1,6 +1,7 @@
 /* websocket.c - WebSocket frames to messages and back */
 #include "http/websocket.h"
 
+#include "base/rand.h"
 #include "base/util.h"
 #include "http/request.h"
 #include "http/server.h"
@@ -12,20 +13,35 @@ enum { CONTROL_MAX = 125, MESSAGE_MAX = 1 << 20 };
 
 /* ---- sending ---- */
 
-static void put_head(struct buf *out, unsigned opcode, size_t n)
+static void put_head(struct buf *out, unsigned opcode, size_t n, unsigned masked)
 {
     buf_char(out, (char)(0x80 | opcode));
     if (n <= CONTROL_MAX) {
-        buf_char(out, (char)n);
+        buf_char(out, (char)(masked | n));
     } else if (n <= UINT16_MAX) {
-        buf_char(out, 126);
+        buf_char(out, (char)(masked | 126));
         buf_char(out, (char)(n >> 8));
         buf_char(out, (char)n);
     } else {
-        buf_char(out, 127);
+        buf_char(out, (char)(masked | 127));
         for (int shift = 56; shift >= 0; shift -= 8)
             buf_char(out, (char)((uint64_t)n >> shift));
     }
+}
+
+/* Of a client: so that what it sends is no text that somebody in between could take for a request. */
+static void put_masked(struct buf *out, struct str first, struct str rest)
+{
+    unsigned char key[4];
+    size_t at;
+
+    rand_os_bytes(key, sizeof(key));
+    buf_append(out, key, sizeof(key));
+    at = out->n;
+    buf_str(out, first);
+    buf_str(out, rest);
+    for (size_t i = at; i < out->n; i++)
+        out->p[i] = (char)(out->p[i] ^ key[(i - at) % 4]);
 }
 
 static void put_frame(struct websocket *w, unsigned opcode, struct str first, struct str rest)
@@ -34,9 +50,13 @@ static void put_frame(struct websocket *w, unsigned opcode, struct str first, st
 
     if (w->is_closing)
         return;
-    put_head(&frame, opcode, first.n + rest.n);
-    buf_str(&frame, first);
-    buf_str(&frame, rest);
+    put_head(&frame, opcode, first.n + rest.n, w->is_client ? 0x80 : 0);
+    if (w->is_client) {
+        put_masked(&frame, first, rest);
+    } else {
+        buf_str(&frame, first);
+        buf_str(&frame, rest);
+    }
     w->write(w->ctx, buf_view(&frame));
 }
 
@@ -112,14 +132,19 @@ static int take_message(struct websocket *w)
 
 /* ---- frames in the making ---- */
 
-static size_t head_size(const struct buf *head)
+static size_t mask_size(const struct websocket *w)
+{
+    return w->is_client ? 0 : 4;
+}
+
+static size_t head_size(const struct websocket *w)
 {
     unsigned n;
 
-    if (head->n < 2)
+    if (w->head.n < 2)
         return 2;
-    n = (unsigned char)head->p[1] & 0x7f;
-    return 2 + 4 + (n == 126 ? 2 : n == 127 ? 8 : 0);
+    n = (unsigned char)w->head.p[1] & 0x7f;
+    return 2 + mask_size(w) + (n == 126 ? 2 : n == 127 ? 8 : 0);
 }
 
 static uint64_t read_number(const char *p, size_t n)
@@ -145,7 +170,7 @@ static int check_head(struct websocket *w)
     w->is_last = first & 0x80;
     w->opcode = first & 0x0f;
     is_control = w->opcode >= OP_CLOSE;
-    if ((first & 0x70) || !is_known(w->opcode) || !(second & 0x80))
+    if ((first & 0x70) || !is_known(w->opcode) || w->is_client == !!(second & 0x80))
         return end_with(w, WEBSOCKET_PROTOCOL_ERROR);
     if (is_control && (!w->is_last || (second & 0x7f) > CONTROL_MAX))
         return end_with(w, WEBSOCKET_PROTOCOL_ERROR);
@@ -156,11 +181,12 @@ static int check_head(struct websocket *w)
 
 static int begin_payload(struct websocket *w)
 {
-    size_t n = w->head.n - 4 - 2, max = w->message_bytes ? w->message_bytes : MESSAGE_MAX;
+    size_t n = w->head.n - mask_size(w) - 2, max = w->message_bytes ? w->message_bytes : MESSAGE_MAX;
     uint64_t least = n == 8 ? 65536 : n == 2 ? 126 : 0;
 
     w->left = n ? read_number(w->head.p + 2, n) : (unsigned char)w->head.p[1] & 0x7f;
-    memcpy(w->mask, w->head.p + w->head.n - 4, 4);
+    memset(w->mask, 0, sizeof(w->mask)); /* what is not masked is masked by nothing */
+    memcpy(w->mask, w->head.p + 2 + n, mask_size(w));
     w->mask_at = 0;
     w->is_inside = true;
     buf_reset(&w->head);
@@ -181,13 +207,13 @@ static int end_frame(struct websocket *w)
 
 static int take_head(struct websocket *w, struct str *rest)
 {
-    while (rest->n && w->head.n < head_size(&w->head)) {
+    while (rest->n && w->head.n < head_size(w)) {
         buf_char(&w->head, rest->p[0]);
         *rest = str_from(*rest, 1);
         if (w->head.n == 2 && check_head(w) < 0)
             return -1;
     }
-    if (w->head.n < 2 || w->head.n < head_size(&w->head))
+    if (w->head.n < 2 || w->head.n < head_size(w))
         return 0;
     if (begin_payload(w) < 0)
         return -1;
@@ -232,21 +258,27 @@ bool websocket_is_asked(const struct http_call *call)
            http_call_header_lists(call, "Upgrade", "websocket") && str_is(call->method, "GET");
 }
 
-int websocket_accept(const struct http_call *call, struct buf *ret)
+void websocket_answer(struct str key, struct buf *ret)
 {
     static const char salt[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"; /* of the RFC */
-    struct str key = http_call_header(call, "Sec-WebSocket-Key");
     unsigned char hash[EVP_MAX_MD_SIZE];
-    autobuf nonce = { 0 }, text = { 0 };
+    autobuf text = { 0 };
     unsigned n = 0;
+
+    buf_str(&text, key);
+    buf_str(&text, str_of(salt));
+    if (EVP_Digest(text.p, text.n, hash, &n, EVP_sha1(), NULL) == 1)
+        buf_base64(ret, (struct str){ (char *)hash, n });
+}
+
+int websocket_accept(const struct http_call *call, struct buf *ret)
+{
+    struct str key = http_call_header(call, "Sec-WebSocket-Key");
+    autobuf nonce = { 0 };
 
     if (!str_is(http_call_header(call, "Sec-WebSocket-Version"), "13") || buf_unbase64(&nonce, key) < 0 ||
         nonce.n != 16)
         return -1;
-    buf_str(&text, key);
-    buf_str(&text, str_of(salt));
-    if (EVP_Digest(text.p, text.n, hash, &n, EVP_sha1(), NULL) != 1)
-        return -1;
-    buf_base64(ret, (struct str){ (char *)hash, n });
-    return 0;
+    websocket_answer(key, ret);
+    return ret->n ? 0 : -1;
 }

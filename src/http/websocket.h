@@ -1,7 +1,7 @@
-/* websocket.h - WebSocket messages (RFC 6455), the server's side
+/* websocket.h - WebSocket messages (RFC 6455), either side
  *
  * Bytes in, messages out, and the other way; what carries the bytes is not known here. Pings are answered. What the
- * other side must not send (frames that are not masked, reserved bits, control frames that are long or in pieces, text
+ * other side must not send (frames of a client that are not masked, reserved bits, control frames that are long or in pieces, text
  * that is not UTF-8 …) ends it with the close code that says why.
  */
 #ifndef HTTP_WEBSOCKET_H
@@ -27,6 +27,7 @@ struct websocket {
     void (*write)(void *ctx, struct str bytes);
     void (*on_message)(void *ctx, enum websocket_kind kind, struct str message); /* whole; borrowed */
     size_t message_bytes; /* the largest that is taken, all its pieces together; 0: 1 MiB */
+    bool is_client;       /* what it sends is masked, and what comes is not */
 
     /* ---- its own ---- */
     struct buf head;    /* of a frame: 2 to 14 bytes */
@@ -56,6 +57,9 @@ void websocket_close(struct websocket *w, enum websocket_code code);
 
 /* Does the request ask for it? */
 bool websocket_is_asked(const struct http_call *call);
+
+/* What a server answers to a client's key: the value of Sec-WebSocket-Accept. */
+void websocket_answer(struct str key, struct buf *ret);
 
 /* The value of Sec-WebSocket-Accept. -1: the request has no key or another version than 13. */
 int websocket_accept(const struct http_call *call, struct buf *ret);

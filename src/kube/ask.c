@@ -3,19 +3,12 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "kube/ask_internal.h"
 #include "kube/cluster_internal.h"
 
 #include <poll.h>
 
 enum { BUSY_MS = 30000, BUSY_PAUSE_MS = 500, PAGE_MAX_BYTES = 256 << 20 };
-
-struct kube_ask {
-    const struct kube_config *config;
-    struct http_client *http;
-    struct credential *credential;
-    uint64_t generation; /* of the certificate the client has */
-    struct buf agent;
-};
 
 struct reply {
     bool is_there;
@@ -67,8 +60,7 @@ static void on_end(void *ctx, const struct http_answer *a)
     buf_str(&r->body, a->body);
 }
 
-/* The identity to send with; waits for a plugin that has to run. */
-static int identify(struct kube_ask *k, struct credential_now *ret, struct err *e)
+int ask_identify(struct kube_ask *k, struct credential_now *ret, struct err *e)
 {
     for (;;) {
         enum credential_state state = credential_get(k->credential, ret, e);
@@ -94,7 +86,7 @@ static int exchange(struct kube_ask *k, struct http_request *request, struct rep
 {
     struct credential_now now = { 0 };
 
-    if (identify(k, &now, e) < 0)
+    if (ask_identify(k, &now, e) < 0)
         return -1;
     buf_reset(&r->body);
     r->is_there = false;
@@ -157,6 +149,32 @@ static int check(const struct kube_ask *k, const struct reply *r, struct err *e)
 }
 
 /* ---- questions ---- */
+
+int kube_ask_call(struct kube_ask *k, struct arena *a, const struct kube_call *call, struct json **ret,
+                  struct json **ret_said, struct err *e)
+{
+    struct http_request request = { .method = call->method,
+                                    .path = call->path,
+                                    .body = call->body,
+                                    .body_type = call->body_type ? call->body_type : "application/json",
+                                    .accept = call->accept,
+                                    .total_ms = ANSWER_MS };
+    struct reply r = { 0 };
+    struct json *answer = NULL;
+    int rc = ask(k, &request, &r, e);
+
+    if (rc == 0 && r.err.code == ERR_OK &&
+        json_parse(a, arena_str(a, buf_view(&r.body)), NULL, &answer, r.status < 300 ? e : NULL) < 0)
+        rc = r.status < 300 ? err_wrap(e, "%.*s%.*s", STR_ARG(k->config->server), STR_ARG(call->path)) : 0;
+    if (rc == 0)
+        rc = check(k, &r, e);
+    if (rc == 0 && ret)
+        *ret = answer;
+    if (ret_said)
+        *ret_said = rc < 0 && str_is(json_member_text(answer, "kind"), "Status") ? answer : NULL;
+    buf_done(&r.body);
+    return rc;
+}
 
 static int ask_document(struct kube_ask *k, struct arena *a, struct http_request *request, const struct json_mask *mask,
                         struct json **ret, struct err *e)

@@ -32,6 +32,18 @@ int kube_ask_object(struct kube_ask *k, struct arena *a, const struct resource_t
 int kube_ask_post(struct kube_ask *k, struct arena *a, struct str path, const struct json *body, struct json **ret,
                   struct err *e);
 
+/* Any request. What the server says when it refuses is whole in '*ret_said' (its Status; NULL if it sent none), where an
+ * error has room for a sentence. 'ret_said' may be NULL. */
+struct kube_call {
+    const char *method;
+    struct str path;
+    struct str body;       /* empty: none */
+    const char *body_type; /* NULL: application/json */
+    const char *accept;    /* NULL: application/json */
+};
+int kube_ask_call(struct kube_ask *k, struct arena *a, const struct kube_call *call, struct json **ret,
+                  struct json **ret_said, struct err *e);
+
 struct kube_list {
     VEC(struct json *) items; /* each with apiVersion and kind */
 };
@@ -40,5 +52,30 @@ struct kube_list {
  * scheduler looks at. */
 int kube_ask_list(struct kube_ask *k, struct arena *a, const struct resource_type *type, struct str namespace,
                   struct kube_list *ret, struct err *e);
+
+/* ---- what lasts: logs that are followed, watches, terminals ---- nothing here waits ---- */
+
+struct kube_stream; /* gone when on_end returns */
+
+struct kube_stream_events {
+    void *ctx;
+    void (*on_open)(void *ctx); /* a WebSocket is there. May be NULL */
+    void (*on_data)(void *ctx, struct str data);
+    void (*on_end)(void *ctx, const struct err *e); /* NULL: the server ended it. Exactly once */
+};
+
+/* GET 'path'. Failing at once (-1) means that no credential could be had; the rest is told by on_end. */
+int kube_ask_stream(struct kube_ask *k, struct str path, const struct kube_stream_events *events,
+                    struct kube_stream **ret, struct err *e);
+
+/* The same, as a WebSocket of one of the protocols (a list for Sec-WebSocket-Protocol): on_data has a whole message. */
+int kube_ask_websocket(struct kube_ask *k, struct str path, const char *protocols,
+                       const struct kube_stream_events *events, struct kube_stream **ret, struct err *e);
+void kube_stream_write(struct kube_stream *s, struct str first, struct str rest); /* one message of both */
+size_t kube_stream_queued(const struct kube_stream *s);
+void kube_stream_end(struct kube_stream *s); /* no callback any more */
+
+int kube_ask_fd(const struct kube_ask *k); /* readable: call kube_ask_turn(), in which all callbacks are made */
+void kube_ask_turn(struct kube_ask *k);
 
 #endif

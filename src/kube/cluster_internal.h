@@ -17,6 +17,7 @@
 #include "kube/cluster.h"
 #include "kube/credential.h"
 #include "kube/pace.h"
+#include "kube/path.h"
 
 enum {
     OBJECT_MAX = 16 << 20, /* bytes of one object; servers take a tenth of that */
@@ -189,15 +190,5 @@ void decode_failure(struct kube *k, const struct http_answer *a, struct err *ret
 void decode_status(int code, const struct json *status, struct err *ret);
 /* What Retry-After asks for; 0: nothing. */
 int64_t decode_retry_ms(const struct http_answer *a);
-
-/* ---- path.c ---- */
-
-/* "/apis/batch.volcano.sh/v1alpha1/namespaces/n/jobs"; namespace empty: of all. */
-void path_collection(struct buf *out, const struct resource_type *type, struct str namespace);
-/* The same and "/name", and "/status" where 'sub' is given. */
-void path_object(struct buf *out, const struct resource_type *type, struct str namespace, struct str name,
-                 const char *sub);
-/* "?key=value" or "&key=value", escaped; nothing if the value is empty. */
-void path_query(struct buf *path, const char *key, struct str value);
 
 #endif
