@@ -80,7 +80,7 @@ def layer_order():
     """Folders from the bottom up."""
     return ["base", "os", "json", "yaml", "api", "patch", "proto", "plugin", "job", "controller", "flow", "sched", "store", "cluster", "driver", "whatif", "http", "auth", "kube", "ui",
             *(f"node/{part}" for part in ("userns", "cgroup", "net", "filter", "dns", "device", "image", "env", "volume", "container",
-                                          "oci", "shim", "lifecycle", "doctor", "agent")), "kubelet", "server", "history", "report", "cli"]
+                                          "oci", "shim", "lifecycle", "doctor", "agent")), "kubelet", "server", "history", "report", "ctl", "cli"]
 
 
 def folder_of(path):

@@ -1,0 +1,244 @@
+/* ctl.c - one conversation with a Kubernetes API */
+#include "ctl/ctl.h"
+
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/util.h"
+#include "kube/path.h"
+
+#include <signal.h>
+
+enum { PAGE_ITEMS = 500 };
+
+#define TABLES "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+/* ---- life ---- */
+
+/* "127.0.0.1:8080" is "http://127.0.0.1:8080": people write it so. */
+static struct str server_url(struct arena *a, const char *text)
+{
+    return strstr(text, "://") ? str_of(text) : arena_fmt(a, "http://%s", text);
+}
+
+static int find_server(struct ctl *c, const struct ctl_where *where, struct err *e)
+{
+    struct kube_config_options opt = { kube_env_real(), where->kubeconfig, where->context };
+
+    if (kube_config_load(c->arena, &opt, &c->config, e) < 0) {
+        if (e->code != ERR_NOT_FOUND || where->kubeconfig || !(where->falls_on_localhost || where->server))
+            return -1;
+        c->config = (struct kube_config){ .origin = STR("the command line"),
+                                          .namespace = STR("default"),
+                                          .server = STR("http://localhost:8080") };
+    }
+    if (where->server)
+        c->config.server = server_url(c->arena, where->server);
+    return 0;
+}
+
+int ctl_open(struct ctl *c, struct arena *a, const struct ctl_where *where, struct err *e)
+{
+    *c = (struct ctl){ .arena = a, .now_ms = clock_now_ms(&clock_real) };
+    if (find_server(c, where, e) < 0)
+        return -1;
+    (void)signal(SIGPIPE, SIG_IGN); /* as http/client.h asks */
+    return kube_ask_open(&c->config, &c->ask, e);
+}
+
+void ctl_close(struct ctl *c)
+{
+    kube_ask_close(c->ask);
+    c->ask = NULL;
+}
+
+struct str ctl_message(const struct ctl *c, const struct err *e)
+{
+    struct str whole = json_member_text(c->said, "message");
+
+    return whole.n ? whole : str_of(e->text);
+}
+
+int ctl_exit(const struct err *e)
+{
+    static const int codes[ERR_CODE_MAX] = {
+        [ERR_INVALID] = CTL_REFUSED,  [ERR_NOT_FOUND] = CTL_NOT_FOUND, [ERR_EXISTS] = CTL_REFUSED,
+        [ERR_CONFLICT] = CTL_REFUSED, [ERR_FORBIDDEN] = CTL_REFUSED,   [ERR_GONE] = CTL_TIMEOUT,
+        [ERR_TOO_BIG] = CTL_REFUSED,
+    };
+
+    return codes[e->code] ? codes[e->code] : CTL_FAILED;
+}
+
+const struct resource_type *ctl_type(const char *kind)
+{
+    return type_by_name(str_of(kind));
+}
+
+/* ---- questions ---- */
+
+static int call(struct ctl *c, const struct kube_call *request, struct json **ret, struct err *e)
+{
+    struct json *said = NULL;
+    int rc = kube_ask_call(c->ask, c->arena, request, ret, &said, e);
+
+    c->asked = (struct kube_call){ .method = request->method, .path = arena_str(c->arena, request->path) };
+    c->said = said;
+    return rc;
+}
+
+int ctl_get(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name, struct json **ret,
+            struct err *e)
+{
+    autobuf path = { 0 };
+
+    path_object(&path, type, namespace, name, NULL);
+    return call(c, &(struct kube_call){ .method = "GET", .path = buf_view(&path) }, ret, e);
+}
+
+/* One page; 'next' is where it goes on, empty at the end. */
+static int page(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, const char *accept,
+                struct str *next, struct json **ret, struct err *e)
+{
+    autobuf path = { 0 };
+
+    path_collection(&path, type, which->namespace);
+    path_query(&path, "labelSelector", which->labels);
+    path_query(&path, "fieldSelector", which->fields);
+    path_query(&path, "limit", arena_fmt(c->arena, "%d", PAGE_ITEMS));
+    path_query(&path, "continue", *next);
+    if (accept)
+        path_query(&path, "includeObject", STR("Object"));
+    if (call(c, &(struct kube_call){ .method = "GET", .path = buf_view(&path), .accept = accept }, ret, e) < 0)
+        return -1;
+    *next = json_text(json_find(*ret, "metadata", "continue", NULL), STR_NULL);
+    return 0;
+}
+
+/* Items of a list of a built-in kind do not say what they are. */
+static void keep(struct ctl *c, const struct resource_type *type, struct json *list, struct ctl_objects *ret)
+{
+    struct json *next, *items = json_get(list, "items");
+
+    for (struct json *item = json_first(items); item; item = next) {
+        struct json *copy = json_object(c->arena);
+
+        next = item->next;
+        json_add(copy, STR("apiVersion"), json_str(c->arena, type_api_version(c->arena, type)));
+        json_add(copy, STR("kind"), json_str(c->arena, str_of(type->kind)));
+        JSON_FOREACH(member, item)
+            if (!str_is(json_key(member), "apiVersion") && !str_is(json_key(member), "kind"))
+                json_add(copy, json_key(member), json_copy(c->arena, member));
+        json_remove(json_get(copy, "metadata"), "managedFields");
+        *vec_push(c->arena, &ret->v) = copy;
+    }
+}
+
+int ctl_list(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, struct ctl_objects *ret,
+             struct err *e)
+{
+    struct str next = STR_NULL;
+    struct json *list;
+
+    do {
+        if (page(c, type, which, NULL, &next, &list, e) < 0)
+            return -1;
+        keep(c, type, list, ret);
+    } while (next.n);
+    return 0;
+}
+
+int ctl_rows(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, struct json **ret,
+             struct err *e)
+{
+    struct str next = STR_NULL;
+    struct json *table = NULL, *more;
+
+    do {
+        if (page(c, type, which, TABLES, &next, &more, e) < 0)
+            return -1;
+        if (!str_is(json_member_text(more, "kind"), "Table"))
+            return err_set(e, ERR_INVALID, "%.*s: the server does not make tables", STR_ARG(c->config.server));
+        JSON_FOREACH(row, table ? json_get(more, "rows") : NULL)
+            json_push(json_get(table, "rows"), json_copy(c->arena, row));
+        table = table ? table : more;
+    } while (next.n);
+    *ret = table;
+    return 0;
+}
+
+/* ---- orders ---- */
+
+static int order(struct ctl *c, const char *method, struct buf *path, const struct json *body, const char *body_type,
+                 const char *options, struct json **ret, struct err *e)
+{
+    autobuf text = { 0 };
+
+    if (options)
+        buf_fmt(path, "?%s", options);
+    if (body)
+        json_print(&text, body);
+    return call(c,
+                &(struct kube_call){
+                    .method = method, .path = buf_view(path), .body = buf_view(&text), .body_type = body_type },
+                ret, e);
+}
+
+int ctl_create(struct ctl *c, const struct resource_type *type, struct str namespace, const struct json *body,
+               const char *options, struct json **ret, struct err *e)
+{
+    autobuf path = { 0 };
+
+    path_collection(&path, type, namespace);
+    return order(c, "POST", &path, body, NULL, options, ret, e);
+}
+
+int ctl_delete(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name,
+               const char *options, struct err *e)
+{
+    autobuf path = { 0 };
+
+    path_object(&path, type, namespace, name, NULL);
+    return order(c, "DELETE", &path, NULL, NULL, options, NULL, e);
+}
+
+int ctl_merge(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name,
+              const struct json *patch, const char *options, struct json **ret, struct err *e)
+{
+    autobuf path = { 0 };
+
+    path_object(&path, type, namespace, name, NULL);
+    return order(c, "PATCH", &path, patch, "application/merge-patch+json", options, ret, e);
+}
+
+static struct json *reference_to(struct arena *a, const struct resource_type *type, const struct json *object)
+{
+    struct json *j = json_object(a);
+
+    json_add(j, STR("apiVersion"), json_str(a, type_api_version(a, type)));
+    json_add(j, STR("kind"), json_str(a, str_of(type->kind)));
+    json_add(j, STR("name"), json_str(a, object_name(object)));
+    json_add(j, STR("uid"), json_str(a, object_uid(object)));
+    json_add(j, STR("controller"), json_bool_new(a, true));
+    json_add(j, STR("blockOwnerDeletion"), json_bool_new(a, true));
+    return j;
+}
+
+int ctl_command(struct ctl *c, struct str namespace, const struct json *object, const char *action, const char *options,
+                struct err *e)
+{
+    const struct resource_type *of = ctl_type(strstr(action, "Queue") ? "Queue" : "Job");
+    struct arena *a = c->arena;
+    struct json *body = json_object(a), *meta = json_object(a);
+    struct str prefix = arena_fmt(a, "%.*s-%.*s-", STR_ARG(object_name(object)),
+                                  STR_ARG(arena_lower(a, str_of(action))));
+
+    json_add(meta, STR("generateName"), json_str(a, prefix));
+    json_add(meta, STR("namespace"), json_str(a, namespace));
+    json_push(json_add(meta, STR("ownerReferences"), json_array(a)), reference_to(a, of, object));
+    json_add(body, STR("apiVersion"), json_str(a, type_api_version(a, ctl_type("Command"))));
+    json_add(body, STR("kind"), json_str(a, STR("Command")));
+    json_add(body, STR("metadata"), meta);
+    json_add(body, STR("target"), reference_to(a, of, object));
+    json_add(body, STR("action"), json_str(a, str_of(action)));
+    return ctl_create(c, ctl_type("Command"), namespace, body, options, NULL, e);
+}

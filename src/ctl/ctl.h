@@ -1,0 +1,97 @@
+/* ctl.h - one conversation with a Kubernetes API: a Pumice server, or any cluster that has Volcano's kinds
+ *
+ * All that the commands of this folder do goes through here: ctl_open(), then questions and orders, each of which waits
+ * for its answer. Objects are trees in the arena of the conversation.
+ *
+ * Failing is -1 and an error with the server's own sentence. ctl_message() has that sentence whole where an error has
+ * room for part of it, and ctl_exit() the exit status that goes with it.
+ */
+#ifndef CTL_CTL_H
+#define CTL_CTL_H
+
+#include "kube/ask.h"
+
+/* Of all commands that speak to an API. Wrong use is 2, as everywhere in this program. */
+enum ctl_exit {
+    CTL_FINE = 0,
+    CTL_FAILED = 1, /* it could not be done: a file, the network … */
+    CTL_USAGE = 2,
+    CTL_REFUSED = 3, /* the server does not want it: forbidden, invalid, there already */
+    CTL_TIMEOUT = 4,
+    CTL_NOT_FOUND = 5,
+};
+
+struct ctl_where {           /* which API */
+    const char *kubeconfig;  /* NULL: as kubectl finds it */
+    const char *context;     /* NULL: the current one */
+    const char *server;      /* an address instead of the one in the kubeconfig; NULL: that one */
+    bool falls_on_localhost; /* nothing configured: http://localhost:8080, as clients did of old */
+};
+
+struct ctl {
+    struct arena *arena;
+    struct kube_config config;
+    struct kube_ask *ask;
+    const struct json *said; /* the Status of the last refusal; NULL: it was none */
+    struct kube_call asked;  /* the last request; its text lives in the arena */
+    int64_t now_ms;          /* of ages */
+};
+
+int ctl_open(struct ctl *c, struct arena *a, const struct ctl_where *where, struct err *e);
+void ctl_close(struct ctl *c); /* also one that was never opened */
+#define autoctl __attribute__((cleanup(ctl_close))) struct ctl
+
+struct str ctl_message(const struct ctl *c, const struct err *e);
+int ctl_exit(const struct err *e);
+
+/* ---- types, by the names of types.h: type_by_name(STR("Job")) ---- */
+
+const struct resource_type *ctl_type(const char *kind);
+
+/* ---- questions ---- 'namespace' is ignored for kinds that have none; empty: of all ---- */
+
+int ctl_get(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name, struct json **ret,
+            struct err *e);
+
+struct ctl_select {
+    struct str namespace, labels, fields; /* selectors; empty: all */
+};
+struct ctl_objects {
+    VEC(struct json *) v; /* each with apiVersion and kind, without managedFields */
+};
+/* Page by page, appended. */
+int ctl_list(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, struct ctl_objects *ret,
+             struct err *e);
+
+/* What the server would show of them: a Table, all pages in one, its rows with their whole objects. */
+int ctl_rows(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, struct json **ret,
+             struct err *e);
+
+/* ---- orders ---- 'options': "dryRun=All" and the like; NULL: none ---- */
+
+int ctl_create(struct ctl *c, const struct resource_type *type, struct str namespace, const struct json *body,
+               const char *options, struct json **ret, struct err *e);
+int ctl_delete(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name,
+               const char *options, struct err *e);
+int ctl_merge(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name,
+              const struct json *patch, const char *options, struct json **ret, struct err *e);
+
+/* A Command that tells the controllers what to do with 'object': AbortJob, ResumeJob, OpenQueue …  */
+int ctl_command(struct ctl *c, struct str namespace, const struct json *object, const char *action, const char *options,
+                struct err *e);
+
+/* ---- watching ---- */
+
+/* Objects of a selection as they are now and become, until 'on_event' returns true (0), or the time is over
+ * (ERR_GONE). 'type' is "ADDED", "MODIFIED" or "DELETED". A watch that the server ends goes on. */
+typedef bool (*ctl_event_f)(void *ctx, struct str type, const struct json *object);
+int ctl_watch(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, int64_t timeout_ms,
+              ctl_event_f on_event, void *ctx, struct err *e);
+
+/* ---- text ---- */
+
+/* "5m12s" since an RFC 3339 time, as kubectl writes ages; "<unknown>" without one. */
+struct str ctl_age(struct arena *a, struct str since, int64_t now_ms);
+void ctl_age_print(struct buf *out, int64_t age_ms);
+
+#endif
