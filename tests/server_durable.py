@@ -342,7 +342,7 @@ def exec_in(s, name, *command):
     raw = socket.create_connection(("127.0.0.1", s.port), timeout=60)
     c = ssl.create_default_context(cadata=s.ca).wrap_socket(raw, server_hostname="127.0.0.1")
     key = base64.b64encode(os.urandom(16)).decode()
-    c.sendall((f"GET {PODS}/{name}/exec?{q} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {s.token}\r\nConnection: Upgrade\r\n"
+    c.sendall((f"GET {PODS}/{name}/exec?{q} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {s.token}\r\nConnection: Upgrade\r\n"
                f"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
                "Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n\r\n").encode())
     got = b""

@@ -11,7 +11,10 @@ static struct str method_verb(struct request *rq)
 static struct rbac_question question_of(struct request *rq)
 {
     const struct target *t = &rq->target;
+    struct rbac_question of_page;
 
+    if (page_question(rq->call->path, &of_page))
+        return of_page;
     if (!t->resource.n)
         return (struct rbac_question){ .verb = method_verb(rq), .path = arena_str(rq->arena, rq->call->path) };
     return (struct rbac_question){ .verb = rq->verb < VERB_MAX ? str_of(verb_names[rq->verb]) : method_verb(rq),

@@ -7,6 +7,8 @@
 
 #include "ui/ui.h"
 
+#define EXPLAIN "/ui/explain/"
+
 static struct str rest_of(struct str path)
 {
     return str_starts(path, STR("/ui/")) ? str_from(path, 4) : STR_NULL;
@@ -14,7 +16,7 @@ static struct str rest_of(struct str path)
 
 bool page_is_open(struct str path)
 {
-    return str_is(path, "/ui") || (str_starts(path, STR("/ui/")) && !str_starts(path, STR("/ui/explain/")));
+    return str_is(path, "/ui") || (str_starts(path, STR("/ui/")) && !str_starts(path, STR(EXPLAIN)));
 }
 
 /* ---- files ---- */
@@ -49,30 +51,29 @@ static int redirect(struct request *rq)
 
 /* ---- why a job waits ---- */
 
-/* The answer names jobs of all namespaces: it is for those who may see them all. */
+/* Whether they may has been asked: page_question(). */
 static int explain(struct request *rq, struct str rest)
 {
-    struct server_attributes at = { .user = &rq->user,
-                                    .verb = "list",
-                                    .group = STR("batch.volcano.sh"),
-                                    .version = STR("v1alpha1"),
-                                    .resource = STR("jobs") };
     autobuf namespace = { 0 }, name = { 0 };
     const struct server_options *opt = &rq->server->opt;
-    struct str reason, first;
+    struct str first;
 
-    if (!access_allows(rq, &at, &reason))
-        return fail_with(rq, REASON_FORBIDDEN,
-                         "why a job waits depends on the jobs of all namespaces, and User \"%.*s\" may not list those",
-                         STR_ARG(rq->user.name));
     if (!str_split(&rest, '/', &first) || !first.n || !rest.n || str_has_char(rest, '/') ||
         http_unescape(first, &namespace) < 0 || http_unescape(rest, &name) < 0)
-        return fail_with(rq, REASON_BAD_REQUEST, "the path must be /ui/explain/NAMESPACE/NAME");
+        return fail_with(rq, REASON_BAD_REQUEST, "the path must be " EXPLAIN "NAMESPACE/NAME");
     if (!opt->explain)
         return fail_with(rq, REASON_UNAVAILABLE, "this server has no scheduler to ask");
     rq->is_answered = true;
     opt->explain(opt->ctx, rq->call, buf_view(&namespace), buf_view(&name));
     return 0;
+}
+
+bool page_question(struct str path, struct rbac_question *ret)
+{
+    if (!str_starts(path, STR(EXPLAIN)))
+        return false;
+    *ret = (struct rbac_question){ .verb = STR("list"), .group = STR("batch.volcano.sh"), .resource = STR("jobs") };
+    return true;
 }
 
 int handle_ui(struct request *rq)

@@ -219,8 +219,9 @@ int handle_root(struct request *rq);
 /* ---- page.c ---- */
 
 int handle_ui(struct request *rq);
-int handle_door(struct request *rq); /* "/": to the page, or as handle_root() */
-bool page_is_open(struct str path);  /* a file of the page: nobody is asked who they are */
+int handle_door(struct request *rq);                            /* "/": to the page, or as handle_root() */
+bool page_question(struct str path, struct rbac_question *ret); /* why a job waits says which others there are */
+bool page_is_open(struct str path);                             /* a file of the page: nobody is asked who they are */
 
 int handle_get(struct request *rq);
 int handle_list(struct request *rq);

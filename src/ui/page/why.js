@@ -107,7 +107,10 @@ export const whyPanel = (namespace, name, say) => {
     if (isBusy) return;
     isBusy = true;
     try { inside.replaceChildren(...draw(await explain(namespace, name), refresh, say).flat(9)); }
-    catch (e) { inside.replaceChildren(el("p", { class: "faint" }, e.message)); }
+    catch (e) {
+      inside.replaceChildren(el("p", { class: "faint" }, e.status === 403 ?
+        "Why it waits depends on the jobs of all namespaces, which you may not see. Its PodGroup says what the scheduler says of it." : e.message));
+    }
     isBusy = false;
   };
   const node = el("section", { class: "box wait", id: "why" }, el("h2", {}, "Why it waits ",
