@@ -15,6 +15,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -603,6 +604,112 @@ def rules_are_read_again(p):
     assert run.returncode != 0 and "--access-config: /nowhere" in run.stderr, run.stderr
 
 
+# ---- as whom pods run ----
+
+def uids_of(marker):
+    """Of the processes of this machine that have this word in their command line: all four of each, and their groups."""
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/cmdline") as f:
+                if marker not in f.read():
+                    continue
+            with open(f"/proc/{pid}/status") as f:
+                found.add(tuple(" ".join(line.split()[1:]) for line in f if line.startswith(("Uid:", "Gid:", "Groups:"))))
+    return found
+
+
+def host_pod(name, path, script, sub=None, **context):
+    made = pod(name, script)
+    made["spec"]["volumes"] = [{"name": "v", "hostPath": {"path": path}}]
+    made["spec"]["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/mnt", **({"subPath": sub} if sub else {})}]
+    if context:
+        made["spec"]["containers"][0]["securityContext"] = context
+    return made
+
+
+def as_own_user(p):
+    """A real second user of this machine: what he starts is his, on the host too, and no way leads into what is closed to him."""
+    s, dora, bob = p.server, 54321, 54322
+    base = tempfile.mkdtemp(prefix="pumice-homes.")
+    os.chmod(base, 0o711)
+    for name, uid, mode in (("dora", dora, 0o700), ("bob", bob, 0o700), ("shared", 0, 0o755), ("shared/bob", bob, 0o700)):
+        os.mkdir(f"{base}/{name}")
+        os.chown(f"{base}/{name}", uid, uid)
+        os.chmod(f"{base}/{name}", mode)
+    for name in ("bob/note", "shared/bob/note"):
+        with open(f"{base}/{name}", "w") as f:
+            f.write(TREASURE)
+        os.chmod(f"{base}/{name}", 0o644)  # open in itself, in a directory that is not
+    os.symlink(f"{base}/bob/note", f"{base}/dora/link")
+    with open(p.access, "w") as f:
+        f.write(ACCESS + f"jobs: [{{users: [dora], runAs: own, paths: [{base}/dora, {base}/shared]}}, "
+                         f"{{groups: [crew], runAs: {{uid: {bob}, gid: {bob}}}}}]")
+    before = s.said().count(b"were read again")
+    s.process.send_signal(signal.SIGHUP)
+    until("the rules are read", lambda: s.said().count(b"were read again") > before)
+    p.add("dora", "--edit", "-n", "lab", "--unix-uid", str(dora))
+    p.add("cruz", "--edit", "-n", "lab", "--group", "crew")
+    try:
+        own_user_runs(p, base, dora, bob)
+        own_user_is_kept_in(p, base)
+    finally:
+        subprocess.run(["rm", "-rf", base], check=True)
+
+
+def own_user_runs(p, base, dora, bob):
+    s, jobs = p.server, "/apis/batch.volcano.sh/v1alpha1/namespaces/lab/jobs"
+    nap = f"sleep 86{os.getpid()}"  # no other process has this word
+    made = p.as_("dora", "POST", f"{LAB}/pods", host_pod("dora-own", f"{base}/dora/made", f"id > /mnt/by; cat {base}/bob/note; {nap}"))
+    same((made[0], made[1].get("message")), (201, None))
+    job = {"metadata": {"name": "crew"}, "spec": {"minAvailable": 1, "tasks": [{"name": "t", "replicas": 1, "template": {
+        "spec": pod("x", nap + "1")["spec"]}}]}}
+    made = p.as_("cruz", "POST", jobs, job)
+    same((made[0], made[1].get("message")), (201, None))
+    until("it has written", lambda: os.path.exists(f"{base}/dora/made/by") and os.path.getsize(f"{base}/dora/made/by"))
+    for path in (f"{base}/dora/made", f"{base}/dora/made/by"):  # what is made on the way is his too
+        same((os.stat(path).st_uid, os.stat(path).st_gid), (dora, dora))
+    until("both sleep", lambda: uids_of(nap + "1") and len(uids_of(nap)) == 2)
+    for uid, marker in ((bob, nap + "1"), (dora, nap + "\0")):
+        ids = " ".join([str(uid)] * 4)
+        same([u[:2] for u in uids_of(marker)], [(ids, ids)])
+    until("what it was refused is said", lambda: "cat: " in s.call("GET", f"{LAB}/pods/dora-own/log")[1])
+    assert TREASURE not in s.call("GET", f"{LAB}/pods/dora-own/log")[1]
+    for path in (f"{LAB}/pods/dora-own", f"{jobs}/crew"):
+        s.ok("DELETE", path, {"gracePeriodSeconds": 0})
+
+
+def own_user_is_kept_in(p, base):
+    s = p.server
+    here = f"{base}/dora"
+    for name, made in (("link", host_pod("link", f"{here}/link", "cat /mnt")),
+                       ("sub", host_pod("sub", f"{base}/shared", "cat /mnt", sub="bob/note"))):
+        same(p.as_("dora", "POST", f"{LAB}/pods", made)[0], 201)
+        note = {"metadata": {"annotations": {"pumice/host-paths-as": None}}}  # she would like root to open it
+        same(p.as_("dora", "PATCH", f"{LAB}/pods/{name}", note, type="application/merge-patch+json")[0], 200)
+        same(s.ok("GET", f"{LAB}/pods/{name}")["metadata"]["annotations"]["pumice/host-paths-as"], "54321:54321")
+        until("it is said why not", lambda: any("Permission denied" in e["message"] for e in s.ok("GET", f"{LAB}/events")["items"]
+                                                if e["involvedObject"]["name"] == name))
+        s.ok("DELETE", f"{LAB}/pods/{name}", {"gracePeriodSeconds": 0})
+    for field_, change in (("spec.hostPID", {"hostPID": True}), ("spec.hostNetwork", {"hostNetwork": True}), ("spec.hostIPC", {"hostIPC": True}),
+                           ("spec.securityContext.runAsUser", {"securityContext": {"runAsUser": 0}}),
+                           ("spec.securityContext.supplementalGroups[0]", {"securityContext": {"supplementalGroups": [0]}}),
+                           ("spec.securityContext.fsGroup", {"securityContext": {"fsGroup": 0}}),
+                           ("spec.volumes[0].hostPath", {"volumes": [{"name": "v", "hostPath": {"path": "/etc"}}]}),
+                           ("spec.volumes[0].hostPath", {"volumes": [{"name": "v", "hostPath": {"path": f"{here}/../bob"}}]}),
+                           ("spec.volumes[0].hostPath", {"volumes": [{"name": "v", "hostPath": {"path": f"{here}-not"}}]})):
+        bad = pod("bad", "true")
+        bad["spec"].update(change)
+        status, answer = p.as_("dora", "POST", f"{LAB}/pods", bad)
+        assert status in (403, 422) and field_ in answer["message"], (field_, answer)
+    for field_, change in (("privileged", {"privileged": True}), ("capabilities.add", {"capabilities": {"add": ["SYS_ADMIN"]}}),
+                           ("runAsUser", {"runAsUser": 0}), ("allowPrivilegeEscalation", {"allowPrivilegeEscalation": True})):
+        status, answer = p.as_("dora", "POST", f"{LAB}/pods", host_pod("bad", here, "true", **change))
+        assert status == 403 and f"spec.containers[0].securityContext.{field_}" in answer["message"], (field_, answer)
+    status, answer = p.as_("ann", "POST", f"{LAB}/pods", host_pod("bad", here, "true"))  # no rule fits her: restricted
+    assert status == 403 and "spec.volumes[0].hostPath" in answer["message"], answer
+
+
 def by_kubectl(p, path):
     config = os.path.join(p.server.dir, "bea.kubeconfig")
     with open(p.server.config) as f:
@@ -637,13 +744,16 @@ def main():
             print(f"skipped: {e}")
             return 77
         raise
+    if os.geteuid() != 0:
+        print("as_own_user is left out: only root can run pods as other UNIX users")
     try:
         for case in (begin_slowly, certificates_begin, credentials, reads_only, subresources, treasure, paths, escalation, aggregation,
                      reviews, account_tokens, leaves_nothing_open, too_much, too_large, smuggling, browsers):
             suite.case(case.__name__, lambda: case(p))
         for name, path in kubectls():
             suite.case(f"kubectl ({name})", lambda: by_kubectl(p, path))
-        for case in (certificates_end, slow_ones_are_let_go, audit, keeps_secrets, rules_are_read_again):
+        for case in (certificates_end, slow_ones_are_let_go, audit, keeps_secrets, rules_are_read_again,
+                     *([as_own_user] if os.geteuid() == 0 else [])):
             suite.case(case.__name__, lambda: case(p))
     finally:
         p.end()

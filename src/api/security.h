@@ -25,4 +25,8 @@ void pod_security_walk(const struct place *pod, security_finding_f each, void *c
 /* Each of them as an error. */
 void pod_security_check(const struct place *pod, struct problems *ps);
 
+/* An annotation "UID:GID" of a pod that somebody asked for who is that UNIX user and no more: its host paths, and what
+ * is below them, are opened and made as that user. */
+#define HOST_USER_ANNOTATION "pumice/host-paths-as"
+
 #endif

@@ -1,6 +1,7 @@
 /* runas.c - as whom the pods of somebody run on this machine */
 #include "auth/runas.h"
 
+#include "api/meta.h"
 #include "api/security.h"
 #include "base/util.h"
 #include "base/vec.h"
@@ -139,6 +140,14 @@ struct runas_policy *runas_parse(struct arena *a, const struct place *jobs, stru
             read_rule(a, &at, vec_push(a, &p->rules), ps);
     }
     return p;
+}
+
+bool runas_needs_root(const struct runas_policy *p)
+{
+    VEC_FOREACH(r, &p->rules)
+        if (r->mode == RUNAS_USER)
+            return true;
+    return false;
 }
 
 /* ---- which rule ---- */
@@ -349,6 +358,8 @@ void runas_apply(struct arena *a, const struct runas_decision *d, struct json *p
     context = d->mode == RUNAS_USER ? json_need_object(a, spec, "securityContext") : NULL;
     if (!context)
         return;
+    object_set_annotation(a, pod, HOST_USER_ANNOTATION,
+                          arena_fmt(a, "%lld:%lld", (long long)d->uid, (long long)d->gid));
     set_missing(context, "runAsUser", json_int(a, d->uid));
     set_missing(context, "runAsGroup", json_int(a, d->gid));
     set_missing(context, "runAsNonRoot", json_bool_new(a, true));

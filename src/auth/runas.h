@@ -29,6 +29,8 @@ struct runas_policy;
 /* Read the list; NULL: no rules. Problems name the fields ("jobs[0].runAs"). The policy lives in the arena. */
 struct runas_policy *runas_parse(struct arena *a, const struct place *jobs, struct problems *ps);
 
+bool runas_needs_root(const struct runas_policy *policy); /* a rule has pods run as somebody */
+
 enum runas_mode { RUNAS_NOBODY, RUNAS_RESTRICTED, RUNAS_USER, RUNAS_ANY, RUNAS_MODE_MAX };
 const char *runas_mode_name(enum runas_mode mode); /* "nobody", "restricted", "user", "any" */
 
@@ -43,7 +45,8 @@ struct runas_decision runas_decide(const struct runas_policy *policy, const stru
                                    const struct place *pod, struct problems *ps);
 
 /* Make the pod what was decided: RUNAS_USER sets user, group and what closes the remaining doors, where the pod says
- * nothing about it. The others change nothing. */
+ * nothing about it, and as whom its host paths are opened (HOST_USER_ANNOTATION), whatever it says. The others change
+ * nothing. */
 void runas_apply(struct arena *a, const struct runas_decision *decision, struct json *pod);
 
 /* Extra of an identity that is a UNIX user here too. */

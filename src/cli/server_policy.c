@@ -78,6 +78,9 @@ static int parse(struct arena *a, struct str text, struct runas_policy **ret, st
     limits = place_member(&root, "limits");
     *ret = runas_parse(a, &jobs, &ps);
     read_limits(&limits, ret_limits, &ps);
+    if (geteuid() != 0 && runas_needs_root(*ret))
+        problem_error(&ps, &jobs,
+                      "only a server of root can run pods as other UNIX users; take restricted, any or nobody");
     return ps.n_errors ? err_set(e, ERR_INVALID, "%.*s", STR_ARG(problems_join(a, &ps))) : 0;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "server/server_internal.h"
 
+#include "api/security.h"
 #include "auth/runas.h"
 
 /* Where the templates of pods are in each kind that becomes pods; "*": each of a list. */
@@ -90,7 +91,8 @@ int access_write(struct request *rq, struct json *object, const struct object *o
     if (strcmp(rq->type->group, RBAC_GROUP) == 0)
         return auth_check_write(rq->server->opt.auth, rq->arena, &rq->caller, object, before, &e) < 0 ? fail_err(rq, &e)
                                                                                                       : 0;
-    if (before && json_equal(json_get(before, "spec"), json_get(object, "spec")))
+    if (before && json_equal(json_get(before, "spec"), json_get(object, "spec")) &&
+        str_eq(object_annotation(before, HOST_USER_ANNOTATION), object_annotation(object, HOST_USER_ANNOTATION)))
         return 0; /* a label, a finalizer */
     check_pods(&j, object);
     return ps.n_errors ? forbid(rq, object, &j) : 0;

@@ -1,8 +1,13 @@
 /* volume_host.c - hostPath: a file or directory of this machine, where that is allowed
  *
  * The path is the administrator's, not a container's, so its links are followed; what was opened is what is checked.
+ * Where it is somebody else's (HOST_USER_ANNOTATION), he must be able to go there himself: else a link in his own directory
+ * would lead into closed ones of others.
  */
 #include "node/volume/volume_internal.h"
+
+#include "api/meta.h"
+#include "api/security.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -76,11 +81,42 @@ done:
     return fd;
 }
 
+/* ---- as whom ---- */
+
+static int64_t id_of(struct str text)
+{
+    int64_t id;
+
+    return str_to_i64(text, &id) == 0 && id > 0 && id < UINT32_MAX ? id : -1;
+}
+
+int volume_host_user(const struct json *pod, struct volume_user *ret, struct err *e)
+{
+    struct str text = object_annotation(pod, HOST_USER_ANNOTATION), rest = text, uid;
+
+    *ret = (struct volume_user){ .is_given = text.n > 0 };
+    if (!text.n)
+        return 0;
+    if (!str_split(&rest, ':', &uid) || id_of(uid) < 0 || id_of(rest) < 0)
+        return err_set(e, ERR_INVALID, "metadata.annotations[" HOST_USER_ANNOTATION "]: must be UID:GID (got \"%.*s\")",
+                       STR_ARG(str_cut(text, 40)));
+    ret->uid = (uid_t)id_of(uid);
+    ret->gid = (gid_t)id_of(rest);
+    return 0;
+}
+
+int volume_host_begin(const struct volume_set *s, struct fs_user *ret, struct err *e)
+{
+    ret->is_other = false;
+    return s->host_user.is_given ? fs_user_begin(ret, s->host_user.uid, s->host_user.gid, e) : 0;
+}
+
 int volume_make_host(struct volume_call *c, struct volume *v, const struct json *spec, struct err *e)
 {
     struct str path = json_member_text(spec, "path"), type_name = json_member_text(spec, "type");
     const struct host_type *type = find_type(type_name);
     autoclose int fd = -1;
+    struct fs_user as;
     struct stat st;
 
     if (!c->source->allows_host_path)
@@ -89,7 +125,10 @@ int volume_make_host(struct volume_call *c, struct volume *v, const struct json 
         return err_set(e, ERR_INVALID, "hostPath type \"%.*s\" is not known", STR_ARG(type_name));
     if (check_path(path, e) < 0)
         return -1;
+    if (volume_host_begin(c->set, &as, e) < 0)
+        return -1;
     fd = open_or_make(c->arena, path, type->creates, e);
+    fs_user_end(&as);
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) < 0)

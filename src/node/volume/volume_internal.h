@@ -15,6 +15,7 @@
 
 #include "base/util.h"
 #include "os/dir.h"
+#include "os/fs_user.h"
 #include "os/io.h"
 #include "os/path.h"
 #include "os/tree.h"
@@ -47,6 +48,11 @@ struct volume_set {
     bool may_mount, has_fs_group;
     bool made_dir, is_taken_over; /* 'dir' was made by us; it had volumes already */
     gid_t fs_group;
+    struct volume_user { /* HOST_USER_ANNOTATION (api/security.h) */
+        bool is_given;
+        uid_t uid;
+        gid_t gid;
+    } host_user;
 };
 
 struct volume_call { /* one volumes_make() or volumes_update() */
@@ -81,6 +87,10 @@ int volume_make_empty(struct volume_call *c, struct volume *v, const struct json
 int volume_make_claim(struct volume_call *c, struct volume *v, const struct json *spec, struct err *e);
 int volume_make_ephemeral(struct volume_call *c, struct volume *v, const struct json *spec, struct err *e);
 int volume_make_host(struct volume_call *c, struct volume *v, const struct json *spec, struct err *e);
+
+int volume_host_user(const struct json *pod, struct volume_user *ret, struct err *e);
+/* From here to fs_user_end() as the one whose host paths they are. */
+int volume_host_begin(const struct volume_set *s, struct fs_user *ret, struct err *e);
 
 /* ---- volume_mount.c ---- */
 

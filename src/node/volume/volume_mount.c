@@ -107,21 +107,37 @@ static int open_in_volume(const struct volume *v, struct str path, int *ret_fd, 
     return 0;
 }
 
-static int open_sub_path(struct arena *a, const struct volume *v, struct str text, int *ret_fd, struct err *e)
+static int open_in_host(const struct volume_set *s, const struct volume *v, struct str path, int *ret_fd, struct err *e)
+{
+    struct fs_user as;
+    int rc;
+
+    if (volume_host_begin(s, &as, e) < 0)
+        return -1;
+    rc = open_in_volume(v, path, ret_fd, e);
+    fs_user_end(&as);
+    return rc;
+}
+
+static int open_sub_path(struct arena *a, const struct volume_set *s, const struct volume *v, struct str text,
+                         int *ret_fd, struct err *e)
 {
     struct str path;
+    int rc;
 
     if (volume_path_clean(a, text, &path, e) < 0)
         return err_wrap(e, "subPath");
-    if ((v->kind->is_config ? open_config : open_in_volume)(v, path, ret_fd, e) < 0)
-        return err_wrap(e, "subPath");
-    return 0;
+    if (v->kind->is_host)
+        rc = open_in_host(s, v, path, ret_fd, e);
+    else
+        rc = (v->kind->is_config ? open_config : open_in_volume)(v, path, ret_fd, e);
+    return rc < 0 ? err_wrap(e, "subPath") : 0;
 }
 
 /* ---- mounts ---- */
 
-static int read_mount(struct arena *a, const struct volume *v, const struct json *mount, const struct vars *env,
-                      struct volume_held *held, struct volume_mount *ret, struct err *e)
+static int read_mount(struct arena *a, const struct volume_set *s, const struct volume *v, const struct json *mount,
+                      const struct vars *env, struct volume_held *held, struct volume_mount *ret, struct err *e)
 {
     struct str propagation = json_member_text(mount, "mountPropagation"), sub;
     struct stat st;
@@ -138,7 +154,7 @@ static int read_mount(struct arena *a, const struct volume *v, const struct json
     ret->is_recursive_host = v->kind->is_host && str_is(propagation, "HostToContainer");
     if (sub.n == 0)
         return 0;
-    if (open_sub_path(a, v, sub, &ret->fd, e) < 0)
+    if (open_sub_path(a, s, v, sub, &ret->fd, e) < 0)
         return -1;
     held_add(held, ret->fd);
     if (fstat(ret->fd, &st) < 0)
@@ -173,7 +189,7 @@ static int read_mounts(struct volume_set *s, struct arena *a, const struct json 
 
         if (!v)
             return err_set(e, ERR_INVALID, "volumeMounts[%zu]: the pod has no volume \"%.*s\"", i, STR_ARG(name));
-        if (read_mount(a, v, mount, env, held, &mounts[i], e) < 0)
+        if (read_mount(a, s, v, mount, env, held, &mounts[i], e) < 0)
             return err_wrap(e, "volume \"%.*s\"", STR_ARG(name));
         i++;
     }
