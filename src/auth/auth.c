@@ -244,10 +244,28 @@ static bool identify(struct auth *auth, struct arena *a, const struct http_call 
     return true;
 }
 
+static int check_site(struct auth *auth, struct arena *a, const struct http_call *call,
+                      const struct auth_caller *caller, struct auth_refusal *ret)
+{
+    struct str why;
+
+    if (!call->peer->is_tls || !authn_check_site(a, call, authority_names(auth->authority), &why))
+        return 0;
+    return refuse(auth, caller, 403, why, ret);
+}
+
+int auth_check_site(struct auth *auth, struct arena *a, const struct http_call *call, struct auth_refusal *ret_refusal)
+{
+    struct auth_caller nobody = caller_new(auth, a, call);
+
+    *ret_refusal = (struct auth_refusal){ 0 };
+    return check_site(auth, a, call, &nobody, ret_refusal);
+}
+
 int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
                     struct auth_caller *ret, struct auth_refusal *ret_refusal)
 {
-    struct str address = str_of(call->peer->address), why;
+    struct str address = str_of(call->peer->address);
     int64_t mono_ms = clock_mono_ms(auth->clock);
     int wait_s = throttle_guesses(auth->throttle, address, mono_ms);
     struct err e;
@@ -256,8 +274,8 @@ int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *
     *ret_refusal = (struct auth_refusal){ 0 };
     if (wait_s)
         return too_many(auth, a, ret, wait_s, ret_refusal);
-    if (call->peer->is_tls && authn_check_site(a, call, authority_names(auth->authority), &why))
-        return refuse(auth, ret, 403, why, ret_refusal);
+    if (check_site(auth, a, call, ret, ret_refusal))
+        return ret_refusal->status;
     if (!identify(auth, a, call, &ret->real)) {
         throttle_failed(auth->throttle, address, mono_ms);
         return refuse(auth, ret, 401, STR("Unauthorized"), ret_refusal);

@@ -80,6 +80,9 @@ struct auth_refusal {
 int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
                     struct auth_caller *ret, struct auth_refusal *ret_refusal);
 
+/* Only whether it is a page of somebody else's, or by a name of theirs (403): for what is given to everybody. */
+int auth_check_site(struct auth *auth, struct arena *a, const struct http_call *call, struct auth_refusal *ret_refusal);
+
 /* '*ret_reason' may be NULL. The last question is the one in the audit log. */
 bool auth_allows(struct auth *auth, struct arena *a, struct auth_caller *caller, const struct rbac_question *q,
                  struct str *ret_reason);

@@ -58,7 +58,7 @@ int access_check(struct request *rq)
     struct str reason;
 
     if (page_is_open(rq->call->path))
-        return 0;
+        return auth_check_site(auth, rq->arena, rq->call, &refusal) ? refuse(rq, &refusal) : 0;
     rq->lasts = is_lasting(rq);
     if (auth_call_begin(auth, rq->arena, rq->call, rq->lasts ? THROTTLE_STREAM : THROTTLE_REQUEST, &rq->caller,
                         &refusal))
@@ -75,8 +75,8 @@ int access_check(struct request *rq)
 
 void access_done(struct request *rq)
 {
-    bool goes_on = rq->lasts && !rq->status;
-    int begun = rq->verb == VERB_WATCH || str_is(rq->target.subresource, "log") ? 200 : 101;
+    bool goes_on = !rq->status; /* answered bit by bit, or later */
+    int begun = !rq->lasts || rq->verb == VERB_WATCH || str_is(rq->target.subresource, "log") ? 200 : 101;
     struct auth_done done = { .question = &rq->question,
                               .version = rq->target.version,
                               .status = goes_on ? begun : rq->status,
