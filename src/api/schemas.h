@@ -16,6 +16,7 @@ extern const struct schema schema_configmap, schema_secret, schema_service, sche
 extern const struct schema schema_pvc, schema_pv, schema_service_account, schema_resource_quota;
 extern const struct schema schema_storage_class, schema_csi_node;
 extern const struct schema schema_lease, schema_network_policy, schema_priority_class, schema_pdb;
+extern const struct schema schema_definition; /* CustomResourceDefinition */
 extern const struct schema schema_role, schema_cluster_role, schema_role_binding, schema_cluster_role_binding;
 
 /* ---- parts ---- */

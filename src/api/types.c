@@ -5,6 +5,8 @@
 #include "api/schemas.h"
 #include "base/util.h"
 
+#include <assert.h>
+
 /* The fields that a field selector may name, by type. */
 static const char *const pod_selectors[] = {
     "spec.nodeName",
@@ -110,6 +112,9 @@ const struct resource_type resource_types[] = {
     { "storage.k8s.io", "v1", "StorageClass", "storageclasses", LIST("sc"), C, LIST(NULL), &schema_storage_class, NULL },
     { "storage.k8s.io", "v1", "CSINode", "csinodes", LIST(NULL), C, LIST(NULL), &schema_csi_node, NULL },
 
+    { "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", LIST("crd", "crds"), C,
+      LIST("status"), &schema_definition, NULL, .category = "api-extensions" },
+
     { "rbac.authorization.k8s.io", "v1", "Role", "roles", LIST(NULL), N, LIST(NULL), &schema_role, NULL },
     { "rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", LIST(NULL), C, LIST(NULL), &schema_cluster_role,
       NULL },
@@ -160,12 +165,12 @@ struct str type_api_version(struct arena *a, const struct resource_type *t)
 
 struct str type_singular(struct arena *a, const struct resource_type *t)
 {
-    return arena_lower(a, str_of(t->kind));
+    return t->singular ? str_of(t->singular) : arena_lower(a, str_of(t->kind));
 }
 
 struct str type_list_kind(struct arena *a, const struct resource_type *t)
 {
-    return arena_fmt(a, "%sList", t->kind);
+    return t->list_kind ? str_of(t->list_kind) : arena_fmt(a, "%sList", t->kind);
 }
 
 struct str type_resource(struct arena *a, const struct resource_type *t)
@@ -206,9 +211,104 @@ static const struct resource_type *find_kind(const struct resource_type *rows, s
     return NULL;
 }
 
+/* ---- kinds of users ---- */
+
+static struct resource_type customs[TYPE_CUSTOM_MAX]; /* never moved, never given to another kind: rows are kept */
+static size_t n_customs;
+const size_t n_type_rows = ARRAY_LEN(resource_types) - N_FOREIGN - N_NATIVE + TYPE_CUSTOM_MAX;
+
+size_t type_row(const struct resource_type *t)
+{
+    if (t >= customs && t < customs + TYPE_CUSTOM_MAX)
+        return n_resource_types + (size_t)(t - customs);
+    assert(t >= resource_types && t < resource_types + n_resource_types);
+    return (size_t)(t - resource_types);
+}
+
+const struct resource_type *type_at(size_t row)
+{
+    const struct resource_type *t;
+
+    if (row < n_resource_types)
+        return &resource_types[row];
+    t = &customs[row - n_resource_types];
+    return t->use == TYPE_STORED && row - n_resource_types < n_customs ? t : NULL;
+}
+
+const struct resource_type *type_defined(struct str group, struct str plural)
+{
+    for (size_t i = 0; i < n_customs; i++)
+        if (str_is(group, customs[i].group) && str_is(plural, customs[i].plural))
+            return &customs[i];
+    return NULL;
+}
+
+static void keep_text(const char **at, const char *text)
+{
+    char *copy = text ? strdup(text) : NULL;
+
+    if (text && !copy)
+        abort();
+    free((char *)*at);
+    *at = copy;
+}
+
+const struct resource_type *type_define(const struct resource_type *like)
+{
+    const struct resource_type *there = type_defined(str_of(like->group), str_of(like->plural));
+    struct resource_type *t = there                         ? &customs[there - customs]
+                              : n_customs < TYPE_CUSTOM_MAX ? &customs[n_customs]
+                                                            : NULL;
+    struct resource_type new = *like;
+
+    if (!t)
+        return NULL;
+    new.group = t->group;
+    new.plural = t->plural;
+    new.version = t->version;
+    new.kind = t->kind;
+    new.singular = t->singular;
+    new.list_kind = t->list_kind;
+    if (!there) {
+        keep_text(&new.group, like->group);
+        keep_text(&new.plural, like->plural);
+        n_customs++;
+    }
+    keep_text(&new.version, like->version);
+    keep_text(&new.kind, like->kind);
+    keep_text(&new.singular, like->singular);
+    keep_text(&new.list_kind, like->list_kind);
+    new.use = TYPE_STORED;
+    *t = new;
+    return t;
+}
+
+void type_retire(const struct resource_type *t)
+{
+    struct resource_type *row = &customs[t - customs];
+
+    row->use = TYPE_ELSEWHERE;
+    row->custom = NULL;
+    row->fields = NULL;
+}
+
+/* Of any version: all of them are the same objects. */
+static const struct resource_type *find_custom(struct str api_version, struct str kind)
+{
+    ptrdiff_t slash = str_rfind_char(api_version, '/');
+    struct str group = slash <= 0 ? STR_NULL : str_sub(api_version, 0, (size_t)slash);
+
+    for (size_t i = 0; group.n && i < n_customs; i++)
+        if (customs[i].use == TYPE_STORED && str_is(kind, customs[i].kind) && str_is(group, customs[i].group))
+            return &customs[i];
+    return NULL;
+}
+
 const struct resource_type *type_by_kind(struct str api_version, struct str kind)
 {
-    return find_kind(resource_types, n_resource_types, api_version, kind);
+    const struct resource_type *t = find_kind(resource_types, n_resource_types, api_version, kind);
+
+    return t ? t : find_custom(api_version, kind);
 }
 
 const struct resource_type *type_foreign(struct str api_version, struct str kind)

@@ -1,12 +1,14 @@
 /* types.h - every kind of object the program knows, in one table
  *
- * Discovery, routing, storage keys, printing, short names on the command line and admission all read these rows.
+ * Discovery, routing, storage keys, printing, short names on the command line and admission all read these rows. Kinds
+ * that users define while the program runs get rows behind those of the table: type_define().
  */
 #ifndef API_TYPES_H
 #define API_TYPES_H
 
 #include "base/str.h"
 
+struct json;
 struct schema;
 
 enum type_scope { SCOPE_NAMESPACED, SCOPE_CLUSTER };
@@ -15,6 +17,21 @@ enum type_use {
     TYPE_STORED,
     TYPE_ASKED,     /* a question or an order: create only, and nothing is kept of it */
     TYPE_ELSEWHERE, /* other clusters have it */
+};
+
+struct type_column { /* of a table of such objects */
+    const char *name, *type, *format, *description;
+    const char *path; /* JSONPath: ".spec.replicas" */
+    bool is_wide;
+};
+
+struct type_custom {           /* what a CustomResourceDefinition says of one version */
+    const struct json *schema; /* OpenAPI, structural, with apiVersion, kind and metadata */
+    const struct type_column *columns;
+    size_t n_columns;
+    const char *const *short_names, *const *categories; /* NULL-terminated */
+    const char *replicas, *status_replicas, *selector;  /* JSONPaths of the scale subresource; NULL: none */
+    const char *warning;                                /* for those who still use it; NULL: none */
 };
 
 struct resource_type {
@@ -28,7 +45,9 @@ struct resource_type {
     const struct schema *schema;  /* whole object; NULL: not described */
     const char *const *fields;    /* allowed in field selectors beyond metadata.name and .namespace; NULL: none */
     enum type_use use;
-    const char *category; /* that `kubectl get CATEGORY` shows it in; NULL: none */
+    const char *category;             /* that `kubectl get CATEGORY` shows it in; NULL: none */
+    const char *singular, *list_kind; /* NULL: made of the kind */
+    const struct type_custom *custom; /* NULL: it is of this program */
 };
 
 extern const struct resource_type resource_types[];
@@ -48,7 +67,23 @@ static inline bool type_is_foreign(const struct resource_type *t)
 const struct resource_type *type_native(const char *kind);
 #define NATIVE_API_VERSION "scheduling.k8s.io/v1alpha2"
 
-extern const size_t n_all_types; /* all rows */
+extern const size_t n_all_types; /* all rows of the table */
+
+/* ---- kinds of users ---- */
+
+enum { TYPE_CUSTOM_MAX = 128 }; /* CustomResourceDefinitions at a time, and of other names since the program began */
+
+/* A row for the kind: that of the same group and plural if there was one, with all else as 'like' has it now; a row
+ * keeps its place as long as the program runs. Names are copied; 'fields' and 'custom' must live until it is defined
+ * anew or retired. NULL: there is no room. */
+const struct resource_type *type_define(const struct resource_type *like);
+void type_retire(const struct resource_type *t);                               /* nobody finds it any more */
+const struct resource_type *type_defined(struct str group, struct str plural); /* also one that is retired; or NULL */
+
+/* Rows of stored kinds, those of users behind those of the table: for arrays by kind. */
+extern const size_t n_type_rows;
+size_t type_row(const struct resource_type *t);
+const struct resource_type *type_at(size_t row); /* NULL: nothing is defined there, or it is retired */
 
 /* "batch.volcano.sh/v1alpha1", "v1". */
 struct arena;

@@ -69,7 +69,7 @@ void cache_want(struct cache *c, const struct resource_type *type)
 {
     if (type_of(c, type))
         return;
-    assert(c->n_types < n_all_types);
+    assert(c->n_types < n_all_types + TYPE_CUSTOM_MAX);
     list_init(&c->types[c->n_types].objects);
     c->types[c->n_types++].type = type;
 }
@@ -576,7 +576,7 @@ int64_t cache_priority(void *ctx, struct str class_name)
 void cache_init(struct cache *c, const struct cache_hooks *hooks, struct str scheduler_name, uint64_t seed)
 {
     *c = (struct cache){ .hooks = *hooks, .scheduler_name = scheduler_name, .seed = seed };
-    c->types = xcalloc(n_all_types, sizeof(*c->types));
+    c->types = xcalloc(n_all_types + TYPE_CUSTOM_MAX, sizeof(*c->types));
     map_init(&c->objects, seed);
     map_init(&c->jobs_uid, seed);
     map_init(&c->jobs_name, seed);

@@ -114,7 +114,7 @@ static void want(struct driver *d, const struct resource_type *type)
 /* Questions (reviews, bindings) are never stored; Events own nothing, are owned by nobody, and are many. */
 static bool is_collectable(const struct resource_type *type)
 {
-    return type->schema && strcmp(type->kind, "Binding") != 0 && strcmp(type->kind, "Event") != 0;
+    return type->use == TYPE_STORED && strcmp(type->kind, "Event") != 0;
 }
 
 static void want_all(struct driver *d)
@@ -130,9 +130,15 @@ static void want_all(struct driver *d)
         want(d, k->native_workload);
         want(d, k->native_group);
     }
-    for (size_t i = 0; d->opt.collects_garbage && i < n_resource_types; i++)
-        if (is_collectable(&resource_types[i]) && !cache_wants(&d->cache, &resource_types[i]))
-            want(d, &resource_types[i]);
+    for (size_t i = 0; d->opt.collects_garbage && i < n_type_rows; i++)
+        if (type_at(i) && is_collectable(type_at(i)) && !cache_wants(&d->cache, type_at(i)))
+            want(d, type_at(i));
+}
+
+void driver_want(struct driver *d, const struct resource_type *type)
+{
+    if (d->opt.collects_garbage && is_collectable(type) && !cache_wants(&d->cache, type))
+        want(d, type);
 }
 
 static void want_for_scheduler(struct driver *d)

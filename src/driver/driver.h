@@ -45,6 +45,9 @@ struct driver_options {
 struct driver *driver_new(struct cluster *c, const struct driver_options *opt); /* the cluster stays the caller's */
 void driver_free(struct driver *d);
 
+/* A kind that was defined since: if it collects garbage, that of this kind as well. */
+void driver_want(struct driver *d, const struct resource_type *type);
+
 /* One turn. Returns when the next one is due even if no event comes (milliseconds of cluster_now_ms; INT64_MAX: never).
  * '*ret_busy' (may be NULL): something was done. */
 int64_t driver_turn(struct driver *d, bool *ret_busy);

@@ -30,7 +30,7 @@ struct gc_node {
 void garbage_init(struct garbage *g, struct cache *c, uint64_t seed)
 {
     *g = (struct garbage){ .cache = c };
-    g->types = xcalloc(n_resource_types, sizeof(*g->types));
+    g->types = xcalloc(n_type_rows, sizeof(*g->types));
     map_init(&g->nodes, seed);
     map_init(&g->owners, seed);
 }
@@ -63,7 +63,7 @@ void garbage_want(struct garbage *g, const struct resource_type *type)
 {
     if (type_of(g, type))
         return;
-    assert(g->n_types < n_resource_types);
+    assert(g->n_types < n_type_rows);
     list_init(&g->types[g->n_types].nodes);
     g->types[g->n_types++].type = type;
 }

@@ -20,10 +20,7 @@ enum {
 
 size_t store_kind_of(const struct resource_type *type)
 {
-    ptrdiff_t i = type - resource_types;
-
-    assert(i >= 0 && (size_t)i < n_resource_types);
-    return (size_t)i;
+    return type_row(type);
 }
 
 struct store *store_new(const struct store_options *opt)
@@ -31,13 +28,13 @@ struct store *store_new(const struct store_options *opt)
     struct store *s = xcalloc(1, sizeof(*s));
     uint64_t secret = map_seed_default(); /* hash order is never seen, so it may differ from run to run */
 
-    assert(opt->clock && n_resource_types <= UINT8_MAX);
+    assert(opt->clock && n_type_rows <= UINT8_MAX);
     s->clock = opt->clock;
     s->history = opt->history ? opt->history : HISTORY_DEFAULT;
     rand_seed(&s->rand, opt->seed);
     s->warm = xcalloc(1, sizeof(*s->warm));
-    s->kinds = xcalloc(n_resource_types, sizeof(*s->kinds));
-    for (size_t i = 0; i < n_resource_types; i++)
+    s->kinds = xcalloc(n_type_rows, sizeof(*s->kinds));
+    for (size_t i = 0; i < n_type_rows; i++)
         index_init(&s->kinds[i].index, secret);
     return s;
 }
@@ -50,7 +47,7 @@ void store_free(struct store *s)
     durable_done(s->durable);
     warm_done(s->warm);
     history_done(s);
-    for (size_t i = 0; i < n_resource_types; i++)
+    for (size_t i = 0; i < n_type_rows; i++)
         index_done(&s->kinds[i].index);
     free(s->kinds);
     arena_done(&s->scratch);

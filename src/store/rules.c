@@ -126,7 +126,7 @@ int rules_type(const struct json *body, const struct resource_type **ret, struct
 
     if (!type)
         return err_set(e, ERR_INVALID, "there is no kind \"%.*s\" in \"%.*s\"", STR_ARG(kind), STR_ARG(api_version));
-    if (!type->schema) /* the kinds that are questions */
+    if (type->use != TYPE_STORED) /* the kinds that are questions */
         return err_set(e, ERR_INVALID, "objects of kind %s are not stored", type->kind);
     *ret = type;
     return 0;

@@ -7,13 +7,46 @@
 
 /* ---- kinds ---- */
 
+static bool is_of_users(const struct resource_type *t)
+{
+    return type_row(t) >= n_resource_types;
+}
+
+/* "pods", "jobs.batch.volcano.sh". A kind of users says all that a store needs to know of it, since the definition is
+ * an object like others and may come later: "widgets.example.com v1 Widget Namespaced". */
 static char *kind_name(const struct resource_type *t)
 {
     char *name;
+    const char *scope = t->scope == SCOPE_CLUSTER ? "Cluster" : "Namespaced";
+    int rc = is_of_users(t) ? asprintf(&name, "%s.%s %s %s %s", t->plural, t->group, t->version, t->kind, scope)
+                            : asprintf(&name, "%s%s%s", t->plural, t->group[0] ? "." : "", t->group);
 
-    if (asprintf(&name, "%s%s%s", t->plural, t->group[0] ? "." : "", t->group) < 0)
+    if (rc < 0)
         abort();
     return name;
+}
+
+/* The kind that such a name tells of; NULL: it is none. */
+static const struct resource_type *type_of_users(struct str name)
+{
+    autoarena a = { 0 };
+    struct str rest = name, resource, version, kind, scope;
+    struct resource_type like = { .use = TYPE_STORED };
+    const struct resource_type *t;
+    ptrdiff_t dot;
+
+    if (!str_split(&rest, ' ', &resource) || !str_split(&rest, ' ', &version) || !str_split(&rest, ' ', &kind) ||
+        !str_split(&rest, ' ', &scope) || (dot = str_find_char(resource, '.')) <= 0)
+        return NULL;
+    t = type_defined(str_from(resource, (size_t)dot + 1), str_sub(resource, 0, (size_t)dot));
+    like.scope = str_is(scope, "Cluster") ? SCOPE_CLUSTER : SCOPE_NAMESPACED;
+    if (t && t->use == TYPE_STORED && t->scope == like.scope && str_is(kind, t->kind) && str_is(version, t->version))
+        return t;
+    like.plural = arena_cstr(&a, str_sub(resource, 0, (size_t)dot));
+    like.group = arena_cstr(&a, str_from(resource, (size_t)dot + 1));
+    like.version = arena_cstr(&a, version);
+    like.kind = arena_cstr(&a, kind);
+    return type_define(&like);
 }
 
 int row_codec_init(struct row_codec *c, const char *const *key_files, const char *path, struct err *e)
@@ -21,7 +54,7 @@ int row_codec_init(struct row_codec *c, const char *const *key_files, const char
     *c = (struct row_codec){ .path = path };
     if (seal_keys_load(key_files, &c->keys, e) < 0)
         return -1;
-    c->kinds = xcalloc(n_resource_types, sizeof(*c->kinds));
+    c->kinds = xcalloc(n_type_rows, sizeof(*c->kinds));
     for (size_t i = 0; i < n_resource_types; i++)
         c->kinds[i] = kind_name(&resource_types[i]);
     return 0;
@@ -29,7 +62,7 @@ int row_codec_init(struct row_codec *c, const char *const *key_files, const char
 
 void row_codec_done(struct row_codec *c)
 {
-    for (size_t i = 0; c->kinds && i < n_resource_types; i++)
+    for (size_t i = 0; c->kinds && i < n_type_rows; i++)
         free(c->kinds[i]);
     free(c->kinds);
     seal_keys_free(c->keys);
@@ -47,7 +80,18 @@ static const struct resource_type *type_of(struct row_codec *c, struct str kind)
             return &resource_types[at];
         }
     }
-    return NULL;
+    return type_of_users(kind);
+}
+
+static struct str name_of(struct row_codec *c, const struct resource_type *t)
+{
+    size_t row = type_row(t);
+
+    if (is_of_users(t)) { /* its definition may have changed */
+        free(c->kinds[row]);
+        c->kinds[row] = kind_name(t);
+    }
+    return str_of(c->kinds[row]);
 }
 
 static bool is_secret(const struct resource_type *t)
@@ -95,7 +139,7 @@ static void bind_text(sqlite3_stmt *st, int at, struct str s)
 
 void row_bind(struct row_codec *c, sqlite3_stmt *st, enum watch_kind what, const struct object_record *r)
 {
-    struct str kind = str_of(c->kinds[store_kind_of(r->type)]), body = r->text;
+    struct str kind = name_of(c, r->type), body = r->text;
     char about[600];
 
     (void)sqlite3_bind_null(st, ROW_KEY + 1);

@@ -172,7 +172,7 @@ void store_compact(struct store *s, uint64_t rev)
 void history_done(struct store *s)
 {
     store_compact(s, s->rev);
-    for (size_t i = 0; i < n_resource_types; i++)
+    for (size_t i = 0; i < n_type_rows; i++)
         free(s->kinds[i].history.v);
     free(s->order);
 }

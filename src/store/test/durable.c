@@ -8,6 +8,7 @@
 #include "store/store.h"
 #include "store/test/power_disk.h"
 
+#include "api/meta.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "os/io.h"
@@ -818,10 +819,37 @@ static void bad_keys_are_refused(void **state)
     assert_says("/no/such/key");
 }
 
+/* Kinds of users are known again from their rows alone: the definition is an object like others. */
+static void knows_kinds_of_users(void **state)
+{
+    const struct resource_type like = {
+        .group = "example.com", .version = "v1", .kind = "Widget", .plural = "widgets"
+    };
+    const struct resource_type *type = type_define(&like);
+    autoarena a = { 0 };
+    struct json *body = object_new(&a, "example.com/v1", "Widget", STR("default"), STR("w"));
+    const struct object *o;
+
+    (void)state;
+    must_open(0);
+    assert_int_equal(store_create(store, body, NULL, &err), 0);
+    assert_int_equal(store_flush(store, &err), 0);
+    shut();
+    type_retire(type);
+    assert_null(type_by_kind(STR("example.com/v1"), STR("Widget")));
+    must_open(0);
+    assert_ptr_equal(type_by_kind(STR("example.com/v1"), STR("Widget")), type);
+    o = store_get(store, type, STR("default"), STR("w"));
+    assert_non_null(o);
+    assert_true(o->type == type && type->scope == SCOPE_NAMESPACED);
+    type_retire(type);
+}
+
 int main(void)
 {
 #define DURABLE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        DURABLE_TEST(knows_kinds_of_users),
         DURABLE_TEST(nothing_is_told_early),
         DURABLE_TEST(a_restart_is_not_seen),
         DURABLE_TEST(trees_are_dropped_and_made_again),
