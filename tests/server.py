@@ -679,8 +679,7 @@ def kubectl_works(s, path):
         k("label", "pod", "kube-w-0", "colour=red")
         assert "kube-w-0" in k("get", "pods", "-l", "colour=red", "-o", "name")
         k("annotate", "vcjob", "kube", "note=x")
-        if k.minor >= 27:  # those before read another form, which has no schemas here
-            assert "minAvailable" in k("explain", "vcjob.spec")
+        assert "minAvailable" in k("explain", "vcjob.spec") and "limits" in k("explain", "pod.spec.containers.resources")
         names = k("api-resources", "--no-headers")
         assert all(w in names for w in ("vcjob,vj", "podgroup-v1beta1", "networkpolicies")), names
         k("apply", "-f", "-", stdin=json.dumps(config_map("applied", {"a": "1", "b": "2"})))
@@ -707,8 +706,14 @@ def kubectl_works(s, path):
         assert "Forbidden" in k.fails("patch", "pod", "kube-w-0", "-p", '{"spec":{"dnsPolicy":"None"}}')
         bad = job("bad", "true")
         bad["spec"]["tasks"][0]["replicaz"] = 1
-        if k.minor >= 24:  # those before ask for no validation
-            assert "replicaz" in k.fails("create", "-f", "-", stdin=json.dumps(bad))
+        assert "replicaz" in k.fails("create", "-f", "-", stdin=json.dumps(bad)), "told by the server, or found by itself"
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "merged"}, "secrets": [{"name": "a"}, {"name": "b"}]}
+        k("apply", "-f", "-", stdin=json.dumps(account))
+        account["secrets"].pop(0)
+        k("apply", "-f", "-", stdin=json.dumps(account))
+        secrets = json.loads(k("get", "sa", "merged", "-o", "json"))["secrets"]
+        assert secrets == [{"name": "b"}], "lists are joined by their keys, and what is left out goes"
+        k("delete", "sa", "merged")
         k("delete", "vcjob", "kube")
         until("its pods go", lambda: "kube-w" not in k("get", "pods"))
         k("delete", "cm", "applied")

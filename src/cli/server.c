@@ -129,6 +129,15 @@ static void allow_connections(void)
     (void)setrlimit(RLIMIT_NOFILE, &files); /* else fewer can come */
 }
 
+/* A kind of users: what its objects own is collected too. Those there were before the driver, it knows. */
+static void on_type(void *ctx, const struct resource_type *type)
+{
+    struct serve *s = ctx;
+
+    if (s->driver)
+        driver_want(s->driver, type);
+}
+
 static int open_cluster(struct serve *s, struct err *e)
 {
     struct driver_options driver = { .schedules = true, .collects_garbage = true };
@@ -140,6 +149,7 @@ static int open_cluster(struct serve *s, struct err *e)
                                      .metrics = put_metrics,
                                      .ready = is_ready,
                                      .explain = serve_explain,
+                                     .on_type = on_type,
                                      .ctx = s };
 
     allow_connections();

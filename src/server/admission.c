@@ -329,6 +329,7 @@ static const struct {
     { "", "PersistentVolumeClaim", admit_claim_write },
     { "", "Event", admit_event_write },
     { "scheduling.k8s.io", "PriorityClass", admit_class_write },
+    { "apiextensions.k8s.io", "CustomResourceDefinition", admit_definition_write },
     { "rbac.authorization.k8s.io", "Role", admit_role_write },
     { "rbac.authorization.k8s.io", "ClusterRole", admit_role_write },
     { "rbac.authorization.k8s.io", "RoleBinding", admit_role_write },
@@ -343,6 +344,8 @@ int admission_write(struct request *rq, struct json *object, const struct object
     for (size_t i = 0; i < ARRAY_LEN(admissions); i++)
         if (strcmp(admissions[i].group, rq->type->group) == 0 && strcmp(admissions[i].kind, rq->type->kind) == 0)
             admit = admissions[i].admit;
+    if (rq->type->custom)
+        admit = admit_custom_write;
     if (!rq->failure.name.n)
         rq->failure.name = object_name(object);
     admit(rq, object, old, &ps);

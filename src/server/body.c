@@ -2,6 +2,7 @@
 #include "server/server_internal.h"
 
 #include "api/schemas.h"
+#include "custom/custom.h"
 #include "proto/proto.h"
 #include "yaml/yaml.h"
 
@@ -135,7 +136,10 @@ static void find_unknown(struct request *rq, const struct json *object)
     struct problems ps = { .arena = rq->arena };
     struct place root = { .node = object };
 
-    schema_check(rq->type->schema, &root, &ps);
+    if (shown_as(rq)->custom)
+        structural_unknown(shown_as(rq)->custom->schema, &root, &ps);
+    else if (rq->type->schema)
+        schema_check(rq->type->schema, &root, &ps);
     VEC_FOREACH(p, &ps.list)
         if (p->level == PROBLEM_WARNING && str_has(p->text, STR("unknown field")))
             *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "unknown field \"%.*s\"", STR_ARG(p->path));
@@ -144,12 +148,12 @@ static void find_unknown(struct request *rq, const struct json *object)
 /* A pod template inside of another kind is younger than this program, perhaps: there nothing is dropped. */
 int body_check_fields(struct request *rq, struct json *object)
 {
-    const struct schema *schema = rq->type->schema;
-
-    if (schema && rq->validation != VALIDATE_IGNORE)
+    if (rq->validation != VALIDATE_IGNORE)
         find_unknown(rq, object);
-    if (schema)
-        schema_prune(schema, object, &schema_pod_template);
+    if (shown_as(rq)->custom)
+        structural_prune(shown_as(rq)->custom->schema, object);
+    else if (rq->type->schema)
+        schema_prune(rq->type->schema, object, &schema_pod_template);
     return tell_odd_fields(rq);
 }
 
@@ -205,6 +209,6 @@ int body_object(struct request *rq, struct json **ret)
     if (check_kind(rq, *ret) < 0 || check_place(rq, *ret) < 0)
         return -1;
     if (rq->view)
-        *ret = view_take(rq->arena, *ret);
+        *ret = view_take(rq->arena, rq->view, rq->type, *ret);
     return body_check_fields(rq, *ret);
 }

@@ -556,6 +556,7 @@ static const struct column of_hyper_nodes[] = {
     { "NodeCount", "integer", false, "status.nodeCount" },
     { "Age", "date", false, CREATED },
 };
+static const struct column of_definitions[] = { NAME, { "Created At", "string", false, CREATED } };
 static const struct column of_others[] = { NAME, AGE };
 
 #define COLUMNS(list) (list), ARRAY_LEN(list)
@@ -582,6 +583,7 @@ static const struct {
     { "networkpolicies", "networking.k8s.io", COLUMNS(of_policies) },
     { "priorityclasses", "scheduling.k8s.io", COLUMNS(of_classes) },
     { "poddisruptionbudgets", "policy", COLUMNS(of_budgets) },
+    { "customresourcedefinitions", "apiextensions.k8s.io", COLUMNS(of_definitions) },
     { "jobs", "batch.volcano.sh", COLUMNS(of_jobs) },
     { "podgroups", "scheduling.volcano.sh", COLUMNS(of_groups) },
     { "queues", "scheduling.volcano.sh", COLUMNS(of_queues) },

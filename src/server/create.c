@@ -57,6 +57,13 @@ static void strip_revision(struct request *rq, struct json *object)
     json_remove(json_get(object, "metadata"), "resourceVersion");
 }
 
+static int check_kind(struct request *rq)
+{
+    if (!rq->type->custom || !custom_is_ending(rq->server, rq->type))
+        return 0;
+    return fail_with(rq, REASON_METHOD, "create not allowed while custom resource definition is terminating");
+}
+
 int create_object(struct request *rq, struct json *object)
 {
     struct store *store = rq->server->opt.store;
@@ -65,7 +72,8 @@ int create_object(struct request *rq, struct json *object)
     int rc;
 
     need_name(rq, object);
-    if (clear_meta(rq, object) < 0 || check_namespace(rq) < 0 || admission_write(rq, object, NULL) < 0)
+    if (check_kind(rq) < 0 || clear_meta(rq, object) < 0 || check_namespace(rq) < 0 ||
+        admission_write(rq, object, NULL) < 0)
         return -1;
     object = owner_update(rq, NULL, object);
     store_set_dry(store, rq->is_dry);

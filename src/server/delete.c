@@ -173,7 +173,7 @@ int handle_delete_collection(struct request *rq)
 
     if (selection_read(rq, &c.sel) < 0 || delete_read(rq, &opt) < 0)
         return -1;
-    list = object_new(rq->arena, arena_cstr(rq->arena, type_api_version(rq->arena, rq->type)),
+    list = object_new(rq->arena, arena_cstr(rq->arena, type_api_version(rq->arena, rq->view ? rq->view : rq->type)),
                       arena_cstr(rq->arena, type_list_kind(rq->arena, rq->type)), STR_NULL, STR_NULL);
     json_set(list, "metadata", json_object(rq->arena));
     json_set(json_get(list, "metadata"), "resourceVersion",
@@ -183,7 +183,7 @@ int handle_delete_collection(struct request *rq)
     VEC_FOREACH(o, &c.objects) {
         autounref struct object *last = NULL;
 
-        json_push(items, json_copy(rq->arena, (*o)->root));
+        json_push(items, json_copy(rq->arena, view_show(rq->arena, rq->view, (*o)->root)));
         if (delete_one(rq, *o, &opt, &last) < 0)
             rc = -1;
     }

@@ -50,6 +50,12 @@ static const struct subresource subresources[] = {
       "TokenRequest",
       { "create" },
       .handle = { [VERB_CREATE] = handle_token } },
+    { "scale",
+      "autoscaling",
+      "v1",
+      "Scale",
+      { "get", "patch", "update" },
+      .handle = { [VERB_GET] = handle_scale, [VERB_PATCH] = handle_scale, [VERB_UPDATE] = handle_scale } },
     { "log", NULL, NULL, NULL, { "get" }, .handle = { [VERB_GET] = handle_log } },
     { "exec", "", "v1", "PodExecOptions", { "create", "get" }, STREAM(handle_exec) },
     { "attach", "", "v1", "PodAttachOptions", { "create", "get" }, STREAM(handle_attach) },
@@ -80,76 +86,145 @@ static void add_text(struct arena *a, struct json *j, const char *key, const cha
     json_add(j, str_of(key), json_str(a, str_of(text)));
 }
 
-/* ---- groups, in their order ---- Kubernetes' own first, so that short names mean what they always meant ---- */
+/* ---- groups, in their order ---- Kubernetes' own first, so that short names mean what they always meant; those of
+ * users last ---- */
 
-static bool is_served(const struct resource_type *t)
+struct catalogue {
+    struct arena *arena;
+    const struct resource_type **types;
+    size_t n;
+};
+
+static struct catalogue catalogue_of(struct request *rq)
 {
-    return t->use != TYPE_ELSEWHERE;
+    struct catalogue c = { .arena = rq->arena };
+
+    c.n = types_served(rq->server, rq->arena, &c.types);
+    return c;
 }
 
-#define TYPE_FOREACH(t)                                                                                                \
-    for (const struct resource_type *t = resource_types; t < resource_types + n_resource_types; t++)                   \
-        if (is_served(t))
-
-/* The first type of the i-th group; NULL: there are no more. The core group is none of them. Each group has one
- * version. */
-static const struct resource_type *group_at(size_t i)
+static int rank_of(const struct resource_type *t)
 {
-    for (int pass = 0; pass < 2; pass++)
-        TYPE_FOREACH(t)
-        {
-            bool is_ours = str_ends(str_of(t->group), STR(".volcano.sh")), is_first = true;
+    return t->custom ? 2 : str_ends(str_of(t->group), STR(".volcano.sh"));
+}
 
-            for (const struct resource_type *before = resource_types; before < t; before++)
-                is_first &= !is_served(before) || strcmp(before->group, t->group) != 0;
-            if (t->group[0] && is_ours == (pass == 1) && is_first && i-- == 0)
-                return t;
-        }
+static bool is_first_of_group(const struct catalogue *c, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(c->types[k]->group, c->types[i]->group) == 0)
+            return false;
+    return true;
+}
+
+/* The i-th group; NULL: there are no more. The core group is none of them. */
+static const char *group_at(const struct catalogue *c, size_t i)
+{
+    for (int rank = 0; rank < 3; rank++)
+        for (size_t k = 0; k < c->n; k++)
+            if (c->types[k]->group[0] && rank_of(c->types[k]) == rank && is_first_of_group(c, k) && i-- == 0)
+                return c->types[k]->group;
     return NULL;
 }
 
-static const struct resource_type *group_find(struct str group)
+/* ---- versions of a group, the best first ---- v2, v1, v2beta1, v1alpha1, then what is no version, by name ---- */
+
+struct maturity {
+    int stage; /* 0: v1; 1: v1beta1; 2: v1alpha1; 3: something else */
+    int64_t major, minor;
+};
+
+static struct maturity maturity_of(const char *version)
 {
-    TYPE_FOREACH(t)
-    if (str_is(group, t->group))
-        return t;
-    return NULL;
+    static const char *const stages[] = { "", "beta", "alpha" };
+    struct str rest = str_from(str_of(version), 1);
+    size_t n = 0;
+    struct maturity m = { .stage = 3 };
+
+    while (n < rest.n && rest.p[n] >= '0' && rest.p[n] <= '9')
+        n++;
+    if (version[0] != 'v' || str_to_i64(str_sub(rest, 0, n), &m.major) < 0)
+        return m;
+    rest = str_from(rest, n);
+    for (int i = 0; i < 3; i++) {
+        struct str number = str_from(rest, strlen(stages[i]));
+
+        if (i == 0 ? !rest.n : str_starts(rest, str_of(stages[i])) && str_to_i64(number, &m.minor) == 0)
+            m.stage = i;
+    }
+    return m;
+}
+
+static int compare_versions(const void *x, const void *y)
+{
+    const char *a = *(const char *const *)x, *b = *(const char *const *)y;
+    struct maturity of_a = maturity_of(a), of_b = maturity_of(b);
+
+    if (of_a.stage != of_b.stage)
+        return of_a.stage - of_b.stage;
+    if (of_a.stage == 3)
+        return strcmp(a, b);
+    if (of_a.major != of_b.major)
+        return of_a.major < of_b.major ? 1 : -1;
+    return of_a.minor < of_b.minor ? 1 : of_a.minor > of_b.minor ? -1 : 0;
+}
+
+/* NULL-terminated; nothing: there is no such group. */
+static const char **versions_of(const struct catalogue *c, struct str group)
+{
+    const char **v = arena_array(c->arena, const char *, c->n + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        bool is_new = str_is(group, c->types[i]->group);
+
+        for (size_t k = 0; k < n && is_new; k++)
+            is_new = strcmp(v[k], c->types[i]->version) != 0;
+        if (is_new)
+            v[n++] = c->types[i]->version;
+    }
+    qsort(v, n, sizeof(v[0]), compare_versions);
+    return v;
 }
 
 /* ---- the plain form ---- */
 
-static struct json *version_entry(struct arena *a, const struct resource_type *t)
+static struct json *version_entry(struct arena *a, const char *group, const char *version)
 {
     struct json *j = json_object(a);
 
-    json_add(j, STR("groupVersion"), json_str(a, type_api_version(a, t)));
-    add_text(a, j, "version", t->version);
+    json_add(j, STR("groupVersion"), json_fmt(a, "%s/%s", group, version));
+    add_text(a, j, "version", version);
     return j;
 }
 
-static struct json *group_entry(struct arena *a, const struct resource_type *t, bool is_alone)
+static struct json *group_entry(const struct catalogue *c, const char *group, bool is_alone)
 {
-    struct json *j = json_object(a);
+    struct arena *a = c->arena;
+    struct json *j = json_object(a), *list;
+    const char **versions = versions_of(c, str_of(group));
 
     if (is_alone) {
         add_text(a, j, "kind", "APIGroup");
         add_text(a, j, "apiVersion", "v1");
     }
-    add_text(a, j, "name", t->group);
-    json_push(json_add(j, STR("versions"), json_array(a)), version_entry(a, t));
-    json_add(j, STR("preferredVersion"), version_entry(a, t));
+    add_text(a, j, "name", group);
+    list = json_add(j, STR("versions"), json_array(a));
+    for (size_t i = 0; versions[i]; i++)
+        json_push(list, version_entry(a, group, versions[i]));
+    json_add(j, STR("preferredVersion"), version_entry(a, group, versions[0]));
     return j;
 }
 
-static struct json *group_list(struct arena *a)
+static struct json *group_list(const struct catalogue *c)
 {
+    struct arena *a = c->arena;
     struct json *j = json_object(a), *groups;
 
     add_text(a, j, "kind", "APIGroupList");
     add_text(a, j, "apiVersion", "v1");
     groups = json_add(j, STR("groups"), json_array(a));
-    for (size_t i = 0; group_at(i); i++)
-        json_push(groups, group_entry(a, group_at(i), false));
+    for (size_t i = 0; group_at(c, i); i++)
+        json_push(groups, group_entry(c, group_at(c, i), false));
     return j;
 }
 
@@ -184,6 +259,23 @@ static void add_subresource(struct arena *a, struct json *list, const struct res
     json_add(j, STR("verbs"), texts(a, sub->verbs, ARRAY_LEN(sub->verbs)));
 }
 
+/* Short names and categories, under the names that both forms have for them. */
+static void add_names(struct arena *a, struct json *j, const struct resource_type *t)
+{
+    size_t n_short = ARRAY_LEN(t->short_names), n_categories = 1;
+    const char *const *names = t->short_names, *const *categories = &t->category;
+
+    if (t->custom) {
+        names = t->custom->short_names;
+        categories = t->custom->categories;
+        n_short = n_categories = SIZE_MAX; /* NULL ends them */
+    }
+    if (names[0])
+        json_add(j, STR("shortNames"), texts(a, names, n_short));
+    if (categories[0])
+        json_add(j, STR("categories"), texts(a, categories, n_categories));
+}
+
 static void add_resource(struct arena *a, struct json *list, const struct resource_type *t)
 {
     struct json *j = json_push(list, json_object(a));
@@ -193,25 +285,23 @@ static void add_resource(struct arena *a, struct json *list, const struct resour
     json_add(j, STR("namespaced"), json_bool_new(a, t->scope == SCOPE_NAMESPACED));
     add_text(a, j, "kind", t->kind);
     json_add(j, STR("verbs"), verbs_of(a, t));
-    if (t->short_names[0])
-        json_add(j, STR("shortNames"), texts(a, t->short_names, ARRAY_LEN(t->short_names)));
-    if (t->category)
-        json_add(j, STR("categories"), texts(a, &t->category, 1));
+    add_names(a, j, t);
     for (size_t i = 0; i < ARRAY_LEN(t->subresources) && t->subresources[i]; i++)
         add_subresource(a, list, t, t->subresources[i]);
 }
 
-static struct json *resource_list(struct arena *a, const struct resource_type *of)
+static struct json *resource_list(const struct catalogue *c, struct str group, struct str version)
 {
+    struct arena *a = c->arena;
     struct json *j = json_object(a), *list;
 
     add_text(a, j, "kind", "APIResourceList");
     add_text(a, j, "apiVersion", "v1");
-    json_add(j, STR("groupVersion"), json_str(a, type_api_version(a, of)));
+    json_add(j, STR("groupVersion"), json_fmt(a, "%.*s%s%.*s", STR_ARG(group), group.n ? "/" : "", STR_ARG(version)));
     list = json_add(j, STR("resources"), json_array(a));
-    TYPE_FOREACH(t)
-    if (strcmp(t->group, of->group) == 0 && strcmp(t->version, of->version) == 0)
-        add_resource(a, list, t);
+    for (size_t i = 0; i < c->n; i++)
+        if (str_is(group, c->types[i]->group) && str_is(version, c->types[i]->version))
+            add_resource(a, list, c->types[i]);
     return j;
 }
 
@@ -257,28 +347,31 @@ static struct json *aggregate_resource(struct arena *a, const struct resource_ty
     add_text(a, j, "scope", t->scope == SCOPE_NAMESPACED ? "Namespaced" : "Cluster");
     json_add(j, STR("singularResource"), json_str(a, type_singular(a, t)));
     json_add(j, STR("verbs"), verbs_of(a, t));
-    if (t->short_names[0])
-        json_add(j, STR("shortNames"), texts(a, t->short_names, ARRAY_LEN(t->short_names)));
-    if (t->category)
-        json_add(j, STR("categories"), texts(a, &t->category, 1));
+    add_names(a, j, t);
     aggregate_subresources(a, j, t);
     return j;
 }
 
-static struct json *aggregate_group(struct arena *a, const struct resource_type *of)
+static struct json *aggregate_group(const struct catalogue *c, const char *group)
 {
-    struct json *j = json_object(a), *meta = json_add(j, STR("metadata"), json_object(a)), *version, *list;
+    struct arena *a = c->arena;
+    struct json *j = json_object(a), *meta = json_add(j, STR("metadata"), json_object(a)), *list, *all;
+    const char **versions = versions_of(c, str_of(group));
 
-    if (of->group[0])
-        add_text(a, meta, "name", of->group);
+    if (group[0])
+        add_text(a, meta, "name", group);
     json_add(meta, STR("creationTimestamp"), json_null(a));
-    version = json_push(json_add(j, STR("versions"), json_array(a)), json_object(a));
-    add_text(a, version, "version", of->version);
-    list = json_add(version, STR("resources"), json_array(a));
-    TYPE_FOREACH(t)
-    if (strcmp(t->group, of->group) == 0)
-        json_push(list, aggregate_resource(a, t));
-    add_text(a, version, "freshness", "Current");
+    list = json_add(j, STR("versions"), json_array(a));
+    for (size_t k = 0; versions[k]; k++) {
+        struct json *version = json_push(list, json_object(a));
+
+        add_text(a, version, "version", versions[k]);
+        all = json_add(version, STR("resources"), json_array(a));
+        for (size_t i = 0; i < c->n; i++)
+            if (strcmp(c->types[i]->group, group) == 0 && strcmp(c->types[i]->version, versions[k]) == 0)
+                json_push(all, aggregate_resource(a, c->types[i]));
+        add_text(a, version, "freshness", "Current");
+    }
     return j;
 }
 
@@ -286,19 +379,20 @@ static struct json *aggregate(struct request *rq, bool is_core)
 {
     struct arena *a = rq->arena;
     struct json *j = json_object(a), *items;
+    struct catalogue c = catalogue_of(rq);
 
     add_text(a, j, "kind", "APIGroupDiscoveryList");
     json_add(j, STR("apiVersion"), json_fmt(a, "apidiscovery.k8s.io/%.*s", STR_ARG(rq->accept.version)));
     json_add(j, STR("metadata"), json_object(a));
     items = json_add(j, STR("items"), json_array(a));
     if (is_core)
-        json_push(items, aggregate_group(a, group_find(STR(""))));
-    for (size_t i = 0; !is_core && group_at(i); i++)
-        json_push(items, aggregate_group(a, group_at(i)));
+        json_push(items, aggregate_group(&c, ""));
+    for (size_t i = 0; !is_core && group_at(&c, i); i++)
+        json_push(items, aggregate_group(&c, group_at(&c, i)));
     return j;
 }
 
-/* With an ETag: clients ask again and again, and the table does not change while the program runs. */
+/* With an ETag: clients ask again and again, and what is served seldom changes. */
 static int reply_aggregate(struct request *rq, bool is_core)
 {
     unsigned char hash[SHA256_DIGEST_LENGTH];
@@ -323,22 +417,31 @@ static int reply_aggregate(struct request *rq, bool is_core)
     return 0;
 }
 
+static bool has_version(const char **versions, struct str version)
+{
+    for (; *versions; versions++)
+        if (str_is(version, *versions))
+            return true;
+    return false;
+}
+
 int handle_discovery(struct request *rq)
 {
     const struct target *t = &rq->target;
     bool is_core = str_starts(rq->call->path, STR("/api/")) || str_is(rq->call->path, "/api");
-    const struct resource_type *first = group_find(t->group);
+    struct catalogue c = catalogue_of(rq);
+    const char **versions = versions_of(&c, t->group);
 
     if (!t->version.n && (is_core || !t->group.n) && rq->accept.form == ACCEPT_DISCOVERY)
         return reply_aggregate(rq, is_core);
     if (!t->version.n && is_core) {
         reply_json(rq, 200, core_versions(rq));
     } else if (!t->version.n && !t->group.n) {
-        reply_json(rq, 200, group_list(rq->arena));
-    } else if (!t->version.n && first) {
-        reply_json(rq, 200, group_entry(rq->arena, first, true));
-    } else if (first && is_core == !t->group.n && str_is(t->version, first->version)) {
-        reply_json(rq, 200, resource_list(rq->arena, first));
+        reply_json(rq, 200, group_list(&c));
+    } else if (!t->version.n && versions[0]) {
+        reply_json(rq, 200, group_entry(&c, arena_cstr(rq->arena, t->group), true));
+    } else if (is_core == !t->group.n && has_version(versions, t->version)) {
+        reply_json(rq, 200, resource_list(&c, t->group, t->version));
     } else {
         fail_with(rq, REASON_NOT_FOUND, "the server could not find the requested resource");
         rq->failure.has_no_details = true;

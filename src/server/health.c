@@ -125,11 +125,10 @@ int handle_metrics(struct request *rq)
             "# HELP pumice_server_objects Objects that are stored\n# TYPE pumice_server_objects gauge\n",
             (unsigned long long)s->stats.requests, s->stats.watches, (unsigned long long)s->stats.watch_events,
             (unsigned long long)store_revision(s->opt.store));
-    for (size_t i = 0; i < n_resource_types; i++)
-        if (resource_types[i].use == TYPE_STORED)
+    for (size_t i = 0; i < n_type_rows; i++)
+        if (type_at(i) && type_at(i)->use == TYPE_STORED)
             buf_fmt(&out, "pumice_server_objects{resource=\"%.*s\"} %zu\n",
-                    STR_ARG(type_resource(rq->arena, &resource_types[i])),
-                    store_count(s->opt.store, &resource_types[i]));
+                    STR_ARG(type_resource(rq->arena, type_at(i))), store_count(s->opt.store, type_at(i)));
     if (s->opt.metrics)
         s->opt.metrics(s->opt.ctx, &out);
     reply_text(rq, 200, "text/plain; version=0.0.4; charset=utf-8", buf_view(&out), NULL);
@@ -143,17 +142,20 @@ int handle_root(struct request *rq)
     static const char *const others[] = { "/healthz",    "/livez",  "/metrics", "/openapi/v2",
                                           "/openapi/v3", "/readyz", "/version" };
     struct json *j = json_object(rq->arena), *paths = json_add(j, STR("paths"), json_array(rq->arena));
-    const char *before = "";
+    const struct resource_type **types;
+    size_t n = types_served(rq->server, rq->arena, &types);
 
     json_push(paths, json_str(rq->arena, STR("/api")));
     json_push(paths, json_str(rq->arena, STR("/api/v1")));
     json_push(paths, json_str(rq->arena, STR("/apis")));
-    for (size_t i = 0; i < n_resource_types; i++) {
-        const struct resource_type *t = &resource_types[i];
+    for (size_t i = 0; i < n; i++) {
+        bool is_first = types[i]->group[0];
 
-        if (t->group[0] && t->use != TYPE_ELSEWHERE && strcmp(t->group, before) != 0)
-            json_push(paths, json_fmt(rq->arena, "/apis/%s/%s", t->group, t->version));
-        before = t->group;
+        for (size_t k = 0; k < i && is_first; k++)
+            is_first = strcmp(types[k]->group, types[i]->group) != 0 ||
+                       strcmp(types[k]->version, types[i]->version) != 0;
+        if (is_first)
+            json_push(paths, json_fmt(rq->arena, "/apis/%s/%s", types[i]->group, types[i]->version));
     }
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         json_push(paths, json_str(rq->arena, str_of(others[i])));

@@ -227,7 +227,7 @@ static struct json *list_tree(struct listing *l)
 {
     struct request *rq = l->rq;
     bool is_table = rq->accept.form == ACCEPT_TABLE;
-    struct json *j = is_table ? table_new(rq->arena, rq->type, true) : json_object(rq->arena), *meta, *items;
+    struct json *j = is_table ? table_new(rq->arena, shown_as(rq), true) : json_object(rq->arena), *meta, *items;
     struct str include = STR("Metadata");
 
     (void)param(rq, "includeObject", &include);
@@ -247,7 +247,7 @@ static struct json *list_tree(struct listing *l)
         json_set(meta, "remainingItemCount", json_int(rq->arena, (int64_t)(l->n - l->to)));
     for (size_t i = l->from; i < l->to; i++)
         if (is_table)
-            table_add(rq->arena, j, rq->type, l->objects[i]->root, include, server_now_ms(rq->server));
+            table_add(rq->arena, j, shown_as(rq), l->objects[i]->root, include, server_now_ms(rq->server));
         else
             json_push(items, json_copy(rq->arena, view_show(rq->arena, rq->view, l->objects[i]->root)));
     return j;

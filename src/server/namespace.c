@@ -188,9 +188,9 @@ static bool empty_namespace(struct server *s, const struct object *namespace)
     struct tally kinds = { 0 }, finalizers = { 0 };
     struct store_delete_options opt = { .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };
 
-    for (size_t i = 0; i < n_resource_types; i++)
-        if (resource_types[i].scope == SCOPE_NAMESPACED && resource_types[i].use == TYPE_STORED)
-            store_list(s->opt.store, &resource_types[i], name, keep, &r);
+    for (size_t i = 0; i < n_type_rows; i++)
+        if (type_at(i) && type_at(i)->scope == SCOPE_NAMESPACED && type_at(i)->use == TYPE_STORED)
+            store_list(s->opt.store, type_at(i), name, keep, &r);
     VEC_FOREACH(o, &r.objects) {
         if (!is_ending(*o))
             (void)store_delete(s->opt.store, (*o)->type, (*o)->namespace, (*o)->name, &opt, NULL, NULL);

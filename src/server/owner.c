@@ -13,8 +13,10 @@ static struct merge_type merge_type_of(struct request *rq)
 {
     const struct message *m = message_by_kind(type_api_version(rq->arena, rq->type), str_of(rq->type->kind));
     struct server *s = rq->server;
-    size_t i = (size_t)(rq->type - resource_types);
+    size_t i = type_row(rq->type);
 
+    if (shown_as(rq)->custom)
+        return merge_type_of_schema(shown_as(rq)->custom->schema);
     if (m)
         return merge_type_of_message(m);
     if (!s->schemas)
@@ -27,7 +29,7 @@ static struct merge_type merge_type_of(struct request *rq)
 static struct ownership ownership_of(struct request *rq)
 {
     bool has_status = type_has_subresource(rq->type, STR("status"));
-    bool is_custom = str_ends(str_of(rq->type->group), STR(".volcano.sh"));
+    bool is_custom = rq->type->custom || str_ends(str_of(rq->type->group), STR(".volcano.sh"));
     struct str manager = STR_NULL;
     autobuf now = { 0 };
 
@@ -36,7 +38,7 @@ static struct ownership ownership_of(struct request *rq)
     clock_print(&now, server_now_ms(rq->server));
     return (struct ownership){
         .type = merge_type_of(rq),
-        .api_version = type_api_version(rq->arena, rq->type),
+        .api_version = type_api_version(rq->arena, shown_as(rq)),
         .kind = str_of(rq->type->kind),
         .manager = manager,
         .subresource = rq->target.subresource,
@@ -49,7 +51,7 @@ struct json *owner_update(struct request *rq, const struct json *live, struct js
 {
     struct ownership who;
 
-    if (!rq->type->schema || rq->is_applied)
+    if (rq->type->use != TYPE_STORED || rq->is_applied)
         return object;
     who = ownership_of(rq);
     return ownership_update(rq->arena, &who, live, object);

@@ -85,11 +85,11 @@ struct json *partial_of(struct arena *a, const struct json *root)
 
 static struct json *table_of_one(struct request *rq, const struct json *root)
 {
-    struct json *table = table_new(rq->arena, rq->type, true);
+    struct json *table = table_new(rq->arena, shown_as(rq), true);
     struct str include = STR("Metadata");
 
     (void)param(rq, "includeObject", &include);
-    table_add(rq->arena, table, rq->type, root, include, server_now_ms(rq->server));
+    table_add(rq->arena, table, shown_as(rq), root, include, server_now_ms(rq->server));
     json_set(json_get(table, "metadata"), "resourceVersion",
              json_str(rq->arena, json_member_text(json_get(root, "metadata"), "resourceVersion")));
     return table;

@@ -139,7 +139,7 @@ static int no_such_method(struct request *rq)
 
 static int handle_subresource(struct request *rq)
 {
-    const struct subresource *sub = subresource_of(rq->type, rq->target.subresource);
+    const struct subresource *sub = subresource_of(shown_as(rq), rq->target.subresource);
 
     if (!sub)
         return no_such_page(rq);
@@ -194,6 +194,8 @@ static int read_target(struct request *rq)
         rq->verb = VERB_CREATE;
     if (t->resource.n)
         rq->type = type_by_plural(t->group, t->version, t->resource);
+    if (t->resource.n && !rq->type)
+        custom_target(rq);
     if (rq->type && view_stored(rq->type)) {
         rq->view = rq->type;
         rq->type = view_stored(rq->view);
@@ -247,6 +249,7 @@ struct server *server_new(const struct server_options *opt)
     map_init(&s->documents, map_seed_default());
     watches_init(s);
     namespaces_begin(s);
+    customs_begin(s);
     return s;
 }
 
@@ -255,9 +258,10 @@ void server_free(struct server *s)
     if (!s)
         return;
     watches_done(s);
+    customs_done(s);
     namespaces_done(s);
     snapshots_done(s);
-    openapi_done(s);
+    openapi_forget(s);
     for (size_t i = 0; i < ENCODED_MAX; i++)
         buf_done(&s->encoded[i].text);
     map_done(&s->documents);
@@ -274,6 +278,7 @@ int64_t server_turn(struct server *s)
         events_expire(s);
         snapshots_expire(s);
     }
+    customs_turn(s);
     namespaces_turn(s);
     return MIN_OF(watches_turn(s), (int64_t)EXPIRE_MS);
 }

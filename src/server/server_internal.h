@@ -6,11 +6,12 @@
  * access.c      who asks, may they, and what they may write; access_pods.c: as whom their pods run
  * body.c        what the client sent: JSON, YAML or protobuf, unknown fields
  * owner.c       server-side apply, and who owns which field
- * view.c        events.k8s.io, another form of core Events
+ * view.c        the same object in another form: events.k8s.io, versions of custom kinds
+ * custom.c      kinds of users: CustomResourceDefinitions; scale.c: their subresource scale
  * status.c      Status objects: what went wrong
  * reply.c       objects as the client wants them
  * discovery.c   /api, /apis: which kinds there are, in both forms
- * openapi.c     /openapi/v3 and /openapi/v2: schemas
+ * openapi.c     /openapi/v3: schemas; openapi_v2.c: the same for older clients
  * health.c      /healthz, /version, /metrics, /
  * page.c        /ui: the page for people
  * get.c         get one
@@ -152,6 +153,12 @@ struct request {
     bool is_applied; /* its managedFields are as they should be */
 };
 
+/* The kind as the client knows it: its schema, columns and subresources are those of the version he asked for. */
+static inline const struct resource_type *shown_as(const struct request *rq)
+{
+    return rq->view && rq->view->custom ? rq->view : rq->type;
+}
+
 bool param(const struct request *rq, const char *name, struct str *ret); /* decoded, in the arena; false: not there */
 bool param_flag(const struct request *rq, const char *name);             /* "true", "1", or "" */
 int param_number(struct request *rq, const char *name, int64_t fallback, int64_t *ret); /* -1: 400 */
@@ -197,7 +204,8 @@ int body_check_fields(struct request *rq, struct json *object);
 
 const struct resource_type *view_stored(const struct resource_type *t); /* NULL: it is stored as it is */
 const struct json *view_show(struct arena *a, const struct resource_type *view, const struct json *root);
-struct json *view_take(struct arena *a, const struct json *body);
+struct json *view_take(struct arena *a, const struct resource_type *view, const struct resource_type *stored,
+                       const struct json *body);
 struct str view_fields(struct arena *a, struct str text);
 
 /* ---- owner.c ---- */
@@ -210,7 +218,18 @@ int owner_apply(struct request *rq, const struct json *live, const struct json *
 int handle_discovery(struct request *rq); /* is_api and no resource */
 int handle_openapi_v2(struct request *rq);
 int handle_openapi_v3(struct request *rq);
-void openapi_done(struct server *s);
+
+/* ---- openapi.c, openapi_v2.c ---- */
+
+struct document {
+    struct str path; /* the bytes follow */
+    struct buf text;
+};
+struct document *document_new(struct server *s, struct str path);
+void openapi_forget(struct server *s); /* kinds have changed: documents are made anew */
+bool is_described(const struct resource_type *t);
+struct str schema_name(struct arena *a, const struct resource_type *t); /* "io.k8s.api.core.v1.Pod" */
+struct str kind_url(struct arena *a, const struct resource_type *t, bool has_name);
 int handle_version(struct request *rq);
 int handle_health(struct request *rq);
 int handle_metrics(struct request *rq);
@@ -243,6 +262,7 @@ int handle_token(struct request *rq);
 int handle_review(struct request *rq);
 int handle_issuer(struct request *rq); /* of ServiceAccounts' tokens: OpenID Connect discovery */
 int handle_issuer_keys(struct request *rq);
+int handle_scale(struct request *rq);
 
 /* ---- discovery.c ---- */
 
@@ -325,7 +345,8 @@ struct json *pod_cell_restarts(struct arena *a, const struct json *pod, int64_t 
 void watches_init(struct server *s);
 void watches_done(struct server *s);
 void watches_stop(struct server *s);
-int64_t watches_turn(struct server *s); /* milliseconds until the next bookmark or end */
+void watches_end(struct server *s, const struct resource_type *type); /* those of one kind: clients begin anew */
+int64_t watches_turn(struct server *s);                               /* milliseconds until the next bookmark or end */
 
 /* ---- namespace.c ---- */
 
@@ -334,6 +355,20 @@ void namespaces_done(struct server *s);
 void namespaces_turn(struct server *s);
 bool namespace_is_ending(struct server *s, struct str name);
 void events_expire(struct server *s);
+
+/* ---- custom.c ---- */
+
+struct custom_kind;
+void customs_begin(struct server *s);
+void customs_turn(struct server *s);
+void customs_done(struct server *s);
+void custom_target(struct request *rq); /* the type that its URL names, and the view */
+bool custom_is_ending(const struct server *s, const struct resource_type *type);
+void admit_definition_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_custom_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+
+/* Every kind that has URLs, each version of those of users; how many. */
+size_t types_served(const struct server *s, struct arena *a, const struct resource_type ***ret);
 
 /* ---- access.c ---- */
 
@@ -349,7 +384,7 @@ enum { ENCODED_MAX = 256, ENCODED_BYTES = 8 << 20, SNAPSHOTS_MAX = 32, SNAPSHOT_
 
 struct server {
     struct server_options opt;
-    struct watch_hub *hubs; /* by row of resource_types */
+    struct watch_hub *hubs; /* by type_row() */
     struct list watches;
     int64_t watches_due_ms; /* mono */
     struct {
@@ -368,6 +403,11 @@ struct server {
     uint64_t namespaces_rev; /* of the store, when ending ones were looked at */
     bool has_ending;
     int64_t expired_ms; /* mono: when events were looked at */
+    struct arena customs_arena;
+    VEC(struct custom_kind *) customs;
+    struct watch *custom_watch;
+    uint64_t customs_rev;   /* of the store, when ending ones were looked at */
+    uint64_t n_definitions; /* changes of what is served */
     struct arena schema_arena;
     const struct json **schemas; /* by row of resource_types, made when they are needed; NULL: none yet */
     struct map documents;        /* of OpenAPI, made once: struct document by path */

@@ -1,6 +1,8 @@
 /* table.c - tables for people: what kubectl get prints */
 #include "server/server_internal.h"
 
+#include "custom/custom.h"
+
 /* ---- ages ---- */
 
 /* As kubectl prints them: two units at most, and the second only while it says something. */
@@ -65,22 +67,48 @@ static struct json *cell_of(struct arena *a, const struct column *c, const struc
     return value && value->type < JSON_ARRAY ? json_copy(a, value) : json_null(a);
 }
 
+/* As the definition of the kind has it. */
+static struct json *cell_of_custom(struct arena *a, const struct type_column *c, const struct json *object,
+                                   int64_t now_ms)
+{
+    const struct json *value = jsonpath_find(object, str_of(c->path));
+    autobuf text = { 0 };
+
+    if (!value)
+        return json_null(a);
+    if (strcmp(c->type, "date") == 0)
+        return cell_age(a, json_text(value, STR_NULL), now_ms);
+    if (value->type < JSON_ARRAY && (strcmp(c->type, "string") != 0 || json_is(value, JSON_STRING)))
+        return json_copy(a, value);
+    json_print(&text, value); /* a text of whatever it is */
+    return json_str(a, arena_str(a, buf_view(&text)));
+}
+
+static void add_column(struct arena *a, struct json *list, const struct type_column *c)
+{
+    struct json *j = json_push(list, json_object(a));
+
+    json_add(j, STR("name"), json_str(a, str_of(c->name)));
+    json_add(j, STR("type"), json_str(a, str_of(c->type)));
+    json_add(j, STR("format"), json_str(a, str_of(c->format ? c->format : "")));
+    json_add(j, STR("description"), json_str(a, str_of(c->description ? c->description : "")));
+    json_add(j, STR("priority"), json_int(a, c->is_wide));
+}
+
 static void add_head(struct arena *a, struct json *table, const struct resource_type *t)
 {
     struct json *list = json_set(table, "columnDefinitions", json_array(a));
-    size_t n;
-    const struct column *columns = columns_of(t, &n);
+    size_t n = 0;
+    const struct column *columns = t->custom ? NULL : columns_of(t, &n);
 
-    for (size_t i = 0; i < n; i++) {
-        struct json *j = json_push(list, json_object(a));
-        bool is_name = columns[i].format && strcmp(columns[i].format, "name") == 0;
-
-        json_add(j, STR("name"), json_str(a, str_of(columns[i].name)));
-        json_add(j, STR("type"), json_str(a, str_of(columns[i].type)));
-        json_add(j, STR("format"), json_str(a, is_name ? STR("name") : STR("")));
-        json_add(j, STR("description"), json_str(a, STR("")));
-        json_add(j, STR("priority"), json_int(a, columns[i].is_wide));
-    }
+    for (size_t i = 0; i < n; i++)
+        add_column(a, list,
+                   &(struct type_column){ .name = columns[i].name,
+                                          .type = columns[i].type,
+                                          .format = columns[i].format,
+                                          .is_wide = columns[i].is_wide });
+    for (size_t i = 0; t->custom && i < t->custom->n_columns; i++)
+        add_column(a, list, &t->custom->columns[i]);
 }
 
 struct json *table_new(struct arena *a, const struct resource_type *t, bool has_head)
@@ -116,11 +144,13 @@ void table_add(struct arena *a, struct json *table, const struct resource_type *
 {
     struct json *row = json_push(json_get(table, "rows"), json_object(a));
     struct json *cells = json_add(row, STR("cells"), json_array(a));
-    size_t n;
-    const struct column *columns = columns_of(t, &n);
+    size_t n = 0;
+    const struct column *columns = t->custom ? NULL : columns_of(t, &n);
 
     for (size_t i = 0; i < n; i++)
         json_push(cells, cell_of(a, &columns[i], object, now_ms));
+    for (size_t i = 0; t->custom && i < t->custom->n_columns; i++)
+        json_push(cells, cell_of_custom(a, &t->custom->columns[i], object, now_ms));
     add_conditions(a, row, t, object);
     if (str_is(include, "None"))
         json_add(row, STR("object"), json_null(a));

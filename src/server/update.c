@@ -16,17 +16,17 @@ static const struct {
     { "policy", "PodDisruptionBudget", false, true },
 };
 
+static bool is_custom(const struct resource_type *t)
+{
+    return t->custom || str_ends(str_of(t->group), STR(".volcano.sh"));
+}
+
 static bool is_odd(const struct resource_type *t, bool asks_creates)
 {
     for (size_t i = 0; i < ARRAY_LEN(odd_kinds); i++)
         if (strcmp(odd_kinds[i].group, t->group) == 0 && strcmp(odd_kinds[i].kind, t->kind) == 0)
             return asks_creates ? odd_kinds[i].creates : odd_kinds[i].needs_revision;
-    return !asks_creates && str_ends(str_of(t->group), STR(".volcano.sh"));
-}
-
-static bool is_custom(const struct resource_type *t)
-{
-    return str_ends(str_of(t->group), STR(".volcano.sh"));
+    return !asks_creates && is_custom(t);
 }
 
 /* ---- writing ---- */
@@ -43,7 +43,7 @@ static int write_object(struct request *rq, struct json *object, const struct ob
     struct err e;
     int rc;
 
-    if (part_of(rq) == STORE_MAIN && admission_write(rq, object, kept) < 0)
+    if ((part_of(rq) == STORE_MAIN || rq->type->custom) && admission_write(rq, object, kept) < 0)
         return -1;
     object = owner_update(rq, kept->root, object);
     store_set_dry(store, rq->is_dry);
@@ -245,7 +245,7 @@ int handle_patch(struct request *rq)
     if (make_patched(rq, kind, old, patch, &object) < 0)
         return -1;
     if (rq->view && json_is(object, JSON_OBJECT))
-        object = view_take(rq->arena, object);
+        object = view_take(rq->arena, rq->view, rq->type, object);
     if (check_patched(rq, old, object) < 0 || (!old && place_new(rq, object) < 0) || body_check_fields(rq, object) < 0)
         return -1;
     rq->failure.name = t->name;

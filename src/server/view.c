@@ -1,7 +1,7 @@
-/* view.c - events.k8s.io/v1 Events: another way to write core Events, which are what is stored
+/* view.c - the same object in another form: events.k8s.io/v1 Events, which are core Events, and versions of custom kinds
  *
- * Only names differ. A request for one is made one for the other before anything looks at it, and what is answered is
- * made back: both see all events.
+ * Only names differ, or the apiVersion. A request for one is made one for the other before anything looks at it, and
+ * what is answered is made back: all see the same objects.
  */
 #include "server/server_internal.h"
 
@@ -39,14 +39,25 @@ static struct json *renamed(struct arena *a, const struct json *event, size_t fr
     return out;
 }
 
-const struct json *view_show(struct arena *a, const struct resource_type *view, const struct json *root)
+static struct json *of_version(struct arena *a, const struct resource_type *t, const struct json *root)
 {
-    return view ? renamed(a, root, 0, VIEW) : root;
+    struct json *out = json_copy(a, root);
+
+    json_set(out, "apiVersion", json_str(a, type_api_version(a, t)));
+    return out;
 }
 
-struct json *view_take(struct arena *a, const struct json *body)
+const struct json *view_show(struct arena *a, const struct resource_type *view, const struct json *root)
 {
-    return renamed(a, body, 1, CORE);
+    if (!view)
+        return root;
+    return view->custom ? of_version(a, view, root) : renamed(a, root, 0, VIEW);
+}
+
+struct json *view_take(struct arena *a, const struct resource_type *view, const struct resource_type *stored,
+                       const struct json *body)
+{
+    return view->custom ? of_version(a, stored, body) : renamed(a, body, 1, CORE);
 }
 
 /* "regarding.name=x" asks for "involvedObject.name=x". */

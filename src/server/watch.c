@@ -52,7 +52,7 @@ static int64_t mono(const struct server *s)
 
 static struct watch_hub *hub_of(struct server *s, const struct resource_type *type)
 {
-    return &s->hubs[type - resource_types];
+    return &s->hubs[type_row(type)];
 }
 
 static void api_watch_free(struct api_watch *w)
@@ -99,12 +99,17 @@ static void send_tree(struct api_watch *w, const char *type, const struct json *
     send(w, type, buf_view(&text));
 }
 
+static const struct resource_type *columns_from(const struct api_watch *w)
+{
+    return w->view && w->view->custom ? w->view : w->type;
+}
+
 static struct json *table_of(struct api_watch *w, struct arena *a, const struct json *root)
 {
-    struct json *table = table_new(a, w->type, !w->has_head);
+    struct json *table = table_new(a, columns_from(w), !w->has_head);
 
     w->has_head = true;
-    table_add(a, table, w->type, root, w->include, server_now_ms(w->server));
+    table_add(a, table, columns_from(w), root, w->include, server_now_ms(w->server));
     json_set(json_get(table, "metadata"), "resourceVersion",
              json_str(a, json_member_text(json_get(root, "metadata"), "resourceVersion")));
     return table;
@@ -151,7 +156,7 @@ static void send_bookmark(struct api_watch *w, uint64_t rev, bool ends_initial)
         json_add(json_add(meta, STR("annotations"), json_object(&a)), STR("k8s.io/initial-events-end"),
                  json_str(&a, STR("true")));
     if (w->form == ACCEPT_TABLE) {
-        struct json *table = table_new(&a, w->type, !w->has_head);
+        struct json *table = table_new(&a, columns_from(w), !w->has_head);
 
         w->has_head = true;
         json_set(table, "metadata", json_copy(&a, meta));
@@ -301,7 +306,7 @@ int64_t watches_turn(struct server *s)
 {
     int64_t now_ms = mono(s), due_ms = INT64_MAX;
 
-    for (size_t i = 0; i < n_resource_types; i++)
+    for (size_t i = 0; i < n_type_rows; i++)
         if (s->hubs[i].news && has_news(&s->hubs[i]))
             LIST_FOREACH(struct api_watch, w, &s->hubs[i].watches, in_hub)
                 (void)pump(w);
@@ -318,20 +323,33 @@ int64_t watches_turn(struct server *s)
 void watches_init(struct server *s)
 {
     list_init(&s->watches);
-    s->hubs = xcalloc(n_resource_types, sizeof(*s->hubs));
+    s->hubs = xcalloc(n_type_rows, sizeof(*s->hubs));
     s->watches_due_ms = INT64_MAX;
-    for (size_t i = 0; i < n_resource_types; i++)
+    for (size_t i = 0; i < n_type_rows; i++)
         list_init(&s->hubs[i].watches);
 }
 
-void watches_stop(struct server *s)
+/* NULL: all. */
+static void end_all(struct server *s, const struct resource_type *type)
 {
     LIST_FOREACH(struct api_watch, w, &s->watches, link) {
         struct http_call *call = w->call;
 
+        if (type && w->type != type)
+            continue;
         api_watch_free(w);
         http_answer_end(call);
     }
+}
+
+void watches_stop(struct server *s)
+{
+    end_all(s, NULL);
+}
+
+void watches_end(struct server *s, const struct resource_type *type)
+{
+    end_all(s, type);
 }
 
 void watches_done(struct server *s)
