@@ -10,4 +10,15 @@ extern const struct command command_completion, command_controller, command_doct
 extern const struct command command_server_backup, command_server_check, command_server_restore, command_server_token,
     command_server_user;
 
+/* Those that speak to a Kubernetes API: api.c, slurm.c */
+extern const struct command command_job, command_job_list, command_job_view, command_job_run, command_job_suspend,
+    command_job_resume, command_job_delete, command_job_logs, command_job_exec, command_job_wait, command_job_top;
+extern const struct command command_queue, command_queue_list, command_queue_get, command_queue_create,
+    command_queue_delete, command_queue_operate;
+extern const struct command command_pod, command_pod_list;
+extern const struct command command_flow, command_flow_list, command_flow_create, command_flow_delete, command_flow_get,
+    command_flow_describe;
+extern const struct command command_template, command_template_list, command_template_create, command_template_delete,
+    command_template_get, command_template_describe;
+
 #endif

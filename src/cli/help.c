@@ -76,8 +76,36 @@ static void help_examples(struct buf *out, const struct command *c)
     }
 }
 
+static void help_group(struct buf *out, const struct command *group)
+{
+    size_t at = strlen(group->name) + 1, width = 0;
+
+    for (size_t i = 0; i < n_subcommands; i++)
+        if (command_is_of(subcommands[i], group))
+            width = MAX_OF(width, strlen(subcommands[i]->name + at));
+    buf_fmt(out, "Usage: pumice %s COMMAND [OPTION…]\n\n%s\n\nCommands:\n", group->name, group->about);
+    for (size_t i = 0; i < n_subcommands; i++)
+        if (command_is_of(subcommands[i], group))
+            buf_fmt(out, "  %-*s  %s\n", (int)width, subcommands[i]->name + at, subcommands[i]->summary);
+    help_examples(out, group);
+    buf_fmt(out, "\n'pumice %s COMMAND --help' tells more.\n", group->name);
+}
+
+/* Those of a group are in the help of the group. */
+static bool is_listed(const struct command *sub)
+{
+    for (size_t i = 0; i < n_commands; i++)
+        if (commands[i]->is_group && command_is_of(sub, commands[i]))
+            return false;
+    return true;
+}
+
 static void help_command(struct buf *out, const struct command *c)
 {
+    if (c->is_group) {
+        help_group(out, c);
+        return;
+    }
     buf_fmt(out, "Usage: pumice %s%s%s%s\n\n%s\n", c->name, " [OPTION…]", c->arguments[0] ? " " : "", c->arguments,
             c->about);
     help_options(out, c);
@@ -92,9 +120,10 @@ void help_print(struct buf *out, const struct command *c)
     }
     buf_fmt(out, "Usage: pumice COMMAND [OPTION…] [FILE…]\n\n%s\nCommands:\n", about_program);
     for (size_t i = 0; i < n_commands; i++)
-        buf_fmt(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+        buf_fmt(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
     for (size_t i = 0; i < n_subcommands; i++)
-        buf_fmt(out, "  %-12s %s\n", subcommands[i]->name, subcommands[i]->summary);
+        if (is_listed(subcommands[i]))
+            buf_fmt(out, "  %-12s %s\n", subcommands[i]->name, subcommands[i]->summary);
     buf_fmt(out, "\n'pumice COMMAND --help' tells more.\nExit status: %s\n", exit_status);
 }
 
@@ -167,7 +196,8 @@ void manual_print(struct buf *out)
     roff_text(out, about_program);
     buf_fmt(out, ".SH COMMANDS\n");
     for (size_t i = 0; i < n_commands; i++)
-        manual_command(out, commands[i]);
+        if (!commands[i]->is_group)
+            manual_command(out, commands[i]);
     for (size_t i = 0; i < n_subcommands; i++)
         manual_command(out, subcommands[i]);
     buf_fmt(out, ".SH EXIT STATUS\n");

@@ -197,9 +197,10 @@ static int parse_words(struct parsed *p, char **next)
         const char *word = *next++;
         int rc = EXIT_FINE;
 
-        if (only_arguments || word[0] != '-' || word[1] == '\0') /* "-" is standard input */
+        if (only_arguments || word[0] != '-' || word[1] == '\0') { /* "-" is standard input */
             *vec_push(p->arena, &p->arguments.list) = word;
-        else if (strcmp(word, "--") == 0)
+            only_arguments = only_arguments || p->command->stops_at_argument;
+        } else if (strcmp(word, "--") == 0)
             only_arguments = true;
         else
             rc = word[1] == '-' ? parse_long(p, word, &next) : parse_letters(p, word, &next);
@@ -207,6 +208,22 @@ static int parse_words(struct parsed *p, char **next)
             return rc;
     }
     return EXIT_FINE;
+}
+
+int options_parse(struct arena *a, const struct command *c, char **words, void *options, struct text_list *arguments)
+{
+    struct parsed p = { .arena = a, .command = c, .options = options };
+    int rc = parse_words(&p, words);
+
+    *arguments = p.arguments;
+    return rc;
+}
+
+bool command_is_of(const struct command *sub, const struct command *group)
+{
+    size_t n = strlen(group->name);
+
+    return strncmp(sub->name, group->name, n) == 0 && sub->name[n] == ' ';
 }
 
 static int help(const struct command *c)
@@ -257,6 +274,26 @@ static int unknown_command(const char *name)
     return usage_error(NULL, "unknown command '%s'", name);
 }
 
+/* The first word alone, or with a second that it does not know. */
+static int run_group(const struct command *group, const char *word)
+{
+    const char *names[32], *near;
+    size_t n = 0;
+
+    if (!word || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        int rc = help(group);
+
+        return word ? rc : EXIT_USAGE;
+    }
+    for (size_t i = 0; i < n_subcommands && n < ARRAY_LEN(names); i++)
+        if (command_is_of(subcommands[i], group))
+            names[n++] = subcommands[i]->name + strlen(group->name) + 1;
+    near = suggest(str_of(word), names, n);
+    if (near)
+        return usage_error(group, "unknown command '%s' (did you mean '%s'?)", word, near);
+    return usage_error(group, "unknown command '%s'", word);
+}
+
 static int help_command(const char *name, const char *second)
 {
     const struct command *sub = name ? subcommand_by_words(name, second) : NULL;
@@ -294,6 +331,8 @@ int cli_main(int argc, char **argv)
     p.command = sub ? sub : command_by_name(strcmp(name, "--version") == 0 ? "version" : name);
     if (!p.command)
         return name[0] == '-' ? usage_error(NULL, "unknown option %s", name) : unknown_command(name);
+    if (p.command->is_group)
+        return run_group(p.command, argc > 2 ? argv[2] : NULL);
     p.options = arena_zalloc(&arena, p.command->options_size + 1);
     rc = parse_words(&p, argv + (sub ? 3 : 2));
     if (rc != EXIT_FINE)

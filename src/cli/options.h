@@ -58,6 +58,8 @@ struct command {
     size_t options_size;
     const struct foreign_option *foreign; /* ended by a row without name; NULL: none */
     const char *const *examples;          /* pairs: command line, what it does; NULL-terminated */
+    bool is_group;          /* only a first word: its commands are those of two words that begin with it */
+    bool stops_at_argument; /* what stands behind the first argument is that one's business, options too */
     int (*run)(struct arena *a, const void *options, const struct text_list *arguments);
 };
 
@@ -70,6 +72,12 @@ extern const size_t n_commands;
 /* Those of two words ("server user"), which are looked for first. */
 extern const struct command *const subcommands[];
 extern const size_t n_subcommands;
+
+/* The words of a command line, into '*options' and 'arguments'. EXIT_USAGE: what is wrong was printed. */
+int options_parse(struct arena *a, const struct command *c, char **words, void *options, struct text_list *arguments);
+
+/* Is 'sub' one of the commands of 'group'? */
+bool command_is_of(const struct command *sub, const struct command *group);
 
 /* Parse and run: argv[0] is the program, argv[1] the command (argv[2] its second word). Returns the exit status. */
 int cli_main(int argc, char **argv);

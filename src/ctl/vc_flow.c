@@ -159,14 +159,56 @@ static int get(struct vc *v, const struct twin *t, struct err *e)
 
 /* ---- whole objects ---- */
 
-static void print_object(struct vc *v, const struct twin *t, struct json *o)
+/* Members in this order, then the others: JSON is printed as Volcano's types are declared. */
+static const char *const order_object[] = { "kind", "apiVersion", "metadata", "spec", "status", NULL };
+static const char *const order_meta[] = { "name",   "generateName",    "namespace",       "selfLink",
+                                          "uid",    "resourceVersion", "generation",      "creationTimestamp",
+                                          "labels", "annotations",     "ownerReferences", "finalizers",
+                                          NULL };
+static const char *const order_spec[] = { "flows", "schedulerName", "minAvailable", "volumes", "tasks", NULL };
+
+static struct json *ordered(struct arena *a, const struct json *map, const char *const *order)
+{
+    struct json *out = json_object(a);
+
+    for (const char *const *key = order; *key; key++)
+        if (json_get(map, *key))
+            json_add(out, str_of(*key), json_copy(a, json_get(map, *key)));
+    JSON_FOREACH(member, map)
+        if (!json_get_str(out, json_key(member)))
+            json_add(out, json_key(member), json_copy(a, member));
+    return out;
+}
+
+static struct json *in_order(struct arena *a, const struct json *object)
+{
+    struct json *out = ordered(a, object, order_object);
+
+    json_set(out, "metadata", ordered(a, json_get(object, "metadata"), order_meta));
+    json_set(out, "spec", ordered(a, json_get(object, "spec"), order_spec));
+    return out;
+}
+
+/* Parts that are there whether anything is in them or not. */
+static void fill(struct vc *v, const struct twin *t, struct json *o)
 {
     json_remove(json_get(o, "metadata"), "managedFields");
+    (void)json_need_object(v->arena, o, "spec");
     (void)json_need_object(v->arena, o, "status");
     if (t->has_status)
         (void)json_need_object(v->arena, json_get(o, "status"), "state");
+    JSON_FOREACH(task, json_find(o, "spec", "tasks", NULL)) {
+        (void)json_need_object(v->arena, json_need_object(v->arena, task, "template"), "metadata");
+        JSON_FOREACH(c, json_find(task, "template", "spec", "containers", NULL))
+            (void)json_need_object(v->arena, c, "resources");
+    }
+}
+
+static void print_object(struct vc *v, const struct twin *t, struct json *o)
+{
+    fill(v, t, o);
     if (strcmp(v->values->format, "json") == 0) {
-        json_print_pretty(&v->out, o, 2);
+        json_print_pretty(&v->out, in_order(v->arena, o), 2);
         buf_char(&v->out, '\n');
     } else if (strcmp(v->values->format, "yaml") == 0) {
         json_sort_keys(o, true);
@@ -191,8 +233,6 @@ static int describe(struct vc *v, const struct twin *t, struct err *e)
     if (ctl_list(&v->ctl, ctl_type(t->kind), &which, &all, e) < 0)
         return -1;
     for (size_t i = 0; i < all.v.n; i++) {
-        json_remove(all.v.v[i], "apiVersion"); /* those of a list have none there */
-        json_remove(all.v.v[i], "kind");
         print_object(v, t, all.v.v[i]);
         buf_str(&v->out, i + 1 < all.v.n ? STR("\n\n") : STR(""));
     }

@@ -1,5 +1,6 @@
 /* vc_pod.c - vcctl pod list */
 #include "api/meta.h"
+#include "api/name.h"
 #include "base/util.h"
 #include "ctl/pod.h"
 #include "ctl/vc.h"
@@ -19,6 +20,17 @@ int vc_pod_list(struct vc *v, struct err *e)
     size_t skip = v->values->all_namespaces ? 0 : 1;
     VEC(struct str) cells = { 0 };
 
+    if (query.job.n && name_check_label_value(v->arena, query.job)) {
+        v->printed = arena_fmt(
+            v->arena,
+            "values[0][volcano.sh/job-name]: Invalid value: \"%.*s\": a valid label must be an empty string or consist "
+            "of "
+            "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
+            "'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+            "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+            STR_ARG(query.job));
+        return err_set(e, ERR_INVALID, "--job");
+    }
     if (pod_select(&v->ctl, &query, &rows, e) < 0)
         return -1;
     if (!rows.v.n)

@@ -136,8 +136,8 @@ static void put_meta(struct vc *v, const struct json *job)
     line(v, 0, "Namespace:  ", object_namespace(job));
     line(v, 0, "Labels:     ", map_of(v, json_get(meta, "labels")));
     line(v, 0, "Annotations:", map_of(v, json_get(meta, "annotations")));
-    line(v, 0, "API Version:", object_api_version(job));
-    line(v, 0, "Kind:       ", object_kind(job));
+    line(v, 0, "API Version:", STR_NULL); /* those tools never know them */
+    line(v, 0, "Kind:       ", STR_NULL);
     head(v, 0, "Metadata:");
     line(v, 1, "Creation Timestamp:", vc_time(v, json_member_text(meta, "creationTimestamp")));
     line(v, 1, "Generate Name:     ", json_member_text(meta, "generateName"));

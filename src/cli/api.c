@@ -1,0 +1,285 @@
+/* api.c - the commands `pumice job`, `queue`, `pod`, `jobflow` and `jobtemplate` */
+#include "cli/api.h"
+
+#include "base/util.h"
+#include "cli/commands.h"
+
+const char *const api_dry_runs[] = { "client", "server", NULL };
+
+int api_run(struct arena *a, const char *command, const void *options, const struct text_list *arguments,
+            ctl_verb_f verb)
+{
+    const struct api_options *given = options;
+    struct ctl_options o = given->o;
+
+    o.env = (struct ctl_words){ given->env.list.v, given->env.list.n };
+    return ctl_run(a, command, &o, (struct ctl_words){ arguments->list.v, arguments->list.n }, verb);
+}
+
+#define RUN(id, words)                                                                                                 \
+    static int id##_run(struct arena *a, const void *options, const struct text_list *arguments)                       \
+    {                                                                                                                  \
+        return api_run(a, words, options, arguments, verb_##id);                                                       \
+    }
+
+#define COMMAND(id, words, args, line, more, list, shown)                                                              \
+    RUN(id, words)                                                                                                     \
+    const struct command command_##id = { .name = words,                                                               \
+                                          .arguments = args,                                                           \
+                                          .summary = line,                                                             \
+                                          .about = more,                                                               \
+                                          .options = list,                                                             \
+                                          .n_options = ARRAY_LEN(list),                                                \
+                                          .options_size = sizeof(struct api_options),                                  \
+                                          .examples = shown,                                                           \
+                                          .run = id##_run }
+
+/* ---- groups ---- */
+
+#define GROUP(id, word, line, more, shown)                                                                             \
+    const struct command command_##id = {                                                                              \
+        .name = word, .arguments = "[COMMAND]", .summary = line, .about = more, .examples = shown, .is_group = true    \
+    }
+
+#define ANY_API                                                                                                        \
+    "\n\nThe API is a Pumice server's or any cluster's that has Volcano's kinds, found as kubectl finds it: "          \
+    "--kubeconfig,\n"                                                                                                  \
+    "KUBECONFIG, ~/.kube/config. Exit status: 0 done, 1 it could not be done, 2 wrong use, 3 the server refuses it, "  \
+    "4 the\n"                                                                                                          \
+    "time was over, 5 there is no such thing."
+
+static const char *const job_examples[] = {
+    "pumice job run -f job.yaml --wait",
+    "submit it, wait, and end as it ended",
+    "pumice job list -A -o wide",
+    "all jobs, and why they wait",
+    "pumice job logs -f train",
+    "what its pods write, as they write it",
+    "pumice job exec -it train -- sh",
+    "a shell in its first pod",
+    NULL,
+};
+GROUP(job, "job", "list, view, run, suspend, resume, delete, follow and wait for jobs",
+      "Volcano Jobs by their API." ANY_API, job_examples);
+static const char *const queue_examples[] = { "pumice queue list -o wide", "with what each deserves, may have and uses",
+                                              "pumice queue operate close night --wait",
+                                              "no new jobs; until the last one has ended", NULL };
+GROUP(queue, "queue", "list, create, open, close and delete queues", "Volcano's queues by their API." ANY_API,
+      queue_examples);
+GROUP(pod, "pod", "list the pods of jobs and queues", "Pods that belong to jobs." ANY_API, NULL);
+GROUP(flow, "jobflow", "list, create and delete flows of jobs", "JobFlows: jobs that wait for each other." ANY_API,
+      NULL);
+GROUP(template, "jobtemplate", "list, create and delete templates of jobs",
+      "JobTemplates: what JobFlows make jobs of." ANY_API, NULL);
+
+/* ---- job ---- */
+
+static const struct option job_list_options[] = {
+    API_NAMESPACE,
+    API_ALL_NAMESPACES,
+    API_LABELS,
+    API_TEXT('q', "queue", queue, "NAME", "of this queue"),
+    API_TEXT(0, "phase", phase, "PHASE", "in this phase: Pending, Running, Completed …"),
+    API_OUTPUT,
+    API_HEADERS,
+    API_SORT,
+    API_WHERE,
+};
+static const char *const job_list_examples[] = {
+    "pumice job list --phase pending -q night",
+    "those that wait in one queue",
+    "pumice job list -o custom-columns=JOB:.metadata.name,TASKS:.spec.tasks[*].name",
+    "columns of one's own",
+    NULL,
+};
+COMMAND(
+    job_list, "job list", "[JOB…]", "list jobs, and why they wait",
+    "Jobs of a namespace, or those that are named. REASON is one word about a job that waits: Resources, QueueLimit,\n"
+    "QueueClosed, QueueMissing, NeverFits, Priority, Topology …; 'pumice explain JOB' tells the whole story.",
+    job_list_options, job_list_examples);
+
+static const struct option job_view_options[] = { API_NAMESPACE, API_OUTPUT, API_WHERE };
+COMMAND(job_view, "job view", "[JOB…]", "show a job, its tasks, pods and events",
+        "All about a job: phase, why it waits, tasks, pods, and the events of this very job.", job_view_options, NULL);
+
+static const struct option job_run_options[] = {
+    API_TEXT('f', "file", file, "FILE", "Jobs to submit ('-': standard input); without it, one of the options below"),
+    API_TEXT('N', "name", name, "NAME", "of the job (default: a new one)"),
+    API_TEXT('i', "image", image, "IMAGE", "of its containers (default: busybox)"),
+    API_TEXT('r', "replicas", replicas, "N", "pods (default: 1)"),
+    API_TEXT('m', "min", min, "N", "that must run together (default: all)"),
+    API_TEXT('R', "requests", requests, "LIST", "of each pod: cpu=2,memory=1Gi (default: cpu=1,memory=100Mi)"),
+    API_TEXT('L', "limits", limits, "LIST", "of each pod (default: none)"),
+    API_TEXT('q', "queue", queue, "NAME", "its queue (default: the server's)"),
+    API_TEXT(0, "priority-class", priority_class, "NAME", "its PriorityClass"),
+    API_TEXT('S', "scheduler", scheduler, "NAME", "its scheduler (default: volcano)"),
+    { 'e', "env", OPTION_LIST, offsetof(struct api_options, env), "NAME=VALUE", NULL,
+      "a variable of its programs; as often as needed" },
+    API_NAMESPACE,
+    API_WAIT,
+    API_TIMEOUT,
+    API_DRY_RUN,
+    API_OUTPUT,
+    API_WHERE,
+};
+static const char *const job_run_examples[] = {
+    "pumice job run -f job.yaml", "submit what is in a file", "pumice job run -i debian:12 -r 4 --wait -- hostname",
+    "four pods that run together; the exit status says whether all went well", NULL
+};
+COMMAND(job_run, "job run", "[COMMAND…]", "submit a job, from a file or from options",
+        "Submits Jobs. With --wait it ends when they have, and its exit status is 0 only if all are Completed.",
+        job_run_options, job_run_examples);
+
+#define ORDER_OPTIONS                                                                                                  \
+    API_NAMESPACE, API_LABELS, API_FLAG(0, "all", all, "all jobs of the namespace"), API_WAIT, API_TIMEOUT,            \
+        API_DRY_RUN, API_WHERE
+static const struct option order_options[] = { ORDER_OPTIONS };
+COMMAND(job_suspend, "job suspend", "[JOB…]", "abort jobs: their pods end, and they can be resumed",
+        "Suspending kills the pods of a job; nothing of what they did is kept but what they wrote. 'pumice job resume' "
+        "starts\n"
+        "it again.",
+        order_options, NULL);
+COMMAND(job_resume, "job resume", "[JOB…]", "start suspended jobs again", "Jobs that are Aborted become Pending again.",
+        order_options, NULL);
+COMMAND(job_delete, "job delete", "[JOB…]", "delete jobs, and their pods with them", "Deletes jobs and all they made.",
+        order_options, NULL);
+
+static const struct option job_logs_options[] = {
+    API_FLAG('f', "follow", follow, "go on until all have ended"),
+    API_TEXT('t', "task", task, "TASK", "only pods of this task"),
+    API_TEXT('c', "container", container, "NAME", "which container (default: the only one)"),
+    API_TEXT(0, "tail", tail, "N", "only the last lines"),
+    API_TEXT(0, "since", since, "TIME", "only what is younger: 10m"),
+    API_FLAG(0, "timestamps", timestamps, "each line with its time"),
+    API_FLAG('p', "previous", previous, "of the container before it was restarted"),
+    API_FLAG(0, "prefix", prefix, "the pod's name in front of each line, also if there is only one"),
+    API_NAMESPACE,
+    API_WHERE,
+};
+COMMAND(job_logs, "job logs", "[JOB]", "print or follow what the pods of a job write",
+        "Lines of several pods have the pod's name in front. JOB may also be the name of a pod.", job_logs_options,
+        NULL);
+
+static const struct option job_exec_options[] = {
+    API_FLAG('i', "stdin", stdin_, "pass standard input on"),
+    API_FLAG('t', "tty", tty, "with a terminal"),
+    API_TEXT(0, "task", task, "TASK", "in the first pod of this task"),
+    API_TEXT('c', "container", container, "NAME", "which container (default: the first)"),
+    API_NAMESPACE,
+    API_WHERE,
+};
+static const char *const job_exec_examples[] = { "pumice job exec -it train -- sh", "a shell in the first pod of a job",
+                                                 "pumice job exec train-worker-3 -- nvidia-smi", "in a certain pod",
+                                                 NULL };
+COMMAND(job_exec, "job exec", "[JOB COMMAND…]", "run a program in a pod of a job",
+        "In the first pod of the job, or in the pod of that name. The exit status is that of the program.",
+        job_exec_options, job_exec_examples);
+
+static const struct option job_wait_options[] = {
+    API_TEXT(0, "for", condition, "WHAT",
+             "phase=PHASE[,PHASE…], delete or over (default: over, and 1 unless it is Completed)"),
+    API_TIMEOUT,
+    API_NAMESPACE,
+    API_WHERE,
+};
+static const char *const job_wait_examples[] = { "pumice job wait train --for phase=Running --timeout 10m",
+                                                 "until it runs, but not longer than ten minutes", NULL };
+COMMAND(job_wait, "job wait", "[JOB…]", "wait until jobs are in a phase, over or gone",
+        "Waits by watching. Exit status 4: the time was over; 5: it was deleted while it was waited for.",
+        job_wait_options, job_wait_examples);
+
+static const struct option job_top_options[] = { API_NAMESPACE, API_ALL_NAMESPACES, API_LABELS, API_HEADERS,
+                                                 API_WHERE };
+COMMAND(job_top, "job top", "[JOB…]", "show what the pods of jobs use",
+        "Cores and memory, as metrics.k8s.io has them; a cluster that does not measure says so.", job_top_options,
+        NULL);
+
+/* ---- queue ---- */
+
+static const struct option queue_list_options[] = { API_LABELS, API_OUTPUT, API_HEADERS, API_SORT, API_WHERE };
+COMMAND(queue_list, "queue list", "[QUEUE…]", "list queues, and how many groups of pods are in them",
+        "PENDING, INQUEUE and RUNNING count PodGroups by their phase.", queue_list_options, NULL);
+COMMAND(queue_get, "queue get", "[QUEUE…]", "show certain queues", "As 'queue list', of those that are named.",
+        queue_list_options, NULL);
+static const char *const queue_states[] = { "Open", "Closed", NULL };
+static const struct option queue_create_options[] = {
+    API_TEXT('w', "weight", weight, "N", "its share beside others (default: 1)"),
+    API_TEXT(0, "parent", parent, "QUEUE", "the queue it is below (default: root)"),
+    { 'S', "state", OPTION_TEXT, API_AT(state), "STATE", queue_states,
+      "Open (default) or Closed: closed once it is there" },
+    API_DRY_RUN,
+    API_WHERE,
+};
+COMMAND(queue_create, "queue create", "[QUEUE…]", "create queues", "Creates queues.", queue_create_options, NULL);
+static const struct option queue_delete_options[] = { API_DRY_RUN, API_WHERE };
+COMMAND(queue_delete, "queue delete", "[QUEUE…]", "delete queues",
+        "Deletes queues; one with children or 'default' is refused.", queue_delete_options, NULL);
+static const struct option queue_operate_options[] = {
+    API_TEXT('w', "weight", weight, "N", "with update: the new weight"), API_WAIT, API_TIMEOUT, API_DRY_RUN, API_WHERE,
+};
+COMMAND(queue_operate, "queue operate", "[ACTION QUEUE…]", "open, close or update queues",
+        "ACTION is open, close or update. A closed queue takes no new jobs; it is Closing while there are some in it.",
+        queue_operate_options, NULL);
+
+/* ---- pod ---- */
+
+static const struct option pod_list_options[] = {
+    API_TEXT('j', "job", job, "NAME", "of this job"),
+    API_TEXT('q', "queue", queue, "NAME", "of this queue"),
+    API_NAMESPACE,
+    API_ALL_NAMESPACES,
+    API_LABELS,
+    API_OUTPUT,
+    API_HEADERS,
+    API_SORT,
+    API_WHERE,
+};
+COMMAND(pod_list, "pod list", "", "list the pods of jobs",
+        "As kubectl shows them; those of jobs, or of one job or queue.", pod_list_options, NULL);
+
+/* ---- jobflow, jobtemplate ---- */
+
+static const struct option flow_list_options[] = { API_NAMESPACE, API_ALL_NAMESPACES, API_LABELS, API_OUTPUT,
+                                                   API_HEADERS,   API_SORT,           API_WHERE };
+static const struct option flow_file_options[] = {
+    API_TEXT('f', "file", file, "FILE", "what to send ('-': standard input); documents are parted by lines of ---"),
+    API_NAMESPACE,
+    API_DRY_RUN,
+    API_WHERE,
+};
+COMMAND(flow_list, "jobflow list", "[FLOW…]", "list flows", "JobFlows; with -o yaml or json as they are.",
+        flow_list_options, NULL);
+COMMAND(flow_create, "jobflow create", "", "create flows from a file",
+        "One that is refused does not keep the others; the exit status tells.", flow_file_options, NULL);
+COMMAND(flow_delete, "jobflow delete", "[FLOW…]", "delete flows, by name or by file",
+        "Deletes flows and the jobs they made.", flow_file_options, NULL);
+COMMAND(template_list, "jobtemplate list", "[TEMPLATE…]", "list templates",
+        "JobTemplates; with -o yaml or json as they are.", flow_list_options, NULL);
+COMMAND(template_create, "jobtemplate create", "", "create templates from a file",
+        "One that is refused does not keep the others; the exit status tells.", flow_file_options, NULL);
+COMMAND(template_delete, "jobtemplate delete", "[TEMPLATE…]", "delete templates, by name or by file",
+        "Deletes templates.", flow_file_options, NULL);
+#define LISTED(id, like, words, args, line, more)                                                                      \
+    static int id##_run(struct arena *a, const void *options, const struct text_list *arguments)                       \
+    {                                                                                                                  \
+        struct api_options o = *(const struct api_options *)options;                                                   \
+                                                                                                                       \
+        o.o.output = o.o.output || strstr(words, " get") ? o.o.output : "yaml";                                        \
+        return api_run(a, words, &o, arguments, verb_##like);                                                          \
+    }                                                                                                                  \
+    const struct command command_##id = { .name = words,                                                               \
+                                          .arguments = args,                                                           \
+                                          .summary = line,                                                             \
+                                          .about = more,                                                               \
+                                          .options = flow_list_options,                                                \
+                                          .n_options = ARRAY_LEN(flow_list_options),                                   \
+                                          .options_size = sizeof(struct api_options),                                  \
+                                          .run = id##_run }
+LISTED(flow_get, flow_list, "jobflow get", "[FLOW…]", "show certain flows",
+       "As 'jobflow list', of those that are named.");
+LISTED(flow_describe, flow_list, "jobflow describe", "[FLOW…]", "print flows as YAML",
+       "As they are, so that they can be applied again; several as one List.");
+LISTED(template_get, template_list, "jobtemplate get", "[TEMPLATE…]", "show certain templates",
+       "As 'jobtemplate list', of those that are named.");
+LISTED(template_describe, template_list, "jobtemplate describe", "[TEMPLATE…]", "print templates as YAML",
+       "As they are, so that they can be applied again; several as one List.");

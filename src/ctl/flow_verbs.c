@@ -1,0 +1,173 @@
+/* flow_verbs.c - `pumice jobflow` and `pumice jobtemplate`: list, create, delete */
+#include "api/meta.h"
+#include "base/util.h"
+#include "ctl/output.h"
+
+static struct str cell_phase(struct ctl_verb *v, const struct json *flow, const void *ctx)
+{
+    return json_text(json_find(flow, "status", "state", "phase", NULL), STR_NULL);
+}
+
+static struct str count(struct ctl_verb *v, const struct json *list)
+{
+    return arena_fmt(v->arena, "%zu", json_count(list));
+}
+
+static struct str cell_vertices(struct ctl_verb *v, const struct json *flow, const void *ctx)
+{
+    return count(v, json_find(flow, "spec", "flows", NULL));
+}
+
+static struct str cell_running(struct ctl_verb *v, const struct json *flow, const void *ctx)
+{
+    return count(v, json_find(flow, "status", "runningJobs", NULL));
+}
+
+static struct str cell_completed(struct ctl_verb *v, const struct json *flow, const void *ctx)
+{
+    return count(v, json_find(flow, "status", "completedJobs", NULL));
+}
+
+static struct str cell_tasks(struct ctl_verb *v, const struct json *template, const void *ctx)
+{
+    return count(v, json_find(template, "spec", "tasks", NULL));
+}
+
+static struct str cell_jobs(struct ctl_verb *v, const struct json *template, const void *ctx)
+{
+    return count(v, json_find(template, "status", "jobDependsOnList", NULL));
+}
+
+static const struct twin {
+    const char *kind, *word;
+    struct output_column columns[8];
+} twins[] = {
+    { "JobTemplate",
+      "jobtemplate",
+      { { "NAMESPACE", false, cell_namespace },
+        { "NAME", false, cell_name },
+        { "TASKS", false, cell_tasks },
+        { "JOBS", false, cell_jobs },
+        { "AGE", false, cell_since },
+        { NULL } } },
+    { "JobFlow",
+      "jobflow",
+      { { "NAMESPACE", false, cell_namespace },
+        { "NAME", false, cell_name },
+        { "PHASE", false, cell_phase },
+        { "JOBS", false, cell_vertices },
+        { "RUNNING", false, cell_running },
+        { "COMPLETED", false, cell_completed },
+        { "AGE", false, cell_since },
+        { NULL } } },
+};
+enum { TEMPLATE, FLOW };
+
+static int list(struct ctl_verb *v, const struct twin *t, struct err *e)
+{
+    struct ctl_select which = { .namespace = verb_namespace(v), .labels = str_of(v->o->labels) };
+    struct ctl_objects all = { 0 };
+
+    if (!v->args.n && ctl_list(&v->ctl, ctl_type(t->kind), &which, &all, e) < 0)
+        return -1;
+    for (size_t i = 0; i < v->args.n; i++)
+        if (ctl_get(&v->ctl, ctl_type(t->kind), verb_namespace(v), str_of(v->args.v[i]), vec_push(v->arena, &all.v),
+                    e) < 0)
+            return -1;
+    return output_objects(v, &all, v->args.n == 1, t->columns + !v->o->all_namespaces, NULL, e);
+}
+
+/* What a file says; a document of another kind is refused before anything is sent. */
+static int read_file(struct ctl_verb *v, const struct twin *t, struct ctl_objects *ret, struct err *e)
+{
+    if (verb_read(v, v->o->file, ret, e) < 0)
+        return -1;
+    VEC_FOREACH(o, &ret->v) {
+        if (type_by_kind(object_api_version(*o), object_kind(*o)) != ctl_type(t->kind))
+            return err_set(e, ERR_INVALID, "%s: line %u: is no %s of flow.volcano.sh/v1alpha1", v->o->file, (*o)->line,
+                           t->kind);
+        if (!object_namespace(*o).n && json_need_object(v->arena, *o, "metadata"))
+            json_set(json_get(*o, "metadata"), "namespace", json_str(v->arena, verb_namespace(v)));
+    }
+    return 0;
+}
+
+static void say(struct ctl_verb *v, const struct twin *t, const struct json *o, const char *done)
+{
+    buf_fmt(&v->out, "%s %.*s/%.*s %s%s\n", t->word, STR_ARG(object_namespace(o)), STR_ARG(object_name(o)), done,
+            verb_dry(v) ? " (dry run)" : "");
+}
+
+/* One that is refused does not keep the others; the exit status tells. */
+static int each(struct ctl_verb *v, const struct twin *t, bool is_create, struct err *e)
+{
+    struct ctl_objects all = { 0 };
+
+    if (read_file(v, t, &all, e) < 0)
+        return -1;
+    VEC_FOREACH(o, &all.v) {
+        struct str namespace = object_namespace(*o);
+        int rc = is_create ? ctl_create(&v->ctl, ctl_type(t->kind), namespace, *o, verb_dry(v), NULL, e)
+                           : ctl_delete(&v->ctl, ctl_type(t->kind), namespace, object_name(*o), verb_dry(v), e);
+
+        if (rc == 0) {
+            say(v, t, *o, is_create ? "created" : "deleted");
+            continue;
+        }
+        fprintf(stderr, "pumice %s: %.*s\n", v->command, STR_ARG(ctl_message(&v->ctl, e)));
+        v->status = ctl_exit(e);
+    }
+    return 0;
+}
+
+static int create(struct ctl_verb *v, const struct twin *t, struct err *e)
+{
+    if (!v->o->file)
+        return err_set(e, ERR_SYNTAX, "give -f FILE ('-' reads standard input)");
+    return each(v, t, true, e);
+}
+
+static int delete_named(struct ctl_verb *v, const struct twin *t, struct err *e)
+{
+    if (v->o->file)
+        return each(v, t, false, e);
+    if (verb_needs_names(v, t->word, e) < 0)
+        return -1;
+    for (size_t i = 0; i < v->args.n; i++) {
+        if (ctl_delete(&v->ctl, ctl_type(t->kind), verb_namespace(v), str_of(v->args.v[i]), verb_dry(v), e) < 0)
+            return -1;
+        buf_fmt(&v->out, "%s %.*s/%s deleted%s\n", t->word, STR_ARG(verb_namespace(v)), v->args.v[i],
+                verb_dry(v) ? " (dry run)" : "");
+    }
+    return 0;
+}
+
+int verb_template_list(struct ctl_verb *v, struct err *e)
+{
+    return list(v, &twins[TEMPLATE], e);
+}
+
+int verb_flow_list(struct ctl_verb *v, struct err *e)
+{
+    return list(v, &twins[FLOW], e);
+}
+
+int verb_template_create(struct ctl_verb *v, struct err *e)
+{
+    return create(v, &twins[TEMPLATE], e);
+}
+
+int verb_flow_create(struct ctl_verb *v, struct err *e)
+{
+    return create(v, &twins[FLOW], e);
+}
+
+int verb_template_delete(struct ctl_verb *v, struct err *e)
+{
+    return delete_named(v, &twins[TEMPLATE], e);
+}
+
+int verb_flow_delete(struct ctl_verb *v, struct err *e)
+{
+    return delete_named(v, &twins[FLOW], e);
+}

@@ -1,0 +1,66 @@
+/* pod_verbs.c - `pumice pod list` */
+#include "api/meta.h"
+#include "base/util.h"
+#include "ctl/output.h"
+#include "ctl/pod.h"
+#include "report/term.h"
+
+/* The columns of the server's own table, in capitals; those of lower priority with -o wide. */
+static void print_rows(struct ctl_verb *v, const struct pod_rows *rows)
+{
+    struct table t = { .arena = v->arena, .columns = v->o->all_namespaces };
+    VEC(struct str) names = { 0 };
+
+    if (v->o->all_namespaces && !v->o->no_headers)
+        table_cell(&t, STR("NAMESPACE"));
+    JSON_FOREACH(c, rows->columns) {
+        int64_t priority = 0;
+        struct str head = arena_str(v->arena, json_member_text(c, "name"));
+
+        (void)json_to_i64(json_get(c, "priority"), &priority); /* none is 0 */
+        if (priority && !output_is_wide(v))
+            continue;
+        *vec_push(v->arena, &names) = json_member_text(c, "name");
+        for (size_t i = 0; i < head.n; i++)
+            if (head.p[i] >= 'a' && head.p[i] <= 'z')
+                ((char *)head.p)[i] = (char)(head.p[i] - 'a' + 'A');
+        if (!v->o->no_headers)
+            table_cell(&t, head);
+    }
+    t.columns += names.n;
+    VEC_FOREACH(row, &rows->v) {
+        if (v->o->all_namespaces)
+            table_cell(&t, object_namespace(row->object));
+        VEC_FOREACH(name, &names) {
+            struct str text = pod_cell(v->arena, rows, row, arena_cstr(v->arena, *name));
+
+            table_cell(&t, text.n ? text : STR("-"));
+        }
+    }
+    table_print(&v->out, &t, "");
+}
+
+int verb_pod_list(struct ctl_verb *v, struct err *e)
+{
+    struct pod_query query = { .namespace = verb_namespace(v),
+                               .job = str_of(v->o->job),
+                               .queue = str_of(v->o->queue),
+                               .labels = str_of(v->o->labels) };
+    struct pod_rows rows = { 0 };
+    struct ctl_objects pods = { 0 };
+
+    if (pod_select(&v->ctl, &query, &rows, e) < 0)
+        return -1;
+    VEC_FOREACH(row, &rows.v) {
+        struct json *pod = json_copy(v->arena, row->object);
+
+        json_set(pod, "apiVersion", json_str(v->arena, STR("v1")));
+        json_set(pod, "kind", json_str(v->arena, STR("Pod")));
+        *vec_push(v->arena, &pods.v) = pod;
+    }
+    if (!output_is_table(v) || !rows.v.n || v->o->sort_by)
+        return output_objects(v, &pods, false, (const struct output_column[]){ { "NAME", false, cell_name }, { NULL } },
+                              NULL, e);
+    print_rows(v, &rows);
+    return 0;
+}

@@ -1,0 +1,245 @@
+/* queue_verbs.c - `pumice queue list`, `get`, `create`, `delete`, `operate` */
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/util.h"
+#include "ctl/output.h"
+#include "ctl/queue.h"
+
+struct shown { /* for cells */
+    const struct queue_counts *counts;
+    size_t n;
+};
+
+static struct str number(struct ctl_verb *v, const struct json *j)
+{
+    int64_t n = 0;
+
+    (void)json_to_i64(j, &n); /* none is 0 */
+    return arena_fmt(v->arena, "%lld", (long long)n);
+}
+
+static struct str cell_weight(struct ctl_verb *v, const struct json *queue, const void *ctx)
+{
+    return number(v, json_find(queue, "spec", "weight", NULL));
+}
+
+static struct str cell_state(struct ctl_verb *v, const struct json *queue, const void *ctx)
+{
+    return json_text(json_find(queue, "status", "state", NULL), STR_NULL);
+}
+
+static struct str cell_parent(struct ctl_verb *v, const struct json *queue, const void *ctx)
+{
+    return json_text(json_find(queue, "spec", "parent", NULL), STR_NULL);
+}
+
+static struct str count_of(struct ctl_verb *v, const struct json *queue, const struct shown *s, enum queue_count what)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (str_eq(s->counts[i].queue, object_name(queue)))
+            return arena_fmt(v->arena, "%lld", (long long)s->counts[i].n[what]);
+    return STR_NULL;
+}
+
+static struct str cell_pending(struct ctl_verb *v, const struct json *queue, const void *ctx)
+{
+    return count_of(v, queue, ctx, QUEUE_PENDING);
+}
+
+static struct str cell_inqueue(struct ctl_verb *v, const struct json *queue, const void *ctx)
+{
+    return count_of(v, queue, ctx, QUEUE_INQUEUE);
+}
+
+static struct str cell_running(struct ctl_verb *v, const struct json *queue, const void *ctx)
+{
+    return count_of(v, queue, ctx, QUEUE_RUNNING);
+}
+
+static struct str cell_completed(struct ctl_verb *v, const struct json *queue, const void *ctx)
+{
+    return count_of(v, queue, ctx, QUEUE_COMPLETED);
+}
+
+static struct str cell_capability(struct ctl_verb *v, const struct json *queue, const void *ctx)
+{
+    return output_amounts(v->arena, json_find(queue, "spec", "capability", NULL));
+}
+
+static struct str cell_deserved(struct ctl_verb *v, const struct json *queue, const void *ctx)
+{
+    return output_amounts(v->arena, json_find(queue, "spec", "deserved", NULL));
+}
+
+static struct str cell_allocated(struct ctl_verb *v, const struct json *queue, const void *ctx)
+{
+    return output_amounts(v->arena, json_find(queue, "status", "allocated", NULL));
+}
+
+static const struct output_column columns[] = {
+    { "NAME", false, cell_name },
+    { "STATE", false, cell_state },
+    { "WEIGHT", false, cell_weight },
+    { "PARENT", false, cell_parent },
+    { "PENDING", false, cell_pending },
+    { "INQUEUE", false, cell_inqueue },
+    { "RUNNING", false, cell_running },
+    { "COMPLETED", true, cell_completed },
+    { "DESERVED", true, cell_deserved },
+    { "CAPABILITY", true, cell_capability },
+    { "ALLOCATED", true, cell_allocated },
+    { "AGE", false, cell_since },
+    { NULL },
+};
+
+static int show(struct ctl_verb *v, const struct ctl_objects *queues, bool is_one, struct err *e)
+{
+    struct queue_counts *counts = NULL;
+    struct shown shown = { .n = queues->v.n };
+
+    if (output_is_table(v) && queues->v.n && queue_count(&v->ctl, queues, &counts, e) < 0)
+        return err_wrap(e, "PodGroups, which are counted");
+    shown.counts = counts;
+    shown.n = counts ? shown.n : 0;
+    return output_objects(v, queues, is_one, columns, &shown, e);
+}
+
+static int read_queue(struct ctl_verb *v, const char *name, struct json **ret, struct err *e)
+{
+    return ctl_get(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(name), ret, e);
+}
+
+int verb_queue_get(struct ctl_verb *v, struct err *e)
+{
+    struct ctl_objects queues = { 0 };
+
+    if (verb_needs_names(v, "queue", e) < 0)
+        return -1;
+    for (size_t i = 0; i < v->args.n; i++)
+        if (read_queue(v, v->args.v[i], vec_push(v->arena, &queues.v), e) < 0)
+            return -1;
+    return show(v, &queues, v->args.n == 1, e);
+}
+
+int verb_queue_list(struct ctl_verb *v, struct err *e)
+{
+    struct ctl_objects queues = { 0 };
+    struct ctl_select which = { .labels = str_of(v->o->labels) };
+
+    if (v->args.n)
+        return verb_queue_get(v, e);
+    if (ctl_list(&v->ctl, ctl_type("Queue"), &which, &queues, e) < 0)
+        return -1;
+    return show(v, &queues, false, e);
+}
+
+/* ---- orders ---- */
+
+static int weight_of(struct ctl_verb *v, int64_t fallback, int64_t *ret, struct err *e)
+{
+    *ret = fallback;
+    if (v->o->weight && (str_to_i64(str_of(v->o->weight), ret) < 0 || *ret < 1 || *ret > 65535))
+        return err_set(e, ERR_SYNTAX, "--weight: \"%s\" is no number from 1 to 65535", v->o->weight);
+    return 0;
+}
+
+struct want {
+    struct str name, state;
+};
+
+static bool on_event(void *ctx, struct str type, const struct json *queue)
+{
+    const struct want *w = ctx;
+
+    return str_eq(object_name(queue), w->name) && str_eq(cell_state(NULL, queue, NULL), w->state);
+}
+
+/* A queue with jobs in it closes when they are over: that can take long. */
+static int turn(struct ctl_verb *v, const struct json *queue, bool is_open, struct err *e)
+{
+    struct want want = { object_name(queue), is_open ? STR("Open") : STR("Closed") };
+    struct ctl_select which = { .fields = arena_cat(v->arena, STR("metadata.name="), want.name) };
+    int64_t timeout_ms;
+
+    if (verb_timeout(v, &timeout_ms, e) < 0 ||
+        ctl_command(&v->ctl, STR("default"), queue, is_open ? "OpenQueue" : "CloseQueue", verb_dry(v), e) < 0)
+        return -1;
+    if (v->o->wait && !v->o->dry_run &&
+        ctl_watch(&v->ctl, ctl_type("Queue"), &which, timeout_ms, on_event, &want, e) < 0)
+        return err_wrap(e, "queue %.*s is not %.*s", STR_ARG(want.name), STR_ARG(want.state));
+    buf_fmt(&v->out, "queue %.*s %s%s\n", STR_ARG(want.name), is_open ? "opened" : "closed",
+            v->o->dry_run ? " (dry run)" : "");
+    return 0;
+}
+
+int verb_queue_create(struct ctl_verb *v, struct err *e)
+{
+    bool closes = v->o->state && strcmp(v->o->state, "Closed") == 0;
+    int64_t weight;
+
+    if (verb_needs_names(v, "queue", e) < 0 || weight_of(v, 1, &weight, e) < 0)
+        return -1;
+    for (size_t i = 0; i < v->args.n; i++) {
+        struct json *queue = object_new(v->arena, "scheduling.volcano.sh/v1beta1", "Queue", STR_NULL,
+                                        str_of(v->args.v[i]));
+        struct json *spec = json_add(queue, STR("spec"), json_object(v->arena)), *made;
+
+        json_add(spec, STR("weight"), json_int(v->arena, weight));
+        if (v->o->parent)
+            json_add(spec, STR("parent"), json_str(v->arena, str_of(v->o->parent)));
+        if (ctl_create(&v->ctl, ctl_type("Queue"), STR_NULL, queue, verb_dry(v), &made, e) < 0)
+            return -1;
+        buf_fmt(&v->out, "queue %s created%s\n", v->args.v[i], verb_dry(v) ? " (dry run)" : "");
+        if (closes && !v->o->dry_run && turn(v, made, false, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int verb_queue_delete(struct ctl_verb *v, struct err *e)
+{
+    if (verb_needs_names(v, "queue", e) < 0)
+        return -1;
+    for (size_t i = 0; i < v->args.n; i++) {
+        if (ctl_delete(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(v->args.v[i]), verb_dry(v), e) < 0)
+            return -1;
+        buf_fmt(&v->out, "queue %s deleted%s\n", v->args.v[i], verb_dry(v) ? " (dry run)" : "");
+    }
+    return 0;
+}
+
+static int set_weight(struct ctl_verb *v, const char *name, struct err *e)
+{
+    struct json *patch = json_object(v->arena);
+    int64_t weight;
+
+    if (!v->o->weight)
+        return err_set(e, ERR_SYNTAX, "update: give the new --weight");
+    if (weight_of(v, 1, &weight, e) < 0)
+        return -1;
+    json_add(json_add(patch, STR("spec"), json_object(v->arena)), STR("weight"), json_int(v->arena, weight));
+    if (ctl_merge(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(name), patch, verb_dry(v), NULL, e) < 0)
+        return -1;
+    buf_fmt(&v->out, "queue %s updated%s\n", name, verb_dry(v) ? " (dry run)" : "");
+    return 0;
+}
+
+/* "open NAME…", "close NAME…", "update NAME… --weight N" */
+int verb_queue_operate(struct ctl_verb *v, struct err *e)
+{
+    const char *action = v->args.n ? v->args.v[0] : "";
+    bool is_open = strcmp(action, "open") == 0, is_update = strcmp(action, "update") == 0;
+
+    if (!is_open && !is_update && strcmp(action, "close") != 0)
+        return err_set(e, ERR_SYNTAX, "say open, close or update, and which queues: pumice queue operate close NAME");
+    if (v->args.n < 2)
+        return err_set(e, ERR_SYNTAX, "say which queues: pumice queue operate %s NAME", action);
+    for (size_t i = 1; i < v->args.n; i++) {
+        struct json *queue;
+
+        if (is_update ? set_weight(v, v->args.v[i], e) < 0
+                      : read_queue(v, v->args.v[i], &queue, e) < 0 || turn(v, queue, is_open, e) < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,91 @@
+/* reason.c - why a job waits */
+#include "ctl/reason.h"
+
+#include "api/meta.h"
+#include "base/util.h"
+
+void reasons_read(struct ctl *c, struct str namespace, struct reasons *ret)
+{
+    struct err e;
+
+    (void)ctl_list(c, ctl_type("PodGroup"), &(struct ctl_select){ .namespace = namespace }, &ret->groups, &e);
+    (void)ctl_list(c, ctl_type("Queue"), &(struct ctl_select){ 0 }, &ret->queues, &e);
+}
+
+static const struct json *group_of(const struct reasons *r, const struct json *job)
+{
+    VEC_FOREACH(group, &r->groups.v)
+        if (str_eq(object_controller_uid(*group), object_uid(job)))
+            return *group;
+    return NULL;
+}
+
+static const struct json *queue_of(const struct reasons *r, const struct json *job)
+{
+    struct str name = json_text(json_find(job, "spec", "queue", NULL), STR("default"));
+
+    VEC_FOREACH(queue, &r->queues.v)
+        if (str_eq(object_name(*queue), name))
+            return *queue;
+    return NULL;
+}
+
+static const struct json *condition_of(const struct json *group)
+{
+    JSON_FOREACH(c, json_find(group, "status", "conditions", NULL))
+        if (str_is(json_member_text(c, "type"), "Unschedulable") && str_is(json_member_text(c, "status"), "True"))
+            return c;
+    return NULL;
+}
+
+/* From what schedulers write to what users of batch systems know. */
+static struct str word_of(struct str reason)
+{
+    static const char *const words[][2] = {
+        { "NotEnoughResources", "Resources" },
+        { "NotEnoughPodsOfTask", "Resources" },
+        { "Evicting", "Resources" },
+        { "QueueCapability", "QueueLimit" },
+        { "QueueGuarantee", "QueueLimit" },
+        { "QueueFairShare", "QueueLimit" },
+        { "QueueReserved", "QueueLimit" },
+        { "QueueNotFound", "QueueMissing" },
+        { "Reserved", "Priority" },
+        { "QueueOrder", "Priority" },
+        { "NetworkTopology", "Topology" },
+        { "SchedulingGated", "Held" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (str_is(reason, words[i][0]))
+            return str_of(words[i][1]);
+    return reason;
+}
+
+struct str reason_of(const struct reasons *r, const struct json *job)
+{
+    const struct json *queue = queue_of(r, job), *group = group_of(r, job), *condition = condition_of(group);
+    struct str state = json_text(json_find(queue, "status", "state", NULL), STR_NULL);
+    struct str phase = json_text(json_find(job, "status", "state", "phase", NULL), STR("Pending"));
+
+    if (!str_is(phase, "Pending")) {
+        struct str why = json_text(json_find(job, "status", "state", "reason", NULL), STR_NULL);
+
+        return str_eq(why, phase) ? STR_NULL : why;
+    }
+    if (r->queues.v.n && !queue)
+        return STR("QueueMissing");
+    if (state.n && !str_is(state, "Open"))
+        return STR("QueueClosed");
+    if (condition)
+        return word_of(json_member_text(condition, "reason"));
+    return str_is(json_text(json_find(group, "status", "phase", NULL), STR_NULL), "Running") ? STR("ImageOrVolume")
+                                                                                             : STR_NULL;
+}
+
+struct str reason_message(const struct reasons *r, const struct json *job)
+{
+    struct str message = json_member_text(condition_of(group_of(r, job)), "message");
+
+    return message.n ? message : json_text(json_find(job, "status", "state", "message", NULL), STR_NULL);
+}

@@ -1,0 +1,92 @@
+/* verb.h - `pumice job list` and the others: what they are told, and how they end
+ *
+ * A verb gets a conversation that is open, writes what it has to say to 'out', and returns 0 or an error. ctl_run()
+ * does the rest: data go to standard output, errors to standard error ("pumice job list: …"), and the exit status says
+ * which kind of error it was (ctl.h). Verbs that write as they go, such as logs, print 'out' themselves.
+ */
+#ifndef CTL_VERB_H
+#define CTL_VERB_H
+
+#include "ctl/ctl.h"
+
+struct ctl_words { /* in the form of the command line's own list */
+    const char *const *v;
+    size_t n;
+};
+
+struct ctl_options { /* of all verbs; NULL, false: not given */
+    const char *kubeconfig, *context, *server;
+    const char *namespace;
+    bool all_namespaces;
+    const char *labels, *output, *sort_by;
+    bool no_headers;
+    const char *dry_run; /* "client", "server" */
+    bool wait;
+    const char *timeout; /* "30s" */
+
+    const char *queue, *job, *phase;                     /* of lists */
+    const char *file, *name, *image, *requests, *limits; /* of a job to be */
+    const char *replicas, *min, *scheduler, *priority_class;
+    struct ctl_words env;
+    const char *task, *container;                           /* which pods of a job */
+    bool follow, previous, timestamps, prefix, stdin_, tty; /* logs and exec */
+    const char *tail, *since;
+    const char *condition;               /* of wait */
+    const char *weight, *state, *parent; /* of queues */
+    bool all;
+};
+
+struct ctl_verb {
+    struct arena *arena;
+    struct ctl ctl;
+    const struct ctl_options *o;
+    struct ctl_words args;
+    const char *command; /* "job list" */
+    struct buf out;
+    int status; /* the exit status where no error says it: of a program that was run, of a job */
+};
+
+typedef int (*ctl_verb_f)(struct ctl_verb *v, struct err *e);
+
+int ctl_run(struct arena *a, const char *command, const struct ctl_options *o, struct ctl_words args, ctl_verb_f verb);
+
+/* ---- what verbs share ---- */
+
+struct str verb_namespace(const struct ctl_verb *v); /* of the option, else of the context; empty with -A */
+/* --dry-run=server as a query; NULL: none is asked for. */
+const char *verb_dry(const struct ctl_verb *v);
+bool verb_is_dry(const struct ctl_verb *v);                                      /* --dry-run=client: nothing is sent */
+int verb_needs_names(const struct ctl_verb *v, const char *what, struct err *e); /* ERR_SYNTAX without any argument */
+/* --timeout; -1 (for ever) without it. */
+int verb_timeout(const struct ctl_verb *v, int64_t *ret_ms, struct err *e);
+int verb_flush(struct ctl_verb *v, struct err *e); /* 'out' goes out now */
+
+/* The documents of -f FILE ("-": standard input), parted where YAML parts them. */
+int verb_read(struct ctl_verb *v, const char *path, struct ctl_objects *ret, struct err *e);
+
+/* ---- the verbs ---- */
+
+int verb_job_list(struct ctl_verb *v, struct err *e);
+int verb_job_view(struct ctl_verb *v, struct err *e);
+int verb_job_run(struct ctl_verb *v, struct err *e);
+int verb_job_suspend(struct ctl_verb *v, struct err *e);
+int verb_job_resume(struct ctl_verb *v, struct err *e);
+int verb_job_delete(struct ctl_verb *v, struct err *e);
+int verb_job_logs(struct ctl_verb *v, struct err *e);
+int verb_job_exec(struct ctl_verb *v, struct err *e);
+int verb_job_wait(struct ctl_verb *v, struct err *e);
+int verb_job_top(struct ctl_verb *v, struct err *e);
+int verb_queue_list(struct ctl_verb *v, struct err *e);
+int verb_queue_get(struct ctl_verb *v, struct err *e);
+int verb_queue_create(struct ctl_verb *v, struct err *e);
+int verb_queue_delete(struct ctl_verb *v, struct err *e);
+int verb_queue_operate(struct ctl_verb *v, struct err *e);
+int verb_pod_list(struct ctl_verb *v, struct err *e);
+int verb_template_list(struct ctl_verb *v, struct err *e);
+int verb_template_create(struct ctl_verb *v, struct err *e);
+int verb_template_delete(struct ctl_verb *v, struct err *e);
+int verb_flow_list(struct ctl_verb *v, struct err *e);
+int verb_flow_create(struct ctl_verb *v, struct err *e);
+int verb_flow_delete(struct ctl_verb *v, struct err *e);
+
+#endif
