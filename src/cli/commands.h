@@ -20,5 +20,7 @@ extern const struct command command_flow, command_flow_list, command_flow_create
     command_flow_describe;
 extern const struct command command_template, command_template_list, command_template_create, command_template_delete,
     command_template_get, command_template_describe;
+extern const struct command command_slurm, command_sbatch, command_srun, command_squeue, command_scancel, command_sinfo,
+    command_sacct, command_scontrol;
 
 #endif

@@ -168,7 +168,7 @@ static int parse_letters(struct parsed *p, const char *word, char ***next)
         const char *value = NULL;
         int rc;
 
-        if (*at == 'h') {
+        if (*at == 'h' && !option_by_letter(p->command, 'h')) {
             p->wants_help = true;
             continue;
         }
@@ -311,14 +311,31 @@ int command_fail(const char *command, const struct err *e, int status)
     return status;
 }
 
+/* Called by the name of one of Slurm's commands, through a link: as `pumice slurm NAME`. */
+static int run_as_slurm(int argc, char **argv, const char *name)
+{
+    autoarena a = { 0 };
+    char **words = arena_array(&a, char *, (size_t)argc + 3);
+
+    words[0] = argv[0];
+    words[1] = (char *)"slurm";
+    words[2] = (char *)name;
+    for (int i = 1; i < argc; i++)
+        words[i + 2] = argv[i];
+    return cli_main(argc + 2, words);
+}
+
 int cli_main(int argc, char **argv)
 {
+    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL, *called = slash ? slash + 1 : argc > 0 ? argv[0] : "";
     autoarena arena = { 0 };
     struct parsed p = { .arena = &arena };
     const char *name = argc > 1 ? argv[1] : NULL;
     const struct command *sub;
     int rc;
 
+    if (subcommand_by_words("slurm", called) && (argc < 2 || strcmp(argv[1], "slurm") != 0))
+        return run_as_slurm(argc, argv, called);
     if (!name) {
         (void)help(NULL); /* the exit status says more than a failed write of the help */
         return EXIT_USAGE;

@@ -14,6 +14,9 @@ struct ctl_words { /* in the form of the command line's own list */
     size_t n;
 };
 
+struct slurm_options;
+struct slurm_script;
+
 struct ctl_options { /* of all verbs; NULL, false: not given */
     const char *kubeconfig, *context, *server;
     const char *namespace;
@@ -34,6 +37,8 @@ struct ctl_options { /* of all verbs; NULL, false: not given */
     const char *condition;               /* of wait */
     const char *weight, *state, *parent; /* of queues */
     bool all;
+    const struct slurm_options *slurm; /* of Slurm's commands (slurm.h) */
+    const struct slurm_script *script;
 };
 
 struct ctl_verb {

@@ -1,0 +1,409 @@
+/* slurm_show.c - squeue, sacct and sinfo */
+#include "api/meta.h"
+#include "api/quantity.h"
+#include "base/clock.h"
+#include "base/util.h"
+#include "ctl/job_cells.h"
+#include "ctl/pod.h"
+#include "ctl/slurm.h"
+
+struct str slurm_id(const struct json *job)
+{
+    struct str id = object_label(job, SLURM_LABEL_ID);
+
+    return id.n ? id : object_name(job);
+}
+
+int slurm_find(struct ctl_verb *v, const char *id, struct json **ret, struct err *e)
+{
+    struct ctl_select which = { .namespace = verb_namespace(v),
+                                .labels = arena_fmt(v->arena, SLURM_LABEL_ID "=%s", id) };
+    struct ctl_objects found = { 0 };
+    uint64_t n;
+
+    if (str_to_u64(str_of(id), &n) == 0) {
+        if (ctl_list(&v->ctl, ctl_type("Job"), &which, &found, e) < 0)
+            return -1;
+        if (found.v.n) {
+            *ret = found.v.v[0];
+            return 0;
+        }
+    }
+    if (ctl_get(&v->ctl, ctl_type("Job"), verb_namespace(v), str_of(id), ret, e) == 0)
+        return 0;
+    if (e->code != ERR_NOT_FOUND)
+        return -1;
+    v->ctl.said = NULL;
+    return err_set(e, ERR_NOT_FOUND, "Invalid job id specified: %s", id);
+}
+
+/* ---- which ---- */
+
+static bool is_in(const char *list, struct str word)
+{
+    struct str rest = str_of(list), part;
+
+    while (str_split(&rest, ',', &part))
+        if (str_eq_nocase(part, word))
+            return true;
+    return false;
+}
+
+static struct str user_of(const struct json *job)
+{
+    return object_annotation(job, SLURM_ANNOTATION_USER);
+}
+
+static struct str queue_name(const struct json *job)
+{
+    return json_text(json_find(job, "spec", "queue", NULL), STR("default"));
+}
+
+static bool is_wanted(const struct ctl_verb *v, const struct json *job)
+{
+    const struct slurm_options *o = v->o->slurm;
+    struct str phase = job_phase_text(job);
+    const char *me = getenv("USER");
+
+    if ((o->jobs && !is_in(o->jobs, slurm_id(job)) && !is_in(o->jobs, object_name(job))) ||
+        (o->names && !is_in(o->names, object_name(job))) || (o->partition && !is_in(o->partition, queue_name(job))) ||
+        (o->user && !is_in(o->user, user_of(job))) || (o->me && !str_eq(user_of(job), str_of(me ? me : ""))))
+        return false;
+    if (o->states)
+        return is_in(o->states, str_of(slurm_state(phase))) || is_in(o->states, str_of(slurm_state_long(phase))) ||
+               is_in(o->states, STR("all"));
+    return true;
+}
+
+static int read_jobs(struct ctl_verb *v, struct ctl_objects *ret, struct err *e)
+{
+    struct ctl_select which = { .namespace = verb_namespace(v) };
+    struct ctl_objects all = { 0 };
+
+    if (ctl_list(&v->ctl, ctl_type("Job"), &which, &all, e) < 0)
+        return -1;
+    VEC_FOREACH(job, &all.v)
+        if (is_wanted(v, *job))
+            *vec_push(v->arena, &ret->v) = *job;
+    return 0;
+}
+
+/* ---- fields ---- */
+
+static int64_t time_of(struct str text)
+{
+    int64_t ms;
+
+    return text.n && clock_parse(text, &ms, NULL) == 0 ? ms : 0;
+}
+
+/* From when its phase became Running until it ended, or now. */
+static int64_t elapsed_s(const struct ctl_verb *v, const struct json *job)
+{
+    int64_t began = 0, end = v->ctl.now_ms;
+
+    JSON_FOREACH(c, json_find(job, "status", "conditions", NULL))
+        if (str_is(json_member_text(c, "status"), "Running"))
+            began = time_of(json_member_text(c, "lastTransitionTime"));
+    if (job_has_ended(job_phase_text(job)))
+        end = time_of(json_text(json_find(job, "status", "state", "lastTransitionTime", NULL), STR_NULL));
+    return began && end > began ? (end - began) / 1000 : 0;
+}
+
+struct seen { /* of all jobs that are shown */
+    struct reasons reasons;
+    struct pod_rows pods;
+};
+
+/* The nodes of its pods, each once; the count in '*ret_n'. */
+static struct str nodes_of(struct ctl_verb *v, const struct seen *s, const struct json *job, size_t *ret_n)
+{
+    VEC(struct str) names = { 0 };
+    autobuf text = { 0 };
+
+    VEC_FOREACH(row, &s->pods.v) {
+        struct str node = json_text(json_find(row->object, "spec", "nodeName", NULL), STR_NULL);
+        bool is_known = !node.n || !str_eq(object_label(row->object, "volcano.sh/job-name"), object_name(job)) ||
+                        !str_eq(object_namespace(row->object), object_namespace(job));
+
+        VEC_FOREACH(name, &names)
+            is_known = is_known || str_eq(*name, node);
+        if (is_known)
+            continue;
+        *vec_push(v->arena, &names) = node;
+        buf_fmt(&text, "%s%.*s", text.n ? "," : "", STR_ARG(node));
+    }
+    *ret_n = names.n;
+    return arena_str(v->arena, buf_view(&text));
+}
+
+static struct str where(struct ctl_verb *v, const struct seen *s, const struct json *job)
+{
+    struct str reason;
+    size_t n;
+
+    if (!str_is(job_phase_text(job), "Pending"))
+        return nodes_of(v, s, job, &n);
+    reason = reason_of(&s->reasons, job);
+    return arena_fmt(v->arena, "(%.*s)", STR_ARG(reason.n ? reason : STR("None")));
+}
+
+static struct str job_field(struct ctl_verb *v, const struct seen *s, const struct json *job, char letter)
+{
+    size_t n = 0;
+
+    switch (letter) {
+    case 'i':
+    case 'A':
+        return slurm_id(job);
+    case 'j':
+        return object_name(job);
+    case 'P':
+        return queue_name(job);
+    case 'u':
+        return user_of(job);
+    case 't':
+        return str_of(slurm_state(job_phase_text(job)));
+    case 'T':
+        return str_of(slurm_state_long(job_phase_text(job)));
+    case 'M':
+        return slurm_elapsed(v->arena, elapsed_s(v, job));
+    case 'D':
+        (void)nodes_of(v, s, job, &n);
+        return arena_fmt(v->arena, "%zu", n ? n : (size_t)job_replicas(job));
+    case 'C':
+        return arena_fmt(v->arena, "%lld", (long long)job_replicas(job));
+    case 'N':
+        return nodes_of(v, s, job, &n);
+    case 'r':
+        return reason_of(&s->reasons, job);
+    case 'R':
+        return where(v, s, job);
+    case 'V':
+    case 'S':
+        return json_text(json_find(job, "metadata", "creationTimestamp", NULL), STR_NULL);
+    default:
+        return STR_NULL;
+    }
+}
+
+static const char *field_head(char letter)
+{
+    static const char *const heads[128] = {
+        ['i'] = "JOBID",
+        ['A'] = "JOBID",
+        ['j'] = "NAME",
+        ['P'] = "PARTITION",
+        ['u'] = "USER",
+        ['t'] = "ST",
+        ['T'] = "STATE",
+        ['M'] = "TIME",
+        ['D'] = "NODES",
+        ['C'] = "CPUS",
+        ['N'] = "NODELIST",
+        ['r'] = "REASON",
+        ['R'] = "NODELIST(REASON)",
+        ['V'] = "SUBMIT_TIME",
+        ['S'] = "START_TIME",
+    };
+
+    return letter > 0 && heads[(unsigned char)letter] ? heads[(unsigned char)letter] : "";
+}
+
+/* "%.18i %.9P": a dot pads on the left, a number is the width, and longer text is cut. NULL job: the heads. */
+static int put_format(struct ctl_verb *v, const struct seen *s, const struct json *job, const char *format,
+                      struct err *e)
+{
+    for (const char *p = format; *p; p++) {
+        bool is_right;
+        size_t width = 0;
+        struct str text;
+
+        if (*p != '%') {
+            buf_char(&v->out, *p);
+            continue;
+        }
+        p++;
+        is_right = *p == '.';
+        for (p += is_right; *p >= '0' && *p <= '9' && width < 1000; p++)
+            width = width * 10 + (size_t)(*p - '0');
+        if (!*p || !field_head(*p)[0])
+            return err_set(e, ERR_SYNTAX, "--format: \"%%%c\" is not known; these are: i A j P u t T M D C N r R V S",
+                           *p);
+        text = job ? job_field(v, s, job, *p) : str_of(field_head(*p));
+        text = width ? str_cut(text, width) : text;
+        buf_repeat(&v->out, ' ', is_right && width > text.n ? width - text.n : 0);
+        buf_str(&v->out, text);
+        buf_repeat(&v->out, ' ', !is_right && width > text.n ? width - text.n : 0);
+    }
+    buf_char(&v->out, '\n');
+    return 0;
+}
+
+/* Those that have not ended, unless states or jobs are named. */
+int verb_squeue(struct ctl_verb *v, struct err *e)
+{
+    const char *format = v->o->slurm->format ? v->o->slurm->format : "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
+    struct pod_query query = { .namespace = verb_namespace(v) };
+    struct ctl_objects jobs = { 0 };
+    struct seen seen = { 0 };
+
+    if (read_jobs(v, &jobs, e) < 0 || pod_select(&v->ctl, &query, &seen.pods, e) < 0)
+        return -1;
+    reasons_read(&v->ctl, verb_namespace(v), &seen.reasons);
+    if (!v->o->slurm->no_header && put_format(v, &seen, NULL, format, e) < 0)
+        return -1;
+    VEC_FOREACH(job, &jobs.v) {
+        struct str phase = job_phase_text(*job);
+
+        if (!v->o->slurm->states && job_has_ended(phase) && !str_is(phase, "Aborted"))
+            continue;
+        if (put_format(v, &seen, *job, format, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- sacct ---- */
+
+static void put_account(struct ctl_verb *v, const struct str *cells, const int *widths, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (v->o->slurm->parsable2)
+            buf_fmt(&v->out, "%s%.*s", i ? "|" : "", STR_ARG(cells[i]));
+        else
+            buf_fmt(&v->out, "%*.*s ", widths[i], (int)MIN_OF(cells[i].n, (size_t)widths[i]),
+                    cells[i].n ? cells[i].p : "");
+    }
+    buf_char(&v->out, '\n');
+}
+
+/* The greatest exit status of the pods that are still there. */
+static struct str exit_code(struct ctl_verb *v, const struct pod_rows *pods, const struct json *job)
+{
+    int64_t code, most = 0;
+
+    VEC_FOREACH(row, &pods->v)
+        JSON_FOREACH(c, str_eq(object_label(row->object, "volcano.sh/job-name"), object_name(job))
+                            ? json_find(row->object, "status", "containerStatuses", NULL)
+                            : NULL)
+            if (json_to_i64(json_find(c, "state", "terminated", "exitCode", NULL), &code) == 0)
+                most = MAX_OF(most, code);
+    return arena_fmt(v->arena, "%lld:0", (long long)most);
+}
+
+int verb_sacct(struct ctl_verb *v, struct err *e)
+{
+    static const char *const heads[] = { "JobID",     "JobName", "Partition", "User",
+                                         "AllocCPUS", "Elapsed", "State",     "ExitCode" };
+    static const int widths[] = { 12, 20, 10, 9, 10, 12, 10, 8 };
+    struct pod_query query = { .namespace = verb_namespace(v) };
+    struct pod_rows pods = { 0 };
+    struct ctl_objects jobs = { 0 };
+    struct str cells[ARRAY_LEN(heads)], lines[ARRAY_LEN(heads)];
+
+    if (read_jobs(v, &jobs, e) < 0 || pod_select(&v->ctl, &query, &pods, e) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
+        cells[i] = str_of(heads[i]);
+        lines[i] = str_sub(STR("------------------------------"), 0, (size_t)widths[i]);
+    }
+    if (!v->o->slurm->no_header) {
+        put_account(v, cells, widths, ARRAY_LEN(heads));
+        if (!v->o->slurm->parsable2)
+            put_account(v, lines, widths, ARRAY_LEN(heads));
+    }
+    VEC_FOREACH(job, &jobs.v) {
+        struct str row[] = { slurm_id(*job),
+                             object_name(*job),
+                             queue_name(*job),
+                             user_of(*job),
+                             arena_fmt(v->arena, "%lld", (long long)job_replicas(*job)),
+                             slurm_elapsed(v->arena, elapsed_s(v, *job)),
+                             str_of(slurm_state_long(job_phase_text(*job))),
+                             exit_code(v, &pods, *job) };
+
+        put_account(v, row, widths, ARRAY_LEN(heads));
+    }
+    return 0;
+}
+
+/* ---- sinfo ---- */
+
+static bool is_ready(const struct json *node)
+{
+    JSON_FOREACH(c, json_find(node, "status", "conditions", NULL))
+        if (str_is(json_member_text(c, "type"), "Ready"))
+            return str_is(json_member_text(c, "status"), "True");
+    return false;
+}
+
+static int64_t cpu_of(const struct json *list)
+{
+    struct quantity q;
+
+    return quantity_parse(json_member_text(list, "cpu"), &q, NULL) == 0 ? quantity_milli(q) : 0;
+}
+
+static int64_t cpu_used(const struct pod_rows *pods, struct str node)
+{
+    int64_t sum = 0;
+
+    VEC_FOREACH(row, &pods->v) {
+        struct str phase = json_text(json_find(row->object, "status", "phase", NULL), STR_NULL);
+
+        if (!str_eq(json_text(json_find(row->object, "spec", "nodeName", NULL), STR_NULL), node) ||
+            str_is(phase, "Succeeded") || str_is(phase, "Failed"))
+            continue;
+        JSON_FOREACH(c, json_find(row->object, "spec", "containers", NULL))
+            sum += cpu_of(json_find(c, "resources", "requests", NULL));
+    }
+    return sum;
+}
+
+static const char *node_state(const struct pod_rows *pods, const struct json *node)
+{
+    int64_t all = cpu_of(json_find(node, "status", "allocatable", NULL)), used = cpu_used(pods, object_name(node));
+    const struct json *off = json_find(node, "spec", "unschedulable", NULL);
+
+    if (!is_ready(node))
+        return "down";
+    if (json_is(off, JSON_BOOL) && off->n)
+        return used ? "drng" : "drain";
+    return !used ? "idle" : used >= all ? "alloc" : "mix";
+}
+
+int verb_sinfo(struct ctl_verb *v, struct err *e)
+{
+    static const char *const order[] = { "down", "drng", "drain", "alloc", "mix", "idle" };
+    struct ctl_objects queues = { 0 }, nodes = { 0 };
+    struct pod_rows pods = { 0 };
+
+    if (ctl_list(&v->ctl, ctl_type("Queue"), &(struct ctl_select){ 0 }, &queues, e) < 0 ||
+        ctl_list(&v->ctl, ctl_type("Node"), &(struct ctl_select){ 0 }, &nodes, e) < 0 ||
+        pod_select(&v->ctl, &(struct pod_query){ 0 }, &pods, e) < 0)
+        return -1;
+    if (!v->o->slurm->no_header)
+        buf_fmt(&v->out, "%-9s %5s %10s %6s %6s %s\n", "PARTITION", "AVAIL", "TIMELIMIT", "NODES", "STATE", "NODELIST");
+    VEC_FOREACH(queue, &queues.v) {
+        struct str name = object_name(*queue);
+        bool is_open = str_is(json_text(json_find(*queue, "status", "state", NULL), STR("Open")), "Open");
+
+        if (str_is(name, "root") || (v->o->slurm->partition && !is_in(v->o->slurm->partition, name)))
+            continue;
+        if (str_is(name, "default"))
+            name = STR("default*");
+        for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+            autobuf list = { 0 };
+            size_t n = 0;
+
+            VEC_FOREACH(node, &nodes.v)
+                if (strcmp(node_state(&pods, *node), order[i]) == 0)
+                    buf_fmt(&list, "%s%.*s", n++ ? "," : "", STR_ARG(object_name(*node)));
+            if (n)
+                buf_fmt(&v->out, "%-9.*s %5s %10s %6zu %6s %s\n", STR_ARG(name), is_open ? "up" : "down", "infinite", n,
+                        order[i], list.p);
+        }
+    }
+    return 0;
+}
