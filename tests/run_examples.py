@@ -26,6 +26,7 @@ CASES = {
     "bag-of-tasks": ((), [r"1492 primes from 1 to 12500", r"1100 primes from 87501 to 100000"], "", lambda: True),
     "error-handling": ((), [r"lost the connection to my peers", r"worker 1, run 1 of the job", r"worker 1 is done"], "", lambda: True),
     "dependencies": ((), [r"1000 numbers", r"500 squares", r"the squares add up to 333833500"], "", lambda: True),
+    "flow": ((), [r"1000 numbers", r"250000", r"250500", r"all together 500500"], "", lambda: True),
     "elastic": (("--node", "cpu=600m,memory=1Gi"), [r"elastic-worker-\d did \d+ of 60 pieces"], "", lambda: True),
     "priorities": (("--node", "cpu=1,memory=1Gi"), [r"hotfix is done", r"training is done", r"reports is done"], "", lambda: True),
 }

@@ -33,7 +33,7 @@ static void on_duplicate(void *ctx, struct json_duplicate dup)
                  STR_ARG(dup.key));
 }
 
-static void add_document(struct load *l, const char *file, struct json *root)
+static struct loaded *add_document(struct load *l, const char *file, struct json *root)
 {
     struct loaded *doc = arena_new(l->arena, struct loaded);
 
@@ -42,6 +42,7 @@ static void add_document(struct load *l, const char *file, struct json *root)
     doc->problems.arena = l->arena;
     doc->type = type_by_kind(object_api_version(root), object_kind(root));
     *vec_push(l->arena, &l->docs) = doc;
+    return doc;
 }
 
 /* In a JobList, unlike in a List, the items do not say what they are. */
@@ -357,6 +358,8 @@ void load_files(struct load *l, const struct text_list *files)
 
     VEC_FOREACH(file, &files->list)
         load_file(l, *file);
+    if (l->expands && l->failures.n == 0)
+        load_expand(l);
     if (l->change && l->failures.n == 0)
         l->change(l->ctx, l);
     index_documents(l);
@@ -371,6 +374,8 @@ void load_files(struct load *l, const struct text_list *files)
 
         if (!doc->type)
             check_unknown(doc);
+        else if (doc->from && doc->from->problems.n_errors)
+            continue; /* what is wrong with it was said there */
         else if (str_eq(object_kind(doc->root), STR(JOB_KIND)))
             admit_one_job(l, doc, &jobs);
         else
@@ -411,9 +416,9 @@ void load_objects(struct load *l, const char *origin, struct json *const *object
     settle_state(l);
 }
 
-void load_add(struct load *l, const char *origin, struct json *object)
+struct loaded *load_add(struct load *l, const char *origin, struct json *object)
 {
-    add_document(l, origin, object);
+    return add_document(l, origin, object);
 }
 
 bool load_has(const struct load *l, const struct loaded *doc)

@@ -17,6 +17,8 @@ struct loaded { /* one document */
     struct problems problems;
     struct job job; /* a Volcano Job, admitted; else zero */
     struct plugin_set *set;
+    const struct loaded *from; /* a Job that no file holds: the JobTemplate or CronJob it is made from; else NULL */
+    bool is_of_flow;           /* a JobFlow makes it, in its time */
 };
 
 struct load_failure {
@@ -28,6 +30,7 @@ struct load {
     struct arena *arena;
     const char *namespace;    /* for objects without one; NULL: "default" */
     bool is_strict;           /* duplicate keys are errors, and so is every other warning */
+    bool expands;             /* add the Jobs that JobFlows and CronJobs stand for */
     bool fills_uid;           /* give Jobs without uid one that is made from their name */
     const struct load *state; /* objects that already exist, or NULL: an empty cluster */
     /* Called when all files could be read, before anything is admitted: to change the documents. NULL: as they are. */
@@ -52,7 +55,11 @@ void load_state(struct load *l, const struct text_list *files);
 void load_objects(struct load *l, const char *origin, struct json *const *objects, size_t n);
 
 /* Another document, as if a file had held it: before anything is admitted, in 'change'. */
-void load_add(struct load *l, const char *origin, struct json *object);
+struct loaded *load_add(struct load *l, const char *origin, struct json *object);
+
+/* Add the Jobs of JobFlows (named as the controller names them, patched) and of CronJobs (by its name, once), for those
+ * who want to know of them beforehand. A template that is not in the files is an error of its flow. */
+void load_expand(struct load *l);
 
 /* Is an object of the same kind and name among the documents? */
 bool load_has(const struct load *l, const struct loaded *doc);

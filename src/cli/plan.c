@@ -12,6 +12,7 @@
 #include "cli/load.h"
 #include "report/plan_page.h"
 #include "cli/scenario.h"
+#include "flow/flow.h"
 #include "report/term.h"
 #include "whatif/future.h"
 #include "whatif/hollow.h"
@@ -43,6 +44,7 @@ struct planner {
     struct arena *arena;
     const struct plan_options *o;
     int64_t begin_ms, until_ms;
+    bool has_schedules; /* of CronJobs, which go on for ever */
     VEC(struct runtime) runtimes;
     int64_t default_ms; /* -1: none */
     struct sched_config config;
@@ -60,12 +62,36 @@ static int parse_ms(const char *flag, struct str text, int64_t *ret, struct err 
     return 0;
 }
 
+/* A job that a JobFlow will make, "FLOW-VERTEX", and the task behind it if there is one. */
+static bool flow_runtime(const struct scenario *s, struct str name, struct runtime *ret)
+{
+    for (size_t i = 0; i < s->objects.n; i++) {
+        const struct json *flow = s->objects.v[i];
+
+        if (!str_is(object_kind(flow), "JobFlow"))
+            continue;
+        JSON_FOREACH(vertex, json_find(flow, "spec", "flows", NULL)) {
+            struct str job = jobflow_job_name(s->arena, object_name(flow), json_member_text(vertex, "name"));
+
+            if (!str_eq(name, job) && !str_starts(name, arena_cat(s->arena, job, STR("/"))))
+                continue;
+            ret->namespace = object_namespace(flow);
+            ret->job = job;
+            ret->task = str_from(name, job.n + (name.n > job.n));
+            return true;
+        }
+    }
+    return false;
+}
+
 /* "JOB", "JOB/TASK", "NAMESPACE/JOB", "NAMESPACE/JOB/TASK": a task is looked for first. */
 static int runtime_name(const struct scenario *s, struct str name, struct runtime *ret, struct err *e)
 {
     struct json *job, *task = NULL;
     struct err first = { 0 };
 
+    if (flow_runtime(s, name, ret))
+        return 0;
     if (!str_has_char(name, '/') || scenario_task(s, name, &job, &task, &first) < 0) {
         if (scenario_job(s, name, &job, e) < 0) {
             if (str_has_char(name, '/') && first.code == ERR_NOT_FOUND)
@@ -193,9 +219,10 @@ static int run_until_over(struct run *run, const struct arrival *v, size_t n, bo
                 return -1;
         due_ms = future_settle(run->future);
         next_ms = at < n ? MIN_OF(due_ms, v[at].at_ms) : due_ms;
-        if (at == n && (next_ms == INT64_MAX || run->history->n_open == 0))
+        if (at == n && (next_ms == INT64_MAX || (run->history->n_open == 0 && !run->planner->has_schedules)))
             return 0;
-        if (at == n && future_is_idle(run->future) && next_ms - run->history->changed_ms > QUIET_DAYS * DAY_MS)
+        if (at == n && !run->planner->has_schedules && future_is_idle(run->future) &&
+            next_ms - run->history->changed_ms > QUIET_DAYS * DAY_MS)
             return 0;
         if (next_ms > run->planner->until_ms) {
             *ret_cut = true;
@@ -426,14 +453,16 @@ static int check_scenario(const struct scenario *s, struct err *e)
         return err_set(e, ERR_INVALID,
                        "there is no Node to run on: give the cluster's nodes (kubectl get nodes -o yaml), or make some "
                        "with --nodes 4=cpu:8,memory:32Gi");
-    if (scenario_count(s, JOB_KIND) + scenario_count(s, "PodGroup") + scenario_count(s, "Pod") == 0)
+    if (scenario_count(s, JOB_KIND) + scenario_count(s, "PodGroup") + scenario_count(s, "Pod") +
+            scenario_count(s, "JobFlow") + scenario_count(s, "CronJob") ==
+        0)
         return err_set(e, ERR_INVALID, "there is no Job to plan for");
     return 0;
 }
 
 static int read_times(struct planner *p, struct err *e)
 {
-    int64_t until_ms = LONGEST_DAYS * DAY_MS;
+    int64_t until_ms = p->has_schedules ? DAY_MS : LONGEST_DAYS * DAY_MS;
 
     p->begin_ms = clock_now_ms(&clock_real) / 1000 * 1000;
     if (p->o->at && clock_parse(str_of(p->o->at), &p->begin_ms, e) < 0)
@@ -467,6 +496,7 @@ static int prepare(struct planner *p, struct scenario *base, struct err *e)
     VEC_FOREACH(value, &p->o->nodes.list)
         if (scenario_make_nodes(base, str_of(*value), e) < 0)
             return err_wrap(e, "--nodes %s", *value);
+    p->has_schedules = scenario_count(base, "CronJob") > 0;
     if (check_scenario(base, e) < 0 || read_times(p, e) < 0 ||
         scheduler_config(p->arena, p->o->config, &p->config, e) < 0)
         return -1;
@@ -543,7 +573,8 @@ static const struct option plan_option_table[] = {
     { 0, "runtime", OPTION_LIST, FIELD(runtime), "[JOB[/TASK]=]TIME", NULL,
       "how long pods run: of this job or task; without JOB for all that declare nothing (may be repeated)" },
     { 0, "nodes", OPTION_LIST, FIELD(nodes), "N=SIZE", NULL, "make N nodes, such as 4=cpu:8,memory:32Gi" },
-    { 0, "until", OPTION_TEXT, FIELD(until), "TIME", NULL, "look no further ahead than this, such as 8h" },
+    { 0, "until", OPTION_TEXT, FIELD(until), "TIME", NULL,
+      "look no further ahead than this, such as 8h (default with CronJobs: 24h)" },
     { 0, "at", OPTION_TEXT, FIELD(at), "TIME", NULL, "when it begins, as 2026-03-01T09:00:00Z (default: now)" },
     { 'n', "namespace", OPTION_TEXT, FIELD(namespace), "NAME", NULL,
       "namespace of objects that name none (default: default)" },
@@ -589,7 +620,8 @@ const struct command command_plan = {
         "How long a pod runs is said by the annotation pumice.dev/runtime (of the Job, the task's template or the "
         "pod),\n"
         "by spec.runningEstimate of the Job, or by --runtime. A Job with the annotation pumice.dev/submit-after: 5m\n"
-        "comes five minutes after the beginning; one with a creationTimestamp in the future comes then.\n\n"
+        "comes five minutes after the beginning; one with a creationTimestamp in the future comes then. Jobs of a\n"
+        "JobFlow come in their order, FLOW-VERTEX, and those of a CronJob at their times.\n\n"
         "With flags that ask \"what if\", both plans are made and the table shows what the change moves.",
     .options = plan_option_table,
     .n_options = ARRAY_LEN(plan_option_table),

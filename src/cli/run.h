@@ -57,6 +57,21 @@ struct run_say {
 };
 int run_create(struct store *s, struct load *l, const struct run_say *say, struct err *e);
 
+/* The body of what a controller makes: of the Job of a JobFlow the spec is that of its document, as options have changed
+ * it. 'ctx' is the struct run. For cluster_embedded_complete(). */
+void run_complete(void *ctx, struct arena *a, const struct resource_type *type, struct json *body);
+
+/* ---- flows ---- */
+
+struct run;
+struct run_flows {
+    size_t n;
+    const struct object *open, *failed; /* one that has not ended, or has failed; NULL: none. Borrowed until the store
+                                           changes */
+};
+struct run_flows run_flows(const struct run *r);
+void run_flows_delete(struct run *r); /* they make no more jobs */
+
 /* Documents with the annotation pumice.dev/submit-after: "5s" are put in later, as if somebody submitted them then:
  * those of the time after 'from_ms' up to 'to_ms' since the beginning. Returns when the next ones are due; INT64_MAX:
  * there are no more. run_create() puts in those up to 0. */

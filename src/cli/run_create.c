@@ -19,9 +19,8 @@ static const struct {
     { "Pod", 3, NULL },
     { "Command", 4, NULL },
     { "Node", -1, "pods of this run are on this machine only" },
-    { "CronJob", -1, "nothing here starts it" },
-    { "JobFlow", -1, "nothing here starts it" },
-    { "JobTemplate", -1, "nothing here starts it" },
+    { "JobFlow", 2, NULL },
+    { "CronJob", -1, "its job is run once, now; a server keeps its schedule (pumice server, kubectl apply)" },
     { "Event", -1, NULL },
     { "Binding", -1, NULL },
 };
@@ -135,9 +134,11 @@ static int create_one(struct store *s, struct load *l, struct loaded *doc, struc
 
 static void leave_out(struct load *l, const struct loaded *doc, const struct run_say *say, const char *why)
 {
+    bool is_cron = doc->type && strcmp(doc->type->kind, "CronJob") == 0;
+
     if (why && say)
-        say->say(say->ctx, arena_fmt(l->arena, "%.*s %.*s is left out: %s", STR_ARG(object_kind(doc->root)),
-                                     STR_ARG(object_name(doc->root)), why));
+        say->say(say->ctx, arena_fmt(l->arena, "%.*s %.*s%s: %s", STR_ARG(object_kind(doc->root)),
+                                     STR_ARG(object_name(doc->root)), is_cron ? "" : " is left out", why));
 }
 
 static int64_t submit_ms(const struct loaded *doc)
@@ -150,6 +151,8 @@ static int own_turn(const struct loaded *doc, const char **ret_why)
 {
     int turn = turn_of(doc, ret_why);
 
+    if (doc->is_of_flow)
+        return -1;
     if (turn >= 0 && object_controller_uid(doc->root).n) { /* the controllers make their own */
         *ret_why = "it belongs to an object of another cluster";
         return -1;
@@ -189,6 +192,24 @@ int run_create(struct store *s, struct load *l, const struct run_say *say, struc
             leave_out(l, *doc, say, why);
     }
     return run_create_later(s, l, -1, 0, e);
+}
+
+void run_complete(void *ctx, struct arena *a, const struct resource_type *type, struct json *body)
+{
+    struct load *l = ((struct run *)ctx)->load;
+
+    if (type != known_types()->job || !l)
+        return;
+    VEC_FOREACH(at, &l->docs) {
+        struct loaded *doc = *at;
+
+        if (!doc->is_of_flow || !str_eq(object_name(doc->root), object_name(body)) ||
+            !str_eq(object_namespace(doc->root), object_namespace(body)))
+            continue;
+        set_scheduler(l, doc);
+        name_claims(l, doc);
+        json_set(body, "spec", json_copy(a, json_get(doc->root, "spec")));
+    }
 }
 
 int run_capacity(struct arena *a, struct str text, struct json **ret, struct err *e)

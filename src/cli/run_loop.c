@@ -136,6 +136,7 @@ void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespace
         r->stuck_after_ms = STUCK_MS;
     r->stuck_ms = r->stage_due_ms = INT64_MAX;
     r->door = cluster_embedded_new(r->store, r->clock);
+    cluster_embedded_complete(r->door, run_complete, r);
     r->driver = driver_new(r->door, &opt);
     r->eyes = cluster_embedded_new(r->store, r->clock);
     for (size_t i = 0; i < n_resource_types; i++)
@@ -208,6 +209,7 @@ void run_stop(struct run *r, int status, struct str reason)
     r->end.status = status;
     r->end.reason = arena_str(r->arena, reason);
     history_note(r->history, reason, now_of(r));
+    run_flows_delete(r);
     VEC_FOREACH(j, &r->history->jobs)
         if (!job_is_over(*j)) {
             history_stopped(*j);
@@ -240,12 +242,25 @@ static struct str stuck_hint(const struct run *r)
     return arena_str(r->arena, buf_view(&hint));
 }
 
+/* All jobs that there are have ended, and a flow has not: what it waits for does not come. */
+static bool flow_is_stuck(const struct run *r, struct buf *why)
+{
+    struct run_flows flows = run_flows(r);
+
+    VEC_FOREACH(j, &r->history->jobs)
+        if (!job_is_over(*j))
+            return false;
+    if (flows.open)
+        buf_fmt(why, "JobFlow %.*s has jobs that nothing will start", STR_ARG(flows.open->name));
+    return flows.open;
+}
+
 /* Nothing runs and nothing can: say so and end, unless somebody wants to wait for it. */
 static void watch_for_stuck(struct run *r)
 {
     autobuf why = { 0 };
 
-    if (r->o->wait || !history_is_stuck(r->history, &why)) {
+    if (r->o->wait || (!history_is_stuck(r->history, &why) && !flow_is_stuck(r, &why))) {
         r->stuck_ms = INT64_MAX;
         return;
     }
@@ -284,6 +299,23 @@ static void put_in_later(struct run *r)
     r->is_kicked = true;
 }
 
+/* A flow that has failed makes no more jobs. */
+static void forget_jobs(struct run *r)
+{
+    size_t left = r->history->n_jobs - MIN_OF(r->history->jobs.n, r->history->n_jobs);
+    struct run_flows flows;
+
+    if (!left)
+        return;
+    flows = run_flows(r);
+    if (!flows.n || flows.open)
+        return;
+    r->history->n_jobs = r->history->jobs.n;
+    if (flows.failed)
+        r->end.reason = arena_fmt(r->arena, "JobFlow %.*s has failed: %zu of its jobs %s not started",
+                                  STR_ARG(flows.failed->name), left, left == 1 ? "was" : "were");
+}
+
 /* What follows from how things are. True: it is over. */
 static bool advance(struct run *r, bool is_settled)
 {
@@ -291,6 +323,8 @@ static bool advance(struct run *r, bool is_settled)
 
     if (later_ms(r) <= now_ms)
         put_in_later(r);
+    if (r->stage == RUN_GOES && later_ms(r) == INT64_MAX)
+        forget_jobs(r);
     if (r->stage == RUN_GOES && later_ms(r) == INT64_MAX && !r->is_kicked && history_is_over(r->history)) {
         r->end.status = history_status(r->history, r->o->fail_on_any);
         enter(r, RUN_CLOSES, delete_pods(r, false) * 1000 + PATIENCE_MS);

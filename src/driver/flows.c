@@ -443,6 +443,7 @@ void flow_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct
     seen.n_jobs = v.jobs.n;
     seen.ctx = &v;
     seen.trouble = take_trouble(&v, plan->arena);
+    seen.scheduler_name = d->opt.scheduler_name;
     jobflow_plan(&seen, now_ms, plan);
 }
 
@@ -488,6 +489,7 @@ void cron_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct
     seen.ctx = &v;
     seen.since_ms = v.note ? v.note->since_ms : 0;
     seen.trouble = take_trouble(&v, plan->arena);
+    seen.scheduler_name = d->opt.scheduler_name;
     read_zone(plan->arena, seen.cron, &seen);
     cronjob_plan(&seen, now_ms, plan);
 }

@@ -2,6 +2,7 @@
 #include "flow/flow_internal.h"
 
 #include "base/clock.h"
+#include "job/admit.h"
 
 int64_t flow_time(const struct json *text)
 {
@@ -32,6 +33,12 @@ bool flow_same(const struct json *a, const struct json *b, const char *key)
     const struct json *x = json_get(a, key), *y = json_get(b, key);
 
     return x == y || (x && y && json_equal(x, y));
+}
+
+void flow_create_job(struct json *job, struct str scheduler_name, struct plan *plan)
+{
+    job_default(plan->arena, job, &(struct admit_env){ .scheduler_name = scheduler_name });
+    plan_create(plan, job_type(), job);
 }
 
 void flow_tell_trouble(const struct json *object, struct str trouble, int64_t now_ms, struct plan *plan)

@@ -251,7 +251,7 @@ static void make_job(const struct view *v, int64_t slot_s, struct plan *plan)
     object_set_annotation(a, job, SLOT_KEY, arena_str(a, buf_view(&slot)));
     object_set_controller(a, job, cron);
     json_set(job, "spec", json_get(template, "spec") ? json_copy(a, json_get(template, "spec")) : json_object(a));
-    plan_create(plan, job_type(), job);
+    flow_create_job(job, v->o->scheduler_name, plan);
 }
 
 /* True: the slot may have its job. */

@@ -43,7 +43,8 @@ struct jobflow_observed {
     const struct json *(*find_job)(void *ctx, struct str name);      /* whoever made it */
     bool (*answers)(void *ctx, const struct flow_question *q);       /* not known yet: false, and plan again when it is.
                                                                   NULL: nobody can be asked */
-    struct str trouble; /* why the last write was refused; empty: it was not */
+    struct str trouble;        /* why the last write was refused; empty: it was not */
+    struct str scheduler_name; /* of jobs that name none; empty: "volcano" */
 };
 
 /* Makes the job "FLOW-VERTEX" of each vertex when those it depends on have completed, or its probes say so. Keeps in the
@@ -68,6 +69,7 @@ struct cronjob_observed {
     const struct json *(*find_job)(void *ctx, struct str name);
     int64_t since_ms;   /* slots up to then do not count: the schedule was another one; 0: all count */
     struct str trouble; /* why the last write was refused; empty: it was not */
+    struct str scheduler_name;
 };
 
 /* Makes a job for the last slot that has passed, unless there was one, it is too late, or the concurrencyPolicy says no;

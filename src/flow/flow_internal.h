@@ -37,6 +37,9 @@ void flow_write_status(const struct json *object, const char *api_version, const
 /* Are two members alike? One that is missing is like none. */
 bool flow_same(const struct json *a, const struct json *b, const char *key);
 
+/* Make the job, complete as one that somebody sends: not every cluster has a webhook that does it. */
+void flow_create_job(struct json *job, struct str scheduler_name, struct plan *plan);
+
 /* What was refused is told on the object. */
 void flow_tell_trouble(const struct json *object, struct str trouble, int64_t now_ms, struct plan *plan);
 

@@ -261,7 +261,7 @@ static void make_job(const struct flow_view *f, const struct flow_vertex *v, int
     set_origin(plan->arena, job, BY_FLOW_KEY, namespace, object_name(flow));
     object_set_controller(plan->arena, job, flow);
     json_set(job, "spec", spec);
-    plan_create(plan, job_type(), job);
+    flow_create_job(job, f->o->scheduler_name, plan);
 }
 
 static void delete_jobs(const struct flow_view *f, struct plan *plan)

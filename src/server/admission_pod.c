@@ -1,7 +1,6 @@
 /* admission_pod.c - pods as Kubernetes completes them, and what of them may change */
 #include "server/server_internal.h"
 
-#include "job/admit.h"
 #include "node/lifecycle/life.h"
 
 enum { GRACE_S = 30 };
@@ -281,7 +280,4 @@ void server_complete(void *server, struct arena *a, const struct resource_type *
         pod_defaults(server, a, json_get(body, "spec"));
         set_qos(a, body);
     }
-    if (strcmp(type->group, "batch.volcano.sh") == 0 &&
-        strcmp(type->kind, JOB_KIND) == 0) /* of a flow, or a schedule */
-        job_default(a, body, &(struct admit_env){ .scheduler_name = ((struct server *)server)->opt.scheduler_name });
 }

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""JobFlows, JobTemplates and CronJobs with the real binary: `pumice run`, `render`, `plan`, `validate`, and a server by plain HTTP."""
+import datetime
+import json
+import os
+import signal
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE]
+
+from harness import Suite, pumice, pumice_json  # noqa: E402
+from runs import Run, job, run, run_text, same, sh, task  # noqa: E402
+from server import Server, until  # noqa: E402
+
+FLOW = "flow.volcano.sh/v1alpha1"
+FLOWS = "/apis/flow.volcano.sh/v1alpha1/namespaces/default"
+BATCH = "/apis/batch.volcano.sh/v1alpha1/namespaces/default"
+
+
+def template(name, script, **spec):
+    return {"apiVersion": FLOW, "kind": "JobTemplate", "metadata": {"name": name}, "spec": job(name, task("main", sh(script)), **spec)["spec"]}
+
+
+def flow(name, *vertices, **spec):
+    return {"apiVersion": FLOW, "kind": "JobFlow", "metadata": {"name": name}, "spec": {"flows": list(vertices), **spec}}
+
+
+def after(name, *targets, **more):
+    return {"name": name, **({"dependsOn": {"targets": list(targets)}} if targets else {}), **more}
+
+
+def cron(name, script="echo hi", **spec):
+    return {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "CronJob", "metadata": {"name": name},
+            "spec": {"schedule": "0 3 * * *", "timeZone": "Etc/UTC", "jobTemplate": {"spec": job(name, task("main", sh(script)))["spec"]}, **spec}}
+
+
+# ---- run ----
+
+def runs_a_flow():
+    """A diamond, each after the ones before it; a patch changes one of them."""
+    r = run([template("a", "echo one"), template("b", "echo two"), template("c", "echo three"), template("d", "echo four"),
+             flow("f", after("a"), after("b", "a"), after("c", "a", patch={"jobSpec": {"tasks": [{"name": "main", "replicas": 2}]}}),
+                  after("d", "b", "c"))])
+    same(r.status, 0)
+    same({e["job"] for e in r.of("job") if e["phase"] == "Completed"}, {"f-a", "f-b", "f-c", "f-d"})
+    order = [(e["job"], e["phase"]) for e in r.of("job")]
+    for first, then in (("f-a", "f-b"), ("f-a", "f-c"), ("f-b", "f-d"), ("f-c", "f-d")):
+        assert order.index((first, "Completed")) < min(i for i, (name, _) in enumerate(order) if name == then), order
+    same(sorted(r.all_lines()), ["four", "one", "three", "three", "two"])
+
+
+def a_flow_that_fails():
+    r = run_text([template("a", "echo no >&2; exit 7"), template("b", "true"), flow("f", after("a"), after("b", "a"))])
+    same(r.status, 7)
+    assert "JobFlow f has failed: 1 of its jobs was not started" in r.err, r.err
+    assert "f-b" not in r.err, r.err
+
+
+def options_reach_the_jobs():
+    r = run([template("a", "echo $WHO"), flow("f", after("a"))], "--replicas", "f-a/main=2", "--env", "WHO=me", "--fit", "--node", "cpu=1,memory=1Gi")
+    same((r.status, r.all_lines()), (0, ["me", "me"]))
+
+
+def a_flow_that_is_stopped():
+    """Its jobs are not made again."""
+    r = Run([template("a", "sleep 1000"), template("b", "true"), flow("f", after("a"), after("b", "a"))])
+    r.until(lambda r: any(e["phase"] == "Running" for e in r.of("job")))
+    r.process.send_signal(signal.SIGTERM)
+    r.end()
+    same(r.status, 128 + signal.SIGTERM)
+    same({e["job"] for e in r.of("job")}, {"f-a"})
+
+
+def what_cannot_run():
+    r = run_text([template("a", "true"), flow("f", after("a"), after("gone"))])
+    same(r.status, 1)
+    assert 'spec.flows[1].name: there is no JobTemplate "gone" in these files: add it' in r.err, r.err
+    r = run_text([template("a", "true"), job("f-a", task("main", sh("true"))), flow("f", after("a"))])
+    assert r.status == 1 and "names must be unique" in r.err, r.err
+
+
+def a_schedule_runs_once():
+    r = run_text([cron("nightly")])
+    same((r.status, r.out), (0, "main-0 | hi\n"))
+    assert "CronJob nightly: its job is run once, now; a server keeps its schedule" in r.err, r.err
+
+
+# ---- what is not run ----
+
+def text_of(*objects):
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
+
+
+def plans_in_order_of_time():
+    objects = text_of(template("a", "x"), template("b", "x"), flow("f", after("b", "a"), after("a")), cron("nightly"))
+    got = pumice_json("plan", "-", "-o", "json", "--nodes", "1=cpu:4", "--runtime", "10m", "--runtime", "f-b=1h", "--at", "2026-03-01T00:00:00Z",
+                      stdin=objects)
+    jobs = {j["name"]: (j["start"], j["end"]) for j in got["jobs"]}
+    same(jobs, {"f-a": ("2026-03-01T00:00:00Z", "2026-03-01T00:10:00Z"), "f-b": ("2026-03-01T00:10:00Z", "2026-03-01T01:10:00Z"),
+                "nightly-29538900": ("2026-03-01T03:00:00Z", "2026-03-01T03:10:00Z")})
+
+
+def renders_its_jobs():
+    items = pumice_json("render", "-", "-o", "json", stdin=text_of(template("a", "x"), flow("f", after("a")), cron("nightly")))["items"]
+    same([o["metadata"]["name"] for o in items if o["kind"] == "Job"], ["f-a", "nightly"])
+
+
+def says_what_is_wrong():
+    r = pumice("validate", "-", stdin=text_of(flow("f", after("a", "b"), after("b", "a")), cron("c", schedule="61 * * * *", timeZone="Mars/Olympus")))
+    same(r.returncode, 1)
+    for text in ("spec.flows: jobflow Flow is not DAG: a -> b -> a", 'spec.schedule: minute "61": must be 0 to 59',
+                 "spec.timeZone: unknown time zone Mars/Olympus"):
+        assert text in r.stderr, (text, r.stderr)
+
+
+# ---- a server ----
+
+def served_flow(s):
+    watch_from = s.ok("GET", f"{FLOWS}/jobflows")["metadata"]["resourceVersion"]
+    s.ok("POST", f"{FLOWS}/jobflows", flow("f", after("a"), after("b", "a"), jobRetainPolicy="delete"))
+    s.ok("POST", f"{FLOWS}/jobtemplates", template("b", "echo two"))
+    s.ok("POST", f"{FLOWS}/jobtemplates", template("a", "echo one"))  # it comes late
+    done = until("the flow succeeds", lambda: (o := s.ok("GET", f"{FLOWS}/jobflows/f"))["status"].get("state") == {"phase": "Succeed"} and o)
+    same(done["status"]["completedJobs"], ["f-a", "f-b"])
+    same([h["state"] for h in done["status"]["jobStatusList"][1]["runningHistories"]][-1], "Completed")
+    until("its jobs are gone", lambda: not s.ok("GET", f"{BATCH}/jobs")["items"])
+    until("no template has jobs", lambda: not s.ok("GET", f"{FLOWS}/jobtemplates/a").get("status", {}).get("jobDependsOnList"))
+    table = s.ok("GET", f"{FLOWS}/jobflows", accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    same(([c["name"] for c in table["columnDefinitions"]], table["rows"][0]["cells"][:2]), (["Name", "Status", "Age"], ["f", "Succeed"]))
+    assert int(watch_from) > 0
+
+
+def served_schedule(s):
+    """A slot that was missed is made up for at once: the last of them."""
+    s.ok("POST", f"{BATCH}/cronjobs", cron("c", "echo $HOSTNAME", schedule="*/30 * * * *", suspend=True))
+    made = s.ok("GET", f"{BATCH}/cronjobs/c")
+    same([made["spec"][k] for k in ("concurrencyPolicy", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")], ["Allow", 3, 1])
+    long_ago = (datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    s.ok("PATCH", f"{BATCH}/cronjobs/c/status", {"status": {"lastScheduleTime": long_ago}}, type="application/merge-patch+json")
+    s.ok("PATCH", f"{BATCH}/cronjobs/c", {"spec": {"suspend": False}}, type="application/merge-patch+json")
+    until("its job completes", lambda: s.ok("GET", f"{BATCH}/cronjobs/c")["status"].get("lastSuccessfulTime"))
+    jobs = s.ok("GET", f"{BATCH}/jobs")["items"]
+    same(len(jobs), 1)
+    slot = jobs[0]["metadata"]["annotations"]["volcano.sh/cronjob-scheduled-timestamp"]
+    minute = int(datetime.datetime.fromisoformat(slot.replace("Z", "+00:00")).timestamp()) // 60
+    same((jobs[0]["metadata"]["name"], minute % 30), (f"c-{minute}", 0))
+    same(jobs[0]["spec"]["minAvailable"], 1)
+    s.ok("DELETE", f"{BATCH}/cronjobs/c")
+    until("its job goes with it", lambda: not s.ok("GET", f"{BATCH}/jobs")["items"])
+
+
+def served_refusals(s):
+    for path, body, field in ((f"{FLOWS}/jobflows", flow("x", after("a", "a")), "spec.flows[0].dependsOn.targets[0]"),
+                              (f"{FLOWS}/jobtemplates", {**template("x", ""), "spec": {"tasks": []}}, "spec.tasks"),
+                              (f"{BATCH}/cronjobs", cron("x", schedule="TZ=UTC * * * * *"), "spec.schedule")):
+        status, answer = s.call("POST", path, body)
+        assert status == 422 and field in [c["field"] for c in answer["details"]["causes"]], (status, answer)
+
+
+def main():
+    suite = Suite()
+    for case in (plans_in_order_of_time, renders_its_jobs, says_what_is_wrong):
+        suite.case(case.__name__, case)
+    try:
+        s = Server()
+    except AssertionError as e:
+        if "pods cannot" in str(e) or "user namespaces" in str(e):
+            print(f"the rest is skipped: {e}")
+            return suite.finish()
+        raise
+    try:
+        for case in (served_refusals, served_flow, served_schedule):
+            suite.case(case.__name__, lambda c=case: c(s))
+    finally:
+        s.stop()
+    for case in (runs_a_flow, a_flow_that_fails, options_reach_the_jobs, a_flow_that_is_stopped, what_cannot_run, a_schedule_runs_once):
+        suite.case(case.__name__, case)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
