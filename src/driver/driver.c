@@ -184,6 +184,7 @@ struct driver *driver_new(struct cluster *c, const struct driver_options *opt)
     latencies_init(&d->stats);
     workloads_init(d);
     flows_init(d);
+    probes_init(d);
     d->last_now_ms = cluster_now_ms(c);
     want_all(d);
     if (d->opt.schedules)
@@ -203,6 +204,7 @@ void driver_free(struct driver *d)
     schedule_done(d);
     workloads_done(d);
     flows_done(d);
+    probes_done(d);
     work_queue_done(&d->queue);
     garbage_done(&d->garbage);
     cache_done(&d->cache);

@@ -6,6 +6,7 @@
 #include "driver/driver.h"
 #include "driver/flows.h"
 #include "driver/garbage.h"
+#include "driver/probe.h"
 #include "driver/work_queue.h"
 #include "driver/schedule.h"
 #include "driver/workload.h"
@@ -35,6 +36,7 @@ struct driver {
     struct schedule schedule; /* used if opt.schedules */
     struct workloads workloads;
     struct flows flows;
+    struct probes probes;
     struct work_queue queue;
     struct arena arena; /* of one plan */
     struct buf key;     /* a key being put together */

@@ -335,14 +335,18 @@ static void maker_told(struct driver *d, const struct resource_type *type, struc
         touch_flows(d, namespace, name);
     if (type == known_types()->cron && now)
         note_schedule(d, now);
-    if (!now)
+    if (!now) {
         note_drop(d, key_of(&scratch, prefix_of(type), namespace, name));
+        probes_forget(d, key_of(&scratch, prefix_of(type), namespace, name));
+    }
 }
 
 void flows_seen(struct driver *d, const struct object *o)
 {
     if (o->type == known_types()->job)
         look_at_job(d, o->uid);
+    else if (o->type == known_types()->pod)
+        probe_seen(d, o);
     else if (prefix_of(o->type))
         maker_told(d, o->type, o->namespace, o->name);
 }
@@ -377,6 +381,8 @@ struct maker_view {
     const struct object *object;
     struct flow_note *note; /* NULL: nothing is remembered */
     VEC(const struct json *) jobs;
+    struct str key;
+    int64_t again_ms; /* probes are to be looked at by then; INT64_MAX: none is */
 };
 
 static bool look(struct driver *d, const struct resource_type *type, struct str key_rest, struct arena *a,
@@ -385,12 +391,13 @@ static bool look(struct driver *d, const struct resource_type *type, struct str 
     struct str name = key_rest, namespace = STR_NULL;
     const struct maker *m;
 
-    *ret = (struct maker_view){ .driver = d };
+    *ret = (struct maker_view){ .driver = d, .again_ms = INT64_MAX };
     (void)str_split(&name, '/', &namespace);
     ret->object = cache_find(&d->cache, type, namespace, name);
     if (!ret->object)
         return false;
-    ret->note = map_get(&d->flows.notes, arena_cat(a, str_of(prefix_of(type)), key_rest));
+    ret->key = arena_cat(a, str_of(prefix_of(type)), key_rest);
+    ret->note = map_get(&d->flows.notes, ret->key);
     if (type == known_types()->template) {
         m = map_get(&d->flows.makes, arena_cat(a, STR(KEY_TEMPLATE), key_rest));
         if (m)
@@ -431,9 +438,17 @@ static const struct json *find_job(void *ctx, struct str name)
     return o ? o->root : NULL;
 }
 
+static bool answers(void *ctx, const struct flow_question *q)
+{
+    struct maker_view *v = ctx;
+    const struct object *o = cache_find_job(&v->driver->cache, v->object->namespace, q->job);
+
+    return o && probe_task(v->driver, v->key, cache_job(&v->driver->cache, o->uid), q, &v->again_ms);
+}
+
 void flow_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)
 {
-    struct jobflow_observed seen = { .find_template = find_template, .find_job = find_job };
+    struct jobflow_observed seen = { .find_template = find_template, .find_job = find_job, .answers = answers };
     struct maker_view v;
 
     if (!look(d, known_types()->flow, key_rest, plan->arena, &v))
@@ -445,6 +460,8 @@ void flow_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct
     seen.trouble = take_trouble(&v, plan->arena);
     seen.scheduler_name = d->opt.scheduler_name;
     jobflow_plan(&seen, now_ms, plan);
+    if (v.again_ms != INT64_MAX)
+        plan_wake(plan, now_ms + v.again_ms);
 }
 
 void template_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)

@@ -101,6 +101,29 @@ static void check_name(const struct place *at, struct str flow, struct problems 
                       STR_ARG(flow), STR_ARG(name), JOB_NAME_MAX, flow.n + 1 + name.n);
 }
 
+/* Both go into a request as they are. */
+static bool is_one_word(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 127)
+            return false;
+    return true;
+}
+
+static void check_http(const struct place *probe, struct problems *ps)
+{
+    struct place path = place_member(probe, "path"), header = place_member(probe, "httpHeader"),
+                 name = place_member(&header, "name"), value = place_member(&header, "value");
+    struct str text = json_text(path.node, STR("/")), of_header = json_text(value.node, STR(""));
+
+    if (!is_one_word(text) || !str_starts(text, STR("/")))
+        problem_error(ps, &path, "must begin with / and have no blanks");
+    if (!is_one_word(json_text(name.node, STR(""))) || str_has_char(json_text(name.node, STR("")), ':'))
+        problem_error(ps, &name, "must be the name of a header, such as Accept");
+    if (str_has_char(of_header, '\n') || str_has_char(of_header, '\r'))
+        problem_error(ps, &value, "must be one line");
+}
+
 static void check_probe(const struct place *depends, struct problems *ps)
 {
     static const char *const lists[] = { "httpGetList", "tcpSocketList", "taskStatusList" };
@@ -120,6 +143,8 @@ static void check_probe(const struct place *depends, struct problems *ps)
 
             if (k < 2 && json_i64(port.node, 0) == 0)
                 problem_error(ps, &port, "must be 1 to 65535");
+            if (k == 0)
+                check_http(&at, ps);
             if (k == 2 && !json_text(phase.node, STR("")).n)
                 problem_error(ps, &phase, "is required: a phase of pods, such as Running");
         }

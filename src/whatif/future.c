@@ -94,6 +94,7 @@ static void start_driver(struct future *f)
         .schedules = true,
         .collects_garbage = true,
         .is_silent = true,
+        .assumes_answers = true,
         .make_keys = constant_keys,
         .seed = f->opt.seed,
         .sched_config = &f->config,

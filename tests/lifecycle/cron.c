@@ -350,7 +350,6 @@ static void test_deleted(void **state)
     h_advance(h, 2 * MINUTE);
     h_delete(h, "cronvj/j", -1);
     h_advance(h, 2 * MINUTE);
-    h_needs_store();
     assert_int_equal(h_count(h, "jobs"), 0);
 }
 

@@ -4,6 +4,9 @@
 #include "flow/admit.h"
 #include "yaml/yaml.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #define FLOW_VERSION   "apiVersion: flow.volcano.sh/v1alpha1\n"
 #define TEMPLATE(name) TEMPLATE_OF(name, TASKS(TASK("t", "1", "")))
 #define TEMPLATE_OF(name, spec)                                                                                        \
@@ -333,7 +336,6 @@ static void test_042_deleted(void **state)
     h_delete(h, "jf/j", -1);
     h_advance(h, 1000);
     assert_false(h_exists(h, "jf/j"));
-    h_needs_store(); /* the real one has no garbage collector here */
     assert_int_equal(h_count(h, "jobs"), 0);
     assert_int_equal(h_count(h, "pods"), 0);
 }
@@ -427,6 +429,105 @@ static void test_task_status_probe(void **state)
     h_expect_phase(h, "j-a", "Running");
 }
 
+/* ---- probes by network: pods with the address of this machine ---- */
+
+static int bind_port(int *ret_port)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    socklen_t n = sizeof(at);
+
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &n), 0);
+    *ret_port = ntohs(at.sin_port);
+    return fd;
+}
+
+/* Job j-a runs, and j-b is to start when it answers. */
+static void start_asked(struct h *h, const char *probe, int port)
+{
+    h->admits_all = true;
+    h_create(h, TEMPLATE("a"));
+    h_create(h, TEMPLATE("b"));
+    h_create(
+        h,
+        arena_fmt(&h->arena,
+                  FLOW(FIRST("a") ", {name: b, dependsOn: {targets: [a], probe: {%s: [{taskName: t, port: %d}]}}}", ""),
+                  probe, port)
+            .p);
+    h_run(h);
+    h_pod_status(h, "j-a-t-0",
+                 "{phase: Running, podIP: 127.0.0.1, containerStatuses: [{name: c, ready: true, restartCount: 0, "
+                 "state: {running: {}}}]}");
+    h_expect_phase(h, "j-a", "Running");
+}
+
+static void ask_by_tcp(void)
+{
+    autoh h = h_new();
+    int port;
+    autoclose int fd = bind_port(&port);
+
+    start_asked(h, "tcpSocketList", port);
+    h_advance(h, 5000);
+    assert_false(h_exists(h, "job/j-b")); /* nobody listens */
+    assert_int_equal(listen(fd, 8), 0);
+    while (!h_exists(h, "job/j-b")) {
+        h_advance(h, 1000);
+        usleep(10000);
+    }
+    h_expect_phase(h, "j-a", "Running");
+}
+
+/* Answer one request; true: there was one. */
+static bool serve(int fd, const char *answer)
+{
+    autoclose int peer = accept(fd, NULL, NULL);
+    char text[1024] = "";
+
+    if (peer < 0)
+        return false;
+    assert_true(read(peer, text, sizeof(text) - 1) > 0);
+    assert_non_null(strstr(text, "GET / HTTP/1.1\r\n"));
+    assert_int_equal(write(peer, answer, strlen(answer)), strlen(answer));
+    return true;
+}
+
+static void ask_by_http(void)
+{
+    static const char *const answers[] = { "HTTP/1.1 503 no\r\n\r\n", "nonsense, and more of it",
+                                           "HTTP/1.1 204 ok\r\n\r\n" };
+    autoh h = h_new();
+    int port;
+    autoclose int fd = bind_port(&port);
+    size_t n = 0;
+
+    assert_int_equal(listen(fd, 8), 0);
+    start_asked(h, "httpGetList", port);
+    while (!h_exists(h, "job/j-b")) {
+        h_advance(h, 20);
+        if (n < ARRAY_LEN(answers))
+            n += serve(fd, answers[n]);
+        usleep(2000);
+    }
+    assert_int_equal(n, ARRAY_LEN(answers));
+}
+
+static void test_tcp_probe(void **state)
+{
+    (void)state;
+    h_needs_store(); /* time is that of the network, in part */
+    ask_by_tcp();
+}
+
+static void test_http_probe(void **state)
+{
+    (void)state;
+    h_needs_store();
+    ask_by_http();
+}
+
 static void test_somebody_elses_job(void **state)
 {
     autoh h = h_new();
@@ -505,6 +606,8 @@ int main(void)
         cmocka_unit_test(test_one_failed_one_running_is_failed_at_once),
         cmocka_unit_test(test_patch),
         cmocka_unit_test(test_task_status_probe),
+        cmocka_unit_test(test_tcp_probe),
+        cmocka_unit_test(test_http_probe),
         cmocka_unit_test(test_somebody_elses_job),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_refused_job_is_told),
