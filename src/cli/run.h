@@ -71,6 +71,8 @@ struct run_flows {
 };
 struct run_flows run_flows(const struct run *r);
 void run_flows_delete(struct run *r); /* they make no more jobs */
+/* The network of an ordinary user's pods cannot be reached from here: a notice for each flow that wants to ask by it. */
+void run_tell_probes(const struct load *l, const struct run_say *say);
 
 /* Documents with the annotation pumice.dev/submit-after: "5s" are put in later, as if somebody submitted them then:
  * those of the time after 'from_ms' up to 'to_ms' since the beginning. Returns when the next ones are due; INT64_MAX:

@@ -3,6 +3,7 @@
 #include "base/util.h"
 #include "cli/run.h"
 #include "driver/cache.h"
+#include "node/userns/user.h"
 #include "store/store.h"
 
 struct flow_walk {
@@ -44,4 +45,27 @@ void run_flows_delete(struct run *r)
         (void)store_delete(r->store, known_types()->flow, (*flow)->namespace, (*flow)->name, &opt, NULL, NULL);
         object_unref(*flow);
     }
+}
+
+static bool asks_by_network(const struct json *flow)
+{
+    JSON_FOREACH(vertex, json_find(flow, "spec", "flows", NULL)) {
+        const struct json *probe = json_find(vertex, "dependsOn", "probe", NULL);
+
+        if (json_count(json_get(probe, "httpGetList")) || json_count(json_get(probe, "tcpSocketList")))
+            return true;
+    }
+    return false;
+}
+
+void run_tell_probes(const struct load *l, const struct run_say *say)
+{
+    VEC_FOREACH(doc, &l->docs)
+        if (user_is_ordinary() && (*doc)->type == known_types()->flow && asks_by_network((*doc)->root))
+            say->say(say->ctx,
+                     arena_fmt(l->arena,
+                               "JobFlow %.*s: pods of an ordinary user cannot be asked by network from outside; "
+                               "what waits for httpGetList or tcpSocketList starts when its targets have "
+                               "completed (as root, or with taskStatusList, it need not)",
+                               STR_ARG(object_name((*doc)->root))));
 }
