@@ -135,6 +135,9 @@ const struct resource_type resource_types[] = {
     { "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", LIST(NULL), C, LIST(NULL), NULL, NULL,
       TYPE_ASKED },
     { "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", LIST(NULL), C, LIST(NULL), NULL, NULL, TYPE_ASKED },
+
+    { "metrics.k8s.io", "v1beta1", "NodeMetrics", "nodes", LIST(NULL), C, LIST(NULL), NULL, NULL, TYPE_MEASURED },
+    { "metrics.k8s.io", "v1beta1", "PodMetrics", "pods", LIST(NULL), N, LIST(NULL), NULL, NULL, TYPE_MEASURED },
     /* Those of other controllers. */
 #define N_FOREIGN 5
     { "apps", "v1", "ReplicaSet", "replicasets", LIST(NULL), N, LIST(NULL), NULL, NULL },

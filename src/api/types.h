@@ -17,6 +17,7 @@ enum type_use {
     TYPE_STORED,
     TYPE_ASKED,     /* a question or an order: create only, and nothing is kept of it */
     TYPE_ELSEWHERE, /* other clusters have it */
+    TYPE_MEASURED,  /* what this machine does now: get and list, and nothing is kept of it */
 };
 
 struct type_column { /* of a table of such objects */

@@ -77,6 +77,7 @@ static const struct rule_row {
       NULL },
     { "pumice:aggregate-to-view", "bus.volcano.sh", "commands", READ, NULL },
     { "pumice:aggregate-to-view", "topology.volcano.sh", "hypernodes", READ, NULL },
+    { "pumice:aggregate-to-view", "metrics.k8s.io", "pods nodes", "get list", NULL },
     { "pumice:aggregate-to-edit", "batch.volcano.sh", "jobs cronjobs", WRITE, NULL },
     { "pumice:aggregate-to-edit", "flow.volcano.sh", "jobflows jobtemplates", WRITE, NULL },
     { "pumice:aggregate-to-edit", "bus.volcano.sh", "commands", WRITE, NULL },

@@ -42,6 +42,15 @@ enum kubelet_action { KUBELET_LOGS, KUBELET_EXEC, KUBELET_ATTACH, KUBELET_FORWAR
 struct agent_place;
 void kubelet_take(struct kubelet *k, struct http_call *call, enum kubelet_action what, const struct agent_place *where);
 
+/* What runs here uses: 'f' is called for each container that runs, and last for the machine itself (all of 'of' is
+ * empty). Of a container that the machine does not count for us it is not called. */
+struct kubelet_use {
+    double cpu_s; /* since it began */
+    int64_t memory_bytes;
+};
+void kubelet_usage(struct kubelet *k, void (*f)(void *ctx, const struct agent_place *of, const struct kubelet_use *u),
+                   void *ctx);
+
 unsigned kubelet_port(const struct kubelet *k);
 int kubelet_set_tls(struct kubelet *k, const struct http_server_tls *tls, struct err *e); /* for new connections */
 

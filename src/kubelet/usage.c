@@ -86,3 +86,27 @@ void serve_usage(const struct target *t)
     http_answer(t->call, &(struct http_reply){ .status = 200, .type = "text/plain; version=0.0.4; charset=utf-8" },
                 buf_view(&out));
 }
+
+/* ---- the same for those in this process ---- */
+
+struct teller {
+    void (*f)(void *ctx, const struct agent_place *of, const struct kubelet_use *u);
+    void *ctx;
+};
+
+static void tell(void *ctx, const struct agent_place *of, const struct cgroup_stats *s)
+{
+    const struct teller *t = ctx;
+
+    if (of->container.n && s->cpu_us >= 0 && s->memory_bytes >= 0)
+        t->f(t->ctx, of, &(struct kubelet_use){ (double)s->cpu_us / 1e6, s->memory_bytes });
+}
+
+void kubelet_usage(struct kubelet *k, void (*f)(void *ctx, const struct agent_place *of, const struct kubelet_use *u),
+                   void *ctx)
+{
+    struct teller t = { f, ctx };
+
+    agent_usage(k->opt.agent, tell, &t);
+    f(ctx, &(struct agent_place){ 0 }, &(struct kubelet_use){ machine_cpu_s(), (int64_t)machine_memory() });
+}

@@ -13,6 +13,8 @@ bool type_allows(const struct resource_type *t, enum verb v)
 {
     if (t->use == TYPE_ASKED)
         return v == VERB_CREATE;
+    if (t->use == TYPE_MEASURED)
+        return v == VERB_GET || v == VERB_LIST;
     return v < VERB_MAX && !(v == VERB_DELETE_COLLECTION && strcmp(t->plural, "namespaces") == 0);
 }
 

@@ -161,7 +161,7 @@ static int handle_resource(struct request *rq)
         return strcmp(rq->type->kind, "Binding") == 0 ? handle_binding(rq) : handle_review(rq);
     if (rq->verb >= VERB_MAX || !type_allows(rq->type, rq->verb) || (rq->verb == VERB_CREATE && rq->target.name.n))
         return no_such_method(rq);
-    return by_verb[rq->verb](rq);
+    return rq->type->use == TYPE_MEASURED ? handle_usage(rq) : by_verb[rq->verb](rq);
 }
 
 static int dispatch(struct request *rq)
@@ -261,6 +261,7 @@ void server_free(struct server *s)
     customs_done(s);
     namespaces_done(s);
     snapshots_done(s);
+    usage_done(s);
     openapi_forget(s);
     for (size_t i = 0; i < ENCODED_MAX; i++)
         buf_done(&s->encoded[i].text);

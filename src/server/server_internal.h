@@ -23,6 +23,7 @@
  * table.c       tables for people; columns.c: of which kind which columns; columns_pod.c: those of pods
  * pod.c         subresources of pods: log, exec, attach, portforward, binding, eviction
  * review.c      questions: SelfSubjectAccessReview, …; tokens of ServiceAccounts, and how others check them
+ * usage.c       what containers and the node use: metrics.k8s.io
  * namespace.c   what each namespace has, and how it ends
  */
 #ifndef SERVER_SERVER_INTERNAL_H
@@ -263,6 +264,8 @@ int handle_review(struct request *rq);
 int handle_issuer(struct request *rq); /* of ServiceAccounts' tokens: OpenID Connect discovery */
 int handle_issuer_keys(struct request *rq);
 int handle_scale(struct request *rq);
+int handle_usage(struct request *rq);
+void usage_done(struct server *s);
 
 /* ---- discovery.c ---- */
 
@@ -411,6 +414,7 @@ struct server {
     struct arena schema_arena;
     const struct json **schemas; /* by row of resource_types, made when they are needed; NULL: none yet */
     struct map documents;        /* of OpenAPI, made once: struct document by path */
+    struct look *look;           /* of usage.c; NULL: nobody has asked yet */
 };
 
 int64_t server_now_ms(const struct server *s);
