@@ -243,20 +243,38 @@ static void default_member(struct arena *a, struct json *j, const char *key, con
         json_set(j, key, json_str(a, str_of(value)));
 }
 
-void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void default_list(struct arena *a, struct json *j, const char *key, struct str only)
 {
-    struct arena *a = rq->arena;
-    struct json *spec = json_need_object(a, object, "spec");
+    if (json_is(j, JSON_OBJECT) && !json_get(j, key))
+        json_push(json_set(j, key, json_array(a)), json_str(a, only));
+}
+
+void service_defaults(struct arena *a, struct json *spec)
+{
+    struct str address = json_member_text(spec, "clusterIP");
 
     default_member(a, spec, "type", "ClusterIP");
     default_member(a, spec, "sessionAffinity", "None");
-    if (!str_is(json_member_text(spec, "type"), "ExternalName"))
+    if (!str_is(json_member_text(spec, "type"), "ExternalName")) {
         default_member(a, spec, "internalTrafficPolicy", "Cluster");
+        default_member(a, spec, "ipFamilyPolicy", "SingleStack");
+        default_list(a, spec, "ipFamilies", STR("IPv4"));
+    }
+    if (address.n)
+        default_list(a, spec, "clusterIPs", address);
     JSON_FOREACH(port, json_get(spec, "ports")) {
         default_member(a, port, "protocol", "TCP");
         if (json_is(port, JSON_OBJECT) && !json_get(port, "targetPort") && json_get(port, "port"))
             json_set(port, "targetPort", json_copy(a, json_get(port, "port")));
     }
+}
+
+static void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    struct arena *a = rq->arena;
+    struct json *spec = json_need_object(a, object, "spec");
+
+    service_defaults(a, spec);
     if (old && !json_member_text(spec, "clusterIP").n) { /* as clients that write what they have in a file mean it */
         static const char *const kept[] = { "clusterIP", "clusterIPs" };
 

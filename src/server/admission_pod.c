@@ -280,4 +280,6 @@ void server_complete(void *server, struct arena *a, const struct resource_type *
         pod_defaults(server, a, json_get(body, "spec"));
         set_qos(a, body);
     }
+    if (!type->group[0] && strcmp(type->kind, "Service") == 0)
+        service_defaults(a, json_get(body, "spec"));
 }

@@ -314,7 +314,7 @@ void snapshots_done(struct server *s);
 int admission_write(struct request *rq, struct json *object, const struct object *old);
 int admission_delete(struct request *rq, const struct object *old);
 void admit_pod_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
-void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void service_defaults(struct arena *a, struct json *spec); /* as Kubernetes completes one that has an address or none */
 
 /* ---- create.c, update.c, delete.c ---- */
 
