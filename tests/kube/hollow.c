@@ -25,6 +25,7 @@ enum { UID_MAX = 40, AGAIN_MS = 500 };
 struct flight { /* a write about a pod */
     char uid[UID_MAX];
     bool is_bind;
+    struct str namespace, name; /* of a bind; in the arena */
 };
 
 struct kubelets {
@@ -60,12 +61,13 @@ static int64_t now_of(void)
 
 /* ---- writes ---- */
 
-static void send(struct kubelets *k, const struct op *op, struct str uid, bool is_bind)
+static void send(struct kubelets *k, const struct op *op, struct str uid, const struct flight *bind)
 {
     struct flight *f = xcalloc(1, sizeof(*f));
 
+    if (bind)
+        *f = *bind;
     (void)snprintf(f->uid, sizeof(f->uid), "%.*s", STR_ARG(uid));
-    f->is_bind = is_bind;
     map_u64_put(&k->flights, cluster_write(k->cluster, op), f);
 }
 
@@ -86,7 +88,7 @@ static void make_nodes(struct kubelets *k)
         ready = json_push(json_set(status, "conditions", json_array(&a)), json_object(&a));
         json_set(ready, "type", json_str(&a, STR("Ready")));
         json_set(ready, "status", json_str(&a, STR("True")));
-        send(k, &op, STR(""), false);
+        send(k, &op, STR(""), NULL);
     }
 }
 
@@ -100,21 +102,30 @@ static void untaint(struct kubelets *k, struct str name)
     };
 
     json_set(json_set(patch, "spec", json_object(&a)), "taints", json_null(&a));
-    send(k, &op, STR(""), false);
+    send(k, &op, STR(""), NULL);
+}
+
+static void send_bind(struct kubelets *k, const struct flight *about)
+{
+    autoarena a = { 0 };
+    struct plan plan = { .arena = &a };
+    struct str uid = str_of(about->uid), node = str_of(k->nodes[k->next_node++ % k->n_nodes]);
+
+    (void)plan_bind(&plan, about->namespace, about->name, uid, node);
+    send(k, &plan.ops.v[0], uid, about);
 }
 
 static void bind(struct kubelets *k, const struct object *pod)
 {
-    autoarena a = { 0 };
-    struct plan plan = { .arena = &a };
-    struct str uid;
+    struct flight f = { .is_bind = true };
 
     if (map_get(&k->bound, pod->uid))
         return;
-    uid = arena_str(&k->arena, pod->uid);
-    map_put(&k->bound, uid, k);
-    (void)plan_bind(&plan, pod->namespace, pod->name, pod->uid, str_of(k->nodes[k->next_node++ % k->n_nodes]));
-    send(k, &plan.ops.v[0], pod->uid, true);
+    map_put(&k->bound, arena_str(&k->arena, pod->uid), k);
+    f.namespace = arena_str(&k->arena, pod->namespace);
+    f.name = arena_str(&k->arena, pod->name);
+    (void)snprintf(f.uid, sizeof(f.uid), "%.*s", STR_ARG(pod->uid));
+    send_bind(k, &f);
 }
 
 /* A pod that is to fail does so when it would succeed. */
@@ -190,7 +201,9 @@ static void answered(struct kubelets *k, const struct cluster_event *ev)
         log_warn("hollow", LOG_TEXT("error", ev->err.text));
     if (ev->err.code != ERR_OK && !f->is_bind)
         hollow_failed(&k->hollow, str_of(f->uid), now_of() + AGAIN_MS);
-    if (ev->err.code != ERR_OK && f->is_bind)
+    if (ev->err.code == ERR_IO && f->is_bind) /* the server was too busy: nobody else places it */
+        send_bind(k, f);
+    else if (ev->err.code != ERR_OK && f->is_bind)
         map_remove(&k->bound, str_of(f->uid));
     map_u64_remove(&k->flights, ev->token);
     free(f);
@@ -224,7 +237,7 @@ static int64_t turn(struct kubelets *k)
         pod = map_get(&k->failing, op.uid);
         if (pod && op.body)
             make_fail(&a, pod, &op);
-        send(k, &op, op.uid, false);
+        send(k, &op, op.uid, NULL);
     }
     return hollow_due_ms(&k->hollow);
 }
