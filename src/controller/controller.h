@@ -23,7 +23,7 @@ struct queue_observed {
     size_t n_commands;
     const struct json *parent; /* NULL: there is none; counts as root. Do not plan before all queues are known */
     int64_t status_ms; /* when the last status write of this queue was sent; 0: long ago. Counters alone are written at
-                          most once a second */
+                          most once a second, with many PodGroups every ten */
 };
 struct command {
     struct str namespace, name, uid, action;

@@ -13,7 +13,8 @@
 #define QUEUE_API_VERSION    "scheduling.volcano.sh/v1beta1"
 #define CLOSED_BY_PARENT_KEY "volcano.sh/closed-by-parent"
 
-enum { COUNTERS_EVERY_MS = 1000 }; /* they are for people to read */
+/* Counters are for people to read: once a second, with many PodGroups less often. */
+enum { COUNTERS_MIN_MS = 1000, COUNTERS_MAX_MS = 10000, COUNTERS_EACH_MS = 50 };
 
 static const struct resource_type *queue_type(void)
 {
@@ -261,14 +262,21 @@ static void plan_answer(const struct queue_observed *o, enum request request, co
     drop_commands(o, plan);
 }
 
+static int64_t counters_every_ms(const struct queue_observed *o)
+{
+    int64_t groups = (int64_t)o->pending + o->inqueue + o->running + o->unknown + o->completed;
+
+    return MAX_OF(MIN_OF(groups * COUNTERS_EACH_MS, COUNTERS_MAX_MS), COUNTERS_MIN_MS);
+}
+
 static void plan_counters(const struct queue_observed *o, int64_t now_ms, struct plan *plan)
 {
-    int64_t due_ms = o->status_ms ? o->status_ms + COUNTERS_EVERY_MS : 0;
+    int64_t every_ms = counters_every_ms(o), due_ms = o->status_ms ? o->status_ms + every_ms : 0;
 
     if (!counters_differ(o))
         return;
     /* A clock that was set back must not silence them for long. */
-    if (now_ms < due_ms && due_ms - now_ms <= COUNTERS_EVERY_MS)
+    if (now_ms < due_ms && due_ms - now_ms <= every_ms)
         plan_wake(plan, due_ms);
     else
         write_counters(o, plan);

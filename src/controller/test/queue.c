@@ -301,6 +301,29 @@ static void test_counters(void **state)
     }
 }
 
+/* With many PodGroups there is always something to count. */
+static void test_counters_of_many_wait_longer(void **state)
+{
+    static const struct {
+        uint32_t running;
+        int64_t waits_ms;
+    } cases[] = { { 1, 1000 }, { 20, 1000 }, { 100, 5000 }, { 200, 10000 }, { UINT32_MAX, 10000 } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        for (int is_due = 0; is_due < 2; is_due++) {
+            autoarena a = { 0 };
+            struct plan plan = { .arena = &a };
+            struct queue_observed o = { .queue = queue_make(&a, "q", "root", "Open", NULL),
+                                        .running = cases[i].running,
+                                        .status_ms = 1000000 - cases[i].waits_ms + !is_due };
+
+            queue_plan(&o, 1000000, &plan);
+            assert_int_equal(plan.ops.n, is_due);
+            assert_int_equal(plan.wake_ms, is_due ? 0 : 1000001);
+        }
+}
+
 static void test_unfinished_ones_hold_a_queue(void **state)
 {
     (void)state;
@@ -448,9 +471,13 @@ static void test_settles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_state_machine), cmocka_unit_test(test_parents),
-        cmocka_unit_test(test_counters),      cmocka_unit_test(test_unfinished_ones_hold_a_queue),
-        cmocka_unit_test(test_deleting),      cmocka_unit_test(test_ensure),
+        cmocka_unit_test(test_state_machine),
+        cmocka_unit_test(test_parents),
+        cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_counters_of_many_wait_longer),
+        cmocka_unit_test(test_unfinished_ones_hold_a_queue),
+        cmocka_unit_test(test_deleting),
+        cmocka_unit_test(test_ensure),
         cmocka_unit_test(test_settles),
     };
 
