@@ -27,6 +27,9 @@ enum op_kind {
     OP_KIND_MAX,
 };
 
+/* Label of what is deleted when its Job has ended: the Job's uid. */
+#define GATHER_LABEL "pumice.dev/job-uid"
+
 enum propagation { PROPAGATE_BACKGROUND, PROPAGATE_FOREGROUND, PROPAGATE_ORPHAN };
 
 struct op {
@@ -38,6 +41,8 @@ struct op {
     struct json *body;
     enum propagation propagation;
     int64_t grace_s;     /* OP_DELETE: -1: the object's own */
+    struct str gather;   /* OP_DELETE: everything of this type and namespace with this GATHER_LABEL is to go, and nobody
+                            waits for it: a cluster may do it a little later, with others in one request; empty: no */
     bool is_best_effort; /* nobody waits for the answer, and a failure is not looked into */
 };
 

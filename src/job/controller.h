@@ -32,6 +32,7 @@ struct owned_object { /* a ConfigMap, Secret, Service, NetworkPolicy or Workload
     const struct resource_type *type;
     struct str name, uid;
     bool is_deleting;
+    bool is_labelled; /* with GATHER_LABEL, as this job's */
 };
 
 enum queue_state { QUEUE_UNKNOWN, QUEUE_OPEN, QUEUE_CLOSED }; /* unknown: there is no such queue (yet) */

@@ -14,6 +14,18 @@ static const struct resource_type *type_of(const struct json *obj)
     return type_by_kind(object_api_version(obj), object_kind(obj));
 }
 
+/* What goes when the job has ended, and can then go together with that of others. Not Secrets: who may delete a
+ * collection of them is shown what they say. */
+static struct json *with_label(struct status_draft *d, struct json *obj)
+{
+    static const char *const kinds[] = { "PodGroup", "ConfigMap", "Service", "NetworkPolicy" };
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (str_is(object_kind(obj), kinds[i]))
+            object_set_label(d->arena, obj, GATHER_LABEL, d->o->job->meta.uid);
+    return obj;
+}
+
 static enum ensured blocked(struct status_draft *d, const char *reason, struct str message, int64_t now_ms,
                             struct plan *plan, const char *event)
 {
@@ -164,7 +176,7 @@ static enum ensured ensure_volcano_group(struct status_draft *d, struct plan *pl
     want = job_podgroup_new(d->arena, &masked, d->o->priorities);
     if (!g->exists) { /* its phase comes along: it has no status subresource, and that saves a write */
         json_set(json_set(want, "status", json_object(d->arena)), "phase", json_str(d->arena, STR("Pending")));
-        plan_create(plan, type_of(want), want);
+        plan_create(plan, type_of(want), with_label(d, want));
         return ENSURED_WORKING;
     }
     patch = group_patch(d->arena, want, g->raw);
@@ -281,7 +293,7 @@ static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_
     struct json *patch;
 
     if (!have) {
-        plan_create(plan, type_of(want), want);
+        plan_create(plan, type_of(want), with_label(d, want));
         return ENSURED_WORKING;
     }
     if (!str_eq(object_controller_uid(have), d->o->job->meta.uid) ||
@@ -326,21 +338,32 @@ enum ensured job_ensure(struct status_draft *d, int64_t now_ms, struct plan *pla
     return result == ENSURED_FINE ? ensure_group(d, now_ms, plan) : result;
 }
 
+/* Once the job has ended nobody waits for what is taken away. */
+static void may_gather(const struct status_draft *d, bool is_labelled, struct op *op)
+{
+    if (is_labelled && phase_is_final(d->phase))
+        op->gather = arena_str(d->arena, d->o->job->meta.uid);
+}
+
 void job_group_delete(struct status_draft *d, struct plan *plan)
 {
     const struct podgroup_view *g = &d->o->group;
+    const struct resource_type *type;
 
-    if (g->exists && g->raw && !g->is_deleting)
-        plan_delete(plan,
-                    g->is_native ? type_native("PodGroup")
-                                 : type_by_kind(STR("scheduling.volcano.sh/v1beta1"), STR("PodGroup")),
-                    d->o->job->meta.namespace, object_name(g->raw), g->uid);
+    if (!g->exists || !g->raw || g->is_deleting)
+        return;
+    type = g->is_native ? type_native("PodGroup") : type_by_kind(STR("scheduling.volcano.sh/v1beta1"), STR("PodGroup"));
+    may_gather(d, str_eq(object_label(g->raw, GATHER_LABEL), d->o->job->meta.uid),
+               plan_delete(plan, type, d->o->job->meta.namespace, object_name(g->raw), g->uid));
 }
 
 void job_dismantle(struct status_draft *d, struct plan *plan)
 {
     job_group_delete(d, plan);
-    for (size_t i = 0; i < d->o->n_owned; i++)
-        if (!d->o->owned[i].is_deleting)
-            plan_delete(plan, d->o->owned[i].type, d->o->job->meta.namespace, d->o->owned[i].name, d->o->owned[i].uid);
+    for (size_t i = 0; i < d->o->n_owned; i++) {
+        const struct owned_object *o = &d->o->owned[i];
+
+        if (!o->is_deleting)
+            may_gather(d, o->is_labelled, plan_delete(plan, o->type, d->o->job->meta.namespace, o->name, o->uid));
+    }
 }

@@ -26,7 +26,7 @@ static const struct verb verbs[OP_KIND_MAX] = {
     [OP_BIND] = { "POST", "binding", JSON_TYPE },
 };
 
-static struct call *call_new(struct kube *k, const struct resource_type *type)
+struct call *call_new(struct kube *k, const struct resource_type *type)
 {
     struct call *c = xcalloc(1, sizeof(*c));
 
@@ -49,6 +49,7 @@ void call_free(struct call *c)
         pace_cancelled(&c->kube->pace);
     }
     list_remove(&c->link);
+    gather_free(c);
     buf_done(&c->path);
     buf_done(&c->body);
     free(c);
@@ -62,7 +63,7 @@ static bool is_custom(const struct resource_type *type)
     return str_ends(str_of(type->group), STR(".volcano.sh"));
 }
 
-static void delete_body(struct buf *out, const struct op *op)
+void call_delete_body(struct buf *out, const struct op *op)
 {
     static const char *const policies[] = {
         [PROPAGATE_BACKGROUND] = "Background", [PROPAGATE_FOREGROUND] = "Foreground", [PROPAGATE_ORPHAN] = "Orphan"
@@ -144,10 +145,11 @@ uint64_t call_write(struct kube *k, const struct op *op)
         c->body_type = STEPS_TYPE;
         status_body(&c->body, op);
     } else if (op->kind == OP_DELETE)
-        delete_body(&c->body, op);
+        call_delete_body(&c->body, op);
     else
         body_print(&c->body, op);
-    list_push(&k->waiting, &c->link);
+    if (!gather_take(c, op))
+        list_push(&k->waiting, &c->link);
     return c->token;
 }
 
@@ -204,9 +206,12 @@ static enum kube_outcome outcome_of(const struct http_answer *a, enum err_code c
     return a->status < 500 ? KUBE_REFUSED : KUBE_FAILED;
 }
 
-static void give_up(struct call *c, const struct err *e, bool is_unknown)
+void call_give_up(struct call *c, const struct err *e, bool is_unknown)
 {
-    if (c->asked)
+    if (c->members) {
+        LIST_FOREACH(struct call, m, c->members, link)
+            call_give_up(m, e, is_unknown);
+    } else if (c->asked)
         c->asked(c->asked_ctx, NULL, e);
     else
         kube_answer(c->kube, c->kind->type, c->token, NULL, e, is_unknown && !c->is_read);
@@ -220,7 +225,7 @@ static void tell_asker(struct call *c, struct str body)
     struct err e = { 0 };
 
     if (json_parse(&a, body, NULL, &answer, &e) < 0) {
-        give_up(c, &e, true);
+        call_give_up(c, &e, true);
         return;
     }
     c->asked(c->asked_ctx, answer, NULL);
@@ -246,7 +251,7 @@ static void succeed(struct call *c, struct str body)
         if (!o && !c->is_read && c->op == OP_DELETE) /* a Status: done */
             e.code = ERR_OK;
         else if (!o) { /* it worked, but what there is now must be read */
-            give_up(c, &e, true);
+            call_give_up(c, &e, true);
             return;
         }
     }
@@ -274,12 +279,16 @@ static void fail(struct call *c, const struct http_answer *a)
 
     decode_failure(c->kube, a, &e);
     count(c, outcome_of(a, e.code));
+    if (c->members) {
+        gather_failed(c, a);
+        return;
+    }
     if (c->is_read && a->err.code == ERR_OK && a->status == 404) {
         kube_answer(c->kube, c->kind->type, c->token, NULL, NULL, false);
         call_free(c);
         return;
     }
-    give_up(c, &e, is_unknown(a));
+    call_give_up(c, &e, is_unknown(a));
 }
 
 /* Back to the queue, in front. */
@@ -314,7 +323,9 @@ static void on_end(void *ctx, const struct http_answer *a)
         try_again(c);
     } else if (a->err.code == ERR_OK && a->status < 300) {
         count(c, KUBE_FINE);
-        if (c->asked)
+        if (c->members)
+            gather_done(c, a->body);
+        else if (c->asked)
             tell_asker(c, a->body);
         else
             succeed(c, a->body);
@@ -331,6 +342,7 @@ static void send(struct call *c, struct http_request *h, int64_t now_ms)
     h->path = buf_view(&c->path);
     h->body = buf_view(&c->body);
     h->body_type = c->body_type;
+    h->accept = c->accept;
     h->total_ms = h->head_ms = c->kube->opt.answer_ms ? c->kube->opt.answer_ms : ANSWER_MS;
     h->max_bytes = OBJECT_MAX;
     h->ctx = c;
@@ -358,7 +370,7 @@ static void expire(struct kube *k, int64_t now_ms)
         if (now_ms < c->accepted_ms + PATIENCE_MS)
             continue;
         (void)err_set(&e, ERR_IO, "%.*s: the API server is too busy; not sent", STR_ARG(k->opt.config->server));
-        give_up(c, &e, false);
+        call_give_up(c, &e, false);
     }
 }
 
@@ -375,17 +387,20 @@ void calls_recall(struct kube *k)
 {
     struct err e = { 0 };
 
-    if (!k->opt.may_write || (list_is_empty(&k->waiting) && list_is_empty(&k->flying)) || k->opt.may_write(k->opt.ctx))
+    if (!k->opt.may_write || (list_is_empty(&k->waiting) && list_is_empty(&k->flying) && !k->n_gathering) ||
+        k->opt.may_write(k->opt.ctx))
         return;
     if (has_write(&k->flying)) /* to call one back would send what is left of the others */
         http_client_cut(k->http);
     (void)err_set(&e, ERR_FORBIDDEN, "not sent: the right to write has ended");
     LIST_FOREACH(struct call, c, &k->waiting, link)
         if (!c->is_read)
-            give_up(c, &e, false);
+            call_give_up(c, &e, false);
+    LIST_FOREACH(struct call, c, &k->gathering, link)
+        call_give_up(c, &e, false);
     LIST_FOREACH(struct call, c, &k->flying, link)
         if (!c->is_read)
-            give_up(c, &e, true);
+            call_give_up(c, &e, true);
 }
 
 void calls_turn(struct kube *k, int64_t now_ms)
@@ -402,7 +417,7 @@ void calls_turn(struct kube *k, int64_t now_ms)
         if (state == CREDENTIAL_BUSY)
             break;
         if (state == CREDENTIAL_FAILED)
-            give_up(c, &e, false);
+            call_give_up(c, &e, false);
         else
             send(c, &h, now_ms);
     }

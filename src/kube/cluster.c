@@ -152,6 +152,7 @@ static int64_t due_of(struct kube *k)
 {
     int64_t due_ms = MIN_OF(calls_due(k), credential_due_ms(k->credential));
 
+    due_ms = MIN_OF(due_ms, gather_due(k));
     if (credential_fd(k->credential) >= 0) /* all wait for it */
         return credential_due_ms(k->credential);
     LIST_FOREACH(struct reflector, r, &k->reflectors, link)
@@ -210,6 +211,7 @@ static void turn(struct kube *k)
     now_ms = kube_mono_ms(k);
     LIST_FOREACH(struct reflector, r, &k->reflectors, link)
         reflector_turn(r, now_ms);
+    gather_turn(k, now_ms);
     calls_turn(k, now_ms);
     plugin_set(k);
     timer_set(k, due_of(k));
@@ -227,6 +229,8 @@ static void kube_free(struct cluster *c)
     LIST_FOREACH(struct call, r, &k->waiting, link)
         call_free(r);
     LIST_FOREACH(struct call, r, &k->flying, link)
+        call_free(r);
+    LIST_FOREACH(struct call, r, &k->gathering, link)
         call_free(r);
     LIST_FOREACH(struct news, n, &k->news, link)
         news_free(n);
@@ -350,6 +354,7 @@ int cluster_kube_new(const struct cluster_kube_options *opt, struct cluster **re
     list_init(&k->reflectors);
     list_init(&k->waiting);
     list_init(&k->flying);
+    list_init(&k->gathering);
     list_init(&k->news);
     pace_init(&k->pace);
     rand_seed(&k->rand, opt->seed ? opt->seed : rand_os_u64());

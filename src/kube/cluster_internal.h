@@ -3,6 +3,7 @@
  * cluster.c    the door: what is told, time, one turn
  * reflector.c  one type: list, watch, and what to do when either ends
  * call.c       writes and reads: sent, answered
+ * gather.c     deletes that can wait, many in one request
  * decode.c     from the server's text to objects and errors
  * path.c       where objects are
  */
@@ -24,6 +25,9 @@ enum {
     ANSWER_MS = 30000,     /* an answer to a write or read is whole within this time */
     PATIENCE_MS = 50000,   /* a write that could not even be sent is given up; the driver's own patience is 60 s */
     PAGE_ITEMS = 500,
+    GATHER_IDLE_MS = 1000,  /* a delete that can wait does so for others this long … */
+    GATHER_BUSY_MS = 10000, /* … this long while anything else is to be sent … */
+    GATHER_MAX = 128,       /* … or until there are so many; also the number of names in one selector */
     WATCH_MIN_S = 300,
     WATCH_MAX_S = 600,
     WATCH_IDLE_MS = 150000, /* bookmarks come every minute */
@@ -94,20 +98,27 @@ struct followed {
     uint64_t token;                       /* to be answered; 0: it was */
 };
 
+struct gathered { /* what a delete that can wait is about; the bytes follow */
+    struct str namespace, label, uid;
+    bool waits; /* in kube.gathering */
+};
+
 struct call {
-    struct list_link link; /* kube.waiting, or kube.flying */
+    struct list_link link; /* kube.waiting, kube.flying, kube.gathering, or the members of another */
     struct kube *kube;
     uint64_t token;
     const struct kind *kind;
     bool is_read;
     enum op_kind op;
-    const char *method, *body_type;
+    const char *method, *body_type, *accept;
     struct buf path, body;
     int64_t accepted_ms, sent_ms;
     uint64_t generation;
     bool has_new_identity; /* the second try after a 401 */
     kube_asked_f asked;    /* cluster_kube_ask(): there is no kind and no token */
     void *asked_ctx;
+    struct gathered *gathered; /* it can wait for others; NULL: it cannot */
+    struct list *members;      /* calls that it stands for; NULL: it stands for itself */
     struct http_exchange *exchange;
 };
 
@@ -127,6 +138,9 @@ struct kube {
     struct buf agent, manager;
 
     struct list reflectors, waiting, flying;
+    struct list gathering; /* deletes that wait for others, 'n_gathering' of them */
+    size_t n_gathering;
+    bool never_gathers; /* the server does not let us */
     struct list news;
     struct object *lent; /* of the event given out last */
     unsigned n_given;    /* events since cluster_next() last said no */
@@ -176,6 +190,22 @@ void calls_recall(struct kube *k); /* if nothing may be written any more: all wr
 void calls_turn(struct kube *k, int64_t now_ms);
 int64_t calls_due(const struct kube *k);
 void call_free(struct call *r);
+
+struct call *call_new(struct kube *k, const struct resource_type *type);
+void call_give_up(struct call *c, const struct err *e, bool is_unknown);
+void call_delete_body(struct buf *out, const struct op *op);
+
+/* ---- gather.c ---- */
+
+/* Is this a delete that may wait for others, and be done together with them? Then it is kept here. */
+bool gather_take(struct call *c, const struct op *op);
+/* Send what waits, if it is time. */
+void gather_turn(struct kube *k, int64_t now_ms);
+int64_t gather_due(const struct kube *k);
+/* The answer to a call with members: each is answered, or sent by itself. Frees the call. */
+void gather_done(struct call *c, struct str body);
+void gather_failed(struct call *c, const struct http_answer *a);
+void gather_free(struct call *c); /* what call_free() does for it */
 
 /* ---- decode.c ---- */
 

@@ -3,6 +3,7 @@
 that it ever does, answers lost on the way included, and is never refused; every right was asked for; and without any one of the
 rules what it grants is refused, so none stands there twice."""
 import os
+import signal
 import subprocess
 import sys
 
@@ -163,6 +164,40 @@ def do_everything(bed):
     until("its time to live is over", lambda: is_going(bed, f"{JOBS}/everything"))
 
 
+GATHERED = ("podgroups", "configmaps", "services", "networkpolicies")
+
+
+def end_together(bed, controller):
+    """What was made for jobs that end at the same time goes in one request for each kind. The controller sleeps until all pods have
+    ended, so that it hears of both at once; where a machine is so slow that one ended before it slept, another pair is made."""
+    def is_over(pod):
+        return pod["status"]["phase"] == "Succeeded"
+
+    for attempt in range(5):
+        names = [f"pair-{attempt}-{side}" for side in "ab"]
+        for name in names:
+            submit(bed, job(name, 1, "3s"))
+        for name in names:
+            until(f"{name} has a pod", lambda: pods(bed, name))
+        controller.popen.send_signal(signal.SIGSTOP)
+        for name in names:
+            until(f"the pod of {name} has ended", lambda: all(map(is_over, pods(bed, name))))
+        controller.popen.send_signal(signal.SIGCONT)
+        for name in names:
+            until_phase(bed, name, "Completed")
+        for kind in GATHERED:
+            until(f"no {kind} of theirs is left", lambda: not left(bed, kind))
+        if all(bed.audit(user=ACCOUNT, verb="deletecollection", resource=kind) for kind in GATHERED):
+            return
+    assert False, "each went by itself, five times"
+
+
+def left(bed, kind):
+    base = {"podgroups": "/apis/scheduling.volcano.sh/v1beta1", "networkpolicies": "/apis/networking.k8s.io/v1"}.get(kind, "/api/v1")
+    items = bed.call("GET", f"{base}/namespaces/default/{kind}")[1]["items"]
+    return [o for o in items if o["metadata"]["name"].startswith("pair-")]
+
+
 def asked(bed):
     """What was asked for, and what was refused: sets of (group, resource, verb). Watches are in the log when they begin."""
     granted, refused = set(), set()
@@ -183,6 +218,7 @@ def is_enough(bed):
         proxy.add(fault="status", code=422, path="sendInitialEvents")  # as servers before 1.34 answer: it has to list
         with Controller(bed, "ours", "--scheduler", "--leader-elect=false", kubeconfig=proxy.kubeconfig) as c:
             c.until_ready()
+            end_together(bed, c)
     _, refused = asked(bed)
     assert not refused, f"these rights are missing: {sorted(refused)}"
 

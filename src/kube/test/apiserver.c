@@ -430,6 +430,48 @@ static bool serve_write(struct apiserver *a, struct peer_conn *c, const struct p
     return answer_object(c, op.kind == OP_CREATE ? 201 : 200, o);
 }
 
+struct doomed {
+    struct arena *arena;
+    struct wanted want;
+    VEC(struct op) ops;
+    struct buf out;
+};
+
+static void doom(void *ctx, const struct object *o)
+{
+    struct doomed *d = ctx;
+
+    if (!is_wanted(&d->want, o))
+        return;
+    buf_str(&d->out, d->ops.n ? STR(",") : STR_NULL);
+    print_item(&d->out, o);
+    *vec_push(d->arena, &d->ops) = (struct op){ .kind = OP_DELETE,
+                                                .type = o->type,
+                                                .namespace = arena_str(d->arena, o->namespace),
+                                                .name = arena_str(d->arena, o->name),
+                                                .grace_s = -1 };
+}
+
+/* Everything that the selectors name; the answer shows it as it was before. */
+static bool serve_delete_all(struct apiserver *a, struct peer_conn *c, struct target *t, const struct fault *f)
+{
+    autoarena arena = { 0 };
+    autobuf out = { 0 };
+    struct doomed d = { .arena = &arena, .want = wanted_of(&arena, t) };
+
+    apiserver_lock(a);
+    store_list(a->store, t->type, str_of(t->namespace), doom, &d);
+    VEC_FOREACH(op, &d.ops) {
+        autounref struct object *o = NULL;
+
+        assert(store_apply(a->store, op, &o, NULL) == 0);
+    }
+    apiserver_unlock(a);
+    buf_fmt(&out, "{\"kind\":\"List\",\"items\":[%.*s]}", STR_ARG(buf_view(&d.out)));
+    buf_done(&d.out);
+    return f->kind != FAULT_CUT_AFTER && peer_answer(c, 200, "", buf_view(&out));
+}
+
 static bool serve_read(struct apiserver *a, struct peer_conn *c, struct target *t)
 {
     autounref struct object *o = NULL;
@@ -479,6 +521,8 @@ static bool route(struct apiserver *a, struct peer_conn *c, const struct peer_re
     target_parse(path, &t);
     if (!t.type)
         return peer_answer(c, 404, "", STR("404 page not found\n"));
+    if (!strcmp(r->method, "DELETE") && !t.name[0])
+        return serve_delete_all(a, c, &t, f);
     if (strcmp(r->method, "GET") != 0)
         return serve_write(a, c, r, &t, f);
     if (t.name[0])
