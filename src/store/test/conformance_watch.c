@@ -322,14 +322,14 @@ struct world {
 
 static const char *const finalizer_names[] = { "x/one", "x/two", "foregroundDeletion", "orphan" };
 
-static const struct resource_type *type_at(size_t t)
+static const struct resource_type *row_at(size_t t)
 {
     return t == 0 ? pods : t == 1 ? jobs : groups;
 }
 
 static struct json *cell_body(const struct cell *c, size_t t, size_t space, size_t name)
 {
-    struct json *body = object_new(&arena, type_api_version(&arena, type_at(t)).p, type_at(t)->kind,
+    struct json *body = object_new(&arena, type_api_version(&arena, row_at(t)).p, row_at(t)->kind,
                                    space ? STR("b") : STR("a"), arena_fmt(&arena, "n%zu", name));
     struct json *meta = json_get(body, "metadata"), *spec = json_set(body, "spec", json_object(&arena));
 
@@ -351,7 +351,7 @@ static struct json *cell_body(const struct cell *c, size_t t, size_t space, size
 static void cell_check(const struct world *w, size_t t, size_t space, size_t name, int step)
 {
     const struct cell *c = &w->cells[t][space][name];
-    const struct object *o = store_get(store, type_at(t), space ? STR("b") : STR("a"), arena_fmt(&arena, "n%zu", name));
+    const struct object *o = store_get(store, row_at(t), space ? STR("b") : STR("a"), arena_fmt(&arena, "n%zu", name));
     unsigned finalizers = 0;
 
     if (!o != !c->exists)
@@ -489,7 +489,7 @@ static void step(struct world *w, int n)
     else if (what < 6)
         failed = store_update(store, body, STORE_STATUS, NULL, &err), model = model_status(w, c, t, want);
     else
-        failed = store_delete(store, type_at(t), object_namespace(body), object_name(body), &opt, NULL, &err),
+        failed = store_delete(store, row_at(t), object_namespace(body), object_name(body), &opt, NULL, &err),
         model = model_delete(w, c, t, &opt);
     code = failed ? err.code : ERR_OK;
     if (code != model)
@@ -498,7 +498,7 @@ static void step(struct world *w, int n)
         fail_msg("step %d: revision %llu, but the model has %llu", n, (unsigned long long)store_revision(store),
                  (unsigned long long)w->rev);
     if (what < 2 && !failed) {
-        const struct object *o = store_get(store, type_at(t), object_namespace(body), object_name(body));
+        const struct object *o = store_get(store, row_at(t), object_namespace(body), object_name(body));
 
         assert_non_null(o);
         (void)snprintf(c->uid, sizeof(c->uid), "%.*s", STR_ARG(o->uid));
