@@ -91,7 +91,7 @@ static void until_answered(struct world *w, unsigned n)
     assert_int_equal(w->answers, n);
 }
 
-static const struct resource_type *type_at(unsigned i)
+static const struct resource_type *row_at(unsigned i)
 {
     return type_by_name(i % 2 ? STR("services") : STR("configmaps"));
 }
@@ -102,7 +102,7 @@ static bool is_there(struct world *w, unsigned i)
     bool yes;
 
     apiserver_lock(w->server);
-    yes = store_get(w->store, type_at(i), STR("n"), arena_fmt(&a, "c%u", i));
+    yes = store_get(w->store, row_at(i), STR("n"), arena_fmt(&a, "c%u", i));
     apiserver_unlock(w->server);
     return yes;
 }
@@ -111,7 +111,7 @@ static bool is_there(struct world *w, unsigned i)
 static void put(struct world *w, unsigned i, const char *finalizer)
 {
     autoarena a = { 0 };
-    struct json *o = object_new(&a, "v1", type_at(i)->kind, STR("n"), arena_fmt(&a, "c%u", i)), *list;
+    struct json *o = object_new(&a, "v1", row_at(i)->kind, STR("n"), arena_fmt(&a, "c%u", i)), *list;
 
     object_set_label(&a, o, GATHER_LABEL, arena_fmt(&a, "job-%u", i / 2));
     if (finalizer) {
@@ -126,7 +126,7 @@ static void put(struct world *w, unsigned i, const char *finalizer)
 static void take_away(struct world *w, unsigned i)
 {
     autoarena a = { 0 };
-    struct op op = { .kind = OP_DELETE, .type = type_at(i), .namespace = STR("n"), .grace_s = -1 };
+    struct op op = { .kind = OP_DELETE, .type = row_at(i), .namespace = STR("n"), .grace_s = -1 };
 
     op.name = arena_fmt(&a, "c%u", i);
     op.gather = arena_fmt(&a, "job-%u", i / 2);
@@ -215,7 +215,7 @@ static void only_what_is_gone_is_told_so(void **state)
     (void)state;
     world_init(&w);
     take_away_all(&w, "example.com/kept");
-    patch.type = type_at(2);
+    patch.type = row_at(2);
     json_set(json_need_object(&a, patch.body, "metadata"), "labels", json_null(&a));
     apiserver_lock(w.server);
     {

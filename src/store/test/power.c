@@ -57,7 +57,7 @@ struct world {
     unsigned lost, kept; /* turns that were cut */
 };
 
-static const struct resource_type *type_at(size_t i)
+static const struct resource_type *row_at(size_t i)
 {
     return type_by_kind(STR("v1"), str_of(kinds[i]));
 }
@@ -73,14 +73,14 @@ static void dump(const struct store *s, struct buf *out)
     buf_reset(out);
     buf_str(out, STR(":"));
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        store_walk(s, type_at(i), STR_NULL, add_text, out);
+        store_walk(s, row_at(i), STR_NULL, add_text, out);
 }
 
 /* ---- writers ---- */
 
 static void write_one(struct world *w)
 {
-    const struct resource_type *type = type_at(rand_below(&w->rand, ARRAY_LEN(kinds)));
+    const struct resource_type *type = row_at(rand_below(&w->rand, ARRAY_LEN(kinds)));
     struct store_delete_options opt = { .grace_s = 0 };
     autoarena a = { 0 };
     struct str name = arena_fmt(&a, "n%llu", (unsigned long long)rand_below(&w->rand, NAMES));
@@ -325,7 +325,7 @@ static void world_run(uint64_t seed, unsigned lives, struct world *total)
     w.disk = power_disk_new(seed);
     buf_str(&w.acked, STR(":"));
     for (size_t i = 0; i < WATCHERS; i++) {
-        w.watchers[i].type = type_at(i % ARRAY_LEN(kinds));
+        w.watchers[i].type = row_at(i % ARRAY_LEN(kinds));
         w.watchers[i].namespace = i == 0 ? STR("a") : STR_NULL;
         map_init(&w.watchers[i].objects, 7);
     }
