@@ -124,7 +124,7 @@ void check_warn(struct check *c, const struct place *at, const char *fmt, ...)
 void check_supersede(struct check *c, const struct place *at)
 {
     struct str key = place_key_of(c->arena, at);
-    struct problem *keep = c->ps->list.v + c->start;
+    size_t kept = c->start;
 
     if (!name_map_find(&c->reported, key, NULL))
         return;
@@ -134,9 +134,9 @@ void check_supersede(struct check *c, const struct place *at)
         if (p->level == PROBLEM_ERROR && str_eq(place_key(c->arena, p->path, p->line, p->col), key))
             c->ps->n_errors--;
         else
-            *keep++ = *p;
+            c->ps->list.v[kept++] = *p;
     }
-    c->ps->list.n = (size_t)(keep - c->ps->list.v);
+    c->ps->list.n = kept;
     *c = check_begin(c->ps, c->start);
 }
 
