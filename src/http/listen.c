@@ -64,7 +64,9 @@ static int listen_tcp(const char *address, struct err *e)
         for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next)
             if ((a->ai_family == AF_INET6) == newer)
                 fd = listen_at(a);
-    if (fd < 0)
+    if (fd < 0 && errno == EADDRINUSE)
+        (void)err_set(e, ERR_CONFLICT, "another program listens at %s: stop that one, or give another port", address);
+    else if (fd < 0)
         (void)err_errno(e, "listen at %s", address);
     freeaddrinfo(list);
     return fd;

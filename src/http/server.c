@@ -146,11 +146,13 @@ static void welcome(struct http_server *s, int fd)
 {
     struct conn *c = xcalloc(1, sizeof(*c));
     struct epoll_event ev = { .events = EPOLLIN, .data.ptr = &c->source };
+    bool is_tls;
 
     c->source = (struct source){ SOURCE_CONN, fd };
     c->server = s;
     c->is_first = true;
     peer_name(fd, &c->peer);
+    is_tls = s->tls && c->peer.port;
     s->stats.accepted++;
     if ((s->stats.connections >= s->limits.connections && !make_room(s)) || !count_address(s, c)) {
         refuse(s, c);
@@ -158,9 +160,9 @@ static void welcome(struct http_server *s, int fd)
     }
     s->stats.connections++;
     list_push(&s->conns, &c->link);
-    conn_enter(c, s->tls ? CONN_SHAKES : CONN_HEAD);
+    conn_enter(c, is_tls ? CONN_SHAKES : CONN_HEAD);
     c->events = EPOLLIN;
-    if ((s->tls && tls_begin(c, s->tls) < 0) || epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) < 0)
+    if ((is_tls && tls_begin(c, s->tls) < 0) || epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) < 0)
         c->is_doomed = true;
     conn_set_dirty(c);
 }
@@ -315,24 +317,40 @@ static int add_listener(struct http_server *s, int fd, const struct listener_pat
     return watch(s, &l->source) < 0 ? err_errno(e, "wait for connections") : 0;
 }
 
-int http_server_add(struct http_server *s, int take_fd, struct err *e)
+int http_server_listen(struct http_server *s, const char *address, struct err *e)
+{
+    struct listener_path path = { 0 };
+    int fd = listen_open(address, &path, e);
+
+    return fd < 0 ? -1 : add_listener(s, fd, &path, e);
+}
+
+static int take_socket(int take_fd, struct err *e)
 {
     int flags = fcntl(take_fd, F_GETFL);
 
-    if (flags < 0 || fcntl(take_fd, F_SETFL, flags | O_NONBLOCK) < 0) {
-        (void)err_errno(e, "take a connection");
-        close(take_fd);
+    if (flags >= 0 && fcntl(take_fd, F_SETFL, flags | O_NONBLOCK) == 0)
+        return 0;
+    (void)err_errno(e, "take a socket");
+    close(take_fd);
+    return -1;
+}
+
+int http_server_listen_at(struct http_server *s, int take_fd, struct err *e)
+{
+    return take_socket(take_fd, e) < 0 ? -1 : add_listener(s, take_fd, &(struct listener_path){ 0 }, e);
+}
+
+int http_server_add(struct http_server *s, int take_fd, struct err *e)
+{
+    if (take_socket(take_fd, e) < 0)
         return -1;
-    }
     welcome(s, take_fd);
     return 0;
 }
 
 static int begin(struct http_server *s, const struct http_server_options *opt, struct err *e)
 {
-    struct listener_path path = { 0 };
-    int fd;
-
     s->epoll = epoll_create1(EPOLL_CLOEXEC);
     s->timer = (struct source){ SOURCE_TIMER, timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK) };
     s->wake = (struct source){ SOURCE_WAKE, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
@@ -340,10 +358,7 @@ static int begin(struct http_server *s, const struct http_server_options *opt, s
         return err_errno(e, "an HTTP server");
     if (opt->tls && http_server_set_tls(s, opt->tls, e) < 0)
         return -1;
-    if (!opt->address)
-        return 0;
-    fd = listen_open(opt->address, &path, e);
-    return fd < 0 ? -1 : add_listener(s, fd, &path, e);
+    return opt->address ? http_server_listen(s, opt->address, e) : 0;
 }
 
 int http_server_new(const struct http_server_options *opt, struct http_server **ret, struct err *e)

@@ -171,10 +171,10 @@ struct http_server_limits { /* 0: as written here */
 
 struct http_server_options {
     /* "127.0.0.1:8081", "[::1]:8081", "host:8081", ":8081" (everybody); port 0: one that is free. "unix:/run/x.sock"
-     * (made with mode 0600; one that nobody listens at is replaced), "unix:@name" (abstract). NULL: nowhere, see
-     * http_server_add(). */
+     * (made with mode 0600; one that nobody listens at is replaced), "unix:@name" (abstract). NULL: nowhere yet, see
+     * http_server_listen() and http_server_add(). */
     const char *address;
-    const struct http_server_tls *tls; /* NULL: none */
+    const struct http_server_tls *tls; /* NULL: none. At UNIX sockets there never is */
     struct http_server_limits limits;
     struct clock *clock; /* borrowed; NULL: the real one */
     void *ctx;
@@ -188,6 +188,11 @@ struct http_server_options {
 int http_server_new(const struct http_server_options *opt, struct http_server **ret, struct err *e);
 void http_server_free(struct http_server *s); /* cuts all connections, on_gone is called; NULL is fine */
 
+/* One more address to listen at, as in the options. */
+int http_server_listen(struct http_server *s, const char *address, struct err *e);
+/* One more socket that listens already, of whoever started this program: the server takes it, also when it fails. */
+int http_server_listen_at(struct http_server *s, int take_fd, struct err *e);
+
 /* A socket that is connected; the server takes it, also when it fails. */
 int http_server_add(struct http_server *s, int take_fd, struct err *e);
 
@@ -199,7 +204,7 @@ int http_server_set_tls(struct http_server *s, const struct http_server_tls *tls
  * Streams stay. */
 void http_server_take_back(struct http_server *s, void (*answer)(void *ctx, struct http_call *call), void *ctx);
 
-unsigned http_server_port(const struct http_server *s); /* 0: a UNIX socket */
+unsigned http_server_port(const struct http_server *s); /* of the first that has one; 0: UNIX sockets only */
 int http_server_fd(const struct http_server *s);        /* readable: call */
 void http_server_turn(struct http_server *s);
 
