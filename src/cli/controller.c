@@ -183,9 +183,18 @@ static int check_native(struct controller *c, struct err *e)
                    STR_ARG(c->config.server));
 }
 
+static int read_scheduler(struct controller *c, struct err *e)
+{
+    if (config_watch_open(&c->watch, c->o->scheduler_config, &c->sched, e) < 0)
+        return -1;
+    c->sched.scheduler_name = str_of(c->o->scheduler_name ? c->o->scheduler_name : "volcano");
+    c->sched.waits_for_volumes = true;
+    return 0;
+}
+
 static int start(struct controller *c, struct err *e)
 {
-    if (load_config(c, e) < 0 || config_watch_open(c, e) < 0 || check_native(c, e) < 0 ||
+    if (load_config(c, e) < 0 || read_scheduler(c, e) < 0 || check_native(c, e) < 0 ||
         signals_open((int[]){ SIGINT, SIGTERM, 0 }, &c->signal_fd, e) < 0)
         return -1;
     make_views(c);

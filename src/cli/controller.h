@@ -2,7 +2,7 @@
  *
  *     controller.c          options, the cluster, what is watched
  *     controller_loop.c     turns: the Lease, controllers and scheduler, signals, time, the end
- *     controller_config.c   the scheduler's settings, read again when they change
+ *     config_watch.c        the scheduler's settings, read again when they change
  *     controller_status.c   metrics, health, and what is known of a job
  *
  * A replica waits for the Lease (or needs none), then leads: it opens the door, lists, plans and writes. One that loses
@@ -12,6 +12,7 @@
 #ifndef CLI_CONTROLLER_H
 #define CLI_CONTROLLER_H
 
+#include "cli/config_watch.h"
 #include "cli/native.h"
 #include "cli/options.h"
 #include "driver/driver.h"
@@ -39,13 +40,6 @@ enum controller_stage {
     STAGE_MAX,
 };
 extern const char *const controller_stage_names[STAGE_MAX];
-
-struct config_watch { /* a file that is read again when it changes; also one that a ConfigMap is mounted as */
-    const char *path; /* NULL: there is none */
-    struct buf text;  /* as it was read last */
-    bool is_missing;  /* it could not be read then */
-    int64_t check_ms; /* mono time of the next look */
-};
 
 enum { VIEWS_MAX = 10 };
 
@@ -86,16 +80,5 @@ int controller_loop(struct controller *c);
 /* ---- controller_status.c ---- */
 
 int controller_listen(struct controller *c, struct err *e);
-
-/* ---- controller_config.c ---- */
-
-/* Begin to watch the file. ERR_INVALID: it is not fit for use now. */
-int config_watch_open(struct controller *c, struct err *e);
-void config_watch_done(struct config_watch *w);
-
-/* The settings, if they have changed and are good; NULL: no news. What is wrong with a new file is logged, and the old
- * settings stay. */
-const struct sched_config *config_watch_turn(struct controller *c);
-int64_t config_watch_due_ms(const struct controller *c); /* mono time */
 
 #endif

@@ -299,16 +299,27 @@ static void nap(void)
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ 0, NAP_US * 1000 }, NULL); /* shorter is fine too */
 }
 
+/* The name is an option's, whatever the file says. */
+static bool has_new_settings(struct controller *c)
+{
+    struct str name = c->sched.scheduler_name;
+
+    if (!config_watch_turn(&c->watch, &c->sched))
+        return false;
+    c->sched.scheduler_name = name;
+    c->sched.waits_for_volumes = true;
+    return true;
+}
+
 static int64_t driver_part(struct controller *c)
 {
-    const struct sched_config *fresh = config_watch_turn(c);
-    bool is_busy = false;
+    bool is_fresh = has_new_settings(c), is_busy = false;
     int64_t due_ms;
 
     if (!c->driver || c->stage == STAGE_OVER)
         return INT64_MAX;
-    if (fresh && c->o->scheduler)
-        driver_configure(c->driver, fresh);
+    if (is_fresh && c->o->scheduler)
+        driver_configure(c->driver, &c->sched);
     due_ms = driver_turn(c->driver, &is_busy);
     if (is_busy) {
         c->settle_ms = mono() + SETTLE_MS;
@@ -353,7 +364,7 @@ int controller_loop(struct controller *c)
         advance(c);
         follow_lease(c); /* planning may have taken its time */
         wait_ms = MIN_OF(wait_ms, until(c->stage_ms));
-        wait_ms = MIN_OF(wait_ms, until(config_watch_due_ms(c)));
+        wait_ms = MIN_OF(wait_ms, until(config_watch_due_ms(&c->watch)));
         if (c->stage != STAGE_OVER)
             sleep_for(c, c->stage == before ? wait_ms : 0);
     }

@@ -82,6 +82,11 @@ bool command_is_of(const struct command *sub, const struct command *group);
 /* Parse and run: argv[0] is the program, argv[1] the command (argv[2] its second word). Returns the exit status. */
 int cli_main(int argc, char **argv);
 
+/* Settings of a command from a YAML file: its options by name. What is set in 'options' already stays: the command line
+ * wins. ERR_INVALID names the file and the setting, and nothing that was set is of use then. */
+int options_file(struct arena *a, const struct command *c, const char *path, void *options, struct err *e);
+bool option_is_same(const struct option *o, const void *x, const void *y); /* in both of these */
+
 /* "pumice run: TEXT" on standard error; returns 'status'. */
 int command_fail(const char *command, const struct err *e, int status);
 
