@@ -137,7 +137,7 @@ def units_are_sound():
         return
     directory = f"{D}/unpacked/lib/systemd/system"
     units = sorted(os.listdir(directory))
-    assert units == ["pumice-controller.service", "pumice-node.service"], units
+    assert units == ["pumice-controller.service", "pumice-node.service", "pumice-server.service", "pumice-server.socket"], units
     for unit in units:
         with open(f"{directory}/{unit}") as f:
             text = f.read()

@@ -51,7 +51,7 @@ class Server:
         self.dir = tempfile.mkdtemp(prefix="pumice-server-")
         self.data = data or os.path.join(self.dir, "data")
         self.out = open(os.path.join(self.dir, "out"), "wb+")
-        args = [PUMICE, "server", "--data-dir", self.data, "--listen", listen, "--capacity", "cpu=8,memory=8Gi",
+        args = [PUMICE, "server", "--data-dir", self.data, *(("--listen", listen) if listen else ()), "--capacity", "cpu=8,memory=8Gi",
                 "--shutdown-grace-period", "3s", *(("--drain",) if drain else ()), *(() if has_nftables() else ("--allow-unfiltered",)), *options]
         self.process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.STDOUT, **process)
         atexit.register(self.end)  # a case that fails leaves nothing running
@@ -59,7 +59,7 @@ class Server:
         until("the server says how to use it", lambda: self.process.poll() is not None or b"kubectl" in self.said() or
               b"curl" in self.said())
         assert self.process.poll() is None, self.said().decode()
-        if not listen.startswith("unix:"):
+        if not (listen or "").startswith("unix:"):
             self.read_config()
 
     def read_config(self):

@@ -11,6 +11,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "kube")]
 
 from harness import PUMICE, Suite, pumice  # noqa: E402
-from server import JOBS, MAPS, PODS, Server, Watch, config_map, job, pod, until  # noqa: E402
+from netfilter import has_nftables  # noqa: E402
+from server import JOBS, MAPS, PODS, Server, UnixConnection, Watch, config_map, job, pod, until  # noqa: E402
 
 SECRETS = "/api/v1/namespaces/default/secrets"
 SERVICES = "/api/v1/namespaces/default/services"
@@ -89,6 +91,10 @@ def keeps_objects():
         assert run.returncode == 0 and "no problems" in run.stdout, (run.stdout, run.stderr)
         run = pumice("server", "backup", copy, "--data-dir", home.data)
         assert run.returncode == 0 and os.stat(copy).st_mode & 0o777 == 0o600, (run.stdout, run.stderr)
+        told = dict(line.rsplit(" ", 1) for line in s.call("GET", "/metrics")[1].splitlines() if line.startswith("pumice_store"))
+        flushes, changes = (int(told[f"pumice_store_flush_{name}"]) for name in ("batch_size_count", "batch_size_sum"))
+        assert 0 < flushes <= changes and float(told["pumice_store_flush_duration_seconds_sum"]) > 0, told
+        assert told["pumice_store_read_only"] == told["pumice_store_flush_failures_total"] == "0", told
         s.ok("DELETE", f"{MAPS}/m0")
         run = pumice("server", "restore", copy, "--data-dir", home.data)
         assert run.returncode == 1 and "store" in run.stderr, "a server runs: " + run.stderr
@@ -143,6 +149,7 @@ def is_read_only(s, part):
     assert s.ok("GET", f"{MAPS}/kept")["data"] == {"a": "b"} and s.call("GET", f"{MAPS}/no")[0] == 404
     status, text = s.call("GET", "/readyz")
     assert status == 500 and "read-only" in text and part in text, text
+    assert "pumice_store_read_only 1\n" in s.call("GET", "/metrics")[1]
     assert s.call("GET", "/livez")[0] == 200, "nobody should be killed for it"
 
 
@@ -372,12 +379,122 @@ def drains():
         assert "no pods" in home.clean_up(), "a server without pods leaves nothing"
 
 
+# ---- settings, and whoever starts it ----
+
+def write(path, text):
+    with open(path + ".new", "w") as f:
+        f.write(text)
+    os.rename(path + ".new", path)
+
+
+def refuses_wrong_settings():
+    with tempfile.TemporaryDirectory() as d, socket.socket() as taken:
+        path = os.path.join(d, "server.yaml")
+        for text, part in (("listn: x", "listn: there is no such setting (did you mean listen?)"), ("drain: 3", "drain: must be true or false"),
+                           ("listen: [{a: [b]}]", "listen[0]: must be one value"), ("network: maybe", "network: 'maybe' is not one of auto, private, open"),
+                           ("name: [a]", "name: must be one value (NAME)"), ("- a", "must be one mapping"), ("name: a\nname: b", "server.yaml: line 2"),
+                           ("config: x", "config: there is no such setting"), ("shutdown-grace-period: long", "--shutdown-grace-period: "),
+                           ("scheduler-config: /nowhere", "--scheduler-config: /nowhere"), ("capacity: {cpu: many}", "--capacity cpu=many")):
+            write(path, text)
+            run = pumice("server", "--data-dir", d, "--config", path)
+            assert run.returncode == 2 and part in run.stderr, (text, run.returncode, run.stderr)
+        run = pumice("server", "--data-dir", d, "--config", "/nowhere.yaml")
+        assert run.returncode == 2 and "/nowhere.yaml" in run.stderr, run.stderr
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        run = pumice("server", "--data-dir", d, "--listen", address)
+        assert run.returncode == 1 and f"another program listens at {address}" in run.stderr, run.stderr
+
+
+def follows_its_settings():
+    """--config, SIGHUP, the scheduler's file; two addresses, one of them a socket."""
+    with Home() as home:
+        path, conf, sock = (os.path.join(home.dir, name) for name in ("server.yaml", "scheduler.conf", "sock"))
+        write(conf, 'actions: "enqueue, allocate"\n')
+        config = f"name: desk\nlisten: ['127.0.0.1:0', 'unix:{sock}']\nscheduler-config: {conf}\ncapacity: {{cpu: 3, memory: 5Gi}}\n"
+        write(path, config)
+        s = home.server = Server("--config", path, data=home.data, drain=False, listen=None)
+        node = until("the node is there", lambda: s.call("GET", "/api/v1/nodes/desk")[0] == 200 and s.ok("GET", "/api/v1/nodes/desk"))
+        assert node["status"]["capacity"]["cpu"] == "8", "the command line wins"
+        c = UnixConnection(sock)
+        c.request("GET", "/api/v1/nodes/desk", headers={"Host": "x"})
+        assert c.getresponse().status == 200
+        write(conf, "actions: 7\n")
+        until("a bad file is told of", lambda: b"the new settings of the scheduler are not taken" in s.said())
+        write(conf, 'actions: "enqueue, allocate, backfill"\n')
+        until("a good one is taken", lambda: b"the scheduler has new settings" in s.said())
+        write(path, "drain: perhaps\n")
+        s.process.send_signal(signal.SIGHUP)
+        until("a bad file changes nothing", lambda: b"the new settings are not taken" in s.said() and b"must be true or false" in s.said())
+        write(path, config.replace("desk", "chair") + "drain: true\nlog-level: debug\n")
+        s.process.send_signal(signal.SIGHUP)
+        until("a good one is taken", lambda: b"settings were read again" in s.said())
+        assert b"needs another start\" setting=name" in s.said(), s.said().decode()
+        s.ok("POST", PODS, named("runs", "sleep 1000"))
+        until("it runs", lambda: phase(s, "runs") == "Running")
+        pid = pid_of(s, "runs")
+        s.process.send_signal(signal.SIGTERM)
+        assert s.process.wait(60) == 0 and not os.path.exists(f"/proc/{pid}/exe"), "it drains now"
+        assert not os.path.exists(sock)
+        pumice("server", "--cleanup", "--data-dir", home.data, "--name", "desk")
+
+
+def is_a_service():
+    """As systemd starts it: a socket that listens already, words when it is ready, reloads, lives and stops."""
+    with Home() as home, socket.socket() as door, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
+        door.bind(("127.0.0.1", 0))
+        door.listen()
+        ear.bind(os.path.join(home.dir, "notify"))
+        ear.settimeout(60)
+
+        def child():
+            os.dup2(door.fileno(), 3)
+            os.environ["LISTEN_PID"] = str(os.getpid())
+            os.execve("/bin/sh", ["sh", "-c", 'LISTEN_PID=$$ exec "$0" "$@"', PUMICE, *args], {
+                **os.environ, "LISTEN_FDS": "1", "NOTIFY_SOCKET": ear.getsockname(), "WATCHDOG_USEC": "400000"})
+
+        os.makedirs(home.data, 0o700)
+        args = ["server", "--data-dir", home.data, *(() if has_nftables() else ("--allow-unfiltered",))]
+        out = open(os.path.join(home.dir, "out"), "wb")
+        process = subprocess.Popen(["true"], preexec_fn=child, pass_fds=(3,), stdout=out, stderr=out)
+        try:
+            words = [ear.recv(4096).decode()]
+            assert words[0].startswith("READY=1\nSTATUS="), words
+            with open(os.path.join(home.data, "admin.kubeconfig")) as f:
+                assert f":{door.getsockname()[1]}" in f.read()
+            process.send_signal(signal.SIGHUP)
+            while "READY=1" not in words[1:]:
+                words.append(ear.recv(4096).decode())
+            assert any(w.startswith("RELOADING=1\nMONOTONIC_USEC=") for w in words), words
+            while words.count("WATCHDOG=1") < 2:
+                words.append(ear.recv(4096).decode())
+            open_in = [p for p in glob.glob("/proc/[0-9]*/fd/*") if holds(p, door)]
+            assert {int(p.split("/")[2]) for p in open_in} == {process.pid, os.getpid()}, "others have the socket too: " + str(open_in)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0
+            while "STOPPING=1" not in words:
+                words.append(ear.recv(4096).decode())
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            home.clean_up()
+
+
+def holds(path, door):
+    with contextlib.suppress(OSError):
+        return os.stat(path).st_ino == os.fstat(door.fileno()).st_ino and os.readlink(path).startswith("socket:")
+    return False
+
+
 def main():
     suite = Suite()
     only = sys.argv[1:]
     cases = {"keeps_objects": keeps_objects, "seals_secrets": seals_secrets, "survives_io_errors": survives_io_errors,
              "survives_a_full_disk": survives_a_full_disk, "goes_on (kill -9)": lambda: goes_on(signal.SIGKILL),
-             "goes_on (SIGTERM)": lambda: goes_on(signal.SIGTERM), "drains": drains}
+             "goes_on (SIGTERM)": lambda: goes_on(signal.SIGTERM), "drains": drains,
+             "refuses_wrong_settings": refuses_wrong_settings, "follows_its_settings": follows_its_settings, "is_a_service": is_a_service}
     for name, run in cases.items():
         if not only or any(word in name for word in only):
             suite.case(name, run)

@@ -330,7 +330,7 @@ static int start(struct node *n, struct json *capacity, struct err *e)
     if (load_config(n, e) < 0 || find_machine(n, &identity, e) < 0)
         return -1;
     opt.found = agent_found_look(arena_cstr(n->arena, n->machine.state), opt.node_name);
-    opt.own_fd = n->lock_fd;
+    opt.own_fds = (const int[]){ n->lock_fd, -1 };
     if (machine_prepare(&n->machine, &n->o->machine, opt.found, e) < 0 ||
         signals_open((int[]){ SIGINT, SIGTERM, 0 }, &n->signal_fd, e) < 0 ||
         machine_agent(&n->machine, &n->o->machine, &opt, e) < 0) {

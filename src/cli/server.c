@@ -1,14 +1,12 @@
 /* server.c - the command `pumice server`: a cluster of one machine, with the Kubernetes API */
 #include "cli/server.h"
 
-#include "api/duration.h"
 #include "auth/auth.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/log_options.h"
-#include "cli/run.h"
 #include "cli/server_store.h"
 #include "cluster/cluster.h"
 #include "driver/driver.h"
@@ -21,36 +19,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-enum { GRACE_MS = 30000, CONNECTIONS = 16384 };
-
-#define LISTEN "127.0.0.1:6443"
-
-/* ---- options ---- */
-
-/* All that is the machine's is below --data-dir too. */
-static int find_dirs(struct serve *s, struct err *e)
-{
-    if (server_dir_find(s->arena, s->o->data_dir, &s->data_dir, e) < 0)
-        return -1;
-    s->machine_options = s->o->machine;
-    s->machine_options.state = arena_fmt(s->arena, "%.*s/node", STR_ARG(s->data_dir)).p;
-    if (!s->machine_options.claims)
-        s->machine_options.claims = arena_fmt(s->arena, "%.*s/claims", STR_ARG(s->data_dir)).p;
-    return 0;
-}
-
-static int read_options(struct serve *s, struct json **ret_capacity, struct err *e)
-{
-    int64_t ns = (int64_t)GRACE_MS * 1000000;
-
-    if (s->o->shutdown_grace && duration_parse(str_of(s->o->shutdown_grace), &ns, e) < 0)
-        return err_wrap(e, "--shutdown-grace-period");
-    s->grace_ms = MAX_OF(ns / 1000000, 0);
-    s->listen = s->o->listen ? s->o->listen : LISTEN;
-    if (s->o->capacity && run_capacity(s->arena, str_of(s->o->capacity), ret_capacity, e) < 0)
-        return err_wrap(e, "--capacity %s", s->o->capacity);
-    return machine_node_name(s->arena, s->o->name, &s->node_name, e) < 0 ? -1 : find_dirs(s, e);
-}
+enum { FILES = 32768 };
 
 /* ---- what the server asks of us ---- */
 
@@ -96,25 +65,6 @@ static void commit(void *ctx)
         http_server_take_back(s->http, refuse_undone, &e);
 }
 
-static void put_metrics(void *ctx, struct buf *out)
-{
-    const struct serve *s = ctx;
-    struct driver_stats d;
-
-    auth_metrics(s->auth, out);
-    driver_stats(s->driver, &d);
-    buf_fmt(out,
-            "# HELP pumice_jobs Jobs that are there\n# TYPE pumice_jobs gauge\npumice_jobs %zu\n"
-            "# HELP pumice_pods Pods of Jobs that are there\n# TYPE pumice_pods gauge\npumice_pods %zu\n"
-            "# HELP pumice_writes_total Writes of controllers and scheduler\n# TYPE pumice_writes_total counter\n"
-            "pumice_writes_total %llu\n"
-            "# HELP pumice_binds_total Pods that were given a node\n# TYPE pumice_binds_total counter\n"
-            "pumice_binds_total %llu\n"
-            "# HELP pumice_scheduling_rounds_total Rounds of the scheduler\n"
-            "# TYPE pumice_scheduling_rounds_total counter\npumice_scheduling_rounds_total %llu\n",
-            d.jobs, d.pods, (unsigned long long)d.writes, (unsigned long long)d.binds, (unsigned long long)d.rounds);
-}
-
 /* ---- opening ---- */
 
 /* A descriptor for each client. The pods keep the limit that there was: their parent was made before. */
@@ -124,8 +74,7 @@ static void allow_connections(void)
 
     if (getrlimit(RLIMIT_NOFILE, &files) < 0)
         return;
-    files.rlim_cur = files.rlim_max == RLIM_INFINITY ? CONNECTIONS * 2
-                                                     : MIN_OF(files.rlim_max, (rlim_t)CONNECTIONS * 2);
+    files.rlim_cur = files.rlim_max == RLIM_INFINITY ? FILES : MIN_OF(files.rlim_max, (rlim_t)FILES);
     (void)setrlimit(RLIMIT_NOFILE, &files); /* else fewer can come */
 }
 
@@ -140,13 +89,13 @@ static void on_type(void *ctx, const struct resource_type *type)
 
 static int open_cluster(struct serve *s, struct err *e)
 {
-    struct driver_options driver = { .schedules = true, .collects_garbage = true };
+    struct driver_options driver = { .schedules = true, .collects_garbage = true, .sched_config = &s->sched };
     struct kubelet_options kubelet = { .agent = s->agent, .refuse = server_refuse };
     struct server_options server = { .clock = &s->clock.clock,
                                      .auth = s->auth,
                                      .runas = s->policy.runas,
                                      .root_ca = auth_tls(s->auth)->client_ca,
-                                     .metrics = put_metrics,
+                                     .metrics = serve_metrics,
                                      .ready = is_ready,
                                      .explain = serve_explain,
                                      .on_type = on_type,
@@ -165,60 +114,6 @@ static int open_cluster(struct serve *s, struct err *e)
     return 0;
 }
 
-/* "host" of "host:port", without the brackets of an IPv6 address; empty: a socket that is a file, or everybody's. */
-static struct str listen_host(struct str address)
-{
-    ptrdiff_t colon = str_rfind_char(address, ':');
-    struct str host = colon < 0 ? STR_NULL : str_sub(address, 0, (size_t)colon);
-
-    if (str_starts(address, STR("unix:")))
-        return STR_NULL;
-    if (str_starts(host, STR("[")) && str_ends(host, STR("]")))
-        return str_sub(host, 1, host.n - 2);
-    return host;
-}
-
-static int open_http(struct serve *s, struct err *e)
-{
-    bool is_unix = str_starts(str_of(s->listen), STR("unix:"));
-    struct http_server_options opt = { .address = s->listen,
-                                       .tls = is_unix ? NULL : auth_tls(s->auth),
-                                       .limits = { .connections = CONNECTIONS, .per_address = CONNECTIONS },
-                                       .clock = &s->clock.clock,
-                                       .ctx = s,
-                                       .on_request = on_request,
-                                       .on_heard = commit };
-    struct str host = listen_host(str_of(s->listen));
-
-    if (http_server_new(&opt, &s->http, e) < 0)
-        return err_wrap(e, "--listen %s", s->listen);
-    if (is_unix)
-        return 0;
-    if (!host.n || str_is(host, "0.0.0.0") || str_is(host, "::"))
-        host = STR("127.0.0.1");
-    return serve_kubeconfig_write(s,
-                                  arena_fmt(s->arena, "https://%s%.*s%s:%u", str_has_char(host, ':') ? "[" : "",
-                                            STR_ARG(host), str_has_char(host, ':') ? "]" : "",
-                                            http_server_port(s->http)),
-                                  e);
-}
-
-static int load_keys(struct serve *s, struct err *e)
-{
-    char machine[256] = "localhost";
-    struct str host = listen_host(str_of(s->listen));
-    const char *names[8] = { "127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc" };
-    size_t n = 5;
-
-    gethostname(machine, sizeof(machine) - 1);
-    if (strcmp(machine, "localhost") != 0)
-        names[n++] = machine;
-    if (host.n && !str_is(host, "127.0.0.1") && !str_is(host, "localhost") && !str_is(host, "0.0.0.0") &&
-        !str_is(host, "::"))
-        names[n++] = arena_cstr(s->arena, host);
-    return serve_keys_load(s, names, e);
-}
-
 static int open_store(struct serve *s, struct err *e)
 {
     const char *dir = arena_fmt(s->arena, "%.*s/" SERVER_STORE_DIR, STR_ARG(s->data_dir)).p;
@@ -231,30 +126,38 @@ static int open_store(struct serve *s, struct err *e)
 
 static int start(struct serve *s, struct json *capacity, struct err *e)
 {
-    if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, 0 }, &s->signal_fd, e) < 0 || serve_node_open(s, capacity, e) < 0)
+    struct http_server_options http = { .ctx = s, .on_request = on_request, .on_heard = commit };
+
+    serve_listen_find(s);
+    if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, 0 }, &s->signal_fd, e) < 0 ||
+        serve_node_open(s, capacity, e) < 0 || open_store(s, e) < 0 || serve_policy_load(s, e) < 0 ||
+        serve_keys_load(s, serve_listen_names(s), e) < 0 || open_cluster(s, e) < 0)
         return -1;
-    if (open_store(s, e) < 0 || serve_policy_load(s, e) < 0 || load_keys(s, e) < 0 || open_cluster(s, e) < 0)
-        return -1;
-    return open_http(s, e);
+    return serve_listen_open(s, http, e);
 }
 
 /* What it is, and how to use it. */
 static void say_hello(const struct serve *s)
 {
-    if (s->kubeconfig.n) {
-        printf("pumice " PUMICE_VERSION ": a cluster of this machine at https://%s (port %u)\n"
-               "Objects are in %.*s/store; pods go on when this program is stopped or killed (Ctrl-C ends them).\n\n"
-               "  export KUBECONFIG=%.*s\n"
-               "  kubectl create -f job.yaml\n"
-               "  kubectl get vcjob -w\n\n",
-               s->listen, http_server_port(s->http), STR_ARG(s->data_dir), STR_ARG(s->kubeconfig));
-    } else {
-        printf("pumice " PUMICE_VERSION ": a cluster of this machine at %s\n"
-               "Objects are in %.*s/store; pods go on when this program is stopped or killed (Ctrl-C ends them).\n\n"
-               "  curl --unix-socket %s http://pumice/api/v1/namespaces\n\n",
-               s->listen, STR_ARG(s->data_dir), s->listen + strlen("unix:"));
-    }
+    autobuf words = { 0 };
+
+    printf("pumice " PUMICE_VERSION ": a cluster of this machine");
+    VEC_FOREACH(address, &s->listen)
+        printf("%s %.*s", address == s->listen.v ? " at" : " and", STR_ARG(*address));
+    if (s->url.n)
+        printf(" (%.*s)", STR_ARG(s->url));
+    printf("\nObjects are in %.*s/" SERVER_STORE_DIR "; pods go on when this program is stopped or killed (Ctrl-C ends "
+           "them).\n\n",
+           STR_ARG(s->data_dir));
+    if (s->kubeconfig.n)
+        printf("  export KUBECONFIG=%.*s\n  kubectl create -f job.yaml\n  kubectl get vcjob -w\n\n",
+               STR_ARG(s->kubeconfig));
+    else
+        printf("  curl --unix-socket %.*s http://pumice/api/v1/namespaces\n\n",
+               STR_ARG(str_from(s->listen.v[0], strlen("unix:"))));
     (void)fflush(stdout); /* nobody is left to tell */
+    buf_fmt(&words, "READY=1\nSTATUS=A cluster of this machine at %.*s", STR_ARG(s->listen.v[0]));
+    supervisor_tell(&s->supervisor, words.p);
 }
 
 static void finish(struct serve *s)
@@ -270,6 +173,7 @@ static void finish(struct serve *s)
     auth_free(s->auth);
     arena_done(&s->policy.arena);
     store_free(s->store);
+    config_watch_done(&s->sched_watch);
     machine_done(&s->machine);
     autoclose_done(&s->signal_fd);
     autoclose_done(&s->lock_fd);
@@ -277,17 +181,18 @@ static void finish(struct serve *s)
 
 static int server_run(struct arena *a, const void *options, const struct text_list *arguments)
 {
-    struct serve s = { .arena = a, .o = options, .lock_fd = -1, .signal_fd = -1 };
+    struct serve s = { .arena = a, .lock_fd = -1, .signal_fd = -1 };
     struct json *capacity = NULL;
     struct err e;
     int status;
 
     (void)arguments;
     clock_steady_init(&s.clock, &clock_real);
-    if (read_options(&s, &capacity, &e) < 0)
+    if (serve_config_read(&s, options, &capacity, &e) < 0)
         return command_fail("server", &e, EXIT_USAGE);
     if (reexec_sealed(&e) < 0)
         return command_fail("server", &e, EXIT_FAILED);
+    supervisor_init(&s.supervisor);
     log_options_apply(s.o->log_level, s.o->log_format);
     if (s.o->cleanup) {
         status = serve_node_clean_up(&s, &e) < 0 ? command_fail("server", &e, EXIT_FAILED) : EXIT_FINE;
@@ -311,8 +216,13 @@ static const char *const audit_levels[] = { "Metadata", "Request", NULL };
 static const struct option server_option_table[] = {
     { 0, "data-dir", OPTION_TEXT, FIELD(data_dir), "DIR", NULL,
       "keys, the kubeconfig and the files of pods are below it (default: server/ below what `pumice run` uses)" },
-    { 0, "listen", OPTION_TEXT, FIELD(listen), "ADDRESS", NULL,
-      "where clients come: HOST:PORT, or unix:PATH (default: " LISTEN "; port 0: one that is free)" },
+    { 0, "listen", OPTION_LIST, FIELD(listen), "ADDRESS", NULL,
+      "where clients come: HOST:PORT, or unix:PATH (default: " SERVER_LISTEN
+      "; port 0: one that is free; may be repeated)" },
+    { 0, "config", OPTION_TEXT, FIELD(config), "FILE", NULL,
+      "settings: these options by name, in YAML; the command line wins. SIGHUP: read again" },
+    { 0, "scheduler-config", OPTION_TEXT, FIELD(scheduler_config), "FILE", NULL,
+      "volcano-scheduler.conf; read again when it changes" },
     { 0, "name", OPTION_TEXT, FIELD(name), "NAME", NULL, "of the Node (default: the host's name)" },
     { 0, "capacity", OPTION_TEXT, FIELD(capacity), "AMOUNTS", NULL,
       "what the node has, as cpu=8,memory=16Gi (default: what the machine has)" },

@@ -1,12 +1,15 @@
 /* server.h - the parts of `pumice server`
  *
- *     server.c        options; everything is opened, and closed again
+ *     server.c        everything is opened, and closed again; the command
+ *     server_config.c settings: options, --config, SIGHUP
+ *     server_listen.c addresses, sockets of systemd, names
  *     server_dir.c    --data-dir, for all commands that work there
  *     server_store.c  the commands that look after the store
  *     server_node.c   this machine as its node: the agent, pods that outlive the program, tokens for them
  *     server_keys.c   certificates and users, the administrator's token, the kubeconfig: below --data-dir
  *     server_explain.c why a job waits, for the page
  *     server_policy.c --access-config: as whom pods run, limits
+ *     server_metrics.c what /metrics tells of controllers and the store
  *     server_loop.c   turns: requests, controllers and scheduler, the node, watches; signals and the end
  *
  * The API is server/server.h, on a store below --data-dir (store/store.h): all writes of a turn, of clients, controllers,
@@ -18,8 +21,11 @@
 
 #include "auth/throttle.h"
 #include "base/clock.h"
+#include "cli/config_watch.h"
 #include "cli/machine.h"
 #include "http/server.h"
+#include "os/supervisor.h"
+#include "sched/config.h"
 
 struct auth;
 struct cluster;
@@ -29,9 +35,11 @@ struct kubelet;
 struct server;
 struct store;
 
+#define SERVER_LISTEN "127.0.0.1:6443" /* where nothing else is said */
+
 struct server_command_options {
-    const char *data_dir, *listen, *capacity, *name, *shutdown_grace, *log_level, *log_format;
-    struct text_list secret_keys;
+    const char *data_dir, *config, *scheduler_config, *capacity, *name, *shutdown_grace, *log_level, *log_format;
+    struct text_list listen, secret_keys;
     const char *access_config, *audit_log, *audit_level;
     bool drain, cleanup;
     struct machine_options machine;
@@ -63,11 +71,17 @@ enum serve_stage {
 
 struct serve {
     struct arena *arena;
-    const struct server_command_options *o;
-    struct machine_options machine_options; /* those given, below --data-dir */
-    struct str data_dir;                    /* absolute */
+    const struct server_command_options *given; /* by the command line */
+    struct server_command_options options;      /* … and --config */
+    const struct server_command_options *o;     /* those */
+    struct machine_options machine_options;     /* those given, below --data-dir */
+    struct str data_dir;                        /* absolute */
     struct str node_name;
-    const char *listen;
+    VEC(struct str) listen; /* those of systemd first */
+    struct str url;         /* empty: there are only UNIX sockets */
+    struct supervisor supervisor;
+    struct sched_config sched;
+    struct config_watch sched_watch;
     int64_t grace_ms;
     int lock_fd, signal_fd;
 
@@ -93,6 +107,21 @@ struct serve {
     bool ends_pods;   /* at the end; else they go on, for the next one */
     int exit_status;
 };
+
+/* ---- server_config.c ---- */
+
+/* Everything that follows from options: s->o, directories, the name of the node, the scheduler's settings. */
+int serve_config_read(struct serve *s, const struct server_command_options *given, struct json **ret_capacity,
+                      struct err *e);
+void serve_config_again(struct serve *s);   /* SIGHUP */
+int64_t serve_config_turn(struct serve *s); /* is the scheduler's file another? Milliseconds until the next look */
+
+/* ---- server_listen.c ---- */
+
+void serve_listen_find(struct serve *s);                /* s->listen */
+const char *const *serve_listen_names(struct serve *s); /* of this server, for its certificate; ended by NULL */
+/* s->auth is there. Writes the kubeconfig. 'opt': who hears requests. */
+int serve_listen_open(struct serve *s, struct http_server_options opt, struct err *e);
 
 /* ---- server_node.c ---- */
 
@@ -124,6 +153,10 @@ int64_t serve_explain_turn(struct serve *s); /* milliseconds until it is due aga
 int serve_policy_load(struct serve *s, struct err *e);
 /* SIGHUP: the file again, and the audit log. */
 void serve_policy_reload(struct serve *s);
+
+/* ---- server_metrics.c ---- */
+
+void serve_metrics(void *serve, struct buf *out); /* server_options.metrics */
 
 /* ---- server_loop.c ---- */
 

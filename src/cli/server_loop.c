@@ -42,6 +42,7 @@ static void stop(struct serve *s, bool drains)
         end(s, EXIT_FAILED);
         return;
     }
+    supervisor_tell(&s->supervisor, "STOPPING=1");
     server_stop(s->server);
     driver_stop(s->driver);
     if (!drains) {
@@ -63,6 +64,7 @@ static void take_signals(struct serve *s)
 
         if (number == SIGHUP) {
             serve_policy_reload(s);
+            serve_config_again(s);
             continue;
         }
         log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(s->agent)),
@@ -120,6 +122,8 @@ static int64_t turn(struct serve *s)
     wait_ms = MIN_OF(wait_ms, kubelet_turn(s->kubelet));
     wait_ms = MIN_OF(wait_ms, serve_explain_turn(s));
     wait_ms = MIN_OF(wait_ms, server_turn(s->server));
+    wait_ms = MIN_OF(wait_ms, serve_config_turn(s));
+    wait_ms = MIN_OF(wait_ms, supervisor_turn(&s->supervisor, mono(s)));
     if (is_driver_busy || is_node_busy || store_flushed(s->store) != store_revision(s->store))
         wait_ms = 0; /* what was written is flushed in the next turn, which tells the others */
     return wait_ms;

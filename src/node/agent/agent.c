@@ -114,7 +114,7 @@ static int open_spawner(struct agent *g, struct err *e)
                                    .cgroups = g->cgroups,
                                    .outlives = g->opt.outlives,
                                    .socket_dir = g->run.dir_fd,
-                                   .own_fd = g->opt.own_fd,
+                                   .own_fds = g->opt.own_fds,
                                    .words_fd = g->run.words_fd };
 
     opt.oci_dir = arena_fmt(&g->arena, "%s/small/oci", g->run.dir.p).p;

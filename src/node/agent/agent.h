@@ -93,7 +93,7 @@ struct agent_options {
     bool forgets_logs;         /* those of a pod go with it; always so with 'remote' */
     bool keeps_state;          /* leave files and logs below <state_dir>/<id> at the end */
     bool outlives;             /* pods go on without the agent; only with 'remote' and 'node_name' */
-    int own_fd;                /* outlives: a lock that must go with the program; -1: none */
+    const int *own_fds;        /* outlives: locks and sockets that must go with the program, ended by -1; NULL: none */
     struct agent_found *found; /* of agent_found_look(): go on with it. Taken */
     /* NULL: the cluster lives as long as the run. Else also: a claim needs 'claims_dir', logs
      * go with their pod, a pod that ran when an agent before this one was killed goes on by its restartPolicy. */

@@ -48,9 +48,9 @@ struct spawner_options {
     const struct shim_driver *driver; /* what a container is made by; NULL: by 'oci'. For tests */
     /* Pods outlive the program: the spawner listens here, as "spawner.<pid>", for the next one. */
     bool outlives;
-    int socket_dir; /* open to nobody else */
-    int own_fd;     /* of the program alone, a lock that must go with it; -1: none */
-    int words_fd;   /* where the last words of spawner and shims go: a stream of the program would never end */
+    int socket_dir;     /* open to nobody else */
+    const int *own_fds; /* of the program alone, locks and sockets that must go with it, ended by -1; NULL: none */
+    int words_fd;       /* where the last words of spawner and shims go: a stream of the program would never end */
 };
 
 int spawner_start(const struct spawner_options *opt, struct spawner **ret, struct err *e); /* one thread only */

@@ -440,8 +440,8 @@ static void settle_outliving(struct spawning *s)
 {
     const struct spawner_options *opt = s->own.opt;
 
-    if (opt->own_fd >= 0)
-        close(opt->own_fd);
+    for (const int *fd = opt->own_fds; fd && *fd >= 0; fd++)
+        close(*fd);
     if (opt->words_fd >= 0)
         (void)dup2(opt->words_fd, STDERR_FILENO);
 }

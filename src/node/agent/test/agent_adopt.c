@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-static const struct agent_options outliving = { .outlives = true, .own_fd = -1 };
+static const struct agent_options outliving = { .outlives = true };
 
 static const char one[] = "{restartPolicy: Never, containers: [{name: c, image: i, command: [run]}]}",
                   always[] = "{containers: [{name: c, image: i, command: [run]}]}";

@@ -1004,9 +1004,7 @@ static const char *mark_path(const char *name)
 
 static _Noreturn void be_outlived(const char *group, int dir)
 {
-    struct spawner_options opt = {
-        .driver = &stand_in, .outlives = true, .socket_dir = dir, .own_fd = -1, .words_fd = -1
-    };
+    struct spawner_options opt = { .driver = &stand_in, .outlives = true, .socket_dir = dir, .words_fd = -1 };
     struct shim_options pod = stand_options("pod-a");
     struct shim *s, *idle;
     char text[200];
