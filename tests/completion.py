@@ -99,9 +99,13 @@ def every_option_is_offered():
 
 
 ROWS = {shell: [("pumice re", ["render"], ["run"]), ("pumice run --outp", ["--output"], ["--env"]), ("pumice run jo", ["job.yaml"], []),
-                ("pumice run --network pr", ["private"], ["open"])] for shell in (bash, fish)}
+                ("pumice run --network pr", ["private"], ["open"]), ("pumice server ", ["user", "token", "rotate"], ["render"]),
+                ("pumice server us", ["user"], ["token"]), ("pumice server user ", ["add", "list", "remove"], ["token"]),
+                ("pumice server user add ann --ed", ["--edit"], ["--listen"]), ("pumice server --lis", ["--listen"], ["--edit"]),
+                ("pumice server rotate ac", ["account-keys"], ["ca"])] for shell in (bash, fish)}
 ROWS[zsh] = [("pumice rend", ["render"], []), ("pumice run --outp", ["--output="], []), ("pumice run job.", ["job.yaml"], []),
-             ("pumice run --network pr", ["private"], [])]  # what it makes of the line
+             ("pumice run --network pr", ["private"], []), ("pumice server us", ["user"], []), ("pumice server user rem", ["remove"], []),
+             ("pumice server user add ann --edi", ["--edit"], []), ("pumice server --listen", ["--listen="], [])]  # what it makes of the line
 
 
 def main():

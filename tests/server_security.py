@@ -413,6 +413,49 @@ def leaves_nothing_open(p):
     refused(p.as_("eve", "GET", f"{LAB}/pods"))
 
 
+def rotated(p):
+    """Other keys while it runs: what the old ones have made is of no use, at once, and everybody can get in again."""
+    s = p.server
+    def rotate(*args):
+        run = pumice("server", *args, "--data-dir", s.data)
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+    p.add("ida", "--view", "-n", "lab")
+    w = patient_watch(p, "ida")
+    fresh = re.search(r"token: (\S+)", rotate("user", "rotate", "ida", "--token"))[1]
+    until("a watch by the old one ends", lambda: w.ended)
+    refused(p.as_("ida", "GET", f"{LAB}/pods"), 401)
+    same(p.as_(fresh, "GET", f"{LAB}/pods")[0], 200)
+    account = s.ok("POST", f"{LAB}/serviceaccounts/default/token", {})["status"]["token"]
+    rotate("rotate", "account-keys")
+    refused(p.as_(account, "GET", f"{LAB}/pods"), 403)  # known still
+    assert len(s.ok("GET", "/openid/v1/jwks")["keys"]) == 2
+    rotate("rotate", "account-keys", "--now")
+    refused(p.as_(account, "GET", f"{LAB}/pods"), 401)
+    old = s.token
+    rotate("rotate", "admin-token")
+    refused(s.call("GET", f"{LAB}/pods"), 401)
+    until("the kubeconfig has the new one", lambda: (s.read_config(), s.token != old)[1])
+    same(s.call("GET", f"{LAB}/pods")[0], 200)
+    c = Certified(s, issue(p, "ann", time.time() + 1000))
+    same(c.ask(f"{LAB}/pods"), 200)
+    ca = s.ca
+    rotate("rotate", "ca")
+    until("the kubeconfig has the new CA", lambda: (s.read_config(), s.ca != ca)[1])
+    assert ca in s.ca and c.ask(f"{LAB}/pods") == 200  # both are believed
+    until("pods are told", lambda: s.ok("GET", f"{LAB}/configmaps/kube-root-ca.crt")["data"]["ca.crt"] == s.ca)
+    users = os.path.join(s.data, "pki", "users.json")
+    rotate("user", "rotate", "ann", "-o", os.path.join(s.dir, "ann.kubeconfig"))
+    ca = s.ca
+    rotate("rotate", "ca", "--now")
+    until("only the new one is left", lambda: (s.read_config(), s.ca.count("BEGIN") == 1 and s.ca not in ca)[1])
+    same(c.ask(f"{LAB}/pods"), 401)  # on a connection that was open
+    assert json.load(open(users))
+    p.seen += [fresh, account, old]
+    p.token["ann"] = re.search(r"token: (\S+)", rotate("user", "rotate", "ann", "--token"))[1]
+    same(p.as_("ann", "GET", f"{LAB}/pods")[0], 200)
+
+
 # ---- how much ----
 
 def too_much(p):
@@ -753,7 +796,7 @@ def main():
         for name, path in kubectls():
             suite.case(f"kubectl ({name})", lambda: by_kubectl(p, path))
         for case in (certificates_end, slow_ones_are_let_go, audit, keeps_secrets, rules_are_read_again,
-                     *([as_own_user] if os.geteuid() == 0 else [])):
+                     *([as_own_user] if os.geteuid() == 0 else []), rotated):
             suite.case(case.__name__, lambda: case(p))
     finally:
         p.end()

@@ -153,13 +153,30 @@ def removal():
     assert users()["ann"]["uid"] != first
 
 
+def rotation():
+    """Other credentials, the same role; what there was before is nobody's."""
+    before, out = users()["bob"], path("bob.rotated")
+    run = user("rotate", "bob", "-o", out)
+    after = users()["bob"]
+    assert "of no use any more" in run.stderr and mode(out) == 0o600
+    assert after["uid"] != before["uid"] and not after.get("tokens") and after["role"] == before["role"], after
+    with open(out) as f:
+        subject = openssl("x509", "-noout", "-subject", "-nameopt", "multiline", stdin=field(f.read(), "client-certificate-data"))
+    assert f"pumice:uid:{after['uid']}" in subject, subject
+    assert "rotate changes credentials only" in user("rotate", "bob", "--admin", fails=True).stderr
+    assert 'there is no user "nobody"' in user("rotate", "nobody", fails=True).stderr
+    for args in ((), ("x",), ("ca", "ca")):
+        assert pumice("server", "rotate", *args, "--data-dir", DATA).returncode == 2
+    assert "no server has been there" in pumice("server", "rotate", "ca", "--data-dir", path("nowhere")).stderr
+
+
 def mistakes():
     for args, words in ((["add", "ann"], "is there already"), (["add", "x y"], "NAME"), (["add", "system:x"], "NAME"),
                         (["add", "new", "--edit", "--view"], "give one of them"), (["add", "new", "-n", "lab"], "--namespace"),
                         (["add", "new", "--view", "-n", "A_B"], "--namespace"), (["add", "new", "--group", "system:nodes"], "--group"),
                         (["add", "new", "--expires", "soon"], "--expires"), (["add", "new", "--expires", "1s"], "--expires"),
                         (["add", "new", "--unix-uid", "root"], "--unix-uid"), (["add", "new", "-o", path("ann.kubeconfig")], "--output"),
-                        (["add", "new", "-o", path("no/such/dir")], "--output"), (["dance"], "add, list or remove"), ([], "add, list or remove"),
+                        (["add", "new", "-o", path("no/such/dir")], "--output"), (["dance"], "add, list, rotate or remove"), ([], "add, list, rotate or remove"),
                         (["add"], "NAME"), (["list", "x"], "too many")):
         run = user(*args, fails=True)
         assert words in run.stderr, (args, run.stderr)
@@ -183,7 +200,7 @@ def together():
 
 def main():
     suite = Suite()
-    for case in (certificates, handshake, tokens, listing, removal, mistakes, together):
+    for case in (certificates, handshake, tokens, listing, removal, rotation, mistakes, together):
         suite.case(case.__name__, case)
     subprocess.run(["rm", "-rf", DIR], check=True)
     return suite.finish()

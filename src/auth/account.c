@@ -27,6 +27,7 @@ struct accounts {
     char *issuer;
     struct jwt_key *keys[KEYS_MAX];
     size_t n_keys;
+    struct stat seen; /* the file */
 };
 
 /* What a token may be bound to. */
@@ -47,14 +48,17 @@ static void drop_keys(struct accounts *s)
     s->n_keys = 0;
 }
 
-static int write_keys(const struct accounts *s, struct err *e)
+static int write_keys(struct accounts *s, struct err *e)
 {
     autosecret all = { 0 };
 
     for (size_t i = 0; i < s->n_keys; i++)
         if (jwt_key_print(s->keys[i], &all, e) < 0)
             return -1;
-    return secret_file_write(s->dir, KEYS_FILE, buf_view(&all), e);
+    if (secret_file_write(s->dir, KEYS_FILE, buf_view(&all), e) < 0)
+        return -1;
+    (void)secret_file_changed(s->dir, KEYS_FILE, &s->seen); /* our own hand */
+    return 0;
 }
 
 int accounts_rotate(struct accounts *s, bool keeps_old, struct err *e)
@@ -89,6 +93,24 @@ static int read_keys(struct accounts *s, struct str text, struct err *e)
     return s->n_keys ? 0 : err_set(e, ERR_INVALID, KEYS_FILE ": is empty; put the right file back or remove it");
 }
 
+int accounts_refresh(struct accounts *s, struct err *e)
+{
+    struct accounts fresh = { .dir = s->dir, .seen = s->seen };
+    autosecret text = { 0 };
+
+    if (!secret_file_changed(s->dir, KEYS_FILE, &fresh.seen))
+        return 0;
+    s->seen = fresh.seen;
+    if (secret_file_read(s->dir, KEYS_FILE, &text, NULL, e) < 0 || read_keys(&fresh, buf_view(&text), e) < 0) {
+        drop_keys(&fresh);
+        return -1;
+    }
+    drop_keys(s);
+    memcpy(s->keys, fresh.keys, sizeof(s->keys));
+    s->n_keys = fresh.n_keys;
+    return 0;
+}
+
 int accounts_open(const struct accounts_options *opt, struct accounts **ret, struct err *e)
 {
     struct accounts *s = xcalloc(1, sizeof(*s));
@@ -107,6 +129,7 @@ int accounts_open(const struct accounts_options *opt, struct accounts **ret, str
         accounts_free(s);
         return -1;
     }
+    (void)secret_file_changed(s->dir, KEYS_FILE, &s->seen);
     *ret = s;
     return 0;
 }

@@ -41,6 +41,9 @@ bool accounts_identify(const struct accounts *s, struct arena *a, struct str tok
 /* Is the account that was known by a token still there, and the pod that the token was for? */
 bool accounts_know(const struct accounts *s, const struct identity *who, int64_t now_ms);
 
+/* Has somebody beside us rotated the keys? Then they are read. */
+int accounts_refresh(struct accounts *s, struct err *e);
+
 /* Another key to sign with. Older ones are believed until there are too many (four); 'keeps_old' false: none, and all
  * tokens end now. */
 int accounts_rotate(struct accounts *s, bool keeps_old, struct err *e);

@@ -41,6 +41,18 @@ static void sync_users(struct auth *auth)
     auth->synced = r < 0 ? 0 : users_generation(auth->users);
 }
 
+/* Keys may have been rotated by a command beside us. */
+static void refresh_keys(struct auth *auth)
+{
+    bool has_ca, has_token;
+    struct err e;
+
+    note(auth, authority_refresh(auth->authority, clock_now_ms(auth->clock), &has_ca, &e), "read the CA", &e);
+    note(auth, accounts_refresh(auth->accounts, &e), "read the keys of accounts", &e);
+    note(auth, admin_token_refresh(&auth->admin_token, &has_token, &e), "read the administrator's token", &e);
+    auth->has_fresh_keys |= has_ca || has_token;
+}
+
 /* Roles that are made of others show what they are made of. */
 static void fill_roles(struct auth *auth)
 {
@@ -71,7 +83,7 @@ static int open_parts(struct auth *auth, const struct auth_options *opt, struct 
         return -1;
     authority.dir = accounts.dir = auth->dir;
     if (authority_open(&authority, &auth->authority, e) < 0 || users_open(auth->dir, &auth->users, e) < 0 ||
-        accounts_open(&accounts, &auth->accounts, e) < 0)
+        accounts_open(&accounts, &auth->accounts, e) < 0 || admin_token_open(auth->dir, &auth->admin_token, e) < 0)
         return err_wrap(e, "%s", opt->dir);
     if (opt->audit && audit_open(opt->audit, &auth->audit, e) < 0)
         return -1;
@@ -91,7 +103,6 @@ int auth_open(const struct auth_options *opt, struct auth **ret, struct err *e)
     auth->dir = -1;
     auth->store = opt->store;
     auth->clock = opt->clock ? opt->clock : &clock_real;
-    auth->admin_token = opt->admin_token;
     list_init(&auth->holds);
     auth->rbac = rbac_new();
     auth->throttle = throttle_new(opt->limits);
@@ -116,6 +127,7 @@ void auth_free(struct auth *auth)
     accounts_free(auth->accounts);
     users_free(auth->users);
     authority_free(auth->authority);
+    admin_token_done(&auth->admin_token);
     if (auth->dir >= 0)
         close(auth->dir);
     free(auth);
@@ -138,23 +150,31 @@ const struct accounts *auth_accounts(const struct auth *auth)
 
 /* ---- turns ---- */
 
-int64_t auth_turn(struct auth *auth, bool *ret_tls_changed)
+struct str auth_admin_token(const struct auth *auth)
+{
+    return buf_view(&auth->admin_token.text);
+}
+
+int64_t auth_turn(struct auth *auth, bool *ret_changed)
 {
     int64_t mono_ms = clock_mono_ms(auth->clock);
     bool had_failed = auth->has_failed;
     struct err e;
 
-    *ret_tls_changed = false;
+    *ret_changed = false;
     auth->has_failed = had_failed && mono_ms < auth->renew_ms;
     sync_users(auth);
+    refresh_keys(auth);
     fill_roles(auth);
     if (mono_ms >= auth->renew_ms) {
         auth->renew_ms = mono_ms + RENEW_MS;
-        note(auth, authority_turn(auth->authority, clock_now_ms(auth->clock), ret_tls_changed, &e),
-             "renew certificates", &e);
-        if (*ret_tls_changed)
-            take_tls(auth);
+        note(auth, authority_turn(auth->authority, clock_now_ms(auth->clock), ret_changed, &e), "renew certificates",
+             &e);
     }
+    *ret_changed |= auth->has_fresh_keys;
+    auth->has_fresh_keys = false;
+    if (*ret_changed)
+        take_tls(auth);
     if (list_is_empty(&auth->holds))
         return IDLE_MS;
     holds_turn(auth);
@@ -210,13 +230,11 @@ static int too_many(struct auth *auth, struct arena *a, const struct auth_caller
                   ret);
 }
 
-/* Without it somebody who has locked himself out could not get in again. */
 static bool is_admin(const struct auth *auth, const struct http_call *call)
 {
     struct str header = http_call_header(call, "Authorization"), bearer = STR("Bearer ");
-    struct str token = str_starts(header, bearer) ? str_trim(str_from(header, bearer.n)) : STR_NULL;
 
-    return token.n && token.n == auth->admin_token.n && CRYPTO_memcmp(token.p, auth->admin_token.p, token.n) == 0;
+    return str_starts(header, bearer) && admin_token_is(&auth->admin_token, str_trim(str_from(header, bearer.n)));
 }
 
 /* The text of the call goes when it is answered. */
@@ -238,6 +256,7 @@ static bool identify(struct auth *auth, struct arena *a, const struct http_call 
     struct authn_request rq = { call->peer, http_call_fields(call) };
 
     sync_users(auth);
+    refresh_keys(auth);
     if (!is_admin(auth, call))
         return authn_identify(&auth->authn, a, &rq, clock_now_ms(auth->clock), ret) == 0;
     *ret = admin;

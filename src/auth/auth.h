@@ -11,7 +11,7 @@
  *     auth_call_end(auth, &caller, &done);                        // once for each auth_call_begin that gave 0; writes the audit
  *
  *     // each turn of the loop
- *     auth_turn(auth, &tls_changed);                         // renewals, users that came or went, roles; what they held
+ *     auth_turn(auth, &changed);                             // renewals, users that came or went, roles; what they held
  *
  * The parts are headers of their own, for those who need more: authority.h, users.h, account.h, authn.h, rbac.h,
  * review.h, runas.h, throttle.h, audit.h. One thread; nothing blocks but files below the directory.
@@ -38,8 +38,6 @@ struct auth_options {
     bool refuses_unix_owner;              /* the owner of the server is nobody special at its UNIX socket */
     const struct throttle_limits *limits; /* NULL: as throttle.h has them */
     const struct audit_options *audit;    /* NULL: none is kept */
-    struct str admin_token; /* of kubernetes-admin, who may do everything whatever users and roles say; empty: nobody
-                               is. Outlives it */
 };
 
 int auth_open(const struct auth_options *opt, struct auth **ret, struct err *e);
@@ -48,9 +46,12 @@ void auth_free(struct auth *auth); /* NULL is fine */
 /* What the HTTP server shows, and whom it asks for a certificate. Until the next auth_turn() that says it changed. */
 const struct http_server_tls *auth_tls(const struct auth *auth);
 
-/* Milliseconds until it is due again even if nothing happens. What fails is logged and tried again. '*ret_tls_changed':
- * hand auth_tls() to http_server_set_tls(). */
-int64_t auth_turn(struct auth *auth, bool *ret_tls_changed);
+/* Of kubernetes-admin (admin_token.h). Until the next auth_turn() or request. */
+struct str auth_admin_token(const struct auth *auth);
+
+/* Milliseconds until it is due again even if nothing happens. What fails is logged and tried again. '*ret_changed': hand
+ * auth_tls() to http_server_set_tls(), and the administrator another kubeconfig. */
+int64_t auth_turn(struct auth *auth, bool *ret_changed);
 
 void auth_set_limits(struct auth *auth, const struct throttle_limits *limits);
 /* The audit log was moved aside by somebody else: a new one is begun. */

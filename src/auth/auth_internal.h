@@ -6,6 +6,7 @@
 #ifndef AUTH_AUTH_INTERNAL_H
 #define AUTH_AUTH_INTERNAL_H
 
+#include "auth/admin_token.h"
 #include "auth/auth.h"
 #include "base/list.h"
 
@@ -24,10 +25,11 @@ struct auth {
     struct audit *audit; /* NULL: none is kept */
     struct authn authn;
     struct http_server_tls tls;
-    struct str admin_token;
-    int64_t renew_ms; /* mono */
-    bool has_failed;  /* said so */
-    uint64_t synced;  /* generation of users */
+    struct admin_token admin_token;
+    bool has_fresh_keys; /* since the last turn: others must be told */
+    int64_t renew_ms;    /* mono */
+    bool has_failed;     /* said so */
+    uint64_t synced;     /* generation of users */
     uint64_t unauthorized, forbidden;
     struct list holds;
     uint64_t held_users; /* generation of users as of which holds were looked at */

@@ -22,6 +22,7 @@ struct authority {
     const char **names;
     struct certificate_set set;
     int64_t ca_end_ms, cert_end_ms; /* cert: 0 until there is a good one */
+    struct stat seen;               /* ca.pem */
 };
 
 /* ---- files ---- key and certificates in one, so that no power cut comes between them ---- */
@@ -94,6 +95,7 @@ static int make_ca(struct authority *a, bool keeps_old, int64_t now_ms, struct e
     if (write_pair(a, CA_FILE, &a->set.ca, &a->set.ca_key, e) < 0 ||
         secret_file_write(a->dir, "ca.crt", buf_view(&a->set.ca), e) < 0)
         return -1;
+    (void)secret_file_changed(a->dir, CA_FILE, &a->seen); /* our own hand */
     return certificate_end(buf_view(&a->set.ca), &a->ca_end_ms, e);
 }
 
@@ -207,7 +209,28 @@ int authority_open(const struct authority_options *opt, struct authority **ret, 
         authority_free(a);
         return -1;
     }
+    (void)secret_file_changed(a->dir, CA_FILE, &a->seen);
     *ret = a;
+    return 0;
+}
+
+/* What was there stays until the new one is known to be good. */
+int authority_refresh(struct authority *a, int64_t now_ms, bool *ret_changed, struct err *e)
+{
+    struct authority fresh = { .dir = a->dir, .names = a->names, .set.title = title, .seen = a->seen };
+
+    *ret_changed = false;
+    if (!secret_file_changed(a->dir, CA_FILE, &fresh.seen))
+        return 0;
+    a->seen = fresh.seen;
+    if (open_ca(&fresh, now_ms, e) < 0 || open_server(&fresh, e) < 0 ||
+        authority_turn(&fresh, now_ms, ret_changed, e) < 0) {
+        certificate_set_done(&fresh.set);
+        return -1;
+    }
+    certificate_set_done(&a->set);
+    *a = fresh;
+    *ret_changed = true;
     return 0;
 }
 

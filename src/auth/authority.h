@@ -39,6 +39,9 @@ struct str authority_server_key(const struct authority *a);
 int authority_issue(const struct authority *a, struct str user, const struct str *groups, size_t n_groups,
                     int64_t now_ms, int64_t life_ms, struct buf *ret_cert, struct buf *ret_key, struct err *e);
 
+/* Has somebody beside us rotated it? Then it is read, and '*ret_changed' is true. */
+int authority_refresh(struct authority *a, int64_t now_ms, bool *ret_changed, struct err *e);
+
 /* Another key. 'keeps_old': certificates by the old one are still believed. The server's certificate is new too. */
 int authority_rotate(struct authority *a, bool keeps_old, int64_t now_ms, struct err *e);
 

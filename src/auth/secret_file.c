@@ -50,6 +50,17 @@ int secret_file_read(int dir, const char *name, struct buf *out, struct stat *re
     return 0;
 }
 
+bool secret_file_changed(int dir, const char *name, struct stat *seen)
+{
+    struct stat now, was = *seen;
+
+    if (fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) < 0)
+        now = (struct stat){ 0 };
+    *seen = now;
+    return now.st_ino != was.st_ino || now.st_dev != was.st_dev || now.st_size != was.st_size ||
+           now.st_mtim.tv_sec != was.st_mtim.tv_sec || now.st_mtim.tv_nsec != was.st_mtim.tv_nsec;
+}
+
 int secret_file_write(int dir, const char *name, struct str bytes, struct err *e)
 {
     autobuf fresh = { 0 };

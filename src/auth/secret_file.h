@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 enum { SECRET_FILE_MAX = 16 << 20 };
@@ -19,6 +20,9 @@ int secret_dir_open(const char *path, int *ret_dir, struct err *e);
 
 /* ERR_NOT_FOUND: there is none. 'ret_stat' may be NULL. */
 int secret_file_read(int dir, const char *name, struct buf *out, struct stat *ret_stat, struct err *e);
+
+/* Is it another file than the one last seen here? '*seen' is what it is now; zeroed: none. */
+bool secret_file_changed(int dir, const char *name, struct stat *seen);
 
 /* The old file or the new one, whatever happens, power cuts included. */
 int secret_file_write(int dir, const char *name, struct str bytes, struct err *e);

@@ -348,6 +348,43 @@ int users_remove(struct users *u, struct str name, struct err *e)
     return edit(u, take_out, &own, e);
 }
 
+static int renew(struct users *u, void *ctx, struct err *e)
+{
+    const struct str *name = ctx;
+    struct user *user = find_own(u, *name);
+
+    if (!user)
+        return no_such_user(e, *name);
+    user->uid = uuid_make(&u->arena);
+    user->n_tokens = 0;
+    user->certificate_end_ms = 0;
+    return 0;
+}
+
+int users_renew(struct users *u, struct str name, struct err *e)
+{
+    autoarena a = { 0 };
+    struct str own = arena_str(&a, name); /* it may be the name in the list itself */
+
+    return edit(u, renew, &own, e);
+}
+
+static int renew_all(struct users *u, void *ctx, struct err *e)
+{
+    (void)ctx, (void)e;
+    VEC_FOREACH(user, &u->list)
+        if (user->certificate_end_ms) {
+            user->uid = uuid_make(&u->arena);
+            user->certificate_end_ms = 0;
+        }
+    return 0;
+}
+
+int users_renew_all(struct users *u, struct err *e)
+{
+    return edit(u, renew_all, NULL, e);
+}
+
 struct new_token {
     struct str name;
     int64_t now_ms;

@@ -85,6 +85,11 @@ int users_add(struct users *u, const struct user_spec *spec, int64_t now_ms, con
               struct err *e);
 int users_remove(struct users *u, struct str name, struct err *e); /* ERR_NOT_FOUND */
 
+/* Somebody else of the same name, role and groups: a new uid, so that no certificate is good any more, and no tokens. */
+int users_renew(struct users *u, struct str name, struct err *e);
+/* The same for everybody's certificates, but tokens stay: the CA's key was lost. */
+int users_renew_all(struct users *u, struct err *e);
+
 /* A new token, which is written nowhere else; 'life_ms' 0: it has no end. */
 int users_add_token(struct users *u, struct str name, int64_t now_ms, int64_t life_ms, struct buf *ret_token,
                     struct err *e);

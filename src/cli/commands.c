@@ -13,6 +13,7 @@ const size_t n_commands = ARRAY_LEN(commands);
 
 const struct command *const subcommands[] = { &command_server_user,
                                               &command_server_token,
+                                              &command_server_rotate,
                                               &command_server_backup,
                                               &command_server_restore,
                                               &command_server_check,

@@ -1,4 +1,5 @@
 /* completion.c - the command `pumice completion`: what a shell offers, from the command tables */
+#include "base/arena.h"
 #include "base/util.h"
 #include "cli/commands.h"
 #include "report/term.h"
@@ -24,10 +25,55 @@ static void words(struct buf *out, const char *const *list, const char *between)
         buf_fmt(out, "%s%s", i ? between : "", list[i]);
 }
 
+/* ---- commands ---- of one word, and then those of two ---- */
+
+static const struct command *command_at(size_t i)
+{
+    return i < n_commands ? commands[i] : i - n_commands < n_subcommands ? subcommands[i - n_commands] : NULL;
+}
+
 static void command_names(struct buf *out)
 {
     for (size_t i = 0; i < n_commands; i++)
         buf_fmt(out, "%s%s", i ? " " : "", commands[i]->name);
+}
+
+/* The second word of a command whose first is 'first'; NULL: it is none. */
+static const char *second_word(const struct command *c, const char *first)
+{
+    size_t n = strlen(first);
+
+    return strncmp(c->name, first, n) == 0 && c->name[n] == ' ' ? c->name + n + 1 : NULL;
+}
+
+static void second_words(struct buf *out, const char *first)
+{
+    const char *word;
+
+    for (size_t i = 0; i < n_subcommands; i++)
+        if ((word = second_word(subcommands[i], first)))
+            buf_fmt(out, "%s ", word);
+}
+
+static bool has_second(const char *first)
+{
+    autobuf all = { 0 };
+
+    second_words(&all, first);
+    return all.n > 0;
+}
+
+/* "[add|list] [NAME]": the words that may stand first, with blanks between. */
+static struct str first_arguments(struct arena *a, const struct command *c)
+{
+    struct str text = str_of(c->arguments), first = STR_NULL;
+    autobuf out = { 0 };
+
+    if (!str_split(&text, ' ', &first) || !str_has_char(first, '|') || !str_starts(first, STR("[")))
+        return STR_NULL;
+    for (size_t i = 1; i + 1 < first.n; i++)
+        buf_char(&out, first.p[i] == '|' ? ' ' : first.p[i]);
+    return arena_str(a, buf_view(&out));
 }
 
 /* Inside single quotes; 'special' have a meaning there besides, which a backslash takes. */
@@ -55,9 +101,9 @@ static void bash_values(struct buf *out, const struct command *c)
 
         if (value == VALUE_NONE)
             continue;
-        buf_fmt(out, "    %s:--%s", c->name, o->name);
+        buf_fmt(out, "    '%s':--%s", c->name, o->name);
         if (o->letter)
-            buf_fmt(out, "|%s:-%c", c->name, o->letter);
+            buf_fmt(out, "|'%s':-%c", c->name, o->letter);
         buf_str(out, STR(") "));
         if (value == VALUE_WORDS) {
             buf_str(out, STR("_pumice_offer -W '"));
@@ -68,6 +114,27 @@ static void bash_values(struct buf *out, const struct command *c)
         }
         buf_fmt(out, "%sreturn ;;\n", value == VALUE_OTHER ? "" : "; ");
     }
+}
+
+/* What 'pumice server u' may become; and the name of the command as far as it is known. */
+static void bash_commands(struct buf *out)
+{
+    buf_str(out, STR("    local command=${line[1]} at=2\n    case \"${line[1]} ${line[2]}\" in\n"));
+    for (size_t i = 0; i < n_subcommands; i++)
+        buf_fmt(out, "    '%s') ((COMP_CWORD > 2)) && command='%s' at=3 ;;\n", subcommands[i]->name,
+                subcommands[i]->name);
+    buf_str(out, STR("    esac\n    if ((COMP_CWORD == at)) && [[ $cur != -* ]]; then\n        case $command in\n"));
+    for (size_t i = 0; command_at(i); i++) {
+        autoarena a = { 0 };
+        struct str first = first_arguments(&a, command_at(i));
+
+        if (!first.n && !has_second(command_at(i)->name))
+            continue;
+        buf_fmt(out, "        '%s') _pumice_offer -W '%.*s", command_at(i)->name, STR_ARG(first));
+        second_words(out, command_at(i)->name);
+        buf_str(out, STR("'; return ;;\n"));
+    }
+    buf_str(out, STR("        esac\n    fi\n"));
 }
 
 static void print_bash(struct buf *out)
@@ -84,14 +151,16 @@ static void print_bash(struct buf *out)
                      "    if ((COMP_CWORD == 1)); then\n"
                      "        _pumice_offer -W '"));
     command_names(out);
-    buf_str(out, STR("'\n        return\n    fi\n    case ${line[1]}:$prev in\n"));
-    for (size_t i = 0; i < n_commands; i++)
-        bash_values(out, commands[i]);
+    buf_str(out, STR("'\n        return\n    fi\n"));
+    bash_commands(out);
+    buf_str(out, STR("    case $command:$prev in\n"));
+    for (size_t i = 0; command_at(i); i++)
+        bash_values(out, command_at(i));
     buf_str(out, STR("    esac\n    if [[ $cur != -* ]]; then\n        _pumice_offer -f\n        return\n    fi\n"
-                     "    case ${line[1]} in\n"));
-    for (size_t i = 0; i < n_commands; i++) {
-        buf_fmt(out, "    %s) _pumice_offer -W '", commands[i]->name);
-        for (size_t k = 0; (o = command_option(commands[i], k)); k++)
+                     "    case $command in\n"));
+    for (size_t i = 0; command_at(i); i++) {
+        buf_fmt(out, "    '%s') _pumice_offer -W '", command_at(i)->name);
+        for (size_t k = 0; (o = command_option(command_at(i), k)); k++)
             buf_fmt(out, "--%s ", o->name);
         buf_str(out, STR("--help' ;;\n"));
     }
@@ -132,6 +201,28 @@ static void zsh_option(struct buf *out, const struct option *o)
     buf_char(out, '\'');
 }
 
+/* A second word is offered, or taken together with the first. */
+static void zsh_seconds(struct buf *out, const char *first)
+{
+    const char *word;
+
+    if (!has_second(first))
+        return;
+    buf_fmt(out, "    if [[ $words[2] == %s ]]; then\n        local -a seconds=(\n", first);
+    for (size_t i = 0; i < n_subcommands; i++) {
+        if (!(word = second_word(subcommands[i], first)))
+            continue;
+        buf_fmt(out, "            '%s:", word);
+        quoted(out, subcommands[i]->summary, ":\\");
+        buf_str(out, STR("'\n"));
+    }
+    buf_str(out, STR("        )\n        if ((CURRENT == 3)) && [[ $words[3] != -* ]]; then\n"
+                     "            _describe command seconds\n            return\n        fi\n"
+                     "        if ((${seconds[(I)${words[3]}:*]})); then\n"
+                     "            command=\"$words[2] $words[3]\"\n            shift words\n"
+                     "            ((CURRENT--))\n        fi\n    fi\n"));
+}
+
 static void print_zsh(struct buf *out)
 {
     const struct option *o;
@@ -145,18 +236,67 @@ static void print_zsh(struct buf *out)
         buf_str(out, STR("'\n"));
     }
     buf_str(out, STR("    )\n    if ((CURRENT == 2)); then\n        _describe command names\n        return\n    fi\n"
-                     "    local command=$words[2]\n    shift words\n    ((CURRENT--))\n    case $command in\n"));
-    for (size_t i = 0; i < n_commands; i++) {
-        buf_fmt(out, "    %s)\n        _arguments -s", commands[i]->name);
-        for (size_t k = 0; (o = command_option(commands[i], k)); k++)
+                     "    local command=$words[2]\n"));
+    for (size_t i = 0; i < n_commands; i++)
+        zsh_seconds(out, commands[i]->name);
+    buf_str(out, STR("    shift words\n    ((CURRENT--))\n    case $command in\n"));
+    for (size_t i = 0; command_at(i); i++) {
+        autoarena a = { 0 };
+        struct str first = first_arguments(&a, command_at(i));
+
+        buf_fmt(out, "    '%s')\n        _arguments -s", command_at(i)->name);
+        for (size_t k = 0; (o = command_option(command_at(i), k)); k++)
             zsh_option(out, o);
-        buf_str(out, STR(" \\\n            '(-h --help)'{-h,--help}'[show this]' '*:file:_files' ;;\n"));
+        buf_str(out, STR(" \\\n            '(-h --help)'{-h,--help}'[show this]'"));
+        if (first.n)
+            buf_fmt(out, " '1:what:(%.*s)'", STR_ARG(first));
+        buf_str(out, STR(" '*:file:_files' ;;\n"));
     }
     buf_str(out, STR("    esac\n}\nif [[ $funcstack[1] == _pumice ]]; then\n    _pumice \"$@\"\nelse\n"
                      "    compdef _pumice pumice\nfi\n"));
 }
 
 /* ---- fish ---- */
+
+/* When the words of a command stand there, and no second word makes it another. */
+static void fish_condition(struct buf *out, const struct command *c)
+{
+    struct str rest = str_of(c->name), word;
+
+    for (bool is_first = true; str_split(&rest, ' ', &word); is_first = false)
+        buf_fmt(out, "%s__fish_seen_subcommand_from %.*s", is_first ? "" : "; and ", STR_ARG(word));
+    if (!has_second(c->name))
+        return;
+    buf_str(out, STR("; and not __fish_seen_subcommand_from "));
+    second_words(out, c->name);
+}
+
+static void fish_seconds(struct buf *out, const struct command *c)
+{
+    const char *word;
+
+    for (size_t i = 0; i < n_subcommands; i++) {
+        if (!(word = second_word(subcommands[i], c->name)))
+            continue;
+        buf_str(out, STR("complete -c pumice -n '"));
+        fish_condition(out, c);
+        buf_fmt(out, "' -f -a %s -d '", word);
+        quoted(out, subcommands[i]->summary, "\\");
+        buf_str(out, STR("'\n"));
+    }
+}
+
+static void fish_arguments(struct buf *out, const struct command *c)
+{
+    autoarena a = { 0 };
+    struct str first = first_arguments(&a, c);
+
+    if (!first.n)
+        return;
+    buf_str(out, STR("complete -c pumice -n '"));
+    fish_condition(out, c);
+    buf_fmt(out, "; and not __fish_seen_subcommand_from %.*s' -f -a '%.*s'\n", STR_ARG(first), STR_ARG(first));
+}
 
 static void fish_option(struct buf *out, const struct command *c, const struct option *o)
 {
@@ -168,7 +308,9 @@ static void fish_option(struct buf *out, const struct command *c, const struct o
     };
     enum value value = value_of(o);
 
-    buf_fmt(out, "complete -c pumice -n '__fish_seen_subcommand_from %s' -l %s", c->name, o->name);
+    buf_str(out, STR("complete -c pumice -n '"));
+    fish_condition(out, c);
+    buf_fmt(out, "' -l %s", o->name);
     if (o->letter)
         buf_fmt(out, " -s %c", o->letter);
     if (value == VALUE_WORDS) {
@@ -193,8 +335,12 @@ static void print_fish(struct buf *out)
         buf_fmt(out, "complete -c pumice -n __fish_use_subcommand -a %s -d '", commands[i]->name);
         quoted(out, commands[i]->summary, "\\");
         buf_str(out, STR("'\n"));
-        for (size_t k = 0; (o = command_option(commands[i], k)); k++)
-            fish_option(out, commands[i], o);
+    }
+    for (size_t i = 0; command_at(i); i++) {
+        fish_seconds(out, command_at(i));
+        fish_arguments(out, command_at(i));
+        for (size_t k = 0; (o = command_option(command_at(i), k)); k++)
+            fish_option(out, command_at(i), o);
     }
     buf_str(out, STR("complete -c pumice -s h -l help -d 'show this'\n"));
 }

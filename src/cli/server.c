@@ -94,7 +94,6 @@ static int open_cluster(struct serve *s, struct err *e)
     struct server_options server = { .clock = &s->clock.clock,
                                      .auth = s->auth,
                                      .runas = s->policy.runas,
-                                     .root_ca = auth_tls(s->auth)->client_ca,
                                      .metrics = serve_metrics,
                                      .ready = is_ready,
                                      .explain = serve_explain,

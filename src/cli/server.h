@@ -89,7 +89,7 @@ struct serve {
     struct machine machine;
     struct auth *auth;
     struct serve_policy policy;
-    struct str token, kubeconfig; /* kubeconfig: its path; empty: there is none */
+    struct str url, kubeconfig; /* kubeconfig: its path; empty: there is none */
 
     struct agent_remote remote;
     VEC(struct serve_token *) tokens; /* asked for, of pods */
@@ -137,8 +137,8 @@ int serve_node_clean_up(struct serve *s, struct err *e); /* --cleanup */
 
 /* Certificates, users and roles; s->store is there. 'names': of this server, ended by NULL. */
 int serve_keys_load(struct serve *s, const char *const *names, struct err *e);
-/* Sets s->kubeconfig. 0600, in one step. */
-int serve_kubeconfig_write(struct serve *s, struct str url, struct err *e);
+/* Of s->url. Sets s->kubeconfig. 0600, in one step. */
+int serve_kubeconfig_write(struct serve *s, struct err *e);
 
 /* ---- server_explain.c ---- */
 

@@ -5,8 +5,8 @@
  *     admin.kubeconfig       all that a client needs
  */
 #include "auth/auth.h"
+#include "auth/certificate.h"
 #include "base/log.h"
-#include "base/rand.h"
 #include "base/util.h"
 #include "cli/server.h"
 #include "json/json.h"
@@ -15,9 +15,6 @@
 #include "yaml/yaml.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
-
-enum { FILE_MAX = 64 << 10, TOKEN_BYTES = 32 };
 
 /* A file that is there whole or not at all. */
 static int replace_file(struct serve *s, int dir, const char *name, mode_t mode, struct str text, struct err *e)
@@ -30,46 +27,20 @@ static int replace_file(struct serve *s, int dir, const char *name, mode_t mode,
     return 0;
 }
 
-static int load_token(struct serve *s, int dir, struct err *e)
-{
-    unsigned char bytes[TOKEN_BYTES];
-    autobuf text = { 0 };
-
-    s->token = str_trim(file_text(s->arena, dir, "admin.token", 4096));
-    if (s->token.n >= TOKEN_BYTES)
-        return 0;
-    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-        return err_errno(e, "random bytes");
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        buf_fmt(&text, "%02x", bytes[i]);
-    s->token = arena_str(s->arena, buf_view(&text));
-    return replace_file(s, dir, "admin.token", 0600, s->token, e);
-}
-
 int serve_keys_load(struct serve *s, const char *const *names, struct err *e)
 {
-    const char *path = arena_fmt(s->arena, "%.*s/pki", STR_ARG(s->data_dir)).p;
     struct audit_options audit = { .path = s->o->audit_log,
                                    .has_bodies = s->o->audit_level && strcmp(s->o->audit_level, "Request") == 0,
                                    .clock = &s->clock.clock };
-    autoclose int dir = -1;
 
-    if (make_dirs(path, 0700, e) < 0)
-        return err_wrap(e, "--data-dir");
-    dir = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-    if (dir < 0)
-        return err_errno(e, "open %s", path);
-    if (load_token(s, dir, e) < 0)
-        return -1;
     if (s->o->audit_level && !s->o->audit_log)
         return err_set(e, ERR_INVALID, "--audit-level: is of no use without --audit-log FILE");
-    return auth_open(&(struct auth_options){ .dir = path,
+    return auth_open(&(struct auth_options){ .dir = arena_fmt(s->arena, "%.*s/pki", STR_ARG(s->data_dir)).p,
                                              .names = names,
                                              .store = s->store,
                                              .clock = &s->clock.clock,
                                              .limits = &s->policy.limits,
-                                             .audit = s->o->audit_log ? &audit : NULL,
-                                             .admin_token = s->token },
+                                             .audit = s->o->audit_log ? &audit : NULL },
                      &s->auth, e);
 }
 
@@ -83,19 +54,18 @@ static struct json *entry(struct arena *a, struct json *config, const char *list
     return json_add(j, str_of(what), json_object(a));
 }
 
-static struct json *kubeconfig_of(struct serve *s, struct str url)
+static struct json *kubeconfig_of(struct arena *a, const struct serve *s)
 {
-    struct arena *a = s->arena;
     struct json *config = json_object(a), *cluster, *context;
     autobuf ca = { 0 };
 
     json_add(config, STR("apiVersion"), json_str(a, STR("v1")));
     json_add(config, STR("kind"), json_str(a, STR("Config")));
     cluster = entry(a, config, "clusters", "pumice", "cluster");
-    json_add(cluster, STR("server"), json_str(a, url));
+    json_add(cluster, STR("server"), json_str(a, s->url));
     buf_base64(&ca, auth_tls(s->auth)->client_ca);
     json_add(cluster, STR("certificate-authority-data"), json_str(a, arena_str(a, buf_view(&ca))));
-    json_add(entry(a, config, "users", "admin", "user"), STR("token"), json_str(a, s->token));
+    json_add(entry(a, config, "users", "admin", "user"), STR("token"), json_str(a, auth_admin_token(s->auth)));
     context = entry(a, config, "contexts", "pumice", "context");
     json_add(context, STR("cluster"), json_str(a, STR("pumice")));
     json_add(context, STR("user"), json_str(a, STR("admin")));
@@ -103,14 +73,15 @@ static struct json *kubeconfig_of(struct serve *s, struct str url)
     return config;
 }
 
-int serve_kubeconfig_write(struct serve *s, struct str url, struct err *e)
+int serve_kubeconfig_write(struct serve *s, struct err *e)
 {
+    autoarena a = { 0 };
     autoclose int dir = open(arena_cstr(s->arena, s->data_dir), O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-    autobuf text = { 0 };
+    autosecret text = { 0 };
 
     if (dir < 0)
         return err_errno(e, "open %.*s", STR_ARG(s->data_dir));
-    yaml_print(&text, kubeconfig_of(s, url), NULL);
+    yaml_print(&text, kubeconfig_of(&a, s), NULL);
     if (replace_file(s, dir, "admin.kubeconfig", 0600, buf_view(&text), e) < 0)
         return -1;
     s->kubeconfig = arena_fmt(s->arena, "%.*s/admin.kubeconfig", STR_ARG(s->data_dir));

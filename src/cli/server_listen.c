@@ -131,5 +131,5 @@ int serve_listen_open(struct serve *s, struct http_server_options opt, struct er
     if (http_server_new(&opt, &s->http, e) < 0 || listen_at(s, e) < 0)
         return -1;
     s->url = url_of(s);
-    return s->url.n ? serve_kubeconfig_write(s, s->url, e) : 0;
+    return s->url.n ? serve_kubeconfig_write(s, e) : 0;
 }

@@ -235,6 +235,28 @@ static int list(struct people *p, struct err *e)
     return term_write(stdout, &out) < 0 ? io_errno(e, "standard output") : 0;
 }
 
+/* Another certificate or token, and the old ones are of no use; what is not said stays. */
+static int rotate(struct people *p, const char *name, struct err *e)
+{
+    const struct user *user = users_find(p->users, str_of(name));
+    struct kubeconfig_spec config = { .server = server_url(p), .ca = authority_ca(p->authority), .user = str_of(name) };
+    autobuf cert = { 0 };
+    autosecret key = { 0 }, text = { 0 };
+
+    if (p->o->admin || p->o->edit || p->o->view || p->o->groups.list.n || p->o->namespaces.list.n || p->o->unix_uid)
+        return err_set(e, ERR_INVALID,
+                       "rotate changes credentials only; to change a role, remove the user and add it again");
+    if (user && user->n_namespaces)
+        config.namespace = arena_str(p->arena, user->namespaces[0]);
+    if (users_renew(p->users, str_of(name), e) < 0 || credentials(p, &config, &cert, &key, e) < 0)
+        return -1;
+    kubeconfig_print(&text, &config);
+    if (hand_out(p, &text, e) < 0)
+        return err_wrap(e, "user %s has no credentials now; rotate again", name);
+    (void)fprintf(stderr, "user %s: what it was known by is of no use any more\n", name);
+    return 0;
+}
+
 static int remove_user(struct people *p, const char *name, struct err *e)
 {
     if (users_remove(p->users, str_of(name), e) < 0)
@@ -249,25 +271,44 @@ static int wrong_use(const char *what)
     return EXIT_USAGE;
 }
 
+static int list_users(struct people *p, const char *name, struct err *e)
+{
+    (void)name;
+    return list(p, e);
+}
+
+static const struct {
+    const char *verb;
+    int (*run)(struct people *p, const char *name, struct err *e);
+    bool names_one;
+} verbs[] = {
+    { "add", add, true },
+    { "list", list_users, false },
+    { "rotate", rotate, true },
+    { "remove", remove_user, true },
+};
+
 static int server_user_run(struct arena *a, const void *options, const struct text_list *arguments)
 {
     const char *verb = arguments->list.n ? arguments->list.v[0] : "",
                *name = arguments->list.n > 1 ? arguments->list.v[1] : NULL;
-    bool is_list = strcmp(verb, "list") == 0, is_add = strcmp(verb, "add") == 0;
     struct people p = { .arena = a, .o = options };
     struct err e;
+    size_t i = 0;
     int rc;
 
-    if (!is_list && !is_add && strcmp(verb, "remove") != 0)
-        return wrong_use("say add, list or remove");
-    if (arguments->list.n > 2 || (is_list && name))
+    while (i < ARRAY_LEN(verbs) && strcmp(verb, verbs[i].verb) != 0)
+        i++;
+    if (i == ARRAY_LEN(verbs))
+        return wrong_use("say add, list, rotate or remove");
+    if (arguments->list.n > 2 || (!verbs[i].names_one && name))
         return wrong_use("too many arguments");
-    if (!is_list && !name)
+    if (verbs[i].names_one && !name)
         return wrong_use("whom? Give a NAME");
-    p.makes_dir = is_add;
+    p.makes_dir = i == 0;
     rc = people_open(&p, "8760h", &e);
     if (rc == 0)
-        rc = is_list ? list(&p, &e) : is_add ? add(&p, name, &e) : remove_user(&p, name, &e);
+        rc = verbs[i].run(&p, name, &e);
     people_close(&p);
     return rc < 0 ? command_fail("server user", &e, EXIT_FAILED) : EXIT_FINE;
 }
@@ -296,6 +337,8 @@ static const struct option server_user_table[] = {
 static const char *const server_user_examples[] = {
     "pumice server user add ann --edit --namespace lab -o ann.kubeconfig",
     "ann may run jobs in the namespace lab; the file is all she needs",
+    "pumice server user rotate ann -o ann.kubeconfig.new",
+    "ann has lost hers: the old one is of no use any more",
     "pumice server user remove ann",
     "ann is nobody, at once",
     NULL,
@@ -303,12 +346,13 @@ static const char *const server_user_examples[] = {
 
 const struct command command_server_user = {
     .name = "server user",
-    .arguments = "[add|list|remove] [NAME]",
+    .arguments = "[add|list|rotate|remove] [NAME]",
     .summary = "who may use the server of this machine, and for what",
     .about =
         "'add' makes a user with a certificate of the server's own CA, or a token, gives a role and writes a\n"
-        "kubeconfig, readable by its owner only. 'list' shows who there is. 'remove' takes a user away: a server\n"
-        "that runs believes neither certificate nor tokens from then on, nor those of a later user of that name.\n\n"
+        "kubeconfig, readable by its owner only. 'list' shows who there is. 'rotate' gives a user another certificate\n"
+        "or token, and 'remove' takes a user away: a server that runs believes what they had no longer, from that\n"
+        "moment on, and ends what they have open; nor does it know a later user of that name by it.\n\n"
         "What a role may do is in the ClusterRoles cluster-admin, admin, edit and view; finer rights are\n"
         "RoleBindings of your own, to the user or to a group.",
     .options = server_user_table,

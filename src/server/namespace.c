@@ -36,16 +36,60 @@ static void create_quietly(struct server *s, const struct json *body)
                  LOG_TEXT("error", e.text));
 }
 
+/* What programs in pods know this server by. */
+static void furnish_ca(struct server *s, struct arena *a, struct str namespace)
+{
+    struct json *fresh = object_new(a, "v1", "ConfigMap", namespace, STR("kube-root-ca.crt"));
+    struct json *data = json_set(fresh, "data", json_object(a));
+    const struct object *have = store_get(s->opt.store, type_by_kind(STR("v1"), STR("ConfigMap")), namespace,
+                                          STR("kube-root-ca.crt"));
+    struct err e;
+
+    json_set(data, "ca.crt", json_str(a, auth_tls(s->opt.auth)->client_ca));
+    if (!have) {
+        create_quietly(s, fresh);
+        return;
+    }
+    if (json_get(have->root, "data") && json_equal(json_get(have->root, "data"), data))
+        return;
+    fresh = json_copy(a, have->root);
+    json_set(fresh, "data", data);
+    if (store_update(s->opt.store, fresh, STORE_MAIN, NULL, &e) < 0)
+        log_warn("server: a namespace keeps an old kube-root-ca.crt", LOG_STR("namespace", namespace),
+                 LOG_TEXT("error", e.text));
+}
+
 static void furnish(struct server *s, struct str namespace)
 {
     autoarena a = { 0 };
-    struct json *ca = object_new(&a, "v1", "ConfigMap", namespace, STR("kube-root-ca.crt"));
 
     create_quietly(s, object_new(&a, "v1", "ServiceAccount", namespace, STR("default")));
-    if (!s->opt.root_ca.n)
-        return;
-    json_set(json_set(ca, "data", json_object(&a)), "ca.crt", json_str(&a, s->opt.root_ca));
-    create_quietly(s, ca);
+    furnish_ca(s, &a, namespace);
+}
+
+struct namespace_names {
+    struct arena arena;
+    VEC(struct str) list;
+};
+
+static void take_name(void *ctx, const struct object *o)
+{
+    struct namespace_names *n = ctx;
+
+    *vec_push(&n->arena, &n->list) = arena_str(&n->arena, o->name);
+}
+
+void server_keys_changed(struct server *s)
+{
+    struct namespace_names names = { 0 };
+
+    store_list(s->opt.store, type_by_kind(STR("v1"), STR("Namespace")), STR_NULL, take_name, &names);
+    VEC_FOREACH(name, &names.list) {
+        autoarena a = { 0 };
+
+        furnish_ca(s, &a, *name);
+    }
+    arena_done(&names.arena);
 }
 
 static void need_namespace(struct server *s, const char *name)

@@ -55,7 +55,6 @@ struct server_options {
     struct kubelet *kubelet;          /* NULL: there are no pods on this machine. Outlives the server's requests */
     struct auth *auth;                /* who asks, and may they. Outlives it, and the HTTP server's calls */
     const struct runas_policy *runas; /* as whom pods of people run (auth/runas.h); NULL: as that says */
-    struct str root_ca;               /* PEM, for the ConfigMap kube-root-ca.crt of each namespace; may be empty */
     server_patch_f patch;
     void *patch_ctx;
     struct str scheduler_name; /* of pods that name none, or Kubernetes' own; empty: "volcano" */
@@ -89,6 +88,9 @@ int64_t server_turn(struct server *s);
 
 /* Other rules for pods that are asked for from now on. Outlives it, or the next call. */
 void server_set_runas(struct server *s, const struct runas_policy *policy);
+
+/* auth_turn() says that keys have changed: pods are told by what to know us. */
+void server_keys_changed(struct server *s);
 
 /* It goes: watches are ended in an orderly way, /readyz fails. */
 void server_stop(struct server *s);
