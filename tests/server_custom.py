@@ -276,6 +276,24 @@ def kubectl_works(s, path):
     assert s.call("GET", V1)[0] == 404
 
 
+def survives(s):
+    """Killed and started again on the same directory: the kind is known before anybody defines it anew."""
+    s.ok("POST", CRDS, definition())
+    until("established", lambda: conditions(s).get("Established", {}).get("status") == "True")
+    made = s.ok("POST", V1BETA, {**widget("kept", size=7), "apiVersion": "stable.example.com/v1beta1"})
+    s.process.kill()
+    s.process.wait()
+    again = Server(data=s.data)
+    try:
+        got = again.ok("GET", f"{V1}/kept")
+        assert got["spec"]["size"] == 7 and got["metadata"]["uid"] == made["metadata"]["uid"], got
+        refused(again.call("POST", V1, widget("bad", size=99)), 422, "spec.size")
+        again.ok("DELETE", f"{CRDS}/widgets.stable.example.com")
+        until("it goes with its objects", lambda: again.call("GET", V1)[0] == 404)
+    finally:
+        again.stop()
+
+
 def main():
     suite = Suite()
     try:
@@ -290,6 +308,7 @@ def main():
             suite.case(case.__name__, lambda: case(s))
         for name, path in kubectls():
             suite.case(f"kubectl ({name})", lambda: kubectl_works(s, path))
+        suite.case("survives", lambda: survives(s))
     finally:
         s.stop()
     return suite.finish()
