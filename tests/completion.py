@@ -93,19 +93,23 @@ def says_for_which():
 
 
 def every_option_is_offered():
-    for command in ("run", "plan", "controller"):
-        flags = set(re.findall(r"^  (?:-\w, |    )(--[\w-]+)", pumice(command, "--help").stdout, re.M))
-        assert len(flags) > 10 and flags <= set(bash("pumice", command, "--")), flags - set(bash("pumice", command, "--"))
+    for command in (["run"], ["plan"], ["controller"], ["job", "run"], ["slurm", "sbatch"]):
+        flags = set(re.findall(r"^  (?:-\w, |    )(--[\w-]+)", pumice(*command, "--help").stdout, re.M))
+        offered = set(bash("pumice", *command, "--"))
+        assert len(flags) > 10 and flags <= offered, flags - offered
 
 
 ROWS = {shell: [("pumice re", ["render"], ["run"]), ("pumice run --outp", ["--output"], ["--env"]), ("pumice run jo", ["job.yaml"], []),
                 ("pumice run --network pr", ["private"], ["open"]), ("pumice server ", ["user", "token", "rotate"], ["render"]),
                 ("pumice server us", ["user"], ["token"]), ("pumice server user ", ["add", "list", "remove"], ["token"]),
                 ("pumice server user add ann --ed", ["--edit"], ["--listen"]), ("pumice server --lis", ["--listen"], ["--edit"]),
-                ("pumice server rotate ac", ["account-keys"], ["ca"])] for shell in (bash, fish)}
+                ("pumice server rotate ac", ["account-keys"], ["ca"]), ("pumice job lo", ["logs"], ["list", "job.yaml"]),
+                ("pumice job list --no-h", ["--no-headers"], []), ("pumice slurm sbatch --wr", ["--wrap"], []),
+                ("pumice queue create --state Cl", ["Closed"], ["Open"])] for shell in (bash, fish)}
 ROWS[zsh] = [("pumice rend", ["render"], []), ("pumice run --outp", ["--output="], []), ("pumice run job.", ["job.yaml"], []),
              ("pumice run --network pr", ["private"], []), ("pumice server us", ["user"], []), ("pumice server user rem", ["remove"], []),
-             ("pumice server user add ann --edi", ["--edit"], []), ("pumice server --listen", ["--listen="], [])]  # what it makes of the line
+             ("pumice server user add ann --edi", ["--edit"], []), ("pumice server --listen", ["--listen="], []),
+             ("pumice job lo", ["logs"], []), ("pumice job list --no-h", ["--no-headers"], [])]  # what it makes of the line
 
 
 def main():

@@ -137,6 +137,23 @@ static void bash_commands(struct buf *out)
     buf_str(out, STR("        esac\n    fi\n"));
 }
 
+static bool takes_jobs(const struct command *c)
+{
+    return strncmp(c->name, "job ", 4) == 0 && strstr(c->arguments, "JOB");
+}
+
+/* What there is, by asking for it; a cluster that does not answer offers nothing. */
+static void bash_names(struct buf *out)
+{
+    buf_str(out, STR("    if [[ $cur != -* ]]; then\n        case $command in\n        "));
+    for (size_t i = 0, n = 0; i < n_subcommands; i++)
+        if (takes_jobs(subcommands[i]))
+            buf_fmt(out, "%s'%s'", n++ ? "|" : "", subcommands[i]->name);
+    buf_str(out,
+            STR(")\n            _pumice_offer -W \"$(pumice job list --no-headers -o "
+                "custom-columns=NAME:.metadata.name 2> /dev/null)\"\n            return ;;\n        esac\n    fi\n"));
+}
+
 static void print_bash(struct buf *out)
 {
     const struct option *o;
@@ -156,7 +173,9 @@ static void print_bash(struct buf *out)
     buf_str(out, STR("    case $command:$prev in\n"));
     for (size_t i = 0; command_at(i); i++)
         bash_values(out, command_at(i));
-    buf_str(out, STR("    esac\n    if [[ $cur != -* ]]; then\n        _pumice_offer -f\n        return\n    fi\n"
+    buf_str(out, STR("    esac\n"));
+    bash_names(out);
+    buf_str(out, STR("    if [[ $cur != -* ]]; then\n        _pumice_offer -f\n        return\n    fi\n"
                      "    case $command in\n"));
     for (size_t i = 0; command_at(i); i++) {
         buf_fmt(out, "    '%s') _pumice_offer -W '", command_at(i)->name);

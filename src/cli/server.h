@@ -89,7 +89,7 @@ struct serve {
     struct machine machine;
     struct auth *auth;
     struct serve_policy policy;
-    struct str url, kubeconfig; /* kubeconfig: its path; empty: there is none */
+    struct str kubeconfig; /* kubeconfig: its path; empty: there is none */
 
     struct agent_remote remote;
     VEC(struct serve_token *) tokens; /* asked for, of pods */

@@ -20,6 +20,15 @@ bool output_is_table(const struct ctl_verb *v)
 
 /* ---- tables ---- */
 
+/* What others wrote, made harmless for a terminal. */
+static void put_cell(struct table *t, struct str text)
+{
+    autobuf clean = { 0 };
+
+    term_text(&clean, text);
+    table_cell(t, clean.n ? arena_str(t->arena, buf_view(&clean)) : STR("-"));
+}
+
 static void put_row(struct ctl_verb *v, struct table *t, const struct output_column *columns, const struct json *object,
                     const void *ctx)
 {
@@ -29,7 +38,7 @@ static void put_row(struct ctl_verb *v, struct table *t, const struct output_col
         if (c->is_wide && !output_is_wide(v))
             continue;
         text = object ? c->cell(v, object, ctx) : str_of(c->head);
-        table_cell(t, text.n ? text : STR("-"));
+        put_cell(t, text);
     }
 }
 
@@ -167,7 +176,7 @@ static int print_custom(struct ctl_verb *v, const struct ctl_objects *list, stru
 
             if (output_path(v->arena, *object, *path, &text, e) < 0)
                 return err_wrap(e, "-o custom-columns");
-            table_cell(&t, text);
+            put_cell(&t, text);
         }
     table_print(&v->out, &t, "");
     return 0;
