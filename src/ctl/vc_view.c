@@ -170,9 +170,12 @@ static void put_status(struct vc *v, const struct json *status, bool has_conditi
     if (!has_conditions || !json_count(json_get(status, "conditions")))
         return;
     head(v, 1, "Conditions:\n    Status\tTransitionTime");
-    JSON_FOREACH(c, json_get(status, "conditions"))
+    JSON_FOREACH(c, json_get(status, "conditions")) {
+        struct str since = json_member_text(c, "lastTransitionTime");
+
         buf_fmt(&v->out, "    %.*s \t%.*s \n", STR_ARG(json_member_text(c, "status")),
-                STR_ARG(vc_time(v, json_member_text(c, "lastTransitionTime"))));
+                STR_ARG(since.n ? vc_time(v, since) : STR("<nil>")));
+    }
 }
 
 static void put_event(struct vc *v, const struct json *event)

@@ -112,7 +112,7 @@ def furnish(bed):
          {"state": {"phase": "Running"}, "minAvailable": 1, "running": 2, "retryCount": 3, "version": 4, "terminating": 1, "unknown": 5,
           "controlledResources": {"plugin-env": "env"},
           "conditions": [{"status": "Pending", "lastTransitionTime": "2026-01-02T03:04:05Z"}, {"status": "Running", "lastTransitionTime": None}]})
-    make(bed, JOBS, {**kind, **old("m" * 60), "spec": spec(schedulerName="other", queue="default")}, {"state": {"phase": "Terminating"}})
+    make(bed, JOBS, {**kind, **old("m" * 50), "spec": spec(schedulerName="other", queue="default")}, {"state": {"phase": "Terminating"}})
     make(bed, JOBS.replace("default", "team"), {**kind, **old("later"), "spec": spec()})
     flow = {"apiVersion": "flow.volcano.sh/v1alpha1"}
     flows = "/apis/flow.volcano.sh/v1alpha1/namespaces/default/"
@@ -143,16 +143,17 @@ def calm(text):
 
 def compares(bed):
     ours, env = Tools(None), bed.environment()
-    seen = 0
+    seen, differ = 0, []
     for line in LINES:
         words = shlex.split(line)
         if not os.access(os.path.join(REAL, words[0]), os.X_OK):
             continue
         real = subprocess.run([os.path.join(REAL, words[0]), *words[1:]], env=env, capture_output=True, text=True, timeout=120)
         mine = subprocess.run(ours.argv(line), env=env, capture_output=True, text=True, timeout=120)
-        assert (calm(mine.stdout), mine.stderr, mine.returncode) == (calm(real.stdout), real.stderr, real.returncode), (line, mine, real)
+        if (calm(mine.stdout), mine.stderr, mine.returncode) != (calm(real.stdout), real.stderr, real.returncode):
+            differ.append((line, mine, real))
         seen += 1
-    assert seen >= 35, seen
+    assert not differ and seen >= 35, (seen, differ)
 
 
 def speaks_through(bed):
