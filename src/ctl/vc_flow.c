@@ -1,5 +1,6 @@
 /* vc_flow.c - vcctl jobtemplate and vcctl jobflow: the same five verbs of two kinds */
 #include "api/meta.h"
+#include "api/quantity.h"
 #include "base/util.h"
 #include "ctl/vc.h"
 #include "os/io.h"
@@ -167,6 +168,8 @@ static const char *const order_meta[] = { "name",   "generateName",    "namespac
                                           NULL };
 static const char *const order_spec[] = { "flows", "schedulerName", "minAvailable", "volumes", "tasks", NULL };
 
+static const char *const order_vertex[] = { "name", NULL };
+
 static struct json *ordered(struct arena *a, const struct json *map, const char *const *order)
 {
     struct json *out = json_object(a);
@@ -186,7 +189,32 @@ static struct json *in_order(struct arena *a, const struct json *object)
 
     json_set(out, "metadata", ordered(a, json_get(object, "metadata"), order_meta));
     json_set(out, "spec", ordered(a, json_get(object, "spec"), order_spec));
+    if (json_find(out, "spec", "flows", NULL)) {
+        struct json *flows = json_array(a);
+
+        JSON_FOREACH(vertex, json_find(out, "spec", "flows", NULL))
+            json_push(flows, ordered(a, vertex, order_vertex));
+        json_set(json_get(out, "spec"), "flows", flows);
+    }
     return out;
+}
+
+/* Quantities in the form that Kubernetes prints. */
+static void tidy(struct arena *a, const struct json *amounts)
+{
+    JSON_FOREACH(list, amounts)
+        JSON_FOREACH(amount, list) {
+            autobuf text = { 0 };
+            struct quantity q;
+            struct str printed;
+
+            if (quantity_parse(json_text(amount, STR_NULL), &q, NULL) < 0)
+                continue;
+            quantity_print(&text, q);
+            printed = arena_str(a, buf_view(&text));
+            amount->text = printed.p;
+            amount->n = (uint32_t)printed.n;
+        }
 }
 
 /* Parts that are there whether anything is in them or not. */
@@ -200,7 +228,7 @@ static void fill(struct vc *v, const struct twin *t, struct json *o)
     JSON_FOREACH(task, json_find(o, "spec", "tasks", NULL)) {
         (void)json_need_object(v->arena, json_need_object(v->arena, task, "template"), "metadata");
         JSON_FOREACH(c, json_find(task, "template", "spec", "containers", NULL))
-            (void)json_need_object(v->arena, c, "resources");
+            tidy(v->arena, json_need_object(v->arena, c, "resources"));
     }
 }
 
