@@ -195,6 +195,23 @@ def spoofed(lan, machine, second):
     same(r.lines("victim-0"), ["own"])
 
 
+def crowded(lan, machine, second):
+    """As many runs as there are first choices for their subnets, and then one more."""
+    taken = ["10.213.0.0/16", "10.214.0.0/16", "10.217.0.0/16", "10.222.0.0/16", "10.231.0.0/16", "10.237.0.0/16", "172.29.0.0/16",
+             "172.27.0.0/16", "192.168.208.0/20", "192.168.176.0/20", "10.255.240.0/24"]
+    for subnet in taken:
+        machine.ip(f"route add unreachable {subnet}")
+    r, address = start_server(machine)
+    assert address.startswith("10.255.224."), address
+    stop(r)
+    machine.ip("route add unreachable 10.192.0.0/10")
+    r = Run(job("none", task("a", ["true"])), within=machine.enter).end()
+    same(r.status, 1)
+    assert "routes to every subnet" in r.err and "--network private" in r.err, r.err
+    for subnet in [*taken, "10.192.0.0/10"]:
+        machine.ip(f"route del unreachable {subnet}")
+
+
 def main():
     suite = Suite()
     if os.getuid() != 0 or not has("ip", "nsenter", "setpriv"):
@@ -204,7 +221,7 @@ def main():
     give_tun()
     runs.PUMICE = harness.PUMICE = shutil.copy(PUMICE, f"{DIR}/pumice")  # it may be where only root can go
     places = make_places()
-    for f in (closed, opened, firewalled, spoofed):
+    for f in (closed, opened, firewalled, spoofed, crowded):
         if len(sys.argv) == 1 or f.__name__ in sys.argv:
             suite.case(f.__name__, lambda: f(*places))
     shutil.rmtree(DIR, ignore_errors=True)

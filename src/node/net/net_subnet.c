@@ -1,7 +1,9 @@
 /* net_subnet.c - which subnet the pods get */
 #include "node/net/net_internal.h"
 
+#include "base/arena.h"
 #include "base/util.h"
+#include "base/vec.h"
 
 #include <arpa/inet.h>
 
@@ -11,14 +13,38 @@ static const char *const subnets[] = {
     "10.237.0.0/16", "172.29.0.0/16", "172.27.0.0/16", "192.168.208.0/20", "192.168.176.0/20",
 };
 
-struct route_check {
-    const struct subnet *subnet;
-    bool is_used;
+/* When those are taken, by as many runs or by others: the parts of 10.192.0.0/10, from the end, for 4,000 pods each. */
+enum { PARTS = 1024, PART_BITS = 12, PARTS_LAST = 10 << 24 | 255 << 16 | 240 << 8 };
+
+enum { CANDIDATES = ARRAY_LEN(subnets) + PARTS };
+
+static int candidate(size_t i, struct subnet *ret, struct err *e)
+{
+    uint32_t base;
+    char text[32];
+
+    if (i < ARRAY_LEN(subnets))
+        return subnet_parse(str_of(subnets[i]), ret, e);
+    base = (uint32_t)PARTS_LAST - ((uint32_t)(i - ARRAY_LEN(subnets)) << PART_BITS);
+    (void)snprintf(text, sizeof(text), "%u.%u.%u.0/%d", base >> 24, base >> 16 & 255, base >> 8 & 255, 32 - PART_BITS);
+    return subnet_parse(str_of(text), ret, e);
+}
+
+/* ---- what is taken ---- */
+
+struct route {
+    uint32_t base;
+    int prefix;
 };
 
-static bool check_route(void *ctx, const struct nlmsghdr *m)
+struct routes {
+    struct arena arena;
+    VEC(struct route) list;
+};
+
+static bool add_route(void *ctx, const struct nlmsghdr *m)
 {
-    struct route_check *c = ctx;
+    struct routes *r = ctx;
     const struct rtmsg *head = mnl_nlmsg_get_payload(m);
     const struct nlattr *a;
     uint32_t to = 0;
@@ -29,31 +55,41 @@ static bool check_route(void *ctx, const struct nlmsghdr *m)
     mnl_attr_for_each(a, m, sizeof(*head))
         if (mnl_attr_get_type(a) == RTA_DST && mnl_attr_get_payload_len(a) >= sizeof(to))
             to = ntohl(mnl_attr_get_u32(a));
-    c->is_used = subnet_overlaps(c->subnet, to, head->rtm_dst_len);
-    return !c->is_used;
+    *vec_push(&r->arena, &r->list) = (struct route){ to, head->rtm_dst_len };
+    return true;
 }
 
-static int subnet_is_used(struct nl *l, const struct subnet *s, bool *ret, struct err *e)
+static bool is_taken(const struct routes *r, const struct subnet *s)
 {
-    struct route_check c = { s, false };
+    VEC_FOREACH(route, &r->list)
+        if (subnet_overlaps(s, route->base, route->prefix))
+            return true;
+    return false;
+}
 
-    if (nl_dump(l, RTM_GETROUTE, AF_INET, check_route, &c, e) < 0)
-        return -1;
-    *ret = c.is_used;
-    return 0;
+static int choose(const struct routes *r, struct subnet *ret, struct err *e)
+{
+    for (size_t i = 0; i < CANDIDATES; i++) {
+        if (candidate(i, ret, e) < 0)
+            return -1;
+        if (!is_taken(r, ret))
+            return 0;
+    }
+    return err_set(
+        e, ERR_EXISTS,
+        "this host has routes to every subnet that pods could have (10.192.0.0/10 and some others): let go of "
+        "one, or run it in a network of its own (--network private)");
 }
 
 int net_subnet_choose(struct nl *l, const char *wanted, struct subnet *ret, struct err *e)
 {
-    bool is_used;
+    struct routes r = { 0 };
+    int rc = -1;
 
     if (wanted)
         return subnet_parse(str_of(wanted), ret, e);
-    for (size_t i = 0; i < ARRAY_LEN(subnets); i++) {
-        if (subnet_parse(str_of(subnets[i]), ret, e) < 0 || (l && subnet_is_used(l, ret, &is_used, e) < 0))
-            return -1;
-        if (!l || !is_used)
-            return 0;
-    }
-    return err_set(e, ERR_EXISTS, "this host has routes to every subnet that pods could have: choose one by hand");
+    if (!l || nl_dump(l, RTM_GETROUTE, AF_INET, add_route, &r, e) == 0)
+        rc = choose(&r, ret, e);
+    arena_done(&r.arena);
+    return rc;
 }
