@@ -20,8 +20,9 @@ PREFIX ?= /usr/local
 install: release                ## the program, its manual page and completions, below PREFIX (and DESTDIR)
 	@tools/install b-release/pumice $(DESTDIR)$(PREFIX)
 
-image: release                  ## b-release/pumice.tar: the container image, an OCI archive
-	@tools/image b-release/pumice b-release/pumice.tar
+image: b-release/build.ninja    ## b-release/pumice.tar: the container image, an OCI archive
+	@ninja -C b-release --quiet pumice-static
+	@tools/image b-release/pumice-static b-release/pumice.tar
 
 deb: release                    ## b-release/pumice_VERSION_ARCH.deb
 	@tools/deb b-release/pumice b-release

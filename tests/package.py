@@ -12,9 +12,11 @@ import tempfile
 
 from harness import PUMICE, Suite, pumice
 from runs import config_map, job, run
+from server import Server
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TOOLS = os.path.join(os.path.dirname(HERE), "tools")
+ROOT = os.path.dirname(HERE)
+TOOLS = os.path.join(ROOT, "tools")
 VERSION = pumice("version").stdout.split()[1]
 D = None  # a directory for all: set in main()
 
@@ -33,13 +35,52 @@ def digest(path):
 # ---- image ----
 
 
+def static_program():
+    """The one that goes into the image. A build with sanitizers has none: then that of the other compiler. None: no static libraries here."""
+    for directory in (os.path.dirname(PUMICE), os.path.join(ROOT, "b-clang")):
+        path = os.path.join(directory, "pumice-static")
+        if os.path.exists(path):
+            return path
+    return None
+
+
+def program():
+    return static_program() or PUMICE
+
+
+def program_needs_nothing():
+    """In an empty root, with a name in /etc/hosts and a kubeconfig, it finds a server by that name and trusts it by its CA."""
+    if not static_program():
+        print("package: no static program here; program_needs_nothing is skipped")
+        return
+    parts = command("readelf", "--program-headers", "--dynamic", "--wide", static_program())
+    assert "INTERP" not in parts and "no dynamic section" in parts, parts
+    root = f"{D}/empty"
+    os.makedirs(f"{root}/etc")
+    shutil.copy(static_program(), f"{root}/pumice")
+    with open(f"{root}/etc/hosts", "w") as f:
+        f.write("127.0.0.1 kubernetes.default\n")
+    server = Server()
+    with open(server.config) as f:
+        text = f.read()
+    for name in ("kubernetes.default", "nobody.example"):
+        with open(f"{root}/{name}", "w") as f:
+            f.write(text.replace("https://127.0.0.1:", f"https://{name}:"))
+    got = {name: subprocess.run(["chroot", root, "/pumice", "explain", "--kubeconfig", f"/{name}"], capture_output=True, text=True)
+           for name in ("kubernetes.default", "nobody.example")}
+    server.end()
+    assert got["kubernetes.default"].returncode == 0, got
+    assert got["nobody.example"].returncode != 0 and "nobody.example" in got["nobody.example"].stderr, got
+    shutil.rmtree(root)
+
+
 def image():
     return f"{D}/pumice.tar"
 
 
 def image_is_the_same_twice():
-    command(f"{TOOLS}/image", PUMICE, image())
-    command(f"{TOOLS}/image", PUMICE, f"{D}/again.tar", TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
+    command(f"{TOOLS}/image", program(), image())
+    command(f"{TOOLS}/image", program(), f"{D}/again.tar", TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
     assert digest(image()) == digest(f"{D}/again.tar")
     os.unlink(f"{D}/again.tar")
 
@@ -72,6 +113,8 @@ def layer_has_only_what_is_needed():
     assert not [m.name for m in members if m.mode & 0o7022 or not (m.isfile() or m.isdir())], "nothing is writable, setuid or a link"
     programs = [m.name for m in members if m.isfile() and "lib" not in m.name.split("/")[0] and m.mode & 0o111]
     assert programs == ["pumice"], programs
+    if static_program():
+        assert not [m.name for m in members if ".so" in m.name], "a static program needs no library"
 
 
 def image_runs():
@@ -160,7 +203,7 @@ def main():
     global D
     suite = Suite()
     with tempfile.TemporaryDirectory(prefix="pumice-package.") as D:
-        for case in (image_is_the_same_twice, image_is_what_it_says, layer_has_only_what_is_needed, image_runs,
+        for case in (program_needs_nothing, image_is_the_same_twice, image_is_what_it_says, layer_has_only_what_is_needed, image_runs,
                      package_is_the_same_twice, package_installs, units_are_sound, lintian):
             suite.case(case.__name__, case)
     return suite.finish()

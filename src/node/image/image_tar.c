@@ -53,12 +53,19 @@ static struct {
     void *handle;
 } lib;
 
+/* There is none in a program that was linked statically, and such a program cannot load a library in safety. */
+extern const char _DYNAMIC[] __attribute__((weak, visibility("hidden")));
+
 static int lib_load(struct err *e)
 {
     void *handle;
 
     if (lib.handle)
         return 0;
+    if (!_DYNAMIC)
+        return err_set(e, ERR_NOT_FOUND,
+                       "archives need " LIBRARY ", which this program cannot load: it was linked statically, for the "
+                       "container image. Use the one of the Debian package, or build it with make release");
     handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return err_set(e, ERR_NOT_FOUND,
