@@ -424,12 +424,40 @@ def attaches(bed):
     bed.kubectl("delete", "pod", "deaf", "--grace-period=0", "--force")
 
 
-def says_that_it_runs_no_ephemeral_containers(bed):
-    r = kubectl(bed, "debug", "stays", "--image=debian:12", "-c", "looks", "--attach", "--", "true")
-    status = until("its status says so", lambda: get(bed, "stays")["status"].get("ephemeralContainerStatuses"))
-    ended = status[0]["state"]["terminated"]
-    assert status[0]["name"] == "looks" and "kubectl debug --copy-to" in ended["message"], (status, r)
-    assert phase(bed, "stays") == "Running" and "running" in state(bed, "stays")["state"]
+def debugs(bed):
+    """kubectl debug on a pod that runs: among the processes of a container or beside them, with its network and names, by a
+    pipe and by a terminal; and the pod does not mind."""
+    def looks(name):
+        return next((c for c in get(bed, "stays")["status"].get("ephemeralContainerStatuses", []) if c["name"] == name), {"state": {}})
+
+    def debug(name, *args, stdin=None):
+        r = kubectl(bed, "debug", "stays", "--image=debian:12", "-c", name, "--profile=general", *args, stdin=stdin)
+        return r, until(f"{name} has ended: {r}", lambda: looks(name)["state"].get("terminated"))
+    sees = "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'm http.serve[r] 7777'"
+    r, ended = debug("near", "--target=c", "-i", "--", "sh", "-c", f"read word; echo $word from $(hostname); {sees}; exit 5", stdin="hello\n")
+    assert ended["exitCode"] == 5 and "hello from stays\n1\n" in bed.kubectl("logs", "stays", "-c", "near"), (r, ended)
+    r, ended = debug("beside", "--attach", "--", "sh", "-c", f"{sees}; {PYTHON} -c \"import urllib.request as u; print(u.urlopen('http://127.0.0.1:7777').status)\"")
+    assert bed.kubectl("logs", "stays", "-c", "beside").split() == ["0", "200"], (r, ended)  # not its processes, but its network
+    r, ended = debug("nobody", "--", "/no/such/program")
+    assert ended["exitCode"] == 128 and ended["reason"] == "StartError", ended
+    parent, child = pty.openpty()
+    p = subprocess.Popen([f"{bed.bin}/kubectl", "debug", "stays", "--image=debian:12", "--target=c", "-c", "shell", "-it", "--", "sh"],
+                         env=bed.environment(), stdin=child, stdout=child, stderr=child, start_new_session=True)
+    os.close(child)
+    until("the shell runs", lambda: "running" in looks("shell")["state"])
+    assert bed.kubectl("exec", "stays", "-c", "shell", "--", "sh", "-c", f"{sees}") == "1\n"
+    os.write(parent, b"exit 7\n")
+    assert until("the shell has ended", lambda: looks("shell")["state"].get("terminated"))["exitCode"] == 7
+    while p.poll() is None:  # who does not read keeps it from ending
+        if select.select([parent], [], [], 1)[0]:
+            try:
+                os.read(parent, 4096)
+            except OSError:
+                break
+    p.wait(LIMIT_S)
+    os.close(parent)
+    main = state(bed, "stays")
+    assert phase(bed, "stays") == "Running" and main["ready"] and main["restartCount"] == 0, main
 
 
 def commands_go_with_their_client(bed):
@@ -558,6 +586,10 @@ def refuses_pods_that_open_the_machine(bed):
         o = get(bed, "bad")["status"]
         assert o["reason"] == "PodSecurity" and o["message"].startswith("spec.volumes[0].hostPath: "), o
         until_phase(bed, "fine", "Running")
+        kubectl(bed, "debug", "fine", "--image=debian:12", "-c", "root", "--profile=netadmin", "--", "true")
+        refused = until("it says why", lambda: (get(bed, "fine")["status"].get("ephemeralContainerStatuses") or [{}])[0].get("state", {}).get("terminated"))
+        assert refused["exitCode"] == 128 and "spec.ephemeralContainers[0].securityContext.capabilities" in refused["message"], refused
+        assert phase(bed, "fine") == "Running"
         now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
         bed.call("PATCH", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n3",
                  {"spec": {"holderIdentity": "another", "renewTime": now}}, content_type="application/merge-patch+json")
@@ -744,7 +776,7 @@ def main():
                 first_pods(bed)
                 talker(bed)
                 for case in (has_its_name_alone, says_which_right_is_missing, waits_for_the_server, says_what_it_lacks_of_a_file, shows_logs, runs_commands,
-                             has_a_terminal, attaches, says_that_it_runs_no_ephemeral_containers, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, reads_its_certificates_again, gives_what_pods_refer_to,
+                             has_a_terminal, attaches, debugs, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, reads_its_certificates_again, gives_what_pods_refer_to,
                              refuses_pods_that_open_the_machine, runs_the_seeds_jobs, makes_its_node_again, deletes_gracefully, asks_for_little, goes_on_without_the_server, outlives_its_program):
                     if case.__name__ not in os.environ.get("ONLY", case.__name__):
                         continue

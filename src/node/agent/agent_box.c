@@ -205,8 +205,10 @@ static void build_identity(struct building *b)
     s->has_no_seccomp = s->is_privileged ||
                         str_is(json_member_text(security(b, "seccompProfile"), "type"), "Unconfined");
     s->has_host_pids = json_bool(json_find(b->p->object->root, "spec", "hostPID", NULL), false);
-    /* Only a node has somebody who attaches; a run's pods would wait for ever. */
-    s->has_stdin = b->p->agent->opt.remote && json_bool(json_get(b->container, "stdin"), false);
+    /* Only a node has somebody who attaches, or who sent an ephemeral container; a run's pods would wait for ever. */
+    s->has_stdin = (b->p->agent->opt.remote || b->action->is_ephemeral) &&
+                   json_bool(json_get(b->container, "stdin"), false);
+    s->target = json_member_text(b->container, "targetContainerName");
     s->is_stdin_once = json_bool(json_get(b->container, "stdinOnce"), false);
     s->has_tty = s->has_stdin && json_bool(json_get(b->container, "tty"), false) && !b->p->agent->opt.oci_runtime;
     build_caps(b, "add", s, true);
@@ -390,7 +392,7 @@ static int make_over(struct agent *g, struct str *ret, struct err *e)
 
 static bool has_host_files(const struct agent_pod *p)
 {
-    static const char *const lists[] = { "initContainers", "containers" };
+    static const char *const lists[] = { "initContainers", "containers", "ephemeralContainers" };
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         JSON_FOREACH(c, json_find(p->object->root, "spec", lists[i], NULL))

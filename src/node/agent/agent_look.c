@@ -43,7 +43,7 @@ struct json *agent_pods_show(struct agent *g, struct arena *a)
 
 static const struct json *status_of(const struct json *pod, struct str container)
 {
-    static const char *const lists[] = { "containerStatuses", "initContainerStatuses" };
+    static const char *const lists[] = { "containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses" };
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         JSON_FOREACH(s, json_find(pod, "status", lists[i], NULL))
@@ -127,7 +127,7 @@ static void on_pid(void *ctx, pid_t pid)
 
 void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_process *p), void *ctx)
 {
-    static const char *const lists[] = { "initContainerStatuses", "containerStatuses" };
+    static const char *const lists[] = { "initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses" };
 
     MAP_FOREACH(struct agent_pod *, p, &g->pods) {
         autoarena a = { 0 };

@@ -53,6 +53,17 @@ static void not_sent(struct agent_pod *p, const struct life_action *action, cons
     life_start_failed(p->life, action->name, 128, STR("CreateContainerError"), str_of(e->text), agent_pod_now(p));
 }
 
+/* The pod was looked at when it came; this container came later. */
+static bool may_be_added(struct agent_pod *p, struct arena *a, const struct life_action *action, struct err *e)
+{
+    const struct agent_hooks *hooks = &p->agent->opt.hooks;
+    struct json *pod = json_copy(a, p->object->root), *alone = json_array(a);
+
+    json_push(alone, json_copy(a, action->container));
+    json_set(json_get(pod, "spec"), "ephemeralContainers", alone);
+    return !hooks->admit || hooks->admit(hooks->ctx, pod, e) == 0;
+}
+
 static void start(struct agent_pod *p, const struct life_action *action)
 {
     autoarena a = { 0 };
@@ -60,6 +71,10 @@ static void start(struct agent_pod *p, const struct life_action *action)
     const char *reason = "CreateContainerConfigError";
     struct err e;
 
+    if (action->is_ephemeral && !may_be_added(p, &a, action, &e)) {
+        life_start_failed(p->life, action->name, 128, STR("ContainerCannotRun"), str_of(e.text), agent_pod_now(p));
+        return;
+    }
     if ((!p->volumes && agent_pod_volumes(p, &e) < 0) || agent_box_build(p, &a, action, &build, &reason, &e) < 0) {
         life_start_failed(p->life, action->name, 128, str_of(reason), str_of(e.text), agent_pod_now(p));
         return;
@@ -485,6 +500,9 @@ void agent_pod_put(struct agent *g, const struct object *o)
         if (!json_equal(json_find(old->root, "metadata", "labels", NULL),
                         json_find(o->root, "metadata", "labels", NULL)))
             g->services.is_dirty = true;
+        if (json_count(json_find(o->root, "spec", "ephemeralContainers", NULL)) !=
+            json_count(json_find(old->root, "spec", "ephemeralContainers", NULL)))
+            agent_refs_take(p);
         object_unref(old);
         life_update(p->life, o, cluster_now_ms(g->cluster));
     }

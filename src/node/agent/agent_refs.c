@@ -87,7 +87,7 @@ static void walk_ephemeral(struct agent_pod *p, const struct json *volumes)
 
 void agent_refs_take(struct agent_pod *p)
 {
-    static const char *const parts[] = { "volumes", "initContainers", "containers" };
+    static const char *const parts[] = { "volumes", "initContainers", "containers", "ephemeralContainers" };
     const struct json *spec = json_get(p->object->root, "spec");
 
     if (!p->agent->opt.remote || !p->agent->opt.remote->follow)

@@ -54,7 +54,7 @@ static struct agent_pod *running_pod(struct agent *g, struct str namespace, stru
 
 static bool has_container(const struct agent_pod *p, struct str name)
 {
-    static const char *const lists[] = { "containers", "initContainers" };
+    static const char *const lists[] = { "containers", "initContainers", "ephemeralContainers" };
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         JSON_FOREACH(c, json_find(p->object->root, "spec", lists[i], NULL))

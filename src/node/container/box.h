@@ -72,11 +72,12 @@ struct box_spec {
     bool has_new_privileges_off;
     bool has_no_seccomp;
     bool is_root_read_only;
-    bool has_host_pids; /* no pid namespace of its own: hostPID, or a pod with shared processes */
+    bool has_host_pids; /* no pid namespace of its own: hostPID, a pod with shared processes, or a target */
     bool has_tty;       /* descriptor 0 is a terminal: make it the controlling one */
     bool has_stdin;     /* descriptor 0 can be written to by whoever attaches; else it is empty */
     bool is_stdin_once; /* it ends with the first who does */
     int oom_score_adj;
+    struct str target; /* a container of the pod that runs: born among its processes; empty: none */
 };
 
 /* For the wire (os/wire.h), and back: all texts are copied. mounts[i].fd travels beside it: 'fds' are those of the

@@ -91,6 +91,8 @@ void box_encode(struct buf *out, const struct box_spec *s)
         wire_put_i64(out, (int64_t)l->soft); /* all 64 bits: "no limit" is the largest number there is */
         wire_put_i64(out, (int64_t)l->hard);
     }
+    if (s->target.n) /* only then: shims that outlive their program may be older than this member */
+        wire_put_str(out, s->target);
 }
 
 /* ---- reading ---- the first thing that is not as it should be is kept, and told at the end ---- */
@@ -216,6 +218,8 @@ int box_decode(struct arena *a, struct str bytes, const int *fds, size_t n_fds, 
     for (size_t n = get_count(&r, "groups", sizeof(int64_t)); n > 0; n--)
         *vec_push(a, &s.groups) = (uint32_t)get_number(&r, "groups", 0, UINT32_MAX - 1);
     get_limits(&r, &s);
+    if (!r.bad && !wire_is_read(&r.wire))
+        s.target = get_text(&r, "target");
     check(&r, wire_is_read(&r.wire), "end");
     if (r.bad)
         return err_set(e, ERR_INVALID, "container: \"%s\" is not as it should be", r.bad);

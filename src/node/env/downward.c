@@ -119,7 +119,7 @@ int downward_field(struct arena *a, const struct json *pod, struct str path, str
 
 static const struct json *find_container(const struct json *pod, struct str name)
 {
-    static const char *const lists[] = { "containers", "initContainers" };
+    static const char *const lists[] = { "containers", "initContainers", "ephemeralContainers" };
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         JSON_FOREACH(c, json_find(pod, "spec", lists[i], NULL))

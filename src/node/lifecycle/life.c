@@ -44,22 +44,28 @@ static bool is_deleted(const struct life *l)
 
 /* ---- new ---- */
 
+static const char *const container_lists[] = { "initContainers", "containers", "ephemeralContainers" };
+
+/* The array may move with it. */
+static void add_container(struct life *l, const struct object *pod, const struct json *spec, const char *list)
+{
+    l->cons.v = xrealloc(l->cons.v, (l->cons.n + 1) * sizeof(*l->cons.v));
+    memset(&l->cons.v[l->cons.n], 0, sizeof(*l->cons.v));
+    life_con_init(&l->cons.v[l->cons.n++], pod, spec, list);
+    l->inits.v = l->cons.v;
+    l->mains.v = l->cons.v + l->inits.n;
+}
+
 static void make_containers(struct life *l)
 {
-    const struct json *spec = json_get(l->first->root, "spec"), *init = json_get(spec, "initContainers"),
-                      *list = json_get(spec, "containers");
-    size_t i = 0;
+    const struct json *spec = json_get(l->first->root, "spec");
 
-    l->cons.n = json_count(init) + json_count(list);
-    l->cons.v = xcalloc(l->cons.n + 1, sizeof(*l->cons.v)); /* never NULL */
-    l->inits.v = l->cons.v;
-    l->inits.n = json_count(init);
-    l->mains.v = l->cons.v + l->inits.n;
-    l->mains.n = json_count(list);
-    JSON_FOREACH(c, init)
-        life_con_init(&l->cons.v[i++], c, true);
-    JSON_FOREACH(c, list)
-        life_con_init(&l->cons.v[i++], c, false);
+    l->cons.v = l->inits.v = l->mains.v = xcalloc(1, sizeof(*l->cons.v)); /* never NULL */
+    l->inits.n = json_count(json_get(spec, container_lists[0]));
+    l->mains.n = json_count(json_get(spec, container_lists[1]));
+    for (size_t i = 0; i < ARRAY_LEN(container_lists); i++)
+        JSON_FOREACH(c, json_get(spec, container_lists[i]))
+            add_container(l, l->first, c, container_lists[i]);
 }
 
 /* Conditions that were written before us keep the time of their last change. */
@@ -96,7 +102,7 @@ static void take_deletion(struct life *l, int64_t now_ms)
 static bool was_anything_started(const struct life *l)
 {
     VEC_FOREACH(c, &l->cons)
-        if (c->n_attempts)
+        if (c->n_attempts && !c->is_ephemeral)
             return true;
     return false;
 }
@@ -113,9 +119,11 @@ static void start_over(struct life *l, int64_t now_ms)
 
 static const struct json *status_of(const struct life *l, const struct life_con *c)
 {
-    static const char *const lists[] = { "containerStatuses", "initContainerStatuses" };
+    const char *list = c->is_ephemeral ? "ephemeralContainerStatuses"
+                       : c->is_init    ? "initContainerStatuses"
+                                       : "containerStatuses";
 
-    JSON_FOREACH(old, json_find(l->pod->root, "status", lists[c->is_init], NULL))
+    JSON_FOREACH(old, json_find(l->pod->root, "status", list, NULL))
         if (str_eq(json_member_text(old, "name"), c->name))
             return old;
     return NULL;
@@ -262,21 +270,36 @@ static void take_phase(struct life *l, int64_t now_ms)
     life_begin_stop(l, life_spec_grace(l), now_ms);
 }
 
-static size_t n_ephemeral(const struct object *pod)
+static bool has_container(const struct life *l, struct str name)
 {
-    return json_count(json_find(pod->root, "spec", "ephemeralContainers", NULL));
+    VEC_FOREACH(c, &l->cons)
+        if (str_eq(c->name, name))
+            return true;
+    return false;
+}
+
+/* They are only ever added. */
+static void take_ephemeral(struct life *l)
+{
+    const char *list = container_lists[2];
+
+    if (l->is_past)
+        return;
+    JSON_FOREACH(c, json_find(l->pod->root, "spec", list, NULL)) {
+        if (has_container(l, json_member_text(c, "name")))
+            continue;
+        add_container(l, l->pod, c, list);
+        l->is_changed = true;
+    }
 }
 
 void life_update(struct life *l, const struct object *pod, int64_t now_ms)
 {
     struct object *old = l->pod;
 
-    if (n_ephemeral(pod) > n_ephemeral(old) && !l->is_past) {
-        life_say(l, true, STR("Failed"), NULL, "Error: %s", life_no_ephemeral);
-        l->is_changed = true;
-    }
     l->pod = object_ref(pod);
     object_unref(old);
+    take_ephemeral(l);
     take_phase(l, now_ms);
     take_deletion(l, now_ms);
     life_settle(l, now_ms);

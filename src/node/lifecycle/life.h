@@ -30,7 +30,9 @@
  * - container states waiting (PodInitializing, ContainerCreating, CrashLoopBackOff, the reason of a failed start),
  *   running, terminated (Completed, Error, OOMKilled, ContainerCannotRun / StartError, exit code 128 + signal, signal,
  *   message, startedAt, finishedAt, containerID), lastState, restartCount, ready, started, imageID.
- * - ephemeral containers are not run: their status says that they cannot be.
+ * - ephemeral containers, which life_update() may add, start as soon as there is a sandbox, whatever the others do, and
+ *   once: no restart, no probes, no hooks. The phase and the conditions do not look at them, and when the others have
+ *   ended they are ended too.
  */
 #ifndef NODE_LIFE_H
 #define NODE_LIFE_H
@@ -58,9 +60,9 @@ enum life_action_kind {
 
 struct life_action {
     enum life_action_kind kind;
-    const struct json *container; /* of the pod's spec as it was at life_new(); borrowed as long as the life */
+    const struct json *container; /* of the pod's spec as it was when it was told first; borrowed as long as the life */
     struct str name;              /* of the container; the same */
-    bool is_init;
+    bool is_init, is_ephemeral;
     int attempt; /* 0, 1 …: restarts. A start that is tried again has the number of the one before */
     int signo;
     uint64_t id;
@@ -94,7 +96,7 @@ struct life *life_adopt(const struct object *pod, struct str pod_ip, struct str 
 void life_free(struct life *l); /* NULL is fine */
 
 /* The pod changed: deletion (its grace counts from now on), labels, annotations, conditions of others,
- * activeDeadlineSeconds. The rest of its spec stays as it was. If somebody else wrote that it ended, it is stopped
+ * activeDeadlineSeconds, further ephemeral containers. The rest of its spec stays as it was. If somebody else wrote that it ended, it is stopped
  * and ends so. */
 void life_update(struct life *l, const struct object *pod, int64_t now_ms);
 

@@ -16,15 +16,17 @@ static const char *const probe_names[LIFE_PROBE_KIND_MAX] = {
     [LIFE_READINESS] = "readinessProbe",
 };
 
-void life_con_init(struct life_con *c, const struct json *spec, bool is_init)
+void life_con_init(struct life_con *c, const struct object *pod, const struct json *spec, const char *list)
 {
     const struct json *hooks = json_get(spec, "lifecycle");
 
     c->spec = spec;
+    c->from = object_ref(pod);
     c->name = json_member_text(spec, "name");
-    c->is_init = is_init;
-    c->is_sidecar = is_init && str_is(json_member_text(spec, "restartPolicy"), "Always");
-    if (is_init && !c->is_sidecar) /* it runs to its end: neither hooks nor probes */
+    c->is_init = str_is(str_of(list), "initContainers");
+    c->is_ephemeral = str_is(str_of(list), "ephemeralContainers");
+    c->is_sidecar = c->is_init && str_is(json_member_text(spec, "restartPolicy"), "Always");
+    if ((c->is_init && !c->is_sidecar) || c->is_ephemeral) /* it runs to its end: neither hooks nor probes */
         return;
     c->post.spec = json_get(hooks, "postStart");
     c->pre.spec = json_get(hooks, "preStop");
@@ -45,6 +47,7 @@ void life_con_done(struct life_con *c)
     buf_done(&c->id);
     past_done(&c->last);
     past_done(&c->before);
+    object_unref(c->from);
 }
 
 static struct life_con *find(struct life *l, struct str name, bool (*fits)(const struct life_con *))
@@ -66,6 +69,7 @@ void life_action_of(struct life_look *k, enum life_action_kind kind, const struc
                                     .container = c->spec,
                                     .name = c->name,
                                     .is_init = c->is_init,
+                                    .is_ephemeral = c->is_ephemeral,
                                     .attempt = MAX_OF(c->n_attempts - 1, 0) };
 }
 
@@ -100,14 +104,27 @@ static bool try_start(struct life_con *c, struct life_look *k)
 static bool someone_starts(const struct life *l)
 {
     VEC_FOREACH(c, &l->cons)
-        if (life_con_is_active(c) && !life_con_is_up(c))
+        if (life_con_is_active(c) && !life_con_is_up(c) && !c->is_ephemeral)
+            return true;
+    return false;
+}
+
+/* To look at what does not get on, they wait for nobody. */
+static bool ephemeral_step(struct life *l, struct life_look *k)
+{
+    VEC_FOREACH(c, &l->cons)
+        if (c->is_ephemeral && try_start(c, k))
             return true;
     return false;
 }
 
 bool life_start_step(struct life *l, struct life_look *k)
 {
-    if (l->stop.is_on || l->box != LIFE_BOX_MADE || l->is_broken || someone_starts(l))
+    if (l->stop.is_on || l->box != LIFE_BOX_MADE || l->is_broken)
+        return false;
+    if (ephemeral_step(l, k))
+        return true;
+    if (someone_starts(l))
         return false;
     VEC_FOREACH(c, &l->inits) {
         if (!(c->is_done && !c->is_sidecar) && try_start(c, k))
@@ -158,7 +175,7 @@ void life_started(struct life *l, struct str container, struct str container_id,
 
 static bool wants_restart(const struct life *l, const struct life_con *c, int exit_code)
 {
-    if (l->stop.is_on)
+    if (l->stop.is_on || c->is_ephemeral)
         return false;
     if (c->is_sidecar)
         return true;

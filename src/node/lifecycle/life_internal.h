@@ -91,8 +91,9 @@ enum life_con_state { LIFE_CON_IDLE, LIFE_CON_STARTING, LIFE_CON_RUNNING };
 
 struct life_con {
     const struct json *spec;
+    struct object *from; /* the spec is read from it */
     struct str name;
-    bool is_init, is_sidecar;
+    bool is_init, is_sidecar, is_ephemeral;
     enum life_con_state state;
     bool is_done;     /* init: the next one may start */
     bool is_over;     /* it will not be started again */
@@ -141,9 +142,9 @@ struct life_said { /* an event nobody asked for yet */
 };
 
 struct life {
-    struct object *first;              /* the spec is read from this one: pointers into it live as long as the life */
+    struct object *first;              /* the spec of the pod is read from this one */
     struct object *pod;                /* as told last */
-    VEC(struct life_con) cons;         /* init containers, then main ones */
+    VEC(struct life_con) cons;         /* init containers, main ones, then ephemeral ones: on the heap */
     VEC(struct life_con) inits, mains; /* parts of it */
     enum { LIFE_ALWAYS, LIFE_ON_FAILURE, LIFE_NEVER } policy;
     int64_t start_ms; /* the pod's startTime */
@@ -184,7 +185,8 @@ int64_t life_spec_grace(const struct life *l);                                  
 struct str life_pod_text(const struct life *l, struct arena *a);                      /* "name_namespace(uid)" */
 
 /* life_container.c */
-void life_con_init(struct life_con *c, const struct json *spec, bool is_init);
+/* 'list': the member of the pod's spec it stands in. */
+void life_con_init(struct life_con *c, const struct object *pod, const struct json *spec, const char *list);
 void life_con_done(struct life_con *c);
 static inline bool life_con_is_active(const struct life_con *c)
 {
@@ -234,8 +236,6 @@ bool life_is_active(const struct life *l);   /* a container runs or is being sta
 /* Phase and conditions follow from what has changed. At the end of every function that was told something. */
 void life_settle(struct life *l, int64_t now_ms);
 
-/* life_status.c */
-extern const char life_no_ephemeral[]; /* why there is none */
 
 /* life_event.c */
 void life_say(struct life *l, bool is_warning, struct str reason, const struct life_con *c, const char *fmt, ...)

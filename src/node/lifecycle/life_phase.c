@@ -41,7 +41,7 @@ bool life_shows_ready(const struct life *l, const struct life_con *c)
 {
     if (c->is_init && !c->is_sidecar)
         return life_shown(l, c) == LIFE_SHOWS_ENDED && !c->is_unknown && c->last.exit_code == 0;
-    return life_con_is_ready(c);
+    return life_con_is_ready(c) && !c->is_ephemeral;
 }
 
 static bool main_was_started(const struct life *l)
@@ -178,7 +178,7 @@ static bool is_incomplete(const struct life *l, const struct life_con *c)
 static bool is_unready(const struct life *l, const struct life_con *c)
 {
     (void)l;
-    return (!c->is_init || c->is_sidecar) && !life_con_is_ready(c);
+    return (!c->is_init || c->is_sidecar) && !c->is_ephemeral && !life_con_is_ready(c);
 }
 
 static const char *ended_reason(const struct life *l)

@@ -3,9 +3,6 @@
 
 #include "base/clock.h"
 
-const char life_no_ephemeral[] = "ephemeral containers are not run by this node: use kubectl exec, or kubectl debug "
-                                 "--copy-to for a pod of its own";
-
 static void add_text(struct arena *a, struct json *j, const char *key, struct str text)
 {
     json_add(j, str_of(key), json_str(a, arena_str(a, text)));
@@ -89,51 +86,30 @@ static void add_state(const struct life *l, struct arena *a, const struct life_c
         add_ended(a, life_shows_last(l, c) ? &c->last : &c->before, last);
 }
 
-static void add_containers(const struct life *l, struct arena *a, struct json *status, bool is_init)
+static void add_container(const struct life *l, struct arena *a, const struct life_con *c, struct json *one)
 {
-    struct json *list;
-
-    if ((is_init ? l->inits.n : l->mains.n) == 0)
-        return;
-    list = json_add(status, is_init ? STR("initContainerStatuses") : STR("containerStatuses"), json_array(a));
-    VEC_FOREACH(c, &l->cons) {
-        struct json *one;
-
-        if (c->is_init != is_init)
-            continue;
-        one = json_push(list, json_object(a));
-        add_text(a, one, "name", c->name);
-        add_state(l, a, c, one);
-        json_add(one, STR("ready"), json_bool_new(a, life_shows_ready(l, c)));
-        json_add(one, STR("restartCount"), json_int(a, MAX_OF(c->n_attempts - 1, 0)));
-        add_text(a, one, "image", json_member_text(c->spec, "image"));
-        add_text(a, one, "imageID", STR(""));
-        add_some(a, one, "containerID", life_con_is_up(c) ? buf_view(&c->id) : buf_view(&c->last.id));
+    add_text(a, one, "name", c->name);
+    add_state(l, a, c, one);
+    json_add(one, STR("ready"), json_bool_new(a, life_shows_ready(l, c)));
+    json_add(one, STR("restartCount"), json_int(a, MAX_OF(c->n_attempts - 1, 0)));
+    add_text(a, one, "image", json_member_text(c->spec, "image"));
+    add_text(a, one, "imageID", STR(""));
+    add_some(a, one, "containerID", life_con_is_up(c) ? buf_view(&c->id) : buf_view(&c->last.id));
+    if (!c->is_ephemeral)
         json_add(one, STR("started"), json_bool_new(a, life_con_is_started(c)));
-    }
 }
 
-/* They are not run here; an end that says so is seen by whoever waits for one, which waiting would not be. */
-static void add_ephemeral(const struct life *l, struct arena *a, struct json *status)
+static void add_containers(const struct life *l, struct arena *a, struct json *status)
 {
-    const struct json *debug = json_find(l->pod->root, "spec", "ephemeralContainers", NULL);
-    struct json *list, *one, *ended;
+    static const char *const lists[] = { "initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses" };
+    struct json *list = NULL;
 
-    if (!json_count(debug))
-        return;
-    list = json_add(status, STR("ephemeralContainerStatuses"), json_array(a));
-    JSON_FOREACH(c, debug) {
-        one = json_push(list, json_object(a));
-        add_text(a, one, "name", json_member_text(c, "name"));
-        ended = add_object(a, add_object(a, one, "state"), "terminated");
-        json_add(ended, STR("exitCode"), json_int(a, 128));
-        add_text(a, ended, "reason", STR("ContainerCannotRun"));
-        add_text(a, ended, "message", str_of(life_no_ephemeral));
-        add_object(a, one, "lastState");
-        json_add(one, STR("ready"), json_bool_new(a, false));
-        json_add(one, STR("restartCount"), json_int(a, 0));
-        add_text(a, one, "image", json_member_text(c, "image"));
-        add_text(a, one, "imageID", STR(""));
+    VEC_FOREACH(c, &l->cons) { /* in this order */
+        const char *name = lists[c->is_init ? 0 : c->is_ephemeral ? 2 : 1];
+
+        if (!list || !str_is(json_key(list), name))
+            list = json_add(status, str_of(name), json_array(a));
+        add_container(l, a, c, json_push(list, json_object(a)));
     }
 }
 
@@ -226,9 +202,7 @@ struct json *life_status(struct life *l, struct arena *a)
     add_address(a, status, "hostIP", "hostIPs", buf_view(&l->host_ip));
     add_address(a, status, "podIP", "podIPs", buf_view(&l->pod_ip));
     add_time(a, status, "startTime", l->start_ms);
-    add_containers(l, a, status, true);
-    add_containers(l, a, status, false);
-    add_ephemeral(l, a, status);
+    add_containers(l, a, status);
     add_text(a, status, "qosClass", str_of(l->qos));
     keep_others(l, a, status);
     return status;

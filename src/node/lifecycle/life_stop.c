@@ -65,7 +65,7 @@ static bool waits_for_turn(const struct life *l, const struct life_con *c)
     if (!c->is_sidecar || !l->stop.is_on)
         return false;
     for (const struct life_con *later = c + 1; later < l->cons.v + l->cons.n; later++)
-        if (life_con_is_active(later) && (later->is_sidecar || !later->is_init))
+        if (life_con_is_active(later) && (later->is_sidecar || !later->is_init) && !later->is_ephemeral)
             return true;
     return false;
 }

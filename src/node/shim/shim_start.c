@@ -179,18 +179,41 @@ static _Noreturn void be_container(struct pod *p, struct con *c, const struct en
     _exit(127);
 }
 
+/* The pid namespace it is to be born in, borrowed; -1: one of its own, or the host's. */
+static int find_pids(struct pod *p, const struct con *c, int *ret, struct err *e)
+{
+    const struct con *target = c->spec.target.n ? pod_find(p, c->spec.target) : NULL;
+
+    *ret = p->pause_pids;
+    if (p->pause_pids >= 0 && !p->pause_pid && pod_make_pause(p, e) < 0)
+        return -1;
+    if (!c->spec.target.n || p->pause_pids >= 0 || p->opt.has_host_pids)
+        return 0;                   /* the target is there anyway */
+    if (!p->driver->has_namespaces) /* our child is the runtime, not the container */
+        return err_set(e, ERR_INVALID,
+                       "targetContainerName: not with an OCI runtime; leave it out, or see "
+                       "shareProcessNamespace of the pod");
+    if (!target || target->state != CON_RUNNING || target->has_status)
+        return err_set(e, ERR_NOT_FOUND, "targetContainerName: container \"%.*s\" is not running",
+                       STR_ARG(c->spec.target));
+    *ret = target->pidfd;
+    return 0;
+}
+
 static int launch(struct pod *p, struct con *c, struct err *e)
 {
     struct ends ends = { -1, { -1, -1 }, -1 };
-    bool is_shared = p->pause_pids >= 0, has_own = !is_shared && !p->opt.has_host_pids;
-    uint64_t flags = p->driver->has_namespaces ? CLONE_NEWNS | (has_own ? CLONE_NEWPID : 0) : 0;
-    int r = -1;
+    bool has_own;
+    uint64_t flags;
+    int r = -1, pids;
 
-    c->spec.has_host_pids = !has_own;
-    if (is_shared && !p->pause_pid && pod_make_pause(p, e) < 0)
+    if (find_pids(p, c, &pids, e) < 0)
         return -1;
+    has_own = pids < 0 && !p->opt.has_host_pids;
+    flags = p->driver->has_namespaces ? CLONE_NEWNS | (has_own ? CLONE_NEWPID : 0) : 0;
+    c->spec.has_host_pids = !has_own;
     if (open_ends(c, &ends, e) == 0) {
-        c->pid = pod_clone(p, c->group, flags, p->pause_pids, &c->pidfd, e);
+        c->pid = pod_clone(p, c->group, flags, pids, &c->pidfd, e);
         if (c->pid == 0)
             be_container(p, c, &ends, e);
         r = c->pid < 0 ? -1 : 0;

@@ -401,7 +401,7 @@ static void print_state(struct buf *out, const struct json *state)
 
 static void print_container(struct world *w, const struct json *status, struct str name)
 {
-    static const char *const lists[] = { "initContainerStatuses", "containerStatuses" };
+    static const char *const lists[] = { "initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses" };
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         JSON_FOREACH(c, json_get(status, lists[i])) {
@@ -969,12 +969,31 @@ static const struct {
       "0\n"
       "nostart a CreateContainerConfigError no >\n @1600 retry > START a 0\n started a >\n retry >\n" },
     { "the agent is killed before anything was started", ONE("Never"), "> MAKE\n reborn > MAKE\n made > START a 0\n" },
-    { "an ephemeral container cannot run, and says so", ONE("Never"),
-      UP "! Started: Started container a\n debug d >\n"
-         "! Failed: Error: ephemeral containers are not run by this node: use kubectl exec, or kubectl debug --copy-to "
-         "for a pod of its own\n"
-         "? ephemeralContainerStatuses[0].name = d\n ? ephemeralContainerStatuses[0].state.terminated.exitCode = 128\n"
-         "? phase = Running\n exit a 0 > UNMAKE\n ? phase = Succeeded\n" },
+    { "an ephemeral container runs once, beside the others", ONE("Always"),
+      UP "debug d > START d 0\n ? c d = waiting ContainerCreating; x0; -\n @1000 started d >\n"
+         "? c d = running 1; x0; -\n ? cond Ready = True @0\n ? phase = Running\n"
+         "exit d 3 >\n ? c d = Error 3 1-1; x0; -\n due never\n ? phase = Running\n ? c a = running 0; ready started "
+         "x0; -\n" },
+    { "an ephemeral container does not keep the pod", ONE("Never"),
+      UP "debug d > START d 0\n started d >\n exit a 0 > TERM d\n ? phase = Running\n exit d 143 > UNMAKE\n"
+         "? phase = Succeeded\n ? c d = Error 143 0-0; x0; -\n" },
+    { "an ephemeral container looks at an init container that hangs",
+      "{restartPolicy: Never, initContainers: [{name: i}], containers: [{name: a}]}",
+      "> MAKE\n made > START i 0\n debug d > START d 0\n started d >\n started i >\n ? phase = Pending\n"
+      "exit i 0 > START a 0\n" },
+    { "an ephemeral container that cannot start yet, and one that never can", ONE("Always"),
+      UP
+      "debug d > START d 0\n nostart d CreateContainerError no >\n ? c d = waiting CreateContainerError (no); x0; -\n"
+      "@1000 > START d 0\n nostart d StartError no >\n ? c d = StartError 128 1-1 (no); x0; -\n due never\n" },
+    { "what an ephemeral container was ends with its sandbox", ONE("Always"),
+      UP
+      "debug d > START d 0\n started d >\n lost > UNMAKE\n unmade >\n @1000 > MAKE\n made > START a 1\n started a >\n"
+      "? c d = Error 137 sig 9 0-0; x0; -\n" },
+    { "an ephemeral container ended while the agent was away", ONE("Always"),
+      UP "debug d > START d 0\n started d >\n @9000 kept a running 0 400 >\n kept d ended 0 400 5000 2 >\n adopted >\n"
+         "? c d = Error 2 0-5; x0; -\n due never\n" },
+    { "an ephemeral container of an agent that was killed", ONE("Always"),
+      UP "debug d > START d 0\n started d >\n @1000 reborn > MAKE\n made > START a 1\n started a >\n due never\n" },
     { "adopted: it runs on", ONE("Never"),
       UP "@9000 kept a running 0 400 >\n adopted >\n ? phase = Running\n ? c a = running 0; ready started x0; -\n"
          "? cond Ready = True @0\n ? podIP = 10.0.0.7\n due never\n @10000 exit a 4 > UNMAKE\n"
