@@ -214,6 +214,7 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
         g->found.is_stuck = true;
     else
         round_unstick(r, g);
+    round_promise(r, g);
     if (hold_has_victims(g->hold))
         group_say(g, &(struct why){
                          .kind = WHY_EVICTING, .dim = -1, .have = hold_victims(g->hold), .is_brief = why->is_brief });

@@ -45,6 +45,51 @@ static void nominate(struct round *r, const struct trial *t)
     }
 }
 
+static struct sched_pod *unpromised(const struct sched_role *role)
+{
+    LIST_FOREACH(struct sched_pod, p, &role->pods[POD_PENDING], in_role)
+        if (!p->nominated && !p->is_gated)
+            return p;
+    return NULL;
+}
+
+/* How many seats of the role on the node are somebody's already. */
+static uint32_t n_promised(const struct sched_role *role, const struct sched_node *node)
+{
+    uint32_t n = 0;
+
+    LIST_FOREACH(struct sched_pod, p, &role->pods[POD_PENDING], in_role)
+        n += p->nominated == node;
+    return n;
+}
+
+/* Victims may have been found for a group before its pods were made: each is promised a seat when it is there. */
+void round_promise(struct round *r, struct sched_group *g)
+{
+    const struct hold *h = g->hold;
+    uint32_t n_same;
+
+    if (!hold_has_victims(h))
+        return;
+    for (uint32_t i = 0; i < h->n; i += n_same) {
+        const struct hold_seat *s = &h->seats[i];
+        uint32_t taken;
+
+        for (n_same = 1; i + n_same < h->n && s[n_same].role == s->role && s[n_same].node == s->node;)
+            n_same++;
+        if (!unpromised(s->role))
+            continue;
+        for (taken = n_promised(s->role, s->node); taken < n_same; taken++) {
+            struct sched_pod *p = unpromised(s->role);
+
+            if (!p)
+                break;
+            model_nominate(r->m, p, s->node);
+            round_decide(r, DECIDE_NOMINATE, p->namespace, p->name, p->uid)->node = arena_str(r->a, s->node->name);
+        }
+    }
+}
+
 /* The seats are held before the victims go, so that nobody else takes what they leave. */
 static void carry_out(struct round *r, struct sched_group *g, struct eviction *e, const char *reason)
 {

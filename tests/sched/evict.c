@@ -418,6 +418,29 @@ static void item_45_nomination(void **state)
     h_free(h);
 }
 
+/* Victims may be asked to go before the pods they go for are made: those are promised a node when they come. */
+static void item_45_nomination_of_pods_to_come(void **state)
+{
+    struct h *h = full(4, 1, NULL);
+    const char *group;
+
+    (void)state;
+    group = h_job(h, "high", .min = 2, .replicas = 2, .pod = "cpu: 1", .priority = "high");
+    h_settle(h);
+    assert_int_equal(h_going(h, "low"), 2);
+    h_job_pods(h, group, 1);
+    h_settle(h);
+    assert_int_equal(h_bound(h, group), 0);
+    h_job_pods(h, group, 1);
+    h_settle(h);
+    assert_text(h_nominated(h, "high-w-0"), "n1");
+    assert_text(h_nominated(h, "high-w-1"), "n1");
+    assert_int_equal(h_finish_deletes(h), 2);
+    h_settle(h);
+    assert_int_equal(h_bound(h, group), 2);
+    h_free(h);
+}
+
 static void item_45_D12_nomination_is_cleared_by_a_new_plan(void **state)
 {
     struct h *h = full(1, 1, NULL);
@@ -664,6 +687,7 @@ int main(void)
         cmocka_unit_test(item_33_one_member_protects_the_gang),
         cmocka_unit_test(item_33_not_preemptable_group),
         cmocka_unit_test(item_45_nomination),
+        cmocka_unit_test(item_45_nomination_of_pods_to_come),
         cmocka_unit_test(item_45_D12_nomination_is_cleared_by_a_new_plan),
         cmocka_unit_test(D12_stale_nomination),
         cmocka_unit_test(D36_no_immediate_victims),
