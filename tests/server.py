@@ -48,7 +48,7 @@ def until(what, holds, limit_s=PATIENCE_S):
 
 class Server:
     def __init__(self, *options, listen="127.0.0.1:0", data=None, drain=True, **process):
-        self.dir = tempfile.mkdtemp(prefix="pumice-server-")
+        self.dir, self.drain = tempfile.mkdtemp(prefix="pumice-server-"), drain
         self.data = data or os.path.join(self.dir, "data")
         self.out = open(os.path.join(self.dir, "out"), "wb+")
         args = [PUMICE, "server", "--data-dir", self.data, *(("--listen", listen) if listen else ()), "--capacity", "cpu=8,memory=8Gi",
@@ -115,6 +115,8 @@ class Server:
         if not os.path.isdir(self.dir):
             return self.process.returncode
         self.end()
+        if self.process.returncode and self.drain:  # it has crashed, and its pods live
+            subprocess.run([PUMICE, "server", "--cleanup", "--data-dir", self.data], capture_output=True)
         text = self.said().decode(errors="replace")
         shutil.rmtree(self.dir, ignore_errors=True)
         assert "Sanitizer" not in text and "runtime error:" not in text, text[-4000:]

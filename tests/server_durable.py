@@ -48,9 +48,12 @@ class Home:
         return run.stderr
 
     def __exit__(self, *_):
-        if self.server:
-            self.server.stop()
-            self.clean_up()
+        try:
+            if self.server:
+                self.server.stop()
+        finally:
+            if self.server:
+                self.clean_up()
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
@@ -244,6 +247,12 @@ def named(name, command, **kw):
     return p
 
 
+def with_token(p):
+    p["spec"]["volumes"] = [{"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "t", "audience": "somebody else"}}]}}]
+    p["spec"]["containers"][0]["volumeMounts"] = [{"name": "t", "mountPath": "/tokens"}]
+    return p
+
+
 def phase(s, name):
     return s.ok("GET", f"{PODS}/{name}").get("status", {}).get("phase")
 
@@ -283,15 +292,15 @@ def reached(s, name):
     return log(s, f"{name}-front-0").split("\n")[:-1]
 
 
-def goes_on(end):
-    """Pods, their addresses, logs, exit statuses and jobs, over an end of the server by signal 'end'."""
+def goes_on():
+    """Pods, their addresses, logs, exit statuses and jobs over kill -9; then over SIGTERM; then --cleanup."""
     with Home() as home:
         s = home.start()
         s.ok("POST", SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "front"},
                                 "spec": {"selector": {"a": "b"}, "ports": [{"port": 80}]}})
         s.ok("POST", PODS, named("counts", COUNT, labels={"a": "b"}))
         s.ok("POST", PODS, named("ends", "while [ ! -e /tmp/go ]; do sleep 0.05; done; exit 7"))
-        s.ok("POST", PODS, named("done", "echo all of it"))
+        s.ok("POST", PODS, with_token(named("done", "cut -d. -f2 /tokens/t | wc -l; echo all of it")))
         s.ok("POST", JOBS, pair("pair"))
         until("they run", lambda: phase(s, "counts") == "Running" and phase(s, "ends") == "Running" and len(lines(s, "counts")) > 3)
         until("one has ended", lambda: phase(s, "done") == "Succeeded")
@@ -300,10 +309,7 @@ def goes_on(end):
         assert all(pids.values()), pids
         address = until("the Service has an address", lambda: s.ok("GET", f"{SERVICES}/front")["spec"].get("clusterIP"))
         before = {n: s.ok("GET", f"{PODS}/{n}") for n in ("counts", "pair-front-0", "pair-back-0")}
-        if end == signal.SIGKILL:
-            kill(s)
-        else:
-            assert s.stop() == 0
+        kill(s)
         # whatever happens now falls into the gap
         open(f"/proc/{pids['ends']}/root/tmp/go", "w").close()
         until("one ends in the gap", lambda: not os.path.exists(f"/proc/{pids['ends']}/exe"))
@@ -314,7 +320,7 @@ def goes_on(end):
         assert ended["exitCode"] == 7, ended
         seen = until("the log goes on", lambda: len(lines(s, "counts")) > 20 and lines(s, "counts"))
         assert seen == list(range(1, len(seen) + 1)), f"lines are missing: {seen}"
-        assert log(s, "done") == "all of it\n" and phase(s, "done") == "Succeeded"
+        assert log(s, "done") == "1\nall of it\n" and phase(s, "done") == "Succeeded"
         for name, old in before.items():
             now = s.ok("GET", f"{PODS}/{name}")
             for field in ("podIP", "startTime", "phase"):
@@ -333,6 +339,11 @@ def goes_on(end):
         assert s.ok("GET", f"{PODS}/pair-front-0")["metadata"]["uid"] == front["metadata"]["uid"]
         pid = pid_of(s, "counts")
         assert s.stop() == 0 and os.path.exists(f"/proc/{pid}/exe"), "SIGTERM leaves pods"
+        s = home.start()
+        n = len(lines(s, "counts"))
+        seen = until("the log goes on again", lambda: len(lines(s, "counts")) > n + 2 and lines(s, "counts"))
+        assert seen == list(range(1, len(seen) + 1)) and pid_of(s, "counts") == pid and phase(s, "new") == "Running"
+        assert s.stop() == 0
         assert "ended and removed" in home.clean_up()
         until("--cleanup ends them", lambda: not os.path.exists(f"/proc/{pid}/exe"))
         s = home.start()
@@ -492,8 +503,7 @@ def main():
     suite = Suite()
     only = sys.argv[1:]
     cases = {"keeps_objects": keeps_objects, "seals_secrets": seals_secrets, "survives_io_errors": survives_io_errors,
-             "survives_a_full_disk": survives_a_full_disk, "goes_on (kill -9)": lambda: goes_on(signal.SIGKILL),
-             "goes_on (SIGTERM)": lambda: goes_on(signal.SIGTERM), "drains": drains,
+             "survives_a_full_disk": survives_a_full_disk, "goes_on": goes_on, "drains": drains,
              "refuses_wrong_settings": refuses_wrong_settings, "follows_its_settings": follows_its_settings, "is_a_service": is_a_service}
     for name, run in cases.items():
         if not only or any(word in name for word in only):

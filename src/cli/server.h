@@ -54,7 +54,7 @@ struct serve_token { /* a TokenRequest of a pod */
     uint64_t id;
     struct arena arena;
     struct str namespace, account;
-    struct json *request;
+    struct str request; /* as text: a copy of its tree would borrow what is gone by then */
 };
 
 struct serve_policy {           /* --access-config */

@@ -44,12 +44,14 @@ static void on_token(void *ctx, uint64_t id, struct str namespace, struct str ac
 {
     struct serve *s = ctx;
     struct serve_token *t = xcalloc(1, sizeof(*t));
+    autobuf text = { 0 };
 
     *vec_push(s->arena, &s->tokens) = t;
     t->id = id;
     t->namespace = arena_str(&t->arena, namespace);
     t->account = arena_str(&t->arena, account);
-    t->request = json_copy(&t->arena, request);
+    json_print(&text, request);
+    t->request = arena_str(&t->arena, buf_view(&text));
 }
 
 static int find_machine(struct serve *s, struct err *e)
@@ -101,11 +103,13 @@ void serve_node_attach(struct serve *s)
 void serve_node_turn(struct serve *s)
 {
     VEC_FOREACH(t, &s->tokens) {
-        struct json *answer = NULL;
+        struct arena *a = &(*t)->arena;
+        struct json *request, *answer = NULL;
         struct err e;
-        int rc = auth_token_request(s->auth, &(*t)->arena, (*t)->namespace, (*t)->account, (*t)->request, &answer, &e);
+        bool is_made = json_parse(a, (*t)->request, NULL, &request, &e) == 0 &&
+                       auth_token_request(s->auth, a, (*t)->namespace, (*t)->account, request, &answer, &e) == 0;
 
-        agent_token_came(s->agent, (*t)->id, answer, rc < 0 ? &e : NULL);
+        agent_token_came(s->agent, (*t)->id, answer, is_made ? NULL : &e);
         arena_done(&(*t)->arena);
         free(*t);
     }
