@@ -161,6 +161,9 @@ def survives_io_errors():
     with Home() as home:
         s = home.start(restore_signals=False)  # with SIGXFSZ ignored
         s.ok("POST", MAPS, config_map("kept"))
+        s.ok("POST", PODS, named("ends", "while [ ! -e /tmp/go ]; do sleep 0.05; done; exit 3"))
+        until("it runs", lambda: phase(s, "ends") == "Running")
+        pid = pid_of(s, "ends")
         w = Watch(s, f"{MAPS}?watch=1")
         w.until(2)
         resource.prlimit(s.process.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
@@ -168,6 +171,8 @@ def survives_io_errors():
         assert status == 500 and answer["reason"] == "InternalError" and "undone" in answer["message"], answer
         is_read_only(s, "store.db")
         assert s.call("GET", f"{MAPS}/lost")[0] == 404
+        open(f"/proc/{pid}/root/tmp/go", "w").close()
+        until("a pod ends of which nothing can be written", lambda: not os.path.exists(f"/proc/{pid}/exe"))
         ticks = os.sysconf("SC_CLK_TCK")
         with open(f"/proc/{s.process.pid}/stat") as f:
             before = f.read().split()[13:15]
@@ -181,6 +186,8 @@ def survives_io_errors():
         s = home.start()
         assert s.ok("GET", f"{MAPS}/kept") and s.call("GET", f"{MAPS}/no")[0] == 404
         s.ok("POST", MAPS, config_map("again"))
+        until("how the pod ended is known", lambda: phase(s, "ends") == "Failed")
+        assert s.ok("GET", f"{PODS}/ends")["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 3
 
 
 @contextlib.contextmanager
