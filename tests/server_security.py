@@ -456,6 +456,55 @@ def rotated(p):
     same(p.as_("ann", "GET", f"{LAB}/pods")[0], 200)
 
 
+# ---- programs in pods ----
+
+ASKS = """d=/var/run/secrets/kubernetes.io/serviceaccount
+while :; do
+    curl -s -o /dev/null -w "%{http_code}\\n" --cacert $d/ca.crt -H "Authorization: Bearer $(cat $d/token)" \\
+        https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat $d/namespace)/pods
+    sleep 0.1
+done"""
+
+
+def from_a_pod(p):
+    """In-cluster configuration: as a ServiceAccount, through the pods' own network, with a token that is replaced in time."""
+    s, bindings = p.server, f"{RBAC}/namespaces/lab/rolebindings"
+    def said():
+        return str(s.call("GET", f"{LAB}/pods/asks/log?tailLines=1")[1]).strip()
+    def log():
+        return str(s.call("GET", f"{LAB}/pods/asks/log")[1])
+    asks = pod("asks", ASKS)
+    made = s.ok("POST", f"{LAB}/pods", asks)
+    mounts = made["spec"]["containers"][0]["volumeMounts"]
+    same([m["mountPath"] for m in mounts], ["/var/run/secrets/kubernetes.io/serviceaccount"])
+    until("it is known, and may not", lambda: said() == "403")
+    s.ok("POST", bindings, {"metadata": {"name": "pods"}, "roleRef": {"kind": "ClusterRole", "name": "view"},
+                            "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "lab"}]})
+    until("it may", lambda: said() == "200")
+    assert pumice("server", "rotate", "account-keys", "--now", "--data-dir", s.data).returncode == 0
+    before = log().count("\n")  # the old token is of no use from now on
+    until("it has another", lambda: log().count("\n") > before + 3 and said() == "200")
+    assert pumice("server", "rotate", "ca", "--data-dir", s.data).returncode == 0
+    until("the new CA is there", lambda: (s.read_config(), s.ca.count("BEGIN") == 2)[1])
+    before = log().count("\n")
+    until("and it knows it", lambda: log().count("\n") > before + 3 and said() == "200")
+    s.ok("DELETE", f"{bindings}/pods")
+    until("it may no longer", lambda: said() == "403")
+    s.ok("PUT", f"{LAB}/pods/asks", {**asks, "metadata": {"name": "asks", "labels": {"again": "yes"}}})  # the file, as it was
+    s.ok("POST", f"{LAB}/serviceaccounts", {"metadata": {"name": "shy"}, "automountServiceAccountToken": False})
+    for name, change, mounted in (("shy", {"serviceAccountName": "shy"}, False), ("bold", {"serviceAccountName": "shy",
+                                  "automountServiceAccountToken": True}, True), ("not", {"automountServiceAccountToken": False}, False)):
+        one = pod(name, "true")
+        one["spec"].update(change)
+        volumes = s.ok("POST", f"{LAB}/pods?dryRun=All", one)["spec"].get("volumes", [])
+        same([v["name"].startswith("kube-api-access-") for v in volumes], [True] if mounted else [])
+    one = pod("none", "true")
+    one["spec"]["serviceAccountName"] = "nobody"
+    status, answer = s.call("POST", f"{LAB}/pods", one)
+    assert status in (403, 422) and "nobody" in answer["message"], answer
+    s.ok("DELETE", f"{LAB}/pods/asks", {"gracePeriodSeconds": 0})
+
+
 # ---- how much ----
 
 def too_much(p):
@@ -796,7 +845,7 @@ def main():
         for name, path in kubectls():
             suite.case(f"kubectl ({name})", lambda: by_kubectl(p, path))
         for case in (certificates_end, slow_ones_are_let_go, audit, keeps_secrets, rules_are_read_again,
-                     *([as_own_user] if os.geteuid() == 0 else []), rotated):
+                     *([as_own_user] if os.geteuid() == 0 else []), from_a_pod, rotated):
             suite.case(case.__name__, lambda: case(p))
     finally:
         p.end()

@@ -93,12 +93,13 @@ static int read_keys(struct accounts *s, struct str text, struct err *e)
     return s->n_keys ? 0 : err_set(e, ERR_INVALID, KEYS_FILE ": is empty; put the right file back or remove it");
 }
 
-int accounts_refresh(struct accounts *s, struct err *e)
+int accounts_refresh(struct accounts *s, bool *ret_changed, struct err *e)
 {
     struct accounts fresh = { .dir = s->dir, .seen = s->seen };
     autosecret text = { 0 };
 
-    if (!secret_file_changed(s->dir, KEYS_FILE, &fresh.seen))
+    *ret_changed = secret_file_changed(s->dir, KEYS_FILE, &fresh.seen);
+    if (!*ret_changed)
         return 0;
     s->seen = fresh.seen;
     if (secret_file_read(s->dir, KEYS_FILE, &text, NULL, e) < 0 || read_keys(&fresh, buf_view(&text), e) < 0) {

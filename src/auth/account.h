@@ -42,7 +42,7 @@ bool accounts_identify(const struct accounts *s, struct arena *a, struct str tok
 bool accounts_know(const struct accounts *s, const struct identity *who, int64_t now_ms);
 
 /* Has somebody beside us rotated the keys? Then they are read. */
-int accounts_refresh(struct accounts *s, struct err *e);
+int accounts_refresh(struct accounts *s, bool *ret_changed, struct err *e);
 
 /* Another key to sign with. Older ones are believed until there are too many (four); 'keeps_old' false: none, and all
  * tokens end now. */

@@ -44,13 +44,13 @@ static void sync_users(struct auth *auth)
 /* Keys may have been rotated by a command beside us. */
 static void refresh_keys(struct auth *auth)
 {
-    bool has_ca, has_token;
+    bool has_ca, has_accounts, has_token;
     struct err e;
 
     note(auth, authority_refresh(auth->authority, clock_now_ms(auth->clock), &has_ca, &e), "read the CA", &e);
-    note(auth, accounts_refresh(auth->accounts, &e), "read the keys of accounts", &e);
+    note(auth, accounts_refresh(auth->accounts, &has_accounts, &e), "read the keys of accounts", &e);
     note(auth, admin_token_refresh(&auth->admin_token, &has_token, &e), "read the administrator's token", &e);
-    auth->has_fresh_keys |= has_ca || has_token;
+    auth->has_fresh_keys |= has_ca || has_accounts || has_token;
 }
 
 /* Roles that are made of others show what they are made of. */

@@ -50,7 +50,7 @@ const struct http_server_tls *auth_tls(const struct auth *auth);
 struct str auth_admin_token(const struct auth *auth);
 
 /* Milliseconds until it is due again even if nothing happens. What fails is logged and tried again. '*ret_changed': hand
- * auth_tls() to http_server_set_tls(), and the administrator another kubeconfig. */
+ * auth_tls() to http_server_set_tls(), the administrator another kubeconfig, and pods other tokens. */
 int64_t auth_turn(struct auth *auth, bool *ret_changed);
 
 void auth_set_limits(struct auth *auth, const struct throttle_limits *limits);

@@ -132,7 +132,7 @@ static int start(struct serve *s, struct json *capacity, struct err *e)
         serve_node_open(s, capacity, e) < 0 || open_store(s, e) < 0 || serve_policy_load(s, e) < 0 ||
         serve_keys_load(s, serve_listen_names(s), e) < 0 || open_cluster(s, e) < 0)
         return -1;
-    return serve_listen_open(s, http, e);
+    return serve_listen_open(s, http, e) < 0 ? -1 : serve_node_listen(s, e);
 }
 
 /* What it is, and how to use it. */

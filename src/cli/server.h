@@ -129,7 +129,8 @@ int serve_listen_open(struct serve *s, struct http_server_options opt, struct er
 int serve_node_open(struct serve *s, const struct json *capacity, struct err *e);
 /* s->store is there: from now on it works. */
 void serve_node_attach(struct serve *s);
-void serve_node_turn(struct serve *s); /* before that of the agent */
+int serve_node_listen(struct serve *s, struct err *e); /* for programs in pods; s->http is there */
+void serve_node_turn(struct serve *s);                 /* before that of the agent */
 void serve_node_close(struct serve *s);
 int serve_node_clean_up(struct serve *s, struct err *e); /* --cleanup */
 

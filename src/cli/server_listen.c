@@ -73,8 +73,12 @@ static size_t add_name(const char **names, size_t n, const char *name)
 
 const char *const *serve_listen_names(struct serve *s)
 {
-    static const char *const always[] = { "127.0.0.1", "localhost", "kubernetes", "kubernetes.default",
-                                          "kubernetes.default.svc" };
+    static const char *const always[] = { "127.0.0.1",
+                                          "localhost",
+                                          "kubernetes",
+                                          "kubernetes.default",
+                                          "kubernetes.default.svc",
+                                          "kubernetes.default.svc.cluster.local" };
     const char **names = arena_array(s->arena, const char *, NAMES_MAX);
     char machine[256] = "localhost";
     size_t n = 0;
@@ -82,6 +86,7 @@ const char *const *serve_listen_names(struct serve *s)
     memset(names, 0, NAMES_MAX * sizeof(*names));
     for (size_t i = 0; i < ARRAY_LEN(always); i++)
         n = add_name(names, n, always[i]);
+    n = add_name(names, n, arena_cstr(s->arena, agent_gateway(s->agent, s->arena))); /* as pods know it */
     gethostname(machine, sizeof(machine) - 1);
     n = add_name(names, n, arena_cstr(s->arena, str_of(machine)));
     VEC_FOREACH(address, &s->listen)

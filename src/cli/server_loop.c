@@ -100,11 +100,13 @@ static int64_t keep_keys(struct serve *s)
     int64_t wait_ms = auth_turn(s->auth, &has_changed);
     struct err e;
 
-    if (has_changed && s->url.n &&
-        (http_server_set_tls(s->http, auth_tls(s->auth), &e) < 0 || serve_kubeconfig_write(s, &e) < 0))
+    if (has_changed &&
+        (http_server_set_tls(s->http, auth_tls(s->auth), &e) < 0 || (s->url.n && serve_kubeconfig_write(s, &e) < 0)))
         log_error("renewed keys are not shown, or not in the administrator's kubeconfig", LOG_TEXT("error", e.text));
-    if (has_changed)
+    if (has_changed) {
         server_keys_changed(s->server);
+        agent_tokens_ask_again(s->agent);
+    }
     if (store_revision(s->store) != before)
         (void)store_flush(s->store, NULL); /* what fails is undone, and nobody was told; auth tries again */
     return wait_ms;

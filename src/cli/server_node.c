@@ -12,6 +12,7 @@
 #include "os/path.h"
 #include "store/store.h"
 
+enum { POD_PORT = 6443 };
 enum { LOCK_MS = 500 }; /* one that was killed is gone at once, unless the disk holds it */
 
 /* ---- opening ---- */
@@ -46,11 +47,11 @@ static void on_token(void *ctx, uint64_t id, struct str namespace, struct str ac
     struct serve_token *t = xcalloc(1, sizeof(*t));
     autobuf text = { 0 };
 
+    json_print(&text, request); /* a copy shares its text, which goes before we come to it */
     *vec_push(s->arena, &s->tokens) = t;
     t->id = id;
     t->namespace = arena_str(&t->arena, namespace);
     t->account = arena_str(&t->arena, account);
-    json_print(&text, request);
     t->request = arena_str(&t->arena, buf_view(&text));
 }
 
@@ -90,6 +91,15 @@ int serve_node_open(struct serve *s, const struct json *capacity, struct err *e)
         return -1;
     }
     return agent_open(&opt, &s->agent, e);
+}
+
+/* Programs in pods reach the server at their gateway, at the same port for as long as they live: the network goes on with
+ * them. */
+int serve_node_listen(struct serve *s, struct err *e)
+{
+    int fd;
+
+    return agent_listen(s->agent, POD_PORT, &fd, e) < 0 || http_server_listen_at(s->http, fd, e) < 0 ? -1 : 0;
 }
 
 void serve_node_attach(struct serve *s)

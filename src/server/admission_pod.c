@@ -263,6 +263,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
     struct admit_env env = { 0 };
 
     pod_defaults(rq->server, rq->arena, json_get(pod, "spec"));
+    admit_pod_token(rq->server, rq->arena, pod, old);
     if (old) {
         keep_node(rq->arena, json_get(pod, "spec"), old);
         check_change(rq, pod, old, ps);
@@ -270,6 +271,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
         set_qos(rq->arena, pod);
         admit_pod_check(&root, ps);
         check_priority(rq->server, &root, ps);
+        admit_pod_account(rq->server, pod, ps);
     }
     admit_pod_budget(pod, &env, ps);
 }
@@ -278,6 +280,7 @@ void server_complete(void *server, struct arena *a, const struct resource_type *
 {
     if (!type->group[0] && strcmp(type->kind, "Pod") == 0) {
         pod_defaults(server, a, json_get(body, "spec"));
+        admit_pod_token(server, a, body, NULL);
         set_qos(a, body);
     }
     if (!type->group[0] && strcmp(type->kind, "Service") == 0)

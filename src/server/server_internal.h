@@ -315,6 +315,10 @@ int admission_write(struct request *rq, struct json *object, const struct object
 int admission_delete(struct request *rq, const struct object *old);
 void admit_pod_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 void service_defaults(struct arena *a, struct json *spec); /* as Kubernetes completes one that has an address or none */
+/* Mount the token of its account, where the pod and the account want that. 'old': what is there keeps its name, also
+ * where a client writes its file again, which does not know it. NULL: it is new. */
+void admit_pod_token(const struct server *s, struct arena *a, struct json *pod, const struct object *old);
+void admit_pod_account(const struct server *s, const struct json *pod, struct problems *ps);
 
 /* ---- create.c, update.c, delete.c ---- */
 

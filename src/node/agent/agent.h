@@ -127,11 +127,17 @@ int64_t agent_turn(struct agent *g, bool *ret_busy);
 
 /* Of agent_remote.token. NULL and an error: it is asked for again. */
 void agent_token_came(struct agent *g, uint64_t id, const struct json *answer, const struct err *e);
+void agent_tokens_ask_again(struct agent *g); /* they are signed by another key now */
 /* The machine goes: no pod starts any more, those that run are ended, with their grace but 'grace_ms' at most, and fail
  * with the reason Terminated. The Node says that it is not ready. */
 void agent_shut_down(struct agent *g, int64_t grace_ms);
 bool agent_is_quiet(const struct agent *g); /* no pod runs, and all that is to be known of them was written */
 void agent_write_now(struct agent *g);      /* the cluster is there again: what failed is written at once */
+
+/* A socket that listens at the gateway of the pods, for an API server in this process: programs in pods that start from
+ * now on are told of it (KUBERNETES_SERVICE_HOST, …_PORT), as a kubelet tells them. */
+int agent_listen(struct agent *g, uint16_t port, int *ret_fd, struct err *e);
+struct str agent_gateway(const struct agent *g, struct arena *a); /* "10.88.0.1" */
 
 /* What its Node has: {"cpu": "8", "memory": …}, in 'a'. */
 struct json *agent_capacity(struct agent *g, struct arena *a);

@@ -91,6 +91,21 @@ static void put_services(struct env_build *b)
     }
 }
 
+/* The API server, which every pod is told of whatever enableServiceLinks says. */
+static void put_api_server(struct env_build *b)
+{
+    struct agent *g = b->p->agent;
+    struct json *port = json_object(b->arena);
+    struct str host = g->api_port ? agent_gateway(g, b->arena) : STR_NULL;
+
+    if (!host.n)
+        return;
+    json_set(port, "name", json_str(b->arena, STR("https")));
+    json_set(port, "port", json_int(b->arena, g->api_port));
+    put(b, STR("KUBERNETES_SERVICE_HOST"), host);
+    put_port(b, STR("KUBERNETES"), host, port, true);
+}
+
 /* ---- ConfigMaps and Secrets ---- */
 
 static const struct {
@@ -214,6 +229,7 @@ int agent_env(struct agent_pod *p, struct arena *a, const struct json *pod, cons
     struct env_build b = { .p = p, .arena = a, .pod = pod, .container = container, .env = env, .e = e };
 
     put(&b, STR("HOSTNAME"), p->hostname);
+    put_api_server(&b);
     put_services(&b);
     JSON_FOREACH(from, json_get(container, "envFrom"))
         if (put_from(&b, from, e) < 0 || b.has_failed)

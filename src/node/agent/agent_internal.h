@@ -149,6 +149,7 @@ struct agent {
     struct agent_services services;
     struct agent_filter filter;
     struct str node_name, host_ip;
+    uint16_t api_port;      /* of an API server at the gateway; 0: none */
     struct str host_resolv; /* the host's resolv.conf */
     struct str over;        /* a directory: see host_layer.h; made for the first container that needs it */
     char over_name[16];     /* below small/: that of an agent before us is in use */

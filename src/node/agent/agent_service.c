@@ -36,6 +36,19 @@ struct str agent_address(struct arena *a, struct in_addr address)
     return arena_str(a, str_of(text));
 }
 
+struct str agent_gateway(const struct agent *g, struct arena *a)
+{
+    return agent_address(a, net_gateway(g->net));
+}
+
+int agent_listen(struct agent *g, uint16_t port, int *ret_fd, struct err *e)
+{
+    if (net_listen(g->net, port, ret_fd, e) < 0)
+        return -1;
+    g->api_port = port;
+    return 0;
+}
+
 static struct in_addr parse_address(struct str text)
 {
     struct in_addr ret = { 0 };

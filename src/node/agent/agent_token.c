@@ -163,3 +163,11 @@ void agent_tokens_renew(struct agent_pod *p, int64_t now_ms)
         if (!(*t)->id && (*t)->due_ms <= now_ms && !life_has_ended(p->life))
             ask(*t);
 }
+
+void agent_tokens_ask_again(struct agent *g)
+{
+    MAP_FOREACH(struct agent_pod *, p, &g->pods)
+        VEC_FOREACH(t, &p->tokens)
+            if (!(*t)->id && !life_has_ended(p->life))
+                ask(*t);
+}

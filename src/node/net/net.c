@@ -12,6 +12,7 @@
 
 #include "base/map.h"
 #include "base/util.h"
+#include "os/netlink.h"
 #include "os/wire.h"
 
 #include <arpa/inet.h>
@@ -65,6 +66,36 @@ static void pod_mac(struct in_addr a, uint8_t mac[6])
 struct in_addr net_gateway(const struct net *n)
 {
     return subnet_gateway(&n->subnet);
+}
+
+struct listening {
+    struct sockaddr_in at;
+    int fd;
+};
+
+static int open_listener(void *ctx, struct err *e)
+{
+    enum { WAITING = 1024 };
+    struct listening *l = ctx;
+    autoclose int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int on = 1;
+
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        bind(fd, (struct sockaddr *)&l->at, sizeof(l->at)) < 0 || listen(fd, WAITING) < 0)
+        return err_errno(e, "listen at the pods' gateway, port %u", ntohs(l->at.sin_port));
+    l->fd = fd;
+    fd = -1;
+    return 0;
+}
+
+int net_listen(const struct net *n, uint16_t port, int *ret_fd, struct err *e)
+{
+    struct listening l = { .at = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = net_gateway(n) } };
+
+    if (netns_run(net_ns_fd(n), open_listener, &l, e) < 0)
+        return -1;
+    *ret_fd = l.fd;
+    return 0;
 }
 
 const char *net_bridge(const struct net *n)

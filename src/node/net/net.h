@@ -81,6 +81,10 @@ struct in_addr net_gateway(const struct net *n); /* the bridge's own address: DN
 const char *net_bridge(const struct net *n);     /* its name, for filters */
 int net_ns_fd(const struct net *n);              /* the private namespace */
 
+/* A socket that listens at the gateway's address: what pods ask of this program. It is in the private namespace, where
+ * nobody but pods comes, and root of this machine where there is a way out. */
+int net_listen(const struct net *n, uint16_t port, int *ret_fd, struct err *e);
+
 /* The next free address; they are not given again soon. ERR_TOO_BIG when the subnet is used up. */
 int net_take_address(struct net *n, struct in_addr *ret, struct err *e);
 void net_give_address(struct net *n, struct in_addr a);
