@@ -128,8 +128,8 @@ static int start(struct serve *s, struct json *capacity, struct err *e)
     struct http_server_options http = { .ctx = s, .on_request = on_request, .on_heard = commit };
 
     serve_listen_find(s);
-    if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, 0 }, &s->signal_fd, e) < 0 ||
-        serve_node_open(s, capacity, e) < 0 || open_store(s, e) < 0 || serve_policy_load(s, e) < 0 ||
+    if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, 0 }, &s->signal_fd, e) < 0 || serve_policy_load(s, e) < 0 ||
+        serve_node_open(s, capacity, e) < 0 || open_store(s, e) < 0 ||
         serve_keys_load(s, serve_listen_names(s), e) < 0 || open_cluster(s, e) < 0)
         return -1;
     return serve_listen_open(s, http, e) < 0 ? -1 : serve_node_listen(s, e);
