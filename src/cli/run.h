@@ -59,7 +59,7 @@ int run_create(struct store *s, struct load *l, const struct run_say *say, struc
 
 /* The body of what a controller makes: of the Job of a JobFlow the spec is that of its document, as options have changed
  * it. 'ctx' is the struct run. For cluster_embedded_complete(). */
-void run_complete(void *ctx, struct arena *a, const struct resource_type *type, struct json *body);
+int run_complete(void *ctx, struct arena *a, const struct resource_type *type, struct json *body, struct err *e);
 
 /* ---- flows ---- */
 

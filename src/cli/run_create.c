@@ -194,12 +194,12 @@ int run_create(struct store *s, struct load *l, const struct run_say *say, struc
     return run_create_later(s, l, -1, 0, e);
 }
 
-void run_complete(void *ctx, struct arena *a, const struct resource_type *type, struct json *body)
+int run_complete(void *ctx, struct arena *a, const struct resource_type *type, struct json *body, struct err *e)
 {
     struct load *l = ((struct run *)ctx)->load;
 
     if (type != known_types()->job || !l)
-        return;
+        return 0;
     VEC_FOREACH(at, &l->docs) {
         struct loaded *doc = *at;
 
@@ -210,6 +210,7 @@ void run_complete(void *ctx, struct arena *a, const struct resource_type *type, 
         name_claims(l, doc);
         json_set(body, "spec", json_copy(a, json_get(doc->root, "spec")));
     }
+    return 0;
 }
 
 int run_capacity(struct arena *a, struct str text, struct json **ret, struct err *e)

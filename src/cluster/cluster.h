@@ -87,8 +87,9 @@ struct store;
 struct cluster *cluster_embedded_new(struct store *s, struct clock *clock);
 
 /* What is created through this door is completed first, as an API server does: 'complete' may change the body, which is
- * a copy in 'a'. */
-typedef void (*cluster_complete_f)(void *ctx, struct arena *a, const struct resource_type *type, struct json *body);
+ * a copy in 'a', or refuse it. */
+typedef int (*cluster_complete_f)(void *ctx, struct arena *a, const struct resource_type *type, struct json *body,
+                                  struct err *e);
 void cluster_embedded_complete(struct cluster *c, cluster_complete_f complete, void *ctx);
 
 #endif

@@ -118,12 +118,13 @@ static uint64_t embedded_write(struct cluster *c, const struct op *op)
     struct answer *a = answer_new(m, op->type);
     autoarena scratch = { 0 };
     struct op whole = *op;
+    bool is_refused = false;
 
     if (m->complete && op->kind == OP_CREATE) {
         whole.body = json_copy(&scratch, op->body);
-        m->complete(m->complete_ctx, &scratch, op->type, whole.body);
+        is_refused = m->complete(m->complete_ctx, &scratch, op->type, whole.body, &a->err) < 0;
     }
-    if (store_apply(m->store, &whole, &a->object, &a->err) < 0)
+    if (is_refused || store_apply(m->store, &whole, &a->object, &a->err) < 0)
         a->object = NULL;
     else
         a->err = (struct err){ 0 };

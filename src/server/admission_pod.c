@@ -1,6 +1,7 @@
 /* admission_pod.c - pods as Kubernetes completes them, and what of them may change */
 #include "server/server_internal.h"
 
+#include "api/schemas.h"
 #include "node/lifecycle/life.h"
 
 enum { GRACE_S = 30 };
@@ -78,17 +79,33 @@ static void default_container(struct arena *a, struct json *c)
         default_probe(a, json_get(c, probes[i]));
 }
 
+/* Of several the lowest, as Kubernetes has it. */
+static void take_default_class(void *ctx, const struct object *o)
+{
+    const struct object **best = ctx;
+
+    if (json_bool(json_get(o->root, "globalDefault"), false) &&
+        (!*best || json_i64(json_get(o->root, "value"), 0) < json_i64(json_get((*best)->root, "value"), 0)))
+        *best = o;
+}
+
 static void default_priority(const struct server *s, struct arena *a, struct json *spec)
 {
     const struct resource_type *type = type_by_kind(STR("scheduling.k8s.io/v1"), STR("PriorityClass"));
     struct str name = json_member_text(spec, "priorityClassName");
     const struct object *class = name.n ? store_get(s->opt.store, type, STR_NULL, name) : NULL;
+    struct str policy;
 
+    if (!name.n && !json_get(spec, "priority"))
+        store_list(s->opt.store, type, STR_NULL, take_default_class, &class);
     if (class && json_get(class->root, "value"))
         json_set(spec, "priority", json_int(a, json_i64(json_get(class->root, "value"), 0)));
     else
         default_int(a, spec, "priority", 0);
-    default_text(a, spec, "preemptionPolicy", "PreemptLowerPriority");
+    if (class && !name.n)
+        json_set(spec, "priorityClassName", json_str(a, arena_str(a, class->name)));
+    policy = class ? json_member_text(class->root, "preemptionPolicy") : STR_NULL;
+    default_text(a, spec, "preemptionPolicy", policy.n ? arena_cstr(a, policy) : "PreemptLowerPriority");
 }
 
 /* There is one scheduler here, and it does the work of Kubernetes' own as well. */
@@ -216,6 +233,49 @@ static struct json *allowed_change(struct arena *a, const struct json *old, cons
     return spec;
 }
 
+static size_t count_named(const struct json *spec, struct str name)
+{
+    static const char *const lists[] = { "initContainers", "containers", "ephemeralContainers" };
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        JSON_FOREACH(c, json_get(spec, lists[i]))
+            n += str_eq(json_member_text(c, "name"), name);
+    return n;
+}
+
+static void check_ephemeral(const struct json *spec, const struct place *list, struct problems *ps)
+{
+    size_t i = 0;
+
+    JSON_FOREACH(c, list->node) {
+        struct place at = place_item(list, c, i++), name = place_member(&at, "name"),
+                     image = place_member(&at, "image");
+
+        schema_check(&schema_ephemeral_container, &at, ps);
+        if (count_named(spec, json_text(name.node, STR_NULL)) > 1)
+            problem_error(ps, &name, "must be unique among all containers of the pod");
+        if (!json_text(image.node, STR_NULL).n)
+            problem_error(ps, &image, "is required");
+    }
+}
+
+/* kubectl debug: containers are added to a pod that runs, and nothing else changes. */
+static void add_ephemeral(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
+{
+    struct place root = { .node = pod }, spec = place_member(&root, "spec"),
+                 list = place_member(&spec, "ephemeralContainers");
+    const struct json *before = json_find(old->root, "spec", "ephemeralContainers", NULL);
+    struct json *whole = json_copy(rq->arena, json_get(old->root, "spec"));
+
+    if (!has_all(before, list.node))
+        problem_error(ps, &list, "Forbidden: existing ephemeral containers may not be removed or changed");
+    if (list.node)
+        json_set(whole, "ephemeralContainers", json_copy(rq->arena, list.node));
+    check_ephemeral(whole, &list, ps);
+    json_set(pod, "spec", whole);
+}
+
 /* Pods that something in this process made may lack defaults: the two are compared with theirs. A spec that says the
  * same stays as it was stored. */
 static void check_change(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
@@ -264,7 +324,9 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
 
     pod_defaults(rq->server, rq->arena, json_get(pod, "spec"));
     admit_pod_token(rq->server, rq->arena, pod, old);
-    if (old) {
+    if (old && str_is(rq->target.subresource, "ephemeralcontainers")) {
+        add_ephemeral(rq, pod, old, ps);
+    } else if (old) {
         keep_node(rq->arena, json_get(pod, "spec"), old);
         check_change(rq, pod, old, ps);
     } else {
@@ -276,7 +338,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
     admit_pod_budget(pod, &env, ps);
 }
 
-void server_complete(void *server, struct arena *a, const struct resource_type *type, struct json *body)
+int server_complete(void *server, struct arena *a, const struct resource_type *type, struct json *body, struct err *e)
 {
     if (!type->group[0] && strcmp(type->kind, "Pod") == 0) {
         pod_defaults(server, a, json_get(body, "spec"));
@@ -285,4 +347,5 @@ void server_complete(void *server, struct arena *a, const struct resource_type *
     }
     if (!type->group[0] && strcmp(type->kind, "Service") == 0)
         service_defaults(a, json_get(body, "spec"));
+    return quota_admit(server, type, body, e);
 }

@@ -144,6 +144,7 @@ int handle_binding(struct request *rq)
 /* ---- eviction ---- a delete that asks the budgets ---- */
 
 struct budget_search {
+    const struct server *server;
     const struct json *pod;
     const struct object *blocking;
     struct arena *arena;
@@ -153,12 +154,13 @@ static void look_at_budget(void *ctx, const struct object *o)
 {
     struct budget_search *b = ctx;
     struct selector *sel;
+    struct budget now;
     struct err e;
 
     if (b->blocking || selector_from_json(b->arena, json_find(o->root, "spec", "selector", NULL), &sel, &e) < 0 ||
         !selector_matches(sel, json_find(b->pod, "metadata", "labels", NULL)))
         return;
-    if (json_i64(json_find(o->root, "status", "disruptionsAllowed", NULL), 0) <= 0)
+    if (budget_count(b->server, o, &now) == 0 && now.allowed <= 0)
         b->blocking = o;
 }
 
@@ -174,7 +176,7 @@ int handle_eviction(struct request *rq)
     const struct resource_type *budgets = type_by_kind(STR("policy/v1"), STR("PodDisruptionBudget"));
     struct store_delete_options opt = { .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };
     const struct object *pod;
-    struct budget_search search = { .arena = rq->arena };
+    struct budget_search search = { .server = rq->server, .arena = rq->arena };
     autounref struct object *last = NULL;
     struct json *body;
 

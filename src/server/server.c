@@ -272,7 +272,7 @@ void server_free(struct server *s)
 
 int64_t server_turn(struct server *s)
 {
-    int64_t now_ms = clock_mono_ms(s->opt.clock);
+    int64_t now_ms = clock_mono_ms(s->opt.clock), due_ms;
 
     if (now_ms >= s->expired_ms + EXPIRE_MS) {
         s->expired_ms = now_ms;
@@ -281,7 +281,9 @@ int64_t server_turn(struct server *s)
     }
     customs_turn(s);
     namespaces_turn(s);
-    return MIN_OF(watches_turn(s), (int64_t)EXPIRE_MS);
+    due_ms = quotas_turn(s);
+    due_ms = MIN_OF(due_ms, budgets_turn(s));
+    return MIN_OF(MIN_OF(watches_turn(s), due_ms), (int64_t)EXPIRE_MS);
 }
 
 void server_set_runas(struct server *s, const struct runas_policy *policy)

@@ -80,8 +80,8 @@ void server_request(void *server, struct http_call *call); /* http_server_option
 /* Answer a call with a Status of this code: for those who take over calls (kubelet_options.refuse). */
 void server_refuse(struct http_call *call, int code, struct str why);
 
-/* Defaults of what others in this process create, as those of what clients do (cluster_complete_f). */
-void server_complete(void *server, struct arena *a, const struct resource_type *type, struct json *body);
+/* Defaults and quotas of what others in this process create, as those of what clients do (cluster_complete_f). */
+int server_complete(void *server, struct arena *a, const struct resource_type *type, struct json *body, struct err *e);
 
 /* Feed watches, end namespaces, forget old events. Milliseconds until it is due again even if nothing happens. */
 int64_t server_turn(struct server *s);

@@ -25,6 +25,7 @@
  * review.c      questions: SelfSubjectAccessReview, …; tokens of ServiceAccounts, and how others check them
  * usage.c       what containers and the node use: metrics.k8s.io
  * namespace.c   what each namespace has, and how it ends
+ * quota.c       what a namespace may have; budget.c: how many pods may be evicted
  */
 #ifndef SERVER_SERVER_INTERNAL_H
 #define SERVER_SERVER_INTERNAL_H
@@ -363,6 +364,21 @@ void namespaces_turn(struct server *s);
 bool namespace_is_ending(struct server *s, struct str name);
 void events_expire(struct server *s);
 
+/* ---- quota.c ---- */
+
+/* ERR_FORBIDDEN: it would be more than the namespace may have. */
+int quota_admit(struct server *s, const struct resource_type *type, const struct json *object, struct err *e);
+int64_t quotas_turn(struct server *s); /* milliseconds until it is due */
+
+/* ---- budget.c ---- */
+
+struct budget {
+    int64_t expected, healthy, desired, allowed;
+};
+int budget_count(const struct server *s, const struct object *budget,
+                 struct budget *ret);   /* -1: its selector is none */
+int64_t budgets_turn(struct server *s); /* milliseconds until it is due */
+
 /* ---- custom.c ---- */
 
 struct custom_kind;
@@ -409,7 +425,11 @@ struct server {
     struct watch *namespace_watch;
     uint64_t namespaces_rev; /* of the store, when ending ones were looked at */
     bool has_ending;
-    int64_t expired_ms; /* mono: when events were looked at */
+    int64_t expired_ms;  /* mono: when events were looked at */
+    uint64_t quotas_rev; /* of the store, when they were counted */
+    int64_t quotas_ms;   /* mono */
+    uint64_t budgets_rev;
+    int64_t budgets_ms;
     struct arena customs_arena;
     VEC(struct custom_kind *) customs;
     struct watch *custom_watch;
