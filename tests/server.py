@@ -250,7 +250,7 @@ def says_what_is_wrong(s):
     protobuf = "application/vnd.kubernetes.protobuf"
     assert s.call("POST", MAPS, b"\x00", type=protobuf)[0] == 400 and s.call("POST", MAPS, "x", type="text/csv")[0] == 415
     assert s.call("POST", JOBS, b"k8s\0\x0a\x05\x12\x03Job", type=protobuf)[0] == 415, "Volcano's kinds have no such form"
-    assert s.call("GET", MAPS, accept="application/vnd.kubernetes.protobuf")[0] == 406
+    assert s.call("GET", JOBS, accept="application/vnd.kubernetes.protobuf")[0] == 406
     assert s.call("GET", f"{MAPS}/a%2fb")[0] == 404 and s.call("GET", f"{MAPS}//x")[0] == 400
     assert s.call("POST", MAPS, " " * (3 << 20) + "{}")[0] == 413
     status, answer = s.call("POST", MAPS, config_map("large", {"a": "x" * (1 << 20), "b": "y"}))

@@ -910,10 +910,13 @@ def budgets_block_evictions(s):
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "eighty-six"}}
     body = refused(s.call("POST", f"{PODS}/eighty-six/eviction", eviction), 429)
     assert body["details"]["causes"][0]["reason"] == "DisruptionBudget", body
-    s.ok("DELETE", f"{budgets}/tight")
+    seen = until("it is counted", lambda: (b := s.ok("GET", f"{budgets}/tight").get("status", {})).get("currentHealthy") == 1 and b)
+    assert (seen["disruptionsAllowed"], seen["desiredHealthy"], seen["expectedPods"]) == (0, 1, 1), seen
+    s.ok("PATCH", f"{budgets}/tight", {"spec": {"minAvailable": None, "maxUnavailable": "50%"}}, type=MERGE)
     status, answer = s.call("POST", f"{PODS}/eighty-six/eviction", eviction)
     assert status == 201 and answer["status"] == "Success", answer
     s.ok("DELETE", f"{PODS}/eighty-six", {"gracePeriodSeconds": 0})
+    s.ok("DELETE", f"{budgets}/tight")
 
 
 @case(88)
@@ -921,6 +924,77 @@ def events_are_counted_by_patch(s):
     s.ok("POST", EVENTS, {"metadata": {"name": "eighty-eight"}, "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"}, "count": 1})
     got = s.ok("PATCH", f"{EVENTS}/eighty-eight", {"count": 30, "lastTimestamp": "2026-01-01T00:00:00Z"}, type=STRATEGIC)
     assert got["count"] == 30, got
+
+
+# ---- beyond the list ----
+
+def protobuf_is_answered(s):
+    """What is answered so and sent back changes nothing: each says all that the other does."""
+    p = held_pod("answered", labels={"a": "b"}, annotations={"c": "d"})
+    p["spec"]["tolerations"] = [{"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}]
+    p["spec"]["volumes"] = [{"name": "v", "emptyDir": {}}, {"name": "p", "projected": {"sources": [{"downwardAPI": {"items": [{"path": "n", "fieldRef": {"fieldPath": "metadata.name"}}]}}]}}]
+    samples = ((PODS, p), (MAPS, config_map("answered", {"a": "", "b": "x"})), (SECRETS, {"metadata": {"name": "answered"}, "stringData": {"a": "b"}}),
+               ("/api/v1/namespaces/default/services", {"metadata": {"name": "answered"}, "spec": {"clusterIP": "None", "ports": [{"port": 80}]}}),
+               (LEASES, {"metadata": {"name": "answered"}, "spec": {"holderIdentity": "me", "renewTime": "2026-01-02T03:04:05.000006Z"}}))
+    for at, body in samples:
+        s.ok("POST", at, body)
+        before = s.ok("GET", f"{at}/answered")
+        c, r = s.open("GET", f"{at}/answered", accept=f"{PROTOBUF},application/json")
+        raw = r.read()
+        c.close()
+        assert r.headers["Content-Type"] == PROTOBUF and raw.startswith(b"k8s\0"), (at, r.headers["Content-Type"])
+        same = s.ok("PUT", f"{at}/answered", raw, type=PROTOBUF)
+        assert same["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"], (before, same)
+        c, r = s.open("GET", at, accept=PROTOBUF)
+        assert r.read().startswith(b"k8s\0") and r.headers["Content-Type"] == PROTOBUF, at
+        c.close()
+    c, r = s.open("GET", f"{MAPS}?watch=1&fieldSelector=metadata.name%3Danswered&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
+                  accept=f"{PROTOBUF};stream=watch,{PROTOBUF}")
+    assert r.headers["Content-Type"] == f"{PROTOBUF};stream=watch", r.headers["Content-Type"]
+    frames = [r.read(int.from_bytes(r.read(4), "big")) for _ in range(2)]
+    assert frames[0].startswith(b"\x0a\x05ADDED") and b"k8s\0" in frames[0] and frames[1].startswith(b"\x0a\x08BOOKMARK"), frames
+    c.close()
+    c, r = s.open("GET", f"{MAPS}/none", accept=PROTOBUF)
+    assert r.status == 404 and r.read().startswith(b"k8s\0")
+    c.close()
+    assert s.call("GET", JOBS, accept=PROTOBUF)[0] == 406, "Volcano's kinds have no such form"
+    assert s.ok("GET", JOBS, accept=f"{PROTOBUF},application/json")["kind"] == "JobList"
+    assert s.ok("GET", MAPS, accept=f"{PROTOBUF};as=Table;g=meta.k8s.io;v=v1,{TABLE}")["kind"] == "Table"
+    for at, _ in samples:
+        s.ok("DELETE", f"{at}/answered")
+
+
+def methods_are_told(s):
+    for method, at, allow in (("POST", f"{MAPS}/x", "GET, HEAD, PUT, PATCH, DELETE"), ("OPTIONS", MAPS, "GET, HEAD, POST, DELETE"), ("DELETE", NAMESPACES, "GET, HEAD, POST"),
+                              ("GET", "/api/v1/namespaces/default/bindings", "POST"), ("DELETE", f"{PODS}/x/log", "GET, HEAD"), ("POST", "/version", "GET, HEAD")):
+        refused(s.call(method, at), 405)
+        assert s.headers["Allow"] == allow, (method, at, s.headers["Allow"])
+    assert s.call("HEAD", MAPS) == (200, "")
+
+
+def containers_are_added(s):
+    s.ok("POST", PODS, held_pod("debugged"))
+    at = f"{PODS}/debugged/ephemeralcontainers"
+    extra = {"name": "debug", "image": "debian:12", "command": ["sh"], "stdin": True, "tty": True}
+    got = s.ok("PATCH", at, {"spec": {"ephemeralContainers": [extra]}}, type=STRATEGIC)
+    assert [c["name"] for c in got["spec"]["ephemeralContainers"]] == ["debug"], got["spec"]
+    refused(s.call("PATCH", at, {"spec": {"ephemeralContainers": []}}, type=MERGE), 422, "ephemeralContainers")
+    refused(s.call("PATCH", at, {"spec": {"ephemeralContainers": [extra, {"name": "main", "image": "x"}]}}, type=MERGE), 422)
+    refused(s.call("PATCH", f"{PODS}/debugged", {"spec": {"ephemeralContainers": [extra, {"name": "more", "image": "x"}]}}, type=MERGE), 422)
+    s.ok("DELETE", f"{PODS}/debugged")
+
+
+def classes_are_resolved(s):
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    s.ok("POST", classes, {"metadata": {"name": "usual"}, "value": 7, "globalDefault": True, "preemptionPolicy": "Never"})
+    spec = s.ok("POST", f"{PODS}?dryRun=All", held_pod("classed"))["spec"]
+    assert (spec["priorityClassName"], spec["priority"], spec["preemptionPolicy"]) == ("usual", 7, "Never"), spec
+    s.ok("DELETE", f"{classes}/usual")
+    p = held_pod("classed")
+    p["spec"]["priorityClassName"] = "system-node-critical"
+    assert s.ok("POST", f"{PODS}?dryRun=All", p)["spec"]["priority"] == 2000001000
+    p["spec"]["priorityClassName"] = "nobody"
+    refused(s.call("POST", PODS, p), 422, "no PriorityClass with name nobody was found")
 
 
 def main():
@@ -938,6 +1012,8 @@ def main():
         for number, function in cases:
             if not only or number in only:
                 suite.case(f"{number}: {function.__name__}", lambda: function(s))
+        for function in (protobuf_is_answered, methods_are_told, containers_are_added, classes_are_resolved):
+            suite.case(function.__name__, lambda: function(s))
     finally:
         s.stop()
     return suite.finish()

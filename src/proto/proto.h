@@ -10,6 +10,8 @@
 
 #include "json/json.h"
 
+#define PROTOBUF_MEDIA "application/vnd.kubernetes.protobuf"
+
 /* Does the body begin as one? */
 bool proto_is(struct str body);
 

@@ -1,6 +1,8 @@
 /* accept.c - what the client can read: its Accept header against what can be had */
 #include "server/server_internal.h"
 
+#include "proto/proto.h"
+
 struct media { /* one of the list: "application/json;as=Table;v=v1;g=meta.k8s.io" */
     struct str type, as, group, version;
 };
@@ -37,11 +39,11 @@ static const struct {
     { "APIGroupDiscoveryList", "apidiscovery.k8s.io", { "v2", "v2beta1" }, ACCEPT_DISCOVERY },
 };
 
-static bool find_form(const struct media *m, bool allows_discovery, struct accept *ret)
+static bool find_form(const struct media *m, unsigned allows, struct accept *ret)
 {
     for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
         if (!str_is(m->as, forms[i].as) || !str_is(m->group, forms[i].group) ||
-            (forms[i].form == ACCEPT_DISCOVERY) != allows_discovery)
+            (forms[i].form == ACCEPT_DISCOVERY) != (allows & ACCEPT_ALLOWS_DISCOVERY))
             continue;
         for (size_t k = 0; k < ARRAY_LEN(forms[i].versions); k++)
             if (str_is(m->version, forms[i].versions[k])) {
@@ -53,7 +55,7 @@ static bool find_form(const struct media *m, bool allows_discovery, struct accep
     return false;
 }
 
-static bool take(const struct media *m, bool allows_discovery, struct accept *ret)
+static bool take(const struct media *m, unsigned allows, struct accept *ret)
 {
     static const struct {
         const char *type;
@@ -63,16 +65,21 @@ static bool take(const struct media *m, bool allows_discovery, struct accept *re
         { "application/yaml", MEDIA_YAML }, { "text/*", MEDIA_YAML },
     };
 
+    if (str_is(m->type, PROTOBUF_MEDIA)) { /* tables and the like are made in JSON */
+        *ret = (struct accept){ .media = MEDIA_PROTOBUF };
+        return !m->as.n && allows & ACCEPT_ALLOWS_PROTOBUF;
+    }
+
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
         if (!str_is(m->type, types[i].type))
             continue;
         *ret = (struct accept){ .media = types[i].media };
-        return !m->as.n || find_form(m, allows_discovery, ret);
+        return !m->as.n || find_form(m, allows, ret);
     }
     return false;
 }
 
-int accept_parse(struct str header, bool allows_discovery, struct accept *ret)
+int accept_parse(struct str header, unsigned allows, struct accept *ret)
 {
     struct str part;
 
@@ -82,7 +89,7 @@ int accept_parse(struct str header, bool allows_discovery, struct accept *ret)
     while (str_split(&header, ',', &part)) {
         struct media m = media_read(part);
 
-        if (take(&m, allows_discovery, ret))
+        if (take(&m, allows, ret))
             return 0;
     }
     return -1;

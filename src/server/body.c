@@ -6,8 +6,6 @@
 #include "proto/proto.h"
 #include "yaml/yaml.h"
 
-#define PROTOBUF_MEDIA "application/vnd.kubernetes.protobuf"
-
 enum { BODY_MAX = 3 << 20 };
 
 const char *const body_types[] = { "application/json", "application/yaml", PROTOBUF_MEDIA, NULL };

@@ -306,7 +306,7 @@ int handle_list(struct request *rq)
     if (param(rq, "resourceVersion", &rev) && str_is(rev, "0"))
         limit = 0; /* as it has always been: what is at hand, all of it */
     cut_page(&l, has_page ? &page : NULL, limit);
-    if (rq->accept.form == ACCEPT_TABLE || rq->accept.media == MEDIA_YAML || rq->is_pretty)
+    if (rq->accept.form == ACCEPT_TABLE || rq->accept.media != MEDIA_JSON || rq->is_pretty)
         reply_json(rq, 200, list_tree(&l));
     else
         reply_items(&l);

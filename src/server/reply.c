@@ -1,6 +1,7 @@
 /* reply.c - answers: objects in the form and the language that the client wants */
 #include "server/server_internal.h"
 
+#include "proto/proto.h"
 #include "yaml/yaml.h"
 
 enum { WARNINGS_MAX = 64, WARNING_BYTES = 1024, HEADERS_MAX = WARNINGS_MAX + 8 };
@@ -47,25 +48,40 @@ void reply_text(struct request *rq, int code, const char *type, struct str body,
     http_answer(rq->call, &(struct http_reply){ code, type, all }, body);
 }
 
-static void print(const struct request *rq, struct buf *out, const struct json *j)
+const char *media_name(enum accept_media media)
 {
+    static const char *const names[] = {
+        [MEDIA_JSON] = "application/json", [MEDIA_YAML] = "application/yaml", [MEDIA_PROTOBUF] = PROTOBUF_MEDIA
+    };
+
+    return names[media];
+}
+
+/* What has no form in protobuf is JSON: the head of the answer tells, and whoever asks for one reads the other. */
+static enum accept_media print(const struct request *rq, struct buf *out, const struct json *j)
+{
+    struct err e;
+
+    if (rq->accept.media == MEDIA_PROTOBUF && proto_encode(rq->arena, out, j, &e) == 0)
+        return MEDIA_PROTOBUF;
     if (rq->accept.media == MEDIA_YAML)
         yaml_print(out, j, NULL);
     else if (rq->is_pretty)
         json_print_pretty(out, j, 2);
     else
         json_print(out, j);
-    if (rq->accept.media != MEDIA_YAML)
-        buf_char(out, '\n');
+    if (rq->accept.media == MEDIA_YAML)
+        return MEDIA_YAML;
+    buf_char(out, '\n');
+    return MEDIA_JSON;
 }
 
 static void reply_as(struct request *rq, int code, const struct json *j, const char *const *headers)
 {
     autobuf out = { 0 };
+    enum accept_media media = print(rq, &out, j);
 
-    print(rq, &out, j);
-    reply_text(rq, code, rq->accept.media == MEDIA_YAML ? "application/yaml" : "application/json", buf_view(&out),
-               headers);
+    reply_text(rq, code, media_name(media), buf_view(&out), headers);
 }
 
 void reply_json(struct request *rq, int code, const struct json *j)
@@ -114,14 +130,45 @@ void reply_stored(struct request *rq, int code, const struct object *o)
         reply_object(rq, code, o->root);
 }
 
+/* The methods that would have been fine. */
+static const char *allow_header(const struct request *rq)
+{
+    static const struct {
+        enum verb verb;
+        const char *method;
+        bool of_one, of_all;
+    } rows[] = { { VERB_GET, "GET, HEAD", true, false },
+                 { VERB_LIST, "GET, HEAD", false, true },
+                 { VERB_CREATE, "POST", false, true },
+                 { VERB_UPDATE, "PUT", true, false },
+                 { VERB_PATCH, "PATCH", true, false },
+                 { VERB_DELETE, "DELETE", true, false },
+                 { VERB_DELETE_COLLECTION, "DELETE", false, true } };
+    const struct subresource *sub = rq->type ? subresource_of(shown_as(rq), rq->target.subresource) : NULL;
+    autobuf out = { 0 };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        bool is_allowed = rq->type && (rq->target.name.n ? rows[i].of_one : rows[i].of_all) &&
+                          type_allows(rq->type, rows[i].verb);
+
+        if (sub)
+            is_allowed = rows[i].verb < VERB_MAX && sub->handle[rows[i].verb];
+        if (is_allowed)
+            buf_fmt(&out, "%s%s", out.n ? ", " : "Allow: ", rows[i].method);
+    }
+    return out.n ? arena_cstr(rq->arena, buf_view(&out)) : "Allow: GET, HEAD";
+}
+
 void reply_failure(struct request *rq)
 {
     struct json *status = status_of(rq);
-    const char *headers[3] = { NULL };
+    const char *headers[4] = { NULL };
     size_t n = 0;
 
     if (rq->failure.reason == REASON_UNAUTHORIZED)
         headers[n++] = "WWW-Authenticate: Bearer realm=\"pumice\"";
+    if (rq->failure.reason == REASON_METHOD)
+        headers[n++] = allow_header(rq);
     if (rq->failure.retry_s)
         headers[n++] = arena_fmt(rq->arena, "Retry-After: %lld", (long long)rq->failure.retry_s).p;
     reply_as(rq, status_code(rq), status, headers);

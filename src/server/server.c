@@ -1,6 +1,8 @@
 /* server.c - open, turn, close; one request from its first line to its answer */
 #include "server/server_internal.h"
 
+#include "api/message.h"
+
 enum { EXPIRE_MS = 60000 };
 
 int64_t server_now_ms(const struct server *s)
@@ -209,6 +211,16 @@ static bool is_page(struct str path)
     return str_is(path, "/") || str_is(path, "/ui") || str_starts(path, STR("/ui/"));
 }
 
+/* Kubernetes' own kinds have a form in protobuf. */
+static unsigned allowed_forms(const struct request *rq)
+{
+    const struct resource_type *t = rq->view ? rq->view : rq->type;
+    bool has_message = t && message_by_kind(type_api_version(rq->arena, t), str_of(t->kind));
+
+    return (rq->target.is_api && !rq->target.version.n ? ACCEPT_ALLOWS_DISCOVERY : 0) |
+           (has_message ? ACCEPT_ALLOWS_PROTOBUF : 0);
+}
+
 static int read_rest(struct request *rq)
 {
     bool is_plain = rq->target.is_api || !(str_starts(rq->call->path, STR("/openapi/v2")) || is_page(rq->call->path));
@@ -217,7 +229,7 @@ static int read_rest(struct request *rq)
 
     rq->is_pretty = wants_pretty(rq);
     if (is_plain && !is_stream &&
-        accept_parse(http_call_header(rq->call, "Accept"), rq->target.is_api && !rq->target.version.n, &rq->accept) < 0)
+        accept_parse(http_call_header(rq->call, "Accept"), allowed_forms(rq), &rq->accept) < 0)
         return fail_with(rq, REASON_NOT_ACCEPTABLE,
                          "only the following media types are accepted: application/json, application/yaml");
     return read_dry_run(rq) < 0 || read_validation(rq) < 0 ? -1 : 0;

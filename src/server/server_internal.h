@@ -80,7 +80,7 @@ enum accept_form {
     ACCEPT_PARTIAL, /* PartialObjectMetadata, alone or in a list */
     ACCEPT_DISCOVERY,
 };
-enum accept_media { MEDIA_JSON, MEDIA_YAML };
+enum accept_media { MEDIA_JSON, MEDIA_YAML, MEDIA_PROTOBUF };
 
 struct accept {
     enum accept_form form;
@@ -88,9 +88,13 @@ struct accept {
     struct str version; /* "v1" of meta.k8s.io, "v2" of apidiscovery.k8s.io */
 };
 
-/* The first of the client's list that can be had. -1: none can. 'allows_discovery': the request is for /api or /apis.
- */
-int accept_parse(struct str header, bool allows_discovery, struct accept *ret);
+enum {
+    ACCEPT_ALLOWS_DISCOVERY = 1,
+    ACCEPT_ALLOWS_PROTOBUF = 2
+}; /* it is for /api or /apis; the kind has such a form */
+
+/* The first of the client's list that can be had. -1: none can. */
+int accept_parse(struct str header, unsigned allows, struct accept *ret);
 
 /* ---- the request ---- */
 
@@ -182,6 +186,8 @@ struct json *status_success(struct request *rq, int code);
 /* ---- reply.c ---- */
 
 void reply_json(struct request *rq, int code, const struct json *j); /* as it is, in JSON or YAML */
+/* "application/json" and so on; of objects that are of this kind. */
+const char *media_name(enum accept_media media);
 void reply_text(struct request *rq, int code, const char *type, struct str body, const char *const *headers);
 void reply_object(struct request *rq, int code, const struct json *root); /* as the client wants it */
 void reply_stored(struct request *rq, int code, const struct object *o);

@@ -11,6 +11,11 @@
  */
 #include "server/server_internal.h"
 
+#include "base/log.h"
+#include "proto/proto.h"
+
+#define FRAMES_MEDIA PROTOBUF_MEDIA ";stream=watch"
+
 enum {
     QUEUE_BYTES = 1 << 20,
     BOOKMARK_MS = 60000,
@@ -33,6 +38,7 @@ struct api_watch {
     struct arena arena;                      /* of the selection */
     struct selection sel;
     enum accept_form form;
+    enum accept_media media;
     struct str include;
     struct object **initial; /* references to what there was at the beginning, told up to 'initial_at' */
     size_t n_initial, initial_at;
@@ -91,10 +97,27 @@ static void send(struct api_watch *w, const char *type, struct str object)
     w->server->stats.watch_events++;
 }
 
+/* A frame, or nothing: every kind that can be asked for so, and what is told of it, has the form. */
+static void send_frame(struct api_watch *w, const char *type, const struct json *tree)
+{
+    autoarena a = { 0 };
+    autobuf out = { 0 };
+    struct err e;
+
+    if (proto_encode_event(&a, &out, str_of(type), tree, &e) < 0)
+        log_warn("server: an event has no protobuf form", LOG_TEXT("error", e.text));
+    http_answer_write(w->call, buf_view(&out));
+    w->server->stats.watch_events++;
+}
+
 static void send_tree(struct api_watch *w, const char *type, const struct json *tree)
 {
     autobuf text = { 0 };
 
+    if (w->media == MEDIA_PROTOBUF) {
+        send_frame(w, type, tree);
+        return;
+    }
     json_print(&text, tree);
     send(w, type, buf_view(&text));
 }
@@ -119,7 +142,9 @@ static void send_object(struct api_watch *w, enum watch_kind kind, const struct 
 {
     autoarena a = { 0 };
 
-    if (w->form == ACCEPT_OBJECT && !w->view)
+    if (w->form == ACCEPT_OBJECT && w->media == MEDIA_PROTOBUF)
+        send_frame(w, kind_words[kind], view_show(&a, w->view, o->root));
+    else if (w->form == ACCEPT_OBJECT && !w->view)
         send(w, kind_words[kind], encoded(w->server, o));
     else if (w->form == ACCEPT_OBJECT)
         send_tree(w, kind_words[kind], view_show(&a, w->view, o->root));
@@ -420,6 +445,7 @@ static struct api_watch *api_watch_new(struct request *rq, const struct selectio
     w->type = rq->type;
     w->view = rq->view;
     w->form = rq->accept.form;
+    w->media = rq->accept.media == MEDIA_PROTOBUF ? MEDIA_PROTOBUF : MEDIA_JSON;
     (void)param(rq, "includeObject", &include);
     w->include = arena_str(&w->arena, include);
     (void)selection_parse(&w->arena, rq->type, arena_str(&w->arena, sel->labels_text),
@@ -450,8 +476,14 @@ static void keep_initial(void *ctx, const struct object *o)
 static void reply_expired(struct request *rq, const struct err *e)
 {
     autobuf out = { 0 };
+    struct err other;
 
     fail_with(rq, REASON_EXPIRED, "%s", e->text);
+    if (rq->accept.media == MEDIA_PROTOBUF &&
+        proto_encode_event(rq->arena, &out, STR("ERROR"), status_of(rq), &other) == 0) {
+        reply_text(rq, 200, FRAMES_MEDIA, buf_view(&out), NULL);
+        return;
+    }
     buf_str(&out, STR("{\"type\":\"ERROR\",\"object\":"));
     json_print(&out, status_of(rq));
     buf_str(&out, STR("}\n"));
@@ -476,7 +508,8 @@ int handle_watch(struct request *rq)
     w = api_watch_new(rq, &sel, watch, seconds);
     rq->is_answered = true;
     http_call_watch(rq->call, &(struct http_call_events){ w, on_ready, on_gone });
-    http_answer_begin(rq->call, &(struct http_reply){ 200, "application/json", NULL });
+    http_answer_begin(
+        rq->call, &(struct http_reply){ 200, w->media == MEDIA_PROTOBUF ? FRAMES_MEDIA : "application/json", NULL });
     w->initial_rev = store_revision(rq->server->opt.store);
     w->marks_end = wish.marks_end;
     if (wish.initial)
