@@ -116,7 +116,7 @@ bool target_flag(const struct target *t, const char *name, const char *other)
 
     if (!http_call_param(t->call, name, &text) && !(other && http_call_param(t->call, other, &text)))
         return false;
-    return str_is(buf_view(&text), "1") || str_is(buf_view(&text), "true");
+    return !str_is(buf_view(&text), "0") && !str_eq_nocase(buf_view(&text), STR("false")); /* Python writes "True" */
 }
 
 int target_number(const struct target *t, const char *name, int64_t fallback, int64_t *ret)

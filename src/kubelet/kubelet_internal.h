@@ -43,7 +43,7 @@ struct target {
     struct http_call *call;
     struct agent_place place;
 };
-bool target_flag(const struct target *t, const char *name, const char *other); /* "1" or "true" */
+bool target_flag(const struct target *t, const char *name, const char *other); /* there, and not "0" or "false" */
 /* A whole number; 'fallback' where there is none. -1: it is none, and the call was answered. */
 int target_number(const struct target *t, const char *name, int64_t fallback, int64_t *ret);
 void answer_error(struct kubelet *k, struct http_call *call, const struct err *e);

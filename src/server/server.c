@@ -22,11 +22,16 @@ bool param(const struct request *rq, const char *name, struct str *ret)
     return true;
 }
 
+bool flag_is_set(struct str text)
+{
+    return !str_is(text, "0") && !str_eq_nocase(text, STR("false"));
+}
+
 bool param_flag(const struct request *rq, const char *name)
 {
     struct str text;
 
-    return param(rq, name, &text) && !str_is(text, "false") && !str_is(text, "0");
+    return param(rq, name, &text) && flag_is_set(text);
 }
 
 int param_number(struct request *rq, const char *name, int64_t fallback, int64_t *ret)
@@ -47,7 +52,7 @@ static bool wants_pretty(const struct request *rq)
     struct str agent = http_call_header(rq->call, "User-Agent"), text;
 
     if (param(rq, "pretty", &text))
-        return !str_is(text, "false") && !str_is(text, "0");
+        return flag_is_set(text);
     for (size_t i = 0; i < ARRAY_LEN(people); i++)
         if (str_starts(agent, str_of(people[i])))
             return true;

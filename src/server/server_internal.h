@@ -166,7 +166,8 @@ static inline const struct resource_type *shown_as(const struct request *rq)
 }
 
 bool param(const struct request *rq, const char *name, struct str *ret); /* decoded, in the arena; false: not there */
-bool param_flag(const struct request *rq, const char *name);             /* "true", "1", or "" */
+bool flag_is_set(struct str text); /* of a parameter that is there: all but "0" and "false", in whatever letters */
+bool param_flag(const struct request *rq, const char *name);
 int param_number(struct request *rq, const char *name, int64_t fallback, int64_t *ret); /* -1: 400 */
 
 /* ---- status.c ---- these return -1: the request ends with this ---- */

@@ -415,7 +415,7 @@ static int read_wish(struct request *rq, struct wish *ret)
         return fail_field(
             rq, "FieldValueForbidden", "resourceVersionMatch",
             "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
-    ret->initial = has_initial ? !str_is(send_initial, "false") && !str_is(send_initial, "0") : rev == 0;
+    ret->initial = has_initial ? flag_is_set(send_initial) : rev == 0;
     ret->marks_end = has_initial && ret->initial;
     ret->from = ret->initial || (has_initial && !rev) ? 0 : rev;
     return 0;
