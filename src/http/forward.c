@@ -1,6 +1,8 @@
 /* forward.c - connections to ports of a pod over one connection
  *
- * A tunnel is two SPDY streams with the same "requestid": "data" and, for a message, "error".
+ * A tunnel is two SPDY streams with the same "requestid": "data" and, for a message, "error". In the older form, which
+ * Python's client speaks, it is two channels of WebSocket messages for each port that the request names: each begins
+ * with the port in two bytes, and nobody can end his side alone.
  */
 #include "http/forward.h"
 
@@ -11,6 +13,7 @@
 static const struct carrier_protocol protocols[] = {
     { "SPDY/3.1+portforward.k8s.io", true, false },
     { "portforward.k8s.io", false, false },
+    { "v4.channel.k8s.io", true, true },
     { NULL, false, false },
 };
 
@@ -21,6 +24,7 @@ struct forward_tunnel {
     char request[64];
     unsigned port;
     struct spdy_stream *data, *error; /* NULL: not opened yet, or gone */
+    int channel;                      /* of messages: its data; the next has its errors. -1: these are streams */
     bool is_begun;
     bool is_beginning, is_failed; /* on_tunnel is running, and has failed */
 };
@@ -32,7 +36,19 @@ struct forward {
     bool is_dead;
 };
 
+enum { PORTS_MAX = 32, PIECE = 32 << 10 };
+
 /* ---- tunnels ---- */
+
+static struct forward_tunnel *tunnel_new(struct forward *f, int channel)
+{
+    struct forward_tunnel *t = xcalloc(1, sizeof(*t));
+
+    t->forward = f;
+    t->channel = channel;
+    list_push(&f->tunnels, &t->link);
+    return t;
+}
 
 static struct forward_tunnel *tunnel_of(struct forward *f, struct str request)
 {
@@ -41,10 +57,8 @@ static struct forward_tunnel *tunnel_of(struct forward *f, struct str request)
     LIST_FOREACH(struct forward_tunnel, t, &f->tunnels, link)
         if (!t->is_begun && str_is(request, t->request))
             return t;
-    fresh = xcalloc(1, sizeof(*fresh));
-    fresh->forward = f;
+    fresh = tunnel_new(f, -1);
     memcpy(fresh->request, request.p, request.n);
-    list_push(&f->tunnels, &fresh->link);
     return fresh;
 }
 
@@ -139,6 +153,60 @@ static void on_stream_gone(void *ctx, struct spdy_stream *s)
     tell_gone(t);
 }
 
+/* ---- channels ---- */
+
+static void send_message(struct forward_tunnel *t, int channel, struct str bytes)
+{
+    char first = (char)channel;
+
+    if (t->forward->carrier.stream)
+        websocket_send(&t->forward->carrier.websocket, WEBSOCKET_BINARY, (struct str){ &first, 1 }, bytes);
+}
+
+static void on_message(void *ctx, struct str message)
+{
+    struct forward *f = ctx;
+    int channel = message.n ? (unsigned char)message.p[0] : -1;
+
+    LIST_FOREACH(struct forward_tunnel, t, &f->tunnels, link)
+        if (!f->is_dead && t->is_begun && t->channel >= 0 && t->channel == channel) {
+            f->events.on_data(t->ctx, t, str_from(message, 1));
+            return;
+        }
+}
+
+/* "ports=80&ports=81", "ports=80,81". How many; -1: one of them is none. */
+static int read_ports(const struct http_call *call, unsigned ret[PORTS_MAX])
+{
+    autobuf text = { 0 };
+    int n = 0;
+
+    for (size_t at = 0; http_call_next_param(call, "ports", &at, &text);) {
+        struct str rest = buf_view(&text), word;
+        uint64_t port;
+
+        while (str_split(&rest, ',', &word)) {
+            if (n == PORTS_MAX || str_to_u64(word, &port) < 0 || port < 1 || port > UINT16_MAX)
+                return -1;
+            ret[n++] = (unsigned)port;
+        }
+    }
+    return n;
+}
+
+static void open_ports(struct forward *f, const unsigned *ports, int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct forward_tunnel *t = tunnel_new(f, i * 2);
+        const char bytes[2] = { (char)(ports[i] & 0xff), (char)(ports[i] >> 8) };
+
+        t->port = ports[i];
+        send_message(t, t->channel, (struct str){ bytes, sizeof(bytes) });
+        send_message(t, t->channel + 1, (struct str){ bytes, sizeof(bytes) });
+        begin(t);
+    }
+}
+
 /* ---- life ---- */
 
 static void on_ready(void *ctx)
@@ -174,7 +242,9 @@ static void on_free(void *ctx)
     free(f);
 }
 
-static const struct carrier_events carrier_events = { .on_ready = on_ready, .on_gone = on_gone, .on_free = on_free };
+static const struct carrier_events carrier_events = {
+    .on_message = on_message, .on_ready = on_ready, .on_gone = on_gone, .on_free = on_free
+};
 
 struct forward *forward_open(struct http_call *call, const struct forward_events *events)
 {
@@ -182,6 +252,8 @@ struct forward *forward_open(struct http_call *call, const struct forward_events
         .on_stream = on_stream, .on_data = on_data, .on_end = on_end, .on_gone = on_stream_gone
     };
     struct forward *f = xcalloc(1, sizeof(*f));
+    unsigned ports[PORTS_MAX];
+    int n = read_ports(call, ports);
 
     f->events = *events;
     f->carrier = (struct carrier){ .ctx = f, .events = &carrier_events };
@@ -190,7 +262,20 @@ struct forward *forward_open(struct http_call *call, const struct forward_events
         free(f);
         return NULL;
     }
+    if (!f->carrier.protocol->is_messages)
+        return f;
+    if (n <= 0) { /* no port, no answer */
+        f->is_dead = true;
+        carrier_leave(&f->carrier);
+        return NULL;
+    }
+    open_ports(f, ports, n);
     return f;
+}
+
+struct forward *forward_of(const struct forward_tunnel *t)
+{
+    return t->forward;
 }
 
 void forward_cut(struct forward *f)
@@ -203,22 +288,34 @@ void forward_cut(struct forward *f)
 
 void forward_write(struct forward_tunnel *t, struct str bytes)
 {
-    enum { PIECE = 32 << 10 };
-
+    for (; bytes.n && t->channel >= 0; bytes = str_from(bytes, PIECE))
+        send_message(t, t->channel, str_sub(bytes, 0, PIECE));
     for (; bytes.n && t->data; bytes = str_from(bytes, PIECE))
         spdy_write(t->forward->carrier.spdy, t->data, str_sub(bytes, 0, PIECE));
 }
 
 void forward_finish(struct forward_tunnel *t)
 {
+    struct forward *f = t->forward;
+
     if (t->data)
-        spdy_finish(t->forward->carrier.spdy, t->data);
+        spdy_finish(f->carrier.spdy, t->data);
+    if (t->channel < 0)
+        return;
+    tell_gone(t);
+    if (!list_is_empty(&f->tunnels) || f->is_dead)
+        return;
+    f->is_dead = true;
+    f->events.on_closed(f->events.ctx, f);
+    carrier_leave(&f->carrier);
 }
 
 void forward_fail(struct forward_tunnel *t, struct str why)
 {
     struct spdy *spdy = t->forward->carrier.spdy;
 
+    if (t->channel >= 0)
+        send_message(t, t->channel + 1, why);
     if (t->error) {
         spdy_write(spdy, t->error, why);
         spdy_finish(spdy, t->error);

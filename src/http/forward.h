@@ -1,7 +1,9 @@
 /* forward.h - connections to ports of a pod over one connection: kubectl port-forward
  *
- * SPDY/3.1 (portforward.k8s.io), plain or in binary WebSocket messages (SPDY/3.1+portforward.k8s.io). Each connection
- * that the client forwards is a tunnel: bytes both ways, each side can end its own, and an error can be told.
+ * SPDY/3.1 (portforward.k8s.io), plain or in binary WebSocket messages (SPDY/3.1+portforward.k8s.io), or channels of
+ * such messages (v4.channel.k8s.io), whose tunnels are those of the parameter "ports" and begin in forward_open().
+ * Each connection that the client forwards is a tunnel: bytes both ways, each side can end its own, and an error can be
+ * told.
  */
 #ifndef HTTP_FORWARD_H
 #define HTTP_FORWARD_H
@@ -27,6 +29,7 @@ struct forward_events {
 struct forward *forward_open(struct http_call *call, const struct forward_events *events);
 void forward_cut(struct forward *f); /* on_gone of each tunnel is called, on_closed is not */
 
+struct forward *forward_of(const struct forward_tunnel *t); /* also while forward_open() has not returned */
 void forward_write(struct forward_tunnel *t, struct str bytes);
 void forward_finish(struct forward_tunnel *t); /* we send no more; when both sides have said so: on_gone */
 void forward_fail(struct forward_tunnel *t, struct str why); /* tell the client why it is over; no on_gone */

@@ -123,6 +123,7 @@ static void *on_tunnel(void *ctx, struct forward_tunnel *wire, unsigned port)
     int pair[2];
     struct err e;
 
+    f->forward = forward_of(wire);
     t->of = f;
     t->wire = wire;
     t->source = (struct source){ -1, 0, on_ready };
