@@ -143,6 +143,14 @@ static void default_tolerations(struct arena *a, struct json *spec)
     tolerate(a, list, "node.kubernetes.io/unreachable");
 }
 
+static void default_volume(struct arena *a, struct json *volume)
+{
+    static const char *const files[] = { "configMap", "secret", "downwardAPI", "projected" };
+
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        default_int(a, json_get(volume, files[i]), "defaultMode", 0644);
+}
+
 static void pod_defaults(const struct server *s, struct arena *a, struct json *spec)
 {
     static const char *const lists[] = { "initContainers", "containers", "ephemeralContainers" };
@@ -162,6 +170,8 @@ static void pod_defaults(const struct server *s, struct arena *a, struct json *s
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         JSON_FOREACH(c, json_get(spec, lists[i]))
             default_container(a, c);
+    JSON_FOREACH(volume, json_get(spec, "volumes"))
+        default_volume(a, volume);
 }
 
 static void set_qos(struct arena *a, struct json *pod)
