@@ -302,7 +302,7 @@ def logs(k):
     again["spec"]["restartPolicy"] = "Always"
     runs(k, two)
     k.create(again)
-    until("it has written", lambda: k("logs", "talks", "-c", "main") == "one\ntwo\n")
+    until("it has written", lambda: k.both("logs", "talks", "-c", "main") == "one\ntwo\n")
     follow = k.popen("logs", "-f", "talks", "-c", "main", stdout=subprocess.PIPE, text=True)
     assert follow.stdout.readline() == "one\n"
     assert k("logs", "talks", "-c", "main", "--tail=1") == "two\n" and k("logs", "talks", "-c", "first") == "begin\n"
@@ -502,11 +502,11 @@ def drains(k):
 def debugs(k):
     runs(k, pod("app", "sleep 1000"))
     has(k("debug", "app", "--image=debian:12", "--copy-to=copy", "--container=look", "--", "echo", "looked"), "^$")
-    until("it has looked", lambda: k("logs", "copy", "-c", "look", "--tail=1") == "looked\n")
+    until("it has looked", lambda: k.both("logs", "copy", "-c", "look", "--tail=1") == "looked\n")
     node = k("get", "nodes", "-o", "jsonpath={.items[0].metadata.name}")
     has(k.both("debug", f"node/{node}", "--image=debian:12", "--", "ls", "/host/etc/os-release"), "Creating debugging pod")
     name = next(w for w in k("get", "pods", "-o", "name").split() if "node-debugger" in w)
-    until("it sees the machine", lambda: k("logs", name) == "/host/etc/os-release\n")
+    until("it sees the machine", lambda: k.both("logs", name) == "/host/etc/os-release\n")
     has(k.fails("debug", "app", "--image=debian:12", "--", "true"), "ephemeral containers are (disabled|not)")
     gone(k, "pods", "--all")
 
