@@ -272,7 +272,7 @@ int zone_parse(struct arena *a, struct str bytes, struct zone **ret, struct err 
 
 int32_t zone_offset(const struct zone *z, int64_t at_s, int64_t *ret_until_s)
 {
-    int64_t ignored, *until = ret_until_s ? ret_until_s : &ignored;
+    int64_t ignored = 0, *until = ret_until_s ? ret_until_s : &ignored;
     size_t lo = 0, hi = z ? z->n_times : 0;
 
     *until = INT64_MAX;
