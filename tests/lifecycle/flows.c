@@ -407,6 +407,35 @@ static void test_patch(void **state)
     assert_int_equal(h_count_pods(h, "j-a", "u", NULL), 3);
 }
 
+#define LONG "a-flow-whose-name-is-so-long-that-no-label-can-hold-all-of"
+
+static void test_long_names(void **state)
+{
+    autoh h = h_new();
+    struct str want = arena_fmt(&h->arena, "%.*s." LONG, STR_ARG(h->namespace));
+
+    (void)state;
+    h_create(h, TEMPLATE("a"));
+    h_create(h, FLOW_VERSION "kind: JobFlow\nmetadata: {name: " LONG
+                             ", namespace: default}\nspec: {flows: [{name: a}]}\n");
+    h_run(h);
+    h_expect(h, "job/" LONG "-a", "metadata.annotations[volcano.sh/createdByJobFlow]", want.p);
+    assert_int_equal(strlen(h_get(h, "job/" LONG "-a", "metadata.labels[volcano.sh/createdByJobFlow]")), 63);
+}
+
+static void test_changes_hold_for_what_has_not_begun(void **state)
+{
+    autoh h = h_new();
+
+    (void)state;
+    start(h, FLOW(LINE, ""));
+    assert_false(h_exists(h, "job/j-c"));
+    h_set(h, "jf/j", "spec.flows[2].dependsOn.targets", "[]");
+    h_run(h);
+    h_expect_phase(h, "j-c", "Running");
+    assert_false(h_exists(h, "job/j-b"));
+}
+
 /* A client that needs its server to run, not to end. */
 static void test_task_status_probe(void **state)
 {
@@ -605,6 +634,8 @@ int main(void)
         cmocka_unit_test(test_a_flow_of_nothing_waits),
         cmocka_unit_test(test_one_failed_one_running_is_failed_at_once),
         cmocka_unit_test(test_patch),
+        cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_changes_hold_for_what_has_not_begun),
         cmocka_unit_test(test_task_status_probe),
         cmocka_unit_test(test_tcp_probe),
         cmocka_unit_test(test_http_probe),
