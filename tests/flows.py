@@ -3,6 +3,7 @@
 import datetime
 import json
 import os
+import re
 import signal
 import sys
 
@@ -158,6 +159,22 @@ def served_refusals(s):
         assert status == 422 and field in [c["field"] for c in answer["details"]["causes"]], (status, answer)
 
 
+def served_ordinary_people(s):
+    """Whoever may not run what he likes may not do it by a template, a schedule or a patch of somebody else's template."""
+    made = pumice("server", "user", "add", "ann", "--token", "--edit", "-n", "default", "--data-dir", s.data)
+    token = re.search(r"token: (\S+)", made.stdout)[1]
+    change = {"jobSpec": {"tasks": [{"name": "main", "template": {"spec": {"containers": [{"name": "main", "command": ["id"]}]}}}]}}
+    until("she is known", lambda: s.call("GET", f"{FLOWS}/jobflows", token=token)[0] == 200)
+    for path, body, field in ((f"{FLOWS}/jobtemplates", template("t", "id"), "spec.tasks[0].template.spec"),
+                              (f"{BATCH}/cronjobs", cron("t"), "spec.jobTemplate.spec.tasks[0].template.spec"),
+                              (f"{FLOWS}/jobflows", flow("t", after("a", patch=change)), "spec.flows[0].patch.jobSpec.tasks[0].template")):
+        status, answer = s.call("POST", path, body, token=token)
+        assert status == 403 and field in answer["message"], (path, status, answer)
+    small = flow("t", after("gone", patch={"jobSpec": {"tasks": [{"name": "main", "replicas": 2}]}}))
+    same(s.call("POST", f"{FLOWS}/jobflows", small, token=token)[0], 201)
+    s.ok("DELETE", f"{FLOWS}/jobflows/t")
+
+
 def main():
     suite = Suite()
     for case in (plans_in_order_of_time, renders_its_jobs, says_what_is_wrong):
@@ -170,7 +187,7 @@ def main():
             return suite.finish()
         raise
     try:
-        for case in (served_refusals, served_flow, served_schedule):
+        for case in (served_refusals, served_flow, served_schedule, served_ordinary_people):
             suite.case(case.__name__, lambda c=case: c(s))
     finally:
         s.stop()

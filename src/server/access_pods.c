@@ -17,7 +17,7 @@ static const struct {
     { "batch.volcano.sh", "Job", "spec.tasks.*.template" },
     { "batch.volcano.sh", "CronJob", "spec.jobTemplate.spec.tasks.*.template" },
     { "flow.volcano.sh", "JobTemplate", "spec.tasks.*.template" },
-    { "flow.volcano.sh", "JobFlow", "spec.flows.*.patch.spec.tasks.*.template" },
+    { "flow.volcano.sh", "JobFlow", "spec.flows.*.patch.jobSpec.tasks.*.template" },
 };
 
 struct judge {
@@ -25,6 +25,17 @@ struct judge {
     struct problems *ps;
     enum runas_mode mode;
 };
+
+/* Of a patch nobody knows what it makes of the template, which may be somebody else's and open more than he has. */
+static void judge_part(struct judge *j, const struct place *part)
+{
+    struct request *rq = j->rq;
+    struct problems alone = { .arena = rq->arena };
+
+    j->mode = runas_decide(rq->server->opt.runas, &rq->caller.who, rq->target.namespace, part, &alone).mode;
+    if (j->mode != RUNAS_ANY)
+        problem_error(j->ps, part, "pods of a template may not be changed by a patch: write a JobTemplate of your own");
+}
 
 static void judge_pod(struct judge *j, const struct place *pod)
 {
@@ -42,7 +53,10 @@ static void judge_below(struct judge *j, const struct place *at, struct str path
     size_t i = 0;
 
     if (!path.n && json_is(at->node, JSON_OBJECT)) {
-        judge_pod(j, at);
+        if (strcmp(j->rq->type->kind, "JobFlow") == 0)
+            judge_part(j, at);
+        else
+            judge_pod(j, at);
     } else if (str_split(&path, '.', &word) && !str_is(word, "*")) {
         struct place next = place_member(at, arena_cstr(j->rq->arena, word));
 
