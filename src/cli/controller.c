@@ -120,11 +120,13 @@ static int open_fence(const struct controller *c, struct err *e)
                       EXIT_FAILED, e);
 }
 
-/* It has a door of its own: a renewal waits for nothing. An answer that takes longer than half the deadline is asked
- * for again. */
+/* It has a door of its own: a renewal waits for nothing, and goes by its own clock also when a busy server asks for
+ * more. An answer that takes longer than half the deadline is asked for again. */
 static int open_lease(struct controller *c, struct err *e)
 {
-    struct cluster_kube_options opt = { .config = &c->config, .answer_ms = c->times.deadline_ms / 2 };
+    struct cluster_kube_options opt = { .config = &c->config,
+                                        .retry_max_ms = c->times.retry_ms,
+                                        .answer_ms = c->times.deadline_ms / 2 };
     struct lease_options lease = { .times = c->times };
 
     if (open_fence(c, e) < 0 || cluster_kube_new(&opt, &c->lease_door, e) < 0)

@@ -310,10 +310,12 @@ static void on_end(void *ctx, const struct http_answer *a)
     struct call *c = ctx;
     struct kube *k = c->kube;
     enum pace_answer pace = pace_of(a);
-    int64_t now_ms = kube_mono_ms(k);
+    int64_t now_ms = kube_mono_ms(k), retry_ms = decode_retry_ms(a);
 
     c->exchange = NULL;
-    pace_ended(&k->pace, pace, c->sent_ms, now_ms, a->took_us, decode_retry_ms(a), rand_u64(&k->rand));
+    if (k->opt.retry_max_ms)
+        retry_ms = MIN_OF(retry_ms, k->opt.retry_max_ms);
+    pace_ended(&k->pace, pace, c->sent_ms, now_ms, a->took_us, retry_ms, rand_u64(&k->rand));
     k->stats.busy += pace == PACE_BUSY;
     if (pace == PACE_BUSY && now_ms < c->accepted_ms + PATIENCE_MS) {
         count(c, KUBE_BUSY);

@@ -55,8 +55,9 @@ struct cluster_kube_options {
     struct str user_agent;         /* the name before the '/' is the field manager; empty: "pumice/" and the version */
     const struct kube_view *views; /* 'n_views', at most one for a type; they outlive the cluster */
     size_t n_views;
-    bool only_lists;   /* no sendInitialEvents */
-    int64_t answer_ms; /* a write or read that is not answered by then is given up; 0: 30 s */
+    bool only_lists;      /* no sendInitialEvents */
+    int64_t retry_max_ms; /* a longer Retry-After is cut to this; 0: a minute. For a Lease, which would be lost */
+    int64_t answer_ms;    /* a write or read that is not answered by then is given up; 0: 30 s */
     /* Asked at the moment a write leaves, and before more of one is sent that has not left as a whole: false, and all
      * that are here end with an error. For leaders (lease.h). NULL: yes, always. */
     bool (*may_write)(void *ctx);

@@ -386,12 +386,13 @@ def another_takes_over(bed):
 
 
 def outlives_a_renewal_that_hangs(bed):
-    """A renewal that is taken and never answered, one whose answer stops after its head, one that is not even read: once, and the next one
-    counts. If none is answered, or the server says nothing at all (what comes waits in the TLS handshake), it ends and blames the server."""
+    """A renewal that is taken and never answered, one whose answer stops after its head, one that is not even read, one that is to come again
+    in a minute (429): once, and the next one counts. If none is answered, or the server says nothing at all (what comes waits in the TLS handshake), it ends and blames the server."""
     times = ("--leader-elect-lease-duration=7s", "--leader-elect-renew-deadline=6s", "--leader-elect-retry-period=500ms")
     lease = {"method": "PUT", "path": "/leases/"}
     faults = {"taken": {"fault": "swallow", "hang": True, "times": 1}, "head": {"fault": "half_open", "after": 200, "times": 1},
-              "deaf": {"fault": "half_open", "before": "request", "times": 1}, "never": {"fault": "swallow", "hang": True}}
+              "deaf": {"fault": "half_open", "before": "request", "times": 1},
+              "busy": {"fault": "status", "code": 429, "retry_after": 60, "times": 1}, "never": {"fault": "swallow", "hang": True}}
     blames = ("no answer", "no whole answer", "has not answered")
 
     def ends(c):
@@ -407,12 +408,12 @@ def outlives_a_renewal_that_hangs(bed):
             leaders[name] = proxy, stack.enter_context(
                 Controller(bed, f"renews-{name}", f"--leader-elect-resource-name={name}", *times, kubeconfig=proxy.kubeconfig))
         ends(leaders["never"][1])
-        for name in ("taken", "head", "deaf"):
+        for name in ("taken", "head", "deaf", "busy"):
             until(f"{name}: renewed after it", lambda: len(leaders[name][0].log) == 1 and holder_renewed(bed, name))
             assert leaders[name][1].popen.poll() is None, leaders[name][1].log
         bed.server.pause()
         try:
-            for name in ("taken", "head", "deaf"):
+            for name in ("taken", "head", "deaf", "busy"):
                 ends(leaders[name][1])
         finally:
             bed.server.resume()
