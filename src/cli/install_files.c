@@ -4,7 +4,7 @@
  *     kustomization.yaml  manifests/PART.yaml
  *     webhook/            a kustomize component: what --webhook adds
  *     native-podgroups/   another: what --native-podgroups adds
- *     helm/Chart.yaml  helm/values.yaml  helm/crds → ../crds  helm/templates/PART.yaml
+ *     helm/Chart.yaml  helm/values.yaml  helm/crds → ../crds  helm/templates/{PART,checks}.yaml
  *
  * The base is the directory itself, because kustomize reads nothing beside or above one.
  */
@@ -134,6 +134,7 @@ static int write_chart(int at, const struct install *in, struct err *e)
     struct install chart = { .is_chart = true };
     autobuf about = { 0 };
     autobuf values = { 0 };
+    autobuf checks = { 0 }; /* what the program itself would refuse */
 
     buf_fmt(
         &about,
@@ -151,7 +152,13 @@ static int write_chart(int at, const struct install *in, struct err *e)
         "# Refuse bad objects when they are written, by a webhook, and the rights for it.\nwebhook:\n  enabled: %s\n",
         in->value[INSTALL_IMAGE], in->value[INSTALL_REPLICAS], in->value[INSTALL_SCHEDULER][0] ? "true" : "false",
         in->value[INSTALL_NATIVE][0] ? "true" : "false", in->value[INSTALL_WEBHOOK][0] ? "true" : "false");
-    if (write_file(at, "helm/Chart.yaml", &about, e) < 0 || write_file(at, "helm/values.yaml", &values, e) < 0)
+    buf_fmt(&checks,
+            "{{- /* Made by 'pumice install --output'; do not edit. */}}\n"
+            "{{- if and .Values.scheduler .Values.nativePodGroups }}\n"
+            "{{- fail \"nativePodGroups: leave scheduler out: kube-scheduler places the pods of such gangs\" }}\n"
+            "{{- end }}\n");
+    if (write_file(at, "helm/Chart.yaml", &about, e) < 0 || write_file(at, "helm/values.yaml", &values, e) < 0 ||
+        write_file(at, "helm/templates/checks.yaml", &checks, e) < 0)
         return -1;
     if (symlinkat("../crds", at, "helm/crds") < 0 && errno != EEXIST)
         return err_errno(e, "make helm/crds");

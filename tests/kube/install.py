@@ -105,6 +105,9 @@ def chart(bed):
                                "--only", "network"))
         assert objects(changed) == want
         dry(bed, changed)
+        both = subprocess.run([f"{helm_bin}/helm", "template", "pumice", f"{d}/p/helm", "--set", "nativePodGroups=true,scheduler=true"],
+                              capture_output=True, text=True)
+        assert both.returncode != 0 and "nativePodGroups: leave scheduler out" in both.stderr, both  # as the program says
         assert objects(helm("--set", "nativePodGroups=true")) == objects(install("--native-podgroups", "--only", "roles", "--only", "controller", "--only", "network"))
 
 
