@@ -236,7 +236,6 @@ bool life_is_active(const struct life *l);   /* a container runs or is being sta
 /* Phase and conditions follow from what has changed. At the end of every function that was told something. */
 void life_settle(struct life *l, int64_t now_ms);
 
-
 /* life_event.c */
 void life_say(struct life *l, bool is_warning, struct str reason, const struct life_con *c, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
