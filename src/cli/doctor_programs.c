@@ -206,7 +206,7 @@ static bool has_endpoints(struct cluster_exam *x, const struct json *service)
 
 struct hooks_exam {
     struct cluster_exam *x;
-    size_t n, n_dead;
+    size_t n, n_dead, n_elsewhere; /* elsewhere: at an address of their own, which only the API server reaches */
 };
 
 static void look_at_hook(struct hooks_exam *h, const struct json *config, const char *plural, const struct json *hook)
@@ -217,6 +217,7 @@ static void look_at_hook(struct hooks_exam *h, const struct json *config, const 
     if (!is_about_jobs(hook))
         return;
     h->n++;
+    h->n_elsewhere += !service;
     if (!service || has_endpoints(h->x, service))
         return;
     h->n_dead++;
@@ -247,7 +248,12 @@ void exam_webhooks(struct cluster_exam *x)
             JSON_FOREACH(hook, json_get(config, "webhooks"))
                 look_at_hook(&h, config, plurals[i], hook);
     }
-    if (!h.n_dead && h.n)
+    if (!h.n_dead && h.n_elsewhere)
+        exam_say(x, "webhooks", HOST_FINE, NULL, NULL,
+                 "%zu for Jobs and their neighbours; %zu of them at an address of their own (clientConfig.url), and "
+                 "whether somebody answers there was not asked",
+                 h.n, h.n_elsewhere);
+    else if (!h.n_dead && h.n)
         exam_say(x, "webhooks", HOST_FINE, NULL, NULL, "%zu for Jobs and their neighbours, and somebody answers", h.n);
     else if (!h.n)
         exam_say(x, "webhooks", HOST_FINE, NULL, NULL, "none for Jobs; the definitions and the controller check them");

@@ -67,18 +67,24 @@ def with_volcano(bed):
         deployment(bed, "volcano-system", name, f"docker.io/volcanosh/{image}:v1.13.0")
     bed.call("PATCH", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/jobs.batch.volcano.sh", [
         {"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema/description", "value": "Volcano's"}], content_type="application/json-patch+json")
-    bed.apply({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "volcano-admission-service-jobs-validate"},
-               "webhooks": [{"name": "validatejob.volcano.sh", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail",
-                             "clientConfig": {"service": {"namespace": "volcano-system", "name": "volcano-admission-service", "path": "/jobs/validate"}},
-                             "rules": [{"apiGroups": ["batch.volcano.sh"], "apiVersions": ["v1alpha1"], "operations": ["CREATE"], "resources": ["jobs"]}]}]})
+    hook = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "volcano-admission-service-jobs-validate"},
+            "webhooks": [{"name": "validatejob.volcano.sh", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail",
+                          "clientConfig": {"service": {"namespace": "volcano-system", "name": "volcano-admission-service", "path": "/jobs/validate"}},
+                          "rules": [{"apiGroups": ["batch.volcano.sh"], "apiVersions": ["v1alpha1"], "operations": ["CREATE"], "resources": ["jobs"]}]}]}
+    bed.apply(hook)
     checks, _ = look(bed, fine=False)
     assert checks["controller"]["verdict"] == "limited" and "volcano-system/volcano-controllers" in checks["controller"]["says"], checks
     assert checks["scheduler"]["verdict"] == "fine" and "volcano-system/volcano-scheduler" in checks["scheduler"]["says"], checks
     assert checks["kinds"]["verdict"] == "limited" and checks["kinds"]["says"] == "another definition than ours: Job", checks["kinds"]
     assert checks["webhooks"]["verdict"] == "impossible" and "volcano-system/volcano-admission-service has no endpoints" in checks["webhooks"]["says"], checks
     fix(bed, checks["webhooks"])
+    hook["webhooks"][0]["clientConfig"] = {"url": "https://127.0.0.1:1/jobs/validate"}  # nobody can tell from here
+    bed.apply(hook)
     checks, _ = look(bed)
-    assert checks["webhooks"]["verdict"] == "fine", checks
+    assert checks["webhooks"]["verdict"] == "fine" and "was not asked" in checks["webhooks"]["says"], checks
+    bed.kubectl("delete", "validatingwebhookconfiguration", hook["metadata"]["name"])
+    checks, _ = look(bed)
+    assert checks["webhooks"]["verdict"] == "fine" and "none for Jobs" in checks["webhooks"]["says"], checks
     fix(bed, checks["kinds"])
 
 
