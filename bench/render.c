@@ -100,7 +100,7 @@ static void render(int pods, struct result *ret)
         err_set(&e, ERR_INVALID, "%.*s", STR_ARG(problems_join(&a, &ps)));
         goto failed;
     }
-    if (job_wanted(&job, set, NULL, &objects, &e) < 0)
+    if (job_wanted(&job, set, NULL, false, &objects, &e) < 0)
         goto failed;
     VEC_FOREACH(o, &objects.list)
         ret->bytes += print_and_drop(&out, *o);

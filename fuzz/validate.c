@@ -31,7 +31,7 @@ static void build(struct arena *a, struct job *job, struct plugin_set *set)
     struct json *pod;
     struct err e;
 
-    if (job_wanted(job, set, NULL, &objects, &e) < 0)
+    if (job_wanted(job, set, NULL, false, &objects, &e) < 0)
         abort();
     for (size_t t = 0; t < job->spec.tasks.n; t++)
         for (int32_t i = 0; i < job->spec.tasks.v[t].replicas && i < 3; i++)

@@ -97,6 +97,19 @@ def order_of_creation():
     same(names, ["lm-mpi-job-mpimaster-0", "lm-mpi-job-mpiworker-0", "lm-mpi-job-mpiworker-1"])
 
 
+def native_gangs():
+    """As `controller --native-podgroups` makes them (tests/kube/native.py compares the two)."""
+    items = pumice_json("render", "-o", "json", "--native-podgroups", MPI)["items"]
+    same([o["kind"] for o in items], ["Job", "ConfigMap", "Service", "NetworkPolicy", "Secret", "Workload", "PodGroup", "Pod", "Pod", "Pod"])
+    workload, group, pods = items[5], items[6], items[7:]
+    same({o["apiVersion"] for o in (workload, group)}, {"scheduling.k8s.io/v1alpha2"})
+    same(group["spec"]["schedulingPolicy"], {"gang": {"minCount": items[0]["spec"]["minAvailable"]}})
+    same({p["spec"]["schedulingGroup"]["podGroupName"] for p in pods}, {group["metadata"]["name"]})
+    same({p["spec"]["schedulerName"] for p in pods}, {"default-scheduler"})
+    same(pumice_json("render", "-o", "json", "--native-podgroups", "--only", "workload", MPI)["items"], [workload])
+    assert "gang of" in fine(pumice("render", "-o", "tree", "--native-podgroups", MPI))
+
+
 def json_list():
     out = pumice_json("render", "-o", "json", MPI)
     same((out["apiVersion"], out["kind"]), ("v1", "List"))
@@ -454,7 +467,7 @@ def every_documented_argument_is_accepted():
 def main():
     suite = Suite()
     for f in (help_everywhere, wrong_use_is_status_2, version, manual_is_valid_roff, no_colour_unless_terminal,
-              colour_on_a_terminal, colour_when_asked, validate_for_programs, plugins_by_name, yaml_and_json_say_the_same, order_of_creation, json_list, standard_input, only,
+              colour_on_a_terminal, colour_when_asked, validate_for_programs, plugins_by_name, yaml_and_json_say_the_same, order_of_creation, native_gangs, json_list, standard_input, only,
               standard_input_has_a_name, lists, only_in_a_tree, only_that_matches_nothing, summary_of_an_empty_gang,
               rendering_again_changes_nothing, the_same_each_time, secrets_are_masked, private_key_arguments_are_masked,
               explain_names_the_writer, explain_in_json_points_at_parts, tree_and_summary_name_everything,

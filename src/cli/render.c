@@ -9,6 +9,7 @@
 #include "report/term.h"
 #include "job/foreign.h"
 #include "job/pod.h"
+#include "job/native.h"
 #include "job/wanted.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ struct render_options {
     const char *output, *namespace;
     struct text_list only, state;
     struct live_options live;
-    bool explain, show_secrets;
+    bool explain, show_secrets, native_groups;
 };
 
 static const struct render_form *const forms[] = { &render_yaml, &render_json, &render_tree, &render_summary };
@@ -37,6 +38,8 @@ static const struct resource_type *only_parse(const char *word, struct str *ret_
 
     (void)str_split(&rest, '/', ret_kind);
     *ret_name = ret_kind->n < strlen(word) ? rest : STR_NULL;
+    if (str_is(*ret_kind, "workload") || str_is(*ret_kind, "workloads") || str_is(*ret_kind, "Workload"))
+        return type_native("Workload"); /* of --native-podgroups */
     return type_by_name(*ret_kind);
 }
 
@@ -132,9 +135,10 @@ static void show_object(struct render *r, struct json *object)
 }
 
 /* A pod that exists is left as it is; the controller would not touch it either. */
-static int make_pod(const struct load *l, const struct loaded *doc, struct arena *a, size_t task_pos, uint32_t index,
+static int make_pod(const struct render *r, const struct load *l, struct arena *a, size_t task_pos, uint32_t index,
                     struct json **ret, struct err *e)
 {
+    const struct loaded *doc = r->doc;
     const struct job_task *task = &doc->job.spec.tasks.v[task_pos];
     struct json *found = NULL;
 
@@ -146,6 +150,8 @@ static int make_pod(const struct load *l, const struct loaded *doc, struct arena
     }
     if (job_pod_new(a, &doc->job, doc->set, task_pos, index, ret, e) < 0)
         return -1;
+    if (r->is_native)
+        native_join(a, *ret, job_group_name(a, &doc->job), STR("volcano"));
     if (found)
         (void)settle_foreign(l, doc, *ret); /* a pod never fits: only the warning counts */
     return 0;
@@ -162,7 +168,7 @@ static int show_task(struct render *r, const struct load *l, size_t task_pos, st
     for (int32_t i = 0; i < task->replicas; i++) {
         struct json *pod;
 
-        if (make_pod(l, r->doc, &scratch, task_pos, (uint32_t)i, &pod, e) < 0)
+        if (make_pod(r, l, &scratch, task_pos, (uint32_t)i, &pod, e) < 0)
             return -1;
         r->n_pods++, r->n_in_task++;
         if (render_wants(r, STR("Pod"), object_name(pod))) {
@@ -199,7 +205,7 @@ static int show_job(struct render *r, const struct load *l, struct loaded *doc, 
 
     r->doc = doc;
     r->n_objects = r->n_pods = 0;
-    if (job_wanted(&doc->job, doc->set, &priorities, &objects, e) < 0)
+    if (job_wanted(&doc->job, doc->set, &priorities, r->is_native, &objects, e) < 0)
         return -1;
     show_job_itself(r, doc);
     VEC_FOREACH(object, &objects.list)
@@ -224,7 +230,7 @@ static int check_only(const struct text_list *only)
             fprintf(
                 stderr,
                 "pumice render: --only: unknown kind '%.*s' (try Job, Pod, ConfigMap, Secret, Service, NetworkPolicy, "
-                "PodGroup, PersistentVolumeClaim)\n",
+                "PodGroup, Workload, PersistentVolumeClaim)\n",
                 STR_ARG(kind));
             return -1;
         }
@@ -364,6 +370,7 @@ static int render_run(struct arena *a, const void *options, const struct text_li
         .form = form_by_name(o->output ? o->output : "yaml"),
         .explains = o->explain,
         .shows_secrets = o->show_secrets,
+        .is_native = o->native_groups,
         .has_colour = term_has_colour(stdout),
         .only = &o->only,
     };
@@ -391,6 +398,8 @@ static const struct option render_option_table[] = {
       "say which plugin wrote each part" },
     { 0, "show-secrets", OPTION_FLAG, offsetof(struct render_options, show_secrets), NULL, NULL,
       "print keys and other secrets instead of masking them" },
+    { 0, "native-podgroups", OPTION_FLAG, offsetof(struct render_options, native_groups), NULL, NULL,
+      "the gang as `controller --native-podgroups` makes it: of scheduling.k8s.io" },
     { 0, "state", OPTION_LIST, offsetof(struct render_options, state), "FILE", NULL,
       "objects that exist already (default: an empty cluster)" },
     LIVE_OPTIONS(struct render_options, live),

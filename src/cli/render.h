@@ -15,6 +15,7 @@ struct render {
     const struct loaded *doc; /* the job being shown */
     struct buf out;
     bool explains, shows_secrets, has_colour;
+    bool is_native;               /* gangs of scheduling.k8s.io */
     const struct text_list *only; /* KIND or KIND/NAME; empty: all */
     size_t n_shown;
     /* what the forms count */

@@ -39,10 +39,22 @@ static void about_network_policy(struct buf *out, const struct json *o)
         buf_fmt(out, ", and %zu more rule%s", n - 1, n == 2 ? "" : "s");
 }
 
+static void about_workload(struct buf *out, const struct json *o)
+{
+    (void)o;
+    buf_fmt(out, "for kube-scheduler");
+}
+
 static void about_pod_group(struct buf *out, const struct json *o)
 {
-    const struct json *spec = json_get(o, "spec");
+    const struct json *spec = json_get(o, "spec"), *policy = json_get(spec, "schedulingPolicy"); /* of a native one */
 
+    if (policy && json_get(policy, "basic"))
+        buf_fmt(out, "no gang: each pod by itself");
+    else if (policy)
+        buf_fmt(out, "gang of %lld", (long long)json_i64(json_find(policy, "gang", "minCount", NULL), 0));
+    if (policy)
+        return;
     buf_fmt(out, "gang of %lld in queue %.*s", (long long)json_i64(json_get(spec, "minMember"), 0),
             STR_ARG(json_member_text(spec, "queue")));
 }
@@ -59,9 +71,9 @@ static const struct {
     const char *kind;
     void (*about)(struct buf *out, const struct json *o);
 } abouts[] = {
-    { "ConfigMap", about_config_map }, { "Secret", about_config_map },
-    { "Service", about_service },      { "NetworkPolicy", about_network_policy },
-    { "PodGroup", about_pod_group },   { "PersistentVolumeClaim", about_claim },
+    { "ConfigMap", about_config_map },         { "Secret", about_config_map }, { "Service", about_service },
+    { "NetworkPolicy", about_network_policy }, { "Workload", about_workload }, { "PodGroup", about_pod_group },
+    { "PersistentVolumeClaim", about_claim },
 };
 
 static struct str about(struct arena *a, const struct json *o)

@@ -78,9 +78,10 @@ void native_join(struct arena *a, struct json *pod, struct str group, struct str
 
     if (!spec)
         return;
-    json_set(json_set(spec, "schedulingGroup", json_object(a)), "podGroupName", json_str(a, group));
+    json_set(json_mark(json_set(spec, "schedulingGroup", json_object(a)), MARK_JOB), "podGroupName",
+             json_mark(json_str(a, group), MARK_JOB));
     if (str_eq(json_member_text(spec, "schedulerName"), own_scheduler))
-        json_set(spec, "schedulerName", json_str(a, STR("default-scheduler")));
+        json_mark(json_set(spec, "schedulerName", json_str(a, STR("default-scheduler"))), MARK_JOB);
 }
 
 /* ---- how many pods can be counted ---- */

@@ -1,7 +1,7 @@
 /* wanted.h - everything a job wants to exist, in order of creation
  *
  * The job controller compares this with what is there; `pumice render` prints it. Order: what plugins want,
- * claims, the PodGroup, and then the pods by task and index (job_pod_new()), which are not in this list because there
+ * claims, the PodGroup (with 'is_native': the Workload and PodGroup of native.h), and then the pods by task and index (job_pod_new()), which are not in this list because there
  * may be very many.
  */
 #ifndef JOB_WANTED_H
@@ -11,7 +11,7 @@
 #include "plugin/plugin.h"
 
 /* All but the pods, appended to 'out'. Names the job's claims first (see job_volumes_name). */
-int job_wanted(struct job *job, const struct plugin_set *set, const struct priority_source *priorities,
+int job_wanted(struct job *job, const struct plugin_set *set, const struct priority_source *priorities, bool is_native,
                struct plugin_objects *out, struct err *e);
 
 /* status.controlledResources once all of it exists. */

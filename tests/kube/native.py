@@ -163,6 +163,15 @@ def all_or_nothing(bed):
     assert len(placed(bed, "whole")) == 2 and ids(pods(bed, "whole")) == waiting
 
 
+def is_in(part, whole):
+    """The server adds to what it is sent."""
+    if isinstance(part, dict):
+        return isinstance(whole, dict) and all(is_in(v, whole.get(k)) for k, v in part.items())
+    if isinstance(part, list):
+        return isinstance(whole, list) and len(part) == len(whole) and all(map(is_in, part, whole))
+    return part == whole
+
+
 def looks_like_this(bed):
     """Names, owners, membership; nothing of Volcano's."""
     group, workload, one = native(bed, "whole"), native(bed, "whole", "workloads"), pods(bed, "whole")[0]
@@ -175,6 +184,10 @@ def looks_like_this(bed):
     assert one["spec"]["schedulingGroup"] == {"podGroupName": name} and one["spec"]["schedulerName"] == "default-scheduler", one["spec"]
     assert one["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == name
     assert not bed.call("GET", VOLCANO)[1]["items"]
+    run = subprocess.run([PUMICE, "render", "vcjob/whole", "--cluster", "--native-podgroups", "-o", "json"], env=bed.environment(), capture_output=True, text=True)
+    shown = {o["kind"]: o for o in json.loads(run.stdout)["items"]}
+    for o, kind in ((group, "PodGroup"), (workload, "Workload")):
+        assert shown[kind]["metadata"]["name"] == name and is_in(shown[kind]["spec"], o["spec"]), (shown[kind], o)
 
 
 def grows(bed):
