@@ -83,7 +83,8 @@ int ctl_command(struct ctl *c, struct str namespace, const struct json *object, 
 /* ---- watching ---- */
 
 /* Objects of a selection as they are now and become, until 'on_event' returns true (0), or the time is over
- * (ERR_GONE). 'type' is "ADDED", "MODIFIED" or "DELETED". A watch that the server ends goes on. */
+ * (ERR_GONE). 'type' is "ADDED", "MODIFIED", "DELETED", or "NONE" without an object: none is there. A watch that the
+ * server ends goes on, also over a restart of the server. */
 typedef bool (*ctl_event_f)(void *ctx, struct str type, const struct json *object);
 int ctl_watch(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, int64_t timeout_ms,
               ctl_event_f on_event, void *ctx, struct err *e);

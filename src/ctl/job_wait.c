@@ -12,7 +12,7 @@ struct want {
     struct arena *arena;
     struct str name;
     const char *const *phases;
-    bool is_deletion, is_seen, is_gone;
+    bool is_gone;
     struct str phase;
 };
 
@@ -20,10 +20,9 @@ static bool on_event(void *ctx, struct str type, const struct json *job)
 {
     struct want *w = ctx;
 
-    if (!str_eq(object_name(job), w->name))
+    if (job && !str_eq(object_name(job), w->name))
         return false;
-    w->is_seen = true;
-    w->is_gone = str_is(type, "DELETED");
+    w->is_gone = !job || str_is(type, "DELETED");
     if (w->is_gone)
         return true;
     w->phase = arena_str(w->arena, job_phase_text(job));
@@ -36,7 +35,7 @@ static bool on_event(void *ctx, struct str type, const struct json *job)
 int job_wait_phase(struct ctl_verb *v, struct str namespace, struct str name, const char *const *phases,
                    bool is_deletion, int64_t timeout_ms, struct str *ret_phase, struct err *e)
 {
-    struct want w = { .arena = v->arena, .name = name, .phases = phases, .is_deletion = is_deletion };
+    struct want w = { .arena = v->arena, .name = name, .phases = phases };
     struct ctl_select which = { .namespace = namespace, .fields = arena_cat(v->arena, STR("metadata.name="), name) };
     struct json *job;
 

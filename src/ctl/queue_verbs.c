@@ -145,19 +145,21 @@ static int weight_of(struct ctl_verb *v, int64_t fallback, int64_t *ret, struct 
 
 struct want {
     struct str name, state;
+    bool is_gone;
 };
 
 static bool on_event(void *ctx, struct str type, const struct json *queue)
 {
-    const struct want *w = ctx;
+    struct want *w = ctx;
 
-    return str_eq(object_name(queue), w->name) && str_eq(cell_state(NULL, queue, NULL), w->state);
+    w->is_gone = !queue || str_is(type, "DELETED");
+    return w->is_gone || (str_eq(object_name(queue), w->name) && str_eq(cell_state(NULL, queue, NULL), w->state));
 }
 
 /* A queue with jobs in it closes when they are over: that can take long. */
 static int turn(struct ctl_verb *v, const struct json *queue, bool is_open, struct err *e)
 {
-    struct want want = { object_name(queue), is_open ? STR("Open") : STR("Closed") };
+    struct want want = { object_name(queue), is_open ? STR("Open") : STR("Closed"), false };
     struct ctl_select which = { .fields = arena_cat(v->arena, STR("metadata.name="), want.name) };
     int64_t timeout_ms;
 
@@ -167,6 +169,8 @@ static int turn(struct ctl_verb *v, const struct json *queue, bool is_open, stru
     if (v->o->wait && !v->o->dry_run &&
         ctl_watch(&v->ctl, ctl_type("Queue"), &which, timeout_ms, on_event, &want, e) < 0)
         return err_wrap(e, "queue %.*s is not %.*s", STR_ARG(want.name), STR_ARG(want.state));
+    if (want.is_gone)
+        return err_set(e, ERR_NOT_FOUND, "queue %.*s was deleted while it was waited for", STR_ARG(want.name));
     buf_fmt(&v->out, "queue %.*s %s%s\n", STR_ARG(want.name), is_open ? "opened" : "closed",
             v->o->dry_run ? " (dry run)" : "");
     return 0;

@@ -120,23 +120,24 @@ int verb_sbatch(struct ctl_verb *v, struct err *e)
 int verb_srun(struct ctl_verb *v, struct err *e)
 {
     static const char *const seen[] = { "Running", "Completing", "Completed", "Failed", "Terminated", "Aborted", NULL };
-    struct ctl_options follow = *v->o;
+    struct ctl_options *follow = arena_new(v->arena, struct ctl_options);
+    const char **name = arena_new(v->arena, const char *);
     const struct ctl_options *before = v->o;
     struct ctl_words args = v->args;
     struct json *job;
     struct str phase;
-    const char *name;
     int rc;
 
     if (submit(v, &job, e) < 0)
         return -1;
-    name = arena_cstr(v->arena, object_name(job));
+    *name = arena_cstr(v->arena, object_name(job));
     fprintf(stderr, "srun: job %.*s queued and waiting for resources\n", STR_ARG(slurm_id(job)));
     if (job_wait_phase(v, object_namespace(job), object_name(job), seen, false, -1, &phase, e) < 0)
         return -1;
-    follow.follow = true;
-    v->o = &follow;
-    v->args = (struct ctl_words){ &name, 1 };
+    *follow = *v->o;
+    follow->follow = true;
+    v->o = follow;
+    v->args = (struct ctl_words){ name, 1 };
     rc = verb_job_logs(v, e);
     v->o = before;
     v->args = args;

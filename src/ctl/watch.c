@@ -1,4 +1,4 @@
-/* watch.c - objects as they become */
+/* watch.c - objects as they become: a list, then a watch from there on, again and again */
 #include "ctl/ctl.h"
 
 #include "base/clock.h"
@@ -7,23 +7,41 @@
 
 #include <poll.h>
 
+enum { PAUSE_MS = 300, PATIENCE_MS = 30000 }; /* with a server that does not answer: it may be starting again */
+
 struct watch {
     struct ctl *c;
+    const struct resource_type *type;
+    const struct ctl_select *which;
     ctl_event_f on_event;
     void *ctx;
     struct buf line; /* what came of the next event */
     bool is_over, is_found;
+    int64_t end_ms, heard_ms;
     struct err err;
 };
 
+static void put_path(const struct watch *w, struct buf *path)
+{
+    path_collection(path, w->type, w->which->namespace);
+    path_query(path, "labelSelector", w->which->labels);
+    path_query(path, "fieldSelector", w->which->fields);
+}
+
+/* ---- the watch ---- */
+
+/* An ERROR (the version is too old) is followed by the end, and then by another list. */
 static void take_line(struct watch *w, struct str line)
 {
     autoarena scratch = { 0 };
     struct json *event;
+    struct str type;
 
     if (w->is_found || json_parse(&scratch, line, NULL, &event, NULL) < 0)
         return;
-    w->is_found = w->on_event(w->ctx, json_member_text(event, "type"), json_get(event, "object"));
+    type = json_member_text(event, "type");
+    if (str_is(type, "ADDED") || str_is(type, "MODIFIED") || str_is(type, "DELETED"))
+        w->is_found = w->on_event(w->ctx, type, json_get(event, "object"));
 }
 
 static void on_data(void *ctx, struct str data)
@@ -31,6 +49,7 @@ static void on_data(void *ctx, struct str data)
     struct watch *w = ctx;
     ptrdiff_t end;
 
+    w->heard_ms = clock_mono_ms(&clock_real);
     while ((end = str_find_char(data, '\n')) >= 0) {
         buf_str(&w->line, str_sub(data, 0, (size_t)end));
         take_line(w, buf_view(&w->line));
@@ -49,16 +68,21 @@ static void on_end(void *ctx, const struct err *e)
         w->err = *e;
 }
 
-/* From the beginning, as there is no version to go on from: what is there comes as ADDED. */
-static int watch_once(struct watch *w, struct str path, int64_t end_ms, struct err *e)
+static int follow(struct watch *w, struct str version, struct err *e)
 {
     struct kube_stream *stream;
+    autobuf path = { 0 };
 
+    put_path(w, &path);
+    path_query(&path, "watch", STR("true"));
+    path_query(&path, "resourceVersion", version);
     w->is_over = false;
-    if (kube_ask_stream(w->c->ask, path, &(struct kube_stream_events){ w, NULL, on_data, on_end }, &stream, e) < 0)
+    buf_reset(&w->line);
+    if (kube_ask_stream(w->c->ask, buf_view(&path), &(struct kube_stream_events){ w, NULL, on_data, on_end }, &stream,
+                        e) < 0)
         return -1;
     while (!w->is_over && !w->is_found) {
-        int64_t left_ms = end_ms - clock_mono_ms(&clock_real);
+        int64_t left_ms = w->end_ms - clock_mono_ms(&clock_real);
 
         if (left_ms <= 0)
             break;
@@ -70,26 +94,55 @@ static int watch_once(struct watch *w, struct str path, int64_t end_ms, struct e
     return 0;
 }
 
+/* ---- one round ---- */
+
+/* What is there, so that nothing is missed that happened before the watch began: also that it is not there any more. */
+static int list(struct watch *w, struct arena *a, struct str *ret_version, struct err *e)
+{
+    autobuf path = { 0 };
+    struct json *all;
+
+    put_path(w, &path);
+    if (kube_ask_get(w->c->ask, a, buf_view(&path), &all, e) < 0)
+        return -1;
+    w->heard_ms = clock_mono_ms(&clock_real);
+    *ret_version = json_text(json_find(all, "metadata", "resourceVersion", NULL), STR_NULL);
+    JSON_FOREACH(object, json_get(all, "items"))
+        w->is_found = w->is_found || w->on_event(w->ctx, STR("ADDED"), object);
+    if (!json_count(json_get(all, "items")))
+        w->is_found = w->on_event(w->ctx, STR("NONE"), NULL);
+    return 0;
+}
+
+static int round_of(struct watch *w, struct err *e)
+{
+    autoarena a = { 0 };
+    struct str version;
+
+    w->err = (struct err){ 0 };
+    if (list(w, &a, &version, &w->err) == 0 && !w->is_found && follow(w, version, e) < 0)
+        return -1;
+    if (w->err.code == ERR_OK || (w->err.code == ERR_IO && clock_mono_ms(&clock_real) - w->heard_ms < PATIENCE_MS))
+        return 0;
+    *e = w->err;
+    return -1;
+}
+
 int ctl_watch(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, int64_t timeout_ms,
               ctl_event_f on_event, void *ctx, struct err *e)
 {
-    struct watch w = { .c = c, .on_event = on_event, .ctx = ctx };
-    int64_t end_ms = timeout_ms < 0 ? INT64_MAX : clock_mono_ms(&clock_real) + timeout_ms;
-    autobuf path = { 0 };
+    struct watch w = { .c = c, .type = type, .which = which, .on_event = on_event, .ctx = ctx };
     int rc = 0;
 
-    path_collection(&path, type, which->namespace);
-    path_query(&path, "labelSelector", which->labels);
-    path_query(&path, "fieldSelector", which->fields);
-    path_query(&path, "watch", STR("true"));
-    while (rc == 0 && !w.is_found && w.err.code == ERR_OK && clock_mono_ms(&clock_real) < end_ms)
-        rc = watch_once(&w, buf_view(&path), end_ms, e);
-    buf_done(&w.line);
-    if (rc < 0 || w.is_found)
-        return rc;
-    if (w.err.code != ERR_OK) {
-        *e = w.err;
-        return -1;
+    w.heard_ms = clock_mono_ms(&clock_real);
+    w.end_ms = timeout_ms < 0 ? INT64_MAX : w.heard_ms + timeout_ms;
+    while ((rc = round_of(&w, e)) == 0 && !w.is_found) {
+        if (clock_mono_ms(&clock_real) >= w.end_ms) {
+            rc = err_set(e, ERR_GONE, "the time is over");
+            break;
+        }
+        (void)poll(NULL, 0, PAUSE_MS);
     }
-    return err_set(e, ERR_GONE, "the time is over");
+    buf_done(&w.line);
+    return rc;
 }
