@@ -165,6 +165,8 @@ def package_installs():
     for library in ("libc6 (>=", "libssl3 (>=", "libyaml-0-2", "libarchive13"):
         assert library in fields, fields
     assert command(f"{root}/usr/bin/pumice", "version").startswith(f"pumice {VERSION} ")
+    assert command(f"{root}/usr/bin/vjobs", "--help").startswith("view information of a job"), "Volcano's tools are links to it"
+    assert "vcctl" in command("man", "--warnings", "-l", f"{root}/usr/share/man/man1/vcctl.1.gz", LC_ALL="C.UTF-8")
     page = command("man", "--warnings", "-l", f"{root}/usr/share/man/man1/pumice.1.gz", MANWIDTH="100", LC_ALL="C.UTF-8")
     assert "controller" in page
     for path in ("bash-completion/completions/pumice", "zsh/site-functions/_pumice", "fish/vendor_completions.d/pumice.fish"):
@@ -172,6 +174,18 @@ def package_installs():
             assert "max-restarts" in f.read(), path
     command("dpkg", f"--root={root}", "--force-script-chrootless", "--remove", "pumice")
     assert os.path.exists(f"{root}/etc/default/pumice-controller") and not os.path.exists(f"{root}/usr/bin/pumice")
+
+
+def others_stay():
+    """A vcctl that somebody else has installed is not replaced."""
+    os.makedirs(f"{D}/prefix/bin")
+    with open(f"{D}/prefix/bin/vcctl", "w") as f:
+        f.write("another")
+    command(f"{TOOLS}/install", PUMICE, f"{D}/prefix")
+    command(f"{TOOLS}/install", PUMICE, f"{D}/prefix")
+    with open(f"{D}/prefix/bin/vcctl") as f:
+        assert f.read() == "another"
+    assert os.readlink(f"{D}/prefix/bin/vsub") == "pumice" and not os.path.exists(f"{D}/prefix/bin/sbatch")
 
 
 def units_are_sound():
@@ -204,7 +218,7 @@ def main():
     suite = Suite()
     with tempfile.TemporaryDirectory(prefix="pumice-package.") as D:
         for case in (program_needs_nothing, image_is_the_same_twice, image_is_what_it_says, layer_has_only_what_is_needed, image_runs,
-                     package_is_the_same_twice, package_installs, units_are_sound, lintian):
+                     package_is_the_same_twice, package_installs, others_stay, units_are_sound, lintian):
             suite.case(case.__name__, case)
     return suite.finish()
 
