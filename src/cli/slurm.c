@@ -214,10 +214,10 @@ static int srun_run(struct arena *a, const void *options, const struct text_list
     return run(a, "slurm srun", line, arguments, &script, verb_srun);
 }
 
-#define RUN(id)                                                                                                        \
+#define RUN(id, verb)                                                                                                  \
     static int id##_run(struct arena *a, const void *options, const struct text_list *arguments)                       \
     {                                                                                                                  \
-        return run(a, "slurm " #id, options, arguments, NULL, verb_##id);                                              \
+        return run(a, "slurm " #id, options, arguments, NULL, verb);                                                   \
     }
 #define LISTED                                                                                                         \
     TEXT('u', "user", user, "NAME", "of this user"), FLAG(0, "me", me, "mine"),                                        \
@@ -260,13 +260,13 @@ static const struct foreign_option not_signals[] = {
     { .name = NULL },
 };
 
-RUN(squeue)
-RUN(scancel)
-RUN(sinfo)
-RUN(sacct)
-RUN(scontrol)
+RUN(squeue, verb_squeue)
+RUN(scancel, verb_scancel)
+RUN(sinfo, verb_sinfo)
+RUN(sacct, verb_sacct)
+RUN(scontrol, verb_scontrol)
 
-#define COMMAND(id, args, line, more, list, ...)                                                                       \
+#define COMMAND(id, runs, args, line, more, list, ...)                                                                 \
     const struct command command_##id = { .name = "slurm " #id,                                                        \
                                           .arguments = args,                                                           \
                                           .summary = line,                                                             \
@@ -274,8 +274,8 @@ RUN(scontrol)
                                           .options = list,                                                             \
                                           .n_options = ARRAY_LEN(list),                                                \
                                           .options_size = sizeof(struct slurm_line),                                   \
-                                          .run = id##_run,                                                             \
-                                          __VA_ARGS__ }
+                                          .run = runs,                                                                 \
+                                          __VA_ARGS__ };
 
 static const char *const slurm_examples[] = {
     "pumice slurm sbatch job.sh",
@@ -301,20 +301,20 @@ static const char *const sbatch_examples[] = { "pumice slurm sbatch -n 8 -c 4 --
                                                "a gang of eight pods", "pumice slurm sbatch --array=1-100 sweep.sh",
                                                "a hundred, each with its SLURM_ARRAY_TASK_ID", NULL };
 COMMAND(
-    sbatch, "[SCRIPT [ARGUMENT…]]", "submit a batch script as a Job",
+    sbatch, sbatch_run, "[SCRIPT [ARGUMENT…]]", "submit a batch script as a Job",
     "The script's #SBATCH lines are read as options; those of the command line win. Without a script, standard input.\n"
     "The job is NAME-NUMBER, and the number is its SLURM_JOB_ID.",
-    sbatch_options, .foreign = not_carried, .examples = sbatch_examples, .stops_at_argument = true);
-COMMAND(srun, "[COMMAND…]", "run a command as a Job, and show its output",
+    sbatch_options, .foreign = not_carried, .examples = sbatch_examples, .stops_at_argument = true)
+COMMAND(srun, srun_run, "[COMMAND…]", "run a command as a Job, and show its output",
         "Submits it, follows the output of all tasks, and ends with the greatest of their exit statuses.", srun_options,
-        .foreign = not_carried, .stops_at_argument = true);
-COMMAND(squeue, "", "list jobs that have not ended, as Slurm does",
-        "Also jobs that sbatch did not make: their number is their name.", squeue_options, .examples = NULL);
-COMMAND(scancel, "[JOB…]", "cancel jobs, by number or name",
-        "They become Terminated, with their pods ended; the record stays.", scancel_options, .foreign = not_signals);
-COMMAND(sinfo, "", "list queues and the state of nodes, as Slurm does", "A queue is a partition of all nodes.",
-        sinfo_options, .examples = NULL);
-COMMAND(sacct, "", "list jobs, those that have ended too",
-        "As long as their records are kept (ttlSecondsAfterFinished).", sacct_options, .examples = NULL);
-COMMAND(scontrol, "[ACTION …]", "show, suspend, resume or requeue jobs",
-        "show job|node|partition [NAME], suspend JOB, resume JOB, requeue JOB.", scontrol_options, .examples = NULL);
+        .foreign = not_carried, .stops_at_argument = true)
+COMMAND(squeue, squeue_run, "", "list jobs that have not ended, as Slurm does",
+        "Also jobs that sbatch did not make: their number is their name.", squeue_options, .examples = NULL)
+COMMAND(scancel, scancel_run, "[JOB…]", "cancel jobs, by number or name",
+        "They become Terminated, with their pods ended; the record stays.", scancel_options, .foreign = not_signals)
+COMMAND(sinfo, sinfo_run, "", "list queues and the state of nodes, as Slurm does",
+        "A queue is a partition of all nodes.", sinfo_options, .examples = NULL)
+COMMAND(sacct, sacct_run, "", "list jobs, those that have ended too",
+        "As long as their records are kept (ttlSecondsAfterFinished).", sacct_options, .examples = NULL)
+COMMAND(scontrol, scontrol_run, "[ACTION …]", "show, suspend, resume or requeue jobs",
+        "show job|node|partition [NAME], suspend JOB, resume JOB, requeue JOB.", scontrol_options, .examples = NULL)

@@ -21,7 +21,7 @@ int64_t job_replicas(const struct json *job)
     return sum;
 }
 
-struct str job_phase_text(const struct json *job)
+struct str job_phase_word(const struct json *job)
 {
     return json_text(json_find(job, "status", "state", "phase", NULL), STR("Pending"));
 }
@@ -38,7 +38,7 @@ bool job_has_ended(struct str phase)
 
 struct str cell_job_phase(struct ctl_verb *v, const struct json *job, const void *ctx)
 {
-    return job_phase_text(job);
+    return job_phase_word(job);
 }
 
 struct str cell_job_pods(struct ctl_verb *v, const struct json *job, const void *ctx)

@@ -17,7 +17,7 @@ struct str cell_job_priority(struct ctl_verb *v, const struct json *job, const v
 struct str cell_job_type(struct ctl_verb *v, const struct json *job, const void *ctx);
 
 int64_t job_replicas(const struct json *job);
-struct str job_phase_text(const struct json *job); /* "Pending" of one that no controller has seen */
+struct str job_phase_word(const struct json *job); /* "Pending" of one that no controller has seen */
 bool job_has_ended(struct str phase);              /* Completed, Failed, Terminated, Aborted */
 
 /* Those that are named, or that -n, -A, -l, --queue and --phase leave. */

@@ -27,7 +27,7 @@ static int give(struct ctl_verb *v, const struct order *o, const struct json *jo
 
 static int give_one(struct ctl_verb *v, const struct order *o, const struct json *job, struct err *e)
 {
-    struct str phase = job_phase_text(job);
+    struct str phase = job_phase_word(job);
     int64_t timeout_ms;
 
     if (verb_timeout(v, &timeout_ms, e) < 0)

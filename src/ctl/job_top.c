@@ -63,7 +63,7 @@ int verb_job_top(struct ctl_verb *v, struct err *e)
     VEC_FOREACH(job, &jobs.v) {
         struct use u = { 0 };
 
-        if (!v->args.n && job_has_ended(job_phase_text(*job)))
+        if (!v->args.n && job_has_ended(job_phase_word(*job)))
             continue;
         if (read_use(v, *job, &u, e) < 0)
             return cannot(e);

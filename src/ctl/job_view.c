@@ -24,7 +24,7 @@ static void put_head(struct ctl_verb *v, const struct json *job, const struct re
 
     field(v, "Name:", object_name(job));
     field(v, "Namespace:", object_namespace(job));
-    field(v, "Phase:", job_phase_text(job));
+    field(v, "Phase:", job_phase_word(job));
     field(v, "Reason:", reason);
     field(v, "Message:", reason_message(reasons, job));
     field(v, "Since:", ctl_age(v->arena, json_member_text(state, "lastTransitionTime"), v->ctl.now_ms));

@@ -25,7 +25,7 @@ static bool on_event(void *ctx, struct str type, const struct json *job)
     w->is_gone = !job || str_is(type, "DELETED");
     if (w->is_gone)
         return true;
-    w->phase = arena_str(w->arena, job_phase_text(job));
+    w->phase = arena_str(w->arena, job_phase_word(job));
     for (const char *const *p = w->phases; p && *p; p++)
         if (str_eq_nocase(w->phase, str_of(*p)))
             return true;

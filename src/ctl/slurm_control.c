@@ -32,7 +32,7 @@ static int cancel_matching(struct ctl_verb *v, struct err *e)
     if (ctl_list(&v->ctl, ctl_type("Job"), &which, &jobs, e) < 0)
         return -1;
     VEC_FOREACH(job, &jobs.v) {
-        struct str phase = job_phase_text(*job);
+        struct str phase = job_phase_word(*job);
 
         if (job_has_ended(phase) || !is_in(user, object_annotation(*job, SLURM_ANNOTATION_USER)) ||
             !is_in(o->names, object_name(*job)) ||
@@ -60,7 +60,7 @@ int verb_scancel(struct ctl_verb *v, struct err *e)
 
         if (slurm_find(v, v->args.v[i], &job, e) < 0)
             return -1;
-        if (!job_has_ended(job_phase_text(job)) && command(v, job, "TerminateJob", e) < 0)
+        if (!job_has_ended(job_phase_word(job)) && command(v, job, "TerminateJob", e) < 0)
             return -1;
     }
     return 0;
@@ -71,7 +71,7 @@ int verb_scancel(struct ctl_verb *v, struct err *e)
 static int show_job(struct ctl_verb *v, const struct json *job)
 {
     struct reasons reasons = { 0 };
-    struct str reason, phase = job_phase_text(job);
+    struct str reason, phase = job_phase_word(job);
 
     reasons_read(&v->ctl, object_namespace(job), &reasons);
     reason = reason_of(&reasons, job);

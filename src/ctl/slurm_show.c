@@ -62,7 +62,7 @@ static struct str queue_name(const struct json *job)
 static bool is_wanted(const struct ctl_verb *v, const struct json *job)
 {
     const struct slurm_options *o = v->o->slurm;
-    struct str phase = job_phase_text(job);
+    struct str phase = job_phase_word(job);
     const char *me = getenv("USER");
 
     if ((o->jobs && !is_in(o->jobs, slurm_id(job)) && !is_in(o->jobs, object_name(job))) ||
@@ -105,7 +105,7 @@ static int64_t elapsed_s(const struct ctl_verb *v, const struct json *job)
     JSON_FOREACH(c, json_find(job, "status", "conditions", NULL))
         if (str_is(json_member_text(c, "status"), "Running"))
             began = time_of(json_member_text(c, "lastTransitionTime"));
-    if (job_has_ended(job_phase_text(job)))
+    if (job_has_ended(job_phase_word(job)))
         end = time_of(json_text(json_find(job, "status", "state", "lastTransitionTime", NULL), STR_NULL));
     return began && end > began ? (end - began) / 1000 : 0;
 }
@@ -142,7 +142,7 @@ static struct str where(struct ctl_verb *v, const struct seen *s, const struct j
     struct str reason;
     size_t n;
 
-    if (!str_is(job_phase_text(job), "Pending"))
+    if (!str_is(job_phase_word(job), "Pending"))
         return nodes_of(v, s, job, &n);
     reason = reason_of(&s->reasons, job);
     return arena_fmt(v->arena, "(%.*s)", STR_ARG(reason.n ? reason : STR("None")));
@@ -163,9 +163,9 @@ static struct str job_field(struct ctl_verb *v, const struct seen *s, const stru
     case 'u':
         return user_of(job);
     case 't':
-        return str_of(slurm_state(job_phase_text(job)));
+        return str_of(slurm_state(job_phase_word(job)));
     case 'T':
-        return str_of(slurm_state_long(job_phase_text(job)));
+        return str_of(slurm_state_long(job_phase_word(job)));
     case 'M':
         return slurm_elapsed(v->arena, elapsed_s(v, job));
     case 'D':
@@ -254,7 +254,7 @@ int verb_squeue(struct ctl_verb *v, struct err *e)
     if (!v->o->slurm->no_header && put_format(v, &seen, NULL, format, e) < 0)
         return -1;
     VEC_FOREACH(job, &jobs.v) {
-        struct str phase = job_phase_text(*job);
+        struct str phase = job_phase_word(*job);
 
         if (!v->o->slurm->states && job_has_ended(phase) && !str_is(phase, "Aborted"))
             continue;
@@ -320,7 +320,7 @@ int verb_sacct(struct ctl_verb *v, struct err *e)
                              user_of(*job),
                              arena_fmt(v->arena, "%lld", (long long)job_replicas(*job)),
                              slurm_elapsed(v->arena, elapsed_s(v, *job)),
-                             str_of(slurm_state_long(job_phase_text(*job))),
+                             str_of(slurm_state_long(job_phase_word(*job))),
                              exit_code(v, &pods, *job) };
 
         put_account(v, row, widths, ARRAY_LEN(heads));

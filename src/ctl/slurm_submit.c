@@ -27,7 +27,7 @@ static int wait_for(struct ctl_verb *v, const struct slurm_dependency *d, struct
 
     if (slurm_find(v, arena_cstr(v->arena, d->job), &job, e) < 0)
         return err_wrap(e, "--dependency");
-    if (!job_has_ended(job_phase_text(job)))
+    if (!job_has_ended(job_phase_word(job)))
         fprintf(stderr, "pumice slurm sbatch: waiting for job %.*s, then it is submitted\n", STR_ARG(slurm_id(job)));
     if (job_wait_phase(v, object_namespace(job), object_name(job), d->after == AFTER_BEGIN ? begun : over, false, -1,
                        &phase, e) < 0)

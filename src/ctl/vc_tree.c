@@ -154,7 +154,7 @@ static const struct vc_command queue = { .name = "queue", .summary = "Queue Oper
 
 /* ---- vcctl jobtemplate, jobflow ---- */
 
-#define TWINS(id, what, noun, list_all)                                                                                \
+#define TWINS(id, what, noun, list_all, do_create, do_delete, do_describe, do_get, do_list)                            \
     static const struct vc_flag id##_create_flags[] = { FILE_OF(noun), KUBECONFIG, MASTER, END };                      \
     static const struct vc_flag id##_delete_flags[] = { FILE_OF(noun),   KUBECONFIG,           MASTER,                 \
                                                         NAME('N', noun), NAMESPACE('n', noun), END };                  \
@@ -169,30 +169,26 @@ static const struct vc_command queue = { .name = "queue", .summary = "Queue Oper
         END,                                                                                                           \
     };                                                                                                                 \
     static const struct vc_command                                                                                     \
-        id##_create = { .name = "create",                                                                              \
-                        .summary = "create a " what,                                                                   \
-                        .flags = id##_create_flags,                                                                    \
-                        .run = vc_##id##_create },                                                                     \
-        id##_delete = { .name = "delete",                                                                              \
-                        .summary = "delete a " what,                                                                   \
-                        .flags = id##_delete_flags,                                                                    \
-                        .run = vc_##id##_delete },                                                                     \
+        id##_create = { .name = "create", .summary = "create a " what, .flags = id##_create_flags, .run = do_create }, \
+        id##_delete = { .name = "delete", .summary = "delete a " what, .flags = id##_delete_flags, .run = do_delete }, \
         id##_describe = { .name = "describe",                                                                          \
                           .summary = "describe a " what,                                                               \
                           .flags = id##_describe_flags,                                                                \
-                          .run = vc_##id##_describe },                                                                 \
-        id##_get = { .name = "get", .summary = "get a " what, .flags = id##_get_flags, .run = vc_##id##_get },         \
-        id##_list = { .name = "list", .summary = "list " what "s", .flags = id##_list_flags, .run = vc_##id##_list };  \
+                          .run = do_describe },                                                                        \
+        id##_get = { .name = "get", .summary = "get a " what, .flags = id##_get_flags, .run = do_get },                \
+        id##_list = { .name = "list", .summary = "list " what "s", .flags = id##_list_flags, .run = do_list };         \
     static const struct vc_command *const id##_subs[] = { &id##_create, &id##_delete, &id##_describe,                  \
                                                           &id##_get,    &id##_list,   NULL };                          \
     static const struct vc_command id = { .name = what,                                                                \
                                           .summary = "vcctl command line operation " what,                             \
-                                          .subs = id##_subs }
+                                          .subs = id##_subs };
 
 #define NO_ALL
 #define ALL_FLOWS ALL("jobflows"),
-TWINS(template, "jobtemplate", "job template", NO_ALL);
-TWINS(flow, "jobflow", "jobflow", ALL_FLOWS);
+TWINS(template, "jobtemplate", "job template", NO_ALL, vc_template_create, vc_template_delete, vc_template_describe,
+      vc_template_get, vc_template_list)
+TWINS(flow, "jobflow", "jobflow", ALL_FLOWS, vc_flow_create, vc_flow_delete, vc_flow_describe, vc_flow_get,
+      vc_flow_list)
 
 /* ---- vcctl pod, version ---- */
 
