@@ -115,6 +115,9 @@ def random_objects(rand):
                                                              ["roles", "clusterroles", "rolebindings", "clusterrolebindings"]}]})
     made.append({**head("ClusterRoleBinding", "writer"), "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": "writer"},
                  "subjects": [{"kind": "Group", "apiGroup": GROUP, "name": "writers"}]})
+    made.append({**head("Role", "last", SPACES[0]), "rules": [{"verbs": ["last"], "apiGroups": [GROUP], "resources": ["roles"]}]})
+    made.append({**head("RoleBinding", "last", SPACES[0]), "roleRef": {"apiGroup": GROUP, "kind": "Role", "name": "last"},
+                 "subjects": [{"kind": "Group", "apiGroup": GROUP, "name": "writers"}]})
     return made
 
 
@@ -157,15 +160,16 @@ def same_reason(spec, ours, theirs):
 
 
 def wait_for_caches(theirs):
-    """The API server answers from caches that follow its own store: the last binding is known when this is allowed."""
-    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {
-        "user": "x", "groups": ["writers"], "resourceAttributes": {"verb": "create", "group": GROUP, "resource": "roles"}}}
-    end = time.monotonic() + 60
-    while not theirs.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)[1]["status"]["allowed"]:
-        if time.monotonic() > end:
-            raise AssertionError("the API server does not see its own bindings")
-        time.sleep(0.05)
-    time.sleep(0.5)  # the other caches are not ordered with this one
+    """The API server answers from caches that follow its own store, one for each kind: the last of each of the four is
+    known when both of these are allowed."""
+    for attributes in ({"verb": "create"}, {"verb": "last", "namespace": SPACES[0]}):
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {
+            "user": "x", "groups": ["writers"], "resourceAttributes": {**attributes, "group": GROUP, "resource": "roles"}}}
+        end = time.monotonic() + 60
+        while not theirs.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)[1]["status"]["allowed"]:
+            if time.monotonic() > end:
+                raise AssertionError("the API server does not see its own bindings")
+            time.sleep(0.05)
 
 
 def fill(theirs, ours, rand):

@@ -57,12 +57,16 @@ def takes_pods(bed):
 
 def streams_lists(bed):
     """A watch that begins with the list: newer servers with a newer etcd have it."""
-    query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1"
+    query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     c = bed.connect()
     c.request("GET", f"/api/v1/namespaces?{query}")
-    events = [json.loads(line) for line in c.getresponse()]
+    events = []
+    for line in c.getresponse():  # until it says that the list is over, however long that takes
+        events.append(json.loads(line))
+        if events[-1]["type"] != "ADDED":
+            break
     c.close()
-    assert {"ADDED"} == {e["type"] for e in events[:-1]} and events[-1]["type"] == "BOOKMARK", events
+    assert len(events) > 1 and events[-1]["type"] == "BOOKMARK", events
     assert events[-1]["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"] == "true"
 
 
@@ -115,7 +119,7 @@ def forgets_when_compacted(bed):
     bed.compact()
     bed.server.kill()
     bed.server.start()
-    status, answer = bed.call("GET", f"/api/v1/namespaces/default/configmaps?watch=1&resourceVersion={old}&timeoutSeconds=1")
+    status, answer = bed.call("GET", f"/api/v1/namespaces/default/configmaps?watch=1&resourceVersion={old}&timeoutSeconds=60")
     assert answer["object"]["code"] == 410, answer
 
 
