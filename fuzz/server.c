@@ -9,12 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "auth/auth.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "server/server.h"
+#include "os/tree.h"
 #include "store/store.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 enum { REQUESTS_MAX = 8 };
@@ -24,6 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct world {
     struct clock_manual clock;
     struct store *store;
+    struct auth *auth;
     struct server *server;
     struct http_server *http;
 };
@@ -204,8 +208,29 @@ static void check(struct conversation *c)
 
 /* ---- */
 
+static char keys[] = "/tmp/fuzz-server.XXXXXX"; /* made once: that is what takes long */
+
+static void remove_keys(void)
+{
+    autoclose int parent = open("/tmp", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+
+    (void)tree_remove(parent, strrchr(keys, '/') + 1, NULL); /* nobody is left to tell */
+}
+
+static void make_keys(void)
+{
+    static bool is_made;
+
+    if (is_made)
+        return;
+    is_made = mkdtemp(keys) && atexit(remove_keys) == 0;
+    assert(is_made);
+}
+
+/* Whoever comes by these sockets is the owner of the server, and may do everything. */
 static void world_init(struct world *w)
 {
+    struct auth_options auth = { .dir = keys, .clock = &w->clock.clock };
     struct store_options store = { .seed = 1, .clock = &w->clock.clock };
     struct server_options opt = { .clock = &w->clock.clock };
     struct http_server_options http = { .clock = &w->clock.clock, .on_request = server_request };
@@ -213,6 +238,10 @@ static void world_init(struct world *w)
     (void)log_setup((struct log_config){ 2, LOG_LEVEL_ERROR });
     clock_manual_init(&w->clock, INT64_C(1700000000000));
     opt.store = w->store = store_new(&store);
+    make_keys();
+    auth.store = w->store;
+    assert(auth_open(&auth, &w->auth, NULL) == 0);
+    opt.auth = w->auth;
     http.ctx = w->server = server_new(&opt);
     assert(http_server_new(&http, &w->http, NULL) == 0);
 }
@@ -240,6 +269,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     turn(&w);
     server_free(w.server);
     http_server_free(w.http);
+    auth_free(w.auth);
     store_free(w.store);
     return 0;
 }

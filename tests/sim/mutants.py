@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ["base", "os", "json", "api", "plugin", "job", "controller", "sched", "store", "cluster", "driver", "whatif"]
+FOLDERS = ["base", "os", "json", "api", "plugin", "job", "controller", "flow", "sched", "store", "cluster", "driver", "whatif"]
 CC = os.environ.get("CC", "cc")
 FLAGS = ["-std=gnu17", "-O1", "-D_GNU_SOURCE", '-DPUMICE_VERSION="0"', "-fno-strict-aliasing", "-w"]
 

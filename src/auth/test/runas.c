@@ -129,7 +129,8 @@ static void applied(void **state)
         "{\"spec\":{\"containers\":[{\"name\":\"c\",\"securityContext\":{\"allowPrivilegeEscalation\":false,"
         "\"capabilities\":{"
         "\"drop\":[\"ALL\"]}}}],\"securityContext\":{\"runAsUser\":2000,\"runAsGroup\":2001,\"runAsNonRoot\":true,"
-        "\"seccompProfile\":{\"type\":\"RuntimeDefault\"}}}}");
+        "\"seccompProfile\":{\"type\":\"RuntimeDefault\"}}},"
+        "\"metadata\":{\"annotations\":{\"pumice/host-paths-as\":\"2000:2001\"}}}");
 }
 
 static void bad_rules(void **state)
