@@ -507,7 +507,8 @@ def debugs(k):
     has(k.both("debug", f"node/{node}", "--image=debian:12", "--", "ls", "/host/etc/os-release"), "Creating debugging pod")
     name = next(w for w in k("get", "pods", "-o", "name").split() if "node-debugger" in w)
     until("it sees the machine", lambda: k.both("logs", name) == "/host/etc/os-release\n")
-    has(k.fails("debug", "app", "--image=debian:12", "--", "true"), "ephemeral containers are (disabled|not)")
+    has(k.both("debug", "app", "--image=debian:12", "--container=beside", "--target=main", "--", "echo", "looked again"), "Targeting container")
+    until("a container beside it has looked", lambda: k.both("logs", "app", "-c", "beside") == "looked again\n")
     gone(k, "pods", "--all")
 
 

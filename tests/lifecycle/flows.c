@@ -407,7 +407,7 @@ static void test_patch(void **state)
     assert_int_equal(h_count_pods(h, "j-a", "u", NULL), 3);
 }
 
-#define LONG "a-flow-whose-name-is-so-long-that-no-label-can-hold-all-of"
+#define LONG "a-flow-whose-name-is-so-long-that-no-label-can-hold-it-a"
 
 static void test_long_names(void **state)
 {

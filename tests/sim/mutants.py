@@ -45,7 +45,8 @@ MUTANTS = [
      "    [PHASE_ABORTED] = { [ACTION_RESUME] = KILL(RESTARTING) },\n"
      "    [PHASE_COMPLETED] = { [ACTION_RESTART] = KILL(RESTARTING) },\n",
      "a finished job can be restarted"),
-    ("src/job/ensure.c", "    if (g->exists && g->raw && !g->is_deleting)\n        plan_delete(", "    if (0)\n        plan_delete(",
+    ("src/job/ensure.c", "    if (!g->exists || !g->raw || g->is_deleting)\n        return;\n    type = g->is_native",
+     "    if (1)\n        return;\n    type = g->is_native",
      "the PodGroup of a finished job stays"),
     ("src/job/pods.c", "        bit_set(t->done, pod->index);\n        t->n_done++;\n", "",
      "what has succeeded is forgotten"),
