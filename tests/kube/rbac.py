@@ -25,7 +25,10 @@ CORE = "/api/v1/namespaces/default"
 
 # Granted, and not asked for by name in the API server's log.
 UNSEEN = {
-    ("batch.volcano.sh", "jobs/finalizers", "update"),  # asked by the admission plugin OwnerReferencesPermissionEnforcement
+    # asked by the admission plugin OwnerReferencesPermissionEnforcement
+    ("batch.volcano.sh", "jobs/finalizers", "update"),
+    ("batch.volcano.sh", "cronjobs/finalizers", "update"),
+    ("flow.volcano.sh", "jobflows/finalizers", "update"),
 }
 OWNERS = {"ReplicaSet": "/apis/apps/v1", "StatefulSet": "/apis/apps/v1", "DaemonSet": "/apis/apps/v1", "ReplicationController": "/api/v1",
           "Job": "/apis/batch/v1"}
@@ -57,7 +60,8 @@ def rights(rule):
 
 def lose_answers(proxy):
     """The first answer to each kind of write never comes: it has to look what became of it. Those are the rights to get."""
-    kinds = ("pods", "services", "configmaps", "secrets", "persistentvolumeclaims", "persistentvolumes", "networkpolicies", "podgroups", "queues", "jobs", "commands")
+    kinds = ("pods", "services", "configmaps", "secrets", "persistentvolumeclaims", "persistentvolumes", "networkpolicies", "podgroups", "queues", "jobs", "commands", "jobflows", "jobtemplates",
+             "cronjobs")
     for kind in kinds:
         proxy.add(fault="swallow", method="POST|PUT|PATCH|DELETE", path=rf"/{kind}(/[^/]*)?(/status)?(\?.*)?$", times=1)
 
@@ -95,6 +99,23 @@ def local_disk(bed):
     status, answer = bed.call("PATCH", f"{CORE}/persistentvolumeclaims/{ref['name']}", {"spec": {"volumeName": "disk"}}, content_type="application/merge-patch+json")
     assert status == 200, answer
     until_phase(bed, "local", "Completed")
+
+
+def flows(bed):
+    """A flow of one job, and a schedule that is due every minute: waited for last."""
+    spec = job("any", 1, "1s")["spec"]
+    flow = {"apiVersion": "flow.volcano.sh/v1alpha1", "metadata": {"name": "step", "namespace": "default"}}
+    bed.apply({**flow, "kind": "JobTemplate", "spec": spec})
+    bed.apply({**flow, "kind": "JobFlow", "spec": {"flows": [{"name": "step"}]}})
+    bed.apply({"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "CronJob", "metadata": {"name": "often", "namespace": "default"},
+               "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": spec}}})
+
+
+def flows_have_ended(bed):
+    until_phase(bed, "step-step", "Completed")
+    base = "/apis/flow.volcano.sh/v1alpha1/namespaces/default"
+    until("the flow has succeeded", lambda: bed.call("GET", f"{base}/jobflows/step")[1].get("status", {}).get("state", {}).get("phase") == "Succeed")
+    until("the schedule has run", lambda: bed.call("GET", f"{JOBS.rsplit('/', 1)[0]}/cronjobs/often")[1].get("status", {}).get("lastScheduleTime"), 90)
 
 
 def is_refused(pod):
@@ -146,6 +167,7 @@ def do_everything(bed):
     failing["spec"]["tasks"][0]["template"]["metadata"]["annotations"]["pumice.dev/exit"] = "1"
     for manifest in (everything(), failing, job("long", 2, "600s")):
         submit(bed, manifest)
+    flows(bed)
     bed.apply({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "team"}, "spec": {"weight": 1}})
     provide_volume(bed)
     local_disk(bed)
@@ -161,6 +183,7 @@ def do_everything(bed):
     command(bed, "Queue", "team", "CloseQueue")
     until("the queue is closed", lambda: bed.call("GET", f"{QUEUES}/team")[1].get("status", {}).get("state") == "Closed")
     until("commands are gone", lambda: not bed.call("GET", "/apis/bus.volcano.sh/v1alpha1/commands")[1]["items"])
+    flows_have_ended(bed)
     until("its time to live is over", lambda: is_going(bed, f"{JOBS}/everything"))
 
 

@@ -386,7 +386,8 @@ def copies(k):
     k("cp", "store:/tmp/tree", os.path.join(k.home, "back"))
     same = subprocess.run(["diff", "-r", tree, os.path.join(k.home, "back")], capture_output=True, text=True)
     assert same.returncode == 0, same
-    has(k.both("cp", "store:/tmp/nothing", os.path.join(k.home, "x")), "No such file")
+    k.both("cp", "store:/tmp/nothing", os.path.join(k.home, "x"))  # 1.32 ends before it has read all that tar says
+    assert not os.path.exists(os.path.join(k.home, "x"))
     gone(k, "pod", "store")
 
 
