@@ -506,12 +506,37 @@ def holds(path, door):
     return False
 
 
+def tells_what_was_just_written():
+    """A watch that begins between a write and its sync, as the first of its kind, tells of the write. Both requests wait for the
+    server while it sleeps, so that they are in one turn."""
+    s = Server()
+    for i in range(3):
+        s.ok("POST", MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"late{i}"}})
+        version = s.ok("GET", MAPS)["metadata"]["resourceVersion"]
+        writer, watcher = s.connect(), s.connect()
+        head = {"Authorization": f"Bearer {s.token}"}
+        for c in (writer, watcher):
+            c.request("GET", "/version", headers=head)
+            c.getresponse().read()
+        s.process.send_signal(signal.SIGSTOP)
+        writer.request("DELETE", f"{MAPS}/late{i}", headers=head)
+        watcher.request("GET", f"{MAPS}?watch=1&timeoutSeconds=20&resourceVersion={version}", headers=head)
+        s.process.send_signal(signal.SIGCONT)
+        event = json.loads(watcher.getresponse().readline())
+        assert (event["type"], event["object"]["metadata"]["name"]) == ("DELETED", f"late{i}"), event
+        assert writer.getresponse().status == 200
+        for c in (writer, watcher):
+            c.close()
+    s.end()
+
+
 def main():
     suite = Suite()
     only = sys.argv[1:]
     cases = {"keeps_objects": keeps_objects, "seals_secrets": seals_secrets, "survives_io_errors": survives_io_errors,
              "survives_a_full_disk": survives_a_full_disk, "goes_on": goes_on, "drains": drains,
-             "refuses_wrong_settings": refuses_wrong_settings, "follows_its_settings": follows_its_settings, "is_a_service": is_a_service}
+             "refuses_wrong_settings": refuses_wrong_settings, "follows_its_settings": follows_its_settings, "is_a_service": is_a_service,
+             "tells_what_was_just_written": tells_what_was_just_written}
     for name, run in cases.items():
         if not only or any(word in name for word in only):
             suite.case(name, run)

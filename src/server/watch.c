@@ -453,8 +453,8 @@ static struct api_watch *api_watch_new(struct request *rq, const struct selectio
     w->wants_bookmarks = param_flag(rq, "allowWatchBookmarks");
     w->end_ms = mono(s) + life_of(rq, seconds);
     w->bookmark_ms = mono(s) + BOOKMARK_MS;
-    if (!hub->news)
-        (void)watch_open(s->opt.store, rq->type, STR_NULL, 0, &hub->news, &e); /* of now there is always a watch */
+    if (!hub->news) /* what is not flushed yet is news still to come; of now there is always a watch */
+        (void)watch_open(s->opt.store, rq->type, STR_NULL, store_flushed(s->opt.store), &hub->news, &e);
     list_push(&s->watches, &w->link);
     list_push(&hub->watches, &w->in_hub);
     s->stats.watches++;
