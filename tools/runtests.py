@@ -144,10 +144,10 @@ def check_packaging():
 
 def main():
     say("tests:")
-    passed, failed = meson_tests("--no-suite", "kube")
+    passed, failed = meson_tests("--no-suite", "kube", "--no-suite", "slow")
     if "kube" in sys.argv[1:]:
-        say("tests on a real kube-apiserver:")
-        p, n = meson_tests("--suite", "kube")
+        say("tests that take long, and those on a real kube-apiserver:")
+        p, n = meson_tests("--suite", "kube", "--suite", "slow")
         passed, failed = passed + p, failed + n
     say("checks:")
     for check in (check_format, check_cppcheck, check_layers, check_citations, check_unused, check_manual, check_packaging):
