@@ -4,7 +4,7 @@
 #include "base/map.h"
 #include "base/util.h"
 
-enum { CLIENTS_MAX = 8192, MILLI = 1000, WAIT_MAX_S = 60 };
+enum { CLIENTS_MAX = 8192, SWEEP_MS = 1000, MILLI = 1000, WAIT_MAX_S = 60 };
 
 struct client {
     uint64_t key;
@@ -17,6 +17,7 @@ struct throttle {
     struct throttle_limits limits;
     uint64_t seed;
     struct map_u64 clients;
+    int64_t swept_ms; /* when idle ones were looked for: with none to find each request would look at all */
     unsigned in_flight, streams;
     size_t n_busy; /* clients by name that have requests in flight */
     uint64_t refused;
@@ -39,6 +40,7 @@ struct throttle *throttle_new(const struct throttle_limits *limits)
     struct throttle *t = xcalloc(1, sizeof(*t));
 
     throttle_set_limits(t, limits);
+    t->swept_ms = -SWEEP_MS;
     t->seed = map_seed_default();
     map_u64_init(&t->clients, t->seed);
     return t;
@@ -77,8 +79,9 @@ static bool is_idle(const struct throttle *t, const struct client *c, int64_t no
 /* Before a request looks for its two: what they found must stay. */
 static void make_room(struct throttle *t, int64_t now_ms)
 {
-    if (t->clients.map.n + 2 <= CLIENTS_MAX)
+    if (t->clients.map.n + 2 <= CLIENTS_MAX || now_ms < t->swept_ms + SWEEP_MS)
         return;
+    t->swept_ms = now_ms;
     MAP_FOREACH(struct client *, c, &t->clients.map)
         if (is_idle(t, c, now_ms)) {
             map_u64_remove(&t->clients, c->key);

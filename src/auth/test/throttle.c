@@ -141,7 +141,7 @@ static void many(void **state)
 
     (void)state;
     rand_seed(&r, 3);
-    for (int i = 0; i < 30000; i++) {
+    for (int i = 0; i < 200000; i++) {
         char name[32], address[32];
         struct throttle_ticket *k = &open[rand_below(&r, 64)];
 
