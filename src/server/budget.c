@@ -5,8 +5,6 @@
  */
 #include "server/server_internal.h"
 
-enum { TELL_MS = 100 };
-
 static const struct resource_type *budget_type(void)
 {
     return type_by_kind(STR("policy/v1"), STR("PodDisruptionBudget"));
@@ -93,34 +91,7 @@ static void tell(struct server *s, const struct object *o)
     (void)store_update(s->opt.store, body, STORE_STATUS, NULL, NULL); /* else next time */
 }
 
-struct kept {
-    struct arena *arena;
-    VEC(struct object *) objects; /* references */
-};
-
-static void keep(void *ctx, const struct object *o)
-{
-    struct kept *k = ctx;
-
-    *vec_push(k->arena, &k->objects) = object_ref(o);
-}
-
 int64_t budgets_turn(struct server *s)
 {
-    autoarena a = { 0 };
-    struct kept all = { .arena = &a };
-    int64_t now_ms = clock_mono_ms(s->opt.clock);
-
-    if (store_count(s->opt.store, budget_type()) == 0 || store_revision(s->opt.store) == s->budgets_rev)
-        return INT64_MAX;
-    if (now_ms < s->budgets_ms + TELL_MS)
-        return s->budgets_ms + TELL_MS - now_ms;
-    s->budgets_ms = now_ms;
-    store_list(s->opt.store, budget_type(), STR_NULL, keep, &all);
-    VEC_FOREACH(o, &all.objects) {
-        tell(s, *o);
-        object_unref(*o);
-    }
-    s->budgets_rev = store_revision(s->opt.store);
-    return INT64_MAX;
+    return tell_statuses(s, budget_type(), &s->budgets, tell);
 }

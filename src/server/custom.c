@@ -228,31 +228,17 @@ static void take(struct server *s, const struct object *o)
 
 /* ---- the end ---- */
 
-struct kept {
-    struct arena *arena;
-    VEC(struct object *) objects; /* references */
-};
-
-static void keep(void *ctx, const struct object *o)
-{
-    struct kept *all = ctx;
-
-    *vec_push(all->arena, &all->objects) = object_ref(o);
-}
-
 /* How many are left. */
 static size_t delete_objects(struct server *s, const struct resource_type *type)
 {
     autoarena a = { 0 };
-    struct kept all = { .arena = &a };
+    autoheld all = { .arena = &a };
     struct store_delete_options opt = { .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };
 
-    store_list(s->opt.store, type, STR_NULL, keep, &all);
-    VEC_FOREACH(o, &all.objects) {
+    held_add(&all, s, type, STR_NULL);
+    VEC_FOREACH(o, &all.objects)
         if (!json_find((*o)->root, "metadata", "deletionTimestamp", NULL))
             (void)store_delete(s->opt.store, type, (*o)->namespace, (*o)->name, &opt, NULL, NULL);
-        object_unref(*o);
-    }
     return store_count(s->opt.store, type);
 }
 
@@ -308,15 +294,13 @@ static void retire_others(struct server *s)
 void customs_begin(struct server *s)
 {
     autoarena a = { 0 };
-    struct kept all = { .arena = &a };
+    autoheld all = { .arena = &a };
     struct err e;
 
     (void)watch_open(s->opt.store, definition_type(), STR_NULL, 0, &s->custom_watch, &e); /* of now: always */
-    store_list(s->opt.store, definition_type(), STR_NULL, keep, &all);
-    VEC_FOREACH(o, &all.objects) {
+    held_add(&all, s, definition_type(), STR_NULL);
+    VEC_FOREACH(o, &all.objects)
         take(s, *o);
-        object_unref(*o);
-    }
     retire_others(s);
 }
 

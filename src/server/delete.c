@@ -150,9 +150,8 @@ int handle_delete(struct request *rq)
 /* ---- all that are selected ---- */
 
 struct collection {
-    struct request *rq;
     struct selection sel;
-    VEC(struct object *) objects; /* references */
+    struct held *held;
 };
 
 static void take(void *ctx, const struct object *o)
@@ -160,13 +159,14 @@ static void take(void *ctx, const struct object *o)
     struct collection *c = ctx;
 
     if (selection_has(&c->sel, o->root))
-        *vec_push(c->rq->arena, &c->objects) = object_ref(o);
+        held_one(c->held, o);
 }
 
 /* The answer is the list as it was. One that is refused does not keep the others. */
 int handle_delete_collection(struct request *rq)
 {
-    struct collection c = { .rq = rq };
+    autoheld all = { .arena = rq->arena };
+    struct collection c = { .held = &all };
     struct store_delete_options opt;
     struct json *list, *items;
     int rc = 0;
@@ -180,7 +180,7 @@ int handle_delete_collection(struct request *rq)
              json_fmt(rq->arena, "%llu", (unsigned long long)store_revision(rq->server->opt.store)));
     items = json_set(list, "items", json_array(rq->arena));
     store_list(rq->server->opt.store, rq->type, rq->target.namespace, take, &c);
-    VEC_FOREACH(o, &c.objects) {
+    VEC_FOREACH(o, &all.objects) {
         autounref struct object *last = NULL;
 
         json_push(items, json_copy(rq->arena, view_show(rq->arena, rq->view, (*o)->root)));
@@ -189,7 +189,5 @@ int handle_delete_collection(struct request *rq)
     }
     if (rc == 0)
         reply_json(rq, 200, list);
-    VEC_FOREACH(o, &c.objects)
-        object_unref(*o);
     return rc;
 }

@@ -138,18 +138,6 @@ void namespaces_done(struct server *s)
 
 /* ---- the end ---- */
 
-struct remains {
-    struct arena *arena;
-    VEC(struct object *) objects; /* references */
-};
-
-static void keep(void *ctx, const struct object *o)
-{
-    struct remains *r = ctx;
-
-    *vec_push(r->arena, &r->objects) = object_ref(o);
-}
-
 /* How many of a thing there are: of kinds that are left, of finalizers that hold them. */
 struct tally {
     VEC(struct {
@@ -228,14 +216,14 @@ static bool empty_namespace(struct server *s, const struct object *namespace)
 {
     autoarena a = { 0 };
     struct str name = namespace->name;
-    struct remains r = { .arena = &a };
+    autoheld all = { .arena = &a };
     struct tally kinds = { 0 }, finalizers = { 0 };
     struct store_delete_options opt = { .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };
 
     for (size_t i = 0; i < n_type_rows; i++)
         if (type_at(i) && type_at(i)->scope == SCOPE_NAMESPACED && type_at(i)->use == TYPE_STORED)
-            store_list(s->opt.store, type_at(i), name, keep, &r);
-    VEC_FOREACH(o, &r.objects) {
+            held_add(&all, s, type_at(i), name);
+    VEC_FOREACH(o, &all.objects) {
         if (!is_ending(*o))
             (void)store_delete(s->opt.store, (*o)->type, (*o)->namespace, (*o)->name, &opt, NULL, NULL);
         if (is_left(s, *o)) {
@@ -243,7 +231,6 @@ static bool empty_namespace(struct server *s, const struct object *namespace)
             JSON_FOREACH(f, json_find((*o)->root, "metadata", "finalizers", NULL))
                 tally_add(&a, &finalizers, json_text(f, STR_NULL));
         }
-        object_unref(*o);
     }
     if (kinds.rows.n)
         tell_remains(s, namespace, &kinds, &finalizers);
@@ -265,17 +252,15 @@ static void end_namespace(struct server *s, const struct object *o)
 static void look_at_ending(struct server *s)
 {
     autoarena a = { 0 };
-    struct remains all = { .arena = &a };
+    autoheld all = { .arena = &a };
 
-    store_list(s->opt.store, namespace_type(), STR_NULL, keep, &all);
+    held_add(&all, s, namespace_type(), STR_NULL);
     s->has_ending = false;
-    VEC_FOREACH(o, &all.objects) {
+    VEC_FOREACH(o, &all.objects)
         if (is_ending(*o)) {
             s->has_ending = true;
             end_namespace(s, *o);
         }
-        object_unref(*o);
-    }
 }
 
 void namespaces_turn(struct server *s)
@@ -299,7 +284,7 @@ void namespaces_turn(struct server *s)
 /* ---- old events ---- */
 
 struct expiry {
-    struct remains old;
+    struct held *old;
     int64_t before_ms;
 };
 
@@ -314,18 +299,17 @@ static void keep_old(void *ctx, const struct object *o)
         if (clock_parse(json_member_text(o->root, times[i]), &other_ms, NULL) == 0)
             at_ms = MAX_OF(at_ms, other_ms);
     if (at_ms < x->before_ms)
-        keep(&x->old, o);
+        held_one(x->old, o);
 }
 
 void events_expire(struct server *s)
 {
     autoarena a = { 0 };
-    struct expiry x = { .old.arena = &a, .before_ms = server_now_ms(s) - EVENT_LIFE_MS };
+    autoheld old = { .arena = &a };
+    struct expiry x = { .old = &old, .before_ms = server_now_ms(s) - EVENT_LIFE_MS };
     struct store_delete_options opt = { .propagation = PROPAGATE_BACKGROUND };
 
     store_list(s->opt.store, type_by_kind(STR("v1"), STR("Event")), STR_NULL, keep_old, &x);
-    VEC_FOREACH(o, &x.old.objects) {
+    VEC_FOREACH(o, &old.objects)
         (void)store_delete(s->opt.store, (*o)->type, (*o)->namespace, (*o)->name, &opt, NULL, NULL);
-        object_unref(*o);
-    }
 }

@@ -9,8 +9,6 @@
 #include "api/resources.h"
 #include "node/lifecycle/life.h"
 
-enum { TELL_MS = 100 };
-
 static const struct resource_type *quota_type(void)
 {
     return type_by_kind(STR("v1"), STR("ResourceQuota"));
@@ -289,18 +287,6 @@ int quota_admit(struct server *s, const struct resource_type *type, const struct
 
 /* ---- what people see ---- */
 
-struct quotas {
-    struct arena *arena;
-    VEC(struct object *) objects; /* references */
-};
-
-static void keep(void *ctx, const struct object *o)
-{
-    struct quotas *q = ctx;
-
-    *vec_push(q->arena, &q->objects) = object_ref(o);
-}
-
 static void tell_used(struct server *s, const struct object *quota)
 {
     autoarena a = { 0 };
@@ -319,20 +305,5 @@ static void tell_used(struct server *s, const struct object *quota)
 
 int64_t quotas_turn(struct server *s)
 {
-    autoarena a = { 0 };
-    struct quotas all = { .arena = &a };
-    int64_t now_ms = clock_mono_ms(s->opt.clock);
-
-    if (store_count(s->opt.store, quota_type()) == 0 || store_revision(s->opt.store) == s->quotas_rev)
-        return INT64_MAX;
-    if (now_ms < s->quotas_ms + TELL_MS)
-        return s->quotas_ms + TELL_MS - now_ms;
-    s->quotas_ms = now_ms;
-    store_list(s->opt.store, quota_type(), STR_NULL, keep, &all);
-    VEC_FOREACH(q, &all.objects) {
-        tell_used(s, *q);
-        object_unref(*q);
-    }
-    s->quotas_rev = store_revision(s->opt.store);
-    return INT64_MAX;
+    return tell_statuses(s, quota_type(), &s->quotas, tell_used);
 }

@@ -24,6 +24,7 @@
  * pod.c         subresources of pods: log, exec, attach, portforward, binding, eviction
  * review.c      questions: SelfSubjectAccessReview, …; tokens of ServiceAccounts, and how others check them
  * usage.c       what containers and the node use: metrics.k8s.io
+ * held.c        objects that are walked while they are written
  * namespace.c   what each namespace has, and how it ends
  * quota.c       what a namespace may have; budget.c: how many pods may be evicted
  */
@@ -371,6 +372,27 @@ void namespaces_turn(struct server *s);
 bool namespace_is_ending(struct server *s, struct str name);
 void events_expire(struct server *s);
 
+/* ---- held.c ---- */
+
+struct held { /* store_list() lends objects until the next write */
+    struct arena *arena;
+    VEC(struct object *) objects; /* references */
+};
+/* All of a kind, of a namespace (empty: of all), behind those that are there. */
+void held_add(struct held *h, const struct server *s, const struct resource_type *type, struct str namespace);
+void held_one(void *held, const struct object *o); /* this one, of a store_list() of the caller's */
+void held_done(struct held *h);
+#define autoheld __attribute__((cleanup(held_done))) struct held
+
+struct telling { /* of statuses: when it was done last */
+    uint64_t rev;
+    int64_t ms; /* mono */
+};
+/* Statuses that are worked out from the whole store: 'tell' for each object of a kind, when something has changed and a
+ * moment has passed. Milliseconds until it is due. */
+int64_t tell_statuses(struct server *s, const struct resource_type *type, struct telling *last,
+                      void (*tell)(struct server *s, const struct object *o));
+
 /* ---- quota.c ---- */
 
 /* ERR_FORBIDDEN: it would be more than the namespace may have. */
@@ -432,11 +454,8 @@ struct server {
     struct watch *namespace_watch;
     uint64_t namespaces_rev; /* of the store, when ending ones were looked at */
     bool has_ending;
-    int64_t expired_ms;  /* mono: when events were looked at */
-    uint64_t quotas_rev; /* of the store, when they were counted */
-    int64_t quotas_ms;   /* mono */
-    uint64_t budgets_rev;
-    int64_t budgets_ms;
+    int64_t expired_ms; /* mono: when events were looked at */
+    struct telling quotas, budgets;
     struct arena customs_arena;
     VEC(struct custom_kind *) customs;
     struct watch *custom_watch;
