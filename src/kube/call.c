@@ -351,7 +351,7 @@ static void send(struct call *c, struct http_request *h, int64_t now_ms)
     h->on_end = on_end;
     list_remove(&c->link);
     list_push(&c->kube->flying, &c->link);
-    c->sent_ms = now_ms;
+    c->sent_ms = c->kube->sent_ms = now_ms;
     c->exchange = http_send(c->kube->http, h);
     pace_sent(&c->kube->pace);
     if (c->is_read)

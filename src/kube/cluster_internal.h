@@ -25,8 +25,8 @@ enum {
     ANSWER_MS = 30000,     /* an answer to a write or read is whole within this time */
     PATIENCE_MS = 50000,   /* a write that could not even be sent is given up; the driver's own patience is 60 s */
     PAGE_ITEMS = 500,
-    GATHER_IDLE_MS = 1000,  /* a delete that can wait does so for others this long … */
-    GATHER_BUSY_MS = 10000, /* … this long while anything else is to be sent … */
+    GATHER_IDLE_MS = 1000,  /* a delete that can wait does so until nothing was sent for this long … */
+    GATHER_BUSY_MS = 10000, /* … at most this long … */
     GATHER_MAX = 128,       /* … or until there are so many; also the number of names in one selector */
     WATCH_MIN_S = 300,
     WATCH_MAX_S = 600,
@@ -146,6 +146,7 @@ struct kube {
     unsigned n_given;    /* events since cluster_next() last said no */
     uint64_t tokens;
     int64_t expired_ms; /* when waiting requests were last looked at */
+    int64_t sent_ms;    /* when the last request was sent */
 
     int epoll, timer, plugin; /* plugin: the descriptor of one that runs and is in the epoll; -1 */
     int64_t armed_ms;

@@ -1,7 +1,7 @@
 /* gather.c - deletes that can wait, many in one request
  *
- * When a job has ended, what was made for it goes: four objects, and nobody waits for them. Such deletes stay here for
- * a second, and for up to ten while other requests are to be sent; then those of one type and namespace leave as one
+ * When a job has ended, what was made for it goes: four objects, and nobody waits for them. Such deletes stay here until
+ * nothing else was sent for a second, ten at most; then those of one type and namespace leave as one
  * request for all that have one of their labels. What it did is in its answer. Whatever that does not show as
  * gone, and everything when it failed, is deleted one by one after all: a delete with the uid of what was seen does no
  * harm a second time.
@@ -71,12 +71,14 @@ static bool is_idle(const struct kube *k)
 int64_t gather_due(const struct kube *k)
 {
     const struct call *first = LIST_FIRST(&k->gathering, struct call, link);
+    int64_t latest_ms;
 
     if (!first)
         return INT64_MAX;
     if (k->n_gathering >= GATHER_MAX)
         return 0;
-    return first->accepted_ms + (is_idle(k) ? GATHER_IDLE_MS : GATHER_BUSY_MS);
+    latest_ms = first->accepted_ms + GATHER_BUSY_MS;
+    return is_idle(k) ? MIN_OF(MAX_OF(first->accepted_ms, k->sent_ms) + GATHER_IDLE_MS, latest_ms) : latest_ms;
 }
 
 static bool is_alike(const struct call *a, const struct call *b)

@@ -26,7 +26,8 @@ struct world {
     unsigned answers, failed, held; /* held: the object is still there */
 };
 
-static int64_t ahead_us; /* of the clock that the cluster sees */
+static int64_t ahead_us;   /* of the clock that the cluster sees */
+static int64_t stopped_us; /* it stands at this time; 0: it goes */
 
 static int64_t now_ahead(struct clock *c)
 {
@@ -37,7 +38,7 @@ static int64_t now_ahead(struct clock *c)
 static int64_t mono_ahead(struct clock *c)
 {
     (void)c;
-    return clock_mono_us(&clock_real) + ahead_us;
+    return (stopped_us ? stopped_us : clock_mono_us(&clock_real)) + ahead_us;
 }
 
 static struct clock clock_ahead = { .now_us = now_ahead, .mono_us = mono_ahead };
@@ -248,6 +249,45 @@ static void nothing_leaves_without_the_right(void **state)
     world_done(&w);
 }
 
+/* Somebody else's request, answered. */
+static void write_another(struct world *w, unsigned i)
+{
+    autoarena a = { 0 };
+    struct op op = { .kind = OP_CREATE, .type = type_by_name(STR("configmaps")) };
+    unsigned answers = w->answers;
+
+    op.namespace = STR("n");
+    op.name = arena_fmt(&a, "other%u", i);
+    op.body = object_new(&a, "v1", "ConfigMap", op.namespace, op.name);
+    (void)cluster_write(w->cluster, &op);
+    until_answered(w, answers + 1);
+}
+
+/* Moments without a request between others are no rest: what waits does so until a whole second was quiet. */
+static void they_wait_for_a_quiet_second(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    stopped_us = clock_mono_us(&clock_real);
+    put(&w, DELETES + 1, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        put(&w, i, NULL);
+        take_away(&w, i);
+    }
+    for (unsigned i = 0; i < 5; i++) {
+        ahead_us += 900000;
+        write_another(&w, i);
+        assert_int_equal(apiserver_count(w.server, "DELETE", ""), 0);
+    }
+    ahead_us += 1000000;
+    until_answered(&w, 5 + 2);
+    assert_int_equal(apiserver_count(w.server, "DELETE", ""), 2);
+    stopped_us = 0;
+    world_done(&w);
+}
+
 /* A program may end while some wait. */
 static void ends_at_any_time(void **state)
 {
@@ -268,11 +308,9 @@ static void ends_at_any_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_request_for_each_type),
-        cmocka_unit_test(a_failure_means_one_by_one),
-        cmocka_unit_test(only_what_is_gone_is_told_so),
-        cmocka_unit_test(nothing_leaves_without_the_right),
-        cmocka_unit_test(ends_at_any_time),
+        cmocka_unit_test(one_request_for_each_type),    cmocka_unit_test(a_failure_means_one_by_one),
+        cmocka_unit_test(only_what_is_gone_is_told_so), cmocka_unit_test(nothing_leaves_without_the_right),
+        cmocka_unit_test(they_wait_for_a_quiet_second), cmocka_unit_test(ends_at_any_time),
     };
 
     (void)signal(SIGPIPE, SIG_IGN);
