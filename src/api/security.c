@@ -1,6 +1,7 @@
 /* security.c - the rules of the Pod Security Standard "restricted", field by field */
 #include "api/security.h"
 
+#include "api/container.h"
 #include "base/util.h"
 
 #define WORDS(...)                                                                                                     \
@@ -112,8 +113,6 @@ static const struct {
         NULL } },
 };
 
-static const char *const container_lists[] = { "initContainers", "containers", "ephemeralContainers" };
-
 struct walk {
     security_finding_f each;
     void *ctx;
@@ -205,10 +204,9 @@ static const struct json *down(const struct json *context, const char *const *pa
 
 static bool all_containers_have(const struct json *spec, const char *const *path)
 {
-    for (size_t i = 0; i < ARRAY_LEN(container_lists); i++)
-        JSON_FOREACH(c, json_get(spec, container_lists[i]))
-            if (!down(json_get(c, "securityContext"), path))
-                return false;
+    CONTAINER_FOREACH(c, spec)
+        if (!down(json_get(c, "securityContext"), path))
+            return false;
     return true;
 }
 
@@ -282,7 +280,7 @@ void pod_security_walk(const struct place *pod, security_finding_f each, void *c
     walk_rows(&w, &context, both_rows, ARRAY_LEN(both_rows));
     walk_inherited(&w, &spec);
     walk_volumes(&w, &spec);
-    for (size_t i = 0; i < ARRAY_LEN(container_lists); i++) {
+    for (size_t i = 0; i < CONTAINER_LISTS; i++) {
         struct place list = place_member(&spec, container_lists[i]);
         size_t k = 0;
 

@@ -1,6 +1,7 @@
 /* runas.c - as whom the pods of somebody run on this machine */
 #include "auth/runas.h"
 
+#include "api/container.h"
 #include "api/meta.h"
 #include "api/security.h"
 #include "base/util.h"
@@ -257,14 +258,13 @@ static void check_groups(const struct check *c, const struct place *context)
 
 static void check_ids(const struct check *c, const struct place *pod)
 {
-    static const char *const lists[] = { "initContainers", "containers", "ephemeralContainers" };
     struct place spec = place_member(pod, "spec"), context = place_member(&spec, "securityContext");
 
     check_id(c, &context, "runAsUser", c->decision->uid);
     check_id(c, &context, "runAsGroup", c->decision->gid);
     check_groups(c, &context);
-    for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
-        struct place list = place_member(&spec, lists[k]);
+    for (size_t k = 0; k < CONTAINER_LISTS; k++) {
+        struct place list = place_member(&spec, container_lists[k]);
         size_t i = 0;
 
         JSON_FOREACH(j, list.node) {
@@ -352,7 +352,6 @@ static void close_container(struct arena *a, struct json *container)
 
 void runas_apply(struct arena *a, const struct runas_decision *d, struct json *pod)
 {
-    static const char *const lists[] = { "initContainers", "containers", "ephemeralContainers" };
     struct json *spec = json_get(pod, "spec"), *context, *profile;
 
     context = d->mode == RUNAS_USER ? json_need_object(a, spec, "securityContext") : NULL;
@@ -366,7 +365,6 @@ void runas_apply(struct arena *a, const struct runas_decision *d, struct json *p
     profile = json_object(a);
     json_set(profile, "type", json_str(a, STR("RuntimeDefault")));
     set_missing(context, "seccompProfile", profile);
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        JSON_FOREACH(c, json_get(spec, lists[i]))
-            close_container(a, c);
+    CONTAINER_FOREACH(c, spec)
+        close_container(a, c);
 }

@@ -1,6 +1,7 @@
 /* hint.c - what somebody can do about it here and now */
 #include "cli/hint.h"
 
+#include "api/container.h"
 #include "api/quantity.h"
 #include "base/util.h"
 #include "cli/pod_specs.h"
@@ -108,7 +109,7 @@ static bool find_missing(const struct hints *h, const struct pod_specs *all, con
     bool is_start = str_is(w->reason, "StartError") || str_is(w->reason, "ContainerCannotRun");
 
     if (!h->images || (!is_start && w->exit_code != 127) || !(ret->pod = spec_of(all, w)) ||
-        !(ret->container = pod_spec_container(ret->pod, w->container)))
+        !(ret->container = container_named(ret->pod->spec, w->container)))
         return false;
     ret->image = json_member_text(ret->container, "image");
     ret->is_command = is_start;
@@ -246,17 +247,14 @@ void hint_image(struct buf *out, const struct hints *h, struct str option)
     root = images_find(h->images, name)->root;
     pod_specs_of(&a, h->load, &all);
     VEC_FOREACH(p, &all.list) {
-        static const char *const lists[] = { "initContainers", "containers" };
+        CONTAINER_FOREACH(c, p->spec) {
+            struct str image = json_member_text(c, "image");
 
-        for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-            JSON_FOREACH(c, json_get(p->spec, lists[i])) {
-                struct str image = json_member_text(c, "image");
-
-                if (str_eq(images_find(h->images, image)->root, root))
-                    return;
-                if (!str_has(buf_view(&names), arena_fmt(&a, "\"%.*s\"", STR_ARG(image))))
-                    buf_fmt(&names, "%s\"%.*s\"", names.n ? ", " : "", STR_ARG(image));
-            }
+            if (str_eq(images_find(h->images, image)->root, root))
+                return;
+            if (!str_has(buf_view(&names), arena_fmt(&a, "\"%.*s\"", STR_ARG(image))))
+                buf_fmt(&names, "%s\"%.*s\"", names.n ? ", " : "", STR_ARG(image));
+        }
     }
     if (names.n)
         buf_fmt(out, "--image %.*s: no container has this image; they have %s. For all of them: --image '*=%.*s'",

@@ -2,7 +2,6 @@
 #include "cli/pod_specs.h"
 
 #include "api/meta.h"
-#include "base/util.h"
 
 static void add_job(struct arena *a, struct loaded *doc, struct pod_specs *ret)
 {
@@ -43,15 +42,4 @@ void pod_specs_of(struct arena *a, const struct load *l, struct pod_specs *ret)
                 .path = STR("spec"),
             };
     }
-}
-
-const struct json *pod_spec_container(const struct pod_spec *p, struct str name)
-{
-    static const char *const lists[] = { "containers", "initContainers" };
-
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        JSON_FOREACH(c, json_get(p->spec, lists[i]))
-            if (str_eq(json_member_text(c, "name"), name))
-                return c;
-    return NULL;
 }

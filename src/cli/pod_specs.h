@@ -21,7 +21,4 @@ struct pod_specs {
 /* In the order of the files. */
 void pod_specs_of(struct arena *a, const struct load *l, struct pod_specs *ret);
 
-/* The container of that name, init containers too; NULL: there is none. */
-const struct json *pod_spec_container(const struct pod_spec *p, struct str name);
-
 #endif

@@ -3,6 +3,7 @@
  * Changes are made before admission, so that defaults follow from them and what is wrong with them is reported like
  * anything else that is wrong with the file.
  */
+#include "api/container.h"
 #include "api/meta.h"
 #include "base/util.h"
 #include "cli/read.h"
@@ -165,15 +166,12 @@ static void set_env(struct arena *a, struct json *container, struct str name, st
 
 static void set_env_of_all(struct load *l, struct str name, struct str value)
 {
-    static const char *const lists[] = { "initContainers", "containers" };
-
     for (size_t i = 0; i < l->docs.n; i++) {
         if (!is_job(l->docs.v[i]))
             continue;
         JSON_FOREACH(task, json_find(l->docs.v[i]->root, "spec", "tasks", NULL))
-            for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-                JSON_FOREACH(c, json_find(task, "template", "spec", lists[k], NULL))
-                    set_env(l->arena, c, name, value);
+            CONTAINER_FOREACH(c, json_find(task, "template", "spec", NULL))
+                set_env(l->arena, c, name, value);
     }
 }
 

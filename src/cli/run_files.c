@@ -3,6 +3,7 @@
  * All of them become hostPath volumes of the pods, before admission: what is said about a hostPath in a file holds for
  * them too.
  */
+#include "api/container.h"
 #include "api/meta.h"
 #include "base/util.h"
 #include "cli/run.h"
@@ -54,12 +55,9 @@ static void find_pods(struct load *l, struct pods *ret)
 static void each_container(struct arena *a, struct json *spec,
                            void (*change)(struct arena *a, struct json *container, const void *ctx), const void *ctx)
 {
-    static const char *const lists[] = { "initContainers", "containers" };
-
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        JSON_FOREACH(c, json_get(spec, lists[i]))
-            if (json_is(c, JSON_OBJECT))
-                change(a, c, ctx);
+    CONTAINER_FOREACH(c, spec)
+        if (json_is(c, JSON_OBJECT))
+            change(a, c, ctx);
 }
 
 /* ---- paths ---- */

@@ -1,7 +1,7 @@
 /* failure.c - how a container or a pod failed, in words */
 #include "history/failure.h"
 
-#include "base/util.h"
+#include "api/container.h"
 
 #include <signal.h>
 
@@ -85,13 +85,10 @@ static struct str limit_in(struct arena *a, const struct json *spec)
 
 struct str failure_memory_limit(struct arena *a, const struct json *pod, struct str container)
 {
-    static const char *const lists[] = { "initContainers", "containers" };
     const struct json *spec = json_get(pod, "spec");
-    struct str pod_limit = limit_in(a, spec), own;
+    struct str pod_limit = limit_in(a, spec), own = limit_in(a, container_named(spec, container));
 
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        JSON_FOREACH(c, json_get(spec, lists[i]))
-            if (str_eq(json_member_text(c, "name"), container) && (own = limit_in(a, c)).n)
-                return arena_fmt(a, "its memory limit is %.*s", STR_ARG(own));
+    if (own.n)
+        return arena_fmt(a, "its memory limit is %.*s", STR_ARG(own));
     return pod_limit.n ? arena_fmt(a, "the memory limit of its pod is %.*s", STR_ARG(pod_limit)) : STR_NULL;
 }

@@ -1,6 +1,7 @@
 /* admission_pod.c - pods as Kubernetes completes them, and what of them may change */
 #include "server/server_internal.h"
 
+#include "api/container.h"
 #include "api/schemas.h"
 #include "node/lifecycle/life.h"
 
@@ -153,8 +154,6 @@ static void default_volume(struct arena *a, struct json *volume)
 
 static void pod_defaults(const struct server *s, struct arena *a, struct json *spec)
 {
-    static const char *const lists[] = { "initContainers", "containers", "ephemeralContainers" };
-
     if (!json_is(spec, JSON_OBJECT))
         return;
     default_text(a, spec, "restartPolicy", "Always");
@@ -167,9 +166,8 @@ static void pod_defaults(const struct server *s, struct arena *a, struct json *s
     default_scheduler(s, a, spec);
     default_priority(s, a, spec);
     default_tolerations(a, spec);
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        JSON_FOREACH(c, json_get(spec, lists[i]))
-            default_container(a, c);
+    CONTAINER_FOREACH(c, spec)
+        default_container(a, c);
     JSON_FOREACH(volume, json_get(spec, "volumes"))
         default_volume(a, volume);
 }
@@ -245,12 +243,10 @@ static struct json *allowed_change(struct arena *a, const struct json *old, cons
 
 static size_t count_named(const struct json *spec, struct str name)
 {
-    static const char *const lists[] = { "initContainers", "containers", "ephemeralContainers" };
     size_t n = 0;
 
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        JSON_FOREACH(c, json_get(spec, lists[i]))
-            n += str_eq(json_member_text(c, "name"), name);
+    CONTAINER_FOREACH(c, spec)
+        n += str_eq(json_member_text(c, "name"), name);
     return n;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "server/server_internal.h"
 
+#include "api/container.h"
 #include "base/rand.h"
 
 #define ACCESS_VOLUME "kube-api-access-"
@@ -58,21 +59,19 @@ static bool has_mount_at(const struct json *mounts, struct str path)
 /* Where nothing is mounted there by the pod itself. False: nobody needs the volume. */
 static bool add_access_mounts(struct arena *a, struct json *spec, struct str name)
 {
-    static const char *const lists[] = { "initContainers", "containers" };
     bool any = false;
 
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        JSON_FOREACH(c, json_get(spec, lists[i])) {
-            struct json *mounts = json_is(c, JSON_OBJECT) ? json_need_array(a, c, "volumeMounts") : NULL, *mount;
+    CONTAINER_FOREACH(c, spec) {
+        struct json *mounts = json_is(c, JSON_OBJECT) ? json_need_array(a, c, "volumeMounts") : NULL, *mount;
 
-            if (!mounts || has_mount_at(mounts, STR(ACCESS_PATH)))
-                continue;
-            mount = json_push(mounts, json_object(a));
-            json_set(mount, "name", json_str(a, name));
-            json_set(mount, "readOnly", json_bool_new(a, true));
-            json_set(mount, "mountPath", json_str(a, STR(ACCESS_PATH)));
-            any = true;
-        }
+        if (!mounts || has_mount_at(mounts, STR(ACCESS_PATH)))
+            continue;
+        mount = json_push(mounts, json_object(a));
+        json_set(mount, "name", json_str(a, name));
+        json_set(mount, "readOnly", json_bool_new(a, true));
+        json_set(mount, "mountPath", json_str(a, STR(ACCESS_PATH)));
+        any = true;
+    }
     return any;
 }
 

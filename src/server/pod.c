@@ -1,6 +1,7 @@
 /* pod.c - subresources of pods: log, exec, attach, portforward, binding, eviction */
 #include "server/server_internal.h"
 
+#include "api/container.h"
 #include "kubelet/kubelet.h"
 #include "node/agent/agent.h"
 
@@ -10,17 +11,6 @@ static int pod_of(struct request *rq, const struct object **ret)
 {
     *ret = store_get(rq->server->opt.store, rq->type, rq->target.namespace, rq->target.name);
     return *ret ? 0 : fail_not_found(rq, rq->type, rq->target.name);
-}
-
-static bool has_container(const struct json *pod, struct str name)
-{
-    static const char *const lists[] = { "containers", "initContainers", "ephemeralContainers" };
-
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        JSON_FOREACH(c, json_get(json_get(pod, "spec"), lists[i]))
-            if (str_eq(json_member_text(c, "name"), name))
-                return true;
-    return false;
 }
 
 /* "a b c" */
@@ -48,7 +38,7 @@ static int container_of(struct request *rq, const struct json *pod, struct str *
         return fail_with(rq, REASON_BAD_REQUEST,
                          "a container name must be specified for pod %.*s, choose one of: [%.*s]",
                          STR_ARG(object_name(pod)), STR_ARG(container_names(rq->arena, list)));
-    if (!has_container(pod, *ret))
+    if (!container_named(json_get(pod, "spec"), *ret))
         return fail_with(rq, REASON_BAD_REQUEST, "container %.*s is not valid for pod %.*s", STR_ARG(*ret),
                          STR_ARG(object_name(pod)));
     return 0;

@@ -7,6 +7,7 @@
  */
 #include "node/agent/agent_internal.h"
 
+#include "api/container.h"
 #include "api/meta.h"
 #include "api/resources.h"
 #include "node/env/expand.h"
@@ -392,12 +393,9 @@ static int make_over(struct agent *g, struct str *ret, struct err *e)
 
 static bool has_host_files(const struct agent_pod *p)
 {
-    static const char *const lists[] = { "initContainers", "containers", "ephemeralContainers" };
-
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        JSON_FOREACH(c, json_find(p->object->root, "spec", lists[i], NULL))
-            if (images_find(p->agent->opt.images, json_member_text(c, "image"))->root.n == 0)
-                return true;
+    CONTAINER_FOREACH(c, json_get(p->object->root, "spec"))
+        if (images_find(p->agent->opt.images, json_member_text(c, "image"))->root.n == 0)
+            return true;
     return false;
 }
 

@@ -3,6 +3,7 @@
  * The shim runs them on descriptors that it was given; what they say does not pass through here. They go with their
  * client, who ends them, and with the pod.
  */
+#include "api/container.h"
 #include "node/agent/agent_internal.h"
 
 struct agent_session {
@@ -52,22 +53,11 @@ static struct agent_pod *running_pod(struct agent *g, struct str namespace, stru
     return p && p->shim && p->stage == STAGE_MADE ? p : NULL;
 }
 
-static bool has_container(const struct agent_pod *p, struct str name)
-{
-    static const char *const lists[] = { "containers", "initContainers", "ephemeralContainers" };
-
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        JSON_FOREACH(c, json_find(p->object->root, "spec", lists[i], NULL))
-            if (str_eq(json_member_text(c, "name"), name))
-                return true;
-    return false;
-}
-
 static struct agent_pod *pod_with(struct agent *g, const struct agent_place *where, struct err *e)
 {
     struct agent_pod *p = running_pod(g, where->namespace, where->pod, e);
 
-    if (!p || has_container(p, where->container))
+    if (!p || container_named(json_get(p->object->root, "spec"), where->container))
         return p;
     (void)err_set(e, ERR_NOT_FOUND, "container \"%.*s\" not found in pod \"%.*s\"", STR_ARG(where->container),
                   STR_ARG(where->pod));

@@ -1,6 +1,7 @@
 /* downward.c - what a pod may know of itself: fieldRef and resourceFieldRef */
 #include "node/env/downward.h"
 
+#include "api/container.h"
 #include "api/quantity.h"
 #include "base/util.h"
 
@@ -117,17 +118,6 @@ int downward_field(struct arena *a, const struct json *pod, struct str path, str
 
 /* ---- resourceFieldRef ---- */
 
-static const struct json *find_container(const struct json *pod, struct str name)
-{
-    static const char *const lists[] = { "containers", "initContainers", "ephemeralContainers" };
-
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        JSON_FOREACH(c, json_find(pod, "spec", lists[i], NULL))
-            if (str_eq(json_member_text(c, "name"), name))
-                return c;
-    return NULL;
-}
-
 /* A quantity may be written as text or as a number; NULL and null are "not set". */
 static int read_quantity(const struct json *j, struct quantity *ret, bool *ret_is_set, struct err *e)
 {
@@ -170,7 +160,7 @@ int downward_resource(struct arena *a, const struct json *pod, const struct json
     struct str name = json_text(json_get(ref, "containerName"), container), what = json_member_text(ref, "resource");
     bool is_limit = str_starts(what, STR("limits.")), is_request = str_starts(what, STR("requests.")), is_set;
     struct str resource = str_from(what, is_limit ? 7 : 9);
-    const struct json *c = find_container(pod, name.n ? name : container);
+    const struct json *c = container_named(json_get(pod, "spec"), name.n ? name : container);
     struct quantity amount, divisor = quantity_of_i64(1, QUANTITY_DECIMAL_SI);
     bool is_cpu = str_is(resource, "cpu");
     int64_t n, by;

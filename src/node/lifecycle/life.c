@@ -1,6 +1,7 @@
 /* life.c - the pod as a whole: born, made, stepped, lost, ended */
 #include "node/lifecycle/life_internal.h"
 
+#include "api/container.h"
 #include "base/clock.h"
 
 /* ---- small things ---- */
@@ -44,8 +45,6 @@ static bool is_deleted(const struct life *l)
 
 /* ---- new ---- */
 
-static const char *const container_lists[] = { "initContainers", "containers", "ephemeralContainers" };
-
 /* The array may move with it. */
 static void add_container(struct life *l, const struct object *pod, const struct json *spec, const char *list)
 {
@@ -63,7 +62,7 @@ static void make_containers(struct life *l)
     l->cons.v = l->inits.v = l->mains.v = xcalloc(1, sizeof(*l->cons.v)); /* never NULL */
     l->inits.n = json_count(json_get(spec, container_lists[0]));
     l->mains.n = json_count(json_get(spec, container_lists[1]));
-    for (size_t i = 0; i < ARRAY_LEN(container_lists); i++)
+    for (size_t i = 0; i < CONTAINER_LISTS; i++)
         JSON_FOREACH(c, json_get(spec, container_lists[i]))
             add_container(l, l->first, c, container_lists[i]);
 }
