@@ -13,6 +13,9 @@ static const struct {
     void (*convert)(struct conversion *c, const struct place *root);
 } kinds[] = {
     { "batch", "Job", convert_batch_job },
+    { "jobset.x-k8s.io", "JobSet", convert_jobset },
+    { "kubeflow.org", "PyTorchJob", convert_pytorch },
+    { "kubeflow.org", "MPIJob", convert_mpi },
 };
 
 static int find_kind(const struct json *object)

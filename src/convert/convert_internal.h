@@ -58,6 +58,9 @@ void take_suspend(void *conversion, const struct place *at);
 /* ---- the kinds ---- */
 
 void convert_batch_job(struct conversion *c, const struct place *root);
+void convert_jobset(struct conversion *c, const struct place *root);
+void convert_pytorch(struct conversion *c, const struct place *root);
+void convert_mpi(struct conversion *c, const struct place *root);
 
 /* The spec of a batch Job as one task; of 'times' Jobs of a JobSet, or 1. */
 struct part convert_batch_spec(struct conversion *c, struct str name, const struct place *spec, int64_t times);
