@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/util.h"
 #include "cli/read.h"
+#include "convert/convert.h"
 #include "flow/admit.h"
 #include "os/zoneinfo.h"
 #include "report/term.h"
@@ -344,6 +345,9 @@ static void check_unknown(struct loaded *doc)
     else if (str_empty(k) || str_empty(v))
         problem_error(&doc->problems, str_empty(v) ? &version : &kind,
                       "missing: a Volcano Job begins with apiVersion: " JOB_API_VERSION " and kind: " JOB_KIND);
+    else if (convert_knows(doc->root))
+        problem_error(&doc->problems, &kind, "a %.*s of %.*s is no Volcano Job; `pumice convert %.*s` prints one",
+                      STR_ARG(k), STR_ARG(v), STR_ARG(strcmp(doc->file, "-") == 0 ? STR("FILE") : str_of(doc->file)));
     else if (str_is(k, JOB_KIND))
         problem_error(&doc->problems, &version,
                       "%.*s Jobs are not ours: a Volcano Job has apiVersion: " JOB_API_VERSION, STR_ARG(v));
