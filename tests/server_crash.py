@@ -10,7 +10,6 @@ work, now and then also while it starts. After each kill:
   - the pod that counts is the same process, and its log has every line; pods that ended have their exit status
 """
 import contextlib
-import glob
 import http.client
 import json
 import os
@@ -29,7 +28,7 @@ sys.path.insert(0, HERE)
 
 from harness import PUMICE, Suite, pumice  # noqa: E402
 from netfilter import has_nftables  # noqa: E402
-from server import MAPS, PODS, config_map, pod  # noqa: E402
+from server import MAPS, PODS, config_map, named, pid_of  # noqa: E402
 
 WRITERS, KEYS, PATIENCE_S = 4, 6, 60
 BROKEN = (OSError, http.client.HTTPException, ValueError, AttributeError)
@@ -168,21 +167,6 @@ class Watcher(threading.Thread):
             assert self.news.wait_for(lambda: self.rev >= rev or self.problem, PATIENCE_S), f"it never heard of {rev}, only of {self.rev}"
         if self.problem:
             raise self.problem
-
-
-def pid_of(name):
-    sign = f"WHO={name}-{os.getpid()}".encode()
-    for path in glob.glob("/proc/[0-9]*/environ"):
-        with contextlib.suppress(OSError), open(path, "rb") as f:
-            if sign in f.read().split(b"\0"):
-                return int(path.split("/")[2])
-    return None
-
-
-def named(name, command):
-    p = pod(name, command)
-    p["spec"]["containers"][0]["env"] = [{"name": "WHO", "value": f"{name}-{os.getpid()}"}]
-    return p
 
 
 class Crash:

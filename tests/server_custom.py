@@ -8,7 +8,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE]
 
 from harness import Suite  # noqa: E402
-from server import MAPS, TABLE, V2, Kubectl, Server, Watch, config_map, kubectls, until  # noqa: E402
+from server import MAPS, TABLE, V2, Kubectl, Server, Watch, config_map, kubectls, server_or_skip, until  # noqa: E402
 from server_checklist import APPLY, MERGE, NAMESPACES, STRATEGIC, refused  # noqa: E402
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -296,13 +296,7 @@ def survives(s):
 
 def main():
     suite = Suite()
-    try:
-        s = Server()
-    except AssertionError as e:
-        if "pods cannot" in str(e) or "user namespaces" in str(e):
-            print(f"skipped: {e}")
-            return 77
-        raise
+    s = server_or_skip()
     try:
         for case in (defines, is_discovered, keeps_objects, has_versions, scales, applies, is_collected, changes, ends, comes_again, own_kinds_stay):
             suite.case(case.__name__, lambda: case(s))

@@ -22,7 +22,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "kube")]
 
 from harness import PUMICE, Suite, pumice  # noqa: E402
 from netfilter import has_nftables  # noqa: E402
-from server import JOBS, MAPS, PODS, Server, UnixConnection, Watch, config_map, job, pod, until  # noqa: E402
+from server import JOBS, MAPS, PODS, Server, UnixConnection, Watch, config_map, job, named, pid_of, pod, until  # noqa: E402
 
 SECRETS = "/api/v1/namespaces/default/secrets"
 SERVICES = "/api/v1/namespaces/default/services"
@@ -163,7 +163,7 @@ def survives_io_errors():
         s.ok("POST", MAPS, config_map("kept"))
         s.ok("POST", PODS, named("ends", "while [ ! -e /tmp/go ]; do sleep 0.05; done; exit 3"))
         until("it runs", lambda: phase(s, "ends") == "Running")
-        pid = pid_of(s, "ends")
+        pid = pid_of("ends")
         w = Watch(s, f"{MAPS}?watch=1")
         w.until(2)
         resource.prlimit(s.process.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
@@ -238,22 +238,6 @@ def survives_a_full_disk():
 
 # ---- pods ----
 
-def pid_of(s, name):
-    """Of the pod's only process, as the host numbers it: it says who it is in its environment."""
-    sign = f"WHO={name}-{os.getpid()}".encode()
-    for path in glob.glob("/proc/[0-9]*/environ"):
-        with contextlib.suppress(OSError), open(path, "rb") as f:
-            if sign in f.read().split(b"\0"):
-                return int(path.split("/")[2])
-    return None
-
-
-def named(name, command, **kw):
-    p = pod(name, command, **kw)
-    p["spec"]["containers"][0]["env"] = [{"name": "WHO", "value": f"{name}-{os.getpid()}"}]
-    return p
-
-
 def with_token(p):
     p["spec"]["volumes"] = [{"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "t", "audience": "somebody else"}}]}}]
     p["spec"]["containers"][0]["volumeMounts"] = [{"name": "t", "mountPath": "/tokens"}]
@@ -312,7 +296,7 @@ def goes_on():
         until("they run", lambda: phase(s, "counts") == "Running" and phase(s, "ends") == "Running" and len(lines(s, "counts")) > 3)
         until("one has ended", lambda: phase(s, "done") == "Succeeded")
         until("the job works", lambda: len(reached(s, "pair")) > 2)
-        pids = {n: pid_of(s, n) for n in ("counts", "ends")}
+        pids = {n: pid_of(n) for n in ("counts", "ends")}
         assert all(pids.values()), pids
         address = until("the Service has an address", lambda: s.ok("GET", f"{SERVICES}/front")["spec"].get("clusterIP"))
         before = {n: s.ok("GET", f"{PODS}/{n}") for n in ("counts", "pair-front-0", "pair-back-0")}
@@ -321,7 +305,7 @@ def goes_on():
         open(f"/proc/{pids['ends']}/root/tmp/go", "w").close()
         until("one ends in the gap", lambda: not os.path.exists(f"/proc/{pids['ends']}/exe"))
         s = home.start()
-        assert pid_of(s, "counts") == pids["counts"], "it is another process"
+        assert pid_of("counts") == pids["counts"], "it is another process"
         until("its end is known", lambda: phase(s, "ends") == "Failed")
         ended = s.ok("GET", f"{PODS}/ends")["status"]["containerStatuses"][0]["state"]["terminated"]
         assert ended["exitCode"] == 7, ended
@@ -344,12 +328,12 @@ def goes_on():
         exec_in(s, "pair-front-0", "touch", "/tmp/over")
         until("the job completes", lambda: s.ok("GET", f"{JOBS}/pair")["status"]["state"]["phase"] == "Completed")
         assert s.ok("GET", f"{PODS}/pair-front-0")["metadata"]["uid"] == front["metadata"]["uid"]
-        pid = pid_of(s, "counts")
+        pid = pid_of("counts")
         assert s.stop() == 0 and os.path.exists(f"/proc/{pid}/exe"), "SIGTERM leaves pods"
         s = home.start()
         n = len(lines(s, "counts"))
         seen = until("the log goes on again", lambda: len(lines(s, "counts")) > n + 2 and lines(s, "counts"))
-        assert seen == list(range(1, len(seen) + 1)) and pid_of(s, "counts") == pid and phase(s, "new") == "Running"
+        assert seen == list(range(1, len(seen) + 1)) and pid_of("counts") == pid and phase(s, "new") == "Running"
         assert s.stop() == 0
         assert "ended and removed" in home.clean_up()
         until("--cleanup ends them", lambda: not os.path.exists(f"/proc/{pid}/exe"))
@@ -385,7 +369,7 @@ def drains():
         s = home.start()
         s.ok("POST", PODS, named("last", "sleep 1000"))
         until("it runs", lambda: phase(s, "last") == "Running")
-        pid = pid_of(s, "last")
+        pid = pid_of("last")
         s.process.send_signal(signal.SIGINT)
         assert s.process.wait(60) == 0 and not os.path.exists(f"/proc/{pid}/exe")
         s = home.start()
@@ -451,7 +435,7 @@ def follows_its_settings():
         assert b"needs another start\" setting=name" in s.said(), s.said().decode()
         s.ok("POST", PODS, named("runs", "sleep 1000"))
         until("it runs", lambda: phase(s, "runs") == "Running")
-        pid = pid_of(s, "runs")
+        pid = pid_of("runs")
         s.process.send_signal(signal.SIGTERM)
         assert s.process.wait(60) == 0 and not os.path.exists(f"/proc/{pid}/exe"), "it drains now"
         assert not os.path.exists(sock)

@@ -10,7 +10,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 from bed import Skip, binaries  # noqa: E402
 from harness import Suite  # noqa: E402
-from server import MAPS, PATIENCE_S, Server, until  # noqa: E402
+from server import MAPS, PATIENCE_S, server_or_skip, until  # noqa: E402
 from server_custom import CRDS, definition  # noqa: E402
 
 JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
@@ -96,15 +96,10 @@ def lives(s, helm):
 def main():
     try:
         binaries("helm")
-        s = Server()
     except Skip as e:
         print(f"skipped: {e}")
         return 77
-    except AssertionError as e:
-        if "pods cannot" in str(e) or "user namespaces" in str(e):
-            print(f"skipped: {e}")
-            return 77
-        raise
+    s = server_or_skip()
     suite = Suite()
     try:
         suite.case("lives", lambda: lives(s, Helm(s)))
