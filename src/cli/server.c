@@ -97,6 +97,8 @@ static int open_cluster(struct serve *s, struct err *e)
                                      .metrics = serve_metrics,
                                      .ready = is_ready,
                                      .explain = serve_explain,
+                                     .pod_address = agent_gateway(s->agent, s->arena),
+                                     .pod_port = SERVE_POD_PORT,
                                      .on_type = on_type,
                                      .ctx = s };
 

@@ -129,6 +129,7 @@ int serve_listen_open(struct serve *s, struct http_server_options opt, struct er
 int serve_node_open(struct serve *s, const struct json *capacity, struct err *e);
 /* s->store is there: from now on it works. */
 void serve_node_attach(struct serve *s);
+enum { SERVE_POD_PORT = 443 };                         /* where they find it, at their gateway */
 int serve_node_listen(struct serve *s, struct err *e); /* for programs in pods; s->http is there */
 void serve_node_turn(struct serve *s);                 /* before that of the agent */
 void serve_node_close(struct serve *s);

@@ -12,8 +12,8 @@
 #include "os/path.h"
 #include "store/store.h"
 
-enum { POD_PORT = 6443 };
-enum { LOCK_MS = 500 }; /* one that was killed is gone at once, unless the disk holds it */
+enum { OLD_POD_PORT = 6443 }; /* pods that run since a version before know it by this */
+enum { LOCK_MS = 500 };       /* one that was killed is gone at once, unless the disk holds it */
 
 /* ---- opening ---- */
 
@@ -97,9 +97,13 @@ int serve_node_open(struct serve *s, const struct json *capacity, struct err *e)
  * them. */
 int serve_node_listen(struct serve *s, struct err *e)
 {
+    static const uint16_t ports[] = { OLD_POD_PORT, SERVE_POD_PORT }; /* pods are told of the last */
     int fd;
 
-    return agent_listen(s->agent, POD_PORT, &fd, e) < 0 || http_server_listen_at(s->http, fd, e) < 0 ? -1 : 0;
+    for (size_t i = 0; i < ARRAY_LEN(ports); i++)
+        if (agent_listen(s->agent, ports[i], &fd, e) < 0 || http_server_listen_at(s->http, fd, e) < 0)
+            return -1;
+    return 0;
 }
 
 void serve_node_attach(struct serve *s)

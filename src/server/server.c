@@ -267,6 +267,7 @@ struct server *server_new(const struct server_options *opt)
     watches_init(s);
     namespaces_begin(s);
     customs_begin(s);
+    endpoints_begin(s);
     return s;
 }
 
@@ -276,6 +277,7 @@ void server_free(struct server *s)
         return;
     watches_done(s);
     customs_done(s);
+    endpoints_done(s);
     namespaces_done(s);
     snapshots_done(s);
     usage_done(s);
@@ -300,6 +302,7 @@ int64_t server_turn(struct server *s)
     namespaces_turn(s);
     due_ms = quotas_turn(s);
     due_ms = MIN_OF(due_ms, budgets_turn(s));
+    due_ms = MIN_OF(due_ms, endpoints_turn(s));
     return MIN_OF(MIN_OF(watches_turn(s), due_ms), (int64_t)EXPIRE_MS);
 }
 

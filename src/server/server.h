@@ -57,6 +57,8 @@ struct server_options {
     const struct runas_policy *runas; /* as whom pods of people run (auth/runas.h); NULL: as that says */
     server_patch_f patch;
     void *patch_ctx;
+    struct str pod_address; /* where programs in pods reach this server, at 'pod_port'; empty: nowhere */
+    uint16_t pod_port;
     struct str scheduler_name; /* of pods that name none, or Kubernetes' own; empty: "volcano" */
     /* More lines for /metrics; NULL: none. */
     void (*metrics)(void *ctx, struct buf *out);

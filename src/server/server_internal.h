@@ -26,6 +26,7 @@
  * usage.c       what containers and the node use: metrics.k8s.io
  * held.c        objects that are walked while they are written
  * namespace.c   what each namespace has, and how it ends
+ * endpoints.c   who is behind Services; api_service.c: behind that of this server
  * quota.c       what a namespace may have; budget.c: how many pods may be evicted
  */
 #ifndef SERVER_SERVER_INTERNAL_H
@@ -393,6 +394,14 @@ struct telling { /* of statuses: when it was done last */
 int64_t tell_statuses(struct server *s, const struct resource_type *type, struct telling *last,
                       void (*tell)(struct server *s, const struct object *o));
 
+/* ---- endpoints.c, api_service.c ---- */
+
+void endpoints_begin(struct server *s);
+void endpoints_done(struct server *s);
+int64_t endpoints_turn(struct server *s);    /* milliseconds until it is due */
+void api_service_keep(struct server *s);     /* make it, or make it as it was */
+bool api_service_is(const struct object *o); /* it, or its Endpoints or slice */
+
 /* ---- quota.c ---- */
 
 /* ERR_FORBIDDEN: it would be more than the namespace may have. */
@@ -456,6 +465,7 @@ struct server {
     bool has_ending;
     int64_t expired_ms; /* mono: when events were looked at */
     struct telling quotas, budgets;
+    struct endpoints *endpoints;
     struct arena customs_arena;
     VEC(struct custom_kind *) customs;
     struct watch *custom_watch;

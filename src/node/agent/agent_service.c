@@ -320,7 +320,7 @@ static void refresh_service(struct refresh *r, const struct object *o)
         *vec_push(r->arena, &d.ports) = (struct dns_port){ json_member_text(port, "name"), protocol_of(port),
                                                            (uint16_t)json_i64(json_get(port, "port"), 0) };
     add_hosts(r, o, s, &d);
-    if (d.address.s_addr)
+    if (d.address.s_addr && d.address.s_addr != net_gateway(r->agent->net).s_addr) /* what is at the gateway is there */
         add_rules(r, o, d.address, s, d.publishes_not_ready);
     know(r->agent, o);
     dns_zone_put(r->agent->services.zone, &d);

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""`pumice server`: who is behind Services, the Service of the server itself, and the Node's Lease. Pods really run."""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "kube")]
+
+from harness import Suite  # noqa: E402
+from server import PODS, Kubectl, Watch, kubectls, pod, server_or_skip, until  # noqa: E402
+from server_checklist import MERGE, NAMESPACES, refused  # noqa: E402
+
+CORE = "/api/v1/namespaces/default"
+SERVICES, ENDPOINTS = f"{CORE}/services", f"{CORE}/endpoints"
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+
+
+def service(name, **spec):
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "labels": {"of": name}},
+            "spec": {"selector": {"app": name}, "ports": [{"name": "web", "port": 80, "targetPort": "http"}], **spec}}
+
+
+def slices(s, name, at=SLICES):
+    return s.ok("GET", f"{at}?labelSelector=kubernetes.io%2Fservice-name%3D{name}")["items"]
+
+
+def addresses(s, name, which="addresses"):
+    """Of Endpoints: "10.88.0.2:8000", …"""
+    status, found = s.call("GET", f"{ENDPOINTS}/{name}")
+    return sorted(f"{a['ip']}:{p['port']}" for subset in found.get("subsets", []) for a in subset.get(which, []) for p in subset["ports"]) if status == 200 else None
+
+
+def web(name, app, ready=True, port=8000):
+    """It is ready when there is a file, which is made at once or by exec."""
+    p = pod(name, ("touch /tmp/ready; " if ready else "") + "exec sleep 1000", labels={"app": app})
+    main = p["spec"]["containers"][0]
+    main["ports"] = [{"name": "http", "containerPort": port}]
+    main["readinessProbe"] = {"exec": {"command": ["test", "-e", "/tmp/ready"]}, "periodSeconds": 1}
+    return p
+
+
+def follows_pods(s):
+    s.ok("POST", SERVICES, service("front"))
+    until("a Service without pods has nobody", lambda: addresses(s, "front") == [])
+    s.ok("POST", PODS, web("front-a", "front"))
+    s.ok("POST", PODS, web("front-b", "front", ready=False, port=9000))
+    ip = {n: until("an address", lambda n=n: s.ok("GET", f"{PODS}/{n}")["status"].get("podIP")) for n in ("front-a", "front-b")}
+    until("one is ready, one is not", lambda: (addresses(s, "front"), addresses(s, "front", "notReadyAddresses")) == ([f"{ip['front-a']}:8000"], [f"{ip['front-b']}:9000"]))
+    found = s.ok("GET", f"{ENDPOINTS}/front")
+    assert found["metadata"]["labels"] == {"of": "front", "endpoints.kubernetes.io/managed-by": "endpoint-controller"}, found
+    one = next(a for x in found["subsets"] for a in x.get("addresses", []))
+    node = s.ok("GET", f"{PODS}/front-a")["spec"]["nodeName"]
+    assert one["targetRef"]["name"] == "front-a" and one["nodeName"] == node, one
+    parts = until("both are in slices, each with its port", lambda: len(x := slices(s, "front")) == 2 and x)
+    owner = parts[0]["metadata"]["ownerReferences"][0]
+    assert (owner["kind"], owner["name"], owner["controller"], owner["blockOwnerDeletion"]) == ("Service", "front", True, True), owner
+    ends = {e["targetRef"]["name"]: (e["conditions"], p["ports"][0]["port"]) for p in parts for e in p["endpoints"]}
+    assert ends == {"front-a": ({"ready": True, "serving": True, "terminating": False}, 8000), "front-b": ({"ready": False, "serving": False, "terminating": False}, 9000)}, ends
+    s.ok("PATCH", f"{SERVICES}/front", {"spec": {"publishNotReadyAddresses": True}}, type=MERGE)
+    until("all are told", lambda: addresses(s, "front") == sorted([f"{ip['front-a']}:8000", f"{ip['front-b']}:9000"]))
+    s.ok("PATCH", f"{SERVICES}/front", {"spec": {"publishNotReadyAddresses": False}}, type=MERGE)
+    until("and are not", lambda: addresses(s, "front") == [f"{ip['front-a']}:8000"])
+    s.ok("DELETE", f"{ENDPOINTS}/front")
+    s.ok("DELETE", f"{SLICES}/{parts[0]['metadata']['name']}")
+    until("what somebody deleted is made again", lambda: addresses(s, "front") == [f"{ip['front-a']}:8000"] and len(slices(s, "front")) == 2)
+    s.ok("PATCH", f"{ENDPOINTS}/front", {"subsets": []}, type=MERGE)
+    until("what somebody changed is as it was", lambda: addresses(s, "front") == [f"{ip['front-a']}:8000"])
+    s.ok("PATCH", f"{PODS}/front-a", {"metadata": {"labels": {"app": "other"}}}, type=MERGE)
+    until("a pod that is no longer selected is gone", lambda: addresses(s, "front") == [])
+    s.ok("PATCH", f"{SERVICES}/front", {"spec": {"selector": {"app": "other"}}}, type=MERGE)
+    until("the Service follows it", lambda: addresses(s, "front") == [f"{ip['front-a']}:8000"] and addresses(s, "front", "notReadyAddresses") == [])
+    s.ok("DELETE", f"{PODS}/front-a", {"gracePeriodSeconds": 0})
+    until("a pod that is gone has no address", lambda: addresses(s, "front") == [])
+    s.ok("DELETE", f"{PODS}/front-b", {"gracePeriodSeconds": 0})
+    s.ok("DELETE", f"{SERVICES}/front")
+    until("they go with the Service", lambda: addresses(s, "front") is None and slices(s, "front") == [])
+
+
+def leaves_others_alone(s):
+    """Without a selector whoever made the Service says who is behind it; so it is where there are no pods."""
+    plain = service("outside")
+    del plain["spec"]["selector"]
+    s.ok("POST", ENDPOINTS, {"metadata": {"name": "outside"}, "subsets": [{"addresses": [{"ip": "192.0.2.1"}], "ports": [{"port": 5432}]}]})
+    s.ok("POST", SERVICES, plain)
+    s.ok("POST", SERVICES, {"metadata": {"name": "elsewhere"}, "spec": {"type": "ExternalName", "externalName": "example.com", "selector": {"a": "b"}}})
+    s.ok("POST", SERVICES, service("marker", clusterIP="None"))
+    until("all are looked at", lambda: addresses(s, "marker") == [])
+    assert addresses(s, "outside") == ["192.0.2.1:5432"] and addresses(s, "elsewhere") is None
+    headless = s.ok("GET", f"{ENDPOINTS}/marker")["metadata"]["labels"]
+    assert headless["service.kubernetes.io/headless"] == "", headless
+    for name in ("outside", "elsewhere", "marker"):
+        s.ok("DELETE", f"{SERVICES}/{name}")
+    until("ours are gone", lambda: addresses(s, "marker") is None)
+    assert addresses(s, "outside") == ["192.0.2.1:5432"], "what others made is theirs"
+    s.ok("DELETE", f"{ENDPOINTS}/outside")
+
+
+def ends_with_its_namespace(s):
+    s.ok("POST", NAMESPACES, {"metadata": {"name": "brief"}})
+    at = f"{NAMESPACES}/brief"
+    s.ok("POST", f"{at}/services", service("front"))
+    until("it is there", lambda: s.call("GET", f"{at}/endpoints/front")[0] == 200)
+    s.ok("DELETE", at)
+    until("the namespace ends", lambda: s.call("GET", at)[0] == 404)
+
+
+ASKS = """d=/var/run/secrets/kubernetes.io/serviceaccount
+for host in $KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT kubernetes.default.svc kubernetes.default.svc.cluster.local:443 $OLD; do
+    curl -s -o /dev/null -w "$host %{http_code}\\n" --cacert $d/ca.crt -H "Authorization: Bearer $(cat $d/token)" https://$host/version
+done"""
+
+
+def names_itself(s):
+    """The Service kubernetes: programs in pods find the server by its name, by its address, and as they always did."""
+    found = s.ok("GET", f"{SERVICES}/kubernetes")
+    address = found["spec"]["clusterIP"]
+    assert found["spec"]["ports"][0]["port"] == 443 and found["metadata"]["labels"]["component"] == "apiserver", found
+    assert addresses(s, "kubernetes") == [f"{address}:443"], addresses(s, "kubernetes")
+    assert [e["addresses"] for e in slices(s, "kubernetes")[0]["endpoints"]] == [[address]]
+    p = pod("asks", ASKS)
+    p["spec"]["containers"][0]["env"] = [{"name": "OLD", "value": f"{address}:6443"}]
+    s.ok("POST", PODS, p)
+    until("it has ended", lambda: s.ok("GET", f"{PODS}/asks")["status"]["phase"] == "Succeeded")
+    said = s.call("GET", f"{PODS}/asks/log")[1].split("\n")
+    assert said[:4] == [f"{h} 200" for h in (f"{address}:443", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local:443", f"{address}:6443")], said
+    s.ok("DELETE", f"{PODS}/asks")
+    uid = found["metadata"]["uid"]
+    s.ok("DELETE", f"{SERVICES}/kubernetes")
+    s.ok("DELETE", f"{ENDPOINTS}/kubernetes")
+    until("it is made again", lambda: s.call("GET", f"{SERVICES}/kubernetes")[1].get("metadata", {}).get("uid", uid) != uid and addresses(s, "kubernetes") == [f"{address}:443"])
+    s.ok("PATCH", f"{SERVICES}/kubernetes", {"spec": {"ports": [{"name": "x", "port": 1}]}}, type=MERGE)
+    until("it is as it was", lambda: s.ok("GET", f"{SERVICES}/kubernetes")["spec"]["ports"][0]["port"] == 443)
+
+
+def kubectl_shows(s, path):
+    k = Kubectl(s, path)
+    s.ok("POST", SERVICES, service("shown"))
+    s.ok("POST", PODS, web("shown-a", "shown"))
+    at = until("it is ready", lambda: addresses(s, "shown"))[0]
+    assert at in k("get", "endpoints", "shown") and at.split(":")[0] in k("get", "endpointslices"), k("get", "endpointslices")
+    words = k("describe", "service", "shown").split()
+    assert at in words, words
+    address = s.ok("GET", f"{SERVICES}/kubernetes")["spec"]["clusterIP"]
+    assert f"{address}:443" in k("describe", "service", "kubernetes").split()
+    s.ok("DELETE", f"{SERVICES}/shown")
+    s.ok("DELETE", f"{PODS}/shown-a", {"gracePeriodSeconds": 0})
+
+
+def main():
+    suite = Suite()
+    s = server_or_skip()
+    try:
+        for case in (follows_pods, leaves_others_alone, ends_with_its_namespace, names_itself):
+            suite.case(case.__name__, lambda: case(s))
+        for name, path in kubectls():
+            suite.case(f"kubectl ({name})", lambda: kubectl_shows(s, path))
+    finally:
+        s.stop()
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
