@@ -487,7 +487,7 @@ def holds_up(s):
     got = [json.loads(slow[1].readline())["object"]["data"]["n"] for _ in want]
     assert got == want, "who reads late misses nothing"
     slow[0].close()
-    until("those that have left are forgotten", lambda: "pumice_server_watches 0\n" in s.call("GET", "/metrics")[1])
+    until("those that have left are forgotten, but that of the Lease", lambda: "pumice_server_watches 1\n" in s.call("GET", "/metrics")[1])
     names = []
 
     def create():
@@ -758,6 +758,18 @@ def kubectl_works(s, path):
         watch.wait()
 
 
+def renews_its_lease(s, renewals):
+    """The machine is alive, as whoever watches nodes sees it. The watch runs since the suite began."""
+    first, second = renewals.until(3)[-2:]  # made, with its owner, and again
+    node = s.ok("GET", "/api/v1/nodes")["items"][0]
+    meta, spec = second["object"]["metadata"], second["object"]["spec"]
+    assert meta["name"] == node["metadata"]["name"] and meta["ownerReferences"][0]["uid"] == node["metadata"]["uid"], second
+    assert spec["holderIdentity"] == meta["name"] and spec["leaseDurationSeconds"] == 40 and spec["renewTime"] > first["object"]["spec"]["renewTime"], second
+    kinds = {c["type"]: c["status"] for c in node["status"]["conditions"] if c["lastHeartbeatTime"] and c["reason"]}
+    assert kinds["Ready"] == "True" and kinds["MemoryPressure"] == kinds["DiskPressure"] == kinds["PIDPressure"] == "False", node
+    renewals.close()
+
+
 # ---- the end ----
 
 def ends_well(s):
@@ -804,6 +816,7 @@ def comes_again():
 def main():
     suite = Suite()
     s = server_or_skip()
+    renewals = Watch(s, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?watch=1")
     second = subprocess.Popen([PUMICE, "server", "--data-dir", s.data, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
     try:
         for case in (is_healthy, keeps_strangers_out, discovers_both_forms, describes_kinds, says_what_is_wrong, writes_with_care,
@@ -813,6 +826,7 @@ def main():
         suite.case("refuses_a_second", lambda: refuses_a_second(second))
         for name, path in kubectls():
             suite.case(f"kubectl ({name})", lambda: kubectl_works(s, path))
+        suite.case("renews_its_lease", lambda: renews_its_lease(s, renewals))
         suite.case("ends_well", lambda: ends_well(s))
         suite.case("comes_again", comes_again)
     finally:

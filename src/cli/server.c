@@ -171,6 +171,7 @@ static void finish(struct serve *s)
     driver_free(s->driver);
     cluster_free(s->driver_door);
     cluster_free(s->agent_door);
+    cluster_free(s->lease_door);
     auth_free(s->auth);
     arena_done(&s->policy.arena);
     store_free(s->store);

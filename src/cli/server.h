@@ -32,6 +32,7 @@ struct cluster;
 struct driver;
 struct explanations;
 struct kubelet;
+struct node_lease;
 struct server;
 struct store;
 
@@ -94,7 +95,8 @@ struct serve {
     struct agent_remote remote;
     VEC(struct serve_token *) tokens; /* asked for, of pods */
     struct store *store;
-    struct cluster *driver_door, *agent_door;
+    struct cluster *driver_door, *agent_door, *lease_door;
+    struct node_lease *lease; /* of the Node */
     struct driver *driver;
     struct agent *agent;
     struct kubelet *kubelet;
@@ -131,7 +133,7 @@ int serve_node_open(struct serve *s, const struct json *capacity, struct err *e)
 void serve_node_attach(struct serve *s);
 enum { SERVE_POD_PORT = 443 };                         /* where they find it, at their gateway */
 int serve_node_listen(struct serve *s, struct err *e); /* for programs in pods; s->http is there */
-void serve_node_turn(struct serve *s);                 /* before that of the agent */
+int64_t serve_node_turn(struct serve *s); /* before that of the agent; milliseconds until the next is due */
 void serve_node_close(struct serve *s);
 int serve_node_clean_up(struct serve *s, struct err *e); /* --cleanup */
 

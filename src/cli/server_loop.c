@@ -122,7 +122,7 @@ static int64_t turn(struct serve *s)
     wait_ms = keep_keys(s);
     http_server_turn(s->http);
     wait_ms = MIN_OF(wait_ms, until(s, driver_turn(s->driver, &is_driver_busy)));
-    serve_node_turn(s);
+    wait_ms = MIN_OF(wait_ms, serve_node_turn(s));
     wait_ms = MIN_OF(wait_ms, until(s, agent_turn(s->agent, &is_node_busy)));
     wait_ms = MIN_OF(wait_ms, kubelet_turn(s->kubelet));
     wait_ms = MIN_OF(wait_ms, serve_explain_turn(s));

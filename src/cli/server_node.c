@@ -1,12 +1,15 @@
 /* server_node.c - this machine as the node of the server: its agent, and pods that outlive the program
  *
- * The agent is that of `pumice node`, with the store of this process for a cluster: pods go on when the program ends, and
- * the next one of the same directory and name takes them over. All objects are told by the store, so nothing is asked
+ * The agent is that of `pumice node`, with the store of this process for a cluster, and so is the Lease that says that the
+ * machine is alive: every ten seconds a small row and a sync of the disk, as whoever watches nodes expects it of a
+ * kubelet, while the Node itself, which is larger, is written every five minutes. Pods go on when the program ends, and the
+ * next one of the same directory and name takes them over. All objects are told by the store, so nothing is asked
  * for one by one but tokens of service accounts, which src/auth makes.
  */
 #include "auth/auth.h"
 #include "base/log.h"
 #include "base/util.h"
+#include "cli/node.h"
 #include "cli/server.h"
 #include "os/lock.h"
 #include "os/path.h"
@@ -110,11 +113,13 @@ void serve_node_attach(struct serve *s)
 {
     s->agent_door = cluster_embedded_new(s->store, &s->clock.clock);
     agent_attach(s->agent, s->agent_door);
+    s->lease_door = cluster_embedded_new(s->store, &s->clock.clock);
+    s->lease = node_lease_new(s->lease_door, s->node_name, s->node_name);
 }
 
 /* ---- tokens ---- */
 
-void serve_node_turn(struct serve *s)
+static void make_tokens(struct serve *s)
 {
     VEC_FOREACH(t, &s->tokens) {
         struct arena *a = &(*t)->arena;
@@ -130,6 +135,12 @@ void serve_node_turn(struct serve *s)
     s->tokens.n = 0;
 }
 
+int64_t serve_node_turn(struct serve *s)
+{
+    make_tokens(s);
+    return node_lease_turn(s->lease);
+}
+
 /* ---- the end ---- */
 
 /* Pods that have ended leave their logs, so a run without any that run goes on too, but not one without any at all.
@@ -142,6 +153,7 @@ void serve_node_close(struct serve *s)
         agent_close(s->agent);
     else
         agent_leave(s->agent);
+    node_lease_free(s->lease);
     VEC_FOREACH(t, &s->tokens) {
         arena_done(&(*t)->arena);
         free(*t);
