@@ -61,7 +61,7 @@ static int64_t min_member_of(const struct json *owner)
     struct str text = object_annotation(owner, MIN_MEMBER_KEY);
     int64_t min, size = size_of(owner);
 
-    if (str_to_i64(text, &min) < 0 || min < 0 || min > INT32_MAX)
+    if (str_to_i64(text, &min) < 0 || min < 1 || min > INT32_MAX)
         return 1;
     return size > 0 ? MIN_OF(min, size) : min;
 }

@@ -27,7 +27,6 @@
 #define REFS "\"ownerReferences\":[" RS_REF "]}"
 #define USE1 "\"minResources\":{\"count/pods\":\"1\",\"cpu\":\"2\",\"pods\":\"1\",\"requests.cpu\":\"2\"}"
 #define USE3 "\"minResources\":{\"count/pods\":\"3\",\"cpu\":\"6\",\"pods\":\"3\",\"requests.cpu\":\"6\"}"
-#define USE0 "\"minResources\":{}"
 #define TAIL "},\"status\":{\"phase\":\"Pending\"}}\n"
 #define JOIN                                                                                                           \
     "patch Pod n/p uid p-1 {\"metadata\":{\"annotations\":{\"scheduling.k8s.io/group-name\":\"podgroup-o-1\"}}}\n"
@@ -47,7 +46,7 @@ static void check(const char *label, const char *uid, const char *pod, const cha
     assert_plan(label, &plan, want);
 }
 
-static void test_inherits(void **state)
+static void test_062_063_inherits(void **state)
 {
     static const struct {
         const char *label, *pod, *owner, *want;
@@ -58,8 +57,8 @@ static void test_inherits(void **state)
           HEAD REFS ",\"spec\":{\"minMember\":3," USE3 TAIL JOIN },
         { "a gang larger than what there will be", POD(OWNED, ""), OWNER(MIN("3"), "\"replicas\":1"),
           HEAD REFS ",\"spec\":{\"minMember\":1," USE1 TAIL JOIN },
-        { "0 is 0", POD(OWNED, ""), OWNER(MIN("0"), "\"replicas\":5"),
-          HEAD REFS ",\"spec\":{\"minMember\":0," USE0 TAIL JOIN },
+        { "a gang of nobody would have ended before it begins", POD(OWNED, ""), OWNER(MIN("0"), "\"replicas\":5"),
+          HEAD REFS ",\"spec\":{\"minMember\":1," USE1 TAIL JOIN },
         { "below 0", POD(OWNED, ""), OWNER(MIN("-2"), "\"replicas\":5"),
           HEAD REFS ",\"spec\":{\"minMember\":1," USE1 TAIL JOIN },
         { "no number", POD(OWNED, ""), OWNER(MIN("many"), "\"replicas\":5"),
@@ -122,7 +121,7 @@ static void test_there_is_one(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_inherits), cmocka_unit_test(test_there_is_one) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_062_063_inherits), cmocka_unit_test(test_there_is_one) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,6 +186,20 @@ static int64_t min_member(const struct object *g)
     return json_i64(json_find(g->root, "spec", "minMember", NULL), -1);
 }
 
+static void count_each(void *ctx, const struct object *o)
+{
+    (void)o;
+    ++*(size_t *)ctx;
+}
+
+static size_t count(struct world *w, const char *kind)
+{
+    size_t n = 0;
+
+    store_list(w->store, type_by_name(str_of(kind)), STR_NULL, count_each, &n);
+    return n;
+}
+
 static void remove_pod(struct world *w, const char *name)
 {
     struct op op = {
@@ -199,7 +213,7 @@ static void remove_pod(struct world *w, const char *name)
 
 /* ---- tests ---- */
 
-static void test_who_gets_one(void **state)
+static void test_060_061_064_who_gets_one(void **state)
 {
     struct world w;
     const char *uid;
@@ -214,6 +228,7 @@ static void test_who_gets_one(void **state)
     pod(&w, "other", "default-scheduler", "");
     pod(&w, "other-rs", "default-scheduler", OF_RS);
     pod(&w, "of-job", "volcano", OF_JOB);
+    pod(&w, "in-one", "volcano", ", annotations: {scheduling.k8s.io/group-name: theirs}");
     settle(&w);
     assert_true(str_eq(joined(&w, "bare"), arena_fmt(&w.arena, "podgroup-%s", uid)));
     assert_true(str_is(joined(&w, "rs-a"), "podgroup-rs-1"));
@@ -222,6 +237,9 @@ static void test_who_gets_one(void **state)
     assert_true(str_empty(joined(&w, "other")));
     assert_true(str_empty(joined(&w, "other-rs")));
     assert_true(str_empty(joined(&w, "of-job")));
+    assert_true(str_is(joined(&w, "in-one"), "theirs"));
+    assert_int_equal(count(&w, "pg"), 3);
+    assert_int_equal(min_member(get(&w, "pg", arena_fmt(&w.arena, "podgroup-%s", uid).p)), 1);
     assert_true(
         str_eq(object_controller_uid(get(&w, "pg", arena_fmt(&w.arena, "podgroup-%s", uid).p)->root), str_of(uid)));
     assert_int_equal(w.owners.n_reads, 1); /* one question for both, and none about what nobody knows */
@@ -229,7 +247,7 @@ static void test_who_gets_one(void **state)
 }
 
 /* The size of a controller during a rollout grows; it is asked again with each new pod. */
-static void test_min_member_follows(void **state)
+static void test_066_min_member_follows(void **state)
 {
     struct world w;
     (void)state;
@@ -248,7 +266,7 @@ static void test_min_member_follows(void **state)
     world_done(&w);
 }
 
-static void test_goes_with_the_last_pod(void **state)
+static void test_065_goes_with_the_last_pod(void **state)
 {
     struct world w;
     (void)state;
@@ -269,7 +287,11 @@ static void test_goes_with_the_last_pod(void **state)
     start(&w);
     settle(&w);
     assert_null(group(&w));
-    json_remove((struct json *)w.owners.owner->root, "spec");
+    json_remove((struct json *)w.owners.owner->root, "spec"); /* it grows again */
+    pod(&w, "c", "volcano", OF_RS);
+    settle(&w);
+    assert_non_null(group(&w));
+    assert_true(str_is(joined(&w, "c"), "podgroup-rs-1"));
     world_done(&w);
 }
 
@@ -366,9 +388,9 @@ static void test_second_door(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_gets_one),
-        cmocka_unit_test(test_min_member_follows),
-        cmocka_unit_test(test_goes_with_the_last_pod),
+        cmocka_unit_test(test_060_061_064_who_gets_one),
+        cmocka_unit_test(test_066_min_member_follows),
+        cmocka_unit_test(test_065_goes_with_the_last_pod),
         cmocka_unit_test(test_is_made_again),
         cmocka_unit_test(test_owner_is_gone_or_hidden),
         cmocka_unit_test(test_failures),
