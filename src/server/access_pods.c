@@ -95,6 +95,25 @@ static int forbid(struct request *rq, const struct json *object, const struct ju
                      STR_ARG(object_name(object)), text.p);
 }
 
+/* The controllers obey a Command in whatever namespace it is: whoever sends one to a queue, which is everybody's, needs
+ * the right to that queue. */
+static int check_command(struct request *rq, const struct json *command)
+{
+    const struct json *target = json_get(command, "target");
+    struct rbac_question q = { .verb = STR("update"),
+                               .group = STR("scheduling.volcano.sh"),
+                               .resource = STR("queues"),
+                               .subresource = STR("status"),
+                               .name = json_member_text(target, "name") };
+    struct str reason;
+
+    if (!str_is(json_member_text(target, "kind"), "Queue") ||
+        auth_allows(rq->server->opt.auth, rq->arena, &rq->caller, &q, &reason))
+        return 0;
+    return fail_with(rq, REASON_FORBIDDEN, "target: %.*s",
+                     STR_ARG(rbac_forbidden(rq->arena, &rq->caller.who, &q, reason)));
+}
+
 int access_write(struct request *rq, struct json *object, const struct object *old)
 {
     struct problems ps = { .arena = rq->arena };
@@ -105,6 +124,8 @@ int access_write(struct request *rq, struct json *object, const struct object *o
     if (strcmp(rq->type->group, RBAC_GROUP) == 0)
         return auth_check_write(rq->server->opt.auth, rq->arena, &rq->caller, object, before, &e) < 0 ? fail_err(rq, &e)
                                                                                                       : 0;
+    if (strcmp(rq->type->kind, "Command") == 0 && check_command(rq, object) < 0)
+        return -1;
     if (before && json_equal(json_get(before, "spec"), json_get(object, "spec")) &&
         str_eq(object_annotation(before, HOST_USER_ANNOTATION), object_annotation(object, HOST_USER_ANNOTATION)))
         return 0; /* a label, a finalizer */
