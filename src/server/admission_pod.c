@@ -172,11 +172,19 @@ static void pod_defaults(const struct server *s, struct arena *a, struct json *s
         default_volume(a, volume);
 }
 
-static void set_qos(struct arena *a, struct json *pod)
+/* What is known of it at once: its class, and that nobody may place it yet. */
+static void set_status(struct arena *a, struct json *pod)
 {
-    struct json *status = json_set(pod, "status", json_object(a));
+    struct json *status = json_set(pod, "status", json_object(a)), *gated;
 
     json_set(status, "qosClass", json_str(a, str_of(life_qos(json_get(pod, "spec")))));
+    if (!json_count(json_find(pod, "spec", "schedulingGates", NULL)))
+        return;
+    gated = json_push(json_set(status, "conditions", json_array(a)), json_object(a));
+    json_add(gated, STR("type"), json_str(a, STR("PodScheduled")));
+    json_add(gated, STR("status"), json_str(a, STR("False")));
+    json_add(gated, STR("reason"), json_str(a, STR("SchedulingGated")));
+    json_add(gated, STR("message"), json_str(a, STR("Scheduling is blocked due to non-empty scheduling gates")));
 }
 
 /* ---- changes ---- images, a shorter deadline, more tolerations; all else stays ---- */
@@ -336,7 +344,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
         keep_node(rq->arena, json_get(pod, "spec"), old);
         check_change(rq, pod, old, ps);
     } else {
-        set_qos(rq->arena, pod);
+        set_status(rq->arena, pod);
         admit_pod_check(&root, ps);
         check_priority(rq->server, &root, ps);
         admit_pod_account(rq->server, pod, ps);
@@ -349,7 +357,7 @@ int server_complete(void *server, struct arena *a, const struct resource_type *t
     if (!type->group[0] && strcmp(type->kind, "Pod") == 0) {
         pod_defaults(server, a, json_get(body, "spec"));
         admit_pod_token(server, a, body, NULL);
-        set_qos(a, body);
+        set_status(a, body);
     }
     if (!type->group[0] && strcmp(type->kind, "Service") == 0)
         service_defaults(a, json_get(body, "spec"));

@@ -184,7 +184,9 @@ static void tidy_finalizers(struct json *meta)
 
 static void new_status(struct arena *a, struct type_rules rules, struct json *tree)
 {
-    const struct json *qos = json_find(tree, "status", "qosClass", NULL);
+    /* Of a Pod: what follows from the spec; whoever admits pods says so. */
+    static const char *const follows[] = { "qosClass", "conditions" };
+    const struct json *said = json_get(tree, "status");
     struct json *status;
 
     if (!rules.has_status || rules.keeps_status)
@@ -194,8 +196,9 @@ static void new_status(struct arena *a, struct type_rules rules, struct json *tr
         return;
     status = json_set(tree, "status", json_object(a));
     json_set(status, "phase", json_str(a, str_of(rules.first_phase)));
-    if (rules.has_grace && qos) /* of a Pod: it follows from the spec, and whoever admits pods says so */
-        json_set(status, "qosClass", node_like(a, qos));
+    for (size_t i = 0; rules.has_grace && i < ARRAY_LEN(follows); i++)
+        if (json_get(said, follows[i]))
+            json_set(status, follows[i], node_like(a, json_get(said, follows[i])));
 }
 
 int rules_create(struct arena *a, const struct resource_type *type, const struct json *body, struct str uid,
