@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Command lines on the API: Volcano's tools by their names, and pumice job, queue, pod, jobflow, jobtemplate, slurm.
 
-Numbers are those of the checklist of Volcano's command line (docs/cli.md). One server serves all cases; each case has
-names of its own. What Volcano's own tools print is in ctl/volcano.json, taken from the real ones; tests/kube/vcctl.py
+Numbers are those of the checklist of Volcano's command line, flows, schedules and queues: each is in the name of a case
+here or of a test in ELSEWHERE, and that all of them are there is the first case. One server serves all cases; each case
+has names of its own. What Volcano's own tools print is in ctl/volcano.json, taken from the real ones; tests/kube/vcctl.py
 compares with those where they can be built.
 """
 import contextlib
@@ -19,13 +20,22 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE]
 
-from harness import PUMICE, Suite  # noqa: E402
-from server import JOBS, QUEUES, Server, job, until  # noqa: E402
+from harness import PUMICE, Suite, pumice  # noqa: E402
+from server import JOBS, PODS, QUEUES, Server, Watch, job, pod, until  # noqa: E402
 
 TOOLS = "vcctl vsub vjobs vqueues vcancel vsuspend vresume".split()
 SLURM = "sbatch srun squeue scancel sinfo sacct scontrol".split()
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/podgroups"
 EVENTS = "/api/v1/namespaces/default/events"
+
+LIST_ENDS = 68  # the last number of the checklist
+ELSEWHERE = {  # file: its tests; "NNN" in the name of a test is a number, others are given theirs
+    "src/ctl/test/value.c": {"ages": [25]},
+    "tests/lifecycle/flows.c": range(29, 44), "tests/lifecycle/cron.c": range(44, 54), "tests/lifecycle/queues.c": range(54, 60),
+    "src/flow/test/admit.c": {"rules": [39, 51]},
+    "src/driver/test/workload.c": [60, 61, 64, 65, 66], "src/controller/test/workload.c": [62, 63],
+    "tests/lifecycle/commands.c": {"test_093_abort": [67], "test_096_restart_once": [67]},
+}
 
 
 class Tools:
@@ -71,6 +81,32 @@ class Tools:
 
 def phase(s, name, *want):
     return until(f"{name} is {want}", lambda: s.call("GET", f"{JOBS}/{name}")[1].get("status", {}).get("state", {}).get("phase") in want)
+
+
+# ---- all of the list ----
+
+def numbers(words):
+    """Of "c01_to_04_run", "c14_15_view", "test_060_061_064_who": those they name."""
+    given = re.match(r"(?:c|test_)(\d+)((?:_(?:to_)?\d+)*)_", words)
+    found = [int(given[1])] if given else []
+    for to, n in re.findall(r"_(to_)?(\d+)", given[2] if given else ""):
+        found += range(found[-1] + 1, int(n) + 1) if to else [int(n)]
+    return found
+
+
+def every_number_has_a_test():
+    have = {n for case in CASES for n in numbers(case.__name__)}
+    for path, tests in ELSEWHERE.items():
+        with open(os.path.join(HERE, "..", path)) as f:
+            run = re.findall(r"cmocka_unit_test\((\w+)\)", f.read())
+        if isinstance(tests, dict):
+            assert set(tests) <= set(run), (path, tests)
+            have.update(n for list_ in tests.values() for n in list_)
+        else:
+            missing = set(tests) - {n for name in run for n in numbers(name)}
+            assert not missing, (path, missing)
+            have.update(tests)
+    assert have == set(range(1, LIST_ENDS + 1)), have ^ set(range(1, LIST_ENDS + 1))
 
 
 # ---- the same bytes as Volcano's ----
@@ -186,7 +222,14 @@ def c14_15_view(t, s):
 
 
 def c16_17_orders(t, s):
+    w = Watch(s, "/apis/bus.volcano.sh/v1alpha1/commands?watch=1")
     assert t.out("vcctl job suspend -N c14") == ""
+    sent = w.until(1)[0]["object"]
+    w.close()
+    uid = s.ok("GET", f"{JOBS}/c14")["metadata"]["uid"]
+    assert sent["action"] == "AbortJob" and sent["metadata"]["name"].startswith("c14-abortjob-"), sent
+    for ref in (sent["target"], sent["metadata"]["ownerReferences"][0]):
+        assert (ref["kind"], ref["name"], ref["uid"], ref["controller"]) == ("Job", "c14", uid, True), sent
     phase(s, "c14", "Aborted")
     assert t.out("vcctl job resume -N c14") == ""
     phase(s, "c14", "Running")
@@ -247,6 +290,26 @@ def c23_24_pods(t, s):
     assert r.returncode == 255 and r.stdout == "Failed to list pod: the input vcjob c23 does not match the queue other\n", r
     assert t.out("vcctl pod list -j nobody") == "No resources found\n"
     assert "c23-w-0" in t.out("vcctl pod list --all-namespaces -q default")
+    ended = {"terminated": {"exitCode": 3, "reason": "Error", "finishedAt": "2001-01-01T00:00:00Z"}}
+    said = {"name": "main", "image": "i", "imageID": "x", "ready": False, "restartCount": 0}
+    first = {"name": "i", "image": "i", "command": ["true"]}
+    for name, want, spec, status in (
+            ("init", "Init:Error", {"initContainers": [first]}, {"phase": "Pending", "initContainerStatuses": [{**said, "name": "i", "state": ended}]}),
+            ("loop", "CrashLoopBackOff", {}, {"phase": "Running", "containerStatuses": [
+                {**said, "restartCount": 7, "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ended}]}),
+            ("going", "Terminating", {}, {"phase": "Running", "containerStatuses": [{**said, "ready": True, "state": {"running": {}}}]}),
+            ("gated", "SchedulingGated", {"schedulingGates": [{"name": "a.b/c"}]}, None)):
+        p = pod(f"c24-{name}", "true", labels={"volcano.sh/job-name": "c24"}, finalizers=["a.b/c"] if name == "going" else [])
+        p["spec"].update(spec, schedulerName="nobody")
+        s.ok("POST", PODS, p)
+        if status:
+            s.ok("PATCH", f"{PODS}/c24-{name}/status", {"status": status}, type="application/merge-patch+json")
+        if name == "going":
+            s.ok("DELETE", f"{PODS}/c24-going")
+        row = next(r for r in t.out("vcctl pod list -j c24").splitlines() if r.startswith(f"c24-{name} "))
+        assert row.split()[2] == want, row
+    assert re.search(r"c24-loop +0/1 +CrashLoopBackOff +7 \(\d+y\d*d? ago\)", t.out("vcctl pod list -j c24")), t.out("vcctl pod list -j c24")
+    s.ok("PATCH", f"{PODS}/c24-going", {"metadata": {"finalizers": None}}, type="application/merge-patch+json")
     wide = t.out("pumice pod list -j c23 -o wide").splitlines()
     assert wide[0].split()[:5] == ["NAME", "READY", "STATUS", "RESTARTS", "AGE"] and "NODE" in wide[0], wide
 
@@ -275,6 +338,31 @@ def c26_to_28_flows(t, s):
     assert listed.startswith("apiVersion: v1\nkind: List\n") and "  kind: JobFlow\n" in listed, listed
     assert t.out("pumice jobflow delete c26 c26b") == "jobflow default/c26 deleted\njobflow default/c26b deleted\n"
     assert t.out("vcctl jobtemplate delete -N c27") == "Deleted JobTemplate: default/c27\n"
+
+
+# ---- who may ----
+
+def c68_commands_to_queues(t, s):
+    """Whoever may write Commands in a namespace may not, by that alone, close the queue of all."""
+    made = pumice("server", "user", "add", "eve", "--token", "--edit", "-n", "default", "--data-dir", s.data)
+    token = re.search(r"token: (\S+)", made.stdout)[1]
+    until("she is known", lambda: s.call("GET", JOBS, token=token)[0] == 200)
+    commands = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands"
+
+    def command(action, kind, version, name, uid):
+        return {"apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command", "metadata": {"generateName": "c68-"}, "action": action,
+                "target": {"apiVersion": version, "kind": kind, "name": name, "uid": uid}}
+    queue = s.ok("GET", f"{QUEUES}/default")["metadata"]["uid"]
+    for target in (("Queue", "scheduling.volcano.sh/v1beta1"), ("Queue", "scheduling.volcano.sh/v1")):
+        status, answer = s.call("POST", commands, command("CloseQueue", *target, "default", queue), token=token)
+        assert status == 403 and 'cannot update resource "queues/status"' in answer["message"], answer
+    s.ok("POST", JOBS, job("c68", "sleep 1000"))
+    uid = s.ok("GET", f"{JOBS}/c68")["metadata"]["uid"]
+    status, answer = s.call("POST", commands, command("AbortJob", "Job", "batch.volcano.sh/v1alpha1", "c68", uid), token=token)
+    assert status == 201, answer
+    phase(s, "c68", "Aborted")
+    assert s.ok("GET", f"{QUEUES}/default")["status"]["state"] == "Open"
+    s.ok("DELETE", f"{JOBS}/c68")
 
 
 # ---- pumice job … ----
@@ -463,16 +551,22 @@ def slurm_dry(t, s):
     t.fails(["sbatch", "--dry-run", t.file("bad.sh", "#!/bin/sh\n#SBATCH --nonsense\n")], 2, "--nonsense")
 
 
+CASES = (c01_to_04_run, c05_namespace_of_a_file, c06_07_vsub, c08_to_13_lists, c14_15_view, c16_17_orders, c18_to_22_queues,
+         c23_24_pods, c26_to_28_flows, c68_commands_to_queues, runs_and_waits, formats, reasons, follows, enters, slurm_submits,
+         slurm_srun, slurm_shows_and_cancels, slurm_dry)
+
+
 def main():
     suite = Suite()
+    only = sys.argv[1:]
+    suite.case("every number has a test", every_number_has_a_test)
     suite.case("golden", golden)
     s = Server()
     t = Tools(s.config)
     try:
-        for case in (c01_to_04_run, c05_namespace_of_a_file, c06_07_vsub, c08_to_13_lists, c14_15_view, c16_17_orders, c18_to_22_queues,
-                     c23_24_pods, c26_to_28_flows, runs_and_waits, formats, reasons, follows, enters, slurm_submits, slurm_srun,
-                     slurm_shows_and_cancels, slurm_dry):
-            suite.case(case.__name__, lambda: case(t, s))
+        for case in CASES:
+            if not only or case.__name__ in only:
+                suite.case(case.__name__, lambda: case(t, s))
     finally:
         s.stop()
     return suite.finish()
