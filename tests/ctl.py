@@ -407,6 +407,33 @@ def formats(t, s):
     assert "\x1b" not in t.out("pumice job list r1 -o custom-columns=E:.metadata.annotations.evil")
 
 
+def dry_runs(t, s):
+    """Every order can be tried, by the client alone or by the server: it says so, and nothing comes of it."""
+    s.ok("POST", JOBS, {**job("dry", "true"), "spec": {**job("dry", "true")["spec"], "schedulerName": "nobody"}})
+    t.out("pumice queue create dry")
+    flow = json.dumps({"apiVersion": "flow.volcano.sh/v1alpha1", "kind": "JobFlow", "metadata": {"name": "dry"}, "spec": {"flows": [{"name": "a"}]}})
+    assert t.out(["pumice", "jobflow", "create", "-f", "-"], stdin=flow) == "jobflow default/dry created\n"
+    until("all has settled", lambda: phase(s, "dry", "Pending") and s.ok("GET", f"{QUEUES}/dry").get("status", {}).get("state") == "Open")
+    kinds = (JOBS, QUEUES, "/apis/flow.volcano.sh/v1alpha1/jobflows", "/apis/bus.volcano.sh/v1alpha1/commands")
+
+    def state():
+        return [[(o["metadata"]["name"], o["metadata"]["generation"], o["metadata"].get("deletionTimestamp")) for o in s.ok("GET", k)["items"]] for k in kinds]
+    before = state()
+    for where in ("client", "server"):
+        for line, said in (("job suspend dry", "job default/dry suspended"), ("job delete dry", "job default/dry deleted"),
+                           ("job run -N dry2", "job default/dry2 created"), ("queue create dry2", "queue dry2 created"),
+                           ("queue delete dry", "queue dry deleted"), ("queue operate close dry", "queue dry closed"),
+                           ("queue operate update dry -w 9", "queue dry updated"), ("jobflow delete dry", "jobflow default/dry deleted"),
+                           ("jobflow create -f -", "jobflow default/dry2 created"), ("jobflow delete -f -", "jobflow default/dry deleted")):
+            file = flow.replace('"dry"', '"dry2"') if "create -f" in line else flow
+            assert t.out(f"pumice {line} --dry-run={where}", stdin=file) == said + " (dry run)\n", line
+    assert state() == before
+    t.fails("pumice queue delete nobody --dry-run=server", 5, "not found")
+    t.out("pumice job delete dry")
+    t.out("pumice queue delete dry")
+    t.out("pumice jobflow delete dry")
+
+
 def reasons(t, s):
     j = job("why", "true", 1)
     j["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "500"}}
@@ -552,7 +579,7 @@ def slurm_dry(t, s):
 
 
 CASES = (c01_to_04_run, c05_namespace_of_a_file, c06_07_vsub, c08_to_13_lists, c14_15_view, c16_17_orders, c18_to_22_queues,
-         c23_24_pods, c26_to_28_flows, c68_commands_to_queues, runs_and_waits, formats, reasons, follows, enters, slurm_submits,
+         c23_24_pods, c26_to_28_flows, c68_commands_to_queues, runs_and_waits, formats, dry_runs, reasons, follows, enters, slurm_submits,
          slurm_srun, slurm_shows_and_cancels, slurm_dry)
 
 

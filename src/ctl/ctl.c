@@ -173,6 +173,11 @@ static int order(struct ctl *c, const char *method, struct buf *path, const stru
 {
     autobuf text = { 0 };
 
+    if (c->is_dry) {
+        if (ret)
+            *ret = body ? json_copy(c->arena, body) : NULL;
+        return 0;
+    }
     if (options)
         buf_fmt(path, "?%s", options);
     if (body)

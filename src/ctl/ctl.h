@@ -35,6 +35,7 @@ struct ctl {
     const struct json *said; /* the Status of the last refusal; NULL: it was none */
     struct kube_call asked;  /* the last request; its text lives in the arena */
     int64_t now_ms;          /* of ages */
+    bool is_dry;             /* orders are not sent: each is as if it had been carried out */
 };
 
 int ctl_open(struct ctl *c, struct arena *a, const struct ctl_where *where, struct err *e);

@@ -95,7 +95,7 @@ static int read_file(struct ctl_verb *v, const struct twin *t, struct ctl_object
 static void say(struct ctl_verb *v, const struct twin *t, const struct json *o, const char *done)
 {
     buf_fmt(&v->out, "%s %.*s/%.*s %s%s\n", t->word, STR_ARG(object_namespace(o)), STR_ARG(object_name(o)), done,
-            verb_dry(v) ? " (dry run)" : "");
+            verb_dry_note(v));
 }
 
 /* One that is refused does not keep the others; the exit status tells. */
@@ -136,8 +136,7 @@ static int delete_named(struct ctl_verb *v, const struct twin *t, struct err *e)
     for (size_t i = 0; i < v->args.n; i++) {
         if (ctl_delete(&v->ctl, ctl_type(t->kind), verb_namespace(v), str_of(v->args.v[i]), verb_dry(v), e) < 0)
             return -1;
-        buf_fmt(&v->out, "%s %.*s/%s deleted%s\n", t->word, STR_ARG(verb_namespace(v)), v->args.v[i],
-                verb_dry(v) ? " (dry run)" : "");
+        buf_fmt(&v->out, "%s %.*s/%s deleted%s\n", t->word, STR_ARG(verb_namespace(v)), v->args.v[i], verb_dry_note(v));
     }
     return 0;
 }

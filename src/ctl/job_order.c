@@ -19,8 +19,6 @@ static int give(struct ctl_verb *v, const struct order *o, const struct json *jo
 {
     struct str namespace = object_namespace(job);
 
-    if (verb_is_dry(v))
-        return 0;
     return o->action ? ctl_command(&v->ctl, namespace, job, o->action, verb_dry(v), e)
                      : ctl_delete(&v->ctl, ctl_type("Job"), namespace, object_name(job), verb_dry(v), e);
 }
@@ -43,7 +41,7 @@ static int give_one(struct ctl_verb *v, const struct order *o, const struct json
         job_wait_phase(v, object_namespace(job), object_name(job), o->until, !o->action, timeout_ms, &phase, e) < 0)
         return -1;
     buf_fmt(&v->out, "job %.*s/%.*s %s%s\n", STR_ARG(object_namespace(job)), STR_ARG(object_name(job)), o->done,
-            v->o->dry_run ? " (dry run)" : "");
+            verb_dry_note(v));
     return verb_flush(v, e);
 }
 

@@ -100,7 +100,7 @@ static int submit(struct ctl_verb *v, struct ctl_objects *jobs, struct ctl_objec
         *vec_push(v->arena, &made->v) = answer;
         if (!v->o->output)
             buf_fmt(&v->out, "job %.*s/%.*s created%s\n", STR_ARG(object_namespace(answer)),
-                    STR_ARG(object_name(answer)), verb_dry(v) ? " (dry run)" : "");
+                    STR_ARG(object_name(answer)), verb_dry_note(v));
     }
     return 0;
 }
@@ -118,14 +118,10 @@ int verb_job_run(struct ctl_verb *v, struct err *e)
     VEC_FOREACH(job, &jobs.v)
         if (v->o->file && place(v, *job, e) < 0)
             return -1;
-    if (!verb_is_dry(v) && submit(v, &jobs, &made, e) < 0)
+    if (submit(v, &jobs, &made, e) < 0)
         return -1;
-    if (v->o->output && output_objects(v, verb_is_dry(v) ? &jobs : &made, jobs.v.n == 1, NULL, NULL, e) < 0)
+    if (v->o->output && output_objects(v, &made, jobs.v.n == 1, NULL, NULL, e) < 0)
         return -1;
-    if (verb_is_dry(v) && !v->o->output)
-        VEC_FOREACH(job, &jobs.v)
-            buf_fmt(&v->out, "job %.*s/%.*s would be created\n", STR_ARG(object_namespace(*job)),
-                    STR_ARG(object_name(*job)));
     if (!v->o->wait || v->o->dry_run)
         return 0;
     if (verb_flush(v, e) < 0)

@@ -171,8 +171,7 @@ static int turn(struct ctl_verb *v, const struct json *queue, bool is_open, stru
         return err_wrap(e, "queue %.*s is not %.*s", STR_ARG(want.name), STR_ARG(want.state));
     if (want.is_gone)
         return err_set(e, ERR_NOT_FOUND, "queue %.*s was deleted while it was waited for", STR_ARG(want.name));
-    buf_fmt(&v->out, "queue %.*s %s%s\n", STR_ARG(want.name), is_open ? "opened" : "closed",
-            v->o->dry_run ? " (dry run)" : "");
+    buf_fmt(&v->out, "queue %.*s %s%s\n", STR_ARG(want.name), is_open ? "opened" : "closed", verb_dry_note(v));
     return 0;
 }
 
@@ -193,7 +192,7 @@ int verb_queue_create(struct ctl_verb *v, struct err *e)
             json_add(spec, STR("parent"), json_str(v->arena, str_of(v->o->parent)));
         if (ctl_create(&v->ctl, ctl_type("Queue"), STR_NULL, queue, verb_dry(v), &made, e) < 0)
             return -1;
-        buf_fmt(&v->out, "queue %s created%s\n", v->args.v[i], verb_dry(v) ? " (dry run)" : "");
+        buf_fmt(&v->out, "queue %s created%s\n", v->args.v[i], verb_dry_note(v));
         if (closes && !v->o->dry_run && turn(v, made, false, e) < 0)
             return -1;
     }
@@ -207,7 +206,7 @@ int verb_queue_delete(struct ctl_verb *v, struct err *e)
     for (size_t i = 0; i < v->args.n; i++) {
         if (ctl_delete(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(v->args.v[i]), verb_dry(v), e) < 0)
             return -1;
-        buf_fmt(&v->out, "queue %s deleted%s\n", v->args.v[i], verb_dry(v) ? " (dry run)" : "");
+        buf_fmt(&v->out, "queue %s deleted%s\n", v->args.v[i], verb_dry_note(v));
     }
     return 0;
 }
@@ -224,7 +223,7 @@ static int set_weight(struct ctl_verb *v, const char *name, struct err *e)
     json_add(json_add(patch, STR("spec"), json_object(v->arena)), STR("weight"), json_int(v->arena, weight));
     if (ctl_merge(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(name), patch, verb_dry(v), NULL, e) < 0)
         return -1;
-    buf_fmt(&v->out, "queue %s updated%s\n", name, verb_dry(v) ? " (dry run)" : "");
+    buf_fmt(&v->out, "queue %s updated%s\n", name, verb_dry_note(v));
     return 0;
 }
 

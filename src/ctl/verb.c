@@ -50,6 +50,7 @@ int ctl_run(struct arena *a, const char *command, const struct ctl_options *o, s
     struct err e = { 0 }, quiet;
     int rc = ctl_open(&v.ctl, a, &where, &e);
 
+    v.ctl.is_dry = verb_is_dry(&v);
     if (rc == 0) {
         warn(&v);
         rc = verb(&v, &e);
@@ -79,6 +80,11 @@ const char *verb_dry(const struct ctl_verb *v)
 bool verb_is_dry(const struct ctl_verb *v)
 {
     return v->o->dry_run && strcmp(v->o->dry_run, "client") == 0;
+}
+
+const char *verb_dry_note(const struct ctl_verb *v)
+{
+    return v->o->dry_run ? " (dry run)" : "";
 }
 
 int verb_needs_names(const struct ctl_verb *v, const char *what, struct err *e)
