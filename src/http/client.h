@@ -46,7 +46,8 @@ struct http_tls {                   /* how the server is known, and how we are *
 };
 
 struct http_options {
-    struct str url; /* "https://10.0.0.1:6443" or "http://localhost:8001/behind"; paths of requests are below it */
+    struct str url; /* "https://10.0.0.1:6443" or "http://localhost:8001/behind"; paths of requests are below it.
+                       "unix:/run/x.sock": plain HTTP at that socket, without a proxy */
     struct http_tls tls;
     struct str proxy;      /* "http://proxy:3128", https://, socks5://; empty: as HTTPS_PROXY and NO_PROXY say, but
                               never for the machine itself */

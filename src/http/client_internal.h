@@ -175,6 +175,7 @@ struct http_client {
     char *shown;              /* for messages: "https://10.0.0.1:6443" */
     char *prefix;             /* of their paths: "/behind", and all of the URL in front if a proxy reads it */
     char *name;               /* in the server's certificate */
+    char *socket;             /* path of a UNIX socket; NULL: it is reached by 'server' */
     bool is_tls, is_tunnel;   /* tunnel: the proxy passes bytes on */
     struct buf fields;        /* of all requests: Host, User-Agent */
     char *user_agent, *ca_file, *cert_file, *key_file;

@@ -141,8 +141,10 @@ static void name_unix(int fd, struct http_peer *ret)
     socklen_t n = sizeof(who);
 
     (void)snprintf(ret->address, sizeof(ret->address), "unix");
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0)
-        ret->uid = (int)who.uid;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) < 0)
+        return;
+    ret->uid = (int)who.uid;
+    ret->pid = (int)who.pid;
 }
 
 /* Dead clients are found: the kernel asks those that are silent. */
@@ -164,7 +166,7 @@ void peer_name(int fd, struct http_peer *ret)
     const struct sockaddr_in *old = (const struct sockaddr_in *)&at;
     socklen_t n = sizeof(at);
 
-    ret->uid = -1;
+    ret->uid = ret->pid = -1;
     if (getpeername(fd, (struct sockaddr *)&at, &n) < 0 || at.ss_family == AF_UNIX) {
         name_unix(fd, ret);
         return;

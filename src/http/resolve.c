@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { KNOWN_MS = 10000, STACK_BYTES = 256 << 10 };
@@ -107,11 +108,26 @@ static bool lookup_start(struct http_client *c, const struct url *u)
     return true;
 }
 
+/* A path is its own address. */
+static void resolve_socket(struct http_client *c)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+
+    memcpy(at.sun_path, c->socket, strlen(c->socket)); /* its length was looked at */
+    memcpy(&c->resolver.v[0].a, &at, sizeof(at));
+    c->resolver.v[0].n = sizeof(at);
+    c->resolver.n = 1;
+}
+
 bool resolve(struct http_client *c)
 {
     const struct url *u = c->proxy.host ? &c->proxy : &c->server;
     struct resolver *r = &c->resolver;
 
+    if (c->socket) {
+        resolve_socket(c);
+        return true;
+    }
     if (r->lookup)
         return false;
     if (r->n && http_mono_ms() < r->known_ms + KNOWN_MS)

@@ -46,7 +46,7 @@ struct http_stream;
 struct http_peer {    /* who asks */
     char address[64]; /* "10.0.0.1", "::1"; "unix" */
     unsigned port;    /* 0: a UNIX socket */
-    int uid;          /* of the process at the other end of a UNIX socket; -1: not known */
+    int uid, pid;     /* of the process that has connected to a UNIX socket; -1: not known */
     bool is_tls;
     /* The subject of the client's certificate, which one of 'client_ca' has signed. Empty and 0: it has shown none. */
     struct str common_name;

@@ -3,6 +3,8 @@
 
 #include "base/util.h"
 
+#include <sys/un.h>
+
 /* As in a URL. */
 static int check_server_name(struct str name, struct err *e)
 {
@@ -13,8 +15,23 @@ static int check_server_name(struct str name, struct err *e)
     return 0;
 }
 
+static const struct str unix_prefix = STR_INIT("unix:");
+
+static int set_socket(struct http_client *c, struct str text, struct err *e)
+{
+    struct str path = str_from(text, unix_prefix.n);
+
+    if (!str_starts(path, STR("/")) || path.n >= sizeof(((struct sockaddr_un *)0)->sun_path))
+        return err_set(e, ERR_INVALID, "\"%.*s\" must be unix:/PATH of at most %zu letters", STR_ARG(text),
+                       sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
+    c->socket = url_own(path);
+    return url_parse(STR("http://localhost"), &c->server, e); /* a request names some host */
+}
+
 static int set_url(struct http_client *c, struct str text, struct err *e)
 {
+    if (str_starts(text, unix_prefix))
+        return set_socket(c, text, e);
     if (url_parse(text, &c->server, e) < 0)
         return -1;
     c->is_tls = strcmp(c->server.scheme, "https") == 0;
@@ -28,7 +45,7 @@ static int set_url(struct http_client *c, struct str text, struct err *e)
 static int set_proxy(struct http_client *c, struct str text, struct err *e)
 {
     static const char *const schemes[] = { "http", "https", "socks5", "socks5h" };
-    const char *named = text.n ? NULL : url_proxy_of_environment(&c->server);
+    const char *named = text.n || c->socket ? NULL : url_proxy_of_environment(&c->server);
     autobuf whole = { 0 };
 
     if (!text.n && !named)
@@ -52,8 +69,9 @@ static void set_texts(struct http_client *c, const struct http_options *opt)
     bool is_http_proxy = c->proxy.host && !str_starts(str_of(c->proxy.scheme), STR("socks"));
 
     c->is_tunnel = c->proxy.host && (c->is_tls || !is_http_proxy);
-    buf_fmt(&shown, "%s://", c->server.scheme);
-    url_print_host(&shown, &c->server);
+    buf_fmt(&shown, c->socket ? "unix:%s" : "%s://", c->socket ? c->socket : c->server.scheme);
+    if (!c->socket)
+        url_print_host(&shown, &c->server);
     c->shown = url_own(buf_view(&shown));
     if (is_http_proxy && !c->is_tunnel)
         buf_str(&prefix, buf_view(&shown));
@@ -102,6 +120,7 @@ void target_done(struct http_client *c)
 {
     url_done(&c->server);
     url_done(&c->proxy);
+    free(c->socket);
     free(c->shown);
     free(c->prefix);
     free(c->name);
