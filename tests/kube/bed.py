@@ -179,15 +179,16 @@ Identity = collections.namedtuple("Identity", "kubeconfig certificate key")
 
 
 class Bed:
-    def __init__(self, audit_level="Metadata", server_flags=()):
-        """audit_level: of the log that audit() reads; "Request" keeps what was written too. server_flags come last."""
-        self.audit_level, self.server_flags = audit_level, list(server_flags)
+    def __init__(self, audit_level="Metadata", server_flags=(), below="/dev/shm"):
+        """audit_level: of the log that audit() reads; "Request" keeps what was written too. server_flags come last.
+        below: where its directory is made."""
+        self.audit_level, self.server_flags, self.below = audit_level, list(server_flags), below
         self.dir = self.reaper = None
         self.users = {}
 
     def __enter__(self):
         self.bin = binaries()
-        self.dir = tempfile.mkdtemp(prefix="pumice-bed.", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        self.dir = tempfile.mkdtemp(prefix="pumice-bed.", dir=self.below if os.path.isdir(self.below) else None)
         for sub in ("pid", "log", "pki", "kubeconfig", "home"):
             os.mkdir(os.path.join(self.dir, sub))
         self.reaper = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--reap", self.dir],
