@@ -1,9 +1,14 @@
-/* garbage.c - the index of owners and dependents */
+/* garbage.c - the index of owners and dependents
+ *
+ * Of an object its name is kept, and what of its metadata has a say here, which most have not. The object itself is
+ * the store's: held, it would keep its tree.
+ */
 #include "driver/garbage.h"
 
 #include "api/meta.h"
 #include "base/util.h"
 #include "controller/controller.h"
+#include "sched/tree.h"
 
 #include <assert.h>
 
@@ -21,11 +26,44 @@ struct gc_edge { /* one ownerReference */
 };
 
 struct gc_node {
-    struct object *object;
+    const struct resource_type *type;
+    uint64_t rev;
     struct list_link in_type;
+    struct object *ties; /* metadata of it as in 'telling'; NULL: it has none of these */
     struct gc_edge *edges;
-    size_t n_edges;
+    uint32_t n_edges;
+    uint16_t uid_n, namespace_n, name_n;
+    char text[]; /* uid, namespace, name */
 };
+
+static const char *const telling[] = { "ownerReferences", "finalizers", "deletionTimestamp" };
+
+static struct str uid_of(const struct gc_node *node)
+{
+    return (struct str){ node->text, node->uid_n };
+}
+
+static struct str namespace_of(const struct gc_node *node)
+{
+    return (struct str){ node->text + node->uid_n, node->namespace_n };
+}
+
+static struct str name_of(const struct gc_node *node)
+{
+    return (struct str){ node->text + node->uid_n + node->namespace_n, node->name_n };
+}
+
+static const struct json *ties_of(const struct gc_node *node)
+{
+    return node->ties ? json_get(node->ties->root, "metadata") : NULL;
+}
+
+static void node_free(struct gc_node *node)
+{
+    object_unref(node->ties);
+    free(node->edges);
+    free(node);
+}
 
 void garbage_init(struct garbage *g, struct cache *c, uint64_t seed)
 {
@@ -37,11 +75,8 @@ void garbage_init(struct garbage *g, struct cache *c, uint64_t seed)
 
 void garbage_done(struct garbage *g)
 {
-    MAP_FOREACH(struct gc_node *, node, &g->nodes) {
-        object_unref(node->object);
-        free(node->edges);
-        free(node);
-    }
+    MAP_FOREACH(struct gc_node *, node, &g->nodes)
+        node_free(node);
     MAP_FOREACH(struct gc_bucket *, b, &g->owners)
         free(b);
     for (size_t i = 0; i < g->n_types; i++)
@@ -89,10 +124,10 @@ static struct gc_bucket *bucket_need(struct garbage *g, struct str uid)
 
 static void edges_add(struct garbage *g, struct gc_node *node)
 {
-    const struct json *refs = json_find(node->object->root, "metadata", "ownerReferences", NULL);
+    const struct json *refs = json_get(ties_of(node), "ownerReferences");
     struct gc_edge *edge;
 
-    node->n_edges = json_count(refs);
+    node->n_edges = (uint32_t)json_count(refs);
     node->edges = node->n_edges ? xcalloc(node->n_edges, sizeof(*node->edges)) : NULL;
     edge = node->edges;
     JSON_FOREACH(ref, refs) {
@@ -134,53 +169,98 @@ static void touch_dependents(struct garbage *g, struct str uid)
 
     if (b)
         LIST_FOREACH(struct gc_edge, edge, &b->edges, in_bucket)
-            g->touch(g->ctx, edge->node->object->uid);
+            g->touch(g->ctx, uid_of(edge->node));
 }
 
 /* ---- nodes ---- */
 
-static bool same(const struct object *a, const struct object *b, const char *key)
+static bool same(const struct json *a, const struct json *b, const char *key)
 {
-    const struct json *x = json_find(a->root, "metadata", key, NULL), *y = json_find(b->root, "metadata", key, NULL);
+    const struct json *x = json_get(a, key), *y = json_get(b, key);
 
     return x == y || (x && y && json_equal(x, y));
 }
 
-static bool is_deleting(const struct object *o)
+static bool is_deleting(const struct gc_node *node)
 {
-    return !str_empty(json_text(json_find(o->root, "metadata", "deletionTimestamp", NULL), STR_NULL));
+    return !str_empty(json_member_text(ties_of(node), "deletionTimestamp"));
+}
+
+/* A copy, if there is anything to copy. */
+static struct object *ties_new(const struct object *o)
+{
+    const struct json *meta = json_get(o->root, "metadata");
+    autoarena a = { 0 };
+    struct json *tree = NULL, *kept = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(telling); i++) {
+        if (!json_get(meta, telling[i]))
+            continue;
+        if (!tree) {
+            tree = json_object(&a);
+            kept = json_add(tree, STR("metadata"), json_object(&a));
+        }
+        json_add(kept, str_of(telling[i]), json_copy(&a, json_get(meta, telling[i])));
+    }
+    return tree ? object_make(o->type, tree, o->rev) : NULL;
+}
+
+static struct gc_node *node_make(const struct object *o)
+{
+    size_t n = o->uid.n + o->namespace.n + o->name.n;
+    struct gc_node *node = xcalloc(1, sizeof(*node) + n);
+    struct str parts[] = { o->uid, o->namespace, o->name };
+    char *at = node->text;
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); at += parts[i++].n)
+        if (parts[i].n)
+            memcpy(at, parts[i].p, parts[i].n);
+    node->type = o->type;
+    node->rev = o->rev;
+    node->uid_n = (uint16_t)o->uid.n;
+    node->namespace_n = (uint16_t)o->namespace.n;
+    node->name_n = (uint16_t)o->name.n;
+    node->ties = ties_new(o);
+    return node;
 }
 
 static void node_new(struct garbage *g, struct garbage_type *t, const struct object *o)
 {
-    struct gc_node *node = xcalloc(1, sizeof(*node));
+    struct gc_node *node = node_make(o);
 
-    node->object = object_ref(o);
-    map_put(&g->nodes, node->object->uid, node);
+    map_put(&g->nodes, uid_of(node), node);
     list_push(&t->nodes, &node->in_type);
     edges_add(g, node);
-    if (node->n_edges || is_deleting(o))
+    if (node->n_edges || is_deleting(node))
         g->touch(g->ctx, o->uid);
-    if (is_deleting(o))
+    if (is_deleting(node))
         touch_dependents(g, o->uid);
 }
 
 static void node_change(struct garbage *g, struct gc_node *node, const struct object *o)
 {
-    autounref struct object *before = node->object;
-    bool end_differs = !same(before, o, "deletionTimestamp") || !same(before, o, "finalizers");
-    bool owners_differ = !same(before, o, "ownerReferences");
+    const struct json *now = json_get(o->root, "metadata");
+    bool end_differs = !same(ties_of(node), now, "deletionTimestamp") || !same(ties_of(node), now, "finalizers");
+    bool owners_differ = !same(ties_of(node), now, "ownerReferences");
 
+    node->rev = o->rev;
+    if (!owners_differ && !end_differs)
+        return;
     if (owners_differ)
         edges_drop(g, node);
-    node->object = object_ref(o);
-    map_put(&g->nodes, o->uid, node); /* the key is in the object: it moves too */
+    object_unref(node->ties);
+    node->ties = ties_new(o);
     if (owners_differ)
         edges_add(g, node);
-    if (owners_differ || end_differs)
-        g->touch(g->ctx, o->uid);
+    g->touch(g->ctx, o->uid);
     if (end_differs)
         touch_dependents(g, o->uid);
+}
+
+/* Uids are the server's: one that would not fit is nobody's whom we could collect. */
+static bool fits(const struct object *o)
+{
+    return o->uid.n && o->uid.n <= UINT16_MAX && o->namespace.n <= UINT16_MAX && o->name.n <= UINT16_MAX;
 }
 
 void garbage_put(struct garbage *g, const struct object *o)
@@ -188,27 +268,25 @@ void garbage_put(struct garbage *g, const struct object *o)
     struct gc_node *node = map_get(&g->nodes, o->uid);
     struct garbage_type *t = type_of(g, o->type);
 
-    if (!t || str_empty(o->uid) || cache_is_buried(g->cache, o->uid, o->rev))
+    if (!t || !fits(o) || cache_is_buried(g->cache, o->uid, o->rev))
         return;
     if (!node)
         node_new(g, t, o);
-    else if (node->object->rev < o->rev)
+    else if (node->rev < o->rev)
         node_change(g, node, o);
 }
 
 void garbage_gone(struct garbage *g, struct str uid)
 {
     struct gc_node *node = map_get(&g->nodes, uid);
-    autounref struct object *last = NULL;
 
     if (!node)
         return;
-    last = node->object;
     edges_drop(g, node);
-    map_remove(&g->nodes, last->uid);
+    map_remove(&g->nodes, uid_of(node));
     list_remove(&node->in_type);
-    free(node);
-    touch_dependents(g, last->uid);
+    touch_dependents(g, uid_of(node));
+    node_free(node);
 }
 
 /* The cache comes first and has asked for what is in doubt; here it is enough to wait for that answer. */
@@ -217,9 +295,9 @@ static void sweep(struct garbage *g, struct garbage_type *t, uint64_t rev)
     if (!rev)
         rev = t->told.max_rev;
     LIST_FOREACH(struct gc_node, node, &t->nodes, in_type)
-        if (!relist_has(&t->told, node->object->uid) && node->object->rev <= rev) {
-            cache_bury(g->cache, node->object->uid, rev);
-            garbage_gone(g, node->object->uid);
+        if (!relist_has(&t->told, uid_of(node)) && node->rev <= rev) {
+            cache_bury(g->cache, uid_of(node), rev);
+            garbage_gone(g, uid_of(node));
         }
 }
 
@@ -258,34 +336,47 @@ void garbage_event(struct garbage *g, const struct cluster_event *ev)
 
 /* ---- planning ---- */
 
-static bool has_finalizer(const struct object *o, const char *name)
+static bool has_finalizer(const struct gc_node *node, const char *name)
 {
-    JSON_FOREACH(f, json_find(o->root, "metadata", "finalizers", NULL))
+    JSON_FOREACH(f, json_get(ties_of(node), "finalizers"))
         if (str_is(json_text(f, STR_NULL), name))
             return true;
     return false;
 }
 
-static struct gc_owner owner_of(struct garbage *g, const struct object *o, const struct json *ref)
+static struct gc_owner owner_of(struct garbage *g, const struct gc_node *dependent, const struct json *ref)
 {
     struct str uid = json_member_text(ref, "uid");
     const struct resource_type *type = type_by_kind(json_member_text(ref, "apiVersion"), json_member_text(ref, "kind"));
     const struct gc_node *node = map_get(&g->nodes, uid);
     struct gc_owner owner = { 0 };
 
-    if (node && node->object->type->scope == SCOPE_NAMESPACED && !str_eq(node->object->namespace, o->namespace)) {
+    if (node && node->type->scope == SCOPE_NAMESPACED && !str_eq(namespace_of(node), namespace_of(dependent))) {
         owner.is_known = true; /* nobody can be owned across namespaces */
     } else if (node) {
         owner.is_known = owner.exists = true;
-        owner.is_deleting = is_deleting(node->object);
-        owner.waits_for_dependents = has_finalizer(node->object, "foregroundDeletion");
-        owner.orphans = has_finalizer(node->object, "orphan");
+        owner.is_deleting = is_deleting(node);
+        owner.waits_for_dependents = has_finalizer(node, "foregroundDeletion");
+        owner.orphans = has_finalizer(node, "orphan");
     } else if (cache_is_buried(g->cache, uid, 0)) {
         owner.is_known = true;
     } else if (type && type_of(g, type)) {
-        g->ask(g->ctx, type, o->namespace, json_member_text(ref, "name"), uid, o->uid);
+        g->ask(g->ctx, type, namespace_of(dependent), json_member_text(ref, "name"), uid, uid_of(dependent));
     }
     return owner;
+}
+
+/* What the plan may say of it, in its own memory: the object may change while the plan is carried out. */
+static struct json *meta_of(struct arena *a, const struct gc_node *node)
+{
+    struct json *meta = json_object(a);
+
+    json_add(meta, STR("uid"), json_str(a, arena_str(a, uid_of(node))));
+    json_add(meta, STR("resourceVersion"), json_fmt(a, "%llu", (unsigned long long)node->rev));
+    JSON_FOREACH(tie, ties_of(node))
+        if (!str_is(json_key(tie), "resourceVersion"))
+            json_add(meta, arena_str(a, json_key(tie)), tree_keep(a, tie, tie->type));
+    return meta;
 }
 
 void garbage_plan(struct garbage *g, struct str uid, struct plan *plan)
@@ -294,22 +385,20 @@ void garbage_plan(struct garbage *g, struct str uid, struct plan *plan)
     const struct gc_bucket *bucket = map_get(&g->owners, uid);
     struct gc_observed seen = { 0 };
     struct gc_owner *owners;
-    const struct object *o;
 
     if (!node)
         return;
-    o = node->object;
     owners = arena_array(plan->arena, struct gc_owner, node->n_edges + 1);
-    JSON_FOREACH(ref, json_find(o->root, "metadata", "ownerReferences", NULL))
-        owners[seen.n_owners++] = owner_of(g, o, ref);
-    seen.type = o->type;
-    seen.namespace = o->namespace;
-    seen.name = o->name;
-    seen.uid = o->uid;
-    seen.is_deleting = is_deleting(o);
-    seen.has_foreground = has_finalizer(o, "foregroundDeletion");
-    seen.has_orphan = has_finalizer(o, "orphan");
-    seen.meta = json_get(o->root, "metadata");
+    JSON_FOREACH(ref, json_get(ties_of(node), "ownerReferences"))
+        owners[seen.n_owners++] = owner_of(g, node, ref);
+    seen.type = node->type;
+    seen.namespace = arena_str(plan->arena, namespace_of(node));
+    seen.name = arena_str(plan->arena, name_of(node));
+    seen.uid = arena_str(plan->arena, uid_of(node));
+    seen.is_deleting = is_deleting(node);
+    seen.has_foreground = has_finalizer(node, "foregroundDeletion");
+    seen.has_orphan = has_finalizer(node, "orphan");
+    seen.meta = meta_of(plan->arena, node);
     seen.owners = owners;
     seen.n_dependents = bucket ? bucket->n : 0;
     seen.n_blocking = bucket ? bucket->n_blocking : 0;
