@@ -225,6 +225,7 @@ static bool next_listed(struct embedded *m, struct want *w, struct cluster_event
         return false;
     if (w->at < w->n) {
         hold(m, w->listed[w->at++]);
+        store_rest(m->store); /* else all of them would have trees at once */
         store_warm(m->store, m->held);
         ret->kind = CLUSTER_PUT;
         ret->object = m->held;

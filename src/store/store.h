@@ -105,6 +105,9 @@ size_t store_count(const struct store *s, const struct resource_type *type);
 void store_walk(const struct store *s, const struct resource_type *type, struct str namespace,
                 void (*each)(void *ctx, const struct object *o), void *ctx);
 void store_warm(const struct store *s, const struct object *o);
+/* Whoever calls it borrows nothing just now: trees that nobody has a reference to may go, as before a write. For reading
+ * one after another. */
+void store_rest(struct store *s);
 
 /* ---- writing ---- '*ret' (may be NULL) gets the new object, a reference of the caller's ---- */
 

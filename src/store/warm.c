@@ -54,6 +54,11 @@ void warm_trim(struct store *s)
     w->limit = kept * 2;
 }
 
+void store_rest(struct store *s)
+{
+    warm_trim(s);
+}
+
 void warm_done(struct warm *w)
 {
     for (size_t i = 0; i < w->n; i++)
