@@ -49,13 +49,22 @@ int run_change(struct load *l, const struct run_options *o, struct err *e);
  * admitted. */
 int run_place_files(struct load *l, const struct run_options *o, struct err *e);
 
-/* Put everything into the store: namespaces as needed, then what Jobs may refer to, Jobs, pods, Commands. What nothing
+/* Put everything in: namespaces as needed, then what Jobs may refer to, Jobs, pods, Commands. What nothing
  * here acts on is left out and 'say' is told a sentence. */
 struct run_say {
     void *ctx;
     void (*say)(void *ctx, struct str sentence);
 };
-int run_create(struct store *s, struct load *l, const struct run_say *say, struct err *e);
+struct run_sink { /* where that is: the store of the run, or a server (run_remote.c) */
+    void *ctx;
+    int (*create)(void *ctx, const struct resource_type *type, struct json *object, struct err *e);
+    /* Is there such an object? Its uid is empty where it may not be looked at. */
+    bool (*find)(void *ctx, const struct resource_type *type, struct str namespace, struct str name,
+                 struct str *ret_uid);
+    bool is_server; /* whose controllers make groups of pods, and name claims */
+};
+struct run_sink run_sink_store(struct store *s);
+int run_create(const struct run_sink *s, struct load *l, const struct run_say *say, struct err *e);
 
 /* The body of what a controller makes: of the Job of a JobFlow the spec is that of its document, as options have changed
  * it. 'ctx' is the struct run. For cluster_embedded_complete(). */
@@ -66,18 +75,20 @@ int run_complete(void *ctx, struct arena *a, const struct resource_type *type, s
 struct run;
 struct run_flows {
     size_t n;
-    const struct object *open, *failed; /* one that has not ended, or has failed; NULL: none. Borrowed until the store
-                                           changes */
+    const struct object *open, *failed; /* one that has not ended, or has failed; NULL: none. Borrowed until more is
+                                           seen */
 };
 struct run_flows run_flows(const struct run *r);
+void run_flows_seen(struct run *r, const struct object *flow, bool is_gone);
 void run_flows_delete(struct run *r); /* they make no more jobs */
+void run_flows_done(struct run *r);
 /* The network of an ordinary user's pods cannot be reached from here: a notice for each flow that wants to ask by it. */
 void run_tell_probes(const struct load *l, const struct run_say *say);
 
 /* Documents with the annotation pumice.dev/submit-after: "5s" are put in later, as if somebody submitted them then:
  * those of the time after 'from_ms' up to 'to_ms' since the beginning. Returns when the next ones are due; INT64_MAX:
  * there are no more. run_create() puts in those up to 0. */
-int run_create_later(struct store *s, struct load *l, int64_t from_ms, int64_t to_ms, struct err *e);
+int run_create_later(const struct run_sink *s, struct load *l, int64_t from_ms, int64_t to_ms, struct err *e);
 int64_t run_create_due(const struct load *l, int64_t after_ms);
 
 /* --restricted: what Pod Security "restricted" refuses in the pods of the files becomes an error of its document. */
@@ -287,10 +298,13 @@ struct run {
     struct arena *arena;
     const struct run_options *o;
     struct clock *clock;
-    struct store *store;
-    struct cluster *door, *eyes;
-    struct driver *driver;
+    struct cluster *eyes; /* what is seen of the jobs, and how objects are deleted */
+    struct run_sink sink;
     struct run_node node;
+    struct store *store; /* these three: NULL where a server has the objects */
+    struct cluster *door;
+    struct driver *driver;
+    struct map flows; /* struct object by uid */
 
     struct run_out out;
     struct run_logs logs;
@@ -320,11 +334,18 @@ struct run {
     struct run_end end;
 };
 
-/* Both doors and the driver; 'r->store' and 'r->clock' are there. The history begins at 'from_ms'. */
+/* 'r->clock' is there, and 'r->store', for which both doors and the driver are made; without it 'r->eyes' and 'r->sink'
+ * are there. The history begins at 'from_ms'. */
 void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespaces);
 /* Until it is over. Fills 'r->end'. */
 void run_loop(struct run *r);
 void run_finish(struct run *r); /* what run_begin made */
+
+/* A container wrote a line. */
+void run_output(struct run *r, const struct agent_output *line);
+size_t run_output_room(const struct run *r); /* bytes of output that there is room for now */
+
+void run_delete(struct run *r, const struct resource_type *type, struct str namespace, struct str name, struct str uid);
 
 /* Say a sentence to whoever watches: a line or an event, and the history. */
 void run_say(struct run *r, struct str sentence);

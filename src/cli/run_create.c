@@ -1,4 +1,4 @@
-/* run_create.c - everything from the files into the store, in the order in which it is needed */
+/* run_create.c - everything from the files into the store or the server, in the order in which it is needed */
 #include "api/meta.h"
 #include "api/quantity.h"
 #include "base/util.h"
@@ -39,13 +39,39 @@ static int turn_of(const struct loaded *doc, const char **ret_why)
     return TURN_OTHERS;
 }
 
-static int need_namespace(struct store *s, struct arena *a, struct str name, struct err *e)
+/* ---- the store of a run ---- */
+
+static int store_sink_create(void *ctx, const struct resource_type *type, struct json *object, struct err *e)
+{
+    (void)type;
+    return store_create(ctx, object, NULL, e);
+}
+
+static bool store_sink_find(void *ctx, const struct resource_type *type, struct str namespace, struct str name,
+                            struct str *ret_uid)
+{
+    const struct object *o = store_get(ctx, type, namespace, name);
+
+    if (o)
+        *ret_uid = o->uid;
+    return o;
+}
+
+struct run_sink run_sink_store(struct store *s)
+{
+    return (struct run_sink){ .ctx = s, .create = store_sink_create, .find = store_sink_find };
+}
+
+/* ---- objects ---- */
+
+static int need_namespace(const struct run_sink *s, struct arena *a, struct str name, struct err *e)
 {
     const struct resource_type *type = type_by_name(STR("namespaces"));
+    struct str uid;
 
-    if (store_get(s, type, STR_NULL, name))
+    if (s->find(s->ctx, type, STR_NULL, name, &uid))
         return 0;
-    return store_create(s, object_new(a, "v1", "Namespace", STR_NULL, name), NULL, e);
+    return s->create(s->ctx, type, object_new(a, "v1", "Namespace", STR_NULL, name), e);
 }
 
 /* There is one scheduler here, and it does the work of whichever was named. */
@@ -66,7 +92,7 @@ static void set_scheduler(struct load *l, const struct loaded *doc)
 }
 
 /* The scheduler places groups: a pod of its own is a group of one. */
-static int need_group(struct store *s, struct arena *a, struct json *pod, struct err *e)
+static int need_group(const struct run_sink *s, struct arena *a, struct json *pod, struct err *e)
 {
     static const char key[] = "scheduling.k8s.io/group-name";
     struct str name = arena_fmt(a, "podgroup-%.*s", STR_ARG(object_name(pod))),
@@ -82,20 +108,18 @@ static int need_group(struct store *s, struct arena *a, struct json *pod, struct
     if (json_get(json_get(pod, "spec"), "priorityClassName"))
         json_set(spec, "priorityClassName", json_copy(a, json_get(json_get(pod, "spec"), "priorityClassName")));
     object_set_annotation(a, pod, key, name);
-    return store_create(s, group, NULL, e);
+    return s->create(s->ctx, known_types()->group, group, e);
 }
 
 /* A Command acts on the uid; in a file nobody knows it yet, so a name is enough. */
-static void aim_command(struct store *s, struct load *l, struct json *command)
+static void aim_command(const struct run_sink *s, struct load *l, struct json *command)
 {
     struct json *target = json_get(command, "target");
-    const struct object *o;
+    struct str uid;
 
-    if (!str_is(json_member_text(target, "kind"), JOB_KIND))
-        return;
-    o = store_get(s, known_types()->job, object_namespace(command), json_member_text(target, "name"));
-    if (o)
-        json_set(target, "uid", json_str(l->arena, arena_str(l->arena, o->uid)));
+    if (str_is(json_member_text(target, "kind"), JOB_KIND) &&
+        s->find(s->ctx, known_types()->job, object_namespace(command), json_member_text(target, "name"), &uid))
+        json_set(target, "uid", json_str(l->arena, arena_str(l->arena, uid)));
 }
 
 /* Claims whose name is left to the controller have the same one in each run of the Job, so that --claims finds them
@@ -108,7 +132,7 @@ static void name_claims(struct load *l, const struct loaded *doc)
     (void)job_volumes_name(l->arena, &job);
 }
 
-static int create_one(struct store *s, struct load *l, struct loaded *doc, struct err *e)
+static int create_one(const struct run_sink *s, struct load *l, struct loaded *doc, struct err *e)
 {
     struct json *meta = json_get(doc->root, "metadata");
 
@@ -121,13 +145,13 @@ static int create_one(struct store *s, struct load *l, struct loaded *doc, struc
     }
     json_remove(meta, "resourceVersion");
     set_scheduler(l, doc);
-    if (doc->set)
+    if (doc->set && !s->is_server)
         name_claims(l, doc);
     if (strcmp(doc->type->kind, "Command") == 0)
         aim_command(s, l, doc->root);
-    if (strcmp(doc->type->kind, "Pod") == 0 && need_group(s, l->arena, doc->root, e) < 0)
+    if (strcmp(doc->type->kind, "Pod") == 0 && !s->is_server && need_group(s, l->arena, doc->root, e) < 0)
         return -1;
-    if (store_create(s, doc->root, NULL, e) < 0)
+    if (s->create(s->ctx, doc->type, doc->root, e) < 0)
         return err_wrap(e, "%.*s %.*s", STR_ARG(object_kind(doc->root)), STR_ARG(object_name(doc->root)));
     return 0;
 }
@@ -160,7 +184,7 @@ static int own_turn(const struct loaded *doc, const char **ret_why)
     return turn;
 }
 
-int run_create_later(struct store *s, struct load *l, int64_t from_ms, int64_t to_ms, struct err *e)
+int run_create_later(const struct run_sink *s, struct load *l, int64_t from_ms, int64_t to_ms, struct err *e)
 {
     const char *why;
 
@@ -183,7 +207,7 @@ int64_t run_create_due(const struct load *l, int64_t after_ms)
     return due;
 }
 
-int run_create(struct store *s, struct load *l, const struct run_say *say, struct err *e)
+int run_create(const struct run_sink *s, struct load *l, const struct run_say *say, struct err *e)
 {
     VEC_FOREACH(doc, &l->docs) {
         const char *why;

@@ -4,47 +4,42 @@
 #include "cli/run.h"
 #include "driver/cache.h"
 #include "node/userns/user.h"
-#include "store/store.h"
 
-struct flow_walk {
-    struct run_flows flows;
-    VEC(struct object *) all;
-    struct arena *arena;
-};
-
-static void look(void *ctx, const struct object *flow)
+void run_flows_seen(struct run *r, const struct object *flow, bool is_gone)
 {
-    struct flow_walk *w = ctx;
-    struct str phase = json_text(json_find(flow->root, "status", "state", "phase", NULL), STR(""));
-
-    w->flows.n++;
-    if (!w->flows.failed && str_is(phase, "Failed"))
-        w->flows.failed = flow;
-    if (!w->flows.open && !str_is(phase, "Succeed") && !str_is(phase, "Failed"))
-        w->flows.open = flow;
-    if (w->arena)
-        *vec_push(w->arena, &w->all) = object_ref(flow);
+    if (is_gone)
+        object_unref(map_remove(&r->flows, flow->uid));
+    else
+        object_unref(map_put(&r->flows, flow->uid, object_ref(flow)));
 }
 
 struct run_flows run_flows(const struct run *r)
 {
-    struct flow_walk w = { 0 };
+    struct run_flows flows = { 0 };
 
-    store_list(r->store, known_types()->flow, STR_NULL, look, &w);
-    return w.flows;
+    MAP_FOREACH(const struct object *, flow, &r->flows) {
+        struct str phase = json_text(json_find(flow->root, "status", "state", "phase", NULL), STR(""));
+
+        flows.n++;
+        if (!flows.failed && str_is(phase, "Failed"))
+            flows.failed = flow;
+        if (!flows.open && !str_is(phase, "Succeed") && !str_is(phase, "Failed"))
+            flows.open = flow;
+    }
+    return flows;
 }
 
 void run_flows_delete(struct run *r)
 {
-    struct store_delete_options opt = { .grace_s = -1 };
-    struct flow_walk w = { .arena = r->arena };
+    MAP_FOREACH(const struct object *, flow, &r->flows)
+        run_delete(r, known_types()->flow, flow->namespace, flow->name, flow->uid);
+}
 
-    store_list(r->store, known_types()->flow, STR_NULL, look, &w);
-    VEC_FOREACH(flow, &w.all) {
-        /* gone already is as good */
-        (void)store_delete(r->store, known_types()->flow, (*flow)->namespace, (*flow)->name, &opt, NULL, NULL);
-        object_unref(*flow);
-    }
+void run_flows_done(struct run *r)
+{
+    MAP_FOREACH(struct object *, flow, &r->flows)
+        object_unref(flow);
+    map_done(&r->flows);
 }
 
 static bool asks_by_network(const struct json *flow)

@@ -119,6 +119,8 @@ static bool feed(struct run *r)
     while (cluster_next(r->eyes, &ev)) {
         if (ev.kind != CLUSTER_PUT && ev.kind != CLUSTER_GONE)
             continue;
+        if (ev.type == known_types()->flow)
+            run_flows_seen(r, ev.object, ev.kind == CLUSTER_GONE);
         history_changed(r->history, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
         any = true;
     }
@@ -126,15 +128,12 @@ static bool feed(struct run *r)
     return any;
 }
 
-void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespaces)
+/* All of it is in this process. */
+static void begin_here(struct run *r)
 {
-    struct history_options history = { from_ms, n_jobs, has_namespaces, { r, on_job, on_pod, on_decision } };
     struct driver_options opt = { .schedules = true, .collects_garbage = true };
 
-    r->begin_ms = now_of(r);
-    if (!r->stuck_after_ms)
-        r->stuck_after_ms = STUCK_MS;
-    r->stuck_ms = r->stage_due_ms = INT64_MAX;
+    r->sink = run_sink_store(r->store);
     r->door = cluster_embedded_new(r->store, r->clock);
     cluster_embedded_complete(r->door, run_complete, r);
     r->driver = driver_new(r->door, &opt);
@@ -142,6 +141,20 @@ void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespace
     for (size_t i = 0; i < n_resource_types; i++)
         if (resource_types[i].schema)
             cluster_want(r->eyes, &resource_types[i]);
+}
+
+void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespaces)
+{
+    struct history_options history = { from_ms, n_jobs, has_namespaces, { r, on_job, on_pod, on_decision } };
+
+    history.is_shared = !r->store;
+    r->begin_ms = now_of(r);
+    if (!r->stuck_after_ms)
+        r->stuck_after_ms = STUCK_MS;
+    r->stuck_ms = r->stage_due_ms = INT64_MAX;
+    map_init(&r->flows, map_seed_default());
+    if (r->store)
+        begin_here(r);
     r->history = history_new(&history);
     (void)feed(r); /* the lists are empty yet: from here on everything comes as a change, in order */
 }
@@ -149,20 +162,37 @@ void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespace
 void run_finish(struct run *r)
 {
     run_crashes_done(&r->crashes);
+    run_flows_done(r);
     history_free(r->history);
     driver_free(r->driver);
     cluster_free(r->eyes);
     cluster_free(r->door);
 }
 
+/* ---- what containers write ---- */
+
+void run_output(struct run *r, const struct agent_output *line)
+{
+    run_heard(r);
+    history_output(r->history, line->uid, line->container, line->text, line->is_partial);
+    if (r->stage != RUN_KILLED || run_out_left(&r->out) < RUN_OUT_MAX) /* killed: nobody waits any more */
+        run_logs_line(&r->logs, line);
+}
+
+size_t run_output_room(const struct run *r)
+{
+    size_t left = run_out_left(&r->out);
+
+    return r->stage == RUN_KILLED ? RUN_OUT_MAX : left < RUN_OUT_MAX ? RUN_OUT_MAX - left : 0;
+}
+
 /* ---- ending ---- */
 
-static void delete_object(struct run *r, const struct resource_type *type, struct str namespace, struct str name,
-                          struct str uid)
+void run_delete(struct run *r, const struct resource_type *type, struct str namespace, struct str name, struct str uid)
 {
-    struct store_delete_options opt = { .uid = uid, .grace_s = -1 };
+    struct op op = { .kind = OP_DELETE, .type = type, .namespace = namespace, .name = name, .uid = uid, .grace_s = -1 };
 
-    (void)store_delete(r->store, type, namespace, name, &opt, NULL, NULL); /* gone already is as good */
+    (void)cluster_write(r->eyes, &op); /* gone already is as good */
 }
 
 /* Delete what pods are left, of the jobs too: one that failed may have kept some. Returns the longest grace of all that
@@ -178,7 +208,7 @@ static int64_t delete_pods(struct run *r, bool only_own)
             continue;
         grace_s = MAX_OF(grace_s, MIN_OF(p->grace_s, 24 * 3600));
         if (p->deleting_ms < 0 && (!only_own || !p->job))
-            delete_object(r, known_types()->pod, p->namespace, p->name, p->uid);
+            run_delete(r, known_types()->pod, p->namespace, p->name, p->uid);
     }
     return grace_s;
 }
@@ -213,7 +243,7 @@ void run_stop(struct run *r, int status, struct str reason)
     VEC_FOREACH(j, &r->history->jobs)
         if (!job_is_over(*j)) {
             history_stopped(*j);
-            delete_object(r, known_types()->job, (*j)->namespace, (*j)->name, (*j)->uid);
+            run_delete(r, known_types()->job, (*j)->namespace, (*j)->name, (*j)->uid);
         }
     enter(r, RUN_STOPS, delete_pods(r, true) * 1000 + PATIENCE_MS);
 }
@@ -293,7 +323,7 @@ static void put_in_later(struct run *r)
     int64_t upto_ms = now_of(r) - r->begin_ms;
     struct err e;
 
-    if (run_create_later(r->store, r->load, r->created_ms, upto_ms, &e) < 0)
+    if (run_create_later(&r->sink, r->load, r->created_ms, upto_ms, &e) < 0)
         run_say(r, arena_fmt(r->arena, "%s", e.text));
     r->created_ms = upto_ms;
     r->is_kicked = true;
@@ -431,6 +461,16 @@ static void ask_why(struct run *r, struct history_job *j, struct sched *s, int64
         tell_wait(r, j);
 }
 
+/* Where the scheduler is a server's, the condition of the PodGroup tells. */
+static void read_why(struct run *r, struct history_job *j, int64_t now_ms)
+{
+    struct str text;
+    enum why_kind why = job_why_written(j, &text);
+
+    if (history_why(r->history, j, why, text, now_ms))
+        tell_wait(r, j);
+}
+
 static void ask(struct run *r, bool is_settled)
 {
     int64_t now_ms = now_of(r);
@@ -439,13 +479,17 @@ static void ask(struct run *r, bool is_settled)
         return;
     r->asked_ms = now_ms;
     VEC_FOREACH(j, &r->history->jobs)
-        ask_why(r, *j, driver_sched(r->driver), now_ms);
+        if (r->driver)
+            ask_why(r, *j, driver_sched(r->driver), now_ms);
+        else
+            read_why(r, *j, now_ms);
 }
 
 static bool turn(struct run *r, int64_t *ret_due_ms)
 {
     bool is_driver_busy = false, is_node_busy = false, any;
-    int64_t driver_ms = driver_turn(r->driver, &is_driver_busy), node_ms = r->node.turn(r->node.ctx, &is_node_busy);
+    int64_t driver_ms = r->driver ? driver_turn(r->driver, &is_driver_busy) : INT64_MAX,
+            node_ms = r->node.turn(r->node.ctx, &is_node_busy);
 
     any = feed(r);
     *ret_due_ms = MIN_OF(driver_ms, node_ms);
@@ -455,7 +499,7 @@ static bool turn(struct run *r, int64_t *ret_due_ms)
 /* What nobody has to read any more is forgotten. */
 static void compact(struct run *r)
 {
-    uint64_t rev = store_revision(r->store);
+    uint64_t rev = r->store ? store_revision(r->store) : r->compacted_rev;
 
     if (rev != r->compacted_rev)
         store_compact(r->store, rev);

@@ -56,20 +56,12 @@ int run_machine_prepare(struct run_machine *m, const struct run_options *o, stru
 
 static void on_output(void *ctx, const struct agent_output *line)
 {
-    struct run_machine *m = ctx;
-
-    run_heard(m->run);
-    history_output(m->run->history, line->uid, line->container, line->text, line->is_partial);
-    if (m->run->stage != RUN_KILLED || run_out_left(&m->run->out) < RUN_OUT_MAX) /* killed: nobody waits any more */
-        run_logs_line(&m->run->logs, line);
+    run_output(((struct run_machine *)ctx)->run, line);
 }
 
 static size_t on_room(void *ctx)
 {
-    const struct run *r = ((struct run_machine *)ctx)->run;
-    size_t left = run_out_left(&r->out);
-
-    return r->stage == RUN_KILLED ? RUN_OUT_MAX : left < RUN_OUT_MAX ? RUN_OUT_MAX - left : 0;
+    return run_output_room(((struct run_machine *)ctx)->run);
 }
 
 static void on_usage(void *ctx, struct str pod_uid, const struct cgroup_stats *stats, int64_t now_ms)

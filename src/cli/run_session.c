@@ -97,7 +97,7 @@ static int start(struct session *s, struct err *e)
         if (said.n)
             run_notice(r, buf_view(&said));
     }
-    if (run_create(r->store, s->load, &say, e) < 0)
+    if (run_create(&r->sink, s->load, &say, e) < 0)
         return -1;
     if (r->timeout_ms != INT64_MAX)
         r->timeout_ms += r->begin_ms;

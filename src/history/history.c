@@ -32,6 +32,7 @@ struct history *history_new(const struct history_options *o)
     h->has_namespaces = o->has_namespaces;
     h->feed->hooks = o->hooks;
     h->is_cluster = o->is_cluster;
+    h->is_shared = o->is_shared;
     h->feed->sched = o->sched;
     dims_init(&h->dims);
     return h;

@@ -243,13 +243,14 @@ struct history_options {
     size_t n_jobs;       /* that will come: from 2 on labels of pods say which */
     bool has_namespaces; /* more than one: labels say which */
     struct history_hooks hooks;
+    bool is_shared; /* others run there too: what waits for room may get it */
     bool is_cluster;
     struct sched *sched; /* of a cluster: asked why jobs wait; NULL: only the conditions of PodGroups tell */
 };
 
 struct history {
     int64_t begin_ms, end_ms;
-    bool is_cluster, is_finished;
+    bool is_cluster, is_shared, is_finished;
     size_t n_jobs;                  /* that will come */
     bool has_namespaces;            /* more than one */
     VEC(struct history_job *) jobs; /* as they came; so are the pods */
@@ -362,6 +363,9 @@ int64_t job_over_ms(const struct history_job *j);
 size_t job_failed_pods(const struct history *h, const struct history_job *j, size_t *ret_all);
 
 bool history_is_over(const struct history *h); /* all jobs; without jobs all pods */
+
+/* What the scheduler has written of it, in the words of why_print(). WHY_NOT: it does not wait. */
+enum why_kind job_why_written(const struct history_job *j, struct str *ret_text);
 
 /* Nothing runs, and nothing that waits can ever start by itself: why, as a sentence. False: it may. */
 bool history_is_stuck(const struct history *h, struct buf *ret_why);

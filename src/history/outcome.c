@@ -50,6 +50,40 @@ bool job_is_waiting(const struct history_job *j)
     }
 }
 
+enum why_kind job_why_written(const struct history_job *j, struct str *ret_text)
+{
+    const struct history_wait *last = j->waits.n ? &j->waits.v[j->waits.n - 1] : NULL;
+    struct str counts;
+
+    *ret_text = STR_NULL;
+    if (!last || last->until_ms >= 0 || job_is_over(j))
+        return WHY_NOT;
+    *ret_text = last->message;
+    counts = str_sub(last->message, 0, (size_t)MAX_OF(str_find_char(last->message, ';'), 0));
+    if (str_has(counts, STR(" tasks in gang unschedulable: "))) /* what stands before it is for whom Volcano taught */
+        *ret_text = str_trim(str_from(last->message, counts.n + 1));
+    for (int why = WHY_NOT + 1; why < WHY_MAX; why++)
+        if (str_is(last->reason, why_names[why]))
+            return why;
+    return WHY_NO_ROOM;
+}
+
+/* Whoever else runs there: as things are it does not start. */
+static bool is_hopelessly_waiting(const struct history_job *j)
+{
+    switch (j->why) {
+    case WHY_NO_QUEUE:
+    case WHY_QUEUE_CLOSED:
+    case WHY_QUEUE_HAS_CHILDREN:
+    case WHY_NEVER_FITS:
+    case WHY_TOO_MANY_NAMES:
+    case WHY_NO_ALLOCATE:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* It asks for no pods, so nothing of it ever ends. */
 static bool is_empty(const struct history_job *j)
 {
@@ -105,7 +139,8 @@ bool history_is_stuck(const struct history *h, struct buf *ret_why)
             if ((*p)->job == j && (*p)->gone_ms < 0 && is_hopeless(*p) && !hopeless)
                 hopeless = *p;
         if (!phase_is_active(job_phase_now(j)) ||
-            (!hopeless && !is_blocked(j) && !job_is_waiting(j) && !is_short(h, j) && !is_empty(j)))
+            (!hopeless && !is_blocked(j) && !(h->is_shared ? is_hopelessly_waiting(j) : job_is_waiting(j)) &&
+             !is_short(h, j) && !is_empty(j)))
             return false; /* while nothing runs, nothing is given back to those who wait */
         any = true;
         if (hopeless)

@@ -316,7 +316,7 @@ static void go(const char *text, struct run_options o, const char *cpu, int sign
     r.node = (struct run_node){ &f, -1, fake_turn, fake_pods, fake_kill };
     add_node(r.store, &a, cpu);
     assert_true(dup2(err_fd, STDERR_FILENO) >= 0);
-    if (run_create(r.store, &l, &tell, &e) < 0)
+    if (run_create(&r.sink, &l, &tell, &e) < 0)
         fail_msg("%s", e.text);
     if (o.timeout)
         r.timeout_ms = r.begin_ms + 300;
