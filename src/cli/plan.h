@@ -19,7 +19,4 @@ void plan_title(struct buf *out, const struct history *h);
 void plan_print_table(struct buf *out, const struct plan_report *r);
 void plan_print_json(struct buf *out, const struct plan_report *r);
 
-/* When the last job that ends does so; -1: none does. */
-int64_t plan_last_end(const struct history *h);
-
 #endif

@@ -160,7 +160,7 @@ static struct json *history_json(struct arena *a, const struct history *h)
 
     set_time(a, j, "begin", h, h->begin_ms);
     set_time(a, j, "end", h, h->end_ms);
-    set_time(a, j, "lastJobEnd", h, plan_last_end(h));
+    set_time(a, j, "lastJobEnd", h, history_last_end(h));
     json_add(j, STR("total"), amounts_to_json(a, &h->dims, &h->total));
     json_add(j, STR("jobs"), jobs_json(a, h));
     list = json_add(j, STR("queues"), json_array(a));

@@ -23,16 +23,6 @@ void plan_title(struct buf *out, const struct history *h)
     buf_char(out, ')');
 }
 
-int64_t plan_last_end(const struct history *h)
-{
-    int64_t end = -1;
-
-    for (size_t i = 0; i < h->jobs.n; i++)
-        if (!h->jobs.v[i]->was_over)
-            end = MAX_OF(end, h->jobs.v[i]->finished_ms);
-    return end;
-}
-
 /* ---- cells ---- */
 
 struct text {
@@ -104,20 +94,10 @@ static struct str moved(struct text *x, int64_t now_ms, int64_t old_ms, bool has
 
 static struct str gain(struct text *x, const struct history_job *j, const struct history_job *old)
 {
-    int64_t sooner;
+    autobuf b = { 0 };
 
-    if (!old)
-        return STR("new");
-    if (old->finished_ms < 0 && j->finished_ms < 0)
-        return STR("");
-    if (old->finished_ms < 0)
-        return STR("now ends");
-    if (j->finished_ms < 0)
-        return STR("no longer ends");
-    sooner = old->finished_ms - x->r->before->begin_ms - (j->finished_ms - x->r->h->begin_ms);
-    if (sooner == 0)
-        return STR("");
-    return arena_fmt(x->a, "%.*s %s", STR_ARG(span(x, sooner < 0 ? -sooner : sooner)), sooner < 0 ? "later" : "sooner");
+    gain_print(&b, x->r->h, j, x->r->before, old);
+    return arena_str(x->a, buf_view(&b));
 }
 
 static struct str pods_text(struct text *x, const struct history_job *j)
@@ -354,9 +334,9 @@ static struct str end_text(struct text *x, const struct history *h)
     if (ended == 0)
         return all ? STR("no job ends") : STR_NULL;
     if (ended == all)
-        return arena_fmt(x->a, "the last job ends at %.*s", STR_ARG(offset(x, h, plan_last_end(h))));
+        return arena_fmt(x->a, "the last job ends at %.*s", STR_ARG(offset(x, h, history_last_end(h))));
     return arena_fmt(x->a, "%zu of %zu jobs end%s, the last at %.*s", ended, all, ended == 1 ? "s" : "",
-                     STR_ARG(offset(x, h, plan_last_end(h))));
+                     STR_ARG(offset(x, h, history_last_end(h))));
 }
 
 static void summary(struct text *x)

@@ -29,4 +29,12 @@ void size_print(struct buf *out, const struct dims *dims, int dim, int64_t v);
 /* "+12m30s" since the beginning of the history; "-" for -1. */
 void offset_print(struct buf *out, const struct history *h, int64_t at_ms);
 
+/* When the last job ends that had not ended before; -1: none does. */
+int64_t history_last_end(const struct history *h);
+
+/* What a change moved: "2h sooner", "55m later", "new", "now ends", "no longer ends", or nothing. 'old' is the job as it
+ * was in 'before'; NULL: it was not there. */
+void gain_print(struct buf *out, const struct history *h, const struct history_job *j, const struct history *before,
+                const struct history_job *old);
+
 #endif

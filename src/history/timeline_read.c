@@ -156,3 +156,30 @@ void offset_print(struct buf *out, const struct history *h, int64_t at_ms)
     buf_char(out, at_ms < h->begin_ms ? '-' : '+');
     span_print(out, at_ms < h->begin_ms ? h->begin_ms - at_ms : at_ms - h->begin_ms);
 }
+
+/* ---- two plans ---- */
+
+int64_t history_last_end(const struct history *h)
+{
+    int64_t end = -1;
+
+    for (size_t i = 0; i < h->jobs.n; i++)
+        if (!h->jobs.v[i]->was_over)
+            end = MAX_OF(end, h->jobs.v[i]->finished_ms);
+    return end;
+}
+
+void gain_print(struct buf *out, const struct history *h, const struct history_job *j, const struct history *before,
+                const struct history_job *old)
+{
+    int64_t sooner_ms;
+
+    if (!old) {
+        buf_str(out, STR("new"));
+    } else if (old->finished_ms < 0 || j->finished_ms < 0) {
+        buf_str(out, j->finished_ms >= 0 ? STR("now ends") : old->finished_ms >= 0 ? STR("no longer ends") : STR(""));
+    } else if ((sooner_ms = old->finished_ms - before->begin_ms - (j->finished_ms - h->begin_ms)) != 0) {
+        span_print(out, sooner_ms < 0 ? -sooner_ms : sooner_ms);
+        buf_str(out, sooner_ms < 0 ? STR(" later") : STR(" sooner"));
+    }
+}

@@ -23,7 +23,7 @@ const char draw_page_style[] =
     "--adm:#8f7431;--bad:#ef6f7f}}"
     "body{margin:0 auto;max-width:1240px;padding:28px 20px;background:var(--bg);color:var(--fg);"
     "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}"
-    "h1{font-size:24px;margin:0 0 2px}h2{font-size:17px;margin:34px 0 8px}p.s{color:var(--dim);margin:0 0 20px}"
+    "h1{font-size:24px;margin:0 0 2px}h2{font-size:17px;margin:34px 0 8px}p.s{color:var(--dim);margin:0 0 20px}p.headline{font-size:19px;font-weight:600;margin:0 0 18px}"
     ".cards{display:flex;flex-wrap:wrap;gap:12px}.card{border:1px solid var(--line);border-radius:8px;padding:10px "
     "16px;"
     "min-width:120px}.card b{display:block;font-size:22px;font-weight:600}.card span{color:var(--dim);font-size:13px}"

@@ -48,16 +48,6 @@ static void card(struct buf *out, struct str value, const char *what)
     buf_fmt(out, "</b><span>%s</span></div>\n", what);
 }
 
-static int64_t last_end(const struct history *h)
-{
-    int64_t end = -1;
-
-    for (size_t i = 0; i < h->jobs.n; i++)
-        if (!h->jobs.v[i]->was_over)
-            end = MAX_OF(end, h->jobs.v[i]->finished_ms);
-    return end;
-}
-
 static int64_t mean_wait(const struct history *h)
 {
     int64_t sum = 0, n = 0;
@@ -81,7 +71,7 @@ static void span_card(struct buf *out, int64_t ms, const char *what)
 static void percent_card(struct buf *out, const struct history *h)
 {
     int dims[AMOUNT_DIMS], n = history_dims(h, dims);
-    int64_t end = MAX_OF(last_end(h), h->begin_ms + 1);
+    int64_t end = MAX_OF(history_last_end(h), h->begin_ms + 1);
 
     for (int i = 0; i < n && i < 3; i++) {
         autobuf value = { 0 }, what = { 0 };
@@ -99,9 +89,31 @@ static void percent_card(struct buf *out, const struct history *h)
     }
 }
 
+/* What one wants to know first: "The last job ends at +2h, 45m sooner." */
+static void headline(struct buf *out, const struct history *h, const struct history *before)
+{
+    struct history_job now = { .finished_ms = history_last_end(h) }, old = { .finished_ms = -1 };
+    autobuf gain = { 0 };
+
+    buf_str(out, STR("<p class=\"headline\">"));
+    if (now.finished_ms < 0) {
+        buf_str(out, h->jobs.n ? STR("No job ends in this plan") : STR("There are no jobs"));
+    } else {
+        buf_str(out, STR("The last job ends at "));
+        offset_print(out, h, now.finished_ms);
+    }
+    if (before) {
+        old.finished_ms = history_last_end(before);
+        gain_print(&gain, h, &now, before, &old);
+        buf_str(out, gain.n ? STR(", ") : STR(", no sooner and no later"));
+        buf_str(out, buf_view(&gain));
+    }
+    buf_str(out, STR(".</p>\n"));
+}
+
 static void cards(struct buf *out, const struct history *h)
 {
-    int64_t end = last_end(h);
+    int64_t end = history_last_end(h);
     size_t unfinished = 0;
     autobuf n = { 0 };
 
@@ -152,6 +164,11 @@ static void job_row(struct buf *out, const struct history *h, const struct histo
             (long long)j->n_pods);
     cell_offset(out, h, j->started_ms, before, old->started_ms);
     cell_offset(out, h, j->finished_ms, before, old->finished_ms);
+    if (before) {
+        buf_str(out, STR("<td class=\"change\">"));
+        gain_print(out, h, j, before, old == &none ? NULL : old);
+        buf_str(out, STR("</td>"));
+    }
     buf_str(out, STR("<td>"));
     page_span(out, job_wait_ms(h, j));
     buf_str(out, STR("</td><td>"));
@@ -165,8 +182,10 @@ static void jobs_table(struct buf *out, const struct history *h, const struct pa
 {
     buf_str(out,
             STR("<h2>When each job starts and ends</h2>\n<table><tr><th>Job</th><th>Queue</th><th class=\"n\">Priority"
-                "</th><th class=\"n\">Pods</th><th>Start</th><th>End</th><th>Waits</th><th>Runs</th><th>At the end</th>"
-                "</tr>\n"));
+                "</th><th class=\"n\">Pods</th><th>Start</th><th>End</th>"));
+    if (opt->before)
+        buf_str(out, STR("<th>Change</th>"));
+    buf_str(out, STR("<th>Waits</th><th>Runs</th><th>At the end</th></tr>\n"));
     for (size_t i = 0; i < h->jobs.n; i++)
         job_row(out, h, h->jobs.v[i], opt);
     buf_str(out, STR("</table>\n"));
@@ -238,6 +257,7 @@ void page_html(struct buf *out, const struct history *h, const struct page_optio
         markup_text(out, opt->change);
     }
     buf_str(out, STR("</p>\n"));
+    headline(out, h, opt->before);
     cards(out, h);
     chart(out, "Jobs over time", chart_jobs, h);
     key(out);

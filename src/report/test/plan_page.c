@@ -119,6 +119,9 @@ static void test_change_is_shown(void **state)
     check_document(buf_view(&html));
     assert_true(str_has(buf_view(&html), STR("2 more nodes")));
     assert_true(str_has(buf_view(&html), STR("+20m → </span>+10m")));
+    assert_true(str_has(buf_view(&html), STR("The last job ends at +10m, 10m sooner.")));
+    assert_true(str_has(buf_view(&html), STR("<th>Change</th>")));
+    assert_true(str_has(buf_view(&html), STR("<td class=\"change\">10m sooner</td>")));
     story_done(&before);
     story_done(&after);
 }
