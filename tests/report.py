@@ -29,10 +29,12 @@ class Nesting(html.parser.HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.open, self.ids = [], set()
+        self.open, self.ids, self.scripts = [], set(), 0
 
     def handle_starttag(self, tag, attrs):
-        assert tag not in ("script", "link", "img", "iframe", "object"), f"<{tag}> in the page"
+        assert tag not in ("link", "img", "iframe", "object"), f"<{tag}> in the page"
+        assert tag != "script" or (not attrs and self.open == ["html", "body"]), "a <script> that is not the page's own"
+        self.scripts += tag == "script"
         for key, value in attrs:
             assert not key.startswith("on"), f"{key}= in the page"
             assert key not in ("src", "href") or value.startswith("#"), f"{key}={value} in the page"
@@ -93,6 +95,7 @@ def check_page(browser, path):
     with open(path, encoding="utf-8") as f:
         parser.feed(f.read())
     assert not parser.open, f"never closed: {parser.open}"
+    assert parser.scripts == 1, f"{parser.scripts} scripts"
     looks = {}
     for scheme in ("light", "dark"):
         browser.open(path, scheme)
@@ -180,11 +183,56 @@ def many(browser, directory, pods):
     assert "Failed after" in shown["verdict"], shown["verdict"]
     assert shown["failed"], "no failure is shown"
     if pods > 100:
-        assert f"and {pods + 3 - 100} more" in shown["text"], "the table is not cut"
+        assert f"{pods + 3 - 100} more" in shown["text"], "the table is not cut"
+        bands = browser.ask("[...document.querySelectorAll('.band title')].map(t => t.textContent)")
+        assert bands and all(" × " in b for b in bands) and any("failed" in b for b in bands), bands
+        assert not browser.ask("document.querySelector('.row').checkVisibility()"), "the rows are not folded"
     events = check_trace(trace)
     rows = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
     assert len(rows) >= pods + 1, len(rows)
-    assert os.path.getsize(page) < 2000 * pods + 200000, os.path.getsize(page)
+    assert os.path.getsize(page) < 2500 * pods + 200000, os.path.getsize(page)
+
+
+USED = """(async () => {
+  const has = [];
+  const say = (what, is) => { if (!is) has.push(what); };
+  const key = k => dispatchEvent(new KeyboardEvent('keydown', {key: k}));
+  const svg = document.querySelector('.chart.time svg'), wide = svg.getBoundingClientRect().width;
+  const time = document.querySelector('td .t'), from = time.textContent;
+  key('+');
+  say('+ makes the chart wider', Math.abs(svg.getBoundingClientRect().width - 2 * wide) < 3);
+  key('0');
+  say('0 shows all of it', Math.abs(svg.getBoundingClientRect().width - wide) < 3);
+  key('c');
+  say('c shows the time of day: ' + time.textContent, /^\\d+:\\d+:\\d+\\.\\d{3}$/.test(time.textContent));
+  say('and is in the tooltip always', /^\\d{4}-.*Z$/.test(time.title));
+  key('c');
+  say('c again', time.textContent === from);
+  const find = document.getElementById('find'), outputs = [...document.querySelectorAll('#output details')];
+  key('/');
+  say('/ goes to the search', document.activeElement === find);
+  find.value = 'WORD'; find.dispatchEvent(new Event('input'));
+  say('search shows who wrote it', outputs.filter(o => !o.hidden).length === 1 && outputs.find(o => !o.hidden).open);
+  find.value = ''; find.dispatchEvent(new Event('input'));
+  say('and all again', outputs.every(o => !o.hidden && !o.open));
+  for (const row of document.querySelectorAll('.wide tr[id]')) {
+    const bar = document.getElementById(row.querySelector('a').hash.slice(1));
+    say('a bar for ' + row.id, bar && bar.classList.contains('row'));
+    say('and back', bar && document.getElementById(bar.parentNode.getAttribute('href').slice(1)));
+  }
+  const to = document.querySelector('.wide a[href^="#o-"]');
+  location.hash = to.hash;
+  await new Promise(done => setTimeout(done, 50));
+  say('a link opens the output', document.getElementById(to.hash.slice(1)).open);
+  return has;
+})()"""
+
+
+def used(browser, page, word):
+    """What the script adds, and the links that need none."""
+    browser.open(page, "light")
+    missing = browser.ask(USED.replace("WORD", word.upper()))
+    assert not missing, missing
 
 
 FAILS_ONCE = "echo begin; sleep 1; [ $VC_TASK_INDEX$VC_RETRY_COUNT != 10 ] || { echo lost it >&2; exit 3; }; sleep 30"
@@ -200,7 +248,8 @@ def real_run(directory):
     page, trace = (os.path.join(directory, f"real.{x}") for x in ("html", "json"))
     boss = sh("[ $VC_RETRY_COUNT = 1 ] || sleep 30; sleep 1")
     r = run(job("real", task("boss", boss, policies=[on("TaskCompleted", "CompleteJob")]),
-                task("worker", sh(FAILS_ONCE), replicas=3, policies=[on(3, "RestartJob")]), plugins={"env": ["--extended=true"]}),
+                task("worker", sh(FAILS_ONCE), replicas=3, policies=[on(3, "RestartJob")],
+                     resources={"requests": {"cpu": "10m"}, "limits": {"memory": "48Mi"}}), plugins={"env": ["--extended=true"]}),
             "--report", page, "--trace", trace).done()
     same((len(r.states()), r.decisions()), (4, ["RestartJob", "CompleteJob"]))
     return r, page, trace
@@ -219,8 +268,12 @@ def real(browser, r, page, trace):
     for part in ("real-worker-1", "exit code 3", "begin", "lost it"):
         assert part in shown["failed"][0], (part, shown["failed"])
     rows = [row for row in shown["table"] if row[0].startswith("real-")]
-    same(sorted(row[0] for row in rows), sorted(2 * names))  # each was there before the restart and after it
+    same(sorted(row[0].split()[0] for row in rows), sorted(2 * names))  # each was there before the restart and after it
     same(sorted(row[1].split(":")[0] for row in rows), ["failed"] + 6 * ["stopped"] + ["succeeded"])
+    assert any("of 48" in cell for row in rows for cell in row), "no limit beside the use of memory"
+    assert browser.ask("[...document.querySelectorAll('.chart text')].some(t => t.textContent.startsWith('requested 0.03'))"), "no requests"
+    used(browser, page, "lost it")
+    assert browser.ask("document.querySelector('svg .why').textContent") == "exit code 3", "no reason beside the red bar"
     events = check_trace(trace)
     same([e["name"] for e in events if e["ph"] == "i" and e["s"] == "p"], r.decisions())
     spans = [e["name"] for e in events if e["ph"] == "X"]

@@ -92,6 +92,10 @@ static inline bool state_is_over(enum history_state s)
 enum pod_end { END_OPEN, END_OK, END_FAILED, END_STOPPED, POD_END_MAX };
 extern const char *const pod_end_names[POD_END_MAX]; /* "not over", "succeeded", "failed", "stopped" */
 
+struct history_share { /* of the machine */
+    int64_t cpu_milli, memory_bytes;
+};
+
 struct history_pod {
     struct str namespace, name, uid, node;
     struct str label;          /* for people: "worker-1", "train/worker-1" where there are several jobs, or its name */
@@ -120,6 +124,7 @@ struct history_pod {
     VEC(struct history_container *) containers; /* init containers first */
     VEC(struct history_sample) samples;
     int64_t memory_peak_bytes;
+    struct history_share asks, may; /* of a run: its requests and limits; 0: none */
     /* of a cluster: */
     struct str phase; /* now: "Running", "Succeeded", "Failed"; "" for all others, and when it is gone */
     const struct amounts *request;

@@ -2,6 +2,7 @@
 #include "history/history_internal.h"
 
 #include "api/meta.h"
+#include "api/resources.h"
 #include "base/util.h"
 
 const char *const history_state_names[HISTORY_STATE_MAX] = { "pending",   "starting", "running",
@@ -49,6 +50,25 @@ static struct history_job *pod_job(struct history *h, const struct object *o)
     return j ? j : map_get(&h->jobs_uid, object_controller_uid(o->root));
 }
 
+static void read_share(struct history_share *ret, const struct resources *r)
+{
+    const struct quantity *cpu = resources_get(r, STR("cpu")), *memory = resources_get(r, STR("memory"));
+
+    ret->cpu_milli = cpu ? quantity_milli(*cpu) : 0;
+    ret->memory_bytes = memory ? quantity_units(*memory) : 0;
+}
+
+static void read_shares(struct history_pod *p, const struct json *spec)
+{
+    autoarena a = { 0 };
+    struct resources asks = { 0 }, may = { 0 };
+
+    pod_requests(&a, spec, &asks);
+    pod_limits(&a, spec, &may);
+    read_share(&p->asks, &asks);
+    read_share(&p->may, &may);
+}
+
 static struct history_pod *pod_new(struct history *h, const struct object *o, int64_t now_ms)
 {
     struct history_pod *p = arena_new(&h->arena, struct history_pod);
@@ -64,6 +84,8 @@ static struct history_pod *pod_new(struct history *h, const struct object *o, in
         p->index = -1;
     p->label = pod_label(h, p);
     p->may_restart = !str_is(json_member_text(json_get(o->root, "spec"), "restartPolicy"), "Never");
+    if (!h->is_cluster)
+        read_shares(p, json_get(o->root, "spec"));
     p->created_ms = p->seen_ms = now_ms;
     p->scheduled_ms = p->started_ms = p->running_ms = p->deleting_ms = p->ended_ms = p->gone_ms = -1;
     replace(h, p);

@@ -1,4 +1,7 @@
-/* run_chart.c - the pods over time as SVG: a row for each name, grouped by job and task, with marks for decisions */
+/* run_chart.c - the pods over time as SVG: a row for each name, grouped by job and task, with marks for decisions
+ *
+ * Folded, a task is one band: how many of its pods run, and in red how many have just failed.
+ */
 #include "report/report_internal.h"
 
 #include "base/util.h"
@@ -13,6 +16,7 @@ enum {
     ROWS_MAX = 2500,  /* more are only counted */
     LABEL_ROW = 12,   /* lower rows have no labels of their own */
     LABEL_BLOCK = 15, /* the label of a task needs as much */
+    BAND = 34,        /* a folded one */
 };
 
 struct gantt {
@@ -21,6 +25,7 @@ struct gantt {
     struct draw_span span;
     double row, bar; /* heights */
     size_t left;     /* rows that may still be drawn */
+    bool is_folded;
 };
 
 static double x_of(const struct gantt *g, int64_t at_ms)
@@ -62,7 +67,19 @@ static void box(const struct gantt *g, const char *class, int64_t from_ms, int64
 
 static const char *const end_classes[POD_END_MAX] = { "op", "ok", "fa", "ki" };
 
-static void end_mark(const struct gantt *g, const struct history_pod *p, double y)
+/* The reason: beside the cross, or in the bar where something else follows at once; whoever finds no room has the tooltip. */
+static void end_reason(const struct gantt *g, const struct history_pod *p, double x, double y, double until)
+{
+    struct str words = str_cut(p->failure.words.n ? p->failure.words : p->reason, 60);
+    double width = 6.6 * (double)words.n, bar = x_of(g, p->ended_ms) - x_of(g, MAX_OF(p->started_ms, p->created_ms));
+
+    if (words.n && x + width < until)
+        draw_text(g->out, "why", x, y, words);
+    else if (words.n && width + 6 < bar)
+        draw_text(g->out, "why on e", x_of(g, p->ended_ms) - 4, y, words);
+}
+
+static void end_mark(const struct gantt *g, const struct history_pod *p, double y, double until)
 {
     double x = x_of(g, p->ended_ms) + 9, mid = y + g->bar / 2;
 
@@ -71,6 +88,7 @@ static void end_mark(const struct gantt *g, const struct history_pod *p, double 
     if (x > DRAW_WIDTH - 6)
         x = DRAW_WIDTH - 6;
     buf_fmt(g->out, "<path class=\"cross\" d=\"M%.1f %.1fl7 7m0 -7l-7 7\"/>", x - 3.5, mid - 3.5);
+    end_reason(g, p, x + 10, mid + 4, until);
 }
 
 static void ticks(const struct gantt *g, const struct history_pod *p, double y)
@@ -107,7 +125,7 @@ static void before_run(const struct gantt *g, const struct history_pod *p, struc
 }
 
 /* Pale while it is not ready, full while it is, paler still while it is being stopped. */
-static void run(const struct gantt *g, const struct history_pod *p, double y)
+static void run(const struct gantt *g, const struct history_pod *p, double y, double until)
 {
     int64_t until_ms = pod_until_ms(g->h, p);
     int64_t stop_ms = p->deleting_ms >= 0 && p->deleting_ms < until_ms ? p->deleting_ms : until_ms;
@@ -122,7 +140,7 @@ static void run(const struct gantt *g, const struct history_pod *p, double y)
             0);
     box(g, "sp", stop_ms, until_ms, y + g->bar / 4, g->bar / 2, 0);
     ticks(g, p, y);
-    end_mark(g, p, y);
+    end_mark(g, p, y, until);
 }
 
 static void step_words(const struct gantt *g, const char *what, int64_t at_ms)
@@ -154,9 +172,14 @@ static void tooltip(const struct gantt *g, const struct history_pod *p)
 
 static void row(struct gantt *g, const struct report_row *row, double top)
 {
+    const struct history_pod *newest = row->pods.v[row->pods.n - 1];
     double y = top + (g->row - g->bar) / 2;
 
-    buf_str(g->out, STR("<g class=\"row\" data-pod=\""));
+    buf_str(g->out, STR("<a href=\"#p-"));
+    markup_text(g->out, newest->uid);
+    buf_str(g->out, STR("\"><g class=\"row\""));
+    page_id(g->out, 'b', newest);
+    buf_str(g->out, STR(" data-pod=\""));
     markup_text(g->out, row->pods.v[0]->namespace);
     buf_char(g->out, '/');
     markup_text(g->out, row->pods.v[0]->name);
@@ -169,14 +192,76 @@ static void row(struct gantt *g, const struct report_row *row, double top)
     buf_str(g->out, STR("</title>"));
     for (size_t i = 0; i < row->pods.n; i++) {
         before_run(g, row->pods.v[i], row->queued.v[i], y);
-        run(g, row->pods.v[i], y);
+        run(g, row->pods.v[i], y, i + 1 < row->pods.n ? x_of(g, row->pods.v[i + 1]->created_ms) : DRAW_WIDTH);
     }
-    buf_str(g->out, STR("</g>\n"));
+    buf_str(g->out, STR("</g></a>\n"));
     if (g->row >= LABEL_ROW)
         draw_label(g->out, row->label, top + g->row / 2 + 4, "e");
 }
 
 /* ---- tasks ---- */
+
+struct band { /* of a folded task, in each cell of the width */
+    uint32_t running[REPORT_CELLS], failed[REPORT_CELLS];
+    size_t ends[POD_END_MAX];
+};
+
+static size_t cell_of(const struct gantt *g, int64_t at_ms)
+{
+    double part = (x_of(g, at_ms) - DRAW_LEFT) / (DRAW_WIDTH - DRAW_LEFT - DRAW_RIGHT);
+
+    return MIN_OF((size_t)(part * REPORT_CELLS), (size_t)REPORT_CELLS - 1);
+}
+
+static void add_to_band(const struct gantt *g, struct band *b, const struct history_pod *p)
+{
+    b->ends[p->end]++;
+    if (p->started_ms >= 0)
+        for (size_t i = cell_of(g, p->started_ms); i <= cell_of(g, pod_until_ms(g->h, p)); i++)
+            b->running[i]++;
+    if (p->end == END_FAILED)
+        b->failed[cell_of(g, p->ended_ms)]++;
+}
+
+static void draw_band(const struct gantt *g, const struct band *b, size_t n, double top)
+{
+    double width = (double)(DRAW_WIDTH - DRAW_LEFT - DRAW_RIGHT) / REPORT_CELLS;
+
+    buf_fmt(g->out, "<path class=\"op\" d=\"M%d %.1f", DRAW_LEFT, top + BAND);
+    for (size_t i = 0; i < REPORT_CELLS; i++)
+        if (i == 0 || b->running[i] != b->running[i - 1] || i + 1 == REPORT_CELLS)
+            buf_fmt(g->out, "H%.1fV%.1f", DRAW_LEFT + width * (double)i,
+                    top + BAND * (1 - MIN_OF((double)b->running[i] / (double)n, 1.0)));
+    buf_fmt(g->out, "H%dV%.1fZ\"/>", DRAW_WIDTH - DRAW_RIGHT, top + BAND);
+    for (size_t i = 0; i < REPORT_CELLS; i++)
+        if (b->failed[i]) {
+            double height = MAX_OF(BAND * MIN_OF((double)b->failed[i] / (double)n, 1.0), 4.0);
+
+            buf_fmt(g->out, "<rect class=\"fa\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>",
+                    DRAW_LEFT + width * (double)i, top, width, height);
+        }
+}
+
+static double folded_task(const struct gantt *g, const struct report_task *t, double top)
+{
+    struct band b = { 0 };
+    autobuf label = { 0 };
+
+    VEC_FOREACH(r, &t->rows)
+        VEC_FOREACH(p, &(*r)->pods)
+            add_to_band(g, &b, *p);
+    buf_fmt(&label, "%.*s × %zu", STR_ARG(t->name), t->rows.n);
+    draw_label(g->out, buf_view(&label), top + BAND / 2.0 + 4, "e");
+    buf_str(g->out, STR("<g class=\"band\"><title>"));
+    markup_text(g->out, buf_view(&label));
+    for (size_t i = 0; i < POD_END_MAX; i++)
+        if (b.ends[i])
+            buf_fmt(g->out, ", %zu %s", b.ends[i], pod_end_names[i]);
+    buf_str(g->out, STR("</title>"));
+    draw_band(g, &b, t->rows.n, top);
+    buf_fmt(g->out, "<path class=\"g\" d=\"M%d %.1fH%d\"/></g>\n", DRAW_LEFT, top + BAND, DRAW_WIDTH - DRAW_RIGHT);
+    return top + BAND + 8;
+}
 
 /* Low rows have one label for all of a task. */
 static double task(struct gantt *g, const struct report_task *t, double top)
@@ -185,6 +270,8 @@ static double task(struct gantt *g, const struct report_task *t, double top)
     size_t n = MIN_OF(t->rows.n, g->left);
     double height = (double)n * g->row;
 
+    if (g->is_folded)
+        return folded_task(g, t, top);
     if (n == 0)
         return top;
     for (size_t i = 0; i < n; i++)
@@ -336,16 +423,18 @@ static void more_rows(const struct gantt *g, const struct report_rows *v, double
     draw_text(g->out, "d", DRAW_LEFT, y, buf_view(&text));
 }
 
-void report_gantt(struct buf *out, const struct history *h, const struct report_rows *v)
+void report_gantt(struct buf *out, const struct history *h, const struct report_rows *v, bool is_folded)
 {
     autobuf body = { 0 };
-    struct gantt g = { .out = &body, .h = h, .span = { h->begin_ms, history_end_ms(h) }, .left = ROWS_MAX };
+    struct gantt g = {
+        .out = &body, .h = h, .span = { h->begin_ms, history_end_ms(h) }, .left = ROWS_MAX, .is_folded = is_folded
+    };
     double y = AXIS;
 
     set_rows(&g, v->n_rows);
     for (size_t i = 0; i < v->groups.n; i++)
         y = group(&g, v->groups.v[i], y);
-    if (v->n_rows > ROWS_MAX) {
+    if (v->n_rows > ROWS_MAX && !is_folded) {
         more_rows(&g, v, y + 8);
         y += 20;
     }

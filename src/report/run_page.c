@@ -10,7 +10,8 @@
 enum {
     DECISIONS_SHOWN = 200,
     FAILURES_SHOWN = 20,
-    NAMES_SHOWN = 40, /* of pods that failed in the same way */
+    NAMES_SHOWN = 40,    /* of pods that failed in the same way */
+    PODS_UNFOLDED = 100, /* with more the chart is one of tasks */
 };
 
 static const char style[] =
@@ -23,7 +24,8 @@ static const char style[] =
     "svg .tick{stroke:var(--fg);stroke-width:2;fill:none}svg .cross{stroke:var(--fail);stroke-width:2;fill:none}"
     "svg .brace{stroke:var(--dim);fill:none}svg .dl{stroke:var(--dim);stroke-dasharray:2 3;opacity:.7;fill:none}"
     "svg .row:hover rect{stroke:var(--fg);stroke-width:.6}svg .cpu{fill:var(--open);opacity:.75}svg .mem{fill:#b07aa1;"
-    "opacity:.75}svg path.cap{fill:none}svg path.g{fill:none}.spark{display:block;height:18px}"
+    "opacity:.75}svg path.cap{fill:none}svg path.ask,svg path.lim{fill:none;stroke:var(--open);stroke-dasharray:5 "
+    "3}svg path.lim{stroke:var(--fail)}svg path.g{fill:none}.spark{display:block;height:18px}"
     ".mark rect{fill:var(--fail)}.mark.good rect{fill:var(--ok)}.mark.warn rect{fill:var(--warn)}"
     "svg .mark "
     "text{fill:var(--on);font-size:11px;font-weight:600;text-anchor:middle}a{color:inherit;text-decoration:none}"
@@ -47,6 +49,17 @@ static const char style[] =
     "overflow-wrap:anywhere}.wide{overflow-x:auto}.wide "
     "table{font-size:13.5px;white-space:nowrap}td.text{white-space:normal;"
     "overflow-wrap:anywhere}.dot{display:inline-block;width:9px;height:9px;border-radius:50%;margin-right:7px}"
+    "td a:hover{text-decoration:underline}td "
+    "a+a{color:var(--dim);font-size:12px}tr:target,details:target{background:var(--soft)}"
+    "svg .row:target rect{stroke:var(--fg);stroke-width:1.2}svg .why{fill:var(--fail);font-size:11px}svg "
+    ".why.on{fill:var(--on)}"
+    ".tools{margin:0 0 6px}.tools button{font:inherit;font-size:13px;margin-right:6px;padding:1px 10px;border:1px "
+    "solid "
+    "var(--line);border-radius:5px;background:var(--soft);color:var(--fg)}#find{font:inherit;padding:4px "
+    "10px;width:280px;border:1px solid var(--line);border-radius:5px;background:var(--bg);color:var(--fg)}"
+    "details{border-bottom:1px solid var(--line);padding:5px 0;overflow-wrap:anywhere}summary{cursor:pointer}"
+    "details pre{margin:4px 0;padding:8px 14px;background:var(--soft);white-space:pre-wrap;overflow-wrap:anywhere;"
+    "font:12.5px/1.45 ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;max-height:420px;overflow:auto}"
     "@media print{body{max-width:none}.fail pre{max-height:none}}";
 
 /* ---- head ---- */
@@ -170,9 +183,15 @@ static void gantt(struct buf *out, const struct history *h)
     struct report_rows v;
 
     report_rows(&a, h, &v);
-    buf_str(out, STR("<h2>Pods over time</h2>\n<div class=\"chart\">\n"));
-    report_gantt(out, h, &v);
-    buf_str(out, STR("</div>\n<p class=\"key\">"));
+    buf_str(out, STR("<h2>Pods over time</h2>\n<div class=\"chart time\">\n"));
+    report_gantt(out, h, &v, v.n_rows > PODS_UNFOLDED);
+    buf_str(out, STR("</div>\n"));
+    if (v.n_rows > PODS_UNFOLDED) {
+        buf_fmt(out, "<details><summary>All %zu pods, a row for each</summary><div class=\"chart time\">\n", v.n_rows);
+        report_gantt(out, h, &v, false);
+        buf_str(out, STR("</div></details>\n"));
+    }
+    buf_str(out, STR("<p class=\"key\">"));
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         buf_fmt(out, "<span><i style=\"background:%s\"></i>%s</span> ", keys[i].colour, keys[i].what);
     buf_str(out, STR("<span><i style=\"background:linear-gradient(90deg,var(--wait) 50%,var(--ok) 50%)\"></i>pale: not "
@@ -188,7 +207,7 @@ static void decision(struct buf *out, const struct history *h, size_t i)
 
     buf_fmt(out, "<li id=\"d%zu\" data-decision=\"%zu\"><span class=\"no %s\">%zu</span><span class=\"d\">", i + 1,
             i + 1, decision_class(d), i + 1);
-    history_offset(out, h, d->at_ms);
+    page_time(out, h, d->at_ms);
     buf_str(out, STR("</span><span><b>"));
     markup_text(out, d->action);
     buf_str(out, STR("</b> "));
@@ -251,7 +270,7 @@ static void alike_head(struct buf *out, const struct history *h, const struct hi
     buf_str(out, STR(" <b class=\"bad\">"));
     markup_text(out, w->words);
     buf_str(out, STR("</b> <span class=\"d\">"));
-    history_offset(out, h, w->at_ms);
+    page_time(out, h, w->at_ms);
     if (w->failures > 1)
         buf_fmt(out, " · failed %lld times", (long long)w->failures);
     if (w->node.n) {
@@ -321,12 +340,13 @@ void report_html(struct buf *out, const struct history *h, struct str title)
         buf_str(out, STR("</div>\n"));
     }
     page_pods_table(out, h);
+    page_output(out, h);
     page_warnings_table(out, h);
     page_notices(out, h);
     if (h->n_left_out)
         buf_fmt(out, "<p class=\"d\">%zu more decisions, warnings and notices were not kept.</p>\n", h->n_left_out);
     buf_fmt(out,
             "<footer>recorded by pumice %s: every time is the moment at which the change was made</footer>\n"
-            "</body></html>\n",
-            PUMICE_VERSION);
+            "<script>%s</script>\n</body></html>\n",
+            PUMICE_VERSION, report_script);
 }

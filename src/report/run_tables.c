@@ -1,20 +1,53 @@
 /* run_tables.c - the report's tables: jobs, waits, pods, warnings, notices */
 #include "report/report_internal.h"
 
+#include "base/clock.h"
 #include "base/span.h"
 #include "base/util.h"
 #include "report/draw.h"
 #include "report/term.h"
 
 enum {
-    PODS_SHOWN = 100, /* the chart has all of them */
-    ROWS_SHOWN = 60,  /* of other tables */
+    PODS_SHOWN = 100,   /* at once; more unfold … */
+    PODS_LISTED = 2500, /* … and the chart has no more than these */
+    ROWS_SHOWN = 60,    /* of other tables */
 };
 
 void page_more(struct buf *out, size_t n, size_t shown)
 {
     if (n > shown)
         buf_fmt(out, "<p class=\"d\">and %zu more</p>\n", n - shown);
+}
+
+void page_id(struct buf *out, char what, const struct history_pod *p)
+{
+    buf_fmt(out, " id=\"%c-", what);
+    markup_text(out, p->uid);
+    buf_char(out, '"');
+}
+
+void page_time(struct buf *out, const struct history *h, int64_t at_ms)
+{
+    autobuf clock = { 0 };
+
+    if (at_ms < 0) {
+        history_offset(out, h, at_ms);
+        return;
+    }
+    clock_print_us(&clock, at_ms * 1000);
+    buf_fmt(out, "<span class=\"t\" title=\"%.23sZ\">", clock.p); /* milliseconds */
+    history_offset(out, h, at_ms);
+    buf_str(out, STR("</span>"));
+}
+
+/* To what else the page has of this pod. */
+static void link_to(struct buf *out, char what, const struct history_pod *p, struct str text)
+{
+    buf_fmt(out, "<a href=\"#%c-", what);
+    markup_text(out, p->uid);
+    buf_str(out, STR("\">"));
+    markup_text(out, text);
+    buf_str(out, STR("</a>"));
 }
 
 static void cell_text(struct buf *out, struct str text)
@@ -27,7 +60,7 @@ static void cell_text(struct buf *out, struct str text)
 static void cell_time(struct buf *out, const struct history *h, int64_t at_ms)
 {
     buf_str(out, STR("<td class=\"n\">"));
-    history_offset(out, h, at_ms);
+    page_time(out, h, at_ms);
     buf_str(out, STR("</td>"));
 }
 
@@ -50,10 +83,28 @@ static void result(struct buf *out, const struct history_pod *p)
     buf_str(out, STR("</td>"));
 }
 
+/* Pods of one name share a bar: it is called after the newest. */
+static const struct history_pod *bar_of(const struct history *h, const struct history_pod *p)
+{
+    autobuf key = { 0 };
+    const struct history_pod *newest;
+
+    buf_fmt(&key, "%.*s/%.*s", STR_ARG(p->namespace), STR_ARG(p->name));
+    newest = map_get(&h->pods_name, buf_view(&key));
+    return newest ? newest : p;
+}
+
 static void pod_row(struct buf *out, const struct history *h, const struct history_pod *p, bool with_use)
 {
-    buf_str(out, STR("<tr>"));
-    cell_text(out, p->name);
+    buf_str(out, STR("<tr"));
+    page_id(out, 'p', p);
+    buf_str(out, STR("><td>"));
+    link_to(out, 'b', bar_of(h, p), p->name);
+    if (page_has_output(p)) {
+        buf_char(out, ' ');
+        link_to(out, 'o', p, STR("output"));
+    }
+    buf_str(out, STR("</td>"));
     result(out, p);
     cell_time(out, h, p->created_ms);
     cell_time(out, h, p->scheduled_ms);
@@ -71,29 +122,42 @@ static void pod_row(struct buf *out, const struct history *h, const struct histo
     buf_str(out, STR("</tr>\n"));
 }
 
-/* Failed ones first: where the table is cut, they are there. */
-void page_pods_table(struct buf *out, const struct history *h)
+static void pods_table(struct buf *out, const struct history *h, const struct history_pod *const *pods, size_t n,
+                       bool with_use)
 {
-    bool with_use = report_has_use(h);
-    size_t left = PODS_SHOWN;
-
-    if (h->pods.n == 0)
-        return;
     buf_str(out,
-            STR("<h2>Pods</h2>\n<div class=\"wide\"><table><tr><th>Pod</th><th>Result</th><th class=\"n\">Created</th>"
+            STR("<div class=\"wide\"><table><tr><th>Pod</th><th>Result</th><th class=\"n\">Created</th>"
                 "<th class=\"n\">Scheduled</th><th class=\"n\">Started</th><th class=\"n\">Ready</th><th class=\"n\">"
                 "Ended</th><th class=\"n\">Ran</th><th class=\"n\">Restarts</th>"));
     if (with_use)
         buf_str(out, STR("<th class=\"n\">Cpu</th><th></th><th class=\"n\">Memory</th><th></th>"));
     buf_str(out, STR("</tr>\n"));
-    for (int failed = 1; failed >= 0; failed--)
-        for (size_t i = 0; i < h->pods.n && left; i++)
-            if ((h->pods.v[i]->end == END_FAILED) == failed) {
-                pod_row(out, h, h->pods.v[i], with_use);
-                left--;
-            }
+    for (size_t i = 0; i < n; i++)
+        pod_row(out, h, pods[i], with_use);
     buf_str(out, STR("</table></div>\n"));
-    page_more(out, h->pods.n, PODS_SHOWN);
+}
+
+/* Failed ones first: where the table is cut, they are there. */
+void page_pods_table(struct buf *out, const struct history *h)
+{
+    autoarena a = { 0 };
+    const struct history_pod **pods = arena_alloc(&a, (h->pods.n + 1) * sizeof(*pods));
+    size_t n = 0, shown = MIN_OF(h->pods.n, (size_t)PODS_SHOWN), listed = MIN_OF(h->pods.n, (size_t)PODS_LISTED);
+
+    for (int failed = 1; failed >= 0; failed--)
+        for (size_t i = 0; i < h->pods.n; i++)
+            if ((h->pods.v[i]->end == END_FAILED) == failed)
+                pods[n++] = h->pods.v[i];
+    if (n == 0)
+        return;
+    buf_str(out, STR("<h2>Pods</h2>\n"));
+    pods_table(out, h, pods, shown, report_has_use(h));
+    if (listed > shown) {
+        buf_fmt(out, "<details><summary>%zu more</summary>\n", listed - shown);
+        pods_table(out, h, pods + shown, listed - shown, false);
+        buf_str(out, STR("</details>\n"));
+    }
+    page_more(out, n, listed);
 }
 
 void page_jobs_table(struct buf *out, const struct history *h)
@@ -183,7 +247,7 @@ void page_notices(struct buf *out, const struct history *h)
     buf_str(out, STR("<h2>Notices</h2>\n<ol class=\"list\">\n"));
     for (size_t i = 0; i < shown; i++) {
         buf_str(out, STR("<li><span></span><span class=\"d\">"));
-        history_offset(out, h, h->notes.v[i].at_ms);
+        page_time(out, h, h->notes.v[i].at_ms);
         buf_str(out, STR("</span><span>"));
         markup_text(out, h->notes.v[i].text);
         buf_str(out, STR("</span></li>\n"));

@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "report/draw.h"
 
-enum { AREA = 84, GAP = 26, AXIS = 30, SPARK_WIDTH = 96, SPARK_HEIGHT = 18 };
+enum { FAR_ABOVE = 4, AREA = 84, GAP = 26, AXIS = 30, SPARK_WIDTH = 96, SPARK_HEIGHT = 18 };
 
 struct series {
     size_t n;
@@ -66,34 +66,88 @@ static void find_peak(struct series *s)
 
 /* ---- all pods ---- */
 
-static void area(struct buf *out, const struct series *s, double top, const char *class)
+static void area(struct buf *out, const struct series *s, double top, double scale, const char *class)
 {
     double width = (double)(DRAW_WIDTH - DRAW_LEFT - DRAW_RIGHT) / (double)s->n;
 
     buf_fmt(out, "<path class=\"%s\" d=\"M%d %.1f", class, DRAW_LEFT, top + AREA);
     for (size_t i = 0; i < s->n; i++)
-        buf_fmt(out, "V%.1fH%.1f", top + AREA * (1 - (s->peak > 0 ? s->v[i] / s->peak : 0)),
+        buf_fmt(out, "V%.1fH%.1f", top + AREA * (1 - (scale > 0 ? s->v[i] / scale : 0)),
                 DRAW_LEFT + width * (double)(i + 1));
     buf_fmt(out, "V%.1fZ\"/>\n", top + AREA);
 }
 
+static void print_use(struct buf *out, double v, bool is_cpu)
+{
+    if (is_cpu)
+        cores_print(out, v);
+    else
+        bytes_print(out, v < 0x1p62 ? (int64_t)v : INT64_C(1) << 62); /* a sum of all pods */
+}
+
+static double share_of(const struct history_pod *p, bool is_cpu, bool is_limit)
+{
+    const struct history_share *share = is_limit ? &p->may : &p->asks;
+
+    return is_cpu ? (double)share->cpu_milli / 1000 : (double)share->memory_bytes;
+}
+
+/* What the pods that have a node ask for, or may have at most. False: one of them has no limit, so there is none. */
+static bool sum_shares(struct series *s, const struct history *h, bool is_cpu, bool is_limit)
+{
+    for (size_t k = 0; k < h->pods.n; k++) {
+        const struct history_pod *p = h->pods.v[k];
+        double amount = share_of(p, is_cpu, is_limit);
+
+        if (p->scheduled_ms < 0)
+            continue;
+        if (is_limit && amount <= 0)
+            return false;
+        for (size_t i = 0; i < s->n; i++) {
+            int64_t at_ms = edge_ms(h->begin_ms, history_end_ms(h), 2 * s->n, 2 * i + 1);
+
+            if (at_ms >= p->scheduled_ms && at_ms < pod_until_ms(h, p))
+                s->v[i] += amount;
+        }
+    }
+    find_peak(s);
+    return s->peak > 0;
+}
+
+/* Requests and limits are lines over the use; those far above it would make it flat and are only named. */
 static void use_of(struct buf *out, const struct history *h, add_f *add, bool is_cpu, double top)
 {
-    struct series s = { .n = cells_of(history_end_ms(h) - h->begin_ms) };
-    autobuf peak = { 0 };
+    static const char *const classes[] = { "ask", "lim" }, *const names[] = { "requested ", "limit " };
+    struct series use = { .n = cells_of(history_end_ms(h) - h->begin_ms) }, shares[] = { use, use };
+    bool is_drawn[ARRAY_LEN(shares)];
+    autobuf peak = { 0 }, words = { 0 };
+    double scale;
 
     for (size_t i = 0; i < h->pods.n; i++)
-        add(&s, h, h->pods.v[i], h->begin_ms, history_end_ms(h));
-    find_peak(&s);
+        add(&use, h, h->pods.v[i], h->begin_ms, history_end_ms(h));
+    find_peak(&use);
+    scale = use.peak;
+    for (size_t k = 0; k < ARRAY_LEN(shares); k++) {
+        bool is_there = sum_shares(&shares[k], h, is_cpu, k);
+
+        is_drawn[k] = is_there && shares[k].peak <= FAR_ABOVE * use.peak;
+        scale = is_drawn[k] ? MAX_OF(scale, shares[k].peak) : scale;
+        if (is_there) {
+            buf_fmt(&words, "%s%s", words.n ? ", " : "", names[k]);
+            print_use(&words, shares[k].peak, is_cpu);
+        }
+    }
     buf_str(&peak, STR("peak "));
-    if (is_cpu)
-        cores_print(&peak, s.peak), buf_str(&peak, STR(" cores"));
-    else
-        bytes_print(&peak, s.peak < 0x1p62 ? (int64_t)s.peak : INT64_C(1) << 62); /* a sum of all pods */
+    print_use(&peak, use.peak, is_cpu);
+    buf_str(&peak, is_cpu ? STR(" cores") : STR(""));
     draw_label(out, is_cpu ? STR("cpu") : STR("memory"), top + 12, "h e");
     draw_label(out, buf_view(&peak), top + 30, "d e");
+    draw_label(out, buf_view(&words), top + 46, "d e");
     buf_fmt(out, "<path class=\"cap\" d=\"M%d %.1fH%d\"/>\n", DRAW_LEFT, top, DRAW_WIDTH - DRAW_RIGHT);
-    area(out, &s, top, is_cpu ? "cpu" : "mem");
+    area(out, &use, top, scale, is_cpu ? "cpu" : "mem");
+    for (size_t k = 0; k < ARRAY_LEN(shares); k++)
+        if (is_drawn[k])
+            area(out, &shares[k], top, scale, classes[k]);
     buf_fmt(out, "<path class=\"g\" d=\"M%d %.1fH%d\"/>\n", DRAW_LEFT, top + AREA, DRAW_WIDTH - DRAW_RIGHT);
 }
 
@@ -111,19 +165,26 @@ void report_use_chart(struct buf *out, const struct history *h)
 
 /* ---- one pod ---- */
 
-static void spark(struct buf *out, const struct history *h, const struct history_pod *p, add_f *add, const char *class)
+static void spark(struct buf *out, const struct history *h, const struct history_pod *p, add_f *add, double limit,
+                  const char *class)
 {
     int64_t from_ms = p->started_ms >= 0 ? p->started_ms : p->created_ms, until_ms = pod_until_ms(h, p);
     struct series s = { .n = MIN_OF(cells_of(until_ms - from_ms), (size_t)SPARK_WIDTH / 2) };
 
     add(&s, h, p, from_ms, until_ms);
     find_peak(&s);
+    if (limit <= FAR_ABOVE * s.peak)
+        s.peak = MAX_OF(s.peak, limit);
     buf_fmt(out, "<svg class=\"spark\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\"><path class=\"%s\" d=\"M0 %d",
             SPARK_WIDTH, SPARK_HEIGHT, SPARK_WIDTH, SPARK_HEIGHT, class, SPARK_HEIGHT);
     for (size_t i = 0; i < s.n; i++)
         buf_fmt(out, "V%.1fH%.1f", SPARK_HEIGHT - (SPARK_HEIGHT - 1) * (s.peak > 0 ? s.v[i] / s.peak : 0),
                 (double)SPARK_WIDTH * (double)(i + 1) / (double)s.n);
-    buf_fmt(out, "V%dZ\"/></svg>", SPARK_HEIGHT);
+    buf_fmt(out, "V%dZ\"/>", SPARK_HEIGHT);
+    if (limit > 0 && limit <= s.peak)
+        buf_fmt(out, "<path class=\"lim\" d=\"M0 %.1fH%d\"/>", SPARK_HEIGHT - (SPARK_HEIGHT - 1) * limit / s.peak,
+                SPARK_WIDTH);
+    buf_str(out, STR("</svg>"));
 }
 
 void report_sparks(struct buf *out, const struct history *h, const struct history_pod *p)
@@ -132,15 +193,20 @@ void report_sparks(struct buf *out, const struct history *h, const struct histor
     if (p->samples.n) {
         buf_fmt(out, "%.1fs", (double)pod_cpu_us(p) / 1e6);
         buf_str(out, STR("</td><td class=\"sp\">"));
-        spark(out, h, p, add_cpu, "cpu");
+        spark(out, h, p, add_cpu, share_of(p, true, true), "cpu");
     } else {
         buf_str(out, STR("–</td><td class=\"sp\">"));
     }
     buf_str(out, STR("</td><td class=\"n\">"));
     if (pod_peak_bytes(p) > 0) {
         bytes_print(out, pod_peak_bytes(p));
+        if (p->may.memory_bytes) {
+            buf_str(out, STR("<span class=\"d\"> of "));
+            bytes_print(out, p->may.memory_bytes);
+            buf_str(out, STR("</span>"));
+        }
         buf_str(out, STR("</td><td class=\"sp\">"));
-        spark(out, h, p, add_memory, "mem");
+        spark(out, h, p, add_memory, share_of(p, false, true), "mem");
     } else {
         buf_str(out, STR("–</td><td class=\"sp\">"));
     }
