@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "cli/node.h"
 #include "cli/server.h"
+#include "kubelet/kubelet.h"
 #include "os/lock.h"
 #include "os/path.h"
 #include "store/store.h"
@@ -42,6 +43,14 @@ static void on_notice(void *ctx, struct str sentence)
 {
     (void)ctx;
     log_info("notice", LOG_STR("text", sentence));
+}
+
+static void on_leaves(void *ctx, struct str pod_uid)
+{
+    struct serve *s = ctx;
+
+    if (s->kubelet)
+        kubelet_pod_leaves(s->kubelet, pod_uid);
 }
 
 static void on_token(void *ctx, uint64_t id, struct str namespace, struct str account, const struct json *request)
@@ -79,7 +88,7 @@ int serve_node_open(struct serve *s, const struct json *capacity, struct err *e)
                                  .clock = &s->clock.clock,
                                  .remote = &s->remote,
                                  .outlives = true,
-                                 .hooks = { .ctx = s, .notice = on_notice } };
+                                 .hooks = { .ctx = s, .notice = on_notice, .leaves = on_leaves } };
     int own[SUPERVISOR_SOCKETS + 2];
 
     s->remote = (struct agent_remote){ .ctx = s, .token = on_token };

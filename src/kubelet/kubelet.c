@@ -92,6 +92,7 @@ void kubelet_serve(struct kubelet *k, struct http_call *call)
 void kubelet_take(struct kubelet *k, struct http_call *call, enum kubelet_action what, const struct agent_place *where)
 {
     static void (*const serve[KUBELET_ACTION_MAX])(const struct target *t) = { [KUBELET_LOGS] = serve_logs,
+                                                                               [KUBELET_RECORDS] = serve_records,
                                                                                [KUBELET_EXEC] = serve_exec,
                                                                                [KUBELET_ATTACH] = serve_attach,
                                                                                [KUBELET_FORWARD] = serve_tunnel };
@@ -193,6 +194,7 @@ int kubelet_open(const struct kubelet_options *opt, struct kubelet **ret, struct
     map_init(&k->verdicts, map_seed_default());
     list_init(&k->requests);
     list_init(&k->logs);
+    list_init(&k->records);
     list_init(&k->execs);
     list_init(&k->tunnels);
     k->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -220,6 +222,7 @@ void kubelet_close(struct kubelet *k)
     execs_done(k);
     tunnels_done(k);
     logs_done(k);
+    records_done(k);
     http_server_free(k->server);
     auth_done(k);
     map_done(&k->verdicts);
@@ -258,5 +261,6 @@ int64_t kubelet_turn(struct kubelet *k)
     if (k->server)
         http_server_turn(k->server);
     logs_turn(k);
-    return n > 1 ? 0 : logs_due_ms(k);
+    records_turn(k);
+    return n > 1 ? 0 : MIN_OF(logs_due_ms(k), records_due_ms(k));
 }

@@ -38,9 +38,19 @@ void kubelet_close(struct kubelet *k);
 
 /* Answer a call of another server, whose user may do this; its parameters are those of the query. The calls that are
  * still open end with kubelet_close(), which must come before the other server is freed. */
-enum kubelet_action { KUBELET_LOGS, KUBELET_EXEC, KUBELET_ATTACH, KUBELET_FORWARD, KUBELET_ACTION_MAX };
+enum kubelet_action {
+    KUBELET_LOGS,
+    KUBELET_RECORDS, /* of all containers, see records.c; the pod's uid is a parameter */
+    KUBELET_EXEC,
+    KUBELET_ATTACH,
+    KUBELET_FORWARD,
+    KUBELET_ACTION_MAX
+};
 struct agent_place;
 void kubelet_take(struct kubelet *k, struct http_call *call, enum kubelet_action what, const struct agent_place *where);
+
+/* For agent_hooks.leaves: whoever follows this pod hears the rest of it. */
+void kubelet_pod_leaves(struct kubelet *k, struct str pod_uid);
 
 /* What runs here uses: 'f' is called for each container that runs, and last for the machine itself (all of 'of' is
  * empty). Of a container that the machine does not count for us it is not called. */

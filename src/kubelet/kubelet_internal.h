@@ -3,6 +3,7 @@
  * kubelet.c   open, turn, close; which request is whose
  * auth.c      who asks, and may they
  * logs.c      output of containers, also as it comes
+ * records.c   all that a pod writes, from before it begins to its end
  * exec.c      commands in containers, and attach
  * tunnel.c    connections to ports of pods
  * usage.c     what pods use, for metrics-server
@@ -25,7 +26,7 @@ struct kubelet {
     int epoll;
     struct list requests; /* struct request: those that wait for a review */
     struct map verdicts;  /* struct verdict by who and what */
-    struct list logs, execs, tunnels;
+    struct list logs, records, execs, tunnels;
 };
 
 struct source { /* a descriptor in the kubelet's epoll */
@@ -56,12 +57,17 @@ void auth_begin(struct kubelet *k, struct http_call *call, const char *subresour
 void auth_done(struct kubelet *k);
 void kubelet_serve(struct kubelet *k, struct http_call *call); /* kubelet.c: it may */
 
-/* ---- logs.c, exec.c, tunnel.c, usage.c ---- */
+/* ---- logs.c, records.c, exec.c, tunnel.c, usage.c ---- */
 
 void serve_logs(const struct target *t);
 void logs_turn(struct kubelet *k);
 int64_t logs_due_ms(const struct kubelet *k); /* until the next turn */
 void logs_done(struct kubelet *k);
+
+void serve_records(const struct target *t);
+void records_turn(struct kubelet *k);
+int64_t records_due_ms(const struct kubelet *k);
+void records_done(struct kubelet *k);
 
 void serve_exec(const struct target *t);
 void serve_attach(const struct target *t);

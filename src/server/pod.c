@@ -49,9 +49,10 @@ static int hand_over(struct request *rq, enum kubelet_action what)
     const struct object *pod;
     struct agent_place place = { rq->target.namespace, rq->target.name, STR_NULL };
 
-    if (pod_of(rq, &pod) < 0 || (what != KUBELET_FORWARD && container_of(rq, pod->root, &place.container) < 0))
+    if (pod_of(rq, &pod) < 0 ||
+        (what != KUBELET_FORWARD && what != KUBELET_RECORDS && container_of(rq, pod->root, &place.container) < 0))
         return -1;
-    if (!json_member_text(json_get(pod->root, "spec"), "nodeName").n)
+    if (what != KUBELET_RECORDS && !json_member_text(json_get(pod->root, "spec"), "nodeName").n)
         return fail_with(rq, REASON_BAD_REQUEST, "pod %.*s does not have a host assigned", STR_ARG(pod->name));
     if (!rq->server->opt.kubelet)
         return fail_with(rq, REASON_UNAVAILABLE, "this server runs no pods");
@@ -87,7 +88,17 @@ static int check_log(struct request *rq)
 
 int handle_log(struct request *rq)
 {
-    return check_log(rq) < 0 ? -1 : hand_over(rq, KUBELET_LOGS);
+    struct str records, uid;
+    const struct object *pod;
+
+    if (!param(rq, "records", &records) || !str_is(records, "true"))
+        return check_log(rq) < 0 ? -1 : hand_over(rq, KUBELET_LOGS);
+    if (pod_of(rq, &pod) < 0)
+        return -1;
+    if (!param(rq, "uid", &uid) || !str_eq(uid, pod->uid)) /* the right to see it is by its name */
+        return fail_with(rq, REASON_NOT_FOUND, "pod %.*s: there is another of this name, with the uid %.*s",
+                         STR_ARG(pod->name), STR_ARG(pod->uid));
+    return hand_over(rq, KUBELET_RECORDS);
 }
 
 int handle_exec(struct request *rq)

@@ -50,6 +50,8 @@ struct agent_hooks { /* each may be NULL */
     void (*notice)(void *ctx, struct str sentence);
     /* May this pod run here? -1: it fails, and says why. NULL: all may. */
     int (*admit)(void *ctx, const struct json *pod, struct err *e);
+    /* A pod was removed, and its logs go when this returns. */
+    void (*leaves)(void *ctx, struct str pod_uid);
 };
 
 enum agent_network {
@@ -167,6 +169,23 @@ int agent_log_find(struct agent *g, struct arena *a, const struct agent_place *w
                    struct agent_log_place *ret, struct err *e);
 /* Will there be more of it? */
 bool agent_log_grows(const struct agent *g, const struct agent_log_place *log, struct str container);
+
+/* The containers of a pod as they are now, init containers first. False: it is not here. */
+struct agent_container {
+    struct str name;
+    int attempt; /* the newest that has begun, from 0 on; -1: none has */
+    bool is_running;
+};
+struct agent_containers {
+    VEC(struct agent_container) list;
+    bool is_over; /* nothing of it will run any more */
+};
+bool agent_containers(const struct agent *g, struct arena *a, struct str pod_uid, struct agent_containers *ret);
+/* Where an attempt of one of them writes (conlog.h). */
+struct str agent_log_file(const struct agent *g, struct arena *a, struct str pod_uid, struct str container,
+                          int attempt);
+/* What all of it uses; false: nobody counts it. */
+bool agent_pod_usage(const struct agent *g, struct str pod_uid, struct cgroup_stats *ret);
 
 /* Run a command in a container, on these descriptors ('is_tty': a socket, as box_exec() has it); carry bytes between a
  * stream socket and a port of the pod. The descriptors stay the caller's. 'ended' is called once by agent_turn() or

@@ -94,6 +94,32 @@ bool agent_log_grows(const struct agent *g, const struct agent_log_place *log, s
            (json_find(status, "state", "running", NULL) || !has_run(status));
 }
 
+/* ---- containers ---- */
+
+bool agent_containers(const struct agent *g, struct arena *a, struct str pod_uid, struct agent_containers *ret)
+{
+    static const char *const lists[] = { "initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses" };
+    struct agent_pod *p = map_get(&g->pods, pod_uid);
+    const struct json *status = p ? json_get(show(p, a), "status") : NULL;
+
+    *ret = (struct agent_containers){ .is_over = p && life_has_ended(p->life) };
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        JSON_FOREACH(s, json_get(status, lists[i]))
+            *vec_push(a, &ret->list) = (struct agent_container){
+                .name = json_member_text(s, "name"),
+                .attempt = has_run(s) ? (int)json_i64(json_get(s, "restartCount"), 0) : -1,
+                .is_running = json_find(s, "state", "running", NULL) != NULL,
+            };
+    return p;
+}
+
+struct str agent_log_file(const struct agent *g, struct arena *a, struct str pod_uid, struct str container, int attempt)
+{
+    struct agent_pod *p = map_get(&g->pods, pod_uid);
+
+    return p ? agent_log_path(p, a, container, attempt) : STR_NULL;
+}
+
 /* ---- use ---- */
 
 static struct str group_of(struct arena *a, const struct agent_pod *p, struct str container)
@@ -109,6 +135,14 @@ static void tell_group(struct agent *g, struct arena *a, const struct agent_pod 
 
     if (cgroup_stats(g->cgroups, group_of(a, p, container).p, &stats, NULL) == 0)
         f(ctx, &of, &stats);
+}
+
+bool agent_pod_usage(const struct agent *g, struct str pod_uid, struct cgroup_stats *ret)
+{
+    struct agent_pod *p = map_get(&g->pods, pod_uid);
+    autoarena a = { 0 };
+
+    return p && p->stage == STAGE_MADE && cgroup_stats(g->cgroups, group_of(&a, p, STR_NULL).p, ret, NULL) == 0;
 }
 
 struct process_walk {

@@ -530,10 +530,13 @@ static void pod_free(struct agent_pod *p)
 /* It was removed from the cluster: by us, when nothing was left of it, or by force. */
 void agent_pod_gone(struct agent *g, const struct object *o)
 {
-    struct agent_pod *p = map_remove(&g->pods, o->uid);
+    struct agent_pod *p = map_get(&g->pods, o->uid);
 
     if (!p)
         return;
+    if (g->opt.hooks.leaves)
+        g->opt.hooks.leaves(g->opt.hooks.ctx, o->uid);
+    map_remove(&g->pods, o->uid);
     g->services.is_dirty = true;
     if (g->opt.remote || g->opt.forgets_logs)
         agent_logs_remove(p);
