@@ -177,13 +177,14 @@ static void finish(struct serve *s)
     store_free(s->store);
     config_watch_done(&s->sched_watch);
     machine_done(&s->machine);
+    serve_announce_end(s);
     autoclose_done(&s->signal_fd);
     autoclose_done(&s->lock_fd);
 }
 
 static int server_run(struct arena *a, const void *options, const struct text_list *arguments)
 {
-    struct serve s = { .arena = a, .lock_fd = -1, .signal_fd = -1 };
+    struct serve s = { .arena = a, .lock_fd = -1, .signal_fd = -1, .announce_fd = -1 };
     struct json *capacity = NULL;
     struct err e;
     int status;
@@ -201,6 +202,7 @@ static int server_run(struct arena *a, const void *options, const struct text_li
     } else if (start(&s, capacity, &e) < 0) {
         status = command_fail("server", &e, EXIT_FAILED);
     } else {
+        serve_announce(&s);
         say_hello(&s);
         status = serve_loop(&s);
     }
@@ -245,6 +247,9 @@ static const struct option server_option_table[] = {
       "what was asked, by whom, and what came of it: a line for each request; begun anew on SIGHUP" },
     { 0, "audit-level", OPTION_TEXT, FIELD(audit_level), "LEVEL", audit_levels,
       "Metadata, or Request: what was sent, too, but for Secrets, ConfigMaps and tokens (default: Metadata)" },
+    { 0, "runs", OPTION_TEXT, FIELD(runs), "WHAT", announce_runs,
+      "what `pumice run` of this machine does while the server is up: submit to it; tell: run beside it and say so; "
+      "beside: nothing (default: tell, of the server in the default --data-dir)" },
     LOG_OPTIONS(FIELD),
 };
 

@@ -4,6 +4,7 @@
  *     server_config.c settings: options, --config, SIGHUP
  *     server_listen.c addresses, sockets of systemd, names
  *     server_dir.c    --data-dir, for all commands that work there
+ *     server_announce.c that a server is up, for whoever runs jobs beside it
  *     server_store.c  the commands that look after the store
  *     server_node.c   this machine as its node: the agent, pods that outlive the program, tokens for them
  *     server_keys.c   certificates and users, the administrator's token, the kubeconfig: below --data-dir
@@ -41,7 +42,7 @@ struct store;
 struct server_command_options {
     const char *data_dir, *config, *scheduler_config, *capacity, *name, *shutdown_grace, *log_level, *log_format;
     struct text_list listen, secret_keys;
-    const char *access_config, *audit_log, *audit_level;
+    const char *access_config, *audit_log, *audit_level, *runs;
     bool drain, cleanup;
     struct machine_options machine;
 };
@@ -84,7 +85,8 @@ struct serve {
     struct sched_config sched;
     struct config_watch sched_watch;
     int64_t grace_ms;
-    int lock_fd, signal_fd;
+    struct str announce_dir; /* empty: nobody is told that it is up */
+    int lock_fd, signal_fd, announce_fd;
 
     struct clock_steady clock;
     struct machine machine;
@@ -124,6 +126,26 @@ void serve_listen_find(struct serve *s);                /* s->listen */
 const char *const *serve_listen_names(struct serve *s); /* of this server, for its certificate; ended by NULL */
 /* s->auth is there. Writes the kubeconfig. 'opt': who hears requests. */
 int serve_listen_open(struct serve *s, struct http_server_options opt, struct err *e);
+
+/* ---- server_announce.c ---- */
+
+/* A file that says where the server of this machine is, below a directory that only its owner can write:
+ *
+ *     $XDG_RUNTIME_DIR/pumice, or /run/pumice of root, or where the user's state is: server.json
+ *
+ * The server has a lock on it, which ends with its process however that ends. There is one such server of a user: the
+ * one in the usual directory, or another whose settings say what runs are to do (--runs). */
+extern const char *const announce_runs[];  /* values of --runs */
+void serve_announce_find(struct serve *s); /* s->announce_dir, before the program becomes root of a namespace */
+void serve_announce(struct serve *s);      /* it listens; what fails is logged */
+void serve_announce_end(struct serve *s);
+
+struct announced {
+    struct str server, kubeconfig; /* its URL; of its administrator */
+    struct str runs;               /* "submit", "tell" */
+};
+/* Is there one? Only what root or we ourselves have written counts. */
+bool announced_find(struct arena *a, struct announced *ret);
 
 /* ---- server_node.c ---- */
 

@@ -61,7 +61,10 @@ int serve_config_read(struct serve *s, const struct server_command_options *give
         return err_wrap(e, "--capacity %s", s->o->capacity);
     if (open_scheduler(s, s->o->scheduler_config, e) < 0)
         return -1;
-    return machine_node_name(s->arena, s->o->name, &s->node_name, e) < 0 ? -1 : find_dirs(s, e);
+    if (machine_node_name(s->arena, s->o->name, &s->node_name, e) < 0 || find_dirs(s, e) < 0)
+        return -1;
+    serve_announce_find(s);
+    return 0;
 }
 
 /* ---- again ---- */
