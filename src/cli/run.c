@@ -5,6 +5,7 @@
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/render.h"
+#include "cli/run_remote.h"
 #include "node/container/reexec.h"
 
 /* ---- options ---- */
@@ -104,7 +105,8 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
 {
     const struct run_options *o = options;
     autoload l = { .arena = a, .namespace = o->namespace, .expands = true, .fills_uid = o->dry_run };
-    struct run_request q = { .o = o, .load = &l };
+    struct run_place place = { 0 };
+    struct run_request q = { .o = o, .load = &l, .place = &place };
     struct text_list all = o->files;
     struct err e;
     int status;
@@ -117,14 +119,16 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
         fprintf(stderr, "pumice run: no file given ('-' reads standard input)\nTry 'pumice run --help'.\n");
         return EXIT_USAGE;
     }
-    if (!o->dry_run && reexec_sealed(&e) < 0) /* before standard input is read */
+    if (!o->dry_run && run_place_find(a, o, &place, &e) < 0)
+        return command_fail("run", &e, EXIT_USAGE);
+    if (!o->dry_run && !place.is_server && reexec_sealed(&e) < 0) /* before standard input is read */
         return command_fail("run", &e, EXIT_FAILED);
     status = load_all(&l, o, &all);
     if (status != EXIT_FINE)
         return status;
     if (o->dry_run)
         return render_loaded(a, &l, o->output && strcmp(o->output, "json") == 0 ? "json" : NULL);
-    return run_session(a, &q);
+    return o->detach ? run_detach(a, o, &l, place.kubeconfig) : run_session(a, &q);
 }
 
 /* ---- the command ---- */
@@ -168,6 +172,9 @@ static const struct option run_option_table[] = {
     { 0, "wait", OPTION_FLAG, FIELD(wait), NULL, NULL, "wait also when nothing runs and nothing can start" },
     { 0, "restricted", OPTION_FLAG, FIELD(restricted), NULL, NULL,
       "refuse pods that Pod Security \"restricted\" refuses; for jobs of others" },
+    { 0, "server", OPTION_SWITCH, FIELD(server), "WHERE", NULL,
+      "submit to the server of this machine, a DIR's (its --data-dir) or a KUBECONFIG's; none: run beside it" },
+    { 0, "detach", OPTION_FLAG, FIELD(detach), NULL, NULL, "submit to the server, say how to follow, and end" },
     { 0, "report", OPTION_TEXT, FIELD(report), "FILE", NULL, "write a page that shows what happened (HTML, one file)" },
     { 0, "trace", OPTION_TEXT, FIELD(trace), "FILE", NULL, "write a trace for Perfetto or Chrome (JSON)" },
     { 0, "dry-run", OPTION_FLAG, FIELD(dry_run), NULL, NULL, "run nothing: print every object, as render does" },

@@ -9,6 +9,7 @@
  *     run_files.c     --mount, --here, --workdir              run_crashes.c   what fails again and again
  *     run_silence.c   nothing is heard for long               run_stacks.c    what processes wait in
  *     run_fit.c       --fit                                   run_out.c       standard output without blocking
+ *     run_remote.h    --server: the pods are a server's
  *
  * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
  */
@@ -28,13 +29,14 @@
 
 struct cluster;
 struct driver;
+struct run_place;
 struct store;
 
 struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *report, *trace;
-    const char *workdir, *max_restarts, *silence;
+    const char *workdir, *max_restarts, *silence, *server;
     struct text_list files, set, replicas, env, env_files, mounts;
-    bool keep, dry_run, quiet, wait, fail_on_any, restricted, here, fit, stacks, verbose;
+    bool keep, dry_run, quiet, wait, fail_on_any, restricted, here, fit, stacks, verbose, detach;
     struct machine_options machine;
 };
 
@@ -335,7 +337,7 @@ struct run {
 };
 
 /* 'r->clock' is there, and 'r->store', for which both doors and the driver are made; without it 'r->eyes' and 'r->sink'
- * are there. The history begins at 'from_ms'. */
+ * are the caller's. The history begins at 'from_ms'. */
 void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespaces);
 /* Until it is over. Fills 'r->end'. */
 void run_loop(struct run *r);
@@ -402,6 +404,7 @@ struct run_request {
     int64_t timeout_ms;    /* INT64_MAX: none */
     int64_t max_restarts;  /* the same */
     int64_t silence_ms;    /* 0: none is told */
+    const struct run_place *place;
 };
 int run_session(struct arena *a, const struct run_request *q); /* returns the exit status */
 

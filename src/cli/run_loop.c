@@ -156,7 +156,8 @@ void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespace
     if (r->store)
         begin_here(r);
     r->history = history_new(&history);
-    (void)feed(r); /* the lists are empty yet: from here on everything comes as a change, in order */
+    if (r->eyes)
+        (void)feed(r); /* the lists are empty yet: from here on everything comes as a change, in order */
 }
 
 void run_finish(struct run *r)

@@ -1,5 +1,5 @@
 /* run_session.c - one run from beginning to end: what it takes over, what it tells, what it gives back */
-#include "cli/run.h"
+#include "cli/run_remote.h"
 
 #include "api/meta.h"
 #include "base/clock.h"
@@ -17,6 +17,8 @@
 struct session { /* what one `pumice run` holds */
     struct run run;
     struct load *load;
+    const struct run_place *place;
+    struct run_remote *remote; /* NULL: all is on this machine */
     struct run_machine machine;
     struct cluster *agent_door;
     struct run_reports reports;
@@ -74,16 +76,24 @@ static void on_notice(void *ctx, struct str sentence)
     run_notice(ctx, sentence);
 }
 
+static const char *run_id(struct session *s)
+{
+    return s->remote ? arena_cstr(s->run.arena, s->remote->config.server) : agent_id(s->machine.agent);
+}
+
 static int start(struct session *s, struct err *e)
 {
     struct run *r = &s->run;
     struct run_say say = { r, on_say }, notice = { r, on_notice };
 
-    agent_attach(s->machine.agent, s->agent_door);
+    if (!s->remote)
+        agent_attach(s->machine.agent, s->agent_door);
     if (s->machine.machine.root.why[0])
         run_notice(r, arena_fmt(r->arena, "containers have one user only, root: %s", s->machine.machine.root.why));
     if (r->is_json)
-        run_event_start(&r->events, agent_id(s->machine.agent), s->load, r->begin_ms);
+        run_event_start(&r->events, run_id(s), s->load, r->begin_ms);
+    if (s->place->notice.n)
+        run_notice(r, s->place->notice);
     if (r->o->fit)
         run_fit(s->load, agent_capacity(s->machine.agent, r->arena), &notice);
     run_tell_dangers(s->load, &notice);
@@ -145,6 +155,20 @@ static int tell_end(struct session *s)
     return status;
 }
 
+/* Where the pods are: this machine, or a server that is followed from now on. */
+static int open_place(struct session *s, struct err *e)
+{
+    return s->remote ? run_remote_follow(s->remote, s->load, e) : run_machine_open(&s->machine, s->run.o, e);
+}
+
+static void close_place(struct session *s)
+{
+    if (s->remote)
+        run_remote_clear(s->remote);
+    else
+        agent_close(s->machine.agent);
+}
+
 /* From here on there is something to clean up. */
 static int run_all(struct session *s)
 {
@@ -152,18 +176,20 @@ static int run_all(struct session *s)
     struct err e;
     int status;
 
-    r->store = store_new(&(struct store_options){ .clock = r->clock, .seed = rand_os_u64() });
+    if (!s->remote)
+        r->store = store_new(&(struct store_options){ .clock = r->clock, .seed = rand_os_u64() });
     run_begin(r, s->from_ms, load_count_jobs(s->load), r->logs.has_namespaces);
     r->logs.history = r->history;
     s->hints = (struct hints){ s->load, s->machine.machine.images };
-    r->hints = r->events.hints = &s->hints;
-    s->agent_door = cluster_embedded_new(r->store, r->clock);
+    r->hints = r->events.hints = s->remote ? NULL : &s->hints; /* they speak of this command's own machine */
+    if (!s->remote)
+        s->agent_door = cluster_embedded_new(r->store, r->clock);
     run_progress_init(&r->progress, r->history, &r->out, r->o->quiet, r->is_json, r->begin_ms);
     r->progress.logs = &r->logs;
-    r->progress.hints = &s->hints;
+    r->progress.hints = r->hints;
     /* Before anything is made that would have to be removed again. */
     if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, 0 }, &s->run.signal_fd, &e) < 0 ||
-        run_machine_open(&s->machine, r->o, &e) < 0) {
+        open_place(s, &e) < 0) {
         status = command_fail("run", &e, EXIT_FAILED);
         goto done;
     }
@@ -178,7 +204,7 @@ static int run_all(struct session *s)
     if (r->o->keep && !r->is_json)
         fprintf(stderr, "pumice: the files of the run are kept in %s\n", agent_dir(s->machine.agent));
     give_back_log(s);
-    agent_close(s->machine.agent);
+    close_place(s);
 done:
     run_progress_done(&r->progress);
     cluster_free(s->agent_door);
@@ -209,11 +235,12 @@ static bool has_namespaces(const struct load *l)
 /* All that can go wrong before anything runs. */
 static int prepare(struct session *s, const struct run_options *o, struct err *e)
 {
-    if (run_machine_find(&s->machine, o, e) < 0)
+    if (s->place->is_server ? run_remote_open(&s->run, s->place->kubeconfig, &s->remote, e) < 0
+                            : run_machine_find(&s->machine, o, e) < 0)
         return -1;
     if (run_reports_open(&s->reports, o, e) < 0 || run_logs_open(&s->run.logs, e) < 0)
         return -1;
-    return run_machine_prepare(&s->machine, o, e);
+    return s->remote ? 0 : run_machine_prepare(&s->machine, o, e);
 }
 
 int run_session(struct arena *a, const struct run_request *q)
@@ -228,6 +255,7 @@ int run_session(struct arena *a, const struct run_request *q)
                                   .signal_fd = -1,
                                   .log_fd = -1 },
                          .load = q->load,
+                         .place = q->place,
                          .machine = { .run = &s.run, .load = q->load, .capacity = q->capacity },
                          .log_pipe = { -1, -1 } };
     struct err e;
@@ -245,6 +273,7 @@ int run_session(struct arena *a, const struct run_request *q)
     }
     run_logs_done(&s.run.logs);
     run_reports_close(&s.reports);
+    run_remote_close(s.remote);
     machine_done(&s.machine.machine);
     return status;
 }

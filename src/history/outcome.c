@@ -127,6 +127,8 @@ bool history_is_stuck(const struct history *h, struct buf *ret_why)
             continue;
         if (p->deleting_ms >= 0 || (p->state != HISTORY_PENDING && !is_hopeless(p)))
             return false;
+        if (h->is_shared && !p->job && !is_hopeless(p)) /* nobody says why it waits */
+            return false;
         any = true;
     }
     VEC_FOREACH(at, &h->jobs) {
