@@ -110,6 +110,15 @@ static void tell_failures(struct run *r)
     }
 }
 
+/* On a server others can do so, too. */
+static void tell_deleted(struct run *r, const struct object *o)
+{
+    const struct history_job *j = history_job(r->history, o->namespace, o->name);
+
+    if (o->type == known_types()->job && r->stage == RUN_GOES && j && !job_is_final(j) && !j->is_stopped)
+        run_say(r, arena_fmt(r->arena, "job %.*s was deleted by somebody else", STR_ARG(j->label)));
+}
+
 /* What has changed goes into the history; false: nothing has. */
 static bool feed(struct run *r)
 {
@@ -121,6 +130,8 @@ static bool feed(struct run *r)
             continue;
         if (ev.type == known_types()->flow)
             run_flows_seen(r, ev.object, ev.kind == CLUSTER_GONE);
+        if (ev.kind == CLUSTER_GONE && !r->store)
+            tell_deleted(r, ev.object);
         history_changed(r->history, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
         any = true;
     }

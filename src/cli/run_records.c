@@ -27,6 +27,7 @@ struct remote_container {
     int64_t at_ns;    /* … written then … */
     int64_t n_at;     /* … the so many of that time */
     int64_t n_passed; /* … of which so many came again */
+    bool is_again;    /* the stream was opened again, and nothing that is new has come since */
 };
 
 struct remote_pod {
@@ -37,6 +38,7 @@ struct remote_pod {
     struct kube_stream *stream;
     struct buf text; /* records that were not taken yet, the last of them in part */
     bool is_over;    /* no more will come */
+    bool has_lost;   /* something, which was said */
     int64_t retry_ms, due_ms;
     VEC(struct remote_container *) containers;
 };
@@ -70,12 +72,28 @@ static struct remote_container *container_of(struct remote_pod *p, struct str na
 
 /* ---- records ---- */
 
-/* Has it come before? */
-static bool is_old(struct remote_container *c, int64_t attempt, int64_t at_ns)
+/* Containers of a server wait for nobody: what they write is turned over in the end. */
+static void tell_loss(struct remote_pod *p)
+{
+    const struct history_pod *pod = history_pod(p->remote->run->history, p->object->uid);
+
+    if (!p->has_lost)
+        run_say(p->remote->run, arena_fmt(p->remote->arena,
+                                          "%.*s writes more than is read: some of its lines are lost (a server keeps "
+                                          "the last 50 MiB of a container)",
+                                          STR_ARG(pod->label)));
+    p->has_lost = true;
+}
+
+/* Has it come before? After a pause the last ones come again, unless they are not kept any more. */
+static bool is_old(struct remote_pod *p, struct remote_container *c, int64_t attempt, int64_t at_ns)
 {
     if (attempt != c->attempt || at_ns != c->at_ns) {
         if (attempt < c->attempt || (attempt == c->attempt && at_ns < c->at_ns))
             return true;
+        if (c->is_again && attempt == c->attempt && !c->n_passed)
+            tell_loss(p);
+        c->is_again = false;
         c->attempt = attempt;
         c->at_ns = at_ns;
         c->n_at = c->n_passed = 0;
@@ -113,12 +131,16 @@ static void take_record(struct remote_pod *p, struct str rest)
     if (str_to_i64(attempt, &number) < 0 || !str_split(&rest, ' ', &what))
         return;
     c = container_of(p, name);
+    if (str_is(what, "lost")) {
+        tell_loss(p);
+        return;
+    }
     if (str_is(what, "end")) {
         c->ended = MAX_OF(c->ended, number + 1);
         return;
     }
     if (!str_split(&rest, ' ', &tag) || !str_split(&rest, ' ', &at) || str_to_i64(at, &at_ns) < 0 ||
-        is_old(c, number, at_ns))
+        is_old(p, c, number, at_ns))
         return;
     run_output(p->remote->run, &(struct agent_output){ .namespace = p->object->namespace,
                                                        .pod = p->object->name,
@@ -192,8 +214,10 @@ static void open_stream(struct remote_pod *p)
     struct err e;
 
     buf_reset(&p->text);
-    VEC_FOREACH(c, &p->containers)
+    VEC_FOREACH(c, &p->containers) {
         (*c)->n_passed = 0;
+        (*c)->is_again = true;
+    }
     path_object(&path, known_types()->pod, p->object->namespace, p->object->name, "log");
     path_query(&path, "records", STR("true"));
     path_query(&path, "uid", p->object->uid);
@@ -275,8 +299,7 @@ static void watch_silence(struct run_remote *m)
     if (m->is_told || mono() < m->silent_ms + SILENT_MS)
         return;
     m->is_told = true;
-    run_say(m->run,
-            arena_fmt(m->arena, "the server does not answer: %s; its jobs go on, and this waits for it", e.text));
+    run_say(m->run, arena_fmt(m->arena, "the server is away; its jobs go on, and this waits for it: %s", e.text));
 }
 
 static void pace_streams(struct run_remote *m)

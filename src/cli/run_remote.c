@@ -16,6 +16,7 @@ enum {
     SYNC_MS = 30000, /* for the first lists */
     GONE_MS = 15000, /* for deleted jobs to be gone */
     LOOK_MS = 50,
+    AGAIN_MS = 300,
 };
 
 /* ---- what is ours ---- */
@@ -199,7 +200,7 @@ void run_remote_close(struct run_remote *m)
 
 /* ---- the end ---- */
 
-static int remove_object(struct run_remote *m, const struct remote_object *o, struct err *e)
+static int ask_removal(struct run_remote *m, const struct remote_object *o, struct err *e)
 {
     autobuf path = { 0 }, body = { 0 };
 
@@ -213,6 +214,26 @@ static int remove_object(struct run_remote *m, const struct remote_object *o, st
                       NULL, e) == 0)
         return 0;
     return e->code == ERR_NOT_FOUND || e->code == ERR_CONFLICT ? 0 : -1; /* somebody else has: as good */
+}
+
+/* Somebody presses Ctrl-C once more. */
+static bool is_hurried(struct run_remote *m, int64_t ms)
+{
+    struct pollfd p = { .fd = m->run->signal_fd, .events = POLLIN };
+
+    (void)poll(&p, 1, (int)ms);
+    return p.revents && signals_next(m->run->signal_fd) != SIGWINCH;
+}
+
+/* A server that goes just now, or came again since it was last asked, is asked again. */
+static int remove_object(struct run_remote *m, const struct remote_object *o, struct err *e)
+{
+    int64_t end_ms = clock_mono_ms(&clock_real) + GONE_MS;
+
+    while (ask_removal(m, o, e) < 0)
+        if (e->code != ERR_IO || clock_mono_ms(&clock_real) >= end_ms || is_hurried(m, AGAIN_MS))
+            return -1;
+    return 0;
 }
 
 static bool is_there(struct run_remote *m, const struct remote_object *o)
@@ -230,13 +251,8 @@ static void wait_gone(struct run_remote *m, const struct remote_object *o)
 {
     int64_t end_ms = clock_mono_ms(&clock_real) + GONE_MS;
 
-    while (is_there(m, o) && clock_mono_ms(&clock_real) < end_ms) {
-        struct pollfd p = { .fd = m->run->signal_fd, .events = POLLIN };
-
-        (void)poll(&p, 1, LOOK_MS);
-        if (p.revents && signals_next(m->run->signal_fd) != SIGWINCH)
-            return;
-    }
+    while (is_there(m, o) && clock_mono_ms(&clock_real) < end_ms && !is_hurried(m, LOOK_MS))
+        ;
 }
 
 void run_remote_clear(struct run_remote *m)
@@ -245,8 +261,9 @@ void run_remote_clear(struct run_remote *m)
 
     for (size_t i = m->made.n; i-- > 0;) {
         const struct remote_object *o = &m->made.v[i];
+        bool is_first = i + 1 == m->made.n; /* who does not answer for one is not asked for the others for as long */
 
-        if (remove_object(m, o, &e) < 0)
+        if ((is_first ? remove_object : ask_removal)(m, o, &e) < 0)
             fprintf(stderr, "pumice run: %s %.*s is left on the server: %s (pumice job delete, kubectl delete)\n",
                     o->type->kind, STR_ARG(o->name), e.text);
     }

@@ -32,7 +32,11 @@ struct session { /* what one `pumice run` holds */
 /* While there is a block on the screen, lines of our own log must not go right through it. */
 static void take_over_log(struct session *s)
 {
-    struct log_config c = { .fd = STDERR_FILENO, .level = s->run.o->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN };
+    struct log_config c = { .fd = STDERR_FILENO,
+                            .level = s->run.o->verbose ? LOG_LEVEL_DEBUG
+                                     : s->remote       ? LOG_LEVEL_ERROR
+                                                       : /* a server that is away is said */
+                                         LOG_LEVEL_WARN };
 
     if (s->run.progress.is_live && pipe2(s->log_pipe, O_CLOEXEC | O_NONBLOCK) == 0) {
         c.fd = s->log_pipe[1];

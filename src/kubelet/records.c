@@ -5,6 +5,7 @@
  * on each line:
  *
  *     NAME ATTEMPT out F NANOSECONDS TEXT    a line (P: the beginning of one), of stdout or (err) stderr
+ *     NAME ATTEMPT lost                      more was written than is kept before it could be sent
  *     NAME ATTEMPT end                       that attempt has ended, and all that it wrote stands above
  *     - usage CPU_US MEMORY PEAK             of the whole pod, about once a second while it runs; -1: nobody counts it
  *
@@ -78,6 +79,14 @@ static struct follower *follower_of(struct record_stream *s, struct str name)
     return made;
 }
 
+static void tell(struct record_stream *s, const struct follower *f, const char *what)
+{
+    autobuf out = { 0 };
+
+    buf_fmt(&out, "%.*s %d %s\n", STR_ARG(f->name), f->attempt, what);
+    http_answer_write(s->call, buf_view(&out));
+}
+
 static size_t send_record(struct record_stream *s, const struct follower *f, const struct conlog_line *line)
 {
     autobuf out = { 0 };
@@ -107,6 +116,8 @@ static bool read_attempt(struct record_stream *s, struct follower *f, size_t *le
         if (!conlog_next(f->reader, &line))
             return true;
         s->pace_ms = LOOK_MIN_MS;
+        if (conlog_has_lost(f->reader))
+            tell(s, f, "lost");
         *left -= MIN_OF(*left, send_record(s, f, &line) + CONLOG_EXTRA);
     }
     return false;
@@ -118,14 +129,11 @@ static bool follow(struct record_stream *s, const struct agent_container *c, siz
     struct follower *f = follower_of(s, c->name);
 
     while (f->attempt <= c->attempt) {
-        autobuf out = { 0 };
-
         if (!read_attempt(s, f, left))
             return false;
         if (f->attempt == c->attempt && c->is_running)
             return true;
-        buf_fmt(&out, "%.*s %d end\n", STR_ARG(f->name), f->attempt);
-        http_answer_write(s->call, buf_view(&out));
+        tell(s, f, "end");
         conlog_reader_free(f->reader);
         f->reader = NULL;
         f->attempt++;

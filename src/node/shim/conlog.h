@@ -57,6 +57,8 @@ struct conlog_reader *conlog_reader_new(const char *path); /* begins with the ol
 void conlog_reader_free(struct conlog_reader *r);          /* NULL is fine */
 /* The next whole record; false: there is none yet. Text that is no record is given as it is, as stdout. */
 bool conlog_next(struct conlog_reader *r, struct conlog_line *ret);
+/* Were files turned over before they were read? Since the last call. */
+bool conlog_has_lost(struct conlog_reader *r);
 
 /* The last lines of a log, at most 'max' bytes of text: for termination messages (FallbackToLogsOnError) and
  * reports. */

@@ -21,6 +21,7 @@ struct conlog_reader {
     int64_t offset; /* of 'at' in the file */
     char *bytes;    /* READ_AT_ONCE */
     size_t at, n;   /* the part not yet given */
+    bool has_lost;
 };
 
 /* ---- one record ---- */
@@ -123,8 +124,10 @@ static bool open_newer(struct conlog_reader *r)
             i++;
         if (i == 0)
             return false;
-        if (i > CONLOG_KEPT)
-            return open_oldest(r); /* ours is deleted: what was between is lost */
+        if (i > CONLOG_KEPT) { /* ours is deleted: what was between is lost */
+            r->has_lost = open_oldest(r);
+            return r->has_lost;
+        }
         file_name(&name, r->path, i - 1);
         fd = open(name.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd >= 0 && is_same(r, i))
@@ -216,6 +219,14 @@ bool conlog_next(struct conlog_reader *r, struct conlog_line *ret)
         if (was_current || !open_newer(r))
             return false;
     }
+}
+
+bool conlog_has_lost(struct conlog_reader *r)
+{
+    bool has_lost = r->has_lost;
+
+    r->has_lost = false;
+    return has_lost;
 }
 
 /* ---- the end ---- */
