@@ -64,6 +64,7 @@ RESOURCES = {  # plural: group version, short names, is namespaced, kind
     "endpoints": ("v1", "ep", True, "Endpoints"), "events": ("v1", "ev", True, "Event"), "nodes": ("v1", "no", False, "Node"),
     "persistentvolumeclaims": ("v1", "pvc", True, "PersistentVolumeClaim"), "persistentvolumes": ("v1", "pv", False, "PersistentVolume"),
     "serviceaccounts": ("v1", "sa", True, "ServiceAccount"), "resourcequotas": ("v1", "quota", True, "ResourceQuota"),
+    "limitranges": ("v1", "limits", True, "LimitRange"),
     "leases": ("coordination.k8s.io/v1", "", True, "Lease"), "networkpolicies": ("networking.k8s.io/v1", "netpol", True, "NetworkPolicy"),
     "priorityclasses": ("scheduling.k8s.io/v1", "pc", False, "PriorityClass"),
     "poddisruptionbudgets": ("policy/v1", "pdb", True, "PodDisruptionBudget"),

@@ -288,6 +288,20 @@ SCHEMA(, schema_resource_quota, "ResourceQuota", F_OBJECT,
     F_OBJ("spec", &quota_spec),
     F_OBJ("status", &quota_status));
 
+SCHEMA(static, limit_range_item, "LimitRangeItem",
+    F_STR("type", REQUIRED, ONE_OF("Container", "PersistentVolumeClaim", "Pod")),
+    F_RESOURCES("max"),
+    F_RESOURCES("min"),
+    F_RESOURCES("default"),
+    F_RESOURCES("defaultRequest"),
+    F_RESOURCES("maxLimitRequestRatio"));
+
+SCHEMA(static, limit_range_spec, "LimitRangeSpec",
+    F_OBJS("limits", &limit_range_item, REQUIRED));
+
+SCHEMA(, schema_limit_range, "LimitRange", F_OBJECT,
+    F_OBJ("spec", &limit_range_spec));
+
 /* ---- accounts, leases, bindings, events ---- */
 
 SCHEMA(, schema_object_ref, "ObjectReference",

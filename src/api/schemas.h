@@ -13,7 +13,7 @@ extern const struct schema schema_podgroup, schema_queue, schema_command, schema
 extern const struct schema schema_jobflow, schema_jobtemplate, schema_cronjob;
 extern const struct schema schema_pod, schema_node, schema_namespace, schema_event, schema_new_event, schema_binding;
 extern const struct schema schema_configmap, schema_secret, schema_service, schema_endpoints, schema_endpoint_slice;
-extern const struct schema schema_pvc, schema_pv, schema_service_account, schema_resource_quota;
+extern const struct schema schema_pvc, schema_pv, schema_service_account, schema_resource_quota, schema_limit_range;
 extern const struct schema schema_storage_class, schema_csi_node;
 extern const struct schema schema_lease, schema_network_policy, schema_priority_class, schema_pdb;
 extern const struct schema schema_definition; /* CustomResourceDefinition */

@@ -114,8 +114,8 @@ static void admit_flow_write(struct request *rq, struct json *object, const stru
 
 /* ---- Kubernetes' own ---- */
 
-static void check_plain(const struct resource_type *t, struct json *object,
-                        const char *(*name_check)(struct arena *, struct str), struct problems *ps)
+void check_plain(const struct resource_type *t, struct json *object,
+                 const char *(*name_check)(struct arena *, struct str), struct problems *ps)
 {
     struct place root = { .node = object };
 
@@ -345,6 +345,8 @@ static const struct {
     { "", "Secret", admit_secret_write },
     { "", "Service", admit_service_write },
     { "", "PersistentVolumeClaim", admit_claim_write },
+    { "", "ResourceQuota", admit_quota_write },
+    { "", "LimitRange", admit_limits_write },
     { "", "Event", admit_event_write },
     { "scheduling.k8s.io", "PriorityClass", admit_class_write },
     { "apiextensions.k8s.io", "CustomResourceDefinition", admit_definition_write },
@@ -375,6 +377,18 @@ int admission_write(struct request *rq, struct json *object, const struct object
         if (!str_has(p->text, STR("unknown field"))) /* those were told already */
             warn(rq, "%.*s: %.*s", STR_ARG(p->path), STR_ARG(p->text));
     return access_write(rq, object, old); /* after the rules: what is wrong with it in itself is told first */
+}
+
+int admission_amounts(struct request *rq, const struct json *object, const struct object *old)
+{
+    bool is_new_pod = !old || strcmp(rq->type->plural, "pods") != 0; /* one that runs is not asked again */
+    struct err e;
+
+    if ((!is_new_pod || limits_admit(rq->server, rq->type, object, &e) == 0) &&
+        quota_admit(rq->server, rq->type, object, old ? old->root : NULL, &e) == 0)
+        return 0;
+    return fail_with(rq, REASON_FORBIDDEN, "%.*s \"%.*s\" is forbidden: %s",
+                     STR_ARG(type_resource(rq->arena, rq->type)), STR_ARG(rq->failure.name), e.text);
 }
 
 /* ---- what may not go ---- */

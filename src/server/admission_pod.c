@@ -344,6 +344,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
         keep_node(rq->arena, json_get(pod, "spec"), old);
         check_change(rq, pod, old, ps);
     } else {
+        limits_default(rq->server, rq->arena, pod);
         set_status(rq->arena, pod);
         admit_pod_check(&root, ps);
         check_priority(rq->server, &root, ps);
@@ -356,10 +357,11 @@ int server_complete(void *server, struct arena *a, const struct resource_type *t
 {
     if (!type->group[0] && strcmp(type->kind, "Pod") == 0) {
         pod_defaults(server, a, json_get(body, "spec"));
+        limits_default(server, a, body);
         admit_pod_token(server, a, body, NULL);
         set_status(a, body);
     }
     if (!type->group[0] && strcmp(type->kind, "Service") == 0)
         service_defaults(a, json_get(body, "spec"));
-    return quota_admit(server, type, body, e);
+    return limits_admit(server, type, body, e) < 0 ? -1 : quota_admit(server, type, body, NULL, e);
 }

@@ -579,6 +579,7 @@ static const struct {
     { "persistentvolumes", "", COLUMNS(of_volumes) },
     { "namespaces", "", COLUMNS(of_namespaces) },
     { "resourcequotas", "", COLUMNS(of_quotas) },
+    { "limitranges", "", COLUMNS(of_definitions) },
     { "leases", "coordination.k8s.io", COLUMNS(of_leases) },
     { "networkpolicies", "networking.k8s.io", COLUMNS(of_policies) },
     { "priorityclasses", "scheduling.k8s.io", COLUMNS(of_classes) },

@@ -64,16 +64,6 @@ static int check_kind(struct request *rq)
     return fail_with(rq, REASON_METHOD, "create not allowed while custom resource definition is terminating");
 }
 
-static int check_quota(struct request *rq, const struct json *object)
-{
-    struct err e;
-
-    if (quota_admit(rq->server, rq->type, object, &e) == 0)
-        return 0;
-    return fail_with(rq, REASON_FORBIDDEN, "%.*s \"%.*s\" is forbidden: %s",
-                     STR_ARG(type_resource(rq->arena, rq->type)), STR_ARG(rq->failure.name), e.text);
-}
-
 int create_object(struct request *rq, struct json *object)
 {
     struct store *store = rq->server->opt.store;
@@ -83,7 +73,7 @@ int create_object(struct request *rq, struct json *object)
 
     need_name(rq, object);
     if (check_kind(rq) < 0 || clear_meta(rq, object) < 0 || check_namespace(rq) < 0 ||
-        admission_write(rq, object, NULL) < 0 || check_quota(rq, object) < 0)
+        admission_write(rq, object, NULL) < 0 || admission_amounts(rq, object, NULL) < 0)
         return -1;
     object = owner_update(rq, NULL, object);
     store_set_dry(store, rq->is_dry);

@@ -140,19 +140,15 @@ static void fill_slice(void *ctx, const struct object *slice)
         names_add(&f->service->slices, slice->name);
 }
 
-/* As JSON of its own: a copy of a tree shares the text of the tree. NULL: it has none, or says by itself where it is. */
+/* NULL: it has none, or says by itself where it is. */
 static const struct json *selector_json(struct arena *a, const struct object *service)
 {
     const struct json *spec = json_get(service->root, "spec"), *labels = json_get(spec, "selector");
-    autobuf text = { 0 };
-    struct json *form = json_object(a), *own;
+    struct json *form = json_object(a);
 
     if (!json_count(labels) || str_is(json_member_text(spec, "type"), "ExternalName"))
         return NULL;
-    json_print(&text, labels);
-    if (json_parse(a, arena_str(a, buf_view(&text)), NULL, &own, NULL) < 0)
-        return NULL;
-    json_set(form, "matchLabels", own);
+    json_set(form, "matchLabels", copy_whole(a, labels));
     return form;
 }
 

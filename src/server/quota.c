@@ -1,6 +1,6 @@
 /* quota.c - ResourceQuotas: what a namespace may have of things, and what it has
  *
- * Whatever is created, by clients or by controllers of this process, is counted against the quotas of its namespace before
+ * Whatever is created, by clients or by controllers of this process, or made larger, is counted against the quotas of its namespace before
  * it is stored; what they hold is counted from the store itself each time, so nothing can drift and nothing of one turn is
  * missed. Namespaces without quotas pay nothing. status.used is written a little later, for people and for schedulers.
  */
@@ -84,6 +84,23 @@ static void usage_of(struct arena *a, const struct resource_type *t, const struc
 
 /* ---- scopes: which pods a quota is about ---- */
 
+/* Does it want to be near, or far from, pods of other namespaces? */
+static bool is_across(const struct json *spec)
+{
+    static const char *const kinds[] = { "podAffinity", "podAntiAffinity" };
+    static const char *const lists[] = { "requiredDuringSchedulingIgnoredDuringExecution",
+                                         "preferredDuringSchedulingIgnoredDuringExecution" };
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds) * ARRAY_LEN(lists); i++)
+        JSON_FOREACH(t, json_find(spec, "affinity", kinds[i / 2], lists[i % 2], NULL)) {
+            const struct json *term = json_get(t, "podAffinityTerm") ? json_get(t, "podAffinityTerm") : t;
+
+            if (json_count(json_get(term, "namespaces")) || json_get(term, "namespaceSelector"))
+                return true;
+        }
+    return false;
+}
+
 static bool is_in_scope(const struct json *pod, struct str scope, struct str operator_, const struct json *values)
 {
     const struct json *spec = json_get(pod, "spec");
@@ -95,6 +112,8 @@ static bool is_in_scope(const struct json *pod, struct str scope, struct str ope
         return ends == str_is(scope, "Terminating");
     if (str_is(scope, "BestEffort") || str_is(scope, "NotBestEffort"))
         return is_best == str_is(scope, "BestEffort");
+    if (str_is(scope, "CrossNamespacePodAffinity"))
+        return is_across(spec);
     if (!str_is(scope, "PriorityClass"))
         return false;
     JSON_FOREACH(v, values)
@@ -243,10 +262,23 @@ static int fits(const struct object *quota, struct count *c, const struct resour
 struct admission {
     struct server *server;
     const struct resource_type *type;
-    const struct json *object;
+    const struct json *object, *old; /* old: NULL: it is new */
     int rc;
     struct err e;
 };
+
+/* What it takes beyond what the quota counts of it already. */
+static void more_of(struct arena *a, const struct admission *ad, const struct json *quota, struct resources *ret)
+{
+    struct resources before;
+
+    usage_of(a, ad->type, ad->object, ret);
+    if (!ad->old || !is_about(quota, ad->type, ad->old))
+        return;
+    usage_of(a, ad->type, ad->old, &before);
+    VEC_FOREACH(r, &before.list)
+        resources_add(a, ret, r->name, quantity_mul(r->q, -1));
+}
 
 static void ask_quota(void *ctx, const struct object *quota)
 {
@@ -261,21 +293,22 @@ static void ask_quota(void *ctx, const struct object *quota)
     resources_from_json(&a, json_find(quota->root, "spec", "hard", NULL), &c.hard);
     if (!names_kind(&a, &c.hard, ad->type))
         return;
-    if (is_pod(ad->type))
+    if (is_pod(ad->type) && !ad->old)
         list_missing(ad->object, &c.hard, &missing);
     if (missing.n) {
         ad->rc = err_set(&ad->e, ERR_FORBIDDEN, "failed quota: %.*s: must specify %.*s", STR_ARG(quota->name),
                          STR_ARG(buf_view(&missing)));
         return;
     }
-    usage_of(&a, ad->type, ad->object, &more);
+    more_of(&a, ad, quota->root, &more);
     count_used(ad->server, &a, quota, &c);
     ad->rc = fits(quota, &c, &more, &ad->e);
 }
 
-int quota_admit(struct server *s, const struct resource_type *type, const struct json *object, struct err *e)
+int quota_admit(struct server *s, const struct resource_type *type, const struct json *object, const struct json *old,
+                struct err *e)
 {
-    struct admission ad = { .server = s, .type = type, .object = object };
+    struct admission ad = { .server = s, .type = type, .object = object, .old = old };
 
     if (type->scope != SCOPE_NAMESPACED || type == quota_type() || store_count(s->opt.store, quota_type()) == 0)
         return 0;
@@ -283,6 +316,68 @@ int quota_admit(struct server *s, const struct resource_type *type, const struct
     if (ad.rc < 0)
         *e = ad.e;
     return ad.rc;
+}
+
+/* ---- quotas themselves ---- */
+
+static const char *const scope_names[] = { "Terminating",   "NotTerminating", "BestEffort",
+                                           "NotBestEffort", "PriorityClass",  "CrossNamespacePodAffinity" };
+
+static bool is_scope(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(scope_names); i++)
+        if (str_is(name, scope_names[i]))
+            return true;
+    return false;
+}
+
+static void check_scopes(const struct place *spec, struct problems *ps)
+{
+    struct place scopes = place_member(spec, "scopes"), selector = place_member(spec, "scopeSelector"),
+                 rules = place_member(&selector, "matchExpressions");
+    size_t i = 0;
+
+    JSON_FOREACH(s, scopes.node)
+        if (!is_scope(json_text(s, STR_NULL)))
+            problem_error(ps, &scopes, "Invalid value: \"%.*s\": unsupported scope", STR_ARG(json_text(s, STR_NULL)));
+    JSON_FOREACH(r, rules.node) {
+        struct place at = place_item(&rules, r, i++), name = place_member(&at, "scopeName"),
+                     how = place_member(&at, "operator"), values = place_member(&at, "values");
+        struct str word = json_text(how.node, STR_NULL);
+        bool takes_values = str_is(word, "In") || str_is(word, "NotIn");
+
+        if (!is_scope(json_text(name.node, STR_NULL)))
+            problem_error(ps, &name, "Invalid value: \"%.*s\": unsupported scope",
+                          STR_ARG(json_text(name.node, STR_NULL)));
+        if (!takes_values && !str_is(word, "Exists") && !str_is(word, "DoesNotExist"))
+            problem_error(ps, &how, "Invalid value: \"%.*s\": not a valid selector operator", STR_ARG(word));
+        else if (takes_values && !json_count(values.node))
+            problem_error(ps, &values, "Required value: must be at least one value when `operator` is 'In' or 'NotIn'");
+        else if (!takes_values && json_count(values.node))
+            problem_error(ps, &values, "Invalid value: must be no value when `operator` is 'Exists' or 'DoesNotExist'");
+    }
+}
+
+/* Which pods it counts is fixed; how many of them is not. */
+void admit_quota_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    static const char *const fixed[] = { "scopes", "scopeSelector" };
+    struct place root = { .node = object }, spec = place_member(&root, "spec"), hard = place_member(&spec, "hard");
+    struct resources amounts;
+
+    check_plain(rq->type, object, NULL, ps);
+    resources_from_json(rq->arena, hard.node, &amounts);
+    VEC_FOREACH(r, &amounts.list)
+        if (r->q.nano < 0)
+            problem_error(ps, &hard, "%.*s: must be greater than or equal to 0", STR_ARG(r->name));
+    check_scopes(&spec, ps);
+    for (size_t i = 0; old && i < ARRAY_LEN(fixed); i++) {
+        struct place at = place_member(&spec, fixed[i]);
+        const struct json *before = json_find(old->root, "spec", fixed[i], NULL);
+
+        if ((json_count(at.node) || json_count(before)) && !(at.node && before && json_equal(at.node, before)))
+            problem_error(ps, &at, "field is immutable");
+    }
 }
 
 /* ---- what people see ---- */

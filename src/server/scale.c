@@ -97,7 +97,7 @@ int handle_scale(struct request *rq)
     if (json_member_text(json_get(wish, "metadata"), "resourceVersion").n)
         json_set(json_get(object, "metadata"), "resourceVersion",
                  json_copy(rq->arena, json_find(wish, "metadata", "resourceVersion", NULL)));
-    if (admission_write(rq, object, kept) < 0)
+    if (admission_write(rq, object, kept) < 0 || admission_amounts(rq, object, kept) < 0)
         return -1;
     store_set_dry(store, rq->is_dry);
     rc = store_update(store, owner_update(rq, kept->root, object), STORE_MAIN, &now, &e);

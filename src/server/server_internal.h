@@ -27,7 +27,7 @@
  * held.c        objects that are walked while they are written
  * namespace.c   what each namespace has, and how it ends
  * endpoints.c   who is behind Services; api_service.c: behind that of this server
- * quota.c       what a namespace may have; budget.c: how many pods may be evicted
+ * quota.c       what a namespace may have; limits.c: how much each pod, container and claim in it; budget.c: how many pods may be evicted
  */
 #ifndef SERVER_SERVER_INTERNAL_H
 #define SERVER_SERVER_INTERNAL_H
@@ -323,6 +323,11 @@ void snapshots_done(struct server *s);
 /* Default 'object' and add what is wrong with it. 'old': NULL on create. */
 int admission_write(struct request *rq, struct json *object, const struct object *old);
 int admission_delete(struct request *rq, const struct object *old);
+/* LimitRanges and quotas: 403. After admission_write(), as they look at what it has completed. */
+int admission_amounts(struct request *rq, const struct json *object, const struct object *old);
+/* The schema and metadata, for kinds that have rules besides. 'name_check': NULL: a DNS subdomain. */
+void check_plain(const struct resource_type *t, struct json *object,
+                 const char *(*name_check)(struct arena *, struct str), struct problems *ps);
 void admit_pod_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 void service_defaults(struct arena *a, struct json *spec); /* as Kubernetes completes one that has an address or none */
 /* Mount the token of its account, where the pod and the account want that. 'old': what is there keeps its name, also
@@ -385,6 +390,9 @@ void held_one(void *held, const struct object *o); /* this one, of a store_list(
 void held_done(struct held *h);
 #define autoheld __attribute__((cleanup(held_done))) struct held
 
+/* A copy that outlives the object: json_copy() shares its text. */
+struct json *copy_whole(struct arena *a, const struct json *j);
+
 struct telling { /* of statuses: when it was done last */
     uint64_t rev;
     int64_t ms; /* mono */
@@ -404,9 +412,18 @@ bool api_service_is(const struct object *o); /* it, or its Endpoints or slice */
 
 /* ---- quota.c ---- */
 
-/* ERR_FORBIDDEN: it would be more than the namespace may have. */
-int quota_admit(struct server *s, const struct resource_type *type, const struct json *object, struct err *e);
+/* ERR_FORBIDDEN: it would be more than the namespace may have. 'old': what it replaces; NULL: it is new. */
+int quota_admit(struct server *s, const struct resource_type *type, const struct json *object, const struct json *old,
+                struct err *e);
+void admit_quota_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 int64_t quotas_turn(struct server *s); /* milliseconds until it is due */
+
+/* ---- limits.c ---- */
+
+void limits_default(const struct server *s, struct arena *a, struct json *pod); /* what its containers do not say */
+/* ERR_FORBIDDEN: it is not within what the namespace allows. */
+int limits_admit(const struct server *s, const struct resource_type *type, const struct json *object, struct err *e);
+void admit_limits_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 
 /* ---- budget.c ---- */
 

@@ -45,6 +45,8 @@ static int write_object(struct request *rq, struct json *object, const struct ob
 
     if ((part_of(rq) == STORE_MAIN || rq->type->custom) && admission_write(rq, object, kept) < 0)
         return -1;
+    if (part_of(rq) == STORE_MAIN && admission_amounts(rq, object, kept) < 0)
+        return -1;
     object = owner_update(rq, kept->root, object);
     store_set_dry(store, rq->is_dry);
     rc = store_update(store, object, part_of(rq), &o, &e);
