@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`pumice server`: who is behind Services, the Service of the server itself, and the Node's Lease. Pods really run."""
+"""`pumice server`: who is behind Services, the Service of the server itself, and what programs in pods get of it."""
 import os
 import sys
 
@@ -7,13 +7,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "kube")]
 
 from harness import Suite  # noqa: E402
-from server import PODS, Kubectl, Watch, kubectls, pod, server_or_skip, until  # noqa: E402
-from server_checklist import MERGE, NAMESPACES, refused  # noqa: E402
+from server import PODS, Kubectl, config_map, kubectls, pod, server_or_skip, until  # noqa: E402
+from server_checklist import MERGE, NAMESPACES  # noqa: E402
 
 CORE = "/api/v1/namespaces/default"
 SERVICES, ENDPOINTS = f"{CORE}/services", f"{CORE}/endpoints"
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
 def service(name, **spec):
@@ -133,6 +132,55 @@ def names_itself(s):
     until("it is as it was", lambda: s.ok("GET", f"{SERVICES}/kubernetes")["spec"]["ports"][0]["port"] == 443)
 
 
+READS = """import http.client, json, gzip, os, ssl
+d = '/var/run/secrets/kubernetes.io/serviceaccount/'
+def ask(query, encoding=None):
+    c = http.client.HTTPSConnection(os.environ['KUBERNETES_SERVICE_HOST'], int(os.environ['KUBERNETES_SERVICE_PORT']), context=ssl.create_default_context(cafile=d + 'ca.crt'))
+    c.putrequest('GET', '/api/v1/namespaces/packed/configmaps' + query, skip_accept_encoding=True)
+    c.putheader('Authorization', 'Bearer ' + open(d + 'token').read())
+    if encoding is not None:
+        c.putheader('Accept-Encoding', encoding)
+    c.endheaders()
+    r = c.getresponse()
+    body = r.readline() if 'watch' in query else r.read()
+    how = r.headers['Content-Encoding']
+    packed = len(body)
+    body = json.loads(gzip.decompress(body) if how else body)
+    print(how, len(body['items']) if 'items' in body else body['type'], r.headers['Vary'] if how else '', packed < 100000)
+ask('', 'gzip')
+ask('', 'deflate, GZIP ; q=0.5')
+ask('', 'gzip;q=0.0')
+ask('', 'identity')
+ask('')
+ask('?limit=5', 'gzip')
+ask('?watch=1', 'gzip')
+"""
+
+
+def packs_large_answers(s):
+    """As clients on other machines get them: programs in pods come by a network, we by loopback."""
+    at = f"{NAMESPACES}/packed"
+    s.ok("POST", NAMESPACES, {"metadata": {"name": "packed"}})
+    for i in range(40):
+        s.ok("POST", f"{at}/configmaps", config_map(f"m{i}", {"a": f"{i} " * 4000}))
+    n = 41  # with kube-root-ca.crt
+    s.ok("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/packed/rolebindings",
+         {"metadata": {"name": "look"}, "roleRef": {"kind": "ClusterRole", "name": "view", "apiGroup": "rbac.authorization.k8s.io"},
+          "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "packed"}]})
+    found = [path for _, path in kubectls()]
+    p = pod("reads", 'python3 -c "$READS"; for k in $KUBECTLS; do HOME=/tmp $k get configmaps -o name | wc -l; done')
+    p["spec"]["containers"][0]["env"] = [{"name": "READS", "value": READS}, {"name": "KUBECTLS", "value": " ".join(found)}]
+    s.ok("POST", f"{at}/pods", p)
+    until("it has ended", lambda: s.ok("GET", f"{at}/pods/reads")["status"]["phase"] in ("Succeeded", "Failed"))
+    said = s.call("GET", f"{at}/pods/reads/log")[1].splitlines()
+    packed, plain = f"gzip {n} Accept-Encoding True", f"None {n}  False"
+    assert said == [packed, packed, plain, plain, plain, "None 5  True", "None ADDED  True", *[str(n)] * len(found)], said
+    c, r = s.open("GET", f"{at}/configmaps", Accept_Encoding="gzip")
+    assert r.headers["Content-Encoding"] is None and len(r.read()) > 128 << 10, "it would cost this machine more than it saves"
+    c.close()
+    s.ok("DELETE", at)
+
+
 def kubectl_shows(s, path):
     k = Kubectl(s, path)
     s.ok("POST", SERVICES, service("shown"))
@@ -151,7 +199,7 @@ def main():
     suite = Suite()
     s = server_or_skip()
     try:
-        for case in (follows_pods, leaves_others_alone, ends_with_its_namespace, names_itself):
+        for case in (follows_pods, leaves_others_alone, ends_with_its_namespace, names_itself, packs_large_answers):
             suite.case(case.__name__, lambda: case(s))
         for name, path in kubectls():
             suite.case(f"kubectl ({name})", lambda: kubectl_shows(s, path))

@@ -37,12 +37,18 @@ static const char *warning_header(struct arena *a, struct str text)
 void reply_text(struct request *rq, int code, const char *type, struct str body, const char *const *headers)
 {
     const char *all[HEADERS_MAX + 1] = { NULL };
+    autobuf packed = { 0 };
     size_t n = 0;
 
-    for (; headers && *headers && n < HEADERS_MAX - WARNINGS_MAX - 1; headers++)
+    for (; headers && *headers && n < HEADERS_MAX - WARNINGS_MAX - 3; headers++)
         all[n++] = *headers;
     VEC_FOREACH(w, &rq->warnings)
         all[n++] = warning_header(rq->arena, *w);
+    if (gzip_is_wanted(rq->call, body.n) && gzip_pack(body, &packed) == 0) {
+        all[n++] = "Content-Encoding: gzip";
+        all[n++] = "Vary: Accept-Encoding";
+        body = buf_view(&packed);
+    }
     rq->is_answered = true;
     rq->status = code;
     http_answer(rq->call, &(struct http_reply){ code, type, all }, body);

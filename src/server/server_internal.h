@@ -10,6 +10,7 @@
  * custom.c      kinds of users: CustomResourceDefinitions; scale.c: their subresource scale
  * status.c      Status objects: what went wrong
  * reply.c       objects as the client wants them
+ * gzip.c        large answers compressed
  * discovery.c   /api, /apis: which kinds there are, in both forms
  * openapi.c     /openapi/v3: schemas; openapi_v2.c: the same for older clients
  * health.c      /healthz, /version, /metrics, /
@@ -200,6 +201,11 @@ void warn(struct request *rq, const char *fmt, ...) __attribute__((format(printf
 /* The bytes of an object, printed once for all who want them now. Until the next call. */
 struct str encoded(struct server *s, const struct object *o);
 struct json *partial_of(struct arena *a, const struct json *root);
+
+/* ---- gzip.c ---- */
+
+bool gzip_is_wanted(const struct http_call *call, size_t bytes); /* for an answer of this size */
+int gzip_pack(struct str in, struct buf *out);                   /* -1: it cannot be done */
 
 /* ---- body.c ---- */
 
