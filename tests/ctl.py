@@ -434,6 +434,58 @@ def dry_runs(t, s):
     t.out("pumice jobflow delete dry")
 
 
+def lists_go_on(t, s):
+    """-w: what is there, then each again as it changes; also over what the server does meanwhile."""
+    follow = {what: subprocess.Popen(t.argv(f"pumice {what} list {more} -w"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=t.env())
+              for what, more in (("job", "w1"), ("queue", "-o name"), ("pod", "-j w1"), ("jobflow", "-A"))}
+    r = t.fails("pumice job list w1 -w", 5, "not found")
+    assert follow.pop("job").wait() == 5, r
+    s.ok("POST", JOBS, job("w1", "sleep 1000"))
+    follow["job"] = subprocess.Popen(t.argv("pumice job list w1 -w"), stdout=subprocess.PIPE, text=True, env=t.env())
+
+    def lines(what, wanted):
+        seen = []
+        while not seen or not re.search(wanted, seen[-1]):
+            seen.append(follow[what].stdout.readline())
+            assert seen[-1], (what, seen)
+        return seen
+    seen = lines("job", "w1 .*Running")
+    assert re.match("NAME +PHASE +PODS", seen[0]) and not any("NAME" in x for x in seen[1:]), seen
+    assert seen[0].index("PODS") == re.search(r"\d+/\d+", seen[-1]).start(), seen
+    lines("pod", "w1-w-0 .*Running")
+    t.out("pumice queue create wq")
+    lines("queue", "queue.scheduling.volcano.sh/wq")
+    t.out(["pumice", "jobflow", "create", "-f", "-"], stdin=json.dumps({
+        "apiVersion": "flow.volcano.sh/v1alpha1", "kind": "JobFlow", "metadata": {"name": "wf"}, "spec": {"flows": [{"name": "nothing"}]}}))
+    lines("jobflow", "default +wf +Pending")
+    t.out("pumice job delete w1 --wait")
+    lines("pod", "w1-w-0 .*Deleted")
+    t.out("pumice jobflow delete wf")
+    t.out("pumice queue delete wq")
+    for p in follow.values():
+        p.kill()
+        p.communicate()
+
+
+def lists_what_matters(t, s):
+    """What ended long ago is left out unless it is asked for; who made a job is known by the server."""
+    long_ago = {"phase": "Completed", "lastTransitionTime": "2001-01-01T00:00:00Z"}
+    s.ok("POST", JOBS, {**job("old", "true"), "spec": {**job("old", "true")["spec"], "schedulerName": "nobody"}, "metadata": {
+        "name": "old", "annotations": {"pumice.dev/creator": "somebody"}}})
+    who = s.ok("GET", f"{JOBS}/old")["metadata"]["annotations"]["pumice.dev/creator"]
+    assert who == "kubernetes-admin", who
+    phase(s, "old", "Pending")
+    s.ok("PATCH", f"{JOBS}/old", {"metadata": {"annotations": {"pumice.dev/creator": None}}}, type="application/merge-patch+json")
+    assert s.ok("GET", f"{JOBS}/old")["metadata"]["annotations"]["pumice.dev/creator"] == who
+    assert "old" in t.out("pumice job list -o name -u kubernetes-admin") and "old" not in t.run("pumice job list -o name -u eve").stdout
+    s.ok("PATCH", f"{JOBS}/old/status", {"status": {"state": long_ago}}, type="application/merge-patch+json")
+    assert "/old\n" not in t.out("pumice job list -o name") and "/r1\n" in t.out("pumice job list -o name")
+    for line in ("job list -a", "job list old", "job list --phase completed"):
+        assert "/old\n" in t.out(f"pumice {line} -o name"), line
+    assert re.search(r"old .* kubernetes-admin$", t.out("pumice job list old -o wide").splitlines()[1])
+    t.out("pumice job delete old")
+
+
 def reasons(t, s):
     j = job("why", "true", 1)
     j["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "500"}}
@@ -579,7 +631,8 @@ def slurm_dry(t, s):
 
 
 CASES = (c01_to_04_run, c05_namespace_of_a_file, c06_07_vsub, c08_to_13_lists, c14_15_view, c16_17_orders, c18_to_22_queues,
-         c23_24_pods, c26_to_28_flows, c68_commands_to_queues, runs_and_waits, formats, dry_runs, reasons, follows, enters, slurm_submits,
+         c23_24_pods, c26_to_28_flows, c68_commands_to_queues, runs_and_waits, formats, dry_runs, lists_go_on,
+         lists_what_matters, reasons, follows, enters, slurm_submits,
          slurm_srun, slurm_shows_and_cancels, slurm_dry)
 
 

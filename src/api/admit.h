@@ -14,6 +14,10 @@
 
 /* What an admission may know about the rest of the cluster. Any callback may be NULL: then the checks that need it
  * are left out (render and validate have no cluster). */
+/* Who made a Job, as the server that took it knows him: written when it is made, and kept whatever is sent later. For
+ * lists; rights follow from other things. */
+#define JOB_CREATOR_ANNOTATION "pumice.dev/creator"
+
 struct admit_env {
     void *ctx;
     const struct json *(*find_queue)(void *ctx, struct str name);

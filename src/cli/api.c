@@ -80,6 +80,9 @@ static const struct option job_list_options[] = {
     API_LABELS,
     API_TEXT('q', "queue", queue, "NAME", "of this queue"),
     API_TEXT(0, "phase", phase, "PHASE", "in this phase: Pending, Running, Completed …"),
+    API_TEXT('u', "user", user, "NAME", "made by this user"),
+    API_FLAG('a', "all", all, "also those that ended more than an hour ago"),
+    API_WATCH,
     API_OUTPUT,
     API_HEADERS,
     API_SORT,
@@ -92,11 +95,11 @@ static const char *const job_list_examples[] = {
     "columns of one's own",
     NULL,
 };
-COMMAND(
-    job_list, verb_job_list, "job list", "[JOB…]", "list jobs, and why they wait",
-    "Jobs of a namespace, or those that are named. REASON is one word about a job that waits: Resources, QueueLimit,\n"
-    "QueueClosed, QueueMissing, NeverFits, Priority, Topology …; 'pumice explain JOB' tells the whole story.",
-    job_list_options, job_list_examples)
+COMMAND(job_list, verb_job_list, "job list", "[JOB…]", "list jobs, and why they wait",
+        "Jobs of a namespace that wait, run, or ended within the last hour; or those that are named. REASON is one "
+        "word about a job that waits: Resources, QueueLimit,\n"
+        "QueueClosed, QueueMissing, NeverFits, Priority, Topology …; 'pumice explain JOB' tells the whole story.",
+        job_list_options, job_list_examples)
 
 static const struct option job_view_options[] = { API_NAMESPACE, API_OUTPUT, API_WHERE };
 COMMAND(job_view, verb_job_view, "job view", "[JOB…]", "show a job, its tasks, pods and events",
@@ -195,7 +198,9 @@ COMMAND(job_top, verb_job_top, "job top", "[JOB…]", "show what the pods of job
 
 /* ---- queue ---- */
 
-static const struct option queue_list_options[] = { API_LABELS, API_OUTPUT, API_HEADERS, API_SORT, API_WHERE };
+static const struct option queue_list_options[] = {
+    API_LABELS, API_WATCH, API_OUTPUT, API_HEADERS, API_SORT, API_WHERE
+};
 COMMAND(queue_list, verb_queue_list, "queue list", "[QUEUE…]", "list queues, and how many groups of pods are in them",
         "PENDING, INQUEUE and RUNNING count PodGroups by their phase.", queue_list_options, NULL)
 COMMAND(queue_get, verb_queue_get, "queue get", "[QUEUE…]", "show certain queues",
@@ -229,6 +234,7 @@ static const struct option pod_list_options[] = {
     API_NAMESPACE,
     API_ALL_NAMESPACES,
     API_LABELS,
+    API_WATCH,
     API_OUTPUT,
     API_HEADERS,
     API_SORT,
@@ -239,8 +245,8 @@ COMMAND(pod_list, verb_pod_list, "pod list", "", "list the pods of jobs",
 
 /* ---- jobflow, jobtemplate ---- */
 
-static const struct option flow_list_options[] = { API_NAMESPACE, API_ALL_NAMESPACES, API_LABELS, API_OUTPUT,
-                                                   API_HEADERS,   API_SORT,           API_WHERE };
+static const struct option flow_list_options[] = { API_NAMESPACE, API_ALL_NAMESPACES, API_LABELS, API_WATCH,
+                                                   API_OUTPUT,    API_HEADERS,        API_SORT,   API_WHERE };
 static const struct option flow_file_options[] = {
     API_TEXT('f', "file", file, "FILE", "what to send ('-': standard input); documents are parted by lines of ---"),
     API_NAMESPACE,

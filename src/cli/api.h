@@ -36,6 +36,7 @@ int api_run(struct arena *a, const char *command, const void *options, const str
 #define API_OUTPUT         API_TEXT('o', "output", output, "FORM", "wide, json, yaml, name or custom-columns=NAME:PATH,…")
 #define API_HEADERS        API_FLAG(0, "no-headers", no_headers, "tables without their first line")
 #define API_SORT           API_TEXT(0, "sort-by", sort_by, "PATH", "order by this: .metadata.creationTimestamp")
+#define API_WATCH          API_FLAG('w', "watch", watch, "go on: each again whenever it has changed")
 #define API_WAIT           API_FLAG(0, "wait", wait, "until it is done")
 #define API_TIMEOUT        API_TEXT(0, "timeout", timeout, "TIME", "how long to wait: 90s, 10m (default: for ever)")
 #define API_DRY_RUN                                                                                                    \

@@ -63,18 +63,20 @@ static const struct twin {
 };
 enum { TEMPLATE, FLOW };
 
+static int show(struct ctl_verb *v, const struct ctl_objects *all, bool is_one, struct err *e)
+{
+    const struct twin *t = &twins[strncmp(v->command, "jobflow", 7) == 0 ? FLOW : TEMPLATE];
+
+    return output_objects(v, all, is_one, t->columns + !v->o->all_namespaces, NULL, e);
+}
+
 static int list(struct ctl_verb *v, const struct twin *t, struct err *e)
 {
-    struct ctl_select which = { .namespace = verb_namespace(v), .labels = str_of(v->o->labels) };
-    struct ctl_objects all = { 0 };
+    struct verb_list all = { .type = ctl_type(t->kind),
+                             .which = { .namespace = verb_namespace(v), .labels = str_of(v->o->labels) },
+                             .show = show };
 
-    if (!v->args.n && ctl_list(&v->ctl, ctl_type(t->kind), &which, &all, e) < 0)
-        return -1;
-    for (size_t i = 0; i < v->args.n; i++)
-        if (ctl_get(&v->ctl, ctl_type(t->kind), verb_namespace(v), str_of(v->args.v[i]), vec_push(v->arena, &all.v),
-                    e) < 0)
-            return -1;
-    return output_objects(v, &all, v->args.n == 1, t->columns + !v->o->all_namespaces, NULL, e);
+    return verb_list(v, &all, e);
 }
 
 /* What a file says; a document of another kind is refused before anything is sent. */

@@ -1,8 +1,10 @@
 /* job_cells.c - what columns show of a job */
 #include "ctl/job_cells.h"
 
+#include "api/admit.h"
 #include "api/meta.h"
 #include "base/util.h"
+#include "ctl/slurm.h"
 
 static struct str number(struct ctl_verb *v, const struct json *j)
 {
@@ -89,4 +91,12 @@ struct str cell_job_type(struct ctl_verb *v, const struct json *job, const void 
     struct str type = object_label(job, "volcano.sh/job-type");
 
     return type.n ? type : STR("Batch");
+}
+
+/* Who made it, as the server knows him; else who says so. */
+struct str cell_job_user(struct ctl_verb *v, const struct json *job, const void *ctx)
+{
+    struct str creator = object_annotation(job, JOB_CREATOR_ANNOTATION);
+
+    return creator.n ? creator : object_annotation(job, SLURM_ANNOTATION_USER);
 }

@@ -14,6 +14,7 @@ struct str cell_job_succeeded(struct ctl_verb *v, const struct json *job, const 
 struct str cell_job_failed(struct ctl_verb *v, const struct json *job, const void *ctx);
 struct str cell_job_retries(struct ctl_verb *v, const struct json *job, const void *ctx);
 struct str cell_job_priority(struct ctl_verb *v, const struct json *job, const void *ctx);
+struct str cell_job_user(struct ctl_verb *v, const struct json *job, const void *ctx);
 struct str cell_job_type(struct ctl_verb *v, const struct json *job, const void *ctx);
 
 int64_t job_replicas(const struct json *job);

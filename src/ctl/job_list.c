@@ -1,8 +1,11 @@
 /* job_list.c - `pumice job list` */
+#include "api/admit.h"
 #include "api/meta.h"
+#include "base/clock.h"
 #include "base/util.h"
 #include "ctl/job_cells.h"
 #include "ctl/output.h"
+#include "ctl/slurm.h"
 
 static const struct output_column columns[] = {
     { "NAME", false, cell_name },
@@ -17,6 +20,7 @@ static const struct output_column columns[] = {
     { "RETRIES", true, cell_job_retries },
     { "PRIORITY", true, cell_job_priority },
     { "TYPE", true, cell_job_type },
+    { "USER", true, cell_job_user },
     { NULL },
 };
 
@@ -56,17 +60,51 @@ int jobs_read(struct ctl_verb *v, struct ctl_objects *ret, struct err *e)
     return 0;
 }
 
+/* ---- the list ---- what waits, runs, or ended within the hour, unless more is asked for ---- */
+
+enum { RECENT_MS = 60 * 60 * 1000 };
+
+static bool is_recent(const struct ctl_verb *v, const struct json *job)
+{
+    struct str since = json_text(json_find(job, "status", "state", "lastTransitionTime", NULL), STR_NULL);
+    struct str phase = job_phase_word(job);
+    int64_t ms;
+
+    if (!job_has_ended(phase) || str_is(phase, "Aborted")) /* that one can be resumed */
+        return true;
+    return clock_parse(since, &ms, NULL) < 0 || v->ctl.now_ms - ms < RECENT_MS;
+}
+
+static bool is_of(const struct json *job, struct str user)
+{
+    return str_eq(object_annotation(job, JOB_CREATOR_ANNOTATION), user) ||
+           str_eq(object_annotation(job, SLURM_ANNOTATION_USER), user);
+}
+
+static bool is_listed(const struct ctl_verb *v, const struct json *job)
+{
+    return is_wanted(v->o, job) && (v->o->all || v->o->phase || is_recent(v, job)) &&
+           (!v->o->user || is_of(job, str_of(v->o->user)));
+}
+
 /* With -A the namespace comes first. */
-int verb_job_list(struct ctl_verb *v, struct err *e)
+static int show(struct ctl_verb *v, const struct ctl_objects *jobs, bool is_one, struct err *e)
 {
     struct output_column shown[ARRAY_LEN(columns) + 1] = { { "NAMESPACE", false, cell_namespace } };
     struct reasons reasons = { 0 };
-    struct ctl_objects jobs = { 0 };
 
     memcpy(shown + 1, columns, sizeof(columns));
-    if (jobs_read(v, &jobs, e) < 0)
-        return -1;
-    if (output_is_table(v) && jobs.v.n)
+    if (output_is_table(v) && jobs->v.n)
         reasons_read(&v->ctl, verb_namespace(v), &reasons);
-    return output_objects(v, &jobs, v->args.n == 1, v->o->all_namespaces ? shown : shown + 1, &reasons, e);
+    return output_objects(v, jobs, is_one, v->o->all_namespaces ? shown : shown + 1, &reasons, e);
+}
+
+int verb_job_list(struct ctl_verb *v, struct err *e)
+{
+    return verb_list(v,
+                     &(struct verb_list){ .type = ctl_type("Job"),
+                                          .which = { .namespace = verb_namespace(v), .labels = str_of(v->o->labels) },
+                                          .wants = is_listed,
+                                          .show = show },
+                     e);
 }

@@ -20,6 +20,17 @@ bool output_is_table(const struct ctl_verb *v)
 
 /* ---- tables ---- */
 
+void output_table(struct ctl_verb *v, struct table *t)
+{
+    size_t columns = MIN_OF(t->columns, ARRAY_LEN(v->widths));
+
+    for (size_t i = 0; i < t->cells.n; i++)
+        v->widths[i % columns] = MAX_OF(v->widths[i % columns], t->cells.v[i].n);
+    for (size_t i = 0; v->o->watch && i + 1 < columns && i < t->cells.n; i++) /* the widest of the column so far */
+        t->cells.v[i] = arena_fmt(t->arena, "%-*.*s", (int)v->widths[i], STR_ARG(t->cells.v[i]));
+    table_print(&v->out, t, "");
+}
+
 /* What others wrote, made harmless for a terminal. */
 static void put_cell(struct table *t, struct str text)
 {
@@ -53,7 +64,7 @@ static void print_table(struct ctl_verb *v, const struct ctl_objects *list, cons
         put_row(v, &t, columns, NULL, ctx);
     VEC_FOREACH(object, &list->v)
         put_row(v, &t, columns, *object, ctx);
-    table_print(&v->out, &t, "");
+    output_table(v, &t);
 }
 
 /* ---- paths ---- */
@@ -178,7 +189,7 @@ static int print_custom(struct ctl_verb *v, const struct ctl_objects *list, stru
                 return err_wrap(e, "-o custom-columns");
             put_cell(&t, text);
         }
-    table_print(&v->out, &t, "");
+    output_table(v, &t);
     return 0;
 }
 

@@ -23,6 +23,10 @@ struct output_column {
 int output_objects(struct ctl_verb *v, const struct ctl_objects *list, bool is_one, const struct output_column *columns,
                    const void *ctx, struct err *e);
 
+/* Print it; with --watch its columns are as wide as those that were printed before. */
+struct table;
+void output_table(struct ctl_verb *v, struct table *t);
+
 /* Is there a table to be made? Then more may have to be read for it. */
 bool output_is_table(const struct ctl_verb *v);
 bool output_is_wide(const struct ctl_verb *v);

@@ -12,7 +12,7 @@
 #define LABEL_QUEUE      "volcano.sh/queue-name"
 #define ANNOTATION_QUEUE "scheduling.volcano.sh/queue-name"
 
-static struct str selector(struct arena *a, const struct pod_query *q)
+struct str pod_selector(struct arena *a, const struct pod_query *q)
 {
     struct str own = q->job.n     ? arena_fmt(a, LABEL_JOB " in (%.*s)", STR_ARG(q->job))
                      : q->queue.n ? STR_NULL
@@ -23,7 +23,7 @@ static struct str selector(struct arena *a, const struct pod_query *q)
     return arena_fmt(a, "%.*s,%.*s", STR_ARG(own), STR_ARG(q->labels));
 }
 
-static bool is_of_queue(const struct json *pod, struct str queue)
+bool pod_is_of_queue(const struct json *pod, struct str queue)
 {
     return str_eq(object_label(pod, LABEL_QUEUE), queue) || str_eq(object_annotation(pod, ANNOTATION_QUEUE), queue);
 }
@@ -38,9 +38,11 @@ static int by_name(const void *pa, const void *pb)
 
 int pod_select(struct ctl *c, const struct pod_query *q, struct pod_rows *ret, struct err *e)
 {
-    struct ctl_select which = { .namespace = q->namespace, .labels = selector(c->arena, q) };
+    struct ctl_select which = { .namespace = q->namespace, .labels = pod_selector(c->arena, q) };
     struct json *table;
 
+    if (q->name.n)
+        which.fields = arena_cat(c->arena, STR("metadata.name="), q->name);
     if (ctl_rows(c, ctl_type("Pod"), &which, &table, e) < 0)
         return -1;
     ret->columns = json_get(table, "columnDefinitions");
@@ -51,7 +53,7 @@ int pod_select(struct ctl *c, const struct pod_query *q, struct pod_rows *ret, s
         if (q->job.n && q->queue.n && queue.n && !str_eq(queue, q->queue))
             return err_set(e, ERR_INVALID, "the input vcjob %.*s does not match the queue %.*s", STR_ARG(q->job),
                            STR_ARG(q->queue));
-        if (!q->job.n && q->queue.n && !is_of_queue(pod, q->queue))
+        if (!q->job.n && q->queue.n && !pod_is_of_queue(pod, q->queue))
             continue;
         *vec_push(c->arena, &ret->v) = (struct pod_row){ pod, json_get(row, "cells") };
     }

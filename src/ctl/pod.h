@@ -8,6 +8,7 @@ struct pod_query {
     struct str namespace;  /* empty: all */
     struct str job, queue; /* empty: of any; both empty: of all jobs */
     struct str labels;     /* more of a selector; empty: none */
+    struct str name;       /* of one of them; empty: all */
 };
 
 struct pod_row {
@@ -22,6 +23,10 @@ struct pod_rows {
 /* Of a queue: those of its jobs, and those that an annotation puts there. A job and a queue that is not the job's is
  * an error (ERR_INVALID). */
 int pod_select(struct ctl *c, const struct pod_query *q, struct pod_rows *ret, struct err *e);
+
+/* The part of a query that a label selector can say; the rest of what says whether a pod is in a queue. */
+struct str pod_selector(struct arena *a, const struct pod_query *q);
+bool pod_is_of_queue(const struct json *pod, struct str queue);
 
 /* The cell of the column with this name; empty: none. */
 struct str pod_cell(struct arena *a, const struct pod_rows *rows, const struct pod_row *row, const char *column);

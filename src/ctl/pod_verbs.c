@@ -37,30 +37,89 @@ static void print_rows(struct ctl_verb *v, const struct pod_rows *rows)
             table_cell(&t, text.n ? text : STR("-"));
         }
     }
-    table_print(&v->out, &t, "");
+    output_table(v, &t);
 }
 
-int verb_pod_list(struct ctl_verb *v, struct err *e)
+static struct pod_query query_of(const struct ctl_verb *v)
 {
-    struct pod_query query = { .namespace = verb_namespace(v),
+    return (struct pod_query){ .namespace = verb_namespace(v),
                                .job = str_of(v->o->job),
                                .queue = str_of(v->o->queue),
                                .labels = str_of(v->o->labels) };
-    struct pod_rows rows = { 0 };
+}
+
+static int show_objects(struct ctl_verb *v, const struct pod_rows *rows, struct err *e)
+{
+    static const struct output_column columns[] = { { "NAME", false, cell_name }, { NULL } };
     struct ctl_objects pods = { 0 };
 
-    if (pod_select(&v->ctl, &query, &rows, e) < 0)
-        return -1;
-    VEC_FOREACH(row, &rows.v) {
+    VEC_FOREACH(row, &rows->v) {
         struct json *pod = json_copy(v->arena, row->object);
 
         json_set(pod, "apiVersion", json_str(v->arena, STR("v1")));
         json_set(pod, "kind", json_str(v->arena, STR("Pod")));
         *vec_push(v->arena, &pods.v) = pod;
     }
+    return output_objects(v, &pods, false, columns, NULL, e);
+}
+
+/* ---- as they become ---- */
+
+static bool wants(const struct ctl_verb *v, const struct json *pod)
+{
+    return !v->o->queue || v->o->job || pod_is_of_queue(pod, str_of(v->o->queue));
+}
+
+/* One that is gone has no row any more: then its name, and that it is. */
+static void add_gone(struct ctl_verb *v, struct pod_rows *rows, const struct json *pod)
+{
+    struct json *cells = json_array(v->arena);
+
+    JSON_FOREACH(c, rows->columns) {
+        struct str name = json_member_text(c, "name");
+
+        json_push(cells, json_str(v->arena, str_is(name, "Name")     ? object_name(pod)
+                                            : str_is(name, "Status") ? STR("Deleted")
+                                                                     : STR("-")));
+    }
+    *vec_push(v->arena, &rows->v) = (struct pod_row){ pod, cells };
+}
+
+static int show(struct ctl_verb *v, const struct ctl_objects *pods, bool is_one, struct err *e)
+{
+    struct pod_query query = query_of(v);
+    struct pod_rows rows = { 0 };
+
+    if (!output_is_table(v))
+        return output_objects(v, pods, is_one, NULL, NULL, e);
+    if (is_one) {
+        query.name = object_name(pods->v.v[0]);
+        query.namespace = object_namespace(pods->v.v[0]);
+    }
+    if (pod_select(&v->ctl, &query, &rows, e) < 0)
+        return -1;
+    if (is_one && !rows.v.n)
+        add_gone(v, &rows, pods->v.v[0]);
+    if (rows.v.n)
+        print_rows(v, &rows);
+    return 0;
+}
+
+int verb_pod_list(struct ctl_verb *v, struct err *e)
+{
+    struct pod_query query = query_of(v);
+    struct verb_list all = { .type = ctl_type("Pod"),
+                             .which = { .namespace = query.namespace, .labels = pod_selector(v->arena, &query) },
+                             .wants = wants,
+                             .show = show };
+    struct pod_rows rows = { 0 };
+
+    if (v->o->watch)
+        return verb_list(v, &all, e);
+    if (pod_select(&v->ctl, &query, &rows, e) < 0)
+        return -1;
     if (!output_is_table(v) || !rows.v.n || v->o->sort_by)
-        return output_objects(v, &pods, false, (const struct output_column[]){ { "NAME", false, cell_name }, { NULL } },
-                              NULL, e);
+        return show_objects(v, &rows, e);
     print_rows(v, &rows);
     return 0;
 }

@@ -109,28 +109,16 @@ static int read_queue(struct ctl_verb *v, const char *name, struct json **ret, s
     return ctl_get(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(name), ret, e);
 }
 
-int verb_queue_get(struct ctl_verb *v, struct err *e)
-{
-    struct ctl_objects queues = { 0 };
-
-    if (verb_needs_names(v, "queue", e) < 0)
-        return -1;
-    for (size_t i = 0; i < v->args.n; i++)
-        if (read_queue(v, v->args.v[i], vec_push(v->arena, &queues.v), e) < 0)
-            return -1;
-    return show(v, &queues, v->args.n == 1, e);
-}
-
 int verb_queue_list(struct ctl_verb *v, struct err *e)
 {
-    struct ctl_objects queues = { 0 };
-    struct ctl_select which = { .labels = str_of(v->o->labels) };
+    struct verb_list all = { .type = ctl_type("Queue"), .which = { .labels = str_of(v->o->labels) }, .show = show };
 
-    if (v->args.n)
-        return verb_queue_get(v, e);
-    if (ctl_list(&v->ctl, ctl_type("Queue"), &which, &queues, e) < 0)
-        return -1;
-    return show(v, &queues, false, e);
+    return verb_list(v, &all, e);
+}
+
+int verb_queue_get(struct ctl_verb *v, struct err *e)
+{
+    return verb_needs_names(v, "queue", e) < 0 ? -1 : verb_queue_list(v, e);
 }
 
 /* ---- orders ---- */

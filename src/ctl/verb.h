@@ -27,7 +27,8 @@ struct ctl_options { /* of all verbs; NULL, false: not given */
     bool wait;
     const char *timeout; /* "30s" */
 
-    const char *queue, *job, *phase;                     /* of lists */
+    const char *queue, *job, *phase, *user; /* of lists */
+    bool watch;
     const char *file, *name, *image, *requests, *limits; /* of a job to be */
     const char *replicas, *min, *scheduler, *priority_class;
     struct ctl_words env;
@@ -48,7 +49,8 @@ struct ctl_verb {
     struct ctl_words args;
     const char *command; /* "job list" */
     struct buf out;
-    int status; /* the exit status where no error says it: of a program that was run, of a job */
+    size_t widths[16]; /* of the columns so far: rows that come later stand below the others */
+    int status;        /* the exit status where no error says it: of a program that was run, of a job */
 };
 
 typedef int (*ctl_verb_f)(struct ctl_verb *v, struct err *e);
@@ -66,6 +68,18 @@ int verb_needs_names(const struct ctl_verb *v, const char *what, struct err *e);
 /* --timeout; -1 (for ever) without it. */
 int verb_timeout(const struct ctl_verb *v, int64_t *ret_ms, struct err *e);
 int verb_flush(struct ctl_verb *v, struct err *e); /* 'out' goes out now */
+
+/* ---- lists that go on ---- */
+
+struct verb_list {
+    const struct resource_type *type;
+    struct ctl_select which;
+    bool (*wants)(const struct ctl_verb *v, const struct json *object); /* NULL: all */
+    int (*show)(struct ctl_verb *v, const struct ctl_objects *list, bool is_one, struct err *e);
+};
+/* Those that are named, or all that are wanted, as 'show' shows them. With --watch, each again whenever it has changed,
+ * until somebody stops it. */
+int verb_list(struct ctl_verb *v, const struct verb_list *l, struct err *e);
 
 /* The documents of -f FILE ("-": standard input), parted where YAML parts them. */
 int verb_read(struct ctl_verb *v, const char *path, struct ctl_objects *ret, struct err *e);

@@ -81,6 +81,16 @@ static struct admit_env env_of(struct request *rq)
 
 /* ---- Volcano's kinds ---- */
 
+static void keep_creator(struct request *rq, struct json *job, const struct object *old)
+{
+    struct str who = old ? object_annotation(old->root, JOB_CREATOR_ANNOTATION) : rq->caller.who.user;
+
+    if (who.n)
+        object_set_annotation(rq->arena, job, JOB_CREATOR_ANNOTATION, who);
+    else
+        json_remove(json_find(job, "metadata", "annotations", NULL), JOB_CREATOR_ANNOTATION);
+}
+
 static void admit_job_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     struct admit_env env = env_of(rq);
@@ -88,6 +98,7 @@ static void admit_job_write(struct request *rq, struct json *object, const struc
     struct job job;
 
     job_admit(rq->arena, object, old ? old->root : NULL, &env, NULL, &job, &set, ps);
+    keep_creator(rq, object, old);
 }
 
 static void admit_queue_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
