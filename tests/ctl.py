@@ -612,9 +612,64 @@ def slurm_shows_and_cancels(t, s):
     phase(s, f"longer-{n}", "Terminated")
     assert "|CANCELLED|" in t.out(f"sacct -P -j {n}")
     t.fails("scancel", 2, "No job identification")
-    t.fails("scontrol hold 1", 2, "cannot be held")
+    assert t.out(f"sacct -P -j {n} --format=JobID,State,End,NTasks").splitlines()[0] == "JobID|State|End|NTasks"
+    assert re.fullmatch(rf"{n}\|CANCELLED\|20\d\d-\S+Z\|1\n", t.out(f"sacct -P --noheader -j {n} -o jobid,state,end,ntasks"))
+    assert t.out(f"sacct --noheader -j {n} -o JobName%5,User%-8") == "longe alice    \n"
+    t.fails("sacct -o JobId,Color", 2, "--format", "Color")
+    t.fails("sacct -o JobID%x", 2, "--format")
     for option in ("--hold", "--exclusive", "--begin=now", "-C fast", "--nice=5"):
         t.fails(f"sbatch {option} --wrap true", 2, option.split("=")[0].split(" ")[0])
+
+
+def slurm_holds_and_changes(t, s):
+    """What waits can be held, released, made smaller; what runs cannot be held."""
+    s.ok("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "urgent"}, "value": 1000})
+    n = t.out("sbatch --parsable -J large -n 3 -c 500 --wrap true").strip()
+    phase(s, f"large-{n}", "Pending")
+    until("it waits", lambda: s.ok("GET", f"{JOBS}/large-{n}")["status"].get("minAvailable"))
+    assert t.out(f"scontrol hold {n}") == ""
+    phase(s, f"large-{n}", "Aborted")
+    assert t.out(f"squeue -h -j {n} -o '%t %r %R'") == "PD JobHeldUser (JobHeldUser)\n"
+    assert "JobState=PENDING Reason=JobHeldUser" in t.out(f"scontrol show job {n}")
+    assert t.out(f"scontrol update JobId={n} NumTasks=2 Priority=urgent") == ""
+    spec = s.ok("GET", f"{JOBS}/large-{n}")["spec"]
+    assert (spec["minAvailable"], spec["tasks"][0]["replicas"], spec["priorityClassName"]) == (2, 2, "urgent"), spec
+    assert t.out(f"scontrol release {n}") == ""
+    phase(s, f"large-{n}", "Pending")
+    until("it waits for room again", lambda: "JobHeldUser" not in t.out(f"squeue -h -j {n} -o '%t %r'"))
+    for words, status, said in ((f"update JobId={n} Partition=x", 2, "Partition"), (f"update JobId={n} NumTasks=none", 2, "NumTasks"),
+                                (f"update JobId={n} Color=red", 2, "Color"), ("update NumTasks=3", 2, "JobId="), ("hold 1", 5, "Invalid job id"),
+                                ("hold", 2, "which job"), ("freeze 1", 2, "not known")):
+        t.fails(f"scontrol {words}", status, said)
+    t.out(f"scontrol hold {n}")
+    phase(s, f"large-{n}", "Aborted")
+    r = t.run(f"scancel {n}")  # nothing of it is left to be ended
+    assert r.returncode == 0 and "is deleted" in r.stderr, r
+    until("it is gone", lambda: s.call("GET", f"{JOBS}/large-{n}")[0] == 404)
+    s.ok("POST", JOBS, job("runs", "sleep 1000"))
+    phase(s, "runs", "Running")
+    t.fails("scontrol hold runs", 3, "no longer pending execution")
+    assert t.out("scontrol release runs") == ""
+    t.out("scancel runs")
+
+
+BSUB = """#!/bin/sh
+#BSUB -J lsf[4-6]
+#BSUB -P project -q default -M 100
+#BSUB -W 0:10
+echo id $SLURM_ARRAY_TASK_ID
+#BSUB -x
+"""
+
+
+def lsf_scripts(t, s):
+    r = t.run(["sbatch", "--parsable", "-W", t.file("lsf.sh", BSUB)])
+    assert r.returncode == 0 and "--account is not needed" in r.stderr, r
+    n = r.stdout.strip()
+    assert [x.split("] ")[1] for x in t.out(f"pumice job logs lsf-{n}").splitlines()] == ["id 4", "id 5", "id 6"]
+    main = s.ok("GET", f"{JOBS}/lsf-{n}")["spec"]["tasks"][0]["template"]["spec"]
+    assert main["activeDeadlineSeconds"] == 600 and main["containers"][0]["resources"]["requests"]["memory"] == "100Mi", main
+    t.fails(["sbatch", "--dry-run", t.file("bad.sh", "#!/bin/sh\n#BSUB -app x\n")], 2, "#BSUB", "-app")
 
 
 def slurm_dry(t, s):
@@ -633,7 +688,7 @@ def slurm_dry(t, s):
 CASES = (c01_to_04_run, c05_namespace_of_a_file, c06_07_vsub, c08_to_13_lists, c14_15_view, c16_17_orders, c18_to_22_queues,
          c23_24_pods, c26_to_28_flows, c68_commands_to_queues, runs_and_waits, formats, dry_runs, lists_go_on,
          lists_what_matters, reasons, follows, enters, slurm_submits,
-         slurm_srun, slurm_shows_and_cancels, slurm_dry)
+         slurm_srun, slurm_shows_and_cancels, slurm_holds_and_changes, lsf_scripts, slurm_dry)
 
 
 def main():

@@ -91,8 +91,8 @@ static const struct foreign_option not_carried[] = {
     IGNORED("hint", "cores are shared as the kernel likes"),
     IGNORED("mpi", "pods find each other by their names; see the plugins"),
     { "exclusive", false, true, "a node cannot be had alone: ask for all of its cores" },
-    { "hold", false, true, "a job cannot be held: submit it later, or close its queue" },
-    { "H", false, true, "a job cannot be held: submit it later, or close its queue" },
+    { "hold", false, true, "a job can be held when it is there: 'scontrol hold JOB'; or submit it later" },
+    { "H", false, true, "a job can be held when it is there: 'scontrol hold JOB'; or submit it later" },
     { "begin", true, true, "nothing starts jobs at a time but a CronJob (batch.volcano.sh)" },
     { "b", true, true, "nothing starts jobs at a time but a CronJob (batch.volcano.sh)" },
     { "constraint", true, true, "write a manifest with nodeSelector and submit it with 'pumice job run -f'" },
@@ -164,7 +164,7 @@ static int read_script(struct arena *a, const struct command *c, const struct te
     if (!words)
         return err_wrap(e, "%s", path);
     if (options_parse(a, c, words, &from_script, &rest) != EXIT_FINE)
-        return err_set(e, ERR_SYNTAX, "%s: its #SBATCH lines cannot be used", path);
+        return err_set(e, ERR_SYNTAX, "%s: its #SBATCH or #BSUB lines cannot be used", path);
     if (rest.list.n)
         return err_set(e, ERR_SYNTAX, "%s: #SBATCH: \"%s\" is no option", path, rest.list.v[0]);
     overlay(&from_script, line);
@@ -235,6 +235,7 @@ static const struct option squeue_options[] = {
 static const struct option sacct_options[] = {
     LISTED,
     TEXT('j', "jobs", jobs, "LIST", "these, by number or name"),
+    TEXT('o', "format", format, "LIST", "fields and widths: JobID,JobName%30,State,Elapsed,ExitCode,Submit,Start,End"),
     FLAG(0, "noheader", no_header, "without the first line"),
     FLAG('P', "parsable2", parsable2, "fields parted by |"),
     WHERE,
@@ -300,11 +301,12 @@ const struct command command_slurm = {
 static const char *const sbatch_examples[] = { "pumice slurm sbatch -n 8 -c 4 --mem=16G job.sh big",
                                                "a gang of eight pods", "pumice slurm sbatch --array=1-100 sweep.sh",
                                                "a hundred, each with its SLURM_ARRAY_TASK_ID", NULL };
-COMMAND(
-    sbatch, sbatch_run, "[SCRIPT [ARGUMENT…]]", "submit a batch script as a Job",
-    "The script's #SBATCH lines are read as options; those of the command line win. Without a script, standard input.\n"
-    "The job is NAME-NUMBER, and the number is its SLURM_JOB_ID.",
-    sbatch_options, .foreign = not_carried, .examples = sbatch_examples, .stops_at_argument = true)
+COMMAND(sbatch, sbatch_run, "[SCRIPT [ARGUMENT…]]", "submit a batch script as a Job",
+        "The script's #SBATCH lines are read as options, and LSF's #BSUB lines as what they mean here; those of the "
+        "command\n"
+        "line win. Without a script, standard input.\n"
+        "The job is NAME-NUMBER, and the number is its SLURM_JOB_ID.",
+        sbatch_options, .foreign = not_carried, .examples = sbatch_examples, .stops_at_argument = true)
 COMMAND(srun, srun_run, "[COMMAND…]", "run a command as a Job, and show its output",
         "Submits it, follows the output of all tasks, and ends with the greatest of their exit statuses.", srun_options,
         .foreign = not_carried, .stops_at_argument = true)
@@ -316,5 +318,8 @@ COMMAND(sinfo, sinfo_run, "", "list queues and the state of nodes, as Slurm does
         "A queue is a partition of all nodes.", sinfo_options, .examples = NULL)
 COMMAND(sacct, sacct_run, "", "list jobs, those that have ended too",
         "As long as their records are kept (ttlSecondsAfterFinished).", sacct_options, .examples = NULL)
-COMMAND(scontrol, scontrol_run, "[ACTION …]", "show, suspend, resume or requeue jobs",
-        "show job|node|partition [NAME], suspend JOB, resume JOB, requeue JOB.", scontrol_options, .examples = NULL)
+COMMAND(
+    scontrol, scontrol_run, "[ACTION …]", "show, change, hold, suspend or requeue jobs",
+    "show job|node|partition [NAME], update JobId=JOB NumTasks=N Priority=CLASS, hold JOB, release JOB, suspend JOB,\n"
+    "resume JOB, requeue JOB.",
+    scontrol_options, .examples = NULL)

@@ -21,6 +21,7 @@
 
 #define SLURM_LABEL_ID        "pumice.dev/slurm-job-id"
 #define SLURM_ANNOTATION_USER "pumice.dev/slurm-user"
+#define SLURM_ANNOTATION_HELD "pumice.dev/slurm-held" /* "true": aborted before it began, until it is released */
 
 struct slurm_options { /* as given; NULL, false: not */
     const char *name, *partition, *nodes, *ntasks, *per_node, *cpus;
@@ -67,8 +68,13 @@ const char *slurm_state_long(struct str phase);
 
 /* ---- scripts ---- */
 
-/* The words of its #SBATCH lines: those before the first command. NULL-terminated, in 'a'. */
+/* The words of its #SBATCH lines: those before the first command. NULL-terminated, in 'a'. Those of LSF's #BSUB lines
+ * come behind them, as options of sbatch (lsf.c). */
 char **slurm_directives(struct arena *a, struct str script, struct err *e);
+
+/* "-J a[1-9] -n 4 -W 1:30", as #BSUB lines have it: "--job-name=a --array=1-9 --ntasks=4 --time=1:30:00". What cannot be
+ * carried is an error. */
+int lsf_options(struct arena *a, char *const *from, char ***ret, struct err *e);
 
 struct slurm_notes { /* what was not carried */
     VEC(struct str) v;
@@ -97,6 +103,10 @@ int verb_scontrol(struct ctl_verb *v, struct err *e);
 
 /* Its number if it has one, else its name. */
 struct str slurm_id(const struct json *job);
+/* Its phase, and why it waits; one that is held is Pending. */
+struct str slurm_phase(const struct json *job);
+struct reasons;
+struct str slurm_reason(const struct reasons *r, const struct json *job);
 /* By number or by name. */
 int slurm_find(struct ctl_verb *v, const char *id, struct json **ret, struct err *e);
 

@@ -12,6 +12,15 @@ static int command(struct ctl_verb *v, const struct json *job, const char *actio
 
 /* ---- scancel ---- */
 
+/* One that is suspended or held has no pods, and takes no order but to be resumed: it goes, record and all. */
+static int cancel(struct ctl_verb *v, const struct json *job, struct err *e)
+{
+    if (!str_is(job_phase_word(job), "Aborted"))
+        return job_has_ended(job_phase_word(job)) ? 0 : command(v, job, "TerminateJob", e);
+    fprintf(stderr, "scancel: job %.*s has not begun or is suspended: it is deleted\n", STR_ARG(slurm_id(job)));
+    return ctl_delete(&v->ctl, ctl_type("Job"), object_namespace(job), object_name(job), NULL, e);
+}
+
 static bool is_in(const char *list, struct str word)
 {
     struct str rest = str_of(list), part;
@@ -32,14 +41,13 @@ static int cancel_matching(struct ctl_verb *v, struct err *e)
     if (ctl_list(&v->ctl, ctl_type("Job"), &which, &jobs, e) < 0)
         return -1;
     VEC_FOREACH(job, &jobs.v) {
-        struct str phase = job_phase_word(*job);
+        struct str phase = slurm_phase(*job);
 
-        if (job_has_ended(phase) || !is_in(user, object_annotation(*job, SLURM_ANNOTATION_USER)) ||
-            !is_in(o->names, object_name(*job)) ||
+        if (!is_in(user, object_annotation(*job, SLURM_ANNOTATION_USER)) || !is_in(o->names, object_name(*job)) ||
             !is_in(o->partition, json_text(json_find(*job, "spec", "queue", NULL), STR("default"))) ||
             (!is_in(o->states, str_of(slurm_state(phase))) && !is_in(o->states, str_of(slurm_state_long(phase)))))
             continue;
-        if (command(v, *job, "TerminateJob", e) < 0)
+        if (cancel(v, *job, e) < 0)
             return -1;
     }
     return 0;
@@ -58,9 +66,7 @@ int verb_scancel(struct ctl_verb *v, struct err *e)
     for (size_t i = 0; i < v->args.n; i++) {
         struct json *job;
 
-        if (slurm_find(v, v->args.v[i], &job, e) < 0)
-            return -1;
-        if (!job_has_ended(job_phase_word(job)) && command(v, job, "TerminateJob", e) < 0)
+        if (slurm_find(v, v->args.v[i], &job, e) < 0 || cancel(v, job, e) < 0)
             return -1;
     }
     return 0;
@@ -71,10 +77,10 @@ int verb_scancel(struct ctl_verb *v, struct err *e)
 static int show_job(struct ctl_verb *v, const struct json *job)
 {
     struct reasons reasons = { 0 };
-    struct str reason, phase = job_phase_word(job);
+    struct str reason, phase = slurm_phase(job);
 
     reasons_read(&v->ctl, object_namespace(job), &reasons);
-    reason = reason_of(&reasons, job);
+    reason = slurm_reason(&reasons, job);
     buf_fmt(&v->out, "JobId=%.*s JobName=%.*s\n", STR_ARG(slurm_id(job)), STR_ARG(object_name(job)));
     buf_fmt(&v->out, "   UserId=%.*s Partition=%.*s\n", STR_ARG(object_annotation(job, SLURM_ANNOTATION_USER)),
             STR_ARG(json_text(json_find(job, "spec", "queue", NULL), STR("default"))));
@@ -125,16 +131,124 @@ static int show(struct ctl_verb *v, struct err *e)
     return err_set(e, ERR_SYNTAX, "show job, show node or show partition; not \"%s\"", what);
 }
 
+/* ---- orders to jobs ---- */
+
+static int suspend(struct ctl_verb *v, const struct json *job, struct err *e)
+{
+    return command(v, job, "AbortJob", e);
+}
+
+static int resume(struct ctl_verb *v, const struct json *job, struct err *e)
+{
+    return command(v, job, "ResumeJob", e);
+}
+
+static int requeue(struct ctl_verb *v, const struct json *job, struct err *e)
+{
+    return command(v, job, "RestartJob", e);
+}
+
+static int mark_held(struct ctl_verb *v, const struct json *job, bool is_held, struct err *e)
+{
+    struct json *patch = json_object(v->arena), *meta = json_add(patch, STR("metadata"), json_object(v->arena));
+    struct json *notes = json_add(meta, STR("annotations"), json_object(v->arena));
+
+    json_add(notes, STR(SLURM_ANNOTATION_HELD), is_held ? json_str(v->arena, STR("true")) : json_null(v->arena));
+    return ctl_merge(&v->ctl, ctl_type("Job"), object_namespace(job), object_name(job), patch, NULL, NULL, e);
+}
+
+/* What waits to begin has no pods, so it is aborted without a loss, and marked as held. */
+static int hold(struct ctl_verb *v, const struct json *job, struct err *e)
+{
+    if (!str_is(slurm_phase(job), "Pending"))
+        return err_set(e, ERR_INVALID,
+                       "Job is no longer pending execution: %.*s is %s; 'scontrol suspend' ends its pods",
+                       STR_ARG(slurm_id(job)), slurm_state_long(slurm_phase(job)));
+    return mark_held(v, job, true, e) < 0 ? -1 : command(v, job, "AbortJob", e);
+}
+
+static int release(struct ctl_verb *v, const struct json *job, struct err *e)
+{
+    if (str_eq(slurm_phase(job), job_phase_word(job)))
+        return 0; /* it is not held: as Slurm, silently */
+    return command(v, job, "ResumeJob", e) < 0 ? -1 : mark_held(v, job, false, e);
+}
+
+/* ---- update ---- "JobId=12 NumTasks=4 Priority=high" ---- */
+
+static int set_tasks(struct ctl_verb *v, struct json *patch, const struct json *job, struct str value, struct err *e)
+{
+    struct json *spec = json_need_object(v->arena, patch, "spec");
+    struct json *tasks = json_copy(v->arena, json_find(job, "spec", "tasks", NULL)), *task = json_at(tasks, 0);
+    int64_t n, before = json_i64(json_get(task, "replicas"), 1);
+    int64_t min = json_i64(json_find(job, "spec", "minAvailable", NULL), before);
+
+    if (str_to_i64(value, &n) < 0 || n < 1 || n > 1000000)
+        return err_set(e, ERR_SYNTAX, "NumTasks: \"%.*s\" is no number from 1 on", STR_ARG(value));
+    if (json_count(tasks) != 1)
+        return err_set(e, ERR_INVALID, "NumTasks: the job has %zu kinds of tasks; change it with kubectl edit",
+                       json_count(tasks));
+    json_set(task, "replicas", json_int(v->arena, n));
+    json_set(task, "minAvailable", json_int(v->arena, min == before ? n : MIN_OF(min, n)));
+    json_set(spec, "tasks", tasks);
+    json_set(spec, "minAvailable", json_int(v->arena, min == before ? n : MIN_OF(min, n)));
+    return 0;
+}
+
+static int set_priority(struct ctl_verb *v, struct json *patch, const struct json *job, struct str value, struct err *e)
+{
+    (void)job, (void)e;
+    json_set(json_need_object(v->arena, patch, "spec"), "priorityClassName", json_str(v->arena, value));
+    return 0;
+}
+
 static const struct {
-    const char *word, *action, *instead;
-} actions[] = {
-    { "suspend", "AbortJob", NULL },
-    { "resume", "ResumeJob", NULL },
-    { "requeue", "RestartJob", NULL },
-    { "hold", NULL,
-      "a Volcano Job cannot be held: submit it later, or close its queue ('pumice queue operate close')" },
-    { "release", NULL, "a Volcano Job cannot be held, so there is nothing to release" },
-    { "update", NULL, "what a job asks for cannot be changed: cancel it and submit it again" },
+    const char *key;
+    int (*set)(struct ctl_verb *v, struct json *patch, const struct json *job, struct str value, struct err *e);
+    const char *instead;
+} changes[] = {
+    { "NumTasks", set_tasks, NULL },
+    { "Priority", set_priority, NULL },
+    { "Partition", NULL, "the queue of a Job cannot be changed: cancel it and submit it again" },
+    { "TimeLimit", NULL, "the time of a Job cannot be changed: cancel it and submit it again" },
+};
+
+static int change(struct ctl_verb *v, struct json *patch, const struct json *job, struct str pair, struct err *e)
+{
+    struct str key = pair, value = pair;
+
+    (void)str_split(&value, '=', &key);
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+        if (!str_eq_nocase(key, str_of(changes[i].key)))
+            continue;
+        if (!changes[i].set || !value.n)
+            return err_set(e, ERR_SYNTAX, "%s: %s", changes[i].key,
+                           changes[i].set ? "its value is missing" : changes[i].instead);
+        return changes[i].set(v, patch, job, value, e);
+    }
+    return err_set(e, ERR_SYNTAX, "update: \"%.*s\" cannot be changed: only NumTasks and Priority can", STR_ARG(key));
+}
+
+static int update(struct ctl_verb *v, struct err *e)
+{
+    struct json *job = NULL, *patch = json_object(v->arena);
+
+    for (size_t i = 1; i < v->args.n; i++)
+        if (strncasecmp(v->args.v[i], "JobId=", 6) == 0 && slurm_find(v, v->args.v[i] + 6, &job, e) < 0)
+            return -1;
+    if (!job || v->args.n < 3)
+        return err_set(e, ERR_SYNTAX, "update: say which job and what: scontrol update JobId=12 NumTasks=4");
+    for (size_t i = 1; i < v->args.n; i++)
+        if (strncasecmp(v->args.v[i], "JobId=", 6) != 0 && change(v, patch, job, str_of(v->args.v[i]), e) < 0)
+            return -1;
+    return ctl_merge(&v->ctl, ctl_type("Job"), object_namespace(job), object_name(job), patch, NULL, NULL, e);
+}
+
+static const struct {
+    const char *word;
+    int (*order)(struct ctl_verb *v, const struct json *job, struct err *e);
+} orders[] = {
+    { "suspend", suspend }, { "resume", resume }, { "requeue", requeue }, { "hold", hold }, { "release", release },
 };
 
 int verb_scontrol(struct ctl_verb *v, struct err *e)
@@ -143,20 +257,20 @@ int verb_scontrol(struct ctl_verb *v, struct err *e)
 
     if (strcmp(word, "show") == 0)
         return show(v, e);
-    for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
-        if (strcmp(actions[i].word, word) != 0)
+    if (strcmp(word, "update") == 0)
+        return update(v, e);
+    for (size_t i = 0; i < ARRAY_LEN(orders); i++) {
+        if (strcmp(orders[i].word, word) != 0)
             continue;
-        if (!actions[i].action)
-            return err_set(e, ERR_SYNTAX, "%s: %s", word, actions[i].instead);
         if (v->args.n < 2)
             return err_set(e, ERR_SYNTAX, "%s: say which job", word);
         for (size_t k = 1; k < v->args.n; k++) {
             struct json *job;
 
-            if (slurm_find(v, v->args.v[k], &job, e) < 0 || command(v, job, actions[i].action, e) < 0)
+            if (slurm_find(v, v->args.v[k], &job, e) < 0 || orders[i].order(v, job, e) < 0)
                 return -1;
         }
         return 0;
     }
-    return err_set(e, ERR_SYNTAX, "\"%s\" is not known: show, suspend, resume, requeue", word);
+    return err_set(e, ERR_SYNTAX, "\"%s\" is not known: show, update, hold, release, suspend, resume, requeue", word);
 }

@@ -336,15 +336,15 @@ int slurm_job(struct arena *a, const struct slurm_options *o, const struct slurm
 
 /* ---- scripts ---- */
 
-static bool is_directive(struct str line, struct str *ret)
+static bool is_directive(struct str line, struct str mark, struct str *ret)
 {
-    if (!str_starts(line, STR("#SBATCH")) || line.n == 7 || !strchr(" \t", line.p[7]))
+    if (!str_starts(line, mark) || line.n == mark.n || !strchr(" \t", line.p[mark.n]))
         return false;
-    *ret = str_from(line, 7);
+    *ret = str_from(line, mark.n);
     return true;
 }
 
-char **slurm_directives(struct arena *a, struct str script, struct err *e)
+static char **marked(struct arena *a, struct str script, struct str mark, struct err *e)
 {
     VEC(char *) words = { 0 };
     struct str line, text;
@@ -352,7 +352,7 @@ char **slurm_directives(struct arena *a, struct str script, struct err *e)
     while (str_split(&script, '\n', &line)) {
         struct json *list;
 
-        if (is_directive(line, &text)) {
+        if (is_directive(line, mark, &text)) {
             if (job_words(a, text, &list, e) < 0) {
                 (void)err_wrap(e, "\"%.*s\"", STR_ARG(str_sub(line, 0, 80)));
                 return NULL;
@@ -363,6 +363,21 @@ char **slurm_directives(struct arena *a, struct str script, struct err *e)
             break; /* the first command */
         }
     }
+    *vec_push(a, &words) = NULL;
+    return words.v;
+}
+
+char **slurm_directives(struct arena *a, struct str script, struct err *e)
+{
+    char **slurm = marked(a, script, STR("#SBATCH"), e), **lsf = slurm ? marked(a, script, STR("#BSUB"), e) : NULL;
+    VEC(char *) words = { 0 };
+
+    if (!lsf || lsf_options(a, lsf, &lsf, e) < 0)
+        return NULL;
+    for (; *slurm; slurm++)
+        *vec_push(a, &words) = *slurm;
+    for (; *lsf; lsf++)
+        *vec_push(a, &words) = *lsf;
     *vec_push(a, &words) = NULL;
     return words.v;
 }

@@ -37,6 +37,20 @@ int slurm_find(struct ctl_verb *v, const char *id, struct json **ret, struct err
     return err_set(e, ERR_NOT_FOUND, "Invalid job id specified: %s", id);
 }
 
+struct str slurm_phase(const struct json *job)
+{
+    struct str phase = job_phase_word(job);
+    bool is_held = str_is(object_annotation(job, SLURM_ANNOTATION_HELD), "true") &&
+                   (str_is(phase, "Aborted") || str_is(phase, "Aborting"));
+
+    return is_held ? STR("Pending") : phase;
+}
+
+struct str slurm_reason(const struct reasons *r, const struct json *job)
+{
+    return str_eq(slurm_phase(job), job_phase_word(job)) ? reason_of(r, job) : STR("JobHeldUser");
+}
+
 /* ---- which ---- */
 
 static bool is_in(const char *list, struct str word)
@@ -62,7 +76,7 @@ static struct str queue_name(const struct json *job)
 static bool is_wanted(const struct ctl_verb *v, const struct json *job)
 {
     const struct slurm_options *o = v->o->slurm;
-    struct str phase = job_phase_word(job);
+    struct str phase = slurm_phase(job);
     const char *me = getenv("USER");
 
     if ((o->jobs && !is_in(o->jobs, slurm_id(job)) && !is_in(o->jobs, object_name(job))) ||
@@ -142,9 +156,9 @@ static struct str where(struct ctl_verb *v, const struct seen *s, const struct j
     struct str reason;
     size_t n;
 
-    if (!str_is(job_phase_word(job), "Pending"))
+    if (!str_is(slurm_phase(job), "Pending"))
         return nodes_of(v, s, job, &n);
-    reason = reason_of(&s->reasons, job);
+    reason = slurm_reason(&s->reasons, job);
     return arena_fmt(v->arena, "(%.*s)", STR_ARG(reason.n ? reason : STR("None")));
 }
 
@@ -163,9 +177,9 @@ static struct str job_field(struct ctl_verb *v, const struct seen *s, const stru
     case 'u':
         return user_of(job);
     case 't':
-        return str_of(slurm_state(job_phase_word(job)));
+        return str_of(slurm_state(slurm_phase(job)));
     case 'T':
-        return str_of(slurm_state_long(job_phase_word(job)));
+        return str_of(slurm_state_long(slurm_phase(job)));
     case 'M':
         return slurm_elapsed(v->arena, elapsed_s(v, job));
     case 'D':
@@ -176,7 +190,7 @@ static struct str job_field(struct ctl_verb *v, const struct seen *s, const stru
     case 'N':
         return nodes_of(v, s, job, &n);
     case 'r':
-        return reason_of(&s->reasons, job);
+        return slurm_reason(&s->reasons, job);
     case 'R':
         return where(v, s, job);
     case 'V':
@@ -266,18 +280,6 @@ int verb_squeue(struct ctl_verb *v, struct err *e)
 
 /* ---- sacct ---- */
 
-static void put_account(struct ctl_verb *v, const struct str *cells, const int *widths, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (v->o->slurm->parsable2)
-            buf_fmt(&v->out, "%s%.*s", i ? "|" : "", STR_ARG(cells[i]));
-        else
-            buf_fmt(&v->out, "%*.*s ", widths[i], (int)MIN_OF(cells[i].n, (size_t)widths[i]),
-                    cells[i].n ? cells[i].p : "");
-    }
-    buf_char(&v->out, '\n');
-}
-
 /* The greatest exit status of the pods that are still there. */
 static struct str exit_code(struct ctl_verb *v, const struct pod_rows *pods, const struct json *job)
 {
@@ -292,38 +294,153 @@ static struct str exit_code(struct ctl_verb *v, const struct pod_rows *pods, con
     return arena_fmt(v->arena, "%lld:0", (long long)most);
 }
 
+struct account { /* one of the jobs, and what is known of pods */
+    struct ctl_verb *v;
+    const struct pod_rows *pods;
+    const struct json *job;
+};
+
+static struct str account_id(const struct account *a)
+{
+    return slurm_id(a->job);
+}
+
+static struct str account_name(const struct account *a)
+{
+    return object_name(a->job);
+}
+
+static struct str account_queue(const struct account *a)
+{
+    return queue_name(a->job);
+}
+
+static struct str account_user(const struct account *a)
+{
+    return user_of(a->job);
+}
+
+static struct str account_tasks(const struct account *a)
+{
+    return arena_fmt(a->v->arena, "%lld", (long long)job_replicas(a->job));
+}
+
+static struct str account_elapsed(const struct account *a)
+{
+    return slurm_elapsed(a->v->arena, elapsed_s(a->v, a->job));
+}
+
+static struct str account_state(const struct account *a)
+{
+    return str_of(slurm_state_long(slurm_phase(a->job)));
+}
+
+static struct str account_exit(const struct account *a)
+{
+    return exit_code(a->v, a->pods, a->job);
+}
+
+static struct str account_submit(const struct account *a)
+{
+    return json_text(json_find(a->job, "metadata", "creationTimestamp", NULL), STR_NULL);
+}
+
+static struct str account_start(const struct account *a)
+{
+    JSON_FOREACH(c, json_find(a->job, "status", "conditions", NULL))
+        if (str_is(json_member_text(c, "status"), "Running"))
+            return json_member_text(c, "lastTransitionTime");
+    return STR("Unknown");
+}
+
+static struct str account_end(const struct account *a)
+{
+    if (!job_has_ended(job_phase_word(a->job)))
+        return STR("Unknown");
+    return json_text(json_find(a->job, "status", "state", "lastTransitionTime", NULL), STR("Unknown"));
+}
+
+static const struct account_field {
+    const char *name;
+    int width;
+    struct str (*cell)(const struct account *a);
+} account_fields[] = {
+    { "JobID", 12, account_id },      { "JobName", 20, account_name },    { "Partition", 10, account_queue },
+    { "User", 9, account_user },      { "AllocCPUS", 10, account_tasks }, { "Elapsed", 12, account_elapsed },
+    { "State", 10, account_state },   { "ExitCode", 8, account_exit },    { "NTasks", 8, account_tasks },
+    { "Submit", 20, account_submit }, { "Start", 20, account_start },     { "End", 20, account_end },
+};
+
+struct account_columns {
+    VEC(struct account_field) v;
+};
+
+/* "JobID,JobName%30,State": a number is the width. */
+static int read_columns(struct ctl_verb *v, struct account_columns *ret, struct err *e)
+{
+    struct str list = str_of(v->o->slurm->format ? v->o->slurm->format
+                                                 : "JobID,JobName,Partition,User,AllocCPUS,Elapsed,State,ExitCode");
+    struct str part, name;
+
+    while (str_split(&list, ',', &part)) {
+        size_t i = 0;
+        int64_t width = 0;
+
+        (void)str_split(&part, '%', &name);
+        while (i < ARRAY_LEN(account_fields) && !str_eq_nocase(name, str_of(account_fields[i].name)))
+            i++;
+        if (i == ARRAY_LEN(account_fields))
+            return err_set(e, ERR_SYNTAX,
+                           "--format: \"%.*s\" is not known; these are: JobID, JobName, Partition, User, AllocCPUS, "
+                           "NTasks, Elapsed, State, ExitCode, Submit, Start, End",
+                           STR_ARG(name));
+        if (part.n && (str_to_i64(part, &width) < 0 || width < -1000 || width > 1000 || !width))
+            return err_set(e, ERR_SYNTAX, "--format: \"%%%.*s\" is no width", STR_ARG(part));
+        *vec_push(v->arena, &ret->v) = account_fields[i];
+        if (width)
+            ret->v.v[ret->v.n - 1].width = (int)width;
+    }
+    return 0;
+}
+
+/* Of a job, of the heads (no job), or the line below them ('line'). */
+static void put_account(const struct account_columns *columns, const struct account *a, bool line)
+{
+    struct ctl_verb *v = a->v;
+    bool is_parsable = v->o->slurm->parsable2;
+
+    VEC_FOREACH(c, &columns->v) {
+        size_t width = (size_t)(c->width < 0 ? -c->width : c->width);
+        struct str text = a->job ? c->cell(a) : str_of(c->name);
+
+        if (line)
+            text = arena_fmt(v->arena, "%.*s", (int)MIN_OF(width, 30U), "------------------------------");
+        if (is_parsable)
+            buf_fmt(&v->out, "%s%.*s", c == columns->v.v ? "" : "|", STR_ARG(text));
+        else
+            buf_fmt(&v->out, "%*.*s ", c->width, (int)MIN_OF(text.n, width), text.n ? text.p : "");
+    }
+    buf_char(&v->out, '\n');
+}
+
 int verb_sacct(struct ctl_verb *v, struct err *e)
 {
-    static const char *const heads[] = { "JobID",     "JobName", "Partition", "User",
-                                         "AllocCPUS", "Elapsed", "State",     "ExitCode" };
-    static const int widths[] = { 12, 20, 10, 9, 10, 12, 10, 8 };
     struct pod_query query = { .namespace = verb_namespace(v) };
+    struct account_columns columns = { 0 };
     struct pod_rows pods = { 0 };
     struct ctl_objects jobs = { 0 };
-    struct str cells[ARRAY_LEN(heads)], lines[ARRAY_LEN(heads)];
+    struct account of = { .v = v, .pods = &pods };
 
-    if (read_jobs(v, &jobs, e) < 0 || pod_select(&v->ctl, &query, &pods, e) < 0)
+    if (read_columns(v, &columns, e) < 0 || read_jobs(v, &jobs, e) < 0 || pod_select(&v->ctl, &query, &pods, e) < 0)
         return -1;
-    for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
-        cells[i] = str_of(heads[i]);
-        lines[i] = str_sub(STR("------------------------------"), 0, (size_t)widths[i]);
-    }
     if (!v->o->slurm->no_header) {
-        put_account(v, cells, widths, ARRAY_LEN(heads));
+        put_account(&columns, &of, false);
         if (!v->o->slurm->parsable2)
-            put_account(v, lines, widths, ARRAY_LEN(heads));
+            put_account(&columns, &of, true);
     }
     VEC_FOREACH(job, &jobs.v) {
-        struct str row[] = { slurm_id(*job),
-                             object_name(*job),
-                             queue_name(*job),
-                             user_of(*job),
-                             arena_fmt(v->arena, "%lld", (long long)job_replicas(*job)),
-                             slurm_elapsed(v->arena, elapsed_s(v, *job)),
-                             str_of(slurm_state_long(job_phase_word(*job))),
-                             exit_code(v, &pods, *job) };
-
-        put_account(v, row, widths, ARRAY_LEN(heads));
+        of.job = *job;
+        put_account(&columns, &of, false);
     }
     return 0;
 }

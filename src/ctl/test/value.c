@@ -130,6 +130,52 @@ static void directives(void **state)
     assert_null(slurm_directives(&a, STR("#!/bin/sh\n#SBATCH -J 'open\n"), &e));
 }
 
+static void lsf(void **state)
+{
+    static const struct {
+        const char *line, *options; /* NULL: it cannot be carried */
+    } rows[] = {
+        { "-J train -q night -n 4,8 -W 1:30 -K",
+          "--job-name=train --partition=night --ntasks=4 --time=1:30:00 --wait" },
+        { "-J 'a[1-9:2]%3' -W 90/host", "--job-name=a --array=1-9:2%3 --time=90" },
+        { "-J [1-4] -rn", "--array=1-4 --no-requeue" },
+        { "-M 4G -gpu num=2:mode=shared", "--mem-per-cpu=4G --gpus-per-node=2" },
+        { "-R 'span[ptile=2] rusage[mem=512, x=1]'", "--mem-per-cpu=512 --ntasks-per-node=2" },
+        { "-R span[hosts=1] -cwd /w -env A=b", "--chdir=/w --export=A=b" },
+        { "-o out.%J.%I -e err.%J", "--output=out.%j.%a --error=err.%j" },
+        { "-w 'done(a) && ended(12) && exit(\"b\") && started(c)'",
+          "--dependency=afterok:a,afterany:12,afternotok:b,after:c" },
+        { "-w a", "--dependency=afterok:a" },
+        { "-P x -u me -N", "--account=x --mail-user=me --mail-type=END" },
+        { "-w 'done(a) || done(b)'", NULL },
+        { "-w 'numdone(a,*)'", NULL },
+        { "-R 'select[type==x]'", NULL },
+        { "-gpu mode=shared", NULL },
+        { "-J 'a]['", NULL },
+        { "-n", NULL },
+        { "-app x", NULL },
+        { "train.sh", NULL },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        autoarena a = { 0 };
+        autobuf text = { 0 };
+        struct err e = { 0 };
+        char **got = slurm_directives(&a, arena_fmt(&a, "#!/bin/sh\n#BSUB %s\necho\n#BSUB -q late\n", rows[i].line),
+                                      &e);
+
+        if (!rows[i].options) {
+            assert_null(got);
+            assert_int_equal(e.code, ERR_SYNTAX);
+            continue;
+        }
+        assert_non_null(got);
+        for (; *got; got++)
+            buf_fmt(&text, "%s%s", text.n ? " " : "", *got);
+        assert_string_equal(text.p, rows[i].options);
+    }
+}
+
 static void words(void **state)
 {
     static const char *const bad[] = { "'a", "\"a", "a\\" };
@@ -192,8 +238,9 @@ static void paths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ages),  cmocka_unit_test(times),      cmocka_unit_test(sizes),   cmocka_unit_test(lists),
-        cmocka_unit_test(words), cmocka_unit_test(directives), cmocka_unit_test(amounts), cmocka_unit_test(paths),
+        cmocka_unit_test(ages),  cmocka_unit_test(times),   cmocka_unit_test(sizes),
+        cmocka_unit_test(lists), cmocka_unit_test(words),   cmocka_unit_test(directives),
+        cmocka_unit_test(lsf),   cmocka_unit_test(amounts), cmocka_unit_test(paths),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
