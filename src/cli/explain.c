@@ -32,7 +32,8 @@ static struct wanted parse_name(const char *namespace, const char *word)
     if (!str_split(&rest, '/', &first) || !rest.p)
         return w;
     w.name = rest;
-    if (type_by_name(first) != type_by_name(STR(JOB_KIND)) && type_by_name(first) != type_by_name(STR("PodGroup")))
+    if (type_by_name(first) != type_by_name(STR(JOB_KIND)) && type_by_name(first) != type_by_name(STR("PodGroup")) &&
+        type_by_name(first) != type_by_name(STR("JobFlow")))
         w.namespace = first;
     return w;
 }
@@ -42,7 +43,7 @@ static bool is_candidate(const struct loaded *doc)
     return doc->type && (doc->type == type_by_name(STR(JOB_KIND)) || doc->type == type_by_name(STR("PodGroup")));
 }
 
-static struct str namespace_of(const struct json *object)
+struct str explain_namespace(const struct json *object)
 {
     return str_empty(object_namespace(object)) ? STR("default") : object_namespace(object);
 }
@@ -58,9 +59,9 @@ static bool find_anywhere(const struct load *l, struct wanted *w)
 
         if (!is_candidate(doc) || !str_eq(object_name(doc->root), w->name))
             continue;
-        if (str_eq(namespace_of(doc->root), w->namespace))
+        if (str_eq(explain_namespace(doc->root), w->namespace))
             return true;
-        namespace = namespace_of(doc->root);
+        namespace = explain_namespace(doc->root);
         n++;
     }
     w->namespace = namespace;
@@ -77,7 +78,7 @@ static bool find_only(const struct load *l, struct wanted *ret)
 
         if (!is_candidate(doc) || object_controller_uid(doc->root).n)
             continue;
-        *ret = (struct wanted){ namespace_of(doc->root), object_name(doc->root) };
+        *ret = (struct wanted){ explain_namespace(doc->root), object_name(doc->root) };
         n++;
     }
     return n == 1;
@@ -99,7 +100,7 @@ static void list_names(struct buf *out, const struct load *l)
             continue;
         }
         buf_str(out, shown++ ? STR(", ") : STR(""));
-        term_text(out, namespace_of(doc->root));
+        term_text(out, explain_namespace(doc->root));
         buf_char(out, '/');
         term_text(out, object_name(doc->root));
     }
@@ -117,7 +118,7 @@ static int unknown_job(struct arena *a, const struct load *l, const struct wante
         if (is_candidate(l->docs.v[i]))
             names[n++] = arena_cstr(a, object_name(l->docs.v[i]->root));
     near = suggest(w->name, names, n);
-    buf_str(&out, STR("pumice explain: no Job or PodGroup "));
+    buf_str(&out, STR("pumice explain: no Job, PodGroup or JobFlow "));
     term_text(&out, w->name);
     buf_str(&out, STR(" in namespace "));
     term_text(&out, w->namespace);
@@ -217,7 +218,7 @@ static int add_live(struct arena *a, struct load *l, const struct explain_option
         return command_fail("explain", &e, live_is_asked(&o->live) ? EXIT_FAILED : EXIT_USAGE);
     if (!l->namespace)
         l->namespace = arena_cstr(a, live.config.namespace);
-    if (live_read_state(&live, &all, "explain", &e) < 0)
+    if (live_read_state(&live, &all, "explain", &e) < 0 || live_read_flows(&live, &all, &e) < 0)
         return command_fail("explain", &e, EXIT_FAILED);
     for (size_t i = 0; i < all.docs.n; i++)
         if (!load_has(l, all.docs.v[i]))
@@ -277,6 +278,16 @@ static int explain_one(struct arena *a, const struct explain_options *o, const s
     return print(&out, wants_json(o) ? explain_json(a, &advice, in->now_ms) : NULL);
 }
 
+static int explain_flow(struct arena *a, const struct explain_options *o, const struct advice_input *in,
+                        const struct json *flow)
+{
+    autobuf out = { 0 };
+
+    if (!wants_json(o))
+        explain_flow_text(a, &out, in, flow);
+    return print(&out, wants_json(o) ? explain_flow_json(a, in, flow) : NULL);
+}
+
 static int explain_run(struct arena *a, const void *options, const struct text_list *arguments)
 {
     const struct explain_options *o = options;
@@ -286,6 +297,7 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
     VEC(const struct json *) objects = { 0 }, native = { 0 };
     struct advice_input in = { 0 };
     struct sched_config config;
+    const struct json *flow;
     int rc = load_all(a, &l, o, arguments);
     bool is_one;
 
@@ -295,20 +307,24 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
         w = parse_name(l.namespace, job);
     if (parse_now(o, &l, &in.now_ms) < 0 || read_config(a, o->config, &config) < 0)
         return EXIT_USAGE;
-    if (job && !find_anywhere(&l, &w))
-        return unknown_job(a, &l, &w);
-    is_one = job || (!wants_json(o) && find_only(&l, &w)); /* programs get the list that they asked for */
-    warn_no_nodes(&l);
-    config.knows_claims = has_kind(&l, "PersistentVolumeClaim");
     for (size_t i = 0; i < l.docs.n; i++)
         if (l.docs.v[i]->type)
             *vec_push(a, &objects) = l.docs.v[i]->root;
         else if (str_is(object_api_version(l.docs.v[i]->root), NATIVE_API_VERSION))
             *vec_push(a, &native) = l.docs.v[i]->root;
-    in.native = native.v;
-    in.n_native = native.n;
     in.objects = objects.v;
     in.n = objects.n;
+    if (job && !find_anywhere(&l, &w)) {
+        in.namespace = w.namespace;
+        in.name = w.name;
+        flow = explain_find_flow(a, &in);
+        return flow ? explain_flow(a, o, &in, flow) : unknown_job(a, &l, &w);
+    }
+    is_one = job || (!wants_json(o) && find_only(&l, &w)); /* programs get the list that they asked for */
+    warn_no_nodes(&l);
+    config.knows_claims = has_kind(&l, "PersistentVolumeClaim");
+    in.native = native.v;
+    in.n_native = native.n;
     in.namespace = w.namespace;
     in.name = w.name;
     in.config = &config;
@@ -355,7 +371,7 @@ const struct command command_explain = {
         "run\n"
         "(annotation pumice.dev/runtime: 30m). JOB is a name or NAMESPACE/NAME, of a Job or a PodGroup; without it the "
         "only\n"
-        "job, or, if there are several, a list of all that wait, each with the rule that stops it.\n\n"
+        "job, or, if there are several, a list of all that wait, each with the rule that stops it. Of a JobFlow, or of a\njob that it will make, what each of its jobs waits for.\n\n"
         "The state is that of the cluster that kubectl uses, which is only read, or comes from files; take it with\n"
         "kubectl get nodes,queues,priorityclasses,vcjob,pg,pods,pdb,pv,pvc -A -o yaml > state.yaml\n"
         "With files and --cluster, --kubeconfig or --context it is the cluster's with the files applied to it.\n\n"

@@ -14,6 +14,15 @@ struct json *explain_json(struct arena *a, const struct advice *advice, int64_t 
 void explain_list_text(struct arena *a, struct buf *out, const struct advice_lines *lines);
 struct json *explain_list_json(struct arena *a, const struct advice_lines *lines);
 
+struct str explain_namespace(const struct json *object); /* "default" where it says none */
+
+/* ---- explain_flow.c: what the jobs of a JobFlow wait for ---- */
+
+/* The JobFlow that 'in' names, or that will make the Job it names; NULL: there is none. */
+const struct json *explain_find_flow(struct arena *a, const struct advice_input *in);
+void explain_flow_text(struct arena *a, struct buf *out, const struct advice_input *in, const struct json *flow);
+struct json *explain_flow_json(struct arena *a, const struct advice_input *in, const struct json *flow);
+
 /* --scheduler-config FILE; NULL: the default. */
 int scheduler_config(struct arena *a, const char *file, struct sched_config *ret, struct err *e);
 

@@ -101,6 +101,18 @@ int live_read_state(struct live *l, struct load *into, const char *command, stru
     return 0;
 }
 
+int live_read_flows(struct live *l, struct load *into, struct err *e)
+{
+    static const char *const kinds[] = { "JobFlow", "JobTemplate" };
+    struct kube_list all = { 0 };
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (list(l, type_by_name(str_of(kinds[i])), STR_NULL, &all, e) < 0 && e->code != ERR_FORBIDDEN)
+            return -1;
+    load_objects(into, origin_of(l), all.items.v, all.items.n);
+    return 0;
+}
+
 /* ---- around jobs ---- */
 
 static bool is_job(const struct loaded *doc)

@@ -52,6 +52,18 @@ struct jobflow_observed {
  * final; with jobRetainPolicy delete the jobs of a flow that has succeeded go. */
 void jobflow_plan(const struct jobflow_observed *o, int64_t now_ms, struct plan *plan);
 
+struct flow_why { /* of a vertex */
+    struct str vertex, job;
+    struct str phase; /* of its job; empty: it has not begun */
+    struct str why; /* what it waits for, or why it never starts, as the rest of such a sentence; empty: it has begun */
+    bool is_never;
+};
+struct flow_whys {
+    VEC(struct flow_why) v;
+};
+/* What each vertex waits for, in the order of the list. */
+void jobflow_why(struct arena *a, const struct jobflow_observed *o, struct flow_whys *ret);
+
 struct str jobflow_job_name(struct arena *a, struct str flow, struct str vertex);
 
 /* A template's spec with a vertex' patch.jobSpec in it: tasks by name, and within them as kubectl patches pods. */
