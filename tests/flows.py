@@ -14,6 +14,7 @@ from harness import Suite, pumice, pumice_json  # noqa: E402
 from runs import Run, job, run, run_text, same, sh, task  # noqa: E402
 from server import Server, is_machine_unfit, until  # noqa: E402
 
+PYTHON = "/usr/bin/python3"
 FLOW = "flow.volcano.sh/v1alpha1"
 FLOWS = "/apis/flow.volcano.sh/v1alpha1/namespaces/default"
 BATCH = "/apis/batch.volcano.sh/v1alpha1/namespaces/default"
@@ -81,6 +82,36 @@ def what_cannot_run():
     assert r.status == 1 and "names must be unique" in r.err, r.err
 
 
+SERVES = """
+import http.server, os
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/ready" else 204)
+        self.end_headers()
+        if self.path == "/stop":
+            os._exit(0)
+http.server.HTTPServer(("", 8080), Handler).serve_forever()
+"""
+
+
+def asked_by_network():
+    """A service ends when its client says so; the client starts when the service answers. So it ends only if somebody asks."""
+    serve, stop = template("a", ""), template("b", "")
+    serve["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["command"] = [PYTHON, "-c", SERVES]
+    serve["spec"]["plugins"] = {"svc": ["--disable-network-policy=true"]}
+    stop["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["command"] = [
+        PYTHON, "-c", "import urllib.request as u\ntry: u.urlopen('http://f-a-main-0.f-a:8080/stop')\nexcept ConnectionResetError: pass"]
+    probe = {"httpGetList": [{"taskName": "main", "port": 8080, "path": "/ready"}], "tcpSocketList": [{"taskName": "main", "port": 8080}]}
+    return [serve, stop, flow("f", after("a"), {"name": "b", "dependsOn": {"targets": ["a"], "probe": probe}})]
+
+
+def probes_by_network():
+    for options in ((), ("--network", "private")) if os.path.exists(PYTHON) else ():
+        r = run(asked_by_network(), *options)
+        same(r.status, 0)
+        same({e["job"] for e in r.of("job") if e["phase"] == "Completed"}, {"f-a", "f-b"})
+
+
 def a_schedule_runs_once():
     r = run_text([cron("nightly")])
     same((r.status, r.out), (0, "main-0 | hi\n"))
@@ -107,6 +138,32 @@ def renders_its_jobs():
     same([o["metadata"]["name"] for o in items if o["kind"] == "Job"], ["f-a", "nightly"])
 
 
+def explains_what_waits():
+    """Of a state in files: what each job waits for, and what will never start."""
+    def made(name, phase, **more):
+        owner = {"apiVersion": FLOW, "kind": "JobFlow", "name": "f", "uid": "u", "controller": True}
+        return {**job(name, task("main", sh("x"))), "metadata": {"name": name, "uid": name, "ownerReferences": [owner], **more}, "status": {"state": {"phase": phase}}}
+    whole = flow("f", after("a"), after("b", "a"), after("c", "b"), after("d"), after("gone"), after("e", "a", "d"),
+                 after("p", "a", patch={}), after("x", "d"), after("mine"))
+    whole["metadata"]["uid"] = "u"
+    whole["spec"]["flows"][6]["dependsOn"]["probe"] = {"taskStatusList": [{"taskName": "main", "phase": "Running"}]}
+    state = [template(n, "x") for n in "abcdepx"] + [template("mine", "x"), whole, made("f-a", "Running"), made("f-d", "Completed"),
+                                                     {**job("f-mine", task("main", sh("x"))), "status": {"state": {"phase": "Running"}}}]
+    got = pumice_json("explain", "f", "-f", "-", "-o", "json", stdin=text_of(*state))
+    rows = {j["name"]: j.get("phase") or j.get("waitsFor") or "never: " + j["neverBecause"] for j in got["jobs"]}
+    same(rows, {"f-a": "Running", "f-b": "job f-a to complete (it is Running)", "f-c": "job f-b to complete (it has not begun)",
+                "f-d": "Completed", "f-gone": "JobTemplate gone, which is not there", "f-e": "job f-a to complete (it is Running)",
+                "f-p": "job f-a to complete (it is Running), or for its probes to pass while that runs",
+                "f-x": "the controller, which makes its job next", "f-mine": "job f-mine to go, which is not of this flow"})
+    r = pumice("explain", "f-c", "-f", "-", stdin=text_of(*state))
+    same((r.returncode, r.stdout), (0, "JobFlow default/f: not begun\n  f-c  waits for  job f-b to complete (it has not begun)\n"))
+    state[-3] = made("f-a", "Failed")
+    rows = {j["name"]: j.get("neverBecause") for j in pumice_json("explain", "jf/f", "-f", "-", "-o", "json", stdin=text_of(*state))["jobs"]}
+    same((rows["f-b"], rows["f-c"], rows["f-x"]), ("job f-a has failed", "job f-a has failed", None))
+    r = pumice("explain", "f-z", "-f", "-", stdin=text_of(*state))
+    assert r.returncode == 1 and "no Job, PodGroup or JobFlow f-z" in r.stderr, r.stderr
+
+
 def says_what_is_wrong():
     r = pumice("validate", "-", stdin=text_of(flow("f", after("a", "b"), after("b", "a")), cron("c", schedule="61 * * * *", timeZone="Mars/Olympus")))
     same(r.returncode, 1)
@@ -120,6 +177,8 @@ def says_what_is_wrong():
 def served_flow(s):
     watch_from = s.ok("GET", f"{FLOWS}/jobflows")["metadata"]["resourceVersion"]
     s.ok("POST", f"{FLOWS}/jobflows", flow("f", after("a"), after("b", "a"), jobRetainPolicy="delete"))
+    told = pumice("explain", "f", "--kubeconfig", s.config).stdout
+    assert "f-a  waits for  JobTemplate a, which is not there" in told and "f-b  waits for  job f-a to complete" in told, told
     s.ok("POST", f"{FLOWS}/jobtemplates", template("b", "echo two"))
     s.ok("POST", f"{FLOWS}/jobtemplates", template("a", "echo one"))  # it comes late
     done = until("the flow succeeds", lambda: (o := s.ok("GET", f"{FLOWS}/jobflows/f"))["status"].get("state") == {"phase": "Succeed"} and o)
@@ -177,7 +236,7 @@ def served_ordinary_people(s):
 
 def main():
     suite = Suite()
-    for case in (plans_in_order_of_time, renders_its_jobs, says_what_is_wrong):
+    for case in (plans_in_order_of_time, renders_its_jobs, explains_what_waits, says_what_is_wrong):
         suite.case(case.__name__, case)
     try:
         s = Server()
@@ -191,7 +250,7 @@ def main():
             suite.case(case.__name__, lambda c=case: c(s))
     finally:
         s.stop()
-    for case in (runs_a_flow, a_flow_that_fails, options_reach_the_jobs, a_flow_that_is_stopped, what_cannot_run, a_schedule_runs_once):
+    for case in (runs_a_flow, a_flow_that_fails, options_reach_the_jobs, probes_by_network, a_flow_that_is_stopped, what_cannot_run, a_schedule_runs_once):
         suite.case(case.__name__, case)
     return suite.finish()
 

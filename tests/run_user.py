@@ -19,6 +19,7 @@ import yaml
 import harness
 import leftovers
 import runs
+from flows import asked_by_network
 from harness import PUMICE, Suite
 from netfilter import has_nftables
 from runs import Run, config_map, has, has_mount_namespaces, job, on, run_text, same, secret, sh, skip, task
@@ -405,6 +406,12 @@ def forbidden():
     assert "user.max_user_namespaces is 0" in got.stderr and "sysctl" in got.stderr, got.stderr
 
 
+def flows():
+    """Probes of JobFlows by network: nobody outside reaches the pods, but the run does."""
+    r = run(asked_by_network())
+    same((r.status, {e["job"] for e in r.of("job") if e["phase"] == "Completed"}), (0, {"f-a", "f-b"}))
+
+
 def no_home():
     """A login without HOME or runtime directory, with a home that is not there: --state is all it takes."""
     r = run_text(job("j", task("a", sh("echo $HOME"))), user=USER)
@@ -420,7 +427,8 @@ def no_home():
 
 
 CASES = (files_of_the_host, many_pods, the_end_is_told, mpi_over_ssh, host_keys, names_services_and_policies, other_users,
-         modes_and_owners, host_path, groups_of_the_user, claims, images, runtimes, ctrl_c, killed, all_killed, no_home)
+         modes_and_owners, host_path, groups_of_the_user, claims, images, runtimes, ctrl_c, killed, all_killed, flows,
+         no_home)
 # In a mount namespace where nothing is mounted into /etc, its files are put together in another way.
 PLAIN_CASES = (files_of_the_host, mpi_over_ssh, host_keys)
 

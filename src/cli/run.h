@@ -84,8 +84,6 @@ struct run_flows run_flows(const struct run *r);
 void run_flows_seen(struct run *r, const struct object *flow, bool is_gone);
 void run_flows_delete(struct run *r); /* they make no more jobs */
 void run_flows_done(struct run *r);
-/* The network of an ordinary user's pods cannot be reached from here: a notice for each flow that wants to ask by it. */
-void run_tell_probes(const struct load *l, const struct run_say *say);
 
 /* Documents with the annotation pumice.dev/submit-after: "5s" are put in later, as if somebody submitted them then:
  * those of the time after 'from_ms' up to 'to_ms' since the beginning. Returns when the next ones are due; INT64_MAX:
@@ -292,6 +290,7 @@ struct run_node { /* the machine: an agent, or in tests something else */
     size_t (*pods)(void *ctx);
     void (*kill_all)(void *ctx);
     void (*processes)(void *ctx, void (*f)(void *arg, const struct agent_process *p), void *arg); /* may be NULL */
+    int (*open_socket)(void *ctx); /* by which its pods are reached (driver_options.open_socket); may be NULL */
 };
 
 enum run_stage { RUN_GOES, RUN_CLOSES, RUN_STOPS, RUN_KILLED };

@@ -3,7 +3,6 @@
 #include "base/util.h"
 #include "cli/run.h"
 #include "driver/cache.h"
-#include "node/userns/user.h"
 
 void run_flows_seen(struct run *r, const struct object *flow, bool is_gone)
 {
@@ -40,27 +39,4 @@ void run_flows_done(struct run *r)
     MAP_FOREACH(struct object *, flow, &r->flows)
         object_unref(flow);
     map_done(&r->flows);
-}
-
-static bool asks_by_network(const struct json *flow)
-{
-    JSON_FOREACH(vertex, json_find(flow, "spec", "flows", NULL)) {
-        const struct json *probe = json_find(vertex, "dependsOn", "probe", NULL);
-
-        if (json_count(json_get(probe, "httpGetList")) || json_count(json_get(probe, "tcpSocketList")))
-            return true;
-    }
-    return false;
-}
-
-void run_tell_probes(const struct load *l, const struct run_say *say)
-{
-    VEC_FOREACH(doc, &l->docs)
-        if (user_is_ordinary() && (*doc)->type == known_types()->flow && asks_by_network((*doc)->root))
-            say->say(say->ctx,
-                     arena_fmt(l->arena,
-                               "JobFlow %.*s: pods of an ordinary user cannot be asked by network from outside; "
-                               "what waits for httpGetList or tcpSocketList starts when its targets have "
-                               "completed (as root, or with taskStatusList, it need not)",
-                               STR_ARG(object_name((*doc)->root))));
 }

@@ -139,10 +139,20 @@ static bool feed(struct run *r)
     return any;
 }
 
+/* The machine comes later than the driver. */
+static int open_socket(void *ctx)
+{
+    struct run *r = ctx;
+
+    return r->node.open_socket ? r->node.open_socket(r->node.ctx) : -1;
+}
+
 /* All of it is in this process. */
 static void begin_here(struct run *r)
 {
-    struct driver_options opt = { .schedules = true, .collects_garbage = true };
+    struct driver_options opt = {
+        .schedules = true, .collects_garbage = true, .open_socket = open_socket, .socket_ctx = r
+    };
 
     r->sink = run_sink_store(r->store);
     r->door = cluster_embedded_new(r->store, r->clock);

@@ -104,6 +104,11 @@ static void node_processes(void *ctx, void (*f)(void *arg, const struct agent_pr
     agent_processes(((struct run_machine *)ctx)->agent, f, arg);
 }
 
+static int node_socket(void *ctx)
+{
+    return agent_socket(((struct run_machine *)ctx)->agent);
+}
+
 int run_machine_open(struct run_machine *m, const struct run_options *o, struct err *e)
 {
     struct agent_options opt = { .capacity = m->capacity,
@@ -113,6 +118,7 @@ int run_machine_open(struct run_machine *m, const struct run_options *o, struct 
 
     if (machine_agent(&m->machine, &o->machine, &opt, e) < 0 || agent_open(&opt, &m->agent, e) < 0)
         return -1;
-    m->run->node = (struct run_node){ m, agent_fd(m->agent), node_turn, node_pods, node_kill, node_processes };
+    m->run->node = (struct run_node){ m,         agent_fd(m->agent), node_turn,  node_pods,
+                                      node_kill, node_processes,     node_socket };
     return 0;
 }

@@ -102,7 +102,6 @@ static int start(struct session *s, struct err *e)
         run_fit(s->load, agent_capacity(s->machine.agent, r->arena), &notice);
     run_tell_dangers(s->load, &notice);
     run_tell_ignored(s->load, &notice);
-    run_tell_probes(s->load, &notice);
     r->load = s->load;
     VEC_FOREACH(text, &r->o->machine.image.list) {
         autobuf said = { 0 };

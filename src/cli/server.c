@@ -87,9 +87,18 @@ static void on_type(void *ctx, const struct resource_type *type)
         driver_want(s->driver, type);
 }
 
+static int open_socket(void *ctx)
+{
+    return agent_socket(((struct serve *)ctx)->agent);
+}
+
 static int open_cluster(struct serve *s, struct err *e)
 {
-    struct driver_options driver = { .schedules = true, .collects_garbage = true, .sched_config = &s->sched };
+    struct driver_options driver = { .schedules = true,
+                                     .collects_garbage = true,
+                                     .sched_config = &s->sched,
+                                     .open_socket = open_socket,
+                                     .socket_ctx = s };
     struct kubelet_options kubelet = { .agent = s->agent, .refuse = server_refuse };
     struct server_options server = { .clock = &s->clock.clock,
                                      .auth = s->auth,

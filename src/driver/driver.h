@@ -35,7 +35,11 @@ struct driver_options {
     bool native_groups;     /* PodGroups of Jobs are those of scheduling.k8s.io, and their pods kube-scheduler's; not
                                together with 'schedules', and only on a real cluster */
     bool assumes_answers;   /* pods that run answer the probes of JobFlows: there is no network to ask them by */
-    bool is_silent;         /* write no Events: nobody would read them */
+    /* A TCP socket, not yet connected, by which the pods of this machine are reached; -1: there is none. NULL: the way
+     * that any program here has. */
+    int (*open_socket)(void *ctx);
+    void *socket_ctx;
+    bool is_silent;                          /* write no Events: nobody would read them */
     const struct sched_config *sched_config; /* copied; NULL: the default */
     uint64_t seed;                           /* of maps; 0: from the operating system */
     /* New ssh keys; NULL: real ones. Simulations and benchmarks give constant ones. */

@@ -137,13 +137,20 @@ static socklen_t address_of(struct str ip, uint16_t port, struct sockaddr_storag
     return sizeof(*six);
 }
 
-static void begin(struct probe *p, struct str ip, const struct flow_question *q, int64_t now_ms)
+static int open_socket(const struct driver *d, sa_family_t family)
+{
+    if (d->opt.open_socket && family == AF_INET)
+        return d->opt.open_socket(d->opt.socket_ctx);
+    return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+static void begin(const struct driver *d, struct probe *p, struct str ip, const struct flow_question *q, int64_t now_ms)
 {
     struct sockaddr_storage to;
     socklen_t n = address_of(ip, q->port, &to);
 
     p->n = 0;
-    p->fd = n ? socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) : -1;
+    p->fd = n ? open_socket(d, to.ss_family) : -1;
     if (p->fd < 0 || (connect(p->fd, (struct sockaddr *)&to, n) < 0 && errno != EINPROGRESS)) {
         rest(p, now_ms);
         return;
@@ -203,12 +210,12 @@ static void readable(struct probe *p, int64_t now_ms)
     }
 }
 
-static void look(struct probe *p, struct str ip, const struct flow_question *q, int64_t now_ms)
+static void look(const struct driver *d, struct probe *p, struct str ip, const struct flow_question *q, int64_t now_ms)
 {
     struct pollfd poller = { .fd = p->fd, .events = p->state == PROBE_CONNECTS ? POLLOUT : POLLIN };
 
     if (p->state == PROBE_NEW || (p->state == PROBE_RESTS && now_ms >= p->due_ms)) {
-        begin(p, ip, q, now_ms);
+        begin(d, p, ip, q, now_ms);
         poller = (struct pollfd){ .fd = p->fd, .events = POLLOUT };
     }
     if (p->fd < 0)
@@ -261,7 +268,7 @@ static bool probe_pod(struct driver *d, struct str key, const struct cache_job *
     }
     if (!at)
         return false;
-    look(p, at->ip, q, now_ms);
+    look(d, p, at->ip, q, now_ms);
     if (p->state == PROBE_CONNECTS || p->state == PROBE_READS)
         *again_ms = MIN_OF(*again_ms, (int64_t)LOOK_MS);
     return p->state == PROBE_PASSED;

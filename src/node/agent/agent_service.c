@@ -49,6 +49,14 @@ int agent_listen(struct agent *g, uint16_t port, int *ret_fd, struct err *e)
     return 0;
 }
 
+int agent_socket(const struct agent *g)
+{
+    struct err e;
+    int fd;
+
+    return net_socket(g->net, &fd, &e) < 0 ? -1 : fd;
+}
+
 static struct in_addr parse_address(struct str text)
 {
     struct in_addr ret = { 0 };

@@ -98,6 +98,19 @@ int net_listen(const struct net *n, uint16_t port, int *ret_fd, struct err *e)
     return 0;
 }
 
+static int open_socket(void *ctx, struct err *e)
+{
+    int *ret_fd = ctx;
+
+    *ret_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return *ret_fd < 0 ? err_errno(e, "a socket in the pods' network") : 0;
+}
+
+int net_socket(const struct net *n, int *ret_fd, struct err *e)
+{
+    return netns_run(net_ns_fd(n), open_socket, ret_fd, e);
+}
+
 const char *net_bridge(const struct net *n)
 {
     return n->bridge;
