@@ -6,6 +6,7 @@
 #include "api/types.h"
 #include "base/clock.h"
 #include "base/util.h"
+#include "job/kill.h"
 
 /* Counters alone wait this long: a second, or in a large job a millisecond for each pod up to ten seconds, or as long
  * as many other jobs that change make it. */
@@ -56,27 +57,55 @@ static void set_int(struct status_draft *d, struct json *to, const char *key, in
         json_remove(to, key); /* as the API server prints it: zero is left out */
 }
 
+/* Pods that the phase ends: they count as that and as nothing else, from the decision on. */
+struct ending {
+    uint32_t n;
+    uint32_t (*by_task)[POD_PHASE_MAX]; /* those that would else count by their phase; NULL: none */
+};
+
 /* In an active phase pods of earlier versions are on their way out and count for nothing; once it is over, what was
  * kept counts by its phase (B36). */
-static uint32_t count_of(const struct status_draft *d, const struct task_pods *t, enum pod_phase phase)
+static bool counts_old(const struct status_draft *d)
 {
-    bool with_old = !phase_is_active(d->phase) && d->phase != PHASE_RESTARTING;
-    uint32_t n = t->live[phase] + (with_old ? t->old[phase] : 0);
-
-    if (phase == POD_SUCCEEDED)
-        n = MAX_OF(n, t->n_done); /* B12: a pod that is gone has still succeeded */
-    return n;
+    return !phase_is_active(d->phase) && d->phase != PHASE_RESTARTING;
 }
 
-static void count_task(struct status_draft *d, size_t pos, struct json *by_task, int64_t totals[POD_PHASE_MAX])
+static struct ending count_ending(const struct status_draft *d)
+{
+    const struct job_pods *pods = d->o->pods;
+    struct ending e = { .n = pods->n_class[POD_TERMINATING] };
+
+    if (!kill_is_on(d->phase))
+        return e;
+    e.by_task = arena_zalloc_array(d->arena, pods->n_tasks, sizeof(*e.by_task));
+    for (int class = 0; class < POD_TERMINATING; class ++)
+        LIST_FOREACH(struct job_pod, pod, &pods->classes[class], in_class) {
+            if (!kill_takes(d, pod))
+                continue;
+            e.n++;
+            if (class == POD_LIVE || (class == POD_OLD && counts_old(d)))
+                e.by_task[pod->task][pod->view.phase]++;
+        }
+    return e;
+}
+
+static uint32_t count_of(const struct status_draft *d, const struct task_pods *t, enum pod_phase phase)
+{
+    return t->live[phase] + (counts_old(d) ? t->old[phase] : 0);
+}
+
+static void count_task(struct status_draft *d, size_t pos, const struct ending *ending, struct json *by_task,
+                       int64_t totals[POD_PHASE_MAX])
 {
     const struct task_pods *t = &d->o->pods->tasks[pos];
     struct json *phases = json_object(d->arena), *entry;
     bool any = false;
 
     for (int p = 0; p < POD_PHASE_MAX; p++) {
-        uint32_t n = count_of(d, t, (enum pod_phase)p);
+        uint32_t n = count_of(d, t, (enum pod_phase)p) - (ending->by_task ? ending->by_task[pos][p] : 0);
 
+        if (p == POD_SUCCEEDED && !d->forgets_done)
+            n = MAX_OF(n, t->n_done); /* B12: a pod that is gone has still succeeded */
         totals[p] += n;
         if (n) {
             json_add(phases, str_of(pod_phase_names[p]), json_int(d->arena, n));
@@ -143,16 +172,17 @@ void status_count(struct status_draft *d)
 {
     const struct job_pods *pods = d->o->pods;
     struct json *by_task = json_object(d->arena);
+    struct ending ending = count_ending(d);
     int64_t totals[POD_PHASE_MAX] = { 0 };
     static const char *const fields[POD_PHASE_MAX] = { "pending", "running", "succeeded", "failed", "unknown" };
 
     for (size_t i = 0; i < pods->n_tasks && i < d->o->job->spec.tasks.n; i++) {
-        count_task(d, i, by_task, totals);
+        count_task(d, i, &ending, by_task, totals);
         note_task(d, i);
     }
     for (int p = 0; p < POD_PHASE_MAX; p++)
         set_int(d, d->status, fields[p], totals[p]);
-    set_int(d, d->status, "terminating", pods->n_class[POD_TERMINATING]);
+    set_int(d, d->status, "terminating", ending.n);
     set_int(d, d->status, "minAvailable", d->o->job->spec.min_available);
     if (json_count(by_task))
         json_set(d->status, "taskStatusCount", by_task);

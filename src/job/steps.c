@@ -6,6 +6,7 @@
 #include "base/util.h"
 #include "job/decide.h"
 #include "job/ensure.h"
+#include "job/kill.h"
 #include "job/native.h"
 #include "job/pod.h"
 
@@ -20,6 +21,20 @@ static void delete_pod(struct status_draft *d, const struct job_pod *pod, struct
     /* A pod of a later version means that our Job is old news: what we know does not apply to it. */
     if (pod->flight == FLIGHT_NONE && pod->class != POD_TERMINATING && pod->view.version <= d->version)
         plan_delete(plan, pod_type(), d->o->job->meta.namespace, pod->name, str_of(pod->view.uid))->rev = pod->view.rev;
+}
+
+/* Those that the phase ends, of this class and those behind it. How many are not on their way out yet. */
+static uint32_t kill_pods(struct status_draft *d, enum pod_class from, struct plan *plan)
+{
+    uint32_t n = 0;
+
+    for (int class = (int)from; class < POD_TERMINATING; class ++)
+        LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[class], in_class)
+            if (kill_takes(d, pod)) {
+                delete_pod(d, pod, plan);
+                n++;
+            }
+    return n;
 }
 
 /* ---- which phase follows ---- */
@@ -134,19 +149,6 @@ static void create_pods(struct status_draft *d, int64_t now_ms, struct plan *pla
     }
 }
 
-/* What an earlier attempt or a larger size left behind. Old pods that have succeeded count and stay (B35). */
-static void delete_leftovers(struct status_draft *d, struct plan *plan)
-{
-    LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[POD_OLD], in_class) {
-        const struct task_pods *t = &d->o->pods->tasks[pod->task];
-
-        if (pod->view.phase != POD_SUCCEEDED || !bit_get(t->done, pod->index))
-            delete_pod(d, pod, plan);
-    }
-    LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[POD_SURPLUS], in_class)
-        delete_pod(d, pod, plan);
-}
-
 static void tell_waiting(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
     const struct job_observed *o = d->o;
@@ -213,7 +215,7 @@ struct job_outcome step_active(struct status_draft *d, int64_t now_ms, struct pl
 
     clear_waiting(d);
     out.objects_are_fine = make(d, now_ms, plan) == ENSURED_FINE;
-    delete_leftovers(d, plan);
+    (void)kill_pods(d, POD_OLD, plan); /* what is left of an earlier attempt or a larger size */
     next = settle(d->o, d->phase, &why);
     if (next != d->phase)
         status_set_phase(d, next, now_ms, phase_is_final(next) ? job_phase_name(next) : NULL, "%s",
@@ -225,15 +227,18 @@ struct job_outcome step_active(struct status_draft *d, int64_t now_ms, struct pl
 
 /* ---- killing ---- */
 
-/* People and scripts wait for an object that says both: what is being done to the job, and that its pods are ending. So
- * that is written once and at once, before anything that follows from it. */
-static bool tell_ending(struct status_draft *d)
+/* People and scripts wait for an object that says both: what is being done to the job, and that its pods are ending. A
+ * decision says so itself; of pods that came to light since, the status tells before any is deleted. Pods can go between
+ * two looks at them, so that what was not written by then never would be. */
+static bool tell_ending(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
-    bool is_told = json_i64(json_find(d->o->job->raw, "status", "terminating", NULL), 0) > 0;
-
-    if (is_told || !d->o->pods->n_class[POD_TERMINATING])
+    if (json_i64(json_find(d->o->job->raw, "status", "terminating", NULL), 0) > 0 || !kill_is_on(d->phase))
+        return false;
+    status_count(d);
+    if (json_i64(json_get(d->status, "terminating"), 0) == 0)
         return false;
     d->is_urgent = true;
+    status_send(d, now_ms, plan);
     return true;
 }
 
@@ -241,14 +246,10 @@ static bool tell_ending(struct status_draft *d)
 
 static bool kill_target(struct status_draft *d, struct plan *plan)
 {
-    bool any = false;
+    bool any = kill_pods(d, POD_LIVE, plan) > 0;
 
-    for (int class = 0; class < POD_CLASS_MAX; class ++)
-        LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[class], in_class)
-            if (restart_has(d, pod)) {
-                delete_pod(d, pod, plan);
-                any = true;
-            }
+    LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[POD_TERMINATING], in_class)
+        any |= restart_has(d, pod);
     return any;
 }
 
@@ -258,14 +259,11 @@ static bool kill_all(struct status_draft *d, struct plan *plan)
 {
     bool group_goes = d->o->group.exists && !d->o->group.is_native;
     const struct job_pods *pods = d->o->pods;
-    uint32_t kept = 0;
+    uint32_t n_killed = kill_pods(d, POD_OLD, plan);
 
-    delete_leftovers(d, plan);
-    LIST_FOREACH(struct job_pod, pod, &pods->classes[POD_OLD], in_class)
-        kept += pod->view.phase == POD_SUCCEEDED && bit_get(pods->tasks[pod->task].done, pod->index);
     if (group_goes)
         job_group_delete(d, plan);
-    return group_goes || pods->n_class[POD_OLD] > kept ||
+    return group_goes || n_killed > pods->n_class[POD_SURPLUS] || /* which nothing waits for */
            job_total_replicas(d->o->job) - pods->n_class[POD_TERMINATING] < d->o->job->spec.min_available;
 }
 
@@ -274,25 +272,21 @@ static struct str state_text(const struct status_draft *d, const char *key)
     return json_text(json_find(d->status, "state", key, NULL), STR(""));
 }
 
-/* What a Command asks for costs no retry and needs none. */
-static bool is_exhausted(const struct status_draft *d)
-{
-    return !str_starts(state_text(d, "message"), str_of(job_event_name(EVENT_COMMAND))) &&
-           d->retry_count >= d->o->job->spec.max_retry;
-}
-
 struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
     struct job_outcome out = { .objects_are_fine = d->o->objects_are_fine };
     bool is_busy;
 
-    if (is_exhausted(d)) { /* B31: nothing is prepared for an attempt that will not be made; pods are kept to look at */
+    /* B31: nothing is prepared for an attempt that will not be made; pods are kept to look at */
+    if (restart_is_exhausted(d)) {
         d->memo.scope = RESTART_NONE;
         status_set_phase(d, PHASE_FAILED, now_ms, "RetriesExhausted", "retry %d of %d", d->retry_count,
                          d->o->job->spec.max_retry);
     } else {
+        if (tell_ending(d, now_ms, plan))
+            return out;
         is_busy = d->memo.scope != RESTART_NONE ? kill_target(d, plan) : kill_all(d, plan);
-        if (!tell_ending(d) && !is_busy) {
+        if (!is_busy) {
             restart_forget(d);
             d->memo.scope = RESTART_NONE;
             status_set_phase(d, PHASE_PENDING, now_ms, NULL, "%s", "");
@@ -304,11 +298,6 @@ struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struc
 }
 
 /* ---- Aborting, Completing, Terminating and after ---- */
-
-static bool is_kept(const struct job_pod *pod)
-{
-    return pod->class != POD_SURPLUS && (pod->view.phase == POD_SUCCEEDED || pod->view.phase == POD_FAILED);
-}
 
 /* The markers of plugins go with their objects. */
 static void remove_markers(struct status_draft *d)
@@ -324,20 +313,14 @@ static void remove_markers(struct status_draft *d)
 
 struct job_outcome step_killing(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
-    static const enum pod_class classes[] = { POD_LIVE, POD_OLD, POD_SURPLUS };
     enum job_phase next = phase_after_kill(d->phase);
     uint32_t left = d->o->pods->n_class[POD_TERMINATING];
 
-    for (size_t i = 0; i < ARRAY_LEN(classes); i++)
-        LIST_FOREACH(struct job_pod, pod, &d->o->pods->classes[classes[i]], in_class)
-            if (!is_kept(pod)) {
-                delete_pod(d, pod, plan);
-                left++;
-            }
+    if (tell_ending(d, now_ms, plan))
+        return (struct job_outcome){ .objects_are_fine = d->o->objects_are_fine };
+    left += kill_pods(d, POD_LIVE, plan);
     job_dismantle(d, plan);
     remove_markers(d);
-    if (next != PHASE_NONE)
-        (void)tell_ending(d);            /* nothing else follows while any is left */
     if (next != PHASE_NONE && left == 0) /* why it was killed is still why it rests */
         status_set_phase(d, next, now_ms, arena_cstr(d->arena, state_text(d, "reason")), "%.*s",
                          STR_ARG(state_text(d, "message")));

@@ -173,6 +173,7 @@ static void read_job(const struct object *o, struct sim_job *ret)
     ret->retry = json_i64(json_get(status, "retryCount"), 0);
     ret->max_retry = json_i64(json_find(o->root, "spec", "maxRetry", NULL), 3);
     ret->is_deleting = is_deleting(o);
+    ret->says_ending = json_i64(json_get(status, "terminating"), 0) > 0;
     ret->n_tasks = read_tasks(o, ret->tasks);
 }
 
@@ -668,6 +669,19 @@ static enum sim_fate on_send(void *ctx, uint32_t client, const struct op *op, ui
 
 /* ---- what a controller did ---- */
 
+/* Those who wait for a job that is restarted or ended see that its pods are ending, however quickly they go. A second
+ * controller may act on a status that the first has replaced. */
+static void check_told(struct world *w, const struct controller *c, const struct sim_job *job,
+                       const struct sim_pod *pod)
+{
+    bool is_killing = job->phase == PHASE_RESTARTING || job->phase == PHASE_ABORTING ||
+                      job->phase == PHASE_COMPLETING || job->phase == PHASE_TERMINATING;
+
+    if (w->profile.controllers == 1 && is_killing && !job->says_ending)
+        world_break(w, "%s deletes pod %s: the job is %s, and its status does not say that pods are ending",
+                    ctl_names[c->id], pod->name, phase_names[job->phase]);
+}
+
 static void check_pod_deleted(struct world *w, const struct controller *c, const struct op *op)
 {
     struct sim_pod *pod = map_get(&w->pods, op->uid);
@@ -680,6 +694,8 @@ static void check_pod_deleted(struct world *w, const struct controller *c, const
     if (pod && !pod->is_deleting && !pod->is_gone && !is_condemned(job, pod))
         world_break(w, "%s deletes pod %s: the job is %s, version %" PRId64 ", and the pod is of version %" PRId64,
                     ctl_names[c->id], pod->name, phase_names[job->phase], job->version, pod->version);
+    if (pod && job && !job->is_gone && !pod->is_deleting && !pod->is_gone)
+        check_told(w, c, job, pod);
 }
 
 /* Only the end of its time to live lets a controller delete a job. */

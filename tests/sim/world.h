@@ -92,6 +92,7 @@ struct sim_job {
     int64_t restarts;       /* times it entered Restarting */
     int64_t issued, obeyed; /* commands with its uid; decisions that say a command made them */
     bool is_deleting, is_gone;
+    bool says_ending; /* status.terminating > 0 */
     struct sim_task tasks[MAX_TASKS];
     size_t n_tasks;
 };
