@@ -204,12 +204,67 @@ static bool has_endpoints(struct cluster_exam *x, const struct json *service)
     return false;
 }
 
+enum { HOOK_KINDS = 2 };
+static const char *const hook_plurals[HOOK_KINDS] = { "mutatingwebhookconfigurations",
+                                                      "validatingwebhookconfigurations" };
+
+struct hook_server { /* a Service that answers webhooks */
+    struct str name; /* "namespace/name" */
+    size_t n;
+    struct str configs[HOOK_KINDS]; /* names, each with a space before it */
+};
+
 struct hooks_exam {
     struct cluster_exam *x;
     size_t n, n_dead, n_elsewhere; /* elsewhere: at an address of their own, which only the API server reaches */
+    VEC(struct hook_server) servers;
 };
 
-static void look_at_hook(struct hooks_exam *h, const struct json *config, const char *plural, const struct json *hook)
+static void note_server(struct hooks_exam *h, const struct json *config, size_t kind, const struct json *service)
+{
+    struct str name = arena_fmt(h->x->arena, "%.*s/%.*s", STR_ARG(json_member_text(service, "namespace")),
+                                STR_ARG(json_member_text(service, "name")));
+    struct str config_name = arena_fmt(h->x->arena, " %.*s", STR_ARG(object_name(config)));
+    struct hook_server *server = NULL;
+
+    VEC_FOREACH(s, &h->servers)
+        if (str_eq(s->name, name))
+            server = s;
+    if (!server) {
+        server = vec_push(h->x->arena, &h->servers);
+        *server = (struct hook_server){ .name = name };
+    }
+    server->n++;
+    if (!str_ends(server->configs[kind], config_name))
+        server->configs[kind] = arena_cat(h->x->arena, server->configs[kind], config_name);
+}
+
+/* Ours and another's beside each other: they do no harm to each other, but whoever is taken away leaves those behind that
+ * wait for him. */
+static bool tell_servers(struct hooks_exam *h)
+{
+    struct str own = arena_cat(h->x->arena, h->x->namespace, STR("/"));
+    autobuf all = { 0 }, fix = { 0 };
+    size_t n_others = 0;
+
+    VEC_FOREACH(s, &h->servers) {
+        buf_fmt(&all, "%s%zu by %.*s", all.n ? ", " : "", s->n, STR_ARG(s->name));
+        if (str_starts(s->name, own))
+            continue;
+        n_others++;
+        for (size_t i = 0; i < HOOK_KINDS; i++)
+            if (s->configs[i].n)
+                buf_fmt(&fix, "%skubectl delete %s%.*s", fix.n ? " && " : "", hook_plurals[i], STR_ARG(s->configs[i]));
+    }
+    if (!n_others || n_others == h->servers.n)
+        return false;
+    exam_say(h->x, "webhooks", HOST_LIMITED,
+             "a request has to please each of them, and is refused while one that must answer is away; ours are enough",
+             arena_cstr(h->x->arena, arena_str(h->x->arena, buf_view(&fix))), "of more than one program: %s", all.p);
+    return true;
+}
+
+static void look_at_hook(struct hooks_exam *h, const struct json *config, size_t kind, const struct json *hook)
 {
     const struct json *service = json_find(hook, "clientConfig", "service", NULL);
     bool is_strict = !str_is(json_member_text(hook, "failurePolicy"), "Ignore");
@@ -218,36 +273,41 @@ static void look_at_hook(struct hooks_exam *h, const struct json *config, const 
         return;
     h->n++;
     h->n_elsewhere += !service;
+    if (service)
+        note_server(h, config, kind, service);
     if (!service || has_endpoints(h->x, service))
         return;
     h->n_dead++;
-    exam_say(
-        h->x, "webhooks", is_strict ? HOST_IMPOSSIBLE : HOST_LIMITED,
-        is_strict ? "every request it wants to see is refused; without it bad jobs are found by kinds and controller"
-                  : "it is asked in vain, and passed over",
-        arena_cstr(h->x->arena, arena_fmt(h->x->arena, "kubectl delete %s %.*s", plural, STR_ARG(object_name(config)))),
-        "nobody answers for %.*s: the Service %.*s/%.*s has no endpoints", STR_ARG(json_member_text(hook, "name")),
-        STR_ARG(json_member_text(service, "namespace")), STR_ARG(json_member_text(service, "name")));
+    exam_say(h->x, "webhooks", is_strict ? HOST_IMPOSSIBLE : HOST_LIMITED,
+             is_strict
+                 ? "every request it wants to see is refused; without it bad jobs are found by kinds and controller"
+                 : "it is asked in vain, and passed over",
+             arena_cstr(h->x->arena, arena_fmt(h->x->arena, "kubectl delete %s %.*s", hook_plurals[kind],
+                                               STR_ARG(object_name(config)))),
+             "nobody answers for %.*s: the Service %.*s/%.*s has no endpoints", STR_ARG(json_member_text(hook, "name")),
+             STR_ARG(json_member_text(service, "namespace")), STR_ARG(json_member_text(service, "name")));
 }
 
 void exam_webhooks(struct cluster_exam *x)
 {
-    static const char *const plurals[] = { "mutatingwebhookconfigurations", "validatingwebhookconfigurations" };
     struct hooks_exam h = { .x = x };
 
-    for (size_t i = 0; i < ARRAY_LEN(plurals); i++) {
+    for (size_t i = 0; i < HOOK_KINDS; i++) {
         struct json *list;
         struct err e;
 
         if (kube_ask_get(x->live->ask, x->arena,
-                         arena_fmt(x->arena, "/apis/admissionregistration.k8s.io/v1/%s", plurals[i]), &list, &e) < 0) {
+                         arena_fmt(x->arena, "/apis/admissionregistration.k8s.io/v1/%s", hook_plurals[i]), &list,
+                         &e) < 0) {
             exam_say(x, "webhooks", HOST_FINE, NULL, NULL, "you may not look at them");
             return;
         }
         JSON_FOREACH(config, json_get(list, "items"))
             JSON_FOREACH(hook, json_get(config, "webhooks"))
-                look_at_hook(&h, config, plurals[i], hook);
+                look_at_hook(&h, config, i, hook);
     }
+    if (tell_servers(&h))
+        return;
     if (!h.n_dead && h.n_elsewhere)
         exam_say(x, "webhooks", HOST_FINE, NULL, NULL,
                  "%zu for Jobs and their neighbours; %zu of them at an address of their own (clientConfig.url), and "

@@ -154,10 +154,21 @@ static void take_config(struct webhook *w, const struct object *o)
     c->is_told = true;
 }
 
+/* One that names another service trusts another's certificate, whatever the label of its configuration says: Volcano's
+ * have the same names, and who installs those over ours may leave our label on them. */
+static bool is_our_hook(const struct webhook *w, const struct json *hook)
+{
+    const struct json *service = json_find(hook, "clientConfig", "service", NULL);
+
+    return !service || (str_eq(json_member_text(service, "name"), buf_view(&w->service)) &&
+                        str_eq(json_member_text(service, "namespace"), buf_view(&w->namespace)));
+}
+
 static bool is_trusting(const struct webhook *w, const struct object *o)
 {
     JSON_FOREACH(hook, json_get(o->root, "webhooks"))
-        if (!str_eq(json_member_text(json_get(hook, "clientConfig"), "caBundle"), buf_view(&w->keys.bundle)))
+        if (is_our_hook(w, hook) &&
+            !str_eq(json_member_text(json_get(hook, "clientConfig"), "caBundle"), buf_view(&w->keys.bundle)))
             return false;
     return true;
 }
@@ -171,7 +182,7 @@ static void write_config(struct webhook *w, struct webhook_config *c)
     JSON_FOREACH(hook, json_get(body, "webhooks")) {
         struct json *client = json_need_object(&a, hook, "clientConfig");
 
-        if (client)
+        if (client && is_our_hook(w, hook))
             json_set(client, "caBundle", json_str(&a, buf_view(&w->keys.bundle)));
     }
     c->again_ms = mono() + AGAIN_MS;

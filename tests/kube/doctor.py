@@ -99,6 +99,27 @@ def with_both(bed):
         fix(bed, checks[name])
 
 
+def webhooks_of_both(bed):
+    """Ours have the names of Volcano's and take their place; those that we have none for stay, and wait for their program."""
+    hook = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "volcano-admission-service-hypernodes-validate"},
+            "webhooks": [{"name": "validatehypernodes.volcano.sh", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail",
+                          "clientConfig": {"service": {"namespace": "volcano-system", "name": "volcano-admission-service", "path": "/hypernodes/validate"}},
+                          "rules": [{"apiGroups": ["topology.volcano.sh"], "apiVersions": ["v1alpha1"], "operations": ["CREATE"], "resources": ["hypernodes"]}]}]}
+    bed.apply(hook)
+    printed = subprocess.run([PUMICE, "install", "--dry-run", "--webhook", "--only", "webhook"], capture_output=True, text=True, check=True).stdout
+    bed.kubectl("apply", "-f", "-", stdin=printed)
+    for namespace, service in (("volcano-system", "volcano-admission-service"), ("pumice-system", "pumice-webhook")):
+        bed.apply({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4", "endpoints": [{"addresses": ["10.1.1.1"]}],
+                   "metadata": {"name": service, "namespace": namespace, "labels": {"kubernetes.io/service-name": service}}})
+    checks, _ = look(bed)
+    says = checks["webhooks"]
+    assert says["verdict"] == "limited" and "1 by volcano-system/volcano-admission-service" in says["says"] and "by pumice-system/pumice-webhook" in says["says"], says
+    fix(bed, says)
+    checks, _ = look(bed)
+    assert checks["webhooks"]["verdict"] == "fine" and "somebody answers" in checks["webhooks"]["says"], checks["webhooks"]
+    bed.kubectl("delete", "-f", "-", stdin=printed)
+
+
 def with_us(bed):
     checks, report = look(bed)
     assert report["summary"] == "Jobs run in this cluster", report
@@ -135,7 +156,7 @@ def main():
     suite = Suite()
     try:
         with Bed() as bed:
-            for case in (empty, with_volcano, with_both, with_us, as_somebody, changes_nothing, out_of_reach):
+            for case in (empty, with_volcano, with_both, webhooks_of_both, with_us, as_somebody, changes_nothing, out_of_reach):
                 suite.case(case.__name__, lambda: case(bed))
     except Skip as e:
         print(e)

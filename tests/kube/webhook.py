@@ -304,6 +304,30 @@ def put_back(bed):
     until("a broken Secret is mended", lambda: base64.b64decode(bed.call("GET", SECRET)[1]["data"]["tls.key"]).startswith(b"-----BEGIN"))
 
 
+def not_ours(bed):
+    """A webhook of another program in a configuration with our label, as `helm upgrade` of Volcano leaves one that was ours: what it trusts is
+    not touched. And the other way round: when Volcano's program starts, it writes its CA into every configuration that has its names."""
+    theirs, path = base64.b64encode(open(bed.ca, "rb").read()).decode(), "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    config = {"metadata": {"name": "mixed", "labels": {"app.kubernetes.io/name": "pumice"}}, "webhooks": [
+        {"name": f"{name}.test.io", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Ignore",
+         "clientConfig": {"service": {"namespace": namespace, "name": service}, **({"caBundle": theirs} if name == "theirs" else {})},
+         "rules": [{"apiGroups": ["test.io"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["nothing"]}]}
+        for name, namespace, service in (("ours", NAMESPACE, "pumice-webhook"), ("theirs", "volcano-system", "volcano-admission-service"))]}
+    same(bed.call("POST", path, config)[0], 201)
+
+    def trusted(name, hook):
+        return bed.call("GET", f"{path}/{name}")[1]["webhooks"][hook]["clientConfig"].get("caBundle")
+    ours = until("ours has a CA", lambda: trusted("mixed", 0))
+    same(trusted("mixed", 1), theirs)
+    same(bed.call("DELETE", f"{path}/mixed")[0], 200)
+    name = "volcano-admission-service-jobs-validate"
+    config = bed.call("GET", f"{path}/{name}")[1]
+    config["webhooks"][0]["clientConfig"]["caBundle"] = theirs
+    same(bed.call("PUT", f"{path}/{name}", config)[0], 200)
+    until("ours is back", lambda: trusted(name, 0) == ours)
+    until("and asked", lambda: bed.call("POST", dry(JOBS), job(queue="nope"))[0] == 422)
+
+
 def rotation(bed):
     """Certificates of twelve seconds, made anew every eight by one of two replicas, while requests come: none is lost."""
     door, codes, seen, over = bed.door, [], set(), threading.Event()
@@ -361,7 +385,7 @@ def main():
             with start(bed, bed.door) as c:
                 c.until_ready()
                 until("the queues of the controller", lambda: bed.call("GET", f"{QUEUES}/default")[0] == 200)
-                for case in chosen(defaults, refusals, updates, a_namespace_names_a_queue, children_at_once, never_asked_about_kube_system, nobody_there, garbage, huge, put_back):
+                for case in chosen(defaults, refusals, updates, a_namespace_names_a_queue, children_at_once, never_asked_about_kube_system, nobody_there, garbage, huge, not_ours, put_back):
                     suite.case(case.__name__, lambda case=case: case(bed))
                 suite.case("metrics", lambda: has(c.get("/metrics")[1], 'pumice_admissions_total{result="denied"}'))
                 suite.case("no trouble", lambda: same(re.findall("(?m)^.*level=(?:error|warn) .*Sanitizer.*$|runtime error", c.log), []))
