@@ -38,6 +38,24 @@ struct agent_output { /* a line that a container wrote */
     struct str text;
 };
 
+/* Files that a pod has written and that go with it: a tree on this machine. Once for each that there is: what each start
+ * of a container changed of its root, and emptyDirs on disk. */
+struct agent_written {
+    struct str namespace, pod, uid;
+    struct str container; /* whose; of an emptyDir: the first that mounts it */
+    int attempt;
+    bool is_only;  /* the pod has no other container */
+    struct str at; /* where the container has it: "/", "/tmp" */
+    int fd;
+    struct str path;  /* of the same, for one that stays */
+    bool is_composed; /* a root that is put together of directories: links and empty files of the host's are ours */
+    const struct str *mounts; /* where something is mounted in the container: what lies there below it is ours */
+    size_t n_mounts;
+};
+/* Something of it that no program wrote: a place for a mount, or what the system writes by itself. */
+struct tree_entry;
+bool agent_written_is_ours(const struct agent_written *w, const struct tree_entry *entry);
+
 struct agent_hooks { /* each may be NULL */
     void *ctx;
     void (*output)(void *ctx, const struct agent_output *line);
@@ -52,6 +70,8 @@ struct agent_hooks { /* each may be NULL */
     int (*admit)(void *ctx, const struct json *pod, struct err *e);
     /* A pod was removed, and its logs go when this returns. */
     void (*leaves)(void *ctx, struct str pod_uid);
+    /* It would go now. True: it stays where 'path' says until agent_close(). */
+    bool (*written)(void *ctx, const struct agent_written *w);
 };
 
 enum agent_network {

@@ -264,7 +264,7 @@ static void find_layers(struct agent_pod *p)
 
     for (struct dirent *entry; (entry = dir_next(d));)
         if (str_starts(str_of(entry->d_name), p->object->uid))
-            *vec_push(&p->arena, &p->layers) = arena_fmt(&p->arena, "layers/%s", entry->d_name);
+            vec_push(&p->arena, &p->layers)->dir = arena_fmt(&p->arena, "layers/%s", entry->d_name);
 }
 
 static void tell_life(struct agent_pod *p, struct arena *a, const struct shim_con *c, struct life_found *ret)

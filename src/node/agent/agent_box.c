@@ -416,7 +416,9 @@ static int build_root(struct building *b, struct err *e)
 
     if (mkdirat(p->agent->run.dir_fd, layer.p, 0700) < 0 && errno != EEXIST)
         return err_errno(e, "make %s", layer.p);
-    *vec_push(&p->arena, &p->layers) = layer;
+    *vec_push(&p->arena, &p->layers) = (struct agent_layer){ .dir = layer,
+                                                             .container = arena_str(&p->arena, b->action->name),
+                                                             .attempt = b->action->attempt };
     s->upper = arena_fmt(b->arena, "%s/%s", p->agent->run.dir.p, layer.p);
     s->root = b->image->root;
     if (s->root.n)
@@ -510,8 +512,10 @@ int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_acti
     *ret_reason = "CreateContainerConfigError";
     if (build_devices(&b, e) == 0 && build_env(&b, e) == 0) {
         *ret_reason = "CreateContainerError";
-        if (build_argv(&b, e) == 0 && build_root(&b, e) == 0 && build_mounts(&b, e) == 0)
+        if (build_argv(&b, e) == 0 && build_root(&b, e) == 0 && build_mounts(&b, e) == 0) {
+            agent_layer_mounts(p, &ret->spec);
             rc = 0;
+        }
     }
     vars_done(&b.env);
     if (rc < 0)

@@ -16,6 +16,7 @@
  * agent_filter.c    the last two brought into force, and who waits for it
  * agent_write.c     writes that must take effect some time
  * agent_evict.c     pods that fill the files we made for them
+ * agent_written.c   what pods wrote that goes with them
  * agent_refs.c      a real cluster: what pods refer to, asked for one by one
  * agent_token.c     a real cluster: tokens of service accounts
  * agent_look.c      pods, logs and use, for whoever asks
@@ -205,6 +206,15 @@ struct agent_log {
     char *container; /* follows the struct */
 };
 
+struct agent_layer { /* what one start of a container changed of its root */
+    struct str dir;  /* below that of the run */
+    struct str container;
+    int attempt;
+    bool is_kept;
+    const struct str *mounts; /* only where somebody wants to know what was written */
+    size_t n_mounts;
+};
+
 struct agent_pod {
     struct agent *agent;
     struct object *object;
@@ -213,7 +223,7 @@ struct agent_pod {
     struct arena arena; /* paths and names, as long as the pod */
     struct str hostname;
     struct str small, disk; /* directories of the pod: see struct agent_run */
-    VEC(struct str) layers; /* directories of its containers, below that of the run */
+    VEC(struct agent_layer) layers;
     struct shim *shim;
     struct volume_set *volumes;
     struct in_addr address; /* 0.0.0.0: none (the host's network) */
@@ -361,6 +371,11 @@ bool agent_writes_again(struct agent *g, int64_t now_ms); /* true: something was
 /* ---- agent_evict.c ---- */
 
 void agent_evict_check(struct agent *g); /* about once a second */
+
+/* ---- agent_written.c ---- */
+
+void agent_pod_written(struct agent_pod *p);                            /* nothing of it runs any more: tell */
+void agent_layer_mounts(struct agent_pod *p, const struct box_spec *s); /* of the newest layer */
 
 /* ---- agent_refs.c ---- */
 

@@ -96,15 +96,17 @@ static void empty_run(int state_fd, const char *id)
 
 static void remove_files(int state_fd, struct str state_dir, const char *id)
 {
-    autobuf pods = { 0 }, small = { 0 };
+    autobuf pods = { 0 }, small = { 0 }, layers = { 0 };
     autoclose int lock = -1;
     struct err e;
 
     buf_fmt(&pods, "%.*s/%s/pods", STR_ARG(state_dir), id);
     buf_fmt(&small, "%.*s/%s/small", STR_ARG(state_dir), id);
+    buf_fmt(&layers, "%.*s/%s/layers", STR_ARG(state_dir), id);
     sweep_volumes(pods.p);
     sweep_volumes(small.p);
     (void)umount2(small.p, MNT_DETACH); /* if it is the run's own process that removes it */
+    (void)umount2(layers.p, MNT_DETACH);
     empty_run(state_fd, id);
     (void)state_lock(state_fd, &lock, NULL); /* somebody hangs: go on without */
     if (tree_remove(state_fd, id, &e) < 0)
@@ -277,6 +279,9 @@ int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir,
         return err_errno(e, "mount a tmpfs on %s/small", r->dir.p);
     if (open_small(r, e) < 0)
         return -1;
+    if (!box_can_hold_changes(
+            r->dir_fd)) /* one for all: each container would make its own, and nobody could look at it */
+        (void)mount("pumice", arena_fmt(a, "%s/layers", r->dir.p).p, "tmpfs", MS_NODEV, "mode=0700");
     if (r->node.n && file_write(r->dir_fd, node_file, O_EXCL, 0600, r->node) < 0)
         return err_errno(e, "write %s/%s", r->dir.p, node_file);
     return r->node.n ? open_words(r, e) : 0;

@@ -136,7 +136,8 @@ static void remove_files(struct agent_pod *p)
     if (needs_disk(p))
         remove_tree(p->agent->run.dir_fd, arena_fmt(&a, "pods/%.*s", STR_ARG(p->object->uid)).p);
     VEC_FOREACH(layer, &p->layers)
-        remove_tree(p->agent->run.dir_fd, layer->p);
+        if (!layer->is_kept)
+            remove_tree(p->agent->run.dir_fd, layer->dir.p);
     p->layers.n = 0;
 }
 
@@ -186,6 +187,7 @@ void agent_pod_unmake(struct agent_pod *p)
     p->address.s_addr = 0;
     if (p->is_adopted && !p->volumes)
         sweep_volumes(p);
+    agent_pod_written(p);
     volumes_free(p->volumes, true);
     p->volumes = NULL;
     if (g->opt.devices)

@@ -50,9 +50,13 @@ struct box_spec {
     VEC(struct str) env;  /* "NAME=value" */
     struct str cwd;       /* empty: "/"; made if it is not there */
     struct str root;      /* directory of an unpacked image; empty: the host's files */
-    /* What the container changes: "upper*", "work*" and "tmp*" are made in this directory of the host, new ones at
-     * every start. It is made if it is not there. If its file system cannot hold an overlay's changes, a tmpfs is
-     * used instead. */
+    /* What the container changes, in this directory of the host; new ones at every start:
+     *     upper<n>   the upper layer of an overlay, and work<n>, which it needs; the link at<n> says where the overlay
+     *                is ("/home"), without one it is the root
+     *     root<n>    the root itself, where it is no overlay
+     *     tmp<n>     /tmp
+     * It is made if it is not there. If its file system cannot hold an overlay's changes, a tmpfs is used instead,
+     * which nobody else sees: box_can_hold_changes() says so before. */
     struct str upper;
     struct str over; /* host's files: a tree of what lies over them, by the same paths; empty: none */
     /* Host's files: what must not be seen. With 'over', that tree has something else or a whiteout at each of these
@@ -79,6 +83,8 @@ struct box_spec {
     int oom_score_adj;
     struct str target; /* a container of the pod that runs: born among its processes; empty: none */
 };
+
+bool box_can_hold_changes(int dir); /* can it be an upper layer, as far as its file system tells? */
 
 /* For the wire (os/wire.h), and back: all texts are copied. mounts[i].fd travels beside it: 'fds' are those of the
  * mounts, in their order. ERR_INVALID: it is not what box_encode() writes. */

@@ -22,7 +22,7 @@ struct box { /* descriptors that are not there yet are -1 */
     const struct box_spec *spec;
     struct arena arena;
     bool is_inner;      /* root of a user namespace, not of the machine */
-    int state;          /* directory for upper*, work*, tmp*: spec->upper, or a tmpfs over it */
+    int state;          /* directory for what changes: spec->upper, or a tmpfs over it */
     bool has_tmp_state; /* it is the tmpfs */
     unsigned n_state;   /* names used there */
     int over;           /* spec->over, O_PATH; -1: none */

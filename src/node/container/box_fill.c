@@ -171,19 +171,10 @@ static int put_part(struct box *b, int take_mount, struct str path, struct err *
 /* On disk, where the container's other changes are: what programs keep there may be larger than memory. */
 static int fill_tmp(struct box *b, struct err *e)
 {
-    char name[16];
     int mount;
 
-    do
-        (void)snprintf(name, sizeof(name), "tmp%u", b->n_state++);
-    while (mkdirat(b->state, name, 01777) < 0 && errno == EEXIST);
-    mount = box_mount_clone(b->state, name, false);
-    if (mount < 0 || box_mount_set(mount, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, false) < 0) {
-        (void)err_errno(e, "directory for /tmp");
-        if (mount >= 0)
-            close(mount);
+    if (box_plain_dir(b, "tmp", 01777, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, &mount, e) < 0)
         return -1;
-    }
     return put_part(b, mount, STR("/tmp"), e);
 }
 

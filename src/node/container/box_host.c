@@ -3,7 +3,7 @@
  * As root of the machine: one overlay over "/", and one over each other file system that is mounted below it.
  *
  * As root of a user namespace the kernel refuses an overlay over a directory with mounts of the host below it (one
- * could look behind them). Then the root is a tmpfs with one overlay for each directory of "/"; directories with mounts
+ * could look behind them). Then the root is a directory of ours with one overlay for each directory of "/"; directories with mounts
  * below are put together in the same way, level by level. What we may not even open (/root of an ordinary user) is an
  * empty directory.
  */
@@ -166,9 +166,9 @@ static bool is_visible(const struct host_mount *m, int fd, struct stat *ret)
 /* ---- one directory of the host ---- */
 
 /* An overlay over 'lower', or, where there can be none, the same files read-only. */
-static int layer(struct host *h, int lower, struct str path, bool is_dir, unsigned attr)
+static int layer(struct host *h, int lower, struct str path, bool is_dir, bool has_over, unsigned attr)
 {
-    int mount = is_dir && !(attr & MOUNT_ATTR_RDONLY) ? box_overlay(h->box, lower, path, attr, NULL) : -1;
+    int mount = is_dir && !(attr & MOUNT_ATTR_RDONLY) ? box_overlay(h->box, lower, path, has_over, attr, NULL) : -1;
 
     if (mount >= 0) {
         int part = fcntl(mount, F_DUPFD_CLOEXEC, 3);
@@ -177,7 +177,7 @@ static int layer(struct host *h, int lower, struct str path, bool is_dir, unsign
             box_part(h->box, part);
         return mount;
     }
-    h->box->has_bare |= is_dir && S_ISDIR(box_over_look(h->box, path));
+    h->box->has_bare |= is_dir && has_over && S_ISDIR(box_over_look(h->box, path));
     mount = box_mount_clone(lower, "", false);
     if (mount < 0 && errno == EINVAL)
         mount = box_mount_clone(lower, "", true);
@@ -201,7 +201,7 @@ static int place_mount(struct host *h, const struct host_mount *m, struct err *e
     VEC_FOREACH(dir, &h->whole)
         if (box_is_below(m->path, *dir))
             return 0;
-    mount = layer(h, from, m->path, S_ISDIR(st.st_mode), m->attr);
+    mount = layer(h, from, m->path, S_ISDIR(st.st_mode), true, m->attr);
     if (mount < 0)
         return 0;
     return box_put(h->box, mount, m->path, S_ISDIR(st.st_mode) ? BOX_DIR : BOX_FILE, e);
@@ -260,7 +260,7 @@ static int compose(struct host *h, int from, int to, struct str path, int depth,
 static int attach_layer(struct host *h, int from, int to, const char *name, struct str path, bool is_dir)
 {
     autoclose int target = openat(to, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    autoclose int mount = target < 0 ? -1 : layer(h, from, path, is_dir, MOUNT_ATTR_NODEV);
+    autoclose int mount = target < 0 ? -1 : layer(h, from, path, is_dir, path.n, MOUNT_ATTR_NODEV);
 
     /* A directory that cannot be shown stays empty. */
     return mount < 0 ? 0 : box_mount_attach(mount, target);
@@ -271,7 +271,7 @@ static int attach_whole(struct host *h, int to, const char *name, struct str pat
 {
     autoclose int from = path_open_in(h->box->over, path, O_PATH | O_DIRECTORY);
     autoclose int target = openat(to, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    autoclose int mount = from < 0 || target < 0 ? -1 : layer(h, from, STR_NULL, true, MOUNT_ATTR_NODEV);
+    autoclose int mount = from < 0 || target < 0 ? -1 : layer(h, from, path, true, false, MOUNT_ATTR_NODEV);
 
     *vec_push(&h->box->arena, &h->whole) = path;
     return mount < 0 ? -1 : box_mount_attach(mount, target);
@@ -346,7 +346,7 @@ static int compose_entry(struct host *h, int from, int to, const struct dirent *
     return 0;
 }
 
-/* Make of 'to' (a directory in our tmpfs) what 'from' is on the host; 'path' is "" for "/". */
+/* Make of 'to' (a directory of ours) what 'from' is on the host; 'path' is "" for "/". */
 static int compose(struct host *h, int from, int to, struct str path, int depth, struct err *e)
 {
     autodir *d = dir_open(from, ".");
@@ -361,11 +361,9 @@ static int compose(struct host *h, int from, int to, struct str path, int depth,
 
 static int compose_root(struct host *h, int from, struct err *e)
 {
-    static const struct box_option opt[] = { { "mode", "0755" }, { 0 } };
     struct box *b = h->box;
 
-    b->root = box_mount_new("tmpfs", opt, MOUNT_ATTR_NODEV, e);
-    if (b->root < 0)
+    if (box_plain_dir(b, "root", 0755, MOUNT_ATTR_NODEV, &b->root, e) < 0)
         return -1;
     box_part(b, b->root);
     if (box_mount_attach(b->root, b->state) < 0)
@@ -377,7 +375,7 @@ static int compose_root(struct host *h, int from, struct err *e)
 
 static int overlay_root(struct box *b, int lower, struct err *e)
 {
-    b->root = box_overlay(b, lower, STR("/"), MOUNT_ATTR_NODEV, e);
+    b->root = box_overlay(b, lower, STR("/"), true, MOUNT_ATTR_NODEV, e);
     if (b->root < 0)
         return -1;
     box_part(b, b->root);

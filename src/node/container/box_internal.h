@@ -4,6 +4,7 @@
  * box_exec.c      box_exec()
  * box_mount.c     the kernel's mount calls; making below a root
  * box_root.c      the root: overlays, entering it
+ * box_changes.c   where its changes can lie
  * box_host.c      the host's files as a root: its other file systems
  * box_fill.c      what is mounted into a root: /proc, /sys, /run, /tmp, volumes, hidden directories
  * box_dev.c       /dev
@@ -52,9 +53,11 @@ bool box_is_below(struct str path, struct str dir); /* or the same */
 
 int box_enter(struct box *b, struct err *e); /* the last step: the root becomes "/" */
 
-/* An overlay over 'lower' (O_PATH), its changes in b->state: a mount, not attached. 'path' is where the host has
- * 'lower', so that what is to lie over it is found; empty: nothing lies over it. */
-int box_overlay(struct box *b, int lower, struct str path, unsigned attr, struct err *e);
+/* An overlay over 'lower' (O_PATH), its changes in b->state: a mount, not attached. 'path' is where it will be (empty:
+ * the root); has_over: what is to lie over the host's files there is found by it. */
+int box_overlay(struct box *b, int lower, struct str path, bool has_over, unsigned attr, struct err *e);
+/* A new directory "<what><n>" in b->state: a mount, not attached. */
+int box_plain_dir(struct box *b, const char *what, mode_t mode, unsigned attr, int *ret_mount, struct err *e);
 /* What lies over a path of the host: S_IFCHR nothing is to be seen there, S_IFREG another file, S_IFDIR more below;
  * 0: nothing. */
 mode_t box_over_look(const struct box *b, struct str path);

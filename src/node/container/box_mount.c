@@ -180,7 +180,7 @@ static int make_one(int dir, const char *part, bool is_file)
  * of an overlay is ours, whatever is below it: one is laid over such a directory. */
 static int make_ours(struct walk *w, int *dir)
 {
-    int mount = w->box->is_inner ? box_overlay(w->box, *dir, STR_NULL, MOUNT_ATTR_NODEV, NULL) : -1;
+    int mount = w->box->is_inner ? box_overlay(w->box, *dir, str_of(w->done), false, MOUNT_ATTR_NODEV, NULL) : -1;
 
     if (mount < 0 || box_mount_attach(mount, *dir) < 0) {
         if (mount >= 0)

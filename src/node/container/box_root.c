@@ -7,28 +7,8 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 
 /* ---- where changes go ---- */
-
-/* File systems that cannot be the upper layer of an overlay (no whiteouts, no attributes, or an overlay themselves).
- * Asking first is cheaper than a failed mount; what is not in the list is found out by trying. */
-static bool cannot_be_upper(int dir)
-{
-    static const uint32_t types[] = {
-        0x794c7630 /* overlay */, 0x6969 /* nfs */,       0x65735546 /* fuse */,
-        0xff534d42 /* cifs */,    0xfe534d42 /* smb2 */,  0x01021997 /* 9p */,
-        0x4d44 /* vfat */,        0x2011bab0 /* exfat */, 0x0bd00bd0 /* lustre */,
-    };
-    struct statfs fs;
-
-    if (fstatfs(dir, &fs) < 0)
-        return false;
-    for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        if ((uint32_t)fs.f_type == types[i])
-            return true;
-    return false;
-}
 
 int box_use_tmp_state(struct box *b, struct err *e)
 {
@@ -60,15 +40,17 @@ static int open_state(struct box *b, struct err *e)
     b->state = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (b->state < 0)
         return err_errno(e, "open %s", dir);
-    return cannot_be_upper(b->state) ? box_use_tmp_state(b, e) : 0;
+    return box_can_hold_changes(b->state) ? 0 : box_use_tmp_state(b, e);
 }
 
 /* ---- an overlay ---- */
 
 /* "upper<n>" and "work<n>", both new: a container starts with nothing of an earlier one, and an overlay of ours
- * refuses a second mount of its work directory. */
-static int make_layer_dirs(struct box *b, char upper[16], char work[16], struct err *e)
+ * refuses a second mount of its work directory. "at<n>" says where it lies in the root, unless it is the root. */
+static int make_layer_dirs(struct box *b, struct str path, char upper[16], char work[16], struct err *e)
 {
+    char at[16];
+
     for (;; b->n_state++) {
         (void)snprintf(upper, 16, "upper%u", b->n_state);
         (void)snprintf(work, 16, "work%u", b->n_state);
@@ -77,9 +59,11 @@ static int make_layer_dirs(struct box *b, char upper[16], char work[16], struct 
         if (errno != EEXIST)
             return err_errno(e, "make \"%s\" in \"%.*s\"", work, STR_ARG(b->spec->upper));
     }
-    b->n_state++;
+    (void)snprintf(at, sizeof(at), "at%u", b->n_state++);
     if (mkdirat(b->state, upper, 0755) < 0)
         return err_errno(e, "make \"%s\" in \"%.*s\"", upper, STR_ARG(b->spec->upper));
+    if (path.n > 1 && symlinkat(arena_cstr(&b->arena, path), b->state, at) < 0)
+        return err_errno(e, "make \"%s\" in \"%.*s\"", at, STR_ARG(b->spec->upper));
     return 0;
 }
 
@@ -124,11 +108,11 @@ mode_t box_over_look(const struct box *b, struct str path)
     return fd < 0 || fstat(fd, &st) < 0 ? 0 : st.st_mode & S_IFMT;
 }
 
-int box_overlay(struct box *b, int lower, struct str path, unsigned attr, struct err *e)
+int box_overlay(struct box *b, int lower, struct str path, bool has_over, unsigned attr, struct err *e)
 {
-    autoclose int over = open_over(b, path);
+    autoclose int over = has_over ? open_over(b, path) : -1;
     char upper[16], work[16], lower_path[80], upper_path[64], work_path[64];
-    struct box_option opt[8] = {
+    struct box_option opt[10] = {
         { "source", "pumice" },
         { "lowerdir", lower_path }, /* by descriptor: a path may hold ":", and may have been mounted over */
         { "upperdir", upper_path },
@@ -137,16 +121,39 @@ int box_overlay(struct box *b, int lower, struct str path, unsigned attr, struct
     };
     size_t n = 5;
 
-    if (b->is_inner)
+    if (b->is_inner) {
         opt[n++].key = "userxattr";
+    } else { /* what was changed is above as a whole, for whoever copies it from there; a user's is so anyway */
+        opt[n++] = (struct box_option){ "metacopy", "off" };
+        opt[n++] = (struct box_option){ "redirect_dir", "off" };
+    }
     if (over >= 0) /* it is in memory, and programs are to see one file system all the same */
         opt[n] = (struct box_option){ "xino", "on" };
-    if (make_layer_dirs(b, upper, work, e) < 0 || copy_top(b, lower, upper, e) < 0)
+    if (make_layer_dirs(b, path, upper, work, e) < 0 || copy_top(b, lower, upper, e) < 0)
         return -1;
     lower_paths(lower_path, sizeof(lower_path), lower, over);
     (void)snprintf(upper_path, sizeof(upper_path), "/proc/self/fd/%d/%s", b->state, upper);
     (void)snprintf(work_path, sizeof(work_path), "/proc/self/fd/%d/%s", b->state, work);
     return box_mount_new("overlay", opt, attr, e);
+}
+
+int box_plain_dir(struct box *b, const char *what, mode_t mode, unsigned attr, int *ret_mount, struct err *e)
+{
+    char name[16];
+    int mount;
+
+    do
+        (void)snprintf(name, sizeof(name), "%s%u", what, b->n_state++);
+    while (mkdirat(b->state, name, mode) < 0 && errno == EEXIST);
+    mount = box_mount_clone(b->state, name, false);
+    if (mount < 0 || box_mount_set(mount, attr, false) < 0) {
+        (void)err_errno(e, "directory \"%s\" in \"%.*s\"", name, STR_ARG(b->spec->upper));
+        if (mount >= 0)
+            close(mount);
+        return -1;
+    }
+    *ret_mount = mount;
+    return 0;
 }
 
 void box_part(struct box *b, int take_mount)
@@ -156,11 +163,11 @@ void box_part(struct box *b, int take_mount)
 
 static int image_overlay(struct box *b, int lower, struct err *e)
 {
-    int mount = box_overlay(b, lower, STR_NULL, MOUNT_ATTR_NODEV, e);
+    int mount = box_overlay(b, lower, STR_NULL, false, MOUNT_ATTR_NODEV, e);
 
     if (mount >= 0 || b->has_tmp_state)
         return mount;
-    return box_use_tmp_state(b, e) < 0 ? -1 : box_overlay(b, lower, STR_NULL, MOUNT_ATTR_NODEV, e);
+    return box_use_tmp_state(b, e) < 0 ? -1 : box_overlay(b, lower, STR_NULL, false, MOUNT_ATTR_NODEV, e);
 }
 
 static int root_image(struct box *b, struct err *e)

@@ -1,0 +1,25 @@
+/* box_changes.c - where a container's changes can lie */
+#include "node/container/box.h"
+
+#include "base/util.h"
+
+#include <sys/vfs.h>
+
+/* File systems that cannot be the upper layer of an overlay (no whiteouts, no attributes, or an overlay themselves).
+ * Asking first is cheaper than a failed mount; what is not in the list is found out by trying. */
+bool box_can_hold_changes(int dir)
+{
+    static const uint32_t types[] = {
+        0x794c7630 /* overlay */, 0x6969 /* nfs */,       0x65735546 /* fuse */,
+        0xff534d42 /* cifs */,    0xfe534d42 /* smb2 */,  0x01021997 /* 9p */,
+        0x4d44 /* vfat */,        0x2011bab0 /* exfat */, 0x0bd00bd0 /* lustre */,
+    };
+    struct statfs fs;
+
+    if (fstatfs(dir, &fs) < 0)
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if ((uint32_t)fs.f_type == types[i])
+            return false;
+    return true;
+}

@@ -1,0 +1,269 @@
+/* tree_copy.c - a tree that others wrote, as files of one's own
+ *
+ * Where it comes from nothing runs any more, and where it goes was made for it; yet everything goes by descriptor, and
+ * nothing that is there is ever written to (O_EXCL).
+ */
+#include "os/tree.h"
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/util.h"
+#include "os/io.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+
+enum {
+    CHUNK = 16 << 20,   /* between two looks whether to stop */
+    NAMES_MAX = 100000, /* files with several names that are remembered; more become files of their own */
+};
+
+struct copy {
+    struct tree_copy *c;
+    int to[TREE_LEVELS + 1]; /* directories made so far on the way; -1: not yet */
+    mode_t mask;
+    struct arena arena;
+    struct map names; /* const char * (below 'to') by device and inode */
+    size_t n_names;
+    bool cannot_clone;
+};
+
+static bool is_stopped(struct copy *k)
+{
+    if (!k->c->is_ended && k->c->is_stopped && k->c->is_stopped(k->c->ctx)) {
+        k->c->is_ended = true;
+        errno = ECANCELED;
+        return true;
+    }
+    return false;
+}
+
+/* No room, and the like: it would be the same with the next one. */
+static bool is_for_all(int error)
+{
+    return error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO || error == ECANCELED;
+}
+
+static void not_copied(struct copy *k, struct str path)
+{
+    int error = errno;
+
+    if (!k->c->not_copied++) {
+        k->c->first_errno = error;
+        (void)snprintf(k->c->first, sizeof(k->c->first), "%.*s", STR_ARG(path));
+    }
+    k->c->is_ended |= is_for_all(error);
+}
+
+/* ---- directories, when something is put into them ---- */
+
+/* The directory of the entry: made level by level by the path, of which each name was a directory a moment ago. */
+static int make_way(struct copy *k, const struct tree_entry *entry)
+{
+    struct str rest = str_from(entry->path, 1), name;
+
+    for (unsigned i = 0; i < entry->level && str_split(&rest, '/', &name); i++) {
+        char text[NAME_MAX + 1];
+
+        if (k->to[i + 1] >= 0)
+            continue;
+        (void)snprintf(text, sizeof(text), "%.*s", STR_ARG(name));
+        if (mkdirat(k->to[i], text, 0777) < 0 && errno != EEXIST)
+            return -1;
+        k->to[i + 1] = openat(k->to[i], text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (k->to[i + 1] < 0)
+            return -1;
+    }
+    return k->to[entry->level];
+}
+
+static mode_t mode_of(const struct copy *k, mode_t mode, mode_t least)
+{
+    return ((mode & 0777) & ~k->mask) | least;
+}
+
+/* Last, so that a directory that nobody may write to can be filled. */
+static void leave(struct copy *k, const struct tree_entry *entry)
+{
+    struct timespec times[2] = { entry->st.st_atim, entry->st.st_mtim };
+    int *fd = &k->to[entry->level + 1];
+
+    if (*fd < 0)
+        return;
+    (void)fchmod(*fd, mode_of(k, entry->st.st_mode, 0700)); /* as it was made is as good */
+    (void)futimens(*fd, times);
+    close(*fd);
+    *fd = -1;
+}
+
+/* ---- what is in a file ---- */
+
+/* From one place to the same place. copy_file_range() does not know all pairs of file systems. */
+static int copy_part(struct copy *k, int from, int to, off_t at, off_t end)
+{
+    static char bytes[256 << 10];
+    bool by_hand = false;
+
+    while (at < end) {
+        off_t in = at, out = at;
+        ssize_t n = by_hand ? -1 : copy_file_range(from, &in, to, &out, (size_t)MIN_OF(end - at, (off_t)CHUNK), 0);
+
+        if (!by_hand && n < 0 && is_for_all(errno))
+            return -1;
+        if (n <= 0) {
+            by_hand = true;
+            n = pread(from, bytes, (size_t)MIN_OF(end - at, (off_t)sizeof(bytes)), at);
+            if (n < 0 || (n > 0 && pwrite_all(to, (struct str){ bytes, (size_t)n }, at) < 0))
+                return -1;
+        }
+        if (n == 0)
+            break; /* it became shorter */
+        at += n;
+        if (is_stopped(k))
+            return -1;
+    }
+    return 0;
+}
+
+static int copy_data(struct copy *k, int from, int to, off_t size)
+{
+    off_t at = 0, end;
+
+    if (!k->cannot_clone && ioctl(to, FICLONE, from) == 0)
+        return 0;
+    k->cannot_clone = true;
+    while (at < size) {
+        off_t data = lseek(from, at, SEEK_DATA);
+
+        if (data < 0 && errno == ENXIO)
+            break; /* a hole up to the end */
+        at = data < 0 ? at : data;
+        end = lseek(from, at, SEEK_HOLE);
+        end = end < 0 ? size : MIN_OF(end, size);
+        if (copy_part(k, from, to, at, end) < 0)
+            return -1;
+        at = end;
+    }
+    return ftruncate(to, size);
+}
+
+static int copy_file(struct copy *k, int dir, const struct tree_entry *entry)
+{
+    struct timespec times[2] = { entry->st.st_atim, entry->st.st_mtim };
+    autoclose int from = openat(entry->dir, entry->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    autoclose int to = -1;
+    struct stat st;
+    int error;
+
+    if (from < 0 || fstat(from, &st) < 0)
+        return -1;
+    to = openat(dir, entry->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (to < 0)
+        return -1;
+    if (copy_data(k, from, to, st.st_size) == 0) {
+        (void)fchmod(to, mode_of(k, st.st_mode, 0600));
+        (void)futimens(to, times);
+        return 0;
+    }
+    error = errno;
+    (void)unlinkat(dir, entry->name, 0);
+    errno = error;
+    return -1;
+}
+
+/* ---- names ---- */
+
+/* Another name of a file that was copied already. */
+static bool link_again(struct copy *k, int dir, const struct tree_entry *entry, struct str key)
+{
+    const char *first = map_get(&k->names, key);
+
+    return first && linkat(k->to[0], first, dir, entry->name, 0) == 0;
+}
+
+static void remember(struct copy *k, const struct tree_entry *entry, struct str key)
+{
+    if (k->n_names++ < NAMES_MAX)
+        map_put(&k->names, arena_str(&k->arena, key), (void *)arena_cstr(&k->arena, str_from(entry->path, 1)));
+}
+
+static int copy_plain(struct copy *k, int dir, const struct tree_entry *entry)
+{
+    char text[64];
+    struct str key = { text, 0 };
+
+    if (entry->st.st_nlink < 2)
+        return copy_file(k, dir, entry);
+    key.n = (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)entry->st.st_ino); /* of one file system */
+    if (link_again(k, dir, entry, key))
+        return 0;
+    if (copy_file(k, dir, entry) < 0)
+        return -1;
+    remember(k, entry, key);
+    return 0;
+}
+
+static int copy_link(int dir, const struct tree_entry *entry)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(entry->dir, entry->name, target, sizeof(target) - 1);
+
+    if (n < 0)
+        return -1;
+    target[n] = '\0';
+    return symlinkat(target, dir, entry->name);
+}
+
+static enum tree_step copy_entry(void *ctx, const struct tree_entry *entry)
+{
+    struct copy *k = ctx;
+    bool is_link = S_ISLNK(entry->st.st_mode);
+    enum tree_step step = k->c->choose && !entry->is_left ? k->c->choose(k->c->ctx, entry) : TREE_GO;
+    int dir;
+
+    if (step != TREE_GO)
+        return step;
+    if (S_ISDIR(entry->st.st_mode)) {
+        if (entry->is_left)
+            leave(k, entry);
+        k->c->left_out += !entry->is_left && entry->level + 1 >= TREE_LEVELS;
+        return TREE_GO;
+    }
+    if (!is_link && !S_ISREG(entry->st.st_mode)) {
+        k->c->left_out += !S_ISCHR(entry->st.st_mode) || entry->st.st_rdev != 0; /* 0: what an overlay deleted */
+        return TREE_GO;
+    }
+    if (k->c->is_ended || is_stopped(k)) {
+        errno = ECANCELED;
+        not_copied(k, entry->path);
+        return TREE_GO; /* so that what is missing is counted */
+    }
+    dir = make_way(k, entry);
+    if (dir < 0 || (is_link ? copy_link(dir, entry) : copy_plain(k, dir, entry)) < 0) {
+        not_copied(k, entry->path);
+        return TREE_GO;
+    }
+    k->c->files++;
+    k->c->bytes += is_link ? 0 : tree_data_bytes(&entry->st);
+    return TREE_GO;
+}
+
+void tree_copy(int from, struct tree_copy *c)
+{
+    struct copy k = { .c = c };
+
+    map_init(&k.names, map_seed_default());
+    k.mask = umask(0);
+    (void)umask(k.mask);
+    k.to[0] = c->to;
+    for (size_t i = 1; i < ARRAY_LEN(k.to); i++)
+        k.to[i] = -1;
+    (void)tree_walk(from, copy_entry, &k); /* what was not looked at is in left_out */
+    for (size_t i = 1; i < ARRAY_LEN(k.to); i++)
+        if (k.to[i] >= 0)
+            close(k.to[i]);
+    map_done(&k.names);
+    arena_done(&k.arena);
+}
