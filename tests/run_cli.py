@@ -127,7 +127,7 @@ def files_that_cannot_be_written():
 def help_text():
     text = pumice("run", "--help").stdout
     for word in ("--logs", "--log-dir", "--set", "--replicas", "--env", "--timeout", "--wait", "--report", "--trace", "--dry-run",
-                 "--keep", "--quiet", "--node", "--image", "--image-store", "--device", "--network", "--runtime", "--claims",
+                 "--keep", "--keep-state", "--quiet", "--node", "--image", "--image-store", "--device", "--network", "--runtime", "--claims",
                  "--state", "--namespace", "Ctrl-C", "124"):
         has(text, word)
 

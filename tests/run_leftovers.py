@@ -370,7 +370,7 @@ def runs_in(state):
     return [n for n in os.listdir(state) if n not in ("images", "lock")]
 
 
-# ---- --keep ----
+# ---- --keep-state ----
 
 def files_below(top):
     return sorted(os.path.relpath(os.path.join(d, n), top) for d, _, names in os.walk(top) for n in names)
@@ -380,7 +380,7 @@ def kept():
     """Logs and layers stay, and the program says where; the next run leaves them. Nothing else stays."""
     state = tempfile.mkdtemp(prefix="pumice-run-")
     try:
-        r = Run(full("echo up; sleep 0.1"), *NODE, "--keep", state=state).end()
+        r = Run(full("echo up; sleep 0.1"), *NODE, "--keep-state", state=state).end()
         same(r.status, 0)
         where = os.path.join(state, r.id())
         assert where in r.err + str(r.of("notice")), (r.err, r.of("notice"))
@@ -388,7 +388,7 @@ def kept():
         files = files_below(where)
         assert any("logs" in f for f in files) and any(f.endswith("etc/new") for f in files), files
         assert not any("s3cret" in leftovers.read(os.path.join(where, f)) for f in files), "a secret stays on disk"
-        Run(job("next", task("a", ["/bin/true"])), "--keep", state=state).end()
+        Run(job("next", task("a", ["/bin/true"])), "--keep-state", state=state).end()
         same(files_below(where), files)
         Run(job("third", task("a", ["/bin/true"])), state=state).process.wait()
         same(files_below(where), files)
@@ -397,10 +397,10 @@ def kept():
 
 
 def kept_after_kill():
-    """--keep holds as well when the program was killed: that is when one wants to look."""
+    """--keep-state holds as well when the program was killed: that is when one wants to look."""
     state = tempfile.mkdtemp(prefix="pumice-run-")
     try:
-        r = started("--keep", state=state)
+        r = started("--keep-state", state=state)
         r.signal(signal.SIGKILL).end(leaves_s=LEAVES_S)
         nothing(r)
         where = os.path.join(state, r.id())

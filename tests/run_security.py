@@ -265,7 +265,7 @@ def holders(top, word=WORD):
 
 def secrets_stay_in_their_pods():
     pod = {"volumes": [{"name": "s", "secret": {"secretName": "s", "defaultMode": 0o400}}]}
-    for keeps in ((), ("--keep",)):
+    for keeps in ((), ("--keep-state",)):
         r = Run([secret("s", key=WORD),
                  job("j", task("a", sh("cat /s/key; echo; stat -f -c %T /s; stat -L -c %a /s/key; sleep 60"), pod=pod,
                                volumeMounts=[{"name": "s", "mountPath": "/s", "readOnly": True}]),

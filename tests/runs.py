@@ -94,7 +94,7 @@ class Run:
         for i, doc in enumerate(what if isinstance(what, (list, tuple)) else [what]):
             paths.append(doc if isinstance(doc, str) else self.write(f"{i}.json", doc))
         self.args = ["run", "--state", self.state, *(["-o", "json"] if is_json else []), *UNFILTERED, *options, *paths]
-        self.events, self.text, self.keep = [], [], "--keep" in options
+        self.events, self.text, self.keep = [], [], "--keep-state" in options
         self.changed = threading.Condition()
         self.err_file = open(os.path.join(self.dir, "err"), "wb+")
         self.begin = time.monotonic()

@@ -9,7 +9,7 @@
  *     run_files.c     --mount, --here, --workdir              run_crashes.c   what fails again and again
  *     run_silence.c   nothing is heard for long               run_stacks.c    what processes wait in
  *     run_fit.c       --fit                                   run_out.c       standard output without blocking
- *     run_remote.h    --server: the pods are a server's
+ *     run_remote.h    --server: the pods are a server's        run_written.c   what pods wrote, --keep
  *
  * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
  */
@@ -34,9 +34,9 @@ struct store;
 
 struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *report, *trace;
-    const char *workdir, *max_restarts, *silence, *server;
+    const char *workdir, *max_restarts, *silence, *server, *keep;
     struct text_list files, set, replicas, env, env_files, mounts;
-    bool keep, dry_run, quiet, wait, fail_on_any, restricted, here, fit, stacks, verbose, detach;
+    bool keep_state, dry_run, quiet, wait, fail_on_any, restricted, here, fit, stacks, verbose, detach;
     struct machine_options machine;
 };
 
@@ -190,6 +190,8 @@ void run_event_decision(struct run_events *ev, const struct history_job *j, stru
                         int64_t now_ms);
 void run_event_wait(struct run_events *ev, const struct history_job *j, int64_t now_ms);
 void run_event_notice(struct run_events *ev, struct str sentence, int64_t now_ms);
+struct run_written;
+void run_event_written(struct run_events *ev, const struct run_written *w, int64_t now_ms);
 
 struct run_end {
     int status;
@@ -281,6 +283,39 @@ size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t 
 void run_summary(struct buf *out, const struct history *h, const struct hints *hints, const struct run_end *end,
                  bool has_colour, bool is_quiet);
 
+/* ---- what pods wrote ---- */
+
+struct run_written { /* that goes with them; as much of it as was looked at */
+    struct arena arena;
+    int64_t files, bytes, n_pods;
+    bool is_more;     /* than these */
+    size_t n_looked;  /* entries, of all pods: counting must not cost much */
+    struct map pods;  /* by uid */
+    struct map dirs;  /* struct run_written_dir by path */
+    const char *keep; /* --keep; NULL: not */
+    int keep_fd;      /* -1: none */
+    bool is_over;     /* nothing more is taken */
+    VEC(struct run_kept *) kept;
+    struct map places;  /* made below 'keep': by pod, container and start */
+    size_t n_renamed;   /* whose name was taken */
+    struct str renamed; /* the first of them: "worker-0.2" */
+    struct tree_copy_sum {
+        int64_t files, bytes, left_out, not_copied;
+        int first_errno;
+        struct str first; /* "worker-0:/root/out" */
+        bool is_ended;
+    } copied;
+};
+int run_written_open(struct run_written *w, const struct run_options *o, struct err *e); /* --keep: the directory */
+void run_written_done(struct run_written *w);
+struct run;
+/* For agent_hooks.written; 'r' is the struct run. */
+bool run_written_take(struct run *r, const struct agent_written *w);
+/* Claims that go with the run, in the directory of the run; then all that is kept is copied. */
+void run_written_end(struct run *r, const char *run_dir);
+/* A sentence, or nothing; -o json: an event. */
+void run_written_tell(struct run *r);
+
 /* ---- the loop ---- */
 
 struct run_node { /* the machine: an agent, or in tests something else */
@@ -321,6 +356,7 @@ struct run {
     int64_t begin_ms, timeout_ms; /* INT64_MAX: none */
     int64_t max_restarts;         /* of one container; INT64_MAX: any number */
     struct run_crashes crashes;
+    struct run_written written;
     struct {
         int64_t limit_ms; /* 0: it is never told */
         int64_t since_ms;

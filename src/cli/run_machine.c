@@ -75,6 +75,11 @@ static void on_notice(void *ctx, struct str sentence)
     run_notice(((struct run_machine *)ctx)->run, sentence);
 }
 
+static bool on_written(void *ctx, const struct agent_written *w)
+{
+    return run_written_take(((struct run_machine *)ctx)->run, w);
+}
+
 static int64_t node_turn(void *ctx, bool *ret_busy)
 {
     struct run_machine *m = ctx;
@@ -112,9 +117,9 @@ static int node_socket(void *ctx)
 int run_machine_open(struct run_machine *m, const struct run_options *o, struct err *e)
 {
     struct agent_options opt = { .capacity = m->capacity,
-                                 .keeps_state = o->keep,
+                                 .keeps_state = o->keep_state,
                                  .clock = m->run->clock,
-                                 .hooks = { m, on_output, on_room, on_usage, on_notice } };
+                                 .hooks = { m, on_output, on_room, on_usage, on_notice, NULL, on_written } };
 
     if (machine_agent(&m->machine, &o->machine, &opt, e) < 0 || agent_open(&opt, &m->agent, e) < 0)
         return -1;

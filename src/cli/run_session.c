@@ -138,17 +138,21 @@ static int tell_end(struct session *s)
     int status = r->end.status;
 
     run_logs_end(&r->logs);
-    if (r->is_json && r->o->keep)
+    run_progress_hide(&r->progress);
+    run_written_end(r, agent_dir(s->machine.agent));
+    if (r->is_json && r->o->keep_state)
         run_event_notice(&r->events,
                          arena_fmt(r->arena, "the files of the run are kept in %s", agent_dir(s->machine.agent)),
                          r->end.end_ms);
-    if (r->is_json)
+    if (r->is_json) {
+        run_event_written(&r->events, &r->written, r->end.end_ms);
         run_event_end(&r->events, r->history, &r->end);
-    run_progress_hide(&r->progress);
+    }
     drain(r);
     if (!r->is_json)
         run_summary(&text, r->history, r->hints, &r->end, r->progress.has_colour, r->o->quiet);
     (void)term_write(stderr, &text); /* nobody is left to tell */
+    run_written_tell(r);
     if (r->logs.dir_errno)
         fprintf(stderr, "pumice run: cannot write below %s: %s\n", r->logs.dir, strerror(r->logs.dir_errno));
     if (r->out.failed_errno)
@@ -204,7 +208,7 @@ static int run_all(struct session *s)
     } else {
         status = command_fail("run", &e, EXIT_FAILED);
     }
-    if (r->o->keep && !r->is_json)
+    if (r->o->keep_state && !r->is_json)
         fprintf(stderr, "pumice: the files of the run are kept in %s\n", agent_dir(s->machine.agent));
     give_back_log(s);
     close_place(s);
@@ -241,7 +245,8 @@ static int prepare(struct session *s, const struct run_options *o, struct err *e
     if (s->place->is_server ? run_remote_open(&s->run, s->place->kubeconfig, &s->remote, e) < 0
                             : run_machine_find(&s->machine, o, e) < 0)
         return -1;
-    if (run_reports_open(&s->reports, o, e) < 0 || run_logs_open(&s->run.logs, e) < 0)
+    if (run_reports_open(&s->reports, o, e) < 0 || run_logs_open(&s->run.logs, e) < 0 ||
+        run_written_open(&s->run.written, o, e) < 0)
         return -1;
     return s->remote ? 0 : run_machine_prepare(&s->machine, o, e);
 }
@@ -275,6 +280,7 @@ int run_session(struct arena *a, const struct run_request *q)
         run_out_done(&s.run.out);
     }
     run_logs_done(&s.run.logs);
+    run_written_done(&s.run.written);
     run_reports_close(&s.reports);
     run_remote_close(s.remote);
     machine_done(&s.machine.machine);
