@@ -2,11 +2,18 @@
 
 PUMICE names the binary under test; meson sets it.
 """
+import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import traceback
+
+# Records of runs are for people: those of tests are nobody's.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="pumice-state-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], True)
 
 PUMICE = os.environ.get("PUMICE", os.path.join(os.path.dirname(__file__), "..", "build", "pumice"))
 

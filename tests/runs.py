@@ -85,7 +85,7 @@ def end_process(process):
 class Run:
     """A run in progress or at its end. Its state is in a directory of its own, which must be empty afterwards."""
 
-    def __init__(self, what, *options, is_json=True, binary=False, user=None, state=None, prefix=(), env=None, within=()):
+    def __init__(self, what, *options, is_json=True, binary=False, user=None, state=None, prefix=(), env=None, within=(), record=False):
         leftovers.adopt_orphans()
         self.dir = tempfile.mkdtemp(prefix="pumice-run-")
         atexit.register(shutil.rmtree, self.dir, True)
@@ -93,7 +93,7 @@ class Run:
         paths = []
         for i, doc in enumerate(what if isinstance(what, (list, tuple)) else [what]):
             paths.append(doc if isinstance(doc, str) else self.write(f"{i}.json", doc))
-        self.args = ["run", "--state", self.state, *(["-o", "json"] if is_json else []), *UNFILTERED, *options, *paths]
+        self.args = ["run", "--state", self.state, *(["-o", "json"] if is_json else []), *([] if record else ["--no-record"]), *UNFILTERED, *options, *paths]
         self.events, self.text, self.keep = [], [], "--keep-state" in options
         self.changed = threading.Condition()
         self.err_file = open(os.path.join(self.dir, "err"), "wb+")

@@ -4,10 +4,10 @@
 #include "base/util.h"
 
 const struct command *const commands[] = {
-    &command_run,  &command_render,   &command_validate, &command_convert,    &command_explain,
-    &command_plan, &command_plugins,  &command_doctor,   &command_install,    &command_controller,
-    &command_node, &command_server,   &command_job,      &command_queue,      &command_pod,
-    &command_flow, &command_template, &command_slurm,    &command_completion, &command_version
+    &command_run,        &command_render,  &command_validate, &command_convert,    &command_explain,  &command_plan,
+    &command_plugins,    &command_doctor,  &command_install,  &command_controller, &command_node,     &command_server,
+    &command_job,        &command_queue,   &command_pod,      &command_flow,       &command_template, &command_slurm,
+    &command_completion, &command_version, &command_runs
 };
 const size_t n_commands = ARRAY_LEN(commands);
 
@@ -30,5 +30,7 @@ const struct command *const subcommands[] = { &command_server_user,     &command
                                               &command_sbatch,          &command_srun,
                                               &command_squeue,          &command_scancel,
                                               &command_sinfo,           &command_sacct,
-                                              &command_scontrol };
+                                              &command_scontrol,        &command_runs_show,
+                                              &command_runs_report,     &command_runs_logs,
+                                              &command_runs_compare };
 const size_t n_subcommands = ARRAY_LEN(subcommands);

@@ -10,6 +10,9 @@ extern const struct command command_completion, command_controller, command_conv
 extern const struct command command_server_backup, command_server_check, command_server_restore, command_server_rotate,
     command_server_token, command_server_user;
 
+extern const struct command command_runs, command_runs_compare, command_runs_logs, command_runs_report,
+    command_runs_show;
+
 /* Those that speak to a Kubernetes API: api.c, slurm.c */
 extern const struct command command_job, command_job_list, command_job_view, command_job_run, command_job_suspend,
     command_job_resume, command_job_delete, command_job_logs, command_job_exec, command_job_wait, command_job_top;

@@ -182,6 +182,8 @@ static const struct option run_option_table[] = {
       "copy what pods wrote, and would go with them, to DIR/POD at the end" },
     { 0, "keep-state", OPTION_FLAG, FIELD(keep_state), NULL, NULL,
       "leave the files and logs of the run as they are, and say where" },
+    { 0, "no-record", OPTION_FLAG, FIELD(no_record), NULL, NULL, "leave no record of this run (pumice runs)" },
+    { 0, "no-record-logs", OPTION_FLAG, FIELD(no_record_logs), NULL, NULL, "a record without what containers write" },
     { 'q', "quiet", OPTION_FLAG, FIELD(quiet), NULL, NULL, "only logs, and what failed" },
     { 'v', "verbose", OPTION_FLAG, FIELD(verbose), NULL, NULL, "also the program's own log, all of it" },
     { 'n', "namespace", OPTION_TEXT, FIELD(namespace), "NAME", NULL,

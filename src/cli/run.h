@@ -10,6 +10,7 @@
  *     run_silence.c   nothing is heard for long               run_stacks.c    what processes wait in
  *     run_fit.c       --fit                                   run_out.c       standard output without blocking
  *     run_remote.h    --server: the pods are a server's        run_written.c   what pods wrote, --keep
+ *     run_record.c    the record that it leaves
  *
  * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
  */
@@ -36,7 +37,8 @@ struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *report, *trace;
     const char *workdir, *max_restarts, *silence, *server, *keep;
     struct text_list files, set, replicas, env, env_files, mounts;
-    bool keep_state, dry_run, quiet, wait, fail_on_any, restricted, here, fit, stacks, verbose, detach;
+    bool keep_state, dry_run, quiet, wait, fail_on_any, restricted, here, fit, stacks, verbose, detach, no_record,
+        no_record_logs;
     struct machine_options machine;
 };
 
@@ -316,6 +318,22 @@ void run_written_end(struct run *r, const char *run_dir);
 /* A sentence, or nothing; -o json: an event. */
 void run_written_tell(struct run *r);
 
+/* ---- the record ---- records.h ---- */
+
+struct run_record;
+struct run_record *run_record_find(const struct run_options *o); /* before user_enter(); NULL: none is wanted */
+void run_record_free(struct run_record *c);                      /* NULL is fine */
+/* All of these do nothing where there is none. */
+void run_record_begin(struct run *r, const char *id, const struct load *l);
+void run_record_object(struct run *r, const struct object *o, bool is_gone);
+void run_record_note(struct run *r, struct str sentence);
+void run_record_why(struct run *r, const struct history_job *j);
+void run_record_stopped(struct run *r, const struct history_job *j);
+void run_record_pod(struct run *r, const struct history_pod *p); /* it may be over */
+void run_record_line(struct run *r, const struct agent_output *line);
+void run_record_flush(struct run *r);
+void run_record_end(struct run *r, int status);
+
 /* ---- the loop ---- */
 
 struct run_node { /* the machine: an agent, or in tests something else */
@@ -357,6 +375,7 @@ struct run {
     int64_t max_restarts;         /* of one container; INT64_MAX: any number */
     struct run_crashes crashes;
     struct run_written written;
+    struct run_record *record; /* NULL: none */
     struct {
         int64_t limit_ms; /* 0: it is never told */
         int64_t since_ms;

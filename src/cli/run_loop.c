@@ -33,9 +33,15 @@ static int64_t now_of(const struct run *r)
     return clock_now_ms(r->clock);
 }
 
-void run_say(struct run *r, struct str sentence)
+static void note(struct run *r, struct str sentence)
 {
     history_note(r->history, sentence, now_of(r));
+    run_record_note(r, sentence);
+}
+
+void run_say(struct run *r, struct str sentence)
+{
+    note(r, sentence);
     if (r->is_json)
         run_event_notice(&r->events, sentence, now_of(r));
     else
@@ -57,7 +63,7 @@ void run_notice(struct run *r, struct str sentence)
     if (!r->o->quiet || r->is_json)
         run_say(r, sentence);
     else
-        history_note(r->history, sentence, now_of(r));
+        note(r, sentence);
 }
 
 /* ---- news ---- */
@@ -77,6 +83,7 @@ static void on_pod(void *ctx, const struct history_pod *p)
 
     run_heard(r);
     run_logs_pod(&r->logs, p);
+    run_record_pod(r, p);
     run_progress_pod(&r->progress, p, now_of(r));
     if (r->is_json)
         run_event_pod(&r->events, p, now_of(r));
@@ -133,6 +140,7 @@ static bool feed(struct run *r)
         if (ev.kind == CLUSTER_GONE && !r->store)
             tell_deleted(r, ev.object);
         history_changed(r->history, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
+        run_record_object(r, ev.object, ev.kind == CLUSTER_GONE);
         any = true;
     }
     tell_failures(r);
@@ -197,6 +205,7 @@ void run_output(struct run *r, const struct agent_output *line)
 {
     run_heard(r);
     history_output(r->history, line->uid, line->container, line->text, line->is_partial);
+    run_record_line(r, line);
     if (r->stage != RUN_KILLED || run_out_left(&r->out) < RUN_OUT_MAX) /* killed: nobody waits any more */
         run_logs_line(&r->logs, line);
 }
@@ -260,11 +269,12 @@ void run_stop(struct run *r, int status, struct str reason)
     }
     r->end.status = status;
     r->end.reason = arena_str(r->arena, reason);
-    history_note(r->history, reason, now_of(r));
+    note(r, reason);
     run_flows_delete(r);
     VEC_FOREACH(j, &r->history->jobs)
         if (!job_is_over(*j)) {
             history_stopped(*j);
+            run_record_stopped(r, *j);
             run_delete(r, known_types()->job, (*j)->namespace, (*j)->name, (*j)->uid);
         }
     enter(r, RUN_STOPS, delete_pods(r, true) * 1000 + PATIENCE_MS);
@@ -463,6 +473,7 @@ static void flush(struct run *r)
     if (r->progress.shares_screen && run_out_left(&r->out))
         run_progress_hide(&r->progress);
     run_logs_flush(&r->logs);
+    run_record_flush(r);
     (void)run_out_flush(&r->out);
 }
 
@@ -479,8 +490,10 @@ static void ask_why(struct run *r, struct history_job *j, struct sched *s, int64
         why = g.why->kind;
     if (why != WHY_NOT)
         why_print(&text, sched_dims(s), g.why);
-    if (history_why(r->history, j, why, buf_view(&text), now_ms))
+    if (history_why(r->history, j, why, buf_view(&text), now_ms)) {
+        run_record_why(r, j);
         tell_wait(r, j);
+    }
 }
 
 /* Where the scheduler is a server's, the condition of the PodGroup tells. */

@@ -94,6 +94,7 @@ static int start(struct session *s, struct err *e)
         agent_attach(s->machine.agent, s->agent_door);
     if (s->machine.machine.root.why[0])
         run_notice(r, arena_fmt(r->arena, "containers have one user only, root: %s", s->machine.machine.root.why));
+    run_record_begin(r, run_id(s), s->load);
     if (r->is_json)
         run_event_start(&r->events, run_id(s), s->load, r->begin_ms);
     if (s->place->notice.n)
@@ -159,6 +160,7 @@ static int tell_end(struct session *s)
         fprintf(stderr, "pumice run: cannot write the output: %s\n", strerror(r->out.failed_errno));
     if (run_reports_write(&s->reports, r->history) < 0 || r->logs.dir_errno || r->out.failed_errno)
         status = status == EXIT_FINE ? EXIT_FAILED : status;
+    run_record_end(r, status);
     return status;
 }
 
@@ -248,6 +250,7 @@ static int prepare(struct session *s, const struct run_options *o, struct err *e
     if (run_reports_open(&s->reports, o, e) < 0 || run_logs_open(&s->run.logs, e) < 0 ||
         run_written_open(&s->run.written, o, e) < 0)
         return -1;
+    s->run.record = run_record_find(o);
     return s->remote ? 0 : run_machine_prepare(&s->machine, o, e);
 }
 
@@ -281,6 +284,7 @@ int run_session(struct arena *a, const struct run_request *q)
     }
     run_logs_done(&s.run.logs);
     run_written_done(&s.run.written);
+    run_record_free(s.run.record);
     run_reports_close(&s.reports);
     run_remote_close(s.remote);
     machine_done(&s.machine.machine);
