@@ -158,6 +158,11 @@ static const struct option run_option_table[] = {
     { 'C', "here", OPTION_FLAG, FIELD(here), NULL, NULL,
       "this directory in all pods, where it is, writable, and to work in" },
     { 0, "workdir", OPTION_TEXT, FIELD(workdir), "DIR", NULL, "the working directory of all containers" },
+    { 0, "publish", OPTION_LIST, FIELD(publish), "PORT[:POD:PORT]", NULL,
+      "a port of this machine that leads to one of a pod, as 8265 or 8080:web-0:80; ADDRESS: in front for others than "
+      "this machine (may be repeated)" },
+    { 0, "publish-all-addresses", OPTION_FLAG, FIELD(publish_all), NULL, NULL,
+      "hostPorts at all addresses of this machine, or at their hostIP (default: at 127.0.0.1)" },
     { 0, "fit", OPTION_FLAG, FIELD(fit), NULL, NULL,
       "scale requests of Jobs that are too large for this machine down to it, and say so" },
     { 0, "timeout", OPTION_TEXT, FIELD(timeout), "TIME", NULL, "stop after this time, such as 10m; exit status 124" },

@@ -10,7 +10,8 @@
  *     run_silence.c   nothing is heard for long               run_stacks.c    what processes wait in
  *     run_fit.c       --fit                                   run_out.c       standard output without blocking
  *     run_remote.h    --server: the pods are a server's        run_written.c   what pods wrote, --keep
- *     run_record.c    the record that it leaves
+ *     run_record.c    the record that it leaves                run_control.c   the control socket
+ *     run_publish.c   ports of this machine
  *
  * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
  */
@@ -18,6 +19,7 @@
 #define CLI_RUN_H
 
 #include "base/buf.h"
+#include "base/list.h"
 #include "base/map.h"
 #include "cli/hint.h"
 #include "cli/load.h"
@@ -36,9 +38,9 @@ struct store;
 struct run_options {
     const char *output, *logs, *log_dir, *namespace, *timeout, *node, *report, *trace;
     const char *workdir, *max_restarts, *silence, *server, *keep;
-    struct text_list files, set, replicas, env, env_files, mounts;
+    struct text_list files, set, replicas, env, env_files, mounts, publish;
     bool keep_state, dry_run, quiet, wait, fail_on_any, restricted, here, fit, stacks, verbose, detach, no_record,
-        no_record_logs;
+        no_record_logs, publish_all;
     struct machine_options machine;
 };
 
@@ -346,6 +348,15 @@ struct run_node { /* the machine: an agent, or in tests something else */
     int (*open_socket)(void *ctx); /* by which its pods are reached (driver_options.open_socket); may be NULL */
 };
 
+struct run_publishes { /* ports of this machine that lead to pods: run_control.h */
+    struct run *run;   /* NULL: there are none */
+    struct agent *agent;
+    int epoll;
+    struct list list; /* struct run_publish */
+};
+
+struct run_control; /* the same */
+
 enum run_stage { RUN_GOES, RUN_CLOSES, RUN_STOPS, RUN_KILLED };
 
 struct run {
@@ -359,6 +370,9 @@ struct run {
     struct cluster *door;
     struct driver *driver;
     struct map flows; /* struct object by uid */
+    struct run_publishes publishes;
+    struct run_control *control; /* NULL: there is none */
+    int64_t control_due_ms;
 
     struct run_out out;
     struct run_logs logs;

@@ -10,7 +10,7 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/util.h"
-#include "cli/run.h"
+#include "cli/run_control.h"
 #include "driver/cache.h"
 #include "driver/driver.h"
 #include "os/signals.h"
@@ -180,7 +180,7 @@ void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespace
     r->begin_ms = now_of(r);
     if (!r->stuck_after_ms)
         r->stuck_after_ms = STUCK_MS;
-    r->stuck_ms = r->stage_due_ms = INT64_MAX;
+    r->stuck_ms = r->stage_due_ms = r->control_due_ms = INT64_MAX;
     map_init(&r->flows, map_seed_default());
     if (r->store)
         begin_here(r);
@@ -448,7 +448,14 @@ static void take_log(struct run *r)
 
 /* ---- waiting ---- */
 
-enum { WAIT_NODE, WAIT_SIGNAL, WAIT_OUT, WAIT_LOG, WAIT_MAX };
+enum { WAIT_NODE, WAIT_SIGNAL, WAIT_OUT, WAIT_LOG, WAIT_CONTROL, WAIT_PORTS, WAIT_MAX };
+
+static void turn_control(struct run *r)
+{
+    int64_t ms = r->control ? run_control_turn(r->control) : INT64_MAX;
+
+    r->control_due_ms = ms == INT64_MAX ? ms : now_of(r) + ms;
+}
 
 static void sleep_until(struct run *r, int64_t due_ms)
 {
@@ -457,6 +464,8 @@ static void sleep_until(struct run *r, int64_t due_ms)
         [WAIT_SIGNAL] = { .fd = r->signal_fd, .events = POLLIN },
         [WAIT_OUT] = { .fd = run_out_left(&r->out) ? r->out.fd : -1, .events = POLLOUT },
         [WAIT_LOG] = { .fd = r->log_fd, .events = POLLIN },
+        [WAIT_CONTROL] = { .fd = r->control ? run_control_fd(r->control) : -1, .events = POLLIN },
+        [WAIT_PORTS] = { .fd = r->publishes.run ? r->publishes.epoll : -1, .events = POLLIN },
     };
     int64_t ms = MAX_OF(due_ms - now_of(r), 0);
 
@@ -465,6 +474,10 @@ static void sleep_until(struct run *r, int64_t due_ms)
         take_signals(r);
     if (p[WAIT_LOG].revents)
         take_log(r);
+    if (p[WAIT_CONTROL].revents || r->control_due_ms <= now_of(r))
+        turn_control(r);
+    if (p[WAIT_PORTS].revents)
+        run_publishes_turn(&r->publishes);
 }
 
 /* Give the reader what it takes. Where it is far behind the node reads no more output, and containers wait. */
@@ -564,6 +577,7 @@ void run_loop(struct run *r)
         due_ms = MIN_OF(due_ms, r->stage_due_ms);
         due_ms = MIN_OF(due_ms, later_ms(r));
         due_ms = MIN_OF(due_ms, run_silence_due(r));
+        due_ms = MIN_OF(due_ms, r->control_due_ms);
         if (r->stage == RUN_GOES)
             due_ms = MIN_OF(due_ms, r->timeout_ms);
         if (r->stuck_ms != INT64_MAX && r->stage == RUN_GOES)

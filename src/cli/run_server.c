@@ -34,6 +34,7 @@ GIVEN(claims, o->machine.claims)
 GIVEN(state, o->machine.state)
 GIVEN(keep, o->keep)
 GIVEN(keep_state, o->keep_state)
+GIVEN(publish, o->publish.list.n)
 GIVEN(fit, o->fit)
 GIVEN(stacks, o->stacks)
 
@@ -49,6 +50,7 @@ static const struct own_option own_options[] = {
     { "state", has_state, "the files of pods are the server's (pumice server --data-dir)" },
     { "keep", has_keep, "the files of pods are the server's; --log-dir keeps what they write" },
     { "keep-state", has_keep_state, "the files of pods are the server's; --log-dir keeps what they write" },
+    { "publish", has_publish, "the pods are the server's; 'kubectl port-forward' leads to them" },
     { "fit", has_fit, "a job that does not fit the server waits; give it smaller requests (--set)" },
     { "stacks", has_stacks, "the processes are the server's; look into a pod with 'pumice job exec'" },
 };

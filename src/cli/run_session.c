@@ -1,4 +1,5 @@
 /* run_session.c - one run from beginning to end: what it takes over, what it tells, what it gives back */
+#include "cli/run_control.h"
 #include "cli/run_remote.h"
 
 #include "api/meta.h"
@@ -178,6 +179,22 @@ static void close_place(struct session *s)
         agent_close(s->machine.agent);
 }
 
+/* A run without ways in is a run all the same; ports that somebody asked for are not. */
+static int open_ways_in(struct session *s, struct err *e)
+{
+    struct run *r = &s->run;
+    struct agent *agent = s->machine.agent;
+    struct err why;
+
+    if (s->remote) /* the server has its own */
+        return 0;
+    if (run_publishes_init(&r->publishes, r, agent, e) < 0 || run_publishes_open(&r->publishes, r->o, s->load, e) < 0)
+        return -1;
+    if (run_control_open(r, agent, &r->publishes, &r->control, &why) < 0)
+        run_notice(r, arena_fmt(r->arena, "'pumice exec' and the like cannot reach this run: %s", why.text));
+    return 0;
+}
+
 /* From here on there is something to clean up. */
 static int run_all(struct session *s)
 {
@@ -203,8 +220,9 @@ static int run_all(struct session *s)
         goto done;
     }
     take_over_log(s);
-    if (start(s, &e) == 0) {
+    if (open_ways_in(s, &e) == 0 && start(s, &e) == 0) {
         run_loop(r);
+        run_control_end(r->control);
         history_finish(r->history, r->end.end_ms);
         status = tell_end(s);
     } else {
@@ -214,6 +232,8 @@ static int run_all(struct session *s)
         fprintf(stderr, "pumice: the files of the run are kept in %s\n", agent_dir(s->machine.agent));
     give_back_log(s);
     close_place(s);
+    run_control_free(r->control);
+    run_publishes_done(&r->publishes);
 done:
     run_progress_done(&r->progress);
     cluster_free(s->agent_door);

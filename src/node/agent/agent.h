@@ -232,6 +232,8 @@ struct agent_process {
     struct str uid, container;
     pid_t pid; /* as the host numbers it */
 };
+/* Process 1 of a container on this machine; 0: it does not run. */
+pid_t agent_first_process(const struct agent *g, const struct agent_place *where);
 /* All that runs in containers, container by container. */
 void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_process *p), void *ctx);
 

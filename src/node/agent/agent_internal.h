@@ -235,6 +235,7 @@ struct agent_pod {
     bool is_adopted; /* it was there: its volumes are looked at when what they refer to is known */
     VEC(struct agent_ref *) refs;
     VEC(struct agent_token *) tokens;
+    VEC(struct agent_process) first; /* process 1 of each container; pid 0: it does not run */
     uint64_t filter_round;          /* the first text of the filter that knows its address; 0: none yet */
     struct agent_write status, end; /* 'end': that nothing of it is left */
     bool is_unmaking;               /* its sandbox goes when 'status' is written */

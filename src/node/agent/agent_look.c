@@ -159,6 +159,18 @@ static void on_pid(void *ctx, pid_t pid)
     w->f(w->ctx, &w->process);
 }
 
+pid_t agent_first_process(const struct agent *g, const struct agent_place *where)
+{
+    const struct agent_pod *p = agent_pod_of(g, where->namespace, where->pod);
+
+    if (!p)
+        return 0;
+    VEC_FOREACH(f, &p->first)
+        if (str_eq(f->container, where->container))
+            return f->pid;
+    return 0;
+}
+
 void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_process *p), void *ctx)
 {
     static const char *const lists[] = { "initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses" };

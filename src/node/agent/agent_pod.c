@@ -338,6 +338,16 @@ bool agent_pods_step(struct agent *g)
 
 /* ---- news ---- */
 
+static void note_first(struct agent_pod *p, struct str container, pid_t pid)
+{
+    VEC_FOREACH(f, &p->first)
+        if (str_eq(f->container, container)) {
+            f->pid = pid;
+            return;
+        }
+    *vec_push(&p->arena, &p->first) = (struct agent_process){ p->object->uid, arena_str(&p->arena, container), pid };
+}
+
 static void lost(struct agent_pod *p, struct str text)
 {
     autobuf why = { 0 };
@@ -363,12 +373,14 @@ static void take_event(struct agent_pod *p, const struct shim_event *ev)
         close(ev->net_fd);
         break;
     case SHIM_STARTED:
+        note_first(p, ev->container, ev->pid);
         started(p, ev);
         break;
     case SHIM_FAILED:
         failed(p, ev);
         break;
     case SHIM_ENDED:
+        note_first(p, ev->container, 0);
         ended(p, ev);
         break;
     case SHIM_LOG:
