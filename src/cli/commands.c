@@ -4,10 +4,12 @@
 #include "base/util.h"
 
 const struct command *const commands[] = {
-    &command_run,        &command_render,  &command_validate, &command_convert,    &command_explain,  &command_plan,
-    &command_plugins,    &command_doctor,  &command_install,  &command_controller, &command_node,     &command_server,
-    &command_job,        &command_queue,   &command_pod,      &command_flow,       &command_template, &command_slurm,
-    &command_completion, &command_version, &command_runs
+    &command_run,      &command_ps,           &command_exec,       &command_attach, &command_logs,
+    &command_cp,       &command_port_forward, &command_top,        &command_runs,   &command_render,
+    &command_validate, &command_convert,      &command_explain,    &command_plan,   &command_plugins,
+    &command_doctor,   &command_install,      &command_controller, &command_node,   &command_server,
+    &command_job,      &command_queue,        &command_pod,        &command_flow,   &command_template,
+    &command_slurm,    &command_completion,   &command_version
 };
 const size_t n_commands = ARRAY_LEN(commands);
 

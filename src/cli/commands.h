@@ -13,6 +13,10 @@ extern const struct command command_server_backup, command_server_check, command
 extern const struct command command_runs, command_runs_compare, command_runs_logs, command_runs_report,
     command_runs_show;
 
+/* Into the pods of runs: into_*.c */
+extern const struct command command_ps, command_top, command_exec, command_attach, command_logs, command_cp,
+    command_port_forward;
+
 /* Those that speak to a Kubernetes API: api.c, slurm.c */
 extern const struct command command_job, command_job_list, command_job_view, command_job_run, command_job_suspend,
     command_job_resume, command_job_delete, command_job_logs, command_job_exec, command_job_wait, command_job_top;
