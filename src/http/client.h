@@ -73,10 +73,18 @@ void http_turn(struct http_client *c);
 
 /* ---- requests ---- */
 
+enum http_reached { /* with an error: how far it came */
+                    HTTP_REACHED,
+                    HTTP_UNREACHED, /* no name, no connection, no answer in time */
+                    HTTP_UNTRUSTED, /* its certificate, or ours */
+                    HTTP_NO_TLS,    /* the handshake failed: it may be a server without TLS */
+};
+
 struct http_answer {
     int status; /* 200 …; 0: none came */
     struct err err;
     bool is_unknown;                   /* with an error: the server may have acted on the request, or may yet do so */
+    enum http_reached reached;         /* with an error */
     struct str body;                   /* what was collected; borrowed until on_end returns */
     int64_t took_us;                   /* from http_send() on, waiting for a connection included */
     const struct http_exchange *inner; /* for http_header() */

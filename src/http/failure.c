@@ -27,6 +27,14 @@ static const struct {
     [FAILURE_ZIP] = { "the compressed answer is damaged", NULL },
 };
 
+static const enum http_reached reached[FAILURE_MAX] = {
+    [FAILURE_RESOLVE] = HTTP_UNREACHED,     [FAILURE_RESOLVE_PROXY] = HTTP_UNREACHED,
+    [FAILURE_CONNECT] = HTTP_UNREACHED,     [FAILURE_LATE] = HTTP_UNREACHED,
+    [FAILURE_PROXY] = HTTP_UNREACHED,       [FAILURE_AUTHORITY] = HTTP_UNTRUSTED,
+    [FAILURE_CERTIFICATE] = HTTP_UNTRUSTED, [FAILURE_VERIFY] = HTTP_UNTRUSTED,
+    [FAILURE_SHAKE] = HTTP_NO_TLS,
+};
+
 /* Was all of it handed over, so that the server may act on it? */
 static bool is_sent(const struct http_exchange *x)
 {
@@ -39,6 +47,7 @@ void failure_tell(struct http_exchange *x)
     const char *todo = failures[x->failure].todo;
 
     x->answer.is_unknown = is_sent(x);
+    x->answer.reached = reached[x->failure];
     if (x->failure == FAILURE_TOO_BIG) {
         (void)err_set(&x->answer.err, ERR_TOO_BIG, "%s: the answer has more than %zu bytes", x->client->shown,
                       x->request.max_bytes);
@@ -54,6 +63,7 @@ void failure_tell_late(struct http_exchange *x, enum exchange_limit limit)
     const struct http_request *r = &x->request;
 
     x->answer.is_unknown = is_sent(x);
+    x->answer.reached = x->has_begun ? HTTP_REACHED : HTTP_UNREACHED;
     if (limit == LIMIT_TOTAL)
         (void)err_set(&x->answer.err, ERR_IO, "%s: no whole answer in %lld ms", x->client->shown,
                       (long long)r->total_ms);
