@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "node/image/image_internal.h"
+#include "registry/reference.h"
 
 #include <signal.h>
 
@@ -15,9 +16,9 @@ static void try_reference(struct str text)
     autoarena a = { 0 };
     struct str once, twice;
 
-    if (image_ref_normal(&a, text, &once, NULL) < 0)
+    if (reference_normal(&a, text, &once, NULL) < 0)
         return;
-    assert(image_ref_normal(&a, once, &twice, NULL) == 0 && str_eq(once, twice));
+    assert(reference_normal(&a, once, &twice, NULL) == 0 && str_eq(once, twice));
     assert(str_has_char(once, '/') && !str_has_char(once, '\0'));
 }
 

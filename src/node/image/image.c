@@ -3,10 +3,12 @@
 #include "os/io.h"
 #include "os/path.h"
 #include "os/tree.h"
+#include "registry/reference.h"
 
 #include "base/map.h"
 
 #include <limits.h>
+#include <sys/file.h>
 
 struct images {
     struct arena arena;
@@ -14,6 +16,12 @@ struct images {
     struct map given;    /* normalised name → struct image */
     struct image *other; /* for "*"; NULL: not given */
     struct map found;    /* what was asked for → the answer, so that each is looked up once */
+    struct map held;     /* directories of images that are in use, locked so that nobody removes them: by their name */
+};
+
+struct held {
+    int fd;
+    char name[80];
 };
 
 struct images *images_new(const char *store)
@@ -23,6 +31,7 @@ struct images *images_new(const char *store)
     i->store = store ? arena_cstr(&i->arena, str_of(store)) : NULL;
     map_init(&i->given, map_seed_default());
     map_init(&i->found, map_seed_default());
+    map_init(&i->held, map_seed_default());
     return i;
 }
 
@@ -30,6 +39,9 @@ void images_free(struct images *i)
 {
     if (!i)
         return;
+    MAP_FOREACH(struct held *, h, &i->held)
+        close(h->fd);
+    map_done(&i->held);
     map_done(&i->given);
     map_done(&i->found);
     arena_done(&i->arena);
@@ -37,6 +49,28 @@ void images_free(struct images *i)
 }
 
 /* ---- images of the store ---- */
+
+/* Nobody removes it from now on. -1: somebody did just now. */
+static int hold(struct images *i, int store, const char *name, struct err *e)
+{
+    struct held *h;
+    int fd;
+
+    if (map_get(&i->held, str_of(name)))
+        return 0;
+    fd = openat(store, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(e, "open %s in the image store", name);
+    if (flock(fd, LOCK_SH | LOCK_NB) < 0 || faccessat(store, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+        close(fd);
+        return err_set(e, ERR_NOT_FOUND, "%s was just removed from the image store", name);
+    }
+    h = arena_new(&i->arena, struct held);
+    h->fd = fd;
+    (void)snprintf(h->name, sizeof(h->name), "%s", name);
+    (void)map_put(&i->held, str_of(h->name), h);
+    return 0;
+}
 
 /* The unpacked image 'id' of the store. */
 static int load(struct images *i, int store, const struct image_digest *id, struct image *ret, struct err *e)
@@ -46,6 +80,8 @@ static int load(struct images *i, int store, const struct image_digest *id, stru
     struct str config;
 
     image_store_name(id, name);
+    if (hold(i, store, name, e) < 0)
+        return -1;
     dir = openat(store, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (dir < 0)
         return err_errno(e, "open %s in the image store", name);
@@ -58,6 +94,7 @@ static int load(struct images *i, int store, const struct image_digest *id, stru
     ret->root = arena_fmt(&i->arena, "%s/%s/root", full, name);
     ret->id = arena_str(&i->arena, str_of(id->text));
     ret->said = arena_fmt(&i->arena, "image %.12s of the store", id->text + 7);
+    ret->from = IMAGE_STORED;
     return 0;
 }
 
@@ -82,7 +119,7 @@ static int check_digest(struct str wanted, const struct image_digest *is, struct
 
 /* One archive over the directory 'root'. */
 static int unpack_fd(int fd, int root, bool is_layer, struct image_digest *ret_file, struct image_digest *ret_tar,
-                     struct err *e)
+                     int64_t *bytes, struct err *e)
 {
     struct image_tar *t = NULL;
     int rc = -1;
@@ -90,18 +127,20 @@ static int unpack_fd(int fd, int root, bool is_layer, struct image_digest *ret_f
     if (image_tar_open(fd, &t, e) == 0 && image_unpack(root, t, is_layer, e) == 0 &&
         image_tar_finish(t, ret_file, ret_tar, e) == 0)
         rc = 0;
+    if (rc == 0)
+        *bytes += image_tar_bytes(t);
     image_tar_close(t);
     return rc;
 }
 
-static int unpack_layer(int dir, const struct image_layer *layer, int root, struct err *e)
+static int unpack_layer(int dir, const struct image_layer *layer, int root, int64_t *bytes, struct err *e)
 {
     autoclose int fd = path_open_below(dir, layer->path, O_RDONLY | O_NONBLOCK, 0);
     struct image_digest file, tar;
 
     if (fd < 0)
         return err_errno(e, "open");
-    if (unpack_fd(fd, root, true, &file, &tar, e) < 0)
+    if (unpack_fd(fd, root, true, &file, &tar, bytes, e) < 0)
         return -1;
     return check_digest(layer->blob, &file, e) < 0 || check_digest(layer->diff, &tar, e) < 0 ? -1 : 0;
 }
@@ -111,17 +150,27 @@ static int write_config(int dir, struct str text, struct err *e)
     return file_write(dir, "config.json", O_EXCL, 0600, text) < 0 ? err_errno(e, "write config.json") : 0;
 }
 
+/* For whoever lists images: to count it again takes long. */
+static int write_bytes(int dir, int64_t bytes, struct err *e)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof(text), "%lld", (long long)bytes);
+    return file_write(dir, "bytes", O_TRUNC, 0600, str_of(text)) < 0 ? err_errno(e, "write bytes") : 0;
+}
+
 /* The layers of a layout in 'dir', one over the other. */
 static int unpack_layout(int dir, const struct image_layout *layout, const struct image_stage *s, struct err *e)
 {
     autoclose int root = -1;
+    int64_t bytes = 0;
 
     if (stage_root(s, "root", &root, e) < 0)
         return -1;
     for (size_t n = 0; n < layout->layers.n; n++)
-        if (unpack_layer(dir, &layout->layers.v[n], root, e) < 0)
+        if (unpack_layer(dir, &layout->layers.v[n], root, &bytes, e) < 0)
             return err_wrap(e, "layer %zu (%s)", n + 1, layout->layers.v[n].path);
-    return write_config(s->dir, layout->config, e);
+    return write_config(s->dir, layout->config, e) < 0 ? -1 : write_bytes(s->dir, bytes, e);
 }
 
 /* Archive 'fd': into the stage, as files first; those may turn out to be the parts of an image. */
@@ -131,9 +180,11 @@ static int unpack_archive(struct arena *a, int fd, struct str reference, const s
     autoclose int files = -1;
     struct image_layout layout;
     struct image_digest file, tar;
+    int64_t bytes = 0;
     int rc;
 
-    if (stage_root(s, "files", &files, e) < 0 || unpack_fd(fd, files, false, &file, &tar, e) < 0)
+    if (stage_root(s, "files", &files, e) < 0 || unpack_fd(fd, files, false, &file, &tar, &bytes, e) < 0 ||
+        write_bytes(s->dir, bytes, e) < 0)
         return -1;
     rc = image_layout_read(a, files, reference, &layout, e);
     if (rc < 0)
@@ -173,7 +224,7 @@ static int add_archive(struct images *i, int store, int fd, const struct stat *s
     return rc < 0 ? -1 : image_link_put(store, "archives", stamp, ret_id, e);
 }
 
-static int add_layout(int store, int dir, const struct image_layout *layout, struct err *e)
+int image_add_layout(int store, int dir, const struct image_layout *layout, struct err *e)
 {
     struct image_stage s = { .dir = -1 };
     int rc;
@@ -222,7 +273,7 @@ static int add_dir(struct images *i, int fd, const char *path, struct str refere
     if (rc == 0) {
         ret->root = arena_str(&i->arena, str_of(full));
         ret->id = arena_fmt(&i->arena, "dir:%s", full);
-    } else if (need_store(i, &store, e) < 0 || add_layout(store, fd, &layout, e) < 0 ||
+    } else if (need_store(i, &store, e) < 0 || image_add_layout(store, fd, &layout, e) < 0 ||
                take_stored(i, store, &layout.id, reference, ret, e) < 0) {
         return -1;
     }
@@ -268,10 +319,11 @@ int images_add(struct images *i, struct str text, struct err *e)
         return err_set(e, ERR_INVALID, "\"%.*s\": NAME=DIR or NAME=ARCHIVE is expected", STR_ARG(text));
     image->name = arena_str(&i->arena, str_sub(text, 0, (size_t)equals));
     path = arena_cstr(&i->arena, str_from(text, (size_t)equals + 1));
-    if (!str_is(image->name, "*") && image_ref_normal(&i->arena, image->name, &reference, e) < 0)
+    if (!str_is(image->name, "*") && reference_normal(&i->arena, image->name, &reference, e) < 0)
         return -1;
     if (add_path(i, path, reference, image, e) < 0)
         return err_wrap(e, "image %.*s: %s", STR_ARG(image->name), path);
+    image->from = IMAGE_GIVEN;
     if (str_is(reference, "*"))
         i->other = image;
     else
@@ -285,11 +337,16 @@ int images_add(struct images *i, struct str text, struct err *e)
 static bool find_stored(struct images *i, struct str reference, struct image *ret)
 {
     autoclose int store = -1;
-    struct image_digest id;
+    struct image_digest id, digest;
+    struct reference parts;
 
     if (!i->store || image_store_open(i->store, false, &store, NULL) < 0)
         return false;
-    return image_link_get(store, "names", reference, &id) && load(i, store, &id, ret, NULL) == 0;
+    if (!image_link_get(store, "names", reference, &id) || load(i, store, &id, ret, NULL) < 0)
+        return false;
+    if (image_note_get(store, "pulled", reference, &digest) && reference_parse(&i->arena, reference, &parts, NULL) == 0)
+        ret->id = arena_fmt(&i->arena, "%.*s/%.*s@%s", STR_ARG(parts.host), STR_ARG(parts.path), digest.text);
+    return true;
 }
 
 static void find(struct images *i, struct str reference, struct image *ret)
@@ -297,7 +354,7 @@ static void find(struct images *i, struct str reference, struct image *ret)
     struct str normal = STR_NULL, name = ret->name;
     const struct image *given = NULL;
 
-    if (image_ref_normal(&i->arena, reference, &normal, NULL) == 0)
+    if (reference_normal(&i->arena, reference, &normal, NULL) == 0)
         given = map_get(&i->given, normal);
     if (given)
         *ret = *given;
@@ -321,4 +378,14 @@ const struct image *images_find(struct images *i, struct str reference)
     find(i, reference, image);
     (void)map_put(&i->found, image->name, image);
     return image;
+}
+
+void images_look_again(struct images *i)
+{
+    map_clear(&i->found);
+}
+
+const char *images_store(const struct images *i)
+{
+    return i->store;
 }

@@ -1,8 +1,9 @@
 /* image.h - which root file system a container gets for the image it asks for
  *
- * There is no registry here. By default every image is "the host": the container sees the host's software through an
- * overlay. An image can be given as a directory (a root file system, or an OCI image layout) or an archive (docker
- * save, OCI archive; plain, gzip; a tar of a root file system), on the command line or in a store of unpacked images.
+ * By default an image that is not there is "the host": the container sees the host's software through an overlay. An
+ * image can come from a registry (image_pull.h), or be given as a directory (a root file system, or an OCI image layout)
+ * or an archive (docker save, OCI archive; plain, gzip; a tar of a root file system), on the command line or in a store
+ * of unpacked images.
  * Archives are unpacked once, layer by layer, into the store under the digest of what they are, and every digest is
  * checked; whiteouts are honoured; nothing is ever written outside the directory (no "..", links are followed only
  * inside it, as the container will, and there are no device nodes), and what is half unpacked after a crash is not
@@ -19,10 +20,14 @@
 
 struct images;
 
+enum image_from { IMAGE_HOST, IMAGE_STORED, IMAGE_GIVEN };
+
 struct image {
-    struct str name; /* as asked for */
-    struct str root; /* directory; empty: the host's files */
-    struct str id;   /* "sha256:…" for imageID; "dir:/srv/roots/app" for a directory, "host" for the host's */
+    struct str name;      /* as asked for */
+    enum image_from from; /* GIVEN: on the command line, and nothing else is to be looked for */
+    struct str root;      /* directory; empty: the host's files */
+    struct str id; /* for imageID: "host/path@sha256:…" from a registry, "sha256:…" of an archive, "dir:/srv/roots/app"
+                        for a directory, "host" for the host's */
     struct str said; /* for people: "the host's files", "archive app.tar", "directory /srv/roots/app" */
     VEC(struct str) env, entrypoint, cmd; /* of the image's config; empty if it has none */
     struct str cwd, user;
@@ -42,6 +47,37 @@ int images_add(struct images *i, struct str text, struct err *e);
 /* What a container gets. References are compared normalised ("busybox" is "docker.io/library/busybox:latest"). Given
  * ones first, then the store's (only if no "*" was given), then the host's files. Borrowed as long as 'i' lives. */
 const struct image *images_find(struct images *i, struct str reference);
+
+/* Something was pulled: images are looked up anew. What was found before stays valid. */
+void images_look_again(struct images *i);
+
+const char *images_store(const struct images *i); /* NULL: there is none */
+
+/* ---- the store ---- */
+
+struct image_entry {
+    struct str name;   /* "docker.io/library/busybox:latest"; empty: nobody calls it any more */
+    struct str id;     /* "sha256:…" */
+    struct str digest; /* what its registry knows it by; empty: it did not come from one */
+    int64_t bytes;     /* unpacked; -1: not known */
+    int64_t since_ms;  /* it got its name; 0: it has none */
+    bool is_used;      /* by somebody who runs */
+};
+
+struct image_entries {
+    VEC(struct image_entry) list; /* by name */
+};
+
+/* No store is an empty one. */
+int images_list(struct arena *a, const char *store, struct image_entries *ret, struct err *e);
+
+/* Take a name away ("busybox"), or all names of an image by its id (of 6 hex digits at least); an image without names goes, and what
+ * was fetched for it alone. ERR_NOT_FOUND; ERR_CONFLICT: it is in use. '*ret_bytes': what was freed. */
+int images_remove(const char *store, struct str name, int64_t *ret_bytes, struct err *e);
+
+/* Remove images without a name ('all': whatever is not in use), what was fetched and no image has, and what was cut
+ * off. */
+int images_prune(const char *store, bool all, size_t *ret_images, int64_t *ret_bytes, struct err *e);
 
 /* Remove what a crash left half unpacked. */
 int images_sweep(const char *store, struct err *e);

@@ -9,11 +9,12 @@
 #include "node/image/image_internal.h"
 #include "os/io.h"
 #include "os/path.h"
+#include "registry/manifest.h"
+#include "registry/reference.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <sys/utsname.h>
 
 enum { FILE_MAX = 16 << 20, INDEX_DEPTH = 4, LAYERS_MAX = 1024 };
 
@@ -48,11 +49,6 @@ static int read_json(struct arena *a, int dir, const char *path, struct json **r
     return json_parse(a, text, NULL, ret, e) < 0 ? err_wrap(e, "%s", path) : 0;
 }
 
-static const char *blob_path(struct arena *a, struct str digest)
-{
-    return arena_fmt(a, "blobs/sha256/%.*s", STR_ARG(str_from(digest, 7))).p;
-}
-
 /* A blob that is JSON, checked. */
 static int read_blob(struct arena *a, int dir, struct str digest, struct str *ret, struct err *e)
 {
@@ -60,33 +56,12 @@ static int read_blob(struct arena *a, int dir, struct str digest, struct str *re
 
     if (!image_digest_is_good(digest))
         return err_set(e, ERR_INVALID, "\"%.*s\" is not a sha256 digest", STR_ARG(digest));
-    if (image_file_read(a, dir, blob_path(a, digest), ret, e) < 0)
+    if (image_file_read(a, dir, image_blob_path(a, digest), ret, e) < 0)
         return -1;
     image_digest_of(*ret, &is);
     if (!str_is(digest, is.text))
-        return err_set(e, ERR_INVALID, "%s is damaged: its digest is %s", blob_path(a, digest), is.text);
+        return err_set(e, ERR_INVALID, "%s is damaged: its digest is %s", image_blob_path(a, digest), is.text);
     return 0;
-}
-
-/* ---- this machine ---- */
-
-static const struct {
-    const char *machine, *arch, *also; /* uname's, the image's, one it can run too */
-} archs[] = {
-    { "x86_64", "amd64", "386" }, { "aarch64", "arm64", "arm" }, { "riscv64", "riscv64", "" },
-    { "ppc64le", "ppc64le", "" }, { "s390x", "s390x", "" },
-};
-
-static bool arch_is_ours(struct str arch, bool is_exact)
-{
-    struct utsname here;
-
-    if (arch.n == 0 || uname(&here) < 0)
-        return !is_exact;
-    for (size_t i = 0; i < ARRAY_LEN(archs); i++)
-        if (strcmp(archs[i].machine, here.machine) == 0)
-            return str_is(arch, archs[i].arch) || (!is_exact && str_is(arch, archs[i].also));
-    return str_is(arch, here.machine);
 }
 
 static int check_platform(const struct json *config, struct err *e)
@@ -95,7 +70,7 @@ static int check_platform(const struct json *config, struct err *e)
 
     if (os.n && !str_is(os, "linux"))
         return err_set(e, ERR_INVALID, "the image is for %.*s, not for Linux", STR_ARG(os));
-    if (!arch_is_ours(arch, false))
+    if (!platform_is_ours(arch, false))
         return err_set(e, ERR_INVALID, "the image is for %.*s machines, this is another", STR_ARG(arch));
     return 0;
 }
@@ -138,7 +113,7 @@ static bool same_reference(struct arena *a, struct str text, struct str referenc
 {
     struct str normal;
 
-    return text.n && image_ref_normal(a, text, &normal, NULL) == 0 && str_eq(normal, reference);
+    return text.n && reference_normal(a, text, &normal, NULL) == 0 && str_eq(normal, reference);
 }
 
 /* Does the entry of an index carry the name we look for? Tools write the whole reference, or only its tag. */
@@ -159,7 +134,7 @@ static bool is_for_here(const struct json *manifest)
     struct str os = json_member_text(platform, "os");
 
     return !platform ||
-           ((os.n == 0 || str_is(os, "linux")) && arch_is_ours(json_member_text(platform, "architecture"), true));
+           ((os.n == 0 || str_is(os, "linux")) && platform_is_ours(json_member_text(platform, "architecture"), true));
 }
 
 static int choose_manifest(struct arena *a, const struct json *index, struct str reference, struct str *ret,
@@ -202,7 +177,7 @@ static int take_manifest(struct arena *a, int dir, const struct json *manifest, 
 
         if (!image_digest_is_good(blob))
             return err_set(e, ERR_INVALID, "\"%.*s\" is not a sha256 digest", STR_ARG(blob));
-        *vec_push(a, &ret->layers) = (struct image_layer){ blob_path(a, blob), blob, json_text(diff, STR_NULL) };
+        *vec_push(a, &ret->layers) = (struct image_layer){ image_blob_path(a, blob), blob, json_text(diff, STR_NULL) };
         diff = diff->next;
     }
     return 0;
@@ -284,6 +259,19 @@ int image_layout_read(struct arena *a, int dir, struct str reference, struct ima
         faccessat(dir, "index.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return read_oci(a, dir, reference, ret, e);
     return read_docker(a, dir, reference, ret, e);
+}
+
+int image_layout_of(struct arena *a, int store, struct str digest, struct image_layout *ret, struct err *e)
+{
+    struct json *tree;
+    struct str text;
+
+    *ret = (struct image_layout){ 0 };
+    if (read_blob(a, store, digest, &text, e) < 0)
+        return -1;
+    if (json_parse(a, text, NULL, &tree, e) < 0)
+        return err_wrap(e, "the manifest");
+    return take_manifest(a, store, tree, ret, e);
 }
 
 /* ---- what to run ---- */

@@ -1,4 +1,4 @@
-/* image_internal.h - the parts of image.h: references, archives, unpacking, what an image says about itself, the
+/* image_internal.h - the parts of image.h: archives, unpacking, what an image says about itself, the
  * store */
 #ifndef NODE_IMAGE_INTERNAL_H
 #define NODE_IMAGE_INTERNAL_H
@@ -6,26 +6,13 @@
 #include "base/util.h"
 #include "json/json.h"
 #include "node/image/image.h"
+#include "registry/digest.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-
-/* ---- image_ref.c ---- */
-
-/* "busybox" as "docker.io/library/busybox:latest". ERR_INVALID: no reference at all. */
-int image_ref_normal(struct arena *a, struct str text, struct str *ret, struct err *e);
-
-/* ---- digests ---- */
-
-struct image_digest {
-    char text[72]; /* "sha256:" and 64 small hex digits; empty: not known */
-};
-
-bool image_digest_is_good(struct str text); /* one we can check */
-void image_digest_of(struct str bytes, struct image_digest *ret);
 
 /* ---- image_tar.c: archives, by libarchive. Nothing else knows that library ---- */
 
@@ -43,6 +30,9 @@ struct image_tar_entry { /* text is borrowed until the next image_tar_next() */
     struct str capability; /* the security.capability attribute; empty: none */
 };
 
+/* Can archives be read at all? ERR_NOT_FOUND: what is missing. */
+int image_tar_check(struct err *e);
+
 /* Read 'fd' (stays the caller's) from where it stands: a tar, plain or packed with gzip, xz, bzip2 or zstd. */
 int image_tar_open(int fd, struct image_tar **ret, struct err *e);
 void image_tar_close(struct image_tar *t);                                                    /* NULL is fine */
@@ -50,6 +40,7 @@ int image_tar_next(struct image_tar *t, struct image_tar_entry *ret, struct err 
 int image_tar_data(struct image_tar *t, struct str *ret, int64_t *ret_offset, struct err *e); /* 1, 0, -1 */
 
 /* Read to the end; the digests of the file as it is and of the tar in it. */
+int64_t image_tar_bytes(const struct image_tar *t); /* of the tar, read so far */
 int image_tar_finish(struct image_tar *t, struct image_digest *ret_file, struct image_digest *ret_tar, struct err *e);
 
 /* ---- image_unpack.c ---- */
@@ -76,6 +67,9 @@ struct image_layout {
  * '*ret'; 0 if it is not. 'reference' chooses where there are several images. */
 int image_layout_read(struct arena *a, int dir, struct str reference, struct image_layout *ret, struct err *e);
 
+/* The same of one manifest among the blobs of the store. */
+int image_layout_of(struct arena *a, int store, struct str digest, struct image_layout *ret, struct err *e);
+
 /* env, entrypoint, cmd, cwd, user and stop signal out of a config's text. */
 int image_config_read(struct arena *a, struct str text, struct image *into, struct err *e);
 
@@ -87,6 +81,10 @@ int image_file_read(struct arena *a, int dir, const char *path, struct str *ret,
  *     <store>/sha256-<hex>/{root/,config.json}    whole: it got this name when all was on disk
  *     <store>/.part-<pid>-<n>/                    being unpacked, locked by the one who does it
  *     <store>/names/<reference>                   link to ../sha256-<hex>
+ *     <store>/pulled/<reference>                  says "sha256:<hex>": the digest that a registry knows it by
+ *     <store>/blobs/sha256/<hex>                  manifests, configs and layers of registries, whole and checked
+ *     <store>/blobs/part-<hex>                    what came of one so far, locked by the one who fetches it
+ *     <store>/lock                                shared by those who pull, alone for who clears up
  *     <store>/archives/<what stat says of a file> link to ../sha256-<hex>: need not be read again
  */
 
@@ -104,7 +102,33 @@ void image_stage_drop(struct image_stage *s); /* fine after image_stage_publish(
 /* Links "<dir>/<key>". get: the id, or 0 if there is none that leads to a whole image. */
 int image_link_put(int store, const char *dir, struct str key, const struct image_digest *id, struct err *e);
 int image_link_get(int store, const char *dir, struct str key, struct image_digest *ret);
+/* The same for a digest that is no image of the store's. */
+int image_note_put(int store, const char *dir, struct str key, const struct image_digest *what, struct err *e);
+int image_note_get(int store, const char *dir, struct str key, struct image_digest *ret);
+void image_link_drop(int store, const char *dir, struct str key);
+struct str image_link_key(struct arena *a, const char *name); /* of the name of its file */
 bool image_store_has(int store, const struct image_digest *id);
 void image_store_name(const struct image_digest *id, char ret[80]); /* "sha256-…" */
+
+/* 'is_alone': nobody pulls meanwhile; ERR_CONFLICT: somebody does. Close it to let go. */
+int image_store_lock(int store, bool is_alone, int *ret_fd, struct err *e);
+
+/* ---- image_blob.c ---- */
+
+const char *image_blob_path(struct arena *a, struct str digest); /* below the store */
+bool image_blob_has(int store, struct str digest, int64_t size);
+int image_blob_put(int store, struct str digest, struct str bytes, struct err *e); /* one that was checked */
+void image_blob_remove(int store, struct str digest);
+
+/* What came of one so far, locked; waits for who has it. 1: it is there, whole, by now. Close 'fd' to leave it as it is,
+ * for the next time. */
+int image_part_open(int store, struct str digest, int64_t size, int *ret_fd, int64_t *ret_have, struct err *e);
+int image_part_publish(int store, struct str digest, int fd, struct err *e); /* it is whole, and was checked */
+void image_part_remove(int store, struct str digest);
+
+/* ---- image.c ---- */
+
+/* Unpack the layers of 'layout', whose files are below 'dir'; nothing to do if the image is there. */
+int image_add_layout(int store, int dir, const struct image_layout *layout, struct err *e);
 
 #endif

@@ -128,14 +128,13 @@ static int link_name(struct str key, char ret[NAME_MAX + 1])
     return n ? 0 : -1;
 }
 
-int image_link_put(int store, const char *dir, struct str key, const struct image_digest *id, struct err *e)
+static int put_link(int store, const char *dir, struct str key, const char *target, struct err *e)
 {
-    char name[NAME_MAX + 1], part[48], target[96] = "../";
+    char name[NAME_MAX + 1], part[48];
     autoclose int fd = -1;
 
     if (link_name(key, name) < 0)
         return 0; /* too long for a file name: it is only not remembered */
-    image_store_name(id, target + 3);
     (void)snprintf(part, sizeof(part), ".part-%d", (int)getpid());
     if (mkdirat(store, dir, 0700) < 0 && errno != EEXIST)
         return err_errno(e, "make %s in the image store", dir);
@@ -148,22 +147,77 @@ int image_link_put(int store, const char *dir, struct str key, const struct imag
     return 0;
 }
 
-int image_link_get(int store, const char *dir, struct str key, struct image_digest *ret)
+/* What the link says, if it is 'skip' bytes, "sha256", a sign and 64 hex digits. */
+static int get_link(int store, const char *dir, struct str key, size_t skip, struct image_digest *ret)
 {
     char name[NAME_MAX + 1], path[NAME_MAX + 16], target[96];
-    struct image_digest id;
     ssize_t n;
 
     if (link_name(key, name) < 0)
         return 0;
     (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
     n = readlinkat(store, path, target, sizeof(target) - 1);
-    if (n != 3 + 71)
+    if (n != (ssize_t)skip + 71)
         return 0;
     target[n] = '\0';
-    (void)snprintf(id.text, sizeof(id.text), "sha256:%.64s", target + 3 + 7);
-    if (!image_digest_is_good(str_of(id.text)) || !image_store_has(store, &id))
+    (void)snprintf(ret->text, sizeof(ret->text), "sha256:%.64s", target + skip + 7);
+    return image_digest_is_good(str_of(ret->text));
+}
+
+int image_link_put(int store, const char *dir, struct str key, const struct image_digest *id, struct err *e)
+{
+    char target[96] = "../";
+
+    image_store_name(id, target + 3);
+    return put_link(store, dir, key, target, e);
+}
+
+int image_link_get(int store, const char *dir, struct str key, struct image_digest *ret)
+{
+    struct image_digest id;
+
+    if (!get_link(store, dir, key, 3, &id) || !image_store_has(store, &id))
         return 0;
     *ret = id;
     return 1;
+}
+
+int image_note_put(int store, const char *dir, struct str key, const struct image_digest *what, struct err *e)
+{
+    return put_link(store, dir, key, what->text, e);
+}
+
+int image_note_get(int store, const char *dir, struct str key, struct image_digest *ret)
+{
+    return get_link(store, dir, key, 0, ret);
+}
+
+void image_link_drop(int store, const char *dir, struct str key)
+{
+    char name[NAME_MAX + 1], path[NAME_MAX + 16];
+
+    if (link_name(key, name) < 0)
+        return;
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    (void)unlinkat(store, path, 0);
+}
+
+static int hex_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+struct str image_link_key(struct arena *a, const char *name)
+{
+    char *out = arena_alloc(a, strlen(name) + 1);
+    size_t n = 0;
+
+    for (; *name; name++, n++) {
+        int high = name[0] == '%' ? hex_of(name[1]) : -1, low = high >= 0 ? hex_of(name[2]) : -1;
+
+        out[n] = low >= 0 ? (char)(high * 16 + low) : *name;
+        name += low >= 0 ? 2 : 0;
+    }
+    out[n] = '\0';
+    return (struct str){ out, n };
 }

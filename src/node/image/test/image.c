@@ -40,7 +40,7 @@ static void test_references(void **state)
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct str got = STR_NULL;
-        int rc = image_ref_normal(&a, str_of(cases[i].text), &got, NULL);
+        int rc = reference_normal(&a, str_of(cases[i].text), &got, NULL);
 
         if (rc != (cases[i].want ? 0 : -1) || (rc == 0 && !str_is(got, cases[i].want)))
             fail_msg("%s: %d %.*s", cases[i].text, rc, STR_ARG(got));
