@@ -68,6 +68,7 @@ static void set_defaults(struct agent *g)
     list_init(&g->dirty);
     list_init(&g->held);
     heap_init(&g->timers, by_due);
+    agent_images_open(g);
 }
 
 /* In the spawner, when the program died: nothing of the run may stay. */
@@ -121,7 +122,9 @@ static int open_spawner(struct agent *g, struct err *e)
     if (spawner_start(&opt, &g->spawner, e) < 0)
         return err_wrap(e, "start the spawner");
     g->epoll = epoll_create1(EPOLL_CLOEXEC); /* after the spawner: what it has open, containers' parents have open */
-    return g->epoll < 0 ? err_errno(e, "epoll") : watch_spawner(g, e);
+    if (g->epoll < 0)
+        return err_errno(e, "epoll");
+    return watch_spawner(g, e) < 0 ? -1 : agent_images_watch(g, e);
 }
 
 static int open_net(struct agent *g, struct err *e)
@@ -334,6 +337,8 @@ static bool take_shims(struct agent *g)
             spawner_died(g);
         else if (ev[i].data.ptr == &g->filter)
             agent_filter_ended(g);
+        else if (ev[i].data.ptr == &g->images)
+            agent_images_news(g);
         else
             agent_pod_events(ev[i].data.ptr);
     return n > 0;
@@ -513,6 +518,7 @@ void agent_close(struct agent *g)
     map_u64_done(&g->asked);
     map_u64_done(&g->writes);
     map_done(&g->told_image);
+    agent_images_done(g);
     list_init(&g->dirty);
     heap_done(&g->timers);
     if (g->epoll >= 0)

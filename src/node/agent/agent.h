@@ -28,6 +28,7 @@ struct agent;
 struct clock;
 struct images;
 struct devices;
+struct puller;
 
 struct agent_output { /* a line that a container wrote */
     struct str namespace, pod, uid, container;
@@ -66,12 +67,22 @@ struct agent_hooks { /* each may be NULL */
     void (*usage)(void *ctx, struct str pod_uid, const struct cgroup_stats *s, int64_t now_ms);
     /* Said once: "image \"busybox\": the host's files (give another with --image busybox=DIR)". */
     void (*notice)(void *ctx, struct str sentence);
+    /* How far images are that are being pulled, in one line; empty: none is. */
+    void (*pulling)(void *ctx, struct str line);
     /* May this pod run here? -1: it fails, and says why. NULL: all may. */
     int (*admit)(void *ctx, const struct json *pod, struct err *e);
     /* A pod was removed, and its logs go when this returns. */
     void (*leaves)(void *ctx, struct str pod_uid);
     /* It would go now. True: it stays where 'path' says until agent_close(). */
     bool (*written)(void *ctx, const struct agent_written *w);
+};
+
+enum agent_pull {                     /* when a registry is asked for an image */
+                  AGENT_PULL_AS_SAID, /* imagePullPolicy, and what Kubernetes takes where there is none */
+                  AGENT_PULL_NEVER,
+                  AGENT_PULL_MISSING,
+                  AGENT_PULL_ALWAYS,
+                  AGENT_PULL_MAX,
 };
 
 enum agent_network {
@@ -107,6 +118,8 @@ struct agent_options {
     const char *cluster_domain;  /* NULL: "cluster.local" */
     const char *oci_runtime;     /* NULL: our own boxes */
     struct images *images;       /* borrowed */
+    struct puller *puller;       /* borrowed; NULL: no image is pulled */
+    enum agent_pull pull;        /* in place of what containers say */
     struct devices *devices;     /* borrowed; may be NULL */
     enum agent_network network;
     int64_t pids_limit;        /* processes of a pod; 0: 4096 */

@@ -502,6 +502,7 @@ int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_acti
     b.pod = pod_with_status(p, a);
     b.image = images_find(p->agent->opt.images, json_member_text(b.container, "image"));
     tell_image(&b);
+    life_image(p->life, action->name, b.image->id);
     container_limits(b.container, &ret->limits);
     ret->spec.oom_score_adj = oom_score(p, &ret->limits);
     ret->spec.cwd = json_member_text(b.container, "workingDir");

@@ -10,6 +10,7 @@
  * agent_log.c       its output
  * agent_probe.c     its probes and hooks
  * agent_box.c       a container of the API as a box of box.h
+ * agent_image.c     its image: is it there, is it to be pulled, who waits for it
  * agent_env.c       its variables
  * agent_etc_files.c its /etc/hosts, hostname, resolv.conf
  * agent_service.c   names, Service addresses and policies
@@ -137,6 +138,13 @@ struct agent_filter {
     int64_t retry_ms, due_ms;  /* the pause before the next try; when it is late or the pause over */
 };
 
+/* ---- agent_image.c ---- */
+
+struct agent_images {
+    struct map pulls; /* struct agent_image_pull by name and login */
+    struct map hosts; /* struct agent_registry by its name */
+};
+
 struct agent {
     struct arena arena;
     struct agent_options opt;
@@ -149,6 +157,7 @@ struct agent {
     struct net *net;
     struct agent_services services;
     struct agent_filter filter;
+    struct agent_images images;
     struct str node_name, host_ip;
     uint16_t api_port;      /* of an API server at the gateway; 0: none */
     struct str host_resolv; /* the host's resolv.conf */
@@ -215,6 +224,11 @@ struct agent_layer { /* what one start of a container changed of its root */
     size_t n_mounts;
 };
 
+struct agent_start { /* of a container whose image is being pulled */
+    struct life_action action;
+    struct agent_image_pull *pull;
+};
+
 struct agent_pod {
     struct agent *agent;
     struct object *object;
@@ -236,6 +250,7 @@ struct agent_pod {
     VEC(struct agent_ref *) refs;
     VEC(struct agent_token *) tokens;
     VEC(struct agent_process) first; /* process 1 of each container; pid 0: it does not run */
+    VEC(struct agent_start) starts;
     uint64_t filter_round;          /* the first text of the filter that knows its address; 0: none yet */
     struct agent_write status, end; /* 'end': that nothing of it is left */
     bool is_unmaking;               /* its sandbox goes when 'status' is written */
@@ -329,6 +344,21 @@ void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret);
 struct str agent_termination_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
 struct str agent_log_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
 struct str agent_device_owner(const struct agent_pod *p, struct arena *a, struct str container);
+
+/* ---- agent_image.c ---- */
+
+enum agent_image_state { AGENT_IMAGE_READY, AGENT_IMAGE_LATER, AGENT_IMAGE_FAILED };
+/* May the container start, as far as its image goes? LATER: agent_start_next() gives it back when the image is there, or
+ * is known not to come. 'has_waited': it was given back just now. FAILED: in Kubernetes' word, and why. */
+enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_action *action, bool has_waited,
+                                        const char **ret_reason, struct err *e);
+bool agent_start_next(struct agent_pod *p, struct life_action *ret); /* one whose pull is over */
+void agent_starts_give_up(struct agent_pod *p);                      /* the pod stops */
+void agent_starts_forget(struct agent_pod *p);                       /* its sandbox goes */
+void agent_images_open(struct agent *g);
+int agent_images_watch(struct agent *g, struct err *e);
+void agent_images_news(struct agent *g); /* the puller has something to tell */
+void agent_images_done(struct agent *g);
 
 /* ---- agent_env.c, agent_etc_files.c ---- */
 

@@ -64,15 +64,23 @@ static bool may_be_added(struct agent_pod *p, struct arena *a, const struct life
     return !hooks->admit || hooks->admit(hooks->ctx, pod, e) == 0;
 }
 
-static void start(struct agent_pod *p, const struct life_action *action)
+static void start(struct agent_pod *p, const struct life_action *action, bool has_waited)
 {
     autoarena a = { 0 };
     struct box_build build;
     const char *reason = "CreateContainerConfigError";
+    enum agent_image_state image;
     struct err e;
 
     if (action->is_ephemeral && !may_be_added(p, &a, action, &e)) {
         life_start_failed(p->life, action->name, 128, STR("ContainerCannotRun"), str_of(e.text), agent_pod_now(p));
+        return;
+    }
+    image = agent_image_need(p, action, has_waited, &reason, &e);
+    if (image == AGENT_IMAGE_LATER)
+        return;
+    if (image == AGENT_IMAGE_FAILED) {
+        life_start_failed(p->life, action->name, 128, str_of(reason), str_of(e.text), agent_pod_now(p));
         return;
     }
     if ((!p->volumes && agent_pod_volumes(p, &e) < 0) || agent_box_build(p, &a, action, &build, &reason, &e) < 0) {
@@ -192,7 +200,7 @@ static void act(struct agent_pod *p, const struct life_action *action)
         agent_pod_make(p);
         break;
     case LIFE_START:
-        start(p, action);
+        start(p, action, false);
         break;
     case LIFE_SIGNAL:
         send_signal(p, action);
@@ -301,6 +309,10 @@ static void step(struct agent_pod *p)
     agent_tokens_renew(p, now_ms);
     if (agent_write_due_ms(&p->end) <= now_ms)
         confirm_gone(p);
+    if (life_is_stopping(p->life))
+        agent_starts_give_up(p);
+    while (agent_start_next(p, &action))
+        start(p, &action, true);
     while (life_step(p->life, agent_pod_now(p), &action)) {
         is_changed |= life_is_changed(p->life); /* a start looks at the status */
         act(p, &action);

@@ -95,6 +95,8 @@ void agent_refs_take(struct agent_pod *p)
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
         walk(p, json_get(spec, parts[i]));
     walk_ephemeral(p, json_get(spec, "volumes"));
+    JSON_FOREACH(secret, json_get(spec, "imagePullSecrets"))
+        refer(p, WANT_SECRET, json_member_text(secret, "name"));
 }
 
 static void forget(struct agent *g, struct agent_ref *r)

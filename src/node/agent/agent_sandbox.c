@@ -156,6 +156,7 @@ void agent_pod_leave(struct agent_pod *p)
     if (p->shim)
         agent_pod_unwatch(p);
     agent_sessions_lost(p, STR("the agent of this node ends"));
+    agent_starts_forget(p);
     list_remove(&p->held);
     shim_leave(p->shim);
     p->shim = NULL;
@@ -172,6 +173,7 @@ void agent_pod_unmake(struct agent_pod *p)
     if (p->shim)
         agent_pod_unwatch(p);
     agent_sessions_lost(p, STR("the pod has ended"));
+    agent_starts_forget(p);
     list_remove(&p->held);
     p->is_held = false;
     shim_free(p->shim);

@@ -129,12 +129,16 @@ void life_retry(struct life *l, int64_t now_ms);
  * unless restartPolicy is Never, a new sandbox is made and all starts again with the first init container. */
 void life_lost(struct life *l, struct str message, int64_t now_ms);
 
+/* The image that it is started with: for imageID. */
+void life_image(struct life *l, struct str container, struct str image_id);
 void life_started(struct life *l, struct str container, struct str container_id, int64_t now_ms);
 /* It could not be started: the reason and exit code of a box_report. "StartError" and "ContainerCannotRun" are
  * attempts that ended (restartPolicy decides); whatever else ("CreateContainerConfigError": a key of a ConfigMap
  * that is not there yet) is waiting with that reason and tried again, after 1 s doubling to 1 min. */
 void life_start_failed(struct life *l, struct str container, int exit_code, struct str reason, struct str message,
                        int64_t now_ms);
+/* It was never tried: the pod stops. */
+void life_start_given_up(struct life *l, struct str container, int64_t now_ms);
 void life_ended(struct life *l, struct str container, const struct life_end *end, int64_t now_ms);
 void life_result(struct life *l, uint64_t id, bool is_ok, struct str message, int64_t now_ms);
 
@@ -153,6 +157,9 @@ struct json *life_status(struct life *l, struct arena *a);
 bool life_has_ended(const struct life *l); /* phase Succeeded or Failed */
 bool life_is_ready(const struct life *l);
 bool life_is_stopping(const struct life *l); /* no container will start any more */
+
+/* Say something as an Event of a container, in its turn among the others. */
+void life_tell(struct life *l, bool is_warning, struct str reason, struct str container, struct str message);
 
 /* Something to say as an Event (Started, Killing, BackOff, Unhealthy, FailedPostStartHook, FailedMount …), in the
  * kubelet's words. false: no more. */

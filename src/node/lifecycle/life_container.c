@@ -44,6 +44,7 @@ void life_con_done(struct life_con *c)
 {
     buf_done(&c->wait_reason);
     buf_done(&c->wait_message);
+    buf_done(&c->image_id);
     buf_done(&c->id);
     past_done(&c->last);
     past_done(&c->before);
@@ -153,6 +154,35 @@ static void begin_attempt(struct life_con *c, int64_t now_ms)
     clear_wait(c);
     c->post.state = c->post.spec ? LIFE_HOOK_TODO : LIFE_HOOK_NONE;
     life_probes_begin(c);
+}
+
+static bool is_any(const struct life_con *c)
+{
+    return true;
+}
+
+void life_image(struct life *l, struct str container, struct str image_id)
+{
+    struct life_con *c = find(l, container, is_any);
+
+    if (c)
+        life_set_text(&c->image_id, image_id); /* seen with what comes of the start */
+}
+
+void life_start_given_up(struct life *l, struct str container, int64_t now_ms)
+{
+    struct life_con *c = find(l, container, is_starting);
+
+    if (!c)
+        return;
+    c->state = LIFE_CON_IDLE;
+    l->is_changed = true;
+    life_settle(l, now_ms);
+}
+
+void life_tell(struct life *l, bool is_warning, struct str reason, struct str container, struct str message)
+{
+    life_say(l, is_warning, reason, find(l, container, is_any), "%.*s", STR_ARG(message));
 }
 
 void life_started(struct life *l, struct str container, struct str container_id, int64_t now_ms)
@@ -317,6 +347,11 @@ static void take_ended(struct life *l, struct life_con *c, const struct json *en
     c->is_done = c->is_init && c->is_over && c->last.exit_code == 0;
 }
 
+static void take_image(struct life_con *c, const struct json *old)
+{
+    life_set_text(&c->image_id, json_member_text(old, "imageID"));
+}
+
 void life_con_take(struct life *l, struct life_con *c, const struct json *old, int64_t now_ms)
 {
     const struct json *state = json_get(old, "state"), *running = json_get(state, "running"),
@@ -325,6 +360,7 @@ void life_con_take(struct life *l, struct life_con *c, const struct json *old, i
 
     if (!running && !ended && !last && restarts <= 0)
         return;
+    take_image(c, old);
     c->n_attempts = (int)MIN_OF(MAX_OF(restarts, 0), INT32_MAX - 1) + 1;
     if (ended || last)
         take_ended(l, c, ended ? ended : last, now_ms);
@@ -367,6 +403,7 @@ void life_con_found(struct life *l, struct life_con *c, const struct json *old, 
     bool is_same = old && json_i64(json_get(old, "restartCount"), 0) == f->attempt &&
                    (json_get(state, "running") || ended);
 
+    take_image(c, old);
     if (is_same ? last : ended ? ended : last)
         take_ended(l, c, is_same ? last : ended ? ended : last, f->started_ms);
     c->is_over = c->is_done = false;
@@ -404,6 +441,12 @@ static const char *final_reason(struct str reason)
     return NULL;
 }
 
+/* An event of its own has told why an image is not there. */
+static bool is_of_image(struct str reason)
+{
+    return str_is(reason, "ErrImagePull") || str_is(reason, "ImagePullBackOff");
+}
+
 void life_start_failed(struct life *l, struct str container, int exit_code, struct str reason, struct str message,
                        int64_t now_ms)
 {
@@ -414,7 +457,7 @@ void life_start_failed(struct life *l, struct str container, int exit_code, stru
 
     if (!c)
         return;
-    life_say(l, true, STR("Failed"), c, "Error: %.*s", STR_ARG(message));
+    life_say(l, true, STR("Failed"), c, "Error: %.*s", STR_ARG(is_of_image(reason) ? reason : message));
     if (p.reason) {
         c->n_attempts++;
         end_attempt(l, c, &p, message, now_ms);

@@ -103,6 +103,7 @@ struct life_con {
     int64_t backoff_ms, backoff_set_ms;
     int64_t retry_ms;
     struct buf wait_reason, wait_message; /* why it waits; empty: nothing special */
+    struct buf image_id;                  /* empty: not known yet */
 
     int64_t started_ms; /* the attempt that runs */
     struct buf id;

@@ -93,7 +93,7 @@ static void add_container(const struct life *l, struct arena *a, const struct li
     json_add(one, STR("ready"), json_bool_new(a, life_shows_ready(l, c)));
     json_add(one, STR("restartCount"), json_int(a, MAX_OF(c->n_attempts - 1, 0)));
     add_text(a, one, "image", json_member_text(c->spec, "image"));
-    add_text(a, one, "imageID", STR(""));
+    add_text(a, one, "imageID", buf_view(&c->image_id));
     add_some(a, one, "containerID", life_con_is_up(c) ? buf_view(&c->id) : buf_view(&c->last.id));
     if (!c->is_ephemeral)
         json_add(one, STR("started"), json_bool_new(a, life_con_is_started(c)));

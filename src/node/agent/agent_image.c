@@ -1,0 +1,410 @@
+/* agent_image.c - the image of a container: is it there, is it to be pulled, who waits for it
+ *
+ * One pull for an image, however many pods wait for it; each container that waits is given back to its pod when the pull
+ * is over. As a kubelet has it: Pulling, Pulled, Failed and BackOff as events, ErrImagePull and then, for 10 s doubling
+ * to 5 min, ImagePullBackOff as what a container waits with.
+ *
+ * Unlike a kubelet: where a registry cannot be reached at all, what is there is used, be it older or only the host's
+ * files. That is said once for each registry, and it is not asked again for a minute. And an image that must be asked
+ * for each time (imagePullPolicy Always) is good for a minute once it was: a gang starts with one image.
+ */
+#include "node/agent/agent_internal.h"
+
+#include "base/log.h"
+#include "node/image/puller.h"
+#include "registry/reference.h"
+
+#include <sys/epoll.h>
+
+enum { FRESH_MS = 60 * 1000, UNREACHED_MS = 60 * 1000, BACKOFF_MS = 10 * 1000, BACKOFF_MAX_MS = 300 * 1000 };
+
+struct agent_registry {
+    int64_t unreached_ms; /* not asked before */
+    bool is_told;
+    char name[]; /* its key */
+};
+
+struct agent_image_pull {
+    struct str key;   /* "docker.io/library/busybox:latest" and who asks */
+    struct str shown; /* as a container has it */
+    struct agent_registry *registry;
+    uint64_t id; /* of the pull under way; 0: none */
+    int64_t begun_ms, took_ms;
+    int64_t fresh_ms;             /* until then what is there is good; 0: it never was */
+    int64_t backoff_ms, until_ms; /* until_ms: not tried before */
+    bool has_failed, is_unreached;
+    int64_t bytes, total; /* how far it is; when it is there: its size */
+    enum image_doing doing;
+    struct err err;
+};
+
+/* ---- opening ---- */
+
+void agent_images_open(struct agent *g)
+{
+    map_init(&g->images.pulls, map_seed_default());
+    map_init(&g->images.hosts, map_seed_default());
+}
+
+int agent_images_watch(struct agent *g, struct err *e)
+{
+    struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = &g->images } };
+
+    if (!g->opt.puller || g->opt.pull == AGENT_PULL_NEVER)
+        return 0;
+    return epoll_ctl(g->epoll, EPOLL_CTL_ADD, puller_fd(g->opt.puller), &ev) < 0 ? err_errno(e, "watch the puller") : 0;
+}
+
+void agent_images_done(struct agent *g)
+{
+    MAP_FOREACH(struct agent_image_pull *, pull, &g->images.pulls)
+        free(pull);
+    MAP_FOREACH(struct agent_registry *, host, &g->images.hosts)
+        free(host);
+    map_done(&g->images.pulls);
+    map_done(&g->images.hosts);
+}
+
+/* ---- what is wanted ---- */
+
+static enum agent_pull policy_of(const struct agent *g, const struct json *container)
+{
+    static const struct {
+        const char *name;
+        enum agent_pull policy;
+    } known[] = { { "Always", AGENT_PULL_ALWAYS },
+                  { "IfNotPresent", AGENT_PULL_MISSING },
+                  { "Never", AGENT_PULL_NEVER } };
+    struct str said = json_member_text(container, "imagePullPolicy");
+
+    if (g->opt.pull != AGENT_PULL_AS_SAID)
+        return g->opt.pull;
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (str_is(said, known[i].name))
+            return known[i].policy;
+    return reference_is_latest(json_member_text(container, "image")) ? AGENT_PULL_ALWAYS : AGENT_PULL_MISSING;
+}
+
+/* A Secret of type kubernetes.io/dockerconfigjson, or the older .dockercfg. */
+static bool login_of_secret(struct arena *a, const struct object *secret, const struct reference *ref,
+                            struct login *ret)
+{
+    static const char *const keys[] = { ".dockerconfigjson", ".dockercfg" };
+
+    for (size_t i = 0; secret && i < ARRAY_LEN(keys); i++) {
+        autobuf text = { 0 };
+        struct str coded = json_member_text(json_get(secret->root, "data"), keys[i]);
+
+        if (coded.n && buf_unbase64(&text, coded) == 0 &&
+            login_find(a, arena_str(a, buf_view(&text)), ref, ret, NULL) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of the Secrets that the pod names, the first that knows the registry. */
+static const struct login *login_of(struct agent_pod *p, struct arena *a, const struct reference *ref,
+                                    struct login *ret)
+{
+    JSON_FOREACH(item, json_find(p->object->root, "spec", "imagePullSecrets", NULL))
+        if (login_of_secret(a, agent_find(p->agent, WANT_SECRET, p->object->namespace, json_member_text(item, "name")),
+                            ref, ret))
+            return ret;
+    return NULL;
+}
+
+static struct agent_registry *registry_of(struct agent *g, struct str host)
+{
+    struct agent_registry *r = map_get(&g->images.hosts, host);
+
+    if (r)
+        return r;
+    r = xcalloc(1, sizeof(*r) + host.n + 1);
+    memcpy(r->name, host.p, host.n);
+    (void)map_put(&g->images.hosts, str_of(r->name), r);
+    return r;
+}
+
+static struct agent_image_pull *pull_of(struct agent *g, const struct reference *ref, struct str image,
+                                        const struct login *login)
+{
+    autobuf key = { 0 };
+    struct agent_image_pull *pull;
+    char *bytes;
+
+    buf_fmt(&key, "%.*s %.*s", STR_ARG(ref->normal), STR_ARG(login ? login->user : STR_NULL));
+    pull = map_get(&g->images.pulls, buf_view(&key));
+    if (pull)
+        return pull;
+    pull = xcalloc(1, sizeof(*pull) + key.n + image.n);
+    bytes = (char *)(pull + 1);
+    memcpy(bytes, key.p, key.n);
+    memcpy(bytes + key.n, image.p, image.n);
+    pull->key = (struct str){ bytes, key.n };
+    pull->shown = (struct str){ bytes + key.n, image.n };
+    pull->registry = registry_of(g, ref->host);
+    (void)map_put(&g->images.pulls, pull->key, pull);
+    return pull;
+}
+
+/* ---- how far it is, in a line ---- */
+
+static void add_pull(struct buf *out, const struct agent_image_pull *pull)
+{
+    buf_fmt(out, "%s%.*s", out->n ? ", " : "pulling ", STR_ARG(pull->shown));
+    if (pull->doing == IMAGE_UNPACKS)
+        buf_str(out, STR(" (unpacking)"));
+    else if (pull->total > 0)
+        buf_fmt(out, " %lld%% of %.1f MB", (long long)(pull->bytes * 100 / pull->total), (double)pull->total / 1e6);
+}
+
+static void show(struct agent *g)
+{
+    autobuf line = { 0 };
+
+    if (!g->opt.hooks.pulling)
+        return;
+    MAP_FOREACH(const struct agent_image_pull *, pull, &g->images.pulls)
+        if (pull->id)
+            add_pull(&line, pull);
+    g->opt.hooks.pulling(g->opt.hooks.ctx, buf_view(&line));
+}
+
+/* ---- a pull ---- */
+
+static void tell(struct agent_pod *p, const struct life_action *action, bool is_warning, const char *reason,
+                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+static void tell(struct agent_pod *p, const struct life_action *action, bool is_warning, const char *reason,
+                 const char *fmt, ...)
+{
+    autoarena a = { 0 };
+    struct str text;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text = arena_vfmt(&a, fmt, ap);
+    va_end(ap);
+    life_tell(p->life, is_warning, str_of(reason), action->name, text);
+}
+
+static enum agent_image_state wait_for(struct agent_pod *p, const struct life_action *action,
+                                       struct agent_image_pull *pull, const struct login *login)
+{
+    struct agent *g = p->agent;
+
+    if (!pull->id) {
+        pull->id = puller_ask(g->opt.puller, pull->shown, login);
+        pull->begun_ms = agent_pod_now(p);
+        pull->bytes = pull->total = 0;
+        pull->doing = IMAGE_ASKS;
+    }
+    *vec_push(&p->arena, &p->starts) = (struct agent_start){ *action, pull };
+    tell(p, action, false, "Pulling", "Pulling image \"%.*s\"", STR_ARG(pull->shown));
+    show(g);
+    return AGENT_IMAGE_LATER;
+}
+
+/* Nobody can be asked: with what there is. */
+static enum agent_image_state go_without(struct agent_pod *p, const struct life_action *action,
+                                         const struct agent_image_pull *pull, const struct image *image)
+{
+    tell(p, action, true, "Failed", "Failed to pull image \"%.*s\": %s; going on with %.*s", STR_ARG(pull->shown),
+         pull->err.text[0] ? pull->err.text : "its registry cannot be reached", STR_ARG(image->said));
+    return AGENT_IMAGE_READY;
+}
+
+static enum agent_image_state fail(struct agent_pod *p, const struct life_action *action,
+                                   const struct agent_image_pull *pull, bool has_waited, const char **ret_reason,
+                                   struct err *e)
+{
+    *ret_reason = has_waited ? "ErrImagePull" : "ImagePullBackOff";
+    if (has_waited) {
+        tell(p, action, true, "Failed", "Failed to pull image \"%.*s\": %s", STR_ARG(pull->shown), pull->err.text);
+        (void)err_set(e, pull->err.code, "%s", pull->err.text);
+    } else {
+        tell(p, action, false, "BackOff", "Back-off pulling image \"%.*s\"", STR_ARG(pull->shown));
+        (void)err_set(e, pull->err.code, "Back-off pulling image \"%.*s\": %s", STR_ARG(pull->shown), pull->err.text);
+    }
+    return AGENT_IMAGE_FAILED;
+}
+
+static enum agent_image_state ready(struct agent_pod *p, const struct life_action *action,
+                                    const struct agent_image_pull *pull, bool has_waited)
+{
+    if (has_waited)
+        tell(p, action, false, "Pulled",
+             "Successfully pulled image \"%.*s\" in %.3gs (%.3gs including waiting). Image size: %lld bytes.",
+             STR_ARG(pull->shown), (double)pull->took_ms / 1000, (double)pull->took_ms / 1000, (long long)pull->total);
+    else
+        tell(p, action, false, "Pulled", "Container image \"%.*s\" already present on machine",
+             STR_ARG(json_member_text(action->container, "image")));
+    return AGENT_IMAGE_READY;
+}
+
+enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_action *action, bool has_waited,
+                                        const char **ret_reason, struct err *e)
+{
+    struct agent *g = p->agent;
+    struct str name = json_member_text(action->container, "image");
+    const struct image *image = images_find(g->opt.images, name);
+    enum agent_pull policy = policy_of(g, action->container);
+    autoarena a = { 0 };
+    struct agent_image_pull *pull;
+    const struct login *login;
+    struct login found;
+    struct reference ref;
+    int64_t now_ms = agent_pod_now(p);
+
+    if (!g->opt.puller || image->from == IMAGE_GIVEN || policy == AGENT_PULL_NEVER ||
+        reference_parse(&a, name, &ref, NULL) < 0)
+        return AGENT_IMAGE_READY;
+    if (policy == AGENT_PULL_MISSING && image->from == IMAGE_STORED && !has_waited)
+        return ready(p, action, NULL, false);
+    login = login_of(p, &a, &ref, &found);
+    pull = pull_of(g, &ref, name, login);
+    if (pull->id)
+        return wait_for(p, action, pull, login);
+    if (pull->has_failed && (has_waited || now_ms < pull->until_ms))
+        return fail(p, action, pull, has_waited, ret_reason, e);
+    if (now_ms < pull->registry->unreached_ms)
+        return go_without(p, action, pull, image);
+    if (image->from == IMAGE_STORED && (has_waited || now_ms < pull->fresh_ms))
+        return ready(p, action, pull, has_waited);
+    return wait_for(p, action, pull, login);
+}
+
+/* ---- what comes of it ---- */
+
+/* One word for each registry: what it means for all its images. */
+static void tell_unreached(struct agent *g, struct agent_image_pull *pull)
+{
+    autobuf said = { 0 };
+
+    if (pull->registry->is_told || !g->opt.hooks.notice)
+        return;
+    pull->registry->is_told = true;
+    buf_fmt(&said, "%s cannot be reached, so its images are what is here already, or the host's files: %s",
+            pull->registry->name, pull->err.text);
+    g->opt.hooks.notice(g->opt.hooks.ctx, buf_view(&said));
+}
+
+static void tell_failed(struct agent *g, const struct agent_image_pull *pull)
+{
+    autobuf said = { 0 };
+
+    buf_fmt(&said, "image \"%.*s\" cannot be pulled: %s%s", STR_ARG(pull->shown), pull->err.text,
+            g->opt.remote ? "" : " (with the host's files instead: --pull never)");
+    if (g->opt.hooks.notice)
+        g->opt.hooks.notice(g->opt.hooks.ctx, buf_view(&said));
+}
+
+static void take_end(struct agent *g, struct agent_image_pull *pull, const struct puller_event *ev)
+{
+    int64_t now_ms = cluster_now_ms(g->cluster);
+    bool had_failed = pull->has_failed;
+
+    pull->id = 0;
+    pull->took_ms = now_ms - pull->begun_ms;
+    pull->err = ev->err;
+    pull->has_failed = ev->err.code && !ev->pulled.is_unreached;
+    if (!ev->err.code) {
+        pull->fresh_ms = now_ms + FRESH_MS;
+        pull->total = ev->pulled.bytes;
+        pull->backoff_ms = 0;
+        pull->registry->unreached_ms = 0;
+        pull->registry->is_told = false;
+        images_look_again(g->opt.images);
+    } else if (ev->pulled.is_unreached) {
+        pull->registry->unreached_ms = now_ms + UNREACHED_MS;
+        tell_unreached(g, pull);
+    } else {
+        pull->backoff_ms = pull->backoff_ms ? MIN_OF(pull->backoff_ms * 2, BACKOFF_MAX_MS) : BACKOFF_MS;
+        pull->until_ms = now_ms + pull->backoff_ms;
+        if (!had_failed)
+            tell_failed(g, pull);
+    }
+}
+
+static void wake(struct agent *g, const struct agent_image_pull *pull)
+{
+    MAP_FOREACH(struct agent_pod *, p, &g->pods)
+        VEC_FOREACH(s, &p->starts)
+            if (s->pull == pull)
+                agent_pod_dirty(p);
+}
+
+static struct agent_image_pull *find_pull(struct agent *g, uint64_t id)
+{
+    MAP_FOREACH(struct agent_image_pull *, pull, &g->images.pulls)
+        if (pull->id == id)
+            return pull;
+    return NULL;
+}
+
+void agent_images_news(struct agent *g)
+{
+    struct puller_event ev;
+
+    while (puller_next(g->opt.puller, &ev)) {
+        struct agent_image_pull *pull = find_pull(g, ev.id);
+
+        if (!pull)
+            continue;
+        if (ev.is_over) {
+            take_end(g, pull, &ev);
+            wake(g, pull);
+        } else {
+            pull->doing = ev.doing;
+            pull->bytes = ev.bytes;
+            pull->total = ev.total;
+        }
+        show(g);
+    }
+}
+
+/* ---- who waits ---- */
+
+bool agent_start_next(struct agent_pod *p, struct life_action *ret)
+{
+    for (size_t i = 0; i < p->starts.n; i++)
+        if (!p->starts.v[i].pull->id) {
+            *ret = p->starts.v[i].action;
+            memmove(&p->starts.v[i], &p->starts.v[i + 1], (--p->starts.n - i) * sizeof(*p->starts.v));
+            return true;
+        }
+    return false;
+}
+
+static bool is_waited_for(struct agent *g, const struct agent_image_pull *pull)
+{
+    MAP_FOREACH(struct agent_pod *, p, &g->pods)
+        VEC_FOREACH(s, &p->starts)
+            if (s->pull == pull)
+                return true;
+    return false;
+}
+
+void agent_starts_forget(struct agent_pod *p)
+{
+    struct agent *g = p->agent;
+    size_t n = p->starts.n;
+
+    p->starts.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct agent_image_pull *pull = p->starts.v[i].pull;
+
+        if (!pull->id || is_waited_for(g, pull))
+            continue;
+        puller_cancel(g->opt.puller, pull->id);
+        pull->id = 0;
+        show(g);
+    }
+}
+
+void agent_starts_give_up(struct agent_pod *p)
+{
+    VEC_FOREACH(s, &p->starts)
+        life_start_given_up(p->life, s->action.name, agent_pod_now(p));
+    agent_starts_forget(p);
+}
