@@ -7,6 +7,7 @@
 extern const struct command command_completion, command_controller, command_convert, command_doctor, command_explain,
     command_install, command_node, command_plan, command_plugins, command_render, command_run, command_server,
     command_validate, command_version;
+extern const struct command command_pull, command_images, command_image, command_image_rm, command_image_prune;
 extern const struct command command_server_backup, command_server_check, command_server_restore, command_server_rotate,
     command_server_token, command_server_user;
 

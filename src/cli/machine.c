@@ -6,6 +6,7 @@
 #include "node/device/device.h"
 #include "node/doctor/host.h"
 #include "node/image/image.h"
+#include "node/image/puller.h"
 #include "node/oci/oci.h"
 #include "os/path.h"
 
@@ -49,16 +50,73 @@ int machine_find(struct machine *m, const struct machine_options *o, struct err 
     return 0;
 }
 
+/* ---- images ---- */
+
+const char *const machine_pull_names[] = {
+    [AGENT_PULL_NEVER - 1] = "never", [AGENT_PULL_MISSING - 1] = "missing", [AGENT_PULL_ALWAYS - 1] = "always", NULL
+};
+
+static int pull_of(const char *name, const char *where, enum agent_pull *ret, struct err *e)
+{
+    *ret = AGENT_PULL_AS_SAID;
+    if (!name || !*name)
+        return 0;
+    for (int i = 0; machine_pull_names[i]; i++)
+        if (strcmp(name, machine_pull_names[i]) == 0) {
+            *ret = (enum agent_pull)(i + 1);
+            return 0;
+        }
+    return err_set(e, ERR_INVALID, "%s: must be never, missing or always (got %s)", where, name);
+}
+
+static int read_pull(const struct machine_options *o, enum agent_pull *ret, struct err *e)
+{
+    return o->pull ? pull_of(o->pull, "--pull", ret, e) : pull_of(getenv("PUMICE_PULL"), "PUMICE_PULL", ret, e);
+}
+
+const char *machine_image_store(const struct machine *m, const struct machine_options *o)
+{
+    return o->image_store ? o->image_store : arena_cstr(m->arena, arena_cat(m->arena, m->state, STR("/images")));
+}
+
+int machine_registry(struct arena *a, const struct machine_options *o, struct registry_options *ret, struct err *e)
+{
+    *ret = (struct registry_options){ .auth_file = o->auth_file };
+    VEC_FOREACH(text, &o->mirror.list)
+        *vec_push(a, &ret->mirrors) = str_of(*text);
+    VEC_FOREACH(text, &o->insecure_registry.list)
+        *vec_push(a, &ret->insecure) = str_of(*text);
+    return registry_check(ret, e) < 0 ? err_wrap(e, "--mirror, --insecure-registry") : 0;
+}
+
+/* Where nobody is to wait for what is not there: a machine without a network. */
+enum { CONNECT_MS = 4000 };
+
+static int start_puller(struct machine *m, const struct machine_options *o, const char *store, struct err *e)
+{
+    struct puller_options *opt = arena_new(m->arena, struct puller_options);
+    enum agent_pull pull;
+
+    if (read_pull(o, &pull, e) < 0 || machine_registry(m->arena, o, &opt->registry, e) < 0)
+        return -1;
+    if (pull == AGENT_PULL_NEVER)
+        return 0;
+    opt->registry.connect_ms = CONNECT_MS;
+    opt->store = store;
+    return puller_start(opt, &m->puller, e);
+}
+
 static int find_images(struct machine *m, const struct machine_options *o, struct err *e)
 {
-    const char *store = o->image_store ? o->image_store
-                                       : arena_cstr(m->arena, arena_cat(m->arena, m->state, STR("/images")));
+    const char *store = machine_image_store(m, o);
 
     (void)images_sweep(store, NULL); /* what stays is in nobody's way */
     m->images = images_new(store);
     VEC_FOREACH(text, &o->image.list)
         if (images_add(m->images, str_of(*text), e) < 0)
             return err_wrap(e, "--image %s", *text);
+    if (start_puller(m, o, store, e) < 0)
+        return -1;
     m->devices = devices_new(&(struct device_options){ 0 });
     VEC_FOREACH(text, &o->device.list)
         if (devices_add(m->devices, str_of(*text), e) < 0)
@@ -77,6 +135,7 @@ int machine_prepare(struct machine *m, const struct machine_options *o, const st
 
 void machine_done(struct machine *m)
 {
+    puller_stop(m->puller);
     if (m->images)
         images_free(m->images);
     if (m->devices)
@@ -103,6 +162,9 @@ int machine_agent(const struct machine *m, const struct machine_options *o, stru
 
     ret->state_dir = arena_cstr(m->arena, m->state);
     ret->images = m->images;
+    ret->puller = m->puller;
+    if (read_pull(o, &ret->pull, e) < 0)
+        return -1;
     ret->devices = m->devices;
     ret->network = network_of(o->network);
     ret->allows_unfiltered = o->allow_unfiltered;

@@ -11,10 +11,12 @@
 #include "cli/options.h"
 #include "node/agent/agent.h"
 #include "node/userns/user.h"
+#include "registry/registry.h"
 
 struct machine_options {
     const char *state, *image_store, *network, *runtime, *claims;
-    struct text_list image, device;
+    const char *pull, *auth_file;
+    struct text_list image, device, mirror, insecure_registry;
     bool allow_unfiltered;
 };
 
@@ -23,10 +25,17 @@ struct machine {
     struct str state; /* where it keeps its files */
     struct user_root root;
     struct images *images;
+    struct puller *puller; /* NULL: no image is pulled */
     struct devices *devices;
 };
 
+/* Of --image-store and --state. */
+const char *machine_image_store(const struct machine *m, const struct machine_options *o);
+/* Of --auth-file, --mirror and --insecure-registry. */
+int machine_registry(struct arena *a, const struct machine_options *o, struct registry_options *ret, struct err *e);
+
 extern const char *const machine_network_names[]; /* values of --network */
+extern const char *const machine_pull_names[];    /* … of --pull */
 
 /* Of its Node: 'given' by --name, or the host's (NULL). */
 int machine_node_name(struct arena *a, const char *given, struct str *ret, struct err *e);
@@ -38,6 +47,27 @@ int machine_prepare(struct machine *m, const struct machine_options *o, const st
 int machine_agent(const struct machine *m, const struct machine_options *o, struct agent_options *ret, struct err *e);
 void machine_done(struct machine *m);
 
+/* Rows of an option table: how registries are reached. */
+#define REGISTRY_OPTIONS(field)                                                                                        \
+    { 0,                                                                                                               \
+      "auth-file",                                                                                                     \
+      OPTION_TEXT,                                                                                                     \
+      field(auth_file),                                                                                                \
+      "FILE",                                                                                                          \
+      NULL,                                                                                                            \
+      "logins of registries (default: those of docker login and podman login)" },                                      \
+        { 0,                                                                                                           \
+          "mirror",                                                                                                    \
+          OPTION_LIST,                                                                                                 \
+          field(mirror),                                                                                               \
+          "HOST=MIRROR",                                                                                               \
+          NULL,                                                                                                        \
+          "ask this registry first for images of HOST, as docker.io=mirror.example.com (may be repeated)" },           \
+    {                                                                                                                  \
+        0, "insecure-registry", OPTION_LIST, field(insecure_registry), "HOST", NULL,                                   \
+            "take any certificate of this registry, or none (may be repeated)"                                         \
+    }
+
 /* Rows of an option table: these options are the same wherever a machine is used. */
 #define MACHINE_OPTIONS(field)                                                                                          \
     { 0,                                                                                                                \
@@ -48,6 +78,14 @@ void machine_done(struct machine *m);
       NULL,                                                                                                             \
       "files of an image: a directory, or an archive (may be repeated; '*': all; default: the host's)" },               \
         { 0, "image-store", OPTION_TEXT, field(image_store), "DIR", NULL, "unpacked images (default: below --state)" }, \
+        { 0,                                                                                                            \
+          "pull",                                                                                                       \
+          OPTION_TEXT,                                                                                                  \
+          field(pull),                                                                                                  \
+          "WHEN",                                                                                                       \
+          machine_pull_names,                                                                                           \
+          "ask registries for images: never, missing, always (default: $PUMICE_PULL, or as imagePullPolicy says)" },    \
+        REGISTRY_OPTIONS(field),                                                                                        \
         { 0,                                                                                                            \
           "device",                                                                                                     \
           OPTION_LIST,                                                                                                  \

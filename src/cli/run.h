@@ -261,7 +261,9 @@ struct run_progress {
     const struct run_logs *logs; /* which have those; may be NULL */
     bool is_stopping, is_ending; /* ending: nothing is told any more that the summary tells */
     struct buf block;
-    struct map waits; /* jobs whose wait was told: uid → text */
+    bool moved;         /* … of this line: */
+    struct buf pulling; /* images that are on their way, in a line */
+    struct map waits;   /* jobs whose wait was told: uid → text */
     struct run_failures failures;
     struct arena arena;
 };
@@ -276,6 +278,7 @@ void run_progress_pod(struct run_progress *p, const struct history_pod *pod, int
 /* Something failed; 'is_seen': its last lines stand right above. */
 void run_progress_failure(struct run_progress *p, const struct history_failure *w, bool is_seen, int64_t now_ms);
 void run_progress_decision(struct run_progress *p, const struct history_job *j, struct str message, int64_t now_ms);
+void run_progress_pulling(struct run_progress *p, struct str line); /* a line of the block; empty: none */
 /* A line for people, above the block. */
 void run_progress_say(struct run_progress *p, struct str sentence);
 void run_progress_lines(struct run_progress *p, struct str lines); /* as they are */

@@ -13,7 +13,6 @@ struct ignored {
 };
 
 static const struct ignored of_pods[] = {
-    { "imagePullSecrets", NULL, "no image is pulled; --image gives the files of one" },
     { "runtimeClassName", NULL, "--runtime names the runtime of all pods" },
     { "serviceAccountName", NULL, "there is no API server that a pod could talk to" },
     { "hostUsers", NULL, "pods have the users of the run" },
@@ -28,7 +27,6 @@ static const struct ignored of_containers[] = {
       "no port of this machine leads to a pod (but pods with the same one still wait for each other)" },
     { "tty", NULL, "containers have no terminal" },
     { "stdin", NULL, "nothing is connected to it" },
-    { "imagePullPolicy", "Always", "no image is pulled; --image gives the files of one" },
     { "resizePolicy", NULL, "the resources of a pod that runs do not change" },
     { "lifecycle.stopSignal", NULL, "the image's signal or SIGTERM is sent" },
     { "securityContext.seLinuxOptions", NULL, "no label is set" },

@@ -80,6 +80,11 @@ static bool on_written(void *ctx, const struct agent_written *w)
     return run_written_take(((struct run_machine *)ctx)->run, w);
 }
 
+static void on_pulling(void *ctx, struct str line)
+{
+    run_progress_pulling(&((struct run_machine *)ctx)->run->progress, line);
+}
+
 static int64_t node_turn(void *ctx, bool *ret_busy)
 {
     struct run_machine *m = ctx;
@@ -119,7 +124,13 @@ int run_machine_open(struct run_machine *m, const struct run_options *o, struct 
     struct agent_options opt = { .capacity = m->capacity,
                                  .keeps_state = o->keep_state,
                                  .clock = m->run->clock,
-                                 .hooks = { m, on_output, on_room, on_usage, on_notice, NULL, on_written } };
+                                 .hooks = { .ctx = m,
+                                            .output = on_output,
+                                            .room = on_room,
+                                            .usage = on_usage,
+                                            .notice = on_notice,
+                                            .written = on_written,
+                                            .pulling = on_pulling } };
 
     if (machine_agent(&m->machine, &o->machine, &opt, e) < 0 || agent_open(&opt, &m->agent, e) < 0)
         return -1;

@@ -42,6 +42,7 @@ void run_progress_done(struct run_progress *p)
 {
     run_progress_hide(p);
     buf_done(&p->block);
+    buf_done(&p->pulling);
     map_done(&p->waits);
     run_failures_done(&p->failures);
     arena_done(&p->arena);
@@ -454,11 +455,30 @@ static void draw_bars(struct drawing *d)
     }
 }
 
+/* Where nothing is redrawn, a word when it begins. */
+void run_progress_pulling(struct run_progress *p, struct str sentence)
+{
+    bool was = p->pulling.n > 0;
+
+    buf_reset(&p->pulling);
+    term_text(&p->pulling, sentence);
+    p->moved = true;
+    if (p->is_plain && !was && sentence.n)
+        line(p, &p->pulling);
+}
+
+static void draw_pulling(struct drawing *d)
+{
+    if (d->p->pulling.n)
+        draw_line(d, &d->p->pulling);
+}
+
 size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t columns, size_t rows, int64_t now_ms)
 {
     struct drawing d = { p, out, columns, rows, 0 };
 
     draw_bars(&d);
+    draw_pulling(&d);
     VEC_FOREACH(j, &p->history->jobs)
         if (!job_is_over(*j)) /* those at work first: the screen may be small */
             draw_job(&d, *j, now_ms);
@@ -494,6 +514,7 @@ static void draw(struct run_progress *p, int64_t now_ms)
     n = run_progress_block(p, &p->block, MAX_OF(columns, 20u), MAX_OF(rows / 2, 2u), now_ms);
     p->n_lines = n;
     p->drawn_ms = now_ms;
+    p->moved = false;
     p->changes = p->history->changes;
     p->moves = p->logs ? p->logs->n_moves : 0;
     put(&p->block);
@@ -514,7 +535,7 @@ int64_t run_progress_turn(struct run_progress *p, int64_t now_ms)
         return fail_ms;
     if (p->shares_screen && run_out_left(p->out)) /* it is drawn when the log stands still */
         return fail_ms;
-    is_new = p->changes != p->history->changes || (p->logs && p->moves != p->logs->n_moves);
+    is_new = p->moved || p->changes != p->history->changes || (p->logs && p->moves != p->logs->n_moves);
     due_ms = p->drawn_ms + (!p->n_lines ? AGAIN_MS : is_new ? DRAW_MS : CLOCK_MS);
     if (now_ms < due_ms)
         return MIN_OF(due_ms, fail_ms);

@@ -1,0 +1,154 @@
+/* pull.c - the command `pumice pull`: images out of registries, before they are needed */
+#include "base/util.h"
+#include "cli/commands.h"
+#include "cli/machine.h"
+#include "history/history.h"
+#include "node/image/image_pull.h"
+#include "report/term.h"
+
+struct pull_options {
+    struct machine_options machine;
+    bool quiet;
+};
+
+enum { BAR = 24 };
+
+/* ---- what is seen of it ---- */
+
+struct shown {
+    struct str name;
+    bool is_live; /* a line that is written over */
+    bool is_drawn;
+};
+
+static void draw_bar(struct buf *out, int64_t bytes, int64_t total)
+{
+    size_t full = total > 0 ? (size_t)(bytes * BAR / total) : 0;
+
+    buf_char(out, '[');
+    buf_repeat(out, '#', MIN_OF(full, BAR));
+    buf_repeat(out, ' ', BAR - MIN_OF(full, BAR));
+    buf_str(out, STR("] "));
+    bytes_print(out, bytes);
+    buf_str(out, STR(" of "));
+    bytes_print(out, total);
+}
+
+static void on_progress(void *ctx, enum image_doing doing, int64_t bytes, int64_t total)
+{
+    struct shown *s = ctx;
+    autobuf out = { 0 };
+
+    if (!s->is_live)
+        return;
+    buf_str(&out, STR("\r\033[K"));
+    term_text(&out, s->name);
+    buf_str(&out, STR(": "));
+    if (doing == IMAGE_FETCHES)
+        draw_bar(&out, bytes, total);
+    else
+        buf_str(&out, doing == IMAGE_ASKS ? STR("asking the registry") : STR("unpacking"));
+    s->is_drawn = true;
+    (void)term_write(stderr, &out);
+}
+
+static void hide(struct shown *s)
+{
+    autobuf out = { 0 };
+
+    if (!s->is_drawn)
+        return;
+    buf_str(&out, STR("\r\033[K"));
+    s->is_drawn = false;
+    (void)term_write(stderr, &out);
+}
+
+static void tell(const struct shown *s, const struct image_pulled *pulled, bool is_quiet)
+{
+    autobuf out = { 0 };
+
+    if (is_quiet) {
+        buf_fmt(&out, "%s\n", pulled->id.text);
+    } else {
+        term_text(&out, s->name);
+        buf_fmt(&out, ": %s, %s (", pulled->is_new ? "pulled" : "is up to date", pulled->digest.text);
+        bytes_print(&out, pulled->bytes);
+        buf_str(&out, STR(")\n"));
+    }
+    (void)term_print(&out);
+}
+
+/* ---- the command ---- */
+
+static int pull_one(const char *store, const struct registry_options *registry, struct shown *s, bool is_quiet)
+{
+    struct image_pull q = { store, s->name, registry, s, on_progress };
+    struct image_pulled pulled;
+    struct err e;
+    int rc = image_pull(&q, &pulled, &e);
+
+    hide(s);
+    if (rc < 0) {
+        (void)err_wrap(&e, "%.*s", STR_ARG(s->name));
+        return command_fail("pull", &e, EXIT_FAILED);
+    }
+    tell(s, &pulled, is_quiet);
+    return EXIT_FINE;
+}
+
+static int pull_run(struct arena *a, const void *options, const struct text_list *names)
+{
+    const struct pull_options *o = options;
+    struct machine m = { .arena = a };
+    struct registry_options registry;
+    struct err e;
+    int status = EXIT_FINE;
+
+    if (machine_registry(a, &o->machine, &registry, &e) < 0)
+        return command_fail("pull", &e, EXIT_USAGE);
+    if (machine_find(&m, &o->machine, &e) < 0)
+        return command_fail("pull", &e, EXIT_FAILED);
+    (void)user_enter(&m.root, NULL); /* where that is not allowed, all files are ours */
+    VEC_FOREACH(name, &names->list) {
+        struct shown s = { .name = str_of(*name), .is_live = !o->quiet && isatty(STDERR_FILENO) };
+
+        if (pull_one(machine_image_store(&m, &o->machine), &registry, &s, o->quiet) != EXIT_FINE)
+            status = EXIT_FAILED;
+    }
+    return status;
+}
+
+#define FIELD(name)         offsetof(struct pull_options, name)
+#define MACHINE_FIELD(name) offsetof(struct pull_options, machine.name)
+
+static const struct option pull_table[] = {
+    { 'q', "quiet", OPTION_FLAG, FIELD(quiet), NULL, NULL, "only the id of each image" },
+    REGISTRY_OPTIONS(MACHINE_FIELD),
+    { 0, "image-store", OPTION_TEXT, MACHINE_FIELD(image_store), "DIR", NULL,
+      "unpacked images (default: below --state)" },
+    { 0, "state", OPTION_TEXT, MACHINE_FIELD(state), "DIR", NULL,
+      "where runs keep their files (default: /var/lib/pumice; ~/.local/state/pumice)" },
+};
+
+static const char *const pull_examples[] = {
+    "pumice pull python:3.12-slim",
+    "now, so that a run need not wait for it",
+    "pumice pull localhost:5000/team/app:1.2",
+    "from a registry of one's own",
+    NULL,
+};
+
+const struct command command_pull = {
+    .name = "pull",
+    .arguments = "IMAGE…",
+    .summary = "fetch images from registries into the store of this machine",
+    .about =
+        "Asks the registry for each image, also when it is there already, and fetches what is missing of it. What\n"
+        "comes is checked against its digest. A pull that was cut off goes on where it stopped.\n\n"
+        "Runs find the image by its name; `pumice images` shows what there is, `pumice image rm` removes it.",
+    .options = pull_table,
+    .n_options = ARRAY_LEN(pull_table),
+    .options_size = sizeof(struct pull_options),
+    .examples = pull_examples,
+    .run = pull_run,
+};
