@@ -20,6 +20,8 @@ const char *const failure_reasons[] = {
     "CrashLoopBackOff",
     "CreateContainerConfigError",
     "CreateContainerError",
+    "ErrImagePull",
+    "ImagePullBackOff",
     "FailedMount",
     "FailedCreatePodSandBox",
     "NetworkNotReady",

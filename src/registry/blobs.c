@@ -47,7 +47,7 @@ static int64_t now(void)
 static int write_errno(struct err *e)
 {
     if (errno == ENOSPC || errno == EDQUOT)
-        return err_set(e, ERR_IO, "the disk is full: nothing more of the image can be kept");
+        return err_set(e, ERR_TOO_BIG, "the disk is full: nothing more of the image can be kept");
     return err_errno(e, "write a layer of the image");
 }
 
@@ -213,6 +213,8 @@ static void ended(struct transfer *t)
                       STR_ARG(t->registry->place->known));
     else
         (void)status_error(t->registry, f, "a layer of the image", &e);
+    if (f->status == 0 && f->err.code == ERR_INVALID && !t->is_stuck)
+        start_over(t); /* it lies: what came before need not be better */
     if (f->status == 401)
         answer_401(t, &e);
     else if (t->is_stuck || (f->status == 0 && f->err.code != ERR_IO) || f->status == 403 || f->status == 404)

@@ -68,7 +68,7 @@ struct registry_watch {
 };
 
 /* All of them, a few at a time, until each is whole and checked. After a failure those are whole that have their size;
- * what is wrong is cut to nothing. ERR_IO: also when the disk is full. */
+ * what is wrong is cut to nothing. ERR_TOO_BIG: the disk is full. */
 int registry_blobs(struct registry *r, struct registry_blob *blobs, size_t n, const struct registry_watch *watch,
                    struct err *e);
 

@@ -86,8 +86,9 @@ static int check_room(struct pull *p, int64_t bytes, struct err *e)
 
     if (fstatvfs(p->store, &fs) < 0 || (uint64_t)(bytes + ROOM_BYTES) / MAX_OF(fs.f_frsize, 1) < fs.f_bavail)
         return 0;
-    return err_set(e, ERR_IO, "the disk of %s is full: the image needs %lld MiB, and %llu MiB are free", p->q->store,
-                   (long long)(bytes + ROOM_BYTES) >> 20, (unsigned long long)fs.f_bavail * fs.f_frsize >> 20);
+    return err_set(e, ERR_TOO_BIG, "the disk of %s is full: the image needs %lld MiB, and %llu MiB are free",
+                   p->q->store, (long long)(bytes + ROOM_BYTES) >> 20,
+                   (unsigned long long)fs.f_bavail * fs.f_frsize >> 20);
 }
 
 struct parts {
@@ -95,15 +96,17 @@ struct parts {
     size_t n;
 };
 
-/* Those that are whole get their names, also where others failed: the next time begins there. */
-static int close_parts(struct pull *p, struct parts *parts, int rc, bool is_full, struct err *e)
+/* All get their names; or what came of them stays for the next time, unless the disk needs it more. */
+static int close_parts(struct pull *p, struct parts *parts, int rc, struct err *e)
 {
+    bool is_full = rc < 0 && e->code == ERR_TOO_BIG;
+
     for (size_t i = 0; i < parts->n; i++) {
         const struct registry_blob *b = &parts->v[i];
 
         if (rc == 0 && image_part_publish(p->store, b->digest, b->fd, e) < 0)
             rc = -1;
-        else if (rc < 0 && (b->have == 0 || is_full)) /* nothing to go on with; or the disk needs it more */
+        else if (rc < 0 && (b->have == 0 || is_full))
             image_part_remove(p->store, b->digest);
         close(b->fd);
     }
@@ -135,7 +138,6 @@ static int fetch_blobs(struct pull *p, struct descriptor *list, size_t n, struct
     struct registry_watch watch = { p, on_progress };
     struct parts parts = { arena_array(&p->arena, struct registry_blob, n), 0 };
     int64_t missing = 0;
-    bool is_full = false;
     int rc;
 
     qsort(list, n, sizeof(*list), by_digest);
@@ -143,13 +145,11 @@ static int fetch_blobs(struct pull *p, struct descriptor *list, size_t n, struct
     rc = open_parts(p, list, n, &parts, e);
     for (size_t i = 0; i < parts.n; i++)
         missing += parts.v[i].size - MIN_OF(parts.v[i].have, parts.v[i].size);
-    if (rc == 0 && parts.n && (rc = check_room(p, missing, e)) < 0)
-        is_full = true;
+    if (rc == 0 && parts.n)
+        rc = check_room(p, missing, e);
     if (rc == 0)
         rc = registry_blobs(p->registry, parts.v, parts.n, &watch, e);
-    if (rc < 0 && e && strstr(e->text, "the disk is full"))
-        is_full = true;
-    return close_parts(p, &parts, rc, is_full, e);
+    return close_parts(p, &parts, rc, e);
 }
 
 static int fetch_layers(struct pull *p, struct err *e)
@@ -158,7 +158,8 @@ static int fetch_layers(struct pull *p, struct err *e)
     struct descriptor *list = arena_array(&p->arena, struct descriptor, m->layers.n + 1);
 
     p->total = m->bytes;
-    memcpy(list, m->layers.v, m->layers.n * sizeof(*list));
+    if (m->layers.n)
+        memcpy(list, m->layers.v, m->layers.n * sizeof(*list));
     return fetch_blobs(p, list, m->layers.n, e);
 }
 
@@ -199,7 +200,7 @@ static int unpack(struct pull *p, struct err *e)
     if (image_layout_of(&p->arena, p->store, p->manifest_digest, &layout, e) == 0 &&
         image_add_layout(p->store, p->store, &layout, e) == 0)
         return 0;
-    if (e && e->code == ERR_INVALID)
+    if (e->code == ERR_INVALID)
         forget_layers(p);
     return -1;
 }
@@ -246,10 +247,12 @@ static int pull_from_places(struct pull *p, struct err *e)
 
 int image_pull(const struct image_pull *q, struct image_pulled *ret, struct err *e)
 {
+    struct err ignored;
     struct pull p = { .q = q, .store = -1, .ret = ret };
     int lock = -1, rc;
 
     *ret = (struct image_pulled){ 0 };
+    e = e ? e : &ignored;
     rc = reference_parse(&p.arena, q->reference, &p.ref, e) < 0 || image_tar_check(e) < 0 ||
                  image_store_open(q->store, true, &p.store, e) < 0 || image_store_lock(p.store, false, &lock, e) < 0 ||
                  registry_open(q->registry, &p.ref, &p.registry, e) < 0

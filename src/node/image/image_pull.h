@@ -29,7 +29,7 @@ struct image_pulled {
     bool is_unreached;          /* -1: there was no way to the registry, nor to a mirror of it */
 };
 
-/* Waits. ERR_NOT_FOUND: the registry has no such image; ERR_FORBIDDEN: not for us. */
+/* Waits. ERR_NOT_FOUND: the registry has no such image; ERR_FORBIDDEN: not for us; ERR_TOO_BIG: the disk is full. */
 int image_pull(const struct image_pull *q, struct image_pulled *ret, struct err *e);
 
 #endif

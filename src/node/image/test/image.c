@@ -1,5 +1,6 @@
 /* image.c - tests: names of images, layouts, docker archives, the store, what a container gets */
 #include "node/image/test/image_maker.h"
+#include "registry/reference.h"
 
 #include <dirent.h>
 #include <sys/file.h>

@@ -1,0 +1,517 @@
+#!/usr/bin/env python3
+"""Images from registries: Debian's docker-registry with images made here, and a registry that lies."""
+import base64
+import contextlib
+import http.server
+import json
+import os
+import pty
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+
+import images
+import registry
+from harness import PUMICE, Suite
+from images import layer, root, text
+from registry import Image, Index, Liar, Registry
+from runs import Run, has_mount_namespaces, has_user_namespaces, job, run, same, sh, skip, task
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import crypt  # noqa: E402
+
+os.environ["PUMICE_PULL"] = ""
+for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy", "DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR",
+             "XDG_CONFIG_HOME"):
+    os.environ.pop(name, None)
+
+WORDS = ["/bin/cat", "/etc/what"]
+
+
+def path(name):
+    return os.path.join(D, name)
+
+
+def app(words, **fields):
+    fields.setdefault("config", {"Cmd": WORDS, "Env": ["PATH=/bin"]})
+    return Image(layer(root(text("etc/what", words + "\n"))), **fields)
+
+
+def pumice(*args, env=None, user=None, store="store"):
+    r = subprocess.run([PUMICE, *args, "--image-store", path(store)], capture_output=True, text=True, timeout=90, user=user, group=user,
+                       extra_groups=[] if user else None, env={**os.environ, **(env or {})})
+    for sign in ("Sanitizer", "runtime error:"):
+        assert sign not in r.stderr, r.stderr
+    return r
+
+
+def pull(*args, **kw):
+    r = pumice("pull", *args, **kw)
+    assert r.returncode == 0, (args, r.returncode, r.stdout, r.stderr)
+    return r.stdout
+
+
+def refused(*args, says, **kw):
+    r = pumice("pull", *args, **kw)
+    assert r.returncode == 1 and says in r.stderr, (args, says, r.returncode, r.stdout, r.stderr)
+    return r.stderr
+
+
+def listed(store="store"):
+    return {i.get("name"): i for i in json.loads(pumice("images", "-o", "json", store=store).stdout)}
+
+
+def files(store="store"):
+    """What a store has: images, blobs, parts."""
+    below = lambda *p: os.listdir(os.path.join(path(store), *p)) if os.path.isdir(os.path.join(path(store), *p)) else []  # noqa: E731
+    return (sorted(n[7:] for n in below() if n.startswith("sha256-")), sorted(below("blobs", "sha256")),
+            [n for n in below("blobs") if n.startswith("part-")], [n for n in below() if n.startswith(".part")])
+
+
+def pod(image, name="a", command=None, replicas=1, pod=None, **fields):
+    t = task(name, command, replicas=replicas, pod=pod, image=image, **fields)
+    if not command:
+        del t["template"]["spec"]["containers"][0]["command"]
+    return t
+
+
+def notices(r):
+    return [e["text"] for e in r.of("notice")]
+
+
+# ---- a registry for everybody ----
+
+def pulls():
+    """By tag, by digest, again; a newer one under the same tag; zstd and plain layers; two machines in one index."""
+    first, second = app("first"), app("second")
+    ref = PLAIN.push("team/app", first, "1", "2")
+    assert "pulled, " + first.digest in pull(ref)
+    assert "up to date" in pull(ref)
+    name = f"{PLAIN.host}/team/app@{first.digest}"
+    pull(name)
+    same({n: i["id"] for n, i in listed().items()}, {ref: first.id, name: first.id})
+    PLAIN.push("team/app", second, "1")
+    assert "pulled, " + second.digest in pull(ref)
+    same((listed()[ref]["id"], listed()[name]["id"], listed()[ref]["digest"]), (second.id, first.id, second.digest))
+    both = Index(app("other", arch="s390x"), app("ours"))
+    pull(PLAIN.push("team/both", both), PLAIN.push("team/tar", app("tar", media="tar")))
+    same(listed()[f"{PLAIN.host}/team/both:latest"]["digest"], both.digest)
+    if registry.zstd(b""):
+        pull(PLAIN.push("team/zstd", app("zstd", media="tar+zstd")))
+        r = run(job("j", pod(f"{PLAIN.host}/team/zstd:latest", imagePullPolicy="Never")), "--image-store", path("store")).done()
+        same(r.lines("a-0"), ["zstd"])
+    other = Index(app("other", arch="s390x"))
+    refused(PLAIN.push("team/other", other), says="kind of machine")
+    refused(PLAIN.host + "/team/app:nosuch", says="manifest unknown")
+    refused("UPPER", says="not the name of an image")
+
+
+def layers_are_shared():
+    """What one image has is not fetched for another; what two ask for at the same time is fetched once."""
+    base = layer(root(text("etc/what", "base\n")))
+    one, two = Image(base, layer([text("one", "")])), Image(base, layer([text("two", "")]))
+    refs = [PLAIN.push(f"shared/{n}", i) for n, i in (("one", one), ("two", two))]
+    both = [subprocess.Popen([PUMICE, "pull", refs[0], "--image-store", path("shared")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            for _ in range(3)]
+    for p in both:
+        words = p.communicate(timeout=60)[0]
+        assert p.returncode == 0, words
+    pull(refs[1], store="shared")
+    same({d: len(PLAIN.requests(d)) for d in (*one.layers, *two.layers)}, {d: 1 for d in (*one.layers, *two.layers)})
+    # One name less; a part that was left by a crash; then all.
+    same(len(files("shared")[0]), 2)
+    open(path("shared/blobs/part-" + "0" * 64), "w").close()
+    assert "1 image removed" not in pumice("image", "prune", store="shared").stdout
+    same((len(files("shared")[0]), len(files("shared")[1]), files("shared")[2]), (2, 7, []))
+    r = pumice("image", "rm", refs[0], store="shared")
+    assert r.returncode == 0 and "freed" in r.stdout, r
+    same(sorted(files("shared")[1]), sorted(d[7:] for d in (two.digest, two.id, *two.layers)))
+    r = pumice("image", "rm", "nosuch", store="shared")
+    assert r.returncode == 1 and "no image nosuch" in r.stderr, r
+    assert "1 image removed" in pumice("image", "prune", "--all", store="shared").stdout
+    same(files("shared"), ([], [], [], []))
+
+
+# ---- runs ----
+
+def on_demand():
+    """A run pulls what is not there: once for all pods, and says so. While it runs the image cannot be removed."""
+    image = app("demand")
+    ref = PLAIN.push("run/app", image, "1")
+    t = pod(ref, replicas=4, command=["/bin/sh", "-c", "cat /etc/what; while ! test -e /go/on; do sleep 0.05; done"])
+    os.makedirs(path("go"), exist_ok=True)
+    t["template"]["spec"].update(volumes=[{"name": "go", "hostPath": {"path": path("go")}}])
+    t["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "go", "mountPath": "/go"}]
+    r = Run(job("j", t, minAvailable=4), "--image-store", path("demand"))
+    r.until(lambda r: len(r.lines("")) == 4)
+    kept = pumice("image", "rm", ref, store="demand")
+    assert kept.returncode == 1 and "in use" in kept.stderr, kept
+    same(listed("demand")[ref]["inUse"], True)
+    assert "0 images removed" in pumice("image", "prune", "--all", store="demand").stdout
+    open(path("go/on"), "w").close()
+    r.end().done()
+    same((r.lines(""), len(PLAIN.requests("run/app/manifests/1")), len(PLAIN.requests(image.layers[0]))), (["demand"] * 4, 1, 1))
+    # There now: nobody is asked. With Always, or without a tag, and with --pull always: asked each time.
+    run(job("j", pod(ref)), "--image-store", path("demand")).done()
+    same(len(PLAIN.requests("run/app/manifests/1")), 1)
+    for more in ((pod(ref, imagePullPolicy="Always"),), (pod(ref), "--pull", "always")):
+        run(job("j", more[0]), "--image-store", path("demand"), *more[1:]).done()
+    same(len(PLAIN.requests("run/app/manifests/1")), 3)
+    PLAIN.push("run/app", app("newer"), "latest")
+    r = run(job("j", pod(f"{PLAIN.host}/run/app", replicas=2)), "--image-store", path("demand")).done()
+    same(r.lines(""), ["newer"] * 2)
+    PLAIN.push("run/app", app("newest"), "latest")
+    r = run(job("j", pod(f"{PLAIN.host}/run/app")), "--image-store", path("demand"), "--pull", "missing").done()
+    same(r.lines("a-0"), ["newer"])
+
+
+def offline():
+    """A registry that cannot be reached: what is here, or the host's files, said once for it. Nobody waits long."""
+    with contextlib.closing(Liar()) as liar:
+        gone = liar.push("a", app("old"))
+        pull(gone, store="offline")
+        liar.shutdown()
+        liar.server_close()
+    here = sh("test -e /etc/os-release -o -e /etc/debian_version && echo host")
+    r = run(job("j", pod(gone, "old", WORDS), pod(gone.replace("/a:", "/b:"), "b", here), pod(gone.replace("/a:", "/c:"), "c", here),
+                pod("no.such.registry.invalid/x:1", "x", here, replicas=2)), "--image-store", path("offline")).done()
+    same([r.lines(n) for n in ("old-0", "b-0", "c-0", "x-0", "x-1")], [["old"], ["host"], ["host"], ["host"], ["host"]])
+    said = [n for n in notices(r) if "cannot be reached" in n]
+    same(sorted(n.split(" ")[0] for n in said), sorted([gone.split("/")[0], "no.such.registry.invalid"]))
+    r = run(job("j", pod(PLAIN.host + "/never/there", command=here)), "--image-store", path("offline"), "--pull", "never").done()
+    same((r.lines("a-0"), PLAIN.requests("never/there")), (["host"], []))
+
+
+def not_there():
+    """What a registry does not have is an error: the run says it and ends."""
+    r = run(job("j", pod(PLAIN.host + "/no/such:1", command=["/bin/true"])), "--image-store", path("none"))
+    assert r.status != 0 and r.phase() != "Completed", (r.status, r.phase())
+    assert any("cannot be pulled" in n and "does not have the image" in n and "--pull never" in n for n in notices(r)), notices(r)
+    assert any(e.get("reason") in ("ErrImagePull", "ImagePullBackOff") for e in r.of("pod")), r.told()
+
+
+def stops_while_it_pulls():
+    """A pull that takes long does not keep a run from ending, and leaves what it has for the next time."""
+    image, asked, go = app("slow"), threading.Event(), threading.Event()
+    ref = LIAR.push("slow", image)
+
+    def slow(h):
+        data = image.blobs[image.layers[0]]
+        asked.set()
+        h.send_response(200)
+        h.send_header("Content-Length", str(len(data)))
+        h.end_headers()
+        h.wfile.write(data[:100000])
+        h.wfile.flush()
+        go.wait(60)
+        h.close_connection = True
+        return True
+    LIAR.tricks[image.layers[0]] = slow
+    r = Run(job("j", pod(ref)), "--image-store", path("slow"))
+    assert asked.wait(60)
+    part = path(f"slow/blobs/part-{image.layers[0][7:]}")
+    r.until(lambda _: os.path.exists(part) and os.path.getsize(part) == 100000)
+    r.signal(signal.SIGINT).end()
+    same(r.status, 130)
+    go.set()
+    del LIAR.tricks[image.layers[0]]
+    LIAR.seen.clear()
+    pull(ref, store="slow")
+    same([h.get("Range") for p, h in LIAR.seen if image.layers[0] in p], ["bytes=100000-"])
+
+
+# ---- who we are ----
+
+def authority(name):
+    """A CA, and a certificate for localhost by it."""
+    make = lambda *a: subprocess.run(["openssl", *a], check=True, capture_output=True, cwd=D)  # noqa: E731
+    make("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=test ca")
+    make("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "tls.key", "-out", "tls.csr", "-subj", "/CN=localhost")
+    with open(path("ext"), "w") as f:
+        f.write("subjectAltName=DNS:localhost\n")
+    make("x509", "-req", "-in", "tls.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-out", "tls.crt", "-days", "2", "-extfile", "ext")
+
+
+def basic(user, password):
+    return base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def logins():
+    """A registry with a CA of its own that wants a password: from docker's file, from containers', from a Secret, with certs.d."""
+    authority("localhost")
+    with open(path("htpasswd"), "w") as f:
+        f.write("me:" + crypt.crypt("secret", crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16)) + "\n")
+    context = ssl.create_default_context(cafile=path("ca.crt"))
+    with contextlib.closing(Registry({"auth": {"htpasswd": {"realm": "r", "path": path("htpasswd")}},
+                                      "http": {"tls": {"certificate": path("tls.crt"), "key": path("tls.key")}}}, "https", context,
+                                     {"Authorization": "Basic " + basic("me", "secret")})) as closed:
+        ref = closed.push("private/app", app("private"), "1")
+        home = {"HOME": path("home")}
+        certs = path(f"home/.config/containers/certs.d/{closed.host}")
+        os.makedirs(certs)
+        refused(ref, says="certificate", env=home)
+        shutil.copy(path("ca.crt"), certs)
+        refused(ref, says="docker login", env=home)
+        good = {"auths": {closed.host: {"auth": basic("me", "secret")}}}
+        bad = {"auths": {closed.host: {"auth": basic("me", "wrong")}}}
+        for where, text_, rc in ((".docker/config.json", bad, 1), (".config/containers/auth.json", good, 0), (".docker/config.json", good, 0)):
+            file = path("home/" + where)
+            os.makedirs(os.path.dirname(file), exist_ok=True)
+            with open(file, "w") as f:
+                json.dump(text_, f)
+            same(pumice("pull", ref, env=home, store="closed").returncode, rc)
+            os.unlink(file)
+        with open(path("home/.docker/config.json"), "w") as f:
+            json.dump({"credsStore": "desktop"}, f)
+        refused(ref, says="credential helper desktop", env=home)
+        with open(path("auth.json"), "w") as f:
+            json.dump(good, f)
+        assert "up to date" in pull(ref, "--auth-file", path("auth.json"), env=home, store="closed")
+        secrets = [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": n}, "type": "kubernetes.io/dockerconfigjson",
+                    "data": {".dockerconfigjson": base64.b64encode(json.dumps(t).encode()).decode()}} for n, t in (("bad", bad), ("good", good))]
+        r = run([*secrets, job("j", pod(ref, pod={"imagePullSecrets": [{"name": "good"}]}))], "--image-store", path("secret"), env=home).done()
+        same(r.lines("a-0"), ["private"])
+        r = run([*secrets, job("j", pod(ref, pod={"imagePullSecrets": [{"name": "bad"}]}))], "--image-store", path("secret2"), env=home)
+        assert r.status and any("refuses us (401" in n for n in notices(r)), notices(r)
+        same([w for n in notices(r) for w in ("secret", "wrong", basic("me", "wrong")) if w in n], [])
+
+
+def tokens():
+    """docker-registry believes the tokens of a server of ours, which asks for a password, or not."""
+    asked = []
+
+    class Tokens(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def do_GET(self):
+            asked.append((self.path, self.headers.get("Authorization")))
+            named = "closed" in self.path
+            if named and self.headers.get("Authorization") != "Basic " + basic("me", "pass word:x"):
+                self.send_error(401)
+                return
+            data = json.dumps({"token": token("open/app", "closed/app")}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+    def token(*names, actions=("pull", "push")):
+        coded = lambda b: base64.urlsafe_b64encode(b).rstrip(b"=")  # noqa: E731
+        der = subprocess.run(["openssl", "x509", "-in", path("tls.crt"), "-outform", "DER"], capture_output=True, check=True).stdout
+        head = {"typ": "JWT", "alg": "RS256", "x5c": [base64.b64encode(der).decode()]}
+        body = {"iss": "test", "aud": "service", "sub": "me", "exp": 4102444800, "nbf": 0, "iat": 0, "jti": "1",
+                "access": [{"type": "repository", "name": n, "actions": list(actions)} for n in names]}
+        text_ = coded(json.dumps(head).encode()) + b"." + coded(json.dumps(body).encode())
+        sign = subprocess.run(["openssl", "dgst", "-sha256", "-sign", path("tls.key")], input=text_, capture_output=True, check=True).stdout
+        return (text_ + b"." + coded(sign)).decode()
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Tokens)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    realm = f"http://localhost:{server.server_address[1]}/token"
+    with contextlib.closing(Registry({"auth": {"token": {"realm": realm, "service": "service", "issuer": "test", "rootcertbundle": path("ca.crt")}}},
+                                     headers={"Authorization": "Bearer " + token("open/app", "closed/app")})) as guarded:
+        opened, closed = guarded.push("open/app", app("open"), "1"), guarded.push("closed/app", app("closed"), "1")
+        pull(opened, store="tokens")
+        same([a for _, a in asked], [None])
+        assert "service=service" in asked[0][0] and "scope=repository%3Aopen%2Fapp%3Apull" in asked[0][0], asked
+        refused(closed, says="docker login", store="tokens")
+        with open(path("tokens.json"), "w") as f:
+            json.dump({"auths": {guarded.host: {"auth": basic("me", "pass word:x")}}}, f)
+        pull(closed, "--auth-file", path("tokens.json"), store="tokens")
+    server.shutdown()
+    server.server_close()
+
+
+# ---- mirrors, redirects, registries that lie ----
+
+def mirrors():
+    """A mirror is asked first, under its prefix; what it has not, or lies about, the registry has."""
+    image = app("mirrored")
+    PLAIN.push("cache/up/app", image, "1")
+    pull("up.invalid/up/app:1", "--mirror", f"up.invalid={PLAIN.host}/cache", store="mirror")
+    real = PLAIN.push("real/app", app("real"), "1")
+    same("pulled" in pull(real, "--mirror", f"{PLAIN.host}=http://localhost:{registry.free_port()}", "--mirror", f"{PLAIN.host}=http://{LIAR.host}",
+                          store="mirror"), True)
+    assert any("real/app" in p for p, _ in LIAR.seen)
+    r = run(job("j", pod("up.invalid/up/app:1")), "--image-store", path("mirror2"), "--mirror", f"up.invalid={PLAIN.host}/cache").done()
+    same(r.lines("a-0"), ["mirrored"])
+    same(pumice("pull", "x", "--mirror", "nonsense").returncode, 2)
+
+
+def redirects():
+    """Blobs may be elsewhere: what we are known by does not go there. Loops end."""
+    image = app("moved")
+    with contextlib.closing(Liar()) as other:
+        ref = LIAR.push("moved", image)
+        other.push("moved", image)
+
+        def guard(h):
+            if h.headers.get("Authorization") == "Basic " + basic("me", "secret"):
+                return False
+            return h.answer(401, b"", {"WWW-Authenticate": 'Basic realm="x"'})
+        LIAR.tricks["/moved/manifests/"] = guard
+        LIAR.tricks["/moved/blobs/"] = lambda h: guard(h) or h.answer(307, b"", {"Location": f"http://{other.host}{h.path}"})
+        with open(path("moved.json"), "w") as f:
+            json.dump({"auths": {LIAR.host: {"auth": basic("me", "secret")}}}, f)
+        pull(ref, "--auth-file", path("moved.json"), store="moved")
+        assert len(other.seen) == 2 and not any("Authorization" in h for _, h in other.seen), other.seen
+        other.shutdown()
+        other.server_close()
+    LIAR.tricks["/moved/blobs/"] = lambda h: h.answer(302, b"", {"Location": h.path})
+    refused(ref, "--auth-file", path("moved.json"), says="redirects", store="loop")
+    del LIAR.tricks["/moved/blobs/"], LIAR.tricks["/moved/manifests/"]
+
+
+def cut_off():
+    """A blob that is cut off goes on where it stopped, also with a server that knows no parts."""
+    image = app("cut")
+    ref, big = LIAR.push("cut", image), image.layers[0]
+    data, cuts = image.blobs[big], []
+
+    def cut(h):
+        cuts.append(h.headers.get("Range"))
+        if len(cuts) == 1:
+            return h.cut(200, data[:1000], len(data))
+        if len(cuts) == 2:
+            return h.cut(206, data[1000:3000], len(data) - 1000, {"Content-Range": f"bytes 1000-{len(data) - 1}/{len(data)}"})
+        return len(cuts) == 3 and h.answer(200, data)
+    LIAR.tricks[big] = cut
+    pull(ref, store="cut")
+    same(cuts, [None, "bytes=1000-", "bytes=3000-"])
+    del LIAR.tricks[big]
+
+
+def lies():
+    """What is not what it should be is refused, and nothing of it stays."""
+    image = app("lies")
+    ref, big = LIAR.push("lies", image), image.layers[0]
+    data = image.blobs[big]
+    other = json.dumps({**json.loads(image.manifest), "annotations": {"x": "y"}}).encode()
+    tag = "/lies/manifests/latest"
+
+    def manifest(change):
+        return json.dumps({**json.loads(image.manifest), **change}).encode()
+    layers = json.loads(image.manifest)["layers"]
+    tricks = [
+        (big, lambda h: h.answer(200, data[:-1] + b"x"), "is not the one"),
+        (big, lambda h: h.answer(200, data + b"x" * 100), "more of"),
+        (big, lambda h: h.answer(206, data, {"Content-Range": "bytes 5-9/10"}), "another part"),
+        (big, lambda h: h.answer(404), "does not have a layer"),
+        (tag, lambda h: h.answer(200, other, {"Docker-Content-Digest": image.digest}), "is not the one"),
+        (tag, lambda h: h.answer(200, b" " * (5 << 20)), "more than"),
+        (tag, lambda h: h.answer(200, b'{"schemaVersion": 1, "fsLayers": []}'), "schema 1"),
+        (tag, lambda h: h.answer(200, b"<html>hello"), "the manifest"),
+        (tag, lambda h: h.answer(200, manifest({"layers": [{**layers[0], "mediaType": "application/x-strange"}]})), "x-strange"),
+        (tag, lambda h: h.answer(200, manifest({"layers": [{**layers[0], "size": layers[0]["size"] - 7}]})), "more of"),
+        (tag, lambda h: h.answer(200, manifest({"layers": []})), "layers"),
+        (tag, lambda h: h.answer(403, b'{"errors": [{"code": "DENIED", "message": "not\\u001b[31m for you"}]}'), "refuses us (403"),
+        (tag, lambda h: h.answer(401, b"", {"WWW-Authenticate": 'Bearer realm="nonsense"'}), "no address"),
+    ]
+    for i, (where, trick, says) in enumerate(tricks):
+        LIAR.tricks = {where: trick}
+        said = refused(ref, says=says, store=f"lies{i}")
+        assert "\033" not in said, said
+        same((files(f"lies{i}")[0], files(f"lies{i}")[2:]), ([], ([], [])))
+    LIAR.tricks = {}
+    wrong = LIAR.push("evil", Image(layer([*root(), text("../../mark", "x")])))
+    refused(wrong, says="..", store="evil")
+    same((files("evil")[0], files("evil")[2:], os.path.exists(path("mark"))), ([], ([], []), False))
+
+
+def full_disk():
+    """Said before anything is fetched, and nothing stays."""
+    if not has_mount_namespaces():
+        skip("needs mount namespaces")
+        return
+    ref = PLAIN.push("full/app", app("full"), "1")
+    os.makedirs(path("full"))
+    r = subprocess.run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o size=8m none {path('full')} && {PUMICE} pull {ref} --image-store {path('full')}; "
+                        f"echo status $?; find {path('full')} -type f -size +0"], capture_output=True, text=True, timeout=60)
+    assert "the disk of" in r.stderr and "MiB are free" in r.stderr, r
+    same(len(r.stdout.splitlines()), 2)  # the manifest is there, and nothing else
+    assert r.stdout.startswith("status 1\n"), r
+
+
+def on_a_terminal():
+    """A bar, where somebody looks."""
+    ref = PLAIN.push("tty/app", app("tty"), "1")
+    ours, theirs = pty.openpty()
+    r = subprocess.run([PUMICE, "pull", ref, "--image-store", path("tty")], stdout=subprocess.PIPE, stderr=theirs, timeout=60)
+    os.close(theirs)
+    seen = b""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while data := os.read(ours, 65536):
+            seen += data
+    os.close(ours)
+    same(r.returncode, 0)
+    assert b"asking the registry" in seen and b"unpacking" in seen and b"] " in seen and b" of 1.0Mi" in seen, seen
+
+
+def rootless():
+    """An ordinary user: pulls, runs, owners are kept where there are subordinate ids, and can remove it all again."""
+    user = 65534
+    if os.geteuid() != 0 or not has_user_namespaces(user):
+        skip("needs root and user namespaces")
+        return
+    os.chmod(D, 0o755)
+    os.makedirs(path("user"))
+    os.chown(path("user"), user, user)
+    ref = PLAIN.push("user/app", app("user"), "1")
+    r = run(job("j", pod(ref)), "--image-store", path("user/store"), user=user, env={"HOME": path("user")}).done()
+    same(r.lines("a-0"), ["user"])
+    assert "up to date" in pull(ref, user=user, store="user/store", env={"HOME": path("user")})
+    same(pumice("image", "rm", ref, user=user, store="user/store", env={"HOME": path("user")}).returncode, 0)
+    same(files("user/store"), ([], [], [], []))
+
+
+def events():
+    """On a server: a kubelet's words, imageID, what a container waits with."""
+    from server import PODS, Server, until
+    good, bad = PLAIN.push("events/app", app("events"), "1"), PLAIN.host + "/events/nosuch:1"
+    with contextlib.ExitStack() as stack:
+        s = Server("--image-store", path("server"), "--pull", "missing", env={**os.environ, "PUMICE_PULL": ""})
+        stack.callback(s.end)
+        for name, image in (("good", good), ("bad", bad)):
+            s.ok("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+                "restartPolicy": "Never", "containers": [{"name": "c", "image": image}]}})
+        status = until("good ends", lambda: (lambda p: p["status"].get("phase") == "Succeeded" and p["status"])(s.ok("GET", PODS + "/good")))
+        image_id = status["containerStatuses"][0]["imageID"]
+        assert image_id.startswith(f"{PLAIN.host}/events/app@sha256:"), image_id
+
+        def told(pod_):
+            return {(e["reason"], e["message"]) for e in s.ok("GET", "/api/v1/namespaces/default/events")["items"] if e["involvedObject"]["name"] == pod_}
+        until("it is told", lambda: ("Pulling", f'Pulling image "{good}"') in told("good") and
+              any(r == "Pulled" and m.startswith(f'Successfully pulled image "{good}" in ') for r, m in told("good")))
+        until("bad waits", lambda: (s.ok("GET", PODS + "/bad")["status"].get("containerStatuses") or [{}])[0].get("state", {}).get("waiting", {})
+              .get("reason") == "ImagePullBackOff")
+        words = told("bad")
+        assert {("Failed", "Error: ErrImagePull"), ("Failed", "Error: ImagePullBackOff"), ("BackOff", f'Back-off pulling image "{bad}"')} <= words, words
+        assert any(r == "Failed" and m.startswith(f'Failed to pull image "{bad}": ') for r, m in words), words
+
+
+def main():
+    global D, PLAIN, LIAR
+    if not images.BUSYBOX or not registry.PROGRAM:
+        skip("needs a static busybox (busybox-static) and docker-registry")
+        return 77
+    suite = Suite()
+    with tempfile.TemporaryDirectory(prefix="pumice-pull-") as D, contextlib.closing(Registry()) as PLAIN, contextlib.closing(Liar()) as LIAR:
+        os.environ["HOME"] = D
+        only = sys.argv[1:]
+        for case in (pulls, layers_are_shared, on_demand, offline, not_there, stops_while_it_pulls, logins, tokens, mirrors, redirects, cut_off,
+                     lies, full_disk, on_a_terminal, rootless, events):
+            if not only or case.__name__ in only:
+                suite.case(case.__name__, case)
+        LIAR.shutdown()
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
