@@ -186,13 +186,18 @@ def offline():
     same(sorted(n.split(" ")[0] for n in said), sorted([gone.split("/")[0], "no.such.registry.invalid"]))
     r = run(job("j", pod(PLAIN.host + "/never/there", command=here)), "--image-store", path("offline"), "--pull", "never").done()
     same((r.lines("a-0"), PLAIN.requests("never/there")), (["host"], []))
+    # The host's files, also where there is an image of that name; and a word where the image lacks what this machine has.
+    r = run(job("j", pod(gone, command=here)), "--image-store", path("offline"), "--image", f"{gone}=host").done()
+    same(r.lines("a-0"), ["host"])
+    r = run(job("j", pod(gone, command=["python3", "-c", "pass"])), "--image-store", path("offline"), "--pull", "never")
+    assert f"--image {gone}=host" in json.dumps(r.events), r.told()
 
 
 def not_there():
     """What a registry does not have is an error: the run says it and ends."""
     r = run(job("j", pod(PLAIN.host + "/no/such:1", command=["/bin/true"])), "--image-store", path("none"))
     assert r.status != 0 and r.phase() != "Completed", (r.status, r.phase())
-    assert any("cannot be pulled" in n and "does not have the image" in n and "--pull never" in n for n in notices(r)), notices(r)
+    assert any("cannot be pulled" in n and "does not have the image" in n and "such:1=host" in n for n in notices(r)), notices(r)
     assert any(e.get("reason") in ("ErrImagePull", "ImagePullBackOff") for e in r.of("pod")), r.told()
 
 

@@ -101,6 +101,8 @@ struct missing { /* a program */
     const struct pod_spec *pod;
     const struct json *container;
     bool is_command; /* the container's own, not one in a script of it */
+    bool is_host;    /* its files are the host's */
+    enum image_from from;
 };
 
 static bool find_missing(const struct hints *h, const struct pod_specs *all, const struct history_failure *w,
@@ -114,7 +116,17 @@ static bool find_missing(const struct hints *h, const struct pod_specs *all, con
     ret->image = json_member_text(ret->container, "image");
     ret->is_command = is_start;
     ret->name = is_start ? json_text(json_at(json_get(ret->container, "command"), 0), STR_NULL) : program_in(w->tail);
-    return images_find(h->images, ret->image)->root.n == 0 && ret->name.n;
+    ret->from = images_find(h->images, ret->image)->from;
+    ret->is_host = images_find(h->images, ret->image)->root.n == 0;
+    return (ret->is_host || ret->from == IMAGE_STORED) && ret->name.n;
+}
+
+/* An image was pulled, and the job was meant for what this machine has. */
+static void tell_lacking(struct buf *out, struct arena *a, const struct missing *m)
+{
+    if (str_has_char(m->name, '/') ? access(arena_cstr(a, m->name), X_OK) == 0 : dir_of(a, POD_PATH, m->name).n > 0)
+        buf_fmt(out, "image \"%.*s\" has no %.*s, and this machine has; with its files: --image %.*s=host",
+                STR_ARG(m->image), STR_ARG(m->name), STR_ARG(m->image));
 }
 
 static void tell_missing(struct buf *out, struct arena *a, const struct missing *m)
@@ -149,8 +161,12 @@ void hint_failure(struct buf *out, const struct hints *h, const struct history_f
     if (!h || !h->load)
         return;
     pod_specs_of(&a, h->load, &all);
-    if (find_missing(h, &all, w, &m))
+    if (!find_missing(h, &all, w, &m))
+        return;
+    if (m.is_host)
         tell_missing(out, &a, &m);
+    else
+        tell_lacking(out, &a, &m);
 }
 
 /* ---- what does not fit ---- */

@@ -76,7 +76,7 @@ void machine_done(struct machine *m);
       field(image),                                                                                                     \
       "NAME=WHERE",                                                                                                     \
       NULL,                                                                                                             \
-      "files of an image: a directory, or an archive (may be repeated; '*': all; default: the host's)" },               \
+      "files of an image: a directory, an archive, or host: this machine's own (may be repeated; '*': all)" },          \
         { 0, "image-store", OPTION_TEXT, field(image_store), "DIR", NULL, "unpacked images (default: below --state)" }, \
         { 0,                                                                                                            \
           "pull",                                                                                                       \

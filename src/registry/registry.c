@@ -118,10 +118,9 @@ int status_error(struct registry *r, const struct fetch *f, const char *what, st
 {
     autobuf said = { 0 };
 
-    if (f->status == 0) {
-        r->is_unreached = f->reached == HTTP_UNREACHED;
+    r->is_unreached = f->status == 0 && f->reached == HTTP_UNREACHED;
+    if (f->status == 0)
         return err_set(e, f->err.code ? f->err.code : ERR_IO, "%s", f->err.text);
-    }
     put_message(&said, buf_view(&f->text));
     if (f->status == 401 || f->status == 403)
         return refused(r, f, said.n ? said.p : "", e);

@@ -293,8 +293,9 @@ static void tell_failed(struct agent *g, const struct agent_image_pull *pull)
 {
     autobuf said = { 0 };
 
-    buf_fmt(&said, "image \"%.*s\" cannot be pulled: %s%s", STR_ARG(pull->shown), pull->err.text,
-            g->opt.remote ? "" : " (with the host's files instead: --pull never)");
+    buf_fmt(&said, "image \"%.*s\" cannot be pulled: %s", STR_ARG(pull->shown), pull->err.text);
+    if (!g->opt.remote)
+        buf_fmt(&said, " (with the host's files instead: --image %.*s=host)", STR_ARG(pull->shown));
     if (g->opt.hooks.notice)
         g->opt.hooks.notice(g->opt.hooks.ctx, buf_view(&said));
 }

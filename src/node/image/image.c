@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <sys/file.h>
 
@@ -50,6 +51,19 @@ void images_free(struct images *i)
 
 /* ---- images of the store ---- */
 
+/* Who looks whether it is in use has the lock for a moment; who removes it has taken its name away then. */
+static bool lock_shared(int store, const char *name, int fd)
+{
+    while (faccessat(store, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+            return faccessat(store, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+        if (errno != EWOULDBLOCK)
+            return false;
+        (void)usleep(1000);
+    }
+    return false;
+}
+
 /* Nobody removes it from now on. -1: somebody did just now. */
 static int hold(struct images *i, int store, const char *name, struct err *e)
 {
@@ -61,7 +75,7 @@ static int hold(struct images *i, int store, const char *name, struct err *e)
     fd = openat(store, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return err_errno(e, "open %s in the image store", name);
-    if (flock(fd, LOCK_SH | LOCK_NB) < 0 || faccessat(store, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+    if (!lock_shared(store, name, fd)) {
         close(fd);
         return err_set(e, ERR_NOT_FOUND, "%s was just removed from the image store", name);
     }
@@ -321,7 +335,9 @@ int images_add(struct images *i, struct str text, struct err *e)
     path = arena_cstr(&i->arena, str_from(text, (size_t)equals + 1));
     if (!str_is(image->name, "*") && reference_normal(&i->arena, image->name, &reference, e) < 0)
         return -1;
-    if (add_path(i, path, reference, image, e) < 0)
+    if (strcmp(path, "host") == 0)
+        *image = (struct image){ .name = image->name, .id = STR("host"), .said = STR("the host's files") };
+    else if (add_path(i, path, reference, image, e) < 0)
         return err_wrap(e, "image %.*s: %s", STR_ARG(image->name), path);
     image->from = IMAGE_GIVEN;
     if (str_is(reference, "*"))

@@ -38,7 +38,7 @@ struct image {
 struct images *images_new(const char *store);
 void images_free(struct images *i);
 
-/* "NAME=DIR" or "NAME=archive.tar[.gz|.xz|.zst|.bz2]". NAME is an image reference ("busybox",
+/* "NAME=DIR", "NAME=archive.tar[.gz|.xz|.zst|.bz2]" or "NAME=host", the host's files. NAME is an image reference ("busybox",
  * "volcanosh/example-mpi:0.0.1"), or "*": every image that nothing else was said for. Reads (and unpacks) at once.
  * What was unpacked stays in the store under NAME (but not under "*"), and an archive that did not change is not
  * read again. Errors name the file and what is wrong with it. */

@@ -231,15 +231,16 @@ static int pull_from_place(struct pull *p, struct err *e)
 }
 
 /* The mirrors, then the registry. What is said at the end is the registry's word; that no place could be reached is
- * true only if it is of all of them. */
+ * true only if it is of all of them, and if it was not only a layer that could not be had. */
 static int pull_from_places(struct pull *p, struct err *e)
 {
     bool is_unreached = true;
 
     while (registry_next(p->registry) == 0) {
+        p->manifest_digest = STR_NULL;
         if (pull_from_place(p, e) == 0)
             return 0;
-        is_unreached &= registry_is_unreached(p->registry);
+        is_unreached &= registry_is_unreached(p->registry) && !p->manifest_digest.n;
     }
     p->ret->is_unreached = is_unreached;
     return -1;
