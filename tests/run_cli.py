@@ -92,7 +92,7 @@ BAD_FILES = [
     ("{", "line 2"),
     (text_of({**job(), "spec": {"tasks": []}}), "spec.tasks"),
     (text_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}), "no Volcano Job in standard input"),
-    (text_of({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}}), "are not ours"),
+    (text_of({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}}), "is no Volcano Job"),
     (text_of(job(), job()), "names must be unique"),
     (text_of(job(tasks={"a": (1, "true"), "b": (2, "true")}, minAvailable=9)), "minAvailable"),
 ]

@@ -346,7 +346,9 @@ static void check_unknown(struct loaded *doc)
         problem_error(&doc->problems, str_empty(v) ? &version : &kind,
                       "missing: a Volcano Job begins with apiVersion: " JOB_API_VERSION " and kind: " JOB_KIND);
     else if (convert_knows(doc->root))
-        problem_error(&doc->problems, &kind, "a %.*s of %.*s is no Volcano Job; `pumice convert %.*s` prints one",
+        problem_error(&doc->problems, &kind,
+                      "a %.*s of %.*s is no Volcano Job, which has apiVersion: " JOB_API_VERSION
+                      "; `pumice convert %.*s` prints one",
                       STR_ARG(k), STR_ARG(v), STR_ARG(strcmp(doc->file, "-") == 0 ? STR("FILE") : str_of(doc->file)));
     else if (str_is(k, JOB_KIND))
         problem_error(&doc->problems, &version,
