@@ -110,6 +110,10 @@ struct serve {
     int64_t stage_ms; /* mono time: when patience ends */
     bool ends_pods;   /* at the end; else they go on, for the next one */
     int exit_status;
+    struct {
+        uint64_t doings; /* requests, connections and writes so far */
+        int64_t at_ms;   /* mono time: at rest then; INT64_MAX: it is */
+    } settle;
 };
 
 /* ---- server_config.c ---- */

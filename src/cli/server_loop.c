@@ -11,6 +11,7 @@
 #include "cluster/cluster.h"
 #include "driver/driver.h"
 #include "kubelet/kubelet.h"
+#include "os/memory.h"
 #include "os/signals.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -21,6 +22,7 @@
 enum {
     WRITE_MS = 2000,      /* beyond the grace of the pods */
     SLEEP_MAX_MS = 60000, /* clocks are set */
+    SETTLE_MS = 1000,     /* without a request or a write: at rest */
 };
 
 static int64_t mono(const struct serve *s)
@@ -112,6 +114,24 @@ static int64_t keep_keys(struct serve *s)
     return wait_ms;
 }
 
+/* At rest what is not needed goes back to the machine, which has jobs to run. Returns how long until then. */
+static int64_t settle(struct serve *s)
+{
+    struct http_server_stats http;
+    uint64_t doings;
+
+    http_server_stats(s->http, &http);
+    doings = store_revision(s->store) + http.requests + http.accepted + http.connections;
+    if (doings != s->settle.doings) {
+        s->settle.doings = doings;
+        s->settle.at_ms = mono(s) + SETTLE_MS;
+    } else if (mono(s) >= s->settle.at_ms) {
+        memory_settle();
+        s->settle.at_ms = INT64_MAX;
+    }
+    return s->settle.at_ms == INT64_MAX ? INT64_MAX : MAX_OF(s->settle.at_ms - mono(s), 0);
+}
+
 /* Milliseconds until the next turn is due even if nothing happens. What one of them writes the others read when it is
  * durable: in the next turn, which follows at once. */
 static int64_t turn(struct serve *s)
@@ -129,6 +149,7 @@ static int64_t turn(struct serve *s)
     wait_ms = MIN_OF(wait_ms, server_turn(s->server));
     wait_ms = MIN_OF(wait_ms, serve_config_turn(s));
     wait_ms = MIN_OF(wait_ms, supervisor_turn(&s->supervisor, mono(s)));
+    wait_ms = MIN_OF(wait_ms, settle(s));
     if (is_driver_busy || is_node_busy || store_flushed(s->store) != store_revision(s->store))
         wait_ms = 0; /* what was written is flushed in the next turn, which tells the others */
     return wait_ms;
