@@ -226,6 +226,17 @@ struct object *durable_read(struct store *s, uint64_t rev)
     return r.object;
 }
 
+struct object *durable_before(struct store *s, uint64_t rev)
+{
+    struct durable *d = s->durable;
+
+    if (!d->before || d->before->rev != rev) {
+        object_unref(d->before);
+        d->before = durable_read(s, rev);
+    }
+    return object_ref(d->before);
+}
+
 /* ---- flush ---- */
 
 static void turn_read_only(struct store *s, const struct err *why)
@@ -443,6 +454,7 @@ void durable_done(struct durable *d)
     if (!d)
         return;
     forget_pending(d);
+    object_unref(d->before);
     d->log->close(d->log);
     arena_done(&d->pending_mem);
     arena_done(&d->dead_mem);

@@ -200,6 +200,7 @@ struct durable {
     size_t dead_at;                /* how many of them are gone */
     uint64_t forgotten;            /* of changes up to this one the history has present objects only */
     uint64_t compacted, swept;     /* as the log has it; rows up to 'swept' are in use or in 'dead' */
+    struct object *before;         /* of durable_before(); NULL: none yet */
     struct err failure;            /* read-only for this reason; ERR_OK: it is not */
     int64_t retry_ms;              /* monotonic: let writes through again then */
     VEC(struct undone) undone;
@@ -214,6 +215,8 @@ void durable_done(struct durable *d); /* NULL is fine */
 
 /* The object of a change that is kept, as the log has it; NULL if that cannot be read. */
 struct object *durable_read(struct store *s, uint64_t rev);
+/* The same of a state that was replaced. All watches of a change ask for the same one, so the last is kept. */
+struct object *durable_before(struct store *s, uint64_t rev);
 
 /* ---- memory.c ---- */
 

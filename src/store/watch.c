@@ -323,7 +323,7 @@ const struct object *watch_before(struct watch *w)
     if (change && change->object)
         w->before = object_ref(change->object);
     else if (w->store->durable)
-        w->before = durable_read(w->store, w->before_rev);
+        w->before = durable_before(w->store, w->before_rev);
     if (w->before)
         store_warm(w->store, w->before);
     return w->before;

@@ -227,6 +227,29 @@ static void trees_are_dropped_and_made_again(void **state)
     }
 }
 
+/* A state that was replaced long ago is read from the log, once for all who watch the change: 10,000 of them would hold
+ * 10,000 copies. */
+static void what_was_before_is_read_once(void **state)
+{
+    struct watch_event ev;
+    struct watch *w[2];
+
+    must_open(8);
+    must_put("n", 'q');
+    for (int i = 0; i < 20; i++)
+        must_put("other", (char)('a' + i));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(watch_open(store, maps, STR_NULL, store_revision(store), &w[i], &err), 0);
+    must_put("n", 'z');
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(watch_next(w[i], &ev, &err), 1);
+    assert_non_null(watch_before(w[0]));
+    assert_int_equal(json_member_text(watch_before(w[0])->root, "text").p[0], 'q');
+    assert_ptr_equal(watch_before(w[0]), watch_before(w[1]));
+    for (int i = 0; i < 2; i++)
+        watch_close(w[i]);
+}
+
 /* ---- how large it grows ---- */
 
 static off_t file_bytes(void)
@@ -853,6 +876,7 @@ int main(void)
         DURABLE_TEST(nothing_is_told_early),
         DURABLE_TEST(a_restart_is_not_seen),
         DURABLE_TEST(trees_are_dropped_and_made_again),
+        DURABLE_TEST(what_was_before_is_read_once),
         DURABLE_TEST(the_file_does_not_grow_for_ever),
         DURABLE_TEST(a_full_disk),
         DURABLE_TEST(a_sync_that_fails_is_the_last),
