@@ -139,22 +139,24 @@ struct walk {
     void *ctx;
 };
 
-static void walk(const struct walk *w, const struct entry *at)
+/* 'has_low', 'has_high': one of the namespace comes before all of these, or after. Between two of them nobody is asked. */
+static void walk(const struct walk *w, const struct entry *at, bool has_low, bool has_high)
 {
     while (at) {
-        int order = w->namespace.n ? str_cmp(entry_namespace(at), w->namespace) : 0;
+        int order = has_low && has_high ? 0 : str_cmp(entry_namespace(at), w->namespace);
 
         if (order >= 0)
-            walk(w, at->left);
+            walk(w, at->left, has_low, has_high || order == 0);
         if (order == 0)
             w->each(w->ctx, at->object);
         if (order > 0)
             return;
+        has_low |= order == 0;
         at = at->right;
     }
 }
 
 void index_walk(const struct index *x, struct str namespace, void (*each)(void *ctx, const struct object *o), void *ctx)
 {
-    walk(&(struct walk){ namespace, each, ctx }, x->root);
+    walk(&(struct walk){ namespace, each, ctx }, x->root, !namespace.n, !namespace.n);
 }
