@@ -1,4 +1,7 @@
-/* arena.c - blocks that double up to 256 KiB; larger wishes get a block of their own */
+/* arena.c - blocks that double up to 256 KiB; larger wishes get a block of their own
+ *
+ * The first is small: each of 10,000 watches has arenas that hold a few words.
+ */
 #include "base/arena.h"
 
 #include "base/util.h"
@@ -11,7 +14,7 @@ struct arena_block {
     char data[];
 };
 
-enum { BLOCK_MIN = 4096 - sizeof(struct arena_block), BLOCK_MAX = 256 * 1024 };
+enum { BLOCK_MIN = 1024 - 2 * sizeof(struct arena_block), BLOCK_MAX = 256 * 1024 };
 
 _Static_assert(sizeof(struct arena_block) % ARENA_ALIGN == 0 && _Alignof(max_align_t) >= ARENA_ALIGN,
                "the first bytes of a block are aligned");

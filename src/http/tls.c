@@ -67,9 +67,20 @@ static struct str name_entry(X509_NAME *name, int at)
     return (struct str){ (char *)utf8, (size_t)n };
 }
 
+enum { ORGANIZATIONS_MAX = 64 };
+
+/* As many as are taken; one at least, so that there is memory. */
+static size_t count_entries(X509_NAME *name, int what)
+{
+    size_t n = 0;
+
+    for (int at = -1; (at = X509_NAME_get_index_by_NID(name, what, at)) >= 0;)
+        n++;
+    return MAX_OF(MIN_OF(n, (size_t)ORGANIZATIONS_MAX), 1u);
+}
+
 static void take_subject(struct conn *c)
 {
-    enum { ORGANIZATIONS_MAX = 64 };
     X509 *cert = SSL_get0_peer_certificate(c->ssl);
     X509_NAME *name = cert ? X509_get_subject_name(cert) : NULL;
     struct tm end = { 0 };
@@ -77,7 +88,7 @@ static void take_subject(struct conn *c)
 
     if (!name)
         return;
-    c->organizations = xcalloc(ORGANIZATIONS_MAX, sizeof(*c->organizations));
+    c->organizations = xcalloc(count_entries(name, NID_organizationName), sizeof(*c->organizations));
     while ((at = X509_NAME_get_index_by_NID(name, NID_commonName, at)) >= 0) { /* the last one counts, as in Go */
         OPENSSL_free((char *)c->peer.common_name.p);
         c->peer.common_name = name_entry(name, at);
