@@ -432,6 +432,28 @@ def lists(s):
     assert len(gone["items"]) == 7 and not s.ok("GET", f"{MAPS}?labelSelector=page%3Dyes")["items"]
 
 
+def lists_much(s):
+    """More than is sent at once: of one moment however late it is read, and nobody has to wait for the reader."""
+    for i in range(20):
+        s.ok("POST", MAPS, config_map(f"much-{i:02}", {"a": chr(97 + i) * 500000}, labels={"much": "yes"}))
+    query = f"{MAPS}?labelSelector=much%3Dyes"
+    late, answer = s.open("GET", query)
+    leaves, _ = s.open("GET", query)
+    leaves.close()
+    changed = s.ok("PATCH", f"{MAPS}/much-19", {"data": {"a": "other"}}, type="application/merge-patch+json")
+    s.ok("DELETE", f"{MAPS}/much-18")
+    with contextlib.closing(late):
+        got = json.loads(answer.read())
+    assert (got["kind"], got["apiVersion"]) == ("ConfigMapList", "v1")
+    assert int(got["metadata"]["resourceVersion"]) < int(changed["metadata"]["resourceVersion"])
+    assert [(o["metadata"]["name"], o["data"]["a"]) for o in got["items"]] == [(f"much-{i:02}", chr(97 + i) * 500000) for i in range(20)]
+    now = s.ok("GET", query)["items"]
+    assert [o["metadata"]["name"] for o in now] == [f"much-{i:02}" for i in range(20) if i != 18] and now[-1]["data"]["a"] == "other"
+    table = s.ok("GET", query, accept=TABLE)["rows"]
+    assert [r["cells"][0] for r in table] == [o["metadata"]["name"] for o in now]
+    assert len(s.ok("DELETE", query)["items"]) == 19
+
+
 def watches(s):
     rev = s.ok("GET", MAPS)["metadata"]["resourceVersion"]
     live = Watch(s, f"{MAPS}?watch=1&resourceVersion={rev}&labelSelector=w%3D1&allowWatchBookmarks=true&timeoutSeconds=3")
@@ -820,7 +842,7 @@ def main():
     second = subprocess.Popen([PUMICE, "server", "--data-dir", s.data, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
     try:
         for case in (is_healthy, keeps_strangers_out, discovers_both_forms, describes_kinds, says_what_is_wrong, writes_with_care,
-                     knows_its_fields, patches, applies, keeps_status_apart, lists, watches, holds_up, ends_what_is_deleted, ends_namespaces,
+                     knows_its_fields, patches, applies, keeps_status_apart, lists, lists_much, watches, holds_up, ends_what_is_deleted, ends_namespaces,
                      shows_events_twice, runs_pods, follows_a_log, runs_jobs, answers_questions):
             suite.case(case.__name__, lambda: case(s))
         suite.case("refuses_a_second", lambda: refuses_a_second(second))

@@ -146,6 +146,14 @@ bool field_selector_matches(const struct field_selector *s, const struct json *o
     return true;
 }
 
+struct str field_selector_value(const struct field_selector *s, const char *path)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->v[i].is_not && str_is(s->v[i].path, path))
+            return s->v[i].value;
+    return STR_NULL;
+}
+
 void field_selector_print(struct buf *out, const struct field_selector *s)
 {
     for (size_t i = 0; i < s->n; i++) {

@@ -28,6 +28,8 @@ struct field_selector;
 int field_selector_parse(struct arena *a, struct str text, const char *const *allowed, struct field_selector **ret,
                          struct err *e);
 bool field_selector_matches(const struct field_selector *s, const struct json *object);
+/* The value that the field must have to match; empty: several have a chance. */
+struct str field_selector_value(const struct field_selector *s, const char *path);
 void field_selector_print(struct buf *out, const struct field_selector *s);
 
 #endif

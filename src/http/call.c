@@ -283,6 +283,7 @@ void http_answer_write(struct http_call *call, struct str bytes)
         queue_bounded(c, bytes);
         return;
     }
+    (void)buf_reserve(&c->out, bytes.n + sizeof(size)); /* once, and not twice as much for the line end */
     queue_bounded(c, (struct str){ size, (size_t)snprintf(size, sizeof(size), "%zx\r\n", bytes.n) });
     queue_bounded(c, bytes);
     queue_bounded(c, STR("\r\n"));

@@ -4,7 +4,7 @@
 int handle_get(struct request *rq)
 {
     const struct target *t = &rq->target;
-    const struct object *o = store_get(rq->server->opt.store, rq->type, t->namespace, t->name);
+    const struct object *o = store_find(rq->server->opt.store, rq->type, t->namespace, t->name);
     struct str text = STR_NULL;
     uint64_t rev = 0;
 

@@ -18,7 +18,10 @@ int selection_parse(struct arena *a, const struct resource_type *t, struct str l
         allowed[n++] = *f;
     if (labels.n && selector_parse(a, labels, &ret->labels, e) < 0)
         return err_wrap(e, "unable to parse requirement");
-    return fields.n ? field_selector_parse(a, fields, allowed, &ret->fields, e) : 0;
+    if (fields.n && field_selector_parse(a, fields, allowed, &ret->fields, e) < 0)
+        return -1;
+    ret->name = fields.n ? field_selector_value(ret->fields, "metadata.name") : STR_NULL;
+    return 0;
 }
 
 int selection_read(struct request *rq, struct selection *ret)
@@ -36,6 +39,13 @@ int selection_read(struct request *rq, struct selection *ret)
     if (selection_parse(rq->arena, rq->type, labels, fields, ret, &e) < 0)
         return fail_with(rq, REASON_BAD_REQUEST, "%s", e.text);
     return 0;
+}
+
+bool selection_has_object(const struct selection *s, const struct object *o, struct arena *scratch)
+{
+    if (!s->labels && !s->fields)
+        return true;
+    return (!s->name.n || str_eq(s->name, o->name)) && selection_has(s, object_glance(o, scratch));
 }
 
 bool selection_has(const struct selection *s, const struct json *root)
@@ -87,18 +97,19 @@ static int page_read(struct request *rq, struct str token, struct page *ret)
 struct listing {
     struct request *rq;
     struct selection sel;
-    struct object **objects; /* references, in order */
+    struct object **objects; /* in order; they may be without trees */
     size_t n, cap;
     uint64_t rev;
     size_t from, to; /* of this page */
     struct str token;
+    struct arena scratch;
 };
 
 static void take(void *ctx, const struct object *o)
 {
     struct listing *l = ctx;
 
-    if (!selection_has(&l->sel, o->root))
+    if (!selection_has_object(&l->sel, o, &l->scratch))
         return;
     if (l->n == l->cap) {
         l->cap = MAX_OF(l->cap * 2, 64u);
@@ -171,7 +182,7 @@ static int collect(struct listing *l, const struct page *page)
         memcpy(l->objects, kept->objects, kept->n * sizeof(struct object *));
         l->n = kept->n;
     } else {
-        store_list(store, l->rq->type, l->rq->target.namespace, take, l);
+        store_walk(store, l->rq->type, l->rq->target.namespace, take, l);
     }
     return 0;
 }
@@ -201,23 +212,48 @@ static void print_meta(const struct listing *l, struct buf *out)
     buf_char(out, '}');
 }
 
+/* As the store has it, or as the client wants it. */
+static void print_item(const struct listing *l, const struct object *o, struct buf *out)
+{
+    struct request *rq = l->rq;
+
+    if (o->text.n && rq->accept.form == ACCEPT_OBJECT && !rq->view) {
+        buf_str(out, o->text);
+        return;
+    }
+    store_warm(rq->server->opt.store, o);
+    json_print(out, rq->accept.form == ACCEPT_PARTIAL ? partial_of(rq->arena, o->root)
+                                                      : view_show(rq->arena, rq->view, o->root));
+}
+
+static void print_head(const struct listing *l, struct buf *out)
+{
+    struct request *rq = l->rq;
+    bool is_partial = rq->accept.form == ACCEPT_PARTIAL;
+
+    buf_fmt(out, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",",
+            STR_ARG(is_partial ? STR("PartialObjectMetadataList") : type_list_kind(rq->arena, rq->type)),
+            STR_ARG(is_partial ? STR("meta.k8s.io/v1") : type_api_version(rq->arena, rq->view ? rq->view : rq->type)));
+    print_meta(l, out);
+    buf_str(out, STR(",\"items\":["));
+}
+
 /* Printed straight: a list of many is no tree of its own. */
 static void reply_items(struct listing *l)
 {
     struct request *rq = l->rq;
-    bool is_partial = rq->accept.form == ACCEPT_PARTIAL;
     autobuf out = { 0 };
 
-    buf_fmt(&out, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",",
-            STR_ARG(is_partial ? STR("PartialObjectMetadataList") : type_list_kind(rq->arena, rq->type)),
-            STR_ARG(is_partial ? STR("meta.k8s.io/v1") : type_api_version(rq->arena, rq->view ? rq->view : rq->type)));
-    print_meta(l, &out);
-    buf_str(&out, STR(",\"items\":["));
+    print_head(l, &out);
+    if (rq->accept.form == ACCEPT_OBJECT && !rq->view && l->to > l->from &&
+        items_are_many(l->objects + l->from, l->to - l->from)) {
+        items_reply(rq, buf_view(&out), l->objects + l->from, l->to - l->from);
+        return;
+    }
     for (size_t i = l->from; i < l->to; i++) {
         if (i > l->from)
             buf_char(&out, ',');
-        json_print(&out, is_partial ? partial_of(rq->arena, l->objects[i]->root)
-                                    : view_show(rq->arena, rq->view, l->objects[i]->root));
+        print_item(l, l->objects[i], &out);
     }
     buf_str(&out, STR("]}\n"));
     reply_text(rq, 200, "application/json", buf_view(&out), NULL);
@@ -245,11 +281,13 @@ static struct json *list_tree(struct listing *l)
         json_set(meta, "continue", json_str(rq->arena, l->token));
     if (l->token.n && !l->sel.labels && !l->sel.fields)
         json_set(meta, "remainingItemCount", json_int(rq->arena, (int64_t)(l->n - l->to)));
-    for (size_t i = l->from; i < l->to; i++)
+    for (size_t i = l->from; i < l->to; i++) {
+        store_warm(rq->server->opt.store, l->objects[i]);
         if (is_table)
             table_add(rq->arena, j, shown_as(rq), l->objects[i]->root, include, server_now_ms(rq->server));
         else
             json_push(items, json_copy(rq->arena, view_show(rq->arena, rq->view, l->objects[i]->root)));
+    }
     return j;
 }
 
@@ -311,5 +349,6 @@ int handle_list(struct request *rq)
     else
         reply_items(&l);
     free(l.objects);
+    arena_done(&l.scratch);
     return 0;
 }

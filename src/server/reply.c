@@ -130,10 +130,12 @@ void reply_object(struct request *rq, int code, const struct json *root)
 void reply_stored(struct request *rq, int code, const struct object *o)
 {
     if (rq->accept.form == ACCEPT_OBJECT && rq->accept.media == MEDIA_JSON && !rq->is_pretty && !rq->is_dry &&
-        !rq->view)
+        !rq->view) {
         reply_text(rq, code, "application/json", encoded(rq->server, o), NULL);
-    else
-        reply_object(rq, code, o->root);
+        return;
+    }
+    store_warm(rq->server->opt.store, o);
+    reply_object(rq, code, o->root);
 }
 
 /* The methods that would have been fine. */
@@ -189,11 +191,14 @@ static void forget_encoded(struct server *s)
     s->encoded_bytes = 0;
 }
 
-/* An object is one state, and a state has one revision: whoever wants it next gets the same bytes. */
+/* A durable store keeps the bytes. Else: an object is one state, and a state has one revision: whoever wants it next gets
+ * the same bytes. */
 struct str encoded(struct server *s, const struct object *o)
 {
     size_t i = o->rev % ENCODED_MAX;
 
+    if (o->text.n)
+        return o->text;
     if (s->encoded[i].rev == o->rev && o->rev)
         return buf_view(&s->encoded[i].text);
     if (s->encoded_bytes > ENCODED_BYTES)

@@ -262,6 +262,7 @@ struct server *server_new(const struct server_options *opt)
     s->opt = *opt;
     if (!s->opt.scheduler_name.n)
         s->opt.scheduler_name = STR("volcano");
+    list_init(&s->items);
     list_init(&s->snapshots);
     map_init(&s->documents, map_seed_default());
     watches_init(s);
@@ -276,6 +277,7 @@ void server_free(struct server *s)
     if (!s)
         return;
     watches_done(s);
+    items_done(s);
     customs_done(s);
     endpoints_done(s);
     namespaces_done(s);
@@ -297,6 +299,7 @@ int64_t server_turn(struct server *s)
         s->expired_ms = now_ms;
         events_expire(s);
         snapshots_expire(s);
+        items_expire(s);
     }
     customs_turn(s);
     namespaces_turn(s);

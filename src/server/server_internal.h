@@ -17,6 +17,7 @@
  * page.c        /ui: the page for people
  * get.c         get one
  * list.c        list many: selectors, pages
+ * items.c       long lists, sent as they are taken
  * snapshot.c    lists that are read page by page
  * create.c      create; update.c: update and patch; delete.c: delete and deletecollection
  * admission.c   defaults and rules by kind; admission_*.c: those of one kind
@@ -300,11 +301,23 @@ struct selection {                 /* what a list or watch wants */
     struct selector *labels;       /* NULL: all */
     struct field_selector *fields; /* NULL: all */
     struct str labels_text, fields_text;
+    struct str name; /* the only one that has a chance; empty: any */
 };
 int selection_read(struct request *rq, struct selection *ret);
 int selection_parse(struct arena *a, const struct resource_type *t, struct str labels, struct str fields,
                     struct selection *ret, struct err *e);
 bool selection_has(const struct selection *s, const struct json *root);
+/* The same of an object that may be without its tree; 'scratch' is reset. */
+bool selection_has_object(const struct selection *s, const struct object *o, struct arena *scratch);
+
+/* ---- items.c ---- */
+
+/* All have texts, and more than is sent at once. */
+bool items_are_many(struct object *const *objects, size_t n);
+/* Answer with 'head', then the objects as a JSON list that is open, then the end of both. */
+void items_reply(struct request *rq, struct str head, struct object *const *objects, size_t n);
+void items_expire(struct server *s); /* those of clients that take nothing */
+void items_done(struct server *s);
 
 /* ---- snapshot.c ---- */
 
@@ -481,6 +494,7 @@ struct server {
         struct buf text;
     } encoded[ENCODED_MAX]; /* by revision */
     size_t encoded_bytes;
+    struct list items; /* long lists on their way */
     struct list snapshots;
     size_t n_snapshots;
     struct watch *namespace_watch;

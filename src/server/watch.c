@@ -35,7 +35,7 @@ struct api_watch {
     struct http_call *call;
     struct watch *watch;
     const struct resource_type *type, *view; /* view: as of the request */
-    struct arena arena;                      /* of the selection */
+    struct arena arena, scratch;             /* of the selection; for looking at what there is */
     struct selection sel;
     enum accept_form form;
     enum accept_media media;
@@ -142,10 +142,13 @@ static void send_object(struct api_watch *w, enum watch_kind kind, const struct 
 {
     autoarena a = { 0 };
 
+    if (w->form == ACCEPT_OBJECT && w->media == MEDIA_JSON && !w->view) {
+        send(w, kind_words[kind], encoded(w->server, o));
+        return;
+    }
+    store_warm(w->server->opt.store, o);
     if (w->form == ACCEPT_OBJECT && w->media == MEDIA_PROTOBUF)
         send_frame(w, kind_words[kind], view_show(&a, w->view, o->root));
-    else if (w->form == ACCEPT_OBJECT && !w->view)
-        send(w, kind_words[kind], encoded(w->server, o));
     else if (w->form == ACCEPT_OBJECT)
         send_tree(w, kind_words[kind], view_show(&a, w->view, o->root));
     else
@@ -206,6 +209,8 @@ static void tell_change(struct api_watch *w, const struct watch_event *ev)
 
 static void tell(struct api_watch *w, const struct watch_event *ev)
 {
+    if (ev->kind != WATCH_BOOKMARK && w->sel.name.n && !str_eq(w->sel.name, ev->object->name))
+        return; /* a name never changes: nor was it selected before */
     if (ev->kind == WATCH_MODIFIED)
         tell_change(w, ev);
     else if (ev->kind != WATCH_BOOKMARK && selection_has(&w->sel, ev->object->root))
@@ -466,7 +471,7 @@ static void keep_initial(void *ctx, const struct object *o)
 {
     struct api_watch *w = ctx;
 
-    if (!selection_has(&w->sel, o->root))
+    if (!selection_has_object(&w->sel, o, &w->scratch))
         return;
     if ((w->n_initial & (w->n_initial - 1)) == 0) /* a power of two: full */
         w->initial = xrealloc(w->initial, MAX_OF(w->n_initial * 2, 1u) * sizeof(struct object *));
@@ -513,7 +518,8 @@ int handle_watch(struct request *rq)
     w->initial_rev = store_revision(rq->server->opt.store);
     w->marks_end = wish.marks_end;
     if (wish.initial)
-        store_list(rq->server->opt.store, rq->type, rq->target.namespace, keep_initial, w);
+        store_walk(rq->server->opt.store, rq->type, rq->target.namespace, keep_initial, w);
+    arena_done(&w->scratch);
     (void)pump(w);
     return 0;
 }

@@ -88,6 +88,14 @@ const struct object *store_get(const struct store *s, const struct resource_type
     return entry->object;
 }
 
+const struct object *store_find(const struct store *s, const struct resource_type *type, struct str namespace,
+                                struct str name)
+{
+    const struct entry *entry = find(s, type, namespace, name);
+
+    return entry ? entry->object : NULL;
+}
+
 struct warm_walk {
     const struct store *store;
     void (*each)(void *ctx, const struct object *o);

@@ -195,18 +195,23 @@ static struct json *without_text(const struct object *o, struct arena *a)
     return root;
 }
 
-void object_warm(const struct object *o, struct arena *a)
+const struct json *object_glance(const struct object *o, struct arena *a)
 {
     struct json_parse_options opt = { .limits = { UINT32_MAX, 4096 }, .on_duplicate = last_wins };
-    struct object *shared = (struct object *)o; /* what is seen of it does not change */
     struct json *tree;
 
     if (o->root)
-        return;
+        return o->root;
     arena_reset(a);
-    if (json_parse(a, o->text, &opt, &tree, NULL) < 0 || !json_is(tree, JSON_OBJECT))
-        tree = without_text(o, a);
-    shared->root = copy_tree(tree, o->rev, 0, &shared->tree);
+    return json_parse(a, o->text, &opt, &tree, NULL) == 0 && json_is(tree, JSON_OBJECT) ? tree : without_text(o, a);
+}
+
+void object_warm(const struct object *o, struct arena *a)
+{
+    struct object *shared = (struct object *)o; /* what is seen of it does not change */
+
+    if (!o->root)
+        shared->root = copy_tree(object_glance(o, a), o->rev, 0, &shared->tree);
 }
 
 void object_cool(const struct object *o)

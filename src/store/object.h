@@ -42,6 +42,8 @@ struct object *object_read(const struct object_record *r); /* cold */
 
 /* Make the tree of a cold object; 'a' is for the work and is reset. Text that is no JSON gives a tree of metadata. */
 void object_warm(const struct object *o, struct arena *a);
+/* Its tree for a moment: the one it has, or one in 'a', which is reset first. */
+const struct json *object_glance(const struct object *o, struct arena *a);
 void object_cool(const struct object *o); /* drop the tree, if there is text to make it again */
 
 struct object *object_ref(const struct object *o); /* NULL is fine */

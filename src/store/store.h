@@ -95,13 +95,16 @@ void store_stats(const struct store *s, struct store_stats *ret);
 const struct object *store_get(const struct store *s, const struct resource_type *type, struct str namespace,
                                struct str name);
 
+/* The same without making its tree: 'root' may be NULL, the text is there then. */
+const struct object *store_find(const struct store *s, const struct resource_type *type, struct str namespace,
+                                struct str name);
+
 /* All objects of the type in order of namespace and name; namespace empty: all of them. 'each' must not write. */
 void store_list(const struct store *s, const struct resource_type *type, struct str namespace,
                 void (*each)(void *ctx, const struct object *o), void *ctx);
 size_t store_count(const struct store *s, const struct resource_type *type);
 
-/* The same without making trees: 'root' of an object may be NULL, its text is there then. store_warm() makes the tree;
- * it stays until the next write or flush, or as long as somebody has a reference. */
+/* The same without making trees, as store_find(). store_warm() makes the tree of such an object; it stays until the next write or flush, or as long as somebody has a reference. */
 void store_walk(const struct store *s, const struct resource_type *type, struct str namespace,
                 void (*each)(void *ctx, const struct object *o), void *ctx);
 void store_warm(const struct store *s, const struct object *o);
