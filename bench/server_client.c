@@ -465,7 +465,8 @@ struct worker {
 struct load {
     struct str path;
     unsigned watches, clients, changes;
-    unsigned opened, heads, working, waiting; /* waiting: watches that have not seen all */
+    unsigned opened, heads, waiting; /* of the watches: asked for, there, not told all yet */
+    unsigned begun, working;         /* of the clients */
     uint64_t rev, events;
     struct watcher *watchers;
     struct worker *workers;
@@ -554,6 +555,7 @@ static bool is_load_busy(void *ctx)
 }
 
 static void worker_change(struct worker *w);
+static void worker_begin(struct load *l);
 
 static void worker_listed(void *ctx, const struct http_answer *a)
 {
@@ -590,6 +592,8 @@ static void worker_changed(void *ctx, const struct http_answer *a)
 
     if (is_fine(a))
         w->revs[w->done] = revision_in(a->body);
+    if (!w->done && w->load->begun < w->load->clients)
+        worker_begin(w->load);
     request((struct http_request){
         .method = "GET", .path = load_url(&url, w->load, w->object), .ctx = w, .on_end = worker_read });
 }
@@ -605,6 +609,14 @@ static void worker_change(struct worker *w)
                                    .body_type = "application/merge-patch+json",
                                    .ctx = w,
                                    .on_end = worker_changed });
+}
+
+static void worker_begin(struct load *l)
+{
+    struct worker *w = &l->workers[l->begun];
+
+    *w = (struct worker){ .load = l, .object = l->begun++, .revs = xcalloc(l->changes, sizeof(*w->revs)) };
+    worker_change(w);
 }
 
 static void probe(struct load *l);
@@ -657,17 +669,15 @@ static unsigned count_wrong(const struct load *l)
     return wrong;
 }
 
+/* Not all connect at once: whoever has to wait for too long before it can speak is sent away. */
 static void load_work(struct load *l)
 {
-    connect_all(l->clients);
     l->working = l->clients;
     l->waiting = l->watches;
     l->probes = 0;
     probe(l);
-    for (unsigned i = 0; i < l->clients; i++) {
-        l->workers[i] = (struct worker){ .load = l, .object = i, .revs = xcalloc(l->changes, sizeof(uint64_t)) };
-        worker_change(&l->workers[i]);
-    }
+    for (unsigned i = 0; i < MIN_OF(l->clients, (unsigned)OPENING); i++)
+        worker_begin(l);
     run_while(is_load_busy, l);
 }
 
