@@ -998,6 +998,88 @@ def classes_are_resolved(s):
     refused(s.call("POST", PODS, p), 422, "no PriorityClass with name nobody was found")
 
 
+def namespaces_are_furnished_again(s):
+    s.ok("POST", NAMESPACES, {"metadata": {"name": "furnished"}})
+    at = f"{NAMESPACES}/furnished"
+    for what in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+        uid = until("it is there", lambda: s.call("GET", f"{at}/{what}")[1]["metadata"].get("uid"))
+        s.ok("DELETE", f"{at}/{what}")
+        until("it is made again", lambda: s.call("GET", f"{at}/{what}")[1]["metadata"].get("uid") not in (None, uid))
+    s.ok("PATCH", f"{at}/configmaps/kube-root-ca.crt", {"data": {"ca.crt": "mine"}}, type=MERGE)
+    until("it is as it was", lambda: "BEGIN" in s.ok("GET", f"{at}/configmaps/kube-root-ca.crt")["data"]["ca.crt"])
+    s.ok("DELETE", at)
+    until("and goes with its namespace", lambda: s.call("GET", at)[0] == 404)
+
+
+def services_are_checked(s):
+    at = "/api/v1/namespaces/default/services"
+    def service(name, **spec):
+        return {"metadata": {"name": name}, "spec": spec}
+    port, two = [{"port": 1}], [{"name": "a", "port": 1}, {"name": "b", "port": 1}]
+    own = s.ok("GET", f"{at}/kubernetes")["spec"]["clusterIP"]
+    for spec, field in (({"selector": {"a": "b"}}, "spec.ports"), ({"ports": port + [{"port": 2}]}, "spec.ports[0].name"), ({"ports": two}, "spec.ports[1]"),
+                        ({"ports": [{"name": "a", "port": 1}, {"name": "a", "port": 2}]}, "spec.ports[1].name"), ({"ports": port, "clusterIP": own}, "spec.clusterIP"),
+                        ({"ports": port, "clusterIP": "192.0.2.1"}, "spec.clusterIP"), ({"ports": port, "clusterIP": "10.96.300.1"}, "spec.clusterIP")):
+        body = refused(s.call("POST", at, service("odd", **spec)), 422)
+        assert field in [c["field"] for c in body["details"]["causes"]], (spec, body)
+    s.ok("POST", at, service("first", ports=port, clusterIP="10.96.77.77"))
+    refused(s.call("POST", at, service("second", ports=port, clusterIP="10.96.77.77")), 422, "already allocated")
+    refused(s.call("PATCH", f"{at}/first", {"spec": {"clusterIP": "10.96.77.78"}}, type=MERGE), 422, "may not change once set")
+    s.ok("PUT", f"{at}/first", service("first", ports=[{"port": 3}]))  # the file, which does not know the address
+    assert s.ok("GET", f"{at}/first")["spec"]["clusterIP"] == "10.96.77.77"
+    s.ok("DELETE", f"{at}/first")
+
+
+def amounts_are_kept_as_clients_write_them(s):
+    """A client library that reads an object and writes it back changes nothing."""
+    p = held_pod("amounts")
+    p["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "0.5", "memory": "1024Ki"}, "limits": {"cpu": 1}}
+    made = s.ok("POST", PODS, p)
+    assert made["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "500m", "memory": "1Mi"}, "limits": {"cpu": "1"}}, made
+    made["spec"]["containers"][0]["resources"] = p["spec"]["containers"][0]["resources"]
+    del made["metadata"]["resourceVersion"]  # the scheduler may have written it
+    assert s.ok("PUT", f"{PODS}/amounts", made)["metadata"]["generation"] == 1, "it is the same"
+    s.ok("DELETE", f"{PODS}/amounts")
+    quota = s.ok("POST", "/api/v1/namespaces/default/resourcequotas?dryRun=All", {"metadata": {"name": "q"}, "spec": {"hard": {"cpu": "1500m", "memory": "2048Mi", "pods": 5}}})
+    assert quota["spec"]["hard"] == {"cpu": "1500m", "memory": "2Gi", "pods": "5"}, quota
+
+
+def what_stays_stays(s):
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    s.ok("POST", claims, {"metadata": {"name": "stays"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}})
+    refused(s.call("PATCH", f"{claims}/stays", {"spec": {"accessModes": ["ReadWriteMany"]}}, type=MERGE), 422, "immutable after creation")
+    s.ok("PATCH", f"{claims}/stays", {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}, type=MERGE)
+    s.ok("DELETE", f"{claims}/stays")
+    s.ok("POST", SECRETS, {"metadata": {"name": "stays"}, "stringData": {"a": "b"}})
+    refused(s.call("PATCH", f"{SECRETS}/stays", {"type": "kubernetes.io/tls"}, type=MERGE), 422, "immutable")
+    refused(s.call("POST", SECRETS, {"metadata": {"name": "tls"}, "type": "kubernetes.io/tls", "stringData": {"tls.crt": "x"}}), 422, "tls.key")
+    for body, words in (({"dryRun": ["Some"]}, "Unsupported value"), ({"orphanDependents": True, "propagationPolicy": "Background"}, "cannot be both set")):
+        refused(s.call("DELETE", f"{SECRETS}/stays", body), 422, words)
+    s.ok("DELETE", f"{SECRETS}/stays")  # it is still there
+    refused(s.call("POST", f"{MAPS}?fieldManager={'x' * 129}", config_map("managed")), 422, "fieldManager")
+    refused(s.call("POST", f"{MAPS}?fieldManager=a%01b", config_map("managed")), 422, "printable")
+    refused(s.call("PATCH", f"{MAPS}/managed?fieldManager=me", {**applied("managed", {}), "metadata": {"name": "managed", "uid": "x"}}, type=APPLY), 409, "uid mismatch")
+
+
+def other_kinds_as_people_see_them(s):
+    group = "/apis/rbac.authorization.k8s.io/v1"
+    s.ok("POST", f"{group}/namespaces/default/rolebindings", {"metadata": {"name": "seen"}, "roleRef": {"kind": "ClusterRole", "name": "view", "apiGroup": "rbac.authorization.k8s.io"},
+         "subjects": [{"kind": "User", "name": "ann"}, {"kind": "Group", "name": "lab"}, {"kind": "ServiceAccount", "name": "bot", "namespace": "default"}]})
+    table = s.ok("GET", f"{group}/namespaces/default/rolebindings/seen", accept=TABLE)
+    assert [c["name"] for c in table["columnDefinitions"]] == ["Name", "Role", "Age", "Users", "Groups", "ServiceAccounts"], table
+    cells = table["rows"][0]["cells"]
+    assert (cells[1], *cells[3:]) == ("ClusterRole/view", "ann", "lab", "default/bot"), cells
+    s.ok("DELETE", f"{group}/namespaces/default/rolebindings/seen")
+    for at, columns in ((f"{group}/clusterroles", "Name,Created At"), ("/apis/storage.k8s.io/v1/csinodes", "Name,Drivers,Age"),
+                        ("/apis/storage.k8s.io/v1/storageclasses", "Name,Provisioner,ReclaimPolicy,VolumeBindingMode,AllowVolumeExpansion,Age")):
+        assert ",".join(c["name"] for c in s.ok("GET", at, accept=TABLE)["columnDefinitions"]) == columns, at
+    s.ok("POST", "/api/v1/nodes", {"metadata": {"name": "made"}, "spec": {"unschedulable": True}, "status": {"capacity": {"cpu": "1"}}})
+    assert s.ok("GET", "/api/v1/nodes/made")["status"]["allocatable"] == {"cpu": "1"}
+    free = [n["metadata"]["name"] for n in s.ok("GET", "/api/v1/nodes?fieldSelector=spec.unschedulable%3Dfalse")["items"]]
+    assert len(free) == 1 and "made" not in free, free
+    s.ok("DELETE", "/api/v1/nodes/made")
+
+
 def main():
     suite = Suite()
     s = server_or_skip()
@@ -1007,7 +1089,8 @@ def main():
         for number, function in cases:
             if not only or number in only:
                 suite.case(f"{number}: {function.__name__}", lambda: function(s))
-        for function in (protobuf_is_answered, methods_are_told, containers_are_added, classes_are_resolved):
+        for function in (protobuf_is_answered, methods_are_told, containers_are_added, classes_are_resolved, namespaces_are_furnished_again, services_are_checked,
+                         amounts_are_kept_as_clients_write_them, what_stays_stays, other_kinds_as_people_see_them):
             suite.case(function.__name__, lambda: function(s))
     finally:
         s.stop()

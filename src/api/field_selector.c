@@ -122,10 +122,18 @@ int field_selector_parse(struct arena *a, struct str text, const char *const *al
     return 0;
 }
 
+/* Fields that are true or false, also when nobody has said so. */
+static bool is_flag(struct str path)
+{
+    return str_is(path, "spec.unschedulable") || str_is(path, "spec.hostNetwork");
+}
+
 static struct str field_text(const struct json *object, struct str path)
 {
     const struct json *at = object;
     struct str part;
+
+    struct str unset = is_flag(path) ? STR("false") : STR("");
 
     while (str_split(&path, '.', &part))
         at = json_get_str(at, part);
@@ -135,7 +143,7 @@ static struct str field_text(const struct json *object, struct str path)
         return json_bool(at, false) ? STR("true") : STR("false");
     if (json_is(at, JSON_NUMBER))
         return (struct str){ at->text, at->n };
-    return json_text(at, STR(""));
+    return json_text(at, unset);
 }
 
 bool field_selector_matches(const struct field_selector *s, const struct json *object)

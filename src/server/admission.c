@@ -225,6 +225,26 @@ static void fold_text(struct arena *a, struct json *object)
     json_remove(object, "stringData");
 }
 
+/* Secrets of a type that others read have what those look for, and stay of it. */
+static void check_type(struct json *object, const struct object *old, struct problems *ps)
+{
+    static const struct {
+        const char *type, *key;
+    } rows[] = { { "kubernetes.io/tls", "tls.crt" },
+                 { "kubernetes.io/tls", "tls.key" },
+                 { "kubernetes.io/dockerconfigjson", ".dockerconfigjson" },
+                 { "kubernetes.io/dockercfg", ".dockercfg" },
+                 { "kubernetes.io/ssh-auth", "ssh-privatekey" } };
+    struct place root = { .node = object }, type = place_member(&root, "type"), data = place_member(&root, "data");
+    struct str text = json_text(type.node, STR_NULL);
+
+    if (old && !str_eq(text, json_member_text(old->root, "type")))
+        problem_error(ps, &type, "Invalid value: \"%.*s\": field is immutable", STR_ARG(text));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (str_is(text, rows[i].type) && !json_get(data.node, rows[i].key))
+            problem_error(ps, &data, "Required value: a Secret of type %s has the key %s", rows[i].type, rows[i].key);
+}
+
 static void admit_secret_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = object }, data;
@@ -244,6 +264,7 @@ static void admit_secret_write(struct request *rq, struct json *object, const st
         if (bytes.n)
             OPENSSL_cleanse(bytes.p, bytes.n);
     }
+    check_type(object, old, ps);
     check_size(object, ps);
     check_immutable(object, old, ps);
 }
@@ -254,52 +275,54 @@ static void default_member(struct arena *a, struct json *j, const char *key, con
         json_set(j, key, json_str(a, str_of(value)));
 }
 
-static void default_list(struct arena *a, struct json *j, const char *key, struct str only)
+/* What may not change of a claim, with what may as it is wished. A client that writes its file again does not know the
+ * volume. */
+static bool has_other_spec(struct arena *a, struct json *new, const struct json *old)
 {
-    if (json_is(j, JSON_OBJECT) && !json_get(j, key))
-        json_push(json_set(j, key, json_array(a)), json_str(a, only));
-}
+    static const char *const free[] = { "resources", "volumeAttributesClassName", "volumeName" };
+    struct json *before = json_copy(a, old), *after = json_copy(a, new);
 
-void service_defaults(struct arena *a, struct json *spec)
-{
-    struct str address = json_member_text(spec, "clusterIP");
-
-    default_member(a, spec, "type", "ClusterIP");
-    default_member(a, spec, "sessionAffinity", "None");
-    if (!str_is(json_member_text(spec, "type"), "ExternalName")) {
-        default_member(a, spec, "internalTrafficPolicy", "Cluster");
-        default_member(a, spec, "ipFamilyPolicy", "SingleStack");
-        default_list(a, spec, "ipFamilies", STR("IPv4"));
+    for (size_t i = 0; i < ARRAY_LEN(free); i++) {
+        json_remove(before, free[i]);
+        json_remove(after, free[i]);
     }
-    if (address.n)
-        default_list(a, spec, "clusterIPs", address);
-    JSON_FOREACH(port, json_get(spec, "ports")) {
-        default_member(a, port, "protocol", "TCP");
-        if (json_is(port, JSON_OBJECT) && !json_get(port, "targetPort") && json_get(port, "port"))
-            json_set(port, "targetPort", json_copy(a, json_get(port, "port")));
-    }
-}
-
-static void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
-{
-    struct arena *a = rq->arena;
-    struct json *spec = json_need_object(a, object, "spec");
-
-    service_defaults(a, spec);
-    if (old && !json_member_text(spec, "clusterIP").n) { /* as clients that write what they have in a file mean it */
-        static const char *const kept[] = { "clusterIP", "clusterIPs" };
-
-        for (size_t i = 0; i < ARRAY_LEN(kept); i++)
-            if (json_find(old->root, "spec", kept[i], NULL))
-                json_set(spec, kept[i], json_copy(a, json_find(old->root, "spec", kept[i], NULL)));
-    }
-    check_plain(rq->type, object, name_check_dns_label, ps);
+    if (json_member_text(old, "volumeName").n && !json_member_text(new, "volumeName").n)
+        json_set(new, "volumeName", json_copy(a, json_get(old, "volumeName")));
+    return !json_equal(before, after) ||
+           (json_member_text(old, "volumeName").n &&
+            !str_eq(json_member_text(old, "volumeName"), json_member_text(new, "volumeName")));
 }
 
 static void admit_claim_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
-    (void)old;
+    struct place root = { .node = object }, spec = place_member(&root, "spec");
+
     default_member(rq->arena, json_get(object, "spec"), "volumeMode", "Filesystem");
+    amounts_canonical(rq->arena, object, "spec.resources.requests");
+    check_plain(rq->type, object, NULL, ps);
+    if (old && json_is(spec.node, JSON_OBJECT) && json_is(json_get(old->root, "spec"), JSON_OBJECT) &&
+        has_other_spec(rq->arena, json_get(object, "spec"), json_get(old->root, "spec")))
+        problem_error(ps, &spec,
+                      "Forbidden: spec is immutable after creation except resources.requests and "
+                      "volumeAttributesClassName");
+}
+
+static void admit_volume_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    (void)old;
+    default_member(rq->arena, json_get(object, "spec"), "persistentVolumeReclaimPolicy", "Retain");
+    default_member(rq->arena, json_get(object, "spec"), "volumeMode", "Filesystem");
+    amounts_canonical(rq->arena, object, "spec.capacity");
+    check_plain(rq->type, object, NULL, ps);
+}
+
+/* What a node has can be used, unless it says otherwise. */
+static void admit_node_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    struct json *status = json_get(object, "status");
+
+    if (!old && json_is(json_get(status, "capacity"), JSON_OBJECT) && !json_get(status, "allocatable"))
+        json_set(status, "allocatable", json_copy(rq->arena, json_get(status, "capacity")));
     check_plain(rq->type, object, NULL, ps);
 }
 
@@ -356,6 +379,8 @@ static const struct {
     { "", "Secret", admit_secret_write },
     { "", "Service", admit_service_write },
     { "", "PersistentVolumeClaim", admit_claim_write },
+    { "", "PersistentVolume", admit_volume_write },
+    { "", "Node", admit_node_write },
     { "", "ResourceQuota", admit_quota_write },
     { "", "LimitRange", admit_limits_write },
     { "", "Event", admit_event_write },

@@ -154,6 +154,14 @@ static void default_volume(struct arena *a, struct json *volume)
 
 static void pod_defaults(const struct server *s, struct arena *a, struct json *spec)
 {
+    static const char *const amounts[] = { "initContainers.*.resources.requests",
+                                           "initContainers.*.resources.limits",
+                                           "containers.*.resources.requests",
+                                           "containers.*.resources.limits",
+                                           "resources.requests",
+                                           "resources.limits",
+                                           "overhead" };
+
     if (!json_is(spec, JSON_OBJECT))
         return;
     default_text(a, spec, "restartPolicy", "Always");
@@ -170,6 +178,8 @@ static void pod_defaults(const struct server *s, struct arena *a, struct json *s
         default_container(a, c);
     JSON_FOREACH(volume, json_get(spec, "volumes"))
         default_volume(a, volume);
+    for (size_t i = 0; i < ARRAY_LEN(amounts); i++)
+        amounts_canonical(a, spec, amounts[i]);
 }
 
 /* What is known of it at once: its class, and that nobody may place it yet. */

@@ -1,18 +1,8 @@
 /* columns.c - of which kind which columns: those that people know from kubectl get */
-#include "server/server_internal.h"
+#include "server/columns.h"
 
-#define NONE    STR("<none>")
-#define CREATED "metadata.creationTimestamp"
-#define NAME                                                                                                           \
-    {                                                                                                                  \
-        "Name", "string", false, "metadata.name", NULL, "name"                                                         \
-    }
-#define AGE                                                                                                            \
-    {                                                                                                                  \
-        "Age", "string", false, NULL, cell_created                                                                     \
-    }
-
-static struct json *cell_created(struct arena *a, const struct json *object, int64_t now_ms)
+#define NONE STR("<none>")
+struct json *cell_created(struct arena *a, const struct json *object, int64_t now_ms)
 {
     return cell_age(a, json_member_text(json_get(object, "metadata"), "creationTimestamp"), now_ms);
 }
@@ -557,15 +547,8 @@ static const struct column of_hyper_nodes[] = {
     { "Age", "date", false, CREATED },
 };
 static const struct column of_definitions[] = { NAME, { "Created At", "string", false, CREATED } };
-static const struct column of_others[] = { NAME, AGE };
 
-#define COLUMNS(list) (list), ARRAY_LEN(list)
-
-static const struct {
-    const char *resource, *group;
-    const struct column *columns;
-    size_t n;
-} tables[] = {
+static const struct columns tables[] = {
     { "pods", "", COLUMNS(of_pods) },
     { "nodes", "", COLUMNS(of_nodes) },
     { "services", "", COLUMNS(of_services) },
@@ -599,6 +582,5 @@ const struct column *columns_of(const struct resource_type *t, size_t *ret_n)
             *ret_n = tables[i].n;
             return tables[i].columns;
         }
-    *ret_n = ARRAY_LEN(of_others);
-    return of_others;
+    return columns_of_other(t, ret_n);
 }

@@ -31,8 +31,17 @@ static int read_body(struct request *rq, const struct json *body, struct store_d
     ret->uid = json_member_text(before, "uid");
     if (rev.n && str_to_u64(rev, &ret->rev) < 0)
         return fail_with(rq, REASON_BAD_REQUEST, "preconditions.resourceVersion: must be a number");
-    JSON_FOREACH(dry, json_get(body, "dryRun"))
-        rq->is_dry |= str_is(json_text(dry, STR_NULL), "All");
+    JSON_FOREACH(dry, json_get(body, "dryRun")) {
+        if (!str_is(json_text(dry, STR_NULL), "All"))
+            return fail_field(rq, "FieldValueNotSupported", "dryRun",
+                              "Unsupported value: \"%.*s\": supported values: \"All\"",
+                              STR_ARG(str_sub(json_text(dry, STR_NULL), 0, 40)));
+        rq->is_dry = true;
+    }
+    if (word.n && json_get(body, "orphanDependents"))
+        return fail_field(rq, "FieldValueInvalid", "propagationPolicy",
+                          "Invalid value: \"%.*s\": orphanDependents and propagationPolicy cannot be both set",
+                          STR_ARG(str_sub(word, 0, 40)));
     if (word.n)
         return read_propagation(rq, word, &ret->propagation);
     if (json_bool(json_get(body, "orphanDependents"), false))

@@ -332,10 +332,14 @@ static void check_limit(struct arena *a, const struct place *item, struct proble
 
 void admit_limits_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
+    static const char *const amounts[] = { "spec.limits.*.min", "spec.limits.*.max", "spec.limits.*.default",
+                                           "spec.limits.*.defaultRequest", "spec.limits.*.maxLimitRequestRatio" };
     struct place root = { .node = object }, spec = place_member(&root, "spec"), list = place_member(&spec, "limits");
     size_t i = 0;
 
     (void)old;
+    for (size_t m = 0; m < ARRAY_LEN(amounts); m++)
+        amounts_canonical(rq->arena, object, amounts[m]);
     check_plain(rq->type, object, NULL, ps);
     JSON_FOREACH(j, list.node) {
         struct place item = place_item(&list, j, i++), type = place_member(&item, "type");

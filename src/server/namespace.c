@@ -67,6 +67,11 @@ static void furnish(struct server *s, struct str namespace)
     furnish_ca(s, &a, namespace);
 }
 
+/* What each namespace has, and gets again when somebody takes it away or changes it. */
+static const struct {
+    const char *kind, *name;
+} furniture[] = { { "ServiceAccount", "default" }, { "ConfigMap", "kube-root-ca.crt" } };
+
 struct namespace_names {
     struct arena arena;
     VEC(struct str) list;
@@ -76,20 +81,23 @@ static void take_name(void *ctx, const struct object *o)
 {
     struct namespace_names *n = ctx;
 
-    *vec_push(&n->arena, &n->list) = arena_str(&n->arena, o->name);
+    if (!is_ending(o))
+        *vec_push(&n->arena, &n->list) = arena_str(&n->arena, o->name);
+}
+
+static void furnish_all(struct server *s)
+{
+    struct namespace_names names = { 0 };
+
+    store_list(s->opt.store, namespace_type(), STR_NULL, take_name, &names);
+    VEC_FOREACH(name, &names.list)
+        furnish(s, *name);
+    arena_done(&names.arena);
 }
 
 void server_keys_changed(struct server *s)
 {
-    struct namespace_names names = { 0 };
-
-    store_list(s->opt.store, type_by_kind(STR("v1"), STR("Namespace")), STR_NULL, take_name, &names);
-    VEC_FOREACH(name, &names.list) {
-        autoarena a = { 0 };
-
-        furnish_ca(s, &a, *name);
-    }
-    arena_done(&names.arena);
+    furnish_all(s);
 }
 
 static void need_namespace(struct server *s, const char *name)
@@ -114,6 +122,41 @@ static void need_class(struct server *s, const char *name, int64_t value, const 
     create_quietly(s, j);
 }
 
+static void watch_furniture(struct server *s)
+{
+    struct err e;
+
+    for (size_t i = 0; i < ARRAY_LEN(furniture); i++) {
+        watch_close(s->furniture_watches[i]);
+        (void)watch_open(s->opt.store, type_by_kind(STR("v1"), str_of(furniture[i].kind)), STR_NULL, 0,
+                         &s->furniture_watches[i], &e); /* of now: always */
+    }
+}
+
+static void furnish_again(struct server *s, const struct object *lost)
+{
+    const struct object *namespace = store_get(s->opt.store, namespace_type(), STR_NULL, lost->namespace);
+
+    if (namespace && !is_ending(namespace))
+        furnish(s, lost->namespace);
+}
+
+static void look_at_furniture(struct server *s)
+{
+    struct watch_event ev;
+    struct err e;
+    int rc = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(furniture) && rc >= 0; i++)
+        while ((rc = watch_next(s->furniture_watches[i], &ev, &e)) > 0)
+            if ((ev.kind == WATCH_DELETED || ev.kind == WATCH_MODIFIED) && str_is(ev.object->name, furniture[i].name))
+                furnish_again(s, ev.object);
+    if (rc >= 0)
+        return;
+    watch_furniture(s); /* it fell behind: nobody knows what it missed */
+    furnish_all(s);
+}
+
 void namespaces_begin(struct server *s)
 {
     static const char *const names[] = { "default", "kube-system", "kube-public", "kube-node-lease" };
@@ -125,15 +168,17 @@ void namespaces_begin(struct server *s)
                "Used for system critical pods that must run in the cluster, but can be moved to another node.");
     need_class(s, "system-node-critical", 2000001000,
                "Used for system critical pods that must not be moved from their current node.");
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        furnish(s, str_of(names[i]));
+    furnish_all(s);
     (void)watch_open(s->opt.store, namespace_type(), STR_NULL, 0, &s->namespace_watch, &e); /* of now: always */
+    watch_furniture(s);
     s->has_ending = true; /* those that a server before this one left */
 }
 
 void namespaces_done(struct server *s)
 {
     watch_close(s->namespace_watch);
+    for (size_t i = 0; i < ARRAY_LEN(furniture); i++)
+        watch_close(s->furniture_watches[i]);
 }
 
 /* ---- the end ---- */
@@ -274,6 +319,7 @@ void namespaces_turn(struct server *s)
             furnish(s, ev.object->name);
         s->has_ending |= ev.kind != WATCH_DELETED && is_ending(ev.object);
     }
+    look_at_furniture(s);
     rev = store_revision(s->opt.store);
     if (!s->has_ending || rev == s->namespaces_rev)
         return;

@@ -9,6 +9,8 @@
 #include "patch/apply.h"
 #include "patch/managed.h"
 
+enum { MANAGER_MAX = 128 }; /* bytes of its name */
+
 static struct merge_type merge_type_of(struct request *rq)
 {
     const struct message *m = message_by_kind(type_api_version(rq->arena, rq->type), str_of(rq->type->kind));
@@ -45,6 +47,22 @@ static struct ownership ownership_of(struct request *rq)
         .now = arena_str(rq->arena, buf_view(&now)),
         .ignored = ownership_ignored(rq->arena, has_status, is_custom, str_of(rq->type->kind), rq->target.subresource),
     };
+}
+
+int owner_check(struct request *rq)
+{
+    struct str name;
+
+    if (!param(rq, "fieldManager", &name))
+        return 0;
+    if (name.n > MANAGER_MAX)
+        return fail_field(rq, "FieldValueTooLong", "fieldManager", "Too long: may not be more than %d bytes",
+                          MANAGER_MAX);
+    for (size_t i = 0; i < name.n; i++)
+        if ((unsigned char)name.p[i] < ' ' || name.p[i] == 127)
+            return fail_field(rq, "FieldValueInvalid", "fieldManager",
+                              "Invalid value: should only contain printable characters");
+    return 0;
 }
 
 struct json *owner_update(struct request *rq, const struct json *live, struct json *object)

@@ -365,6 +365,7 @@ void admit_quota_write(struct request *rq, struct json *object, const struct obj
     struct place root = { .node = object }, spec = place_member(&root, "spec"), hard = place_member(&spec, "hard");
     struct resources amounts;
 
+    amounts_canonical(rq->arena, object, "spec.hard");
     check_plain(rq->type, object, NULL, ps);
     resources_from_json(rq->arena, hard.node, &amounts);
     VEC_FOREACH(r, &amounts.list)

@@ -237,7 +237,7 @@ static int read_rest(struct request *rq)
         accept_parse(http_call_header(rq->call, "Accept"), allowed_forms(rq), &rq->accept) < 0)
         return fail_with(rq, REASON_NOT_ACCEPTABLE,
                          "only the following media types are accepted: application/json, application/yaml");
-    return read_dry_run(rq) < 0 || read_validation(rq) < 0 ? -1 : 0;
+    return read_dry_run(rq) < 0 || read_validation(rq) < 0 || owner_check(rq) < 0 ? -1 : 0;
 }
 
 void server_request(void *server, struct http_call *call)

@@ -22,10 +22,11 @@
  * create.c      create; update.c: update and patch; delete.c: delete and deletecollection
  * admission.c   defaults and rules by kind; admission_*.c: those of one kind
  * watch.c       changes as they come
- * table.c       tables for people; columns.c: of which kind which columns; columns_pod.c: those of pods
+ * table.c       tables for people; columns.c: of which kind which columns; columns_pod.c, columns_other.c: of some
  * pod.c         subresources of pods: log, exec, attach, portforward, binding, eviction
  * review.c      questions: SelfSubjectAccessReview, …; tokens of ServiceAccounts, and how others check them
  * usage.c       what containers and the node use: metrics.k8s.io
+ * amounts.c     quantities as Kubernetes writes them
  * held.c        objects that are walked while they are written
  * namespace.c   what each namespace has, and how it ends
  * endpoints.c   who is behind Services; api_service.c: behind that of this server
@@ -228,6 +229,7 @@ struct str view_fields(struct arena *a, struct str text);
 
 /* ---- owner.c ---- */
 
+int owner_check(struct request *rq); /* the parameter fieldManager: 422 */
 struct json *owner_update(struct request *rq, const struct json *live, struct json *object); /* live: NULL on create */
 int owner_apply(struct request *rq, const struct json *live, const struct json *config, struct json **ret);
 
@@ -348,11 +350,17 @@ int admission_amounts(struct request *rq, const struct json *object, const struc
 void check_plain(const struct resource_type *t, struct json *object,
                  const char *(*name_check)(struct arena *, struct str), struct problems *ps);
 void admit_pod_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 void service_defaults(struct arena *a, struct json *spec); /* as Kubernetes completes one that has an address or none */
 /* Mount the token of its account, where the pod and the account want that. 'old': what is there keeps its name, also
  * where a client writes its file again, which does not know it. NULL: it is new. */
 void admit_pod_token(const struct server *s, struct arena *a, struct json *pod, const struct object *old);
 void admit_pod_account(const struct server *s, const struct json *pod, struct problems *ps);
+
+/* ---- amounts.c ---- */
+
+/* Quantities of all members of what is at 'path' ("containers.*.resources.limits"), as Kubernetes writes them. */
+void amounts_canonical(struct arena *a, struct json *from, const char *path);
 
 /* ---- create.c, update.c, delete.c ---- */
 
@@ -497,7 +505,7 @@ struct server {
     struct list items; /* long lists on their way */
     struct list snapshots;
     size_t n_snapshots;
-    struct watch *namespace_watch;
+    struct watch *namespace_watch, *furniture_watches[2];
     uint64_t namespaces_rev; /* of the store, when ending ones were looked at */
     bool has_ending;
     int64_t expired_ms; /* mono: when events were looked at */

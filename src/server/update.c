@@ -222,6 +222,10 @@ static int place_new(struct request *rq, struct json *object)
                          rq->type->kind);
     if ((name.n && !str_eq(name, rq->target.name)) || (namespace.n && !str_eq(namespace, rq->target.namespace)))
         return fail_with(rq, REASON_BAD_REQUEST, "the name or namespace of the object does not match those on the URL");
+    if (json_member_text(meta, "uid").n)
+        return fail_with(rq, REASON_CONFLICT,
+                         "uid mismatch: the provided object specified uid %.*s, and no existing object was found",
+                         STR_ARG(str_sub(json_member_text(meta, "uid"), 0, 64)));
     json_set(meta, "name", json_str(rq->arena, rq->target.name));
     if (rq->type->scope == SCOPE_NAMESPACED)
         json_set(meta, "namespace", json_str(rq->arena, rq->target.namespace));

@@ -175,6 +175,7 @@ int agent_listen(struct agent *g, uint16_t port, int *ret_fd, struct err *e);
 /* A TCP socket that reaches the pods of this machine, also those that nobody outside reaches: connect() it. -1: there is
  * none. */
 int agent_socket(const struct agent *g);
+#define AGENT_SERVICE_SUBNET "10.96.0.0/16"                       /* addresses of Services */
 struct str agent_gateway(const struct agent *g, struct arena *a); /* "10.88.0.1" */
 
 /* What its Node has: {"cpu": "8", "memory": …}, in 'a'. */

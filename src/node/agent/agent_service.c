@@ -13,8 +13,6 @@
 
 #include <arpa/inet.h>
 
-#define SERVICE_SUBNET "10.96.0.0/16"
-
 enum { REFRESH_MS = 50 };
 
 struct agent_given { /* the address of a Service */
@@ -93,7 +91,7 @@ int agent_services_open(struct agent *g, struct err *e)
     struct agent_services *s = &g->services;
     struct dns_server_options opt = { .ns_fd = net_ns_fd(g->net), .address = net_gateway(g->net) };
 
-    if (subnet_parse(STR(SERVICE_SUBNET), &s->addresses, e) < 0)
+    if (subnet_parse(STR(AGENT_SERVICE_SUBNET), &s->addresses, e) < 0)
         return -1;
     subnet_init(&s->addresses);
     map_init(&s->known, map_seed_default());

@@ -1,0 +1,152 @@
+/* admission_service.c - Services as Kubernetes completes them, and what they may be
+ *
+ * An address is asked for within the range of Services, by one Service at a time, and stays: with any other a user could
+ * take what pods send to somebody else.
+ */
+#include "server/server_internal.h"
+
+#include "api/name.h"
+#include "node/agent/agent.h"
+#include "node/net/subnet.h"
+
+#include <arpa/inet.h>
+
+static void default_member(struct arena *a, struct json *j, const char *key, const char *value)
+{
+    if (json_is(j, JSON_OBJECT) && !json_member_text(j, key).n)
+        json_set(j, key, json_str(a, str_of(value)));
+}
+
+static void default_list(struct arena *a, struct json *j, const char *key, struct str only)
+{
+    if (json_is(j, JSON_OBJECT) && !json_get(j, key))
+        json_push(json_set(j, key, json_array(a)), json_str(a, only));
+}
+
+static bool is_elsewhere(const struct json *spec)
+{
+    return str_is(json_member_text(spec, "type"), "ExternalName");
+}
+
+void service_defaults(struct arena *a, struct json *spec)
+{
+    struct str address = json_member_text(spec, "clusterIP");
+
+    default_member(a, spec, "type", "ClusterIP");
+    default_member(a, spec, "sessionAffinity", "None");
+    if (!is_elsewhere(spec)) {
+        default_member(a, spec, "internalTrafficPolicy", "Cluster");
+        default_member(a, spec, "ipFamilyPolicy", "SingleStack");
+        default_list(a, spec, "ipFamilies", STR("IPv4"));
+    }
+    if (address.n)
+        default_list(a, spec, "clusterIPs", address);
+    JSON_FOREACH(port, json_get(spec, "ports")) {
+        default_member(a, port, "protocol", "TCP");
+        if (json_is(port, JSON_OBJECT) && !json_get(port, "targetPort") && json_get(port, "port"))
+            json_set(port, "targetPort", json_copy(a, json_get(port, "port")));
+    }
+}
+
+/* ---- addresses ---- */
+
+struct claimant { /* who has this address? */
+    struct str address, namespace, name;
+    bool is_taken;
+};
+
+static void look_at_service(void *ctx, const struct object *o)
+{
+    struct claimant *c = ctx;
+
+    if (!str_eq(o->name, c->name) || !str_eq(o->namespace, c->namespace))
+        c->is_taken |= str_eq(json_member_text(json_get(o->root, "spec"), "clusterIP"), c->address);
+}
+
+static bool is_in_range(struct str text)
+{
+    struct subnet range;
+    struct in_addr address;
+    char z[INET_ADDRSTRLEN] = "";
+
+    if (text.n >= sizeof(z))
+        return false;
+    memcpy(z, text.p, text.n);
+    return inet_pton(AF_INET, z, &address) == 1 && subnet_parse(STR(AGENT_SERVICE_SUBNET), &range, NULL) == 0 &&
+           subnet_index(&range, address) >= 0;
+}
+
+static void check_address(struct request *rq, const struct place *spec, const struct object *old, struct problems *ps)
+{
+    struct place at = place_member(spec, "clusterIP");
+    const struct json *before = old ? json_get(old->root, "spec") : NULL;
+    struct claimant c = { json_text(at.node, STR_NULL), rq->target.namespace, rq->target.name, false };
+    struct str was = json_member_text(before, "clusterIP");
+
+    if (str_eq(c.address, was) || is_elsewhere(spec->node))
+        return;
+    if (was.n && !is_elsewhere(before)) {
+        problem_error(ps, &at, "Invalid value: \"%.*s\": may not change once set", STR_ARG(c.address));
+        return;
+    }
+    if (!c.address.n || str_is(c.address, "None"))
+        return;
+    store_list(rq->server->opt.store, rq->type, STR_NULL, look_at_service, &c);
+    if (!is_in_range(c.address))
+        problem_error(ps, &at,
+                      "Invalid value: \"%.*s\": must be empty, \"None\", or an address within " AGENT_SERVICE_SUBNET,
+                      STR_ARG(c.address));
+    else if (c.is_taken)
+        problem_error(ps, &at, "Invalid value: \"%.*s\": failed to allocate IP: provided IP is already allocated",
+                      STR_ARG(c.address));
+}
+
+/* ---- ports ---- */
+
+static bool is_same_port(const struct json *a, const struct json *b)
+{
+    return json_i64(json_get(a, "port"), 0) == json_i64(json_get(b, "port"), 0) &&
+           str_eq(json_member_text(a, "protocol"), json_member_text(b, "protocol"));
+}
+
+static void check_ports(const struct place *spec, struct problems *ps)
+{
+    struct place list = place_member(spec, "ports");
+    bool may_lack = is_elsewhere(spec->node) || str_is(json_member_text(spec->node, "clusterIP"), "None");
+    size_t i = 0;
+
+    if (!json_count(list.node) && !may_lack)
+        problem_error(ps, &list, "Required value");
+    JSON_FOREACH(port, list.node) {
+        struct place at = place_item(&list, port, i++), name = place_member(&at, "name");
+        struct str text = json_text(name.node, STR_NULL);
+
+        if (!text.n && json_count(list.node) > 1)
+            problem_error(ps, &name, "Required value: a Service with several ports names them");
+        for (const struct json *before = json_first(list.node); before != port; before = before->next) {
+            if (text.n && str_eq(json_member_text(before, "name"), text))
+                problem_error(ps, &name, "Duplicate value: \"%.*s\"", STR_ARG(text));
+            if (is_same_port(before, port))
+                problem_error(ps, &at, "Duplicate value: port %lld, protocol %.*s",
+                              (long long)json_i64(json_get(port, "port"), 0),
+                              STR_ARG(json_member_text(port, "protocol")));
+        }
+    }
+}
+
+void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    static const char *const kept[] = { "clusterIP", "clusterIPs" };
+    struct place root = { .node = object }, spec;
+    struct json *own = json_need_object(rq->arena, object, "spec");
+
+    service_defaults(rq->arena, own);
+    if (old && !json_member_text(own, "clusterIP").n) /* as clients that write what they have in a file mean it */
+        for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+            if (json_find(old->root, "spec", kept[i], NULL))
+                json_set(own, kept[i], json_copy(rq->arena, json_find(old->root, "spec", kept[i], NULL)));
+    check_plain(rq->type, object, name_check_dns_label, ps);
+    spec = place_member(&root, "spec");
+    check_ports(&spec, ps);
+    check_address(rq, &spec, old, ps);
+}
