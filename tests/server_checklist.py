@@ -914,6 +914,9 @@ def budgets_block_evictions(s):
     seen = until("it is counted", lambda: (b := s.ok("GET", f"{budgets}/tight").get("status", {})).get("currentHealthy") == 1 and b)
     assert (seen["disruptionsAllowed"], seen["desiredHealthy"], seen["expectedPods"]) == (0, 1, 1), seen
     s.ok("PATCH", f"{budgets}/tight", {"spec": {"minAvailable": None, "maxUnavailable": "50%"}}, type=MERGE)
+    for options, code in (({"dryRun": ["All"]}, 201), ({"preconditions": {"uid": "another"}}, 409)):
+        assert s.call("POST", f"{PODS}/eighty-six/eviction", {**eviction, "deleteOptions": options})[0] == code
+        assert "deletionTimestamp" not in s.ok("GET", f"{PODS}/eighty-six")["metadata"], options
     status, answer = s.call("POST", f"{PODS}/eighty-six/eviction", eviction)
     assert status == 201 and answer["status"] == "Success", answer
     s.ok("DELETE", f"{PODS}/eighty-six", {"gracePeriodSeconds": 0})
@@ -1022,6 +1025,10 @@ def services_are_checked(s):
                         ({"ports": port, "clusterIP": "192.0.2.1"}, "spec.clusterIP"), ({"ports": port, "clusterIP": "10.96.300.1"}, "spec.clusterIP")):
         body = refused(s.call("POST", at, service("odd", **spec)), 422)
         assert field in [c["field"] for c in body["details"]["causes"]], (spec, body)
+    given = [s.ok("POST", f"{at}{dry}", service("given", ports=port))["spec"] for dry in ("?dryRun=All", "")]
+    assert all(g["clusterIP"].startswith("10.96.") and g["clusterIPs"] == [g["clusterIP"]] for g in given), given
+    assert s.ok("GET", f"{at}/given")["spec"]["clusterIP"] == given[1]["clusterIP"]
+    s.ok("DELETE", f"{at}/given")
     s.ok("POST", at, service("first", ports=port, clusterIP="10.96.77.77"))
     refused(s.call("POST", at, service("second", ports=port, clusterIP="10.96.77.77")), 422, "already allocated")
     refused(s.call("PATCH", f"{at}/first", {"spec": {"clusterIP": "10.96.77.78"}}, type=MERGE), 422, "may not change once set")

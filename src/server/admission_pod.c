@@ -371,7 +371,9 @@ int server_complete(void *server, struct arena *a, const struct resource_type *t
         admit_pod_token(server, a, body, NULL);
         set_status(a, body);
     }
-    if (!type->group[0] && strcmp(type->kind, "Service") == 0)
+    if (!type->group[0] && strcmp(type->kind, "Service") == 0) {
+        service_address(server, a, json_get(body, "spec"));
         service_defaults(a, json_get(body, "spec"));
+    }
     return limits_admit(server, type, body, e) < 0 ? -1 : quota_admit(server, type, body, NULL, e);
 }

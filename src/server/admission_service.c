@@ -6,6 +6,7 @@
 #include "server/server_internal.h"
 
 #include "api/name.h"
+#include "base/rand.h"
 #include "node/agent/agent.h"
 #include "node/net/subnet.h"
 
@@ -63,16 +64,22 @@ static void look_at_service(void *ctx, const struct object *o)
         c->is_taken |= str_eq(json_member_text(json_get(o->root, "spec"), "clusterIP"), c->address);
 }
 
+static bool read_address(struct str text, struct in_addr *ret)
+{
+    char z[INET_ADDRSTRLEN] = "";
+
+    if (!text.n || text.n >= sizeof(z))
+        return false;
+    memcpy(z, text.p, text.n);
+    return inet_pton(AF_INET, z, ret) == 1;
+}
+
 static bool is_in_range(struct str text)
 {
     struct subnet range;
     struct in_addr address;
-    char z[INET_ADDRSTRLEN] = "";
 
-    if (text.n >= sizeof(z))
-        return false;
-    memcpy(z, text.p, text.n);
-    return inet_pton(AF_INET, z, &address) == 1 && subnet_parse(STR(AGENT_SERVICE_SUBNET), &range, NULL) == 0 &&
+    return read_address(text, &address) && subnet_parse(STR(AGENT_SERVICE_SUBNET), &range, NULL) == 0 &&
            subnet_index(&range, address) >= 0;
 }
 
@@ -99,6 +106,35 @@ static void check_address(struct request *rq, const struct place *spec, const st
     else if (c.is_taken)
         problem_error(ps, &at, "Invalid value: \"%.*s\": failed to allocate IP: provided IP is already allocated",
                       STR_ARG(c.address));
+}
+
+static void hold_address(void *ctx, const struct object *o)
+{
+    struct in_addr address;
+
+    if (read_address(json_member_text(json_get(o->root, "spec"), "clusterIP"), &address))
+        (void)subnet_hold(ctx, address); /* not in the range: nobody gets it */
+}
+
+/* One that no Service has, from a place drawn by lot: that of one that has just gone is not given to the next, which its
+ * clients would take for it. None is left: the node gives it one when there is. */
+void service_address(const struct server *s, struct arena *a, struct json *spec)
+{
+    struct subnet range;
+    struct in_addr address;
+    char text[INET_ADDRSTRLEN];
+
+    if (!json_is(spec, JSON_OBJECT) || json_member_text(spec, "clusterIP").n || is_elsewhere(spec) ||
+        subnet_parse(STR(AGENT_SERVICE_SUBNET), &range, NULL) < 0)
+        return;
+    subnet_init(&range);
+    store_list(s->opt.store, type_by_kind(STR("v1"), STR("Service")), STR_NULL, hold_address, &range);
+    range.next += (uint32_t)(rand_os_u64() % (1u << (31 - range.prefix))); /* in the first half, then on */
+    if (subnet_take(&range, &address, NULL) == 0) {
+        inet_ntop(AF_INET, &address, text, sizeof(text));
+        json_set(spec, "clusterIP", json_str(a, arena_str(a, str_of(text))));
+    }
+    subnet_done(&range);
 }
 
 /* ---- ports ---- */
@@ -140,6 +176,8 @@ void admit_service_write(struct request *rq, struct json *object, const struct o
     struct place root = { .node = object }, spec;
     struct json *own = json_need_object(rq->arena, object, "spec");
 
+    if (!old)
+        service_address(rq->server, rq->arena, own);
     service_defaults(rq->arena, own);
     if (old && !json_member_text(own, "clusterIP").n) /* as clients that write what they have in a file mean it */
         for (size_t i = 0; i < ARRAY_LEN(kept); i++)

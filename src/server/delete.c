@@ -19,7 +19,7 @@ static int read_propagation(struct request *rq, struct str word, enum propagatio
                       STR_ARG(str_sub(word, 0, 40)));
 }
 
-static int read_body(struct request *rq, const struct json *body, struct store_delete_options *ret)
+int delete_options(struct request *rq, const struct json *body, struct store_delete_options *ret)
 {
     const struct json *grace = json_get(body, "gracePeriodSeconds"), *before = json_get(body, "preconditions");
     struct str word = json_member_text(body, "propagationPolicy"), rev = json_member_text(before, "resourceVersion");
@@ -64,7 +64,7 @@ int delete_read(struct request *rq, struct store_delete_options *ret)
         return -1;
     if (param_flag(rq, "orphanDependents"))
         ret->propagation = PROPAGATE_ORPHAN;
-    return body ? read_body(rq, body, ret) : 0;
+    return body ? delete_options(rq, body, ret) : 0;
 }
 
 /* ---- one ---- */

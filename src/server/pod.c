@@ -183,6 +183,8 @@ int handle_eviction(struct request *rq)
 
     if (body_any(rq, body_types, &body) < 0 || pod_of(rq, &pod) < 0)
         return -1;
+    if (json_get(body, "deleteOptions") && delete_options(rq, json_get(body, "deleteOptions"), &opt) < 0)
+        return -1;
     search.pod = pod->root;
     if (!has_ended(pod->root))
         store_list(rq->server->opt.store, budgets, pod->namespace, look_at_budget, &search);
@@ -193,7 +195,6 @@ int handle_eviction(struct request *rq)
                              STR_ARG(search.blocking->name)));
         return -1;
     }
-    opt.grace_s = json_i64(json_find(body, "deleteOptions", "gracePeriodSeconds", NULL), -1);
     if (delete_one(rq, pod, &opt, &last) < 0)
         return -1;
     reply_json(rq, 201, status_success(rq, 201));

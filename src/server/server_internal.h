@@ -350,6 +350,7 @@ int admission_amounts(struct request *rq, const struct json *object, const struc
 void check_plain(const struct resource_type *t, struct json *object,
                  const char *(*name_check)(struct arena *, struct str), struct problems *ps);
 void admit_pod_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void service_address(const struct server *s, struct arena *a, struct json *spec); /* one of its own, if it needs one */
 void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 void service_defaults(struct arena *a, struct json *spec); /* as Kubernetes completes one that has an address or none */
 /* Mount the token of its account, where the pod and the account want that. 'old': what is there keeps its name, also
@@ -368,6 +369,7 @@ void amounts_canonical(struct arena *a, struct json *from, const char *path);
 int create_object(struct request *rq, struct json *object);
 int delete_one(struct request *rq, const struct object *o, const struct store_delete_options *opt, struct object **ret);
 int delete_read(struct request *rq, struct store_delete_options *ret);
+int delete_options(struct request *rq, const struct json *body, struct store_delete_options *ret); /* DeleteOptions */
 
 /* ---- table.c, columns.c ---- */
 
