@@ -257,6 +257,7 @@ def c18_to_22_queues(t, s):
     until("it has a phase", lambda: s.ok("GET", GROUPS.replace("/podgroups", "/namespaces/default/podgroups/c18g")).get("status", {}).get("phase"))
     assert t.out("vcctl queue operate -n c18 -a close") == ""
     until("it is closing", lambda: s.ok("GET", f"{QUEUES}/c18")["status"]["state"] == "Closing")
+    assert t.out("pumice queue operate update c18 -w 3") == "queue c18 updated\n"  # whatever its state is
     r = t.run("vcctl queue operate -n c18 -a update -w 0")
     assert r.returncode == 255 and "weight must be specified, the value must be greater than 0" in r.stdout, r
     assert t.out("pumice queue operate open c18 --wait --timeout 60s") == "queue c18 opened\n"
@@ -581,6 +582,8 @@ def slurm_submits(t, s):
     spec = s.ok("GET", f"{JOBS}/my-job-{n}")["spec"]
     assert spec["minAvailable"] == 2 and spec["tasks"][0]["replicas"] == 2, spec
     assert t.run("sbatch -W --wrap 'exit 3'").returncode == 3
+    n2 = t.run("sbatch --parsable -W -t 0:01 --wrap 'exec sleep 1000'").stdout.strip()
+    assert t.out(f"sacct -P --noheader -j {n2} -o state") == "TIMEOUT\n"
     r = t.run("sbatch --parsable --array=3,5-9:2%2 -W --wrap 'echo id $SLURM_ARRAY_TASK_ID'")
     assert r.returncode == 0 and "at most 2 at a time" in r.stderr, r
     logs = t.out(f"pumice job logs wrap-{r.stdout.strip()}")
@@ -657,7 +660,7 @@ BSUB = """#!/bin/sh
 #BSUB -J lsf[4-6]
 #BSUB -P project -q default -M 100
 #BSUB -W 0:10
-echo id $SLURM_ARRAY_TASK_ID
+echo id $LSB_JOBINDEX of $LSB_JOBID in $LSB_QUEUE
 #BSUB -x
 """
 
@@ -666,7 +669,7 @@ def lsf_scripts(t, s):
     r = t.run(["sbatch", "--parsable", "-W", t.file("lsf.sh", BSUB)])
     assert r.returncode == 0 and "--account is not needed" in r.stderr, r
     n = r.stdout.strip()
-    assert [x.split("] ")[1] for x in t.out(f"pumice job logs lsf-{n}").splitlines()] == ["id 4", "id 5", "id 6"]
+    assert [x.split("] ")[1] for x in t.out(f"pumice job logs lsf-{n}").splitlines()] == [f"id {i} of {n} in default" for i in (4, 5, 6)]
     main = s.ok("GET", f"{JOBS}/lsf-{n}")["spec"]["tasks"][0]["template"]["spec"]
     assert main["activeDeadlineSeconds"] == 600 and main["containers"][0]["resources"]["requests"]["memory"] == "100Mi", main
     t.fails(["sbatch", "--dry-run", t.file("bad.sh", "#!/bin/sh\n#BSUB -app x\n")], 2, "#BSUB", "-app")

@@ -17,6 +17,11 @@ static const char wrapper[] =
     "  export SLURM_ARRAY_TASK_ID=$(echo \"$SLURM_ARRAY_INDICES\" | cut -d, -f$((SLURM_PROCID + 1)))\n"
     "  SLURM_PROCID=0 SLURM_NODEID=0 SLURM_JOB_NODELIST=$(hostname)\n"
     "fi\n"
+    /* As scripts for LSF know it. */
+    "export LSB_JOBID=$SLURM_JOB_ID LSB_JOBNAME=$SLURM_JOB_NAME LSB_QUEUE=$SLURM_JOB_PARTITION "
+    "LSB_DJOB_NUMPROC=$SLURM_NTASKS\n"
+    "export LSB_JOBINDEX=${SLURM_ARRAY_TASK_ID:-0} LSB_HOSTS=$(echo \"$SLURM_JOB_NODELIST\" | tr , ' ') "
+    "LS_SUBCWD=$SLURM_SUBMIT_DIR\n"
     "dir=$(mktemp -d) && printf '%s' \"$1\" > \"$dir/script\" && chmod +x \"$dir/script\" || exit 1\n"
     "shift\n"
     /* One copy of the command runs in each pod, so inside srun only has to run it. */

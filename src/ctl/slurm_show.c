@@ -330,8 +330,30 @@ static struct str account_elapsed(const struct account *a)
     return slurm_elapsed(a->v->arena, elapsed_s(a->v, a->job));
 }
 
+/* One that had a time limit, and a pod of which met it: the node says so, or timeout(1) around its script. */
+static bool is_out_of_time(const struct account *a)
+{
+    const struct json *pod = json_find(json_at(json_find(a->job, "spec", "tasks", NULL), 0), "template", "spec", NULL);
+    int64_t code;
+
+    if (!str_is(job_phase_word(a->job), "Failed") || !json_get(pod, "activeDeadlineSeconds"))
+        return false;
+    VEC_FOREACH(row, &a->pods->v) {
+        if (!str_eq(object_label(row->object, "volcano.sh/job-name"), object_name(a->job)))
+            continue;
+        if (str_is(json_text(json_find(row->object, "status", "reason", NULL), STR_NULL), "DeadlineExceeded"))
+            return true;
+        JSON_FOREACH(c, json_find(row->object, "status", "containerStatuses", NULL))
+            if (json_to_i64(json_find(c, "state", "terminated", "exitCode", NULL), &code) == 0 && code == 124)
+                return true;
+    }
+    return false;
+}
+
 static struct str account_state(const struct account *a)
 {
+    if (is_out_of_time(a))
+        return STR("TIMEOUT");
     return str_of(slurm_state_long(slurm_phase(a->job)));
 }
 

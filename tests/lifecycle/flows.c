@@ -387,6 +387,27 @@ static void test_one_failed_one_running_is_failed_at_once(void **state)
     expect_flow(h, "Failed");
 }
 
+/* Flows that share templates have nothing else in common. */
+static void test_two_flows_of_the_same_templates(void **state)
+{
+    autoh h = h_new();
+
+    (void)state;
+    start(h, FLOW(FIRST("a") ", " AFTER("b", "a"), ""));
+    h_create(h, FLOW_VERSION "kind: JobFlow\nmetadata: {name: k, namespace: default}\n"
+                             "spec: {flows: [{name: a}, {name: b}]}\n");
+    h_run(h);
+    h_pods_phase(h, "k-a", "Failed");
+    h_advance(h, 1000);
+    complete(h, "j-a");
+    complete(h, "j-b");
+    expect_flow(h, "Succeed");
+    h_expect(h, "jf/k", "status.state.phase", "Failed");
+    h_expect(h, "jf/j", "status.jobStatusList", "(2)");
+    h_expect(h, "jf/j", "status.failedJobs", "");
+    h_expect(h, "jf/k", "status.completedJobs", "");
+}
+
 static void test_patch(void **state)
 {
     autoh h = h_new();
@@ -633,6 +654,7 @@ int main(void)
         cmocka_unit_test(test_043_jobs_of_a_template),
         cmocka_unit_test(test_a_flow_of_nothing_waits),
         cmocka_unit_test(test_one_failed_one_running_is_failed_at_once),
+        cmocka_unit_test(test_two_flows_of_the_same_templates),
         cmocka_unit_test(test_patch),
         cmocka_unit_test(test_long_names),
         cmocka_unit_test(test_changes_hold_for_what_has_not_begun),
