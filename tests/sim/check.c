@@ -207,6 +207,7 @@ static void see_job(struct world *w, const struct watch_event *ev)
               STR_ARG(json_text(json_find(status, "state", "reason", NULL), STR(""))),
               STR_ARG(json_text(json_find(status, "state", "message", NULL), STR(""))),
               job->is_deleting ? " (deleting)" : "");
+    making_job_changed(w, o, job->is_gone);
     job->restarts += job->phase == PHASE_RESTARTING && old.phase != PHASE_RESTARTING;
     check_transition(w, &old, job);
     check_obeyed(w, &old, job, status);
@@ -317,6 +318,8 @@ static void see_other(struct world *w, enum kind kind, const struct watch_event 
               STR_ARG(phase), STR_ARG(more), is_deleting(ev->object) ? " deleting" : "");
     if (kind == KIND_COMMAND && ev->kind == WATCH_ADDED)
         see_command(w, ev->object);
+    if (kind == KIND_FLOW || kind == KIND_CRON)
+        making_changed(w, ev->object, ev->kind == WATCH_DELETED);
     if (kind == KIND_NODE)
         fleet_node_changed(w, ev->object, ev->kind == WATCH_DELETED);
     if (kind == KIND_PODGROUP) {
@@ -698,12 +701,13 @@ static void check_pod_deleted(struct world *w, const struct controller *c, const
         check_told(w, c, job, pod);
 }
 
-/* Only the end of its time to live lets a controller delete a job. */
+/* Only the end of its time to live lets a controller delete a job, or what made it does. */
 static void check_job_deleted(struct world *w, const struct controller *c, const struct op *op)
 {
     struct sim_job *job = map_get(&w->jobs, op->uid);
+    bool may = making_is_made(w, op->uid) ? making_may_delete(w, op->uid) : job && phase_is_final(job->phase);
 
-    if (job && !job->is_deleting && !phase_is_final(job->phase))
+    if (job && !job->is_deleting && !may)
         world_break(w, "%s deletes job %s, which is %s", ctl_names[c->id], job->name, phase_names[job->phase]);
 }
 

@@ -98,6 +98,20 @@ MUTANTS = [
      "what a list no longer mentions stays with the scheduler"),
     ("src/driver/schedule.c", "s->wake_ms <= d->run_ms || (s->has_news", "(s->has_news",
      "the scheduler is not woken by time"),
+    # what makes jobs
+    ("src/flow/jobflow.c", "if (!is_completed(target) && !(has_probes(probes) && target->job))", "if (!target->job)",
+     "a vertex does not wait for the end of those before it"),
+    ("src/flow/jobflow.c", "    else if (phase_is_final(job_phase_of(last)))\n        v.phase = last;\n", "",
+     "what a flow has done is forgotten when the job is gone"),
+    ("src/flow/jobflow.c", "if (f.phase == FLOW_SUCCEED &&\n", "if (f.phase >= FLOW_RUNNING &&\n", "jobs of a flow go while it runs"),
+    ("src/flow/jobflow_status.c", "    if (n_all && n_completed == n_all)\n", "    if (n_completed == n_all && n_failed)\n", "no flow succeeds"),
+    ("src/flow/cronjob.c", "if (str_is(policy, \"Forbid\")) {", "if (0) {", "jobs of a CronJob that forbids it run beside each other"),
+    ("src/flow/cronjob.c", "if (!str_is(policy, \"Replace\") || is_deleting(job))", "if (is_deleting(job))",
+     "jobs of a CronJob that allows them beside each other are replaced"),
+    ("src/flow/cronjob.c", "            advance(status, a, \"lastScheduleTime\", slot_of(v->jobs[i]));\n", "            (void)0;\n",
+     "a slot is run again when its job is gone"),
+    ("src/flow/cronjob.c", "n++ < max)", "n++ < max + 1)", "one job too many is kept"),
+    ("src/driver/flows.c", "if (!before || !looks_the_same(before, now))", "if (!before)", "who made a job is not told what becomes of it"),
 ]
 
 
@@ -146,10 +160,16 @@ def link(root):
     subprocess.run([CC, "-o", str(root / "pumice-sim"), *objects, "-lcrypto", "-lmnl", "-lsqlite3", "-lz"], check=True)
 
 
-def run(root, args):
-    """Exit status of the simulation: 0 it saw nothing. A crash or an endless loop counts as seen."""
+def runs(args, file):
+    """What is run to find a mutant of this file; None: of all."""
     seeds = ["--seed", "1", "--seeds", str(args.seeds), "--steps", str(args.steps)]
-    for extra in (["--crash-every"], *KEPT, seeds):
+    usual, flows = [["--crash-every"], *KEPT, seeds], [["--seed", "1", "--seeds", str(args.seeds // 2), "--steps", "100", "--profile", "flows"]]
+    return usual + flows if file is None else flows if "flow" in file else usual
+
+
+def run(root, args, file=None):
+    """Exit status of the simulation: 0 it saw nothing. A crash or an endless loop counts as seen."""
+    for extra in runs(args, file):
         try:
             done = subprocess.run([str(root / "pumice-sim"), *extra], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                   timeout=args.timeout)
@@ -173,7 +193,7 @@ def try_mutant(root, mutant, args):
         if code:
             return "STALE", "does not compile: " + error.strip().splitlines()[0]
         link(root)
-        code, said = run(root, args)
+        code, said = run(root, args, file)
     finally:
         path.write_text(text)
         compile_one(root, path)

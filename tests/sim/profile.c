@@ -106,19 +106,24 @@ static const struct profile *find(struct str name)
 /* Large worlds take seconds, so they come only when asked for. One seed in eight meets the placer. */
 struct profile profile_pick(uint64_t seed, const char *name)
 {
-    static const struct str placer = STR("placer/");
+    static const struct str placer = STR("placer/"), flows = STR("flows");
     struct str wanted = name ? str_of(name) : STR_NULL;
-    bool has_placer = str_starts(wanted, placer);
-    const struct profile *p = name ? find(has_placer ? str_from(wanted, placer.n) : wanted) : NULL;
+    bool has_placer = str_starts(wanted, placer), has_makers = str_starts(wanted, flows);
+    const struct profile *p = NULL;
     struct profile ret;
     struct rand r;
 
+    if (has_makers)
+        wanted = str_from(wanted, MIN_OF(flows.n + 1, wanted.n));
+    if (wanted.n)
+        p = find(has_placer ? str_from(wanted, placer.n) : wanted);
     rand_seed(&r, seed * 31 + 7);
     if (!p) {
         p = &profiles[rand_below(&r, n_profiles - 1)];
         has_placer |= rand_below(&r, 8) == 0;
     }
     ret = *p;
-    ret.has_placer = has_placer;
+    ret.has_placer = has_placer || (has_makers && seed % 2);
+    ret.has_makers = has_makers;
     return ret;
 }

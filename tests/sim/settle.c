@@ -209,6 +209,7 @@ static void check_rest(struct world *w)
     for (size_t i = 0; i < ARRAY_LEN(owned); i++)
         store_list(w->store, sim_types[owned[i]], STR_NULL, check_owner, w);
     store_list(w->store, sim_types[KIND_COMMAND], STR_NULL, check_command, w);
+    making_rest(w);
     if (!w->profile.has_placer && !world_is_broken(w))
         rest_check(w);
 }
@@ -223,6 +224,7 @@ static void calm_down(struct world *w)
         w->controllers[i].crash_at = 0;
     world_log(w, "sim", "no more faults%s", w->all_ends ? ", and every pod ends" : "");
     fleet_calm(w);
+    maker_calm(w);
     node_calm(w);
 }
 

@@ -108,7 +108,7 @@ static void random_place(struct world *w, struct buf *out)
         buf_fmt(out, "\"priorityClassName\":\"%s\",", priority_names[world_between(w, 0, N_PRIORITIES - 1)]);
 }
 
-static void random_job(struct world *w, struct buf *out, const char *name)
+void user_random_job(struct world *w, struct buf *out, const char *name)
 {
     int64_t tasks = world_between(w, 1, 3);
 
@@ -181,7 +181,7 @@ static void create_job(struct world *w)
     snprintf(name, sizeof(name), "j%" PRId64, world_between(w, 0, w->profile.has_placer ? 4 : 7));
     if (world_get(w, KIND_JOB, str_of(name)))
         return;
-    random_job(w, &text, name);
+    user_random_job(w, &text, name);
     if (w->is_verbose)
         printf("%s\n", text.p);
     (void)user_create_job(w, buf_view(&text)); /* a refused one is in the history */
@@ -276,8 +276,15 @@ static void change_queue(struct world *w)
 
 void user_step(struct world *w)
 {
-    struct sim_job *job = random_live_job(w);
-    int64_t dice = world_between(w, 0, 99);
+    struct sim_job *job;
+    int64_t dice;
+
+    if (w->profile.has_makers && world_chance(w, 60)) {
+        maker_step(w);
+        return;
+    }
+    job = random_live_job(w);
+    dice = world_between(w, 0, 99);
 
     if (!job || dice < 35)
         create_job(w);

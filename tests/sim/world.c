@@ -25,6 +25,9 @@ static const struct {
     [KIND_EVENT] = { "v1", "Event" },
     [KIND_NODE] = { "v1", "Node" },
     [KIND_PRIORITY] = { "scheduling.k8s.io/v1", "PriorityClass" },
+    [KIND_TEMPLATE] = { "flow.volcano.sh/v1alpha1", "JobTemplate" },
+    [KIND_FLOW] = { "flow.volcano.sh/v1alpha1", "JobFlow" },
+    [KIND_CRON] = { "batch.volcano.sh/v1alpha1", "CronJob" },
 };
 
 const char *const phase_names[PHASE_MAX] = {
@@ -385,6 +388,7 @@ void world_init(struct world *w, uint64_t seed, const struct profile *profile, b
     map_init(&w->pods, seed);
     map_init(&w->wrote, seed);
     map_init(&w->groups, seed);
+    making_init(w);
     sim.store = w->store;
     check_hooks(w, &sim.hooks);
     w->net = sim_net_new(&sim);
@@ -437,6 +441,7 @@ void world_done(struct world *w)
         free(wrote);
     map_done(&w->wrote);
     map_done(&w->groups);
+    making_done(w);
     free(w->nodes);
     free(w->lines);
 }

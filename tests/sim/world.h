@@ -43,6 +43,9 @@ enum kind {
     KIND_EVENT,
     KIND_NODE,
     KIND_PRIORITY,
+    KIND_TEMPLATE,
+    KIND_FLOW,
+    KIND_CRON,
     KIND_MAX,
 };
 extern const struct resource_type *sim_types[KIND_MAX];
@@ -225,6 +228,7 @@ struct profile {
     bool is_large;            /* only on request; jobs are large too */
     bool is_scripted;         /* no chance decides anything */
     bool has_placer;          /* the simple placer instead of the scheduler */
+    bool has_makers;          /* JobFlows and CronJobs, too */
 };
 
 /* What becomes of a pod that runs. */
@@ -247,6 +251,8 @@ struct world {
     struct map jobs, pods; /* struct sim_job, struct sim_pod by uid */
     struct map groups;     /* struct sim_group by name */
     struct map wrote;      /* struct wrote by name */
+    struct map makers;     /* struct sim_maker by uid: JobFlows and CronJobs */
+    struct map made;       /* struct made by uid: their jobs */
     struct sim_node *nodes;
     int n_nodes;
     int n_queues;  /* q0 … */
@@ -265,7 +271,7 @@ struct world {
     uint64_t n_lines;
     bool is_verbose;
     uint64_t hash; /* of the whole history */
-    uint64_t steps, n_faults, crashes, n_jobs, n_pods, writes, turns;
+    uint64_t steps, n_faults, crashes, n_jobs, n_made, n_pods, writes, turns;
     int64_t last_write_ms; /* mono: of a controller */
     int64_t jumped_ms;     /* mono: when the wall clock last jumped */
 };
@@ -311,7 +317,8 @@ int world_delete_global(struct world *w, const char *who, enum kind kind, struct
 /* profile.c */
 extern const struct profile profiles[];
 extern const size_t n_profiles;
-/* By name, "placer/NAME" for the world with the placer; NULL: as the seed says. */
+/* By name, "placer/NAME" for the world with the placer, "flows/NAME" for one with JobFlows and CronJobs, "flows" for such
+ * a one as the seed says; NULL: as the seed says. */
 struct profile profile_pick(uint64_t seed, const char *name);
 
 /* amount.c */
@@ -364,8 +371,22 @@ void placer_step(struct world *w);
 
 /* user.c */
 void user_step(struct world *w);
-int user_create_job(struct world *w, struct str text); /* JSON text; admitted as the server would */
+void user_random_job(struct world *w, struct buf *out, const char *name); /* JSON text */
+int user_create_job(struct world *w, struct str text);                    /* JSON text; admitted as the server would */
 void user_command(struct world *w, struct str job, struct str uid, const char *action);
+
+/* maker.c: users who have their jobs made */
+void maker_step(struct world *w);
+void maker_calm(struct world *w); /* nothing more is started */
+
+/* making.c: the invariants of JobFlows and CronJobs */
+void making_init(struct world *w);
+void making_done(struct world *w);
+void making_changed(struct world *w, const struct object *o, bool is_gone);
+void making_job_changed(struct world *w, const struct object *o, bool is_gone);
+bool making_is_made(struct world *w, struct str uid); /* is the job one of theirs? */
+bool making_may_delete(struct world *w, struct str uid);
+void making_rest(struct world *w);
 
 /* run.c: one seed from beginning to end. 0, or -1 with w->broken */
 int run_seed(struct world *w, uint64_t seed, unsigned steps, const char *profile, bool is_verbose);
