@@ -582,6 +582,8 @@ static void check_flights(struct world *w, const struct controller *c, const str
     for (const struct flight *f; (f = map_next(&it));) {
         bool is_status = f->type == KIND_JOB && f->kind == OP_UPDATE_STATUS;
 
+        if (f->type == KIND_JOB && f->kind == OP_DELETE && making_is_made(w, str_of(f->uid)))
+            continue; /* what made it, and the end of its time to live: two who ask */
         if (f->is_over || is_given_up(w, f) || !(job = told_job(c, str_of(f->job_uid))) || job->is_deleting)
             continue; /* the garbage collector, who takes over then, is another */
         if (f->kind == new->kind && f->type == new->type &&str_is(str_of(f->name), new->name) &&

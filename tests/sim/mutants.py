@@ -163,7 +163,7 @@ def link(root):
 def runs(args, file):
     """What is run to find a mutant of this file; None: of all."""
     seeds = ["--seed", "1", "--seeds", str(args.seeds), "--steps", str(args.steps)]
-    usual, flows = [["--crash-every"], *KEPT, seeds], [["--seed", "1", "--seeds", str(args.seeds // 2), "--steps", "100", "--profile", "flows"]]
+    usual, flows = [["--crash-every"], *KEPT, seeds], [["--seed", "1", "--seeds", str(args.seeds // 5), "--steps", "60", "--profile", "flows"]]
     return usual + flows if file is None else flows if "flow" in file else usual
 
 
