@@ -102,7 +102,7 @@ def native_gangs():
     items = pumice_json("render", "-o", "json", "--native-podgroups", MPI)["items"]
     same([o["kind"] for o in items], ["Job", "ConfigMap", "Service", "NetworkPolicy", "Secret", "Workload", "PodGroup", "Pod", "Pod", "Pod"])
     workload, group, pods = items[5], items[6], items[7:]
-    same({o["apiVersion"] for o in (workload, group)}, {"scheduling.k8s.io/v1alpha2"})
+    same({o["apiVersion"] for o in (workload, group)}, {"scheduling.k8s.io/v1beta1"})
     same(group["spec"]["schedulingPolicy"], {"gang": {"minCount": items[0]["spec"]["minAvailable"]}})
     same({p["spec"]["schedulingGroup"]["podGroupName"] for p in pods}, {group["metadata"]["name"]})
     same({p["spec"]["schedulerName"] for p in pods}, {"default-scheduler"})

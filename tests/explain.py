@@ -531,8 +531,10 @@ def a_native_podgroup_is_another_kind():
     pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"j-worker-{i}", "namespace": "default", "annotations": {GROUP: "j-u-1", "volcano.sh/job-name": "j"}},
              "spec": {**template(cpu=8)["spec"], "schedulerName": "default-scheduler", "schedulingGroup": {"podGroupName": "j-u-1"}},
              "status": {"phase": "Pending"}} for i in range(2)]
-    answer = explain([node("n1"), j, group, *pods], "j")
-    assert (answer["state"], answer["reason"], answer["message"]) == ("Native", "Unschedulable", "no room"), answer
+    for version, condition in (("v1beta1", "PodGroupInitiallyScheduled"), ("v1alpha2", "PodGroupScheduled")):
+        group["apiVersion"], group["status"]["conditions"][0]["type"] = f"scheduling.k8s.io/{version}", condition
+        answer = explain([node("n1"), j, group, *pods], "j")
+        assert (answer["state"], answer["reason"], answer["message"]) == ("Native", "Unschedulable", "no room"), answer
     assert answer["podGroup"] == "j-u-1" and answer["placed"] == 0 and answer["minAvailable"] == 2, answer
 
 

@@ -147,9 +147,12 @@ const struct resource_type resource_types[] = {
     { "", "v1", "ReplicationController", "replicationcontrollers", LIST(NULL), N, LIST(NULL), NULL, NULL },
     { "batch", "v1", "Job", "jobs", LIST(NULL), N, LIST(NULL), NULL, NULL },
     /* Those of kube-scheduler. */
-#define N_NATIVE 2
-    { "scheduling.k8s.io", "v1alpha2", "Workload", "workloads", LIST(NULL), N, LIST(NULL), NULL, NULL },
-    { "scheduling.k8s.io", "v1alpha2", "PodGroup", "podgroups", LIST(NULL), N, LIST("status"), NULL, NULL },
+#define N_NATIVE_KINDS 2
+#define N_NATIVE       (NATIVE_VERSION_MAX * N_NATIVE_KINDS)
+    { NATIVE_GROUP, "v1beta1", "Workload", "workloads", LIST(NULL), N, LIST(NULL), NULL, NULL },
+    { NATIVE_GROUP, "v1beta1", "PodGroup", "podgroups", LIST(NULL), N, LIST("status"), NULL, NULL },
+    { NATIVE_GROUP, "v1alpha2", "Workload", "workloads", LIST(NULL), N, LIST(NULL), NULL, NULL },
+    { NATIVE_GROUP, "v1alpha2", "PodGroup", "podgroups", LIST(NULL), N, LIST("status"), NULL, NULL },
 };
 
 #undef N
@@ -320,9 +323,26 @@ const struct resource_type *type_foreign(struct str api_version, struct str kind
     return find_kind(resource_types + n_resource_types, n_foreign_types, api_version, kind);
 }
 
+static enum native_version native_version;
+
+void type_native_choose(enum native_version v)
+{
+    native_version = v;
+}
+
+enum native_version type_native_version(void)
+{
+    return native_version;
+}
+
 const struct resource_type *type_native(const char *kind)
 {
-    return find_kind(resource_types + n_all_types - N_NATIVE, N_NATIVE, STR(NATIVE_API_VERSION), str_of(kind));
+    const struct resource_type *rows = resource_types + n_all_types - N_NATIVE + N_NATIVE_KINDS * native_version;
+
+    for (size_t i = 0; i < N_NATIVE_KINDS; i++)
+        if (strcmp(rows[i].kind, kind) == 0)
+            return &rows[i];
+    return NULL;
 }
 
 static bool is_called(const struct resource_type *t, struct str word)

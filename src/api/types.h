@@ -66,7 +66,17 @@ static inline bool type_is_foreign(const struct resource_type *t)
 /* Last: gangs as kube-scheduler knows them, "Workload" and "PodGroup" of scheduling.k8s.io. A PodGroup is also a kind
  * of Volcano's, so these are found by this function and by no other: whoever looks for a PodGroup means Volcano's. */
 const struct resource_type *type_native(const char *kind);
-#define NATIVE_API_VERSION "scheduling.k8s.io/v1alpha2"
+#define NATIVE_GROUP "scheduling.k8s.io"
+
+/* Of the version that the cluster serves, and it serves one. Who talks to a cluster finds out and says so before anybody
+ * asks for these types; else it is the first. */
+enum native_version {
+    NATIVE_V1BETA1,  /* Kubernetes 1.37 */
+    NATIVE_V1ALPHA2, /* Kubernetes 1.36, which has no other */
+    NATIVE_VERSION_MAX,
+};
+void type_native_choose(enum native_version v);
+enum native_version type_native_version(void);
 
 extern const size_t n_all_types; /* all rows of the table */
 

@@ -165,9 +165,7 @@ static int open_webhook(struct controller *c, struct err *e)
 /* Refused at once where it cannot work. A server that does not answer is no reason: it is looked again when it does. */
 static int check_native(struct controller *c, struct err *e)
 {
-    autoarena scratch = { 0 };
     struct kube_ask *ask;
-    struct json *found;
     struct err why;
     int rc;
 
@@ -176,12 +174,12 @@ static int check_native(struct controller *c, struct err *e)
     (void)signal(SIGPIPE, SIG_IGN); /* as http/client.h asks */
     if (kube_ask_open(&c->config, &ask, e) < 0)
         return -1;
-    rc = kube_ask_get(ask, &scratch, STR("/apis/" NATIVE_API_VERSION), &found, &why);
+    rc = native_find(ask, &why);
     kube_ask_close(ask);
     if (rc == 0 || why.code != ERR_NOT_FOUND)
         return 0;
     return err_set(e, ERR_NOT_FOUND,
-                   "--native-podgroups: the cluster at %.*s does not serve " NATIVE_API_VERSION ": " NATIVE_ADVICE,
+                   "--native-podgroups: the cluster at %.*s serves none of " NATIVE_NAMES ": " NATIVE_ADVICE,
                    STR_ARG(c->config.server));
 }
 

@@ -219,8 +219,8 @@ static void tell_native(struct controller *c)
     driver_stats(c->driver, &s);
     lacks = cluster_kube_lacks(c->door, k->native_workload) || cluster_kube_lacks(c->door, k->native_group);
     if (lacks && !c->lacks_native)
-        log_error("the cluster does not serve " NATIVE_API_VERSION "; pods stay, and jobs without a PodGroup wait",
-                  LOG_TEXT("advice", NATIVE_ADVICE));
+        log_error("the cluster does not serve the API of gangs; pods stay, and jobs without a PodGroup wait",
+                  LOG_STR("api", native_api_version(c->arena)), LOG_TEXT("advice", NATIVE_ADVICE));
     c->lacks_native = lacks;
     if (lacks && !c->had_native)
         end(c, EXIT_FAILED);

@@ -406,7 +406,8 @@ static bool is_ready(struct controller *c, struct buf *why)
     } else if (c->told_lacks) {
         buf_fmt(why, "the cluster lacks kinds: pumice install --dry-run --only crds | kubectl apply -f -");
     } else if (c->lacks_native) {
-        buf_fmt(why, "the cluster does not serve " NATIVE_API_VERSION ": " NATIVE_ADVICE);
+        buf_fmt(why, "the cluster no longer serves %s/%s: " NATIVE_ADVICE, NATIVE_GROUP,
+                type_native("PodGroup")->version);
     } else if (c->driver) {
         driver_stats(c->driver, &s);
         if (!s.is_synced)

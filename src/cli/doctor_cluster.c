@@ -281,24 +281,23 @@ static void print_versions(struct cluster_exam *x, struct buf *out)
 static void exam_native(struct cluster_exam *x)
 {
     autobuf versions = { 0 };
-    struct json *found;
     struct err e;
 
-    if (kube_ask_get(x->live->ask, x->arena, STR("/apis/" NATIVE_API_VERSION), &found, &e) == 0) {
+    if (native_find(x->live->ask, &e) == 0) {
         exam_say(x, "gangs", HOST_FINE, NULL, NULL,
-                 NATIVE_API_VERSION " has PodGroups: pumice controller --native-podgroups leaves gangs to "
-                                    "kube-scheduler, if that has the gate GangScheduling too");
+                 "%.*s has PodGroups: pumice controller --native-podgroups leaves gangs to kube-scheduler, if that has "
+                 "the gates too",
+                 STR_ARG(native_api_version(x->arena)));
         return;
     }
     print_versions(x, &versions);
     if (e.code == ERR_NOT_FOUND)
         exam_say(x, "gangs", HOST_FINE, NULL, NULL,
-                 "PodGroups are Volcano's; for --native-podgroups " NATIVE_API_VERSION
-                 " is missing (there is %s): " NATIVE_SETTINGS,
+                 "PodGroups are Volcano's; for --native-podgroups there is none of " NATIVE_NAMES
+                 " (only %s): " NATIVE_SETTINGS,
                  versions.n ? versions.p : "none");
     else
-        exam_say(x, "gangs", HOST_FINE, NULL, NULL, "whether there is " NATIVE_API_VERSION " cannot be seen: %s",
-                 e.text);
+        exam_say(x, "gangs", HOST_FINE, NULL, NULL, "whether the cluster has its own cannot be seen: %s", e.text);
 }
 
 /* ---- all of it ---- */

@@ -310,7 +310,7 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
     for (size_t i = 0; i < l.docs.n; i++)
         if (l.docs.v[i]->type)
             *vec_push(a, &objects) = l.docs.v[i]->root;
-        else if (str_is(object_api_version(l.docs.v[i]->root), NATIVE_API_VERSION))
+        else if (str_starts(object_api_version(l.docs.v[i]->root), STR(NATIVE_GROUP "/")))
             *vec_push(a, &native) = l.docs.v[i]->root;
     in.objects = objects.v;
     in.n = objects.n;

@@ -1,5 +1,6 @@
 /* live.c - the state of a real cluster, read once */
 #include "cli/live.h"
+#include "cli/native.h"
 
 #include "api/meta.h"
 #include "base/util.h"
@@ -94,8 +95,8 @@ int live_read_state(struct live *l, struct load *into, const char *command, stru
         if (list_or_warn(l, type, STR_NULL, command, &all, e) < 0)
             return -1;
     }
-    /* A cluster that does not have them lets only administrators know: others are told that they may not look. */
-    if (list(l, type_native("PodGroup"), STR_NULL, &all, e) < 0 && e->code != ERR_FORBIDDEN)
+    if (native_find(l->ask, e) == 0 && list(l, type_native("PodGroup"), STR_NULL, &all, e) < 0 &&
+        e->code != ERR_FORBIDDEN)
         return -1;
     load_objects(into, origin_of(l), all.items.v, all.items.n);
     return 0;

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/live.h"
 #include "cli/mask.h"
+#include "cli/native.h"
 #include "report/term.h"
 #include "job/foreign.h"
 #include "job/pod.h"
@@ -288,6 +289,8 @@ static int load_live(struct load *l, struct load *state, const struct render_opt
         *vec_push(l->arena, is_job_name(*word) ? &around->names.list : &real.list) = *word;
     around->rc = live_open(&around->live, l->arena, &o->live, "render", &around->err);
     if (around->rc == 0) {
+        if (o->native_groups)
+            (void)native_find(around->live.ask, &(struct err){ 0 }); /* none: as it would be with the newest */
         if (!l->namespace)
             l->namespace = state->namespace = arena_cstr(l->arena, around->live.config.namespace);
         l->state = state;

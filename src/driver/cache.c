@@ -32,7 +32,7 @@ const struct known_types *known_types(void)
 {
     static struct known_types k; /* follows from a constant table: filled in once, the same for everybody */
 
-    if (k.job)
+    if (k.job && k.native_version == type_native_version())
         return &k;
     k = (struct known_types){
         .job = volcano("jobs.batch.volcano.sh"),
@@ -51,6 +51,7 @@ const struct known_types *known_types(void)
         .flow = volcano("jobflows.flow.volcano.sh"),
         .template = volcano("jobtemplates.flow.volcano.sh"),
         .cron = volcano("cronjobs.batch.volcano.sh"),
+        .native_version = type_native_version(),
         .native_workload = type_native("Workload"),
         .native_group = type_native("PodGroup"),
     };

@@ -137,6 +137,7 @@ struct cache {
 struct known_types {
     const struct resource_type *job, *pod, *group, *command, *queue, *priority, *config_map, *secret, *service, *policy,
         *claim, *volume, *event, *flow, *template, *cron, *native_workload, *native_group;
+    enum native_version native_version; /* of the last two */
 };
 const struct known_types *known_types(void);
 

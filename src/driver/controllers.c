@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "driver/driver_internal.h"
 
+#include "job/native.h"
 #include "job/policy.h"
 #include "controller/controller.h"
 
@@ -40,8 +41,7 @@ static bool is_deleting(const struct object *o)
 static void look_at_native_conditions(const struct json *group, struct podgroup_view *v)
 {
     JSON_FOREACH(c, json_find(group, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "PodGroupScheduled") &&
-            str_is(json_member_text(c, "status"), "False")) {
+        if (native_says_placed(c) && str_is(json_member_text(c, "status"), "False")) {
             v->condition = json_member_text(c, "reason");
             v->condition_message = json_member_text(c, "message");
         }

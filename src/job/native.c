@@ -39,7 +39,8 @@ static void add_policy(struct arena *a, const struct job *job, int64_t size, str
 
 static struct json *object_for(struct arena *a, const struct job *job, const char *kind)
 {
-    struct json *o = object_new(a, NATIVE_API_VERSION, kind, job->meta.namespace, job_group_name(a, job));
+    const char *version = arena_cstr(a, type_api_version(a, type_native(kind)));
+    struct json *o = object_new(a, version, kind, job->meta.namespace, job_group_name(a, job));
     struct json *labels = json_add(json_get(o, "metadata"), STR("labels"), json_object(a));
 
     json_add(labels, STR("volcano.sh/job-name"), json_str(a, job->meta.name));
@@ -61,13 +62,23 @@ struct json *native_workload_new(struct arena *a, const struct job *job, int64_t
     return w;
 }
 
+/* What the PodGroup is made from. */
+static void add_origin(struct arena *a, const struct job *job, struct json *spec)
+{
+    bool is_old = type_native_version() == NATIVE_V1ALPHA2;
+    struct json *ref = json_add(spec, is_old ? STR("podGroupTemplateRef") : STR("workloadRef"), json_object(a));
+
+    if (is_old)
+        ref = json_add(ref, STR("workload"), json_object(a));
+    json_add(ref, STR("workloadName"), json_str(a, job_group_name(a, job)));
+    json_add(ref, is_old ? STR("podGroupTemplateName") : STR("templateName"), json_str(a, STR(TEMPLATE)));
+}
+
 struct json *native_group_new(struct arena *a, const struct job *job, int64_t size)
 {
-    struct json *g = object_for(a, job, "PodGroup"), *spec = json_add(g, STR("spec"), json_object(a)), *ref;
+    struct json *g = object_for(a, job, "PodGroup"), *spec = json_add(g, STR("spec"), json_object(a));
 
-    ref = json_add(json_add(spec, STR("podGroupTemplateRef"), json_object(a)), STR("workload"), json_object(a));
-    json_add(ref, STR("workloadName"), json_str(a, job_group_name(a, job)));
-    json_add(ref, STR("podGroupTemplateName"), json_str(a, STR(TEMPLATE)));
+    add_origin(a, job, spec);
     add_policy(a, job, size, spec);
     return g;
 }
@@ -82,6 +93,13 @@ void native_join(struct arena *a, struct json *pod, struct str group, struct str
              json_mark(json_str(a, group), MARK_JOB));
     if (str_eq(json_member_text(spec, "schedulerName"), own_scheduler))
         json_mark(json_set(spec, "schedulerName", json_str(a, STR("default-scheduler"))), MARK_JOB);
+}
+
+bool native_says_placed(const struct json *condition)
+{
+    struct str type = json_member_text(condition, "type");
+
+    return str_is(type, "PodGroupInitiallyScheduled") || str_is(type, "PodGroupScheduled"); /* the latter: v1alpha2 */
 }
 
 /* ---- how many pods can be counted ---- */

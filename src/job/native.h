@@ -5,7 +5,8 @@
  * of the job are one gang of minAvailable, placed together or not at all. What else Volcano's PodGroup says (queue,
  * minTaskMember, minResources, networkTopology, partitions) has no word there.
  *
- * The server lets nobody change either of them, so another gang means another object: see native_ensure().
+ * The server lets nobody change either of them (v1alpha2; of v1beta1 only some), so another gang means another object:
+ * see native_ensure().
  */
 #ifndef JOB_NATIVE_H
 #define JOB_NATIVE_H
@@ -21,6 +22,9 @@ struct json *native_group_new(struct arena *a, const struct job *job, int64_t si
 /* Make the pod a member of the group. One that is meant for 'own_scheduler', which knows no such groups, becomes
  * kube-scheduler's; one that names another is left to it. */
 void native_join(struct arena *a, struct json *pod, struct str group, struct str own_scheduler);
+
+/* Is this the condition of such a PodGroup that says whether it was placed? */
+bool native_says_placed(const struct json *condition);
 
 /* Make or mend both. A gang of another size is deleted and made again under the same name, which pods may go on naming
  * meanwhile. A PodGroup that is being deleted stays, by a finalizer of the cluster's, until the last of its pods has

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "job/admit.h"
+#include "job/native.h"
 #include "job/phase.h"
 #include "store/store.h"
 
@@ -124,8 +125,7 @@ static void take_native_conditions(struct advising *v)
         if (!str_eq(object_name(group), v->out->group) || !str_eq(namespace_of(group), v->namespace))
             continue;
         JSON_FOREACH(c, json_find(group, "status", "conditions", NULL))
-            if (str_is(json_member_text(c, "type"), "PodGroupScheduled") &&
-                str_is(json_member_text(c, "status"), "False")) {
+            if (native_says_placed(c) && str_is(json_member_text(c, "status"), "False")) {
                 v->out->reason = json_member_text(c, "reason");
                 v->out->message = json_member_text(c, "message");
             }

@@ -6,7 +6,7 @@
         alice = bed.user("alice", groups=["dev"])                # a kubeconfig; allowed what RBAC says, so nothing yet
         status, answer = bed.call("GET", "/api/v1/namespaces/default/pods", user="alice")
         bed.server.kill(); bed.server.start()                    # the same address, certificates and data
-        bed.serve(*NATIVE)                                       # … with other flags
+        bed.serve("--feature-gates=GenericWorkload=true")        # … with other flags
         for e in bed.audit(user="alice", verb="list"): ...
 
 From a shell: tests/kube/bed.py COMMAND… runs COMMAND with KUBECONFIG, PATH and BED (its directory) set, and takes the bed
@@ -37,9 +37,6 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# kube-scheduler's own gangs: flags of the API server, and the gates alone, which kube-scheduler needs too.
-GATES = "--feature-gates=GenericWorkload=true,GangScheduling=true"
-NATIVE = (GATES, "--runtime-config=scheduling.k8s.io/v1alpha2=true")
 READY_S = 300  # a server that has not answered by then never will, however busy the machine is
 
 
@@ -179,15 +176,16 @@ Identity = collections.namedtuple("Identity", "kubeconfig certificate key")
 
 
 class Bed:
-    def __init__(self, audit_level="Metadata", server_flags=(), below="/dev/shm"):
+    def __init__(self, audit_level="Metadata", server_flags=(), below="/dev/shm", is_next=False):
         """audit_level: of the log that audit() reads; "Request" keeps what was written too. server_flags come last.
-        below: where its directory is made."""
-        self.audit_level, self.server_flags, self.below = audit_level, list(server_flags), below
+        below: where its directory is made. is_next: the API server (and scheduler) of the next release."""
+        self.audit_level, self.server_flags, self.below, self.is_next = audit_level, list(server_flags), below, is_next
         self.dir = self.reaper = None
         self.users = {}
 
     def __enter__(self):
         self.bin = binaries()
+        self.server_bin = binaries("next") if self.is_next else self.bin
         self.dir = tempfile.mkdtemp(prefix="pumice-bed.", dir=self.below if os.path.isdir(self.below) else None)
         for sub in ("pid", "log", "pki", "kubeconfig", "home"):
             os.mkdir(os.path.join(self.dir, sub))
@@ -239,7 +237,7 @@ class Bed:
                                                        {"level": self.audit_level}]}
         with open(f"{pki}/audit.yaml", "w") as f:
             json.dump(policy, f)
-        return [f"{self.bin}/kube-apiserver", "--etcd-servers", self.etcd_url,
+        return [f"{self.server_bin}/kube-apiserver", "--etcd-servers", self.etcd_url,
                 "--bind-address", "127.0.0.1", "--secure-port", str(self.port), "--advertise-address", "127.0.0.1",
                 "--endpoint-reconciler-type", "none", "--service-cluster-ip-range", "10.96.0.0/16",
                 "--tls-cert-file", f"{pki}/server.crt", "--tls-private-key-file", f"{pki}/server.key",
@@ -261,8 +259,9 @@ class Bed:
 
     def schedule(self, *flags):
         """Starts a real kube-scheduler, with the rights that every cluster gives it."""
-        binaries("scheduler")
-        Process(self, "kube-scheduler", [f"{self.bin}/kube-scheduler", "--kubeconfig", self.user("system:kube-scheduler"),
+        if not self.is_next:
+            binaries("scheduler")
+        Process(self, "kube-scheduler", [f"{self.server_bin}/kube-scheduler", "--kubeconfig", self.user("system:kube-scheduler"),
                                          "--leader-elect=false", "--secure-port=0", *flags]).launch()
 
     def answers(self, process):

@@ -158,14 +158,19 @@ static void native_is_never_meant(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         assert_string_equal(type_by_name(str_of(words[i]))->group, "scheduling.volcano.sh");
-    assert_null(type_by_kind(STR(NATIVE_API_VERSION), STR("PodGroup")));
+    assert_null(type_by_kind(STR("scheduling.k8s.io/v1beta1"), STR("PodGroup")));
     assert_null(type_by_name(STR("podgroups.scheduling.k8s.io")));
-    assert_null(type_foreign(STR(NATIVE_API_VERSION), STR("PodGroup")));
+    assert_null(type_foreign(STR("scheduling.k8s.io/v1beta1"), STR("PodGroup")));
     assert_false(type_is_foreign(native));
     assert_string_equal(native->group, "scheduling.k8s.io");
     assert_string_equal(native->plural, "podgroups");
     assert_string_equal(type_native("Workload")->plural, "workloads");
     assert_null(type_native("PriorityClass"));
+    assert_string_equal(native->version, "v1beta1");
+    type_native_choose(NATIVE_V1ALPHA2);
+    assert_string_equal(type_native("PodGroup")->version, "v1alpha2");
+    assert_string_equal(type_native("Workload")->version, "v1alpha2");
+    type_native_choose(NATIVE_V1BETA1);
 }
 
 static void what_stands_in_urls(void **state)

@@ -25,8 +25,8 @@ static void test_objects(void **state)
     fixture_init(&f, HEAD "  minAvailable: 3\n  priorityClassName: pc\n  tasks:\n" TASK("a", "4", ""));
     w = native_workload_new(&f.arena, &f.job, native_gang_size(&f.job));
     g = native_group_new(&f.arena, &f.job, native_gang_size(&f.job));
-    assert_text(json_get(w, "apiVersion"), "scheduling.k8s.io/v1alpha2");
-    assert_text(json_get(g, "apiVersion"), "scheduling.k8s.io/v1alpha2");
+    assert_text(json_get(w, "apiVersion"), "scheduling.k8s.io/v1beta1");
+    assert_text(json_get(g, "apiVersion"), "scheduling.k8s.io/v1beta1");
     assert_text(json_find(w, "metadata", "name", NULL), "j-u-1");
     assert_text(json_find(g, "metadata", "name", NULL), "j-u-1");
     assert_json(json_find(g, "metadata", "labels", NULL), "{\"volcano.sh/job-name\":\"j\"}");
@@ -37,9 +37,15 @@ static void test_objects(void **state)
                 "{\"controllerRef\":{\"apiGroup\":\"batch.volcano.sh\",\"kind\":\"Job\",\"name\":\"j\"},"
                 "\"podGroupTemplates\":[{\"name\":\"job\",\"schedulingPolicy\":{\"gang\":{\"minCount\":3}},"
                 "\"priorityClassName\":\"pc\"}]}");
+    assert_json(json_get(g, "spec"), "{\"workloadRef\":{\"workloadName\":\"j-u-1\",\"templateName\":\"job\"},"
+                                     "\"schedulingPolicy\":{\"gang\":{\"minCount\":3}},\"priorityClassName\":\"pc\"}");
+    type_native_choose(NATIVE_V1ALPHA2);
+    g = native_group_new(&f.arena, &f.job, native_gang_size(&f.job));
+    assert_text(json_get(g, "apiVersion"), "scheduling.k8s.io/v1alpha2");
     assert_json(json_get(g, "spec"),
                 "{\"podGroupTemplateRef\":{\"workload\":{\"workloadName\":\"j-u-1\",\"podGroupTemplateName\":\"job\"}},"
                 "\"schedulingPolicy\":{\"gang\":{\"minCount\":3}},\"priorityClassName\":\"pc\"}");
+    type_native_choose(NATIVE_V1BETA1);
     fixture_done(&f);
 }
 
