@@ -464,9 +464,40 @@ def every_documented_argument_is_accepted():
                 assert "unknown" not in run.stderr and "bad value" not in run.stderr, (plugin["name"], name, run.stderr)
 
 
+# Of vc-controller-manager and vc-scheduler (v1.16), as their --help has them, but for those that the test below names.
+VOLCANO_FLAGS = """add-dir-header alsologtostderr alsologtostderrthreshold=x ca-cert-file=x cache-dump-dir=x cache-dumper csi-storage default-queue=x
+    disable-default-scheduler-config enable-healthz enable-metrics enable-node-event-trigger enable-pprof feature-gates=A=true gate-removal-worker-num=5
+    healthz-address=x ignored-provisioners=x inherit-owner-annotations kube-api-burst=5 kube-api-qps=5 leader-elect-resource-lock=x
+    legacy-stderr-threshold-behavior log-backtrace-at=x log-dir=x log-file=x log-file-max-size=5 log-flush-frequency=5s logtostderr max-requeue-num=5
+    minimum-feasible-nodes=5 minimum-percentage-nodes-to-find=5 node-worker-threads=5 one-output percentage-nodes-to-find=5 priority-class
+    resource-sync-timeout=5s resync-period=5s schedule-period=5s scheduler-configs=x scheduler-sharding-name=x shard-sync-period=5s sharding-configmap=x
+    sharding-configmap-namespace=x skip-headers skip-log-headers stderrthreshold=2 tls-cert-file=x tls-private-key-file=x v=3 vmodule=x worker-threads=5
+    worker-threads-for-cronjob=5 worker-threads-for-gc=5 worker-threads-for-podgroup=5 worker-threads-for-queue=5""".split()
+
+
+def flags_of_volcano():
+    """Taken, each with a word; those that mean the same here do it, in both spellings; those that would do harm are refused."""
+    same_here = ["--leader_elect=true", "--leader-elect-lease-duration=15s", "--leader-elect-renew-deadline=10s", "--leader-elect-retry-period=2s",
+                 "--leader-elect-resource-name=x", "--lock-object-namespace=x", "--listen-address=:0", "--scheduler-name=x"]
+    run = pumice("controller", *same_here, *[f"--{f}" for f in VOLCANO_FLAGS], "--log_dir", "x", "--kubeconfig=/nonexistent")
+    same(run.returncode, 1)
+    told = [line for line in run.stderr.splitlines() if "is not needed: " in line]
+    same(len(told), len(VOLCANO_FLAGS) + 1)
+    assert "/nonexistent" in run.stderr.splitlines()[-1], run.stderr
+    with tempfile.NamedTemporaryFile("w") as f:
+        json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "a", "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}],
+                   "contexts": [{"name": "a", "context": {"cluster": "a"}}]}, f)
+        f.flush()
+        run = pumice("controller", "--scheduler_conf=/no/such.conf", f"--kubeconfig={f.name}")
+    assert run.returncode == 1 and "--scheduler-config: /no/such.conf" in run.stderr, run
+    for flag in ("controllers=x", "master=x", "node-selector=x", "plugins-dir=x", "scheduler-sharding-mode=hard"):
+        run = pumice("controller", f"--{flag}")
+        assert run.returncode == 2 and "unknown" not in run.stderr, run
+
+
 def main():
     suite = Suite()
-    for f in (help_everywhere, wrong_use_is_status_2, version, manual_is_valid_roff, no_colour_unless_terminal,
+    for f in (help_everywhere, wrong_use_is_status_2, flags_of_volcano, version, manual_is_valid_roff, no_colour_unless_terminal,
               colour_on_a_terminal, colour_when_asked, validate_for_programs, plugins_by_name, yaml_and_json_say_the_same, order_of_creation, native_gangs, json_list, standard_input, only,
               standard_input_has_a_name, lists, only_in_a_tree, only_that_matches_nothing, summary_of_an_empty_gang,
               rendering_again_changes_nothing, the_same_each_time, secrets_are_masked, private_key_arguments_are_masked,

@@ -284,6 +284,8 @@ static const struct option controller_option_table[] = {
 #define REQUESTS "as many requests are sent as the server takes"
 #define THREADS  "one thread does all the work"
 #define KLOG     "see --log-level"
+#define LOG_FILE "the log goes to standard error; see --log-level"
+#define SHARDS   "nodes are not dealt out among schedulers: one has them all"
 
 static const struct foreign_option controller_foreign[] = {
     { "kube-api-qps", true, false, REQUESTS },
@@ -310,9 +312,20 @@ static const struct foreign_option controller_foreign[] = {
     { "ignored-provisioners", true, false, "volumes are not provisioned here" },
     { "cache-dumper", false, false, "see /debug/jobs at --listen-address" },
     { "cache-dump-dir", true, false, "see /debug/jobs at --listen-address" },
-    { "lock-object-namespace", true, true, "use --leader-elect-resource-namespace" },
+    { "enable-pprof", false, false, "it is no Go program: see /metrics at --listen-address" },
+    { "disable-default-scheduler-config", false, false, "a file that makes no sense is never replaced by another" },
+    { "gate-removal-worker-num", true, false, THREADS },
+    { "resource-sync-timeout", true, false, "nothing is placed before everything is listed" },
+    { "scheduler-sharding-mode", true, true, "leave it out: " SHARDS },
+    { "scheduler-sharding-name", true, false, SHARDS },
+    { "scheduler-configs", true, false, SHARDS },
+    { "shard-sync-period", true, false, SHARDS },
+    { "sharding-configmap", true, false, SHARDS },
+    { "sharding-configmap-namespace", true, false, SHARDS },
+    { "enable-node-event-trigger", false, false, SHARDS },
+    { "lock-object-namespace", true, false, NULL, "leader-elect-resource-namespace" },
     { "leader-elect-resource-lock", true, false, "it is a Lease" },
-    { "scheduler-conf", true, true, "use --scheduler-config" },
+    { "scheduler-conf", true, false, NULL, "scheduler-config" },
     { "master", true, true, "use --kubeconfig, whose cluster.server is the address" },
     { "controllers", true, true, "they cannot be chosen: Jobs, queues, PodGroups and time to live belong together" },
     { "node-selector", true, true, "give the pods a nodeSelector instead" },
@@ -326,6 +339,17 @@ static const struct foreign_option controller_foreign[] = {
     { "logtostderr", false, false, KLOG },
     { "alsologtostderr", false, false, KLOG },
     { "stderrthreshold", true, false, KLOG },
+    { "alsologtostderrthreshold", true, false, KLOG },
+    { "legacy-stderr-threshold-behavior", false, false, KLOG },
+    { "log-backtrace-at", true, false, KLOG },
+    { "log-dir", true, false, LOG_FILE },
+    { "log-file", true, false, LOG_FILE },
+    { "log-file-max-size", true, false, LOG_FILE },
+    { "log-flush-frequency", true, false, LOG_FILE },
+    { "one-output", false, false, LOG_FILE },
+    { "add-dir-header", false, false, KLOG },
+    { "skip-headers", false, false, KLOG },
+    { "skip-log-headers", false, false, KLOG },
     { NULL, false, false, NULL },
 };
 

@@ -132,23 +132,37 @@ static int take_foreign(struct parsed *p, const struct foreign_option *f, const 
     return EXIT_FINE;
 }
 
+static struct str with_dashes(struct arena *a, struct str name)
+{
+    char *copy = memcpy(arena_alloc(a, name.n + 1), name.p, name.n);
+
+    for (size_t i = 0; i < name.n; i++)
+        if (copy[i] == '_')
+            copy[i] = '-';
+    return (struct str){ copy, name.n };
+}
+
 /* --name, --name=value, --name value. '*next' is advanced when the value is a word of its own. */
 static int parse_long(struct parsed *p, const char *word, char ***next)
 {
     struct str name = str_of(word + 2);
     ptrdiff_t eq = str_find_char(name, '=');
     const char *value = eq >= 0 ? name.p + eq + 1 : NULL;
+    const struct foreign_option *f;
     const struct option *o;
 
     if (eq >= 0)
         name.n = (size_t)eq;
+    if (p->command->foreign && str_find_char(name, '_') >= 0)
+        name = with_dashes(p->arena, name);
     if (str_is(name, "help")) {
         p->wants_help = true;
         return EXIT_FINE;
     }
-    o = option_by_name(p->command, name);
-    if (!o && foreign_by_name(p->command, name))
-        return take_foreign(p, foreign_by_name(p->command, name), value, next);
+    f = foreign_by_name(p->command, name);
+    o = option_by_name(p->command, f && f->same_as ? str_of(f->same_as) : name);
+    if (!o && f)
+        return take_foreign(p, f, value, next);
     if (!o)
         return unknown_option(p->command, word, name);
     if (o->kind == OPTION_SWITCH && !value)

@@ -34,11 +34,13 @@ struct option {
 };
 
 /* An option of another program that does the same work, for those who bring its command line along: taken with a word
- * about why it is not needed here, or refused with one about what to do instead. */
+ * about why it is not needed here, refused with one about what to do instead, or taken as one of ours. Programs written in
+ * Go take '_' for '-' in names; so does a command that has such options. */
 struct foreign_option {
     const char *name;
     bool has_value, is_refused;
     const char *why;
+    const char *same_as; /* the name of ours; NULL: there is none */
 };
 
 /* What every command takes. */
