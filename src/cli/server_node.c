@@ -45,12 +45,12 @@ static void on_notice(void *ctx, struct str sentence)
     log_info("notice", LOG_STR("text", sentence));
 }
 
-static void on_leaves(void *ctx, struct str pod_uid)
+static void on_leaves(void *ctx, struct str namespace, struct str pod, struct str uid)
 {
     struct serve *s = ctx;
 
     if (s->kubelet)
-        kubelet_pod_leaves(s->kubelet, pod_uid);
+        kubelet_pod_leaves(s->kubelet, &(struct agent_place){ namespace, pod, STR_NULL }, uid);
 }
 
 static void on_token(void *ctx, uint64_t id, struct str namespace, struct str account, const struct json *request)

@@ -195,6 +195,7 @@ int kubelet_open(const struct kubelet_options *opt, struct kubelet **ret, struct
     list_init(&k->requests);
     list_init(&k->logs);
     list_init(&k->records);
+    list_init(&k->left);
     list_init(&k->execs);
     list_init(&k->tunnels);
     k->epoll = epoll_create1(EPOLL_CLOEXEC);

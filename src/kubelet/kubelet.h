@@ -49,8 +49,10 @@ enum kubelet_action {
 struct agent_place;
 void kubelet_take(struct kubelet *k, struct http_call *call, enum kubelet_action what, const struct agent_place *where);
 
-/* For agent_hooks.leaves: whoever follows this pod hears the rest of it. */
-void kubelet_pod_leaves(struct kubelet *k, struct str pod_uid);
+/* For agent_hooks.leaves: whoever follows this pod hears the rest of it, and for a while others can. */
+void kubelet_pod_leaves(struct kubelet *k, const struct agent_place *pod, struct str pod_uid);
+/* It was here, and KUBELET_RECORDS of it can still be answered. */
+bool kubelet_knew(const struct kubelet *k, const struct agent_place *pod, struct str pod_uid);
 
 /* What runs here uses: 'f' is called for each container that runs, and last for the machine itself (all of 'of' is
  * empty). Of a container that the machine does not count for us it is not called. */

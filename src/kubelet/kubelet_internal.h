@@ -27,6 +27,8 @@ struct kubelet {
     struct list requests; /* struct request: those that wait for a review */
     struct map verdicts;  /* struct verdict by who and what */
     struct list logs, records, execs, tunnels;
+    struct list left; /* struct left_pod, oldest first */
+    size_t left_bytes;
 };
 
 struct source { /* a descriptor in the kubelet's epoll */

@@ -10,8 +10,9 @@
  *     - usage CPU_US MEMORY PEAK             of the whole pod, about once a second while it runs; -1: nobody counts it
  *
  * The answer begins at once, also for a pod that has no node yet, and ends when nothing of the pod will run any more. A
- * pod that is removed is read to its end first (kubelet_pod_leaves()). 'since' leaves out what is older, so that a client
- * which lost the connection goes on where it was.
+ * pod that is removed is read to its end first (kubelet_pod_leaves()), and what it wrote is kept in memory for a while: a
+ * pod may come and go before somebody who was told of it can ask, or while he has no connection. 'since' leaves out what is
+ * older, so that a client which lost the connection goes on where it was.
  */
 #include "kubelet/kubelet_internal.h"
 
@@ -24,6 +25,17 @@ enum {
     LOOK_MIN_MS = 5,        /* after something came … */
     LOOK_MAX_MS = 100,      /* … and when nothing does */
     USAGE_MS = 1000,
+    LEFT_MS = 60000,       /* so long something is kept of a pod that is removed … */
+    LEFT_BYTES = 64 << 10, /* … so much of it: one that came and went in a moment has not written more … */
+    LEFT_ALL = 16 << 20,   /* … and of all of them */
+};
+
+struct left_pod { /* one that was removed */
+    struct list_link link;
+    struct buf text; /* its records */
+    struct arena arena;
+    struct str uid, namespace, name;
+    int64_t until_ms;
 };
 
 struct follower { /* of one container */
@@ -35,7 +47,8 @@ struct follower { /* of one container */
 struct record_stream {
     struct list_link link;
     struct kubelet *kubelet;
-    struct http_call *call;
+    struct http_call *call; /* NULL: 'kept' is where it goes */
+    struct buf *kept;
     struct arena arena;
     struct str uid;
     int64_t since_ns;
@@ -56,6 +69,14 @@ static void stream_free(struct record_stream *s)
     list_remove(&s->link);
     arena_done(&s->arena);
     free(s);
+}
+
+static void put(struct record_stream *s, struct str text)
+{
+    if (s->call)
+        http_answer_write(s->call, text);
+    else
+        buf_str(s->kept, text);
 }
 
 static void end(struct record_stream *s)
@@ -84,7 +105,7 @@ static void tell(struct record_stream *s, const struct follower *f, const char *
     autobuf out = { 0 };
 
     buf_fmt(&out, "%.*s %d %s\n", STR_ARG(f->name), f->attempt, what);
-    http_answer_write(s->call, buf_view(&out));
+    put(s, buf_view(&out));
 }
 
 static size_t send_record(struct record_stream *s, const struct follower *f, const struct conlog_line *line)
@@ -97,7 +118,7 @@ static size_t send_record(struct record_stream *s, const struct follower *f, con
             line->is_partial ? 'P' : 'F', (long long)line->at_ns);
     buf_str(&out, line->text);
     buf_char(&out, '\n');
-    http_answer_write(s->call, buf_view(&out));
+    put(s, buf_view(&out));
     return out.n;
 }
 
@@ -149,11 +170,11 @@ static void tell_usage(struct record_stream *s)
     struct cgroup_stats stats;
     autobuf out = { 0 };
 
-    if (mono() < s->usage_ms || !agent_pod_usage(s->kubelet->opt.agent, s->uid, &stats))
+    if (!s->call || mono() < s->usage_ms || !agent_pod_usage(s->kubelet->opt.agent, s->uid, &stats))
         return;
     buf_fmt(&out, "- usage %lld %lld %lld\n", (long long)stats.cpu_us, (long long)stats.memory_bytes,
             (long long)stats.memory_peak_bytes);
-    http_answer_write(s->call, buf_view(&out));
+    put(s, buf_view(&out));
     s->usage_ms = mono() + USAGE_MS;
 }
 
@@ -183,6 +204,69 @@ static void step(struct record_stream *s)
     s->next_ms = mono() + s->pace_ms;
 }
 
+/* ---- pods that are gone ---- */
+
+static void left_free(struct kubelet *k, struct left_pod *p)
+{
+    k->left_bytes -= p->text.n;
+    list_remove(&p->link);
+    buf_done(&p->text);
+    arena_done(&p->arena);
+    free(p);
+}
+
+static void forget_old(struct kubelet *k)
+{
+    LIST_FOREACH(struct left_pod, p, &k->left, link)
+        if (mono() >= p->until_ms || k->left_bytes > LEFT_ALL)
+            left_free(k, p);
+}
+
+static void keep(struct kubelet *k, const struct agent_place *pod, struct str uid)
+{
+    struct left_pod *p = xcalloc(1, sizeof(*p));
+    struct record_stream *s = xcalloc(1, sizeof(*s));
+
+    *s = (struct record_stream){ .kubelet = k, .kept = &p->text, .uid = uid };
+    if (look(s, LEFT_BYTES) && s->followers.n)
+        tell(s, s->followers.v[0], "lost"); /* there is more, or it was removed while it ran */
+    stream_free(s);
+    p->uid = arena_str(&p->arena, uid);
+    p->namespace = arena_str(&p->arena, pod->namespace);
+    p->name = arena_str(&p->arena, pod->pod);
+    p->until_ms = mono() + LEFT_MS;
+    list_push(&k->left, &p->link);
+    k->left_bytes += p->text.n;
+    forget_old(k);
+}
+
+static struct left_pod *left_of(const struct kubelet *k, struct str uid)
+{
+    LIST_FOREACH(struct left_pod, p, &k->left, link)
+        if (str_eq(p->uid, uid))
+            return p;
+    return NULL;
+}
+
+bool kubelet_knew(const struct kubelet *k, const struct agent_place *pod, struct str pod_uid)
+{
+    const struct left_pod *p = left_of(k, pod_uid);
+
+    return p && str_eq(p->namespace, pod->namespace) && str_eq(p->name, pod->pod);
+}
+
+void kubelet_pod_leaves(struct kubelet *k, const struct agent_place *pod, struct str pod_uid)
+{
+    keep(k, pod, pod_uid);
+    LIST_FOREACH(struct record_stream, s, &k->records, link)
+        if (str_eq(s->uid, pod_uid)) {
+            (void)look(s, LEAVE_BYTES); /* it is over whatever it says */
+            end(s);
+        }
+}
+
+/* ---- turns ---- */
+
 static bool has_room(const struct record_stream *s)
 {
     return http_call_queued(s->call) < QUEUE_BYTES;
@@ -190,6 +274,7 @@ static bool has_room(const struct record_stream *s)
 
 void records_turn(struct kubelet *k)
 {
+    forget_old(k);
     LIST_FOREACH(struct record_stream, s, &k->records, link)
         if (mono() >= s->next_ms && has_room(s))
             step(s);
@@ -205,15 +290,6 @@ int64_t records_due_ms(const struct kubelet *k)
     return due_ms;
 }
 
-void kubelet_pod_leaves(struct kubelet *k, struct str pod_uid)
-{
-    LIST_FOREACH(struct record_stream, s, &k->records, link)
-        if (str_eq(s->uid, pod_uid)) {
-            (void)look(s, LEAVE_BYTES); /* it is over whatever it says */
-            end(s);
-        }
-}
-
 void records_done(struct kubelet *k)
 {
     LIST_FOREACH(struct record_stream, s, &k->records, link) {
@@ -222,6 +298,8 @@ void records_done(struct kubelet *k)
         stream_free(s);
         http_answer_cut(call);
     }
+    LIST_FOREACH(struct left_pod, p, &k->left, link)
+        left_free(k, p);
 }
 
 /* ---- requests ---- */
@@ -240,6 +318,7 @@ static void on_gone(void *ctx, struct http_call *call)
 
 void serve_records(const struct target *t)
 {
+    const struct left_pod *left;
     struct record_stream *s;
     autobuf uid = { 0 };
     int64_t since_ns;
@@ -250,6 +329,11 @@ void serve_records(const struct target *t)
     }
     if (target_number(t, "since", 0, &since_ns) < 0)
         return;
+    left = left_of(t->kubelet, buf_view(&uid));
+    if (left) {
+        http_answer(t->call, &(struct http_reply){ .status = 200 }, buf_view(&left->text));
+        return;
+    }
     s = xcalloc(1, sizeof(*s));
     s->kubelet = t->kubelet;
     s->call = t->call;

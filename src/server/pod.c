@@ -49,10 +49,9 @@ static int hand_over(struct request *rq, enum kubelet_action what)
     const struct object *pod;
     struct agent_place place = { rq->target.namespace, rq->target.name, STR_NULL };
 
-    if (pod_of(rq, &pod) < 0 ||
-        (what != KUBELET_FORWARD && what != KUBELET_RECORDS && container_of(rq, pod->root, &place.container) < 0))
+    if (pod_of(rq, &pod) < 0 || (what != KUBELET_FORWARD && container_of(rq, pod->root, &place.container) < 0))
         return -1;
-    if (what != KUBELET_RECORDS && !json_member_text(json_get(pod->root, "spec"), "nodeName").n)
+    if (!json_member_text(json_get(pod->root, "spec"), "nodeName").n)
         return fail_with(rq, REASON_BAD_REQUEST, "pod %.*s does not have a host assigned", STR_ARG(pod->name));
     if (!rq->server->opt.kubelet)
         return fail_with(rq, REASON_UNAVAILABLE, "this server runs no pods");
@@ -86,19 +85,31 @@ static int check_log(struct request *rq)
     return 0;
 }
 
+/* The right to see them is by the name of the pod, so they are of a pod that has this name, or had it last. */
+static int handle_records(struct request *rq)
+{
+    struct kubelet *k = rq->server->opt.kubelet;
+    struct agent_place place = { rq->target.namespace, rq->target.name, STR_NULL };
+    const struct object *pod = store_get(rq->server->opt.store, rq->type, place.namespace, place.pod);
+    struct str uid = STR_NULL;
+
+    (void)param(rq, "uid", &uid);
+    if (!k)
+        return fail_with(rq, REASON_UNAVAILABLE, "this server runs no pods");
+    if (!(pod && str_eq(uid, pod->uid)) && !kubelet_knew(k, &place, uid))
+        return fail_not_found(rq, rq->type, place.pod);
+    rq->is_answered = true;
+    kubelet_take(k, rq->call, KUBELET_RECORDS, &place);
+    return 0;
+}
+
 int handle_log(struct request *rq)
 {
-    struct str records, uid;
-    const struct object *pod;
+    struct str records;
 
-    if (!param(rq, "records", &records) || !str_is(records, "true"))
-        return check_log(rq) < 0 ? -1 : hand_over(rq, KUBELET_LOGS);
-    if (pod_of(rq, &pod) < 0)
-        return -1;
-    if (!param(rq, "uid", &uid) || !str_eq(uid, pod->uid)) /* the right to see it is by its name */
-        return fail_with(rq, REASON_NOT_FOUND, "pod %.*s: there is another of this name, with the uid %.*s",
-                         STR_ARG(pod->name), STR_ARG(pod->uid));
-    return hand_over(rq, KUBELET_RECORDS);
+    if (param(rq, "records", &records) && str_is(records, "true"))
+        return handle_records(rq);
+    return check_log(rq) < 0 ? -1 : hand_over(rq, KUBELET_LOGS);
 }
 
 int handle_exec(struct request *rq)

@@ -72,7 +72,7 @@ struct agent_hooks { /* each may be NULL */
     /* May this pod run here? -1: it fails, and says why. NULL: all may. */
     int (*admit)(void *ctx, const struct json *pod, struct err *e);
     /* A pod was removed, and its logs go when this returns. */
-    void (*leaves)(void *ctx, struct str pod_uid);
+    void (*leaves)(void *ctx, struct str namespace, struct str pod, struct str uid);
     /* It would go now. True: it stays where 'path' says until agent_close(). */
     bool (*written)(void *ctx, const struct agent_written *w);
 };

@@ -559,7 +559,7 @@ void agent_pod_gone(struct agent *g, const struct object *o)
     if (!p)
         return;
     if (g->opt.hooks.leaves)
-        g->opt.hooks.leaves(g->opt.hooks.ctx, o->uid);
+        g->opt.hooks.leaves(g->opt.hooks.ctx, o->namespace, o->name, o->uid);
     map_remove(&g->pods, o->uid);
     g->services.is_dirty = true;
     if (g->opt.remote || g->opt.forgets_logs)
