@@ -10,7 +10,7 @@ enum value { VALUE_NONE, VALUE_WORDS, VALUE_FILE, VALUE_DIR, VALUE_OTHER };
 
 static enum value value_of(const struct option *o)
 {
-    if (!o->value)
+    if (!o->value || (o->kind == OPTION_SWITCH && !o->values)) /* a value that is left out as a rule */
         return VALUE_NONE;
     if (o->values)
         return VALUE_WORDS;

@@ -18,7 +18,7 @@ static void option_head(struct buf *out, const struct option *o)
         buf_fmt(out, "    ");
     buf_fmt(out, "--%s", o->name);
     if (o->value)
-        buf_fmt(out, " %s", o->value);
+        buf_fmt(out, o->kind == OPTION_SWITCH ? "[=%s]" : " %s", o->value);
 }
 
 /* Columns on a screen: "…" is one. */

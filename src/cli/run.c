@@ -126,6 +126,8 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
     status = load_all(&l, o, &all);
     if (status != EXIT_FINE)
         return status;
+    if (place.is_server && run_place_check(o, &l, &e) < 0)
+        return command_fail("run", &e, EXIT_USAGE);
     if (o->dry_run)
         return render_loaded(a, &l, o->output && strcmp(o->output, "json") == 0 ? "json" : NULL);
     return o->detach ? run_detach(a, o, &l, place.kubeconfig) : run_session(a, &q);

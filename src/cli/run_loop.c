@@ -141,9 +141,9 @@ static bool feed(struct run *r)
             tell_deleted(r, ev.object);
         history_changed(r->history, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
         run_record_object(r, ev.object, ev.kind == CLUSTER_GONE);
+        tell_failures(r);
         any = true;
     }
-    tell_failures(r);
     return any;
 }
 

@@ -261,9 +261,10 @@ void run_remote_clear(struct run_remote *m)
 
     for (size_t i = m->made.n; i-- > 0;) {
         const struct remote_object *o = &m->made.v[i];
-        bool is_first = i + 1 == m->made.n; /* who does not answer for one is not asked for the others for as long */
+        bool is_patient = i + 1 == m->made.n; /* who does not answer for one is not asked for as long for the others */
+        int rc = is_patient ? remove_object(m, o, &e) : ask_removal(m, o, &e);
 
-        if ((is_first ? remove_object : ask_removal)(m, o, &e) < 0)
+        if (rc < 0)
             fprintf(stderr, "pumice run: %s %.*s is left on the server: %s (pumice job delete, kubectl delete)\n",
                     o->type->kind, STR_ARG(o->name), e.text);
     }

@@ -89,6 +89,8 @@ struct run_place {          /* where a run is to be */
 
 /* --server, or what a server of this machine says. ERR_INVALID: an option does not go with it. */
 int run_place_find(struct arena *a, const struct run_options *o, struct run_place *ret, struct err *e);
+/* The same of an option that does not go with what is in the files. */
+int run_place_check(const struct run_options *o, const struct load *l, struct err *e);
 /* --detach: submit, say how to go on, and end. */
 int run_detach(struct arena *a, const struct run_options *o, struct load *l, const char *kubeconfig);
 

@@ -140,6 +140,23 @@ int run_place_find(struct arena *a, const struct run_options *o, struct run_plac
     return ret->is_server ? check_options(o, e) : 0;
 }
 
+static bool changes_jobs(const struct run_options *o)
+{
+    return o->set.list.n || o->replicas.list.n || o->env.list.n || o->env_files.list.n || o->mounts.list.n || o->here ||
+           o->workdir;
+}
+
+int run_place_check(const struct run_options *o, const struct load *l, struct err *e)
+{
+    VEC_FOREACH(doc, &l->docs)
+        if ((*doc)->type == known_types()->flow && changes_jobs(o))
+            return err_set(e, ERR_INVALID,
+                           "JobFlow %.*s: its jobs are made by the server, and options cannot change them (--set, "
+                           "--replicas, -e, --mount …): change its JobTemplates, or run it here with --server=none",
+                           STR_ARG(object_name((*doc)->root)));
+    return 0;
+}
+
 /* ---- --detach ---- */
 
 static void on_say(void *ctx, struct str sentence)

@@ -20,7 +20,8 @@
 #include <sys/epoll.h>
 
 enum {
-    GATHER_MS = 15,   /* watches of one server are not further apart, mostly */
+    GATHER_MS = 40,   /* watches of one server are not further apart … */
+    REUNITE_MS = 500, /* … unless they have just been opened again, one after the other */
     HOLD_MS = 10000,  /* for output, or for the job of a pod */
     AGAIN_MS = 500,   /* a deletion that failed is tried again */
     HOMELESS = 10000, /* objects whose owner is not known yet */
@@ -69,6 +70,7 @@ struct remote_eyes {
     struct map jobs;     /* uids of jobs that were told */
     struct object *lent; /* told last */
     struct arena arena;
+    int64_t apart_ms; /* mono: when a watch was last seen to be broken; 0: never */
 };
 
 static int64_t mono(void)
@@ -251,11 +253,14 @@ static void send_again(struct remote_eyes *y)
 static void pump(struct remote_eyes *y)
 {
     struct cluster_event ev;
+    struct err e;
 
     send_again(y);
     VEC_FOREACH(d, &y->doors)
         while (cluster_next((*d)->cluster, &ev))
             hear(y, *d, &ev);
+    if (remote_eyes_trouble(y->remote, &e))
+        y->apart_ms = mono();
 }
 
 void remote_eyes_hear(struct run_remote *m)
@@ -272,13 +277,22 @@ static int by_revision(const void *x, const void *y)
     return a->object->rev < b->object->rev ? -1 : a->object->rev > b->object->rev;
 }
 
+/* When what is fresh can be told: by then whatever happened before it has come too. */
+static int64_t fresh_due(const struct remote_eyes *y)
+{
+    const struct seen *first = LIST_FIRST(&y->fresh, struct seen, link);
+
+    if (!first)
+        return INT64_MAX;
+    return MAX_OF(first->at_ms + GATHER_MS, y->apart_ms ? y->apart_ms + REUNITE_MS : 0);
+}
+
 static void sort_fresh(struct remote_eyes *y)
 {
-    struct seen *first = LIST_FIRST(&y->fresh, struct seen, link);
     VEC(struct seen *) all = { 0 };
     autoarena a = { 0 };
 
-    if (!first || mono() < first->at_ms + GATHER_MS)
+    if (mono() < fresh_due(y))
         return;
     LIST_FOREACH(struct seen, s, &y->fresh, link)
         *vec_push(&a, &all) = s;
@@ -332,9 +346,8 @@ static bool eyes_next(struct cluster *c, struct cluster_event *ret)
 int64_t remote_eyes_due(const struct run_remote *m)
 {
     const struct remote_eyes *y = m->eyes;
-    const struct seen *fresh = LIST_FIRST(&y->fresh, struct seen, link),
-                      *first = LIST_FIRST(&y->queue, struct seen, link);
-    int64_t due_ms = fresh ? fresh->at_ms + GATHER_MS : INT64_MAX;
+    const struct seen *first = LIST_FIRST(&y->queue, struct seen, link);
+    int64_t due_ms = fresh_due(y);
 
     if (first)
         due_ms = MIN_OF(due_ms, first->held_ms < 0 ? mono() : first->held_ms + HOLD_MS);

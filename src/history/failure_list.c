@@ -33,7 +33,8 @@ static bool is_cause(const struct history_pod *p, const struct history_container
     if (last && last->ended_ms < 0)
         return false;
     if (last && last->is_failed && (p->end == END_FAILED || p->end == END_STOPPED || c->waiting.n))
-        return p->deleting_ms < 0 || last->ended_ms < p->deleting_ms;
+        return p->deleting_ms < 0 ||
+               c->failures > c->restarts; /* it had failed before that, be it in the same moment */
     ret->attempt = NULL;
     return !last && is_trouble(c->waiting);
 }
