@@ -384,6 +384,7 @@ int64_t agent_turn(struct agent *g, bool *ret_busy)
         if (g->opt.hooks.usage)
             agent_pods_usage(g);
         agent_evict_check(g);
+        agent_storage_check(g);
     }
     do {
         again = take_news(g);

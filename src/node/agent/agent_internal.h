@@ -17,6 +17,7 @@
  * agent_filter.c    the last two brought into force, and who waits for it
  * agent_write.c     writes that must take effect some time
  * agent_evict.c     pods that fill the files we made for them
+ * agent_storage.c   pods that use more of the disk than they may
  * agent_written.c   what pods wrote that goes with them
  * agent_refs.c      a real cluster: what pods refer to, asked for one by one
  * agent_token.c     a real cluster: tokens of service accounts
@@ -193,6 +194,7 @@ struct agent {
     bool is_listing[WANT_MAX];
     struct map told_image; /* images that a notice was given for */
     int64_t usage_ms;      /* when to ask for the use of pods next */
+    int64_t storage_ms;    /* when to look at the use of the disk next */
     uint64_t seq;
     struct json *allocatable;
 };
@@ -238,6 +240,7 @@ struct agent_pod {
     struct str hostname;
     struct str small, disk; /* directories of the pod: see struct agent_run */
     VEC(struct agent_layer) layers;
+    enum { STORAGE_UNKNOWN, STORAGE_FREE, STORAGE_LIMITED } storage; /* does its spec limit the use of the disk? */
     struct shim *shim;
     struct volume_set *volumes;
     struct in_addr address; /* 0.0.0.0: none (the host's network) */
@@ -402,6 +405,10 @@ bool agent_writes_again(struct agent *g, int64_t now_ms); /* true: something was
 /* ---- agent_evict.c ---- */
 
 void agent_evict_check(struct agent *g); /* about once a second */
+
+/* ---- agent_storage.c ---- */
+
+void agent_storage_check(struct agent *g); /* the same */
 
 /* ---- agent_written.c ---- */
 

@@ -1,0 +1,213 @@
+/* agent_storage.c - pods that use more of the disk than they may: ephemeral-storage limits, emptyDir.sizeLimit
+ *
+ * What is used is measured, as a kubelet does it, and a pod that uses more is evicted with a kubelet's words. Looking
+ * through many files takes time that everybody else waits for: so there is a pause after each look, as long as leaves
+ * nineteen parts of twenty to the others. What lies in memory has a size of its own (volume.h).
+ */
+#include "node/agent/agent_internal.h"
+
+#include "api/quantity.h"
+#include "api/resources.h"
+#include "os/dir.h"
+#include "os/tree.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+enum {
+    PAUSE_MS = 1000,
+    PAUSE_TIMES = 20, /* as long as the last look took */
+    OWN_DIRS = 64,    /* directories of each tree that do not count: places for mounts are ours */
+};
+
+/* ---- measuring ---- */
+
+struct measuring {
+    int64_t bytes, max;
+    size_t n_dirs;
+};
+
+static enum tree_step measure_entry(void *ctx, const struct tree_entry *entry)
+{
+    struct measuring *m = ctx;
+
+    if (entry->is_left || (S_ISDIR(entry->st.st_mode) && ++m->n_dirs <= OWN_DIRS))
+        return TREE_GO;
+    m->bytes += tree_disk_bytes(&entry->st);
+    return m->bytes > m->max ? TREE_STOP : TREE_GO; /* more is too much, however much it is */
+}
+
+/* At least, where it is more than 'max'. */
+static int64_t used_below(const struct agent *g, const char *path, int64_t max)
+{
+    autoclose int dir = openat(g->run.dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct measuring m = { .max = max };
+
+    if (dir >= 0)
+        (void)tree_walk(dir, measure_entry, &m); /* what nobody can open holds little */
+    return m.bytes;
+}
+
+static int64_t used_by_logs(const struct agent_pod *p, struct str container)
+{
+    autoarena a = { 0 };
+    autodir *d = dir_open(p->agent->run.dir_fd, arena_fmt(&a, "logs/%.*s", STR_ARG(p->object->uid)).p);
+    struct str head = arena_fmt(&a, "%.*s.", STR_ARG(container));
+    int64_t bytes = 0;
+    struct stat st;
+
+    for (struct dirent *entry; (entry = dir_next(d));)
+        if (str_starts(str_of(entry->d_name), head) && fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            bytes += tree_disk_bytes(&st);
+    return bytes;
+}
+
+/* What its newest start changed of its root, and what it wrote to its log. */
+static int64_t used_by_container(const struct agent_pod *p, struct str container, int64_t max)
+{
+    const char *layer = NULL;
+
+    VEC_FOREACH(l, &p->layers)
+        if (str_eq(l->container, container))
+            layer = l->dir.p;
+    return layer ? used_below(p->agent, layer, max) + used_by_logs(p, container) : 0;
+}
+
+static int64_t used_by_volume(const struct agent_pod *p, struct str volume, int64_t max)
+{
+    autoarena a = { 0 };
+
+    return used_below(p->agent,
+                      arena_fmt(&a, "pods/%.*s/volumes/data/%.*s", STR_ARG(p->object->uid), STR_ARG(volume)).p, max);
+}
+
+/* ---- limits ---- */
+
+/* Of a quantity in the API; 0: there is none. */
+static int64_t limit_of(struct arena *a, const struct json *j, struct str *ret_text)
+{
+    struct quantity q;
+    autobuf text = { 0 };
+
+    if (!j || quantity_parse(json_text(j, (struct str){ j->text, j->n }), &q, NULL) < 0)
+        return 0;
+    quantity_print(&text, q);
+    *ret_text = arena_str(a, buf_view(&text));
+    return MAX_OF(quantity_units(q), 0);
+}
+
+static bool is_on_disk(const struct json *volume)
+{
+    const struct json *empty = json_get(volume, "emptyDir");
+
+    return empty && !str_is(json_member_text(empty, "medium"), "Memory");
+}
+
+static const char *const container_lists[] = { "initContainers", "containers" };
+
+static bool has_limits(const struct agent_pod *p)
+{
+    const struct json *spec = json_get(p->object->root, "spec");
+
+    JSON_FOREACH(v, json_get(spec, "volumes"))
+        if (is_on_disk(v) && json_find(v, "emptyDir", "sizeLimit", NULL))
+            return true;
+    for (size_t i = 0; i < ARRAY_LEN(container_lists); i++)
+        JSON_FOREACH(c, json_get(spec, container_lists[i]))
+            if (json_find(c, "resources", "limits", "ephemeral-storage", NULL))
+                return true;
+    return false;
+}
+
+/* ---- one pod ---- */
+
+struct look {
+    struct agent_pod *pod;
+    struct arena *arena;
+    int64_t used; /* of all containers; each is measured once */
+};
+
+/* These say what is too much, in a kubelet's words; empty: nothing is. */
+
+static struct str volume_too_large(struct look *k)
+{
+    JSON_FOREACH(v, json_find(k->pod->object->root, "spec", "volumes", NULL)) {
+        struct str name = json_member_text(v, "name"), text = STR_NULL;
+        int64_t max = is_on_disk(v) ? limit_of(k->arena, json_find(v, "emptyDir", "sizeLimit", NULL), &text) : 0;
+
+        if (max > 0 && used_by_volume(k->pod, name, max) > max)
+            return arena_fmt(k->arena, "Usage of EmptyDir volume \"%.*s\" exceeds the limit \"%.*s\". ", STR_ARG(name),
+                             STR_ARG(text));
+    }
+    return STR_NULL;
+}
+
+static struct str container_too_large(struct look *k, const struct json *container, int64_t pod_max)
+{
+    struct str name = json_member_text(container, "name"), text = STR_NULL;
+    int64_t max = limit_of(k->arena, json_find(container, "resources", "limits", "ephemeral-storage", NULL), &text);
+    int64_t used = used_by_container(k->pod, name, max > 0 ? max : pod_max);
+
+    k->used += used;
+    if (max <= 0 || used <= max)
+        return STR_NULL;
+    return arena_fmt(k->arena, "Container %.*s exceeded its local ephemeral storage limit \"%.*s\". ", STR_ARG(name),
+                     STR_ARG(text));
+}
+
+/* All containers and volumes together. A container that is too large is named: that says more. */
+static struct str pod_too_large(struct look *k)
+{
+    const struct json *spec = json_get(k->pod->object->root, "spec");
+    struct resources limits = { 0 };
+    const struct quantity *limit;
+    struct str why = STR_NULL;
+    autobuf text = { 0 };
+    int64_t max;
+
+    pod_limits(k->arena, spec, &limits);
+    limit = resources_get(&limits, STR("ephemeral-storage"));
+    max = limit ? quantity_units(*limit) : 0;
+    if (max <= 0)
+        return STR_NULL;
+    for (size_t i = 0; i < ARRAY_LEN(container_lists); i++)
+        JSON_FOREACH(c, json_get(spec, container_lists[i]))
+            why = why.n ? why : container_too_large(k, c, max);
+    JSON_FOREACH(v, json_get(spec, "volumes"))
+        k->used += is_on_disk(v) && !why.n ? used_by_volume(k->pod, json_member_text(v, "name"), max) : 0;
+    if (why.n || k->used <= max)
+        return why;
+    quantity_print(&text, *limit);
+    return arena_fmt(k->arena, "Pod ephemeral local storage usage exceeds the total limit of containers %s. ", text.p);
+}
+
+static void look_at(struct agent_pod *p)
+{
+    autoarena a = { 0 };
+    struct look k = { .pod = p, .arena = &a };
+    struct str why = volume_too_large(&k);
+
+    if (!why.n)
+        why = pod_too_large(&k);
+    if (!why.n)
+        return;
+    agent_event(p->agent, p->object->root, true, "Evicted", why);
+    life_stop(p->life, 0, STR("Evicted"), why, agent_pod_now(p));
+    agent_pod_dirty(p);
+}
+
+void agent_storage_check(struct agent *g)
+{
+    int64_t begin_ms = cluster_now_ms(g->cluster);
+
+    if (begin_ms < g->storage_ms)
+        return;
+    MAP_FOREACH(struct agent_pod *, p, &g->pods) {
+        if (p->storage == STORAGE_UNKNOWN)
+            p->storage = has_limits(p) ? STORAGE_LIMITED : STORAGE_FREE;
+        if (p->storage == STORAGE_LIMITED && p->stage == STAGE_MADE && !life_is_stopping(p->life) &&
+            !life_has_ended(p->life))
+            look_at(p);
+    }
+    g->storage_ms = begin_ms + MAX_OF((int64_t)PAUSE_MS, (cluster_now_ms(g->cluster) - begin_ms) * PAUSE_TIMES);
+}
