@@ -96,7 +96,7 @@ def compared():
     """Pages and traces are those that the runs wrote themselves; what differs is told."""
     env, page, trace = home("compare"), os.path.join(D, "page.html"), os.path.join(D, "trace.json")
     run(job("j", task("w", sh("exit 0"), env=[{"name": "RATE", "value": "0.1"}, {"name": "A_TOKEN", "value": "first-one"}])), env)
-    run(job("j", task("w", sh("[ $(hostname) = j-w-0 ]"), replicas=2, env=[{"name": "RATE", "value": "0.2"}, {"name": "A_TOKEN", "value": "other-one"}])), env,
+    run(job("j", task("w", sh("[ $(hostname) = j-w-0 ]"), replicas=2, resources={"requests": {"cpu": "100m"}, "limits": {"memory": "64Mi", "cpu": 1}}, env=[{"name": "RATE", "value": "0.2"}, {"name": "A_TOKEN", "value": "other-one"}])), env,
         "--replicas", "w=2", "--report", page, "--trace", trace)
     for path, args in ((page, ("last",)), (trace, ("last", "--trace"))):
         with open(path) as f:
@@ -211,7 +211,7 @@ def together():
     env = home("together")
     if user:
         os.chown(env["XDG_STATE_HOME"], user, user)
-    all_ = [start(job("j", task("a", sh(f"echo {i}"))), env, user=user) for i in range(3)]
+    all_ = [start(job("j", task("a", sh(f"printf {i}"))), env, user=user) for i in range(3)]  # no newline
     ids = sorted(r.end().id() for r in all_)
     same(records(env), ids)
     same(sorted(pumice_runs(env, "logs", i, user=user) for i in ids), [f"a-0 | {i}\n" for i in range(3)])

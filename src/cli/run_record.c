@@ -23,6 +23,11 @@ enum {
     SUMMARY_MAX = 64 << 10,
 };
 
+struct part {                 /* of a line that is not finished */
+    struct agent_output line; /* the newest part; its names are ours */
+    struct buf text;
+};
+
 struct run_record {
     struct arena arena;
     struct str id;
@@ -30,11 +35,10 @@ struct run_record {
     struct record_files files;
     struct scrub scrub;
     struct buf facts, lines; /* to be written */
-    struct buf key, clean;   /* of the line at hand: lines are many */
     int64_t n_facts, facts_bytes, log_bytes, old_bytes, dropped;
     bool has_no_log, is_cut;
     bool is_off;      /* nothing more is written */
-    struct map parts; /* struct buf: lines that are not finished, by pod, container and stream */
+    struct map parts; /* struct part by pod, container and stream */
     struct err trouble;
 };
 
@@ -64,16 +68,12 @@ void run_record_free(struct run_record *c)
 {
     if (!c)
         return;
-    MAP_FOREACH(struct buf *, part, &c->parts) {
-        buf_done(part);
-        free(part);
-    }
+    MAP_FOREACH(struct part *, part, &c->parts)
+        buf_done(&part->text);
     map_done(&c->parts);
     scrub_done(&c->scrub);
     buf_done(&c->facts);
     buf_done(&c->lines);
-    buf_done(&c->key);
-    buf_done(&c->clean);
     for (int *const fds[] = { &c->home, &c->files.dir, &c->files.facts, &c->files.log }, *const *fd = fds;
          fd < fds + ARRAY_LEN(fds); fd++)
         if (**fd >= 0)
@@ -211,6 +211,7 @@ static void put_line(struct run *r, const struct agent_output *line, struct str 
 {
     struct run_record *c = r->record;
     const struct history_pod *p = history_pod(r->history, line->uid);
+    autobuf clean = { 0 };
     struct record_line l = { .fact = c->n_facts,
                              .at_ms = line->at_ms,
                              .uid = line->uid,
@@ -219,43 +220,59 @@ static void put_line(struct run *r, const struct agent_output *line, struct str 
                              .is_error = line->stream == CONLOG_STDERR };
 
     c->dropped += text.n > LINE_MAX_BYTES ? (int64_t)text.n - LINE_MAX_BYTES : 0;
-    buf_reset(&c->clean);
-    scrub_text(&c->scrub, &c->clean, str_sub(text, 0, LINE_MAX_BYTES));
-    for (size_t i = 0; i < c->clean.n; i++) /* a line that came with others in it would be several */
-        c->clean.p[i] = c->clean.p[i] == '\n' ? ' ' : c->clean.p[i];
-    l.text = buf_view(&c->clean);
+    scrub_text(&c->scrub, &clean, str_sub(text, 0, LINE_MAX_BYTES));
+    for (size_t i = 0; i < clean.n; i++) /* a line that came with others in it would be several */
+        clean.p[i] = clean.p[i] == '\n' ? ' ' : clean.p[i];
+    l.text = buf_view(&clean);
     record_put_line(&c->lines, &l);
     if (c->lines.n > RECORD_LOG_MAX / 8)
         run_record_flush(r);
+}
+
+static void put_part(struct run *r, struct part *part)
+{
+    put_line(r, &part->line, buf_view(&part->text));
+    buf_reset(&part->text);
 }
 
 /* A line that comes in parts is put together first: a secret may lie across two of them. */
 void run_record_line(struct run *r, const struct agent_output *line)
 {
     struct run_record *c = r->record;
-    struct buf *part;
+    autobuf key = { 0 };
+    struct part *part;
 
     if (!c || c->is_off || c->has_no_log)
         return;
-    buf_reset(&c->key);
-    buf_fmt(&c->key, "%.*s/%.*s/%d", STR_ARG(line->uid), STR_ARG(line->container), (int)line->stream);
-    part = map_get(&c->parts, buf_view(&c->key));
+    buf_fmt(&key, "%.*s/%.*s/%d", STR_ARG(line->uid), STR_ARG(line->container), (int)line->stream);
+    part = map_get(&c->parts, buf_view(&key));
     if (!part && !line->is_partial) {
         put_line(r, line, line->text);
         return;
     }
     if (!part) {
-        part = xcalloc(1, sizeof(*part));
-        map_put(&c->parts, arena_str(&c->arena, buf_view(&c->key)), part);
+        part = arena_new(&c->arena, struct part);
+        part->line = (struct agent_output){ .pod = arena_str(&c->arena, line->pod),
+                                            .uid = arena_str(&c->arena, line->uid),
+                                            .container = arena_str(&c->arena, line->container),
+                                            .stream = line->stream };
+        map_put(&c->parts, arena_str(&c->arena, buf_view(&key)), part);
     }
-    if (part->n <= LINE_MAX_BYTES)
-        buf_str(part, line->text);
+    part->line.at_ms = line->at_ms;
+    if (part->text.n <= LINE_MAX_BYTES)
+        buf_str(&part->text, line->text);
     else
         c->dropped += (int64_t)line->text.n;
-    if (line->is_partial)
-        return;
-    put_line(r, line, buf_view(part));
-    buf_reset(part);
+    if (!line->is_partial)
+        put_part(r, part);
+}
+
+/* Lines that nobody has finished. */
+static void put_parts(struct run *r)
+{
+    MAP_FOREACH(struct part *, part, &r->record->parts)
+        if (part->text.n)
+            put_part(r, part);
 }
 
 /* ---- what was run ---- */
@@ -311,6 +328,7 @@ static void put_head(struct run *r, const struct load *l)
                                 .begin_ms = r->history->begin_ms,
                                 .n_jobs = r->history->n_jobs,
                                 .has_namespaces = r->history->has_namespaces,
+                                .is_shared = r->history->is_shared,
                                 .files = files,
                                 .names = names };
     const char *last = NULL;
@@ -365,6 +383,7 @@ void run_record_end(struct run *r, int status)
     VEC_FOREACH(p, &r->history->pods)
         if (!c->is_cut && !state_is_over((*p)->state))
             record_put_use(&c->facts, *p);
+    put_parts(r);
     run_summary(&summary, r->history, r->hints, &r->end, false, false);
     end.summary = str_sub(buf_view(&summary), 0, SUMMARY_MAX);
     end.log_dropped = c->dropped;

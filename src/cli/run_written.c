@@ -24,6 +24,7 @@ enum {
     DIR_PARTS = 3,     /* of a path: what is further down counts for the directory above */
     DIRS_SHOWN = 3,
     NAMES_TRIED = 10000,
+    COPY_TOLD = 256 << 20, /* bytes from which on it is said that they are copied */
 };
 
 struct run_written_dir {
@@ -304,6 +305,17 @@ static void take_claims(struct run *r, const char *run_dir)
     }
 }
 
+/* It takes a while, and nothing else moves. */
+static void tell_copying(struct run *r)
+{
+    autobuf text = { 0 };
+
+    buf_str(&text, STR("copying what pods wrote, "));
+    bytes_print(&text, r->written.bytes);
+    buf_fmt(&text, ", to %s; Ctrl-C ends that", r->written.keep);
+    run_notice(r, buf_view(&text));
+}
+
 void run_written_end(struct run *r, const char *run_dir)
 {
     struct run_written *w = &r->written;
@@ -311,6 +323,8 @@ void run_written_end(struct run *r, const char *run_dir)
     if (!r->o->machine.claims)
         take_claims(r, run_dir);
     w->is_over = true;
+    if (w->kept.n && w->bytes > COPY_TOLD)
+        tell_copying(r);
     VEC_FOREACH(k, &w->kept)
         copy_out(r, &(*k)->w);
 }

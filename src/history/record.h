@@ -26,7 +26,7 @@ struct record_head {
     const struct json *names; /* of jobs; may be NULL */
     int64_t begin_ms;
     size_t n_jobs;
-    bool has_namespaces;
+    bool has_namespaces, is_shared; /* as in struct history_options */
 };
 
 struct record_end {

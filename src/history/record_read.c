@@ -23,6 +23,7 @@ static void read_head(const struct json *line, struct record *r)
     r->head.begin_ms = json_i64(json_get(line, "begin"), 0);
     r->head.n_jobs = (size_t)MAX_OF(json_i64(json_get(line, "jobs"), 1), 0);
     r->head.has_namespaces = json_bool(json_get(line, "namespaces"), false);
+    r->head.is_shared = json_bool(json_get(line, "shared"), false);
 }
 
 static void read_end(const struct json *line, struct record *r)
@@ -156,6 +157,7 @@ int record_read(struct arena *a, struct str facts, struct str logs, struct recor
     opt.begin_ms = ret->head.begin_ms;
     opt.n_jobs = ret->head.n_jobs;
     opt.has_namespaces = ret->head.has_namespaces;
+    opt.is_shared = ret->head.is_shared;
     ret->history = history_new(&opt);
     d.has_next = record_next_line(&d.logs, &d.next);
     while (str_split(&facts, '\n', &line))

@@ -37,6 +37,7 @@ void record_put_head(struct buf *out, const struct record_head *h)
     json_set(line, "begin", json_int(&a, h->begin_ms));
     json_set(line, "jobs", json_int(&a, (int64_t)h->n_jobs));
     json_set(line, "namespaces", json_bool_new(&a, h->has_namespaces));
+    json_set(line, "shared", json_bool_new(&a, h->is_shared));
     json_set(line, "directory", json_str(&a, h->directory));
     if (h->files)
         json_set(line, "files", json_copy(&a, h->files));
@@ -83,8 +84,9 @@ static const char *const note_names[] = { "volcano.sh/task-spec", "volcano.sh/ta
 
 static struct json *pod_spec(struct arena *a, const struct json *spec)
 {
-    static const char *const names[] = { "restartPolicy", "nodeName", "terminationGracePeriodSeconds", NULL };
-    static const char *const container[] = { "name", "resources", NULL };
+    static const char *const names[] = { "restartPolicy", "nodeName", "terminationGracePeriodSeconds",
+                                         "resources",     "overhead", NULL };
+    static const char *const container[] = { "name", "resources", "restartPolicy", NULL };
     static const char *const lists[] = { "initContainers", "containers" };
     struct json *out = take(a, spec, names);
 

@@ -5,6 +5,7 @@
  */
 #include "os/test/place.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 
 static void test_remove(void **state)
@@ -89,13 +90,101 @@ static void test_own(void **state)
 
 #define WITH_PLACE(test) cmocka_unit_test_setup_teardown(test, place_make, place_drop)
 
+/* ---- look through, copy ---- */
+
+struct seen {
+    size_t n, n_left;
+    size_t stop_at; /* 0: never */
+};
+
+static enum tree_step see(void *ctx, const struct tree_entry *entry)
+{
+    struct seen *s = ctx;
+
+    assert_true(str_starts(entry->path, STR("/")));
+    if (entry->is_left) {
+        s->n_left++;
+        return TREE_GO;
+    }
+    s->n++;
+    if (s->n == s->stop_at)
+        return TREE_STOP;
+    return strcmp(entry->name, "passed") == 0 ? TREE_PASS : TREE_GO;
+}
+
+static void test_walk(void **state)
+{
+    struct seen s = { 0 }, stopped = { .stop_at = 2 };
+
+    assert_int_equal(mkdirat(place, "a", 0700), 0);
+    assert_int_equal(mkdirat(place, "a/passed", 0700), 0);
+    put("a/passed/unseen", "");
+    put("a/file", "");
+    assert_int_equal(symlinkat("/", place, "a/link"), 0);
+    assert_false(tree_walk(place, see, &s));
+    assert_int_equal(s.n, 4);
+    assert_int_equal(s.n_left, 1);
+    assert_true(tree_walk(place, see, &stopped));
+    assert_int_equal(stopped.n, 2);
+}
+
+/* Further down than anybody looks: it is said, and ends. */
+static void test_walk_deep(void **state)
+{
+    int at = openat(place, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct seen s = { 0 };
+
+    for (int i = 0; i < TREE_LEVELS + 10; i++) {
+        int next;
+
+        assert_int_equal(mkdirat(at, "d", 0700), 0);
+        next = openat(at, "d", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        close(at);
+        at = next;
+    }
+    close(at);
+    assert_true(tree_walk(place, see, &s));
+    assert_int_equal(s.n, TREE_LEVELS);
+}
+
+static void test_copy(void **state)
+{
+    struct tree_copy c = { 0 };
+    autoclose int from = -1;
+    autoclose int to = -1;
+    struct stat st;
+
+    assert_int_equal(mkdirat(place, "from", 0700), 0);
+    assert_int_equal(mkdirat(place, "from/dir", 0700), 0);
+    assert_int_equal(mkdirat(place, "from/empty", 0700), 0);
+    assert_int_equal(mkdirat(place, "to", 0700), 0);
+    put("from/dir/file", "12345");
+    assert_int_equal(fchmodat(place, "from/dir/file", 06711, 0), 0);
+    assert_int_equal(linkat(place, "from/dir/file", place, "from/same", 0), 0);
+    assert_int_equal(symlinkat("/etc/passwd", place, "from/link"), 0);
+    assert_int_equal(mkfifoat(place, "from/fifo", 0600), 0);
+    put("from/there", "new");
+    put("to/there", "old");
+    from = openat(place, "from", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    c.to = to = openat(place, "to", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    tree_copy(from, &c);
+    assert_int_equal(c.files, 3);
+    assert_int_equal(c.left_out, 1);
+    assert_int_equal(c.not_copied, 1); /* never over what is there */
+    assert_int_equal(c.first_errno, EEXIST);
+    assert_string_equal(c.first, "/there");
+    assert_int_equal(mode_of("to/dir/file"), 0711);
+    assert_int_equal(fstatat(place, "to/same", &st, AT_SYMLINK_NOFOLLOW), 0);
+    assert_int_equal(st.st_nlink, 2);
+    assert_false(is_there("to/empty"));
+    assert_false(is_there("to/fifo"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_PLACE(test_remove),
-        WITH_PLACE(test_remove_deep),
-        WITH_PLACE(test_empty),
-        WITH_PLACE(test_own),
+        WITH_PLACE(test_remove), WITH_PLACE(test_remove_deep), WITH_PLACE(test_empty), WITH_PLACE(test_own),
+        WITH_PLACE(test_walk),   WITH_PLACE(test_walk_deep),   WITH_PLACE(test_copy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
