@@ -140,13 +140,13 @@ def bounds():
         with open(os.path.join(where(env, f"{i:06x}"), "facts"), "w") as f:
             f.write(json.dumps({"pumice": 1, "id": f"{i:06x}", "begin": 4000000000000 + i, "jobs": 1}) + "\n")
     os.utime(where(env, oldest))
-    r = run(job("k", task("a", sh("seq 1 900000 | sed 's/$/ is a number with some words behind it/'"))), env, "--logs", "none")
+    r = run(job("k", task("a", sh("seq 1 250000 | sed 's/$/ is a number with some words behind it/'"))), env, "--logs", "none")
     same(r.status, 0)
     left = records(env)
     assert oldest in left and r.id() in left and f"{119:06x}" in left and f"{0:06x}" not in left and len(left) <= 101, (oldest, left)
     out = subprocess.run([PUMICE, "runs", "logs", r.id()], capture_output=True, text=True, env={**os.environ, **env})
     assert re.search(r"^pumice runs logs: \d+Mi of output came before this and were not kept$", out.stderr.strip()), out.stderr
-    assert out.stdout.endswith("a-0 | 900000 is a number with some words behind it\n"), out.stdout[-200:]
+    assert out.stdout.endswith("a-0 | 250000 is a number with some words behind it\n"), out.stdout[-200:]
     size = sum(os.path.getsize(os.path.join(where(env, r.id()), n)) for n in os.listdir(where(env, r.id())))
     assert size < 9 << 20, size
     open(os.path.join(env["XDG_STATE_HOME"], "end"), "w").close()

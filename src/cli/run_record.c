@@ -35,6 +35,7 @@ struct run_record {
     struct record_files files;
     struct scrub scrub;
     struct buf facts, lines; /* to be written */
+    struct buf key, clean;   /* scratch: lines are many */
     int64_t n_facts, facts_bytes, log_bytes, old_bytes, dropped;
     bool has_no_log, is_cut;
     bool is_off;      /* nothing more is written */
@@ -74,6 +75,8 @@ void run_record_free(struct run_record *c)
     scrub_done(&c->scrub);
     buf_done(&c->facts);
     buf_done(&c->lines);
+    buf_done(&c->key);
+    buf_done(&c->clean);
     for (int *const fds[] = { &c->home, &c->files.dir, &c->files.facts, &c->files.log }, *const *fd = fds;
          fd < fds + ARRAY_LEN(fds); fd++)
         if (**fd >= 0)
@@ -211,7 +214,6 @@ static void put_line(struct run *r, const struct agent_output *line, struct str 
 {
     struct run_record *c = r->record;
     const struct history_pod *p = history_pod(r->history, line->uid);
-    autobuf clean = { 0 };
     struct record_line l = { .fact = c->n_facts,
                              .at_ms = line->at_ms,
                              .uid = line->uid,
@@ -219,11 +221,12 @@ static void put_line(struct run *r, const struct agent_output *line, struct str 
                              .container = line->container,
                              .is_error = line->stream == CONLOG_STDERR };
 
+    buf_reset(&c->clean);
     c->dropped += text.n > LINE_MAX_BYTES ? (int64_t)text.n - LINE_MAX_BYTES : 0;
-    scrub_text(&c->scrub, &clean, str_sub(text, 0, LINE_MAX_BYTES));
-    for (size_t i = 0; i < clean.n; i++) /* a line that came with others in it would be several */
-        clean.p[i] = clean.p[i] == '\n' ? ' ' : clean.p[i];
-    l.text = buf_view(&clean);
+    scrub_text(&c->scrub, &c->clean, str_sub(text, 0, LINE_MAX_BYTES));
+    for (size_t i = 0; i < c->clean.n; i++) /* a line that came with others in it would be several */
+        c->clean.p[i] = c->clean.p[i] == '\n' ? ' ' : c->clean.p[i];
+    l.text = buf_view(&c->clean);
     record_put_line(&c->lines, &l);
     if (c->lines.n > RECORD_LOG_MAX / 8)
         run_record_flush(r);
@@ -239,13 +242,13 @@ static void put_part(struct run *r, struct part *part)
 void run_record_line(struct run *r, const struct agent_output *line)
 {
     struct run_record *c = r->record;
-    autobuf key = { 0 };
     struct part *part;
 
     if (!c || c->is_off || c->has_no_log)
         return;
-    buf_fmt(&key, "%.*s/%.*s/%d", STR_ARG(line->uid), STR_ARG(line->container), (int)line->stream);
-    part = map_get(&c->parts, buf_view(&key));
+    buf_reset(&c->key);
+    buf_fmt(&c->key, "%.*s/%.*s/%d", STR_ARG(line->uid), STR_ARG(line->container), (int)line->stream);
+    part = map_get(&c->parts, buf_view(&c->key));
     if (!part && !line->is_partial) {
         put_line(r, line, line->text);
         return;
@@ -256,7 +259,7 @@ void run_record_line(struct run *r, const struct agent_output *line)
                                             .uid = arena_str(&c->arena, line->uid),
                                             .container = arena_str(&c->arena, line->container),
                                             .stream = line->stream };
-        map_put(&c->parts, arena_str(&c->arena, buf_view(&key)), part);
+        map_put(&c->parts, arena_str(&c->arena, buf_view(&c->key)), part);
     }
     part->line.at_ms = line->at_ms;
     if (part->text.n <= LINE_MAX_BYTES)

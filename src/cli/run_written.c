@@ -231,7 +231,6 @@ static bool is_stopped(void *ctx)
 static int open_at(int place, struct str at)
 {
     struct make_below how = { .root = place, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, .mode = 0755 };
-    autoarena a = { 0 };
     autobuf path = { 0 };
     struct str name;
     int fd = -1;

@@ -96,6 +96,26 @@ static struct json *pod_spec(struct arena *a, const struct json *spec)
     return out;
 }
 
+/* Most of what is written of a run: each pod has a handful of these. */
+static struct json *pod_status(struct arena *a, const struct json *status)
+{
+    static const char *const names[] = { "phase", "reason", "message", NULL };
+    static const char *const condition[] = { "type", "status", NULL };
+    static const char *const container[] = { "name", "state", "lastState", "restartCount", NULL };
+    static const char *const lists[] = { "initContainerStatuses", "containerStatuses" };
+    struct json *out = take(a, status, names), *conditions = json_array(a);
+
+    JSON_FOREACH(c, json_get(status, "conditions"))
+        if (str_is(json_member_text(c, "type"), "Ready"))
+            json_push(conditions, take(a, c, condition));
+    if (json_count(conditions))
+        json_set(out, "conditions", conditions);
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        if (json_get(status, lists[i]))
+            json_set(out, lists[i], each(a, json_get(status, lists[i]), container));
+    return out;
+}
+
 static struct json *job_spec(struct arena *a, const struct json *spec)
 {
     static const char *const names[] = { "queue", "priorityClassName", "minAvailable", "maxRetry", "policies", NULL };
@@ -106,31 +126,34 @@ static struct json *job_spec(struct arena *a, const struct json *spec)
     return out;
 }
 
-static struct json *whole_spec(struct arena *a, const struct json *spec)
+static struct json *whole(struct arena *a, const struct json *part)
 {
-    return spec ? json_copy(a, spec) : json_object(a);
+    return part ? json_copy(a, part) : json_object(a);
 }
 
 static const struct {
     const char *kind, *group;
     struct json *(*spec)(struct arena *a, const struct json *spec); /* NULL: it has none */
-} kinds[] = { { "Pod", "", pod_spec },
-              { "Job", "batch.volcano.sh", job_spec },
-              { "PodGroup", "scheduling.volcano.sh", whole_spec },
-              { "Event", "", NULL } };
+    struct json *(*status)(struct arena *a, const struct json *status);
+} kinds[] = { { "Pod", "", pod_spec, pod_status },
+              { "Job", "batch.volcano.sh", job_spec, whole },
+              { "PodGroup", "scheduling.volcano.sh", whole, whole },
+              { "Event", "", NULL, NULL } };
 
-static struct json *smaller(struct arena *a, const struct json *root,
-                            struct json *(*spec)(struct arena *, const struct json *))
+static struct json *smaller(struct arena *a, const struct json *root, size_t kind)
 {
-    static const char *const names[] = { "apiVersion", "kind",  "status", "involvedObject", "reason", "message",
-                                         "type",       "count", NULL };
+    static const char *const names[] = { "apiVersion", "kind", "involvedObject", "reason",
+                                         "message",    "type", "count",          NULL };
     const struct json *meta = json_get(root, "metadata");
     struct json *out = take(a, root, names), *own = take(a, meta, meta_names);
 
-    json_set(own, "annotations", take(a, json_get(meta, "annotations"), note_names));
+    if (json_get(meta, "annotations"))
+        json_set(own, "annotations", take(a, json_get(meta, "annotations"), note_names));
     json_set(out, "metadata", own);
-    if (spec)
-        json_set(out, "spec", spec(a, json_get(root, "spec")));
+    if (kinds[kind].spec) {
+        json_set(out, "spec", kinds[kind].spec(a, json_get(root, "spec")));
+        json_set(out, "status", kinds[kind].status(a, json_get(root, "status")));
+    }
     return out;
 }
 
@@ -152,7 +175,7 @@ bool record_put_object(struct buf *out, const struct scrub *s, const struct obje
         if (strcmp(o->type->kind, kinds[i].kind) != 0 || strcmp(o->type->group, kinds[i].group) != 0 || is_dull(o))
             continue;
         line = begin(&a, now_ms);
-        object = smaller(&a, o->root, kinds[i].spec);
+        object = smaller(&a, o->root, i);
         scrub_tree(s, &a, json_get(object, "status"));
         if (json_get(object, "message"))
             json_set(object, "message", json_str(&a, clean(&a, s, json_member_text(object, "message"))));
