@@ -227,13 +227,14 @@ def no_pods_at_all():
 
 
 def fields_without_effect():
-    fields = {"tty": True, "stdin": False, "imagePullPolicy": "Always", "ports": [{"containerPort": 80}, {"containerPort": 81, "hostPort": 8081}]}
-    r = run(job("j", task("a", sh("true"), **fields), task("b", sh("true"), tty=True, imagePullPolicy="IfNotPresent",
+    resize = [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]
+    fields = {"imagePullPolicy": "Always", "resizePolicy": resize}
+    r = run(job("j", task("a", sh("true"), **fields), task("b", sh("true"), resizePolicy=resize, imagePullPolicy="IfNotPresent",
                                                                       pod={"imagePullSecrets": [{"name": "x"}]})))
     r.done("Completed")
     where = "spec.tasks[a].template.spec.containers[main]"
     same(sorted(e["text"].split(" has no effect here: ")[0] for e in r.of("notice") if "no effect" in e["text"]),
-         [f"{where}.imagePullPolicy", f"{where}.ports[1].hostPort", f"{where}.tty (and 1 more)",
+         [f"{where}.imagePullPolicy", f"{where}.resizePolicy (and 1 more)",
           "spec.tasks[b].template.spec.imagePullSecrets"])
 
 

@@ -11,7 +11,7 @@
  *     run_fit.c       --fit                                   run_out.c       standard output without blocking
  *     run_remote.h    --server: the pods are a server's        run_written.c   what pods wrote, --keep
  *     run_record.c    the record that it leaves                run_control.c   the control socket
- *     run_publish.c   ports of this machine
+ *     run_publish.c   ports of this machine                    run_attach.c    a pod that wants this terminal
  *
  * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
  */
@@ -360,6 +360,14 @@ struct run_publishes { /* ports of this machine that lead to pods: run_control.h
 
 struct run_control; /* the same */
 
+struct run_attach {            /* this terminal is that of the only pod: run_attach.c */
+    bool is_wanted;            /* … as soon as it runs */
+    pid_t pid;                 /* of the program that has the terminal; 0: none */
+    struct str uid, container; /* of the pod */
+    bool has_tty;
+    bool was_live;
+};
+
 enum run_stage { RUN_GOES, RUN_CLOSES, RUN_STOPS, RUN_KILLED };
 
 struct run {
@@ -376,6 +384,7 @@ struct run {
     struct run_publishes publishes;
     struct run_control *control; /* NULL: there is none */
     int64_t control_due_ms;
+    struct run_attach attach;
 
     struct run_out out;
     struct run_logs logs;

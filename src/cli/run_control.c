@@ -325,6 +325,19 @@ int run_control_open(struct run *r, struct agent *agent, struct run_publishes *p
     return 0;
 }
 
+/* The directory of the run is <state>/<id>. */
+const char *run_control_state(const struct run_control *c, struct arena *a)
+{
+    struct str dir = str_of(agent_dir(c->agent));
+
+    return arena_cstr(a, str_sub(dir, 0, dir.n - strlen(agent_id(c->agent)) - 1));
+}
+
+const char *run_control_id(const struct run_control *c)
+{
+    return agent_id(c->agent);
+}
+
 int run_control_fd(const struct run_control *c)
 {
     return c->epoll;

@@ -28,11 +28,23 @@ struct run_control;
 
 int run_control_open(struct run *r, struct agent *agent, struct run_publishes *publishes, struct run_control **ret,
                      struct err *e);
+/* What `pumice attach` and the others find it by. */
+const char *run_control_state(const struct run_control *c, struct arena *a);
+const char *run_control_id(const struct run_control *c);
 int run_control_fd(const struct run_control *c); /* readable: call */
 int64_t run_control_turn(struct run_control *c); /* milliseconds until the next is due even then; INT64_MAX: none */
 /* No more requests; give those who read logs and verdicts the rest of them. Before agent_close(). */
 void run_control_end(struct run_control *c);
 void run_control_free(struct run_control *c); /* after it. NULL is fine */
+
+/* ---- this terminal ---- */
+
+/* Is there one pod only, with a container that has stdin: true, and somebody at a terminal? Told before 'start'. */
+void run_attach_look(struct run *r, const struct load *l);
+/* Begin when the pod runs, and take the terminal back when it has ended or somebody has left it. */
+void run_attach_turn(struct run *r);
+bool run_attach_shows(const struct run *r, struct str pod_uid); /* what it writes is on the screen already */
+void run_attach_end(struct run *r);                             /* the terminal is ours again */
 
 /* ---- ports ---- */
 

@@ -23,10 +23,6 @@ static const struct ignored of_pods[] = {
 };
 
 static const struct ignored of_containers[] = {
-    { "ports[].hostPort", NULL,
-      "no port of this machine leads to a pod (but pods with the same one still wait for each other)" },
-    { "tty", NULL, "containers have no terminal" },
-    { "stdin", NULL, "nothing is connected to it" },
     { "resizePolicy", NULL, "the resources of a pod that runs do not change" },
     { "lifecycle.stopSignal", NULL, "the image's signal or SIGTERM is sent" },
     { "securityContext.seLinuxOptions", NULL, "no label is set" },

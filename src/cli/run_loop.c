@@ -206,6 +206,8 @@ void run_output(struct run *r, const struct agent_output *line)
     run_heard(r);
     history_output(r->history, line->uid, line->container, line->text, line->is_partial);
     run_record_line(r, line);
+    if (run_attach_shows(r, line->uid))
+        return;
     if (r->stage != RUN_KILLED || run_out_left(&r->out) < RUN_OUT_MAX) /* killed: nobody waits any more */
         run_logs_line(&r->logs, line);
 }
@@ -568,6 +570,7 @@ void run_loop(struct run *r)
         if (!is_busy)
             compact(r);
         run_silence_turn(r);
+        run_attach_turn(r);
         is_over = advance(r, !is_busy);
         flush(r);
         shown_ms = run_progress_turn(&r->progress, now_of(r));
@@ -584,6 +587,7 @@ void run_loop(struct run *r)
             due_ms = MIN_OF(due_ms, r->stuck_ms + r->stuck_after_ms);
         sleep_until(r, is_busy || r->is_kicked ? 0 : due_ms);
     }
+    run_attach_end(r);
     r->end.begin_ms = r->begin_ms;
     r->end.end_ms = now_of(r);
 }

@@ -54,9 +54,24 @@ int run_machine_prepare(struct run_machine *m, const struct run_options *o, stru
 
 /* ---- the agent ---- */
 
+/* A terminal ends lines with a carriage return too, which no program has written. */
+static bool ends_as_terminal(const struct agent_output *line)
+{
+    if (line->is_partial || !str_ends(line->text, STR("\r")))
+        return false;
+    JSON_FOREACH(c, json_find(line->root, "spec", "containers", NULL))
+        if (str_eq(json_member_text(c, "name"), line->container))
+            return json_bool(json_get(c, "tty"), false);
+    return false;
+}
+
 static void on_output(void *ctx, const struct agent_output *line)
 {
-    run_output(((struct run_machine *)ctx)->run, line);
+    struct agent_output plain = *line;
+
+    if (ends_as_terminal(line))
+        plain.text.n--;
+    run_output(((struct run_machine *)ctx)->run, &plain);
 }
 
 static size_t on_room(void *ctx)

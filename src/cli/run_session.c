@@ -105,6 +105,7 @@ static int start(struct session *s, struct err *e)
     run_tell_dangers(s->load, &notice);
     run_tell_ignored(s->load, &notice);
     r->load = s->load;
+    run_attach_look(r, s->load);
     VEC_FOREACH(text, &r->o->machine.image.list) {
         autobuf said = { 0 };
 

@@ -97,6 +97,10 @@ static void put(int fd, struct str bytes)
     while (bytes.n) {
         ssize_t n = write(fd, bytes.p, bytes.n);
 
+        if (n < 0 && errno == EAGAIN) { /* a terminal that another program has set so */
+            (void)poll(&(struct pollfd){ fd, POLLOUT, 0 }, 1, -1);
+            continue;
+        }
         if (n < 0 && errno != EINTR)
             return; /* nobody reads it: the program may end as it likes */
         bytes = str_from(bytes, n > 0 ? (size_t)n : 0);

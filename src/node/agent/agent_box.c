@@ -206,12 +206,10 @@ static void build_identity(struct building *b)
     s->has_no_seccomp = s->is_privileged ||
                         str_is(json_member_text(security(b, "seccompProfile"), "type"), "Unconfined");
     s->has_host_pids = json_bool(json_find(b->p->object->root, "spec", "hostPID", NULL), false);
-    /* Only a node has somebody who attaches, or who sent an ephemeral container; a run's pods would wait for ever. */
-    s->has_stdin = (b->p->agent->opt.remote || b->action->is_ephemeral) &&
-                   json_bool(json_get(b->container, "stdin"), false);
+    s->has_stdin = json_bool(json_get(b->container, "stdin"), false);
     s->target = json_member_text(b->container, "targetContainerName");
     s->is_stdin_once = json_bool(json_get(b->container, "stdinOnce"), false);
-    s->has_tty = s->has_stdin && json_bool(json_get(b->container, "tty"), false) && !b->p->agent->opt.oci_runtime;
+    s->has_tty = json_bool(json_get(b->container, "tty"), false) && !b->p->agent->opt.oci_runtime;
     build_caps(b, "add", s, true);
     build_caps(b, "drop", s, false);
     build_groups(b, s);

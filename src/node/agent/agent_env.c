@@ -237,5 +237,7 @@ int agent_env(struct agent_pod *p, struct arena *a, const struct json *pod, cons
     JSON_FOREACH(item, json_get(container, "env"))
         if (put_env(&b, item, e) < 0 || b.has_failed)
             return -1;
+    if (json_bool(json_get(container, "tty"), false) && !vars_get(env, STR("TERM"), &(struct str){ 0 }))
+        put(&b, STR("TERM"), STR("xterm"));
     return b.has_failed ? -1 : 0;
 }

@@ -305,6 +305,13 @@ struct str conlog_unwritten(const struct conlog *l)
     return l->lost ? str_from(s, s.n > CONLOG_TAIL ? s.n - CONLOG_TAIL : 0) : STR_NULL;
 }
 
+struct str conlog_begun(const struct conlog *l)
+{
+    struct str s = { l->tail, l->tail_n };
+
+    return str_from(s, (size_t)(str_rfind_char(s, '\n') + 1));
+}
+
 void conlog_close(struct conlog *l)
 {
     if (!l)

@@ -42,6 +42,10 @@ int64_t conlog_bytes(const struct conlog *l); /* written to disk since it was op
  * Borrowed until the next call. */
 struct str conlog_unwritten(const struct conlog *l);
 
+/* The line that was begun and has no end yet, of whichever stream, as far as the tail has it: a prompt. Borrowed as
+ * above. */
+struct str conlog_begun(const struct conlog *l);
+
 /* ---- following ---- */
 
 struct conlog_reader; /* also over files that were turned over meanwhile, as long as they are kept */

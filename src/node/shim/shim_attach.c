@@ -129,5 +129,10 @@ void pod_attach(struct pod *p, const struct wire_msg *m)
     s->id = id;
     s->fds[CONLOG_STDOUT] = copy_of(m->fds[1]);
     s->fds[CONLOG_STDERR] = copy_of(m->fds[2]);
+    if (s->fds[CONLOG_STDOUT] >= 0) { /* else nobody would see a prompt that was there before him */
+        struct str begun = conlog_begun(c->log);
+
+        (void)!write(s->fds[CONLOG_STDOUT], begun.p, begun.n);
+    }
     list_push(&c->sinks, &s->link);
 }

@@ -88,7 +88,7 @@ bool shim_kill_strays(bool (*keeps)(void *ctx, pid_t pid), void *ctx, int ms);
 /* ---- a shim ---- */
 
 enum con_state { CON_STARTING, CON_RUNNING, CON_FAILED };
-enum { SHIM_JOBS_MAX = 64, SHIM_SESSIONS_MAX = 48, SHIM_READ = 64 << 10, SHIM_LOG_BYTES = 10 << 20 };
+enum { SHIM_JOBS_MAX = 272, SHIM_SESSIONS_MAX = 256, SHIM_READ = 64 << 10, SHIM_LOG_BYTES = 10 << 20 };
 
 struct con { /* a container */
     struct list_link link;

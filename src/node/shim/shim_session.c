@@ -33,6 +33,15 @@ static struct shim_task *session_new(struct pod *p, uint64_t id, int *ret_end)
     return s;
 }
 
+/* Programs of a screen ask for it; the container may have been started without. */
+static void name_terminal(struct arena *a, struct box_spec *spec)
+{
+    VEC_FOREACH(var, &spec->env)
+        if (str_starts(*var, STR("TERM=")))
+            return;
+    *vec_push(a, &spec->env) = STR("TERM=xterm");
+}
+
 void pod_exec_on(struct pod *p, const struct wire_msg *m)
 {
     struct wire_read r = { .rest = m->payload };
@@ -55,6 +64,8 @@ void pod_exec_on(struct pod *p, const struct wire_msg *m)
         task_refuse(p, id, "not a command");
         return;
     }
+    if (is_tty)
+        name_terminal(&a, &spec);
     j = session_new(p, id, NULL);
     if (!j)
         return;
