@@ -511,8 +511,10 @@ def ports_that_cannot_be_had():
     run_refused(1, f"spec.tasks[t].template.spec.containers[main]: hostPort: another program listens at port {taken} of 127.0.0.1", what)
     plain = job("j", task("t", sh("true")))
     run_refused(1, f"--publish {taken}: another program listens", plain, "--publish", str(taken))
-    run_refused(1, "--publish x: this is not [ADDRESS:]PORT", plain, "--publish", "x")
-    run_refused(1, "--publish 1:a:b: this is not", plain, "--publish", "1:a:b")
+    for wrong in ("x", "1:a:b", "0", "1:2:3:4", "1:", "70000"):
+        run_refused(2, f"--publish {wrong}: this is not [ADDRESS:]PORT", plain, "--publish", wrong)
+    several = job("j", task("t", sh("true"), replicas=2))
+    run_refused(1, "--publish 4321: which pod? No container of the files has a containerPort 4321: name one, as 4321:t-0:4321", several, "--publish", "4321")
     run_refused(1, "--publish 203.0.113.9:1234", plain, "--publish", "203.0.113.9:1234")
 
 

@@ -142,6 +142,21 @@ static bool takes_jobs(const struct command *c)
     return strncmp(c->name, "job ", 4) == 0 && strstr(c->arguments, "JOB");
 }
 
+/* Of runs here; `pumice cp` has files as well. */
+static bool takes_pods(const struct command *c)
+{
+    return (!strchr(c->name, ' ') && strstr(c->arguments, "POD")) || strcmp(c->name, "cp") == 0;
+}
+
+static void names_of_pods(struct buf *out, const char *before, const char *between, const char *after)
+{
+    buf_str(out, str_of(before));
+    for (size_t i = 0, n = 0; i < n_commands; i++)
+        if (takes_pods(commands[i]) && strcmp(commands[i]->name, "cp") != 0)
+            buf_fmt(out, "%s%s", n++ ? between : "", commands[i]->name);
+    buf_str(out, str_of(after));
+}
+
 /* What there is, by asking for it; a cluster that does not answer offers nothing. */
 static void bash_names(struct buf *out)
 {
@@ -149,9 +164,13 @@ static void bash_names(struct buf *out)
     for (size_t i = 0, n = 0; i < n_subcommands; i++)
         if (takes_jobs(subcommands[i]))
             buf_fmt(out, "%s'%s'", n++ ? "|" : "", subcommands[i]->name);
-    buf_str(out,
-            STR(")\n            _pumice_offer -W \"$(pumice job list --no-headers -o "
-                "custom-columns=NAME:.metadata.name 2> /dev/null)\"\n            return ;;\n        esac\n    fi\n"));
+    buf_str(out, STR(")\n            _pumice_offer -W \"$(pumice job list --no-headers -o "
+                     "custom-columns=NAME:.metadata.name 2> /dev/null)\"\n            return ;;\n"));
+    names_of_pods(
+        out, "        ", "|",
+        ")\n            _pumice_offer -W \"$(pumice ps -q 2> /dev/null)\"\n            return ;;\n"
+        "        cp)\n            _pumice_offer -f -W \"$(pumice ps -q 2> /dev/null)\"\n            return ;;\n"
+        "        esac\n    fi\n");
 }
 
 static void print_bash(struct buf *out)
@@ -269,6 +288,8 @@ static void print_zsh(struct buf *out)
         buf_str(out, STR(" \\\n            '(-h --help)'{-h,--help}'[show this]'"));
         if (first.n)
             buf_fmt(out, " '1:what:(%.*s)'", STR_ARG(first));
+        if (takes_pods(command_at(i)))
+            buf_str(out, STR(" '1:pod:($(pumice ps -q 2> /dev/null))'"));
         buf_str(out, STR(" '*:file:_files' ;;\n"));
     }
     buf_str(out, STR("    esac\n}\nif [[ $funcstack[1] == _pumice ]]; then\n    _pumice \"$@\"\nelse\n"
@@ -361,6 +382,8 @@ static void print_fish(struct buf *out)
         for (size_t k = 0; (o = command_option(command_at(i), k)); k++)
             fish_option(out, command_at(i), o);
     }
+    names_of_pods(out, "complete -c pumice -n '__fish_seen_subcommand_from ", " ",
+                  " cp' -f -a '(pumice ps -q 2> /dev/null)'\n");
     buf_str(out, STR("complete -c pumice -s h -l help -d 'show this'\n"));
 }
 

@@ -1,5 +1,5 @@
 /* run.c - the command `pumice run`: a Job, really, on this machine */
-#include "cli/run.h"
+#include "cli/run_control.h"
 
 #include "api/duration.h"
 #include "base/util.h"
@@ -45,9 +45,18 @@ static int read_max_restarts(const char *text, int64_t *ret, struct err *e)
     return 0;
 }
 
+static int check_publish(const struct run_options *o, struct err *e)
+{
+    VEC_FOREACH(text, &o->publish.list)
+        if (publish_parse(str_of(*text), &(struct publish){ 0 }, e) < 0)
+            return err_wrap(e, "--publish %s", *text);
+    return 0;
+}
+
 static int read_options(struct arena *a, const struct run_options *o, struct run_request *q, struct err *e)
 {
-    if (read_times(o, q, e) < 0 || read_max_restarts(o->max_restarts, &q->max_restarts, e) < 0)
+    if (read_times(o, q, e) < 0 || read_max_restarts(o->max_restarts, &q->max_restarts, e) < 0 ||
+        check_publish(o, e) < 0)
         return -1;
     if (o->node && run_capacity(a, str_of(o->node), &q->capacity, e) < 0)
         return err_wrap(e, "--node %s", o->node);

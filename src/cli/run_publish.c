@@ -307,17 +307,15 @@ int publish_parse(struct str text, struct publish *ret, struct err *e)
     struct publish w = { .address = take_address(&text) };
     struct str parts[4] = { 0 };
     size_t n = 0;
+    bool is_good;
 
     while (n < ARRAY_LEN(parts) && str_split(&text, ':', &parts[n]))
         n++;
-    if (n < 1 || n > 3 || read_port(parts[0], &w.port) < 0 || !w.port)
-        return err_set(e, ERR_INVALID, "this is not [ADDRESS:]PORT[:POD][:PORT], as 8265 or 8080:web-0:80");
+    is_good = n >= 1 && n <= 3 && read_port(parts[0], &w.port) == 0 && w.port && (n == 1 || parts[1].n);
     w.to = w.port;
-    if (n == 3)
+    if (n == 3 || (n == 2 && read_port(parts[1], &w.to) < 0)) /* "8080:80": no pod is called that */
         w.pod = parts[1];
-    else if (n == 2 && read_port(parts[1], &w.to) < 0)
-        w.pod = parts[1];
-    if ((n == 3 && (read_port(parts[2], &w.to) < 0 || !w.pod.n)) || !w.to)
+    if (!is_good || (n == 3 && read_port(parts[2], &w.to) < 0) || !w.to)
         return err_set(e, ERR_INVALID, "this is not [ADDRESS:]PORT[:POD][:PORT], as 8265 or 8080:web-0:80");
     *ret = w;
     return 0;
@@ -347,14 +345,20 @@ static int open_host_port(struct run_publishes *all, const struct json *port, bo
     struct publish w = { .address = json_member_text(port, "hostIP"),
                          .port = (uint16_t)json_i64(json_get(port, "hostPort"), 0),
                          .is_host_port = true };
+    struct str protocol = json_member_text(port, "protocol");
 
-    if (!w.port || str_is(json_member_text(port, "protocol"), "UDP") ||
-        str_is(json_member_text(port, "protocol"), "SCTP"))
+    if (!w.port)
         return 0;
+    if (protocol.n && !str_is(protocol, "TCP")) {
+        run_notice(all->run, arena_fmt(all->run->arena,
+                                       "hostPort %u has no effect here: it is for %.*s, and only TCP leads to pods",
+                                       w.port, STR_ARG(protocol)));
+        return 0;
+    }
     if (!everywhere && !is_loopback(w.address)) {
         run_notice(all->run, arena_fmt(all->run->arena,
                                        "hostPort %u is reached at " LOOPBACK
-                                       " only; --publish-all-addresses has it at hostIP %.*s",
+                                       " only; with --publish-all-addresses at its hostIP %.*s",
                                        w.port, STR_ARG(w.address)));
         w.address = STR_NULL;
     }
@@ -376,18 +380,37 @@ static int open_host_ports(struct run_publishes *all, const struct pod_spec *p, 
     return 0;
 }
 
+/* Without a name: some container says that it has the port, or there is one pod only. */
+static int check_target(const struct publish *w, const struct pod_specs *specs, struct err *e)
+{
+    int64_t n = 0;
+
+    VEC_FOREACH(p, &specs->list) {
+        n += p->replicas;
+        JSON_FOREACH(c, json_get(p->spec, "containers"))
+            JSON_FOREACH(port, json_get(c, "ports"))
+                if (json_i64(json_get(port, "containerPort"), 0) == w->to)
+                    return 0;
+    }
+    if (w->pod.n || n <= 1)
+        return 0;
+    return err_set(e, ERR_INVALID,
+                   "which pod? No container of the files has a containerPort %u: name one, as %u:%.*s-0:%u", w->to,
+                   w->port, STR_ARG(specs->list.v[0].task.n ? specs->list.v[0].task : STR("POD")), w->to);
+}
+
 int run_publishes_open(struct run_publishes *all, const struct run_options *o, const struct load *l, struct err *e)
 {
     struct pod_specs specs;
 
+    pod_specs_of(l->arena, l, &specs);
     VEC_FOREACH(text, &o->publish.list) {
         struct publish w;
 
-        if (publish_parse(str_of(*text), &w, e) < 0 ||
+        if (publish_parse(str_of(*text), &w, e) < 0 || check_target(&w, &specs, e) < 0 ||
             run_publish_add(all, &w, &(struct run_say){ all->run, on_say }, NULL, e) < 0)
             return err_wrap(e, "--publish %s", *text);
     }
-    pod_specs_of(l->arena, l, &specs);
     VEC_FOREACH(p, &specs.list)
         if (open_host_ports(all, p, o->publish_all, e) < 0)
             return -1;
