@@ -414,6 +414,30 @@ def cp_in():
     fails(2, "one of the two", "cp", "worker-0:/a", "worker-1:/b")
 
 
+def cp_of_others():
+    """The files of a container of another runtime, and of another user: what is copied in is his, and nothing is the host's."""
+    if USER:
+        return
+    if not runs.has("runc"):
+        skip("runc is not installed")
+        return
+    name = f"of-this-test-{os.getpid()}"
+    with open(os.path.join(DIR, name), "w") as f:
+        f.write("1")
+    other = Run(job("rt", task("own", sh("echo up; exec sleep 1000"), pod={"securityContext": {"runAsUser": 1234, "runAsGroup": 1235}})), "--runtime", "runc")
+    plain = Run(job("rt", task("own", sh("echo up; exec sleep 1000"), pod={"securityContext": {"runAsUser": 1234, "runAsGroup": 1235}})))
+    for r in (other, plain):
+        r.until_line("up")
+        fine("cp", os.path.join(DIR, name), "own-0:/tmp/", state=r.state)
+        same(fine("exec", "own-0", "--", "stat", "-c", "%u %g", f"/tmp/{name}", state=r.state), "1234 1235\n")
+        assert not os.path.exists(f"/tmp/{name}")
+        fine("cp", "own-0:/etc/hostname", f"{DIR}/hostname", state=r.state)
+        same(read(f"{DIR}/hostname"), "rt-own-0\n")
+        r.signal(signal.SIGTERM)
+    other.end()
+    plain.end()
+
+
 HOSTILE = """cd /tmp; mkdir -p t/a; echo fine > t/a/file; ln -s a/file t/in; ln -s ../in t/a/up; ln -s /etc/shadow t/abs; ln -s ../../x t/out
 ln -s . t/dot; ln -s dot/dot/../../.. t/trick; mkfifo t/fifo; ln -sfn /etc t/etc; ln -s /host-file top; mkdir deep; cd deep
 for i in $(seq 140); do mkdir d && cd d; done"""
@@ -610,9 +634,9 @@ def at_a_terminal():
 # ---- all of it ----
 
 CASES = (ps, top, pods_are_named, exec_status, exec_much, exec_terminal, exec_client_killed, exec_many, attach_streams, attach_terminal, logs, cp_in,
-         cp_out, published, port_forward, ports_that_cannot_be_had, port_of_root, others_may_not, pods_may_not, wrong_requests, several_runs,
+         cp_out, cp_of_others, published, port_forward, ports_that_cannot_be_had, port_of_root, others_may_not, pods_may_not, wrong_requests, several_runs,
          ends_with_the_run, at_a_terminal)
-OF_ROOT = (top, exec_much, exec_many, logs, wrong_requests, ports_that_cannot_be_had, several_runs)  # nothing in them depends on who asks
+OF_ROOT = (top, exec_much, exec_many, logs, wrong_requests, ports_that_cannot_be_had, several_runs, cp_of_others)  # nothing in them depends on who asks
 
 
 def reachable_program():

@@ -10,6 +10,7 @@
 #include "cli/into.h"
 #include "kube/path.h"
 #include "os/copy.h"
+#include "os/io.h"
 #include "report/term.h"
 
 #include <errno.h>
@@ -64,11 +65,28 @@ static int enter_user_namespace(pid_t pid, struct err *e)
     return setns(fd, CLONE_NEWUSER) < 0 ? err_errno(e, "become root of the run's user namespace") : 0;
 }
 
+/* Whose the container's program is: kubectl's tar would run as that one. Process 1 is ours, and root; its first child is
+ * the program. */
+static void find_owner(struct arena *a, pid_t pid, struct copy *c)
+{
+    struct str comm = file_text(a, AT_FDCWD, arena_fmt(a, "/proc/%d/comm", (int)pid).p, 64), child;
+    struct str children = file_text(a, AT_FDCWD, arena_fmt(a, "/proc/%d/task/%d/children", (int)pid, (int)pid).p, 4096);
+    struct str path = arena_fmt(a, "/proc/%d", (int)pid);
+    struct stat st;
+
+    if (str_is(str_trim(comm), "pumice-init") && str_split(&children, ' ', &child) && child.n)
+        path = arena_fmt(a, "/proc/%.*s", STR_ARG(child));
+    if (stat(path.p, &st) < 0)
+        return;
+    c->owner = st.st_uid;
+    c->group = st.st_gid;
+}
+
 /* The number of a process that has ended may be another's: it is the container's if it still is when all is open. */
 static int open_root(struct into *x, const struct into_pod *p, struct copy *c, int *ret_root, struct err *e)
 {
     char path[64];
-    struct stat st;
+    struct stat st, ours;
     pid_t pid, again;
 
     if (first_process(x, p, &pid, e) < 0 || enter_user_namespace(pid, e) < 0)
@@ -77,12 +95,11 @@ static int open_root(struct into *x, const struct into_pod *p, struct copy *c, i
     *ret_root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (*ret_root < 0)
         return err_errno(e, "the container's files (%s)", path);
-    (void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-    if (stat(path, &st) == 0 && first_process(x, p, &again, e) == 0 && again == pid) {
-        c->owner = st.st_uid; /* its user's: kubectl's tar would run as that one */
-        c->group = st.st_gid;
+    if (fstat(*ret_root, &st) < 0 || stat("/", &ours) < 0 || (st.st_ino == ours.st_ino && st.st_dev == ours.st_dev))
+        return err_set(e, ERR_CONFLICT, "the container's files cannot be told from this machine's: nothing is copied");
+    find_owner(x->arena, pid, c);
+    if (first_process(x, p, &again, e) == 0 && again == pid)
         return 0;
-    }
     return err_set(e, ERR_CONFLICT, "the container has just been restarted; try again");
 }
 

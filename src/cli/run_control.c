@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 
 enum { END_MS = 2000 }; /* for those who still read, at the end */
 
@@ -33,16 +34,23 @@ struct published { /* somebody waits while a port leads to a pod */
 
 /* ---- who asks ---- */
 
-/* In a process of a pod there is a second number: that in the pod. */
-static bool is_of_machine(pid_t pid)
+/* The numbers of a process, from our pid namespace to its own: "4711\t7" of one in a pod. Empty: it cannot be seen. */
+static struct str numbers_of(struct arena *a, pid_t pid)
 {
-    autoarena a = { 0 };
-    struct str text = file_text(&a, AT_FDCWD, arena_fmt(&a, "/proc/%d/status", (int)pid).p, 16 << 10), line;
+    struct str text = file_text(a, AT_FDCWD, arena_fmt(a, "/proc/%d/status", (int)pid).p, 16 << 10), line;
 
     while (str_split(&text, '\n', &line))
         if (str_starts(line, STR("NSpid:")))
-            return !str_has_char(str_trim(str_from(line, strlen("NSpid:"))), '\t');
-    return false;
+            return str_trim(str_from(line, strlen("NSpid:")));
+    return STR_NULL;
+}
+
+static bool is_of_machine(pid_t pid)
+{
+    autoarena a = { 0 };
+    struct str numbers = numbers_of(&a, pid);
+
+    return numbers.n && !str_has_char(numbers, '\t');
 }
 
 static bool may_ask(const struct http_peer *who)
@@ -154,9 +162,50 @@ static void do_attach(const struct question *q)
     kubelet_take(q->control->kubelet, q->call, KUBELET_ATTACH, &q->place);
 }
 
+/* Has it a root of its own, and not that of this machine? */
+static bool is_inside(pid_t pid)
+{
+    char path[64];
+    struct stat theirs, ours;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/root/", (int)pid);
+    return pid > 0 && stat(path, &theirs) == 0 && stat("/", &ours) == 0 &&
+           (theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev);
+}
+
+struct search {
+    struct str uid, container;
+    pid_t found;
+};
+
+static void look_at(void *ctx, const struct agent_process *p)
+{
+    struct search *s = ctx;
+    autoarena a = { 0 };
+
+    if (str_eq(p->uid, s->uid) && str_eq(p->container, s->container) && is_inside(p->pid) &&
+        !str_ends(numbers_of(&a, p->pid), STR("\t1")) && (!s->found || p->pid < s->found))
+        s->found = p->pid;
+}
+
+/* With another runtime the first process is outside of the container, and process 1 in it is ours and has an empty root:
+ * then the oldest of the others. */
+static pid_t process_of(const struct question *q)
+{
+    pid_t first = agent_first_process(q->control->agent, &q->place);
+    const struct object *pod = store_get(q->control->run->store, known_types()->pod, q->place.namespace, q->place.pod);
+    struct search s = { .container = q->place.container };
+
+    if (!first || !pod || is_inside(first))
+        return pod ? first : 0;
+    s.uid = pod->uid;
+    agent_processes(q->control->agent, look_at, &s);
+    return s.found;
+}
+
 static void tell_process(const struct question *q)
 {
-    pid_t pid = agent_first_process(q->control->agent, &q->place);
+    pid_t pid = process_of(q);
     struct json *about = json_object(q->arena);
 
     json_set(about, "pid", json_int(q->arena, pid));
@@ -164,7 +213,7 @@ static void tell_process(const struct question *q)
         answer_tree(q, about);
     else
         server_refuse(q->call, 409,
-                      arena_fmt(q->arena, "container \"%.*s\" of pod \"%.*s\" is not running",
+                      arena_fmt(q->arena, "container \"%.*s\" of pod \"%.*s\" has no process whose files can be seen",
                                 STR_ARG(q->place.container), STR_ARG(q->place.pod)));
 }
 
