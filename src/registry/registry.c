@@ -55,11 +55,6 @@ int registry_next(struct registry *r)
     return 0;
 }
 
-struct str registry_place(const struct registry *r)
-{
-    return r->place->host;
-}
-
 bool registry_is_unreached(const struct registry *r)
 {
     return r->is_unreached;

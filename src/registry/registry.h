@@ -46,7 +46,6 @@ void registry_free(struct registry *r); /* NULL is fine */
 
 /* The next place to ask; -1: there is none left. */
 int registry_next(struct registry *r);
-struct str registry_place(const struct registry *r); /* "registry-1.docker.io" */
 
 /* Of the last failure: was there no way to reach it? */
 bool registry_is_unreached(const struct registry *r);

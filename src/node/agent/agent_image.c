@@ -229,16 +229,18 @@ static enum agent_image_state fail(struct agent_pod *p, const struct life_action
     return AGENT_IMAGE_FAILED;
 }
 
-static enum agent_image_state ready(struct agent_pod *p, const struct life_action *action,
-                                    const struct agent_image_pull *pull, bool has_waited)
+static enum agent_image_state pulled(struct agent_pod *p, const struct life_action *action,
+                                     const struct agent_image_pull *pull)
 {
-    if (has_waited)
-        tell(p, action, false, "Pulled",
-             "Successfully pulled image \"%.*s\" in %.3gs (%.3gs including waiting). Image size: %lld bytes.",
-             STR_ARG(pull->shown), (double)pull->took_ms / 1000, (double)pull->took_ms / 1000, (long long)pull->total);
-    else
-        tell(p, action, false, "Pulled", "Container image \"%.*s\" already present on machine",
-             STR_ARG(json_member_text(action->container, "image")));
+    tell(p, action, false, "Pulled",
+         "Successfully pulled image \"%.*s\" in %.3gs (%.3gs including waiting). Image size: %lld bytes.",
+         STR_ARG(pull->shown), (double)pull->took_ms / 1000, (double)pull->took_ms / 1000, (long long)pull->total);
+    return AGENT_IMAGE_READY;
+}
+
+static enum agent_image_state was_there(struct agent_pod *p, const struct life_action *action, struct str image)
+{
+    tell(p, action, false, "Pulled", "Container image \"%.*s\" already present on machine", STR_ARG(image));
     return AGENT_IMAGE_READY;
 }
 
@@ -260,7 +262,7 @@ enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_a
         reference_parse(&a, name, &ref, NULL) < 0)
         return AGENT_IMAGE_READY;
     if (policy == AGENT_PULL_MISSING && image->from == IMAGE_STORED && !has_waited)
-        return ready(p, action, NULL, false);
+        return was_there(p, action, name);
     login = login_of(p, &a, &ref, &found);
     pull = pull_of(g, &ref, name, login);
     if (pull->id)
@@ -270,7 +272,7 @@ enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_a
     if (now_ms < pull->registry->unreached_ms)
         return go_without(p, action, pull, image);
     if (image->from == IMAGE_STORED && (has_waited || now_ms < pull->fresh_ms))
-        return ready(p, action, pull, has_waited);
+        return has_waited ? pulled(p, action, pull) : was_there(p, action, name);
     return wait_for(p, action, pull, login);
 }
 

@@ -400,8 +400,3 @@ void images_look_again(struct images *i)
 {
     map_clear(&i->found);
 }
-
-const char *images_store(const struct images *i)
-{
-    return i->store;
-}

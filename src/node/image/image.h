@@ -51,8 +51,6 @@ const struct image *images_find(struct images *i, struct str reference);
 /* Something was pulled: images are looked up anew. What was found before stays valid. */
 void images_look_again(struct images *i);
 
-const char *images_store(const struct images *i); /* NULL: there is none */
-
 /* ---- the store ---- */
 
 struct image_entry {

@@ -248,7 +248,7 @@ static int pull_from_places(struct pull *p, struct err *e)
 
 int image_pull(const struct image_pull *q, struct image_pulled *ret, struct err *e)
 {
-    struct err ignored;
+    struct err ignored = { 0 };
     struct pull p = { .q = q, .store = -1, .ret = ret };
     int lock = -1, rc;
 

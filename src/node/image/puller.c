@@ -35,8 +35,8 @@ static void tell_over(int sock, uint64_t id, const struct image_pulled *pulled, 
     wire_put_i64(&out, pulled->bytes);
     wire_put_i64(&out, pulled->is_new);
     wire_put_i64(&out, pulled->is_unreached);
-    wire_put_i64(&out, e ? e->code : ERR_OK);
-    wire_put_str(&out, str_of(e ? e->text : ""));
+    wire_put_i64(&out, e->code);
+    wire_put_str(&out, str_of(e->text));
     (void)wire_send(sock, &(struct wire_msg){ .kind = PULLER_OVER, .payload = buf_view(&out) }, NULL);
 }
 
@@ -88,12 +88,14 @@ static _Noreturn void child_main(const struct puller_options *o, const struct as
     struct registry_options registry = o->registry;
     struct work w = { .sock = PROC_KEPT, .id = q->id, .doing = IMAGE_DOING_MAX };
     struct image_pull pull = { o->store, q->reference, &registry, &w, on_progress };
-    struct image_pulled pulled;
-    struct err e;
+    struct image_pulled pulled = { 0 };
+    struct err e = { 0 };
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     registry.login = q->login;
-    tell_over(PROC_KEPT, q->id, &pulled, image_pull(&pull, &pulled, &e) < 0 ? &e : NULL);
+    if (image_pull(&pull, &pulled, &e) == 0)
+        e.code = ERR_OK; /* a mirror may have failed before */
+    tell_over(PROC_KEPT, q->id, &pulled, &e);
     _exit(0);
 }
 
