@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import ssl
@@ -16,11 +17,12 @@ import threading
 import warnings
 
 import images
+import leftovers
 import registry
 from harness import PUMICE, Suite
 from images import layer, root, text
 from registry import Image, Index, Liar, Registry
-from runs import Run, has_mount_namespaces, has_user_namespaces, job, run, same, sh, skip, task
+from runs import UNFILTERED, Run, has_mount_namespaces, has_user_namespaces, job, run, same, sh, skip, task
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -229,6 +231,40 @@ def stops_while_it_pulls():
     LIAR.seen.clear()
     pull(ref, store="slow")
     same([h.get("Range") for p, h in LIAR.seen if image.layers[0] in p], ["bytes=100000-"])
+
+
+def the_view():
+    """On a terminal a line of the view says how far a pull is."""
+    image, go = app("view"), threading.Event()
+    ref, data = LIAR.push("view", image), image.blobs[image.layers[0]]
+
+    def half(h):
+        h.send_response(200)
+        h.send_header("Content-Length", str(len(data)))
+        h.end_headers()
+        h.wfile.write(data[:len(data) // 2])
+        h.wfile.flush()
+        go.wait(60)
+        h.wfile.write(data[len(data) // 2:])
+        return True
+    LIAR.tricks[image.layers[0]] = half
+    with open(path("view.json"), "w") as f:
+        json.dump(job("j", pod(ref)), f)
+    ours, theirs = pty.openpty()
+    p = subprocess.Popen([PUMICE, "run", "--state", path("view-state"), "--image-store", path("view"), *UNFILTERED, path("view.json")],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"})
+    leftovers.OURS.add(p.pid)
+    os.close(theirs)
+    seen = b""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while more := os.read(ours, 65536):
+            seen += more
+            if re.search(rb"pulling localhost:\d+/view:latest (49|50)% of 1\.\d MB", seen):
+                go.set()
+    os.close(ours)
+    out = p.communicate(timeout=60)[0]
+    same((p.returncode, b"view" in out, go.is_set()), (0, True, True))
+    del LIAR.tricks[image.layers[0]]
 
 
 # ---- who we are ----
@@ -510,7 +546,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="pumice-pull-") as D, contextlib.closing(Registry()) as PLAIN, contextlib.closing(Liar()) as LIAR:
         os.environ["HOME"] = D
         only = sys.argv[1:]
-        for case in (pulls, layers_are_shared, on_demand, offline, not_there, stops_while_it_pulls, logins, tokens, mirrors, redirects, cut_off,
+        for case in (pulls, layers_are_shared, on_demand, offline, not_there, stops_while_it_pulls, the_view, logins, tokens, mirrors, redirects, cut_off,
                      lies, full_disk, on_a_terminal, rootless, events):
             if not only or case.__name__ in only:
                 suite.case(case.__name__, case)

@@ -37,6 +37,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+os.environ.setdefault("PUMICE_PULL", "never")  # pods of tests use this machine's software
 READY_S = 300  # a server that has not answered by then never will, however busy the machine is
 
 
