@@ -130,6 +130,7 @@ def told(text, is_steady):
     there is one, a wait when it is long, and of what ends at once nobody sees that it runs. Images and hints are about the
     command's own machine."""
     text = re.sub(r"\b[0-9.]+(ms|s)\b|\b[0-9]+m[0-9]+s\b", "T", text)
+    text = re.sub(r"(?m)^(  \S+ +)- ", r"\1T ", text)  # it was stopped before anybody saw it run
     head, _, summary = text.partition("\n\n")
     left_out = r"pumice: image |.* failed.*last lines|pumice: \d+ pods of|    |pumice: job \S+ waits: " + ("" if is_steady else "|.* [rR]unning$")
     lines = [line for line in head.splitlines() if not re.match(left_out, line)]
