@@ -337,6 +337,22 @@ def c26_to_28_flows(t, s):
     assert t.out("vcctl jobtemplate list") == "Name    Namespace    \nc27     default      \n"
     listed = t.out("pumice jobflow describe")
     assert listed.startswith("apiVersion: v1\nkind: List\n") and "  kind: JobFlow\n" in listed, listed
+    for name, command, status in (("c26y", "true", 0), ("c26n", "exit 3", 1)):
+        template = {"apiVersion": kind["apiVersion"], "kind": "JobTemplate", "metadata": {"name": name}, "spec": job(name, command)["spec"]}
+        t.out(["pumice", "jobtemplate", "create", "-f", "-", "--wait"], stdin=json.dumps(template))
+        r = t.run(["pumice", "jobflow", "create", "-f", "-", "--wait"], stdin=json.dumps({
+            **kind, "metadata": {"name": name}, "spec": {"flows": [{"name": name}]}}))
+        said = f"jobflow default/{name} created\njobflow default/{name} {'Failed' if status else 'Succeed'}\n"
+        assert (r.returncode, r.stdout) == (status, said), r
+        assert t.out(f"pumice jobflow delete {name} --wait") == f"jobflow default/{name} deleted\n"
+        assert s.call("GET", f"/apis/flow.volcano.sh/v1alpha1/namespaces/default/jobflows/{name}")[0] == 404
+        t.out(f"pumice jobtemplate delete {name} --wait")
+    r = t.run(["pumice", "jobflow", "create", "-f", "-", "--wait", "--timeout", "1ms"], stdin=json.dumps({
+        **kind, "metadata": {"name": "c26w"}, "spec": {"flows": [{"name": "nothing"}]}}))
+    assert r.returncode == 4 and "JobFlow c26w is still" in r.stderr, r
+    t.out("pumice jobflow delete c26w")
+    assert t.out("pumice queue create c26 --wait") == "queue c26 created\n" and s.ok("GET", f"{QUEUES}/c26")["status"]["state"] == "Open"
+    assert t.out("pumice queue delete c26 --wait") == "queue c26 deleted\n" and s.call("GET", f"{QUEUES}/c26")[0] == 404
     assert t.out("pumice jobflow delete c26 c26b") == "jobflow default/c26 deleted\njobflow default/c26b deleted\n"
     assert t.out("vcctl jobtemplate delete -N c27") == "Deleted JobTemplate: default/c27\n"
 

@@ -211,12 +211,14 @@ static const struct option queue_create_options[] = {
     API_TEXT(0, "parent", parent, "QUEUE", "the queue it is below (default: root)"),
     { 'S', "state", OPTION_TEXT, API_AT(state), "STATE", queue_states,
       "Open (default) or Closed: closed once it is there" },
+    API_WAIT,
+    API_TIMEOUT,
     API_DRY_RUN,
     API_WHERE,
 };
 COMMAND(queue_create, verb_queue_create, "queue create", "[QUEUE…]", "create queues", "Creates queues.",
         queue_create_options, NULL)
-static const struct option queue_delete_options[] = { API_DRY_RUN, API_WHERE };
+static const struct option queue_delete_options[] = { API_WAIT, API_TIMEOUT, API_DRY_RUN, API_WHERE };
 COMMAND(queue_delete, verb_queue_delete, "queue delete", "[QUEUE…]", "delete queues",
         "Deletes queues; one with children or 'default' is refused.", queue_delete_options, NULL)
 static const struct option queue_operate_options[] = {
@@ -250,13 +252,18 @@ static const struct option flow_list_options[] = { API_NAMESPACE, API_ALL_NAMESP
 static const struct option flow_file_options[] = {
     API_TEXT('f', "file", file, "FILE", "what to send ('-': standard input); documents are parted by lines of ---"),
     API_NAMESPACE,
+    API_WAIT,
+    API_TIMEOUT,
     API_DRY_RUN,
     API_WHERE,
 };
 COMMAND(flow_list, verb_flow_list, "jobflow list", "[FLOW…]", "list flows",
         "JobFlows; with -o yaml or json as they are.", flow_list_options, NULL)
 COMMAND(flow_create, verb_flow_create, "jobflow create", "", "create flows from a file",
-        "One that is refused does not keep the others; the exit status tells.", flow_file_options, NULL)
+        "One that is refused does not keep the others; the exit status tells. With --wait, until they have ended: 1 "
+        "unless\n"
+        "all have succeeded.",
+        flow_file_options, NULL)
 COMMAND(flow_delete, verb_flow_delete, "jobflow delete", "[FLOW…]", "delete flows, by name or by file",
         "Deletes flows and the jobs they made.", flow_file_options, NULL)
 COMMAND(template_list, verb_template_list, "jobtemplate list", "[TEMPLATE…]", "list templates",

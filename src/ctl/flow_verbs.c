@@ -100,10 +100,42 @@ static void say(struct ctl_verb *v, const struct twin *t, const struct json *o, 
             verb_dry_note(v));
 }
 
-/* One that is refused does not keep the others; the exit status tells. */
+static struct str phase_of(const struct json *flow)
+{
+    return json_text(json_find(flow, "status", "state", "phase", NULL), STR("Pending"));
+}
+
+static int wait_gone(struct ctl_verb *v, const struct twin *t, struct str namespace, struct str name, struct err *e)
+{
+    struct verb_goal goal = { .type = ctl_type(t->kind), .namespace = namespace, .name = name };
+
+    return verb_wait(v, &goal, NULL, e);
+}
+
+/* A flow is done when it has ended, a template when it is there. */
+static int wait_done(struct ctl_verb *v, const struct twin *t, const struct json *o, struct err *e)
+{
+    static const char *const over[] = { "Succeed", "Failed", NULL };
+    struct verb_goal goal = { .type = ctl_type(t->kind), .states = over, .state = phase_of };
+    struct str phase = STR_NULL;
+
+    goal.namespace = object_namespace(o);
+    goal.name = object_name(o);
+    if (t != &twins[FLOW])
+        return 0;
+    if (verb_wait(v, &goal, &phase, e) < 0)
+        return -1;
+    if (phase.n)
+        say(v, t, o, arena_cstr(v->arena, phase));
+    if (str_is(phase, "Failed"))
+        v->status = CTL_FAILED;
+    return 0;
+}
+
+/* One that is refused does not keep the others; the exit status tells. Those that were made are waited for together. */
 static int each(struct ctl_verb *v, const struct twin *t, bool is_create, struct err *e)
 {
-    struct ctl_objects all = { 0 };
+    struct ctl_objects all = { 0 }, done = { 0 };
 
     if (read_file(v, t, &all, e) < 0)
         return -1;
@@ -114,11 +146,15 @@ static int each(struct ctl_verb *v, const struct twin *t, bool is_create, struct
 
         if (rc == 0) {
             say(v, t, *o, is_create ? "created" : "deleted");
+            *vec_push(v->arena, &done.v) = *o;
             continue;
         }
         fprintf(stderr, "pumice %s: %.*s\n", v->command, STR_ARG(ctl_message(&v->ctl, e)));
         v->status = ctl_exit(e);
     }
+    VEC_FOREACH(o, &done.v)
+        if ((is_create ? wait_done(v, t, *o, e) : wait_gone(v, t, object_namespace(*o), object_name(*o), e)) < 0)
+            return -1;
     return 0;
 }
 
@@ -137,6 +173,8 @@ static int delete_named(struct ctl_verb *v, const struct twin *t, struct err *e)
         return -1;
     for (size_t i = 0; i < v->args.n; i++) {
         if (ctl_delete(&v->ctl, ctl_type(t->kind), verb_namespace(v), str_of(v->args.v[i]), verb_dry(v), e) < 0)
+            return -1;
+        if (wait_gone(v, t, verb_namespace(v), str_of(v->args.v[i]), e) < 0)
             return -1;
         buf_fmt(&v->out, "%s %.*s/%s deleted%s\n", t->word, STR_ARG(verb_namespace(v)), v->args.v[i], verb_dry_note(v));
     }

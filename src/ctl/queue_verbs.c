@@ -163,6 +163,13 @@ static int turn(struct ctl_verb *v, const struct json *queue, bool is_open, stru
     return 0;
 }
 
+static const char *const open_states[] = { "Open", NULL };
+
+static struct str state_of(const struct json *queue)
+{
+    return cell_state(NULL, queue, NULL);
+}
+
 int verb_queue_create(struct ctl_verb *v, struct err *e)
 {
     bool closes = v->o->state && strcmp(v->o->state, "Closed") == 0;
@@ -181,6 +188,10 @@ int verb_queue_create(struct ctl_verb *v, struct err *e)
         if (ctl_create(&v->ctl, ctl_type("Queue"), STR_NULL, queue, verb_dry(v), &made, e) < 0)
             return -1;
         buf_fmt(&v->out, "queue %s created%s\n", v->args.v[i], verb_dry_note(v));
+        if (verb_wait(v,
+                      &(struct verb_goal){ ctl_type("Queue"), STR_NULL, str_of(v->args.v[i]), open_states, state_of },
+                      NULL, e) < 0)
+            return -1;
         if (closes && !v->o->dry_run && turn(v, made, false, e) < 0)
             return -1;
     }
@@ -193,6 +204,8 @@ int verb_queue_delete(struct ctl_verb *v, struct err *e)
         return -1;
     for (size_t i = 0; i < v->args.n; i++) {
         if (ctl_delete(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(v->args.v[i]), verb_dry(v), e) < 0)
+            return -1;
+        if (verb_wait(v, &(struct verb_goal){ .type = ctl_type("Queue"), .name = str_of(v->args.v[i]) }, NULL, e) < 0)
             return -1;
         buf_fmt(&v->out, "queue %s deleted%s\n", v->args.v[i], verb_dry_note(v));
     }

@@ -81,6 +81,18 @@ struct verb_list {
  * until somebody stops it. */
 int verb_list(struct ctl_verb *v, const struct verb_list *l, struct err *e);
 
+/* ---- waiting ---- */
+
+struct verb_goal {
+    const struct resource_type *type;
+    struct str namespace, name;
+    const char *const *states; /* one of these; NULL: it is to be gone */
+    struct str (*state)(const struct json *object);
+};
+/* With --wait, until it is so, or --timeout has passed (ERR_GONE); at once without, and in dry runs. '*ret_state' (may be
+ * NULL) is left alone if nobody waits. */
+int verb_wait(struct ctl_verb *v, const struct verb_goal *goal, struct str *ret_state, struct err *e);
+
 /* The documents of -f FILE ("-": standard input), parted where YAML parts them. */
 int verb_read(struct ctl_verb *v, const char *path, struct ctl_objects *ret, struct err *e);
 
