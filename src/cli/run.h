@@ -328,11 +328,11 @@ void run_written_tell(struct run *r);
 struct run_record;
 struct run_record *run_record_find(const struct run_options *o); /* before user_enter(); NULL: none is wanted */
 void run_record_free(struct run_record *c);                      /* NULL is fine */
-/* All of these do nothing where there is none. */
+/* All of these do nothing where there is none. Times are those that the history was told, to the millisecond. */
 void run_record_begin(struct run *r, const char *id, const struct load *l);
-void run_record_object(struct run *r, const struct object *o, bool is_gone);
-void run_record_note(struct run *r, struct str sentence);
-void run_record_why(struct run *r, const struct history_job *j);
+void run_record_object(struct run *r, const struct object *o, bool is_gone, int64_t now_ms);
+void run_record_note(struct run *r, struct str sentence, int64_t now_ms);
+void run_record_why(struct run *r, const struct history_job *j, int64_t now_ms);
 void run_record_stopped(struct run *r, const struct history_job *j);
 void run_record_pod(struct run *r, const struct history_pod *p); /* it may be over */
 void run_record_line(struct run *r, const struct agent_output *line);

@@ -35,8 +35,10 @@ static int64_t now_of(const struct run *r)
 
 static void note(struct run *r, struct str sentence)
 {
-    history_note(r->history, sentence, now_of(r));
-    run_record_note(r, sentence);
+    int64_t now_ms = now_of(r);
+
+    history_note(r->history, sentence, now_ms);
+    run_record_note(r, sentence, now_ms);
 }
 
 void run_say(struct run *r, struct str sentence)
@@ -131,6 +133,7 @@ static bool feed(struct run *r)
 {
     struct cluster_event ev;
     bool any = false;
+    int64_t now_ms;
 
     while (cluster_next(r->eyes, &ev)) {
         if (ev.kind != CLUSTER_PUT && ev.kind != CLUSTER_GONE)
@@ -139,8 +142,9 @@ static bool feed(struct run *r)
             run_flows_seen(r, ev.object, ev.kind == CLUSTER_GONE);
         if (ev.kind == CLUSTER_GONE && !r->store)
             tell_deleted(r, ev.object);
-        history_changed(r->history, ev.object, ev.kind == CLUSTER_GONE, now_of(r));
-        run_record_object(r, ev.object, ev.kind == CLUSTER_GONE);
+        now_ms = now_of(r);
+        history_changed(r->history, ev.object, ev.kind == CLUSTER_GONE, now_ms);
+        run_record_object(r, ev.object, ev.kind == CLUSTER_GONE, now_ms);
         tell_failures(r);
         any = true;
     }
@@ -506,7 +510,7 @@ static void ask_why(struct run *r, struct history_job *j, struct sched *s, int64
     if (why != WHY_NOT)
         why_print(&text, sched_dims(s), g.why);
     if (history_why(r->history, j, why, buf_view(&text), now_ms)) {
-        run_record_why(r, j);
+        run_record_why(r, j, now_ms);
         tell_wait(r, j);
     }
 }

@@ -150,7 +150,7 @@ static struct run_record *wanted(struct run *r)
     return r->record && !r->record->is_off && !r->record->is_cut ? r->record : NULL;
 }
 
-void run_record_object(struct run *r, const struct object *o, bool is_gone)
+void run_record_object(struct run *r, const struct object *o, bool is_gone, int64_t now_ms)
 {
     struct run_record *c = wanted(r);
     size_t n;
@@ -160,29 +160,29 @@ void run_record_object(struct run *r, const struct object *o, bool is_gone)
     if (strcmp(o->type->kind, "Secret") == 0 && !is_gone)
         scrub_add_secret(&c->scrub, o->root);
     n = c->facts.n;
-    if (record_put_object(&c->facts, &c->scrub, o, is_gone, now_of(r)))
+    if (record_put_object(&c->facts, &c->scrub, o, is_gone, now_ms))
         (void)is_room(c, n); /* the next one will not be written */
 }
 
-void run_record_note(struct run *r, struct str sentence)
+void run_record_note(struct run *r, struct str sentence, int64_t now_ms)
 {
     struct run_record *c = wanted(r);
     size_t n = c ? c->facts.n : 0;
 
     if (!c)
         return;
-    record_put_note(&c->facts, &c->scrub, sentence, now_of(r));
+    record_put_note(&c->facts, &c->scrub, sentence, now_ms);
     (void)is_room(c, n);
 }
 
-void run_record_why(struct run *r, const struct history_job *j)
+void run_record_why(struct run *r, const struct history_job *j, int64_t now_ms)
 {
     struct run_record *c = wanted(r);
     size_t n = c ? c->facts.n : 0;
 
     if (!c)
         return;
-    record_put_why(&c->facts, j, now_of(r));
+    record_put_why(&c->facts, j, now_ms);
     (void)is_room(c, n);
 }
 
@@ -384,7 +384,7 @@ void run_record_end(struct run *r, int status)
     if (!c || c->is_off)
         return;
     VEC_FOREACH(p, &r->history->pods)
-        if (!c->is_cut && !state_is_over((*p)->state))
+        if (!c->is_cut) /* there may be more than when it ended */
             record_put_use(&c->facts, *p);
     put_parts(r);
     run_summary(&summary, r->history, r->hints, &r->end, false, false);

@@ -264,15 +264,18 @@ static void copy_out(struct run *r, const struct agent_written *tree)
     autoclose int from = open(arena_cstr(&w->arena, tree->path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int place = from < 0 || w->copied.is_ended ? -1 : place_of(w, tree);
     autoclose int to = place < 0 ? -1 : open_at(place, tree->at);
+    int error = w->copied.is_ended ? 0 : to < 0 ? errno : 0;
     struct tree_copy c = { .to = to, .choose = choose_entry, .ctx = &ctx, .is_stopped = is_stopped };
 
-    if (to < 0) { /* counted as not copied, one by one */
-        c.is_ended = true;
-        c.first_errno = errno;
+    if (from < 0) { /* nobody can say what was there */
+        c.not_copied = 1;
+        c.first_errno = error;
+    } else {
+        c.is_ended = to < 0; /* then each is counted as not copied */
+        tree_copy(from, &c);
     }
-    tree_copy(from, &c);
-    if (to < 0 && c.not_copied)
-        c.first_errno = w->copied.is_ended ? ECANCELED : errno;
+    if (to < 0 && c.not_copied && error)
+        c.first_errno = error;
     add_copied(w, tree, &c);
 }
 
