@@ -16,7 +16,7 @@
 enum {
     RECORDS_MAX = 100,
     RECORD_FACTS_MAX = 16 << 20, /* some thousand pods */
-    RECORD_LOG_MAX = 4 << 20, /* of each of the two files */
+    RECORD_LOG_MAX = 4 << 20,    /* of each of the two files */
 };
 #define RECORDS_BYTES ((int64_t)256 << 20)
 
