@@ -197,6 +197,8 @@ static int start(struct controller *c, struct err *e)
     if (load_config(c, e) < 0 || read_scheduler(c, e) < 0 || check_native(c, e) < 0 ||
         signals_open((int[]){ SIGINT, SIGTERM, 0 }, &c->signal_fd, e) < 0)
         return -1;
+    if (c->o->scheduler_config && !c->o->scheduler)
+        log_warn("--scheduler-config is for --scheduler, which is not given: pods are left to another scheduler");
     make_views(c);
     c->begin_ms = clock_now_ms(&clock_real);
     c->stage_ms = INT64_MAX;
