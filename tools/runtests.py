@@ -78,7 +78,7 @@ def check_cppcheck():
 
 def layer_order():
     """Folders from the bottom up."""
-    return ["base", "os", "json", "yaml", "api", "patch", "proto", "plugin", "job", "controller", "flow", "sched", "custom", "store", "cluster", "driver", "whatif", "http", "registry", "auth", "kube", "ui",
+    return ["base", "os", "json", "yaml", "api", "convert", "patch", "proto", "plugin", "job", "controller", "flow", "sched", "custom", "store", "cluster", "driver", "whatif", "http", "registry", "auth", "kube", "ui",
             *(f"node/{part}" for part in ("userns", "cgroup", "net", "filter", "dns", "device", "image", "env", "volume", "container",
                                           "oci", "shim", "lifecycle", "doctor", "agent")), "kubelet", "server", "history", "report", "ctl", "cli"]
 
