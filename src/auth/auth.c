@@ -181,6 +181,17 @@ int64_t auth_turn(struct auth *auth, bool *ret_changed)
     return TURN_MS;
 }
 
+void auth_hear(struct auth *auth)
+{
+    auth->is_hearing = true;
+    auth->has_looked = false;
+}
+
+void auth_heard(struct auth *auth)
+{
+    auth->is_hearing = false;
+}
+
 void auth_set_limits(struct auth *auth, const struct throttle_limits *limits)
 {
     throttle_set_limits(auth->throttle, limits);
@@ -255,8 +266,11 @@ static bool identify(struct auth *auth, struct arena *a, const struct http_call 
 {
     struct authn_request rq = { call->peer, http_call_fields(call) };
 
-    sync_users(auth);
-    refresh_keys(auth);
+    if (!auth->is_hearing || !auth->has_looked) {
+        sync_users(auth);
+        refresh_keys(auth);
+        auth->has_looked = true;
+    }
     if (!is_admin(auth, call))
         return authn_identify(&auth->authn, a, &rq, clock_now_ms(auth->clock), ret) == 0;
     *ret = admin;

@@ -43,6 +43,11 @@ struct auth_options {
 int auth_open(const struct auth_options *opt, struct auth **ret, struct err *e);
 void auth_free(struct auth *auth); /* NULL is fine */
 
+/* The requests of one turn are between these two: users and keys are files, which commands beside us change, and are
+ * looked at with the first of these requests and not with each. All had begun to come in when the turn began. */
+void auth_hear(struct auth *auth);
+void auth_heard(struct auth *auth);
+
 /* What the HTTP server shows, and whom it asks for a certificate. Until the next auth_turn() that says it changed. */
 const struct http_server_tls *auth_tls(const struct auth *auth);
 

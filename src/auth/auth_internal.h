@@ -27,6 +27,8 @@ struct auth {
     struct http_server_tls tls;
     struct admin_token admin_token;
     bool has_fresh_keys; /* since the last turn: others must be told */
+    bool is_hearing;     /* between auth_hear() and auth_heard() … */
+    bool has_looked;     /* … and files were looked at since */
     int64_t renew_ms;    /* mono */
     bool has_failed;     /* said so */
     uint64_t synced;     /* generation of users */

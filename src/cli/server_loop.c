@@ -140,7 +140,9 @@ static int64_t turn(struct serve *s)
     int64_t wait_ms;
 
     wait_ms = keep_keys(s);
+    auth_hear(s->auth);
     http_server_turn(s->http);
+    auth_heard(s->auth);
     wait_ms = MIN_OF(wait_ms, until(s, driver_turn(s->driver, &is_driver_busy)));
     wait_ms = MIN_OF(wait_ms, serve_node_turn(s));
     wait_ms = MIN_OF(wait_ms, until(s, agent_turn(s->agent, &is_node_busy)));

@@ -38,6 +38,7 @@ int tls_context(const struct http_server_tls *pem, SSL_CTX **ret, struct err *e)
     (void)SSL_CTX_set_session_cache_mode(t, SSL_SESS_CACHE_OFF);
     (void)SSL_CTX_set_mode(t, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(t, 1); /* one read of a record, not one for its head and one for the rest */
     SSL_CTX_set_alpn_select_cb(t, choose_protocol, NULL);
     if (pem->client_ca.n)
         SSL_CTX_set_verify(t, SSL_VERIFY_PEER, NULL);
@@ -202,5 +203,5 @@ ssize_t conn_send(struct conn *c, struct str bytes)
 
 bool conn_has_more(const struct conn *c)
 {
-    return c->ssl && SSL_pending(c->ssl) > 0;
+    return c->ssl && SSL_has_pending(c->ssl);
 }
