@@ -62,7 +62,7 @@ static void on_gone(void *ctx, struct http_call *call)
     items_free(ctx);
 }
 
-bool items_are_many(struct object *const *objects, size_t n)
+bool items_are_many(const struct request *rq, struct object *const *objects, size_t n)
 {
     size_t bytes = 0;
 
@@ -71,7 +71,7 @@ bool items_are_many(struct object *const *objects, size_t n)
             return false;
         bytes += objects[i]->text.n;
     }
-    return bytes > 4 * PIECE_BYTES;
+    return bytes > 4 * PIECE_BYTES && !gzip_is_wanted(rq->call, bytes); /* that is made of the whole */
 }
 
 void items_reply(struct request *rq, struct str head, struct object *const *objects, size_t n)

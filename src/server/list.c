@@ -246,7 +246,7 @@ static void reply_items(struct listing *l)
 
     print_head(l, &out);
     if (rq->accept.form == ACCEPT_OBJECT && !rq->view && l->to > l->from &&
-        items_are_many(l->objects + l->from, l->to - l->from)) {
+        items_are_many(rq, l->objects + l->from, l->to - l->from)) {
         items_reply(rq, buf_view(&out), l->objects + l->from, l->to - l->from);
         return;
     }

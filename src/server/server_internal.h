@@ -314,8 +314,8 @@ bool selection_has_object(const struct selection *s, const struct object *o, str
 
 /* ---- items.c ---- */
 
-/* All have texts, and more than is sent at once. */
-bool items_are_many(struct object *const *objects, size_t n);
+/* All have texts, and more than is sent at once, and as they are. */
+bool items_are_many(const struct request *rq, struct object *const *objects, size_t n);
 /* Answer with 'head', then the objects as a JSON list that is open, then the end of both. */
 void items_reply(struct request *rq, struct str head, struct object *const *objects, size_t n);
 void items_expire(struct server *s); /* those of clients that take nothing */
