@@ -523,6 +523,28 @@ def port_forward():
     p.communicate()
 
 
+def other_addresses():
+    """Only where somebody asks for it; what cannot be is told. Input that nobody gives is told too."""
+    ports = [free_port() for _ in range(2)]
+    python = shutil.which("python3", path="/usr/bin:/bin")
+    what = job("j", task("t", [python, "-c", SERVE], stdin=True, ports=[{"containerPort": 8000, "hostPort": ports[0], "hostIP": "0.0.0.0"},
+                                                                        {"containerPort": 53, "hostPort": 53, "protocol": "UDP"}]))
+    r = Run(what, "--publish", f"127.0.0.2:{ports[1]}:8000")
+    r.until_line("serves")
+    text = "\n".join(e["text"] for e in r.of("notice"))
+    for piece in (f"hostPort {ports[0]} is reached at 127.0.0.1 only", "hostPort 53 has no effect here: it is for UDP", "'pumice attach -i POD' gives it some"):
+        assert piece in text, text
+    same((talk(ports[1], address="127.0.0.2"), talk(ports[0])), (b"HELLO", b"HELLO"))
+    for address, port in (("127.0.0.1", ports[1]), ("127.0.0.2", ports[0])):
+        with socket.socket() as s:
+            assert s.connect_ex((address, port)) != 0
+    r.signal(signal.SIGTERM).end()
+    r = Run(what, "--publish-all-addresses")
+    r.until_line("serves")
+    same(talk(ports[0], address="127.0.0.2"), b"HELLO")
+    r.signal(signal.SIGTERM).end()
+
+
 def run_refused(status, piece, what, *options):
     r = subprocess.run([harness.PUMICE, "run", "--state", os.path.join(R.dir, "other"), *UNFILTERED, *options, R.write("other.json", what)],
                        stdin=subprocess.DEVNULL, capture_output=True, text=True, user=USER, group=USER, extra_groups=[] if USER else None)
@@ -634,9 +656,9 @@ def at_a_terminal():
 # ---- all of it ----
 
 CASES = (ps, top, pods_are_named, exec_status, exec_much, exec_terminal, exec_client_killed, exec_many, attach_streams, attach_terminal, logs, cp_in,
-         cp_out, cp_of_others, published, port_forward, ports_that_cannot_be_had, port_of_root, others_may_not, pods_may_not, wrong_requests, several_runs,
+         cp_out, cp_of_others, published, port_forward, other_addresses, ports_that_cannot_be_had, port_of_root, others_may_not, pods_may_not, wrong_requests, several_runs,
          ends_with_the_run, at_a_terminal)
-OF_ROOT = (top, exec_much, exec_many, logs, wrong_requests, ports_that_cannot_be_had, several_runs, cp_of_others)  # nothing in them depends on who asks
+OF_ROOT = (top, exec_much, exec_many, logs, wrong_requests, ports_that_cannot_be_had, several_runs, cp_of_others, other_addresses)  # nothing in them depends on who asks
 
 
 def reachable_program():
