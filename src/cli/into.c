@@ -68,7 +68,7 @@ static int wait_for(struct into_run *r, struct kube_stream *s, struct reply *rep
     }
     if (!reply->is_over) {
         kube_stream_end(s);
-        return err_set(e, ERR_IO, "run %.*s does not answer; is it stopped (Ctrl-Z)?", STR_ARG(r->id));
+        return err_set(e, ERR_IO, "no answer: is the run stopped (Ctrl-Z)?");
     }
     if (reply->err.code == ERR_OK)
         return 0;
@@ -143,10 +143,10 @@ static void add_run(struct into *x, int state, const char *id)
         *vec_push(x->arena, &x->runs) = r;
         return;
     }
-    if (e.code == ERR_IO && !is_alive(path.p)) /* it has just ended */
-        e.code = ERR_OK;
-    if (e.code != ERR_OK)
+    if (e.code != ERR_IO || is_alive(path.p)) { /* else it has just ended */
         fprintf(stderr, "pumice: run %s: %s\n", id, e.text);
+        x->n_silent++;
+    }
     kube_ask_close(r->ask);
 }
 
@@ -173,7 +173,7 @@ int into_open(struct into *x, struct err *e)
             add_run(x, state, entry->d_name);
     if (x->runs.n)
         qsort(x->runs.v, x->runs.n, sizeof(struct into_run *), by_age);
-    if (x->o->run && !x->runs.n)
+    if (x->o->run && !x->runs.n && !x->n_silent)
         return err_set(e, ERR_NOT_FOUND, "no run %s goes on here ('pumice ps' lists those that do)", x->o->run);
     return 0;
 }
@@ -250,6 +250,8 @@ static int none_called(const struct into *x, struct str name, struct err *e)
         JSON_FOREACH(pod, (*r)->pods)
             if (names.n < 200)
                 buf_fmt(&names, "%s%.*s", names.n ? ", " : "", STR_ARG(object_name(pod)));
+    if (!x->runs.n && x->n_silent)
+        return err_set(e, ERR_NOT_FOUND, "no pod of a run that answers is called \"%.*s\"", STR_ARG(name));
     if (!x->runs.n)
         return err_set(e, ERR_NOT_FOUND,
                        "no run of yours goes on here (of a server or cluster: 'pumice job exec', 'pumice job logs', "

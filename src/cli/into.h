@@ -31,6 +31,7 @@ struct into {
     struct arena *arena;
     const struct into_options *o;
     VEC(struct into_run *) runs; /* the oldest first */
+    size_t n_silent;             /* that are there and do not answer: it was said */
 };
 
 struct into_pod {

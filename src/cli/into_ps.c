@@ -144,9 +144,9 @@ static int ps_run(struct arena *a, const void *options, const struct text_list *
         return print_names(&x);
     if (x.o->output && strcmp(x.o->output, "json") == 0)
         return print_json(&x);
-    if (!x.runs.n)
+    if (!x.runs.n && !x.n_silent)
         fprintf(stderr, "no run of yours goes on here\n");
-    else
+    if (x.runs.n)
         heads(&t, &x, names, ARRAY_LEN(names));
     VEC_FOREACH(r, &x.runs) {
         JSON_FOREACH(pod, (*r)->pods)
@@ -291,10 +291,10 @@ static int top_run(struct arena *a, const void *options, const struct text_list 
 
     if (into_open(&x, &e) < 0 || pick_named(&x, arguments, &wanted, &e) < 0)
         return into_fail("top", &e);
-    if (!x.runs.n) {
+    if (!x.runs.n && !x.n_silent)
         fprintf(stderr, "no run of yours goes on here\n");
+    if (!x.runs.n)
         return EXIT_FINE;
-    }
     before = arena_array(a, struct look, x.runs.n);
     now = arena_array(a, struct look, x.runs.n);
     look_at(&x, before);
