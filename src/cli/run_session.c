@@ -86,6 +86,13 @@ static const char *run_id(struct session *s)
     return s->remote ? arena_cstr(s->run.arena, s->remote->config.server) : agent_id(s->machine.agent);
 }
 
+/* A name for its record. A run on a server has no agent that would have chosen one. */
+static const char *record_id(struct session *s)
+{
+    return s->remote ? arena_fmt(s->run.arena, "%06x", (unsigned)(rand_os_u64() & 0xffffff)).p
+                     : agent_id(s->machine.agent);
+}
+
 static int start(struct session *s, struct err *e)
 {
     struct run *r = &s->run;
@@ -95,7 +102,7 @@ static int start(struct session *s, struct err *e)
         agent_attach(s->machine.agent, s->agent_door);
     if (s->machine.machine.root.why[0])
         run_notice(r, arena_fmt(r->arena, "containers have one user only, root: %s", s->machine.machine.root.why));
-    run_record_begin(r, run_id(s), s->load);
+    run_record_begin(r, record_id(s), s->load);
     if (r->is_json)
         run_event_start(&r->events, run_id(s), s->load, r->begin_ms);
     if (s->place->notice.n)
@@ -142,7 +149,8 @@ static int tell_end(struct session *s)
 
     run_logs_end(&r->logs);
     run_progress_hide(&r->progress);
-    run_written_end(r, agent_dir(s->machine.agent));
+    if (!s->remote) /* else what pods wrote is on the server, and goes with them */
+        run_written_end(r, agent_dir(s->machine.agent));
     if (r->is_json && r->o->keep_state)
         run_event_notice(&r->events,
                          arena_fmt(r->arena, "the files of the run are kept in %s", agent_dir(s->machine.agent)),
