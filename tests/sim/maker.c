@@ -140,7 +140,9 @@ static void change_cron(struct world *w, int64_t n)
     char name[16];
 
     snprintf(name, sizeof(name), "c%" PRId64, n);
-    if (world_chance(w, 30))
+    if (world_chance(w, 40))
+        making_delete_newest(w, str_of(name));
+    else if (world_chance(w, 30))
         remove_one(w, KIND_CRON, "c", n);
     else if (world_chance(w, 60))
         (void)world_patch(w, "user", KIND_CRON, str_of(name), "{\"spec\":{\"suspend\":%s}}",

@@ -251,6 +251,18 @@ bool making_is_made(struct world *w, struct str uid)
     return map_get(&w->made, uid);
 }
 
+void making_delete_newest(struct world *w, struct str cron)
+{
+    const struct made *last = NULL;
+
+    MAP_FOREACH(const struct made *, j, &w->made)
+        if (!j->is_gone && str_starts(str_of(j->name), cron) && j->name[cron.n] == '-' &&
+            (!last || strcmp(j->name, last->name) > 0))
+            last = j;
+    if (last)
+        (void)world_delete(w, "user", KIND_JOB, str_of(last->name), -1, PROPAGATE_BACKGROUND); /* gone is fine */
+}
+
 /* ---- at rest ---- */
 
 static bool is_there(const struct made *j)

@@ -387,6 +387,7 @@ void making_job_changed(struct world *w, const struct object *o, bool is_gone);
 bool making_is_made(struct world *w, struct str uid); /* is the job one of theirs? */
 bool making_may_delete(struct world *w, struct str uid);
 void making_rest(struct world *w);
+void making_delete_newest(struct world *w, struct str cron); /* a user takes the last job of a CronJob away */
 
 /* run.c: one seed from beginning to end. 0, or -1 with w->broken */
 int run_seed(struct world *w, uint64_t seed, unsigned steps, const char *profile, bool is_verbose);
