@@ -621,6 +621,19 @@ static void note_flight(struct world *w, struct controller *c, const struct op *
     map_u64_put(&c->flights, token, f);
 }
 
+/* Those who wait for a job that is restarted or ended see that its pods are ending, however quickly they go. Judged when it is sent: a request may take
+ * its time, and another kill be decided meanwhile. A second controller may act on a status that the first has replaced. */
+static void check_told(struct world *w, const struct controller *c, const struct sim_job *job,
+                       const struct sim_pod *pod)
+{
+    bool is_killing = job->phase == PHASE_RESTARTING || job->phase == PHASE_ABORTING ||
+                      job->phase == PHASE_COMPLETING || job->phase == PHASE_TERMINATING;
+
+    if (w->profile.controllers == 1 && is_killing && !job->says_ending)
+        world_break(w, "%s deletes pod %s: the job is %s, and its status does not say that pods are ending",
+                    ctl_names[c->id], pod->name, phase_names[job->phase]);
+}
+
 /* With two controllers one may see a pod the other made before it sees the status or spec that called for it. Then it
  * acts on an older one; nobody told it better. So does one that may have heard the answer which it no longer waited
  * for. */
@@ -628,7 +641,10 @@ static void check_pod_delete(struct world *w, const struct controller *c, const 
 {
     struct sim_pod *pod = map_get(&w->pods, op->uid);
     const struct told *job = pod ? map_get(&c->jobs, str_of(pod->job_uid)) : NULL;
+    const struct sim_job *truth = pod ? map_get(&w->jobs, str_of(pod->job_uid)) : NULL;
 
+    if (truth && !truth->is_gone && !truth->is_deleting && !pod->is_deleting && !pod->is_gone)
+        check_told(w, c, truth, pod);
     if (str_empty(op->uid))
         world_break(w, "%s deletes pod %.*s by name only", ctl_names[c->id], STR_ARG(op->name));
     if (job && !job->is_gone && w->profile.controllers > 1)
@@ -674,19 +690,6 @@ static enum sim_fate on_send(void *ctx, uint32_t client, const struct op *op, ui
 
 /* ---- what a controller did ---- */
 
-/* Those who wait for a job that is restarted or ended see that its pods are ending, however quickly they go. A second
- * controller may act on a status that the first has replaced. */
-static void check_told(struct world *w, const struct controller *c, const struct sim_job *job,
-                       const struct sim_pod *pod)
-{
-    bool is_killing = job->phase == PHASE_RESTARTING || job->phase == PHASE_ABORTING ||
-                      job->phase == PHASE_COMPLETING || job->phase == PHASE_TERMINATING;
-
-    if (w->profile.controllers == 1 && is_killing && !job->says_ending)
-        world_break(w, "%s deletes pod %s: the job is %s, and its status does not say that pods are ending",
-                    ctl_names[c->id], pod->name, phase_names[job->phase]);
-}
-
 static void check_pod_deleted(struct world *w, const struct controller *c, const struct op *op)
 {
     struct sim_pod *pod = map_get(&w->pods, op->uid);
@@ -699,8 +702,6 @@ static void check_pod_deleted(struct world *w, const struct controller *c, const
     if (pod && !pod->is_deleting && !pod->is_gone && !is_condemned(job, pod))
         world_break(w, "%s deletes pod %s: the job is %s, version %" PRId64 ", and the pod is of version %" PRId64,
                     ctl_names[c->id], pod->name, phase_names[job->phase], job->version, pod->version);
-    if (pod && job && !job->is_gone && !pod->is_deleting && !pod->is_gone)
-        check_told(w, c, job, pod);
 }
 
 /* Only the end of its time to live lets a controller delete a job, or what made it does. */
