@@ -59,6 +59,14 @@ static void tell(struct story *h, const struct json *doc)
     object_unref(o);
 }
 
+/* The page's own. */
+static bool has_one_script(struct str page)
+{
+    const char *first = memmem(page.p, page.n, "<script", 7);
+
+    return first && !memmem(first + 1, (size_t)(page.p + page.n - first - 1), "<script", 7);
+}
+
 static void check(const struct story *h)
 {
     autoarena a = { 0 };
@@ -67,7 +75,7 @@ static void check(const struct story *h)
     struct json *tree;
 
     report_html(&page, h->run, STR("<t>"));
-    assert(str_is_utf8(buf_view(&page)) && !str_has(buf_view(&page), STR("<script")));
+    assert(str_is_utf8(buf_view(&page)) && has_one_script(buf_view(&page)));
     report_trace(&trace, h->run);
     assert(json_parse(&a, buf_view(&trace), NULL, &tree, NULL) == 0);
     for (size_t i = 0; i < 100 && history_failed(h->run, i, &failure); i++)
