@@ -16,9 +16,11 @@ import tempfile
 import threading
 import warnings
 
+import harness
 import images
 import leftovers
 import registry
+import runs
 from harness import PUMICE, Suite
 from images import layer, root, text
 from registry import Image, Index, Liar, Registry
@@ -501,7 +503,6 @@ def rootless():
     if os.geteuid() != 0 or not has_user_namespaces(user):
         skip("needs root and user namespaces")
         return
-    os.chmod(D, 0o755)
     os.makedirs(path("user"))
     os.chown(path("user"), user, user)
     ref = PLAIN.push("user/app", app("user"), "1")
@@ -538,13 +539,15 @@ def events():
 
 
 def main():
-    global D, PLAIN, LIAR
+    global D, PLAIN, LIAR, PUMICE
     if not images.BUSYBOX or not registry.PROGRAM:
         skip("needs a static busybox (busybox-static) and docker-registry")
         return 77
     suite = Suite()
     with tempfile.TemporaryDirectory(prefix="pumice-pull-") as D, contextlib.closing(Registry()) as PLAIN, contextlib.closing(Liar()) as LIAR:
         os.environ["HOME"] = D
+        os.chmod(D, 0o755)
+        runs.PUMICE = harness.PUMICE = PUMICE = shutil.copy(PUMICE, path("pumice"))  # it may be where only root can go
         only = sys.argv[1:]
         for case in (pulls, layers_are_shared, on_demand, offline, not_there, stops_while_it_pulls, the_view, logins, tokens, mirrors, redirects, cut_off,
                      lies, full_disk, on_a_terminal, rootless, events):
