@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import sys
@@ -84,6 +85,18 @@ class Screen:
         self.state.cleanup()
         lacks(self.text, "Sanitizer", "runtime error:")
         return self
+
+
+def python_tells_at_once():
+    """Its output is a pipe, which Python fills before it says a word; who sits before a screen would wait for that."""
+    if not shutil.which("python3"):
+        return
+    program = "import os, time; print('said', os.environ['PYTHONUNBUFFERED']); time.sleep(600)"
+    screen = Screen(job("j", task("worker", ["python3", "-c", program])))
+    screen.until("said 1").keys(b"\x03").end()
+    own = task("worker", sh("echo own=$PYTHONUNBUFFERED."), env=[{"name": "PYTHONUNBUFFERED", "value": ""}])
+    Screen(job("j", own)).until("own=.").end()
+    has(run_text(job("j", task("worker", sh("echo own=$PYTHONUNBUFFERED.")))).out, "own=.")
 
 
 # ---- what fails and is started again ----
@@ -266,7 +279,7 @@ def bars_and_colours():
 
 def main():
     suite = Suite()
-    for case in (crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
+    for case in (python_tells_at_once, crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
                  partial_success, claims_and_directories, hints, hint_for_a_gpu, no_pods_at_all, fields_without_effect, bars_and_colours):
         if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
             suite.case(case.__name__, case)

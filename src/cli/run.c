@@ -76,6 +76,8 @@ static void on_loaded(void *ctx, struct load *l)
     struct changing *c = ctx;
 
     c->is_bad = run_change(l, c->o, &c->err) < 0 || run_place_files(l, c->o, &c->err) < 0;
+    if (isatty(STDOUT_FILENO))
+        run_unbuffer(l);
 }
 
 static size_t count_kind(const struct load *l, const char *kind)

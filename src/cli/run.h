@@ -51,6 +51,9 @@ enum { EXIT_TIMED_OUT = 124 };
 /* Change the Jobs among the documents, before they are admitted. Errors name the flag and its value. */
 int run_change(struct load *l, const struct run_options *o, struct err *e);
 
+/* Somebody watches: Python tells at once what it prints, as it would on a terminal, unless a container says otherwise. */
+void run_unbuffer(struct load *l);
+
 /* Files of this machine in the pods: --mount, --here, --workdir, and hostPaths that are relative. Before they are
  * admitted. */
 int run_place_files(struct load *l, const struct run_options *o, struct err *e);

@@ -147,15 +147,21 @@ static int change_replicas(struct load *l, struct str text, struct err *e)
 
 /* ---- --env ---- */
 
-static void set_env(struct arena *a, struct json *container, struct str name, struct str value)
+static struct json *find_env(const struct json *container, struct str name)
 {
-    struct json *list = json_is(container, JSON_OBJECT) ? json_need_array(a, container, "env") : NULL, *entry = NULL;
+    JSON_FOREACH(entry, json_get(container, "env"))
+        if (str_eq(json_member_text(entry, "name"), name))
+            return entry;
+    return NULL;
+}
 
-    if (!list) /* admission says what is wrong there */
+static void set_env(struct arena *a, struct json *container, struct str name, struct str value, bool only_missing)
+{
+    struct json *list = json_is(container, JSON_OBJECT) ? json_need_array(a, container, "env") : NULL,
+                *entry = find_env(container, name);
+
+    if (!list || (entry && only_missing)) /* no list: admission says what is wrong there */
         return;
-    JSON_FOREACH(old, list)
-        if (str_eq(json_member_text(old, "name"), name))
-            entry = old;
     if (!entry) {
         entry = json_push(list, json_object(a));
         json_set(entry, "name", json_str(a, name));
@@ -164,15 +170,20 @@ static void set_env(struct arena *a, struct json *container, struct str name, st
     json_set(entry, "value", json_str(a, value));
 }
 
-static void set_env_of_all(struct load *l, struct str name, struct str value)
+static void set_env_of_all(struct load *l, struct str name, struct str value, bool only_missing)
 {
     for (size_t i = 0; i < l->docs.n; i++) {
         if (!is_job(l->docs.v[i]))
             continue;
         JSON_FOREACH(task, json_find(l->docs.v[i]->root, "spec", "tasks", NULL))
             CONTAINER_FOREACH(c, json_find(task, "template", "spec", NULL))
-                set_env(l->arena, c, name, value);
+                set_env(l->arena, c, name, value, only_missing);
     }
+}
+
+void run_unbuffer(struct load *l)
+{
+    set_env_of_all(l, STR("PYTHONUNBUFFERED"), STR("1"), true);
 }
 
 /* "NAME=VALUE", or "NAME": as it is here. In every container of every task. */
@@ -195,7 +206,7 @@ static int change_env(struct load *l, struct str text, struct err *e)
     }
     if (!str_is_utf8(value))
         return err_set(e, ERR_INVALID, "the value is not UTF-8");
-    set_env_of_all(l, name, value);
+    set_env_of_all(l, name, value, false);
     return 0;
 }
 
