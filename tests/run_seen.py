@@ -99,6 +99,50 @@ def python_tells_at_once():
     has(run_text(job("j", task("worker", sh("echo own=$PYTHONUNBUFFERED.")))).out, "own=.")
 
 
+def rests_with_ctrl_z():
+    """The pods stop with the run that has them, and go on with it."""
+    with tempfile.TemporaryDirectory() as d:
+        os.chmod(d, 0o777)
+        count = os.path.join(d, "n")
+        volumes = {"volumes": [{"name": "v", "hostPath": {"path": d}}]}
+        screen = Screen(job("j", task("worker", sh("n=0; while :; do n=$((n+1)); echo $n > /v/m; mv /v/m /v/n; done"), pod=volumes,
+                                      volumeMounts=[{"name": "v", "mountPath": "/v"}])))
+
+        def counted():
+            with open(count) as f:
+                return int(f.read())
+
+        def state():
+            with open(f"/proc/{screen.pid}/stat") as f:
+                return f.read().rsplit(")", 1)[1].split()[0]
+
+        def until(what):
+            deadline = time.monotonic() + 60
+            while not what():
+                assert time.monotonic() < deadline and screen.read(0.05), screen.text
+
+        until(lambda: os.path.exists(count))
+        for _ in range(2):
+            n = counted()
+            until(lambda: counted() > n)
+            screen.keys(b"\x1a")
+            until(lambda: state() == "T")
+            if "the pods go on" in screen.text:
+                print("skipped: nothing can be frozen here")
+                os.kill(screen.pid, signal.SIGCONT)
+                break
+            n = counted()
+            time.sleep(0.3)
+            same(counted(), n)
+            os.kill(screen.pid, signal.SIGCONT)
+            until(lambda: counted() > n)
+        screen.keys(b"\x1a")
+        until(lambda: state() == "T")
+        os.kill(screen.pid, signal.SIGTERM)  # as a shell does: it is told, then woken
+        os.kill(screen.pid, signal.SIGCONT)
+        same(screen.end().status, 143)
+
+
 # ---- what fails and is started again ----
 
 def crash_loop_for_programs():
@@ -279,7 +323,7 @@ def bars_and_colours():
 
 def main():
     suite = Suite()
-    for case in (python_tells_at_once, crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
+    for case in (python_tells_at_once, rests_with_ctrl_z, crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
                  partial_success, claims_and_directories, hints, hint_for_a_gpu, no_pods_at_all, fields_without_effect, bars_and_colours):
         if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
             suite.case(case.__name__, case)

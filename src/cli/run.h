@@ -351,6 +351,7 @@ struct run_node { /* the machine: an agent, or in tests something else */
     size_t (*pods)(void *ctx);
     void (*kill_all)(void *ctx);
     void (*processes)(void *ctx, void (*f)(void *arg, const struct agent_process *p), void *arg); /* may be NULL */
+    int (*freeze)(void *ctx, bool on); /* all pods; -1: it cannot. May be NULL */
     int (*open_socket)(void *ctx); /* by which its pods are reached (driver_options.open_socket); may be NULL */
 };
 

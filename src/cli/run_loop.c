@@ -414,6 +414,20 @@ static bool advance(struct run *r, bool is_settled)
 
 /* ---- signals ---- */
 
+/* Ctrl-Z: the pods stop too, for who takes a run off the processors means these; 'fg' has them go on. */
+static void rest(struct run *r)
+{
+    bool is_frozen = r->node.freeze && r->node.freeze(r->node.ctx, true) == 0;
+
+    if (r->node.freeze && !is_frozen)
+        run_say(r, STR("the pods go on: they cannot be frozen here (`pumice doctor` says why)"));
+    run_progress_hide(&r->progress);
+    (void)kill(getpid(), SIGSTOP);
+    if (r->node.freeze)
+        (void)r->node.freeze(r->node.ctx, false);
+    r->history->changes++;
+}
+
 static void take_signals(struct run *r)
 {
     int number;
@@ -425,8 +439,8 @@ static void take_signals(struct run *r)
             r->history->changes++;
             continue;
         }
-        if (number == SIGQUIT) {
-            run_stacks(r);
+        if (number == SIGQUIT || number == SIGTSTP) {
+            (number == SIGQUIT ? run_stacks : rest)(r);
             continue;
         }
         if (r->stage == RUN_GOES && is_key)

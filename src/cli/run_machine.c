@@ -129,6 +129,11 @@ static void node_processes(void *ctx, void (*f)(void *arg, const struct agent_pr
     agent_processes(((struct run_machine *)ctx)->agent, f, arg);
 }
 
+static int node_freeze(void *ctx, bool on)
+{
+    return agent_freeze(((struct run_machine *)ctx)->agent, on);
+}
+
 static int node_socket(void *ctx)
 {
     return agent_socket(((struct run_machine *)ctx)->agent);
@@ -149,7 +154,7 @@ int run_machine_open(struct run_machine *m, const struct run_options *o, struct 
 
     if (machine_agent(&m->machine, &o->machine, &opt, e) < 0 || agent_open(&opt, &m->agent, e) < 0)
         return -1;
-    m->run->node = (struct run_node){ m,         agent_fd(m->agent), node_turn,  node_pods,
-                                      node_kill, node_processes,     node_socket };
+    m->run->node = (struct run_node){ m,         agent_fd(m->agent), node_turn,   node_pods,
+                                      node_kill, node_processes,     node_freeze, node_socket };
     return 0;
 }

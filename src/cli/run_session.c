@@ -136,7 +136,9 @@ static void drain(struct run *r)
 
         (void)poll(p, ARRAY_LEN(p), -1);
         number = signals_next(r->signal_fd);
-        if (number && number != SIGWINCH)
+        if (number == SIGTSTP)
+            (void)kill(getpid(), SIGSTOP);
+        else if (number && number != SIGWINCH)
             return;
     }
 }
@@ -223,7 +225,7 @@ static int run_all(struct session *s)
     r->progress.logs = &r->logs;
     r->progress.hints = r->hints;
     /* Before anything is made that would have to be removed again. */
-    if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, 0 }, &s->run.signal_fd, &e) < 0 ||
+    if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, 0 }, &s->run.signal_fd, &e) < 0 ||
         open_place(s, &e) < 0) {
         status = command_fail("run", &e, EXIT_FAILED);
         goto done;

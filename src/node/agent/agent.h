@@ -251,6 +251,9 @@ pid_t agent_first_process(const struct agent *g, const struct agent_place *where
 /* All that runs in containers, container by container. */
 void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_process *p), void *ctx);
 
+/* All pods stop where they are, or go on. -1: this host cannot. */
+int agent_freeze(const struct agent *g, bool on);
+
 /* Ends everything (killing what is left) and removes it; see keeps_state. The cluster stays the caller's. */
 void agent_close(struct agent *g);
 /* The same, and pods that outlive it go on. An agent that never had any is closed. */

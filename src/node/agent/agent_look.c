@@ -189,6 +189,11 @@ void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_pr
     }
 }
 
+int agent_freeze(const struct agent *g, bool on)
+{
+    return cgroup_freeze_all(g->cgroups, on);
+}
+
 void agent_usage(struct agent *g, agent_usage_f f, void *ctx)
 {
     MAP_FOREACH(struct agent_pod *, p, &g->pods) {

@@ -65,6 +65,9 @@ int cgroup_enter(struct cgroups *c, const char *path, bool is_born, struct err *
  * it. Fails on a host that cannot (kind "none"). */
 int cgroup_kill(struct cgroups *c, const char *path, int ms, struct err *e);
 
+/* Everything in groups of ours stops where it is, or goes on. -1: the host cannot, or something would not stop. */
+int cgroup_freeze_all(const struct cgroups *c, bool on);
+
 struct cgroup_stats { /* -1: the host does not tell */
     int64_t cpu_us, memory_bytes, memory_peak_bytes, pids, oom_kills, pids_refused, throttled_us;
 };

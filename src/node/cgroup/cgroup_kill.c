@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <fcntl.h>
 
+enum { FREEZE_MS = 1000 }; /* who is in the middle of a slow system call stops after it */
+
 static const struct cgroup_hier *freezer_of(const struct cgroups *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -19,6 +21,13 @@ static const struct cgroup_hier *freezer_of(const struct cgroups *c)
 static int freeze(const struct cgroup_hier *h, int dir, bool on, int ms)
 {
     return h->is_v2 ? cgroup_v2_freeze(dir, on, ms) : cgroup_v1_freeze(dir, on, ms);
+}
+
+int cgroup_freeze_all(const struct cgroups *c, bool on)
+{
+    const struct cgroup_hier *h = freezer_of(c);
+
+    return h && h->ours >= 0 ? freeze(h, h->ours, on, FREEZE_MS) : -1;
 }
 
 void cgroup_opened_done(struct cgroup_opened *o)
