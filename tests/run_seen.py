@@ -177,7 +177,7 @@ def crash_loop_in_a_pipe():
 
 def crash_loop_on_a_terminal():
     s = Screen(job("j", task("worker", sh(BROKEN), pod=AGAIN)))
-    s.until("1 failed and restarting").until("worker-0 failed 2 times: exit code 3: ImportError: no module named torch")
+    s.until("failed and restarting").until(" restart").until("worker-0 failed 2 times: exit code 3: ImportError: no module named torch")
     s.until("; it is started again")
     same(s.keys(b"\x03").end().status, 130)
     has(s.text, "worker-0, 2 times: exit code 3", "    ImportError: no module named torch")

@@ -258,6 +258,7 @@ struct run_progress {
     struct run_out *out;       /* on a terminal both share the screen */
     bool is_live, is_plain, is_quiet, has_colour, shares_screen;
     int64_t begin_ms, drawn_ms, told_ms;
+    int64_t until_ms;            /* the run times out then; 0: it does not */
     size_t n_lines;              /* of the block on the screen; 0: none */
     uint64_t changes;            /* of the history, when it was drawn or told */
     uint64_t moves;              /* … of progress bars of programs */
@@ -270,6 +271,13 @@ struct run_progress {
     struct run_failures failures;
     struct arena arena;
 };
+/* ---- run_rows.c ---- */
+
+/* Are all pods of the job there, and few enough for a row each? */
+bool run_rows_fit(const struct history *h, const struct history_job *j, size_t most);
+/* "  worker-0  running    1 restart  cpu 0.98 of 2  memory 118Mi of 256Mi"; 'width': of the labels. */
+void run_row(struct buf *out, const struct history_pod *p, size_t width, bool has_colour);
+
 void run_progress_init(struct run_progress *p, const struct history *h, struct run_out *out, bool is_quiet,
                        bool is_json, int64_t now_ms);
 void run_progress_done(struct run_progress *p);
@@ -352,7 +360,7 @@ struct run_node { /* the machine: an agent, or in tests something else */
     void (*kill_all)(void *ctx);
     void (*processes)(void *ctx, void (*f)(void *arg, const struct agent_process *p), void *arg); /* may be NULL */
     int (*freeze)(void *ctx, bool on); /* all pods; -1: it cannot. May be NULL */
-    int (*open_socket)(void *ctx); /* by which its pods are reached (driver_options.open_socket); may be NULL */
+    int (*open_socket)(void *ctx);     /* by which its pods are reached (driver_options.open_socket); may be NULL */
 };
 
 struct run_publishes { /* ports of this machine that lead to pods: run_control.h */

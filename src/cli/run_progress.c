@@ -16,6 +16,7 @@ enum {
     AGAIN_MS = 20,   /* after a line of a log, before the eye sees that it was gone */
     WAIT_MS = 1000,  /* a job that waits is not worth a word before */
     BARS_SHOWN = 8,
+    PODS_SHOWN = 8,  /* of a job, a row each */
     KINDS_SHOWN = 3, /* of failures, in the block */
     FEW_PODS = 20,   /* of a job with more pods, lines tell of tasks, not pods */
     COLUMNS = 80,
@@ -365,9 +366,34 @@ static bool draw_line(struct drawing *d, const struct buf *text)
     return true;
 }
 
+static void draw_pods(struct drawing *d, const struct history_job *j)
+{
+    const struct history *h = d->p->history;
+    size_t width = 0;
+
+    for (size_t i = 0; i < h->pods.n; i++)
+        if (h->pods.v[i]->job == j)
+            width = MAX_OF(width, h->pods.v[i]->label.n);
+    for (size_t i = 0; i < h->pods.n; i++) {
+        autobuf text = { 0 };
+
+        if (h->pods.v[i]->job != j || h->pods.v[i]->is_replaced)
+            continue;
+        run_row(&text, h->pods.v[i], width, d->p->has_colour);
+        if (!draw_line(d, &text))
+            return;
+    }
+}
+
+/* A row for each pod where there are few of them, else for each task. */
 static void draw_tasks(struct drawing *d, const struct history_job *j)
 {
     size_t width = 0;
+
+    if (run_rows_fit(d->p->history, j, MIN_OF((size_t)PODS_SHOWN, d->left))) {
+        draw_pods(d, j);
+        return;
+    }
 
     VEC_FOREACH(t, &j->tasks)
         width = MAX_OF(width, (*t)->name.n);
@@ -435,6 +461,10 @@ static void draw_job(struct drawing *d, const struct history_job *j, int64_t now
                MAX_OF(((job_is_over(j) && !is_ending ? job_over_ms(j) : now_ms) - j->submitted_ms) / 1000 * 1000, 0));
     if (j->retries)
         buf_fmt(&text, ", retry %lld", (long long)j->retries);
+    if (d->p->until_ms && !d->p->is_stopping) {
+        buf_str(&text, STR(", times out in "));
+        span_print(&text, MAX_OF(d->p->until_ms - now_ms, 0) / 1000 * 1000);
+    }
     if (d->p->is_stopping)
         buf_str(&text, STR("  (Ctrl-C: stop at once)"));
     if (!draw_line(d, &text) || (job_is_over(j) && !first_busy(j)))

@@ -123,7 +123,7 @@ static int start(struct session *s, struct err *e)
     if (run_create(&r->sink, s->load, &say, e) < 0)
         return -1;
     if (r->timeout_ms != INT64_MAX)
-        r->timeout_ms += r->begin_ms;
+        r->progress.until_ms = r->timeout_ms += r->begin_ms;
     return 0;
 }
 

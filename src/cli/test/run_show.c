@@ -180,6 +180,30 @@ static void block(void **state)
     history_free(h);
 }
 
+/* With all of its few pods there, a job has a row for each. */
+static void rows(void **state)
+{
+    struct history *h = history_new(&(struct history_options){ .n_jobs = 1 });
+    struct run_progress p = { .history = h, .until_ms = 122000 };
+    autobuf out = { 0 };
+
+    put_job(h, "a", "Running", "", 1000);
+    put_pod(h, "a", "boss", 0, "", "", "{\"phase\":\"Succeeded\"}", false, 2000);
+    for (int i = 0; i < 3; i++)
+        put_pod(h, "a", "worker", i, "", "", "{\"phase\":\"Running\"}", false, 2000);
+    h->pods.v[1]->may = (struct history_share){ 2000, 256 << 20 };
+    history_usage(h, STR("a-worker-0"), 1000000, 100 << 20, 100 << 20, 60000);
+    history_usage(h, STR("a-worker-0"), 2500000, 128 << 20, 128 << 20, 61000);
+    history_usage(h, STR("a-worker-1"), 1000000, 1 << 20, 1 << 20, 61000);
+    assert_int_equal(run_progress_block(&p, &out, 200, 50, 62000), 5);
+    assert_string_equal(out.p, "a Running 1m1s, times out in 1m\n"
+                               "  boss-0    succeeded\n"
+                               "  worker-0  running    cpu 1.5 of 2.0  memory 128Mi of 256Mi\n"
+                               "  worker-1  running    memory 1.0Mi\n"
+                               "  worker-2  running\n");
+    history_free(h);
+}
+
 /* ---- logs ---- */
 
 struct bench {
@@ -400,9 +424,10 @@ static void full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods),        cmocka_unit_test(again),       cmocka_unit_test(block),
-        cmocka_unit_test(lines),       cmocka_unit_test(prefixes),    cmocka_unit_test(files),
-        cmocka_unit_test(failed_only), cmocka_unit_test(slow_reader), cmocka_unit_test(full_disk),
+        cmocka_unit_test(pods),      cmocka_unit_test(again),       cmocka_unit_test(block),
+        cmocka_unit_test(rows),      cmocka_unit_test(lines),       cmocka_unit_test(prefixes),
+        cmocka_unit_test(files),     cmocka_unit_test(failed_only), cmocka_unit_test(slow_reader),
+        cmocka_unit_test(full_disk),
     };
 
     (void)signal(SIGPIPE, SIG_IGN);
