@@ -93,6 +93,8 @@ class Server:
         with contextlib.closing(c):
             text = r.read()
             self.headers = r.headers
+            if "json" not in (r.headers["Content-Type"] or ""):  # a log may be a single number
+                return r.status, text.decode(errors="replace")
             try:
                 return r.status, json.loads(text)
             except ValueError:
