@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 # Records of runs are for people: those of tests are nobody's.
@@ -40,6 +41,17 @@ def pumice_json(*args, **kw):
 
 def objects_by_kind(items, kind):
     return [o for o in items if o["kind"] == kind]
+
+
+def until(what, holds, limit_s=60):
+    """Wait for the condition itself; what it says when it is true."""
+    end = time.monotonic() + limit_s
+    while True:
+        got = holds()
+        if got:
+            return got
+        assert time.monotonic() < end, f"never came true: {what}"
+        time.sleep(0.05)
 
 
 class Suite:

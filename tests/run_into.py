@@ -9,8 +9,6 @@ import fcntl
 import hashlib
 import json
 import os
-import pty
-import select
 import shutil
 import signal
 import socket
@@ -20,15 +18,15 @@ import subprocess
 import sys
 import tempfile
 import termios
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import harness  # noqa: E402
 import leftovers  # noqa: E402
 import runs  # noqa: E402
-from harness import Suite  # noqa: E402
+from harness import Suite, until  # noqa: E402
 from runs import Run, UNFILTERED, has_user_namespaces, job, same, sh, skip, task  # noqa: E402
+from terminal import Terminal  # noqa: E402
 
 ORDINARY = 61237
 DIR = ""          # for files of this test; everybody may look into it
@@ -60,51 +58,12 @@ def fails(status, piece, *args, **kw):
     return r
 
 
-def until(what, condition):
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < deadline, f"never came: {what}"
-        time.sleep(0.05)
+class Window(Terminal):
+    """The program at a terminal of who runs jobs now."""
 
-
-class Terminal:
-    """The program at a terminal: what was written there, and keys."""
-
-    def __init__(self, *args, rows=24, columns=80):
-        self.text = ""
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-            os.environ["TERM"] = "xterm"
-            if USER:
-                os.setgroups([])
-                os.setresgid(USER, USER, USER)
-                os.setresuid(USER, USER, USER)
-            os.execv(harness.PUMICE, [harness.PUMICE, *args])
+    def __init__(self, *args, **kw):
+        super().__init__(harness.PUMICE, *args, user=USER, **kw)
         leftovers.OURS.add(self.pid)
-
-    def read(self, timeout):
-        if not select.select([self.fd], [], [], timeout)[0]:
-            return True
-        try:
-            part = os.read(self.fd, 65536)
-        except OSError:
-            return False
-        self.text += part.decode(errors="replace")
-        return bool(part)
-
-    def until(self, piece, after=0):
-        deadline = time.monotonic() + PATIENCE_S
-        while piece not in self.text[after:]:
-            assert time.monotonic() < deadline and self.read(1), f"{piece!r} never came: {self.text!r}"
-        return self
-
-    def keys(self, text):
-        os.write(self.fd, text)
-        return self
 
     def say(self, line, answer):
         """Type a line, wait for what comes of it."""
@@ -119,14 +78,6 @@ class Terminal:
 
     def is_raw(self):
         return not termios.tcgetattr(self.fd)[3] & termios.ICANON
-
-    def end(self):
-        while self.read(PATIENCE_S):
-            pass
-        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        os.close(self.fd)
-        assert "Sanitizer" not in self.text and "runtime error:" not in self.text, self.text
-        return status
 
 
 # ---- the run ----
@@ -258,7 +209,7 @@ def exec_much():
 
 
 def exec_terminal():
-    t = Terminal("exec", "--state", R.state, "-it", "worker-0", "--", "sh", "-c", "PS1='p> ' exec sh -i", rows=33, columns=111)
+    t = Window("exec", "--state", R.state, "-it", "worker-0", "--", "sh", "-c", "PS1='p> ' exec sh -i", rows=33, columns=111)
     t.until("p> ").say("stty size", "33 111\r\n").resize(20, 90)
     t.say("until [ \"$(stty size)\" = '20 90' ]; do sleep 0.1; done; echo si''zed", "sized\r\n")
     t.say("echo $TERM; echo read''y; sleep 1004; echo after''wards", "ready\r\n")
@@ -270,7 +221,7 @@ def exec_terminal():
     t.keys(b"exit 5\n")
     same(t.end(), 5)
     assert "xterm\r\n" in t.text, t.text
-    t = Terminal("exec", "--state", R.state, "-it", "worker-0", "--", "sleep", "1001")  # ended from outside: the terminal is as it was
+    t = Window("exec", "--state", R.state, "-it", "worker-0", "--", "sleep", "1001")  # ended from outside: the terminal is as it was
     until("a raw terminal", t.is_raw)
     os.kill(t.pid, signal.SIGTERM)
     until("the terminal back", lambda: not t.is_raw())
@@ -329,7 +280,7 @@ def exec_many():
 
 def attach_terminal():
     """The prompt that was there before is seen; who leaves can come back; the shell is the same one."""
-    t = Terminal("attach", "--state", R.state, "-it", "shell-0", columns=99).until("here> ")
+    t = Window("attach", "--state", R.state, "-it", "shell-0", columns=99).until("here> ")
     t.say("x=forty-two; stty size", " 99\r\n").say("echo ttl''=$TERM", "ttl=xterm\r\n")
     t.keys(b"sleep 1005\n")
     until("sleep", lambda: running("sleep 1005"))
@@ -339,7 +290,7 @@ def attach_terminal():
     t.keys(b"\x10\x11")
     same(t.end(), 0)
     assert "detached; the pod goes on" in t.text, t.text
-    t = Terminal("attach", "--state", R.state, "-it", "shell-0").until("here> ").say("echo $x", "forty-two\r\n")
+    t = Window("attach", "--state", R.state, "-it", "shell-0").until("here> ").say("echo $x", "forty-two\r\n")
     os.kill(t.pid, signal.SIGKILL)
     os.waitpid(t.pid, 0)
     os.close(t.fd)
@@ -644,7 +595,7 @@ def at_a_terminal():
         os.chown(d, USER, USER)
     with open(f"{d}/job.json", "w") as f:
         json.dump(job("j", task("t", sh("PS1='in> ' exec sh -i"), stdin=True, tty=True)), f)
-    t = Terminal("run", "--state", f"{d}/state", *UNFILTERED, f"{d}/job.json", columns=77).until("in> ")
+    t = Window("run", "--state", f"{d}/state", *UNFILTERED, f"{d}/job.json", columns=77).until("in> ")
     t.say("stty size", " 77\r\n").say("echo $((6*7))", "42\r\n")
     assert "t-0 | 42" not in t.text, t.text
     t.keys(b"exit 3\n").until("its last lines")

@@ -3,18 +3,16 @@
 import json
 import os
 import re
-import shutil
 import signal
 import stat
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import runs  # noqa: E402
 from harness import PUMICE, Suite  # noqa: E402
-from runs import Run, has_mount_namespaces, has_user_namespaces, job, same, secret, sh, skip, task  # noqa: E402
+from runs import Run, has_mount_namespaces, has_user_namespaces, job, own_directory, same, secret, sh, skip, task  # noqa: E402
 
 D = ""
 NODE = "--network", "private"
@@ -224,16 +222,10 @@ def together():
 def main():
     global D
     suite = Suite()
-    D = tempfile.mkdtemp(prefix="pumice-record-")
-    os.chmod(D, 0o755)
-    if os.getuid() == 0:
-        runs.PUMICE = shutil.copy(PUMICE, os.path.join(D, "pumice"))
-    try:
+    with own_directory("record") as D:
         for case in (all_of_it, compared, killed, bounds, switched_off, no_room, names, together):
             if len(sys.argv) == 1 or case.__name__ in sys.argv:
                 suite.case(case.__name__, case)
-    finally:
-        shutil.rmtree(D, ignore_errors=True)
     return suite.finish()
 
 

@@ -1,21 +1,17 @@
 #!/usr/bin/env python3
 """What somebody sees of a run, on a terminal, in a pipe, in -o json and in the report: causes, hints, progress bars, colours."""
-import fcntl
 import json
 import os
-import pty
 import re
-import select
 import shutil
 import signal
-import struct
 import sys
 import tempfile
-import termios
 import time
 
 from harness import PUMICE, Suite
 from runs import Run, job, run, run_text, same, sh, task
+from terminal import Terminal
 
 BROKEN = "echo starting; echo 'ImportError: no module named torch' >&2; exit 3"
 AGAIN = {"restartPolicy": "OnFailure"}
@@ -41,49 +37,19 @@ def page_of(path):
         return re.sub(r"<style>.*?</style>|<[^>]*>", " ", f.read(), flags=re.S)
 
 
-class Screen:
-    """A run on a terminal: everything that was written there, and the keys that were pressed."""
+class Screen(Terminal):
+    """A run on a terminal."""
 
     def __init__(self, what, *options, columns=100, env=None):
         self.state = tempfile.TemporaryDirectory()
-        self.text = ""
         with tempfile.NamedTemporaryFile("w", suffix=".json", dir=self.state.name, delete=False) as f:
             json.dump(what, f)
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-            os.environ.update({"TERM": "xterm", **(env or {})})
-            if not env:
-                os.environ.pop("NO_COLOR", None)
-            os.execv(PUMICE, [PUMICE, "run", "--state", os.path.join(self.state.name, "state"), *options, f.name])
-
-    def read(self, timeout):
-        if not select.select([self.fd], [], [], timeout)[0]:
-            return True
-        try:
-            part = os.read(self.fd, 65536)
-        except OSError:
-            return False
-        self.text += part.decode(errors="surrogateescape")
-        return bool(part)
-
-    def until(self, part, patience_s=60):
-        deadline = time.monotonic() + patience_s
-        while part not in self.text:
-            assert time.monotonic() < deadline and self.read(1), f"{part!r} never came:\n{self.text}"
-        return self
-
-    def keys(self, keys):
-        os.write(self.fd, keys)
-        return self
+        super().__init__("/usr/bin/env", *([] if env else ["-u", "NO_COLOR"]), PUMICE, "run", "--state", os.path.join(self.state.name, "state"), *options,
+                         f.name, rows=40, columns=columns, env=env)
 
     def end(self):
-        while self.read(60):
-            pass
-        self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        os.close(self.fd)
+        self.status = super().end()
         self.state.cleanup()
-        lacks(self.text, "Sanitizer", "runtime error:")
         return self
 
 

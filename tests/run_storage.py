@@ -2,15 +2,12 @@
 """Limits on the use of the disk: ephemeral-storage and emptyDir.sizeLimit. Whoever uses more is evicted in a kubelet's words, whoever
 does not goes on."""
 import os
-import shutil
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import runs  # noqa: E402
-from harness import PUMICE, Suite  # noqa: E402
-from runs import Run, container, has_user_namespaces, job, same, sh, skip, task  # noqa: E402
+from harness import Suite  # noqa: E402
+from runs import Run, container, has_user_namespaces, job, own_directory, same, sh, skip, task  # noqa: E402
 
 D = ""
 WAITS = "; until [ -e /go/on ]; do sleep 0.05; done"
@@ -84,16 +81,10 @@ def as_user():
 def main():
     global D
     suite = Suite()
-    D = tempfile.mkdtemp(prefix="pumice-storage-")
-    os.chmod(D, 0o755)
-    if os.getuid() == 0:
-        runs.PUMICE = shutil.copy(PUMICE, os.path.join(D, "pumice"))
-    try:
+    with own_directory("storage") as D:
         for case in (enforced, as_user):
             if len(sys.argv) == 1 or case.__name__ in sys.argv:
                 suite.case(case.__name__, case)
-    finally:
-        shutil.rmtree(D, ignore_errors=True)
     return suite.finish()
 
 

@@ -2,18 +2,15 @@
 """What pods wrote that goes with them: told in one line at the end, copied out by --keep, whatever the pods put there."""
 import os
 import re
-import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import images  # noqa: E402
-import runs  # noqa: E402
-from harness import PUMICE, Suite  # noqa: E402
-from runs import container, has, has_mount_namespaces, has_user_namespaces, job, run, run_text, same, sh, skip, task  # noqa: E402
+from harness import Suite  # noqa: E402
+from runs import container, has, has_mount_namespaces, has_user_namespaces, job, own_directory, run, run_text, same, sh, skip, task  # noqa: E402
 
 D = ""  # for files of the tests; everybody may look into it
 NODE = "--network", "private"
@@ -210,16 +207,10 @@ def wrong_use():
 def main():
     global D
     suite = Suite()
-    D = tempfile.mkdtemp(prefix="pumice-written-")
-    os.chmod(D, 0o777)
-    if os.getuid() == 0:
-        runs.PUMICE = shutil.copy(PUMICE, os.path.join(D, "pumice"))
-    try:
+    with own_directory("written", 0o777) as D:
         for case in (hosts_files, as_user, image, runtimes, hostile, shown_safely, again_and_again, claims, full_disk, silent, wrong_use):
             if len(sys.argv) == 1 or case.__name__ in sys.argv:
                 suite.case(case.__name__, case)
-    finally:
-        shutil.rmtree(D, ignore_errors=True)
     return suite.finish()
 
 

@@ -4,6 +4,7 @@
     r.done("Completed"); r.lines("worker-0") == ["hi"]
 """
 import atexit
+import contextlib
 import json
 import os
 import shutil
@@ -228,6 +229,20 @@ def run_text(what, *options, **kw):
     r = Run(what, *options, is_json=False, **kw).end()
     r.out = (b"" if r.is_binary else "").join(r.text)
     return r
+
+
+@contextlib.contextmanager
+def own_directory(name, mode=0o755):
+    """For files of a test, where everybody can look; the program is there too, for it may be built where only root can go."""
+    global PUMICE
+    d = tempfile.mkdtemp(prefix=f"pumice-{name}-")
+    os.chmod(d, mode)
+    if os.getuid() == 0:
+        PUMICE = shutil.copy(PUMICE, d)
+    try:
+        yield d
+    finally:
+        shutil.rmtree(d, ignore_errors=True)
 
 
 def same(real, want):

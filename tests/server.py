@@ -25,7 +25,7 @@ import urllib.parse
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "kube")]
 
-from harness import PUMICE, Suite  # noqa: E402
+from harness import PUMICE, Suite, until  # noqa: E402
 from netfilter import has_nftables  # noqa: E402
 
 PATIENCE_S = 60
@@ -35,16 +35,6 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-
-
-def until(what, holds, limit_s=PATIENCE_S):
-    end = time.monotonic() + limit_s
-    while True:
-        got = holds()
-        if got:
-            return got
-        assert time.monotonic() < end, f"never came true: {what}"
-        time.sleep(0.05)
 
 
 class Server:
