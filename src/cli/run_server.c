@@ -4,61 +4,52 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/util.h"
+#include "cli/commands.h"
 #include "cli/server.h"
 #include "driver/cache.h"
 #include "report/term.h"
 
+#include <assert.h>
 #include <sys/stat.h>
 
 /* ---- options that are the server's business ---- */
 
 struct own_option { /* of a run on this machine */
-    const char *name;
-    bool (*is_given)(const struct run_options *o);
-    const char *instead;
+    const char *name, *instead;
 };
-
-#define GIVEN(id, expression)                                                                                          \
-    static bool has_##id(const struct run_options *o)                                                                  \
-    {                                                                                                                  \
-        return expression;                                                                                             \
-    }
-GIVEN(node, o->node)
-GIVEN(image, o->machine.image.list.n)
-GIVEN(image_store, o->machine.image_store)
-GIVEN(device, o->machine.device.list.n)
-GIVEN(network, o->machine.network)
-GIVEN(unfiltered, o->machine.allow_unfiltered)
-GIVEN(runtime, o->machine.runtime)
-GIVEN(claims, o->machine.claims)
-GIVEN(state, o->machine.state)
-GIVEN(keep, o->keep)
-GIVEN(keep_state, o->keep_state)
-GIVEN(publish, o->publish.list.n)
-GIVEN(fit, o->fit)
-GIVEN(stacks, o->stacks)
 
 static const struct own_option own_options[] = {
-    { "node", has_node, "the server says what its node has (pumice server --capacity)" },
-    { "image", has_image, "the server has the images (pumice server --image)" },
-    { "image-store", has_image_store, "the server has the images (pumice server --image-store)" },
-    { "device", has_device, "the server has the devices (pumice server --device)" },
-    { "network", has_network, "the server has the network (pumice server --network)" },
-    { "allow-unfiltered", has_unfiltered, "the server has the network (pumice server --allow-unfiltered)" },
-    { "runtime", has_runtime, "the server starts the containers (pumice server --runtime)" },
-    { "claims", has_claims, "the server keeps claims (pumice server --claims)" },
-    { "state", has_state, "the files of pods are the server's (pumice server --data-dir)" },
-    { "keep", has_keep, "the files of pods are the server's; --log-dir keeps what they write" },
-    { "keep-state", has_keep_state, "the files of pods are the server's; --log-dir keeps what they write" },
-    { "publish", has_publish, "the pods are the server's; 'kubectl port-forward' leads to them" },
-    { "fit", has_fit, "a job that does not fit the server waits; give it smaller requests (--set)" },
-    { "stacks", has_stacks, "the processes are the server's; look into a pod with 'pumice job exec'" },
+    { "node", "the server says what its node has (pumice server --capacity)" },
+    { "image", "the server has the images (pumice server --image)" },
+    { "image-store", "the server has the images (pumice server --image-store)" },
+    { "device", "the server has the devices (pumice server --device)" },
+    { "network", "the server has the network (pumice server --network)" },
+    { "allow-unfiltered", "the server has the network (pumice server --allow-unfiltered)" },
+    { "runtime", "the server starts the containers (pumice server --runtime)" },
+    { "claims", "the server keeps claims (pumice server --claims)" },
+    { "state", "the files of pods are the server's (pumice server --data-dir)" },
+    { "keep", "the files of pods are the server's; --log-dir keeps what they write" },
+    { "keep-state", "the files of pods are the server's; --log-dir keeps what they write" },
+    { "publish", "the pods are the server's; 'kubectl port-forward' leads to them" },
+    { "fit", "a job that does not fit the server waits; give it smaller requests (--set)" },
+    { "stacks", "the processes are the server's; look into a pod with 'pumice job exec'" },
 };
+
+static bool is_given(const struct run_options *o, const char *name)
+{
+    static const struct run_options none;
+
+    for (size_t i = 0; i < command_run.n_options; i++)
+        if (strcmp(command_run.options[i].name, name) == 0)
+            return !option_is_same(&command_run.options[i], o, &none);
+    assert(!"a name that is no option of run");
+    return false;
+}
 
 static int check_options(const struct run_options *o, struct err *e)
 {
     for (size_t i = 0; i < ARRAY_LEN(own_options); i++)
-        if (own_options[i].is_given(o))
+        if (is_given(o, own_options[i].name))
             return err_set(e, ERR_INVALID,
                            "--%s: does not go with a server: %s; or run beside the server with --server=none",
                            own_options[i].name, own_options[i].instead);
