@@ -28,6 +28,7 @@
 #include "history/history.h"
 #include "job/phase.h"
 #include "node/agent/agent.h"
+#include "report/term.h"
 #include "sched/why.h"
 
 struct cluster;
@@ -273,8 +274,10 @@ struct run_progress {
 };
 /* ---- run_rows.c ---- */
 
+extern const enum style run_state_styles[HISTORY_STATE_MAX];
+
 /* Are all pods of the job there, and few enough for a row each? */
-bool run_rows_fit(const struct history *h, const struct history_job *j, size_t most);
+bool run_rows_fit(const struct history_job *j, size_t most);
 /* "  worker-0  running    1 restart  cpu 0.98 of 2  memory 118Mi of 256Mi"; 'width': of the labels. */
 void run_row(struct buf *out, const struct history_pod *p, size_t width, bool has_colour);
 

@@ -217,8 +217,6 @@ void run_progress_decision(struct run_progress *p, const struct history_job *j, 
 
 static void state_words(struct buf *out, const struct run_progress *p, const struct history_task *t)
 {
-    static const enum style styles[HISTORY_STATE_MAX] = { STYLE_DIM,   STYLE_YELLOW, STYLE_CYAN,
-                                                          STYLE_GREEN, STYLE_RED,    STYLE_DIM };
     bool any = false;
 
     for (int s = HISTORY_STATE_MAX - 1; s >= 0; s--) {
@@ -231,7 +229,7 @@ static void state_words(struct buf *out, const struct run_progress *p, const str
         (void)snprintf(words, sizeof(words), "%u %s", n, history_state_names[s]);
         if (any)
             buf_str(out, STR(", "));
-        term_style(out, p->has_colour, styles[s], str_of(words));
+        term_style(out, p->has_colour, run_state_styles[s], str_of(words));
         any = true;
     }
     if (t->n_restarting) {
@@ -390,7 +388,7 @@ static void draw_tasks(struct drawing *d, const struct history_job *j)
 {
     size_t width = 0;
 
-    if (run_rows_fit(d->p->history, j, MIN_OF((size_t)PODS_SHOWN, d->left))) {
+    if (run_rows_fit(j, MIN_OF((size_t)PODS_SHOWN, d->left))) {
         draw_pods(d, j);
         return;
     }

@@ -5,16 +5,19 @@
 
 enum { NEARLY = 90 }; /* percent of a limit that are worth a colour */
 
-bool run_rows_fit(const struct history *h, const struct history_job *j, size_t most)
-{
-    int64_t wanted = 0;
-    size_t n = 0;
+const enum style run_state_styles[HISTORY_STATE_MAX] = { STYLE_DIM,   STYLE_YELLOW, STYLE_CYAN,
+                                                         STYLE_GREEN, STYLE_RED,    STYLE_DIM };
 
-    VEC_FOREACH(t, &j->tasks)
+bool run_rows_fit(const struct history_job *j, size_t most)
+{
+    int64_t wanted = 0, n = 0;
+
+    VEC_FOREACH(t, &j->tasks) {
         wanted += (*t)->replicas;
-    for (size_t i = 0; i < h->pods.n; i++)
-        n += h->pods.v[i]->job == j && !h->pods.v[i]->is_replaced;
-    return n <= most && (int64_t)n == wanted; /* some are still to come: their task says how many */
+        for (int s = 0; s < HISTORY_STATE_MAX; s++)
+            n += (*t)->n[s];
+    }
+    return n <= (int64_t)most && n == wanted; /* some are still to come: their task says how many */
 }
 
 /* Cores since the sample before the last. Negative: there are no two. */
@@ -56,8 +59,6 @@ static void put_use(struct buf *out, const struct history_pod *p, bool has_colou
 
 void run_row(struct buf *out, const struct history_pod *p, size_t width, bool has_colour)
 {
-    static const enum style styles[HISTORY_STATE_MAX] = { STYLE_DIM,   STYLE_YELLOW, STYLE_CYAN,
-                                                          STYLE_GREEN, STYLE_RED,    STYLE_DIM };
     int64_t restarts = pod_restarts(p);
     bool is_restarting = pod_is_restarting(p);
     const char *state = is_restarting ? "failed and restarting" : history_state_names[p->state];
@@ -65,7 +66,7 @@ void run_row(struct buf *out, const struct history_pod *p, size_t width, bool ha
     buf_str(out, STR("  "));
     term_text(out, p->label);
     buf_repeat(out, ' ', width - p->label.n + 2);
-    term_style(out, has_colour, is_restarting ? STYLE_RED : styles[p->state], str_of(state));
+    term_style(out, has_colour, is_restarting ? STYLE_RED : run_state_styles[p->state], str_of(state));
     buf_repeat(out, ' ', MAX_OF(9, strlen(state)) - strlen(state));
     if (restarts)
         buf_fmt(out, "  %lld %s", (long long)restarts, restarts == 1 ? "restart" : "restarts");

@@ -349,6 +349,8 @@ int64_t pod_main_restarts(const struct history_pod *p);                     /* â
 bool pod_is_restarting(const struct history_pod *p); /* a container of it failed and waits for its next start */
 const struct history_pod *history_pod(const struct history *h, struct str uid);
 const struct history_job *history_job(const struct history *h, struct str namespace, struct str name); /* the newest */
+const struct history_pod *history_pod_named(const struct history *h, struct str namespace,
+                                            struct str name); /* so too */
 
 /* What a pod used: in all, at its peak, until or at a time. */
 int64_t pod_cpu_us(const struct history_pod *p);

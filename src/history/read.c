@@ -70,6 +70,14 @@ const struct history_job *history_job(const struct history *h, struct str namesp
     return map_get(&h->jobs_name, buf_view(&key));
 }
 
+const struct history_pod *history_pod_named(const struct history *h, struct str namespace, struct str name)
+{
+    autobuf key = { 0 };
+
+    buf_fmt(&key, "%.*s/%.*s", STR_ARG(namespace), STR_ARG(name));
+    return map_get(&h->pods_name, buf_view(&key));
+}
+
 /* The first sample not before 'at_ms'. */
 static size_t sample_after(const struct history_pod *p, int64_t at_ms)
 {

@@ -83,23 +83,12 @@ static void result(struct buf *out, const struct history_pod *p)
     buf_str(out, STR("</td>"));
 }
 
-/* Pods of one name share a bar: it is called after the newest. */
-static const struct history_pod *bar_of(const struct history *h, const struct history_pod *p)
-{
-    autobuf key = { 0 };
-    const struct history_pod *newest;
-
-    buf_fmt(&key, "%.*s/%.*s", STR_ARG(p->namespace), STR_ARG(p->name));
-    newest = map_get(&h->pods_name, buf_view(&key));
-    return newest ? newest : p;
-}
-
 static void pod_row(struct buf *out, const struct history *h, const struct history_pod *p, bool with_use)
 {
     buf_str(out, STR("<tr"));
     page_id(out, 'p', p);
     buf_str(out, STR("><td>"));
-    link_to(out, 'b', bar_of(h, p), p->name);
+    link_to(out, 'b', history_pod_named(h, p->namespace, p->name), p->name); /* pods of one name share a bar */
     if (page_has_output(p)) {
         buf_char(out, ' ');
         link_to(out, 'o', p, STR("output"));
