@@ -195,6 +195,7 @@ def is_asked_beforehand(s):
         (viewer, path): (1, r"--server: .*--detach.*forbidden"),
         (ann, "-n", "lab", path): (1, r"Job plain: .*restricted"),
         ("--runtime", "runc", path): (2, r"--runtime: does not go with a server: .*pumice server --runtime.*--server=none"),
+        ("--pull", "always", path): (2, r"--pull: does not go with a server: .*pumice server --pull.*--server=none"),
         ("--keep-state", path): (2, r"--keep-state: does not go with a server: .*--log-dir.*--server=none"),
         ("-e", "A=b", write("changed", *FILES["flow"][1])): (2, r"JobFlow f: its jobs are made by the server"),
         ("--server=none", "--detach", path): (2, r"--detach: goes with --server"),
