@@ -124,7 +124,7 @@ static bool append(struct audit *a, struct str line)
     if (write_all(a->fd, line) < 0) {
         int why = errno;
 
-        (void)ftruncate(a->fd, (off_t)a->size); /* else the next line begins behind a half one */
+        (void)!ftruncate(a->fd, (off_t)a->size); /* else the next line begins behind a half one */
         lose(a, strerror(why));
         return false;
     }

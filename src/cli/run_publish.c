@@ -137,7 +137,7 @@ static void on_ended(void *ctx, int exit_code, struct str why)
 static void take(struct run_publish *p, int fd)
 {
     struct connection *c = xcalloc(1, sizeof(*c));
-    struct target to;
+    struct target to = { 0 };
     struct err e;
 
     c->of = p;

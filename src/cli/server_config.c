@@ -95,7 +95,7 @@ static void take_over(struct serve *s, const struct option *o, const struct serv
 static int read_again(struct serve *s, struct arena *a, struct err *e)
 {
     struct server_command_options fresh = *s->given;
-    int64_t grace_ms;
+    int64_t grace_ms = 0;
 
     if (fresh.config && options_file(a, &command_server, fresh.config, &fresh, e) < 0)
         return err_wrap(e, "--config");

@@ -74,7 +74,7 @@ static struct job_form form_of(const struct vc_values *o)
 int vc_job_run(struct vc *v, struct err *e)
 {
     struct job_form form = form_of(v->values);
-    struct json *job;
+    struct json *job = NULL;
 
     if (!v->values->name[0] && !(v->values->filename && v->values->filename[0]))
         return err_set(e, ERR_INVALID, "job name cannot be left blank");

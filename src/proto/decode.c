@@ -103,7 +103,7 @@ static int duration_value(struct decoding *d, int64_t ns, struct json **ret)
 static int texts_value(struct decoding *d, struct str bytes, struct json *list)
 {
     struct wire_field f;
-    struct json *item;
+    struct json *item = NULL;
     int got;
 
     while ((got = wire_next(&bytes, &f, d->e)) > 0) {

@@ -53,7 +53,7 @@ static int write_errno(struct err *e)
 
 static void start_over(struct transfer *t)
 {
-    (void)ftruncate(t->blob->fd, 0); /* what stays is written over, and what is left at the end is too long */
+    (void)!ftruncate(t->blob->fd, 0); /* what stays is written over, and what is left at the end is too long */
     t->blob->have = 0;
     image_hash_free(t->hash);
     t->hash = image_hash_new();

@@ -219,7 +219,8 @@ static struct json *group_entry(const struct catalogue *c, const char *group, bo
     list = json_add(j, STR("versions"), json_array(a));
     for (size_t i = 0; versions[i]; i++)
         json_push(list, version_entry(a, group, versions[i]));
-    json_add(j, STR("preferredVersion"), version_entry(a, group, versions[0]));
+    if (versions[0]) /* a group has one at least */
+        json_add(j, STR("preferredVersion"), version_entry(a, group, versions[0]));
     return j;
 }
 

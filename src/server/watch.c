@@ -498,7 +498,7 @@ static void reply_expired(struct request *rq, const struct err *e)
 int handle_watch(struct request *rq)
 {
     struct selection sel;
-    struct wish wish;
+    struct wish wish = { 0 };
     struct watch *watch;
     struct api_watch *w;
     int64_t seconds;
