@@ -80,7 +80,9 @@ def layer_order():
     """Folders from the bottom up."""
     return ["base", "os", "json", "yaml", "api", "convert", "patch", "proto", "plugin", "job", "controller", "flow", "sched", "custom", "store", "cluster", "driver", "whatif", "http", "registry", "auth", "kube", "ui",
             *(f"node/{part}" for part in ("userns", "cgroup", "net", "filter", "dns", "device", "image", "env", "volume", "container",
-                                          "oci", "shim", "lifecycle", "doctor", "agent")), "kubelet", "server", "history", "report", "ctl", "cli"]
+                                          "oci", "shim", "lifecycle", "doctor", "agent")), "kubelet", "server", "history", "report", "ctl", "cli",
+            *(f"cli/{part}" for part in ("install", "doctor", "explain", "plan", "render", "validate", "controller", "node", "server",
+                                         "run", "runs", "into"))]
 
 
 def folder_of(path):

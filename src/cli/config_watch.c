@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
-#include "cli/explain.h"
+#include "cli/explain/explain.h"
 #include "cli/read.h"
 #include "sched/config.h"
 

@@ -3,7 +3,7 @@
 
 #include "api/meta.h"
 #include "base/clock.h"
-#include "cli/node.h"
+#include "cli/node/node.h"
 #include "cluster/cluster.h"
 #include "json/json.h"
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "cli/run.h"
+#include "cli/run/run.h"
 #include "yaml/yaml.h"
 
 #define TASK(name, n)                                                                                                  \

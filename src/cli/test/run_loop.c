@@ -13,7 +13,7 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/util.h"
-#include "cli/run.h"
+#include "cli/run/run.h"
 #include "driver/cache.h"
 #include "cluster/cluster.h"
 #include "store/store.h"

@@ -7,7 +7,7 @@
 
 #include "api/meta.h"
 #include "base/util.h"
-#include "cli/run.h"
+#include "cli/run/run.h"
 #include "report/term.h"
 #include "driver/cache.h"
 

@@ -7,7 +7,7 @@
 
 #include "api/meta.h"
 #include "base/util.h"
-#include "cli/scenario.h"
+#include "cli/plan/scenario.h"
 #include "job/admit.h"
 #include "yaml/yaml.h"
 

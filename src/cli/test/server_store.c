@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cli/server_store.h"
+#include "cli/server/store.h"
 
 #include "base/clock.h"
 #include "base/util.h"

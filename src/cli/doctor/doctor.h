@@ -1,0 +1,36 @@
+/* doctor.h - the parts of `pumice doctor`
+ *
+ *     doctor.c    the command, and how checks are printed
+ *     cluster.c   a cluster: server, kinds, rights, jobs
+ *     programs.c  … and the programs in it: controllers, schedulers, webhooks
+ *
+ * The checks of this host are in node/doctor/host.h; those of a cluster have the same form.
+ */
+#ifndef CLI_DOCTOR_DOCTOR_H
+#define CLI_DOCTOR_DOCTOR_H
+
+#include "cli/live.h"
+#include "node/doctor/host.h"
+
+struct cluster_exam {
+    struct live *live;
+    struct arena *arena;
+    struct str namespace;      /* of our controller */
+    struct kube_list programs; /* Deployments */
+    bool has_programs;         /* the list could be read */
+    struct host_checks *checks;
+};
+
+/* Another line. 'means' is a constant; 'fix' may be NULL. */
+void exam_say(struct cluster_exam *x, const char *name, enum host_verdict v, const char *means, const char *fix,
+              const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
+/* Nothing is changed in the cluster. What may not be looked at is said, and is no fault. */
+void cluster_examine(struct live *live, struct str namespace, struct host_checks *ret);
+
+/* programs.c */
+void exam_controllers(struct cluster_exam *x);
+void exam_schedulers(struct cluster_exam *x);
+void exam_webhooks(struct cluster_exam *x);
+
+#endif

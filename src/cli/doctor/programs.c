@@ -1,0 +1,320 @@
+/* programs.c - who runs and places the Jobs of a cluster, ours or Volcano's, and who stands in the way of new
+ * ones
+ *
+ * Programs are found by their Deployments: Volcano's by the names of its images, which every way to install it keeps,
+ * ours by its label. A controller outside of the cluster is known by its Lease.
+ */
+#include "cli/doctor/doctor.h"
+
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/util.h"
+
+#define INSTALL "pumice install --dry-run | kubectl apply -f -"
+
+enum { LEASE_FRESH_MS = 60000 };
+
+static const struct resource_type deployments = { "apps",           "v1",     "Deployment", "deployments", { NULL },
+                                                  SCOPE_NAMESPACED, { NULL }, NULL,         NULL };
+
+struct program { /* a Deployment that is to run */
+    struct str namespace, name, image;
+    int64_t wanted, ready;
+};
+
+/* ---- finding ---- */
+
+static void list_programs(struct cluster_exam *x)
+{
+    struct err e;
+
+    if (!x->has_programs)
+        x->has_programs = kube_ask_list(x->live->ask, x->arena, &deployments, STR_NULL, &x->programs, &e) == 0;
+}
+
+static const struct json *container_of(const struct json *deployment)
+{
+    return json_first(json_find(deployment, "spec", "template", "spec", "containers", NULL));
+}
+
+static bool has_word(const struct json *list, const char *word)
+{
+    JSON_FOREACH(item, list)
+        if (str_has(json_text(item, STR("")), str_of(word)))
+            return true;
+    return false;
+}
+
+static bool is_ours(const struct json *deployment, bool schedules)
+{
+    const struct json *c = container_of(deployment);
+
+    return str_is(object_label(deployment, "app.kubernetes.io/name"), "pumice") &&
+           (!schedules || has_word(json_get(c, "command"), "--scheduler") ||
+            has_word(json_get(c, "args"), "--scheduler"));
+}
+
+static bool is_image(const struct json *deployment, const char *part)
+{
+    return str_has(json_member_text(container_of(deployment), "image"), str_of(part));
+}
+
+/* Of Volcano, by a part of its image's name; of ours, with NULL. One that is scaled to nothing is none. */
+static bool find_program(struct cluster_exam *x, const char *image, bool schedules, struct program *ret)
+{
+    list_programs(x);
+    VEC_FOREACH(d, &x->programs.items) {
+        int64_t wanted = json_i64(json_find(*d, "spec", "replicas", NULL), 1);
+
+        if (wanted == 0 || !(image ? is_image(*d, image) : is_ours(*d, schedules)))
+            continue;
+        *ret = (struct program){ object_namespace(*d), object_name(*d), json_member_text(container_of(*d), "image"),
+                                 wanted, json_i64(json_find(*d, "status", "readyReplicas", NULL), 0) };
+        return true;
+    }
+    return false;
+}
+
+/* ---- controllers ---- */
+
+/* Whoever holds the Lease and renewed it a moment ago, anywhere. */
+static struct str fresh_holder(struct cluster_exam *x)
+{
+    struct json *list;
+    struct err e;
+
+    if (kube_ask_get(x->live->ask, x->arena,
+                     STR("/apis/coordination.k8s.io/v1/leases?fieldSelector=metadata.name%3Dvc-controller-manager"),
+                     &list, &e) < 0)
+        return STR_NULL;
+    JSON_FOREACH(lease, json_get(list, "items")) {
+        const struct json *spec = json_get(lease, "spec");
+        int64_t ms = 0;
+
+        if (json_member_text(spec, "holderIdentity").n &&
+            clock_parse(json_member_text(spec, "renewTime"), &ms, NULL) == 0 &&
+            clock_now_ms(&clock_real) - ms < LEASE_FRESH_MS)
+            return json_member_text(spec, "holderIdentity");
+    }
+    return STR_NULL;
+}
+
+static const char *scale_down(struct cluster_exam *x, const struct program *p)
+{
+    return arena_cstr(x->arena, arena_fmt(x->arena, "kubectl scale -n %.*s deployment %.*s --replicas=0",
+                                          STR_ARG(p->namespace), STR_ARG(p->name)));
+}
+
+static void say_ours(struct cluster_exam *x, const char *name, const struct program *p)
+{
+    exam_say(x, name, p->ready ? HOST_FINE : HOST_LIMITED, p->ready ? NULL : "none of its pods is ready: jobs wait",
+             p->ready ? NULL
+                      : arena_cstr(x->arena, arena_fmt(x->arena, "kubectl logs -n %.*s deployment/%.*s",
+                                                       STR_ARG(p->namespace), STR_ARG(p->name))),
+             "Pumice: %.*s/%.*s (%.*s), %lld of %lld ready", STR_ARG(p->namespace), STR_ARG(p->name), STR_ARG(p->image),
+             (long long)p->ready, (long long)p->wanted);
+}
+
+static void say_both(struct cluster_exam *x, const char *name, const struct program *ours, const struct program *theirs)
+{
+    exam_say(x, name, HOST_IMPOSSIBLE,
+             "both write the same objects; one of them must stop. Pods are not restarted by that",
+             scale_down(x, theirs), "two at once: Pumice (%.*s/%.*s) and Volcano (%.*s/%.*s)", STR_ARG(ours->namespace),
+             STR_ARG(ours->name), STR_ARG(theirs->namespace), STR_ARG(theirs->name));
+}
+
+static void say_theirs(struct cluster_exam *x, const char *name, const struct program *p, const char *install)
+{
+    exam_say(x, name, HOST_LIMITED, "to take over, stop it first; running jobs go on, and no pod is restarted",
+             arena_cstr(x->arena, arena_fmt(x->arena, "%s && %s", scale_down(x, p), install)),
+             "Volcano: %.*s/%.*s (%.*s), %lld of %lld ready", STR_ARG(p->namespace), STR_ARG(p->name),
+             STR_ARG(p->image), (long long)p->ready, (long long)p->wanted);
+}
+
+void exam_controllers(struct cluster_exam *x)
+{
+    struct program ours, theirs;
+    bool has_ours = find_program(x, NULL, false, &ours),
+         has_theirs = find_program(x, "vc-controller-manager", false, &theirs);
+    struct str holder;
+
+    if (has_ours && has_theirs) {
+        say_both(x, "controller", &ours, &theirs);
+    } else if (has_ours) {
+        say_ours(x, "controller", &ours);
+    } else if (has_theirs) {
+        say_theirs(x, "controller", &theirs, INSTALL);
+    } else if ((holder = fresh_holder(x)).n) {
+        exam_say(x, "controller", HOST_FINE, NULL, NULL, "outside of the cluster: %.*s", STR_ARG(holder));
+    } else if (!x->has_programs) {
+        exam_say(x, "controller", HOST_FINE, NULL, NULL, "you may not look at Deployments");
+    } else {
+        exam_say(x, "controller", HOST_IMPOSSIBLE, "nobody runs Jobs here", INSTALL, "there is none");
+    }
+}
+
+/* ---- schedulers ---- */
+
+void exam_schedulers(struct cluster_exam *x)
+{
+    struct program ours, theirs;
+    bool has_ours = find_program(x, NULL, true, &ours), has_theirs = find_program(x, "vc-scheduler", false, &theirs);
+
+    if (has_ours && has_theirs)
+        say_both(x, "scheduler", &ours, &theirs);
+    else if (has_ours)
+        say_ours(x, "scheduler", &ours);
+    else if (has_theirs)
+        exam_say(x, "scheduler", HOST_FINE, NULL, NULL,
+                 "Volcano: %.*s/%.*s (%.*s), which works with our controller too", STR_ARG(theirs.namespace),
+                 STR_ARG(theirs.name), STR_ARG(theirs.image));
+    else if (x->has_programs)
+        exam_say(x, "scheduler", HOST_LIMITED,
+                 "pods of jobs with schedulerName volcano (the default) wait, unless one runs outside of the cluster",
+                 "pumice install --dry-run --scheduler | kubectl apply -f -", "there is none for Jobs in the cluster");
+}
+
+/* ---- webhooks ---- */
+
+/* Does it want to see our kinds, or pods for their sake? */
+static bool is_about_jobs(const struct json *hook)
+{
+    JSON_FOREACH(rule, json_get(hook, "rules"))
+        if (has_word(json_get(rule, "apiGroups"), ".volcano.sh"))
+            return true;
+    return str_has(json_member_text(hook, "name"), STR("volcano"));
+}
+
+static bool has_endpoints(struct cluster_exam *x, const struct json *service)
+{
+    struct str path = arena_fmt(x->arena,
+                                "/apis/discovery.k8s.io/v1/namespaces/%.*s/endpointslices?labelSelector="
+                                "kubernetes.io%%2Fservice-name%%3D%.*s",
+                                STR_ARG(json_member_text(service, "namespace")),
+                                STR_ARG(json_member_text(service, "name")));
+    struct json *list;
+    struct err e;
+
+    if (kube_ask_get(x->live->ask, x->arena, path, &list, &e) < 0)
+        return true; /* not ours to see: no reason to complain */
+    JSON_FOREACH(slice, json_get(list, "items"))
+        JSON_FOREACH(endpoint, json_get(slice, "endpoints"))
+            if (json_bool(json_find(endpoint, "conditions", "ready", NULL), true))
+                return true;
+    return false;
+}
+
+enum { HOOK_KINDS = 2 };
+static const char *const hook_plurals[HOOK_KINDS] = { "mutatingwebhookconfigurations",
+                                                      "validatingwebhookconfigurations" };
+
+struct hook_server { /* a Service that answers webhooks */
+    struct str name; /* "namespace/name" */
+    size_t n;
+    struct str configs[HOOK_KINDS]; /* names, each with a space before it */
+};
+
+struct hooks_exam {
+    struct cluster_exam *x;
+    size_t n, n_dead, n_elsewhere; /* elsewhere: at an address of their own, which only the API server reaches */
+    VEC(struct hook_server) servers;
+};
+
+static void note_server(struct hooks_exam *h, const struct json *config, size_t kind, const struct json *service)
+{
+    struct str name = arena_fmt(h->x->arena, "%.*s/%.*s", STR_ARG(json_member_text(service, "namespace")),
+                                STR_ARG(json_member_text(service, "name")));
+    struct str config_name = arena_fmt(h->x->arena, " %.*s", STR_ARG(object_name(config)));
+    struct hook_server *server = NULL;
+
+    VEC_FOREACH(s, &h->servers)
+        if (str_eq(s->name, name))
+            server = s;
+    if (!server) {
+        server = vec_push(h->x->arena, &h->servers);
+        *server = (struct hook_server){ .name = name };
+    }
+    server->n++;
+    if (!str_ends(server->configs[kind], config_name))
+        server->configs[kind] = arena_cat(h->x->arena, server->configs[kind], config_name);
+}
+
+/* Ours and another's beside each other: they do no harm to each other, but whoever is taken away leaves those behind that
+ * wait for him. */
+static bool tell_servers(struct hooks_exam *h)
+{
+    struct str own = arena_cat(h->x->arena, h->x->namespace, STR("/"));
+    autobuf all = { 0 }, fix = { 0 };
+    size_t n_others = 0;
+
+    VEC_FOREACH(s, &h->servers) {
+        buf_fmt(&all, "%s%zu by %.*s", all.n ? ", " : "", s->n, STR_ARG(s->name));
+        if (str_starts(s->name, own))
+            continue;
+        n_others++;
+        for (size_t i = 0; i < HOOK_KINDS; i++)
+            if (s->configs[i].n)
+                buf_fmt(&fix, "%skubectl delete %s%.*s", fix.n ? " && " : "", hook_plurals[i], STR_ARG(s->configs[i]));
+    }
+    if (!n_others || n_others == h->servers.n)
+        return false;
+    exam_say(h->x, "webhooks", HOST_LIMITED,
+             "a request has to please each of them, and is refused while one that must answer is away; ours are enough",
+             arena_cstr(h->x->arena, arena_str(h->x->arena, buf_view(&fix))), "of more than one program: %s", all.p);
+    return true;
+}
+
+static void look_at_hook(struct hooks_exam *h, const struct json *config, size_t kind, const struct json *hook)
+{
+    const struct json *service = json_find(hook, "clientConfig", "service", NULL);
+    bool is_strict = !str_is(json_member_text(hook, "failurePolicy"), "Ignore");
+
+    if (!is_about_jobs(hook))
+        return;
+    h->n++;
+    h->n_elsewhere += !service;
+    if (service)
+        note_server(h, config, kind, service);
+    if (!service || has_endpoints(h->x, service))
+        return;
+    h->n_dead++;
+    exam_say(h->x, "webhooks", is_strict ? HOST_IMPOSSIBLE : HOST_LIMITED,
+             is_strict
+                 ? "every request it wants to see is refused; without it bad jobs are found by kinds and controller"
+                 : "it is asked in vain, and passed over",
+             arena_cstr(h->x->arena, arena_fmt(h->x->arena, "kubectl delete %s %.*s", hook_plurals[kind],
+                                               STR_ARG(object_name(config)))),
+             "nobody answers for %.*s: the Service %.*s/%.*s has no endpoints", STR_ARG(json_member_text(hook, "name")),
+             STR_ARG(json_member_text(service, "namespace")), STR_ARG(json_member_text(service, "name")));
+}
+
+void exam_webhooks(struct cluster_exam *x)
+{
+    struct hooks_exam h = { .x = x };
+
+    for (size_t i = 0; i < HOOK_KINDS; i++) {
+        struct json *list;
+        struct err e;
+
+        if (kube_ask_get(x->live->ask, x->arena,
+                         arena_fmt(x->arena, "/apis/admissionregistration.k8s.io/v1/%s", hook_plurals[i]), &list,
+                         &e) < 0) {
+            exam_say(x, "webhooks", HOST_FINE, NULL, NULL, "you may not look at them");
+            return;
+        }
+        JSON_FOREACH(config, json_get(list, "items"))
+            JSON_FOREACH(hook, json_get(config, "webhooks"))
+                look_at_hook(&h, config, i, hook);
+    }
+    if (tell_servers(&h))
+        return;
+    if (!h.n_dead && h.n_elsewhere)
+        exam_say(x, "webhooks", HOST_FINE, NULL, NULL,
+                 "%zu for Jobs and their neighbours; %zu of them at an address of their own (clientConfig.url), and "
+                 "whether somebody answers there was not asked",
+                 h.n, h.n_elsewhere);
+    else if (!h.n_dead && h.n)
+        exam_say(x, "webhooks", HOST_FINE, NULL, NULL, "%zu for Jobs and their neighbours, and somebody answers", h.n);
+    else if (!h.n)
+        exam_say(x, "webhooks", HOST_FINE, NULL, NULL, "none for Jobs; the definitions and the controller check them");
+}

@@ -1,0 +1,149 @@
+/* install.c - the command `pumice install` */
+#include "cli/install/install.h"
+
+#include "api/name.h"
+#include "base/util.h"
+#include "cli/commands.h"
+#include "report/term.h"
+
+struct install_options {
+    const char *namespace, *image, *replicas, *output;
+    struct text_list only;
+    bool dry_run, scheduler, native_groups, webhook;
+};
+
+static const char *const part_names[] = { "namespace", "crds", "roles", "controller", "network", "webhook", NULL };
+
+/* ---- what the user said ---- */
+
+/* A reference that needs no quotes in YAML. Whether there is such an image is for the cluster to find. */
+static bool is_image(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@-";
+
+    return text[0] && text[0] != '-' && text[0] != '@' && text[strspn(text, allowed)] == '\0';
+}
+
+static int check_options(struct arena *a, const struct install_options *o, struct err *e)
+{
+    const char *why = o->namespace ? name_check_dns_label(a, str_of(o->namespace)) : NULL;
+    uint64_t n;
+
+    if (why)
+        return err_set(e, ERR_INVALID, "--namespace %s", why);
+    if (o->image && !is_image(o->image))
+        return err_set(e, ERR_INVALID, "--image must be the name of an image, such as registry.example/pumice:1.0");
+    if (o->replicas && (str_to_u64(str_of(o->replicas), &n) < 0 || n < 1 || n > 100))
+        return err_set(e, ERR_INVALID, "--replicas must be a number from 1 to 100 (got %s)", o->replicas);
+    if (o->native_groups && o->scheduler)
+        return err_set(e, ERR_INVALID,
+                       "--native-podgroups: leave --scheduler out: kube-scheduler places the pods of such gangs");
+    if (!o->dry_run && !o->output)
+        return err_set(e, ERR_INVALID,
+                       "it only prints: say --dry-run and pipe it to 'kubectl apply -f -', or --output DIR");
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static bool is_wanted(const struct install_options *o, const char *part)
+{
+    VEC_FOREACH(name, &o->only.list)
+        if (strcmp(*name, part) == 0)
+            return true;
+    return o->only.list.n == 0;
+}
+
+static int print_parts(const struct install_options *o, const struct install *in)
+{
+    autobuf out = { 0 };
+
+    for (size_t i = 0; i < n_install_parts; i++) {
+        autobuf part = { 0 };
+
+        if (is_wanted(o, install_parts[i].name))
+            install_print(&part, &install_parts[i], in);
+        if (out.n && part.n)
+            buf_fmt(&out, "---\n");
+        buf_str(&out, buf_view(&part));
+    }
+    return term_print(&out) == 0 ? EXIT_FINE : EXIT_FAILED;
+}
+
+static int install_run(struct arena *a, const void *options, const struct text_list *arguments)
+{
+    const struct install_options *o = options;
+    struct install in = { .value = {
+                              [INSTALL_NAMESPACE] = o->namespace ? o->namespace : "pumice-system",
+                              [INSTALL_IMAGE] = o->image ? o->image : "pumice:" PUMICE_VERSION,
+                              [INSTALL_REPLICAS] = o->replicas ? o->replicas : "2",
+                              [INSTALL_SCHEDULER] = o->scheduler ? "true" : "",
+                              [INSTALL_NATIVE] = o->native_groups ? "true" : "",
+                              [INSTALL_WEBHOOK] = o->webhook ? "true" : "",
+                          } };
+    struct err e;
+
+    (void)arguments;
+    if (check_options(a, o, &e) < 0) {
+        fprintf(stderr, "pumice install: %s\n", e.text);
+        return EXIT_USAGE;
+    }
+    if (!o->output)
+        return print_parts(o, &in);
+    if (install_write(o->output, &in, &e) < 0) {
+        fprintf(stderr, "pumice install: %s\n", e.text);
+        return EXIT_FAILED;
+    }
+    return EXIT_FINE;
+}
+
+static const struct option install_option_table[] = {
+    { 0, "dry-run", OPTION_FLAG, offsetof(struct install_options, dry_run), NULL, NULL,
+      "print the manifests and change nothing" },
+    { 0, "only", OPTION_LIST, offsetof(struct install_options, only), "PART", part_names,
+      "only this: namespace, crds, roles, controller, network or webhook (may be repeated)" },
+    { 'n', "namespace", OPTION_TEXT, offsetof(struct install_options, namespace), "NAME", NULL,
+      "namespace of the controller (default: pumice-system)" },
+    { 0, "image", OPTION_TEXT, offsetof(struct install_options, image), "IMAGE", NULL,
+      "image of the controller (default: pumice with the version of this program)" },
+    { 0, "replicas", OPTION_TEXT, offsetof(struct install_options, replicas), "N", NULL,
+      "controllers, of which one leads (default: 2)" },
+    { 0, "scheduler", OPTION_FLAG, offsetof(struct install_options, scheduler), NULL, NULL,
+      "schedule pods too, and the rights for it" },
+    { 0, "native-podgroups", OPTION_FLAG, offsetof(struct install_options, native_groups), NULL, NULL,
+      "gangs as PodGroups of scheduling.k8s.io, for kube-scheduler, and the rights for it" },
+    { 0, "webhook", OPTION_FLAG, offsetof(struct install_options, webhook), NULL, NULL,
+      "refuse bad objects when they are written, by a webhook, and the rights for it" },
+    { 'o', "output", OPTION_TEXT, offsetof(struct install_options, output), "DIR", NULL,
+      "write the CRDs, a kustomize base and a Helm chart into this directory" },
+};
+
+static const char *const install_examples[] = {
+    "pumice install --dry-run | kubectl apply -f -",
+    "install the controller",
+    "pumice install --dry-run --only crds | kubectl apply -f -",
+    "only the kinds, for a cluster that runs something else",
+    "pumice install --output packaging",
+    "files to keep and change",
+    NULL,
+};
+
+const struct command command_install = {
+    .name = "install",
+    .arguments = "",
+    .summary = "print what a Kubernetes cluster needs to run Jobs",
+    .about = "Prints the manifests that make a Kubernetes cluster run Jobs: the kinds of batch.volcano.sh and its "
+             "neighbours "
+             "with\n"
+             "schemas, defaults and rules (a bad Job is refused without a webhook), a namespace under Pod Security "
+             "\"restricted\",\n"
+             "the controller with the least rights that work, its metrics, disruption budget and network policy.\n\n"
+             "The kinds are Volcano's. Applied to a cluster that has them, the schemas are replaced and no object is "
+             "lost; leave\n"
+             "them out with --only to keep the ones that are there.",
+    .options = install_option_table,
+    .n_options = ARRAY_LEN(install_option_table),
+    .options_size = sizeof(struct install_options),
+    .examples = install_examples,
+    .run = install_run,
+};

@@ -1,0 +1,63 @@
+/* install.h - what `pumice install` puts into a cluster
+ *
+ * Manifests are text with a few marks, so that one source gives a plain manifest, a kustomize base and a Helm chart:
+ *
+ *     @name@                    a parameter by its name
+ *     @if flag@ … @end@         lines of their own: only when the flag is set
+ *
+ * A plain manifest gets the values; a chart gets the mark's Helm spelling ("{{ .Values.image }}").
+ */
+#ifndef CLI_INSTALL_INSTALL_H
+#define CLI_INSTALL_INSTALL_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum install_parameter {
+    INSTALL_NAMESPACE,
+    INSTALL_IMAGE,
+    INSTALL_REPLICAS,
+    INSTALL_SCHEDULER, /* a flag: "true" or "" */
+    INSTALL_NATIVE,    /* a flag */
+    INSTALL_WEBHOOK,   /* a flag */
+    INSTALL_PARAMETER_MAX,
+};
+
+struct install {
+    const char *value[INSTALL_PARAMETER_MAX];
+    bool is_chart; /* marks become Helm's */
+};
+
+/* All of them, in this order, are the plain manifest. */
+struct install_part {
+    const char *name; /* "controller" */
+    const char *text;
+    void (*print)(struct buf *out); /* what is made from tables instead */
+};
+
+extern const struct install_part install_parts[];
+extern const size_t n_install_parts;
+
+/* The part with its marks replaced; documents are separated by "---". */
+void install_print(struct buf *out, const struct install_part *part, const struct install *in);
+
+/* Roles of the controller, with why each rule is there: roles.c. */
+void install_print_roles(struct buf *out);
+void install_print_webhook_roles(struct buf *out); /* those that only --webhook needs */
+void install_print_native_roles(struct buf *out);  /* … only --native-podgroups */
+
+/* The Service of the webhook and the configurations that name it: webhook.c. */
+void install_print_webhook(struct buf *out);
+
+/* One by one: what the controller, and (with 'schedules') the scheduler, may do. */
+struct install_right {
+    struct str group, resource, subresource, verb;
+    bool is_own_namespace; /* only in that of the controller; else everywhere */
+};
+void install_rights(bool schedules, void (*each)(void *ctx, const struct install_right *r), void *ctx);
+
+/* The CRDs, a kustomize base and a Helm chart as files below 'dir', which is made if it is not there. What is there
+ * under the same names is written over; nothing else is touched. */
+int install_write(const char *dir, const struct install *in, struct err *e);
+
+#endif

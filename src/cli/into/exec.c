@@ -1,0 +1,149 @@
+/* exec.c - the commands `pumice exec` and `pumice attach` */
+#include "api/meta.h"
+#include "base/util.h"
+#include "cli/commands.h"
+#include "cli/into/into.h"
+#include "ctl/exec.h"
+#include "kube/path.h"
+
+static int talk(const char *command, const struct into_pod *p, const struct exec_talk *how, int *ret_status,
+                struct err *e)
+{
+    struct exec_talk all = *how;
+
+    if (how->is_tty && how->has_input && !isatty(STDIN_FILENO))
+        fprintf(stderr, "pumice %s: standard input is no terminal, so its size and keys are not passed on\n", command);
+    all.ask = p->run->ask;
+    return exec_talk(&all, ret_status, e);
+}
+
+/* ---- exec ---- */
+
+static int exec_in(struct into *x, const struct text_list *words, int *ret_status, struct err *e)
+{
+    const struct into_options *o = x->o;
+    struct into_pod p;
+    autobuf path = { 0 };
+
+    if (words->list.n < 2)
+        return err_set(e, ERR_SYNTAX, "say where and what: pumice exec POD -- COMMAND…");
+    if (into_open(x, e) < 0 || into_pick(x, str_of(words->list.v[0]), &p, e) < 0)
+        return -1;
+    into_path(&path, &p, "exec");
+    exec_query(&path, p.container, o->stdin_, o->tty);
+    for (size_t i = 1; i < words->list.n; i++)
+        path_query(&path, "command", str_of(words->list.v[i]));
+    return talk("exec", &p, &(struct exec_talk){ .path = buf_view(&path), .has_input = o->stdin_, .is_tty = o->tty },
+                ret_status, e);
+}
+
+static int exec_run(struct arena *a, const void *options, const struct text_list *arguments)
+{
+    autointo x = { .arena = a, .o = options };
+    int status = EXIT_FINE;
+    struct err e;
+
+    return exec_in(&x, arguments, &status, &e) < 0 ? into_fail("exec", &e) : status;
+}
+
+static const struct option exec_options[] = {
+    { 'i', "stdin", OPTION_FLAG, INTO_FIELD(stdin_), NULL, NULL, "pass standard input on, to its end" },
+    { 't', "tty", OPTION_FLAG, INTO_FIELD(tty), NULL, NULL, "with a terminal" },
+    INTO_CONTAINER,
+    INTO_POD,
+};
+
+static const char *const exec_examples[] = {
+    "pumice exec -it worker-0 -- bash",
+    "a shell in a pod",
+    "pumice exec train-worker-3 -- nvidia-smi",
+    "its exit status is that of the program",
+    "tar c . | pumice exec -i worker-0 -- tar x -C /data",
+    "with standard input",
+    NULL,
+};
+
+const struct command command_exec = {
+    .name = "exec",
+    .arguments = "[POD COMMAND…]",
+    .summary = "run a program in a pod of a run",
+    .about =
+        "A program in a container of a pod that 'pumice run' runs here, with its files, variables, network and "
+        "limits.\n"
+        "POD is a name of 'pumice ps', or as the output of the run has it. The program ends with this command; the\n"
+        "exit status is its own: 126 or 127 if it could not be executed.",
+    .options = exec_options,
+    .n_options = ARRAY_LEN(exec_options),
+    .options_size = sizeof(struct into_options),
+    .foreign = into_foreign,
+    .examples = exec_examples,
+    .stops_at_argument = false,
+    .run = exec_run,
+};
+
+/* ---- attach ---- */
+
+static const struct json *container_of(const struct into_pod *p)
+{
+    JSON_FOREACH(c, json_find(p->pod, "spec", "containers", NULL))
+        if (str_eq(json_member_text(c, "name"), p->container))
+            return c;
+    return NULL;
+}
+
+static int attach_to(struct into *x, const struct text_list *words, int *ret_status, struct err *e)
+{
+    struct into_pod p;
+    autobuf path = { 0 };
+    bool has_input = x->o->stdin_, is_tty;
+
+    if (words->list.n != 1)
+        return err_set(e, ERR_SYNTAX, "say where: pumice attach POD");
+    if (into_open(x, e) < 0 || into_pick(x, str_of(words->list.v[0]), &p, e) < 0)
+        return -1;
+    is_tty = x->o->tty && json_bool(json_get(container_of(&p), "tty"), false);
+    if (x->o->tty && !is_tty)
+        fprintf(stderr, "pumice attach: the container has no terminal: its tty is not true\n");
+    into_path(&path, &p, "attach");
+    exec_query(&path, p.container, has_input, is_tty);
+    return talk(
+        "attach", &p,
+        &(struct exec_talk){ .path = buf_view(&path), .has_input = has_input, .is_tty = is_tty, .detaches = true },
+        ret_status, e);
+}
+
+static int attach_run(struct arena *a, const void *options, const struct text_list *arguments)
+{
+    autointo x = { .arena = a, .o = options };
+    int status = EXIT_FINE;
+    struct err e;
+
+    return attach_to(&x, arguments, &status, &e) < 0 ? into_fail("attach", &e) : status;
+}
+
+static const struct option attach_options[] = {
+    { 'i', "stdin", OPTION_FLAG, INTO_FIELD(stdin_), NULL, NULL,
+      "pass standard input on; the container must have stdin: true" },
+    { 't', "tty", OPTION_FLAG, INTO_FIELD(tty), NULL, NULL, "with the container's terminal; Ctrl-P Ctrl-Q leaves it" },
+    INTO_CONTAINER,
+    INTO_POD,
+};
+
+static const char *const attach_examples[] = { "pumice attach worker-0", "what it writes from now on",
+                                               "pumice attach -it debug-0",
+                                               "the terminal of a container with stdin and tty", NULL };
+
+const struct command command_attach = {
+    .name = "attach",
+    .arguments = "[POD]",
+    .summary = "see what a container writes, and type what it reads",
+    .about =
+        "What a container of a run writes from now on, both streams apart, and its input where it has one. Leaving\n"
+        "does not end it. Ends when the container does.",
+    .options = attach_options,
+    .n_options = ARRAY_LEN(attach_options),
+    .options_size = sizeof(struct into_options),
+    .foreign = into_foreign,
+    .examples = attach_examples,
+    .run = attach_run,
+};

@@ -1,0 +1,305 @@
+/* into.c - which runs there are, and which pod is meant */
+#include "cli/into/into.h"
+
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/util.h"
+#include "cli/run/control.h"
+#include "kube/path.h"
+#include "node/doctor/host.h"
+#include "os/dir.h"
+#include "report/term.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+enum { ANSWER_MS = 5000 };
+
+#define JOB_LABEL "volcano.sh/job-name"
+
+#define ELSEWHERE                                                                                                      \
+    "this is about runs of this machine; for a server or a cluster use 'pumice job', 'pumice pod' or kubectl"
+const struct foreign_option into_foreign[] = {
+    { "kubeconfig", true, true, ELSEWHERE },
+    { "context", true, true, ELSEWHERE },
+    { "server", true, true, ELSEWHERE },
+    { 0 },
+};
+
+int into_fail(const char *command, const struct err *e)
+{
+    return command_fail(command, e, e->code == ERR_SYNTAX ? EXIT_USAGE : EXIT_FAILED);
+}
+
+/* ---- questions ---- */
+
+struct reply {
+    struct buf text;
+    struct err err;
+    bool is_over;
+};
+
+static void on_data(void *ctx, struct str data)
+{
+    buf_str(&((struct reply *)ctx)->text, data);
+}
+
+static void on_end(void *ctx, const struct err *e)
+{
+    struct reply *r = ctx;
+
+    r->is_over = true;
+    if (e)
+        r->err = *e;
+}
+
+/* A run that was stopped (Ctrl-Z) takes connections and says nothing. */
+static int wait_for(struct into_run *r, struct kube_stream *s, struct reply *reply, struct err *e)
+{
+    int64_t until_ms = clock_mono_ms(&clock_real) + ANSWER_MS, left_ms;
+
+    while (!reply->is_over && (left_ms = until_ms - clock_mono_ms(&clock_real)) > 0) {
+        (void)poll(&(struct pollfd){ kube_ask_fd(r->ask), POLLIN, 0 }, 1, (int)left_ms);
+        kube_ask_turn(r->ask);
+    }
+    if (!reply->is_over) {
+        kube_stream_end(s);
+        return err_set(e, ERR_IO, "no answer: is the run stopped (Ctrl-Z)?");
+    }
+    if (reply->err.code == ERR_OK)
+        return 0;
+    *e = reply->err;
+    return -1;
+}
+
+int into_get(struct into *x, struct into_run *r, struct str path, struct json **ret, struct err *e)
+{
+    struct reply reply = { 0 };
+    struct kube_stream_events events = { .ctx = &reply, .on_data = on_data, .on_end = on_end };
+    struct kube_stream *s;
+    int rc = kube_ask_stream(r->ask, path, &events, &s, e);
+
+    if (rc == 0)
+        rc = wait_for(r, s, &reply, e);
+    if (rc == 0)
+        rc = json_parse(x->arena, arena_str(x->arena, buf_view(&reply.text)), NULL, ret, e);
+    buf_done(&reply.text);
+    return rc;
+}
+
+/* ---- runs ---- */
+
+static bool is_id(const char *name)
+{
+    return strlen(name) == 6 && strspn(name, "0123456789abcdef") == 6;
+}
+
+/* Does somebody listen? A socket stays when a run is killed, until the next one sweeps. */
+static bool is_alive(const char *path)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    (void)snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
+    return fd >= 0 && (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0 || errno == EAGAIN);
+}
+
+static int ask_run(struct into *x, struct into_run *r, struct err *e)
+{
+    struct json *about, *pods;
+
+    if (kube_ask_open(&r->config, &r->ask, e) < 0 || into_get(x, r, STR("/run"), &about, e) < 0 ||
+        into_get(x, r, STR("/api/v1/pods"), &pods, e) < 0)
+        return -1;
+    r->about = about;
+    r->pods = json_get(pods, "items");
+    return 0;
+}
+
+/* Only what is ours: in a directory of somebody else there could be anything. The descriptor stays: the socket is
+ * reached by it, whatever the length of the path. */
+static void add_run(struct into *x, int state, const char *id)
+{
+    int dir = openat(state, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct into_run *r = arena_new(x->arena, struct into_run);
+    struct str path;
+    struct stat st;
+    struct err e;
+
+    if (dir < 0)
+        return;
+    path = arena_fmt(x->arena, "/proc/self/fd/%d/" RUN_CONTROL, dir);
+    if (fstat(dir, &st) < 0 || st.st_uid != geteuid() || !is_alive(path.p)) {
+        close(dir);
+        return;
+    }
+    r->id = arena_str(x->arena, str_of(id));
+    r->config = (struct kube_config){ .server = arena_cat(x->arena, STR("unix:"), path), .namespace = STR("default") };
+    if (ask_run(x, r, &e) == 0) {
+        *vec_push(x->arena, &x->runs) = r;
+        return;
+    }
+    if (e.code != ERR_IO || is_alive(path.p)) { /* else it has just ended */
+        fprintf(stderr, "pumice: run %s: %s\n", id, e.text);
+        x->n_silent++;
+    }
+    kube_ask_close(r->ask);
+}
+
+static int by_age(const void *pa, const void *pb)
+{
+    const struct into_run *a = *(struct into_run *const *)pa, *b = *(struct into_run *const *)pb;
+    int way = str_cmp(json_member_text(a->about, "began"), json_member_text(b->about, "began"));
+
+    return way ? way : str_cmp(a->id, b->id);
+}
+
+int into_open(struct into *x, struct err *e)
+{
+    struct str path = x->o->state ? str_of(x->o->state) : host_state_dir(x->arena);
+    autoclose int state = path.n ? open(arena_cstr(x->arena, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    autodir *d = state >= 0 ? dir_open(state, ".") : NULL;
+
+    if (!path.n)
+        return err_set(e, ERR_SYNTAX, "no home directory is known: give --state DIR");
+    if (state < 0 && (errno != ENOENT || x->o->state))
+        return err_errno(e, "--state %.*s", STR_ARG(path));
+    for (struct dirent *entry; (entry = dir_next(d));)
+        if (is_id(entry->d_name) && (!x->o->run || strcmp(x->o->run, entry->d_name) == 0))
+            add_run(x, state, entry->d_name);
+    if (x->runs.n)
+        qsort(x->runs.v, x->runs.n, sizeof(struct into_run *), by_age);
+    if (x->o->run && !x->runs.n && !x->n_silent)
+        return err_set(e, ERR_NOT_FOUND, "no run %s goes on here ('pumice ps' lists those that do)", x->o->run);
+    return 0;
+}
+
+void into_close(struct into *x)
+{
+    VEC_FOREACH(r, &x->runs)
+        kube_ask_close((*r)->ask);
+}
+
+/* ---- pods ---- */
+
+void into_path(struct buf *out, const struct into_pod *p, const char *what)
+{
+    path_object(out, type_by_name(STR("Pod")), object_namespace(p->pod), object_name(p->pod), what);
+}
+
+static bool is_named(const struct json *pod, struct str name)
+{
+    return str_eq(object_name(pod), name);
+}
+
+/* Without the job in front: "worker-0". */
+static bool is_called(const struct json *pod, struct str name)
+{
+    struct str own = object_name(pod), job = object_label(pod, JOB_LABEL);
+
+    return job.n && str_starts(own, job) && own.n > job.n + 1 && str_eq(str_from(own, job.n + 1), name);
+}
+
+static bool is_of_job(const struct json *pod, struct str job)
+{
+    return !job.n || str_eq(object_label(pod, JOB_LABEL), job);
+}
+
+static struct str take_namespace(const struct into *x, struct str *name)
+{
+    ptrdiff_t slash = str_find_char(*name, '/');
+    struct str namespace = slash < 0 ? str_of(x->o->namespace) : str_sub(*name, 0, (size_t)slash);
+
+    *name = str_from(*name, (size_t)(slash + 1));
+    return namespace;
+}
+
+static const char *const lists[] = { "containers", "initContainers", "ephemeralContainers" };
+
+static int choose_container(const struct into *x, struct into_pod *p, struct err *e)
+{
+    struct str named = x->o->container ? str_of(x->o->container)
+                                       : object_annotation(p->pod, "kubectl.kubernetes.io/default-container");
+    const struct json *spec = json_get(p->pod, "spec");
+    autobuf names = { 0 };
+
+    p->container = json_member_text(json_first(json_get(spec, "containers")), "name");
+    if (!named.n)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        JSON_FOREACH(c, json_get(spec, lists[i])) {
+            buf_fmt(&names, "%s%.*s", names.n ? ", " : "", STR_ARG(json_member_text(c, "name")));
+            if (str_eq(json_member_text(c, "name"), named)) {
+                p->container = named;
+                return 0;
+            }
+        }
+    return err_set(e, ERR_NOT_FOUND, "pod %.*s has no container \"%.*s\" (there are: %s)", STR_ARG(object_name(p->pod)),
+                   STR_ARG(named), names.n ? names.p : "none");
+}
+
+static int none_called(const struct into *x, struct str name, struct err *e)
+{
+    autobuf names = { 0 };
+
+    VEC_FOREACH(r, &x->runs)
+        JSON_FOREACH(pod, (*r)->pods)
+            if (names.n < 200)
+                buf_fmt(&names, "%s%.*s", names.n ? ", " : "", STR_ARG(object_name(pod)));
+    if (!x->runs.n && x->n_silent)
+        return err_set(e, ERR_NOT_FOUND, "no pod of a run that answers is called \"%.*s\"", STR_ARG(name));
+    if (!x->runs.n)
+        return err_set(e, ERR_NOT_FOUND,
+                       "no run of yours goes on here (of a server or cluster: 'pumice job exec', 'pumice job logs', "
+                       "kubectl)");
+    return err_set(e, ERR_NOT_FOUND, "no pod is called \"%.*s\" (there are: %s)", STR_ARG(name),
+                   names.n ? names.p : "none yet");
+}
+
+static void find(struct into *x, struct str name, bool (*is_it)(const struct json *pod, struct str name),
+                 struct into_pods *ret)
+{
+    struct str namespace = take_namespace(x, &name);
+
+    VEC_FOREACH(r, &x->runs)
+        JSON_FOREACH(pod, (*r)->pods)
+            if ((!namespace.n || str_eq(object_namespace(pod), namespace)) && is_it(pod, name))
+                *vec_push(x->arena, &ret->v) = (struct into_pod){ *r, pod, STR_NULL };
+}
+
+int into_pick(struct into *x, struct str name, struct into_pod *ret, struct err *e)
+{
+    struct into_pods found = { 0 };
+    autobuf where = { 0 };
+
+    find(x, name, is_named, &found);
+    if (!found.v.n)
+        find(x, name, is_called, &found);
+    if (!found.v.n)
+        return none_called(x, name, e);
+    VEC_FOREACH(p, &found.v)
+        buf_fmt(&where, "%s%.*s of run %.*s", where.n ? ", " : "", STR_ARG(object_name(p->pod)), STR_ARG(p->run->id));
+    if (found.v.n > 1)
+        return err_set(e, ERR_CONFLICT, "\"%.*s\" could be %s: say which with --run ID or the whole name",
+                       STR_ARG(name), where.p);
+    *ret = found.v.v[0];
+    return choose_container(x, ret, e);
+}
+
+int into_pick_all(struct into *x, struct str name, struct into_pods *ret, struct err *e)
+{
+    bool (*const ways[])(const struct json *pod, struct str name) = { is_named, is_called, is_of_job };
+
+    for (size_t i = 0; i < ARRAY_LEN(ways) && !ret->v.n; i++)
+        find(x, name, ways[i], ret);
+    if (!ret->v.n)
+        return none_called(x, name, e);
+    VEC_FOREACH(p, &ret->v)
+        if (choose_container(x, p, e) < 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,572 @@
+/* progress.c - what a person sees of a run: a block that is redrawn below the log, or a line for each change
+ *
+ * The block is only on the screen while nothing else is written: whoever writes hides it first, and the next turn draws
+ * it again. So it never mixes with log lines, whichever of standard output and standard error is a terminal.
+ */
+#include "base/util.h"
+#include "base/span.h"
+#include "cli/run/run.h"
+#include "report/term.h"
+
+#include <sys/ioctl.h>
+
+enum {
+    DRAW_MS = 100,   /* at most so often when things change … */
+    CLOCK_MS = 1000, /* … and when only time passes; */
+    AGAIN_MS = 20,   /* after a line of a log, before the eye sees that it was gone */
+    WAIT_MS = 1000,  /* a job that waits is not worth a word before */
+    BARS_SHOWN = 8,
+    PODS_SHOWN = 8,  /* of a job, a row each */
+    KINDS_SHOWN = 3, /* of failures, in the block */
+    FEW_PODS = 20,   /* of a job with more pods, lines tell of tasks, not pods */
+    COLUMNS = 80,
+    ROWS = 24,
+};
+
+void run_progress_init(struct run_progress *p, const struct history *h, struct run_out *out, bool is_quiet,
+                       bool is_json, int64_t now_ms)
+{
+    const char *term = getenv("TERM");
+    bool is_screen = isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+
+    *p = (struct run_progress){ .history = h, .out = out, .begin_ms = now_ms };
+    p->is_live = is_screen && !is_quiet && !is_json;
+    p->is_plain = !is_screen && !is_quiet && !is_json;
+    p->is_quiet = is_quiet && !is_json;
+    p->has_colour = term_has_colour(stderr);
+    p->shares_screen = p->is_live && isatty(STDOUT_FILENO);
+    map_init(&p->waits, map_seed_default());
+    run_failures_init(&p->failures);
+}
+
+void run_progress_done(struct run_progress *p)
+{
+    run_progress_hide(p);
+    buf_done(&p->block);
+    buf_done(&p->pulling);
+    map_done(&p->waits);
+    run_failures_done(&p->failures);
+    arena_done(&p->arena);
+}
+
+/* Nobody is left to tell when standard error fails. */
+static void put(const struct buf *text)
+{
+    (void)term_write(stderr, text);
+}
+
+/* ---- lines ---- */
+
+static struct history_task *first_busy(const struct history_job *j)
+{
+    VEC_FOREACH(t, &j->tasks)
+        if ((*t)->n[HISTORY_PENDING] || (*t)->n[HISTORY_STARTING] || (*t)->n[HISTORY_RUNNING])
+            return *t;
+    return NULL;
+}
+
+static int64_t pods_of(const struct history_job *j)
+{
+    int64_t n = 0;
+
+    VEC_FOREACH(t, &j->tasks)
+        n += (*t)->replicas;
+    return n;
+}
+
+static void line(struct run_progress *p, const struct buf *text)
+{
+    autobuf out = { 0 };
+
+    run_progress_hide(p);
+    if (p->out)
+        (void)run_out_flush(p->out); /* what was written before stands before it, where both go to one place */
+    buf_str(&out, STR("pumice: "));
+    buf_str(&out, buf_view(text));
+    buf_char(&out, '\n');
+    put(&out);
+}
+
+void run_progress_say(struct run_progress *p, struct str sentence)
+{
+    autobuf text = { 0 };
+
+    term_text(&text, sentence);
+    line(p, &text);
+}
+
+void run_progress_lines(struct run_progress *p, struct str lines)
+{
+    autobuf out = { 0 };
+
+    run_progress_hide(p);
+    buf_str(&out, lines);
+    put(&out);
+}
+
+static enum style phase_style(const struct history_job *j)
+{
+    switch (job_phase_now(j)) {
+    case PHASE_RUNNING:
+    case PHASE_COMPLETING:
+    case PHASE_COMPLETED:
+        return STYLE_GREEN;
+    case PHASE_FAILED:
+    case PHASE_ABORTED:
+    case PHASE_TERMINATED:
+        return STYLE_RED;
+    default:
+        return STYLE_YELLOW;
+    }
+}
+
+static void phase_words(struct buf *out, const struct run_progress *p, const struct history_job *j)
+{
+    term_text(out, j->label);
+    buf_char(out, ' ');
+    term_style(out, p->has_colour, phase_style(j), str_of(job_phase_shown(j)));
+    if (j->message.n && !job_is_ok(j) && !str_eq(j->message, j->told)) {
+        buf_str(out, STR(": "));
+        term_text(out, j->message);
+    }
+}
+
+/* On a terminal the block shows it; only what a log should keep is written above it. */
+void run_progress_job(struct run_progress *p, const struct history_job *j, int64_t now_ms)
+{
+    autobuf text = { 0 };
+
+    (void)now_ms;
+    if (!p->is_plain)
+        return;
+    buf_str(&text, STR("job "));
+    phase_words(&text, p, j);
+    line(p, &text);
+}
+
+void run_progress_pod(struct run_progress *p, const struct history_pod *pod, int64_t now_ms)
+{
+    autobuf text = { 0 };
+    bool is_failed = pod->state == HISTORY_FAILED, is_many = pod->job && pods_of(pod->job) > FEW_PODS;
+
+    (void)now_ms;
+    if (!p->is_plain || (is_failed && is_many) ||
+        (!state_is_over(pod->state) && str_is(pod->waits, "CrashLoopBackOff")))
+        return; /* failures are told by what they have in common */
+    if (!is_failed && !pod->waits.n && (is_many || pod->state == HISTORY_PENDING || pod->state == HISTORY_STARTING))
+        return;
+    term_text(&text, pod->label);
+    buf_char(&text, ' ');
+    term_style(&text, p->has_colour, is_failed ? STYLE_RED : STYLE_PLAIN, str_of(history_state_names[pod->state]));
+    if (is_failed && pod->failure.words.n) {
+        buf_str(&text, STR(": "));
+        term_text(&text, pod->failure.words);
+    } else if (!state_is_over(pod->state) && pod->waits.n) {
+        buf_fmt(&text, ": %.*s%s", STR_ARG(pod->waits), pod->waits_why.n ? ": " : "");
+        term_text(&text, pod->waits_why);
+    }
+    line(p, &text);
+}
+
+void run_progress_failure(struct run_progress *p, const struct history_failure *w, bool is_seen, int64_t now_ms)
+{
+    struct run_kind *k = run_failures_add(&p->failures, w, history_pod(p->history, w->uid), now_ms);
+    autobuf hint = { 0 };
+
+    if (!k || k->told_times)
+        return;
+    k->is_seen |= is_seen && p->shares_screen;
+    if (k->hint.n)
+        return;
+    hint_failure(&hint, p->hints, w);
+    k->hint = arena_str(&p->failures.arena, buf_view(&hint));
+}
+
+/* Returns when there is more to tell. */
+static int64_t tell_failures(struct run_progress *p, int64_t now_ms)
+{
+    int64_t due_ms = INT64_MAX;
+
+    if (p->is_ending || !(p->is_live || p->is_plain || p->is_quiet))
+        return due_ms;
+    VEC_FOREACH(k, &p->failures.kinds) {
+        autobuf text = { 0 };
+
+        if (now_ms >= run_kind_due(*k)) {
+            run_kind_tell(&text, *k, now_ms);
+            line(p, &text);
+        }
+        due_ms = MIN_OF(due_ms, run_kind_due(*k));
+    }
+    return due_ms;
+}
+
+void run_progress_decision(struct run_progress *p, const struct history_job *j, struct str message, int64_t now_ms)
+{
+    autobuf text = { 0 };
+
+    (void)now_ms;
+    if (!p->is_live && !p->is_plain)
+        return;
+    buf_str(&text, STR("job "));
+    term_text(&text, j->label);
+    buf_str(&text, STR(": "));
+    term_text(&text, message);
+    line(p, &text);
+}
+
+static void state_words(struct buf *out, const struct run_progress *p, const struct history_task *t)
+{
+    bool any = false;
+
+    for (int s = HISTORY_STATE_MAX - 1; s >= 0; s--) {
+        char words[48];
+
+        uint32_t n = t->n[s] - (s == HISTORY_RUNNING ? t->n_restarting : 0);
+
+        if (!n)
+            continue;
+        (void)snprintf(words, sizeof(words), "%u %s", n, history_state_names[s]);
+        if (any)
+            buf_str(out, STR(", "));
+        term_style(out, p->has_colour, run_state_styles[s], str_of(words));
+        any = true;
+    }
+    if (t->n_restarting) {
+        char words[48];
+
+        (void)snprintf(words, sizeof(words), "%u failed and restarting", t->n_restarting);
+        if (any)
+            buf_str(out, STR(", "));
+        term_style(out, p->has_colour, STYLE_RED, str_of(words));
+        any = true;
+    }
+    if (!any)
+        buf_fmt(out, "%lld to come", (long long)t->replicas);
+}
+
+/* Why jobs wait, once for each reason. Returns when the next one is worth a word. */
+static int64_t tell_waits(struct run_progress *p, int64_t now_ms)
+{
+    int64_t due_ms = INT64_MAX;
+
+    VEC_FOREACH(at, &p->history->jobs) {
+        struct history_job *j = *at;
+        struct str *told = map_get(&p->waits, j->uid);
+        autobuf text = { 0 };
+
+        if (!j->why_text.n || job_is_over(j) || j->is_stopped || (told && str_eq(*told, j->why_text)))
+            continue;
+        if (now_ms < j->why_ms + WAIT_MS) {
+            due_ms = MIN_OF(due_ms, j->why_ms + WAIT_MS);
+            continue;
+        }
+        if (!told) {
+            told = arena_new(&p->arena, struct str);
+            map_put(&p->waits, j->uid, told);
+        }
+        *told = arena_str(&p->arena, j->why_text);
+        buf_str(&text, STR("job "));
+        term_text(&text, j->label);
+        buf_str(&text, STR(" waits: "));
+        term_text(&text, j->why_text);
+        line(p, &text);
+    }
+    return due_ms;
+}
+
+/* Large jobs: how far each task is, at most once a second. */
+static int64_t tell_tasks(struct run_progress *p, int64_t now_ms)
+{
+    bool any = false;
+
+    if (p->changes == p->history->changes)
+        return INT64_MAX;
+    if (now_ms < p->told_ms + CLOCK_MS)
+        return p->told_ms + CLOCK_MS;
+    p->changes = p->history->changes;
+    p->told_ms = now_ms;
+    VEC_FOREACH(at, &p->history->jobs) {
+        struct history_job *j = *at;
+
+        if (pods_of(j) <= FEW_PODS || job_is_over(j) || !first_busy(j))
+            continue;
+        VEC_FOREACH(t, &j->tasks) {
+            autobuf text = { 0 };
+
+            if (p->history->jobs.n > 1) {
+                term_text(&text, j->label);
+                buf_char(&text, '/');
+            }
+            buf_fmt(&text, "%.*s: ", STR_ARG((*t)->name));
+            state_words(&text, p, *t);
+            line(p, &text);
+            any = true;
+        }
+    }
+    return any ? now_ms + CLOCK_MS : INT64_MAX;
+}
+
+/* ---- the block ---- */
+
+static size_t visible(struct str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '\033')
+            while (i < s.n && s.p[i] != 'm')
+                i++;
+        else
+            n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    }
+    return n;
+}
+
+/* Lines that are wider than the screen would wrap, and the block could not be taken back. */
+static void cut_line(struct buf *out, struct str s, size_t columns)
+{
+    size_t shown = 0;
+    bool is_cut = visible(s) > columns;
+
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '\033') {
+            size_t from = i;
+
+            while (i < s.n && s.p[i] != 'm')
+                i++;
+            buf_str(out, str_sub(s, from, i + 1 - from));
+            continue;
+        }
+        if (((unsigned char)s.p[i] & 0xc0) != 0x80)
+            shown++;
+        if (!is_cut || shown < columns)
+            buf_char(out, s.p[i]);
+    }
+    if (is_cut)
+        buf_str(out, STR("…"));
+    buf_char(out, '\n');
+}
+
+struct drawing {
+    const struct run_progress *p;
+    struct buf *out;
+    size_t columns, left, n;
+};
+
+static bool draw_line(struct drawing *d, const struct buf *text)
+{
+    if (d->left == 0)
+        return false;
+    cut_line(d->out, buf_view(text), d->columns);
+    d->left--;
+    d->n++;
+    return true;
+}
+
+static void draw_pods(struct drawing *d, const struct history_job *j)
+{
+    const struct history *h = d->p->history;
+    size_t width = 0;
+
+    for (size_t i = 0; i < h->pods.n; i++)
+        if (h->pods.v[i]->job == j)
+            width = MAX_OF(width, h->pods.v[i]->label.n);
+    for (size_t i = 0; i < h->pods.n; i++) {
+        autobuf text = { 0 };
+
+        if (h->pods.v[i]->job != j || h->pods.v[i]->is_replaced)
+            continue;
+        run_row(&text, h->pods.v[i], width, d->p->has_colour);
+        if (!draw_line(d, &text))
+            return;
+    }
+}
+
+/* A row for each pod where there are few of them, else for each task. */
+static void draw_tasks(struct drawing *d, const struct history_job *j)
+{
+    size_t width = 0;
+
+    if (run_rows_fit(j, MIN_OF((size_t)PODS_SHOWN, d->left))) {
+        draw_pods(d, j);
+        return;
+    }
+
+    VEC_FOREACH(t, &j->tasks)
+        width = MAX_OF(width, (*t)->name.n);
+    VEC_FOREACH(t, &j->tasks) {
+        autobuf text = { 0 };
+
+        buf_str(&text, STR("  "));
+        term_text(&text, (*t)->name);
+        buf_repeat(&text, ' ', width - (*t)->name.n + 2);
+        state_words(&text, d->p, *t);
+        if (!draw_line(d, &text))
+            return;
+    }
+}
+
+/* Why its pods fail: the kinds with most of them stand first in time, and that is mostly where to look. */
+static void draw_failures(struct drawing *d, const struct history_job *j)
+{
+    size_t left = KINDS_SHOWN;
+
+    VEC_FOREACH(at, &d->p->failures.kinds) {
+        const struct run_kind *k = *at;
+        autobuf head = { 0 }, text = { 0 };
+
+        if (k->job != j || !left--)
+            continue;
+        run_kind_head(&head, k);
+        if (k->tail.n) {
+            struct str tail = str_trim(k->tail);
+
+            buf_str(&head, STR(": "));
+            term_text(&head, str_from(tail, (size_t)(str_rfind_char(tail, '\n') + 1)));
+        }
+        buf_str(&text, STR("  "));
+        term_style(&text, d->p->has_colour, STYLE_RED, buf_view(&head));
+        if (!draw_line(d, &text))
+            return;
+    }
+}
+
+static void draw_wait(struct drawing *d, const struct history_job *j, int64_t now_ms)
+{
+    autobuf text = { 0 };
+    struct str why = j->why_text;
+
+    if (!why.n && phase_is_active(job_phase_now(j)) && job_phase_now(j) != PHASE_RUNNING && j->message.n)
+        why = j->message;
+    if (!why.n || now_ms < (j->why_text.n ? j->why_ms : j->submitted_ms) + WAIT_MS)
+        return;
+    buf_str(&text, STR("  waits: "));
+    term_text(&text, why);
+    draw_line(d, &text);
+}
+
+static void draw_job(struct drawing *d, const struct history_job *j, int64_t now_ms)
+{
+    bool is_ending = j->is_stopped && first_busy(j); /* it is gone, but its pods have their grace */
+    autobuf text = { 0 };
+
+    term_style(&text, d->p->has_colour, STYLE_BOLD, j->label);
+    buf_char(&text, ' ');
+    term_style(&text, d->p->has_colour, phase_style(j), str_of(is_ending ? "Stopping" : job_phase_shown(j)));
+    buf_char(&text, ' ');
+    span_print(&text,
+               MAX_OF(((job_is_over(j) && !is_ending ? job_over_ms(j) : now_ms) - j->submitted_ms) / 1000 * 1000, 0));
+    if (j->retries)
+        buf_fmt(&text, ", retry %lld", (long long)j->retries);
+    if (d->p->until_ms && !d->p->is_stopping) {
+        buf_str(&text, STR(", times out in "));
+        span_print(&text, MAX_OF(d->p->until_ms - now_ms, 0) / 1000 * 1000);
+    }
+    if (d->p->is_stopping)
+        buf_str(&text, STR("  (Ctrl-C: stop at once)"));
+    if (!draw_line(d, &text) || (job_is_over(j) && !first_busy(j)))
+        return;
+    draw_tasks(d, j);
+    draw_failures(d, j);
+    draw_wait(d, j, now_ms);
+}
+
+/* Progress bars of programs: where they stand now. */
+static void draw_bars(struct drawing *d)
+{
+    for (size_t i = 0; d->p->logs && i < BARS_SHOWN; i++) {
+        autobuf text = { 0 };
+
+        if (!run_logs_bar(d->p->logs, i, &text) || !draw_line(d, &text))
+            return;
+    }
+}
+
+/* Where nothing is redrawn, a word when it begins. */
+void run_progress_pulling(struct run_progress *p, struct str sentence)
+{
+    bool was = p->pulling.n > 0;
+
+    buf_reset(&p->pulling);
+    term_text(&p->pulling, sentence);
+    p->moved = true;
+    if (p->is_plain && !was && sentence.n)
+        line(p, &p->pulling);
+}
+
+static void draw_pulling(struct drawing *d)
+{
+    if (d->p->pulling.n)
+        draw_line(d, &d->p->pulling);
+}
+
+size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t columns, size_t rows, int64_t now_ms)
+{
+    struct drawing d = { p, out, columns, rows, 0 };
+
+    draw_bars(&d);
+    draw_pulling(&d);
+    VEC_FOREACH(j, &p->history->jobs)
+        if (!job_is_over(*j)) /* those at work first: the screen may be small */
+            draw_job(&d, *j, now_ms);
+    VEC_FOREACH(j, &p->history->jobs)
+        if (job_is_over(*j))
+            draw_job(&d, *j, now_ms);
+    return d.n;
+}
+
+void run_progress_hide(struct run_progress *p)
+{
+    autobuf out = { 0 };
+
+    if (!p->n_lines)
+        return;
+    buf_fmt(&out, "\r\033[%zuA\033[J", p->n_lines);
+    p->n_lines = 0;
+    put(&out);
+}
+
+static void draw(struct run_progress *p, int64_t now_ms)
+{
+    struct winsize size = { 0 };
+    size_t columns = COLUMNS, rows = ROWS, n;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col && size.ws_row) {
+        columns = size.ws_col;
+        rows = size.ws_row;
+    }
+    buf_reset(&p->block);
+    if (p->n_lines)
+        buf_fmt(&p->block, "\r\033[%zuA\033[J", p->n_lines);
+    n = run_progress_block(p, &p->block, MAX_OF(columns, 20u), MAX_OF(rows / 2, 2u), now_ms);
+    p->n_lines = n;
+    p->drawn_ms = now_ms;
+    p->moved = false;
+    p->changes = p->history->changes;
+    p->moves = p->logs ? p->logs->n_moves : 0;
+    put(&p->block);
+}
+
+int64_t run_progress_turn(struct run_progress *p, int64_t now_ms)
+{
+    int64_t due_ms, wait_ms, fail_ms;
+    bool is_new;
+
+    fail_ms = tell_failures(p, now_ms);
+    if (p->is_plain) {
+        wait_ms = tell_waits(p, now_ms);
+        due_ms = tell_tasks(p, now_ms);
+        return MIN_OF(MIN_OF(due_ms, wait_ms), fail_ms);
+    }
+    if (!p->is_live)
+        return fail_ms;
+    if (p->shares_screen && run_out_left(p->out)) /* it is drawn when the log stands still */
+        return fail_ms;
+    is_new = p->moved || p->changes != p->history->changes || (p->logs && p->moves != p->logs->n_moves);
+    due_ms = p->drawn_ms + (!p->n_lines ? AGAIN_MS : is_new ? DRAW_MS : CLOCK_MS);
+    if (now_ms < due_ms)
+        return MIN_OF(due_ms, fail_ms);
+    draw(p, now_ms);
+    return MIN_OF(now_ms + CLOCK_MS, fail_ms);
+}

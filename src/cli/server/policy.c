@@ -1,0 +1,118 @@
+/* policy.c - the file of --access-config: as whom pods of people run, and how much one client may ask
+ *
+ *     jobs:                        # auth/runas.h
+ *     - users: [ann]
+ *       runAs: own
+ *     limits:                      # auth/throttle.h
+ *       requestsPerSecond: 500
+ *
+ * It is read at the start, where a mistake is the end, and again on SIGHUP, where a mistake leaves all as it was.
+ */
+#include "auth/auth.h"
+#include "auth/runas.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "cli/read.h"
+#include "cli/server/server.h"
+#include "json/problem.h"
+#include "server/server.h"
+#include "yaml/yaml.h"
+
+enum { LIMIT_MAX = 1000000 };
+
+static const struct {
+    const char *name;
+    size_t offset;
+} limit_rows[] = {
+    { "requestsPerSecond", offsetof(struct throttle_limits, rate) },
+    { "burst", offsetof(struct throttle_limits, burst) },
+    { "requests", offsetof(struct throttle_limits, per_client) },
+    { "watches", offsetof(struct throttle_limits, streams) },
+    { "wrongCredentialsPerMinute", offsetof(struct throttle_limits, failures) },
+};
+
+static void read_limit(const struct place *at, struct throttle_limits *ret, struct problems *ps)
+{
+    int64_t n;
+
+    for (size_t i = 0; i < ARRAY_LEN(limit_rows); i++) {
+        if (!str_is(at->key, limit_rows[i].name))
+            continue;
+        if (json_to_i64(at->node, &n) < 0 || n < 1 || n > LIMIT_MAX)
+            problem_error(ps, at, "must be a number from 1 to %d", LIMIT_MAX);
+        else
+            *(unsigned *)((char *)ret + limit_rows[i].offset) = (unsigned)n;
+        return;
+    }
+    problem_error(ps, at,
+                  "is not known; there are requestsPerSecond, burst, requests, watches and "
+                  "wrongCredentialsPerMinute");
+}
+
+static void read_limits(const struct place *limits, struct throttle_limits *ret, struct problems *ps)
+{
+    if (limits->node && !json_is(limits->node, JSON_OBJECT))
+        problem_error(ps, limits, "must be an object");
+    else
+        JSON_FOREACH(j, limits->node)
+            read_limit(&(struct place){ limits, j, json_key(j), 0 }, ret, ps);
+}
+
+static int parse(struct arena *a, struct str text, struct runas_policy **ret, struct throttle_limits *ret_limits,
+                 struct err *e)
+{
+    struct problems ps = { .arena = a };
+    struct yaml_docs docs = { 0 };
+    struct place root = { 0 }, jobs, limits;
+
+    if (yaml_parse(a, text, NULL, &docs, e) < 0)
+        return -1;
+    if (docs.n > 1 || (docs.n && !json_is(docs.v[0], JSON_OBJECT)))
+        return err_set(e, ERR_INVALID, "must be one YAML object, of jobs and limits");
+    root.node = docs.n ? docs.v[0] : NULL;
+    JSON_FOREACH(j, root.node)
+        if (!str_is(json_key(j), "jobs") && !str_is(json_key(j), "limits"))
+            problem_error(&ps, &((struct place){ &root, j, json_key(j), 0 }),
+                          "is not known; there are jobs and limits");
+    jobs = place_member(&root, "jobs");
+    limits = place_member(&root, "limits");
+    *ret = runas_parse(a, &jobs, &ps);
+    read_limits(&limits, ret_limits, &ps);
+    if (geteuid() != 0 && runas_needs_root(*ret))
+        problem_error(&ps, &jobs,
+                      "only a server of root can run pods as other UNIX users; take restricted, any or nobody");
+    return ps.n_errors ? err_set(e, ERR_INVALID, "%.*s", STR_ARG(problems_join(a, &ps))) : 0;
+}
+
+int serve_policy_load(struct serve *s, struct err *e)
+{
+    const char *path = s->o->access_config;
+    struct serve_policy fresh = { 0 };
+    struct str text;
+
+    if (!path)
+        return 0;
+    if (read_file(&fresh.arena, path, &text, e) < 0 || parse(&fresh.arena, text, &fresh.runas, &fresh.limits, e) < 0) {
+        arena_done(&fresh.arena);
+        return err_wrap(e, "--access-config: %s", path);
+    }
+    arena_done(&s->policy.arena);
+    s->policy = fresh;
+    return 0;
+}
+
+void serve_policy_reload(struct serve *s)
+{
+    struct err e;
+
+    auth_reopen(s->auth);
+    if (!s->o->access_config)
+        return;
+    if (serve_policy_load(s, &e) < 0) {
+        log_error("the rules of access stay as they were", LOG_TEXT("error", e.text));
+        return;
+    }
+    auth_set_limits(s->auth, &s->policy.limits);
+    server_set_runas(s->server, s->policy.runas);
+    log_info("the rules of access were read again", LOG_TEXT("file", s->o->access_config));
+}
