@@ -4,11 +4,29 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
-#include "cli/explain/explain.h"
 #include "cli/read.h"
 #include "sched/config.h"
+#include "yaml/yaml.h"
 
 enum { LOOK_MS = 500 };
+
+int scheduler_config(struct arena *a, const char *file, struct sched_config *ret, struct err *e)
+{
+    struct problems problems = { .arena = a };
+    struct yaml_docs docs = { 0 };
+    struct str text;
+
+    sched_config_default(ret);
+    if (!file)
+        return 0;
+    if (read_file(a, file, &text, e) < 0 || yaml_parse(a, text, NULL, &docs, e) < 0)
+        return err_wrap(e, "--scheduler-config: %s", file);
+    if (docs.n != 1)
+        return err_set(e, ERR_INVALID, "--scheduler-config: %s: must hold one document", file);
+    if (sched_config_read(a, docs.v[0], ret, &problems) < 0)
+        return err_set(e, ERR_INVALID, "--scheduler-config: %s: %.*s", file, STR_ARG(problems_join(a, &problems)));
+    return 0;
+}
 
 static void look_later(struct config_watch *w)
 {

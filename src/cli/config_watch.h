@@ -10,7 +10,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+struct arena;
 struct sched_config;
+
+/* As they are now: --scheduler-config FILE; NULL: the default. */
+int scheduler_config(struct arena *a, const char *file, struct sched_config *ret, struct err *e);
 
 struct config_watch {
     const char *path; /* borrowed; NULL: there is none */

@@ -2,6 +2,7 @@
 #include "cli/machine.h"
 
 #include "api/name.h"
+#include "api/quantity.h"
 #include "base/util.h"
 #include "node/device/device.h"
 #include "node/doctor/host.h"
@@ -175,5 +176,26 @@ int machine_agent(const struct machine *m, const struct machine_options *o, stru
     if (absolute(m->arena, o->claims, &claims, e) < 0 || make_dirs(arena_cstr(m->arena, claims), 0755, e) < 0)
         return err_wrap(e, "--claims");
     ret->claims_dir = arena_cstr(m->arena, claims);
+    return 0;
+}
+
+int machine_capacity(struct arena *a, struct str text, struct json **ret, struct err *e)
+{
+    struct json *amounts = json_object(a);
+    struct str part;
+
+    while (str_split(&text, ',', &part)) {
+        ptrdiff_t eq = str_rfind_char(part, '=');
+        struct quantity q;
+
+        if (eq <= 0)
+            return err_set(e, ERR_INVALID, "\"%.*s\" is not RESOURCE=AMOUNT, such as cpu=8", STR_ARG(part));
+        if (quantity_parse(str_from(part, (size_t)eq + 1), &q, e) < 0)
+            return err_wrap(e, "%.*s", STR_ARG(part));
+        if (q.nano < 0)
+            return err_set(e, ERR_INVALID, "%.*s: must not be negative", STR_ARG(part));
+        json_set_key(amounts, str_sub(part, 0, (size_t)eq), json_str(a, str_from(part, (size_t)eq + 1)));
+    }
+    *ret = amounts;
     return 0;
 }

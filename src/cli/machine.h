@@ -40,6 +40,9 @@ extern const char *const machine_pull_names[];    /* … of --pull */
 /* Of its Node: 'given' by --name, or the host's (NULL). */
 int machine_node_name(struct arena *a, const char *given, struct str *ret, struct err *e);
 
+/* "cpu=8,memory=16Gi": an object of quantities, of --node or --capacity. */
+int machine_capacity(struct arena *a, struct str text, struct json **ret, struct err *e);
+
 int machine_find(struct machine *m, const struct machine_options *o, struct err *e);
 /* 'found' (may be NULL): a run that this one goes on with, in its namespaces. */
 int machine_prepare(struct machine *m, const struct machine_options *o, const struct agent_found *found, struct err *e);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "cli/commands.h"
+#include "cli/config_watch.h"
 #include "cli/live.h"
 #include "cli/load.h"
 #include "cli/read.h"
@@ -158,24 +159,6 @@ static int parse_now(const struct explain_options *o, const struct load *l, int6
                         NULL) == 0)
             *ret = MAX_OF(*ret, ms);
     }
-    return 0;
-}
-
-int scheduler_config(struct arena *a, const char *file, struct sched_config *ret, struct err *e)
-{
-    struct problems problems = { .arena = a };
-    struct yaml_docs docs = { 0 };
-    struct str text;
-
-    sched_config_default(ret);
-    if (!file)
-        return 0;
-    if (read_file(a, file, &text, e) < 0 || yaml_parse(a, text, NULL, &docs, e) < 0)
-        return err_wrap(e, "--scheduler-config: %s", file);
-    if (docs.n != 1)
-        return err_set(e, ERR_INVALID, "--scheduler-config: %s: must hold one document", file);
-    if (sched_config_read(a, docs.v[0], ret, &problems) < 0)
-        return err_set(e, ERR_INVALID, "--scheduler-config: %s: %.*s", file, STR_ARG(problems_join(a, &problems)));
     return 0;
 }
 

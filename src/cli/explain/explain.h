@@ -23,7 +23,4 @@ const struct json *explain_find_flow(struct arena *a, const struct advice_input 
 void explain_flow_text(struct arena *a, struct buf *out, const struct advice_input *in, const struct json *flow);
 struct json *explain_flow_json(struct arena *a, const struct advice_input *in, const struct json *flow);
 
-/* --scheduler-config FILE; NULL: the default. */
-int scheduler_config(struct arena *a, const char *file, struct sched_config *ret, struct err *e);
-
 #endif

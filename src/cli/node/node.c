@@ -9,7 +9,6 @@
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/log_options.h"
-#include "cli/run/run.h"
 #include "node/container/reexec.h"
 #include "os/io.h"
 #include "os/lock.h"
@@ -142,7 +141,7 @@ static int read_options(struct node *n, struct json **ret_capacity, struct err *
     if (machine_node_name(n->arena, n->o->name, &n->name, e) < 0 || read_labels(n, e) < 0 || read_taints(n, e) < 0 ||
         read_ip(n, e) < 0 || read_grace(n, e) < 0 || read_serving(n, e) < 0)
         return -1;
-    if (n->o->capacity && run_capacity(n->arena, str_of(n->o->capacity), ret_capacity, e) < 0)
+    if (n->o->capacity && machine_capacity(n->arena, str_of(n->o->capacity), ret_capacity, e) < 0)
         return err_wrap(e, "--capacity %s", n->o->capacity);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "cli/commands.h"
+#include "cli/config_watch.h"
 #include "cli/explain/explain.h"
 #include "report/gantt.h"
 #include "cli/live.h"

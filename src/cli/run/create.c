@@ -1,12 +1,12 @@
 /* create.c - everything from the files into the store or the server, in the order in which it is needed */
-#include "api/meta.h"
-#include "api/quantity.h"
-#include "base/util.h"
 #include "cli/run/run.h"
-#include "whatif/hollow.h"
+
+#include "api/meta.h"
+#include "base/util.h"
 #include "driver/cache.h"
 #include "job/volume.h"
 #include "store/store.h"
+#include "whatif/hollow.h"
 
 /* What is put in when; kinds that are not here come with the first. */
 static const struct {
@@ -234,26 +234,5 @@ int run_complete(void *ctx, struct arena *a, const struct resource_type *type, s
         name_claims(l, doc);
         json_set(body, "spec", json_copy(a, json_get(doc->root, "spec")));
     }
-    return 0;
-}
-
-int run_capacity(struct arena *a, struct str text, struct json **ret, struct err *e)
-{
-    struct json *amounts = json_object(a);
-    struct str part;
-
-    while (str_split(&text, ',', &part)) {
-        ptrdiff_t eq = str_rfind_char(part, '=');
-        struct quantity q;
-
-        if (eq <= 0)
-            return err_set(e, ERR_INVALID, "\"%.*s\" is not RESOURCE=AMOUNT, such as cpu=8", STR_ARG(part));
-        if (quantity_parse(str_from(part, (size_t)eq + 1), &q, e) < 0)
-            return err_wrap(e, "%.*s", STR_ARG(part));
-        if (q.nano < 0)
-            return err_set(e, ERR_INVALID, "%.*s: must not be negative", STR_ARG(part));
-        json_set_key(amounts, str_sub(part, 0, (size_t)eq), json_str(a, str_from(part, (size_t)eq + 1)));
-    }
-    *ret = amounts;
     return 0;
 }

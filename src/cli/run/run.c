@@ -58,7 +58,7 @@ static int read_options(struct arena *a, const struct run_options *o, struct run
     if (read_times(o, q, e) < 0 || read_max_restarts(o->max_restarts, &q->max_restarts, e) < 0 ||
         check_publish(o, e) < 0)
         return -1;
-    if (o->node && run_capacity(a, str_of(o->node), &q->capacity, e) < 0)
+    if (o->node && machine_capacity(a, str_of(o->node), &q->capacity, e) < 0)
         return err_wrap(e, "--node %s", o->node);
     return 0;
 }

@@ -110,9 +110,6 @@ void run_tell_dangers(const struct load *l, const struct run_say *say);
 /* A notice for each field that has no effect on this machine, however many pods have it. */
 void run_tell_ignored(const struct load *l, const struct run_say *say);
 
-/* "cpu=8,memory=16Gi": an object of quantities. */
-int run_capacity(struct arena *a, struct str text, struct json **ret, struct err *e);
-
 /* ---- standard output ---- */
 
 /* Bytes wait in a queue while the reader is slow, so that the run does not. A reader that is gone takes nothing more.

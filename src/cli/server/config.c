@@ -8,7 +8,6 @@
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/log_options.h"
-#include "cli/run/run.h"
 #include "cli/server/server.h"
 #include "driver/driver.h"
 
@@ -57,7 +56,7 @@ int serve_config_read(struct serve *s, const struct server_command_options *give
         return err_wrap(e, "--config");
     if (read_grace(s->o, &s->grace_ms, e) < 0)
         return -1;
-    if (s->o->capacity && run_capacity(s->arena, str_of(s->o->capacity), ret_capacity, e) < 0)
+    if (s->o->capacity && machine_capacity(s->arena, str_of(s->o->capacity), ret_capacity, e) < 0)
         return err_wrap(e, "--capacity %s", s->o->capacity);
     if (open_scheduler(s, s->o->scheduler_config, e) < 0)
         return -1;

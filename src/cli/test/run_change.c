@@ -172,7 +172,7 @@ static void capacity(void **state)
         struct json *amounts = NULL;
         struct err e = { 0 };
 
-        if (run_capacity(&a, str_of(capacities[i].in), &amounts, &e) < 0) {
+        if (machine_capacity(&a, str_of(capacities[i].in), &amounts, &e) < 0) {
             if (!capacities[i].err || !strstr(e.text, capacities[i].err))
                 fail_msg("%s: %s", capacities[i].in, e.text);
             continue;
