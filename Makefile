@@ -4,12 +4,12 @@
 all: build/build.ninja          ## build/pumice with ASan and UBSan: the developer's build
 	@ninja -C build --quiet
 build/build.ninja:
-	@meson setup build --werror -Db_sanitize=address,undefined -Db_lundef=false > $(@D).log || { cat $(@D).log; rm -rf $(@D); exit 1; }
+	@meson setup build --werror -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false > $(@D).log || { cat $(@D).log; rm -rf $(@D); exit 1; }
 
-clang: b-clang/build.ninja      ## the same code through the other compiler
+clang: b-clang/build.ninja      ## the same code through the other compiler, for its warnings and the static program
 	@ninja -C b-clang --quiet
 b-clang/build.ninja:
-	@CC=clang meson setup b-clang --werror > $(@D).log || { cat $(@D).log; rm -rf $(@D); exit 1; }
+	@CC=clang meson setup b-clang --werror -Doptimization=0 -Ddebug=false > $(@D).log || { cat $(@D).log; rm -rf $(@D); exit 1; }
 
 release: b-release/build.ninja  ## b-release/pumice, optimised
 	@ninja -C b-release --quiet pumice
