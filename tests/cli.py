@@ -125,7 +125,7 @@ def standard_input_has_a_name():
     with open(MPI) as f:
         job = f.read()
     assert fine(pumice("validate", "-", stdin=job)).startswith("standard input: Job lm-mpi-job is fine")
-    assert pumice("validate", "-", stdin="[").stderr.startswith("standard input: error: line ")
+    assert pumice("validate", "-", stdin="[").stderr.startswith("standard input:2:1: error: ")
     assert "no Volcano Job in standard input" in pumice("render", "-", stdin="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}").stderr
 
 

@@ -197,10 +197,13 @@ def ray_cluster():
 # ---- the first article ----
 
 def not_yaml():
-    for name, line in (("plugins-without-blank.yaml", 3), ("star-event.yaml", 8)):
-        run = pumice("validate", os.path.join(SEEDS, name))
+    for name, line, column in (("plugins-without-blank.yaml", 3, 1), ("star-event.yaml", 8, 13)):
+        path = os.path.join(SEEDS, name)
+        run = pumice("validate", path)
         same(run.returncode, 1)
-        assert f"line {line}" in run.stderr, run.stderr
+        assert run.stderr.startswith(f"{path}:{line}:{column}: error: "), run.stderr
+        problem, = json.loads(pumice("validate", "-o", "json", path).stdout)["problems"]
+        same((problem["line"], problem["column"]), (line, column))
 
 
 def any_event():

@@ -105,9 +105,16 @@ struct str load_file_name(const char *file)
     return strcmp(file, "-") == 0 ? STR("standard input") : str_of(file);
 }
 
+/* Both readers begin with "line 3, column 7: " where they know the place. */
 static void fail(struct load *l, const char *file, const char *what)
 {
-    *vec_push(l->arena, &l->failures) = (struct load_failure){ file, arena_fmt(l->arena, "%s", what) };
+    struct problem p = { .level = PROBLEM_ERROR };
+    int n = 0;
+
+    if (sscanf(what, "line %" SCNu32 ", column %" SCNu32 ": %n", &p.line, &p.col, &n) != 2 || n == 0)
+        n = 0, p.line = p.col = 0;
+    p.text = arena_fmt(l->arena, "%s", what + n);
+    *vec_push(l->arena, &l->failures) = (struct load_failure){ file, p };
 }
 
 static void load_one(struct load *l, const char *file)
@@ -486,7 +493,7 @@ size_t load_report(const struct load *l)
     size_t errors = l->failures.n;
 
     VEC_FOREACH(f, &l->failures)
-        print_problem(&out, colour, f->file, &(struct problem){ .text = f->text }, true);
+        print_problem(&out, colour, f->file, &f->what, true);
     for (size_t i = 0; i < l->docs.n; i++) {
         struct loaded *doc = l->docs.v[i];
 

@@ -23,7 +23,7 @@ struct loaded { /* one document */
 
 struct load_failure {
     const char *file;
-    struct str text;
+    struct problem what;
 };
 
 struct load {

@@ -27,12 +27,8 @@ static struct findings collect(struct arena *a, const struct load *l)
 {
     struct findings all = { 0 };
 
-    VEC_FOREACH(f, &l->failures) {
-        struct problem *p = arena_new(a, struct problem);
-
-        p->text = f->text;
-        add(a, &all, f->file, p, true);
-    }
+    VEC_FOREACH(f, &l->failures)
+        add(a, &all, f->file, &f->what, true);
     VEC_FOREACH(doc, &l->docs) {
         VEC_FOREACH(p, &(*doc)->problems.list)
             add(a, &all, (*doc)->file, p, p->level == PROBLEM_ERROR || l->is_strict);
