@@ -35,6 +35,7 @@ const struct field *schema_field(const struct schema *s, struct str name)
 /* ---- did you mean …? ---- */
 
 #define SUGGEST_MAX 63 /* the longest word str_distance looks at */
+#define SUGGEST_MIN 5  /* less of a name could be anything */
 
 /* Lower-case, without '-' and '_'. Empty if it is too long to be a name. */
 static struct str plain_word(struct str word, char room[SUGGEST_MAX])
@@ -75,9 +76,35 @@ static const char *nearest(struct str word, const void *names, size_t stride, si
     return best;
 }
 
+/* The only name that begins with 'word', as priorityClassName does with priorityClass; NULL: none or several do. */
+static const char *only_longer(struct str word, const void *names, size_t stride, size_t n)
+{
+    char room[2][SUGGEST_MAX];
+    struct str plain = plain_word(word, room[0]);
+    const char *only = NULL;
+
+    for (size_t i = 0; i < n && plain.n >= SUGGEST_MIN; i++) {
+        const char *name = *(const char *const *)((const char *)names + i * stride);
+
+        if (!str_starts(plain_word(str_of(name), room[1]), plain))
+            continue;
+        if (only)
+            return NULL;
+        only = name;
+    }
+    return only;
+}
+
+static const char *meant(struct str word, const void *names, size_t stride, size_t n)
+{
+    const char *near = nearest(word, names, stride, n);
+
+    return near ? near : only_longer(word, names, stride, n);
+}
+
 const char *suggest(struct str word, const char *const *names, size_t n)
 {
-    return nearest(word, names, sizeof(*names), n);
+    return meant(word, names, sizeof(*names), n);
 }
 
 /* ---- sentences ---- */
@@ -261,7 +288,7 @@ static void check_field(const struct field *f, const struct place *at, struct pr
 /* Looking for a near name costs; a document full of unknown fields does not want it a million times. */
 static void report_unknown(const struct schema *s, const struct place *at, struct problems *ps)
 {
-    const char *near = ps->list.n < PROBLEMS_MAX ? nearest(at->key, s->fields, sizeof(*s->fields), s->n_fields) : NULL;
+    const char *near = ps->list.n < PROBLEMS_MAX ? meant(at->key, s->fields, sizeof(*s->fields), s->n_fields) : NULL;
 
     problem_unknown(ps, at, near);
 }

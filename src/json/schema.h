@@ -80,8 +80,8 @@ void schema_prune(const struct schema *s, struct json *j, const struct schema *b
  * no struct, and the kinds that are not decoded. Text is borrowed from the tree. */
 void schema_decode(struct arena *a, const struct schema *s, const struct json *j, void *ret);
 
-/* The name in 'names' nearest to 'word' if it is near enough to be a typing error, else NULL. Case and '-', '_' do
- * not count. */
+/* The name in 'names' nearest to 'word' if it is near enough to be a typing error, or the only one that begins with it;
+ * else NULL. Case and '-', '_' do not count. */
 const char *suggest(struct str word, const char *const *names, size_t n);
 
 #endif

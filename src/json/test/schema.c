@@ -209,6 +209,7 @@ static const struct {
     { "{\"heigth\":3}", "W heigth: unknown field \"heigth\", did you mean \"height\"?" },
     { "{\"is_full\":true}", "W is_full: unknown field \"is_full\", did you mean \"isFull\"?" },
     { "{\"TAGS\":[]}", "W TAGS: unknown field \"TAGS\", did you mean \"tags\"?" },
+    { "{\"mustCol\":\"Red\"}", "W mustCol: unknown field \"mustCol\", did you mean \"mustColour\"?" },
     { "{\"zebra\":1}", "W zebra: unknown field \"zebra\"" },
     { "{\"\":1}", "W []: unknown field \"\"" },
     { "{\"name\\u0000x\":1}", NULL }, /* must not read past the name */
@@ -276,6 +277,9 @@ static void suggestions(void **state)
         { "tsaks", "tasks" },
         { "en", "env" },
         { "envs", "env" },
+        { "minAvail", "minAvailable" }, /* cut off: the only name that begins so */
+        { "minSuc", NULL },             /* two do */
+        { "min", NULL },
         { "x", NULL },
         { "zz", NULL },
         { "", NULL },
