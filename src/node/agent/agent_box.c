@@ -414,6 +414,7 @@ static int build_root(struct building *b, struct err *e)
 
     if (mkdirat(p->agent->run.dir_fd, layer.p, 0700) < 0 && errno != EEXIST)
         return err_errno(e, "make %s", layer.p);
+    agent_storage_count(p, layer.p); /* before the first file is there */
     *vec_push(&p->arena, &p->layers) = (struct agent_layer){ .dir = layer,
                                                              .container = arena_str(&p->arena, b->action->name),
                                                              .attempt = b->action->attempt };

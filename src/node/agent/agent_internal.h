@@ -195,6 +195,7 @@ struct agent {
     struct map told_image; /* images that a notice was given for */
     int64_t usage_ms;      /* when to ask for the use of pods next */
     int64_t storage_ms;    /* when to look at the use of the disk next */
+    uint64_t storage_looks;
     uint64_t seq;
     struct json *allocatable;
 };
@@ -408,7 +409,10 @@ void agent_evict_check(struct agent *g); /* about once a second */
 
 /* ---- agent_storage.c ---- */
 
-void agent_storage_check(struct agent *g); /* the same */
+/* Of a pod with limits: let the file system count what is made below a new directory of the run. */
+void agent_storage_count(struct agent_pod *p, const char *path);
+void agent_storage_count_volumes(struct agent_pod *p); /* … of its emptyDirs */
+void agent_storage_check(struct agent *g);             /* the same */
 
 /* ---- agent_written.c ---- */
 

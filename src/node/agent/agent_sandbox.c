@@ -70,6 +70,7 @@ int agent_pod_volumes(struct agent_pod *p, struct err *e)
     agent_source_init(p, &source);
     if (volumes_make(arena_fmt(&a, "%s/volumes", dir.p).p, p->object->root, &source, true, &p->volumes, e) < 0)
         return -1;
+    agent_storage_count_volumes(p);
     return fs_group ? volumes_own(p->volumes, (gid_t)json_i64(fs_group, 0), e) : 0;
 }
 

@@ -1,14 +1,16 @@
 /* agent_storage.c - pods that use more of the disk than they may: ephemeral-storage limits, emptyDir.sizeLimit
  *
- * What is used is measured, as a kubelet does it, and a pod that uses more is evicted with a kubelet's words. Looking
- * through many files takes time that everybody else waits for: so there is a pause after each look, as long as leaves
- * nineteen parts of twenty to the others. What lies in memory has a size of its own (volume.h).
+ * What is used is measured, as a kubelet does it, and a pod that uses more is evicted with a kubelet's words. Where the
+ * file system counts (project.h), it is asked. Elsewhere the files are looked through, and that takes time that everybody
+ * else waits for: so there is a pause after each look, as long as leaves nineteen parts of twenty to the others. What
+ * lies in memory has a size of its own (volume.h).
  */
 #include "node/agent/agent_internal.h"
 
 #include "api/quantity.h"
 #include "api/resources.h"
 #include "os/dir.h"
+#include "os/project.h"
 #include "os/tree.h"
 
 #include <fcntl.h>
@@ -17,7 +19,9 @@
 enum {
     PAUSE_MS = 1000,
     PAUSE_TIMES = 20, /* as long as the last look took */
+    WALK_LOOKS = 60,  /* every so many looks also what the file system counts is looked through: see project.h */
     OWN_DIRS = 64,    /* directories of each tree that do not count: places for mounts are ours */
+    DIR_BYTES = 4096,
 };
 
 /* ---- measuring ---- */
@@ -37,15 +41,31 @@ static enum tree_step measure_entry(void *ctx, const struct tree_entry *entry)
     return m->bytes > m->max ? TREE_STOP : TREE_GO; /* more is too much, however much it is */
 }
 
+static int open_dir(const struct agent *g, const char *path)
+{
+    return openat(g->run.dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* It does not say which of them are directories. -1: it does not count. */
+static int64_t counted_below(int dir)
+{
+    struct project_use use;
+
+    if (project_use(dir, &use) < 0)
+        return -1;
+    return MAX_OF(use.bytes - MIN_OF(use.files, (int64_t)OWN_DIRS) * DIR_BYTES, 0);
+}
+
 /* At least, where it is more than 'max'. */
 static int64_t used_below(const struct agent *g, const char *path, int64_t max)
 {
-    autoclose int dir = openat(g->run.dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    autoclose int dir = open_dir(g, path);
     struct measuring m = { .max = max };
+    int64_t counted = dir >= 0 ? counted_below(dir) : -1;
 
-    if (dir >= 0)
+    if (dir >= 0 && (counted < 0 || g->storage_looks % WALK_LOOKS == 0))
         (void)tree_walk(dir, measure_entry, &m); /* what nobody can open holds little */
-    return m.bytes;
+    return MAX_OF(m.bytes, counted);
 }
 
 static int64_t used_by_logs(const struct agent_pod *p, struct str container)
@@ -73,12 +93,16 @@ static int64_t used_by_container(const struct agent_pod *p, struct str container
     return layer ? used_below(p->agent, layer, max) + used_by_logs(p, container) : 0;
 }
 
+static const char *volume_dir(struct arena *a, const struct agent_pod *p, struct str volume)
+{
+    return arena_fmt(a, "pods/%.*s/volumes/data/%.*s", STR_ARG(p->object->uid), STR_ARG(volume)).p;
+}
+
 static int64_t used_by_volume(const struct agent_pod *p, struct str volume, int64_t max)
 {
     autoarena a = { 0 };
 
-    return used_below(p->agent,
-                      arena_fmt(&a, "pods/%.*s/volumes/data/%.*s", STR_ARG(p->object->uid), STR_ARG(volume)).p, max);
+    return used_below(p->agent, volume_dir(&a, p, volume), max);
 }
 
 /* ---- limits ---- */
@@ -117,6 +141,32 @@ static bool has_limits(const struct agent_pod *p)
             if (json_find(c, "resources", "limits", "ephemeral-storage", NULL))
                 return true;
     return false;
+}
+
+static bool is_limited(struct agent_pod *p)
+{
+    if (p->storage == STORAGE_UNKNOWN)
+        p->storage = has_limits(p) ? STORAGE_LIMITED : STORAGE_FREE;
+    return p->storage == STORAGE_LIMITED;
+}
+
+/* ---- counting ---- */
+
+void agent_storage_count(struct agent_pod *p, const char *path)
+{
+    autoclose int dir = is_limited(p) ? open_dir(p->agent, path) : -1;
+
+    if (dir >= 0)
+        (void)project_begin(dir); /* else it is looked through */
+}
+
+void agent_storage_count_volumes(struct agent_pod *p)
+{
+    autoarena a = { 0 };
+
+    JSON_FOREACH(v, json_find(p->object->root, "spec", "volumes", NULL))
+        if (is_on_disk(v))
+            agent_storage_count(p, volume_dir(&a, p, json_member_text(v, "name")));
 }
 
 /* ---- one pod ---- */
@@ -202,12 +252,9 @@ void agent_storage_check(struct agent *g)
 
     if (begin_ms < g->storage_ms)
         return;
-    MAP_FOREACH(struct agent_pod *, p, &g->pods) {
-        if (p->storage == STORAGE_UNKNOWN)
-            p->storage = has_limits(p) ? STORAGE_LIMITED : STORAGE_FREE;
-        if (p->storage == STORAGE_LIMITED && p->stage == STAGE_MADE && !life_is_stopping(p->life) &&
-            !life_has_ended(p->life))
+    g->storage_looks++;
+    MAP_FOREACH(struct agent_pod *, p, &g->pods)
+        if (is_limited(p) && p->stage == STAGE_MADE && !life_is_stopping(p->life) && !life_has_ended(p->life))
             look_at(p);
-    }
     g->storage_ms = begin_ms + MAX_OF((int64_t)PAUSE_MS, (cluster_now_ms(g->cluster) - begin_ms) * PAUSE_TIMES);
 }
