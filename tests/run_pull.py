@@ -19,74 +19,19 @@ import warnings
 import harness
 import images
 import leftovers
+import pulling
 import registry
-import runs
-from harness import PUMICE, Suite
+from harness import Suite
 from images import layer, root, text
+from pulling import WORDS, app, basic, files, listed, notices, path, pod, pull, pumice, refused
 from registry import Image, Index, Liar, Registry
-from runs import UNFILTERED, Run, has_mount_namespaces, has_user_namespaces, job, run, same, sh, skip, task
+from runs import UNFILTERED, Run, has_mount_namespaces, has_user_namespaces, job, run, same, sh, skip
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import crypt  # noqa: E402
 
-os.environ["PUMICE_PULL"] = ""
-for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy", "DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR",
-             "XDG_CONFIG_HOME"):
-    os.environ.pop(name, None)
-
-WORDS = ["/bin/cat", "/etc/what"]
-
-
-def path(name):
-    return os.path.join(D, name)
-
-
-def app(words, **fields):
-    fields.setdefault("config", {"Cmd": WORDS, "Env": ["PATH=/bin"]})
-    return Image(layer(root(text("etc/what", words + "\n"))), **fields)
-
-
-def pumice(*args, env=None, user=None, store="store"):
-    r = subprocess.run([PUMICE, *args, "--image-store", path(store)], capture_output=True, text=True, timeout=90, user=user, group=user,
-                       extra_groups=[] if user else None, env={**os.environ, **(env or {})})
-    for sign in ("Sanitizer", "runtime error:"):
-        assert sign not in r.stderr, r.stderr
-    return r
-
-
-def pull(*args, **kw):
-    r = pumice("pull", *args, **kw)
-    assert r.returncode == 0, (args, r.returncode, r.stdout, r.stderr)
-    return r.stdout
-
-
-def refused(*args, says, **kw):
-    r = pumice("pull", *args, **kw)
-    assert r.returncode == 1 and says in r.stderr, (args, says, r.returncode, r.stdout, r.stderr)
-    return r.stderr
-
-
-def listed(store="store"):
-    return {i.get("name"): i for i in json.loads(pumice("images", "-o", "json", store=store).stdout)}
-
-
-def files(store="store"):
-    """What a store has: images, blobs, parts."""
-    below = lambda *p: os.listdir(os.path.join(path(store), *p)) if os.path.isdir(os.path.join(path(store), *p)) else []  # noqa: E731
-    return (sorted(n[7:] for n in below() if n.startswith("sha256-")), sorted(below("blobs", "sha256")),
-            [n for n in below("blobs") if n.startswith("part-")], [n for n in below() if n.startswith(".part")])
-
-
-def pod(image, name="a", command=None, replicas=1, pod=None, **fields):
-    t = task(name, command, replicas=replicas, pod=pod, image=image, **fields)
-    if not command:
-        del t["template"]["spec"]["containers"][0]["command"]
-    return t
-
-
-def notices(r):
-    return [e["text"] for e in r.of("notice")]
+PLAIN = LIAR = None  # set in main()
 
 
 # ---- a registry for everybody ----
@@ -121,7 +66,7 @@ def layers_are_shared():
     base = layer(root(text("etc/what", "base\n")))
     one, two = Image(base, layer([text("one", "")])), Image(base, layer([text("two", "")]))
     refs = [PLAIN.push(f"shared/{n}", i) for n, i in (("one", one), ("two", two))]
-    both = [subprocess.Popen([PUMICE, "pull", refs[0], "--image-store", path("shared")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    both = [subprocess.Popen([harness.PUMICE, "pull", refs[0], "--image-store", path("shared")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             for _ in range(3)]
     for p in both:
         words = p.communicate(timeout=60)[0]
@@ -253,7 +198,7 @@ def the_view():
     with open(path("view.json"), "w") as f:
         json.dump(job("j", pod(ref)), f)
     ours, theirs = pty.openpty()
-    p = subprocess.Popen([PUMICE, "run", "--state", path("view-state"), "--image-store", path("view"), *UNFILTERED, path("view.json")],
+    p = subprocess.Popen([harness.PUMICE, "run", "--state", path("view-state"), "--image-store", path("view"), *UNFILTERED, path("view.json")],
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"})
     leftovers.OURS.add(p.pid)
     os.close(theirs)
@@ -273,16 +218,12 @@ def the_view():
 
 def authority(name):
     """A CA, and a certificate for localhost by it."""
-    make = lambda *a: subprocess.run(["openssl", *a], check=True, capture_output=True, cwd=D)  # noqa: E731
+    make = lambda *a: subprocess.run(["openssl", *a], check=True, capture_output=True, cwd=path("."))  # noqa: E731
     make("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=test ca")
     make("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "tls.key", "-out", "tls.csr", "-subj", "/CN=localhost")
     with open(path("ext"), "w") as f:
         f.write("subjectAltName=DNS:localhost\n")
     make("x509", "-req", "-in", "tls.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-out", "tls.crt", "-days", "2", "-extfile", "ext")
-
-
-def basic(user, password):
-    return base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
 def logins():
@@ -475,7 +416,7 @@ def full_disk():
         return
     ref = PLAIN.push("full/app", app("full"), "1")
     os.makedirs(path("full"))
-    r = subprocess.run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o size=8m none {path('full')} && {PUMICE} pull {ref} --image-store {path('full')}; "
+    r = subprocess.run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o size=8m none {path('full')} && {harness.PUMICE} pull {ref} --image-store {path('full')}; "
                         f"echo status $?; find {path('full')} -type f -size +0"], capture_output=True, text=True, timeout=60)
     assert "the disk of" in r.stderr and "MiB are free" in r.stderr, r
     same(len(r.stdout.splitlines()), 2)  # the manifest is there, and nothing else
@@ -486,7 +427,7 @@ def on_a_terminal():
     """A bar, where somebody looks."""
     ref = PLAIN.push("tty/app", app("tty"), "1")
     ours, theirs = pty.openpty()
-    r = subprocess.run([PUMICE, "pull", ref, "--image-store", path("tty")], stdout=subprocess.PIPE, stderr=theirs, timeout=60)
+    r = subprocess.run([harness.PUMICE, "pull", ref, "--image-store", path("tty")], stdout=subprocess.PIPE, stderr=theirs, timeout=60)
     os.close(theirs)
     seen = b""
     with contextlib.suppress(OSError):  # the end of a terminal
@@ -539,15 +480,13 @@ def events():
 
 
 def main():
-    global D, PLAIN, LIAR, PUMICE
+    global PLAIN, LIAR
     if not images.BUSYBOX or not registry.PROGRAM:
         skip("needs a static busybox (busybox-static) and docker-registry")
         return 77
     suite = Suite()
     with tempfile.TemporaryDirectory(prefix="pumice-pull-") as D, contextlib.closing(Registry()) as PLAIN, contextlib.closing(Liar()) as LIAR:
-        os.environ["HOME"] = D
-        os.chmod(D, 0o755)
-        runs.PUMICE = harness.PUMICE = PUMICE = shutil.copy(PUMICE, path("pumice"))  # it may be where only root can go
+        pulling.begin(D)
         only = sys.argv[1:]
         for case in (pulls, layers_are_shared, on_demand, offline, not_there, stops_while_it_pulls, the_view, logins, tokens, mirrors, redirects, cut_off,
                      lies, full_disk, on_a_terminal, rootless, events):
