@@ -1,11 +1,14 @@
 /* manifest.c - indexes and manifests of images, as OCI and docker write them */
 #include "registry/manifest.h"
 
+#include "base/buf.h"
 #include "base/util.h"
 #include "json/json.h"
 #include "registry/digest.h"
 
 #include <sys/utsname.h>
+
+enum { PLATFORMS_TOLD = 8 };
 
 /* ---- this machine ---- */
 
@@ -15,6 +18,14 @@ static const struct {
     { "x86_64", "amd64", "386" }, { "aarch64", "arm64", "arm" }, { "riscv64", "riscv64", "" },
     { "ppc64le", "ppc64le", "" }, { "s390x", "s390x", "" },
 };
+
+static const char *arch_of(const char *machine)
+{
+    for (size_t i = 0; i < ARRAY_LEN(archs); i++)
+        if (strcmp(archs[i].machine, machine) == 0)
+            return archs[i].arch;
+    return machine;
+}
 
 bool platform_is_ours(struct str arch, bool is_exact)
 {
@@ -56,6 +67,48 @@ static int fitness(const struct json *entry)
     return 2 + (platform_is_ours(arch, true) ? 2 : 0) + (json_member_text(platform, "variant").n ? 0 : 1);
 }
 
+/* "linux/arm/v7" */
+static void put_platform(struct buf *out, const struct json *platform)
+{
+    static const char *const parts[] = { "os", "architecture", "variant" };
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        struct str part = json_member_text(platform, parts[i]);
+
+        if (part.n && i)
+            buf_char(out, '/');
+        for (size_t k = 0; k < MIN_OF(part.n, 40); k++) /* a stranger's text, for a terminal */
+            buf_char(out, part.p[k] > ' ' && part.p[k] < 0x7f ? part.p[k] : '?');
+    }
+}
+
+/* Attestations, of the platform "unknown", are no images. */
+static bool is_told(const struct json *entry)
+{
+    struct str os = json_member_text(json_get(entry, "platform"), "os");
+
+    return os.n && !str_is(os, "unknown");
+}
+
+static int not_for_us(const struct json *list, struct err *e)
+{
+    autobuf there = { 0 };
+    struct utsname here = { 0 };
+    size_t n = 0;
+
+    JSON_FOREACH(entry, list) {
+        if (!is_told(entry) || ++n > PLATFORMS_TOLD)
+            continue;
+        buf_str(&there, n == 1 ? STR("; it is there for ") : STR(", "));
+        put_platform(&there, json_get(entry, "platform"));
+    }
+    if (n > PLATFORMS_TOLD)
+        buf_fmt(&there, " and %zu more", n - PLATFORMS_TOLD);
+    (void)uname(&here);
+    return err_set(e, ERR_NOT_FOUND, "the image is not there for this kind of machine, linux/%s%.*s",
+                   arch_of(here.machine), STR_ARG(buf_view(&there)));
+}
+
 static int read_index(const struct json *list, struct manifest *ret, struct err *e)
 {
     const struct json *best = NULL;
@@ -64,7 +117,7 @@ static int read_index(const struct json *list, struct manifest *ret, struct err 
         if (fitness(entry) > (best ? fitness(best) : 0))
             best = entry;
     if (!best)
-        return err_set(e, ERR_NOT_FOUND, "the image is not there for this kind of machine (of %zu)", json_count(list));
+        return not_for_us(list, e);
     ret->is_index = true;
     return read_descriptor(best, "manifest", MANIFEST_BYTES, &ret->chosen, e);
 }
