@@ -82,7 +82,7 @@ static _Noreturn void become(const char *path, const char *const argv[], const s
     _exit(PROC_CANNOT_RUN);
 }
 
-enum stream { STAYS, NOTHING, WORDS, OUTPUT };
+enum stream { STAYS, NOTHING, WORDS, OUTPUT, INPUT };
 static const struct {
     enum stream in, out, err;
 } stream_table[PROC_STREAMS_MAX] = {
@@ -92,7 +92,7 @@ static const struct {
 };
 
 struct files { /* what a stream may be, by enum stream */
-    int fd[OUTPUT + 1];
+    int fd[INPUT + 1];
 };
 
 static void close_files(const struct files *f)
@@ -101,10 +101,10 @@ static void close_files(const struct files *f)
         autoclose_done(&f->fd[i]);
 }
 
-static int open_files(enum proc_streams streams, struct files *ret, struct err *e)
+static int open_files(const struct proc_how *how, struct files *ret, struct err *e)
 {
-    struct files f = { { -1, -1, -1, -1 } };
-    enum stream out = stream_table[streams].out, err = stream_table[streams].err;
+    struct files f = { { -1, -1, -1, -1, -1 } };
+    enum stream out = stream_table[how->streams].out, err = stream_table[how->streams].err;
     bool has_words = out == WORDS || err == WORDS;
 
     f.fd[NOTHING] = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -112,7 +112,10 @@ static int open_files(enum proc_streams streams, struct files *ret, struct err *
         f.fd[WORDS] = proc_words_open();
     if (out == OUTPUT)
         f.fd[OUTPUT] = memory_file("output", STR_NULL);
-    if (f.fd[NOTHING] < 0 || (has_words && f.fd[WORDS] < 0) || (out == OUTPUT && f.fd[OUTPUT] < 0)) {
+    if (how->input.n)
+        f.fd[INPUT] = memory_file("input", how->input);
+    if (f.fd[NOTHING] < 0 || (has_words && f.fd[WORDS] < 0) || (out == OUTPUT && f.fd[OUTPUT] < 0) ||
+        (how->input.n && f.fd[INPUT] < 0)) {
         (void)err_errno(e, "what it is to read and where it is to write");
         close_files(&f);
         return -1;
@@ -144,15 +147,16 @@ static int watch(struct proc *p, struct err *e)
 int proc_begin(const char *path, const char *const argv[], const struct proc_how *how, struct proc *ret, struct err *e)
 {
     struct proc p = { .fd = -1, .may_leave = how->may_leave, .is_group = how->streams != PROC_TERMINAL };
+    enum stream in = stream_table[how->streams].in;
     struct files f;
     int rc = -1;
 
-    if (open_files(how->streams, &f, e) < 0)
+    if (open_files(how, &f, e) < 0)
         return err_wrap(e, "start %s", path);
     p.pid = fork();
     if (p.pid == 0)
         become(path, argv, how,
-               (struct streams){ f.fd[stream_table[how->streams].in], f.fd[stream_table[how->streams].out],
+               (struct streams){ f.fd[in == NOTHING && how->input.n ? INPUT : in], f.fd[stream_table[how->streams].out],
                                  f.fd[stream_table[how->streams].err] });
     if (p.pid < 0)
         (void)err_errno(e, "start %s", path);

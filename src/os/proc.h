@@ -40,6 +40,7 @@ struct proc_how { /* zeroed: with nothing to read, its words kept, with our envi
     enum proc_streams streams;
     bool may_leave;         /* what it leaves running when it ends in time is not killed */
     const char *const *env; /* NULL: ours */
+    struct str input;       /* what it reads where there is nothing to read else; empty: nothing */
 };
 
 struct proc {

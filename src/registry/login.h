@@ -4,8 +4,8 @@
  * $XDG_RUNTIME_DIR/containers/auth.json, ~/.config/containers/auth.json, $DOCKER_CONFIG/config.json,
  * ~/.docker/config.json. An entry may be for a part of a registry ("host/team"): of several the longest counts.
  *
- * Credential helpers (credHelpers, credsStore) are programs of somebody else, and are not run: where one would be
- * asked its name is told, so that it can be said when the registry refuses us.
+ * Where there is no entry but a credential helper (credHelpers, credsStore) its name is told: a program that is asked
+ * when a registry wants to know who we are (helper.c). That of a Secret never is: no stranger's text starts programs.
  */
 #ifndef REGISTRY_LOGIN_H
 #define REGISTRY_LOGIN_H
@@ -17,7 +17,7 @@ struct login { /* all empty: nobody */
     struct str user, password;
     struct str identity; /* a refresh token, in place of a password */
     struct str from;     /* the file, for messages */
-    struct str helper;   /* a credential helper that was not asked */
+    struct str helper;   /* a credential helper to ask: docker-credential-… */
 };
 
 /* Of the text of such a file, or of a Secret (kubernetes.io/dockerconfigjson; .dockercfg without "auths"). 1: found; 0:

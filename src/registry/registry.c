@@ -100,9 +100,9 @@ static int refused(struct registry *r, const struct fetch *f, const char *said, 
                        STR_ARG(host), f->status, said, l->from.n ? "of " : "", STR_ARG(l->from));
     if (l->helper.n)
         return err_set(e, ERR_FORBIDDEN,
-                       "%.*s refuses us (%d%s); the login is with the credential helper %.*s, which is not asked: put "
-                       "one into a file (podman login --authfile FILE %.*s) and give it with --auth-file",
-                       STR_ARG(host), f->status, said, STR_ARG(l->helper), STR_ARG(host));
+                       "%.*s refuses us (%d%s); the login should come from the credential helper %.*s: %s; or put one "
+                       "into a file (podman login --authfile FILE %.*s) and give it with --auth-file",
+                       STR_ARG(host), f->status, said, STR_ARG(l->helper), r->place->helper_err.text, STR_ARG(host));
     return err_set(e, ERR_FORBIDDEN,
                    "%.*s refuses us (%d%s): there is no such image, or it is not for everybody; for the second: docker "
                    "login %.*s, podman login %.*s, --auth-file, or imagePullSecrets",

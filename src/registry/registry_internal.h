@@ -3,6 +3,7 @@
  * place.c      which servers there are to ask, and how each is known
  * fetch.c      one GET: sent, redirected, answered
  * token.c      what a registry wants to be told before it answers
+ * helper.c     a program that knows who we are
  * registry.c   manifests
  * blobs.c      blobs: several at a time, cut off, gone on with
  */
@@ -25,6 +26,7 @@ struct place {         /* a server that may have the image */
     bool may_be_plain; /* … once https was tried */
     bool is_insecure;  /* any certificate will do */
     struct login login;
+    struct err helper_err; /* why its credential helper did not tell */
 };
 
 bool host_is_loopback(struct str host); /* "localhost:5000", "127.0.0.1", "[::1]:80" */
@@ -97,6 +99,11 @@ int url_split(struct str url, struct str *ret_origin, struct str *ret_path);
 
 /* Answer a 401: sets registry.authorization. -1 and no error ('e' as it was): there is nothing to answer with. */
 int token_get(struct registry *r, struct str challenge, struct err *e);
+
+/* ---- helper.c ---- */
+
+/* Ask l->helper who we are for the registry 'known': sets user and password, or identity. */
+int helper_ask(struct arena *a, struct str known, struct login *l, struct err *e);
 
 /* ---- registry.c ---- */
 

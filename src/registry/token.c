@@ -116,10 +116,20 @@ static int get_bearer(struct registry *r, const struct challenge *c, struct err 
     return rc;
 }
 
+/* A credential helper is asked when somebody wants to know, and once: it may ask somebody else, or a person. */
+static void ask_helper(struct registry *r)
+{
+    struct place *p = r->place;
+
+    if (p->login.helper.n && !p->login.user.n && !p->login.identity.n && !p->helper_err.code)
+        (void)helper_ask(&r->arena, p->known, &p->login, &p->helper_err); /* many images are for everybody */
+}
+
 int token_get(struct registry *r, struct str challenge, struct err *e)
 {
     struct challenge c;
 
+    ask_helper(r);
     challenge_read(&r->arena, challenge, &c);
     r->authorization = STR_NULL;
     if (c.is_bearer && c.realm.n)

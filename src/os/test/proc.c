@@ -168,7 +168,7 @@ static void test_output(void **state)
 {
     const char *const argv[] = { "sh", "-c", "cat; echo \"$A ${HOME-none}\"; echo wrong >&2", NULL };
     const char *const env[] = { "A=yes", NULL };
-    struct proc_how how = { .streams = PROC_APART, .env = env };
+    struct proc_how how = { .streams = PROC_APART, .env = env, .input = STR("read, ") };
     struct pollfd poller = { .events = POLLIN };
     autobuf said = { 0 }, output = { 0 };
     struct proc p;
@@ -182,7 +182,7 @@ static void test_output(void **state)
     buf_reset(&output);
     assert_int_equal(proc_output(&p, 100, &output), 0);
     assert_int_equal(proc_end(&p, 0, &said).status, 0);
-    assert_string_equal(output.p, "yes none\n");
+    assert_string_equal(output.p, "read, yes none\n");
     assert_string_equal(said.p, "wrong\n");
 }
 
