@@ -1,4 +1,5 @@
 /* pull.c - the command `pumice pull`: images out of registries, before they are needed */
+#include "base/clock.h"
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/machine.h"
@@ -11,14 +12,18 @@ struct pull_options {
     bool quiet;
 };
 
-enum { BAR = 24 };
+enum { BAR = 24, LINE_MS = 10000 }; /* how often a line is worth reading later */
 
 /* ---- what is seen of it ---- */
 
+enum show { SHOW_NOTHING, SHOW_LINES, SHOW_BAR }; /* quiet; into a file; on a terminal, a line that is written over */
+
 struct shown {
     struct str name;
-    bool is_live; /* a line that is written over */
-    bool is_drawn;
+    enum show how;
+    bool is_drawn;          /* BAR */
+    enum image_doing doing; /* LINES: what was said last, and when */
+    int64_t told_ms;
 };
 
 static void draw_bar(struct buf *out, int64_t bytes, int64_t total)
@@ -34,13 +39,10 @@ static void draw_bar(struct buf *out, int64_t bytes, int64_t total)
     bytes_print(out, total);
 }
 
-static void on_progress(void *ctx, enum image_doing doing, int64_t bytes, int64_t total)
+static void show_bar(struct shown *s, enum image_doing doing, int64_t bytes, int64_t total)
 {
-    struct shown *s = ctx;
     autobuf out = { 0 };
 
-    if (!s->is_live)
-        return;
     buf_str(&out, STR("\r\033[K"));
     term_text(&out, s->name);
     buf_str(&out, STR(": "));
@@ -50,6 +52,40 @@ static void on_progress(void *ctx, enum image_doing doing, int64_t bytes, int64_
         buf_str(&out, doing == IMAGE_ASKS ? STR("asking the registry") : STR("unpacking"));
     s->is_drawn = true;
     (void)term_write(stderr, &out);
+}
+
+static void show_line(struct shown *s, enum image_doing doing, int64_t bytes, int64_t total)
+{
+    int64_t now_ms = clock_mono_ms(&clock_real);
+    bool is_next = doing != s->doing;
+    autobuf out = { 0 };
+
+    if (!total || (!is_next && now_ms - s->told_ms < LINE_MS)) /* it asks: that is soon over */
+        return;
+    s->doing = doing;
+    s->told_ms = now_ms;
+    term_text(&out, s->name);
+    buf_str(&out, doing == IMAGE_UNPACKS ? STR(": unpacking") : is_next ? STR(": fetching ") : STR(": fetched "));
+    if (doing == IMAGE_FETCHES && !is_next) {
+        bytes_print(&out, bytes);
+        buf_str(&out, STR(" of "));
+    }
+    if (doing == IMAGE_FETCHES)
+        bytes_print(&out, total);
+    buf_char(&out, '\n');
+    (void)term_write(stderr, &out);
+}
+
+static void on_progress(void *ctx, enum image_doing doing, int64_t bytes, int64_t total)
+{
+    static void (*const show[])(struct shown * s, enum image_doing doing, int64_t bytes, int64_t total) = {
+        [SHOW_LINES] = show_line,
+        [SHOW_BAR] = show_bar,
+    };
+    struct shown *s = ctx;
+
+    if (s->how != SHOW_NOTHING)
+        show[s->how](s, doing, bytes, total);
 }
 
 static void hide(struct shown *s)
@@ -109,10 +145,15 @@ static int pull_run(struct arena *a, const void *options, const struct text_list
     if (machine_find(&m, &o->machine, &e) < 0)
         return command_fail("pull", &e, EXIT_FAILED);
     (void)user_enter(&m.root, NULL); /* where that is not allowed, all files are ours */
+    store = machine_image_store(&m, &o->machine);
+    (void)images_sweep(store, NULL); /* what a crash left; if it stays it is in nobody's way */
     VEC_FOREACH(name, &names->list) {
-        struct shown s = { .name = str_of(*name), .is_live = !o->quiet && isatty(STDERR_FILENO) };
+        struct shown s = { .name = str_of(*name),
+                           .how = o->quiet                ? SHOW_NOTHING
+                                  : isatty(STDERR_FILENO) ? SHOW_BAR
+                                                          : SHOW_LINES };
 
-        if (pull_one(machine_image_store(&m, &o->machine), &registry, &s, o->quiet) != EXIT_FINE)
+        if (pull_one(store, &registry, &s, o->quiet) != EXIT_FINE)
             status = EXIT_FAILED;
     }
     return status;
