@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/machine.h"
 #include "history/history.h"
+#include "node/image/image.h"
 #include "node/image/image_pull.h"
 #include "report/term.h"
 
@@ -137,6 +138,7 @@ static int pull_run(struct arena *a, const void *options, const struct text_list
     const struct pull_options *o = options;
     struct machine m = { .arena = a };
     struct registry_options registry;
+    const char *store;
     struct err e;
     int status = EXIT_FINE;
 

@@ -300,6 +300,7 @@ int images_prune(const char *store, bool all, size_t *ret_images, int64_t *ret_b
         return rc < 0 ? -1 : 0;
     if (image_store_lock(fd, true, &lock, e) < 0)
         return -1;
+    (void)images_sweep(store, NULL); /* what stays is in nobody's way */
     list_all(&a, fd, &list);
     VEC_FOREACH(one, &list.list) {
         if ((one->name.n && !all) || one->is_used || remove_image(fd, one->id, NULL) < 0)
