@@ -1,6 +1,7 @@
 /* machine.c - this machine: where its files are, who its users are, images and devices */
 #include "cli/machine.h"
 
+#include "api/duration.h"
 #include "api/name.h"
 #include "api/quantity.h"
 #include "base/util.h"
@@ -80,9 +81,25 @@ const char *machine_image_store(const struct machine *m, const struct machine_op
     return o->image_store ? o->image_store : arena_cstr(m->arena, arena_cat(m->arena, m->state, STR("/images")));
 }
 
+static int read_stall(const struct machine_options *o, int64_t *ret_ms, struct err *e)
+{
+    int64_t ns;
+
+    if (!o->registry_timeout)
+        return 0;
+    if (duration_parse(str_of(o->registry_timeout), &ns, e) < 0)
+        return err_wrap(e, "--registry-timeout");
+    if (ns < 100 * 1000000LL || ns > 3600 * 1000000000LL)
+        return err_set(e, ERR_INVALID, "--registry-timeout: must be between 100ms and 1h");
+    *ret_ms = ns / 1000000;
+    return 0;
+}
+
 int machine_registry(struct arena *a, const struct machine_options *o, struct registry_options *ret, struct err *e)
 {
     *ret = (struct registry_options){ .auth_file = o->auth_file };
+    if (read_stall(o, &ret->stall_ms, e) < 0)
+        return -1;
     VEC_FOREACH(text, &o->mirror.list)
         *vec_push(a, &ret->mirrors) = str_of(*text);
     VEC_FOREACH(text, &o->insecure_registry.list)

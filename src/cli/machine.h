@@ -15,7 +15,7 @@
 
 struct machine_options {
     const char *state, *image_store, *network, *runtime, *claims;
-    const char *pull, *auth_file;
+    const char *pull, *auth_file, *registry_timeout;
     struct text_list image, device, mirror, insecure_registry;
     bool allow_unfiltered;
 };
@@ -31,7 +31,7 @@ struct machine {
 
 /* Of --image-store and --state. */
 const char *machine_image_store(const struct machine *m, const struct machine_options *o);
-/* Of --auth-file, --mirror and --insecure-registry. */
+/* Of --auth-file, --mirror, --insecure-registry and --registry-timeout. */
 int machine_registry(struct arena *a, const struct machine_options *o, struct registry_options *ret, struct err *e);
 
 extern const char *const machine_network_names[]; /* values of --network */
@@ -66,6 +66,13 @@ void machine_done(struct machine *m);
           "HOST=MIRROR",                                                                                               \
           NULL,                                                                                                        \
           "ask this registry first for images of HOST, as docker.io=mirror.example.com (may be repeated)" },           \
+        { 0,                                                                                                           \
+          "registry-timeout",                                                                                          \
+          OPTION_TEXT,                                                                                                 \
+          field(registry_timeout),                                                                                     \
+          "TIME",                                                                                                      \
+          NULL,                                                                                                        \
+          "try again when a registry has sent nothing for so long (default: 30s)" },                                   \
     {                                                                                                                  \
         0, "insecure-registry", OPTION_LIST, field(insecure_registry), "HOST", NULL,                                   \
             "take any certificate of this registry, or none (may be repeated)"                                         \

@@ -14,9 +14,8 @@
 enum {
     AT_A_TIME = 3,
     TRIES = 5,             /* in a row, without a byte more */
-    PAUSE_MS = 500,        /* after a failure, twice as long each time … */
-    PAUSE_MAX_MS = 30000,  /* … and whatever the registry says */
-    SLOW_MS = 60000,       /* in such a time … */
+    PAUSE_MS = 500,        /* after a failure, twice as long each time */
+    SLOW_STALLS = 2,       /* in twice the time that one may be silent … */
     SLOW_BYTES = 64 << 10, /* … no less than so many */
     TOKENS = 3,            /* asked for in vain */
 };
@@ -178,8 +177,11 @@ static void try_again(struct transfer *t, const struct err *e)
     }
     for (int i = 1; i < t->tries; i++)
         pause_ms *= 2;
-    pause_ms = MAX_OF(pause_ms,
-                      t->fetch.retry_after_s < PAUSE_MAX_MS / 1000 ? t->fetch.retry_after_s * 1000 : PAUSE_MAX_MS);
+    pause_ms = fetch_pause_ms(&t->fetch, pause_ms);
+    if (pause_ms < 0) {
+        fail(t, e);
+        return;
+    }
     t->due_ms = now() + pause_ms;
     t->state = BLOB_WAITS;
 }
@@ -225,14 +227,15 @@ static void ended(struct transfer *t)
 
 static void check_speed(struct transfer *t)
 {
+    int64_t window_ms = SLOW_STALLS * registry_stall_ms(t->registry);
     struct err e;
 
-    if (now() - t->looked_ms < SLOW_MS)
+    if (now() - t->looked_ms < window_ms)
         return;
     if (t->blob->have - t->looked < SLOW_BYTES) {
         fetch_done(&t->fetch);
-        (void)err_set(&e, ERR_IO, "%.*s gives less than %d KiB of a layer in %d s", STR_ARG(t->registry->place->known),
-                      SLOW_BYTES >> 10, SLOW_MS / 1000);
+        (void)err_set(&e, ERR_IO, "%.*s gives less than %d KiB of a layer in %.3g s",
+                      STR_ARG(t->registry->place->known), SLOW_BYTES >> 10, (double)window_ms / 1000);
         t->begun = t->blob->have;
         try_again(t, &e);
     }

@@ -184,7 +184,7 @@ static void send_to(struct fetch *f, struct str url)
                               .body_type = f->body.n ? "application/x-www-form-urlencoded" : NULL,
                               .accept = f->accept,
                               .headers = headers,
-                              .head_ms = HEAD_MS,
+                              .head_ms = registry_stall_ms(f->registry),
                               .total_ms = f->total_ms,
                               .max_bytes = f->max_bytes,
                               .ctx = f,
@@ -218,6 +218,7 @@ void fetch_begin(struct fetch *f)
     f->is_over = false;
     f->status = 0;
     f->redirects = 0;
+    f->retry_after_s = 0;
     f->reached = HTTP_REACHED;
     send_to(f, f->url);
 }
@@ -231,6 +232,18 @@ void fetch_done(struct fetch *f)
     buf_done(&f->challenge);
     buf_done(&f->digest);
     buf_done(&f->location);
+}
+
+int64_t fetch_pause_ms(const struct fetch *f, int64_t own_ms)
+{
+    if (f->status && f->retry_after_s > PAUSE_MAX_MS / 1000)
+        return -1;
+    return f->status ? MAX_OF(own_ms, f->retry_after_s * 1000) : own_ms;
+}
+
+int64_t registry_stall_ms(const struct registry *r)
+{
+    return r->options->stall_ms ? r->options->stall_ms : STALL_MS;
 }
 
 void fetch_run(struct fetch *f)

@@ -1,6 +1,7 @@
 /* registry.c - a registry and its mirrors; manifests */
 #include "registry/registry_internal.h"
 
+#include "base/span.h"
 #include "base/util.h"
 #include "json/json.h"
 #include "registry/manifest.h"
@@ -109,6 +110,19 @@ static int refused(struct registry *r, const struct fetch *f, const char *said, 
                    STR_ARG(host), f->status, said, STR_ARG(host), STR_ARG(host));
 }
 
+static int too_many(struct registry *r, const struct fetch *f, const char *said, struct err *e)
+{
+    autobuf wait = { 0 };
+
+    if (f->retry_after_s)
+        buf_char(&wait, ' ');
+    if (f->retry_after_s)
+        span_print(&wait, MIN_OF(f->retry_after_s, INT32_MAX) * 1000);
+    return err_set(e, ERR_IO,
+                   "%.*s wants us to wait%.*s: too many requests (429%s); log in, or use a mirror (--mirror)",
+                   STR_ARG(r->place->known), STR_ARG(buf_view(&wait)), said);
+}
+
 int status_error(struct registry *r, const struct fetch *f, const char *what, struct err *e)
 {
     autobuf said = { 0 };
@@ -123,9 +137,7 @@ int status_error(struct registry *r, const struct fetch *f, const char *what, st
         return err_set(e, ERR_NOT_FOUND, "%.*s does not have %s%s", STR_ARG(r->place->known), what,
                        said.n ? said.p : "");
     if (f->status == 429)
-        return err_set(e, ERR_IO,
-                       "%.*s wants us to wait: too many requests (429%s); log in, or use a mirror (--mirror)",
-                       STR_ARG(r->place->known), said.n ? said.p : "");
+        return too_many(r, f, said.n ? said.p : "", e);
     return err_set(e, ERR_IO, "%.*s cannot give %s: it answers %d%s", STR_ARG(r->place->known), what, f->status,
                    said.n ? said.p : "");
 }
@@ -145,10 +157,13 @@ static void ask_manifest(struct fetch *f, struct str name)
 static void ask_patiently(struct fetch *f, struct str name)
 {
     for (int i = 1; i <= MANIFEST_TRIES; i++) {
+        int64_t pause_ms;
+
         ask_manifest(f, name);
-        if ((f->status < 500 && f->status != 429) || i == MANIFEST_TRIES)
+        pause_ms = fetch_pause_ms(f, i * 500);
+        if ((f->status < 500 && f->status != 429) || i == MANIFEST_TRIES || pause_ms < 0)
             return;
-        (void)poll(NULL, 0, i * 500);
+        (void)poll(NULL, 0, (int)pause_ms);
     }
 }
 

@@ -33,6 +33,7 @@ struct registry_options {
     const char *auth_file;    /* NULL: the usual ones, see login.h */
     struct login login;       /* of the registry itself; goes before files */
     int64_t connect_ms;       /* 0: 10 s */
+    int64_t stall_ms;         /* an answer must begin within this time and never pause for longer; 0: 30 s */
 };
 
 struct registry;

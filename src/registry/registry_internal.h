@@ -14,7 +14,7 @@
 #include "registry/challenge.h"
 #include "registry/registry.h"
 
-enum { ORIGINS = 16, REDIRECTS = 5, HEAD_MS = 30000 };
+enum { ORIGINS = 16, REDIRECTS = 5, STALL_MS = 30000, PAUSE_MAX_MS = 30000 };
 
 /* ---- place.c ---- */
 
@@ -91,6 +91,9 @@ void fetch_done(struct fetch *f);  /* cancels it */
 /* Let all fetches go on, for 'wait_ms' at most. */
 void registry_turn(struct registry *r, int wait_ms);
 void fetch_run(struct fetch *f); /* to its end */
+/* How long to wait before it is sent again: 'own_ms', or longer if the registry says so; -1: longer than anybody waits. */
+int64_t fetch_pause_ms(const struct fetch *f, int64_t own_ms);
+int64_t registry_stall_ms(const struct registry *r); /* nothing comes for so long: it is stuck */
 
 /* "https://host:port" of a URL, and the rest. -1: it is none of ours. */
 int url_split(struct str url, struct str *ret_origin, struct str *ret_path);

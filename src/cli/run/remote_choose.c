@@ -26,6 +26,7 @@ static const struct own_option own_options[] = {
     { "auth-file", "the server pulls images (pumice server --auth-file); or imagePullSecrets" },
     { "mirror", "the server pulls images (pumice server --mirror)" },
     { "insecure-registry", "the server pulls images (pumice server --insecure-registry)" },
+    { "registry-timeout", "the server pulls images (pumice server --registry-timeout)" },
     { "device", "the server has the devices (pumice server --device)" },
     { "network", "the server has the network (pumice server --network)" },
     { "allow-unfiltered", "the server has the network (pumice server --allow-unfiltered)" },
