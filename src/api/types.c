@@ -125,20 +125,20 @@ const struct resource_type resource_types[] = {
       &schema_cluster_role_binding, NULL },
 
     /* Questions, not objects: create only, nothing is stored. */
-    { "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", LIST(NULL), C, LIST(NULL), NULL,
+    { "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", LIST(NULL), C, LIST(NULL), &schema_access_review,
       NULL, TYPE_ASKED },
     { "authorization.k8s.io", "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", LIST(NULL), N, LIST(NULL),
-      NULL, NULL, TYPE_ASKED },
+      &schema_access_review, NULL, TYPE_ASKED },
     { "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", LIST(NULL), C, LIST(NULL),
-      NULL, NULL, TYPE_ASKED },
+      &schema_self_access_review, NULL, TYPE_ASKED },
     { "authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", LIST(NULL), C, LIST(NULL),
-      NULL, NULL, TYPE_ASKED },
-    { "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", LIST(NULL), C, LIST(NULL), NULL, NULL,
+      &schema_rules_review, NULL, TYPE_ASKED },
+    { "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", LIST(NULL), C, LIST(NULL), &schema_self_review, NULL,
       TYPE_ASKED },
-    { "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", LIST(NULL), C, LIST(NULL), NULL, NULL, TYPE_ASKED },
+    { "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", LIST(NULL), C, LIST(NULL), &schema_token_review, NULL, TYPE_ASKED },
 
-    { "metrics.k8s.io", "v1beta1", "NodeMetrics", "nodes", LIST(NULL), C, LIST(NULL), NULL, NULL, TYPE_MEASURED },
-    { "metrics.k8s.io", "v1beta1", "PodMetrics", "pods", LIST(NULL), N, LIST(NULL), NULL, NULL, TYPE_MEASURED },
+    { "metrics.k8s.io", "v1beta1", "NodeMetrics", "nodes", LIST(NULL), C, LIST(NULL), &schema_node_metrics, NULL, TYPE_MEASURED },
+    { "metrics.k8s.io", "v1beta1", "PodMetrics", "pods", LIST(NULL), N, LIST(NULL), &schema_pod_metrics, NULL, TYPE_MEASURED },
     /* Those of other controllers. */
 #define N_FOREIGN 5
     { "apps", "v1", "ReplicaSet", "replicasets", LIST(NULL), N, LIST(NULL), NULL, NULL },

@@ -31,7 +31,7 @@ struct document *document_new(struct server *s, struct str path)
 
 bool is_described(const struct resource_type *t)
 {
-    return t->use == TYPE_STORED && (t->schema || t->custom);
+    return t->schema || t->custom;
 }
 
 /* "api/v1", "apis/batch.volcano.sh/v1alpha1" */
@@ -107,14 +107,20 @@ static void add_paths(struct arena *a, struct json *paths, const struct resource
     static const char *const reads[] = { "pretty", NULL };
     struct json *all = json_object(a), *one = json_object(a);
 
-    json_add(all, STR("get"), operation(a, t, "list", reads));
-    json_add(all, STR("post"), operation(a, t, "post", writes));
-    json_add(one, STR("get"), operation(a, t, "get", reads));
-    json_add(one, STR("put"), operation(a, t, "put", writes));
-    json_add(one, STR("patch"), operation(a, t, "patch", writes));
-    json_add(one, STR("delete"), operation(a, t, "delete", (const char *const[]){ "dryRun", NULL }));
+    if (t->use != TYPE_ASKED) {
+        json_add(all, STR("get"), operation(a, t, "list", reads));
+        json_add(one, STR("get"), operation(a, t, "get", reads));
+    }
+    if (t->use != TYPE_MEASURED)
+        json_add(all, STR("post"), operation(a, t, "post", writes));
+    if (t->use == TYPE_STORED) {
+        json_add(one, STR("put"), operation(a, t, "put", writes));
+        json_add(one, STR("patch"), operation(a, t, "patch", writes));
+        json_add(one, STR("delete"), operation(a, t, "delete", (const char *const[]){ "dryRun", NULL }));
+    }
     json_add(paths, kind_url(a, t, false), all);
-    json_add(paths, kind_url(a, t, true), one);
+    if (t->use != TYPE_ASKED)
+        json_add(paths, kind_url(a, t, true), one);
 }
 
 static struct json *kind_schema(struct arena *a, const struct resource_type *t)

@@ -268,7 +268,8 @@ static void print_v2(struct request *rq, struct buf *out)
 
     for (size_t i = 0; i < n; i++)
         if (is_described(types[i])) {
-            put_path(rq->arena, &paths, types[i]);
+            if (types[i]->use == TYPE_STORED)
+                put_path(rq->arena, &paths, types[i]);
             put_kind(&w, types[i]);
         }
     for (size_t i = 0; i < w.tables.n; i++) { /* more of them are found as they are written */
