@@ -17,6 +17,8 @@ DIR *dir_take(int take_fd)
     DIR *d = take_fd < 0 ? NULL : fdopendir(take_fd);
     int no = errno;
 
+    if (d) /* to look is no reason to write; the kernel refuses where it is somebody else's */
+        (void)fcntl(take_fd, F_SETFL, O_NOATIME);
     if (take_fd >= 0 && !d)
         close(take_fd);
     errno = no;

@@ -28,7 +28,7 @@ struct removal {
     struct err *e;
 };
 
-static int remove_entry(struct removal *r, int parent, const char *name, unsigned level);
+static int remove_entry(struct removal *r, int parent, const char *name, bool is_dir, unsigned level);
 
 static int move_up(struct removal *r, int parent, const char *name)
 {
@@ -44,7 +44,7 @@ static int move_up(struct removal *r, int parent, const char *name)
 
 /* Reading while deleting may skip entries, and move_up() adds some: pass after pass until nothing is left, or
  * nothing more can be removed. One entry that cannot be removed must not keep the others. With a 'name' the
- * directory itself goes too, if it is empty after a pass: that saves looking again. */
+ * directory itself goes too, if it is empty after a pass: that saves looking again. 1: it has. */
 static int empty_dir(struct removal *r, DIR *d, int parent, const char *name, unsigned level)
 {
     struct dirent *entry;
@@ -53,13 +53,13 @@ static int empty_dir(struct removal *r, DIR *d, int parent, const char *name, un
     do {
         n_removed = n_failed = 0;
         while ((entry = dir_next(d))) {
-            if (remove_entry(r, dirfd(d), entry->d_name, level) < 0)
+            if (remove_entry(r, dirfd(d), entry->d_name, entry->d_type == DT_DIR, level) < 0)
                 n_failed++;
             else
                 n_removed++;
         }
         if (n_removed && !n_failed && name && unlinkat(parent, name, AT_REMOVEDIR) == 0)
-            return 0;
+            return 1;
         rewinddir(d);
     } while (n_removed);
     return n_failed ? -1 : 0;
@@ -68,6 +68,7 @@ static int empty_dir(struct removal *r, DIR *d, int parent, const char *name, un
 static int remove_dir(struct removal *r, int parent, const char *name, unsigned level)
 {
     autodir *d = NULL;
+    int rc;
 
     if (level >= REMOVE_LEVELS)
         return move_up(r, parent, name);
@@ -79,19 +80,25 @@ static int remove_dir(struct removal *r, int parent, const char *name, unsigned 
                               : io_errno(r->e, "open \"%s\"", name);
     if (level == 0)
         r->top = dirfd(d);
-    if (empty_dir(r, d, parent, name, level + 1) < 0)
+    rc = empty_dir(r, d, parent, name, level + 1);
+    if (rc < 0)
         return level < 4 ? err_wrap(r->e, "%s", name) : -1; /* a few names say where */
-    if (unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+    if (rc == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
         return io_errno(r->e, "remove \"%s\"", name);
     return 0;
 }
 
-static int remove_entry(struct removal *r, int parent, const char *name, unsigned level)
+/* 'is_dir': it is thought to be one, and the other way is not tried first. It may have become something else. */
+static int remove_entry(struct removal *r, int parent, const char *name, bool is_dir, unsigned level)
 {
+    if (is_dir && unlinkat(parent, name, AT_REMOVEDIR) == 0) /* many are empty */
+        return 0;
+    if (is_dir && errno == ENOTEMPTY)
+        return remove_dir(r, parent, name, level);
     if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
         return 0;
     if (errno == EISDIR || errno == EPERM) /* EPERM: what POSIX says for a directory */
-        return unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : remove_dir(r, parent, name, level); /* many are empty */
+        return unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : remove_dir(r, parent, name, level);
     return io_errno(r->e, "remove \"%s\"", name);
 }
 
@@ -99,7 +106,7 @@ int tree_remove(int parent, const char *name, struct err *e)
 {
     struct removal r = { .top = parent, .e = e };
 
-    return remove_entry(&r, parent, name, 0);
+    return remove_entry(&r, parent, name, true, 0);
 }
 
 int tree_empty(int fd, struct err *e)
@@ -110,7 +117,7 @@ int tree_empty(int fd, struct err *e)
     if (!d)
         return io_errno(e, "read the directory");
     r.top = dirfd(d);
-    return empty_dir(&r, d, -1, NULL, 1);
+    return empty_dir(&r, d, -1, NULL, 1) < 0 ? -1 : 0;
 }
 
 /* ---- hand to a group ---- */
