@@ -35,9 +35,12 @@ static int open_state(struct box *b, struct err *e)
 
     if (b->spec->upper.n == 0)
         return err_set(e, ERR_INVALID, "there is no directory for the container's changes");
-    if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-        return err_errno(e, "make %s", dir);
     b->state = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (b->state < 0 && errno == ENOENT) { /* mostly it is there, and to ask by mkdir() is to wait for those who do */
+        if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+            return err_errno(e, "make %s", dir);
+        b->state = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
     if (b->state < 0)
         return err_errno(e, "open %s", dir);
     return box_can_hold_changes(b->state) ? 0 : box_use_tmp_state(b, e);
