@@ -30,15 +30,23 @@ static int find_cap(struct str name, cap_value_t *ret)
     return cap_from_name(text, ret);
 }
 
-/* Those we can give: what we do not have ourselves nobody gets. */
+/* Those we can give: what we do not have ourselves nobody gets. A call for each, so it is asked once: forks inherit
+ * both the set and the answer. */
 static uint64_t all_caps(void)
 {
-    uint64_t all = 0;
+    static uint64_t all;
+    static bool is_asked;
 
-    for (cap_value_t cap = 0; cap < cap_max_bits() && cap < 64; cap++)
+    for (cap_value_t cap = 0; !is_asked && cap < cap_max_bits() && cap < 64; cap++)
         if (cap_get_bound(cap) > 0)
             all |= bit(cap);
+    is_asked = true;
     return all;
+}
+
+void box_caps_prepare(void)
+{
+    (void)all_caps();
 }
 
 static bool names_all(const struct str *names, size_t n)

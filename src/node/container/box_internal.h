@@ -67,6 +67,7 @@ int box_root_host(struct box *b, struct err *e);
 
 /* ---- box_caps.c, box_seccomp.c ---- */
 
+void box_caps_prepare(void);                      /* what every container asks is asked before they are forked */
 int box_caps_bound(uint64_t caps, struct err *e); /* no more than these, for good */
 int box_caps_set(uint64_t caps, struct err *e);   /* permitted and effective: exactly these, no others */
 void box_caps_init(uint64_t theirs);              /* those of process 1 */

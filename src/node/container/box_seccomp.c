@@ -217,6 +217,7 @@ void box_prepare(void)
 {
     if (!usual.code)
         (void)make_filter(0, &usual, NULL); /* else box_run() tries again, and says why it fails */
+    box_caps_prepare();
 }
 
 int box_seccomp_load(uint64_t caps, struct err *e)
