@@ -131,6 +131,8 @@ def timeouts():
                 policies=[{"event": "PodFailed", "action": "TerminateJob", "timeout": "2s"}]))
     r.done("Terminated", 1)
     assert time.monotonic() - begin >= 2, "too early"
+    same([(e["job"], e["pod"], e["action"]) for e in r.of("timer")], [("j", "j-a-0", "TerminateJob")])
+    same(r.decisions(), ["TerminateJob"])
 
 
 def pending_too_long():

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from harness import PUMICE, Suite
-from runs import Run, job, run, run_text, same, sh, task
+from runs import Run, job, on, run, run_text, same, sh, task
 from terminal import Terminal
 
 BROKEN = "echo starting; echo 'ImportError: no module named torch' >&2; exit 3"
@@ -107,6 +107,47 @@ def rests_with_ctrl_z():
         os.kill(screen.pid, signal.SIGTERM)  # as a shell does: it is told, then woken
         os.kill(screen.pid, signal.SIGCONT)
         same(screen.end().status, 143)
+
+
+# ---- what time will do ----
+
+def timed():
+    """A policy that waits, a deadline, a pod that may not wait for ever, a job that is deleted; and a task with many pods."""
+    late = {"timeout": "30m", **on("PodFailed", "RestartJob")}
+    bad = task("bad", sh("exit 3"), policies=[late])
+    slow = task("slow", sh("sleep 600"), pod={"activeDeadlineSeconds": 3000})
+    many = task("many", sh("sleep 600"), replicas=9, pod={"activeDeadlineSeconds": 3000}, resources={"requests": {"cpu": 1}})
+    away = task("away", sh("true"), resources={"requests": {"cpu": 2}}, policies=[{"timeout": "40m", **on("PodPending", "AbortJob")}])
+    return {"apiVersion": "v1", "kind": "List", "items": [
+        job("j", bad, slow), job("m", many), job("w", away), job("t", task("a", sh("true")), ttlSecondsAfterFinished=3000)]}
+
+
+def time_left_on_a_terminal():
+    screen = Screen(timed(), "--node", "cpu=10", columns=160)
+    deadline = time.monotonic() + 60
+    want = [r"j/bad-0 +failed +RestartJob in (30m|29m\d+s) \(PodFailed\)", r"j/slow-0 +running .*fails in (50m|49m\d+s) \(activeDeadlineSeconds\)",
+            r"many +9 running +the first fails in (50m|49m\d+s) \(activeDeadlineSeconds\)", r"w/away-0 +pending +AbortJob in (40m|39m\d+s) \(PodPending\)",
+            r"t Completed [^,]*, is deleted in (50m|49m\d+s) \(ttlSecondsAfterFinished\)"]
+    for pattern in want:
+        while not re.search(pattern, re.sub(r"\x1b\[[0-9;]*m", "", screen.text)):
+            assert time.monotonic() < deadline and screen.read(1), f"{pattern!r} never came:\n{screen.text}"
+    same(screen.keys(b"\x03").end().status, 130)
+
+
+def time_left_in_a_pipe():
+    """One line when it begins."""
+    r = Run(timed(), "--node", "cpu=10", is_json=False)
+
+    def told():
+        with open(os.path.join(r.dir, "err")) as f:
+            return f.read()
+
+    want = ["job j: RestartJob in ", "j/slow-0 running, fails in 50m (activeDeadlineSeconds)\n", "; AbortJob in ",
+            "job t Completed, is deleted in 50m (ttlSecondsAfterFinished)\n"]
+    r.until(lambda r: all(words in told() for words in want)).signal(signal.SIGTERM).end()
+    fits(r.err, r"job j: RestartJob in (30m|29m\d+s) because PodFailed: j-bad-0 exited with 3 \(policy spec.tasks\[0\].policies\[0\]\)\n",
+         r"job w waits: .*; AbortJob in (40m|39m\d+s) \(PodPending\)\n")
+    same(r.err.count("RestartJob in "), 1)
 
 
 # ---- what fails and is started again ----
@@ -289,7 +330,7 @@ def bars_and_colours():
 
 def main():
     suite = Suite()
-    for case in (python_tells_at_once, rests_with_ctrl_z, crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
+    for case in (python_tells_at_once, rests_with_ctrl_z, time_left_on_a_terminal, time_left_in_a_pipe, crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
                  partial_success, claims_and_directories, hints, hint_for_a_gpu, no_pods_at_all, fields_without_effect, bars_and_colours):
         if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
             suite.case(case.__name__, case)

@@ -164,7 +164,7 @@ def says_it_for_programs(s):
 
 def is_stopped(s):
     """Ctrl-C, a second one, SIGTERM, time."""
-    path = write("long", job("long", task("w", "trap 'echo stopping; exit 0' TERM; echo up; while :; do sleep 0.1; done", 2)))
+    path = write("long", job("long", task("w", "trap 'echo stopping; exit 0' TERM; echo up; while :; do sleep 0.1; done", 2, activeDeadlineSeconds=3000)))
     deaf = write("deaf", job("deaf", task("w", "trap '' TERM; echo deaf; while :; do sleep 0.1; done", terminationGracePeriodSeconds=60)))
     runs = [Run("--server", path), Run("--server", deaf), Run("--server", "--set", "metadata.name=other", path),
             Run("--server", "--set", "metadata.name=late", "--timeout", "2s", path)]
@@ -176,6 +176,7 @@ def is_stopped(s):
     runs[1].until("a second SIGINT stops at once")
     runs[1].process.send_signal(signal.SIGINT)
     assert "stopping at once" in runs[1].end(130).err
+    assert "w-0 running, fails in 50m (activeDeadlineSeconds)\n" in runs[0].err, runs[0].err
     for r, status, why in ((runs[0], 130, "stopped by SIGINT"), (runs[2], 143, "stopped by SIGTERM"), (runs[3], 124, "timed out after 2s")):
         r.end(status)
         assert r.err.endswith(f"pumice: {why}\n") and "Stopped" in r.err, r.err

@@ -287,12 +287,16 @@ static void note_timers(struct history *h, struct history_job *j, const struct o
     memo_read(&a, json_find(o->root, "status", "controlledResources", NULL), &now);
     if (now.timers.n && j->object)
         memo_read(&a, json_find(j->object->root, "status", "controlledResources", NULL), &before);
+    j->timers.n = 0;
     VEC_FOREACH(t, &now.timers) {
         struct cause c = { .event = t->event, .about = t->about, .action = t->action };
         autobuf because = { 0 }, when = { 0 };
         size_t last = j->last_decision;
         struct history_decision *d;
 
+        *vec_push(&h->arena, &j->timers) = (struct history_timer){ t->deadline_ms, history_keep(h, t->about),
+                                                                   job_action_name(t->action),
+                                                                   job_event_name(t->event) };
         if (had_timer(&before, t) || !(d = history_decide(h, j, now_ms)))
             continue;
         j->last_decision = last; /* what is carried out is looked for there */
@@ -304,6 +308,8 @@ static void note_timers(struct history *h, struct history_job *j, const struct o
         d->because = history_keep(h, buf_view(&because));
         d->pod = str_starts(t->about, STR("task/")) ? STR("") : history_keep(h, t->about);
         d->policy = policy_path(h, j, o, c);
+        if (h->feed->hooks.timer)
+            h->feed->hooks.timer(h->feed->hooks.ctx, d);
     }
 }
 

@@ -92,6 +92,14 @@ static inline bool state_is_over(enum history_state s)
 enum pod_end { END_OPEN, END_OK, END_FAILED, END_STOPPED, POD_END_MAX };
 extern const char *const pod_end_names[POD_END_MAX]; /* "not over", "succeeded", "failed", "stopped" */
 
+/* What happens by itself when its time is there, unless something else happens before. */
+struct history_timer {
+    int64_t at_ms;
+    struct str about;   /* the pod's name, "task/<name>", or "": the whole job */
+    const char *action; /* "RestartJob", "fails" */
+    const char *why;    /* "PodFailed", "activeDeadlineSeconds" */
+};
+
 struct history_share { /* of the machine */
     int64_t cpu_milli, memory_bytes;
 };
@@ -111,6 +119,8 @@ struct history_pod {
     int64_t started_ms; /* its first main container */
     int64_t running_ms; /* seen running; or ended, where nobody saw it run */
     int64_t seen_ms;    /* its last change */
+    int64_t taken_ms;   /* its node says that it has it (status.startTime) */
+    int64_t deadline_s; /* activeDeadlineSeconds, from then on; 0: none */
     int64_t grace_s;
     struct str reason, message;     /* of its status */
     struct str waits, waits_why;    /* a container or volume that cannot be made: reason, message */
@@ -134,8 +144,11 @@ struct history_pod {
 struct history_task {
     struct str name;
     int64_t replicas, min;
-    uint32_t n[HISTORY_STATE_MAX];      /* of the newest pod of each name */
-    uint32_t n_restarting;              /* of those that run: a container failed and waits for its next start */
+    uint32_t n[HISTORY_STATE_MAX]; /* of the newest pod of each name */
+    uint32_t n_restarting;         /* of those that run: a container failed and waits for its next start */
+    bool has_deadlines;            /* some pod of it had one */
+    int64_t pending_ms;            /* a policy acts on a pod that does not run after so long; 0: none does */
+    const char *pending_action;
     int64_t running, succeeded, failed; /* of a cluster: pods that are there now, by their phase */
 };
 
@@ -178,7 +191,9 @@ struct history_job {
     bool is_stopped;                            /* by us */
     VEC(struct history_task *) tasks;           /* in the order of the spec */
     VEC(struct history_phase) phases;
-    VEC(struct history_span) queued; /* each time it stood in line: from its PodGroup's creation to its admission */
+    VEC(struct history_timer) timers; /* of policies that have decided and wait */
+    int64_t ttl_s;                    /* ttlSecondsAfterFinished; -1: none */
+    VEC(struct history_span) queued;  /* each time it stood in line: from its PodGroup's creation to its admission */
     VEC(struct history_wait) waits;
     struct str group, group_uid, group_phase; /* its PodGroup; empty: none yet */
     enum why_kind why;                        /* what the scheduler says now … */
@@ -239,6 +254,7 @@ struct history_hooks { /* called as it is fed; each may be NULL */
     void (*job)(void *ctx, const struct history_job *j); /* a new phase */
     void (*pod)(void *ctx, const struct history_pod *p); /* a new state, or another reason for waiting */
     void (*decision)(void *ctx, const struct history_job *j, struct str reason, struct str message);
+    void (*timer)(void *ctx, const struct history_decision *d); /* decided, to be done later: see 'when' */
 };
 
 struct sched;
@@ -366,6 +382,13 @@ bool job_is_over(const struct history_job *j);             /* … or because it 
 bool job_is_waiting(const struct history_job *j);          /* and not only for the next step of the controllers */
 int64_t job_over_ms(const struct history_job *j);
 
+/* The first thing that time will do to it; of a task also to the first of its pods, of a job only to the whole. False:
+ * there is none. */
+bool pod_timer(const struct history_pod *p, struct history_timer *ret);
+bool task_timer(const struct history *h, const struct history_job *j, const struct history_task *t,
+                struct history_timer *ret);
+bool job_timer(const struct history_job *j, struct history_timer *ret);
+
 /* Pods of the job that failed, and of how many; a pod that was made again counts once. */
 size_t job_failed_pods(const struct history *h, const struct history_job *j, size_t *ret_all);
 
@@ -397,6 +420,9 @@ void pod_story(struct buf *out, const struct history_pod *p);
 
 /* "RestartJob because PodFailed: … (policy spec.policies[0]), retry 1 of 3". */
 void decision_sentence(struct buf *out, const struct history_decision *d);
+
+/* "RestartJob in 42s (PodFailed)". */
+void timer_words(struct buf *out, const struct history_timer *t, int64_t now_ms);
 
 /* Lines a terminal would show: without its control sequences, of "50%\r100%" only the last. */
 void plain_lines(struct buf *out, struct str text);

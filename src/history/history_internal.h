@@ -67,6 +67,8 @@ void history_containers_done(struct history *h);
 /* The job's status was written: notes decisions it holds that are new. */
 void history_job_decided(struct history *h, struct history_job *j, const struct object *o, int64_t now_ms);
 
+void history_task_pending(struct history_job *j, const struct object *o); /* policies for pods that do not start */
+
 /* ---- a cluster ---- states of jobs (step.c), queues and nodes (place.c) ---- */
 
 /* Something about the job changed: a step where its state or the number of its pods is new. */

@@ -92,6 +92,7 @@ static void read_job(struct history *h, struct history_job *j, const struct obje
     history_set(h, &j->queue, json_text(json_get(spec, "queue"), STR("default")));
     history_set(h, &j->priority_class, json_member_text(spec, "priorityClassName"));
     j->min = json_i64(json_get(spec, "minAvailable"), 1);
+    j->ttl_s = json_i64(json_get(spec, "ttlSecondsAfterFinished"), -1);
     j->n_pods = 0;
     JSON_FOREACH(task, json_get(spec, "tasks")) {
         struct history_task *own = history_task(h, j, json_member_text(task, "name"));
@@ -120,6 +121,8 @@ void history_job_changed(struct history *h, const struct object *o, bool is_gone
     else
         history_job_decided(h, j, o, now_ms);
     read_job(h, j, o);
+    if (is_new && !h->is_cluster) /* policies do not change */
+        history_task_pending(j, o);
     history_job_phase(h, j, json_text(json_find(o->root, "status", "state", "phase", NULL), STR("")), now_ms);
     if (h->is_cluster)
         history_step(h, j, now_ms);

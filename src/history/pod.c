@@ -87,7 +87,7 @@ static struct history_pod *pod_new(struct history *h, const struct object *o, in
     if (!h->is_cluster)
         read_shares(p, json_get(o->root, "spec"));
     p->created_ms = p->seen_ms = now_ms;
-    p->scheduled_ms = p->started_ms = p->running_ms = p->deleting_ms = p->ended_ms = p->gone_ms = -1;
+    p->scheduled_ms = p->started_ms = p->running_ms = p->deleting_ms = p->ended_ms = p->gone_ms = p->taken_ms = -1;
     replace(h, p);
     map_put(&h->pods_uid, p->uid, p);
     *vec_push(&h->arena, &h->pods) = p;
@@ -289,6 +289,11 @@ static void read_pod(struct history *h, struct history_pod *p, const struct json
     }
     if (p->deleting_ms < 0 && json_find(root, "metadata", "deletionTimestamp", NULL))
         p->deleting_ms = now_ms;
+    p->deadline_s = json_i64(json_get(spec, "activeDeadlineSeconds"), 0);
+    if (p->deadline_s && p->task)
+        p->task->has_deadlines = true;
+    if (p->taken_ms < 0 && json_member_text(status, "startTime").n)
+        p->taken_ms = now_ms;
     p->grace_s = json_i64(json_get(spec, "terminationGracePeriodSeconds"), 30);
     p->grace_s = p->grace_s < 0 ? 1 : p->grace_s; /* as the API has it */
     p->reason = history_keep(h, json_member_text(status, "reason"));

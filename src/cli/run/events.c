@@ -177,6 +177,20 @@ void run_event_decision(struct run_events *ev, const struct history_job *j, stru
     end(b);
 }
 
+void run_event_timer(struct run_events *ev, const struct history_decision *d, int64_t now_ms)
+{
+    struct buf *b = begin(ev, "timer", now_ms);
+    autobuf sentence = { 0 };
+
+    text(b, "namespace", d->job->namespace);
+    text(b, "job", d->job->name);
+    text_if(b, "pod", d->pod);
+    text(b, "action", d->action);
+    decision_sentence(&sentence, d);
+    text(b, "message", buf_view(&sentence));
+    end(b);
+}
+
 void run_event_wait(struct run_events *ev, const struct history_job *j, int64_t now_ms)
 {
     struct buf *b = begin(ev, "wait", now_ms);

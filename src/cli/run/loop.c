@@ -100,6 +100,17 @@ static void on_decision(void *ctx, const struct history_job *j, struct str reaso
         run_event_decision(&r->events, j, reason, message, now_of(r));
 }
 
+static void on_timer(void *ctx, const struct history_decision *d)
+{
+    struct run *r = ctx;
+    autobuf sentence = { 0 };
+
+    decision_sentence(&sentence, d);
+    run_progress_decision(&r->progress, d->job, buf_view(&sentence), now_of(r));
+    if (r->is_json)
+        run_event_timer(&r->events, d, now_of(r));
+}
+
 static void tell_wait(struct run *r, const struct history_job *j)
 {
     if (r->is_json && j->why_text.n && job_is_waiting(j))
@@ -178,7 +189,7 @@ static void begin_here(struct run *r)
 
 void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespaces)
 {
-    struct history_options history = { from_ms, n_jobs, has_namespaces, { r, on_job, on_pod, on_decision } };
+    struct history_options history = { from_ms, n_jobs, has_namespaces, { r, on_job, on_pod, on_decision, on_timer } };
 
     history.is_shared = !r->store;
     r->begin_ms = now_of(r);

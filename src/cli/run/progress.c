@@ -131,16 +131,27 @@ static void phase_words(struct buf *out, const struct run_progress *p, const str
     }
 }
 
+/* The run does not wait until a job is deleted: that is told only while others go on. */
+static void job_timer_words(struct buf *out, const struct run_progress *p, const struct history_job *j, int64_t now_ms)
+{
+    struct history_timer t;
+
+    if (p->is_stopping || (job_is_over(j) && history_is_over(p->history)) || !job_timer(j, &t))
+        return;
+    buf_str(out, STR(", "));
+    timer_words(out, &t, now_ms);
+}
+
 /* On a terminal the block shows it; only what a log should keep is written above it. */
 void run_progress_job(struct run_progress *p, const struct history_job *j, int64_t now_ms)
 {
     autobuf text = { 0 };
 
-    (void)now_ms;
     if (!p->is_plain)
         return;
     buf_str(&text, STR("job "));
     phase_words(&text, p, j);
+    job_timer_words(&text, p, j, now_ms);
     line(p, &text);
 }
 
@@ -148,8 +159,8 @@ void run_progress_pod(struct run_progress *p, const struct history_pod *pod, int
 {
     autobuf text = { 0 };
     bool is_failed = pod->state == HISTORY_FAILED, is_many = pod->job && pods_of(pod->job) > FEW_PODS;
+    struct history_timer t;
 
-    (void)now_ms;
     if (!p->is_plain || (is_failed && is_many) ||
         (!state_is_over(pod->state) && str_is(pod->waits, "CrashLoopBackOff")))
         return; /* failures are told by what they have in common */
@@ -164,6 +175,10 @@ void run_progress_pod(struct run_progress *p, const struct history_pod *pod, int
     } else if (!state_is_over(pod->state) && pod->waits.n) {
         buf_fmt(&text, ": %.*s%s", STR_ARG(pod->waits), pod->waits_why.n ? ": " : "");
         term_text(&text, pod->waits_why);
+    }
+    if (!state_is_over(pod->state) && pod_timer(pod, &t)) {
+        buf_str(&text, STR(", "));
+        timer_words(&text, &t, now_ms);
     }
     line(p, &text);
 }
@@ -215,6 +230,17 @@ void run_progress_decision(struct run_progress *p, const struct history_job *j, 
     line(p, &text);
 }
 
+static void task_timer_words(struct buf *out, const struct run_progress *p, const struct history_job *j,
+                             const struct history_task *t, const char *before, int64_t now_ms)
+{
+    struct history_timer timer;
+
+    if (!task_timer(p->history, j, t, &timer) || now_ms < j->submitted_ms + WAIT_MS)
+        return;
+    buf_str(out, str_of(before));
+    timer_words(out, &timer, now_ms);
+}
+
 static void state_words(struct buf *out, const struct run_progress *p, const struct history_task *t)
 {
     bool any = false;
@@ -245,6 +271,20 @@ static void state_words(struct buf *out, const struct run_progress *p, const str
         buf_fmt(out, "%lld to come", (long long)t->replicas);
 }
 
+/* How long it may: the first of its pods that does not start has a policy's time. */
+static void wait_timer_words(struct buf *out, const struct run_progress *p, const struct history_job *j, int64_t now_ms)
+{
+    struct history_timer first = { 0 }, own;
+
+    VEC_FOREACH(t, &j->tasks)
+        if ((*t)->pending_ms && task_timer(p->history, j, *t, &own) && (!first.action || own.at_ms < first.at_ms))
+            first = own;
+    if (!first.action)
+        return;
+    buf_str(out, STR("; "));
+    timer_words(out, &first, now_ms);
+}
+
 /* Why jobs wait, once for each reason. Returns when the next one is worth a word. */
 static int64_t tell_waits(struct run_progress *p, int64_t now_ms)
 {
@@ -270,6 +310,7 @@ static int64_t tell_waits(struct run_progress *p, int64_t now_ms)
         term_text(&text, j->label);
         buf_str(&text, STR(" waits: "));
         term_text(&text, j->why_text);
+        wait_timer_words(&text, p, j, now_ms);
         line(p, &text);
     }
     return due_ms;
@@ -300,6 +341,7 @@ static int64_t tell_tasks(struct run_progress *p, int64_t now_ms)
             }
             buf_fmt(&text, "%.*s: ", STR_ARG((*t)->name));
             state_words(&text, p, *t);
+            task_timer_words(&text, p, j, *t, ", ", now_ms);
             line(p, &text);
             any = true;
         }
@@ -364,7 +406,7 @@ static bool draw_line(struct drawing *d, const struct buf *text)
     return true;
 }
 
-static void draw_pods(struct drawing *d, const struct history_job *j)
+static void draw_pods(struct drawing *d, const struct history_job *j, int64_t now_ms)
 {
     const struct history *h = d->p->history;
     size_t width = 0;
@@ -377,19 +419,19 @@ static void draw_pods(struct drawing *d, const struct history_job *j)
 
         if (h->pods.v[i]->job != j || h->pods.v[i]->is_replaced)
             continue;
-        run_row(&text, h->pods.v[i], width, d->p->has_colour);
+        run_row(&text, h->pods.v[i], width, d->p->has_colour, now_ms);
         if (!draw_line(d, &text))
             return;
     }
 }
 
 /* A row for each pod where there are few of them, else for each task. */
-static void draw_tasks(struct drawing *d, const struct history_job *j)
+static void draw_tasks(struct drawing *d, const struct history_job *j, int64_t now_ms)
 {
     size_t width = 0;
 
     if (run_rows_fit(j, MIN_OF((size_t)PODS_SHOWN, d->left))) {
-        draw_pods(d, j);
+        draw_pods(d, j, now_ms);
         return;
     }
 
@@ -402,6 +444,7 @@ static void draw_tasks(struct drawing *d, const struct history_job *j)
         term_text(&text, (*t)->name);
         buf_repeat(&text, ' ', width - (*t)->name.n + 2);
         state_words(&text, d->p, *t);
+        task_timer_words(&text, d->p, j, *t, "  ", now_ms);
         if (!draw_line(d, &text))
             return;
     }
@@ -463,11 +506,12 @@ static void draw_job(struct drawing *d, const struct history_job *j, int64_t now
         buf_str(&text, STR(", times out in "));
         span_print(&text, MAX_OF(d->p->until_ms - now_ms, 0) / 1000 * 1000);
     }
+    job_timer_words(&text, d->p, j, now_ms);
     if (d->p->is_stopping)
         buf_str(&text, STR("  (Ctrl-C: stop at once)"));
     if (!draw_line(d, &text) || (job_is_over(j) && !first_busy(j)))
         return;
-    draw_tasks(d, j);
+    draw_tasks(d, j, now_ms);
     draw_failures(d, j);
     draw_wait(d, j, now_ms);
 }

@@ -3,7 +3,10 @@
 #include "cli/run/run.h"
 #include "report/term.h"
 
-enum { NEARLY = 90 }; /* percent of a limit that are worth a colour */
+enum {
+    NEARLY = 90, /* percent of a limit that are worth a colour */
+    PENDING_MS = 1000,
+};
 
 const enum style run_state_styles[HISTORY_STATE_MAX] = { STYLE_DIM,   STYLE_YELLOW, STYLE_CYAN,
                                                          STYLE_GREEN, STYLE_RED,    STYLE_DIM };
@@ -57,7 +60,18 @@ static void put_use(struct buf *out, const struct history_pod *p, bool has_colou
                buf_view(&text));
 }
 
-void run_row(struct buf *out, const struct history_pod *p, size_t width, bool has_colour)
+/* What time will do to it. That a pod does not start is not worth a word in its first second. */
+static void put_timer(struct buf *out, const struct history_pod *p, int64_t now_ms)
+{
+    struct history_timer t;
+
+    if (!pod_timer(p, &t) || (p->state < HISTORY_RUNNING && now_ms < p->created_ms + PENDING_MS))
+        return;
+    buf_str(out, STR("  "));
+    timer_words(out, &t, now_ms);
+}
+
+void run_row(struct buf *out, const struct history_pod *p, size_t width, bool has_colour, int64_t now_ms)
 {
     int64_t restarts = pod_restarts(p);
     bool is_restarting = pod_is_restarting(p);
@@ -76,6 +90,7 @@ void run_row(struct buf *out, const struct history_pod *p, size_t width, bool ha
         buf_str(out, STR("  "));
         term_text(out, p->waits);
     }
+    put_timer(out, p, now_ms);
     while (out->n && out->p[out->n - 1] == ' ') /* nothing stands in the next column */
         out->n--;
 }

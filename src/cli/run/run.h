@@ -193,6 +193,7 @@ void run_event_names(struct buf *out, const struct history_pod *p, const struct 
 void run_event_failure(struct run_events *ev, const struct history *h, const struct history_failure *f, int64_t now_ms);
 void run_event_decision(struct run_events *ev, const struct history_job *j, struct str reason, struct str message,
                         int64_t now_ms);
+void run_event_timer(struct run_events *ev, const struct history_decision *d, int64_t now_ms);
 void run_event_wait(struct run_events *ev, const struct history_job *j, int64_t now_ms);
 void run_event_notice(struct run_events *ev, struct str sentence, int64_t now_ms);
 struct run_written;
@@ -275,8 +276,9 @@ extern const enum style run_state_styles[HISTORY_STATE_MAX];
 
 /* Are all pods of the job there, and few enough for a row each? */
 bool run_rows_fit(const struct history_job *j, size_t most);
-/* "  worker-0  running    1 restart  cpu 0.98 of 2  memory 118Mi of 256Mi"; 'width': of the labels. */
-void run_row(struct buf *out, const struct history_pod *p, size_t width, bool has_colour);
+/* "  worker-0  running    1 restart  cpu 0.98 of 2  memory 118Mi of 256Mi  fails in 42s (activeDeadlineSeconds)";
+ * 'width': of the labels. */
+void run_row(struct buf *out, const struct history_pod *p, size_t width, bool has_colour, int64_t now_ms);
 
 void run_progress_init(struct run_progress *p, const struct history *h, struct run_out *out, bool is_quiet,
                        bool is_json, int64_t now_ms);
