@@ -4,6 +4,7 @@
 #include "api/container.h"
 #include "api/schemas.h"
 #include "node/lifecycle/life.h"
+#include "registry/reference.h"
 
 enum { GRACE_S = 30 };
 
@@ -25,18 +26,6 @@ static void default_int(struct arena *a, struct json *j, const char *key, int64_
 {
     if (json_is(j, JSON_OBJECT) && !json_get(j, key))
         json_set(j, key, json_int(a, value));
-}
-
-/* What has no tag, or :latest, may be another one tomorrow. */
-static const char *pull_policy(struct str image)
-{
-    ptrdiff_t slash = str_rfind_char(image, '/');
-    struct str last = str_from(image, (size_t)(slash + 1));
-    ptrdiff_t colon = str_rfind_char(last, ':');
-
-    if (str_has_char(last, '@'))
-        return "IfNotPresent";
-    return colon < 0 || str_is(str_from(last, (size_t)colon + 1), "latest") ? "Always" : "IfNotPresent";
 }
 
 static void default_probe(struct arena *a, struct json *probe)
@@ -73,7 +62,9 @@ static void default_container(struct arena *a, struct json *c)
     default_requests(a, json_get(c, "resources"));
     default_text(a, c, "terminationMessagePath", "/dev/termination-log");
     default_text(a, c, "terminationMessagePolicy", "File");
-    default_text(a, c, "imagePullPolicy", pull_policy(json_member_text(c, "image")));
+    /* What has no tag, or :latest, may be another one tomorrow. */
+    default_text(a, c, "imagePullPolicy",
+                 reference_is_latest(json_member_text(c, "image")) ? "Always" : "IfNotPresent");
     JSON_FOREACH(port, json_get(c, "ports"))
         default_text(a, port, "protocol", "TCP");
     for (size_t i = 0; i < ARRAY_LEN(probes); i++)
@@ -348,6 +339,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
 
     pod_defaults(rq->server, rq->arena, json_get(pod, "spec"));
     admit_pod_token(rq->server, rq->arena, pod, old);
+    admit_pod_pull_secrets(rq->server, rq->arena, pod, old);
     if (old && str_is(rq->target.subresource, "ephemeralcontainers")) {
         add_ephemeral(rq, pod, old, ps);
     } else if (old) {
@@ -369,6 +361,7 @@ int server_complete(void *server, struct arena *a, const struct resource_type *t
         pod_defaults(server, a, json_get(body, "spec"));
         limits_default(server, a, body);
         admit_pod_token(server, a, body, NULL);
+        admit_pod_pull_secrets(server, a, body, NULL);
         set_status(a, body);
     }
     if (!type->group[0] && strcmp(type->kind, "Service") == 0) {

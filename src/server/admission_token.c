@@ -1,6 +1,7 @@
-/* admission_token.c - the token of a pod's ServiceAccount, mounted as Kubernetes does it
+/* admission_token.c - what a pod gets of its ServiceAccount: the token, mounted as Kubernetes does it, and Secrets for
+ * registries
  *
- * For programs in the pod that speak to this server by its in-cluster configuration: token, ca.crt and namespace below
+ * The token is for programs in the pod that speak to this server by its in-cluster configuration: token, ca.crt and namespace below
  * one directory. The agent asks for the token, and for another one before it ends.
  */
 #include "server/server_internal.h"
@@ -75,11 +76,29 @@ static bool add_access_mounts(struct arena *a, struct json *spec, struct str nam
     return any;
 }
 
-/* The pod's own word, then its account's. */
-static bool wants_token(const struct server *s, const struct json *spec, struct str namespace)
+static const struct object *account_of(const struct server *s, const struct json *pod)
 {
-    const struct object *account = store_get(s->opt.store, type_by_kind(STR("v1"), STR("ServiceAccount")), namespace,
-                                             json_member_text(spec, "serviceAccountName"));
+    return store_get(s->opt.store, type_by_kind(STR("v1"), STR("ServiceAccount")), object_namespace(pod),
+                     json_member_text(json_get(pod, "spec"), "serviceAccountName"));
+}
+
+void admit_pod_pull_secrets(const struct server *s, struct arena *a, struct json *pod, const struct object *old)
+{
+    struct json *spec = json_get(pod, "spec");
+    const struct object *account = old ? NULL : account_of(s, pod);
+    const struct json *from = old       ? json_find(old->root, "spec", "imagePullSecrets", NULL)
+                              : account ? json_get(account->root, "imagePullSecrets")
+                                        : NULL;
+
+    if (json_is(spec, JSON_OBJECT) && json_count(from) && !json_count(json_get(spec, "imagePullSecrets")))
+        json_set(spec, "imagePullSecrets", json_copy(a, from));
+}
+
+/* The pod's own word, then its account's. */
+static bool wants_token(const struct server *s, const struct json *pod)
+{
+    const struct json *spec = json_get(pod, "spec");
+    const struct object *account = account_of(s, pod);
     bool by_account = !account || json_bool(json_get(account->root, "automountServiceAccountToken"), true);
 
     return json_bool(json_get(spec, "automountServiceAccountToken"), by_account);
@@ -101,8 +120,7 @@ void admit_pod_token(const struct server *s, struct arena *a, struct json *pod, 
     char text[sizeof(ACCESS_VOLUME) + 5] = ACCESS_VOLUME;
     unsigned char bytes[5];
 
-    if (!json_is(spec, JSON_OBJECT) || access_volume_of(pod).n || (old && !name.n) ||
-        (!old && !wants_token(s, spec, object_namespace(pod))))
+    if (!json_is(spec, JSON_OBJECT) || access_volume_of(pod).n || (old && !name.n) || (!old && !wants_token(s, pod)))
         return;
     rand_os_bytes(bytes, sizeof(bytes));
     for (size_t i = 0; i < sizeof(bytes); i++)

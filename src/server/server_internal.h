@@ -356,6 +356,8 @@ void service_defaults(struct arena *a, struct json *spec); /* as Kubernetes comp
 /* Mount the token of its account, where the pod and the account want that. 'old': what is there keeps its name, also
  * where a client writes its file again, which does not know it. NULL: it is new. */
 void admit_pod_token(const struct server *s, struct arena *a, struct json *pod, const struct object *old);
+/* Where it names none: those of its account, or those it had. */
+void admit_pod_pull_secrets(const struct server *s, struct arena *a, struct json *pod, const struct object *old);
 void admit_pod_account(const struct server *s, const struct json *pod, struct problems *ps);
 
 /* ---- amounts.c ---- */

@@ -14,7 +14,8 @@ struct ignored {
 
 static const struct ignored of_pods[] = {
     { "runtimeClassName", NULL, "--runtime names the runtime of all pods" },
-    { "serviceAccountName", NULL, "there is no API server that a pod could talk to" },
+    { "serviceAccountName", NULL,
+      "there is no API server that a pod could talk to; only the account's imagePullSecrets are used" },
     { "hostUsers", NULL, "pods have the users of the run" },
     { "setHostnameAsFQDN", NULL, "the host name of a pod is the short one" },
     { "securityContext.seLinuxOptions", NULL, "no label is set" },

@@ -229,7 +229,10 @@ void agent_attach(struct agent *g, struct cluster *c)
         g->host_ip = g->opt.remote->host_ip;
     g->since_ms = cluster_now_ms(c);
     for (int w = 0; w < WANT_MAX; w++)
-        cluster_want(c, agent_type(w));
+        if (w == WANT_ACCOUNT && g->opt.remote)
+            g->is_known[w] = true;
+        else
+            cluster_want(c, agent_type(w));
     g->allocatable = agent_capacity(g, &g->arena);
     if (g->opt.remote && !g->opt.remote->follow)
         cluster_want(c, agent_node_type());

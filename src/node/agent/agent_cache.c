@@ -17,6 +17,7 @@ static const struct {
     [WANT_SERVICE] = { "v1", "Service" },
     [WANT_POLICY] = { "networking.k8s.io/v1", "NetworkPolicy" },
     [WANT_NAMESPACE] = { "v1", "Namespace" },
+    [WANT_ACCOUNT] = { "v1", "ServiceAccount" },
 };
 
 const struct resource_type *agent_type(enum agent_want w)

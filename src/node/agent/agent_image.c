@@ -102,11 +102,21 @@ static bool login_of_secret(struct arena *a, const struct object *secret, const 
     return false;
 }
 
-/* Of the Secrets that the pod names, the first that knows the registry. */
+/* Those that the pod names; if it names none, its account's. */
+static const struct json *pull_secrets(struct agent_pod *p)
+{
+    const struct json *spec = json_get(p->object->root, "spec"), *own = json_get(spec, "imagePullSecrets");
+    struct str account = json_text(json_get(spec, "serviceAccountName"), STR("default"));
+    const struct object *o = agent_find(p->agent, WANT_ACCOUNT, p->object->namespace, account);
+
+    return json_count(own) || !o ? own : json_get(o->root, "imagePullSecrets");
+}
+
+/* Of these Secrets the first that knows the registry. */
 static const struct login *login_of(struct agent_pod *p, struct arena *a, const struct reference *ref,
                                     struct login *ret)
 {
-    JSON_FOREACH(item, json_find(p->object->root, "spec", "imagePullSecrets", NULL))
+    JSON_FOREACH(item, pull_secrets(p))
         if (login_of_secret(a, agent_find(p->agent, WANT_SECRET, p->object->namespace, json_member_text(item, "name")),
                             ref, ret))
             return ret;

@@ -55,6 +55,7 @@ enum agent_want {
     WANT_SERVICE,
     WANT_POLICY,
     WANT_NAMESPACE,
+    WANT_ACCOUNT, /* only in a run: an API server puts into the pod what it gets of its account */
     WANT_MAX
 };
 const struct resource_type *agent_type(enum agent_want w);
