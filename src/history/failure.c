@@ -22,6 +22,7 @@ const char *const failure_reasons[] = {
     "CreateContainerError",
     "ErrImagePull",
     "ImagePullBackOff",
+    "InvalidImageName",
     "FailedMount",
     "FailedCreatePodSandBox",
     "NetworkNotReady",

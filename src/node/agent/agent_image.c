@@ -239,6 +239,16 @@ static enum agent_image_state fail(struct agent_pod *p, const struct life_action
     return AGENT_IMAGE_FAILED;
 }
 
+/* A name that no registry can have. */
+static enum agent_image_state bad_name(struct agent_pod *p, const struct life_action *action, struct str image,
+                                       const char **ret_reason, const struct err *why, struct err *e)
+{
+    *ret_reason = "InvalidImageName";
+    tell(p, action, true, "InspectFailed", "Failed to apply default image tag \"%.*s\": %s", STR_ARG(image), why->text);
+    (void)err_set(e, ERR_INVALID, "Failed to apply default image tag \"%.*s\": %s", STR_ARG(image), why->text);
+    return AGENT_IMAGE_FAILED;
+}
+
 static enum agent_image_state pulled(struct agent_pod *p, const struct life_action *action,
                                      const struct agent_image_pull *pull)
 {
@@ -267,10 +277,12 @@ enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_a
     struct login found;
     struct reference ref;
     int64_t now_ms = agent_pod_now(p);
+    struct err why;
 
-    if (!g->opt.puller || image->from == IMAGE_GIVEN || policy == AGENT_PULL_NEVER ||
-        reference_parse(&a, name, &ref, NULL) < 0)
+    if (!g->opt.puller || image->from == IMAGE_GIVEN || policy == AGENT_PULL_NEVER)
         return AGENT_IMAGE_READY;
+    if (reference_parse(&a, name, &ref, &why) < 0)
+        return bad_name(p, action, name, ret_reason, &why, e);
     if (policy == AGENT_PULL_MISSING && image->from == IMAGE_STORED && !has_waited)
         return was_there(p, action, name);
     login = login_of(p, &a, &ref, &found);
