@@ -261,6 +261,10 @@ def logins():
                     "data": {".dockerconfigjson": base64.b64encode(json.dumps(t).encode()).decode()}} for n, t in (("bad", bad), ("good", good))]
         r = run([*secrets, job("j", pod(ref, pod={"imagePullSecrets": [{"name": "good"}]}))], "--image-store", path("secret"), env=home).done()
         same(r.lines("a-0"), ["private"])
+        for who, spec in (("default", {}), ("robot", {"serviceAccountName": "robot"})):  # what a pod's account names
+            account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": who}, "imagePullSecrets": [{"name": "good"}]}
+            r = run([account, *secrets, job("j", pod(ref, pod=spec))], "--image-store", path("secret-" + who), env=home).done()
+            same(r.lines("a-0"), ["private"])
         r = run([*secrets, job("j", pod(ref, pod={"imagePullSecrets": [{"name": "bad"}]}))], "--image-store", path("secret2"), env=home)
         assert r.status and any("refuses us (401" in n for n in notices(r)), notices(r)
         same([w for n in notices(r) for w in ("secret", "wrong", basic("me", "wrong")) if w in n], [])
@@ -454,29 +458,57 @@ def rootless():
     same(files("user/store"), ([], [], [], []))
 
 
-def events():
-    """On a server: a kubelet's words, imageID, what a container waits with."""
+def on_a_server():
+    """A kubelet's words, imageID, what a container waits with; Secrets of the pod's account; the Node says which images it has."""
     from server import PODS, Server, until
-    good, bad = PLAIN.push("events/app", app("events"), "1"), PLAIN.host + "/events/nosuch:1"
+    good, bad = PLAIN.push("events/app", app("events"), "1", "2"), PLAIN.host + "/events/nosuch:1"
+    closed = LIAR.push("accounts", app("accounts"))
+    LIAR.tricks["/accounts/"] = lambda h: h.headers.get("Authorization") != "Basic " + basic("me", "secret") and h.answer(
+        401, b"", {"WWW-Authenticate": 'Basic realm="x"'})
     with contextlib.ExitStack() as stack:
-        s = Server("--image-store", path("server"), "--pull", "missing", env={**os.environ, "PUMICE_PULL": ""})
+        s = Server("--image-store", path("server"), env={**os.environ, "PUMICE_PULL": ""})
         stack.callback(s.end)
-        for name, image in (("good", good), ("bad", bad)):
-            s.ok("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
-                "restartPolicy": "Never", "containers": [{"name": "c", "image": image}]}})
-        status = until("good ends", lambda: (lambda p: p["status"].get("phase") == "Succeeded" and p["status"])(s.ok("GET", PODS + "/good")))
-        image_id = status["containerStatuses"][0]["imageID"]
-        assert image_id.startswith(f"{PLAIN.host}/events/app@sha256:"), image_id
+        login = base64.b64encode(json.dumps({"auths": {LIAR.host: {"auth": basic("me", "secret")}}}).encode()).decode()
+        s.ok("POST", "/api/v1/namespaces/default/secrets", {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"},
+                                                             "type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": login}})
+        s.ok("POST", "/api/v1/namespaces/default/serviceaccounts", {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"},
+                                                                     "imagePullSecrets": [{"name": "login"}]})
+
+        def make(name, image, **spec):
+            return s.ok("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+                "restartPolicy": "Never", "containers": [{"name": "c", "image": image}], **spec}})
+
+        def ends(name):
+            return until(name + " ends", lambda: (lambda p: p["status"].get("phase") == "Succeeded" and p["status"])(s.ok("GET", PODS + "/" + name)))
+
+        def waiting(name):
+            return (s.ok("GET", PODS + "/" + name)["status"].get("containerStatuses") or [{}])[0].get("state", {}).get("waiting", {})
 
         def told(pod_):
             return {(e["reason"], e["message"]) for e in s.ok("GET", "/api/v1/namespaces/default/events")["items"] if e["involvedObject"]["name"] == pod_}
+        same([make(n, i, **more)["spec"]["containers"][0]["imagePullPolicy"] for n, i, more in (
+            ("good", good, {}), ("bad", bad, {}), ("name", "Not/A/Name", {}), ("robot", closed, {"serviceAccountName": "robot"}))],
+             ["IfNotPresent", "IfNotPresent", "IfNotPresent", "Always"])
+        image_id = ends("good")["containerStatuses"][0]["imageID"]
+        assert image_id.startswith(f"{PLAIN.host}/events/app@sha256:"), image_id
         until("it is told", lambda: ("Pulling", f'Pulling image "{good}"') in told("good") and
               any(r == "Pulled" and m.startswith(f'Successfully pulled image "{good}" in ') for r, m in told("good")))
-        until("bad waits", lambda: (s.ok("GET", PODS + "/bad")["status"].get("containerStatuses") or [{}])[0].get("state", {}).get("waiting", {})
-              .get("reason") == "ImagePullBackOff")
+        make("again", good)
+        ends("again")
+        until("it is told", lambda: ("Pulled", f'Container image "{good}" already present on machine') in told("again"))
+        until("bad waits", lambda: waiting("bad").get("reason") == "ImagePullBackOff")
         words = told("bad")
         assert {("Failed", "Error: ErrImagePull"), ("Failed", "Error: ImagePullBackOff"), ("BackOff", f'Back-off pulling image "{bad}"')} <= words, words
         assert any(r == "Failed" and m.startswith(f'Failed to pull image "{bad}": ') for r, m in words), words
+        until("name waits", lambda: waiting("name").get("reason") == "InvalidImageName")
+        until("it is told", lambda: ("Failed", "Error: InvalidImageName") in told("name"))
+        same(s.ok("GET", PODS + "/robot")["spec"]["imagePullSecrets"], [{"name": "login"}])
+        ends("robot")
+        node, = s.ok("GET", "/api/v1/nodes")["items"]
+        seen = until("the Node knows them", lambda: (lambda n: len(n) == 2 and n)(
+            {tuple(i["names"]): i["sizeBytes"] for i in s.ok("GET", "/api/v1/nodes/" + node["metadata"]["name"])["status"]["images"]}))
+        assert (image_id, good) in seen and all(size > 1 << 20 for size in seen.values()), seen
+    del LIAR.tricks["/accounts/"]
 
 
 def main():
@@ -489,7 +521,7 @@ def main():
         pulling.begin(D)
         only = sys.argv[1:]
         for case in (pulls, layers_are_shared, on_demand, offline, not_there, stops_while_it_pulls, the_view, logins, tokens, mirrors, redirects, cut_off,
-                     lies, full_disk, on_a_terminal, rootless, events):
+                     lies, full_disk, on_a_terminal, rootless, on_a_server):
             if not only or case.__name__ in only:
                 suite.case(case.__name__, case)
         LIAR.shutdown()

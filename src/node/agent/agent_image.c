@@ -340,6 +340,8 @@ static void take_end(struct agent *g, struct agent_image_pull *pull, const struc
         pull->registry->unreached_ms = 0;
         pull->registry->is_told = false;
         images_look_again(g->opt.images);
+        if (g->opt.remote && ev->pulled.is_new)
+            agent_node_changed(g);
     } else if (ev->pulled.is_unreached) {
         pull->registry->unreached_ms = now_ms + UNREACHED_MS;
         tell_unreached(g, pull);

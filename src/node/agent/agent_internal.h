@@ -179,8 +179,9 @@ struct agent {
     uint64_t last_session;
     uint64_t last_token; /* the number of the token of a service account asked for last */
     enum node_step { NODE_CREATES, NODE_LABELS, NODE_REPLACES, NODE_BEATS } node_step;
-    int64_t beat_ms;  /* when to write the Node's status next */
-    int64_t since_ms; /* of its conditions */
+    int64_t beat_ms;    /* when to write the Node's status next */
+    bool is_node_stale; /* … right after what is under way */
+    int64_t since_ms;   /* of its conditions */
     int epoll;
     struct map pods;       /* struct agent_pod by uid */
     struct list dirty;     /* pods that something happened to */
@@ -453,6 +454,7 @@ void agent_sessions_lost(struct agent_pod *p, struct str why);              /* t
 /* ---- agent_node.c ---- */
 
 void agent_node_write(struct agent *g);
+void agent_node_changed(struct agent *g); /* its images did: it is written soon, where others read it */
 void agent_node_answered(struct agent *g, const struct err *e);
 void agent_node_gone(struct agent *g); /* somebody deleted it */
 const struct resource_type *agent_node_type(void);

@@ -1,8 +1,8 @@
 /* agent_node.c - this machine as a Node object: what it has, and what it cannot do
  *
  * Written once, at the beginning: a run is short, and its node does not change. In a real cluster it is found again
- * where it is there already, and its conditions are written every five minutes, as a kubelet does; that the machine is
- * alive others see by its Lease. Whether pods fit is the scheduler's
+ * where it is there already, and its conditions and images are written every five minutes, as a kubelet does, and when an
+ * image has come; that the machine is alive others see by its Lease. Whether pods fit is the scheduler's
  * business; the agent runs what is bound to it. What the host cannot enforce (limits without cgroups) is a condition,
  * so that people find it.
  */
@@ -20,6 +20,7 @@
 #include <sys/utsname.h>
 
 enum { BEAT_MS = 5 * 60 * 1000, PODS_MAX = 1000 }; /* a kubelet says 110; here a pod costs a few hundred kilobytes */
+enum { IMAGES_MAX = 50, IMAGE_NAMES_MAX = 5 };     /* as a kubelet tells of: a Node is written often */
 
 static struct str bytes_ki(struct arena *a, uint64_t bytes)
 {
@@ -162,6 +163,62 @@ static void add_port(const struct agent *g, struct arena *a, struct json *status
     json_set(json_set(ends, "kubeletEndpoint", json_object(a)), "Port", json_int(a, g->opt.remote->port));
 }
 
+/* ---- images ---- */
+
+static int by_size(const void *x, const void *y)
+{
+    const struct image_entry *a = x, *b = y;
+    int by_id = str_cmp(a->id, b->id);
+
+    return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : by_id ? by_id : str_cmp(a->name, b->name);
+}
+
+static void add_image_name(struct arena *a, struct json *names, struct str name)
+{
+    JSON_FOREACH(old, names)
+        if (str_eq(json_text(old, STR_NULL), name))
+            return;
+    if (json_count(names) < IMAGE_NAMES_MAX)
+        json_push(names, json_str(a, name));
+}
+
+/* By its digest, as its registry knows it, and by its name. */
+static void add_image_names(struct arena *a, struct json *names, const struct image_entry *one)
+{
+    ptrdiff_t at = str_find_char(one->name, '@'), colon = str_rfind_char(one->name, ':');
+    struct str repository = str_sub(one->name, 0, (size_t)(at >= 0 ? at : colon));
+
+    if (one->digest.n)
+        add_image_name(a, names, arena_fmt(a, "%.*s@%.*s", STR_ARG(repository), STR_ARG(one->digest)));
+    add_image_name(a, names, one->name);
+}
+
+/* What is in the store, the largest first. */
+static void add_images(struct agent *g, struct arena *a, struct json *status)
+{
+    struct json *list = json_set(status, "images", json_array(a)), *names = NULL;
+    struct image_entries all;
+    struct str id = STR_NULL;
+
+    if (images_stored(g->opt.images, a, &all, NULL) < 0 || !all.list.n)
+        return;
+    qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_size);
+    VEC_FOREACH(one, &all.list) {
+        if (!one->name.n)
+            continue;
+        if (!str_eq(one->id, id)) {
+            struct json *image = json_count(list) < IMAGES_MAX ? json_push(list, json_object(a)) : NULL;
+
+            if (!image)
+                return;
+            names = json_set(image, "names", json_array(a));
+            json_set(image, "sizeBytes", json_int(a, MAX_OF(one->bytes, 0)));
+            id = one->id;
+        }
+        add_image_names(a, names, one);
+    }
+}
+
 static void add_status(struct agent *g, struct arena *a, struct json *node)
 {
     struct json *status = json_set(node, "status", json_object(a)), *list;
@@ -174,6 +231,7 @@ static void add_status(struct agent *g, struct arena *a, struct json *node)
     add_address(a, list, "Hostname", g->node_name);
     add_port(g, a, status);
     json_set(status, "nodeInfo", node_info(a));
+    add_images(g, a, status);
 }
 
 /* ---- writing it ---- */
@@ -214,6 +272,7 @@ static void beat(struct agent *g, struct arena *a, struct op *op)
     op->body = json_object(a);
     json_set(op->body, "status", status);
     json_set(status, "conditions", conditions(g, a));
+    add_images(g, a, status);
 }
 
 static void (*const steps[])(struct agent *g, struct arena *a, struct op *op) = {
@@ -226,6 +285,14 @@ static void (*const steps[])(struct agent *g, struct arena *a, struct op *op) = 
 const struct resource_type *agent_node_type(void)
 {
     return type_by_kind(STR("v1"), STR("Node"));
+}
+
+void agent_node_changed(struct agent *g)
+{
+    if (g->node.token || g->node_step != NODE_BEATS)
+        g->is_node_stale = true; /* said with the answer to what is under way */
+    else
+        g->beat_ms = cluster_now_ms(g->cluster);
 }
 
 void agent_node_gone(struct agent *g)
@@ -244,6 +311,7 @@ void agent_node_write(struct agent *g)
                      .body = object_new(&a, "v1", "Node", STR_NULL, g->node_name) };
 
     g->beat_ms = INT64_MAX;
+    g->is_node_stale = false;
     steps[g->node_step](g, &a, &op);
     agent_write(g, &g->node, &op);
 }
@@ -261,5 +329,5 @@ void agent_node_answered(struct agent *g, const struct err *e)
                    : old == NODE_CREATES || old == NODE_REPLACES ? NODE_BEATS
                    : old == NODE_LABELS                          ? NODE_REPLACES
                                                                  : old;
-    g->beat_ms = g->node_step == NODE_BEATS ? cluster_now_ms(g->cluster) + BEAT_MS : cluster_now_ms(g->cluster);
+    g->beat_ms = cluster_now_ms(g->cluster) + (g->node_step == NODE_BEATS && !g->is_node_stale ? BEAT_MS : 0);
 }

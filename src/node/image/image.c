@@ -51,6 +51,12 @@ void images_free(struct images *i)
 
 /* ---- images of the store ---- */
 
+int images_stored(const struct images *i, struct arena *a, struct image_entries *ret, struct err *e)
+{
+    *ret = (struct image_entries){ 0 };
+    return i && i->store ? images_list(a, i->store, ret, e) : 0;
+}
+
 /* Who looks whether it is in use has the lock for a moment; who removes it has taken its name away then. */
 static bool lock_shared(int store, const char *name, int fd)
 {
