@@ -393,6 +393,25 @@ def keeps_status_apart(s):
     assert status == 403, answer
 
 
+def lists_of_then(s, query, rev):
+    """What was there at a revision: as one list, in pages, and by any number of clients at once."""
+    for more in ("resourceVersionMatch=Exact", "limit=50"):
+        then = s.ok("GET", f"{MAPS}?{query}&resourceVersion={rev}&{more}")
+        assert [o["metadata"]["name"] for o in then["items"]] == [f"page-{i}" for i in range(7)] and then["metadata"]["resourceVersion"] == rev, then
+    begun = []
+    for i in range(40):
+        s.ok("PATCH", f"{MAPS}/page-5", {"data": {"turn": str(i)}}, type="application/merge-patch+json")
+        begun.append((i, s.ok("GET", f"{MAPS}?limit=2")))
+    s.ok("DELETE", f"{MAPS}/page-5")
+    s.ok("POST", MAPS, config_map("page-5", labels={"page": "yes", "n": "5"}))
+    for i, page in begun:
+        left, rev = page["metadata"]["remainingItemCount"], page["metadata"]["resourceVersion"]
+        rest = s.ok("GET", f"{MAPS}?limit=500&continue={urllib.parse.quote(page['metadata']['continue'])}")
+        assert len(rest["items"]) == left and rest["metadata"]["resourceVersion"] == rev, (left, rest)
+        turn = [o["data"]["turn"] for o in rest["items"] if o["metadata"]["name"] == "page-5"]
+        assert turn == [str(i)], (i, turn)
+
+
 def lists(s):
     for i in range(7):
         s.ok("POST", MAPS, config_map(f"page-{i}", labels={"page": "yes", "n": str(i)}))
@@ -411,7 +430,8 @@ def lists(s):
         page = s.ok("GET", f"{MAPS}?{query}&limit=3&continue={urllib.parse.quote(token)}")
     assert names == [f"page-{i}" for i in range(7)], names
     assert s.ok("GET", f"{MAPS}?limit=1")["metadata"]["remainingItemCount"] > 5
-    old = base64.urlsafe_b64encode(json.dumps({"v": "meta.k8s.io/v1", "rv": 1, "start": "default/page-3"}).encode()).decode()
+    lists_of_then(s, query, rev)
+    old = base64.urlsafe_b64encode(json.dumps({"v": "meta.k8s.io/v1", "rv": 10**9, "start": "default/page-3"}).encode()).decode()
     status, answer = s.call("GET", f"{MAPS}?{query}&limit=9&continue={old}")
     assert (status, answer["reason"]) == (410, "Expired"), answer
     rest = s.ok("GET", f"{MAPS}?{query}&limit=9&continue={answer['metadata']['continue']}")

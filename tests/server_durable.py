@@ -76,10 +76,13 @@ def keeps_objects():
         s = home.start()
         made = [s.ok("POST", MAPS, config_map(f"m{i}")) for i in range(3)]
         s.ok("POST", SECRETS, {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"k": "open sesame"}})
+        page = s.ok("GET", f"{MAPS}?limit=1")
         s.ok("DELETE", f"{MAPS}/m1")
         rev = made[0]["metadata"]["resourceVersion"]
         kill(s)
         s = home.start()
+        rest = s.ok("GET", f"{MAPS}?continue={page['metadata']['continue']}")
+        assert rest["items"] == made and rest["metadata"]["resourceVersion"] == page["metadata"]["resourceVersion"], rest
         assert s.ok("GET", f"{MAPS}/m0") == made[0] and s.call("GET", f"{MAPS}/m1")[0] == 404
         w = Watch(s, f"{MAPS}?watch=1&resourceVersion={rev}")
         got = [(e["type"], e["object"]["metadata"]["name"]) for e in w.until(3)]

@@ -1,7 +1,8 @@
 /* list.c - list many: selectors, pages, and as which kind of list
  *
- * A list is always of now. One that is read page by page keeps the objects of its first page's revision (snapshot.c);
- * when those are forgotten the answer is 410, with a token that goes on from the same place in what is there now.
+ * A list is of now, unless it says of when. Nothing is kept between the pages of one: a token has the revision of the
+ * first, and the store knows what was there then as long as watches could begin there. Later the answer is 410, with a
+ * token that goes on from the same place in what is there now.
  */
 #include "server/server_internal.h"
 
@@ -54,21 +55,25 @@ bool selection_has(const struct selection *s, const struct json *root)
            (!s->fields || field_selector_matches(s->fields, root));
 }
 
-/* ---- tokens of pages ---- {"v":"meta.k8s.io/v1","rv":12,"start":"namespace/name"} in base64; rv -1: of now ---- */
+/* ---- tokens of pages ---- {"v":"meta.k8s.io/v1","rv":12,"start":"namespace/name","left":5} in base64 ---- */
 
 struct page {
-    int64_t rev;
-    struct str after; /* "namespace/name" of the last one given */
+    int64_t rev;                /* PAGE_OF_NOW: whatever is there */
+    struct str namespace, name; /* of the last one given */
+    int64_t left;               /* how many follow; -1: nobody knows */
 };
+enum { PAGE_OF_NOW = -1 };
 
-static struct str page_token(struct arena *a, int64_t rev, const struct object *last)
+static struct str page_token(struct arena *a, const struct page *page)
 {
     struct json *j = json_object(a);
     autobuf text = { 0 }, coded = { 0 };
 
     json_add(j, STR("v"), json_str(a, STR("meta.k8s.io/v1")));
-    json_add(j, STR("rv"), json_int(a, rev));
-    json_add(j, STR("start"), json_fmt(a, "%.*s/%.*s", STR_ARG(last->namespace), STR_ARG(last->name)));
+    json_add(j, STR("rv"), json_int(a, page->rev));
+    json_add(j, STR("start"), json_fmt(a, "%.*s/%.*s", STR_ARG(page->namespace), STR_ARG(page->name)));
+    if (page->left >= 0)
+        json_add(j, STR("left"), json_int(a, page->left));
     json_print(&text, j);
     buf_base64(&coded, buf_view(&text));
     for (size_t i = 0; i < coded.n; i++) /* it goes into a URL */
@@ -80,15 +85,20 @@ static int page_read(struct request *rq, struct str token, struct page *ret)
 {
     autobuf coded = { 0 }, text = { 0 };
     struct json *j = NULL;
+    struct str start;
+    ptrdiff_t slash = -1;
     struct err e;
 
     for (size_t i = 0; i < token.n; i++)
         buf_char(&coded, token.p[i] == '-' ? '+' : token.p[i] == '_' ? '/' : token.p[i]);
-    if (buf_unbase64(&text, buf_view(&coded)) < 0 ||
-        json_parse(rq->arena, arena_str(rq->arena, buf_view(&text)), NULL, &j, &e) < 0 ||
-        !json_member_text(j, "start").n || json_to_i64(json_get(j, "rv"), &ret->rev) < 0)
+    if (buf_unbase64(&text, buf_view(&coded)) == 0 &&
+        json_parse(rq->arena, arena_str(rq->arena, buf_view(&text)), NULL, &j, &e) == 0)
+        slash = str_find_char(start = json_member_text(j, "start"), '/');
+    if (slash < 0 || json_to_i64(json_get(j, "rv"), &ret->rev) < 0 || ret->rev < PAGE_OF_NOW || ret->rev == 0)
         return fail_with(rq, REASON_BAD_REQUEST, "continue key is not valid: it is none that this server has given");
-    ret->after = json_member_text(j, "start");
+    ret->namespace = str_sub(start, 0, (size_t)slash);
+    ret->name = str_from(start, (size_t)slash + 1);
+    ret->left = json_i64(json_get(j, "left"), -1);
     return 0;
 }
 
@@ -97,107 +107,93 @@ static int page_read(struct request *rq, struct str token, struct page *ret)
 struct listing {
     struct request *rq;
     struct selection sel;
-    struct object **objects; /* in order; they may be without trees */
+    bool has_page;
+    struct page page;        /* what the client has of it */
+    uint64_t exact;          /* of when it is to be; 0: of now */
+    int64_t limit;           /* 0: none */
+    struct object **objects; /* of this page, in order; references. They may be without trees */
     size_t n, cap;
+    bool has_more;
     uint64_t rev;
-    size_t from, to; /* of this page */
-    struct str token;
+    int64_t left;     /* objects that follow; -1: nobody knows */
+    struct str token; /* empty: this is the last page */
     struct arena scratch;
 };
 
-static void take(void *ctx, const struct object *o)
+static bool is_whole(const struct listing *l)
+{
+    return !l->sel.labels && !l->sel.fields;
+}
+
+static bool take(void *ctx, const struct object *o)
 {
     struct listing *l = ctx;
 
     if (!selection_has_object(&l->sel, o, &l->scratch))
-        return;
+        return true;
+    if (l->limit && l->n == (size_t)l->limit) {
+        l->has_more = true;
+        return false;
+    }
     if (l->n == l->cap) {
         l->cap = MAX_OF(l->cap * 2, 64u);
         l->objects = xrealloc(l->objects, l->cap * sizeof(struct object *));
     }
-    l->objects[l->n++] = (struct object *)o; /* borrowed: nothing is written before it is printed */
+    l->objects[l->n++] = object_ref(o);
+    return true;
 }
 
-static int compare_key(const struct object *o, struct str key)
-{
-    ptrdiff_t slash = str_find_char(key, '/');
-    struct str namespace = str_sub(key, 0, slash < 0 ? 0 : (size_t)slash);
-    int c = str_cmp(o->namespace, namespace);
-
-    return c ? c : str_cmp(o->name, str_from(key, (size_t)(slash + 1)));
-}
-
-static size_t index_after(const struct listing *l, struct str key)
-{
-    size_t low = 0, high = l->n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (compare_key(l->objects[middle], key) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static int expired(struct listing *l, const struct page *page)
+static int too_old(struct listing *l)
 {
     struct request *rq = l->rq;
-    struct json *j = json_object(rq->arena);
-    autobuf text = { 0 }, coded = { 0 };
 
-    json_add(j, STR("v"), json_str(rq->arena, STR("meta.k8s.io/v1")));
-    json_add(j, STR("rv"), json_int(rq->arena, -1));
-    json_add(j, STR("start"), json_str(rq->arena, page->after));
-    json_print(&text, j);
-    buf_base64(&coded, buf_view(&text));
-    for (size_t i = 0; i < coded.n; i++)
-        coded.p[i] = coded.p[i] == '+' ? '-' : coded.p[i] == '/' ? '_' : coded.p[i];
+    if (!l->has_page)
+        return fail_with(rq, REASON_EXPIRED, "The resourceVersion for the provided list is too old.");
     fail_with(
         rq, REASON_EXPIRED,
         "The provided continue parameter is too old to display a consistent list result. You can start a new list "
         "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
         "results. Continuing with the provided token results in an inconsistent list.");
-    rq->failure.continue_ = arena_str(rq->arena, buf_view(&coded));
+    rq->failure.continue_ = page_token(rq->arena,
+                                       &(struct page){ PAGE_OF_NOW, l->page.namespace, l->page.name, .left = -1 });
     return -1;
 }
 
-/* What the page is a part of: what was kept for it, or what is there now. */
-static int collect(struct listing *l, const struct page *page)
+/* The token of what follows, and how many that are. */
+static void point_on(struct listing *l)
 {
-    struct store *store = l->rq->server->opt.store;
-    const struct snapshot *kept = NULL;
+    const struct object *last = l->objects[l->n - 1];
+    struct request *rq = l->rq;
+    struct store *store = rq->server->opt.store;
 
-    l->rev = store_revision(store);
-    if (page && page->rev > 0 && (uint64_t)page->rev != l->rev) {
-        kept = snapshot_find(l->rq->server, l->rq, &l->sel, (uint64_t)page->rev);
-        if (!kept)
-            return expired(l, page);
-        l->rev = kept->rev;
-    }
-    if (kept) {
-        l->objects = xmalloc(MAX_OF(kept->n, 1u) * sizeof(struct object *));
-        memcpy(l->objects, kept->objects, kept->n * sizeof(struct object *));
-        l->n = kept->n;
-    } else {
-        store_walk(store, l->rq->type, l->rq->target.namespace, take, l);
-    }
-    return 0;
+    l->left = l->page.left < 0 ? -1 : MAX_OF(l->page.left - (int64_t)l->n, 1);
+    if (l->rev == store_revision(store))
+        l->left = (int64_t)store_count_after(store, rq->type, rq->target.namespace, last->namespace, last->name);
+    if (!is_whole(l))
+        l->left = -1;
+    l->token = page_token(rq->arena,
+                          &(struct page){ l->has_page && l->page.rev == PAGE_OF_NOW ? PAGE_OF_NOW : (int64_t)l->rev,
+                                          last->namespace, last->name, l->left });
 }
 
-static void cut_page(struct listing *l, const struct page *page, int64_t limit)
+static int collect(struct listing *l)
 {
-    struct request *rq = l->rq;
+    struct store *store = l->rq->server->opt.store;
+    uint64_t rev = l->has_page && l->page.rev > 0 ? (uint64_t)l->page.rev : l->exact;
+    struct store_page page = { .namespace = l->rq->target.namespace,
+                               .after_namespace = l->page.namespace,
+                               .after_name = l->page.name,
+                               .rev = rev,
+                               .each = take,
+                               .ctx = l };
+    struct err e;
 
-    l->from = page ? index_after(l, page->after) : 0;
-    l->to = limit > 0 && (size_t)limit < l->n - l->from ? l->from + (size_t)limit : l->n;
-    if (l->to == l->n)
-        return;
-    l->token = page_token(rq->arena, page && page->rev < 0 ? -1 : (int64_t)l->rev, l->objects[l->to - 1]);
-    if (!page || page->rev == (int64_t)store_revision(rq->server->opt.store))
-        (void)snapshot_keep(rq->server, rq, &l->sel, l->objects, l->n, l->rev); /* kept by the server */
+    if (store_page(store, l->rq->type, &page, &e) < 0)
+        return too_old(l);
+    l->rev = rev ? rev : store_revision(store);
+    if (l->has_more)
+        point_on(l);
+    return 0;
 }
 
 /* ---- the list ---- */
@@ -207,8 +203,8 @@ static void print_meta(const struct listing *l, struct buf *out)
     buf_fmt(out, "\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)l->rev);
     if (l->token.n)
         buf_fmt(out, ",\"continue\":\"%.*s\"", STR_ARG(l->token));
-    if (l->token.n && !l->sel.labels && !l->sel.fields)
-        buf_fmt(out, ",\"remainingItemCount\":%zu", l->n - l->to);
+    if (l->token.n && l->left >= 0)
+        buf_fmt(out, ",\"remainingItemCount\":%lld", (long long)l->left);
     buf_char(out, '}');
 }
 
@@ -245,13 +241,12 @@ static void reply_items(struct listing *l)
     autobuf out = { 0 };
 
     print_head(l, &out);
-    if (rq->accept.form == ACCEPT_OBJECT && !rq->view && l->to > l->from &&
-        items_are_many(rq, l->objects + l->from, l->to - l->from)) {
-        items_reply(rq, buf_view(&out), l->objects + l->from, l->to - l->from);
+    if (rq->accept.form == ACCEPT_OBJECT && !rq->view && l->n > 0 && items_are_many(rq, l->objects, l->n)) {
+        items_reply(rq, buf_view(&out), l->objects, l->n);
         return;
     }
-    for (size_t i = l->from; i < l->to; i++) {
-        if (i > l->from)
+    for (size_t i = 0; i < l->n; i++) {
+        if (i > 0)
             buf_char(&out, ',');
         print_item(l, l->objects[i], &out);
     }
@@ -279,9 +274,9 @@ static struct json *list_tree(struct listing *l)
     json_set(meta, "resourceVersion", json_fmt(rq->arena, "%llu", (unsigned long long)l->rev));
     if (l->token.n)
         json_set(meta, "continue", json_str(rq->arena, l->token));
-    if (l->token.n && !l->sel.labels && !l->sel.fields)
-        json_set(meta, "remainingItemCount", json_int(rq->arena, (int64_t)(l->n - l->to)));
-    for (size_t i = l->from; i < l->to; i++) {
+    if (l->token.n && l->left >= 0)
+        json_set(meta, "remainingItemCount", json_int(rq->arena, l->left));
+    for (size_t i = 0; i < l->n; i++) {
         store_warm(rq->server->opt.store, l->objects[i]);
         if (is_table)
             table_add(rq->arena, j, shown_as(rq), l->objects[i]->root, include, server_now_ms(rq->server));
@@ -293,8 +288,26 @@ static struct json *list_tree(struct listing *l)
 
 /* ---- which revision ---- */
 
-static int check_revision(struct request *rq, bool has_page)
+static int check_match(struct request *rq, struct str match, bool has_rev, uint64_t rev, bool has_page)
 {
+    if (!has_rev || has_page || (str_is(match, "Exact") && !rev))
+        return fail_field(rq, "FieldValueForbidden", "resourceVersionMatch",
+                          "Forbidden: resourceVersionMatch is forbidden %s",
+                          has_page  ? "when continue is provided"
+                          : has_rev ? "with \"Exact\" for resourceVersion \"0\""
+                                    : "unless resourceVersion is provided");
+    if (!str_is(match, "Exact") && !str_is(match, "NotOlderThan"))
+        return fail_field(rq, "FieldValueNotSupported", "resourceVersionMatch",
+                          "Unsupported value: \"%.*s\": supported values: \"Exact\", \"NotOlderThan\"",
+                          STR_ARG(str_sub(match, 0, 40)));
+    return 0;
+}
+
+/* Of when is the list to be? Now is not older than anything; a revision and a limit together mean that very one, as they
+ * did before there was a word for it. */
+static int read_revision(struct listing *l)
+{
+    struct request *rq = l->rq;
     struct str text = STR_NULL, match = STR_NULL;
     uint64_t rev = 0, now = store_revision(rq->server->opt.store);
     bool has_rev = param(rq, "resourceVersion", &text) && text.n;
@@ -303,20 +316,14 @@ static int check_revision(struct request *rq, bool has_page)
     if (has_rev && str_to_u64(text, &rev) < 0)
         return fail_with(rq, REASON_BAD_REQUEST, "resourceVersion: invalid value \"%.*s\"",
                          STR_ARG(str_sub(text, 0, 40)));
-    if (has_page && has_rev && rev)
+    if (l->has_page && has_rev && rev)
         return fail_with(rq, REASON_BAD_REQUEST, "specifying resource version is not allowed when using continue");
-    if (match.n && (!has_rev || has_page || (str_is(match, "Exact") && !rev)))
-        return fail_field(rq, "FieldValueForbidden", "resourceVersionMatch",
-                          "Forbidden: resourceVersionMatch is forbidden %s",
-                          has_page  ? "when continue is provided"
-                          : has_rev ? "with \"Exact\" for resourceVersion \"0\""
-                                    : "unless resourceVersion is provided");
-    if (match.n && !str_is(match, "Exact") && !str_is(match, "NotOlderThan"))
-        return fail_field(rq, "FieldValueNotSupported", "resourceVersionMatch",
-                          "Unsupported value: \"%.*s\": supported values: \"Exact\", \"NotOlderThan\"",
-                          STR_ARG(str_sub(match, 0, 40)));
-    if (str_is(match, "Exact") && rev < now)
-        return fail_with(rq, REASON_EXPIRED, "The resourceVersion for the provided list is too old.");
+    if (match.n && check_match(rq, match, has_rev, rev, l->has_page) < 0)
+        return -1;
+    if (has_rev && !rev)
+        l->limit = 0; /* as it has always been: what is at hand, all of it */
+    if (str_is(match, "Exact") || (!match.n && l->limit))
+        l->exact = rev;
     if (rev <= now)
         return 0;
     fail_with(rq, REASON_TIMEOUT, "Too large resource version: %llu, current: %llu", (unsigned long long)rev,
@@ -326,29 +333,42 @@ static int check_revision(struct request *rq, bool has_page)
     return -1;
 }
 
-int handle_list(struct request *rq)
+/* ---- the request ---- */
+
+static int read_request(struct listing *l)
 {
-    struct listing l = { .rq = rq };
-    struct page page;
-    struct str token = STR_NULL, rev = STR_NULL;
-    bool has_page = param(rq, "continue", &token) && token.n;
-    int64_t limit;
+    struct request *rq = l->rq;
+    struct str token = STR_NULL;
 
     if (param_flag(rq, "sendInitialEvents"))
         return fail_field(rq, "FieldValueForbidden", "sendInitialEvents",
                           "Forbidden: sendInitialEvents is forbidden for list");
-    if (selection_read(rq, &l.sel) < 0 || param_number(rq, "limit", 0, &limit) < 0 ||
-        check_revision(rq, has_page) < 0 || (has_page && page_read(rq, token, &page) < 0) ||
-        collect(&l, has_page ? &page : NULL) < 0)
+    l->has_page = param(rq, "continue", &token) && token.n;
+    if (selection_read(rq, &l->sel) < 0 || param_number(rq, "limit", 0, &l->limit) < 0)
         return -1;
-    if (param(rq, "resourceVersion", &rev) && str_is(rev, "0"))
-        limit = 0; /* as it has always been: what is at hand, all of it */
-    cut_page(&l, has_page ? &page : NULL, limit);
-    if (rq->accept.form == ACCEPT_TABLE || rq->accept.media != MEDIA_JSON || rq->is_pretty)
+    l->limit = MAX_OF(l->limit, 0);
+    if (read_revision(l) < 0)
+        return -1;
+    return l->has_page ? page_read(rq, token, &l->page) : 0;
+}
+
+static void listing_done(struct listing *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        object_unref(l->objects[i]);
+    free(l->objects);
+    arena_done(&l->scratch);
+}
+
+int handle_list(struct request *rq)
+{
+    struct listing l = { .rq = rq, .page = { .left = -1 } };
+    int ret = read_request(&l) < 0 || collect(&l) < 0 ? -1 : 0;
+
+    if (ret == 0 && (rq->accept.form == ACCEPT_TABLE || rq->accept.media != MEDIA_JSON || rq->is_pretty))
         reply_json(rq, 200, list_tree(&l));
-    else
+    else if (ret == 0)
         reply_items(&l);
-    free(l.objects);
-    arena_done(&l.scratch);
-    return 0;
+    listing_done(&l);
+    return ret;
 }

@@ -263,7 +263,6 @@ struct server *server_new(const struct server_options *opt)
     if (!s->opt.scheduler_name.n)
         s->opt.scheduler_name = STR("volcano");
     list_init(&s->items);
-    list_init(&s->snapshots);
     map_init(&s->documents, map_seed_default());
     watches_init(s);
     namespaces_begin(s);
@@ -281,7 +280,6 @@ void server_free(struct server *s)
     customs_done(s);
     endpoints_done(s);
     namespaces_done(s);
-    snapshots_done(s);
     usage_done(s);
     openapi_forget(s);
     for (size_t i = 0; i < ENCODED_MAX; i++)
@@ -298,7 +296,6 @@ int64_t server_turn(struct server *s)
     if (now_ms >= s->expired_ms + EXPIRE_MS) {
         s->expired_ms = now_ms;
         events_expire(s);
-        snapshots_expire(s);
         items_expire(s);
     }
     customs_turn(s);

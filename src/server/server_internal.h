@@ -18,7 +18,6 @@
  * get.c         get one
  * list.c        list many: selectors, pages
  * items.c       long lists, sent as they are taken
- * snapshot.c    lists that are read page by page
  * create.c      create; update.c: update and patch; delete.c: delete and deletecollection
  * admission.c   defaults and rules by kind; admission_*.c: those of one kind
  * watch.c       changes as they come
@@ -321,24 +320,6 @@ void items_reply(struct request *rq, struct str head, struct object *const *obje
 void items_expire(struct server *s); /* those of clients that take nothing */
 void items_done(struct server *s);
 
-/* ---- snapshot.c ---- */
-
-struct snapshot {
-    struct list_link link;
-    const struct resource_type *type;
-    struct str key; /* of what was asked: namespace and selectors */
-    uint64_t rev;
-    int64_t made_ms; /* mono */
-    struct object **objects;
-    size_t n;
-    char text[];
-};
-struct snapshot *snapshot_keep(struct server *s, const struct request *rq, const struct selection *sel,
-                               struct object **objects, size_t n, uint64_t rev);
-struct snapshot *snapshot_find(struct server *s, const struct request *rq, const struct selection *sel, uint64_t rev);
-void snapshots_expire(struct server *s); /* those of clients that went away in the middle */
-void snapshots_done(struct server *s);
-
 /* ---- admission.c ---- */
 
 /* Default 'object' and add what is wrong with it. 'old': NULL on create. */
@@ -489,7 +470,7 @@ int access_write(struct request *rq, struct json *object, const struct object *o
 
 /* ---- server.c ---- */
 
-enum { ENCODED_MAX = 256, ENCODED_BYTES = 8 << 20, SNAPSHOTS_MAX = 32, SNAPSHOT_MS = 5 * 60000 };
+enum { ENCODED_MAX = 256, ENCODED_BYTES = 8 << 20 };
 
 struct server {
     struct server_options opt;
@@ -507,8 +488,6 @@ struct server {
     } encoded[ENCODED_MAX]; /* by revision */
     size_t encoded_bytes;
     struct list items; /* long lists on their way */
-    struct list snapshots;
-    size_t n_snapshots;
     struct watch *namespace_watch, *furniture_watches[2];
     uint64_t namespaces_rev; /* of the store, when ending ones were looked at */
     bool has_ending;

@@ -1,11 +1,9 @@
 /* durable.c - a store with a log: flush or undo, replay, compaction
  *
- * The log has one row for each change, under its revision. In use are the rows of the history, for watches, and the
- * last row of each object that is there; all others are dead and deleted, a few with each flush, so the log is as large
- * as what is in memory. A row is dead
- *
- * - when a newer one of the same object is written, if it has left the history by then;
- * - when it leaves the history, if there is a newer one by then, or if it tells of a delete.
+ * The log has one row for each change, under its revision. In use are the rows of the history, for watches, the rows
+ * that those replaced, for lists of an earlier revision, and the last row of each object that is there; all others are
+ * dead and deleted, a few with each flush, so the log is as large as what is in memory. When a change leaves the history
+ * the row is dead that it replaced, and its own if it tells of a delete.
  *
  * The history's begin is written down in steps ("compacted"), before rows behind it are deleted: a watch after a
  * restart is told everything or ERR_GONE, never a part.
@@ -21,9 +19,9 @@
 #include <assert.h>
 
 enum {
-    SWEEP_STEP = 1024, /* rows that leave the history together; fewer where it is short */
-    DELETES_MIN = 256, /* rows deleted with one flush at most, and two for each write */
-    RECENT_MAX = 2048, /* changes whose objects are in memory, so that watches do not ask the disk */
+    COMPACT_STEP = 1024, /* changes that leave the history together; fewer where it is short */
+    DELETES_MIN = 256,   /* rows deleted with one flush at most, and two for each write */
+    RECENT_MAX = 2048,   /* changes whose objects are in memory, so that watches do not ask the disk */
     RETRY_MS = 1000,
 };
 
@@ -50,17 +48,19 @@ static void undo(struct store *s, const struct log_write *w)
 {
     struct index *x = store_index_of(s, w->now->type);
     struct entry *entry = index_find(x, w->now->namespace, w->now->name);
+    uint64_t before = history_undo(s, store_kind_of(w->now->type), w->now->rev);
 
-    history_undo(s, store_kind_of(w->now->type), w->now->rev);
     if (w->what == WATCH_DELETED) {
-        index_add(x, object_ref(w->before));
+        (void)index_add(x, object_ref(w->before), &before); /* its entry is there still */
         return;
     }
     assert(entry && entry->object == w->now);
-    if (w->what == WATCH_ADDED)
-        index_remove(x, entry);
-    else
+    if (w->what == WATCH_MODIFIED)
         entry->object = object_ref(w->before);
+    else if (before > s->dropped)
+        index_delete(x, entry, before);
+    else
+        index_remove(x, entry);
     object_unref(w->now); /* the index's */
 }
 
@@ -117,38 +117,23 @@ static void add_dead(struct durable *d, uint64_t rev)
     *vec_push(&d->dead_mem, &d->dead) = rev;
 }
 
-static bool is_in_use(const struct store *s, const struct log_row *row)
+void durable_drop(struct durable *d, enum watch_kind what, uint64_t rev, uint64_t before)
 {
-    const struct object_record *r = &row->record;
-    const struct entry *entry;
-
-    if (!r->type) /* a program that knows the kind may want it */
-        return true;
-    entry = index_find(store_index_of(s, r->type), r->namespace, r->name);
-    return entry && entry->object->rev == r->rev;
+    if (before)
+        add_dead(d, before);
+    if (what == WATCH_DELETED) /* behind what it deleted: alone that would come back */
+        add_dead(d, rev);
 }
 
-static void sweep_row(void *ctx, const struct log_row *row)
-{
-    struct store *s = ctx;
-
-    if (!is_in_use(s, row))
-        add_dead(s->durable, row->record.rev);
-}
-
-/* Rows that left the history since the last time. They are looked at when all changes are durable. */
-static int sweep(struct store *s, struct err *e)
+/* In steps, so that not every flush has to write down where the history begins. */
+static void compact(struct store *s)
 {
     struct durable *d = s->durable;
-    uint64_t to = MIN_OF(s->dropped, s->flushed);
 
-    if (to < d->swept + MIN_OF(s->history / 4 + 1, (size_t)SWEEP_STEP))
-        return 0;
-    to = MIN_OF(to, d->swept + 4 * (uint64_t)SWEEP_STEP);
-    if (d->log->scan(d->log, d->swept, to, false, sweep_row, s, e) < 0)
-        return -1;
-    d->swept = to;
-    return 0;
+    if (s->dropped < d->compacted + MIN_OF(s->history / 4 + 1, (size_t)COMPACT_STEP))
+        return;
+    d->compacted = s->dropped;
+    d->dead_end = d->dead.n;
 }
 
 static struct log_batch next_batch(const struct durable *d)
@@ -156,30 +141,26 @@ static struct log_batch next_batch(const struct durable *d)
     return (struct log_batch){ .writes = d->pending.v,
                                .n_writes = d->pending.n,
                                .dead = d->dead.n ? d->dead.v + d->dead_at : NULL,
-                               .n_dead = MIN_OF(d->dead.n - d->dead_at, DELETES_MIN + 2 * d->pending.n),
-                               .compacted = d->swept };
+                               .n_dead = MIN_OF(d->dead_end - d->dead_at, DELETES_MIN + 2 * d->pending.n),
+                               .compacted = d->compacted };
 }
 
-/* The batch is durable: these rows are gone, and those that it made old are dead. */
+/* The batch is durable: these rows are gone, and of what it replaced the log alone has what is not recent. */
 static void batch_done(struct store *s, const struct log_batch *b)
 {
     struct durable *d = s->durable;
 
-    d->compacted = b->compacted;
     d->stats.rows_deleted += b->n_dead;
     d->dead_at += b->n_dead;
     if (d->dead_at == d->dead.n) {
-        d->dead_at = d->dead.n = 0;
+        d->dead_at = d->dead_end = d->dead.n = 0;
         d->dead.v = NULL;
         d->dead.cap = 0;
         arena_reset(&d->dead_mem);
     }
-    VEC_FOREACH(w, &d->pending) {
-        if (w->before && w->before->rev <= d->swept)
-            add_dead(d, w->before->rev);
+    VEC_FOREACH(w, &d->pending)
         if (w->before && w->before->rev <= d->forgotten)
             history_forget(s, store_kind_of(w->before->type), w->before->rev);
-    }
 }
 
 /* Objects of changes up to this one are in memory only while they are the present ones. */
@@ -281,13 +262,10 @@ static int flush(struct store *s, struct err *e)
 /* After a commit: the log is looked after while nothing waits. What fails here fails no write, but the next. */
 static void look_after(struct store *s)
 {
-    struct durable *d = s->durable;
-    struct err e = { 0 };
-
-    if (d->log->failure.code)
-        turn_read_only(s, &d->log->failure);
-    else if (sweep(s, &e) < 0)
-        turn_read_only(s, &e);
+    if (s->durable->log->failure.code)
+        turn_read_only(s, &s->durable->log->failure);
+    else
+        compact(s);
 }
 
 int store_flush(struct store *s, struct err *e)
@@ -327,62 +305,62 @@ struct replay {
 /* Twice through the log. The first time without texts: which states are the present ones is known at its end. Texts of
  * old states are not read at all then, or memory would be half holes where they were. */
 
-static struct entry *replay_remove(struct replay *r, const struct object_record *record, uint64_t *ret_before)
+/* The state that a row replaced. */
+static void replay_before(struct replay *r, const struct object *o)
 {
     struct store *s = r->store;
-    struct entry *entry = index_find(store_index_of(s, record->type), record->namespace, record->name);
 
-    *ret_before = entry ? entry->object->rev : 0;
-    if (!entry)
-        return NULL;
-    if (entry->object->rev <= s->durable->swept)
-        add_dead(s->durable, entry->object->rev);
-    if (entry->object->rev <= r->recent)
-        history_forget(s, store_kind_of(record->type), entry->object->rev);
-    object_unref(entry->object);
-    entry->object = NULL;
-    return entry;
+    if (o->rev <= r->recent)
+        history_forget(s, store_kind_of(o->type), o->rev);
+    object_unref(o);
 }
 
-static void replay_history(struct replay *r, enum watch_kind what, const struct object *o, uint64_t before)
+static void replay_change(struct replay *r, enum watch_kind what, const struct object *o, uint64_t before,
+                          struct entry *entry)
 {
     struct store *s = r->store;
 
-    if (o->rev <= s->dropped)
+    if (o->rev > s->dropped) {
+        history_skip(s, o->rev - 1);
+        s->rev = s->flushed = o->rev;
+        history_add(s, store_kind_of(o->type), what, o, before, entry);
+        if (what == WATCH_DELETED && o->rev <= r->recent)
+            history_forget(s, store_kind_of(o->type), o->rev);
         return;
-    history_skip(s, o->rev - 1);
-    s->rev = o->rev;
-    history_add(s, store_kind_of(o->type), what, o, before);
-    if (what == WATCH_DELETED && o->rev <= r->recent)
-        history_forget(s, store_kind_of(o->type), o->rev);
+    }
+    durable_drop(s->durable, what, o->rev, before);
+    if (what == WATCH_DELETED && entry)
+        index_remove(store_index_of(s, o->type), entry);
 }
 
 static void replay_row(void *ctx, const struct log_row *row)
 {
     struct replay *r = ctx;
-    struct store *s = r->store;
+    const struct object_record *record = &row->record;
+    struct index *x;
     struct entry *entry;
-    struct object *o;
+    struct object *o, *old;
     uint64_t before;
 
-    if (!row->record.type) {
+    if (!record->type) {
         r->unknown++;
         return;
     }
-    entry = replay_remove(r, &row->record, &before);
-    o = object_read(&row->record);
-    replay_history(r, row->what, o, before);
-    if (row->what == WATCH_DELETED) {
-        if (entry)
-            index_remove(store_index_of(s, o->type), entry);
-        if (o->rev <= s->durable->swept)
-            add_dead(s->durable, o->rev);
-        object_unref(o);
-    } else if (entry) {
-        entry->object = o;
-    } else {
-        index_add(store_index_of(s, o->type), o);
-    }
+    x = store_index_of(r->store, record->type);
+    o = object_read(record);
+    entry = index_find(x, record->namespace, record->name);
+    old = entry ? entry->object : NULL;
+    before = old ? old->rev : 0;
+    if (row->what == WATCH_DELETED && entry)
+        index_delete(x, entry, record->rev);
+    else if (row->what != WATCH_DELETED && entry)
+        entry->object = object_ref(o);
+    else if (row->what != WATCH_DELETED)
+        entry = index_add(x, object_ref(o), &before);
+    replay_change(r, row->what, o, before, entry);
+    if (old)
+        replay_before(r, old);
+    object_unref(o);
 }
 
 /* The second time: what is in the index, and what is new, gets its text. */
@@ -415,17 +393,19 @@ static int replay(struct store *s, struct err *e)
     struct replay r = { .store = s };
     uint64_t last = d->log->rev;
 
-    d->compacted = d->swept = d->log->compacted;
-    s->dropped = MAX_OF(d->compacted, last > s->history ? last - s->history : 0);
+    d->compacted = d->log->compacted;
+    s->dropped = s->flushed = MAX_OF(d->compacted, last > s->history ? last - s->history : 0);
     s->rev = s->dropped;
     r.recent = d->forgotten = before_recent(s, last);
     if (d->log->scan(d->log, 0, UINT64_MAX, false, replay_row, &r, e) < 0 ||
         d->log->scan(d->log, 0, UINT64_MAX, true, replay_text, &r, e) < 0)
         return -1;
-    if (d->log->wants_commit && d->log->commit(d->log, &(struct log_batch){ .compacted = d->swept }, e) < 0)
+    if (d->log->wants_commit && d->log->commit(d->log, &(struct log_batch){ .compacted = d->compacted }, e) < 0)
         return -1;
     history_skip(s, last);
     s->flushed = s->rev;
+    d->compacted = s->dropped;
+    d->dead_end = d->dead.n;
     if (r.unknown)
         log_warn("objects of kinds that this version does not know are kept and not shown", LOG_U64("rows", r.unknown));
     return 0;

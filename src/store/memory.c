@@ -71,10 +71,15 @@ struct index *store_index_of(const struct store *s, const struct resource_type *
     return &s->kinds[store_kind_of(type)].index;
 }
 
+static struct str space_of(const struct resource_type *type, struct str namespace)
+{
+    return type->scope == SCOPE_CLUSTER ? STR_NULL : namespace;
+}
+
 static struct entry *find(const struct store *s, const struct resource_type *type, struct str namespace,
                           struct str name)
 {
-    return index_find(store_index_of(s, type), type->scope == SCOPE_CLUSTER ? STR_NULL : namespace, name);
+    return index_find(store_index_of(s, type), space_of(type, namespace), name);
 }
 
 const struct object *store_get(const struct store *s, const struct resource_type *type, struct str namespace,
@@ -96,35 +101,97 @@ const struct object *store_find(const struct store *s, const struct resource_typ
     return entry ? entry->object : NULL;
 }
 
-struct warm_walk {
+struct each {
     const struct store *store;
     void (*each)(void *ctx, const struct object *o);
     void *ctx;
 };
 
-static void warm_then(void *ctx, const struct object *o)
+static bool walk_one(void *ctx, const struct entry *entry)
 {
-    struct warm_walk *w = ctx;
+    struct each *w = ctx;
 
-    store_warm(w->store, o);
-    w->each(w->ctx, o);
+    w->each(w->ctx, entry->object);
+    return true;
+}
+
+static bool list_one(void *ctx, const struct entry *entry)
+{
+    struct each *w = ctx;
+
+    store_warm(w->store, entry->object);
+    return walk_one(ctx, entry);
 }
 
 void store_list(const struct store *s, const struct resource_type *type, struct str namespace,
                 void (*each)(void *ctx, const struct object *o), void *ctx)
 {
-    store_walk(s, type, namespace, warm_then, &(struct warm_walk){ s, each, ctx });
+    struct each w = { s, each, ctx };
+
+    index_walk(store_index_of(s, type),
+               &(struct index_walk){ .namespace = space_of(type, namespace), .each = list_one, .ctx = &w });
 }
 
 void store_walk(const struct store *s, const struct resource_type *type, struct str namespace,
                 void (*each)(void *ctx, const struct object *o), void *ctx)
 {
-    index_walk(store_index_of(s, type), type->scope == SCOPE_CLUSTER ? STR_NULL : namespace, each, ctx);
+    struct each w = { s, each, ctx };
+
+    index_walk(store_index_of(s, type),
+               &(struct index_walk){ .namespace = space_of(type, namespace), .each = walk_one, .ctx = &w });
 }
 
 size_t store_count(const struct store *s, const struct resource_type *type)
 {
-    return map_count(&store_index_of(s, type)->by_key);
+    return index_count(store_index_of(s, type));
+}
+
+/* ---- page by page ---- */
+
+struct page_walk {
+    struct store *store;
+    const struct store_page *page;
+    size_t kind;
+    uint64_t rev;
+    bool is_gone;
+};
+
+static bool page_one(void *ctx, const struct entry *entry)
+{
+    struct page_walk *w = ctx;
+    uint64_t rev = history_state_at(w->store, w->kind, entry, w->rev);
+    autounref struct object *old = NULL;
+
+    if (!rev)
+        return true;
+    if (entry->object && entry->object->rev == rev)
+        return w->page->each(w->page->ctx, entry->object);
+    old = history_object(w->store, w->kind, rev);
+    w->is_gone = !old;
+    return old && w->page->each(w->page->ctx, old);
+}
+
+int store_page(struct store *s, const struct resource_type *type, const struct store_page *p, struct err *e)
+{
+    struct page_walk w = { .store = s, .page = p, .kind = store_kind_of(type), .rev = p->rev ? p->rev : s->rev };
+
+    if (w.rev >= s->dropped && w.rev <= s->rev)
+        index_walk(store_index_of(s, type), &(struct index_walk){ .namespace = space_of(type, p->namespace),
+                                                                  .after = { p->after_namespace, p->after_name },
+                                                                  .with_deleted = w.rev < s->rev,
+                                                                  .each = page_one,
+                                                                  .ctx = &w });
+    if (w.rev >= s->dropped && w.rev <= s->rev && !w.is_gone)
+        return 0;
+    return err_set(e, ERR_GONE, "too old resource version: %llu (%llu is the oldest to list from)",
+                   (unsigned long long)w.rev, (unsigned long long)s->dropped);
+}
+
+size_t store_count_after(const struct store *s, const struct resource_type *type, struct str namespace,
+                         struct str after_namespace, struct str after_name)
+{
+    return index_count_after(store_index_of(s, type), space_of(type, namespace),
+                             (struct key){ after_namespace, after_name });
 }
 
 /* ---- committing ---- */
@@ -146,11 +213,11 @@ static struct object *make(struct store *s, const struct resource_type *type, co
     return o;
 }
 
-/* 'now' is in the index, or no longer. */
+/* 'now' is in the index, or no longer; 'before' as in struct change. */
 static void changed(struct store *s, enum watch_kind what, const struct object *now, struct object *take_before,
-                    struct object **ret)
+                    uint64_t before, struct entry *entry, struct object **ret)
 {
-    history_add(s, store_kind_of(now->type), what, now, take_before ? take_before->rev : 0);
+    history_add(s, store_kind_of(now->type), what, now, before, entry);
     give(ret, now);
     if (s->durable) {
         durable_add(s, what, now, take_before);
@@ -169,15 +236,15 @@ static void answer_dry(const struct resource_type *type, const struct json *tree
 
 static void commit_add(struct store *s, const struct resource_type *type, const struct json *tree, struct object **ret)
 {
-    struct object *o;
+    struct entry *entry;
+    uint64_t deleted;
 
     if (s->is_dry) {
         answer_dry(type, tree, 0, ret);
         return;
     }
-    o = make(s, type, tree);
-    index_add(store_index_of(s, type), o);
-    changed(s, WATCH_ADDED, o, NULL, ret);
+    entry = index_add(store_index_of(s, type), make(s, type, tree), &deleted);
+    changed(s, WATCH_ADDED, entry->object, NULL, deleted, entry, ret);
 }
 
 static void commit_change(struct store *s, struct entry *entry, const struct json *tree, struct object **ret)
@@ -189,7 +256,7 @@ static void commit_change(struct store *s, struct entry *entry, const struct jso
         return;
     }
     entry->object = make(s, old->type, tree);
-    changed(s, WATCH_MODIFIED, entry->object, old, ret);
+    changed(s, WATCH_MODIFIED, entry->object, old, old->rev, entry, ret);
 }
 
 /* 'tree' is the last state, with the revision of the delete. */
@@ -202,8 +269,8 @@ static void commit_remove(struct store *s, struct entry *entry, const struct jso
         return;
     }
     last = make(s, old->type, tree);
-    index_remove(store_index_of(s, old->type), entry);
-    changed(s, WATCH_DELETED, last, old, ret);
+    index_delete(store_index_of(s, old->type), entry, last->rev);
+    changed(s, WATCH_DELETED, last, old, old->rev, entry, ret);
     object_unref(last);
 }
 

@@ -112,6 +112,25 @@ void store_warm(const struct store *s, const struct object *o);
  * one after another. */
 void store_rest(struct store *s);
 
+/* ---- page by page ---- */
+
+struct store_page {
+    struct str namespace;                            /* empty: all */
+    struct str after_namespace, after_name;          /* what comes behind this one; empty: from the begin */
+    uint64_t rev;                                    /* what was there then; 0: now */
+    bool (*each)(void *ctx, const struct object *o); /* as of store_walk(), but borrowed for the call; false: enough */
+    void *ctx;
+};
+
+/* A part of the list at a revision. It costs what it gives and the deletes since then between the first and the last of
+ * it, wherever in the list that is. ERR_GONE: what was there then is no longer known (as for a watch; of a store in memory
+ * also an object that was changed since and is itself older than the changes kept). 'each' may have been called. */
+int store_page(struct store *s, const struct resource_type *type, const struct store_page *p, struct err *e);
+
+/* How many such a page of now has, if nobody says that it is enough. */
+size_t store_count_after(const struct store *s, const struct resource_type *type, struct str namespace,
+                         struct str after_namespace, struct str after_name);
+
 /* ---- writing ---- '*ret' (may be NULL) gets the new object, a reference of the caller's ---- */
 
 enum store_part { STORE_MAIN, STORE_STATUS };

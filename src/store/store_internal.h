@@ -19,10 +19,12 @@
 
 /* ---- index.c ---- */
 
-struct entry { /* a name that has an object; also a node of the tree of its type */
-    struct object *object;
+struct entry {             /* a name that has an object, or had one; also a node of the tree of its type */
+    struct object *object; /* NULL: it was deleted, which the history still tells of */
+    uint64_t deleted_rev;  /* then: when */
     struct entry *left, *right;
     uint64_t priority; /* of a parent: never below that of its children */
+    uint32_t n_live;   /* objects here and below */
     uint32_t namespace_n, key_n;
     char key[]; /* "namespace/name"; neither part has a '/' */
 };
@@ -32,18 +34,40 @@ struct index {
     struct entry *root; /* a treap ordered by namespace and name */
 };
 
+struct key {
+    struct str namespace, name;
+};
+
 /* Names longer than this are refused, so that a key fits on the stack. */
 enum { STORE_NAME_MAX = 253 };
 
 void index_init(struct index *x, uint64_t seed);
 void index_done(struct index *x); /* drops the references to the objects */
-struct entry *index_find(const struct index *x, struct str namespace, struct str name);
-void index_add(struct index *x, struct object *take);    /* no such name is there */
+struct entry *index_find(const struct index *x, struct str namespace,
+                         struct str name); /* NULL: also if it is deleted */
+
+/* No object of that name is there. Returns its entry; 'ret_deleted' gets when the last one of the name was deleted, 0:
+ * nobody knows of one. */
+struct entry *index_add(struct index *x, struct object *take, uint64_t *ret_deleted);
+
+/* Its object is gone since 'rev', which is the caller's to unref. The entry stays until it is removed. */
+void index_delete(struct index *x, struct entry *entry, uint64_t rev);
+void index_undelete(struct index *x, struct entry *entry, struct object *take);
 void index_remove(struct index *x, struct entry *entry); /* frees the entry, not the object */
 
-/* In order; namespace empty: all. */
-void index_walk(const struct index *x, struct str namespace, void (*each)(void *ctx, const struct object *o),
-                void *ctx);
+size_t index_count(const struct index *x); /* objects */
+
+struct index_walk {
+    struct str namespace; /* empty: all */
+    struct key after;     /* what comes behind this one, whether it is there or not; empty: from the begin */
+    bool with_deleted;
+    bool (*each)(void *ctx, const struct entry *entry); /* in order; false: that is enough */
+    void *ctx;
+};
+void index_walk(const struct index *x, const struct index_walk *w);
+
+/* Objects that such a walk would come to. */
+size_t index_count_after(const struct index *x, struct str namespace, struct key after);
 
 /* ---- rules.c ---- trees are built in 'a' and share nodes with what they were built from: copy before they go ---- */
 
@@ -103,7 +127,9 @@ struct change {
     enum watch_kind kind;
     uint64_t rev;
     struct object *object; /* a reference; NULL: only the log has it */
-    uint64_t before;       /* revision of the state that it replaced; 0: there was none */
+    uint64_t before;       /* revision of the state that it replaced, of ADDED the delete of the one before it that had
+                              the name; 0: there was none */
+    struct entry *deleted; /* of DELETED: its entry, which lives as long as this */
 };
 
 struct history { /* changes of one type; the i-th ever made is v[i & (cap - 1)], for first <= i < end */
@@ -112,13 +138,21 @@ struct history { /* changes of one type; the i-th ever made is v[i & (cap - 1)],
     uint64_t first, end;
 };
 
-/* A change of revision s->rev, which is new. Takes a reference. Drops the oldest change of the store if there are too
+/* A change of revision s->rev, which is new. Takes a reference. Drops the oldest changes of the store if there are too
  * many. */
-void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o, uint64_t before);
+void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o, uint64_t before,
+                 struct entry *entry);
 void history_done(struct store *s);
 
-/* The last change, which is of that kind and was not told, never happened. Its revision stays used. */
-void history_undo(struct store *s, size_t kind, uint64_t rev);
+/* The last change, which is of that kind and was not told, never happened. Its revision stays used. Returns what stood
+ * in 'before' of it. */
+uint64_t history_undo(struct store *s, size_t kind, uint64_t rev);
+
+/* The revision of the state that 'entry' had at 'rev', from which on all changes are kept; 0: there was none. */
+uint64_t history_state_at(const struct store *s, size_t kind, const struct entry *entry, uint64_t rev);
+
+/* The object of a state, a reference; NULL: it is no longer kept, or cannot be read. */
+struct object *history_object(struct store *s, size_t kind, uint64_t rev);
 
 /* Is the object kept here? */
 bool history_holds(const struct store *s, const struct object *o);
@@ -196,10 +230,11 @@ struct undone { /* revisions of a turn that was not flushed */
 struct durable {
     struct store_log *log;
     VEC(struct log_write) pending; /* since the last flush; 'now' and 'before' are references */
-    VEC(uint64_t) dead;            /* rows to delete, a few with each flush */
-    size_t dead_at;                /* how many of them are gone */
+    VEC(uint64_t) dead;            /* rows that nobody needs, in the order in which they are to be deleted */
+    size_t dead_at, dead_end;      /* so many are gone; so many may go, a few with each flush */
     uint64_t forgotten;            /* of changes up to this one the history has present objects only */
-    uint64_t compacted, swept;     /* as the log has it; rows up to 'swept' are in use or in 'dead' */
+    uint64_t compacted;            /* written with the next flush: rows of dead[] up to 'dead_end' were left by changes
+                                      up to this one */
     struct object *before;         /* of durable_before(); NULL: none yet */
     struct err failure;            /* read-only for this reason; ERR_OK: it is not */
     int64_t retry_ms;              /* monotonic: let writes through again then */
@@ -212,6 +247,9 @@ struct durable {
 /* Remember a change for the next flush. Takes 'before' and a reference to 'now'. */
 void durable_add(struct store *s, enum watch_kind what, const struct object *now, struct object *take_before);
 void durable_done(struct durable *d); /* NULL is fine */
+
+/* A change has left the history: what it replaced is needed no more, nor is what tells of a delete. */
+void durable_drop(struct durable *d, enum watch_kind what, uint64_t rev, uint64_t before);
 
 /* The object of a change that is kept, as the log has it; NULL if that cannot be read. */
 struct object *durable_read(struct store *s, uint64_t rev);

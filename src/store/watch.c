@@ -63,14 +63,17 @@ static void drop_oldest(struct store *s)
 {
     uint64_t rev = ++s->dropped;
     uint8_t kind = s->order[rev & (s->order_cap - 1)];
-    struct history *h;
+    const struct change *change;
 
     if (kind == HISTORY_NOBODY)
         return;
-    h = &s->kinds[kind].history;
-    assert(h->first < h->end && change_at(h, h->first)->rev == rev);
-    object_unref(change_at(h, h->first)->object);
-    h->first++;
+    change = change_at(&s->kinds[kind].history, s->kinds[kind].history.first++);
+    assert(change->rev == rev);
+    if (s->durable)
+        durable_drop(s->durable, change->kind, rev, change->kind == WATCH_ADDED ? 0 : change->before);
+    if (change->deleted && change->deleted->deleted_rev == rev) /* no other has the name since */
+        index_remove(&s->kinds[kind].index, change->deleted);
+    object_unref(change->object);
 }
 
 /* Whose change s->rev is. */
@@ -89,26 +92,28 @@ void history_skip(struct store *s, uint64_t rev)
     }
 }
 
-void history_undo(struct store *s, size_t kind, uint64_t rev)
+uint64_t history_undo(struct store *s, size_t kind, uint64_t rev)
 {
     struct history *h = &s->kinds[kind].history;
+    const struct change *last = change_at(h, --h->end);
 
-    if (rev <= s->dropped)
-        return;
-    assert(h->first < h->end && change_at(h, h->end - 1)->rev == rev);
-    object_unref(change_at(h, --h->end)->object);
+    assert(h->first <= h->end && last->rev == rev);
+    object_unref(last->object);
     s->order[rev & (s->order_cap - 1)] = HISTORY_NOBODY;
+    return last->before;
 }
 
-void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o, uint64_t before)
+void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o, uint64_t before,
+                 struct entry *entry)
 {
     struct history *h = &s->kinds[kind].history;
 
     order_add(s, kind);
     if (h->end - h->first == h->cap)
         history_grow(h);
-    *change_at(h, h->end++) = (struct change){ what, s->rev, object_ref(o), before };
-    if (s->rev - s->dropped > s->history)
+    *change_at(h, h->end++) = (struct change){ what, s->rev, object_ref(o), before,
+                                               what == WATCH_DELETED ? entry : NULL };
+    while (s->rev - s->dropped > s->history && s->dropped < s->flushed) /* others may be undone */
         drop_oldest(s);
 }
 
@@ -165,16 +170,47 @@ void history_forget_old(struct store *s, uint64_t after, uint64_t to)
 
 void store_compact(struct store *s, uint64_t rev)
 {
-    while (s->dropped < MIN_OF(rev, s->rev))
+    while (s->dropped < MIN_OF(rev, s->flushed))
         drop_oldest(s);
 }
 
 void history_done(struct store *s)
 {
-    store_compact(s, s->rev);
-    for (size_t i = 0; i < n_type_rows; i++)
-        free(s->kinds[i].history.v);
+    for (size_t i = 0; i < n_type_rows; i++) {
+        struct history *h = &s->kinds[i].history;
+
+        for (; h->first < h->end; h->first++)
+            object_unref(change_at(h, h->first)->object);
+        free(h->v);
+    }
     free(s->order);
+}
+
+/* ---- what was there ---- */
+
+uint64_t history_state_at(const struct store *s, size_t kind, const struct entry *entry, uint64_t rev)
+{
+    uint64_t at = entry->object ? entry->object->rev : entry->deleted_rev;
+
+    if (!entry->object && at <= rev)
+        return 0;
+    while (at > rev) {
+        const struct change *change = change_of(s, kind, at);
+
+        if (change->kind == WATCH_ADDED && change->before <= rev) /* that one was deleted by then */
+            return 0;
+        at = change->before;
+    }
+    return at;
+}
+
+struct object *history_object(struct store *s, size_t kind, uint64_t rev)
+{
+    const struct change *change = rev > s->dropped ? change_of(s, kind, rev) : NULL;
+
+    if (change && change->object)
+        return object_ref(change->object);
+    return s->durable ? durable_read(s, rev) : NULL;
 }
 
 /* ---- reading ---- */

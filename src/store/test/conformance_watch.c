@@ -653,9 +653,145 @@ static void replay_is_the_state(void **state)
     map_done(&r.objects);
 }
 
+/* ---- page by page ---- */
+
+struct past { /* a list as it was, and somebody who reads it a few at a time while others write */
+    const struct resource_type *type;
+    struct str namespace;
+    uint64_t rev;
+    VEC(struct object *) objects; /* references */
+    size_t n_read, n_pages;
+    struct arena arena;
+};
+
+static void past_add(void *ctx, const struct object *o)
+{
+    struct past *p = ctx;
+
+    *vec_push(&p->arena, &p->objects) = object_ref(o);
+}
+
+static void past_begin(struct past *p, struct rand *r)
+{
+    static const char *const spaces[] = { "", "a", "b" };
+
+    *p = (struct past){ .type = row_at(rand_below(r, N_TYPES)), .namespace = str_of(spaces[rand_below(r, 3)]) };
+    if (p->type->scope == SCOPE_CLUSTER)
+        p->namespace = STR_NULL;
+    p->rev = store_revision(store);
+    store_walk(store, p->type, p->namespace, past_add, p);
+    assert_int_equal(store_count_after(store, p->type, p->namespace, STR_NULL, STR_NULL), p->objects.n);
+}
+
+static void past_end(struct past *p)
+{
+    VEC_FOREACH(o, &p->objects)
+        object_unref(*o);
+    arena_done(&p->arena);
+    *p = (struct past){ 0 };
+}
+
+struct reading {
+    struct past *past;
+    size_t limit;
+};
+
+static bool past_read(void *ctx, const struct object *o)
+{
+    struct reading *r = ctx;
+    struct past *p = r->past;
+    const struct object *want;
+
+    assert_true(p->n_read < p->objects.n);
+    want = p->objects.v[p->n_read++];
+    assert_int_equal(o->rev, want->rev);
+    assert_true(str_eq(o->uid, want->uid) && str_eq(o->name, want->name) && str_eq(o->namespace, want->namespace));
+    assert_true(str_eq(o->text, want->text));
+    return --r->limit > 0;
+}
+
+/* The next page. False: it was the last, or the list is too old. */
+static bool past_page(struct past *p, struct rand *r, uint64_t dropped)
+{
+    const struct object *last = p->n_read ? p->objects.v[p->n_read - 1] : NULL;
+    struct reading reading = { p, 1 + rand_below(r, 4) };
+    struct store_page page = { .namespace = p->namespace,
+                               .after_namespace = last ? last->namespace : STR_NULL,
+                               .after_name = last ? last->name : STR_NULL,
+                               .rev = p->rev,
+                               .each = past_read,
+                               .ctx = &reading };
+
+    if (store_page(store, p->type, &page, &err) < 0) {
+        assert_int_equal(err.code, ERR_GONE);
+        assert_true(p->rev < dropped || backend == &backends[0]); /* a log has all that is needed */
+        return false;
+    }
+    p->n_pages++;
+    if (reading.limit > 0)
+        assert_int_equal(p->n_read, p->objects.n);
+    return reading.limit == 0;
+}
+
+/* Pages under concurrent writes are those of the list at the first page's revision. */
+static size_t random_pages(uint64_t seed, size_t history)
+{
+    struct past readers[6] = { 0 };
+    struct world w = { 0 };
+    size_t whole = 0;
+
+    store_free(store);
+    store = open_store(seed, history);
+    rand_seed(&w.rand, seed);
+    must_create(body_of(maps, "first", "")); /* 0 would be now */
+    w.rev = 1;
+    for (int n = 0; n < N_STEPS; n++) {
+        struct past *p = &readers[rand_below(&w.rand, ARRAY_LEN(readers))];
+
+        step(&w, n);
+        if (rand_chance(&w.rand, 1, 3))
+            assert_int_equal(store_flush(store, &err), 0);
+        if (!p->type)
+            past_begin(p, &w.rand);
+        if (rand_chance(&w.rand, 1, 4) && !past_page(p, &w.rand, history && w.rev > history ? w.rev - history : 0)) {
+            whole += p->n_read == p->objects.n && p->n_pages > 1;
+            past_end(p);
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LEN(readers); i++)
+        past_end(&readers[i]);
+    return whole;
+}
+
+static void pages_are_of_the_first_ones_revision(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        assert_true(random_pages(seed, 0) > 20);
+    for (uint64_t seed = 4; seed <= 8; seed++)
+        (void)random_pages(seed, seed * 10); /* some are too old */
+}
+
+static void pages_of_what_is_not_known(void **state)
+{
+    struct store_page page = { .rev = 1, .each = past_read };
+
+    (void)state;
+    must_create(body_of(pods, "p", ""));
+    touch(pods, "p");
+    assert_int_equal(store_flush(store, &err), 0);
+    page.rev = 3;
+    assert_refused(store_page(store, pods, &page, &err), ERR_GONE);
+    store_compact(store, 2);
+    page.rev = 1;
+    assert_refused(store_page(store, pods, &page, &err), ERR_GONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORE_TEST(pages_are_of_the_first_ones_revision),
+        STORE_TEST(pages_of_what_is_not_known),
         STORE_TEST(tells_of_its_type),
         STORE_TEST(tells_what_was_before),
         STORE_TEST(tells_of_its_namespace),

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "store/backup.h"
 #include "store/store.h"
 #include "store/test/power_disk.h"
 
@@ -315,7 +316,93 @@ static void the_file_does_not_grow_for_ever(void **state)
     assert_true(ask("SELECT count(*) FROM log") < 200);
 }
 
+/* ---- what was there ---- */
+
+static bool add_said(void *ctx, const struct object *o)
+{
+    autoarena a = { 0 };
+    const struct json *root = object_glance(o, &a);
+
+    buf_str(ctx, o->name);
+    buf_char(ctx, json_member_text(root, "text").p[0]);
+    buf_char(ctx, ' ');
+    return true;
+}
+
+/* All that was there at 'rev', and what it said. */
+static void assert_was(uint64_t rev, const char *want)
+{
+    autobuf out = { 0 };
+    struct store_page page = { .rev = rev, .each = add_said, .ctx = &out };
+
+    if (store_page(store, maps, &page, &err) < 0)
+        fail_msg("%s", err.text);
+    if (!str_is(buf_view(&out), want))
+        fail_msg("revision %llu was \"%.*s\", not \"%s\"", (unsigned long long)rev, (int)out.n, out.p, want);
+}
+
+/* Objects from before the history are known as they were until the change that replaced them leaves it too: to pages, to
+ * the next program, and to whoever looks whether the file is whole. */
+static void what_was_there_is_known(void **state)
+{
+    struct store_facts facts;
+    uint64_t rev;
+
+    must_open(100);
+    must_put("old", '1');
+    must_put("gone", '1');
+    must_put("again", '1');
+    for (int i = 0; i < 300; i++)
+        must_put("n", (char)('a' + i % 26));
+    rev = store_revision(store);
+    must_put("old", '2');
+    drop("gone");
+    drop("again");
+    must_put("again", '2');
+    must_put("new", '1');
+    for (int i = 0; i < 60; i++) /* some rows are deleted by then */
+        must_put("n", (char)('a' + i % 26));
+    assert_was(rev, "again1 gone1 nn old1 ");
+    assert_was(rev + 3, "nn old2 ");
+    assert_was(rev + 4, "again2 nn old2 ");
+    shut();
+    if (store_check(dir, &(struct store_check_options){ 0 }, &facts, &err) < 0)
+        fail_msg("%s", err.text);
+    must_open(100);
+    assert_was(rev, "again1 gone1 nn old1 ");
+    assert_was(rev + 4, "again2 nn old2 ");
+    for (int i = 0; i < 200; i++)
+        must_put("n", (char)('a' + i % 26));
+    shut();
+    assert_true(ask("SELECT count(*) FROM log") < 200);
+}
+
 /* ---- faults ---- */
+
+/* A name that was free, taken and freed again in a turn that is undone, is what it was before. */
+static void a_name_of_a_turn_that_is_undone(void **state)
+{
+    disk = power_disk_new(1);
+    must_open(0);
+    must_put("freed", '1');
+    must_put("taken", '1');
+    drop("freed");
+    must_put("x", '1'); /* 4 */
+    power_disk_fail(disk, POWER_WRITE, 1, SQLITE_FULL);
+    assert_int_equal(put("freed", 20, '2'), 0);
+    drop("taken");
+    assert_int_equal(put("taken", 20, '2'), 0);
+    drop("freed");
+    assert_int_equal(put("new", 20, '2'), 0);
+    assert_int_equal(store_flush(store, &err), -1);
+    power_disk_fail(disk, POWER_WRITE, 0, 0);
+    clock_manual_advance(&manual, 1000);
+    assert_int_equal(store_count(store, maps), 2);
+    must_put("y", '1');
+    assert_was(store_revision(store), "taken1 x1 y1 ");
+    assert_was(4, "taken1 x1 ");
+    assert_was(2, "freed1 taken1 ");
+}
 
 static void a_full_disk(void **state)
 {
@@ -878,6 +965,8 @@ int main(void)
         DURABLE_TEST(trees_are_dropped_and_made_again),
         DURABLE_TEST(what_was_before_is_read_once),
         DURABLE_TEST(the_file_does_not_grow_for_ever),
+        DURABLE_TEST(what_was_there_is_known),
+        DURABLE_TEST(a_name_of_a_turn_that_is_undone),
         DURABLE_TEST(a_full_disk),
         DURABLE_TEST(a_sync_that_fails_is_the_last),
         DURABLE_TEST(each_call_fails),
