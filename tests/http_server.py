@@ -454,6 +454,14 @@ def forward(s):
     same(got[3], b"[end]")
     s.open(9, streamtype="data", port="0", requestid="2")
     s.expect((2, 9), (3, 9))
+    s.open(11, 1, streamtype="error", port="80", requestid="3")
+    s.open(13, streamtype="data", port="80", requestid="3")
+    s.expect((2, 11), (2, 13))
+    s.write(13, b"bye")  # the pod ends first: older clients close when both streams have ended, and say nothing before
+    same(s.until_ended(11, 13)[13], b"bye")
+    s.write(13, b"late", fin=True)
+    s.control(6, struct.pack(">I", 1))
+    s.expect((6, 1))
     s.carrier.socket.close()
 
 

@@ -294,14 +294,28 @@ void forward_write(struct forward_tunnel *t, struct str bytes)
         spdy_write(t->forward->carrier.spdy, t->data, str_sub(bytes, 0, PIECE));
 }
 
+/* With the pod's bytes end its errors: clients before 1.27 close the connection when both streams have ended, and do not
+ * say that they send no more before that. */
+static void finish_streams(struct forward_tunnel *t)
+{
+    struct spdy *spdy = t->forward->carrier.spdy;
+
+    if (t->data)
+        spdy_finish(spdy, t->data);
+    if (t->error)
+        spdy_finish(spdy, t->error);
+    if (!t->data || t->data->is_ended)
+        tell_gone(t);
+}
+
 void forward_finish(struct forward_tunnel *t)
 {
     struct forward *f = t->forward;
 
-    if (t->data)
-        spdy_finish(f->carrier.spdy, t->data);
-    if (t->channel < 0)
+    if (t->channel < 0) {
+        finish_streams(t);
         return;
+    }
     tell_gone(t);
     if (!list_is_empty(&f->tunnels) || f->is_dead)
         return;

@@ -210,6 +210,8 @@ static void on_tunnel_data(void *ctx, struct forward_tunnel *t, struct str bytes
 {
     (void)ctx;
     forward_write(t, bytes);
+    if (str_eq(bytes, STR("bye")))
+        forward_finish(t);
 }
 
 static void on_tunnel_end(void *ctx, struct forward_tunnel *t)
