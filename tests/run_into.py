@@ -361,6 +361,11 @@ def cp_in():
     same(fine("exec", "worker-0", "--", "sh", "-c", "cd /tmp; cat one copy/link copy/d/sub/two; stat -c '%a %U' copy/run one"), "12222755 root\n644 root\n")
     fails(1, "No such file", "cp", f"{src}/nope", "worker-0:/tmp")
     fails(1, "No such file", "cp", f"{src}/one", "worker-0:/nope/x")
+    fails(1, "/tmp/no-such/: there is no such directory", "cp", f"{src}/one", "worker-0:/tmp/no-such/")
+    fine("cp", f"{src}/d", "worker-0:/tmp/made/")
+    same(fine("exec", "worker-0", "--", "cat", "/tmp/made/sub/two"), "22")
+    fails(1, "File exists", "cp", f"{src}/one", "worker-0:/dev/null")  # a device makes no room
+    fails(2, '"-" is no file', "cp", "-", "worker-0:/tmp/x")
     fails(2, "one of the two", "cp", f"{src}/one", "/tmp/x")
     fails(2, "one of the two", "cp", "worker-0:/a", "worker-1:/b")
 
@@ -414,6 +419,28 @@ def cp_out():
     fine("cp", "worker-1:/tmp/t/in", f"{dst}/there")
     assert not os.path.islink(f"{dst}/there") and read(f"{dst}/there") == "fine\n"
     fails(1, "as deep as this", "cp", "worker-1:/tmp/deep", f"{dst}/deep")
+    fine("exec", "worker-1", "--", "sh", "-c", "truncate -s 1G /tmp/hole; echo end >> /tmp/hole")
+    fine("cp", "worker-1:/tmp/hole", f"{dst}/hole")
+    same((os.stat(f"{dst}/hole").st_size, os.stat(f"{dst}/hole").st_blocks < 2048), ((1 << 30) + 4, True))
+    fine("cp", "worker-1:/proc/1/mounts", f"{dst}/mounts")
+    assert os.path.getsize(f"{dst}/mounts") > 100  # a file without a size
+
+
+def cp_to_a_stream():
+    """What is no file is written to, as cp does, and stays what it is: links to what is open, devices, pipes."""
+    dst = tempfile.mkdtemp(dir=DIR)
+    os.symlink("/proc/self/fd/1", f"{dst}/link")
+    same(fine("cp", "worker-1:/etc/hostname", f"{dst}/link"), "train-worker-1\n")
+    assert os.path.islink(f"{dst}/link")
+    with open(f"{dst}/out", "w") as out:  # a plain file that is open
+        subprocess.run([harness.PUMICE, "cp", "--state", R.state, "worker-1:/etc/hostname", "/proc/self/fd/1"], stdout=out, check=True)
+    same(read(f"{dst}/out"), "train-worker-1\n")
+    fails(1, "only one can be written to", "cp", "worker-1:/tmp", f"{dst}/link")
+    os.mkdir(f"{dst}/tree")  # further down it stays, and is told
+    os.mkfifo(f"{dst}/tree/one")
+    fine("exec", "worker-1", "--", "sh", "-c", "mkdir -p /tmp/tree; echo 1 > /tmp/tree/one; echo 2 > /tmp/tree/two")
+    fails(1, "/tmp/tree/one: File exists", "cp", "worker-1:/tmp/tree", dst)
+    assert stat.S_ISFIFO(os.stat(f"{dst}/tree/one").st_mode) and read(f"{dst}/tree/two") == "2\n"
     fine("cp", "worker-1:/etc/hostname", f"{dst}/hostname")
     same(read(f"{dst}/hostname"), "train-worker-1\n")
 
@@ -607,9 +634,9 @@ def at_a_terminal():
 # ---- all of it ----
 
 CASES = (ps, top, pods_are_named, exec_status, exec_much, exec_terminal, exec_client_killed, exec_many, attach_streams, attach_terminal, logs, cp_in,
-         cp_out, cp_of_others, published, port_forward, other_addresses, ports_that_cannot_be_had, port_of_root, others_may_not, pods_may_not, wrong_requests, several_runs,
+         cp_out, cp_to_a_stream, cp_of_others, published, port_forward, other_addresses, ports_that_cannot_be_had, port_of_root, others_may_not, pods_may_not, wrong_requests, several_runs,
          ends_with_the_run, at_a_terminal)
-OF_ROOT = (top, exec_much, exec_many, logs, wrong_requests, ports_that_cannot_be_had, several_runs, cp_of_others, other_addresses)  # nothing in them depends on who asks
+OF_ROOT = (top, cp_to_a_stream, exec_much, exec_many, logs, wrong_requests, ports_that_cannot_be_had, several_runs, cp_of_others, other_addresses)  # nothing in them depends on who asks
 
 
 def reachable_program():

@@ -5,14 +5,15 @@
 #include "base/buf.h"
 #include "base/util.h"
 #include "os/dir.h"
+#include "os/file_copy.h"
+#include "os/io.h"
 #include "os/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 
-enum { DEPTH_MAX = 128, PIECE_BYTES = 1 << 20, LINK_BYTES = 4096 };
+enum { DEPTH_MAX = 128, LINK_BYTES = 4096 };
 
 /* ---- paths ---- */
 
@@ -66,45 +67,44 @@ static void own(const struct copy *c, int fd, mode_t mode)
     (void)fchmod(fd, mode & 0777);
 }
 
-/* The kernel carries the bytes where it can; else we do. */
-static int copy_bytes(struct copy *c, int from, int to)
+/* Files and links make room for what is copied; a device, a pipe or a socket does not. */
+static int make_room(int parent, const char *name)
 {
-    char bytes[64 << 10];
-    ssize_t n;
+    struct stat st;
 
-    while ((n = sendfile(to, from, NULL, PIECE_BYTES)) > 0)
-        c->n_bytes += n;
-    if (n == 0 || (errno != EINVAL && errno != ENOSYS))
-        return (int)n;
-    while ((n = read(from, bytes, sizeof(bytes))) > 0) {
-        for (ssize_t at = 0, k; at < n; at += k) {
-            k = write(to, bytes + at, (size_t)(n - at));
-            if (k < 0)
-                return -1;
-        }
-        c->n_bytes += n;
-    }
-    return (int)n;
+    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : -1;
+    errno = S_ISDIR(st.st_mode) ? EISDIR : EEXIST;
+    return S_ISREG(st.st_mode) || S_ISLNK(st.st_mode) ? unlinkat(parent, name, 0) : -1;
 }
 
 /* 'path_fd' was looked at: it is a plain file, whatever has its name by now. */
-static int copy_file(struct copy *c, int path_fd, const struct stat *st, int parent, const char *name)
+static int open_file(int path_fd)
 {
     char self[32];
-    autoclose int from = -1, to = -1;
 
     (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
-    from = open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (from < 0)
-        return -1;
-    if (unlinkat(parent, name, 0) < 0 && errno != ENOENT)
+    return open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static int copy_file(struct copy *c, int path_fd, const struct stat *st, int parent, const char *name)
+{
+    autoclose int from = open_file(path_fd), to = -1;
+    int error;
+
+    if (from < 0 || make_room(parent, name) < 0)
         return -1;
     to = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (to < 0 || copy_bytes(c, from, to) < 0)
+    if (to < 0)
         return -1;
+    if (file_copy(from, to, NULL, NULL) < 0) { /* no half of a file */
+        error = errno;
+        (void)unlinkat(parent, name, 0);
+        errno = error;
+        return -1;
+    }
     own(c, to, st->st_mode);
     (void)futimens(to, (struct timespec[]){ st->st_atim, st->st_mtim });
-    c->n_files++;
     return 0;
 }
 
@@ -138,13 +138,10 @@ static int copy_link(struct copy *c, int path_fd, int parent, const char *name, 
         leave_out(c, path, "a link that leads out of what is copied");
         return 0;
     }
-    if (unlinkat(parent, name, 0) < 0 && errno != ENOENT)
-        return -1;
-    if (symlinkat(to, parent, name) < 0)
+    if (make_room(parent, name) < 0 || symlinkat(to, parent, name) < 0)
         return -1;
     if (c->owner != (uid_t)-1)
         (void)!fchownat(parent, name, c->owner, c->group, AT_SYMLINK_NOFOLLOW);
-    c->n_files++;
     return 0;
 }
 
@@ -209,9 +206,9 @@ static int copy_any(struct copy *c, int path_fd, int parent, const char *name, s
     return 0;
 }
 
-/* Where to, and under which name. */
-static int open_place(const struct copy *c, struct str from, struct str to, int *ret_dir, struct str *ret_name,
-                      struct err *e)
+/* Where to, and under which name. "x/" is a directory: there already, or made of one. */
+static int open_place(const struct copy *c, struct str from, bool is_dir, struct str to, int *ret_dir,
+                      struct str *ret_name, struct err *e)
 {
     *ret_dir = open_at(c->to_root, to, O_PATH | O_DIRECTORY);
     *ret_name = last_name(from);
@@ -222,6 +219,8 @@ static int open_place(const struct copy *c, struct str from, struct str to, int 
         return 0;
     if (errno != ENOENT && errno != ENOTDIR)
         return err_errno(e, "%.*s", STR_ARG(to));
+    if (!is_dir && trim(to).n < to.n)
+        return err_set(e, ERR_NOT_FOUND, "%.*s: there is no such directory", STR_ARG(to));
     *ret_name = last_name(to);
     *ret_dir = open_at(c->to_root, above(to), O_PATH | O_DIRECTORY);
     if (*ret_dir < 0)
@@ -229,19 +228,56 @@ static int open_place(const struct copy *c, struct str from, struct str to, int 
     return is_name(*ret_name) ? 0 : err_set(e, ERR_INVALID, "%.*s is no name for a file", STR_ARG(to));
 }
 
-int copy_tree(struct copy *c, struct str from, struct str to, struct err *e)
+/* ---- what cannot be replaced ---- */
+
+/* A device or a pipe of ours; and whatever has a name in /dev or /proc, which may be a link to a file that is open. */
+static bool is_stream(const struct copy *c, const char *to)
 {
-    autoclose int source = open_at(c->from_root, from, O_PATH), dir = -1;
+    struct stat st;
+
+    if (c->to_root != AT_FDCWD || stat(to, &st) < 0 || S_ISDIR(st.st_mode))
+        return false;
+    return !S_ISREG(st.st_mode) || strncmp(to, "/dev/", 5) == 0 || strncmp(to, "/proc/", 6) == 0;
+}
+
+static int write_stream(int path_fd, const char *to)
+{
+    static char bytes[64 << 10];
+    autoclose int from = open_file(path_fd), out = from < 0 ? -1 : open(to, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    ssize_t n = -1;
+
+    while (out >= 0 && (n = read(from, bytes, sizeof(bytes))) > 0)
+        if (write_all(out, (struct str){ bytes, (size_t)n }) < 0)
+            return -1;
+    return (int)n;
+}
+
+static int copy_to(struct copy *c, int source, const struct stat *st, struct str from, struct str to, struct err *e)
+{
     autobuf path = { 0 }, name = { 0 };
+    autoclose int dir = -1;
     struct str own_name;
 
-    if (source < 0)
-        return err_errno(e, "%.*s", STR_ARG(from));
-    if (open_place(c, from, to, &dir, &own_name, e) < 0)
+    if (open_place(c, from, S_ISDIR(st->st_mode), to, &dir, &own_name, e) < 0)
         return -1;
     buf_str(&name, own_name);
     buf_str(&path, trim(from));
     if (copy_any(c, source, dir, name.p, &path, 0) < 0)
         return err_errno(e, "copy %.*s to %.*s", STR_ARG(from), STR_ARG(to));
     return 0;
+}
+
+int copy_tree(struct copy *c, struct str from, struct str to, struct err *e)
+{
+    autoarena a = { 0 };
+    autoclose int source = open_at(c->from_root, from, O_PATH);
+    struct stat st;
+
+    if (source < 0 || fstat(source, &st) < 0)
+        return err_errno(e, "%.*s", STR_ARG(from));
+    if (!is_stream(c, arena_cstr(&a, to)))
+        return copy_to(c, source, &st, from, to, e);
+    if (!S_ISREG(st.st_mode))
+        return err_set(e, ERR_INVALID, "%.*s is no file: only one can be written to %.*s", STR_ARG(from), STR_ARG(to));
+    return write_stream(source, arena_cstr(&a, to)) < 0 ? err_errno(e, "write to %.*s", STR_ARG(to)) : 0;
 }

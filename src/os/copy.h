@@ -1,9 +1,9 @@
 /* copy.h - files and trees from one root to another
  *
  * One of the two is a container's, so nothing in it is trusted: paths in it are walked by the kernel and never leave it
- * (path.h), links are copied and never followed but at the end of 'from', what stands in the way of a file is replaced,
- * not written through. Only files, directories and links are copied; of modes only the permissions (no set-user-id).
- * What is not copied is told, and the rest goes on.
+ * (path.h), links are copied and never followed but at the end of 'from', a file or link that stands in the way of a file is
+ * replaced, not written through, and anything else there (a device, a pipe) stays. Only files, directories and links are
+ * copied; of modes only the permissions (no set-user-id). What is not copied is told, and the rest goes on.
  */
 #ifndef OS_COPY_H
 #define OS_COPY_H
@@ -23,10 +23,11 @@ struct copy {
     void *ctx;
     void (*left_out)(void *ctx, struct str path, const char *why); /* below 'from' */
     /* what was done: */
-    int64_t n_files, n_bytes, n_left_out;
+    int64_t n_left_out;
 };
 
-/* As `cp -r FROM TO`: where TO is a directory, into it under the name of FROM. -1: nothing could be copied. */
+/* As `cp -r FROM TO`: where TO is a directory, into it under the name of FROM; where it is a device or a pipe of ours, as
+ * /dev/stdout, a file is written to it. -1: nothing could be copied. */
 int copy_tree(struct copy *c, struct str from, struct str to, struct err *e);
 
 #endif

@@ -8,17 +8,13 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/util.h"
-#include "os/io.h"
+#include "os/file_copy.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 
-enum {
-    CHUNK = 16 << 20,   /* between two looks whether to stop */
-    NAMES_MAX = 100000, /* files with several names that are remembered; more become files of their own */
-};
+enum { NAMES_MAX = 100000 }; /* files with several names that are remembered; more become files of their own */
 
 struct copy {
     struct tree_copy *c;
@@ -27,14 +23,14 @@ struct copy {
     struct arena arena;
     struct map names; /* const char * (below 'to') by device and inode */
     size_t n_names;
-    bool cannot_clone;
 };
 
-static bool is_stopped(struct copy *k)
+static bool is_stopped(void *ctx)
 {
+    struct copy *k = ctx;
+
     if (!k->c->is_ended && k->c->is_stopped && k->c->is_stopped(k->c->ctx)) {
         k->c->is_ended = true;
-        errno = ECANCELED;
         return true;
     }
     return false;
@@ -98,72 +94,20 @@ static void leave(struct copy *k, const struct tree_entry *entry)
     *fd = -1;
 }
 
-/* ---- what is in a file ---- */
-
-/* From one place to the same place. copy_file_range() does not know all pairs of file systems. */
-static int copy_part(struct copy *k, int from, int to, off_t at, off_t end)
-{
-    static char bytes[256 << 10];
-    bool by_hand = false;
-
-    while (at < end) {
-        off_t in = at, out = at;
-        ssize_t n = by_hand ? -1 : copy_file_range(from, &in, to, &out, (size_t)MIN_OF(end - at, (off_t)CHUNK), 0);
-
-        if (!by_hand && n < 0 && is_for_all(errno))
-            return -1;
-        if (n <= 0) {
-            by_hand = true;
-            n = pread(from, bytes, (size_t)MIN_OF(end - at, (off_t)sizeof(bytes)), at);
-            if (n < 0 || (n > 0 && pwrite_all(to, (struct str){ bytes, (size_t)n }, at) < 0))
-                return -1;
-        }
-        if (n == 0)
-            break; /* it became shorter */
-        at += n;
-        if (is_stopped(k))
-            return -1;
-    }
-    return 0;
-}
-
-static int copy_data(struct copy *k, int from, int to, off_t size)
-{
-    off_t at = 0, end;
-
-    if (!k->cannot_clone && ioctl(to, FICLONE, from) == 0)
-        return 0;
-    k->cannot_clone = true;
-    while (at < size) {
-        off_t data = lseek(from, at, SEEK_DATA);
-
-        if (data < 0 && errno == ENXIO)
-            break; /* a hole up to the end */
-        at = data < 0 ? at : data;
-        end = lseek(from, at, SEEK_HOLE);
-        end = end < 0 ? size : MIN_OF(end, size);
-        if (copy_part(k, from, to, at, end) < 0)
-            return -1;
-        at = end;
-    }
-    return ftruncate(to, size);
-}
-
 static int copy_file(struct copy *k, int dir, const struct tree_entry *entry)
 {
     struct timespec times[2] = { entry->st.st_atim, entry->st.st_mtim };
     autoclose int from = openat(entry->dir, entry->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     autoclose int to = -1;
-    struct stat st;
     int error;
 
-    if (from < 0 || fstat(from, &st) < 0)
+    if (from < 0)
         return -1;
     to = openat(dir, entry->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (to < 0)
         return -1;
-    if (copy_data(k, from, to, st.st_size) == 0) {
-        (void)fchmod(to, mode_of(k, st.st_mode, 0600));
+    if (file_copy(from, to, is_stopped, k) == 0) {
+        (void)fchmod(to, mode_of(k, entry->st.st_mode, 0600));
         (void)futimens(to, times);
         return 0;
     }

@@ -130,6 +130,11 @@ static int copy(struct into *x, const struct text_list *words, int *ret_status, 
     to = side_of(words->list.v[1]);
     if (!from.pod.n == !to.pod.n || !from.path.n || !to.path.n)
         return err_set(e, ERR_SYNTAX, "one of the two, and only one, is in a pod: POD:PATH");
+    if (str_is(from.path, "-") || str_is(to.path, "-"))
+        return err_set(
+            e, ERR_SYNTAX,
+            "\"-\" is no file (one of that name is \"./-\"); for a stream, 'pumice exec POD -- tar c DIR' or "
+            "'tar c DIR | pumice exec -i POD -- tar x -C DIR'");
     if (into_open(x, e) < 0 || into_pick(x, from.pod.n ? from.pod : to.pod, &p, e) < 0 ||
         open_root(x, &p, &c, &root, e) < 0)
         return -1;
