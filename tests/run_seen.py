@@ -245,6 +245,9 @@ def claims_and_directories():
         same(len(os.listdir(os.path.join(claims, "default"))), 1)
         lacks(page_of(page), "FailedMount", "killed", "Deleted")
         has(page_of(page), "Stopped after", "stopped by SIGTERM")
+        what["metadata"] = {"generateName": "g-"}  # by what stands there, whatever name it is given; two that are alike are two
+        same([sorted(run([what, what], "--claims", claims).done("Completed").all_lines()) for _ in range(2)], [["up", "up"], ["up", "up", "x", "x"]])
+        same(len(os.listdir(os.path.join(claims, "default"))), 3)
 
 
 # ---- hints ----

@@ -122,6 +122,22 @@ static void aim_command(const struct run_sink *s, struct load *l, struct json *c
         json_set(target, "uid", json_str(l->arena, arena_str(l->arena, uid)));
 }
 
+/* A Job that is given its name later (generateName) has a claim by what stands there; the second one like it, by that and 2. */
+static struct str generated_name(struct load *l, const struct loaded *doc)
+{
+    struct str name = doc->job.meta.generate_name;
+    int number = 1;
+
+    VEC_FOREACH(at, &l->docs) {
+        if (*at == doc)
+            break;
+        number += (*at)->set && str_eq((*at)->job.meta.generate_name, name) && str_empty(object_name((*at)->root));
+    }
+    while (name.n && (name.p[name.n - 1] == '-' || name.p[name.n - 1] == '.'))
+        name.n--;
+    return number == 1 || !name.n ? name : arena_fmt(l->arena, "%.*s-%d", STR_ARG(name), number);
+}
+
 /* Claims whose name is left to the controller have the same one in each run of the Job, so that --claims finds them
  * again. */
 static void name_claims(struct load *l, const struct loaded *doc)
@@ -129,7 +145,10 @@ static void name_claims(struct load *l, const struct loaded *doc)
     struct job job = doc->job;
 
     job.meta.uid = load_uid(l, doc->root);
-    (void)job_volumes_name(l->arena, &job);
+    if (str_empty(job.meta.name))
+        job.meta.name = generated_name(l, doc);
+    if (job.meta.name.n)
+        (void)job_volumes_name(l->arena, &job);
 }
 
 static int create_one(const struct run_sink *s, struct load *l, struct loaded *doc, struct err *e)
