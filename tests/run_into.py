@@ -159,6 +159,10 @@ def top():
 def pods_are_named():
     same(fine("exec", "train-worker-1", "--", "sh", "-c", "echo $HOSTNAME"), "train-worker-1\n")
     same(fine("exec", "default/worker-1", "-c", "main", "--", "hostname"), "train-worker-1\n")
+    for name in ("pod/train-worker-1", "pod/worker-1", "train/worker-1", "worker-1/main", "train/worker-1/main", "default/train-worker-1"):
+        same(fine("exec", name, "--", "hostname"), "train-worker-1\n")
+    fails(1, 'has no container "x" (there are: main)', "exec", "worker-1/x", "--", "true")
+    fails(1, 'no pod is called "other/worker-1"', "exec", "other/worker-1", "--", "true")
     fails(1, 'no pod is called "nope" (there are: train-', "exec", "nope", "--", "true")
     fails(1, 'has no container "x" (there are: main)', "exec", "worker-0", "-c", "x", "--", "true")
     fails(1, 'no pod is called', "exec", "-n", "other", "worker-0", "--", "true")
@@ -329,8 +333,9 @@ def logs():
     stamped = fine("logs", "--timestamps", "--prefix", "--tail", "1", "serve-0")
     assert stamped.startswith("[train-serve-0] 20") and stamped.endswith("Z serves\n"), stamped
     heads = {line.split()[0] for line in fine("logs", "--tail", "1", "train").splitlines()}
-    same(heads | {"[train-reads-0]"}, {f"[{pod}]" for pod in fine("ps", "-q").split()})
+    same(heads | {"[train-reads-0]", "[train-shell-0]"}, {f"[{pod}]" for pod in fine("ps", "-q").split()})
     same(fine("logs", "--since", "1h", "serve-0"), "serves\n")
+    assert fine("logs", "job/train", "--tail", "1") and fine("logs", "default/train", "--tail", "1")
     fails(2, "--since", "logs", "--since", "x", "serve-0")
     fails(2, "--tail", "logs", "--tail", "x", "serve-0")
 
@@ -610,6 +615,8 @@ def ends_with_the_run():
     wrote = R.lines("worker-0")
     said = ["tick 1", *out.splitlines()]
     same((len(said), sorted(said)), (len(wrote), sorted(wrote)))
+    r = into("logs", "worker-0", state=R.state)
+    assert r.returncode == 1 and ("'pumice runs logs'" in r.stderr or "No such file" in r.stderr), r.stderr
     r = into("ps", state=R.state)
     assert r.stdout == "" and ("no run of yours" in r.stderr or "No such file" in r.stderr), (r.stdout, r.stderr)
 

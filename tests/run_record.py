@@ -81,6 +81,9 @@ def all_of_it():
     lines = pumice_runs(env, "logs", name, "b-0").splitlines()  # the other one may be stopped before it says anything
     assert "b-0 | (hidden) and (hidden), (hidden) again" in lines and "b-0 | last words of b" in lines, lines
     same([x for x in lines if not x.startswith("b-0 | ")], [])
+    same(pumice_runs(env, "logs", name, "train-b-0", "-c", "main").splitlines(), lines)  # as it was called on the machine
+    assert 'no pod, task or container "b-1" (its pods: a-0, b-0' in pumice_runs(env, "logs", name, "b-1", status=1)
+    assert 'container "x"' in pumice_runs(env, "logs", name, "-c", "x", status=1)
     same(pumice_runs(env, "logs").count("last words of b"), sum("last words of b" in x for x in r.text))
     found = subprocess.run(["grep", "-r", "-l", "-a", "-e", WORD, "-e", TOKEN, "-e", KEY, "-e", WORD[::-1], "-e", "PRIVATE KEY", D + "/all"],
                            capture_output=True, text=True).stdout

@@ -191,39 +191,47 @@ void into_path(struct buf *out, const struct into_pod *p, const char *what)
     path_object(out, type_by_name(STR("Pod")), object_namespace(p->pod), object_name(p->pod), what);
 }
 
-static bool is_named(const struct json *pod, struct str name)
+static bool is_joined(struct str text, struct str front, struct str rest)
 {
-    return str_eq(object_name(pod), name);
+    return front.n && text.n == front.n + 1 + rest.n && str_starts(text, front) && text.p[front.n] == '/' &&
+           str_eq(str_from(text, front.n + 1), rest);
 }
 
-/* Without the job in front: "worker-0". */
+/* "NAME", or with "NAMESPACE/" or kubectl's "pod/" in front. */
+static bool is_spelled(const struct json *pod, struct str own, struct str name)
+{
+    return str_eq(own, name) || is_joined(name, object_namespace(pod), own) || is_joined(name, STR("pod"), own);
+}
+
+static bool is_named(const struct json *pod, struct str name)
+{
+    return is_spelled(pod, object_name(pod), name);
+}
+
+/* As the output of its run has it: "worker-0", of several jobs "train/worker-0". */
 static bool is_called(const struct json *pod, struct str name)
 {
     struct str own = object_name(pod), job = object_label(pod, JOB_LABEL);
 
-    return job.n && str_starts(own, job) && own.n > job.n + 1 && str_eq(str_from(own, job.n + 1), name);
+    if (!job.n || !str_starts(own, job) || own.n <= job.n + 1)
+        return false;
+    own = str_from(own, job.n + 1);
+    return is_spelled(pod, own, name) || is_joined(name, job, own);
 }
 
 static bool is_of_job(const struct json *pod, struct str job)
 {
-    return !job.n || str_eq(object_label(pod, JOB_LABEL), job);
-}
-
-static struct str take_namespace(const struct into *x, struct str *name)
-{
-    ptrdiff_t slash = str_find_char(*name, '/');
-    struct str namespace = slash < 0 ? str_of(x->o->namespace) : str_sub(*name, 0, (size_t)slash);
-
-    *name = str_from(*name, (size_t)(slash + 1));
-    return namespace;
+    return !job.n || is_spelled(pod, object_label(pod, JOB_LABEL), job) ||
+           is_joined(job, STR("job"), object_label(pod, JOB_LABEL));
 }
 
 static const char *const lists[] = { "containers", "initContainers", "ephemeralContainers" };
 
-static int choose_container(const struct into *x, struct into_pod *p, struct err *e)
+/* -c, "POD/CONTAINER", what the pod itself says, or the first. */
+static int choose_container(const struct into *x, struct into_pod *p, struct str behind, struct err *e)
 {
-    struct str named = x->o->container ? str_of(x->o->container)
-                                       : object_annotation(p->pod, "kubectl.kubernetes.io/default-container");
+    struct str said = object_annotation(p->pod, "kubectl.kubernetes.io/default-container");
+    struct str named = x->o->container ? str_of(x->o->container) : behind.n ? behind : said;
     const struct json *spec = json_get(p->pod, "spec");
     autobuf names = { 0 };
 
@@ -254,16 +262,17 @@ static int none_called(const struct into *x, struct str name, struct err *e)
         return err_set(e, ERR_NOT_FOUND, "no pod of a run that answers is called \"%.*s\"", STR_ARG(name));
     if (!x->runs.n)
         return err_set(e, ERR_NOT_FOUND,
-                       "no run of yours goes on here (of a server or cluster: 'pumice job exec', 'pumice job logs', "
-                       "kubectl)");
+                       "no run of yours goes on here (those that have ended: 'pumice runs', 'pumice runs logs'; of a "
+                       "server or cluster: 'pumice job', kubectl)");
     return err_set(e, ERR_NOT_FOUND, "no pod is called \"%.*s\" (there are: %s)", STR_ARG(name),
                    names.n ? names.p : "none yet");
 }
 
-static void find(struct into *x, struct str name, bool (*is_it)(const struct json *pod, struct str name),
-                 struct into_pods *ret)
+typedef bool match_f(const struct json *pod, struct str name);
+
+static void find(struct into *x, struct str name, match_f *is_it, struct into_pods *ret)
 {
-    struct str namespace = take_namespace(x, &name);
+    struct str namespace = str_of(x->o->namespace);
 
     VEC_FOREACH(r, &x->runs)
         JSON_FOREACH(pod, (*r)->pods)
@@ -271,35 +280,48 @@ static void find(struct into *x, struct str name, bool (*is_it)(const struct jso
                 *vec_push(x->arena, &ret->v) = (struct into_pod){ *r, pod, STR_NULL };
 }
 
+/* In the first of these ways that any pod is meant by; where it is none, what stands behind the last slash may be a
+ * container, as in the output of a run. */
+static int find_any(struct into *x, struct str name, match_f *const ways[], size_t n, struct into_pods *ret,
+                    struct err *e)
+{
+    ptrdiff_t slash = str_rfind_char(name, '/');
+    struct str front = str_sub(name, 0, slash > 0 ? (size_t)slash : 0), behind = STR_NULL;
+
+    for (size_t i = 0; i < n && !ret->v.n; i++)
+        find(x, name, ways[i], ret);
+    if (!ret->v.n && front.n)
+        behind = str_from(name, (size_t)slash + 1);
+    for (size_t i = 0; i < n && !ret->v.n && behind.n; i++)
+        find(x, front, ways[i], ret);
+    if (!ret->v.n)
+        return none_called(x, name, e);
+    VEC_FOREACH(p, &ret->v)
+        if (choose_container(x, p, behind, e) < 0)
+            return -1;
+    return 0;
+}
+
 int into_pick(struct into *x, struct str name, struct into_pod *ret, struct err *e)
 {
+    static match_f *const ways[] = { is_named, is_called };
     struct into_pods found = { 0 };
     autobuf where = { 0 };
 
-    find(x, name, is_named, &found);
-    if (!found.v.n)
-        find(x, name, is_called, &found);
-    if (!found.v.n)
-        return none_called(x, name, e);
+    if (find_any(x, name, ways, ARRAY_LEN(ways), &found, e) < 0)
+        return -1;
     VEC_FOREACH(p, &found.v)
         buf_fmt(&where, "%s%.*s of run %.*s", where.n ? ", " : "", STR_ARG(object_name(p->pod)), STR_ARG(p->run->id));
     if (found.v.n > 1)
         return err_set(e, ERR_CONFLICT, "\"%.*s\" could be %s: say which with --run ID or the whole name",
                        STR_ARG(name), where.p);
     *ret = found.v.v[0];
-    return choose_container(x, ret, e);
+    return 0;
 }
 
 int into_pick_all(struct into *x, struct str name, struct into_pods *ret, struct err *e)
 {
-    bool (*const ways[])(const struct json *pod, struct str name) = { is_named, is_called, is_of_job };
+    static match_f *const ways[] = { is_named, is_called, is_of_job };
 
-    for (size_t i = 0; i < ARRAY_LEN(ways) && !ret->v.n; i++)
-        find(x, name, ways[i], ret);
-    if (!ret->v.n)
-        return none_called(x, name, e);
-    VEC_FOREACH(p, &ret->v)
-        if (choose_container(x, p, e) < 0)
-            return -1;
-    return 0;
+    return find_any(x, name, ways, ARRAY_LEN(ways), ret, e);
 }

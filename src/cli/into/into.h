@@ -1,8 +1,8 @@
 /* into.h - into the pods of runs of this user on this machine: ps, top, exec, attach, logs, cp, port-forward
  *
  * Runs are found by their control sockets (run/control.h) below the state directory; one that nobody listens at belongs to
- * a dead run and is passed over. A pod is named as `pumice ps` shows it, or shorter, as the output of its run calls it:
- * "train-worker-0", "worker-0", "other/train-worker-0".
+ * a dead run and is passed over. A pod is named as `pumice ps` shows it, or as the output of its run calls it: "train-worker-0",
+ * "worker-0", "train/worker-0", "worker-0/sidecar"; also "other/train-worker-0" of a namespace, and "pod/train-worker-0".
  */
 #ifndef CLI_INTO_INTO_H
 #define CLI_INTO_INTO_H

@@ -241,14 +241,58 @@ static int run_report(struct arena *a, const void *options, const struct text_li
 
 /* ---- logs ---- */
 
-static bool is_wanted(const struct record_line *l, const struct text_list *arguments, const char *container)
+/* "worker-0" as the output had it, "train-worker-0" as it was called, or all of a task or a job. */
+static bool is_meant(const struct history_pod *p, struct str name)
 {
-    if (container && !str_is(l->container, container))
-        return false;
-    for (size_t i = 1; i < arguments->list.n; i++)
-        if (str_is(l->label, arguments->list.v[i]) || str_starts(l->label, str_of(arguments->list.v[i])))
+    return str_eq(p->label, name) || str_eq(p->name, name) || str_eq(p->task_name, name) ||
+           (p->job && str_eq(p->job->name, name));
+}
+
+static bool has_container(const struct history_pod *p, const char *name)
+{
+    VEC_FOREACH(c, &p->containers)
+        if (!name || str_is((*c)->name, name))
             return true;
-    return arguments->list.n < 2;
+    return !name;
+}
+
+static int none_meant(const struct record *r, const char *name, struct err *e)
+{
+    autobuf names = { 0 };
+
+    VEC_FOREACH(p, &r->history->pods)
+        if (names.n < 200 && !(*p)->is_replaced)
+            buf_fmt(&names, "%s%.*s", names.n ? ", " : "", STR_ARG((*p)->label));
+    return err_set(e, ERR_NOT_FOUND, "the run has no pod, task or container \"%s\" (its pods: %s)", name,
+                   names.n ? names.p : "none");
+}
+
+/* The pods whose lines are asked for, by uid. */
+static int choose_pods(const struct record *r, const struct text_list *arguments, const char *container,
+                       struct map *ret, struct err *e)
+{
+    bool has_any = !container;
+
+    for (size_t i = 1; i < MAX_OF(arguments->list.n, (size_t)2); i++) {
+        struct str name = i < arguments->list.n ? str_of(arguments->list.v[i]) : STR_NULL;
+        bool is_known = !name.n;
+
+        VEC_FOREACH(p, &r->history->pods) {
+            if (name.n && !is_meant(*p, name))
+                continue;
+            is_known = true;
+            has_any |= has_container(*p, container);
+            map_put(ret, (*p)->uid, *p);
+        }
+        if (!is_known)
+            return none_meant(r, arguments->list.v[i], e);
+    }
+    return has_any ? 0 : none_meant(r, container, e);
+}
+
+static bool is_wanted(const struct record_line *l, const struct map *pods, bool is_all, const char *container)
+{
+    return (!container || str_is(l->container, container)) && (is_all || map_get(pods, l->uid));
 }
 
 static void tell_dropped(const struct record *r)
@@ -263,34 +307,49 @@ static void tell_dropped(const struct record *r)
     fprintf(stderr, "pumice runs logs: %s of output came before this and were not kept\n", bytes.p);
 }
 
+static void put_lines(struct buf *out, struct str rest, const struct map *pods, bool is_all, const char *container)
+{
+    bool is_screen = isatty(STDOUT_FILENO), has_colour = term_has_colour(stdout);
+    struct record_line l;
+
+    while (record_next_line(&rest, &l)) {
+        if (!is_wanted(&l, pods, is_all, container))
+            continue;
+        buf_fmt(out, "%.*s | ", STR_ARG(l.label));
+        if (is_screen)
+            term_line(out, l.text, has_colour, &(struct term_colours){ 0 });
+        else
+            buf_str(out, l.text);
+        buf_char(out, '\n');
+    }
+}
+
 static int run_logs(struct arena *a, const void *options, const struct text_list *arguments)
 {
     const struct runs_options *o = options;
-    bool is_screen = isatty(STDOUT_FILENO), has_colour = term_has_colour(stdout);
     struct record_entry *entry;
     autoclose int dir = -1;
     autobuf out = { 0 };
     struct record r = { 0 };
-    struct record_line l;
+    struct map pods;
     struct str rest;
     struct err e;
+    int rc;
 
     if (open_run(a, "runs logs", arguments->list.n ? arguments->list.v[0] : NULL, &entry, &dir) < 0)
         return EXIT_FAILED;
     if (records_read(a, dir, entry->id, &r, &rest, &e) < 0)
         return command_fail("runs logs", &e, EXIT_FAILED);
-    tell_dropped(&r);
-    while (record_next_line(&rest, &l)) {
-        if (!is_wanted(&l, arguments, o->container))
-            continue;
-        buf_fmt(&out, "%.*s | ", STR_ARG(l.label));
-        if (is_screen)
-            term_line(&out, l.text, has_colour, &(struct term_colours){ 0 });
-        else
-            buf_str(&out, l.text);
-        buf_char(&out, '\n');
+    map_init(&pods, map_seed_default());
+    rc = choose_pods(&r, arguments, o->container, &pods, &e);
+    if (rc == 0) {
+        tell_dropped(&r);
+        put_lines(&out, rest, &pods, arguments->list.n < 2, o->container);
     }
+    map_done(&pods);
     record_done(&r);
+    if (rc < 0)
+        return command_fail("runs logs", &e, EXIT_FAILED);
     return term_print(&out) == 0 ? EXIT_FINE : EXIT_FAILED;
 }
 
