@@ -186,6 +186,7 @@ static int execute(int fd, struct err *e)
     argv = xcalloc(text.n + 1, sizeof(*argv));
     for (size_t at = 0; at < text.n; at += strlen(text.p + at) + 1)
         argv[n++] = text.p + at;
+    (void)setenv("LD_BIND_NOW", "1", true); /* a fork would look functions up again, and see spawner_libs.c */
     (void)syscall(SYS_execveat, fd, "", argv, environ, AT_EMPTY_PATH);
     return err_errno(e, "execute this program again");
 }

@@ -12,8 +12,9 @@
  *   a detached mount   the same file by a mount of its own, read-only, nosuid and attached nowhere: nobody can make it
  *                      writable again. Where memfds cannot be executed (sysctl vm.memfd_noexec=2) or modes not sealed.
  *
- * Which of them a process runs from is asked of the file itself. Command line, environment, descriptors, signals and
- * process id stay; nothing in this program may execute /proc/self/exe later.
+ * Which of them a process runs from is asked of the file itself. Command line, descriptors, signals and process id
+ * stay, and so does the environment, with LD_BIND_NOW added; nothing in this program may execute /proc/self/exe
+ * later.
  */
 #ifndef NODE_REEXEC_H
 #define NODE_REEXEC_H

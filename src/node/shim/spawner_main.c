@@ -206,6 +206,19 @@ static _Noreturn void become_shim(const struct spawner_own *own, const struct sh
     shim_main(own, opt, own->first_fd);
 }
 
+static pid_t fork_for(const struct shim_options *opt)
+{
+    pid_t pid;
+
+    if (!opt->asks_by_http)
+        return fork();
+    spawner_share_tls(true);
+    pid = fork();
+    if (pid != 0)
+        spawner_share_tls(false);
+    return pid;
+}
+
 static void fork_shim(struct spawning *s, struct wire_msg *m)
 {
     autoarena a = { 0 };
@@ -222,7 +235,7 @@ static void fork_shim(struct spawning *s, struct wire_msg *m)
     m->n_fds = 0;
     if (shim_get_options(&a, m->payload, &opt, &e) < 0)
         goto fail;
-    pid = fork();
+    pid = fork_for(&opt);
     if (pid == 0)
         become_shim(&s->own, &opt, sock);
     if (pid < 0) {
@@ -493,6 +506,7 @@ _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
         s.own.files = (struct rlimit){ 1024, 4096 };
     if (!opt->driver && !opt->oci)
         box_prepare(); /* every container inherits it */
+    spawner_keep_libs();
     list_init(&s.entries);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);

@@ -600,10 +600,13 @@ static void test_forward(void **state)
 
 static void test_probe(void **state)
 {
-    struct shim *s = stand_pod("probe");
+    struct shim_options opt = stand_options("probe");
     struct probe_target t = { .kind = PROBE_HTTP, .host = STR("127.0.0.1"), .port = 8080 };
     struct shim_event ev;
+    struct shim *s;
 
+    opt.asks_by_http = true;
+    s = stand_pod_with(&opt);
     assert_int_equal(shim_probe(s, 1, &t, 2000, NULL), 0); /* "lo" is up: refused, not unreachable */
     ev = stand_expect(s, SHIM_RESULT, "nobody");
     assert_true(ev.id == 1 && !ev.is_ok && str_ends(ev.text, STR("connect: connection refused")));
@@ -613,7 +616,7 @@ static void test_probe(void **state)
     for (t.kind = 0; t.kind <= PROBE_TCP; t.kind++) {
         assert_int_equal(shim_probe(s, 2, &t, 2000, NULL), 0);
         ev = stand_expect(s, SHIM_RESULT, "probe");
-        if (ev.is_ok != (t.kind != PROBE_HTTPS))
+        if (ev.is_ok != (t.kind != PROBE_HTTPS) || str_starts(ev.text, STR("the probe ended")))
             fail_msg("kind %d: %.*s", t.kind, STR_ARG(ev.text));
     }
     stand_gone(s);
