@@ -275,6 +275,25 @@ void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret)
         ret->cpu_shares_milli = quantity_milli(*share);
 }
 
+static bool are_same(const struct cgroup_limits *a, const struct cgroup_limits *b)
+{
+    return a->cpu_milli == b->cpu_milli && a->cpu_shares_milli == b->cpu_shares_milli &&
+           a->memory_bytes == b->memory_bytes;
+}
+
+struct str agent_only_container(const struct agent_pod *p)
+{
+    const struct json *spec = json_get(p->object->root, "spec"), *containers = json_get(spec, "containers");
+    struct cgroup_limits all, own;
+
+    if (p->agent->opt.oci_runtime || json_count(containers) != 1 || json_count(json_get(spec, "initContainers")) ||
+        json_bool(json_get(spec, "hostPID"), false) || json_bool(json_get(spec, "shareProcessNamespace"), false))
+        return STR_NULL;
+    agent_pod_limits(p, &all);
+    container_limits(json_at(containers, 0), &own);
+    return are_same(&all, &own) ? json_member_text(json_at(containers, 0), "name") : STR_NULL;
+}
+
 /* As the kubelet: who asked for the least is the first to go. */
 static int oom_score(const struct agent_pod *p, const struct cgroup_limits *l)
 {

@@ -346,6 +346,8 @@ void agent_box_ended(struct agent_pod *p, struct str container); /* gives back w
 /* What all containers on the host's files share: some milliseconds that pass best while the shim makes the pod's
  * namespaces. */
 void agent_box_prepare(const struct agent_pod *p);
+/* One that is alone and has no limits but its pod's: see shim.h. Empty: there are several. */
+struct str agent_only_container(const struct agent_pod *p);
 void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret);
 struct str agent_termination_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
 struct str agent_log_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);

@@ -124,6 +124,8 @@ struct str agent_log_file(const struct agent *g, struct arena *a, struct str pod
 
 static struct str group_of(struct arena *a, const struct agent_pod *p, struct str container)
 {
+    if (str_eq(container, agent_only_container(p)))
+        container = STR_NULL;
     return arena_fmt(a, "pod-%.*s%s%.*s", STR_ARG(p->object->uid), container.n ? "/" : "", STR_ARG(container));
 }
 

@@ -132,6 +132,7 @@ static int ask_for_shim(struct agent_pod *p, struct err *e)
     if (p->address.s_addr)
         opt.note = agent_address(&a, p->address);
     agent_pod_limits(p, &opt.limits);
+    opt.only = agent_only_container(p);
     read_sysctls(p, &a, &opt);
     if (shim_new(p->agent->spawner, &opt, &p->shim, e) < 0)
         return -1;

@@ -69,14 +69,14 @@ static int apply(int dir, const struct cgroup_setting *s)
     return -1;
 }
 
-static int set_limits(const struct cgroup_hier *h, const char *path, int depth, const struct cgroup_limits *limits,
-                      bool is_new, struct err *e)
+static int set_limits(const struct cgroup_hier *h, const char *path, const struct cgroup_limits *limits, bool is_new,
+                      struct err *e)
 {
     struct cgroup_setting s[CGROUP_SETTINGS_MAX];
     size_t n = 0;
 
     if (limits)
-        n = h->is_v2 ? cgroup_v2_settings(limits, depth, s) : cgroup_v1_settings(limits, depth, s);
+        n = h->is_v2 ? cgroup_v2_settings(limits, s) : cgroup_v1_settings(limits, s);
     if (is_new)
         n = wanted_settings(h, s, n);
     if (is_new && !n)
@@ -90,10 +90,10 @@ static int set_limits(const struct cgroup_hier *h, const char *path, int depth, 
     return 0;
 }
 
-/* The first group in a pod: from now on the pod passes controllers on and holds no processes itself. v1 has no such
- * rule; we keep it there too, so that a mistake shows on every host. One hierarchy tells: processes are put into
- * all. */
-static int prepare_parent(const struct cgroup_hier *h, const char *path, struct err *e)
+/* The first group in a pod: from now on the pod passes controllers on and holds no processes itself. In one that holds
+ * some there can be groups without limits. v1 has no such rule; we keep it there too, so that a mistake shows on every
+ * host. One hierarchy tells: processes are put into all. */
+static int prepare_parent(const struct cgroup_hier *h, const char *path, bool has_limits, struct err *e)
 {
     struct str pod = str_sub(str_of(path), 0, (size_t)str_find_char(str_of(path), '/'));
     autobuf procs = { 0 };
@@ -105,7 +105,9 @@ static int prepare_parent(const struct cgroup_hier *h, const char *path, struct 
         return -1;
     if (cgroup_tree_has_groups(dir))
         return 0;
-    if (cgroup_file_read(dir, "cgroup.procs", &procs) == 0 && procs.n)
+    if (cgroup_file_read(dir, "cgroup.procs", &procs) == 0 && procs.n && !has_limits)
+        return 0;
+    if (procs.n)
         return err_set(e, ERR_INVALID, "group %s: processes are in %s itself", path, name);
     if (h->is_v2 && (unsigned)cgroup_v2_pass(dir, h->ctrls, '+') != h->ctrls)
         return err_errno(e, "group %s: pass controllers on", name);
@@ -130,7 +132,7 @@ static void inherit(const struct cgroup_hier *h, const char *path)
 static int make_in(const struct cgroup_hier *h, const char *path, int depth, bool is_first,
                    const struct cgroup_limits *limits, bool *ret_is_new, struct err *e)
 {
-    if (depth == 2 && is_first && prepare_parent(h, path, e) < 0)
+    if (depth == 2 && is_first && prepare_parent(h, path, limits != NULL, e) < 0)
         return -1;
     if (mkdirat(h->ours, path, 0755) == 0)
         *ret_is_new = true;
@@ -138,7 +140,7 @@ static int make_in(const struct cgroup_hier *h, const char *path, int depth, boo
         return err_errno(e, "make group %s", path);
     if (*ret_is_new)
         inherit(h, path);
-    return set_limits(h, path, depth, limits, *ret_is_new, e);
+    return set_limits(h, path, limits, *ret_is_new, e);
 }
 
 int cgroup_make(struct cgroups *c, const char *path, const struct cgroup_limits *limits, struct err *e)

@@ -4,8 +4,9 @@
  * cgroups_can() says it, and the node says it in its conditions. Paths are made and removed by us only; a group that is
  * not empty is killed first. Nothing of ours is left after cgroups_close(…, true).
  *
- * A group holds either processes or groups, on every host: put what belongs to the whole pod into a group of its own
- * ("pod/sandbox"). This is the rule of v2; breaking it is ERR_INVALID on v1 as well.
+ * A group holds either processes or groups with limits, on every host: put what belongs to the whole pod into a group of
+ * its own ("pod/sandbox"). This is the rule of v2; breaking it is ERR_INVALID on v1 as well. A pod with one container
+ * does without a second level.
  *
  * Opening may move this process, and its children in the same group, into "<name>-self" beside our group (v2, when the
  * own group was handed to us, as by systemd's Delegate=yes). Not for use by several threads at a time.
@@ -47,11 +48,12 @@ struct cgroup_limits {        /* 0: no limit */
     int64_t cpu_shares_milli; /* request: weight; 0: the smallest, it gets what others leave */
     int64_t memory_bytes;
     int64_t pids;
+    bool dies_whole; /* passing memory_bytes: all of it, on v2; on v1 it is process by process always */
 };
 
 /* Make a group 'path' ("pod" or "pod/container": [a-z0-9-.]+ without a dot in front, at most two parts, the first
  * one made before), or set the limits of one; NULL: leave them. Limits the host cannot set are left out. Memory is
- * without swap. A container that passes its memory limit dies as a whole on v2, process by process on v1. */
+ * without swap. */
 int cgroup_make(struct cgroups *c, const char *path, const struct cgroup_limits *limits, struct err *e);
 /* With all below it; what runs is killed, gone is fine. */
 int cgroup_remove(struct cgroups *c, const char *path, struct err *e);

@@ -104,9 +104,9 @@ struct cgroup_setting {
 };
 enum { CGROUP_SETTINGS_MAX = 10 };
 
-/* 'depth': 1 for a pod, 2 for a container. Returns how many. */
-size_t cgroup_v1_settings(const struct cgroup_limits *l, int depth, struct cgroup_setting ret[CGROUP_SETTINGS_MAX]);
-size_t cgroup_v2_settings(const struct cgroup_limits *l, int depth, struct cgroup_setting ret[CGROUP_SETTINGS_MAX]);
+/* Returns how many. */
+size_t cgroup_v1_settings(const struct cgroup_limits *l, struct cgroup_setting ret[CGROUP_SETTINGS_MAX]);
+size_t cgroup_v2_settings(const struct cgroup_limits *l, struct cgroup_setting ret[CGROUP_SETTINGS_MAX]);
 
 /* Time on the CPU per period. */
 struct cgroup_quota {

@@ -81,11 +81,10 @@ static size_t memory_settings(const struct cgroup_limits *l, struct cgroup_setti
     return n;
 }
 
-size_t cgroup_v1_settings(const struct cgroup_limits *l, int depth, struct cgroup_setting ret[CGROUP_SETTINGS_MAX])
+size_t cgroup_v1_settings(const struct cgroup_limits *l, struct cgroup_setting ret[CGROUP_SETTINGS_MAX])
 {
     size_t n = cpu_settings(l, ret);
 
-    (void)depth;
     n += memory_settings(l, ret + n);
     n += add_pids(ret + n, l->pids);
     return n;
@@ -93,7 +92,7 @@ size_t cgroup_v1_settings(const struct cgroup_limits *l, int depth, struct cgrou
 
 /* ---- v2 ---- */
 
-size_t cgroup_v2_settings(const struct cgroup_limits *l, int depth, struct cgroup_setting ret[CGROUP_SETTINGS_MAX])
+size_t cgroup_v2_settings(const struct cgroup_limits *l, struct cgroup_setting ret[CGROUP_SETTINGS_MAX])
 {
     int64_t cpus = MIN_OF(l->cpu_shares_milli, 100000);
     struct cgroup_quota q;
@@ -117,7 +116,7 @@ size_t cgroup_v2_settings(const struct cgroup_limits *l, int depth, struct cgrou
         (void)snprintf(ret[n - 1].text, sizeof(ret[n - 1].text), "0");
     }
     /* A container over its limit dies as a whole, as Kubernetes does it on v2; half of one is of no use. */
-    if (depth == 2)
+    if (l->dies_whole)
         n += add(ret + n, CGROUP_CTRL_MEMORY, "memory.oom.group", l->memory_bytes != 0,
                  CGROUP_SETTING_IF_THERE | (l->memory_bytes ? 0 : CGROUP_SETTING_RESETS));
     n += add_pids(ret + n, l->pids);

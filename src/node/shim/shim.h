@@ -92,6 +92,9 @@ struct shim_sysctl {
 struct shim_options {
     const char *group; /* the pod's cgroup, "<group>/<container>" below it; made by the shim with 'limits' */
     struct cgroup_limits limits;
+    /* The only container, if the pod's limits are all it has: it is in the pod's group itself. Others that come later
+     * have no limits of their own. Empty: there are several. Not with an OCI runtime nor shared processes. */
+    struct str only;
     struct str hostname;
     bool has_host_network, has_host_ipc, has_host_pids, shares_pids;
     bool asks_by_http; /* it will be told to: https, if only by a redirect, takes libraries that others do without */
@@ -114,7 +117,7 @@ int shim_fd(const struct shim *s); /* readable: call shim_next() */
 /* Orders. An error means the shim is gone (SHIM_GONE follows); ERR_TOO_BIG: the order cannot be sent, and nothing
  * follows. 'container': its name. */
 
-/* Start a container in "<group>/<name>" with these limits. STARTED or FAILED follows, after STARTED one ENDED. */
+/* Start a container in its group with these limits. STARTED or FAILED follows, after STARTED one ENDED. */
 int shim_start(struct shim *s, const struct box_spec *spec, const struct cgroup_limits *limits, int attempt,
                struct err *e);
 /* To its process 1, which passes it on; SIGKILL: to all of the container. */

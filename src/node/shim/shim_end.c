@@ -175,18 +175,34 @@ static void fill_failure(struct con *c, int status)
         (void)snprintf(r->text, sizeof(r->text), "ended with status %d before its program ran", WEXITSTATUS(status));
 }
 
+/* What is left in it is killed, with the pod's end again. In the pod's own nothing is: it went with process 1. */
+void con_leave_group(struct pod *p, const struct con *c)
+{
+    if (!c->is_only)
+        p->has_leftover |= cgroup_remove(p->own->opt->cgroups, c->group, NULL) < 0;
+}
+
+static void count(struct pod *p, const struct con *c, struct cgroup_stats *ret)
+{
+    if (cgroup_stats(p->own->opt->cgroups, c->group, ret, NULL) < 0) {
+        memset(ret, -1, sizeof(*ret));
+        return;
+    }
+    ret->cpu_us -= MAX_OF(c->before.cpu_us, 0); /* what the host does not tell it did not tell before */
+    ret->oom_kills -= MAX_OF(c->before.oom_kills, 0);
+    ret->pids_refused -= MAX_OF(c->before.pids_refused, 0);
+    ret->throttled_us -= MAX_OF(c->before.throttled_us, 0);
+}
+
 /* Process 1 has been reaped with 'status'. */
 static void con_ended(struct pod *p, struct con *c, int status)
 {
-    struct cgroups *groups = p->own->opt->cgroups;
     struct shim_event ev = { .kind = SHIM_ENDED, .container = str_of(c->name), .attempt = c->attempt };
 
     c->pid = 0;
     con_read_report(p, c);
-    if (cgroup_stats(groups, c->group, &ev.stats, NULL) < 0)
-        memset(&ev.stats, -1, sizeof(ev.stats));
-    p->has_leftover |= cgroup_remove(groups, c->group, NULL) <
-                       0; /* kills what is left in it; tried again with the pod's end */
+    count(p, c, &ev.stats);
+    con_leave_group(p, c);
     if (p->driver->clean && !c->has_status && c->state != CON_FAILED)
         p->driver->clean(&c->place);
     drain(p, c);

@@ -97,6 +97,8 @@ struct con { /* a container */
     struct list_link link;
     struct arena arena;
     const char *name, *group;
+    bool is_only;               /* 'group' is the pod's */
+    struct cgroup_stats before; /* … and counts what earlier attempts did */
     struct oci_place place;
     int attempt;
     struct box_spec spec;
@@ -188,6 +190,7 @@ int64_t pod_now_ns(const struct pod *p); /* wall clock */
 
 /* shim_end.c */
 void con_read_report(struct pod *p, struct con *c);
+void con_leave_group(struct pod *p, const struct con *c); /* it has ended, or was not started */
 void con_read_pipe(struct pod *p, struct con *c, enum conlog_stream stream);
 bool con_must_wait(const struct pod *p, const struct con *c); /* for the reader of its log */
 bool con_has_news(const struct con *c);

@@ -166,6 +166,7 @@ int pod_make_pause(struct pod *p, struct err *e)
 
 int pod_make(struct pod *p, struct err *e)
 {
+    p->opt.limits.dies_whole = p->opt.only.n;
     if (cgroup_make(p->own->opt->cgroups, p->opt.group, &p->opt.limits, e) < 0 || make_namespaces(p, e) < 0)
         return -1;
     p->null = open("/dev/null", O_RDWR | O_CLOEXEC);

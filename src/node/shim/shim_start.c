@@ -82,14 +82,20 @@ static int open_log(struct pod *p, struct con *c, struct err *e)
     return conlog_open(path.p, p->opt.log_bytes ? p->opt.log_bytes : SHIM_LOG_BYTES, &c->log, e);
 }
 
-/* The group of an earlier attempt is not used again: its counts are not ours. */
-static int fresh_group(struct pod *p, struct con *c, const struct cgroup_limits *limits, struct err *e)
+/* The group of an earlier attempt is not used again: its counts are not ours. That of the pod is. */
+static int fresh_group(struct pod *p, struct con *c, struct cgroup_limits *limits, struct err *e)
 {
     struct cgroups *groups = p->own->opt->cgroups;
 
+    if (c->is_only) {
+        if (c->attempt > 0 && cgroup_stats(groups, c->group, &c->before, NULL) < 0)
+            c->before = (struct cgroup_stats){ 0 };
+        return 0;
+    }
+    limits->dies_whole = true;
     if (p->has_leftover && cgroup_remove(groups, c->group, e) < 0)
         return err_wrap(e, "the group of an earlier attempt");
-    return cgroup_make(groups, c->group, limits, e);
+    return cgroup_make(groups, c->group, p->opt.only.n ? NULL : limits, e);
 }
 
 /* The far ends: what the container writes to. */
@@ -249,7 +255,7 @@ static int start(struct pod *p, struct con *c, const struct wire_msg *m, struct 
         return -1;
     if (launch(p, c, e) == 0)
         return 0;
-    p->has_leftover |= cgroup_remove(p->own->opt->cgroups, c->group, NULL) < 0;
+    con_leave_group(p, c);
     return -1;
 }
 
@@ -280,7 +286,8 @@ void pod_start(struct pod *p, const struct wire_msg *m)
     list_init(&c->sinks);
     c->attempt = attempt;
     c->name = arena_str(&c->arena, name).p;
-    c->group = arena_fmt(&c->arena, "%s/%s", p->opt.group, c->name).p;
+    c->is_only = str_eq(p->opt.only, name);
+    c->group = c->is_only ? p->opt.group : arena_fmt(&c->arena, "%s/%s", p->opt.group, c->name).p;
     if (start(p, c, m, &r, &e) < 0) {
         refuse(p, name, attempt, e.text);
         con_free(p, c);

@@ -27,6 +27,7 @@ void shim_get_limits(struct wire_read *r, struct cgroup_limits *ret)
     ret->cpu_shares_milli = wire_get_i64(r);
     ret->memory_bytes = wire_get_i64(r);
     ret->pids = wire_get_i64(r);
+    ret->dies_whole = false;
 }
 
 enum { HOST_NETWORK = 1, HOST_IPC = 2, HOST_PIDS = 4, SHARES_PIDS = 8, ASKS_BY_HTTP = 16 };
@@ -35,6 +36,7 @@ void shim_put_options(struct buf *out, const struct shim_options *o)
 {
     wire_put_str(out, str_of(o->group));
     shim_put_limits(out, &o->limits);
+    wire_put_str(out, o->only);
     wire_put_str(out, o->hostname);
     wire_put_i64(out, (o->has_host_network ? HOST_NETWORK : 0) | (o->has_host_ipc ? HOST_IPC : 0) |
                           (o->has_host_pids ? HOST_PIDS : 0) | (o->shares_pids ? SHARES_PIDS : 0) |
@@ -59,6 +61,7 @@ int shim_get_options(struct arena *a, struct str text, struct shim_options *ret,
 
     o.group = arena_str(a, wire_get_str(&r)).p;
     shim_get_limits(&r, &o.limits);
+    o.only = arena_str(a, wire_get_str(&r));
     o.hostname = arena_str(a, wire_get_str(&r));
     flags = wire_get_i64(&r);
     o.has_host_network = flags & HOST_NETWORK;

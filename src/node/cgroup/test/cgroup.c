@@ -155,7 +155,7 @@ static void memory_limit_kills(void **state)
 
     (void)state;
     need(CGROUP_MEMORY, "memory limits");
-    make_pod(&(struct cgroup_limits){ .memory_bytes = 16 * MIB });
+    make_pod(&(struct cgroup_limits){ .memory_bytes = 16 * MIB, .dies_whole = true });
     assert_true(was_killed(end_of(start_in("pod/main", run_eat, 64 * MIB))));
     assert_int_equal(shared[0], 0);
     s = stats_of("pod/main");
@@ -446,8 +446,10 @@ static void groups_hold_processes_or_groups(void **state)
     need_groups();
     must(cgroup_make(cg, "a", NULL, &err));
     (void)start_in("a", run_wait, 0);
-    fails(cgroup_make(cg, "a/main", NULL, &err), ERR_INVALID);
+    fails(cgroup_make(cg, "a/main", &(struct cgroup_limits){ 0 }, &err), ERR_INVALID);
     assert_false(is_there("a/main", false));
+    must(cgroup_make(cg, "a/guest", NULL, &err));
+    (void)start_in("a/guest", run_wait, 0);
 }
 
 static void clones_into(void **state)

@@ -183,32 +183,29 @@ static void reads_counts(void **state)
 
 static const struct {
     struct cgroup_limits limits;
-    int depth;
     const char *v1, *v2; /* "file=text"; '~' in front: only when the group is not new */
 } limit_cases[] = {
     { { 0 },
-      1,
       "cpu.shares=2 ~cpu.cfs_quota_us=-1 ~memory.memsw.limit_in_bytes=-1 ~memory.limit_in_bytes=-1 "
       "~memory.memsw.limit_in_bytes=-1 ~pids.max=max ",
       "cpu.weight=1 ~cpu.max=max ~memory.max=max ~memory.swap.max=max ~pids.max=max " },
-    { { .cpu_milli = 1500, .cpu_shares_milli = 1000, .memory_bytes = 1 << 20, .pids = 7 },
-      2,
+    { { .cpu_milli = 1500, .cpu_shares_milli = 1000, .memory_bytes = 1 << 20, .pids = 7, .dies_whole = true },
+
       "cpu.shares=1024 ~cpu.cfs_quota_us=-1 cpu.cfs_period_us=100000 cpu.cfs_quota_us=150000 "
       "~memory.memsw.limit_in_bytes=1048576 memory.limit_in_bytes=1048576 memory.memsw.limit_in_bytes=1048576 "
       "pids.max=7 ",
       "cpu.weight=100 cpu.max=150000 100000 memory.max=1048576 memory.swap.max=0 memory.oom.group=1 pids.max=7 " },
-    { { .cpu_milli = 1, .cpu_shares_milli = 1 },
-      2,
+    { { .cpu_milli = 1, .cpu_shares_milli = 1, .dies_whole = true },
+
       "cpu.shares=2 ~cpu.cfs_quota_us=-1 cpu.cfs_period_us=1000000 cpu.cfs_quota_us=1000 "
       "~memory.memsw.limit_in_bytes=-1 ~memory.limit_in_bytes=-1 ~memory.memsw.limit_in_bytes=-1 ~pids.max=max ",
       "cpu.weight=1 cpu.max=1000 1000000 ~memory.max=max ~memory.swap.max=max ~memory.oom.group=0 ~pids.max=max " },
     { { .cpu_milli = INT64_MAX, .cpu_shares_milli = INT64_MAX, .memory_bytes = INT64_MAX, .pids = INT64_MAX },
-      1,
       "cpu.shares=262144 ~cpu.cfs_quota_us=-1 ~memory.memsw.limit_in_bytes=9223372036854775807 "
       "memory.limit_in_bytes=9223372036854775807 memory.memsw.limit_in_bytes=9223372036854775807 "
       "pids.max=max ",
       "cpu.weight=10000 ~cpu.max=max memory.max=9223372036854775807 memory.swap.max=0 pids.max=max " },
-    { { .pids = 4194305 }, 1, NULL, "cpu.weight=1 ~cpu.max=max ~memory.max=max ~memory.swap.max=max pids.max=max " },
+    { { .pids = 4194305 }, NULL, "cpu.weight=1 ~cpu.max=max ~memory.max=max ~memory.swap.max=max pids.max=max " },
 };
 
 static void print_settings(struct buf *out, const struct cgroup_setting *s, size_t n)
@@ -224,8 +221,8 @@ static void writes_limits(void **state)
         struct cgroup_setting s[CGROUP_SETTINGS_MAX];
         autobuf v1 = { 0 }, v2 = { 0 };
 
-        print_settings(&v1, s, cgroup_v1_settings(&limit_cases[i].limits, limit_cases[i].depth, s));
-        print_settings(&v2, s, cgroup_v2_settings(&limit_cases[i].limits, limit_cases[i].depth, s));
+        print_settings(&v1, s, cgroup_v1_settings(&limit_cases[i].limits, s));
+        print_settings(&v2, s, cgroup_v2_settings(&limit_cases[i].limits, s));
         if (limit_cases[i].v1)
             assert_string_equal(v1.p, limit_cases[i].v1);
         assert_string_equal(v2.p, limit_cases[i].v2);

@@ -793,6 +793,40 @@ static void test_oom(void **state)
     stand_gone(s);
 }
 
+/* The only container of a pod is in the pod's group: what one attempt did is not the next one's, and one that comes
+ * later is apart from it. */
+static void test_only(void **state)
+{
+    struct shim_options opt = stand_options("only");
+    struct box_spec spec = { .name = STR("main"), .uid = -1, .gid = -1 };
+    autoarena a = { 0 };
+    struct shim_event ev;
+    struct shim *s;
+
+    if (!(cgroups_can(groups) & CGROUP_MEMORY))
+        skip();
+    opt.only = STR("main");
+    opt.limits.memory_bytes = 48 << 20;
+    s = stand_pod_with(&opt);
+    *vec_push(&a, &spec.argv) = STR("!eat");
+    assert_int_equal(shim_start(s, &spec, &(struct cgroup_limits){ 0 }, 0, NULL), 0);
+    (void)stand_expect(s, SHIM_STARTED, "eat");
+    assert_true(stand_has_group("only") && !stand_has_group("only/main"));
+    ev = stand_expect(s, SHIM_ENDED, "eat");
+    assert_true(ev.is_oom && ev.stats.cpu_us > 0);
+    stand_start(s, "main", "sleep 60", 1);
+    (void)stand_expect(s, SHIM_STARTED, "again");
+    stand_start(s, "debug", "exit 7", 0);
+    (void)stand_expect(s, SHIM_STARTED, "debug");
+    ev = stand_expect(s, SHIM_ENDED, "debug");
+    assert_true(str_is(ev.container, "debug") && WEXITSTATUS(ev.status) == 7 && !stand_has_group("only/debug"));
+    assert_int_equal(shim_signal(s, STR("main"), SIGKILL, NULL), 0);
+    ev = stand_expect(s, SHIM_ENDED, "again");
+    assert_true(str_is(ev.container, "main") && !ev.is_oom);
+    stand_gone(s);
+    assert_false(stand_has_group("only"));
+}
+
 static void test_fork_bomb(void **state)
 {
     struct cgroup_limits limits = { .pids = 30 };
@@ -1449,6 +1483,7 @@ int main(void)
         SHIM_TEST(test_network),
         SHIM_TEST(test_sysctls),
         SHIM_TEST(test_oom),
+        SHIM_TEST(test_only),
         SHIM_TEST(test_fork_bomb),
         SHIM_TEST(test_nonsense),
         SHIM_TEST(test_spawner_nonsense),
