@@ -174,19 +174,61 @@ static void remove_one(int dir, const char *name)
         log_warn("an old record stays behind", LOG_TEXT("why", e.text));
 }
 
-/* Runs that go on stay, whatever they have. One that cannot be read is nobody's loss. */
+struct room { /* what a record takes */
+    const char *name;
+    int64_t bytes, changed_ns;
+};
+
+static int changed_last_first(const void *x, const void *y)
+{
+    const struct room *a = x, *b = y;
+
+    return (a->changed_ns < b->changed_ns) - (a->changed_ns > b->changed_ns);
+}
+
+static bool is_running(int dir, const char *name)
+{
+    autoclose int own = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    autoclose int facts = own < 0 ? -1 : openat(own, "facts", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+    return facts >= 0 && flock(facts, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+static struct room look_at(struct arena *a, int dir, const char *name)
+{
+    struct room r = { .name = arena_str(a, str_of(name)).p };
+    static const char *const files[] = { "facts", "log", "log.old" };
+    char path[64];
+    struct stat st;
+
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", name, files[i]);
+        if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        r.bytes += st.st_size;
+        r.changed_ns = MAX_OF(r.changed_ns, st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+    }
+    return r;
+}
+
+/* Runs that go on stay, whatever they have. No record is read: every run comes by here, and there may be a hundred. */
 static void make_room(int dir)
 {
+    VEC(struct room) all = { 0 };
+    autodir *d = dir_open(dir, ".");
     autoarena a = { 0 };
-    struct record_list all = { 0 };
     int64_t bytes = 0;
     size_t n = 0;
 
-    records_list(&a, dir, &all);
-    VEC_FOREACH(one, &all.list) {
-        bytes += (*one)->bytes;
-        if ((++n >= RECORDS_MAX || bytes > RECORDS_BYTES) && !(*one)->is_running)
-            remove_one(dir, (*one)->id.p);
+    for (struct dirent *entry; (entry = dir_next(d));)
+        if (is_name(entry->d_name))
+            *vec_push(&a, &all) = look_at(&a, dir, entry->d_name);
+    if (all.n)
+        qsort(all.v, all.n, sizeof(*all.v), changed_last_first);
+    VEC_FOREACH(one, &all) {
+        bytes += one->bytes;
+        if ((++n >= RECORDS_MAX || bytes > RECORDS_BYTES) && !is_running(dir, one->name))
+            remove_one(dir, one->name);
     }
 }
 
