@@ -81,8 +81,8 @@ static bool is_program(const char *name)
 
 static bool is_program_dir(const char *name)
 {
-    static const char *const names[] = { "bin",           "lib",           "lib64",       "include",
-                                         "site-packages", "dist-packages", "node_modules" };
+    static const char *const names[] = { "bin",           "lib",           "lib64",        "include",
+                                         "site-packages", "dist-packages", "node_modules", "go-build" };
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (strcmp(name, names[i]) == 0)
