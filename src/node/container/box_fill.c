@@ -4,6 +4,7 @@
  * those who see all of an old one.
  */
 #include "node/container/box_internal.h"
+#include "node/container/host_layer.h"
 
 #include <errno.h>
 #include <linux/magic.h>
@@ -168,11 +169,14 @@ static int put_part(struct box *b, int take_mount, struct str path, struct err *
     return box_put(b, take_mount, path, BOX_DIR, e);
 }
 
-/* On disk, where the container's other changes are: what programs keep there may be larger than memory. */
+/* On disk, where the container's other changes are: what programs keep there may be larger than memory. Among them, if
+ * the layer over the host's files has one that is empty. */
 static int fill_tmp(struct box *b, struct err *e)
 {
     int mount;
 
+    if (b->is_overlay && b->over >= 0 && host_layer_has_tmp(b->over))
+        return 0;
     if (box_plain_dir(b, "tmp", 01777, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, &mount, e) < 0)
         return -1;
     return put_part(b, mount, STR("/tmp"), e);

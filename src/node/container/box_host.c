@@ -379,6 +379,7 @@ static int overlay_root(struct box *b, int lower, struct err *e)
     if (b->root < 0)
         return -1;
     box_part(b, b->root);
+    b->is_overlay = true;
     return box_mount_attach(b->root, b->state) < 0 ? err_errno(e, "attach the root") : 0;
 }
 

@@ -7,6 +7,7 @@
 #include "node/userns/user.h"
 #include "os/dir.h"
 #include "os/io.h"
+#include "os/tree.h"
 #include "plugin/sshkey.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 
 enum {
     NOBODY = 65534,         /* how the kernel shows owners from outside the user namespace */
@@ -314,6 +316,29 @@ static int make_keys(struct host_layer *o, struct err *e)
     if (make_dir(o, "etc/ssh", e) < 0 || each_entry(o, "etc/ssh", 0, replace_key, e) < 0)
         return -1;
     return faccessat(o->dir, first, F_OK, 0) == 0 ? 0 : make_key(o, first, e);
+}
+
+/* ---- /tmp ---- */
+
+static const char opaque[] = "trusted.overlay.opaque";
+
+void host_layer_add_tmp(int dir)
+{
+    autoclose int tmp = -1;
+
+    if (user_ids() != UINT32_MAX || tree_remove(dir, "tmp", NULL) < 0) /* what was hidden there: now all is */
+        return;
+    if (mkdirat(dir, "tmp", 0700) < 0 || (tmp = openat(dir, "tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
+        fchmod(tmp, 01777) < 0 || fsetxattr(tmp, opaque, "y", 1, 0) < 0)
+        (void)unlinkat(dir, "tmp", AT_REMOVEDIR);
+}
+
+bool host_layer_has_tmp(int dir)
+{
+    autoclose int tmp = openat(dir, "tmp", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    char text[2];
+
+    return tmp >= 0 && fgetxattr(tmp, opaque, text, sizeof(text)) == 1 && text[0] == 'y';
 }
 
 /* ---- all of it ---- */

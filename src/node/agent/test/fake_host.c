@@ -133,6 +133,11 @@ int host_layer_make(int dir, struct err *e)
     return fake.fails_over.code ? err_set(e, fake.fails_over.code, "%s", fake.fails_over.text) : 0;
 }
 
+void host_layer_add_tmp(int dir)
+{
+    (void)dir;
+}
+
 int hide_secrets(struct arena *a, int over, const struct str *own, size_t n, struct hidden *ret, struct err *e)
 {
     return 0;
