@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -83,14 +84,21 @@ class Window(Terminal):
 # ---- the run ----
 
 TICKS = "i=0; while :; do i=$((i+1)); echo tick $i; echo trouble $i >&2; sleep 0.2; done"
-SERVE = "import socket\ns=socket.socket(); s.setsockopt(1,2,1); s.bind(('127.0.0.1', 8000)); s.listen(99)\nprint('serves', flush=True)\n" \
+SERVE = "import os, socket, threading\n" \
+        "u=socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind(('127.0.0.1', 8000))\n" \
+        "def udp():\n while True:\n  d,c=u.recvfrom(65536)\n  if d==b'die': os._exit(3)\n  u.sendto(d.upper()+(b' %d'%c[1] if len(d)<99 else b''), c)\n" \
+        "threading.Thread(target=udp, daemon=True).start()\n" \
+        "s=socket.socket(); s.setsockopt(1,2,1); s.bind(('127.0.0.1', 8000)); s.listen(99)\nprint('serves', flush=True)\n" \
         "while True:\n c,_=s.accept(); d=b''\n while (p:=c.recv(65536)): d+=p\n c.sendall(d.upper()); c.close()"
 
 
-def free_port():
-    with socket.socket() as s:
+def free_port(kind=socket.SOCK_STREAM):
+    with socket.socket(type=kind) as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+PORTS_UDP = {}
 
 
 def begin():
@@ -98,6 +106,7 @@ def begin():
     PORTS = {"published": free_port(), "host": free_port()}
     while PORTS["host"] == PORTS["published"]:
         PORTS["host"] = free_port()
+    PORTS_UDP.update(published=free_port(socket.SOCK_DGRAM), host=free_port(socket.SOCK_DGRAM))
     again = {"restartPolicy": "OnFailure"}
     python = shutil.which("python3", path="/usr/bin:/bin")
     where = tempfile.mkdtemp(prefix="pumice-into-", dir=DIR)
@@ -110,14 +119,15 @@ def begin():
     pod = {"volumes": [{"name": "state", "hostPath": {"path": where}}]}
     R = Run(job("train",
                 task("worker", sh(TICKS), replicas=2),
-                task("serve", [python, "-c", SERVE], ports=[{"containerPort": 8000, "hostPort": PORTS["host"]}]),
+                task("serve", [python, "-c", SERVE], ports=[{"containerPort": 8000, "hostPort": PORTS["host"]},
+                                                                 {"containerPort": 8000, "hostPort": PORTS_UDP["host"], "protocol": "UDP"}]),
                 task("crash", sh("echo first; test -e /tmp/x && exec sleep 1000; echo x > /d/x; test -e /d/y && { echo second; exec sleep 1000; }; "
                                  "touch /d/y; exit 3"), pod={**again, "volumes": [{"name": "d", "emptyDir": {}}]},
                      volumeMounts=[{"name": "d", "mountPath": "/d"}]),
                 task("shell", sh("cd /; PS1='here> ' exec sh -i"), stdin=True, tty=True),
                 task("reads", sh("cat > /tmp/got; wc -c < /tmp/got; exec sleep 1000"), stdin=True, stdinOnce=True),
                 task("hostile", sh("cp /state/evil /tmp/evil; echo ready; exec sleep 1000"), pod=pod, **mounts)),
-            "--publish", f"{PORTS['published']}:serve-0:8000", user=USER, state=state)
+            "--publish", f"{PORTS['published']}:serve-0:8000", "--publish", f"{PORTS_UDP['published']}/udp:serve-0:8000", user=USER, state=state)
     R.until(lambda r: {"tick 1", "serves", "second", "ready"} <= set(r.all_lines()))
 
 
@@ -475,6 +485,49 @@ def published():
     same(talk(PORTS["host"], big), big.upper())
 
 
+class Asker:
+    """One who asks by UDP, and hears only whom he asked."""
+
+    def __init__(self, port, address="127.0.0.1"):
+        self.socket = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.connect((address, port))
+        self.socket.settimeout(0.2)
+
+    def ask(self, data, answers=True):
+        """Nobody says that a datagram got lost: it is asked again, and what answers an earlier question is passed over."""
+        for _ in range(200 if answers else 5):
+            try:
+                self.socket.send(data)
+                while not (answer := self.socket.recv(65536)).startswith(data.upper()):
+                    pass
+                return answer
+            except TimeoutError:
+                pass
+            except ConnectionRefusedError:  # nobody is there, or not yet
+                time.sleep(0.05)
+        assert not answers, "no answer"
+        return None
+
+
+def published_udp():
+    """Each client is another one in the pod, answers find their way back, and nobody but this machine is heard."""
+    for port in PORTS_UDP.values():
+        clients = [Asker(port) for _ in range(3)]
+        said = [c.ask(b"hello") for c in clients]
+        assert all(words.startswith(b"HELLO ") for words in said) and len(set(said)) == 3, said
+        same([c.ask(b"hello") for c in clients], said)
+        big = b"abc" * 20_000
+        same(clients[0].ask(big), big.upper())
+        same(Asker(port, other_address()).ask(b"hello", False), None)
+    # more than there is room for: who was silent for longest gives way, and is another one when he comes back
+    port = PORTS_UDP["published"]
+    first = Asker(port)
+    before = first.ask(b"hello")
+    for _ in range(300):
+        Asker(port).ask(b"x")
+    assert first.ask(b"hello") != before
+
+
 def other_address():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         try:
@@ -506,18 +559,33 @@ def port_forward():
     p.communicate()
 
 
+def has_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as s:
+            s.bind(("::1", 0))
+        return True
+    except OSError:
+        print("skipped: no ::1 here")
+        return False
+
+
 def other_addresses():
     """Only where somebody asks for it; what cannot be is told. Input that nobody gives is told too."""
     ports = [free_port() for _ in range(2)]
+    udp, six = free_port(socket.SOCK_DGRAM), has_ipv6()
     python = shutil.which("python3", path="/usr/bin:/bin")
     what = job("j", task("t", [python, "-c", SERVE], stdin=True, ports=[{"containerPort": 8000, "hostPort": ports[0], "hostIP": "0.0.0.0"},
-                                                                        {"containerPort": 53, "hostPort": 53, "protocol": "UDP"}]))
-    r = Run(what, "--publish", f"127.0.0.2:{ports[1]}:8000")
+                                                                        {"containerPort": 8000, "hostPort": udp, "protocol": "UDP"},
+                                                                        {"containerPort": 53, "hostPort": 53, "protocol": "SCTP"}]),
+               policies=[{"event": "PodFailed", "action": "RestartTask"}])
+    r = Run(what, "--publish", f"127.0.0.2:{ports[1]}:8000", *(["--publish", f"[::1]:{ports[1]}:8000", "--publish", f"[::1]:{udp}:8000/udp"] if six else []))
     r.until_line("serves")
     text = "\n".join(e["text"] for e in r.of("notice"))
-    for piece in (f"hostPort {ports[0]} is reached at 127.0.0.1 only", "hostPort 53 has no effect here: it is for UDP", "'pumice attach -i POD' gives it some"):
+    for piece in (f"hostPort {ports[0]} is reached at 127.0.0.1 only", "hostPort 53 has no effect here: it is for SCTP, and only TCP and UDP lead to pods", "'pumice attach -i POD' gives it some"):
         assert piece in text, text
     same((talk(ports[1], address="127.0.0.2"), talk(ports[0])), (b"HELLO", b"HELLO"))
+    if six:
+        same((talk(ports[1], address="::1"), Asker(udp, "::1").ask(b"six")[:4]), (b"HELLO", b"SIX "))
     for address, port in (("127.0.0.1", ports[1]), ("127.0.0.2", ports[0])):
         with socket.socket() as s:
             assert s.connect_ex((address, port)) != 0
@@ -525,6 +593,11 @@ def other_addresses():
     r = Run(what, "--publish-all-addresses")
     r.until_line("serves")
     same(talk(ports[0], address="127.0.0.2"), b"HELLO")
+    there = Asker(udp, "127.0.0.2")  # hears only answers that come from that address
+    same(there.ask(b"hello")[:6], b"HELLO ")
+    there.socket.send(b"die")
+    r.until(lambda r: len(r.uids("t-0")) == 2)  # the next pod has the port
+    same(there.ask(b"again")[:6], b"AGAIN ")
     r.signal(signal.SIGTERM).end()
 
 
@@ -540,10 +613,18 @@ def ports_that_cannot_be_had():
     run_refused(1, f"spec.tasks[t].template.spec.containers[main]: hostPort: another program listens at port {taken} of 127.0.0.1", what)
     plain = job("j", task("t", sh("true")))
     run_refused(1, f"--publish {taken}: another program listens", plain, "--publish", str(taken))
+    udp = PORTS_UDP["host"]
+    run_refused(1, f"--publish {udp}/udp: another program listens at port {udp}/udp of 127.0.0.1", plain, "--publish", f"{udp}/udp")
+    run_refused(2, '--publish 1/sctp: no port leads to pods by "sctp": write /tcp or /udp', plain, "--publish", "1/sctp")
     for wrong in ("x", "1:a:b", "0", "1:2:3:4", "1:", "70000"):
         run_refused(2, f"--publish {wrong}: this is not [ADDRESS:]PORT", plain, "--publish", wrong)
+    two = job("j", task("t", sh("true"), replicas=2, ports=[{"containerPort": 80, "hostPort": free_port()}]))
+    run_refused(1, "didn't have free ports for the requested pod ports. (with --wait the run waits on)\n"
+                "    hint: one pod at a time has a hostPort, and spec.tasks[t].template.spec.containers[main] asks for ", two)
     several = job("j", task("t", sh("true"), replicas=2))
     run_refused(1, "--publish 4321: which pod? No container of the files has a containerPort 4321: name one, as 4321:t-0:4321", several, "--publish", "4321")
+    run_refused(1, "No container of the files has a containerPort 80 for UDP: name one, as 80/udp:t-0:80",
+                job("j", task("t", sh("true"), replicas=2, ports=[{"containerPort": 80}])), "--publish", "80/udp")
     run_refused(1, "--publish 203.0.113.9:1234", plain, "--publish", "203.0.113.9:1234")
 
 
@@ -641,7 +722,7 @@ def at_a_terminal():
 # ---- all of it ----
 
 CASES = (ps, top, pods_are_named, exec_status, exec_much, exec_terminal, exec_client_killed, exec_many, attach_streams, attach_terminal, logs, cp_in,
-         cp_out, cp_to_a_stream, cp_of_others, published, port_forward, other_addresses, ports_that_cannot_be_had, port_of_root, others_may_not, pods_may_not, wrong_requests, several_runs,
+         cp_out, cp_to_a_stream, cp_of_others, published, published_udp, port_forward, other_addresses, ports_that_cannot_be_had, port_of_root, others_may_not, pods_may_not, wrong_requests, several_runs,
          ends_with_the_run, at_a_terminal)
 OF_ROOT = (top, cp_to_a_stream, exec_much, exec_many, logs, wrong_requests, ports_that_cannot_be_had, several_runs, cp_of_others, other_addresses)  # nothing in them depends on who asks
 

@@ -222,6 +222,26 @@ static bool next_short(struct str *why, struct str *ret)
     return true;
 }
 
+/* A port of the machine that another pod has: which field it is, and what reaches several pods. */
+static void tell_port(struct buf *out, const struct pod_specs *all, struct str namespace, struct str job)
+{
+    VEC_FOREACH(p, &all->list) {
+        if (!str_eq(p->namespace, namespace) || !str_eq(p->job, job))
+            continue;
+        JSON_FOREACH(c, json_get(p->spec, "containers"))
+            JSON_FOREACH(port, json_get(c, "ports"))
+                if (json_i64(json_get(port, "hostPort"), 0)) {
+                    buf_fmt(out,
+                            "one pod at a time has a hostPort, and %.*s.containers[%.*s] asks for %lld: leave hostPort "
+                            "out, and reach each pod by a port of its own: --publish PORT:POD:%lld",
+                            STR_ARG(p->path), STR_ARG(json_member_text(c, "name")),
+                            (long long)json_i64(json_get(port, "hostPort"), 0),
+                            (long long)json_i64(json_get(port, "containerPort"), 0));
+                    return;
+                }
+    }
+}
+
 void hint_wait(struct buf *out, const struct hints *h, struct str namespace, struct str job, struct str why)
 {
     autoarena a = { 0 };
@@ -233,6 +253,8 @@ void hint_wait(struct buf *out, const struct hints *h, struct str namespace, str
     if (!h || !h->load)
         return;
     pod_specs_of(&a, h->load, &all);
+    if (str_has(why, STR("free ports for the requested pod ports")))
+        tell_port(out, &all, namespace, job);
     while (next_short(&why, &resource)) {
         sum = sum_of(&a, &all, namespace, job, resource);
         if (!sum.n)
@@ -241,7 +263,7 @@ void hint_wait(struct buf *out, const struct hints *h, struct str namespace, str
         is_device |= str_has_char(resource, '/');
     }
     if (amounts.n)
-        buf_fmt(out, "%s: --node %s",
+        buf_fmt(out, "%s%s: --node %s", out->n ? "; " : "",
                 is_device
                     ? "`pumice doctor` says which devices there are; to run it without them: --fit; to make believe"
                     : "to run it with what the machine has: --fit; as if the machine had what it asks for",

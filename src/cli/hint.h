@@ -17,7 +17,8 @@ struct hints { /* what they are made from */
  * NULL. */
 void hint_failure(struct buf *out, const struct hints *h, const struct history_failure *w);
 
-/* A Job that can never fit: the --node with which it would. 'why' is the scheduler's sentence ("Insufficient cpu"). */
+/* A Job that can never fit: the --node with which it would, or which hostPort is in the way. 'why' is the scheduler's
+ * sentence ("Insufficient cpu"). */
 void hint_wait(struct buf *out, const struct hints *h, struct str namespace, struct str job, struct str why);
 
 /* --image NAME=WHERE where no container asks for NAME. */

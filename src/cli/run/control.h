@@ -48,7 +48,8 @@ void run_attach_end(struct run *r);                             /* the terminal 
 
 /* ---- ports ---- */
 
-/* What --publish says: "8265", "8265:POD", "8265:9000", "8265:POD:9000", each with "ADDRESS:" in front. */
+/* What --publish says: "8265", "8265:POD", "8265:9000", "8265:POD:9000", each with "ADDRESS:" in front, or with "/udp"
+ * behind its first or last part. */
 struct publish {
     struct str address;   /* empty: 127.0.0.1 */
     uint16_t port;        /* 0: one that is free */
@@ -56,6 +57,7 @@ struct publish {
     struct str pod;       /* its name, or as the output of the run calls it; empty: the one that has the port */
     uint16_t to;          /* port of the pod */
     bool is_host_port;    /* of the pods whose hostPort it is */
+    bool is_udp;          /* not TCP */
 };
 int publish_parse(struct str text, struct publish *ret, struct err *e);
 

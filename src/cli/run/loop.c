@@ -316,7 +316,7 @@ static struct str stuck_hint(const struct run *r)
     autobuf hint = { 0 };
 
     VEC_FOREACH(j, &r->history->jobs)
-        if (!job_is_over(*j) && (*j)->why == WHY_NEVER_FITS && !hint.n)
+        if (!job_is_over(*j) && (*j)->why_text.n && !hint.n)
             hint_wait(&hint, r->hints, (*j)->namespace, (*j)->name, (*j)->why_text);
     return arena_str(r->arena, buf_view(&hint));
 }

@@ -3,7 +3,8 @@
  *     a client here ──▶ a socket of the run ──its descriptor──▶ a process in the pod's network, which connects
  *
  * No byte passes through the run. Which pod it is is settled anew for each connection: pods come and go, and a restarted
- * one is another.
+ * one is another. UDP has no connections: the first datagram settles it, and then the process in the pod has the socket
+ * itself, until the pod ends.
  */
 #include "cli/run/control.h"
 
@@ -48,11 +49,18 @@ struct target {
     uint16_t port;
 };
 
-static const struct json *port_of(const struct json *pod, const char *key, uint16_t number)
+static const char *const served[] = { "TCP", "UDP" }; /* by is_udp */
+
+static bool has_protocol(const struct json *port, const struct publish *w)
+{
+    return str_is(json_text(json_get(port, "protocol"), STR("TCP")), served[w->is_udp]);
+}
+
+static const struct json *port_of(const struct json *pod, const char *key, uint16_t number, const struct publish *w)
 {
     JSON_FOREACH(c, json_find(pod, "spec", "containers", NULL))
         JSON_FOREACH(port, json_get(c, "ports"))
-            if (json_i64(json_get(port, key), 0) == number && !str_is(json_member_text(port, "protocol"), "UDP"))
+            if (json_i64(json_get(port, key), 0) == number && has_protocol(port, w))
                 return port;
     return NULL;
 }
@@ -70,7 +78,7 @@ static bool is_meant(const struct publish *w, const struct history_pod *p, const
     *ret_port = w->to;
     if (w->pod.n)
         return is_named(w, p);
-    port = port_of(pod, w->is_host_port ? "hostPort" : "containerPort", w->is_host_port ? w->port : w->to);
+    port = port_of(pod, w->is_host_port ? "hostPort" : "containerPort", w->is_host_port ? w->port : w->to, w);
     if (port && w->is_host_port)
         *ret_port = (uint16_t)json_i64(json_get(port, "containerPort"), w->port);
     return port;
@@ -103,7 +111,7 @@ static int find_target(const struct run_publish *p, struct target *ret, struct e
     }
     if (p->what.pod.n)
         return err_set(e, ERR_NOT_FOUND, "pod %.*s is not running", STR_ARG(p->what.pod));
-    return err_set(e, ERR_NOT_FOUND, "no pod that runs has the port %u", p->what.to);
+    return err_set(e, ERR_NOT_FOUND, "no pod that runs has the port %u%s", p->what.to, p->what.is_udp ? "/udp" : "");
 }
 
 /* ---- connections ---- */
@@ -116,8 +124,17 @@ static void tell(struct run_publish *p, const char *why)
     p->say.say(p->say.ctx, arena_fmt(&p->arena, "port %u: %s", p->what.port, why));
 }
 
+static void watch(struct run_publish *p, bool is_on)
+{
+    struct epoll_event ev = { .events = is_on ? EPOLLIN : 0, .data.ptr = p };
+
+    (void)epoll_ctl(p->all->epoll, EPOLL_CTL_MOD, p->fd, &ev); /* it is there */
+}
+
 static void connection_free(struct connection *c)
 {
+    if (c->of->what.is_udp)
+        watch(c->of, true); /* the next datagram finds the next pod */
     list_remove(&c->link);
     free(c);
 }
@@ -134,7 +151,8 @@ static void on_ended(void *ctx, int exit_code, struct str why)
     connection_free(c);
 }
 
-static void take(struct run_publish *p, int fd)
+/* False: there is nowhere to go. */
+static bool take(struct run_publish *p, int fd)
 {
     struct connection *c = xcalloc(1, sizeof(*c));
     struct target to = { 0 };
@@ -144,11 +162,33 @@ static void take(struct run_publish *p, int fd)
     list_push(&p->connections, &c->link);
     if (find_target(p, &to, &e) == 0)
         c->session = agent_forward(p->all->agent, to.namespace, to.pod, to.port, fd, on_ended, c, &e);
-    if (!c->session) {
-        tell(p, e.text);
-        connection_free(c);
+    if (c->session)
+        return true;
+    tell(p, e.text);
+    connection_free(c);
+    return false;
+}
+
+static void take_connections(struct run_publish *p)
+{
+    int fd;
+
+    for (int k = 0; k < ACCEPTS && (fd = accept4(p->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0; k++) {
+        (void)take(p, fd);
+        close(fd);
     }
-    close(fd);
+}
+
+/* What leads nowhere is lost, as it would be on the way. */
+static void take_datagrams(struct run_publish *p)
+{
+    char byte;
+
+    if (take(p, p->fd))
+        watch(p, false);
+    else
+        for (int k = 0; k < ACCEPTS && recv(p->fd, &byte, 1, MSG_DONTWAIT) >= 0; k++)
+            ;
 }
 
 void run_publishes_turn(struct run_publishes *all)
@@ -158,10 +198,11 @@ void run_publishes_turn(struct run_publishes *all)
 
     for (int i = 0; i < n; i++) {
         struct run_publish *p = ev[i].data.ptr;
-        int fd;
 
-        for (int k = 0; k < ACCEPTS && (fd = accept4(p->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0; k++)
-            take(p, fd);
+        if (p->what.is_udp)
+            take_datagrams(p);
+        else
+            take_connections(p);
     }
 }
 
@@ -189,8 +230,8 @@ static int cannot(const struct publish *w, struct err *e)
 
     if (errno == EADDRINUSE)
         return err_set(e, ERR_CONFLICT,
-                       "another program listens at port %u of %.*s: stop that one, or take another port", w->port,
-                       STR_ARG(at));
+                       "another program listens at port %u%s of %.*s: stop that one, or take another port", w->port,
+                       w->is_udp ? "/udp" : "", STR_ARG(at));
     if (errno == EACCES)
         return err_set(e, ERR_FORBIDDEN,
                        "port %u is one of those that only root may use: take one from 1024 on (or set "
@@ -199,24 +240,47 @@ static int cannot(const struct publish *w, struct err *e)
     return err_errno(e, "listen at port %u of %.*s", w->port, STR_ARG(at));
 }
 
-static int listen_at(const struct publish *w, struct err *e)
+/* Answers come from the address that was asked: the process in the pod is told which it was. */
+static int bind_datagrams(const struct sockaddr *at, socklen_t n)
 {
     static const int yes = 1;
+    bool is_v6 = at->sa_family == AF_INET6;
+    int fd = socket(at->sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0 &&
+        setsockopt(fd, is_v6 ? IPPROTO_IPV6 : IPPROTO_IP, is_v6 ? IPV6_RECVPKTINFO : IP_PKTINFO, &yes, sizeof(yes)) ==
+            0 &&
+        bind(fd, at, n) == 0) /* no SO_REUSEADDR: two would have the port, and one of them nothing to hear */
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int bind_connections(const struct sockaddr *at, socklen_t n)
+{
+    static const int yes = 1;
+    int fd = socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    if (fd >= 0 && bind(fd, at, n) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int listen_at(const struct publish *w, struct err *e)
+{
     struct sockaddr_storage at = { 0 };
     socklen_t n = 0;
     int fd;
 
     if (address_of(w, &at, &n, e) < 0)
         return -1;
-    fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0)
-        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&at, n) == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    (void)cannot(w, e);
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    fd = w->is_udp ? bind_datagrams((struct sockaddr *)&at, n) : bind_connections((struct sockaddr *)&at, n);
+    return fd < 0 ? cannot(w, e) : fd;
 }
 
 static uint16_t port_at(int fd)
@@ -302,6 +366,21 @@ static struct str take_address(struct str *rest)
     return is_v6 ? str_from(part, 1) : part;
 }
 
+/* "53/udp": the protocol is taken off. */
+static int take_protocol(struct str *part, bool *ret_udp, struct err *e)
+{
+    ptrdiff_t at = str_find_char(*part, '/');
+    struct str name = at < 0 ? STR("tcp") : str_from(*part, (size_t)at + 1);
+
+    if (!str_is(name, "tcp") && !str_is(name, "udp"))
+        return err_set(e, ERR_INVALID, "no port leads to pods by \"%.*s\": write /tcp or /udp", STR_ARG(name));
+    if (at >= 0) {
+        *part = str_sub(*part, 0, (size_t)at);
+        *ret_udp = str_is(name, "udp");
+    }
+    return 0;
+}
+
 int publish_parse(struct str text, struct publish *ret, struct err *e)
 {
     struct publish w = { .address = take_address(&text) };
@@ -311,12 +390,14 @@ int publish_parse(struct str text, struct publish *ret, struct err *e)
 
     while (n < ARRAY_LEN(parts) && str_split(&text, ':', &parts[n]))
         n++;
+    if (take_protocol(&parts[0], &w.is_udp, e) < 0 || (n > 1 && take_protocol(&parts[n - 1], &w.is_udp, e) < 0))
+        return -1;
     is_good = n >= 1 && n <= 3 && read_port(parts[0], &w.port) == 0 && w.port && (n == 1 || parts[1].n);
     w.to = w.port;
     if (n == 3 || (n == 2 && read_port(parts[1], &w.to) < 0)) /* "8080:80": no pod is called that */
         w.pod = parts[1];
     if (!is_good || (n == 3 && read_port(parts[2], &w.to) < 0) || !w.to)
-        return err_set(e, ERR_INVALID, "this is not [ADDRESS:]PORT[:POD][:PORT], as 8265 or 8080:web-0:80");
+        return err_set(e, ERR_INVALID, "this is not [ADDRESS:]PORT[/udp][:POD][:PORT], as 8265 or 8080:web-0:80");
     *ret = w;
     return 0;
 }
@@ -334,7 +415,8 @@ static void on_say(void *ctx, struct str sentence)
 static bool is_open(const struct run_publishes *all, const struct publish *w)
 {
     LIST_FOREACH(struct run_publish, p, &all->list, link)
-        if (p->what.is_host_port && p->what.port == w->port && str_eq(p->what.address, w->address))
+        if (p->what.is_host_port && p->what.port == w->port && p->what.is_udp == w->is_udp &&
+            str_eq(p->what.address, w->address))
             return true;
     return false;
 }
@@ -345,14 +427,16 @@ static int open_host_port(struct run_publishes *all, const struct json *port, bo
     struct publish w = { .address = json_member_text(port, "hostIP"),
                          .port = (uint16_t)json_i64(json_get(port, "hostPort"), 0),
                          .is_host_port = true };
-    struct str protocol = json_member_text(port, "protocol");
+    struct str protocol = json_text(json_get(port, "protocol"), STR("TCP"));
 
     if (!w.port)
         return 0;
-    if (protocol.n && !str_is(protocol, "TCP")) {
-        run_notice(all->run, arena_fmt(all->run->arena,
-                                       "hostPort %u has no effect here: it is for %.*s, and only TCP leads to pods",
-                                       w.port, STR_ARG(protocol)));
+    w.is_udp = str_is(protocol, served[true]);
+    if (!has_protocol(port, &w)) {
+        run_notice(all->run,
+                   arena_fmt(all->run->arena,
+                             "hostPort %u has no effect here: it is for %.*s, and only TCP and UDP lead to pods",
+                             w.port, STR_ARG(protocol)));
         return 0;
     }
     if (!everywhere && !is_loopback(w.address)) {
@@ -389,14 +473,15 @@ static int check_target(const struct publish *w, const struct pod_specs *specs, 
         n += p->replicas;
         JSON_FOREACH(c, json_get(p->spec, "containers"))
             JSON_FOREACH(port, json_get(c, "ports"))
-                if (json_i64(json_get(port, "containerPort"), 0) == w->to)
+                if (json_i64(json_get(port, "containerPort"), 0) == w->to && has_protocol(port, w))
                     return 0;
     }
     if (w->pod.n || n <= 1)
         return 0;
     return err_set(e, ERR_INVALID,
-                   "which pod? No container of the files has a containerPort %u: name one, as %u:%.*s-0:%u", w->to,
-                   w->port, STR_ARG(specs->list.v[0].task.n ? specs->list.v[0].task : STR("POD")), w->to);
+                   "which pod? No container of the files has a containerPort %u%s: name one, as %u%s:%.*s-0:%u", w->to,
+                   w->is_udp ? " for UDP" : "", w->port, w->is_udp ? "/udp" : "",
+                   STR_ARG(specs->list.v[0].task.n ? specs->list.v[0].task : STR("POD")), w->to);
 }
 
 int run_publishes_open(struct run_publishes *all, const struct run_options *o, const struct load *l, struct err *e)

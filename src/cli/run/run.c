@@ -171,7 +171,7 @@ static const struct option run_option_table[] = {
     { 'C', "here", OPTION_FLAG, FIELD(here), NULL, NULL,
       "this directory in all pods, where it is, writable, and to work in" },
     { 0, "workdir", OPTION_TEXT, FIELD(workdir), "DIR", NULL, "the working directory of all containers" },
-    { 0, "publish", OPTION_LIST, FIELD(publish), "PORT[:POD:PORT]", NULL,
+    { 0, "publish", OPTION_LIST, FIELD(publish), "PORT[/udp][:POD:PORT]", NULL,
       "a port of this machine that leads to one of a pod, as 8265 or 8080:web-0:80; ADDRESS: in front for others than "
       "this machine (may be repeated)" },
     { 0, "publish-all-addresses", OPTION_FLAG, FIELD(publish_all), NULL, NULL,

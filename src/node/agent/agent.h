@@ -225,7 +225,7 @@ struct str agent_log_file(const struct agent *g, struct arena *a, struct str pod
 bool agent_pod_usage(const struct agent *g, struct str pod_uid, struct cgroup_stats *ret);
 
 /* Run a command in a container, on these descriptors ('is_tty': a socket, as box_exec() has it); carry bytes between a
- * stream socket and a port of the pod. The descriptors stay the caller's. 'ended' is called once by agent_turn() or
+ * socket and a port of the pod (shim_forward()). The descriptors stay the caller's. 'ended' is called once by agent_turn() or
  * agent_close(), with the exit status, or with why there is none. Returns what agent_session_end() takes; 0: it was not
  * begun. */
 typedef void (*agent_ended_f)(void *ctx, int exit_code, struct str why);

@@ -138,7 +138,8 @@ int shim_exec_on(struct shim *s, uint64_t id, struct str container, const struct
  * container has ended, or with why there is none. */
 int shim_attach(struct shim *s, uint64_t id, struct str container, const int fds[3], bool wants_input, struct err *e);
 /* Carry bytes between a stream socket, which stays the caller's, and a port of the pod (127.0.0.1, else ::1), until
- * both have ended: SHIM_RESULT follows; its text says why there is no connection. */
+ * both have ended: SHIM_RESULT follows; its text says why there is no connection. A datagram socket is not connected:
+ * all that comes to it goes to the port (127.0.0.1), and the answers go back, until it is cancelled. */
 int shim_forward(struct shim *s, uint64_t id, uint16_t port, int fd, struct err *e);
 /* Nobody waits any more: kill it. SHIM_RESULT follows as it would have. */
 int shim_cancel(struct shim *s, uint64_t id, struct err *e);

@@ -214,6 +214,8 @@ void pod_check_jobs(struct pod *p, int64_t now_ms);
 /* shim_session.c */
 void pod_exec_on(struct pod *p, const struct wire_msg *m);
 void pod_forward(struct pod *p, const struct wire_msg *m);
+bool is_datagram_socket(int fd);
+_Noreturn void relay_datagrams(int fd, uint16_t port); /* until it is killed */
 void pod_cancel(struct pod *p, const struct wire_msg *m);
 
 /* shim_attach.c */

@@ -153,6 +153,10 @@ static _Noreturn void be_relay(const struct pod *p, uint16_t port, int fd, int e
 
     (void)signal(SIGPIPE, SIG_IGN);
     spawner_name(&p->own->area, "pumice-forward", p->opt.group);
+    if (is_datagram_socket(fd)) {
+        close(end);
+        relay_datagrams(fd, port);
+    }
     to = connect_to(port);
     if (to < 0) {
         (void)dprintf(end, "connect to port %d of the pod: %s", port, strerror(errno));
