@@ -15,6 +15,7 @@ enum {
     RECORD_MIN = 16,  /* the least an A record takes: a pointer to its name, ten bytes, the address */
     SRV_WEIGHT = 100, /* all alike */
     BADVERS = 16,
+    ALIASES_MAX = 8, /* one after the other; they may lead in a circle */
 };
 
 struct reply {
@@ -268,6 +269,11 @@ static void write_reverse(struct reply *r)
                 answer_names(r, l->entry, named);
 }
 
+static void write_alias(struct reply *r)
+{
+    answer(r, LDNS_RR_TYPE_CNAME, data_name(&r->node->entry->alias));
+}
+
 static void write_version(struct reply *r)
 {
     static const char text[] = "\0051.1.0"; /* of the Kubernetes specification of these names */
@@ -283,15 +289,18 @@ static const struct {
     { DNS_APEX, LDNS_RR_TYPE_SOA, write_soa },        { DNS_APEX, LDNS_RR_TYPE_NS, write_ns },
     { DNS_ADDRESS, LDNS_RR_TYPE_A, write_address },   { DNS_ALL, LDNS_RR_TYPE_A, write_all },
     { DNS_MEMBERS, LDNS_RR_TYPE_A, write_members },   { DNS_SERVICE, LDNS_RR_TYPE_SRV, write_srv },
-    { DNS_REVERSE, LDNS_RR_TYPE_PTR, write_reverse }, { DNS_VERSION, LDNS_RR_TYPE_TXT, write_version },
+    { DNS_ALIAS, LDNS_RR_TYPE_CNAME, write_alias },   { DNS_REVERSE, LDNS_RR_TYPE_PTR, write_reverse },
+    { DNS_VERSION, LDNS_RR_TYPE_TXT, write_version },
 };
 
 static void write_node(struct reply *r, ldns_rr_type type)
 {
+    uint16_t n_aliases = ldns_pkt_ancount(r->pkt);
+
     for (size_t i = 0; i < ARRAY_LEN(writers); i++)
         if (writers[i].kind == r->node->kind && (writers[i].type == type || type == LDNS_RR_TYPE_ANY))
             writers[i].write(r);
-    if (ldns_pkt_ancount(r->pkt) == 0)
+    if (ldns_pkt_ancount(r->pkt) == n_aliases)
         deny(r);
 }
 
@@ -424,13 +433,30 @@ static unsigned refusal(const ldns_pkt *pkt)
     return 0;
 }
 
-static void answer_node(struct dns_zone *z, const ldns_pkt *question, const struct dns_node *node, size_t max,
-                        struct buf *out)
+/* Where another name leads. The node becomes that name's; false: there is no end to it. */
+static bool follow_aliases(struct reply *r, struct dns_node *node, ldns_rr_type type)
+{
+    for (int n = 0; node->kind == DNS_ALIAS && type != LDNS_RR_TYPE_CNAME; n++) {
+        const struct dns_name *alias = &node->entry->alias;
+        struct dns_labels labels;
+
+        if (n == ALIASES_MAX)
+            return false;
+        write_alias(r);
+        r->owner = ldns_rr_rdf(ldns_rr_list_rr(ldns_pkt_answer(r->pkt), ldns_pkt_ancount(r->pkt) - 1u), 0);
+        dns_labels_of(&labels, alias->wire, alias->n);
+        *node = dns_zone_find(r->zone, &labels);
+    }
+    return true;
+}
+
+static enum dns_outcome answer_node(struct dns_zone *z, const ldns_pkt *question, struct dns_node *node, size_t max,
+                                    struct buf *out)
 {
     const ldns_rr *asked = ldns_rr_list_rr(ldns_pkt_question(question), 0);
     struct reply r = {
         .zone = z,
-        .pkt = reply_new(question, node->kind == DNS_NOTHING ? LDNS_RCODE_NXDOMAIN : LDNS_RCODE_NOERROR),
+        .pkt = reply_new(question, LDNS_RCODE_NOERROR),
         .owner = ldns_rr_owner(asked),
         .node = node,
         .limit = limit_of(question, max),
@@ -439,8 +465,14 @@ static void answer_node(struct dns_zone *z, const ldns_pkt *question, const stru
 
     r.n_max = r.limit / RECORD_MIN + 1;
     ldns_pkt_set_aa(r.pkt, true);
-    write_node(&r, ldns_rr_get_type(asked));
-    finish(r.pkt, r.limit, out);
+    if (!follow_aliases(&r, node, ldns_rr_get_type(asked)))
+        ldns_pkt_set_rcode(r.pkt, LDNS_RCODE_SERVFAIL);
+    else if (node->kind != DNS_ELSEWHERE)
+        write_node(&r, ldns_rr_get_type(asked));
+    if (node->kind == DNS_NOTHING)
+        ldns_pkt_set_rcode(r.pkt, LDNS_RCODE_NXDOMAIN);
+    finish(r.pkt, node->kind == DNS_ELSEWHERE ? DNS_MESSAGE_MAX : r.limit, out); /* what is begun is cut at its end */
+    return node->kind == DNS_ELSEWHERE ? DNS_CHASE : DNS_ANSWERED;
 }
 
 bool dns_refuse(struct str packet, ldns_pkt_rcode rcode, struct buf *out)
@@ -475,8 +507,50 @@ enum dns_outcome dns_answer(struct dns_zone *z, struct str packet, size_t max, s
         if (node.kind == DNS_ELSEWHERE)
             outcome = DNS_FORWARD;
         else
-            answer_node(z, question, &node, max, out);
+            outcome = answer_node(z, question, &node, max, out);
     }
     ldns_pkt_free(question);
     return outcome;
+}
+
+/* ---- what is elsewhere ---- */
+
+/* A packet of our own making, or one that was looked at. */
+static ldns_pkt *read_reply(struct str packet)
+{
+    ldns_pkt *pkt = NULL;
+
+    return ldns_wire2pkt(&pkt, (const uint8_t *)packet.p, packet.n) == LDNS_STATUS_OK ? pkt : NULL;
+}
+
+void dns_chase_question(struct str begun, struct buf *out)
+{
+    ldns_pkt *reply = must(read_reply(begun)), *pkt = must(ldns_pkt_new());
+    const ldns_rr *asked = ldns_rr_list_rr(ldns_pkt_question(reply), 0);
+    const ldns_rr *last = ldns_rr_list_rr(ldns_pkt_answer(reply), ldns_pkt_ancount(reply) - 1u);
+    ldns_rr *question = record_new(must(ldns_rdf_clone(ldns_rr_rdf(last, 0))), ldns_rr_get_type(asked), 0);
+
+    ldns_rr_set_question(question, true);
+    ldns_pkt_set_id(pkt, ldns_pkt_id(reply));
+    ldns_pkt_set_rd(pkt, true);
+    ldns_pkt_set_edns_udp_size(pkt, DNS_UDP_MAX);
+    if (!ldns_pkt_push_rr(pkt, LDNS_SECTION_QUESTION, question))
+        abort();
+    finish(pkt, DNS_MESSAGE_MAX, out);
+    ldns_pkt_free(reply);
+}
+
+void dns_chase_reply(struct str begun, struct str answer, size_t max, struct buf *out)
+{
+    ldns_pkt *reply = must(read_reply(begun)), *more = answer.n ? read_reply(answer) : NULL;
+
+    ldns_pkt_set_aa(reply, false);
+    ldns_pkt_set_rcode(reply, more ? ldns_pkt_get_rcode(more) : LDNS_RCODE_SERVFAIL);
+    ldns_pkt_set_tc(reply, more && ldns_pkt_tc(more));
+    for (size_t i = 0; more && i < ldns_pkt_ancount(more); i++)
+        if (!ldns_pkt_push_rr(reply, LDNS_SECTION_ANSWER,
+                              must(ldns_rr_clone(ldns_rr_list_rr(ldns_pkt_answer(more), i)))))
+            abort();
+    finish(reply, limit_of(reply, max), out);
+    ldns_pkt_free(more);
 }

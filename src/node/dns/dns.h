@@ -3,6 +3,7 @@
  * It answers for the cluster's domain from what it is told, and passes other questions on to the host's name servers
  * (or refuses them where there is no way out). As in Kubernetes:
  *   <service>.<ns>.svc.<domain>             A: the Service's address; headless: all ready endpoints
+ *                                           ExternalName: CNAME, and what that name has, here or elsewhere
  *   <host>.<service>.<ns>.svc.<domain>      A: the pod with that hostname and subdomain
  *   <a-b-c-d>.<ns>.pod.<domain>             A: a.b.c.d
  *   _<port>._<proto>.<service>.<ns>.svc…    SRV
@@ -47,6 +48,7 @@ struct dns_port {
 struct dns_service {
     struct str namespace, name;
     struct in_addr address; /* 0: headless */
+    struct str alias;       /* it is another name for this one, and nothing else; empty, or no domain name: it is not */
     bool publishes_not_ready;
     VEC(struct dns_host) hosts;
     VEC(struct dns_port) ports;
@@ -66,6 +68,7 @@ void dns_zone_set_server(struct dns_zone *z, struct in_addr address); /* ns.dns.
 enum dns_outcome {
     DNS_ANSWERED, /* 'out' is the reply */
     DNS_FORWARD,  /* not our domain: pass it on */
+    DNS_CHASE,    /* 'out' is the begin of the reply: it ends with another name for one that is not of our domain */
     DNS_DROP,     /* not a question at all */
 };
 /* The reply is appended to 'out'. 'max': of a reply by UDP; it is at most 512 bytes, or what EDNS asked for, and
@@ -76,6 +79,10 @@ enum dns_outcome {
  * in answers that are cut. The order follows from the zone's seed and how often that Service was asked for (by UDP
  * or TCP), nothing else. */
 enum dns_outcome dns_answer(struct dns_zone *z, struct str packet, size_t max, struct buf *out);
+
+/* What to pass on for a reply that is begun, and the reply with what was answered to that (empty: nothing was). */
+void dns_chase_question(struct str begun, struct buf *out);
+void dns_chase_reply(struct str begun, struct str answer, size_t max, struct buf *out);
 
 /* Serve on 'address':53 (UDP and TCP) in a thread of its own, inside the network namespace 'ns_fd' (-1: here).
  * Questions that are not ours go to 'forward' (0.0.0.0: refused), at most 256 at a time and 64 for one client, each

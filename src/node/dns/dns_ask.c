@@ -70,11 +70,21 @@ static void set_id(char *packet, uint16_t id)
 
 /* ---- ends ---- */
 
-static void refuse(struct dns_server *s, const struct dns_client *c, struct str packet)
+static void complete(struct dns_server *s, const struct dns_client *c, struct str begun, struct str answer)
 {
     autobuf reply = { 0 };
 
-    if (dns_refuse(packet, LDNS_RCODE_SERVFAIL, &reply))
+    dns_chase_reply(begun, answer, c->conn ? 0 : DNS_UDP_MAX, &reply);
+    dns_send(s, c, buf_view(&reply));
+}
+
+static void refuse(struct dns_server *s, const struct dns_client *c, struct str packet, struct str begun)
+{
+    autobuf reply = { 0 };
+
+    if (begun.n)
+        complete(s, c, begun, STR_NULL);
+    else if (dns_refuse(packet, LDNS_RCODE_SERVFAIL, &reply))
         dns_send(s, c, buf_view(&reply));
 }
 
@@ -93,6 +103,7 @@ void dns_ask_close(struct dns_server *s, struct dns_ask *k)
 void dns_ask_free(struct dns_ask *k)
 {
     ldns_rr_free(k->question);
+    buf_done(&k->begun);
     buf_done(&k->out);
     buf_done(&k->in);
     free(k);
@@ -103,14 +114,17 @@ static void fail(struct dns_server *s, struct dns_ask *k)
 {
     dns_ask_close(s, k);
     set_id(k->out.p + (is_tcp(k) ? 2 : 0), k->client_id);
-    refuse(s, &k->client, packet_of(k));
+    refuse(s, &k->client, packet_of(k), buf_view(&k->begun));
 }
 
 static void succeed(struct dns_server *s, struct dns_ask *k, char *packet, size_t n)
 {
     dns_ask_close(s, k);
     set_id(packet, k->client_id);
-    dns_send(s, &k->client, (struct str){ packet, n });
+    if (k->begun.n)
+        complete(s, &k->client, buf_view(&k->begun), (struct str){ packet, n });
+    else
+        dns_send(s, &k->client, (struct str){ packet, n });
 }
 
 void dns_ask_cancel(struct dns_server *s, const struct dns_conn *c)
@@ -147,7 +161,7 @@ static bool is_asked(const struct dns_server *s, const struct dns_client *c, str
     return false;
 }
 
-static struct dns_ask *ask_new(const struct dns_client *c, struct str packet)
+static struct dns_ask *ask_new(const struct dns_client *c, struct str packet, struct str begun)
 {
     struct dns_ask *k = xcalloc(1, sizeof(*k));
     uint8_t length[2] = { (uint8_t)(packet.n >> 8), (uint8_t)packet.n };
@@ -160,6 +174,7 @@ static struct dns_ask *ask_new(const struct dns_client *c, struct str packet)
     if (is_tcp(k))
         buf_append(&k->out, length, sizeof(length));
     buf_str(&k->out, packet);
+    buf_str(&k->begun, begun);
     set_id(k->out.p + (is_tcp(k) ? 2 : 0), k->id);
     return k;
 }
@@ -182,20 +197,20 @@ static int ask_open(struct dns_server *s, struct dns_ask *k)
     return dns_watch_add(s, &k->watch, DNS_WATCH_ASK, fd, is_tcp(k) ? EPOLLOUT : EPOLLIN);
 }
 
-void dns_ask_start(struct dns_server *s, const struct dns_client *c, struct str packet)
+void dns_ask_start(struct dns_server *s, const struct dns_client *c, struct str packet, struct str begun)
 {
     struct dns_ask *k;
 
     if (is_asked(s, c, packet))
         return;
     if (s->n_asks >= DNS_FORWARDS_MAX || count_from(s, c->peer.sin_addr) >= DNS_FORWARDS_PER_CLIENT) {
-        refuse(s, c, packet);
+        refuse(s, c, packet, begun);
         return;
     }
-    k = ask_new(c, packet);
+    k = ask_new(c, packet, begun);
     if (!k->question || ask_open(s, k) < 0) {
         dns_ask_free(k);
-        refuse(s, c, packet);
+        refuse(s, c, packet, begun);
         return;
     }
     k->deadline_ms = s->now_ms + DNS_FORWARD_MS;

@@ -92,6 +92,8 @@ static struct dns_node find_below_svc(struct dns_zone *z, const struct str *v, s
     e = dns_zone_service(z, v[n - 1], v[n - 2]);
     if (!e || n > 4)
         return node_of(DNS_NOTHING);
+    if (n == 2 && e->alias.n)
+        return (struct dns_node){ .kind = DNS_ALIAS, .entry = e };
     if (n == 2)
         return e->address.s_addr ? find_address(e->address) : (struct dns_node){ .kind = DNS_ALL, .entry = e };
     protocol = protocol_of(v[n - 3]);

@@ -49,6 +49,7 @@ struct dns_entry { /* a service as the zone keeps it; lives in its arena */
     struct arena arena;
     struct str key, namespace, name;
     struct dns_name wire;
+    struct dns_name alias; /* n 0: it is none */
     struct in_addr address;
     VEC(struct dns_member) members;      /* by name and address, each pair once */
     VEC(struct dns_member *) by_address; /* the same by address and name */
@@ -78,6 +79,7 @@ enum dns_kind {
     DNS_ADDRESS,   /* A: 'address' */
     DNS_ALL,       /* A: every member of 'entry' */
     DNS_MEMBERS,   /* A: 'n' members from 'first' */
+    DNS_ALIAS,     /* CNAME: of 'entry' */
     DNS_SERVICE,   /* SRV: the ports of 'entry', 'n' from 'first_port' */
     DNS_REVERSE,   /* PTR: the names of 'address' */
     DNS_VERSION,   /* TXT: of the schema */
@@ -166,6 +168,7 @@ struct dns_ask { /* a question on its way to the host's name server */
     struct dns_client client;
     uint16_t client_id, id;
     ldns_rr *question;
+    struct buf begun;   /* the reply that this is to complete; empty: the answer is the reply */
     struct buf out, in; /* by TCP with the length in front */
     size_t sent;
     int64_t resend_ms, deadline_ms; /* resend: 0: not again */
@@ -185,7 +188,7 @@ void dns_conn_close(struct dns_server *s, struct dns_conn *c);
 void dns_conn_free(struct dns_conn *c);
 int64_t dns_conn_expire(struct dns_server *s, int64_t next_ms); /* the earlier of next_ms and the next deadline */
 
-void dns_ask_start(struct dns_server *s, const struct dns_client *c, struct str packet);
+void dns_ask_start(struct dns_server *s, const struct dns_client *c, struct str packet, struct str begun);
 void dns_ask_ready(struct dns_server *s, struct dns_ask *k);
 void dns_ask_close(struct dns_server *s, struct dns_ask *k);
 void dns_ask_cancel(struct dns_server *s, const struct dns_conn *c); /* all of a client that went */

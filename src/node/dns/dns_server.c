@@ -58,6 +58,14 @@ void dns_send(struct dns_server *s, const struct dns_client *c, struct str reply
         (void)sendto(s->udp.fd, reply.p, reply.n, MSG_DONTWAIT, (const struct sockaddr *)&c->peer, sizeof(c->peer));
 }
 
+static void chase(struct dns_server *s, const struct dns_client *c, struct str begun)
+{
+    autobuf question = { 0 };
+
+    dns_chase_question(begun, &question);
+    dns_ask_start(s, c, buf_view(&question), begun);
+}
+
 void dns_serve(struct dns_server *s, const struct dns_client *c, struct str packet)
 {
     autobuf reply = { 0 };
@@ -67,8 +75,11 @@ void dns_serve(struct dns_server *s, const struct dns_client *c, struct str pack
     outcome = dns_answer(s->zone, packet, c->conn ? 0 : DNS_UDP_MAX, &reply);
     pthread_mutex_unlock(&s->lock);
     if (outcome == DNS_FORWARD && s->forward.sin_port)
-        dns_ask_start(s, c, packet);
-    else if (outcome == DNS_ANSWERED || (outcome == DNS_FORWARD && dns_refuse(packet, LDNS_RCODE_REFUSED, &reply)))
+        dns_ask_start(s, c, packet, STR_NULL);
+    else if (outcome == DNS_CHASE && s->forward.sin_port)
+        chase(s, c, buf_view(&reply));
+    else if (outcome == DNS_ANSWERED || outcome == DNS_CHASE ||
+             (outcome == DNS_FORWARD && dns_refuse(packet, LDNS_RCODE_REFUSED, &reply)))
         dns_send(s, c, buf_view(&reply));
 }
 

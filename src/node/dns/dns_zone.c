@@ -196,6 +196,8 @@ static struct dns_entry *entry_new(const struct dns_zone *z, const struct dns_se
     }
     e->key = arena_fmt(&e->arena, "%.*s.%.*s", STR_ARG(e->namespace), STR_ARG(e->name));
     e->address = s->address;
+    if (dns_name_parse(s->alias, &e->alias) < 0)
+        e->alias.n = 0;
     take_members(e, s);
     take_ports(e, s);
     take_links(e, s);

@@ -49,6 +49,17 @@ static struct dns_zone *small_zone(void)
     dns_zone_put(z, &job);
     dns_zone_put(z, &open);
     dns_zone_put(z, &none);
+    dns_zone_put(z, &(struct dns_service){
+                        .namespace = STR("ml"), .name = STR("near"), .alias = STR("Web.default.svc.cluster.local") });
+    dns_zone_put(z, &(struct dns_service){
+                        .namespace = STR("ml"), .name = STR("twice"), .alias = STR("near.ml.svc.cluster.local.") });
+    dns_zone_put(z, &(struct dns_service){
+                        .namespace = STR("ml"), .name = STR("lost"), .alias = STR("no.ml.svc.cluster.local") });
+    dns_zone_put(z, &(struct dns_service){
+                        .namespace = STR("ml"), .name = STR("circle"), .alias = STR("circle.ml.svc.cluster.local") });
+    dns_zone_put(z,
+                 &(struct dns_service){ .namespace = STR("ml"), .name = STR("far"), .alias = STR("db.example.com") });
+    dns_zone_put(z, &(struct dns_service){ .namespace = STR("ml"), .name = STR("odd"), .alias = STR("not a name") });
     dns_zone_put(z, &(struct dns_service){ .namespace = STR("a.b"), .name = STR("c") }); /* cannot be asked for */
     dns_zone_set_server(z, address("10.1.0.254"));
     return z;
@@ -83,7 +94,7 @@ static struct answer ask(struct dns_zone *z, const struct question *q, size_t ma
     a.outcome = dns_answer(z, (struct str){ exact, packet.n }, max, &reply);
     free(exact);
     a.bytes = reply.n;
-    if (a.outcome != DNS_ANSWERED) {
+    if (a.outcome != DNS_ANSWERED && a.outcome != DNS_CHASE) {
         assert_int_equal(reply.n, 0);
         return a;
     }
@@ -111,6 +122,16 @@ static const struct {
     unsigned type, want;
     const char *answers;
 } cases[] = {
+    /* other names */
+    { "near.ml.svc.cluster.local", T_A, NOERROR, "A 10.96.0.5\nCNAME web.default.svc.cluster.local.\n" },
+    { "near.ml.svc.cluster.local", T_AAAA, NOERROR, "CNAME web.default.svc.cluster.local.\n" },
+    { "near.ml.svc.cluster.local", T_CNAME, NOERROR, "CNAME web.default.svc.cluster.local.\n" },
+    { "twice.ml.svc.cluster.local", T_A, NOERROR,
+      "A 10.96.0.5\nCNAME near.ml.svc.cluster.local.\nCNAME web.default.svc.cluster.local.\n" },
+    { "lost.ml.svc.cluster.local", T_A, NXDOMAIN, "CNAME no.ml.svc.cluster.local.\n" },
+    { "odd.ml.svc.cluster.local", T_A, NOERROR, "" },
+    { "x.near.ml.svc.cluster.local", T_A, NXDOMAIN, "" },
+    { "far.ml.svc.cluster.local", T_CNAME, NOERROR, "CNAME db.example.com.\n" },
     /* services */
     { "web.default.svc.cluster.local", T_A, NOERROR, "A 10.96.0.5\n" },
     { "web.default.svc.cluster.local", T_AAAA, NOERROR, "" },
@@ -586,6 +607,31 @@ static void test_long_domain(void **state)
     dns_zone_free(z);
 }
 
+/* The begin of a reply, the question that is passed on for it, and its end. */
+static void test_aliases_of_other_domains(void **state)
+{
+    struct dns_zone *z = small_zone();
+    autoanswer a = ask_name(z, "far.ml.svc.cluster.local", T_A),
+               round = ask_name(z, "circle.ml.svc.cluster.local", T_A);
+    autobuf begun = { 0 }, question = { 0 }, reply = { 0 };
+    ldns_pkt *pkt = NULL;
+
+    assert_int_equal(a.outcome, DNS_CHASE);
+    assert_string_equal(text(&a), "CNAME db.example.com.\n");
+    assert_int_equal(ldns_pkt_get_rcode(round.pkt), LDNS_RCODE_SERVFAIL);
+    put_question(&question, &(struct question){ .id = 0x77, .name = STR("far.ml.svc.cluster.local"), .type = T_A });
+    (void)dns_answer(z, buf_view(&question), 0, &begun); /* as above */
+    buf_reset(&question);
+    dns_chase_question(buf_view(&begun), &question);
+    assert_int_equal(dns_answer(z, buf_view(&question), 0, &reply), DNS_FORWARD);
+    dns_chase_reply(buf_view(&begun), STR_NULL, 0, &reply);
+    assert_int_equal(ldns_wire2pkt(&pkt, (const uint8_t *)reply.p, reply.n), LDNS_STATUS_OK);
+    assert_int_equal(ldns_pkt_get_rcode(pkt), LDNS_RCODE_SERVFAIL);
+    assert_int_equal(ldns_pkt_id(pkt), 0x77);
+    ldns_pkt_free(pkt);
+    dns_zone_free(z);
+}
+
 /* ---- random zones against a plain list of records ---- */
 
 struct record {
@@ -885,6 +931,7 @@ static void test_property(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_aliases_of_other_domains),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_negative_answers_carry_the_soa),
         cmocka_unit_test(test_case_is_kept),

@@ -15,6 +15,7 @@ enum {
     T_PTR = 12,
     T_MX = 15,
     T_TXT = 16,
+    T_CNAME = 5,
     T_AAAA = 28,
     T_SRV = 33,
     T_AXFR = 252,

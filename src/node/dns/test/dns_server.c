@@ -299,6 +299,7 @@ static int start(bool forwards)
     zone = dns_zone_new("cluster.local", 1);
     put_service(zone, "one", 1);
     put_service(zone, "wide", 300);
+    dns_zone_put(zone, &(struct dns_service){ STR("ns"), STR("other"), .alias = STR("www.example.com") });
     if (dns_server_start(zone, &opt, &server, &e) < 0)
         fail_msg("%s", e.text);
     return 0;
@@ -341,6 +342,8 @@ static int teardown_forward(void **state)
 static const struct question one = { 7, STR_INIT("one.ns.svc.cluster.local"), T_A };
 static const struct question wide = { 8, STR_INIT("wide.ns.svc.cluster.local"), T_A };
 static const struct question far = { 9, STR_INIT("www.example.com"), T_A };
+
+static const struct question alias = { 10, STR_INIT("other.ns.svc.cluster.local"), T_A };
 
 /* ---- tests ---- */
 
@@ -457,6 +460,9 @@ static void test_forward(void **state)
     assert_string_equal(answers.p, "A 9.9.9.9\n");
     q.udp_size = 1232;
     assert_int_equal(ask(&q, SOON_MS, NULL), NOERROR);
+    buf_reset(&answers);
+    assert_int_equal(ask(&alias, SOON_MS, &answers), NOERROR); /* another name for it */
+    assert_string_equal(answers.p, "CNAME www.example.com.\nA 9.9.9.9\n");
     send_tcp(tcp, &far, 1000);
     send_tcp(tcp, &one, 1000);
     for (int i = 0; i < 2; i++) { /* in the order they are known */
@@ -557,6 +563,7 @@ static void test_forward_to_nobody_fails_at_once(void **state)
     ldns_pkt *pkt;
 
     assert_int_equal(ask(&far, SOON_MS, NULL), SERVFAIL);
+    assert_int_equal(ask(&alias, SOON_MS, NULL), SERVFAIL);
     send_tcp(tcp, &far, 1000);
     pkt = receive_tcp(tcp);
     assert_true(pkt && ldns_pkt_get_rcode(pkt) == LDNS_RCODE_SERVFAIL);
