@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`pumice server`: who is behind Services, the Service of the server itself, and what programs in pods get of it."""
+import json
 import os
 import sys
 
@@ -93,6 +94,107 @@ def leaves_others_alone(s):
     until("ours are gone", lambda: addresses(s, "marker") is None)
     assert addresses(s, "outside") == ["192.0.2.1:5432"], "what others made is theirs"
     s.ok("DELETE", f"{ENDPOINTS}/outside")
+
+
+SERVES = """import socket, threading, os
+who = os.environ['WHO'].encode()
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.bind(('', 8001))
+def answer():
+    while True:
+        udp.sendto(who, udp.recvfrom(100)[1])
+threading.Thread(target=answer, daemon=True).start()
+tcp = socket.create_server(('', 8000))
+open('/tmp/ready', 'w').close()
+while True:
+    c = tcp.accept()[0]
+    c.sendall(who)
+    c.close()
+"""
+ASKS_ALL = """import json, socket
+def tcp(host, port=80):
+    with socket.create_connection((host, port), timeout=30) as c:
+        return c.recv(100).decode()
+def udp(host, port):
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    u.settimeout(30)
+    u.sendto(b'?', (host, port))
+    return u.recv(100).decode()
+def refused(host):
+    try:
+        tcp(host)
+    except OSError as e:
+        return type(e).__name__
+def names(host):
+    try:
+        return sorted({a[4][0] for a in socket.getaddrinfo(host, 80, socket.AF_INET)})
+    except socket.gaierror:
+        return []
+print(json.dumps({
+    'any': sorted({tcp('any') for i in range(40)}), 'any udp': sorted({udp('any', 81) for i in range(40)}),
+    'sticky': len({tcp('sticky') for i in range(40)}), 'sticky udp': len({udp('sticky', 81) for i in range(40)}),
+    'named': tcp('named'), 'sliced': tcp('sliced'), 'refused': refused('local'), 'not ready': refused('late'),
+    'alias': tcp('alias'), 'bare': names('bare'), 'host': names('db-0.bare'), 'unready': names('late-bare')}))
+"""
+
+
+def echo(name, **labels):
+    p = web(name, "echo", ready=False)
+    main = p["spec"]["containers"][0]
+    main["command"] = ["python3", "-c", SERVES]
+    main["env"] = [{"name": "WHO", "value": name}]
+    main["ports"].append({"name": "ask", "containerPort": 8001, "protocol": "UDP"})
+    return p
+
+
+def slice_of(name, service, port, ip, **endpoint):
+    return {"metadata": {"name": name, "labels": {"kubernetes.io/service-name": service}}, "addressType": "IPv4",
+            "endpoints": [{"addresses": [ip], **endpoint}], "ports": [{"name": port, "port": 8000, "protocol": "TCP"}]}
+
+
+def leads_traffic(s):
+    """All kinds of Services, asked by a program in a pod."""
+    made = []
+    plain = {"ports": [{"name": "web", "port": 80}], "selector": None}
+
+    def make(at, body):
+        s.ok("POST", at, body)
+        made.append(f"{at}/{body['metadata']['name']}")
+
+    for name in ("echo-a", "echo-b"):
+        make(PODS, echo(name))
+    both = {"selector": {"app": "echo"}, "ports": [{"name": "web", "port": 80, "targetPort": "http"}, {"name": "ask", "port": 81, "targetPort": "ask", "protocol": "UDP"}]}
+    make(SERVICES, service("any", **both))
+    make(SERVICES, service("sticky", **both, sessionAffinity="ClientIP"))
+    make(SERVICES, {"metadata": {"name": "alias"}, "spec": {"type": "ExternalName", "externalName": "named.default.svc.cluster.local"}})
+    for name in ("named", "sliced", "local", "late"):
+        make(SERVICES, service(name, **plain))
+    for name in ("bare", "late-bare"):
+        make(SERVICES, service(name, **plain, clusterIP="None"))
+    until("both are ready", lambda: len(addresses(s, "any") or []) == 4)
+    ip = {n: s.ok("GET", f"{PODS}/{n}")["status"]["podIP"] for n in ("echo-a", "echo-b")}
+    make(ENDPOINTS, {"metadata": {"name": "named"}, "subsets": [{"addresses": [{"ip": ip["echo-a"]}], "ports": [{"name": "other", "port": 1}, {"name": "web", "port": 8000}]}]})
+    make(SLICES, slice_of("sliced-x", "sliced", "web", ip["echo-b"]))
+    make(SLICES, slice_of("late-x", "late", "web", ip["echo-b"], conditions={"ready": False}))
+    make(SLICES, slice_of("late-bare-x", "late-bare", "web", ip["echo-b"], conditions={"ready": False}))
+    make(SLICES, slice_of("bare-x", "bare", "web", ip["echo-a"], hostname="db-0"))
+    make(SLICES, slice_of("bare-y", "bare", "web", ip["echo-b"]))
+    for at in ("127.0.0.1", "169.254.169.254", "0.0.0.0", "nowhere"):  # not the machine's own, by which others would be led in
+        status, answer = s.call("POST", SLICES, slice_of("wrong", "local", "web", at))
+        assert status == 422 and answer["details"]["causes"][0]["field"] == "endpoints[0].addresses[0]", answer
+        status, answer = s.call("POST", ENDPOINTS, {"metadata": {"name": "local"}, "subsets": [{"addresses": [{"ip": at}]}]})
+        assert status == 422 and answer["details"]["causes"][0]["field"] == "subsets[0].addresses[0].ip", answer
+    asks = pod("asks-all", 'exec python3 -c "$ASKS"')
+    asks["spec"]["containers"][0]["env"] = [{"name": "ASKS", "value": ASKS_ALL}]
+    make(PODS, asks)
+    until("it has ended", lambda: s.ok("GET", f"{PODS}/asks-all")["status"]["phase"] in ("Succeeded", "Failed"))
+    log = s.call("GET", f"{PODS}/asks-all/log")[1]
+    said = json.loads(log.splitlines()[-1]) if log.startswith("{") else log
+    assert said == {"any": ["echo-a", "echo-b"], "any udp": ["echo-a", "echo-b"], "sticky": 1, "sticky udp": 1, "named": "echo-a", "sliced": "echo-b",
+                    "refused": "ConnectionRefusedError", "not ready": "ConnectionRefusedError", "alias": "echo-a",
+                    "bare": sorted(ip.values()), "host": [ip["echo-a"]], "unready": []}, said
+    for path in reversed(made):
+        s.ok("DELETE", path, {"gracePeriodSeconds": 0})
 
 
 def ends_with_its_namespace(s):
@@ -200,7 +302,7 @@ def main():
     suite = Suite()
     s = server_or_skip()
     try:
-        for case in (follows_pods, leaves_others_alone, ends_with_its_namespace, names_itself, packs_large_answers):
+        for case in (follows_pods, leaves_others_alone, leads_traffic, ends_with_its_namespace, names_itself, packs_large_answers):
             suite.case(case.__name__, lambda: case(s))
         for name, path in kubectls():
             suite.case(f"kubectl ({name})", lambda: kubectl_shows(s, path))

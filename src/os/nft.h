@@ -116,6 +116,7 @@ void nft_load(struct nft *t, unsigned at, enum nft_field field);
 void nft_load_meta(struct nft *t, unsigned at, enum nft_meta_keys key); /* numbers in the machine's byte order */
 void nft_load_ct_state(struct nft *t, unsigned at);
 void nft_load_random(struct nft *t, unsigned at, uint32_t below);
+void nft_load_hash(struct nft *t, unsigned from, uint32_t n, unsigned at, uint32_t below); /* of 'n' bytes */
 void nft_load_value(struct nft *t, unsigned at, const void *value, size_t n);
 void nft_mask(struct nft *t, unsigned at, uint32_t bits); /* four bytes */
 

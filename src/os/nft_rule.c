@@ -89,6 +89,20 @@ void nft_load_random(struct nft *t, unsigned at, uint32_t below)
     end(&x);
 }
 
+void nft_load_hash(struct nft *t, unsigned from, uint32_t n, unsigned at, uint32_t below)
+{
+    struct expression x = begin(t, "hash");
+
+    put(&x, NFTA_HASH_SREG, reg(from));
+    put(&x, NFTA_HASH_DREG, reg(at));
+    put(&x, NFTA_HASH_LEN, n);
+    put(&x, NFTA_HASH_MODULUS, below);
+    put(&x, NFTA_HASH_SEED, 0);
+    put(&x, NFTA_HASH_OFFSET, 0);
+    put(&x, NFTA_HASH_TYPE, NFT_HASH_JENKINS);
+    end(&x);
+}
+
 void nft_load_value(struct nft *t, unsigned at, const void *value, size_t n)
 {
     struct expression x = begin(t, "immediate");

@@ -378,6 +378,8 @@ static const struct {
     { "", "ConfigMap", admit_config_write },
     { "", "Secret", admit_secret_write },
     { "", "Service", admit_service_write },
+    { "", "Endpoints", admit_endpoints_write },
+    { "discovery.k8s.io", "EndpointSlice", admit_slice_write },
     { "", "PersistentVolumeClaim", admit_claim_write },
     { "", "PersistentVolume", admit_volume_write },
     { "", "Node", admit_node_write },

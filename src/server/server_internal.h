@@ -333,6 +333,8 @@ void check_plain(const struct resource_type *t, struct json *object,
 void admit_pod_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 void service_address(const struct server *s, struct arena *a, struct json *spec); /* one of its own, if it needs one */
 void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_endpoints_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_slice_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 void service_defaults(struct arena *a, struct json *spec); /* as Kubernetes completes one that has an address or none */
 /* Mount the token of its account, where the pod and the account want that. 'old': what is there keeps its name, also
  * where a client writes its file again, which does not know it. NULL: it is new. */

@@ -229,7 +229,7 @@ void agent_attach(struct agent *g, struct cluster *c)
         g->host_ip = g->opt.remote->host_ip;
     g->since_ms = cluster_now_ms(c);
     for (int w = 0; w < WANT_MAX; w++)
-        if (w == WANT_ACCOUNT && g->opt.remote)
+        if (!agent_wants(g, w))
             g->is_known[w] = true;
         else
             cluster_want(c, agent_type(w));
@@ -258,6 +258,11 @@ static void take(struct agent *g, enum agent_want w, const struct cluster_event 
             agent_pod_put(g, ev->object);
         return;
     }
+    if ((w == WANT_ENDPOINTS || w == WANT_SLICE) && agent_endpoints_are_made(ev->object)) {
+        is_gone = true;
+        if (!agent_find(g, w, ev->object->namespace, ev->object->name))
+            return;
+    }
     if (is_gone)
         agent_cache_remove(g, w, ev->object);
     else
@@ -266,7 +271,7 @@ static void take(struct agent *g, enum agent_want w, const struct cluster_event 
         agent_service_gone(g, ev->object);
     else if (w == WANT_SERVICE)
         agent_service_changed(g, ev->object);
-    else if (w == WANT_POLICY || w == WANT_NAMESPACE)
+    else if (w == WANT_POLICY || w == WANT_NAMESPACE || w == WANT_ENDPOINTS || w == WANT_SLICE)
         g->services.is_dirty = true;
     else if (!is_gone) /* what is deleted stays in pods as it was: its end is mostly that of the job */
         agent_pods_refresh(g, ev->object);

@@ -18,7 +18,17 @@ static const struct {
     [WANT_POLICY] = { "networking.k8s.io/v1", "NetworkPolicy" },
     [WANT_NAMESPACE] = { "v1", "Namespace" },
     [WANT_ACCOUNT] = { "v1", "ServiceAccount" },
+    [WANT_ENDPOINTS] = { "v1", "Endpoints" },
+    [WANT_SLICE] = { "discovery.k8s.io/v1", "EndpointSlice" },
 };
+
+/* A node of somebody else's cluster knows its own pods; what is behind Services there is the others' business. */
+bool agent_wants(const struct agent *g, enum agent_want w)
+{
+    if (w == WANT_ENDPOINTS || w == WANT_SLICE)
+        return !g->opt.remote || !g->opt.remote->follow;
+    return w != WANT_ACCOUNT || !g->opt.remote;
+}
 
 const struct resource_type *agent_type(enum agent_want w)
 {

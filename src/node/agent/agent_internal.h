@@ -56,8 +56,11 @@ enum agent_want {
     WANT_POLICY,
     WANT_NAMESPACE,
     WANT_ACCOUNT, /* only in a run: an API server puts into the pod what it gets of its account */
+    WANT_ENDPOINTS, /* these and slices: whom somebody has put behind a Service without a selector */
+    WANT_SLICE,
     WANT_MAX
 };
+bool agent_wants(const struct agent *g, enum agent_want w); /* does the cluster tell of it? */
 const struct resource_type *agent_type(enum agent_want w);
 struct agent_object {
     struct object *object;
@@ -386,6 +389,26 @@ void agent_service_gone(struct agent *g, const struct object *service);    /* ta
 bool agent_services_refresh(struct agent *g, int64_t now_ms);              /* true: something was done */
 int64_t agent_services_due(const struct agent *g);
 struct str agent_address(struct arena *a, struct in_addr address);
+struct in_addr agent_address_parse(struct str text); /* 0.0.0.0: it is none of IPv4 */
+
+/* ---- agent_endpoints.c ---- */
+
+struct agent_backend {
+    struct in_addr address;
+    struct str hostname;
+    bool is_ready;
+    const struct json *ports;
+};
+struct agent_backends {
+    VEC(struct agent_backend) list;
+};
+struct agent_slices { /* all that are kept */
+    VEC(const struct object *) list;
+};
+bool agent_endpoints_are_made(const struct object *o); /* by the server, of pods */
+void agent_backends_of(struct arena *a, const struct agent *g, const struct agent_slices *slices,
+                       const struct object *service, struct agent_backends *ret);
+uint16_t agent_backend_port(const struct agent_backend *b, const struct json *service_port); /* 0: it has none */
 
 /* ---- agent_filter.c ---- */
 

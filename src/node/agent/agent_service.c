@@ -55,7 +55,7 @@ int agent_socket(const struct agent *g)
     return net_socket(g->net, &fd, &e) < 0 ? -1 : fd;
 }
 
-static struct in_addr parse_address(struct str text)
+struct in_addr agent_address_parse(struct str text)
 {
     struct in_addr ret = { 0 };
     char z[INET_ADDRSTRLEN];
@@ -79,7 +79,7 @@ static struct in_addr host_server(const struct agent *g)
 
         if (!str_starts(line, STR("nameserver")))
             continue;
-        at = parse_address(str_trim(str_from(line, strlen("nameserver"))));
+        at = agent_address_parse(str_trim(str_from(line, strlen("nameserver"))));
         if (at.s_addr)
             return at;
     }
@@ -188,7 +188,7 @@ void agent_service_changed(struct agent *g, const struct object *service)
 
     g->services.is_dirty = true;
     if (!needs_address(spec)) {
-        keep_address(g, service, parse_address(json_member_text(spec, "clusterIP")));
+        keep_address(g, service, agent_address_parse(json_member_text(spec, "clusterIP")));
         return;
     }
     given = map_get(&g->services.given, service->uid);
@@ -216,6 +216,7 @@ void agent_service_gone(struct agent *g, const struct object *service)
 struct refresh {
     struct agent *agent;
     struct arena *arena;
+    struct agent_slices slices;
     struct filter_input filter;
     bool has_rules; /* something to put into nftables */
 };
@@ -254,46 +255,65 @@ static char protocol_of(const struct json *port)
     return text.n ? text.p[0] : 'T';
 }
 
-static void add_rules(struct refresh *r, const struct object *o, struct in_addr address, const struct selector *s,
-                      bool publishes)
+struct service { /* one, and who is behind it: pods by their labels, or whom somebody named */
+    const struct object *object;
+    const struct json *spec;
+    const struct selector *selector; /* NULL: it has none */
+    struct agent_backends others;
+    bool publishes_not_ready;
+};
+
+static bool selects(const struct service *s, const struct agent_pod *p)
 {
-    JSON_FOREACH(port, json_find(o->root, "spec", "ports", NULL)) {
+    return s->selector && p->is_joined && str_eq(p->object->namespace, s->object->namespace) &&
+           selector_matches(s->selector, json_find(p->object->root, "metadata", "labels", NULL));
+}
+
+static void add_endpoints(struct refresh *r, const struct service *s, const struct json *port, struct filter_service *f)
+{
+    uint16_t to;
+
+    MAP_FOREACH(const struct agent_pod *, p, &r->agent->pods)
+        if (selects(s, p) && (s->publishes_not_ready || life_is_ready(p->life)) && (to = target_port(p, port)) != 0)
+            *vec_push(r->arena, &f->endpoints) = (struct filter_endpoint){ p->address, to };
+    VEC_FOREACH(b, &s->others.list)
+        if ((s->publishes_not_ready || b->is_ready) && (to = agent_backend_port(b, port)) != 0)
+            *vec_push(r->arena, &f->endpoints) = (struct filter_endpoint){ b->address, to };
+}
+
+static void add_rules(struct refresh *r, const struct service *s, struct in_addr address)
+{
+    JSON_FOREACH(port, json_get(s->spec, "ports")) {
         struct filter_service *f = vec_push(r->arena, &r->filter.services);
 
-        f->namespace = o->namespace;
-        f->name = o->name;
+        f->namespace = s->object->namespace;
+        f->name = s->object->name;
         f->address = address;
         f->port = (uint16_t)json_i64(json_get(port, "port"), 0);
         f->protocol = protocol_of(port);
-        MAP_FOREACH(const struct agent_pod *, p, &r->agent->pods) {
-            uint16_t to;
-
-            if (!s || !p->is_joined || !str_eq(p->object->namespace, o->namespace) ||
-                !selector_matches(s, json_find(p->object->root, "metadata", "labels", NULL)) ||
-                !(publishes || life_is_ready(p->life)) || (to = target_port(p, port)) == 0)
-                continue;
-            *vec_push(r->arena, &f->endpoints) = (struct filter_endpoint){ p->address, to };
-        }
+        f->is_sticky = str_is(json_member_text(s->spec, "sessionAffinity"), "ClientIP");
+        add_endpoints(r, s, port, f);
         r->has_rules = true;
     }
 }
 
 /* A pod is found below the Service that is its subdomain, by its hostname. */
-static void add_hosts(struct refresh *r, const struct object *o, const struct selector *s, struct dns_service *d)
+static void add_hosts(struct refresh *r, const struct service *s, struct dns_service *d)
 {
     MAP_FOREACH(const struct agent_pod *, p, &r->agent->pods) {
         const struct json *spec = json_get(p->object->root, "spec");
         struct dns_host *h;
 
-        if (!s || !p->is_joined || life_has_ended(p->life) || !str_eq(p->object->namespace, o->namespace) ||
-            !selector_matches(s, json_find(p->object->root, "metadata", "labels", NULL)))
+        if (!selects(s, p) || life_has_ended(p->life))
             continue;
         h = vec_push(r->arena, &d->hosts);
         h->address = p->address;
         h->is_ready = life_is_ready(p->life);
-        if (str_eq(json_member_text(spec, "subdomain"), o->name))
+        if (str_eq(json_member_text(spec, "subdomain"), s->object->name))
             h->hostname = json_member_text(spec, "hostname");
     }
+    VEC_FOREACH(b, &s->others.list)
+        *vec_push(r->arena, &d->hosts) = (struct dns_host){ b->hostname, b->address, b->is_ready };
 }
 
 static void know(struct agent *g, const struct object *o)
@@ -312,24 +332,36 @@ static void know(struct agent *g, const struct object *o)
     k->is_here = true;
 }
 
+static void put_name(struct refresh *r, const struct dns_service *d, const struct object *o)
+{
+    know(r->agent, o);
+    dns_zone_put(r->agent->services.zone, d);
+}
+
 static void refresh_service(struct refresh *r, const struct object *o)
 {
     const struct json *spec = json_get(o->root, "spec");
     struct dns_service d = { .namespace = o->namespace, .name = o->name };
-    struct selector *s = service_selector(r, spec);
+    struct service s = { .object = o, .spec = spec, .selector = service_selector(r, spec) };
 
-    d.address = parse_address(json_member_text(spec, "clusterIP"));
-    d.publishes_not_ready = json_bool(json_get(spec, "publishNotReadyAddresses"), false);
+    if (str_is(json_member_text(spec, "type"), "ExternalName")) {
+        d.alias = json_member_text(spec, "externalName");
+        put_name(r, &d, o);
+        return;
+    }
+    d.address = agent_address_parse(json_member_text(spec, "clusterIP"));
+    d.publishes_not_ready = s.publishes_not_ready = json_bool(json_get(spec, "publishNotReadyAddresses"), false);
     if (!d.address.s_addr && !str_is(json_member_text(spec, "clusterIP"), "None"))
         return;
+    if (json_count(json_get(spec, "selector")) == 0)
+        agent_backends_of(r->arena, r->agent, &r->slices, o, &s.others);
     JSON_FOREACH(port, json_get(spec, "ports"))
         *vec_push(r->arena, &d.ports) = (struct dns_port){ json_member_text(port, "name"), protocol_of(port),
                                                            (uint16_t)json_i64(json_get(port, "port"), 0) };
-    add_hosts(r, o, s, &d);
+    add_hosts(r, &s, &d);
     if (d.address.s_addr && d.address.s_addr != net_gateway(r->agent->net).s_addr) /* what is at the gateway is there */
-        add_rules(r, o, d.address, s, d.publishes_not_ready);
-    know(r->agent, o);
-    dns_zone_put(r->agent->services.zone, &d);
+        add_rules(r, &s, d.address);
+    put_name(r, &d, o);
 }
 
 /* ---- putting it in force ---- */
@@ -377,6 +409,9 @@ static void add_pods(struct refresh *r)
 
 static void add_objects(struct refresh *r)
 {
+    MAP_FOREACH(const struct agent_object *, o, &r->agent->objects)
+        if (o->want == WANT_SLICE)
+            *vec_push(r->arena, &r->slices.list) = o->object;
     MAP_FOREACH(const struct agent_object *, o, &r->agent->objects) {
         if (o->want == WANT_SERVICE)
             refresh_service(r, o->object);

@@ -47,7 +47,8 @@ struct filter_service {
     struct str namespace, name;
     struct in_addr address;
     uint16_t port;
-    char protocol; /* 'T', 'U', 'S': TCP, UDP, SCTP */
+    char protocol;  /* 'T', 'U', 'S': TCP, UDP, SCTP */
+    bool is_sticky; /* who comes from one address is led to the same endpoint, as long as those are the same */
     VEC(struct filter_endpoint) endpoints;
 };
 

@@ -62,6 +62,19 @@ static int endpoint_cmp(const void *x, const void *y)
     return p != q ? (p > q) - (p < q) : a->port - b->port;
 }
 
+/* Each once: somebody may have named one twice. Returns how many are left. */
+static size_t sort_unique(struct filter_endpoint *v, size_t n)
+{
+    size_t kept = 0;
+
+    if (n)
+        qsort(v, n, sizeof(*v), endpoint_cmp);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || endpoint_cmp(&v[kept - 1], &v[i]) != 0)
+            v[kept++] = v[i];
+    return kept;
+}
+
 static void add_service(struct filter_world *w, const struct filter_service *s, struct service_list *out)
 {
     struct service *new;
@@ -74,8 +87,7 @@ static void add_service(struct filter_world *w, const struct filter_service *s, 
     VEC_FOREACH(p, &s->endpoints)
         if (p->address.s_addr && p->port)
             *vec_push(w->arena, &new->endpoints) = *p;
-    if (new->endpoints.n)
-        qsort(new->endpoints.v, new->endpoints.n, sizeof(*new->endpoints.v), endpoint_cmp);
+    new->endpoints.n = sort_unique(new->endpoints.v, new->endpoints.n);
 }
 
 static void sort_services(struct filter_world *w, struct service_list *ret)
@@ -119,7 +131,12 @@ static void load_any(struct nft *t, const struct service *s)
 
         nft_element(t, &map, &i, &target);
     }
-    nft_load_random(t, 0, (uint32_t)s->endpoints.n);
+    if (s->s->is_sticky) {
+        nft_load(t, 1, NFT_SADDR);
+        nft_load_hash(t, 1, sizeof(in_addr_t), 0, (uint32_t)s->endpoints.n);
+    } else {
+        nft_load_random(t, 0, (uint32_t)s->endpoints.n);
+    }
     nft_map(t, 0, &map, 0);
 }
 
