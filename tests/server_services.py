@@ -2,6 +2,7 @@
 """`pumice server`: who is behind Services, the Service of the server itself, and what programs in pods get of it."""
 import json
 import os
+import socket
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -197,6 +198,42 @@ def leads_traffic(s):
         s.ok("DELETE", path, {"gracePeriodSeconds": 0})
 
 
+def asked(port):
+    """What the Service says at a port of this machine; None: nobody listens; empty: nobody is behind it."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as c:
+            return c.recv(100).decode()
+    except ConnectionRefusedError:
+        return None
+
+
+def opens_node_ports(s):
+    ports = [{"name": "web", "port": 80, "targetPort": "http"}, {"name": "more", "port": 82, "targetPort": "http"},
+             {"name": "ask", "port": 81, "targetPort": "ask", "protocol": "UDP"}]
+    made = s.ok("POST", SERVICES, service("door", selector={"app": "echo"}, type="NodePort", ports=ports))
+    at = [p["nodePort"] for p in made["spec"]["ports"]]
+    assert len(set(at)) == 3 and all(30000 <= n <= 32767 for n in at) and made["spec"]["externalTrafficPolicy"] == "Cluster", made["spec"]
+    until("it listens, and nobody is there", lambda: asked(at[0]) == "")
+    s.ok("POST", PODS, echo("door-a"))
+    until("it leads to the pod", lambda: asked(at[0]) == "door-a" and asked(at[1]) == "door-a")
+    for number, words in ((at[0], "already allocated"), (80, "30000-32767")):
+        status, answer = s.call("POST", SERVICES, service("other", type="NodePort", ports=[{"port": 1, "nodePort": number}]))
+        cause = answer["details"]["causes"][0]
+        assert (status, cause["field"]) == (422, "spec.ports[0].nodePort") and words in cause["message"], answer
+    status, answer = s.call("POST", SERVICES, service("other", ports=[{"port": 1, "nodePort": 30001}]))
+    assert status == 422 and "ClusterIP" in answer["message"], answer
+    again = s.ok("PUT", f"{SERVICES}/door", service("door", selector={"app": "echo"}, type="NodePort", ports=[ports[0]]))
+    assert [p["nodePort"] for p in again["spec"]["ports"]] == at[:1], "as it was, also for who writes his file again"
+    until("one is closed, one is open", lambda: (asked(at[0]), asked(at[1])) == ("door-a", None))
+    with socket.create_connection(("127.0.0.1", at[0])) as c:
+        plain = s.ok("PATCH", f"{SERVICES}/door", {"spec": {"type": "ClusterIP"}}, type=MERGE)
+        assert "nodePort" not in plain["spec"]["ports"][0], plain["spec"]
+        until("it is closed", lambda: asked(at[0]) is None)
+        assert c.recv(100) == b"door-a", "who has come in is not sent away"
+    s.ok("DELETE", f"{SERVICES}/door")
+    s.ok("DELETE", f"{PODS}/door-a", {"gracePeriodSeconds": 0})
+
+
 def ends_with_its_namespace(s):
     s.ok("POST", NAMESPACES, {"metadata": {"name": "brief"}})
     at = f"{NAMESPACES}/brief"
@@ -302,7 +339,7 @@ def main():
     suite = Suite()
     s = server_or_skip()
     try:
-        for case in (follows_pods, leaves_others_alone, leads_traffic, ends_with_its_namespace, names_itself, packs_large_answers):
+        for case in (follows_pods, leaves_others_alone, leads_traffic, opens_node_ports, ends_with_its_namespace, names_itself, packs_large_answers):
             suite.case(case.__name__, lambda: case(s))
         for name, path in kubectls():
             suite.case(f"kubectl ({name})", lambda: kubectl_shows(s, path))

@@ -40,6 +40,8 @@ void service_defaults(struct arena *a, struct json *spec)
         default_member(a, spec, "ipFamilyPolicy", "SingleStack");
         default_list(a, spec, "ipFamilies", STR("IPv4"));
     }
+    if (str_is(json_member_text(spec, "type"), "NodePort") || str_is(json_member_text(spec, "type"), "LoadBalancer"))
+        default_member(a, spec, "externalTrafficPolicy", "Cluster");
     if (address.n)
         default_list(a, spec, "clusterIPs", address);
     JSON_FOREACH(port, json_get(spec, "ports")) {
@@ -137,13 +139,122 @@ void service_address(const struct server *s, struct arena *a, struct json *spec)
     subnet_done(&range);
 }
 
-/* ---- ports ---- */
+/* ---- ports of this machine ---- */
 
 static bool is_same_port(const struct json *a, const struct json *b)
 {
     return json_i64(json_get(a, "port"), 0) == json_i64(json_get(b, "port"), 0) &&
            str_eq(json_member_text(a, "protocol"), json_member_text(b, "protocol"));
 }
+
+enum { NODE_PORT_FIRST = 30000, NODE_PORT_LAST = 32767 };
+
+struct node_ports { /* those that other Services have; two of them may share one for different protocols */
+    struct str namespace, name;
+    VEC(const struct json *) list;
+    struct arena *arena;
+};
+
+static bool has_node_ports(const struct json *spec)
+{
+    struct str type = json_member_text(spec, "type");
+
+    return str_is(type, "NodePort") ||
+           (str_is(type, "LoadBalancer") && json_bool(json_get(spec, "allocateLoadBalancerNodePorts"), true));
+}
+
+static void hold_ports(void *ctx, const struct object *o)
+{
+    struct node_ports *held = ctx;
+
+    if (str_eq(o->name, held->name) && str_eq(o->namespace, held->namespace))
+        return;
+    JSON_FOREACH(port, json_find(o->root, "spec", "ports", NULL))
+        if (json_get(port, "nodePort"))
+            *vec_push(held->arena, &held->list) = port;
+}
+
+static bool is_held(const struct node_ports *held, int64_t number, struct str protocol)
+{
+    VEC_FOREACH(port, &held->list)
+        if (json_i64(json_get(*port, "nodePort"), 0) == number && str_eq(json_member_text(*port, "protocol"), protocol))
+            return true;
+    return false;
+}
+
+/* As it was, or one that nobody has, from a place drawn by lot. 0: there is none left. */
+static int64_t choose_port(const struct node_ports *held, const struct json *port, const struct json *before)
+{
+    struct str protocol = json_member_text(port, "protocol");
+    int64_t n = NODE_PORT_LAST - NODE_PORT_FIRST + 1, from = (int64_t)(rand_os_u64() % (uint64_t)n);
+
+    JSON_FOREACH(old, json_get(before, "ports"))
+        if (is_same_port(old, port) && json_get(old, "nodePort"))
+            return json_i64(json_get(old, "nodePort"), 0);
+    for (int64_t i = 0; i < n; i++)
+        if (!is_held(held, NODE_PORT_FIRST + (from + i) % n, protocol))
+            return NODE_PORT_FIRST + (from + i) % n;
+    return 0;
+}
+
+static void check_node_port(const struct place *at, const struct json *port, const struct node_ports *held,
+                            struct problems *ps)
+{
+    int64_t number = json_i64(at->node, 0);
+
+    if (number < NODE_PORT_FIRST || number > NODE_PORT_LAST)
+        problem_error(ps, at,
+                      "Invalid value: %lld: provided port is not in the valid range. The range of valid ports is %d-%d",
+                      (long long)number, NODE_PORT_FIRST, NODE_PORT_LAST);
+    else if (is_held(held, number, json_member_text(port, "protocol")))
+        problem_error(ps, at, "Invalid value: %lld: provided port is already allocated", (long long)number);
+}
+
+/* Whoever no longer wants them need not say so for each. */
+static void leave_node_ports(const struct place *list, const struct json *before, struct problems *ps)
+{
+    size_t i = 0;
+
+    JSON_FOREACH(port, list->node) {
+        struct place item = place_item(list, port, i++), at = place_member(&item, "nodePort");
+
+        if (json_i64(at.node, 0) == 0)
+            continue;
+        if (has_node_ports(before))
+            json_remove(port, "nodePort");
+        else
+            problem_error(ps, &at, "Forbidden: may not be used when `type` is 'ClusterIP'");
+    }
+}
+
+static void admit_node_ports(struct request *rq, const struct place *spec, const struct object *old,
+                             struct problems *ps)
+{
+    const struct json *before = old ? json_get(old->root, "spec") : NULL;
+    struct place list = place_member(spec, "ports");
+    struct node_ports held = { rq->target.namespace, rq->target.name, .arena = rq->arena };
+    size_t i = 0;
+
+    if (!has_node_ports(spec->node)) {
+        leave_node_ports(&list, before, ps);
+        return;
+    }
+    store_list(rq->server->opt.store, rq->type, STR_NULL, hold_ports, &held);
+    JSON_FOREACH(port, list.node) {
+        struct place item = place_item(&list, port, i++), at = place_member(&item, "nodePort");
+        int64_t number;
+
+        if (json_i64(at.node, 0))
+            check_node_port(&at, port, &held, ps);
+        else if ((number = choose_port(&held, port, before)) != 0)
+            json_set(port, "nodePort", json_int(rq->arena, number));
+        else
+            problem_error(ps, &at, "Invalid value: 0: failed to allocate a nodePort: range is full");
+        *vec_push(rq->arena, &held.list) = port;
+    }
+}
+
+/* ---- ports ---- */
 
 static void check_ports(const struct place *spec, struct problems *ps)
 {
@@ -187,4 +298,5 @@ void admit_service_write(struct request *rq, struct json *object, const struct o
     spec = place_member(&root, "spec");
     check_ports(&spec, ps);
     check_address(rq, &spec, old, ps);
+    admit_node_ports(rq, &spec, old, ps);
 }

@@ -148,6 +148,7 @@ static int64_t turn(struct serve *s)
     wait_ms = MIN_OF(wait_ms, until(s, agent_turn(s->agent, &is_node_busy)));
     wait_ms = MIN_OF(wait_ms, kubelet_turn(s->kubelet));
     wait_ms = MIN_OF(wait_ms, serve_explain_turn(s));
+    serve_ports_turn(s);
     wait_ms = MIN_OF(wait_ms, server_turn(s->server));
     wait_ms = MIN_OF(wait_ms, serve_config_turn(s));
     wait_ms = MIN_OF(wait_ms, supervisor_turn(&s->supervisor, mono(s)));
@@ -164,6 +165,7 @@ static void sleep_for(struct serve *s, int64_t ms)
         { .fd = agent_fd(s->agent), .events = POLLIN },
         { .fd = kubelet_fd(s->kubelet), .events = POLLIN },
         { .fd = serve_explain_fd(s), .events = POLLIN },
+        { .fd = serve_ports_fd(s), .events = POLLIN },
         { .fd = s->signal_fd, .events = POLLIN },
     };
 

@@ -143,7 +143,7 @@ static int start(struct serve *s, struct json *capacity, struct err *e)
         serve_node_open(s, capacity, e) < 0 || open_store(s, e) < 0 ||
         serve_keys_load(s, serve_listen_names(s), e) < 0 || open_cluster(s, e) < 0)
         return -1;
-    return serve_listen_open(s, http, e) < 0 ? -1 : serve_node_listen(s, e);
+    return serve_listen_open(s, http, e) < 0 || serve_node_listen(s, e) < 0 ? -1 : serve_ports_open(s, e);
 }
 
 /* What it is, and how to use it. */
@@ -175,6 +175,7 @@ static void finish(struct serve *s)
     serve_node_close(s);
     kubelet_close(s->kubelet);
     server_free(s->server);
+    serve_ports_close(s);
     http_server_free(s->http);
     serve_explain_close(s);
     driver_free(s->driver);

@@ -10,6 +10,7 @@
  *     keys.c      certificates and users, the administrator's token, the kubeconfig: below --data-dir
  *     explain.c   why a job waits, for the page
  *     policy.c    --access-config: as whom pods run, limits
+ *     ports.c         ports of this machine that lead to Services
  *     metrics.c   what /metrics tells of controllers and the store
  *     loop.c      turns: requests, controllers and scheduler, the node, watches; signals and the end
  *
@@ -33,6 +34,7 @@ struct cluster;
 struct driver;
 struct explanations;
 struct kubelet;
+struct node_ports;
 struct node_lease;
 struct server;
 struct store;
@@ -105,6 +107,7 @@ struct serve {
     struct server *server;
     struct http_server *http;
     struct explanations *explanations;
+    struct node_ports *ports;
 
     enum serve_stage stage;
     int64_t stage_ms; /* mono time: when patience ends */
@@ -177,6 +180,13 @@ void serve_explain_close(struct serve *s); /* after the HTTP server is gone */
 void serve_explain(void *serve, struct http_call *call, struct str namespace, struct str name);
 int serve_explain_fd(const struct serve *s);
 int64_t serve_explain_turn(struct serve *s); /* milliseconds until it is due again */
+
+/* ---- ports.c ---- NodePorts ---- */
+
+int serve_ports_open(struct serve *s, struct err *e); /* s->listen is known */
+int serve_ports_fd(const struct serve *s);
+void serve_ports_turn(struct serve *s);
+void serve_ports_close(struct serve *s); /* before the agent and the store; NULL is fine */
 
 /* ---- policy.c ---- */
 
