@@ -42,16 +42,27 @@ class Server:
         self.dir, self.drain = tempfile.mkdtemp(prefix="pumice-server-"), drain
         self.data = data or os.path.join(self.dir, "data")
         self.out = open(os.path.join(self.dir, "out"), "wb+")
-        args = [PUMICE, "server", "--data-dir", self.data, *(("--listen", listen) if listen else ()), "--capacity", "cpu=8,memory=8Gi",
-                "--shutdown-grace-period", "3s", *(("--drain",) if drain else ()), *(() if has_nftables() else ("--allow-unfiltered",)), *options]
-        self.process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.STDOUT, **process)
+        self.options, self.how = options, process
         atexit.register(self.end)  # a case that fails leaves nothing running
         self.config = os.path.join(self.data, "admin.kubeconfig")
+        self.spawn(listen)
+
+    def spawn(self, listen):
+        self.out.truncate(0)
+        args = [PUMICE, "server", "--data-dir", self.data, *(("--listen", listen) if listen else ()), "--capacity", "cpu=8,memory=8Gi",
+                "--shutdown-grace-period", "3s", *(("--drain",) if self.drain else ()), *(() if has_nftables() else ("--allow-unfiltered",)), *self.options]
+        self.process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.STDOUT, **self.how)
         until("the server says how to use it", lambda: self.process.poll() is not None or b"kubectl" in self.said() or
               b"curl" in self.said())
         assert self.process.poll() is None, self.said().decode()
         if not (listen or "").startswith("unix:"):
             self.read_config()
+
+    def restart(self, sign=signal.SIGKILL):
+        """Another one of the same data, at the same place."""
+        self.process.send_signal(sign)
+        self.process.wait(PATIENCE_S)
+        self.spawn(f"127.0.0.1:{self.port}")
 
     def read_config(self):
         with open(self.config) as f:

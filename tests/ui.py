@@ -11,6 +11,7 @@ import sys
 from browser import CHROMIUM, HEIGHT, WIDTH, Browser
 from harness import PUMICE, Suite, pumice
 from server import JOBS, Server, until
+from server_durable import exec_in
 
 SKIPPED = 77  # meson's word for it
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "ui", "page")
@@ -287,7 +288,7 @@ def check_hands(server, eyes):
     eyes.ask("document.activeElement.blur()")
     eyes.press("?")
     eyes.until_text("next, previous row")
-    eyes.click("Cancel", "dialog")
+    eyes.click("Close", "dialog")
     light = eyes.ask("getComputedStyle(document.body).backgroundColor")
     eyes.press("d")
     eyes.until("it is dark", f"getComputedStyle(document.body).backgroundColor !== '{light}'")
@@ -298,7 +299,63 @@ def check_hands(server, eyes):
         eyes.until(f"{page} is shown", "document.querySelector('#main h1')")
         wide = eyes.ask("document.documentElement.scrollWidth")
         assert wide <= 390, f"{page} is {wide} wide on a phone"
+        assert page != "job/default/live" or eyes.until("names can be read", "document.querySelector('svg.gantt text')?.getBoundingClientRect().height > 9")
+    assert eyes.ask("document.querySelector('#main').getBoundingClientRect().top") < 160, "there is more bar than page"
     eyes.browser.call("Emulation.setDeviceMetricsOverride", width=WIDTH, height=HEIGHT, deviceScaleFactor=1, mobile=False)
+
+
+def check_many(server, eyes):
+    """More pods than rows: what most of them are is what is seen most of; and w-2 comes before w-10."""
+    many = a_job("many", 150, cpu="7")
+    many["spec"]["minAvailable"] = 1
+    server.ok("POST", JOBS, many)
+    eyes.enter(page="job/default/many")
+    area = "[...document.querySelectorAll('svg.gantt rect.%s')].reduce((n, r) => n + r.width.baseVal.value * r.height.baseVal.value, 0)"
+    eyes.until("one task, most of it waits", f"document.querySelectorAll('svg.gantt g').length === 1 && {area % 'pending'} > 20 * {area % 'running'}")
+    eyes.click("Pods")
+    eyes.until("as people count", "[...document.querySelectorAll('#pods tbody tr')].slice(9, 12).map((r) => r.cells[0].innerText).join() === 'many-w-9,many-w-10,many-w-11'")
+    server.ok("DELETE", f"{JOBS}/many")
+
+
+def check_logs(server, eyes):
+    """Colours are left out; who scrolls up stays there; a container that comes again is followed on."""
+    words = "printf '\\033[31mred\\033[0m\\n10%%\\r100%%\\n'; i=0; while [ ! -e /tmp/end ]; do i=$((i+1)); echo word $i; sleep 0.05; done; rm /tmp/end; exit 1"
+    job = a_job("colours", command=words)
+    job["spec"]["tasks"][0]["template"]["spec"]["restartPolicy"] = "OnFailure"
+    server.ok("POST", JOBS, job)
+    eyes.enter(page="job/default/colours")
+    eyes.click("Logs")
+    eyes.until("it is printed", "/^red\\n100%\\nword 1\\n/.test(document.querySelector('.log')?.textContent)")
+    eyes.until("it is long", "(() => { const l = document.querySelector('.log'); return l.scrollHeight > l.clientHeight + 200; })()")
+    eyes.ask("document.querySelector('.log').scrollTop = 0")
+    eyes.until("it follows no more", "![...document.querySelectorAll('label')].find((l) => /follow/.test(l.innerText)).firstChild.checked")
+    lines = eyes.ask("document.querySelector('.log').textContent.length")
+    eyes.until("more was printed", f"document.querySelector('.log').textContent.length > {lines} + 100")
+    assert eyes.ask("document.querySelector('.log').scrollTop") == 0, "it was scrolled away under the reader"
+    server.restart()
+    eyes.until("it goes on with another server", "/\\nword \\d+\\n$/.test(document.querySelector('.log').textContent) && document.querySelector('#notice').hidden")
+    exec_in(server, "colours-w-0", "touch", "/tmp/end")
+    eyes.until("the next run is followed", "/^red\\n100%\\nword 1\\n/.test(document.querySelector('.log').textContent) && "
+               "!/word 200\\n/.test(document.querySelector('.log').textContent)")
+    server.ok("DELETE", f"{JOBS}/colours")
+
+
+def check_expired(server, eyes):
+    """Somebody is signed out when his token is nobody's, and comes back to where he was."""
+    ran = pumice("server", "user", "add", "temp", "--view", "--token", "--data-dir", server.data)
+    token = next(line.split(":")[1].strip() for line in ran.stdout.splitlines() if line.strip().startswith("token:"))
+    eyes.enter(token, "queues")
+    eyes.until_text("temp", "default")
+    pumice("server", "user", "remove", "temp", "--data-dir", server.data)
+    eyes.until_text("no longer) good")
+    eyes.ask("history.back()")
+    eyes.until("the page before is behind it", "location.hash !== '#/queues'")
+    assert "Sign in" in eyes.text() and "system:anonymous" not in eyes.text(), eyes.text()
+    eyes.ask("history.forward()")
+    eyes.until("and this one again", "location.hash === '#/queues'")
+    eyes.type("#token", server.token)
+    eyes.click("Sign in", "#login")
+    eyes.until("the queues are shown", "document.querySelector('#queues')")
 
 
 def check_restart(server, eyes):
@@ -307,10 +364,9 @@ def check_restart(server, eyes):
     eyes.until("there are rows", "document.querySelectorAll('#jobs tbody tr').length >= 1")
     server.end()
     eyes.until_text("The server cannot be reached")
-    again = Server(listen=f"127.0.0.1:{server.port}", data=server.data)
-    again.ok("POST", JOBS, a_job("reborn"))
+    server.spawn(f"127.0.0.1:{server.port}")
+    server.ok("POST", JOBS, a_job("reborn"))
     eyes.until("it has found the server again", "document.body.innerText.includes('reborn') && document.querySelector('#notice').hidden")
-    return again
 
 
 def picture(path):
@@ -336,9 +392,10 @@ def main():
     eyes = Eyes(server, browser)
     suite.case("files", lambda: check_files(server))
     for name, check in (("login", check_login), ("live", check_live), ("why", check_why), ("recreated", check_recreated), ("job", check_job),
-                        ("submit", check_submit), ("rights", check_rights), ("hostile", check_hostile), ("hands", check_hands)):
-        suite.case(name, lambda: (check(server, eyes), name in ("login", "rights") or eyes.is_silent()))
-    suite.case("restart", lambda: check_restart(server, eyes).end())
+                        ("submit", check_submit), ("rights", check_rights), ("hostile", check_hostile), ("hands", check_hands), ("many", check_many),
+                        ("logs", check_logs), ("expired", check_expired)):
+        suite.case(name, lambda: (check(server, eyes), name in ("login", "rights", "logs", "expired") or eyes.is_silent()))
+    suite.case("restart", lambda: check_restart(server, eyes))
     browser.close()
     server.end()
     return suite.finish()

@@ -85,13 +85,14 @@ const loadNamespaces = async () => {
 
 const login = (why) => {
   close();
+  page = null; // what is behind "back" is shown to whoever signs in
   setToken("");
   at("who").replaceChildren();
   const token = el("input", { type: "password", id: "token", autocomplete: "off", size: 44, required: true });
   at("main").replaceChildren(el("form", { class: "box", id: "login", onsubmit: (e) => { e.preventDefault(); setToken(token.value.trim()); begin(); } },
     el("h1", {}, "Sign in"), why && el("p", {}, why),
-    el("p", {}, "The token of a user of this server: that of the administrator is in ", el("code", {}, "admin.kubeconfig"), " below its data directory; ",
-      el("code", {}, "pumice server user add NAME"), " makes others."),
+    el("p", {}, "With the token of a user of this server. On its machine ", el("code", {}, "pumice server token"), " prints one of the administrator's, good for a day; ",
+      el("code", {}, "pumice server user add NAME --token"), " makes users. In a kubeconfig it stands behind ", el("code", {}, "token:"), "."),
     el("label", {}, "Token ", token), " ", el("button", { class: "primary" }, "Sign in")));
   token.focus();
 };

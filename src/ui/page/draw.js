@@ -97,6 +97,10 @@ export const isOver = (pod) => ["Succeeded", "Failed"].includes((pod.status || {
 
 // ---- tables ----
 
+// As people count: w-2 comes before w-10.
+const collator = new Intl.Collator("en", { numeric: true });
+export const compare = (a, b) => (typeof a === "string" ? collator.compare(a, b) : a - b);
+
 const SHOWN = 500;
 const orders = new Map(); // by table: which column, and which way
 
@@ -106,7 +110,7 @@ export const table = (id, columns, rows, { key, empty, redraw }) => {
   const order = orders.get(id);
   if (order) {
     const by = columns[order.column][2].order, way = order.isDown ? -1 : 1;
-    rows = [...rows].sort((a, b) => (by(a) < by(b) ? -way : by(a) > by(b) ? way : 0));
+    rows = [...rows].sort((a, b) => way * compare(by(a), by(b)));
   }
   const shape = (o = {}) => [o.number && "number", o.less && "less", o.wide && "wide"].filter(Boolean).join(" ") || null;
   const turn = (column) => {
@@ -145,7 +149,7 @@ export const ask = (title, details, yes, isDanger) => new Promise((resolve) => {
   const end = (answer) => { dialog.close(); resolve(answer); };
   dialog.oncancel = () => resolve(false);
   dialog.replaceChildren(el("h1", {}, title), ...[details].flat(), el("div", { class: "row" },
-    el("button", { type: "button", onclick: () => end(false) }, "Cancel"),
+    el("button", { type: "button", onclick: () => end(false) }, yes ? "Cancel" : "Close"),
     yes && el("button", { type: "button", class: isDanger ? "danger" : "primary", onclick: () => end(true) }, yes)));
   dialog.showModal();
 });

@@ -1,5 +1,5 @@
 // jobs.js - all jobs, and one of them
-import { age, ask, el, facts, link, moodOf, msOf, pathOf, podStatus, renew, restartsOf, state, table } from "./draw.js";
+import { age, ask, compare, el, facts, link, moodOf, msOf, pathOf, podStatus, renew, restartsOf, state, table } from "./draw.js";
 import { request, requestText, urlOf } from "./api.js";
 import { gantt } from "./gantt.js";
 import { logViewer } from "./logs.js";
@@ -114,8 +114,8 @@ export const jobPage = (app, namespace, name) => {
   };
   const isOurs = (e) => e.involvedObject.name === name || e.involvedObject.name.startsWith(`${name}-`);
   const show = {
-    Time: () => renew(body, gantt(allPods(), (p) => { choose("Logs"); logs.show(p.metadata.name); })),
-    Pods: () => renew(body, podTable([...pods.items.values()], () => draw())),
+    Time: () => renew(body, gantt(allPods(), (p) => { choose("Logs"); logs.show(p.metadata.name); }, body.clientWidth || 1000)),
+    Pods: () => renew(body, podTable([...pods.items.values()].sort((a, b) => compare(a.metadata.name, b.metadata.name)), () => draw())),
     Logs: () => { if (body.firstChild !== logs.node) body.replaceChildren(logs.node); logs.update([...pods.items.values()]); },
     Decisions: () => renew(body, eventList([...events.items.values()].filter(isOurs))),
     YAML: async (job) => {

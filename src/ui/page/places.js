@@ -1,10 +1,10 @@
 // places.js - where jobs run: queues, nodes, pods, and one pod
-import { age, amount, amountText, ask, el, facts, isOver, link, meter, pathOf, podStatus, renew, restartsOf, state, table } from "./draw.js";
+import { age, amount, amountText, ask, compare, el, facts, isOver, link, meter, pathOf, podStatus, renew, restartsOf, state, table } from "./draw.js";
 import { request, urlOf } from "./api.js";
 import { eventList } from "./jobs.js";
 import { logViewer } from "./logs.js";
 
-const byName = (a, b) => (a.metadata.name < b.metadata.name ? -1 : 1);
+const byName = (a, b) => compare(a.metadata.name, b.metadata.name);
 const doIt = async (app, word, act) => {
   try { await act(); app.say(word); } catch (e) { app.say(`It was not done: ${e.message}`); }
 };
