@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""`pumice server` and Go programs: informers, leader election, protobuf, typed clients of Kubernetes' and Volcano's kinds, the dynamic
+"""`pumice server` and Go programs: informers (also when the server is killed), leader election, protobuf, typed clients of Kubernetes' and Volcano's kinds, the dynamic
 client, exec by both protocols. The checks are in volcano/main.go; each is a case here."""
 import hashlib
 import os
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
@@ -28,13 +29,21 @@ def main():
         return 77
     s = Server()
     s.ok("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "go"}})
-    run = subprocess.run([program, "go", *sys.argv[1:]], env={**os.environ, "KUBECONFIG": s.config}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    for line in run.stdout.splitlines():
-        name, _, words = line.partition("\t")
+    said = tempfile.TemporaryFile("w+")
+    run = subprocess.Popen([program, "go", *sys.argv[1:]], env={**os.environ, "KUBECONFIG": s.config}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           stderr=said, text=True, bufsize=1)
+    for line in run.stdout:
+        name, _, words = line.strip().partition("\t")
+        if name == "restart":
+            s.restart()
+            print("done", file=run.stdin)
+            continue
         suite.case(name, lambda: result(words))
     suite.case("ends_well", lambda: s.stop())
-    if run.returncode:
-        print(run.stderr[-3000:])
+    run.stdin.close()
+    if run.wait():
+        said.seek(0)
+        print(said.read()[-3000:])
     return suite.finish() or run.returncode
 
 

@@ -1,9 +1,10 @@
 // Go programs as clients of an API server with Volcano's kinds: informers, leader election, typed and dynamic clients, as
 // controllers use them. KUBECONFIG says where, the argument in which namespace. A line for each check: NAME, a tab,
-// "ok" or what went wrong.
+// "ok" or what went wrong; the line "restart" asks for another server, and waits for a line.
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -196,6 +197,37 @@ func informsOfJobs(ctx context.Context, b *bench) {
 	check(len(all) == 1 && all[0].Status.Succeeded == 2, "the lister has %d jobs", len(all))
 	must(b.volcano.BatchV1alpha1().Jobs(b.namespace).Delete(ctx, "informed", metav1.DeleteOptions{}))
 	log.until("gone")
+}
+
+// The server is killed and comes back while an informer watches: whoever started this does it, asked by a line, and answers by one. Each
+// change is seen once, those of the gap too; one that had listed again would see changes that there were not.
+func informsOverRestarts(ctx context.Context, b *bench) {
+	factory := informers.NewSharedInformerFactoryWithOptions(b.kube, 0, informers.WithNamespace(b.namespace))
+	maps, log := factory.Core().V1().ConfigMaps().Informer(), &seen{more: make(chan struct{}, 1)}
+	tell := func(what string) func(any) {
+		return func(o any) { log.add(what + o.(*corev1.ConfigMap).Data["restarts"]) }
+	}
+	_, err := maps.AddEventHandler(cache.FilteringResourceEventHandler{
+		FilterFunc: func(o any) bool { return o.(*corev1.ConfigMap).Name == "over-restarts" },
+		Handler: cache.ResourceEventHandlerFuncs{AddFunc: tell("+"), DeleteFunc: tell("x"),
+			UpdateFunc: func(_, now any) { tell("~")(now) }}})
+	must(err)
+	factory.Start(ctx.Done())
+	check(cache.WaitForCacheSync(ctx.Done(), maps.HasSynced), "never synced")
+	api, answers := b.kube.CoreV1().ConfigMaps(b.namespace), bufio.NewScanner(os.Stdin)
+	now, err := api.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "over-restarts"}}, metav1.CreateOptions{})
+	must(err)
+	log.until("+")
+	for _, n := range []string{"1", "2"} {
+		fmt.Println("restart")
+		check(answers.Scan(), "nobody has restarted the server")
+		now.Data = map[string]string{"restarts": n}
+		now, err = api.Update(ctx, now, metav1.UpdateOptions{})
+		must(err)
+	}
+	must(api.Delete(ctx, now.Name, metav1.DeleteOptions{}))
+	log.until("+", "~1", "~2", "x2")
+	check(len(log.words) == 4, "seen: %v", log.words)
 }
 
 // ---- writes ----
@@ -502,7 +534,7 @@ var checks = []struct {
 	name string
 	f    func(context.Context, *bench)
 }{
-	{"discovers", discovers}, {"informs", informs}, {"informsOfJobs", informsOfJobs}, {"speaksProtobuf", speaksProtobuf},
+	{"discovers", discovers}, {"informs", informs}, {"informsOfJobs", informsOfJobs}, {"informsOverRestarts", informsOverRestarts}, {"speaksProtobuf", speaksProtobuf},
 	{"retriesConflicts", retriesConflicts}, {"appliesTyped", appliesTyped}, {"pages", pages}, {"electsLeaders", electsLeaders},
 	{"recordsEvents", recordsEvents}, {"runsJobs", runsJobs}, {"hasQueues", hasQueues}, {"worksDynamically", worksDynamically},
 	{"runsCommands", runsCommands},
