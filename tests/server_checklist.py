@@ -449,7 +449,15 @@ def pods_change_little(s):
     assert body["details"]["causes"][0]["reason"] == "FieldValueForbidden" and body["details"]["causes"][0]["field"] == "spec", body
     s.ok("PATCH", f"{PODS}/thirty-eight", {"spec": {"activeDeadlineSeconds": 100}}, type=MERGE)
     refused(s.call("PATCH", f"{PODS}/thirty-eight", {"spec": {"activeDeadlineSeconds": 200}}, type=MERGE), 422)
+    image = [{"op": "replace", "path": "/spec/containers/0/image", "value": "other"}]
+    s.ok("PATCH", f"{PODS}/thirty-eight", image, type="application/json-patch+json")
+    assert "Warning" not in s.headers, "it has not begun yet"
     s.ok("DELETE", f"{PODS}/thirty-eight")
+    s.ok("POST", PODS, pod("thirty-eight-runs", "sleep 1000"))
+    until("it runs", lambda: s.ok("GET", f"{PODS}/thirty-eight-runs")["status"].get("phase") == "Running")
+    s.ok("PATCH", f"{PODS}/thirty-eight-runs", image, type="application/json-patch+json")
+    assert "container main goes on with the image" in s.headers["Warning"], s.headers
+    s.ok("DELETE", f"{PODS}/thirty-eight-runs?gracePeriodSeconds=0")
 
 
 @case(39)

@@ -291,6 +291,19 @@ static void add_ephemeral(struct request *rq, struct json *pod, const struct obj
     json_set(pod, "spec", whole);
 }
 
+/* Kubernetes starts such a container again with the other image; here it goes on, so that must be said. */
+static void warn_of_images(struct request *rq, const struct json *before, const struct json *after)
+{
+    if (!json_member_text(before, "nodeName").n)
+        return; /* it has not begun */
+    CONTAINER_FOREACH(c, before)
+        CONTAINER_FOREACH(d, after)
+            if (str_eq(json_member_text(c, "name"), json_member_text(d, "name")) &&
+                !str_eq(json_member_text(c, "image"), json_member_text(d, "image")))
+                warn(rq, "container %.*s goes on with the image it was started from: delete the pod and create another",
+                     STR_ARG(json_member_text(c, "name")));
+}
+
 /* Pods that something in this process made may lack defaults: the two are compared with theirs. A spec that says the
  * same stays as it was stored. */
 static void check_change(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
@@ -304,6 +317,7 @@ static void check_change(struct request *rq, struct json *pod, const struct obje
         json_set(pod, "spec", json_copy(rq->arena, stored));
         return;
     }
+    warn_of_images(rq, before, spec.node);
     if (!json_is(spec.node, JSON_OBJECT) || !json_equal(spec.node, allowed_change(rq->arena, before, spec.node)))
         problem_error(
             ps, &spec,
