@@ -335,6 +335,7 @@ def attach_streams():
 # ---- logs ----
 
 def logs():
+    until("three lines", lambda: len(fine("logs", "worker-0").splitlines()) >= 3)
     text = fine("logs", "--tail", "3", "worker-0")
     assert len(text.splitlines()) == 3 and all(line.split()[0] in ("tick", "trouble") for line in text.splitlines()), text
     same(fine("logs", "--previous", "crash-0"), "first\n")
