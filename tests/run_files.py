@@ -33,7 +33,7 @@ def from_everywhere():
     try:
         write(f"{beside}/data/who", "beside")
         write(f"{HERE}/data/who", "here")
-        names = write(f"{HERE}/vars", "# not me\n\nFIRST=1 = one\n  SECOND=2\r\nTHIRD=file\nKNOWN\n")
+        names = write(f"{HERE}/vars", "\ufeff# not me\n\nFIRST=1 = one\n  SECOND=2\r\nTHIRD=file\nKNOWN\n")
         script = ("cat /a/who /b/who /c/who; echo; cat %s/data/who; echo; (echo x > /a/new) 2>/dev/null || echo no; echo mine > /b/new; pwd; "
                   "echo \"$FIRST $SECOND $THIRD $KNOWN\"" % beside)
         volumes = [{"name": "c", "hostPath": {"path": "data/../data"}}]
@@ -56,21 +56,55 @@ def here():
         assert f.read() == "42"
 
 
+def odd_places():
+    """Where one may be: below a link, in a directory whose name has blanks and a ':', in one that is gone, in the root."""
+    odd = f"{HERE}/co:lon and blanks"
+    write(f"{odd}/f", "odd")
+    os.symlink(odd, f"{HERE}/link")
+    path = write(f"{HERE}/odd.yaml", json.dumps(job("j", task("t", sh("cat /x/f; echo; pwd; ls -di ."), pod={}))))
+    os.mkdir(f"{HERE}/gone")
+    os.mkdir(f"{HERE}/plain")
+    os.symlink("plain", f"{HERE}/to-plain")
+    try:
+        os.chdir(f"{HERE}/to-plain")
+        r = ended(path, "-C", "--mount", f"{HERE}/link:/x:ro")
+        assert r.all_lines() == ["odd", f"{HERE}/plain", f"{os.stat('.').st_ino} ."], r.all_lines()
+        assert ended(path, "--mount", f"{odd}:/x").all_lines()[0] == "odd"
+        for place, piece in ((odd, "has a ':', which no path in a pod may have: use --mount HOST:POD"), ("/", "the root of this machine"),
+                             (f"{HERE}/gone", "the directory you are in is not there any more")):
+            os.chdir(place)
+            if place.endswith("gone"):
+                os.rmdir(place)
+            r = pumice("run", "-C", path)
+            assert r.returncode == 2 and "--here: " in r.stderr and piece in r.stderr, (place, r.stderr)
+    finally:
+        os.chdir(HERE)
+
+
 def says_what_is_wrong():
     path = write(f"{HERE}/bad.yaml", json.dumps(job("j", task("t", sh("true")))))
-    write(f"{HERE}/bad.env", "A=1\n=2\n")
+    for i, line in enumerate(("=2", "export B=2", "B C=2", "1B=2", "B\u00e9=2", "B=\0")):
+        write(f"{HERE}/bad{i}.env", f"A=1\n{line}\n")
     for args, piece in (
             (("--mount", "nope"), f"--mount nope: {HERE}/nope: No such file or directory"),
             (("--mount", "in:out"), '--mount in:out: "out" is no place in a pod'),
             (("--mount", "in:/"), '"/" is no place in a pod'),
             (("--mount", "/"), "the root of this machine"),
+            (("--mount", "./co:lon:/x:y"), "this is not HOST, HOST:POD or HOST:POD:ro"),
             (("--mount", "in:/x:w"), "this is not HOST, HOST:POD or HOST:POD:ro"),
             (("--mount", ""), "this is not HOST"),
             (("--mount", "in", "--restricted"), "--mount: --restricted refuses"),
             (("-C", "--restricted"), "--here: --restricted refuses"),
             (("--workdir", "x"), '--workdir: "x" is no directory of a pod'),
             (("--env-file", "nope"), "--env-file nope: cannot open it"),
-            (("--env-file", "bad.env"), "--env-file bad.env: line 2: this is not NAME=VALUE")):
+            (("--env-file", "bad0.env"), "--env-file bad0.env: line 2: this is not NAME=VALUE"),
+            (("--env-file", "bad1.env"), '--env-file bad1.env: line 2: "export B" is no name of a variable: letters'),
+            (("--env-file", "bad1.env"), '(leave out "export")'),
+            (("--env-file", "bad2.env"), 'line 2: "B C" is no name'),
+            (("--env-file", "bad3.env"), 'line 2: "1B" is no name'),
+            (("--env-file", "bad4.env"), "line 2:"),
+            (("--env-file", "bad5.env"), "line 2: the value of B"),
+            (("-e", "A B=1"), '--env A B=1: "A B" is no name')):
         r = pumice("run", path, *args)
         assert r.returncode == 2 and piece in r.stderr, (args, r.returncode, r.stderr)
 
@@ -79,7 +113,7 @@ def main():
     suite = Suite()
     os.chdir(HERE)
     try:
-        for case in (from_everywhere, here, says_what_is_wrong):
+        for case in (from_everywhere, here, odd_places, says_what_is_wrong):
             suite.case(case.__name__, case)
     finally:
         os.chdir("/")

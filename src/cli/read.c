@@ -10,7 +10,7 @@
 
 static int too_big(struct err *e)
 {
-    return err_set(e, ERR_TOO_BIG, "larger than %d MiB; a manifest is not: split it, or check the file name",
+    return err_set(e, ERR_TOO_BIG, "larger than %d MiB: split it, or check the file name",
                    READ_MAX_BYTES / 1024 / 1024);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "api/container.h"
 #include "api/meta.h"
+#include "api/name.h"
 #include "base/util.h"
 #include "cli/read.h"
 #include "cli/run/run.h"
@@ -186,6 +187,18 @@ void run_unbuffer(struct load *l)
     set_env_of_all(l, STR("PYTHONUNBUFFERED"), STR("1"), true);
 }
 
+/* Said here and not by admission, which knows only the job's file. */
+static int check_env(struct arena *a, struct str name, struct str value, struct err *e)
+{
+    if (name_check_config_key(a, name) || (name.p[0] >= '0' && name.p[0] <= '9'))
+        return err_set(e, ERR_INVALID,
+                       "\"%.*s\" is no name of a variable: letters, digits, '_', '-' and '.', a digit not in front%s",
+                       STR_ARG(name), str_starts(name, STR("export ")) ? " (leave out \"export\")" : "");
+    if (!str_is_utf8(value) || str_has_char(value, '\0'))
+        return err_set(e, ERR_INVALID, "the value of %.*s is not UTF-8, or has a zero byte", STR_ARG(name));
+    return 0;
+}
+
 /* "NAME=VALUE", or "NAME": as it is here. In every container of every task. */
 static int change_env(struct load *l, struct str text, struct err *e)
 {
@@ -204,15 +217,16 @@ static int change_env(struct load *l, struct str text, struct err *e)
             return err_set(e, ERR_NOT_FOUND, "it has no value here: say %.*s=VALUE", STR_ARG(name));
         value = str_of(own);
     }
-    if (!str_is_utf8(value))
-        return err_set(e, ERR_INVALID, "the value is not UTF-8");
+    if (check_env(l->arena, name, value, e) < 0)
+        return -1;
     set_env_of_all(l, name, value, false);
     return 0;
 }
 
 /* ---- --env-file ---- */
 
-/* As docker has it: all after the first '=' is the value, quotes too; a line of '#' is a comment. */
+/* As docker has it: all after the first '=' is the value, quotes too; a line of '#' is a comment; what Windows' editors put in
+ * front of a file, and at the end of its lines, is not there. */
 static int change_env_file(struct load *l, struct str path, struct err *e)
 {
     struct str text, line;
@@ -220,6 +234,7 @@ static int change_env_file(struct load *l, struct str path, struct err *e)
 
     if (read_file(l->arena, arena_cstr(l->arena, path), &text, e) < 0)
         return -1;
+    text = str_starts(text, STR("\xef\xbb\xbf")) ? str_from(text, 3) : text;
     while (str_split(&text, '\n', &line)) {
         struct str words = str_trim(line);
 

@@ -62,11 +62,12 @@ static void each_container(struct arena *a, struct json *spec,
 
 /* ---- paths ---- */
 
+/* Empty: it was deleted, or lies where nobody can name it. */
 static struct str working_dir(struct arena *a)
 {
     char path[PATH_MAX];
 
-    return getcwd(path, sizeof(path)) ? arena_str(a, str_of(path)) : STR("/");
+    return getcwd(path, sizeof(path)) ? arena_str(a, str_of(path)) : STR_NULL;
 }
 
 static struct str dir_of(struct arena *a, const char *file)
@@ -80,13 +81,15 @@ static struct str dir_of(struct arena *a, const char *file)
                                                                                       : working_dir(a);
 }
 
-/* "/a/b" and "../c/./d": "/a/c/d". By the text: what it names may be made later. */
+/* "/a/b" and "../c/./d": "/a/c/d". By the text: what it names may be made later. Empty where 'dir' is and it matters. */
 static struct str join(struct arena *a, struct str dir, struct str path)
 {
     struct str rest = arena_fmt(a, "%.*s/%.*s", STR_ARG(str_starts(path, STR("/")) ? STR("") : dir), STR_ARG(path));
     struct str part;
     autobuf out = { 0 };
 
+    if (str_empty(dir) && !str_starts(path, STR("/")))
+        return STR_NULL;
     while (str_split(&rest, '/', &part))
         if (str_is(part, ".."))
             out.n = (size_t)MAX_OF(str_rfind_char(buf_view(&out), '/'), 0);
@@ -115,16 +118,20 @@ static void make_absolute(struct pods *pods)
             struct json *source = json_get(volume, "hostPath");
             struct str path = json_member_text(source, "path");
 
-            if (path.n && path.p[0] != '/')
-                json_set(source, "path", json_str(a, join(a, dir_of(a, pod->file), path)));
+            struct str whole = path.n ? join(a, dir_of(a, pod->file), path) : path;
+
+            if (whole.n && path.p[0] != '/')
+                json_set(source, "path", json_str(a, whole));
         }
 }
 
 /* ---- --mount ---- */
 
+/* A path in a pod begins with '/' and has no ':', so one of ours may have some. */
 static int parse(struct str text, struct mount *ret, struct err *e)
 {
-    ptrdiff_t colon = str_find_char(text, ':');
+    const char *place = memmem(text.p, text.n, ":/", 2);
+    ptrdiff_t colon = place ? place - text.p : str_find_char(text, ':');
     struct str rest = colon < 0 ? STR_NULL : str_from(text, (size_t)colon + 1), how;
 
     ret->host = colon < 0 ? text : str_sub(text, 0, (size_t)colon);
@@ -169,10 +176,15 @@ static int mount_pod(struct arena *a, const struct pod *pod, const struct mount 
     struct json *volumes = json_need_array(a, pod->spec, "volumes"), *volume;
     struct stat st;
 
+    if (str_empty(host))
+        return err_set(e, ERR_NOT_FOUND, "the directory you are in is not there any more: go to another");
     if (stat(arena_cstr(a, host), &st) < 0)
         return err_set(e, ERR_NOT_FOUND, "%.*s: %s", STR_ARG(host), strerror(errno));
     if (str_is(placed.path, "/"))
-        return err_set(e, ERR_INVALID, "the root of this machine cannot be that of a pod: say HOST:POD");
+        return err_set(e, ERR_INVALID, "the root of this machine cannot be that of a pod: use --mount HOST:POD");
+    if (str_has_char(placed.path, ':'))
+        return err_set(e, ERR_INVALID, "\"%.*s\" has a ':', which no path in a pod may have: use --mount HOST:POD",
+                       STR_ARG(placed.path));
     if (!volumes)
         return 0;
     volume = json_push(volumes, json_object(a));
