@@ -192,6 +192,17 @@ def full_disk():
     return None
 
 
+def many_directories():
+    """Many beside each other are told as the one they are in; what is empty has no size. --keep and --log-dir make the directories above."""
+    script = "for d in 1 2 3 4 5; do mkdir -p /root/out/$d/e; echo $d > /root/out/$d/f; : > /root/out/$d/e/g; done; mkdir /o; : > /o/z; echo said"
+    keep, logs = os.path.join(D, "a/b/keep"), os.path.join(D, "c/d/logs")
+    what = job("j", task("a", sh(script)))
+    same(said(run_text(what, *NODE, "--log-dir", logs)),
+         ["pumice: the pod wrote 11 files (10B) that are gone with it: /root/out 10B, /o (--keep DIR copies them out)"])
+    run(what, *NODE, "--keep", keep).done()
+    same((os.listdir(logs), os.path.getsize(os.path.join(keep, "j-a-0/root/out/5/f"))), (["j-a-0.main.log"], 2))
+
+
 def silent():
     """-q says nothing of it."""
     same(said(run_text(job("j", task("a", sh("echo 1 > /x"))), *NODE, "-q")), [])
@@ -208,7 +219,7 @@ def main():
     global D
     suite = Suite()
     with own_directory("written", 0o777) as D:
-        for case in (hosts_files, as_user, image, runtimes, hostile, shown_safely, again_and_again, claims, full_disk, silent, wrong_use):
+        for case in (hosts_files, as_user, image, runtimes, hostile, shown_safely, again_and_again, claims, full_disk, many_directories, silent, wrong_use):
             if len(sys.argv) == 1 or case.__name__ in sys.argv:
                 suite.case(case.__name__, case)
     return suite.finish()

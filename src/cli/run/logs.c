@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "cli/run/run.h"
 #include "os/io.h"
+#include "os/path.h"
 #include "report/term.h"
 
 #include <errno.h>
@@ -129,8 +130,8 @@ int run_logs_open(struct run_logs *g, struct err *e)
 {
     if (!g->dir)
         return 0;
-    if (mkdir(g->dir, 0777) < 0 && errno != EEXIST)
-        return err_errno(e, "--log-dir %s", g->dir);
+    if (access(g->dir, F_OK) < 0 && make_dirs(g->dir, 0777, e) < 0)
+        return err_wrap(e, "--log-dir");
     g->dir_fd = open(g->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (g->dir_fd < 0)
         return err_errno(e, "--log-dir %s", g->dir);

@@ -45,8 +45,8 @@ int run_written_open(struct run_written *w, const struct run_options *o, struct 
     map_init(&w->places, map_seed_default());
     if (!o->keep)
         return 0;
-    if (mkdir(o->keep, 0777) < 0 && errno != EEXIST)
-        return err_errno(e, "--keep %s", o->keep);
+    if (access(o->keep, F_OK) < 0 && make_dirs(o->keep, 0777, e) < 0)
+        return err_wrap(e, "--keep");
     w->keep_fd = open(o->keep, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (w->keep_fd < 0 && errno == ENOTDIR)
         return err_set(e, ERR_INVALID, "--keep %s: not a directory (it wants one for what pods write)", o->keep);
@@ -340,15 +340,64 @@ static int by_bytes(const void *x, const void *y)
     return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : str_cmp(a->path, b->path);
 }
 
-static size_t largest(const struct run_written *w, struct arena *a, struct run_written_dir ***ret)
-{
-    size_t n = 0;
+struct dirs {
+    struct run_written_dir **v;
+    size_t n;
+};
 
-    *ret = arena_array(a, struct run_written_dir *, map_count(&w->dirs) + 1);
+/* "/a/b": "/a"; empty: it is the root, or in it. */
+static struct str dir_above(struct str path)
+{
+    ptrdiff_t slash = str_rfind_char(path, '/');
+
+    return slash <= 0 || path.p[slash - 1] == ':' ? STR_NULL : str_sub(path, 0, (size_t)slash);
+}
+
+static struct run_written_dir *dir_in(struct arena *a, struct map *all, struct str path)
+{
+    struct run_written_dir *d = map_get(all, path);
+
+    if (!d) {
+        d = arena_new(a, struct run_written_dir);
+        d->path = path;
+        map_put(all, path, d);
+    }
+    return d;
+}
+
+/* More in one directory than are shown are told as that directory: "/root/out", not three of the hundred in it. */
+static void fold(struct arena *a, struct dirs *dirs)
+{
+    struct map beside, all;
+
+    map_init(&beside, map_seed_default());
+    map_init(&all, map_seed_default());
+    for (size_t i = 0; i < dirs->n; i++)
+        dir_in(a, &beside, dir_above(dirs->v[i]->path))->bytes++;
+    for (size_t i = 0; i < dirs->n; i++) {
+        struct str path = dirs->v[i]->path, above = dir_above(path);
+        bool is_one_of_many = above.n && dir_in(a, &beside, above)->bytes > DIRS_SHOWN;
+
+        dir_in(a, &all, is_one_of_many ? above : path)->bytes += dirs->v[i]->bytes;
+    }
+    dirs->n = 0;
+    MAP_FOREACH(struct run_written_dir *, d, &all)
+        dirs->v[dirs->n++] = d;
+    map_done(&beside);
+    map_done(&all);
+}
+
+/* The largest first. */
+static struct dirs all_dirs(const struct run_written *w, struct arena *a)
+{
+    struct dirs dirs = { arena_array(a, struct run_written_dir *, map_count(&w->dirs) + 1), 0 };
+
     MAP_FOREACH(struct run_written_dir *, d, &w->dirs)
-        (*ret)[n++] = d;
-    qsort(*ret, n, sizeof(**ret), by_bytes);
-    return MIN_OF(n, (size_t)DIRS_SHOWN);
+        dirs.v[dirs.n++] = d;
+    for (int i = 1; i < DIR_PARTS && dirs.n > DIRS_SHOWN; i++)
+        fold(a, &dirs);
+    qsort(dirs.v, dirs.n, sizeof(*dirs.v), by_bytes);
+    return dirs;
 }
 
 static void put_amount(struct buf *out, int64_t files, int64_t bytes, bool is_more)
@@ -361,19 +410,20 @@ static void put_amount(struct buf *out, int64_t files, int64_t bytes, bool is_mo
 static void put_lost(struct buf *out, const struct run_written *w)
 {
     autoarena a = { 0 };
-    struct run_written_dir **dirs;
-    size_t n = largest(w, &a, &dirs);
+    struct dirs dirs = all_dirs(w, &a);
+    size_t n = MIN_OF(dirs.n, (size_t)DIRS_SHOWN);
 
     buf_fmt(out, "pumice: %s wrote ", w->n_pods == 1 ? "the pod" : "the pods");
     put_amount(out, w->files, w->bytes, w->is_more);
     buf_fmt(out, " that %s gone with %s: ", w->files == 1 ? "is" : "are", w->n_pods == 1 ? "it" : "them");
     for (size_t i = 0; i < n; i++) {
         buf_str(out, i ? STR(", ") : STR(""));
-        term_text(out, dirs[i]->path);
-        buf_char(out, ' ');
-        bytes_print(out, dirs[i]->bytes);
+        term_text(out, dirs.v[i]->path);
+        buf_str(out, dirs.v[i]->bytes ? STR(" ") : STR(""));
+        if (dirs.v[i]->bytes)
+            bytes_print(out, dirs.v[i]->bytes);
     }
-    buf_fmt(out, "%s (--keep DIR copies %s out)\n", map_count(&w->dirs) > n ? " …" : "", w->files == 1 ? "it" : "them");
+    buf_fmt(out, "%s (--keep DIR copies %s out)\n", dirs.n > n ? " …" : "", w->files == 1 ? "it" : "them");
 }
 
 static void put_kept(struct buf *out, const struct run_written *w)
@@ -420,8 +470,7 @@ void run_event_written(struct run_events *ev, const struct run_written *w, int64
 {
     autoarena a = { 0 };
     struct json *o = json_object(&a), *list = json_array(&a), *kept;
-    struct run_written_dir **dirs;
-    size_t n = largest(w, &a, &dirs);
+    struct dirs dirs = all_dirs(w, &a);
     autobuf time = { 0 };
 
     if (!w->files)
@@ -433,11 +482,11 @@ void run_event_written(struct run_events *ev, const struct run_written *w, int64
     json_set(o, "bytes", json_int(&a, w->bytes));
     if (w->is_more)
         json_set(o, "more", json_bool_new(&a, true));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < dirs.n && i < DIRS_SHOWN; i++) {
         struct json *d = json_object(&a);
 
-        json_set(d, "path", json_str(&a, dirs[i]->path));
-        json_set(d, "bytes", json_int(&a, dirs[i]->bytes));
+        json_set(d, "path", json_str(&a, dirs.v[i]->path));
+        json_set(d, "bytes", json_int(&a, dirs.v[i]->bytes));
         json_push(list, d);
     }
     json_set(o, "directories", list);
