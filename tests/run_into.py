@@ -703,6 +703,24 @@ def ends_with_the_run():
     assert r.stdout == "" and ("no run of yours" in r.stderr or "No such file" in r.stderr), (r.stdout, r.stderr)
 
 
+def from_a_pipe():
+    """The only pod reads what is piped into the run, to its end with stdinOnce; its lines are shown as ever. A manifest from there is not its input."""
+    what = job("j", task("t", sh("wc -c; echo read"), stdin=True, stdinOnce=True))
+    path = R.write("reads.json", what)
+    who = {"user": USER, "group": USER, "extra_groups": [] if USER else None, "capture_output": True, "text": True, "timeout": PATIENCE_S}
+    command = [harness.PUMICE, "run", "--state", os.path.join(R.dir, "piped"), *UNFILTERED]
+    r = subprocess.run([*command, path], input="x" * 300_000, **who)
+    assert r.returncode == 0 and r.stdout == "t-0 | 300000\nt-0 | read\n" and "Sanitizer" not in r.stderr, (r.returncode, r.stdout, r.stderr)
+    with open(path, "rb") as f:
+        r = subprocess.run([*command, "-o", "json", path], stdin=f, **who)
+        assert f'"text":"{os.path.getsize(path)}"' in r.stdout, r.stdout
+    open_ = job("j", task("t", sh("read x; echo got $x"), stdin=True))
+    r = subprocess.run([*command, R.write("reads.json", open_)], input="one\n", **who)
+    assert r.stdout == "t-0 | got one\n" and "reads standard input, which does not end" in r.stderr, (r.stdout, r.stderr)
+    r = subprocess.run([*command, "--timeout", "1s", "-"], input=json.dumps(open_), **who)
+    assert r.returncode == 124 and "'pumice attach -i POD' gives it some" in r.stderr and r.stdout == "", (r.returncode, r.stdout, r.stderr)
+
+
 def at_a_terminal():
     """One pod that wants input: the terminal is its own until it ends, and the summary follows."""
     d = tempfile.mkdtemp(dir=DIR)
@@ -724,7 +742,7 @@ def at_a_terminal():
 
 CASES = (ps, top, pods_are_named, exec_status, exec_much, exec_terminal, exec_client_killed, exec_many, attach_streams, attach_terminal, logs, cp_in,
          cp_out, cp_to_a_stream, cp_of_others, published, published_udp, port_forward, other_addresses, ports_that_cannot_be_had, port_of_root, others_may_not, pods_may_not, wrong_requests, several_runs,
-         ends_with_the_run, at_a_terminal)
+         ends_with_the_run, from_a_pipe, at_a_terminal)
 OF_ROOT = (top, cp_to_a_stream, exec_much, exec_many, logs, wrong_requests, ports_that_cannot_be_had, several_runs, cp_of_others, other_addresses)  # nothing in them depends on who asks
 
 

@@ -1,7 +1,8 @@
-/* attach.c - a run of one pod that wants input, started at a terminal: the terminal becomes that of the pod
+/* attach.c - a run of one pod that wants input: it has that of the run
  *
- * By the way that everybody goes: a copy of this process is `pumice attach`. While it runs nothing else is written to the
- * screen.
+ * By the way that everybody goes: a copy of this process is `pumice attach`. A terminal becomes that of the pod: while it
+ * lasts nothing else is written to the screen. Of a pipe or a file only the input is the pod's, and its lines are shown as
+ * those of any pod.
  */
 #include "cli/run/control.h"
 
@@ -11,6 +12,7 @@
 #include "os/proc.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 static const struct json *input_of(const struct pod_spec *p)
@@ -19,6 +21,37 @@ static const struct json *input_of(const struct pod_spec *p)
         if (json_bool(json_get(c, "stdin"), false))
             return c;
     return NULL;
+}
+
+static bool is_pipe_or_file(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+/* Is there somebody who could write, and nothing else that is read from there? */
+static bool has_input(const struct run *r, const struct load *l)
+{
+    if (isatty(STDIN_FILENO))
+        return !r->is_json && isatty(STDOUT_FILENO);
+    VEC_FOREACH(doc, &l->docs)
+        if (strcmp((*doc)->file, "-") == 0)
+            return false;
+    return is_pipe_or_file(STDIN_FILENO);
+}
+
+static void tell_input(struct run *r, const struct json *container)
+{
+    struct str name = r->attach.container;
+
+    if (!r->attach.is_wanted)
+        run_notice(r, arena_fmt(r->arena, "container %.*s reads its input: 'pumice attach -i%s POD' gives it some",
+                                STR_ARG(name), r->attach.has_tty ? "t" : ""));
+    else if (!isatty(STDIN_FILENO) && !json_bool(json_get(container, "stdinOnce"), false))
+        run_notice(r, arena_fmt(r->arena,
+                                "container %.*s reads standard input, which does not end for it (stdinOnce: true)",
+                                STR_ARG(name)));
 }
 
 void run_attach_look(struct run *r, const struct load *l)
@@ -34,12 +67,10 @@ void run_attach_look(struct run *r, const struct load *l)
     }
     if (!input)
         return;
-    r->attach.is_wanted = n == 1 && !r->is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && r->control;
+    r->attach.is_wanted = n == 1 && r->control && has_input(r, l);
     r->attach.container = json_member_text(input, "name");
     r->attach.has_tty = json_bool(json_get(input, "tty"), false);
-    if (!r->attach.is_wanted)
-        run_notice(r, arena_fmt(r->arena, "container %.*s reads its input: 'pumice attach -i%s POD' gives it some",
-                                STR_ARG(r->attach.container), r->attach.has_tty ? "t" : ""));
+    tell_input(r, input);
 }
 
 /* With signals as others have them: ours are blocked. */
@@ -47,7 +78,7 @@ static _Noreturn void be_attach(const struct run *r, const struct history_pod *p
 {
     const char *argv[] = { "pumice",
                            "attach",
-                           r->attach.has_tty ? "-it" : "-i",
+                           r->attach.has_tty && isatty(STDIN_FILENO) ? "-it" : "-i",
                            "--state",
                            run_control_state(r->control, r->arena),
                            "--run",
@@ -60,6 +91,8 @@ static _Noreturn void be_attach(const struct run *r, const struct history_pod *p
                            NULL };
     sigset_t none;
 
+    if (!isatty(STDIN_FILENO)) /* what the pod writes is shown by the run */
+        (void)!freopen("/dev/null", "w", stdout);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     _exit(cli_main(ARRAY_LEN(argv) - 1, (char **)argv));
@@ -67,7 +100,8 @@ static _Noreturn void be_attach(const struct run *r, const struct history_pod *p
 
 static void begin(struct run *r, const struct history_pod *p)
 {
-    run_progress_hide(&r->progress);
+    if (isatty(STDIN_FILENO))
+        run_progress_hide(&r->progress);
     (void)run_out_flush(&r->out);
     r->attach.is_wanted = false;
     r->attach.uid = p->uid;
@@ -76,11 +110,11 @@ static void begin(struct run *r, const struct history_pod *p)
         be_attach(r, p);
     if (r->attach.pid < 0) {
         r->attach.pid = 0;
-        run_say(r, STR("the terminal could not be given to the pod: use 'pumice attach'"));
+        run_say(r, STR("the input could not be given to the pod: use 'pumice attach'"));
         return;
     }
     r->attach.was_live = r->progress.is_live;
-    r->progress.is_live = false;
+    r->progress.is_live = r->progress.is_live && !isatty(STDIN_FILENO);
 }
 
 static void over(struct run *r)
@@ -102,7 +136,7 @@ void run_attach_turn(struct run *r)
 
 bool run_attach_shows(const struct run *r, struct str pod_uid)
 {
-    return r->attach.pid && str_eq(r->attach.uid, pod_uid);
+    return r->attach.pid && isatty(STDIN_FILENO) && str_eq(r->attach.uid, pod_uid);
 }
 
 /* It gives the terminal back itself, also when it is told to go. */
