@@ -267,6 +267,8 @@ def validate_for_programs():
         where = [r["locations"][0]["physicalLocation"] for r in results]
         assert all(w["artifactLocation"]["uri"] in (bad.replace(" ", "%20"), missing) for w in where), where
         same([r["ruleId"] for r in results if "replicas" in r["message"]["text"]], ["spec.tasks[].replicas"])
+        unread = json.loads(pumice("validate", "-o", "sarif", "-", stdin="a: [b\nc: 1\n").stdout)["runs"][0]["results"]
+        same([r["locations"][0]["physicalLocation"]["region"] for r in unread], [{"startLine": 2, "startColumn": 2}])
         for form in ("json", "sarif"):
             same(pumice("validate", "-o", form, good).returncode, 0)
             same(pumice("validate", "-o", form, "-", stdin="[").returncode, 1)
