@@ -87,11 +87,14 @@ def no_file():
     has(r.stderr, "no file given")
 
 
+OWNER = {"apiVersion": "x/v1", "kind": "Flow", "name": "f", "uid": "1"}
 BAD_FILES = [
     ("", "the file is empty"),
-    ("{", "line 2"),
+    ("{", "standard input:2:1: error: "),
     (text_of({**job(), "spec": {"tasks": []}}), "spec.tasks"),
     (text_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}), "no Volcano Job in standard input"),
+    (text_of({**job(), "metadata": {"name": "x", "ownerReferences": [{**OWNER, "controller": True}]}}),
+     "nothing to run in standard input: Job x belongs to Flow f (metadata.ownerReferences)"),
     (text_of({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}}), "is no Volcano Job"),
     (text_of(job(), job()), "names must be unique"),
     (text_of(job(tasks={"a": (1, "true"), "b": (2, "true")}, minAvailable=9)), "minAvailable"),

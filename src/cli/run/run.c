@@ -80,13 +80,32 @@ static void on_loaded(void *ctx, struct load *l)
         run_unbuffer(l);
 }
 
-static size_t count_kind(const struct load *l, const char *kind)
+/* Is there anything that will ever run, or (dry) Jobs to show? If not, it is said why. */
+static bool has_work(const struct load *l, bool is_dry, struct str file)
 {
-    size_t n = 0;
+    const struct loaded *owned = NULL;
 
-    for (size_t i = 0; i < l->docs.n; i++)
-        n += l->docs.v[i]->type && strcmp(l->docs.v[i]->type->kind, kind) == 0;
-    return n;
+    VEC_FOREACH(at, &l->docs) {
+        const struct loaded *doc = *at;
+
+        if (!doc->set && (is_dry || !doc->type || strcmp(doc->type->kind, "Pod") != 0))
+            continue;
+        if (is_dry || doc->is_of_flow || !object_controller_uid(doc->root).n)
+            return true;
+        owned = doc;
+    }
+    if (owned) { /* as `kubectl get -o yaml` shows it: whose it is makes it */
+        const struct json *owner = object_controller(owned->root);
+
+        fprintf(stderr,
+                "pumice run: nothing to run in %.*s: %.*s %.*s belongs to %.*s %.*s (metadata.ownerReferences); "
+                "run that, or take the reference out\n",
+                STR_ARG(file), STR_ARG(object_kind(owned->root)), STR_ARG(object_name(owned->root)),
+                STR_ARG(json_member_text(owner, "kind")), STR_ARG(json_member_text(owner, "name")));
+    } else {
+        fprintf(stderr, "pumice run: no Volcano Job in %.*s\n", STR_ARG(file));
+    }
+    return false;
 }
 
 static int load_all(struct load *l, const struct run_options *o, const struct text_list *files)
@@ -104,11 +123,8 @@ static int load_all(struct load *l, const struct run_options *o, const struct te
         run_restrict(l);
     if (load_report(l))
         return EXIT_FAILED;
-    if (load_count_jobs(l) == 0 && (count_kind(l, "Pod") == 0 || o->dry_run)) {
-        fprintf(stderr, "pumice run: no Volcano Job in %.*s\n",
-                STR_ARG(files->list.n == 1 ? load_file_name(files->list.v[0]) : STR("these files")));
+    if (!has_work(l, o->dry_run, files->list.n == 1 ? load_file_name(files->list.v[0]) : STR("these files")))
         return EXIT_FAILED;
-    }
     return EXIT_FINE;
 }
 
