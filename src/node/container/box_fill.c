@@ -4,7 +4,6 @@
  * those who see all of an old one.
  */
 #include "node/container/box_internal.h"
-#include "node/container/host_layer.h"
 
 #include <errno.h>
 #include <linux/magic.h>
@@ -175,7 +174,7 @@ static int fill_tmp(struct box *b, struct err *e)
 {
     int mount;
 
-    if (b->is_overlay && b->over >= 0 && host_layer_has_tmp(b->over))
+    if (b->is_overlay && box_over_hides(b, STR("/tmp")))
         return 0;
     if (box_plain_dir(b, "tmp", 01777, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, &mount, e) < 0)
         return -1;

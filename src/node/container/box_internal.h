@@ -61,7 +61,8 @@ int box_plain_dir(struct box *b, const char *what, mode_t mode, unsigned attr, i
 /* What lies over a path of the host: S_IFCHR nothing is to be seen there, S_IFREG another file, S_IFDIR more below;
  * 0: nothing. */
 mode_t box_over_look(const struct box *b, struct str path);
-void box_part(struct box *b, int take_mount); /* remember it as a part of the root */
+bool box_over_hides(const struct box *b, struct str path); /* all that the host has in this directory */
+void box_part(struct box *b, int take_mount);              /* remember it as a part of the root */
 int box_use_tmp_state(struct box *b, struct err *e);
 int box_root_host(struct box *b, struct err *e);
 

@@ -4,9 +4,11 @@
  * at. What lies in that directory is used by descriptor from then on, which sees below the mount.
  */
 #include "node/container/box_internal.h"
+#include "node/container/host_layer.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 
 /* ---- where changes go ---- */
 
@@ -109,6 +111,14 @@ mode_t box_over_look(const struct box *b, struct str path)
     struct stat st;
 
     return fd < 0 || fstat(fd, &st) < 0 ? 0 : st.st_mode & S_IFMT;
+}
+
+bool box_over_hides(const struct box *b, struct str path)
+{
+    autoclose int fd = b->over < 0 ? -1 : path_open_in(b->over, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    char text[2];
+
+    return fd >= 0 && fgetxattr(fd, OVER_OPAQUE, text, sizeof(text)) == 1 && text[0] == 'y';
 }
 
 int box_overlay(struct box *b, int lower, struct str path, bool has_over, unsigned attr, struct err *e)

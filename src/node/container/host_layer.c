@@ -320,8 +320,6 @@ static int make_keys(struct host_layer *o, struct err *e)
 
 /* ---- /tmp ---- */
 
-static const char opaque[] = "trusted.overlay.opaque";
-
 void host_layer_add_tmp(int dir)
 {
     autoclose int tmp = -1;
@@ -329,16 +327,8 @@ void host_layer_add_tmp(int dir)
     if (user_ids() != UINT32_MAX || tree_remove(dir, "tmp", NULL) < 0) /* what was hidden there: now all is */
         return;
     if (mkdirat(dir, "tmp", 0700) < 0 || (tmp = openat(dir, "tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
-        fchmod(tmp, 01777) < 0 || fsetxattr(tmp, opaque, "y", 1, 0) < 0)
+        fchmod(tmp, 01777) < 0 || fsetxattr(tmp, OVER_OPAQUE, "y", 1, 0) < 0)
         (void)unlinkat(dir, "tmp", AT_REMOVEDIR);
-}
-
-bool host_layer_has_tmp(int dir)
-{
-    autoclose int tmp = openat(dir, "tmp", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    char text[2];
-
-    return tmp >= 0 && fgetxattr(tmp, opaque, text, sizeof(text)) == 1 && text[0] == 'y';
 }
 
 /* ---- all of it ---- */

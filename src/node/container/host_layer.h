@@ -17,17 +17,17 @@
 
 #include "base/err.h"
 
-#include <stdbool.h>
-
 /* A whiteout of this name in a directory of the tree: it has all that the host has there, and stands for itself. */
 #define OVER_WHOLE ".pumice-whole"
+
+/* What overlayfs knows a directory by that hides those of its name further down. */
+#define OVER_OPAQUE "trusted.overlay.opaque"
 
 /* Fill 'dir', an empty directory that is ours and that nobody else sees. Some milliseconds. */
 int host_layer_make(int dir, struct err *e);
 
 /* An empty /tmp that nothing of the host's shows through, so that a container needs no directory and mount for it; when
- * all else is there. For root of the machine; where it cannot be, or for a tree without one, has_tmp says so. */
+ * all else is there. For root of the machine; that it cannot be had is no error. */
 void host_layer_add_tmp(int dir);
-bool host_layer_has_tmp(int dir);
 
 #endif
