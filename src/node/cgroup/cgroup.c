@@ -205,7 +205,7 @@ void cgroup_pids(struct cgroups *c, const char *path, void (*each)(void *ctx, pi
             each(ctx, (pid_t)pid);
 }
 
-int cgroup_stats(struct cgroups *c, const char *path, struct cgroup_stats *ret, struct err *e)
+static int read_stats(struct cgroups *c, const char *path, unsigned ctrls, struct cgroup_stats *ret, struct err *e)
 {
     struct cgroup_stats s = { -1, -1, -1, -1, -1, -1, -1 };
     int depth;
@@ -213,15 +213,29 @@ int cgroup_stats(struct cgroups *c, const char *path, struct cgroup_stats *ret, 
     if (cgroup_path_check(path, &depth, e) < 0)
         return -1;
     for (size_t i = 0; i < c->n; i++) {
-        autoclose int dir = cgroup_group_open(&c->hiers[i], path, e);
+        const struct cgroup_hier *h = &c->hiers[i];
+        autoclose int dir = -1;
 
+        if (!h->is_v2 && !(h->ctrls & ctrls))
+            continue;
+        dir = cgroup_group_open(h, path, e);
         if (dir < 0)
             return -1;
-        if (c->hiers[i].is_v2)
-            cgroup_v2_stats(dir, c->hiers[i].ctrls, &s);
+        if (h->is_v2)
+            cgroup_v2_stats(dir, h->ctrls & ctrls, &s);
         else
-            cgroup_v1_stats(dir, c->hiers[i].ctrls, &s);
+            cgroup_v1_stats(dir, h->ctrls & ctrls, &s);
     }
     *ret = s;
     return 0;
+}
+
+int cgroup_stats(struct cgroups *c, const char *path, struct cgroup_stats *ret, struct err *e)
+{
+    return read_stats(c, path, ~0U, ret, e);
+}
+
+int cgroup_use(struct cgroups *c, const char *path, struct cgroup_stats *ret, struct err *e)
+{
+    return read_stats(c, path, CGROUP_CTRL_CPUACCT | CGROUP_CTRL_MEMORY, ret, e);
 }

@@ -74,6 +74,8 @@ struct cgroup_stats { /* -1: the host does not tell */
     int64_t cpu_us, memory_bytes, memory_peak_bytes, pids, oom_kills, pids_refused, throttled_us;
 };
 int cgroup_stats(struct cgroups *c, const char *path, struct cgroup_stats *ret, struct err *e);
+/* The same of CPU and memory alone, the rest is -1: half the files, and each is made when it is opened. */
+int cgroup_use(struct cgroups *c, const char *path, struct cgroup_stats *ret, struct err *e);
 
 /* The processes in the group, as the host numbers them; on a host of kind "none" there are none. */
 void cgroup_pids(struct cgroups *c, const char *path, void (*each)(void *ctx, pid_t pid), void *ctx);

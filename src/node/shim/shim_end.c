@@ -184,14 +184,12 @@ void con_leave_group(struct pod *p, const struct con *c)
 
 static void count(struct pod *p, const struct con *c, struct cgroup_stats *ret)
 {
-    if (cgroup_stats(p->own->opt->cgroups, c->group, ret, NULL) < 0) {
+    if (cgroup_use(p->own->opt->cgroups, c->group, ret, NULL) < 0) {
         memset(ret, -1, sizeof(*ret));
         return;
     }
     ret->cpu_us -= MAX_OF(c->before.cpu_us, 0); /* what the host does not tell it did not tell before */
     ret->oom_kills -= MAX_OF(c->before.oom_kills, 0);
-    ret->pids_refused -= MAX_OF(c->before.pids_refused, 0);
-    ret->throttled_us -= MAX_OF(c->before.throttled_us, 0);
 }
 
 /* Process 1 has been reaped with 'status'. */

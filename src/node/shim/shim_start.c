@@ -88,7 +88,7 @@ static int fresh_group(struct pod *p, struct con *c, struct cgroup_limits *limit
     struct cgroups *groups = p->own->opt->cgroups;
 
     if (c->is_only) {
-        if (c->attempt > 0 && cgroup_stats(groups, c->group, &c->before, NULL) < 0)
+        if (c->attempt > 0 && cgroup_use(groups, c->group, &c->before, NULL) < 0)
             c->before = (struct cgroup_stats){ 0 };
         return 0;
     }

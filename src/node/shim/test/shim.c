@@ -846,9 +846,8 @@ static void test_fork_bomb(void **state)
     (void)stand_expect(s, SHIM_STARTED, "bomb");
     usleep(200000);
     assert_int_equal(shim_signal(s, STR("main"), SIGKILL, NULL), 0);
-    ev = stand_expect(s, SHIM_ENDED, "bomb");
-    assert_true(ev.stats.pids_refused != 0); /* -1: the host does not tell */
-    limits.pids = 1;                         /* process 1 cannot even fork */
+    (void)stand_expect(s, SHIM_ENDED, "bomb");
+    limits.pids = 1; /* process 1 cannot even fork */
     spec.argv.n = 0;
     *vec_push(&a, &spec.argv) = STR("true");
     assert_int_equal(shim_start(s, &spec, &limits, 1, NULL), 0);
