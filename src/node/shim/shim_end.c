@@ -57,7 +57,7 @@ static bool read_piece(struct pod *p, struct con *c, enum conlog_stream stream, 
 
     if (c->pipes[stream] < 0)
         return false;
-    n = read(c->pipes[stream], p->bytes, MIN_OF(most, sizeof(p->bytes)));
+    n = read(c->pipes[stream], p->bytes, MIN_OF(most, SHIM_READ));
     if (n > 0) {
         conlog_put(c->log, stream, (struct str){ p->bytes, (size_t)n }, pod_now_ns(p));
         con_show(c, stream, (struct str){ p->bytes, (size_t)n });

@@ -161,7 +161,7 @@ struct pod {
     struct pollfd *fds;
     size_t n_fds, cap_fds;
     struct wire_in in;
-    char bytes[SHIM_READ];
+    char *bytes; /* SHIM_READ of them, for whoever reads; not cleared, for most pods touch few */
 };
 
 _Noreturn void shim_main(const struct spawner_own *own, const struct shim_options *opt, int sock);

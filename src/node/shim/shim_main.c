@@ -13,6 +13,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <linux/netlink.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -74,21 +76,30 @@ static void send_queue(struct pod *p)
     }
 }
 
+/* Asked of a socket there: a process that never looks into /proc has no files there that go with it. */
+static int open_network(int sock)
+{
+    int fd = sock < 0 ? -1 : ioctl(sock, SIOCGSKNS);
+
+    return fd >= 0 ? fd : open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+}
+
 static int say_ready(struct pod *p, struct err *e)
 {
     struct shim_event ev = { .kind = SHIM_READY };
     struct wire_msg m = { .kind = SHIM_READY, .n_fds = 1 };
     autobuf text = { 0 };
-    autoclose int net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), nl = -1;
+    autoclose int net = -1, nl = -1;
 
-    if (net < 0)
-        return err_errno(e, "open the pod's network");
     if (!p->opt.has_host_network) {
         nl = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
         if (nl < 0)
             return err_errno(e, "open a netlink socket in the pod's network");
         m.fds[m.n_fds++] = nl;
     }
+    net = open_network(nl);
+    if (net < 0)
+        return err_errno(e, "open the pod's network");
     shim_put_event(&text, &ev);
     m.payload = buf_view(&text);
     m.fds[0] = net;
@@ -231,6 +242,7 @@ _Noreturn void shim_main(const struct spawner_own *own, const struct shim_option
     p->own = own;
     p->opt = *opt;
     p->sock = sock;
+    p->bytes = xmalloc(SHIM_READ);
     p->pause_pids = p->null = -1;
     list_init(&p->cons);
     list_init(&p->tasks);

@@ -28,7 +28,7 @@ void task_read(struct pod *p, struct shim_task *j)
 
     if (j->out < 0)
         return;
-    n = read(j->out, p->bytes, sizeof(p->bytes));
+    n = read(j->out, p->bytes, SHIM_READ);
     if (n > 0)
         buf_append(&j->text, p->bytes, MIN_OF((size_t)n, SHIM_OUTPUT_MAX + 1 - j->text.n)); /* 1: a probe's verdict */
     else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {

@@ -109,10 +109,19 @@ static size_t kill_children(bool (*keeps)(void *ctx, pid_t pid), void *ctx)
     return strays;
 }
 
+static bool has_children(void)
+{
+    siginfo_t info;
+
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
 bool shim_kill_strays(bool (*keeps)(void *ctx, pid_t pid), void *ctx, int ms)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + ms;
 
+    if (!has_children())
+        return true;
     for (int us = 100; kill_children(keeps, ctx); us = MIN_OF(us * 2, 10000)) {
         if (clock_mono_ms(&clock_real) > until_ms)
             return false;
