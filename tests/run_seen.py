@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -65,6 +66,37 @@ def python_tells_at_once():
     has(run_text(job("j", task("worker", sh("echo own=$PYTHONUNBUFFERED.")))).out, "own=.")
 
 
+def into(screen, *words):
+    """Another terminal: exit status, output and errors of a command."""
+    r = subprocess.run([PUMICE, words[0], "--state", os.path.join(screen.state.name, "state"), *words[1:]], stdin=subprocess.DEVNULL,
+                       capture_output=True, text=True, timeout=60)
+    assert "Sanitizer" not in r.stderr and "runtime error:" not in r.stderr, r.stderr
+    return r.returncode, r.stdout, r.stderr
+
+
+def looks_stopped(screen):
+    """Everybody says so at once; nobody waits for an answer."""
+    words = f"is stopped (Ctrl-Z): 'fg' at its terminal, or 'kill -CONT {screen.pid}', has it go on"
+    status, out, err = into(screen, "ps")
+    assert status == 0 and re.search(r"[0-9a-f]{6} +j +j-worker-0 +Stopped ", out) and not err, (status, out, err)
+    same([(run["stopped"], [pod["metadata"]["name"] for pod in run["pods"]]) for run in json.loads(into(screen, "ps", "-o", "json")[1])], [(True, ["j-worker-0"])])
+    status, out, err = into(screen, "top")
+    assert (status, out) == (0, "") and words in err, (status, out, err)
+    for command in (["logs", "worker-0"], ["logs", "-f"], ["top", "j"], ["exec", "worker-0", "--", "true"], ["attach", "worker-0"], ["cp", "worker-0:/etc/hosts", "/dev/null"],
+                    ["port-forward", "worker-0", ":80"]):
+        status, out, err = into(screen, *command)
+        assert (status, out) == (1, "") and words in err, (command, status, out, err)
+        lacks(err, "no answer")
+
+
+def looks_stopped_by_others(screen):
+    """SIGSTOP leaves no time for a note: less is known, and nobody waits all the same."""
+    _, out, err = into(screen, "ps")
+    assert re.search(r"[0-9a-f]{6} +- +- +Stopped ", out) and not err, (out, err)
+    status, _, err = into(screen, "exec", "worker-0", "--", "true")
+    assert status == 1 and "is stopped (Ctrl-Z)" in err, err
+
+
 def rests_with_ctrl_z():
     """The pods stop with the run that has them, and go on with it."""
     with tempfile.TemporaryDirectory() as d:
@@ -98,10 +130,15 @@ def rests_with_ctrl_z():
                 os.kill(screen.pid, signal.SIGCONT)
                 break
             n = counted()
-            time.sleep(0.3)
+            looks_stopped(screen)
             same(counted(), n)
             os.kill(screen.pid, signal.SIGCONT)
             until(lambda: counted() > n)
+            until(lambda: " Running " in into(screen, "ps")[1])  # a run that goes on answers
+        os.kill(screen.pid, signal.SIGSTOP)
+        until(lambda: state() == "T")
+        looks_stopped_by_others(screen)
+        os.kill(screen.pid, signal.SIGCONT)
         screen.keys(b"\x1a")
         until(lambda: state() == "T")
         os.kill(screen.pid, signal.SIGTERM)  # as a shell does: it is told, then woken

@@ -8,6 +8,7 @@
 #include "kube/path.h"
 #include "node/doctor/host.h"
 #include "os/dir.h"
+#include "os/io.h"
 #include "report/term.h"
 
 #include <errno.h>
@@ -17,7 +18,10 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-enum { ANSWER_MS = 5000 };
+enum {
+    ANSWER_MS = 5000,
+    REST_BYTES = 64 << 20,
+};
 
 #define JOB_LABEL "volcano.sh/job-name"
 
@@ -98,14 +102,60 @@ static bool is_id(const char *name)
     return strlen(name) == 6 && strspn(name, "0123456789abcdef") == 6;
 }
 
-/* Does somebody listen? A socket stays when a run is killed, until the next one sweeps. */
-static bool is_alive(const char *path)
+/* Does somebody listen, and who? A socket stays when a run is killed, until the next one sweeps. */
+static bool is_alive(const char *path, pid_t *ret_pid)
 {
     struct sockaddr_un at = { .sun_family = AF_UNIX };
     autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct ucred who = { 0 };
+    socklen_t n = sizeof(who);
 
     (void)snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
-    return fd >= 0 && (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0 || errno == EAGAIN);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
+        return fd >= 0 && errno == EAGAIN; /* too many wait there already */
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0)
+        *ret_pid = who.pid;
+    return true;
+}
+
+/* ---- stopped ones ---- */
+
+static bool is_stopped(struct arena *a, pid_t pid)
+{
+    struct str stat = file_text(a, AT_FDCWD, arena_fmt(a, "/proc/%d/stat", (int)pid).p, 4096);
+    ptrdiff_t end = str_rfind_char(stat, ')'); /* of its name, which may be anything */
+
+    return pid > 0 && end >= 0 && str_starts(str_from(stat, (size_t)end + 1), STR(" T"));
+}
+
+/* Has the process stopped? Then what it left is all that can be told; where something else stopped it, that is nothing. */
+static bool read_rest(struct into *x, struct into_run *r, int dir)
+{
+    struct json *all = NULL;
+
+    if (json_parse(x->arena, file_text(x->arena, dir, RUN_RESTS, REST_BYTES), NULL, &all, NULL) < 0)
+        all = NULL;
+    if (!r->pid)
+        r->pid = (pid_t)json_i64(json_find(all, "run", "pid", NULL), 0);
+    if (!is_stopped(x->arena, r->pid))
+        return false;
+    r->is_stopped = true;
+    r->about = json_get(all, "run");
+    r->pods = json_get(all, "pods");
+    return true;
+}
+
+static struct str stopped_words(struct arena *a, const struct into_run *r)
+{
+    return arena_fmt(a, "run %.*s is stopped (Ctrl-Z): 'fg' at its terminal, or 'kill -CONT %d', has it go on",
+                     STR_ARG(r->id), (int)r->pid);
+}
+
+void into_tell_stopped(const struct into_run *r)
+{
+    autoarena a = { 0 };
+
+    fprintf(stderr, "pumice: %s\n", stopped_words(&a, r).p);
 }
 
 static int ask_run(struct into *x, struct into_run *r, struct err *e)
@@ -133,17 +183,17 @@ static void add_run(struct into *x, int state, const char *id)
     if (dir < 0)
         return;
     path = arena_fmt(x->arena, "/proc/self/fd/%d/" RUN_CONTROL, dir);
-    if (fstat(dir, &st) < 0 || st.st_uid != geteuid() || !is_alive(path.p)) {
+    if (fstat(dir, &st) < 0 || st.st_uid != geteuid() || !is_alive(path.p, &r->pid)) {
         close(dir);
         return;
     }
     r->id = arena_str(x->arena, str_of(id));
     r->config = (struct kube_config){ .server = arena_cat(x->arena, STR("unix:"), path), .namespace = STR("default") };
-    if (ask_run(x, r, &e) == 0) {
+    if (read_rest(x, r, dir) || ask_run(x, r, &e) == 0 || read_rest(x, r, dir)) {
         *vec_push(x->arena, &x->runs) = r;
         return;
     }
-    if (e.code != ERR_IO || is_alive(path.p)) { /* else it has just ended */
+    if (e.code != ERR_IO || is_alive(path.p, &r->pid)) { /* else it has just ended */
         fprintf(stderr, "pumice: run %s: %s\n", id, e.text);
         x->n_silent++;
     }
@@ -255,6 +305,10 @@ static int none_called(const struct into *x, struct str name, struct err *e)
     autobuf names = { 0 };
 
     VEC_FOREACH(r, &x->runs)
+        if ((*r)->is_stopped && !(*r)->pods) /* it may be one of those */
+            return err_set(e, ERR_CONFLICT, "%s", stopped_words(x->arena, *r).p);
+
+    VEC_FOREACH(r, &x->runs)
         JSON_FOREACH(pod, (*r)->pods)
             if (names.n < 200)
                 buf_fmt(&names, "%s%.*s", names.n ? ", " : "", STR_ARG(object_name(pod)));
@@ -316,6 +370,28 @@ int into_pick(struct into *x, struct str name, struct into_pod *ret, struct err 
         return err_set(e, ERR_CONFLICT, "\"%.*s\" could be %s: say which with --run ID or the whole name",
                        STR_ARG(name), where.p);
     *ret = found.v.v[0];
+    if (ret->run->is_stopped)
+        return err_set(e, ERR_CONFLICT, "%s", stopped_words(x->arena, ret->run).p);
+    return 0;
+}
+
+static int leave_stopped(struct into *x, struct into_pods *pods, struct err *e)
+{
+    const struct into_run *last = NULL;
+    size_t n = 0;
+
+    VEC_FOREACH(p, &pods->v)
+        n += !p->run->is_stopped;
+    if (!n)
+        return err_set(e, ERR_CONFLICT, "%s", stopped_words(x->arena, pods->v.v[0].run).p);
+    n = 0;
+    VEC_FOREACH(p, &pods->v) {
+        if (p->run->is_stopped && p->run != last)
+            into_tell_stopped(last = p->run);
+        if (!p->run->is_stopped)
+            pods->v.v[n++] = *p;
+    }
+    pods->v.n = n;
     return 0;
 }
 
@@ -323,5 +399,5 @@ int into_pick_all(struct into *x, struct str name, struct into_pods *ret, struct
 {
     static match_f *const ways[] = { is_named, is_called, is_of_job };
 
-    return find_any(x, name, ways, ARRAY_LEN(ways), ret, e);
+    return find_any(x, name, ways, ARRAY_LEN(ways), ret, e) < 0 ? -1 : leave_stopped(x, ret, e);
 }

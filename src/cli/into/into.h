@@ -11,6 +11,8 @@
 #include "json/json.h"
 #include "kube/ask.h"
 
+#include <sys/types.h>
+
 struct into_options { /* of all of them */
     const char *state, *run, *namespace, *container;
     bool stdin_, tty;                                          /* exec, attach */
@@ -25,6 +27,8 @@ struct into_run {
     struct kube_config config;
     struct kube_ask *ask;
     const struct json *about, *pods; /* of /run, and the items of its PodList */
+    pid_t pid;                       /* 0: not known */
+    bool is_stopped;                 /* nobody answers there: 'about' and 'pods' are what it left, and may be NULL */
 };
 
 struct into {
@@ -40,18 +44,21 @@ struct into_pod {
     struct str container; /* -c, the one that the pod names, or the first */
 };
 
-/* All that answer, or the one of --run. Of those that do not a line on standard error says so. */
+/* All that answer or are stopped, or the one of --run. Of those that do not a line on standard error says so. */
 int into_open(struct into *x, struct err *e);
 void into_close(struct into *x);
 #define autointo __attribute__((cleanup(into_close))) struct into
 
-/* The one pod of that name. ERR_NOT_FOUND says what there is, ERR_CONFLICT in which runs. */
+/* The one pod of that name. ERR_NOT_FOUND says what there is, ERR_CONFLICT in which runs, or that the run is stopped. */
 int into_pick(struct into *x, struct str name, struct into_pod *ret, struct err *e);
-/* The pod, or all pods of the job of that name; empty: all there are. */
+/* The pod, or all pods of the job of that name; empty: all there are. Those of a run that is stopped are left out, which
+ * is said, or is the error where there are no others. */
 struct into_pods {
     VEC(struct into_pod) v;
 };
 int into_pick_all(struct into *x, struct str name, struct into_pods *ret, struct err *e);
+
+void into_tell_stopped(const struct into_run *r); /* a line on standard error */
 
 /* "/api/v1/namespaces/NS/pods/POD/what" */
 void into_path(struct buf *out, const struct into_pod *p, const char *what);

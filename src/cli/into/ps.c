@@ -66,6 +66,13 @@ static struct str phase_of(const struct json *pod)
     return reason.n ? reason : phase.n ? phase : STR("Pending");
 }
 
+static bool has_ended(const struct json *pod)
+{
+    struct str phase = json_member_text(json_get(pod, "status"), "phase");
+
+    return str_is(phase, "Succeeded") || str_is(phase, "Failed");
+}
+
 static int64_t restarts_of(const struct json *pod)
 {
     int64_t n = 0;
@@ -82,20 +89,28 @@ static void add_pod(struct table *t, const struct into_run *r, const struct json
     cell(t, r->id);
     cell(t, object_label(pod, "volcano.sh/job-name"));
     cell(t, pod_name(t->arena, pod));
-    cell(t, phase_of(pod));
+    cell(t, r->is_stopped && !has_ended(pod) ? STR("Stopped") : phase_of(pod));
     cell(t, arena_fmt(t->arena, "%lld", (long long)restarts_of(pod)));
     cell(t, ctl_age(t->arena, json_member_text(json_get(pod, "metadata"), "creationTimestamp"), now_ms));
     cell(t, address.n ? address : json_member_text(json_get(pod, "status"), "hostIP"));
 }
 
-/* Of a run whose pods are all still to come. */
+/* Of a run whose pods are all still to come, or that somebody has stopped before it could say anything. */
 static void add_jobs(struct table *t, const struct into_run *r, int64_t now_ms)
 {
+    if (!r->about) {
+        cell(t, r->id);
+        cell(t, STR_NULL);
+        cell(t, STR_NULL);
+        cell(t, STR("Stopped"));
+        for (size_t i = 4; i < t->columns; i++)
+            cell(t, STR_NULL);
+    }
     JSON_FOREACH(job, json_get(r->about, "jobs")) {
         cell(t, r->id);
         cell(t, json_member_text(job, "name"));
         cell(t, STR_NULL);
-        cell(t, json_member_text(job, "phase"));
+        cell(t, r->is_stopped ? STR("Stopped") : json_member_text(job, "phase"));
         cell(t, STR_NULL);
         cell(t, ctl_age(t->arena, json_member_text(r->about, "began"), now_ms));
         cell(t, STR_NULL);
@@ -120,9 +135,12 @@ static int print_json(const struct into *x)
     autobuf out = { 0 };
 
     VEC_FOREACH(r, &x->runs) {
-        struct json *run = json_push(runs, json_copy(x->arena, (*r)->about));
+        struct json *run = json_push(runs, (*r)->about ? json_copy(x->arena, (*r)->about) : json_object(x->arena));
 
-        json_set(run, "pods", json_copy(x->arena, (*r)->pods));
+        json_set(run, "id", json_str(x->arena, (*r)->id));
+        if ((*r)->is_stopped)
+            json_set(run, "stopped", json_bool_new(x->arena, true));
+        json_set(run, "pods", (*r)->pods ? json_copy(x->arena, (*r)->pods) : json_array(x->arena));
     }
     json_print_pretty(&out, runs, 2);
     buf_char(&out, '\n');
@@ -196,7 +214,7 @@ static void look_at(struct into *x, struct look *looks)
         struct json *rows;
 
         looks[i] = (struct look){ NULL, clock_mono_ms(&clock_real) };
-        if (into_get(x, x->runs.v[i], STR("/use"), &rows, NULL) == 0)
+        if (!x->runs.v[i]->is_stopped && into_get(x, x->runs.v[i], STR("/use"), &rows, NULL) == 0)
             looks[i].rows = rows;
     }
 }
@@ -287,13 +305,19 @@ static int top_run(struct arena *a, const void *options, const struct text_list 
     struct into_pods wanted = { 0 };
     struct look *before, *now;
     struct table t = { 0 };
+    size_t n = 0;
     struct err e;
 
     if (into_open(&x, &e) < 0 || pick_named(&x, arguments, &wanted, &e) < 0)
         return into_fail("top", &e);
     if (!x.runs.n && !x.n_silent)
         fprintf(stderr, "no run of yours goes on here\n");
-    if (!x.runs.n)
+    VEC_FOREACH(r, &x.runs) {
+        n += !(*r)->is_stopped;
+        if ((*r)->is_stopped && !arguments->list.n)
+            into_tell_stopped(*r);
+    }
+    if (!n)
         return EXIT_FINE;
     before = arena_array(a, struct look, x.runs.n);
     now = arena_array(a, struct look, x.runs.n);

@@ -80,30 +80,35 @@ static void answer_tree(const struct question *q, const struct json *tree)
     answer(q, &out);
 }
 
-static struct json *text_json(const struct question *q, struct str text)
+static struct json *text_json(struct arena *a, struct str text)
 {
-    return json_str(q->arena, arena_str(q->arena, text));
+    return json_str(a, arena_str(a, text));
+}
+
+static struct json *about_run(const struct run_control *c, struct arena *a)
+{
+    const struct run *r = c->run;
+    struct json *about = json_object(a), *jobs;
+    autobuf began = { 0 };
+
+    clock_print(&began, r->begin_ms);
+    json_set(about, "id", text_json(a, str_of(agent_id(c->agent))));
+    json_set(about, "pid", json_int(a, getpid()));
+    json_set(about, "began", text_json(a, buf_view(&began)));
+    jobs = json_set(about, "jobs", json_array(a));
+    VEC_FOREACH(j, &r->history->jobs) {
+        struct json *job = json_push(jobs, json_object(a));
+
+        json_set(job, "namespace", text_json(a, (*j)->namespace));
+        json_set(job, "name", text_json(a, (*j)->name));
+        json_set(job, "phase", text_json(a, (*j)->phase));
+    }
+    return about;
 }
 
 static void tell_run(const struct question *q)
 {
-    const struct run *r = q->control->run;
-    struct json *about = json_object(q->arena), *jobs;
-    autobuf began = { 0 };
-
-    clock_print(&began, r->begin_ms);
-    json_set(about, "id", text_json(q, str_of(agent_id(q->control->agent))));
-    json_set(about, "pid", json_int(q->arena, getpid()));
-    json_set(about, "began", text_json(q, buf_view(&began)));
-    jobs = json_set(about, "jobs", json_array(q->arena));
-    VEC_FOREACH(j, &r->history->jobs) {
-        struct json *job = json_push(jobs, json_object(q->arena));
-
-        json_set(job, "namespace", text_json(q, (*j)->namespace));
-        json_set(job, "name", text_json(q, (*j)->name));
-        json_set(job, "phase", text_json(q, (*j)->phase));
-    }
-    answer_tree(q, about);
+    answer_tree(q, about_run(q->control, q->arena));
 }
 
 static void add_use(void *ctx, const struct agent_place *of, const struct cgroup_stats *s)
@@ -114,8 +119,8 @@ static void add_use(void *ctx, const struct agent_place *of, const struct cgroup
     if (of->container.n)
         return;
     row = json_push(list, json_object(q->arena));
-    json_set(row, "namespace", text_json(q, of->namespace));
-    json_set(row, "pod", text_json(q, of->pod));
+    json_set(row, "namespace", text_json(q->arena, of->namespace));
+    json_set(row, "pod", text_json(q->arena, of->pod));
     json_set(row, "cpuMicroseconds", json_int(q->arena, s->cpu_us));
     json_set(row, "memoryBytes", json_int(q->arena, s->memory_bytes));
 }
@@ -396,6 +401,45 @@ int64_t run_control_turn(struct run_control *c)
 {
     http_server_turn(c->http);
     return kubelet_turn(c->kubelet);
+}
+
+/* ---- while it is stopped ---- */
+
+struct note {
+    struct arena *arena;
+    struct json *pods;
+};
+
+/* Not its spec: that may hold what is better not in a file. */
+static void note_pod(void *ctx, const struct object *o)
+{
+    static const char *const parts[] = { "metadata", "status" };
+    struct note *n = ctx;
+    struct json *pod = json_push(n->pods, json_object(n->arena));
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (json_get(o->root, parts[i]))
+            json_set(pod, parts[i], json_copy(n->arena, json_get(o->root, parts[i])));
+}
+
+void run_control_rest(struct run_control *c, bool is_on)
+{
+    autoarena a = { 0 };
+    autobuf text = { 0 };
+    struct json *all = json_object(&a);
+    struct note n = { .arena = &a };
+
+    if (!c)
+        return;
+    if (!is_on) {
+        (void)unlinkat(c->dir, RUN_RESTS, 0); /* one that is not there was not written */
+        return;
+    }
+    json_set(all, "run", about_run(c, &a));
+    n.pods = json_set(all, "pods", json_array(&a));
+    store_list(c->run->store, known_types()->pod, STR_NULL, note_pod, &n);
+    json_print(&text, all);
+    (void)file_write(c->dir, RUN_RESTS, O_TRUNC, 0600, buf_view(&text)); /* without it less is shown */
 }
 
 /* Logs that are followed have been read to their end when a pod is gone; what was written has to be taken. */

@@ -21,6 +21,7 @@
 #include "cli/run/run.h"
 
 #define RUN_CONTROL "control" /* the socket, in the directory of the run */
+#define RUN_RESTS   "rests" /* beside it while the run is stopped: {"run": as /run has it, "pods": without their specs} */
 
 /* ---- the socket ---- */
 
@@ -32,6 +33,8 @@ int run_control_open(struct run *r, struct agent *agent, struct run_publishes *p
 const char *run_control_state(const struct run_control *c, struct arena *a);
 const char *run_control_id(const struct run_control *c);
 int run_control_fd(const struct run_control *c); /* readable: call */
+/* It stops, and nobody will answer: leave a note of what there is; or it goes on. NULL is fine. */
+void run_control_rest(struct run_control *c, bool is_on);
 int64_t run_control_turn(struct run_control *c); /* milliseconds until the next is due even then; INT64_MAX: none */
 /* No more requests; give those who read logs and verdicts the rest of them. Before agent_close(). */
 void run_control_end(struct run_control *c);

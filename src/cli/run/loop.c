@@ -433,7 +433,9 @@ static void rest(struct run *r)
     if (r->node.freeze && !is_frozen)
         run_say(r, STR("the pods go on: they cannot be frozen here (`pumice doctor` says why)"));
     run_progress_hide(&r->progress);
+    run_control_rest(r->control, true);
     (void)kill(getpid(), SIGSTOP);
+    run_control_rest(r->control, false);
     if (r->node.freeze)
         (void)r->node.freeze(r->node.ctx, false);
     r->history->changes++;
