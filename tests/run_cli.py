@@ -59,7 +59,7 @@ WRONG_USE = [
     (["--timeout", "0"], "--timeout"),
     (["--node", "cpu"], "is not RESOURCE=AMOUNT"),
     (["--node", "cpu=x"], "--node cpu=x"),
-    (["--max-restarts", "0"], "--max-restarts: must be a number from 1 on (got 0)"),
+    (["--max-restarts", "-1"], "--max-restarts: must be a number from 0 on (got -1)"),
     (["--network", "host"], "is not one of auto, private"),
     (["-o", "yaml"], "is not one of text, json"),
     (["--set", "spec.queue"], "--set spec.queue: this is not"),
@@ -223,15 +223,18 @@ def fits():
     """Numbers and text, limits for requests, a pod of its own for each; a device that is not there is left out."""
     doc = job(tasks={"worker": (3, "true"), "boss": (1, "true")}, minAvailable=4)
     worker, boss = (t["template"]["spec"]["containers"][0] for t in doc["spec"]["tasks"])
-    worker["resources"] = {"limits": {"cpu": 16, "memory": "64Gi", "example.com/fpga": 2}}
+    worker["resources"] = {"limits": {"cpu": 16, "memory": "64Gi", "example.com/fpga": 2, "hugepages-2Mi": "1Gi", "ephemeral-storage": "1Ti"}}
     boss["resources"] = {"requests": {"cpu": "2500m", "memory": "1Gi"}}
-    machine = ("--node", "cpu=2,memory=8Gi,pods=10")
+    machine = ("--node", "cpu=2,memory=8Gi,pods=10,ephemeral-storage=300Gi,hugepages-2Mi=0")
     same(run([doc], *machine).returncode, 1)
     r = run([doc], *machine, "--fit")
     same(r.returncode, 0)
     has(r.stderr, "--fit: job train asks for cpu 50500m in all, and the machine has 2: every request is 0.0396 times as large",
         "--fit: job train asks for memory 193Gi in all, and the machine has 8Gi: every request is 0.0415 times as large",
-        "--fit: job train asks for 6 example.com/fpga, and the machine has none: left out")
+        "--fit: job train asks for 6 example.com/fpga, and the machine has none: left out",
+        "--fit: job train asks for 3Gi hugepages-2Mi, and the machine has none: left out",
+        # the disk is less by the time the pods are placed: a tenth is left
+        "--fit: job train asks for ephemeral-storage 3Ti in all, and the machine has 300Gi: every request is 0.0879 times as large")
     r = run([job()], *machine, "--fit")
     assert "--fit" not in r.stderr, r.stderr
 
@@ -251,6 +254,9 @@ def ends_crash_loops():
         same(r.returncode, 7)
         has(r.stderr, "worker-0 has failed 2 times, the last time with exit code 7; stopping (--max-restarts)", "job train Stopped",
             "pumice: worker-0 failed 2 times: exit code 7\n")
+    r = run([doc], "--max-restarts", "0")
+    same(r.returncode, 7)
+    has(r.stderr, "worker-0 has failed, with exit code 7; stopping (--max-restarts)", "pumice: worker-0 failed: exit code 7\n")
     r = run([doc], "--set", "spec.maxRetry=7")
     same(r.stderr.count("fails again and again"), 1)
     has(r.stderr, "worker-0 fails again and again (5 times: exit code 7); --max-restarts N would end such a run")

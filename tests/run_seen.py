@@ -185,6 +185,7 @@ def time_left_in_a_pipe():
     fits(r.err, r"job j: RestartJob in (30m|29m\d+s) because PodFailed: j-bad-0 exited with 3 \(policy spec.tasks\[0\].policies\[0\]\)\n",
          r"job w waits: .*; AbortJob in (40m|39m\d+s) \(PodPending\)\n")
     same(r.err.count("RestartJob in "), 1)
+    same(r.err.count("bad-0 failed: exit code 3"), 1)  # it wrote nothing: there is no more to tell later
 
 
 # ---- what fails and is started again ----

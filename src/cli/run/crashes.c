@@ -42,10 +42,12 @@ void run_crashes_add(struct run *r, const struct history_failure *f)
     if (r->stage != RUN_GOES)
         return;
     if (c->n > r->max_restarts) {
-        run_say(r, arena_fmt(r->arena, "%.*s has failed %lld times, the last time with %.*s; stopping (--max-restarts)",
-                             STR_ARG(who), (long long)c->n, STR_ARG(f->words)));
-        run_stop(r, f->exit_code ? f->exit_code : EXIT_FAILED,
-                 arena_fmt(r->arena, "%.*s failed %lld times: %.*s", STR_ARG(who), (long long)c->n, STR_ARG(f->words)));
+        struct str times = c->n > 1 ? arena_fmt(r->arena, " %lld times", (long long)c->n) : STR("");
+
+        run_say(r, arena_fmt(r->arena, "%.*s has failed%.*s, %s%.*s; stopping (--max-restarts)", STR_ARG(who),
+                             STR_ARG(times), c->n > 1 ? "the last time with " : "with ", STR_ARG(f->words)));
+        run_stop(r, f->exit_code > 0 ? f->exit_code : EXIT_FAILED,
+                 arena_fmt(r->arena, "%.*s failed%.*s: %.*s", STR_ARG(who), STR_ARG(times), STR_ARG(f->words)));
     } else if (c->n >= TOLD_AT && r->max_restarts == INT64_MAX && !c->is_told) {
         c->is_told = true;
         run_say(r, arena_fmt(r->arena,

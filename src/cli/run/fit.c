@@ -1,8 +1,8 @@
 /* fit.c - --fit: Jobs that were written for a larger machine ask for what this one has
  *
  * Each Job by itself, so that all its pods fit at once: Jobs that do not fit beside each other wait as ever. What can
- * be had in parts (cpu, memory, storage) is scaled, the same for all of its pods; limits stay. A device cannot be: a
- * request for one that the machine has not at all is left out.
+ * be had in parts (cpu, memory, storage) is scaled, the same for all of its pods; limits stay. A device cannot be, nor a
+ * huge page, whose limit is its request. What the machine has not at all is left out.
  */
 #include "api/meta.h"
 #include "api/resources.h"
@@ -11,9 +11,17 @@
 
 static const char *const parts[] = { "initContainers", "containers" };
 
-static bool is_device(struct str resource)
+static bool is_whole(struct str resource)
 {
-    return str_has_char(resource, '/');
+    return str_has_char(resource, '/') || str_starts(resource, STR("hugepages-"));
+}
+
+/* Others write to the disk too, and what is free now is not when the pods are placed. */
+static struct quantity safe_part(struct str resource, struct quantity have)
+{
+    if (str_is(resource, "ephemeral-storage"))
+        have.nano = have.nano / 10 * 9;
+    return have;
 }
 
 /* What 'part' of 'all' is left of 'q', rounded down to what the resource is counted in. */
@@ -38,6 +46,7 @@ struct fit {
     struct arena *arena;
     struct str resource;
     struct quantity have, want; /* of all pods of the job */
+    struct quantity use;        /* of what there is */
 };
 
 static void forget(struct json *amounts, struct str resource)
@@ -68,7 +77,7 @@ static void fit_amount(const struct fit *f, struct json *holder)
     struct json *resources = json_get(holder, "resources"), *requests;
     const struct quantity *asked = amount_of(f, resources);
 
-    if (is_device(f->resource)) {
+    if (f->have.nano == 0) {
         forget(json_get(resources, "requests"), f->resource);
         forget(json_get(resources, "limits"), f->resource);
         return;
@@ -76,7 +85,7 @@ static void fit_amount(const struct fit *f, struct json *holder)
     requests = asked ? json_need_object(f->arena, resources, "requests") : NULL;
     if (requests)
         json_set_key(requests, f->resource,
-                     json_str(f->arena, text_of(f->arena, scaled(f->resource, *asked, f->have, f->want))));
+                     json_str(f->arena, text_of(f->arena, scaled(f->resource, *asked, f->use, f->want))));
 }
 
 static void fit_pod(const struct fit *f, struct json *spec)
@@ -108,7 +117,7 @@ static void fit_resource(const struct fit *f, const struct loaded *doc, const st
     struct arena *a = f->arena;
     struct str job = object_name(doc->root), want = text_of(a, f->want), have = text_of(a, f->have);
 
-    if (is_device(f->resource) && f->have.nano > 0) {
+    if (is_whole(f->resource) && f->have.nano > 0) {
         say->say(say->ctx, arena_fmt(a,
                                      "--fit: job %.*s asks for %.*s %.*s, and the machine has %.*s: that stays as it "
                                      "is (fewer pods: --replicas)",
@@ -117,7 +126,7 @@ static void fit_resource(const struct fit *f, const struct loaded *doc, const st
     }
     JSON_FOREACH(task, tasks_of(doc))
         fit_pod(f, json_find(task, "template", "spec", NULL));
-    if (is_device(f->resource))
+    if (f->have.nano == 0)
         say->say(say->ctx, arena_fmt(a, "--fit: job %.*s asks for %.*s %.*s, and the machine has none: left out",
                                      STR_ARG(job), STR_ARG(want), STR_ARG(f->resource)));
     else
@@ -125,7 +134,7 @@ static void fit_resource(const struct fit *f, const struct loaded *doc, const st
                                      "--fit: job %.*s asks for %.*s %.*s in all, and the machine has %.*s: every "
                                      "request is %.3g times as large",
                                      STR_ARG(job), STR_ARG(f->resource), STR_ARG(want), STR_ARG(have),
-                                     (double)f->have.nano / (double)f->want.nano));
+                                     (double)f->use.nano / (double)f->want.nano));
 }
 
 void run_fit(struct load *l, const struct json *capacity, const struct run_say *say)
@@ -143,6 +152,7 @@ void run_fit(struct load *l, const struct json *capacity, const struct run_say *
             const struct quantity *some = resources_get(&have, r->name);
             struct fit f = { l->arena, r->name, some ? *some : (struct quantity){ 0 }, r->q };
 
+            f.use = safe_part(f.resource, f.have);
             if (quantity_cmp(f.have, f.want) < 0)
                 fit_resource(&f, *at, say);
         }

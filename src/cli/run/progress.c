@@ -197,6 +197,13 @@ void run_progress_failure(struct run_progress *p, const struct history_failure *
     k->hint = arena_str(&p->failures.arena, buf_view(&hint));
 }
 
+/* Where pods have lines, that of a pod which failed without a word has said all there is. */
+static bool is_told_by_pod(const struct run_progress *p, const struct run_kind *k)
+{
+    return p->is_plain && k->is_final && k->n_pods == 1 && k->n_times <= 1 && !k->tail.n && !k->hint.n &&
+           !k->container.n && k->job && pods_of(k->job) <= FEW_PODS;
+}
+
 /* Returns when there is more to tell. */
 static int64_t tell_failures(struct run_progress *p, int64_t now_ms)
 {
@@ -208,8 +215,11 @@ static int64_t tell_failures(struct run_progress *p, int64_t now_ms)
         autobuf text = { 0 };
 
         if (now_ms >= run_kind_due(*k)) {
+            bool is_known = is_told_by_pod(p, *k);
+
             run_kind_tell(&text, *k, now_ms);
-            line(p, &text);
+            if (!is_known)
+                line(p, &text);
         }
         due_ms = MIN_OF(due_ms, run_kind_due(*k));
     }

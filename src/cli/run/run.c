@@ -40,8 +40,8 @@ static int read_times(const struct run_options *o, struct run_request *q, struct
 static int read_max_restarts(const char *text, int64_t *ret, struct err *e)
 {
     *ret = INT64_MAX;
-    if (text && (str_to_i64(str_of(text), ret) < 0 || *ret < 1))
-        return err_set(e, ERR_INVALID, "--max-restarts: must be a number from 1 on (got %s)", text);
+    if (text && (str_to_i64(str_of(text), ret) < 0 || *ret < 0))
+        return err_set(e, ERR_INVALID, "--max-restarts: must be a number from 0 on (got %s)", text);
     return 0;
 }
 
@@ -196,7 +196,7 @@ static const struct option run_option_table[] = {
       "scale requests of Jobs that are too large for this machine down to it, and say so" },
     { 0, "timeout", OPTION_TEXT, FIELD(timeout), "TIME", NULL, "stop after this time, such as 10m; exit status 124" },
     { 0, "max-restarts", OPTION_TEXT, FIELD(max_restarts), "N", NULL,
-      "stop when a container was started again N times and fails once more; its exit status" },
+      "stop when a container was started again N times and fails once more (0: when one fails); its exit status" },
     { 0, "silence", OPTION_TEXT, FIELD(silence), "TIME", NULL,
       "say when nothing was written for so long (default: 5m; 0: never)" },
     { 0, "stacks", OPTION_FLAG, FIELD(stacks), NULL, NULL,
