@@ -33,7 +33,7 @@ def free_port():
 
 
 def zstd(data):
-    """By the program of libarchive or zstd itself; None where there is neither."""
+    """By the program; None where there is none."""
     tool = shutil.which("zstd")
     return subprocess.run([tool, "-q", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout if tool else None
 

@@ -14,7 +14,20 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* ---- image_tar.c: archives, by libarchive. Nothing else knows that library ---- */
+/* ---- image_stream.c: a file, and what is packed in it ---- */
+
+struct image_stream;
+
+/* Read 'fd' (stays the caller's) from where it stands: plain, or packed with gzip, zstd, xz or bzip2. */
+int image_stream_open(int fd, struct image_stream **ret, struct err *e);
+void image_stream_close(struct image_stream *s); /* NULL is fine */
+/* Some of what is packed in it, 'max' bytes at most, borrowed until the next call. 1, 0 at the end, -1. */
+int image_stream_read(struct image_stream *s, size_t max, struct str *ret, struct err *e);
+int64_t image_stream_bytes(const struct image_stream *s); /* unpacked so far */
+/* To the end; the digests of the file as it is and of what is packed in it. */
+int image_stream_finish(struct image_stream *s, struct image_digest *ret_file, struct image_digest *ret, struct err *e);
+
+/* ---- image_tar.c: the entries of an archive ---- */
 
 struct image_tar;
 
@@ -30,10 +43,7 @@ struct image_tar_entry { /* text is borrowed until the next image_tar_next() */
     struct str capability; /* the security.capability attribute; empty: none */
 };
 
-/* Can archives be read at all? ERR_NOT_FOUND: what is missing. */
-int image_tar_check(struct err *e);
-
-/* Read 'fd' (stays the caller's) from where it stands: a tar, plain or packed with gzip, xz, bzip2 or zstd. */
+/* A tar, plain or packed; 'fd' stays the caller's. */
 int image_tar_open(int fd, struct image_tar **ret, struct err *e);
 void image_tar_close(struct image_tar *t);                                                    /* NULL is fine */
 int image_tar_next(struct image_tar *t, struct image_tar_entry *ret, struct err *e);          /* 1, 0 at the end, -1 */

@@ -254,8 +254,8 @@ int image_pull(const struct image_pull *q, struct image_pulled *ret, struct err 
 
     *ret = (struct image_pulled){ 0 };
     e = e ? e : &ignored;
-    rc = reference_parse(&p.arena, q->reference, &p.ref, e) < 0 || image_tar_check(e) < 0 ||
-                 image_store_open(q->store, true, &p.store, e) < 0 || image_store_lock(p.store, false, &lock, e) < 0 ||
+    rc = reference_parse(&p.arena, q->reference, &p.ref, e) < 0 || image_store_open(q->store, true, &p.store, e) < 0 ||
+                 image_store_lock(p.store, false, &lock, e) < 0 ||
                  registry_open(q->registry, &p.ref, &p.registry, e) < 0
              ? -1
              : pull_from_places(&p, e);

@@ -108,7 +108,7 @@ static inline void tar_header(struct buf *out, const struct tar_file *t, size_t 
 
 static inline void tar_add(struct buf *out, const struct tar_file *t)
 {
-    bool has_body = (t->type == '0' || t->type == 'x' || t->type == 'L') && t->text;
+    bool has_body = strchr("0xgLKZS", t->type) && t->text;
     size_t n = has_body ? strlen(t->text) : 0;
 
     tar_header(out, t, n);

@@ -263,6 +263,88 @@ static void test_names(void **state)
     buf_done(&pax);
 }
 
+static struct str pax_line(struct fixture *f, const char *key, const char *value)
+{
+    size_t n = strlen(key) + strlen(value) + 3;
+
+    n += n + 1 < 10 ? 1 : n + 2 < 100 ? 2 : n + 3 < 1000 ? 3 : 4;
+    return arena_fmt(&f->a, "%zu %s=%s\n", n, key, value);
+}
+
+/* What does not fit into a header: in binary, as pax says, by another name. */
+static void test_extras(void **state)
+{
+    struct fixture *f = *state;
+    struct buf out = { 0 };
+    struct stat st;
+    char target[200], big[300];
+
+    memset(target, 't', sizeof(target));
+    target[199] = '\0';
+    tar_add(&out, &(struct tar_file){ "././@LongLink", 'K', target });
+    tar_add(&out, &(struct tar_file){ "link", '2', "short" });
+    tar_add(&out, &(struct tar_file){ "pax", 'x', pax_line(f, "mtime", "-1.25").p });
+    tar_add(&out, &(struct tar_file){ "old", '0', "x" });
+    tar_add(&out, &(struct tar_file){ "pax", 'x', pax_line(f, "path", "").p }); /* as if it were not said */
+    tar_add(&out, &(struct tar_file){ "plain", '0', "x" });
+    tar_add(&out, &(struct tar_file){ "pax", 'g', pax_line(f, "path", "everybody").p });
+    tar_add(&out, &(struct tar_file){ "mine/", '0', "" }); /* v7: a directory */
+    tar_end(&out);
+    if (unpack(f, buf_view(&out), false) < 0)
+        fail_msg("%s", f->e.text);
+    assert_int_equal(readlink(in_top(f, "root/link"), big, sizeof(big)), 199);
+    assert_int_equal(stat(in_top(f, "root/old"), &st), 0);
+    assert_int_equal(st.st_mtim.tv_sec, -2);
+    assert_int_equal(st.st_mtim.tv_nsec, 750000000);
+    expect(f, "plain", "file");
+    expect(f, "mine", "dir");
+    expect(f, "everybody", NULL);
+    buf_done(&out);
+}
+
+/* Headers that are not what they should be: each is refused, and says why. */
+static void test_bad_headers(void **state)
+{
+    static const struct {
+        const char *line; /* of a pax header */
+        const char *want;
+    } cases[] = {
+        { "99 path=x\n", "line that is none" }, { "9 path=x", "line that is none" },
+        { "0 path=x\n", "line that is none" },  { "path=x\n", "line that is none" },
+        { "7 path\n", "line that is none" },    { "18446744073709551615 path=x\n", "line that is none" },
+        { "11 size=-1\n", "cannot be read" },   { "9 uid=xx\n", "cannot be read" },
+        { "13 mtime=1.x\n", "cannot be read" }, { "28 size=9223372036854775807\n", "size that is none" },
+        { "22 GNU.sparse.major=1\n", "holes" },
+    };
+    struct fixture *f = *state;
+    struct buf out = { 0 };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        buf_reset(&out);
+        tar_add(&out, &(struct tar_file){ "pax", 'x', cases[i].line });
+        tar_add(&out, &(struct tar_file){ "f", '0', "x" });
+        tar_end(&out);
+        if (unpack(f, buf_view(&out), false) == 0 || !strstr(f->e.text, cases[i].want))
+            fail_msg("case %zu: %s", i, f->e.text);
+    }
+    for (size_t i = 0; i < 2; i++) { /* a kind that nobody knows; GNU's files with holes */
+        buf_reset(&out);
+        tar_add(&out, &(struct tar_file){ "f", "ZS"[i], "x" });
+        assert_int_equal(unpack(f, buf_view(&out), false), -1);
+    }
+    buf_reset(&out);
+    for (int i = 0; i < 100; i++) /* headers of headers, and no end of them */
+        tar_add(&out, &(struct tar_file){ "pax", 'x', "8 a=bcd\n" });
+    assert_int_equal(unpack(f, buf_view(&out), false), -1);
+    assert_non_null(strstr(f->e.text, "too many"));
+    buf_reset(&out);
+    tar_header(&out, &(struct tar_file){ "long", 'L', NULL }, (size_t)1 << 30);
+    buf_repeat(&out, 'x', 4096);
+    assert_int_equal(unpack(f, buf_view(&out), false), -1);
+    assert_non_null(strstr(f->e.text, "1 MiB"));
+    buf_done(&out);
+}
+
 /* Every way to cut or spoil an archive: an error or success, never anything else, and never outside. */
 static void test_damaged(void **state)
 {
@@ -335,6 +417,33 @@ static void test_full_disk(void **state)
     assert_int_equal(status, 0);
 }
 
+/* Several parts are one, what follows them is not looked at, and what is cut off is refused. */
+static void test_parts(void **state)
+{
+    struct fixture *f = *state;
+    struct str whole = tar_of(f, (struct tar_file[]){ { "a", '0', "hello" }, { "b", '0', "again" }, { 0 } }), packed[2];
+    autobuf both = { 0 };
+
+    for (int i = 0; i < 2; i++) {
+        const char *half = put_bytes(f, "half", i ? str_from(whole, 700) : str_sub(whole, 0, 700));
+
+        if (!pack(f, "gzip", half, in_top(f, "half.gz")))
+            skip();
+        packed[i] = file_text(&f->a, AT_FDCWD, in_top(f, "half.gz"), 4096);
+    }
+    buf_str(&both, packed[0]);
+    buf_str(&both, packed[1]);
+    buf_str(&both, STR(" and more"));
+    if (unpack(f, buf_view(&both), false) < 0)
+        fail_msg("%s", f->e.text);
+    assert_true(str_is(get_text(f, in_top(f, "root/b")), "again"));
+    assert_int_equal(unpack(f, str_sub(packed[0], 0, packed[0].n - 12), false), -1);
+    assert_non_null(strstr(f->e.text, "cut off"));
+    ((char *)packed[0].p)[packed[0].n - 6] ^= 1; /* of its checksum */
+    assert_int_equal(unpack(f, packed[0], false), -1);
+    assert_non_null(strstr(f->e.text, "gzip"));
+}
+
 static void test_packed(void **state)
 {
     static const char *const programs[] = { "gzip", "xz", "bzip2", "zstd" };
@@ -373,10 +482,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_owners, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ordinary_user, setup, teardown),
         cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_extras, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bad_headers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
         cmocka_unit_test_setup_teardown(test_too_big, setup, teardown),
         cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(test_packed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_parts, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
