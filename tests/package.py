@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The container image and the Debian package: made twice they are the same bytes, and what is in them works, by the standards of
 our own reader of images and containers, dpkg, man and systemd."""
+import contextlib
 import hashlib
 import json
 import os
@@ -10,7 +11,9 @@ import sys
 import tarfile
 import tempfile
 
+import registry
 from harness import PUMICE, Suite, pumice
+from images import layer, text
 from runs import config_map, job, run
 from server import Server
 
@@ -49,7 +52,7 @@ def program():
 
 
 def program_needs_nothing():
-    """In an empty root, with a name in /etc/hosts and a kubeconfig, it finds a server by that name and trusts it by its CA."""
+    """In an empty root, with a name in /etc/hosts and a kubeconfig, it finds a server by that name and trusts it by its CA; and it pulls."""
     if not static_program():
         print("package: no static program here; program_needs_nothing is skipped")
         return
@@ -62,13 +65,20 @@ def program_needs_nothing():
         f.write("127.0.0.1 kubernetes.default\n")
     server = Server()
     with open(server.config) as f:
-        text = f.read()
+        config = f.read()
     for name in ("kubernetes.default", "nobody.example"):
         with open(f"{root}/{name}", "w") as f:
-            f.write(text.replace("https://127.0.0.1:", f"https://{name}:"))
+            f.write(config.replace("https://127.0.0.1:", f"https://{name}:"))
     got = {name: subprocess.run(["chroot", root, "/pumice", "explain", "--kubeconfig", f"/{name}"], capture_output=True, text=True)
            for name in ("kubernetes.default", "nobody.example")}
     server.end()
+    with contextlib.closing(registry.Liar()) as images_:
+        kinds = [k for k in ("tar+gzip", "tar+zstd", "tar") if k != "tar+zstd" or registry.zstd(b"")]
+        refs = [images_.push(f"app{i}", registry.Image(layer([text("what", kind)]), media=kind)) for i, kind in enumerate(kinds)]
+        command("chroot", root, "/pumice", "pull", "--image-store", "/images", *[r.replace("localhost", "127.0.0.1") for r in refs])
+        images_.shutdown()
+    found = [open(f"{root}/images/{name}/root/what").read() for name in os.listdir(f"{root}/images") if name.startswith("sha256-")]
+    assert sorted(found) == sorted(kinds), found
     assert got["kubernetes.default"].returncode == 0, got
     assert got["nobody.example"].returncode != 0 and "nobody.example" in got["nobody.example"].stderr, got
     shutil.rmtree(root)
@@ -162,7 +172,7 @@ def package_installs():
     command("dpkg", f"--root={root}", "--force-depends", "--force-script-chrootless", "-i", package())
     assert command("dpkg", f"--root={root}", "--verify", "pumice") == ""
     fields = command("dpkg-deb", "-f", package())
-    for library in ("libc6 (>=", "libssl3 (>=", "libyaml-0-2", "libarchive13"):
+    for library in ("libc6 (>=", "libssl3 (>=", "libyaml-0-2", "libzstd1 (>="):
         assert library in fields, fields
     assert command(f"{root}/usr/bin/pumice", "version").startswith(f"pumice {VERSION} ")
     assert command(f"{root}/usr/bin/vjobs", "--help").startswith("view information of a job"), "Volcano's tools are links to it"
