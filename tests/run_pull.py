@@ -57,6 +57,12 @@ def pulls():
         same(r.lines("a-0"), ["zstd"])
     other = Index(app("other", arch="s390x"))
     refused(PLAIN.push("team/other", other), says="kind of machine")
+    # What an earlier pull left of a layer: this registry gives the rest.
+    half = app("half")
+    data = half.blobs[half.layers[0]]
+    pulling.write(f"half/blobs/part-{half.layers[0][7:]}", data[:len(data) // 2])
+    pull(PLAIN.push("team/half", half), store="half")
+    same([line.split('" ')[1].split()[:2] for line in PLAIN.requests(half.layers[0])], [["206", str(len(data) - len(data) // 2)]])
     refused(PLAIN.host + "/team/app:nosuch", says="manifest unknown")
     refused("UPPER", says="not the name of an image")
 

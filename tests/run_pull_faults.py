@@ -196,6 +196,34 @@ def impatience():
     return look
 
 
+def odd():
+    """What is unusual and fine: a layer twice, one with nothing in it, one that comes in chunks; and for another machine, or no place for it: words."""
+    twice, data = layer([entry("noise", noise(1000))]), layer([])
+    image = Image(twice, data, twice, layer([text("what", "odd")]))
+    ref = LIAR.push("odd", image)
+
+    def chunks(h):
+        h.send_response(200)
+        h.send_header("Transfer-Encoding", "chunked")
+        h.end_headers()
+        for at in range(0, len(image.blobs[image.layers[0]]), 300):
+            piece = image.blobs[image.layers[0]][at:at + 300]
+            h.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        h.wfile.write(b"0\r\n\r\n")
+        return True
+    LIAR.tricks[image.layers[0]] = chunks
+    pull(ref, store="odd")
+    del LIAR.tricks[image.layers[0]]
+    same(sorted(os.listdir(path(f"odd/sha256-{image.id[7:]}/root"))), ["noise", "what"])
+    refused(LIAR.push("machine", Image(twice, arch="s390x")), says="s390x", store="odd2")
+    write("nodir", "a file")
+    assert path("nodir") in refused(ref, says="", store="nodir/store")
+    LIAR.tricks.update({"/odd/manifests/": lambda h: h.answer(401, b"", {"WWW-Authenticate": f'Bearer realm="http://{LIAR.host}/token"'}),
+                        "/token": lambda h: h.answer(503, b"busy")})
+    refused(ref, says="cannot give a token: it answers 503", store="odd")
+    del LIAR.tricks["/odd/manifests/"], LIAR.tricks["/token"]
+
+
 # ---- who we are ----
 
 def helpers():
@@ -448,7 +476,7 @@ def main():
         skip("needs a static busybox (busybox-static)")
         return 77
     suite = Suite()
-    cases = [platforms, statuses, tokens_expire, helpers, proxies, disk_fills_while_it_comes, disk_fills_while_it_unpacks, killed, prune_meanwhile,
+    cases = [platforms, odd, statuses, tokens_expire, helpers, proxies, disk_fills_while_it_comes, disk_fills_while_it_unpacks, killed, prune_meanwhile,
              hostile]
     if not has_mount_namespaces():
         skip("full disks: needs mount namespaces")
