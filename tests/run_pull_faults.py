@@ -106,10 +106,13 @@ def statuses():
     """Each refusal has its words, and what can be done; what may pass is waited for as long as the registry says, if that is not long."""
     ref, tag, times = LIAR.push("status", small("status")), "/status/manifests/latest", []
 
-    def answers(status, headers=None, body=b"", until_=99):
+    def answers(status, headers=None, until_=99):
         def trick(h):
             times.append(time.monotonic())
-            return len(times) <= until_ and h.answer(status, body, headers)
+            if status or len(times) > until_:
+                return len(times) <= until_ and h.answer(status, b"", headers)
+            h.close_connection = True
+            return True
         times.clear()
         LIAR.tricks[tag] = trick
     for status, headers, says, n in (
@@ -124,6 +127,9 @@ def statuses():
     pull(ref, store="status")
     same(len(times), 2)
     assert times[1] - times[0] >= 1, times
+    answers(None, until_=1)  # it hangs up without a word
+    pull(ref, store="status2")
+    same(len(times), 2)
     del LIAR.tricks[tag]
 
 
@@ -181,10 +187,10 @@ def impatience():
                 h.wfile.write(b"x")
         return True
     begun = []
-    for name, trick, says in (("silent", silent, "no answer in 1000 ms"), ("pauses", pauses, ""), ("drips", drips, "gives less than 64 KiB of a layer")):
+    for name, trick, says in (("silent", silent, "no answer in 4000 ms"), ("pauses", pauses, ""), ("drips", drips, "gives less than 64 KiB of a layer")):
         ref = LIAR.push(name, image)
         LIAR.tricks[f"/{name}/blobs/{image.layers[0]}"] = trick
-        begun.append((name, says, begin_pull(ref, "--registry-timeout", "1s", store=name)))
+        begun.append((name, says, begin_pull(ref, "--registry-timeout", "4s", store=name)))
 
     def look():
         for name, says, p in begun:

@@ -153,7 +153,15 @@ static void ask_manifest(struct fetch *f, struct str name)
     fetch_run(f);
 }
 
-/* A registry that has too much to do may have less in a moment. */
+/* It has too much to do, or hung up, or fell silent: in a moment that may be over. One that cannot be reached, or is not
+ * what it should be, is so then too. */
+static bool may_pass(const struct fetch *f)
+{
+    if (f->status)
+        return f->status >= 500 || f->status == 429;
+    return f->reached == HTTP_REACHED && f->err.code == ERR_IO;
+}
+
 static void ask_patiently(struct fetch *f, struct str name)
 {
     for (int i = 1; i <= MANIFEST_TRIES; i++) {
@@ -161,7 +169,7 @@ static void ask_patiently(struct fetch *f, struct str name)
 
         ask_manifest(f, name);
         pause_ms = fetch_pause_ms(f, i * 500);
-        if ((f->status < 500 && f->status != 429) || i == MANIFEST_TRIES || pause_ms < 0)
+        if (!may_pass(f) || i == MANIFEST_TRIES || pause_ms < 0)
             return;
         (void)poll(NULL, 0, (int)pause_ms);
     }
