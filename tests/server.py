@@ -15,6 +15,7 @@ import shutil
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import tempfile
@@ -166,6 +167,38 @@ class Watch:
     def close(self):
         self.c.sock and self.c.sock.shutdown(socket.SHUT_RDWR)
         self.c.close()
+
+
+class Messages:
+    """The messages of a WebSocket, as a page in a browser gets them."""
+
+    def __init__(self, server, path, protocol=None, token=True, **headers):
+        self.s = ssl.create_default_context(cadata=server.ca).wrap_socket(socket.create_connection(("127.0.0.1", server.port), PATIENCE_S), server_hostname="127.0.0.1")
+        lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{server.port}", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", *([f"Sec-WebSocket-Protocol: {protocol}"] if protocol else []),
+                 *([f"Authorization: Bearer {server.token}"] if token else []), *(f"{k}: {v}" for k, v in headers.items())]
+        self.s.sendall("\r\n".join([*lines, "", ""]).encode())
+        self.f = self.s.makefile("rb")
+        self.head = b"".join(iter(self.f.readline, b"\r\n")).decode()
+        self.status = int(self.head.split()[1])
+
+    def next(self):
+        first, n = self.f.read(2)
+        n = struct.unpack(">H", self.f.read(2))[0] if n == 126 else struct.unpack(">Q", self.f.read(8))[0] if n == 127 else n
+        return first & 15, self.f.read(n)
+
+    def send(self, opcode, payload):
+        self.s.sendall(bytes([0x80 | opcode, 0x80 | len(payload), 0, 0, 0, 0]) + payload)
+
+    def event(self):
+        opcode, text = self.next()
+        assert opcode == 1, (opcode, text)
+        e = json.loads(text)
+        return e["type"], e["object"]
+
+    def close(self):
+        self.f.close()
+        self.s.close()
 
 
 def config_map(name, data=None, **meta):
@@ -661,6 +694,44 @@ def runs_pods(s):
     until("it is gone", lambda: s.call("GET", f"{PODS}/bare")[0] == 404)
 
 
+def speaks_in_messages(s):
+    """Watches and logs for pages: they cannot read an answer that has no end."""
+    path = f"{MAPS}?watch=1&fieldSelector=metadata.name%3Dsocket"
+    w = Messages(s, path)
+    assert w.status == 101 and "Sec-WebSocket-Protocol" not in w.head and "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in w.head, w.head
+    s.ok("POST", MAPS, config_map("socket", {"a": "x" * 70000}))
+    kind, o = w.event()
+    assert kind == "ADDED" and o == s.ok("GET", f"{MAPS}/socket"), (kind, o["metadata"])
+    w.send(1, b"what it says is not heard")
+    w.send(9, b"ping")
+    assert w.next() == (10, b"ping")
+    token = "base64url.bearer.authorization.k8s.io." + base64.urlsafe_b64encode(s.token.encode()).decode().rstrip("=")
+    page = Messages(s, path, protocol=f"{token}, base64.binary.k8s.io", token=False, Origin=f"https://127.0.0.1:{s.port}")
+    assert page.status == 101 and "Sec-WebSocket-Protocol: base64.binary.k8s.io\r" in page.head, page.head
+    assert page.event()[0] == "ADDED"
+    table = Messages(s, path, Accept=TABLE)
+    assert table.event()[1]["kind"] == "Table"
+    s.ok("DELETE", f"{MAPS}/socket")
+    assert [x.event()[0] for x in (w, page, table)] == ["DELETED"] * 3
+    w.send(8, b"\x03\xe8")
+    assert w.next()[0] == 8 and w.f.read(1) == b"", "a close is answered, and is the end"
+    brief = Messages(s, f"{path}&timeoutSeconds=1&resourceVersion={o['metadata']['resourceVersion']}")
+    assert brief.event()[0] == "DELETED" and brief.next() == (8, b"\x03\xe8") and brief.f.read(1) == b""
+    for more, status in (({"token": False}, 403), ({"token": False, "protocol": token[:-4]}, 401), ({"Origin": "https://elsewhere.example"}, 403)):
+        refused = Messages(s, path, **more)
+        assert refused.status == status, (more, refused.head)
+        refused.close()
+    s.ok("POST", PODS, pod("writes", "echo one; while [ ! -e /tmp/go ]; do sleep 0.05; done; echo two"))
+    until("it runs", lambda: s.ok("GET", f"{PODS}/writes")["status"]["phase"] == "Running")
+    logs = {p: Messages(s, f"{PODS}/writes/log?follow=true", protocol=p) for p in (None, "binary.k8s.io", "base64.binary.k8s.io")}
+    assert [x.next() for x in logs.values()] == [(2, b"one\n"), (2, b"one\n"), (1, b"b25lCg==")]
+    assert Messages(s, f"{PODS}/writes/log", protocol="v9.unheard.of").status == 403
+    s.ok("DELETE", f"{PODS}/writes", {"gracePeriodSeconds": 0})
+    assert [x.next()[0] for x in logs.values()] == [8] * 3, "they end with the container"
+    for x in (w, page, table, brief, *logs.values()):
+        x.close()
+
+
 def follows_a_log(s):
     s.ok("POST", PODS, pod("talks", "echo begin; while [ ! -e /tmp/go ]; do sleep 0.05; done; echo end"))
     until("it runs", lambda: s.ok("GET", f"{PODS}/talks")["status"]["phase"] == "Running")
@@ -876,7 +947,7 @@ def main():
     try:
         for case in (is_healthy, keeps_strangers_out, discovers_both_forms, describes_kinds, says_what_is_wrong, writes_with_care,
                      knows_its_fields, patches, applies, keeps_status_apart, lists, lists_much, watches, holds_up, ends_what_is_deleted, ends_namespaces,
-                     shows_events_twice, runs_pods, follows_a_log, runs_jobs, answers_questions):
+                     shows_events_twice, runs_pods, follows_a_log, speaks_in_messages, runs_jobs, answers_questions):
             suite.case(case.__name__, lambda: case(s))
         suite.case("refuses_a_second", lambda: refuses_a_second(second))
         for name, path in kubectls():

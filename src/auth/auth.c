@@ -241,11 +241,9 @@ static int too_many(struct auth *auth, struct arena *a, const struct auth_caller
                   ret);
 }
 
-static bool is_admin(const struct auth *auth, const struct http_call *call)
+static bool is_admin(const struct auth *auth, struct arena *a, const struct http_call *call)
 {
-    struct str header = http_call_header(call, "Authorization"), bearer = STR("Bearer ");
-
-    return str_starts(header, bearer) && admin_token_is(&auth->admin_token, str_trim(str_from(header, bearer.n)));
+    return admin_token_is(&auth->admin_token, authn_token(a, http_call_fields(call)));
 }
 
 /* The text of the call goes when it is answered. */
@@ -271,7 +269,7 @@ static bool identify(struct auth *auth, struct arena *a, const struct http_call 
         refresh_keys(auth);
         auth->has_looked = true;
     }
-    if (!is_admin(auth, call))
+    if (!is_admin(auth, a, call))
         return authn_identify(&auth->authn, a, &rq, clock_now_ms(auth->clock), ret) == 0;
     *ret = admin;
     return true;

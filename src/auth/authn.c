@@ -74,6 +74,13 @@ static enum shown find_token(struct arena *a, struct str fields, struct str *ret
     return shown;
 }
 
+struct str authn_token(struct arena *a, struct str fields)
+{
+    struct str token = STR_NULL;
+
+    return find_token(a, fields, &token) == SHOWN_ONE ? token : STR_NULL;
+}
+
 struct str authn_websocket_protocols(struct arena *a, struct str header)
 {
     autobuf rest = { 0 };

@@ -43,6 +43,9 @@ int authn_identify(const struct authn *n, struct arena *a, const struct authn_re
 int authn_impersonate(struct rbac *rbac, struct arena *a, struct str fields, const struct identity *who,
                       struct identity *ret, bool *ret_asks, struct err *e);
 
+/* The one token that a request shows, in a header or as a protocol of a WebSocket. Empty: none, or several. */
+struct str authn_token(struct arena *a, struct str fields);
+
 /* The body of a 401; and the protocols of a WebSocket request without the one that carries a token. */
 struct json *authn_unauthorized(struct arena *a);
 struct str authn_websocket_protocols(struct arena *a, struct str header);

@@ -111,7 +111,9 @@ static const struct carrier_protocol *choose(const struct http_call *call, const
     const char *header = is_websocket ? "Sec-WebSocket-Protocol" : "X-Stream-Protocol-Version";
 
     for (; protocols->name; protocols++)
-        if (protocols->is_websocket == is_websocket && http_call_header_lists(call, header, protocols->name))
+        if (protocols->is_websocket == is_websocket &&
+            (protocols->name[0] ? http_call_header_lists(call, header, protocols->name)
+                                : !http_call_header(call, header).n))
             return protocols;
     return NULL;
 }
@@ -129,12 +131,15 @@ static void upgrade(struct carrier *c, struct http_call *call, struct str accept
     struct http_stream_events events = { .ctx = c, .on_data = on_data, .on_ready = on_ready, .on_gone = on_gone };
     autobuf protocol = { 0 }, key = { 0 };
     const char *websocket[] = { "Upgrade: websocket", NULL, NULL, NULL }, *spdy[] = { "Upgrade: SPDY/3.1", NULL, NULL };
+    size_t n = 1;
 
     buf_fmt(&protocol, "%s: %s", c->protocol->is_websocket ? "Sec-WebSocket-Protocol" : "X-Stream-Protocol-Version",
             c->protocol->name);
     buf_fmt(&key, "Sec-WebSocket-Accept: %.*s", STR_ARG(accept));
-    websocket[1] = spdy[1] = protocol.p;
-    websocket[2] = key.p;
+    spdy[1] = protocol.p;
+    if (c->protocol->name[0])
+        websocket[n++] = protocol.p;
+    websocket[n] = key.p;
     c->stream = http_upgrade(call, c->protocol->is_websocket ? websocket : spdy, &events);
 }
 

@@ -13,7 +13,7 @@
 enum { CARRIER_LEAVE_MS = 10000 }; /* for the client to take what is on its way */
 
 struct carrier_protocol {
-    const char *name;  /* as the client offers it */
+    const char *name;  /* as the client offers it; empty: it offers none */
     bool is_websocket; /* else it is SPDY */
     bool is_messages;  /* of WebSocket messages nothing else is made */
 };

@@ -6,6 +6,7 @@
 #include "kubelet/kubelet_internal.h"
 
 #include "base/clock.h"
+#include "http/feed.h"
 
 enum { TURN_BYTES = 1 << 20, QUEUE_BYTES = 256 << 10, FOLLOW_MS = 100 };
 
@@ -14,7 +15,7 @@ enum log_stage { LOG_COUNTS, LOG_SENDS, LOG_RESTS }; /* rests: all was sent, mor
 struct log_stream {
     struct list_link link;
     struct kubelet *kubelet;
-    struct http_call *call;
+    struct feed feed;
     struct arena arena;
     struct agent_log_place log;
     struct str container;
@@ -71,7 +72,7 @@ static void put(struct log_stream *s, struct buf *text)
         bytes = str_sub(bytes, 0, MIN_OF(bytes.n, (size_t)s->limit));
         s->limit -= (int64_t)bytes.n;
     }
-    http_answer_write(s->call, bytes);
+    feed_write(&s->feed, bytes);
 }
 
 /* RFC 3339 with nanoseconds, as they are kept. */
@@ -117,7 +118,7 @@ static void counted(struct log_stream *s)
 
 static void end(struct log_stream *s)
 {
-    http_answer_end(s->call);
+    feed_end(&s->feed);
     log_stream_free(s);
 }
 
@@ -127,7 +128,7 @@ static bool read_some(struct log_stream *s)
     struct conlog_line line;
     size_t n = 0;
 
-    while (n < TURN_BYTES && (s->stage == LOG_COUNTS || (http_call_queued(s->call) < QUEUE_BYTES && s->limit != 0))) {
+    while (n < TURN_BYTES && (s->stage == LOG_COUNTS || (feed_queued(&s->feed) < QUEUE_BYTES && s->limit != 0))) {
         if (!conlog_next(s->reader, &line))
             return true;
         n += line.text.n + CONLOG_EXTRA;
@@ -161,8 +162,7 @@ static void step(struct log_stream *s)
 
 static bool is_due(const struct log_stream *s)
 {
-    return s->stage == LOG_RESTS ? mono() >= s->next_ms
-                                 : s->stage == LOG_COUNTS || http_call_queued(s->call) < QUEUE_BYTES;
+    return s->stage == LOG_RESTS ? mono() >= s->next_ms : s->stage == LOG_COUNTS || feed_queued(&s->feed) < QUEUE_BYTES;
 }
 
 void logs_turn(struct kubelet *k)
@@ -184,10 +184,8 @@ int64_t logs_due_ms(const struct kubelet *k)
 void logs_done(struct kubelet *k)
 {
     LIST_FOREACH(struct log_stream, s, &k->logs, link) {
-        struct http_call *call = s->call;
-
+        feed_cut(&s->feed);
         log_stream_free(s);
-        http_answer_cut(call);
     }
 }
 
@@ -237,15 +235,8 @@ static int read_options(const struct target *t, struct log_stream *s)
     return read_since(t, s) < 0 || read_stream(t, s) < 0 ? -1 : 0;
 }
 
-static void on_ready(void *ctx, struct http_call *call)
+static void on_gone(void *ctx)
 {
-    (void)ctx; /* the turn goes on with all that are due */
-    (void)call;
-}
-
-static void on_gone(void *ctx, struct http_call *call)
-{
-    (void)call;
     log_stream_free(ctx);
 }
 
@@ -264,8 +255,9 @@ void serve_logs(const struct target *t)
         answer_error(t->kubelet, t->call, &e);
         return;
     }
-    s->call = t->call;
-    http_call_watch(t->call, &(struct http_call_events){ s, on_ready, on_gone });
-    http_answer_begin(t->call, &(struct http_reply){ .status = 200 });
-    begin(s);
+    s->feed = (struct feed){ .ctx = s, .on_gone = on_gone }; /* the turn goes on with all that are due */
+    if (feed_begin(&s->feed, t->call, FEED_LOG, &(struct http_reply){ .status = 200 }) < 0)
+        log_stream_free(s);
+    else
+        begin(s);
 }

@@ -12,6 +12,7 @@
 #include "server/server_internal.h"
 
 #include "base/log.h"
+#include "http/feed.h"
 #include "proto/proto.h"
 
 #define FRAMES_MEDIA PROTOBUF_MEDIA ";stream=watch"
@@ -32,7 +33,7 @@ struct watch_hub { /* of one kind */
 struct api_watch {
     struct list_link link, in_hub;
     struct server *server;
-    struct http_call *call;
+    struct feed feed;
     struct watch *watch;
     const struct resource_type *type, *view; /* view: as of the request */
     struct arena arena, scratch;             /* of the selection; for looking at what there is */
@@ -93,7 +94,7 @@ static void send(struct api_watch *w, const char *type, struct str object)
     buf_fmt(&out, "{\"type\":\"%s\",\"object\":", type);
     buf_str(&out, object);
     buf_str(&out, STR("}\n"));
-    http_answer_write(w->call, buf_view(&out));
+    feed_write(&w->feed, buf_view(&out));
     w->server->stats.watch_events++;
 }
 
@@ -106,7 +107,7 @@ static void send_frame(struct api_watch *w, const char *type, const struct json 
 
     if (proto_encode_event(&a, &out, str_of(type), tree, &e) < 0)
         log_warn("server: an event has no protobuf form", LOG_TEXT("error", e.text));
-    http_answer_write(w->call, buf_view(&out));
+    feed_write(&w->feed, buf_view(&out));
     w->server->stats.watch_events++;
 }
 
@@ -234,7 +235,7 @@ static void end_with(struct api_watch *w, const char *reason, int code, const ch
     json_add(j, STR("reason"), json_str(&a, str_of(reason)));
     json_add(j, STR("code"), json_int(&a, code));
     send_tree(w, "ERROR", j);
-    http_answer_end(w->call);
+    feed_end(&w->feed);
     api_watch_free(w);
 }
 
@@ -243,7 +244,7 @@ static void end_with(struct api_watch *w, const char *reason, int code, const ch
 /* What there was first; false: there is more of it than the client takes now. */
 static bool pump_initial(struct api_watch *w)
 {
-    while (w->initial_at < w->n_initial && http_call_queued(w->call) < QUEUE_BYTES) {
+    while (w->initial_at < w->n_initial && feed_queued(&w->feed) < QUEUE_BYTES) {
         autounref struct object *o = w->initial[w->initial_at++];
 
         send_object(w, WATCH_ADDED, o);
@@ -266,28 +267,26 @@ static bool pump(struct api_watch *w)
     w->has_more = !pump_initial(w);
     if (w->has_more)
         return true;
-    while (http_call_queued(w->call) < QUEUE_BYTES && (got = watch_next(w->watch, &ev, &e)) > 0)
+    while (feed_queued(&w->feed) < QUEUE_BYTES && (got = watch_next(w->watch, &ev, &e)) > 0)
         tell(w, &ev);
     if (got < 0) {
         end_with(w, "Expired", 410, e.text);
         return false;
     }
-    w->has_more = got > 0 || http_call_queued(w->call) >= QUEUE_BYTES;
+    w->has_more = got > 0 || feed_queued(&w->feed) >= QUEUE_BYTES;
     return true;
 }
 
-static void on_ready(void *ctx, struct http_call *call)
+static void on_ready(void *ctx)
 {
     struct api_watch *w = ctx;
 
-    (void)call;
     if (w->has_more)
         (void)pump(w);
 }
 
-static void on_gone(void *ctx, struct http_call *call)
+static void on_gone(void *ctx)
 {
-    (void)call;
     api_watch_free(ctx);
 }
 
@@ -295,7 +294,7 @@ static void on_gone(void *ctx, struct http_call *call)
 static void tick(struct api_watch *w, int64_t now_ms)
 {
     if (now_ms >= w->end_ms) {
-        http_answer_end(w->call);
+        feed_end(&w->feed);
         api_watch_free(w);
         return;
     }
@@ -363,12 +362,10 @@ void watches_init(struct server *s)
 static void end_all(struct server *s, const struct resource_type *type)
 {
     LIST_FOREACH(struct api_watch, w, &s->watches, link) {
-        struct http_call *call = w->call;
-
         if (type && w->type != type)
             continue;
+        feed_end(&w->feed);
         api_watch_free(w);
-        http_answer_end(call);
     }
 }
 
@@ -445,7 +442,7 @@ static struct api_watch *api_watch_new(struct request *rq, const struct selectio
     struct err e;
 
     w->server = s;
-    w->call = rq->call;
+    w->feed = (struct feed){ .ctx = w, .on_ready = on_ready, .on_gone = on_gone };
     w->watch = take;
     w->type = rq->type;
     w->view = rq->view;
@@ -478,21 +475,38 @@ static void keep_initial(void *ctx, const struct object *o)
     w->initial[w->n_initial++] = object_ref(o);
 }
 
+static int begin(struct request *rq, struct feed *f)
+{
+    bool is_frames = rq->accept.media == MEDIA_PROTOBUF;
+
+    rq->is_answered = true;
+    return feed_begin(f, rq->call, is_frames ? FEED_BINARY : FEED_TEXT,
+                      &(struct http_reply){ 200, is_frames ? FRAMES_MEDIA : "application/json", NULL });
+}
+
+static void nothing(void *ctx)
+{
+    (void)ctx;
+}
+
 static void reply_expired(struct request *rq, const struct err *e)
 {
+    struct feed f = { .on_gone = nothing };
     autobuf out = { 0 };
     struct err other;
 
     fail_with(rq, REASON_EXPIRED, "%s", e->text);
-    if (rq->accept.media == MEDIA_PROTOBUF &&
-        proto_encode_event(rq->arena, &out, STR("ERROR"), status_of(rq), &other) == 0) {
-        reply_text(rq, 200, FRAMES_MEDIA, buf_view(&out), NULL);
-        return;
+    if (rq->accept.media != MEDIA_PROTOBUF ||
+        proto_encode_event(rq->arena, &out, STR("ERROR"), status_of(rq), &other) < 0) {
+        buf_reset(&out);
+        buf_str(&out, STR("{\"type\":\"ERROR\",\"object\":"));
+        json_print(&out, status_of(rq));
+        buf_str(&out, STR("}\n"));
     }
-    buf_str(&out, STR("{\"type\":\"ERROR\",\"object\":"));
-    json_print(&out, status_of(rq));
-    buf_str(&out, STR("}\n"));
-    reply_text(rq, 200, "application/json", buf_view(&out), NULL);
+    if (begin(rq, &f) < 0)
+        return;
+    feed_write(&f, buf_view(&out));
+    feed_end(&f);
 }
 
 int handle_watch(struct request *rq)
@@ -511,10 +525,10 @@ int handle_watch(struct request *rq)
         return 0;
     }
     w = api_watch_new(rq, &sel, watch, seconds);
-    rq->is_answered = true;
-    http_call_watch(rq->call, &(struct http_call_events){ w, on_ready, on_gone });
-    http_answer_begin(
-        rq->call, &(struct http_reply){ 200, w->media == MEDIA_PROTOBUF ? FRAMES_MEDIA : "application/json", NULL });
+    if (begin(rq, &w->feed) < 0) {
+        api_watch_free(w);
+        return 0;
+    }
     w->initial_rev = store_revision(rq->server->opt.store);
     w->marks_end = wish.marks_end;
     if (wish.initial)
