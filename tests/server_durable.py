@@ -394,12 +394,16 @@ def write(path, text):
 
 def refuses_wrong_settings():
     with tempfile.TemporaryDirectory() as d, socket.socket() as taken:
-        path = os.path.join(d, "server.yaml")
+        path, rules = os.path.join(d, "server.yaml"), os.path.join(d, "rules.yaml")
+        write(rules, "limits:\n  burst: 0\n")
         for text, part in (("listn: x", "listn: there is no such setting (did you mean listen?)"), ("drain: 3", "drain: must be true or false"),
                            ("listen: [{a: [b]}]", "listen[0]: must be one value"), ("network: maybe", "network: 'maybe' is not one of auto, private, open"),
                            ("name: [a]", "name: must be one value (NAME)"), ("- a", "must be one mapping"), ("name: a\nname: b", "server.yaml: line 2"),
-                           ("config: x", "config: there is no such setting"), ("shutdown-grace-period: long", "--shutdown-grace-period: "),
-                           ("scheduler-config: /nowhere", "--scheduler-config: /nowhere"), ("capacity: {cpu: many}", "--capacity cpu=many")):
+                           ("config: x", "config: there is no such setting"), ("name: a\nshutdown-grace-period: long", "server.yaml: line 2: shutdown-grace-period: "),
+                           ("scheduler-config: /nowhere", "--scheduler-config: /nowhere"), ("name: a\n\ncapacity: {cpu: many}", "server.yaml: line 3: capacity: "),
+                           ("drain: true\nlisten: {}\nruns: x", "server.yaml: line 3: runs: 'x' is not one of"),
+                           ("access-config: {limits: {burst: 0}}", "server.yaml: line 1: access-config: limits.burst: must be a number"),
+                           (f"access-config: {rules}", f"line 1: access-config: {rules}: line 2: limits.burst: must be a number")):
             write(path, text)
             run = pumice("server", "--data-dir", d, "--config", path)
             assert run.returncode == 2 and part in run.stderr, (text, run.returncode, run.stderr)
@@ -432,7 +436,11 @@ def follows_its_settings():
         write(path, "drain: perhaps\n")
         s.process.send_signal(signal.SIGHUP)
         until("a bad file changes nothing", lambda: b"the new settings are not taken" in s.said() and b"must be true or false" in s.said())
-        write(path, config.replace("desk", "chair") + "drain: true\nlog-level: debug\n")
+        write(path, config + "drain: true\naccess-config: {limits: {burst: none}}\n")
+        s.process.send_signal(signal.SIGHUP)
+        until("nor do bad rules in it", lambda: b"access-config: limits.burst: must be" in s.said())
+        assert b"settings were read again" not in s.said()
+        write(path, config.replace("desk", "chair") + "drain: true\nlog-level: debug\naccess-config: {limits: {burst: 7}}\n")
         s.process.send_signal(signal.SIGHUP)
         until("a good one is taken", lambda: b"settings were read again" in s.said())
         assert b"needs another start\" setting=name" in s.said(), s.said().decode()

@@ -693,7 +693,7 @@ def rules_are_read_again(p):
     status, answer = p.as_("ann", "POST", f"{LAB}/pods", pod("none", "true"))
     assert status == 403 and "spec: ann may not run pods on this machine" in answer["message"], answer
     run = pumice("server", "--data-dir", s.data + "x", "--access-config", "/nowhere")
-    assert run.returncode != 0 and "--access-config: /nowhere" in run.stderr, run.stderr
+    assert run.returncode == 2 and "--access-config: /nowhere" in run.stderr, run.stderr
 
 
 # ---- as whom pods run ----

@@ -31,6 +31,8 @@ struct option {
     const char *value;         /* what --help calls the value; NULL for flags */
     const char *const *values; /* allowed, NULL-terminated; NULL: any */
     const char *doc;
+    bool
+        is_document; /* the name of a file; in options_file() also what would be in it: the value is JSON then, "{…}" */
 };
 
 /* An option of another program that does the same work, for those who bring its command line along: taken with a word
@@ -85,8 +87,12 @@ bool command_is_of(const struct command *sub, const struct command *group);
 int cli_main(int argc, char **argv);
 
 /* Settings of a command from a YAML file: its options by name. What is set in 'options' already stays: the command line
- * wins. ERR_INVALID names the file and the setting, and nothing that was set is of use then. */
+ * wins. ERR_INVALID names the file, the line and the setting, and nothing that was set is of use then. */
 int options_file(struct arena *a, const struct command *c, const char *path, void *options, struct err *e);
+/* For messages about the value of an option that was found wrong later: "server.yaml: line 3: capacity" if it is that
+ * of the file, else "--capacity". 'path': NULL: there is no file. */
+struct str option_said(struct arena *a, const struct command *c, const char *path, const char *name,
+                       const void *options);
 bool option_is_same(const struct option *o, const void *x, const void *y); /* in both of these */
 
 /* "pumice run: TEXT" on standard error; returns 'status'. */

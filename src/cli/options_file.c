@@ -18,6 +18,12 @@ struct reading {
     void *options;
 };
 
+/* "server.yaml: line 3: listen". */
+static const char *where(struct reading *r, const struct json *j)
+{
+    return arena_fmt(r->arena, "%s: line %u: %.*s", r->path, j->line, STR_ARG(json_key(j))).p;
+}
+
 static void *field_of(const struct option *o, void *options)
 {
     return (char *)options + o->offset;
@@ -31,17 +37,17 @@ static const struct option *find(const struct command *c, struct str name)
     return NULL;
 }
 
-static int no_such(struct reading *r, struct str name, struct err *e)
+static int no_such(struct reading *r, const struct json *j, struct err *e)
 {
+    struct str name = json_key(j);
     const char *names[64], *near;
     size_t n = 0;
 
     for (size_t i = 0; i < r->command->n_options && n < ARRAY_LEN(names); i++)
         names[n++] = r->command->options[i].name;
     near = suggest(name, names, n);
-    return err_set(e, ERR_INVALID, "%s: %.*s: there is no such setting%s%s%s; it must be an option of 'pumice %s'",
-                   r->path, STR_ARG(name), near ? " (did you mean " : "", near ? near : "", near ? "?)" : "",
-                   r->command->name);
+    return err_set(e, ERR_INVALID, "%s: there is no such setting%s%s%s; it must be an option of 'pumice %s'",
+                   where(r, j), near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", r->command->name);
 }
 
 /* A word, a number, true; of a mapping "a=b,c=d". NULL: it is something else. */
@@ -67,7 +73,17 @@ static const char *text_of(struct arena *a, const struct json *j)
     return arena_cstr(a, buf_view(&out));
 }
 
-static int check_value(struct reading *r, const struct option *o, const char *value, struct err *e)
+/* What would be in a file of its own. */
+static const char *document(struct arena *a, const struct json *j)
+{
+    autobuf out = { 0 };
+
+    json_print(&out, j);
+    return arena_cstr(a, buf_view(&out));
+}
+
+static int check_value(struct reading *r, const struct option *o, const struct json *j, const char *value,
+                       struct err *e)
 {
     autobuf list = { 0 };
 
@@ -78,16 +94,17 @@ static int check_value(struct reading *r, const struct option *o, const char *va
             return 0;
         buf_fmt(&list, "%s%s", list.n ? ", " : "", *v);
     }
-    return err_set(e, ERR_INVALID, "%s: %s: '%s' is not one of %s", r->path, o->name, value, list.p);
+    return err_set(e, ERR_INVALID, "%s: '%s' is not one of %s", where(r, j), value, list.p);
 }
 
 static int take_text(struct reading *r, const struct option *o, const struct json *j, struct err *e)
 {
-    const char **field = field_of(o, r->options), *value = text_of(r->arena, j);
+    const char **field = field_of(o, r->options);
+    const char *value = o->is_document && json_is(j, JSON_OBJECT) ? document(r->arena, j) : text_of(r->arena, j);
 
     if (!value)
-        return err_set(e, ERR_INVALID, "%s: %s: must be one value (%s)", r->path, o->name, o->value);
-    if (check_value(r, o, value, e) < 0)
+        return err_set(e, ERR_INVALID, "%s: must be one value (%s)", where(r, j), o->value);
+    if (check_value(r, o, j, value, e) < 0)
         return -1;
     if (!*field)
         *field = value;
@@ -102,12 +119,11 @@ static int take_list(struct reading *r, const struct option *o, const struct jso
     if (value)
         *vec_push(r->arena, &fresh.list) = value;
     else if (!json_is(j, JSON_ARRAY))
-        return err_set(e, ERR_INVALID, "%s: %s: must be a list (of %s)", r->path, o->name, o->value);
+        return err_set(e, ERR_INVALID, "%s: must be a list (of %s)", where(r, j), o->value);
     JSON_FOREACH(item, value ? NULL : j) {
         value = text_of(r->arena, item);
         if (!value)
-            return err_set(e, ERR_INVALID, "%s: %s[%zu]: must be one value (%s)", r->path, o->name, fresh.list.n,
-                           o->value);
+            return err_set(e, ERR_INVALID, "%s[%zu]: must be one value (%s)", where(r, j), fresh.list.n, o->value);
         *vec_push(r->arena, &fresh.list) = value;
     }
     if (!field->list.n)
@@ -120,7 +136,7 @@ static int take_flag(struct reading *r, const struct option *o, const struct jso
     bool *field = field_of(o, r->options);
 
     if (!json_is(j, JSON_BOOL))
-        return err_set(e, ERR_INVALID, "%s: %s: must be true or false", r->path, o->name);
+        return err_set(e, ERR_INVALID, "%s: must be true or false", where(r, j));
     *field |= json_bool(j, false);
     return 0;
 }
@@ -130,15 +146,14 @@ static int take(struct reading *r, const struct json *j, struct err *e)
     const struct option *o = find(r->command, json_key(j));
 
     if (!o)
-        return no_such(r, json_key(j), e);
+        return no_such(r, j, e);
     return o->kind == OPTION_FLAG   ? take_flag(r, o, j, e)
            : o->kind == OPTION_LIST ? take_list(r, o, j, e)
                                     : take_text(r, o, j, e);
 }
 
-int options_file(struct arena *a, const struct command *c, const char *path, void *options, struct err *e)
+static int read_settings(struct arena *a, const char *path, struct json **ret, struct err *e)
 {
-    struct reading r = { a, c, path, options };
     struct yaml_options opt = { .file = path };
     struct yaml_docs docs = { 0 };
     struct str text;
@@ -149,10 +164,39 @@ int options_file(struct arena *a, const struct command *c, const char *path, voi
         return -1;
     if (docs.n > 1 || (docs.n && !json_is(docs.v[0], JSON_OBJECT)))
         return err_set(e, ERR_INVALID, "%s: must be one mapping of settings, as \"listen: 127.0.0.1:6443\"", path);
-    JSON_FOREACH(m, docs.n ? docs.v[0] : NULL)
+    *ret = docs.n ? docs.v[0] : NULL;
+    return 0;
+}
+
+int options_file(struct arena *a, const struct command *c, const char *path, void *options, struct err *e)
+{
+    struct reading r = { a, c, path, options };
+    struct json *settings;
+
+    if (read_settings(a, path, &settings, e) < 0)
+        return -1;
+    JSON_FOREACH(m, settings)
         if (take(&r, m, e) < 0)
             return -1;
     return 0;
+}
+
+struct str option_said(struct arena *a, const struct command *c, const char *path, const char *name,
+                       const void *options)
+{
+    const struct option *o = find(c, str_of(name));
+    const char *value = *(const char *const *)((const char *)options + o->offset);
+    const struct json *m;
+    struct json *settings = NULL;
+    struct err e;
+
+    if (path && value && read_settings(a, path, &settings, &e) == 0 && (m = json_get(settings, name)) != NULL) {
+        const char *of_file = o->is_document && json_is(m, JSON_OBJECT) ? document(a, m) : text_of(a, m);
+
+        if (of_file && strcmp(of_file, value) == 0)
+            return arena_fmt(a, "%s: line %u: %s", path, m->line, name);
+    }
+    return arena_fmt(a, "--%s", name);
 }
 
 static bool same_list(const struct text_list *a, const struct text_list *b)

@@ -1,9 +1,11 @@
 /* config.c - settings of the server: options, --config, and both again on SIGHUP
  *
- * The file has options by name, and the command line wins. On SIGHUP it is read again; what can change while pods run
- * changes, and of the rest it is said that it needs another start. A file that is wrong changes nothing.
+ * The file has options by name, and the command line wins. On SIGHUP it is read again, and the files that it names; what
+ * can change while pods run changes, and of the rest it is said that it needs another start. If anything is wrong nothing
+ * changes.
  */
 #include "api/duration.h"
+#include "auth/auth.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "cli/commands.h"
@@ -13,14 +15,22 @@
 
 enum { GRACE_MS = 30000 };
 
-static const char *const live[] = { "drain", "shutdown-grace-period", "scheduler-config", "log-level", "log-format" };
+static const char *const live[] = {
+    "drain", "shutdown-grace-period", "scheduler-config", "access-config", "log-level", "log-format"
+};
 
-static int read_grace(const struct server_command_options *o, int64_t *ret_ms, struct err *e)
+/* What is wrong with the value of an option: where it stands, and what is wrong. */
+static int wrong(struct arena *a, const struct server_command_options *o, const char *name, struct err *e)
+{
+    return err_wrap(e, "%s", option_said(a, &command_server, o->config, name, o).p);
+}
+
+static int read_grace(struct arena *a, const struct server_command_options *o, int64_t *ret_ms, struct err *e)
 {
     int64_t ns = (int64_t)GRACE_MS * 1000000;
 
     if (o->shutdown_grace && duration_parse(str_of(o->shutdown_grace), &ns, e) < 0)
-        return err_wrap(e, "--shutdown-grace-period");
+        return wrong(a, o, "shutdown-grace-period", e);
     *ret_ms = MAX_OF(ns / 1000000, 0);
     return 0;
 }
@@ -52,12 +62,15 @@ int serve_config_read(struct serve *s, const struct server_command_options *give
     s->given = given;
     s->options = *given;
     s->o = &s->options;
+    s->is_root = geteuid() == 0;
     if (given->config && options_file(s->arena, &command_server, given->config, &s->options, e) < 0)
         return err_wrap(e, "--config");
-    if (read_grace(s->o, &s->grace_ms, e) < 0)
+    if (read_grace(s->arena, s->o, &s->grace_ms, e) < 0)
         return -1;
     if (s->o->capacity && machine_capacity(s->arena, str_of(s->o->capacity), ret_capacity, e) < 0)
-        return err_wrap(e, "--capacity %s", s->o->capacity);
+        return wrong(s->arena, s->o, "capacity", e);
+    if (serve_policy_read(s, s->o, &s->policy, e) < 0)
+        return wrong(s->arena, s->o, "access-config", e);
     if (open_scheduler(s, s->o->scheduler_config, e) < 0)
         return -1;
     if (machine_node_name(s->arena, s->o->name, &s->node_name, e) < 0 || find_dirs(s, e) < 0)
@@ -94,13 +107,21 @@ static void take_over(struct serve *s, const struct option *o, const struct serv
 static int read_again(struct serve *s, struct arena *a, struct err *e)
 {
     struct server_command_options fresh = *s->given;
+    struct serve_policy policy = { 0 };
     int64_t grace_ms = 0;
 
     if (fresh.config && options_file(a, &command_server, fresh.config, &fresh, e) < 0)
         return err_wrap(e, "--config");
-    if (read_grace(&fresh, &grace_ms, e) < 0 ||
-        open_scheduler(s, fresh.scheduler_config ? arena_cstr(s->arena, str_of(fresh.scheduler_config)) : NULL, e) < 0)
+    if (read_grace(a, &fresh, &grace_ms, e) < 0)
         return -1;
+    if (serve_policy_read(s, &fresh, &policy, e) < 0)
+        return wrong(a, &fresh, "access-config", e);
+    if (open_scheduler(s, fresh.scheduler_config ? arena_cstr(s->arena, str_of(fresh.scheduler_config)) : NULL, e) <
+        0) {
+        arena_done(&policy.arena);
+        return -1;
+    }
+    serve_policy_take(s, &policy);
     s->grace_ms = grace_ms;
     for (size_t i = 0; i < command_server.n_options; i++) {
         const struct option *o = &command_server.options[i];
@@ -121,6 +142,7 @@ void serve_config_again(struct serve *s)
     struct err e;
 
     supervisor_tell_reload(&s->supervisor);
+    auth_reopen(s->auth); /* the audit log */
     if (read_again(s, &a, &e) < 0) {
         log_error("the new settings are not taken, the old ones stay", LOG_TEXT("error", e.text));
     } else {

@@ -65,7 +65,6 @@ static void take_signals(struct serve *s)
         bool drains = s->o->drain || number == SIGINT;
 
         if (number == SIGHUP) {
-            serve_policy_reload(s);
             serve_config_again(s);
             continue;
         }
@@ -161,12 +160,9 @@ static int64_t turn(struct serve *s)
 static void sleep_for(struct serve *s, int64_t ms)
 {
     struct pollfd p[] = {
-        { .fd = http_server_fd(s->http), .events = POLLIN },
-        { .fd = agent_fd(s->agent), .events = POLLIN },
-        { .fd = kubelet_fd(s->kubelet), .events = POLLIN },
-        { .fd = serve_explain_fd(s), .events = POLLIN },
-        { .fd = serve_ports_fd(s), .events = POLLIN },
-        { .fd = s->signal_fd, .events = POLLIN },
+        { .fd = http_server_fd(s->http), .events = POLLIN }, { .fd = agent_fd(s->agent), .events = POLLIN },
+        { .fd = kubelet_fd(s->kubelet), .events = POLLIN },  { .fd = serve_explain_fd(s), .events = POLLIN },
+        { .fd = serve_ports_fd(s), .events = POLLIN },       { .fd = s->signal_fd, .events = POLLIN },
     };
 
     (void)poll(p, ARRAY_LEN(p), (int)MAX_OF(MIN_OF(ms, (int64_t)SLEEP_MAX_MS), 0));

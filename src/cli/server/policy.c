@@ -1,4 +1,4 @@
-/* policy.c - the file of --access-config: as whom pods of people run, and how much one client may ask
+/* policy.c - --access-config, a file or a part of --config: as whom pods of people run, and how much one client may ask
  *
  *     jobs:                        # auth/runas.h
  *     - users: [ann]
@@ -10,7 +10,6 @@
  */
 #include "auth/auth.h"
 #include "auth/runas.h"
-#include "base/log.h"
 #include "base/util.h"
 #include "cli/read.h"
 #include "cli/server/server.h"
@@ -58,9 +57,23 @@ static void read_limits(const struct place *limits, struct throttle_limits *ret,
             read_limit(&(struct place){ limits, j, json_key(j), 0 }, ret, ps);
 }
 
-static int parse(struct arena *a, struct str text, struct runas_policy **ret, struct throttle_limits *ret_limits,
-                 struct err *e)
+/* With the line of each: what is said is of a file that people wrote. */
+static int tell(struct arena *a, const struct problems *ps, bool has_lines, struct err *e)
 {
+    autobuf out = { 0 };
+
+    VEC_FOREACH(p, &ps->list) {
+        buf_str(&out, out.n ? STR("; ") : STR_NULL);
+        if (has_lines && p->line)
+            buf_fmt(&out, "line %u: ", p->line);
+        buf_fmt(&out, "%.*s%s%.*s", STR_ARG(p->path), p->path.n ? ": " : "", STR_ARG(p->text));
+    }
+    return err_set(e, ERR_INVALID, "%.*s", STR_ARG(arena_str(a, buf_view(&out))));
+}
+
+static int parse(const struct serve *s, struct str text, bool is_file, struct serve_policy *ret, struct err *e)
+{
+    struct arena *a = &ret->arena;
     struct problems ps = { .arena = a };
     struct yaml_docs docs = { 0 };
     struct place root = { 0 }, jobs, limits;
@@ -76,43 +89,37 @@ static int parse(struct arena *a, struct str text, struct runas_policy **ret, st
                           "is not known; there are jobs and limits");
     jobs = place_member(&root, "jobs");
     limits = place_member(&root, "limits");
-    *ret = runas_parse(a, &jobs, &ps);
-    read_limits(&limits, ret_limits, &ps);
-    if (geteuid() != 0 && runas_needs_root(*ret))
+    ret->runas = runas_parse(a, &jobs, &ps);
+    read_limits(&limits, &ret->limits, &ps);
+    if (!s->is_root && runas_needs_root(ret->runas))
         problem_error(&ps, &jobs,
                       "only a server of root can run pods as other UNIX users; take restricted, any or nobody");
-    return ps.n_errors ? err_set(e, ERR_INVALID, "%.*s", STR_ARG(problems_join(a, &ps))) : 0;
+    return ps.n_errors ? tell(a, &ps, is_file, e) : 0;
 }
 
-int serve_policy_load(struct serve *s, struct err *e)
+int serve_policy_read(const struct serve *s, const struct server_command_options *o, struct serve_policy *ret,
+                      struct err *e)
 {
-    const char *path = s->o->access_config;
     struct serve_policy fresh = { 0 };
-    struct str text;
+    const char *given = o->access_config;
+    bool is_file = given && given[0] != '{';
+    struct str text = given ? str_of(given) : STR_NULL;
 
-    if (!path)
+    *ret = fresh;
+    if (!given)
         return 0;
-    if (read_file(&fresh.arena, path, &text, e) < 0 || parse(&fresh.arena, text, &fresh.runas, &fresh.limits, e) < 0) {
+    if ((is_file && read_file(&fresh.arena, given, &text, e) < 0) || parse(s, text, is_file, &fresh, e) < 0) {
         arena_done(&fresh.arena);
-        return err_wrap(e, "--access-config: %s", path);
+        return is_file ? err_wrap(e, "%s", given) : -1;
     }
-    arena_done(&s->policy.arena);
-    s->policy = fresh;
+    *ret = fresh;
     return 0;
 }
 
-void serve_policy_reload(struct serve *s)
+void serve_policy_take(struct serve *s, const struct serve_policy *take)
 {
-    struct err e;
-
-    auth_reopen(s->auth);
-    if (!s->o->access_config)
-        return;
-    if (serve_policy_load(s, &e) < 0) {
-        log_error("the rules of access stay as they were", LOG_TEXT("error", e.text));
-        return;
-    }
+    arena_done(&s->policy.arena);
+    s->policy = *take;
     auth_set_limits(s->auth, &s->policy.limits);
     server_set_runas(s->server, s->policy.runas);
-    log_info("the rules of access were read again", LOG_TEXT("file", s->o->access_config));
 }

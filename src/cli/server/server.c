@@ -139,7 +139,7 @@ static int start(struct serve *s, struct json *capacity, struct err *e)
     struct http_server_options http = { .ctx = s, .on_request = on_request, .on_heard = commit };
 
     serve_listen_find(s);
-    if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, 0 }, &s->signal_fd, e) < 0 || serve_policy_load(s, e) < 0 ||
+    if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, 0 }, &s->signal_fd, e) < 0 ||
         serve_node_open(s, capacity, e) < 0 || open_store(s, e) < 0 ||
         serve_keys_load(s, serve_listen_names(s), e) < 0 || open_cluster(s, e) < 0)
         return -1;
@@ -201,8 +201,10 @@ static int server_run(struct arena *a, const void *options, const struct text_li
 
     (void)arguments;
     clock_steady_init(&s.clock, &clock_real);
-    if (serve_config_read(&s, options, &capacity, &e) < 0)
+    if (serve_config_read(&s, options, &capacity, &e) < 0) {
+        arena_done(&s.policy.arena);
         return command_fail("server", &e, EXIT_USAGE);
+    }
     if (reexec_sealed(&e) < 0)
         return command_fail("server", &e, EXIT_FAILED);
     supervisor_init(&s.supervisor);
@@ -252,7 +254,7 @@ static const struct option server_option_table[] = {
     { 0, "claims", OPTION_TEXT, MACHINE_FIELD(claims), "DIR", NULL,
       "PersistentVolumeClaims are directories here (default: claims/ below --data-dir)" },
     { 0, "access-config", OPTION_TEXT, FIELD(access_config), "FILE", NULL,
-      "as whom pods of people run, and how much a client may ask; read again on SIGHUP" },
+      "as whom pods of people run, and how much a client may ask; in --config also the rules themselves", true },
     { 0, "audit-log", OPTION_TEXT, FIELD(audit_log), "FILE", NULL,
       "what was asked, by whom, and what came of it: a line for each request; begun anew on SIGHUP" },
     { 0, "audit-level", OPTION_TEXT, FIELD(audit_level), "LEVEL", audit_levels,

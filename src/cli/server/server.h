@@ -79,6 +79,7 @@ struct serve {
     struct server_command_options options;      /* … and --config */
     const struct server_command_options *o;     /* those */
     struct machine_options machine_options;     /* those given, below --data-dir */
+    bool is_root;                               /* before it entered a namespace */
     struct str data_dir;                        /* absolute */
     struct str node_name;
     VEC(struct str) listen; /* those of systemd first */
@@ -190,9 +191,10 @@ void serve_ports_close(struct serve *s); /* before the agent and the store; NULL
 
 /* ---- policy.c ---- */
 
-int serve_policy_load(struct serve *s, struct err *e);
-/* SIGHUP: the file again, and the audit log. */
-void serve_policy_reload(struct serve *s);
+/* As the options say; the caller adds where that stands. */
+int serve_policy_read(const struct serve *s, const struct server_command_options *o, struct serve_policy *ret,
+                      struct err *e);
+void serve_policy_take(struct serve *s, const struct serve_policy *take); /* it counts from now on */
 
 /* ---- metrics.c ---- */
 
