@@ -55,7 +55,7 @@ enum agent_want {
     WANT_SERVICE,
     WANT_POLICY,
     WANT_NAMESPACE,
-    WANT_ACCOUNT, /* only in a run: an API server puts into the pod what it gets of its account */
+    WANT_ACCOUNT,   /* only in a run: an API server puts into the pod what it gets of its account */
     WANT_ENDPOINTS, /* these and slices: whom somebody has put behind a Service without a selector */
     WANT_SLICE,
     WANT_MAX
