@@ -67,6 +67,29 @@ void clock_steady_init(struct clock_steady *s, struct clock *from)
     *s = (struct clock_steady){ { steady_now_us, steady_mono_us }, from, clock_now_us(from) - clock_mono_us(from) };
 }
 
+static int64_t follower_mono_us(struct clock *c)
+{
+    return clock_mono_us(((struct clock_follower *)c)->from); /* 'clock' is the first member */
+}
+
+static int64_t follower_now_us(struct clock *c)
+{
+    struct clock_follower *f = (struct clock_follower *)c;
+    int64_t mono_us = clock_mono_us(f->from), gone_us = mono_us - f->mono_us, ahead_us;
+
+    f->mono_us = mono_us;
+    f->now_us += gone_us;
+    ahead_us = f->now_us - clock_now_us(f->from);
+    f->now_us -= MIN_OF(ahead_us, gone_us / 2);
+    return f->now_us;
+}
+
+void clock_follower_init(struct clock_follower *f, struct clock *from)
+{
+    *f =
+        (struct clock_follower){ { follower_now_us, follower_mono_us }, from, clock_now_us(from), clock_mono_us(from) };
+}
+
 static int64_t manual_now_us(struct clock *c)
 {
     return ((struct clock_manual *)c)->now_us; /* 'clock' is the first member */

@@ -39,6 +39,16 @@ struct clock_steady {
 
 void clock_steady_init(struct clock_steady *s, struct clock *from); /* 'from' outlives it */
 
+/* For a program that runs for months: 'now' goes as 'mono' does, and after the wall clock when that is set. Ahead, or when
+ * the machine has slept, at once; back, by going half as fast until the wall clock has caught up. So it never goes back,
+ * and nothing that waits stands still. */
+struct clock_follower {
+    struct clock clock, *from;
+    int64_t now_us, mono_us; /* when it was asked last */
+};
+
+void clock_follower_init(struct clock_follower *f, struct clock *from); /* 'from' outlives it */
+
 /* ---- a clock that stands still ---- pass '&m.clock' where a clock is wanted ---- */
 
 struct clock_manual {

@@ -74,6 +74,28 @@ static void the_steady_clock_is_not_set(void **state)
     assert_int_equal(clock_mono_us(&s.clock), clock_mono_us(&m.clock));
 }
 
+static void the_follower_goes_after_the_wall_clock(void **state)
+{
+    struct clock_follower f;
+    struct clock_manual m;
+
+    clock_manual_init(&m, 5000);
+    clock_follower_init(&f, &m.clock);
+    clock_manual_advance(&m, 100);
+    assert_int_equal(clock_now_ms(&f.clock), 5100);
+    clock_manual_set(&m, 9000000); /* ahead: at once */
+    assert_int_equal(clock_now_ms(&f.clock), 9000000);
+    clock_manual_set(&m, 8999000); /* back: it stands until time goes, and goes slowly then */
+    assert_int_equal(clock_now_ms(&f.clock), 9000000);
+    clock_manual_advance(&m, 400);
+    assert_int_equal(clock_now_ms(&f.clock), 9000200);
+    clock_manual_advance(&m, 2000); /* caught up: as the wall clock */
+    assert_int_equal(clock_now_ms(&f.clock), 9001400);
+    clock_manual_advance(&m, 10);
+    assert_int_equal(clock_now_ms(&f.clock), 9001410);
+    assert_int_equal(clock_mono_us(&f.clock), clock_mono_us(&m.clock));
+}
+
 static void known_times(void **state)
 {
     for (size_t i = 0; i < ARRAY_LEN(known); i++) {
@@ -236,6 +258,7 @@ int main(void)
         cmocka_unit_test(the_real_clock_runs),
         cmocka_unit_test(the_manual_clock_moves_when_told),
         cmocka_unit_test(the_steady_clock_is_not_set),
+        cmocka_unit_test(the_follower_goes_after_the_wall_clock),
         cmocka_unit_test(known_times),
         cmocka_unit_test(every_day),
         cmocka_unit_test(round_trip),

@@ -200,7 +200,7 @@ static int server_run(struct arena *a, const void *options, const struct text_li
     int status;
 
     (void)arguments;
-    clock_steady_init(&s.clock, &clock_real);
+    clock_follower_init(&s.clock, &clock_real);
     if (serve_config_read(&s, options, &capacity, &e) < 0) {
         arena_done(&s.policy.arena);
         return command_fail("server", &e, EXIT_USAGE);

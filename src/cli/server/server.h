@@ -91,7 +91,7 @@ struct serve {
     struct str announce_dir; /* empty: nobody is told that it is up */
     int lock_fd, signal_fd, announce_fd;
 
-    struct clock_steady clock;
+    struct clock_follower clock;
     struct machine machine;
     struct auth *auth;
     struct serve_policy policy;
