@@ -23,6 +23,7 @@ enum {
     WRITE_MS = 2000,      /* beyond the grace of the pods */
     SLEEP_MAX_MS = 60000, /* clocks are set */
     SETTLE_MS = 1000,     /* without a request or a write: at rest */
+    AHEAD_MS = 60000,     /* of a clock that was set back: worth a word */
 };
 
 static int64_t mono(const struct serve *s)
@@ -113,6 +114,18 @@ static int64_t keep_keys(struct serve *s)
     return wait_ms;
 }
 
+/* Pods do not notice a restart, and after it the time is right at once. */
+static void tell_of_clock(struct serve *s)
+{
+    int64_t ahead_ms = clock_now_ms(&s->clock.clock) - clock_now_ms(&clock_real);
+
+    if (ahead_ms > AHEAD_MS && !s->is_ahead)
+        log_warn(
+            "the clock was set back: this server's time goes slower until both agree; a restart has them agree now",
+            LOG_INT("ahead_s", ahead_ms / 1000));
+    s->is_ahead = ahead_ms > AHEAD_MS;
+}
+
 /* At rest what is not needed goes back to the machine, which has jobs to run. Returns how long until then. */
 static int64_t settle(struct serve *s)
 {
@@ -138,6 +151,7 @@ static int64_t turn(struct serve *s)
     bool is_driver_busy = false, is_node_busy = false;
     int64_t wait_ms;
 
+    tell_of_clock(s);
     wait_ms = keep_keys(s);
     auth_hear(s->auth);
     http_server_turn(s->http);

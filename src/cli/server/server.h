@@ -92,6 +92,7 @@ struct serve {
     int lock_fd, signal_fd, announce_fd;
 
     struct clock_follower clock;
+    bool is_ahead; /* of the wall clock, and it was told */
     struct machine machine;
     struct auth *auth;
     struct serve_policy policy;
