@@ -167,7 +167,7 @@ const size_t n_foreign_types = N_FOREIGN;
 
 struct str type_api_version(struct arena *a, const struct resource_type *t)
 {
-    return arena_fmt(a, "%s%s%s", t->group, t->group[0] ? "/" : "", t->version);
+    return t->group[0] ? arena_fmt(a, "%s/%s", t->group, t->version) : str_of(t->version);
 }
 
 struct str type_singular(struct arena *a, const struct resource_type *t)

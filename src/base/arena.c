@@ -66,11 +66,6 @@ void *arena_grow(struct arena *a, size_t n)
     return b->data;
 }
 
-void *arena_zalloc(struct arena *a, size_t n)
-{
-    return memset(arena_alloc(a, n), 0, n);
-}
-
 void *arena_zalloc_array(struct arena *a, size_t n, size_t size)
 {
     assert(n <= SIZE_MAX / 2 / size);
@@ -92,18 +87,20 @@ const char *arena_cstr(struct arena *a, struct str s)
     return arena_str(a, s).p;
 }
 
+/* Into the room that is there, which is taken after; a second time where it was too small. */
 struct str arena_vfmt(struct arena *a, const char *fmt, va_list ap)
 {
+    char *room = a->at, *p;
     va_list again;
     int n;
-    char *p;
 
     va_copy(again, ap);
-    n = vsnprintf(NULL, 0, fmt, again);
+    n = vsnprintf(room, (size_t)(a->end - a->at), fmt, again);
     va_end(again);
     assert(n >= 0);
     p = arena_alloc(a, (size_t)n + 1);
-    (void)vsnprintf(p, (size_t)n + 1, fmt, ap);
+    if (p != room)
+        (void)vsnprintf(p, (size_t)n + 1, fmt, ap);
     return (struct str){ p, (size_t)n };
 }
 

@@ -40,7 +40,10 @@ static inline void *arena_alloc(struct arena *a, size_t n)
     a->used += n;
     return p;
 }
-void *arena_zalloc(struct arena *a, size_t n);                    /* cleared */
+static inline void *arena_zalloc(struct arena *a, size_t n) /* cleared */
+{
+    return memset(arena_alloc(a, n), 0, n);
+}
 void *arena_zalloc_array(struct arena *a, size_t n, size_t size); /* n * size bytes, cleared; checks the product */
 
 #define arena_new(a, type)      ((type *)arena_zalloc((a), sizeof(type)))

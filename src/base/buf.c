@@ -38,16 +38,19 @@ void buf_repeat(struct buf *b, char c, size_t n)
     b->p[b->n] = '\0';
 }
 
+/* Into the room that is there; a second time where it was too small. */
 void buf_vfmt(struct buf *b, const char *fmt, va_list ap)
 {
+    size_t room = b->cap - b->n;
     va_list again;
     int n;
 
     va_copy(again, ap);
-    n = vsnprintf(NULL, 0, fmt, again);
+    n = vsnprintf(room ? b->p + b->n : NULL, room, fmt, again);
     va_end(again);
     assert(n >= 0);
-    (void)vsnprintf(buf_reserve(b, (size_t)n), (size_t)n + 1, fmt, ap);
+    if ((size_t)n >= room)
+        (void)vsnprintf(buf_reserve(b, (size_t)n), (size_t)n + 1, fmt, ap);
     b->n += (size_t)n;
 }
 
@@ -62,16 +65,9 @@ void buf_fmt(struct buf *b, const char *fmt, ...)
 
 void buf_i64(struct buf *b, int64_t v)
 {
-    char digits[20];
-    size_t i = sizeof(digits);
-    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    char room[STR_I64_ROOM];
 
-    do
-        digits[--i] = (char)('0' + u % 10);
-    while (u /= 10);
-    if (v < 0)
-        digits[--i] = '-';
-    buf_append(b, digits + i, sizeof(digits) - i);
+    buf_str(b, str_i64(v, room));
 }
 
 static void quote_one(struct buf *b, struct str character)

@@ -129,6 +129,17 @@ static int64_t end_us(void) /* of year 9999, one too many */
     return days_of_civil((struct civil){ 10000, 1, 1 }) * SECONDS_PER_DAY * us_per_second;
 }
 
+/* 'n' digits and what follows them. */
+static void put_number(struct buf *out, int v, size_t n, char after)
+{
+    char *at = buf_reserve(out, n + 1);
+
+    for (size_t i = n; i > 0; i--, v /= 10)
+        at[i - 1] = (char)('0' + v % 10);
+    out->n += n;
+    buf_char(out, after);
+}
+
 static void print(struct buf *out, int64_t us, bool has_fraction)
 {
     int64_t seconds, days;
@@ -140,10 +151,14 @@ static void print(struct buf *out, int64_t us, bool has_fraction)
     days = floor_div(seconds, SECONDS_PER_DAY);
     of_day = (int)(seconds - days * SECONDS_PER_DAY);
     c = civil_of_days(days);
-    buf_fmt(out, "%04d-%02d-%02dT%02d:%02d:%02d", c.year, c.month, c.day, of_day / 3600, of_day / 60 % 60, of_day % 60);
+    put_number(out, c.year, 4, '-');
+    put_number(out, c.month, 2, '-');
+    put_number(out, c.day, 2, 'T');
+    put_number(out, of_day / 3600, 2, ':');
+    put_number(out, of_day / 60 % 60, 2, ':');
+    put_number(out, of_day % 60, 2, has_fraction ? '.' : 'Z');
     if (has_fraction)
-        buf_fmt(out, ".%06d", (int)(us - seconds * us_per_second));
-    buf_char(out, 'Z');
+        put_number(out, (int)(us - seconds * us_per_second), 6, 'Z');
 }
 
 void clock_print(struct buf *out, int64_t ms)

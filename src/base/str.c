@@ -3,6 +3,17 @@
 
 #include "base/util.h"
 
+bool str_is_text(struct str a, const char *z)
+{
+    size_t i = 0;
+
+    if (!z)
+        return a.n == 0;
+    while (i < a.n && z[i] && a.p[i] == z[i])
+        i++;
+    return i == a.n && !z[i];
+}
+
 int str_cmp(struct str a, struct str b)
 {
     size_t n = MIN_OF(a.n, b.n);
@@ -145,6 +156,19 @@ int str_to_i64(struct str s, int64_t *ret)
         return -1;
     *ret = negative ? (int64_t)(0 - v) : (int64_t)v;
     return 0;
+}
+
+struct str str_i64(int64_t v, char room[STR_I64_ROOM])
+{
+    size_t i = STR_I64_ROOM;
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+
+    do
+        room[--i] = (char)('0' + u % 10);
+    while (u /= 10);
+    if (v < 0)
+        room[--i] = '-';
+    return (struct str){ room + i, STR_I64_ROOM - i };
 }
 
 /* Optimal string alignment over three rows; words longer than 63 bytes are never anyone's typing error. */

@@ -34,9 +34,12 @@ static inline bool str_eq(struct str a, struct str b)
 {
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
+bool str_is_text(struct str a, const char *z); /* str_is() without what the compiler can do about it */
 static inline bool str_is(struct str a, const char *z)
 {
-    return str_eq(a, str_of(z));
+    if (__builtin_constant_p(z ? strlen(z) : 0))
+        return str_eq(a, str_of(z));
+    return !(a.n && z && a.p[0] != z[0]) && str_is_text(a, z); /* tables of names: most differ in the first letter */
 }
 static inline bool str_empty(struct str s)
 {
@@ -72,6 +75,10 @@ bool str_split(struct str *rest, char sep, struct str *ret_part);
  * '*ret' untouched. */
 int str_to_i64(struct str s, int64_t *ret);
 int str_to_u64(struct str s, uint64_t *ret);
+
+/* A number in decimal, written to the end of 'room'. */
+enum { STR_I64_ROOM = 20 };
+struct str str_i64(int64_t v, char room[STR_I64_ROOM]);
 
 /* Edits between two words (insert, delete, replace, swap of neighbours), at most 'limit' + 1. Used for
  * "did you mean …?". */

@@ -203,11 +203,18 @@ static bool is_line(const char *header)
     return true;
 }
 
+static void put_line(struct buf *out, const char *name, const char *value)
+{
+    buf_str(out, str_of(name));
+    buf_str(out, str_of(value));
+    buf_str(out, STR("\r\n"));
+}
+
 static void put_headers(struct buf *out, const char *const *headers)
 {
     for (; headers && *headers; headers++)
         if (is_line(*headers))
-            buf_fmt(out, "%s\r\n", *headers);
+            put_line(out, "", *headers);
 }
 
 static bool has_body(int status)
@@ -218,17 +225,26 @@ static bool has_body(int status)
 /* 'length' < 0: it is not known. */
 static void put_head(struct conn *c, const struct http_reply *r, int64_t length)
 {
+    enum { HEAD_ROOM = 320 }; /* of most */
     autobuf head = { 0 };
 
     c->keeps_alive = c->keeps_alive && !c->server->is_stopping && (length >= 0 || !c->head.is_http10);
-    buf_fmt(&head, "HTTP/1.1 %d %s\r\nDate: %s\r\n", r->status, reason_of(r->status), server_date(c->server));
+    (void)buf_reserve(&head, HEAD_ROOM);
+    buf_str(&head, STR("HTTP/1.1 "));
+    buf_i64(&head, r->status);
+    buf_char(&head, ' ');
+    put_line(&head, "", reason_of(r->status));
+    put_line(&head, "Date: ", server_date(c->server));
     if (has_body(r->status)) {
-        buf_fmt(&head, "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n",
-                r->type ? r->type : "text/plain; charset=utf-8");
-        if (length >= 0)
-            buf_fmt(&head, "Content-Length: %lld\r\n", (long long)length);
-        else if (!c->head.is_http10)
+        put_line(&head, "Content-Type: ", r->type ? r->type : "text/plain; charset=utf-8");
+        buf_str(&head, STR("X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"));
+        if (length >= 0) {
+            buf_str(&head, STR("Content-Length: "));
+            buf_i64(&head, length);
+            buf_str(&head, STR("\r\n"));
+        } else if (!c->head.is_http10) {
             buf_str(&head, STR("Transfer-Encoding: chunked\r\n"));
+        }
     }
     put_headers(&head, r->headers);
     if (!c->keeps_alive)

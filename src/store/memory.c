@@ -302,6 +302,20 @@ static struct entry *find_warm(struct store *s, const struct resource_type *type
     return entry;
 }
 
+static struct str print_uid(struct arena *a, const unsigned char b[16])
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[36], *at = text;
+
+    for (int i = 0; i < 16; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *at++ = '-';
+        *at++ = digits[b[i] >> 4];
+        *at++ = digits[b[i] & 15];
+    }
+    return arena_str(a, (struct str){ text, sizeof(text) });
+}
+
 /* Version 7 of RFC 9562: the time, a counter within the millisecond, then random. Times of the API have seconds only;
  * where jobs of one second are told apart by uid, the one that was made first is first. */
 static struct str new_uid(struct store *s)
@@ -322,8 +336,7 @@ static struct str new_uid(struct store *s)
     b[6] = (unsigned char)(0x70 | s->uid_seq >> 8);
     b[7] = (unsigned char)s->uid_seq;
     b[8] = (b[8] & 0x3f) | 0x80;
-    return arena_fmt(&s->scratch, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-                     b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    return print_uid(&s->scratch, b);
 }
 
 /* No vowels, and no digits that look like one: no words come out. */

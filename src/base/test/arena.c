@@ -94,6 +94,25 @@ static void text_is_copied_with_a_nul(void **state)
     assert_int_equal(s.p[9999], '1');
 }
 
+/* Formatted text is written into what is left of a block before it is known whether it fits. */
+static void formats_at_the_end_of_a_block(void **state)
+{
+    for (size_t left = 1; left <= 64; left++) {
+        autoarena a = { 0 };
+        char *pad;
+        struct str s, next;
+
+        (void)arena_alloc(&a, 1);
+        pad = arena_alloc(&a, (size_t)(a.end - a.at) - left);
+        memset(pad, 'p', 16);
+        s = arena_fmt(&a, "%s-%d", "0123456789abcdefghijklmnop", 42);
+        next = arena_fmt(&a, "%s", "next");
+        assert_string_equal(s.p, "0123456789abcdefghijklmnop-42");
+        assert_string_equal(next.p, "next");
+        assert_int_equal(pad[15], 'p');
+    }
+}
+
 static void test_lower(void **state)
 {
     autoarena a = { 0 };
@@ -109,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lower),
+        cmocka_unit_test(formats_at_the_end_of_a_block),
         cmocka_unit_test(nothing_is_never_null),
         cmocka_unit_test(pieces_are_aligned_and_apart),
         cmocka_unit_test(reset_keeps_the_largest_block),

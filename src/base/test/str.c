@@ -20,10 +20,13 @@ static void comparing(void **state)
 
             assert_int_equal((c > 0) - (c < 0), (i > k) - (i < k));
             assert_int_equal(str_eq(str_of(sorted[i]), str_of(sorted[k])), i == k);
+            assert_int_equal(str_is(str_of(sorted[i]), sorted[k]), i == k);
         }
     assert_int_equal(str_cmp(STR_NULL, STR("")), 0);
     assert_true(str_eq(STR_NULL, STR("")));
     assert_true(str_is(STR_NULL, "") && str_empty(STR_NULL) && !str_is(STR("a"), ""));
+    assert_false(str_is_text(STR("a\0b"), sorted[2]) || str_is_text(STR("a"), NULL)); /* a NUL is a byte like others */
+    assert_true(str_is_text(STR_NULL, NULL) && str_is_text(STR_NULL, sorted[0]));
     assert_true(str_eq_nocase(STR("Ab-Z@["), STR("aB-z@[")));
     assert_false(str_eq_nocase(STR("@"), STR("\x60"))); /* 32 apart, but no letters */
     assert_false(str_eq_nocase(STR("a"), STR("ab")));
