@@ -58,7 +58,7 @@ ROWS_HEAD = """/* message_rows.h - how the rows of messages_*.c are written, and
 #define MESSAGE(var, title, atomic)                                                                                    \\
     const struct message var = { title, var##_fields, sizeof(var##_fields) / sizeof(var##_fields[0]), atomic }
 
-#define ROW(number, name, shape, ...) { number, shape, name, __VA_ARGS__ }
+#define ROW(number, name, shape, ...) { number, shape, sizeof(name) - 1, name, __VA_ARGS__ }
 #define ONE(number, name, ...)  ROW(number, name, SHAPE_ONE, __VA_ARGS__)
 #define LIST(number, name, ...) ROW(number, name, SHAPE_LIST, __VA_ARGS__)
 #define MAP(number, name, ...)  ROW(number, name, SHAPE_MAP, __VA_ARGS__)

@@ -149,15 +149,6 @@ struct str check_hint(struct arena *a, struct str word, const char *const *names
 
 /* ---- walking ---- */
 
-struct place place_typed(const struct place *up, const char *key, enum json_type type)
-{
-    struct place at = place_member(up, key);
-
-    if (!json_is(at.node, type))
-        at.node = NULL;
-    return at;
-}
-
 bool place_text(const struct place *up, const char *key, struct str *ret)
 {
     *ret = json_member_text(up->node, key);

@@ -68,7 +68,14 @@ static inline struct place place_step(const struct place *up, const struct json 
 }
 
 /* The member, if it has that type; else a place without a node. */
-struct place place_typed(const struct place *up, const char *key, enum json_type type);
+static inline struct place place_typed(const struct place *up, const char *key, enum json_type type)
+{
+    struct place at = place_member(up, key);
+
+    if (!json_is(at.node, type))
+        at.node = NULL;
+    return at;
+}
 #define place_object(up, key) place_typed((up), (key), JSON_OBJECT)
 #define place_list(up, key)   place_typed((up), (key), JSON_ARRAY)
 

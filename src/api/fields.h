@@ -25,7 +25,7 @@
 
 #define FIELD_ROW(n, k, s, at, ...)                                                                                    \
     {                                                                                                                  \
-        .name = n, .kind = k, .shape = s, .offset = at, __VA_ARGS__                                                    \
+        .name = n, .name_n = sizeof(n) - 1, .kind = k, .shape = s, .offset = at, __VA_ARGS__                           \
     }
 #define F_ROW(n, k, s, ...) FIELD_ROW(n, k, s, FIELD_NO_OFFSET, __VA_ARGS__)
 

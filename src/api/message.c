@@ -22,7 +22,7 @@ const struct message_field *message_field(const struct message *m, struct str na
     const struct message_field *found;
 
     for (const struct message_field *f = m->fields; f < m->fields + m->n_fields; f++) {
-        if (f->name && str_is(name, f->name))
+        if (f->name && f->name_n == name.n && memcmp(f->name, name.p, name.n) == 0)
             return f;
         if (!f->name && (found = message_field(f->sub, name)))
             return found;

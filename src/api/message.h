@@ -44,6 +44,7 @@ struct message;
 struct message_field {
     uint16_t number;
     uint8_t shape;    /* enum field_shape; maps are from text */
+    uint8_t name_n;   /* bytes of the name */
     const char *name; /* in JSON; NULL: embedded */
     uint8_t type;     /* enum message_type, of each element */
     const struct message *sub;

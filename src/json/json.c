@@ -23,19 +23,15 @@ const char *json_type_name(enum json_type type)
 
 struct json *json_get_str(const struct json *j, struct str key)
 {
+    char first = key.n ? key.p[0] : 0;
     struct json *found = NULL;
 
     if (!json_is(j, JSON_OBJECT))
         return NULL;
     for (struct json *m = j->first; m; m = m->next)
-        if (str_eq(json_key(m), key))
+        if (m->key_n == key.n && (!key.n || (m->key[0] == first && memcmp(m->key, key.p, key.n) == 0)))
             found = m;
     return found;
-}
-
-struct json *json_get(const struct json *j, const char *key)
-{
-    return json_get_str(j, str_of(key));
 }
 
 struct json *json_at(const struct json *j, size_t index)
@@ -60,19 +56,9 @@ struct json *json_find(const struct json *j, ...)
     return at;
 }
 
-struct str json_text(const struct json *j, struct str fallback)
-{
-    return json_is(j, JSON_STRING) ? (struct str){ j->text, j->n } : fallback;
-}
-
 bool json_bool(const struct json *j, bool fallback)
 {
     return json_is(j, JSON_BOOL) ? j->n != 0 : fallback;
-}
-
-struct str json_member_text(const struct json *j, const char *key)
-{
-    return json_text(json_get(j, key), STR_NULL);
 }
 
 int64_t json_i64(const struct json *j, int64_t fallback)
@@ -316,7 +302,9 @@ static struct json *text_new(struct arena *a, enum json_type type, struct str te
 
 struct json *json_int(struct arena *a, int64_t v)
 {
-    return text_new(a, JSON_NUMBER, arena_fmt(a, "%lld", (long long)v));
+    char room[STR_I64_ROOM];
+
+    return text_new(a, JSON_NUMBER, arena_str(a, str_i64(v, room)));
 }
 
 struct json *json_str(struct arena *a, struct str text)
@@ -426,11 +414,6 @@ struct json *json_set_key(struct json *j, struct str key, struct json *take)
     return take;
 }
 
-struct json *json_set(struct json *j, const char *key, struct json *take)
-{
-    return json_set_key(j, str_of(key), take);
-}
-
 struct json *json_push(struct json *j, struct json *take)
 {
     assert(json_is(j, JSON_ARRAY));
@@ -502,11 +485,6 @@ bool json_remove_key(struct json *j, struct str key)
     }
     j->last = last;
     return j->n < before;
-}
-
-bool json_remove(struct json *j, const char *key)
-{
-    return json_remove_key(j, str_of(key));
 }
 
 void json_replace(struct json *parent, struct json *old, struct json *take)

@@ -81,15 +81,21 @@ static inline struct str json_key(const struct json *j)
 
 /* The member of an object (the last, if the key is there twice), the element of an array; NULL if there is none, also
  * when 'j' is NULL or another type. So json_get(json_get(pod, "spec"), "containers") needs no checks between. */
-struct json *json_get(const struct json *j, const char *key);
 struct json *json_get_str(const struct json *j, struct str key);
+static inline struct json *json_get(const struct json *j, const char *key) /* here: the compiler knows most lengths */
+{
+    return json_get_str(j, str_of(key));
+}
 struct json *json_at(const struct json *j, size_t index);
 
 /* Walk down by member names, the last argument NULL: json_find(pod, "spec", "containers", NULL). */
 struct json *json_find(const struct json *j, ...) __attribute__((sentinel));
 
 /* Values, with a fallback for a missing node or another type. */
-struct str json_text(const struct json *j, struct str fallback); /* strings only */
+static inline struct str json_text(const struct json *j, struct str fallback) /* strings only */
+{
+    return json_is(j, JSON_STRING) ? (struct str){ j->text, j->n } : fallback;
+}
 bool json_bool(const struct json *j, bool fallback);
 int64_t json_i64(const struct json *j, int64_t fallback); /* numbers with an integer value: 3, 3.0, 3e2 */
 
@@ -97,7 +103,10 @@ int64_t json_i64(const struct json *j, int64_t fallback); /* numbers with an int
 int json_to_i64(const struct json *j, int64_t *ret);
 
 /* Text of a string member: json_member_text(meta, "name") is empty when missing. */
-struct str json_member_text(const struct json *j, const char *key);
+static inline struct str json_member_text(const struct json *j, const char *key)
+{
+    return json_text(json_get(j, key), STR_NULL);
+}
 
 bool json_equal(const struct json *a, const struct json *b); /* members in any order; numbers by value: 1 = 1.0 */
 
@@ -117,8 +126,11 @@ struct json *json_copy(struct arena *a, const struct json *j);
 /* ---- changing ---- a node is in one tree at most; 'take' becomes part of 'j' ---- */
 
 /* Set a member: replaced in place if it is there, appended if not. The key's bytes are borrowed. Returns 'take'. */
-struct json *json_set(struct json *j, const char *key, struct json *take);
 struct json *json_set_key(struct json *j, struct str key, struct json *take);
+static inline struct json *json_set(struct json *j, const char *key, struct json *take)
+{
+    return json_set_key(j, str_of(key), take);
+}
 
 /* Append a member without looking for an equal key: for building, when the key is known to be new. */
 struct json *json_add(struct json *j, struct str key, struct json *take);
@@ -128,8 +140,11 @@ struct json *json_push(struct json *j, struct json *take);
 struct json *json_insert(struct json *j, size_t index, struct json *take);
 
 /* Take a node out of its parent. json_remove: every member of that key; false if there was none. */
-bool json_remove(struct json *j, const char *key);
 bool json_remove_key(struct json *j, struct str key);
+static inline bool json_remove(struct json *j, const char *key)
+{
+    return json_remove_key(j, str_of(key));
+}
 void json_unlink(struct json *parent, struct json *child);
 
 /* Replace 'old' by 'take' at the same place (key and all). */

@@ -167,7 +167,7 @@ struct str problems_join(struct arena *a, const struct problems *ps)
 bool problems_error_below(const struct problems *ps, const struct place *at)
 {
     autoarena scratch = { 0 };
-    struct str path = place_path(&scratch, at);
+    struct str path = ps->n_errors ? place_path(&scratch, at) : STR_NULL;
 
     VEC_FOREACH(p, &ps->list)
         if (p->level == PROBLEM_ERROR && path_is_below(p->path, path))

@@ -23,12 +23,9 @@ static const struct {
 
 const struct field *schema_field(const struct schema *s, struct str name)
 {
-    for (size_t i = 0; i < s->n_fields; i++) {
-        const char *z = s->fields[i].name;
-
-        if (name.n && z[0] == name.p[0] && str_is(name, z))
-            return &s->fields[i];
-    }
+    for (const struct field *f = s->fields; f < s->fields + s->n_fields; f++)
+        if (f->name_n ? f->name_n == name.n && memcmp(f->name, name.p, name.n) == 0 : str_is(name, f->name))
+            return f;
     return NULL;
 }
 
@@ -176,11 +173,11 @@ static const char *enum_wrong(struct arena *a, const struct field *f, const stru
 
     if (text.n == 0 && !(f->flags & (FIELD_REQUIRED | FIELD_NOT_EMPTY)))
         return NULL; /* written out as "not set" */
-    for (; f->values[n]; n++) {
+    for (; f->values[n]; n++)
         if (str_is(text, f->values[n]))
             return NULL;
-        buf_fmt(&all, "%s%s", n ? ", " : "", f->values[n]);
-    }
+    for (size_t i = 0; i < n; i++)
+        buf_fmt(&all, "%s%s", i ? ", " : "", f->values[i]);
     got = shown(a, j);
     near = suggest(text, f->values, n);
     if (near)

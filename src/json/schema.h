@@ -41,7 +41,8 @@ struct field {
     const char *name;
     uint8_t kind;  /* enum field_kind */
     uint8_t shape; /* enum field_shape */
-    uint16_t flags;
+    uint8_t flags;
+    uint8_t name_n;            /* bytes of the name, so that it is found faster; 0: not counted */
     uint32_t offset;           /* into the struct, or FIELD_NO_OFFSET: not decoded */
     const struct schema *sub;  /* FIELD_OBJECT; NULL: any object */
     const char *merge_key;     /* lists of objects that strategic merge joins, e.g. "name" */
