@@ -108,9 +108,30 @@ static void put_text_slow(struct printer *pr, const char *p, const char *end)
     put_piece(pr, "\"", 1);
 }
 
+static inline bool is_plain_word(const char *p)
+{
+    uint64_t w;
+
+    memcpy(&w, p, 8);
+    return !json_word_stops(w) && !(w & 0x8080808080808080u);
+}
+
+/* ASCII with nothing to escape, as most texts of the program's own are: the same inside of quotes. */
+static bool is_plain_text(const char *p, size_t n)
+{
+    char room[9] = "        ";
+
+    if (n < 8)
+        return is_plain_word(n ? memcpy(room, p, n) : room);
+    for (size_t i = 0; i + 8 < n; i += 8)
+        if (!is_plain_word(p + i))
+            return false;
+    return is_plain_word(p + n - 8); /* which may overlap the one before */
+}
+
 static inline void put_text(struct printer *pr, const char *p, size_t n, bool is_plain)
 {
-    if (!is_plain) {
+    if (!is_plain && !is_plain_text(p, n)) {
         put_text_slow(pr, p, n ? p + n : p);
         return;
     }

@@ -44,6 +44,28 @@ static void escapes(void **state)
     }
 }
 
+/* Text that nobody looked at before: of any length, with something odd anywhere in it, or nothing. */
+static void finds_what_to_escape_anywhere(void **state)
+{
+    static const char odd[] = { '"', '\\', '\n', '\x1f', '\xff' };
+    char text[40];
+
+    for (size_t n = 0; n < sizeof(text); n++)
+        for (size_t at = 0; at <= n; at++)
+            for (size_t k = 0; k < sizeof(odd); k++) {
+                autoarena a = { 0 };
+                autobuf out = { 0 }, want = { 0 };
+
+                memset(text, 'x', sizeof(text));
+                if (at < n)
+                    text[at] = odd[k];
+                json_print_str(&want, (struct str){ text, n });
+                json_print(&out, json_str(&a, (struct str){ text, n }));
+                assert_string_equal(out.p, want.p);
+                assert_int_equal(out.n, want.n);
+            }
+}
+
 static void appends(void **state)
 {
     autoarena a = { 0 };
@@ -213,8 +235,13 @@ static void parse_undoes_print(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(escapes),        cmocka_unit_test(appends),           cmocka_unit_test(prints_pretty),
-        cmocka_unit_test(honours_indent), cmocka_unit_test(copies_any_length), cmocka_unit_test(parse_undoes_print),
+        cmocka_unit_test(escapes),
+        cmocka_unit_test(finds_what_to_escape_anywhere),
+        cmocka_unit_test(appends),
+        cmocka_unit_test(prints_pretty),
+        cmocka_unit_test(honours_indent),
+        cmocka_unit_test(copies_any_length),
+        cmocka_unit_test(parse_undoes_print),
     };
 
     return cmocka_run_group_tests_name("json/print", tests, NULL, NULL);
