@@ -59,13 +59,19 @@ static struct json *fill_items(struct arena *a, const struct message_field *f, c
     return out;
 }
 
+/* It is written also where nobody set it. */
+static bool is_always(const struct message_field *f)
+{
+    return f->flags & MESSAGE_ALWAYS && !(f->flags & MESSAGE_POINTER);
+}
+
 /* NULL: it is left out. A value of a type that cannot be is kept as it is; others complain about those. */
 static struct json *fill_field(struct arena *a, const struct message_field *f, const struct json *v)
 {
     bool is_struct = f->shape == SHAPE_ONE && f->type == MESSAGE_MESSAGE;
 
-    if (!v || v->type == JSON_NULL)
-        return f->flags & MESSAGE_ALWAYS && !(f->flags & MESSAGE_POINTER) ? zero(a, f) : NULL;
+    if (v->type == JSON_NULL)
+        return is_always(f) ? zero(a, f) : NULL;
     if (is_struct)
         return v->type == JSON_OBJECT ? fill(a, f->sub, v, json_object(a)) : json_copy(a, v);
     if (is_zero(v) && !(f->flags & (MESSAGE_ALWAYS | MESSAGE_POINTER)))
@@ -87,8 +93,8 @@ static struct json *fill(struct arena *a, const struct message *m, const struct 
     for (const struct message_field *f = m->fields; f < m->fields + m->n_fields; f++) {
         if (!f->name)
             fill(a, f->sub, NULL, out);
-        else if (!json_get(out, f->name) && (v = fill_field(a, f, NULL)))
-            json_add(out, str_of(f->name), v);
+        else if (is_always(f) && !json_get(out, f->name))
+            json_add(out, str_of(f->name), zero(a, f));
     }
     return out;
 }

@@ -348,11 +348,10 @@ static struct str element_key(struct arena *a, const struct path_element *at)
     static const char *const prefixes[PATH_KIND_MAX] = { "f:", "k:", "v:", "i:" };
     autobuf text = { 0 };
 
-    buf_str(&text, str_of(prefixes[at->kind]));
     if (at->kind == PATH_FIELD)
-        buf_str(&text, at->name);
-    else
-        json_print(&text, at->value);
+        return arena_cat(a, STR("f:"), at->name);
+    buf_str(&text, str_of(prefixes[at->kind]));
+    json_print(&text, at->value);
     return arena_str(a, buf_view(&text));
 }
 

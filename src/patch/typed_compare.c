@@ -23,6 +23,9 @@ static void keep_node(struct arena *a, struct fieldset_node *parent, const struc
     node->below = child->below;
 }
 
+static void compare_added(struct arena *a, const struct merge_type *type, const struct json *to,
+                          struct fieldset_node *ret);
+
 static void compare_child(struct arena *a, const struct merge_type *type, const struct path_element *at,
                           const struct json *from, const struct json *to, struct difference *ret)
 {
@@ -111,6 +114,49 @@ static void compare_lists(struct arena *a, const struct merge_type *type, const 
             compare_items(a, &item_type, NULL, new.firsts[i], ret);
 }
 
+/* ---- all is new ---- */
+
+static void add_map(struct arena *a, const struct merge_type *type, const struct json *to, struct fieldset *ret)
+{
+    bool is_named;
+
+    JSON_FOREACH(m, to) {
+        struct merge_type child = merge_type_member(type, json_key(m), &is_named);
+        struct path_element at = { .kind = PATH_FIELD, .name = json_key(m) };
+
+        compare_added(a, &child, m, fieldset_add(a, ret, &at));
+    }
+}
+
+static void add_list(struct arena *a, const struct merge_type *type, const struct json *to, struct fieldset *ret)
+{
+    struct merge_type item_type = merge_type_item(type);
+    struct items new;
+
+    items_read(a, type, to, &new);
+    for (size_t i = 0; i < new.n_firsts; i++) {
+        struct fieldset_node *node = fieldset_add(a, ret, &new.firsts[i]->at);
+
+        node->is_member = true;
+        if (new.firsts[i]->n_same == 1)
+            compare_added(a, &item_type, new.firsts[i]->node, node);
+    }
+}
+
+/* Nothing was there before: every path is added, whatever it leads to. Most fields of most writes are of objects that are
+ * just made. */
+static void compare_added(struct arena *a, const struct merge_type *type, const struct json *to,
+                          struct fieldset_node *ret)
+{
+    struct merge_choice c = merge_choose(type, to);
+
+    ret->is_member = true;
+    if (c.as == AS_MAP && !c.atom.is_atomic_map && json_is(to, JSON_OBJECT) && to->n)
+        add_map(a, type, to, fieldset_below(a, ret));
+    else if (c.as == AS_LIST && !c.atom.is_atomic_list && json_is(to, JSON_ARRAY) && to->n)
+        add_list(a, type, to, fieldset_below(a, ret));
+}
+
 /* ---- values ---- */
 
 /* True: it was compared as a whole. */
@@ -129,9 +175,7 @@ static bool compare_as(struct arena *a, const struct merge_type *type, struct me
     }
     if (c.as == AS_NOTHING)
         return false;
-    if (!from)
-        ret->added.is_member = true;
-    else if (!to)
+    if (!to)
         ret->removed.is_member = true;
     else if (!json_equal(from, to))
         ret->modified.is_member = true;
@@ -146,15 +190,19 @@ static bool same_choice(struct merge_choice x, struct merge_choice y)
 static void compare_value(struct arena *a, const struct merge_type *type, const struct json *from,
                           const struct json *to, struct difference *ret)
 {
-    struct merge_choice old = merge_choose(type, from), new = merge_choose(type, to);
+    struct merge_choice old, new;
     bool is_leaf;
 
-    if (from && to && !same_choice(old, new)) /* it became another kind of thing: both count */
+    if (!from) {
+        compare_added(a, type, to, &ret->added);
+        return;
+    }
+    old = merge_choose(type, from);
+    new = merge_choose(type, to);
+    if (to && !same_choice(old, new)) /* it became another kind of thing: both count */
         (void)compare_as(a, type, old, from, to, ret);
     is_leaf = compare_as(a, type, to ? new : old, from, to, ret);
-    if (!is_leaf && !from)
-        ret->added.is_member = true;
-    else if (!is_leaf && !to)
+    if (!is_leaf && !to)
         ret->removed.is_member = true;
 }
 
