@@ -276,6 +276,7 @@ int store_flush(struct store *s, struct err *e)
 
     if (!d)
         return 0;
+    warm_trim(s); /* not after it: whoever watches is about to look at what was written */
     if (d->pending.n > 0) {
         ret = flush(s, &why);
         if (ret < 0) {
@@ -290,7 +291,6 @@ int store_flush(struct store *s, struct err *e)
             look_after(s);
         forget_old(s);
     }
-    warm_trim(s);
     return ret;
 }
 
