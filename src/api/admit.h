@@ -41,8 +41,9 @@ void admit_queue_delete(const struct json *queue, const struct admit_env *env, s
 void admit_podgroup(struct arena *a, struct json *pg, const struct json *old, const struct admit_env *env,
                     struct problems *ps);
 
-/* A whole Pod, by the rules of pod templates; metadata too. */
-void admit_pod_check(const struct place *pod, struct problems *ps);
+/* A whole Pod, by the rules of pod templates; metadata too. 'is_clean': schema_check() had nothing to say of it, and only
+ * defaults came to it since. */
+void admit_pod_check(const struct place *pod, bool is_clean, struct problems *ps);
 
 /* Pods of our scheduler: their disruption budgets, which are annotations. All else about a pod is for Kubernetes. */
 void admit_pod_budget(const struct json *pod, const struct admit_env *env, struct problems *ps);

@@ -300,12 +300,13 @@ void pod_template_rules(struct check *c, const struct place *template)
     }
 }
 
-void admit_pod_check(const struct place *pod, struct problems *ps)
+void admit_pod_check(const struct place *pod, bool is_clean, struct problems *ps)
 {
     size_t start = ps->list.n;
     struct check c;
 
-    schema_check(&schema_pod, pod, ps);
+    if (!is_clean)
+        schema_check(&schema_pod, pod, ps);
     meta_check(pod, NULL, true, ps);
     c = check_begin(ps, start);
     pod_template_rules(&c, pod);

@@ -362,7 +362,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
     } else {
         limits_default(rq->server, rq->arena, pod);
         set_status(rq->arena, pod);
-        admit_pod_check(&root, ps);
+        admit_pod_check(&root, rq->is_clean, ps);
         check_priority(rq->server, &root, ps);
         admit_pod_account(rq->server, pod, ps);
     }

@@ -138,6 +138,7 @@ static void find_unknown(struct request *rq, const struct json *object)
         structural_unknown(shown_as(rq)->custom->schema, &root, &ps);
     else if (rq->type->schema)
         schema_check(rq->type->schema, &root, &ps);
+    rq->is_clean = rq->type->schema && !shown_as(rq)->custom && !ps.list.n;
     VEC_FOREACH(p, &ps.list)
         if (p->level == PROBLEM_WARNING && str_has(p->text, STR("unknown field")))
             *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "unknown field \"%.*s\"", STR_ARG(p->path));

@@ -158,6 +158,7 @@ struct request {
     enum validation validation;
     VEC(struct str) warnings;
     VEC(struct str) odd_fields; /* of the body: "duplicate field \"a\"", … */
+    bool is_clean;              /* schema_check() had nothing to say of the body */
     struct failure failure;
     bool is_answered;
     bool is_applied; /* its managedFields are as they should be */
