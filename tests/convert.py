@@ -20,8 +20,9 @@ def shell(text):
 
 
 BATCH = {"apiVersion": "batch/v1", "kind": "Job",
-         "metadata": {"name": "pi", "uid": "u", "labels": {"a": "b", "kueue.x-k8s.io/queue-name": "q"},
-                      "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}},
+         "metadata": {"name": "pi", "uid": "u", "resourceVersion": "7", "managedFields": [{"manager": "kubectl"}],  # as `kubectl get -o yaml` has it
+                      "labels": {"a": "b", "kueue.x-k8s.io/queue-name": "q", "controller-uid": "u", "batch.kubernetes.io/job-name": "pi"},
+                      "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "batch.kubernetes.io/job-tracking": ""}},
          "spec": {"parallelism": 2, "completions": 3, "completionMode": "Indexed", "backoffLimit": 2, "activeDeadlineSeconds": 100,
                   "ttlSecondsAfterFinished": 10, "suspend": True, "maxFailedIndexes": 1, "selector": {"matchLabels": {"x": "y"}}, "new": 1,
                   "podFailurePolicy": {"rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42, 43]}},
@@ -83,7 +84,7 @@ def are_valid():
 
 def batch():
     job, said = converted(BATCH)
-    same(job["metadata"], {"name": "pi", "labels": BATCH["metadata"]["labels"]})
+    same(job["metadata"], {"name": "pi", "labels": {"a": "b", "kueue.x-k8s.io/queue-name": "q"}})
     spec = job["spec"]
     same([spec[k] for k in ("minAvailable", "minSuccess", "maxRetry", "ttlSecondsAfterFinished", "schedulerName")], [1, 3, 2, 10, "volcano"])
     same(spec["tasks"][0]["policies"], [{"exitCode": 42, "action": "TerminateJob"}, {"exitCode": 43, "action": "TerminateJob"},

@@ -72,18 +72,34 @@ void convert_rows(struct conversion *c, const struct place *at, const struct row
 
 /* ---- tasks ---- */
 
-/* Set by the system that made the pods; Volcano sets its own. */
-static const char *const foreign_labels[] = { "controller-uid", "job-name", "batch.kubernetes.io/controller-uid",
-                                              "batch.kubernetes.io/job-name" };
+/* Set by the system that ran the job, on it and on its pods; Volcano sets its own. */
+static const struct {
+    const char *of, *key;
+} foreign[] = {
+    { "labels", "controller-uid" },
+    { "labels", "job-name" },
+    { "labels", "batch.kubernetes.io/controller-uid" },
+    { "labels", "batch.kubernetes.io/job-name" },
+    { "annotations", "batch.kubernetes.io/job-tracking" },
+    { "annotations", "kubectl.kubernetes.io/last-applied-configuration" },
+};
+
+static void clean_meta(struct json *meta)
+{
+    for (size_t i = 0; i < ARRAY_LEN(foreign); i++) {
+        struct json *map = json_get(meta, foreign[i].of);
+
+        json_remove(map, foreign[i].key);
+        if (map && json_count(map) == 0)
+            json_remove(meta, foreign[i].of);
+    }
+}
 
 static void clean_template(struct json *template)
 {
-    struct json *meta = json_get(template, "metadata"), *labels = json_get(meta, "labels");
+    struct json *meta = json_get(template, "metadata");
 
-    for (size_t i = 0; i < ARRAY_LEN(foreign_labels); i++)
-        json_remove(labels, foreign_labels[i]);
-    if (labels && json_count(labels) == 0)
-        json_remove(meta, "labels");
+    clean_meta(meta);
     json_remove(meta, "creationTimestamp");
     if (meta && json_count(meta) == 0)
         json_remove(template, "metadata");
@@ -221,9 +237,7 @@ static void take_metadata(struct conversion *c, const struct place *root)
         if (!is_empty(value))
             json_set(meta, kept[i], json_copy(c->arena, value));
     }
-    json_remove(json_get(meta, "annotations"), "kubectl.kubernetes.io/last-applied-configuration");
-    if (json_get(meta, "annotations") && json_count(json_get(meta, "annotations")) == 0)
-        json_remove(meta, "annotations");
+    clean_meta(meta);
     if (queue.node)
         problem_warn(c->problems, &queue,
                      "a queue of Kueue's; that of a Volcano Job is spec.queue, and it is now \"%.*s\"",
