@@ -106,12 +106,13 @@ ROWS = {shell: [("pumice re", ["render"], ["run"]), ("pumice run --outp", ["--ou
                 ("pumice server rotate ac", ["account-keys"], ["ca"]), ("pumice job lo", ["logs"], ["list", "job.yaml"]),
                 ("pumice job list --no-h", ["--no-headers"], []), ("pumice slurm sbatch --wr", ["--wrap"], []),
                 ("pumice exec tr", ["train-worker-0"], ["job.yaml", "other-0"]), ("pumice logs -f ot", ["other-0"], ["train-worker-0"]),
-                ("pumice cp tr", ["train-worker-0"], ["other-0"]), ("pumice queue create --state Cl", ["Closed"], ["Open"])] for shell in (bash, fish)}
+                ("pumice cp tr", ["train-worker-0"], ["other-0"]), ("pumice cp job.", ["job.yaml"], []),
+                ("pumice runs show 12", ["12ab34"], ["cd5678", "job.yaml"]), ("pumice runs compare 12ab34 c", ["cd5678"], ["job.yaml"]), ("pumice queue create --state Cl", ["Closed"], ["Open"])] for shell in (bash, fish)}
 ROWS[zsh] = [("pumice rend", ["render"], []), ("pumice run --outp", ["--output="], []), ("pumice run job.", ["job.yaml"], []),
              ("pumice run --network pr", ["private"], []), ("pumice server us", ["user"], []), ("pumice server user rem", ["remove"], []),
              ("pumice server user add ann --edi", ["--edit"], []), ("pumice server --listen", ["--listen="], []),
              ("pumice job lo", ["logs"], []), ("pumice job list --no-h", ["--no-headers"], []),
-             ("pumice exec tr", ["train-worker-0"], [])]  # what it makes of the line
+             ("pumice exec tr", ["train-worker-0"], []), ("pumice cp job.", ["job.yaml"], []), ("pumice runs compare 12ab34 cd", ["cd5678"], [])]  # what it makes of the line
 
 
 def main():
@@ -119,7 +120,7 @@ def main():
     open(os.path.join(DIR, "job.yaml"), "w").close()
     os.mkdir(os.path.join(DIR, "jobs"))
     with open(os.path.join(DIR, "pumice"), "w") as f:  # whom the scripts ask for names
-        f.write("#!/bin/sh\n[ \"$1 $2\" = 'ps -q' ] && printf 'train-worker-0\\nother-0\\n'\n")
+        f.write("#!/bin/sh\n[ \"$1 $2\" = 'ps -q' ] && printf 'train-worker-0\\nother-0\\n'\n[ \"$1 $2\" = 'runs -q' ] && printf '12ab34\\ncd5678\\n'\n")
     os.chmod(f.name, 0o755)
     os.environ["PATH"] = f"{DIR}:{os.environ['PATH']}"
     try:

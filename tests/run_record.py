@@ -71,6 +71,7 @@ def all_of_it():
     name, = records(env)
     listed, = json.loads(pumice_runs(env, "-o", "json"))
     same((listed["id"], listed["state"], listed["status"], listed["jobs"]), (name, "ended", 3, ["train"]))
+    same(pumice_runs(env, "-q"), f"{name}\n")
     line = pumice_runs(env).splitlines()[1]
     assert re.search(rf"^{name} +\d{{4}}-\S+Z +\S+ +failed \(3\) +train$", line), line
     shown = pumice_runs(env, "show", name[:3])

@@ -137,40 +137,59 @@ static void bash_commands(struct buf *out)
     buf_str(out, STR("        esac\n    fi\n"));
 }
 
+/* ---- names ---- of what there is, by asking for it; who does not answer offers nothing ---- */
+
 static bool takes_jobs(const struct command *c)
 {
     return strncmp(c->name, "job ", 4) == 0 && strstr(c->arguments, "JOB");
 }
 
-/* Of runs here; `pumice cp` has files as well. */
 static bool takes_pods(const struct command *c)
 {
-    return (!strchr(c->name, ' ') && strstr(c->arguments, "POD")) || strcmp(c->name, "cp") == 0;
+    return !strchr(c->name, ' ') && strstr(c->arguments, "POD");
 }
 
-static void names_of_pods(struct buf *out, const char *before, const char *between, const char *after)
+static bool takes_files_too(const struct command *c)
 {
-    buf_str(out, str_of(before));
-    for (size_t i = 0, n = 0; i < n_commands; i++)
-        if (takes_pods(commands[i]) && strcmp(commands[i]->name, "cp") != 0)
-            buf_fmt(out, "%s%s", n++ ? between : "", commands[i]->name);
-    buf_str(out, str_of(after));
+    return strcmp(c->name, "cp") == 0;
 }
 
-/* What there is, by asking for it; a cluster that does not answer offers nothing. */
+static bool takes_runs(const struct command *c)
+{
+    return strncmp(c->name, "runs ", 5) == 0;
+}
+
+static const struct asked {
+    bool (*takes)(const struct command *c);
+    const char *ask;
+    bool has_files; /* besides */
+} names[] = {
+    { takes_jobs, "pumice job list --no-headers -o custom-columns=NAME:.metadata.name", false },
+    { takes_pods, "pumice ps -q", false },
+    { takes_files_too, "pumice ps -q", true },
+    { takes_runs, "pumice runs -q", false },
+};
+
+static const struct asked *asked_for(const struct command *c)
+{
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (names[i].takes(c))
+            return &names[i];
+    return NULL;
+}
+
 static void bash_names(struct buf *out)
 {
-    buf_str(out, STR("    if [[ $cur != -* ]]; then\n        case $command in\n        "));
-    for (size_t i = 0, n = 0; i < n_subcommands; i++)
-        if (takes_jobs(subcommands[i]))
-            buf_fmt(out, "%s'%s'", n++ ? "|" : "", subcommands[i]->name);
-    buf_str(out, STR(")\n            _pumice_offer -W \"$(pumice job list --no-headers -o "
-                     "custom-columns=NAME:.metadata.name 2> /dev/null)\"\n            return ;;\n"));
-    names_of_pods(
-        out, "        ", "|",
-        ")\n            _pumice_offer -W \"$(pumice ps -q 2> /dev/null)\"\n            return ;;\n"
-        "        cp)\n            _pumice_offer -f -W \"$(pumice ps -q 2> /dev/null)\"\n            return ;;\n"
-        "        esac\n    fi\n");
+    buf_str(out, STR("    if [[ $cur != -* ]]; then\n        case $command in\n"));
+    for (size_t k = 0; k < ARRAY_LEN(names); k++) {
+        buf_str(out, STR("        "));
+        for (size_t i = 0, n = 0; command_at(i); i++)
+            if (names[k].takes(command_at(i)))
+                buf_fmt(out, "%s'%s'", n++ ? "|" : "", command_at(i)->name);
+        buf_fmt(out, ")\n            _pumice_offer %s-W \"$(%s 2> /dev/null)\"\n            return ;;\n",
+                names[k].has_files ? "-f " : "", names[k].ask);
+    }
+    buf_str(out, STR("        esac\n    fi\n"));
 }
 
 static void print_bash(struct buf *out)
@@ -281,6 +300,7 @@ static void print_zsh(struct buf *out)
     for (size_t i = 0; command_at(i); i++) {
         autoarena a = { 0 };
         struct str first = first_arguments(&a, command_at(i));
+        const struct asked *asked = asked_for(command_at(i));
 
         buf_fmt(out, "    '%s')\n        _arguments -s", command_at(i)->name);
         for (size_t k = 0; (o = command_option(command_at(i), k)); k++)
@@ -288,9 +308,13 @@ static void print_zsh(struct buf *out)
         buf_str(out, STR(" \\\n            '(-h --help)'{-h,--help}'[show this]'"));
         if (first.n)
             buf_fmt(out, " '1:what:(%.*s)'", STR_ARG(first));
-        if (takes_pods(command_at(i)))
-            buf_str(out, STR(" '1:pod:($(pumice ps -q 2> /dev/null))'"));
-        buf_str(out, STR(" '*:file:_files' ;;\n"));
+        if (asked && asked->has_files)
+            buf_fmt(out, " '*:name:{_alternative \"names:name:($(%s 2> /dev/null))\" files:file:_files}' ;;\n",
+                    asked->ask);
+        else if (asked)
+            buf_fmt(out, " '*:name:($(%s 2> /dev/null))' ;;\n", asked->ask);
+        else
+            buf_str(out, STR(" '*:file:_files' ;;\n"));
     }
     buf_str(out, STR("    esac\n}\nif [[ $funcstack[1] == _pumice ]]; then\n    _pumice \"$@\"\nelse\n"
                      "    compdef _pumice pumice\nfi\n"));
@@ -338,6 +362,17 @@ static void fish_arguments(struct buf *out, const struct command *c)
     buf_fmt(out, "; and not __fish_seen_subcommand_from %.*s' -f -a '%.*s'\n", STR_ARG(first), STR_ARG(first));
 }
 
+static void fish_names(struct buf *out, const struct command *c)
+{
+    const struct asked *asked = asked_for(c);
+
+    if (!asked)
+        return;
+    buf_str(out, STR("complete -c pumice -n '"));
+    fish_condition(out, c);
+    buf_fmt(out, "' %s-a '(%s 2> /dev/null)'\n", asked->has_files ? "" : "-f ", asked->ask);
+}
+
 static void fish_option(struct buf *out, const struct command *c, const struct option *o)
 {
     static const char *const ways[] = {
@@ -379,11 +414,10 @@ static void print_fish(struct buf *out)
     for (size_t i = 0; command_at(i); i++) {
         fish_seconds(out, command_at(i));
         fish_arguments(out, command_at(i));
+        fish_names(out, command_at(i));
         for (size_t k = 0; (o = command_option(command_at(i), k)); k++)
             fish_option(out, command_at(i), o);
     }
-    names_of_pods(out, "complete -c pumice -n '__fish_seen_subcommand_from ", " ",
-                  " cp' -f -a '(pumice ps -q 2> /dev/null)'\n");
     buf_str(out, STR("complete -c pumice -s h -l help -d 'show this'\n"));
 }
 

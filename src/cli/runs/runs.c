@@ -11,7 +11,7 @@
 
 struct runs_options {
     const char *output, *container;
-    bool trace;
+    bool trace, quiet;
 };
 
 static const char *const output_names[] = { "text", "json", NULL };
@@ -151,6 +151,9 @@ static int run_runs(struct arena *a, const void *options, const struct text_list
         records_list(a, dir, &all);
     if (o->output && strcmp(o->output, "json") == 0)
         list_json(a, &all, &out);
+    else if (o->quiet)
+        VEC_FOREACH(r, &all.list)
+            buf_fmt(&out, "%.*s\n", STR_ARG((*r)->id));
     else if (!all.list.n)
         return no_records();
     else
@@ -395,6 +398,7 @@ static int run_compare(struct arena *a, const void *options, const struct text_l
 #define FIELD(name) offsetof(struct runs_options, name)
 
 static const struct option runs_option_table[] = {
+    { 'q', "quiet", OPTION_FLAG, FIELD(quiet), NULL, NULL, "only ids" },
     { 'o', "output", OPTION_TEXT, FIELD(output), "FORM", output_names, "text (default), or json" },
 };
 static const struct option report_option_table[] = {
