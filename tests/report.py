@@ -235,6 +235,44 @@ def used(browser, page, word):
     assert not missing, missing
 
 
+PLAIN = """({
+  words: [...document.querySelectorAll('h1, h2, .verdict, .headline, td, li, summary')].map(e => e.textContent),
+  tools: document.querySelectorAll('button, input').length,
+  nowhere: [...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute('href').slice(1)).filter(id => !document.getElementById(id)),
+  wide: Math.max(document.documentElement.scrollWidth, innerWidth) - screen.width,
+})"""
+PHONE = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True, "screenWidth": 390, "screenHeight": 800}
+
+
+def plain(browser, page):
+    """Without script and on a phone: the same words, links that lead somewhere, nothing wider than the screen, and no tools that do nothing."""
+    browser.open(page, "light")
+    words = browser.ask(PLAIN)["words"]
+    try:
+        browser.call("Emulation.setScriptExecutionDisabled", value=True)
+        browser.call("Emulation.setDeviceMetricsOverride", **PHONE)
+        browser.open(page, "dark")
+        same(browser.ask(PLAIN), {"words": words, "tools": 0, "nowhere": [], "wide": 0})
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+        browser.call("Emulation.setDeviceMetricsOverride", width=WIDTH, height=HEIGHT, deviceScaleFactor=1, mobile=False)
+
+
+def plan_page(browser, directory):
+    """What a change would buy: a headline, the Change column; in both schemes, without script, on a phone."""
+    page = os.path.join(directory, "plan.html")
+    r = pumice("plan", os.path.join(os.path.dirname(__file__), "../examples/priorities/job.yaml"), "--nodes", "1=cpu:1,memory:2Gi", "--runtime", "30m",
+               "--add-nodes", "2", "-o", "html", "--out", page)
+    assert r.returncode == 0, r.stderr
+    for scheme in ("light", "dark"):
+        browser.open(page, scheme)
+        same((browser.ask(MISFITS), browser.complaints()), ([], []))
+    same(browser.ask("document.querySelector('.headline').innerText"), "The last job ends at +1h, 1h sooner.")
+    rows = browser.ask("[...document.querySelectorAll('table')][0].innerText").splitlines()
+    assert "Change" in rows[0] and sum("1h sooner" in row for row in rows) == 2, rows
+    plain(browser, page)
+
+
 FAILS_ONCE = "echo begin; sleep 1; [ $VC_TASK_INDEX$VC_RETRY_COUNT != 10 ] || { echo lost it >&2; exit 3; }; sleep 30"
 
 
@@ -273,6 +311,7 @@ def real(browser, r, page, trace):
     assert any("of 48" in cell for row in rows for cell in row), "no limit beside the use of memory"
     assert browser.ask("[...document.querySelectorAll('.chart text')].some(t => t.textContent.startsWith('requested 0.03'))"), "no requests"
     used(browser, page, "lost it")
+    plain(browser, page)
     assert browser.ask("document.querySelector('svg .why').textContent") == "exit code 3", "no reason beside the red bar"
     events = check_trace(trace)
     same([e["name"] for e in events if e["ph"] == "i" and e["s"] == "p"], r.decisions())
@@ -328,6 +367,7 @@ def test(directory):
     try:
         suite.case("self test", lambda: self_test(browser, directory))
         suite.case("3 pods", lambda: small(browser, directory))
+        suite.case("the page of a plan", lambda: plan_page(browser, directory))
         for pods in (30, 90, 250, 600):
             suite.case(f"{pods} pods", lambda: many(browser, directory, pods))
         if made:

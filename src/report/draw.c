@@ -29,7 +29,7 @@ const char draw_page_style[] =
     "16px;"
     "min-width:120px}.card b{display:block;font-size:22px;font-weight:600}.card span{color:var(--dim);font-size:13px}"
     ".card i{font-style:normal;color:#59a14f;font-size:13px}.card i.x{color:var(--bad)}"
-    ".chart{overflow-x:auto}.chart svg{max-width:100%;height:auto}"
+    ".chart,.wide{overflow-x:auto}.chart svg{max-width:100%;min-width:760px;height:auto}"
     "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th{text-align:left;color:var(--dim);"
     "font-weight:500;font-size:13px}th,td{padding:5px 14px 5px 0;border-bottom:1px solid "
     "var(--line);vertical-align:top}"

@@ -180,15 +180,15 @@ static void job_row(struct buf *out, const struct history *h, const struct histo
 
 static void jobs_table(struct buf *out, const struct history *h, const struct page_options *opt)
 {
-    buf_str(out,
-            STR("<h2>When each job starts and ends</h2>\n<table><tr><th>Job</th><th>Queue</th><th class=\"n\">Priority"
-                "</th><th class=\"n\">Pods</th><th>Start</th><th>End</th>"));
+    buf_str(out, STR("<h2>When each job starts and ends</h2>\n<div "
+                     "class=\"wide\"><table><tr><th>Job</th><th>Queue</th><th class=\"n\">Priority"
+                     "</th><th class=\"n\">Pods</th><th>Start</th><th>End</th>"));
     if (opt->before)
         buf_str(out, STR("<th>Change</th>"));
     buf_str(out, STR("<th>Waits</th><th>Runs</th><th>At the end</th></tr>\n"));
     for (size_t i = 0; i < h->jobs.n; i++)
         job_row(out, h, h->jobs.v[i], opt);
-    buf_str(out, STR("</table>\n"));
+    buf_str(out, STR("</table></div>\n"));
 }
 
 static void waits_table(struct buf *out, const struct history *h)
@@ -198,9 +198,9 @@ static void waits_table(struct buf *out, const struct history *h)
     for (size_t i = 0; i < h->jobs.n; i++)
         VEC_FOREACH(w, &h->jobs.v[i]->waits) {
             if (!any)
-                buf_str(out,
-                        STR("<h2>Why jobs wait</h2>\n<table><tr><th>Job</th><th>From</th><th>To</th><th>Reason</th>"
-                            "</tr>\n"));
+                buf_str(out, STR("<h2>Why jobs wait</h2>\n<div "
+                                 "class=\"wide\"><table><tr><th>Job</th><th>From</th><th>To</th><th>Reason</th>"
+                                 "</tr>\n"));
             any = true;
             buf_str(out, STR("<tr><td>"));
             markup_text(out, h->jobs.v[i]->name);
@@ -221,7 +221,7 @@ static void waits_table(struct buf *out, const struct history *h)
             buf_str(out, STR("</td></tr>\n"));
         }
     if (any)
-        buf_str(out, STR("</table>\n"));
+        buf_str(out, STR("</table></div>\n"));
 }
 
 static void chart(struct buf *out, const char *title, int (*draw)(struct buf *out, const struct history *h, int y),
