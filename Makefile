@@ -1,5 +1,5 @@
 # Short names for the usual things; meson does the work.
-.PHONY: all clang release install image deb test bench fuzz manual packaging format clean
+.PHONY: all clang release install uninstall image deb test bench fuzz manual packaging format clean
 
 all: build/build.ninja          ## build/pumice with ASan and UBSan: the developer's build
 	@ninja -C build --quiet
@@ -19,6 +19,8 @@ b-release/build.ninja:
 PREFIX ?= /usr/local
 install: release                ## the program, its manual page and completions, below PREFIX (and DESTDIR)
 	@tools/install b-release/pumice $(DESTDIR)$(PREFIX)
+uninstall:                      ## take that away again
+	@tools/uninstall $(DESTDIR)$(PREFIX)
 
 image: b-release/build.ninja    ## b-release/pumice.tar: the container image, an OCI archive
 	@ninja -C b-release --quiet pumice-static

@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -274,6 +275,28 @@ def validate_for_programs():
             same(pumice("validate", "-o", form, "-", stdin="[").returncode, 1)
 
 
+def installs():
+    """Below a prefix: a program that runs, pages that man shows, completions that shells take; and all of it goes again. What others put there stays."""
+    top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    said = subprocess.run(["make", "-n", "-C", top, "install", "uninstall", "DESTDIR=/x", "PREFIX=/usr"], capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
+    assert "tools/install b-release/pumice /x/usr\n" in said.stdout and "tools/uninstall /x/usr\n" in said.stdout, (said.stdout, said.stderr)
+    with tempfile.TemporaryDirectory() as d:
+        os.makedirs(f"{d}/bin")
+        with open(f"{d}/bin/vsub", "w") as f:
+            f.write("somebody's own")
+        run = subprocess.run([f"{top}/tools/install", PUMICE, d], capture_output=True, text=True)
+        assert run.returncode == 0 and run.stderr == f"{d}/bin/vsub is not ours and stays as it is\n", run.stderr
+        same(subprocess.run([f"{d}/bin/pumice", "version"], capture_output=True, text=True).stdout, pumice("version").stdout)
+        assert "vcctl [command]" in subprocess.run([f"{d}/bin/vcctl", "--help"], capture_output=True, text=True).stdout
+        for page in ("pumice", "vcctl", "vjobs"):
+            shown = subprocess.run(["man", "-M", f"{d}/share/man", page], capture_output=True, text=True) if shutil.which("man") else None
+            assert not shown or (shown.returncode == 0 and "NAME" in shown.stdout), (page, shown.stderr)
+        same(subprocess.run(["bash", "-c", f". {d}/share/bash-completion/completions/pumice && complete -p pumice"], capture_output=True).returncode, 0)
+        assert os.path.getsize(f"{d}/share/zsh/site-functions/_pumice") and os.path.getsize(f"{d}/share/fish/vendor_completions.d/pumice.fish")
+        same(subprocess.run([f"{top}/tools/uninstall", d], capture_output=True, text=True).stderr, "")
+        same([os.path.join(at, n)[len(d):] for at, _, names in os.walk(d) for n in names], ["/bin/vsub"])
+
+
 def colour_when_asked():
     same("\033" in pumice("validate", "--color=always", "-", stdin="[").stderr, True)
     for args in (["validate", "--color", "never", MPI], ["plugins", "--color=auto"]):
@@ -500,7 +523,7 @@ def flags_of_volcano():
 def main():
     suite = Suite()
     for f in (help_everywhere, wrong_use_is_status_2, flags_of_volcano, version, manual_is_valid_roff, no_colour_unless_terminal,
-              colour_on_a_terminal, colour_when_asked, validate_for_programs, plugins_by_name, yaml_and_json_say_the_same, order_of_creation, native_gangs, json_list, standard_input, only,
+              colour_on_a_terminal, colour_when_asked, installs, validate_for_programs, plugins_by_name, yaml_and_json_say_the_same, order_of_creation, native_gangs, json_list, standard_input, only,
               standard_input_has_a_name, lists, only_in_a_tree, only_that_matches_nothing, summary_of_an_empty_gang,
               rendering_again_changes_nothing, the_same_each_time, secrets_are_masked, private_key_arguments_are_masked,
               explain_names_the_writer, explain_in_json_points_at_parts, tree_and_summary_name_everything,
