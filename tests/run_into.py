@@ -211,6 +211,7 @@ def exec_status():
     same(into("exec", "worker-0", "--", "sh", "-c", "kill -9 $$").returncode, 137)
     fails(127, "not found", "exec", "worker-0", "--", "no-such-program")
     fails(126, "permission denied", "exec", "worker-0", "--", "/etc/passwd")
+    same(into("exec", "worker-0", "-c", "main", "sh", "-c", "exit 9").returncode, 9)  # as with docker: options behind the program are its own
     same(into("exec", "worker-0", "--", "cat").returncode, 0)  # without -i there is nothing to read
 
 

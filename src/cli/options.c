@@ -213,7 +213,7 @@ static int parse_words(struct parsed *p, char **next)
 
         if (only_arguments || word[0] != '-' || word[1] == '\0') { /* "-" is standard input */
             *vec_push(p->arena, &p->arguments.list) = word;
-            only_arguments = only_arguments || p->command->stops_at_argument;
+            only_arguments = only_arguments || p->arguments.list.n == p->command->stops_at;
         } else if (strcmp(word, "--") == 0)
             only_arguments = true;
         else

@@ -62,8 +62,8 @@ struct command {
     size_t options_size;
     const struct foreign_option *foreign; /* ended by a row without name; NULL: none */
     const char *const *examples;          /* pairs: command line, what it does; NULL-terminated */
-    bool is_group;          /* only a first word: its commands are those of two words that begin with it */
-    bool stops_at_argument; /* what stands behind the first argument is that one's business, options too */
+    bool is_group;   /* only a first word: its commands are those of two words that begin with it */
+    size_t stops_at; /* what stands behind so many arguments is their business, options too; 0: never */
     int (*run)(struct arena *a, const void *options, const struct text_list *arguments);
 };
 

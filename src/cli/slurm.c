@@ -306,10 +306,10 @@ COMMAND(sbatch, sbatch_run, "[SCRIPT [ARGUMENT…]]", "submit a batch script as 
         "command\n"
         "line win. Without a script, standard input.\n"
         "The job is NAME-NUMBER, and the number is its SLURM_JOB_ID.",
-        sbatch_options, .foreign = not_carried, .examples = sbatch_examples, .stops_at_argument = true)
+        sbatch_options, .foreign = not_carried, .examples = sbatch_examples, .stops_at = 1)
 COMMAND(srun, srun_run, "[COMMAND…]", "run a command as a Job, and show its output",
         "Submits it, follows the output of all tasks, and ends with the greatest of their exit statuses.", srun_options,
-        .foreign = not_carried, .stops_at_argument = true)
+        .foreign = not_carried, .stops_at = 1)
 COMMAND(squeue, squeue_run, "", "list jobs that have not ended, as Slurm does",
         "Also jobs that sbatch did not make: their number is their name.", squeue_options, .examples = NULL)
 COMMAND(scancel, scancel_run, "[JOB…]", "cancel jobs, by number or name",

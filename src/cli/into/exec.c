@@ -77,7 +77,7 @@ const struct command command_exec = {
     .options_size = sizeof(struct into_options),
     .foreign = into_foreign,
     .examples = exec_examples,
-    .stops_at_argument = false,
+    .stops_at = 2, /* "exec POD ls -l", as with docker */
     .run = exec_run,
 };
 

@@ -20,6 +20,7 @@
 
 enum {
     ANSWER_MS = 5000,
+    NAMES_BYTES = 200,
     REST_BYTES = 64 << 20,
 };
 
@@ -303,23 +304,26 @@ static int choose_container(const struct into *x, struct into_pod *p, struct str
 static int none_called(const struct into *x, struct str name, struct err *e)
 {
     autobuf names = { 0 };
+    bool is_more = false;
 
     VEC_FOREACH(r, &x->runs)
         if ((*r)->is_stopped && !(*r)->pods) /* it may be one of those */
             return err_set(e, ERR_CONFLICT, "%s", stopped_words(x->arena, *r).p);
 
     VEC_FOREACH(r, &x->runs)
-        JSON_FOREACH(pod, (*r)->pods)
-            if (names.n < 200)
+        JSON_FOREACH(pod, (*r)->pods) {
+            is_more = names.n >= NAMES_BYTES;
+            if (!is_more)
                 buf_fmt(&names, "%s%.*s", names.n ? ", " : "", STR_ARG(object_name(pod)));
+        }
     if (!x->runs.n && x->n_silent)
         return err_set(e, ERR_NOT_FOUND, "no pod of a run that answers is called \"%.*s\"", STR_ARG(name));
     if (!x->runs.n)
         return err_set(e, ERR_NOT_FOUND,
                        "no run of yours goes on here (those that have ended: 'pumice runs', 'pumice runs logs'; of a "
                        "server or cluster: 'pumice job', kubectl)");
-    return err_set(e, ERR_NOT_FOUND, "no pod is called \"%.*s\" (there are: %s)", STR_ARG(name),
-                   names.n ? names.p : "none yet");
+    return err_set(e, ERR_NOT_FOUND, "no pod is called \"%.*s\" (there are: %s%s)", STR_ARG(name),
+                   names.n ? names.p : "none yet", is_more ? " …" : "");
 }
 
 typedef bool match_f(const struct json *pod, struct str name);
