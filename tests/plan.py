@@ -294,6 +294,14 @@ def gantt():
     assert second.index("█") > second.index("▒" if "▒" in second else "░"), text
 
 
+def gantt_of_the_readme():
+    """What README shows is what one gets."""
+    top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    with open(os.path.join(top, "README.md"), encoding="utf-8") as f:
+        command, shown = re.search(r"^\$ pumice (plan examples/.*)\n((?:.*\n)*?)```", f.read(), re.M).groups()
+    same(fine(pumice(*command.replace("examples/", f"{top}/examples/").split())), shown)
+
+
 def gantt_on_a_terminal():
     with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
         f.write(text_of(*TWO))
@@ -502,7 +510,7 @@ def main():
                      what_never_fits_is_said, a_queue_that_does_not_exist, a_queue_with_a_limit, use_adds_up, runtimes, what_is_no_job_stays,
                      without_end, until, the_same_again, more_nodes, fewer_nodes, another_priority, a_job_that_is_preempted, another_size,
                      another_queue, a_job_that_is_moved_was_stopped, priority_of_the_default_class, the_older_job_goes_first,
-                     not_all_end, the_schedulers_configuration, without_a_job, several_changes, table, gantt, gantt_on_a_terminal, svg, html,
+                     not_all_end, the_schedulers_configuration, without_a_job, several_changes, table, gantt, gantt_of_the_readme, gantt_on_a_terminal, svg, html,
                      names_are_harmless, out_that_cannot_be_written, wrong_use, no_nodes, no_jobs,
                      bad_files_name_file_and_field, odd_objects_do_no_harm):
         suite.case(function.__name__, function)
