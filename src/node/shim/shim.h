@@ -97,7 +97,7 @@ struct shim_options {
     struct str only;
     struct str hostname;
     bool has_host_network, has_host_ipc, has_host_pids, shares_pids;
-    bool asks_by_http; /* it will be told to: https, if only by a redirect, takes libraries that others do without */
+    bool needs_libs; /* it will be told to ask by http (https, if only by a redirect) or by the name of a host */
     VEC(struct shim_sysctl) sysctls;
     const char *log_dir; /* "<log_dir>/<container>.<attempt>.log", made when something is written; see conlog.h */
     int64_t log_bytes;   /* a log is turned over when it is longer; 0: 10 MiB, and 5 are kept */

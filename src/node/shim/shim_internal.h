@@ -82,8 +82,7 @@ struct spawner_area spawner_find_area(void);
 void spawner_name(const struct spawner_area *area, const char *name, const char *more);
 void spawner_settle(void); /* in a forked process: a session and streams of its own, no signal of a terminal */
 
-void spawner_keep_libs(void);    /* spawner_libs.c: forks do without those that only the program uses */
-void spawner_share_tls(bool on); /* … but one that asks by https, while this is on */
+void spawner_share_libs(bool on); /* spawner_libs.c: do forks have the libraries that only the program uses? */
 
 /* Kill and reap every child that 'keeps' does not want, until none is left, at most 'ms'. False: some are. */
 bool shim_kill_strays(bool (*keeps)(void *ctx, pid_t pid), void *ctx, int ms);

@@ -30,7 +30,7 @@ void shim_get_limits(struct wire_read *r, struct cgroup_limits *ret)
     ret->dies_whole = false;
 }
 
-enum { HOST_NETWORK = 1, HOST_IPC = 2, HOST_PIDS = 4, SHARES_PIDS = 8, ASKS_BY_HTTP = 16 };
+enum { HOST_NETWORK = 1, HOST_IPC = 2, HOST_PIDS = 4, SHARES_PIDS = 8, NEEDS_LIBS = 16 };
 
 void shim_put_options(struct buf *out, const struct shim_options *o)
 {
@@ -40,7 +40,7 @@ void shim_put_options(struct buf *out, const struct shim_options *o)
     wire_put_str(out, o->hostname);
     wire_put_i64(out, (o->has_host_network ? HOST_NETWORK : 0) | (o->has_host_ipc ? HOST_IPC : 0) |
                           (o->has_host_pids ? HOST_PIDS : 0) | (o->shares_pids ? SHARES_PIDS : 0) |
-                          (o->asks_by_http ? ASKS_BY_HTTP : 0));
+                          (o->needs_libs ? NEEDS_LIBS : 0));
     wire_put_str(out, str_of(o->log_dir));
     wire_put_i64(out, o->log_bytes);
     wire_put_i64(out, o->log_ahead);
@@ -68,7 +68,7 @@ int shim_get_options(struct arena *a, struct str text, struct shim_options *ret,
     o.has_host_ipc = flags & HOST_IPC;
     o.has_host_pids = flags & HOST_PIDS;
     o.shares_pids = flags & SHARES_PIDS;
-    o.asks_by_http = flags & ASKS_BY_HTTP;
+    o.needs_libs = flags & NEEDS_LIBS;
     o.log_dir = arena_str(a, wire_get_str(&r)).p;
     o.log_bytes = wire_get_i64(&r);
     o.log_ahead = wire_get_i64(&r);

@@ -3,7 +3,8 @@
  * Half of what a fork of the spawner copies are the maps and the relocated tables of libraries that only the program
  * uses; each shim, and each process 1 of a container, copied them and threw them away. Memory that is marked so is not
  * there in a child at all. The dynamic loader must not go there either: it looks a function up in one library after the
- * other, so all have to be found before (LD_BIND_NOW, which reexec.h sets), or all stays as it was.
+ * other, so all have to be found before (LD_BIND_NOW, which reexec.h sets), or all stays as it was. Whoever looks up the
+ * name of a host may have the loader bring another library (nsswitch.conf), so pods that do have all of them.
  */
 #include "node/shim/shim_internal.h"
 
@@ -12,39 +13,30 @@
 #include <link.h>
 #include <sys/mman.h>
 
-/* No shim calls them, but for a probe over https. What is not listed stays: a sanitizer, or what somebody preloads. */
-static const struct {
-    struct str name;
-    bool is_tls;
-} spare[] = {
-    { STR_INIT("libcrypto.so"), true },   { STR_INIT("libssl.so"), true }, { STR_INIT("libz.so"), true },
-    { STR_INIT("libsqlite3.so"), false }, { STR_INIT("libyaml-"), false }, { STR_INIT("libldns.so"), false },
-    { STR_INIT("libmnl.so"), false },
+/* No shim calls them, but for probes. What is not listed stays: a sanitizer, or what somebody preloads. */
+static const struct str spare[] = {
+    STR_INIT("libbz2.so"), STR_INIT("libcrypto.so"),  STR_INIT("libldns.so"), STR_INIT("liblzma.so"),
+    STR_INIT("libmnl.so"), STR_INIT("libsqlite3.so"), STR_INIT("libssl.so"),  STR_INIT("libyaml-"),
+    STR_INIT("libz.so"),   STR_INIT("libzstd.so"),
 };
 
-struct advice {
-    bool only_tls;
-    int what; /* MADV_… */
-};
-
-static bool concerns(const struct advice *a, const char *path)
+static bool is_spare(const char *path)
 {
     const char *slash = strrchr(path, '/');
     struct str name = str_of(slash ? slash + 1 : path);
 
     for (size_t i = 0; i < ARRAY_LEN(spare); i++)
-        if (str_starts(name, spare[i].name))
-            return spare[i].is_tls || !a->only_tls;
+        if (str_starts(name, spare[i]))
+            return true;
     return false;
 }
 
 static int advise(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = UINTPTR_MAX, to = 0;
-    const struct advice *a = ctx;
 
     (void)size;
-    if (!concerns(a, info->dlpi_name))
+    if (!is_spare(info->dlpi_name))
         return 0;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
@@ -56,7 +48,7 @@ static int advise(struct dl_phdr_info *info, size_t size, void *ctx)
         to = MAX_OF(to, (at + part->p_memsz + page - 1) & ~(page - 1));
     }
     if (to > from)
-        (void)madvise((void *)from, to - from, a->what); /* what is copied all the same does no harm */
+        (void)madvise((void *)from, to - from, *(const int *)ctx); /* what is copied all the same does no harm */
     return 0;
 }
 
@@ -67,14 +59,8 @@ static bool is_bound(void)
     return now && *now;
 }
 
-void spawner_keep_libs(void)
+void spawner_share_libs(bool on)
 {
     if (is_bound())
-        (void)dl_iterate_phdr(advise, &(struct advice){ .what = MADV_DONTFORK });
-}
-
-void spawner_share_tls(bool on)
-{
-    if (is_bound())
-        (void)dl_iterate_phdr(advise, &(struct advice){ .only_tls = true, .what = on ? MADV_DOFORK : MADV_DONTFORK });
+        (void)dl_iterate_phdr(advise, &(int){ on ? MADV_DOFORK : MADV_DONTFORK });
 }

@@ -219,12 +219,12 @@ static pid_t fork_for(const struct shim_options *opt)
 {
     pid_t pid;
 
-    if (!opt->asks_by_http)
+    if (!opt->needs_libs)
         return fork();
-    spawner_share_tls(true);
+    spawner_share_libs(true);
     pid = fork();
     if (pid != 0)
-        spawner_share_tls(false);
+        spawner_share_libs(false);
     return pid;
 }
 
@@ -515,7 +515,7 @@ _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
         s.own.files = (struct rlimit){ 1024, 4096 };
     if (!opt->driver && !opt->oci)
         box_prepare(); /* every container inherits it */
-    spawner_keep_libs();
+    spawner_share_libs(false);
     list_init(&s.entries);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);

@@ -605,7 +605,7 @@ static void test_probe(void **state)
     struct shim_event ev;
     struct shim *s;
 
-    opt.asks_by_http = true;
+    opt.needs_libs = true;
     s = stand_pod_with(&opt);
     assert_int_equal(shim_probe(s, 1, &t, 2000, NULL), 0); /* "lo" is up: refused, not unreachable */
     ev = stand_expect(s, SHIM_RESULT, "nobody");
