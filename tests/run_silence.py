@@ -11,7 +11,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from harness import Suite, pumice  # noqa: E402
-from runs import Run, job, sh, task  # noqa: E402
+from runs import Run, has_user_namespaces, job, sh, skip, task  # noqa: E402
 
 PYTHON = shutil.which("python3", path="/usr/bin:/bin")
 THREADS = "import threading, time\nfor i in range(3): threading.Thread(target=time.sleep, args=(100,), daemon=True).start()\ntime.sleep(100)"
@@ -63,6 +63,19 @@ def by_itself():
     assert "sleep 1.5\n" in notices(r, "what the processes wait in")[0] and r.phase() == "Completed", r.of("notice")
 
 
+def by_itself_as_a_user():
+    """Who has no groups of his own has processes all the same; what they used is not known, and not said to be nothing."""
+    if os.getuid() != 0 or not has_user_namespaces(61999):
+        return skip("no user namespaces for others")
+    r = Run(job("j", task("t", sh("sleep 100 & wait"))), "--silence", "1s", "--stacks", user=61999)
+    r.until(lambda r: notices(r, "wait in") or notices(r, "no process")).signal(signal.SIGTERM).end()
+    text = notices(r, "what the processes wait in")[0]
+    assert "  t-0/main\n" in text and "sleep 100\n" in text and "pumice-init" not in text, text
+    told = notices(r, "no output for")[0]
+    assert "1 pod runs" in told and "used 0s" not in told, told
+    return None
+
+
 def wrong_use():
     for value, piece in (("x", "--silence"), ("-1s", "--silence: must be a time, or 0")):
         r = pumice("run", "--silence", value, "-", stdin="")
@@ -71,7 +84,7 @@ def wrong_use():
 
 def main():
     suite = Suite()
-    for case in (silent, busy, asked, by_itself, wrong_use):
+    for case in (silent, busy, asked, by_itself, by_itself_as_a_user, wrong_use):
         suite.case(case.__name__, case)
     return suite.finish()
 

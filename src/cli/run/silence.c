@@ -38,19 +38,32 @@ static int64_t cpu_us_since(const struct run *r, int64_t ms)
     return (int64_t)sum;
 }
 
+/* For an ordinary user the machine may not count: then nobody can say. */
+static bool is_counted(const struct run *r)
+{
+    VEC_FOREACH(p, &r->history->pods)
+        if ((*p)->state == HISTORY_RUNNING && pod_cpu_us(*p) > 0)
+            return true;
+    return false;
+}
+
 void run_silence_turn(struct run *r)
 {
     int64_t now_ms = clock_now_ms(r->clock);
     size_t n = count_running(r);
-    autobuf silent = { 0 }, busy = { 0 };
+    autobuf silent = { 0 }, used = { 0 };
 
     if (now_ms < run_silence_due(r))
         return;
     r->silence.n_told++;
     duration_print(&silent, (now_ms - r->silence.since_ms) / 1000 * 1000000000);
-    duration_print(&busy, cpu_us_since(r, r->silence.since_ms) / 100000 * 100000000);
-    run_say(r, arena_fmt(r->arena, "no output for %s; %zu pod%s run%s, and used %s of CPU in that time%s", silent.p, n,
-                         n == 1 ? "" : "s", n == 1 ? "s" : "", busy.p,
+    if (is_counted(r)) {
+        buf_str(&used, STR(", and used "));
+        duration_print(&used, cpu_us_since(r, r->silence.since_ms) / 100000 * 100000000);
+        buf_str(&used, STR(" of CPU in that time"));
+    }
+    run_say(r, arena_fmt(r->arena, "no output for %s; %zu pod%s run%s%.*s%s", silent.p, n, n == 1 ? "" : "s",
+                         n == 1 ? "s" : "", STR_ARG(buf_view(&used)),
                          r->o->stacks      ? ""
                          : r->has_keyboard ? " (Ctrl-\\ shows what its processes wait in)"
                                            : " (SIGQUIT shows what its processes wait in)"));

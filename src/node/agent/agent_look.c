@@ -2,6 +2,11 @@
 #include "node/agent/agent_internal.h"
 
 #include "api/meta.h"
+#include "os/dir.h"
+#include "os/io.h"
+
+#include <fcntl.h>
+#include <string.h>
 
 /* A pod that was deleted may still be going when another of its name is here already. */
 struct agent_pod *agent_pod_of(const struct agent *g, struct str namespace, struct str name)
@@ -161,21 +166,59 @@ static void on_pid(void *ctx, pid_t pid)
     w->f(w->ctx, &w->process);
 }
 
+static pid_t first_of(const struct agent_pod *p, struct str container)
+{
+    VEC_FOREACH(f, &p->first)
+        if (str_eq(f->container, container))
+            return f->pid;
+    return 0;
+}
+
+enum { FAMILY_MAX = 4096 }; /* of one container: others must not wait for it */
+
+struct family {
+    VEC(pid_t) pids;
+};
+
+static void add_children(struct arena *a, struct family *f, pid_t pid)
+{
+    struct str task = arena_fmt(a, "/proc/%d/task", (int)pid);
+    autodir *threads = dir_open(AT_FDCWD, task.p);
+
+    for (struct dirent *t; (t = dir_next(threads));) {
+        struct str rest = file_text(a, AT_FDCWD, arena_fmt(a, "%s/%s/children", task.p, t->d_name).p, 1 << 20), word;
+        int64_t child;
+
+        while (f->pids.n < FAMILY_MAX && str_split(&rest, ' ', &word))
+            if (str_to_i64(word, &child) == 0 && child > 0 && child <= INT32_MAX)
+                *vec_push(a, &f->pids) = (pid_t)child;
+    }
+}
+
+/* Process 1 of a container and all that descends from it: whoever loses its parent gets this one. */
+static void each_of_family(struct arena *a, pid_t first, struct process_walk *w)
+{
+    struct family f = { 0 };
+
+    if (first > 0)
+        *vec_push(a, &f.pids) = first;
+    for (size_t i = 0; i < f.pids.n; i++)
+        add_children(a, &f, f.pids.v[i]);
+    VEC_FOREACH(pid, &f.pids) /* whoever is told may take his time */
+        on_pid(w, *pid);
+}
+
 pid_t agent_first_process(const struct agent *g, const struct agent_place *where)
 {
     const struct agent_pod *p = agent_pod_of(g, where->namespace, where->pod);
 
-    if (!p)
-        return 0;
-    VEC_FOREACH(f, &p->first)
-        if (str_eq(f->container, where->container))
-            return f->pid;
-    return 0;
+    return p ? first_of(p, where->container) : 0;
 }
 
 void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_process *p), void *ctx)
 {
     static const char *const lists[] = { "initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses" };
+    bool has_groups = strcmp(cgroups_kind(g->cgroups), "none") != 0;
 
     MAP_FOREACH(struct agent_pod *, p, &g->pods) {
         autoarena a = { 0 };
@@ -185,7 +228,9 @@ void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_pr
             JSON_FOREACH(c, json_get(status, lists[i])) {
                 struct process_walk w = { { p->object->uid, json_member_text(c, "name"), 0 }, f, ctx };
 
-                if (json_find(c, "state", "running", NULL))
+                if (json_find(c, "state", "running", NULL) && !has_groups)
+                    each_of_family(&a, first_of(p, w.process.container), &w);
+                else if (json_find(c, "state", "running", NULL))
                     cgroup_pids(g->cgroups, group_of(&a, p, w.process.container).p, on_pid, &w);
             }
     }
