@@ -4,6 +4,7 @@ kubectl create, logs, exec and port-forward; what pods refer to; a node that is 
 of a kubelet (system:nodes) and what docs/node.md adds to them, no more."""
 import base64
 import calendar
+import contextlib
 import fcntl
 import json
 import os
@@ -29,6 +30,8 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 from bed import Bed, Skip, encoded, status_of  # noqa: E402
 from controller import Controller, install, until  # noqa: E402
 from harness import PUMICE, Suite  # noqa: E402
+from images import folder, layer, text  # noqa: E402
+from registry import Image, Liar  # noqa: E402
 from runs import UNFILTERED  # noqa: E402
 
 NODE = "n1"
@@ -561,6 +564,25 @@ def gives_what_pods_refer_to(bed):
     assert bed.kubectl("logs", "waits", "--tail=1") == "new\n"
 
 
+def pulls_images(bed):
+    """A node that asks registries: with the Secret that a pod names; its Node then says which images it has."""
+    with contextlib.closing(Liar()) as registry, Node(bed, "--pull", "missing", name="n5", state="n5") as node:
+        login = base64.b64encode(b"me:secret").decode()
+        ref = registry.push("app", Image(layer([folder("etc"), text("etc/what", "pulled")])))
+        registry.tricks["/app/"] = lambda h: h.headers.get("Authorization") != "Basic " + login and h.answer(401, b"", {"WWW-Authenticate": 'Basic realm="x"'})
+        node.until_works()
+        config = json.dumps({"auths": {registry.host: {"auth": login}}}).encode()
+        create(bed, {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": "default"}, "type": "kubernetes.io/dockerconfigjson",
+                     "data": {".dockerconfigjson": base64.b64encode(config).decode()}},
+               pod("pulls", "", main={"image": ref, "command": ["/nothing/here"]}, imagePullSecrets=[{"name": "login"}], nodeName="n5"))
+        names = until("the Node knows the image", lambda: [i["names"] for i in bed.call("GET", "/api/v1/nodes/n5")[1]["status"].get("images", [])])
+        assert len(names) == 1 and names[0][0].startswith(ref.split(":latest")[0] + "@sha256:") and names[0][1] == ref, names
+        assert until("it has one", lambda: state(bed, "pulls").get("imageID")) == names[0][0]
+        bed.kubectl("delete", "pod", "pulls", "--wait=false")
+        until("it is gone", lambda: not get(bed, "pulls"))
+        registry.shutdown()
+
+
 def asks_for_little(bed):
     """Nothing of others is listed: Secrets and ConfigMaps by name, pods of this node."""
     for e in bed.audit(user=f"system:node:{NODE}"):
@@ -776,7 +798,7 @@ def main():
                 first_pods(bed)
                 talker(bed)
                 for case in (has_its_name_alone, says_which_right_is_missing, waits_for_the_server, says_what_it_lacks_of_a_file, shows_logs, runs_commands,
-                             has_a_terminal, attaches, debugs, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, reads_its_certificates_again, gives_what_pods_refer_to,
+                             has_a_terminal, attaches, debugs, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, reads_its_certificates_again, gives_what_pods_refer_to, pulls_images,
                              refuses_pods_that_open_the_machine, runs_the_seeds_jobs, makes_its_node_again, deletes_gracefully, asks_for_little, goes_on_without_the_server, outlives_its_program):
                     if case.__name__ not in os.environ.get("ONLY", case.__name__):
                         continue
