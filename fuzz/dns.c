@@ -1,5 +1,5 @@
-/* dns.c - fuzz: any packet is answered, passed on or dropped; an answer fits, can be read and repeats the question; and
- * any resolv.conf of a host, and any pod, gives one that has only the lines it may have */
+/* dns.c - fuzz: any packet is answered, passed on or dropped; an answer fits, can be read and repeats the question, also one
+ * that ends with what somebody else has answered; and any resolv.conf of a host, and any pod, gives one that has only the lines it may have */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +26,8 @@ static struct dns_zone *make_zone(void)
             (struct dns_host){ i % 3 ? arena_fmt(&a, "h%u", i / 2) : STR(""), { htonl(0x0a000000 + i) }, i % 5 != 0 };
     dns_zone_put(z, &service);
     dns_zone_put(z, &wide);
+    dns_zone_put(z, &(struct dns_service){ .namespace = STR("d"), .name = STR("n"), .alias = STR("web.d.svc.c.l") });
+    dns_zone_put(z, &(struct dns_service){ .namespace = STR("d"), .name = STR("f"), .alias = STR("f.example") });
     dns_zone_set_server(z, (struct in_addr){ htonl(0x0a0000fe) });
     return z;
 }
@@ -56,15 +58,44 @@ static void check_reply(struct str packet, struct str reply)
     ldns_pkt_free(answer);
 }
 
+static void try_chase(struct str packet, struct str begun, struct str answer, size_t max)
+{
+    autobuf question = { 0 }, reply = { 0 };
+    ldns_pkt *pkt = NULL;
+
+    dns_chase_question(begun, &question);
+    assert(ldns_wire2pkt(&pkt, (const uint8_t *)question.p, question.n) == LDNS_STATUS_OK);
+    assert(ldns_pkt_qdcount(pkt) == 1 && !ldns_pkt_qr(pkt));
+    ldns_pkt_free(pkt);
+    dns_chase_reply(begun, answer, max, &reply);
+    assert(reply.n <= (max ? max : 65535));
+    check_reply(packet, buf_view(&reply));
+}
+
 static void try_packet(struct dns_zone *z, struct str packet, size_t max)
 {
     autobuf reply = { 0 };
     enum dns_outcome outcome = dns_answer(z, packet, max, &reply);
 
-    assert((outcome == DNS_ANSWERED) == (reply.n > 0));
-    assert(reply.n <= (max ? max : 65535));
+    assert((outcome == DNS_ANSWERED || outcome == DNS_CHASE) == (reply.n > 0));
+    assert(outcome == DNS_CHASE || reply.n <= (max ? max : 65535));
     if (outcome == DNS_ANSWERED)
         check_reply(packet, buf_view(&reply));
+    if (outcome == DNS_CHASE)
+        try_chase(packet, buf_view(&reply), packet, max);
+}
+
+/* The input as what somebody else has answered for "f.d.svc.c.l", of which the type is its first byte. */
+static void try_answer(struct dns_zone *z, struct str input, size_t max)
+{
+    char question[] = "\0\7\1\0\0\1\0\0\0\0\0\0\1f\1d\3svc\1c\1l\0\0\1\0\1";
+    struct str packet = { question, sizeof(question) - 1 };
+    autobuf begun = { 0 };
+
+    if (input.n)
+        question[sizeof(question) - 4] = input.p[0];
+    if (dns_answer(z, packet, max, &begun) == DNS_CHASE)
+        try_chase(packet, buf_view(&begun), input, max);
 }
 
 static void check_conf(struct str conf)
@@ -107,6 +138,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     try_packet(z, input, 512);
     try_packet(z, input, DNS_UDP_MAX);
     try_packet(z, input, 0);
+    try_answer(z, input, DNS_UDP_MAX);
+    try_answer(z, input, 0);
     try_conf(input);
     return 0;
 }

@@ -540,6 +540,14 @@ void dns_chase_question(struct str begun, struct buf *out)
     ldns_pkt_free(reply);
 }
 
+/* Of what somebody else says the rest is left out. */
+static bool is_asked_for(const ldns_pkt *reply, const ldns_rr *rr)
+{
+    ldns_rr_type asked = ldns_rr_get_type(ldns_rr_list_rr(ldns_pkt_question(reply), 0)), type = ldns_rr_get_type(rr);
+
+    return type == asked || type == LDNS_RR_TYPE_CNAME || asked == LDNS_RR_TYPE_ANY;
+}
+
 void dns_chase_reply(struct str begun, struct str answer, size_t max, struct buf *out)
 {
     ldns_pkt *reply = must(read_reply(begun)), *more = answer.n ? read_reply(answer) : NULL;
@@ -548,7 +556,8 @@ void dns_chase_reply(struct str begun, struct str answer, size_t max, struct buf
     ldns_pkt_set_rcode(reply, more ? ldns_pkt_get_rcode(more) : LDNS_RCODE_SERVFAIL);
     ldns_pkt_set_tc(reply, more && ldns_pkt_tc(more));
     for (size_t i = 0; more && i < ldns_pkt_ancount(more); i++)
-        if (!ldns_pkt_push_rr(reply, LDNS_SECTION_ANSWER,
+        if (is_asked_for(reply, ldns_rr_list_rr(ldns_pkt_answer(more), i)) &&
+            !ldns_pkt_push_rr(reply, LDNS_SECTION_ANSWER,
                               must(ldns_rr_clone(ldns_rr_list_rr(ldns_pkt_answer(more), i)))))
             abort();
     finish(reply, limit_of(reply, max), out);
