@@ -49,17 +49,20 @@ static struct dns_zone *small_zone(void)
     dns_zone_put(z, &job);
     dns_zone_put(z, &open);
     dns_zone_put(z, &none);
+    dns_zone_put(z, &(struct dns_service){ .namespace = STR("names"),
+                                           .name = STR("near"),
+                                           .alias = STR("Web.default.svc.cluster.local") });
+    dns_zone_put(z, &(struct dns_service){ .namespace = STR("names"),
+                                           .name = STR("twice"),
+                                           .alias = STR("near.names.svc.cluster.local.") });
     dns_zone_put(z, &(struct dns_service){
-                        .namespace = STR("ml"), .name = STR("near"), .alias = STR("Web.default.svc.cluster.local") });
-    dns_zone_put(z, &(struct dns_service){
-                        .namespace = STR("ml"), .name = STR("twice"), .alias = STR("near.ml.svc.cluster.local.") });
-    dns_zone_put(z, &(struct dns_service){
-                        .namespace = STR("ml"), .name = STR("lost"), .alias = STR("no.ml.svc.cluster.local") });
-    dns_zone_put(z, &(struct dns_service){
-                        .namespace = STR("ml"), .name = STR("circle"), .alias = STR("circle.ml.svc.cluster.local") });
-    dns_zone_put(z,
-                 &(struct dns_service){ .namespace = STR("ml"), .name = STR("far"), .alias = STR("db.example.com") });
-    dns_zone_put(z, &(struct dns_service){ .namespace = STR("ml"), .name = STR("odd"), .alias = STR("not a name") });
+                        .namespace = STR("names"), .name = STR("lost"), .alias = STR("no.names.svc.cluster.local") });
+    dns_zone_put(z, &(struct dns_service){ .namespace = STR("names"),
+                                           .name = STR("circle"),
+                                           .alias = STR("circle.names.svc.cluster.local") });
+    dns_zone_put(
+        z, &(struct dns_service){ .namespace = STR("names"), .name = STR("far"), .alias = STR("db.example.com") });
+    dns_zone_put(z, &(struct dns_service){ .namespace = STR("names"), .name = STR("odd"), .alias = STR("not a name") });
     dns_zone_put(z, &(struct dns_service){ .namespace = STR("a.b"), .name = STR("c") }); /* cannot be asked for */
     dns_zone_set_server(z, address("10.1.0.254"));
     return z;
@@ -123,15 +126,15 @@ static const struct {
     const char *answers;
 } cases[] = {
     /* other names */
-    { "near.ml.svc.cluster.local", T_A, NOERROR, "A 10.96.0.5\nCNAME web.default.svc.cluster.local.\n" },
-    { "near.ml.svc.cluster.local", T_AAAA, NOERROR, "CNAME web.default.svc.cluster.local.\n" },
-    { "near.ml.svc.cluster.local", T_CNAME, NOERROR, "CNAME web.default.svc.cluster.local.\n" },
-    { "twice.ml.svc.cluster.local", T_A, NOERROR,
-      "A 10.96.0.5\nCNAME near.ml.svc.cluster.local.\nCNAME web.default.svc.cluster.local.\n" },
-    { "lost.ml.svc.cluster.local", T_A, NXDOMAIN, "CNAME no.ml.svc.cluster.local.\n" },
-    { "odd.ml.svc.cluster.local", T_A, NOERROR, "" },
-    { "x.near.ml.svc.cluster.local", T_A, NXDOMAIN, "" },
-    { "far.ml.svc.cluster.local", T_CNAME, NOERROR, "CNAME db.example.com.\n" },
+    { "near.names.svc.cluster.local", T_A, NOERROR, "A 10.96.0.5\nCNAME web.default.svc.cluster.local.\n" },
+    { "near.names.svc.cluster.local", T_AAAA, NOERROR, "CNAME web.default.svc.cluster.local.\n" },
+    { "near.names.svc.cluster.local", T_CNAME, NOERROR, "CNAME web.default.svc.cluster.local.\n" },
+    { "twice.names.svc.cluster.local", T_A, NOERROR,
+      "A 10.96.0.5\nCNAME near.names.svc.cluster.local.\nCNAME web.default.svc.cluster.local.\n" },
+    { "lost.names.svc.cluster.local", T_A, NXDOMAIN, "CNAME no.names.svc.cluster.local.\n" },
+    { "odd.names.svc.cluster.local", T_A, NOERROR, "" },
+    { "x.near.names.svc.cluster.local", T_A, NXDOMAIN, "" },
+    { "far.names.svc.cluster.local", T_CNAME, NOERROR, "CNAME db.example.com.\n" },
     /* services */
     { "web.default.svc.cluster.local", T_A, NOERROR, "A 10.96.0.5\n" },
     { "web.default.svc.cluster.local", T_AAAA, NOERROR, "" },
@@ -611,15 +614,15 @@ static void test_long_domain(void **state)
 static void test_aliases_of_other_domains(void **state)
 {
     struct dns_zone *z = small_zone();
-    autoanswer a = ask_name(z, "far.ml.svc.cluster.local", T_A),
-               round = ask_name(z, "circle.ml.svc.cluster.local", T_A);
+    autoanswer a = ask_name(z, "far.names.svc.cluster.local", T_A),
+               round = ask_name(z, "circle.names.svc.cluster.local", T_A);
     autobuf begun = { 0 }, question = { 0 }, reply = { 0 };
     ldns_pkt *pkt = NULL;
 
     assert_int_equal(a.outcome, DNS_CHASE);
     assert_string_equal(text(&a), "CNAME db.example.com.\n");
     assert_int_equal(ldns_pkt_get_rcode(round.pkt), LDNS_RCODE_SERVFAIL);
-    put_question(&question, &(struct question){ .id = 0x77, .name = STR("far.ml.svc.cluster.local"), .type = T_A });
+    put_question(&question, &(struct question){ .id = 0x77, .name = STR("far.names.svc.cluster.local"), .type = T_A });
     (void)dns_answer(z, buf_view(&question), 0, &begun); /* as above */
     buf_reset(&question);
     dns_chase_question(buf_view(&begun), &question);

@@ -462,7 +462,7 @@ static void test_forward(void **state)
     assert_int_equal(ask(&q, SOON_MS, NULL), NOERROR);
     buf_reset(&answers);
     assert_int_equal(ask(&alias, SOON_MS, &answers), NOERROR); /* another name for it */
-    assert_string_equal(answers.p, "CNAME www.example.com.\nA 9.9.9.9\n");
+    assert_string_equal(answers.p, "A 9.9.9.9\nCNAME www.example.com.\n");
     send_tcp(tcp, &far, 1000);
     send_tcp(tcp, &one, 1000);
     for (int i = 0; i < 2; i++) { /* in the order they are known */
