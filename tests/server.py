@@ -744,6 +744,40 @@ def follows_a_log(s):
     until("it is gone", lambda: s.call("GET", f"{PODS}/talks")[0] == 404)
 
 
+def exec_in(s, name, *command):
+    """A command in a pod, by WebSocket as far as it is needed: its status is the last thing that is said."""
+    q = urllib.parse.urlencode([*(("command", c) for c in command), ("stdout", "true"), ("container", "main")])
+    raw = socket.create_connection(("127.0.0.1", s.port), timeout=60)
+    c = ssl.create_default_context(cadata=s.ca).wrap_socket(raw, server_hostname="127.0.0.1")
+    key = base64.b64encode(os.urandom(16)).decode()
+    c.sendall((f"GET {PODS}/{name}/exec?{q} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {s.token}\r\nConnection: Upgrade\r\n"
+               f"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
+               "Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n\r\n").encode())
+    got = b""
+    while b'"status":"' not in got:
+        more = c.recv(65536)
+        assert more, got
+        got += more
+    c.close()
+    assert b'"status":"Success"' in got, got
+
+
+def says_what_is_missing(s):
+    """Who reads slower than a container writes misses some of it, and is told so."""
+    s.ok("POST", PODS, pod("chatty", "echo begin; until [ -e /tmp/go ]; do sleep 0.05; done; i=0; while [ $i -lt 7000 ]; do "
+                              "i=$((i + 1)); printf '%d %10000s\\n' $i x; done; echo end"))
+    until("it has begun", lambda: s.call("GET", f"{PODS}/chatty/log")[1] == "begin\n")
+    c, r = s.open("GET", f"{PODS}/chatty/log?follow=true&timestamps=true")
+    assert r.readline().endswith(b" begin\n")
+    exec_in(s, "chatty", "touch", "/tmp/go")
+    until("it has written all", lambda: s.ok("GET", f"{PODS}/chatty")["status"]["phase"] == "Succeeded")
+    lines = [line.split()[1].decode() for line in r]
+    c.close()
+    assert lines[-1] == "end" and "[pumice:" in lines, (len(lines), lines[-1])
+    assert all(now in ("end", "[pumice:") or before == "[pumice:" or int(now) == int(before) + 1 for before, now in zip(["0", *lines], lines)), "nobody told of a gap"
+    s.ok("DELETE", f"{PODS}/chatty?gracePeriodSeconds=0")
+
+
 def runs_jobs(s):
     status, answer = s.call("POST", JOBS, {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "none"},
                                            "spec": {"queue": "nowhere", "tasks": []}})
@@ -947,7 +981,7 @@ def main():
     try:
         for case in (is_healthy, keeps_strangers_out, discovers_both_forms, describes_kinds, says_what_is_wrong, writes_with_care,
                      knows_its_fields, patches, applies, keeps_status_apart, lists, lists_much, watches, holds_up, ends_what_is_deleted, ends_namespaces,
-                     shows_events_twice, runs_pods, follows_a_log, speaks_in_messages, runs_jobs, answers_questions):
+                     shows_events_twice, runs_pods, follows_a_log, says_what_is_missing, speaks_in_messages, runs_jobs, answers_questions):
             suite.case(case.__name__, lambda: case(s))
         suite.case("refuses_a_second", lambda: refuses_a_second(second))
         for name, path in kubectls():

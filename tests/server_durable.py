@@ -22,7 +22,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "kube")]
 
 from harness import PUMICE, Suite, pumice  # noqa: E402
 from netfilter import has_nftables  # noqa: E402
-from server import JOBS, MAPS, PODS, Server, UnixConnection, Watch, config_map, job, named, pid_of, pod, until  # noqa: E402
+from server import JOBS, MAPS, PODS, Server, UnixConnection, Watch, config_map, exec_in, job, named, pid_of, pod, until  # noqa: E402
 
 SECRETS = "/api/v1/namespaces/default/secrets"
 SERVICES = "/api/v1/namespaces/default/services"
@@ -342,28 +342,6 @@ def goes_on():
         until("--cleanup ends them", lambda: not os.path.exists(f"/proc/{pid}/exe"))
         s = home.start()
         until("what was ended is known as such", lambda: phase(s, "counts") == "Failed")
-
-
-def exec_in(s, name, *command):
-    """A command in a pod, by WebSocket as far as it is needed: its status is the last thing that is said."""
-    import base64
-    import ssl
-    import socket
-    import urllib.parse
-    q = urllib.parse.urlencode([*(("command", c) for c in command), ("stdout", "true"), ("container", "main")])
-    raw = socket.create_connection(("127.0.0.1", s.port), timeout=60)
-    c = ssl.create_default_context(cadata=s.ca).wrap_socket(raw, server_hostname="127.0.0.1")
-    key = base64.b64encode(os.urandom(16)).decode()
-    c.sendall((f"GET {PODS}/{name}/exec?{q} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {s.token}\r\nConnection: Upgrade\r\n"
-               f"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
-               "Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n\r\n").encode())
-    got = b""
-    while b'"status":"' not in got:
-        more = c.recv(65536)
-        assert more, got
-        got += more
-    c.close()
-    assert b'"status":"Success"' in got, got
 
 
 def drains():

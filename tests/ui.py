@@ -10,8 +10,7 @@ import sys
 
 from browser import CHROMIUM, HEIGHT, WIDTH, Browser
 from harness import PUMICE, Suite, pumice
-from server import JOBS, Server, until
-from server_durable import exec_in
+from server import JOBS, Server, exec_in, until
 
 SKIPPED = 77  # meson's word for it
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "ui", "page")

@@ -106,6 +106,20 @@ static void send_line(struct log_stream *s, const struct conlog_line *line)
     put(s, &out);
 }
 
+/* Files were turned over before this reader came to them: whoever reads the rest must not take it for all. */
+static void tell_lost(struct log_stream *s, const struct conlog_line *next)
+{
+    autobuf out = { 0 };
+
+    if (s->is_inside[CONLOG_STDOUT] || s->is_inside[CONLOG_STDERR])
+        buf_char(&out, '\n');
+    s->is_inside[CONLOG_STDOUT] = s->is_inside[CONLOG_STDERR] = false;
+    if (s->has_times)
+        put_time(&out, next->at_ns);
+    buf_str(&out, STR("[pumice: lines are missing here: more was written than read, and the last 50 MiB are kept]\n"));
+    put(s, &out);
+}
+
 /* ---- reading ---- */
 
 static void counted(struct log_stream *s)
@@ -132,6 +146,8 @@ static bool read_some(struct log_stream *s)
         if (!conlog_next(s->reader, &line))
             return true;
         n += line.text.n + CONLOG_EXTRA;
+        if (conlog_has_lost(s->reader) && s->stage != LOG_COUNTS && !s->n_skips)
+            tell_lost(s, &line);
         if (!is_wanted(s, &line))
             continue;
         if (s->stage == LOG_COUNTS)
