@@ -24,7 +24,7 @@ from runs import HERE
 from runs import has as has_programs
 
 BLOCKS = os.path.join(HERE, "seeds", "blocks")
-TOOLS = ("bash", "coreutils", "dash", "grep", "hostname", "openmpi-bin", "openssh-client", "openssh-server", "procps", "python3", "sed")
+TOOLS = ("bash", "coreutils", "dash", "grep", "hostname", "libc-bin", "openmpi-bin", "openssh-client", "openssh-server", "procps", "python3", "sed")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 TALK = """
