@@ -689,12 +689,16 @@ def ends_with_the_run():
                               extra_groups=[] if USER else None)
     inside = subprocess.Popen([harness.PUMICE, "exec", "--state", R.state, "worker-0", "--", "sh", "-c", "echo in; exec sleep 1000"], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True, user=USER, group=USER, extra_groups=[] if USER else None)
-    leftovers.OURS.update((follow.pid, inside.pid))
+    forward = subprocess.Popen([harness.PUMICE, "port-forward", "--state", R.state, "serve-0", ":8000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, user=USER, group=USER, extra_groups=[] if USER else None)
+    leftovers.OURS.update((follow.pid, inside.pid, forward.pid))
+    assert forward.stdout.readline().startswith("Forwarding from")
     same((follow.stdout.readline(), inside.stdout.readline()), ("tick 1\n", "in\n"))
     R.signal(signal.SIGTERM).end()
     out = follow.communicate()[0]
     inside.communicate()
     same((follow.returncode, inside.returncode != 0), (0, True))
+    same((forward.communicate()[1], forward.returncode), (f"pumice port-forward: run {R.id()} has ended\n", 1))
     wrote = R.lines("worker-0")
     said = ["tick 1", *out.splitlines()]
     same((len(said), sorted(said)), (len(wrote), sorted(wrote)))
@@ -743,7 +747,7 @@ def at_a_terminal():
 
 CASES = (ps, top, pods_are_named, exec_status, exec_much, exec_terminal, exec_client_killed, exec_many, attach_streams, attach_terminal, logs, cp_in,
          cp_out, cp_to_a_stream, cp_of_others, published, published_udp, port_forward, other_addresses, ports_that_cannot_be_had, port_of_root, others_may_not, pods_may_not, wrong_requests, several_runs,
-         ends_with_the_run, from_a_pipe, at_a_terminal)
+         from_a_pipe, ends_with_the_run, at_a_terminal)
 OF_ROOT = (top, cp_to_a_stream, exec_much, exec_many, logs, wrong_requests, ports_that_cannot_be_had, several_runs, cp_of_others, other_addresses)  # nothing in them depends on who asks
 
 

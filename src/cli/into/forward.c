@@ -87,6 +87,23 @@ static int open_port(const struct into *x, const struct into_pod *pod, struct po
     return kube_ask_stream(pod->run->ask, buf_view(&path), &events, &p->stream, e);
 }
 
+/* Until one of them is over, which says why. */
+static int wait_for_end(const struct into_pod *pod, const struct port *ports, size_t n, struct err *e)
+{
+    for (;;) {
+        (void)poll(&(struct pollfd){ kube_ask_fd(pod->run->ask), POLLIN, 0 }, 1, -1);
+        kube_ask_turn(pod->run->ask);
+        for (size_t i = 0; i < n; i++) {
+            if (!ports[i].is_over)
+                continue;
+            if (ports[i].is_told && ports[i].err.code == ERR_OK)
+                return err_set(e, ERR_GONE, "run %.*s has ended", STR_ARG(pod->run->id));
+            *e = ports[i].err;
+            return err_wrap(e, "%.*s", STR_ARG(ports[i].text));
+        }
+    }
+}
+
 static int forward(struct into *x, const struct text_list *words, struct err *e)
 {
     struct port *ports = arena_array(x->arena, struct port, words->list.n);
@@ -104,18 +121,10 @@ static int forward(struct into *x, const struct text_list *words, struct err *e)
     for (size_t i = 0; i < n; i++)
         if (open_port(x, &pod, &ports[i], local[i], e) < 0)
             return -1;
-    for (;;) {
-        (void)poll(&(struct pollfd){ kube_ask_fd(pod.run->ask), POLLIN, 0 }, 1, -1);
-        kube_ask_turn(pod.run->ask);
-        for (size_t i = 0; i < n; i++) {
-            if (!ports[i].is_over)
-                continue;
-            if (ports[i].is_told && ports[i].err.code == ERR_OK)
-                return err_set(e, ERR_GONE, "run %.*s has ended", STR_ARG(pod.run->id));
-            *e = ports[i].err;
-            return err_wrap(e, "%.*s", STR_ARG(ports[i].text));
-        }
-    }
+    (void)wait_for_end(&pod, ports, n, e);
+    for (size_t i = 0; i < n; i++)
+        buf_done(&ports[i].line);
+    return -1;
 }
 
 static int forward_run(struct arena *a, const void *options, const struct text_list *arguments)
