@@ -83,6 +83,11 @@ struct str cgroups_place(const struct cgroups *c)
     return STR("here");
 }
 
+const char *cgroups_kind(const struct cgroups *c)
+{
+    return "v2";
+}
+
 void cgroups_close(struct cgroups *c, bool removes)
 {
 }
