@@ -203,7 +203,7 @@ def asked(port):
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=30) as c:
             return c.recv(100).decode()
-    except ConnectionRefusedError:
+    except (ConnectionRefusedError, ConnectionResetError):  # reset: it was closed before we were let in
         return None
 
 
