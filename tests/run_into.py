@@ -445,6 +445,8 @@ def cp_out():
 
 def cp_to_a_stream():
     """What is no file is written to, as cp does, and stays what it is: links to what is open, devices, pipes."""
+    if USER:
+        return  # our pipes are not his, who cannot open them by a name
     dst = tempfile.mkdtemp(dir=DIR)
     os.symlink("/proc/self/fd/1", f"{dst}/link")
     same(fine("cp", "worker-1:/etc/hostname", f"{dst}/link"), "train-worker-1\n")
