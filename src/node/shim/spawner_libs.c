@@ -61,6 +61,8 @@ static bool is_bound(void)
 
 void spawner_share_libs(bool on)
 {
+    int what = on ? MADV_DOFORK : MADV_DONTFORK;
+
     if (is_bound())
-        (void)dl_iterate_phdr(advise, &(int){ on ? MADV_DOFORK : MADV_DONTFORK });
+        (void)dl_iterate_phdr(advise, &what);
 }
