@@ -92,8 +92,7 @@ static void test_signals(void **state)
     assert_int_equal(stand_expect(s, SHIM_ENDED, "slow").status, SIGTERM);
 
     stand_start(s, "deaf", "trap '' TERM; echo ready; sleep 100 & wait; sleep 100", 0);
-    (void)stand_expect(s, SHIM_STARTED, "deaf");
-    (void)stand_expect(s, SHIM_LOG, "deaf");
+    stand_speaks(s, "deaf");
     assert_int_equal(shim_signal(s, STR("deaf"), SIGTERM, NULL), 0);
     assert_false(stand_wait(s, &ev, 100));
     assert_int_equal(shim_signal(s, STR("deaf"), SIGKILL, NULL), 0);
@@ -585,8 +584,7 @@ static void test_forward(void **state)
     ev = stand_expect(s, SHIM_RESULT, "nobody");
     assert_true(ev.id == 1 && !ev.is_ok && str_is(ev.text, "connect to port 9 of the pod: Connection refused"));
     stand_start(s, "main", "!listen", 0);
-    (void)stand_expect(s, SHIM_STARTED, "listen");
-    (void)stand_expect(s, SHIM_LOG, "listen");
+    stand_speaks(s, "listen");
     assert_int_equal(shim_forward(s, 2, 8080, pair[1], NULL), 0);
     close(pair[1]);
     assert_int_equal(write(pair[0], ask, sizeof(ask) - 1), sizeof(ask) - 1);
@@ -611,8 +609,7 @@ static void test_probe(void **state)
     ev = stand_expect(s, SHIM_RESULT, "nobody");
     assert_true(ev.id == 1 && !ev.is_ok && str_ends(ev.text, STR("connect: connection refused")));
     stand_start(s, "main", "!listen", 0);
-    (void)stand_expect(s, SHIM_STARTED, "listen");
-    (void)stand_expect(s, SHIM_LOG, "listen");
+    stand_speaks(s, "listen");
     for (t.kind = 0; t.kind <= PROBE_TCP; t.kind++) {
         assert_int_equal(shim_probe(s, 2, &t, 2000, NULL), 0);
         ev = stand_expect(s, SHIM_RESULT, "probe");

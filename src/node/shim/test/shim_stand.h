@@ -278,6 +278,20 @@ static inline struct shim_event stand_expect(struct shim *s, enum shim_event_kin
     }
 }
 
+/* It runs and has written: a fast one does so before its process 1 has told that it runs. */
+static inline void stand_speaks(struct shim *s, const char *what)
+{
+    bool has_started = false, has_written = false;
+    struct shim_event ev;
+
+    while (!has_started || !has_written) {
+        if (!stand_wait(s, &ev, 20000))
+            fail_msg("%s: waited for it to start and write", what);
+        has_started |= ev.kind == SHIM_STARTED;
+        has_written |= ev.kind == SHIM_LOG;
+    }
+}
+
 static inline struct shim *stand_pod_with(const struct shim_options *opt)
 {
     struct shim *s;
