@@ -92,7 +92,7 @@ def restarts_the_whole_job():
     assert all(len(r.uids(pod)) > 1 for pod in ("ps-0", "worker-0", "worker-4")), r.told()
 
 
-def the_driver_goes_first():
+def driver_and_executors_run():
     half = repaired("article-priority", ("//", "#"))
     r = pumice("validate", half)
     assert f'{half}:12:9: warning: spec.tasks[0].template.spec.priorityClass: unknown field "priorityClass", did you mean "priorityClassName"?' in r.stderr, r.stderr
@@ -262,7 +262,7 @@ def main():
         return 77
     suite = Suite()
     with tempfile.TemporaryDirectory(prefix="pumice-seeds-") as D, contextlib.closing(SeedRegistry(stays=["lyd911/mindspore-gpu-example"])) as REGISTRY:
-        cases = (says_where, restarts_the_whole_job, the_driver_goes_first, not_jobs, tensorflow_of_the_page, tensorflow_of_the_guides, mpi_of_the_page,
+        cases = (says_where, restarts_the_whole_job, driver_and_executors_run, not_jobs, tensorflow_of_the_page, tensorflow_of_the_guides, mpi_of_the_page,
                  mpi_of_the_guide, ssh_of_the_guide, pytorch_of_the_guide, tensorflow_of_the_plugin, ray_of_the_guide)
         for case in cases:
             if len(sys.argv) == 1 or case.__name__ in sys.argv:
