@@ -85,6 +85,10 @@ SCHEMA(, schema_access_review, "SubjectAccessReview", F_OBJECT,
     F_OBJ("spec", &access_review_spec),
     F_OBJ("status", &access_review_status));
 
+SCHEMA(, schema_local_access_review, "LocalSubjectAccessReview", F_OBJECT,
+    F_OBJ("spec", &access_review_spec),
+    F_OBJ("status", &access_review_status));
+
 SCHEMA(, schema_self_access_review, "SelfSubjectAccessReview", F_OBJECT,
     F_OBJ("spec", &self_access_review_spec),
     F_OBJ("status", &access_review_status));

@@ -18,7 +18,8 @@ extern const struct schema schema_storage_class, schema_csi_node;
 extern const struct schema schema_lease, schema_network_policy, schema_priority_class, schema_pdb;
 extern const struct schema schema_definition; /* CustomResourceDefinition */
 extern const struct schema schema_role, schema_cluster_role, schema_role_binding, schema_cluster_role_binding;
-extern const struct schema schema_token_review, schema_self_review, schema_access_review, schema_self_access_review;
+extern const struct schema schema_token_review, schema_self_review, schema_access_review, schema_self_access_review,
+    schema_local_access_review;
 extern const struct schema schema_rules_review, schema_pod_metrics, schema_node_metrics;
 
 /* ---- parts ---- */

@@ -128,7 +128,7 @@ const struct resource_type resource_types[] = {
     { "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", LIST(NULL), C, LIST(NULL), &schema_access_review,
       NULL, TYPE_ASKED },
     { "authorization.k8s.io", "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", LIST(NULL), N, LIST(NULL),
-      &schema_access_review, NULL, TYPE_ASKED },
+      &schema_local_access_review, NULL, TYPE_ASKED },
     { "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", LIST(NULL), C, LIST(NULL),
       &schema_self_access_review, NULL, TYPE_ASKED },
     { "authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", LIST(NULL), C, LIST(NULL),

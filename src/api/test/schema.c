@@ -437,7 +437,7 @@ static void slips_in_jobs(void **state)
         { "spec: {volumes: [{mountPath: \"/a:b\"}]}", "spec.volumes[0].mountPath: must not contain ':'" },
         { "spec: {tasks: [{topologyPolicy: single-numa}]}",
           "spec.tasks[0].topologyPolicy: must be one of none, best-effort, restricted, single-numa-node (got "
-          "\"single-numa\")" },
+          "\"single-numa\"; did you mean \"single-numa-node\"?)" },
         { "spec: {tasks: [{template: {spec: {}}}]}", "spec.tasks[0].template.spec.containers: is required" },
         { "spec: {tasks: [{template: {spec: {containers: [{image: a}]}}}]}",
           "spec.tasks[0].template.spec.containers[0].name: is required" },
