@@ -165,10 +165,30 @@ bool history_is_stuck(const struct history *h, struct buf *ret_why)
 
 /* ---- exit status ---- */
 
-static int status_of(const struct history_pod *failed)
+static int status_of(int exit_code)
 {
-    return failed && failed->failure.exit_code > 0 && failed->failure.exit_code < 256 ? failed->failure.exit_code
-                                                                                      : EXIT_FAILURE;
+    return exit_code > 0 && exit_code < 256 ? exit_code : EXIT_FAILURE;
+}
+
+/* Not one that was killed because its pod was deleted. */
+static bool has_failed(const struct history_pod *p, const struct history_attempt *t)
+{
+    return t->is_failed && t->ended_ms >= 0 && (p->deleting_ms < 0 || t->ended_ms < p->deleting_ms);
+}
+
+/* Of the first container that failed; its pod need not have: one that is always started again never does. */
+static int status_of_job(const struct history *h, const struct history_job *j)
+{
+    const struct history_attempt *first = NULL;
+
+    if (j->failed)
+        return status_of(j->failed->failure.exit_code);
+    VEC_FOREACH(p, &h->pods)
+        VEC_FOREACH(c, &(*p)->containers)
+            VEC_FOREACH(t, &(*c)->attempts)
+                if ((*p)->job == j && has_failed(*p, t) && (!first || t->ended_ms < first->ended_ms))
+                    first = t;
+    return status_of(first ? first->exit_code : 0);
 }
 
 int history_status(const struct history *h, bool fail_on_any)
@@ -181,9 +201,9 @@ int history_status(const struct history *h, bool fail_on_any)
             (!first || (*j)->over_seq < first->over_seq))
             first = *j;
     if (h->jobs.n)
-        return first ? status_of(first->failed) : EXIT_SUCCESS;
+        return first ? status_of_job(h, first) : EXIT_SUCCESS;
     VEC_FOREACH(p, &h->pods)
         if ((*p)->state != HISTORY_SUCCEEDED)
-            return status_of(*p);
+            return status_of((*p)->failure.exit_code);
     return EXIT_SUCCESS;
 }

@@ -130,6 +130,26 @@ static void again(void **state)
     history_free(h);
 }
 
+/* A pod whose container is always started again never fails, and yet it is why its job did. */
+static void never_failed(void **state)
+{
+    struct history *h = history_new(&(struct history_options){ .n_jobs = 1 });
+
+    put_job(h, "a", "Running", "", 1000);
+    put_pod(h, "a", "worker", 0, "", "",
+            "{\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"c\",\"restartCount\":0,\"state\":{\"running\":{}"
+            "}}]}",
+            false, 1500);
+    put_pod(
+        h, "a", "worker", 0, "", "",
+        "{\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"c\",\"restartCount\":1,\"state\":{\"running\":{}},"
+        "\"lastState\":{\"terminated\":{\"exitCode\":3,\"reason\":\"Error\"}}}]}",
+        false, 2000);
+    put_job(h, "a", "Failed", "", 3000);
+    assert_int_equal(history_status(h, false), 3);
+    history_free(h);
+}
+
 /* ---- the block ---- */
 
 static size_t widest(const char *text)
@@ -424,10 +444,10 @@ static void full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods),      cmocka_unit_test(again),       cmocka_unit_test(block),
-        cmocka_unit_test(rows),      cmocka_unit_test(lines),       cmocka_unit_test(prefixes),
-        cmocka_unit_test(files),     cmocka_unit_test(failed_only), cmocka_unit_test(slow_reader),
-        cmocka_unit_test(full_disk),
+        cmocka_unit_test(pods),        cmocka_unit_test(again),     cmocka_unit_test(never_failed),
+        cmocka_unit_test(block),       cmocka_unit_test(rows),      cmocka_unit_test(lines),
+        cmocka_unit_test(prefixes),    cmocka_unit_test(files),     cmocka_unit_test(failed_only),
+        cmocka_unit_test(slow_reader), cmocka_unit_test(full_disk),
     };
 
     (void)signal(SIGPIPE, SIG_IGN);
