@@ -113,9 +113,9 @@ def keeps_objects():
         w.close()
 
 
-def on_disk(home):
+def on_disk(home, names="*"):
     text = b""
-    for path in glob.glob(os.path.join(home.data, "store", "*")):
+    for path in sorted(glob.glob(os.path.join(home.data, "store", names))):
         with open(path, "rb") as f:
             text += f.read()
     return text
@@ -237,6 +237,56 @@ def survives_a_full_disk():
             assert all(s.call("GET", f"{MAPS}/{name}")[0] == 200 for name in kept)
             s.ok("POST", MAPS, config_map("again"))
             s.stop()
+
+
+def turn_a_bit(path, text):
+    """The file is damaged where it says 'text' first."""
+    with open(path, "r+b") as f:
+        at = f.read().index(text)
+        f.seek(at)
+        f.write(bytes([text[0] ^ 1]))
+
+
+def survives_a_damaged_end():
+    """Acknowledged writes are behind the damage: nothing acts on what is left, and a copy brings all back."""
+    with Home() as home:
+        store, copy = os.path.join(home.data, "store"), os.path.join(home.dir, "copy")
+        s = home.start()
+        s.ok("POST", MAPS, config_map("kept", {"a": "b"}))
+        s.ok("POST", JOBS, job("counts", COUNT))
+        until("it runs", lambda: lines(s, "counts-w-0"))
+        pid = pid_of("counts-w-0")
+        assert pumice("server", "backup", copy, "--data-dir", home.data).returncode == 0
+        for name in ("first", "second", "third"):
+            s.ok("POST", MAPS, config_map(name, {"a": f"the {name} after the copy"}))
+        s.ok("DELETE", f"{MAPS}/third")
+        kill(s)
+        turn_a_bit(os.path.join(store, "store.db-wal"), b"the first after the copy")
+        before = on_disk(home, "store.db*[!m]")  # not the index that SQLite makes anew
+        run = pumice("server", "check", "--data-dir", home.data)
+        assert run.returncode == 1 and "store.db-wal: the file is damaged" in run.stdout + run.stderr, (run.stdout, run.stderr)
+        s = home.start()
+        is_read_only(s, "damaged")
+        told = s.said().decode()
+        assert "server restore" in told and "rest until a copy is put back; pods go on" in told, told
+        assert s.call("GET", f"{MAPS}/first")[0] == s.call("GET", f"{MAPS}/second")[0] == 404
+        status, answer = s.call("GET", f"{PODS}/counts-w-0/log")
+        assert status == 503 and "pods go on" in answer["message"] and "restore" in answer["message"], (status, answer)
+        w = Watch(s, f"{MAPS}?watch=1")
+        w.until(1)
+        w.close()
+        assert s.stop() == 0 and pid_of("counts-w-0") == pid, "its pods were ended"
+        assert on_disk(home, "store.db*[!m]") == before, "what is behind the damage may be wanted yet"
+        run = pumice("server", "restore", copy, "--data-dir", home.data)
+        assert run.returncode == 0, run.stderr
+        s = home.start()
+        assert s.ok("GET", f"{MAPS}/kept") and s.call("GET", "/readyz")[0] == 200
+        s.ok("POST", MAPS, config_map("again"))
+        assert pid_of("counts-w-0") == pid and phase(s, "counts-w-0") == "Running"
+        seen = until("the log goes on", lambda: len(lines(s, "counts-w-0")) > 20 and lines(s, "counts-w-0"))
+        assert seen == list(range(1, len(seen) + 1)), f"lines are missing: {seen}"
+        s.ok("DELETE", f"{JOBS}/counts")
+        until("it is ended as any other", lambda: not os.path.exists(f"/proc/{pid}/exe"))
 
 
 # ---- pods ----
@@ -507,7 +557,7 @@ def main():
     suite = Suite()
     only = sys.argv[1:]
     cases = {"keeps_objects": keeps_objects, "seals_secrets": seals_secrets, "survives_io_errors": survives_io_errors,
-             "survives_a_full_disk": survives_a_full_disk, "goes_on": goes_on, "drains": drains,
+             "survives_a_full_disk": survives_a_full_disk, "survives_a_damaged_end": survives_a_damaged_end, "goes_on": goes_on, "drains": drains,
              "refuses_wrong_settings": refuses_wrong_settings, "follows_its_settings": follows_its_settings, "is_a_service": is_a_service,
              "tells_what_was_just_written": tells_what_was_just_written}
     for name, run in cases.items():

@@ -29,8 +29,12 @@ bool namespace_is_ending(struct server *s, struct str name)
 
 static void create_quietly(struct server *s, const struct json *body)
 {
+    struct store_stats stats;
     struct err e;
 
+    store_stats(s->opt.store, &stats);
+    if (stats.failure) /* the store has said it */
+        return;
     if (store_create(s->opt.store, body, NULL, &e) < 0 && e.code != ERR_EXISTS)
         log_warn("server: it could not be made", LOG_STR("kind", object_kind(body)), LOG_STR("name", object_name(body)),
                  LOG_TEXT("error", e.text));

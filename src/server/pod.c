@@ -44,19 +44,34 @@ static int container_of(struct request *rq, const struct json *pod, struct str *
     return 0;
 }
 
+static int need_kubelet(struct request *rq, struct kubelet **ret)
+{
+    struct store_stats stats;
+
+    store_stats(rq->server->opt.store, &stats);
+    *ret = rq->server->opt.kubelet;
+    if (!*ret)
+        return fail_with(rq, REASON_UNAVAILABLE, "this server runs no pods");
+    if (stats.is_cut) /* the node rests: it knows of no pod */
+        return fail_with(rq, REASON_UNAVAILABLE, "pods go on, and cannot be reached until the store is whole again: %s",
+                         stats.failure->text);
+    return 0;
+}
+
 static int hand_over(struct request *rq, enum kubelet_action what)
 {
     const struct object *pod;
+    struct kubelet *kubelet;
     struct agent_place place = { rq->target.namespace, rq->target.name, STR_NULL };
 
     if (pod_of(rq, &pod) < 0 || (what != KUBELET_FORWARD && container_of(rq, pod->root, &place.container) < 0))
         return -1;
     if (!json_member_text(json_get(pod->root, "spec"), "nodeName").n)
         return fail_with(rq, REASON_BAD_REQUEST, "pod %.*s does not have a host assigned", STR_ARG(pod->name));
-    if (!rq->server->opt.kubelet)
-        return fail_with(rq, REASON_UNAVAILABLE, "this server runs no pods");
+    if (need_kubelet(rq, &kubelet) < 0)
+        return -1;
     rq->is_answered = true;
-    kubelet_take(rq->server->opt.kubelet, rq->call, what, &place);
+    kubelet_take(kubelet, rq->call, what, &place);
     return 0;
 }
 
@@ -88,14 +103,14 @@ static int check_log(struct request *rq)
 /* The right to see them is by the name of the pod, so they are of a pod that has this name, or had it last. */
 static int handle_records(struct request *rq)
 {
-    struct kubelet *k = rq->server->opt.kubelet;
     struct agent_place place = { rq->target.namespace, rq->target.name, STR_NULL };
     const struct object *pod = store_get(rq->server->opt.store, rq->type, place.namespace, place.pod);
     struct str uid = STR_NULL;
+    struct kubelet *k;
 
     (void)param(rq, "uid", &uid);
-    if (!k)
-        return fail_with(rq, REASON_UNAVAILABLE, "this server runs no pods");
+    if (need_kubelet(rq, &k) < 0)
+        return -1;
     if (!(pod && str_eq(uid, pod->uid)) && !kubelet_knew(k, &place, uid))
         return fail_not_found(rq, rq->type, place.pod);
     rq->is_answered = true;

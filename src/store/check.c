@@ -146,7 +146,7 @@ static int check_wal(const char *dir, const char *path, struct err *e)
 
     if (sql_dir_take(dir, &fd, &lock, e) < 0)
         return e->code == ERR_CONFLICT ? 0 : -1;
-    return sql_wal_check(fd, path, e);
+    return sql_wal_check(fd, path, e) == 0 ? 0 : -1;
 }
 
 static int check_open(struct check *c, const char *path, struct err *e)

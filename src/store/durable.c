@@ -400,7 +400,8 @@ static int replay(struct store *s, struct err *e)
     if (d->log->scan(d->log, 0, UINT64_MAX, false, replay_row, &r, e) < 0 ||
         d->log->scan(d->log, 0, UINT64_MAX, true, replay_text, &r, e) < 0)
         return -1;
-    if (d->log->wants_commit && d->log->commit(d->log, &(struct log_batch){ .compacted = d->compacted }, e) < 0)
+    if (d->log->wants_commit && !d->log->failure.code &&
+        d->log->commit(d->log, &(struct log_batch){ .compacted = d->compacted }, e) < 0)
         return -1;
     history_skip(s, last);
     s->flushed = s->rev;
@@ -424,6 +425,10 @@ int store_open(const char *dir, const struct store_options *opt, struct store **
     if (replay(s, e) < 0) {
         store_free(s);
         return -1;
+    }
+    if (log->failure.code) {
+        s->durable->stats.is_cut = true;
+        turn_read_only(s, &log->failure);
     }
     *ret = s;
     return 0;

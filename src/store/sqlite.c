@@ -263,6 +263,7 @@ int log_open_sqlite(const char *dir, const struct store_options *opt, struct sto
         free(l);
         return -1;
     }
+    l->log.failure = l->file.cut;
     if (row_codec_init(&l->codec, opt->secret_keys, l->file.path, e) < 0 || prepare(l, e) < 0) {
         sqlite_close(&l->log);
         return -1;

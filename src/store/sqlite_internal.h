@@ -40,7 +40,8 @@ int sql_number(sqlite3 *db, const char *sql, int64_t *ret);
 
 /* ---- sqlite_wal.c ---- */
 
-/* Fails if the WAL of the store in 'dir' (open) was damaged before its end. 'path' is for the sentence. */
+/* 1: the WAL of the store in 'dir' (open) was damaged before its end, 'e' says so; -1: it cannot be read. 'path' is for
+ * the sentence. */
 int sql_wal_check(int dir, const char *path, struct err *e);
 
 /* ---- sqlite_open.c ---- */
@@ -48,7 +49,8 @@ int sql_wal_check(int dir, const char *path, struct err *e);
 struct sql_file {
     sqlite3 *db;
     char *path;
-    int lock; /* descriptor; -1: none is held */
+    int lock;       /* descriptor; -1: none is held */
+    struct err cut; /* not 0: it can be read up to a damage behind which are acknowledged writes, and not be written */
 };
 
 /* The directory, made if it is not there, and its lock: nobody else has the store. */

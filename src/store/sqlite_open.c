@@ -210,6 +210,30 @@ int sql_dir_take(const char *dir, int *ret_dir, int *ret_lock, struct err *e)
     return 0;
 }
 
+/* Nothing is changed, neither in the file nor in the WAL: what is behind the damage may be wanted yet. */
+static int set_up_cut(sqlite3 *db, const char *path, const struct err *cut, struct err *e)
+{
+    int64_t format = 0;
+
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* cannot fail */
+    if (check_format(db, path, &format, e) < 0)
+        return -1;
+    if (format == STORE_FORMAT)
+        return 0;
+    if (e)
+        *e = *cut; /* it would have to be brought to today's format */
+    return -1;
+}
+
+static int open_file(const char *vfs, struct sql_file *f, struct err *e)
+{
+    int flags = f->cut.code ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+
+    if (open_db(f->path, flags | SQLITE_OPEN_NOFOLLOW, vfs, &f->db, e) < 0)
+        return -1;
+    return f->cut.code ? set_up_cut(f->db, f->path, &f->cut, e) : set_up(f->db, f->path, e);
+}
+
 int sql_file_open(const char *dir, const char *vfs, struct sql_file *ret, struct err *e)
 {
     struct sql_file f = { .lock = -1 };
@@ -219,14 +243,20 @@ int sql_file_open(const char *dir, const char *vfs, struct sql_file *ret, struct
         return -1;
     if (asprintf(&f.path, "%s/%s", dir, STORE_FILE) < 0)
         abort();
-    if (need_file(fd, f.path, e) < 0 || take_lock(fd, f.path, &f.lock, e) < 0 || sql_wal_check(fd, f.path, e) < 0 ||
-        open_db(f.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, vfs, &f.db, e) < 0 ||
-        set_up(f.db, f.path, e) < 0) {
-        sql_file_close(&f);
-        return -1;
+    if (need_file(fd, f.path, e) < 0 || take_lock(fd, f.path, &f.lock, e) < 0)
+        goto fail;
+    if (sql_wal_check(fd, f.path, &f.cut) < 0) {
+        if (e)
+            *e = f.cut;
+        goto fail;
     }
+    if (open_file(vfs, &f, e) < 0)
+        goto fail;
     *ret = f;
     return 0;
+fail:
+    sql_file_close(&f);
+    return -1;
 }
 
 int sql_file_read(const char *path, struct sql_file *ret, int64_t *ret_format, struct err *e)

@@ -109,10 +109,10 @@ int sql_wal_check(int dir, const char *path, struct err *e)
         return io_errno(e, "read %s-wal", path);
     if (ends < 2)
         return 0;
-    return err_set(
-        e, ERR_IO,
-        "%s-wal: the file is damaged: behind the damage are %d commits or more that were acknowledged. Put a "
-        "copy back with \"pumice server restore\"; to go on without them keep a copy of the directory and "
-        "run: sqlite3 %s 'PRAGMA wal_checkpoint(TRUNCATE)'",
-        path, ends - 1, path);
+    (void)err_set(e, ERR_IO,
+                  "%s-wal: the file is damaged: behind the damage are %d commits or more that were acknowledged. Put a "
+                  "copy back with \"pumice server restore\"; to go on without them keep a copy of the directory and "
+                  "run: sqlite3 %s 'PRAGMA wal_checkpoint(TRUNCATE)'",
+                  path, ends - 1, path);
+    return 1;
 }

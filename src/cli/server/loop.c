@@ -156,9 +156,11 @@ static int64_t turn(struct serve *s)
     auth_hear(s->auth);
     http_server_turn(s->http);
     auth_heard(s->auth);
-    wait_ms = MIN_OF(wait_ms, until(s, driver_turn(s->driver, &is_driver_busy)));
-    wait_ms = MIN_OF(wait_ms, serve_node_turn(s));
-    wait_ms = MIN_OF(wait_ms, until(s, agent_turn(s->agent, &is_node_busy)));
+    if (!s->is_cut) { /* they would take for deleted what is not in the store */
+        wait_ms = MIN_OF(wait_ms, until(s, driver_turn(s->driver, &is_driver_busy)));
+        wait_ms = MIN_OF(wait_ms, serve_node_turn(s));
+        wait_ms = MIN_OF(wait_ms, until(s, agent_turn(s->agent, &is_node_busy)));
+    }
     wait_ms = MIN_OF(wait_ms, kubelet_turn(s->kubelet));
     wait_ms = MIN_OF(wait_ms, serve_explain_turn(s));
     serve_ports_turn(s);
@@ -174,9 +176,12 @@ static int64_t turn(struct serve *s)
 static void sleep_for(struct serve *s, int64_t ms)
 {
     struct pollfd p[] = {
-        { .fd = http_server_fd(s->http), .events = POLLIN }, { .fd = agent_fd(s->agent), .events = POLLIN },
-        { .fd = kubelet_fd(s->kubelet), .events = POLLIN },  { .fd = serve_explain_fd(s), .events = POLLIN },
-        { .fd = serve_ports_fd(s), .events = POLLIN },       { .fd = s->signal_fd, .events = POLLIN },
+        { .fd = http_server_fd(s->http), .events = POLLIN },
+        { .fd = s->is_cut ? -1 : agent_fd(s->agent), .events = POLLIN },
+        { .fd = kubelet_fd(s->kubelet), .events = POLLIN },
+        { .fd = serve_explain_fd(s), .events = POLLIN },
+        { .fd = serve_ports_fd(s), .events = POLLIN },
+        { .fd = s->signal_fd, .events = POLLIN },
     };
 
     (void)poll(p, ARRAY_LEN(p), (int)MAX_OF(MIN_OF(ms, (int64_t)SLEEP_MAX_MS), 0));

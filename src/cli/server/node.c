@@ -153,12 +153,12 @@ int64_t serve_node_turn(struct serve *s)
 /* ---- the end ---- */
 
 /* Pods that have ended leave their logs, so a run without any that run goes on too, but not one without any at all.
- * Where the store could not be read nothing is known of them: they stay. */
+ * Where the store could not be read, or not all of it, nothing is known of them: they stay. */
 void serve_node_close(struct serve *s)
 {
     bool has_pods = !s->store || store_count(s->store, type_by_kind(STR("v1"), STR("Pod")));
 
-    if (s->ends_pods || !has_pods)
+    if (!s->is_cut && (s->ends_pods || !has_pods))
         agent_close(s->agent);
     else
         agent_leave(s->agent);
