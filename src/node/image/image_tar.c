@@ -243,7 +243,7 @@ static int read_text(struct image_tar *t, int64_t size, struct str *ret, struct 
 /* 1: it was such an entry. */
 static int take_extra(struct image_tar *t, const struct header *h, struct extra *x, struct err *e)
 {
-    struct str text;
+    struct str text = STR_NULL;
     int64_t size;
 
     if (!h->type || !strchr("xgLK", h->type))
