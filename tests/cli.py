@@ -75,12 +75,12 @@ def no_colour_unless_terminal():
 
 
 def colour_on_a_terminal():
-    out = subprocess.run(["script", "-qec", f"{PUMICE} render -o tree {MPI}", "/dev/null"], capture_output=True, text=True,
-                         env={k: v for k, v in dict(os.environ, TERM="xterm").items() if k != "NO_COLOR"}).stdout
-    assert "\033[" in out, out[:200]
-    out = subprocess.run(["script", "-qec", f"{PUMICE} render -o tree {MPI}", "/dev/null"], capture_output=True, text=True,
-                         env=dict(os.environ, TERM="xterm", NO_COLOR="1")).stdout
-    assert "\033[" not in out, out[:200]
+    plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE")}
+    for env, is_coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"CLICOLOR": "0"}, False), ({"TERM": "dumb"}, False),
+                             ({"CLICOLOR": "0", "CLICOLOR_FORCE": "1"}, True)):
+        out = subprocess.run(["script", "-qec", f"{PUMICE} render -o tree {MPI}", "/dev/null"], capture_output=True, text=True,
+                             env={**plain, "TERM": "xterm", **env}).stdout
+        same((env, "\033[" in out), (env, is_coloured))
 
 
 # ---- render ----
@@ -302,6 +302,10 @@ def colour_when_asked():
     for args in (["validate", "--color", "never", MPI], ["plugins", "--color=auto"]):
         assert "\033" not in pumice(*args).stdout
     same(pumice("version", "--color=some").returncode, 2)
+    for env, is_coloured in (({"CLICOLOR_FORCE": "1"}, True), ({"CLICOLOR_FORCE": "0"}, False), ({"CLICOLOR_FORCE": ""}, False), ({"CLICOLOR": "1"}, False),
+                             ({"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, False), ({"CLICOLOR_FORCE": "1", "NO_COLOR": ""}, True)):
+        same((env, "\033" in pumice("plugins", env={**os.environ, "NO_COLOR": "", **env}).stdout), (env, is_coloured))
+    assert "\033" not in pumice("plugins", "--color=never", env={**os.environ, "CLICOLOR_FORCE": "1"}).stdout
 
 
 def plugins_by_name():

@@ -202,5 +202,8 @@ void manual_print(struct buf *out)
         manual_command(out, subcommands[i]);
     buf_fmt(out, ".SH EXIT STATUS\n");
     roff_text(out, exit_status);
-    buf_fmt(out, "\n.SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set, no colour is used, also on a terminal.\n");
+    buf_fmt(out, "\n.SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set, no colour is used, also on a terminal.\n"
+                 ".TP\n.B CLICOLOR_FORCE\nIf set and not 0, colour is used, also where there is no terminal.\n"
+                 ".TP\n.B CLICOLOR\nIf 0, no colour is used, also on a terminal.\n"
+                 ".PP\nThese are for \\-\\-color=auto, and the first counts before the others.\n");
 }

@@ -19,13 +19,29 @@ void term_set_colour(const char *when)
     colour_when = when;
 }
 
+static bool env_is(const char *name, const char *value)
+{
+    const char *is = getenv(name);
+
+    return is && strcmp(is, value) == 0;
+}
+
+static bool env_has(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && value[0];
+}
+
 bool term_has_colour(FILE *f)
 {
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
     if (colour_when && strcmp(colour_when, "auto") != 0)
         return strcmp(colour_when, "always") == 0;
-    return isatty(fileno(f)) && !(no && no[0]) && !(term && strcmp(term, "dumb") == 0);
+    if (env_has("NO_COLOR"))
+        return false;
+    if (env_has("CLICOLOR_FORCE") && !env_is("CLICOLOR_FORCE", "0"))
+        return true;
+    return isatty(fileno(f)) && !env_is("CLICOLOR", "0") && !env_is("TERM", "dumb");
 }
 
 int term_write(FILE *f, const struct buf *text)

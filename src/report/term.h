@@ -9,7 +9,8 @@
 
 enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_YELLOW, STYLE_GREEN, STYLE_CYAN };
 
-/* Does this stream want colour? Only a terminal does, and only if NO_COLOR is not set. */
+/* Does this stream want colour? As the environment says, the first that is set and not empty: NO_COLOR: no;
+ * CLICOLOR_FORCE, if not 0: yes; CLICOLOR=0, TERM=dumb: no. Else a terminal does. */
 bool term_has_colour(FILE *f);
 /* "always" or "never", whatever there is; anything else, and NULL: as above. */
 void term_set_colour(const char *when);
