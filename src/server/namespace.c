@@ -335,20 +335,22 @@ void namespaces_turn(struct server *s)
 
 struct expiry {
     struct held *old;
-    int64_t before_ms;
+    int64_t now_ms;
 };
 
+/* When it was last seen. Its times are its writer's: one that is yet to come would keep it for ever. */
 static void keep_old(void *ctx, const struct object *o)
 {
-    static const char *const times[] = { "lastTimestamp", "eventTime" };
+    struct str times[] = { json_member_text(o->root, "lastTimestamp"), json_member_text(o->root, "eventTime"),
+                           json_member_text(json_get(o->root, "series"), "lastObservedTime") };
     struct expiry *x = ctx;
     int64_t at_ms = 0, other_ms;
 
     (void)clock_parse(json_member_text(json_get(o->root, "metadata"), "creationTimestamp"), &at_ms, NULL);
     for (size_t i = 0; i < ARRAY_LEN(times); i++)
-        if (clock_parse(json_member_text(o->root, times[i]), &other_ms, NULL) == 0)
+        if (clock_parse(times[i], &other_ms, NULL) == 0 && other_ms <= x->now_ms)
             at_ms = MAX_OF(at_ms, other_ms);
-    if (at_ms < x->before_ms)
+    if (at_ms < x->now_ms - EVENT_LIFE_MS)
         held_one(x->old, o);
 }
 
@@ -356,7 +358,7 @@ void events_expire(struct server *s)
 {
     autoarena a = { 0 };
     autoheld old = { .arena = &a };
-    struct expiry x = { .old = &old, .before_ms = server_now_ms(s) - EVENT_LIFE_MS };
+    struct expiry x = { .old = &old, .now_ms = server_now_ms(s) };
     struct store_delete_options opt = { .propagation = PROPAGATE_BACKGROUND };
 
     store_list(s->opt.store, type_by_kind(STR("v1"), STR("Event")), STR_NULL, keep_old, &x);
