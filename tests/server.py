@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """`pumice server`: the real binary, spoken to by plain HTTP and by kubectl, with pods that really run.
 
-One server serves all cases but the last; each case has names of its own. kubectl: 1.36 as tests/kube builds it, and the
-one of the system where there is one; what they cannot send to us is said where it is left out.
+One server serves all cases but the last; each case has names of its own. kubectl: 1.36 and Debian's
+(1.20) as tests/kube/build has them, and the one of the system where there is another; what they cannot send to us is said
+where it is left out.
 """
 import atexit
 import base64
 import contextlib
+import filecmp
 import glob
 import http.client
 import json
@@ -816,16 +818,18 @@ def answers_questions(s):
 # ---- kubectl ----
 
 def kubectls():
-    """Those that are there: (name, path)."""
+    """Those that are there, each once: (name, path)."""
     found = []
     try:
         from bed import Skip, binaries
-        with contextlib.suppress(Skip):
-            found.append(("1.36", os.path.join(binaries(), "kubectl")))
+        for name, what in (("1.36", ()), ("Debian's", ("debian",))):
+            with contextlib.suppress(Skip):
+                found.append((name, os.path.join(binaries(*what), "kubectl")))
     except ImportError:
         pass
-    if shutil.which("kubectl"):
-        found.append(("the system's", shutil.which("kubectl")))
+    system = shutil.which("kubectl")
+    if system and not any(filecmp.cmp(system, path) for _, path in found):
+        found.append(("the system's", system))
     return found
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """`pumice server` and the real kubectl: what people type, command by command, with pods that really run.
 
-Each kubectl has a namespace of its own on one server: 1.36 as tests/kube builds it, and the one of the system where there
-is one. KUBECTL names more of them (a list of paths, as PATH is). What a kubectl is too old for is left out of its cases.
+Each kubectl has a namespace of its own on one server: 1.36 and Debian's (1.20) as tests/kube/build has them, and the one of
+the system where there is another. KUBECTL names more of them (a list of paths, as PATH is). What a kubectl is too old for is
+left out of its cases.
 tests/server.py has the first steps; here is all the rest.
 """
 import contextlib
