@@ -4,11 +4,12 @@
  * lasts nothing else is written to the screen. Of a pipe or a file only the input is the pod's, and its lines are shown as
  * those of any pod.
  */
-#include "cli/run/control.h"
+#include "cli/run/attach.h"
 
 #include "base/util.h"
 #include "cli/pod_specs.h"
-
+#include "cli/run/control.h"
+#include "cli/run/run.h"
 #include "os/proc.h"
 
 #include <signal.h>

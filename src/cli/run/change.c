@@ -3,12 +3,14 @@
  * Changes are made before admission, so that defaults follow from them and what is wrong with them is reported like
  * anything else that is wrong with the file.
  */
+#include "cli/run/documents.h"
+
 #include "api/container.h"
 #include "api/meta.h"
 #include "api/name.h"
 #include "base/util.h"
 #include "cli/read.h"
-#include "cli/run/run.h"
+#include "cli/run/options.h"
 #include "yaml/yaml.h"
 
 enum { REPLICAS_MAX = 1000000 };

@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "cli/run/publish.h"
+#include "cli/run/run.h"
 #include "driver/cache.h"
 #include "kubelet/kubelet.h"
 #include "os/io.h"

@@ -2,6 +2,8 @@
  *
  * Counted by the name of the pod: one that a job's restart has made anew goes on where the last one ended.
  */
+#include "cli/run/crashes.h"
+
 #include "base/util.h"
 #include "cli/run/run.h"
 

@@ -1,8 +1,9 @@
 /* create.c - everything from the files into the store or the server, in the order in which it is needed */
-#include "cli/run/run.h"
+#include "cli/run/create.h"
 
 #include "api/meta.h"
 #include "base/util.h"
+#include "cli/run/run.h"
 #include "driver/cache.h"
 #include "job/volume.h"
 #include "store/store.h"

@@ -1,8 +1,14 @@
 /* events.c - `pumice run -o json`: one JSON object on each line; docs/run.md describes them */
+#include "cli/run/events.h"
+
 #include "base/clock.h"
 #include "base/util.h"
+#include "cli/hint.h"
+#include "cli/run/out.h"
+#include "cli/run/summary.h"
+#include "cli/run/written.h"
 #include "history/failure.h"
-#include "cli/run/run.h"
+#include "node/agent/agent.h"
 
 /* Written straight into the queue: a line of output costs no tree. */
 

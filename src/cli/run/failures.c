@@ -4,8 +4,9 @@
  * The first of a kind is told with its last lines; after that only numbers, when more pods have it or when it is twice
  * as often as told.
  */
+#include "cli/run/failures.h"
+
 #include "base/util.h"
-#include "cli/run/run.h"
 #include "report/term.h"
 
 enum {

@@ -3,10 +3,12 @@
  * All of them become hostPath volumes of the pods, before admission: what is said about a hostPath in a file holds for
  * them too.
  */
+#include "cli/run/documents.h"
+
 #include "api/container.h"
 #include "api/meta.h"
 #include "base/util.h"
-#include "cli/run/run.h"
+#include "cli/run/options.h"
 
 #include <errno.h>
 #include <limits.h>

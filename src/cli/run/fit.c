@@ -4,10 +4,11 @@
  * be had in parts (cpu, memory, storage) is scaled, the same for all of its pods; limits stay. A device cannot be, nor a
  * huge page, whose limit is its request. What the machine has not at all is left out.
  */
+#include "cli/run/documents.h"
+
 #include "api/meta.h"
 #include "api/resources.h"
 #include "base/util.h"
-#include "cli/run/run.h"
 
 static const char *const parts[] = { "initContainers", "containers" };
 

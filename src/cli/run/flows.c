@@ -1,4 +1,6 @@
 /* flows.c - JobFlows of a run: when they are over, and how they are stopped */
+#include "cli/run/flows.h"
+
 #include "api/meta.h"
 #include "base/util.h"
 #include "cli/run/run.h"

@@ -2,9 +2,10 @@
  *
  * A row is a field and why nothing comes of it. When something here begins to honour a field, its row goes.
  */
+#include "cli/run/documents.h"
+
 #include "base/util.h"
 #include "cli/pod_specs.h"
-#include "cli/run/run.h"
 
 struct ignored {
     const char *path;  /* from the pod's spec, or from a container; "[]" stands for each item of a list */

@@ -3,9 +3,13 @@
  * A line that comes in parts is put together before it is shown, so that two containers never share one. Files get the
  * bytes as they are; they are opened for each write, so that any number of pods needs no descriptor.
  */
+#include "cli/run/logs.h"
+
 #include "api/meta.h"
 #include "base/util.h"
-#include "cli/run/run.h"
+#include "cli/run/events.h"
+#include "cli/run/options.h"
+#include "cli/run/out.h"
 #include "os/io.h"
 #include "os/path.h"
 #include "report/term.h"

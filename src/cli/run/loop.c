@@ -7,10 +7,15 @@
  * A run goes; when all its jobs are over it closes (what still runs is deleted and waited for); when it is told to stop
  * it deletes its jobs and waits; told again, or out of patience, it kills.
  */
+#include "cli/run/run.h"
+
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/util.h"
+#include "cli/hint.h"
 #include "cli/run/control.h"
+#include "cli/run/flows.h"
+#include "cli/run/record.h"
 #include "driver/cache.h"
 #include "driver/driver.h"
 #include "os/signals.h"
@@ -27,6 +32,8 @@ enum {
     ASK_MS = 250,         /* the scheduler is asked so often while things go on */
     SLEEP_MAX_MS = 60000, /* clocks are set */
 };
+
+enum { EXIT_TIMED_OUT = 124 }; /* as timeout(1) has it */
 
 static int64_t now_of(const struct run *r)
 {

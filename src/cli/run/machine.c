@@ -1,8 +1,9 @@
 /* machine.c - the node of a run: an agent on this machine */
-#include "cli/run/run.h"
+#include "cli/run/machine.h"
 
 #include "api/meta.h"
 #include "base/util.h"
+#include "cli/run/run.h"
 #include "os/nft.h"
 #include "plugin/plugin.h"
 

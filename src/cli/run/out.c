@@ -3,8 +3,9 @@
  * The descriptor is shared with whoever started us, so it stays blocking: only as much is written at a time as a pipe
  * that is ready takes for certain. A file takes everything.
  */
+#include "cli/run/out.h"
+
 #include "base/util.h"
-#include "cli/run/run.h"
 
 #include <errno.h>
 #include <limits.h>

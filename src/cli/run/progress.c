@@ -3,9 +3,14 @@
  * The block is only on the screen while nothing else is written: whoever writes hides it first, and the next turn draws
  * it again. So it never mixes with log lines, whichever of standard output and standard error is a terminal.
  */
-#include "base/util.h"
+#include "cli/run/progress.h"
+
 #include "base/span.h"
-#include "cli/run/run.h"
+#include "base/util.h"
+#include "cli/hint.h"
+#include "cli/run/logs.h"
+#include "cli/run/out.h"
+#include "cli/run/rows.h"
 #include "report/term.h"
 
 #include <sys/ioctl.h>

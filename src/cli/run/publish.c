@@ -6,11 +6,11 @@
  * one is another. UDP has no connections: the first datagram settles it, and then the process in the pod has the socket
  * itself, until the pod ends.
  */
-#include "cli/run/control.h"
+#include "cli/run/publish.h"
 
-#include "base/list.h"
 #include "base/util.h"
 #include "cli/pod_specs.h"
+#include "cli/run/run.h"
 #include "driver/cache.h"
 #include "store/store.h"
 

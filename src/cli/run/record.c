@@ -3,13 +3,14 @@
  * Facts are written at the end of each turn, so a run that is killed has a record up to then. Nothing of it holds the
  * run up or ends it: if it cannot be written, a notice says so once.
  */
-#include "cli/run/run.h"
+#include "cli/run/record.h"
 
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "cli/mask.h"
 #include "cli/records.h"
+#include "cli/run/run.h"
 #include "os/io.h"
 
 #include <errno.h>

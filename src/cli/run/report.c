@@ -1,7 +1,8 @@
 /* report.c - the files of --report and --trace: opened before anything runs, written at the end */
-#include "cli/run/run.h"
+#include "cli/run/report.h"
 
 #include "base/util.h"
+#include "cli/run/options.h"
 #include "os/io.h"
 #include "report/report.h"
 

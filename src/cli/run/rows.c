@@ -1,7 +1,7 @@
 /* rows.c - the pods of a small job in the block: a row for each, with what it uses */
+#include "cli/run/rows.h"
+
 #include "base/util.h"
-#include "cli/run/run.h"
-#include "report/term.h"
 
 enum {
     NEARLY = 90, /* percent of a limit that are worth a colour */

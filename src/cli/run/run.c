@@ -1,11 +1,13 @@
 /* run.c - the command `pumice run`: a Job, really, on this machine */
-#include "cli/run/control.h"
-
 #include "api/duration.h"
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/render/render.h"
+#include "cli/run/documents.h"
+#include "cli/run/options.h"
+#include "cli/run/publish.h"
 #include "cli/run/remote.h"
+#include "cli/run/session.h"
 #include "node/container/reexec.h"
 
 /* ---- options ---- */

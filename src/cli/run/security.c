@@ -1,8 +1,9 @@
 /* security.c - pods that ask for more than their own walls: refused with --restricted, else told once */
+#include "cli/run/documents.h"
+
 #include "api/security.h"
 #include "base/util.h"
 #include "cli/pod_specs.h"
-#include "cli/run/run.h"
 #include "job/pod.h"
 
 typedef void visit_f(void *ctx, const struct place *pod, struct loaded *doc);

@@ -2,6 +2,8 @@
  *
  * Whether it computes or hangs nobody can know from outside; the time on the processors is a good sign.
  */
+#include "cli/run/silence.h"
+
 #include "api/duration.h"
 #include "base/clock.h"
 #include "base/util.h"

@@ -3,6 +3,8 @@
  * The kernel tells where a thread sleeps, and to root the way that led there. Where the program's own functions are
  * wanted, py-spy (for Python) or gdb tell them, if they are installed.
  */
+#include "cli/run/silence.h"
+
 #include "base/util.h"
 #include "cli/run/run.h"
 #include "os/io.h"

@@ -1,7 +1,10 @@
 /* summary.c - the closing words: what became of each pod and job, and the last words of what failed */
-#include "base/util.h"
+#include "cli/run/summary.h"
+
 #include "base/span.h"
-#include "cli/run/run.h"
+#include "base/util.h"
+#include "cli/hint.h"
+#include "cli/options.h"
 #include "report/term.h"
 
 enum {

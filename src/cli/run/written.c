@@ -3,10 +3,11 @@
  * A tree is counted when its pod is unmade, while other pods run: so there is a bound on how much is looked at. Copying is
  * for the end, when nobody waits for anything else; until then the trees stay where they are.
  */
-#include "cli/run/run.h"
+#include "cli/run/written.h"
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "cli/run/run.h"
 #include "os/dir.h"
 #include "os/path.h"
 #include "os/signals.h"
@@ -243,7 +244,7 @@ static int open_at(int place, struct str at)
 
 static void add_copied(struct run_written *w, const struct agent_written *tree, const struct tree_copy *c)
 {
-    struct tree_copy_sum *sum = &w->copied;
+    struct run_copied *sum = &w->copied;
 
     sum->files += c->files;
     sum->bytes += c->bytes;
@@ -428,7 +429,7 @@ static void put_lost(struct buf *out, const struct run_written *w)
 
 static void put_kept(struct buf *out, const struct run_written *w)
 {
-    const struct tree_copy_sum *sum = &w->copied;
+    const struct run_copied *sum = &w->copied;
 
     if (sum->files) {
         buf_str(out, STR("pumice: "));

@@ -5,7 +5,7 @@
 #include "base/span.h"
 #include "base/util.h"
 #include "cli/commands.h"
-#include "cli/run/run.h"
+#include "cli/run/summary.h"
 #include "report/report.h"
 #include "report/term.h"
 

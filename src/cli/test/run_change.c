@@ -6,7 +6,8 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "cli/run/run.h"
+#include "cli/run/documents.h"
+#include "cli/run/options.h"
 #include "yaml/yaml.h"
 
 #define TASK(name, n)                                                                                                  \

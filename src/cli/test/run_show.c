@@ -7,7 +7,10 @@
 
 #include "api/meta.h"
 #include "base/util.h"
-#include "cli/run/run.h"
+#include "cli/run/logs.h"
+#include "cli/run/options.h"
+#include "cli/run/out.h"
+#include "cli/run/progress.h"
 #include "report/term.h"
 #include "driver/cache.h"
 
