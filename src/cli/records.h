@@ -1,4 +1,4 @@
-/* records.h - the records of this user's runs, in their directory
+/* records.h - the records of this user's runs, in their directory: made, listed, found, read (run/recorder.h writes one)
  *
  *     $XDG_STATE_HOME/pumice/runs     else /var/lib/pumice/runs for root, ~/.local/state/pumice/runs for others
  *         <id>/facts                  see history/record.h; locked as long as the run goes on

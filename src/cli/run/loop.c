@@ -15,7 +15,7 @@
 #include "cli/hint.h"
 #include "cli/run/control.h"
 #include "cli/run/flows.h"
-#include "cli/run/record.h"
+#include "cli/run/recorder.h"
 #include "driver/cache.h"
 #include "driver/driver.h"
 #include "os/signals.h"

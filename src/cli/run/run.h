@@ -9,7 +9,7 @@
  *     flows.h      JobFlows                                 crashes.h    what fails again and again
  *     publish.h    ports of this machine                    silence.h    nothing is heard for long
  *     control.h    the control socket                       written.h    what pods wrote, --keep
- *     attach.h     a pod that wants this terminal           record.h     the record that it leaves
+ *     attach.h     a pod that wants this terminal           recorder.h   the record that it leaves
  *     remote.h     --server: the pods are a server's        out.h        standard output without blocking
  *
  * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
@@ -34,7 +34,7 @@ struct cluster;
 struct driver;
 struct hints;
 struct run_control;
-struct run_record;
+struct run_recorder;
 struct store;
 
 struct run_node { /* the machine: an agent, or in tests something else */
@@ -81,7 +81,7 @@ struct run {
     int64_t max_restarts;         /* of one container; INT64_MAX: any number */
     struct run_crashes crashes;
     struct run_written written;
-    struct run_record *record; /* NULL: none */
+    struct run_recorder *recorder; /* NULL: none */
     struct run_silence silence;
     int64_t stage_due_ms;       /* when patience ends */
     int64_t stuck_after_ms;     /* nothing can happen for so long: nothing will; 0: 3 s */

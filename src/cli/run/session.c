@@ -10,7 +10,7 @@
 #include "cli/run/control.h"
 #include "cli/run/documents.h"
 #include "cli/run/machine.h"
-#include "cli/run/record.h"
+#include "cli/run/recorder.h"
 #include "cli/run/remote.h"
 #include "cli/run/report.h"
 #include "cli/run/run.h"
@@ -288,7 +288,7 @@ static int prepare(struct session *s, const struct run_options *o, struct err *e
     if (run_reports_open(&s->reports, o, e) < 0 || run_logs_open(&s->run.logs, e) < 0 ||
         run_written_open(&s->run.written, o, e) < 0)
         return -1;
-    s->run.record = run_record_find(o);
+    s->run.recorder = run_recorder_find(o);
     return s->remote ? 0 : run_machine_prepare(&s->machine, o, e);
 }
 
@@ -322,7 +322,7 @@ int run_session(struct arena *a, const struct run_request *q)
     }
     run_logs_done(&s.run.logs);
     run_written_done(&s.run.written);
-    run_record_free(s.run.record);
+    run_recorder_free(s.run.recorder);
     run_reports_close(&s.reports);
     run_remote_close(s.remote);
     machine_done(&s.machine.machine);

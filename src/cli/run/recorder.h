@@ -1,9 +1,9 @@
-/* record.h - the record that a run leaves, to be looked at later (cli/records.h)
+/* recorder.h - writes the record of a run while it goes; cli/records.h finds and reads those of all runs
  *
  * All of these do nothing where none is wanted. Times are those that the history was told, to the millisecond.
  */
-#ifndef CLI_RUN_RECORD_H
-#define CLI_RUN_RECORD_H
+#ifndef CLI_RUN_RECORDER_H
+#define CLI_RUN_RECORDER_H
 
 #include "cli/load.h"
 #include "history/history.h"
@@ -11,10 +11,10 @@
 struct agent_output;
 struct run;
 struct run_options;
-struct run_record;
+struct run_recorder;
 
-struct run_record *run_record_find(const struct run_options *o); /* before user_enter(); NULL: none is wanted */
-void run_record_free(struct run_record *c);                      /* NULL is fine */
+struct run_recorder *run_recorder_find(const struct run_options *o); /* before user_enter(); NULL: none is wanted */
+void run_recorder_free(struct run_recorder *c);                      /* NULL is fine */
 
 void run_record_begin(struct run *r, const char *id, const struct load *l);
 void run_record_object(struct run *r, const struct object *o, bool is_gone, int64_t now_ms);

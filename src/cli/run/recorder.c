@@ -1,9 +1,9 @@
-/* record.c - what a run leaves to be looked at later: see history/record.h and records.h
+/* recorder.c - writes down what a run leaves to be looked at later: lines as history/record.h has them
  *
  * Facts are written at the end of each turn, so a run that is killed has a record up to then. Nothing of it holds the
  * run up or ends it: if it cannot be written, a notice says so once.
  */
-#include "cli/run/record.h"
+#include "cli/run/recorder.h"
 
 #include "api/meta.h"
 #include "base/clock.h"
@@ -29,7 +29,7 @@ struct part {                 /* of a line that is not finished */
     struct buf text;
 };
 
-struct run_record {
+struct run_recorder {
     struct arena arena;
     struct str id;
     int home; /* the directory of all; -1: there is none */
@@ -49,9 +49,9 @@ static int64_t now_of(const struct run *r)
     return clock_now_ms(r->clock);
 }
 
-struct run_record *run_record_find(const struct run_options *o)
+struct run_recorder *run_recorder_find(const struct run_options *o)
 {
-    struct run_record *c;
+    struct run_recorder *c;
 
     if (o->no_record)
         return NULL;
@@ -66,7 +66,7 @@ struct run_record *run_record_find(const struct run_options *o)
     return c;
 }
 
-void run_record_free(struct run_record *c)
+void run_recorder_free(struct run_recorder *c)
 {
     if (!c)
         return;
@@ -90,7 +90,7 @@ void run_record_free(struct run_record *c)
 
 static void fail(struct run *r, const char *what)
 {
-    struct run_record *c = r->record;
+    struct run_recorder *c = r->recorder;
 
     if (c->is_off)
         return;
@@ -99,7 +99,7 @@ static void fail(struct run *r, const char *what)
 }
 
 /* The older half goes when the newer one is full. */
-static int turn_over(struct run_record *c)
+static int turn_over(struct run_recorder *c)
 {
     if (c->files.log >= 0)
         close(c->files.log);
@@ -113,7 +113,7 @@ static int turn_over(struct run_record *c)
     return c->files.log < 0 ? -1 : 0;
 }
 
-static int write_lines(struct run_record *c)
+static int write_lines(struct run_recorder *c)
 {
     if (!c->lines.n)
         return 0;
@@ -125,7 +125,7 @@ static int write_lines(struct run_record *c)
 
 void run_record_flush(struct run *r)
 {
-    struct run_record *c = r->record;
+    struct run_recorder *c = r->recorder;
     bool is_bad;
 
     if (!c || c->is_off)
@@ -138,7 +138,7 @@ void run_record_flush(struct run *r)
 }
 
 /* May another fact be written? Then count it. */
-static bool is_room(struct run_record *c, size_t before)
+static bool is_room(struct run_recorder *c, size_t before)
 {
     c->facts_bytes += (int64_t)(c->facts.n - before);
     c->n_facts++;
@@ -146,14 +146,14 @@ static bool is_room(struct run_record *c, size_t before)
     return !c->is_cut;
 }
 
-static struct run_record *wanted(struct run *r)
+static struct run_recorder *wanted(struct run *r)
 {
-    return r->record && !r->record->is_off && !r->record->is_cut ? r->record : NULL;
+    return r->recorder && !r->recorder->is_off && !r->recorder->is_cut ? r->recorder : NULL;
 }
 
 void run_record_object(struct run *r, const struct object *o, bool is_gone, int64_t now_ms)
 {
-    struct run_record *c = wanted(r);
+    struct run_recorder *c = wanted(r);
     size_t n;
 
     if (!c)
@@ -167,7 +167,7 @@ void run_record_object(struct run *r, const struct object *o, bool is_gone, int6
 
 void run_record_note(struct run *r, struct str sentence, int64_t now_ms)
 {
-    struct run_record *c = wanted(r);
+    struct run_recorder *c = wanted(r);
     size_t n = c ? c->facts.n : 0;
 
     if (!c)
@@ -178,7 +178,7 @@ void run_record_note(struct run *r, struct str sentence, int64_t now_ms)
 
 void run_record_why(struct run *r, const struct history_job *j, int64_t now_ms)
 {
-    struct run_record *c = wanted(r);
+    struct run_recorder *c = wanted(r);
     size_t n = c ? c->facts.n : 0;
 
     if (!c)
@@ -189,7 +189,7 @@ void run_record_why(struct run *r, const struct history_job *j, int64_t now_ms)
 
 void run_record_stopped(struct run *r, const struct history_job *j)
 {
-    struct run_record *c = wanted(r);
+    struct run_recorder *c = wanted(r);
     size_t n = c ? c->facts.n : 0;
 
     if (!c)
@@ -200,7 +200,7 @@ void run_record_stopped(struct run *r, const struct history_job *j)
 
 void run_record_pod(struct run *r, const struct history_pod *p)
 {
-    struct run_record *c = wanted(r);
+    struct run_recorder *c = wanted(r);
     size_t n = c ? c->facts.n : 0;
 
     if (!c || !state_is_over(p->state))
@@ -213,7 +213,7 @@ void run_record_pod(struct run *r, const struct history_pod *p)
 
 static void put_line(struct run *r, const struct agent_output *line, struct str text)
 {
-    struct run_record *c = r->record;
+    struct run_recorder *c = r->recorder;
     const struct history_pod *p = history_pod(r->history, line->uid);
     struct record_line l = { .fact = c->n_facts,
                              .at_ms = line->at_ms,
@@ -242,7 +242,7 @@ static void put_part(struct run *r, struct part *part)
 /* A line that comes in parts is put together first: a secret may lie across two of them. */
 void run_record_line(struct run *r, const struct agent_output *line)
 {
-    struct run_record *c = r->record;
+    struct run_recorder *c = r->recorder;
     struct part *part;
 
     if (!c || c->is_off || c->has_no_log)
@@ -274,7 +274,7 @@ void run_record_line(struct run *r, const struct agent_output *line)
 /* Lines that nobody has finished. */
 static void put_parts(struct run *r)
 {
-    MAP_FOREACH(struct part *, part, &r->record->parts)
+    MAP_FOREACH(struct part *, part, &r->recorder->parts)
         if (part->text.n)
             put_part(r, part);
 }
@@ -282,7 +282,7 @@ static void put_parts(struct run *r)
 /* ---- what was run ---- */
 
 /* Values of variables that are nobody's business, wherever there are variables. */
-static void mask_variables(struct run_record *c, struct arena *a, struct json *j)
+static void mask_variables(struct run_recorder *c, struct arena *a, struct json *j)
 {
     struct json *env = json_is(j, JSON_OBJECT) ? json_get(j, "env") : NULL;
 
@@ -299,7 +299,7 @@ static void mask_variables(struct run_record *c, struct arena *a, struct json *j
             mask_variables(c, a, m);
 }
 
-static void put_documents(struct run_record *c, const struct load *l)
+static void put_documents(struct run_recorder *c, const struct load *l)
 {
     autoarena a = { 0 };
     struct json *list = json_array(&a);
@@ -323,7 +323,7 @@ static void put_documents(struct run_record *c, const struct load *l)
 
 static void put_head(struct run *r, const struct load *l)
 {
-    struct run_record *c = r->record;
+    struct run_recorder *c = r->recorder;
     autoarena a = { 0 };
     char here[PATH_MAX] = "";
     struct json *files = json_array(&a), *names = json_array(&a);
@@ -350,7 +350,7 @@ static void put_head(struct run *r, const struct load *l)
 
 void run_record_begin(struct run *r, const char *id, const struct load *l)
 {
-    struct run_record *c = r->record;
+    struct run_recorder *c = r->recorder;
     autobuf early = { 0 };
     struct err e;
 
@@ -376,7 +376,7 @@ void run_record_begin(struct run *r, const char *id, const struct load *l)
 
 void run_record_end(struct run *r, int status)
 {
-    struct run_record *c = r->record;
+    struct run_recorder *c = r->recorder;
     struct record_end end = {
         .status = status, .begin_ms = r->end.begin_ms, .end_ms = r->end.end_ms, .reason = r->end.reason
     };
