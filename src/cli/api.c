@@ -6,24 +6,17 @@
 
 const char *const api_dry_runs[] = { "client", "server", NULL };
 
-int api_run(struct arena *a, const char *command, const void *options, const struct text_list *arguments,
-            ctl_verb_f verb)
+int api_run(struct arena *a, const struct command *c, const struct api_options *given,
+            const struct text_list *arguments)
 {
-    const struct api_options *given = options;
     struct ctl_options o = given->o;
 
     o.env = (struct ctl_words){ given->env.list.v, given->env.list.n };
-    return ctl_run(a, command, &o, (struct ctl_words){ arguments->list.v, arguments->list.n }, verb);
+    o.slurm = &given->slurm;
+    return ctl_run(a, c->name, &o, (struct ctl_words){ arguments->list.v, arguments->list.n }, c->verb);
 }
 
-#define RUN(id, words, verb)                                                                                           \
-    static int id##_run(struct arena *a, const void *options, const struct text_list *arguments)                       \
-    {                                                                                                                  \
-        return api_run(a, words, options, arguments, verb);                                                            \
-    }
-
-#define COMMAND(id, verb, words, args, line, more, list, shown)                                                        \
-    RUN(id, words, verb)                                                                                               \
+#define COMMAND(id, does, words, args, line, more, list, shown)                                                        \
     const struct command command_##id = { .name = words,                                                               \
                                           .arguments = args,                                                           \
                                           .summary = line,                                                             \
@@ -32,7 +25,7 @@ int api_run(struct arena *a, const char *command, const void *options, const str
                                           .n_options = ARRAY_LEN(list),                                                \
                                           .options_size = sizeof(struct api_options),                                  \
                                           .examples = shown,                                                           \
-                                          .run = id##_run };
+                                          .verb = does }
 
 /* ---- groups ---- */
 
@@ -99,11 +92,11 @@ COMMAND(job_list, verb_job_list, "job list", "[JOB…]", "list jobs, and why the
         "Jobs of a namespace that wait, run, or ended within the last hour; or those that are named. REASON is one "
         "word about a job that waits: Resources, QueueLimit,\n"
         "QueueClosed, QueueMissing, NeverFits, Priority, Topology …; 'pumice explain JOB' tells the whole story.",
-        job_list_options, job_list_examples)
+        job_list_options, job_list_examples);
 
 static const struct option job_view_options[] = { API_NAMESPACE, API_OUTPUT, API_WHERE };
 COMMAND(job_view, verb_job_view, "job view", "[JOB…]", "show a job, its tasks, pods and events",
-        "All about a job: phase, why it waits, tasks, pods, and the events of this very job.", job_view_options, NULL)
+        "All about a job: phase, why it waits, tasks, pods, and the events of this very job.", job_view_options, NULL);
 
 static const struct option job_run_options[] = {
     API_TEXT('f', "file", file, "FILE", "Jobs to submit ('-': standard input); without it, one of the options below"),
@@ -131,21 +124,21 @@ static const char *const job_run_examples[] = {
 };
 COMMAND(job_run, verb_job_run, "job run", "[COMMAND…]", "submit a job, from a file or from options",
         "Submits Jobs. With --wait it ends when they have, and its exit status is 0 only if all are Completed.",
-        job_run_options, job_run_examples)
+        job_run_options, job_run_examples);
 
-#define ORDER_OPTIONS                                                                                                  \
-    API_NAMESPACE, API_LABELS, API_FLAG(0, "all", all, "all jobs of the namespace"), API_WAIT, API_TIMEOUT,            \
-        API_DRY_RUN, API_WHERE
-static const struct option order_options[] = { ORDER_OPTIONS };
+static const struct option order_options[] = {
+    API_NAMESPACE, API_LABELS, API_FLAG(0, "all", all, "all jobs of the namespace"), API_WAIT, API_TIMEOUT,
+    API_DRY_RUN,   API_WHERE,
+};
 COMMAND(job_suspend, verb_job_suspend, "job suspend", "[JOB…]", "abort jobs: their pods end, and they can be resumed",
         "Suspending kills the pods of a job; nothing of what they did is kept but what they wrote. 'pumice job resume' "
         "starts\n"
         "it again.",
-        order_options, NULL)
+        order_options, NULL);
 COMMAND(job_resume, verb_job_resume, "job resume", "[JOB…]", "start suspended jobs again",
-        "Jobs that are Aborted become Pending again.", order_options, NULL)
+        "Jobs that are Aborted become Pending again.", order_options, NULL);
 COMMAND(job_delete, verb_job_delete, "job delete", "[JOB…]", "delete jobs, and their pods with them",
-        "Deletes jobs and all they made.", order_options, NULL)
+        "Deletes jobs and all they made.", order_options, NULL);
 
 static const struct option job_logs_options[] = {
     API_FLAG('f', "follow", follow, "go on until all have ended"),
@@ -161,7 +154,7 @@ static const struct option job_logs_options[] = {
 };
 COMMAND(job_logs, verb_job_logs, "job logs", "[JOB]", "print or follow what the pods of a job write",
         "Lines of several pods have the pod's name in front. JOB may also be the name of a pod.", job_logs_options,
-        NULL)
+        NULL);
 
 static const struct option job_exec_options[] = {
     API_FLAG('i', "stdin", stdin_, "pass standard input on"),
@@ -176,7 +169,7 @@ static const char *const job_exec_examples[] = { "pumice job exec -it train -- s
                                                  NULL };
 COMMAND(job_exec, verb_job_exec, "job exec", "[JOB COMMAND…]", "run a program in a pod of a job",
         "In the first pod of the job, or in the pod of that name. The exit status is that of the program.",
-        job_exec_options, job_exec_examples)
+        job_exec_options, job_exec_examples);
 
 static const struct option job_wait_options[] = {
     API_TEXT(0, "for", condition, "WHAT",
@@ -189,12 +182,13 @@ static const char *const job_wait_examples[] = { "pumice job wait train --for ph
                                                  "until it runs, but not longer than ten minutes", NULL };
 COMMAND(job_wait, verb_job_wait, "job wait", "[JOB…]", "wait until jobs are in a phase, over or gone",
         "Waits by watching. Exit status 4: the time was over; 5: it was deleted while it was waited for.",
-        job_wait_options, job_wait_examples)
+        job_wait_options, job_wait_examples);
 
 static const struct option job_top_options[] = { API_NAMESPACE, API_ALL_NAMESPACES, API_LABELS, API_HEADERS,
                                                  API_WHERE };
 COMMAND(job_top, verb_job_top, "job top", "[JOB…]", "show what the pods of jobs use",
-        "Cores and memory, as metrics.k8s.io has them; a cluster that does not measure says so.", job_top_options, NULL)
+        "Cores and memory, as metrics.k8s.io has them; a cluster that does not measure says so.", job_top_options,
+        NULL);
 
 /* ---- queue ---- */
 
@@ -202,9 +196,9 @@ static const struct option queue_list_options[] = {
     API_LABELS, API_WATCH, API_OUTPUT, API_HEADERS, API_SORT, API_WHERE
 };
 COMMAND(queue_list, verb_queue_list, "queue list", "[QUEUE…]", "list queues, and how many groups of pods are in them",
-        "PENDING, INQUEUE and RUNNING count PodGroups by their phase.", queue_list_options, NULL)
+        "PENDING, INQUEUE and RUNNING count PodGroups by their phase.", queue_list_options, NULL);
 COMMAND(queue_get, verb_queue_get, "queue get", "[QUEUE…]", "show certain queues",
-        "As 'queue list', of those that are named.", queue_list_options, NULL)
+        "As 'queue list', of those that are named.", queue_list_options, NULL);
 static const char *const queue_states[] = { "Open", "Closed", NULL };
 static const struct option queue_create_options[] = {
     API_TEXT('w', "weight", weight, "N", "its share beside others (default: 1)"),
@@ -217,16 +211,16 @@ static const struct option queue_create_options[] = {
     API_WHERE,
 };
 COMMAND(queue_create, verb_queue_create, "queue create", "[QUEUE…]", "create queues", "Creates queues.",
-        queue_create_options, NULL)
+        queue_create_options, NULL);
 static const struct option queue_delete_options[] = { API_WAIT, API_TIMEOUT, API_DRY_RUN, API_WHERE };
 COMMAND(queue_delete, verb_queue_delete, "queue delete", "[QUEUE…]", "delete queues",
-        "Deletes queues; one with children or 'default' is refused.", queue_delete_options, NULL)
+        "Deletes queues; one with children or 'default' is refused.", queue_delete_options, NULL);
 static const struct option queue_operate_options[] = {
     API_TEXT('w', "weight", weight, "N", "with update: the new weight"), API_WAIT, API_TIMEOUT, API_DRY_RUN, API_WHERE,
 };
 COMMAND(queue_operate, verb_queue_operate, "queue operate", "[ACTION QUEUE…]", "open, close or update queues",
         "ACTION is open, close or update. A closed queue takes no new jobs; it is Closing while there are some in it.",
-        queue_operate_options, NULL)
+        queue_operate_options, NULL);
 
 /* ---- pod ---- */
 
@@ -243,7 +237,7 @@ static const struct option pod_list_options[] = {
     API_WHERE,
 };
 COMMAND(pod_list, verb_pod_list, "pod list", "", "list the pods of jobs",
-        "As kubectl shows them; those of jobs, or of one job or queue.", pod_list_options, NULL)
+        "As kubectl shows them; those of jobs, or of one job or queue.", pod_list_options, NULL);
 
 /* ---- jobflow, jobtemplate ---- */
 
@@ -258,41 +252,25 @@ static const struct option flow_file_options[] = {
     API_WHERE,
 };
 COMMAND(flow_list, verb_flow_list, "jobflow list", "[FLOW…]", "list flows",
-        "JobFlows; with -o yaml or json as they are.", flow_list_options, NULL)
+        "JobFlows; with -o yaml or json as they are.", flow_list_options, NULL);
 COMMAND(flow_create, verb_flow_create, "jobflow create", "", "create flows from a file",
         "One that is refused does not keep the others; the exit status tells. With --wait, until they have ended: 1 "
         "unless\n"
         "all have succeeded.",
-        flow_file_options, NULL)
+        flow_file_options, NULL);
 COMMAND(flow_delete, verb_flow_delete, "jobflow delete", "[FLOW…]", "delete flows, by name or by file",
-        "Deletes flows and the jobs they made.", flow_file_options, NULL)
+        "Deletes flows and the jobs they made.", flow_file_options, NULL);
 COMMAND(template_list, verb_template_list, "jobtemplate list", "[TEMPLATE…]", "list templates",
-        "JobTemplates; with -o yaml or json as they are.", flow_list_options, NULL)
+        "JobTemplates; with -o yaml or json as they are.", flow_list_options, NULL);
 COMMAND(template_create, verb_template_create, "jobtemplate create", "", "create templates from a file",
-        "One that is refused does not keep the others; the exit status tells.", flow_file_options, NULL)
+        "One that is refused does not keep the others; the exit status tells.", flow_file_options, NULL);
 COMMAND(template_delete, verb_template_delete, "jobtemplate delete", "[TEMPLATE…]",
-        "delete templates, by name or by file", "Deletes templates.", flow_file_options, NULL)
-#define LISTED(id, verb, words, args, line, more)                                                                      \
-    static int id##_run(struct arena *a, const void *options, const struct text_list *arguments)                       \
-    {                                                                                                                  \
-        struct api_options o = *(const struct api_options *)options;                                                   \
-                                                                                                                       \
-        o.o.output = o.o.output || strstr(words, " get") ? o.o.output : "yaml";                                        \
-        return api_run(a, words, &o, arguments, verb);                                                                 \
-    }                                                                                                                  \
-    const struct command command_##id = { .name = words,                                                               \
-                                          .arguments = args,                                                           \
-                                          .summary = line,                                                             \
-                                          .about = more,                                                               \
-                                          .options = flow_list_options,                                                \
-                                          .n_options = ARRAY_LEN(flow_list_options),                                   \
-                                          .options_size = sizeof(struct api_options),                                  \
-                                          .run = id##_run };
-LISTED(flow_get, verb_flow_list, "jobflow get", "[FLOW…]", "show certain flows",
-       "As 'jobflow list', of those that are named.")
-LISTED(flow_describe, verb_flow_list, "jobflow describe", "[FLOW…]", "print flows as YAML",
-       "As they are, so that they can be applied again; several as one List.")
-LISTED(template_get, verb_template_list, "jobtemplate get", "[TEMPLATE…]", "show certain templates",
-       "As 'jobtemplate list', of those that are named.")
-LISTED(template_describe, verb_template_list, "jobtemplate describe", "[TEMPLATE…]", "print templates as YAML",
-       "As they are, so that they can be applied again; several as one List.")
+        "delete templates, by name or by file", "Deletes templates.", flow_file_options, NULL);
+COMMAND(flow_get, verb_flow_list, "jobflow get", "[FLOW…]", "show certain flows",
+        "As 'jobflow list', of those that are named.", flow_list_options, NULL);
+COMMAND(flow_describe, verb_flow_describe, "jobflow describe", "[FLOW…]", "print flows as YAML",
+        "As they are, so that they can be applied again; several as one List.", flow_list_options, NULL);
+COMMAND(template_get, verb_template_list, "jobtemplate get", "[TEMPLATE…]", "show certain templates",
+        "As 'jobtemplate list', of those that are named.", flow_list_options, NULL);
+COMMAND(template_describe, verb_template_describe, "jobtemplate describe", "[TEMPLATE…]", "print templates as YAML",
+        "As they are, so that they can be applied again; several as one List.", flow_list_options, NULL);

@@ -3,15 +3,18 @@
 #define CLI_API_H
 
 #include "cli/options.h"
+#include "ctl/slurm.h"
 #include "ctl/verb.h"
 
 struct api_options {
     struct ctl_options o;
     struct text_list env;
+    struct slurm_options slurm; /* of Slurm's commands */
 };
 
-int api_run(struct arena *a, const char *command, const void *options, const struct text_list *arguments,
-            ctl_verb_f verb);
+/* The verb of the command; its exit status. */
+int api_run(struct arena *a, const struct command *c, const struct api_options *given,
+            const struct text_list *arguments);
 
 #define API_AT(field) offsetof(struct api_options, o.field)
 #define API_TEXT(letter, name, field, value, doc)                                                                      \

@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include "base/util.h"
+#include "cli/api.h"
 #include "report/term.h"
 #include "json/schema.h" /* suggest() */
 
@@ -375,5 +376,6 @@ int cli_main(int argc, char **argv)
     if (!p.command->arguments[0] && p.arguments.list.n)
         return usage_error(p.command, "takes no arguments (got '%s')", p.arguments.list.v[0]);
     term_set_colour(p.common.color);
-    return p.command->run(&arena, p.options, &p.arguments);
+    return p.command->verb ? api_run(&arena, p.command, p.options, &p.arguments)
+                           : p.command->run(&arena, p.options, &p.arguments);
 }

@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "base/vec.h"
 
+struct ctl_verb;
+
 enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 enum option_kind {
@@ -65,6 +67,8 @@ struct command {
     bool is_group;   /* only a first word: its commands are those of two words that begin with it */
     size_t stops_at; /* what stands behind so many arguments is their business, options too; 0: never */
     int (*run)(struct arena *a, const void *options, const struct text_list *arguments);
+    /* Instead, of one that speaks to an API; its options are a struct api_options (api.h). */
+    int (*verb)(struct ctl_verb *v, struct err *e);
 };
 
 /* Its options, then the common ones; NULL after the last. */

@@ -8,12 +8,7 @@
 
 #include <pwd.h>
 
-struct slurm_line { /* where the API is, and what Slurm's own options are */
-    struct ctl_options o;
-    struct slurm_options s;
-};
-
-#define AT(field) offsetof(struct slurm_line, s.field)
+#define AT(field) offsetof(struct api_options, slurm.field)
 #define TEXT(letter, name, field, v, doc)                                                                              \
     {                                                                                                                  \
         letter, name, OPTION_TEXT, AT(field), v, NULL, doc                                                             \
@@ -26,13 +21,13 @@ struct slurm_line { /* where the API is, and what Slurm's own options are */
     { 0,                                                                                                               \
       "kubeconfig",                                                                                                    \
       OPTION_TEXT,                                                                                                     \
-      offsetof(struct slurm_line, o.kubeconfig),                                                                       \
+      API_AT(kubeconfig),                                                                                              \
       "FILE",                                                                                                          \
       NULL,                                                                                                            \
       "who we are and where the API is (default: as kubectl finds it)" },                                              \
-        { 0, "context", OPTION_TEXT, offsetof(struct slurm_line, o.context), "NAME", NULL, "of the kubeconfig" },      \
+        { 0, "context", OPTION_TEXT, API_AT(context), "NAME", NULL, "of the kubeconfig" },                             \
     {                                                                                                                  \
-        0, "namespace", OPTION_TEXT, offsetof(struct slurm_line, o.namespace), "NAME", NULL,                           \
+        0, "namespace", OPTION_TEXT, API_AT(namespace), "NAME", NULL,                                                  \
             "namespace (default: that of the context, else default)"                                                   \
     }
 
@@ -121,7 +116,7 @@ static void describe_submitter(struct arena *a, struct slurm_script *s)
 }
 
 /* What the command line says wins over what the script says. */
-static void overlay(struct slurm_line *to, const struct slurm_line *from)
+static void overlay(struct api_options *to, const struct api_options *from)
 {
     for (size_t i = 0; i < ARRAY_LEN(sbatch_options); i++) {
         const struct option *o = &sbatch_options[i];
@@ -136,15 +131,15 @@ static void overlay(struct slurm_line *to, const struct slurm_line *from)
 }
 
 static int read_script(struct arena *a, const struct command *c, const struct text_list *arguments,
-                       struct slurm_line *line, struct slurm_script *s, struct err *e)
+                       struct api_options *line, struct slurm_script *s, struct err *e)
 {
-    struct slurm_line from_script = { 0 };
+    struct api_options from_script = { 0 };
     struct text_list rest = { 0 };
     const char *path, *slash;
     char **words;
 
-    if (line->s.wrap) {
-        s->text = arena_fmt(a, "#!/bin/sh\n%s\n", line->s.wrap);
+    if (line->slurm.wrap) {
+        s->text = arena_fmt(a, "#!/bin/sh\n%s\n", line->slurm.wrap);
         s->base = STR("wrap");
         return arguments->list.n ? err_set(e, ERR_SYNTAX, "--wrap: a script is given too (%s)", arguments->list.v[0])
                                  : 0;
@@ -172,19 +167,19 @@ static int read_script(struct arena *a, const struct command *c, const struct te
     return 0;
 }
 
-static int run(struct arena *a, const char *command, const struct slurm_line *line, const struct text_list *arguments,
+static int run(struct arena *a, const char *command, const struct api_options *line, const struct text_list *arguments,
                const struct slurm_script *script, ctl_verb_f verb)
 {
     struct ctl_options o = line->o;
 
-    o.slurm = &line->s;
+    o.slurm = &line->slurm;
     o.script = script;
     return ctl_run(a, command, &o, (struct ctl_words){ arguments->list.v, arguments->list.n }, verb);
 }
 
 static int sbatch_run(struct arena *a, const void *options, const struct text_list *arguments)
 {
-    struct slurm_line line = *(const struct slurm_line *)options;
+    struct api_options line = *(const struct api_options *)options;
     struct slurm_script script = { 0 };
     autobuf out = { 0 };
     struct err e;
@@ -192,9 +187,9 @@ static int sbatch_run(struct arena *a, const void *options, const struct text_li
     describe_submitter(a, &script);
     if (read_script(a, &command_sbatch, arguments, &line, &script, &e) < 0)
         return command_fail("slurm sbatch", &e, e.code == ERR_SYNTAX ? EXIT_USAGE : EXIT_FAILED);
-    if (!line.s.dry_run)
+    if (!line.slurm.dry_run)
         return run(a, "slurm sbatch", &line, arguments, &script, verb_sbatch);
-    if (slurm_print(a, &line.s, &script, str_of(line.o.namespace), &out, &e) < 0)
+    if (slurm_print(a, &line.slurm, &script, str_of(line.o.namespace), &out, &e) < 0)
         return command_fail("slurm sbatch", &e, e.code == ERR_SYNTAX ? EXIT_USAGE : EXIT_FAILED);
     return term_print(&out) == 0 ? EXIT_FINE : EXIT_FAILED;
 }
@@ -202,7 +197,7 @@ static int sbatch_run(struct arena *a, const void *options, const struct text_li
 /* The words as a script that runs them as they are. */
 static int srun_run(struct arena *a, const void *options, const struct text_list *arguments)
 {
-    const struct slurm_line *line = options;
+    const struct api_options *line = options;
     struct slurm_script script = { .text = STR("#!/bin/sh\nexec \"$@\"\n"), .base = STR("srun") };
 
     if (!arguments->list.n) {
@@ -214,11 +209,6 @@ static int srun_run(struct arena *a, const void *options, const struct text_list
     return run(a, "slurm srun", line, arguments, &script, verb_srun);
 }
 
-#define RUN(id, verb)                                                                                                  \
-    static int id##_run(struct arena *a, const void *options, const struct text_list *arguments)                       \
-    {                                                                                                                  \
-        return run(a, "slurm " #id, options, arguments, NULL, verb);                                                   \
-    }
 #define LISTED                                                                                                         \
     TEXT('u', "user", user, "NAME", "of this user"), FLAG(0, "me", me, "mine"),                                        \
         TEXT('p', "partition", partition, "QUEUE", "of this queue"),                                                   \
@@ -261,22 +251,15 @@ static const struct foreign_option not_signals[] = {
     { .name = NULL },
 };
 
-RUN(squeue, verb_squeue)
-RUN(scancel, verb_scancel)
-RUN(sinfo, verb_sinfo)
-RUN(sacct, verb_sacct)
-RUN(scontrol, verb_scontrol)
-
-#define COMMAND(id, runs, args, line, more, list, ...)                                                                 \
+#define COMMAND(id, args, line, more, list, ...)                                                                       \
     const struct command command_##id = { .name = "slurm " #id,                                                        \
                                           .arguments = args,                                                           \
                                           .summary = line,                                                             \
                                           .about = more,                                                               \
                                           .options = list,                                                             \
                                           .n_options = ARRAY_LEN(list),                                                \
-                                          .options_size = sizeof(struct slurm_line),                                   \
-                                          .run = runs,                                                                 \
-                                          __VA_ARGS__ };
+                                          .options_size = sizeof(struct api_options),                                  \
+                                          __VA_ARGS__ }
 
 static const char *const slurm_examples[] = {
     "pumice slurm sbatch job.sh",
@@ -301,25 +284,26 @@ const struct command command_slurm = {
 static const char *const sbatch_examples[] = { "pumice slurm sbatch -n 8 -c 4 --mem=16G job.sh big",
                                                "a gang of eight pods", "pumice slurm sbatch --array=1-100 sweep.sh",
                                                "a hundred, each with its SLURM_ARRAY_TASK_ID", NULL };
-COMMAND(sbatch, sbatch_run, "[SCRIPT [ARGUMENT…]]", "submit a batch script as a Job",
+COMMAND(sbatch, "[SCRIPT [ARGUMENT…]]", "submit a batch script as a Job",
         "The script's #SBATCH lines are read as options, and LSF's #BSUB lines as what they mean here; those of the "
         "command\n"
         "line win. Without a script, standard input.\n"
         "The job is NAME-NUMBER, and the number is its SLURM_JOB_ID.",
-        sbatch_options, .foreign = not_carried, .examples = sbatch_examples, .stops_at = 1)
-COMMAND(srun, srun_run, "[COMMAND…]", "run a command as a Job, and show its output",
+        sbatch_options, .run = sbatch_run, .foreign = not_carried, .examples = sbatch_examples, .stops_at = 1);
+COMMAND(srun, "[COMMAND…]", "run a command as a Job, and show its output",
         "Submits it, follows the output of all tasks, and ends with the greatest of their exit statuses.", srun_options,
-        .foreign = not_carried, .stops_at = 1)
-COMMAND(squeue, squeue_run, "", "list jobs that have not ended, as Slurm does",
-        "Also jobs that sbatch did not make: their number is their name.", squeue_options, .examples = NULL)
-COMMAND(scancel, scancel_run, "[JOB…]", "cancel jobs, by number or name",
-        "They become Terminated, with their pods ended; the record stays.", scancel_options, .foreign = not_signals)
-COMMAND(sinfo, sinfo_run, "", "list queues and the state of nodes, as Slurm does",
-        "A queue is a partition of all nodes.", sinfo_options, .examples = NULL)
-COMMAND(sacct, sacct_run, "", "list jobs, those that have ended too",
-        "As long as their records are kept (ttlSecondsAfterFinished).", sacct_options, .examples = NULL)
+        .run = srun_run, .foreign = not_carried, .stops_at = 1);
+COMMAND(squeue, "", "list jobs that have not ended, as Slurm does",
+        "Also jobs that sbatch did not make: their number is their name.", squeue_options, .verb = verb_squeue);
+COMMAND(scancel, "[JOB…]", "cancel jobs, by number or name",
+        "They become Terminated, with their pods ended; the record stays.", scancel_options, .verb = verb_scancel,
+        .foreign = not_signals);
+COMMAND(sinfo, "", "list queues and the state of nodes, as Slurm does", "A queue is a partition of all nodes.",
+        sinfo_options, .verb = verb_sinfo);
+COMMAND(sacct, "", "list jobs, those that have ended too",
+        "As long as their records are kept (ttlSecondsAfterFinished).", sacct_options, .verb = verb_sacct);
 COMMAND(
-    scontrol, scontrol_run, "[ACTION …]", "show, change, hold, suspend or requeue jobs",
+    scontrol, "[ACTION …]", "show, change, hold, suspend or requeue jobs",
     "show job|node|partition [NAME], update JobId=JOB NumTasks=N Priority=CLASS, hold JOB, release JOB, suspend JOB,\n"
     "resume JOB, requeue JOB.",
-    scontrol_options, .examples = NULL)
+    scontrol_options, .verb = verb_scontrol);

@@ -191,6 +191,27 @@ int verb_flow_list(struct ctl_verb *v, struct err *e)
     return list(v, &twins[FLOW], e);
 }
 
+static int describe(struct ctl_verb *v, const struct twin *t, struct err *e)
+{
+    struct ctl_options *o = arena_new(v->arena, struct ctl_options);
+
+    *o = *v->o;
+    if (!o->output)
+        o->output = "yaml";
+    v->o = o;
+    return list(v, t, e);
+}
+
+int verb_template_describe(struct ctl_verb *v, struct err *e)
+{
+    return describe(v, &twins[TEMPLATE], e);
+}
+
+int verb_flow_describe(struct ctl_verb *v, struct err *e)
+{
+    return describe(v, &twins[FLOW], e);
+}
+
 int verb_template_create(struct ctl_verb *v, struct err *e)
 {
     return create(v, &twins[TEMPLATE], e);

@@ -115,9 +115,11 @@ int verb_queue_delete(struct ctl_verb *v, struct err *e);
 int verb_queue_operate(struct ctl_verb *v, struct err *e);
 int verb_pod_list(struct ctl_verb *v, struct err *e);
 int verb_template_list(struct ctl_verb *v, struct err *e);
+int verb_template_describe(struct ctl_verb *v, struct err *e); /* as YAML, unless -o says otherwise */
 int verb_template_create(struct ctl_verb *v, struct err *e);
 int verb_template_delete(struct ctl_verb *v, struct err *e);
 int verb_flow_list(struct ctl_verb *v, struct err *e);
+int verb_flow_describe(struct ctl_verb *v, struct err *e); /* the same */
 int verb_flow_create(struct ctl_verb *v, struct err *e);
 int verb_flow_delete(struct ctl_verb *v, struct err *e);
 
