@@ -16,15 +16,9 @@ struct api_options {
 int api_run(struct arena *a, const struct command *c, const struct api_options *given,
             const struct text_list *arguments);
 
-#define API_AT(field) offsetof(struct api_options, o.field)
-#define API_TEXT(letter, name, field, value, doc)                                                                      \
-    {                                                                                                                  \
-        letter, name, OPTION_TEXT, API_AT(field), value, NULL, doc                                                     \
-    }
-#define API_FLAG(letter, name, field, doc)                                                                             \
-    {                                                                                                                  \
-        letter, name, OPTION_FLAG, API_AT(field), NULL, NULL, doc                                                      \
-    }
+#define API_AT(field)                             offsetof(struct api_options, o.field)
+#define API_TEXT(letter, name, field, value, doc) OPTION_ROW(letter, name, OPTION_TEXT, API_AT(field), value, NULL, doc)
+#define API_FLAG(letter, name, field, doc)        OPTION_ROW(letter, name, OPTION_FLAG, API_AT(field), NULL, NULL, doc)
 
 /* Where the API is. */
 #define API_WHERE                                                                                                      \
@@ -43,10 +37,8 @@ int api_run(struct arena *a, const struct command *c, const struct api_options *
 #define API_WAIT           API_FLAG(0, "wait", wait, "until it is done")
 #define API_TIMEOUT        API_TEXT(0, "timeout", timeout, "TIME", "how long to wait: 90s, 10m (default: for ever)")
 #define API_DRY_RUN                                                                                                    \
-    {                                                                                                                  \
-        0, "dry-run", OPTION_TEXT, API_AT(dry_run), "WHERE", api_dry_runs,                                             \
-            "client: say what would be sent; server: let the server check it"                                          \
-    }
+    OPTION_ROW(0, "dry-run", OPTION_TEXT, API_AT(dry_run), "WHERE", api_dry_runs,                                      \
+               "client: say what would be sent; server: let the server check it")
 extern const char *const api_dry_runs[];
 
 #endif

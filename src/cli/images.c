@@ -170,19 +170,10 @@ static int prune_run(struct arena *a, const void *options, const struct text_lis
 
 #define FIELD(name) offsetof(struct images_options, name)
 #define STORE_OPTIONS                                                                                                  \
-    {                                                                                                                  \
-        0,                                                                                                             \
-        "image-store",                                                                                                 \
-        OPTION_TEXT,                                                                                                   \
-        FIELD(machine.image_store),                                                                                    \
-        "DIR",                                                                                                         \
-        NULL,                                                                                                          \
-        "unpacked images (default: below --state)"                                                                     \
-    },                                                                                                                 \
-    {                                                                                                                  \
-        0, "state", OPTION_TEXT, FIELD(machine.state), "DIR", NULL,                                                    \
-            "where runs keep their files (default: /var/lib/pumice; ~/.local/state/pumice)"                            \
-    }
+    OPTION_ROW(0, "image-store", OPTION_TEXT, FIELD(machine.image_store), "DIR", NULL,                                 \
+               "unpacked images (default: below --state)"),                                                            \
+        OPTION_ROW(0, "state", OPTION_TEXT, FIELD(machine.state), "DIR", NULL,                                         \
+                   "where runs keep their files (default: /var/lib/pumice; ~/.local/state/pumice)")
 
 static const char *const output_names[] = { "text", "json", NULL };
 

@@ -18,24 +18,12 @@ struct live_options {
 };
 
 #define LIVE_OPTIONS(type, field)                                                                                      \
-    { 0,                                                                                                               \
-      "cluster",                                                                                                       \
-      OPTION_FLAG,                                                                                                     \
-      offsetof(type, field.cluster),                                                                                   \
-      NULL,                                                                                                            \
-      NULL,                                                                                                            \
-      "read the state of the cluster that kubectl uses" },                                                             \
-        { 0,                                                                                                           \
-          "kubeconfig",                                                                                                \
-          OPTION_TEXT,                                                                                                 \
-          offsetof(type, field.kubeconfig),                                                                            \
-          "FILE",                                                                                                      \
-          NULL,                                                                                                        \
-          "read that of the cluster in this file" },                                                                   \
-    {                                                                                                                  \
-        0, "context", OPTION_TEXT, offsetof(type, field.context), "NAME", NULL,                                        \
-            "of the kubeconfig (default: its current one)"                                                             \
-    }
+    OPTION_ROW(0, "cluster", OPTION_FLAG, offsetof(type, field.cluster), NULL, NULL,                                   \
+               "read the state of the cluster that kubectl uses"),                                                     \
+        OPTION_ROW(0, "kubeconfig", OPTION_TEXT, offsetof(type, field.kubeconfig), "FILE", NULL,                       \
+                   "read that of the cluster in this file"),                                                           \
+        OPTION_ROW(0, "context", OPTION_TEXT, offsetof(type, field.context), "NAME", NULL,                             \
+                   "of the kubeconfig (default: its current one)")
 
 static inline bool live_is_asked(const struct live_options *o)
 {

@@ -52,75 +52,34 @@ void machine_done(struct machine *m);
 
 /* Rows of an option table: how registries are reached. */
 #define REGISTRY_OPTIONS(field)                                                                                        \
-    { 0,                                                                                                               \
-      "auth-file",                                                                                                     \
-      OPTION_TEXT,                                                                                                     \
-      field(auth_file),                                                                                                \
-      "FILE",                                                                                                          \
-      NULL,                                                                                                            \
-      "logins of registries (default: those of docker login and podman login)" },                                      \
-        { 0,                                                                                                           \
-          "mirror",                                                                                                    \
-          OPTION_LIST,                                                                                                 \
-          field(mirror),                                                                                               \
-          "HOST=MIRROR",                                                                                               \
-          NULL,                                                                                                        \
-          "ask this registry first for images of HOST, as docker.io=mirror.example.com (may be repeated)" },           \
-        { 0,                                                                                                           \
-          "registry-timeout",                                                                                          \
-          OPTION_TEXT,                                                                                                 \
-          field(registry_timeout),                                                                                     \
-          "TIME",                                                                                                      \
-          NULL,                                                                                                        \
-          "try again when a registry has sent nothing for so long (default: 30s)" },                                   \
-    {                                                                                                                  \
-        0, "insecure-registry", OPTION_LIST, field(insecure_registry), "HOST", NULL,                                   \
-            "take any certificate of this registry, or none (may be repeated)"                                         \
-    }
+    OPTION_ROW(0, "auth-file", OPTION_TEXT, field(auth_file), "FILE", NULL,                                            \
+               "logins of registries (default: those of docker login and podman login)"),                              \
+        OPTION_ROW(0, "mirror", OPTION_LIST, field(mirror), "HOST=MIRROR", NULL,                                       \
+                   "ask this registry first for images of HOST, as docker.io=mirror.example.com (may be repeated)"),   \
+        OPTION_ROW(0, "registry-timeout", OPTION_TEXT, field(registry_timeout), "TIME", NULL,                          \
+                   "try again when a registry has sent nothing for so long (default: 30s)"),                           \
+        OPTION_ROW(0, "insecure-registry", OPTION_LIST, field(insecure_registry), "HOST", NULL,                        \
+                   "take any certificate of this registry, or none (may be repeated)")
 
 /* Rows of an option table: these options are the same wherever a machine is used. */
-#define MACHINE_OPTIONS(field)                                                                                          \
-    { 0,                                                                                                                \
-      "image",                                                                                                          \
-      OPTION_LIST,                                                                                                      \
-      field(image),                                                                                                     \
-      "NAME=WHERE",                                                                                                     \
-      NULL,                                                                                                             \
-      "files of an image: a directory, an archive, or host: this machine's own (may be repeated; '*': all)" },          \
-        { 0, "image-store", OPTION_TEXT, field(image_store), "DIR", NULL, "unpacked images (default: below --state)" }, \
-        { 0,                                                                                                            \
-          "pull",                                                                                                       \
-          OPTION_TEXT,                                                                                                  \
-          field(pull),                                                                                                  \
-          "WHEN",                                                                                                       \
-          machine_pull_names,                                                                                           \
-          "ask registries for images: never, missing, always (default: $PUMICE_PULL, or as imagePullPolicy says)" },    \
-        REGISTRY_OPTIONS(field),                                                                                        \
-        { 0,                                                                                                            \
-          "device",                                                                                                     \
-          OPTION_LIST,                                                                                                  \
-          field(device),                                                                                                \
-          "NAME=PATH,…",                                                                                                \
-          NULL,                                                                                                         \
-          "a resource and its devices, as example.com/fpga=/dev/fpga0 (may be repeated)" },                             \
-        { 0,                                                                                                            \
-          "network",                                                                                                    \
-          OPTION_TEXT,                                                                                                  \
-          field(network),                                                                                               \
-          "KIND",                                                                                                       \
-          machine_network_names,                                                                                        \
-          "auto (default): a way out of the pods' network where there can be one; private: none; open: also a way "     \
-          "in" },                                                                                                       \
-        { 0,                                                                                                            \
-          "allow-unfiltered",                                                                                           \
-          OPTION_FLAG,                                                                                                  \
-          field(allow_unfiltered),                                                                                      \
-          NULL,                                                                                                         \
-          NULL,                                                                                                         \
-          "start pods also where their NetworkPolicies cannot be enforced (no nftables in the kernel)" },               \
-    {                                                                                                                   \
-        0, "runtime", OPTION_TEXT, field(runtime), "PROGRAM", NULL,                                                     \
-            "run containers with runc, crun or another OCI runtime"                                                     \
-    }
+#define MACHINE_OPTIONS(field)                                                                                         \
+    OPTION_ROW(0, "image", OPTION_LIST, field(image), "NAME=WHERE", NULL,                                              \
+               "files of an image: a directory, an archive, or host: this machine's own (may be repeated; '*': all)"), \
+        OPTION_ROW(0, "image-store", OPTION_TEXT, field(image_store), "DIR", NULL,                                     \
+                   "unpacked images (default: below --state)"),                                                        \
+        OPTION_ROW(                                                                                                    \
+            0, "pull", OPTION_TEXT, field(pull), "WHEN", machine_pull_names,                                           \
+            "ask registries for images: never, missing, always (default: $PUMICE_PULL, or as imagePullPolicy says)"),  \
+        REGISTRY_OPTIONS(field),                                                                                       \
+        OPTION_ROW(0, "device", OPTION_LIST, field(device), "NAME=PATH,…", NULL,                                       \
+                   "a resource and its devices, as example.com/fpga=/dev/fpga0 (may be repeated)"),                    \
+        OPTION_ROW(                                                                                                    \
+            0, "network", OPTION_TEXT, field(network), "KIND", machine_network_names,                                  \
+            "auto (default): a way out of the pods' network where there can be one; private: none; open: also a way "  \
+            "in"),                                                                                                     \
+        OPTION_ROW(0, "allow-unfiltered", OPTION_FLAG, field(allow_unfiltered), NULL, NULL,                            \
+                   "start pods also where their NetworkPolicies cannot be enforced (no nftables in the kernel)"),      \
+        OPTION_ROW(0, "runtime", OPTION_TEXT, field(runtime), "PROGRAM", NULL,                                         \
+                   "run containers with runc, crun or another OCI runtime")
 
 #endif

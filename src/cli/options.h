@@ -37,6 +37,12 @@ struct option {
         is_document; /* the name of a file; in options_file() also what would be in it: the value is JSON then, "{…}" */
 };
 
+/* For macros of rows that several tables share. */
+#define OPTION_ROW(...)                                                                                                \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
+
 /* An option of another program that does the same work, for those who bring its command line along: taken with a word
  * about why it is not needed here, refused with one about what to do instead, or taken as one of ours. Programs written in
  * Go take '_' for '-' in names; so does a command that has such options. */

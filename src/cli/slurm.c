@@ -8,28 +8,15 @@
 
 #include <pwd.h>
 
-#define AT(field) offsetof(struct api_options, slurm.field)
-#define TEXT(letter, name, field, v, doc)                                                                              \
-    {                                                                                                                  \
-        letter, name, OPTION_TEXT, AT(field), v, NULL, doc                                                             \
-    }
-#define FLAG(letter, name, field, doc)                                                                                 \
-    {                                                                                                                  \
-        letter, name, OPTION_FLAG, AT(field), NULL, NULL, doc                                                          \
-    }
+#define AT(field)                         offsetof(struct api_options, slurm.field)
+#define TEXT(letter, name, field, v, doc) OPTION_ROW(letter, name, OPTION_TEXT, AT(field), v, NULL, doc)
+#define FLAG(letter, name, field, doc)    OPTION_ROW(letter, name, OPTION_FLAG, AT(field), NULL, NULL, doc)
 #define WHERE                                                                                                          \
-    { 0,                                                                                                               \
-      "kubeconfig",                                                                                                    \
-      OPTION_TEXT,                                                                                                     \
-      API_AT(kubeconfig),                                                                                              \
-      "FILE",                                                                                                          \
-      NULL,                                                                                                            \
-      "who we are and where the API is (default: as kubectl finds it)" },                                              \
-        { 0, "context", OPTION_TEXT, API_AT(context), "NAME", NULL, "of the kubeconfig" },                             \
-    {                                                                                                                  \
-        0, "namespace", OPTION_TEXT, API_AT(namespace), "NAME", NULL,                                                  \
-            "namespace (default: that of the context, else default)"                                                   \
-    }
+    OPTION_ROW(0, "kubeconfig", OPTION_TEXT, API_AT(kubeconfig), "FILE", NULL,                                         \
+               "who we are and where the API is (default: as kubectl finds it)"),                                      \
+        OPTION_ROW(0, "context", OPTION_TEXT, API_AT(context), "NAME", NULL, "of the kubeconfig"),                     \
+        OPTION_ROW(0, "namespace", OPTION_TEXT, API_AT(namespace), "NAME", NULL,                                       \
+                   "namespace (default: that of the context, else default)")
 
 #define SUBMIT                                                                                                         \
     TEXT('J', "job-name", name, "NAME", "of the job (default: the script's)"),                                         \

@@ -72,16 +72,15 @@ int into_fail(const char *command, const struct err *e);
 
 #define INTO_FIELD(name) offsetof(struct into_options, name)
 #define INTO_WHERE                                                                                                     \
-    { 0, "run", OPTION_TEXT, INTO_FIELD(run), "ID", NULL, "of this run; 'pumice ps' lists them" },                     \
-    {                                                                                                                  \
-        0, "state", OPTION_TEXT, INTO_FIELD(state), "DIR", NULL, "where runs keep their files, as `pumice run` has it" \
-    }
+    OPTION_ROW(0, "run", OPTION_TEXT, INTO_FIELD(run), "ID", NULL, "of this run; 'pumice ps' lists them"),             \
+        OPTION_ROW(0, "state", OPTION_TEXT, INTO_FIELD(state), "DIR", NULL,                                            \
+                   "where runs keep their files, as `pumice run` has it")
 #define INTO_POD                                                                                                       \
-    { 'n', "namespace", OPTION_TEXT, INTO_FIELD(namespace), "NAME", NULL, "of the pod (default: any)" }, INTO_WHERE
+    OPTION_ROW('n', "namespace", OPTION_TEXT, INTO_FIELD(namespace), "NAME", NULL, "of the pod (default: any)"),       \
+        INTO_WHERE
 #define INTO_CONTAINER                                                                                                 \
-    {                                                                                                                  \
-        'c', "container", OPTION_TEXT, INTO_FIELD(container), "NAME", NULL, "which container (default: the first)"     \
-    }
+    OPTION_ROW('c', "container", OPTION_TEXT, INTO_FIELD(container), "NAME", NULL,                                     \
+               "which container (default: the first)")
 
 extern const struct foreign_option into_foreign[]; /* --kubeconfig and the like: of other commands */
 

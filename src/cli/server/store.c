@@ -162,10 +162,7 @@ static int check_run(struct arena *a, const void *options, const struct text_lis
 }
 
 #define FIELD(name) offsetof(struct store_command_options, name)
-#define DATA_DIR                                                                                                       \
-    {                                                                                                                  \
-        0, "data-dir", OPTION_TEXT, FIELD(data_dir), "DIR", NULL, "of the server"                                      \
-    }
+#define DATA_DIR    OPTION_ROW(0, "data-dir", OPTION_TEXT, FIELD(data_dir), "DIR", NULL, "of the server")
 
 static const struct option copy_table[] = { DATA_DIR };
 
