@@ -16,7 +16,7 @@
 
 enum { NAMES_MAX = 100000 }; /* files with several names that are remembered; more become files of their own */
 
-struct copy {
+struct copying {
     struct tree_copy *c;
     int to[TREE_LEVELS + 1]; /* directories made so far on the way; -1: not yet */
     mode_t mask;
@@ -27,7 +27,7 @@ struct copy {
 
 static bool is_stopped(void *ctx)
 {
-    struct copy *k = ctx;
+    struct copying *k = ctx;
 
     if (!k->c->is_ended && k->c->is_stopped && k->c->is_stopped(k->c->ctx)) {
         k->c->is_ended = true;
@@ -42,7 +42,7 @@ static bool is_for_all(int error)
     return error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO || error == ECANCELED;
 }
 
-static void not_copied(struct copy *k, struct str path)
+static void not_copied(struct copying *k, struct str path)
 {
     int error = errno;
 
@@ -56,7 +56,7 @@ static void not_copied(struct copy *k, struct str path)
 /* ---- directories, when something is put into them ---- */
 
 /* The directory of the entry: made level by level by the path, of which each name was a directory a moment ago. */
-static int make_way(struct copy *k, const struct tree_entry *entry)
+static int make_way(struct copying *k, const struct tree_entry *entry)
 {
     struct str rest = str_from(entry->path, 1), name;
 
@@ -75,13 +75,13 @@ static int make_way(struct copy *k, const struct tree_entry *entry)
     return k->to[entry->level];
 }
 
-static mode_t mode_of(const struct copy *k, mode_t mode, mode_t least)
+static mode_t mode_of(const struct copying *k, mode_t mode, mode_t least)
 {
     return ((mode & 0777) & ~k->mask) | least;
 }
 
 /* Last, so that a directory that nobody may write to can be filled. */
-static void leave(struct copy *k, const struct tree_entry *entry)
+static void leave(struct copying *k, const struct tree_entry *entry)
 {
     struct timespec times[2] = { entry->st.st_atim, entry->st.st_mtim };
     int *fd = &k->to[entry->level + 1];
@@ -94,7 +94,7 @@ static void leave(struct copy *k, const struct tree_entry *entry)
     *fd = -1;
 }
 
-static int copy_file(struct copy *k, int dir, const struct tree_entry *entry)
+static int copy_file(struct copying *k, int dir, const struct tree_entry *entry)
 {
     struct timespec times[2] = { entry->st.st_atim, entry->st.st_mtim };
     autoclose int from = openat(entry->dir, entry->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -120,20 +120,20 @@ static int copy_file(struct copy *k, int dir, const struct tree_entry *entry)
 /* ---- names ---- */
 
 /* Another name of a file that was copied already. */
-static bool link_again(struct copy *k, int dir, const struct tree_entry *entry, struct str key)
+static bool link_again(struct copying *k, int dir, const struct tree_entry *entry, struct str key)
 {
     const char *first = map_get(&k->names, key);
 
     return first && linkat(k->to[0], first, dir, entry->name, 0) == 0;
 }
 
-static void remember(struct copy *k, const struct tree_entry *entry, struct str key)
+static void remember(struct copying *k, const struct tree_entry *entry, struct str key)
 {
     if (k->n_names++ < NAMES_MAX)
         map_put(&k->names, arena_str(&k->arena, key), (void *)arena_cstr(&k->arena, str_from(entry->path, 1)));
 }
 
-static int copy_plain(struct copy *k, int dir, const struct tree_entry *entry)
+static int copy_plain(struct copying *k, int dir, const struct tree_entry *entry)
 {
     char text[64];
     struct str key = { text, 0 };
@@ -162,7 +162,7 @@ static int copy_link(int dir, const struct tree_entry *entry)
 
 static enum tree_step copy_entry(void *ctx, const struct tree_entry *entry)
 {
-    struct copy *k = ctx;
+    struct copying *k = ctx;
     bool is_link = S_ISLNK(entry->st.st_mode);
     enum tree_step step = k->c->choose && !entry->is_left ? k->c->choose(k->c->ctx, entry) : TREE_GO;
     int dir;
@@ -196,7 +196,7 @@ static enum tree_step copy_entry(void *ctx, const struct tree_entry *entry)
 
 void tree_copy(int from, struct tree_copy *c)
 {
-    struct copy k = { .c = c };
+    struct copying k = { .c = c };
 
     map_init(&k.names, map_seed_default());
     k.mask = umask(0);

@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/into/into.h"
 #include "kube/path.h"
-#include "os/copy.h"
+#include "os/root_copy.h"
 #include "os/io.h"
 #include "report/term.h"
 
@@ -67,7 +67,7 @@ static int enter_user_namespace(pid_t pid, struct err *e)
 
 /* Whose the container's program is: kubectl's tar would run as that one. Process 1 is ours, and root; its first child is
  * the program. */
-static void find_owner(struct arena *a, pid_t pid, struct copy *c)
+static void find_owner(struct arena *a, pid_t pid, struct root_copy *c)
 {
     struct str comm = file_text(a, AT_FDCWD, arena_fmt(a, "/proc/%d/comm", (int)pid).p, 64), child;
     struct str children = file_text(a, AT_FDCWD, arena_fmt(a, "/proc/%d/task/%d/children", (int)pid, (int)pid).p, 4096);
@@ -83,7 +83,7 @@ static void find_owner(struct arena *a, pid_t pid, struct copy *c)
 }
 
 /* The number of a process that has ended may be another's: it is the container's if it still is when all is open. */
-static int open_root(struct into *x, const struct into_pod *p, struct copy *c, int *ret_root, struct err *e)
+static int open_root(struct into *x, const struct into_pod *p, struct root_copy *c, int *ret_root, struct err *e)
 {
     char path[64];
     struct stat st, ours;
@@ -118,7 +118,7 @@ static void on_left_out(void *ctx, struct str path, const char *why)
 
 static int copy(struct into *x, const struct text_list *words, int *ret_status, struct err *e)
 {
-    struct copy c = { .from_root = AT_FDCWD, .to_root = AT_FDCWD, .owner = (uid_t)-1, .left_out = on_left_out };
+    struct root_copy c = { .from_root = AT_FDCWD, .to_root = AT_FDCWD, .owner = (uid_t)-1, .left_out = on_left_out };
     struct side from, to;
     autoclose int root = -1;
     struct into_pod p;
@@ -143,7 +143,7 @@ static int copy(struct into *x, const struct text_list *words, int *ret_status, 
         c.keeps_links_in = true;
         c.owner = (uid_t)-1;
     }
-    rc = copy_tree(&c, from.path, to.path, e);
+    rc = root_copy(&c, from.path, to.path, e);
     *ret_status = c.n_left_out ? EXIT_FAILED : EXIT_FINE;
     return rc;
 }

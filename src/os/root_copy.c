@@ -1,5 +1,5 @@
-/* copy.c - files and trees from one root to another */
-#include "os/copy.h"
+/* root_copy.c - files and trees from one root to another */
+#include "os/root_copy.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -52,7 +52,7 @@ static bool is_name(struct str name)
 
 /* ---- one thing ---- */
 
-static void leave_out(struct copy *c, const struct buf *path, const char *why)
+static void leave_out(struct root_copy *c, const struct buf *path, const char *why)
 {
     c->n_left_out++;
     if (c->left_out)
@@ -60,7 +60,7 @@ static void leave_out(struct copy *c, const struct buf *path, const char *why)
 }
 
 /* What cannot be given away stays ours. */
-static void own(const struct copy *c, int fd, mode_t mode)
+static void own(const struct root_copy *c, int fd, mode_t mode)
 {
     if (c->owner != (uid_t)-1)
         (void)!fchown(fd, c->owner, c->group);
@@ -87,7 +87,7 @@ static int open_file(int path_fd)
     return open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-static int copy_file(struct copy *c, int path_fd, const struct stat *st, int parent, const char *name)
+static int copy_file(struct root_copy *c, int path_fd, const struct stat *st, int parent, const char *name)
 {
     autoclose int from = open_file(path_fd), to = -1;
     int error;
@@ -126,7 +126,7 @@ static bool leads_out(struct str to, int depth)
     return false;
 }
 
-static int copy_link(struct copy *c, int path_fd, int parent, const char *name, const struct buf *path, int depth)
+static int copy_link(struct root_copy *c, int path_fd, int parent, const char *name, const struct buf *path, int depth)
 {
     char to[LINK_BYTES + 1];
     ssize_t n = readlinkat(path_fd, "", to, LINK_BYTES);
@@ -147,9 +147,9 @@ static int copy_link(struct copy *c, int path_fd, int parent, const char *name, 
 
 /* ---- trees ---- */
 
-static int copy_any(struct copy *c, int path_fd, int parent, const char *name, struct buf *path, int depth);
+static int copy_any(struct root_copy *c, int path_fd, int parent, const char *name, struct buf *path, int depth);
 
-static void copy_entries(struct copy *c, DIR *d, int to, struct buf *path, int depth)
+static void copy_entries(struct root_copy *c, DIR *d, int to, struct buf *path, int depth)
 {
     size_t n = path->n;
 
@@ -165,8 +165,8 @@ static void copy_entries(struct copy *c, DIR *d, int to, struct buf *path, int d
 }
 
 /* Made closed, and opened to others when all is in it. */
-static int copy_dir(struct copy *c, int path_fd, const struct stat *st, int parent, const char *name, struct buf *path,
-                    int depth)
+static int copy_dir(struct root_copy *c, int path_fd, const struct stat *st, int parent, const char *name,
+                    struct buf *path, int depth)
 {
     autodir *d = dir_take(openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     autoclose int to = -1;
@@ -190,7 +190,7 @@ static int copy_dir(struct copy *c, int path_fd, const struct stat *st, int pare
     return 0;
 }
 
-static int copy_any(struct copy *c, int path_fd, int parent, const char *name, struct buf *path, int depth)
+static int copy_any(struct root_copy *c, int path_fd, int parent, const char *name, struct buf *path, int depth)
 {
     struct stat st;
 
@@ -207,7 +207,7 @@ static int copy_any(struct copy *c, int path_fd, int parent, const char *name, s
 }
 
 /* Where to, and under which name. "x/" is a directory: there already, or made of one. */
-static int open_place(const struct copy *c, struct str from, bool is_dir, struct str to, int *ret_dir,
+static int open_place(const struct root_copy *c, struct str from, bool is_dir, struct str to, int *ret_dir,
                       struct str *ret_name, struct err *e)
 {
     *ret_dir = open_at(c->to_root, to, O_PATH | O_DIRECTORY);
@@ -231,7 +231,7 @@ static int open_place(const struct copy *c, struct str from, bool is_dir, struct
 /* ---- what cannot be replaced ---- */
 
 /* A device or a pipe of ours; and whatever has a name in /dev or /proc, which may be a link to a file that is open. */
-static bool is_stream(const struct copy *c, const char *to)
+static bool is_stream(const struct root_copy *c, const char *to)
 {
     struct stat st;
 
@@ -252,7 +252,8 @@ static int write_stream(int path_fd, const char *to)
     return (int)n;
 }
 
-static int copy_to(struct copy *c, int source, const struct stat *st, struct str from, struct str to, struct err *e)
+static int copy_to(struct root_copy *c, int source, const struct stat *st, struct str from, struct str to,
+                   struct err *e)
 {
     autobuf path = { 0 }, name = { 0 };
     autoclose int dir = -1;
@@ -267,7 +268,7 @@ static int copy_to(struct copy *c, int source, const struct stat *st, struct str
     return 0;
 }
 
-int copy_tree(struct copy *c, struct str from, struct str to, struct err *e)
+int root_copy(struct root_copy *c, struct str from, struct str to, struct err *e)
 {
     autoarena a = { 0 };
     autoclose int source = open_at(c->from_root, from, O_PATH);
