@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`pumice server`: who is behind Services, the Service of the server itself, and what programs in pods get of it."""
+import contextlib
 import json
 import os
 import socket
@@ -207,6 +208,17 @@ def asked(port):
         return None
 
 
+def asked_by_datagram(port, c=None):
+    """The same of UDP; what is lost is lost, and None is said of it too."""
+    with contextlib.ExitStack() as own:
+        c = c or own.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        c.settimeout(1)
+        c.connect(("127.0.0.1", port))
+        with contextlib.suppress(OSError):
+            c.send(b"who")
+            return c.recv(100).decode()
+
+
 def opens_node_ports(s):
     ports = [{"name": "web", "port": 80, "targetPort": "http"}, {"name": "more", "port": 82, "targetPort": "http"},
              {"name": "ask", "port": 81, "targetPort": "ask", "protocol": "UDP"}]
@@ -216,6 +228,10 @@ def opens_node_ports(s):
     until("it listens, and nobody is there", lambda: asked(at[0]) == "")
     s.ok("POST", PODS, echo("door-a"))
     until("it leads to the pod", lambda: asked(at[0]) == "door-a" and asked(at[1]) == "door-a")
+    until("so it does with datagrams", lambda: asked_by_datagram(at[2]) == "door-a")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as c:
+        assert [asked_by_datagram(at[2], c) for _ in range(20)] == ["door-a"] * 20
+    assert [asked_by_datagram(at[2]) for _ in range(300)] == ["door-a"] * 300, "more senders than are kept"
     for number, words in ((at[0], "already allocated"), (80, "30000-32767")):
         status, answer = s.call("POST", SERVICES, service("other", type="NodePort", ports=[{"port": 1, "nodePort": number}]))
         cause = answer["details"]["causes"][0]
@@ -224,7 +240,7 @@ def opens_node_ports(s):
     assert status == 422 and "ClusterIP" in answer["message"], answer
     again = s.ok("PUT", f"{SERVICES}/door", service("door", selector={"app": "echo"}, type="NodePort", ports=[ports[0]]))
     assert [p["nodePort"] for p in again["spec"]["ports"]] == at[:1], "as it was, also for who writes his file again"
-    until("one is closed, one is open", lambda: (asked(at[0]), asked(at[1])) == ("door-a", None))
+    until("one is closed, one is open", lambda: (asked(at[0]), asked(at[1]), asked_by_datagram(at[2])) == ("door-a", None, None))
     with socket.create_connection(("127.0.0.1", at[0])) as c:
         plain = s.ok("PATCH", f"{SERVICES}/door", {"spec": {"type": "ClusterIP"}}, type=MERGE)
         assert "nodePort" not in plain["spec"]["ports"][0], plain["spec"]

@@ -7,6 +7,8 @@
 #include "os/nft.h"
 #include "plugin/plugin.h"
 
+#include <sys/socket.h>
+
 /* ---- before anything runs ---- */
 
 static bool makes_policy(struct arena *a, const struct loaded *doc)
@@ -137,7 +139,7 @@ static int node_freeze(void *ctx, bool on)
 
 static int node_socket(void *ctx)
 {
-    return agent_socket(((struct run_machine *)ctx)->agent);
+    return agent_socket(((struct run_machine *)ctx)->agent, SOCK_STREAM);
 }
 
 int run_machine_open(struct run_machine *m, const struct run_options *o, struct err *e)

@@ -18,6 +18,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 enum { FILES = 32768 };
 
@@ -89,7 +90,7 @@ static void on_type(void *ctx, const struct resource_type *type)
 
 static int open_socket(void *ctx)
 {
-    return agent_socket(((struct serve *)ctx)->agent);
+    return agent_socket(((struct serve *)ctx)->agent, SOCK_STREAM);
 }
 
 static int open_cluster(struct serve *s, struct err *e)

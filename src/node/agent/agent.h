@@ -172,9 +172,9 @@ void agent_write_now(struct agent *g);      /* the cluster is there again: what 
 /* A socket that listens at the gateway of the pods, for an API server in this process: programs in pods that start from
  * now on are told of it (KUBERNETES_SERVICE_HOST, …_PORT), as a kubelet tells them. */
 int agent_listen(struct agent *g, uint16_t port, int *ret_fd, struct err *e);
-/* A TCP socket that reaches the pods of this machine, also those that nobody outside reaches: connect() it. -1: there is
- * none. */
-int agent_socket(const struct agent *g);
+/* A socket of this type (SOCK_STREAM, SOCK_DGRAM) that reaches the pods of this machine, also those that nobody outside
+ * reaches: connect() it. It does not block. -1: there is none. */
+int agent_socket(const struct agent *g, int type);
 #define AGENT_SERVICE_SUBNET "10.96.0.0/16"                       /* addresses of Services */
 struct str agent_gateway(const struct agent *g, struct arena *a); /* "10.88.0.1" */
 

@@ -47,12 +47,12 @@ int agent_listen(struct agent *g, uint16_t port, int *ret_fd, struct err *e)
     return 0;
 }
 
-int agent_socket(const struct agent *g)
+int agent_socket(const struct agent *g, int type)
 {
     struct err e;
     int fd;
 
-    return net_socket(g->net, &fd, &e) < 0 ? -1 : fd;
+    return net_socket(g->net, type, &fd, &e) < 0 ? -1 : fd;
 }
 
 struct in_addr agent_address_parse(struct str text)

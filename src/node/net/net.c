@@ -99,17 +99,26 @@ int net_listen(const struct net *n, uint16_t port, int *ret_fd, struct err *e)
     return 0;
 }
 
+struct new_socket {
+    int type, fd;
+};
+
 static int open_socket(void *ctx, struct err *e)
 {
-    int *ret_fd = ctx;
+    struct new_socket *made = ctx;
 
-    *ret_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    return *ret_fd < 0 ? err_errno(e, "a socket in the pods' network") : 0;
+    made->fd = socket(AF_INET, made->type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return made->fd < 0 ? err_errno(e, "a socket in the pods' network") : 0;
 }
 
-int net_socket(const struct net *n, int *ret_fd, struct err *e)
+int net_socket(const struct net *n, int type, int *ret_fd, struct err *e)
 {
-    return netns_run(net_ns_fd(n), open_socket, ret_fd, e);
+    struct new_socket made = { .type = type };
+
+    if (netns_run(net_ns_fd(n), open_socket, &made, e) < 0)
+        return -1;
+    *ret_fd = made.fd;
+    return 0;
 }
 
 const char *net_bridge(const struct net *n)

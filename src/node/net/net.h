@@ -85,8 +85,9 @@ int net_ns_fd(const struct net *n);              /* the private namespace */
  * nobody but pods comes, and root of this machine where there is a way out. */
 int net_listen(const struct net *n, uint16_t port, int *ret_fd, struct err *e);
 
-/* A TCP socket that reaches the pods, whoever we are and wherever they have a way out: connect() it. */
-int net_socket(const struct net *n, int *ret_fd, struct err *e);
+/* A socket of this type (SOCK_STREAM: TCP, SOCK_DGRAM: UDP) that reaches the pods, whoever we are and wherever they have
+ * a way out: connect() it. It does not block. */
+int net_socket(const struct net *n, int type, int *ret_fd, struct err *e);
 
 /* The next free address; they are not given again soon. ERR_TOO_BIG when the subnet is used up. */
 int net_take_address(struct net *n, struct in_addr *ret, struct err *e);

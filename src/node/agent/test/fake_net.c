@@ -169,9 +169,9 @@ int net_listen(const struct net *n, uint16_t port, int *ret_fd, struct err *e)
     return err_set(e, ERR_IO, "nobody of these tests listens");
 }
 
-int net_socket(const struct net *n, int *ret_fd, struct err *e)
+int net_socket(const struct net *n, int type, int *ret_fd, struct err *e)
 {
-    (void)n, (void)ret_fd;
+    (void)n, (void)type, (void)ret_fd;
     return err_set(e, ERR_IO, "nobody is asked");
 }
 

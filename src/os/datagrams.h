@@ -1,0 +1,23 @@
+/* datagrams.h - datagrams of many senders to one address, and the answers back
+ *
+ * UDP has no connections, so each sender gets a socket of his own towards the other side: what comes by it is for him.
+ * Who has been silent for DATAGRAMS_IDLE_MS is forgotten when another sends, and who has been silent for longest when
+ * there are DATAGRAMS_MAX. What cannot be passed on at once is lost, as datagrams may be.
+ */
+#ifndef OS_DATAGRAMS_H
+#define OS_DATAGRAMS_H
+
+#include <stdint.h>
+
+enum { DATAGRAMS_MAX = 256, DATAGRAMS_IDLE_MS = 120 * 1000 }; /* idle: as the kernel's own translation of addresses */
+
+struct datagrams;
+
+/* 'take_fd' is bound (IPv4), and does not block. 'open' gives a socket that is connected to the other side and does not
+ * block, which is taken; -1: there is none now. NULL: there is no descriptor left. */
+struct datagrams *datagrams_new(int take_fd, int (*open)(void *ctx), void *ctx);
+void datagrams_free(struct datagrams *d);    /* NULL is fine */
+int datagrams_fd(const struct datagrams *d); /* readable: datagrams_turn() has something to do */
+void datagrams_turn(struct datagrams *d, int64_t now_ms);
+
+#endif
