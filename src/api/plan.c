@@ -147,7 +147,7 @@ static struct json *event_body(struct arena *a, const struct json *about, struct
                                const char *type, int64_t now_ms)
 {
     struct str namespace = object_namespace(about);
-    struct json *event, *source = json_object(a);
+    struct json *event;
     autobuf now = { 0 };
 
     /* Events have a namespace always; those about cluster-scoped objects live in "default". */
@@ -157,13 +157,10 @@ static struct json *event_body(struct arena *a, const struct json *about, struct
     add_text(a, event, "reason", reason);
     add_text(a, event, "message", message);
     add_text(a, event, "type", str_of(type));
-    add_text(a, source, "component", STR(COMPONENT));
-    json_add(event, STR("source"), source);
     clock_print(&now, now_ms);
     add_text(a, event, "firstTimestamp", buf_view(&now));
     add_text(a, event, "lastTimestamp", buf_view(&now));
     json_add(event, STR("count"), json_int(a, 1));
-    add_text(a, event, "reportingComponent", STR(COMPONENT));
     return event;
 }
 
@@ -171,11 +168,26 @@ struct op *plan_event(struct plan *p, const struct json *about, const char *type
                       const char *fmt, ...)
 {
     struct str message;
+    struct op *op;
     va_list ap;
 
     va_start(ap, fmt);
     message = arena_vfmt(p->arena, fmt, ap);
     va_end(ap);
-    return plan_create(p, type_by_kind(STR("v1"), STR("Event")),
-                       event_body(p->arena, about, str_of(reason), message, type, now_ms));
+    op = plan_create(p, type_by_kind(STR("v1"), STR("Event")),
+                     event_body(p->arena, about, str_of(reason), message, type, now_ms));
+    plan_event_from(p, op, STR(COMPONENT), STR_NULL);
+    return op;
+}
+
+void plan_event_from(struct plan *p, struct op *event, struct str component, struct str host)
+{
+    struct json *source = json_object(p->arena);
+
+    add_text(p->arena, source, "component", component);
+    add_text(p->arena, source, "host", host);
+    json_set(event->body, "source", source);
+    json_set(event->body, "reportingComponent", json_str(p->arena, arena_str(p->arena, component)));
+    if (host.n)
+        json_set(event->body, "reportingInstance", json_str(p->arena, arena_str(p->arena, host)));
 }

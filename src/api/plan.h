@@ -73,5 +73,7 @@ void plan_wake(struct plan *p, int64_t ms);
  * whose name is a function of object, reason and message, so that a repeat is the same Event). */
 struct op *plan_event(struct plan *p, const struct json *about, const char *type, const char *reason, int64_t now_ms,
                       const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* Who says so, where plan_event() says the controllers do: "kubelet" on "host"; host: may be empty. */
+void plan_event_from(struct plan *p, struct op *event, struct str component, struct str host);
 
 #endif

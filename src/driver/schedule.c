@@ -168,7 +168,7 @@ static void send_notice(struct driver *d, const struct notice *n)
 {
     struct plan plan = { .arena = &d->arena };
     const char *api_version = strcmp(n->kind, "Pod") == 0 ? "v1" : "scheduling.volcano.sh/v1beta1";
-    struct json *about, *component;
+    struct json *about;
     struct op *op;
 
     arena_reset(&d->arena);
@@ -176,9 +176,7 @@ static void send_notice(struct driver *d, const struct notice *n)
     json_set(json_get(about, "metadata"), "uid", json_str(&d->arena, n->uid));
     op = plan_event(&plan, about, n->type, arena_cstr(&d->arena, n->reason), d->last_now_ms, "%.*s",
                     STR_ARG(n->message));
-    component = json_str(&d->arena, d->opt.scheduler_name); /* tools look for the scheduler's name */
-    json_set(json_get(op->body, "source"), "component", component);
-    json_set(op->body, "reportingComponent", json_copy(&d->arena, component));
+    plan_event_from(&plan, op, d->opt.scheduler_name, STR_NULL); /* tools look for the scheduler's name */
     request_send(d, STR_NULL, op);
 }
 

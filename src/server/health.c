@@ -1,9 +1,7 @@
 /* health.c - is it well, which version is it, what does it count: what monitors and people ask for */
 #include "server/server_internal.h"
 
-/* The version of Kubernetes whose API this is: clients compare their own with it. */
-#define KUBERNETES_MAJOR "1"
-#define KUBERNETES_MINOR "36"
+#include "api/version.h"
 
 int handle_version(struct request *rq)
 {
@@ -14,7 +12,7 @@ int handle_version(struct request *rq)
         { "emulationMinor", KUBERNETES_MINOR },
         { "minCompatibilityMajor", KUBERNETES_MAJOR },
         { "minCompatibilityMinor", "35" },
-        { "gitVersion", "v" KUBERNETES_MAJOR "." KUBERNETES_MINOR ".0+pumice-" PUMICE_VERSION },
+        { "gitVersion", "v" KUBERNETES_VERSION ".0+pumice-" PUMICE_VERSION },
         { "gitCommit", "" },
         { "gitTreeState", "clean" },
         { "buildDate", "1970-01-01T00:00:00Z" },

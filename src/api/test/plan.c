@@ -143,9 +143,22 @@ static void event_says_all(void **state)
         "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"namespace\":\"ns\"},"
         "\"involvedObject\":{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"namespace\":\"ns\","
         "\"name\":\"j\",\"uid\":\"u-1\",\"resourceVersion\":\"17\"},\"reason\":\"PodFailed\","
-        "\"message\":\"pod j-0 failed\",\"type\":\"Warning\",\"source\":{\"component\":\"vc-controller-manager\"},"
+        "\"message\":\"pod j-0 failed\",\"type\":\"Warning\","
         "\"firstTimestamp\":\"1970-01-01T00:00:01Z\",\"lastTimestamp\":\"1970-01-01T00:00:01Z\",\"count\":1,"
-        "\"reportingComponent\":\"vc-controller-manager\"}");
+        "\"source\":{\"component\":\"vc-controller-manager\"},\"reportingComponent\":\"vc-controller-manager\"}");
+}
+
+static void event_of_another(void **state)
+{
+    struct plan p = { .arena = &arena };
+    struct op *op = plan_event(&p, job(STR("j")), "Normal", "Started", 1000, "it runs");
+
+    (void)state;
+    plan_event_from(&p, op, STR("kubelet"), STR("n1"));
+    assert_true(str_is(json_member_text(json_get(op->body, "source"), "component"), "kubelet"));
+    assert_true(str_is(json_member_text(json_get(op->body, "source"), "host"), "n1"));
+    assert_true(str_is(json_member_text(op->body, "reportingComponent"), "kubelet"));
+    assert_true(str_is(json_member_text(op->body, "reportingInstance"), "n1"));
 }
 
 static void event_names(void **state)
@@ -177,7 +190,7 @@ int main(void)
         cmocka_unit_test_teardown(ops_in_order, forget),       cmocka_unit_test_teardown(names_are_copied, forget),
         cmocka_unit_test_teardown(status_patch, forget),       cmocka_unit_test_teardown(binding, forget),
         cmocka_unit_test_teardown(earliest_wake_wins, forget), cmocka_unit_test_teardown(event_says_all, forget),
-        cmocka_unit_test_teardown(event_names, forget),
+        cmocka_unit_test_teardown(event_of_another, forget),   cmocka_unit_test_teardown(event_names, forget),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "node/agent/agent_internal.h"
 
 #include "api/meta.h"
+#include "api/version.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "os/io.h"
@@ -148,7 +149,7 @@ static struct json *node_info(struct arena *a)
     json_set(info, "operatingSystem", json_str(a, STR("linux")));
     json_set(info, "architecture", json_str(a, arena_str(a, str_of(machine_name(&u)))));
     json_set(info, "containerRuntimeVersion", json_str(a, STR("pumice://" PUMICE_VERSION)));
-    json_set(info, "kubeletVersion", json_str(a, STR("v1.32.0-pumice")));
+    json_set(info, "kubeletVersion", json_str(a, STR("v" KUBERNETES_VERSION ".0-pumice")));
     json_set(info, "kubeProxyVersion", json_str(a, STR_NULL));
     return info;
 }

@@ -37,6 +37,7 @@ void agent_event(struct agent *g, const struct json *about, bool is_warning, con
     struct op *op = plan_event(&plan, about, is_warning ? "Warning" : "Normal", reason, cluster_now_ms(g->cluster),
                                "%.*s", STR_ARG(message));
 
+    plan_event_from(&plan, op, STR("kubelet"), g->node_name);
     op->is_best_effort = true;
     cluster_write(g->cluster, op);
 }
