@@ -123,10 +123,33 @@ static void add_paths(struct arena *a, struct json *paths, const struct resource
         json_add(paths, kind_url(a, t, true), one);
 }
 
+const char *kind_doc(const struct resource_type *t)
+{
+    static const struct {
+        const char *group, *kind, *doc;
+    } rows[] = {
+        { "batch.volcano.sh", "Job", "pods in groups that start together or not at all" },
+        { "batch.volcano.sh", "CronJob", "makes a Job at each time of a schedule" },
+        { "bus.volcano.sh", "Command", "an action asked of one Job, such as to abort it; gone when done" },
+        { "scheduling.volcano.sh", "PodGroup", "the pods that are placed together or not at all" },
+        { "scheduling.volcano.sh", "Queue", "a share of the cluster for those who submit to it" },
+        { "flow.volcano.sh", "JobFlow", "makes Jobs of templates, each when those before it are where they should be" },
+        { "flow.volcano.sh", "JobTemplate", "the spec of a Job, for JobFlows" },
+        { "topology.volcano.sh", "HyperNode", "nodes that are near each other" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (!t->custom && strcmp(t->group, rows[i].group) == 0 && strcmp(t->kind, rows[i].kind) == 0)
+            return rows[i].doc;
+    return NULL;
+}
+
 static struct json *kind_schema(struct arena *a, const struct resource_type *t)
 {
     struct json *j = t->custom ? json_copy(a, t->custom->schema) : crd_schema(a, t->schema);
 
+    if (kind_doc(t))
+        add_text(a, j, "description", kind_doc(t));
     json_push(json_add(j, STR("x-kubernetes-group-version-kind"), json_array(a)), kind_mark(a, t));
     return j;
 }

@@ -229,6 +229,8 @@ static void put_kind(struct writer *w, const struct resource_type *t)
         put_custom(&schema, t->custom->schema);
     else
         put_table(w, &schema, t->schema);
+    if (kind_doc(t))
+        put_bytes(&schema, SCHEMA_DESCRIPTION, str_of(kind_doc(t)));
     put_extension(&schema, SCHEMA_EXTENSION, "x-kubernetes-group-version-kind", kind_mark(w->arena, t, "- ", "  "));
     put_named(&w->definitions, LIST_ENTRY, schema_name(w->arena, t), buf_view(&schema));
 }

@@ -249,6 +249,7 @@ struct document *document_new(struct server *s, struct str path);
 void openapi_forget(struct server *s); /* kinds have changed: documents are made anew */
 bool is_described(const struct resource_type *t);
 struct str schema_name(struct arena *a, const struct resource_type *t); /* "io.k8s.api.core.v1.Pod" */
+const char *kind_doc(const struct resource_type *t);                    /* for `kubectl explain`; may be NULL */
 struct str kind_url(struct arena *a, const struct resource_type *t, bool has_name);
 int handle_version(struct request *rq);
 int handle_health(struct request *rq);

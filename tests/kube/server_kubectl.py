@@ -239,7 +239,8 @@ def shows(k):
     has(k("get", "all"), "pod/seen-w-0", "service/|pod/")
     has(k("get", "vcjob,podgroup,queue"), "^job.batch.volcano.sh/seen", "^podgroup.scheduling.volcano.sh/seen", "queue.scheduling.volcano.sh/default")
     has(k("describe", "vcjob", "seen"), "Min Available: +2", "Phase: +Running", "^Events:")
-    has(k("describe", "pod", "seen-w-0"), "Controlled By: +Job/seen", "QoS Class: +BestEffort", "Ready +True", "Normal +Scheduled", "Started container main")
+    has(k("describe", "pod", "seen-w-0"), "Controlled By: +Job/seen", "QoS Class: +BestEffort", "Ready +True", "Normal +Scheduled",
+        "Normal +Started .* kubelet.* Started container main")
     has(k("describe", "node"), "Ready +True", f"{k.namespace} +seen-w-0", "Allocated resources", "Container Runtime Version: +pumice://")
     has(k("describe", "podgroup"), "Min Member: +2", "Phase: +Running", "Scheduled")
     has(k("describe", "queue", "default"), "Weight: +1", "State: +Open", "Running: +1")
@@ -248,11 +249,11 @@ def shows(k):
     if k.minor >= 26:
         has(k("events", "--for", "pod/seen-w-0"), "Started +Pod/seen-w-0")
         has(k("events", "--types=Normal"), "Scheduled")
-    if k.minor >= 27:
-        has(k("explain", "vcjob.spec.tasks"), "groups of pods", "replicas\t<integer>")
-        has(k("explain", "pod.spec.containers.resources"), "limits\t<map")
-        has(k("explain", "queue", "--recursive"), "weight\t<integer>")
-        has(k.fails("explain", "vcjob.spec.nothing"), 'field "nothing" does not exist')
+    has(k("explain", "vcjob"), "pods in groups that start together", "spec\t<Object>")
+    has(k("explain", "vcjob.spec.tasks"), "groups of pods", "replicas\t<integer>")  # 1.27 and later read OpenAPI v3, older ones v2
+    has(k("explain", "pod.spec.containers.resources"), "limits\t<map")
+    has(k("explain", "queue", "--recursive"), "weight\t<integer>")
+    has(k.fails("explain", "vcjob.spec.nothing"), 'field "nothing" does not exist')
     gone(k, "vcjob/seen")
 
 
