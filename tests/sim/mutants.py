@@ -5,7 +5,7 @@ Each mutant is an edit of one source file in a copy of the tree. The copy is com
 and run over the scripted lives, the kept seeds and a fixed range of seeds; a mutant that all let pass is an error, and so is an
 edit whose old text is no longer there exactly once: then the list has fallen behind the code.
 
-    mutants.py [--seeds N] [--steps M] [--only WORD] [--keep-going]
+    mutants.py [--seeds N] [--steps M] [--timeout S] [--only WORD]
 """
 import argparse
 import concurrent.futures
