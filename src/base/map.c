@@ -9,6 +9,7 @@
  */
 #include "base/map_internal.h"
 
+#include "base/arena.h"
 #include "base/rand.h"
 #include "base/util.h"
 
@@ -132,6 +133,14 @@ void *map_get(const struct map *m, struct str key)
 void *map_put(struct map *m, struct str key, void *value)
 {
     return put(m, hash_text(m, key), key, value);
+}
+
+bool map_add(struct map *m, struct arena *a, struct str key)
+{
+    if (map_get(m, key))
+        return false;
+    (void)map_put(m, arena_str(a, key), m); /* it was not there */
+    return true;
 }
 
 void *map_remove(struct map *m, struct str key)

@@ -22,6 +22,7 @@
 
 #include "base/str.h"
 
+struct arena;
 struct map_slot;
 
 struct map {
@@ -55,6 +56,9 @@ void *map_get(const struct map *m, struct str key);
 /* Put 'value' under 'key'. Where an equal key was there, both are replaced (the old key may be a part of the old
  * value) and the old value is returned; else NULL. */
 void *map_put(struct map *m, struct str key, void *value);
+
+/* A set of texts: put a copy of 'key' in the arena; false if it was there already. Its value means nothing. */
+bool map_add(struct map *m, struct arena *a, struct str key);
 
 /* Take a key out; returns its value, NULL if it was not there. */
 void *map_remove(struct map *m, struct str key);

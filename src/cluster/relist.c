@@ -9,8 +9,7 @@ void relist_begin(struct relist *r, uint64_t seed)
 
 void relist_add(struct relist *r, struct str uid)
 {
-    if (!map_get(&r->uids, uid))
-        map_put(&r->uids, arena_str(&r->arena, uid), r);
+    (void)map_add(&r->uids, &r->arena, uid); /* it may be listed twice */
 }
 
 bool relist_has(const struct relist *r, struct str uid)

@@ -73,3 +73,20 @@ int file_copy(int from, int to, bool (*is_stopped)(void *ctx), void *ctx)
     }
     return ftruncate(to, st.st_size);
 }
+
+int file_copy_new(int from, const struct stat *st, int dir, const char *name, bool (*is_stopped)(void *ctx), void *ctx)
+{
+    int to = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), error;
+
+    if (to < 0)
+        return -1;
+    if (file_copy(from, to, is_stopped, ctx) == 0) {
+        (void)futimens(to, (struct timespec[]){ st->st_atim, st->st_mtim }); /* now is as good */
+        return to;
+    }
+    error = errno;
+    close(to);
+    (void)unlinkat(dir, name, 0);
+    errno = error;
+    return -1;
+}

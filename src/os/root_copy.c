@@ -90,21 +90,13 @@ static int open_file(int path_fd)
 static int copy_file(struct root_copy *c, int path_fd, const struct stat *st, int parent, const char *name)
 {
     autoclose int from = open_file(path_fd), to = -1;
-    int error;
 
     if (from < 0 || make_room(parent, name) < 0)
         return -1;
-    to = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    to = file_copy_new(from, st, parent, name, NULL, NULL);
     if (to < 0)
         return -1;
-    if (file_copy(from, to, NULL, NULL) < 0) { /* no half of a file */
-        error = errno;
-        (void)unlinkat(parent, name, 0);
-        errno = error;
-        return -1;
-    }
     own(c, to, st->st_mode);
-    (void)futimens(to, (struct timespec[]){ st->st_atim, st->st_mtim });
     return 0;
 }
 

@@ -96,25 +96,13 @@ static void leave(struct copying *k, const struct tree_entry *entry)
 
 static int copy_file(struct copying *k, int dir, const struct tree_entry *entry)
 {
-    struct timespec times[2] = { entry->st.st_atim, entry->st.st_mtim };
     autoclose int from = openat(entry->dir, entry->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    autoclose int to = -1;
-    int error;
+    autoclose int to = from < 0 ? -1 : file_copy_new(from, &entry->st, dir, entry->name, is_stopped, k);
 
-    if (from < 0)
-        return -1;
-    to = openat(dir, entry->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (to < 0)
         return -1;
-    if (file_copy(from, to, is_stopped, k) == 0) {
-        (void)fchmod(to, mode_of(k, entry->st.st_mode, 0600));
-        (void)futimens(to, times);
-        return 0;
-    }
-    error = errno;
-    (void)unlinkat(dir, entry->name, 0);
-    errno = error;
-    return -1;
+    (void)fchmod(to, mode_of(k, entry->st.st_mode, 0600));
+    return 0;
 }
 
 /* ---- names ---- */

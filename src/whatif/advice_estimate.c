@@ -80,12 +80,10 @@ static void on_change(void *ctx, const struct object *o, bool is_gone, int64_t n
     if (is_gone || strcmp(o->type->kind, "Pod") != 0)
         return;
     phase = json_member_text(json_get(o->root, "status"), "phase");
-    if (str_is(phase, "Running") && !map_get(&w->lively, o->uid)) {
-        map_put(&w->lively, arena_str(w->v->a, o->uid), w);
+    if (str_is(phase, "Running") && map_add(&w->lively, w->v->a, o->uid))
         on_run(w, o);
-    } else if (str_is(phase, "Succeeded") && map_remove(&w->lively, o->uid)) {
+    else if (str_is(phase, "Succeeded") && map_remove(&w->lively, o->uid))
         on_end(w, o, now_ms);
-    }
 }
 
 static bool has_started(struct advising *v, struct future *f)

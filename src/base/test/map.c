@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 
+#include "base/arena.h"
 #include "base/rand.h"
 #include "base/test/check.h"
 #include "base/util.h"
@@ -54,6 +55,23 @@ static void the_basics(void **state)
     map_done(&m);
     map_done(&m);
     assert_null(map_put(&m, STR("again"), &one));
+    map_done(&m);
+}
+
+static void a_set_keeps_copies(void **state)
+{
+    autoarena a = { 0 };
+    struct map m = { 0 };
+    char text[] = "abc";
+
+    assert_true(map_add(&m, &a, (struct str){ text, 3 }));
+    text[0] = 'x';
+    assert_false(map_add(&m, &a, STR("abc")));
+    assert_true(map_add(&m, &a, (struct str){ text, 3 }));
+    assert_int_equal(map_count(&m), 2);
+    map_check(&m);
+    assert_non_null(map_remove(&m, STR("abc")));
+    assert_true(map_add(&m, &a, STR("abc")));
     map_done(&m);
 }
 
@@ -233,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_basics),
+        cmocka_unit_test(a_set_keeps_copies),
         cmocka_unit_test(put_takes_the_new_key),
         cmocka_unit_test(random_steps_match_an_array),
         cmocka_unit_test(removing_while_walking),

@@ -2,7 +2,7 @@
  *
  * Nothing runs in the pod, so its image needs no tar. A container's files are below /proc/PID/root of its first process, with
  * all that is mounted there; an ordinary user enters the user namespace of the run first, in which he is root, so that
- * what belongs to other users of the container can be read and given. How such a path is walked: see copy.h.
+ * what belongs to other users of the container can be read and given. How such a path is walked: see root_copy.h.
  */
 #include "api/meta.h"
 #include "base/util.h"

@@ -88,10 +88,7 @@ struct run_kind *run_failures_add(struct run_failures *f, const struct history_f
         return NULL;
     k->n_times += n;
     k->is_final = w->is_over;
-    if (!map_get(&k->pods, w->uid)) {
-        map_put(&k->pods, arena_str(&f->arena, w->uid), k);
-        k->n_pods++;
-    }
+    k->n_pods += map_add(&k->pods, &f->arena, w->uid);
     return k;
 }
 

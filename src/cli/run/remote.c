@@ -21,14 +21,6 @@ enum {
 
 /* ---- what is ours ---- */
 
-static void keep_uid(struct run_remote *m, struct str uid)
-{
-    struct str *kept = arena_new(m->arena, struct str);
-
-    *kept = arena_str(m->arena, uid);
-    map_put(&m->ours, *kept, kept);
-}
-
 bool remote_is_ours(struct run_remote *m, const struct object *o)
 {
     struct str owner = strcmp(o->type->kind, "Event") == 0
@@ -39,8 +31,7 @@ bool remote_is_ours(struct run_remote *m, const struct object *o)
         return true;
     if (!owner.n || !map_get(&m->ours, owner))
         return false;
-    keep_uid(m, o->uid);
-    return true;
+    return map_add(&m->ours, m->arena, o->uid);
 }
 
 /* ---- creating ---- */
@@ -108,7 +99,7 @@ static int sink_create(void *ctx, const struct resource_type *type, struct json 
 
     if (post(m, type, object, &made, e) < 0)
         return e->code == ERR_EXISTS ? exists(m, type, object, e) : -1;
-    keep_uid(m, object_uid(made));
+    (void)map_add(&m->ours, m->arena, object_uid(made)); /* a watch may have told of it */
     *vec_push(m->arena, &m->made) = (struct remote_object){ type, object_namespace(made), object_name(made),
                                                             object_uid(made) };
     return 0;

@@ -337,8 +337,8 @@ static bool eyes_next(struct cluster *c, struct cluster_event *ret)
     *ret = (struct cluster_event){
         .kind = s->is_gone ? CLUSTER_GONE : CLUSTER_PUT, .type = s->object->type, .object = y->lent, .rev = y->lent->rev
     };
-    if (y->lent->type == known_types()->job && !map_get(&y->jobs, y->lent->uid))
-        map_put(&y->jobs, arena_str(&y->arena, y->lent->uid), y);
+    if (y->lent->type == known_types()->job)
+        (void)map_add(&y->jobs, &y->arena, y->lent->uid); /* it may have been told before */
     seen_free(s);
     return true;
 }

@@ -137,8 +137,7 @@ static int64_t count_tree(struct run_written *w, const struct agent_written *tre
     struct counting c = { .w = w, .tree = tree, .head = head };
 
     w->is_more |= tree_walk(tree->fd, count_entry, &c);
-    if (c.n && !map_put(&w->pods, arena_str(&w->arena, tree->uid), w))
-        w->n_pods++;
+    w->n_pods += c.n && map_add(&w->pods, &w->arena, tree->uid);
     return c.n;
 }
 

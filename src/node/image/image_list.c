@@ -137,7 +137,7 @@ struct marks {
 static void mark(struct marks *m, struct str digest)
 {
     if (digest.n > 7)
-        (void)map_put(&m->kept, arena_str(&m->arena, str_from(digest, 7)), m);
+        (void)map_add(&m->kept, &m->arena, str_from(digest, 7));
 }
 
 /* A manifest, and what it names. Of an index the manifest that was chosen then may not be the one now: whatever is there
