@@ -89,14 +89,20 @@ static void print_room(struct buf *out, const struct dims *dims, const struct wh
     why_print_causes(out, w);
 }
 
-/* "its capability leaves 1 of cpu, 2 is needed"; where it can never be: "is 1". */
-static void print_bound(struct buf *out, const struct dims *dims, const struct why *w, const char *what)
+/* "1 of cpu, 2 is needed" */
+static void print_lack(struct buf *out, const struct dims *dims, const struct why *w)
 {
-    buf_fmt(out, "%s%s ", what, w->is_never ? " is only" : " leaves");
     print_of(out, dims, w->dim, w->have);
     buf_str(out, STR(", "));
     amount_print(out, dims, w->dim, w->need);
     buf_str(out, STR(" is needed"));
+}
+
+/* "its capability leaves 1 of cpu, 2 is needed"; where it can never be: "is only 1". */
+static void print_bound(struct buf *out, const struct dims *dims, const struct why *w, const char *what)
+{
+    buf_fmt(out, "%s%s ", what, w->is_never ? " is only" : " leaves");
+    print_lack(out, dims, w);
 }
 
 static void print_reason(struct buf *out, const struct dims *dims, const struct why *w)
@@ -130,10 +136,7 @@ static void print_reason(struct buf *out, const struct dims *dims, const struct 
         return;
     case WHY_GUARANTEE:
         buf_str(out, STR("what is guaranteed to other queues leaves "));
-        print_of(out, dims, w->dim, w->have);
-        buf_str(out, STR(", "));
-        amount_print(out, dims, w->dim, w->need);
-        buf_str(out, STR(" is needed"));
+        print_lack(out, dims, w);
         return;
     case WHY_FAIR_SHARE:
         buf_fmt(out, "queue %s: ", w->queue);

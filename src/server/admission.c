@@ -269,7 +269,7 @@ static void admit_secret_write(struct request *rq, struct json *object, const st
     check_immutable(object, old, ps);
 }
 
-static void default_member(struct arena *a, struct json *j, const char *key, const char *value)
+void default_member(struct arena *a, struct json *j, const char *key, const char *value)
 {
     if (json_is(j, JSON_OBJECT) && !json_member_text(j, key).n)
         json_set(j, key, json_str(a, str_of(value)));

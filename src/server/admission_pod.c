@@ -10,12 +10,6 @@ enum { GRACE_S = 30 };
 
 /* ---- defaults ---- */
 
-static void default_text(struct arena *a, struct json *j, const char *key, const char *value)
-{
-    if (json_is(j, JSON_OBJECT) && !json_member_text(j, key).n)
-        json_set(j, key, json_str(a, str_of(value)));
-}
-
 static void default_object(struct arena *a, struct json *j, const char *key)
 {
     if (json_is(j, JSON_OBJECT) && !json_get(j, key))
@@ -36,8 +30,8 @@ static void default_probe(struct arena *a, struct json *probe)
     default_int(a, probe, "periodSeconds", 10);
     default_int(a, probe, "successThreshold", 1);
     default_int(a, probe, "failureThreshold", 3);
-    default_text(a, json_get(probe, "httpGet"), "path", "/");
-    default_text(a, json_get(probe, "httpGet"), "scheme", "HTTP");
+    default_member(a, json_get(probe, "httpGet"), "path", "/");
+    default_member(a, json_get(probe, "httpGet"), "scheme", "HTTP");
 }
 
 /* What is limited is also asked for, unless it is said otherwise. */
@@ -60,13 +54,13 @@ static void default_container(struct arena *a, struct json *c)
         return;
     default_object(a, c, "resources");
     default_requests(a, json_get(c, "resources"));
-    default_text(a, c, "terminationMessagePath", "/dev/termination-log");
-    default_text(a, c, "terminationMessagePolicy", "File");
+    default_member(a, c, "terminationMessagePath", "/dev/termination-log");
+    default_member(a, c, "terminationMessagePolicy", "File");
     /* What has no tag, or :latest, may be another one tomorrow. */
-    default_text(a, c, "imagePullPolicy",
-                 reference_is_latest(json_member_text(c, "image")) ? "Always" : "IfNotPresent");
+    default_member(a, c, "imagePullPolicy",
+                   reference_is_latest(json_member_text(c, "image")) ? "Always" : "IfNotPresent");
     JSON_FOREACH(port, json_get(c, "ports"))
-        default_text(a, port, "protocol", "TCP");
+        default_member(a, port, "protocol", "TCP");
     for (size_t i = 0; i < ARRAY_LEN(probes); i++)
         default_probe(a, json_get(c, probes[i]));
 }
@@ -97,7 +91,7 @@ static void default_priority(const struct server *s, struct arena *a, struct jso
     if (class && !name.n)
         json_set(spec, "priorityClassName", json_str(a, arena_str(a, class->name)));
     policy = class ? json_member_text(class->root, "preemptionPolicy") : STR_NULL;
-    default_text(a, spec, "preemptionPolicy", policy.n ? arena_cstr(a, policy) : "PreemptLowerPriority");
+    default_member(a, spec, "preemptionPolicy", policy.n ? arena_cstr(a, policy) : "PreemptLowerPriority");
 }
 
 /* There is one scheduler here, and it does the work of Kubernetes' own as well. */
@@ -155,11 +149,11 @@ static void pod_defaults(const struct server *s, struct arena *a, struct json *s
 
     if (!json_is(spec, JSON_OBJECT))
         return;
-    default_text(a, spec, "restartPolicy", "Always");
-    default_text(a, spec, "dnsPolicy", "ClusterFirst");
+    default_member(a, spec, "restartPolicy", "Always");
+    default_member(a, spec, "dnsPolicy", "ClusterFirst");
     default_int(a, spec, "terminationGracePeriodSeconds", GRACE_S);
     default_object(a, spec, "securityContext");
-    default_text(a, spec, "serviceAccountName", "default");
+    default_member(a, spec, "serviceAccountName", "default");
     if (!json_get(spec, "enableServiceLinks"))
         json_set(spec, "enableServiceLinks", json_bool_new(a, true));
     default_scheduler(s, a, spec);

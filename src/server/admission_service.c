@@ -12,12 +12,6 @@
 
 #include <arpa/inet.h>
 
-static void default_member(struct arena *a, struct json *j, const char *key, const char *value)
-{
-    if (json_is(j, JSON_OBJECT) && !json_member_text(j, key).n)
-        json_set(j, key, json_str(a, str_of(value)));
-}
-
 static void default_list(struct arena *a, struct json *j, const char *key, struct str only)
 {
     if (json_is(j, JSON_OBJECT) && !json_get(j, key))

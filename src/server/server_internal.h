@@ -29,7 +29,8 @@
  * held.c        objects that are walked while they are written
  * namespace.c   what each namespace has, and how it ends
  * endpoints.c   who is behind Services; api_service.c: behind that of this server
- * quota.c       what a namespace may have; limits.c: how much each pod, container and claim in it; budget.c: how many pods may be evicted
+ * quota.c       what a namespace may have; limits.c: how much each pod, container and claim in it
+ * budget.c      how many pods may be evicted
  */
 #ifndef SERVER_SERVER_INTERNAL_H
 #define SERVER_SERVER_INTERNAL_H
@@ -332,6 +333,7 @@ int admission_amounts(struct request *rq, const struct json *object, const struc
 /* The schema and metadata, for kinds that have rules besides. 'name_check': NULL: a DNS subdomain. */
 void check_plain(const struct resource_type *t, struct json *object,
                  const char *(*name_check)(struct arena *, struct str), struct problems *ps);
+void default_member(struct arena *a, struct json *j, const char *key, const char *value); /* where it is not or empty */
 void admit_pod_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 void service_address(const struct server *s, struct arena *a, struct json *spec); /* one of its own, if it needs one */
 void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
