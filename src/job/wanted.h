@@ -1,8 +1,8 @@
 /* wanted.h - everything a job wants to exist, in order of creation
  *
- * The job controller compares this with what is there; `pumice render` prints it. Order: what plugins want,
- * claims, the PodGroup (with 'is_native': the Workload and PodGroup of native.h), and then the pods by task and index (job_pod_new()), which are not in this list because there
- * may be very many.
+ * The job controller compares this with what is there; `pumice render` prints it. Order: what plugins want, claims, the
+ * PodGroup (with 'is_native': the Workload and PodGroup of native.h), and then the pods by task and index
+ * (job_pod_new()), which are not in this list because there may be very many.
  */
 #ifndef JOB_WANTED_H
 #define JOB_WANTED_H

@@ -2,8 +2,9 @@
  *
  * A kubeconfig or a pod's account gives one of: a token that stays, a file whose token somebody replaces, files of a
  * certificate and its key that somebody replaces, or a plugin that makes tokens or certificates which expire. (A client
- * certificate in the kubeconfig itself needs nothing of this: see kube_config.tls.) Nothing here waits. Where a plugin has to run, credential_get() says BUSY: wait for credential_fd()
- * or credential_due_ms(), call credential_turn(), ask again.
+ * certificate in the kubeconfig itself needs nothing of this: see kube_config.tls.) Nothing here waits. Where a plugin
+ * has to run, credential_get() says BUSY: wait for credential_fd() or credential_due_ms(), call credential_turn(), ask
+ * again.
  *
  *     file     read again when what was read is a minute old, or was refused; a certificate and a key that do not fit
  *              are being replaced, and the old ones are used meanwhile

@@ -1,8 +1,9 @@
 /* quota.c - ResourceQuotas: what a namespace may have of things, and what it has
  *
- * Whatever is created, by clients or by controllers of this process, or made larger, is counted against the quotas of its namespace before
- * it is stored; what they hold is counted from the store itself each time, so nothing can drift and nothing of one turn is
- * missed. Namespaces without quotas pay nothing. status.used is written a little later, for people and for schedulers.
+ * Whatever is created, by clients or by controllers of this process, or made larger, is counted against the quotas of
+ * its namespace before it is stored; what they hold is counted from the store itself each time, so nothing can drift
+ * and nothing of one turn is missed. Namespaces without quotas pay nothing. status.used is written a little later, for
+ * people and for schedulers.
  */
 #include "server/server_internal.h"
 

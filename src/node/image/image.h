@@ -70,8 +70,8 @@ struct image_entries {
 int images_list(struct arena *a, const char *store, struct image_entries *ret, struct err *e);
 int images_stored(const struct images *i, struct arena *a, struct image_entries *ret, struct err *e); /* in its store */
 
-/* Take a name away ("busybox"), or all names of an image by its id (of 6 hex digits at least); an image without names goes, and what
- * was fetched for it alone. ERR_NOT_FOUND; ERR_CONFLICT: it is in use. '*ret_bytes': what was freed. */
+/* Take a name away ("busybox"), or all names of an image by its id (of 6 hex digits at least); an image without names
+ * goes, and what was fetched for it alone. ERR_NOT_FOUND; ERR_CONFLICT: it is in use. '*ret_bytes': what was freed. */
 int images_remove(const char *store, struct str name, int64_t *ret_bytes, struct err *e);
 
 /* Remove images without a name ('all': whatever is not in use), what was fetched and no image has, and what was cut
