@@ -1007,6 +1007,26 @@ def classes_are_resolved(s):
     assert s.ok("POST", f"{PODS}?dryRun=All", p)["spec"]["priority"] == 2000001000
     p["spec"]["priorityClassName"] = "nobody"
     refused(s.call("POST", PODS, p), 422, "no PriorityClass with name nobody was found")
+    refused(s.call("POST", classes, {"metadata": {"name": "above"}, "value": 1000000001}), 422, "maximum allowed value of a user defined priority is 1000000000")
+    s.ok("POST", f"{classes}?dryRun=All", {"metadata": {"name": "highest"}, "value": 1000000000})
+
+
+def pods_are_checked_again(s):
+    """What an update changes has the rules of what a create says; what it leaves is not asked again."""
+    at = f"{PODS}/checked"
+    before = s.ok("POST", PODS, held_pod("checked", labels={"a": "b"}))
+    main = before["spec"]["containers"][0]["name"]
+    for patch, words in (({"metadata": {"labels": {"a": 5}}}, "metadata.labels.a"), ({"metadata": {"labels": {"no key": "x"}}}, "metadata.labels"),
+                         ({"metadata": {"labels": {"a": "no value"}}}, "metadata.labels.a"), ({"metadata": {"annotations": {"a": True}}}, "metadata.annotations.a"),
+                         ({"spec": {"containers": [{"name": main, "image": ""}]}}, "spec.containers[0].image"),
+                         ({"spec": {"activeDeadlineSeconds": -1}}, "spec.activeDeadlineSeconds"),
+                         ({"spec": {"tolerations": [*before["spec"]["tolerations"], {"key": "k", "operator": "Perhaps"}]}}, "spec.tolerations"),
+                         ({"spec": {"nodeSelector": {"x": "y"}}}, "pod updates may not change")):
+        refused(s.call("PATCH", at, patch, type=STRATEGIC), 422, words)
+    now = s.ok("GET", at)
+    assert now["metadata"]["labels"] == {"a": "b"} and now["spec"] == before["spec"], now
+    s.ok("PATCH", at, {"metadata": {"labels": {"a": "c"}}, "spec": {"activeDeadlineSeconds": 1000}}, type=STRATEGIC)
+    s.ok("DELETE", at)
 
 
 def namespaces_are_furnished_again(s):
@@ -1104,7 +1124,7 @@ def main():
         for number, function in cases:
             if not only or number in only:
                 suite.case(f"{number}: {function.__name__}", lambda: function(s))
-        for function in (protobuf_is_answered, methods_are_told, containers_are_added, classes_are_resolved, namespaces_are_furnished_again, services_are_checked,
+        for function in (protobuf_is_answered, methods_are_told, containers_are_added, classes_are_resolved, pods_are_checked_again, namespaces_are_furnished_again, services_are_checked,
                          amounts_are_kept_as_clients_write_them, what_stays_stays, other_kinds_as_people_see_them):
             suite.case(function.__name__, lambda: function(s))
     finally:

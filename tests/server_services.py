@@ -236,6 +236,7 @@ def opens_node_ports(s):
         status, answer = s.call("POST", SERVICES, service("other", type="NodePort", ports=[{"port": 1, "nodePort": number}]))
         cause = answer["details"]["causes"][0]
         assert (status, cause["field"]) == (422, "spec.ports[0].nodePort") and words in cause["message"], answer
+        assert cause["message"].count("Invalid value") == 1, cause
     status, answer = s.call("POST", SERVICES, service("other", ports=[{"port": 1, "nodePort": 30001}]))
     assert status == 422 and "ClusterIP" in answer["message"], answer
     again = s.ok("PUT", f"{SERVICES}/door", service("door", selector={"app": "echo"}, type="NodePort", ports=[ports[0]]))

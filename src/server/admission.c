@@ -338,6 +338,8 @@ static void admit_event_write(struct request *rq, struct json *object, const str
         problem_error(ps, &namespace, "does not match event.namespace");
 }
 
+enum { CLASS_VALUE_MAX = 1000000000 }; /* what is above is for the system's own */
+
 static void admit_class_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = object }, meta = place_member(&root, "metadata"), name = place_member(&meta, "name"),
@@ -347,6 +349,8 @@ static void admit_class_write(struct request *rq, struct json *object, const str
     default_member(rq->arena, object, "preemptionPolicy", "PreemptLowerPriority");
     if (!old && str_starts(object_name(object), STR("system-")))
         problem_error(ps, &name, "Forbidden: names that begin with system- are reserved");
+    if (!old && json_i64(value.node, 0) > CLASS_VALUE_MAX)
+        problem_error(ps, &value, "Forbidden: maximum allowed value of a user defined priority is %d", CLASS_VALUE_MAX);
     if (old && json_i64(value.node, 0) != json_i64(json_get(old->root, "value"), 0))
         problem_error(ps, &value, "Forbidden: may not be changed in an update.");
 }

@@ -299,7 +299,7 @@ static void warn_of_images(struct request *rq, const struct json *before, const 
 }
 
 /* Pods that something in this process made may lack defaults: the two are compared with theirs. A spec that says the
- * same stays as it was stored. */
+ * same stays as it was stored, and is not asked again. */
 static void check_change(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = pod }, spec = place_member(&root, "spec");
@@ -309,10 +309,13 @@ static void check_change(struct request *rq, struct json *pod, const struct obje
     pod_defaults(rq->server, rq->arena, before);
     if (json_is(spec.node, JSON_OBJECT) && json_equal(spec.node, before)) {
         json_set(pod, "spec", json_copy(rq->arena, stored));
+        check_plain(rq->type, pod, NULL, ps);
         return;
     }
     warn_of_images(rq, before, spec.node);
-    if (!json_is(spec.node, JSON_OBJECT) || !json_equal(spec.node, allowed_change(rq->arena, before, spec.node)))
+    if (json_is(spec.node, JSON_OBJECT) && json_equal(spec.node, allowed_change(rq->arena, before, spec.node)))
+        admit_pod_check(&root, false, ps);
+    else
         problem_error(
             ps, &spec,
             "Forbidden: pod updates may not change fields other than `spec.containers[*].image`, "

@@ -508,7 +508,7 @@ static const struct column of_classes[] = {
     { "Value", "integer", false, "value" },
     { "Global-Default", "boolean", false, NULL, class_default },
     AGE,
-    { "PreemptionPolicy", "string", true, "preemptionPolicy" },
+    { "PreemptionPolicy", "string", false, "preemptionPolicy" },
 };
 static const struct column of_budgets[] = {
     NAME,

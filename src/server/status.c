@@ -121,6 +121,7 @@ static const struct {
     { "must not be empty", "FieldValueRequired", "Required value" },
     { "must be one of", "FieldValueNotSupported", "Unsupported value" },
     { "Forbidden", "FieldValueForbidden", NULL },
+    { "Invalid value", "FieldValueInvalid", NULL },
     { "there is another", "FieldValueDuplicate", "Duplicate value" },
     { "must be unique", "FieldValueDuplicate", "Duplicate value" },
 };
