@@ -101,6 +101,7 @@ const char *format_config_key(struct arena *a, const struct json *value);
 const char *format_port(struct arena *a, const struct json *value);       /* name of a port */
 const char *format_port_ref(struct arena *a, const struct json *value);   /* number or name of a port */
 const char *format_mount_path(struct arena *a, const struct json *value); /* no ':' */
+const char *format_cidr(struct arena *a, const struct json *value);       /* "10.9.8.0/24", "2001:db8::/64" */
 const char *format_percent(struct arena *a, const struct json *value);    /* whole number ≥ 0, or "25%" */
 const char *format_arguments(struct arena *a, const struct json *value);  /* list of strings; with FIELD_ANY */
 

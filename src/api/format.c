@@ -5,6 +5,7 @@
 #include "api/name.h"
 #include "api/quantity.h"
 
+#include <arpa/inet.h>
 #include <time.h>
 
 static struct str text_of(const struct json *value)
@@ -119,6 +120,21 @@ const char *format_mount_path(struct arena *a, const struct json *value)
 {
     (void)a;
     return str_has_char(text_of(value), ':') ? "must not contain ':'" : NULL;
+}
+
+const char *format_cidr(struct arena *a, const struct json *value)
+{
+    struct str rest = text_of(value), text;
+    unsigned char raw[16];
+    const char *address;
+    uint64_t bits, most;
+
+    (void)str_split(&rest, '/', &text);
+    address = arena_cstr(a, text);
+    most = inet_pton(AF_INET, address, raw) == 1 ? 32 : inet_pton(AF_INET6, address, raw) == 1 ? 128 : 0;
+    return !most || str_to_u64(rest, &bits) < 0 || bits > most
+               ? "must be a range of addresses, such as 10.9.8.0/24 or 2001:db8::/64"
+               : NULL;
 }
 
 const char *format_percent(struct arena *a, const struct json *value)

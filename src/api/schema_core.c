@@ -30,7 +30,7 @@ SCHEMA(static, service_port, "ServicePort",
     F_ENUM("protocol", port_protocols),
     F_STR("appProtocol"),
     F_INT("port", REQUIRED, PORT_NUMBER),
-    F_INT_OR_STR("targetPort"),
+    F_INT_OR_STR("targetPort", .check = format_port_ref),
     F_INT("nodePort", RANGE(0, 65535)));
 
 SCHEMA(static, service_spec, "ServiceSpec",
@@ -77,8 +77,8 @@ SCHEMA(static, policy_port, "NetworkPolicyPort",
     F_INT("endPort", PORT_NUMBER));
 
 SCHEMA(static, ip_block, "IPBlock",
-    F_STR("cidr", NEEDED),
-    F_STRS("except"));
+    F_STR("cidr", NEEDED, .check = format_cidr),
+    F_STRS("except", .check = format_cidr));
 
 SCHEMA(static, policy_peer, "NetworkPolicyPeer",
     F_OBJ("podSelector", &schema_label_selector),

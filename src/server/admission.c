@@ -6,6 +6,7 @@
 #include "server/server_internal.h"
 
 #include "api/name.h"
+#include "api/quantity.h"
 #include "api/schemas.h"
 #include "flow/admit.h"
 #include "job/admit.h"
@@ -200,10 +201,22 @@ static void check_immutable(struct json *object, const struct object *old, struc
     }
 }
 
+/* A file of a volume has one content. */
+static void check_twice(struct json *object, struct problems *ps)
+{
+    struct place root = { .node = object }, at = place_member(&root, "data");
+
+    JSON_FOREACH(value, at.node)
+        if (json_get_str(json_get(object, "binaryData"), json_key(value)))
+            problem_error(ps, &at, "key \"%.*s\": is in binaryData too", STR_ARG(json_key(value)));
+}
+
 static void admit_config_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     check_plain(rq->type, object, NULL, ps);
     check_keys(rq->arena, object, "data", ps);
+    check_keys(rq->arena, object, "binaryData", ps);
+    check_twice(object, ps);
     check_size(object, ps);
     check_immutable(object, old, ps);
 }
@@ -243,6 +256,37 @@ static void check_type(struct json *object, const struct object *old, struct pro
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (str_is(text, rows[i].type) && !json_get(data.node, rows[i].key))
             problem_error(ps, &data, "Required value: a Secret of type %s has the key %s", rows[i].type, rows[i].key);
+    if (str_is(text, "kubernetes.io/basic-auth") && !json_get(data.node, "username") &&
+        !json_get(data.node, "password"))
+        problem_error(ps, &data, "Required value: a Secret of this type has the key username, password, or both");
+}
+
+/* What logins to registries are read from must be JSON. */
+static void check_logins(struct arena *a, struct json *object, struct problems *ps)
+{
+    struct place root = { .node = object }, data = place_member(&root, "data");
+    const struct json *coded = str_is(json_member_text(object, "type"), "kubernetes.io/dockerconfigjson")
+                                   ? json_get(data.node, ".dockerconfigjson")
+                                   : NULL;
+    autobuf bytes = { 0 };
+    struct json *parsed;
+
+    if (coded && buf_unbase64(&bytes, json_text(coded, STR_NULL)) == 0 &&
+        json_parse(a, buf_view(&bytes), NULL, &parsed, NULL) < 0)
+        problem_error(ps, &data, "key \".dockerconfigjson\": must be JSON");
+    if (bytes.n)
+        OPENSSL_cleanse(bytes.p, bytes.n);
+}
+
+/* Nobody writes a token into it here: it names the account that one was made for. */
+static void check_account(struct json *object, struct problems *ps)
+{
+    struct place root = { .node = object }, meta = place_member(&root, "metadata"),
+                 annotations = place_member(&meta, "annotations");
+
+    if (str_is(json_member_text(object, "type"), "kubernetes.io/service-account-token") &&
+        !json_member_text(annotations.node, "kubernetes.io/service-account.name").n)
+        problem_error(ps, &annotations, "Required value: kubernetes.io/service-account.name");
 }
 
 static void admit_secret_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
@@ -265,6 +309,8 @@ static void admit_secret_write(struct request *rq, struct json *object, const st
             OPENSSL_cleanse(bytes.p, bytes.n);
     }
     check_type(object, old, ps);
+    check_account(object, ps);
+    check_logins(rq->arena, object, ps);
     check_size(object, ps);
     check_immutable(object, old, ps);
 }
@@ -293,13 +339,32 @@ static bool has_other_spec(struct arena *a, struct json *new, const struct json 
             !str_eq(json_member_text(old, "volumeName"), json_member_text(new, "volumeName")));
 }
 
+/* How much of it, and by whom it may be used; 'amounts' is where in spec. */
+static void check_storage(const struct place *spec, const struct place *amounts, struct problems *ps)
+{
+    struct place modes = place_member(spec, "accessModes"), at = place_member(amounts, "storage");
+    struct quantity q;
+
+    if (!json_count(modes.node))
+        problem_error(ps, &modes, "Required value: at least 1 access mode is required");
+    if (!at.node)
+        problem_error(ps, &at, "is required");
+    else if (quantity_parse(json_text(at.node, STR_NULL), &q, NULL) == 0 &&
+             quantity_cmp(q, (struct quantity){ 0 }) <= 0)
+        problem_error(ps, &at, "must be greater than zero");
+}
+
 static void admit_claim_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
-    struct place root = { .node = object }, spec = place_member(&root, "spec");
+    struct place root = { .node = object }, spec = place_member(&root, "spec"),
+                 resources = place_member(&spec, "resources"), requests;
 
     default_member(rq->arena, json_get(object, "spec"), "volumeMode", "Filesystem");
     amounts_canonical(rq->arena, object, "spec.resources.requests");
+    requests = place_member(&resources, "requests");
     check_plain(rq->type, object, NULL, ps);
+    if (!old)
+        check_storage(&spec, &requests, ps);
     if (old && json_is(spec.node, JSON_OBJECT) && json_is(json_get(old->root, "spec"), JSON_OBJECT) &&
         has_other_spec(rq->arena, json_get(object, "spec"), json_get(old->root, "spec")))
         problem_error(ps, &spec,
@@ -309,11 +374,15 @@ static void admit_claim_write(struct request *rq, struct json *object, const str
 
 static void admit_volume_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
-    (void)old;
+    struct place root = { .node = object }, spec = place_member(&root, "spec"), capacity;
+
     default_member(rq->arena, json_get(object, "spec"), "persistentVolumeReclaimPolicy", "Retain");
     default_member(rq->arena, json_get(object, "spec"), "volumeMode", "Filesystem");
     amounts_canonical(rq->arena, object, "spec.capacity");
+    capacity = place_member(&spec, "capacity");
     check_plain(rq->type, object, NULL, ps);
+    if (!old)
+        check_storage(&spec, &capacity, ps);
 }
 
 /* What a node has can be used, unless it says otherwise. */
@@ -355,6 +424,16 @@ static void admit_class_write(struct request *rq, struct json *object, const str
         problem_error(ps, &value, "Forbidden: may not be changed in an update.");
 }
 
+static void admit_budget_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    struct place root = { .node = object }, spec = place_member(&root, "spec");
+
+    (void)old;
+    check_plain(rq->type, object, NULL, ps);
+    if (json_get(spec.node, "minAvailable") && json_get(spec.node, "maxUnavailable"))
+        problem_error(ps, &spec, "minAvailable and maxUnavailable cannot be both set");
+}
+
 /* Their names may have colons: system:node. */
 static void admit_role_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
@@ -390,6 +469,7 @@ static const struct {
     { "", "ResourceQuota", admit_quota_write },
     { "", "LimitRange", admit_limits_write },
     { "", "Event", admit_event_write },
+    { "policy", "PodDisruptionBudget", admit_budget_write },
     { "scheduling.k8s.io", "PriorityClass", admit_class_write },
     { "apiextensions.k8s.io", "CustomResourceDefinition", admit_definition_write },
     { "rbac.authorization.k8s.io", "Role", admit_role_write },

@@ -23,6 +23,13 @@ static bool is_elsewhere(const struct json *spec)
     return str_is(json_member_text(spec, "type"), "ExternalName");
 }
 
+static bool is_for_outside(const struct json *spec)
+{
+    struct str type = json_member_text(spec, "type");
+
+    return str_is(type, "NodePort") || str_is(type, "LoadBalancer");
+}
+
 void service_defaults(struct arena *a, struct json *spec)
 {
     struct str address = json_member_text(spec, "clusterIP");
@@ -34,7 +41,7 @@ void service_defaults(struct arena *a, struct json *spec)
         default_member(a, spec, "ipFamilyPolicy", "SingleStack");
         default_list(a, spec, "ipFamilies", STR("IPv4"));
     }
-    if (str_is(json_member_text(spec, "type"), "NodePort") || str_is(json_member_text(spec, "type"), "LoadBalancer"))
+    if (is_for_outside(spec))
         default_member(a, spec, "externalTrafficPolicy", "Cluster");
     if (address.n)
         default_list(a, spec, "clusterIPs", address);
@@ -275,6 +282,34 @@ static void check_ports(const struct place *spec, struct problems *ps)
     }
 }
 
+static void check_selector(struct arena *a, const struct place *spec, struct problems *ps)
+{
+    struct place at = place_member(spec, "selector");
+
+    JSON_FOREACH(value, at.node) {
+        const char *wrong = name_check_qualified(a, json_key(value));
+
+        if (wrong)
+            problem_error(ps, &at, "%s", wrong);
+    }
+}
+
+static void check_elsewhere(const struct place *spec, struct problems *ps)
+{
+    struct place at = place_member(spec, "externalName");
+
+    if (is_elsewhere(spec->node) && !json_text(at.node, STR_NULL).n)
+        problem_error(ps, &at, "is required of an ExternalName");
+}
+
+static void check_outside(const struct place *spec, struct problems *ps)
+{
+    struct place at = place_member(spec, "externalTrafficPolicy");
+
+    if (at.node && !is_for_outside(spec->node))
+        problem_error(ps, &at, "may only be set for externally-accessible services");
+}
+
 void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     static const char *const kept[] = { "clusterIP", "clusterIPs" };
@@ -288,9 +323,14 @@ void admit_service_write(struct request *rq, struct json *object, const struct o
         for (size_t i = 0; i < ARRAY_LEN(kept); i++)
             if (json_find(old->root, "spec", kept[i], NULL))
                 json_set(own, kept[i], json_copy(rq->arena, json_find(old->root, "spec", kept[i], NULL)));
+    if (old && !is_for_outside(own) && is_for_outside(json_get(old->root, "spec")))
+        json_remove(own, "externalTrafficPolicy"); /* from now on it leads nobody in */
     check_plain(rq->type, object, name_check_dns_label, ps);
     spec = place_member(&root, "spec");
     check_ports(&spec, ps);
+    check_selector(rq->arena, &spec, ps);
+    check_elsewhere(&spec, ps);
+    check_outside(&spec, ps);
     check_address(rq, &spec, old, ps);
     admit_node_ports(rq, &spec, old, ps);
 }

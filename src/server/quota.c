@@ -359,6 +359,43 @@ static void check_scopes(const struct place *spec, struct problems *ps)
     }
 }
 
+/* Kubernetes' own names, and those of others, which have a '/': count/jobs.batch.volcano.sh, requests.nvidia.com/gpu. */
+static void check_names(const struct place *hard, struct problems *ps)
+{
+    static const char *const names[] = {
+        "cpu",
+        "memory",
+        "ephemeral-storage",
+        "requests.cpu",
+        "requests.memory",
+        "requests.storage",
+        "requests.ephemeral-storage",
+        "limits.cpu",
+        "limits.memory",
+        "limits.ephemeral-storage",
+        "pods",
+        "resourcequotas",
+        "services",
+        "services.nodeports",
+        "services.loadbalancers",
+        "replicationcontrollers",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+    };
+
+    JSON_FOREACH(amount, hard->node) {
+        struct str name = json_key(amount);
+        bool is_known = str_has_char(name, '/') || str_starts(name, STR("hugepages-")) ||
+                        str_starts(name, STR("requests.hugepages-"));
+
+        for (size_t i = 0; !is_known && i < ARRAY_LEN(names); i++)
+            is_known = str_is(name, names[i]);
+        if (!is_known)
+            problem_error(ps, hard, "%.*s: must be a standard resource for quota", STR_ARG(name));
+    }
+}
+
 /* Which pods it counts is fixed; how many of them is not. */
 void admit_quota_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
@@ -372,6 +409,8 @@ void admit_quota_write(struct request *rq, struct json *object, const struct obj
     VEC_FOREACH(r, &amounts.list)
         if (r->q.nano < 0)
             problem_error(ps, &hard, "%.*s: must be greater than or equal to 0", STR_ARG(r->name));
+    if (!old)
+        check_names(&hard, ps);
     check_scopes(&spec, ps);
     for (size_t i = 0; old && i < ARRAY_LEN(fixed); i++) {
         struct place at = place_member(&spec, fixed[i]);

@@ -122,6 +122,7 @@ static const struct {
     { "must be one of", "FieldValueNotSupported", "Unsupported value" },
     { "Forbidden", "FieldValueForbidden", NULL },
     { "Invalid value", "FieldValueInvalid", NULL },
+    { "Required value", "FieldValueRequired", NULL },
     { "there is another", "FieldValueDuplicate", "Duplicate value" },
     { "must be unique", "FieldValueDuplicate", "Duplicate value" },
 };
