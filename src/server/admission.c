@@ -8,11 +8,10 @@
 #include "api/name.h"
 #include "api/quantity.h"
 #include "api/schemas.h"
+#include "api/selector.h"
 #include "flow/admit.h"
 #include "job/admit.h"
 #include "os/zoneinfo.h"
-
-#include <openssl/crypto.h>
 
 /* ---- what admissions ask about the cluster ---- */
 
@@ -157,164 +156,6 @@ static void admit_namespace_write(struct request *rq, struct json *object, const
     check_plain(rq->type, object, name_check_dns_label, ps);
 }
 
-enum { DATA_MAX = 1 << 20 };
-
-static void check_size(struct json *object, struct problems *ps)
-{
-    static const char *const members[] = { "data", "binaryData" };
-    struct place root = { .node = object };
-    size_t n = 0;
-
-    for (size_t i = 0; i < ARRAY_LEN(members); i++)
-        JSON_FOREACH(value, json_get(object, members[i]))
-            n += json_text(value, STR_NULL).n;
-    if (n > DATA_MAX)
-        problem_error(ps, &root, "Too long: may not be more than %d bytes", DATA_MAX);
-}
-
-static void check_keys(struct arena *a, struct json *object, const char *member, struct problems *ps)
-{
-    struct place root = { .node = object }, at = place_member(&root, member);
-
-    JSON_FOREACH(value, at.node) {
-        const char *wrong = name_check_config_key(a, json_key(value));
-
-        if (wrong)
-            problem_error(ps, &at, "%s", wrong);
-    }
-}
-
-/* What is immutable stays as it is; so does the word for it. */
-static void check_immutable(struct json *object, const struct object *old, struct problems *ps)
-{
-    static const char *const members[] = { "data", "binaryData" };
-    struct place root = { .node = object };
-
-    if (!old || !json_bool(json_get(old->root, "immutable"), false))
-        return;
-    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-        struct place at = place_member(&root, members[i]);
-        const struct json *before = json_get(old->root, members[i]);
-
-        if (at.node != before && !(at.node && before && json_equal(at.node, before)))
-            problem_error(ps, &at, "Forbidden: field is immutable when `immutable` is set");
-    }
-}
-
-/* A file of a volume has one content. */
-static void check_twice(struct json *object, struct problems *ps)
-{
-    struct place root = { .node = object }, at = place_member(&root, "data");
-
-    JSON_FOREACH(value, at.node)
-        if (json_get_str(json_get(object, "binaryData"), json_key(value)))
-            problem_error(ps, &at, "key \"%.*s\": is in binaryData too", STR_ARG(json_key(value)));
-}
-
-static void admit_config_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
-{
-    check_plain(rq->type, object, NULL, ps);
-    check_keys(rq->arena, object, "data", ps);
-    check_keys(rq->arena, object, "binaryData", ps);
-    check_twice(object, ps);
-    check_size(object, ps);
-    check_immutable(object, old, ps);
-}
-
-/* stringData is for those who write: it is kept as data. */
-static void fold_text(struct arena *a, struct json *object)
-{
-    const struct json *texts = json_get(object, "stringData");
-    struct json *data;
-
-    if (!json_is(texts, JSON_OBJECT) || !(data = json_need_object(a, object, "data")))
-        return;
-    JSON_FOREACH(text, texts) {
-        autobuf coded = { 0 };
-
-        buf_base64(&coded, json_text(text, STR_NULL));
-        json_set_key(data, json_key(text), json_str(a, arena_str(a, buf_view(&coded))));
-    }
-    json_remove(object, "stringData");
-}
-
-/* Secrets of a type that others read have what those look for, and stay of it. */
-static void check_type(struct json *object, const struct object *old, struct problems *ps)
-{
-    static const struct {
-        const char *type, *key;
-    } rows[] = { { "kubernetes.io/tls", "tls.crt" },
-                 { "kubernetes.io/tls", "tls.key" },
-                 { "kubernetes.io/dockerconfigjson", ".dockerconfigjson" },
-                 { "kubernetes.io/dockercfg", ".dockercfg" },
-                 { "kubernetes.io/ssh-auth", "ssh-privatekey" } };
-    struct place root = { .node = object }, type = place_member(&root, "type"), data = place_member(&root, "data");
-    struct str text = json_text(type.node, STR_NULL);
-
-    if (old && !str_eq(text, json_member_text(old->root, "type")))
-        problem_error(ps, &type, "Invalid value: \"%.*s\": field is immutable", STR_ARG(text));
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        if (str_is(text, rows[i].type) && !json_get(data.node, rows[i].key))
-            problem_error(ps, &data, "Required value: a Secret of type %s has the key %s", rows[i].type, rows[i].key);
-    if (str_is(text, "kubernetes.io/basic-auth") && !json_get(data.node, "username") &&
-        !json_get(data.node, "password"))
-        problem_error(ps, &data, "Required value: a Secret of this type has the key username, password, or both");
-}
-
-/* What logins to registries are read from must be JSON. */
-static void check_logins(struct arena *a, struct json *object, struct problems *ps)
-{
-    struct place root = { .node = object }, data = place_member(&root, "data");
-    const struct json *coded = str_is(json_member_text(object, "type"), "kubernetes.io/dockerconfigjson")
-                                   ? json_get(data.node, ".dockerconfigjson")
-                                   : NULL;
-    autobuf bytes = { 0 };
-    struct json *parsed;
-
-    if (coded && buf_unbase64(&bytes, json_text(coded, STR_NULL)) == 0 &&
-        json_parse(a, buf_view(&bytes), NULL, &parsed, NULL) < 0)
-        problem_error(ps, &data, "key \".dockerconfigjson\": must be JSON");
-    if (bytes.n)
-        OPENSSL_cleanse(bytes.p, bytes.n);
-}
-
-/* Nobody writes a token into it here: it names the account that one was made for. */
-static void check_account(struct json *object, struct problems *ps)
-{
-    struct place root = { .node = object }, meta = place_member(&root, "metadata"),
-                 annotations = place_member(&meta, "annotations");
-
-    if (str_is(json_member_text(object, "type"), "kubernetes.io/service-account-token") &&
-        !json_member_text(annotations.node, "kubernetes.io/service-account.name").n)
-        problem_error(ps, &annotations, "Required value: kubernetes.io/service-account.name");
-}
-
-static void admit_secret_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
-{
-    struct place root = { .node = object }, data;
-
-    fold_text(rq->arena, object);
-    if (!json_member_text(object, "type").n)
-        json_set(object, "type", json_str(rq->arena, STR("Opaque")));
-    check_plain(rq->type, object, NULL, ps);
-    check_keys(rq->arena, object, "data", ps);
-    data = place_member(&root, "data");
-    JSON_FOREACH(value, data.node) {
-        autobuf bytes = { 0 };
-
-        if (json_is(value, JSON_STRING) && buf_unbase64(&bytes, json_text(value, STR_NULL)) < 0)
-            problem_error(ps, &data, "key \"%.*s\": must be base64 (or write it into stringData)",
-                          STR_ARG(json_key(value)));
-        if (bytes.n)
-            OPENSSL_cleanse(bytes.p, bytes.n);
-    }
-    check_type(object, old, ps);
-    check_account(object, ps);
-    check_logins(rq->arena, object, ps);
-    check_size(object, ps);
-    check_immutable(object, old, ps);
-}
-
 void default_member(struct arena *a, struct json *j, const char *key, const char *value)
 {
     if (json_is(j, JSON_OBJECT) && !json_member_text(j, key).n)
@@ -407,21 +248,96 @@ static void admit_event_write(struct request *rq, struct json *object, const str
         problem_error(ps, &namespace, "does not match event.namespace");
 }
 
+struct fixed {
+    const char *member, *usual; /* usual: what it means where it is not said; NULL: nothing */
+};
+
+/* What decides over objects that are there already stays as it was made. */
+static void check_fixed(struct request *rq, struct json *object, const struct object *old, const struct fixed *rows,
+                        size_t n, struct problems *ps)
+{
+    struct place root = { .node = object };
+
+    for (size_t i = 0; i < n; i++) {
+        const struct json *before = old ? json_get(old->root, rows[i].member) : NULL;
+        struct place at;
+
+        if (rows[i].usual)
+            default_member(rq->arena, object, rows[i].member, rows[i].usual);
+        at = place_member(&root, rows[i].member);
+        if (!old || at.node == before || (at.node && before && json_equal(at.node, before)) ||
+            (!before && rows[i].usual && str_is(json_text(at.node, STR_NULL), rows[i].usual)))
+            continue;
+        problem_error(ps, &at, "Forbidden: may not be changed in an update.");
+    }
+}
+
 enum { CLASS_VALUE_MAX = 1000000000 }; /* what is above is for the system's own */
 
 static void admit_class_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = object }, meta = place_member(&root, "metadata"), name = place_member(&meta, "name"),
                  value = place_member(&root, "value");
+    static const struct fixed fixed[] = { { "value", NULL }, { "preemptionPolicy", "PreemptLowerPriority" } };
 
     check_plain(rq->type, object, NULL, ps);
-    default_member(rq->arena, object, "preemptionPolicy", "PreemptLowerPriority");
     if (!old && str_starts(object_name(object), STR("system-")))
         problem_error(ps, &name, "Forbidden: names that begin with system- are reserved");
     if (!old && json_i64(value.node, 0) > CLASS_VALUE_MAX)
         problem_error(ps, &value, "Forbidden: maximum allowed value of a user defined priority is %d", CLASS_VALUE_MAX);
-    if (old && json_i64(value.node, 0) != json_i64(json_get(old->root, "value"), 0))
-        problem_error(ps, &value, "Forbidden: may not be changed in an update.");
+    check_fixed(rq, object, old, fixed, ARRAY_LEN(fixed), ps);
+}
+
+static void admit_storage_class_write(struct request *rq, struct json *object, const struct object *old,
+                                      struct problems *ps)
+{
+    static const struct fixed fixed[] = { { "provisioner", NULL },
+                                          { "parameters", NULL },
+                                          { "reclaimPolicy", "Delete" },
+                                          { "volumeBindingMode", "Immediate" } };
+
+    check_plain(rq->type, object, NULL, ps);
+    check_fixed(rq, object, old, fixed, ARRAY_LEN(fixed), ps);
+}
+
+static void check_label_selector(struct arena *a, const struct place *up, const char *member, struct problems *ps)
+{
+    struct place at = place_member(up, member);
+    struct selector *parsed;
+    struct err e;
+
+    if (json_is(at.node, JSON_OBJECT) && selector_from_json(a, at.node, &parsed, &e) < 0)
+        problem_error(ps, &at, "%s", e.text);
+}
+
+static void check_peers(struct arena *a, const struct place *spec, const char *rules, const char *peers,
+                        struct problems *ps)
+{
+    struct place list = place_member(spec, rules);
+    size_t i = 0;
+
+    JSON_FOREACH(rule, list.node) {
+        struct place at = place_item(&list, rule, i++), all = place_member(&at, peers);
+        size_t k = 0;
+
+        JSON_FOREACH(peer, all.node) {
+            struct place one = place_item(&all, peer, k++);
+
+            check_label_selector(a, &one, "podSelector", ps);
+            check_label_selector(a, &one, "namespaceSelector", ps);
+        }
+    }
+}
+
+static void admit_policy_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+{
+    struct place root = { .node = object }, spec = place_member(&root, "spec");
+
+    (void)old;
+    check_plain(rq->type, object, NULL, ps);
+    check_label_selector(rq->arena, &spec, "podSelector", ps);
+    check_peers(rq->arena, &spec, "ingress", "from", ps);
+    check_peers(rq->arena, &spec, "egress", "to", ps);
 }
 
 static void admit_budget_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
@@ -430,6 +346,7 @@ static void admit_budget_write(struct request *rq, struct json *object, const st
 
     (void)old;
     check_plain(rq->type, object, NULL, ps);
+    check_label_selector(rq->arena, &spec, "selector", ps);
     if (json_get(spec.node, "minAvailable") && json_get(spec.node, "maxUnavailable"))
         problem_error(ps, &spec, "minAvailable and maxUnavailable cannot be both set");
 }
@@ -470,6 +387,8 @@ static const struct {
     { "", "LimitRange", admit_limits_write },
     { "", "Event", admit_event_write },
     { "policy", "PodDisruptionBudget", admit_budget_write },
+    { "networking.k8s.io", "NetworkPolicy", admit_policy_write },
+    { "storage.k8s.io", "StorageClass", admit_storage_class_write },
     { "scheduling.k8s.io", "PriorityClass", admit_class_write },
     { "apiextensions.k8s.io", "CustomResourceDefinition", admit_definition_write },
     { "rbac.authorization.k8s.io", "Role", admit_role_write },

@@ -336,6 +336,8 @@ void check_plain(const struct resource_type *t, struct json *object,
 void default_member(struct arena *a, struct json *j, const char *key, const char *value); /* where it is not or empty */
 void admit_pod_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 void service_address(const struct server *s, struct arena *a, struct json *spec); /* one of its own, if it needs one */
+void admit_config_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_secret_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 void admit_endpoints_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 void admit_slice_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`pumice server` beside a real kube-apiserver: both are asked for the same objects (nothing is kept: dryRun), and take or refuse
-the same ones. Words are ours, and so are some that are told together; what is refused is not."""
+"""`pumice server` beside a real kube-apiserver: both are asked for the same objects, and for the same changes of them (dryRun), and
+take or refuse the same ones. The words are ours, and all that is wrong is told at once; what is refused is the same."""
 import os
 import sys
 
@@ -102,22 +102,67 @@ ASKED = {
     "/apis/scheduling.k8s.io/v1/priorityclasses": [{"value": 1}, {"value": 1000000001}, {"value": 1, "preemptionPolicy": "X"}, {"metadata": {"name": "system-mine"}, "value": 1}],
     "/apis/storage.k8s.io/v1/storageclasses": [{}, {"provisioner": "example.org/x"}, {"provisioner": "example.org/x", "reclaimPolicy": "X"}],
 }
+CLAIM = {"spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "x", "resources": {"requests": {"storage": "1Gi"}}}}
+VIEW = {"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}}
+# Where, what is made, and merge patches of it.
+CHANGED = [
+    ("/api/v1/services", of_port(), [{"spec": {"clusterIP": "1.2.3.4"}}, {"spec": {"type": "NodePort"}}, {"spec": {"ports": []}}, {"spec": {"ports": [{"port": 81}]}}, {"spec": {"selector": {"a": "b"}}},
+                                     {"spec": {"type": "ExternalName"}}, {"spec": {"sessionAffinity": "ClientIP"}}, {"spec": {"sessionAffinity": "X"}}, {"metadata": {"labels": {"a b": "c"}}}]),
+    ("/api/v1/configmaps", {"immutable": True, "data": {"a": "b"}}, [{"data": {"a": "c"}}, {"immutable": False}, {"immutable": None}, {"metadata": {"labels": {"a": "b"}}}]),
+    ("/api/v1/configmaps", {"data": {"a": "b"}}, [{"data": {"a": None}}, {"data": None}, {"immutable": True}, {"data": {"a": 5}}, {"metadata": {"labels": {"a": 5}}}, {"metadata": {"name": "other"}},
+                                                  {"metadata": {"uid": "other"}}, {"metadata": {"resourceVersion": "1"}}, {"metadata": {"annotations": {"a": None}}}, {"kind": "Secret"}]),
+    ("/api/v1/secrets", {"data": {"a": "YQ=="}}, [{"type": "other"}, {"immutable": True}, {"data": {"a": "%%"}}, {"stringData": {"b": "c"}}]),
+    ("/api/v1/persistentvolumeclaims", CLAIM, [{"spec": {"storageClassName": "y"}}, {"spec": {"accessModes": ["ReadWriteMany"]}}, {"spec": {"volumeMode": "Block"}}, {"metadata": {"labels": {"a": "b"}}}]),
+    ("/api/v1/resourcequotas", {"spec": {"hard": {"pods": "1"}}}, [{"spec": {"hard": {"pods": "2"}}}, {"spec": {"scopes": ["BestEffort"]}}, {"spec": {"hard": {"pods": "-2"}}}]),
+    ("/api/v1/serviceaccounts", {}, [{"automountServiceAccountToken": False}, {"secrets": [{"name": "a"}]}, {"imagePullSecrets": "x"}]),
+    ("/apis/rbac.authorization.k8s.io/v1/rolebindings", VIEW, [{"roleRef": {"name": "edit"}}, {"subjects": [{"kind": "ServiceAccount", "name": "z"}]},
+                                                               {"subjects": [{"kind": "ServiceAccount", "name": "z", "namespace": "y"}]}]),
+    ("/apis/rbac.authorization.k8s.io/v1/roles", {}, [{"rules": [{"verbs": []}]}, {"rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]}]),
+    ("/apis/networking.k8s.io/v1/networkpolicies", {"spec": {"podSelector": {}}}, [{"spec": {"podSelector": {"matchLabels": {"a b": "c"}}}}, {"spec": {"podSelector": {"matchLabels": {"a": "c"}}}}]),
+    ("/apis/policy/v1/poddisruptionbudgets", {"spec": {"minAvailable": 1}}, [{"spec": {"minAvailable": 2}}, {"spec": {"maxUnavailable": 1}}, {"spec": {"selector": {"matchLabels": {"a": "b"}}}}]),
+    ("/apis/coordination.k8s.io/v1/leases", {"spec": {"holderIdentity": "a"}}, [{"spec": {"holderIdentity": "b"}}, {"spec": {"leaseTransitions": -1}}, {"spec": {"renewTime": "x"}}]),
+    ("/apis/scheduling.k8s.io/v1/priorityclasses", {"value": 1}, [{"value": 2}, {"description": "x"}, {"preemptionPolicy": "Never"}, {"globalDefault": True}]),
+    ("/apis/storage.k8s.io/v1/storageclasses", {"provisioner": "example.org/x"}, [{"provisioner": "example.org/y"}, {"reclaimPolicy": "Retain"}, {"allowVolumeExpansion": True}, {"parameters": {"a": "b"}}]),
+]
 WHOLE = ("priorityclasses", "storageclasses")  # of the cluster
 
 
-def answers(call, at, body):
-    """201: it would be made. A refusal is 400, 403 or 422: which of them depends on who looks first."""
+def path_of(at):
     group, kind = at.rsplit("/", 1)
-    path = at if kind in WHOLE else f"{group}/namespaces/{SPACE}/{kind}"
-    status, answer = call("POST", f"{path}?dryRun=All&fieldValidation=Ignore", {**body, "metadata": {"name": "asked", **body.get("metadata", {})}})
-    assert status in (201, 400, 403, 422), (at, body, answer)
-    return status == 201, answer
+    return at if kind in WHOLE else f"{group}/namespaces/{SPACE}/{kind}"
+
+
+def named(body):
+    return {**body, "metadata": {"name": "asked", **body.get("metadata", {})}}
+
+
+def is_taken(status, answer, of):
+    """A refusal is 400, 403, 409 or 422: which of them depends on who looks first."""
+    assert status in (200, 201, 400, 403, 409, 422), (of, answer)
+    return status < 300
+
+
+def answers(call, at, body):
+    status, answer = call("POST", f"{path_of(at)}?dryRun=All&fieldValidation=Ignore", named(body))
+    return is_taken(status, answer, body), answer
 
 
 def same_answers(bed, server, at):
     for body in ASKED[at]:
         (theirs, why), (ours, own) = answers(bed.call, at, body), answers(server.call, at, body)
         assert theirs == ours, f"{body}: {'taken' if theirs else why.get('message')} there, {'taken' if ours else own.get('message')} here"
+
+
+def same_changes(bed, server, at, body, patches):
+    servers = (lambda *args, **how: bed.call(*args, content_type=how.get("type", "application/json"))), server.call
+    one = f"{path_of(at)}/asked"
+    for call in servers:
+        assert call("POST", path_of(at), named(body))[0] == 201, (at, body)
+    for patch in patches:
+        there, here = (call("PATCH", f"{one}?dryRun=All&fieldValidation=Ignore", patch, type="application/merge-patch+json") for call in servers)
+        assert is_taken(*there, patch) == is_taken(*here, patch), f"{patch}: {there[0]} {there[1].get('message')} there, {here[0]} {here[1].get('message')} here"
+    for call in servers:
+        call("DELETE", one)
 
 
 def main():
@@ -129,6 +174,8 @@ def main():
             server.ok("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}})
             for at in ASKED:
                 suite.case(at.rsplit("/", 1)[1], lambda: same_answers(bed, server, at))
+            for at, body, patches in CHANGED:
+                suite.case(f"changed {at.rsplit('/', 1)[1]}", lambda: same_changes(bed, server, at, body, patches))
             server.stop()
     except Skip as e:
         print(e)
