@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import Suite, pumice
+from harness import Suite, pumice, same
 from server_user import field
 
 DIR = tempfile.mkdtemp(prefix="pumice-auth.")
@@ -66,10 +66,6 @@ def certificate(name, *args):
 
 def token(name, *args):
     return re.search(r"token: (\S+)", add(name, "--token", *args))[1]
-
-
-def same(got, want):
-    assert got == want, f"{got} instead of {want}"
 
 
 def the_server():

@@ -12,21 +12,12 @@ import tempfile
 
 import yaml
 
-from harness import PUMICE, Suite, objects_by_kind, pumice, pumice_json
+from harness import PUMICE, Suite, fine, objects_by_kind, pumice, pumice_json, same
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MPI = os.path.join(HERE, "seeds", "mpi.yaml")
 EXAMPLES = sorted(glob.glob(os.path.join(HERE, "..", "examples", "*", "job.yaml")))
 COMMANDS = ("render", "validate", "plugins", "version")
-
-
-def same(real, want):
-    assert real == want, f"want {want!r}, got {real!r}"
-
-
-def fine(run):
-    assert run.returncode == 0, f"status {run.returncode}: {run.stderr}"
-    return run.stdout
 
 
 # ---- wrong use ----

@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from harness import Suite, pumice  # noqa: E402
+from harness import Suite, pumice, same  # noqa: E402
 
 
 def pod(*command, **more):
@@ -67,10 +67,6 @@ def converted(o):
 
 def run(o):
     return pumice("run", "-", stdin=json.dumps(converted(o)[0]))
-
-
-def same(got, want):
-    assert got == want, f"{got!r}, not {want!r}"
 
 
 def are_valid():

@@ -10,7 +10,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE]
 
-from harness import Suite, pumice, pumice_json  # noqa: E402
+from harness import Suite, pumice, pumice_json, text_of  # noqa: E402
 from runs import Run, job, run, run_text, same, sh, task  # noqa: E402
 from server import Server, is_machine_unfit, until  # noqa: E402
 
@@ -119,10 +119,6 @@ def a_schedule_runs_once():
 
 
 # ---- what is not run ----
-
-def text_of(*objects):
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
-
 
 def plans_in_order_of_time():
     objects = text_of(template("a", "x"), template("b", "x"), flow("f", after("b", "a"), after("a")), cron("nightly"))

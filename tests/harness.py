@@ -6,6 +6,7 @@ import atexit
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,32 @@ def until(what, holds, limit_s=60):
             return got
         assert time.monotonic() < end, f"never came true: {what}"
         time.sleep(0.05)
+
+
+def free_port(kind=socket.SOCK_STREAM):
+    with socket.socket(type=kind) as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def text_of(*objects):
+    """A manifest of them."""
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
+
+
+def same(got, want):
+    assert got == want, f"want {want!r}, got {got!r}"
+
+
+def has(text, *parts):
+    for part in parts:
+        assert part in text, f"no {part!r} in:\n{text[:4000]}"
+
+
+def fine(run):
+    """What it wrote, of a run that ended well."""
+    assert run.returncode == 0, f"status {run.returncode}: {run.stderr}"
+    return run.stdout
 
 
 class Suite:

@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
 """The HTTP server by other people's clients (curl, openssl) and by hand: TLS, exec and port-forward over WebSockets and SPDY."""
-import base64
-import hashlib
 import json
 import os
 import re
@@ -14,19 +12,10 @@ import sys
 import tempfile
 import zlib
 
-from harness import Suite
+from harness import Suite, has, same
 
 ECHO = os.environ["HTTP_ECHO"]
 DIR = tempfile.mkdtemp(prefix="pumice-http-")
-
-
-def same(real, want):
-    assert real == want, f"want {want!r}, got {real!r}"
-
-
-def has(text, *parts):
-    for part in parts:
-        assert part in text, f"no {part!r} in {text[:2000]!r}"
 
 
 # ---- certificates ----

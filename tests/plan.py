@@ -14,7 +14,7 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 
-from harness import PUMICE, Suite, pumice, pumice_json
+from harness import PUMICE, Suite, fine, pumice, pumice_json, same, text_of
 
 AT = "2026-03-02T09:00:00Z"
 MINUTE = 60
@@ -55,10 +55,6 @@ def running_pod(name, where, cpu, started, runtime=None):
             "status": {"phase": "Running", "startTime": started}}
 
 
-def text_of(*objects):
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
-
-
 def plan(objects, *args):
     return pumice_json("plan", "-f", "-", "-o", "json", "--at", AT, *args, stdin=text_of(*objects))
 
@@ -69,15 +65,6 @@ def jobs_of(p):
 
 def times(p):
     return {j["name"]: (j["startSeconds"], j["endSeconds"]) for j in p["jobs"]}
-
-
-def same(real, want):
-    assert real == want, f"want {want!r}, got {real!r}"
-
-
-def fine(run):
-    assert run.returncode == 0, f"status {run.returncode}: {run.stderr}"
-    return run.stdout
 
 
 # Two jobs that fill the node, one after the other; the first in line is the one that was made first.

@@ -16,6 +16,7 @@ import urllib.request
 
 import images
 import leftovers
+from harness import free_port
 
 PROGRAM = shutil.which("docker-registry", path="/usr/bin:/bin:" + os.environ.get("PATH", ""))
 OCI = "application/vnd.oci.image."
@@ -24,12 +25,6 @@ INDEX, MANIFEST, CONFIG = OCI + "index.v1+json", OCI + "manifest.v1+json", OCI +
 
 def digest(data):
     return "sha256:" + hashlib.sha256(data).hexdigest()
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def zstd(data):

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from harness import PUMICE, Suite, pumice
+from harness import PUMICE, Suite, has, pumice, same, text_of
 
 STATE = tempfile.TemporaryDirectory(prefix="pumice-run-")
 
@@ -30,21 +30,8 @@ def job(name="train", tasks=None, **spec):
                 for task, (n, script) in tasks.items()]}}
 
 
-def text_of(*objects):
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
-
-
 def run(objects, *args, **kw):
     return pumice("run", "--state", STATE.name, *args, "-", stdin=text_of(*objects), **kw)
-
-
-def same(real, want):
-    assert real == want, f"want {want!r}, got {real!r}"
-
-
-def has(text, *parts):
-    for part in parts:
-        assert part in text, f"no {part!r} in:\n{text}"
 
 
 def events_of(r):

@@ -25,7 +25,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
 import leftovers  # noqa: E402
 import runs  # noqa: E402
-from harness import Suite, until  # noqa: E402
+from harness import Suite, free_port, until  # noqa: E402
 from runs import Run, UNFILTERED, has_user_namespaces, job, same, sh, skip, task  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
@@ -90,12 +90,6 @@ SERVE = "import os, socket, threading\n" \
         "threading.Thread(target=udp, daemon=True).start()\n" \
         "s=socket.socket(); s.setsockopt(1,2,1); s.bind(('127.0.0.1', 8000)); s.listen(99)\nprint('serves', flush=True)\n" \
         "while True:\n c,_=s.accept(); d=b''\n while (p:=c.recv(65536)): d+=p\n c.sendall(d.upper()); c.close()"
-
-
-def free_port(kind=socket.SOCK_STREAM):
-    with socket.socket(type=kind) as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 PORTS_UDP = {}

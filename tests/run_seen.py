@@ -10,17 +10,12 @@ import sys
 import tempfile
 import time
 
-from harness import PUMICE, Suite
+from harness import PUMICE, Suite, has
 from runs import Run, job, on, run, run_text, same, sh, task
 from terminal import Terminal
 
 BROKEN = "echo starting; echo 'ImportError: no module named torch' >&2; exit 3"
 AGAIN = {"restartPolicy": "OnFailure"}
-
-
-def has(text, *parts):
-    for part in parts:
-        assert part in text, f"no {part!r} in:\n{text}"
 
 
 def fits(text, *patterns):

@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE]
 
-from harness import PUMICE, Suite, pumice  # noqa: E402
+from harness import PUMICE, Suite, free_port, pumice  # noqa: E402
 from netfilter import has_nftables  # noqa: E402
 from server import JOBS, PODS, Server, pod, until  # noqa: E402
 
@@ -329,12 +328,6 @@ def is_announced(s, start):
     assert '"run":"https' not in Run("-o", "json", *LOCAL[1:], path).end(3).out, "anybody could have written it"
     os.chmod(os.path.dirname(where), 0o755)
     return s
-
-
-def free_port():
-    with socket.socket() as c:
-        c.bind(("127.0.0.1", 0))
-        return c.getsockname()[1]
 
 
 def main():

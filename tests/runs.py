@@ -14,7 +14,7 @@ import threading
 import time
 
 import leftovers
-from harness import PUMICE
+from harness import PUMICE, same
 from netfilter import has_nftables
 
 PATIENCE_S = 90
@@ -243,10 +243,6 @@ def own_directory(name, mode=0o755):
         yield d
     finally:
         shutil.rmtree(d, ignore_errors=True)
-
-
-def same(real, want):
-    assert real == want, f"want {want!r}, got {real!r}"
 
 
 def has(*programs):

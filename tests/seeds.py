@@ -5,7 +5,7 @@ import json
 import os
 import sys
 
-from harness import Suite, objects_by_kind, pumice, pumice_json
+from harness import Suite, objects_by_kind, pumice, pumice_json, same
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SEEDS = os.path.join(HERE, "seeds")
@@ -44,10 +44,6 @@ class Rendered:
         data = self.one("Secret", volume["secret"]["secretName"])["data"]
         return {i["path"].removeprefix(mount["subPath"] + "/"): base64.b64decode(data[i["key"]]).decode()
                 for i in volume["secret"]["items"]}
-
-
-def same(real, want):
-    assert real == want, f"want {want!r}, got {real!r}"
 
 
 def seed(name):

@@ -19,9 +19,8 @@ import tempfile
 import threading
 import time
 
-from harness import Suite, pumice
+from harness import Suite, pumice, same
 from server import Server, Watch, kubectls, Kubectl, pod, server_or_skip, until
-from server_user import field
 
 TREASURE = "treasure-7391"
 CODED = base64.b64encode(TREASURE.encode()).decode()
@@ -114,10 +113,6 @@ def patient_watch(p, name, path=f"{LAB}/pods?watch=1"):
     w = Watch(p.server, path, token=p.token.get(name, name))
     w.c.sock.settimeout(None)
     return w
-
-
-def same(got, want):
-    assert got == want, f"{got} instead of {want}"
 
 
 def refused(answer, *statuses):
