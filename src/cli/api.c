@@ -16,21 +16,16 @@ int api_run(struct arena *a, const struct command *c, const struct api_options *
     return ctl_run(a, c->name, &o, (struct ctl_words){ arguments->list.v, arguments->list.n }, c->verb);
 }
 
-#define COMMAND(id, does, words, args, line, more, list, shown)                                                        \
-    const struct command command_##id = { .name = words,                                                               \
-                                          .arguments = args,                                                           \
-                                          .summary = line,                                                             \
-                                          .about = more,                                                               \
-                                          .options = list,                                                             \
-                                          .n_options = ARRAY_LEN(list),                                                \
-                                          .options_size = sizeof(struct api_options),                                  \
-                                          .examples = shown,                                                           \
-                                          .verb = does }
+#define COMMAND(does, words, args, line, more, list, shown)                                                            \
+    {                                                                                                                  \
+        .name = words, .arguments = args, .summary = line, .about = more, .options = list,                             \
+        .n_options = ARRAY_LEN(list), .options_size = sizeof(struct api_options), .examples = shown, .verb = does      \
+    }
 
 /* ---- groups ---- */
 
-#define GROUP(id, word, line, more, shown)                                                                             \
-    const struct command command_##id = {                                                                              \
+#define GROUP(word, line, more, shown)                                                                                 \
+    {                                                                                                                  \
         .name = word, .arguments = "[COMMAND]", .summary = line, .about = more, .examples = shown, .is_group = true    \
     }
 
@@ -52,18 +47,19 @@ static const char *const job_examples[] = {
     "a shell in its first pod",
     NULL,
 };
-GROUP(job, "job", "list, view, run, suspend, resume, delete, follow and wait for jobs",
-      "Volcano Jobs by their API." ANY_API, job_examples);
+const struct command command_job = GROUP("job", "list, view, run, suspend, resume, delete, follow and wait for jobs",
+                                         "Volcano Jobs by their API." ANY_API, job_examples);
 static const char *const queue_examples[] = { "pumice queue list -o wide", "with what each deserves, may have and uses",
                                               "pumice queue operate close night --wait",
                                               "no new jobs; until the last one has ended", NULL };
-GROUP(queue, "queue", "list, create, open, close and delete queues", "Volcano's queues by their API." ANY_API,
-      queue_examples);
-GROUP(pod, "pod", "list the pods of jobs and queues", "Pods that belong to jobs." ANY_API, NULL);
-GROUP(flow, "jobflow", "list, create and delete flows of jobs", "JobFlows: jobs that wait for each other." ANY_API,
-      NULL);
-GROUP(template, "jobtemplate", "list, create and delete templates of jobs",
-      "JobTemplates: what JobFlows make jobs of." ANY_API, NULL);
+const struct command command_queue = GROUP("queue", "list, create, open, close and delete queues",
+                                           "Volcano's queues by their API." ANY_API, queue_examples);
+const struct command command_pod = GROUP("pod", "list the pods of jobs and queues", "Pods that belong to jobs." ANY_API,
+                                         NULL);
+const struct command command_flow = GROUP("jobflow", "list, create and delete flows of jobs",
+                                          "JobFlows: jobs that wait for each other." ANY_API, NULL);
+const struct command command_template = GROUP("jobtemplate", "list, create and delete templates of jobs",
+                                              "JobTemplates: what JobFlows make jobs of." ANY_API, NULL);
 
 /* ---- job ---- */
 
@@ -88,15 +84,17 @@ static const char *const job_list_examples[] = {
     "columns of one's own",
     NULL,
 };
-COMMAND(job_list, verb_job_list, "job list", "[JOB…]", "list jobs, and why they wait",
-        "Jobs of a namespace that wait, run, or ended within the last hour; or those that are named. REASON is one "
-        "word about a job that waits: Resources, QueueLimit,\n"
-        "QueueClosed, QueueMissing, NeverFits, Priority, Topology …; 'pumice explain JOB' tells the whole story.",
-        job_list_options, job_list_examples);
+const struct command command_job_list = COMMAND(
+    verb_job_list, "job list", "[JOB…]", "list jobs, and why they wait",
+    "Jobs of a namespace that wait, run, or ended within the last hour; or those that are named. REASON is one "
+    "word about a job that waits: Resources, QueueLimit,\n"
+    "QueueClosed, QueueMissing, NeverFits, Priority, Topology …; 'pumice explain JOB' tells the whole story.",
+    job_list_options, job_list_examples);
 
 static const struct option job_view_options[] = { API_NAMESPACE, API_OUTPUT, API_WHERE };
-COMMAND(job_view, verb_job_view, "job view", "[JOB…]", "show a job, its tasks, pods and events",
-        "All about a job: phase, why it waits, tasks, pods, and the events of this very job.", job_view_options, NULL);
+const struct command command_job_view = COMMAND(
+    verb_job_view, "job view", "[JOB…]", "show a job, its tasks, pods and events",
+    "All about a job: phase, why it waits, tasks, pods, and the events of this very job.", job_view_options, NULL);
 
 static const struct option job_run_options[] = {
     API_TEXT('f', "file", file, "FILE", "Jobs to submit ('-': standard input); without it, one of the options below"),
@@ -122,23 +120,26 @@ static const char *const job_run_examples[] = {
     "pumice job run -f job.yaml", "submit what is in a file", "pumice job run -i debian:12 -r 4 --wait -- hostname",
     "four pods that run together; the exit status says whether all went well", NULL
 };
-COMMAND(job_run, verb_job_run, "job run", "[COMMAND…]", "submit a job, from a file or from options",
-        "Submits Jobs. With --wait it ends when they have, and its exit status is 0 only if all are Completed.",
-        job_run_options, job_run_examples);
+const struct command command_job_run = COMMAND(
+    verb_job_run, "job run", "[COMMAND…]", "submit a job, from a file or from options",
+    "Submits Jobs. With --wait it ends when they have, and its exit status is 0 only if all are Completed.",
+    job_run_options, job_run_examples);
 
 static const struct option order_options[] = {
     API_NAMESPACE, API_LABELS, API_FLAG(0, "all", all, "all jobs of the namespace"), API_WAIT, API_TIMEOUT,
     API_DRY_RUN,   API_WHERE,
 };
-COMMAND(job_suspend, verb_job_suspend, "job suspend", "[JOB…]", "abort jobs: their pods end, and they can be resumed",
-        "Suspending kills the pods of a job; nothing of what they did is kept but what they wrote. 'pumice job resume' "
-        "starts\n"
-        "it again.",
-        order_options, NULL);
-COMMAND(job_resume, verb_job_resume, "job resume", "[JOB…]", "start suspended jobs again",
-        "Jobs that are Aborted become Pending again.", order_options, NULL);
-COMMAND(job_delete, verb_job_delete, "job delete", "[JOB…]", "delete jobs, and their pods with them",
-        "Deletes jobs and all they made.", order_options, NULL);
+const struct command command_job_suspend = COMMAND(
+    verb_job_suspend, "job suspend", "[JOB…]", "abort jobs: their pods end, and they can be resumed",
+    "Suspending kills the pods of a job; nothing of what they did is kept but what they wrote. 'pumice job resume' "
+    "starts\n"
+    "it again.",
+    order_options, NULL);
+const struct command command_job_resume = COMMAND(verb_job_resume, "job resume", "[JOB…]", "start suspended jobs again",
+                                                  "Jobs that are Aborted become Pending again.", order_options, NULL);
+const struct command command_job_delete = COMMAND(verb_job_delete, "job delete", "[JOB…]",
+                                                  "delete jobs, and their pods with them",
+                                                  "Deletes jobs and all they made.", order_options, NULL);
 
 static const struct option job_logs_options[] = {
     API_FLAG('f', "follow", follow, "go on until all have ended"),
@@ -152,9 +153,9 @@ static const struct option job_logs_options[] = {
     API_NAMESPACE,
     API_WHERE,
 };
-COMMAND(job_logs, verb_job_logs, "job logs", "[JOB]", "print or follow what the pods of a job write",
-        "Lines of several pods have the pod's name in front. JOB may also be the name of a pod.", job_logs_options,
-        NULL);
+const struct command command_job_logs = COMMAND(
+    verb_job_logs, "job logs", "[JOB]", "print or follow what the pods of a job write",
+    "Lines of several pods have the pod's name in front. JOB may also be the name of a pod.", job_logs_options, NULL);
 
 static const struct option job_exec_options[] = {
     API_FLAG('i', "stdin", stdin_, "pass standard input on"),
@@ -167,9 +168,10 @@ static const struct option job_exec_options[] = {
 static const char *const job_exec_examples[] = { "pumice job exec -it train -- sh", "a shell in the first pod of a job",
                                                  "pumice job exec train-worker-3 -- nvidia-smi", "in a certain pod",
                                                  NULL };
-COMMAND(job_exec, verb_job_exec, "job exec", "[JOB COMMAND…]", "run a program in a pod of a job",
-        "In the first pod of the job, or in the pod of that name. The exit status is that of the program.",
-        job_exec_options, job_exec_examples);
+const struct command command_job_exec = COMMAND(
+    verb_job_exec, "job exec", "[JOB COMMAND…]", "run a program in a pod of a job",
+    "In the first pod of the job, or in the pod of that name. The exit status is that of the program.",
+    job_exec_options, job_exec_examples);
 
 static const struct option job_wait_options[] = {
     API_TEXT(0, "for", condition, "WHAT",
@@ -180,25 +182,27 @@ static const struct option job_wait_options[] = {
 };
 static const char *const job_wait_examples[] = { "pumice job wait train --for phase=Running --timeout 10m",
                                                  "until it runs, but not longer than ten minutes", NULL };
-COMMAND(job_wait, verb_job_wait, "job wait", "[JOB…]", "wait until jobs are in a phase, over or gone",
-        "Waits by watching. Exit status 4: the time was over; 5: it was deleted while it was waited for.",
-        job_wait_options, job_wait_examples);
+const struct command command_job_wait = COMMAND(
+    verb_job_wait, "job wait", "[JOB…]", "wait until jobs are in a phase, over or gone",
+    "Waits by watching. Exit status 4: the time was over; 5: it was deleted while it was waited for.", job_wait_options,
+    job_wait_examples);
 
 static const struct option job_top_options[] = { API_NAMESPACE, API_ALL_NAMESPACES, API_LABELS, API_HEADERS,
                                                  API_WHERE };
-COMMAND(job_top, verb_job_top, "job top", "[JOB…]", "show what the pods of jobs use",
-        "Cores and memory, as metrics.k8s.io has them; a cluster that does not measure says so.", job_top_options,
-        NULL);
+const struct command command_job_top = COMMAND(
+    verb_job_top, "job top", "[JOB…]", "show what the pods of jobs use",
+    "Cores and memory, as metrics.k8s.io has them; a cluster that does not measure says so.", job_top_options, NULL);
 
 /* ---- queue ---- */
 
 static const struct option queue_list_options[] = {
     API_LABELS, API_WATCH, API_OUTPUT, API_HEADERS, API_SORT, API_WHERE
 };
-COMMAND(queue_list, verb_queue_list, "queue list", "[QUEUE…]", "list queues, and how many groups of pods are in them",
-        "PENDING, INQUEUE and RUNNING count PodGroups by their phase.", queue_list_options, NULL);
-COMMAND(queue_get, verb_queue_get, "queue get", "[QUEUE…]", "show certain queues",
-        "As 'queue list', of those that are named.", queue_list_options, NULL);
+const struct command command_queue_list = COMMAND(
+    verb_queue_list, "queue list", "[QUEUE…]", "list queues, and how many groups of pods are in them",
+    "PENDING, INQUEUE and RUNNING count PodGroups by their phase.", queue_list_options, NULL);
+const struct command command_queue_get = COMMAND(verb_queue_get, "queue get", "[QUEUE…]", "show certain queues",
+                                                 "As 'queue list', of those that are named.", queue_list_options, NULL);
 static const char *const queue_states[] = { "Open", "Closed", NULL };
 static const struct option queue_create_options[] = {
     API_TEXT('w', "weight", weight, "N", "its share beside others (default: 1)"),
@@ -210,17 +214,19 @@ static const struct option queue_create_options[] = {
     API_DRY_RUN,
     API_WHERE,
 };
-COMMAND(queue_create, verb_queue_create, "queue create", "[QUEUE…]", "create queues", "Creates queues.",
-        queue_create_options, NULL);
+const struct command command_queue_create = COMMAND(verb_queue_create, "queue create", "[QUEUE…]", "create queues",
+                                                    "Creates queues.", queue_create_options, NULL);
 static const struct option queue_delete_options[] = { API_WAIT, API_TIMEOUT, API_DRY_RUN, API_WHERE };
-COMMAND(queue_delete, verb_queue_delete, "queue delete", "[QUEUE…]", "delete queues",
-        "Deletes queues; one with children or 'default' is refused.", queue_delete_options, NULL);
+const struct command command_queue_delete = COMMAND(verb_queue_delete, "queue delete", "[QUEUE…]", "delete queues",
+                                                    "Deletes queues; one with children or 'default' is refused.",
+                                                    queue_delete_options, NULL);
 static const struct option queue_operate_options[] = {
     API_TEXT('w', "weight", weight, "N", "with update: the new weight"), API_WAIT, API_TIMEOUT, API_DRY_RUN, API_WHERE,
 };
-COMMAND(queue_operate, verb_queue_operate, "queue operate", "[ACTION QUEUE…]", "open, close or update queues",
-        "ACTION is open, close or update. A closed queue takes no new jobs; it is Closing while there are some in it.",
-        queue_operate_options, NULL);
+const struct command command_queue_operate = COMMAND(
+    verb_queue_operate, "queue operate", "[ACTION QUEUE…]", "open, close or update queues",
+    "ACTION is open, close or update. A closed queue takes no new jobs; it is Closing while there are some in it.",
+    queue_operate_options, NULL);
 
 /* ---- pod ---- */
 
@@ -236,8 +242,9 @@ static const struct option pod_list_options[] = {
     API_SORT,
     API_WHERE,
 };
-COMMAND(pod_list, verb_pod_list, "pod list", "", "list the pods of jobs",
-        "As kubectl shows them; those of jobs, or of one job or queue.", pod_list_options, NULL);
+const struct command command_pod_list = COMMAND(verb_pod_list, "pod list", "", "list the pods of jobs",
+                                                "As kubectl shows them; those of jobs, or of one job or queue.",
+                                                pod_list_options, NULL);
 
 /* ---- jobflow, jobtemplate ---- */
 
@@ -251,26 +258,35 @@ static const struct option flow_file_options[] = {
     API_DRY_RUN,
     API_WHERE,
 };
-COMMAND(flow_list, verb_flow_list, "jobflow list", "[FLOW…]", "list flows",
-        "JobFlows; with -o yaml or json as they are.", flow_list_options, NULL);
-COMMAND(flow_create, verb_flow_create, "jobflow create", "", "create flows from a file",
-        "One that is refused does not keep the others; the exit status tells. With --wait, until they have ended: 1 "
-        "unless\n"
-        "all have succeeded.",
-        flow_file_options, NULL);
-COMMAND(flow_delete, verb_flow_delete, "jobflow delete", "[FLOW…]", "delete flows, by name or by file",
-        "Deletes flows and the jobs they made.", flow_file_options, NULL);
-COMMAND(template_list, verb_template_list, "jobtemplate list", "[TEMPLATE…]", "list templates",
-        "JobTemplates; with -o yaml or json as they are.", flow_list_options, NULL);
-COMMAND(template_create, verb_template_create, "jobtemplate create", "", "create templates from a file",
-        "One that is refused does not keep the others; the exit status tells.", flow_file_options, NULL);
-COMMAND(template_delete, verb_template_delete, "jobtemplate delete", "[TEMPLATE…]",
-        "delete templates, by name or by file", "Deletes templates.", flow_file_options, NULL);
-COMMAND(flow_get, verb_flow_list, "jobflow get", "[FLOW…]", "show certain flows",
-        "As 'jobflow list', of those that are named.", flow_list_options, NULL);
-COMMAND(flow_describe, verb_flow_describe, "jobflow describe", "[FLOW…]", "print flows as YAML",
-        "As they are, so that they can be applied again; several as one List.", flow_list_options, NULL);
-COMMAND(template_get, verb_template_list, "jobtemplate get", "[TEMPLATE…]", "show certain templates",
-        "As 'jobtemplate list', of those that are named.", flow_list_options, NULL);
-COMMAND(template_describe, verb_template_describe, "jobtemplate describe", "[TEMPLATE…]", "print templates as YAML",
-        "As they are, so that they can be applied again; several as one List.", flow_list_options, NULL);
+const struct command command_flow_list = COMMAND(verb_flow_list, "jobflow list", "[FLOW…]", "list flows",
+                                                 "JobFlows; with -o yaml or json as they are.", flow_list_options,
+                                                 NULL);
+const struct command command_flow_create = COMMAND(
+    verb_flow_create, "jobflow create", "", "create flows from a file",
+    "One that is refused does not keep the others; the exit status tells. With --wait, until they have ended: 1 "
+    "unless\n"
+    "all have succeeded.",
+    flow_file_options, NULL);
+const struct command command_flow_delete = COMMAND(verb_flow_delete, "jobflow delete", "[FLOW…]",
+                                                   "delete flows, by name or by file",
+                                                   "Deletes flows and the jobs they made.", flow_file_options, NULL);
+const struct command command_template_list = COMMAND(
+    verb_template_list, "jobtemplate list", "[TEMPLATE…]", "list templates",
+    "JobTemplates; with -o yaml or json as they are.", flow_list_options, NULL);
+const struct command command_template_create = COMMAND(
+    verb_template_create, "jobtemplate create", "", "create templates from a file",
+    "One that is refused does not keep the others; the exit status tells.", flow_file_options, NULL);
+const struct command command_template_delete = COMMAND(verb_template_delete, "jobtemplate delete", "[TEMPLATE…]",
+                                                       "delete templates, by name or by file", "Deletes templates.",
+                                                       flow_file_options, NULL);
+const struct command command_flow_get = COMMAND(verb_flow_list, "jobflow get", "[FLOW…]", "show certain flows",
+                                                "As 'jobflow list', of those that are named.", flow_list_options, NULL);
+const struct command command_flow_describe = COMMAND(
+    verb_flow_describe, "jobflow describe", "[FLOW…]", "print flows as YAML",
+    "As they are, so that they can be applied again; several as one List.", flow_list_options, NULL);
+const struct command command_template_get = COMMAND(
+    verb_template_list, "jobtemplate get", "[TEMPLATE…]", "show certain templates",
+    "As 'jobtemplate list', of those that are named.", flow_list_options, NULL);
+const struct command command_template_describe = COMMAND(
+    verb_template_describe, "jobtemplate describe", "[TEMPLATE…]", "print templates as YAML",
+    "As they are, so that they can be applied again; several as one List.", flow_list_options, NULL);

@@ -238,15 +238,11 @@ static const struct foreign_option not_signals[] = {
     { .name = NULL },
 };
 
-#define COMMAND(id, args, line, more, list, ...)                                                                       \
-    const struct command command_##id = { .name = "slurm " #id,                                                        \
-                                          .arguments = args,                                                           \
-                                          .summary = line,                                                             \
-                                          .about = more,                                                               \
-                                          .options = list,                                                             \
-                                          .n_options = ARRAY_LEN(list),                                                \
-                                          .options_size = sizeof(struct api_options),                                  \
-                                          __VA_ARGS__ }
+#define COMMAND(word, args, line, more, list, ...)                                                                     \
+    {                                                                                                                  \
+        .name = "slurm " word, .arguments = args, .summary = line, .about = more, .options = list,                     \
+        .n_options = ARRAY_LEN(list), .options_size = sizeof(struct api_options), __VA_ARGS__                          \
+    }
 
 static const char *const slurm_examples[] = {
     "pumice slurm sbatch job.sh",
@@ -271,26 +267,30 @@ const struct command command_slurm = {
 static const char *const sbatch_examples[] = { "pumice slurm sbatch -n 8 -c 4 --mem=16G job.sh big",
                                                "a gang of eight pods", "pumice slurm sbatch --array=1-100 sweep.sh",
                                                "a hundred, each with its SLURM_ARRAY_TASK_ID", NULL };
-COMMAND(sbatch, "[SCRIPT [ARGUMENT…]]", "submit a batch script as a Job",
-        "The script's #SBATCH lines are read as options, and LSF's #BSUB lines as what they mean here; those of the "
-        "command\n"
-        "line win. Without a script, standard input.\n"
-        "The job is NAME-NUMBER, and the number is its SLURM_JOB_ID.",
-        sbatch_options, .run = sbatch_run, .foreign = not_carried, .examples = sbatch_examples, .stops_at = 1);
-COMMAND(srun, "[COMMAND…]", "run a command as a Job, and show its output",
-        "Submits it, follows the output of all tasks, and ends with the greatest of their exit statuses.", srun_options,
-        .run = srun_run, .foreign = not_carried, .stops_at = 1);
-COMMAND(squeue, "", "list jobs that have not ended, as Slurm does",
-        "Also jobs that sbatch did not make: their number is their name.", squeue_options, .verb = verb_squeue);
-COMMAND(scancel, "[JOB…]", "cancel jobs, by number or name",
-        "They become Terminated, with their pods ended; the record stays.", scancel_options, .verb = verb_scancel,
-        .foreign = not_signals);
-COMMAND(sinfo, "", "list queues and the state of nodes, as Slurm does", "A queue is a partition of all nodes.",
-        sinfo_options, .verb = verb_sinfo);
-COMMAND(sacct, "", "list jobs, those that have ended too",
-        "As long as their records are kept (ttlSecondsAfterFinished).", sacct_options, .verb = verb_sacct);
-COMMAND(
-    scontrol, "[ACTION …]", "show, change, hold, suspend or requeue jobs",
+const struct command command_sbatch = COMMAND(
+    "sbatch", "[SCRIPT [ARGUMENT…]]", "submit a batch script as a Job",
+    "The script's #SBATCH lines are read as options, and LSF's #BSUB lines as what they mean here; those of the "
+    "command\n"
+    "line win. Without a script, standard input.\n"
+    "The job is NAME-NUMBER, and the number is its SLURM_JOB_ID.",
+    sbatch_options, .run = sbatch_run, .foreign = not_carried, .examples = sbatch_examples, .stops_at = 1);
+const struct command command_srun = COMMAND(
+    "srun", "[COMMAND…]", "run a command as a Job, and show its output",
+    "Submits it, follows the output of all tasks, and ends with the greatest of their exit statuses.", srun_options,
+    .run = srun_run, .foreign = not_carried, .stops_at = 1);
+const struct command command_squeue = COMMAND("squeue", "", "list jobs that have not ended, as Slurm does",
+                                              "Also jobs that sbatch did not make: their number is their name.",
+                                              squeue_options, .verb = verb_squeue);
+const struct command command_scancel = COMMAND("scancel", "[JOB…]", "cancel jobs, by number or name",
+                                               "They become Terminated, with their pods ended; the record stays.",
+                                               scancel_options, .verb = verb_scancel, .foreign = not_signals);
+const struct command command_sinfo = COMMAND("sinfo", "", "list queues and the state of nodes, as Slurm does",
+                                             "A queue is a partition of all nodes.", sinfo_options, .verb = verb_sinfo);
+const struct command command_sacct = COMMAND("sacct", "", "list jobs, those that have ended too",
+                                             "As long as their records are kept (ttlSecondsAfterFinished).",
+                                             sacct_options, .verb = verb_sacct);
+const struct command command_scontrol = COMMAND(
+    "scontrol", "[ACTION …]", "show, change, hold, suspend or requeue jobs",
     "show job|node|partition [NAME], update JobId=JOB NumTasks=N Priority=CLASS, hold JOB, release JOB, suspend JOB,\n"
     "resume JOB, requeue JOB.",
     scontrol_options, .verb = verb_scontrol);
