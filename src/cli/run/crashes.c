@@ -5,6 +5,7 @@
 #include "cli/run/crashes.h"
 
 #include "base/util.h"
+#include "cli/run/ending.h"
 #include "cli/run/run.h"
 
 enum { TOLD_AT = 5 }; /* the first few are told as they happen anyway */

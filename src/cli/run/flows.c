@@ -3,6 +3,7 @@
 
 #include "api/meta.h"
 #include "base/util.h"
+#include "cli/run/ending.h"
 #include "cli/run/run.h"
 #include "driver/cache.h"
 

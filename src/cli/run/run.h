@@ -1,18 +1,20 @@
-/* run.h - a run: its loop, and what everything in it is told through
+/* run.h - a run: its parts, its state, and the loop that it goes round in
  *
  *     run.c        the command: options, files              progress.h   lines, or a block that is redrawn
  *     session.h    one run from beginning to end            failures.h   what fails, as it fails
  *     machine.h    the node: agent, images, devices         logs.h       what containers write
  *     documents.h  the files as this run wants them         events.h     -o json
  *     create.h     from files into the store                summary.h    the closing table
- *     loop.c       turns, signals, time-outs, the end       report.h     --report, --trace
+ *     loop.c       turns, signals, sleep                    report.h     --report, --trace
  *     flows.h      JobFlows                                 crashes.h    what fails again and again
  *     publish.h    ports of this machine                    silence.h    nothing is heard for long
  *     control.h    the control socket                       written.h    what pods wrote, --keep
  *     attach.h     a pod that wants this terminal           recorder.h   the record that it leaves
  *     remote.h     --server: the pods are a server's        out.h        standard output without blocking
+ *     news.h       what changes, and is told                say.h        sentences for whoever watches
+ *     ending.h     when it is over, time-outs, stopping
  *
- * What is known of the run is its history (history/history.h): the loop feeds it, the others read it.
+ * What is known of the run is its history (history/history.h): news.c feeds it, the others read it.
  */
 #ifndef CLI_RUN_RUN_H
 #define CLI_RUN_RUN_H
@@ -102,16 +104,5 @@ void run_finish(struct run *r); /* what run_begin made */
 /* A container wrote a line. */
 void run_output(struct run *r, const struct agent_output *line);
 size_t run_output_room(const struct run *r); /* bytes of output that there is room for now */
-
-void run_delete(struct run *r, const struct resource_type *type, struct str namespace, struct str name, struct str uid);
-
-/* Say a sentence to whoever watches: a line or an event, and the history. */
-void run_say(struct run *r, struct str sentence);
-/* The same for what is good to know: -q leaves it to the history. */
-void run_notice(struct run *r, struct str sentence);
-/* Several lines under a head, as they are. */
-void run_tell_text(struct run *r, struct str head, struct str lines);
-/* End it: 'status' is the exit status. Once: gracefully; again: at once. */
-void run_stop(struct run *r, int status, struct str reason);
 
 #endif
