@@ -5,12 +5,11 @@
  */
 #include "cli/run/progress.h"
 
-#include "base/span.h"
 #include "base/util.h"
 #include "cli/hint.h"
 #include "cli/run/logs.h"
 #include "cli/run/out.h"
-#include "cli/run/rows.h"
+#include "cli/run/words.h"
 #include "report/term.h"
 
 #include <sys/ioctl.h>
@@ -19,10 +18,6 @@ enum {
     DRAW_MS = 100,   /* at most so often when things change … */
     CLOCK_MS = 1000, /* … and when only time passes; */
     AGAIN_MS = 20,   /* after a line of a log, before the eye sees that it was gone */
-    WAIT_MS = 1000,  /* a job that waits is not worth a word before */
-    BARS_SHOWN = 8,
-    PODS_SHOWN = 8,  /* of a job, a row each */
-    KINDS_SHOWN = 3, /* of failures, in the block */
     FEW_PODS = 20,   /* of a job with more pods, lines tell of tasks, not pods */
     COLUMNS = 80,
     ROWS = 24,
@@ -61,14 +56,6 @@ static void put(const struct buf *text)
 }
 
 /* ---- lines ---- */
-
-static struct history_task *first_busy(const struct history_job *j)
-{
-    VEC_FOREACH(t, &j->tasks)
-        if ((*t)->n[HISTORY_PENDING] || (*t)->n[HISTORY_STARTING] || (*t)->n[HISTORY_RUNNING])
-            return *t;
-    return NULL;
-}
 
 static int64_t pods_of(const struct history_job *j)
 {
@@ -109,42 +96,15 @@ void run_progress_lines(struct run_progress *p, struct str lines)
     put(&out);
 }
 
-static enum style phase_style(const struct history_job *j)
-{
-    switch (job_phase_now(j)) {
-    case PHASE_RUNNING:
-    case PHASE_COMPLETING:
-    case PHASE_COMPLETED:
-        return STYLE_GREEN;
-    case PHASE_FAILED:
-    case PHASE_ABORTED:
-    case PHASE_TERMINATED:
-        return STYLE_RED;
-    default:
-        return STYLE_YELLOW;
-    }
-}
-
 static void phase_words(struct buf *out, const struct run_progress *p, const struct history_job *j)
 {
     term_text(out, j->label);
     buf_char(out, ' ');
-    term_style(out, p->has_colour, phase_style(j), str_of(job_phase_shown(j)));
+    term_style(out, p->has_colour, run_phase_style(j), str_of(job_phase_shown(j)));
     if (j->message.n && !job_is_ok(j) && !str_eq(j->message, j->told)) {
         buf_str(out, STR(": "));
         term_text(out, j->message);
     }
-}
-
-/* The run does not wait until a job is deleted: that is told only while others go on. */
-static void job_timer_words(struct buf *out, const struct run_progress *p, const struct history_job *j, int64_t now_ms)
-{
-    struct history_timer t;
-
-    if (p->is_stopping || (job_is_over(j) && history_is_over(p->history)) || !job_timer(j, &t))
-        return;
-    buf_str(out, STR(", "));
-    timer_words(out, &t, now_ms);
 }
 
 /* On a terminal the block shows it; only what a log should keep is written above it. */
@@ -156,7 +116,7 @@ void run_progress_job(struct run_progress *p, const struct history_job *j, int64
         return;
     buf_str(&text, STR("job "));
     phase_words(&text, p, j);
-    job_timer_words(&text, p, j, now_ms);
+    run_job_timer(&text, p, j, now_ms);
     line(p, &text);
 }
 
@@ -245,45 +205,16 @@ void run_progress_decision(struct run_progress *p, const struct history_job *j, 
     line(p, &text);
 }
 
-static void task_timer_words(struct buf *out, const struct run_progress *p, const struct history_job *j,
-                             const struct history_task *t, const char *before, int64_t now_ms)
+/* Where nothing is redrawn, a word when it begins. */
+void run_progress_pulling(struct run_progress *p, struct str sentence)
 {
-    struct history_timer timer;
+    bool was = p->pulling.n > 0;
 
-    if (!task_timer(p->history, j, t, &timer) || now_ms < j->submitted_ms + WAIT_MS)
-        return;
-    buf_str(out, str_of(before));
-    timer_words(out, &timer, now_ms);
-}
-
-static void state_words(struct buf *out, const struct run_progress *p, const struct history_task *t)
-{
-    bool any = false;
-
-    for (int s = HISTORY_STATE_MAX - 1; s >= 0; s--) {
-        char words[48];
-
-        uint32_t n = t->n[s] - (s == HISTORY_RUNNING ? t->n_restarting : 0);
-
-        if (!n)
-            continue;
-        (void)snprintf(words, sizeof(words), "%u %s", n, history_state_names[s]);
-        if (any)
-            buf_str(out, STR(", "));
-        term_style(out, p->has_colour, run_state_styles[s], str_of(words));
-        any = true;
-    }
-    if (t->n_restarting) {
-        char words[48];
-
-        (void)snprintf(words, sizeof(words), "%u failed and restarting", t->n_restarting);
-        if (any)
-            buf_str(out, STR(", "));
-        term_style(out, p->has_colour, STYLE_RED, str_of(words));
-        any = true;
-    }
-    if (!any)
-        buf_fmt(out, "%lld to come", (long long)t->replicas);
+    buf_reset(&p->pulling);
+    term_text(&p->pulling, sentence);
+    p->moved = true;
+    if (p->is_plain && !was && sentence.n)
+        line(p, &p->pulling);
 }
 
 /* How long it may: the first of its pods that does not start has a policy's time. */
@@ -312,8 +243,8 @@ static int64_t tell_waits(struct run_progress *p, int64_t now_ms)
 
         if (!j->why_text.n || job_is_over(j) || j->is_stopped || (told && str_eq(*told, j->why_text)))
             continue;
-        if (now_ms < j->why_ms + WAIT_MS) {
-            due_ms = MIN_OF(due_ms, j->why_ms + WAIT_MS);
+        if (now_ms < j->why_ms + RUN_WAIT_MS) {
+            due_ms = MIN_OF(due_ms, j->why_ms + RUN_WAIT_MS);
             continue;
         }
         if (!told) {
@@ -345,7 +276,7 @@ static int64_t tell_tasks(struct run_progress *p, int64_t now_ms)
     VEC_FOREACH(at, &p->history->jobs) {
         struct history_job *j = *at;
 
-        if (pods_of(j) <= FEW_PODS || job_is_over(j) || !first_busy(j))
+        if (pods_of(j) <= FEW_PODS || job_is_over(j) || !run_job_is_busy(j))
             continue;
         VEC_FOREACH(t, &j->tasks) {
             autobuf text = { 0 };
@@ -355,8 +286,8 @@ static int64_t tell_tasks(struct run_progress *p, int64_t now_ms)
                 buf_char(&text, '/');
             }
             buf_fmt(&text, "%.*s: ", STR_ARG((*t)->name));
-            state_words(&text, p, *t);
-            task_timer_words(&text, p, j, *t, ", ", now_ms);
+            run_task_states(&text, p, *t);
+            run_task_timer(&text, p, j, *t, ", ", now_ms);
             line(p, &text);
             any = true;
         }
@@ -365,215 +296,6 @@ static int64_t tell_tasks(struct run_progress *p, int64_t now_ms)
 }
 
 /* ---- the block ---- */
-
-static size_t visible(struct str s)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '\033')
-            while (i < s.n && s.p[i] != 'm')
-                i++;
-        else
-            n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
-    }
-    return n;
-}
-
-/* Lines that are wider than the screen would wrap, and the block could not be taken back. */
-static void cut_line(struct buf *out, struct str s, size_t columns)
-{
-    size_t shown = 0;
-    bool is_cut = visible(s) > columns;
-
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '\033') {
-            size_t from = i;
-
-            while (i < s.n && s.p[i] != 'm')
-                i++;
-            buf_str(out, str_sub(s, from, i + 1 - from));
-            continue;
-        }
-        if (((unsigned char)s.p[i] & 0xc0) != 0x80)
-            shown++;
-        if (!is_cut || shown < columns)
-            buf_char(out, s.p[i]);
-    }
-    if (is_cut)
-        buf_str(out, STR("…"));
-    buf_char(out, '\n');
-}
-
-struct drawing {
-    const struct run_progress *p;
-    struct buf *out;
-    size_t columns, left, n;
-};
-
-static bool draw_line(struct drawing *d, const struct buf *text)
-{
-    if (d->left == 0)
-        return false;
-    cut_line(d->out, buf_view(text), d->columns);
-    d->left--;
-    d->n++;
-    return true;
-}
-
-static void draw_pods(struct drawing *d, const struct history_job *j, int64_t now_ms)
-{
-    const struct history *h = d->p->history;
-    size_t width = 0;
-
-    for (size_t i = 0; i < h->pods.n; i++)
-        if (h->pods.v[i]->job == j)
-            width = MAX_OF(width, h->pods.v[i]->label.n);
-    for (size_t i = 0; i < h->pods.n; i++) {
-        autobuf text = { 0 };
-
-        if (h->pods.v[i]->job != j || h->pods.v[i]->is_replaced)
-            continue;
-        run_row(&text, h->pods.v[i], width, d->p->has_colour, now_ms);
-        if (!draw_line(d, &text))
-            return;
-    }
-}
-
-/* A row for each pod where there are few of them, else for each task. */
-static void draw_tasks(struct drawing *d, const struct history_job *j, int64_t now_ms)
-{
-    size_t width = 0;
-
-    if (run_rows_fit(j, MIN_OF((size_t)PODS_SHOWN, d->left))) {
-        draw_pods(d, j, now_ms);
-        return;
-    }
-
-    VEC_FOREACH(t, &j->tasks)
-        width = MAX_OF(width, (*t)->name.n);
-    VEC_FOREACH(t, &j->tasks) {
-        autobuf text = { 0 };
-
-        buf_str(&text, STR("  "));
-        term_text(&text, (*t)->name);
-        buf_repeat(&text, ' ', width - (*t)->name.n + 2);
-        state_words(&text, d->p, *t);
-        task_timer_words(&text, d->p, j, *t, "  ", now_ms);
-        if (!draw_line(d, &text))
-            return;
-    }
-}
-
-/* Why its pods fail: the kinds with most of them stand first in time, and that is mostly where to look. */
-static void draw_failures(struct drawing *d, const struct history_job *j)
-{
-    size_t left = KINDS_SHOWN;
-
-    VEC_FOREACH(at, &d->p->failures.kinds) {
-        const struct run_kind *k = *at;
-        autobuf head = { 0 }, text = { 0 };
-
-        if (k->job != j || !left--)
-            continue;
-        run_kind_head(&head, k);
-        if (k->tail.n) {
-            struct str tail = str_trim(k->tail);
-
-            buf_str(&head, STR(": "));
-            term_text(&head, str_from(tail, (size_t)(str_rfind_char(tail, '\n') + 1)));
-        }
-        buf_str(&text, STR("  "));
-        term_style(&text, d->p->has_colour, STYLE_RED, buf_view(&head));
-        if (!draw_line(d, &text))
-            return;
-    }
-}
-
-static void draw_wait(struct drawing *d, const struct history_job *j, int64_t now_ms)
-{
-    autobuf text = { 0 };
-    struct str why = j->why_text;
-
-    if (!why.n && phase_is_active(job_phase_now(j)) && job_phase_now(j) != PHASE_RUNNING && j->message.n)
-        why = j->message;
-    if (!why.n || now_ms < (j->why_text.n ? j->why_ms : j->submitted_ms) + WAIT_MS)
-        return;
-    buf_str(&text, STR("  waits: "));
-    term_text(&text, why);
-    draw_line(d, &text);
-}
-
-static void draw_job(struct drawing *d, const struct history_job *j, int64_t now_ms)
-{
-    bool is_ending = j->is_stopped && first_busy(j); /* it is gone, but its pods have their grace */
-    autobuf text = { 0 };
-
-    term_style(&text, d->p->has_colour, STYLE_BOLD, j->label);
-    buf_char(&text, ' ');
-    term_style(&text, d->p->has_colour, phase_style(j), str_of(is_ending ? "Stopping" : job_phase_shown(j)));
-    buf_char(&text, ' ');
-    span_print(&text,
-               MAX_OF(((job_is_over(j) && !is_ending ? job_over_ms(j) : now_ms) - j->submitted_ms) / 1000 * 1000, 0));
-    if (j->retries)
-        buf_fmt(&text, ", retry %lld", (long long)j->retries);
-    if (d->p->until_ms && !d->p->is_stopping) {
-        buf_str(&text, STR(", times out in "));
-        span_print(&text, MAX_OF(d->p->until_ms - now_ms, 0) / 1000 * 1000);
-    }
-    job_timer_words(&text, d->p, j, now_ms);
-    if (d->p->is_stopping)
-        buf_str(&text, STR("  (Ctrl-C: stop at once)"));
-    if (!draw_line(d, &text) || (job_is_over(j) && !first_busy(j)))
-        return;
-    draw_tasks(d, j, now_ms);
-    draw_failures(d, j);
-    draw_wait(d, j, now_ms);
-}
-
-/* Progress bars of programs: where they stand now. */
-static void draw_bars(struct drawing *d)
-{
-    for (size_t i = 0; d->p->logs && i < BARS_SHOWN; i++) {
-        autobuf text = { 0 };
-
-        if (!run_logs_bar(d->p->logs, i, &text) || !draw_line(d, &text))
-            return;
-    }
-}
-
-/* Where nothing is redrawn, a word when it begins. */
-void run_progress_pulling(struct run_progress *p, struct str sentence)
-{
-    bool was = p->pulling.n > 0;
-
-    buf_reset(&p->pulling);
-    term_text(&p->pulling, sentence);
-    p->moved = true;
-    if (p->is_plain && !was && sentence.n)
-        line(p, &p->pulling);
-}
-
-static void draw_pulling(struct drawing *d)
-{
-    if (d->p->pulling.n)
-        draw_line(d, &d->p->pulling);
-}
-
-size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t columns, size_t rows, int64_t now_ms)
-{
-    struct drawing d = { p, out, columns, rows, 0 };
-
-    draw_bars(&d);
-    draw_pulling(&d);
-    VEC_FOREACH(j, &p->history->jobs)
-        if (!job_is_over(*j)) /* those at work first: the screen may be small */
-            draw_job(&d, *j, now_ms);
-    VEC_FOREACH(j, &p->history->jobs)
-        if (job_is_over(*j))
-            draw_job(&d, *j, now_ms);
-    return d.n;
-}
 
 void run_progress_hide(struct run_progress *p)
 {

@@ -47,7 +47,7 @@ void run_progress_pulling(struct run_progress *p, struct str line); /* a line of
 void run_progress_say(struct run_progress *p, struct str sentence);
 void run_progress_lines(struct run_progress *p, struct str lines); /* as they are */
 
-/* The block itself, for tests: 'rows' lines of 'columns' at most. */
+/* block.c: the block itself, 'rows' lines of 'columns' at most. Returns how many. */
 size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t columns, size_t rows, int64_t now_ms);
 
 #endif
