@@ -9,60 +9,26 @@ const char *const vc_kind_names[VC_KIND_MAX] = {
 };
 
 #define AT(field) offsetof(struct vc_values, field)
-#define END                                                                                                            \
+#define FLAG(...)                                                                                                      \
     {                                                                                                                  \
-        .name = NULL                                                                                                   \
+        __VA_ARGS__                                                                                                    \
     }
+#define END FLAG(.name = NULL)
 
-#define ALL(what)                                                                                                      \
-    {                                                                                                                  \
-        0, "all-namespaces", VC_BOOL, AT(all_namespaces), NULL, "list " what " in all namespaces"                      \
-    }
+#define ALL(what) FLAG(0, "all-namespaces", VC_BOOL, AT(all_namespaces), NULL, "list " what " in all namespaces")
 #define KUBECONFIG                                                                                                     \
-    {                                                                                                                  \
-        'k', "kubeconfig", VC_STRING, AT(kubeconfig), NULL, "(optional) absolute path to the kubeconfig file"          \
-    }
-#define MASTER                                                                                                         \
-    {                                                                                                                  \
-        's', "master", VC_STRING, AT(master), NULL, "the address of apiserver"                                         \
-    }
-#define NAME(letter, what)                                                                                             \
-    {                                                                                                                  \
-        letter, "name", VC_STRING, AT(name), NULL, "the name of " what                                                 \
-    }
-#define NAMESPACE(letter, what)                                                                                        \
-    {                                                                                                                  \
-        letter, "namespace", VC_STRING, AT(namespace), "default", "the namespace of " what                             \
-    }
-#define SELECTOR                                                                                                       \
-    {                                                                                                                  \
-        0, "selector", VC_STRING, AT(selector), NULL, "fuzzy matching jobName"                                         \
-    }
-#define SCHEDULER                                                                                                      \
-    {                                                                                                                  \
-        'S', "scheduler", VC_STRING, AT(scheduler), NULL, "list job with specified scheduler name"                     \
-    }
-#define FILE_OF(what)                                                                                                  \
-    {                                                                                                                  \
-        'f', "file", VC_STRING, AT(file), NULL, "the path to the YAML file containing the " what                       \
-    }
-#define MIN                                                                                                            \
-    {                                                                                                                  \
-        'm', "min", VC_INT, AT(min), "1", "the minimal available tasks of job"                                         \
-    }
-#define REPLICAS                                                                                                       \
-    {                                                                                                                  \
-        'r', "replicas", VC_INT, AT(replicas), "1", "the total tasks of job"                                           \
-    }
-#define AMOUNT "cpu=1000m,memory=100Mi"
-#define LIMITS                                                                                                         \
-    {                                                                                                                  \
-        'L', "limits", VC_STRING, AT(limits), AMOUNT, "the resource limit of the task"                                 \
-    }
-#define REQUESTS                                                                                                       \
-    {                                                                                                                  \
-        'R', "requests", VC_STRING, AT(requests), AMOUNT, "the resource request of the task"                           \
-    }
+    FLAG('k', "kubeconfig", VC_STRING, AT(kubeconfig), NULL, "(optional) absolute path to the kubeconfig file")
+#define MASTER                  FLAG('s', "master", VC_STRING, AT(master), NULL, "the address of apiserver")
+#define NAME(letter, what)      FLAG(letter, "name", VC_STRING, AT(name), NULL, "the name of " what)
+#define NAMESPACE(letter, what) FLAG(letter, "namespace", VC_STRING, AT(namespace), "default", "the namespace of " what)
+#define SELECTOR                FLAG(0, "selector", VC_STRING, AT(selector), NULL, "fuzzy matching jobName")
+#define SCHEDULER               FLAG('S', "scheduler", VC_STRING, AT(scheduler), NULL, "list job with specified scheduler name")
+#define FILE_OF(what)           FLAG('f', "file", VC_STRING, AT(file), NULL, "the path to the YAML file containing the " what)
+#define MIN                     FLAG('m', "min", VC_INT, AT(min), "1", "the minimal available tasks of job")
+#define REPLICAS                FLAG('r', "replicas", VC_INT, AT(replicas), "1", "the total tasks of job")
+#define AMOUNT                  "cpu=1000m,memory=100Mi"
+#define LIMITS                  FLAG('L', "limits", VC_STRING, AT(limits), AMOUNT, "the resource limit of the task")
+#define REQUESTS                FLAG('R', "requests", VC_STRING, AT(requests), AMOUNT, "the resource request of the task")
 
 const struct vc_flag vc_global_flags[] = {
     { 0, "log-flush-frequency", VC_DURATION, AT(flush), "5s", "Maximum number of seconds between log flushes" },
