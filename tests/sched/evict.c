@@ -9,30 +9,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-static void singles(struct h *h, const char *prefix, int n, const char *queue)
-{
-    for (int i = 0; i < n; i++) {
-        char name[32];
-
-        snprintf(name, sizeof(name), "%s%d", prefix, i);
-        h_group(h, name, .min = 1, .queue = queue);
-        h_pods(h, name, "w", 1, "cpu: 1");
-    }
-}
-
-static int bound(struct h *h, const char *prefix, int n)
-{
-    int sum = 0;
-
-    for (int i = 0; i < n; i++) {
-        char name[32];
-
-        snprintf(name, sizeof(name), "%s%d", prefix, i);
-        sum += h_bound(h, name);
-    }
-    return sum;
-}
-
 /* A cluster of one node, full with a low-priority group that has run for two minutes. */
 static struct h *full(int cpus, int min, const char *pod_more)
 {
@@ -67,13 +43,13 @@ static void item_22_reclaim_to_deserved(void **state)
     h_node(h, "n1", "cpu: 8");
     h_queue(h, "qa", "weight: 1, deserved: {cpu: 4}");
     h_queue(h, "qb", "weight: 1, deserved: {cpu: 4}");
-    singles(h, "b", 8, "qb");
+    h_singles(h, "b", 0, 8, "qb", "cpu: 1");
     h_work(h, 120000, 10000);
-    assert_int_equal(bound(h, "b", 8), 8); /* borrowed */
-    singles(h, "a", 8, "qa");
+    assert_int_equal(h_bound_all(h, "b", 8), 8); /* borrowed */
+    h_singles(h, "a", 0, 8, "qa", "cpu: 1");
     h_work(h, 10000, 1000);
-    assert_int_equal(bound(h, "a", 8), 4);
-    assert_int_equal(bound(h, "b", 8), 4);
+    assert_int_equal(h_bound_all(h, "a", 8), 4);
+    assert_int_equal(h_bound_all(h, "b", 8), 4);
     h_free(h);
 }
 
@@ -125,12 +101,12 @@ static void item_22_never_below_guarantee(void **state)
     h_node(h, "n1", "cpu: 8");
     h_queue(h, "qa", "weight: 100");
     h_queue(h, "qb", "weight: 1, deserved: {cpu: 3}, guarantee: {resource: {cpu: 3}}");
-    singles(h, "b", 8, "qb");
+    h_singles(h, "b", 0, 8, "qb", "cpu: 1");
     h_work(h, 120000, 10000);
-    singles(h, "a", 12, "qa");
+    h_singles(h, "a", 0, 12, "qa", "cpu: 1");
     h_work(h, 10000, 1000);
-    assert_int_equal(bound(h, "a", 12), 4); /* its share is a little less than 5 */
-    assert_int_equal(bound(h, "b", 8), 4);
+    assert_int_equal(h_bound_all(h, "a", 12), 4); /* its share is a little less than 5 */
+    assert_int_equal(h_bound_all(h, "b", 8), 4);
     h_free(h);
 }
 
@@ -142,11 +118,11 @@ static void item_26_not_reclaimable(void **state)
     h_node(h, "n1", "cpu: 4");
     h_queue(h, "qa", "weight: 1");
     h_queue(h, "qb", "weight: 1, reclaimable: false");
-    singles(h, "b", 4, "qb");
+    h_singles(h, "b", 0, 4, "qb", "cpu: 1");
     h_work(h, 120000, 10000);
-    singles(h, "a", 2, "qa");
+    h_singles(h, "a", 0, 2, "qa", "cpu: 1");
     h_work(h, 10000, 1000);
-    assert_int_equal(bound(h, "a", 2), 0);
+    assert_int_equal(h_bound_all(h, "a", 2), 0);
     assert_int_equal(h->all.n[DECIDE_EVICT], 0);
     h_free(h);
 }
@@ -159,7 +135,7 @@ static void item_27_no_reclaim_without_benefit(void **state)
     h_node(h, "n1", "cpu: 4");
     h_queue(h, "qa", "weight: 1");
     h_queue(h, "qb", "weight: 1");
-    singles(h, "b", 4, "qb");
+    h_singles(h, "b", 0, 4, "qb", "cpu: 1");
     h_work(h, 120000, 10000);
     h_group(h, "a", .min = 1, .queue = "qa");
     h_pods_more(h, "a", "w", 1, "cpu: 1", "spec: {nodeSelector: {no: where}}");
@@ -287,9 +263,9 @@ static void item_30_reclaim_says_so(void **state)
     h_node(h, "n1", "cpu: 2");
     h_queue(h, "qa", "weight: 1");
     h_queue(h, "qb", "weight: 1");
-    singles(h, "b", 2, "qb");
+    h_singles(h, "b", 0, 2, "qb", "cpu: 1");
     h_work(h, 120000, 10000);
-    singles(h, "a", 1, "qa");
+    h_singles(h, "a", 0, 1, "qa", "cpu: 1");
     h_work(h, 10000, 1000);
     assert_non_null(h->ctx);
     assert_int_equal(h->all.n[DECIDE_EVICT], 1);
@@ -486,12 +462,12 @@ static void D36_no_immediate_victims(void **state)
     h_node(h, "n1", "cpu: 4, memory: 4Gi");
     h_queue(h, "qa", "weight: 1, deserved: {cpu: 2}");
     h_queue(h, "qb", "weight: 1");
-    singles(h, "b", 2, "qb");
+    h_singles(h, "b", 0, 2, "qb", "cpu: 1");
     h_work(h, 120000, 10000);
     h_group(h, "a", .min = 1, .queue = "qa");
     h_pods(h, "a", "w", 4, "cpu: 1");
     h_work(h, 10000, 1000);
-    assert_int_equal(bound(h, "b", 2), 2);
+    assert_int_equal(h_bound_all(h, "b", 2), 2);
     assert_int_equal(h_bound(h, "a"), 2);
     assert_int_equal(h->all.n[DECIDE_EVICT], 0);
     h_free(h);

@@ -402,6 +402,19 @@ int h_bound(struct h *h, const char *group)
     return n;
 }
 
+int h_bound_all(struct h *h, const char *prefix, int n)
+{
+    int sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "%s%d", prefix, i);
+        sum += h_bound(h, name);
+    }
+    return sum;
+}
+
 int h_bound_role(struct h *h, const char *group, const char *role)
 {
     int n = 0;

@@ -87,6 +87,8 @@ struct h_object *h_group_new(struct h *h, const char *name, const struct h_group
 /* Pods <group>-<role>-0 … of a group; role "" gives pods without role. More pods of a role go on counting. */
 void h_pods(struct h *h, const char *group, const char *role, int n, const char *amounts);
 void h_pods_more(struct h *h, const char *group, const char *role, int n, const char *amounts, const char *more);
+/* 'n' groups of one pod each: <prefix><first> … */
+void h_singles(struct h *h, const char *prefix, int first, int n, const char *queue, const char *amounts);
 /* A pod of nobody, bound to 'node'. */
 struct h_object *h_stranger(struct h *h, const char *namespace, const char *name, const char *node,
                             const char *amounts);
@@ -135,8 +137,9 @@ void h_story(struct buf *out, const struct decision *d);
 struct str h_text(const struct h_object *o, const char *path); /* a string member by dotted path, or empty */
 int h_bound(struct h *h, const char *group);                   /* pods with a node, not finished, not being deleted */
 int h_bound_role(struct h *h, const char *group, const char *role);
-int h_waiting(struct h *h, const char *group); /* pods without a node */
-int h_going(struct h *h, const char *group);   /* with a deletionTimestamp */
+int h_bound_all(struct h *h, const char *prefix, int n); /* of the groups <prefix>0 … */
+int h_waiting(struct h *h, const char *group);           /* pods without a node */
+int h_going(struct h *h, const char *group);             /* with a deletionTimestamp */
 struct str h_node_of(struct h *h, const char *pod);
 struct str h_nominated(struct h *h, const char *pod);
 struct str h_group_phase(struct h *h, const char *group);

@@ -295,6 +295,17 @@ void h_pods_more(struct h *h, const char *group, const char *role, int n, const 
     }
 }
 
+void h_singles(struct h *h, const char *prefix, int first, int n, const char *queue, const char *amounts)
+{
+    for (int i = first; i < first + n; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "%s%d", prefix, i);
+        h_group(h, name, .min = 1, .queue = queue);
+        h_pods(h, name, "w", 1, amounts);
+    }
+}
+
 void h_pods(struct h *h, const char *group, const char *role, int n, const char *amounts)
 {
     h_pods_more(h, group, role, n, amounts, NULL);

@@ -9,31 +9,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* 'n' groups of one pod each: <prefix>0 … */
-static void singles(struct h *h, const char *prefix, int first, int n, const char *queue, const char *amounts)
-{
-    for (int i = first; i < first + n; i++) {
-        char name[32];
-
-        snprintf(name, sizeof(name), "%s%d", prefix, i);
-        h_group(h, name, .min = 1, .queue = queue);
-        h_pods(h, name, "w", 1, amounts);
-    }
-}
-
-static int bound(struct h *h, const char *prefix, int n)
-{
-    int sum = 0;
-
-    for (int i = 0; i < n; i++) {
-        char name[32];
-
-        snprintf(name, sizeof(name), "%s%d", prefix, i);
-        sum += h_bound(h, name);
-    }
-    return sum;
-}
-
 static void no_reclaim(struct sched_config *c)
 {
     c->reclaims = false;
@@ -92,11 +67,11 @@ static void item_18_weights(void **state)
     h_node(h, "n2", "cpu: 4");
     h_queue(h, "one", "weight: 1");
     h_queue(h, "three", "weight: 3");
-    singles(h, "a", 0, 8, "one", "cpu: 1");
-    singles(h, "b", 0, 8, "three", "cpu: 1");
+    h_singles(h, "a", 0, 8, "one", "cpu: 1");
+    h_singles(h, "b", 0, 8, "three", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "a", 8), 2);
-    assert_int_equal(bound(h, "b", 8), 6);
+    assert_int_equal(h_bound_all(h, "a", 8), 2);
+    assert_int_equal(h_bound_all(h, "b", 8), 6);
     h_free(h);
 }
 
@@ -108,12 +83,12 @@ static void item_19_idle_share_is_lent(void **state)
     h_node(h, "n1", "cpu: 8");
     h_queue(h, "qa", "weight: 1");
     h_queue(h, "qb", "weight: 1");
-    singles(h, "b", 0, 16, "qb", "cpu: 1");
+    h_singles(h, "b", 0, 16, "qb", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "b", 16), 8);
-    singles(h, "a", 0, 8, "qa", "cpu: 1");
+    assert_int_equal(h_bound_all(h, "b", 16), 8);
+    h_singles(h, "a", 0, 8, "qa", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "a", 8), 0);
+    assert_int_equal(h_bound_all(h, "a", 8), 0);
     for (int i = 0; i < 4; i++) {
         char pod[16];
 
@@ -124,7 +99,7 @@ static void item_19_idle_share_is_lent(void **state)
         }
         h_phase(h, pod, "Succeeded");
         h_settle(h);
-        assert_int_equal(bound(h, "a", 8), i + 1);
+        assert_int_equal(h_bound_all(h, "a", 8), i + 1);
     }
     h_free(h);
 }
@@ -137,12 +112,12 @@ static void item_20_guarantee(void **state)
     h_node(h, "n1", "cpu: 8");
     h_queue(h, "qa", "weight: 1, deserved: {cpu: 2}, guarantee: {resource: {cpu: 2}}");
     h_queue(h, "qb", "weight: 1");
-    singles(h, "b", 0, 10, "qb", "cpu: 1");
+    h_singles(h, "b", 0, 10, "qb", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "b", 10), 6);
-    singles(h, "a", 0, 2, "qa", "cpu: 1");
+    assert_int_equal(h_bound_all(h, "b", 10), 6);
+    h_singles(h, "a", 0, 2, "qa", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "a", 2), 2);
+    assert_int_equal(h_bound_all(h, "a", 2), 2);
     h_free(h);
 }
 
@@ -156,13 +131,13 @@ static void item_20_guarantee_against_two(void **state)
     h_queue(h, "qa", "weight: 1");
     h_queue(h, "qb", "weight: 1");
     h_queue(h, "qc", "weight: 1, deserved: {cpu: 2}, guarantee: {resource: {cpu: 2}}");
-    singles(h, "a", 0, 4, "qa", "cpu: 1");
-    singles(h, "b", 0, 2, "qb", "cpu: 1");
+    h_singles(h, "a", 0, 4, "qa", "cpu: 1");
+    h_singles(h, "b", 0, 2, "qb", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "a", 4) + bound(h, "b", 2), 4);
-    singles(h, "c", 0, 2, "qc", "cpu: 1");
+    assert_int_equal(h_bound_all(h, "a", 4) + h_bound_all(h, "b", 2), 4);
+    h_singles(h, "c", 0, 2, "qc", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "c", 2), 2);
+    assert_int_equal(h_bound_all(h, "c", 2), 2);
     h_free(h);
 }
 
@@ -178,9 +153,9 @@ static void item_20_more_guaranteed_than_there_is(void **state)
     h_queue(h, "qb", "weight: 1, guarantee: {resource: {cpu: 2}}");
     h_queue(h, "qc", "weight: 1");
     h_delete(h, "Node", "n2");
-    singles(h, "c", 0, 1, "qc", "cpu: 1");
+    h_singles(h, "c", 0, 1, "qc", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "c", 1), 0);
+    assert_int_equal(h_bound_all(h, "c", 1), 0);
     h_group(h, "a", .min = 2, .queue = "qa");
     h_pods(h, "a", "w", 2, "cpu: 1");
     h_settle(h);
@@ -237,12 +212,12 @@ static void item_21_capability(void **state)
     (void)state;
     h_node(h, "n1", "cpu: 8, memory: 8Gi");
     h_queue(h, "q", "weight: 1, capability: {cpu: 2}");
-    singles(h, "a", 0, 4, "q", "cpu: 1");
+    h_singles(h, "a", 0, 4, "q", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "a", 4), 2);
-    singles(h, "m", 0, 4, "q", "memory: 1Gi"); /* cpu is used up, memory has no limit (D31) */
+    assert_int_equal(h_bound_all(h, "a", 4), 2);
+    h_singles(h, "m", 0, 4, "q", "memory: 1Gi"); /* cpu is used up, memory has no limit (D31) */
     h_settle(h);
-    assert_int_equal(bound(h, "m", 4), 4);
+    assert_int_equal(h_bound_all(h, "m", 4), 4);
     h_free(h);
 }
 
@@ -273,10 +248,10 @@ static void item_23_parent_capability(void **state)
     h_queue(h, "parent", "weight: 1, capability: {cpu: 2}");
     h_queue(h, "c1", "weight: 1, parent: parent, capability: {cpu: 6}");
     h_queue(h, "c2", "weight: 1, parent: parent");
-    singles(h, "a", 0, 6, "c1", "cpu: 1");
-    singles(h, "b", 0, 6, "c2", "cpu: 1");
+    h_singles(h, "a", 0, 6, "c1", "cpu: 1");
+    h_singles(h, "b", 0, 6, "c2", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "a", 6) + bound(h, "b", 6), 2);
+    assert_int_equal(h_bound_all(h, "a", 6) + h_bound_all(h, "b", 6), 2);
     h_free(h);
 }
 
@@ -290,11 +265,11 @@ static void item_24_D25_job_in_a_parent(void **state)
     h_queue(h, "child", "weight: 1, parent: parent");
     h_group(h, "wrong", .min = 1, .queue = "parent");
     h_pods(h, "wrong", "w", 1, "cpu: 1");
-    singles(h, "a", 0, 2, "child", "cpu: 1");
-    singles(h, "b", 0, 2, "default", "cpu: 1");
+    h_singles(h, "a", 0, 2, "child", "cpu: 1");
+    h_singles(h, "b", 0, 2, "default", "cpu: 1");
     h_settle(h);
     assert_int_equal(h_bound(h, "wrong"), 0);
-    assert_int_equal(bound(h, "a", 2) + bound(h, "b", 2), 4);
+    assert_int_equal(h_bound_all(h, "a", 2) + h_bound_all(h, "b", 2), 4);
     assert_non_null(h_condition(h, "PodGroup", "wrong", "Unschedulable"));
     assert_has(h_said(h, "PodGroup", "wrong", "Unschedulable"), "parent");
     h_free(h);
@@ -307,13 +282,13 @@ static void item_25_queue_priority(void **state)
     (void)state;
     h_queue(h, "a", "weight: 1");
     h_queue(h, "z", "weight: 1, priority: 10");
-    singles(h, "a", 0, 1, "a", "cpu: 1");
+    h_singles(h, "a", 0, 1, "a", "cpu: 1");
     h_pass(h, 2000);
-    singles(h, "z", 0, 1, "z", "cpu: 1");
+    h_singles(h, "z", 0, 1, "z", "cpu: 1");
     h_node(h, "n1", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "z", 1), 1);
-    assert_int_equal(bound(h, "a", 1), 0);
+    assert_int_equal(h_bound_all(h, "z", 1), 1);
+    assert_int_equal(h_bound_all(h, "a", 1), 0);
     h_free(h);
 }
 
@@ -350,13 +325,13 @@ static void D26_shares_of_the_whole_path(void **state)
     h_queue(h, "c1", "weight: 1, parent: p");
     h_queue(h, "c2", "weight: 1, parent: p");
     h_queue(h, "other", "weight: 1");
-    singles(h, "a", 0, 8, "c1", "cpu: 1");
-    singles(h, "b", 0, 8, "c2", "cpu: 1");
-    singles(h, "o", 0, 8, "other", "cpu: 1");
+    h_singles(h, "a", 0, 8, "c1", "cpu: 1");
+    h_singles(h, "b", 0, 8, "c2", "cpu: 1");
+    h_singles(h, "o", 0, 8, "other", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "o", 8), 4);
-    assert_int_equal(bound(h, "a", 8), 2);
-    assert_int_equal(bound(h, "b", 8), 2);
+    assert_int_equal(h_bound_all(h, "o", 8), 4);
+    assert_int_equal(h_bound_all(h, "a", 8), 2);
+    assert_int_equal(h_bound_all(h, "b", 8), 2);
     h_free(h);
 }
 
@@ -370,18 +345,18 @@ static void D27_missing_parent_and_cycle(void **state)
     h_queue(h, "x", "weight: 1, parent: y");
     h_queue(h, "y", "weight: 1, parent: x");
     h_queue(h, "self", "weight: 1, parent: self");
-    singles(h, "a", 0, 1, "lost", "cpu: 1");
-    singles(h, "s", 0, 1, "self", "cpu: 1");
-    singles(h, "d", 0, 1, "default", "cpu: 1");
-    singles(h, "x", 0, 1, "x", "cpu: 1");
+    h_singles(h, "a", 0, 1, "lost", "cpu: 1");
+    h_singles(h, "s", 0, 1, "self", "cpu: 1");
+    h_singles(h, "d", 0, 1, "default", "cpu: 1");
+    h_singles(h, "x", 0, 1, "x", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "a", 1), 1);
-    assert_int_equal(bound(h, "s", 1), 1);
-    assert_int_equal(bound(h, "d", 1), 1);
+    assert_int_equal(h_bound_all(h, "a", 1), 1);
+    assert_int_equal(h_bound_all(h, "s", 1), 1);
+    assert_int_equal(h_bound_all(h, "d", 1), 1);
     h_queue(h, "nobody", "weight: 1, capability: {cpu: 1}");
-    singles(h, "a", 1, 1, "lost", "cpu: 1");
+    h_singles(h, "a", 1, 1, "lost", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "a", 2), 1); /* now it has a parent, and that is full */
+    assert_int_equal(h_bound_all(h, "a", 2), 1); /* now it has a parent, and that is full */
     h_free(h);
 }
 
@@ -392,9 +367,9 @@ static void D29_best_effort_obeys_quota(void **state)
     (void)state;
     h_node(h, "n1", "cpu: 8");
     h_queue(h, "q", "weight: 1, capability: {pods: 2}");
-    singles(h, "a", 0, 4, "q", "");
+    h_singles(h, "a", 0, 4, "q", "");
     h_settle(h);
-    assert_int_equal(bound(h, "a", 4), 2);
+    assert_int_equal(h_bound_all(h, "a", 4), 2);
     h_free(h);
 }
 
@@ -407,13 +382,13 @@ static void D31_only_requested_dimensions(void **state)
     h_node(h, "n1", "cpu: 8, memory: 8Gi");
     h_queue(h, "qa", "weight: 1");
     h_queue(h, "qb", "weight: 1");
-    singles(h, "m", 0, 1, "qa", "cpu: 1, memory: 8Gi");
+    h_singles(h, "m", 0, 1, "qa", "cpu: 1, memory: 8Gi");
     h_settle(h);
-    singles(h, "b", 0, 8, "qb", "cpu: 1, memory: 1Gi"); /* memory is gone */
-    singles(h, "c", 0, 8, "qa", "cpu: 1");
+    h_singles(h, "b", 0, 8, "qb", "cpu: 1, memory: 1Gi"); /* memory is gone */
+    h_singles(h, "c", 0, 8, "qa", "cpu: 1");
     h_settle(h);
-    assert_int_equal(bound(h, "b", 8), 0);
-    assert_true(bound(h, "c", 8) >= 3);
+    assert_int_equal(h_bound_all(h, "b", 8), 0);
+    assert_true(h_bound_all(h, "c", 8) >= 3);
     h_free(h);
 }
 
@@ -426,7 +401,7 @@ static void queue_allocated(void **state)
     h_node(h, "n1", "cpu: 8, memory: 8Gi");
     h_queue(h, "p", "weight: 1");
     h_queue(h, "c", "weight: 1, parent: p");
-    singles(h, "a", 0, 3, "c", "cpu: 1500m");
+    h_singles(h, "a", 0, 3, "c", "cpu: 1500m");
     h_settle(h);
     assert_text(h_text(h_get(h, "Queue", "c"), "status.allocated.cpu"), "4500m");
     assert_text(h_text(h_get(h, "Queue", "p"), "status.allocated.cpu"), "4500m");

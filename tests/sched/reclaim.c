@@ -12,27 +12,8 @@
 /* 'n' jobs of one pod each, that run: <prefix>0 … */
 static void fill(struct h *h, const char *prefix, int n, const char *queue)
 {
-    for (int i = 0; i < n; i++) {
-        char name[32];
-
-        snprintf(name, sizeof(name), "%s%d", prefix, i);
-        h_group(h, name, .min = 1, .queue = queue);
-        h_pods(h, name, "w", 1, "cpu: 1");
-    }
+    h_singles(h, prefix, 0, n, queue, "cpu: 1");
     h_work(h, h->config.min_run_ms + 5000, 5000);
-}
-
-static int left(struct h *h, const char *prefix, int n)
-{
-    int sum = 0;
-
-    for (int i = 0; i < n; i++) {
-        char name[32];
-
-        snprintf(name, sizeof(name), "%s%d", prefix, i);
-        sum += h_bound(h, name);
-    }
-    return sum;
 }
 
 static void gang(struct h *h, const char *name, int n, const char *queue)
@@ -98,7 +79,7 @@ static void below_a_full_parent_before_admission(void **state)
     h_job_pods(h, b, 2);
     h_work(h, 10000, 1000);
     assert_int_equal(h_bound(h, b), 2);
-    assert_int_equal(left(h, "a", 4), 2);
+    assert_int_equal(h_bound_all(h, "a", 4), 2);
     h_free(h);
 }
 
@@ -118,17 +99,17 @@ static void three_levels(void **state)
     h_queue(h, "o", "weight: 1");
     fill(h, "o", 4, "o");
     fill(h, "a", 8, "x1");
-    assert_int_equal(left(h, "a", 8), 8);
+    assert_int_equal(h_bound_all(h, "a", 8), 8);
     gang(h, "y", 4, "y1");
     h_work(h, 20000, 1000);
     assert_int_equal(h_bound(h, "y"), 4);
-    assert_int_equal(left(h, "a", 8), 4);
+    assert_int_equal(h_bound_all(h, "a", 8), 4);
     gang(h, "b", 2, "x2");
     h_work(h, 20000, 1000);
     assert_int_equal(h_bound(h, "b"), 2);
-    assert_int_equal(left(h, "a", 8), 2);
+    assert_int_equal(h_bound_all(h, "a", 8), 2);
     assert_int_equal(h_bound(h, "y"), 4);
-    assert_int_equal(left(h, "o", 4), 4); /* nothing of it would have helped */
+    assert_int_equal(h_bound_all(h, "o", 4), 4); /* nothing of it would have helped */
     h_free(h);
 }
 
@@ -143,11 +124,11 @@ static void beside_an_idle_guarantee(void **state)
     h_queue(h, "qa", "weight: 1");
     h_queue(h, "qb", "weight: 1");
     fill(h, "b", 8, "qb");
-    assert_int_equal(left(h, "b", 8), 6);
+    assert_int_equal(h_bound_all(h, "b", 8), 6);
     gang(h, "a", 3, "qa");
     h_work(h, 20000, 1000);
     assert_int_equal(h_bound(h, "a"), 3);
-    assert_int_equal(left(h, "b", 8), 3);
+    assert_int_equal(h_bound_all(h, "b", 8), 3);
     gang(h, "s", 2, "sure");
     h_work(h, 2000, 1000);
     assert_int_equal(h_bound(h, "s"), 2);
