@@ -9,28 +9,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "json/test/quoted.h"
+
 static struct arena arena;
 
 static int done(void **state)
 {
     arena_done(&arena);
     return 0;
-}
-
-/* ' for ", so that the cases can be read. */
-static struct json *tree(const char *text)
-{
-    struct json_parse_options opt = { 0 };
-    struct str copy = arena_str(&arena, str_of(text));
-    struct json *j;
-    struct err e;
-
-    for (size_t i = 0; i < copy.n; i++)
-        if (copy.p[i] == '\'')
-            ((char *)copy.p)[i] = '"';
-    if (json_parse(&arena, copy, &opt, &j, &e) < 0)
-        fail_msg("%s: %s", text, e.text);
-    return j;
 }
 
 /* The list is sound: 'n' children, 'last' is the last one. */
@@ -72,7 +58,7 @@ static void names_types(void **state)
 
 static void looks(void **state)
 {
-    struct json *j = tree("{'a':{'b':[10,20,30]},'':1,'t':'text','yes':true}");
+    struct json *j = tree(&arena, "{'a':{'b':[10,20,30]},'':1,'t':'text','yes':true}");
 
     assert_int_equal(json_i64(json_at(json_find(j, "a", "b", NULL), 2), 0), 30);
     assert_null(json_at(json_find(j, "a", "b", NULL), 3));
@@ -147,7 +133,7 @@ static const struct {
 static void reads_integers(void **state)
 {
     for (size_t i = 0; i < ARRAY_LEN(i64_cases); i++) {
-        struct json *j = tree(i64_cases[i].text);
+        struct json *j = tree(&arena, i64_cases[i].text);
         int64_t v = 77;
 
         if ((json_to_i64(j, &v) == 0) != i64_cases[i].fits)
@@ -156,7 +142,7 @@ static void reads_integers(void **state)
             fail_msg("%s: %lld", i64_cases[i].text, (long long)v);
         assert_int_equal(json_i64(j, 77), i64_cases[i].fits ? i64_cases[i].want : 77);
     }
-    assert_int_equal(json_i64(tree("'3'"), 5), 5);
+    assert_int_equal(json_i64(tree(&arena, "'3'"), 5), 5);
     assert_int_equal(json_i64(NULL, 5), 5);
 }
 
@@ -202,19 +188,19 @@ static const struct {
 static void compares(void **state)
 {
     for (size_t i = 0; i < ARRAY_LEN(equal_cases); i++) {
-        struct json *a = tree(equal_cases[i].a), *b = tree(equal_cases[i].b);
+        struct json *a = tree(&arena, equal_cases[i].a), *b = tree(&arena, equal_cases[i].b);
 
         if (json_equal(a, b) != equal_cases[i].want || json_equal(b, a) != equal_cases[i].want)
             fail_msg("%s and %s", equal_cases[i].a, equal_cases[i].b);
         assert_true(json_equal(a, a));
     }
-    assert_false(json_equal(NULL, tree("null")));
+    assert_false(json_equal(NULL, tree(&arena, "null")));
     assert_true(json_equal(NULL, NULL));
 }
 
 static void equality_ignores_places_and_marks(void **state)
 {
-    struct json *a = tree("{'a':[1]}"), *b = tree("\n\n{'a':\n[1]}");
+    struct json *a = tree(&arena, "{'a':[1]}"), *b = tree(&arena, "\n\n{'a':\n[1]}");
 
     json_mark(b, 7);
     assert_true(json_equal(a, b));
@@ -252,7 +238,7 @@ static void makes(void **state)
 
 static void sets(void **state)
 {
-    struct json *j = tree("{'a':1,'b':2,'c':3}"), *v;
+    struct json *j = tree(&arena, "{'a':1,'b':2,'c':3}"), *v;
 
     v = json_int(&arena, 20);
     assert_ptr_equal(json_set(j, "b", v), v);
@@ -268,7 +254,8 @@ static void sets(void **state)
 /* A key that needs escaping must not be printed raw because an older key of the node was plain. */
 static void forgets_that_an_old_key_was_plain(void **state)
 {
-    struct json *j = tree("{'plain':1}"), *m = j->first, *other = json_object(&arena), *list = json_array(&arena);
+    struct json *j = tree(&arena, "{'plain':1}"), *m = j->first, *other = json_object(&arena),
+                *list = json_array(&arena);
 
     json_unlink(j, m);
     json_add(other, STR("a\nb"), m);
@@ -296,7 +283,7 @@ static void inserts(void **state)
 
 static void removes(void **state)
 {
-    struct json *j = tree("{'a':1,'b':2,'c':3}");
+    struct json *j = tree(&arena, "{'a':1,'b':2,'c':3}");
 
     assert_false(json_remove(j, "x"));
     assert_true(json_remove(j, "c"));
@@ -314,7 +301,7 @@ static void removes(void **state)
 
 static void unlinks_and_replaces(void **state)
 {
-    struct json *j = tree("[1,2,3]"), *three = json_at(j, 2);
+    struct json *j = tree(&arena, "[1,2,3]"), *three = json_at(j, 2);
 
     json_unlink(j, three);
     assert_tree(j, "[1,2]");
@@ -323,16 +310,16 @@ static void unlinks_and_replaces(void **state)
     assert_tree(j, "[2]");
     json_replace(j, j->first, three);
     assert_tree(j, "[3]");
-    json_push(j, tree("4"));
-    json_replace(j, j->first, tree("{'x':1}"));
+    json_push(j, tree(&arena, "4"));
+    json_replace(j, j->first, tree(&arena, "{'x':1}"));
     assert_tree(j, "[{'x':1},4]");
-    json_replace(j->first, j->first->first, tree("[5]"));
+    json_replace(j->first, j->first->first, tree(&arena, "[5]"));
     assert_tree(j, "[{'x':[5]},4]");
 }
 
 static void copies(void **state)
 {
-    struct json *j = tree("{'a':[1,{'b':'x'}],'c':null,'d':[]}"), *copy;
+    struct json *j = tree(&arena, "{'a':[1,{'b':'x'}],'c':null,'d':[]}"), *copy;
 
     json_mark(json_get(j, "a"), 5);
     copy = json_copy(&arena, json_get(j, "a"));
@@ -343,8 +330,8 @@ static void copies(void **state)
     assert_int_equal(copy->col, json_get(j, "a")->col);
     copy = json_copy(&arena, j);
     assert_tree(copy, "{'a':[1,{'b':'x'}],'c':null,'d':[]}");
-    json_push(json_get(copy, "a"), tree("2"));
-    json_push(json_get(copy, "d"), tree("3"));
+    json_push(json_get(copy, "a"), tree(&arena, "2"));
+    json_push(json_get(copy, "d"), tree(&arena, "3"));
     json_remove(copy, "c");
     assert_tree(j, "{'a':[1,{'b':'x'}],'c':null,'d':[]}");
     assert_tree(copy, "{'a':[1,{'b':'x'},2],'d':[3]}");
@@ -352,7 +339,7 @@ static void copies(void **state)
 
 static void needs(void **state)
 {
-    struct json *j = tree("{'o':{'x':1},'n':null,'s':'text','z':0}");
+    struct json *j = tree(&arena, "{'o':{'x':1},'n':null,'s':'text','z':0}");
 
     assert_ptr_equal(json_need_object(&arena, j, "o"), json_get(j, "o"));
     assert_non_null(json_need_object(&arena, j, "n"));
@@ -366,7 +353,8 @@ static void needs(void **state)
 
 static void sorts(void **state)
 {
-    struct json *j = tree("{'b':{'z':1,'y':[{'q':1,'p':2}]},'a':2,'ab':3,'':4,'B':5}"), *flat = json_copy(&arena, j);
+    struct json *j = tree(&arena, "{'b':{'z':1,'y':[{'q':1,'p':2}]},'a':2,'ab':3,'':4,'B':5}"),
+                *flat = json_copy(&arena, j);
 
     json_sort_keys(flat, false);
     assert_tree(flat, "{'':4,'B':5,'a':2,'ab':3,'b':{'z':1,'y':[{'q':1,'p':2}]}}");
@@ -394,7 +382,7 @@ static void sorting_keeps_the_order_of_equal_keys(void **state)
 
 static void marks(void **state)
 {
-    struct json *j = tree("{'a':[1,{'b':2}],'c':3}");
+    struct json *j = tree(&arena, "{'a':[1,{'b':2}],'c':3}");
 
     assert_ptr_equal(json_mark(json_get(j, "a"), 63), json_get(j, "a"));
     assert_int_equal(json_find(json_at(json_get(j, "a"), 1), "b", NULL)->mark, 63);

@@ -7,6 +7,7 @@
 
 #include "base/rand.h"
 #include "base/util.h"
+#include "json/test/quoted.h"
 #include "sched/amount.h"
 
 static struct arena arena;
@@ -15,20 +16,6 @@ static int done(void **state)
 {
     arena_done(&arena);
     return 0;
-}
-
-static struct json *tree(const char *text)
-{
-    struct str copy = arena_str(&arena, str_of(text));
-    struct json *j;
-    struct err e;
-
-    for (size_t i = 0; i < copy.n; i++)
-        if (copy.p[i] == '\'')
-            ((char *)copy.p)[i] = '"';
-    if (json_parse(&arena, copy, NULL, &j, &e) < 0)
-        fail_msg("%s: %s", text, e.text);
-    return j;
 }
 
 static void test_names(void **state)
@@ -100,7 +87,7 @@ static void test_read_and_print(void **state)
 
         dims_init(&d);
         (void)dim_of(&d, STR("zz.com/z")); /* numbers follow the order of asking; what is shown does not */
-        amounts_from_json(&d, tree(cases[i].in), &v, NULL);
+        amounts_from_json(&d, tree(&arena, cases[i].in), &v, NULL);
         json_print(&json, amounts_to_json(&arena, &d, &v));
         if (!str_is(buf_view(&json), cases[i].json))
             fail_msg("%s: %s", cases[i].in, json.p);
@@ -118,7 +105,7 @@ static void test_bounds(void **state)
 
     dims_init(&d);
     amounts_fill(&v, 7);
-    amounts_from_json(&d, tree("{'memory':'1e30','cpu':'9E'}"), &v, &is_lost);
+    amounts_from_json(&d, tree(&arena, "{'memory':'1e30','cpu':'9E'}"), &v, &is_lost);
     assert_false(is_lost);
     assert_int_equal(v.v[DIM_MEMORY], AMOUNT_UNLIMITED);
     assert_int_equal(v.v[DIM_CPU], AMOUNT_UNLIMITED);
@@ -129,10 +116,10 @@ static void test_bounds(void **state)
     resources_set(&arena, &r, STR("memory"), q);
     amounts_from_resources(&d, &r, &w, &is_lost);
     assert_int_equal(w.v[DIM_MEMORY], AMOUNT_POD_MAX);
-    assert_int_equal(amount_of_node(&d, DIM_MEMORY, tree("{'memory':'4Ei'}")), AMOUNT_POD_MAX - 1);
-    assert_int_equal(amount_of_node(&d, DIM_MEMORY, tree("{'cpu':'1'}")), 0);
+    assert_int_equal(amount_of_node(&d, DIM_MEMORY, tree(&arena, "{'memory':'4Ei'}")), AMOUNT_POD_MAX - 1);
+    assert_int_equal(amount_of_node(&d, DIM_MEMORY, tree(&arena, "{'cpu':'1'}")), 0);
     assert_int_equal(amount_of_node(&d, DIM_MEMORY, NULL), 0);
-    assert_int_equal(amount_of_node(&d, DIM_CPU, tree("{'cpu':1.5}")), 1500);
+    assert_int_equal(amount_of_node(&d, DIM_CPU, tree(&arena, "{'cpu':1.5}")), 1500);
     dims_done(&d);
 }
 
@@ -145,12 +132,12 @@ static void test_too_many_names(void **state)
     dims_init(&d);
     while (d.n < AMOUNT_DIMS)
         (void)dim_of(&d, arena_fmt(&arena, "x.com/%d", d.n));
-    amounts_from_json(&d, tree("{'cpu':1,'y.com/y':0}"), &v, &is_lost);
+    amounts_from_json(&d, tree(&arena, "{'cpu':1,'y.com/y':0}"), &v, &is_lost);
     assert_false(is_lost); /* nothing of it is asked for */
-    amounts_from_json(&d, tree("{'cpu':1,'y.com/y':2}"), &v, &is_lost);
+    amounts_from_json(&d, tree(&arena, "{'cpu':1,'y.com/y':2}"), &v, &is_lost);
     assert_true(is_lost);
     assert_int_equal(v.v[DIM_CPU], 1000);
-    amounts_from_json(&d, tree("{'y.com/y':2}"), &v, NULL);
+    amounts_from_json(&d, tree(&arena, "{'y.com/y':2}"), &v, NULL);
     dims_done(&d);
 }
 
