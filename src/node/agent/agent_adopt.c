@@ -257,14 +257,30 @@ static void hold_devices(struct agent_pod *p, const struct shim_found *f)
             devices_hold(p->agent->opt.devices, agent_device_owner(p, &a, c->name), c->devices.v, c->devices.n);
 }
 
+static bool is_shard(const char *name)
+{
+    return str_starts(str_of(name), STR(AGENT_SHARD));
+}
+
+static void find_layers_in(struct agent_pod *p, const char *dir)
+{
+    autodir *d = dir_open(p->agent->run.dir_fd, dir);
+
+    for (struct dirent *entry; (entry = dir_next(d));)
+        if (str_starts(str_of(entry->d_name), p->object->uid))
+            vec_push(&p->arena, &p->layers)->dir = arena_fmt(&p->arena, "%s/%s", dir, entry->d_name);
+}
+
 /* Directories of its containers, which go with it. */
 static void find_layers(struct agent_pod *p)
 {
     autodir *d = dir_open(p->agent->run.dir_fd, "layers");
+    autoarena a = { 0 };
 
+    find_layers_in(p, "layers"); /* volumes */
     for (struct dirent *entry; (entry = dir_next(d));)
-        if (str_starts(str_of(entry->d_name), p->object->uid))
-            vec_push(&p->arena, &p->layers)->dir = arena_fmt(&p->arena, "layers/%s", entry->d_name);
+        if (is_shard(entry->d_name))
+            find_layers_in(p, arena_fmt(&a, "layers/%s", entry->d_name).p);
 }
 
 static void tell_life(struct agent_pod *p, struct arena *a, const struct shim_con *c, struct life_found *ret)
@@ -350,12 +366,22 @@ static void sweep_dir(struct agent *g, const char *dir)
         autobuf volumes = { 0 };
 
         if (entry->d_name[0] == '.' || str_starts(str_of(entry->d_name), STR("over")) ||
-            strcmp(entry->d_name, "oci") == 0 || is_of_a_pod(g, entry->d_name))
+            strcmp(entry->d_name, "oci") == 0 || is_of_a_pod(g, entry->d_name) || is_shard(entry->d_name))
             continue;
         buf_fmt(&volumes, "%s/%s/%s/volumes", g->run.dir.p, dir, entry->d_name);
         if (volumes_sweep(volumes.p, &e) < 0 || tree_remove(dirfd(d), entry->d_name, &e) < 0)
             log_warn("files of a pod of before stay behind", LOG_TEXT("why", e.text));
     }
+}
+
+static void sweep_shards(struct agent *g)
+{
+    autodir *d = dir_open(g->run.dir_fd, "layers");
+    autoarena a = { 0 };
+
+    for (struct dirent *entry; (entry = dir_next(d));)
+        if (is_shard(entry->d_name))
+            sweep_dir(g, arena_fmt(&a, "layers/%s", entry->d_name).p);
 }
 
 void agent_kept_end(struct agent *g)
@@ -374,6 +400,7 @@ void agent_kept_end(struct agent *g)
     map_init(&g->kept, map_seed_default());
     for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
         sweep_dir(g, dirs[i]);
+    sweep_shards(g);
 }
 
 void agent_kept_done(struct agent *g)

@@ -79,9 +79,10 @@ const struct object *agent_find(const struct agent *g, enum agent_want w, struct
  *                    a disk would cost more than all the rest of a pod
  *     small/over     see host_layer.h, hide.h
  *     pods/<pod>     volumes whose contents belong on disk
- *     layers/…       what containers change of their root
+ *     layers/<s>/…   what containers change of their root: "<pod>.<container>.<attempt>"; a volume to keep is beside them
  *     logs/…         what they say
  *     lock           see agent_run.c */
+#define AGENT_SHARD "shard-" /* how the name of a directory of some layers begins */
 struct agent_run {
     char id[8];
     int lock_fd; /* taken as long as the program, its spawner or a shim lives */
@@ -170,6 +171,7 @@ struct agent {
     char over_name[16];     /* below small/: that of an agent before us is in use */
     bool is_adopted;        /* the run was there */
     bool leaves;            /* closing: all stays as it is */
+    unsigned n_layers;      /* that were made */
     VEC(struct spawner *) old_spawners;
     struct map kept;      /* struct agent_kept by uid: shims of pods that were not told yet */
     struct hidden hidden; /* what it hides of the host: see hide.h */

@@ -197,17 +197,18 @@ static void limits_of_the_whole_pod(void **state)
 static void nothing_stays_of_a_pod_that_ended(void **state)
 {
     struct world *w = world_new(NULL);
+    const char *layers = arena_fmt(&w->arena, "layers/shard-%s-0", agent_id(w->agent)).p;
 
     world_pod(w, "p",
               "{restartPolicy: Never, volumes: [{name: v, emptyDir: {}}], containers: [{name: c, image: app, command: "
               "[run], volumeMounts: [{name: v, mountPath: /v}]}]}");
     assert_int_equal(count_in(w, "pods"), 1);
-    assert_int_equal(count_in(w, "layers"), 1);
+    assert_int_equal(count_in(w, layers), 1);
     assert_int_equal(count_in(w, "small"), 2); /* and what lies over the host's files */
     fake_exit("p", "c", 0);
     world_turn(w);
     assert_int_equal(count_in(w, "pods"), 0);
-    assert_int_equal(count_in(w, "layers"), 0);
+    assert_int_equal(count_in(w, layers), 0);
     assert_int_equal(count_in(w, "small"), 1);
     world_free(w);
 }
