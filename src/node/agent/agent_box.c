@@ -404,7 +404,7 @@ static int make_over(struct agent *g, struct str *ret, struct err *e)
         return err_errno(e, "open %s", path.p);
     if (host_layer_make(dir, e) < 0 || hide_secrets(&g->arena, dir, own, ARRAY_LEN(own), &g->hidden, e) < 0)
         return -1;
-    host_layer_add_tmp(dir);
+    host_layer_add_own(dir);
     *ret = g->over = path;
     return 0;
 }

@@ -15,9 +15,9 @@
 
 /* ---- what is nobody's work ---- */
 
-/* Records of logins, and what Python makes again by itself. */
-static const char *const noise_paths[] = { "/var/log/wtmp", "/var/log/btmp", "/var/log/lastlog", "/var/log/faillog",
-                                           "/etc/mtab" };
+/* Records of logins, what belongs to running programs, and what Python makes again by itself. */
+static const char *const noise_paths[] = { "/var/log/wtmp",    "/var/log/btmp", "/var/log/lastlog",
+                                           "/var/log/faillog", "/etc/mtab",     "/run" };
 static const char *const noise_dirs[] = { "__pycache__" };
 
 static bool is_one_of(const char *const *list, size_t n, struct str text)

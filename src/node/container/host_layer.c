@@ -318,17 +318,26 @@ static int make_keys(struct host_layer *o, struct err *e)
     return faccessat(o->dir, first, F_OK, 0) == 0 ? 0 : make_key(o, first, e);
 }
 
-/* ---- /tmp ---- */
+/* ---- /tmp, /run ---- */
 
-void host_layer_add_tmp(int dir)
+static void add_own(int dir, const char *name, mode_t mode, const char *below)
 {
-    autoclose int tmp = -1;
+    autoclose int fd = -1;
 
-    if (user_ids() != UINT32_MAX || tree_remove(dir, "tmp", NULL) < 0) /* what was hidden there: now all is */
+    if (tree_remove(dir, name, NULL) < 0) /* what was hidden there: now all is */
         return;
-    if (mkdirat(dir, "tmp", 0700) < 0 || (tmp = openat(dir, "tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
-        fchmod(tmp, 01777) < 0 || fsetxattr(tmp, OVER_OPAQUE, "y", 1, 0) < 0)
-        (void)unlinkat(dir, "tmp", AT_REMOVEDIR);
+    if (mkdirat(dir, name, 0700) < 0 || (fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
+        (below && (mkdirat(fd, below, 0700) < 0 || fchmodat(fd, below, 0755, 0) < 0)) || fchmod(fd, mode) < 0 ||
+        fsetxattr(fd, OVER_OPAQUE, "y", 1, 0) < 0) /* the last: without it nobody uses the directory */
+        (void)tree_remove(dir, name, NULL);
+}
+
+void host_layer_add_own(int dir)
+{
+    if (user_ids() != UINT32_MAX)
+        return;
+    add_own(dir, "tmp", 01777, NULL);
+    add_own(dir, "run", 0755, "lock");
 }
 
 /* ---- all of it ---- */

@@ -26,8 +26,8 @@
 /* Fill 'dir', an empty directory that is ours and that nobody else sees. Some milliseconds. */
 int host_layer_make(int dir, struct err *e);
 
-/* An empty /tmp that nothing of the host's shows through, so that a container needs no directory and mount for it; when
- * all else is there. For root of the machine; that it cannot be had is no error. */
-void host_layer_add_tmp(int dir);
+/* An empty /tmp and a /run that nothing of the host's shows through, so that a container needs no directory and mount
+ * for them; when all else is there. For root of the machine; that they cannot be had is no error. */
+void host_layer_add_own(int dir);
 
 #endif

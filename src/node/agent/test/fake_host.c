@@ -138,7 +138,7 @@ int host_layer_make(int dir, struct err *e)
     return fake.fails_over.code ? err_set(e, fake.fails_over.code, "%s", fake.fails_over.text) : 0;
 }
 
-void host_layer_add_tmp(int dir)
+void host_layer_add_own(int dir)
 {
     (void)dir;
 }
