@@ -138,7 +138,7 @@ static _Noreturn void watch_over(pid_t program, int report)
 
 _Noreturn void box_run(const struct box_spec *s, int report)
 {
-    struct box b = { .spec = s, .state = -1, .over = -1, .root = -1, .empty = -1, .cwd = -1 };
+    struct box b = { .spec = s, .state = -1, .over = -1, .root = -1, .dev = -1, .empty = -1, .cwd = -1 };
     struct box_program program;
     struct err e;
     pid_t pid;

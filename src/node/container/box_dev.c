@@ -66,6 +66,14 @@ static int add_granted(struct box *b, const struct box_device *d, struct err *e)
 
 /* ---- file systems below /dev ---- */
 
+static const char pts[] = "pts";
+
+/* Where terminals will be: nobody sees this directory any more then. */
+int box_dev_empty(struct box *b)
+{
+    return mkdirat(b->dev, pts, 0755) < 0 && errno != EEXIST ? -1 : box_mount_clone(b->dev, pts, false);
+}
+
 static int put_below(int dev, const char *name, int take_mount)
 {
     autoclose int mount = take_mount;
@@ -91,7 +99,7 @@ static int add_pts(const struct box *b, int dev, struct err *e)
         mount = box_mount_new("devpts", inner, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
     if (mount < 0)
         return err_wrap(e, "/dev/pts");
-    return put_below(dev, "pts", mount) < 0 ? err_errno(e, "mount /dev/pts") : 0;
+    return put_below(dev, pts, mount) < 0 ? err_errno(e, "mount /dev/pts") : 0;
 }
 
 static bool is_shm_given(const struct box *b)
@@ -166,16 +174,18 @@ static int new_dev(const struct box *b, struct err *e)
     return -1;
 }
 
+int box_dev_make(struct box *b, struct err *e)
+{
+    b->dev = new_dev(b, e);
+    return b->dev < 0 ? -1 : attach_dev(b, b->dev, e);
+}
+
 int box_fill_dev(struct box *b, struct err *e)
 {
-    autoclose int dev = new_dev(b, e);
-
-    if (dev < 0 || attach_dev(b, dev, e) < 0)
+    if (!b->spec->is_privileged && fill_plain(b, b->dev, e) < 0)
         return -1;
-    if (!b->spec->is_privileged && fill_plain(b, dev, e) < 0)
+    if (add_pts(b, b->dev, e) < 0 || add_shm(b, b->dev, e) < 0)
         return -1;
-    if (add_pts(b, dev, e) < 0 || add_shm(b, dev, e) < 0)
-        return -1;
-    add_mqueue(dev);
+    add_mqueue(b->dev);
     return 0;
 }

@@ -29,12 +29,21 @@ static const char *const read_only[] = { "/proc/bus", "/proc/fs", "/proc/irq", "
 
 /* ---- masks ---- */
 
-static int make_empty(struct box *b, int target)
+static int new_empty(struct box *b)
 {
     static const struct box_option opt[] = { { "mode", "0755" }, { "size", "4k" }, { 0 } };
-    int mount = box_mount_new("tmpfs", opt, QUIET | MOUNT_ATTR_RDONLY, NULL);
 
-    if (mount < 0 || box_mount_attach(mount, target) < 0) {
+    if (b->spec->is_privileged) /* its /dev is the host's */
+        return box_mount_new("tmpfs", opt, QUIET | MOUNT_ATTR_RDONLY, NULL);
+    return box_dev_empty(b);
+}
+
+static int make_empty(struct box *b, int target)
+{
+    int mount = new_empty(b);
+
+    if (mount < 0 || box_mount_set(mount, QUIET | MOUNT_ATTR_RDONLY, false) < 0 ||
+        box_mount_attach(mount, target) < 0) {
         if (mount >= 0)
             close(mount);
         return -1;
@@ -232,7 +241,7 @@ static int hide(struct box *b, struct err *e)
 
 int box_fill(struct box *b, struct err *e)
 {
-    if (fill_proc(b, e) < 0 || fill_sys(b, e) < 0 || mask_kernel(b, e) < 0)
+    if (fill_proc(b, e) < 0 || fill_sys(b, e) < 0 || box_dev_make(b, e) < 0 || mask_kernel(b, e) < 0)
         return -1;
     if (b->spec->root.n)
         return 0;

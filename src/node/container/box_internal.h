@@ -49,6 +49,11 @@ int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, st
 int box_put(struct box *b, int take_mount, struct str path, enum box_made kind, struct err *e);
 bool box_is_below(struct str path, struct str dir); /* or the same */
 
+/* ---- box_dev.c ---- */
+
+int box_dev_make(struct box *b, struct err *e); /* b->dev; box_fill_dev() follows */
+int box_dev_empty(struct box *b); /* a directory with nothing in it: a mount, not attached. -1 and errno */
+
 /* ---- box_root.c, box_host.c ---- */
 
 int box_enter(struct box *b, struct err *e); /* the last step: the root becomes "/" */

@@ -323,7 +323,7 @@ _Noreturn void oci_run(const struct box_spec *s, const struct oci_place *p, int 
 {
     struct oci_run r = { .spec = s, .report = report };
     struct box_spec inner = *s; /* as box.h is to build it */
-    struct box b = { .spec = &inner, .state = -1, .over = -1, .root = -1, .empty = -1, .cwd = -1 };
+    struct box b = { .spec = &inner, .state = -1, .over = -1, .root = -1, .dev = -1, .empty = -1, .cwd = -1 };
     pid_t init = 0;
     struct err e;
     int status;
