@@ -135,13 +135,11 @@ static int set_identity(const struct box_program *p, struct err *e)
     return p->who->uid == 0 ? box_caps_set(p->caps, e) : 0;
 }
 
-static void reset_signals(void)
+/* None is ignored: the spawner sees to that, and its children to those that it ignores itself. */
+static void unblock_signals(void)
 {
-    struct sigaction plain = { .sa_handler = SIG_DFL };
     sigset_t none;
 
-    for (int signo = 1; signo < NSIG; signo++)
-        (void)sigaction(signo, &plain, NULL); /* SIGKILL, SIGSTOP and libc's own cannot be set */
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -222,7 +220,7 @@ static _Noreturn void become(struct box_program *p)
     if (p->dies_with_parent)
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* after the change of user, which clears it */
     umask(022);
-    reset_signals();
+    unblock_signals();
     if (strchr(p->argv[0], '/')) {
         execve(p->argv[0], p->argv, p->envp);
         say_exec_error(p, p->argv[0], errno);

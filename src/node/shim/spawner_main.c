@@ -450,8 +450,8 @@ void spawner_settle(void)
     static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM };
 
     (void)setsid();
-    for (int signo = 1; signo < 32; signo++)
-        (void)signal(signo, SIG_DFL);
+    for (int signo = 1; signo < NSIG; signo++)
+        (void)signal(signo, SIG_DFL); /* SIGKILL, SIGSTOP and libc's own cannot be set */
     for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
         (void)signal(ignored[i], SIG_IGN);
     leave_streams();
