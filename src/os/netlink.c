@@ -80,7 +80,7 @@ void nl_begin(struct nl *l, uint16_t type, uint16_t flags, const char *what, con
     l->now = NULL;
     m = take_room(l, sizeof(*m));
     m->nlmsg_type = type;
-    m->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+    m->nlmsg_flags = NLM_F_REQUEST | flags;
     m->nlmsg_seq = l->seq + (uint32_t)l->n_requests;
     m->nlmsg_len = sizeof(*m);
     l->now = m;
@@ -157,10 +157,10 @@ static void note_failure(struct nl *l, const struct nl_request *r, const struct 
         (void)err_errno(e, "%s", r->what);
 }
 
-/* Take the answers out of one datagram; the number of them. */
-static size_t read_acks(struct nl *l, const char *bytes, int n, size_t n_requests, struct err *e)
+/* Take the answers out of one datagram. True: that to the last request is among them. */
+static bool read_acks(struct nl *l, const char *bytes, int n, size_t n_requests, struct err *e)
 {
-    size_t got = 0;
+    bool is_over = false;
 
     for (const struct nlmsghdr *m = (const void *)bytes; mnl_nlmsg_ok(m, n); m = mnl_nlmsg_next(m, &n)) {
         const struct nlmsgerr *answer = mnl_nlmsg_get_payload(m);
@@ -168,27 +168,33 @@ static size_t read_acks(struct nl *l, const char *bytes, int n, size_t n_request
 
         if (m->nlmsg_type != NLMSG_ERROR || at >= n_requests || mnl_nlmsg_get_payload_len(m) < sizeof(*answer))
             continue;
-        got++;
+        is_over |= at == n_requests - 1;
         if (answer->error)
             note_failure(l, &l->requests[at], m, -answer->error, e);
     }
-    return got;
+    return is_over;
 }
 
+/* What fails is told in any case, before what comes after it. So only the last one is to be answered always. */
 int nl_send(struct nl *l, struct err *e)
 {
     _Alignas(NLMSG_ALIGNTO) char reply[REPLY_BYTES];
-    size_t n_requests = l->n_requests, left = n_requests;
-    ssize_t n = n_requests ? mnl_socket_sendto(l->sock, l->bytes, l->n_bytes) : 0;
+    size_t n_requests = l->n_requests;
+    bool is_over = !n_requests;
+    ssize_t n = 0;
 
     l->error = 0;
+    if (n_requests) {
+        l->now->nlmsg_flags |= NLM_F_ACK;
+        n = mnl_socket_sendto(l->sock, l->bytes, l->n_bytes);
+    }
     l->n_requests = l->n_bytes = 0;
     l->now = NULL;
     if (n < 0) {
         l->error = errno;
         return err_errno(e, "send to netlink");
     }
-    while (left) {
+    while (!is_over) {
         n = mnl_socket_recvfrom(l->sock, reply, sizeof(reply));
         if (n < 0 && errno == EINTR)
             continue;
@@ -196,7 +202,7 @@ int nl_send(struct nl *l, struct err *e)
             l->error = n < 0 ? errno : EPIPE;
             return err_errno(e, "read from netlink");
         }
-        left -= MIN_OF(left, read_acks(l, reply, (int)n, n_requests, e));
+        is_over = read_acks(l, reply, (int)n, n_requests, e);
     }
     l->seq += (uint32_t)n_requests;
     return l->error ? -1 : 0;
@@ -236,8 +242,7 @@ static int ask(struct nl *l, struct dump *d, bool is_dump, struct err *e)
     uint32_t seq = l->seq;
     ssize_t n;
 
-    if (is_dump)
-        l->now->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    l->now->nlmsg_flags = NLM_F_REQUEST | (is_dump ? NLM_F_DUMP : NLM_F_ACK);
     n = mnl_socket_sendto(l->sock, l->bytes, l->n_bytes);
     l->seq++;
     l->n_requests = l->n_bytes = 0;
