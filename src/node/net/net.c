@@ -48,8 +48,9 @@ struct net {
     int ns_fd, mtu;
     uint32_t group;
     char id[NET_ID_DIGITS + 1], bridge[IF_NAMESIZE];
-    size_t n_left; /* links that may be in the second group */
-    bool has_out;  /* 'out' was begun */
+    size_t n_left;    /* links that may be in the second group */
+    bool is_ipv6_off; /* in the namespace, for links to come */
+    bool has_out;     /* 'out' was begun */
     struct net_egress out;
 };
 
@@ -162,9 +163,9 @@ static int make_bridge(struct net *n, struct err *e)
 static int switch_off_ipv6(void *ctx, struct err *e)
 {
     (void)ctx;
-    (void)e;
-    (void)control_write(AT_FDCWD, "/proc/sys/net/ipv6/conf/default/disable_ipv6", STR("1"));
-    return 0;
+    return control_write(AT_FDCWD, "/proc/sys/net/ipv6/conf/default/disable_ipv6", STR("1")) < 0
+               ? err_errno(e, "switch off IPv6")
+               : 0;
 }
 
 static void remove_left(struct net *n)
@@ -195,7 +196,7 @@ static int open_all(struct net *n, const struct net_options *opt, struct err *e)
 
     if (read_options(n, opt, e) < 0 || netns_new(&n->ns_fd, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
         return -1;
-    (void)netns_run(n->ns_fd, switch_off_ipv6, NULL, NULL);
+    n->is_ipv6_off = netns_run(n->ns_fd, switch_off_ipv6, NULL, NULL) == 0;
     if (opt->has_way_out) {
         net_egress_begin(&n->out);
         n->has_out = true;
@@ -370,7 +371,8 @@ static int make_pair(struct net *n, int ns_fd, const struct port *port, struct e
 
     pod_mac(port->address, mac);
     put_pair(n, ns_fd, port, mac);
-    net_put_no_ipv6(l, port->index);
+    if (!n->is_ipv6_off)
+        net_put_no_ipv6(l, port->index);
     net_put_up(l, "start the link", port->index);
     net_put_settings(l, settings, ARRAY_LEN(settings));
     net_put_route(l, port->index, &port->address, 32, NULL);
