@@ -157,8 +157,10 @@ static void remove_files(struct agent_pod *p)
     if (needs_disk(p))
         remove_tree(p->agent->run.dir_fd, arena_fmt(&a, "pods/%.*s", STR_ARG(p->object->uid)).p);
     VEC_FOREACH(layer, &p->layers)
-        if (!layer->is_kept)
+        if (!layer->is_kept) {
+            box_drop_work(p->agent->run.dir_fd, layer->dir.p);
             remove_tree(p->agent->run.dir_fd, layer->dir.p);
+        }
     p->layers.n = 0;
 }
 
