@@ -305,8 +305,9 @@ int volumes_make(const char *dir, const struct json *pod, const struct volume_so
     autoarena a = { 0 };
     struct volume_set *s = set_new(dir, pod, may_mount);
     struct volume_call c = { .set = s, .arena = &a, .pod = pod, .source = source };
+    bool has_any = json_count(json_find(pod, "spec", "volumes", NULL)) > 0;
 
-    if (volume_host_user(pod, &s->host_user, e) < 0 || open_dir(s, e) < 0 || make_all(&c, e) < 0) {
+    if (volume_host_user(pod, &s->host_user, e) < 0 || (has_any && open_dir(s, e) < 0) || make_all(&c, e) < 0) {
         undo_make(s);
         return -1;
     }

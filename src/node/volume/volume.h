@@ -53,9 +53,9 @@ struct volume_mount {  /* one volumeMount of a container, ready to be mounted */
 struct volume_set;
 struct vars; /* expand.h */
 
-/* Make all volumes of the pod below 'dir' (made if need be, 0755; its parent must be there). 'may_mount': tmpfs is used
- * where this page says so; else plain directories. A 'dir' from an earlier life is taken over: emptyDirs keep their
- * files, the others are brought up to date. A first try that fails leaves nothing behind.
+/* Make all volumes of the pod, if it has any, below 'dir' (made if need be, 0755; its parent must be there).
+ * 'may_mount': tmpfs is used where this page says so; else plain directories. A 'dir' from an earlier life is taken
+ * over: emptyDirs keep their files, the others are brought up to date. A first try that fails leaves nothing behind.
  *
  * ERR_NOT_FOUND: something the pod waits for is not there (yet) and not optional: a ConfigMap, Secret or one of its
  * keys, a claim, a host path; the caller tries again later. ERR_FORBIDDEN: a host path, where none is allowed; a

@@ -765,8 +765,9 @@ static void test_dir_of_the_caller(void **state)
     assert_int_equal(fixture_make(t, "[{name: e}, {name: v, configMap: {name: cm}}, {name: x, nfs: {}}]"), -1);
     assert_int_equal(n_entries(t->dir), 0);
     assert_false(has_mounts(t));
-    assert_int_equal(volumes_make(below(t, t->base, "no/pod"), fixture_pod(t, "[]"), &t->source, false, &t->set, &t->e),
-                     -1);
+    assert_int_equal(
+        volumes_make(below(t, t->base, "no/pod"), fixture_pod(t, "[{name: e}]"), &t->source, false, &t->set, &t->e),
+        -1);
     assert_int_equal(t->e.code, ERR_IO); /* not "try again later" */
 }
 
