@@ -15,9 +15,9 @@
 
 /* No shim calls them, but for probes. What is not listed stays: a sanitizer, or what somebody preloads. */
 static const struct str spare[] = {
-    STR_INIT("libbz2.so"), STR_INIT("libcrypto.so"),  STR_INIT("libldns.so"), STR_INIT("liblzma.so"),
-    STR_INIT("libmnl.so"), STR_INIT("libsqlite3.so"), STR_INIT("libssl.so"),  STR_INIT("libyaml-"),
-    STR_INIT("libz.so"),   STR_INIT("libzstd.so"),
+    STR_INIT("libbz2.so"), STR_INIT("libcrypto.so"), STR_INIT("libldns.so"),    STR_INIT("liblzma.so"),
+    STR_INIT("libm.so"),   STR_INIT("libmnl.so"),    STR_INIT("libsqlite3.so"), STR_INIT("libssl.so"),
+    STR_INIT("libyaml-"),  STR_INIT("libz.so"),      STR_INIT("libzstd.so"),
 };
 
 static bool is_spare(const char *path)

@@ -500,6 +500,30 @@ static void turn(struct spawning *s)
     }
 }
 
+/* ---- memory ---- */
+
+/* What the program has freed lies here and there, and each page that a shim or a container takes some of is copied for
+ * it: of all pages they touch a fourth. So the spawner takes the holes itself, once, and theirs comes in one piece.
+ * Where memory is not handed out by address this ends soon, too. */
+static void take_holes(void)
+{
+    enum { BEYOND = 120 << 10, LARGE = 1 << 10, HOLES_MAX = 1000 };
+    static void **taken; /* one after the other: they are not lost */
+    char *beyond = xmalloc(BEYOND);
+    int left = HOLES_MAX;
+
+    for (size_t size = 8 * LARGE; size > 16; size -= size > LARGE ? LARGE : 16) {
+        void **hole;
+
+        do {
+            hole = xmalloc(size);
+            *hole = taken;
+            taken = hole;
+        } while ((uintptr_t)hole < (uintptr_t)beyond && --left > 0);
+    }
+    free(beyond);
+}
+
 _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
 {
     struct spawning s = { .own.opt = opt, .sock = sock, .listener = -1 };
@@ -517,6 +541,7 @@ _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
         box_prepare(); /* every container inherits it */
     spawner_share_libs(false);
     list_init(&s.entries);
+    take_holes();
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
     (void)sigprocmask(SIG_SETMASK, &set, NULL);
