@@ -67,6 +67,8 @@ static void set_defaults(struct agent *g)
     map_u64_init(&g->writes, map_seed_default());
     list_init(&g->dirty);
     list_init(&g->held);
+    list_init(&g->waiting);
+    g->turns_max = agent_turns_max();
     heap_init(&g->timers, by_due);
     agent_images_open(g);
 }
@@ -203,7 +205,7 @@ int agent_open(const struct agent_options *opt, struct agent **ret, struct err *
 
     g->opt = *opt;
     g->epoll = -1;
-    g->filter.due_ms = g->rewrite_ms = g->beat_ms = INT64_MAX;
+    g->filter.due_ms = g->rewrite_ms = g->beat_ms = g->turn_ms = INT64_MAX;
     raise_files(&g->files);
     rc = begin_run(g, e);
     if (rc == 0) {
@@ -360,6 +362,7 @@ static int64_t next_due(struct agent *g)
     due = MIN_OF(due, agent_services_due(g));
     due = MIN_OF(due, g->rewrite_ms);
     due = MIN_OF(due, g->beat_ms);
+    due = MIN_OF(due, g->turn_ms);
     if (map_count(&g->pods))
         due = MIN_OF(due, g->usage_ms);
     return due;

@@ -188,13 +188,16 @@ struct agent {
     bool is_node_stale; /* … right after what is under way */
     int64_t since_ms;   /* of its conditions */
     int epoll;
-    struct map pods;       /* struct agent_pod by uid */
-    struct list dirty;     /* pods that something happened to */
-    struct list held;      /* pods with an event that waits for room for output */
-    int64_t room;          /* for output, in this turn */
-    struct heap timers;    /* pods that are due at a time */
-    struct map objects;    /* struct agent_object by "Kind/namespace/name" */
-    struct map_u64 writes; /* struct agent_write by its token */
+    struct map pods;            /* struct agent_pod by uid */
+    struct list dirty;          /* pods that something happened to */
+    struct list held;           /* pods with an event that waits for room for output */
+    struct list waiting;        /* pods whose shim is asked for when it is their turn */
+    size_t n_making, turns_max; /* pods that have a turn, see agent_sandbox.c; so many at a time */
+    int64_t turn_ms;            /* when the next has its turn in any case; INT64_MAX: nobody waits */
+    int64_t room;               /* for output, in this turn */
+    struct heap timers;         /* pods that are due at a time */
+    struct map objects;         /* struct agent_object by "Kind/namespace/name" */
+    struct map_u64 writes;      /* struct agent_write by its token */
     struct agent_write node;
     int64_t rewrite_ms;           /* when to write the Node or a Service again */
     struct relist told[WANT_MAX]; /* what a list that is being told has told so far */
@@ -212,7 +215,7 @@ struct agent {
 enum pod_stage {
     STAGE_NEW,    /* nothing was made */
     STAGE_ASKS,   /* it is to be made, once what it refers to is known */
-    STAGE_SHIM,   /* its shim was asked for */
+    STAGE_SHIM,   /* its shim was asked for, or will be when it is its turn */
     STAGE_FILTER, /* it has joined the network, and waits until the filter knows it */
     STAGE_MADE,
     STAGE_UNMADE,
@@ -264,8 +267,11 @@ struct agent_pod {
     VEC(struct agent_start) starts;
     uint64_t filter_round;          /* the first text of the filter that knows its address; 0: none yet */
     struct agent_write status, end; /* 'end': that nothing of it is left */
-    bool is_unmaking;               /* its sandbox goes when 'status' is written */
-    bool is_over, is_confirmed;     /* nothing is left; 'end' was sent */
+    struct list_link waiting;
+    bool is_making;             /* it has a turn */
+    bool is_starting;           /* its shim makes a container */
+    bool is_unmaking;           /* its sandbox goes when 'status' is written */
+    bool is_over, is_confirmed; /* nothing is left; 'end' was sent */
     struct list_link dirty;
     struct heap_node timer;
     int64_t due_ms;
@@ -296,6 +302,9 @@ void agent_pod_make(
     struct agent_pod *p); /* its volumes, and a shim is asked for; life_failed() if that does not work */
 void agent_pod_join(struct agent_pod *p, const struct shim_event *ev); /* its namespaces are there */
 void agent_pod_unmake(struct agent_pod *p);
+size_t agent_turns_max(void);
+void agent_pod_turn(struct agent_pod *p);                  /* look whether it still needs its turn */
+bool agent_pods_turns(struct agent *g);                    /* give turns to those that wait; true: somebody got one */
 int agent_pod_volumes(struct agent_pod *p, struct err *e); /* made, or taken over */
 void agent_pod_leave(struct agent_pod *p);                 /* instead: as it is */
 int agent_pod_watch(struct agent_pod *p, struct err *e);   /* be told when its shim has something to say */

@@ -93,6 +93,8 @@ static void start(struct agent_pod *p, const struct life_action *action, bool ha
         agent_log_prune(p, action->name, action->attempt);
     if (shim_start(p->shim, &build.spec, &build.limits, action->attempt, &e) < 0)
         not_sent(p, action, &e);
+    else
+        p->is_starting = true;
     agent_box_done(&build);
 }
 
@@ -328,6 +330,7 @@ static void step(struct agent_pod *p)
     end_when_written(p);
     write_events(p);
     set_timer(p);
+    agent_pod_turn(p);
 }
 
 bool agent_pods_step(struct agent *g)
@@ -346,7 +349,7 @@ bool agent_pods_step(struct agent *g)
         step(LIST_ITEM(link, struct agent_pod, dirty));
         did = true;
     }
-    return did;
+    return agent_pods_turns(g) || did;
 }
 
 /* ---- news ---- */
@@ -380,6 +383,7 @@ static void lost(struct agent_pod *p, struct str text)
 
 static void take_event(struct agent_pod *p, const struct shim_event *ev)
 {
+    p->is_starting &= ev->kind != SHIM_STARTED && ev->kind != SHIM_FAILED && ev->kind != SHIM_ENDED;
     switch (ev->kind) {
     case SHIM_READY:
         agent_pod_join(p, ev);

@@ -139,6 +139,65 @@ static int ask_for_shim(struct agent_pod *p, struct err *e)
     return agent_pod_watch(p, e);
 }
 
+/* ---- turns ----
+ *
+ * Of hundreds of pods that start at once the kernel would hold all the namespaces before the first of them runs, and it
+ * looks at all processes for each root that is entered. So only some are under way at a time: from the shim until the
+ * container runs, or does not, or waits for its image. One that hangs there keeps its turn, and others go on, slower. */
+
+enum { TURNS_PER_CPU = 16, TURN_MS = 100 };
+
+size_t agent_turns_max(void)
+{
+    return TURNS_PER_CPU * (size_t)MAX_OF(sysconf(_SC_NPROCESSORS_ONLN), 2);
+}
+
+static void failed(struct agent_pod *p, const struct err *e)
+{
+    agent_pod_unmake(p);
+    p->stage = STAGE_NEW;
+    life_failed(p->life, e->code == ERR_FORBIDDEN || e->code == ERR_INVALID,
+                e->code == ERR_NOT_FOUND ? STR("FailedMount") : STR("FailedCreatePodSandBox"), str_of(e->text),
+                agent_pod_now(p));
+}
+
+static void give_turn(struct agent_pod *p)
+{
+    struct err e;
+
+    p->is_making = true;
+    p->agent->n_making++;
+    if (ask_for_shim(p, &e) < 0)
+        failed(p, &e);
+    agent_pod_dirty(p);
+}
+
+void agent_pod_turn(struct agent_pod *p)
+{
+    if (!p->is_making || (p->shim && (p->stage == STAGE_SHIM || p->stage == STAGE_FILTER || p->is_starting)))
+        return;
+    p->is_making = false;
+    p->agent->n_making--;
+}
+
+bool agent_pods_turns(struct agent *g)
+{
+    int64_t now_ms = cluster_now_ms(g->cluster);
+    struct list_link *link;
+    bool did = false;
+
+    while ((g->n_making < g->turns_max || now_ms >= g->turn_ms) && (link = list_pop_front(&g->waiting))) {
+        g->turn_ms = now_ms + TURN_MS;
+        give_turn(LIST_ITEM(link, struct agent_pod, waiting));
+        did = true;
+    }
+    if (list_is_empty(&g->waiting))
+        g->turn_ms = INT64_MAX;
+    else
+        g->turn_ms = MIN_OF(g->turn_ms, now_ms + TURN_MS);
+    return did;
+}
+
 static void remove_tree(int dir, const char *path)
 {
     struct err e;
@@ -181,8 +240,10 @@ void agent_pod_leave(struct agent_pod *p)
     agent_sessions_lost(p, STR("the agent of this node ends"));
     agent_starts_forget(p);
     list_remove(&p->held);
+    list_remove(&p->waiting);
     shim_leave(p->shim);
     p->shim = NULL;
+    agent_pod_turn(p);
     volumes_free(p->volumes, false);
     p->volumes = NULL;
     p->stage = STAGE_UNMADE;
@@ -198,9 +259,11 @@ void agent_pod_unmake(struct agent_pod *p)
     agent_sessions_lost(p, STR("the pod has ended"));
     agent_starts_forget(p);
     list_remove(&p->held);
-    p->is_held = false;
+    list_remove(&p->waiting);
+    p->is_held = p->is_starting = false;
     shim_free(p->shim);
     p->shim = NULL;
+    agent_pod_turn(p);
     if (p->is_joined) {
         net_leave(g->net, p->address, NULL);
         g->services.is_dirty = true;
@@ -229,9 +292,7 @@ static int try_make(struct agent_pod *p, struct err *e)
         return -1;
     if (!p->is_host_network && net_take_address(p->agent->net, &p->address, e) < 0)
         return -1;
-    if (agent_etc_write(p, e) < 0)
-        return -1;
-    return ask_for_shim(p, e);
+    return agent_etc_write(p, e);
 }
 
 /* Of a pod that was there: brought up to date, and what waited for it goes on. */
@@ -266,15 +327,12 @@ void agent_pod_make(struct agent_pod *p)
         return; /* agent_pod_asked() follows */
     if (try_make(p, &e) == 0) {
         p->stage = STAGE_SHIM;
+        list_push(&p->agent->waiting, &p->waiting);
         p->agent->services.is_dirty = true; /* so that the filter knows its address when it has joined */
         agent_box_prepare(p);
         return;
     }
-    agent_pod_unmake(p);
-    p->stage = STAGE_NEW;
-    life_failed(p->life, e.code == ERR_FORBIDDEN || e.code == ERR_INVALID,
-                e.code == ERR_NOT_FOUND ? STR("FailedMount") : STR("FailedCreatePodSandBox"), str_of(e.text),
-                agent_pod_now(p));
+    failed(p, &e);
 }
 
 /* The namespaces are there: join them to the network, then wait for the filter. */

@@ -192,6 +192,48 @@ static void limits_of_the_whole_pod(void **state)
     world_free(w);
 }
 
+/* ---- many at once ---- */
+
+static const char *numbered(struct world *w, size_t i)
+{
+    return arena_fmt(&w->arena, "p%zu", i).p;
+}
+
+static void some_are_made_at_a_time(void **state)
+{
+    size_t n = 16 * (size_t)MAX_OF(sysconf(_SC_NPROCESSORS_ONLN), 2);
+    struct world *w = world_new(NULL);
+
+    fake.holds_ready = fake.holds_start = true;
+    for (size_t i = 0; i < n + 2; i++)
+        world_pod(w, numbered(w, i), PLAIN);
+    assert_true(fake_has_pod(numbered(w, n - 1)));
+    assert_false(fake_has_pod(numbered(w, n)));
+    fake_ready("p0");
+    world_turn(w);
+    assert_false(fake_has_pod(numbered(w, n))); /* its container does not run yet */
+    fake_started("p0", "c");
+    world_turn(w);
+    assert_true(fake_has_pod(numbered(w, n)));
+    assert_false(fake_has_pod(numbered(w, n + 1)));
+    world_pass(w, 100);
+    assert_true(fake_has_pod(numbered(w, n + 1))); /* those that hang do not stop it */
+    world_free(w);
+}
+
+static void who_waits_for_a_turn_can_be_deleted(void **state)
+{
+    size_t n = 16 * (size_t)MAX_OF(sysconf(_SC_NPROCESSORS_ONLN), 2);
+    struct world *w = world_new(NULL);
+
+    fake.holds_ready = true;
+    for (size_t i = 0; i <= n; i++)
+        world_pod(w, numbered(w, i), PLAIN);
+    world_delete(w, "Pod", numbered(w, n), -1);
+    assert_string_equal(world_status(w, numbered(w, n)), "gone");
+    world_free(w);
+}
+
 /* ---- what is left ---- */
 
 static void nothing_stays_of_a_pod_that_ended(void **state)
@@ -241,6 +283,8 @@ int main(void)
         world_test(files_of_its_own),
         world_test(the_hosts_network),
         world_test(limits_of_the_whole_pod),
+        world_test(some_are_made_at_a_time),
+        world_test(who_waits_for_a_turn_can_be_deleted),
         world_test(nothing_stays_of_a_pod_that_ended),
         world_test(state_is_kept_for_who_wants_it),
     };
