@@ -273,7 +273,7 @@ static void do_publish(const struct question *q)
         server_refuse(q->call, 400, STR("port, to: must be ports"));
         return;
     }
-    if (run_publish_add(q->control->publishes, &what, &(struct run_say){ p, on_trouble }, &p->port, &e) < 0) {
+    if (run_publish_add(q->control->publishes, &what, &(struct run_listener){ p, on_trouble }, &p->port, &e) < 0) {
         free(p);
         server_refuse(q->call, e.code == ERR_CONFLICT ? 409 : e.code == ERR_FORBIDDEN ? 403 : 400, str_of(e.text));
         return;

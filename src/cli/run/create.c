@@ -176,7 +176,7 @@ static int create_one(const struct run_sink *s, struct load *l, struct loaded *d
     return 0;
 }
 
-static void leave_out(struct load *l, const struct loaded *doc, const struct run_say *say, const char *why)
+static void leave_out(struct load *l, const struct loaded *doc, const struct run_listener *say, const char *why)
 {
     bool is_cron = doc->type && strcmp(doc->type->kind, "CronJob") == 0;
 
@@ -227,7 +227,7 @@ int64_t run_create_due(const struct load *l, int64_t after_ms)
     return due;
 }
 
-int run_create(const struct run_sink *s, struct load *l, const struct run_say *say, struct err *e)
+int run_create(const struct run_sink *s, struct load *l, const struct run_listener *say, struct err *e)
 {
     VEC_FOREACH(doc, &l->docs) {
         const char *why;

@@ -19,7 +19,7 @@ struct run_sink run_sink_store(struct store *s);
 
 /* Put everything in: namespaces as needed, then what Jobs may refer to, Jobs, pods, Commands. What nothing
  * here acts on is left out and 'say' is told a sentence. */
-int run_create(const struct run_sink *s, struct load *l, const struct run_say *say, struct err *e);
+int run_create(const struct run_sink *s, struct load *l, const struct run_listener *say, struct err *e);
 
 /* Documents with the annotation pumice.dev/submit-after: "5s" are put in later, as if somebody submitted them then:
  * those of the time after 'from_ms' up to 'to_ms' since the beginning. run_create() puts in those up to 0. */

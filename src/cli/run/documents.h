@@ -29,11 +29,11 @@ int run_place_files(struct load *l, const struct run_options *o, struct err *e);
 void run_restrict(struct load *l);
 
 /* Requests of Jobs that are larger than the machine become as small as it is; 'say' is told what was done. */
-void run_fit(struct load *l, const struct json *capacity, const struct run_say *say);
+void run_fit(struct load *l, const struct json *capacity, const struct run_listener *say);
 
 /* What opens this machine to pods (privileged, hostPath, …): 'say' is told one sentence for each kind. */
-void run_tell_dangers(const struct load *l, const struct run_say *say);
+void run_tell_dangers(const struct load *l, const struct run_listener *say);
 /* A notice for each field that has no effect on this machine, however many pods have it. */
-void run_tell_ignored(const struct load *l, const struct run_say *say);
+void run_tell_ignored(const struct load *l, const struct run_listener *say);
 
 #endif

@@ -113,7 +113,7 @@ static void add_up(struct arena *a, const struct loaded *doc, struct resources *
     }
 }
 
-static void fit_resource(const struct fit *f, const struct loaded *doc, const struct run_say *say)
+static void fit_resource(const struct fit *f, const struct loaded *doc, const struct run_listener *say)
 {
     struct arena *a = f->arena;
     struct str job = object_name(doc->root), want = text_of(a, f->want), have = text_of(a, f->have);
@@ -138,7 +138,7 @@ static void fit_resource(const struct fit *f, const struct loaded *doc, const st
                                      (double)f->use.nano / (double)f->want.nano));
 }
 
-void run_fit(struct load *l, const struct json *capacity, const struct run_say *say)
+void run_fit(struct load *l, const struct json *capacity, const struct run_listener *say)
 {
     struct resources have = { 0 };
 

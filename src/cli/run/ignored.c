@@ -97,7 +97,7 @@ static void find_in_pod(struct search *s, const struct pod_spec *p)
     }
 }
 
-void run_tell_ignored(const struct load *l, const struct run_say *say)
+void run_tell_ignored(const struct load *l, const struct run_listener *say)
 {
     struct search s = { .arena = l->arena };
     struct pod_specs all;

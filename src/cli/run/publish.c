@@ -30,7 +30,7 @@ struct run_publish {
     struct run_publishes *all;
     struct arena arena;
     struct publish what;
-    struct run_say say;
+    struct run_listener say;
     int fd;
     struct list connections;
     struct str told; /* the last trouble: the same is not told again */
@@ -293,7 +293,7 @@ static uint16_t port_at(int fd)
                                           : ((struct sockaddr_in *)&at)->sin_port);
 }
 
-int run_publish_add(struct run_publishes *all, const struct publish *what, const struct run_say *say,
+int run_publish_add(struct run_publishes *all, const struct publish *what, const struct run_listener *say,
                     struct run_publish **ret, struct err *e)
 {
     struct run_publish *p;
@@ -449,7 +449,7 @@ static int open_host_port(struct run_publishes *all, const struct json *port, bo
     if (!w.address.n)
         w.address = everywhere ? STR("0.0.0.0") : STR(LOOPBACK);
     w.to = w.port;
-    return is_open(all, &w) ? 0 : run_publish_add(all, &w, &(struct run_say){ all->run, on_say }, NULL, e);
+    return is_open(all, &w) ? 0 : run_publish_add(all, &w, &(struct run_listener){ all->run, on_say }, NULL, e);
 }
 
 static int open_host_ports(struct run_publishes *all, const struct pod_spec *p, bool everywhere, struct err *e)
@@ -493,7 +493,7 @@ int run_publishes_open(struct run_publishes *all, const struct run_options *o, c
         struct publish w;
 
         if (publish_parse(str_of(*text), &w, e) < 0 || check_target(&w, &specs, e) < 0 ||
-            run_publish_add(all, &w, &(struct run_say){ all->run, on_say }, NULL, e) < 0)
+            run_publish_add(all, &w, &(struct run_listener){ all->run, on_say }, NULL, e) < 0)
             return err_wrap(e, "--publish %s", *text);
     }
     VEC_FOREACH(p, &specs.list)

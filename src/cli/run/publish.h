@@ -43,7 +43,7 @@ void run_publishes_done(struct run_publishes *all); /* after agent_close() */
 struct run_publish;
 
 /* 'say' is told what goes wrong with a connection. ERR_CONFLICT, ERR_FORBIDDEN: as listening has it, with what to do. */
-int run_publish_add(struct run_publishes *all, const struct publish *what, const struct run_say *say,
+int run_publish_add(struct run_publishes *all, const struct publish *what, const struct run_listener *say,
                     struct run_publish **ret, struct err *e);
 struct str run_publish_address(const struct run_publish *p, struct arena *a); /* "127.0.0.1:8265" */
 void run_publish_end(struct run_publish *p);                                  /* and its connections */

@@ -182,7 +182,7 @@ static void print_job(struct buf *out, const struct run_remote *m, const struct 
 
 static int submit(struct run *r, struct load *l, struct run_remote *m, struct err *e)
 {
-    struct run_say say = { NULL, on_say };
+    struct run_listener say = { NULL, on_say };
 
     if (run_create_due(l, 0) != INT64_MAX)
         return err_set(e, ERR_INVALID,

@@ -6,7 +6,7 @@
 
 struct run;
 
-struct run_say { /* somebody who is told them */
+struct run_listener { /* is told them */
     void *ctx;
     void (*say)(void *ctx, struct str sentence);
 };

@@ -96,7 +96,7 @@ static void find_dangers(void *ctx, const struct place *pod, struct loaded *doc)
     pod_security_walk(pod, add_danger, ctx);
 }
 
-void run_tell_dangers(const struct load *l, const struct run_say *say)
+void run_tell_dangers(const struct load *l, const struct run_listener *say)
 {
     struct dangers d = { .arena = l->arena };
 

@@ -103,7 +103,7 @@ static const char *record_id(struct session *s)
 static int start(struct session *s, struct err *e)
 {
     struct run *r = &s->run;
-    struct run_say say = { r, on_say }, notice = { r, on_notice };
+    struct run_listener say = { r, on_say }, notice = { r, on_notice };
 
     if (!s->remote)
         agent_attach(s->machine.agent, s->agent_door);

@@ -290,7 +290,7 @@ static void go(const char *text, struct run_options o, const char *cpu, int sign
                      .max_restarts = INT64_MAX,
                      .is_json = o.output != NULL };
     struct fake f = { .run = &r, .signals = signals };
-    struct run_say tell = { &r, on_say };
+    struct run_listener tell = { &r, on_say };
     struct err e = { 0 };
 
     *ret = (struct outcome){ 0 };
