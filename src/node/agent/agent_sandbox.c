@@ -145,7 +145,7 @@ static int ask_for_shim(struct agent_pod *p, struct err *e)
  * looks at all processes for each root that is entered. So only some are under way at a time: from the shim until the
  * container runs, or does not, or waits for its image. One that hangs there keeps its turn, and others go on, slower. */
 
-enum { TURNS_PER_CPU = 16, TURN_MS = 100 };
+enum { TURNS_PER_CPU = 32, TURN_MS = 100 };
 
 size_t agent_turns_max(void)
 {

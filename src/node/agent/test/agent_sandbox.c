@@ -201,7 +201,7 @@ static const char *numbered(struct world *w, size_t i)
 
 static void some_are_made_at_a_time(void **state)
 {
-    size_t n = 16 * (size_t)MAX_OF(sysconf(_SC_NPROCESSORS_ONLN), 2);
+    size_t n = 32 * (size_t)MAX_OF(sysconf(_SC_NPROCESSORS_ONLN), 2);
     struct world *w = world_new(NULL);
 
     fake.holds_ready = fake.holds_start = true;
@@ -223,7 +223,7 @@ static void some_are_made_at_a_time(void **state)
 
 static void who_waits_for_a_turn_can_be_deleted(void **state)
 {
-    size_t n = 16 * (size_t)MAX_OF(sysconf(_SC_NPROCESSORS_ONLN), 2);
+    size_t n = 32 * (size_t)MAX_OF(sysconf(_SC_NPROCESSORS_ONLN), 2);
     struct world *w = world_new(NULL);
 
     fake.holds_ready = true;
