@@ -818,13 +818,13 @@ def answers_questions(s):
 # ---- kubectl ----
 
 def kubectls():
-    """Those that are there, each once: (name, path)."""
+    """Those that are there, each once: (name, path). To build one would take longer than all that it is for here."""
     found = []
     try:
         from bed import Skip, binaries
         for name, what in (("1.36", ()), ("Debian's", ("debian",))):
             with contextlib.suppress(Skip):
-                found.append((name, os.path.join(binaries(*what), "kubectl")))
+                found.append((name, os.path.join(binaries(*what, builds=False), "kubectl")))
     except ImportError:
         pass
     system = shutil.which("kubectl")

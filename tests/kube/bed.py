@@ -45,9 +45,10 @@ class Skip(Exception):
     """The bed cannot be had here; the text says why."""
 
 
-def binaries(*what):
-    """The directory of kube-apiserver, kubectl and etcd (or of what is named), built when they are not there yet."""
-    run = subprocess.run([os.path.join(HERE, "build"), *what], capture_output=True, text=True)
+def binaries(*what, builds=True):
+    """The directory of kube-apiserver, kubectl and etcd (or of what is named), built when they are not there yet, if 'builds'."""
+    env = dict(os.environ, PUMICE_KUBE_BUILD="yes" if builds else "no")
+    run = subprocess.run([os.path.join(HERE, "build"), *what], capture_output=True, text=True, env=env)
     if run.returncode == 77:
         raise Skip(run.stderr.strip().splitlines()[-1])
     if run.returncode:
