@@ -352,6 +352,18 @@ def process_limit():
     has_line("Resource temporarily unavailable")(r.lines("a-0"))
 
 
+def no_signal_is_ignored():
+    """A program begins with none ignored, whatever whoever started the run ignores (nohup, a shell's "&")."""
+    ignored = (signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGRTMIN + 3)
+    before = [signal.signal(number, signal.SIG_IGN) for number in ignored]
+    try:
+        r = run(job("signals", task("a", ["grep", "^SigIgn", "/proc/self/status"])), *NODE).done()
+    finally:
+        for number, handler in zip(ignored, before):
+            signal.signal(number, handler)
+    same(r.lines("a-0"), ["SigIgn:\t" + 16 * "0"])
+
+
 def restarts_are_told():
     """Counted in events and in the summary."""
     t = task("a", sh("[ -e /v/x ] || { touch /v/x; exit 3; }"), pod={**SHARED, "restartPolicy": "OnFailure"}, volumeMounts=AT_V)
@@ -426,7 +438,7 @@ def main():
         suite.case("all of them succeed", lambda: r.done())
         suite.case("the host is as it was", host_is_untouched)
         run_failing(suite)
-        for f in (stopped, process_limit, restarts_are_told, gang_that_lost_its_pods, queue_that_is_full, objects_made_beforehand,
+        for f in (stopped, process_limit, no_signal_is_ignored, restarts_are_told, gang_that_lost_its_pods, queue_that_is_full, objects_made_beforehand,
                   variables_without_end):
             suite.case(f.__name__, f)
     finally:

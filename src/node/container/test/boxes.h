@@ -306,12 +306,15 @@ static inline int run_exec(struct fixture *f, const struct running *r, int after
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* As we are; and if that is root, again in a user namespace. */
+/* As we are; and if that is root, again in a user namespace. Signals are set back as the spawner does it. */
 static inline int boxes_main(const char *name, const struct CMUnitTest *tests, size_t n)
 {
-    int failed = _cmocka_run_group_tests(name, tests, n, boxes_setup, boxes_teardown), status = 0;
+    int failed, status = 0;
     pid_t pid;
 
+    for (int signo = 1; signo < NSIG; signo++)
+        (void)signal(signo, SIG_DFL);
+    failed = _cmocka_run_group_tests(name, tests, n, boxes_setup, boxes_teardown);
     if (is_inner)
         return failed;
     (void)fflush(NULL);
