@@ -103,6 +103,8 @@ def make_places():
                      route add default via {other}""")
     lan.ip(f"addr add {META}/32 dev lo")
     machine.ip(f"route add default via {LAN}")
+    # A new namespace has what the machine has; one that forwards for all does so for its own reasons, and is not what is tested.
+    subprocess.run([*machine.enter, "sh", "-c", "echo 0 > /proc/sys/net/ipv4/ip_forward"], check=True)
     for place in (lan, second):
         place.serve()
     return lan, machine, second
