@@ -39,11 +39,11 @@ def read(path):
 
 
 def cgroups(run_id):
-    """Groups whose name has the id. Only the first levels: ours is one of them, or below the session's own."""
+    """Groups with the name of the run; its id alone is in a name of 64 digits by chance. Ours is below the session's own, too."""
     out = []
     for top, dirs, _ in os.walk("/sys/fs/cgroup"):
-        out += [os.path.join(top, d) for d in dirs if run_id in d]
-        dirs[:] = [d for d in dirs if run_id not in d]
+        out += [os.path.join(top, d) for d in dirs if f"pumice-{run_id}" in d]
+        dirs[:] = [d for d in dirs if f"pumice-{run_id}" not in d]
     return out
 
 

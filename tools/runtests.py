@@ -35,7 +35,7 @@ def count_cases(text, ok):
 
 
 def meson_tests(*suite):
-    run = subprocess.run(["meson", "test", "-C", BUILD, "--no-rebuild", "--quiet", "--num-processes", str(os.cpu_count()), *suite],
+    run = subprocess.run(["meson", "test", "-C", BUILD, "--no-rebuild", "--quiet", "--num-processes", str(os.cpu_count() * 3 // 2), *suite],
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     log = os.path.join(BUILD, "meson-logs", "testlog.json")
     if not os.path.exists(log):
