@@ -48,14 +48,14 @@ static int need_kubelet(struct request *rq, struct kubelet **ret)
 {
     struct store_stats stats;
 
-    store_stats(rq->server->opt.store, &stats);
     *ret = rq->server->opt.kubelet;
     if (!*ret)
         return fail_with(rq, REASON_UNAVAILABLE, "this server runs no pods");
-    if (stats.is_cut) /* the node rests: it knows of no pod */
-        return fail_with(rq, REASON_UNAVAILABLE, "pods go on, and cannot be reached until the store is whole again: %s",
-                         stats.failure->text);
-    return 0;
+    if (!store_is_cut(rq->server->opt.store))
+        return 0;
+    store_stats(rq->server->opt.store, &stats); /* the node rests: it knows of no pod */
+    return fail_with(rq, REASON_UNAVAILABLE, "pods go on, and cannot be reached until the store is whole again: %s",
+                     stats.failure->text);
 }
 
 static int hand_over(struct request *rq, enum kubelet_action what)

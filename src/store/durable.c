@@ -110,6 +110,11 @@ void store_stats(const struct store *s, struct store_stats *ret)
     ret->failure = d->failure.code ? &d->failure : NULL;
 }
 
+bool store_is_cut(const struct store *s)
+{
+    return s->durable && s->durable->is_cut;
+}
+
 /* ---- compaction ---- */
 
 static void add_dead(struct durable *d, uint64_t rev)
@@ -427,7 +432,7 @@ int store_open(const char *dir, const struct store_options *opt, struct store **
         return -1;
     }
     if (log->failure.code) {
-        s->durable->stats.is_cut = true;
+        s->durable->is_cut = true;
         turn_read_only(s, &log->failure);
     }
     *ret = s;

@@ -57,10 +57,11 @@ uint64_t store_revision(const struct store *s); /* of the last change; 0: none y
 
 /* Open or make the store in 'dir', which is made with mode 0700. Every write that was flushed is there, in the same
  * order with the same revisions; so are the changes that watches can resume from. Where the end of it is damaged and
- * such writes are behind the damage, it is as it was before them, read-only for that reason and 'is_cut', and no file is
+ * such writes are behind the damage, it is as it was before them, read-only for that reason, store_is_cut(), and no file is
  * changed. Fails, and changes nothing, where the store is damaged otherwise (ERR_IO), of a newer version (ERR_INVALID),
  * open in another process (ERR_CONFLICT) or not ours alone (ERR_FORBIDDEN); the sentence names the file and what helps. */
 int store_open(const char *dir, const struct store_options *opt, struct store **ret, struct err *e);
+bool store_is_cut(const struct store *s); /* it has not all that was acknowledged: nobody should act on what it has */
 
 /* Make all writes durable, in one transaction. If that fails they are undone: their objects are as before, their
  * revisions are never given again while the process lives, and the store is read-only: writes fail with the same
@@ -84,7 +85,6 @@ struct store_stats {            /* since it was opened; all 0 for a store in mem
     uint64_t flush_us, slowest_us;
     uint64_t compacted;        /* watches can begin after this revision */
     uint64_t rows_deleted;     /* by compaction */
-    bool is_cut;               /* it has not all that was acknowledged: see store_open() */
     const struct err *failure; /* it is read-only for this reason, also while a write is let through to see; NULL: it
                                     is not */
 };

@@ -237,6 +237,7 @@ struct durable {
                                       up to this one */
     struct object *before;         /* of durable_before(); NULL: none yet */
     struct err failure;            /* read-only for this reason; ERR_OK: it is not */
+    bool is_cut;                   /* when it was opened: see store_is_cut() */
     int64_t retry_ms;              /* monotonic: let writes through again then */
     VEC(struct undone) undone;
     struct store_stats stats; /* but for what is known elsewhere */

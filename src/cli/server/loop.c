@@ -156,7 +156,7 @@ static int64_t turn(struct serve *s)
     auth_hear(s->auth);
     http_server_turn(s->http);
     auth_heard(s->auth);
-    if (!s->is_cut) { /* they would take for deleted what is not in the store */
+    if (!store_is_cut(s->store)) { /* they would take for deleted what is not in the store */
         wait_ms = MIN_OF(wait_ms, until(s, driver_turn(s->driver, &is_driver_busy)));
         wait_ms = MIN_OF(wait_ms, serve_node_turn(s));
         wait_ms = MIN_OF(wait_ms, until(s, agent_turn(s->agent, &is_node_busy)));
@@ -177,7 +177,7 @@ static void sleep_for(struct serve *s, int64_t ms)
 {
     struct pollfd p[] = {
         { .fd = http_server_fd(s->http), .events = POLLIN },
-        { .fd = s->is_cut ? -1 : agent_fd(s->agent), .events = POLLIN },
+        { .fd = store_is_cut(s->store) ? -1 : agent_fd(s->agent), .events = POLLIN },
         { .fd = kubelet_fd(s->kubelet), .events = POLLIN },
         { .fd = serve_explain_fd(s), .events = POLLIN },
         { .fd = serve_ports_fd(s), .events = POLLIN },

@@ -156,9 +156,10 @@ int64_t serve_node_turn(struct serve *s)
  * Where the store could not be read, or not all of it, nothing is known of them: they stay. */
 void serve_node_close(struct serve *s)
 {
+    bool is_cut = s->store && store_is_cut(s->store);
     bool has_pods = !s->store || store_count(s->store, type_by_kind(STR("v1"), STR("Pod")));
 
-    if (!s->is_cut && (s->ends_pods || !has_pods))
+    if (!is_cut && (s->ends_pods || !has_pods))
         agent_close(s->agent);
     else
         agent_leave(s->agent);

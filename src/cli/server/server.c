@@ -132,13 +132,9 @@ static int open_store(struct serve *s, struct err *e)
                                  .seed = rand_os_u64(),
                                  .secret_keys = server_secret_keys(s->arena, &s->o->secret_keys) };
 
-    struct store_stats stats;
-
     if (store_open(dir, &opt, &s->store, e) < 0)
         return -1;
-    store_stats(s->store, &stats);
-    s->is_cut = stats.is_cut;
-    if (s->is_cut)
+    if (store_is_cut(s->store))
         log_error("controllers, scheduler and node rest until a copy is put back; pods go on");
     return 0;
 }

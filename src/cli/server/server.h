@@ -101,7 +101,6 @@ struct serve {
     struct agent_remote remote;
     VEC(struct serve_token *) tokens; /* asked for, of pods */
     struct store *store;
-    bool is_cut; /* the store has not all that was acknowledged: nobody acts on what it has */
     struct cluster *driver_door, *agent_door, *lease_door;
     struct node_lease *lease; /* of the Node */
     struct driver *driver;

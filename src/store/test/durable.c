@@ -639,7 +639,7 @@ static void assert_only_read(void)
     struct store_stats stats;
 
     store_stats(store, &stats);
-    assert_true(stats.is_cut && stats.failure);
+    assert_true(store_is_cut(store) && stats.failure);
     assert_int_equal(put("x", 20, 'z'), -1);
     assert_says("store.db-wal: the file is damaged");
 }
