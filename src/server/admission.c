@@ -265,7 +265,7 @@ static void check_fixed(struct request *rq, struct json *object, const struct ob
         if (rows[i].usual)
             default_member(rq->arena, object, rows[i].member, rows[i].usual);
         at = place_member(&root, rows[i].member);
-        if (!old || at.node == before || (at.node && before && json_equal(at.node, before)) ||
+        if (!old || json_equal(at.node, before) ||
             (!before && rows[i].usual && str_is(json_text(at.node, STR_NULL), rows[i].usual)))
             continue;
         problem_error(ps, &at, "Forbidden: may not be changed in an update.");

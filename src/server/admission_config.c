@@ -44,9 +44,8 @@ static void check_immutable(struct json *object, const struct object *old, struc
         problem_error(ps, &word, "Forbidden: field is immutable when `immutable` is set");
     for (size_t i = 0; i < ARRAY_LEN(members); i++) {
         struct place at = place_member(&root, members[i]);
-        const struct json *before = json_get(old->root, members[i]);
 
-        if (at.node != before && !(at.node && before && json_equal(at.node, before)))
+        if (!json_equal(at.node, json_get(old->root, members[i])))
             problem_error(ps, &at, "Forbidden: field is immutable when `immutable` is set");
     }
 }

@@ -416,7 +416,7 @@ void admit_quota_write(struct request *rq, struct json *object, const struct obj
         struct place at = place_member(&spec, fixed[i]);
         const struct json *before = json_find(old->root, "spec", fixed[i], NULL);
 
-        if ((json_count(at.node) || json_count(before)) && !(at.node && before && json_equal(at.node, before)))
+        if ((json_count(at.node) || json_count(before)) && !json_equal(at.node, before))
             problem_error(ps, &at, "field is immutable");
     }
 }
