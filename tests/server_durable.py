@@ -550,7 +550,7 @@ def tells_what_was_just_written():
         assert writer.getresponse().status == 200
         for c in (writer, watcher):
             c.close()
-    s.end()
+    assert s.stop() == 0
 
 
 def main():

@@ -377,7 +377,7 @@ def picture(path):
     eyes.until_text("Each of these would start it now")
     browser.shot(path, height=760)
     browser.close()
-    server.end()
+    server.stop()
 
 
 def main():
@@ -396,7 +396,7 @@ def main():
         suite.case(name, lambda: (check(server, eyes), name in ("login", "rights", "logs", "expired") or eyes.is_silent()))
     suite.case("restart", lambda: check_restart(server, eyes))
     browser.close()
-    server.end()
+    suite.case("ends well", server.stop)
     return suite.finish()
 
 
