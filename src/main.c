@@ -1,10 +1,16 @@
 /* main.c - where it begins */
 #include "cli/options.h"
 #include "ctl/vc.h"
+#include "node/shim/shim.h"
 
+/* What this process was executed for: by ourselves, by the name of one of Volcano's tools, or by somebody. */
 int main(int argc, char **argv)
 {
-    int status = vc_main(argc, argv); /* called by the name of one of Volcano's tools */
+    int status = spawner_program(argv);
 
+    if (status < 0)
+        status = probe_main(argc, argv);
+    if (status < 0)
+        status = vc_main(argc, argv);
     return status >= 0 ? status : cli_main(argc, argv);
 }

@@ -9,7 +9,6 @@
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/log_options.h"
-#include "node/container/reexec.h"
 #include "os/io.h"
 #include "os/lock.h"
 #include "os/path.h"
@@ -329,7 +328,6 @@ static int start(struct node *n, struct json *capacity, struct err *e)
     if (load_config(n, e) < 0 || find_machine(n, &identity, e) < 0)
         return -1;
     opt.found = agent_found_look(arena_cstr(n->arena, n->machine.state), opt.node_name);
-    opt.own_fds = (const int[]){ n->lock_fd, -1 };
     if (machine_prepare(&n->machine, &n->o->machine, opt.found, e) < 0 ||
         signals_open((int[]){ SIGINT, SIGTERM, 0 }, &n->signal_fd, e) < 0 ||
         machine_agent(&n->machine, &n->o->machine, &opt, e) < 0) {
@@ -380,8 +378,6 @@ static int node_run(struct arena *a, const void *options, const struct text_list
     n.remote.token = on_token;
     if (read_options(&n, &capacity, &e) < 0)
         return command_fail("node", &e, EXIT_USAGE);
-    if (reexec_sealed(&e) < 0)
-        return command_fail("node", &e, EXIT_FAILED);
     log_options_apply(n.o->log_level, n.o->log_format);
     if (n.o->cleanup)
         status = clean_up(&n, &e) < 0 ? command_fail("node", &e, EXIT_FAILED) : EXIT_FINE;

@@ -8,7 +8,6 @@
 #include "cli/run/publish.h"
 #include "cli/run/remote.h"
 #include "cli/run/session.h"
-#include "node/container/reexec.h"
 
 /* ---- options ---- */
 
@@ -150,8 +149,6 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
     }
     if (!o->dry_run && run_place_find(a, o, &place, &e) < 0)
         return command_fail("run", &e, EXIT_USAGE);
-    if (!o->dry_run && !place.is_server && reexec_sealed(&e) < 0) /* before standard input is read */
-        return command_fail("run", &e, EXIT_FAILED);
     status = load_all(&l, o, &all);
     if (status != EXIT_FINE)
         return status;

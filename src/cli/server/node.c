@@ -73,13 +73,6 @@ static int find_machine(struct serve *s, struct err *e)
     return machine_find(&s->machine, &s->machine_options, e) < 0 ? -1 : lock_data(s, e);
 }
 
-/* What of ours must not stay open in pods' parents. */
-static void own_fds(const struct serve *s, int ret[SUPERVISOR_SOCKETS + 2])
-{
-    memcpy(ret + 1, s->supervisor.sockets, sizeof(s->supervisor.sockets));
-    ret[0] = s->lock_fd;
-}
-
 /* The agent first: it wants a process of one thread. */
 int serve_node_open(struct serve *s, const struct json *capacity, struct err *e)
 {
@@ -89,14 +82,11 @@ int serve_node_open(struct serve *s, const struct json *capacity, struct err *e)
                                  .remote = &s->remote,
                                  .outlives = true,
                                  .hooks = { .ctx = s, .notice = on_notice, .leaves = on_leaves } };
-    int own[SUPERVISOR_SOCKETS + 2];
 
     s->remote = (struct agent_remote){ .ctx = s, .token = on_token };
     if (find_machine(s, e) < 0)
         return -1;
     opt.found = agent_found_look(arena_cstr(s->arena, s->machine.state), opt.node_name);
-    own_fds(s, own);
-    opt.own_fds = own;
     if (machine_prepare(&s->machine, &s->machine_options, opt.found, e) < 0 ||
         machine_agent(&s->machine, &s->machine_options, &opt, e) < 0) {
         agent_found_free(opt.found);

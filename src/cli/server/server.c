@@ -11,7 +11,6 @@
 #include "cluster/cluster.h"
 #include "driver/driver.h"
 #include "kubelet/kubelet.h"
-#include "node/container/reexec.h"
 #include "os/signals.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -210,8 +209,6 @@ static int server_run(struct arena *a, const void *options, const struct text_li
         arena_done(&s.policy.arena);
         return command_fail("server", &e, EXIT_USAGE);
     }
-    if (reexec_sealed(&e) < 0)
-        return command_fail("server", &e, EXIT_FAILED);
     supervisor_init(&s.supervisor);
     log_options_apply(s.o->log_level, s.o->log_format);
     if (s.o->cleanup) {

@@ -11,6 +11,7 @@
 
 #include "api/meta.h"
 #include "base/log.h"
+#include "node/shim/keeper.h"
 #include "os/io.h"
 
 #include <errno.h>
@@ -73,15 +74,6 @@ static void set_defaults(struct agent *g)
     agent_images_open(g);
 }
 
-/* In the spawner, when the program died: nothing of the run may stay. */
-static void orphaned(void *ctx)
-{
-    struct agent *g = ctx;
-
-    (void)net_sweep_run(g->run.id); /* before the directory: as long as that is there, somebody will look again */
-    agent_run_remove(&g->run, g->cgroups, g->opt.keeps_state);
-}
-
 /* Without it no pod can start, and nobody would clean up after us. */
 static int watch_spawner(struct agent *g, struct err *e)
 {
@@ -109,15 +101,14 @@ static int open_groups(struct agent *g, struct err *e)
 
 static int open_spawner(struct agent *g, struct err *e)
 {
-    struct spawner_options opt = { .on_orphaned = orphaned,
-                                   .ctx = g,
-                                   .oci = g->opt.oci_runtime,
+    const int held[] = { g->run.lock_fd, keeper_fd(g->run.keeper), -1 };
+    struct spawner_options opt = { .oci = g->opt.oci_runtime,
                                    .clock = g->opt.clock,
                                    .files = &g->files,
                                    .cgroups = g->cgroups,
                                    .outlives = g->opt.outlives,
                                    .socket_dir = g->run.dir_fd,
-                                   .own_fds = g->opt.own_fds,
+                                   .held_fds = held,
                                    .words_fd = g->run.words_fd };
 
     opt.oci_dir = arena_fmt(&g->arena, "%s/small/oci", g->run.dir.p).p;

@@ -6,8 +6,7 @@
  * pod starts that they concern.
  *
  * Everything a run makes on the host carries its id and goes with it: agent_close() removes it all; after kill -9 the
- * spawner does, or the keeper (keeper.h); if all of them were killed, the next agent_open() with the same state
- * directory.
+ * keeper does (keeper.h); if that was killed too, the next agent_open() with the same state directory.
  *
  * The pods of a node outlive it ('outlives'): what ends with the program is the agent alone. The next one of the same
  * node and state directory goes on with the run and finds its pods as they are, and how those ended that did meanwhile.
@@ -128,7 +127,6 @@ struct agent_options {
     bool forgets_logs;         /* those of a pod go with it; always so with 'remote' */
     bool keeps_state;          /* leave files and logs below <state_dir>/<id> at the end */
     bool outlives;             /* pods go on without the agent; only with 'remote' and 'node_name' */
-    const int *own_fds;        /* outlives: locks and sockets that must go with the program, ended by -1; NULL: none */
     struct agent_found *found; /* of agent_found_look(): go on with it. Taken */
     /* NULL: the cluster lives as long as the run. Else also: a claim needs 'claims_dir', logs
      * go with their pod, a pod that ran when an agent before this one was killed goes on by its restartPolicy. */

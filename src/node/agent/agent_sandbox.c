@@ -95,23 +95,6 @@ void agent_pod_unwatch(struct agent_pod *p)
     (void)epoll_ctl(p->agent->epoll, EPOLL_CTL_DEL, shim_fd(p->shim), NULL); /* not watched is as good */
 }
 
-/* Of probes or hooks. */
-static bool any_needs_libs(const struct json *actions)
-{
-    JSON_FOREACH(action, actions)
-        if (json_get(action, "httpGet") || json_find(action, "tcpSocket", "host", NULL))
-            return true;
-    return false;
-}
-
-static bool needs_libs(const struct json *spec)
-{
-    CONTAINER_FOREACH(c, spec)
-        if (any_needs_libs(c) || any_needs_libs(json_get(c, "lifecycle")))
-            return true;
-    return false;
-}
-
 static int ask_for_shim(struct agent_pod *p, struct err *e)
 {
     autoarena a = { 0 };
@@ -123,7 +106,6 @@ static int ask_for_shim(struct agent_pod *p, struct err *e)
         .has_host_ipc = json_bool(json_get(spec, "hostIPC"), false),
         .has_host_pids = json_bool(json_get(spec, "hostPID"), false),
         .shares_pids = json_bool(json_get(spec, "shareProcessNamespace"), false),
-        .needs_libs = needs_libs(spec),
         .log_dir = arena_fmt(&a, "%s/logs/%.*s", p->agent->run.dir.p, STR_ARG(p->object->uid)).p,
         .log_bytes = p->agent->opt.log_bytes,
         .log_ahead = p->agent->opt.hooks.output ? LOG_AHEAD : 0,

@@ -37,7 +37,8 @@ int cgroups_open(const char *name, struct cgroups **ret, const char **ret_why, s
  * groups can be used again. 'place': cgroups_place() of the one who made it, for we may be elsewhere; empty: as we are.
  * To sweep: adopt, then cgroups_close(c, true). */
 int cgroups_adopt(const char *name, struct str place, struct cgroups **ret, const char **ret_why, struct err *e);
-struct str cgroups_place(const struct cgroups *c); /* borrowed */
+struct str cgroups_place(const struct cgroups *c); /* borrowed, as is the name it was opened by */
+const char *cgroups_name(const struct cgroups *c);
 
 void cgroups_close(struct cgroups *c, bool removes); /* NULL is fine. removes: kill and remove all below our group */
 unsigned cgroups_can(const struct cgroups *c);       /* enum cgroup_can */

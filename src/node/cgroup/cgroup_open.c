@@ -244,6 +244,11 @@ struct str cgroups_place(const struct cgroups *c)
     return c->place;
 }
 
+const char *cgroups_name(const struct cgroups *c)
+{
+    return c->name;
+}
+
 unsigned cgroups_can(const struct cgroups *c)
 {
     return c->can;

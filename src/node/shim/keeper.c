@@ -135,6 +135,11 @@ int keeper_start(const struct keeper_options *opt, struct keeper **ret, struct e
     return 0;
 }
 
+int keeper_fd(const struct keeper *k)
+{
+    return k->lifeline;
+}
+
 void keeper_leave(struct keeper *k)
 {
     if (!k)

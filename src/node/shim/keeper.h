@@ -23,6 +23,8 @@ struct keeper_options {
 };
 
 int keeper_start(const struct keeper_options *opt, struct keeper **ret, struct err *e); /* one thread only */
+int keeper_fd(
+    const struct keeper *k); /* the program's end of the lifeline: for those to hold who are not forked with it */
 /* The program has done all of it: the keeper goes without a word. Waits for it. NULL is fine. */
 void keeper_stop(struct keeper *k);
 void keeper_leave(struct keeper *k); /* the program goes, and others stay: it waits for them. NULL is fine */

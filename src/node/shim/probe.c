@@ -5,10 +5,10 @@
 #include "base/util.h"
 #include "os/wire.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -33,7 +33,7 @@ static const char *error_word(int error)
 
 /* ---- waiting ---- */
 
-static int wait_for(const struct probe_conn *c, short events)
+int probe_wait(const struct probe_conn *c, short events)
 {
     for (;;) {
         struct pollfd p = { .fd = c->fd, .events = events };
@@ -65,7 +65,7 @@ static int connect_to(struct probe_conn *c, const struct addrinfo *to)
     (void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
     if (connect(c->fd, to->ai_addr, to->ai_addrlen) == 0)
         return 0;
-    if (errno != EINPROGRESS || wait_for(c, POLLOUT) < 0)
+    if (errno != EINPROGRESS || probe_wait(c, POLLOUT) < 0)
         return -1;
     if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &n) == 0 && !error)
         return 0;
@@ -73,114 +73,111 @@ static int connect_to(struct probe_conn *c, const struct addrinfo *to)
     return -1;
 }
 
+/* An address, without asking anybody. */
+static bool read_address(const char *name, uint16_t port, struct addrinfo *ret, struct sockaddr_storage *at)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)at;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)at;
+
+    *at = (struct sockaddr_storage){ 0 };
+    *ret = (struct addrinfo){ .ai_addr = (struct sockaddr *)at };
+    if (inet_pton(AF_INET, name, &v4->sin_addr) == 1) {
+        v4->sin_port = htons(port);
+        ret->ai_family = v4->sin_family = AF_INET;
+        ret->ai_addrlen = sizeof(*v4);
+    } else if (inet_pton(AF_INET6, name, &v6->sin6_addr) == 1) {
+        v6->sin6_port = htons(port);
+        ret->ai_family = v6->sin6_family = AF_INET6;
+        ret->ai_addrlen = sizeof(*v6);
+    }
+    return ret->ai_family != 0;
+}
+
+const struct probe_libs *probe_libs;
+static bool misses_libs; /* of the probe under way */
+
+static int miss_libs(void)
+{
+    misses_libs = true;
+    errno = ENOTSUP;
+    return -1;
+}
+
+static int dial_any(struct probe_conn *c, const struct addrinfo *list)
+{
+    for (const struct addrinfo *to = list; to; to = to->ai_next) {
+        int error;
+
+        if (connect_to(c, to) == 0)
+            return 0;
+        error = errno;
+        probe_conn_done(c);
+        errno = error;
+    }
+    return -1;
+}
+
+static int dial_name(struct probe_conn *c, const char *name, uint16_t port, struct buf *out)
+{
+    struct addrinfo *list = NULL;
+    const char *why = probe_libs->look_up(name, port, &list);
+    int rc;
+
+    if (why) {
+        buf_fmt(out, "dial tcp: lookup %s: %s", name, why);
+        return -1;
+    }
+    errno = EHOSTUNREACH;
+    rc = dial_any(c, list);
+    probe_libs->forget(list);
+    return rc;
+}
+
 int probe_dial(struct probe_conn *c, struct str host, uint16_t port, int64_t until_ms, struct buf *out)
 {
-    struct addrinfo want = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV }, *list = NULL;
     autobuf name = { 0 };
-    char service[8];
-    int r, error = EHOSTUNREACH;
+    struct sockaddr_storage at;
+    struct addrinfo to;
+    size_t before = out->n;
+    int rc;
 
     *c = (struct probe_conn){ .fd = -1, .until_ms = until_ms };
     buf_str(&name, host);
-    (void)snprintf(service, sizeof(service), "%u", port);
-    r = name.n ? getaddrinfo(name.p, service, &want, &list) : EAI_NONAME;
-    if (r == EAI_NONAME && name.n) {
-        want.ai_flags = AI_NUMERICSERV;
-        r = getaddrinfo(name.p, service, &want, &list);
-    }
-    if (r != 0) {
-        buf_fmt(out, "dial tcp: lookup %.*s: %s", STR_ARG(host), gai_strerror(r));
-        return -1;
-    }
-    for (const struct addrinfo *to = list; to; to = to->ai_next) {
-        if (connect_to(c, to) == 0) {
-            freeaddrinfo(list);
-            return 0;
-        }
-        error = errno;
-        probe_conn_done(c);
-    }
-    freeaddrinfo(list);
-    buf_fmt(out, "dial tcp %.*s:%u: %s", STR_ARG(host), port, error_word(error));
-    errno = error;
-    return -1;
+    if (read_address(name.p ? name.p : "", port, &to, &at))
+        rc = dial_any(c, &to);
+    else
+        rc = probe_libs ? dial_name(c, name.p ? name.p : "", port, out) : miss_libs();
+    if (rc < 0 && out->n == before)
+        buf_fmt(out, "dial tcp %.*s:%u: %s", STR_ARG(host), port, error_word(errno));
+    return rc;
+}
+
+int probe_tls(struct probe_conn *c, struct str host, struct buf *out)
+{
+    return probe_libs ? probe_libs->start(c, host, out) : miss_libs();
 }
 
 void probe_conn_done(struct probe_conn *c)
 {
     if (c->tls)
-        SSL_free(c->tls);
-    if (c->tls_ctx)
-        SSL_CTX_free(c->tls_ctx);
+        probe_libs->end(c);
     if (c->fd >= 0)
         close(c->fd);
     *c = (struct probe_conn){ .fd = -1, .until_ms = c->until_ms };
-}
-
-/* ---- TLS ---- */
-
-/* 0: try again. -1: errno. */
-static int tls_wait(struct probe_conn *c, int r)
-{
-    switch (SSL_get_error(c->tls, r)) {
-    case SSL_ERROR_WANT_READ:
-        return wait_for(c, POLLIN);
-    case SSL_ERROR_WANT_WRITE:
-        return wait_for(c, POLLOUT);
-    case SSL_ERROR_SYSCALL:
-        errno = errno ? errno : ECONNRESET;
-        return -1;
-    default:
-        errno = EPROTO;
-        return -1;
-    }
-}
-
-int probe_tls(struct probe_conn *c, struct str host, struct buf *out)
-{
-    autobuf name = { 0 };
-    bool is_address;
-
-    c->tls_ctx = SSL_CTX_new(TLS_client_method());
-    c->tls = c->tls_ctx ? SSL_new(c->tls_ctx) : NULL;
-    if (!c->tls) {
-        buf_fmt(out, "no TLS here");
-        return -1;
-    }
-    SSL_set_verify(c->tls, SSL_VERIFY_NONE, NULL);
-    buf_str(&name, host);
-    is_address = strspn(name.p, "0123456789.") == name.n || str_has_char(host, ':');
-    if (name.n && !is_address)
-        (void)SSL_set_tlsext_host_name(c->tls, name.p);
-    (void)SSL_set_fd(c->tls, c->fd);
-    for (int r; (r = SSL_connect(c->tls)) != 1;) {
-        if (tls_wait(c, r) == 0)
-            continue;
-        buf_fmt(out, "%s",
-                errno == ETIMEDOUT
-                    ? "net/http: TLS handshake timeout"
-                    : "tls: first record does not look like a TLS handshake, or there is no common version");
-        return -1;
-    }
-    return 0;
 }
 
 /* ---- bytes ---- */
 
 int probe_write(struct probe_conn *c, struct str s)
 {
+    if (c->tls)
+        return probe_libs->write(c, s);
     while (s.n) {
-        ssize_t n;
+        ssize_t n = send(c->fd, s.p, s.n, MSG_NOSIGNAL);
 
-        errno = 0;
-        n = c->tls ? SSL_write(c->tls, s.p, (int)MIN_OF(s.n, 1U << 14)) : send(c->fd, s.p, s.n, MSG_NOSIGNAL);
-        if (n > 0) {
+        if (n > 0)
             s = str_from(s, (size_t)n);
-            continue;
-        }
-        if (!c->tls && errno == EINTR)
-            continue;
-        if (c->tls ? tls_wait(c, (int)n) < 0 : errno != EAGAIN || wait_for(c, POLLOUT) < 0)
+        else if (errno != EINTR && (errno != EAGAIN || probe_wait(c, POLLOUT) < 0))
             return -1;
     }
     return 0;
@@ -188,16 +185,14 @@ int probe_write(struct probe_conn *c, struct str s)
 
 ssize_t probe_read(struct probe_conn *c, void *p, size_t n)
 {
+    if (c->tls)
+        return probe_libs->read(c, p, n);
     for (;;) {
-        ssize_t r;
+        ssize_t r = recv(c->fd, p, n, 0);
 
-        errno = 0;
-        r = c->tls ? SSL_read(c->tls, p, (int)MIN_OF(n, 1U << 14)) : recv(c->fd, p, n, 0);
-        if (r > 0 || (r == 0 && !c->tls) || (c->tls && SSL_get_error(c->tls, (int)r) == SSL_ERROR_ZERO_RETURN))
-            return r > 0 ? r : 0;
-        if (!c->tls && errno == EINTR)
-            continue;
-        if (c->tls ? tls_wait(c, (int)r) < 0 : errno != EAGAIN || wait_for(c, POLLIN) < 0)
+        if (r >= 0)
+            return r;
+        if (errno != EINTR && (errno != EAGAIN || probe_wait(c, POLLIN) < 0))
             return -1;
     }
 }
@@ -211,7 +206,7 @@ static bool probe_tcp(const struct probe_target *t, int64_t until_ms, struct buf
     return probe_dial(&c, t->host, t->port, until_ms, out) == 0;
 }
 
-bool probe_run(const struct probe_target *t, int64_t timeout_ms, struct buf *out)
+enum probe_verdict probe_run(const struct probe_target *t, int64_t timeout_ms, struct buf *out)
 {
     static bool (*const ask[PROBE_KIND_MAX])(const struct probe_target *, int64_t, struct buf *) = {
         [PROBE_HTTP] = probe_http,
@@ -220,7 +215,20 @@ bool probe_run(const struct probe_target *t, int64_t timeout_ms, struct buf *out
         [PROBE_GRPC] = probe_grpc,
     };
 
-    return ask[t->kind](t, clock_mono_ms(&clock_real) + MAX_OF(timeout_ms, 1), out);
+    bool is_ok;
+
+    misses_libs = false;
+    is_ok = ask[t->kind](t, clock_mono_ms(&clock_real) + MAX_OF(timeout_ms, 1), out);
+    return is_ok ? PROBE_FINE : misses_libs ? PROBE_MISSES_LIBS : PROBE_FAILED;
+}
+
+void probe_answer(int fd, enum probe_verdict verdict, struct str reason)
+{
+    autobuf all = { 0 };
+
+    buf_char(&all, verdict == PROBE_FINE ? '+' : '-');
+    buf_str(&all, str_sub(reason, 0, PROBE_REASON_MAX));
+    (void)!write(fd, all.p, all.n); /* shorter than PIPE_BUF or not: there is room for it. Nobody there: nobody asks */
 }
 
 /* ---- the wire ---- */

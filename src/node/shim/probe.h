@@ -29,9 +29,19 @@ struct probe_target {
     VEC(struct probe_header) headers; /* "Host" replaces ours; User-Agent is "kube-probe/1.32" unless given */
 };
 
-/* Ask and wait for the answer, at most 'timeout_ms'. true: fine. 'out' gets the reason in the kubelet's words
+enum probe_verdict { PROBE_FAILED, PROBE_FINE, PROBE_MISSES_LIBS };
+
+/* Ask and wait for the answer, at most 'timeout_ms'. 'out' gets the reason in the kubelet's words
  * ("HTTP probe failed with statuscode: 500"), at most a few hundred bytes. Blocks: called in a process of its own. */
-bool probe_run(const struct probe_target *t, int64_t timeout_ms, struct buf *out);
+enum probe_verdict probe_run(const struct probe_target *t, int64_t timeout_ms, struct buf *out);
+
+/* TLS and the names of hosts are for those who have called probe_use_libs(), which the spawner's program has not. Its
+ * shims then have probe_main() ask: that of the program, executed by the name "pumice-probe" with the time as its argument
+ * and the probe, encoded, as its input. It writes '+' or '-' and the reason. -1: it was not called so. */
+void probe_use_libs(void);
+int probe_main(int argc, char **argv);
+enum { PROBE_REASON_MAX = 4096 };
+void probe_answer(int fd, enum probe_verdict verdict, struct str reason);
 
 /* For the wire. */
 void probe_encode(struct buf *out, const struct probe_target *t);

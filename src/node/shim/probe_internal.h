@@ -15,6 +15,21 @@ struct probe_conn {
 
 #define autoconn __attribute__((cleanup(probe_conn_done))) struct probe_conn
 
+int probe_wait(const struct probe_conn *c, short events); /* -1 with errno: ETIMEDOUT and others */
+
+/* What takes libraries, which the spawner's program is without: names of hosts, and TLS. */
+struct addrinfo;
+struct probe_libs {
+    const char *(*look_up)(const char *name, uint16_t port, struct addrinfo **ret); /* NULL: fine; else why not */
+    void (*forget)(struct addrinfo *list);
+    int (*start)(struct probe_conn *c, struct str host,
+                 struct buf *out); /* this and the next: as the functions below */
+    int (*write)(struct probe_conn *c, struct str s);
+    ssize_t (*read)(struct probe_conn *c, void *p, size_t n);
+    void (*end)(struct probe_conn *c);
+};
+extern const struct probe_libs *probe_libs; /* NULL: without */
+
 /* Connect; 'out' gets "dial tcp 10.0.0.1:80: connect: connection refused". */
 int probe_dial(struct probe_conn *c, struct str host, uint16_t port, int64_t until_ms, struct buf *out);
 int probe_tls(struct probe_conn *c, struct str host, struct buf *out); /* no look at the certificate */

@@ -1,15 +1,14 @@
 /* shim.h - one small process for each pod: it makes the pod's namespaces, starts containers, keeps logs and exit status
  *
- * The spawner is forked from the program before any thread exists and stays small; it forks the shims. A shim makes the
- * pod's network, ipc and uts namespaces, then does what it is told, and tells what happened. It is the parent of the
- * pod's containers and a subreaper.
+ * The spawner is a small program of its own (spawner_program.c), carried in ours and executed from memory; it forks the
+ * shims. A shim makes the pod's network, ipc and uts namespaces, then does what it is told, and tells what happened. It
+ * is the parent of the pod's containers and a subreaper.
  *
  *     program ──spawner socket──▶ spawner ──fork──▶ shim ──clone3──▶ container (box.h)
  *        └───────────────── shim socket (wire.h) ────┘
  *
  * When the program dies or closes its end, a shim kills all of its pod and goes. The spawner, seeing the same, waits
- * for the shims and then removes what is left of the run ('on_orphaned'): nothing remains even after kill -9 of the
- * program. The spawner also holds the shim's end of each socket until it has seen the shim end and has removed what a
+ * for the shims and goes too; what is left of the run then is the keeper's to remove (keeper.h). The spawner also holds the shim's end of each socket until it has seen the shim end and has removed what a
  * killed shim left. So the program sees the end of a shim only when nothing of its pod is there any more.
  *
  * Of a node it is otherwise: its pods outlive the program ('socket_dir'). The spawner holds the program's end of each
@@ -17,8 +16,7 @@
  * those ends, and each shim tells it what became of its containers meanwhile. That program starts a spawner of its own
  * for new pods, so that an upgrade takes effect; an old one ends with the last of its shims.
  *
- * The struct cgroups is opened before the spawner starts and inherited: each process uses its own copy. Descriptors
- * that are open when the spawner starts stay open in it and in the shims; none that the program opens later get there.
+ * Of the program's descriptors the spawner and the shims have those that they are given ('held_fds'), and no others.
  */
 #ifndef NODE_SHIM_H
 #define NODE_SHIM_H
@@ -39,22 +37,24 @@ struct shim_driver; /* shim_internal.h */
 
 struct spawner_options {
     struct cgroups *cgroups;
-    void (*on_orphaned)(void *ctx); /* in the spawner, when the program is gone and no shim is left; may be NULL */
-    void *ctx;
     const char *oci;     /* path of an OCI runtime to run containers with ("/usr/sbin/runc"); NULL: box.h. See oci.h */
     const char *oci_dir; /* for bundles, which have secrets: not on a disk */
-    const struct rlimit *files;       /* what containers may have open; NULL: as this process */
-    struct clock *clock;              /* of the times in logs; NULL: clock_real */
-    const struct shim_driver *driver; /* what a container is made by; NULL: by 'oci'. For tests */
+    const struct rlimit *files; /* what containers may have open; NULL: as this process */
+    struct clock *clock;        /* of the times in logs; NULL: clock_real */
+    const int *held_fds;        /* open as long as it or a shim lives, ended by -1; NULL: none */
+    int program_fd;             /* what asks for answers by https (probe.h); set by spawner_start() */
+    /* What a container is made by; NULL: by 'oci'. For tests: the spawner is then a fork of the caller, with all it has. */
+    const struct shim_driver *driver;
     /* Pods outlive the program: the spawner listens here, as "spawner.<pid>", for the next one. */
     bool outlives;
-    int socket_dir;     /* open to nobody else */
-    const int *own_fds; /* of the program alone, locks and sockets that must go with it, ended by -1; NULL: none */
-    int words_fd;       /* where the last words of spawner and shims go: a stream of the program would never end */
+    int socket_dir; /* open to nobody else */
+    int words_fd;   /* where the last words of spawner and shims go: a stream of the program would never end */
 };
 
 int spawner_start(const struct spawner_options *opt, struct spawner **ret, struct err *e); /* one thread only */
-/* Ends the spawner (and any shim left), without on_orphaned. Waits for it. NULL is fine. */
+/* First thing in main(): -1 unless this process was executed to be a spawner. That does not return, but for an error. */
+int spawner_program(char **argv);
+/* Ends the spawner (and any shim left). Waits for it. NULL is fine. */
 void spawner_stop(struct spawner *s);
 int spawner_fd(const struct spawner *s); /* it never says anything: readable means that it is dead */
 
@@ -97,7 +97,6 @@ struct shim_options {
     struct str only;
     struct str hostname;
     bool has_host_network, has_host_ipc, has_host_pids, shares_pids;
-    bool needs_libs; /* it will be told to ask by http (https, if only by a redirect) or by the name of a host */
     VEC(struct shim_sysctl) sysctls;
     const char *log_dir; /* "<log_dir>/<container>.<attempt>.log", made when something is written; see conlog.h */
     int64_t log_bytes;   /* a log is turned over when it is longer; 0: 10 MiB, and 5 are kept */

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/list.h"
+#include "base/log.h"
 #include "node/shim/conlog.h"
 #include "node/oci/oci.h"
 #include "node/shim/shim.h"
@@ -49,6 +50,21 @@ enum shim_order {
 }; /* other than the events */
 enum { WORD_FOUND = 64 };
 
+enum { SPAWNER_FD = 3 };
+
+struct spawner_begin { /* the first message to a spawner that was executed */
+    struct spawner_options opt;
+    struct str group, place; /* cgroups_adopt() */
+    int64_t now_us, mono_us; /* of the program's clock */
+    bool is_ordinary;        /* user_is_ordinary() */
+    enum log_level log_level;
+    enum log_format log_format;
+    struct rlimit files;
+};
+void spawner_put_begin(struct buf *out, const struct spawner_begin *b, struct wire_msg *m); /* 'm' gets descriptors */
+int spawner_get_begin(struct arena *a, struct wire_msg *m, struct spawner_begin *ret,
+                      struct err *e); /* and gives them */
+
 void shim_put_options(struct buf *out, const struct shim_options *o);
 int shim_get_options(struct arena *a, struct str text, struct shim_options *ret, struct err *e);
 void shim_put_limits(struct buf *out, const struct cgroup_limits *l);
@@ -82,7 +98,10 @@ struct spawner_area spawner_find_area(void);
 void spawner_name(const struct spawner_area *area, const char *name, const char *more);
 void spawner_settle(void); /* in a forked process: a session and streams of its own, no signal of a terminal */
 
-void spawner_share_libs(bool on); /* spawner_libs.c: do forks have the libraries that only the program uses? */
+/* spawner_exec.c: in the program. The first before the second, which is for a forked process. */
+int spawner_open_program(int exe, struct err *e); /* 'exe': our own, to compare */
+_Noreturn void spawner_execute(int program, int sock);
+extern const char spawner_program_name[];
 
 /* Kill and reap every child that 'keeps' does not want, until none is left, at most 'ms'. False: some are. */
 bool shim_kill_strays(bool (*keeps)(void *ctx, pid_t pid), void *ctx, int ms);

@@ -13,6 +13,72 @@ bool shim_name_is_good(struct str s)
 
 /* ---- options ---- */
 
+static void put_fd(struct wire_msg *m, int fd)
+{
+    m->fds[m->n_fds++] = fd;
+}
+
+void spawner_put_begin(struct buf *out, const struct spawner_begin *b, struct wire_msg *m)
+{
+    const struct spawner_options *o = &b->opt;
+
+    wire_put_str(out, b->group);
+    wire_put_str(out, b->place);
+    wire_put_i64(out, b->now_us);
+    wire_put_i64(out, b->mono_us);
+    wire_put_i64(out, b->is_ordinary);
+    wire_put_i64(out, b->log_level);
+    wire_put_i64(out, b->log_format);
+    wire_put_str(out, str_of(o->oci ? o->oci : ""));
+    wire_put_str(out, str_of(o->oci_dir ? o->oci_dir : ""));
+    wire_put_i64(out, o->outlives);
+    wire_put_i64(out, o->files != NULL);
+    wire_put_str(out, (struct str){ (const char *)&b->files, sizeof(b->files) });
+    put_fd(m, o->program_fd);
+    if (o->outlives) {
+        put_fd(m, o->socket_dir);
+        put_fd(m, o->words_fd);
+    }
+    for (const int *fd = o->held_fds; fd && *fd >= 0; fd++)
+        put_fd(m, *fd);
+}
+
+/* What is held is simply not closed. */
+int spawner_get_begin(struct arena *a, struct wire_msg *m, struct spawner_begin *ret, struct err *e)
+{
+    struct wire_read r = { .rest = m->payload };
+    struct spawner_begin b = { .opt = { .socket_dir = -1, .words_fd = -1 } };
+    struct str files;
+    bool has_files;
+
+    b.group = arena_str(a, wire_get_str(&r));
+    b.place = arena_str(a, wire_get_str(&r));
+    b.now_us = wire_get_i64(&r);
+    b.mono_us = wire_get_i64(&r);
+    b.is_ordinary = wire_get_i64(&r);
+    b.log_level = (enum log_level)wire_get_i64(&r);
+    b.log_format = (enum log_format)wire_get_i64(&r);
+    b.opt.oci = arena_str(a, wire_get_str(&r)).p;
+    b.opt.oci_dir = arena_str(a, wire_get_str(&r)).p;
+    b.opt.outlives = wire_get_i64(&r);
+    has_files = wire_get_i64(&r);
+    files = wire_get_str(&r);
+    if (!wire_is_read(&r) || files.n != sizeof(b.files) || m->n_fds < (b.opt.outlives ? 3 : 1))
+        return err_set(e, ERR_INVALID, "the options of a spawner cannot be read");
+    memcpy(&b.files, files.p, sizeof(b.files));
+    b.opt.program_fd = m->fds[0];
+    if (b.opt.outlives) {
+        b.opt.socket_dir = m->fds[1];
+        b.opt.words_fd = m->fds[2];
+    }
+    m->n_fds = 0;
+    if (!*b.opt.oci)
+        b.opt.oci = NULL;
+    *ret = b;
+    ret->opt.files = has_files ? &ret->files : NULL;
+    return 0;
+}
+
 void shim_put_limits(struct buf *out, const struct cgroup_limits *l)
 {
     wire_put_i64(out, l->cpu_milli);
@@ -30,7 +96,7 @@ void shim_get_limits(struct wire_read *r, struct cgroup_limits *ret)
     ret->dies_whole = false;
 }
 
-enum { HOST_NETWORK = 1, HOST_IPC = 2, HOST_PIDS = 4, SHARES_PIDS = 8, NEEDS_LIBS = 16 };
+enum { HOST_NETWORK = 1, HOST_IPC = 2, HOST_PIDS = 4, SHARES_PIDS = 8 };
 
 void shim_put_options(struct buf *out, const struct shim_options *o)
 {
@@ -39,8 +105,7 @@ void shim_put_options(struct buf *out, const struct shim_options *o)
     wire_put_str(out, o->only);
     wire_put_str(out, o->hostname);
     wire_put_i64(out, (o->has_host_network ? HOST_NETWORK : 0) | (o->has_host_ipc ? HOST_IPC : 0) |
-                          (o->has_host_pids ? HOST_PIDS : 0) | (o->shares_pids ? SHARES_PIDS : 0) |
-                          (o->needs_libs ? NEEDS_LIBS : 0));
+                          (o->has_host_pids ? HOST_PIDS : 0) | (o->shares_pids ? SHARES_PIDS : 0));
     wire_put_str(out, str_of(o->log_dir));
     wire_put_i64(out, o->log_bytes);
     wire_put_i64(out, o->log_ahead);
@@ -68,7 +133,6 @@ int shim_get_options(struct arena *a, struct str text, struct shim_options *ret,
     o.has_host_ipc = flags & HOST_IPC;
     o.has_host_pids = flags & HOST_PIDS;
     o.shares_pids = flags & SHARES_PIDS;
-    o.needs_libs = flags & NEEDS_LIBS;
     o.log_dir = arena_str(a, wire_get_str(&r)).p;
     o.log_bytes = wire_get_i64(&r);
     o.log_ahead = wire_get_i64(&r);

@@ -3,9 +3,11 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "node/userns/user.h"
 #include "os/proc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -29,22 +31,62 @@ bool spawner_outlives(const struct spawner *s)
     return s->outlives;
 }
 
+/* ---- starting ---- */
+
+static pid_t fork_spawner(const struct spawner_options *opt, int program, int sock, int other)
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    if (!opt->driver)
+        spawner_execute(program, sock);
+    close(other);
+    spawner_main(opt, sock);
+}
+
+static int send_begin(int sock, const struct spawner_options *opt, struct err *e)
+{
+    struct clock *clock = opt->clock ? opt->clock : &clock_real;
+    struct log_config log = log_setup((struct log_config){ 0 });
+    struct spawner_begin begin = { .opt = *opt,
+                                   .group = str_of(cgroups_name(opt->cgroups)),
+                                   .place = cgroups_place(opt->cgroups),
+                                   .now_us = clock_now_us(clock),
+                                   .mono_us = clock_mono_us(clock),
+                                   .is_ordinary = user_is_ordinary(),
+                                   .log_level = log.level,
+                                   .log_format = log.format };
+    struct wire_msg m = { 0 };
+    autobuf text = { 0 };
+
+    (void)log_setup(log);
+    if (opt->files)
+        begin.files = *opt->files;
+    spawner_put_begin(&text, &begin, &m);
+    m.payload = buf_view(&text);
+    return wire_send(sock, &m, e);
+}
+
 int spawner_start(const struct spawner_options *opt, struct spawner **ret, struct err *e)
 {
+    autoclose int exe = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+    autoclose int program = opt->driver || exe < 0 ? -1 : spawner_open_program(exe, e);
+    struct spawner_options own = *opt;
     int pair[2];
     pid_t pid;
 
-    if (wire_pair(pair, e) < 0)
+    if (exe < 0)
+        return err_errno(e, "open /proc/self/exe (is /proc mounted?)");
+    if ((!opt->driver && program < 0) || wire_pair(pair, e) < 0)
         return err_wrap(e, "start the spawner");
-    pid = fork();
-    if (pid == 0) {
-        close(pair[0]);
-        spawner_main(opt, pair[1]);
-    }
+    own.program_fd = exe;
+    pid = fork_spawner(&own, program, pair[1], pair[0]);
     close(pair[1]);
-    if (pid < 0) {
+    if (pid < 0 || (!opt->driver && send_begin(pair[0], &own, e) < 0)) {
         close(pair[0]);
-        return err_errno(e, "start the spawner");
+        (void)proc_wait(pid);
+        return pid < 0 ? err_errno(e, "start the spawner") : err_wrap(e, "start the spawner");
     }
     *ret = xcalloc(1, sizeof(**ret));
     **ret = (struct spawner){ .pid = pid, .sock = pair[0], .is_child = true, .outlives = opt->outlives };

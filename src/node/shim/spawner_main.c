@@ -1,6 +1,6 @@
 /* spawner_main.c - the spawner: forks shims, and cleans up after those that were killed
  *
- * It is forked early and holds next to nothing, so a fork of it is cheap. For each shim it keeps the shim's end of the
+ * It has next to nothing, so a fork of it is cheap. For each shim it keeps the shim's end of the
  * socket: the program sees the end only when the spawner, too, has closed it, and that is after all of the pod is gone.
  *
  * One whose pods outlive the program holds the program's ends, too, for the next one:
@@ -215,19 +215,6 @@ static _Noreturn void become_shim(const struct spawner_own *own, const struct sh
     shim_main(own, opt, own->first_fd);
 }
 
-static pid_t fork_for(const struct shim_options *opt)
-{
-    pid_t pid;
-
-    if (!opt->needs_libs)
-        return fork();
-    spawner_share_libs(true);
-    pid = fork();
-    if (pid != 0)
-        spawner_share_libs(false);
-    return pid;
-}
-
 static void fork_shim(struct spawning *s, struct wire_msg *m)
 {
     autoarena a = { 0 };
@@ -244,7 +231,7 @@ static void fork_shim(struct spawning *s, struct wire_msg *m)
     m->n_fds = 0;
     if (shim_get_options(&a, m->payload, &opt, &e) < 0)
         goto fail;
-    pid = fork_for(&opt);
+    pid = fork();
     if (pid == 0)
         become_shim(&s->own, &opt, sock);
     if (pid < 0) {
@@ -278,7 +265,7 @@ static void wait_all(struct spawning *s, int ms)
     }
 }
 
-static _Noreturn void finish(struct spawning *s, bool is_orphaned)
+static _Noreturn void finish(struct spawning *s)
 {
     reap(s);
     LIST_FOREACH(struct entry, entry, &s->entries, link)
@@ -288,8 +275,6 @@ static _Noreturn void finish(struct spawning *s, bool is_orphaned)
         (void)kill(entry->pid, SIGKILL);
     wait_all(s, STRAY_MS);
     (void)shim_kill_strays(is_shim, s, STRAY_MS);
-    if (is_orphaned && s->own.opt->on_orphaned)
-        s->own.opt->on_orphaned(s->own.opt->ctx);
     _exit(0);
 }
 
@@ -415,7 +400,7 @@ static void take_order(struct spawning *s)
 
     if (r < 0 && e.code != ERR_INVALID) {
         if (s->listener < 0)
-            finish(s, true);
+            finish(s);
         let_go(s);
         return;
     }
@@ -423,7 +408,7 @@ static void take_order(struct spawning *s)
         return;
     if (m.kind == SPAWNER_STOP) {
         stop_listening(s);
-        finish(s, false);
+        finish(s);
     }
     if (m.kind == SPAWNER_SHIM)
         fork_shim(s, &m);
@@ -455,17 +440,6 @@ void spawner_settle(void)
     for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
         (void)signal(ignored[i], SIG_IGN);
     leave_streams();
-}
-
-/* What is the program's alone must end with the program. */
-static void settle_outliving(struct spawning *s)
-{
-    const struct spawner_options *opt = s->own.opt;
-
-    for (const int *fd = opt->own_fds; fd && *fd >= 0; fd++)
-        close(*fd);
-    if (opt->words_fd >= 0)
-        (void)dup2(opt->words_fd, STDERR_FILENO);
 }
 
 static int highest_fd(void)
@@ -500,30 +474,6 @@ static void turn(struct spawning *s)
     }
 }
 
-/* ---- memory ---- */
-
-/* What the program has freed lies here and there, and each page that a shim or a container takes some of is copied for
- * it: of all pages they touch a fourth. So the spawner takes the holes itself, once, and theirs comes in one piece.
- * Where memory is not handed out by address this ends soon, too. */
-static void take_holes(void)
-{
-    enum { BEYOND = 120 << 10, LARGE = 1 << 10, HOLES_MAX = 1000 };
-    static void **taken; /* one after the other: they are not lost */
-    char *beyond = xmalloc(BEYOND);
-    int left = HOLES_MAX;
-
-    for (size_t size = 8 * LARGE; size > 16; size -= size > LARGE ? LARGE : 16) {
-        void **hole;
-
-        do {
-            hole = xmalloc(size);
-            *hole = taken;
-            taken = hole;
-        } while ((uintptr_t)hole < (uintptr_t)beyond && --left > 0);
-    }
-    free(beyond);
-}
-
 _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
 {
     struct spawning s = { .own.opt = opt, .sock = sock, .listener = -1 };
@@ -539,14 +489,12 @@ _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
         s.own.files = (struct rlimit){ 1024, 4096 };
     if (!opt->driver && !opt->oci)
         box_prepare(); /* every container inherits it */
-    spawner_share_libs(false);
     list_init(&s.entries);
-    take_holes();
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
     (void)sigprocmask(SIG_SETMASK, &set, NULL);
-    if (opt->outlives)
-        settle_outliving(&s);
+    if (opt->outlives && opt->words_fd >= 0)
+        (void)dup2(opt->words_fd, STDERR_FILENO);
     s.own.first_fd = highest_fd() + 1; /* our own socket is below it at first */
     s.sock = move_up(&s, sock);
     s.signals = move_up(&s, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));

@@ -14,12 +14,6 @@
 #include <sys/syscall.h>
 
 static const uint32_t all_ids = UINT32_MAX;
-static bool has_entered; /* of this process and what it forks */
-
-bool user_is_ordinary(void)
-{
-    return has_entered || geteuid() != 0;
-}
 
 /* Mounts of others may come in (and go: we must not keep a disk busy); ours do not get out. */
 static int keep_mounts_in(struct err *e)
@@ -156,7 +150,7 @@ static int become_root(struct user_root *ret, struct err *e)
         return user_refused(error, e);
     }
     ret->outer_uid = uid;
-    has_entered = true;
+    user_note_ordinary();
     return map_ids(&h, uid, gid, ret, e);
 }
 
@@ -204,7 +198,7 @@ int user_join(int user_fd, int mnt_fd, struct user_root *ret, struct err *e)
     if (!is_same_file(user_fd, "/proc/self/ns/user")) {
         if (setns(user_fd, CLONE_NEWUSER) < 0)
             return err_errno(e, "enter the user namespace of the run");
-        has_entered = true;
+        user_note_ordinary();
     }
     if (setns(mnt_fd, CLONE_NEWNS) < 0)
         return err_errno(e, "enter the mount namespace of the run");

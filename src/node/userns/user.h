@@ -35,6 +35,7 @@ int user_enter_alone(struct err *e);
 /* Did user_enter() make a user namespace? Then geteuid() says 0, and advice must be for an ordinary user all the
  * same. */
 bool user_is_ordinary(void);
+void user_note_ordinary(void); /* for a program that such a process executes */
 
 /* How many user ids this process can see: UINT32_MAX as root of the machine. */
 uint32_t user_ids(void);

@@ -120,6 +120,11 @@ void keeper_stop(struct keeper *k)
 {
 }
 
+int keeper_fd(const struct keeper *k)
+{
+    return -1;
+}
+
 void keeper_leave(struct keeper *k)
 {
 }

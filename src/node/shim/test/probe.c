@@ -138,7 +138,7 @@ static bool ask(enum probe_kind kind, uint16_t port, const char *path, int64_t t
 {
     struct probe_target t = { .kind = kind, .host = STR("127.0.0.1"), .port = port, .path = str_of(path) };
 
-    return probe_run(&t, timeout_ms, out);
+    return probe_run(&t, timeout_ms, out) == PROBE_FINE;
 }
 
 /* ---- HTTP ---- */
@@ -249,7 +249,7 @@ static void test_http_headers(void **state)
     struct server s = server_start(serve_if, usual);
 
     t.port = s.port;
-    assert_true(probe_run(&t, 5000, &out));
+    assert_int_equal(probe_run(&t, 5000, &out), PROBE_FINE);
     server_stop(&s);
     s = server_start(serve_if, given);
     t.port = s.port;
@@ -259,9 +259,9 @@ static void test_http_headers(void **state)
     *vec_push(&a, &t.headers) = (struct probe_header){ STR("Accept"), STR("") };
     *vec_push(&a, &t.headers) = (struct probe_header){ STR("X-B"), STR("1\r\nEvil: 2") };
     *vec_push(&a, &t.headers) = (struct probe_header){ STR("Evil: 3\r\nX"), STR("1") };
-    assert_true(probe_run(&t, 5000, &out));
+    assert_int_equal(probe_run(&t, 5000, &out), PROBE_FINE);
     t.path = STR("/a b");
-    assert_false(probe_run(&t, 5000, &out));
+    assert_int_equal(probe_run(&t, 5000, &out), PROBE_FAILED);
     server_stop(&s);
 }
 
@@ -281,10 +281,10 @@ static void test_tcp(void **state)
                 str_ends(buf_view(&out), STR(": connect: connection refused")));
     buf_reset(&out);
     struct probe_target t = { .kind = PROBE_TCP, .host = STR("no.such.name.invalid"), .port = 1 };
-    assert_false(probe_run(&t, 1000, &out));
+    assert_int_equal(probe_run(&t, 1000, &out), PROBE_FAILED);
     assert_true(str_starts(buf_view(&out), STR("dial tcp: lookup no.such.name.invalid: ")));
     t.host = STR("");
-    assert_false(probe_run(&t, 1000, &out));
+    assert_int_equal(probe_run(&t, 1000, &out), PROBE_FAILED);
     began = clock_mono_ms(&clock_real);
     t.host = STR("localhost");
     (void)probe_run(&t, 1000, &out);
@@ -448,7 +448,7 @@ static void test_grpc(void **state)
         struct server s = server_start(serve_grpc, &grpc_cases[i]);
         struct probe_target t = { .kind = PROBE_GRPC, .host = STR("127.0.0.1"), .port = s.port, .service = STR("db") };
         autobuf out = { 0 };
-        bool is_ok = probe_run(&t, 3000, &out);
+        bool is_ok = probe_run(&t, 3000, &out) == PROBE_FINE;
 
         server_stop(&s);
         if (is_ok != grpc_cases[i].is_ok || !str_has(buf_view(&out), str_of(grpc_cases[i].says)) || (is_ok && out.n))
@@ -504,16 +504,51 @@ static void test_wire(void **state)
     assert_int_equal(probe_decode(&a, buf_view(&out), &got, NULL), -1);
 }
 
+/* ---- without libraries ---- */
+
+/* "The same, by TLS". */
+static void serve_to_tls(int conn, const void *arg)
+{
+    struct sockaddr_in at;
+    socklen_t n = sizeof(at);
+    char head[8192];
+
+    (void)arg;
+    read_head(conn, head, sizeof(head));
+    assert_int_equal(getsockname(conn, (struct sockaddr *)&at, &n), 0);
+    (void)dprintf(conn, "HTTP/1.1 302 there\r\nLocation: https://127.0.0.1:%u/\r\n\r\n", ntohs(at.sin_port));
+}
+
+static void test_misses_libs(void **state)
+{
+    struct server s = server_start(serve_to_tls, NULL);
+    struct probe_target cases[] = { { .kind = PROBE_HTTPS, .host = STR("127.0.0.1"), .port = s.port },
+                                    { .kind = PROBE_TCP, .host = STR("localhost"), .port = s.port },
+                                    { .kind = PROBE_HTTP, .host = STR("127.0.0.1"), .port = s.port } };
+    const struct probe_libs *libs = probe_libs;
+
+    probe_libs = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autobuf out = { 0 };
+
+        assert_int_equal(probe_run(&cases[i], 2000, &out), PROBE_MISSES_LIBS);
+    }
+    probe_libs = libs;
+    server_stop(&s);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_http),   cmocka_unit_test(test_http_redirects),
-        cmocka_unit_test(test_follow), cmocka_unit_test(test_http_headers),
-        cmocka_unit_test(test_tcp),    cmocka_unit_test(test_tcp_timeout),
-        cmocka_unit_test(test_https),  cmocka_unit_test(test_grpc),
-        cmocka_unit_test(test_frames), cmocka_unit_test(test_wire),
+        cmocka_unit_test(test_http),        cmocka_unit_test(test_http_redirects),
+        cmocka_unit_test(test_follow),      cmocka_unit_test(test_http_headers),
+        cmocka_unit_test(test_tcp),         cmocka_unit_test(test_tcp_timeout),
+        cmocka_unit_test(test_https),       cmocka_unit_test(test_grpc),
+        cmocka_unit_test(test_frames),      cmocka_unit_test(test_wire),
+        cmocka_unit_test(test_misses_libs),
     };
 
     (void)signal(SIGPIPE, SIG_IGN);
+    probe_use_libs();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
