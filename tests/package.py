@@ -14,13 +14,14 @@ import tempfile
 import registry
 from harness import PUMICE, Suite, pumice
 from images import layer, text
-from runs import config_map, job, run
+from runs import config_map, job, run, task
 from server import Server
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 TOOLS = os.path.join(ROOT, "tools")
 VERSION = pumice("version").stdout.split()[1]
+NOBODY_KNOWN = 54321
 D = None  # a directory for all: set in main()
 
 
@@ -82,6 +83,20 @@ def program_needs_nothing():
     assert got["kubernetes.default"].returncode == 0, got
     assert got["nobody.example"].returncode != 0 and "nobody.example" in got["nobody.example"].stderr, got
     shutil.rmtree(root)
+
+
+def program_runs_for_anybody():
+    """A user that no file knows is asked for elsewhere by the C library (nsswitch.conf), which loads that: here it must not try."""
+    if not static_program() or subprocess.run(["unshare", "-Ur", "true"], user=NOBODY_KNOWN, group=NOBODY_KNOWN, extra_groups=[]).returncode != 0:
+        print("package: no static program here, or no user namespaces; program_runs_for_anybody is skipped")
+        return
+    with tempfile.TemporaryDirectory(prefix="pumice-package-", dir="/var/tmp") as home:
+        os.chown(home, NOBODY_KNOWN, NOBODY_KNOWN)
+        os.chmod(shutil.copy(static_program(), f"{home}/pumice"), 0o755)
+        said = subprocess.run([f"{home}/pumice", "run", "-q", "--state", f"{home}/state", "-"], capture_output=True, text=True, cwd=home,
+                              input=json.dumps(job("j", task("a", ["echo", "fine"]))), env={"PATH": os.environ["PATH"], "HOME": home},
+                              user=NOBODY_KNOWN, group=NOBODY_KNOWN, extra_groups=[])
+        assert (said.returncode, said.stdout) == (0, "a-0 | fine\n"), said
 
 
 def image():
@@ -227,8 +242,8 @@ def main():
     global D
     suite = Suite()
     with tempfile.TemporaryDirectory(prefix="pumice-package.") as D:
-        for case in (program_needs_nothing, image_is_the_same_twice, image_is_what_it_says, layer_has_only_what_is_needed, image_runs,
-                     package_is_the_same_twice, package_installs, others_stay, units_are_sound, lintian):
+        for case in (program_needs_nothing, program_runs_for_anybody, image_is_the_same_twice, image_is_what_it_says,
+                     layer_has_only_what_is_needed, image_runs, package_is_the_same_twice, package_installs, others_stay, units_are_sound, lintian):
             suite.case(case.__name__, case)
     return suite.finish()
 
