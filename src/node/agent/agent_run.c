@@ -34,6 +34,7 @@ enum {
     ID_CHARS = 6,
     STATE_LOCK_MS = 10000, /* it is held for microseconds, unless its holder was stopped */
     KEEPER_MS = 20000,     /* longer than a spawner takes to kill what does not want to go */
+    CLOSING_MS = 5000,
 };
 
 static const char lock_name[] = "lock", node_file[] = "node", groups_file[] = "groups";
@@ -173,14 +174,20 @@ static void sweep_dead(const struct agent_run *r, int state_fd)
     (void)net_sweep();
 }
 
-/* In the keeper: nobody else is left. */
+/* In the keeper: nobody else is left. Only, of the last to go the kernel closes one descriptor after the other, and we may
+ * have seen the end of the lifeline before that of the lock. */
 static void finish(void *ctx)
 {
     const struct agent_run *r = ctx;
     autoclose int state = open(r->state_dir.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock = -1;
 
-    if (state >= 0 && claim(state, r->id, &lock))
-        remove_dead(state, r->state_dir, r->id);
+    for (int ms = 0; ms < CLOSING_MS && state >= 0 && faccessat(state, r->id, F_OK, 0) == 0; ms++) {
+        if (claim(state, r->id, &lock)) {
+            remove_dead(state, r->state_dir, r->id);
+            return;
+        }
+        usleep(1000);
+    }
 }
 
 /* ---- beginning ---- */
