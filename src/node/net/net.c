@@ -4,9 +4,9 @@
  * with two messages to the kernel, one here and one in the pod's namespace, without asking for anything.
  *
  * All links of one run carry a group number made from its id. Removing a link makes the kernel wait for every
- * processor, some 20 ms; a whole group takes hardly longer. So a pod that leaves is cut off at once, but its link only
- * moves to a second group. Most go with their pod's namespace, which the kernel does by itself; the rest are removed
- * many at a time.
+ * processor, some 20 ms; a whole group takes hardly longer. So a pod that leaves is cut off at once, and its link only
+ * noted. Nearly all go with their pod's namespace, which the kernel does by itself; what is left of many is moved to a
+ * second group, which is removed.
  */
 #include "node/net/net_internal.h"
 
@@ -28,7 +28,7 @@ enum {
     MTU_DEFAULT = 1500,
     MTU_MIN = 576,
     MTU_MAX = 65535,
-    LEFT_MAX = 64,
+    LEFT_MAX = 512,
     LOOPBACK = 1,  /* the number of every "lo" */
     POD_LINK = 64, /* of every "eth0": beyond the tunnels that some kernels put into each namespace */
     BRIDGE_LINK = 65,
@@ -48,7 +48,8 @@ struct net {
     int ns_fd, mtu;
     uint32_t group;
     char id[NET_ID_DIGITS + 1], bridge[IF_NAMESIZE];
-    size_t n_left;    /* links that may be in the second group */
+    int left[LEFT_MAX]; /* links of pods that left: those that are still there */
+    size_t n_left;
     bool is_ipv6_off; /* in the namespace, for links to come */
     bool has_out;     /* 'out' was begun */
     struct net_egress out;
@@ -170,9 +171,24 @@ static int switch_off_ipv6(void *ctx, struct err *e)
 
 static void remove_left(struct net *n)
 {
-    if (n->n_left)
-        (void)net_delete_group(&n->nl, n->group | NET_GROUP_LEFT, NULL); /* none is there any more: fine */
-    n->n_left = 0;
+    while (n->n_left) {
+        size_t first = n->n_left - MIN_OF(n->n_left, (size_t)NL_REQUESTS_MAX);
+
+        while (n->n_left > first) {
+            net_begin_link(&n->nl, 0, "put a link aside", n->left[--n->n_left], 0);
+            nl_put_u32(&n->nl, IFLA_GROUP, n->group | NET_GROUP_LEFT);
+        }
+        (void)nl_send(&n->nl, NULL); /* it has gone already: fine */
+    }
+    (void)net_delete_group(&n->nl, n->group | NET_GROUP_LEFT, NULL); /* none is there any more: fine, too */
+}
+
+/* The number of a link is given to another one. */
+static void forget_left(struct net *n, int index)
+{
+    for (size_t i = 0; i < n->n_left; i++)
+        if (n->left[i] == index)
+            n->left[i--] = n->left[--n->n_left];
 }
 
 static int read_options(struct net *n, const struct net_options *opt, struct err *e)
@@ -407,8 +423,8 @@ static int join_pod(struct net *n, int ns_fd, int take_nl_fd, const struct port 
     return rc;
 }
 
-/* No packet goes to the pod, and none comes from it either: there is no way back to the sender. Every request may fail,
- * for the link goes with the pod's namespace. */
+/* No packet goes to the pod, and none comes from it either: there is no way back to the sender. The route may be gone
+ * with the link, as that goes with the pod's namespace. */
 static int cut_off(struct net *n, const struct port *port, struct err *e)
 {
     struct rtmsg head = {
@@ -417,22 +433,21 @@ static int cut_off(struct net *n, const struct port *port, struct err *e)
 
     nl_begin(&n->nl, RTM_DELROUTE, 0, "remove the route", &head, sizeof(head));
     nl_put(&n->nl, RTA_DST, &port->address, sizeof(port->address));
-    nl_optional(&n->nl);
-    net_begin_link(&n->nl, 0, "put the link aside", 0, 0);
-    nl_put_text(&n->nl, IFLA_IFNAME, port->name);
-    nl_put_u32(&n->nl, IFLA_GROUP, n->group | NET_GROUP_LEFT);
-    if (nl_send(&n->nl, e) < 0)
-        return n->nl.error == ENODEV ? 0 : -1;
-    if (++n->n_left >= LEFT_MAX)
+    if (nl_send(&n->nl, e) < 0 && n->nl.error != ESRCH)
+        return -1;
+    if (n->n_left == LEFT_MAX)
         remove_left(n);
+    n->left[n->n_left++] = port->index;
     return 0;
 }
 
-/* The address may still be the name of a link put aside, or the namespace may hold its eth0. */
+/* The link of the one that had the address may still be there, or the namespace may hold its eth0. */
 static int make_new_pair(struct net *n, int ns_fd, const struct port *port, struct err *e)
 {
-    if (make_pair(n, ns_fd, port, e) == 0)
+    if (make_pair(n, ns_fd, port, e) == 0) {
+        forget_left(n, port->index);
         return 0;
+    }
     if ((n->nl.error != EEXIST && n->nl.error != EBUSY) || !n->n_left)
         return -1;
     remove_left(n);
