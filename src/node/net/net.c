@@ -50,8 +50,8 @@ struct net {
     char id[NET_ID_DIGITS + 1], bridge[IF_NAMESIZE];
     int left[LEFT_MAX]; /* links of pods that left: those that are still there */
     size_t n_left;
-    bool is_ipv6_off; /* in the namespace, for links to come */
-    bool has_out;     /* 'out' was begun */
+    bool has_defaults; /* in the namespace, for links to come: those of pods */
+    bool has_out;      /* 'out' was begun */
     struct net_egress out;
 };
 
@@ -159,14 +159,24 @@ static int make_bridge(struct net *n, struct err *e)
 
 /* ---- open and close ---- */
 
-/* For each link that starts the kernel walks all of its IPv6 routes, and has one for each link; pods have none. Where it
- * cannot be switched off it only costs time. */
-static int switch_off_ipv6(void *ctx, struct err *e)
+/* What links of pods are to have, so that one request makes one and starts it. Strict reverse path: the pod may send
+ * from the address that is routed to it, and from no other. IPv6: for each link that starts the kernel walks all of its
+ * routes, and has one for each link; pods have none. Where this cannot be, each link is told. */
+static int set_defaults(void *ctx, struct err *e)
 {
+    static const struct {
+        const char *path, *value;
+    } defaults[] = {
+        { "/proc/sys/net/ipv4/conf/default/forwarding", "1" },
+        { "/proc/sys/net/ipv4/conf/default/rp_filter", "1" },
+        { "/proc/sys/net/ipv6/conf/default/disable_ipv6", "1" },
+    };
+
     (void)ctx;
-    return control_write(AT_FDCWD, "/proc/sys/net/ipv6/conf/default/disable_ipv6", STR("1")) < 0
-               ? err_errno(e, "switch off IPv6")
-               : 0;
+    for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
+        if (control_write(AT_FDCWD, defaults[i].path, str_of(defaults[i].value)) < 0)
+            return err_errno(e, "write %s", defaults[i].path);
+    return 0;
 }
 
 static void remove_left(struct net *n)
@@ -212,7 +222,7 @@ static int open_all(struct net *n, const struct net_options *opt, struct err *e)
 
     if (read_options(n, opt, e) < 0 || netns_new(&n->ns_fd, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
         return -1;
-    n->is_ipv6_off = netns_run(n->ns_fd, switch_off_ipv6, NULL, NULL) == 0;
+    n->has_defaults = netns_run(n->ns_fd, set_defaults, NULL, NULL) == 0;
     if (opt->has_way_out) {
         net_egress_begin(&n->out);
         n->has_out = true;
@@ -362,7 +372,7 @@ static void put_pair(struct net *n, int ns_fd, const struct port *port, const ui
     struct nlattr *info, *data, *peer;
     struct ifinfomsg *head;
 
-    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "make a veth pair", port->index, 0);
+    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "make a veth pair", port->index, n->has_defaults ? IFF_UP : 0);
     net_put_end(l, port->name, n->mtu, own_mac);
     nl_put_u32(l, IFLA_GROUP, n->group);
     info = nl_nest(l, IFLA_LINKINFO);
@@ -378,19 +388,25 @@ static void put_pair(struct net *n, int ns_fd, const struct port *port, const ui
     nl_nest_end(l, info);
 }
 
+/* Where there are no defaults. */
+static void put_settings(struct nl *l, int index)
+{
+    static const struct net_setting settings[] = { { IPV4_DEVCONF_FORWARDING, 1 }, { IPV4_DEVCONF_RP_FILTER, 1 } };
+
+    net_put_no_ipv6(l, index);
+    net_put_up(l, "start the link", index);
+    net_put_settings(l, settings, ARRAY_LEN(settings));
+}
+
 static int make_pair(struct net *n, int ns_fd, const struct port *port, struct err *e)
 {
-    /* Strict reverse path: the pod may send from the address that is routed to it, and from no other. */
-    static const struct net_setting settings[] = { { IPV4_DEVCONF_FORWARDING, 1 }, { IPV4_DEVCONF_RP_FILTER, 1 } };
     struct nl *l = &n->nl;
     uint8_t mac[6];
 
     pod_mac(port->address, mac);
     put_pair(n, ns_fd, port, mac);
-    if (!n->is_ipv6_off)
-        net_put_no_ipv6(l, port->index);
-    net_put_up(l, "start the link", port->index);
-    net_put_settings(l, settings, ARRAY_LEN(settings));
+    if (!n->has_defaults)
+        put_settings(l, port->index);
     net_put_route(l, port->index, &port->address, 32, NULL);
     net_put_neighbour(l, port->index, port->address, mac);
     return nl_send(l, e);

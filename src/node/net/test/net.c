@@ -428,6 +428,37 @@ static void pods_cannot_pretend(void **state)
     stop();
 }
 
+/* Whoever goes on with a network tells each link what the one before made the default. */
+static void who_goes_on_joins(void **state)
+{
+    struct net_options opt = { .id = "00aa0e" };
+    int fds[NET_FDS], listener;
+    struct wire_pod *a, *b, *c;
+    struct err e = { 0 };
+    autobuf note = { 0 };
+    struct net *n, *old;
+    size_t n_fds;
+
+    NEED_NETWORK();
+    old = start(&opt);
+    a = add_pod(old);
+    net_note(old, &note);
+    n_fds = net_fds(old, fds);
+    NET_OK(net_adopt(&opt, buf_view(&note), fds, n_fds, &n, &e));
+    net_let_go(old);
+    open_net = n;
+    NET_OK(net_hold(n, a->address, &e));
+    b = add_pod(n);
+    c = add_pod(n);
+    assert_reach(a, b);
+    assert_reach(c, a);
+    listener = wire_listen(a->ns, SOCK_DGRAM, 7000);
+    assert_int_equal(send_as(b, b->address, a, listener), 1);
+    assert_int_equal(send_as(b, c->address, a, listener), 0);
+    close(listener);
+    stop();
+}
+
 /* ---- the way out ---- a pod of one network plays the host of another ---- */
 
 struct outside {
@@ -919,6 +950,7 @@ int main(void)
         cmocka_unit_test_teardown(links_do_not_pile_up, tear_down),
         cmocka_unit_test_teardown(numbers_are_used_again, tear_down),
         cmocka_unit_test_teardown(pods_cannot_pretend, tear_down),
+        cmocka_unit_test_teardown(who_goes_on_joins, tear_down),
         cmocka_unit_test_teardown(pods_reach_the_outside, tear_down),
         cmocka_unit_test(says_why_there_is_no_way_out),
         cmocka_unit_test_teardown(sweeps_what_is_left, tear_down),
