@@ -232,7 +232,7 @@ struct agent_layer { /* what one start of a container changed of its root */
     struct str dir;  /* below that of the run */
     struct str container;
     int attempt;
-    bool is_kept;
+    bool is_kept, is_gone;
     const struct str *mounts; /* only where somebody wants to know what was written */
     size_t n_mounts;
 };

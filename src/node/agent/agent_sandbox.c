@@ -9,6 +9,7 @@
 #include "os/tree.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 
@@ -198,11 +199,20 @@ static void remove_files(struct agent_pod *p)
     if (needs_disk(p))
         remove_tree(p->agent->run.dir_fd, arena_fmt(&a, "pods/%.*s", STR_ARG(p->object->uid)).p);
     VEC_FOREACH(layer, &p->layers)
-        if (!layer->is_kept) {
-            box_drop_work(p->agent->run.dir_fd, layer->dir.p);
+        if (!layer->is_kept && !layer->is_gone)
             remove_tree(p->agent->run.dir_fd, layer->dir.p);
-        }
     p->layers.n = 0;
+}
+
+/* Most containers change nothing: then all that is there is the kernel's, and nobody has to look through it. */
+static void drop_empty_layers(struct agent_pod *p)
+{
+    if (p->agent->opt.keeps_state)
+        return;
+    VEC_FOREACH(layer, &p->layers) {
+        box_drop_work(p->agent->run.dir_fd, layer->dir.p);
+        layer->is_gone = unlinkat(p->agent->run.dir_fd, layer->dir.p, AT_REMOVEDIR) == 0;
+    }
 }
 
 /* Those that were never looked at. */
@@ -257,6 +267,7 @@ void agent_pod_unmake(struct agent_pod *p)
     p->address.s_addr = 0;
     if (p->is_adopted && !p->volumes)
         sweep_volumes(p);
+    drop_empty_layers(p);
     agent_pod_written(p);
     volumes_free(p->volumes, true);
     p->volumes = NULL;

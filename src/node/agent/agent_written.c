@@ -187,7 +187,8 @@ void agent_pod_written(struct agent_pod *p)
     if (!p->agent->opt.hooks.written)
         return;
     VEC_FOREACH(l, &p->layers)
-        tell_layer(p, l);
+        if (!l->is_gone)
+            tell_layer(p, l);
     JSON_FOREACH(v, json_find(p->object->root, "spec", "volumes", NULL))
         if (json_get(v, "emptyDir") && !str_is(json_member_text(json_get(v, "emptyDir"), "medium"), "Memory"))
             tell_volume(p, v);
