@@ -68,3 +68,15 @@ int agent_etc_write(struct agent_pod *p, struct err *e)
         return -1;
     return 0;
 }
+
+void agent_etc_remove(struct agent_pod *p)
+{
+    static const char *const names[] = { "hosts", "hostname", "resolv.conf" };
+    autoarena a = { 0 };
+    struct str path = arena_fmt(&a, "%s/etc", p->small.p);
+    autoclose int dir = open(path.p, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    for (size_t i = 0; dir >= 0 && i < ARRAY_LEN(names); i++)
+        (void)unlinkat(dir, names[i], 0);
+    (void)rmdir(path.p);
+}

@@ -389,6 +389,7 @@ struct vars;
 int agent_env(struct agent_pod *p, struct arena *a, const struct json *pod, const struct json *container,
               struct vars *env, struct err *e);
 int agent_etc_write(struct agent_pod *p, struct err *e);
+void agent_etc_remove(struct agent_pod *p);                             /* as far as they are there */
 void agent_source_init(struct agent_pod *p, struct volume_source *ret); /* 'p' is its ctx */
 
 /* ---- agent_service.c ---- */

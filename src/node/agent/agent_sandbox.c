@@ -67,7 +67,7 @@ int agent_pod_volumes(struct agent_pod *p, struct err *e)
     struct str dir = needs_disk(p) ? p->disk : p->small;
     const struct json *fs_group = json_find(p->object->root, "spec", "securityContext", "fsGroup", NULL);
 
-    if (mkdir(dir.p, 0700) < 0 && errno != EEXIST)
+    if (needs_disk(p) && mkdir(dir.p, 0700) < 0 && errno != EEXIST) /* the other one is there */
         return err_errno(e, "make %s", dir.p);
     agent_source_init(p, &source);
     if (volumes_make(arena_fmt(&a, "%s/volumes", dir.p).p, p->object->root, &source, true, &p->volumes, e) < 0)
@@ -189,10 +189,19 @@ static void remove_tree(int dir, const char *path)
         log_warn("files of a pod stay behind", LOG_TEXT("why", e.text));
 }
 
+/* What every pod has there, by its name: to look for it would take three times the calls. */
+static void drop_small_files(struct agent_pod *p, struct arena *a)
+{
+    VEC_FOREACH(layer, &p->layers)
+        (void)unlink(agent_termination_path(p, a, layer->container, layer->attempt).p);
+    agent_etc_remove(p);
+}
+
 static void remove_files(struct agent_pod *p)
 {
     autoarena a = { 0 };
 
+    drop_small_files(p, &a);
     remove_tree(p->agent->run.small_fd, arena_str(&a, p->object->uid).p);
     if (p->agent->opt.keeps_state)
         return;
