@@ -256,6 +256,7 @@ struct agent_pod {
     struct volume_set *volumes;
     struct in_addr address; /* 0.0.0.0: none (the host's network) */
     struct list logs;
+    bool has_logs;           /* some line was written */
     struct shim_event event; /* if is_held: not taken yet, since the log before it has not been read to its end */
     bool is_held;
     struct list_link held;

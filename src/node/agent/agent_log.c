@@ -11,6 +11,9 @@
 #include "base/log.h"
 #include "os/tree.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 struct agent_log *agent_log_of(struct agent_pod *p, struct str container, int attempt)
 {
     LIST_FOREACH(struct agent_log, l, &p->logs, link)
@@ -51,14 +54,27 @@ static void give_line(struct agent_pod *p, struct str container, const struct co
     hooks->output(hooks->ctx, &out);
 }
 
+/* A shim makes the directory for the first line. A reader would try every name in it that a log can have. */
+static bool has_logs(struct agent_pod *p)
+{
+    autoarena a = { 0 };
+
+    if (!p->has_logs)
+        p->has_logs = faccessat(p->agent->run.dir_fd, arena_fmt(&a, "logs/%.*s", STR_ARG(p->object->uid)).p, F_OK, 0) ==
+                      0;
+    return p->has_logs;
+}
+
 /* False: there is more, and no room for it now. */
 bool agent_log_read(struct agent_pod *p, struct agent_log *l)
 {
     struct conlog_line line;
 
-    while (l && p->agent->room > 0 && conlog_next(l->reader, &line))
+    if (!l || !has_logs(p))
+        return true;
+    while (p->agent->room > 0 && conlog_next(l->reader, &line))
         give_line(p, str_of(l->container), &line);
-    return !l || p->agent->room > 0;
+    return p->agent->room > 0;
 }
 
 /* The end of what it wrote did not fit on the disk: show what the shim remembers, and say so. */
