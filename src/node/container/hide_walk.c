@@ -18,7 +18,7 @@ enum {
     READ_BYTES = 4096,
 };
 
-enum verdict { SHOW, HIDE, LOOK_INTO };
+enum verdict { SHOW, HIDE, LOOK_INTO, UNSURE };
 
 struct level { /* a directory that is being read */
     struct level *above;
@@ -29,6 +29,8 @@ struct level { /* a directory that is being read */
 
 struct look {
     const struct hide_walk *how;
+    /* By the kind of it alone (DT_…); UNSURE: it has to be looked at. May be NULL. */
+    enum verdict (*glance)(const struct look *l, const struct level *in, const char *name, unsigned char kind);
     enum verdict (*judge)(const struct look *l, struct level *in, const char *name, const struct stat *st);
     struct buf path; /* of what is being looked at */
     int depth_max, left;
@@ -106,6 +108,14 @@ static bool is_environment(struct level *level)
     return false;
 }
 
+/* Most of a home, so nothing is asked of these. */
+static enum verdict glance_home(const struct look *l, const struct level *in, const char *name, unsigned char kind)
+{
+    if (kind == DT_DIR)
+        return in->depth >= l->depth_max || is_program_dir(name) ? SHOW : LOOK_INTO;
+    return kind == DT_REG && is_program(name) ? SHOW : UNSURE;
+}
+
 static enum verdict judge_home(const struct look *l, struct level *in, const char *name, const struct stat *st)
 {
     (void)l;
@@ -138,31 +148,35 @@ static bool is_far(int dir)
 
 static int walk(struct look *l, struct level *in);
 
-static int look_into(struct look *l, struct level *in, const char *name, const struct stat *st)
+/* 'st': of a directory that was only glanced at, empty. */
+static int look_into(struct look *l, struct level *in, const char *name, struct stat *st)
 {
     autoclose int fd = -1;
 
     if (in->depth >= l->depth_max)
         return 0;
     fd = openat(in->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || (st->st_dev != in->dev && is_far(fd))) /* not for us */
+    if (fd < 0 || (!st->st_ino && fstat(fd, st) < 0) || (st->st_dev != in->dev && is_far(fd))) /* not for us */
         return 0;
     return walk(l, &(struct level){ in, fd, in->depth + 1, st->st_dev, false, false });
 }
 
-static int look_at(struct look *l, struct level *in, const char *name)
+static int look_at(struct look *l, struct level *in, const char *name, unsigned char kind)
 {
+    enum verdict verdict = l->glance ? l->glance(l, in, name, kind) : UNSURE;
     enum hide_place place = PLACE_PLAIN;
-    enum verdict verdict;
-    struct stat st;
+    struct stat st = { .st_mode = DTTOIF(kind) };
 
-    if (fstatat(in->fd, name, &st, NEVER_WAIT) < 0 || S_ISLNK(st.st_mode))
+    if (verdict == UNSURE && (fstatat(in->fd, name, &st, NEVER_WAIT) < 0 || S_ISLNK(st.st_mode)))
         return 0;
     if (S_ISDIR(st.st_mode))
         place = l->how->place(l->how->ctx, buf_view(&l->path));
     if (place == PLACE_SETTLED)
         return 0;
-    verdict = place == PLACE_ABOVE_HOME ? LOOK_INTO : l->judge(l, in, name, &st);
+    if (place == PLACE_ABOVE_HOME)
+        verdict = LOOK_INTO;
+    else if (verdict == UNSURE)
+        verdict = l->judge(l, in, name, &st);
     if (verdict == HIDE)
         return l->how->hide(l->how->ctx, buf_view(&l->path));
     return verdict == LOOK_INTO ? look_into(l, in, name, &st) : 0;
@@ -191,7 +205,7 @@ static int walk(struct look *l, struct level *in)
             at += entry->d_reclen;
             l->path.n = length + 1;
             buf_str(&l->path, str_of(entry->d_name));
-            rc = is_name(entry) ? look_at(l, in, entry->d_name) : 0;
+            rc = is_name(entry) ? look_at(l, in, entry->d_name, entry->d_type) : 0;
         }
     l->path.n = length;
     return rc;
@@ -220,7 +234,9 @@ int hide_walk_machine(const struct hide_walk *how, const char *top)
 
 int hide_walk_home(const struct hide_walk *how, const char *top)
 {
-    struct look l = { .how = how, .judge = judge_home, .depth_max = HOME_DEPTH, .left = HOME_ENTRIES };
+    struct look l = {
+        .how = how, .glance = glance_home, .judge = judge_home, .depth_max = HOME_DEPTH, .left = HOME_ENTRIES
+    };
 
     return look_below(&l, top);
 }
