@@ -162,20 +162,25 @@ static int make_bridge(struct net *n, struct err *e)
 /* What links of pods are to have, so that one request makes one and starts it. Strict reverse path: the pod may send
  * from the address that is routed to it, and from no other. IPv6: for each link that starts the kernel walks all of its
  * routes, and has one for each link; pods have none. Where this cannot be, each link is told. */
-static int set_defaults(void *ctx, struct err *e)
+static bool set_defaults(void)
 {
-    static const struct {
-        const char *path, *value;
-    } defaults[] = {
-        { "/proc/sys/net/ipv4/conf/default/forwarding", "1" },
-        { "/proc/sys/net/ipv4/conf/default/rp_filter", "1" },
-        { "/proc/sys/net/ipv6/conf/default/disable_ipv6", "1" },
-    };
+    static const char *const defaults[] = { "/proc/sys/net/ipv4/conf/default/forwarding",
+                                            "/proc/sys/net/ipv4/conf/default/rp_filter",
+                                            "/proc/sys/net/ipv6/conf/default/disable_ipv6" };
 
-    (void)ctx;
     for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
-        if (control_write(AT_FDCWD, defaults[i].path, str_of(defaults[i].value)) < 0)
-            return err_errno(e, "write %s", defaults[i].path);
+        if (control_write(AT_FDCWD, defaults[i], STR("1")) < 0)
+            return false;
+    return true;
+}
+
+static int open_inside(void *ctx, struct err *e)
+{
+    struct net *n = ctx;
+
+    if (netns_here(&n->ns_fd, e) < 0 || nl_open(&n->nl, e) < 0)
+        return -1;
+    n->has_defaults = set_defaults();
     return 0;
 }
 
@@ -220,9 +225,8 @@ static int open_all(struct net *n, const struct net_options *opt, struct err *e)
 {
     struct net_way way = { .id = n->id, .subnet = &n->subnet, .inner = &n->nl, .ns_fd = -1, .is_open = opt->is_open };
 
-    if (read_options(n, opt, e) < 0 || netns_new(&n->ns_fd, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
+    if (read_options(n, opt, e) < 0 || netns_run(NETNS_NEW, open_inside, n, e) < 0)
         return -1;
-    n->has_defaults = netns_run(n->ns_fd, set_defaults, NULL, NULL) == 0;
     if (opt->has_way_out) {
         net_egress_begin(&n->out);
         n->has_out = true;
