@@ -2,12 +2,15 @@
  *
  * Devices are the host's, bound read-only over empty files of a tmpfs that allows no device: they can be read and
  * written, but not be given another mode or owner, and a node somebody makes beside them cannot be opened. It works
- * alike for root and for ordinary users.
+ * alike for root and for ordinary users. /dev/shm is a directory of that tmpfs, which is as large as shared memory may
+ * be.
  */
 #include "node/container/box_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
+
+enum { QUIET = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
 
 static const char *const usual[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty" };
 
@@ -66,7 +69,7 @@ static int add_granted(struct box *b, const struct box_device *d, struct err *e)
 
 /* ---- file systems below /dev ---- */
 
-static const char pts[] = "pts";
+static const char pts[] = "pts", shm[] = "shm";
 
 /* Where terminals will be: nobody sees this directory any more then. */
 int box_dev_empty(struct box *b)
@@ -110,6 +113,20 @@ static bool is_shm_given(const struct box *b)
     return false;
 }
 
+static int64_t shm_bytes(const struct box *b)
+{
+    return b->spec->shm_bytes > 0 ? b->spec->shm_bytes : (int64_t)64 << 20;
+}
+
+/* A directory of the file system of /dev, which is of its size: a second file system would cost more than all devices.
+ * It is a mount point all the same, as programs expect. */
+static int share_dev(int dev)
+{
+    if (mkdirat(dev, shm, 01777) < 0 || fchmodat(dev, shm, 01777, 0) < 0) /* whatever the umask is */
+        return -1;
+    return box_mount_clone(dev, shm, false);
+}
+
 static int add_shm(const struct box *b, int dev, struct err *e)
 {
     char size[32];
@@ -118,16 +135,16 @@ static int add_shm(const struct box *b, int dev, struct err *e)
 
     if (is_shm_given(b))
         return 0;
-    (void)snprintf(size, sizeof(size), "%" PRId64, b->spec->shm_bytes > 0 ? b->spec->shm_bytes : (int64_t)64 << 20);
-    mount = box_mount_new("tmpfs", opt, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+    (void)snprintf(size, sizeof(size), "%" PRId64, shm_bytes(b));
+    mount = b->spec->is_privileged ? box_mount_new("tmpfs", opt, QUIET, e) : share_dev(dev);
     if (mount < 0)
-        return err_wrap(e, "/dev/shm");
-    return put_below(dev, "shm", mount) < 0 ? err_errno(e, "mount /dev/shm") : 0;
+        return b->spec->is_privileged ? err_wrap(e, "/dev/shm") : err_errno(e, "make /dev/shm");
+    return put_below(dev, shm, mount) < 0 ? err_errno(e, "mount /dev/shm") : 0;
 }
 
 static void add_mqueue(int dev)
 {
-    int mount = box_mount_new("mqueue", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, NULL);
+    int mount = box_mount_new("mqueue", NULL, QUIET, NULL);
 
     if (mount >= 0)
         (void)put_below(dev, "mqueue", mount); /* some kernels have none; few programs look */
@@ -160,11 +177,13 @@ static int fill_plain(struct box *b, int dev, struct err *e)
 
 static int new_dev(const struct box *b, struct err *e)
 {
-    static const struct box_option opt[] = { { "mode", "0755" }, { "size", "64k" }, { 0 } };
+    char size[32];
+    const struct box_option opt[] = { { "mode", "0755" }, { "size", size }, { 0 } };
     int mount;
 
+    (void)snprintf(size, sizeof(size), "%" PRId64, is_shm_given(b) ? (int64_t)64 << 10 : shm_bytes(b));
     if (!b->spec->is_privileged)
-        return box_mount_new("tmpfs", opt, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+        return box_mount_new("tmpfs", opt, QUIET, e);
     mount = box_mount_clone(AT_FDCWD, "/dev", b->is_inner); /* all devices: the host's own */
     if (mount >= 0 && box_mount_set(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, false) == 0)
         return mount;

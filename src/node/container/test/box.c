@@ -178,6 +178,12 @@ static const struct script {
       false },
     { "shm", NULL, "df -k --output=size /dev/shm | tail -1 | tr -d ' '; touch /dev/shm/x", "65536\n", 0, false },
     { "small shm", small_shm, "df -k --output=size /dev/shm | tail -1 | tr -d ' '", "8192\n", 0, false },
+    { "shm is a mount of its own", NULL,
+      "stat -c %a /dev/shm; mountpoint -q /dev/shm && grep ' /dev/shm tmpfs' /proc/mounts | grep -o "
+      "'rw,nosuid,nodev,noexec'; umount /dev/shm 2>/dev/null || rmdir /dev/shm 2>/dev/null || echo stays",
+      "1777\nrw,nosuid,nodev,noexec\nstays\n", 0, false },
+    { "shm is full", small_shm, "head -c 9M /dev/zero 2>/dev/null >/dev/shm/x; stat -c %s /dev/shm/x", "8388608\n", 0,
+      false },
     { "no zombies", NULL,
       "for i in 1 2 3; do (sleep 0.02 &) ; done; sleep 0.2; cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z '", "0\n",
       1, false },
