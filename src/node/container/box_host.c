@@ -11,52 +11,13 @@
 #include "node/container/host_layer.h"
 
 #include <errno.h>
-#include <linux/stat.h>
-
-struct host_mount {
-    struct str path;
-    uint64_t id;
-    unsigned attr;   /* MOUNT_ATTR_* it has on the host and keeps; one that is read-only there needs no overlay */
-    bool is_skipped; /* never shown */
-};
 
 struct host {
     struct box *box;
-    VEC(struct host_mount) mounts; /* below "/", without those of our own /proc, /sys … */
+    VEC(struct box_host_mount) mounts; /* below "/", without those of our own /proc, /sys … */
     VEC(struct str)
     whole; /* directories that 'over' stands for as a whole (host_layer.h), with all that is mounted below */
 };
-
-/* Not the host's: the container gets its own. */
-static const char *const own_dirs[] = { "/proc", "/sys", "/dev", "/run", "/tmp" };
-
-/* Nothing here is software for a container, and there may be hundreds of mounts. */
-static const char *const dull_dirs[] = {
-    "/boot",
-    "/efi",
-    "/snap",
-    "/var/snap",
-    "/var/lib/docker",
-    "/var/lib/containers",
-    "/var/lib/kubelet",
-    "/var/lib/containerd",
-    "/var/lib/lxcfs",
-    "/var/lib/nfs/rpc_pipefs",
-};
-
-static const char *const dull_types[] = {
-    "autofs", "binfmt_misc", "bpf",        "cgroup",     "cgroup2",   "configfs", "debugfs",
-    "devpts", "devtmpfs",    "efivarfs",   "fusectl",    "hugetlbfs", "mqueue",   "nsfs",
-    "proc",   "pstore",      "rpc_pipefs", "securityfs", "selinuxfs", "sysfs",    "tracefs",
-};
-
-static bool is_in(struct str path, const char *const *dirs, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (box_is_below(path, str_of(dirs[i])))
-            return true;
-    return false;
-}
 
 static bool is_hidden(const struct host *h, struct str path)
 {
@@ -66,101 +27,21 @@ static bool is_hidden(const struct host *h, struct str path)
     return false;
 }
 
-static bool is_dull_type(struct str type)
+static int find_mounts(struct host *h, struct err *e)
 {
-    for (size_t i = 0; i < ARRAY_LEN(dull_types); i++)
-        if (str_is(type, dull_types[i]))
-            return true;
-    return false;
-}
+    const struct box_mounts *list;
 
-/* ---- /proc/self/mountinfo ---- */
+    if (box_mounts_find(&h->box->arena, &list, e) < 0)
+        return -1;
+    VEC_FOREACH(m, &list->all) {
+        bool is_skipped = m->is_dull || is_hidden(h, m->path);
 
-static bool is_octal(const char *p)
-{
-    return p[0] >= '0' && p[0] <= '3' && p[1] >= '0' && p[1] <= '7' && p[2] >= '0' && p[2] <= '7';
-}
-
-/* "\040" stands for a blank. */
-static struct str unescape(struct arena *a, struct str s)
-{
-    char *p;
-    size_t n = 0;
-
-    if (!str_has_char(s, '\\'))
-        return s;
-    p = arena_alloc(a, s.n);
-    for (size_t i = 0; i < s.n; i++) {
-        bool escaped = s.p[i] == '\\' && i + 3 < s.n && is_octal(s.p + i + 1);
-
-        p[n++] = escaped ? (char)((s.p[i + 1] - '0') << 6 | (s.p[i + 2] - '0') << 3 | (s.p[i + 3] - '0')) : s.p[i];
-        i += escaped ? 3 : 0;
+        if (!m->is_below || (is_skipped && m->is_ours)) /* behind our own the kernel lets us look, and nothing shows */
+            continue;
+        *vec_push(&h->box->arena, &h->mounts) = *m;
+        h->mounts.v[h->mounts.n - 1].is_shown &= !is_skipped;
     }
-    return (struct str){ p, n };
-}
-
-static unsigned attr_of(struct str options)
-{
-    static const struct {
-        const char *name;
-        unsigned attr;
-    } known[] = { { "ro", MOUNT_ATTR_RDONLY }, { "nosuid", MOUNT_ATTR_NOSUID }, { "noexec", MOUNT_ATTR_NOEXEC } };
-    unsigned attr = MOUNT_ATTR_NODEV;
-    struct str one;
-
-    while (str_split(&options, ',', &one))
-        for (size_t i = 0; i < ARRAY_LEN(known); i++)
-            if (str_is(one, known[i].name))
-                attr |= known[i].attr;
-    return attr;
-}
-
-/* "27 1 254:0 / /home rw,relatime shared:1 - ext4 /dev/vda rw": fields 0 id, 4 mount point, 5 options; the type
- * follows "-". */
-static void add_line(struct host *h, struct str line)
-{
-    struct arena *a = &h->box->arena;
-    struct str field[6], word;
-    struct host_mount m = { 0 };
-
-    for (size_t i = 0; i < ARRAY_LEN(field); i++)
-        if (!str_split(&line, ' ', &field[i]))
-            return;
-    m.path = unescape(a, field[4]);
-    if (str_to_u64(field[0], &m.id) < 0 || m.path.n < 2 || m.path.p[0] != '/' ||
-        is_in(m.path, own_dirs, ARRAY_LEN(own_dirs)))
-        return;
-    while (str_split(&line, ' ', &word) && !str_is(word, "-"))
-        ;
-    m.attr = attr_of(field[5]);
-    m.is_skipped = !str_split(&line, ' ', &word) || is_dull_type(word) || is_hidden(h, m.path) ||
-                   is_in(m.path, dull_dirs, ARRAY_LEN(dull_dirs));
-    if (m.is_skipped && str_split(&line, ' ', &word) && str_is(word, "pumice"))
-        return; /* our own: the kernel lets us look behind it, and nothing of it shows */
-    *vec_push(a, &h->mounts) = m;
-}
-
-static int read_mounts(struct host *h, struct err *e)
-{
-    autobuf text = { 0 };
-    struct str rest, line;
-
-    if (file_read(AT_FDCWD, "/proc/self/mountinfo", 0, SIZE_MAX, &text) < 0) /* the kernel has a bound for mounts */
-        return err_errno(e, "read /proc/self/mountinfo");
-    rest = arena_str(&h->box->arena, buf_view(&text));
-    while (str_split(&rest, '\n', &line))
-        add_line(h, line);
     return 0;
-}
-
-/* Is this mount what one sees at its path, not one that others were mounted over? */
-static bool is_visible(const struct host_mount *m, int fd, struct stat *ret)
-{
-    struct statx st;
-
-    if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &st) < 0 || st.stx_mnt_id != m->id)
-        return false;
-    return fstat(fd, ret) == 0;
 }
 
 /* ---- one directory of the host ---- */
@@ -190,13 +71,16 @@ static int layer(struct host *h, int lower, struct str path, bool is_dir, bool h
 
 /* Show a file system of the host that is mounted somewhere below "/". One that cannot be shown is left out: an empty
  * directory is there in its place. */
-static int place_mount(struct host *h, const struct host_mount *m, struct err *e)
+static int place_mount(struct host *h, const struct box_host_mount *m, struct err *e)
 {
-    autoclose int from = open(arena_cstr(&h->box->arena, m->path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    autoclose int from = -1;
     struct stat st;
     int mount;
 
-    if (m->is_skipped || from < 0 || !is_visible(m, from, &st))
+    if (!m->is_shown)
+        return 0;
+    from = open(arena_cstr(&h->box->arena, m->path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (from < 0 || fstat(from, &st) < 0)
         return 0;
     VEC_FOREACH(dir, &h->whole)
         if (box_is_below(m->path, *dir))
@@ -293,7 +177,7 @@ static int compose_dir(struct host *h, int from, int to, const char *name, struc
         return 0;
     if (mkdirat(to, name, st.st_mode & 07777) < 0)
         return err_errno(e, "make \"%.*s\"", STR_ARG(path));
-    if (is_in(path, own_dirs, ARRAY_LEN(own_dirs)) || is_mount_point(h, path) || !may_list(fd))
+    if (box_has_own(path) || is_mount_point(h, path) || !may_list(fd))
         return 0;
     if (count_entries(fd, &n_files) == 0) /* /media, /opt …: as good as an overlay, and cheaper */
         return 0;
@@ -392,7 +276,7 @@ int box_root_host(struct box *b, struct err *e)
         return err_errno(e, "open /");
     if (b->spec->over.n && (b->over = open(arena_cstr(&b->arena, b->spec->over), O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
         return err_errno(e, "open %.*s", STR_ARG(b->spec->over));
-    if (read_mounts(&h, e) < 0)
+    if (find_mounts(&h, e) < 0)
         return -1;
     if (b->is_inner || overlay_root(b, lower, e) < 0) {
         /* An overlay that failed as real root: the state directory cannot hold it, or "/" cannot be below one. */

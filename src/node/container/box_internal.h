@@ -6,11 +6,13 @@
  * box_root.c      the root: overlays, entering it
  * box_changes.c   where its changes can lie
  * box_host.c      the host's files as a root: its other file systems
+ * box_mounts.c    which those are
  * box_fill.c      what is mounted into a root: /proc, /sys, /run, /tmp, volumes, hidden directories
  * box_dev.c       /dev
  * box_user.c      users and groups by the root's own files
  * box_caps.c      capabilities
  * box_seccomp.c   system calls
+ * box_prepare.c   what is done once for all of them
  * box_program.c   identity and execve() of the program, in the child
  * box_wire.c      box_encode(), box_decode()
  */
@@ -71,8 +73,34 @@ void box_part(struct box *b, int take_mount);              /* remember it as a p
 int box_use_tmp_state(struct box *b, struct err *e);
 int box_root_host(struct box *b, struct err *e);
 
+/* ---- box_mounts.c ---- */
+
+struct box_host_mount {
+    uint64_t id, parent;
+    struct str path;
+    unsigned attr; /* MOUNT_ATTR_* it has on the host and keeps; one that is read-only there needs no overlay */
+    bool is_below; /* of "/", and not in what a container has of its own (box_has_own) */
+    bool is_shown; /* … and is seen there, and not dull */
+    bool is_dull;  /* nothing a container could use */
+    bool is_ours;
+};
+
+struct box_mounts {
+    VEC(struct box_host_mount) all; /* parents come before what is mounted in them */
+};
+
+/* The mounts of this namespace, known or looked up in 'a'. */
+int box_mounts_find(struct arena *a, const struct box_mounts **ret, struct err *e);
+bool box_has_own(struct str path); /* /proc, /sys … and what is below: nothing of the host's is seen there */
+
+/* Their part of box_prepare(), box_refresh(), box_look(). */
+void box_mounts_prepare(void);
+void box_mounts_refresh(void);
+void box_mounts_look(void);
+
 /* ---- box_caps.c, box_seccomp.c ---- */
 
+void box_seccomp_prepare(void);
 void box_caps_prepare(void);                      /* what every container asks is asked before they are forked */
 int box_caps_bound(uint64_t caps, struct err *e); /* no more than these, for good */
 int box_caps_set(uint64_t caps, struct err *e);   /* permitted and effective: exactly these, no others */

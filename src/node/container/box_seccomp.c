@@ -213,11 +213,10 @@ static uint64_t relevant(uint64_t caps)
 
 static struct filter usual; /* of a container that was given nothing special; made once, inherited by forks */
 
-void box_prepare(void)
+void box_seccomp_prepare(void)
 {
     if (!usual.code)
         (void)make_filter(0, &usual, NULL); /* else box_run() tries again, and says why it fails */
-    box_caps_prepare();
 }
 
 int box_seccomp_load(uint64_t caps, struct err *e)

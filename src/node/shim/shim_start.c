@@ -219,6 +219,7 @@ static int launch(struct pod *p, struct con *c, struct err *e)
     flags = p->driver->has_namespaces ? CLONE_NEWNS | (has_own ? CLONE_NEWPID : 0) : 0;
     c->spec.has_host_pids = !has_own;
     if (open_ends(c, &ends, e) == 0) {
+        box_look();
         c->pid = pod_clone(p, c->group, flags, pids, &c->pidfd, e);
         if (c->pid == 0)
             be_container(p, c, &ends, e);

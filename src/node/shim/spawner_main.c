@@ -231,6 +231,7 @@ static void fork_shim(struct spawning *s, struct wire_msg *m)
     m->n_fds = 0;
     if (shim_get_options(&a, m->payload, &opt, &e) < 0)
         goto fail;
+    box_refresh(); /* for its containers */
     pid = fork();
     if (pid == 0)
         become_shim(&s->own, &opt, sock);

@@ -513,6 +513,51 @@ static void test_state_on_overlay(void **state)
     assert_int_equal(umount2(dir, MNT_DETACH), 0);
 }
 
+/* ---- what was known before ---- */
+
+static void mount_at(const char *path, const char *file, const char *text)
+{
+    assert_int_equal(mount("t", path, "tmpfs", 0, "mode=755"), 0);
+    write_text(file, text);
+}
+
+/* A container sees the mounts of the host as they are when it starts, whether they were listed before or after. */
+static void test_mounts_change(void **state)
+{
+    struct fixture *f = *state;
+    const char *script = "cat /srv/late/file /srv/late/in/file 2>/dev/null; cat /srv/data";
+
+    NEEDS_BOX();
+    assert_int_equal(mkdir("/srv/late", 0755), 0);
+    for (int listed = 0; listed < 2; listed++) {
+        static void (*const lists[])(void) = { box_look, box_refresh };
+
+        box_refresh();
+        mount_at("/srv/late", "/srv/late/file", "late\n");
+        assert_int_equal(mkdir("/srv/late/in", 0755), 0);
+        mount_at("/srv/late/in", "/srv/late/in/file", "in\n");
+        lists[listed]();
+        expect(f, script, "late\nin\nof the host\n", 0);
+        box_refresh();
+        mount_at("/srv/late", "/srv/late/file", "over\n");
+        lists[listed]();
+        expect(f, script, "over\nof the host\n", 0);
+        assert_int_equal(mkdir("/srv/late/in", 0755), 0);
+        mount_at("/srv/late/in", "/srv/late/in/file", "in over\n");
+        lists[listed]();
+        expect(f, script, "over\nin over\nof the host\n", 0);
+        box_refresh();
+        assert_int_equal(mount(NULL, "/srv/late", NULL, MS_REMOUNT | MS_BIND | MS_NOEXEC, NULL), 0);
+        lists[listed]();
+        expect(f, "cut -d' ' -f2,4 /proc/mounts | grep '^/srv/late .*noexec' | wc -l", "1\n", 0);
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(umount2("/srv/late", MNT_DETACH), 0);
+        lists[listed]();
+        expect(f, script, "of the host\n", 0);
+    }
+    assert_int_equal(rmdir("/srv/late"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -529,6 +574,7 @@ int main(void)
         BOX_TEST(test_ids_that_are_not_mapped),
         BOX_TEST(test_cannot_change_host),
         BOX_TEST(test_state_on_overlay),
+        BOX_TEST(test_mounts_change),
     };
 
     return boxes_main("box", tests, ARRAY_LEN(tests));

@@ -96,6 +96,7 @@ static inline int box_setup(void **state)
     f->spec = (struct box_spec){ .name = STR("main"), .uid = -1, .gid = -1 };
     f->spec.upper = arena_fmt(&f->a, "%s/state", f->dir);
     *vec_push(&f->a, &f->spec.env) = STR("PATH=/usr/sbin:/usr/bin:/sbin:/bin");
+    box_refresh();
     *state = f;
     return 0;
 }
@@ -161,6 +162,7 @@ static inline struct running start(struct fixture *f)
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report), 0);
     (void)fflush(NULL);
+    box_look();
     r.pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
     if (r.pid == 0) {
         take_streams(out[1]);
