@@ -4,6 +4,7 @@
  * those who see all of an old one.
  */
 #include "node/container/box_internal.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <linux/magic.h>
@@ -11,21 +12,62 @@
 
 enum { QUIET = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
 
-/* Files of the kernel that speak of the whole machine. */
-static const char *const masked[] = {
-    "/proc/acpi",
-    "/proc/asound",
-    "/proc/kcore",
-    "/proc/keys",
-    "/proc/latency_stats",
-    "/proc/scsi",
-    "/proc/sched_debug",
-    "/proc/timer_list",
-    "/proc/timer_stats",
-    "/sys/firmware",
-    "/sys/devices/virtual/powercap",
+/* ---- files of the kernel that speak of the whole machine ---- */
+
+static struct {
+    const char *path;
+    bool is_masked; /* else read-only */
+    bool is_absent; /* when it was looked for last */
+} kernel_files[] = {
+    { "/proc/acpi", true, false },
+    { "/proc/asound", true, false },
+    { "/proc/kcore", true, false },
+    { "/proc/keys", true, false },
+    { "/proc/latency_stats", true, false },
+    { "/proc/scsi", true, false },
+    { "/proc/sched_debug", true, false },
+    { "/proc/timer_list", true, false },
+    { "/proc/timer_stats", true, false },
+    { "/sys/firmware", true, false },
+    { "/sys/devices/virtual/powercap", true, false },
+    { "/proc/bus", false, false },
+    { "/proc/fs", false, false },
+    { "/proc/irq", false, false },
+    { "/proc/sys", false, false },
+    { "/proc/sysrq-trigger", false, false },
 };
-static const char *const read_only[] = { "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger" };
+
+/* Most kernels lack half of them, and to find that out in a /proc that is new takes as long as to hide one. All show
+ * the same, so it is looked for in the host's; but a module may bring one at any time. */
+enum { LOOK_AGAIN_MS = 500, TRUST_MS = 1000 };
+static int64_t looked_ms = INT64_MIN / 2;
+
+/* Only what the kernel itself says counts: not what is mounted there, nor a /proc that shows processes alone. */
+static bool is_absent(const char *path)
+{
+    bool is_proc = str_starts(str_of(path), STR("/proc/"));
+    const char *name = path + (is_proc ? sizeof("/proc/") : sizeof("/sys/")) - 1;
+    autoclose int top = open(is_proc ? "/proc" : "/sys", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    autoclose int fd = -1;
+    struct statfs fs;
+
+    if (top < 0 || fstatfs(top, &fs) < 0 || fs.f_type != (is_proc ? PROC_SUPER_MAGIC : SYSFS_MAGIC) ||
+        faccessat(top, is_proc ? "version" : "kernel", F_OK, 0) < 0)
+        return false;
+    fd = path_open_below(top, name, O_PATH | O_NOFOLLOW, RESOLVE_NO_XDEV);
+    return fd < 0 && errno == ENOENT;
+}
+
+void box_fill_refresh(void)
+{
+    int64_t now_ms = clock_mono_ms(&clock_real);
+
+    if (now_ms < looked_ms + LOOK_AGAIN_MS)
+        return;
+    looked_ms = now_ms;
+    for (size_t i = 0; i < ARRAY_LEN(kernel_files); i++)
+        kernel_files[i].is_absent = is_absent(kernel_files[i].path);
+}
 
 /* ---- masks ---- */
 
@@ -99,14 +141,18 @@ static int freeze(struct box *b, const char *path, struct err *e)
 
 static int mask_kernel(struct box *b, struct err *e)
 {
+    bool is_known = clock_mono_ms(&clock_real) < looked_ms + TRUST_MS;
+
     if (b->spec->is_privileged)
         return 0;
-    for (size_t i = 0; i < ARRAY_LEN(masked); i++)
-        if (mask(b, str_of(masked[i]), e) < 0)
+    for (size_t i = 0; i < ARRAY_LEN(kernel_files); i++) {
+        const char *path = kernel_files[i].path;
+
+        if (is_known && kernel_files[i].is_absent)
+            continue;
+        if ((kernel_files[i].is_masked ? mask(b, str_of(path), e) : freeze(b, path, e)) < 0)
             return -1;
-    for (size_t i = 0; i < ARRAY_LEN(read_only); i++)
-        if (freeze(b, read_only[i], e) < 0)
-            return -1;
+    }
     return 0;
 }
 

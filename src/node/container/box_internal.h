@@ -51,6 +51,10 @@ int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, st
 int box_put(struct box *b, int take_mount, struct str path, enum box_made kind, struct err *e);
 bool box_is_below(struct str path, struct str dir); /* or the same */
 
+/* ---- box_fill.c ---- */
+
+void box_fill_refresh(void); /* its part of box_refresh() */
+
 /* ---- box_dev.c ---- */
 
 int box_dev_make(struct box *b, struct err *e); /* b->dev; box_fill_dev() follows */

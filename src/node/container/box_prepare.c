@@ -11,6 +11,7 @@ void box_prepare(void)
 void box_refresh(void)
 {
     box_mounts_refresh();
+    box_fill_refresh();
 }
 
 void box_look(void)
