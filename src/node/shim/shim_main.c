@@ -249,8 +249,7 @@ _Noreturn void shim_main(const struct spawner_own *own, const struct shim_option
     list_init(&p->queue);
     list_init(&p->pasts);
     choose_driver(p);
-    spawner_name(&own->area, "pumice-shim", opt->group);
-    (void)setsid();
+    spawner_name(&own->area, "pumice-shim", opt->group); /* in the spawner's session, which no terminal belongs to */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD); /* blocked by the spawner */
