@@ -165,7 +165,7 @@ static void gather(struct pod *p)
         c->slot = p->n_fds;
         for (int i = 0; i < CONLOG_STREAM_MAX; i++)
             watch(p, waits ? -1 : c->pipes[i], POLLIN);
-        watch(p, c->report, POLLIN);
+        watch(p, c->state == CON_STARTING ? c->report : -1, POLLIN); /* what comes later is read at its end */
     }
     LIST_FOREACH(struct shim_task, j, &p->tasks, link) {
         j->slot = p->n_fds;
