@@ -9,6 +9,8 @@
  */
 #include "node/container/box_internal.h"
 
+#include "os/proc.h"
+
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -159,42 +161,61 @@ static int add_rules(scmp_filter_ctx ctx, uint64_t caps)
 }
 
 struct filter {
-    uint64_t caps; /* those that matter: of the table */
     struct sock_filter *code;
     unsigned short n;
 };
 
-/* The library writes programs to files only. */
-static int export(scmp_filter_ctx ctx, struct filter *ret)
+/* The library writes programs to files only. Returns 0 or -errno, as it does. */
+static int write_code(uint64_t caps, int fd)
 {
-    autoclose int fd = memfd_create("filter", MFD_CLOEXEC);
+    scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+    int result = ctx ? add_rules(ctx, caps) : -ENOMEM;
+
+    if (result == 0)
+        result = seccomp_export_bpf(ctx, fd);
+    if (ctx)
+        seccomp_release(ctx);
+    return result;
+}
+
+/* In a child: the library takes and gives back a thousand pieces of memory, and all that is allocated later would lie in
+ * the holes, here and there; each page of it is copied for every shim and every container. */
+static int write_code_apart(uint64_t caps, int fd)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0)
+        _exit(write_code(caps, fd) == 0 ? 0 : 1);
+    status = proc_wait(pid);
+    return pid > 0 && status == 0 ? 0 : -EIO;
+}
+
+static int read_code(int fd, struct filter *ret)
+{
     struct stat st;
     void *code;
 
-    if (fd < 0 || seccomp_export_bpf(ctx, fd) < 0 || fstat(fd, &st) < 0 || st.st_size <= 0)
-        return -1;
-    if (st.st_size % (off_t)sizeof(struct sock_filter) || st.st_size / (off_t)sizeof(struct sock_filter) > BPF_MAXINSNS)
-        return -1;
+    if (fstat(fd, &st) < 0 || st.st_size <= 0 || st.st_size % (off_t)sizeof(struct sock_filter) ||
+        st.st_size / (off_t)sizeof(struct sock_filter) > BPF_MAXINSNS)
+        return -EIO;
     code = xmalloc((size_t)st.st_size);
     if (pread(fd, code, (size_t)st.st_size, 0) != st.st_size) {
         free(code);
-        return -1;
+        return -EIO;
     }
     ret->code = code;
     ret->n = (unsigned short)((size_t)st.st_size / sizeof(struct sock_filter));
     return 0;
 }
 
-static int make_filter(uint64_t caps, struct filter *ret, struct err *e)
+static int make_filter(uint64_t caps, int (*write)(uint64_t caps, int fd), struct filter *ret, struct err *e)
 {
-    scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
-    int result = ctx ? add_rules(ctx, caps) : -ENOMEM;
+    autoclose int fd = memfd_create("filter", MFD_CLOEXEC);
+    int result = fd < 0 ? -errno : write(caps, fd);
 
     if (result == 0)
-        result = export(ctx, ret) < 0 ? -EIO : 0;
-    if (ctx)
-        seccomp_release(ctx);
-    ret->caps = caps;
+        result = read_code(fd, ret);
     return result ? err_set(e, ERR_INTERNAL, "make the filter of system calls: %s", strerror(-result)) : 0;
 }
 
@@ -216,7 +237,7 @@ static struct filter usual; /* of a container that was given nothing special; ma
 void box_seccomp_prepare(void)
 {
     if (!usual.code)
-        (void)make_filter(0, &usual, NULL); /* else box_run() tries again, and says why it fails */
+        (void)make_filter(0, write_code_apart, &usual, NULL); /* else box_run() tries again, and says why it fails */
 }
 
 int box_seccomp_load(uint64_t caps, struct err *e)
@@ -227,7 +248,7 @@ int box_seccomp_load(uint64_t caps, struct err *e)
 
     caps = relevant(caps);
     if (!usual.code || caps) {
-        if (make_filter(caps, &own, e) < 0)
+        if (make_filter(caps, write_code, &own, e) < 0)
             return -1;
         f = &own;
     }
