@@ -58,35 +58,39 @@ static size_t wanted_settings(const struct cgroup_hier *h, struct cgroup_setting
     return kept;
 }
 
-static int apply(int dir, const struct cgroup_setting *s)
+static int apply(int dir, const char *file, const struct cgroup_setting *s)
 {
-    if (cgroup_file_write(dir, s->file, s->text) == 0 || (s->flags & CGROUP_SETTING_TRIES))
+    if (cgroup_file_write(dir, file, s->text) == 0 || (s->flags & CGROUP_SETTING_TRIES))
         return 0;
     if (errno == ENOENT && (s->flags & CGROUP_SETTING_IF_THERE))
         return 0;
     if (errno == EINVAL && s->instead)
-        return cgroup_file_write(dir, s->file, s->instead);
+        return cgroup_file_write(dir, file, s->instead);
     return -1;
 }
 
+/* What is new is there: its files can be opened from ours. */
 static int set_limits(const struct cgroup_hier *h, const char *path, const struct cgroup_limits *limits, bool is_new,
                       struct err *e)
 {
     struct cgroup_setting s[CGROUP_SETTINGS_MAX];
+    autoclose int dir = is_new ? -1 : cgroup_group_open(h, path, e);
+    char file[600];
     size_t n = 0;
 
+    if (!is_new && dir < 0)
+        return -1;
     if (limits)
         n = h->is_v2 ? cgroup_v2_settings(limits, s) : cgroup_v1_settings(limits, s);
     if (is_new)
         n = wanted_settings(h, s, n);
-    if (is_new && !n)
-        return 0;
-    autoclose int dir = cgroup_group_open(h, path, e);
-    if (dir < 0)
-        return -1;
-    for (size_t i = 0; i < n; i++)
-        if ((h->ctrls & s[i].ctrl) && apply(dir, &s[i]) < 0)
+    for (size_t i = 0; i < n; i++) {
+        if (!(h->ctrls & s[i].ctrl))
+            continue;
+        (void)snprintf(file, sizeof(file), "%s/%s", is_new ? path : ".", s[i].file);
+        if (apply(is_new ? h->ours : dir, file, &s[i]) < 0)
             return err_errno(e, "group %s: set %s to %s", path, s[i].file, s[i].text);
+    }
     return 0;
 }
 

@@ -15,8 +15,9 @@
 #include <sys/syscall.h>
 
 enum {
-    TEXT_MAX = 4 << 20, /* cgroup.procs of a group with half a million processes */
-    DEPTH_MAX = 64,     /* of groups a pod made inside its own; deeper ones keep the group from being removed */
+    TEXT_MAX = 4 << 20,  /* cgroup.procs of a group with half a million processes */
+    SHORT_MAX = 1 << 10, /* a number, or a dozen of them by name */
+    DEPTH_MAX = 64,      /* of groups a pod made inside its own; deeper ones keep the group from being removed */
 };
 
 int cgroup_file_write(int dir, const char *file, const char *text)
@@ -30,21 +31,28 @@ int cgroup_file_read(int dir, const char *file, struct buf *out)
     return file_read(dir, file, O_NOFOLLOW, TEXT_MAX, out) < 0 ? -1 : 0;
 }
 
+/* A short file is read at once: the kernel writes it whole. */
+static struct str read_short(int dir, const char *file, char ret[SHORT_MAX])
+{
+    autoclose int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, ret, SHORT_MAX);
+
+    return (struct str){ ret, n < 0 ? 0 : (size_t)n };
+}
+
 int64_t cgroup_file_number(int dir, const char *file)
 {
-    autobuf text = { 0 };
+    char text[SHORT_MAX];
     int64_t value;
 
-    if (cgroup_file_read(dir, file, &text) < 0 || str_to_i64(str_trim(buf_view(&text)), &value) < 0)
-        return -1;
-    return value;
+    return str_to_i64(str_trim(read_short(dir, file, text)), &value) < 0 ? -1 : value;
 }
 
 int64_t cgroup_file_count(int dir, const char *file, const char *key)
 {
-    autobuf text = { 0 };
+    char text[SHORT_MAX];
 
-    return cgroup_file_read(dir, file, &text) < 0 ? -1 : cgroup_host_count(buf_view(&text), key);
+    return cgroup_host_count(read_short(dir, file, text), key);
 }
 
 int cgroup_dir_open(int dir, const char *path)
