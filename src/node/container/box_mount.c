@@ -234,13 +234,29 @@ static int make_path(struct box *b, struct str path, enum box_made kind)
     return errno ? -1 : path_open_in(b->root, str_of(w.done), O_PATH);
 }
 
+/* The usual case: all but the last part is there, and it is no link. -1: it is not. */
+static int make_last(struct box *b, struct str path, enum box_made kind)
+{
+    ptrdiff_t slash = str_rfind_char(path, '/');
+    const char *name = arena_cstr(&b->arena, str_from(path, (size_t)(slash + 1)));
+    autoclose int dir = slash < 0 || !*name
+                            ? -1
+                            : path_open_in(b->root, str_sub(path, 0, (size_t)slash + 1), O_PATH | O_DIRECTORY);
+
+    if (dir < 0)
+        return -1;
+    if (kind == BOX_FILE)
+        return openat(dir, name, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    return mkdirat(dir, name, 0755) < 0 ? -1 : openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, struct err *e)
 {
     static const char *const names[] = { [BOX_DIR] = "directory", [BOX_FILE] = "file" };
     int fd = path_open_in(b->root, path, O_PATH);
     struct stat st;
 
-    if (fd < 0 && errno == ENOENT)
+    if (fd < 0 && errno == ENOENT && (fd = make_last(b, path, kind)) < 0)
         fd = make_path(b, path, kind);
     if (fd < 0 && errno == ELOOP) /* those of /proc lead to whatever we have open at the moment: never followed */
         return err_set(e, ERR_INVALID,
