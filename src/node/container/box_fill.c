@@ -297,21 +297,23 @@ int box_fill(struct box *b, struct err *e)
 /* ---- volumes ---- */
 
 /* A mount over a file of /proc could fool programs, ours included, about what they ask the kernel. */
-static int check_target(const struct box *b, int target, struct err *e)
+static int check_target(const struct stat *root, int target, struct err *e)
 {
     struct statfs fs;
-    struct stat root, st;
+    struct stat st;
 
-    if (fstatfs(target, &fs) < 0 || fstat(target, &st) < 0 || fstat(b->root, &root) < 0)
+    if (fstat(target, &st) < 0)
         return err_errno(e, "look at the place");
-    if (fs.f_type == PROC_SUPER_MAGIC)
-        return err_set(e, ERR_INVALID, "nothing can be mounted in /proc");
-    if (st.st_dev == root.st_dev && st.st_ino == root.st_ino)
+    if (st.st_dev == root->st_dev && st.st_ino == root->st_ino)
         return err_set(e, ERR_INVALID, "nothing can be mounted over the root");
-    return 0;
+    if (st.st_dev == root->st_dev) /* the root's own file system */
+        return 0;
+    if (fstatfs(target, &fs) < 0)
+        return err_errno(e, "look at the place");
+    return fs.f_type == PROC_SUPER_MAGIC ? err_set(e, ERR_INVALID, "nothing can be mounted in /proc") : 0;
 }
 
-static int add_mount(struct box *b, const struct box_mount *m, struct err *e)
+static int add_mount(struct box *b, const struct stat *root, const struct box_mount *m, struct err *e)
 {
     autoclose int target = -1;
     struct stat st;
@@ -320,7 +322,7 @@ static int add_mount(struct box *b, const struct box_mount *m, struct err *e)
         return err_errno(e, "look at it");
     if (box_make(b, m->target, S_ISDIR(st.st_mode) ? BOX_DIR : BOX_FILE, &target, e) < 0)
         return -1;
-    if (check_target(b, target, e) < 0)
+    if (check_target(root, target, e) < 0)
         return -1;
     if (!b->spec->is_privileged && !S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode) &&
         box_mount_set(m->fd, MOUNT_ATTR_NODEV, true) < 0)
@@ -330,8 +332,12 @@ static int add_mount(struct box *b, const struct box_mount *m, struct err *e)
 
 int box_add_mounts(struct box *b, struct err *e)
 {
+    struct stat root;
+
+    if (fstat(b->root, &root) < 0)
+        return err_errno(e, "look at the root");
     VEC_FOREACH(m, &b->spec->mounts)
-        if (add_mount(b, m, e) < 0)
+        if (add_mount(b, &root, m, e) < 0)
             return err_wrap(e, "mount \"%.*s\"", STR_ARG(m->target));
     return 0;
 }
