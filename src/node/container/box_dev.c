@@ -39,15 +39,15 @@ static int is_device(const char *host)
     return stat(host, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode));
 }
 
+/* Nobody else is in this directory yet: a name is as good as a descriptor. */
 static int add_usual(int dev, const char *host, struct err *e)
 {
     const char *name = host + sizeof("/dev/") - 1;
     autoclose int mount = clone_device(host);
-    autoclose int file = mount < 0 ? -1 : openat(dev, name, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 
     if (mount < 0 && errno == ENOENT) /* a host without it (minimal containers): a program may never miss it */
         return 0;
-    if (file < 0 || box_mount_attach(mount, file) < 0)
+    if (mount < 0 || mknodat(dev, name, S_IFREG | 0666, 0) < 0 || box_mount_attach_at(mount, dev, name) < 0)
         return err_errno(e, "device %s", host);
     return 0;
 }
@@ -80,11 +80,9 @@ int box_dev_empty(struct box *b)
 static int put_below(int dev, const char *name, int take_mount)
 {
     autoclose int mount = take_mount;
-    autoclose int target = -1;
 
     (void)mkdirat(dev, name, 0755); /* is there in the host's /dev, which cannot be written to */
-    target = openat(dev, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return target < 0 ? -1 : box_mount_attach(mount, target);
+    return box_mount_attach_at(mount, dev, name);
 }
 
 static int add_pts(const struct box *b, int dev, struct err *e)

@@ -40,6 +40,9 @@ struct box_option {
  * kernel's own words where it gives any. */
 int box_mount_new(const char *type, const struct box_option *opt, unsigned attr, struct err *e);
 
+/* At a name in a directory that nobody else changes; "": at 'dir' itself. The name may not be a link's. */
+int box_mount_attach_at(int mount, int dir, const char *name);
+
 /* ---- box_mount.c: paths below a root; links cannot lead out of it ---- */
 
 enum box_made { BOX_DIR, BOX_FILE };

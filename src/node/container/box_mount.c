@@ -69,7 +69,12 @@ int box_mount_set(int mount, uint64_t attr, bool is_recursive)
 
 int box_mount_attach(int mount, int target)
 {
-    return move_mount(mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+    return box_mount_attach_at(mount, target, "");
+}
+
+int box_mount_attach_at(int mount, int dir, const char *name)
+{
+    return move_mount(mount, "", dir, name, MOVE_MOUNT_F_EMPTY_PATH | (*name ? 0 : MOVE_MOUNT_T_EMPTY_PATH));
 }
 
 int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursive, int *ret_fd, struct err *e)
