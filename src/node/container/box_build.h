@@ -30,6 +30,7 @@ struct box { /* descriptors that are not there yet are -1 */
     VEC(int) parts;     /* the mounts the root is made of; made read-only together */
     bool is_overlay;    /* it is one overlay, with 'over' between */
     bool has_bare;      /* one of them is the host's own, not an overlay, and 'over' should lie over it */
+    int proc, sys;      /* its /proc and /sys, attached; -1: there is none of the kernel's */
     int dev;            /* its /dev, attached and not filled yet */
     int empty;          /* an attached read-only directory with nothing in it, for masks; -1: not made yet */
     int cwd;            /* O_PATH in the new root */

@@ -150,15 +150,6 @@ static void add_mqueue(int dev)
 
 /* ---- /dev itself ---- */
 
-static int attach_dev(struct box *b, int mount, struct err *e)
-{
-    autoclose int target = -1;
-
-    if (box_make(b, STR("/dev"), BOX_DIR, &target, e) < 0)
-        return -1;
-    return box_mount_attach(mount, target) < 0 ? err_errno(e, "mount /dev") : 0;
-}
-
 static int fill_plain(struct box *b, int dev, struct err *e)
 {
     for (size_t i = 0; i < ARRAY_LEN(usual); i++)
@@ -194,7 +185,7 @@ static int new_dev(const struct box *b, struct err *e)
 int box_dev_make(struct box *b, struct err *e)
 {
     b->dev = new_dev(b, e);
-    return b->dev < 0 ? -1 : attach_dev(b, b->dev, e);
+    return b->dev < 0 ? -1 : box_attach(b, b->dev, STR("/dev"), BOX_DIR, e);
 }
 
 int box_fill_dev(struct box *b, struct err *e)

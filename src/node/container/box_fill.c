@@ -14,27 +14,28 @@ enum { QUIET = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
 
 /* ---- files of the kernel that speak of the whole machine ---- */
 
-static struct {
-    const char *path;
+static struct kernel_file {
+    bool is_proc; /* in /proc, else in /sys */
+    const char *name;
     bool is_masked; /* else read-only */
     bool is_absent; /* when it was looked for last */
 } kernel_files[] = {
-    { "/proc/acpi", true, false },
-    { "/proc/asound", true, false },
-    { "/proc/kcore", true, false },
-    { "/proc/keys", true, false },
-    { "/proc/latency_stats", true, false },
-    { "/proc/scsi", true, false },
-    { "/proc/sched_debug", true, false },
-    { "/proc/timer_list", true, false },
-    { "/proc/timer_stats", true, false },
-    { "/sys/firmware", true, false },
-    { "/sys/devices/virtual/powercap", true, false },
-    { "/proc/bus", false, false },
-    { "/proc/fs", false, false },
-    { "/proc/irq", false, false },
-    { "/proc/sys", false, false },
-    { "/proc/sysrq-trigger", false, false },
+    { true, "acpi", true, false },
+    { true, "asound", true, false },
+    { true, "kcore", true, false },
+    { true, "keys", true, false },
+    { true, "latency_stats", true, false },
+    { true, "scsi", true, false },
+    { true, "sched_debug", true, false },
+    { true, "timer_list", true, false },
+    { true, "timer_stats", true, false },
+    { false, "firmware", true, false },
+    { false, "devices/virtual/powercap", true, false },
+    { true, "bus", false, false },
+    { true, "fs", false, false },
+    { true, "irq", false, false },
+    { true, "sys", false, false },
+    { true, "sysrq-trigger", false, false },
 };
 
 /* Most kernels lack half of them, and to find that out in a /proc that is new takes as long as to hide one. All show
@@ -43,18 +44,16 @@ enum { LOOK_AGAIN_MS = 500, TRUST_MS = 1000 };
 static int64_t looked_ms = INT64_MIN / 2;
 
 /* Only what the kernel itself says counts: not what is mounted there, nor a /proc that shows processes alone. */
-static bool is_absent(const char *path)
+static bool is_absent(const struct kernel_file *f)
 {
-    bool is_proc = str_starts(str_of(path), STR("/proc/"));
-    const char *name = path + (is_proc ? sizeof("/proc/") : sizeof("/sys/")) - 1;
-    autoclose int top = open(is_proc ? "/proc" : "/sys", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    autoclose int top = open(f->is_proc ? "/proc" : "/sys", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     autoclose int fd = -1;
     struct statfs fs;
 
-    if (top < 0 || fstatfs(top, &fs) < 0 || fs.f_type != (is_proc ? PROC_SUPER_MAGIC : SYSFS_MAGIC) ||
-        faccessat(top, is_proc ? "version" : "kernel", F_OK, 0) < 0)
+    if (top < 0 || fstatfs(top, &fs) < 0 || fs.f_type != (f->is_proc ? PROC_SUPER_MAGIC : SYSFS_MAGIC) ||
+        faccessat(top, f->is_proc ? "version" : "kernel", F_OK, 0) < 0)
         return false;
-    fd = path_open_below(top, name, O_PATH | O_NOFOLLOW, RESOLVE_NO_XDEV);
+    fd = path_open_below(top, f->name, O_PATH | O_NOFOLLOW, RESOLVE_NO_XDEV);
     return fd < 0 && errno == ENOENT;
 }
 
@@ -66,7 +65,7 @@ void box_fill_refresh(void)
         return;
     looked_ms = now_ms;
     for (size_t i = 0; i < ARRAY_LEN(kernel_files); i++)
-        kernel_files[i].is_absent = is_absent(kernel_files[i].path);
+        kernel_files[i].is_absent = is_absent(&kernel_files[i]);
 }
 
 /* ---- masks ---- */
@@ -80,12 +79,12 @@ static int new_empty(struct box *b)
     return box_dev_empty(b);
 }
 
-static int make_empty(struct box *b, int target)
+static int make_empty(struct box *b, int dir, const char *name)
 {
     int mount = new_empty(b);
 
     if (mount < 0 || box_mount_set(mount, QUIET | MOUNT_ATTR_RDONLY, false) < 0 ||
-        box_mount_attach(mount, target) < 0) {
+        box_mount_attach_at(mount, dir, name) < 0) {
         if (mount >= 0)
             close(mount);
         return -1;
@@ -94,51 +93,59 @@ static int make_empty(struct box *b, int target)
     return 0;
 }
 
-static int mask_dir(struct box *b, int target)
+static int mask_dir(struct box *b, int dir, const char *name)
 {
     autoclose int copy = -1;
 
     if (b->empty < 0)
-        return make_empty(b, target);
+        return make_empty(b, dir, name);
     copy = box_mount_clone(b->empty, "", false);
-    return copy < 0 ? -1 : box_mount_attach(copy, target);
+    return copy < 0 ? -1 : box_mount_attach_at(copy, dir, name);
 }
 
-static int mask_file(int target)
+static int mask_file(int dir, const char *name)
 {
     autoclose int copy = box_mount_clone(AT_FDCWD, "/dev/null", false);
 
     if (copy < 0 || box_mount_set(copy, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, false) < 0)
         return -1;
-    return box_mount_attach(copy, target);
+    return box_mount_attach_at(copy, dir, name);
 }
 
 /* What is not there needs no mask. */
+static bool is_missing(int no)
+{
+    return no == ENOENT || no == ENOTDIR || no == EACCES;
+}
+
+static int mask_at(struct box *b, int dir, const char *name)
+{
+    struct stat st;
+
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH)) < 0)
+        return is_missing(errno) ? 0 : -1;
+    return S_ISDIR(st.st_mode) ? mask_dir(b, dir, name) : mask_file(dir, name);
+}
+
 static int mask(struct box *b, struct str path, struct err *e)
 {
     autoclose int target = path_open_in(b->root, path, O_PATH);
-    struct stat st;
 
     if (target < 0)
-        return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0
-                                                                      : err_errno(e, "open \"%.*s\"", STR_ARG(path));
-    if (fstat(target, &st) < 0 || (S_ISDIR(st.st_mode) ? mask_dir(b, target) : mask_file(target)) < 0)
-        return err_errno(e, "hide \"%.*s\"", STR_ARG(path));
-    return 0;
+        return is_missing(errno) ? 0 : err_errno(e, "open \"%.*s\"", STR_ARG(path));
+    return mask_at(b, target, "") < 0 ? err_errno(e, "hide \"%.*s\"", STR_ARG(path)) : 0;
 }
 
-static int freeze(struct box *b, const char *path, struct err *e)
+static int freeze_at(int dir, const char *name)
 {
-    autoclose int target = path_open_in(b->root, str_of(path), O_PATH);
-    autoclose int copy = target < 0 ? -1 : box_mount_clone(target, "", false);
+    autoclose int copy = box_mount_clone(dir, name, false);
 
-    if (target < 0 && errno == ENOENT)
-        return 0;
-    if (copy < 0 || box_mount_set(copy, QUIET | MOUNT_ATTR_RDONLY, false) < 0 || box_mount_attach(copy, target) < 0)
-        return err_errno(e, "make %s read-only", path);
-    return 0;
+    if (copy < 0)
+        return errno == ENOENT ? 0 : -1;
+    return box_mount_set(copy, QUIET | MOUNT_ATTR_RDONLY, false) < 0 ? -1 : box_mount_attach_at(copy, dir, name);
 }
 
+/* By their names: what the kernel shows there nobody else can change. */
 static int mask_kernel(struct box *b, struct err *e)
 {
     bool is_known = clock_mono_ms(&clock_real) < looked_ms + TRUST_MS;
@@ -146,12 +153,13 @@ static int mask_kernel(struct box *b, struct err *e)
     if (b->spec->is_privileged)
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(kernel_files); i++) {
-        const char *path = kernel_files[i].path;
+        const struct kernel_file *f = &kernel_files[i];
+        int dir = f->is_proc ? b->proc : b->sys;
 
-        if (is_known && kernel_files[i].is_absent)
+        if (dir < 0 || (is_known && f->is_absent))
             continue;
-        if ((kernel_files[i].is_masked ? mask(b, str_of(path), e) : freeze(b, path, e)) < 0)
-            return -1;
+        if ((f->is_masked ? mask_at(b, dir, f->name) : freeze_at(dir, f->name)) < 0)
+            return err_errno(e, "%s /%s/%s", f->is_masked ? "hide" : "protect", f->is_proc ? "proc" : "sys", f->name);
     }
     return 0;
 }
@@ -170,7 +178,7 @@ static int fill_proc(struct box *b, struct err *e)
                            "(as in a container that is not privileged)");
     if (mount < 0)
         return err_wrap(e, "/proc");
-    return box_put(b, mount, STR("/proc"), BOX_DIR, e);
+    return box_attach(b, b->proc = mount, STR("/proc"), BOX_DIR, e);
 }
 
 static void fill_cgroup(struct box *b)
@@ -206,7 +214,7 @@ static int fill_sys(struct box *b, struct err *e)
     }
     if (mount < 0)
         return err_wrap(e, "/sys");
-    if (box_put(b, mount, STR("/sys"), BOX_DIR, e) < 0)
+    if (box_attach(b, b->sys = mount, STR("/sys"), BOX_DIR, e) < 0)
         return -1;
     fill_cgroup(b);
     return 0;
@@ -287,6 +295,7 @@ static int hide(struct box *b, struct err *e)
 
 int box_fill(struct box *b, struct err *e)
 {
+    b->proc = b->sys = -1;
     if (fill_proc(b, e) < 0 || fill_sys(b, e) < 0 || box_dev_make(b, e) < 0 || mask_kernel(b, e) < 0)
         return -1;
     if (b->spec->root.n)

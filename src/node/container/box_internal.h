@@ -50,7 +50,8 @@ enum box_made { BOX_DIR, BOX_FILE };
  * yet. */
 int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, struct err *e);
 
-/* Attach 'take_mount' (closed in any case) at 'path', which is made. */
+/* Attach 'mount' at 'path', which is made. box_put() closes it then, in any case. */
+int box_attach(struct box *b, int mount, struct str path, enum box_made kind, struct err *e);
 int box_put(struct box *b, int take_mount, struct str path, enum box_made kind, struct err *e);
 bool box_is_below(struct str path, struct str dir); /* or the same */
 

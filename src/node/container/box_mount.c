@@ -277,12 +277,18 @@ int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, st
     return 0;
 }
 
-int box_put(struct box *b, int take_mount, struct str path, enum box_made kind, struct err *e)
+int box_attach(struct box *b, int mount, struct str path, enum box_made kind, struct err *e)
 {
-    autoclose int mount = take_mount;
     autoclose int target = -1;
 
     if (box_make(b, path, kind, &target, e) < 0)
         return -1;
     return box_mount_attach(mount, target) < 0 ? err_errno(e, "mount at \"%.*s\"", STR_ARG(path)) : 0;
+}
+
+int box_put(struct box *b, int take_mount, struct str path, enum box_made kind, struct err *e)
+{
+    autoclose int mount = take_mount;
+
+    return box_attach(b, mount, path, kind, e);
 }
