@@ -19,7 +19,7 @@
 
 #define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-enum { PIDS_MAX = 4096, MOUNTS_EXTRA = 8, SHARDS = 64, SHARD_LAYERS = 8 };
+enum { PIDS_MAX = 4096, MOUNTS_EXTRA = 8 };
 
 struct building {
     struct agent_pod *p;
@@ -425,33 +425,14 @@ void agent_box_prepare(const struct agent_pod *p)
         (void)make_over(p->agent, &path, &(struct err){ 0 }); /* the first start tries again, and tells */
 }
 
-/* A few of them in each shard: to place a directory right below "layers" ext4 looks at all parts of the disk (see
- * agent_run.c), and begins where its name says. So each run has names of its own. */
-static int make_layer(struct agent *g, const char *layer, const char *shard, struct err *e)
-{
-    int rc = mkdirat(g->run.dir_fd, layer, 0700);
-
-    if (rc < 0 && errno == ENOENT && (mkdirat(g->run.dir_fd, shard, 0700) == 0 || errno == EEXIST))
-        rc = mkdirat(g->run.dir_fd, layer, 0700);
-    return rc < 0 && errno != EEXIST ? err_errno(e, "make %s", layer) : 0;
-}
-
 static int build_root(struct building *b, struct err *e)
 {
     struct agent_pod *p = b->p;
-    struct str shard = arena_fmt(b->arena, "layers/" AGENT_SHARD "%s-%u", p->agent->run.id,
-                                 p->agent->n_layers++ / SHARD_LAYERS % SHARDS),
-               layer = arena_fmt(&p->arena, "%s/%.*s.%.*s.%d", shard.p, STR_ARG(p->object->uid),
-                                 STR_ARG(b->action->name), b->action->attempt);
     struct box_spec *s = &b->ret->spec;
 
-    if (make_layer(p->agent, layer.p, shard.p, e) < 0)
+    if (agent_layer_make(p, b->action->name, b->action->attempt, e) < 0)
         return -1;
-    agent_storage_count(p, layer.p); /* before the first file is there */
-    *vec_push(&p->arena, &p->layers) = (struct agent_layer){ .dir = layer,
-                                                             .container = arena_str(&p->arena, b->action->name),
-                                                             .attempt = b->action->attempt };
-    s->upper = arena_fmt(b->arena, "%s/%s", p->agent->run.dir.p, layer.p);
+    s->upper = arena_fmt(b->arena, "%s/%s", p->agent->run.dir.p, p->layers.v[p->layers.n - 1].dir.p);
     s->root = b->image->root;
     if (s->root.n)
         return 0;

@@ -9,7 +9,6 @@
 #include "os/tree.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 
@@ -213,17 +212,6 @@ static void remove_files(struct agent_pod *p)
     p->layers.n = 0;
 }
 
-/* Most containers change nothing: then all that is there is the kernel's, and nobody has to look through it. */
-static void drop_empty_layers(struct agent_pod *p)
-{
-    if (p->agent->opt.keeps_state)
-        return;
-    VEC_FOREACH(layer, &p->layers) {
-        box_drop_work(p->agent->run.dir_fd, layer->dir.p);
-        layer->is_gone = unlinkat(p->agent->run.dir_fd, layer->dir.p, AT_REMOVEDIR) == 0;
-    }
-}
-
 /* Those that were never looked at. */
 static void sweep_volumes(struct agent_pod *p)
 {
@@ -276,7 +264,7 @@ void agent_pod_unmake(struct agent_pod *p)
     p->address.s_addr = 0;
     if (p->is_adopted && !p->volumes)
         sweep_volumes(p);
-    drop_empty_layers(p);
+    agent_layers_drop_empty(p);
     agent_pod_written(p);
     volumes_free(p->volumes, true);
     p->volumes = NULL;

@@ -236,10 +236,30 @@ static void who_waits_for_a_turn_can_be_deleted(void **state)
 
 /* ---- what is left ---- */
 
+static const char *layers_of(struct world *w)
+{
+    return arena_fmt(&w->arena, "layers/shard-%s-0", agent_id(w->agent)).p;
+}
+
+static const char *layer_of(struct world *w, const char *pod)
+{
+    return arena_fmt(&w->arena, "%s/%s/%s.c.0", agent_dir(w->agent), layers_of(w),
+                     world_at(w, "Pod", pod, "/metadata/uid"))
+        .p;
+}
+
+static void write_to_layer(struct world *w, const char *pod)
+{
+    int fd = open(arena_fmt(&w->arena, "%s/file", layer_of(w, pod)).p, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    close(fd);
+}
+
 static void nothing_stays_of_a_pod_that_ended(void **state)
 {
     struct world *w = world_new(NULL);
-    const char *layers = arena_fmt(&w->arena, "layers/shard-%s-0", agent_id(w->agent)).p;
+    const char *layers = layers_of(w);
 
     world_pod(w, "p",
               "{restartPolicy: Never, volumes: [{name: v, emptyDir: {}}], containers: [{name: c, image: app, command: "
@@ -247,11 +267,41 @@ static void nothing_stays_of_a_pod_that_ended(void **state)
     assert_int_equal(count_in(w, "pods"), 1);
     assert_int_equal(count_in(w, layers), 1);
     assert_int_equal(count_in(w, "small"), 2); /* and what lies over the host's files */
+    write_to_layer(w, "p");
     fake_exit("p", "c", 0);
     world_turn(w);
     assert_int_equal(count_in(w, "pods"), 0);
     assert_int_equal(count_in(w, layers), 0);
     assert_int_equal(count_in(w, "small"), 1);
+    world_free(w);
+}
+
+/* Not one with anything in it, nor one whose bytes were counted. */
+static void an_empty_layer_is_used_again(void **state)
+{
+    static const char limited[] =
+        "{restartPolicy: Never, containers: [{name: c, image: app, command: [run], resources: "
+        "{limits: {ephemeral-storage: 1Mi}}}]}",
+                      plain[] = "{restartPolicy: Never, containers: [{name: c, image: app, command: [run]}]}";
+    struct world *w = world_new(NULL);
+    struct stat a, b;
+
+    world_pod(w, "a", plain);
+    assert_int_equal(stat(layer_of(w, "a"), &a), 0);
+    fake_exit("a", "c", 0);
+    world_turn(w);
+    world_pod(w, "b", plain);
+    assert_int_equal(count_in(w, layers_of(w)), 1);
+    assert_int_equal(stat(layer_of(w, "b"), &b), 0);
+    assert_int_equal(a.st_ino, b.st_ino);
+    write_to_layer(w, "b");
+    fake_exit("b", "c", 0);
+    world_turn(w);
+    assert_int_equal(count_in(w, layers_of(w)), 0);
+    world_pod(w, "l", limited);
+    fake_exit("l", "c", 0);
+    world_turn(w);
+    assert_int_equal(count_in(w, layers_of(w)), 0);
     world_free(w);
 }
 
@@ -286,6 +336,7 @@ int main(void)
         world_test(some_are_made_at_a_time),
         world_test(who_waits_for_a_turn_can_be_deleted),
         world_test(nothing_stays_of_a_pod_that_ended),
+        world_test(an_empty_layer_is_used_again),
         world_test(state_is_kept_for_who_wants_it),
     };
 
