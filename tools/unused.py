@@ -41,7 +41,7 @@ class Product:
             if re.match(r"static\b", m[0]):
                 self.statics[path, name] = words
             else:
-                self.uses[name] = words
+                self.uses.setdefault(name, set()).update(words)  # there are two programs, and each has a main()
                 self.file_of[name] = path
         for m in MACRO.finditer(rest):
             self.uses.setdefault(m[1], set()).update(WORD.findall(m[2]))
