@@ -174,6 +174,24 @@ def claims():
     same(run(generated, *NODE, *stays).done().lines("g-a-0"), ["again"])
 
 
+DEFILES = """
+import os, stat
+st, index = os.stat("/"), int(os.uname().nodename.rsplit("-", 1)[1])
+print(oct(st.st_mode), st.st_uid, os.listxattr("/"), os.path.exists("/mine"))
+(lambda: os.chmod("/", 0o711), lambda: os.chown("/", 7, 7), lambda: os.setxattr("/", "user.mine", b"1"), lambda: os.mkdir("/mine"),
+ lambda: (os.mkdir("/mine"), os.rmdir("/mine")), lambda: os.setxattr("/", "user.overlay.uuid", b"0123456789abcdef"),
+ lambda: os.rmdir("/media"), lambda: None)[index % 8]()
+"""
+
+
+def nothing_passes_on():
+    """Directories of containers that changed nothing are used again, one pod after the other here: each finds the root as the first did."""
+    j = job("j", task("a", ["python3", "-c", DEFILES], replicas=12), minAvailable=1)
+    r = run(j, *NODE, "--node", "cpu=8,memory=8Gi,pods=1")
+    st = os.stat("/")
+    same([e["text"] for e in r.of("log")], [f"{oct(st.st_mode)} {st.st_uid} [] False"] * 12)
+
+
 def full_disk():
     """The exit status is the job's; what was not copied is named; no half of a file stays."""
     if os.getuid() != 0 or not has_mount_namespaces():
@@ -219,7 +237,8 @@ def main():
     global D
     suite = Suite()
     with own_directory("written", 0o777) as D:
-        for case in (hosts_files, as_user, image, runtimes, hostile, shown_safely, again_and_again, claims, full_disk, many_directories, silent, wrong_use):
+        for case in (hosts_files, as_user, image, runtimes, hostile, shown_safely, again_and_again, nothing_passes_on,
+                     claims, full_disk, many_directories, silent, wrong_use):
             if len(sys.argv) == 1 or case.__name__ in sys.argv:
                 suite.case(case.__name__, case)
     return suite.finish()

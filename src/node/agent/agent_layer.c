@@ -3,13 +3,11 @@
  * A few of them in each shard: to place a directory right below "layers" ext4 looks at all parts of the disk (see
  * agent_run.c), and begins where its name says. So each run has names of its own.
  *
- * One whose container changed nothing is empty when the pod ends, and the next container gets it under its own name:
- * for a new one ext4 passes over every inode that was freed in the last seconds. Containers never see the directory
- * itself, only some in it, and those are made anew.
+ * One whose container changed nothing is left when the pod ends, and the next container gets it under its own name:
+ * for new directories ext4 passes over every inode that was freed in the last seconds. Whether it is as new ones would
+ * be is looked at where it is used (box_root.c).
  */
 #include "node/agent/agent_internal.h"
-
-#include "os/dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +50,7 @@ void agent_layers_done(struct agent *g)
 {
     for (char *spare; (spare = spare_take(g)); free(spare))
         if (!g->leaves && g->run.dir_fd >= 0)
-            (void)unlinkat(g->run.dir_fd, spare, AT_REMOVEDIR);
+            (void)box_layer_remove(g->run.dir_fd, spare);
 }
 
 /* ---- for a container ---- */
@@ -94,8 +92,7 @@ void agent_layers_drop_empty(struct agent_pod *p)
     if (p->agent->opt.keeps_state)
         return;
     VEC_FOREACH(layer, &p->layers) {
-        box_drop_work(run, layer->dir.p);
-        layer->is_gone = dir_is_empty(run, layer->dir.p) &&
-                         (spare_add(p, layer) || unlinkat(run, layer->dir.p, AT_REMOVEDIR) == 0);
+        layer->is_gone = (box_layer_empty(run, layer->dir.p) && spare_add(p, layer)) ||
+                         box_layer_remove(run, layer->dir.p);
     }
 }

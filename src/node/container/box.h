@@ -85,8 +85,11 @@ struct box_spec {
 };
 
 bool box_can_hold_changes(int dir); /* can it be an upper layer, as far as its file system tells? */
-/* Of a directory of changes whose container is gone: what the kernel left there, and changes if there are none. */
-void box_drop_work(int dir, const char *path);
+/* Of a directory of changes whose container is gone. The first removes what the kernel left there; true: nothing was
+ * changed, and another container may have it, which looks whether it is as a new one would be. The second removes all of
+ * it, if nothing was changed. */
+bool box_layer_empty(int dir, const char *path);
+bool box_layer_remove(int dir, const char *path);
 
 /* For the wire (os/wire.h), and back: all texts are copied. mounts[i].fd travels beside it: 'fds' are those of the
  * mounts, in their order. ERR_INVALID: it is not what box_encode() writes. */

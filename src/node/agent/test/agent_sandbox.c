@@ -256,6 +256,18 @@ static void write_to_layer(struct world *w, const char *pod)
     close(fd);
 }
 
+/* What a container has made there, and the kernel for it. */
+static void begin_layer(struct world *w, const char *pod)
+{
+    static const char *const dirs[] = { "upper0", "work0", "work0/work", "work0/work/incompat",
+                                        "work0/work/incompat/volatile" };
+    const char *layer = layer_of(w, pod);
+
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+        (void)mkdir(arena_fmt(&w->arena, "%s/%s", layer, dirs[i]).p, 0755);
+    assert_int_equal(mknod(arena_fmt(&w->arena, "%s/work0/work/incompat/volatile/dirty", layer).p, S_IFREG, 0), 0);
+}
+
 static void nothing_stays_of_a_pod_that_ended(void **state)
 {
     struct world *w = world_new(NULL);
@@ -287,6 +299,7 @@ static void an_empty_layer_is_used_again(void **state)
     struct stat a, b;
 
     world_pod(w, "a", plain);
+    begin_layer(w, "a");
     assert_int_equal(stat(layer_of(w, "a"), &a), 0);
     fake_exit("a", "c", 0);
     world_turn(w);
@@ -294,11 +307,13 @@ static void an_empty_layer_is_used_again(void **state)
     assert_int_equal(count_in(w, layers_of(w)), 1);
     assert_int_equal(stat(layer_of(w, "b"), &b), 0);
     assert_int_equal(a.st_ino, b.st_ino);
+    begin_layer(w, "b");
     write_to_layer(w, "b");
     fake_exit("b", "c", 0);
     world_turn(w);
     assert_int_equal(count_in(w, layers_of(w)), 0);
     world_pod(w, "l", limited);
+    begin_layer(w, "l");
     fake_exit("l", "c", 0);
     world_turn(w);
     assert_int_equal(count_in(w, layers_of(w)), 0);
