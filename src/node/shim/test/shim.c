@@ -550,6 +550,7 @@ static void test_attach(void **state)
     assert_true(stand_expect(s, SHIM_RESULT, "leaves").is_ok);
     assert_int_equal(shim_attach(s, 4, STR("hears"), fds, true, NULL), 0); /* it went on, and so does its input */
     in = recv_input(sock[0]);
+    assert_int_equal(read(out[0], text, sizeof(text)), 2); /* the half line again */
     assert_int_equal(write(in, "c\n", 2), 2);
     assert_int_equal(read(out[0], text, sizeof(text)), 2);
     close(in);
