@@ -119,6 +119,8 @@ int box_seccomp_load(uint64_t caps, struct err *e);
 
 /* ---- box_program.c ---- */
 
+void box_program_prepare(void); /* its part of box_prepare(): nobody enters another user namespace after that */
+
 struct box_program {
     const struct box_spec *spec;
     const struct box_who *who;

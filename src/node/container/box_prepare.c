@@ -5,6 +5,7 @@ void box_prepare(void)
 {
     box_seccomp_prepare();
     box_caps_prepare();
+    box_program_prepare();
     box_mounts_prepare();
 }
 

@@ -251,12 +251,24 @@ pid_t box_program_start(struct arena *a, struct box_program *p)
 
 /* ---- shared by run and exec ---- */
 
-bool box_in_user_namespace(void)
+static enum { NOT_ASKED, FIRST_NAMESPACE, OTHER_NAMESPACE } user_namespace; /* of this process and its children */
+
+static bool ask_user_namespace(void)
 {
     struct stat st;
 
     /* The first user namespace has a fixed number. */
     return stat("/proc/self/ns/user", &st) < 0 || st.st_ino != 0xEFFFFFFDU;
+}
+
+void box_program_prepare(void)
+{
+    user_namespace = ask_user_namespace() ? OTHER_NAMESPACE : FIRST_NAMESPACE;
+}
+
+bool box_in_user_namespace(void)
+{
+    return user_namespace == NOT_ASKED ? ask_user_namespace() : user_namespace == OTHER_NAMESPACE;
 }
 
 bool box_groups_are_fixed(void)
