@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { WRITE_AT = 64 << 10, TIME_MAX = 40 };
+enum { WRITE_AT = 64 << 10, TIME_MAX = 40, TAIL_ROOM = CONLOG_TAIL * 2 };
 
 static const char *const stream_tags[CONLOG_STREAM_MAX] = { " stdout ", " stderr " };
 
@@ -27,7 +27,7 @@ struct conlog {
     struct buf out;                      /* whole records, not written */
     int64_t lost;                        /* bytes of text, since the last that could be written */
     int why;                             /* errno of the first of them */
-    char tail[CONLOG_TAIL * 2];          /* the last put; the newer half is what counts */
+    char *tail;                          /* the last put; the newer half is what counts. NULL: nothing yet */
     size_t tail_n;
     int64_t written_second; /* that 'stamp' is for */
     char stamp[TIME_MAX];   /* "2026-03-01T09:30:00." */
@@ -212,7 +212,9 @@ static void keep_tail(struct conlog *l, struct str s)
     s = s.n > CONLOG_TAIL ? str_from(s, s.n - CONLOG_TAIL) : s;
     if (!s.n)
         return;
-    if (l->tail_n + s.n > sizeof(l->tail)) {
+    if (!l->tail)
+        l->tail = xmalloc(TAIL_ROOM); /* most containers write nothing */
+    if (l->tail_n + s.n > TAIL_ROOM) {
         memmove(l->tail, l->tail + l->tail_n - CONLOG_TAIL, CONLOG_TAIL); /* more than half is in use */
         l->tail_n = CONLOG_TAIL;
     }
@@ -322,6 +324,7 @@ void conlog_close(struct conlog *l)
     for (int i = 0; i < CONLOG_STREAM_MAX; i++)
         buf_done(&l->lines[i]);
     buf_done(&l->out);
+    free(l->tail);
     free(l->path);
     free(l);
 }

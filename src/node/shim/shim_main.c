@@ -235,6 +235,7 @@ static void choose_driver(struct pod *p)
 
 _Noreturn void shim_main(const struct spawner_own *own, const struct shim_options *opt, int sock)
 {
+    static char bytes[SHIM_READ]; /* not on the heap, where what follows it would lie on pages of its own */
     struct pod *p = xcalloc(1, sizeof(*p));
     struct err e;
     sigset_t set;
@@ -242,7 +243,7 @@ _Noreturn void shim_main(const struct spawner_own *own, const struct shim_option
     p->own = own;
     p->opt = *opt;
     p->sock = sock;
-    p->bytes = xmalloc(SHIM_READ);
+    p->bytes = bytes;
     p->pause_pids = p->null = -1;
     list_init(&p->cons);
     list_init(&p->tasks);
