@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <linux/netlink.h>
 #include <linux/sockios.h>
+#include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -84,6 +85,14 @@ static int open_network(int sock)
     return fd >= 0 ? fd : open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 }
 
+/* A socket of any kind will do: this is the one that the program will set up the pod's network with. */
+static int raise_loopback(int sock, struct err *e)
+{
+    struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+
+    return ioctl(sock, SIOCSIFFLAGS, &request) < 0 ? err_errno(e, "bring lo up") : 0;
+}
+
 static int say_ready(struct pod *p, struct err *e)
 {
     struct shim_event ev = { .kind = SHIM_READY };
@@ -95,6 +104,8 @@ static int say_ready(struct pod *p, struct err *e)
         nl = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
         if (nl < 0)
             return err_errno(e, "open a netlink socket in the pod's network");
+        if (raise_loopback(nl, e) < 0)
+            return -1;
         m.fds[m.n_fds++] = nl;
     }
     net = open_network(nl);

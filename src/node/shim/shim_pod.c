@@ -7,9 +7,7 @@
 #include "os/io.h"
 
 #include <fcntl.h>
-#include <net/if.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 static const char pause_group[] = "sandbox.pause"; /* no container has a dot in its name */
@@ -87,27 +85,12 @@ static int write_sysctls(const struct pod *p, struct err *e)
 
 /* ---- namespaces ---- */
 
-static int raise_loopback(struct err *e)
-{
-    struct ifreq request = { .ifr_name = "lo" };
-    autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return err_errno(e, "a socket in the pod's network");
-    request.ifr_flags = IFF_UP | IFF_RUNNING;
-    if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-        return err_errno(e, "bring lo up");
-    return 0;
-}
-
 static int make_namespaces(const struct pod *p, struct err *e)
 {
     int flags = CLONE_NEWUTS | (p->opt.has_host_network ? 0 : CLONE_NEWNET) | (p->opt.has_host_ipc ? 0 : CLONE_NEWIPC);
 
     if (unshare(flags) < 0)
         return err_errno(e, "make the pod's namespaces");
-    if (!p->opt.has_host_network && raise_loopback(e) < 0)
-        return -1;
     if (p->opt.hostname.n && sethostname(p->opt.hostname.p, p->opt.hostname.n) < 0)
         return err_errno(e, "host name %.*s", STR_ARG(p->opt.hostname));
     return write_sysctls(p, e);
