@@ -213,6 +213,8 @@ static void want_list(struct embedded *m, struct want *w)
 
 static bool next_listed(struct embedded *m, struct want *w, struct cluster_event *ret)
 {
+    if (w->state == WANT_WATCH) /* nearly always, and an event is large */
+        return false;
     *ret = (struct cluster_event){ .type = w->type };
     if (w->state == WANT_LIST && store_flushed(m->store) != store_revision(m->store))
         return false;
@@ -221,8 +223,6 @@ static bool next_listed(struct embedded *m, struct want *w, struct cluster_event
         ret->kind = CLUSTER_RELIST;
         return true;
     }
-    if (w->state != WANT_TELL)
-        return false;
     if (w->at < w->n) {
         hold(m, w->listed[w->at++]);
         store_rest(m->store); /* else all of them would have trees at once */
