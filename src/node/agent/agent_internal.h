@@ -234,7 +234,7 @@ struct agent_layer { /* what one start of a container changed of its root */
     struct str dir;  /* below that of the run */
     struct str container;
     int attempt;
-    bool is_kept, is_gone;
+    bool is_kept, is_gone;    /* when its pod has ended */
     const struct str *mounts; /* only where somebody wants to know what was written */
     size_t n_mounts;
 };

@@ -48,7 +48,7 @@ struct net {
     int ns_fd, mtu;
     uint32_t group;
     char id[NET_ID_DIGITS + 1], bridge[IF_NAMESIZE];
-    int left[LEFT_MAX]; /* links of pods that left: those that are still there */
+    int left[LEFT_MAX]; /* links of pods that left; most are gone already */
     size_t n_left;
     bool has_defaults; /* in the namespace, for links to come: those of pods */
     bool has_out;      /* 'out' was begun */
