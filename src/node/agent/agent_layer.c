@@ -1,7 +1,8 @@
 /* agent_layer.c - the directories that hold what containers change of their roots
  *
- * A few of them in each shard: to place a directory right below "layers" ext4 looks at all parts of the disk (see
- * agent_run.c), and begins where its name says. So each run has names of its own.
+ * Two of them in each shard: to place a directory right below "layers" ext4 looks at all parts of the disk (see
+ * agent_run.c), and begins where its name says. So each run has names of its own. Of more than two in one part each would
+ * pass over what the others deleted.
  *
  * One whose container changed nothing is left when the pod ends, and the next container gets it under its own name:
  * for new directories ext4 passes over every inode that was freed in the last seconds. Whether it is as new ones would
@@ -13,7 +14,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { SHARDS = 64, SHARD_LAYERS = 8 };
+enum { SHARDS = 64, SHARD_LAYERS = 2 };
 
 /* ---- those that are free ---- */
 
