@@ -380,11 +380,12 @@ int main(void)
     TRY(bpf, 0, args, 64); TRY(perf_event_open, args, 0, -1, -1, 0); TRY(userfaultfd, 0); TRY(io_uring_setup, 1, args);
     TRY(open_by_handle_at, AT_FDCWD, args, 0); TRY(kexec_load, 0, 0, 0, 0); TRY(init_module, args, 1, ""); TRY(reboot, 0, 0, 0, 0);
     TRY(swapon, "/x", 0); TRY(acct, "/x"); TRY(syslog, 3, args, 1); TRY(settimeofday, args, 0); TRY(iopl, 3); TRY(quotactl, 0, 0, 0, 0);
-    TRY(socket, 40 /* AF_VSOCK */, SOCK_STREAM, 0); TRY(sethostname, "x", 1); TRY(chroot, "/nope-that-is-not-there") ;
+    TRY(socket, 40 /* AF_VSOCK */, SOCK_STREAM, 0); TRY(socket, 1L << 32 | 40, SOCK_STREAM, 0); TRY(sethostname, "x", 1); TRY(chroot, "/nope-that-is-not-there") ;
 #ifdef __x86_64__
     want("i386 mount", old(21, (long)(int)(long)args, 0, 0, 0)); want("i386 unshare", old(310, CLONE_NEWUSER, 0, 0, 0));
     want("i386 clone", old(120, CLONE_NEWUSER, 0, 0, 0)); want("i386 keyctl", old(288, 0, -3, 1, 0)); want("i386 setns", old(346, 0, 0, 0, 0));
     want("i386 bpf", old(357, 0, 0, 0, 0)); want("i386 fsopen", old(430, 0, 0, 0, 0)); want("i386 clone3", old(435, 0, 0, 0, 0));
+    want("i386 socket", old(359, 40, SOCK_STREAM, 0, 0));
     errno = 0; want("x32 mount", syscall(0x40000000 + SYS_mount, "none", "/mnt", "tmpfs", 0, 0));
     errno = 0; want("x32 unshare", syscall(0x40000000 + SYS_unshare, CLONE_NEWUSER));
 #endif

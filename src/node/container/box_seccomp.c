@@ -108,10 +108,12 @@ static int deny(scmp_filter_ctx ctx, const char *name)
     return nr == __NR_SCMP_ERROR ? 0 : seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), nr, 0);
 }
 
-/* Each flag alone: a filter compares under a mask. vsock sockets know nothing of network namespaces. */
+/* Each flag alone: a filter compares under a mask. vsock sockets know nothing of network namespaces; of the register that
+ * says so the kernel takes the lower half, whatever is in the other. */
 static int deny_arguments(scmp_filter_ctx ctx, uint64_t caps)
 {
-    int result = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_VSOCK));
+    int result = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
+                                  SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, AF_VSOCK));
 
     if (is_lifted(caps, CAP_SYS_ADMIN))
         return result;

@@ -177,7 +177,7 @@ static struct json *seccomp(struct arena *a, uint64_t caps, bool has_fixed_group
         (void)rule(a, list, "setgroups", 0);
         (void)rule(a, list, "setgroups32", 0);
     }
-    rule_argument(a, rule(a, list, "socket", EPERM), "SCMP_CMP_EQ", AF_VSOCK, 0);
+    rule_argument(a, rule(a, list, "socket", EPERM), "SCMP_CMP_MASKED_EQ", UINT32_MAX, AF_VSOCK);
     if (caps & UINT64_C(1) << CAP_SYS_ADMIN)
         return out;
     (void)rule(a, list, "clone3", ENOSYS);

@@ -175,6 +175,7 @@ static int count_wrong(void)
         CALL(syscall(SYS_reboot, 0, 0, 0, 0), EPERM),
         CALL(syscall(SYS_clock_settime, 0, 0), EPERM),
         CALL(syscall(SYS_socket, AF_VSOCK, SOCK_STREAM, 0), EPERM),
+        CALL(syscall(SYS_socket, INT64_C(1) << 32 | AF_VSOCK, SOCK_STREAM, 0), EPERM),
         CALL(call_clone(CLONE_NEWUSER), EPERM),
         CALL(call_clone(CLONE_NEWNET | CLONE_NEWUSER), EPERM),
         CALL(syscall(SYS_clone3, &args, sizeof(args)), ENOSYS),
