@@ -120,9 +120,12 @@ static int64_t shm_bytes(const struct box *b)
  * It is a mount point all the same, as programs expect. */
 static int share_dev(int dev)
 {
+    autoclose int mount = -1;
+
     if (mkdirat(dev, shm, 01777) < 0 || fchmodat(dev, shm, 01777, 0) < 0) /* whatever the umask is */
         return -1;
-    return box_mount_clone(dev, shm, false);
+    mount = box_mount_clone(dev, shm, false);
+    return mount < 0 ? -1 : box_mount_attach_at(mount, dev, shm);
 }
 
 static int add_shm(const struct box *b, int dev, struct err *e)
@@ -133,10 +136,12 @@ static int add_shm(const struct box *b, int dev, struct err *e)
 
     if (is_shm_given(b))
         return 0;
+    if (!b->spec->is_privileged)
+        return share_dev(dev) < 0 ? err_errno(e, "make /dev/shm") : 0;
     (void)snprintf(size, sizeof(size), "%" PRId64, shm_bytes(b));
-    mount = b->spec->is_privileged ? box_mount_new("tmpfs", opt, QUIET, e) : share_dev(dev);
+    mount = box_mount_new("tmpfs", opt, QUIET, e);
     if (mount < 0)
-        return b->spec->is_privileged ? err_wrap(e, "/dev/shm") : err_errno(e, "make /dev/shm");
+        return err_wrap(e, "/dev/shm");
     return put_below(dev, shm, mount) < 0 ? err_errno(e, "mount /dev/shm") : 0;
 }
 
