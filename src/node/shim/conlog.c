@@ -64,6 +64,20 @@ static int open_file(struct conlog *l)
     return 0;
 }
 
+/* The directory is made with the first record, so that above it is looked at first; why not there is what matters. */
+static bool can_write(const char *above, const char *dir)
+{
+    int why;
+
+    if (access(above, W_OK) == 0)
+        return true;
+    why = errno;
+    if (access(dir, W_OK) == 0)
+        return true;
+    errno = why;
+    return false;
+}
+
 int conlog_open(const char *path, int64_t max_bytes, struct conlog **ret, struct err *e)
 {
     autobuf dir = { 0 }, above = { 0 };
@@ -71,7 +85,7 @@ int conlog_open(const char *path, int64_t max_bytes, struct conlog **ret, struct
 
     directory(&dir, path);
     directory(&above, dir.p);
-    if (access(dir.p, W_OK) < 0 && access(above.p, W_OK) < 0)
+    if (!can_write(above.p, dir.p))
         return err_errno(e, "log %s", path);
     l = xcalloc(1, sizeof(*l));
     l->path = strdup(path);
