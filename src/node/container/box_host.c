@@ -11,6 +11,7 @@
 #include "node/container/host_layer.h"
 
 #include <errno.h>
+#include <linux/stat.h>
 
 struct host {
     struct box *box;
@@ -74,21 +75,24 @@ static int layer(struct host *h, int lower, struct str path, bool is_dir, bool h
 static int place_mount(struct host *h, const struct box_host_mount *m, struct err *e)
 {
     autoclose int from = -1;
-    struct stat st;
+    struct statx st;
+    bool is_dir;
     int mount;
 
     if (!m->is_shown)
         return 0;
-    from = open(arena_cstr(&h->box->arena, m->path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (from < 0 || fstat(from, &st) < 0)
-        return 0;
     VEC_FOREACH(dir, &h->whole)
         if (box_is_below(m->path, *dir))
             return 0;
-    mount = layer(h, from, m->path, S_ISDIR(st.st_mode), true, m->attr);
+    from = open(arena_cstr(&h->box->arena, m->path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (from < 0 || statx(from, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0 ||
+        !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* a directory above it was renamed */
+        return 0;
+    is_dir = S_ISDIR(st.stx_mode);
+    mount = layer(h, from, m->path, is_dir, true, m->attr);
     if (mount < 0)
         return 0;
-    return box_put(h->box, mount, m->path, S_ISDIR(st.st_mode) ? BOX_DIR : BOX_FILE, e);
+    return box_put(h->box, mount, m->path, is_dir ? BOX_DIR : BOX_FILE, e);
 }
 
 static int place_mounts(struct host *h, struct err *e)

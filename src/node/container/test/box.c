@@ -554,6 +554,15 @@ static void test_mounts_change(void **state)
             assert_int_equal(umount2("/srv/late", MNT_DETACH), 0);
         lists[listed]();
         expect(f, script, "of the host\n", 0);
+        assert_int_equal(mkdir("/srv/late/in", 0755), 0);
+        mount_at("/srv/late/in", "/srv/late/in/file", "in\n");
+        box_refresh();
+        assert_int_equal(rename("/srv/late", "/srv/away"), 0); /* of this the kernel does not tell */
+        assert_int_equal(mkdir("/srv/late", 0755) + mkdir("/srv/late/in", 0755), 0);
+        lists[listed]();
+        expect(f, "grep -c ' /srv/late' /proc/mounts; cat /srv/data", "0\nof the host\n", 0);
+        assert_int_equal(umount2("/srv/away/in", MNT_DETACH) + rmdir("/srv/away/in") + rmdir("/srv/away"), 0);
+        assert_int_equal(rmdir("/srv/late/in"), 0);
     }
     assert_int_equal(rmdir("/srv/late"), 0);
 }
