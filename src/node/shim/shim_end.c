@@ -142,12 +142,6 @@ static void take_report(struct pod *p, struct con *c, struct box_report *r)
     }
 }
 
-static void close_report(struct con *c)
-{
-    close(c->report);
-    c->report = -1;
-}
-
 void con_read_report(struct pod *p, struct con *c)
 {
     struct box_report r;
@@ -157,13 +151,11 @@ void con_read_report(struct pod *p, struct con *c)
 
         if (n == sizeof(r)) {
             take_report(p, c, &r);
-            if (r.kind == BOX_STARTED)
-                continue;
-            close_report(c); /* its last word: to wait for the end of the socket is to wake up once more */
         } else if (n < 0 && errno == EAGAIN) {
             return;
         } else if (n == 0 || (n < 0 && errno != EINTR)) {
-            close_report(c);
+            close(c->report);
+            c->report = -1;
         }
     }
 }
