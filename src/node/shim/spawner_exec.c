@@ -35,6 +35,13 @@ static int write_image(int dir)
     return rc;
 }
 
+/* In few large pieces, if there can be any: each is mapped and unmapped at once, for every shim and every container. */
+static int make_memory(int fs)
+{
+    (void)fsconfig(fs, FSCONFIG_SET_STRING, "huge", "always", 0);
+    return fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
+}
+
 /* All of it, not a mount of it. */
 static int make_read_only(int fs)
 {
@@ -48,7 +55,7 @@ static int open_image(void)
     autoclose int fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
     autoclose int dir = -1;
 
-    if (fs < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+    if (fs < 0 || make_memory(fs) < 0)
         return -1;
     dir = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     if (dir < 0 || write_image(dir) < 0 || make_read_only(fs) < 0)
