@@ -100,7 +100,7 @@ void spawner_settle(void); /* in a forked process: a session and streams of its 
 
 /* spawner_exec.c: in the program. The first before the second, which is for a forked process. */
 int spawner_open_program(int exe, struct err *e); /* 'exe': our own, to compare */
-_Noreturn void spawner_execute(int program, int sock);
+_Noreturn void spawner_execute(int program, int exe, int sock);
 extern const char spawner_program_name[];
 
 /* Kill and reap every child that 'keeps' does not want, until none is left, at most 'ms'. False: some are. */

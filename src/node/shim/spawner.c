@@ -40,7 +40,7 @@ static pid_t fork_spawner(const struct spawner_options *opt, int program, int so
     if (pid != 0)
         return pid;
     if (!opt->driver)
-        spawner_execute(program, sock);
+        spawner_execute(program, opt->program_fd, sock);
     close(other);
     spawner_main(opt, sock);
 }

@@ -5,8 +5,8 @@
  * leads to is in a pod's hands, and must be nothing that anybody executes later: one chmod() in a pod would change it.
  *
  * It is a file in memory, alone in a file system that is read-only and attached nowhere, and goes with the last process
- * that runs it. Where it cannot be written (ulimit -f), the program itself does as well, though it is larger: by a mount of
- * its file that is read-only and attached nowhere.
+ * that runs it. Where it cannot be written (ulimit -f) or executed (a policy of the machine), the program itself does as
+ * well, though it is larger: by a mount of its file that is read-only and attached nowhere.
  */
 #include "node/shim/shim_internal.h"
 
@@ -103,7 +103,7 @@ int spawner_open_program(int exe, struct err *e)
 }
 
 /* The last argument is room for the names that shims and containers show to people who look at processes. */
-_Noreturn void spawner_execute(int program, int sock)
+_Noreturn void spawner_execute(int program, int exe, int sock)
 {
     static char room[97] = { [0 ... 95] = ' ' };
     char *const argv[] = { (char *)spawner_program_name, room, NULL };
@@ -113,5 +113,6 @@ _Noreturn void spawner_execute(int program, int sock)
     (void)fcntl(SPAWNER_FD, F_SETFD, 0);
     (void)close_range(SPAWNER_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* what it keeps it is sent */
     (void)syscall(SYS_execveat, program, "", argv, environ, AT_EMPTY_PATH);
+    (void)syscall(SYS_execveat, open_own(exe), "", argv, environ, AT_EMPTY_PATH);
     _exit(1);
 }
