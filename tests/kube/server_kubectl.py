@@ -174,11 +174,11 @@ def patches(k):
 
 
 def waits(k):
-    runs(k, pod("ready", "sleep 1000"))
+    runs(k, pod("ready", "trap 'sleep 5; exit' TERM; sleep 1000 & wait"))  # an old kubectl cannot wait for what has gone already
     has(k("wait", "--for=condition=Ready", "pod/ready", "--timeout=60s"), "condition met")
     has(k.fails("wait", "--for=condition=Nothing", "pod/ready", "--timeout=1s"), "timed out")
     waiting = k.popen("wait", "--for=delete", "pod/ready", "--timeout=60s", stdout=subprocess.PIPE, text=True)
-    k("delete", "pod", "ready", "--now")
+    k("delete", "pod", "ready")
     assert waiting.wait(60) == 0
     if k.minor >= 31:
         waiting = k.popen("wait", "--for=create", "cm/later", "--timeout=60s", stdout=subprocess.DEVNULL)

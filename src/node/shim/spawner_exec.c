@@ -21,13 +21,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-extern const char spawner_image[], spawner_image_end[]; /* spawner_image.S */
+extern const char spawner_image[]; /* this and the next: spawner_image.S */
+extern const uint64_t spawner_image_size;
 
 /* ---- in memory ---- */
 
 static int write_image(int dir)
 {
-    struct str image = { spawner_image, (size_t)(spawner_image_end - spawner_image) };
+    struct str image = { spawner_image, spawner_image_size };
     sighandler_t old = signal(SIGXFSZ, SIG_IGN); /* an error is enough */
     int rc = file_write(dir, spawner_program_name, O_EXCL, 0555, image);
 
