@@ -18,6 +18,26 @@ void buf_reset(struct buf *b)
         b->p[0] = '\0';
 }
 
+void buf_drop(struct buf *b, size_t n)
+{
+    assert(n <= b->n);
+    if (n == b->n) {
+        buf_done(b);
+        return;
+    }
+    memmove(b->p, b->p + n, b->n - n);
+    b->n -= n;
+    b->p[b->n] = '\0';
+}
+
+void buf_used(struct buf *b, size_t *at)
+{
+    if (*at < b->n - *at)
+        return;
+    buf_drop(b, *at);
+    *at = 0;
+}
+
 char *buf_reserve(struct buf *b, size_t n)
 {
     size_t need = b->n + n + 1;

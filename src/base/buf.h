@@ -17,8 +17,11 @@ struct buf {
 
 #define autobuf __attribute__((cleanup(buf_done))) struct buf
 
-void buf_done(struct buf *b);               /* release; the buffer is empty and usable again */
-void buf_reset(struct buf *b);              /* empty, but keep the memory */
+void buf_done(struct buf *b);           /* release; the buffer is empty and usable again */
+void buf_reset(struct buf *b);          /* empty, but keep the memory */
+void buf_drop(struct buf *b, size_t n); /* the first 'n' bytes; all of them: the memory too */
+/* The first '*at' bytes were used: drop them as soon as they are half of all, so that it costs nothing in the mean. */
+void buf_used(struct buf *b, size_t *at);
 char *buf_reserve(struct buf *b, size_t n); /* room for n more bytes; returns where they go */
 
 /* Defined here because printing is the hot path: one compare, one copy. 'p' must not point into the buffer itself. */

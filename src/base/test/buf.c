@@ -56,6 +56,33 @@ static void grows_by_any_steps(void **state)
     }
 }
 
+static void drops_what_was_used(void **state)
+{
+    autobuf b = { 0 };
+    size_t at = 0;
+
+    (void)state;
+    buf_drop(&b, 0);
+    buf_str(&b, STR("0123456789"));
+    buf_drop(&b, 3);
+    assert_string_equal(b.p, "3456789");
+    at = 3;
+    buf_used(&b, &at); /* less than half */
+    assert_int_equal(at, 3);
+    at = 4;
+    buf_used(&b, &at);
+    assert_int_equal(at, 0);
+    assert_string_equal(b.p, "789");
+    buf_drop(&b, 3);
+    assert_int_equal(b.cap, 0);
+    for (int i = 0; i < 1000; i++) { /* a reader that is never quite done */
+        buf_str(&b, STR("0123456789"));
+        at = b.n - 5;
+        buf_used(&b, &at);
+    }
+    assert_true(b.cap < 100);
+}
+
 static void numbers_at_the_limits(void **state)
 {
     static const int64_t values[] = { 0, 1, -1, 9, 10, -10, INT64_MAX, INT64_MIN, INT64_MIN + 1 };
@@ -205,10 +232,11 @@ static void base64_has_one_form(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(appends_and_keeps_a_nul),      cmocka_unit_test(grows_by_any_steps),
-        cmocka_unit_test(numbers_at_the_limits),        cmocka_unit_test(quotes_what_a_message_shows),
-        cmocka_unit_test(base64_known_answers),         cmocka_unit_test(base64_round_trip),
-        cmocka_unit_test(base64_refuses_anything_else), cmocka_unit_test(base64_has_one_form),
+        cmocka_unit_test(appends_and_keeps_a_nul),     cmocka_unit_test(grows_by_any_steps),
+        cmocka_unit_test(drops_what_was_used),         cmocka_unit_test(numbers_at_the_limits),
+        cmocka_unit_test(quotes_what_a_message_shows), cmocka_unit_test(base64_known_answers),
+        cmocka_unit_test(base64_round_trip),           cmocka_unit_test(base64_refuses_anything_else),
+        cmocka_unit_test(base64_has_one_form),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
