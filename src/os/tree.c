@@ -10,6 +10,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 static DIR *dir_read(int parent, const char *path, uint64_t resolve)
@@ -19,8 +21,13 @@ static DIR *dir_read(int parent, const char *path, uint64_t resolve)
 
 /* ---- delete ---- */
 
-/* Levels (and fds) at once. A directory further down is moved up to the top of the tree and has its turn there. */
-enum { REMOVE_LEVELS = 32 };
+enum {
+    /* Levels (and fds) at once. A directory further down is moved up to the top of the tree and has its turn there. */
+    REMOVE_LEVELS = 32,
+    /* Whoever holds a descriptor of a directory can go on writing there: at some point it is left to him. */
+    REMOVE_PASSES = 64,
+    REMOVE_MOVES = 1 << 24,
+};
 
 struct removal {
     int top; /* where deep directories are moved to */
@@ -30,15 +37,66 @@ struct removal {
 
 static int remove_entry(struct removal *r, int parent, const char *name, bool is_dir, unsigned level);
 
+/* Immutable and append-only, which a container with CAP_LINUX_IMMUTABLE can set: nothing in such a directory can be removed, nor
+ * such a file. True: it was so, and is no more. */
+static bool clear_flags(int fd)
+{
+    enum { FIXED = FS_IMMUTABLE_FL | FS_APPEND_FL };
+    int flags = 0;
+
+    if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 || !(flags & FIXED))
+        return false;
+    flags &= ~FIXED;
+    return ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+}
+
+/* Only plain files and directories are opened: to open a device is to use it. */
+static int open_plain(int parent, const char *name)
+{
+    autoclose int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    char path[40];
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+        return -1;
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* After EPERM: is there reason to try again? Keeps errno. */
+static bool is_thawed(int parent, const char *name)
+{
+    autoclose int fd = open_plain(parent, name);
+    bool did = clear_flags(parent);
+
+    did |= clear_flags(fd);
+    errno = EPERM;
+    return did;
+}
+
+static int remove_name(int parent, const char *name, int flags)
+{
+    int rc = unlinkat(parent, name, flags);
+
+    return rc < 0 && errno == EPERM && is_thawed(parent, name) ? unlinkat(parent, name, flags) : rc;
+}
+
 static int move_up(struct removal *r, int parent, const char *name)
 {
     char moved[32];
     int rc;
 
+    if (r->n_moved >= REMOVE_MOVES)
+        return err_set(r->e, ERR_IO, "\"%s\" is nested too deep", name);
     do {
         (void)snprintf(moved, sizeof(moved), "..deep%u", r->n_moved++);
         rc = renameat2(parent, name, r->top, moved, RENAME_NOREPLACE);
-    } while (rc < 0 && errno == EEXIST && r->n_moved);
+        if (rc < 0 && errno == EPERM) {
+            (void)clear_flags(r->top);
+            (void)is_thawed(parent, name); /* else it fails again */
+            rc = renameat2(parent, name, r->top, moved, RENAME_NOREPLACE);
+        }
+    } while (rc < 0 && errno == EEXIST && r->n_moved < REMOVE_MOVES);
     return rc < 0 && errno != ENOENT ? io_errno(r->e, "move \"%s\"", name) : 0;
 }
 
@@ -49,19 +107,24 @@ static int empty_dir(struct removal *r, DIR *d, int parent, const char *name, un
 {
     struct dirent *entry;
     size_t n_removed, n_failed;
+    unsigned n_passes = 0, n_moved;
 
     do {
         n_removed = n_failed = 0;
+        n_moved = r->n_moved;
         while ((entry = dir_next(d))) {
             if (remove_entry(r, dirfd(d), entry->d_name, entry->d_type == DT_DIR, level) < 0)
                 n_failed++;
             else
                 n_removed++;
         }
-        if (n_removed && !n_failed && name && unlinkat(parent, name, AT_REMOVEDIR) == 0)
+        if (n_removed && !n_failed && name && remove_name(parent, name, AT_REMOVEDIR) == 0)
             return 1;
+        n_passes = r->n_moved == n_moved ? n_passes + 1 : 0;
         rewinddir(d);
-    } while (n_removed);
+    } while (n_removed && n_passes < REMOVE_PASSES);
+    if (n_removed && !n_failed)
+        return err_set(r->e, ERR_IO, "something goes on writing to it");
     return n_failed ? -1 : 0;
 }
 
@@ -83,7 +146,7 @@ static int remove_dir(struct removal *r, int parent, const char *name, unsigned 
     rc = empty_dir(r, d, parent, name, level + 1);
     if (rc < 0)
         return level < 4 ? err_wrap(r->e, "%s", name) : -1; /* a few names say where */
-    if (rc == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+    if (rc == 0 && remove_name(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
         return io_errno(r->e, "remove \"%s\"", name);
     return 0;
 }
@@ -91,14 +154,14 @@ static int remove_dir(struct removal *r, int parent, const char *name, unsigned 
 /* 'is_dir': it is thought to be one, and the other way is not tried first. It may have become something else. */
 static int remove_entry(struct removal *r, int parent, const char *name, bool is_dir, unsigned level)
 {
-    if (is_dir && unlinkat(parent, name, AT_REMOVEDIR) == 0) /* many are empty */
+    if (is_dir && remove_name(parent, name, AT_REMOVEDIR) == 0) /* many are empty */
         return 0;
     if (is_dir && errno == ENOTEMPTY)
         return remove_dir(r, parent, name, level);
-    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
+    if (remove_name(parent, name, 0) == 0 || errno == ENOENT)
         return 0;
     if (errno == EISDIR || errno == EPERM) /* EPERM: what POSIX says for a directory */
-        return unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : remove_dir(r, parent, name, level);
+        return remove_name(parent, name, AT_REMOVEDIR) == 0 ? 0 : remove_dir(r, parent, name, level);
     return io_errno(r->e, "remove \"%s\"", name);
 }
 

@@ -15,7 +15,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Delete 'name' in 'parent', whatever it is. Never leaves the file system it began in. Fine if it is not there. */
+/* Delete 'name' in 'parent', whatever it is, and whatever flags (chattr) forbid it. Never leaves the file system it began in. Fine
+ * if it is not there. Ends also if somebody who holds a descriptor goes on writing: ERR_IO. */
 int tree_remove(int parent, const char *name, struct err *e);
 
 /* Delete all that is in the directory 'fd', which may be a mount, but not what is mounted further down. */

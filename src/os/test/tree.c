@@ -6,6 +6,8 @@
 #include "os/test/place.h"
 
 #include <errno.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 
 static void test_remove(void **state)
@@ -51,6 +53,45 @@ static void test_remove_deep(void **state)
     assert_int_equal(tree_remove(place, name, &e), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
     assert_false(is_there(name));
+}
+
+static bool set_flags(const char *path, int more)
+{
+    autoclose int fd = openat(place, path, O_RDONLY | O_CLOEXEC);
+    int flags = 0;
+
+    if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
+        return false;
+    flags |= more;
+    return ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+}
+
+/* A container with the right capability set them: at files, at directories on the way, at one deeper than are open at once. */
+static void test_remove_fixed(void **state)
+{
+    char deep[400] = "tree";
+    struct err e;
+
+    assert_int_equal(mkdirat(place, "tree", 0700), 0);
+    for (int i = 0; i < 40; i++) {
+        (void)snprintf(deep + strlen(deep), sizeof(deep) - strlen(deep), "/d");
+        assert_int_equal(mkdirat(place, deep, 0700), 0);
+    }
+    put("tree/fixed", "");
+    put("tree/log", "");
+    put("tree/d/d/fixed", "");
+    if (!set_flags("tree/fixed", FS_IMMUTABLE_FL)) {
+        skip(); /* no root, or a file system without such flags */
+        return;
+    }
+    assert_true(set_flags("tree/log", FS_APPEND_FL));
+    assert_true(set_flags("tree/d/d/fixed", FS_IMMUTABLE_FL | FS_APPEND_FL));
+    assert_true(set_flags(deep, FS_IMMUTABLE_FL));
+    assert_true(set_flags("tree/d/d", FS_APPEND_FL));
+    assert_true(set_flags("tree/d", FS_IMMUTABLE_FL));
+    assert_true(set_flags("tree", FS_IMMUTABLE_FL));
+    assert_int_equal(tree_remove(place, "tree", &e), 0);
+    assert_false(is_there("tree"));
 }
 
 static void test_empty(void **state)
@@ -183,8 +224,8 @@ static void test_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_PLACE(test_remove), WITH_PLACE(test_remove_deep), WITH_PLACE(test_empty), WITH_PLACE(test_own),
-        WITH_PLACE(test_walk),   WITH_PLACE(test_walk_deep),   WITH_PLACE(test_copy),
+        WITH_PLACE(test_remove), WITH_PLACE(test_remove_deep), WITH_PLACE(test_remove_fixed), WITH_PLACE(test_empty),
+        WITH_PLACE(test_own),    WITH_PLACE(test_walk),        WITH_PLACE(test_walk_deep),    WITH_PLACE(test_copy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
