@@ -9,6 +9,7 @@
 #include "kubelet/kubelet_internal.h"
 
 #include "http/channels.h"
+#include "os/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -186,31 +187,12 @@ static void add_source(struct exec *x, int i, int fd, enum channel to)
 
 /* ---- a terminal: made in the container, and sent to us ---- */
 
-/* The descriptor, or bytes: what went wrong, said before there was a terminal. -1: neither. */
-static int recv_terminal(int sock, char *bytes, size_t size, ssize_t *ret_n)
-{
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = { 0 };
-    struct iovec room = { bytes, size };
-    struct msghdr m = { .msg_iov = &room, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
-    const struct cmsghdr *c;
-    int fd = -1;
-
-    *ret_n = recvmsg(sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    c = *ret_n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
-        memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-    return fd;
-}
-
 static void on_terminal(struct source *s)
 {
     struct exec *x = ((struct exec_source *)s)->exec;
     char bytes[READ_BYTES];
-    ssize_t n;
-    int master = recv_terminal(s->fd, bytes, sizeof(bytes), &n);
+    int master; /* or bytes: what went wrong, said before there was a terminal */
+    ssize_t n = wire_recv_fd(s->fd, bytes, sizeof(bytes), MSG_DONTWAIT, &master);
 
     if (master < 0 && n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -265,8 +247,8 @@ static void on_input_given(struct source *s)
 {
     struct exec *x = ((struct exec_source *)s)->exec;
     char byte;
-    ssize_t n;
-    int fd = recv_terminal(s->fd, &byte, 1, &n);
+    int fd;
+    ssize_t n = wire_recv_fd(s->fd, &byte, 1, MSG_DONTWAIT, &fd);
 
     if (fd < 0 && n < 0 && (errno == EAGAIN || errno == EINTR))
         return;

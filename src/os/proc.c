@@ -235,32 +235,111 @@ static int let_go(int keep, int news)
     return close(NEWS);
 }
 
-pid_t proc_fork_alone(int keep)
+/* It may be stopped before it has done anything: it goes on. */
+static void wait_for_news(int fd, pid_t pid)
 {
+    enum { LOOK_MS = 100 };
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+
+    while (poll(&p, 1, LOOK_MS) <= 0)
+        proc_go_on(pid);
+}
+
+void proc_hold_signals(sigset_t *ret_old)
+{
+    static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < ARRAY_LEN(ending); i++)
+        (void)sigaddset(&set, ending[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, ret_old);
+}
+
+/* In the child. */
+static void die_with(pid_t parent)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(PROC_CANNOT_RUN);
+}
+
+pid_t proc_fork_bound(sigset_t *ret_old)
+{
+    pid_t us = getpid(), pid;
+
+    proc_hold_signals(ret_old);
+    pid = fork();
+    if (pid == 0)
+        die_with(us);
+    if (pid <= 0)
+        (void)sigprocmask(SIG_SETMASK, ret_old, NULL);
+    return pid;
+}
+
+int proc_wait_bound(pid_t pid, const sigset_t *old)
+{
+    int status = proc_wait(pid);
+
+    (void)sigprocmask(SIG_SETMASK, old, NULL);
+    return status;
+}
+
+pid_t proc_fork_alone(int keep, bool dies_with_us)
+{
+    pid_t us = getpid(), pid;
+    sigset_t old;
     int news[2];
-    char nothing;
-    pid_t pid;
 
     if (pipe2(news, O_CLOEXEC) < 0)
         return -1;
+    proc_hold_signals(&old);
     pid = fork();
     if (pid == 0) {
+        if (dies_with_us)
+            die_with(us);
         if (let_go(keep, news[1]) < 0)
             _exit(PROC_CANNOT_RUN);
+        (void)sigprocmask(SIG_SETMASK, &old, NULL);
         return 0;
     }
     (void)close(news[1]);
-    while (pid > 0 && read(news[0], &nothing, 1) < 0 && errno == EINTR)
-        ;
+    if (pid > 0)
+        wait_for_news(news[0], pid);
     (void)close(news[0]);
+    (void)sigprocmask(SIG_SETMASK, &old, NULL);
     return pid;
 }
 
 int proc_wait(pid_t pid)
 {
     int status = -1;
+    pid_t got;
 
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    while (pid > 0 && ((got = waitpid(pid, &status, WUNTRACED)) < 0 ? errno == EINTR : WIFSTOPPED(status)))
+        if (got > 0) {
+            (void)usleep(1000); /* one that stops again, for want of a terminal, does not have us spin */
+            (void)kill(pid, SIGCONT);
+        }
     return status;
+}
+
+void proc_go_on(pid_t pid)
+{
+    siginfo_t info = { 0 };
+
+    if (pid > 0 && waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid)
+        (void)kill(pid, SIGCONT);
+}
+
+int proc_wait_gone(pid_t pid, int ms)
+{
+    autoclose int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    const struct proc p = { .pid = pid, .fd = fd };
+
+    if (pid > 0)
+        (void)kill(pid, SIGCONT);
+    if (fd >= 0 && !ends_within(&p, ms))
+        (void)kill(pid, SIGKILL);
+    return proc_wait(pid);
 }

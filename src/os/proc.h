@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -78,13 +79,28 @@ int proc_run(const char *path, const char *const argv[], struct buf *said, struc
  * else what the parent closes would stay open, and an epoll would go on telling of what is gone. Not for programs with
  * threads. */
 enum { PROC_KEPT = 3 };
-pid_t proc_fork_alone(int keep);
+pid_t proc_fork_alone(int keep, bool dies_with_us); /* the second: the kernel kills it with us, stopped or not */
+
+/* fork(), for a child that is waited for at once, by the second: signals that would end us wait meanwhile, and the kernel kills it
+ * with us. */
+pid_t proc_fork_bound(sigset_t *ret_old);
+int proc_wait_bound(pid_t pid, const sigset_t *old);
+
+/* Signals that would end us wait, until the caller sets the mask back: for as long as a new child cannot be left alone, since it
+ * may be stopped and has not yet asked to be killed with us. */
+void proc_hold_signals(sigset_t *ret_old);
 
 /* ---- waiting ---- */
 
-/* Wait for a child of ours. Its status as waitpid() gives it; -1: there is no such child (also if 'pid' is not above
+/* Wait for a child of ours; one that is stopped goes on. Its status as waitpid() gives it; -1: there is no such child (also if 'pid' is not above
  * 0). */
 int proc_wait(pid_t pid);
+
+/* The same of one that was told to go. It goes on if it was stopped; one that is not gone after 'ms' is killed. */
+int proc_wait_gone(pid_t pid, int ms);
+
+/* One that was stopped goes on. Its end is not taken: somebody else waits for that. */
+void proc_go_on(pid_t pid);
 
 /* A memory file to take a program's words, for those who start it themselves; the words in it; -1. */
 int proc_words_open(void);

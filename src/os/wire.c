@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 
 enum {
     MAGIC = 0x50754d69,
@@ -36,6 +37,13 @@ int wire_pair(int ret[2], struct err *e)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret) < 0)
         return err_errno(e, "make a pair of sockets");
     return 0;
+}
+
+void wire_patience(int fd, int seconds)
+{
+    struct timeval patience = { .tv_sec = seconds };
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* else it waits, as before */
 }
 
 /* ---- sending ---- */
@@ -103,7 +111,11 @@ static int transmit(int fd, const struct wire_msg *m, int flags, struct err *e)
 
 int wire_send(int fd, const struct wire_msg *m, struct err *e)
 {
-    return transmit(fd, m, 0, e) == 1 ? 0 : -1;
+    int r = transmit(fd, m, 0, e);
+
+    if (r == 0) /* see wire_patience() */
+        return err_set(e, ERR_IO, "the other side takes no message");
+    return r < 0 ? -1 : 0;
 }
 
 int wire_try(int fd, const struct wire_msg *m, struct err *e)
@@ -275,4 +287,40 @@ size_t wire_get_count(struct wire_read *r, size_t size)
 bool wire_is_read(const struct wire_read *r)
 {
     return !r->is_bad && r->rest.n == 0;
+}
+
+/* ---- plain bytes with one descriptor ---- */
+
+union one_fd { /* aligned for the kernel */
+    struct cmsghdr head;
+    char space[CMSG_SPACE(sizeof(int))];
+};
+
+int wire_send_fd(int sock, const void *p, size_t n, int fd, int flags)
+{
+    union one_fd control = { 0 };
+    struct iovec bytes = { (void *)p, n };
+    struct msghdr m = {
+        .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+    };
+
+    *CMSG_FIRSTHDR(&m) = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+    memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &fd, sizeof(fd));
+    return sendmsg(sock, &m, flags | MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
+}
+
+ssize_t wire_recv_fd(int sock, void *p, size_t n, int flags, int *ret_fd)
+{
+    union one_fd control = { 0 };
+    struct iovec bytes = { p, n };
+    struct msghdr m = {
+        .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+    };
+    ssize_t got = recvmsg(sock, &m, flags | MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+    *ret_fd = -1;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
+    return got;
 }

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { WIRE_INLINE = 32 << 10, WIRE_MAX = 64 << 20, WIRE_FDS = 250 };
 
@@ -23,6 +24,8 @@ struct wire_msg {
 
 /* A pair of sockets, close-on-exec, blocking. */
 int wire_pair(int ret[2], struct err *e);
+/* Whoever sends here waits that long at most, then it has failed (ERR_IO): the other side may be stopped. */
+void wire_patience(int fd, int seconds);
 
 /* Send one message; waits while the other side's buffer is full. ERR_GONE: the other side is not there any more.
  * ERR_TOO_BIG: more than WIRE_MAX bytes or WIRE_FDS descriptors; nothing was sent. */
@@ -41,6 +44,13 @@ void wire_in_done(struct wire_in *in);
 int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, struct err *e);
 
 void wire_close_fds(struct wire_msg *m); /* those received and not taken */
+
+/* ---- plain bytes with one descriptor ---- */
+
+/* 'flags': of sendmsg(), recvmsg(). The first sends all of it or fails. The second returns what recvmsg() does;
+ * *ret_fd is the receiver's then, close-on-exec, or -1. */
+int wire_send_fd(int sock, const void *p, size_t n, int fd, int flags);
+ssize_t wire_recv_fd(int sock, void *p, size_t n, int flags, int *ret_fd);
 
 /* ---- what is in a payload: numbers and texts, one after the other ---- */
 

@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+enum { END_MS = 5000 };
+
 static const struct json *input_of(const struct pod_spec *p)
 {
     JSON_FOREACH(c, json_get(p->spec, "containers"))
@@ -106,7 +108,7 @@ static void begin(struct run *r, const struct history_pod *p)
     (void)run_out_flush(&r->out);
     r->attach.is_wanted = false;
     r->attach.uid = p->uid;
-    r->attach.pid = proc_fork_alone(STDIN_FILENO);
+    r->attach.pid = proc_fork_alone(STDIN_FILENO, false);
     if (r->attach.pid == 0)
         be_attach(r, p);
     if (r->attach.pid < 0) {
@@ -146,6 +148,6 @@ void run_attach_end(struct run *r)
     if (!r->attach.pid)
         return;
     (void)kill(r->attach.pid, SIGTERM);
-    (void)waitpid(r->attach.pid, NULL, 0);
+    (void)proc_wait_gone(r->attach.pid, END_MS);
     over(r);
 }

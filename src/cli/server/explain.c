@@ -17,7 +17,6 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/pidfd.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,7 +79,6 @@ static _Noreturn void child(struct serve *s, struct str namespace, struct str na
     autobuf out = { 0 };
     int status;
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* else it ends by itself, a second later */
     status = work_out(s, namespace, name, &out);
     if (write_all(PROC_KEPT, buf_view(&out)) < 0)
         status = EXIT_FAILED;
@@ -115,7 +113,7 @@ static int begin(struct serve *s, struct explanation *slot, struct str namespace
     struct epoll_event news = { .events = EPOLLIN };
 
     slot->out_fd = memory_file("explain", STR_NULL);
-    slot->pid = slot->out_fd < 0 ? -1 : proc_fork_alone(slot->out_fd);
+    slot->pid = slot->out_fd < 0 ? -1 : proc_fork_alone(slot->out_fd, true);
     if (slot->pid == 0)
         child(s, namespace, name);
     if (slot->pid < 0) {

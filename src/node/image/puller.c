@@ -266,7 +266,7 @@ int puller_start(const struct puller_options *o, struct puller **ret, struct err
 
     if (wire_pair(pair, e) < 0)
         return err_wrap(e, "start the puller");
-    pid = proc_fork_alone(pair[1]);
+    pid = proc_fork_alone(pair[1], true);
     if (pid == 0)
         puller_main(o, us);
     close(pair[1]);

@@ -51,28 +51,10 @@ void con_show(struct con *c, enum conlog_stream stream, struct str bytes)
             (void)!write(s->fds[stream], bytes.p, bytes.n); /* no room, or nobody there: it is in the log */
 }
 
-/* One byte, and the descriptor. */
-static int hand_over(int sock, int fd)
-{
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = { 0 };
-    struct iovec byte = { "", 1 };
-    struct msghdr m = { .msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-    return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -1;
-}
-
 /* Once: he has the only one, and what he closes has ended. */
 static int give_input(struct con *c, int sock)
 {
-    if (hand_over(sock, c->in) < 0)
+    if (wire_send_fd(sock, "", 1, c->in, MSG_DONTWAIT) < 0)
         return -1;
     if (c->spec.is_stdin_once) {
         close(c->in);

@@ -218,6 +218,43 @@ static void test_wait(void **state)
 }
 
 /* What we close is closed, although a copy of us goes on: a pipe's reader sees the end. */
+/* Of one that goes, one that was stopped, one that does not listen. */
+static void test_wait_gone(void **state)
+{
+    static const int kinds[] = { 0, SIGSTOP, SIGTERM };
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        int pair[2], status;
+        pid_t pid;
+        char c;
+
+        assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+        pid = fork();
+        if (pid == 0) {
+            close(pair[1]);
+            if (kinds[i] == SIGSTOP)
+                (void)raise(SIGSTOP);
+            while (kinds[i] == SIGTERM)
+                (void)pause();
+            _exit(read(pair[0], &c, 1) == 0 ? 7 : 8);
+        }
+        close(pair[0]);
+        close(pair[1]); /* told to go */
+        if (kinds[i] == SIGSTOP) {
+            siginfo_t info;
+
+            assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+        }
+        status = proc_wait_gone(pid, kinds[i] == SIGTERM ? 50 : 60000);
+        if (kinds[i] == SIGTERM)
+            assert_int_equal(WTERMSIG(status), SIGKILL);
+        else
+            assert_int_equal(WEXITSTATUS(status), 7);
+    }
+    assert_int_equal(proc_wait_gone(-1, 0), -1); /* nobody: not everybody */
+    assert_int_equal(proc_wait_gone(0, 0), -1);
+}
+
 static void test_fork_alone(void **state)
 {
     int pipe_fds[2], go[2];
@@ -227,7 +264,7 @@ static void test_fork_alone(void **state)
     (void)state;
     assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
     assert_int_equal(pipe2(go, O_CLOEXEC), 0);
-    pid = proc_fork_alone(go[0]);
+    pid = proc_fork_alone(go[0], false);
     if (pid == 0)
         _exit(read(PROC_KEPT, &c, 1) == 1 && c == 'g' && fcntl(PROC_KEPT + 1, F_GETFD) < 0 ? 6 : 1);
     assert_int_equal(close(pipe_fds[1]), 0);
@@ -242,10 +279,11 @@ static void test_fork_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fork_alone), cmocka_unit_test(test_find),  cmocka_unit_test(test_words),
-        cmocka_unit_test(test_run),        cmocka_unit_test(test_late),  cmocka_unit_test(test_grandchild),
-        cmocka_unit_test(test_leaves),     cmocka_unit_test(test_watch), cmocka_unit_test(test_what_it_has),
-        cmocka_unit_test(test_output),     cmocka_unit_test(test_wait),  cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_wait_gone),   cmocka_unit_test(test_fork_alone), cmocka_unit_test(test_find),
+        cmocka_unit_test(test_words),       cmocka_unit_test(test_run),        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_grandchild),  cmocka_unit_test(test_leaves),     cmocka_unit_test(test_watch),
+        cmocka_unit_test(test_what_it_has), cmocka_unit_test(test_output),     cmocka_unit_test(test_wait),
+        cmocka_unit_test(test_terminal),
     };
 
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
