@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 
 _Static_assert(sizeof(void *) != 8 || sizeof(struct json) == 48, "a node is six words; trees are the hot path");
 
@@ -335,8 +336,11 @@ struct json *json_object(struct arena *a)
 
 struct json *json_copy(struct arena *a, const struct json *j)
 {
-    struct json *copy = arena_alloc(a, sizeof(*copy)), **tail;
+    struct json *copy, **tail;
 
+    if (!j)
+        return NULL;
+    copy = arena_alloc(a, sizeof(*copy));
     *copy = *j;
     copy->next = NULL;
     if (j->type < JSON_ARRAY)
@@ -383,6 +387,22 @@ size_t json_depth(const struct json *j, size_t limit)
 
 /* ---- changing ---- */
 
+static _Atomic uint64_t n_refused;
+
+uint64_t json_refused(void)
+{
+    return atomic_load_explicit(&n_refused, memory_order_relaxed);
+}
+
+/* Whoever wrote the document decides what 'j' is: that must never end the program. */
+static bool can_take(const struct json *j, enum json_type type, const struct json *take)
+{
+    if (json_is(j, type) && take)
+        return true;
+    atomic_fetch_add_explicit(&n_refused, 1, memory_order_relaxed);
+    return false;
+}
+
 static void append(struct json *j, struct json *take)
 {
     take->next = NULL;
@@ -396,7 +416,9 @@ static void append(struct json *j, struct json *take)
 
 struct json *json_add(struct json *j, struct str key, struct json *take)
 {
-    assert(json_is(j, JSON_OBJECT) && key.n <= UINT32_MAX);
+    assert(key.n <= UINT32_MAX); /* texts are no longer, see json_parse() */
+    if (!can_take(j, JSON_OBJECT, take))
+        return NULL;
     take->key = key.p ? key.p : "";
     take->key_n = (uint32_t)key.n;
     take->flags &= (uint8_t)~JSON_PLAIN_KEY & 3;
@@ -408,7 +430,7 @@ struct json *json_set_key(struct json *j, struct str key, struct json *take)
 {
     struct json *old = json_get_str(j, key);
 
-    if (!old)
+    if (!old || !take)
         return json_add(j, key, take);
     json_replace(j, old, take);
     return take;
@@ -416,7 +438,8 @@ struct json *json_set_key(struct json *j, struct str key, struct json *take)
 
 struct json *json_push(struct json *j, struct json *take)
 {
-    assert(json_is(j, JSON_ARRAY));
+    if (!can_take(j, JSON_ARRAY, take))
+        return NULL;
     take->key = NULL;
     take->key_n = 0;
     append(j, take);
@@ -427,8 +450,7 @@ struct json *json_insert(struct json *j, size_t index, struct json *take)
 {
     struct json *before = NULL;
 
-    assert(json_is(j, JSON_ARRAY));
-    if (index >= j->n)
+    if (!json_is(j, JSON_ARRAY) || index >= j->n || !take)
         return json_push(j, take);
     take->key = NULL;
     take->key_n = 0;
@@ -543,6 +565,8 @@ void json_sort_keys(struct json *j, bool deep)
 
 struct json *json_mark(struct json *j, uint8_t mark)
 {
+    if (!j)
+        return NULL;
     j->mark = mark & 63;
     JSON_FOREACH(c, j)
         json_mark(c, mark);

@@ -120,10 +120,16 @@ struct json *json_fmt(struct arena *a, const char *fmt, ...) __attribute__((form
 struct json *json_array(struct arena *a);
 struct json *json_object(struct arena *a);
 
-/* A deep copy; key, marks and positions come along. Text is shared with the original. */
+/* A deep copy; key, marks and positions come along. Text is shared with the original. NULL of NULL. */
 struct json *json_copy(struct arena *a, const struct json *j);
 
-/* ---- changing ---- a node is in one tree at most; 'take' becomes part of 'j' ---- */
+/* ---- changing ---- a node is in one tree at most; 'take' becomes part of 'j' ----
+ *
+ * Documents come from outside, so a node may be of any type. Where 'j' is not what can take it (an object for members,
+ * an array for elements; NULL is neither), or 'take' is NULL, nothing changes and the result is NULL: calls can be
+ * nested without checks between. It is a mistake of the program all the same, since it meant to change something:
+ * json_refused() counts them, /metrics of a server shows the count, and tests expect 0. */
+uint64_t json_refused(void);
 
 /* Set a member: replaced in place if it is there, appended if not. The key's bytes are borrowed. Returns 'take'. */
 struct json *json_set_key(struct json *j, struct str key, struct json *take);
@@ -158,7 +164,7 @@ struct json *json_need_array(struct arena *a, struct json *j, const char *key);
 /* Sort members by key (bytes), as Kubernetes prints maps. Deep: everything below too. */
 void json_sort_keys(struct json *j, bool deep);
 
-/* Stamp 'mark' on a node and all below it. Returns the node. */
+/* Stamp 'mark' on a node and all below it. Returns the node; NULL is fine. */
 struct json *json_mark(struct json *j, uint8_t mark);
 
 /* ---- text ---- */

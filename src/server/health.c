@@ -120,9 +120,12 @@ int handle_metrics(struct request *rq)
             "# TYPE pumice_server_watch_events_total counter\npumice_server_watch_events_total %llu\n"
             "# HELP pumice_server_revision Revision of the store\n# TYPE pumice_server_revision counter\n"
             "pumice_server_revision %llu\n"
+            "# HELP pumice_json_refused_changes_total Changes of objects that were not made because a value was of the "
+            "wrong type. Each is a defect of the program.\n"
+            "# TYPE pumice_json_refused_changes_total counter\npumice_json_refused_changes_total %llu\n"
             "# HELP pumice_server_objects Objects that are stored\n# TYPE pumice_server_objects gauge\n",
             (unsigned long long)s->stats.requests, s->stats.watches, (unsigned long long)s->stats.watch_events,
-            (unsigned long long)store_revision(s->opt.store));
+            (unsigned long long)store_revision(s->opt.store), (unsigned long long)json_refused());
     for (size_t i = 0; i < n_type_rows; i++)
         if (type_at(i) && type_at(i)->use == TYPE_STORED)
             buf_fmt(&out, "pumice_server_objects{resource=\"%.*s\"} %zu\n",

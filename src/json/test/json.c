@@ -268,6 +268,38 @@ static void forgets_that_an_old_key_was_plain(void **state)
     assert_tree(other, "{'c\\nd':1}");
 }
 
+/* Whoever wrote a document decides what its nodes are: nothing of it ends the program, and nothing is half done. */
+static void refuses_other_types(void **state)
+{
+    static const char *const texts[] = { "null", "true", "7", "\"x\"", "[1]", "{\"a\":1}" };
+    uint64_t n = json_refused(), want = n;
+
+    for (size_t i = 0; i <= ARRAY_LEN(texts); i++) {
+        struct json *j = NULL;
+        bool is_list = false, is_object = false;
+
+        if (i < ARRAY_LEN(texts))
+            assert_int_equal(json_parse(&arena, str_of(texts[i]), NULL, &j, NULL), 0);
+        is_list = json_is(j, JSON_ARRAY), is_object = json_is(j, JSON_OBJECT);
+        assert_int_equal(json_set(j, "a", json_null(&arena)) != NULL, is_object);
+        assert_int_equal(json_add(j, STR("b"), json_null(&arena)) != NULL, is_object);
+        assert_int_equal(json_push(j, json_null(&arena)) != NULL, is_list);
+        assert_int_equal(json_insert(j, 0, json_null(&arena)) != NULL, is_list);
+        want += 4 - 2 * (is_list || is_object);
+        assert_null(json_set(j, "a", NULL));
+        assert_null(json_push(j, NULL));
+        assert_null(json_insert(j, 0, NULL));
+        want += 3;
+        assert_null(json_push(json_set(json_get(j, "none"), "a", json_array(&arena)), json_null(&arena)));
+        want += 2;
+        if (j)
+            check(j);
+        assert_int_equal(json_refused(), want);
+    }
+    assert_null(json_copy(&arena, NULL));
+    assert_null(json_mark(NULL, 1));
+}
+
 static void inserts(void **state)
 {
     struct json *j = json_array(&arena);
@@ -405,6 +437,7 @@ int main(void)
         cmocka_unit_test_teardown(makes, done),
         cmocka_unit_test_teardown(sets, done),
         cmocka_unit_test_teardown(forgets_that_an_old_key_was_plain, done),
+        cmocka_unit_test_teardown(refuses_other_types, done),
         cmocka_unit_test_teardown(inserts, done),
         cmocka_unit_test_teardown(removes, done),
         cmocka_unit_test_teardown(unlinks_and_replaces, done),
