@@ -18,7 +18,9 @@ struct problem {
     struct str text;
     uint32_t line, col;
     uint32_t seq;     /* order of finding, for equal places */
-    struct str meant; /* an unknown field: the path of the one that was probably meant; else empty */
+    bool is_unknown;  /* a field that is not known */
+    struct str meant; /* … and the path of the one that was probably meant; else empty */
+    bool is_shape;    /* an error: nobody can read the value as what the field is */
 };
 
 /* A document can be wrong a million times; this many errors, and as many warnings, are worth keeping. */
@@ -28,6 +30,7 @@ struct problems {
     struct arena *arena; /* owns paths and texts */
     VEC(struct problem) list;
     size_t n_errors; /* all of them, kept or not */
+    size_t n_shapes; /* of those: is_shape */
 };
 
 /* Where a check is in the document: frames on the stack of the walking functions, so that no path is ever built
@@ -56,6 +59,10 @@ void problem_add(struct problems *ps, enum problem_level level, const struct pla
     __attribute__((format(printf, 4, 5)));
 #define problem_error(ps, at, ...) problem_add((ps), PROBLEM_ERROR, (at), __VA_ARGS__)
 #define problem_warn(ps, at, ...)  problem_add((ps), PROBLEM_WARNING, (at), __VA_ARGS__)
+
+/* An error that is_shape. It is kept also where the list is full, in the place of the last. */
+void problem_shape(struct problems *ps, const struct place *at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Warn of an unknown field; 'near' (may be NULL) is the name that was probably meant. */
 void problem_unknown(struct problems *ps, const struct place *at, const char *near);

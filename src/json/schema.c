@@ -159,9 +159,9 @@ static void report_type(const struct place *at, const char *want, const char *hi
     const char *is = with_article(at->node->type);
 
     if (got.n)
-        problem_error(ps, at, "must be %s, not %s (got %.*s%s)", want, is, STR_ARG(got), hint);
+        problem_shape(ps, at, "must be %s, not %s (got %.*s%s)", want, is, STR_ARG(got), hint);
     else
-        problem_error(ps, at, "must be %s, not %s", want, is);
+        problem_shape(ps, at, "must be %s, not %s", want, is);
 }
 
 static const char *enum_wrong(struct arena *a, const struct field *f, const struct json *j)
@@ -228,12 +228,31 @@ static const char *int_wrong(struct arena *a, const struct field *f, const struc
 
 /* ---- check ---- */
 
+/* Does a number fit the C type that it is read as? */
+static bool int_fits(const struct field *f, const struct json *j)
+{
+    int64_t v;
+
+    return json_to_i64(j, &v) == 0 && (f->kind == FIELD_INT64 || (v >= INT32_MIN && v <= INT32_MAX));
+}
+
+static bool is_int(const struct field *f, const struct json *j)
+{
+    return f->kind == FIELD_INT32 || f->kind == FIELD_INT64 || (f->kind == FIELD_INT_OR_STR && j->type == JSON_NUMBER);
+}
+
+/* Is a value of the right type, and wrong, one that nobody can read? Checks of FIELD_ANY say which types may be there. */
+static bool is_unreadable(const struct field *f, const struct json *j)
+{
+    return f->kind == FIELD_ANY || (is_int(f, j) && !int_fits(f, j));
+}
+
 /* What is wrong with a value of the right type; NULL: nothing. */
 static const char *value_wrong(struct arena *a, const struct field *f, const struct json *j)
 {
     const char *wrong = NULL;
 
-    if (f->kind == FIELD_INT32 || f->kind == FIELD_INT64 || (f->kind == FIELD_INT_OR_STR && j->type == JSON_NUMBER))
+    if (is_int(f, j))
         wrong = int_wrong(a, f, j);
     else if (j->type == JSON_STRING && f->kind != FIELD_ANY)
         wrong = text_wrong(a, f, j);
@@ -252,16 +271,32 @@ static void check_value(const struct field *f, const struct place *at, struct pr
         return;
     }
     wrong = value_wrong(ps->arena, f, j);
-    if (wrong)
+    if (wrong && is_unreadable(f, j))
+        problem_shape(ps, at, "%s", wrong);
+    else if (wrong)
         problem_error(ps, at, "%s", wrong);
     else if (f->kind == FIELD_OBJECT && f->sub)
         schema_check(f->sub, at, ps);
 }
 
+/* A member may be null, and is not set then. An element is there, so it must be something. */
+static void check_items(const struct field *f, const struct place *at, struct problems *ps)
+{
+    size_t i = 0;
+
+    JSON_FOREACH(item, at->node) {
+        struct place below = { at, item, json_key(item), i++ };
+
+        if (item->type == JSON_NULL && f->shape == SHAPE_LIST && f->kind != FIELD_ANY)
+            report_type(&below, kinds[f->kind].want, "", ps);
+        else
+            check_value(f, &below, ps);
+    }
+}
+
 static void check_field(const struct field *f, const struct place *at, struct problems *ps)
 {
     const struct json *j = at->node;
-    size_t i = 0;
 
     if (j->type == JSON_NULL)
         return;
@@ -274,11 +309,7 @@ static void check_field(const struct field *f, const struct place *at, struct pr
     } else if (j->n == 0 && f->flags & FIELD_NOT_EMPTY) {
         problem_error(ps, at, "must not be empty");
     } else {
-        JSON_FOREACH(item, j) {
-            struct place below = { at, item, json_key(item), i++ };
-
-            check_value(f, &below, ps);
-        }
+        check_items(f, at, ps);
     }
 }
 
@@ -288,6 +319,19 @@ static void report_unknown(const struct schema *s, const struct place *at, struc
     const char *near = ps->list.n < PROBLEMS_MAX ? meant(at->key, s->fields, sizeof(*s->fields), s->n_fields) : NULL;
 
     problem_unknown(ps, at, near);
+}
+
+static void check_required(const struct schema *s, const struct place *at, struct problems *ps)
+{
+    for (size_t i = 0; i < s->n_fields; i++) {
+        struct place below;
+
+        if (!(s->fields[i].flags & FIELD_REQUIRED))
+            continue;
+        below = place_member(at, s->fields[i].name);
+        if (!below.node || below.node->type == JSON_NULL)
+            problem_error(ps, &below, "is required");
+    }
 }
 
 void schema_check(const struct schema *s, const struct place *at, struct problems *ps)
@@ -308,44 +352,57 @@ void schema_check(const struct schema *s, const struct place *at, struct problem
         else
             report_unknown(s, &below, ps);
     }
-    for (size_t i = 0; i < s->n_fields; i++) {
-        struct place below;
-
-        if (!(s->fields[i].flags & FIELD_REQUIRED))
-            continue;
-        below = place_member(at, s->fields[i].name);
-        if (!below.node || below.node->type == JSON_NULL)
-            problem_error(ps, &below, "is required");
-    }
+    check_required(s, at, ps);
 }
 
 /* ---- prune ---- */
 
-static void prune_field(const struct field *f, struct json *j, const struct schema *but)
+struct prune {
+    const struct schema *but;
+    bool keeps_unknown; /* at or below an object of 'but' */
+};
+
+static void prune_object(struct prune p, const struct schema *s, struct json *j);
+
+static void prune_field(struct prune p, const struct field *f, struct json *j)
 {
     if (f->kind != FIELD_OBJECT || !f->sub)
         return;
     if (f->shape == SHAPE_ONE) {
-        schema_prune(f->sub, j, but);
+        prune_object(p, f->sub, j);
         return;
     }
     JSON_FOREACH(item, j)
-        schema_prune(f->sub, item, but);
+        prune_object(p, f->sub, item);
+}
+
+static void prune_object(struct prune p, const struct schema *s, struct json *j)
+{
+    struct json *last = NULL;
+
+    if (!json_is(j, JSON_OBJECT))
+        return;
+    p.keeps_unknown |= s == p.but;
+    for (struct json **link = &j->first; *link;) {
+        struct json *m = *link;
+        const struct field *f = schema_field(s, json_key(m));
+
+        if (f ? m->type == JSON_NULL : !p.keeps_unknown) {
+            *link = m->next;
+            j->n--;
+            continue;
+        }
+        if (f)
+            prune_field(p, f, m);
+        last = m;
+        link = &m->next;
+    }
+    j->last = last;
 }
 
 void schema_prune(const struct schema *s, struct json *j, const struct schema *but)
 {
-    if (!json_is(j, JSON_OBJECT) || s == but)
-        return;
-    for (struct json *m = json_first(j), *next; m; m = next) {
-        const struct field *f = schema_field(s, json_key(m));
-
-        next = m->next;
-        if (f)
-            prune_field(f, m, but);
-        else
-            json_unlink(j, m);
-    }
+    prune_object((struct prune){ .but = but }, s, j);
 }
 
 /* ---- decode ---- */
@@ -371,13 +428,9 @@ static size_t value_size(const struct field *f)
 /* Is it of the kind, so that decoding it gives something? */
 static bool value_fits(const struct field *f, const struct json *j)
 {
-    int64_t v;
-
     if (j->type == JSON_NULL || !(kinds[f->kind].types & TYPE_BIT(j->type)))
         return false;
-    if (f->kind == FIELD_INT32)
-        return json_to_i64(j, &v) == 0 && v >= INT32_MIN && v <= INT32_MAX;
-    return f->kind != FIELD_INT64 || json_to_i64(j, &v) == 0;
+    return (f->kind != FIELD_INT32 && f->kind != FIELD_INT64) || int_fits(f, j);
 }
 
 static void decode_value(struct arena *a, const struct field *f, const struct json *j, void *to)

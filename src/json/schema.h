@@ -66,13 +66,17 @@ struct schema {
 const struct field *schema_field(const struct schema *s, struct str name);
 
 /* Check 'at->node' and everything below it against the schema. At most one problem for each node: the first that is
- * wrong with it. null reads as "not set". Unknown fields are warnings with a suggestion, deprecated ones are warnings
+ * wrong with it. A member that is null reads as "not set"; an element of a list may not be null. Unknown fields are warnings with a suggestion, deprecated ones are warnings
  * too; all else is an error. Text in an enum or a number range is checked as the row says; "" is fine for an enum
- * unless the field is required or must not be empty. */
+ * unless the field is required or must not be empty.
+ *
+ * Errors that a decoder would stop at are counted apart, as problems.n_shapes: a value of another type, a number that is
+ * not whole or does not fit, a quantity that is none. They do not depend on what is missing, so they can be looked at
+ * before defaults are filled in; where there are none, whoever does that can rely on types. */
 void schema_check(const struct schema *s, const struct place *at, struct problems *ps);
 
-/* Drop the fields of 'j' that the schema does not have, at any depth, as an API server does. Below objects of 'but'
- * (NULL: none) everything stays. */
+/* Drop the fields of 'j' that the schema does not have, at any depth, as an API server does, and those that are null, which
+ * nobody has set. At and below objects of 'but' (NULL: none) unknown fields stay. */
 void schema_prune(const struct schema *s, struct json *j, const struct schema *but);
 
 /* Fill the struct at 'ret' (size s->size, cleared first) from 'j'. Fields of a wrong type are left at zero: call

@@ -157,6 +157,7 @@ static const struct {
     { "{\"tags\":\"x\"}", "E tags: must be a list, not a string (got \"x\")" },
     { "{\"labels\":[]}", "E labels: must be an object, not a list" },
     { "{\"tags\":[\"a\",1,null,[]]}", "E tags[1]: must be a string, not a number (got 1; put it in quotes)\n"
+                                      "E tags[2]: must be a string, not null\n"
                                       "E tags[3]: must be a string, not a list" },
     { "{\"labels\":{\"a\":\"x\",\"b.c/d\":2,\"e\":null}}",
       "E labels[b.c/d]: must be a string, not a number (got 2; put it in quotes)" },
@@ -199,7 +200,8 @@ static const struct {
     { "{\"best\":{\"title\":null}}", "E best.title: is required" },
     { "{\"best\":{\"title\":\"\"}}", "E best.title: must not be empty" },
     { "{\"books\":[]}", "E books: must not be empty" },
-    { "{\"books\":[{\"title\":\"A\"},{},null]}", "E books[1].title: is required" },
+    { "{\"books\":[{\"title\":\"A\"},{},null]}",
+      "E books[1].title: is required\nE books[2]: must be an object, not null" },
     { "{\"bookMap\":{\"a.b\":{}}}", "E bookMap[a.b].title: is required" },
     { "{\"name\":null,\"height\":null,\"books\":null,\"labels\":null,\"best\":null,\"notList\":null,\"colour\":null}",
       "" },
@@ -225,6 +227,82 @@ static void check_table(void **state)
 
         if (check_cases[i].want && strcmp(got, check_cases[i].want) != 0)
             fail_msg("%s\n  want: %s\n  got:  %s", check_cases[i].in, check_cases[i].want, got);
+    }
+}
+
+/* What a decoder would stop at is counted apart from what is only not allowed. */
+static void check_counts_shapes(void **state)
+{
+    static const struct {
+        const char *in;
+        size_t errors, shapes;
+    } rows[] = {
+        { "{\"best\":{\"title\":\"A\"}}", 0, 0 },
+        { "{\"best\":{}}", 1, 0 },               /* missing */
+        { "{\"best\":{\"title\":\"\"}}", 1, 0 }, /* empty */
+        { "{\"best\":[]}", 1, 1 },
+        { "{\"best\":{\"title\":7}}", 1, 1 },
+        { "{\"tags\":[null,7,\"x\"]}", 2, 2 },
+        { "{\"height\":0.5}", 1, 1 },
+        { "{\"height\":4294967296}", 1, 1 },
+        { "{\"port\":1e400}", 1, 1 },
+        { "{\"notList\":[]}", 1, 1 }, /* a check of any type says which may be there */
+        { "[]", 1, 1 },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct problems ps = { .arena = &arena };
+        struct place root = { .node = parsed(rows[i].in) };
+        size_t n = 0;
+
+        schema_check(&shelf_schema, &root, &ps);
+        VEC_FOREACH(p, &ps.list)
+            n += p->is_shape;
+        if (ps.n_errors != rows[i].errors || ps.n_shapes != rows[i].shapes || n != rows[i].shapes)
+            fail_msg("%s: %zu errors, %zu of shape (%zu kept)", rows[i].in, ps.n_errors, ps.n_shapes, n);
+    }
+}
+
+/* A thousand lesser errors do not hide one of shape. */
+static void check_keeps_shapes(void **state)
+{
+    struct json *doc = json_object(&arena), *books = json_set(doc, "books", json_array(&arena));
+    struct place root = { .node = doc };
+    struct problems ps = { .arena = &arena };
+
+    for (int i = 0; i < 2 * PROBLEMS_MAX; i++)
+        json_push(books, json_object(&arena));
+    json_set(doc, "tags", json_str(&arena, STR("x")));
+    schema_check(&shelf_schema, &root, &ps);
+    assert_int_equal(ps.n_errors, 2 * PROBLEMS_MAX + 1);
+    assert_int_equal(ps.n_shapes, 1);
+    assert_int_equal(ps.list.n, PROBLEMS_MAX);
+    assert_true(ps.list.v[ps.list.n - 1].is_shape);
+}
+
+static void prunes(void **state)
+{
+    static const struct {
+        const char *in, *want;
+        bool keeps_books;
+    } rows[] = {
+        { "{\"x\":1,\"name\":\"n\",\"y\":{}}", "{\"name\":\"n\"}", false },
+        { "{\"name\":null,\"tags\":null}", "{}", false },
+        { "{\"tags\":[],\"labels\":{\"a\":null}}", "{\"tags\":[],\"labels\":{\"a\":null}}", false },
+        { "{\"books\":[{\"title\":\"A\",\"x\":1,\"year\":null}]}", "{\"books\":[{\"title\":\"A\"}]}", false },
+        { "{\"x\":1,\"books\":[{\"title\":\"A\",\"x\":1,\"year\":null}]}", "{\"books\":[{\"title\":\"A\",\"x\":1}]}",
+          true },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct json *doc = parsed(rows[i].in);
+        autobuf out = { 0 };
+
+        schema_prune(&shelf_schema, doc, rows[i].keeps_books ? &book_schema : NULL);
+        json_push(json_set(doc, "end", json_array(&arena)), json_null(&arena)); /* the list of members is sound */
+        json_remove(doc, "end");
+        json_print(&out, doc);
+        assert_string_equal(out.p, rows[i].want);
     }
 }
 
@@ -399,10 +477,17 @@ static void field_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(check_table),          cmocka_unit_test(check_of_nothing),
-        cmocka_unit_test(check_of_a_flood),     cmocka_unit_test(suggestions),
-        cmocka_unit_test(every_slip_is_found),  cmocka_unit_test(decode_all),
-        cmocka_unit_test(decode_wrong_is_zero), cmocka_unit_test(field_by_name),
+        cmocka_unit_test(check_table),
+        cmocka_unit_test(check_of_nothing),
+        cmocka_unit_test(check_counts_shapes),
+        cmocka_unit_test(check_keeps_shapes),
+        cmocka_unit_test(prunes),
+        cmocka_unit_test(check_of_a_flood),
+        cmocka_unit_test(suggestions),
+        cmocka_unit_test(every_slip_is_found),
+        cmocka_unit_test(decode_all),
+        cmocka_unit_test(decode_wrong_is_zero),
+        cmocka_unit_test(field_by_name),
     };
 
     cmocka_set_message_output(CM_OUTPUT_STDOUT);
