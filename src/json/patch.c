@@ -6,19 +6,30 @@
  */
 #include "json/patch.h"
 
+#include "base/map.h"
 #include "base/util.h"
 #include "json/json_internal.h"
 
 enum {
-    OPS_MAX = 10000,              /* as the Kubernetes API server */
-    COPY_MAX = 3 * 1024 * 1024,   /* bytes of text that copies may add, likewise */
-    STEPS_MAX = 500 * 1000 * 1000 /* list items passed while looking for places: about a second */
+    OPS_MAX = 10000,            /* as the Kubernetes API server */
+    COPY_MAX = 3 * 1024 * 1024, /* bytes of text that copies may add, likewise */
+    STEPS_MAX = 50 * 1000 *
+                1000, /* items passed while looking for places: about 100 ms, in which nobody else is served */
+    INDEX_MIN = 64    /* members from which on an index pays */
+};
+
+/* The members of the object that was last looked into, by key: many operations on one large object would walk it each
+ * time. Every change of its members goes through here. */
+struct member_index {
+    struct json *object; /* NULL: none */
+    struct map by_key;
 };
 
 struct patching {
     struct arena *arena;
     struct json *root;
     size_t copied, steps;
+    struct member_index index;
     struct err *e;
 };
 
@@ -44,6 +55,46 @@ static int count_steps(struct patching *pt, const struct json *j)
     return 0;
 }
 
+static struct json *find_child(struct patching *pt, struct json *parent, struct str token)
+{
+    struct member_index *ix = &pt->index;
+
+    if (!json_is(parent, JSON_OBJECT) || json_count(parent) < INDEX_MIN)
+        return pointer_child(parent, token);
+    if (ix->object != parent) {
+        map_clear(&ix->by_key);
+        ix->object = parent;
+        JSON_FOREACH(m, parent)
+            (void)map_put(&ix->by_key, json_key(m), m); /* of several of one key the last counts */
+    }
+    return map_get(&ix->by_key, pointer_unescape(pt->arena, token));
+}
+
+/* Looking into one object again and again costs nothing; into two by turns, both each time. */
+static bool is_indexed(const struct patching *pt, const struct json *j)
+{
+    return pt->index.object == j;
+}
+
+static void index_put(struct patching *pt, const struct json *parent, struct json *node)
+{
+    if (is_indexed(pt, parent))
+        (void)map_put(&pt->index.by_key, json_key(node), node); /* what was there is replaced */
+}
+
+static void unlink_child(struct patching *pt, struct json *parent, struct json *node)
+{
+    if (is_indexed(pt, parent))
+        (void)map_remove(&pt->index.by_key, json_key(node));
+    json_unlink(parent, node);
+}
+
+static void replace_child(struct patching *pt, struct json *parent, struct json *old, struct json *take)
+{
+    json_replace(parent, old, take);
+    index_put(pt, parent, take);
+}
+
 static int find_spot(struct patching *pt, struct str path, struct spot *ret)
 {
     struct str rest = path, token;
@@ -52,9 +103,9 @@ static int find_spot(struct patching *pt, struct str path, struct spot *ret)
     while (pointer_next(&rest, &token)) {
         if (!json_is(at.node, JSON_OBJECT) && !json_is(at.node, JSON_ARRAY))
             return err_set(pt->e, ERR_INVALID, "there is no such place");
-        if (count_steps(pt, at.node) < 0)
+        if (!is_indexed(pt, at.node) && !str_is(token, "-") && count_steps(pt, at.node) < 0)
             return -1;
-        at = (struct spot){ at.node, token, pointer_child(at.node, token) };
+        at = (struct spot){ at.node, token, find_child(pt, at.node, token) };
     }
     *ret = at;
     return 0;
@@ -104,10 +155,12 @@ static int put(struct patching *pt, struct str path, struct json *take)
     }
     if (at.parent->type == JSON_ARRAY)
         return put_in_array(pt, &at, take);
-    if (at.node)
-        json_replace(at.parent, at.node, take);
+    if (!at.node)
+        index_put(pt, at.parent, json_add(at.parent, pointer_unescape(pt->arena, at.token), take));
+    else if (count_steps(pt, at.parent) < 0)
+        return -1;
     else
-        json_add(at.parent, pointer_unescape(pt->arena, at.token), take);
+        replace_child(pt, at.parent, at.node, take);
     return 0;
 }
 
@@ -124,7 +177,9 @@ static int op_remove(struct patching *pt, const struct op *op)
         return -1;
     if (!at.parent)
         return err_set(pt->e, ERR_INVALID, "the whole document cannot be removed");
-    json_unlink(at.parent, at.node);
+    if (count_steps(pt, at.parent) < 0)
+        return -1;
+    unlink_child(pt, at.parent, at.node);
     return 0;
 }
 
@@ -135,8 +190,10 @@ static int op_replace(struct patching *pt, const struct op *op)
 
     if (find_existing(pt, op->path, &at) < 0)
         return -1;
+    if (at.parent && count_steps(pt, at.parent) < 0)
+        return -1;
     if (at.parent)
-        json_replace(at.parent, at.node, take);
+        replace_child(pt, at.parent, at.node, take);
     else
         put_root(pt, take);
     return 0;
@@ -152,7 +209,9 @@ static int op_move(struct patching *pt, const struct op *op)
         return 0;
     if (!at.parent || (str_starts(op->path, op->from) && op->path.p[op->from.n] == '/'))
         return err_set(pt->e, ERR_INVALID, "a value cannot be moved into itself");
-    json_unlink(at.parent, at.node);
+    if (count_steps(pt, at.parent) < 0)
+        return -1;
+    unlink_child(pt, at.parent, at.node);
     return put(pt, op->path, at.node);
 }
 
@@ -252,17 +311,23 @@ int json_patch(struct arena *a, const struct json *doc, const struct json *ops, 
 {
     struct patching pt = { .arena = a, .e = e };
     size_t i = 0;
+    int rc = 0;
 
     if (!json_is(ops, JSON_ARRAY))
         return err_set(e, ERR_SYNTAX, "a JSON patch must be a list of operations");
     if (ops->n > OPS_MAX)
         return err_set(e, ERR_TOO_BIG, "the patch has %u operations; the limit is %d", ops->n, OPS_MAX);
     pt.root = json_copy(a, doc);
+    map_init(&pt.index.by_key, map_seed_default());
     JSON_FOREACH(op, ops) {
-        if (apply_op(&pt, op) < 0)
-            return err_wrap(e, "operation %zu", i);
+        rc = apply_op(&pt, op);
+        if (rc < 0)
+            break;
         i++;
     }
+    map_done(&pt.index.by_key);
+    if (rc < 0)
+        return err_wrap(e, "operation %zu", i);
     if (json_depth(pt.root, JSON_DEPTH_DEFAULT) > JSON_DEPTH_DEFAULT) /* nobody could read it back */
         return err_set(e, ERR_TOO_BIG, "the patched document is nested deeper than %d levels", JSON_DEPTH_DEFAULT);
     *ret = pt.root;
