@@ -1016,8 +1016,9 @@ def pods_are_checked_again(s):
     at = f"{PODS}/checked"
     before = s.ok("POST", PODS, held_pod("checked", labels={"a": "b"}))
     main = before["spec"]["containers"][0]["name"]
-    for patch, words in (({"metadata": {"labels": {"a": 5}}}, "metadata.labels.a"), ({"metadata": {"labels": {"no key": "x"}}}, "metadata.labels"),
-                         ({"metadata": {"labels": {"a": "no value"}}}, "metadata.labels.a"), ({"metadata": {"annotations": {"a": True}}}, "metadata.annotations.a"),
+    for patch, words in (({"metadata": {"labels": {"a": 5}}}, "metadata.labels.a"), ({"metadata": {"annotations": {"a": True}}}, "metadata.annotations.a")):
+        refused(s.call("PATCH", at, patch, type=STRATEGIC), 400, words)
+    for patch, words in (({"metadata": {"labels": {"no key": "x"}}}, "metadata.labels"), ({"metadata": {"labels": {"a": "no value"}}}, "metadata.labels.a"),
                          ({"spec": {"containers": [{"name": main, "image": ""}]}}, "spec.containers[0].image"),
                          ({"spec": {"activeDeadlineSeconds": -1}}, "spec.activeDeadlineSeconds"),
                          ({"spec": {"tolerations": [*before["spec"]["tolerations"], {"key": "k", "operator": "Perhaps"}]}}, "spec.tolerations"),

@@ -28,6 +28,7 @@ struct admit_env {
     struct str scheduler_name; /* default for spec.schedulerName; empty: "volcano" */
     struct str namespace;      /* for namespaced objects without one; empty: "default" */
     uint8_t mark;
+    bool is_clean; /* Jobs: schema_check() had nothing to say of it, and only defaults came to it since */
 };
 
 /* Jobs: all rules except those about plugins (see plugin/plugin.h and job/admit.h). */

@@ -1,4 +1,5 @@
-/* schema_review.c - questions and measurements, which nothing is stored of (authentication, authorization, metrics) */
+/* schema_review.c - what nothing is stored of: questions and measurements (authentication, authorization, metrics), and
+ * the bodies of subresources and deletes */
 #include "api/schemas.h"
 
 #include "api/fields.h"
@@ -131,3 +132,50 @@ SCHEMA(, schema_node_metrics, "NodeMetrics", F_OBJECT,
     F_TIME("timestamp"),
     F_DURATION("window", DOC("the time before timestamp that CPU is measured over")),
     F_RESOURCES("usage"));
+
+/* ---- bodies of subresources and deletes ---- */
+
+SCHEMA(static, bound_ref, "BoundObjectReference",
+    F_STR("kind"),
+    F_STR("apiVersion"),
+    F_STR("name"),
+    F_STR("uid"));
+
+SCHEMA(static, token_request_spec, "TokenRequestSpec",
+    F_STRS("audiences"),
+    F_LONG("expirationSeconds"),
+    F_OBJ("boundObjectRef", &bound_ref));
+
+SCHEMA(static, token_request_status, "TokenRequestStatus",
+    F_STR("token"),
+    F_TIME("expirationTimestamp"));
+
+SCHEMA(, schema_token_request, "TokenRequest", F_OBJECT,
+    F_OBJ("spec", &token_request_spec),
+    F_OBJ("status", &token_request_status));
+
+SCHEMA(static, preconditions, "Preconditions",
+    F_STR("uid"),
+    F_STR("resourceVersion"));
+
+SCHEMA(, schema_delete_options, "DeleteOptions", F_TYPE,
+    F_LONG("gracePeriodSeconds"),
+    F_OBJ("preconditions", &preconditions),
+    F_BOOL("orphanDependents"),
+    F_STR("propagationPolicy"),
+    F_STRS("dryRun"),
+    F_BOOL("ignoreStoreReadErrorWithClusterBreakingPotential"));
+
+SCHEMA(, schema_eviction, "Eviction", F_OBJECT,
+    F_OBJ("deleteOptions", &schema_delete_options));
+
+SCHEMA(static, scale_spec, "ScaleSpec",
+    F_INT("replicas"));
+
+SCHEMA(static, scale_status, "ScaleStatus",
+    F_INT("replicas"),
+    F_STR("selector"));
+
+SCHEMA(, schema_scale, "Scale", F_OBJECT,
+    F_OBJ("spec", &scale_spec),
+    F_OBJ("status", &scale_status));

@@ -21,6 +21,7 @@ extern const struct schema schema_role, schema_cluster_role, schema_role_binding
 extern const struct schema schema_token_review, schema_self_review, schema_access_review, schema_self_access_review,
     schema_local_access_review;
 extern const struct schema schema_rules_review, schema_pod_metrics, schema_node_metrics;
+extern const struct schema schema_token_request, schema_delete_options, schema_eviction, schema_scale;
 
 /* ---- parts ---- */
 

@@ -97,6 +97,7 @@ static void admit_job_write(struct request *rq, struct json *object, const struc
     struct plugin_set *set;
     struct job job;
 
+    env.is_clean = rq->is_clean;
     job_admit(rq->arena, object, old ? old->root : NULL, &env, NULL, &job, &set, ps);
     keep_creator(rq, object, old);
 }
@@ -125,20 +126,20 @@ static void admit_flow_write(struct request *rq, struct json *object, const stru
 
 /* ---- Kubernetes' own ---- */
 
-void check_plain(const struct resource_type *t, struct json *object,
-                 const char *(*name_check)(struct arena *, struct str), struct problems *ps)
+void check_plain(const struct request *rq, struct json *object, const char *(*name_check)(struct arena *, struct str),
+                 struct problems *ps)
 {
     struct place root = { .node = object };
 
-    if (t->schema)
-        schema_check(t->schema, &root, ps);
-    meta_check(&root, name_check, t->scope == SCOPE_NAMESPACED, ps);
+    if (rq->type->schema && !rq->is_clean)
+        schema_check(rq->type->schema, &root, ps);
+    meta_check(&root, name_check, rq->type->scope == SCOPE_NAMESPACED, ps);
 }
 
 static void admit_other_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     (void)old;
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
 }
 
 static void admit_namespace_write(struct request *rq, struct json *object, const struct object *old,
@@ -150,10 +151,12 @@ static void admit_namespace_write(struct request *rq, struct json *object, const
     if (!old && spec && !json_get(spec, "finalizers"))
         json_push(json_set(spec, "finalizers", json_array(a)), json_str(a, STR("kubernetes")));
     if (old) /* by /finalize only */
+        json_remove(object, "spec");
+    if (old && json_get(old->root, "spec")) /* one that was made inside of the program may have none */
         json_set(object, "spec", json_copy(a, json_get(old->root, "spec")));
     if (object_name(object).n)
         object_set_label(a, object, "kubernetes.io/metadata.name", object_name(object));
-    check_plain(rq->type, object, name_check_dns_label, ps);
+    check_plain(rq, object, name_check_dns_label, ps);
 }
 
 void default_member(struct arena *a, struct json *j, const char *key, const char *value)
@@ -203,7 +206,7 @@ static void admit_claim_write(struct request *rq, struct json *object, const str
     default_member(rq->arena, json_get(object, "spec"), "volumeMode", "Filesystem");
     amounts_canonical(rq->arena, object, "spec.resources.requests");
     requests = place_member(&resources, "requests");
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     if (!old)
         check_storage(&spec, &requests, ps);
     if (old && json_is(spec.node, JSON_OBJECT) && json_is(json_get(old->root, "spec"), JSON_OBJECT) &&
@@ -221,7 +224,7 @@ static void admit_volume_write(struct request *rq, struct json *object, const st
     default_member(rq->arena, json_get(object, "spec"), "volumeMode", "Filesystem");
     amounts_canonical(rq->arena, object, "spec.capacity");
     capacity = place_member(&spec, "capacity");
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     if (!old)
         check_storage(&spec, &capacity, ps);
 }
@@ -233,7 +236,7 @@ static void admit_node_write(struct request *rq, struct json *object, const stru
 
     if (!old && json_is(json_get(status, "capacity"), JSON_OBJECT) && !json_get(status, "allocatable"))
         json_set(status, "allocatable", json_copy(rq->arena, json_get(status, "capacity")));
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
 }
 
 static void admit_event_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
@@ -243,7 +246,7 @@ static void admit_event_write(struct request *rq, struct json *object, const str
     struct str own = object_namespace(object), other = json_text(namespace.node, STR_NULL);
 
     (void)old;
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     if (about.node && !str_eq(other, own) && !(!other.n && str_is(own, "default")))
         problem_error(ps, &namespace, "does not match event.namespace");
 }
@@ -280,7 +283,7 @@ static void admit_class_write(struct request *rq, struct json *object, const str
                  value = place_member(&root, "value");
     static const struct fixed fixed[] = { { "value", NULL }, { "preemptionPolicy", "PreemptLowerPriority" } };
 
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     if (!old && str_starts(object_name(object), STR("system-")))
         problem_error(ps, &name, "Forbidden: names that begin with system- are reserved");
     if (!old && json_i64(value.node, 0) > CLASS_VALUE_MAX)
@@ -296,7 +299,7 @@ static void admit_storage_class_write(struct request *rq, struct json *object, c
                                           { "reclaimPolicy", "Delete" },
                                           { "volumeBindingMode", "Immediate" } };
 
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     check_fixed(rq, object, old, fixed, ARRAY_LEN(fixed), ps);
 }
 
@@ -334,7 +337,7 @@ static void admit_policy_write(struct request *rq, struct json *object, const st
     struct place root = { .node = object }, spec = place_member(&root, "spec");
 
     (void)old;
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     check_label_selector(rq->arena, &spec, "podSelector", ps);
     check_peers(rq->arena, &spec, "ingress", "from", ps);
     check_peers(rq->arena, &spec, "egress", "to", ps);
@@ -345,7 +348,7 @@ static void admit_budget_write(struct request *rq, struct json *object, const st
     struct place root = { .node = object }, spec = place_member(&root, "spec");
 
     (void)old;
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     check_label_selector(rq->arena, &spec, "selector", ps);
     if (json_get(spec.node, "minAvailable") && json_get(spec.node, "maxUnavailable"))
         problem_error(ps, &spec, "minAvailable and maxUnavailable cannot be both set");
@@ -357,7 +360,7 @@ static void admit_role_write(struct request *rq, struct json *object, const stru
     struct place root = { .node = object };
 
     rbac_admit_defaults(rq->arena, object);
-    check_plain(rq->type, object, name_check_path_segment, ps);
+    check_plain(rq, object, name_check_path_segment, ps);
     rbac_admit_check(&root, old ? old->root : NULL, ps);
 }
 
@@ -409,6 +412,8 @@ int admission_write(struct request *rq, struct json *object, const struct object
         admit = admit_custom_write;
     if (!rq->failure.name.n)
         rq->failure.name = object_name(object);
+    if (body_shape(rq, object) < 0)
+        return -1;
     admit(rq, object, old, &ps);
     if (ps.n_errors) {
         problems_sort(&ps);

@@ -62,7 +62,7 @@ static void check_twice(struct json *object, struct problems *ps)
 
 void admit_config_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     check_keys(rq->arena, object, "data", ps);
     check_keys(rq->arena, object, "binaryData", ps);
     check_twice(object, ps);
@@ -145,7 +145,7 @@ void admit_secret_write(struct request *rq, struct json *object, const struct ob
     fold_text(rq->arena, object);
     if (!json_member_text(object, "type").n)
         json_set(object, "type", json_str(rq->arena, STR("Opaque")));
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     check_keys(rq->arena, object, "data", ps);
     data = place_member(&root, "data");
     JSON_FOREACH(value, data.node) {

@@ -39,7 +39,7 @@ void admit_endpoints_write(struct request *rq, struct json *object, const struct
     size_t i = 0;
 
     (void)old;
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     JSON_FOREACH(subset, subsets.node) {
         struct place at = place_item(&subsets, subset, i++);
 
@@ -63,7 +63,7 @@ void admit_slice_write(struct request *rq, struct json *object, const struct obj
     size_t i = 0;
 
     (void)old;
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     JSON_FOREACH(endpoint, endpoints.node) {
         struct place at = place_item(&endpoints, endpoint, i++), list = place_member(&at, "addresses");
         size_t j = 0;

@@ -269,13 +269,21 @@ static void check_ephemeral(const struct json *spec, const struct place *list, s
     }
 }
 
+/* That of a pod which something in this process made may be missing. */
+static struct json *spec_copy(struct arena *a, const struct json *pod)
+{
+    const struct json *spec = json_get(pod, "spec");
+
+    return json_is(spec, JSON_OBJECT) ? json_copy(a, spec) : json_object(a);
+}
+
 /* kubectl debug: containers are added to a pod that runs, and nothing else changes. */
 static void add_ephemeral(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = pod }, spec = place_member(&root, "spec"),
                  list = place_member(&spec, "ephemeralContainers");
     const struct json *before = json_find(old->root, "spec", "ephemeralContainers", NULL);
-    struct json *whole = json_copy(rq->arena, json_get(old->root, "spec"));
+    struct json *whole = spec_copy(rq->arena, old->root);
 
     if (!has_all(before, list.node))
         problem_error(ps, &list, "Forbidden: existing ephemeral containers may not be removed or changed");
@@ -303,13 +311,12 @@ static void warn_of_images(struct request *rq, const struct json *before, const 
 static void check_change(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = pod }, spec = place_member(&root, "spec");
-    const struct json *stored = json_get(old->root, "spec");
-    struct json *before = json_copy(rq->arena, stored);
+    struct json *before = spec_copy(rq->arena, old->root);
 
     pod_defaults(rq->server, rq->arena, before);
     if (json_is(spec.node, JSON_OBJECT) && json_equal(spec.node, before)) {
-        json_set(pod, "spec", json_copy(rq->arena, stored));
-        check_plain(rq->type, pod, NULL, ps);
+        json_set(pod, "spec", spec_copy(rq->arena, old->root));
+        check_plain(rq, pod, NULL, ps);
         return;
     }
     warn_of_images(rq, before, spec.node);

@@ -325,7 +325,7 @@ void admit_service_write(struct request *rq, struct json *object, const struct o
                 json_set(own, kept[i], json_copy(rq->arena, json_find(old->root, "spec", kept[i], NULL)));
     if (old && !is_for_outside(own) && is_for_outside(json_get(old->root, "spec")))
         json_remove(own, "externalTrafficPolicy"); /* from now on it leads nobody in */
-    check_plain(rq->type, object, name_check_dns_label, ps);
+    check_plain(rq, object, name_check_dns_label, ps);
     spec = place_member(&root, "spec");
     check_ports(&spec, ps);
     check_selector(rq->arena, &spec, ps);

@@ -1,4 +1,8 @@
-/* body.c - what the client sent: JSON, YAML or protobuf, of the right kind, and which of its fields nobody knows */
+/* body.c - what the client sent: JSON, YAML or protobuf, of the right kind and shape, and which of its fields nobody knows
+ *
+ * Shape comes first: before anything else looks at a body its schema has said that every value is of the type of its
+ * field, and a request whose body is not so ends here. Defaults and rules rely on that.
+ */
 #include "server/server_internal.h"
 
 #include "api/schemas.h"
@@ -111,7 +115,36 @@ static int tell_odd_fields(struct request *rq)
                      rq->type ? rq->type->kind : "object", STR_ARG(str_cut(buf_view(&all), 4000)));
 }
 
-int body_any(struct request *rq, const char *const *types, struct json **ret)
+/* ---- the shape ---- */
+
+/* As Kubernetes answers it: its own kinds cannot be decoded (400), custom ones break their schema (422). */
+static int fail_shape(struct request *rq, const char *kind, const char *version, struct problems *ps)
+{
+    struct problems shapes = { .arena = rq->arena };
+
+    problems_sort(ps);
+    VEC_FOREACH(p, &ps->list)
+        if (p->is_shape)
+            *vec_push(rq->arena, &shapes.list) = *p;
+    if (rq->type && is_custom(rq->type))
+        return fail_problems(rq, &shapes);
+    fail_with(rq, REASON_BAD_REQUEST, "%s in version \"%s\" cannot be handled as a %s: %.*s", kind, version, kind,
+              STR_ARG(str_cut(problems_join(rq->arena, &shapes), 4000)));
+    VEC_FOREACH(p, &shapes.list)
+        fail_cause(rq, "FieldValueTypeInvalid", p->path, p->text);
+    return -1;
+}
+
+int body_check(struct request *rq, const struct schema *schema, const struct json *tree)
+{
+    struct problems ps = { .arena = rq->arena };
+    struct place root = { .node = tree };
+
+    schema_check(schema, &root, &ps);
+    return ps.n_shapes ? fail_shape(rq, schema->name, "v1", &ps) : 0;
+}
+
+int body_any(struct request *rq, const char *const *types, const struct schema *schema, struct json **ret)
 {
     struct str media = media_of(rq);
 
@@ -124,22 +157,41 @@ int body_any(struct request *rq, const char *const *types, struct json **ret)
         return -1;
     if (auth_wants_bodies(rq->server->opt.auth))
         rq->sent = json_copy(rq->arena, *ret); /* it is still to be completed */
-    return 0;
+    if (schema && json_is(*ret, JSON_NULL))
+        *ret = NULL;
+    return schema && *ret ? body_check(rq, schema, *ret) : 0;
 }
 
-/* ---- unknown fields ---- */
+/* ---- an object: its shape, and fields that nobody knows ---- */
 
-static void find_unknown(struct request *rq, const struct json *object)
+/* Of a kind of users the rest is structural_check()'s, which needs no types to rely on. */
+static void check_shape(const struct resource_type *t, const struct place *root, struct problems *ps)
+{
+    struct place meta = place_member(root, "metadata");
+
+    if (t->schema)
+        schema_check(t->schema, root, ps);
+    else if (meta.node)
+        schema_check(&schema_meta, &meta, ps);
+}
+
+int body_shape(struct request *rq, const struct json *object)
 {
     struct problems ps = { .arena = rq->arena };
     struct place root = { .node = object };
 
-    if (shown_as(rq)->custom)
-        structural_unknown(shown_as(rq)->custom->schema, &root, &ps);
-    else if (rq->type->schema)
-        schema_check(rq->type->schema, &root, &ps);
-    rq->is_clean = rq->type->schema && !shown_as(rq)->custom && !ps.list.n;
-    VEC_FOREACH(p, &ps.list)
+    if (rq->shaped == object)
+        return 0;
+    check_shape(rq->type, &root, &ps);
+    if (ps.n_shapes)
+        return fail_shape(rq, rq->type->kind, rq->type->version, &ps);
+    rq->shaped = object;
+    return 0;
+}
+
+static void note_unknown(struct request *rq, const struct problems *ps)
+{
+    VEC_FOREACH(p, &ps->list)
         if (p->level == PROBLEM_WARNING && str_has(p->text, STR("unknown field")))
             *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "unknown field \"%.*s\"", STR_ARG(p->path));
 }
@@ -147,21 +199,39 @@ static void find_unknown(struct request *rq, const struct json *object)
 /* A pod template inside of another kind is younger than this program, perhaps: there nothing is dropped. */
 int body_check_fields(struct request *rq, struct json *object)
 {
+    const struct resource_type *t = rq->view ? rq->view : rq->type; /* as the client knows it */
+    struct problems ps = { .arena = rq->arena };
+    struct place root = { .node = object };
+
+    check_shape(t, &root, &ps);
+    if (ps.n_shapes)
+        return fail_shape(rq, t->kind, t->version, &ps);
+    rq->shaped = object;
+    rq->is_clean = t->schema && !ps.list.n;
+    if (t->custom && rq->validation != VALIDATE_IGNORE)
+        structural_unknown(t->custom->schema, &root, &ps);
     if (rq->validation != VALIDATE_IGNORE)
-        find_unknown(rq, object);
-    if (shown_as(rq)->custom)
-        structural_prune(shown_as(rq)->custom->schema, object);
-    else if (rq->type->schema)
-        schema_prune(rq->type->schema, object, &schema_pod_template);
+        note_unknown(rq, &ps);
+    if (t->custom)
+        structural_prune(t->custom->schema, object);
+    else if (t->schema)
+        schema_prune(t->schema, object, &schema_pod_template);
     return tell_odd_fields(rq);
 }
 
 /* ---- an object of the request's kind ---- */
 
+static bool is_text_or_missing(const struct json *j)
+{
+    return !j || j->type == JSON_NULL || j->type == JSON_STRING;
+}
+
 static int check_kind(struct request *rq, struct json *object)
 {
     struct str version = type_api_version(rq->arena, rq->view ? rq->view : rq->type);
 
+    if (!is_text_or_missing(json_get(object, "kind")) || !is_text_or_missing(json_get(object, "apiVersion")))
+        return 0; /* its shape is wrong, which is told next */
     if (!object_kind(object).n)
         json_set(object, "kind", json_str(rq->arena, str_of(rq->type->kind)));
     if (!object_api_version(object).n)
@@ -201,13 +271,13 @@ static int check_place(struct request *rq, struct json *object)
 
 int body_object(struct request *rq, struct json **ret)
 {
-    if (body_any(rq, body_types, ret) < 0)
+    if (body_any(rq, body_types, NULL, ret) < 0) /* by the rules below instead */
         return -1;
     if (!json_is(*ret, JSON_OBJECT))
         return fail_with(rq, REASON_BAD_REQUEST, "the body must be an object of kind %s", rq->type->kind);
-    if (check_kind(rq, *ret) < 0 || check_place(rq, *ret) < 0)
+    if (check_kind(rq, *ret) < 0 || body_check_fields(rq, *ret) < 0 || check_place(rq, *ret) < 0)
         return -1;
     if (rq->view)
         *ret = view_take(rq->arena, rq->view, rq->type, *ret);
-    return body_check_fields(rq, *ret);
+    return 0;
 }

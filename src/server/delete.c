@@ -1,6 +1,8 @@
 /* delete.c - delete one, and all that are selected */
 #include "server/server_internal.h"
 
+#include "api/schemas.h"
+
 static const char *const propagations[] = {
     [PROPAGATE_BACKGROUND] = "Background", [PROPAGATE_FOREGROUND] = "Foreground", [PROPAGATE_ORPHAN] = "Orphan"
 };
@@ -56,7 +58,8 @@ int delete_read(struct request *rq, struct store_delete_options *ret)
     int64_t grace_s;
 
     *ret = (struct store_delete_options){ .grace_s = -1 };
-    if (body_any(rq, body_types, &body) < 0 || param_number(rq, "gracePeriodSeconds", -1, &grace_s) < 0)
+    if (body_any(rq, body_types, &schema_delete_options, &body) < 0 ||
+        param_number(rq, "gracePeriodSeconds", -1, &grace_s) < 0)
         return -1;
     if (grace_s >= 0)
         ret->grace_s = grace_s;

@@ -5,6 +5,8 @@
  */
 #include "server/server_internal.h"
 
+#include "api/schemas.h"
+
 #include <openssl/sha.h>
 
 /* ---- verbs ---- */
@@ -44,20 +46,28 @@ static const struct subresource subresources[] = {
       { "get", "patch", "update" },
       .handle = { [VERB_GET] = handle_get, [VERB_PATCH] = handle_patch, [VERB_UPDATE] = handle_update } },
     { "finalize", NULL, NULL, NULL, { "update" }, .handle = { [VERB_UPDATE] = handle_finalize } },
-    { "binding", "", "v1", "Binding", { "create" }, .handle = { [VERB_CREATE] = handle_binding } },
-    { "eviction", "policy", "v1", "Eviction", { "create" }, .handle = { [VERB_CREATE] = handle_eviction } },
+    { "binding", "", "v1", "Binding", { "create" }, .handle = { [VERB_CREATE] = handle_binding }, &schema_binding },
+    { "eviction",
+      "policy",
+      "v1",
+      "Eviction",
+      { "create" },
+      .handle = { [VERB_CREATE] = handle_eviction },
+      &schema_eviction },
     { "token",
       "authentication.k8s.io",
       "v1",
       "TokenRequest",
       { "create" },
-      .handle = { [VERB_CREATE] = handle_token } },
+      .handle = { [VERB_CREATE] = handle_token },
+      &schema_token_request },
     { "scale",
       "autoscaling",
       "v1",
       "Scale",
       { "get", "patch", "update" },
-      .handle = { [VERB_GET] = handle_scale, [VERB_PATCH] = handle_scale, [VERB_UPDATE] = handle_scale } },
+      .handle = { [VERB_GET] = handle_scale, [VERB_PATCH] = handle_scale, [VERB_UPDATE] = handle_scale },
+      &schema_scale },
     { "ephemeralcontainers",
       NULL,
       NULL,

@@ -340,7 +340,7 @@ void admit_limits_write(struct request *rq, struct json *object, const struct ob
     (void)old;
     for (size_t m = 0; m < ARRAY_LEN(amounts); m++)
         amounts_canonical(rq->arena, object, amounts[m]);
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     JSON_FOREACH(j, list.node) {
         struct place item = place_item(&list, j, i++), type = place_member(&item, "type");
 

@@ -31,7 +31,6 @@ static struct merge_type merge_type_of(struct request *rq)
 static struct ownership ownership_of(struct request *rq)
 {
     bool has_status = type_has_subresource(rq->type, STR("status"));
-    bool is_custom = rq->type->custom || str_ends(str_of(rq->type->group), STR(".volcano.sh"));
     struct str manager = STR_NULL;
     autobuf now = { 0 };
 
@@ -45,7 +44,8 @@ static struct ownership ownership_of(struct request *rq)
         .manager = manager,
         .subresource = rq->target.subresource,
         .now = arena_str(rq->arena, buf_view(&now)),
-        .ignored = ownership_ignored(rq->arena, has_status, is_custom, str_of(rq->type->kind), rq->target.subresource),
+        .ignored = ownership_ignored(rq->arena, has_status, is_custom(rq->type), str_of(rq->type->kind),
+                                     rq->target.subresource),
     };
 }
 

@@ -2,6 +2,7 @@
 #include "server/server_internal.h"
 
 #include "api/container.h"
+#include "api/schemas.h"
 #include "kubelet/kubelet.h"
 #include "node/agent/agent.h"
 
@@ -152,7 +153,7 @@ int handle_binding(struct request *rq)
     struct err e;
     int rc;
 
-    if (body_any(rq, body_types, &body) < 0)
+    if (body_any(rq, body_types, &schema_binding, &body) < 0)
         return -1;
     if (!name.n)
         name = object_name(body);
@@ -207,7 +208,7 @@ int handle_eviction(struct request *rq)
     autounref struct object *last = NULL;
     struct json *body;
 
-    if (body_any(rq, body_types, &body) < 0 || pod_of(rq, &pod) < 0)
+    if (body_any(rq, body_types, &schema_eviction, &body) < 0 || pod_of(rq, &pod) < 0)
         return -1;
     if (json_get(body, "deleteOptions") && delete_options(rq, json_get(body, "deleteOptions"), &opt) < 0)
         return -1;

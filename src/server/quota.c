@@ -404,7 +404,7 @@ void admit_quota_write(struct request *rq, struct json *object, const struct obj
     struct resources amounts;
 
     amounts_canonical(rq->arena, object, "spec.hard");
-    check_plain(rq->type, object, NULL, ps);
+    check_plain(rq, object, NULL, ps);
     resources_from_json(rq->arena, hard.node, &amounts);
     VEC_FOREACH(r, &amounts.list)
         if (r->q.nano < 0)

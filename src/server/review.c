@@ -1,6 +1,8 @@
 /* review.c - questions: who am I, may I, whose token is this; tokens of ServiceAccounts. Nothing is stored of them */
 #include "server/server_internal.h"
 
+#include "api/schemas.h"
+
 int handle_review(struct request *rq)
 {
     struct json *body, *answer;
@@ -23,11 +25,11 @@ int handle_token(struct request *rq)
     struct json *body, *answer;
     struct err e;
 
-    if (body_any(rq, body_types, &body) < 0)
+    if (body_any(rq, body_types, &schema_token_request, &body) < 0)
         return -1;
     if (!store_get(rq->server->opt.store, rq->type, t->namespace, t->name))
         return fail_not_found(rq, rq->type, t->name);
-    if (!json_is(body, JSON_OBJECT))
+    if (!body)
         body = json_object(rq->arena);
     if (auth_token_request(rq->server->opt.auth, rq->arena, t->namespace, t->name, body, &answer, &e) < 0)
         return fail_err(rq, &e);

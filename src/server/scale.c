@@ -5,6 +5,7 @@
  */
 #include "server/server_internal.h"
 
+#include "api/schemas.h"
 #include "custom/custom.h"
 #include "json/patch.h"
 
@@ -57,7 +58,8 @@ static int read_wish(struct request *rq, const struct json *live, struct json **
     struct json *body;
     struct err e;
 
-    if (body_any(rq, rq->verb == VERB_PATCH ? types : body_types, &body) < 0)
+    if (body_any(rq, rq->verb == VERB_PATCH ? types : body_types, rq->verb == VERB_PATCH ? NULL : &schema_scale,
+                 &body) < 0)
         return -1;
     if (rq->verb == VERB_PATCH && json_is(body, JSON_ARRAY))
         return json_patch(rq->arena, live, body, ret, &e) == 0 ? 0 : fail_err(rq, &e);
@@ -87,7 +89,7 @@ int handle_scale(struct request *rq)
         reply_json(rq, 200, live);
         return 0;
     }
-    if (read_wish(rq, live, &wish) < 0)
+    if (read_wish(rq, live, &wish) < 0 || body_check(rq, &schema_scale, wish) < 0)
         return -1;
     replicas = json_find(wish, "spec", "replicas", NULL);
     if (!json_is(replicas, JSON_NUMBER) || json_to_i64(replicas, &n) < 0 || n < 0 || n > INT32_MAX)

@@ -159,7 +159,8 @@ struct request {
     enum validation validation;
     VEC(struct str) warnings;
     VEC(struct str) odd_fields; /* of the body: "duplicate field \"a\"", … */
-    bool is_clean;              /* schema_check() had nothing to say of the body */
+    const struct json *shaped;  /* every value of this object is of the type of its field */
+    bool is_clean;              /* schema_check() had nothing at all to say of the body: rules need not ask it again */
     struct failure failure;
     bool is_answered;
     bool is_applied; /* its managedFields are as they should be */
@@ -169,6 +170,12 @@ struct request {
 static inline const struct resource_type *shown_as(const struct request *rq)
 {
     return rq->view && rq->view->custom ? rq->view : rq->type;
+}
+
+/* A custom resource, here or on a Kubernetes cluster. */
+static inline bool is_custom(const struct resource_type *t)
+{
+    return t->custom || str_ends(str_of(t->group), STR(".volcano.sh"));
 }
 
 bool param(const struct request *rq, const char *name, struct str *ret); /* decoded, in the arena; false: not there */
@@ -212,13 +219,18 @@ int gzip_pack(struct str in, struct buf *out);                   /* -1: it canno
 
 /* ---- body.c ---- */
 
-/* The object that was sent: of the request's kind, unknown fields told or refused by fieldValidation. */
+/* The object that was sent: of the request's kind and its shape, unknown fields told or refused by fieldValidation. */
 int body_object(struct request *rq, struct json **ret);
-/* Whatever was sent: JSON or YAML. '*ret' NULL: nothing. 'types': what is allowed ("application/json", …; NULL-ended). */
-int body_any(struct request *rq, const char *const *types, struct json **ret);
+/* Whatever was sent: JSON or YAML. '*ret' NULL: nothing. 'types': what is allowed ("application/json", …; NULL-ended).
+ * 'schema': what shape it has; NULL: it is a patch, and what it makes is looked at. */
+int body_any(struct request *rq, const char *const *types, const struct schema *schema, struct json **ret);
 extern const char *const body_types[];
-/* Unknown fields are told or refused, and dropped. */
+/* The object of a client has the shape of its kind, as he knows it; unknown fields are told or refused, and dropped. */
 int body_check_fields(struct request *rq, struct json *object);
+/* Every value is of the type of its field: 400, or 422 for custom kinds. Free where the body was found to be so. */
+int body_shape(struct request *rq, const struct json *object);
+int body_check(struct request *rq, const struct schema *schema,
+               const struct json *tree); /* the same by another schema */
 
 /* ---- view.c ---- */
 
@@ -296,6 +308,7 @@ struct subresource {
     const char *name, *group, *version, *kind; /* kind NULL: that of the resource */
     const char *verbs[8];
     int (*handle[VERB_MAX + 1])(struct request *rq);
+    const struct schema *schema; /* of the body; NULL: that of the resource, or there is none */
 };
 const struct subresource *subresource_of(const struct resource_type *t, struct str name);
 
@@ -325,14 +338,14 @@ void items_done(struct server *s);
 
 /* ---- admission.c ---- */
 
-/* Default 'object' and add what is wrong with it. 'old': NULL on create. */
+/* Default 'object' and add what is wrong with it. 'old': NULL on create. Its shape is looked at before, whoever made it. */
 int admission_write(struct request *rq, struct json *object, const struct object *old);
 int admission_delete(struct request *rq, const struct object *old);
 /* LimitRanges and quotas: 403. After admission_write(), as they look at what it has completed. */
 int admission_amounts(struct request *rq, const struct json *object, const struct object *old);
 /* The schema and metadata, for kinds that have rules besides. 'name_check': NULL: a DNS subdomain. */
-void check_plain(const struct resource_type *t, struct json *object,
-                 const char *(*name_check)(struct arena *, struct str), struct problems *ps);
+void check_plain(const struct request *rq, struct json *object, const char *(*name_check)(struct arena *, struct str),
+                 struct problems *ps);
 void default_member(struct arena *a, struct json *j, const char *key, const char *value); /* where it is not or empty */
 void admit_pod_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
 void service_address(const struct server *s, struct arena *a, struct json *spec); /* one of its own, if it needs one */

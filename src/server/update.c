@@ -16,11 +16,6 @@ static const struct {
     { "policy", "PodDisruptionBudget", false, true },
 };
 
-static bool is_custom(const struct resource_type *t)
-{
-    return t->custom || str_ends(str_of(t->group), STR(".volcano.sh"));
-}
-
 static bool is_odd(const struct resource_type *t, bool asks_creates)
 {
     for (size_t i = 0; i < ARRAY_LEN(odd_kinds); i++)
@@ -43,6 +38,8 @@ static int write_object(struct request *rq, struct json *object, const struct ob
     struct err e;
     int rc;
 
+    if (body_shape(rq, object) < 0)
+        return -1;
     if ((part_of(rq) == STORE_MAIN || rq->type->custom) && admission_write(rq, object, kept) < 0)
         return -1;
     if (part_of(rq) == STORE_MAIN && admission_amounts(rq, object, kept) < 0)
@@ -196,8 +193,8 @@ static int check_patched(struct request *rq, const struct object *old, const str
     static const char *const fixed[] = { "name", "namespace", "uid" };
     const struct json *meta = json_get(object, "metadata");
 
-    if (!json_is(object, JSON_OBJECT) || !json_is(meta, JSON_OBJECT))
-        return fail_with(rq, REASON_BAD_REQUEST, "the patch leaves no object");
+    if (!json_is(meta, JSON_OBJECT))
+        return fail_with(rq, REASON_BAD_REQUEST, "the patch leaves no metadata");
     if (!old)
         return 0;
     if (!str_eq(object_kind(object), object_kind(old->root)) ||
@@ -241,7 +238,7 @@ int handle_patch(struct request *rq)
     struct json *patch, *object = NULL;
 
     list_types(rq, types);
-    if (check_parameters(rq, kind) < 0 || body_any(rq, types, &patch) < 0)
+    if (check_parameters(rq, kind) < 0 || body_any(rq, types, NULL, &patch) < 0)
         return -1;
     if (!json_is(patch, kind == PATCH_JSON ? JSON_ARRAY : JSON_OBJECT))
         return fail_with(rq, REASON_BAD_REQUEST, "the patch must be %s",
@@ -250,9 +247,13 @@ int handle_patch(struct request *rq)
         return fail_not_found(rq, rq->type, t->name);
     if (make_patched(rq, kind, old, patch, &object) < 0)
         return -1;
-    if (rq->view && json_is(object, JSON_OBJECT))
+    if (!json_is(object, JSON_OBJECT))
+        return fail_with(rq, REASON_BAD_REQUEST, "the patch leaves no object");
+    if (body_check_fields(rq, object) < 0)
+        return -1;
+    if (rq->view)
         object = view_take(rq->arena, rq->view, rq->type, object);
-    if (check_patched(rq, old, object) < 0 || (!old && place_new(rq, object) < 0) || body_check_fields(rq, object) < 0)
+    if (check_patched(rq, old, object) < 0 || (!old && place_new(rq, object) < 0))
         return -1;
     rq->failure.name = t->name;
     return old ? write_object(rq, object, old) : create_object(rq, object);
