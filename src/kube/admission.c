@@ -2,10 +2,12 @@
 #include "kube/admission.h"
 
 #include "api/meta.h"
+#include "api/types.h"
 #include "base/util.h"
 #include "flow/admit.h"
 #include "job/admit.h"
 #include "json/patch.h"
+#include "json/schema.h"
 #include "os/zoneinfo.h"
 
 #define API_VERSION "admission.k8s.io/v1"
@@ -155,6 +157,31 @@ static bool is_looked_at(const struct admission_path *p, const struct review *r,
     return !json_find(r->object, "metadata", "deletionTimestamp", NULL);
 }
 
+/* Of Volcano's kinds: Pods are Kubernetes' own, and may be younger than this program. */
+static const struct schema *schema_of(const struct admission_path *p)
+{
+    for (size_t i = 0; i < n_resource_types && p->group[0]; i++)
+        if (strcmp(resource_types[i].group, p->group) == 0 && strcmp(resource_types[i].kind, p->kind) == 0)
+            return resource_types[i].schema;
+    return NULL;
+}
+
+/* Defaults and rules rely on types. The API server asks those who change objects before it asks its own schema. */
+static void admit_shaped(const struct admission_path *p, struct review *r)
+{
+    const struct schema *schema = r->object ? schema_of(p) : NULL;
+    struct problems ps = { .arena = r->arena };
+    struct place root = { .node = r->object };
+
+    if (schema)
+        schema_check(schema, &root, &ps);
+    r->env.is_clean = schema && !ps.list.n;
+    if (ps.n_shapes)
+        r->problems = ps;
+    else
+        p->admit(r);
+}
+
 static void answer(const struct admission_path *p, struct review *r, const struct json *request,
                    struct admission_answer *ret)
 {
@@ -162,7 +189,7 @@ static void answer(const struct admission_path *p, struct review *r, const struc
     bool is_wrong;
 
     if (is_looked_at(p, r, request) && !(p->mutates && r->old))
-        p->admit(r);
+        admit_shaped(p, r);
     is_wrong = !p->mutates && r->problems.n_errors > 0;
     json_add(response, STR("uid"), json_str(r->arena, json_member_text(request, "uid")));
     json_add(response, STR("allowed"), json_bool_new(r->arena, !is_wrong));

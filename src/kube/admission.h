@@ -9,7 +9,7 @@
  *     /pods/mutate       /pods/validate          nothing; disruption budgets of pods of our scheduler
  *
  * What is changed is said as single fields (JSON Patch), so that nothing is lost that we do not know. All that is wrong
- * with an object is told at once. An object that is being deleted, or whose spec is as it was, is let through.
+ * with an object is told at once, but for values of a wrong type: then those, and nothing is defaulted. An object that is being deleted, or whose spec is as it was, is let through.
  */
 #ifndef KUBE_ADMISSION_H
 #define KUBE_ADMISSION_H
