@@ -10,9 +10,10 @@
 
 /* ---- text to number ---- */
 
+/* Where the slots are is what nobody outside knows: names that all collide cannot be sent. */
 static struct name_slot *name_map_slot(const struct name_map *m, struct str key)
 {
-    size_t at = str_hash(key, 0x70756d) & (m->cap - 1);
+    size_t at = str_hash(key, (uint64_t)(uintptr_t)m->slots) & (m->cap - 1);
 
     while (m->slots[at].is_used && !str_eq(m->slots[at].key, key))
         at = (at + 1) & (m->cap - 1);

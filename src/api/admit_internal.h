@@ -137,6 +137,7 @@ struct pod_check { /* one template under check */
     bool has_broken_volumes;    /* some volume has no readable name: mounts cannot be looked up */
     struct name_map containers; /* of all kinds */
     struct name_map volumes;
+    struct name_map claims; /* of devices */
     struct name_map host_ports;
 };
 

@@ -286,11 +286,8 @@ static void check_claims(struct pod_check *pc, const struct place *resources)
     PLACE_FOREACH(claim, &claims) {
         struct place at = place_member(&claim, "name");
         struct str name = json_text(at.node, STR(""));
-        bool is_there = str_empty(name);
 
-        JSON_FOREACH(have, json_get(pc->spec->node, "resourceClaims"))
-            is_there |= str_eq(json_member_text(have, "name"), name);
-        if (!is_there)
+        if (!str_empty(name) && !name_map_find(&pc->claims, name, NULL))
             check_error(pc->c, &at, "the pod has no resource claim \"%.*s\"", STR_ARG(name));
     }
 }
@@ -315,8 +312,12 @@ static void check_container(struct pod_check *pc, const struct place *container,
 
 void pod_container_rules(struct pod_check *pc)
 {
-    struct place init = place_list(pc->spec, "initContainers"), main = place_list(pc->spec, "containers");
+    struct place init = place_list(pc->spec, "initContainers"), main = place_list(pc->spec, "containers"),
+                 claims = place_list(pc->spec, "resourceClaims");
 
+    PLACE_FOREACH(claim, &claims)
+        (void)name_map_add(pc->c->arena, &pc->claims, json_member_text(claim.node, "name"), 0,
+                           NULL); /* twice: said elsewhere */
     PLACE_FOREACH(container, &init)
         check_container(pc, &container, true);
     PLACE_FOREACH(container, &main)

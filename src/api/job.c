@@ -1,16 +1,46 @@
 /* job.c - the Job as the program reads it */
 #include "api/job.h"
 
+#include "api/admit_internal.h"
 #include "base/util.h"
+
+enum { FEW_TASKS = 32 };
+
+static const struct name_map *index_tasks(struct arena *a, const struct job_spec *spec)
+{
+    struct name_map *index;
+
+    if (spec->tasks.n <= FEW_TASKS)
+        return NULL;
+    index = arena_new(a, struct name_map);
+    for (size_t i = 0; i < spec->tasks.n; i++)
+        (void)name_map_add(a, index, spec->tasks.v[i].name, i, NULL); /* the first of a name counts */
+    return index;
+}
 
 void job_decode(struct arena *a, struct json *obj, struct job *ret)
 {
     schema_decode(a, &schema_job, obj, ret);
     ret->status.phase = json_member_text(json_get(ret->status.raw, "state"), "phase");
+    ret->task_index = index_tasks(a, &ret->spec);
+}
+
+/* A copy of the job may have fewer tasks than the one that was decoded, and its own names. */
+static bool find_in_index(const struct job *job, struct str name, size_t *ret_pos)
+{
+    return job->task_index && name_map_find(job->task_index, name, ret_pos) && *ret_pos < job->spec.tasks.n &&
+           str_eq(job->spec.tasks.v[*ret_pos].name, name);
 }
 
 const struct job_task *job_task_by_name(const struct job *job, struct str name, size_t *ret_pos)
 {
+    size_t at;
+
+    if (find_in_index(job, name, &at)) {
+        if (ret_pos)
+            *ret_pos = at;
+        return &job->spec.tasks.v[at];
+    }
     for (size_t i = 0; i < job->spec.tasks.n; i++) {
         if (!str_eq(job->spec.tasks.v[i].name, name))
             continue;

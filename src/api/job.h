@@ -91,6 +91,7 @@ struct job {
     struct meta meta;
     struct job_spec spec;
     struct job_status status;
+    const struct name_map *task_index; /* of job_task_by_name(); NULL: there are few */
 };
 
 /* The key of a note in status.controlledResources, followed by the name of a task: indices whose pods Succeeded, as
