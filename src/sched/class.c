@@ -2,7 +2,7 @@
  *
  * The text of a class is JSON, made from the pod with one spelling for one meaning:
  *
- *     {"n": namespace, "a": [dimension, amount, …], "x": a name got no dimension,
+ *     {"n": namespace, "a": [dimension, amount, …], "x": a name got no dimension, "y": too many terms,
  *      "s": nodeSelector, "f": nodeAffinity, "t": tolerations, "i": [image, …], "p": ["T:80:ip", …], "c": [claim, …],
  *      "N": [term, …], "A": [term, …], "L": [{"w": weight, "t": term}, …],
  *      "S": [{"t": term, "k": maxSkew, "d": minDomains, "h": hard, "f": honors affinity, "x": honors taints}, …],
@@ -40,7 +40,7 @@ static void read_requests(struct pod_class *c, const struct json *j)
     c->is_best_effort = c->ask_dims == 0;
     c->ask.v[DIM_PODS] = 1;
     c->ask_dims |= 1U << DIM_PODS;
-    c->has_lost_name = json_bool(json_get(j, "x"), false);
+    c->has_lost_name = json_bool(json_get(j, "x"), false) || json_bool(json_get(j, "y"), false);
 }
 
 static void read_ports(struct pod_class *c, const struct json *list)

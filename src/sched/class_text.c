@@ -31,6 +31,8 @@ static void watch_selector(struct fit *f, const struct json *selector)
 
 /* ---- the text ---- */
 
+enum { NEEDS_MAX = 10000 }; /* parts of all required affinities of a pod together: 100 of them with as many keys */
+
 struct writer {
     struct sched_model *m;
     struct arena *a;
@@ -229,12 +231,12 @@ static struct json *part_of(struct writer *w, const struct json *term)
     return part;
 }
 
-static struct json *term_of_parts(struct writer *w, struct json *parts, const struct json *term)
+static struct json *term_of_parts(struct writer *w, struct json *parts, struct str topology_key)
 {
     struct json *j = json_object(w->a);
 
     json_add(j, STR("m"), parts);
-    json_add(j, STR("k"), json_str(w->a, json_member_text(term, "topologyKey")));
+    json_add(j, STR("k"), json_str(w->a, topology_key));
     return j;
 }
 
@@ -243,22 +245,47 @@ static struct json *single_term(struct writer *w, const struct json *term)
     struct json *parts = json_array(w->a);
 
     json_push(parts, part_of(w, term));
-    return term_of_parts(w, parts, term);
+    return term_of_parts(w, parts, json_member_text(term, "topologyKey"));
 }
 
 static const char required[] = "requiredDuringSchedulingIgnoredDuringExecution",
                   preferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/* A pod counts for one required affinity only if it matches all of them (terms.h). */
+/* 'j' is new to those seen, as text. */
+static bool is_new(struct writer *w, struct map *seen, const struct json *j)
+{
+    autobuf text = { 0 };
+
+    json_print(&text, j);
+    return map_add(seen, w->a, buf_view(&text));
+}
+
+/* A pod counts for one required affinity only if it matches all of them (terms.h): each term has all parts. So equal
+ * parts are one, terms differ by their topology keys alone, and of more than anybody means the class fits nowhere. */
 static void put_needs(struct writer *w, const struct json *affinity)
 {
     const struct json *list = json_find(affinity, "podAffinity", required, NULL);
-    struct json *terms = json_array(w->a), *parts = json_array(w->a);
+    struct json *terms = json_array(w->a), *parts = json_array(w->a), *keys = json_array(w->a);
+    struct map seen;
 
-    JSON_FOREACH(t, list)
-        json_push(parts, part_of(w, t));
-    JSON_FOREACH(t, list)
-        json_push(terms, term_of_parts(w, json_copy(w->a, parts), t));
+    map_init(&seen, map_seed_default());
+    JSON_FOREACH(t, list) {
+        struct json *part = part_of(w, t), *key = json_array(w->a);
+
+        json_push(key, json_str(w->a, json_member_text(t, "topologyKey"))); /* a list: no part looks like it */
+        if (is_new(w, &seen, part))
+            json_push(parts, part);
+        if (is_new(w, &seen, key))
+            json_push(keys, key);
+    }
+    map_done(&seen);
+    if (json_count(parts) * json_count(keys) > NEEDS_MAX) {
+        put_key(w, "y");
+        buf_str(w->out, STR("true"));
+        return;
+    }
+    JSON_FOREACH(key, keys)
+        json_push(terms, term_of_parts(w, json_copy(w->a, parts), json_text(json_first(key), STR(""))));
     put_json(w, "N", terms, JSON_ARRAY);
 }
 

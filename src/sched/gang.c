@@ -42,14 +42,14 @@ static void collect_pods(struct arena *a, struct sched_role *r, struct slots *re
             *vec_push(a, &ret->list) = (struct slot){ p, r, p->class, p->priority, p->index, p->created_ms };
 }
 
-enum { TO_COME_MAX = 1000000 };
+enum { TO_COME_MAX = 1000000, FEW_ROLES = 16 };
 
-static void collect_to_come(struct arena *a, struct sched_role *r, struct slots *ret)
+static void collect_to_come(struct arena *a, struct sched_role *r, int64_t most, struct slots *ret)
 {
     int64_t n = role_to_come(r);
     uint32_t first = (uint32_t)(r->replicas - n);
 
-    n = MIN_OF(n, MIN_OF(group_min(r->group), TO_COME_MAX)); /* a trial needs no more; nobody has a million nodes */
+    n = MIN_OF(n, MIN_OF(most, TO_COME_MAX)); /* nobody has a million nodes */
 
     for (int64_t i = 0; i < n; i++)
         *vec_push(a, &ret->list) = (struct slot){ NULL, r, r->class, r->priority, first + (uint32_t)i, INT64_MAX };
@@ -66,10 +66,12 @@ static bool is_sorted(const struct slots *s)
 static void collect(struct arena *a, struct sched_group *g, bool is_virtual, const struct task_topology *near,
                     struct slots *ret)
 {
+    int64_t most = is_virtual ? group_min(g) : 0; /* a trial needs no more */
+
     VEC_FOREACH(r, &g->roles) {
         collect_pods(a, *r, ret);
         if (is_virtual)
-            collect_to_come(a, *r, ret);
+            collect_to_come(a, *r, most, ret);
     }
     if (near)
         VEC_FOREACH(s, &ret->list)
@@ -219,10 +221,51 @@ static int64_t seat_loose(struct work *w, const struct sched_role *role, int64_t
     return n;
 }
 
-/* What each role needs for itself. Roles are few; their pods may be many. */
+static int by_role(const void *x, const void *y)
+{
+    const struct slot *a = *(struct slot *const *)x, *b = *(struct slot *const *)y;
+
+    if (a->role != b->role)
+        return a->role < b->role ? -1 : 1;
+    return (a > b) - (a < b); /* their order in the list */
+}
+
+/* The slots of each role together, in their order: a job may have thousands of roles. */
+static struct slot **slots_by_role(struct work *w)
+{
+    struct slot **v = arena_array(w->t->arena, struct slot *, w->slots->list.n + 1);
+
+    for (size_t i = 0; i < w->slots->list.n; i++)
+        v[i] = &w->slots->list.v[i];
+    qsort(v, w->slots->list.n, sizeof(*v), by_role);
+    return v;
+}
+
+/* The same for one role, whose slots are in 'sorted'. */
+static int64_t seat_role(struct work *w, struct slot *const *sorted, const struct sched_role *role, int64_t want)
+{
+    size_t low = 0, high = w->slots->list.n;
+    int64_t n = 0;
+
+    while (low < high) { /* to its first */
+        size_t mid = (low + high) / 2;
+
+        if (sorted[mid]->role < role)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (; low < w->slots->list.n && sorted[low]->role == role && n < want; low++)
+        if (!sorted[low]->is_seated && !sorted[low]->sub && gang_take(w, sorted[low], false))
+            n++;
+    return n;
+}
+
+/* What each role needs for itself. */
 static bool seat_roles(struct work *w)
 {
     struct sched_group *g = w->t->group;
+    struct slot **sorted = g->roles.n > FEW_ROLES ? slots_by_role(w) : NULL;
     bool all = true;
 
     VEC_FOREACH(r, &g->roles) {
@@ -230,7 +273,7 @@ static bool seat_roles(struct work *w)
 
         if (lacks <= 0)
             continue;
-        n = seat_loose(w, *r, lacks, false);
+        n = sorted ? seat_role(w, sorted, *r, lacks) : seat_loose(w, *r, lacks, false);
         w->lacks -= n;
         lacks -= n;
         if (w->subs && lacks > 0)

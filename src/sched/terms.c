@@ -147,28 +147,34 @@ void terms_count(struct sched_model *m, const struct pod_class *c, const struct 
         count_own(v[p->term], facts, 0, by * p->weight, m->in_trial);
 }
 
-bool class_is_matched(const struct pod_class *c, uint32_t term)
+/* Where the term is among those that match the class, or would go. */
+static uint32_t matched_place(const struct class_work *w, uint32_t term)
 {
-    uint32_t low = 0, high = c->work->n_matched;
+    uint32_t low = 0, high = w->n_matched;
 
     while (low < high) {
         uint32_t mid = (low + high) / 2;
 
-        if (c->work->matched[mid] < term)
+        if (w->matched[mid] < term)
             low = mid + 1;
         else
             high = mid;
     }
-    return low < c->work->n_matched && c->work->matched[low] == term;
+    return low;
+}
+
+bool class_is_matched(const struct pod_class *c, uint32_t term)
+{
+    uint32_t at = matched_place(c->work, term);
+
+    return at < c->work->n_matched && c->work->matched[at] == term;
 }
 
 static void note_match(struct pod_class *c, uint32_t term, bool is_matched)
 {
     struct class_work *w = c->work;
-    uint32_t i = 0;
+    uint32_t i = matched_place(w, term);
 
-    while (i < w->n_matched && w->matched[i] < term)
-        i++;
     if (!is_matched) {
         w->n_matched--;
         memmove(w->matched + i, w->matched + i + 1, (w->n_matched - i) * sizeof(*w->matched));

@@ -172,7 +172,7 @@ static void print_reason(struct buf *out, const struct dims *dims, const struct 
         buf_str(out, STR("it is admitted; its pods are being made"));
         return;
     case WHY_TOO_MANY_NAMES:
-        buf_fmt(out, "it asks for more than %d different resources", AMOUNT_DIMS);
+        buf_fmt(out, "it asks for more than %d different resources, or for too many pod affinity terms", AMOUNT_DIMS);
         return;
     case WHY_NO_ALLOCATE:
         buf_str(out, STR("the scheduler is configured without the action allocate, so that nothing is placed"));
