@@ -8,6 +8,7 @@
 #include "api/meta.h"
 #include "api/name.h"
 #include "api/schemas.h"
+#include "base/map.h"
 #include "base/util.h"
 #include "sched/pattern.h"
 
@@ -239,17 +240,19 @@ static void check_version(const struct place *at, struct problems *ps)
 static void check_versions(const struct place *spec, struct problems *ps)
 {
     struct place versions = place_member(spec, "versions");
+    struct map seen;
     size_t n_stored = 0, i = 0;
 
+    map_init(&seen, map_seed_default());
     JSON_FOREACH(v, versions.node) {
         struct place at = place_item(&versions, v, i++), name = place_member(&at, "name");
 
         n_stored += json_bool(json_get(v, "storage"), false);
         check_version(&at, ps);
-        for (const struct json *before = json_first(versions.node); before != v; before = before->next)
-            if (str_eq(json_member_text(before, "name"), json_member_text(v, "name")))
-                problem_error(ps, &name, "must be unique");
+        if (!map_add(&seen, ps->arena, json_member_text(v, "name")))
+            problem_error(ps, &name, "must be unique");
     }
+    map_done(&seen);
     if (i && n_stored != 1)
         problem_error(ps, &versions, "must have exactly one version marked as storage version");
 }

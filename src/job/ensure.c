@@ -8,6 +8,7 @@
 #include "job/native.h"
 #include "job/volume.h"
 #include "job/wanted.h"
+#include "json/members.h"
 
 static const struct resource_type *type_of(const struct json *obj)
 {
@@ -101,19 +102,22 @@ static void mask_held_back(struct arena *a, const struct job_observed *o, struct
 static struct json *difference(struct arena *a, const struct json *want, const struct json *have)
 {
     struct json *patch = NULL;
+    autojson_members wanted = { 0 }, there = { 0 };
 
     if (!json_is(want, JSON_OBJECT) || !json_is(have, JSON_OBJECT))
         return json_equal(want, have) ? NULL : json_copy(a, want);
+    json_members_init(&wanted, want, json_count(have));
+    json_members_init(&there, have, json_count(want));
     JSON_FOREACH(w, want) {
-        const struct json *h = json_get_str(have, json_key(w));
+        const struct json *h = json_members_get(&there, json_key(w));
         struct json *part = h ? difference(a, w, h) : json_copy(a, w);
 
         if (part)
-            json_set_key(patch ? patch : (patch = json_object(a)), json_key(w), part);
+            json_add(patch ? patch : (patch = json_object(a)), json_key(w), part);
     }
     JSON_FOREACH(h, have)
-        if (!json_get_str(want, json_key(h)))
-            json_set_key(patch ? patch : (patch = json_object(a)), json_key(h), json_null(a));
+        if (!json_members_get(&wanted, json_key(h)))
+            json_add(patch ? patch : (patch = json_object(a)), json_key(h), json_null(a));
     return patch;
 }
 

@@ -2,6 +2,7 @@
 #include "job/podgroup.h"
 
 #include "api/meta.h"
+#include "base/map.h"
 #include "base/util.h"
 #include "job/pod.h"
 
@@ -140,6 +141,7 @@ struct json *job_podgroup_new(struct arena *a, const struct job *job, const stru
                                  job_group_name(a, job));
     struct json *meta = json_get(pg, "metadata"), *spec, *members, *groups;
     struct resources min;
+    struct map names;
 
     copy_member(a, meta, "labels", job->meta.labels);
     copy_member(a, meta, "annotations", job->meta.annotations);
@@ -148,8 +150,11 @@ struct json *job_podgroup_new(struct arena *a, const struct job *job, const stru
     spec = json_add(pg, STR("spec"), json_object(a));
     json_add(spec, STR("minMember"), json_int(a, job->spec.min_available));
     members = json_add(spec, STR("minTaskMember"), json_object(a));
+    map_init(&names, (uint64_t)(uintptr_t)members);
     for (size_t i = 0; i < job->spec.tasks.n; i++)
-        json_set_key(members, job->spec.tasks.v[i].name, json_int(a, job_task_minimum(&job->spec.tasks.v[i])));
+        if (map_add(&names, a, job->spec.tasks.v[i].name)) /* always, unless admission was passed by */
+            json_add(members, job->spec.tasks.v[i].name, json_int(a, job_task_minimum(&job->spec.tasks.v[i])));
+    map_done(&names);
     json_add(spec, STR("queue"), json_str(a, job->spec.queue));
     if (!str_empty(job->spec.priority_class_name))
         json_add(spec, STR("priorityClassName"), json_str(a, job->spec.priority_class_name));

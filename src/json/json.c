@@ -436,6 +436,21 @@ struct json *json_set_key(struct json *j, struct str key, struct json *take)
     return take;
 }
 
+void json_add_missing(struct arena *a, struct json *j, const struct json *from)
+{
+    struct json *missing = json_object(a); /* first all are found: 'own' is of the object as it is */
+    autojson_members own;
+
+    json_members_init(&own, j, json_count(from));
+    JSON_FOREACH(m, json_is(from, JSON_OBJECT) ? from : NULL)
+        if (!json_members_get(&own, json_key(m)))
+            json_add(missing, json_key(m), json_copy(a, m));
+    for (struct json *m = missing->first, *next; m; m = next) {
+        next = m->next;
+        json_add(j, json_key(m), m);
+    }
+}
+
 struct json *json_push(struct json *j, struct json *take)
 {
     if (!can_take(j, JSON_ARRAY, take))

@@ -141,6 +141,9 @@ static inline struct json *json_set(struct json *j, const char *key, struct json
 /* Append a member without looking for an equal key: for building, when the key is known to be new. */
 struct json *json_add(struct json *j, struct str key, struct json *take);
 
+/* Append a copy of each member of 'from' (NULL or no object: none) whose key 'j' lacks. */
+void json_add_missing(struct arena *a, struct json *j, const struct json *from);
+
 /* Append to an array; insert before 'index' (at the end if it is beyond). Returns 'take'. */
 struct json *json_push(struct json *j, struct json *take);
 struct json *json_insert(struct json *j, size_t index, struct json *take);

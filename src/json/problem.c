@@ -131,21 +131,29 @@ static bool path_is_below(struct str path, struct str above)
     return str_starts(path, above) && (above.n == 0 || rest.n == 0 || rest.p[0] == '.' || rest.p[0] == '[');
 }
 
-static struct problem *misspelling_of(struct problems *ps, struct str path)
+struct misspellings { /* few, among many problems */
+    VEC(struct problem *) list;
+};
+
+static struct problem *misspelling_of(const struct misspellings *ms, struct str path)
 {
-    VEC_FOREACH(p, &ps->list)
-        if (p->meant.n && path_is_below(path, p->meant))
-            return p;
+    VEC_FOREACH(p, &ms->list)
+        if (path_is_below(path, (*p)->meant))
+            return *p;
     return NULL;
 }
 
 void problems_merge(struct problems *ps)
 {
+    struct misspellings all = { 0 };
     size_t kept = 0;
 
-    for (size_t i = 0; i < ps->list.n; i++) {
+    VEC_FOREACH(p, &ps->list)
+        if (p->meant.n)
+            *vec_push(ps->arena, &all.list) = p;
+    for (size_t i = 0; i < ps->list.n && all.list.n; i++) {
         struct problem *p = &ps->list.v[i],
-                       *cause = p->level == PROBLEM_ERROR && !p->meant.n ? misspelling_of(ps, p->path) : NULL;
+                       *cause = p->level == PROBLEM_ERROR && !p->meant.n ? misspelling_of(&all, p->path) : NULL;
 
         if (!cause)
             continue;

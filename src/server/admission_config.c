@@ -1,6 +1,8 @@
 /* admission_config.c - ConfigMaps and Secrets: their keys, how much they hold, and what a type promises */
 #include "server/server_internal.h"
 
+#include "json/members.h"
+
 #include "api/name.h"
 
 #include <openssl/crypto.h>
@@ -54,9 +56,11 @@ static void check_immutable(struct json *object, const struct object *old, struc
 static void check_twice(struct json *object, struct problems *ps)
 {
     struct place root = { .node = object }, at = place_member(&root, "data");
+    autojson_members binary;
 
+    json_members_init(&binary, json_get(object, "binaryData"), json_count(at.node));
     JSON_FOREACH(value, at.node)
-        if (json_get_str(json_get(object, "binaryData"), json_key(value)))
+        if (json_members_get(&binary, json_key(value)))
             problem_error(ps, &at, "key \"%.*s\": is in binaryData too", STR_ARG(json_key(value)));
 }
 
@@ -74,7 +78,7 @@ void admit_config_write(struct request *rq, struct json *object, const struct ob
 static void fold_text(struct arena *a, struct json *object)
 {
     const struct json *texts = json_get(object, "stringData");
-    struct json *data;
+    struct json *data, *folded = json_object(a);
 
     if (!json_is(texts, JSON_OBJECT) || !(data = json_need_object(a, object, "data")))
         return;
@@ -82,8 +86,11 @@ static void fold_text(struct arena *a, struct json *object)
         autobuf coded = { 0 };
 
         buf_base64(&coded, json_text(text, STR_NULL));
-        json_set_key(data, json_key(text), json_str(a, arena_str(a, buf_view(&coded))));
+        json_add(folded, json_key(text), json_str(a, arena_str(a, buf_view(&coded))));
     }
+    json_add_missing(a, folded, data); /* what both have is as stringData says */
+    json_sort_keys(folded, false);
+    json_set(object, "data", folded);
     json_remove(object, "stringData");
 }
 

@@ -41,9 +41,7 @@ static void default_requests(struct arena *a, struct json *resources)
 
     if (!json_count(json_get(resources, "limits")) || !(requests = json_need_object(a, resources, "requests")))
         return;
-    JSON_FOREACH(limit, json_get(resources, "limits"))
-        if (!json_get_str(requests, json_key(limit)))
-            json_set_key(requests, json_key(limit), json_copy(a, limit));
+    json_add_missing(a, requests, json_get(resources, "limits"));
 }
 
 static void default_container(struct arena *a, struct json *c)
@@ -195,20 +193,30 @@ static bool is_grace_cured(const struct json *old, const struct json *new)
     return json_i64(old, 0) < 0 && json_i64(new, 0) == 1;
 }
 
-static bool has_equal(const struct json *list, const struct json *item)
+/* One text for equal items. */
+static struct str item_text(struct arena *a, const struct json *item)
 {
-    JSON_FOREACH(other, list)
-        if (json_equal(other, item))
-            return true;
-    return false;
+    struct json *sorted = json_copy(a, item);
+    autobuf text = { 0 };
+
+    json_sort_keys(sorted, true);
+    json_print(&text, sorted);
+    return arena_str(a, buf_view(&text));
 }
 
 static bool has_all(const struct json *old, const struct json *new)
 {
+    autoarena a = { 0 };
+    struct map have;
+    bool is_whole = true;
+
+    map_init(&have, map_seed_default());
+    JSON_FOREACH(item, new)
+        (void)map_add(&have, &a, item_text(&a, item)); /* twice is fine */
     JSON_FOREACH(item, old)
-        if (!has_equal(new, item))
-            return false;
-    return true;
+        is_whole = is_whole && map_get(&have, item_text(&a, item));
+    map_done(&have);
+    return is_whole;
 }
 
 /* The pod as it was, with what may change as it is wished. */

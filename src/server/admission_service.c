@@ -6,6 +6,7 @@
 #include "server/server_internal.h"
 
 #include "api/name.h"
+#include "api/schemas.h"
 #include "base/rand.h"
 #include "node/agent/agent.h"
 #include "node/net/subnet.h"
@@ -142,19 +143,31 @@ void service_address(const struct server *s, struct arena *a, struct json *spec)
 
 /* ---- ports of this machine ---- */
 
-static bool is_same_port(const struct json *a, const struct json *b)
+/* What tells two ports of one Service apart: "80/TCP". */
+static struct str port_key(struct arena *a, const struct json *port)
 {
-    return json_i64(json_get(a, "port"), 0) == json_i64(json_get(b, "port"), 0) &&
-           str_eq(json_member_text(a, "protocol"), json_member_text(b, "protocol"));
+    return arena_fmt(a, "%lld/%.*s", (long long)json_i64(json_get(port, "port"), 0),
+                     STR_ARG(json_member_text(port, "protocol")));
 }
 
-enum { NODE_PORT_FIRST = 30000, NODE_PORT_LAST = 32767 };
+enum { NODE_PORT_FIRST = 30000, NODE_PORT_LAST = 32767, NODE_PORTS = NODE_PORT_LAST - NODE_PORT_FIRST + 1 };
+enum { PROTOCOLS_MAX = 4 };
 
-struct node_ports { /* those that other Services have; two of them may share one for different protocols */
-    struct str namespace, name;
-    VEC(const struct json *) list;
-    struct arena *arena;
+struct node_ports {             /* those that are given away; two Services may share one for different protocols */
+    struct str namespace, name; /* of the Service that asks */
+    uint64_t taken[PROTOCOLS_MAX][(NODE_PORTS + 63) / 64];
+    size_t n[PROTOCOLS_MAX];
 };
+
+static size_t protocol_row(const struct json *port)
+{
+    struct str protocol = json_member_text(port, "protocol");
+    size_t i = 0;
+
+    while (i + 1 < PROTOCOLS_MAX && port_protocols[i] && !str_is(protocol, port_protocols[i]))
+        i++;
+    return i;
+}
 
 static bool has_node_ports(const struct json *spec)
 {
@@ -164,6 +177,24 @@ static bool has_node_ports(const struct json *spec)
            (str_is(type, "LoadBalancer") && json_bool(json_get(spec, "allocateLoadBalancerNodePorts"), true));
 }
 
+static bool node_port_is_held(const struct node_ports *held, size_t row, int64_t number)
+{
+    size_t i = (size_t)(number - NODE_PORT_FIRST);
+
+    return i < NODE_PORTS && (held->taken[row][i / 64] >> i % 64 & 1);
+}
+
+static void node_port_hold(struct node_ports *held, const struct json *port)
+{
+    int64_t number = json_i64(json_get(port, "nodePort"), 0);
+    size_t i = (size_t)(number - NODE_PORT_FIRST), row = protocol_row(port);
+
+    if (i >= NODE_PORTS || node_port_is_held(held, row, number))
+        return;
+    held->taken[row][i / 64] |= UINT64_C(1) << i % 64;
+    held->n[row]++;
+}
+
 static void hold_ports(void *ctx, const struct object *o)
 {
     struct node_ports *held = ctx;
@@ -171,31 +202,31 @@ static void hold_ports(void *ctx, const struct object *o)
     if (str_eq(o->name, held->name) && str_eq(o->namespace, held->namespace))
         return;
     JSON_FOREACH(port, json_find(o->root, "spec", "ports", NULL))
-        if (json_get(port, "nodePort"))
-            *vec_push(held->arena, &held->list) = port;
+        node_port_hold(held, port);
 }
 
-static bool is_held(const struct node_ports *held, int64_t number, struct str protocol)
+/* One that nobody has, from a place drawn by lot. 0: there is none left. */
+static int64_t node_port_draw(const struct node_ports *held, size_t row)
 {
-    VEC_FOREACH(port, &held->list)
-        if (json_i64(json_get(*port, "nodePort"), 0) == number && str_eq(json_member_text(*port, "protocol"), protocol))
-            return true;
-    return false;
+    size_t from = (size_t)(rand_os_u64() % NODE_PORTS);
+
+    if (held->n[row] == NODE_PORTS)
+        return 0;
+    while (node_port_is_held(held, row, (int64_t)(NODE_PORT_FIRST + from))) {
+        bool is_word_full = from % 64 == 0 && held->taken[row][from / 64] == UINT64_MAX;
+
+        from = (from + (is_word_full ? 64 : 1)) % NODE_PORTS;
+    }
+    return (int64_t)(NODE_PORT_FIRST + from);
 }
 
-/* As it was, or one that nobody has, from a place drawn by lot. 0: there is none left. */
-static int64_t choose_port(const struct node_ports *held, const struct json *port, const struct json *before)
+/* As it was, or a new one. */
+static int64_t choose_port(struct arena *a, const struct node_ports *held, const struct json *port,
+                           const struct map *before)
 {
-    struct str protocol = json_member_text(port, "protocol");
-    int64_t n = NODE_PORT_LAST - NODE_PORT_FIRST + 1, from = (int64_t)(rand_os_u64() % (uint64_t)n);
+    const struct json *old = map_count(before) ? map_get(before, port_key(a, port)) : NULL;
 
-    JSON_FOREACH(old, json_get(before, "ports"))
-        if (is_same_port(old, port) && json_get(old, "nodePort"))
-            return json_i64(json_get(old, "nodePort"), 0);
-    for (int64_t i = 0; i < n; i++)
-        if (!is_held(held, NODE_PORT_FIRST + (from + i) % n, protocol))
-            return NODE_PORT_FIRST + (from + i) % n;
-    return 0;
+    return old ? json_i64(json_get(old, "nodePort"), 0) : node_port_draw(held, protocol_row(port));
 }
 
 static void check_node_port(const struct place *at, const struct json *port, const struct node_ports *held,
@@ -207,7 +238,7 @@ static void check_node_port(const struct place *at, const struct json *port, con
         problem_error(ps, at,
                       "Invalid value: %lld: provided port is not in the valid range. The range of valid ports is %d-%d",
                       (long long)number, NODE_PORT_FIRST, NODE_PORT_LAST);
-    else if (is_held(held, number, json_member_text(port, "protocol")))
+    else if (node_port_is_held(held, protocol_row(port), number))
         problem_error(ps, at, "Invalid value: %lld: provided port is already allocated", (long long)number);
 }
 
@@ -228,58 +259,85 @@ static void leave_node_ports(const struct place *list, const struct json *before
     }
 }
 
-static void admit_node_ports(struct request *rq, const struct place *spec, const struct object *old,
-                             struct problems *ps)
+/* The ports that a Service has had, by port_key(). */
+static void ports_by_key(struct arena *a, const struct json *spec, struct map *ret)
 {
-    const struct json *before = old ? json_get(old->root, "spec") : NULL;
-    struct place list = place_member(spec, "ports");
-    struct node_ports held = { rq->target.namespace, rq->target.name, .arena = rq->arena };
+    JSON_FOREACH(port, json_get(spec, "ports"))
+        if (json_get(port, "nodePort"))
+            (void)map_put(ret, port_key(a, port), port); /* they differ */
+}
+
+static void give_node_ports(struct request *rq, const struct place *list, struct node_ports *held,
+                            const struct map *before, struct problems *ps)
+{
     size_t i = 0;
 
-    if (!has_node_ports(spec->node)) {
-        leave_node_ports(&list, before, ps);
-        return;
-    }
-    store_list(rq->server->opt.store, rq->type, STR_NULL, hold_ports, &held);
-    JSON_FOREACH(port, list.node) {
-        struct place item = place_item(&list, port, i++), at = place_member(&item, "nodePort");
+    JSON_FOREACH(port, list->node) {
+        struct place item = place_item(list, port, i++), at = place_member(&item, "nodePort");
         int64_t number;
 
         if (json_i64(at.node, 0))
-            check_node_port(&at, port, &held, ps);
-        else if ((number = choose_port(&held, port, before)) != 0)
+            check_node_port(&at, port, held, ps);
+        else if ((number = choose_port(rq->arena, held, port, before)) != 0)
             json_set(port, "nodePort", json_int(rq->arena, number));
         else
             problem_error(ps, &at, "Invalid value: 0: failed to allocate a nodePort: range is full");
-        *vec_push(rq->arena, &held.list) = port;
+        node_port_hold(held, port);
     }
+}
+
+static void admit_node_ports(struct request *rq, const struct place *spec, const struct object *old,
+                             struct problems *ps)
+{
+    const struct json *had = old ? json_get(old->root, "spec") : NULL;
+    struct place list = place_member(spec, "ports");
+    struct node_ports held = { rq->target.namespace, rq->target.name, .n = { 0 } };
+    struct map before;
+
+    if (!has_node_ports(spec->node)) {
+        leave_node_ports(&list, had, ps);
+        return;
+    }
+    map_init(&before, map_seed_default());
+    ports_by_key(rq->arena, had, &before);
+    store_list(rq->server->opt.store, rq->type, STR_NULL, hold_ports, &held);
+    give_node_ports(rq, &list, &held, &before, ps);
+    map_done(&before);
 }
 
 /* ---- ports ---- */
 
-static void check_ports(const struct place *spec, struct problems *ps)
+static void check_port(struct arena *a, const struct place *at, bool is_only, struct map *seen, struct problems *ps)
+{
+    struct place name = place_member(at, "name");
+    struct str text = json_text(name.node, STR_NULL);
+
+    if (!text.n && !is_only)
+        problem_error(ps, &name, "Required value: a Service with several ports names them");
+    if (text.n && !map_add(seen, a, arena_fmt(a, "name %.*s", STR_ARG(text))))
+        problem_error(ps, &name, "Duplicate value: \"%.*s\"", STR_ARG(text));
+    if (!map_add(seen, a, port_key(a, at->node)))
+        problem_error(ps, at, "Duplicate value: port %lld, protocol %.*s",
+                      (long long)json_i64(json_get(at->node, "port"), 0),
+                      STR_ARG(json_member_text(at->node, "protocol")));
+}
+
+static void check_ports(struct arena *a, const struct place *spec, struct problems *ps)
 {
     struct place list = place_member(spec, "ports");
     bool may_lack = is_elsewhere(spec->node) || str_is(json_member_text(spec->node, "clusterIP"), "None");
+    struct map seen;
     size_t i = 0;
 
     if (!json_count(list.node) && !may_lack)
         problem_error(ps, &list, "Required value");
+    map_init(&seen, map_seed_default());
     JSON_FOREACH(port, list.node) {
-        struct place at = place_item(&list, port, i++), name = place_member(&at, "name");
-        struct str text = json_text(name.node, STR_NULL);
+        struct place at = place_item(&list, port, i++);
 
-        if (!text.n && json_count(list.node) > 1)
-            problem_error(ps, &name, "Required value: a Service with several ports names them");
-        for (const struct json *before = json_first(list.node); before != port; before = before->next) {
-            if (text.n && str_eq(json_member_text(before, "name"), text))
-                problem_error(ps, &name, "Duplicate value: \"%.*s\"", STR_ARG(text));
-            if (is_same_port(before, port))
-                problem_error(ps, &at, "Duplicate value: port %lld, protocol %.*s",
-                              (long long)json_i64(json_get(port, "port"), 0),
-                              STR_ARG(json_member_text(port, "protocol")));
-        }
+        check_port(a, &at, json_count(list.node) == 1, &seen, ps);
     }
+    map_done(&seen);
 }
 
 static void check_selector(struct arena *a, const struct place *spec, struct problems *ps)
@@ -327,7 +385,7 @@ void admit_service_write(struct request *rq, struct json *object, const struct o
         json_remove(own, "externalTrafficPolicy"); /* from now on it leads nobody in */
     check_plain(rq, object, name_check_dns_label, ps);
     spec = place_member(&root, "spec");
-    check_ports(&spec, ps);
+    check_ports(rq->arena, &spec, ps);
     check_selector(rq->arena, &spec, ps);
     check_elsewhere(&spec, ps);
     check_outside(&spec, ps);

@@ -38,14 +38,13 @@ static void fill(struct defaulting *d, struct json *container, const char *list,
 {
     struct json *resources = json_need_object(d->arena, container, "resources");
     struct json *to = resources ? json_need_object(d->arena, resources, list) : NULL;
+    struct json *last = to ? to->last : NULL;
     autobuf names = { 0 };
 
-    JSON_FOREACH(amount, from) {
-        if (!to || json_get_str(to, json_key(amount)))
-            continue;
-        json_set_key(to, json_key(amount), json_copy(d->arena, amount));
+    if (to)
+        json_add_missing(d->arena, to, from);
+    for (const struct json *amount = last ? last->next : json_first(to); amount; amount = amount->next)
         buf_fmt(&names, "%s%.*s", names.n ? ", " : "", STR_ARG(json_key(amount)));
-    }
     if (to && !json_count(to))
         json_remove(resources, list);
     if (names.n)
@@ -257,9 +256,8 @@ static void borrow(struct arena *a, struct json *item, const char *to, const cha
     const struct json *source = json_get(item, from);
     struct json *list = json_count(source) ? json_need_object(a, item, to) : NULL;
 
-    JSON_FOREACH(amount, list ? source : NULL)
-        if (!json_get_str(list, json_key(amount)))
-            json_set_key(list, json_key(amount), json_copy(a, amount));
+    if (list)
+        json_add_missing(a, list, source);
 }
 
 /* 'low' is at most 'high' for each name that both have. */
@@ -335,9 +333,11 @@ void admit_limits_write(struct request *rq, struct json *object, const struct ob
     static const char *const amounts[] = { "spec.limits.*.min", "spec.limits.*.max", "spec.limits.*.default",
                                            "spec.limits.*.defaultRequest", "spec.limits.*.maxLimitRequestRatio" };
     struct place root = { .node = object }, spec = place_member(&root, "spec"), list = place_member(&spec, "limits");
+    struct map seen;
     size_t i = 0;
 
     (void)old;
+    map_init(&seen, map_seed_default());
     for (size_t m = 0; m < ARRAY_LEN(amounts); m++)
         amounts_canonical(rq->arena, object, amounts[m]);
     check_plain(rq, object, NULL, ps);
@@ -349,9 +349,9 @@ void admit_limits_write(struct request *rq, struct json *object, const struct ob
             borrow(rq->arena, j, "defaultRequest", "default");
             borrow(rq->arena, j, "defaultRequest", "min");
         }
-        for (struct json *before = json_first(list.node); before != j; before = before->next)
-            if (str_eq(json_member_text(before, "type"), json_text(type.node, STR_NULL)))
-                problem_error(ps, &type, "Duplicate value: \"%.*s\"", STR_ARG(json_text(type.node, STR_NULL)));
+        if (!map_add(&seen, rq->arena, json_text(type.node, STR_NULL)))
+            problem_error(ps, &type, "Duplicate value: \"%.*s\"", STR_ARG(json_text(type.node, STR_NULL)));
         check_limit(rq->arena, &item, ps);
     }
+    map_done(&seen);
 }
