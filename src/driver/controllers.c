@@ -404,6 +404,7 @@ void driver_plan_key(struct driver *d, struct str key)
     if (request_is_busy(d, key)) /* it is added again when the last answer is there */
         return;
     arena_reset(&d->arena);
+    d->planned = key;
     for (size_t i = 0; i < ARRAY_LEN(controllers); i++)
         if (str_starts(key, str_of(controllers[i].prefix))) {
             controllers[i].plan(d, str_from(key, strlen(controllers[i].prefix)), now_ms, &plan);

@@ -83,7 +83,7 @@ static int on_make_keys(void *ctx, struct arena *a, const char *type, struct ssh
 {
     struct driver *d = ctx;
 
-    return d->opt.make_keys(d->opt.keys_ctx, a, type, ret, e);
+    return job_keys_take(d, a, type, ret, e);
 }
 
 static void on_garbage(void *ctx, struct str uid)
@@ -171,7 +171,7 @@ struct driver *driver_new(struct cluster *c, const struct driver_options *opt)
         d->opt.seed = map_seed_default();
     if (str_empty(d->opt.scheduler_name))
         d->opt.scheduler_name = STR("volcano");
-    hooks.make_keys = opt->make_keys ? on_make_keys : NULL;
+    hooks.make_keys = on_make_keys;
     cache_init(&d->cache, &hooks, d->opt.scheduler_name, d->opt.seed);
     garbage_init(&d->garbage, &d->cache, d->opt.seed);
     d->garbage.ctx = d;
@@ -179,6 +179,7 @@ struct driver *driver_new(struct cluster *c, const struct driver_options *opt)
     d->garbage.ask = on_ask;
     work_queue_init(&d->queue, d->opt.seed);
     requests_init(d, d->opt.seed);
+    job_keys_init(d, d->opt.seed);
     contests_init(d, d->opt.seed);
     schedule_init(d);
     latencies_init(&d->stats);
@@ -200,6 +201,7 @@ void driver_free(struct driver *d)
     if (!d)
         return;
     requests_done(d);
+    job_keys_done(d);
     contests_done(d);
     schedule_done(d);
     workloads_done(d);
@@ -294,11 +296,12 @@ int64_t driver_turn(struct driver *d, bool *ret_busy)
     tell_time(d);
     is_busy = take_events(d);
     is_busy |= requests_tick(d);
+    job_keys_tick(d);
     if (cache_is_synced(&d->cache) && !d->is_stopped) {
         is_busy |= plan_and_schedule(d);
         queue_ms = d->is_full ? INT64_MAX : MIN_OF(work_queue_due(&d->queue), schedule_due(d));
     }
-    due_ms = MIN_OF(requests_due(d), queue_ms);
+    due_ms = MIN_OF(MIN_OF(requests_due(d), job_keys_due(d)), queue_ms);
     if (ret_busy)
         *ret_busy = is_busy;
     return due_ms == INT64_MAX ? INT64_MAX : d->last_now_ms + MAX_OF(due_ms - d->run_ms, 0);

@@ -42,7 +42,8 @@ struct driver_options {
     bool is_silent;                          /* write no Events: nobody would read them */
     const struct sched_config *sched_config; /* copied; NULL: the default */
     uint64_t seed;                           /* of maps; 0: from the operating system */
-    /* New ssh keys; NULL: real ones. Simulations and benchmarks give constant ones. */
+    /* New ssh keys, or empty ones: not yet, ask again in 10 ms. NULL: real ones, of which RSA's are made by a thread while the job waits (key_maker.h). Simulations
+     * and benchmarks give constant ones. */
     int (*make_keys)(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e);
     void *keys_ctx;
 };

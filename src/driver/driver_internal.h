@@ -6,6 +6,7 @@
 #include "driver/driver.h"
 #include "driver/flows.h"
 #include "driver/garbage.h"
+#include "driver/key_maker.h"
 #include "driver/probe.h"
 #include "driver/work_queue.h"
 #include "driver/schedule.h"
@@ -37,6 +38,13 @@ struct driver {
     struct workloads workloads;
     struct flows flows;
     struct probes probes;
+    struct waiting_keys {        /* job_keys.c */
+        struct key_maker *maker; /* NULL: nobody has asked yet */
+        struct list waiting;     /* struct key_waiter, in the order of asking */
+        struct map by_key;       /* the same, by key of the work queue */
+        int64_t due_ms;          /* when to look again whether there are keys, in run_ms */
+    } keys;
+    struct str planned; /* the key that is being planned */
     struct work_queue queue;
     struct arena arena; /* of one plan */
     struct buf key;     /* a key being put together */
@@ -111,6 +119,17 @@ struct json *requests_describe(struct driver *d, struct arena *a, struct str key
 /* Give up what was not answered; ask again where it is time. True if there was anything. */
 bool requests_tick(struct driver *d);
 int64_t requests_due(const struct driver *d); /* when to call it next, in run_ms; INT64_MAX: never */
+
+/* ---- job_keys.c ---- */
+
+void job_keys_init(struct driver *d, uint64_t seed);
+void job_keys_done(struct driver *d);
+
+/* New ssh keys for the job that is being planned. Empty texts: not yet, the job is planned again when there are some. */
+int job_keys_take(struct driver *d, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e);
+
+void job_keys_tick(struct driver *d);         /* jobs whose keys are ready are planned again */
+int64_t job_keys_due(const struct driver *d); /* when to call it next, in run_ms; INT64_MAX: never */
 
 /* ---- contest.c ---- what another writes over ---- */
 

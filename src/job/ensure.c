@@ -336,6 +336,8 @@ enum ensured job_ensure(struct status_draft *d, int64_t now_ms, struct plan *pla
     result = ensure_foreign_claims(d, now_ms, plan);
     if (plugin_set_objects(d->o->set, &wanted, &e) < 0)
         return blocked(d, "WaitingForPlugin", str_of(e.text), now_ms, plan, "PluginError");
+    if (wanted.is_waiting)
+        result = ENSURED_WORKING; /* whoever makes it says when to plan again */
     job_volumes_claims(&job, &wanted);
     VEC_FOREACH(want, &wanted.list)
         result = worse(result, ensure_one(d, *want, now_ms, plan));

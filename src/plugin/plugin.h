@@ -36,7 +36,8 @@ struct plugin_world {
     void *ctx;
     /* An object of the job's namespace as it is now, or NULL. NULL callback: an empty cluster. */
     const struct json *(*find)(void *ctx, const char *kind, struct str name);
-    /* A new key pair of type "rsa", "ed25519" or "ecdsa". NULL callback: ssh_keys_generate() of sshkey.h. */
+    /* A new key pair of type "rsa", "ed25519" or "ecdsa". Empty texts: it is being made, ask again later. NULL callback:
+     * ssh_keys_generate() of sshkey.h. */
     int (*make_keys)(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e);
     struct str cluster_domain; /* empty: "cluster.local" */
 };
@@ -88,6 +89,7 @@ struct pod_draft { /* a pod being built; see pod.h for the ways to change it */
 struct plugin_objects {
     struct arena *arena;
     VEC(struct json *) list; /* in order of creation */
+    bool is_waiting;         /* there will be more: something that they need is still being made */
 };
 
 struct plugin_file { /* one file below /etc/volcano, a key of the svc ConfigMap */

@@ -326,7 +326,8 @@ static int make_keys(struct plugin_call *call, struct ssh_keys *ret, struct err 
                         : ssh_keys_generate(call->arena, type, ret, e);
 }
 
-static int secret_fill(struct plugin_call *call, struct json *data, struct err *e)
+/* '*ret_waits': there are no keys yet. */
+static int secret_fill(struct plugin_call *call, struct json *data, bool *ret_waits, struct err *e)
 {
     const struct ssh_args *args = call->args;
     const struct ssh_state *s = call->state;
@@ -337,6 +338,9 @@ static int secret_fill(struct plugin_call *call, struct json *data, struct err *
         keys = (struct ssh_keys){ STR_NULL, s->derived_public };
     else if (str_empty(keys.private_pem) && make_keys(call, &keys, e) < 0)
         return -1;
+    *ret_waits = !s->has_foreign_keys && str_empty(keys.private_pem);
+    if (*ret_waits)
+        return 0;
     ssh_config_write(call, s->port, args->wildcard, &config);
     data_add(call, data, "config", buf_view(&config));
     if (!s->has_foreign_keys)
@@ -354,6 +358,7 @@ static int ssh_objects(struct plugin_call *call, struct plugin_objects *out, str
     const struct ssh_state *s = call->state;
     const struct json *found = world_find(call, s->secret);
     struct json *secret;
+    bool waits;
 
     if (plugin_job_owns(call->job, found)) {
         *vec_push(out->arena, &out->list) = json_copy(call->arena, found);
@@ -361,9 +366,11 @@ static int ssh_objects(struct plugin_call *call, struct plugin_objects *out, str
     }
     secret = mk_owned(call, "v1", "Secret", s->secret);
     json_set(secret, "type", mk_str(call, STR("Opaque")));
-    if (secret_fill(call, json_set(secret, "data", mk_object(call)), e) < 0)
+    if (secret_fill(call, json_set(secret, "data", mk_object(call)), &waits, e) < 0)
         return -1;
-    *vec_push(out->arena, &out->list) = secret;
+    out->is_waiting |= waits;
+    if (!waits)
+        *vec_push(out->arena, &out->list) = secret;
     return 0;
 }
 

@@ -213,6 +213,42 @@ static void rest_is_quiet(void **state)
     world_done(&w);
 }
 
+static int keys_later(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e)
+{
+    const bool *are_made = ctx;
+
+    (void)a, (void)type, (void)e;
+    *ret = *are_made ? (struct ssh_keys){ STR("private"), STR("public\n") } : (struct ssh_keys){ 0 };
+    return 0;
+}
+
+/* Keys take long: the job waits for them without a word, and nobody else does. */
+static void a_job_waits_for_its_keys(void **state)
+{
+    bool are_made = false;
+    struct driver_options opt = { .seed = 11, .make_keys = keys_later, .keys_ctx = &are_made };
+    struct world w;
+
+    (void)state;
+    world_init(&w, false);
+    stop_driver(&w);
+    w.flaky.inner = cluster_embedded_new(w.store, &w.clock.clock);
+    w.driver = driver_new(&w.flaky.cluster, &opt);
+    create(&w, job_text);
+    run_for(&w, 1000);
+    assert_null(get(&w, "secret", "j-ssh"));
+    assert_non_null(get(&w, "configmap", "j-svc")); /* what needs no keys is there */
+    assert_int_equal(store_count(w.store, type("event")), 0);
+    are_made = true;
+    run_for(&w, 20);
+    assert_non_null(get(&w, "secret", "j-ssh"));
+    assert_phase(&w, "Pending");
+    admit_group(&w);
+    settle(&w);
+    assert_int_equal(store_count(w.store, type("pod")), 3);
+    world_done(&w);
+}
+
 /* The same cluster, the same writes in the same order, whatever the seed of the maps. */
 static void same_events_same_writes(void **state)
 {
@@ -603,6 +639,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_lives),
+        cmocka_unit_test(a_job_waits_for_its_keys),
         cmocka_unit_test(rest_is_quiet),
         cmocka_unit_test(same_events_same_writes),
         cmocka_unit_test(counters_of_many_jobs),
