@@ -412,12 +412,18 @@ def spdy_hostile():
         breaks(lambda s: (s.open(3, streamtype="error"), s.open(1, streamtype="stdin")))
         breaks(lambda s: s.control(1, struct.pack(">IIH", 1, 0, 0) + s.out.compress(b"\0\0\0\1\0\0\0\1a\0\xff\0\0") + s.out.flush(zlib.Z_SYNC_FLUSH)))
         breaks(lambda s: s.control(1, struct.pack(">IIH", 1, 0, 0) + s.out.compress(b"\0\0\0\1" + b"a" * 5_000_000) + s.out.flush(zlib.Z_SYNC_FLUSH)))
+        breaks(lambda s: s.open(1, streamtype="error", more="a" * 4096))
+        breaks(lambda s: [s.open(2 * i + 1, streamtype="nonsense", more="a" * 3000) for i in range(20)])  # each is fine, all of them are work
+        breaks(lambda s: s.control(4, b"x" * 20000))
         s = spdy_upgrade(e, "/exec?input=1&output=1")
         s.open(1, streamtype="nonsense")
         s.expect((2, 1), (3, 1))
         s.open(3, streamtype="error")
         s.open(5, streamtype="error")
         s.expect((2, 3), (2, 5), (3, 5))
+        for i in range(500):  # as of a client that forwards many connections
+            s.open(7 + 2 * i, streamtype="nonsense", port="8080", requestid=str(i))
+            s.expect((2, 7 + 2 * i), (3, 7 + 2 * i))
         s.write(1, b"after a reset it is only late")
         s.control(6, struct.pack(">I", 1))
         s.expect((6, 1))

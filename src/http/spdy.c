@@ -14,7 +14,10 @@
 enum { SYN_STREAM = 1, SYN_REPLY, RST_STREAM, SETTINGS, PING = 6, GOAWAY, HEADERS, WINDOW_UPDATE };
 enum { FLAG_FIN = 1, FLAG_UNIDIRECTIONAL = 2 };
 enum { RESET_PROTOCOL_ERROR = 1, RESET_INVALID_STREAM = 2, RESET_REFUSED = 3, RESET_CANCEL = 5 };
-enum { VERSION = 3, HEAD_BYTES = 8, CONTROL_BYTES = 64 << 10, HEADERS_BYTES = 64 << 10, STREAMS_MAX = 1000 };
+enum { VERSION = 3, HEAD_BYTES = 8, CONTROL_BYTES = 16 << 10, HEADERS_BYTES = 4 << 10, STREAMS_MAX = 1000 };
+/* Of all header blocks together: more than so many times what came, beyond a beginning, is no header but work for us.
+ * Those of kubectl are some 80 bytes, of which 20 are sent. */
+enum { INFLATE_RATIO = 16, INFLATE_FREE_BYTES = 16 << 10 };
 enum { DATA_BYTES = 0xffffff };
 
 struct stream {
@@ -29,6 +32,7 @@ struct spdy {
     uint32_t left; /* of the frame that has begun */
     uint32_t word; /* the first of its head */
     uint32_t last_id;
+    uint64_t deflated, inflated; /* bytes of header blocks so far */
     uint8_t flags;
     bool is_inside, is_broken, has_headers;
     struct map_u64 streams;
@@ -167,20 +171,24 @@ static void sweep(struct spdy *s)
 
 static int inflate_headers(struct spdy *s, struct str block, struct err *e)
 {
+    enum { PIECE = 1024 };
     int rc = Z_OK;
 
     buf_reset(&s->headers);
     s->in.next_in = (Bytef *)block.p;
     s->in.avail_in = (uInt)block.n;
+    s->deflated += block.n;
     do {
-        s->in.next_out = (Bytef *)buf_reserve(&s->headers, 4096);
-        s->in.avail_out = 4096;
+        s->in.next_out = (Bytef *)buf_reserve(&s->headers, PIECE);
+        s->in.avail_out = PIECE;
         rc = inflate(&s->in, Z_SYNC_FLUSH);
-        s->headers.n += 4096 - s->in.avail_out;
+        s->headers.n += PIECE - s->in.avail_out;
+        s->inflated += PIECE - s->in.avail_out;
         if (rc == Z_NEED_DICT)
             rc = inflateSetDictionary(&s->in, (const Bytef *)spdy_dictionary().p, (uInt)spdy_dictionary().n);
-        if (s->headers.n > HEADERS_BYTES)
-            return err_set(e, ERR_TOO_BIG, "SPDY: headers of more than %d bytes", HEADERS_BYTES);
+        if (s->headers.n > HEADERS_BYTES || s->inflated > INFLATE_FREE_BYTES + INFLATE_RATIO * s->deflated)
+            return err_set(e, ERR_TOO_BIG, "SPDY: headers of more than %d bytes, or of %d times what came",
+                           HEADERS_BYTES, INFLATE_RATIO);
     } while (rc == Z_OK && (s->in.avail_in || !s->in.avail_out));
     return rc == Z_OK || (rc == Z_BUF_ERROR && !s->in.avail_in)
                ? 0
