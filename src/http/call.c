@@ -153,7 +153,6 @@ bool http_call_param(const struct http_call *call, const char *name, struct buf 
 
 void conn_forget_request(struct conn *c)
 {
-    c->server->bodies_bytes -= c->body.n;
     buf_done(&c->text);
     buf_done(&c->body);
     c->head.fields = STR_NULL;
@@ -164,15 +163,13 @@ void conn_forget_request(struct conn *c)
 
 void conn_queue(struct conn *c, struct str bytes)
 {
-    enum { COMPACT = 64 << 10 };
-
-    if (c->sent >= COMPACT && c->sent >= c->out.n / 2) { /* a reader that is never quite done */
-        memmove(c->out.p, c->out.p + c->sent, c->out.n - c->sent);
-        c->out.n -= c->sent;
-        c->sent = 0;
-    }
+    if (c->sent < c->out.n)
+        buf_used(&c->out, &c->sent); /* a reader that is never quite done */
+    else
+        c->moved_ms = server_mono(c->server); /* from now on the other side is waited for */
     buf_str(&c->out, bytes);
     conn_set_dirty(c);
+    conn_count(c);
 }
 
 /* What is written bit by bit has a limit. */
@@ -347,9 +344,9 @@ void http_server_take_back(struct http_server *s, void (*answer)(void *ctx, stru
         }
 }
 
-size_t http_call_queued(const struct http_call *call)
+size_t http_call_queued(struct http_call *call)
 {
-    return conn_of(call)->out.n - conn_of(call)->sent;
+    return conn_queued(CONN_OF_CALL(call));
 }
 
 void http_call_watch(struct http_call *call, const struct http_call_events *events)
@@ -378,16 +375,17 @@ void http_call_drop(struct http_call *call)
 
 void conn_refuse(struct conn *c, int status, const char *why)
 {
+    static const char *const again[] = { "Retry-After: 1", NULL };
     autobuf body = { 0 };
 
     c->server->stats.bad_requests++;
     c->keeps_alive = false;
     buf_fmt(&body, "%s%s%s\n", reason_of(status), why ? ": " : "", why ? why : "");
-    put_head(c, &(struct http_reply){ .status = status }, (int64_t)body.n);
-    conn_queue(c, buf_view(&body));
     conn_forget_request(c);
     buf_done(&c->in);
     conn_enter(c, CONN_ANSWERED);
+    put_head(c, &(struct http_reply){ .status = status, .headers = status == 429 ? again : NULL }, (int64_t)body.n);
+    conn_queue(c, buf_view(&body));
 }
 
 /* ---- streams ---- */
@@ -422,11 +420,25 @@ void http_stream_write(struct http_stream *s, struct str bytes)
         queue_bounded(c, bytes);
 }
 
-size_t http_stream_queued(const struct http_stream *s)
+size_t http_stream_queued(struct http_stream *s)
 {
-    const struct conn *c = CONN_OF_STREAM((struct http_stream *)s);
+    return conn_queued(CONN_OF_STREAM(s));
+}
 
-    return c->out.n - c->sent;
+static void conn_hold(struct conn *c, size_t bytes)
+{
+    c->extra = bytes;
+    conn_count(c);
+}
+
+void http_stream_hold(struct http_stream *s, size_t bytes)
+{
+    conn_hold(CONN_OF_STREAM(s), bytes);
+}
+
+void http_call_hold(struct http_call *call, size_t bytes)
+{
+    conn_hold(CONN_OF_CALL(call), bytes);
 }
 
 void http_stream_pause(struct http_stream *s, bool is_paused)
@@ -464,7 +476,9 @@ void http_stream_set_limit(struct http_stream *s, int64_t ms)
     struct conn *c = CONN_OF_STREAM(s);
 
     assert(c->state == CONN_STREAM);
-    conn_set_due(c, ms ? server_mono(c->server) + ms : INT64_MAX);
+    c->limit_ms = ms ? server_mono(c->server) + ms : INT64_MAX;
+    conn_set_due(c, c->limit_ms);
+    conn_set_dirty(c); /* and what it owes us has a limit of its own */
 }
 
 void http_stream_cut(struct http_stream *s)

@@ -62,6 +62,20 @@ static void come_out(struct carrier *c)
     free_if_over(c);
 }
 
+/* ---- what is held ---- */
+
+static void carrier_count(struct carrier *c)
+{
+    if (c->stream)
+        http_stream_hold(c->stream, c->websocket.message.cap + spdy_held(c->spdy) + c->extra);
+}
+
+void carrier_hold(struct carrier *c, size_t bytes)
+{
+    c->extra = bytes;
+    carrier_count(c);
+}
+
 static void on_data(void *ctx, struct http_stream *s, struct str bytes)
 {
     struct carrier *c = ctx;
@@ -74,6 +88,7 @@ static void on_data(void *ctx, struct http_stream *s, struct str bytes)
         let_go(c);
         c->events->on_gone(c->ctx);
     }
+    carrier_count(c);
     come_out(c);
 }
 
@@ -163,6 +178,7 @@ int carrier_open(struct carrier *c, struct http_call *call, const struct carrier
         c->spdy = spdy_new(&streams);
     }
     upgrade(c, call, buf_view(&accept));
+    carrier_count(c);
     return 0;
 }
 

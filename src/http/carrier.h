@@ -32,6 +32,7 @@ struct carrier {
     struct http_stream *stream; /* NULL: it is over */
     struct websocket websocket;
     struct spdy *spdy; /* NULL: messages */
+    size_t extra;      /* bytes that those above hold */
     unsigned inside;
 };
 
@@ -39,6 +40,9 @@ struct carrier {
  * here): for those that are SPDY. -1: there is none, and the call was answered. */
 int carrier_open(struct carrier *c, struct http_call *call, const struct carrier_protocol *protocols,
                  struct spdy_events streams);
+
+/* So many bytes are held by those above on behalf of the client, besides what is queued for it. */
+void carrier_hold(struct carrier *c, size_t bytes);
 
 /* These say that it is over; on_free follows, at once or when the callbacks have returned. */
 void carrier_leave(struct carrier *c); /* what is queued is sent, and the client has time to take it */

@@ -251,6 +251,11 @@ size_t channels_queued(const struct channels *c)
     return c->carrier.stream ? http_stream_queued(c->carrier.stream) : 0;
 }
 
+void channels_hold(struct channels *c, size_t bytes)
+{
+    carrier_hold(&c->carrier, bytes);
+}
+
 void channels_pause(struct channels *c, bool is_paused)
 {
     if (c->carrier.stream)

@@ -46,6 +46,9 @@ void channels_write(struct channels *c, enum channel to, struct str bytes);
  */
 size_t channels_queued(const struct channels *c);
 
+/* So many bytes of input are held; they count as those queued do. */
+void channels_hold(struct channels *c, size_t bytes);
+
 /* Whoever cannot take more input pauses it. */
 void channels_pause(struct channels *c, bool is_paused);
 

@@ -2,7 +2,9 @@
 #include "base/util.h"
 #include "http/server_internal.h"
 
+#include <linux/sockios.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 
 /* ---- states ---- */
 
@@ -44,6 +46,8 @@ void conn_enter(struct conn *c, enum conn_state state)
     stats->calls += (size_t)(state == CONN_CALL) - (size_t)(c->state == CONN_CALL);
     stats->streams += (size_t)(state == CONN_STREAM) - (size_t)(c->state == CONN_STREAM);
     c->state = state;
+    c->limit_ms = INT64_MAX;
+    c->extra = is_served(state) ? c->extra : 0;
     list_remove(&c->waiting);
     if (state == CONN_SHAKES || state == CONN_HEAD)
         list_push(&c->server->idle, &c->waiting);
@@ -52,16 +56,6 @@ void conn_enter(struct conn *c, enum conn_state state)
         return;
     c->guard = (struct call_guard){ 0 };
     guard.on_over(guard.ctx);
-}
-
-static void drop_front(struct buf *b, size_t n)
-{
-    if (n == b->n) {
-        buf_done(b); /* most connections are idle most of the time */
-        return;
-    }
-    memmove(b->p, b->p + n, b->n - n);
-    b->n -= n;
 }
 
 /* ---- requests ---- */
@@ -80,8 +74,16 @@ static void hand_over(struct conn *c)
     s->on_request(s->ctx, &c->call);
 }
 
-/* The length of the body is known, or it comes in chunks. False: there is nothing to do before more has come. */
-static bool take_body(struct conn *c)
+/* Time is earned by what comes: a body that comes by drops ends soon, one that is long and comes steadily does not. */
+static void set_body_patience(struct conn *c)
+{
+    const struct http_server_limits *l = &c->server->limits;
+
+    conn_set_due(c, c->body_begun_ms + l->body_ms + (int64_t)(c->body.n * 1000 / l->body_rate));
+}
+
+/* The length of the body is known, or it comes in chunks. */
+static void take_body(struct conn *c)
 {
     struct http_server *s = c->server;
     size_t before = c->body.n;
@@ -96,19 +98,44 @@ static bool take_body(struct conn *c)
         buf_append(&c->body, c->in.p, (size_t)used);
         is_whole = c->body.n == c->head.length;
     }
-    s->bodies_bytes += c->body.n - before;
     if (used < 0) {
         conn_refuse(c, (int)-used, used == -413 ? "the body is too long" : "chunks that are none");
-        return false;
+        return;
     }
-    drop_front(&c->in, (size_t)used);
+    buf_drop(&c->in, (size_t)used);
     if (is_whole) {
         hand_over(c);
-    } else if (s->bodies_bytes > s->limits.bodies_bytes) {
-        conn_refuse(c, 503, "too much is being received; try again");
-    } else if (c->is_eof) {
-        c->is_doomed = true;
+        return;
     }
+    c->is_doomed |= c->is_eof;
+    if (c->body.n == before)
+        return;
+    set_body_patience(c);
+    conn_moved(c);
+}
+
+static bool has_whole_body(const struct conn *c)
+{
+    return !c->head.is_chunked && c->in.n >= c->head.length;
+}
+
+/* Whoever may not send it is told before it is received. True: it is. */
+static bool ask_about_body(struct conn *c)
+{
+    struct http_server *s = c->server;
+
+    if (!s->on_head || has_whole_body(c))
+        return true;
+    conn_enter(c, CONN_CALL);
+    c->has_begun = c->keeps_alive = false;
+    c->is_head_only = str_is(c->head.method, "HEAD");
+    c->call_events = (struct http_call_events){ 0 };
+    c->call = (struct http_call){ c->head.method, c->head.path, c->head.query, STR_NULL, &c->peer };
+    s->on_head(s->ctx, &c->call);
+    if (c->state == CONN_CALL)
+        return true;
+    s->stats.requests++;
+    buf_done(&c->in);
     return false;
 }
 
@@ -125,7 +152,12 @@ static bool take_head(struct conn *c)
         conn_refuse(c, 413, "the body is too long");
         return false;
     }
+    if (!ask_about_body(c))
+        return false;
+    if (!c->head.is_chunked && c->head.length)
+        (void)buf_reserve(&c->body, (size_t)c->head.length); /* once; so much is counted, and no more is needed */
     c->chunks = (struct http_chunks){ 0 };
+    c->body_begun_ms = server_mono(c->server);
     conn_enter(c, CONN_BODY);
     if (c->head.expects_continue && !c->in.n && (c->head.is_chunked || c->head.length))
         conn_continue(c);
@@ -140,7 +172,7 @@ static bool cut_head(struct conn *c)
         c->in = (struct buf){ 0 };
     } else {
         buf_append(&c->text, c->in.p, c->scanned);
-        drop_front(&c->in, c->scanned);
+        buf_drop(&c->in, c->scanned);
     }
     c->scanned = 0;
     return take_head(c);
@@ -167,15 +199,31 @@ static bool scan_head(struct conn *c)
 
 /* ---- streams ---- */
 
+/* What is written meanwhile is caused by what came: a client that sends and does not read must not make it grow. */
+static void hand_data(struct conn *c, struct str bytes)
+{
+    size_t before = c->out.n - c->sent, now;
+
+    c->stream_events.on_data(c->stream_events.ctx, &c->stream, bytes);
+    now = c->out.n - c->sent;
+    if (c->state == CONN_STREAM && now > before)
+        c->replies += now - before;
+}
+
+static bool may_give_data(const struct conn *c)
+{
+    return !c->is_paused && !c->is_doomed && c->replies <= HTTP_REPLIES_BYTES;
+}
+
 static void give_data(struct conn *c)
 {
     struct buf data = c->in;
 
-    if (c->is_paused || c->is_doomed)
+    if (!may_give_data(c))
         return;
     if (data.n) {
         c->in = (struct buf){ 0 };
-        c->stream_events.on_data(c->stream_events.ctx, &c->stream, buf_view(&data));
+        hand_data(c, buf_view(&data));
         buf_done(&data);
     }
     if (!c->is_eof || c->told_end || c->state != CONN_STREAM || c->is_doomed || c->is_paused)
@@ -195,7 +243,8 @@ static bool wants_input(const struct conn *c)
         return false;
     switch (c->state) {
     case CONN_STREAM:
-        return !c->is_paused;
+        return may_give_data(c);
+    case CONN_WAITS:
     case CONN_CALL: /* what was sent ahead, within reason; and to see that the client has left */
         return c->in.n < c->server->limits.head_bytes;
     case CONN_ANSWERED:
@@ -210,11 +259,11 @@ static void take_bytes(struct conn *c, struct str bytes)
 {
     if (c->state == CONN_LINGERS) {
         c->lingered += bytes.n;
-        c->is_doomed = c->lingered > HTTP_LINGER_BYTES && !c->wait_ms;
+        c->is_doomed = c->lingered > MAX_OF((size_t)HTTP_LINGER_BYTES, c->server->limits.body_bytes) && !c->wait_ms;
         return;
     }
     if (c->state == CONN_STREAM && !c->in.n) {
-        c->stream_events.on_data(c->stream_events.ctx, &c->stream, bytes);
+        hand_data(c, bytes);
         return;
     }
     buf_str(&c->in, bytes);
@@ -225,7 +274,7 @@ static void do_next(struct conn *c)
     if (c->state == CONN_HEAD && (c->in.n || c->is_eof) && !scan_head(c))
         return;
     if (c->state == CONN_BODY)
-        (void)take_body(c);
+        take_body(c);
     else if (c->state == CONN_STREAM)
         give_data(c);
     else if ((c->state == CONN_CALL && c->has_begun && c->is_eof) || (c->state == CONN_LINGERS && c->is_eof))
@@ -258,6 +307,7 @@ static void take_input(struct conn *c)
         if (n > 0)
             take_bytes(c, (struct str){ s->bytes, (size_t)n });
         do_next(c);
+        conn_count(c);
     }
     if (wants_input(c) && conn_has_more(c))
         conn_set_ready(c);
@@ -295,11 +345,14 @@ static void wind_up(struct conn *c)
 /* All that was queued is in the kernel's hands. */
 static void all_out(struct conn *c)
 {
-    bool owes_word = c->owes_word;
+    bool owes_word = c->owes_word, was_full = c->replies > HTTP_REPLIES_BYTES;
 
     buf_done(&c->out);
-    c->sent = 0;
+    c->sent = c->replies = 0;
     c->owes_word = false;
+    list_remove(&c->waiter); /* who still has to wait asks again */
+    if (was_full)
+        conn_set_ready(c); /* TLS may have bytes that epoll does not know of */
     if (c->state == CONN_ANSWERED && c->keeps_alive && !c->server->is_stopping) {
         conn_enter(c, CONN_HEAD);
         if (c->in.n || c->is_eof || conn_has_more(c))
@@ -325,9 +378,51 @@ static void send_out(struct conn *c)
             return;
         }
         c->sent += (size_t)n;
-        if (c->state == CONN_ANSWERED)
-            set_patience(c, c->server->limits.send_ms);
+        conn_moved(c);
     }
+}
+
+/* ---- clients that take nothing ---- */
+
+static bool is_sending(const struct conn *c)
+{
+    return (is_served(c->state) || c->state == CONN_ANSWERED) && c->sent < c->out.n;
+}
+
+/* Bytes that the kernel has and the other side has not. It says that there is room only when much of that has gone. */
+static int kernel_queue(const struct conn *c)
+{
+    int left;
+
+    return ioctl(c->source.fd, SIOCOUTQ, &left) < 0 ? 0 : left;
+}
+
+/* Looked at four times before patience ends. */
+static void set_stall(struct conn *c)
+{
+    int64_t send_ms = c->server->limits.send_ms, due_ms = c->limit_ms;
+
+    if (is_sending(c)) {
+        c->kernel_queue = kernel_queue(c);
+        due_ms = MIN_OF(due_ms, MIN_OF(server_mono(c->server) + send_ms / 4, c->moved_ms + send_ms));
+    }
+    if (is_served(c->state) ? due_ms != c->due_ms : is_sending(c))
+        conn_set_due(c, due_ms);
+}
+
+/* Its time is over; but has it taken something that only the kernel knows of? */
+static bool still_takes(struct conn *c)
+{
+    int64_t now_ms = server_mono(c->server);
+
+    if (!is_sending(c) || now_ms >= c->limit_ms)
+        return false;
+    if (kernel_queue(c) < c->kernel_queue)
+        conn_moved(c);
+    if (now_ms >= c->moved_ms + c->server->limits.send_ms)
+        return false;
+    set_stall(c);
+    return true;
 }
 
 static void look_for(struct conn *c)
@@ -352,6 +447,8 @@ void conn_flush(struct conn *c)
         send_out(c);
     if (!c->is_doomed && c->sent == c->out.n && (c->state == CONN_ANSWERED || c->owes_word))
         all_out(c);
+    conn_count(c);
+    set_stall(c);
     if (!c->is_doomed)
         look_for(c);
     if (c->is_doomed)
@@ -362,6 +459,9 @@ void conn_flush(struct conn *c)
 
 void conn_late(struct conn *c)
 {
+    if (still_takes(c))
+        return;
+    c->server->stats.dropped_slow += is_sending(c);
     conn_set_due(c, INT64_MAX);
     if (c->state == CONN_BODY || (c->state == CONN_HEAD && c->in.n))
         conn_refuse(c, 408, NULL);
@@ -392,10 +492,7 @@ void conn_close(struct conn *c)
     list_remove(&c->link);
     list_push(&s->dead, &c->link);
     s->stats.connections--;
-    if (c->address && --c->address->n == 0) {
-        (void)map_remove(&s->addresses, str_of(c->address->text));
-        free(c->address);
-    }
+    conn_leave_tenants(c);
     tell_gone(c, was);
     conn_forget_request(c);
 }

@@ -144,6 +144,14 @@ size_t feed_queued(const struct feed *f)
     return f->socket->carrier.stream ? http_stream_queued(f->socket->carrier.stream) : 0;
 }
 
+void feed_hold(struct feed *f, size_t bytes)
+{
+    if (f->call)
+        http_call_hold(f->call, bytes);
+    else
+        carrier_hold(&f->socket->carrier, bytes);
+}
+
 /* From here on it belongs to nobody. */
 static struct feed_socket *let_go(struct feed *f)
 {

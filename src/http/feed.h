@@ -30,6 +30,7 @@ struct feed { /* stays where it is until it has ended */
 int feed_begin(struct feed *f, struct http_call *call, enum feed_kind kind, const struct http_reply *reply);
 void feed_write(struct feed *f, struct str bytes);
 size_t feed_queued(const struct feed *f); /* as http_call_queued() */
+void feed_hold(struct feed *f, size_t bytes);
 
 /* No callback any more. */
 void feed_end(struct feed *f);

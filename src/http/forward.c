@@ -347,6 +347,11 @@ size_t forward_queued(const struct forward *f)
     return f->carrier.stream ? http_stream_queued(f->carrier.stream) : 0;
 }
 
+void forward_hold(struct forward *f, size_t bytes)
+{
+    carrier_hold(&f->carrier, bytes);
+}
+
 void forward_pause(struct forward *f, bool is_paused)
 {
     if (f->carrier.stream)

@@ -34,6 +34,7 @@ void forward_write(struct forward_tunnel *t, struct str bytes);
 void forward_finish(struct forward_tunnel *t); /* we send no more; when both sides have said so: on_gone */
 void forward_fail(struct forward_tunnel *t, struct str why); /* tell the client why it is over; no on_gone */
 size_t forward_queued(const struct forward *f);
+void forward_hold(struct forward *f, size_t bytes);    /* held of all tunnels; they count as those queued do */
 void forward_pause(struct forward *f, bool is_paused); /* all tunnels: they share one connection */
 
 #endif

@@ -150,9 +150,11 @@ static void name_unix(int fd, struct http_peer *ret)
 /* Dead clients are found: the kernel asks those that are silent. */
 static void set_options(int fd)
 {
-    static const int yes = 1, idle_s = 60, again_s = 15, times = 4;
+    static const int yes = 1, idle_s = 60, again_s = 15, times = 4, unsent = 256 << 10;
 
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    /* Who reads nothing has the kernel hold so much, and not the megabytes that a fast connection is allowed. */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &again_s, sizeof(again_s));

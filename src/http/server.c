@@ -106,25 +106,6 @@ void conn_set_ready(struct conn *c)
 
 /* ---- coming in ---- */
 
-static bool count_address(struct http_server *s, struct conn *c)
-{
-    struct address *a;
-
-    if (!c->peer.port)
-        return true;
-    a = map_get(&s->addresses, str_of(c->peer.address));
-    if (!a) {
-        a = xcalloc(1, sizeof(*a));
-        memcpy(a->text, c->peer.address, sizeof(a->text));
-        (void)map_put(&s->addresses, str_of(a->text), a);
-    } else if (a->n >= s->limits.per_address) {
-        return false;
-    }
-    a->n++;
-    c->address = a;
-    return true;
-}
-
 /* One that waits for a request makes room. */
 static bool make_room(struct http_server *s)
 {
@@ -154,7 +135,7 @@ static void welcome(struct http_server *s, int fd)
     peer_name(fd, &c->peer);
     is_tls = s->tls && c->peer.port;
     s->stats.accepted++;
-    if ((s->stats.connections >= s->limits.connections && !make_room(s)) || !count_address(s, c)) {
+    if ((s->stats.connections >= s->limits.connections && !make_room(s)) || !conn_join_address(c)) {
         refuse(s, c);
         return;
     }
@@ -289,10 +270,12 @@ static void set_limits(struct http_server_limits *l)
     DEFAULT(per_address, MAX_OF(l->connections / 2, 1));
     DEFAULT(head_bytes, 32 << 10);
     DEFAULT(body_bytes, 4 << 20);
-    DEFAULT(bodies_bytes, 64 << 20);
     DEFAULT(queue_bytes, 16 << 20);
+    DEFAULT(tenant_bytes, 64 << 20);
+    DEFAULT(held_bytes, (size_t)512 << 20);
     DEFAULT(head_ms, 10000);
-    DEFAULT(body_ms, 60000);
+    DEFAULT(body_ms, 10000);
+    DEFAULT(body_rate, 16 << 10);
     DEFAULT(idle_ms, 180000);
     DEFAULT(send_ms, 30000);
 #undef DEFAULT
@@ -369,6 +352,7 @@ int http_server_new(const struct http_server_options *opt, struct http_server **
     s->limits = opt->limits;
     set_limits(&s->limits);
     s->ctx = opt->ctx;
+    s->on_head = opt->on_head;
     s->on_request = opt->on_request;
     s->on_heard = opt->on_heard;
     s->armed_ms = INT64_MAX;
@@ -379,7 +363,7 @@ int http_server_new(const struct http_server_options *opt, struct http_server **
     list_init(&s->ready);
     list_init(&s->dead);
     heap_init(&s->timers, by_due);
-    map_init(&s->addresses, map_seed_default());
+    map_init(&s->tenants, map_seed_default());
     if (begin(s, opt, e) < 0) {
         http_server_free(s);
         return -1;
@@ -433,7 +417,7 @@ void http_server_free(struct http_server *s)
     autoclose_done(&s->timer.fd);
     autoclose_done(&s->wake.fd);
     heap_done(&s->timers);
-    map_done(&s->addresses);
+    map_done(&s->tenants);
     SSL_CTX_free(s->tls);
     free(s);
 }

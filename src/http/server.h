@@ -27,7 +27,9 @@
  *   - What the other side sends is refused if it is not exactly what RFC 9112 has a client send: line ends are CR LF,
  *     there is one Host, one way of telling where the body ends, no folded line, no white space before a colon. Where
  *     two readers could disagree about where a request ends, the answer is 400 and the end of the connection.
- *   - Nothing is unbounded: see the limits below. A reader that is slow holds at most 'queue_bytes'.
+ *   - Nothing is unbounded: see the limits below. A reader that is slow holds at most 'queue_bytes', all connections of
+ *     one user or address at most 'tenant_bytes', and one that takes nothing for 'send_ms' is cut off. Of a stream no
+ *     more is read while 64 KiB wait that were written in on_data.
  *
  * SIGPIPE must be ignored by the program: TLS writes to sockets that the other side may have closed.
  */
@@ -101,13 +103,17 @@ void http_answer_end(struct http_call *call);
 void http_answer_cut(struct http_call *call);
 
 /* Bytes that were written and that the kernel has not taken yet. Whoever writes more than 'queue_bytes' loses the
- * connection; so look at this before you write, and go on when on_ready says so. */
-size_t http_call_queued(const struct http_call *call);
+ * connection; so look at this before you write, and go on when on_ready says so. It is SIZE_MAX while other connections
+ * of the same user have much queued. */
+size_t http_call_queued(struct http_call *call);
+
+/* So many bytes are held by whoever answers, on the client's behalf, besides what is queued: they count as that does. */
+void http_call_hold(struct http_call *call, size_t bytes);
 
 /* For those that do not answer at once. Both may be NULL. */
 struct http_call_events {
     void *ctx;
-    /* What was queued has gone out; only after something was. */
+    /* What was queued has gone out; only after something was, or http_call_queued() was SIZE_MAX. */
     void (*on_ready)(void *ctx, struct http_call *call);
     /* The client has left, or was cut off. 'call' is gone when it returns. */
     void (*on_gone)(void *ctx, struct http_call *call);
@@ -119,6 +125,10 @@ void http_call_watch(struct http_call *call, const struct http_call_events *even
 void http_call_guard(struct http_call *call, void *ctx, void (*on_over)(void *ctx));
 /* As if the client had left: the one who answers is told by on_gone, in the next turn. Until on_over. */
 void http_call_drop(struct http_call *call);
+
+/* Whose call it is: what the connection holds counts for that user from now on, and no longer for its address.
+ * 'is_free': the user has no limit. In on_head and on_request. */
+void http_call_charge(struct http_call *call, struct str name, bool is_free);
 
 /* ---- streams ---- a connection after 101 Switching Protocols ---- */
 
@@ -135,7 +145,8 @@ struct http_stream_events {
 struct http_stream *http_upgrade(struct http_call *call, const char *const *headers,
                                  const struct http_stream_events *events);
 void http_stream_write(struct http_stream *s, struct str bytes);
-size_t http_stream_queued(const struct http_stream *s);
+size_t http_stream_queued(struct http_stream *s);
+void http_stream_hold(struct http_stream *s, size_t bytes); /* as http_call_hold() */
 /* While it is paused no on_data is called, and the other side is slowed down by TCP. */
 void http_stream_pause(struct http_stream *s, bool is_paused);
 /* Unless it is set anew (0: no limit), the stream is cut after this time, and on_gone is called. */
@@ -158,15 +169,17 @@ struct http_server_tls {  /* PEM */
 
 struct http_server_limits { /* 0: as written here */
     size_t connections;     /* in all: 1024. One more takes the place of the one that has been idle longest */
-    size_t per_address;     /* of one address: half of them; no limit for UNIX sockets */
+    size_t per_address;     /* of one address, or one /64 of IPv6: half of them; no limit for UNIX sockets */
     size_t head_bytes;      /* of a request's head: 32 KiB, 431 beyond; at most 100 headers */
     size_t body_bytes;      /* 4 MiB, 413 beyond */
-    size_t bodies_bytes;    /* of all requests that are being received: 64 MiB, 503 beyond */
     size_t queue_bytes;     /* of one that writes bit by bit: 16 MiB */
+    size_t tenant_bytes;    /* that all connections of one user, or one address, hold: 64 MiB (tenant.c) */
+    size_t held_bytes;      /* that all connections hold: 512 MiB; beyond, an equal part for each of these */
     int64_t head_ms;        /* from the first byte, or the TLS handshake, to the end of the head: 10 s */
-    int64_t body_ms;        /* and to the end of the body: 60 s */
+    int64_t body_ms;        /* of the body: 10 s … */
+    size_t body_rate;       /* … and a second more for so many bytes that came: 16 KiB */
     int64_t idle_ms;        /* between two requests: 180 s */
-    int64_t send_ms;        /* of an answer in one piece, between two bytes that the client takes: 30 s */
+    int64_t send_ms;        /* between two bytes that the client takes, of answers and streams: 30 s */
 };
 
 struct http_server_options {
@@ -178,6 +191,9 @@ struct http_server_options {
     struct http_server_limits limits;
     struct clock *clock; /* borrowed; NULL: the real one */
     void *ctx;
+    /* The head of a request is there and its body is still to come: whoever may not send it is answered here, and the body
+     * is not received. What is not answered is heard of again. May be NULL. */
+    void (*on_head)(void *ctx, struct http_call *call);
     void (*on_request)(void *ctx, struct http_call *call); /* the path begins with '/' */
     /* All requests of a turn were heard and nothing was sent: what they did can be made to last before they are told,
      * and where that fails their answers are taken back. May be NULL. */
@@ -216,6 +232,9 @@ struct http_server_stats {
     size_t connections, calls, streams; /* now; calls: those not answered yet */
     uint64_t accepted, refused;         /* connections; refused: for want of room */
     uint64_t requests, bad_requests;    /* bad: answered by the server itself */
+    size_t held_bytes;                  /* by all connections, now */
+    uint64_t dropped_slow;              /* connections whose client took nothing for 'send_ms' */
+    uint64_t dropped_room;              /* connections of tenants that held too much */
 };
 void http_server_stats(const struct http_server *s, struct http_server_stats *ret);
 

@@ -6,6 +6,7 @@
  * conn.c        a connection's life: what it does next with the bytes that came
  * call.c        what a handler asks and answers
  * request.c     the text of a request (request.h)
+ * tenant.c      bytes that connections hold, by user and by address
  *
  *     SHAKES ──▶ HEAD ──▶ BODY ──▶ CALL ──answer──▶ ANSWERED ──all is out──▶ HEAD, or LINGERS ──▶ DEAD
  *                                    └──upgrade──▶ STREAM ──end──▶ ANSWERED
@@ -33,6 +34,7 @@ enum {
     HTTP_READS = 4,             /* of one connection in one turn: the others want to be served too */
     HTTP_LINGER_MS = 2000,
     HTTP_LINGER_BYTES = 1 << 20,
+    HTTP_REPLIES_BYTES = 64 << 10, /* of a stream that wait because of what came: more is not read before they go */
 };
 
 enum source_kind { SOURCE_LISTENER, SOURCE_CONN, SOURCE_TIMER, SOURCE_WAKE };
@@ -51,12 +53,29 @@ struct listener {
     } path;
 };
 
-struct address { /* how many connections one has */
-    size_t n;
-    char text[64];
+struct tenant { /* who pays for what connections hold: a user, or an address (tenant.c) */
+    size_t refs;
+    size_t connections;  /* of an address: those that came from there, whoever pays for them */
+    size_t bytes;        /* that its connections hold … */
+    size_t out;          /* … and of these what clients have not taken */
+    bool is_free;        /* has no limit */
+    struct list holders; /* connections that hold much; the first has waited longest for its client */
+    struct list waiters; /* connections whose writers wait until 'out' is less */
+    size_t key_n;
+    char key[];
 };
 
-enum conn_state { CONN_SHAKES, CONN_HEAD, CONN_BODY, CONN_CALL, CONN_STREAM, CONN_ANSWERED, CONN_LINGERS, CONN_DEAD };
+enum conn_state {
+    CONN_SHAKES,
+    CONN_HEAD,
+    CONN_BODY,
+    CONN_WAITS,
+    CONN_CALL,
+    CONN_STREAM,
+    CONN_ANSWERED,
+    CONN_LINGERS,
+    CONN_DEAD
+};
 
 struct http_stream { /* there to have a type of its own: it is the connection */
     char unused;
@@ -70,10 +89,11 @@ struct conn {
     struct heap_node node;
     int64_t due_ms; /* when patience ends; INT64_MAX: never */
     struct http_server *server;
-    struct address *address; /* NULL: not counted */
-    SSL *ssl;                /* NULL: plain */
-    uint32_t events;         /* what epoll looks for */
-    uint32_t got;            /* what it has found */
+    struct tenant *address, *tenant; /* where it came from; who pays for it */
+    struct list_link holder, waiter; /* tenant.holders, tenant.waiters */
+    SSL *ssl;                        /* NULL: plain */
+    uint32_t events;                 /* what epoll looks for */
+    uint32_t got;                    /* what it has found */
     enum conn_state state;
     bool is_again;     /* wants another turn after this one */
     bool wants_out;    /* TLS: the next step waits for room, whatever it is */
@@ -84,10 +104,11 @@ struct conn {
     bool is_chunked;   /* … in chunks */
     bool is_head_only; /* HEAD */
     bool keeps_alive;
-    bool is_first;  /* it had no request yet */
-    bool told_end;  /* STREAM: on_end was called */
-    bool owes_word; /* on_ready is to be called when all is out */
-    bool is_fresh;  /* the answer was given, or begun, in this turn and can be taken back: it begins at 'answer_at' */
+    bool is_first;     /* it had no request yet */
+    bool told_end;     /* STREAM: on_end was called */
+    bool owes_word;    /* on_ready is to be called when all is out */
+    bool is_uncounted; /* it is doomed, and counts for no tenant */
+    bool is_fresh; /* the answer was given, or begun, in this turn and can be taken back: it begins at 'answer_at' */
 
     struct buf in; /* what came and was not used yet */
     size_t scanned;
@@ -98,8 +119,15 @@ struct conn {
     struct buf out;
     size_t sent; /* of 'out' */
     size_t answer_at;
-    size_t lingered; /* bytes that nobody wanted */
-    int64_t wait_ms; /* for the other side to close first */
+    size_t lingered;       /* bytes that nobody wanted */
+    size_t replies;        /* STREAM: bytes that were queued while input was handled, since all was out */
+    size_t extra;          /* what those above hold on its behalf */
+    size_t held, held_out; /* counted for the tenant */
+    int64_t moved_ms;      /* mono: the other side took or sent something */
+    int kernel_queue;      /* bytes that the kernel had then and the other side had not */
+    int64_t body_begun_ms; /* mono */
+    int64_t limit_ms;      /* STREAM: when it is cut; INT64_MAX: never */
+    int64_t wait_ms;       /* for the other side to close first */
 
     struct http_stream stream;
     struct http_call call;
@@ -124,14 +152,15 @@ struct http_server {
     struct clock *clock;
     struct http_server_limits limits;
     void *ctx;
+    void (*on_head)(void *ctx, struct http_call *call);
     void (*on_request)(void *ctx, struct http_call *call);
     void (*on_heard)(void *ctx);
     SSL_CTX *tls;
     unsigned port;
     struct list listeners, conns, idle, ready, dead;
     struct heap timers;
-    struct map addresses;
-    size_t bodies_bytes;
+    struct map tenants;
+    size_t held_bytes, n_holding; /* by tenants that have a limit; how many hold something */
     int64_t deaf_until_ms; /* no descriptors are left: not before then is anybody let in; 0: all is well */
     struct http_server_stats stats;
     int64_t date_s;
@@ -169,6 +198,15 @@ int tls_shake(struct conn *c);
 ssize_t conn_recv(struct conn *c, char *to, size_t n);
 ssize_t conn_send(struct conn *c, struct str bytes);
 bool conn_has_more(const struct conn *c); /* TLS has bytes that epoll does not know of */
+
+/* ---- tenant.c ---- */
+
+bool conn_join_address(struct conn *c); /* false: there are too many of its address */
+void conn_leave_tenants(struct conn *c);
+/* What it holds may have changed. It, or others of its tenant, may be doomed or refused when this returns. */
+void conn_count(struct conn *c);
+void conn_moved(struct conn *c);    /* the other side took or sent something */
+size_t conn_queued(struct conn *c); /* as http_call_queued() */
 
 /* ---- conn.c ---- */
 

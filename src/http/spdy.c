@@ -456,6 +456,13 @@ struct spdy *spdy_new(const struct spdy_events *events)
     return s;
 }
 
+size_t spdy_held(const struct spdy *s)
+{
+    enum { ZLIB_BYTES = 48 << 10 }; /* a window of 32 KiB, and the tables of both directions */
+
+    return s ? ZLIB_BYTES + s->control.cap + s->headers.cap + s->streams.map.n * sizeof(struct stream) : 0;
+}
+
 void spdy_free(struct spdy *s)
 {
     if (!s)

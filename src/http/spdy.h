@@ -41,6 +41,8 @@ void spdy_free(struct spdy *s); /* nothing is called; NULL is fine */
 /* -1: it cannot go on; a GOAWAY was written. Callbacks must not free the session. */
 int spdy_take(struct spdy *s, struct str bytes, struct err *e);
 
+size_t spdy_held(const struct spdy *s); /* bytes of memory; of NULL none */
+
 /* A header of the stream that is being opened; names are lower case. */
 struct str spdy_header(const struct spdy *s, const char *name);
 

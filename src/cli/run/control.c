@@ -345,11 +345,16 @@ static int watch(struct run_control *c, int fd, struct err *e)
     return 0;
 }
 
+/* Only whoever owns the run comes here, and may leave a pager (`pumice logs | less`) alone for a day. */
+enum { PATIENCE_MS = 24 * 3600 * 1000 };
+
 /* By way of a descriptor: a path may be too long for a socket. */
 static int listen_in(struct run_control *c, struct err *e)
 {
     struct kubelet_options kubelet = { .agent = c->agent, .refuse = server_refuse };
-    struct http_server_options http = { .ctx = c, .on_request = on_request, .limits.connections = 4096 };
+    struct http_server_options http = { .ctx = c,
+                                        .on_request = on_request,
+                                        .limits = { .connections = 4096, .send_ms = PATIENCE_MS } };
     char address[64];
 
     c->dir = open(agent_dir(c->agent), O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -668,23 +668,6 @@ static void bounds_one_address(void **state)
     assert_int_equal(stats().refused, 1);
 }
 
-static void bounds_all_bodies(void **state)
-{
-    autoclose int a = -1;
-
-    (void)state;
-    start_with((struct http_server_options){ .limits = { .bodies_bytes = 100 } });
-    a = client();
-    say(a, "POST / HTTP/1.1\r\nContent-Length: 200\r\n" HOST
-           "0123456789012345678901234567890123456789012345678901234567890123456789");
-    check("POST / HTTP/1.1\r\nContent-Length: 200\r\n" HOST "0123456789012345678901234567890123456789", "HTTP/1.1 503 ",
-          true);
-    close(a);
-    a = -1;
-    turns();
-    check("POST / HTTP/1.1\r\nContent-Length: 40\r\n" HOST "0123456789012345678901234567890123456789", "200 OK", false);
-}
-
 /* Without descriptors nobody comes in, but the loop sleeps. */
 static void survives_without_descriptors(void **state)
 {
@@ -819,7 +802,6 @@ int main(void)
         TEST(gives_up_on_who_does_not_read),
         TEST(has_room_for_one_more),
         TEST(bounds_one_address),
-        TEST(bounds_all_bodies),
         TEST(survives_without_descriptors),
         TEST(listens_at_a_unix_socket),
         TEST(stops_gracefully),
