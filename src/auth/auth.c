@@ -318,6 +318,21 @@ int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *
     return wait_s ? too_many(auth, a, ret, wait_s, ret_refusal) : 0;
 }
 
+bool auth_may_send(struct auth *auth, struct arena *a, const struct http_call *call, const struct rbac_question *q,
+                   struct identity *ret_real)
+{
+    struct identity who;
+    bool is_impersonated;
+    struct err e;
+
+    if (throttle_guesses(auth->throttle, str_of(call->peer->address), clock_mono_ms(auth->clock)) ||
+        !identify(auth, a, call, ret_real))
+        return false;
+    note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
+    return authn_impersonate(auth->rbac, a, http_call_fields(call), ret_real, &who, &is_impersonated, &e) == 0 &&
+           rbac_decide(auth->rbac, &who, q).is_allowed;
+}
+
 bool auth_allows(struct auth *auth, struct arena *a, struct auth_caller *caller, const struct rbac_question *q,
                  struct str *ret_reason)
 {

@@ -86,6 +86,11 @@ struct auth_refusal {
 int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
                     struct auth_caller *ret, struct auth_refusal *ret_refusal);
 
+/* Of a call whose body is still to come: will it be let in when it is whole? Nothing is counted and nothing is written to
+ * the audit log: auth_call_begin() does that, now if it is refused. '*ret_real': who sends it, in the arena. */
+bool auth_may_send(struct auth *auth, struct arena *a, const struct http_call *call, const struct rbac_question *q,
+                   struct identity *ret_real);
+
 /* Only whether it is a page of somebody else's, or by a name of theirs (403): for what is given to everybody. */
 int auth_check_site(struct auth *auth, struct arena *a, const struct http_call *call, struct auth_refusal *ret_refusal);
 

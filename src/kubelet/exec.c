@@ -104,11 +104,7 @@ static void write_input(struct exec *x)
 {
     struct source *s = &x->sources[IN].source;
 
-    channels_pause(x->channels, x->input.n - x->input_at > QUEUE_BYTES);
-    if (waits_for_terminal(x))
-        return;
-
-    while (s->fd >= 0 && x->input_at < x->input.n) {
+    while (s->fd >= 0 && x->input_at < x->input.n && !waits_for_terminal(x)) {
         ssize_t n = write(s->fd, x->input.p + x->input_at, x->input.n - x->input_at);
 
         if (n > 0)
@@ -118,15 +114,19 @@ static void write_input(struct exec *x)
         else if (errno != EINTR)
             source_close(x->kubelet, s); /* it does not want any more */
     }
-    if (s->fd < 0 || x->input_at == x->input.n) {
-        buf_reset(&x->input);
+    if (waits_for_terminal(x)) {
+        /* later */
+    } else if (s->fd < 0 || x->input_at == x->input.n) {
+        buf_done(&x->input);
         x->input_at = 0;
         source_watch(x->kubelet, s, 0);
         if (x->input_ended && !x->wanted.is_tty)
             source_close(x->kubelet, s);
     } else {
+        buf_used(&x->input, &x->input_at); /* a reader that is never quite done */
         source_watch(x->kubelet, s, EPOLLOUT);
     }
+    channels_hold(x->channels, x->input.cap);
     channels_pause(x->channels, x->input.n - x->input_at > QUEUE_BYTES);
 }
 

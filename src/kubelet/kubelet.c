@@ -5,7 +5,8 @@
 
 #include <sys/epoll.h>
 
-enum { EVENTS = 64 };
+/* No request has a body. All of them come from the API server, on behalf of whoever asked that. */
+enum { EVENTS = 64, BODY_BYTES = 64 << 10, TENANT_BYTES = 256 << 20 };
 
 /* ---- requests ---- */
 
@@ -186,7 +187,11 @@ int kubelet_open(const struct kubelet_options *opt, struct kubelet **ret, struct
 {
     struct kubelet *k = xcalloc(1, sizeof(*k));
     struct http_server_options server = {
-        .address = opt->address, .tls = &opt->tls, .ctx = k, .on_request = on_request
+        .address = opt->address,
+        .tls = &opt->tls,
+        .limits = { .body_bytes = BODY_BYTES, .tenant_bytes = TENANT_BYTES },
+        .ctx = k,
+        .on_request = on_request,
     };
     struct epoll_event ev = { .events = EPOLLIN };
 

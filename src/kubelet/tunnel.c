@@ -11,7 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-enum { QUEUE_BYTES = 256 << 10, READ_BYTES = 32 << 10 };
+enum { QUEUE_BYTES = 256 << 10, READ_BYTES = 32 << 10, TUNNEL_BYTES = 32 << 10 };
 
 struct forwarding {
     struct list_link link;
@@ -20,6 +20,7 @@ struct forwarding {
     struct arena arena;
     struct agent_place place;
     struct list tunnels;
+    size_t held, n_full; /* bytes of all tunnels; tunnels whose pod does not read */
 };
 
 struct tunnel {
@@ -30,11 +31,30 @@ struct tunnel {
     uint64_t session;
     struct buf input;
     size_t input_at;
+    size_t held;  /* counted in 'of' */
+    bool is_full; /* the same */
     bool input_ended, output_ended;
 };
 
+/* All tunnels share one connection: it is read while none of them is full. A tunnel has sockets and a process besides
+ * its bytes, which are as scarce. */
+static void tunnel_count(struct tunnel *t, size_t held, bool is_full)
+{
+    struct forwarding *f = t->of;
+
+    f->held += held - t->held;
+    f->n_full += (size_t)is_full - (size_t)t->is_full;
+    t->held = held;
+    t->is_full = is_full;
+    if (!f->forward)
+        return;
+    forward_hold(f->forward, f->held);
+    forward_pause(f->forward, f->n_full > 0);
+}
+
 static void tunnel_free(struct tunnel *t)
 {
+    tunnel_count(t, 0, false);
     list_remove(&t->link);
     if (t->session)
         agent_session_end(t->of->kubelet->opt.agent, t->session);
@@ -45,6 +65,7 @@ static void tunnel_free(struct tunnel *t)
 
 static void forwarding_free(struct forwarding *f)
 {
+    f->forward = NULL; /* it goes, or has gone */
     LIST_FOREACH(struct tunnel, t, &f->tunnels, link)
         tunnel_free(t);
     list_remove(&f->link);
@@ -84,13 +105,10 @@ static void write_some(struct tunnel *t)
             break;
         t->input_at = n < 0 ? t->input.n : t->input_at + (size_t)n;
     }
-    if (t->input_at == t->input.n) {
-        buf_reset(&t->input);
-        t->input_at = 0;
-        if (t->input_ended)
-            (void)shutdown(t->source.fd, SHUT_WR);
-    }
-    forward_pause(t->of->forward, t->input.n - t->input_at > QUEUE_BYTES);
+    buf_used(&t->input, &t->input_at);
+    if (!t->input.n && t->input_ended)
+        (void)shutdown(t->source.fd, SHUT_WR);
+    tunnel_count(t, TUNNEL_BYTES + t->input.cap, t->input.n - t->input_at > QUEUE_BYTES);
     watch(t);
 }
 
@@ -137,6 +155,7 @@ static void *on_tunnel(void *ctx, struct forward_tunnel *wire, unsigned port)
         close(pair[1]);
     }
     if (t->session) {
+        tunnel_count(t, TUNNEL_BYTES, false);
         watch(t);
         return t;
     }

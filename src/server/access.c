@@ -51,6 +51,26 @@ static int refuse(struct request *rq, const struct auth_refusal *r)
     return -1;
 }
 
+/* What the connection holds is theirs. Nobody in particular stays what he was: one address of many. */
+static void charge(struct request *rq, const struct identity *who)
+{
+    if (!str_is(who->user, USER_ANONYMOUS))
+        http_call_charge(rq->call, who->user, identity_has_group(who, STR(GROUP_MASTERS)));
+}
+
+bool access_may_send(struct request *rq)
+{
+    struct identity who;
+
+    if (page_is_open(rq->call->path))
+        return true;
+    rq->question = question_of(rq);
+    if (!auth_may_send(rq->server->opt.auth, rq->arena, rq->call, &rq->question, &who))
+        return false;
+    charge(rq, &who);
+    return true;
+}
+
 int access_check(struct request *rq)
 {
     struct auth *auth = rq->server->opt.auth;
@@ -64,6 +84,7 @@ int access_check(struct request *rq)
                         &refusal))
         return refuse(rq, &refusal);
     rq->is_known = true;
+    charge(rq, &rq->caller.real);
     rq->question = question_of(rq);
     if (!auth_allows(auth, rq->arena, &rq->caller, &rq->question, &reason))
         return fail_with(rq, REASON_FORBIDDEN, "%.*s",

@@ -1,12 +1,12 @@
 /* items.c - the items of a long list, given to the client as it takes them
  *
  * A list of 10,000 pods is some 30 MB. It is not put together: the objects are held, which costs a pointer each since they
- * never change, and their texts are sent piece by piece; others are served between. Who takes nothing for a minute is
- * sent away.
+ * never change, and their texts are sent piece by piece; others are served between. Who takes nothing is sent away
+ * by the HTTP server, and so is who holds too much in all.
  */
 #include "server/server_internal.h"
 
-enum { PIECE_BYTES = 128 << 10, PATIENCE_MS = 60000 };
+enum { PIECE_BYTES = 128 << 10, HELD_PART = 4, HELD_MAX = 16 << 20 };
 
 struct items {
     struct list_link link;
@@ -14,9 +14,14 @@ struct items {
     struct http_call *call;
     struct object **objects; /* references; those before 'at' were sent */
     size_t n, at;
-    struct buf piece; /* its memory is used again: to get pages from the kernel costs more than to fill them */
-    int64_t sent_ms;  /* mono: the last one */
+    size_t text_bytes; /* of those still to be sent */
+    struct buf piece;  /* its memory is used again: to get pages from the kernel costs more than to fill them */
 };
+
+size_t items_held(size_t n, size_t text_bytes)
+{
+    return n * sizeof(struct object *) + MIN_OF(text_bytes / HELD_PART, (size_t)HELD_MAX);
+}
 
 static void items_free(struct items *t)
 {
@@ -39,21 +44,23 @@ static void send_piece(struct items *t)
         if (t->at)
             buf_char(out, ',');
         buf_str(out, o->text);
+        t->text_bytes -= o->text.n;
     }
-    t->sent_ms = clock_mono_ms(t->server->opt.clock);
     if (t->at == t->n)
         buf_str(out, STR("]}\n"));
     http_answer_write(t->call, buf_view(out));
-    if (t->at < t->n)
+    if (t->at < t->n) {
+        http_call_hold(t->call, items_held(t->n, t->text_bytes) + out->cap);
         return;
+    }
     http_answer_end(t->call);
     items_free(t);
 }
 
 static void on_ready(void *ctx, struct http_call *call)
 {
-    (void)call;
-    send_piece(ctx);
+    if (http_call_queued(call) == 0) /* else others of this user come first, and it is called again */
+        send_piece(ctx);
 }
 
 static void on_gone(void *ctx, struct http_call *call)
@@ -82,8 +89,10 @@ void items_reply(struct request *rq, struct str head, struct object *const *obje
     t->call = rq->call;
     t->n = n;
     t->objects = xmalloc(n * sizeof(struct object *));
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         t->objects[i] = object_ref(objects[i]);
+        t->text_bytes += objects[i]->text.n;
+    }
     list_push(&rq->server->items, &t->link);
     rq->is_answered = true;
     rq->status = 200;
@@ -99,13 +108,4 @@ void items_done(struct server *s)
         http_answer_cut(t->call);
         items_free(t);
     }
-}
-
-void items_expire(struct server *s)
-{
-    int64_t now_ms = clock_mono_ms(s->opt.clock);
-
-    LIST_FOREACH(struct items, t, &s->items, link)
-        if (now_ms >= t->sent_ms + PATIENCE_MS)
-            http_call_drop(t->call); /* and so on_gone */
 }

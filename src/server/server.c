@@ -253,6 +253,22 @@ void server_request(void *server, struct http_call *call)
     access_done(&rq);
 }
 
+/* Whoever may not is answered as if all of it had come: what was sent is not looked at before that. */
+void server_head(void *server, struct http_call *call)
+{
+    struct server *s = server;
+    autoarena a = { 0 };
+    struct request rq = { .server = s, .arena = &a, .call = call, .verb = VERB_NONE };
+
+    if (read_target(&rq) == 0 && access_may_send(&rq))
+        return;
+    s->stats.requests++;
+    if (!rq.failure.message.n && access_check(&rq) == 0)
+        fail_with(&rq, REASON_TOO_MANY, "rights changed while the request came in; try again");
+    reply_failure(&rq);
+    access_done(&rq);
+}
+
 /* ---- open, turn, close ---- */
 
 struct server *server_new(const struct server_options *opt)
@@ -296,7 +312,6 @@ int64_t server_turn(struct server *s)
     if (now_ms >= s->expired_ms + EXPIRE_MS) {
         s->expired_ms = now_ms;
         events_expire(s);
-        items_expire(s);
     }
     customs_turn(s);
     namespaces_turn(s);

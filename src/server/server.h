@@ -77,6 +77,7 @@ struct server *server_new(const struct server_options *opt);
 /* Ends watches, and frees it. Before the HTTP server is freed. NULL is fine. */
 void server_free(struct server *s);
 
+void server_head(void *server, struct http_call *call);    /* http_server_options.on_head */
 void server_request(void *server, struct http_call *call); /* http_server_options.on_request */
 
 /* Answer a call with a Status of this code: for those who take over calls (kubelet_options.refuse). */

@@ -333,7 +333,9 @@ bool selection_has_object(const struct selection *s, const struct object *o, str
 bool items_are_many(const struct request *rq, struct object *const *objects, size_t n);
 /* Answer with 'head', then the objects as a JSON list that is open, then the end of both. */
 void items_reply(struct request *rq, struct str head, struct object *const *objects, size_t n);
-void items_expire(struct server *s); /* those of clients that take nothing */
+/* What 'n' references to objects with so much text count for, to whoever has them: most objects are those of the store,
+ * and a quarter of the text stands for those that were replaced since. */
+size_t items_held(size_t n, size_t text_bytes);
 void items_done(struct server *s);
 
 /* ---- admission.c ---- */
@@ -483,7 +485,8 @@ size_t types_served(const struct server *s, struct arena *a, const struct resour
 
 /* ---- access.c ---- */
 
-int access_check(struct request *rq); /* 0, or 400, 401, 403, 429 */
+bool access_may_send(struct request *rq); /* of the head alone, before the body is received */
+int access_check(struct request *rq);     /* 0, or 400, 401, 403, 429 */
 void access_done(struct request *rq); /* it was answered, or goes on */
 /* May he write this, the verb aside: rights that he gives away, pods that open the machine. 'object' becomes what he
  * may have. */

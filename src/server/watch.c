@@ -42,7 +42,7 @@ struct api_watch {
     enum accept_media media;
     struct str include;
     struct object **initial; /* references to what there was at the beginning, told up to 'initial_at' */
-    size_t n_initial, initial_at;
+    size_t n_initial, initial_at, initial_bytes;
     uint64_t initial_rev;
     bool marks_end; /* a bookmark follows them */
     bool has_head;  /* ACCEPT_TABLE: the columns were sent */
@@ -62,6 +62,15 @@ static struct watch_hub *hub_of(struct server *s, const struct resource_type *ty
     return &s->hubs[type_row(type)];
 }
 
+static void forget_initial(struct api_watch *w)
+{
+    for (size_t i = w->initial_at; i < w->n_initial; i++)
+        object_unref(w->initial[i]);
+    free(w->initial);
+    w->initial = NULL;
+    w->n_initial = w->initial_at = 0;
+}
+
 static void api_watch_free(struct api_watch *w)
 {
     struct watch_hub *hub = hub_of(w->server, w->type);
@@ -73,9 +82,7 @@ static void api_watch_free(struct api_watch *w)
         hub->news = NULL;
     }
     watch_close(w->watch);
-    for (size_t i = w->initial_at; i < w->n_initial; i++)
-        object_unref(w->initial[i]);
-    free(w->initial);
+    forget_initial(w);
     w->server->stats.watches--;
     arena_done(&w->arena);
     free(w);
@@ -247,10 +254,14 @@ static bool pump_initial(struct api_watch *w)
     while (w->initial_at < w->n_initial && feed_queued(&w->feed) < QUEUE_BYTES) {
         autounref struct object *o = w->initial[w->initial_at++];
 
+        w->initial_bytes -= o->text.n;
         send_object(w, WATCH_ADDED, o);
     }
+    if (w->n_initial)
+        feed_hold(&w->feed, w->initial_at < w->n_initial ? items_held(w->n_initial, w->initial_bytes) : 0);
     if (w->initial_at < w->n_initial)
         return false;
+    forget_initial(w);
     if (w->marks_end && w->wants_bookmarks)
         send_bookmark(w, w->initial_rev, true);
     w->marks_end = false;
@@ -473,6 +484,7 @@ static void keep_initial(void *ctx, const struct object *o)
     if ((w->n_initial & (w->n_initial - 1)) == 0) /* a power of two: full */
         w->initial = xrealloc(w->initial, MAX_OF(w->n_initial * 2, 1u) * sizeof(struct object *));
     w->initial[w->n_initial++] = object_ref(o);
+    w->initial_bytes += o->text.n;
 }
 
 static int begin(struct request *rq, struct feed *f)

@@ -11,7 +11,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-enum { CONNECTIONS = 16384, NAMES_MAX = 32 };
+enum { CONNECTIONS = 24576, NAMES_MAX = 32 }; /* of one address half of them */
 
 /* ---- which ---- */
 
@@ -131,7 +131,7 @@ static int listen_at(struct serve *s, struct err *e)
 int serve_listen_open(struct serve *s, struct http_server_options opt, struct err *e)
 {
     opt.tls = auth_tls(s->auth);
-    opt.limits = (struct http_server_limits){ .connections = CONNECTIONS, .per_address = CONNECTIONS };
+    opt.limits = (struct http_server_limits){ .connections = CONNECTIONS };
     opt.clock = &s->clock.clock;
     if (http_server_new(&opt, &s->http, e) < 0 || listen_at(s, e) < 0)
         return -1;

@@ -61,6 +61,24 @@ static void put_store(const struct serve *s, struct buf *out)
           5);
 }
 
+static void put_http(const struct serve *s, struct buf *out)
+{
+    struct http_server_stats h;
+
+    http_server_stats(s->http, &h);
+    print(out,
+          (struct metric[]){
+              { "pumice_http_connections", "gauge", "Connections of clients", (double)h.connections },
+              { "pumice_http_held_bytes", "gauge", "Bytes held for clients: received, or not taken yet",
+                (double)h.held_bytes },
+              { "pumice_http_dropped_slow_total", "counter", "Connections dropped because the client took nothing",
+                (double)h.dropped_slow },
+              { "pumice_http_dropped_room_total", "counter", "Connections dropped because their user held too much",
+                (double)h.dropped_room },
+          },
+          4);
+}
+
 void serve_metrics(void *serve, struct buf *out)
 {
     const struct serve *s = serve;
@@ -68,4 +86,5 @@ void serve_metrics(void *serve, struct buf *out)
     auth_metrics(s->auth, out);
     put_driver(s, out);
     put_store(s, out);
+    put_http(s, out);
 }

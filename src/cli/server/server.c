@@ -38,6 +38,13 @@ static bool is_ready(void *ctx, struct buf *out)
     return stats.is_synced && !store.failure;
 }
 
+static void on_head(void *ctx, struct http_call *call)
+{
+    const struct serve *s = ctx;
+
+    server_head(s->server, call);
+}
+
 static void on_request(void *ctx, struct http_call *call)
 {
     const struct serve *s = ctx;
@@ -140,7 +147,7 @@ static int open_store(struct serve *s, struct err *e)
 
 static int start(struct serve *s, struct json *capacity, struct err *e)
 {
-    struct http_server_options http = { .ctx = s, .on_request = on_request, .on_heard = commit };
+    struct http_server_options http = { .ctx = s, .on_head = on_head, .on_request = on_request, .on_heard = commit };
 
     serve_listen_find(s);
     if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, 0 }, &s->signal_fd, e) < 0 ||
