@@ -66,6 +66,13 @@ struct str http_call_fields(const struct http_call *call)
     return conn_of(call)->head.fields;
 }
 
+void http_call_set_client(struct http_call *call, struct str name)
+{
+    struct conn *c = CONN_OF_CALL(call);
+
+    fair_same(&c->server->fair, c->client, str_hash(name, c->server->seed + 3) | 1);
+}
+
 struct str http_call_header(const struct http_call *call, const char *name)
 {
     struct str value = STR_NULL;

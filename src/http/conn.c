@@ -38,12 +38,17 @@ static bool is_served(enum conn_state state)
     return state == CONN_CALL || state == CONN_STREAM;
 }
 
+static bool is_called(enum conn_state state)
+{
+    return state == CONN_WAITS || state == CONN_CALL;
+}
+
 void conn_enter(struct conn *c, enum conn_state state)
 {
     struct http_server_stats *stats = &c->server->stats;
     struct call_guard guard = is_served(c->state) && !is_served(state) ? c->guard : (struct call_guard){ 0 };
 
-    stats->calls += (size_t)(state == CONN_CALL) - (size_t)(c->state == CONN_CALL);
+    stats->calls += (size_t)is_called(state) - (size_t)is_called(c->state);
     stats->streams += (size_t)(state == CONN_STREAM) - (size_t)(c->state == CONN_STREAM);
     c->state = state;
     c->limit_ms = INT64_MAX;
@@ -60,18 +65,46 @@ void conn_enter(struct conn *c, enum conn_state state)
 
 /* ---- requests ---- */
 
-static void hand_over(struct conn *c)
+/* By what it shows, else by where it comes from. The word after "Bearer" alone: blanks make no other client. */
+static uint64_t client_key(const struct conn *c)
+{
+    struct str shown = http_call_header(&c->call, "Authorization"), word;
+    uint64_t seed = c->server->seed;
+
+    if (shown.n) {
+        for (struct str rest = shown; str_split(&rest, ' ', &word);)
+            shown = word.n ? word : shown;
+        return str_hash(shown, seed) | 1;
+    }
+    if (c->peer.common_name.n)
+        return str_hash(c->peer.common_name, seed + 1) | 1;
+    return c->peer.port ? str_hash(str_of(c->peer.address), seed + 2) | 1 : (seed + (uint64_t)c->peer.uid) | 1;
+}
+
+/* The request is whole: it is served when its turn comes. */
+static void line_up(struct conn *c)
+{
+    conn_enter(c, CONN_WAITS);
+    c->call = (struct http_call){ c->head.method, c->head.path, c->head.query, buf_view(&c->body), &c->peer };
+    c->client = client_key(c);
+    fair_push(&c->server->fair, c->client, &c->ticket);
+}
+
+/* Reading a request costs too: about 1 µs for each KiB. */
+void conn_serve(struct conn *c)
 {
     struct http_server *s = c->server;
+    int64_t begin_us = clock_mono_us(s->clock), bytes_us = (int64_t)(c->body.n >> 10);
+    uint64_t client = c->client;
 
     conn_enter(c, CONN_CALL);
     c->is_first = c->has_begun = false;
     c->keeps_alive = c->head.keeps_alive;
     c->is_head_only = str_is(c->head.method, "HEAD");
     c->call_events = (struct http_call_events){ 0 };
-    c->call = (struct http_call){ c->head.method, c->head.path, c->head.query, buf_view(&c->body), &c->peer };
     s->stats.requests++;
     s->on_request(s->ctx, &c->call);
+    fair_charge(&s->fair, client, clock_mono_us(s->clock) - begin_us + bytes_us);
 }
 
 /* Time is earned by what comes: a body that comes by drops ends soon, one that is long and comes steadily does not. */
@@ -104,7 +137,7 @@ static void take_body(struct conn *c)
     }
     buf_drop(&c->in, (size_t)used);
     if (is_whole) {
-        hand_over(c);
+        line_up(c);
         return;
     }
     c->is_doomed |= c->is_eof;
@@ -488,6 +521,7 @@ void conn_close(struct conn *c)
     tls_end(c);
     close(c->source.fd); /* which takes it out of the epoll */
     c->source.fd = -1;
+    fair_leave(&s->fair, &c->ticket);
     list_remove(&c->ready);
     list_remove(&c->link);
     list_push(&s->dead, &c->link);

@@ -226,6 +226,18 @@ static void sweep(struct http_server *s)
         conn_free(LIST_ITEM(link, struct conn, link));
 }
 
+/* Those who have cost least first. Who is left has his turn in the next one, after those who come until then. */
+static void serve(struct http_server *s)
+{
+    int64_t begin_us = clock_mono_us(s->clock);
+
+    for (struct fair_ticket *t; (t = fair_pop(&s->fair));) {
+        conn_serve(LIST_ITEM(t, struct conn, ticket));
+        if (clock_mono_us(s->clock) - begin_us >= HTTP_SERVE_US)
+            return;
+    }
+}
+
 /* First all are heard, then all are answered: what one of them caused goes out to the others in the same turn. */
 void http_server_turn(struct http_server *s)
 {
@@ -238,6 +250,7 @@ void http_server_turn(struct http_server *s)
     list_append(&now, &s->ready);
     LIST_FOREACH(struct conn, c, &now, ready)
         conn_turn(c);
+    serve(s);
     expire(s);
     for (struct list_link *link; (link = list_pop_front(&doors));)
         accept_some(s, LIST_ITEM(link, struct listener, ready));
@@ -257,7 +270,7 @@ void http_server_turn(struct http_server *s)
     sweep(s);
     s->is_turning = false;
     arm(s);
-    if (!list_is_empty(&s->ready))
+    if (!list_is_empty(&s->ready) || !fair_is_empty(&s->fair))
         server_wake(s);
 }
 
@@ -364,6 +377,8 @@ int http_server_new(const struct http_server_options *opt, struct http_server **
     list_init(&s->dead);
     heap_init(&s->timers, by_due);
     map_init(&s->tenants, map_seed_default());
+    fair_init(&s->fair);
+    s->seed = map_seed_default();
     if (begin(s, opt, e) < 0) {
         http_server_free(s);
         return -1;
@@ -418,6 +433,7 @@ void http_server_free(struct http_server *s)
     autoclose_done(&s->wake.fd);
     heap_done(&s->timers);
     map_done(&s->tenants);
+    fair_done(&s->fair);
     SSL_CTX_free(s->tls);
     free(s);
 }

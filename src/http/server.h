@@ -27,6 +27,8 @@
  *   - What the other side sends is refused if it is not exactly what RFC 9112 has a client send: line ends are CR LF,
  *     there is one Host, one way of telling where the body ends, no folded line, no white space before a colon. Where
  *     two readers could disagree about where a request ends, the answer is 400 and the end of the connection.
+ *   - One client does not keep the others waiting: of whole requests, those of the client whose requests have taken the
+ *     least time are handed over first, and after 20 ms of them the turn ends and others are heard (fair.h).
  *   - Nothing is unbounded: see the limits below. A reader that is slow holds at most 'queue_bytes', all connections of
  *     one user or address at most 'tenant_bytes', and one that takes nothing for 'send_ms' is cut off. Of a stream no
  *     more is read while 64 KiB wait that were written in on_data.
@@ -69,6 +71,10 @@ struct http_call {
  * first; http_call_next_header() gives the others: *at begins with 0, false after the last. */
 struct str http_call_header(const struct http_call *call, const char *name);
 bool http_call_next_header(const struct http_call *call, const char *name, size_t *at, struct str *ret);
+
+/* Whose call it is, as the handler knows: all that come by this credential, certificate or address are counted with the
+ * others of that client when it is decided who is served first. Before it is answered. */
+void http_call_set_client(struct http_call *call, struct str name);
 
 /* All of them as they came, for the readers of http/request.h. */
 struct str http_call_fields(const struct http_call *call);

@@ -5,11 +5,12 @@
  * tls.c         bytes in and out of a socket, encrypted or not
  * conn.c        a connection's life: what it does next with the bytes that came
  * call.c        what a handler asks and answers
+ * fair.c        in which order whole requests are served (fair.h)
  * request.c     the text of a request (request.h)
  * tenant.c      bytes that connections hold, by user and by address
  *
- *     SHAKES ──▶ HEAD ──▶ BODY ──▶ CALL ──answer──▶ ANSWERED ──all is out──▶ HEAD, or LINGERS ──▶ DEAD
- *                                    └──upgrade──▶ STREAM ──end──▶ ANSWERED
+ *     SHAKES ──▶ HEAD ──▶ BODY ──▶ WAITS ──▶ CALL ──answer──▶ ANSWERED ──all is out──▶ HEAD, or LINGERS ──▶ DEAD
+ *                                              └──upgrade──▶ STREAM ──end──▶ ANSWERED
  *
  * Functions that a handler calls change buffers and states and put the connection onto a list; sockets are touched, and
  * connections die, in the turn only. So a handler may do anything to any connection at any time.
@@ -22,6 +23,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "http/fair.h"
 #include "http/request.h"
 #include "http/server.h"
 
@@ -32,6 +34,7 @@
 enum {
     HTTP_READ_BYTES = 64 << 10, /* at a time */
     HTTP_READS = 4,             /* of one connection in one turn: the others want to be served too */
+    HTTP_SERVE_US = 20000,      /* requests are begun in one turn: then those that came meanwhile may be first */
     HTTP_LINGER_MS = 2000,
     HTTP_LINGER_BYTES = 1 << 20,
     HTTP_REPLIES_BYTES = 64 << 10, /* of a stream that wait because of what came: more is not read before they go */
@@ -129,6 +132,9 @@ struct conn {
     int64_t limit_ms;      /* STREAM: when it is cut; INT64_MAX: never */
     int64_t wait_ms;       /* for the other side to close first */
 
+    struct fair_ticket ticket; /* WAITS: for its turn */
+    uint64_t client;           /* who asks, as far as can be seen from outside */
+
     struct http_stream stream;
     struct http_call call;
     union {
@@ -161,6 +167,8 @@ struct http_server {
     struct heap timers;
     struct map tenants;
     size_t held_bytes, n_holding; /* by tenants that have a limit; how many hold something */
+    struct fair fair;
+    uint64_t seed;         /* of the numbers of clients */
     int64_t deaf_until_ms; /* no descriptors are left: not before then is anybody let in; 0: all is well */
     struct http_server_stats stats;
     int64_t date_s;
@@ -211,6 +219,7 @@ size_t conn_queued(struct conn *c); /* as http_call_queued() */
 /* ---- conn.c ---- */
 
 void conn_turn(struct conn *c);  /* read, and do what follows */
+void conn_serve(struct conn *c); /* its request is handed over */
 void conn_flush(struct conn *c); /* send, and do what follows; dies here if it is doomed */
 void conn_late(struct conn *c);  /* its time is over */
 void conn_close(struct conn *c); /* on_gone, then dead */

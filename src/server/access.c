@@ -85,6 +85,7 @@ int access_check(struct request *rq)
         return refuse(rq, &refusal);
     rq->is_known = true;
     charge(rq, &rq->caller.real);
+    http_call_set_client(rq->call, rq->caller.real.user);
     rq->question = question_of(rq);
     if (!auth_allows(auth, rq->arena, &rq->caller, &rq->question, &reason))
         return fail_with(rq, REASON_FORBIDDEN, "%.*s",
