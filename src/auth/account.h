@@ -38,9 +38,6 @@ struct account_audiences {
 bool accounts_identify(const struct accounts *s, struct arena *a, struct str token, struct account_audiences audiences,
                        int64_t now_ms, struct identity *ret, struct account_audiences *ret_audiences);
 
-/* Is the account that was known by a token still there, and the pod that the token was for? */
-bool accounts_know(const struct accounts *s, const struct identity *who, int64_t now_ms);
-
 /* Has somebody beside us rotated the keys? Then they are read. */
 int accounts_refresh(struct accounts *s, bool *ret_changed, struct err *e);
 

@@ -11,7 +11,7 @@
 
 #include <openssl/crypto.h>
 
-enum { TURN_MS = 1000, IDLE_MS = 60000, RENEW_MS = 3600 * 1000 };
+enum { TURN_MS = HOLDS_LOOK_MS, IDLE_MS = 60000, RENEW_MS = 3600 * 1000 };
 
 static const struct str admin_groups[] = { STR_INIT(GROUP_MASTERS), STR_INIT(GROUP_AUTHENTICATED) };
 static const struct identity admin = { .user = STR_INIT("kubernetes-admin"), .groups = admin_groups, .n_groups = 2 };
@@ -171,6 +171,7 @@ int64_t auth_turn(struct auth *auth, bool *ret_changed)
         note(auth, authority_turn(auth->authority, clock_now_ms(auth->clock), ret_changed, &e), "renew certificates",
              &e);
     }
+    auth->has_stale_holds |= auth->has_fresh_keys;
     *ret_changed |= auth->has_fresh_keys;
     auth->has_fresh_keys = false;
     if (*ret_changed)
@@ -241,9 +242,12 @@ static int too_many(struct auth *auth, struct arena *a, const struct auth_caller
                   ret);
 }
 
-static bool is_admin(const struct auth *auth, struct arena *a, const struct http_call *call)
+bool auth_identify(struct auth *auth, struct arena *a, const struct authn_request *rq, struct identity *ret)
 {
-    return admin_token_is(&auth->admin_token, authn_token(a, http_call_fields(call)));
+    if (!admin_token_is(&auth->admin_token, authn_token(a, rq->fields)))
+        return authn_identify(&auth->authn, a, rq, clock_now_ms(auth->clock), ret) == 0;
+    *ret = admin;
+    return true;
 }
 
 /* The text of the call goes when it is answered. */
@@ -269,10 +273,7 @@ static bool identify(struct auth *auth, struct arena *a, const struct http_call 
         refresh_keys(auth);
         auth->has_looked = true;
     }
-    if (!is_admin(auth, a, call))
-        return authn_identify(&auth->authn, a, &rq, clock_now_ms(auth->clock), ret) == 0;
-    *ret = admin;
-    return true;
+    return auth_identify(auth, a, &rq, ret);
 }
 
 static int check_site(struct auth *auth, struct arena *a, const struct http_call *call,

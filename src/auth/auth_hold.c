@@ -1,23 +1,29 @@
-/* auth_hold.c - watches and streams: they end with the rights of those who opened them
+/* auth_hold.c - watches and streams: they end with what opened them
  *
- * All of them are looked at when the list of users has changed, which is at once; and once a second: accounts, their
- * pods and roles are objects, and credentials end. A look costs about a microsecond for each.
+ * A stream keeps what its request has shown: the headers that say who asks and as whom, beside the connection with its
+ * certificate or uid. Twice a second, and at once when users or keys have changed, all of it is gone through again as if
+ * the request came now: who is it, may he be the one he asks as, may that one do this? Whatever ends a credential or a
+ * right for new requests so ends it for streams, and there is no second list of ways to lose one.
+ *
+ * A look costs some microseconds for each: signatures of tokens are not checked again while the keys stay (account.c).
  */
 #include "auth/auth_internal.h"
 
+#include "auth/certificate.h"
 #include "auth/users.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/util.h"
-
-enum { LOOK_MS = 1000 };
+#include "http/request.h"
 
 struct hold {
     struct list_link link;
     struct auth *auth;
     struct http_call *call;
-    struct arena arena; /* of what follows */
-    struct identity real, who;
+    const struct http_peer *peer; /* as long as the call or stream is there */
+    struct buf fields;            /* of the request: those that say who asks; a secret */
+    struct arena arena;           /* of what follows */
+    struct identity real;
     struct rbac_question question;
     struct throttle_ticket ticket;
 };
@@ -28,6 +34,7 @@ static void on_over(void *ctx)
 
     throttle_end(h->auth->throttle, &h->ticket);
     list_remove(&h->link);
+    secret_wipe(&h->fields);
     arena_done(&h->arena);
     free(h);
 }
@@ -43,14 +50,33 @@ static struct rbac_question question_copy(struct arena *a, const struct rbac_que
                                    .name = arena_str(a, q->name) };
 }
 
+static bool says_who(struct str name)
+{
+    struct str prefix = STR("Impersonate-");
+
+    return str_eq_nocase(name, STR("Authorization")) || str_eq_nocase(name, STR("Sec-WebSocket-Protocol")) ||
+           str_eq_nocase(str_sub(name, 0, prefix.n), prefix);
+}
+
+static void fields_copy(struct buf *out, struct str fields)
+{
+    struct str name, value;
+    size_t at = 0;
+
+    while (http_fields_each(fields, &at, &name, &value))
+        if (says_who(name))
+            buf_fmt(out, "%.*s: %.*s\r\n", STR_ARG(name), STR_ARG(value));
+}
+
 void auth_hold(struct auth *auth, struct auth_caller *caller, const struct rbac_question *q, struct http_call *call)
 {
     struct hold *h = xcalloc(1, sizeof(*h));
 
     h->auth = auth;
     h->call = call;
+    h->peer = call->peer;
+    fields_copy(&h->fields, http_call_fields(call));
     h->real = identity_copy(&h->arena, &caller->real);
-    h->who = identity_copy(&h->arena, &caller->who);
     h->question = question_copy(&h->arena, q);
     h->ticket = caller->ticket;
     caller->ticket = (struct throttle_ticket){ 0 };
@@ -58,30 +84,33 @@ void auth_hold(struct auth *auth, struct auth_caller *caller, const struct rbac_
     http_call_guard(call, h, on_over);
 }
 
-/* Somebody without a uid is nobody, or somebody of this machine: he cannot be removed. */
-static bool knows(const struct auth *auth, const struct identity *who, int64_t now_ms)
+/* Somebody who has other groups than before is somebody else here too: what follows from groups is not all RBAC. */
+static bool still_may(struct auth *auth, struct arena *a, const struct hold *h)
 {
-    const struct user *user;
+    struct authn_request rq = { h->peer, buf_view(&h->fields) };
+    struct identity real, who;
+    bool asks;
+    struct err e;
 
-    if (who->end_ms && now_ms >= who->end_ms)
-        return false;
-    if (!who->uid.n)
-        return true;
-    if (str_starts(who->user, STR(USER_ACCOUNT_PREFIX)))
-        return accounts_know(auth->accounts, who, now_ms);
-    user = users_find(auth->users, who->user);
-    return user && str_eq(user->uid, who->uid);
+    return auth_identify(auth, a, &rq, &real) && identity_equal(&real, &h->real) &&
+           authn_impersonate(auth->rbac, a, rq.fields, &real, &who, &asks, &e) == 0 &&
+           rbac_allows(auth->rbac, &who, &h->question);
 }
 
 void holds_turn(struct auth *auth)
 {
-    int64_t mono_ms = clock_mono_ms(auth->clock), now_ms = clock_now_ms(auth->clock);
+    int64_t mono_ms = clock_mono_ms(auth->clock);
+    autoarena a = { 0 };
 
-    if (auth->held_users == users_generation(auth->users) && mono_ms < auth->held_ms + LOOK_MS)
+    if (!auth->has_stale_holds && auth->held_users == users_generation(auth->users) &&
+        mono_ms < auth->held_ms + HOLDS_LOOK_MS)
         return;
+    auth->has_stale_holds = false;
     auth->held_users = users_generation(auth->users);
     auth->held_ms = mono_ms;
-    LIST_FOREACH(struct hold, h, &auth->holds, link)
-        if (!knows(auth, &h->real, now_ms) || !rbac_allows(auth->rbac, &h->who, &h->question))
+    LIST_FOREACH(struct hold, h, &auth->holds, link) {
+        if (!still_may(auth, &a, h))
             http_call_drop(h->call);
+        arena_reset(&a);
+    }
 }

@@ -1,7 +1,7 @@
 /* auth_internal.h - what the files of auth.h share
  *
  * auth.c        open, turn, close; one request from its credentials to its line in the audit log
- * auth_hold.c   watches and streams: they end with the rights of those who opened them
+ * auth_hold.c   watches and streams: they end with what opened them
  */
 #ifndef AUTH_AUTH_INTERNAL_H
 #define AUTH_AUTH_INTERNAL_H
@@ -34,11 +34,16 @@ struct auth {
     uint64_t synced;     /* generation of users */
     uint64_t unauthorized, forbidden;
     struct list holds;
-    uint64_t held_users; /* generation of users as of which holds were looked at */
-    int64_t held_ms;     /* mono: when */
-    uint64_t filled;     /* rbac_changes() as of which aggregated roles were written */
+    bool has_stale_holds; /* keys have changed since holds were looked at */
+    uint64_t held_users;  /* generation of users as of which holds were looked at */
+    int64_t held_ms;      /* mono: when */
+    uint64_t filled;      /* rbac_changes() as of which aggregated roles were written */
 };
 
+/* Who shows this? The administrator, or as authn.h has it. */
+bool auth_identify(struct auth *auth, struct arena *a, const struct authn_request *rq, struct identity *ret);
+
+enum { HOLDS_LOOK_MS = 500 }; /* how long what was taken away may go unnoticed; docs promise a second */
 void holds_turn(struct auth *auth);
 
 #endif

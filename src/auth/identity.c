@@ -55,6 +55,28 @@ struct identity identity_copy(struct arena *a, const struct identity *who)
     return copy;
 }
 
+static bool same_texts(const struct str *a, size_t n_a, const struct str *b, size_t n_b)
+{
+    if (n_a != n_b)
+        return false;
+    for (size_t i = 0; i < n_a; i++)
+        if (!str_eq(a[i], b[i]))
+            return false;
+    return true;
+}
+
+bool identity_equal(const struct identity *a, const struct identity *b)
+{
+    if (!str_eq(a->user, b->user) || !str_eq(a->uid, b->uid) || a->n_extra != b->n_extra ||
+        !same_texts(a->groups, a->n_groups, b->groups, b->n_groups))
+        return false;
+    for (size_t i = 0; i < a->n_extra; i++)
+        if (!str_eq(a->extra[i].key, b->extra[i].key) ||
+            !same_texts(a->extra[i].values, a->extra[i].n_values, b->extra[i].values, b->extra[i].n_values))
+            return false;
+    return true;
+}
+
 void identity_add_extra(struct arena *a, struct identity *who, const char *key, struct str value)
 {
     struct identity_extra *all = arena_array(a, struct identity_extra, who->n_extra + 1);

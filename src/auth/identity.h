@@ -31,6 +31,9 @@ struct identity {
 
 struct identity identity_copy(struct arena *a, const struct identity *who);
 
+/* The same in all but the end? */
+bool identity_equal(const struct identity *a, const struct identity *b);
+
 /* Somebody by name and groups; both are copied. 'last_group' (may be empty) is added where it is not among them. */
 struct identity identity_make(struct arena *a, struct str user, const struct str *groups, size_t n_groups,
                               struct str last_group);

@@ -37,6 +37,10 @@ int jwt_sign(const struct jwt_key *k, const struct json *claims, struct buf *out
  * arena. */
 struct json *jwt_verify(struct arena *a, struct str token, struct jwt_key *const *keys, size_t n_keys);
 
+/* The claims of a token that jwt_verify() has said yes to before, with keys that are still good: for those who remember
+ * that. NULL: it has not the form of one. */
+struct json *jwt_claims(struct arena *a, struct str token);
+
 /* Could this be one of ours? By form only: three parts. So a server can tell it from another kind of token. */
 bool jwt_looks_like(struct str token);
 

@@ -91,8 +91,15 @@ int access_check(struct request *rq)
         return fail_with(rq, REASON_FORBIDDEN, "%.*s",
                          STR_ARG(rbac_forbidden(rq->arena, &rq->caller.who, &rq->question, reason)));
     if (rq->lasts)
-        auth_hold(auth, &rq->caller, &rq->question, rq->call);
+        access_hold(rq);
     return 0;
+}
+
+void access_hold(struct request *rq)
+{
+    if (rq->is_known && !rq->is_held)
+        auth_hold(rq->server->opt.auth, &rq->caller, &rq->question, rq->call);
+    rq->is_held = true;
 }
 
 void access_done(struct request *rq)

@@ -85,6 +85,7 @@ void items_reply(struct request *rq, struct str head, struct object *const *obje
 {
     struct items *t = xcalloc(1, sizeof(*t));
 
+    access_hold(rq); /* whoever reads slowly reads for long */
     t->server = rq->server;
     t->call = rq->call;
     t->n = n;

@@ -63,6 +63,7 @@ static int explain(struct request *rq, struct str rest)
         return fail_with(rq, REASON_BAD_REQUEST, "the path must be " EXPLAIN "NAMESPACE/NAME");
     if (!opt->explain)
         return fail_with(rq, REASON_UNAVAILABLE, "this server has no scheduler to ask");
+    access_hold(rq);
     rq->is_answered = true;
     opt->explain(opt->ctx, rq->call, buf_view(&namespace), buf_view(&name));
     return 0;

@@ -71,6 +71,7 @@ static int hand_over(struct request *rq, enum kubelet_action what)
         return fail_with(rq, REASON_BAD_REQUEST, "pod %.*s does not have a host assigned", STR_ARG(pod->name));
     if (need_kubelet(rq, &kubelet) < 0)
         return -1;
+    access_hold(rq);
     rq->is_answered = true;
     kubelet_take(kubelet, rq->call, what, &place);
     return 0;
@@ -114,6 +115,7 @@ static int handle_records(struct request *rq)
         return -1;
     if (!(pod && str_eq(uid, pod->uid)) && !kubelet_knew(k, &place, uid))
         return fail_not_found(rq, rq->type, place.pod);
+    access_hold(rq);
     rq->is_answered = true;
     kubelet_take(k, rq->call, KUBELET_RECORDS, &place);
     return 0;

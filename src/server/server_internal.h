@@ -152,6 +152,7 @@ struct request {
     struct rbac_question question; /* what it asks for */
     bool is_known;                 /* 'caller' is somebody, to be told when it is over */
     bool lasts;                    /* a watch, a stream */
+    bool is_held;                  /* it ends with what its caller is known by (auth_hold) */
     int status;                    /* of the answer; 0: it has none yet */
     const struct json *sent;       /* for the audit log; NULL: not wanted there, or nothing was sent */
     struct accept accept;
@@ -487,6 +488,8 @@ size_t types_served(const struct server *s, struct arena *a, const struct resour
 
 bool access_may_send(struct request *rq); /* of the head alone, before the body is received */
 int access_check(struct request *rq);     /* 0, or 400, 401, 403, 429 */
+/* It is answered bit by bit or later, and only as long as its caller may ask for it. */
+void access_hold(struct request *rq);
 void access_done(struct request *rq); /* it was answered, or goes on */
 /* May he write this, the verb aside: rights that he gives away, pods that open the machine. 'object' becomes what he
  * may have. */
