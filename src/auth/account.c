@@ -19,7 +19,6 @@ enum {
     KEYS_MAX = 4,
     SEEN_MAX = 1024, /* tokens that are known to be signed; a power of two */
     LIFE_S = 3600,
-    LIFE_MIN_S = 600,
     LEEWAY_MS = 60000,    /* a clock that was set back must not end every token of the last minute */
     LINGER_MS = 60 * 1000 /* of a pod that is being deleted: it may still say goodbye */
 };
@@ -28,6 +27,7 @@ struct accounts {
     int dir;
     const struct store *store;
     char *issuer;
+    int64_t life_max_s;
     struct jwt_key *keys[KEYS_MAX];
     size_t n_keys;
     struct stat seen;                                    /* the file */
@@ -132,6 +132,7 @@ int accounts_open(const struct accounts_options *opt, struct accounts **ret, str
     int r;
 
     s->signed_by_us = xcalloc(SEEN_MAX, sizeof(*s->signed_by_us));
+    accounts_set_life(s, 0);
     s->dir = opt->dir;
     s->store = opt->store;
     s->issuer = strdup(opt->issuer ? opt->issuer : ISSUER_DEFAULT);
@@ -259,17 +260,21 @@ static int bind_to(const struct accounts *s, struct arena *a, const struct objec
     return 0;
 }
 
-static int life_of(const struct json *spec, int64_t *ret_s, struct err *e)
+void accounts_set_life(struct accounts *s, int64_t max_s)
+{
+    s->life_max_s = max_s ? max_s : TOKEN_LIFE_DEFAULT_S;
+}
+
+static int life_of(const struct accounts *s, const struct json *spec, int64_t *ret_s, struct err *e)
 {
     const struct json *asked = json_get(spec, "expirationSeconds");
+    int64_t life_s = LIFE_S;
 
-    *ret_s = LIFE_S;
-    if (!asked || asked->type == JSON_NULL)
-        return 0;
-    if (json_to_i64(asked, ret_s) < 0 || *ret_s < LIFE_MIN_S)
+    if (asked && asked->type != JSON_NULL && (json_to_i64(asked, &life_s) < 0 || life_s < TOKEN_LIFE_MIN_S))
         return err_set(e, ERR_INVALID, "spec.expirationSeconds: may not specify a duration less than 10 minutes");
-    if (*ret_s > 1LL << 32)
+    if (life_s > 1LL << 32)
         return err_set(e, ERR_INVALID, "spec.expirationSeconds: may not specify a duration larger than 2^32 seconds");
+    *ret_s = MIN_OF(life_s, s->life_max_s);
     return 0;
 }
 
@@ -312,7 +317,7 @@ int accounts_request(const struct accounts *s, struct arena *a, struct str names
 
     if (!account)
         return err_set(e, ERR_NOT_FOUND, "serviceaccounts \"%.*s\" not found", STR_ARG(name));
-    if (life_of(spec, &life_s, e) < 0)
+    if (life_of(s, spec, &life_s, e) < 0)
         return -1;
     claims = make_claims(s, a, account, audiences_of(s, a, spec), now_ms, life_s);
     if (json_is(bound, JSON_OBJECT) && bind_to(s, a, account, bound, json_get(claims, "kubernetes.io"), e) < 0)

@@ -23,6 +23,12 @@ struct accounts_options {
 int accounts_open(const struct accounts_options *opt, struct accounts **ret, struct err *e);
 void accounts_free(struct accounts *a); /* NULL is fine */
 
+/* Tokens live no longer than this; who asks for more gets that. 0: the default. Those that were given stay. */
+#define TOKEN_LIFE_MIN_S     INT64_C(600)
+#define TOKEN_LIFE_MAX_S     (INT64_C(876000) * 3600)
+#define TOKEN_LIFE_DEFAULT_S (INT64_C(24) * 3600)
+void accounts_set_life(struct accounts *s, int64_t max_s);
+
 /* POST …/serviceaccounts/NAME/token: 'request' is a TokenRequest (its status is filled in by a copy). 600 seconds at
  * least, an hour where nothing is said. ERR_INVALID names the field; ERR_NOT_FOUND: there is no such account, or not
  * what it is to be bound to; ERR_CONFLICT: that has another uid. */

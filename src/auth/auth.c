@@ -198,6 +198,11 @@ void auth_set_limits(struct auth *auth, const struct throttle_limits *limits)
     throttle_set_limits(auth->throttle, limits);
 }
 
+void auth_set_token_life(struct auth *auth, int64_t max_s)
+{
+    accounts_set_life(auth->accounts, max_s);
+}
+
 void auth_reopen(struct auth *auth)
 {
     if (auth->audit)

@@ -59,6 +59,7 @@ struct str auth_admin_token(const struct auth *auth);
 int64_t auth_turn(struct auth *auth, bool *ret_changed);
 
 void auth_set_limits(struct auth *auth, const struct throttle_limits *limits);
+void auth_set_token_life(struct auth *auth, int64_t max_s); /* of ServiceAccounts (accounts_set_life) */
 /* The audit log was moved aside by somebody else: a new one is begun. */
 void auth_reopen(struct auth *auth);
 

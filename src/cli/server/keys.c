@@ -35,13 +35,16 @@ int serve_keys_load(struct serve *s, const char *const *names, struct err *e)
 
     if (s->o->audit_level && !s->o->audit_log)
         return err_set(e, ERR_INVALID, "--audit-level: is of no use without --audit-log FILE");
-    return auth_open(&(struct auth_options){ .dir = arena_fmt(s->arena, "%.*s/pki", STR_ARG(s->data_dir)).p,
-                                             .names = names,
-                                             .store = s->store,
-                                             .clock = &s->clock.clock,
-                                             .limits = &s->policy.limits,
-                                             .audit = s->o->audit_log ? &audit : NULL },
-                     &s->auth, e);
+    if (auth_open(&(struct auth_options){ .dir = arena_fmt(s->arena, "%.*s/pki", STR_ARG(s->data_dir)).p,
+                                          .names = names,
+                                          .store = s->store,
+                                          .clock = &s->clock.clock,
+                                          .limits = &s->policy.limits,
+                                          .audit = s->o->audit_log ? &audit : NULL },
+                  &s->auth, e) < 0)
+        return -1;
+    auth_set_token_life(s->auth, s->policy.token_life_s);
+    return 0;
 }
 
 /* ---- the kubeconfig ---- */

@@ -5,9 +5,12 @@
  *       runAs: own
  *     limits:                      # auth/throttle.h
  *       requestsPerSecond: 500
+ *     tokens:                      # auth/account.h
+ *       maxLife: 24h
  *
  * It is read at the start, where a mistake is the end, and again on SIGHUP, where a mistake leaves all as it was.
  */
+#include "api/duration.h"
 #include "auth/auth.h"
 #include "auth/runas.h"
 #include "base/util.h"
@@ -18,6 +21,9 @@
 #include "yaml/yaml.h"
 
 enum { LIMIT_MAX = 1000000 };
+#define NS_PER_S INT64_C(1000000000)
+
+static const char *const members[] = { "jobs", "limits", "tokens" };
 
 static const struct {
     const char *name;
@@ -48,6 +54,23 @@ static void read_limit(const struct place *at, struct throttle_limits *ret, stru
                   "wrongCredentialsPerMinute");
 }
 
+/* tokens: {maxLife: 24h} */
+static int64_t read_tokens(const struct place *tokens, struct problems *ps)
+{
+    struct place at = place_member(tokens, "maxLife");
+    int64_t ns = 0;
+
+    if (tokens->node && !json_is(tokens->node, JSON_OBJECT))
+        problem_error(ps, tokens, "must be an object");
+    JSON_FOREACH(j, tokens->node)
+        if (!str_is(json_key(j), "maxLife"))
+            problem_error(ps, &((struct place){ tokens, j, json_key(j), 0 }), "is not known; there is maxLife");
+    if (at.node && (duration_parse(json_text(at.node, STR_NULL), &ns, NULL) < 0 || ns < TOKEN_LIFE_MIN_S * NS_PER_S ||
+                    ns > TOKEN_LIFE_MAX_S * NS_PER_S))
+        problem_error(ps, &at, "must be a duration from 10m to 876000h, such as 24h");
+    return ns / NS_PER_S;
+}
+
 static void read_limits(const struct place *limits, struct throttle_limits *ret, struct problems *ps)
 {
     if (limits->node && !json_is(limits->node, JSON_OBJECT))
@@ -76,20 +99,27 @@ static int parse(const struct serve *s, struct str text, bool is_file, struct se
     struct arena *a = &ret->arena;
     struct problems ps = { .arena = a };
     struct yaml_docs docs = { 0 };
-    struct place root = { 0 }, jobs, limits;
+    struct place root = { 0 }, jobs, limits, tokens;
 
     if (yaml_parse(a, text, NULL, &docs, e) < 0)
         return -1;
     if (docs.n > 1 || (docs.n && !json_is(docs.v[0], JSON_OBJECT)))
-        return err_set(e, ERR_INVALID, "must be one YAML object, of jobs and limits");
+        return err_set(e, ERR_INVALID, "must be one YAML object, of jobs, limits and tokens");
     root.node = docs.n ? docs.v[0] : NULL;
-    JSON_FOREACH(j, root.node)
-        if (!str_is(json_key(j), "jobs") && !str_is(json_key(j), "limits"))
+    JSON_FOREACH(j, root.node) {
+        bool is_known = false;
+
+        for (size_t i = 0; i < ARRAY_LEN(members); i++)
+            is_known |= str_is(json_key(j), members[i]);
+        if (!is_known)
             problem_error(&ps, &((struct place){ &root, j, json_key(j), 0 }),
-                          "is not known; there are jobs and limits");
+                          "is not known; there are jobs, limits and tokens");
+    }
     jobs = place_member(&root, "jobs");
     limits = place_member(&root, "limits");
+    tokens = place_member(&root, "tokens");
     ret->runas = runas_parse(a, &jobs, &ps);
+    ret->token_life_s = read_tokens(&tokens, &ps);
     read_limits(&limits, &ret->limits, &ps);
     if (!s->is_root && runas_needs_root(ret->runas))
         problem_error(&ps, &jobs,
@@ -122,4 +152,5 @@ void serve_policy_take(struct serve *s, const struct serve_policy *take)
     s->policy = *take;
     auth_set_limits(s->auth, &s->policy.limits);
     server_set_runas(s->server, s->policy.runas);
+    auth_set_token_life(s->auth, s->policy.token_life_s);
 }
