@@ -2,7 +2,10 @@
 #include "api/security.h"
 
 #include "api/container.h"
+#include "api/meta.h"
 #include "base/util.h"
+
+#include <stddef.h>
 
 #define WORDS(...)                                                                                                     \
     (const char *const[])                                                                                              \
@@ -301,4 +304,46 @@ static void add_error(void *ctx, const struct place *at, const struct security_r
 void pod_security_check(const struct place *pod, struct problems *ps)
 {
     pod_security_walk(pod, add_error, ps);
+}
+
+/* ---- whose pod it is ---- */
+
+static const struct {
+    const char *word;
+    size_t offset; /* of a bool in struct tenant */
+} tenant_words[] = {
+    { "ids", offsetof(struct tenant, has_own_ids) },
+    { "host-files", offsetof(struct tenant, has_host_files) },
+    { "host-services", offsetof(struct tenant, has_host_services) },
+};
+
+static bool *tenant_flag(struct tenant *t, size_t i)
+{
+    return (bool *)((char *)t + tenant_words[i].offset);
+}
+
+struct tenant tenant_of(const struct json *pod)
+{
+    const struct json *note = json_find(pod, "metadata", "annotations", TENANT_ANNOTATION, NULL);
+    struct str text = json_text(note, STR_NULL), word;
+    struct tenant t = { .is_tenant = note != NULL };
+
+    while (str_split(&text, ',', &word))
+        for (size_t i = 0; i < ARRAY_LEN(tenant_words); i++)
+            if (str_is(word, tenant_words[i].word))
+                *tenant_flag(&t, i) = true;
+    return t;
+}
+
+struct str tenant_text(struct arena *a, const struct tenant *t)
+{
+    struct tenant copy = *t;
+    autobuf out = { 0 };
+
+    for (size_t i = 0; i < ARRAY_LEN(tenant_words); i++)
+        if (*tenant_flag(&copy, i))
+            buf_fmt(&out, "%s%s", out.n ? "," : "", tenant_words[i].word);
+        else if (i == 0)
+            buf_str(&out, STR("user"));
+    return arena_str(a, buf_view(&out));
 }

@@ -18,7 +18,7 @@ struct texts {
 struct runas_rule {
     struct texts users, groups, namespaces, paths;
     enum runas_mode mode;
-    bool is_own;
+    bool is_own, has_host_files, has_host_services;
     int64_t uid, gid;
 };
 
@@ -88,6 +88,17 @@ static void read_mode(const struct place *rule, struct runas_rule *ret, struct p
     }
 }
 
+static bool read_flag(const struct place *rule, const char *key, struct runas_rule *r, struct problems *ps)
+{
+    struct place at = place_member(rule, key);
+
+    if (at.node && !json_is(at.node, JSON_BOOL))
+        problem_error(ps, &at, "must be true or false");
+    if (r->mode == RUNAS_ANY && at.node && !json_bool(at.node, true))
+        problem_error(ps, &at, "is always true for pods that run as \"any\"");
+    return r->mode == RUNAS_ANY || json_bool(at.node, false);
+}
+
 static void check_paths(const struct place *rule, const struct runas_rule *r, struct problems *ps)
 {
     struct place at = place_member(rule, "paths");
@@ -104,7 +115,9 @@ static void check_paths(const struct place *rule, const struct runas_rule *r, st
 
 static void read_rule(struct arena *a, const struct place *at, struct runas_rule *ret, struct problems *ps)
 {
-    static const char *const known[] = { "users", "groups", "namespaces", "paths", "runAs" };
+    static const char *const known[] = {
+        "users", "groups", "namespaces", "paths", "runAs", "hostFiles", "hostServices"
+    };
 
     JSON_FOREACH(j, at->node) {
         struct place member = { at, j, json_key(j), 0 };
@@ -113,13 +126,17 @@ static void read_rule(struct arena *a, const struct place *at, struct runas_rule
         for (size_t i = 0; i < ARRAY_LEN(known); i++)
             is_known |= str_is(json_key(j), known[i]);
         if (!is_known) /* a rule that is read otherwise than it was meant would let somebody in */
-            problem_error(ps, &member, "is not known; a rule has users, groups, namespaces, runAs and paths");
+            problem_error(
+                ps, &member,
+                "is not known; a rule has users, groups, namespaces, runAs, paths, hostFiles and hostServices");
     }
     ret->users = read_texts(a, at, "users", ps);
     ret->groups = read_texts(a, at, "groups", ps);
     ret->namespaces = read_texts(a, at, "namespaces", ps);
     ret->paths = read_texts(a, at, "paths", ps);
     read_mode(at, ret, ps);
+    ret->has_host_files = read_flag(at, "hostFiles", ret, ps);
+    ret->has_host_services = read_flag(at, "hostServices", ret, ps);
     check_paths(at, ret, ps);
 }
 
@@ -256,6 +273,48 @@ static void check_groups(const struct check *c, const struct place *context)
     }
 }
 
+/* Ids of a user namespace (node/userns/id_range.h). */
+static void check_in_range(const struct place *at, struct problems *ps)
+{
+    int64_t id;
+
+    if (json_to_i64(at->node, &id) == 0 && (id < 0 || id > TENANT_ID_MAX))
+        problem_error(ps, at, "must be 0 to %d: the pod runs in a user namespace of so many ids", TENANT_ID_MAX);
+}
+
+static void check_range(const struct place *pod, struct problems *ps)
+{
+    static const char *const keys[] = { "runAsUser", "runAsGroup", "fsGroup" };
+    struct place spec = place_member(pod, "spec"), context = place_member(&spec, "securityContext"),
+                 groups = place_member(&context, "supplementalGroups");
+    size_t i = 0;
+
+    for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
+        struct place at = place_member(&context, keys[k]);
+
+        check_in_range(&at, ps);
+    }
+    JSON_FOREACH(j, groups.node) {
+        struct place at = place_item(&groups, j, i++);
+
+        check_in_range(&at, ps);
+    }
+    for (size_t l = 0; l < CONTAINER_LISTS; l++) {
+        struct place list = place_member(&spec, container_lists[l]);
+
+        i = 0;
+        JSON_FOREACH(j, list.node) {
+            struct place item = place_item(&list, j, i++), own = place_member(&item, "securityContext");
+
+            for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
+                struct place at = place_member(&own, keys[k]);
+
+                check_in_range(&at, ps);
+            }
+        }
+    }
+}
+
 static void check_ids(const struct check *c, const struct place *pod)
 {
     struct place spec = place_member(pod, "spec"), context = place_member(&spec, "securityContext");
@@ -296,7 +355,7 @@ static struct runas_decision decision_for(const struct runas_rule *r, const stru
     if (!r)
         d.mode = identity_has_group(who, STR(GROUP_MASTERS)) ? RUNAS_ANY : RUNAS_RESTRICTED;
     else
-        d = (struct runas_decision){ r->mode, r->uid, r->gid };
+        d = (struct runas_decision){ r->mode, r->uid, r->gid, r->has_host_files, r->has_host_services };
     if (r && r->is_own) {
         d.uid = own_uid(who);
         d.gid = d.uid > 0 ? group_of(d.uid) : 0;
@@ -320,6 +379,7 @@ struct runas_decision runas_decide(const struct runas_policy *policy, const stru
         problem_error(ps, &spec, "%.*s may not run pods on this machine", STR_ARG(who->user));
     } else if (d.mode == RUNAS_RESTRICTED) {
         pod_security_check(pod, ps);
+        check_range(pod, ps);
     } else if (d.mode == RUNAS_USER) {
         check_user(&(struct check){ &d, &r->paths, who, ps }, pod);
     }
@@ -350,10 +410,19 @@ static void close_container(struct arena *a, struct json *container)
     json_push(drop, json_str(a, STR("ALL")));
 }
 
+static void set_tenant(struct arena *a, const struct runas_decision *d, struct json *pod)
+{
+    struct tenant t = { true, d->mode == RUNAS_RESTRICTED, d->has_host_files, d->has_host_services };
+
+    object_set_annotation(a, pod, TENANT_ANNOTATION, tenant_text(a, &t));
+}
+
 void runas_apply(struct arena *a, const struct runas_decision *d, struct json *pod)
 {
     struct json *spec = json_get(pod, "spec"), *context, *profile;
 
+    if (d->mode == RUNAS_RESTRICTED || d->mode == RUNAS_USER)
+        set_tenant(a, d, pod);
     context = d->mode == RUNAS_USER ? json_need_object(a, spec, "securityContext") : NULL;
     if (!context)
         return;

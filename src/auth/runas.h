@@ -10,6 +10,8 @@
  *       paths: [/home/ann, /data]    # that its hostPath volumes may be in
  *     - groups: [students]
  *       runAs: {uid: 2000, gid: 2000}
+ *       hostFiles: true              # an image that is not to be had may be the host's files
+ *       hostServices: true           # its pods reach what listens at addresses of the host
  *     - groups: [operators]
  *       runAs: any                   # as the pod says; root and privileged too
  *     - users: [guest]
@@ -36,7 +38,8 @@ const char *runas_mode_name(enum runas_mode mode); /* "nobody", "restricted", "u
 
 struct runas_decision {
     enum runas_mode mode;
-    int64_t uid, gid; /* RUNAS_USER */
+    int64_t uid, gid;                       /* RUNAS_USER */
+    bool has_host_files, has_host_services; /* what the rule opens; RUNAS_ANY has both */
 };
 
 /* As whom, and may it? 'pod' is a Pod or a template ({metadata, spec}). Errors are added for each field that asks for
@@ -45,8 +48,8 @@ struct runas_decision runas_decide(const struct runas_policy *policy, const stru
                                    const struct place *pod, struct problems *ps);
 
 /* Make the pod what was decided: RUNAS_USER sets user, group and what closes the remaining doors, where the pod says
- * nothing about it, and as whom its host paths are opened (HOST_USER_ANNOTATION), whatever it says. The others change
- * nothing. */
+ * nothing about it, and as whom its host paths are opened (HOST_USER_ANNOTATION), whatever it says. It and
+ * RUNAS_RESTRICTED also set whose pod it is (TENANT_ANNOTATION). RUNAS_ANY changes nothing. */
 void runas_apply(struct arena *a, const struct runas_decision *decision, struct json *pod);
 
 /* Extra of an identity that is a UNIX user here too. */

@@ -3,11 +3,15 @@
  * Whoever may make pods may run programs here, so those of ordinary people run as auth/runas.h decides: what it decides
  * is written into the pod, and into the templates of whatever makes pods, at the moment that somebody asks for them.
  * Controllers, which ask for nobody, do not pass here.
+ *
+ * Two annotations say to the node whose pod it is. An identity that they bind cannot remove them: an update keeps those
+ * that are there, whoever writes it, and a write that is judged sets them anew.
  */
 #include "server/server_internal.h"
 
 #include "api/security.h"
 #include "auth/runas.h"
+#include "base/map.h"
 
 /* Where the templates of pods are in each kind that becomes pods; "*": each of a list. */
 static const struct {
@@ -46,6 +50,54 @@ static void judge_pod(struct judge *j, const struct place *pod)
     if (!j->ps->n_errors)
         runas_apply(rq->arena, &d, (struct json *)pod->node);
 }
+
+/* ---- the marks of a pod ---- */
+
+static const char *const marks[] = { HOST_USER_ANNOTATION, TENANT_ANNOTATION };
+
+static void marks_keep_one(struct arena *a, struct json *pod, const struct json *old)
+{
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        if (json_is(pod, JSON_OBJECT) && json_find(old, "metadata", "annotations", marks[i], NULL))
+            object_set_annotation(a, pod, marks[i], arena_str(a, object_annotation(old, marks[i])));
+}
+
+static void marks_keep_below(struct arena *a, struct json *at, const struct json *old, struct str path);
+
+/* Items are the same by their names. */
+static void marks_keep_list(struct arena *a, struct json *list, const struct json *old_list, struct str path)
+{
+    struct map by_name;
+
+    map_init(&by_name, map_seed_default());
+    JSON_FOREACH(old, old_list)
+        (void)map_put(&by_name, json_member_text(old, "name"), old);
+    JSON_FOREACH(item, list)
+        marks_keep_below(a, item, map_get(&by_name, json_member_text(item, "name")), path);
+    map_done(&by_name);
+}
+
+static void marks_keep_below(struct arena *a, struct json *at, const struct json *old, struct str path)
+{
+    struct str word;
+
+    if (!path.n) {
+        marks_keep_one(a, at, old);
+    } else if (str_split(&path, '.', &word) && !str_is(word, "*")) {
+        marks_keep_below(a, json_get_str(at, word), json_get_str(old, word), path);
+    } else if (json_is(at, JSON_ARRAY)) {
+        marks_keep_list(a, at, old, path);
+    }
+}
+
+void access_keep_marks(struct request *rq, struct json *object, const struct object *old)
+{
+    for (size_t i = 0; old && i < ARRAY_LEN(makers); i++)
+        if (strcmp(makers[i].group, rq->type->group) == 0 && strcmp(makers[i].kind, rq->type->kind) == 0)
+            marks_keep_below(rq->arena, object, old->root, str_of(makers[i].path));
+}
+
+/* ---- judging ---- */
 
 static void judge_below(struct judge *j, const struct place *at, struct str path)
 {
@@ -126,9 +178,8 @@ int access_write(struct request *rq, struct json *object, const struct object *o
                                                                                                       : 0;
     if (strcmp(rq->type->kind, "Command") == 0 && check_command(rq, object) < 0)
         return -1;
-    if (before && json_equal(json_get(before, "spec"), json_get(object, "spec")) &&
-        str_eq(object_annotation(before, HOST_USER_ANNOTATION), object_annotation(object, HOST_USER_ANNOTATION)))
-        return 0; /* a label, a finalizer */
+    if (before && json_equal(json_get(before, "spec"), json_get(object, "spec")))
+        return 0; /* a label, a finalizer; marks are as they were */
     check_pods(&j, object);
     return ps.n_errors ? forbid(rq, object, &j) : 0;
 }

@@ -414,6 +414,7 @@ int admission_write(struct request *rq, struct json *object, const struct object
         rq->failure.name = object_name(object);
     if (body_shape(rq, object) < 0)
         return -1;
+    access_keep_marks(rq, object, old);
     admit(rq, object, old, &ps);
     if (ps.n_errors) {
         problems_sort(&ps);

@@ -494,6 +494,7 @@ void access_done(struct request *rq); /* it was answered, or goes on */
 /* May he write this, the verb aside: rights that he gives away, pods that open the machine. 'object' becomes what he
  * may have. */
 int access_write(struct request *rq, struct json *object, const struct object *old);
+void access_keep_marks(struct request *rq, struct json *object, const struct object *old); /* before admission */
 
 /* ---- server.c ---- */
 

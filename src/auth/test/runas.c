@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "api/meta.h"
+#include "api/security.h"
 #include "auth/runas.h"
 
 #include "auth/test/place.h"
@@ -130,7 +132,39 @@ static void applied(void **state)
         "\"capabilities\":{"
         "\"drop\":[\"ALL\"]}}}],\"securityContext\":{\"runAsUser\":2000,\"runAsGroup\":2001,\"runAsNonRoot\":true,"
         "\"seccompProfile\":{\"type\":\"RuntimeDefault\"}}},"
-        "\"metadata\":{\"annotations\":{\"pumice/host-paths-as\":\"2000:2001\"}}}");
+        "\"metadata\":{\"annotations\":{\"pumice/tenant\":\"user\",\"pumice/host-paths-as\":\"2000:2001\"}}}");
+}
+
+/* Whatever the pod says of itself, its annotation says what the rule opens. */
+static void tenants(void **state)
+{
+    static const struct {
+        const char *rule, *want;
+    } cases[] = {
+        { "'restricted'", "ids" },
+        { "'restricted','hostFiles':true", "ids,host-files" },
+        { "'restricted','hostServices':true", "ids,host-services" },
+        { "{'uid':5,'gid':6},'hostFiles':true,'hostServices':true", "user,host-files,host-services" },
+        { "'any'", "ids,host-files,host-services,x" },
+    };
+    struct identity joe = who_is("joe", "students", ""), eve = who_is("eve", "", "");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct problems ps = { .arena = &here.arena };
+        struct runas_policy *p = policy(arena_fmt(&here.arena, "{'jobs':[{'runAs':%s}]}", cases[i].rule).p, &ps);
+        struct json *pod = parse(
+            "{'metadata':{'annotations':{'pumice/tenant':'ids,host-files,host-services,x'}},'spec':{}}");
+        struct place at = { .node = pod };
+        struct runas_decision d = runas_decide(p, &joe, STR("lab"), &at, &ps);
+
+        runas_apply(&here.arena, &d, pod);
+        assert_string_equal(arena_cstr(&here.arena, object_annotation(pod, TENANT_ANNOTATION)), cases[i].want);
+        assert_int_equal(tenant_of(pod).has_host_files, strstr(cases[i].want, "host-files") != NULL);
+    }
+    assert_false(tenant_of(parse(plain)).is_tenant);
+    assert_non_null(
+        strstr(decide(&eve, "x", "{'spec':{'securityContext':{'runAsUser':65536}}}"), "must be 0 to 65535"));
 }
 
 static void bad_rules(void **state)
@@ -148,6 +182,8 @@ static void bad_rules(void **state)
         { "{'jobs':[{'users':'ann','runAs':'any'}]}", "jobs[0].users: must be a list" },
         { "{'jobs':[{'users':[7],'runAs':'any'}]}", "jobs[0].users[0]" },
         { "{'jobs':[{'runAs':'any','paths':['/x']}]}", "jobs[0].paths" },
+        { "{'jobs':[{'runAs':'any','hostFiles':false}]}", "jobs[0].hostFiles" },
+        { "{'jobs':[{'runAs':'own','hostServices':'yes'}]}", "jobs[0].hostServices" },
         { "{'jobs':[{'runAs':'own','paths':['x']}]}", "jobs[0].paths[0]" },
         { "{'jobs':[{'runAs':'own','paths':['/x/../y']}]}", "jobs[0].paths[0]" },
     };
@@ -167,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(modes, place_begin, place_end),
         cmocka_unit_test_setup_teardown(fields, place_begin, place_end),
+        cmocka_unit_test_setup_teardown(tenants, place_begin, place_end),
         cmocka_unit_test_setup_teardown(applied, place_begin, place_end),
         cmocka_unit_test_setup_teardown(bad_rules, place_begin, place_end),
     };
