@@ -222,7 +222,7 @@ def served_ordinary_people(s):
     until("she is known", lambda: s.call("GET", f"{FLOWS}/jobflows", token=token)[0] == 200)
     for path, body, field in ((f"{FLOWS}/jobtemplates", template("t", "id"), "spec.tasks[0].template.spec"),
                               (f"{BATCH}/cronjobs", cron("t"), "spec.jobTemplate.spec.tasks[0].template.spec"),
-                              (f"{FLOWS}/jobflows", flow("t", after("a", patch=change)), "spec.flows[0].patch.jobSpec.tasks[0].template")):
+                              (f"{FLOWS}/jobflows", flow("t", after("a", patch=change)), "spec.flows[0]: ann, who wrote the JobFlow, may not create this Job: tasks[0].template.spec")):
         status, answer = s.call("POST", path, body, token=token)
         assert status == 403 and field in answer["message"], (path, status, answer)
     small = flow("t", after("gone", patch={"jobSpec": {"tasks": [{"name": "main", "replicas": 2}]}}))

@@ -114,6 +114,11 @@ struct auth_done { /* what came of it, for the audit log */
 };
 void auth_call_end(struct auth *auth, struct auth_caller *caller, const struct auth_done *done);
 
+/* Whoever wrote something that acts later, as a line of text for an annotation; and who that is now: with the groups
+ * that the user has now, or system:anonymous if the user or ServiceAccount is gone. */
+struct str auth_author_print(struct auth *auth, struct arena *a, const struct identity *who);
+struct identity auth_author_read(struct auth *auth, struct arena *a, struct str text);
+
 /* ---- more that a server answers ---- */
 
 bool auth_wants_bodies(const struct auth *auth); /* auth_done.body is of use */

@@ -1,6 +1,7 @@
 /* auth_internal.h - what the files of auth.h share
  *
  * auth.c        open, turn, close; one request from its credentials to its line in the audit log
+ * auth_author.c  whoever wrote something that acts later
  * auth_hold.c   watches and streams: they end with what opened them
  */
 #ifndef AUTH_AUTH_INTERNAL_H

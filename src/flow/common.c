@@ -35,6 +35,19 @@ bool flow_same(const struct json *a, const struct json *b, const char *key)
     return x == y || (x && y && json_equal(x, y));
 }
 
+static void set_author(struct arena *a, struct json *job, const char *key, struct str author)
+{
+    (void)json_remove(json_get(json_get(job, "metadata"), "annotations"), key); /* a CronJob's notes may have one */
+    if (author.n)
+        object_set_annotation(a, job, key, author);
+}
+
+void flow_set_authors(struct arena *a, struct json *job, const struct json *maker, const struct json *template)
+{
+    set_author(a, job, AUTHOR_KEY, object_annotation(maker, AUTHOR_KEY));
+    set_author(a, job, TEMPLATE_AUTHOR_KEY, template ? object_annotation(template, AUTHOR_KEY) : STR_NULL);
+}
+
 void flow_create_job(struct json *job, struct str scheduler_name, struct plan *plan)
 {
     job_default(plan->arena, job, &(struct admit_env){ .scheduler_name = scheduler_name });

@@ -249,6 +249,7 @@ static void make_job(const struct view *v, int64_t slot_s, struct plan *plan)
     copy_notes(a, job, template, "annotations");
     zone_print(&slot, json_member_text(v->spec, "timeZone").n ? v->o->zone : NULL, slot_s);
     object_set_annotation(a, job, SLOT_KEY, arena_str(a, buf_view(&slot)));
+    flow_set_authors(a, job, cron, NULL);
     object_set_controller(a, job, cron);
     json_set(job, "spec", json_get(template, "spec") ? json_copy(a, json_get(template, "spec")) : json_object(a));
     flow_create_job(job, v->o->scheduler_name, plan);

@@ -14,7 +14,11 @@ struct zone;
 
 #define BY_TEMPLATE_KEY "volcano.sh/createdByJobTemplate" /* label and annotation: "namespace.template" */
 #define BY_FLOW_KEY     "volcano.sh/createdByJobFlow"     /* the same: "namespace.jobflow" */
-#define SLOT_KEY        "volcano.sh/cronjob-scheduled-timestamp"
+/* Annotations: who wrote the spec of a JobFlow, JobTemplate or CronJob last, as the server has set it (auth/auth.h). A Job
+ * has that of its maker, and that of the template. Where no server keeps authors there are none. */
+#define AUTHOR_KEY          "pumice/author"
+#define TEMPLATE_AUTHOR_KEY "pumice/template-author"
+#define SLOT_KEY            "volcano.sh/cronjob-scheduled-timestamp"
 
 /* ---- jobtemplate.c ---- */
 

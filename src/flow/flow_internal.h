@@ -37,6 +37,9 @@ void flow_write_status(const struct json *object, const char *api_version, const
 /* Are two members alike? One that is missing is like none. */
 bool flow_same(const struct json *a, const struct json *b, const char *key);
 
+/* Whose work the job is, of the very objects that it is made from; 'template' NULL: of none. Whatever its notes say. */
+void flow_set_authors(struct arena *a, struct json *job, const struct json *maker, const struct json *template);
+
 /* Make the job, complete as one that somebody sends: not every cluster has a webhook that does it. */
 void flow_create_job(struct json *job, struct str scheduler_name, struct plan *plan);
 

@@ -259,6 +259,7 @@ static void make_job(const struct flow_view *f, const struct flow_vertex *v, int
     job = object_new(plan->arena, JOB_API_VERSION, JOB_KIND, namespace, v->job_name);
     set_origin(plan->arena, job, BY_TEMPLATE_KEY, namespace, v->in_graph->name);
     set_origin(plan->arena, job, BY_FLOW_KEY, namespace, object_name(flow));
+    flow_set_authors(plan->arena, job, flow, template);
     object_set_controller(plan->arena, job, flow);
     json_set(job, "spec", spec);
     flow_create_job(job, f->o->scheduler_name, plan);

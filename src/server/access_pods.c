@@ -21,7 +21,6 @@ static const struct {
     { "batch.volcano.sh", "Job", "spec.tasks.*.template" },
     { "batch.volcano.sh", "CronJob", "spec.jobTemplate.spec.tasks.*.template" },
     { "flow.volcano.sh", "JobTemplate", "spec.tasks.*.template" },
-    { "flow.volcano.sh", "JobFlow", "spec.flows.*.patch.jobSpec.tasks.*.template" },
 };
 
 struct judge {
@@ -29,17 +28,6 @@ struct judge {
     struct problems *ps;
     enum runas_mode mode;
 };
-
-/* Of a patch nobody knows what it makes of the template, which may be somebody else's and open more than he has. */
-static void judge_part(struct judge *j, const struct place *part)
-{
-    struct request *rq = j->rq;
-    struct problems alone = { .arena = rq->arena };
-
-    j->mode = runas_decide(rq->server->opt.runas, &rq->caller.who, rq->target.namespace, part, &alone).mode;
-    if (j->mode != RUNAS_ANY)
-        problem_error(j->ps, part, "pods of a template may not be changed by a patch: write a JobTemplate of your own");
-}
 
 static void judge_pod(struct judge *j, const struct place *pod)
 {
@@ -105,10 +93,7 @@ static void judge_below(struct judge *j, const struct place *at, struct str path
     size_t i = 0;
 
     if (!path.n && json_is(at->node, JSON_OBJECT)) {
-        if (strcmp(j->rq->type->kind, "JobFlow") == 0)
-            judge_part(j, at);
-        else
-            judge_pod(j, at);
+        judge_pod(j, at);
     } else if (str_split(&path, '.', &word) && !str_is(word, "*")) {
         struct place next = place_member(at, arena_cstr(j->rq->arena, word));
 
@@ -178,8 +163,11 @@ int access_write(struct request *rq, struct json *object, const struct object *o
                                                                                                       : 0;
     if (strcmp(rq->type->kind, "Command") == 0 && check_command(rq, object) < 0)
         return -1;
+    access_author(rq, object, old);
     if (before && json_equal(json_get(before, "spec"), json_get(object, "spec")))
         return 0; /* a label, a finalizer; marks are as they were */
+    if (rq->type == type_by_kind(STR("flow.volcano.sh/v1alpha1"), STR("JobFlow")))
+        return access_flow(rq, object);
     check_pods(&j, object);
     return ps.n_errors ? forbid(rq, object, &j) : 0;
 }

@@ -68,15 +68,20 @@ static const struct json *find_namespace(void *ctx, struct str name)
     return o ? o->root : NULL;
 }
 
-static struct admit_env env_of(struct request *rq)
+struct admit_env admission_env(struct server *s, struct str namespace)
 {
-    return (struct admit_env){ .ctx = rq->server,
+    return (struct admit_env){ .ctx = s,
                                .find_queue = find_queue,
                                .queue_has_children = queue_has_children,
                                .each_queue = each_queue,
                                .find_namespace = find_namespace,
-                               .scheduler_name = rq->server->opt.scheduler_name,
-                               .namespace = rq->target.namespace };
+                               .scheduler_name = s->opt.scheduler_name,
+                               .namespace = namespace };
+}
+
+static struct admit_env env_of(struct request *rq)
+{
+    return admission_env(rq->server, rq->target.namespace);
 }
 
 /* ---- Volcano's kinds ---- */

@@ -390,6 +390,8 @@ int server_complete(void *server, struct arena *a, const struct resource_type *t
         admit_pod_pull_secrets(server, a, body, NULL);
         set_status(a, body);
     }
+    if (type == type_by_kind(STR("batch.volcano.sh/v1alpha1"), STR("Job")) && access_made(server, a, body, e) < 0)
+        return -1;
     if (!type->group[0] && strcmp(type->kind, "Service") == 0) {
         service_address(server, a, json_get(body, "spec"));
         service_defaults(a, json_get(body, "spec"));

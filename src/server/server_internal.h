@@ -3,7 +3,8 @@
  * server.c      open, turn, close; one request from its first line to its answer
  * path.c        what a URL is about                              pure
  * accept.c      what the client can read                         pure
- * access.c      who asks, may they, and what they may write; access_pods.c: as whom their pods run
+ * access.c      who asks, may they, and what they may write; access_pods.c: as whom their pods run;
+ *               access_makers.c: whose work Jobs of flows are, and which pods somebody may enter
  * body.c        what the client sent: JSON, YAML or protobuf, unknown fields
  * owner.c       server-side apply, and who owns which field
  * view.c        the same object in another form: events.k8s.io, versions of custom kinds
@@ -344,6 +345,7 @@ void items_done(struct server *s);
 /* Default 'object' and add what is wrong with it. 'old': NULL on create. Its shape is looked at before, whoever made it. */
 int admission_write(struct request *rq, struct json *object, const struct object *old);
 int admission_delete(struct request *rq, const struct object *old);
+struct admit_env admission_env(struct server *s, struct str namespace); /* what rules ask about the cluster */
 /* LimitRanges and quotas: 403. After admission_write(), as they look at what it has completed. */
 int admission_amounts(struct request *rq, const struct json *object, const struct object *old);
 /* The schema and metadata, for kinds that have rules besides. 'name_check': NULL: a DNS subdomain. */
@@ -495,6 +497,14 @@ void access_done(struct request *rq); /* it was answered, or goes on */
  * may have. */
 int access_write(struct request *rq, struct json *object, const struct object *old);
 void access_keep_marks(struct request *rq, struct json *object, const struct object *old); /* before admission */
+
+/* ---- access_makers.c ---- */
+
+/* Who wrote its spec last, of an object that makes Jobs; before it is written. */
+void access_author(struct request *rq, struct json *object, const struct object *old);
+int access_flow(struct request *rq, const struct json *flow); /* the Jobs that it would make now: 403 */
+/* May its authors create this Job, which a controller makes? 'job' becomes what they may have. ERR_FORBIDDEN. */
+int access_made(struct server *s, struct arena *a, struct json *job, struct err *e);
 
 /* ---- server.c ---- */
 

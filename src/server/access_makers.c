@@ -1,0 +1,219 @@
+/* access_makers.c - Jobs that a JobFlow or CronJob makes, and pods that somebody enters: judged as they are
+ *
+ * A Job that is made from a template is the work of two: the one who wrote the JobFlow and the one who wrote the
+ * JobTemplate, and each may change his part when the other does not look. So there is one rule: a Job is made only if
+ * each of them could create this very Job himself, at the moment that it is made. Of a CronJob there is one author.
+ *
+ * Who wrote the spec of such an object last is kept in an annotation that clients cannot write. The planner hands it on
+ * to the Job from the very objects that it has read (flow/flow.h), so no write in between can change whose work it is.
+ */
+#include "server/server_internal.h"
+
+#include "api/job.h"
+#include "auth/runas.h"
+#include "flow/flow.h"
+#include "job/admit.h"
+
+enum { FLOW_CHECK_BYTES = 1 << 20 }; /* of templates, for one JobFlow that is written */
+
+struct author {
+    struct identity who;
+    const char *wrote;
+};
+
+/* ---- this very pod ---- */
+
+/* Could 'who' have created the pod as it is? What would be changed for him counts as well: a pod that names no user is
+ * root's, although one that he creates would be his own. */
+static struct runas_decision judge_as_is(const struct server *s, struct arena *a, const struct identity *who,
+                                         struct str namespace, const struct place *pod, struct problems *ps)
+{
+    size_t before = ps->n_errors;
+    struct runas_decision d = runas_decide(s->opt.runas, who, namespace, pod, ps);
+    struct place spec = place_member(pod, "spec");
+    struct json *own = json_copy(a, pod->node);
+
+    if (ps->n_errors != before)
+        return d;
+    runas_apply(a, &d, own);
+    if (!json_equal(own, pod->node))
+        problem_error(ps, &spec, "has other rights than pods of %.*s", STR_ARG(who->user));
+    return d;
+}
+
+static struct str problems_text(struct arena *a, const struct problems *ps)
+{
+    autobuf text = { 0 };
+
+    VEC_FOREACH(p, &ps->list)
+        buf_fmt(&text, "%s%.*s: %.*s", text.n ? "; " : "", STR_ARG(p->path), STR_ARG(p->text));
+    return arena_str(a, buf_view(&text));
+}
+
+/* ---- authors ---- */
+
+static bool is_maker(const struct resource_type *t)
+{
+    static const char *const kinds[] = { "JobFlow", "JobTemplate", "CronJob" };
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (strcmp(t->kind, kinds[i]) == 0 && str_ends(str_of(t->group), STR(".volcano.sh")))
+            return true;
+    return false;
+}
+
+static void set_note(struct arena *a, struct json *object, const char *key, struct str text)
+{
+    if (text.n)
+        object_set_annotation(a, object, key, text);
+    else
+        (void)json_remove(json_get(json_get(object, "metadata"), "annotations"), key);
+}
+
+void access_author(struct request *rq, struct json *object, const struct object *old)
+{
+    bool is_same = old && json_equal(json_get(old->root, "spec"), json_get(object, "spec"));
+
+    if (!is_maker(rq->type))
+        return;
+    set_note(rq->arena, object, AUTHOR_KEY,
+             is_same ? arena_str(rq->arena, object_annotation(old->root, AUTHOR_KEY))
+                     : auth_author_print(rq->server->opt.auth, rq->arena, &rq->caller.who));
+}
+
+/* ---- the Job ---- */
+
+static void apply_all(const struct server *s, struct arena *a, struct str namespace, const struct author *authors,
+                      size_t n, const struct place *template)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct problems none = { .arena = a };
+        struct runas_decision d = runas_decide(s->opt.runas, &authors[i].who, namespace, template, &none);
+
+        if (!none.n_errors)
+            runas_apply(a, &d, (struct json *)template->node);
+    }
+}
+
+/* Each author's changes are made first; then each must find the Job as he could have created it. */
+static int check_job(const struct server *s, struct arena *a, struct str namespace, struct json *spec,
+                     const struct author *authors, size_t n, struct err *e)
+{
+    struct place root = { .node = spec }, tasks = place_member(&root, "tasks");
+
+    for (size_t k = 0; k <= n; k++) {
+        struct problems ps = { .arena = a };
+        size_t i = 0;
+
+        JSON_FOREACH(task, tasks.node) {
+            struct place at = place_item(&tasks, task, i++), template = place_member(&at, "template");
+
+            if (!json_is(template.node, JSON_OBJECT))
+                continue;
+            if (!k)
+                apply_all(s, a, namespace, authors, n, &template);
+            else
+                (void)judge_as_is(s, a, &authors[k - 1].who, namespace, &template, &ps);
+        }
+        if (ps.n_errors)
+            return err_set(e, ERR_FORBIDDEN, "%.*s, who wrote the %s, may not create this Job: %.*s",
+                           STR_ARG(authors[k - 1].who.user), authors[k - 1].wrote, STR_ARG(problems_text(a, &ps)));
+    }
+    return 0;
+}
+
+/* A patch can make anything of a template: what comes of it is held to the rules of Jobs like one that somebody sends. */
+static int check_rules(struct server *s, struct arena *a, struct json *job, struct err *e)
+{
+    struct admit_env env = admission_env(s, object_namespace(job));
+    struct problems ps = { .arena = a };
+    struct plugin_set *set;
+    struct job decoded;
+
+    job_admit(a, job, NULL, &env, NULL, &decoded, &set, &ps);
+    return ps.n_errors ? err_set(e, ERR_INVALID, "the Job is invalid: %.*s", STR_ARG(problems_text(a, &ps))) : 0;
+}
+
+/* What was stored by a server that kept no authors was judged when it was written; but a JobFlow was not, as a whole. */
+static size_t add_author(const struct server *s, struct arena *a, struct str text, const char *wrote, bool is_needed,
+                         struct author *ret)
+{
+    if (!text.n && !is_needed)
+        return 0;
+    *ret = (struct author){ text.n ? auth_author_read(s->opt.auth, a, text) : identity_anonymous, wrote };
+    return 1;
+}
+
+int access_made(struct server *s, struct arena *a, struct json *job, struct err *e)
+{
+    const struct json *owner = object_controller(job);
+    bool is_flow = str_is(json_member_text(owner, "kind"), "JobFlow");
+    struct author authors[2];
+    size_t n = 0;
+
+    if (check_rules(s, a, job, e) < 0)
+        return -1;
+    n += add_author(s, a, object_annotation(job, AUTHOR_KEY), is_flow ? "JobFlow" : "CronJob", is_flow, &authors[n]);
+    set_note(a, job, JOB_CREATOR_ANNOTATION, n ? authors[0].who.user : STR_NULL); /* whatever a CronJob's notes say */
+    n += add_author(s, a, object_annotation(job, TEMPLATE_AUTHOR_KEY), "JobTemplate", false, &authors[n]);
+    return check_job(s, a, object_namespace(job), json_get(job, "spec"), authors, n, e);
+}
+
+/* The job of a vertex as it would be made now. NULL: its template is not there yet, or there are too many to look at; they
+ * are judged when their jobs are made. */
+static int make_job(struct request *rq, const struct json *flow, const struct json *vertex, size_t *bytes,
+                    struct json **ret, struct err *e)
+{
+    const struct resource_type *type = type_by_kind(STR("flow.volcano.sh/v1alpha1"), STR("JobTemplate"));
+    struct str name = json_member_text(vertex, "name");
+    const struct object *template = store_get(rq->server->opt.store, type, rq->target.namespace, name);
+    struct json *spec, *job;
+
+    *ret = NULL;
+    if (template)
+        *bytes += encoded(rq->server, template).n;
+    if (!template || *bytes > FLOW_CHECK_BYTES)
+        return 0;
+    if (jobflow_patch(rq->arena, json_get(template->root, "spec"), json_find(vertex, "patch", "jobSpec", NULL), &spec,
+                      e) < 0)
+        return -1;
+    job = object_new(rq->arena, JOB_API_VERSION, JOB_KIND, rq->target.namespace,
+                     jobflow_job_name(rq->arena, object_name(flow), name));
+    json_set(job, "spec", json_copy(rq->arena, spec)); /* parts of it may be the template's own */
+    object_set_annotation(rq->arena, job, TEMPLATE_AUTHOR_KEY, object_annotation(template->root, AUTHOR_KEY));
+    *ret = job;
+    return 0;
+}
+
+static int check_vertex(struct request *rq, const struct json *flow, const struct json *vertex, size_t *bytes,
+                        struct err *e)
+{
+    struct author authors[2] = { { rq->caller.who, "JobFlow" } };
+    struct server *s = rq->server;
+    struct json *job;
+    size_t n = 1;
+
+    if (make_job(rq, flow, vertex, bytes, &job, e) < 0)
+        return -1;
+    if (!job)
+        return 0;
+    n += add_author(s, rq->arena, object_annotation(job, TEMPLATE_AUTHOR_KEY), "JobTemplate", false, &authors[n]);
+    if (check_rules(s, rq->arena, job, e) < 0)
+        return -1;
+    return check_job(s, rq->arena, rq->target.namespace, json_get(job, "spec"), authors, n, e);
+}
+
+int access_flow(struct request *rq, const struct json *flow)
+{
+    size_t i = 0, bytes = 0;
+    struct err e;
+
+    JSON_FOREACH(vertex, json_find(flow, "spec", "flows", NULL)) {
+        if (check_vertex(rq, flow, vertex, &bytes, &e) < 0)
+            return fail_with(rq, e.code == ERR_FORBIDDEN ? REASON_FORBIDDEN : REASON_INVALID,
+                             "JobFlow \"%.*s\" is %s: spec.flows[%zu]: %s", STR_ARG(object_name(flow)),
+                             e.code == ERR_FORBIDDEN ? "forbidden" : "invalid", i, e.text);
+        i++;
+    }
+    return 0;
+}
