@@ -28,6 +28,7 @@ LAB, OTHER = "/api/v1/namespaces/lab", "/api/v1/namespaces/other"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 REVIEWS = "/apis/authorization.k8s.io/v1"
 ACCESS = """
+exec: namespace  # what RBAC says of streams; as whom pods are entered is tests/server_tenants.py
 limits:
   requestsPerSecond: 200
   burst: 150

@@ -31,7 +31,7 @@ static const struct plugin_arg torch_arg_table[] = {
       .doc = "an init container of the workers waits until the master's port answers" },
     { "wait-master-timeout", ARG_INT, TORCH_ARG(wait_timeout), "300", .doc = "seconds to wait before the pod fails" },
     { "wait-master-image", ARG_STR, TORCH_ARG(wait_image), "busybox:1.36.1",
-      .doc = "image of the init container; pod: that of the first container, with its resources and securityContext" },
+      .doc = "image of the init container; pod: that of the first container, with its resources" },
     { "torchrun", ARG_BOOL, TORCH_ARG(torchrun), "false",
       .doc = "also the PET_ variables, so that a bare torchrun finds its nodes" },
     { "nproc-per-node", ARG_STR, TORCH_ARG(nproc), "",

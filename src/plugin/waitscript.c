@@ -166,10 +166,9 @@ void pod_add_wait(struct plugin_call *call, struct pod_draft *pod, struct str na
         json_set(c, "image", mk_str(call, image));
     }
     container_set_shell(call, c, script);
-    if (own_image) {
+    if (own_image)
         container_copy_member(call, c, first, "resources");
-        container_copy_member(call, c, first, "securityContext");
-    }
+    container_copy_member(call, c, first, "securityContext"); /* its rights are the pod's, whatever its image is */
     if (needs_files)
         container_mount(call, c, arena_fmt(call->arena, "%.*s-svc", STR_ARG(call->job->meta.name)), STR("/etc/volcano"),
                         NULL);

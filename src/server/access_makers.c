@@ -50,6 +50,24 @@ static struct str problems_text(struct arena *a, const struct problems *ps)
     return arena_str(a, buf_view(&text));
 }
 
+int access_pod(struct request *rq, const struct object *pod)
+{
+    struct problems ps = { .arena = rq->arena };
+    struct place root = { .node = pod->root };
+
+    (void)judge_as_is(rq->server, rq->arena, &rq->caller.who, pod->namespace, &root, &ps);
+    if (!ps.n_errors)
+        return 0;
+    return fail_with(rq, REASON_FORBIDDEN,
+                     "pods \"%.*s\" is forbidden: User \"%.*s\" cannot create this pod, and so cannot use it: %.*s",
+                     STR_ARG(pod->name), STR_ARG(rq->caller.who.user), STR_ARG(problems_text(rq->arena, &ps)));
+}
+
+int access_enter(struct request *rq, const struct object *pod)
+{
+    return rq->server->opt.enters_all ? 0 : access_pod(rq, pod);
+}
+
 /* ---- authors ---- */
 
 static bool is_maker(const struct resource_type *t)

@@ -168,6 +168,8 @@ int access_write(struct request *rq, struct json *object, const struct object *o
         return 0; /* a label, a finalizer; marks are as they were */
     if (rq->type == type_by_kind(STR("flow.volcano.sh/v1alpha1"), STR("JobFlow")))
         return access_flow(rq, object);
+    if (old && rq->type == type_by_kind(STR("v1"), STR("Pod")) && access_pod(rq, old) < 0)
+        return -1; /* a container more, another image */
     check_pods(&j, object);
     return ps.n_errors ? forbid(rq, object, &j) : 0;
 }

@@ -67,6 +67,8 @@ static int hand_over(struct request *rq, enum kubelet_action what)
 
     if (pod_of(rq, &pod) < 0 || (what != KUBELET_FORWARD && container_of(rq, pod->root, &place.container) < 0))
         return -1;
+    if (what != KUBELET_LOGS && access_enter(rq, pod) < 0)
+        return -1;
     if (!json_member_text(json_get(pod->root, "spec"), "nodeName").n)
         return fail_with(rq, REASON_BAD_REQUEST, "pod %.*s does not have a host assigned", STR_ARG(pod->name));
     if (need_kubelet(rq, &kubelet) < 0)

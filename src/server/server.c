@@ -321,9 +321,10 @@ int64_t server_turn(struct server *s)
     return MIN_OF(MIN_OF(watches_turn(s), due_ms), (int64_t)EXPIRE_MS);
 }
 
-void server_set_runas(struct server *s, const struct runas_policy *policy)
+void server_set_runas(struct server *s, const struct runas_policy *policy, bool enters_all)
 {
     s->opt.runas = policy;
+    s->opt.enters_all = enters_all;
 }
 
 void server_stop(struct server *s)

@@ -55,6 +55,8 @@ struct server_options {
     struct kubelet *kubelet;          /* NULL: there are no pods on this machine. Outlives the server's requests */
     struct auth *auth;                /* who asks, and may they. Outlives it, and the HTTP server's calls */
     const struct runas_policy *runas; /* as whom pods of people run (auth/runas.h); NULL: as that says */
+    bool
+        enters_all; /* exec, attach, port-forward: whatever RBAC allows. Else only pods that one could create as they are */
     server_patch_f patch;
     void *patch_ctx;
     struct str pod_address; /* where programs in pods reach this server, at 'pod_port'; empty: nowhere */
@@ -90,7 +92,7 @@ int server_complete(void *server, struct arena *a, const struct resource_type *t
 int64_t server_turn(struct server *s);
 
 /* Other rules for pods that are asked for from now on. Outlives it, or the next call. */
-void server_set_runas(struct server *s, const struct runas_policy *policy);
+void server_set_runas(struct server *s, const struct runas_policy *policy, bool enters_all);
 
 /* auth_turn() says that keys have changed: pods are told by what to know us. */
 void server_keys_changed(struct server *s);

@@ -500,6 +500,8 @@ void access_keep_marks(struct request *rq, struct json *object, const struct obj
 
 /* ---- access_makers.c ---- */
 
+int access_pod(struct request *rq, const struct object *pod);   /* could he create it as it is? Else 403 */
+int access_enter(struct request *rq, const struct object *pod); /* the same for exec, attach and port-forward */
 /* Who wrote its spec last, of an object that makes Jobs; before it is written. */
 void access_author(struct request *rq, struct json *object, const struct object *old);
 int access_flow(struct request *rq, const struct json *flow); /* the Jobs that it would make now: 403 */

@@ -5,6 +5,7 @@
  *       runAs: own
  *     limits:                      # auth/throttle.h
  *       requestsPerSecond: 500
+ *     exec: strict                 # server/server.h, enters_all
  *     tokens:                      # auth/account.h
  *       maxLife: 24h
  *
@@ -23,7 +24,7 @@
 enum { LIMIT_MAX = 1000000 };
 #define NS_PER_S INT64_C(1000000000)
 
-static const char *const members[] = { "jobs", "limits", "tokens" };
+static const char *const members[] = { "jobs", "limits", "exec", "tokens" };
 
 static const struct {
     const char *name;
@@ -52,6 +53,16 @@ static void read_limit(const struct place *at, struct throttle_limits *ret, stru
     problem_error(ps, at,
                   "is not known; there are requestsPerSecond, burst, requests, watches and "
                   "wrongCredentialsPerMinute");
+}
+
+/* exec: strict, or namespace. */
+static bool read_exec(const struct place *at, struct problems *ps)
+{
+    struct str word = json_text(at->node, STR("strict"));
+
+    if ((at->node && !json_is(at->node, JSON_STRING)) || (!str_is(word, "strict") && !str_is(word, "namespace")))
+        problem_error(ps, at, "must be strict (pods that one could create) or namespace (all that RBAC allows)");
+    return str_is(word, "namespace");
 }
 
 /* tokens: {maxLife: 24h} */
@@ -99,12 +110,12 @@ static int parse(const struct serve *s, struct str text, bool is_file, struct se
     struct arena *a = &ret->arena;
     struct problems ps = { .arena = a };
     struct yaml_docs docs = { 0 };
-    struct place root = { 0 }, jobs, limits, tokens;
+    struct place root = { 0 }, jobs, limits, exec, tokens;
 
     if (yaml_parse(a, text, NULL, &docs, e) < 0)
         return -1;
     if (docs.n > 1 || (docs.n && !json_is(docs.v[0], JSON_OBJECT)))
-        return err_set(e, ERR_INVALID, "must be one YAML object, of jobs, limits and tokens");
+        return err_set(e, ERR_INVALID, "must be one YAML object, of jobs, limits, exec and tokens");
     root.node = docs.n ? docs.v[0] : NULL;
     JSON_FOREACH(j, root.node) {
         bool is_known = false;
@@ -113,12 +124,14 @@ static int parse(const struct serve *s, struct str text, bool is_file, struct se
             is_known |= str_is(json_key(j), members[i]);
         if (!is_known)
             problem_error(&ps, &((struct place){ &root, j, json_key(j), 0 }),
-                          "is not known; there are jobs, limits and tokens");
+                          "is not known; there are jobs, limits, exec and tokens");
     }
     jobs = place_member(&root, "jobs");
     limits = place_member(&root, "limits");
+    exec = place_member(&root, "exec");
     tokens = place_member(&root, "tokens");
     ret->runas = runas_parse(a, &jobs, &ps);
+    ret->enters_all = read_exec(&exec, &ps);
     ret->token_life_s = read_tokens(&tokens, &ps);
     read_limits(&limits, &ret->limits, &ps);
     if (!s->is_root && runas_needs_root(ret->runas))
@@ -151,6 +164,6 @@ void serve_policy_take(struct serve *s, const struct serve_policy *take)
     arena_done(&s->policy.arena);
     s->policy = *take;
     auth_set_limits(s->auth, &s->policy.limits);
-    server_set_runas(s->server, s->policy.runas);
     auth_set_token_life(s->auth, s->policy.token_life_s);
+    server_set_runas(s->server, s->policy.runas, s->policy.enters_all);
 }

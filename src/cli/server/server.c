@@ -110,6 +110,7 @@ static int open_cluster(struct serve *s, struct err *e)
     struct server_options server = { .clock = &s->clock.clock,
                                      .auth = s->auth,
                                      .runas = s->policy.runas,
+                                     .enters_all = s->policy.enters_all,
                                      .metrics = serve_metrics,
                                      .ready = is_ready,
                                      .explain = serve_explain,

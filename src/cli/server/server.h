@@ -64,6 +64,7 @@ struct serve_token { /* a TokenRequest of a pod */
 struct serve_policy {           /* --access-config */
     struct arena arena;         /* of what follows */
     struct runas_policy *runas; /* NULL: no rules */
+    bool enters_all;            /* exec: namespace */
     int64_t token_life_s;       /* the longest of an account's token; 0: the default */
     struct throttle_limits limits;
 };
